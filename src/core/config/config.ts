@@ -1,0 +1,99 @@
+// The resolved configuration: every default filled in, every unit converted, every value's source known.
+import type { Precision } from "../schema/config.ts";
+
+/** Where a resolved value came from. */
+export type Source = { kind: "default" } | { kind: "file"; path: string; line: number; column: number } | { kind: "input"; name: string };
+
+/** Sources by JSON pointer into the config file, e.g. `/models/resnet50/gates/latency/fail`. */
+export type Sources = Readonly<Record<string, Source>>;
+
+export interface DimRange {
+	min: number;
+	opt: number;
+	max: number;
+}
+
+/** Shares of the base: 0.1 is 10 %. An absent limit never fires. */
+export interface Threshold {
+	warn?: number;
+	fail?: number;
+}
+
+/** The gates that hold for one workload, after model, engine and workload have had their say. */
+export interface Gates {
+	latency: Threshold;
+	p99: Threshold;
+	memory: Threshold;
+	engineSize: Threshold;
+	buildTime: Threshold;
+	/** Largest relative L2 by precision, for outputs whose golden names no comparator. */
+	relativeL2: Readonly<Record<Precision, number>>;
+	inconclusive: "neutral" | "fail";
+	cpuSpeed: "warn" | "fail";
+	maxLatencyMs?: number;
+	/** JSON pointers of the values above that the file sets, for annotations: gate name to pointer. */
+	pointers: Readonly<Record<string, string>>;
+}
+
+export interface WorkloadConfig {
+	/** Unique within its engine, e.g. `batch 8 · 2 streams`. */
+	name: string;
+	/** Sizes by symbolic dimension. */
+	dims: Readonly<Record<string, number>>;
+	streams: number;
+	gates: Gates;
+	pointer: string;
+}
+
+export interface InputConfig {
+	shape?: readonly (number | string)[];
+	fill: "normal" | "uniform" | "zeros" | "ones";
+}
+
+export interface EngineConfig {
+	name: string;
+	/** ONNX file, relative to an arm's folder. */
+	onnx: string;
+	precision: Precision;
+	dims: Readonly<Record<string, DimRange>>;
+	workloads: readonly WorkloadConfig[];
+	/** Golden manifest, relative to the head's folder. */
+	golden?: string;
+	/** Gates of what is not a workload: build, size, golden. */
+	gates: Gates;
+	pointer: string;
+}
+
+export interface ModelConfig {
+	name: string;
+	prepare?: string;
+	inputs: Readonly<Record<string, InputConfig>>;
+	engines: readonly EngineConfig[];
+	pointer: string;
+}
+
+export interface MeasureConfig {
+	/** Numbers of pairs after which the verdict is looked at, ascending. */
+	looks: readonly number[];
+	warmUpMs: number;
+	durationMs: number;
+	timeoutMs: number;
+	buildTimeoutMs: number;
+	threads: number;
+	identicalEngines: "skip" | "measure";
+	cudaGraph: boolean;
+	transfers: boolean;
+	spinWait: boolean;
+}
+
+export interface Config {
+	/** Path of trtgate.yml as the user wrote it. */
+	path: string;
+	backend: "auto" | "tensorrt" | "onnxruntime";
+	onnxruntime: "auto" | "wasm" | "native";
+	models: readonly ModelConfig[];
+	measure: MeasureConfig;
+	preflight: { tensorrt?: string; strict: boolean };
+	baseline: { from: "base-ref" | "tag" | "pinned" | "history"; ref?: string };
+	sources: Sources;
+}

@@ -1,0 +1,45 @@
+// The plan: what will be built, verified and measured, in which order, and how long it should take.
+
+import type { DimRange, EngineConfig, ModelConfig, WorkloadConfig } from "../config/config.ts";
+import type { Arm } from "../schema/result.ts";
+
+/** The recipe of an engine: the same for both arms. */
+export interface EngineSpec {
+	/** `model/engine`, unique in the plan. */
+	id: string;
+	model: ModelConfig;
+	engine: EngineConfig;
+	dims: Readonly<Record<string, DimRange>>;
+}
+
+/** engine × input shapes × streams: one row of the performance table. */
+export interface Workload {
+	/** `model/engine/workload`, unique in the plan. */
+	id: string;
+	engineId: string;
+	config: WorkloadConfig;
+}
+
+export interface PlannedCase {
+	engineId: string;
+	caseId: string;
+}
+
+export type Step =
+	| { kind: "prepare"; arm: Arm; model: string; command: string }
+	| { kind: "preflight"; arm: Arm; engineId: string }
+	| { kind: "build"; arm: Arm; engineId: string }
+	| { kind: "verify"; arm: Arm; engineId: string; cases: readonly string[] }
+	| { kind: "measure"; workloadId: string; pairs: number; firstArms: readonly Arm[] };
+
+export interface Plan {
+	arms: readonly Arm[];
+	engines: readonly EngineSpec[];
+	workloads: readonly Workload[];
+	cases: readonly PlannedCase[];
+	steps: readonly PlannedStep[];
+	/** Least and most time, from the first look and the last. */
+	estimateMs: { least: number; most: number };
+}
+
+export type PlannedStep = Step & { estimateMs: number };

@@ -1,0 +1,162 @@
+// Every interface that stages need from the world. Types only.
+
+import type { InputConfig } from "./core/config/config.ts";
+import type { ErrorDetails, ToolCode } from "./core/errors.ts";
+import type { Tensor } from "./core/golden/tensor.ts";
+import type { OnnxModel } from "./core/onnx/model.ts";
+import type { EngineSpec } from "./core/plan/plan.ts";
+import type { DType } from "./core/schema/golden.ts";
+import type { Arm, BackendFacts, BuildRecord } from "./core/schema/result.ts";
+
+/** A fault of a tool, as a value: stages decide what it stops. */
+export interface ToolFailure {
+	code: ToolCode;
+	message: string;
+	details: ErrorDetails;
+}
+
+/** The file system. Every write is atomic: a reader sees the old file, the new one, or none. */
+export interface Files {
+	readText(path: string): Promise<string>;
+	readBytes(path: string): Promise<Uint8Array>;
+	writeText(path: string, text: string): Promise<void>;
+	writeBytes(path: string, bytes: Uint8Array): Promise<void>;
+	/** Bytes of a regular file, or null where there is none. */
+	size(path: string): Promise<number | null>;
+	/** Lower-case hex, streamed. */
+	sha256(path: string): Promise<string>;
+	/** The path with every symbolic link resolved, or null where nothing is there. */
+	realPath(path: string): Promise<string | null>;
+	makeFolder(path: string): Promise<void>;
+}
+
+/** Reads an ONNX file's structure without reading its weights. */
+export interface ModelReader {
+	/** @throws ConfigError model-missing, model-unreadable (truncated, empty, text, Git LFS pointer, hostile). */
+	read(path: string): Promise<OnnxModel>;
+}
+
+export interface Clock {
+	/** Milliseconds, monotonic. */
+	now(): number;
+	/** ISO 8601, UTC. */
+	timestamp(): string;
+}
+
+/** Runs the user's own `prepare` command by the shell. */
+export interface Shell {
+	run(
+		command: string,
+		options: { cwd: string; logPath: string; timeoutMs: number },
+	): Promise<{ state: "done" } | { state: "failed"; failure: ToolFailure }>;
+}
+
+/** What people see while the gate works. */
+export interface Progress {
+	stage(name: string, items: number): void;
+	/** One item of the stage begins; `etaMs` is the time left of the whole run where it is known. */
+	item(label: string, etaMs?: number): void;
+	/** Something about the item at hand, e.g. `pair 3 of 5`. */
+	detail(text: string): void;
+	done(summary: string): void;
+}
+
+/** An engine that was built, with all that is needed to run it. */
+export interface BuiltEngine {
+	spec: EngineSpec;
+	arm: Arm;
+	record: BuildRecord;
+	/** Absolute path of the engine file. */
+	path: string;
+	/** Absolute path of the ONNX file that it came from, and its external data. */
+	model: ModelFiles;
+	onnx: OnnxModel;
+}
+
+export interface ModelFiles {
+	path: string;
+	externalData: readonly { location: string; path: string }[];
+}
+
+export interface BuildJob {
+	spec: EngineSpec;
+	arm: Arm;
+	model: ModelFiles;
+	modelSha256: string;
+	onnx: OnnxModel;
+	/** Absolute folder for the engine. */
+	engineFolder: string;
+	logPath: string;
+	timeoutMs: number;
+}
+
+export interface InferCase {
+	id: string;
+	inputs: Readonly<Record<string, Tensor>>;
+}
+
+export interface InferJob {
+	engine: BuiltEngine;
+	cases: readonly InferCase[];
+	/** Absolute folder of our own for inputs and outputs in passing. */
+	scratchFolder: string;
+	logPath: string;
+	threads: number;
+	timeoutMs: number;
+	onCase?(done: number): void;
+}
+
+export type InferredCase =
+	| { id: string; state: "done"; outputs: Readonly<Record<string, Tensor>> }
+	| { id: string; state: "failed"; message: string };
+
+export type InferResult =
+	| { state: "done"; cases: readonly InferredCase[]; wallMs: number }
+	| { state: "failed"; failure: ToolFailure; wallMs: number };
+
+export interface TimedInput {
+	name: string;
+	dtype: DType;
+	shape: readonly number[];
+	fill: InputConfig["fill"];
+}
+
+/** One run: one process that loads the engine, warms up, measures and ends. */
+export interface MeasureJob {
+	engine: BuiltEngine;
+	inputs: readonly TimedInput[];
+	streams: number;
+	/** Same for all runs of a workload, so that both arms read the same values. */
+	seed: number;
+	warmUpMs: number;
+	durationMs: number;
+	threads: number;
+	timeoutMs: number;
+	/** Absolute path; the raw samples lie there before this resolves. */
+	samplesPath: string;
+	logPath: string;
+}
+
+export type MeasureResult =
+	| { state: "ok"; samplesMs: Float64Array; peakMemoryBytes: number | null; wallMs: number }
+	| { state: "unusable"; reason: string; failure: ToolFailure; wallMs: number };
+
+/** TensorRT or ONNX Runtime. Failures are values; only a bug throws. */
+export interface Backend {
+	facts(): Promise<BackendFacts>;
+	/** What must match before numbers may be compared. */
+	fingerprint(): Promise<Readonly<Record<string, string>>>;
+	build(job: BuildJob): Promise<BuildRecord>;
+	infer(job: InferJob): Promise<InferResult>;
+	measure(job: MeasureJob): Promise<MeasureResult>;
+}
+
+/** The world, as stages see it. */
+export interface Ports {
+	files: Files;
+	models: ModelReader;
+	backend: Backend;
+	clock: Clock;
+	shell: Shell;
+	progress: Progress;
+}
