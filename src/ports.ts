@@ -3,9 +3,9 @@
 import type { InputConfig } from "./core/config/config.ts";
 import type { ErrorDetails, ToolCode } from "./core/errors.ts";
 import type { Tensor } from "./core/golden/tensor.ts";
-import type { OnnxModel } from "./core/onnx/model.ts";
+import type { ExternalFile, OnnxModel } from "./core/onnx/model.ts";
 import type { EngineSpec } from "./core/plan/plan.ts";
-import type { DType } from "./core/schema/golden.ts";
+import type { DType, TensorFile } from "./core/schema/golden.ts";
 import type { Arm, BackendFacts, BuildRecord } from "./core/schema/result.ts";
 
 /** A fault of a tool, as a value: stages decide what it stops. */
@@ -33,7 +33,21 @@ export interface Files {
 /** Reads an ONNX file's structure without reading its weights. */
 export interface ModelReader {
 	/** @throws ConfigError model-missing, model-unreadable (truncated, empty, text, Git LFS pointer, hostile). */
-	read(path: string): Promise<OnnxModel>;
+	read(path: string): Promise<ModelOnDisk>;
+}
+
+export interface ModelOnDisk {
+	path: string;
+	onnx: OnnxModel;
+	/** Of the file; with external data, of the lines `sha256  location` of the model and every external file, sorted. */
+	sha256: string;
+	external: readonly ExternalFile[];
+}
+
+/** Reads a golden's tensor files in any format that manifests may name. */
+export interface TensorReader {
+	/** @throws ConfigError golden-missing, tensor-invalid (size, hash, dtype or shape not as the manifest says). */
+	read(path: string, file: TensorFile): Promise<Tensor>;
 }
 
 export interface Clock {
@@ -68,22 +82,14 @@ export interface BuiltEngine {
 	record: BuildRecord;
 	/** Absolute path of the engine file. */
 	path: string;
-	/** Absolute path of the ONNX file that it came from, and its external data. */
-	model: ModelFiles;
-	onnx: OnnxModel;
-}
-
-export interface ModelFiles {
-	path: string;
-	externalData: readonly { location: string; path: string }[];
+	/** The ONNX file that it came from. */
+	model: ModelOnDisk;
 }
 
 export interface BuildJob {
 	spec: EngineSpec;
 	arm: Arm;
-	model: ModelFiles;
-	modelSha256: string;
-	onnx: OnnxModel;
+	model: ModelOnDisk;
 	/** Absolute folder for the engine. */
 	engineFolder: string;
 	logPath: string;
@@ -155,6 +161,7 @@ export interface Backend {
 export interface Ports {
 	files: Files;
 	models: ModelReader;
+	tensors: TensorReader;
 	backend: Backend;
 	clock: Clock;
 	shell: Shell;

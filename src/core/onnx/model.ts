@@ -77,6 +77,16 @@ export interface OnnxExternalData {
 	length: number | null;
 }
 
+/** A file of external data as it lies on disk beside the model. */
+export interface ExternalFile {
+	location: string;
+	/** Absolute path; null where the location may not be followed. */
+	path: string | null;
+	/** Bytes that the model asks for, to the furthest end of its tensors. */
+	neededBytes: number;
+	problem: null | "missing" | "short" | "outside" | "absolute" | "lfs-pointer";
+}
+
 export interface OnnxGraph {
 	name: string;
 	inputs: readonly OnnxValue[];
