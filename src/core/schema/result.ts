@@ -159,6 +159,10 @@ export interface BuildRecord {
     example: string;
   }[];
   failure?: Failure;
+  /**
+   * Sentences about this build, e.g. how many tactics came from the timing cache.
+   */
+  notes?: string[];
   log?: string;
 }
 export interface Failure {
@@ -244,6 +248,10 @@ export interface WorkloadResult {
    * Runs thrown away for cause and measured again.
    */
   replaced: number;
+  /**
+   * Sentences that confirm or explain the verdict, e.g. clocks equal in both arms.
+   */
+  notes?: string[];
   runs: PerfRun[];
   distribution: null | Distribution;
 }
@@ -265,6 +273,14 @@ export interface Comparison {
    * Confidence over all looks and all workloads of the job, e.g. 0.99.
    */
   level: number;
+  limits?: Limits;
+}
+/**
+ * The gate's limits, fractions of the base; shown, never judged again.
+ */
+export interface Limits {
+  warn?: number;
+  fail?: number;
 }
 export interface ArmStats {
   runs: number;
