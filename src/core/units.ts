@@ -1,0 +1,86 @@
+// Turns quantities into words that people read: percent, times, sizes, durations.
+
+const minus = "\u2212";
+const notANumber = "n/a";
+
+const timeUnits = [
+	{ name: "s", inMs: 1000 },
+	{ name: "ms", inMs: 1 },
+	{ name: "µs", inMs: 1e-3 },
+	{ name: "ns", inMs: 1e-6 },
+] as const;
+
+const byteUnits = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"] as const;
+
+function withMinus(text: string): string {
+	return text.startsWith("-") ? minus + text.slice(1) : text;
+}
+
+/** Strips the sign of a zero: `-0.0` says nothing that `0.0` does not. */
+function fixed(value: number, digits: number): string {
+	const text = value.toFixed(digits);
+	return Number(text) === 0 ? (0).toFixed(digits) : text;
+}
+
+/**
+ * Decimals of a percentage that a doubt of this half width (a fraction) supports:
+ * one as a rule, two where the doubt itself is below 0.05 %.
+ */
+export function percentDigits(halfWidth: number): 1 | 2 {
+	return Math.abs(halfWidth) < 5e-4 ? 2 : 1;
+}
+
+/**
+ * A fraction as percent: 0.0418 is `4.2 %`, with sign `+4.2 %`; minus is U+2212. One decimal unless
+ * `digits` says otherwise, none from 100 % on. A value that rounds to zero has no sign.
+ */
+export function formatPercent(fraction: number, options: { sign?: boolean; digits?: number } = {}): string {
+	const percent = fraction * 100;
+	if (!Number.isFinite(percent)) return notANumber;
+	const text = fixed(percent, Math.abs(percent) >= 99.95 ? 0 : (options.digits ?? 1));
+	const sign = options.sign === true && Number(text) > 0 ? "+" : "";
+	return `${sign}${withMinus(text)} %`;
+}
+
+/** A limit as its owner wrote it: 0.02 is `2 %`, 0.025 is `2.5 %`; no trailing zeros. */
+export function formatLimit(fraction: number): string {
+	const percent = Number((fraction * 100).toPrecision(3));
+	return Number.isFinite(percent) ? `${withMinus(String(percent))} %` : notANumber;
+}
+
+/** A latency in the unit that fits, four significant digits: `27.91 µs`, `1.204 ms`, `2.500 s`. */
+export function formatMs(ms: number): string {
+	if (!Number.isFinite(ms)) return notANumber;
+	if (ms === 0) return "0 ms";
+	// Rounded before the unit is chosen, so that 0.99999 ms is 1.000 ms and not 1000 µs.
+	const rounded = Number(ms.toPrecision(4));
+	const unit = timeUnits.find((candidate) => Math.abs(rounded) >= candidate.inMs) ?? timeUnits[3];
+	const value = rounded / unit.inMs;
+	const whole = Math.trunc(Math.abs(value)).toString().length;
+	return `${withMinus(value.toFixed(Math.max(0, 4 - whole)))} ${unit.name}`;
+}
+
+/** A size in binary units, about three significant digits: `743 MiB`, `8.52 MiB`, `512 B`. */
+export function formatBytes(bytes: number): string {
+	if (!Number.isFinite(bytes)) return notANumber;
+	let size = Math.abs(bytes);
+	let unit = 0;
+	while (Math.round(size) >= 1024 && unit < byteUnits.length - 1) {
+		size /= 1024;
+		unit += 1;
+	}
+	const digits = unit === 0 || size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2;
+	return `${bytes < 0 ? minus : ""}${size.toFixed(digits)} ${byteUnits[unit]}`;
+}
+
+/** How long something took or will take: `320 ms`, `4.2 s`, `1 min 12 s`, `2 h 05 min`. */
+export function formatDuration(ms: number): string {
+	if (!Number.isFinite(ms)) return notANumber;
+	if (ms < 0) return minus + formatDuration(-ms);
+	if (Math.round(ms) < 1000) return `${Math.round(ms)} ms`;
+	if (ms < 59_950) return `${(ms / 1000).toFixed(1)} s`;
+	const seconds = Math.round(ms / 1000);
+	if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${String(seconds % 60).padStart(2, "0")} s`;
+	const minutes = Math.round(seconds / 60);
+	return `${Math.floor(minutes / 60)} h ${String(minutes % 60).padStart(2, "0")} min`;
+}
