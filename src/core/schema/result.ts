@@ -6,6 +6,10 @@ export type Outcome = "pass" | "warn" | "fail" | "inconclusive" | "error";
  */
 export type FailureKind = "runner" | "configuration" | "internal";
 export type Arm = "base" | "head";
+/**
+ * refusal (default): the model's or config's fault, a verdict. runner: the machine's, worth a retry.
+ */
+export type FailureOf = "refusal" | "runner";
 export type GoldenState = "match" | "mismatch" | "stale" | "error";
 /**
  * A number; those JSON cannot write stand as words.
@@ -173,6 +177,7 @@ export interface Failure {
   title: string;
   fix: string;
   excerpt: string[];
+  kind?: FailureOf;
 }
 export interface GoldenVerdict {
   model: string;
@@ -189,6 +194,10 @@ export interface GoldenVerdict {
    */
   modelChanged: boolean;
   message?: string;
+  /**
+   * What a stale golden does to the check, by its own policy.
+   */
+  severity?: "fail" | "warn";
   checks: GoldenCheck[];
 }
 export interface GoldenCheck {

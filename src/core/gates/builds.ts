@@ -1,0 +1,87 @@
+// Gates of what can be told from the builds: preflight, success, engine size, build time.
+import { locate } from "../config/location.ts";
+import type { Config } from "../config/config.ts";
+import type { EngineSpec } from "../plan/plan.ts";
+import type { BuildRecord, Finding, GateName, GateResult, GateStatus } from "../schema/result.ts";
+import { formatBytes, formatDuration, formatPercent } from "../units.ts";
+import { judgeChange } from "./threshold.ts";
+
+export interface BuildFacts {
+	spec: EngineSpec;
+	base?: BuildRecord;
+	head: BuildRecord;
+	findings: readonly Finding[];
+}
+
+/** Build times differ for many reasons; below this a longer build is nobody's worry. */
+const noticeableBuildMs = 60_000;
+
+export function judgeBuild(facts: BuildFacts, config: Config): GateResult[] {
+	const gates = [preflightGate(facts, config), buildGate(facts, config)];
+	if (facts.head.state === "built" && facts.base?.state === "built") gates.push(sizeGate(facts, config), timeGate(facts, config));
+	return gates.filter((gate) => gate !== null);
+}
+
+interface Pronouncement {
+	gate: GateName;
+	status: GateStatus;
+	message: string;
+	/** Gate key in the config, for the annotation. */
+	pointer?: string;
+}
+
+function pronounce(facts: BuildFacts, config: Config, said: Pronouncement): GateResult {
+	const { model, engine } = facts.spec;
+	const location = locate(config, said.pointer ?? engine.pointer);
+	return { gate: said.gate, model: model.name, engine: engine.name, status: said.status, message: said.message, ...(location ? { location } : {}) };
+}
+
+function preflightGate(facts: BuildFacts, config: Config): GateResult | null {
+	const errors = facts.findings.filter((finding) => finding.arm === "head" && finding.severity === "error");
+	const warnings = facts.findings.filter((finding) => finding.arm === "head" && finding.severity === "warning");
+	const status = errors.length > 0 || (config.preflight.strict && warnings.length > 0) ? "fail" : warnings.length > 0 ? "warn" : "pass";
+	const [first] = errors.length > 0 ? errors : warnings;
+	const more = errors.length + warnings.length - 1;
+	const message = first === undefined ? "The model reads well." : `${first.message}${more > 0 ? ` (and ${more} more)` : ""}`;
+	return pronounce(facts, config, { gate: "preflight", status, message });
+}
+
+function buildGate(facts: BuildFacts, config: Config): GateResult | null {
+	const { head, base } = facts;
+	const say = (status: GateStatus, message: string) => pronounce(facts, config, { gate: "build", status, message });
+	switch (head.state) {
+		case "skipped":
+			return null;
+		case "built":
+			return say("pass", base?.state === "refused" ? "Builds again: the base does not." : `Built in ${formatDuration(head.durationMs)}.`);
+		case "timed-out":
+			return say("fail", `The build did not end within its limit and was stopped after ${formatDuration(head.durationMs)}.`);
+		case "missing":
+			return say("fail", "The head has no such model.");
+		case "refused":
+			return say(head.failure?.kind === "runner" ? "error" : "fail", head.failure?.title ?? "The build failed.");
+	}
+}
+
+function sizeGate(facts: BuildFacts, config: Config): GateResult | null {
+	const [base, head] = [facts.base?.engineBytes, facts.head.engineBytes];
+	if (base === undefined || head === undefined || base === 0) return null;
+	const change = head / base - 1;
+	const { gates } = facts.spec.engine;
+	const message = `Engine ${formatBytes(base)} → ${formatBytes(head)} (${formatPercent(change, { sign: true })}).`;
+	return pronounce(facts, config, pointed({ gate: "engine-size", status: judgeChange(change, gates.engineSize), message }, gates.pointers["engine-size"]));
+}
+
+function timeGate(facts: BuildFacts, config: Config): GateResult | null {
+	const [base, head] = [facts.base?.durationMs ?? 0, facts.head.durationMs];
+	if (base <= 0) return null;
+	const { gates } = facts.spec.engine;
+	const change = head / base - 1;
+	const status = head - base < noticeableBuildMs ? "pass" : judgeChange(change, gates.buildTime);
+	const message = `Build ${formatDuration(base)} → ${formatDuration(head)} (${formatPercent(change, { sign: true })}).`;
+	return pronounce(facts, config, pointed({ gate: "build-time", status, message }, gates.pointers["build-time"]));
+}
+
+function pointed(said: Pronouncement, pointer: string | undefined): Pronouncement {
+	return pointer === undefined ? said : { ...said, pointer };
+}

@@ -1,0 +1,61 @@
+// Gates of one timed workload: latency, tail, memory, and the absolute limit.
+import { locate } from "../config/location.ts";
+import type { Config, Gates, Threshold, WorkloadConfig } from "../config/config.ts";
+import type { BackendFacts, Comparison, GateName, GateResult, GateStatus, WorkloadResult } from "../schema/result.ts";
+import { renderVerdict } from "../compare/sentence.ts";
+import { formatMs } from "../units.ts";
+import { judgeChange } from "./threshold.ts";
+
+export function judgeWorkload(row: WorkloadResult, workload: WorkloadConfig, context: { config: Config; backend: BackendFacts }): GateResult[] {
+	const { gates } = workload;
+	const onCpu = context.backend.caution !== undefined;
+	const candidates: [GateName, GateStatus | null, string][] = [
+		["latency", capped(latencyStatus(row.latency, gates), gates, onCpu), renderVerdict(row.latency)],
+		["p99", capped(tailStatus(row.p99, gates.p99), gates, onCpu), renderVerdict(row.p99)],
+		["memory", capped(tailStatus(row.memory, gates.memory), gates, onCpu), renderVerdict(row.memory)],
+		["max-latency", absoluteStatus(row, gates), absoluteMessage(row, gates)],
+	];
+	const place = { model: row.model, engine: row.engine, workload: row.workload };
+	return candidates.flatMap(([gate, status, message]) => {
+		if (status === null) return [];
+		const location = locate(context.config, gates.pointers[gate] ?? workload.pointer);
+		return [{ gate, ...place, status, message, ...(location ? { location } : {}) }];
+	});
+}
+
+/** null: no gate, because there is nothing to compare with. */
+function latencyStatus(latency: Comparison, gates: Gates): GateStatus | null {
+	switch (latency.verdict) {
+		case "regressed":
+			return judgeChange(latency.estimate ?? Number.NaN, gates.latency);
+		case "improved":
+		case "unchanged":
+			return "pass";
+		case "inconclusive":
+			return gates.inconclusive === "fail" ? "fail" : "inconclusive";
+		case "not-comparable":
+			return "inconclusive";
+		case "missing":
+			return null;
+	}
+}
+
+/** P99 and memory pronounce only what is certain; their doubt is shown, and does not decide. */
+function tailStatus(comparison: Comparison, limits: Threshold): GateStatus | null {
+	if (comparison.verdict === "regressed") return judgeChange(comparison.estimate ?? Number.NaN, limits);
+	return comparison.verdict === "unchanged" || comparison.verdict === "improved" ? "pass" : null;
+}
+
+/** CPU speed says little of TensorRT's: it only warns unless the config wants more. */
+function capped(status: GateStatus | null, gates: Gates, onCpu: boolean): GateStatus | null {
+	return onCpu && status === "fail" && gates.cpuSpeed === "warn" ? "warn" : status;
+}
+
+function absoluteStatus(row: WorkloadResult, gates: Gates): GateStatus | null {
+	if (gates.maxLatencyMs === undefined || row.head === null) return null;
+	return row.head.medianMs <= gates.maxLatencyMs ? "pass" : "fail";
+}
+
+function absoluteMessage(row: WorkloadResult, gates: Gates): string {
+	return `Median ${formatMs(row.head?.medianMs ?? 0)}; allowed at most ${formatMs(gates.maxLatencyMs ?? 0)}.`;
+}

@@ -1,0 +1,56 @@
+// Builds the engine of every prepared model, base before head so that both may share one timing cache.
+import { folderName } from "../core/config/identity.ts";
+import type { BuildRecord, Finding } from "../core/schema/result.ts";
+import type { Backend, BuiltEngine, Progress } from "../ports.ts";
+import { isBlocked } from "./preflight.ts";
+import type { PreparedModel } from "./prepare.ts";
+
+export interface BuildInput {
+	models: readonly PreparedModel[];
+	findings: readonly Finding[];
+	strict: boolean;
+	/** Absolute folder of the output. */
+	outFolder: string;
+	timeoutMs: number;
+}
+
+/** The record of one build; with the engine where there is one. */
+export interface Built {
+	record: BuildRecord;
+	engine?: BuiltEngine;
+}
+
+export async function* build(input: BuildInput, ports: { backend: Backend; progress: Progress }): AsyncGenerator<Built> {
+	ports.progress.stage("build", input.models.length);
+	let built = 0;
+	for (const prepared of input.models) {
+		ports.progress.item(`${prepared.spec.id} (${prepared.arm})`);
+		const result = await buildOne(prepared, input, ports.backend);
+		if (result.engine) built += 1;
+		yield result;
+	}
+	ports.progress.done(`${built} of ${input.models.length} engines built`);
+}
+
+async function buildOne(prepared: PreparedModel, input: BuildInput, backend: Backend): Promise<Built> {
+	if (prepared.state === "missing") return { record: notBuilt(prepared, "missing") };
+	if (isBlocked(prepared, input.findings, input.strict)) return { record: notBuilt(prepared, "skipped") };
+	const name = folderName(prepared.spec.id);
+	const engineFolder = `${input.outFolder}/engines/${prepared.arm}/${name}`;
+	const record = await backend.build({
+		spec: prepared.spec,
+		arm: prepared.arm,
+		model: prepared.model,
+		engineFolder,
+		logPath: `${input.outFolder}/logs/build-${name}-${prepared.arm}.log`,
+		timeoutMs: input.timeoutMs,
+	});
+	if (record.state !== "built" || record.enginePath === undefined) return { record };
+	const engine = { spec: prepared.spec, arm: prepared.arm, record, path: record.enginePath, model: prepared.model };
+	return { record, engine };
+}
+
+function notBuilt(prepared: PreparedModel, state: "missing" | "skipped"): BuildRecord {
+	const { spec, arm } = prepared;
+	return { model: spec.model.name, engine: spec.engine.name, arm, precision: spec.engine.precision, state, durationMs: 0, warnings: [] };
+}

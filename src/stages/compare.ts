@@ -1,0 +1,63 @@
+// Turns the runs of each workload into its row of the result.
+import { compareRuns } from "../core/compare/compare.ts";
+import type { Config } from "../core/config/config.ts";
+import type { EngineSpec } from "../core/plan/plan.ts";
+import type { Comparison, WorkloadResult } from "../core/schema/result.ts";
+import { histogram } from "../core/stats/histogram.ts";
+import { comparisonOptions, type Measured } from "./measure.ts";
+
+export interface CompareInput {
+	spec: EngineSpec;
+	looks: Config["measure"]["looks"];
+	family: number;
+	/** Why this workload has no base, where it has none. */
+	noBase?: string;
+}
+
+/** Bins of the distribution that the report draws. */
+const bins = 60;
+
+export function compare(measured: Measured, input: CompareInput): WorkloadResult {
+	const { workload } = measured;
+	const options = comparisonOptions(workload, input.looks, input.family);
+	const compared = compareRuns(measured.runs, options);
+	const latency = latencyOf(measured, compared.latency, input.noBase);
+	return {
+		id: workload.id,
+		model: input.spec.model.name,
+		engine: input.spec.engine.name,
+		workload: workload.config.name,
+		precision: input.spec.engine.precision,
+		shapes: Object.fromEntries(measured.inputs.map((tensor) => [tensor.name, [...tensor.shape]])),
+		streams: workload.config.streams,
+		verdict: latency.verdict,
+		latency,
+		p99: measured.state === "identical" ? identical(compared.p99) : compared.p99,
+		memory: measured.state === "identical" ? identical(compared.memory) : compared.memory,
+		base: compared.base,
+		head: compared.head,
+		noise: compared.noise,
+		replaced: measured.replaced,
+		runs: [...measured.runs],
+		distribution: histogram(measured.samples.base, measured.samples.head, bins),
+	};
+}
+
+function latencyOf(measured: Measured, compared: Comparison, noBase: string | undefined): Comparison {
+	if (measured.state === "identical") return identical(compared);
+	if (measured.state === "interrupted") return { ...compared, verdict: "inconclusive", reason: "The timing was interrupted." };
+	if (measured.state === "failed") return { ...compared, verdict: "not-comparable", reason: measured.error?.message ?? "The timing failed." };
+	return noBase === undefined ? compared : { ...compared, verdict: "missing", reason: noBase };
+}
+
+/** Engines with the same bytes cannot differ in speed: every effect is excluded, without a measurement. */
+function identical(compared: Comparison): Comparison {
+	return {
+		...compared,
+		verdict: "unchanged",
+		reason: "Both arms have the same engine, byte for byte; nothing was timed, and any change is excluded.",
+		estimate: 0,
+		interval: [0, 0],
+		excluded: 0,
+	};
+}

@@ -1,0 +1,24 @@
+// Turns a path of the config into an absolute one that lies inside its workspace, links resolved.
+import { ConfigError } from "../core/errors.ts";
+import type { Files } from "../ports.ts";
+
+/**
+ * @returns the absolute path, or null where nothing is there.
+ * @throws ConfigError path-outside-workspace where a symbolic link leads out of `root`.
+ */
+export async function confine(files: Files, root: string, path: string): Promise<string | null> {
+	const wanted = `${root}/${path}`;
+	const [realRoot, real] = await Promise.all([files.realPath(root), files.realPath(wanted)]);
+	if (real === null || realRoot === null) return null;
+	if (real === realRoot || real.startsWith(`${realRoot}/`)) return wanted;
+	throw new ConfigError({
+		code: "path-outside-workspace",
+		message: `${path} is a link to ${real}, outside the workspace ${realRoot}.`,
+		details: {
+			location: { path: wanted },
+			expected: `a file inside ${realRoot}`,
+			got: real,
+			fix: "Put the file itself into the workspace; trtgate does not follow links out of it.",
+		},
+	});
+}

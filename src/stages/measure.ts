@@ -1,0 +1,193 @@
+// Times each workload: base and head in interleaved pairs of processes, more pairs while the comparison is undecided.
+import { compareRuns } from "../core/compare/compare.ts";
+import { firstArms } from "../core/compare/schedule.ts";
+import { shouldStop } from "../core/compare/verdict.ts";
+import type { Config } from "../core/config/config.ts";
+import { folderName } from "../core/config/identity.ts";
+import { type Place, recordFault } from "../core/error-record.ts";
+import type { Workload } from "../core/plan/plan.ts";
+import type { Arm, ErrorRecord, PerfRun } from "../core/schema/result.ts";
+import { summarize } from "../core/stats/summary.ts";
+import type { Backend, BuiltEngine, Interrupt, MeasureResult, Progress, TimedInput, ToolFailure } from "../ports.ts";
+
+/** A workload with the engines that it times; base is absent where there is nothing to compare with. */
+export interface TimedWorkload {
+	workload: Workload;
+	head: BuiltEngine;
+	base?: BuiltEngine;
+	inputs: Readonly<Record<Arm, readonly TimedInput[]>>;
+}
+
+export interface MeasureInput {
+	workloads: readonly TimedWorkload[];
+	measure: Config["measure"];
+	/** Number of workloads compared, over which the error is spread. */
+	family: number;
+	seed: string;
+	outFolder: string;
+}
+
+/** All runs of one workload, replaced ones included, with the samples of those that count. */
+export interface Measured {
+	workload: Workload;
+	/** How the timing ended. identical: both engines have the same bytes, nothing was timed. */
+	state: "measured" | "identical" | "failed" | "interrupted";
+	inputs: readonly TimedInput[];
+	runs: readonly PerfRun[];
+	samples: Readonly<Record<Arm, readonly Float64Array[]>>;
+	replaced: number;
+	error?: ErrorRecord;
+}
+
+interface MeasurePorts {
+	backend: Backend;
+	progress: Progress;
+	interrupt: Interrupt;
+}
+
+/** After how many replaced runs a workload is given up: the environment is unstable (reference: paired designs, replacement cap). */
+const replacementCap = 3;
+/** Runs of a workload that has nothing to be compared with: enough to see its noise. */
+const runsWithoutBase = 3;
+
+export async function* measure(input: MeasureInput, ports: MeasurePorts): AsyncGenerator<Measured> {
+	ports.progress.stage("measure", input.workloads.length);
+	for (const timed of input.workloads) {
+		if (ports.interrupt.reason() !== null) return;
+		ports.progress.item(timed.workload.id);
+		yield await measureWorkload(timed, input, ports);
+	}
+	ports.progress.done(`${input.workloads.length} workloads`);
+}
+
+function isIdentical(timed: TimedWorkload, settings: Config["measure"]): boolean {
+	const hash = timed.head.record.engineSha256;
+	return settings.identicalEngines === "skip" && hash !== undefined && hash === timed.base?.record.engineSha256;
+}
+
+/** What grows while a workload is timed. */
+interface Ledger {
+	runs: PerfRun[];
+	samples: Record<Arm, Float64Array[]>;
+	replaced: number;
+}
+
+async function measureWorkload(timed: TimedWorkload, input: MeasureInput, ports: MeasurePorts): Promise<Measured> {
+	const ledger: Ledger = { runs: [], samples: { base: [], head: [] }, replaced: 0 };
+	const finish = (state: Measured["state"], error?: ErrorRecord): Measured => ({
+		workload: timed.workload,
+		state,
+		inputs: timed.inputs.head,
+		...ledger,
+		...(error ? { error } : {}),
+	});
+	if (isIdentical(timed, input.measure)) return finish("identical");
+	const looks = timed.base ? input.measure.looks : [runsWithoutBase];
+	const budget = looks.at(-1) ?? 0;
+	const first = firstArms(`${input.seed}:${timed.workload.id}`, budget);
+	await warm(timed, input, ports);
+	for (let pair = 0; pair < budget; pair += 1) {
+		ports.progress.detail(`pair ${pair + 1} of ${looks.find((look) => look > pair) ?? budget}`);
+		const failure = await measurePair({ pair, arms: armsOf(timed, first[pair]) }, { timed, input, ledger }, ports);
+		if (ports.interrupt.reason() !== null) return finish("interrupted");
+		if (failure) return finish("failed", recordFault(failure, placeOf(timed)));
+		if (timed.base && looks.includes(pair + 1) && isDecided(timed, input, ledger.runs)) break;
+	}
+	return finish("measured");
+}
+
+function placeOf(timed: TimedWorkload): Place {
+	const { model, engine } = timed.head.spec;
+	return { model: model.name, engine: engine.name, workload: timed.workload.config.name };
+}
+
+function armsOf(timed: TimedWorkload, first: Arm | undefined): readonly Arm[] {
+	if (!timed.base) return ["head"];
+	return first === "head" ? ["head", "base"] : ["base", "head"];
+}
+
+function isDecided(timed: TimedWorkload, input: MeasureInput, runs: readonly PerfRun[]): boolean {
+	const compared = compareRuns(runs, comparisonOptions(timed.workload, input.measure.looks, input.family));
+	return shouldStop(compared.latency);
+}
+
+/** How a workload's runs are compared: the same while measuring and at the end. */
+export function comparisonOptions(workload: Workload, looks: readonly number[], family: number) {
+	const { latency, p99 } = workload.config.gates;
+	return { minimalEffect: latency.warn ?? latency.fail ?? 0.02, p99MinimalEffect: p99.warn ?? p99.fail ?? 0.1, looks, family };
+}
+
+interface Measuring {
+	timed: TimedWorkload;
+	input: MeasureInput;
+	ledger: Ledger;
+}
+
+/** Repeats the whole pair when one of its runs is unusable, whichever arm it was. */
+async function measurePair(job: { pair: number; arms: readonly Arm[] }, measuring: Measuring, ports: MeasurePorts): Promise<ToolFailure | null> {
+	const { ledger } = measuring;
+	for (;;) {
+		const taken: { run: PerfRun; samples: Float64Array }[] = [];
+		let failure: ToolFailure | null = null;
+		for (const arm of job.arms) {
+			const { run, result } = await measureRun({ pair: job.pair, arm }, measuring, ports.backend);
+			ledger.runs.push(run);
+			if (result.state === "unusable") failure = result.failure;
+			else taken.push({ run, samples: result.samplesMs });
+			if (failure || ports.interrupt.reason() !== null) break;
+		}
+		if (!failure) {
+			for (const { run, samples } of taken) ledger.samples[run.arm].push(samples);
+			return null;
+		}
+		for (const { run } of taken) discard(run, "its pair's other run was unusable");
+		ledger.replaced += 1;
+		if (ledger.replaced > replacementCap || ports.interrupt.reason() !== null) return failure;
+	}
+}
+
+function discard(run: PerfRun, reason: string): void {
+	run.state = "unusable";
+	run.reason = reason;
+}
+
+async function measureRun(at: { pair: number; arm: Arm }, measuring: Measuring, backend: Backend): Promise<{ run: PerfRun; result: MeasureResult }> {
+	const { timed, input, ledger } = measuring;
+	const order = ledger.runs.length;
+	const folder = folderName(timed.workload.id);
+	const samples = `raw/${folder}/${String(order).padStart(3, "0")}-pair${at.pair}-${at.arm}.f64`;
+	const result = await backend.measure({
+		...timing(timed, at.arm, input),
+		warmUpMs: input.measure.warmUpMs,
+		durationMs: input.measure.durationMs,
+		samplesPath: `${input.outFolder}/${samples}`,
+		logPath: `${input.outFolder}/logs/measure-${folder}-${order}.log`,
+	});
+	const common = { arm: at.arm, pair: at.pair, order, wallMs: result.wallMs };
+	if (result.state === "unusable") return { run: { ...common, state: "unusable", reason: result.reason }, result };
+	const summary = summarize(result.samplesMs);
+	if (summary === null) return { run: { ...common, state: "unusable", reason: "its samples are empty or not finite" }, result: unusable(result.wallMs) };
+	const throughputPerSecond = (1000 * timed.workload.config.streams) / summary.meanMs;
+	return { run: { ...common, state: "ok", samples, ...summary, throughputPerSecond, peakMemoryBytes: result.peakMemoryBytes }, result };
+}
+
+function unusable(wallMs: number): MeasureResult {
+	const failure: ToolFailure = { code: "tool-output", message: "A run gave samples that are empty or not finite.", details: {} };
+	return { state: "unusable", reason: "no usable samples", failure, wallMs };
+}
+
+function timing(timed: TimedWorkload, arm: Arm, input: MeasureInput) {
+	const engine = arm === "base" && timed.base ? timed.base : timed.head;
+	const { threads, timeoutMs } = input.measure;
+	return { engine, inputs: timed.inputs[arm], streams: timed.workload.config.streams, seed: 1, threads, timeoutMs };
+}
+
+/** One short discarded process per arm, so that no pair pays for cold caches. */
+async function warm(timed: TimedWorkload, input: MeasureInput, ports: MeasurePorts): Promise<void> {
+	const arms: readonly Arm[] = timed.base ? ["base", "head"] : ["head"];
+	for (const arm of arms) {
+		if (ports.interrupt.reason() !== null) return;
+		const path = `${input.outFolder}/scratch/warm-${folderName(timed.workload.id)}-${arm}`;
+		await ports.backend.measure({ ...timing(timed, arm, input), warmUpMs: 0, durationMs: 0, samplesPath: `${path}.f64`, logPath: `${path}.log` });
+	}
+}
