@@ -1,0 +1,78 @@
+// Says in words what became of a child that did not do its work.
+import type { ToolCode } from "../../core/errors.ts";
+import type { ToolFailure } from "../../ports.ts";
+import type { ProcessRecord } from "./spawn.ts";
+
+/** Lines of a child's log that stand in an error. */
+const excerptLines = 20;
+
+export interface FailureWords {
+	/** Begins the sentence: `trtexec`, `The prepare command`. */
+	what: string;
+	/** The limit that was passed, for a timeout. */
+	timeoutMs: number;
+	fix?: string;
+	/** Stands in for the words of the record, e.g. where the child ended well but wrote nonsense. */
+	output?: string;
+}
+
+/** The fault of a record whose work is not done, an exit with code 0 included. */
+export function describeFailure(record: ProcessRecord, words: FailureWords): ToolFailure {
+	const { code, message, fix } = classifyRecord(record, words);
+	return {
+		code,
+		message,
+		details: {
+			fix: words.fix ?? fix,
+			argv: record.argv,
+			excerpt: record.tail.slice(-excerptLines),
+			...(record.signal === null ? {} : { exit: record.signal }),
+			...(record.exitCode === null ? {} : { exit: record.exitCode }),
+			...(record.logPath === null ? {} : { log: record.logPath }),
+		},
+	};
+}
+
+function classifyRecord(record: ProcessRecord, words: FailureWords): { code: ToolCode; message: string; fix: string } {
+	const { what, timeoutMs } = words;
+	switch (record.state) {
+		case "not-started":
+			return {
+				code: "tool-missing",
+				message: `${what} did not start: ${record.problem}.`,
+				fix: `Install ${record.argv[0]}, or put it on PATH.`,
+			};
+		case "timed-out":
+			return {
+				code: "tool-timeout",
+				message: `${what} did not end within ${seconds(timeoutMs)} and was killed${undead(record)}.`,
+				fix: "Read the log for where it stands still; raise the timeout where the work is that long.",
+			};
+		case "aborted":
+			return { code: "interrupted", message: `${what} was interrupted.`, fix: "Start the run again." };
+		case "signalled":
+			return {
+				code: "tool-crashed",
+				message: `${what} was ended by ${record.signal ?? "a signal"}.`,
+				fix: signalFix(record.signal),
+			};
+		case "exited":
+			if (record.exitCode === 0 || words.output !== undefined) {
+				return { code: "tool-output", message: `${what} ${words.output ?? "ended without a result"}.`, fix: "Read the log." };
+			}
+			return { code: "tool-crashed", message: `${what} ended with exit code ${record.exitCode ?? "unknown"}.`, fix: "Read the log." };
+	}
+}
+
+function undead(record: ProcessRecord): string {
+	return record.problem === "" ? "" : ` (${record.problem})`;
+}
+
+function signalFix(signal: NodeJS.Signals | null): string {
+	if (signal === "SIGKILL") return "Look for the kernel's out-of-memory killer: give the runner more memory, or the model smaller shapes.";
+	return "Read the log; a crash that comes back on another machine is a defect of the tool or the model.";
+}
+
+function seconds(ms: number): string {
+	return `${Math.round(ms / 100) / 10} s`;
+}

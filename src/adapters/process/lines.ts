@@ -1,0 +1,52 @@
+// Cuts a stream of bytes into lines of bounded length and keeps the last ones.
+import { StringDecoder } from "node:string_decoder";
+import { stripVTControlCharacters } from "node:util";
+
+/** Longer lines are cut here: a binary flood without a newline must not fill memory. */
+const longestLine = 4_000;
+
+export interface LineCutter {
+	push(chunk: Uint8Array): void;
+	end(): void;
+}
+
+/** Calls `onLine` for every line without its end; invalid UTF-8 becomes U+FFFD, colours and control characters go. */
+export function cutLines(onLine: (line: string) => void): LineCutter {
+	const decoder = new StringDecoder("utf8");
+	let rest = "";
+	const emit = (line: string): void => onLine(cleanLine(line));
+	const take = (text: string): void => {
+		const parts = (rest + text).split(/\r\n|\n|\r(?!$)/);
+		rest = parts.pop() ?? "";
+		for (const part of parts) emit(part.slice(0, longestLine));
+		while (rest.length > longestLine) {
+			emit(rest.slice(0, longestLine));
+			rest = rest.slice(longestLine);
+		}
+	};
+	return {
+		push: (chunk) => take(decoder.write(chunk)),
+		end: () => {
+			take(decoder.end());
+			if (rest.trim() !== "") emit(rest.slice(0, longestLine));
+			rest = "";
+		},
+	};
+}
+
+function cleanLine(line: string): string {
+	return stripVTControlCharacters(line).replace(/[\u0000-\u0008\u000b-\u001f\u007f]/g, "");
+}
+
+/** The last `size` lines that were added; blank ones are left out. */
+export function lastLines(size: number): { add(line: string): void; lines(): string[] } {
+	let kept: string[] = [];
+	return {
+		add(line) {
+			if (line.trim() === "") return;
+			kept.push(line);
+			if (kept.length >= size * 2) kept = kept.slice(-size);
+		},
+		lines: () => kept.slice(-size),
+	};
+}

@@ -1,0 +1,71 @@
+// Streams a child's output to a log file with a cap on disk.
+import { createWriteStream, type WriteStream } from "node:fs";
+import { dirname } from "node:path";
+import type { Readable } from "node:stream";
+import { makeFolders } from "./folder.ts";
+import { classifyWriteError } from "./write-error.ts";
+
+export interface LogFile {
+	/** Pauses the source while the disk is behind. */
+	write(chunk: Uint8Array, source: Readable): void;
+	/** Resolves when all is written. Rejects with disk-full or output-unwritable where it could not be. */
+	close(): Promise<void>;
+}
+
+/** @throws ConfigError output-unwritable, ToolError disk-full. */
+export async function openLog(path: string, capBytes: number): Promise<LogFile> {
+	const stream = await openStream(path);
+	let failed: unknown;
+	let left = capBytes;
+	const waiting = new Set<Readable>();
+	const wake = (): void => {
+		for (const source of waiting) source.resume();
+		waiting.clear();
+	};
+	stream.on("drain", wake);
+	stream.on("error", (error) => {
+		failed = error;
+		wake();
+	});
+	return {
+		write(chunk, source) {
+			if (left <= 0 || failed !== undefined) return;
+			const part = chunk.length <= left ? chunk : chunk.subarray(0, left);
+			left -= part.length;
+			const ready = stream.write(part);
+			if (left <= 0) stream.write(`\n[trtgate: the log was cut here, after ${capBytes} bytes]\n`);
+			if (!ready && !source.isPaused()) {
+				waiting.add(source);
+				source.pause();
+			}
+		},
+		close: () => closeStream(stream).then(() => raise(failed, path)),
+	};
+}
+
+async function openStream(path: string): Promise<WriteStream> {
+	await makeFolders(dirname(path));
+	try {
+		const stream = createWriteStream(path);
+		await new Promise<void>((resolve, reject) => {
+			stream.once("open", () => resolve());
+			stream.once("error", reject);
+		});
+		stream.removeAllListeners("error");
+		return stream;
+	} catch (error) {
+		throw classifyWriteError(error, path);
+	}
+}
+
+function closeStream(stream: WriteStream): Promise<void> {
+	if (stream.closed) return Promise.resolve();
+	return new Promise((resolve) => {
+		stream.once("close", () => resolve());
+		stream.end();
+	});
+}
+
+function raise(error: unknown, path: string): void {
+	if (error !== undefined) throw classifyWriteError(error, path);
+}

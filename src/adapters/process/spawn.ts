@@ -1,0 +1,219 @@
+// Runs one child process: argv only, in its own process group, with a timeout, a log on disk and a flat record of what happened.
+import { type ChildProcess, spawn } from "node:child_process";
+import type { Readable } from "node:stream";
+import { signalGroup } from "./groups.ts";
+import { cutLines, type LineCutter, lastLines } from "./lines.ts";
+import { type LogFile, openLog } from "./log.ts";
+
+export interface ProcessOptions {
+	/** Program and arguments; no shell reads them. */
+	argv: readonly [string, ...string[]];
+	cwd?: string;
+	/** The whole environment; absent: our own. */
+	env?: Readonly<Record<string, string | undefined>>;
+	/** Written to the child's input, which is then closed. */
+	stdin?: string;
+	timeoutMs: number;
+	signal?: AbortSignal;
+	/** Everything that the child says, both streams in order of arrival. */
+	logPath?: string;
+	logCapBytes?: number;
+	/** Lines kept for `tail`. */
+	tailLines?: number;
+	/** Bytes of standard output kept for `stdout`; 0 by default. */
+	captureBytes?: number;
+	/** Time between SIGTERM and SIGKILL. */
+	graceMs?: number;
+	/** Every line of both streams, cut to a sane length. */
+	onLine?(line: string): void;
+	/** The child runs and leads this group. */
+	onStart?(pid: number): void;
+	onEnd?(pid: number): void;
+}
+
+export type ProcessState = "exited" | "signalled" | "timed-out" | "aborted" | "not-started";
+
+export interface ProcessRecord {
+	state: ProcessState;
+	exitCode: number | null;
+	signal: NodeJS.Signals | null;
+	wallMs: number;
+	/** The last lines of both streams. */
+	tail: string[];
+	/** The start of standard output, as far as `captureBytes` allows. */
+	stdout: string;
+	logPath: string | null;
+	/** Why it did not start or could not be ended; "" where nothing is amiss. */
+	problem: string;
+	argv: readonly string[];
+}
+
+const logCapBytes = 64 * 1024 * 1024;
+const tailLines = 40;
+const graceMs = 2_000;
+/** How long pipes may stay open once the child itself has gone: a grandchild may hold them. */
+const lingerMs = 1_000;
+/** How long a child may outlive SIGKILL: one that waits inside a driver does not die at once, or ever. */
+const undeadMs = 5_000;
+
+interface Ending {
+	cause: "exit" | "timeout" | "abort" | "spawn";
+	exitCode: number | null;
+	signal: NodeJS.Signals | null;
+	problem: string;
+}
+
+/** @throws ConfigError output-unwritable and ToolError disk-full of the log; all else is in the record. */
+export async function runProcess(options: ProcessOptions): Promise<ProcessRecord> {
+	const started = performance.now();
+	const tail = lastLines(options.tailLines ?? tailLines);
+	const output = captureOutput(options.captureBytes ?? 0);
+	const log = options.logPath === undefined ? null : await openLog(options.logPath, options.logCapBytes ?? logCapBytes);
+	let ending: Ending;
+	try {
+		ending = options.signal?.aborted ? notRun("abort", "interrupted before the start") : await runChild(options, { tail, output, log });
+	} finally {
+		await log?.close();
+	}
+	return {
+		state: stateOf(ending),
+		exitCode: ending.exitCode,
+		signal: ending.signal,
+		wallMs: performance.now() - started,
+		tail: tail.lines(),
+		stdout: output.text(),
+		logPath: options.logPath ?? null,
+		problem: ending.problem,
+		argv: options.argv,
+	};
+}
+
+interface Sinks {
+	tail: { add(line: string): void };
+	output: { push(chunk: Uint8Array): void };
+	log: LogFile | null;
+}
+
+function stateOf(ending: Ending): ProcessState {
+	if (ending.cause === "spawn") return "not-started";
+	if (ending.cause === "timeout") return "timed-out";
+	if (ending.cause === "abort") return "aborted";
+	return ending.signal === null ? "exited" : "signalled";
+}
+
+function notRun(cause: "abort" | "spawn", problem: string): Ending {
+	return { cause, exitCode: null, signal: null, problem };
+}
+
+async function runChild(options: ProcessOptions, sinks: Sinks): Promise<Ending> {
+	let child: ChildProcess;
+	try {
+		child = startChild(options);
+	} catch (error) {
+		return notRun("spawn", error instanceof Error ? error.message : String(error));
+	}
+	const cutters = [pipe(child.stdout, { options, sinks, capture: true }), pipe(child.stderr, { options, sinks, capture: false })];
+	feed(child, options.stdin);
+	const { pid } = child;
+	if (pid !== undefined) options.onStart?.(pid);
+	const ending = await waitForEnd(child, options);
+	if (pid !== undefined) {
+		signalGroup(pid, "SIGKILL");
+		options.onEnd?.(pid);
+	}
+	for (const cutter of cutters) cutter.end();
+	return ending;
+}
+
+function startChild(options: ProcessOptions): ChildProcess {
+	const [program, ...args] = options.argv;
+	return spawn(program, args, {
+		...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+		...(options.env === undefined ? {} : { env: { ...options.env } }),
+		stdio: [options.stdin === undefined ? "ignore" : "pipe", "pipe", "pipe"],
+		detached: process.platform !== "win32",
+		windowsHide: true,
+	});
+}
+
+function feed(child: ChildProcess, text: string | undefined): void {
+	if (text === undefined || child.stdin === null) return;
+	// A child that does not read to the end is its own affair.
+	child.stdin.on("error", () => {});
+	child.stdin.end(text);
+}
+
+function pipe(stream: Readable | null, to: { options: ProcessOptions; sinks: Sinks; capture: boolean }): LineCutter {
+	const { options, sinks, capture } = to;
+	const cutter = cutLines((line) => {
+		sinks.tail.add(line);
+		options.onLine?.(line);
+	});
+	stream?.on("data", (chunk: Uint8Array) => {
+		sinks.log?.write(chunk, stream);
+		if (capture) sinks.output.push(chunk);
+		cutter.push(chunk);
+	});
+	stream?.on("error", () => {});
+	return cutter;
+}
+
+/** Resolves once: at the end of the child and its pipes, or when it could not be ended. */
+function waitForEnd(child: ChildProcess, options: ProcessOptions): Promise<Ending> {
+	return new Promise((resolve) => {
+		const timers = new Set<NodeJS.Timeout>();
+		const after = (ms: number, act: () => void): void => void timers.add(setTimeout(act, ms));
+		const ending: Ending = { cause: "exit", exitCode: null, signal: null, problem: "" };
+		let gone = false;
+		const finish = (): void => {
+			for (const timer of timers) clearTimeout(timer);
+			options.signal?.removeEventListener("abort", onAbort);
+			child.removeAllListeners();
+			child.on("error", () => {});
+			child.stdout?.destroy();
+			child.stderr?.destroy();
+			child.unref();
+			resolve(ending);
+		};
+		const stop = (cause: "timeout" | "abort"): void => {
+			if (gone || ending.cause !== "exit" || child.pid === undefined) return;
+			ending.cause = cause;
+			const { pid } = child;
+			signalGroup(pid, "SIGTERM");
+			after(options.graceMs ?? graceMs, () => {
+				signalGroup(pid, "SIGKILL");
+				after(undeadMs, () => {
+					ending.problem = `process ${pid} outlived SIGKILL by ${undeadMs} ms`;
+					finish();
+				});
+			});
+		};
+		const onAbort = (): void => stop("abort");
+		options.signal?.addEventListener("abort", onAbort, { once: true });
+		after(options.timeoutMs, () => stop("timeout"));
+		child.once("error", (error) => {
+			if (child.pid !== undefined) return;
+			Object.assign(ending, notRun("spawn", error.message));
+			finish();
+		});
+		child.once("exit", (exitCode, signal) => {
+			gone = true;
+			Object.assign(ending, { exitCode, signal });
+			after(lingerMs, finish);
+		});
+		child.once("close", finish);
+	});
+}
+
+function captureOutput(capBytes: number): { push(chunk: Uint8Array): void; text(): string } {
+	const chunks: Uint8Array[] = [];
+	let left = capBytes;
+	return {
+		push(chunk) {
+			if (left <= 0) return;
+			chunks.push(chunk.subarray(0, left));
+			left -= chunk.length;
+		},
+		text: () => Buffer.concat(chunks).toString("utf8"),
+	};
+}

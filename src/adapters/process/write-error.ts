@@ -1,0 +1,42 @@
+// Says whose fault a failed write is: a full disk is the machine's, a forbidden or impossible path the user's.
+import { ConfigError, ToolError } from "../../core/errors.ts";
+
+const fullDisk = new Set(["ENOSPC", "EDQUOT", "EFBIG"]);
+const unwritable: Readonly<Record<string, string>> = {
+	EACCES: "permission denied",
+	EPERM: "the operation is not permitted",
+	EROFS: "the file system is read-only",
+	ENOTDIR: "a file stands where a folder is needed",
+	EEXIST: "a file stands where a folder is needed",
+	EISDIR: "a folder stands where a file is needed",
+	ENOENT: "its folder does not exist",
+	ELOOP: "its path is a loop of links",
+	ENAMETOOLONG: "its name is too long",
+};
+
+/** The error to raise for a write to `path` that failed; errors of no known kind come back as they are. */
+export function classifyWriteError(error: unknown, path: string): unknown {
+	const code = errorCode(error);
+	if (fullDisk.has(code)) {
+		return new ToolError({
+			code: "disk-full",
+			message: `No space left for ${path} (${code}).`,
+			cause: error,
+			details: { fix: "Free space on this disk, or choose another output folder.", got: code },
+		});
+	}
+	const why = Object.hasOwn(unwritable, code) ? unwritable[code] : undefined;
+	if (why === undefined) return error;
+	return new ConfigError({
+		code: "output-unwritable",
+		message: `Cannot write ${path}: ${why} (${code}).`,
+		cause: error,
+		details: { fix: "Choose an output folder that this user may write to.", got: code },
+	});
+}
+
+/** The `code` of a system error, or "". */
+export function errorCode(error: unknown): string {
+	if (typeof error !== "object" || error === null || !("code" in error)) return "";
+	return typeof error.code === "string" ? error.code : "";
+}
