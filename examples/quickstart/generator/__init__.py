@@ -1,0 +1,1 @@
+"""The parts of generate.py: synthetic pictures, four small networks, and their goldens."""
