@@ -1,0 +1,71 @@
+// From the runs of one workload to its comparisons: latency, P99 and memory, with the noise and both arms summed up.
+import type { Arm, ArmStats, Comparison, PerfRun, WorkloadResult } from "../schema/result.ts";
+import { isSummarized, peakOf, summarizeArm } from "../stats/summary.ts";
+import { compareExact, observedMemory } from "./exact.ts";
+import { type Pair, runCv } from "./noise.ts";
+import { type JudgeOptions, judgePairs } from "./verdict.ts";
+
+export interface CompareOptions extends JudgeOptions {
+	/** Minimal effect of P99, wider than the median's: a tail is noisier. */
+	p99MinimalEffect: number;
+}
+
+export interface RunsCompared {
+	latency: Comparison;
+	p99: Comparison;
+	memory: Comparison;
+	noise: WorkloadResult["noise"];
+	base: ArmStats | null;
+	head: ArmStats | null;
+}
+
+type Figure = "medianMs" | "p99Ms";
+
+/** The arm's runs that count, by pair; where a pair was measured again, the later run holds. */
+function byPair(runs: readonly PerfRun[], arm: Arm): Map<number, PerfRun> {
+	const counted = runs.filter((run) => run.arm === arm && isSummarized(run)).sort((left, right) => left.order - right.order);
+	return new Map(counted.map((run) => [run.pair, run]));
+}
+
+/** Only pairs with both halves. */
+function pairsOf(base: Map<number, PerfRun>, head: Map<number, PerfRun>, figure: Figure): Pair[] {
+	return [...base].flatMap(([pair, run]) => {
+		const other = head.get(pair);
+		return other === undefined ? [] : [{ base: run[figure] ?? Number.NaN, head: other[figure] ?? Number.NaN }];
+	});
+}
+
+/** Why there is no pair at all; undefined when there is one. */
+function absence(runs: readonly PerfRun[], counted: Record<Arm, Map<number, PerfRun>>): string | undefined {
+	if (counted.head.size === 0) return "The head has no usable run.";
+	if (counted.base.size > 0) return "No pair has a usable run of both arms.";
+	if (runs.some((run) => run.arm === "base")) return "The base has no usable run.";
+	return "There is no base to compare with: the workload is new.";
+}
+
+/** Half width of the interval, as a fraction: the logarithms' half width turned back. */
+function detectableBy({ interval }: Comparison): number | null {
+	return interval === null ? null : Math.sqrt((1 + interval[1]) / (1 + interval[0])) - 1;
+}
+
+/** Compares the runs that count (state ok, all figures finite) of one workload. Without a base every verdict is `missing`. */
+export function compareRuns(runs: readonly PerfRun[], options: CompareOptions): RunsCompared {
+	const { p99MinimalEffect, ...shared } = options;
+	const counted = { base: byPair(runs, "base"), head: byPair(runs, "head") };
+	const kept = { base: [...counted.base.values()], head: [...counted.head.values()] };
+	const judge = (figure: Figure, minimalEffect: number): Comparison => {
+		const comparison = judgePairs(pairsOf(counted.base, counted.head, figure), { ...shared, minimalEffect });
+		const reason = comparison.verdict === "missing" ? absence(runs, counted) : undefined;
+		return reason === undefined ? comparison : { ...comparison, reason };
+	};
+	const latency = judge("medianMs", options.minimalEffect);
+	const medians = (arm: Arm) => kept[arm].map((run) => run.medianMs ?? Number.NaN);
+	return {
+		latency,
+		p99: judge("p99Ms", p99MinimalEffect),
+		memory: compareExact(peakOf(kept.base), peakOf(kept.head), observedMemory),
+		noise: { runCv: runCv(medians("base"), medians("head")), detectable: detectableBy(latency) },
+		base: summarizeArm(kept.base),
+		head: summarizeArm(kept.head),
+	};
+}

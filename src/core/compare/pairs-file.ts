@@ -1,0 +1,122 @@
+// The file of the `verdict` command: pairs of run medians in, one sentence out.
+import { ConfigError } from "../errors.ts";
+import type { Comparison, Interval } from "../schema/result.ts";
+import { formatPercent, percentDigits } from "../units.ts";
+import type { Pair } from "./noise.ts";
+
+export interface PairsFile {
+	pairs: Pair[];
+	minimalEffect: number;
+}
+
+const defaultMinimalEffect = 0.02;
+const mostPairs = 10_000;
+const example = '{"pairs": [{"base": 1.203, "head": 1.251}], "minimalEffect": 0.02}';
+
+interface Fault {
+	pointer: string;
+	expected: string;
+	got: string;
+	cause?: unknown;
+}
+
+/** What was found, short enough for a message. */
+function describe(value: unknown): string {
+	if (value === undefined) return "nothing";
+	const text = JSON.stringify(value) ?? String(value);
+	return text.length > 60 ? `${text.slice(0, 60)}…` : text;
+}
+
+function invalid(path: string, { pointer, expected, got, cause }: Fault): ConfigError {
+	const place = pointer === "" ? path : `${path} at ${pointer}`;
+	const fix = `Give one base and one head time in milliseconds for each pair of runs, such as ${example}.`;
+	const message = `${place} is not a list of pairs: expected ${expected}, got ${got}.`;
+	return new ConfigError({ code: "pairs-invalid", message, cause, details: { location: { path }, pointer, expected, got, fix } });
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+	return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function parseJson(text: string, path: string): unknown {
+	try {
+		return JSON.parse(text.replace(/^\uFEFF/, ""));
+	} catch (cause) {
+		const got = text.trim() === "" ? "an empty file" : `text that is not JSON (${cause instanceof Error ? cause.message : String(cause)})`;
+		throw invalid(path, { pointer: "", expected: "JSON", got, cause });
+	}
+}
+
+function parseTime(value: unknown, path: string, pointer: string): number {
+	if (typeof value === "number" && Number.isFinite(value) && value > 0) return value;
+	const got = typeof value === "number" && !Number.isFinite(value) ? "a number too large" : describe(value);
+	throw invalid(path, { pointer, expected: "a finite number of milliseconds above 0", got });
+}
+
+function parsePair(value: unknown, path: string, pointer: string): Pair {
+	if (!isObject(value)) throw invalid(path, { pointer, expected: 'an object with "base" and "head"', got: describe(value) });
+	return { base: parseTime(own(value, "base"), path, `${pointer}/base`), head: parseTime(own(value, "head"), path, `${pointer}/head`) };
+}
+
+function own(object: Readonly<Record<string, unknown>>, key: string): unknown {
+	return Object.hasOwn(object, key) ? object[key] : undefined;
+}
+
+function parseEffect(value: unknown, path: string): number {
+	if (value === undefined) return defaultMinimalEffect;
+	if (typeof value === "number" && value > 0 && value < 1) return value;
+	throw invalid(path, { pointer: "/minimalEffect", expected: "a fraction between 0 and 1 (0.02 is 2 %)", got: describe(value) });
+}
+
+/** Reads `{"pairs": [{"base": ms, "head": ms}, …], "minimalEffect": 0.02}`; the effect is 0.02 where it is not given. */
+export function parsePairs(text: string, path: string): PairsFile {
+	const file = parseJson(text, path);
+	if (!isObject(file)) throw invalid(path, { pointer: "", expected: 'an object with "pairs"', got: describe(file) });
+	const stranger = Object.keys(file).find((key) => key !== "pairs" && key !== "minimalEffect");
+	if (stranger !== undefined) {
+		const pointer = `/${stranger.slice(0, 60).replaceAll("~", "~0").replaceAll("/", "~1")}`;
+		throw invalid(path, { pointer, expected: 'only "pairs" and "minimalEffect"', got: "another key" });
+	}
+	const list = own(file, "pairs");
+	if (!Array.isArray(list)) throw invalid(path, { pointer: "/pairs", expected: "an array of pairs", got: describe(list) });
+	if (list.length > mostPairs) throw invalid(path, { pointer: "/pairs", expected: `at most ${mostPairs} pairs`, got: `${list.length}` });
+	return {
+		pairs: list.map((pair: unknown, index) => parsePair(pair, path, `/pairs/${index}`)),
+		minimalEffect: parseEffect(own(file, "minimalEffect"), path),
+	};
+}
+
+/** `−0.2 % (99 % interval −0.9 to +0.5 %)`, with no more decimals than the interval supports. */
+function renderChange(estimate: number, interval: Interval, level: number): string {
+	const digits = percentDigits((interval[1] - interval[0]) / 2);
+	const percent = (fraction: number) => formatPercent(fraction, { sign: true, digits });
+	const low = percent(interval[0]).replace(" %", "");
+	return `${percent(estimate)} (${Number((level * 100).toPrecision(4))} % interval ${low} to ${percent(interval[1])})`;
+}
+
+function renderMeasured(comparison: Comparison, estimate: number, interval: Interval): string {
+	const { verdict, pairs, level, reason = "" } = comparison;
+	const change = renderChange(estimate, interval, level);
+	switch (verdict) {
+		case "regressed":
+			return `Slower: ${change}, ${pairs} pairs.`;
+		case "improved":
+			return `Faster: ${change}, ${pairs} pairs.`;
+		case "unchanged": {
+			const excluded = formatPercent(comparison.excluded ?? 0, { digits: percentDigits((interval[1] - interval[0]) / 2) });
+			return `No relevant change: ${change}, ${pairs} pairs; changes of ${excluded} or more are excluded.`;
+		}
+		default:
+			return `Inconclusive after ${pairs} pairs: ${change}. ${reason} Not a pass.`;
+	}
+}
+
+/** A comparison of times in words. */
+export function renderVerdict(comparison: Comparison): string {
+	const { verdict, estimate, interval, reason = "" } = comparison;
+	if (verdict === "missing") return `Nothing to compare: ${reason}`;
+	if (verdict === "not-comparable") return `Not comparable: ${reason}`;
+	if (estimate !== null && interval !== null) return renderMeasured(comparison, estimate, interval);
+	const seen = estimate === null ? "" : ` The runs so far differ by ${formatPercent(estimate, { sign: true })}.`;
+	return `Inconclusive: ${reason}${seen} Not a pass.`;
+}

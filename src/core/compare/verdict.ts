@@ -1,0 +1,144 @@
+// The one function that pronounces on speed: pairs of runs in, a verdict with its doubt out.
+import { BugError } from "../errors.ts";
+import type { Comparison, Interval } from "../schema/result.ts";
+import { tCritical } from "../stats/student-t.ts";
+import { trimmedMean } from "../stats/trimmed.ts";
+import { formatLimit, formatPercent } from "../units.ts";
+import { defaultAlpha, defaultLooks, nominalP } from "./looks.ts";
+import { type Pair, runCv } from "./noise.ts";
+
+export interface JudgeOptions {
+	/** The smallest change worth a word, as a fraction: 0.02 is 2 %. Slower by it or faster by it, symmetric in logarithms. */
+	minimalEffect: number;
+	/** Numbers of pairs at which a verdict may be asked for, ascending. */
+	looks?: readonly number[];
+	/** Two-sided error of the whole family over all looks. */
+	alpha?: number;
+	/** Number of comparisons that share alpha. */
+	family?: number;
+}
+
+/**
+ * No clock in use resolves the median of a run better than this share of it, so a smaller spread of the log-ratios is not
+ * believed: five equal ratios would otherwise be an interval of no width.
+ */
+const leastSd = 1e-4;
+/** JSON has no infinity; an interval this wide excludes nothing. */
+const widest = 1e12;
+
+/** Estimate and interval of the change in logarithms, where they are exactly mirrored when the arms are swapped. */
+interface LogChange {
+	estimate: number;
+	low: number;
+	high: number;
+}
+
+/** ln(head / base), to the bit the negative of ln(base / head). */
+function logRatio({ base, head }: Pair): number {
+	return head >= base ? Math.log(head / base) : -Math.log(base / head);
+}
+
+function toFraction(log: number): number {
+	return Math.min(widest, Math.expm1(log));
+}
+
+/** Null where the spread cannot be known: fewer than two values. */
+function intervalOf(logs: readonly number[], p: number): LogChange | null {
+	const trimmed = trimmedMean(logs);
+	if (trimmed === null || trimmed.df < 1) return null;
+	const half = tCritical(p, trimmed.df) * Math.max(trimmed.winsorisedSd, leastSd) * trimmed.perSd;
+	return { estimate: trimmed.mean, low: trimmed.mean - half, high: trimmed.mean + half };
+}
+
+type Decision = "regressed" | "improved" | "unchanged" | "inconclusive";
+
+function decide({ estimate, low, high }: LogChange, limit: number): Decision {
+	if (low > 0 && estimate >= limit) return "regressed";
+	if (high < 0 && -estimate >= limit) return "improved";
+	if (low > -limit && high < limit) return "unchanged";
+	return "inconclusive";
+}
+
+/** Why nothing could be decided, with the largest change that is still possible. */
+function doubtOf(change: LogChange, pairs: readonly Pair[], minimalEffect: number): string {
+	const slower = change.high >= -change.low;
+	const size = formatPercent(Math.abs(toFraction(slower ? change.high : change.low)));
+	const open = `a ${slower ? "slowdown" : "speed-up"} of up to ${size} is not excluded.`;
+	const limit = formatLimit(minimalEffect);
+	if (change.high - change.low > 2 * Math.log1p(minimalEffect)) {
+		const cv = runCv(
+			pairs.map((pair) => pair.base),
+			pairs.map((pair) => pair.head),
+		);
+		return `Run noise of ${formatPercent(cv ?? 0)} is too high for a limit of ${limit} with ${pairs.length} pairs; ${open}`;
+	}
+	if (change.low > 0 || change.high < 0) {
+		return `There is a change, but whether it reaches the limit of ${limit} is open; ${open}`;
+	}
+	return `The interval reaches beyond the limit of ${limit}; ${open}`;
+}
+
+function checkOptions({ minimalEffect, alpha, family, looks }: Required<JudgeOptions>): void {
+	const sound = minimalEffect >= 0 && minimalEffect < 1e6 && alpha > 0 && alpha < 1 && family >= 1 && looks.length > 0;
+	if (!sound) {
+		const got = JSON.stringify({ minimalEffect: String(minimalEffect), alpha: String(alpha), family: String(family), looks });
+		throw new BugError({ code: "internal", message: `A comparison was asked for with options out of range: ${got}.` });
+	}
+}
+
+/** The first value that is no time, in words; null when all are. */
+function faultOf(pairs: readonly Pair[]): string | null {
+	for (const [index, pair] of pairs.entries()) {
+		for (const arm of ["base", "head"] as const) {
+			const value = pair[arm];
+			if (!(value > 0 && Number.isFinite(value))) return `The ${arm} run of pair ${index + 1} gave ${value}, not a time above 0.`;
+		}
+		if (!Number.isFinite(logRatio(pair))) return `The runs of pair ${index + 1} differ beyond what numbers can hold.`;
+	}
+	return null;
+}
+
+/**
+ * Base against head from pairs of runs: paired log-ratios, 10 % trimmed mean, t interval at the error its look may spend.
+ *
+ * - regressed: the interval is above zero and the estimate at or above the minimal effect; improved: its mirror.
+ * - unchanged: the whole interval lies within ± minimal effect.
+ * - inconclusive: anything else, and fewer pairs than the first look.
+ * - not-comparable: a value is not a finite time above 0. missing: no pairs.
+ */
+export function judgePairs(pairs: readonly Pair[], options: JudgeOptions): Comparison {
+	const all = { looks: defaultLooks, alpha: defaultAlpha, family: 1, ...options };
+	checkOptions(all);
+	const { minimalEffect, looks, alpha } = all;
+	const blank = { estimate: null, interval: null, pairs: pairs.length, excluded: null, minimalEffect, level: 1 - alpha };
+	if (pairs.length === 0) return { verdict: "missing", reason: "There is no pair of runs to compare.", ...blank };
+	const fault = faultOf(pairs);
+	if (fault !== null) return { verdict: "not-comparable", reason: fault, ...blank };
+	const logs = pairs.map(logRatio);
+	const p = nominalP(looks, pairs.length, all);
+	const change = p === null ? null : intervalOf(logs, p);
+	if (change === null) {
+		const estimate = toFraction(trimmedMean(logs)?.mean ?? 0);
+		return { ...blank, verdict: "inconclusive", reason: tooFew(pairs.length, looks), estimate };
+	}
+	const verdict = decide(change, Math.log1p(minimalEffect));
+	const interval: Interval = [toFraction(change.low), toFraction(change.high)];
+	const excluded = Math.max(Math.abs(interval[0]), Math.abs(interval[1]));
+	const found = { ...blank, verdict, estimate: toFraction(change.estimate), interval, excluded };
+	return verdict === "inconclusive" ? { ...found, reason: doubtOf(change, pairs, minimalEffect) } : found;
+}
+
+function tooFew(pairs: number, looks: readonly number[]): string {
+	const needed = Math.max(2, Math.min(...looks));
+	return `${pairs === 1 ? "1 run per arm is" : `${pairs} runs per arm are`} too few for a verdict: ${needed} pairs at least are needed.`;
+}
+
+/**
+ * Whether measuring may end: something is decided, or the budget of pairs is used up. Asked between two looks, the answer
+ * is no: looking more often than the error was spent for inflates it. Without `looks`, the caller asks at a look.
+ */
+export function shouldStop(comparison: Comparison, looks?: readonly number[]): boolean {
+	if (comparison.verdict === "not-comparable" || comparison.verdict === "missing") return true;
+	if (looks !== undefined && comparison.pairs >= Math.max(...looks)) return true;
+	return comparison.verdict !== "inconclusive" && (looks === undefined || looks.includes(comparison.pairs));
+}

@@ -1,0 +1,48 @@
+// Student's t distribution: its distribution function and quantiles.
+import { logGamma, regularisedBeta } from "./beta.ts";
+
+/** P(T > t) for t ≥ 0, exact relative to its size however far out. */
+function upperTail(t: number, df: number): number {
+	const square = t * t;
+	return 0.5 * regularisedBeta(df / 2, 0.5, { x: df / (df + square), y: square / (df + square) });
+}
+
+/** P(T ≤ t) with df degrees of freedom; NaN for NaN. */
+export function tCdf(t: number, df: number): number {
+	if (Number.isNaN(t) || !(df > 0)) return Number.NaN;
+	if (!Number.isFinite(t)) return t > 0 ? 1 : 0;
+	return t > 0 ? 1 - upperTail(t, df) : upperTail(-t, df);
+}
+
+const mostNewtonSteps = 200;
+
+/**
+ * The t with P(T > t) = tail, for 0 < tail < ½. Newton on ln tail over ln t: that curve is concave and straight at its
+ * end (slope −df), so Newton converges from everywhere.
+ */
+function upperQuantile(tail: number, df: number): number {
+	const logScale = logGamma((df + 1) / 2) - logGamma(df / 2) - 0.5 * Math.log(Math.PI * df);
+	let t = 1;
+	for (let step = 0; step < mostNewtonSteps; step += 1) {
+		const reached = upperTail(t, df);
+		const density = Math.exp(logScale - ((df + 1) / 2) * Math.log1p((t * t) / df));
+		const move = (reached / (density * t)) * Math.log(reached / tail) || 0;
+		t *= Math.exp(move);
+		if (Math.abs(move) < 1e-15) break;
+	}
+	return t;
+}
+
+/** The t below which a share p lies; ±Infinity at p = 1 and 0, NaN outside. */
+export function tQuantile(p: number, df: number): number {
+	if (!(p >= 0 && p <= 1) || !(df > 0)) return Number.NaN;
+	if (p === 0.5) return 0;
+	if (p === 0) return Number.NEGATIVE_INFINITY;
+	if (p === 1) return Number.POSITIVE_INFINITY;
+	return p < 0.5 ? -upperQuantile(p, df) : upperQuantile(1 - p, df);
+}
+
+/** The t whose two tails together hold p: the critical value of a two-sided test at p. */
+export function tCritical(p: number, df: number): number {
+	return p >= 1 ? 0 : -tQuantile(p / 2, df);
+}

@@ -1,0 +1,73 @@
+// What is kept of a run's samples, and of an arm's runs.
+import type { ArmStats, PerfRun } from "../schema/result.ts";
+import { harrellDavis, median, quantile } from "./quantile.ts";
+
+export interface RunSummary {
+	iterations: number;
+	medianMs: number;
+	meanMs: number;
+	minMs: number;
+	p90Ms: number;
+	p95Ms: number;
+	/** Harrell-Davis: the plain order statistic of a tail is too noisy to compare. */
+	p99Ms: number;
+}
+
+/** Sums up one run; null when there is nothing to sum up: no sample, or one that is not a finite time ≥ 0. */
+export function summarize(samplesMs: Float64Array): RunSummary | null {
+	if (samplesMs.length === 0) return null;
+	let sumMs = 0;
+	for (const ms of samplesMs) {
+		if (!Number.isFinite(ms) || ms < 0) return null;
+		sumMs += ms;
+	}
+	const sorted = samplesMs.slice().sort();
+	return {
+		iterations: sorted.length,
+		medianMs: quantile(sorted, 0.5),
+		meanMs: sumMs / sorted.length,
+		minMs: quantile(sorted, 0),
+		p90Ms: quantile(sorted, 0.9),
+		p95Ms: quantile(sorted, 0.95),
+		p99Ms: harrellDavis(sorted, 0.99),
+	};
+}
+
+type SummarizedRun = PerfRun & RunSummary;
+
+const measured = ["iterations", "medianMs", "meanMs", "minMs", "p90Ms", "p95Ms", "p99Ms"] as const;
+
+/** Whether a run counts: usable, with every figure there and finite. */
+export function isSummarized(run: PerfRun): run is SummarizedRun {
+	return run.state === "ok" && measured.every((key) => Number.isFinite(run[key]));
+}
+
+/** The largest peak over the runs, or null where no run reports one. */
+export function peakOf(runs: readonly PerfRun[]): number | null {
+	const peaks = runs.flatMap((run) => (run.state === "ok" && typeof run.peakMemoryBytes === "number" ? [run.peakMemoryBytes] : []));
+	return peaks.length === 0 ? null : peaks.reduce((largest, bytes) => Math.max(largest, bytes));
+}
+
+/**
+ * Sums up the runs of one arm: medians of the runs' figures (the run is the unit, whatever its iterations), the mean over
+ * all iterations, the smallest sample, the largest peak. Throughput falls back on 1000 / mean where a run has none
+ * (right for one stream). Null when no run counts.
+ */
+export function summarizeArm(runs: readonly PerfRun[]): ArmStats | null {
+	const counted = runs.filter(isSummarized);
+	if (counted.length === 0) return null;
+	const middle = (figure: (run: SummarizedRun) => number) => median(counted.map(figure));
+	const iterations = counted.reduce((sum, run) => sum + run.iterations, 0);
+	return {
+		runs: counted.length,
+		iterations,
+		medianMs: middle((run) => run.medianMs),
+		meanMs: counted.reduce((sum, run) => sum + run.meanMs * (run.iterations / iterations), 0),
+		minMs: counted.reduce((least, run) => Math.min(least, run.minMs), Number.POSITIVE_INFINITY),
+		p90Ms: middle((run) => run.p90Ms),
+		p95Ms: middle((run) => run.p95Ms),
+		p99Ms: middle((run) => run.p99Ms),
+		throughputPerSecond: middle((run) => run.throughputPerSecond ?? (run.meanMs > 0 ? 1000 / run.meanMs : 0)),
+		peakMemoryBytes: peakOf(counted),
+	};
+}
