@@ -257,6 +257,7 @@ export interface WorkloadResult {
    * Runs thrown away for cause and measured again.
    */
   replaced: number;
+  limits?: Limits;
   /**
    * Sentences that confirm or explain the verdict, e.g. clocks equal in both arms.
    */
@@ -282,14 +283,6 @@ export interface Comparison {
    * Confidence over all looks and all workloads of the job, e.g. 0.99.
    */
   level: number;
-  limits?: Limits;
-}
-/**
- * The gate's limits, fractions of the base; shown, never judged again.
- */
-export interface Limits {
-  warn?: number;
-  fail?: number;
 }
 export interface ArmStats {
   runs: number;
@@ -308,6 +301,13 @@ export interface ArmStats {
    */
   throughputPerSecond: number;
   peakMemoryBytes: number | null;
+}
+/**
+ * The latency gate's limits, fractions of the base; shown, never judged again.
+ */
+export interface Limits {
+  warn?: number;
+  fail?: number;
 }
 /**
  * One process that measured one workload of one arm: the unit of replication.
