@@ -29,9 +29,11 @@ export type OnnxDType =
 	| "float8e8m0"
 	| "uint2"
 	| "int2"
+	| "float6e2m3"
+	| "float6e3m2"
 	| "unknown";
 
-/** A size, the name of a symbolic dimension, or null where the file says nothing. */
+/** A size, the name of a symbolic dimension, or null where the file says nothing (or a negative size, as some exporters do). */
 export type OnnxDim = number | string | null;
 
 export interface OnnxValue {
@@ -55,8 +57,12 @@ export interface OnnxNode {
 
 export interface OnnxAttribute {
 	name: string;
-	/** Scalars and short lists; tensors and graphs are described elsewhere. */
+	/** Scalars and short lists; null for long ones, and where `tensor` or `reference` stands. Graphs are in `subgraphs`. */
 	value: number | string | readonly number[] | readonly string[] | null;
+	/** The tensor of a tensor attribute, e.g. of Constant. */
+	tensor?: OnnxInitializer;
+	/** In a function body: the attribute of the function whose value this one takes. */
+	reference?: string;
 }
 
 export interface OnnxInitializer {
@@ -65,7 +71,11 @@ export interface OnnxInitializer {
 	dims: readonly number[];
 	/** Payload bytes in the file, or declared in the external data. */
 	bytes: number;
-	/** Values of small integer and float initialisers (up to 64 elements); absent otherwise. */
+	/** How the payload lies: raw bytes, typed protobuf fields, a file beside the model, or not at all. */
+	storage: "raw" | "typed" | "external" | "none";
+	/** Set for a sparse tensor: `bytes` then count values and indices. */
+	sparse?: true;
+	/** Values of small number tensors (up to 64 elements); absent otherwise. Integers beyond 2^53 are rounded. */
 	values?: readonly number[];
 	external?: OnnxExternalData;
 }
@@ -87,6 +97,16 @@ export interface ExternalFile {
 	problem: null | "missing" | "short" | "outside" | "absolute" | "lfs-pointer";
 }
 
+/** A graph inside an attribute of If, Loop or Scan, with the node that holds it. */
+export interface OnnxSubgraph {
+	/** The node's name; may be empty or shared with others. */
+	node: string;
+	/** Its place in the `nodes` beside this list. */
+	nodeIndex: number;
+	attribute: string;
+	graph: OnnxGraph;
+}
+
 export interface OnnxGraph {
 	name: string;
 	inputs: readonly OnnxValue[];
@@ -95,25 +115,39 @@ export interface OnnxGraph {
 	initializers: readonly OnnxInitializer[];
 	/** Intermediate values with a stated type. */
 	valueInfo: readonly OnnxValue[];
-	/** Graphs inside the attributes of If, Loop, Scan: with the node that holds them. */
-	subgraphs: readonly { node: string; attribute: string; graph: OnnxGraph }[];
+	subgraphs: readonly OnnxSubgraph[];
 }
 
+/** An operator that the file itself defines. */
 export interface OnnxFunction {
 	domain: string;
 	name: string;
+	inputs: readonly string[];
+	outputs: readonly string[];
+	/** What its body may use; empty where the file leaves it to the model. */
+	opsets: Readonly<Record<string, number>>;
 	nodes: readonly OnnxNode[];
+	subgraphs: readonly OnnxSubgraph[];
 }
 
 export interface OnnxModel {
 	bytes: number;
+	/** 0 where the file states none. */
 	irVersion: number;
 	producer: string;
 	producerVersion: string;
-	/** Domain to version; "" is the standard domain. */
+	/** Domain to version; "" is the standard domain. Without a prototype: domains are the file's own words. */
 	opsets: Readonly<Record<string, number>>;
 	graph: OnnxGraph;
 	functions: readonly OnnxFunction[];
+}
+
+/** A model with the state of its external data: what preflight judges. */
+export interface InspectedModel {
+	path: string;
+	onnx: OnnxModel;
+	sha256: string;
+	external: readonly ExternalFile[];
 }
 
 /** The graph inputs that a caller must feed: inputs less initialisers (IR < 4 lists both). */

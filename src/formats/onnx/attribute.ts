@@ -1,0 +1,91 @@
+// Reads AttributeProto: scalars, short lists and tensors; graphs only as the place where they lie.
+import type { OnnxAttribute, OnnxInitializer } from "../../core/onnx/model.ts";
+import { limits } from "./limits.ts";
+import { readTensor } from "./tensor.ts";
+import type { Span, WireReader } from "./wire.ts";
+
+interface Draft {
+	name: string;
+	reference: string;
+	/** AttributeProto.AttributeType, 0 where the file (IR < 2) states none. */
+	type: number;
+	value: OnnxAttribute["value"];
+	numbers: number[];
+	texts: string[];
+	isLong: boolean;
+	tensor: OnnxInitializer | null;
+	graphs: Span[];
+}
+
+export interface ReadAttribute {
+	attribute: OnnxAttribute;
+	graphs: readonly Span[];
+}
+
+export function readAttribute(wire: WireReader): ReadAttribute {
+	wire.keep();
+	const draft: Draft = { name: "", reference: "", type: 0, value: null, numbers: [], texts: [], isLong: false, tensor: null, graphs: [] };
+	wire.message((field) => readAttributeField(wire, field, draft));
+	const attribute: OnnxAttribute = { name: draft.name, value: attributeValue(draft) };
+	if (draft.tensor !== null) attribute.tensor = draft.tensor;
+	if (draft.reference !== "") attribute.reference = draft.reference;
+	return { attribute, graphs: draft.graphs };
+}
+
+/** Fields of onnx.proto: name 1, f 2, i 3, s 4, t 5, g 6, floats 7, ints 8, strings 9, graphs 11, type 20, ref_attr_name 21. */
+function readAttributeField(wire: WireReader, field: number, draft: Draft): void {
+	if (field === 1) draft.name = wire.text();
+	else if (field === 2) draft.value = wire.float();
+	else if (field === 3) draft.value = wire.int64();
+	else if (field === 4) draft.value = wire.shortText(limits.attributeTextBytes);
+	else if (field === 5) draft.tensor = readTensor(wire);
+	else if (field === 6 || field === 11) addGraph(wire, draft);
+	else if (field === 7) addNumbers(wire, "float", draft);
+	else if (field === 8) addNumbers(wire, "int64", draft);
+	else if (field === 9) addText(wire, draft);
+	else if (field === 20) draft.type = wire.int32();
+	else if (field === 21) draft.reference = wire.text();
+}
+
+function addGraph(wire: WireReader, draft: Draft): void {
+	wire.keep();
+	draft.graphs.push(wire.span());
+}
+
+/** A varint or float takes at least one byte, so a payload longer than that in bytes may still be short in entries. */
+function addNumbers(wire: WireReader, kind: "float" | "int64", draft: Draft): void {
+	if (wire.peekLength() > limits.attributeEntries * 10) {
+		draft.isLong = true;
+		return;
+	}
+	wire.numbers(kind, (value) => {
+		if (draft.numbers.length >= limits.attributeEntries) draft.isLong = true;
+		else {
+			wire.keep();
+			draft.numbers.push(value);
+		}
+	});
+}
+
+function addText(wire: WireReader, draft: Draft): void {
+	const text = draft.texts.length < limits.attributeEntries ? wire.shortText(limits.attributeTextBytes) : null;
+	if (text === null) draft.isLong = true;
+	else draft.texts.push(text);
+}
+
+/** AttributeType of what writers may leave out when it is zero or empty. */
+const defaults: Readonly<Record<number, () => OnnxAttribute["value"]>> = {
+	1: () => 0,
+	2: () => 0,
+	3: () => "",
+	6: () => [],
+	7: () => [],
+	8: () => [],
+};
+
+function attributeValue(draft: Draft): OnnxAttribute["value"] {
+	if (draft.isLong || draft.reference !== "") return null;
+	if (draft.numbers.length > 0) return draft.numbers;
+	if (draft.texts.length > 0) return draft.texts;
+	return draft.value ?? defaults[draft.type]?.() ?? null;
+}

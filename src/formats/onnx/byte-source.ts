@@ -1,0 +1,55 @@
+// Random access to the bytes of a file, and a window over it that reads little and rarely.
+
+/** Bytes that can be read at any offset; a file, or memory. */
+export interface ByteSource {
+	size: number;
+	/** The bytes from `offset`; fewer than `length` only where the source ends. */
+	read(offset: number, length: number): Uint8Array;
+}
+
+export function memorySource(bytes: Uint8Array): ByteSource {
+	return { size: bytes.length, read: (offset, length) => bytes.subarray(offset, offset + length) };
+}
+
+const leastWindowBytes = 16 * 1024;
+const mostWindowBytes = 256 * 1024;
+const none = new Uint8Array(0);
+
+/** A window that follows the reader: it doubles while reading runs on, and is small again after a leap over a payload. */
+export class ByteWindow {
+	readonly size: number;
+	#source: ByteSource;
+	#bytes: Uint8Array = none;
+	#start = 0;
+	#length = leastWindowBytes / 2;
+
+	constructor(source: ByteSource) {
+		this.#source = source;
+		this.size = source.size;
+	}
+
+	/** The byte at `position`, or -1 where the source has ended. */
+	byte(position: number): number {
+		const inWindow = this.#bytes[position - this.#start];
+		if (inWindow !== undefined) return inWindow;
+		this.#fill(position);
+		return this.#bytes[position - this.#start] ?? -1;
+	}
+
+	/** `length` bytes at `position`, valid until the next call; fewer only where the source ends. */
+	bytes(position: number, length: number): Uint8Array {
+		if (length > mostWindowBytes) return this.#source.read(position, length);
+		const from = position - this.#start;
+		if (from >= 0 && from + length <= this.#bytes.length) return this.#bytes.subarray(from, from + length);
+		this.#fill(position, length);
+		return this.#bytes.subarray(0, length);
+	}
+
+	#fill(position: number, atLeast = 1): void {
+		const runsOn = position >= this.#start && position <= this.#start + this.#bytes.length;
+		this.#length = runsOn ? Math.min(this.#length * 2, mostWindowBytes) : leastWindowBytes;
+		const length = Math.min(Math.max(this.#length, atLeast), Math.max(0, this.size - position));
+		this.#bytes = length === 0 ? none : this.#source.read(position, length);
+		this.#start = position;
+	}
+}

@@ -1,0 +1,97 @@
+// A cursor over the bytes of a protobuf file: numbers and lengths, each bounded by the end of its message.
+import type { ConfigError } from "../../core/errors.ts";
+import { type ByteSource, ByteWindow } from "./byte-source.ts";
+import { unreadable } from "./refusal.ts";
+
+/** No file is longer; a length beyond it is damage, not a sign of truncation. */
+const longestFileBytes = 2 ** 47;
+
+export class ByteCursor {
+	readonly path: string;
+	readonly size: number;
+	position = 0;
+	/** End of the message at hand. */
+	end: number;
+	/** True once the file has shown that it is an ONNX model; until then a fault means that it is something else. */
+	recognised = false;
+	/** Halves of the last varint, both signed: JavaScript's bit operators have 32 bits. */
+	low = 0;
+	high = 0;
+	readonly window: ByteWindow;
+	#view = new DataView(new ArrayBuffer(8));
+
+	constructor(source: ByteSource, path: string) {
+		this.path = path;
+		this.size = source.size;
+		this.end = source.size;
+		this.window = new ByteWindow(source);
+	}
+
+	/** Reads a varint into `low` and `high`. */
+	varint(): void {
+		this.low = 0;
+		this.high = 0;
+		for (let index = 0; index < 10; index++) {
+			const byte = this.#byte();
+			const part = byte & 127;
+			if (index < 4) this.low |= part << (index * 7);
+			else if (index === 4) {
+				this.low |= part << 28;
+				this.high = part >>> 4;
+			} else this.high |= part << (index * 7 - 32);
+			if (byte < 128) return;
+		}
+		throw this.fault("is damaged (a number has more than 10 bytes)");
+	}
+
+	/** The last varint as a signed 64-bit integer; beyond 2^53 it is rounded. */
+	signed(): number {
+		return this.high * 4_294_967_296 + (this.low >>> 0);
+	}
+
+	unsigned(): number {
+		return (this.high >>> 0) * 4_294_967_296 + (this.low >>> 0);
+	}
+
+	/** The next 4 or 8 bytes, little-endian. */
+	fixed(bytes: 4 | 8): DataView {
+		const start = this.position;
+		this.advance(bytes);
+		for (let index = 0; index < bytes; index++) this.#view.setUint8(index, this.window.byte(start + index));
+		return this.#view;
+	}
+
+	advance(bytes: number): void {
+		const neededEnd = this.position + bytes;
+		if (neededEnd > this.end) throw this.#overrun(neededEnd);
+		this.position = neededEnd;
+	}
+
+	/** The refusal of this file; what it says depends on whether the file was an ONNX model so far. */
+	fault(what: string, fix?: string): ConfigError {
+		const prefix = this.recognised ? this.path : `${this.path} is not an ONNX model: it`;
+		return unreadable(`${prefix} ${what} at byte ${this.position}.`, this.path, fix);
+	}
+
+	#byte(): number {
+		if (this.position >= this.end) throw this.#overrun(this.position + 1);
+		const byte = this.window.byte(this.position);
+		if (byte < 0) throw this.#truncated(this.position + 1);
+		this.position++;
+		return byte;
+	}
+
+	#overrun(neededEnd: number): ConfigError {
+		if (this.end === this.size && neededEnd < longestFileBytes) return this.#truncated(neededEnd);
+		return this.fault("is damaged (a field is longer than the message that holds it)");
+	}
+
+	#truncated(neededEnd: number): ConfigError {
+		if (!this.recognised) return this.fault(`needs ${neededEnd} bytes and has ${this.size}, as read`);
+		return unreadable(
+			`${this.path} is truncated at byte ${this.size}: what begins at byte ${this.position} needs bytes up to ${neededEnd}.`,
+			this.path,
+			"Copy, download or export the file again and compare its size with the source's.",
+		);
+	}
+}

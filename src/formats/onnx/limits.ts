@@ -1,0 +1,22 @@
+// What an ONNX file may ask of the reader: far above real models, far below what hurts.
+
+export const limits = {
+	/** Protobuf's own default: a file nested deeper is refused by TensorRT and ONNX Runtime too. */
+	messageDepth: 100,
+	/** Nodes, tensors, names, attributes and list entries kept, all together; large language models have below 1 million. */
+	elements: 4_194_304,
+	/** Protobuf fields walked over, kept or not: about one second. */
+	fields: 67_108_864,
+	/** One name. */
+	textBytes: 1_048_576,
+	/** All names together. */
+	allTextBytes: 268_435_456,
+	/** A string attribute longer than this is skipped: engines and caches are embedded so. */
+	attributeTextBytes: 4096,
+	/** A list attribute longer than this is skipped. */
+	attributeEntries: 1024,
+	/** Dimensions of one tensor. */
+	rank: 255,
+	/** Tensors of more elements than this are never read as values. */
+	valueElements: 64,
+} as const;

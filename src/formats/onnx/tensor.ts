@@ -1,0 +1,117 @@
+// Reads TensorProto: everything but the payload, which is stepped over unless it is small.
+import { elementTypeOfCode, tensorBytes } from "../../core/onnx/element-type.ts";
+import type { OnnxDType, OnnxInitializer } from "../../core/onnx/model.ts";
+import { externalDataOf } from "./external-data.ts";
+import { limits } from "./limits.ts";
+import { valuesOfRaw, valuesOfTyped } from "./tensor-values.ts";
+import type { NumberKind, WireReader } from "./wire.ts";
+
+/** Fields of onnx.proto that hold values by type; string_data is 6. */
+const typedFields: Readonly<Record<number, NumberKind>> = { 4: "float", 5: "int32", 7: "int64", 10: "double", 11: "uint64" };
+/** Room for the largest element (complex128). */
+const valueBytes = limits.valueElements * 16;
+/** Room for the longest varints. */
+const typedBytes = limits.valueElements * 10;
+
+interface Draft {
+	name: string;
+	dtype: OnnxDType;
+	dims: number[];
+	raw: Uint8Array | null;
+	rawBytes: number | null;
+	typed: number[];
+	typedBytes: number;
+	pairs: [string, string][];
+	isExternal: boolean;
+}
+
+export function readTensor(wire: WireReader): OnnxInitializer {
+	wire.keep();
+	const draft: Draft = {
+		name: "",
+		dtype: "undefined",
+		dims: [],
+		raw: null,
+		rawBytes: null,
+		typed: [],
+		typedBytes: 0,
+		pairs: [],
+		isExternal: false,
+	};
+	wire.message((field) => readTensorField(wire, field, draft));
+	return finish(wire, draft);
+}
+
+function readTensorField(wire: WireReader, field: number, draft: Draft): void {
+	const typed = typedFields[field];
+	if (typed !== undefined) readTyped(wire, typed, draft);
+	else if (field === 1) wire.numbers("int64", (size) => addDim(wire, draft.dims, size));
+	else if (field === 2) draft.dtype = elementTypeOfCode(wire.int32());
+	else if (field === 6) draft.typedBytes += wire.peekLength();
+	else if (field === 8) draft.name = wire.text();
+	else if (field === 9) {
+		draft.rawBytes = wire.peekLength();
+		draft.raw = wire.bytes(valueBytes);
+	} else if (field === 13) draft.pairs.push(readPair(wire));
+	else if (field === 14) draft.isExternal = wire.int32() === 1;
+}
+
+export function addDim(wire: WireReader, dims: number[], size: number): void {
+	if (dims.length >= limits.rank) throw wire.fault(`has a tensor of more than ${limits.rank} dimensions`);
+	if (size < 0) throw wire.fault(`has a tensor with a negative dimension (${size})`);
+	wire.keep();
+	dims.push(size);
+}
+
+/** Values are kept as long as they are few; a long list is only measured. */
+function readTyped(wire: WireReader, kind: NumberKind, draft: Draft): void {
+	const bytes = wire.peekLength();
+	draft.typedBytes += bytes;
+	if (bytes > typedBytes) return;
+	wire.numbers(kind, (value) => {
+		if (draft.typed.length <= limits.valueElements) draft.typed.push(value);
+	});
+}
+
+/** StringStringEntryProto: key 1, value 2. */
+function readPair(wire: WireReader): [string, string] {
+	let key = "";
+	let value = "";
+	wire.message((field) => {
+		if (field === 1) key = wire.text();
+		else if (field === 2) value = wire.text();
+	});
+	return [key, value];
+}
+
+function finish(wire: WireReader, draft: Draft): OnnxInitializer {
+	const { name, dtype, dims } = draft;
+	const elements = dims.reduce((product, size) => product * size, 1);
+	if (draft.isExternal) {
+		const external = externalDataOf(wire, name, draft.pairs);
+		return { name, dtype, dims, bytes: external.length ?? tensorBytes(dtype, elements) ?? 0, storage: "external", external };
+	}
+	const values = elements > limits.valueElements ? null : valuesOf(draft, elements);
+	const storage = draft.rawBytes !== null ? "raw" : draft.typedBytes > 0 ? "typed" : "none";
+	const bytes = draft.rawBytes ?? draft.typedBytes;
+	return values === null ? { name, dtype, dims, bytes, storage } : { name, dtype, dims, bytes, storage, values };
+}
+
+function valuesOf(draft: Draft, elements: number): number[] | null {
+	if (draft.raw !== null) return valuesOfRaw(draft.dtype, draft.raw, elements);
+	return draft.rawBytes === null ? valuesOfTyped(draft.dtype, draft.typed, elements) : null;
+}
+
+/** SparseTensorProto: values 1 (which carries the name), indices 2, dims 3. */
+export function readSparseTensor(wire: WireReader): OnnxInitializer {
+	let values: OnnxInitializer = { name: "", dtype: "undefined", dims: [], bytes: 0, storage: "none" };
+	let indexBytes = 0;
+	const dims: number[] = [];
+	wire.message((field) => {
+		if (field === 1) values = readTensor(wire);
+		else if (field === 2) indexBytes = readTensor(wire).bytes;
+		else if (field === 3) wire.numbers("int64", (size) => addDim(wire, dims, size));
+	});
+	const { name, dtype, bytes, storage, external } = values;
+	return { name, dtype, dims, bytes: bytes + indexBytes, storage, sparse: true, ...(external && { external }) };
+}
