@@ -84,3 +84,17 @@ export function formatDuration(ms: number): string {
 	const minutes = Math.round(seconds / 60);
 	return `${Math.floor(minutes / 60)} h ${String(minutes % 60).padStart(2, "0")} min`;
 }
+
+/**
+ * A number of a metric or tensor, short: `0.9987`, `1.842`, below 0.1 or from 1e6 on `3.3e-2`. The words that stand
+ * for numbers JSON cannot write stay words; null is a dash. `digits` are the significant ones of the long form.
+ */
+export function formatValue(value: number | "NaN" | "Infinity" | "-Infinity" | null, digits = 4): string {
+	if (value === null) return "–";
+	if (typeof value === "string") return withMinus(value);
+	if (!Number.isFinite(value)) return notANumber;
+	const size = Math.abs(value);
+	if (value === 0) return "0";
+	if (size >= 0.1 && size < 1e6) return withMinus(String(Number(value.toPrecision(size >= 1e3 ? Math.max(digits, 6) : digits))));
+	return withMinus(Number(value.toPrecision(Math.max(2, digits - 2))).toExponential());
+}

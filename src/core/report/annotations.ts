@@ -1,0 +1,87 @@
+// What the forge shows beside the code: one annotation for each gate, error and finding that is not green.
+import type { ErrorRecord, Finding, GateResult, GateStatus, Location, Result } from "../schema/result.ts";
+import { saidText } from "./comparison-words.ts";
+import { cleanText } from "./escape.ts";
+import { gateWord, subjectName } from "./words.ts";
+
+export type AnnotationLevel = "error" | "warning" | "notice";
+
+export interface Annotation {
+	level: AnnotationLevel;
+	title: string;
+	message: string;
+	path?: string;
+	line?: number;
+	column?: number;
+}
+
+/** The check-runs API takes 50 in one request. */
+const maxAnnotations = 50;
+
+const gateLevels: Readonly<Record<Exclude<GateStatus, "pass">, AnnotationLevel>> = {
+	fail: "error",
+	error: "error",
+	inconclusive: "warning",
+	warn: "warning",
+};
+
+const findingLevels: Readonly<Record<Finding["severity"], AnnotationLevel>> = { error: "error", warning: "warning", note: "notice" };
+
+function place(location: Location | undefined): Pick<Annotation, "path" | "line" | "column"> {
+	if (location === undefined) return {};
+	const { path, line, column } = location;
+	return { path: cleanText(path), ...(line === undefined ? {} : { line }), ...(column === undefined ? {} : { column }) };
+}
+
+function withFix(message: string, fix: string | undefined): string {
+	return fix === undefined ? saidText(message, 2000) : `${saidText(message, 2000)} ${saidText(fix, 1000)}`;
+}
+
+function ofGate(gate: GateResult, result: Result): Annotation[] {
+	if (gate.status === "pass") return [];
+	const word = gateWord(gate.gate, result.backend);
+	const title = `${subjectName(gate)}: ${word} ${gate.status}`;
+	return [{ level: gateLevels[gate.status], title, message: saidText(gate.message, 2000), ...place(gate.location) }];
+}
+
+function ofError(error: ErrorRecord): Annotation {
+	const subject = error.model === undefined ? "" : `${subjectName({ ...error, model: error.model })}: `;
+	const level: AnnotationLevel = error.kind === "github" ? "warning" : "error";
+	return { level, title: `${subject}${saidText(error.code, 80)}`, message: withFix(error.message, error.fix), ...place(error.location) };
+}
+
+function ofFinding(finding: Finding): Annotation {
+	const subject = finding.model === undefined ? "" : `${subjectName({ ...finding, model: finding.model })}: `;
+	const node = finding.node === undefined ? "" : ` (node ${saidText(finding.node, 120)})`;
+	return {
+		level: findingLevels[finding.severity],
+		title: `${subject}${saidText(finding.code, 80)}`,
+		message: withFix(`${finding.message}${node}`, finding.fix),
+		...place(finding.location),
+	};
+}
+
+const loudness: Readonly<Record<AnnotationLevel, number>> = { error: 0, warning: 1, notice: 2 };
+
+/** The same words about the same place are said once, whatever gate, error or arm they came from. */
+function distinct(list: readonly Annotation[]): Annotation[] {
+	const seen = new Map<string, Annotation>();
+	for (const annotation of list) {
+		const key = JSON.stringify([annotation.message, annotation.path, annotation.line, annotation.column]);
+		if (!seen.has(key)) seen.set(key, annotation);
+	}
+	return [...seen.values()];
+}
+
+/** At most 50, loudest first; the last one says how many more there are. */
+export function annotations(result: Result): Annotation[] {
+	const all = distinct([
+		...result.errors.map(ofError),
+		...result.gates.flatMap((gate) => ofGate(gate, result)),
+		...result.findings.map(ofFinding),
+	]).sort((a, b) => loudness[a.level] - loudness[b.level]);
+	if (all.length <= maxAnnotations) return all;
+	const shown = all.slice(0, maxAnnotations - 1);
+	const more = all.length - shown.length;
+	return [...shown, { level: "notice", title: `${more} more`, message: `${more} more annotations stand in report.html and result.json.` }];
+}

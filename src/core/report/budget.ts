@@ -1,0 +1,89 @@
+// Keeps a comment under the size that the forge takes: drops detail step by step and says what was dropped.
+
+/** What a comment shows; each step of the budget takes some of it away. */
+export interface Detail {
+	environment: boolean;
+	quietRows: boolean;
+	matchingGoldens: boolean;
+	builtEngines: boolean;
+	excerpts: boolean;
+	findings: number;
+	goldens: number;
+	rows: number;
+	stories: number;
+	sentences: boolean;
+}
+
+export const fullDetail: Detail = {
+	environment: true,
+	quietRows: true,
+	matchingGoldens: true,
+	builtEngines: true,
+	excerpts: true,
+	findings: 50,
+	goldens: 100,
+	rows: 400,
+	stories: 100,
+	sentences: true,
+};
+
+interface Step {
+	/** Named to the reader. */
+	leavesOut: string;
+	less: Partial<Detail>;
+}
+
+/** Cheapest loss first. */
+const steps: readonly Step[] = [
+	{ leavesOut: "the environment", less: { environment: false } },
+	{ leavesOut: "matching goldens", less: { matchingGoldens: false } },
+	{ leavesOut: "unchanged rows", less: { quietRows: false } },
+	{ leavesOut: "engines that were built", less: { builtEngines: false } },
+	{ leavesOut: "log excerpts", less: { excerpts: false } },
+	{ leavesOut: "most findings and goldens", less: { findings: 10, goldens: 20 } },
+	{ leavesOut: "all but 40 rows and 20 stories", less: { rows: 40, stories: 20 } },
+	{ leavesOut: "all but 15 rows and 8 stories", less: { rows: 15, stories: 8, findings: 0, goldens: 5 } },
+	{ leavesOut: "all sentences but the titles", less: { rows: 5, stories: 5, goldens: 0, sentences: false } },
+];
+
+export interface Budget {
+	/** UTF-16 units and UTF-8 bytes alike may not be more. */
+	limit: number;
+}
+
+/** Bytes of a text in UTF-8. */
+export function utf8Bytes(text: string): number {
+	return new TextEncoder().encode(text).length;
+}
+
+function fits(text: string, { limit }: Budget): boolean {
+	// No code unit takes more than three bytes, so most texts need no count.
+	return text.length <= limit && (text.length * 3 <= limit || utf8Bytes(text) <= limit);
+}
+
+/** The last resort, so that a comment always goes out: whole lines that fit, and a word that it was cut. */
+function cut(text: string, { limit }: Budget): string {
+	const notice = "\n\n_Cut here: the report is too large for a comment._\n";
+	const kept: string[] = [];
+	let bytes = utf8Bytes(notice);
+	for (const line of text.split("\n")) {
+		bytes += utf8Bytes(line) + 1;
+		if (bytes > limit) break;
+		kept.push(line);
+	}
+	return kept.join("\n") + notice;
+}
+
+/** Renders with less and less detail until it fits; `render` is told what was left out. */
+export function fitBudget(render: (detail: Detail, leftOut: readonly string[]) => string, budget: Budget): string {
+	let detail = fullDetail;
+	let text = render(detail, []);
+	const leftOut: string[] = [];
+	for (const step of steps) {
+		if (fits(text, budget)) return text;
+		detail = { ...detail, ...step.less };
+		leftOut.push(step.leavesOut);
+		text = render(detail, leftOut);
+	}
+	return fits(text, budget) ? text : cut(text, budget);
+}

@@ -1,0 +1,70 @@
+// Makes users' text (names, paths, messages, logs) harmless in Markdown, HTML, XML and terminals.
+
+// ECMA-48: CSI and OSC sequences, then the two-character ones.
+const ansiSequence = /\u001b\[[0-?]*[ -/]*[@-~]|\u001b[\]PX^_][^\u0007\u001b]*(?:\u0007|\u001b\\)?|\u001b[ -/]*[0-~]/g;
+const controls = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g;
+// Marks that reorder what stands around them: a path could show other letters than it has.
+const bidiMarks = /[\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+const loneSurrogates = /\p{Surrogate}/gu;
+/** Breaks a mention, a reference or a link without being seen. */
+const joiner = "\u200d";
+
+/** One line of plain text: no escape sequences, control characters, reordering marks or broken code units. */
+export function cleanText(text: string): string {
+	return text.replace(ansiSequence, "").replace(controls, " ").replace(bidiMarks, "").replace(loneSurrogates, "\ufffd");
+}
+
+/** Cuts the middle out of a text longer than `maxChars`: the ends tell names and paths apart. */
+export function shorten(text: string, maxChars: number): string {
+	if (text.length <= maxChars) return text;
+	const points = [...text];
+	if (points.length <= maxChars) return text;
+	const tail = Math.floor((maxChars - 1) / 3);
+	return `${points.slice(0, maxChars - 1 - tail).join("")}…${points.slice(points.length - tail).join("")}`;
+}
+
+/** Cleans and shortens what a user named; nothing left of it is said so. */
+export function cleanName(text: string, maxChars = 80): string {
+	// The first cut bounds the work on a hostile text, before any pattern reads it.
+	const clean = cleanText(shorten(text, maxChars * 8)).trim();
+	return clean === "" ? "(no name)" : shorten(clean, maxChars);
+}
+
+const htmlEntities: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
+
+/** For text and quoted attributes of HTML. */
+export function escapeHtml(text: string): string {
+	return cleanText(text).replace(/[&<>"']/g, (char) => htmlEntities[char] ?? char);
+}
+
+/** For text and quoted attributes of XML 1.0, which has no way to write most control characters. */
+export function escapeXml(text: string): string {
+	return escapeHtml(text).replace(/[\ufffe\uffff]/g, "\ufffd");
+}
+
+/** Inline text for GitHub's Markdown, in paragraphs and table cells: no markup, mention, reference, link or formula comes of it. */
+export function escapeMarkdown(text: string): string {
+	return cleanText(text)
+		.replace(/[\\`*_{}[\]()!|~$]/g, "\\$&")
+		.replace(/[&<>]/g, (char) => htmlEntities[char] ?? char)
+		.replace(/@/g, `@${joiner}`)
+		.replace(/(#|\bGH-)(?=\d)/gi, `$1${joiner}`)
+		.replace(/:\/\//g, `:${joiner}//`)
+		.replace(/\bwww\./gi, `www${joiner}.`)
+		.replace(/^(\s*)([-+#=])/, "$1\\$2")
+		.replace(/^(\s*\d+)([.)])/, "$1\\$2");
+}
+
+/** A name in code letters; HTML's own where Markdown's fence could be broken out of. */
+export function markdownCode(text: string): string {
+	const clean = cleanText(text);
+	return /^[\w.,:;/+=()[\] -]*\S$/.test(clean) && !clean.startsWith(" ") ? `\`${clean}\`` : `<code>${escapeMarkdown(text)}</code>`;
+}
+
+/** A block of log lines, fenced by more backticks than any line has. */
+export function markdownFence(lines: readonly string[]): string {
+	const clean = lines.map(cleanText);
+	const longest = Math.max(2, ...clean.flatMap((line) => (line.match(/`+/g) ?? []).map((run) => run.length)));
+	const fence = "`".repeat(longest + 1);
+	return `${fence}text\n${clean.join("\n")}\n${fence}`;
+}

@@ -1,0 +1,104 @@
+// Facts about the whole job that reports show near the top.
+import type { BuildRecord, Result } from "../schema/result.ts";
+import { formatBytes, formatDuration, formatPercent } from "../units.ts";
+import { cleanName } from "./escape.ts";
+import { subjectKey } from "./index-gates.ts";
+import { armName, cautioned, counted } from "./words.ts";
+
+export interface Fact {
+	label: string;
+	value: string;
+}
+
+export interface NoiseBudget {
+	/** The widest doubt of any workload: a smaller change could hide in it. */
+	detectable: number | null;
+	runCv: number | null;
+}
+
+function largest(values: readonly (number | null)[]): number | null {
+	return values.reduce((most, value) => (value === null || (most !== null && most >= value) ? most : value), null);
+}
+
+export function noiseBudget(result: Result): NoiseBudget {
+	return {
+		detectable: largest(result.workloads.map((workload) => workload.noise.detectable)),
+		runCv: largest(result.workloads.map((workload) => workload.noise.runCv)),
+	};
+}
+
+/** `this job could have seen 1.3 %`; null where nothing was compared. */
+export function noiseBudgetText(result: Result): string | null {
+	const { detectable } = noiseBudget(result);
+	return detectable === null ? null : cautioned(`this job could have seen ${formatPercent(detectable)}`, result.backend);
+}
+
+export function countsText(result: Result): string {
+	const parts = [
+		...(result.workloads.length === 0 ? [] : [counted(result.workloads.length, "workload")]),
+		...(result.golden.length === 0 ? [] : [counted(result.golden.length, "golden case")]),
+		...(result.builds.length === 0 ? [] : [counted(result.builds.length, "build")]),
+	];
+	return parts.join(", ");
+}
+
+export function armsText(result: Result): string {
+	const { base, head } = result.arms;
+	return base === null ? `head ${armName(head)}, no base` : `base ${armName(base)} → head ${armName(head)}`;
+}
+
+export function jobFacts(result: Result): Fact[] {
+	const { backend, environment } = result;
+	const { detectable, runCv } = noiseBudget(result);
+	const driver = Object.hasOwn(environment, "driver") ? environment["driver"] : undefined;
+	return [
+		{ label: backend.kind === "tensorrt" ? "GPU" : "device", value: cleanName(backend.device) },
+		...(driver === undefined ? [] : [{ label: "driver", value: cleanName(driver) }]),
+		{ label: cleanName(backend.name), value: cleanName(backend.version, 40) },
+		...(runCv === null ? [] : [{ label: cautioned("run noise up to", backend), value: formatPercent(runCv) }]),
+		...(detectable === null ? [] : [{ label: cautioned("this job could have seen", backend), value: formatPercent(detectable) }]),
+		{ label: "took", value: formatDuration(result.durationMs) },
+	];
+}
+
+/** What stands in place of a comparison where there is no base. */
+export function noBaseText(result: Result): string | null {
+	if (result.arms.base !== null) return null;
+	const why = result.arms.noBase === undefined ? "" : ` (${cleanName(result.arms.noBase, 300)})`;
+	return `Nothing to compare with${why}: only builds, goldens and absolute limits were checked.`;
+}
+
+export function partialText(result: Result): string | null {
+	if (result.partial === undefined) return null;
+	const { stage, reason } = result.partial;
+	return `Partial result: the run ended in ${cleanName(stage, 60)} (${cleanName(reason, 300)}). What follows is what was known by then.`;
+}
+
+export interface BuildPair {
+	model: string;
+	engine: string;
+	base: BuildRecord | null;
+	head: BuildRecord | null;
+}
+
+/** Both arms' builds of each engine side by side, in the order of the result. */
+export function buildPairs(result: Result): BuildPair[] {
+	const pairs = new Map<string, BuildPair>();
+	for (const build of result.builds) {
+		const key = subjectKey({ model: build.model, engine: build.engine });
+		const pair = pairs.get(key) ?? { model: build.model, engine: build.engine, base: null, head: null };
+		pairs.set(key, { ...pair, [build.arm]: build });
+	}
+	return [...pairs.values()];
+}
+
+export function engineSizeText(build: BuildRecord | null): string {
+	return build?.engineBytes === undefined ? "–" : formatBytes(build.engineBytes);
+}
+
+/** `2 precision, 1 plugin`; `none`. */
+export function warningsText(build: BuildRecord | null): string {
+	if (build === null || build.warnings.length === 0) return "none";
+	const shown = build.warnings.slice(0, 4).map((warning) => `${warning.count} ${cleanName(warning.class, 40)}`);
+	return [...shown, ...(build.warnings.length > 4 ? ["…"] : [])].join(", ");
+}

@@ -1,0 +1,34 @@
+// Finds the gates that spoke about one thing, without searching the list again for every row.
+import type { GateName, GateResult, GateStatus, Result } from "../schema/result.ts";
+
+export interface GateSubject {
+	model: string;
+	engine?: string;
+	workload?: string;
+}
+
+export interface GateIndex {
+	/** The gate's worst status about this subject; undefined where it did not speak. */
+	status(gate: GateName, subject: GateSubject): GateStatus | undefined;
+}
+
+const worstFirst: readonly GateStatus[] = ["fail", "error", "inconclusive", "warn", "pass"];
+
+/** A key that no name can forge. */
+export function subjectKey(subject: GateSubject): string {
+	return JSON.stringify([subject.model, subject.engine ?? null, subject.workload ?? null]);
+}
+
+export function indexGates(result: Result): GateIndex {
+	const found = new Map<string, GateStatus>();
+	for (const gate of result.gates) {
+		const key = gate.gate + subjectKey(gate);
+		const known = found.get(key);
+		if (known === undefined || worstFirst.indexOf(gate.status) < worstFirst.indexOf(known)) found.set(key, gate.status);
+	}
+	return { status: (gate, subject) => found.get(gate + subjectKey(subject)) };
+}
+
+export function failingGates(result: Result): GateResult[] {
+	return result.gates.filter((gate) => gate.status !== "pass");
+}

@@ -1,0 +1,60 @@
+// The gates as JUnit XML, for systems that show test reports: one testcase a gate.
+import type { GateResult, GateStatus, Result } from "../schema/result.ts";
+import { saidText } from "./comparison-words.ts";
+import { cleanName, escapeXml } from "./escape.ts";
+import { gateTitle, gateWord, subjectName } from "./words.ts";
+
+function attribute(name: string, value: string): string {
+	return `${name}="${escapeXml(value)}"`;
+}
+
+function element(tag: string, gate: GateResult): string {
+	return `<${tag} ${attribute("message", saidText(gate.message, 1000))} ${attribute("type", gate.gate)}/>`;
+}
+
+/** JUnit knows no warning: it passes and says so. Inconclusive is skipped, which is never shown as passed. */
+const bodies: Readonly<Record<GateStatus, (gate: GateResult) => string>> = {
+	pass: () => "",
+	warn: (gate) => `<system-out>${escapeXml(`Warning: ${saidText(gate.message, 1000)}`)}</system-out>`,
+	fail: (gate) => element("failure", gate),
+	inconclusive: (gate) => element("skipped", { ...gate, message: `Inconclusive: ${gate.message}` }),
+	error: (gate) => element("error", gate),
+};
+
+function testcase(gate: GateResult, result: Result): string {
+	const place = [gate.engine, gate.workload, gate.case].filter((part) => part !== undefined).map((part) => cleanName(part));
+	const name = [gateWord(gate.gate, result.backend), ...place].join(" · ");
+	const file = gate.location === undefined ? "" : ` ${attribute("file", gate.location.path)}`;
+	const head = `<testcase ${attribute("classname", cleanName(gate.model))} ${attribute("name", name)}${file}`;
+	const body = bodies[gate.status](gate);
+	return body === "" ? `\t\t${head}/>` : `\t\t${head}>${body}</testcase>`;
+}
+
+function errorCase(error: Result["errors"][number]): string {
+	const place = error.model === undefined ? "the run" : subjectName({ ...error, model: error.model });
+	const body = `<error ${attribute("message", saidText(error.message, 1000))} ${attribute("type", error.code)}/>`;
+	return `\t\t<testcase ${attribute("classname", "errors")} ${attribute("name", place)}>${body}</testcase>`;
+}
+
+export function renderJunit(result: Result): string {
+	// What GitHub did wrong never changes the outcome, so it is no failed test either.
+	const errors = result.errors.filter((error) => error.kind !== "github");
+	const count = (status: GateStatus) => result.gates.filter((gate) => gate.status === status).length;
+	const counts = [
+		attribute("tests", String(result.gates.length + errors.length)),
+		attribute("failures", String(count("fail"))),
+		attribute("errors", String(count("error") + errors.length)),
+		attribute("skipped", String(count("inconclusive"))),
+	].join(" ");
+	const suite = `${attribute("name", gateTitle(result.backend))} ${counts} ${attribute("timestamp", result.startedAt)} time="${(result.durationMs / 1000).toFixed(3)}"`;
+	const cases = [...result.gates.map((gate) => testcase(gate, result)), ...errors.map(errorCase)];
+	return [
+		'<?xml version="1.0" encoding="UTF-8"?>',
+		"<testsuites>",
+		`\t<testsuite ${suite}>`,
+		...cases,
+		"\t</testsuite>",
+		"</testsuites>",
+		"",
+	].join("\n");
+}

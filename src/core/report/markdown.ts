@@ -1,0 +1,104 @@
+// The report as GitHub's Markdown: headline, stories, rows that are not green, the rest folded.
+import type { Result } from "../schema/result.ts";
+import { type Detail, fitBudget } from "./budget.ts";
+import { cleanName, cleanText, escapeMarkdown, markdownCode, markdownFence } from "./escape.ts";
+import { armsText, jobFacts, noBaseText, noiseBudgetText, partialText } from "./facts.ts";
+import { headline } from "./headline.ts";
+import { buildSection, findingSection, goldenSection, quietRowSection, rowTable } from "./markdown-tables.ts";
+import { workloadRows } from "./rows.ts";
+import { stories } from "./stories.ts";
+import { excerptLines } from "./stories-build.ts";
+import type { Phrase, Story } from "./story.ts";
+import { gateTitle, outcomeSymbols } from "./words.ts";
+
+/** GitHub takes 65,536 characters; the rest is room for the marker that finds the comment again. */
+const commentLimit = 65_000;
+
+function phraseMarkdown(phrase: Phrase): string {
+	return phrase.map((piece) => (typeof piece === "string" ? escapeMarkdown(piece) : markdownCode(piece.code))).join("");
+}
+
+const storySymbols: Readonly<Record<Story["severity"], string>> = { fail: "❌", error: "🛑", inconclusive: "❔", warn: "⚠️", note: "ℹ️" };
+
+function storyMarkdown(story: Story, detail: Detail): string {
+	const title = `${storySymbols[story.severity]} **${escapeMarkdown(story.title)}**`;
+	if (!detail.sentences) return title;
+	const sentences = story.sentences.map(phraseMarkdown).join(" ");
+	const fix = story.fix === undefined ? "" : `\n**Next:** ${escapeMarkdown(story.fix)}`;
+	const told = [title, sentences].filter((part) => part !== "").join(" — ") + fix;
+	if (!detail.excerpts || story.excerpt === undefined) return told;
+	return `${told}\n\n${folded("log excerpt", markdownFence(excerptLines(story.excerpt)))}`;
+}
+
+/** `summary` is ours and holds no markup. */
+function folded(summary: string, body: string): string {
+	return `<details><summary>${summary}</summary>\n\n${body}\n\n</details>`;
+}
+
+function storiesMarkdown(result: Result, detail: Detail): string[] {
+	const all = stories(result);
+	const more = all.length - detail.stories;
+	const shown = all.slice(0, detail.stories).map((story) => storyMarkdown(story, detail));
+	return more > 0 ? [...shown, `… and ${more.toLocaleString("en-US")} more like these.`] : shown;
+}
+
+function notices(result: Result): string[] {
+	const partial = partialText(result);
+	const noBase = noBaseText(result);
+	return [
+		...(partial === null ? [] : [`> [!WARNING]\n> ${escapeMarkdown(partial)}`]),
+		...(noBase === null ? [] : [`> [!NOTE]\n> ${escapeMarkdown(noBase)}`]),
+		...result.notes.slice(0, 10).map((note) => `_Note:_ ${escapeMarkdown(cleanName(note, 400))}`),
+	];
+}
+
+function noiseSection(result: Result): string[] {
+	const text = noiseBudgetText(result);
+	if (text === null) return [];
+	const body =
+		"Half the width of the widest interval of this job: a smaller change could not be told from none. A quieter runner or more pairs make it smaller.";
+	return [folded(`Noise budget: ${escapeMarkdown(text)}`, body)];
+}
+
+function environmentSection(result: Result, detail: Detail): string[] {
+	const entries = Object.entries(result.environment).slice(0, 100);
+	if (!detail.environment || entries.length === 0) return [];
+	const rows = entries.map(([key, value]) => `| ${escapeMarkdown(cleanName(key))} | ${escapeMarkdown(cleanName(value, 200))} |`);
+	return [folded("Environment", ["| what | value |", "|---|---|", ...rows].join("\n"))];
+}
+
+function footer(result: Result, leftOut: readonly string[]): string {
+	const facts = jobFacts(result).map(({ label, value }) => `${escapeMarkdown(label)} ${escapeMarkdown(value)}`);
+	const tool = `trtgate ${cleanText(result.tool.version).slice(0, 40)}`;
+	const line = [escapeMarkdown(armsText(result)), ...facts, escapeMarkdown(tool), "the whole in `report.html` and `result.json`"].join(
+		" · ",
+	);
+	const dropped =
+		leftOut.length === 0
+			? ""
+			: `**Shortened to fit a comment; left out: ${leftOut.join("; ")}. \`report.html\` and \`result.json\` hold the whole.**\n\n`;
+	return `${dropped}<sub>${line}</sub>`;
+}
+
+function renderAt(result: Result, detail: Detail, leftOut: readonly string[]): string {
+	const rows = workloadRows(result);
+	const blocks = [
+		`## ${outcomeSymbols[result.outcome]} ${escapeMarkdown(gateTitle(result.backend))}: ${escapeMarkdown(headline(result))}`,
+		...notices(result),
+		...storiesMarkdown(result, detail),
+		...rowTable(result, rows, detail),
+		...quietRowSection(result, rows, detail).map(({ summary, body }) => folded(summary, body)),
+		...goldenSection(result, detail).map(({ summary, body }) => folded(summary, body)),
+		...buildSection(result, detail).map(({ summary, body }) => folded(summary, body)),
+		...findingSection(result, detail).map(({ summary, body }) => folded(summary, body)),
+		...noiseSection(result),
+		...environmentSection(result, detail),
+		footer(result, leftOut),
+	];
+	return `${blocks.join("\n\n")}\n`;
+}
+
+/** The whole comment, at most 65,000 characters and bytes. */
+export function renderMarkdown(result: Result, options: { limit?: number } = {}): string {
+	return fitBudget((detail, leftOut) => renderAt(result, detail, leftOut), { limit: options.limit ?? commentLimit });
+}

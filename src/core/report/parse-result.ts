@@ -1,0 +1,102 @@
+// Reads a result.json that may come from another job, another version or another hand.
+import type { ErrorObject } from "ajv";
+import { ConfigError } from "../errors.ts";
+import type { Result } from "../schema/result.ts";
+import { validate } from "../schema/result-validator.js";
+import { cleanText, shorten } from "./escape.ts";
+
+/** A result of 300 workloads is about 5 million characters; ten times that is no result of ours. */
+const maxChars = 64 * 1024 * 1024;
+const schemaVersion = 1;
+
+interface Fault {
+	pointer: string;
+	expected: string;
+	got: string;
+	fix?: string;
+	cause?: unknown;
+}
+
+const defaultFix = "Give the result.json that a run of trtgate wrote, unchanged.";
+
+function invalid(path: string, { pointer, expected, got, fix, cause }: Fault): ConfigError {
+	const where = pointer === "" ? path : `${path} at ${pointer}`;
+	return new ConfigError({
+		code: "result-invalid",
+		message: `${where} is not a result: expected ${expected}, got ${got}.`,
+		cause,
+		details: { location: { path }, pointer, expected, got, fix: fix ?? defaultFix },
+	});
+}
+
+function describe(value: unknown): string {
+	if (value === undefined) return "nothing";
+	return cleanText(shorten(JSON.stringify(value) ?? String(value), 80));
+}
+
+function parseJson(text: string, path: string): unknown {
+	if (text.length > maxChars) throw invalid(path, { pointer: "", expected: `at most ${maxChars} characters`, got: `${text.length}` });
+	if (text.trim() === "") throw invalid(path, { pointer: "", expected: "JSON", got: "an empty file" });
+	try {
+		return JSON.parse(text.replace(/^\ufeff/, ""));
+	} catch (cause) {
+		const why = cause instanceof Error ? cleanText(shorten(cause.message, 200)) : "unreadable";
+		const fix = "The file may be cut short: run again, or fetch the artifact again.";
+		throw invalid(path, { pointer: "", expected: "JSON", got: `text that is not JSON (${why})`, fix, cause });
+	}
+}
+
+function versionOf(value: unknown): unknown {
+	if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
+	return Object.hasOwn(value, "schemaVersion") ? (value as Record<string, unknown>)["schemaVersion"] : undefined;
+}
+
+function valueAt(root: unknown, pointer: string): unknown {
+	const parts = pointer.split("/").slice(1);
+	return parts.reduce<unknown>((value, part) => {
+		const key = part.replaceAll("~1", "/").replaceAll("~0", "~");
+		return typeof value === "object" && value !== null && Object.hasOwn(value, key) ? (value as Record<string, unknown>)[key] : undefined;
+	}, root);
+}
+
+/** What the failed keyword demands, in words. */
+function expectation(error: ErrorObject): string {
+	const { params, keyword, message } = error;
+	if (keyword === "required") return `the field ${describe(params["missingProperty"])}`;
+	if (keyword === "additionalProperties") return `no field ${describe(params["additionalProperty"])}`;
+	if (keyword === "enum") return `one of ${describe(params["allowedValues"])}`;
+	if (keyword === "const") return describe(params["allowedValue"]);
+	return (message ?? keyword).replace(/^must (be )?/, "");
+}
+
+/** The deepest complaint says most; those of `oneOf` itself only say that none of several fitted. */
+function mostTelling(errors: readonly ErrorObject[]): ErrorObject | undefined {
+	const depth = (error: ErrorObject) => error.instancePath.split("/").length - (error.keyword === "oneOf" ? 0.5 : 0);
+	return errors.reduce<ErrorObject | undefined>(
+		(best, error) => (best === undefined || depth(error) > depth(best) ? error : best),
+		undefined,
+	);
+}
+
+function checkVersion(value: unknown, path: string): void {
+	const version = versionOf(value);
+	if (version === schemaVersion || version === undefined) return;
+	const fix = "Use the trtgate that wrote this file, or run the gate again with this one.";
+	throw invalid(path, {
+		pointer: "/schemaVersion",
+		expected: `schemaVersion ${schemaVersion}`,
+		got: `schemaVersion ${describe(version)}`,
+		fix,
+	});
+}
+
+/** @throws ConfigError result-invalid, with the place, what was expected and what was found. */
+export function parseResult(text: string, path: string): Result {
+	const value = parseJson(text, path);
+	checkVersion(value, path);
+	if (validate(value)) return value as Result;
+	const error = mostTelling(validate.errors ?? []);
+	const pointer = error?.instancePath ?? "";
+	const expected = error === undefined ? "a result" : expectation(error);
+	throw invalid(path, { pointer: cleanText(shorten(pointer, 200)), expected, got: describe(valueAt(value, pointer)) });
+}

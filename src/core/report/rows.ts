@@ -1,0 +1,97 @@
+// One row a workload: what every report's main table shows, read from verdicts and gates.
+import type { ArmStats, GateName, GateStatus, Result, WorkloadResult } from "../schema/result.ts";
+import { formatBytes, formatMs } from "../units.ts";
+import { changeText, dash } from "./comparison-words.ts";
+import { type GateIndex, indexGates, subjectKey } from "./index-gates.ts";
+import { speedWord, statusTones, type Tone } from "./words.ts";
+
+export interface GoldenTally {
+	match: number;
+	total: number;
+	tone: Tone;
+}
+
+export interface WorkloadRow {
+	workload: WorkloadResult;
+	verdict: string;
+	tone: Tone;
+	/** Nothing about it asks for attention; such rows are folded away. */
+	quiet: boolean;
+	golden: GoldenTally | null;
+}
+
+export interface WorkloadTexts {
+	base: string;
+	head: string;
+	change: string;
+	p99: string;
+	memory: string;
+	golden: string;
+}
+
+const rowGates: readonly GateName[] = ["latency", "p99", "memory", "max-latency", "run"];
+
+function verdictTone(workload: WorkloadResult, latency: GateStatus | undefined, hasBase: boolean): Tone {
+	switch (workload.verdict) {
+		case "regressed":
+			return latency === undefined || latency === "pass" ? "warn" : statusTones[latency];
+		case "improved":
+		case "unchanged":
+			return "ok";
+		case "inconclusive":
+			return latency === "fail" ? "bad" : "open";
+		case "not-comparable":
+			return hasBase ? "open" : "plain";
+		case "missing":
+			return "plain";
+	}
+}
+
+/** Golden cases by engine: how many match, and how loud the worst of them is. */
+export function goldenTallies(result: Result): Map<string, GoldenTally> {
+	const tallies = new Map<string, GoldenTally>();
+	for (const { model, engine, state } of result.golden) {
+		const key = subjectKey({ model, engine });
+		const tally = tallies.get(key) ?? { match: 0, total: 0, tone: "ok" };
+		const tone: Tone = state === "mismatch" || tally.tone === "bad" ? "bad" : state === "match" ? tally.tone : "open";
+		tallies.set(key, { match: tally.match + (state === "match" ? 1 : 0), total: tally.total + 1, tone });
+	}
+	return tallies;
+}
+
+function isQuiet({ workload, tone }: Pick<WorkloadRow, "workload" | "tone">, gates: GateIndex, hasBase: boolean): boolean {
+	const calm = tone === "ok" || tone === "plain";
+	const news = workload.verdict === "improved" || (workload.verdict === "missing" && hasBase);
+	return calm && !news && rowGates.every((gate) => (gates.status(gate, workload) ?? "pass") === "pass");
+}
+
+export function workloadRows(result: Result): WorkloadRow[] {
+	const gates = indexGates(result);
+	const tallies = goldenTallies(result);
+	const hasBase = result.arms.base !== null;
+	return result.workloads.map((workload) => {
+		const tone = verdictTone(workload, gates.status("latency", workload), hasBase);
+		const golden = tallies.get(subjectKey({ model: workload.model, engine: workload.engine })) ?? null;
+		const quiet = isQuiet({ workload, tone }, gates, hasBase) && (golden === null || golden.tone === "ok");
+		const verdict = !hasBase && tone === "plain" ? "no base" : speedWord(workload.verdict, result.backend);
+		return { workload, verdict, tone, quiet, golden };
+	});
+}
+
+function memoryText(base: ArmStats | null, head: ArmStats | null): string {
+	const sizes = [base, head].filter((arm) => arm !== null).map((arm) => arm.peakMemoryBytes);
+	const known = sizes.filter((bytes) => bytes !== null);
+	return known.length === 0 ? dash : known.map(formatBytes).join(" → ");
+}
+
+export function workloadTexts({ workload, golden }: WorkloadRow): WorkloadTexts {
+	const { base, head } = workload;
+	return {
+		base: base === null ? dash : formatMs(base.medianMs),
+		head: head === null ? dash : formatMs(head.medianMs),
+		change: changeText(workload.latency),
+		p99: workload.p99.estimate === null && head !== null ? formatMs(head.p99Ms) : changeText(workload.p99),
+		memory: memoryText(base, head),
+		golden: golden === null ? dash : `${golden.match} / ${golden.total}`,
+	};
+}

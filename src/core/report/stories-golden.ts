@@ -1,0 +1,154 @@
+// Stories of engines that do not compute what their golden cases hold.
+import type { GoldenCheck, GoldenState, GoldenVerdict, Result } from "../schema/result.ts";
+import { formatValue } from "../units.ts";
+import { saidText } from "./comparison-words.ts";
+import { cleanName } from "./escape.ts";
+import { type GateIndex, subjectKey } from "./index-gates.ts";
+import type { Phrase, Story, StorySeverity } from "./story.ts";
+import { counted, subjectName } from "./words.ts";
+
+interface Failing {
+	case: string;
+	check: GoldenCheck;
+}
+
+const metricWords: ReadonlyMap<string, string> = new Map([
+	["relative-l2", "relative L2"],
+	["non-finite", "values that are not finite"],
+	["dtype", "data type"],
+	["psnr", "PSNR"],
+	["ssim", "SSIM"],
+	["kl", "KL divergence"],
+	["miou", "mIoU"],
+]);
+
+export function metricWord(metric: string): string {
+	return metricWords.get(metric) ?? cleanName(metric, 60).replaceAll("-", " ");
+}
+
+/** How often the cap fits into what was got; null where that says nothing. */
+export function timesTheCap(check: GoldenCheck): number | null {
+	if (check.bound !== "at-most" || typeof check.got !== "number" || check.allowed === null || check.allowed <= 0) return null;
+	const times = check.got / check.allowed;
+	return Number.isFinite(times) ? times : null;
+}
+
+/** More digits where a short form would make two different numbers look alike. */
+export function gotText(check: GoldenCheck): string {
+	const short = formatValue(check.got);
+	return short === formatValue(check.allowed) && check.got !== check.allowed ? formatValue(check.got, 8) : short;
+}
+
+function demandText(check: GoldenCheck): string {
+	if (check.allowed === null) return "";
+	const allowed = formatValue(check.allowed);
+	if (check.bound === "at-least") return `, where at least ${allowed} is demanded`;
+	const times = timesTheCap(check);
+	return times === null ? `, where ${allowed} is allowed` : `, ${formatValue(times, times < 10 ? 2 : 3)} times the allowed ${allowed}`;
+}
+
+function checkSentence({ check, case: name }: Failing): Phrase {
+	const sample = check.sample === undefined ? "" : `, sample ${check.sample}`;
+	const where = [" (case ", { code: cleanName(name, 60) }, `${sample})`] as const;
+	const detail = check.detail === undefined ? "" : ` ${saidText(check.detail, 300)}`;
+	if (check.got === null) return [{ code: cleanName(check.output) }, `: ${metricWord(check.metric)}`, ...where, `.${detail}`];
+	const word = metricWord(check.metric);
+	const measure = `${word.charAt(0).toUpperCase()}${word.slice(1)} of `;
+	return [measure, { code: cleanName(check.output) }, ` is ${gotText(check)}${demandText(check)}`, ...where, `.${detail}`];
+}
+
+export function worstText(check: GoldenCheck): string | null {
+	if (check.worst === undefined) return null;
+	const index = check.worst.index.slice(0, 12).join(",");
+	return `[${index}]: ${formatValue(check.worst.got)}, not ${formatValue(check.worst.expected)}`;
+}
+
+/** Furthest beyond its cap first; checks without a ratio (shape, non-finite) before all. */
+function loudestFirst(a: Failing, b: Failing): number {
+	return (timesTheCap(b.check) ?? Number.MAX_VALUE) - (timesTheCap(a.check) ?? Number.MAX_VALUE);
+}
+
+/** One failing check an output and metric: the loudest over all cases. */
+function loudest(verdicts: readonly GoldenVerdict[]): Failing[] {
+	const failing = verdicts.flatMap((verdict) =>
+		verdict.checks.filter((check) => !check.pass).map((check) => ({ case: verdict.case, check })),
+	);
+	const seen = new Map<string, Failing>();
+	for (const entry of failing.sort(loudestFirst)) {
+		const key = JSON.stringify([entry.check.output, entry.check.metric]);
+		if (!seen.has(key)) seen.set(key, entry);
+	}
+	return [...seen.values()];
+}
+
+function mismatchSentences(verdicts: readonly GoldenVerdict[]): Phrase[] {
+	const checks = loudest(verdicts);
+	const first = checks[0];
+	if (first === undefined) return messages(verdicts);
+	const worst = worstText(first.check);
+	return [
+		checkSentence(first),
+		...(first.check.base === undefined || first.check.base === null
+			? []
+			: [[`The base engine's own error to the same golden is ${formatValue(first.check.base)}.`]]),
+		...(worst === null ? [] : [[`Worst element ${worst}.`]]),
+		...checks.slice(1, 4).map(checkSentence),
+		...(checks.length > 4 ? [[`${counted(checks.length - 4, "more check")} of other outputs or metrics fail.`]] : []),
+		...messages(verdicts),
+	];
+}
+
+/** What the judge said in words, each sentence once. */
+function messages(verdicts: readonly GoldenVerdict[]): Phrase[] {
+	const said = new Set(verdicts.flatMap((verdict) => (verdict.message === undefined ? [] : [saidText(verdict.message)])));
+	return [...said].slice(0, 3).map((message) => [message]);
+}
+
+const stateSeverity: Readonly<Record<GoldenState, StorySeverity>> = { match: "warn", mismatch: "fail", stale: "warn", error: "error" };
+
+const titles: Readonly<Record<GoldenState, string>> = {
+	match: "stays within its goldens, with warnings",
+	mismatch: "computes something else",
+	stale: "cannot be held against its goldens: they are stale",
+	error: "could not be held against its goldens",
+};
+
+const topics: Readonly<Record<GoldenState, readonly [string, string]>> = {
+	match: ["golden warning", "golden warnings"],
+	mismatch: ["golden mismatch", "golden mismatches"],
+	stale: ["stale golden", "stale goldens"],
+	error: ["golden not judged", "goldens not judged"],
+};
+
+function isNews(verdict: GoldenVerdict): boolean {
+	return verdict.state !== "match" || verdict.checks.some((check) => !check.pass);
+}
+
+function groupStory(group: readonly GoldenVerdict[], totalCases: number, gates: GateIndex): Story | null {
+	const first = group[0];
+	if (first === undefined) return null;
+	const { model, engine, state } = first;
+	const gate = state === "match" ? undefined : gates.status("golden", { model, engine });
+	return {
+		severity: gate === undefined || gate === "pass" ? stateSeverity[state] : gate,
+		topic: topics[state],
+		title: `${subjectName({ model, engine })} ${titles[state]}: ${group.length} of ${counted(totalCases, "golden case")}`,
+		sentences: mismatchSentences(group),
+	};
+}
+
+/** One story for each engine and state that is not a plain match. */
+export function goldenStories(result: Result, gates: GateIndex): Story[] {
+	const groups = new Map<string, GoldenVerdict[]>();
+	const totals = new Map<string, number>();
+	for (const verdict of result.golden) {
+		const engine = subjectKey({ model: verdict.model, engine: verdict.engine });
+		totals.set(engine, (totals.get(engine) ?? 0) + 1);
+		if (!isNews(verdict)) continue;
+		const key = verdict.state + engine;
+		groups.set(key, [...(groups.get(key) ?? []), verdict]);
+	}
+	return [...groups.values()]
+		.map((group) => groupStory(group, totals.get(subjectKey({ model: group[0]?.model ?? "", engine: group[0]?.engine ?? "" })) ?? 0, gates))
+		.filter((story) => story !== null);
+}

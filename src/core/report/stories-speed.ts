@@ -1,0 +1,125 @@
+// Stories of workloads whose speed is not simply unchanged.
+import type { Result, WorkloadResult } from "../schema/result.ts";
+import { formatLimit, formatMs, formatPercent } from "../units.ts";
+import {
+	changeText,
+	changeWithInterval,
+	intervalText,
+	levelText,
+	limitsText,
+	openRangeText,
+	pairsText,
+	saidText,
+} from "./comparison-words.ts";
+import type { GateIndex } from "./index-gates.ts";
+import type { Phrase, Story, StorySeverity } from "./story.ts";
+import { cautioned, counted, speedWord, subjectName } from "./words.ts";
+
+function noiseText(workload: WorkloadResult): string {
+	return workload.noise.runCv === null ? "" : `, run noise ${formatPercent(workload.noise.runCv)}`;
+}
+
+function levels(workload: WorkloadResult): string {
+	if (workload.base === null || workload.head === null) return "";
+	return `Median ${formatMs(workload.base.medianMs)} → ${formatMs(workload.head.medianMs)}`;
+}
+
+function replacedText(workload: WorkloadResult): string | null {
+	return workload.replaced === 0 ? null : `${counted(workload.replaced, "run was", "runs were")} thrown away for cause and measured again.`;
+}
+
+function tailText(workload: WorkloadResult): string | null {
+	return workload.p99.estimate === null ? null : `P99 ${changeWithInterval(workload.p99)}.`;
+}
+
+function sentences(parts: readonly (string | null | undefined)[]): Phrase[] {
+	return parts.filter((part) => part !== null && part !== undefined && part !== "").map((part) => [part as string]);
+}
+
+function changedStory(result: Result, workload: WorkloadResult, severity: StorySeverity): Story {
+	const slower = workload.verdict === "regressed";
+	const { backend } = result;
+	return {
+		severity,
+		topic: [cautioned(slower ? "slowdown" : "speedup", backend), cautioned(slower ? "slowdowns" : "speedups", backend)],
+		title: `${subjectName(workload)} is ${speedWord(workload.verdict, backend)}: ${changeWithInterval(workload.latency)}`,
+		sentences: sentences([
+			`${pairsText(workload.latency.pairs)}${noiseText(workload)}.`,
+			levels(workload) === "" ? null : `${levels(workload)}.`,
+			tailText(workload),
+			...(workload.notes ?? []).slice(0, 5).map((note) => saidText(note)),
+			replacedText(workload),
+			limitsText(workload),
+		]),
+	};
+}
+
+/** The judge's own doubt where it gave one; it knows noise from a change near the limit. */
+function doubt(workload: WorkloadResult): string {
+	const { latency, noise } = workload;
+	if (latency.reason !== undefined) return saidText(latency.reason);
+	const limit = formatLimit(latency.minimalEffect);
+	const why = noise.runCv === null ? "The runs cannot decide" : `Run noise ${formatPercent(noise.runCv)} is too high`;
+	return `${why} for a limit of ${limit} on this runner; ${openRangeText(latency)}.`;
+}
+
+function inconclusiveStory(result: Result, workload: WorkloadResult, severity: StorySeverity): Story {
+	const { latency } = workload;
+	const after = latency.pairs === 0 ? "" : ` after ${counted(latency.pairs, "pair")}`;
+	const found = latency.estimate === null ? "" : `: ${changeWithInterval(latency)}`;
+	return {
+		severity,
+		topic: [cautioned("inconclusive comparison", result.backend), cautioned("inconclusive comparisons", result.backend)],
+		title: `${subjectName(workload)} is ${speedWord("inconclusive", result.backend)}${after}${found}`,
+		sentences: sentences([
+			doubt(workload),
+			"Not a pass.",
+			...(workload.notes ?? []).slice(0, 5).map((note) => saidText(note)),
+			replacedText(workload),
+		]),
+	};
+}
+
+function unjudgedStory(result: Result, workload: WorkloadResult, severity: StorySeverity): Story {
+	const word = speedWord(workload.verdict, result.backend);
+	const { reason } = workload.latency;
+	return {
+		severity,
+		topic: [`workload ${word}`, `workloads ${word}`],
+		title: `${subjectName(workload)} is ${word}`,
+		sentences: sentences([reason === undefined ? "Nothing was compared." : saidText(reason), severity === "note" ? null : "Not a pass."]),
+	};
+}
+
+const fallback: Readonly<Record<WorkloadResult["verdict"], StorySeverity>> = {
+	regressed: "warn",
+	improved: "note",
+	unchanged: "note",
+	inconclusive: "inconclusive",
+	"not-comparable": "inconclusive",
+	// A new workload has nothing to compare with, and no gate.
+	missing: "note",
+};
+
+function severityOf(workload: WorkloadResult, gates: GateIndex): StorySeverity {
+	const status = gates.status("latency", workload);
+	return status === undefined || status === "pass" ? fallback[workload.verdict] : status;
+}
+
+/** The story of one workload's speed; null where there is none to tell. */
+export function speedStory(result: Result, workload: WorkloadResult, gates: GateIndex): Story | null {
+	const severity = severityOf(workload, gates);
+	switch (workload.verdict) {
+		case "regressed":
+		case "improved":
+			return changedStory(result, workload, severity);
+		case "inconclusive":
+			return inconclusiveStory(result, workload, severity);
+		case "not-comparable":
+		case "missing":
+			// Without a base nothing can be compared, and the report says so once.
+			return result.arms.base === null ? null : unjudgedStory(result, workload, severity);
+		case "unchanged":
+			return null;
+	}
+}

@@ -1,0 +1,54 @@
+// Gathers one story for each thing that is not green, loudest first, none told twice.
+import type { Result } from "../schema/result.ts";
+import { failingGates, indexGates, subjectKey } from "./index-gates.ts";
+import { buildStory, erredSubjects, errorStory, gateStory } from "./stories-build.ts";
+import { goldenStories } from "./stories-golden.ts";
+import { speedStory } from "./stories-speed.ts";
+import { type Story, severityOrder } from "./story.ts";
+
+interface Told {
+	stories: Story[];
+	/** Gate name and subject of what a story above already tells. */
+	keys: Set<string>;
+}
+
+function tellBuilds(result: Result, told: Told): void {
+	const gates = indexGates(result);
+	for (const build of result.builds) {
+		const story = buildStory(build, gates);
+		if (story === null) continue;
+		told.stories.push(story);
+		told.keys.add(`build${subjectKey({ model: build.model, engine: build.engine })}`);
+	}
+}
+
+function tellWorkloads(result: Result, told: Told): void {
+	const gates = indexGates(result);
+	for (const workload of result.workloads) {
+		const story = speedStory(result, workload, gates);
+		if (story === null) continue;
+		told.stories.push(story);
+		told.keys.add(`latency${subjectKey(workload)}`);
+	}
+}
+
+function tellGoldens(result: Result, told: Told): void {
+	told.stories.push(...goldenStories(result, indexGates(result)));
+	for (const verdict of result.golden) {
+		const news = verdict.state !== "match" || verdict.checks.some((check) => !check.pass);
+		if (news) told.keys.add(`golden${subjectKey({ model: verdict.model, engine: verdict.engine })}`);
+	}
+}
+
+/** One story for each thing that is not green; improvements close the list as notes. */
+export function stories(result: Result): Story[] {
+	const told: Told = { stories: result.errors.map(errorStory), keys: new Set() };
+	for (const subject of erredSubjects(result)) told.keys.add(`run${subject}`);
+	tellGoldens(result, told);
+	tellBuilds(result, told);
+	tellWorkloads(result, told);
+	for (const gate of failingGates(result)) {
+		if (!told.keys.has(gate.gate + subjectKey(gate))) told.stories.push(gateStory(result, gate));
+	}
+	return told.stories.sort((a, b) => severityOrder.indexOf(a.severity) - severityOrder.indexOf(b.severity));
+}

@@ -1,0 +1,25 @@
+// What a story is: one thing that is not green, told in a title and a few sentences.
+
+/** A sentence in pieces: plain text, or a name to be set in code letters. */
+export type Phrase = readonly (string | { code: string })[];
+
+export type StorySeverity = "fail" | "error" | "inconclusive" | "warn" | "note";
+
+export interface Story {
+	severity: StorySeverity;
+	/** What the headline counts: singular and plural. */
+	topic: readonly [one: string, many: string];
+	/** Plain text, cleaned and shortened, not yet escaped for any format. */
+	title: string;
+	sentences: readonly Phrase[];
+	/** What to do next. */
+	fix?: string;
+	/** Lines of a log. */
+	excerpt?: readonly string[];
+}
+
+export const severityOrder: readonly StorySeverity[] = ["fail", "error", "inconclusive", "warn", "note"];
+
+export function plainPhrase(phrase: Phrase): string {
+	return phrase.map((piece) => (typeof piece === "string" ? piece : piece.code)).join("");
+}

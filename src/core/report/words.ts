@@ -1,0 +1,106 @@
+// The words and symbols that every report uses for outcomes, verdicts and states.
+import type { ArmSource, BackendFacts, BuildRecord, GateName, GateStatus, GoldenState, Outcome, VerdictKind } from "../schema/result.ts";
+import { cleanName } from "./escape.ts";
+
+/** How loud a thing is shown: decided by gates and states, never here. */
+export type Tone = "bad" | "warn" | "ok" | "open" | "plain";
+
+export const outcomeWords: Readonly<Record<Outcome, string>> = {
+	pass: "passed",
+	warn: "passed with warnings",
+	fail: "failed",
+	inconclusive: "inconclusive",
+	error: "could not decide",
+};
+
+export const outcomeSymbols: Readonly<Record<Outcome, string>> = { pass: "✅", warn: "⚠️", fail: "❌", inconclusive: "❔", error: "🛑" };
+
+export const statusTones: Readonly<Record<GateStatus, Tone>> = {
+	pass: "ok",
+	warn: "warn",
+	fail: "bad",
+	inconclusive: "open",
+	error: "bad",
+};
+
+const verdictWords: Readonly<Record<VerdictKind, string>> = {
+	regressed: "slower",
+	improved: "faster",
+	unchanged: "unchanged",
+	inconclusive: "inconclusive",
+	"not-comparable": "not comparable",
+	missing: "not compared",
+};
+
+export const buildWords: Readonly<Record<BuildRecord["state"], string>> = {
+	built: "built",
+	refused: "refused",
+	"timed-out": "timed out",
+	missing: "not in this version",
+	skipped: "skipped by preflight",
+};
+
+export const goldenWords: Readonly<Record<GoldenState, string>> = {
+	match: "match",
+	mismatch: "mismatch",
+	stale: "stale",
+	error: "not judged",
+};
+
+export const gateWords: Readonly<Record<GateName, string>> = {
+	preflight: "preflight",
+	build: "build",
+	golden: "golden",
+	latency: "latency",
+	p99: "P99 latency",
+	memory: "peak memory",
+	"engine-size": "engine size",
+	"build-time": "build time",
+	"max-latency": "latency limit",
+	run: "timed runs",
+	coverage: "coverage",
+};
+
+const speedGates: ReadonlySet<GateName> = new Set(["latency", "p99", "memory", "build-time", "max-latency", "run"]);
+
+/** A word about performance, with the backend's caution beside it. */
+export function cautioned(word: string, backend: BackendFacts): string {
+	return backend.caution === undefined ? word : `${word} (${cleanName(backend.caution)})`;
+}
+
+export function speedWord(verdict: VerdictKind, backend: BackendFacts): string {
+	return cautioned(verdictWords[verdict], backend);
+}
+
+export function gateWord(gate: GateName, backend: BackendFacts): string {
+	return speedGates.has(gate) ? cautioned(gateWords[gate], backend) : gateWords[gate];
+}
+
+/** What the check calls itself: never TensorRT's gate where TensorRT did not run. */
+export function gateTitle(backend: BackendFacts): string {
+	return backend.kind === "tensorrt" ? "TensorRT gate" : cautioned(`Gate on ${cleanName(backend.name)}`, backend);
+}
+
+export function counted(count: number, singular: string, plural = `${singular}s`): string {
+	return `${count.toLocaleString("en-US")} ${count === 1 ? singular : plural}`;
+}
+
+interface Subject {
+	model: string;
+	engine?: string;
+	workload?: string;
+	case?: string;
+}
+
+/** `classifier · fp16 · batch 8`. */
+export function subjectName(subject: Subject): string {
+	return [subject.model, subject.engine, subject.workload, subject.case]
+		.filter((part) => part !== undefined)
+		.map((part) => cleanName(part))
+		.join(" · ");
+}
+
+/** The commit in short where one is known, else the label. */
+export function armName(arm: ArmSource): string {
+	return arm.commit === undefined ? cleanName(arm.label) : cleanName(arm.commit).slice(0, 7);
+}
