@@ -35,11 +35,14 @@ async function typesOf(name: string): Promise<string> {
 		.replace(/\/\*\*\n \* This interface was referenced by `\w+`'s JSON-Schema\n \* via the `definition` "\w+"\.\n \*\/\n/g, "");
 }
 
-/** Standalone code asks for its run-time helpers by `require`; as an ES module it has to import them. */
+/**
+ * Standalone code asks for its run-time helpers by `require`; as an ES module it has to import them.
+ * Node gives a CommonJS module's exports as the default import; Vite and bundlers give what they mark as default.
+ */
 function requireToImport(code: string): string {
 	const imports: string[] = [];
 	const body = code.replace(/const (\w+) = require\("([^"]+)"\)\.default;/g, (_, name, path) => {
-		imports.push(`import ${name}Module from "${path}.js";\nconst ${name} = ${name}Module.default;`);
+		imports.push(`import ${name}Module from "${path}.js";\nconst ${name} = ${name}Module.default ?? ${name}Module;`);
 		return "";
 	});
 	return imports.join("\n") + body;
