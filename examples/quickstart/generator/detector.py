@@ -9,7 +9,7 @@ SIZE, STRIDE = 64, 4
 CELLS = SIZE // STRIDE
 FILTERS, MIXED, NARROW, DEEP = 16, 20, 16, 24
 # How a cell's five raw values become a score and a box.
-SHARPNESS, THRESHOLD, PEAK = 12.0, 0.5, 20.0
+SHARPNESS, THRESHOLD, PEAK = 12.0, 0.5, 60.0
 
 
 def features(graph, weights, late_stride=False):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from .graph import Graph, filter_bank, mixing, patches, ridge, rounded, run
-from .images import detailed_picture, halved
+from .images import detailed_picture, eight_bits, halved
 
 SMALL, LARGE = 48, 96
 FILTERS, MIXED = 24, 32
@@ -55,8 +55,11 @@ def build(seed):
 
 
 def cases(seed):
+    """A common picture, and one with glare and deep shade, so that the last Clip has something to do."""
     rng = np.random.default_rng(seed)
-    return {f"picture-{index}": {"luma": halved(detailed_picture(rng, LARGE))[None, None]} for index in (1, 2)}
+    common, harsh = (detailed_picture(rng, LARGE) for _ in range(2))
+    pictures = {"common": common, "harsh-light": eight_bits(0.5 + 2.5 * (harsh - harsh.mean()))}
+    return {name: {"luma": halved(picture)[None, None]} for name, picture in pictures.items()}
 
 
 def decibels(error):
