@@ -4,7 +4,10 @@ import type { Precision } from "../schema/config.ts";
 /** Where a resolved value came from. */
 export type Source = { kind: "default" } | { kind: "file"; path: string; line: number; column: number } | { kind: "input"; name: string };
 
-/** Sources by JSON pointer into the config file, e.g. `/models/resnet50/gates/latency/fail`. */
+/**
+ * Sources by JSON pointer into the config file, e.g. `/models/resnet50/gates/latency/fail`: of everything that the
+ * file holds, of what inputs set, and of the defaults in use.
+ */
 export type Sources = Readonly<Record<string, Source>>;
 
 export interface DimRange {
@@ -31,14 +34,18 @@ export interface Gates {
 	inconclusive: "neutral" | "fail";
 	cpuSpeed: "warn" | "fail";
 	maxLatencyMs?: number;
-	/** JSON pointers of the values above that the file sets, for annotations: gate name to pointer. */
+	/**
+	 * JSON pointers of the values above that the file sets, for annotations: by gate name (`latency`, `engine-size`,
+	 * `golden`, …; the limit that fails before the one that warns), by limit (`latency.warn`), and by setting
+	 * (`inconclusive`, `cpu-speed`).
+	 */
 	pointers: Readonly<Record<string, string>>;
 }
 
 export interface WorkloadConfig {
 	/** Unique within its engine, e.g. `batch 8 · 2 streams`. */
 	name: string;
-	/** Sizes by symbolic dimension. */
+	/** Sizes by symbolic dimension: every dimension of the engine, those that the file leaves out at their optimum. */
 	dims: Readonly<Record<string, number>>;
 	streams: number;
 	gates: Gates;
@@ -95,5 +102,7 @@ export interface Config {
 	measure: MeasureConfig;
 	preflight: { tensorrt?: string; strict: boolean };
 	baseline: { from: "base-ref" | "tag" | "pinned" | "history"; ref?: string };
+	trend: { store: "branch" | "directory" | "none"; branch: string };
+	profile: { nsys: "never" | "on-regression" | "always" };
 	sources: Sources;
 }

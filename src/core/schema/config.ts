@@ -16,7 +16,7 @@ export type DimFile =
     };
 export type Precision = "fp32" | "tf32" | "fp16" | "bf16" | "fp8" | "int8" | "int4" | "fp4";
 /**
- * A share of the base: 2% or 0.02.
+ * A share of the base: 2% or 0.02; off: no limit.
  */
 export type Percentage = number | string;
 /**
@@ -83,9 +83,9 @@ export interface ModelFile {
     [k: string]: EngineFile;
   };
   /**
-   * @minItems 1
+   * The timed rows. Left out: one row with every dimension at its optimum; an empty list: nothing is timed.
    */
-  workloads?: [WorkloadFile, ...WorkloadFile[]];
+  workloads?: WorkloadFile[];
   /**
    * The golden manifest, relative to this file.
    */
@@ -112,9 +112,9 @@ export interface EngineFile {
     [k: string]: DimFile;
   };
   /**
-   * @minItems 1
+   * The timed rows. Left out: one row with every dimension at its optimum; an empty list: nothing is timed.
    */
-  workloads?: [WorkloadFile, ...WorkloadFile[]];
+  workloads?: WorkloadFile[];
   golden?: string;
   gates?: GatesFile;
 }
@@ -124,6 +124,9 @@ export interface EngineFile {
 export interface WorkloadFile {
   name?: string;
   streams?: number;
+  /**
+   * Sizes of dimensions whose names are also keys here: name, streams, dims, gates.
+   */
   dims?: {
     [k: string]: number;
   };

@@ -1,0 +1,98 @@
+// Every default of trtgate.yml, and the reason for its value.
+import type { Precision } from "../schema/config.ts";
+import type { Config, Gates, MeasureConfig, Threshold } from "./config.ts";
+
+const latency: Threshold = {
+	// The smallest change that five to eight pairs tell from none on a quiet GPU (run noise up to 1 %).
+	warn: 0.02,
+	// Far above build luck (about 1 %) and noise: nobody has to ask whether it is real.
+	fail: 0.1,
+};
+
+// A tail estimated from one run of 3 s scatters by 3 to 5 %, so its limits lie wider than those of the median.
+const p99: Threshold = { warn: 0.1, fail: 0.2 };
+
+// Memory is counted, not sampled; 5 % is more than the allocator's rounding.
+const memory: Threshold = { fail: 0.05 };
+
+// Two builds of one model differ by less; a lost fusion or a fallback to fp32 weights adds more.
+const engineSize: Threshold = { fail: 0.1 };
+
+// Build time depends on caches and neighbours: worth a word, not a red check.
+const buildTime: Threshold = { warn: 0.5 };
+
+/**
+ * Largest relative L2 error to an fp32 reference. fp32 engines may compute in TF32 (5e-4 measured on real engines),
+ * fp16 stays below 2.5e-3, a weight tensor that is 4 % wrong shows as 3.3e-2.
+ */
+const relativeL2: Readonly<Record<Precision, number>> = {
+	fp32: 1e-3,
+	tf32: 5e-3,
+	fp16: 5e-3,
+	// Three mantissa bits fewer than fp16.
+	bf16: 2e-2,
+	int8: 5e-2,
+	// Three mantissa bits, as e4m3: the rounding alone may reach 0.1.
+	fp8: 1e-1,
+	// Four bits: only a task metric in the golden manifest says more than that nothing is broken outright.
+	int4: 2e-1,
+	fp4: 2e-1,
+};
+
+export const defaultGates: Omit<Gates, "pointers"> = {
+	latency,
+	p99,
+	memory,
+	engineSize,
+	buildTime,
+	relativeL2,
+	// A doubt is shown and does not block a pull request; a release sets `fail`.
+	inconclusive: "neutral",
+	// How fast a CPU runs a model says little of the GPU.
+	cpuSpeed: "warn",
+};
+
+const minuteMs = 60_000;
+
+export const defaultMeasure: MeasureConfig = {
+	// Four looks, for which the critical values of the verdict were calibrated.
+	looks: [5, 8, 12, 16],
+	// Clocks and temperature settle within about a second under load.
+	warmUpMs: 2000,
+	// Longer than the one-second swing of a GPU at its power limit; more runs help, longer ones do not.
+	durationMs: 3000,
+	// A run takes seconds; a golden set of a large model minutes.
+	timeoutMs: 10 * minuteMs,
+	// Large models without a timing cache build for many minutes.
+	buildTimeoutMs: 30 * minuteMs,
+	// One thread has no neighbours to wait for: the least noise on a shared CPU.
+	threads: 1,
+	// The same bytes cannot differ in speed.
+	identicalEngines: "skip",
+	// The launch by the CPU is the largest noise of small models (1.5 % without a graph, 0.2 % with one).
+	cudaGraph: true,
+	// Copies measure the bus, not the engine.
+	transfers: false,
+	// A sleeping thread wakes late.
+	spinWait: true,
+};
+
+type Rest = Pick<Config, "backend" | "onnxruntime" | "preflight" | "baseline" | "trend" | "profile">;
+
+export const defaultRest: Rest = {
+	backend: "auto",
+	onnxruntime: "auto",
+	preflight: { strict: false },
+	// What a pull request would change.
+	baseline: { from: "base-ref" },
+	// A branch of the same repository needs no service and no secret.
+	trend: { store: "branch", branch: "trtgate-history" },
+	// A profile costs a minute and answers questions that only a regression asks.
+	profile: { nsys: "on-regression" },
+};
+
+/** The one engine of a model that names none: what the ONNX file itself says. */
+export const defaultEngine = { name: "fp32", precision: "fp32" } as const;
+
+/** The one workload of an engine that names none: every dimension at its optimum. */
+export const defaultWorkloadName = "default";

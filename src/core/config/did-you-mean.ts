@@ -1,0 +1,55 @@
+// Finds the known word that a misspelt one most likely meant.
+
+/** Longer words are not compared: the table below is quadratic, and nobody misspells so much by chance. */
+const maxChars = 64;
+/** A list of names may be a user's own, of any length. */
+const maxKnown = 1000;
+
+/**
+ * Damerau–Levenshtein distance (optimal string alignment): insertions, deletions, substitutions and swaps of
+ * neighbours cost 1 each.
+ */
+export function editDistance(left: string, right: string): number {
+	let beforeLast: number[] = [];
+	let last = Array.from({ length: right.length + 1 }, (_, column) => column);
+	for (let row = 1; row <= left.length; row += 1) {
+		const current = [row];
+		for (let column = 1; column <= right.length; column += 1) {
+			const same = left[row - 1] === right[column - 1];
+			const swapped = row > 1 && column > 1 && left[row - 1] === right[column - 2] && left[row - 2] === right[column - 1];
+			current.push(
+				Math.min(
+					(last[column] ?? 0) + 1,
+					(current[column - 1] ?? 0) + 1,
+					(last[column - 1] ?? 0) + (same ? 0 : 1),
+					swapped ? (beforeLast[column - 2] ?? 0) + 1 : Number.POSITIVE_INFINITY,
+				),
+			);
+		}
+		[beforeLast, last] = [last, current];
+	}
+	return last[right.length] ?? 0;
+}
+
+/** The nearest of `known`, or undefined where none is near: at most a third of the letters may be wrong. */
+export function didYouMean(word: string, known: readonly string[]): string | undefined {
+	if (word.length === 0 || word.length > maxChars) return undefined;
+	const wanted = simplified(word);
+	let best: { candidate: string; distance: number } | undefined;
+	for (const candidate of known.slice(0, maxKnown)) {
+		if (candidate.length > maxChars || candidate === word) continue;
+		const distance = editDistance(wanted, simplified(candidate));
+		if (distance <= allowed(wanted, candidate) && distance < (best?.distance ?? Number.POSITIVE_INFINITY)) best = { candidate, distance };
+	}
+	return best?.candidate;
+}
+
+/** One letter in a short word, more in a long one. */
+function allowed(wanted: string, candidate: string): number {
+	return Math.max(1, Math.floor(Math.max(wanted.length, candidate.length) / 3));
+}
+
+/** Case and the choice of separator are no difference between words. */
+function simplified(word: string): string {
+	return word.toLowerCase().replace(/[-_ .]/g, "");
+}

@@ -1,0 +1,95 @@
+// Says in words what the schema expects at a place, and what was found there.
+import configSchema from "../../../golden-schema/config.schema.json" with { type: "json" };
+import { cleanText, shorten } from "../report/escape.ts";
+import { parsePointer } from "./pointer.ts";
+
+/** The words of JSON Schema that ours uses. */
+export interface SchemaNode {
+	title?: string;
+	type?: string;
+	const?: unknown;
+	enum?: readonly string[];
+	minimum?: number;
+	maximum?: number;
+	exclusiveMinimum?: number;
+	pattern?: string;
+	description?: string;
+	required?: readonly string[];
+	properties?: Readonly<Record<string, SchemaNode>>;
+	additionalProperties?: boolean | SchemaNode;
+	propertyNames?: SchemaNode;
+	items?: SchemaNode;
+	oneOf?: readonly SchemaNode[];
+	$ref?: string;
+}
+
+/** Notations that no keyword tells. */
+const notations: Readonly<Record<string, string>> = {
+	Percentage: "a share such as 2% or 0.02, or off",
+	Duration: "a time with its unit, such as 500ms, 2s or 10m",
+	DimFile: "a size such as 8, or a range { min: 1, opt: 8, max: 32 }",
+};
+
+/** The schema of the value at `pointer`, references followed; an empty one where the schema knows no such place. */
+export function schemaFor(pointer: string): SchemaNode {
+	let node: SchemaNode = configSchema as SchemaNode;
+	for (const part of parsePointer(pointer)) node = childOf(holderOf(node), part);
+	return followed(node);
+}
+
+function childOf(node: SchemaNode, key: string): SchemaNode {
+	const named = node.properties && Object.hasOwn(node.properties, key) ? node.properties[key] : undefined;
+	const other = typeof node.additionalProperties === "object" ? node.additionalProperties : undefined;
+	return named ?? other ?? node.items ?? {};
+}
+
+/** The node itself, or the branch of a union that holds keys. */
+export function holderOf(node: SchemaNode): SchemaNode {
+	const target = followed(node);
+	return target.oneOf?.map(followed).find((branch) => branch.type === "object") ?? target;
+}
+
+/** The node that a reference names. */
+export function followed(node: SchemaNode): SchemaNode {
+	const name = node.$ref?.replace("#/$defs/", "");
+	if (name === undefined) return node;
+	const definitions: Readonly<Record<string, unknown>> = configSchema.$defs;
+	return followed((Object.hasOwn(definitions, name) ? definitions[name] : {}) as SchemaNode);
+}
+
+/** What the schema wants, as the end of a sentence that has "expected". */
+export function describeExpected(schema: SchemaNode): string {
+	const target = followed(schema);
+	const notation = notations[target.title ?? ""];
+	if (notation !== undefined) return notation;
+	if (target.const !== undefined) return JSON.stringify(target.const);
+	if (target.enum !== undefined) return target.enum.length === 1 ? `${target.enum[0]}` : `one of ${target.enum.join(", ")}`;
+	if (target.oneOf !== undefined) return target.oneOf.map(describeExpected).join(", or ");
+	if (target.type === "string" && target.pattern !== undefined) return (target.description ?? "another text").replace(/\.$/, "");
+	if (target.type === "number" || target.type === "integer") return describeNumber(target);
+	return typeWords[target.type ?? ""] ?? "something else";
+}
+
+const typeWords: Readonly<Record<string, string>> = {
+	string: "a text that is not empty",
+	boolean: "true or false",
+	array: "a list",
+	object: "a mapping of keys to values",
+};
+
+function describeNumber({ type, minimum, maximum, exclusiveMinimum }: SchemaNode): string {
+	const noun = type === "integer" ? "a whole number" : "a number";
+	if (exclusiveMinimum !== undefined) return `${noun} above ${exclusiveMinimum}`;
+	if (minimum !== undefined && maximum !== undefined) return `${noun} from ${minimum} to ${maximum}`;
+	return minimum === undefined ? noun : `${noun} of at least ${minimum}`;
+}
+
+const maxGotChars = 60;
+
+/** A value of the file in short. */
+export function describeGot(value: unknown): string {
+	if (value === null || value === undefined) return "empty";
+	if (Array.isArray(value)) return value.length === 0 ? "an empty list" : "a list";
+	if (typeof value === "object") return Object.keys(value).length === 0 ? "an empty mapping" : "a mapping";
+	return typeof value === "string" ? JSON.stringify(cleanText(shorten(value, maxGotChars))) : String(value);
+}

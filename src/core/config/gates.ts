@@ -1,0 +1,134 @@
+// Merges the limits of all levels, leaf by leaf: default < file < model < engine < workload < input.
+import type { GatesFile, Precision, ThresholdFile } from "../schema/config.ts";
+import type { Gates, Threshold } from "./config.ts";
+import { defaultGates } from "./defaults.ts";
+import { childPointer } from "./pointer.ts";
+import { complain, type Resolving } from "./resolving.ts";
+import { parseDuration, parseShare } from "./values.ts";
+
+interface Leaf {
+	value: number | string;
+	pointer: string;
+}
+
+/** What one level says, by leaf: `latency.warn`, `golden.fp16`, `inconclusive`, … */
+export type Layer = ReadonlyMap<string, Leaf>;
+
+const thresholds = [
+	["latency", "latency"],
+	["p99", "p99"],
+	["memory", "memory"],
+	["engine-size", "engineSize"],
+	["build-time", "buildTime"],
+] as const;
+const limits = ["warn", "fail"] as const;
+const settings = ["inconclusive", "cpu-speed"] as const;
+const precisions = Object.keys(defaultGates.relativeL2) as Precision[];
+
+/** Reads one level's `gates`; `pointer` is the pointer of that mapping. */
+export function readLayer(resolving: Resolving, file: GatesFile | undefined, pointer: string): Layer {
+	const layer = new Map<string, Leaf>();
+	if (file === undefined) return layer;
+	for (const [name] of thresholds) readThreshold(resolving, file[name], { layer, name, pointer: childPointer(pointer, name) });
+	readGolden(file.golden?.["relative-l2"], `${pointer}/golden/relative-l2`, layer);
+	for (const name of settings) {
+		const value = file[name];
+		if (value !== undefined) layer.set(name, { value, pointer: childPointer(pointer, name) });
+	}
+	const text = file["max-latency"];
+	const at = childPointer(pointer, "max-latency");
+	if (text !== undefined) layer.set("max-latency", { value: parseDuration(resolving, at, { text }), pointer: at });
+	return layer;
+}
+
+function readThreshold(
+	resolving: Resolving,
+	file: ThresholdFile | undefined,
+	into: { layer: Map<string, Leaf>; name: string; pointer: string },
+): void {
+	for (const limit of limits) {
+		const value = file?.[limit];
+		if (value === undefined) continue;
+		const pointer = childPointer(into.pointer, limit);
+		into.layer.set(`${into.name}.${limit}`, { value: parseShare(resolving, pointer, value), pointer });
+	}
+}
+
+function readGolden(file: number | { [precision: string]: number } | undefined, pointer: string, layer: Map<string, Leaf>): void {
+	if (file === undefined) return;
+	for (const precision of precisions) {
+		const value = typeof file === "number" ? file : file[precision];
+		if (value !== undefined)
+			layer.set(`golden.${precision}`, { value, pointer: typeof file === "number" ? pointer : childPointer(pointer, precision) });
+	}
+	layer.set("golden", { value: "", pointer });
+}
+
+/** The settings that inputs made, which win over every level. */
+export function inputLayer(resolving: Resolving, layer: Layer): Layer {
+	return new Map([...layer].filter(([, leaf]) => resolving.inputs.has(leaf.pointer)));
+}
+
+/** @param layers from the widest to the narrowest. */
+export function resolveGates(resolving: Resolving, layers: readonly Layer[]): Gates {
+	const leaves = new Map(layers.flatMap((layer) => [...layer]));
+	const threshold = (name: (typeof thresholds)[number][0], byDefault: Threshold) =>
+		resolveThreshold(resolving, name, { leaves, byDefault });
+	const maxLatency = leaves.get("max-latency")?.value;
+	return {
+		latency: threshold("latency", defaultGates.latency),
+		p99: threshold("p99", defaultGates.p99),
+		memory: threshold("memory", defaultGates.memory),
+		engineSize: threshold("engine-size", defaultGates.engineSize),
+		buildTime: threshold("build-time", defaultGates.buildTime),
+		relativeL2: resolveGolden(leaves),
+		inconclusive: (leaves.get("inconclusive")?.value ?? defaultGates.inconclusive) as Gates["inconclusive"],
+		cpuSpeed: (leaves.get("cpu-speed")?.value ?? defaultGates.cpuSpeed) as Gates["cpuSpeed"],
+		...(typeof maxLatency === "number" ? { maxLatencyMs: maxLatency } : {}),
+		pointers: pointersOf(leaves),
+	};
+}
+
+function resolveGolden(leaves: Layer): Gates["relativeL2"] {
+	const resolved = { ...defaultGates.relativeL2 };
+	for (const precision of precisions) {
+		const value = leaves.get(`golden.${precision}`)?.value;
+		if (typeof value === "number") resolved[precision] = value;
+	}
+	return resolved;
+}
+
+function resolveThreshold(resolving: Resolving, name: string, given: { leaves: Layer; byDefault: Threshold }): Threshold {
+	const [warnLeaf, failLeaf] = limits.map((limit) => given.leaves.get(`${name}.${limit}`));
+	const warn = warnLeaf?.value ?? given.byDefault.warn;
+	const fail = failLeaf?.value ?? given.byDefault.fail;
+	const threshold: Threshold = {};
+	if (typeof warn === "number") threshold.warn = warn;
+	if (typeof fail === "number") threshold.fail = fail;
+	if (threshold.warn === undefined || threshold.fail === undefined || threshold.warn <= threshold.fail) return threshold;
+	// A fail limit below the default warning: the one who wrote it meant the default no more.
+	if (warnLeaf === undefined) return { warn: threshold.fail, fail: threshold.fail };
+	complain(resolving, {
+		code: "config-value",
+		pointer: warnLeaf.pointer,
+		says: `is ${percent(threshold.warn)}, above the limit that fails, ${percent(threshold.fail)}${failLeaf === undefined ? " by default" : ""}`,
+		expected: `at most ${percent(threshold.fail)}`,
+		got: percent(threshold.warn),
+		fix: failLeaf === undefined ? "Set fail beside it, to a number or to off." : "Lower warn or raise fail.",
+	});
+	return threshold;
+}
+
+function percent(share: number): string {
+	return `${Number((share * 100).toPrecision(6))}%`;
+}
+
+function pointersOf(leaves: Layer): Record<string, string> {
+	const pointers: Record<string, string> = {};
+	for (const [name, leaf] of leaves) pointers[name] = leaf.pointer;
+	for (const [name] of thresholds) {
+		const pointer = pointers[`${name}.fail`] ?? pointers[`${name}.warn`];
+		if (pointer !== undefined) pointers[name] = pointer;
+	}
+	return pointers;
+}

@@ -1,0 +1,45 @@
+// Turns any id (a model, an engine, a workload) into one short file name that is safe on every system.
+
+/** Leaves room for endings such as `.engine` and for a folder before it within 255 bytes. */
+const maxChars = 80;
+/** 64 bits in base 36. */
+const hashChars = 13;
+
+// FNV-1a, 64 bit: offset basis and prime as its authors give them (RFC 9923).
+const offsetBasis = 0xcbf29ce484222325n;
+const prime = 0x100000001b3n;
+const mask = 0xffffffffffffffffn;
+
+/** Names that Windows keeps for devices, with or without an ending. */
+const reserved = /^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)/;
+/** What an altered name ends in; an id that looks so by itself is altered too, so that the two never meet. */
+const hashLike = new RegExp(`-[0-9a-z]{${hashChars}}$`);
+const plain = /^[a-z0-9]+([._-][a-z0-9]+)*$/;
+
+/**
+ * A lower-case name of at most 80 characters out of `a-z 0-9 . _ -`. The same id gives the same name always;
+ * different ids give different names, also where the file system ignores case. A slug and a hash, unless the
+ * id is a plain name already.
+ */
+export function folderName(id: string): string {
+	if (id.length <= maxChars && plain.test(id) && !reserved.test(id) && !hashLike.test(id)) return id;
+	const hash = hashText(id);
+	const slug = id
+		.slice(0, maxChars)
+		.toLowerCase()
+		.replace(/[^a-z0-9]+/g, "-")
+		.slice(0, maxChars - hashChars - 1)
+		.replace(/^-+|-+$/g, "");
+	return slug === "" ? `x-${hash}` : `${slug}-${hash}`;
+}
+
+/** FNV-1a over the text's UTF-16 code units, low byte first: not against attackers, only to tell names apart. */
+function hashText(text: string): string {
+	let hash = offsetBasis;
+	for (let at = 0; at < text.length; at += 1) {
+		const unit = text.charCodeAt(at);
+		hash = ((hash ^ BigInt(unit & 0xff)) * prime) & mask;
+		hash = ((hash ^ BigInt(unit >> 8)) * prime) & mask;
+	}
+	return hash.toString(36).padStart(hashChars, "0");
+}

@@ -1,0 +1,46 @@
+// The front of the config: trtgate.yml's text in, the resolved configuration or every error with its place out.
+import { ConfigError } from "../errors.ts";
+import type { ConfigFile } from "../schema/config.ts";
+import { validate } from "../schema/config-validator.js";
+import { type Complaint, type Origin, toErrors } from "./complaint.ts";
+import type { Config } from "./config.ts";
+import { applyInputs } from "./inputs.ts";
+import { resolveConfig } from "./resolve.ts";
+import { toComplaints } from "./schema-errors.ts";
+import { parseYaml } from "./yaml.ts";
+
+export interface LoadOptions {
+	/** Path of the file as the user wrote it, for messages. */
+	path: string;
+	/** Values of action inputs or flags that stand over the file's, by name; "" is not given. See `configInputs`. */
+	inputs?: Readonly<Record<string, string>>;
+}
+
+export type LoadResult = { state: "ok"; config: Config } | { state: "invalid"; errors: readonly ConfigError[] };
+
+/** Never throws for what a user may write. */
+export function loadConfig(text: string, options: LoadOptions): LoadResult {
+	const yaml = parseYaml(text, options.path);
+	if (yaml.state === "invalid") return yaml;
+	const { value, inputs, complaints } = applyInputs(yaml.value, options.inputs ?? {});
+	const origin: Origin = { path: options.path, places: yaml.places, inputs };
+	const invalid = (all: readonly Complaint[]): LoadResult => ({ state: "invalid", errors: toErrors(all, origin) });
+	if (complaints.length > 0) return invalid(complaints);
+	if (!validate(value)) return invalid(toComplaints(validate.errors ?? [], value));
+	const resolved = resolveConfig(value as ConfigFile, origin);
+	return resolved.complaints.length > 0 ? invalid(resolved.complaints) : { state: "ok", config: resolved.config };
+}
+
+/** For the door that found no file at `path`. */
+export function missingConfig(path: string): ConfigError {
+	return new ConfigError({
+		code: "config-missing",
+		message: `No config at ${path}.`,
+		details: {
+			location: { path },
+			expected: "a trtgate.yml",
+			got: "no file",
+			fix: "Write one with `trtgate init MODEL`, or name another with --config.",
+		},
+	});
+}

@@ -1,0 +1,40 @@
+// JSON pointers (RFC 6901) into the config file, and the way people read them.
+import { cleanText, shorten } from "../report/escape.ts";
+
+/** A pointer to `key` inside what `pointer` points to. */
+export function childPointer(pointer: string, key: string | number): string {
+	return `${pointer}/${String(key).replaceAll("~", "~0").replaceAll("/", "~1")}`;
+}
+
+export function parsePointer(pointer: string): string[] {
+	return pointer
+		.split("/")
+		.slice(1)
+		.map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
+}
+
+/** The pointer of the holder; undefined for the root, which is "". */
+export function parentPointer(pointer: string): string | undefined {
+	const at = pointer.lastIndexOf("/");
+	return at < 0 ? undefined : pointer.slice(0, at);
+}
+
+const listKeys: readonly (string | undefined)[] = ["workloads", "pairs", "shape"];
+const maxNameChars = 60;
+
+/** `/models/resnet50/workloads/0/batch` as `models.resnet50.workloads[0].batch`; odd names in quotes. */
+export function formatPointer(pointer: string): string {
+	const parts = parsePointer(pointer);
+	if (parts.length === 0) return "the file";
+	const words = parts.map((part, index) => {
+		if (/^\d+$/.test(part) && listKeys.includes(parts[index - 1])) return `[${part}]`;
+		if (/^[\p{L}_][\p{L}\p{N}_-]*$/u.test(part)) return `.${shorten(part, maxNameChars)}`;
+		return `[${formatName(part)}]`;
+	});
+	return words.join("").replace(/^\./, "");
+}
+
+/** A name in quotes, short, with nothing in it that a terminal would act on. */
+export function formatName(name: string): string {
+	return JSON.stringify(cleanText(shorten(name, maxNameChars)));
+}

@@ -1,0 +1,136 @@
+// Turns what the schema validator says into one complaint per place, in words.
+import type { ErrorObject } from "ajv";
+import type { Complaint } from "./complaint.ts";
+import { didYouMean } from "./did-you-mean.ts";
+import { describeExpected, describeGot, followed, holderOf, type SchemaNode, schemaFor } from "./expected.ts";
+import { childPointer, formatName, parsePointer } from "./pointer.ts";
+
+/** A file full of mistakes: enough is enough, the count comes from what is left. */
+const maxErrors = 1000;
+
+export function toComplaints(errors: readonly ErrorObject[], value: unknown): Complaint[] {
+	const first = errors.slice(0, maxErrors);
+	const complaints = withoutUnionNoise(first)
+		.map((error) => toComplaint(error, value))
+		.filter((complaint) => complaint !== null);
+	const byPlace = new Map<string, Complaint>();
+	for (const complaint of complaints) if (!byPlace.has(complaint.pointer)) byPlace.set(complaint.pointer, complaint);
+	return withoutEchoes([...byPlace.values()]);
+}
+
+/** `oonx: a.onnx` is an unknown key and a missing one: one mistake, one complaint. */
+function withoutEchoes(complaints: readonly Complaint[]): Complaint[] {
+	const meant = new Set(complaints.flatMap(({ pointer, meant }) => (meant === undefined ? [] : [siblingPointer(pointer, meant)])));
+	return complaints.filter((complaint) => complaint.got !== "missing" || !meant.has(complaint.pointer));
+}
+
+function siblingPointer(pointer: string, name: string): string {
+	return childPointer(pointer.slice(0, pointer.lastIndexOf("/")), name);
+}
+
+/**
+ * A value that fits no branch of a `oneOf` is reported once per branch and once more. What remains: the errors
+ * inside the branch whose type fits, or else the one of the `oneOf`.
+ */
+function withoutUnionNoise(errors: readonly ErrorObject[]): ErrorObject[] {
+	const dropped = new Set<ErrorObject>();
+	for (const union of errors.filter((error) => error.keyword === "oneOf")) {
+		const inside = errors.filter((error) => error.schemaPath.startsWith(`${union.schemaPath}/`) && isWithin(error, union));
+		const telling = inside.filter((error) => isDeeper(error, union));
+		const branches = new Set(telling.map((error) => branchOf(error, union)));
+		for (const error of inside) if (!branches.has(branchOf(error, union))) dropped.add(error);
+		if (branches.size > 0) dropped.add(union);
+	}
+	return errors.filter((error) => !dropped.has(error));
+}
+
+function isWithin(error: ErrorObject, union: ErrorObject): boolean {
+	return error.instancePath === union.instancePath || error.instancePath.startsWith(`${union.instancePath}/`);
+}
+
+function isDeeper(error: ErrorObject, union: ErrorObject): boolean {
+	const ofKeys = ["required", "additionalProperties", "propertyNames"].includes(error.keyword);
+	return error.instancePath !== union.instancePath || ofKeys;
+}
+
+function branchOf(error: ErrorObject, union: ErrorObject): string {
+	return error.schemaPath.slice(union.schemaPath.length + 1).split("/", 1)[0] ?? "";
+}
+
+function toComplaint(error: ErrorObject, root: unknown): Complaint | null {
+	const schema = holderOf(schemaFor(error.instancePath));
+	switch (error.keyword) {
+		case "additionalProperties":
+			return unknownKey(error.instancePath, error.params["additionalProperty"], Object.keys(schema.properties ?? {}));
+		case "required":
+			return missingKey(error.instancePath, error.params["missingProperty"], schema.properties ?? {});
+		case "propertyNames":
+			return null;
+		default:
+			if (error.propertyName !== undefined) return unknownKey(error.instancePath, error.propertyName, namesOf(schema));
+			return wrongValue(error, valueAt(root, error.instancePath));
+	}
+}
+
+function unknownKey(pointer: string, key: string, known: readonly string[]): Complaint {
+	const meant = didYouMean(key, known);
+	return {
+		code: "config-schema",
+		pointer: childPointer(pointer, key),
+		says: "is no known key",
+		expected: known.length === 1 ? `${known[0]}` : `one of ${known.join(", ")}`,
+		got: formatName(key),
+		fix: meant === undefined ? "Remove the key." : `Write ${meant}.`,
+		at: "key",
+		...(meant === undefined ? {} : { meant }),
+	};
+}
+
+function missingKey(pointer: string, key: string, properties: Readonly<Record<string, SchemaNode>>): Complaint {
+	const expected = describeExpected(properties[key] ?? {});
+	return {
+		code: "config-schema",
+		pointer: childPointer(pointer, key),
+		says: "is missing",
+		expected,
+		got: "missing",
+		fix: key === "version" ? "Write `version: 1` at the top of the file." : `Add ${key}:.`,
+		at: "key",
+	};
+}
+
+function wrongValue(error: ErrorObject, value: unknown): Complaint {
+	const schema = schemaFor(error.instancePath);
+	const expected = countWords(error) ?? describeExpected(schema);
+	const meant = typeof value === "string" ? didYouMean(value, schema.enum ?? []) : undefined;
+	const got = describeGot(value);
+	return {
+		code: "config-schema",
+		pointer: error.instancePath,
+		says: `is ${got}`,
+		expected,
+		got,
+		fix: meant === undefined ? `Write ${expected}.` : `Write ${meant}.`,
+		...(meant === undefined ? {} : { meant }),
+	};
+}
+
+function countWords({ keyword, params }: ErrorObject): string | undefined {
+	if (keyword === "minItems" || keyword === "minProperties") return `at least ${params["limit"]} entry`;
+	if (keyword === "maxItems") return `at most ${params["limit"]} entries`;
+	return undefined;
+}
+
+/** The names that keys of a mapping may have where the schema lists them. */
+function namesOf({ propertyNames }: SchemaNode): readonly string[] {
+	return (propertyNames && followed(propertyNames).enum) ?? [];
+}
+
+function valueAt(root: unknown, pointer: string): unknown {
+	let value = root;
+	for (const part of parsePointer(pointer)) {
+		value =
+			typeof value === "object" && value !== null && Object.hasOwn(value, part) ? (value as Record<string, unknown>)[part] : undefined;
+	}
+	return value;
+}

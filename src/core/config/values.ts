@@ -1,0 +1,128 @@
+// Reads the notations of single values (shares, times, names, paths) and refuses those that mean nothing.
+import { describeGot } from "./expected.ts";
+import { formatName } from "./pointer.ts";
+import { complain, type Resolving } from "./resolving.ts";
+
+/** Timers of Node count in 32 bits: 24.8 days. A day is more than a job may take. */
+const maxDurationMs = 24 * 3_600_000;
+const unitsInMs = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 } as const;
+
+/** `2%` and 0.02 are 0.02; `off` is no limit. A bare number from 1 on is refused: whoever writes 2 means 2 %. */
+export function parseShare(resolving: Resolving, pointer: string, value: number | string): number | "off" {
+	if (value === "off") return "off";
+	if (typeof value === "number" && value >= 1) {
+		complain(resolving, {
+			code: "config-value",
+			pointer,
+			says: `is ${value}, which would be ${value * 100} %`,
+			expected: `${value}% or ${Number((value / 100).toPrecision(6))}`,
+			got: String(value),
+			fix: `Write ${value}% if you mean percent, ${value * 100}% if you mean that many times the base.`,
+		});
+		return "off";
+	}
+	const share = typeof value === "number" ? value : Number((Number.parseFloat(value) / 100).toPrecision(12));
+	if (share > 0 && Number.isFinite(share)) return share;
+	complain(resolving, {
+		code: "config-value",
+		pointer,
+		says: `is ${describeGot(value)}`,
+		expected: "more than 0 %",
+		got: String(value),
+		fix: "Write a small share such as 0.1%, or off for no limit: at 0 % no change at all would trip it.",
+	});
+	return "off";
+}
+
+/** `500ms`, `2s`, `10m`, `1h` in milliseconds. */
+export function parseDuration(resolving: Resolving, pointer: string, options: { text: string; allowsZero?: boolean }): number {
+	const match = /^([0-9.]+)(ms|s|m|h)$/.exec(options.text);
+	const unit = match?.[2] as keyof typeof unitsInMs | undefined;
+	const durationMs = unit === undefined ? Number.NaN : Number(match?.[1]) * unitsInMs[unit];
+	if (durationMs <= maxDurationMs && (durationMs > 0 || options.allowsZero === true)) return durationMs;
+	complain(resolving, {
+		code: "config-value",
+		pointer,
+		says: `is ${describeGot(options.text)}`,
+		expected: durationMs > maxDurationMs ? "at most 24h" : "more than 0",
+		got: options.text,
+		fix: "Write a time such as 3s.",
+	});
+	return 1000;
+}
+
+const maxNameChars = 300;
+/** Control characters, line and paragraph separators, halves of a character. */
+const unprintable = /[\p{Cc}\u2028\u2029\p{Surrogate}]/u;
+
+/** A name may be any text of one line, up to 300 characters. */
+export function checkName(resolving: Resolving, pointer: string, options: { name: string; what: string; at?: "key" | "value" }): void {
+	const { name, what } = options;
+	const at = options.at ?? "key";
+	const fault =
+		name.trim() === ""
+			? "is empty"
+			: unprintable.test(name)
+				? "holds a control character or a line break"
+				: name.length > maxNameChars
+					? `has ${name.length} characters`
+					: null;
+	if (fault === null) return;
+	complain(resolving, {
+		code: "config-value",
+		pointer,
+		says: `is no name for ${what}: it ${fault}`,
+		expected: `one line of 1 to ${maxNameChars} characters`,
+		got: formatName(name),
+		fix: "Rename it.",
+		at,
+	});
+}
+
+/** A file inside the workspace, by a relative path. @returns the path without `.` and `..`. */
+export function checkPath(resolving: Resolving, pointer: string, path: string): string {
+	const refuse = (code: "config-value" | "path-outside-workspace", why: string) => {
+		const expected = "a relative path inside the workspace, such as models/net.onnx";
+		complain(resolving, {
+			code,
+			pointer,
+			says: `is ${describeGot(path)}, ${why}`,
+			expected,
+			got: path.slice(0, maxNameChars),
+			fix: "Put the file into the repository and write its path from there.",
+		});
+		return path;
+	};
+	if (unprintable.test(path)) return refuse("config-value", "which holds a control character or a line break");
+	if (/^[a-z][a-z0-9+.-]+:\/\//i.test(path)) return refuse("config-value", "an address and not a file");
+	if (/^([/\\]|[a-z]:)/i.test(path)) return refuse("path-outside-workspace", "an absolute path");
+	const inside = insidePath(path);
+	if (inside === null) return refuse("path-outside-workspace", "which leads out of the workspace");
+	return inside === "" ? refuse("config-value", "which names no file") : inside;
+}
+
+/** null where the path leaves its start at any step. */
+function insidePath(path: string): string | null {
+	const parts: string[] = [];
+	// A backslash separates on Windows: what would lead out there is refused everywhere.
+	const hasBackslash = path.includes("\\");
+	for (const part of path.split(hasBackslash ? /[/\\]/ : "/")) {
+		if (part === "" || part === ".") continue;
+		if (part !== "..") parts.push(part);
+		else if (parts.pop() === undefined) return null;
+	}
+	return hasBackslash && parts.length > 0 ? path : parts.join("/");
+}
+
+/** A git ref that git cannot take for an option. */
+export function checkRef(resolving: Resolving, pointer: string, ref: string): void {
+	if (ref.length <= maxNameChars && !/^-|[\s\p{Cc}]/u.test(ref)) return;
+	complain(resolving, {
+		code: "config-value",
+		pointer,
+		says: `is ${describeGot(ref)}`,
+		expected: "a git ref such as v1.4 or main",
+		got: ref.slice(0, maxNameChars),
+		fix: "Write a branch, a tag or a commit.",
+	});
+}
