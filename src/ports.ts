@@ -157,6 +157,12 @@ export interface Backend {
 	measure(job: MeasureJob): Promise<MeasureResult>;
 }
 
+/** Whether somebody asked to stop. */
+export interface Interrupt {
+	/** Why to stop, e.g. `interrupted by SIGINT`; null to go on. */
+	reason(): string | null;
+}
+
 /** The world, as stages see it. */
 export interface Ports {
 	files: Files;
@@ -166,4 +172,7 @@ export interface Ports {
 	clock: Clock;
 	shell: Shell;
 	progress: Progress;
+	interrupt: Interrupt;
+	/** Wall time so far during which a child process was at work, milliseconds. */
+	childMs(): number;
 }

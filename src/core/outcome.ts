@@ -1,6 +1,5 @@
 // Folds facts and verdicts into gates, and gates into the one outcome of the run.
-import type { Gates, Threshold } from "./config/config.ts";
-import type { Comparison, ErrorRecord, GateResult, GateStatus, Outcome } from "./schema/result.ts";
+import type { ErrorRecord, GateResult, GateStatus, Outcome } from "./schema/result.ts";
 
 /** Worst first. A definite failure beats an error, because a retry would not mend it. */
 const precedence: readonly GateStatus[] = ["fail", "error", "inconclusive", "warn", "pass"];

@@ -10,8 +10,8 @@ export interface CompareInput {
 	spec: EngineSpec;
 	looks: Config["measure"]["looks"];
 	family: number;
-	/** Why this workload has no base, where it has none. */
-	noBase?: string;
+	/** Why there is no base to compare with, where there is none. */
+	noBase?: { verdict: "missing" | "not-comparable"; reason: string };
 }
 
 /** Bins of the distribution that the report draws. */
@@ -39,15 +39,17 @@ export function compare(measured: Measured, input: CompareInput): WorkloadResult
 		noise: compared.noise,
 		replaced: measured.replaced,
 		runs: [...measured.runs],
+		limits: { ...workload.config.gates.latency },
 		distribution: histogram(measured.samples.base, measured.samples.head, bins),
 	};
 }
 
-function latencyOf(measured: Measured, compared: Comparison, noBase: string | undefined): Comparison {
+function latencyOf(measured: Measured, compared: Comparison, noBase: CompareInput["noBase"]): Comparison {
 	if (measured.state === "identical") return identical(compared);
 	if (measured.state === "interrupted") return { ...compared, verdict: "inconclusive", reason: "The timing was interrupted." };
-	if (measured.state === "failed") return { ...compared, verdict: "not-comparable", reason: measured.error?.message ?? "The timing failed." };
-	return noBase === undefined ? compared : { ...compared, verdict: "missing", reason: noBase };
+	if (measured.state === "failed")
+		return { ...compared, verdict: "not-comparable", reason: measured.error?.message ?? "The timing failed." };
+	return { ...compared, ...noBase };
 }
 
 /** Engines with the same bytes cannot differ in speed: every effect is excluded, without a measurement. */

@@ -25,7 +25,11 @@ interface GoldenPorts {
  * @returns the golden set of each head engine that has one, by engine id.
  * @throws ConfigError golden-missing, golden-invalid, golden-other-model, golden-uninformative, tensor-invalid.
  */
-export async function loadGoldens(models: readonly PreparedModel[], headFolder: string, ports: GoldenPorts): Promise<Map<string, GoldenSet>> {
+export async function loadGoldens(
+	models: readonly PreparedModel[],
+	headFolder: string,
+	ports: GoldenPorts,
+): Promise<Map<string, GoldenSet>> {
 	const sets = new Map<string, GoldenSet>();
 	const byPath = new Map<string, GoldenSet>();
 	for (const prepared of models) {
@@ -45,7 +49,10 @@ async function loadSet(path: string, root: string, ports: GoldenPorts): Promise<
 		throw new ConfigError({
 			code: "golden-missing",
 			message: `There is no golden manifest at ${path}.`,
-			details: { location: { path: `${root}/${path}` }, fix: "Correct `golden:` in the config, or record one with `trtgate golden record`." },
+			details: {
+				location: { path: `${root}/${path}` },
+				fix: "Correct `golden:` in the config, or record one with `trtgate golden record`.",
+			},
 		});
 	}
 	const manifest = parseManifest(await ports.files.readText(file), path);

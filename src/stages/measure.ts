@@ -15,7 +15,7 @@ export interface TimedWorkload {
 	workload: Workload;
 	head: BuiltEngine;
 	base?: BuiltEngine;
-	inputs: Readonly<Record<Arm, readonly TimedInput[]>>;
+	inputs: readonly TimedInput[];
 }
 
 export interface MeasureInput {
@@ -77,7 +77,7 @@ async function measureWorkload(timed: TimedWorkload, input: MeasureInput, ports:
 	const finish = (state: Measured["state"], error?: ErrorRecord): Measured => ({
 		workload: timed.workload,
 		state,
-		inputs: timed.inputs.head,
+		inputs: timed.inputs,
 		...ledger,
 		...(error ? { error } : {}),
 	});
@@ -124,26 +124,39 @@ interface Measuring {
 }
 
 /** Repeats the whole pair when one of its runs is unusable, whichever arm it was. */
-async function measurePair(job: { pair: number; arms: readonly Arm[] }, measuring: Measuring, ports: MeasurePorts): Promise<ToolFailure | null> {
+async function measurePair(job: PairJob, measuring: Measuring, ports: MeasurePorts): Promise<ToolFailure | null> {
 	const { ledger } = measuring;
 	for (;;) {
-		const taken: { run: PerfRun; samples: Float64Array }[] = [];
-		let failure: ToolFailure | null = null;
-		for (const arm of job.arms) {
-			const { run, result } = await measureRun({ pair: job.pair, arm }, measuring, ports.backend);
-			ledger.runs.push(run);
-			if (result.state === "unusable") failure = result.failure;
-			else taken.push({ run, samples: result.samplesMs });
-			if (failure || ports.interrupt.reason() !== null) break;
-		}
+		const { taken, failure } = await takePair(job, measuring, ports);
 		if (!failure) {
 			for (const { run, samples } of taken) ledger.samples[run.arm].push(samples);
 			return null;
 		}
-		for (const { run } of taken) discard(run, "its pair's other run was unusable");
+		for (const { run } of taken) discard(run, "the other run of its pair was unusable");
 		ledger.replaced += 1;
 		if (ledger.replaced > replacementCap || ports.interrupt.reason() !== null) return failure;
 	}
+}
+
+interface PairJob {
+	pair: number;
+	arms: readonly Arm[];
+}
+
+interface TakenPair {
+	taken: { run: PerfRun; samples: Float64Array }[];
+	failure?: ToolFailure;
+}
+
+async function takePair(job: PairJob, measuring: Measuring, ports: MeasurePorts): Promise<TakenPair> {
+	const taken: TakenPair["taken"] = [];
+	for (const arm of job.arms) {
+		const { run, result } = await measureRun({ pair: job.pair, arm }, measuring, ports.backend);
+		measuring.ledger.runs.push(run);
+		if (result.state === "unusable") return { taken, failure: result.failure };
+		taken.push({ run, samples: result.samplesMs });
+	}
+	return { taken };
 }
 
 function discard(run: PerfRun, reason: string): void {
@@ -151,7 +164,11 @@ function discard(run: PerfRun, reason: string): void {
 	run.reason = reason;
 }
 
-async function measureRun(at: { pair: number; arm: Arm }, measuring: Measuring, backend: Backend): Promise<{ run: PerfRun; result: MeasureResult }> {
+async function measureRun(
+	at: { pair: number; arm: Arm },
+	measuring: Measuring,
+	backend: Backend,
+): Promise<{ run: PerfRun; result: MeasureResult }> {
 	const { timed, input, ledger } = measuring;
 	const order = ledger.runs.length;
 	const folder = folderName(timed.workload.id);
@@ -166,7 +183,8 @@ async function measureRun(at: { pair: number; arm: Arm }, measuring: Measuring, 
 	const common = { arm: at.arm, pair: at.pair, order, wallMs: result.wallMs };
 	if (result.state === "unusable") return { run: { ...common, state: "unusable", reason: result.reason }, result };
 	const summary = summarize(result.samplesMs);
-	if (summary === null) return { run: { ...common, state: "unusable", reason: "its samples are empty or not finite" }, result: unusable(result.wallMs) };
+	if (summary === null)
+		return { run: { ...common, state: "unusable", reason: "its samples are empty or not finite" }, result: unusable(result.wallMs) };
 	const throughputPerSecond = (1000 * timed.workload.config.streams) / summary.meanMs;
 	return { run: { ...common, state: "ok", samples, ...summary, throughputPerSecond, peakMemoryBytes: result.peakMemoryBytes }, result };
 }
@@ -179,7 +197,7 @@ function unusable(wallMs: number): MeasureResult {
 function timing(timed: TimedWorkload, arm: Arm, input: MeasureInput) {
 	const engine = arm === "base" && timed.base ? timed.base : timed.head;
 	const { threads, timeoutMs } = input.measure;
-	return { engine, inputs: timed.inputs[arm], streams: timed.workload.config.streams, seed: 1, threads, timeoutMs };
+	return { engine, inputs: timed.inputs, streams: timed.workload.config.streams, seed: 1, threads, timeoutMs };
 }
 
 /** One short discarded process per arm, so that no pair pays for cold caches. */
@@ -188,6 +206,12 @@ async function warm(timed: TimedWorkload, input: MeasureInput, ports: MeasurePor
 	for (const arm of arms) {
 		if (ports.interrupt.reason() !== null) return;
 		const path = `${input.outFolder}/scratch/warm-${folderName(timed.workload.id)}-${arm}`;
-		await ports.backend.measure({ ...timing(timed, arm, input), warmUpMs: 0, durationMs: 0, samplesPath: `${path}.f64`, logPath: `${path}.log` });
+		await ports.backend.measure({
+			...timing(timed, arm, input),
+			warmUpMs: 0,
+			durationMs: 0,
+			samplesPath: `${path}.f64`,
+			logPath: `${path}.log`,
+		});
 	}
 }

@@ -56,7 +56,11 @@ function missing(spec: EngineSpec, arm: Arm, reason: string): PreparedModel {
 }
 
 /** @returns null when there is nothing to complain of. */
-async function runPrepare(spec: EngineSpec, folder: ArmFolder, context: { input: PrepareInput; ports: PreparePorts }): Promise<string | null> {
+async function runPrepare(
+	spec: EngineSpec,
+	folder: ArmFolder,
+	context: { input: PrepareInput; ports: PreparePorts },
+): Promise<string | null> {
 	const command = spec.model.prepare;
 	if (command === undefined) return null;
 	const logPath = `${context.input.logFolder}/prepare-${folder.arm}-${context.input.specs.indexOf(spec)}.log`;
@@ -73,7 +77,8 @@ async function runPrepare(spec: EngineSpec, folder: ArmFolder, context: { input:
 async function readModel(spec: EngineSpec, folder: ArmFolder, ports: PreparePorts): Promise<PreparedModel> {
 	const path = await confine(ports.files, folder.path, spec.engine.onnx);
 	if (path === null && folder.arm === "base") return missing(spec, "base", `the base has no ${spec.engine.onnx}`);
-	if (folder.arm === "head") return { state: "ready", spec, arm: "head", model: await ports.models.read(path ?? `${folder.path}/${spec.engine.onnx}`) };
+	if (folder.arm === "head")
+		return { state: "ready", spec, arm: "head", model: await ports.models.read(path ?? `${folder.path}/${spec.engine.onnx}`) };
 	const model = await readBase(path ?? "", ports.models);
 	return typeof model === "string" ? missing(spec, "base", model) : { state: "ready", spec, arm: "base", model };
 }

@@ -1,6 +1,7 @@
 // Gates of what can be told from the builds: preflight, success, engine size, build time.
-import { locate } from "../config/location.ts";
+
 import type { Config } from "../config/config.ts";
+import { locate } from "../config/location.ts";
 import type { EngineSpec } from "../plan/plan.ts";
 import type { BuildRecord, Finding, GateName, GateResult, GateStatus } from "../schema/result.ts";
 import { formatBytes, formatDuration, formatPercent } from "../units.ts";
@@ -33,7 +34,14 @@ interface Pronouncement {
 function pronounce(facts: BuildFacts, config: Config, said: Pronouncement): GateResult {
 	const { model, engine } = facts.spec;
 	const location = locate(config, said.pointer ?? engine.pointer);
-	return { gate: said.gate, model: model.name, engine: engine.name, status: said.status, message: said.message, ...(location ? { location } : {}) };
+	return {
+		gate: said.gate,
+		model: model.name,
+		engine: engine.name,
+		status: said.status,
+		message: said.message,
+		...(location ? { location } : {}),
+	};
 }
 
 function preflightGate(facts: BuildFacts, config: Config): GateResult | null {
@@ -69,7 +77,11 @@ function sizeGate(facts: BuildFacts, config: Config): GateResult | null {
 	const change = head / base - 1;
 	const { gates } = facts.spec.engine;
 	const message = `Engine ${formatBytes(base)} → ${formatBytes(head)} (${formatPercent(change, { sign: true })}).`;
-	return pronounce(facts, config, pointed({ gate: "engine-size", status: judgeChange(change, gates.engineSize), message }, gates.pointers["engine-size"]));
+	return pronounce(
+		facts,
+		config,
+		pointed({ gate: "engine-size", status: judgeChange(change, gates.engineSize), message }, gates.pointers["engine-size"]),
+	);
 }
 
 function timeGate(facts: BuildFacts, config: Config): GateResult | null {

@@ -1,12 +1,17 @@
 // Gates of one timed workload: latency, tail, memory, and the absolute limit.
-import { locate } from "../config/location.ts";
-import type { Config, Gates, Threshold, WorkloadConfig } from "../config/config.ts";
-import type { BackendFacts, Comparison, GateName, GateResult, GateStatus, WorkloadResult } from "../schema/result.ts";
+
 import { renderVerdict } from "../compare/sentence.ts";
+import type { Config, Gates, Threshold, WorkloadConfig } from "../config/config.ts";
+import { locate } from "../config/location.ts";
+import type { BackendFacts, Comparison, GateName, GateResult, GateStatus, WorkloadResult } from "../schema/result.ts";
 import { formatMs } from "../units.ts";
 import { judgeChange } from "./threshold.ts";
 
-export function judgeWorkload(row: WorkloadResult, workload: WorkloadConfig, context: { config: Config; backend: BackendFacts }): GateResult[] {
+export function judgeWorkload(
+	row: WorkloadResult,
+	workload: WorkloadConfig,
+	context: { config: Config; backend: BackendFacts },
+): GateResult[] {
 	const { gates } = workload;
 	const onCpu = context.backend.caution !== undefined;
 	const candidates: [GateName, GateStatus | null, string][] = [

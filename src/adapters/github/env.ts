@@ -1,0 +1,34 @@
+// The one file that reads the environment.
+
+export interface Environment {
+	/** GitHub Actions runs us, or at least says so. */
+	isActions: boolean;
+	isCi: boolean;
+	noColor: boolean;
+	home: string | undefined;
+	cacheHome: string | undefined;
+	/** Kept between jobs on a runner. */
+	toolCache: string | undefined;
+	temp: string | undefined;
+	workspace: string | undefined;
+	/** Commit that the workflow runs for. */
+	sha: string | undefined;
+	registry: string | undefined;
+}
+
+export function readEnvironment(env: Readonly<Record<string, string | undefined>> = process.env): Environment {
+	const named = (name: string): string | undefined => (env[name] === "" ? undefined : env[name]);
+	return {
+		isActions: env["GITHUB_ACTIONS"] === "true",
+		isCi: env["GITHUB_ACTIONS"] === "true" || (named("CI") !== undefined && env["CI"] !== "false"),
+		// https://no-color.org: any value that is not empty.
+		noColor: named("NO_COLOR") !== undefined || env["TERM"] === "dumb",
+		home: named("HOME") ?? named("USERPROFILE"),
+		cacheHome: named("XDG_CACHE_HOME"),
+		toolCache: named("RUNNER_TOOL_CACHE"),
+		temp: named("RUNNER_TEMP"),
+		workspace: named("GITHUB_WORKSPACE"),
+		sha: named("GITHUB_SHA"),
+		registry: named("npm_config_registry"),
+	};
+}

@@ -1,0 +1,61 @@
+// `trtgate doctor`: what this machine can do, and what to mend.
+import { access, constants, mkdir } from "node:fs/promises";
+import { availableParallelism, cpus, freemem } from "node:os";
+import { createProcesses } from "../../adapters/process/processes.ts";
+import { cleanLine } from "../../adapters/terminal/text.ts";
+import { formatBytes } from "../../core/units.ts";
+import { cacheFolder, distFolder } from "../compose.ts";
+import { exitCodes } from "../exit.ts";
+import type { Terminal } from "../terminal.ts";
+import { parseArguments } from "./arguments.ts";
+
+interface Check {
+	name: string;
+	/** need: nothing works without it. want: something is lost without it. */
+	weight: "need" | "want";
+	look(): Promise<{ ok: boolean; said: string; mend?: string }>;
+}
+
+export async function doctor(argv: readonly string[], terminal: Terminal): Promise<number> {
+	const args = parseArguments(argv, { json: { type: "boolean" } }, { command: "doctor", positionals: [] });
+	const findings = [];
+	for (const check of checks(terminal)) findings.push({ name: check.name, weight: check.weight, ...(await check.look()) });
+	if (args.flag("json")) terminal.out(`${JSON.stringify({ checks: findings }, null, "\t")}\n`);
+	else for (const { name, ok, weight, said, mend } of findings) terminal.out(`${ok ? "✓" : weight === "need" ? "✗" : "–"} ${name}: ${said}\n${ok || !mend ? "" : `  → ${mend}\n`}`);
+	return findings.some((finding) => finding.weight === "need" && !finding.ok) ? exitCodes.runner : exitCodes.ok;
+}
+
+function checks(terminal: Terminal): Check[] {
+	const processes = createProcesses();
+	const program = (file: string, args: readonly string[], mend: string) => async () => {
+		const record = await processes.run({ argv: [file, ...args], timeoutMs: 10_000 });
+		const ok = record.state === "exited" && record.exitCode === 0;
+		return { ok, said: ok ? cleanLine(record.tail[0] ?? "found") : "not found or not working", mend };
+	};
+	return [
+		{ name: "Node.js", weight: "need", look: async () => ({ ok: Number(process.versions.node.split(".")[0]) >= 20, said: process.version, mend: "Install Node 20 or later." }) },
+		{ name: "CPU", weight: "want", look: async () => ({ ok: true, said: `${cpus()[0]?.model ?? "unknown"}, ${availableParallelism()} threads, ${formatBytes(freemem())} free` }) },
+		{ name: "ONNX Runtime (WebAssembly)", weight: "need", look: () => readable(`${distFolder()}/ort/ort-wasm-simd-threaded.wasm.gz`) },
+		{ name: "cache folder", weight: "want", look: () => writable(cacheFolder(terminal.environment)) },
+		{ name: "git", weight: "want", look: program("git", ["--version"], "Without git, base and head must be folders.") },
+		{ name: "GPU", weight: "want", look: program("nvidia-smi", ["--query-gpu=name,driver_version", "--format=csv,noheader"], "Without a GPU, models run on ONNX Runtime (CPU).") },
+	];
+}
+
+async function readable(path: string) {
+	const ok = await access(path, constants.R_OK).then(
+		() => true,
+		() => false,
+	);
+	return { ok, said: ok ? "ships with trtgate" : `missing at ${path}`, mend: "Use a whole clone or release of trtgate." };
+}
+
+async function writable(path: string) {
+	const ok = await mkdir(path, { recursive: true })
+		.then(() => access(path, constants.W_OK))
+		.then(
+			() => true,
+			() => false,
+		);
+	return { ok, said: ok ? path : `${path} cannot be written`, mend: "Unpacked files then go to the temporary folder, at every start." };
+}

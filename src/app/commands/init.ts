@@ -1,0 +1,45 @@
+// `trtgate init`: writes a trtgate.yml and a workflow for an ONNX file; never over what is there.
+import { access } from "node:fs/promises";
+import { basename, join, relative, resolve } from "node:path";
+import { fileModelReader } from "../../adapters/files/model-reader.ts";
+import { fileStore } from "../../adapters/files/store.ts";
+import { starterConfig, starterWorkflow } from "../../core/config/init.ts";
+import { ConfigError } from "../../core/errors.ts";
+import { exitCodes } from "../exit.ts";
+import type { Terminal } from "../terminal.ts";
+import { parseArguments } from "./arguments.ts";
+
+export async function init(argv: readonly string[], terminal: Terminal): Promise<number> {
+	const args = parseArguments(argv, {}, { command: "init", positionals: ["MODEL"] });
+	const path = resolve(terminal.cwd, args.positionals[0] ?? "");
+	const model = await fileModelReader().read(path);
+	const onnxPath = relative(terminal.cwd, path);
+	if (onnxPath.startsWith("..")) {
+		const fix = `Run \`trtgate init\` in a folder above ${path}.`;
+		throw new ConfigError({ code: "path-outside-workspace", message: `${path} is not below ${terminal.cwd}.`, details: { fix } });
+	}
+	const written = {
+		"trtgate.yml": starterConfig(model.onnx, { name: basename(path).replace(/\.onnx$/i, ""), onnxPath }),
+		".github/workflows/trtgate.yml": starterWorkflow({}),
+	};
+	for (const name of Object.keys(written)) await refuseToOverwrite(join(terminal.cwd, name), name);
+	for (const [name, text] of Object.entries(written)) {
+		await fileStore().writeText(join(terminal.cwd, name), text);
+		terminal.out(`wrote ${name}\n`);
+	}
+	terminal.out("Next: `trtgate run --dry-run` shows the plan, `trtgate run --base REF` the difference from a git ref.\n");
+	return exitCodes.ok;
+}
+
+async function refuseToOverwrite(path: string, name: string): Promise<void> {
+	const there = await access(path).then(
+		() => true,
+		() => false,
+	);
+	if (!there) return;
+	throw new ConfigError({
+		code: "output-unwritable",
+		message: `${name} is already there.`,
+		details: { location: { path }, fix: "Move it away, or edit it by hand." },
+	});
+}

@@ -1,0 +1,23 @@
+// `trtgate preflight`: what an ONNX file says of itself, without a runtime.
+import { resolve } from "node:path";
+import { fileModelReader } from "../../adapters/files/model-reader.ts";
+import { describeModel, renderPreflight } from "../../core/onnx/describe.ts";
+import { preflight as findingsOf } from "../../core/onnx/preflight.ts";
+import { exitCodes } from "../exit.ts";
+import type { Terminal } from "../terminal.ts";
+import { parseArguments } from "./arguments.ts";
+
+export async function preflight(argv: readonly string[], terminal: Terminal): Promise<number> {
+	const options = { json: { type: "boolean" }, tensorrt: { type: "string" } } as const;
+	const args = parseArguments(argv, options, { command: "preflight", positionals: ["MODEL"] });
+	const tensorrt = args.text("tensorrt");
+	const model = await fileModelReader().read(resolve(terminal.cwd, args.positionals[0] ?? ""));
+	const findings = findingsOf(model, tensorrt === undefined ? { backend: "onnxruntime" } : { backend: "tensorrt", tensorrt });
+	const summary = describeModel(model);
+	terminal.out(
+		args.flag("json")
+			? `${JSON.stringify({ model: summary, findings }, null, "\t")}\n`
+			: renderPreflight(summary, findings, { color: terminal.color.out }),
+	);
+	return findings.some((finding) => finding.severity === "error") ? exitCodes.failed : exitCodes.ok;
+}

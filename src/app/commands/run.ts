@@ -1,0 +1,52 @@
+// `trtgate run`: the gate, and its dry run.
+import { renderPlan } from "../../core/plan/render.ts";
+import { renderTerminal } from "../../core/report/terminal.ts";
+import type { Result } from "../../core/schema/result.ts";
+import { exitCodes, exitOfResult } from "../exit.ts";
+import { gate } from "../gate.ts";
+import { progressFor } from "../progress.ts";
+import { stopOnSignals } from "../signals.ts";
+import type { Terminal } from "../terminal.ts";
+import { type Arguments, parseArguments } from "./arguments.ts";
+
+const options = {
+	config: { type: "string" },
+	base: { type: "string" },
+	head: { type: "string" },
+	backend: { type: "string" },
+	onnxruntime: { type: "string" },
+	out: { type: "string" },
+	seed: { type: "string" },
+	"dry-run": { type: "boolean" },
+	json: { type: "boolean" },
+} as const;
+
+export async function run(argv: readonly string[], terminal: Terminal): Promise<number> {
+	const args = parseArguments(argv, options, { command: "run", positionals: [] });
+	const gated = await gate({ ...gateOptions(args, terminal), onStart: stopOnSignals }, args.flag("dry-run") ? "plan" : "run");
+	if (gated.state === "planned") {
+		terminal.out(args.flag("json") ? `${JSON.stringify(gated.plan, null, "\t")}\n` : renderPlan(gated.plan, gated.config));
+		return exitCodes.ok;
+	}
+	showResult(gated.result, { json: args.flag("json"), outFolder: gated.outFolder }, terminal);
+	return exitOfResult(gated.result);
+}
+
+function gateOptions(args: Arguments, terminal: Terminal) {
+	const named = (["config", "base", "head", "seed"] as const).map((name) => [name, args.text(name)] as const);
+	const inputs = (["backend", "onnxruntime"] as const).map((name) => [name, args.text(name)] as const);
+	return {
+		cwd: terminal.cwd,
+		out: args.text("out") ?? "trtgate-out",
+		...Object.fromEntries(named.filter(([, value]) => value !== undefined)),
+		inputs: Object.fromEntries(inputs.filter((entry): entry is [(typeof entry)[0], string] => entry[1] !== undefined)),
+		environment: terminal.environment,
+		progress: progressFor(terminal, { quiet: args.flag("quiet") }),
+	};
+}
+
+export function showResult(result: Result, how: { json: boolean; outFolder: string }, terminal: Terminal): void {
+	if (how.json) terminal.out(`${JSON.stringify(result, null, "\t")}\n`);
+	else terminal.out(renderTerminal(result, { color: terminal.color.out, columns: terminal.columns }));
+	terminal.err(`Report: ${how.outFolder}/report.html\n`);
+}

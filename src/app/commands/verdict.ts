@@ -1,0 +1,16 @@
+// `trtgate verdict`: pairs of measurements to a verdict.
+import { parsePairs, renderVerdict } from "../../core/compare/pairs-file.ts";
+import { judgePairs } from "../../core/compare/verdict.ts";
+import { exitCodes } from "../exit.ts";
+import type { Terminal } from "../terminal.ts";
+import { parseArguments } from "./arguments.ts";
+import { readArgument } from "./read.ts";
+
+export async function verdict(argv: readonly string[], terminal: Terminal): Promise<number> {
+	const args = parseArguments(argv, { json: { type: "boolean" } }, { command: "verdict", positionals: ["PAIRS.json"] });
+	const { path, text } = await readArgument(args.positionals[0] ?? "", terminal.cwd, "pairs-invalid");
+	const { pairs, minimalEffect } = parsePairs(text, path);
+	const comparison = judgePairs(pairs, { minimalEffect });
+	terminal.out(args.flag("json") ? `${JSON.stringify(comparison, null, "\t")}\n` : `${comparison.verdict}: ${renderVerdict(comparison)}\n`);
+	return exitCodes.ok;
+}

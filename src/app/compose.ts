@@ -1,0 +1,67 @@
+// Builds the real adapters into the ports that stages see.
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { systemClock } from "../adapters/clock.ts";
+import { fileModelReader } from "../adapters/files/model-reader.ts";
+import { fileStore } from "../adapters/files/store.ts";
+import { fileTensorReader } from "../adapters/files/tensor-reader.ts";
+import type { Environment } from "../adapters/github/env.ts";
+import { onnxRuntimeBackend } from "../adapters/onnxruntime/backend.ts";
+import { createProcesses, type Processes } from "../adapters/process/processes.ts";
+import { userShell } from "../adapters/process/shell.ts";
+import type { Config } from "../core/config/config.ts";
+import type { Ports, Progress } from "../ports.ts";
+
+export interface Composition {
+	ports: Ports;
+	processes: Processes;
+	/** Asks the run to stop: ends the children, and lets the stages conclude. */
+	stop(reason: string): void;
+}
+
+export function compose(
+	config: Pick<Config, "backend" | "onnxruntime" | "measure">,
+	world: { environment: Environment; progress: Progress },
+): Composition {
+	const processes = createProcesses();
+	const clock = systemClock();
+	let reason: string | null = null;
+	const backend = onnxRuntimeBackend({
+		flavour: config.onnxruntime,
+		workerPath: join(distFolder(), "ort-worker.js"),
+		nodePath: process.execPath,
+		wasmFolder: join(distFolder(), "ort"),
+		cacheFolder: cacheFolder(world.environment),
+		processes,
+		threads: config.measure.threads,
+	});
+	const stop = (why: string): void => {
+		reason = why;
+		void processes.killAll();
+	};
+	const ports: Ports = {
+		files: fileStore(),
+		models: fileModelReader(),
+		tensors: fileTensorReader(),
+		backend,
+		clock,
+		shell: userShell(processes),
+		progress: world.progress,
+		interrupt: { reason: () => reason },
+		childMs: processes.childMs,
+	};
+	return { ports, processes, stop };
+}
+
+/** The folder of the bundle; every chunk lies in it. */
+export function distFolder(): string {
+	return dirname(fileURLToPath(import.meta.url));
+}
+
+/** Where what is unpacked once stays: the runner's tool cache, the user's cache, or the temporary folder. */
+export function cacheFolder(environment: Environment): string {
+	if (environment.toolCache !== undefined) return join(environment.toolCache, "trtgate");
+	if (environment.cacheHome !== undefined) return join(environment.cacheHome, "trtgate");
+	return environment.home === undefined ? join(tmpdir(), "trtgate") : join(environment.home, ".cache", "trtgate");
+}

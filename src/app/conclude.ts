@@ -1,0 +1,72 @@
+// Ends the story: gates over all facts, the outcome over all gates, and the one Result.
+import type { EngineConfig } from "../core/config/config.ts";
+import { judgeBuild } from "../core/gates/builds.ts";
+import { judgeCoverage } from "../core/gates/coverage.ts";
+import { judgeGolden } from "../core/gates/goldens.ts";
+import { judgeWorkload } from "../core/gates/speed.ts";
+import { failureKindOf, foldOutcome } from "../core/outcome.ts";
+import { engineSpecs } from "../core/plan/specs.ts";
+import type { GateResult, Result } from "../core/schema/result.ts";
+import type { Facts } from "./facts.ts";
+import type { GateInput } from "./run.ts";
+
+export function concludeResult(facts: Facts, input: GateInput, end: { nowMs: number; childMs: number }): Result {
+	const gates = judgeFacts(facts, input);
+	const outcome = foldOutcome(gates, facts.errors);
+	const failureKind = failureKindOf(outcome, facts.errors);
+	const base = input.arms.find((folder) => folder.arm === "base")?.source ?? null;
+	const head = input.arms.find((folder) => folder.arm === "head")?.source ?? { label: "head" };
+	const last = facts.errors.at(-1);
+	return {
+		schemaVersion: 1,
+		tool: { name: "trtgate", version: input.version },
+		outcome,
+		...(failureKind === undefined ? {} : { failureKind }),
+		...(facts.stage === null ? {} : { partial: { stage: facts.stage, reason: last?.message ?? "unknown" } }),
+		startedAt: facts.startedAt,
+		durationMs: end.nowMs - facts.startedMs,
+		childMs: end.childMs,
+		backend: facts.backend,
+		environment: { ...facts.environment },
+		arms: { base, head, ...(input.noBase === undefined ? {} : { noBase: input.noBase }) },
+		config: { path: input.config.path, sha256: input.configSha256 },
+		findings: facts.findings,
+		builds: facts.builds,
+		golden: facts.golden,
+		workloads: facts.rows,
+		gates,
+		errors: facts.errors,
+		notes: [...notesOf(facts, input)],
+		files: [],
+	};
+}
+
+function* notesOf(facts: Facts, input: GateInput): Generator<string> {
+	if (input.noBase !== undefined) yield `Nothing was compared with a base: ${input.noBase}`;
+	const replaced = facts.rows.reduce((sum, row) => sum + row.replaced, 0);
+	if (replaced > 0) yield `${replaced} runs were replaced for cause; the reasons stand beside them.`;
+}
+
+/** All gates run before any is folded. */
+function judgeFacts(facts: Facts, input: GateInput): GateResult[] {
+	const { config } = input;
+	const engines = engineSpecs(config);
+	const builds = engines.flatMap((spec) => {
+		const of = (arm: string) =>
+			facts.builds.find((build) => build.arm === arm && build.model === spec.model.name && build.engine === spec.engine.name);
+		const [head, base] = [of("head"), of("base")];
+		const findings = facts.findings.filter((finding) => finding.model === spec.model.name && finding.engine === spec.engine.name);
+		return head ? judgeBuild({ spec, head, ...(base ? { base } : {}), findings }, config) : [];
+	});
+	const engineOf = (model: string, engine: string): EngineConfig | undefined =>
+		engines.find((spec) => spec.model.name === model && spec.engine.name === engine)?.engine;
+	const goldens = facts.golden.flatMap((verdict) => {
+		const engine = engineOf(verdict.model, verdict.engine);
+		return engine ? [judgeGolden(verdict, config, engine)] : [];
+	});
+	const speeds = facts.rows.flatMap((row) => {
+		const workload = engineOf(row.model, row.engine)?.workloads.find((candidate) => candidate.name === row.workload);
+		return workload ? judgeWorkload(row, workload, { config, backend: facts.backend }) : [];
+	});
+	return [...builds, ...goldens, ...speeds, ...judgeCoverage(input.baseEngines, engines)];
+}

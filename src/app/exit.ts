@@ -1,0 +1,38 @@
+// Outcome or error to exit code, and an error to the words that people read.
+import { recordError } from "../core/error-record.ts";
+import type { ErrorRecord, Result } from "../core/schema/result.ts";
+
+export const exitCodes = { ok: 0, failed: 1, configuration: 2, runner: 3, internal: 70 } as const;
+
+const byKind: Readonly<Record<ErrorRecord["kind"], number>> = {
+	configuration: exitCodes.configuration,
+	runner: exitCodes.runner,
+	github: exitCodes.ok,
+	internal: exitCodes.internal,
+};
+
+export function exitOfResult(result: Result): number {
+	if (result.outcome === "fail") return exitCodes.failed;
+	if (result.outcome !== "error") return exitCodes.ok;
+	return byKind[result.failureKind ?? "internal"];
+}
+
+/** What went wrong and what to do, for stderr; and the exit code. Several faults of one file are told together. */
+export function explainError(error: unknown): { text: string; exit: number; records: ErrorRecord[] } {
+	const records = error instanceof AggregateError ? error.errors.map(recordError) : [recordError(error)];
+	const exit = Math.max(...records.map((record) => byKind[record.kind]));
+	return { text: records.map(describeRecord).join(""), exit, records };
+}
+
+export function describeRecord(record: ErrorRecord): string {
+	const { location, excerpt = [], fix, log } = record;
+	const place = location?.line === undefined ? "" : `${location.path}:${location.line}:${location.column ?? 1}: `;
+	const head = `${record.kind}: ${record.message.startsWith(place) ? "" : place}${record.message} [${record.code}]`;
+	const lines = [
+		head,
+		...excerpt.map((line) => `  | ${line}`),
+		...(log === undefined ? [] : [`  log: ${log}`]),
+		...(fix === undefined ? [] : [`  → ${fix}`]),
+	];
+	return `${lines.join("\n")}\n`;
+}

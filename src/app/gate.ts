@@ -1,0 +1,141 @@
+// One gate from its options to its result on disk: the same for the command line, the demo and the action.
+import { createHash } from "node:crypto";
+import { access, readFile, rm } from "node:fs/promises";
+import { basename, dirname, join, relative, resolve } from "node:path";
+import { lockFolder } from "../adapters/files/lock.ts";
+import type { Environment } from "../adapters/github/env.ts";
+import type { Config } from "../core/config/config.ts";
+import { loadConfig, missingConfig } from "../core/config/parse.ts";
+import type { EngineSpec, Plan } from "../core/plan/plan.ts";
+import { engineSpecs } from "../core/plan/specs.ts";
+import type { Result } from "../core/schema/result.ts";
+import type { Progress } from "../ports.ts";
+import { reportFiles, writeReport } from "../stages/report.ts";
+import { type OpenedArm, openArm } from "./arms.ts";
+import { type Composition, compose } from "./compose.ts";
+import { type GateInput, prepareGate, runGate } from "./run.ts";
+import { version } from "./version.ts";
+
+export interface GateOptions {
+	cwd: string;
+	/** As the user wrote them. */
+	config?: string;
+	base?: string;
+	head?: string;
+	out: string;
+	seed?: string;
+	/** Values that stand above the config file: backend, onnxruntime. */
+	inputs: Readonly<Record<string, string>>;
+	environment: Environment;
+	progress: Progress;
+	/** Hands out the way to stop the run. */
+	onStart?(stop: (reason: string) => void): void;
+}
+
+export type Gated = { state: "ran"; result: Result; outFolder: string } | { state: "planned"; plan: Plan; config: Config };
+
+/**
+ * @throws ConfigError before anything ran, or an AggregateError of several; what happens later is in the result.
+ */
+export async function gate(options: GateOptions, mode: "run" | "plan" = "run"): Promise<Gated> {
+	const outFolder = resolve(options.cwd, options.out);
+	const { config, text, home } = await readConfig(options);
+	const composition = compose(config, options);
+	options.onStart?.(composition.stop);
+	const { files } = composition.ports;
+	await files.makeFolder(outFolder);
+	const lock = await lockFolder(outFolder);
+	try {
+		await removeEarlierResult(outFolder);
+		return await withArms({ options, config, text, home, outFolder }, { composition, mode });
+	} finally {
+		await composition.processes.killAll();
+		await lock.release();
+	}
+}
+
+interface Opening {
+	options: GateOptions;
+	config: Config;
+	text: string;
+	home: string;
+	outFolder: string;
+}
+
+async function withArms(opening: Opening, how: { composition: Composition; mode: "run" | "plan" }): Promise<Gated> {
+	const { composition } = how;
+	const { options, outFolder, home } = opening;
+	const opened: OpenedArm[] = [];
+	try {
+		const common = { cwd: options.cwd, home, outFolder };
+		if (options.base !== undefined) opened.push(await openArm({ ...common, arm: "base", wanted: options.base }, composition.processes));
+		opened.push(await openArm({ ...common, arm: "head", wanted: options.head ?? home }, composition.processes));
+		const input = await gateInput(opening, opened);
+		if (how.mode === "plan") return { state: "planned", plan: (await prepareGate(input, composition.ports)).plan, config: opening.config };
+		const result = await runGate(input, composition.ports);
+		await writeReport(result, outFolder, composition.ports.files);
+		return { state: "ran", result, outFolder };
+	} finally {
+		await rm(join(outFolder, "scratch"), { recursive: true, force: true });
+		for (const arm of opened) await arm.close();
+	}
+}
+
+interface ReadConfig {
+	config: Config;
+	text: string;
+	/** Absolute folder of the head when none is named: the config's own. */
+	home: string;
+}
+
+async function readConfig(options: GateOptions): Promise<ReadConfig> {
+	const named = options.config ?? join(options.head ?? ".", "trtgate.yml");
+	const fallback =
+		options.config === undefined && options.head !== undefined && !(await exists(resolve(options.cwd, named))) ? "trtgate.yml" : named;
+	const path = resolve(options.cwd, fallback);
+	const shown = relative(options.cwd, path) || path;
+	if (!(await exists(path))) throw missingConfig(shown);
+	const text = await readFile(path, "utf8");
+	const loaded = loadConfig(text, { path: shown, inputs: options.inputs });
+	if (loaded.state === "invalid") throw new AggregateError(loaded.errors, `${shown} has ${loaded.errors.length} errors`);
+	return { config: loaded.config, text, home: dirname(path) };
+}
+
+function exists(path: string): Promise<boolean> {
+	return access(path).then(
+		() => true,
+		() => false,
+	);
+}
+
+async function gateInput(opening: Opening, opened: readonly OpenedArm[]): Promise<GateInput> {
+	const { config, options, outFolder } = opening;
+	const arms = opened.map((arm) => arm.folder);
+	const base = arms.find((folder) => folder.arm === "base");
+	const head = arms.find((folder) => folder.arm === "head");
+	const seed = options.seed ?? `${head?.source.commit ?? ""}:${config.path}`;
+	return {
+		config,
+		configSha256: createHash("sha256").update(opening.text).digest("hex"),
+		arms,
+		...(base ? {} : { noBase: "no base was given, so only builds, goldens and absolute limits are checked." }),
+		baseEngines: base ? await engineSpecsOf(join(base.path, basename(config.path)), options.inputs) : [],
+		outFolder,
+		seed,
+		version,
+	};
+}
+
+/** What the base's own config checks; nothing where it has none that can be read. */
+async function engineSpecsOf(path: string, inputs: Readonly<Record<string, string>>): Promise<EngineSpec[]> {
+	if (!(await exists(path))) return [];
+	const loaded = loadConfig(await readFile(path, "utf8"), { path, inputs });
+	return loaded.state === "ok" ? engineSpecs(loaded.config) : [];
+}
+
+/** An old result must not be taken for this run's; only what we wrote ourselves is removed. */
+async function removeEarlierResult(outFolder: string): Promise<void> {
+	if (!(await exists(join(outFolder, reportFiles.result)))) return;
+	const ours = [...Object.values(reportFiles), "raw", "logs", "engines", "scratch", "worktrees"];
+	for (const name of ours) await rm(join(outFolder, name), { recursive: true, force: true });
+}

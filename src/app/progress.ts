@@ -1,0 +1,12 @@
+// Which progress suits whoever is watching.
+import { systemClock } from "../adapters/clock.ts";
+import { groupProgress, plainProgress, quietProgress, terminalProgress } from "../adapters/terminal/progress.ts";
+import type { Progress } from "../ports.ts";
+import type { Terminal } from "./terminal.ts";
+
+export function progressFor(terminal: Terminal, options: { quiet: boolean }): Progress {
+	if (options.quiet) return quietProgress();
+	const stream = { write: terminal.err, columns: terminal.columns };
+	if (terminal.interactive) return terminalProgress(stream, { color: terminal.color.err, clock: systemClock() });
+	return terminal.environment.isActions ? groupProgress((line) => terminal.out(`${line}\n`)) : plainProgress(stream);
+}

@@ -1,0 +1,168 @@
+// The story of one run: the stages in order, and the one place that catches what they throw.
+import type { Config } from "../core/config/config.ts";
+import { recordError } from "../core/error-record.ts";
+import { BugError, ToolError } from "../core/errors.ts";
+import { makePlan } from "../core/plan/make-plan.ts";
+import type { EngineSpec, Plan, Workload } from "../core/plan/plan.ts";
+import { engineSpecs } from "../core/plan/specs.ts";
+import type { Result } from "../core/schema/result.ts";
+import type { BuiltEngine, Ports } from "../ports.ts";
+import { build } from "../stages/build.ts";
+import { type CompareInput, compare } from "../stages/compare.ts";
+import { type GoldenSet, loadGoldens } from "../stages/load-goldens.ts";
+import { type Measured, measure, type TimedWorkload } from "../stages/measure.ts";
+import { preflight } from "../stages/preflight.ts";
+import { type ArmFolder, type PreparedModel, prepare } from "../stages/prepare.ts";
+import { shapeWorkloads } from "../stages/shape.ts";
+import { verify } from "../stages/verify.ts";
+import { concludeResult } from "./conclude.ts";
+import { emptyFacts, type Facts } from "./facts.ts";
+
+export interface GateInput {
+	config: Config;
+	/** Of the config file's bytes. */
+	configSha256: string;
+	/** Base first where there is one; head always. */
+	arms: readonly ArmFolder[];
+	/** Why there is no base, where there is none. */
+	noBase?: string;
+	/** Engines of the base's own config, to notice what is no longer checked. */
+	baseEngines: readonly EngineSpec[];
+	/** Absolute. */
+	outFolder: string;
+	/** Decides the order of the runs: the same seed, the same order. */
+	seed: string;
+	version: string;
+}
+
+/** What is known before any engine is built. */
+export interface Prepared {
+	models: readonly PreparedModel[];
+	goldens: ReadonlyMap<string, GoldenSet>;
+	plan: Plan;
+}
+
+export async function runGate(input: GateInput, ports: Ports): Promise<Result> {
+	const facts = emptyFacts({ startedAt: ports.clock.timestamp(), startedMs: ports.clock.now(), backend: await ports.backend.facts() });
+	try {
+		await runStages(input, ports, facts);
+		facts.stage = null;
+	} catch (error) {
+		facts.errors.push(recordError(error));
+	}
+	return concludeResult(facts, input, { nowMs: ports.clock.now(), childMs: ports.childMs() });
+}
+
+async function runStages(input: GateInput, ports: Ports, facts: Facts): Promise<void> {
+	const enter = (stage: string): void => enterStage(stage, facts, ports);
+	enter("prepare");
+	facts.environment = await ports.backend.fingerprint();
+	const prepared = await prepareGate(input, ports);
+	enter("preflight");
+	const context = { backend: facts.backend.kind, ...input.config.preflight };
+	facts.findings = preflight({ models: prepared.models, ...context }, ports);
+	facts.shapes = shapeWorkloads(prepared.plan, prepared.models);
+	enter("build");
+	const engines: BuiltEngine[] = [];
+	const { strict } = input.config.preflight;
+	const building = {
+		models: prepared.models,
+		findings: facts.findings,
+		strict,
+		outFolder: input.outFolder,
+		timeoutMs: input.config.measure.buildTimeoutMs,
+	};
+	for await (const built of build(building, ports)) {
+		facts.builds.push(built.record);
+		if (built.engine) engines.push(built.engine);
+		enter("build");
+	}
+	enter("verify");
+	await verifyEngines(engines, { prepared, input, facts }, ports);
+	enter("measure");
+	await measureWorkloads(timedWorkloads(prepared.plan, engines, facts), { prepared, input, facts }, ports);
+	enter("compare");
+}
+
+/** Prepares the models and makes the plan: all that a dry run does. */
+export async function prepareGate(input: GateInput, ports: Ports): Promise<Prepared> {
+	const { config, arms } = input;
+	const specs = engineSpecs(config);
+	const models: PreparedModel[] = [];
+	const preparing = { specs, arms, logFolder: `${input.outFolder}/logs`, timeoutMs: config.measure.buildTimeoutMs };
+	for await (const model of prepare(preparing, ports)) models.push(model);
+	const headFolder = arms.find((folder) => folder.arm === "head")?.path ?? "";
+	const goldens = await loadGoldens(models, headFolder, ports);
+	const cases = new Map([...goldens].map(([id, set]) => [id, set.manifest.cases.map((golden) => golden.id)]));
+	const plan = makePlan({ config, arms: arms.map((folder) => folder.arm), cases, seed: input.seed });
+	return { models, goldens, plan };
+}
+
+/** Marks where the run is, and ends it here when somebody asked to stop. */
+function enterStage(stage: string, facts: Facts, ports: Ports): void {
+	facts.stage = stage;
+	const reason = ports.interrupt.reason();
+	if (reason === null) return;
+	throw new ToolError({
+		code: "interrupted",
+		message: `The run was ${reason}.`,
+		details: { fix: "Run it again; what was measured so far is kept." },
+	});
+}
+
+interface Work {
+	prepared: Prepared;
+	input: GateInput;
+	facts: Facts;
+}
+
+async function verifyEngines(engines: readonly BuiltEngine[], work: Work, ports: Ports): Promise<void> {
+	const { input, facts, prepared } = work;
+	const { threads, timeoutMs } = input.config.measure;
+	for await (const verified of verify({ engines, goldens: prepared.goldens, outFolder: input.outFolder, threads, timeoutMs }, ports)) {
+		if (verified.state === "judged") facts.golden.push(verified.verdict);
+		else facts.errors.push(verified.error);
+		enterStage("verify", facts, ports);
+	}
+}
+
+async function measureWorkloads(workloads: readonly TimedWorkload[], work: Work, ports: Ports): Promise<void> {
+	const { input, facts } = work;
+	const family = Math.max(1, workloads.filter((timed) => timed.base).length);
+	const job = { workloads, measure: input.config.measure, family, seed: input.seed, outFolder: input.outFolder };
+	for await (const measured of measure(job, ports)) {
+		facts.rows.push(compare(measured, comparison(measured, { work, workloads, family })));
+		if (measured.error) facts.errors.push(measured.error);
+	}
+}
+
+function comparison(measured: Measured, context: { work: Work; workloads: readonly TimedWorkload[]; family: number }) {
+	const { input, facts, prepared } = context.work;
+	const { workload } = measured;
+	const spec = prepared.plan.engines.find((engine) => engine.id === workload.engineId);
+	if (spec === undefined) throw new BugError({ code: "internal", message: `${workload.id} has no engine in the plan.` });
+	const timed = context.workloads.find((candidate) => candidate.workload === workload);
+	const noBase = timed?.base ? {} : { noBase: whyNoBase({ spec, workload }, { input, facts, prepared }) };
+	return { spec, looks: input.config.measure.looks, family: context.family, ...noBase };
+}
+
+function whyNoBase(of: { spec: EngineSpec; workload: Workload }, work: Work): NonNullable<CompareInput["noBase"]> {
+	if (work.input.noBase !== undefined) return { verdict: "missing", reason: work.input.noBase };
+	const difference = work.facts.shapes.get(of.workload.id)?.baseDiffers;
+	if (difference !== undefined) return { verdict: "not-comparable", reason: `Not comparable: ${difference}.` };
+	const base = work.prepared.models.find((model) => model.arm === "base" && model.spec.id === of.spec.id);
+	if (base?.state === "missing") return { verdict: "missing", reason: `New: ${base.reason}.` };
+	return { verdict: "missing", reason: "The base's engine could not be built." };
+}
+
+/** The workloads whose head was built; those of the others say so through the build gate. */
+function timedWorkloads(plan: Plan, engines: readonly BuiltEngine[], facts: Facts): TimedWorkload[] {
+	return plan.workloads.flatMap((workload) => {
+		const [head, base] = (["head", "base"] as const).map((arm) =>
+			engines.find((engine) => engine.arm === arm && engine.spec.id === workload.engineId),
+		);
+		const shapes = facts.shapes.get(workload.id);
+		if (!head || !shapes) return [];
+		return [{ workload, head, ...(base && shapes.baseDiffers === undefined ? { base } : {}), inputs: shapes.inputs }];
+	});
+}

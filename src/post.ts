@@ -1,0 +1,4 @@
+// Door of the action's post step: mends what a cancelled or killed run left behind.
+import { cleanUp } from "./app/clean-up.ts";
+
+await cleanUp();

@@ -1,0 +1,22 @@
+// Writes a result and everything that is rendered from it.
+import { renderHtml } from "../core/report/html/report.ts";
+import { renderJunit } from "../core/report/junit.ts";
+import { renderMarkdown } from "../core/report/markdown.ts";
+import type { Result } from "../core/schema/result.ts";
+import type { Files } from "../ports.ts";
+
+/** Names of the files, relative to the output folder. */
+export const reportFiles = { result: "result.json", markdown: "report.md", html: "report.html", junit: "junit.xml" } as const;
+
+/** result.json first: the others can always be made again from it. */
+export async function writeReport(result: Result, outFolder: string, files: Files): Promise<void> {
+	await files.writeText(`${outFolder}/${reportFiles.result}`, `${JSON.stringify(result, null, "\t")}\n`);
+	await renderReport(result, outFolder, files);
+}
+
+/** Renders again from a result that is already on disk; the same result gives the same bytes. */
+export async function renderReport(result: Result, outFolder: string, files: Files): Promise<void> {
+	await files.writeText(`${outFolder}/${reportFiles.markdown}`, renderMarkdown(result));
+	await files.writeText(`${outFolder}/${reportFiles.html}`, renderHtml(result));
+	await files.writeText(`${outFolder}/${reportFiles.junit}`, renderJunit(result));
+}

@@ -1,0 +1,66 @@
+// Gives every workload the concrete shapes of its inputs, and tells whether the base can be fed the same.
+import type { InputConfig } from "../core/config/config.ts";
+import { toDType } from "../core/onnx/dtype.ts";
+import { feeds, type OnnxValue } from "../core/onnx/model.ts";
+import { resolveShapes } from "../core/onnx/shapes.ts";
+import type { Plan, Workload } from "../core/plan/plan.ts";
+import type { TimedInput } from "../ports.ts";
+import type { PreparedModel } from "./prepare.ts";
+
+type ReadyModel = Extract<PreparedModel, { state: "ready" }>;
+
+export interface WorkloadShapes {
+	inputs: readonly TimedInput[];
+	/** Why the base cannot be fed the head's inputs, where it cannot. */
+	baseDiffers?: string;
+}
+
+/**
+ * @returns the inputs by workload id.
+ * @throws ConfigError config-dims where the head's dimensions are not all given.
+ */
+export function shapeWorkloads(plan: Plan, models: readonly PreparedModel[]): Map<string, WorkloadShapes> {
+	const ready = models.filter((prepared) => prepared.state === "ready");
+	const shaped = plan.workloads.map((workload): [string, WorkloadShapes] => {
+		const [head, base] = (["head", "base"] as const).map((arm) =>
+			ready.find((model) => model.arm === arm && model.spec.id === workload.engineId),
+		);
+		const inputs = head ? timedInputs(workload, head) : [];
+		const difference = base ? differenceOf(base, inputs) : null;
+		return [workload.id, { inputs, ...(difference === null ? {} : { baseDiffers: difference }) }];
+	});
+	return new Map(shaped);
+}
+
+function timedInputs(workload: Workload, head: ReadyModel): TimedInput[] {
+	const { inputs } = head.spec.model;
+	const shapes = resolveShapes(head.model.onnx, { dims: workload.config.dims, inputs, pointer: workload.config.pointer });
+	return feeds(head.model.onnx.graph).map((feed) => ({
+		name: feed.name,
+		dtype: toDType(feed.dtype) ?? "float32",
+		shape: shapes[feed.name] ?? [],
+		fill: fillOf(inputs, feed.name),
+	}));
+}
+
+function fillOf(inputs: Readonly<Record<string, InputConfig>>, name: string): InputConfig["fill"] {
+	return Object.hasOwn(inputs, name) ? (inputs[name]?.fill ?? "normal") : "normal";
+}
+
+function differenceOf(base: ReadyModel, inputs: readonly TimedInput[]): string | null {
+	const theirs = new Map(feeds(base.model.onnx.graph).map((feed) => [feed.name, feed]));
+	for (const input of inputs) {
+		const feed = theirs.get(input.name);
+		if (feed === undefined) return `the base has no input ${input.name}`;
+		if (toDType(feed.dtype) !== input.dtype) return `input ${input.name} is ${feed.dtype} in the base`;
+		if (!accepts(feed, input.shape)) return `input ${input.name} has another shape in the base`;
+		theirs.delete(input.name);
+	}
+	const [extra] = theirs.keys();
+	return extra === undefined ? null : `the base has one more input, ${extra}`;
+}
+
+function accepts(feed: OnnxValue, shape: readonly number[]): boolean {
+	if (feed.dims === null) return true;
+	return feed.dims.length === shape.length && feed.dims.every((dim, axis) => typeof dim !== "number" || dim === shape[axis]);
+}

@@ -1,0 +1,129 @@
+// The borders between the rooms of src, held by reading every import statement.
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { describe, expect, it } from "vitest";
+
+const root = "src";
+const files = readdirSync(root, { recursive: true, encoding: "utf8" })
+	.filter((path) => path.endsWith(".ts") && !path.endsWith(".d.ts"))
+	.map((path) => join(root, path));
+
+interface Import {
+	from: string;
+	/** Path below src, or the specifier of what is not ours. */
+	to: string;
+	ours: boolean;
+}
+
+function importsOf(path: string): Import[] {
+	const text = readFileSync(path, "utf8");
+	const specifiers = [...text.matchAll(/(?:^|\n)\s*(?:import|export)\b[^;]*?\bfrom\s+"([^"]+)"|\bimport\(\s*"([^"]+)"\s*\)|(?:^|\n)import\s+"([^"]+)"/g)];
+	return specifiers.map((match) => {
+		const specifier = match[1] ?? match[2] ?? match[3] ?? "";
+		const ours = specifier.startsWith(".");
+		return { from: path, to: ours ? relative(".", join(dirname(path), specifier)) : specifier, ours };
+	});
+}
+
+const imports = files.flatMap(importsOf);
+const doors = ["main", "post", "cli", "ort-worker"].map((name) => `src/${name}.ts`);
+
+function isIn(path: string, ...rooms: string[]): boolean {
+	return rooms.some((room) => path === `src/${room}` || path.startsWith(`src/${room}/`));
+}
+
+/** Imports that leave a room for somewhere the rule does not allow. */
+function trespasses(room: string, allowed: (to: Import) => boolean): string[] {
+	return imports.filter((found) => isIn(found.from, room) && !allowed(found)).map((found) => `${found.from} imports ${found.to}`);
+}
+
+describe("the rooms of src", () => {
+	it("were seen, all of them", () => {
+		expect(files.length).toBeGreaterThan(100);
+		expect(imports.length).toBeGreaterThan(300);
+		for (const room of ["core", "formats", "stages", "adapters", "app"]) expect(files.some((path) => isIn(path, room))).toBe(true);
+	});
+
+	it("keep core pure: core, the schemas, ajv and yaml", () => {
+		expect(trespasses("core", ({ to, ours }) => (ours ? isIn(to, "core") || to.startsWith("golden-schema/") : /^(ajv|yaml)(\/|$)/.test(to)))).toEqual([]);
+	});
+
+	it("keep formats to core and themselves", () => {
+		expect(trespasses("formats", ({ to, ours }) => (ours ? isIn(to, "core", "formats") : false))).toEqual([]);
+	});
+
+	it("keep stages to core, ports and themselves", () => {
+		expect(trespasses("stages", ({ to, ours }) => ours && (isIn(to, "core", "stages") || to === "src/ports.ts"))).toEqual([]);
+	});
+
+	it("keep adapters from stages, the app and each other", () => {
+		const allowed = ({ from, to, ours }: Import): boolean => {
+			if (!ours) return true;
+			const own = from.split("/").slice(0, 3).join("/").slice("src/".length);
+			return isIn(to, "core", "formats", "adapters/process", own) || to === "src/ports.ts" || to === "src/adapters/clock.ts";
+		};
+		expect(trespasses("adapters", allowed)).toEqual([]);
+	});
+
+	it("hold no cycle", () => {
+		const graph = new Map(files.map((path) => [path, imports.filter((found) => found.from === path && found.ours).map((found) => found.to)]));
+		const done = new Set<string>();
+		const cycles: string[] = [];
+		const visit = (path: string, trail: readonly string[]): void => {
+			if (trail.includes(path)) cycles.push([...trail.slice(trail.indexOf(path)), path].join(" → "));
+			if (done.has(path) || trail.includes(path)) return;
+			for (const next of graph.get(path) ?? []) visit(next, [...trail, path]);
+			done.add(path);
+		};
+		for (const path of files) visit(path, []);
+		expect(cycles).toEqual([]);
+	});
+
+	it("have no drawers", () => {
+		expect(files.filter((path) => /(^|\/)(utils?|helpers?|common|misc|managers?|services?|index)(\/|\.ts$)/.test(path))).toEqual([]);
+	});
+});
+
+describe("every module but a door", () => {
+	it("has no effect when it is imported", async () => {
+		const before = process.listenerCount("SIGINT");
+		const quiet = files.filter((path) => !doors.includes(path));
+		for (const path of quiet) await import(join("..", path));
+		expect(process.listenerCount("SIGINT")).toBe(before);
+		expect(quiet.length).toBeGreaterThan(100);
+	});
+});
+
+describe("the one file", () => {
+	const holding = (pattern: RegExp): string[] => files.filter((path) => pattern.test(readFileSync(path, "utf8")));
+
+	it("that reads inputs is adapters/github/inputs.ts", () => {
+		expect(holding(/\bgetInput\(/)).toEqual(["src/adapters/github/inputs.ts"]);
+	});
+
+	it("that reads the environment is adapters/github/env.ts", () => {
+		expect(holding(/process\.env\b/)).toEqual(["src/adapters/github/env.ts"]);
+	});
+
+	it("that pronounces on a golden, a speed, a run is one each", () => {
+		expect(holding(/export function judgeCase\(/)).toEqual(["src/core/golden/judge.ts"]);
+		expect(holding(/export function judgePairs\(/)).toEqual(["src/core/compare/verdict.ts"]);
+		expect(holding(/export function foldOutcome\(/)).toEqual(["src/core/outcome.ts"]);
+	});
+
+	it("of a report never judges", () => {
+		const judging = imports.filter(({ from, to }) => isIn(from, "core/report") && /core\/(gates\/|outcome|golden\/judge|compare\/(verdict|looks|exact))/.test(to));
+		expect(judging).toEqual([]);
+	});
+});
+
+describe("every file", () => {
+	it("is at most 250 lines long", () => {
+		const long = files.filter((path) => !isIn(path, "core/schema") && readFileSync(path, "utf8").split("\n").length > 251);
+		expect(long).toEqual([]);
+	});
+
+	it("starts with its purpose", () => {
+		expect(files.filter((path) => !isIn(path, "core/schema") && !/^(#!.*\n)?\/\/ [A-Z]/.test(readFileSync(path, "utf8")))).toEqual([]);
+	});
+});
