@@ -14,7 +14,7 @@ export function quietProgress(): Progress {
 	return { stage() {}, item() {}, detail() {}, done() {} };
 }
 
-/** One line that is drawn anew; a stage that has ended leaves a line behind. */
+/** One line that is drawn anew while a stage lasts; its end leaves a line with its summary behind. */
 export function terminalProgress(stream: LineStream, options: { color: boolean; clock: Clock }): Progress {
 	const { clock } = options;
 	const dim = (text: string): string => (options.color ? `\u001b[2m${text}\u001b[22m` : text);
@@ -23,15 +23,15 @@ export function terminalProgress(stream: LineStream, options: { color: boolean; 
 		if (now === null) return;
 		stream.write(`${clearLine}${dim(fitColumns(describeNow(now), (stream.columns ?? 80) - 1))}`);
 	};
-	const close = (): void => {
+	const close = (summary: string): void => {
 		if (now === null) return;
-		const items = now.items === 0 ? "" : ` ${now.items}`;
-		stream.write(`${clearLine}${tick(options.color)} ${now.name}${dim(`${items} · ${formatWait(clock.now() - now.startedMs)}`)}\n`);
+		const told = summary === "" ? now.items.toString() : cleanLine(summary);
+		stream.write(`${clearLine}${tick(options.color)} ${now.name}${dim(` · ${told} · ${formatWait(clock.now() - now.startedMs)}`)}\n`);
 		now = null;
 	};
 	return {
 		stage(name, items) {
-			close();
+			close("");
 			now = { name: cleanLine(name), items, at: 0, label: "", detail: "", eta: "", startedMs: clock.now() };
 			draw();
 		},
@@ -46,10 +46,7 @@ export function terminalProgress(stream: LineStream, options: { color: boolean; 
 			now.detail = cleanLine(text);
 			draw();
 		},
-		done(summary) {
-			close();
-			stream.write(`${cleanLine(summary)}\n`);
-		},
+		done: close,
 	};
 }
 
@@ -92,7 +89,7 @@ export function plainProgress(stream: LineStream): Progress & { reset(items: num
 		},
 		detail() {},
 		done(summary) {
-			stream.write(`${cleanLine(summary)}\n`);
+			stream.write(`  ${cleanLine(summary)}\n`);
 		},
 	};
 }
@@ -103,24 +100,25 @@ function countOf(at: number, items: number): string {
 
 /** A folded group for each stage in a workflow's log. */
 export function groupProgress(write: (line: string) => void): Progress {
-	let open = false;
+	let open: string | null = null;
 	const close = (): void => {
-		if (open) write("::endgroup::");
-		open = false;
+		if (open !== null) write("::endgroup::");
+		open = null;
 	};
 	const lines = plainProgress({ write: (text) => write(disarm(text.trimEnd())) });
 	return {
 		stage(name, items) {
 			close();
-			open = true;
-			write(`::group::${disarm(cleanLine(name))}${items === 0 ? "" : ` (${items})`}`);
+			open = disarm(cleanLine(name));
+			write(`::group::${open}${items === 0 ? "" : ` (${items})`}`);
 			lines.reset(items);
 		},
 		item: lines.item,
 		detail() {},
 		done(summary) {
+			const name = open === null ? "" : `${open}: `;
 			close();
-			lines.done(summary);
+			write(`${name}${disarm(cleanLine(summary))}`);
 		},
 	};
 }

@@ -1,0 +1,77 @@
+// The backend of machines without a GPU: ONNX Runtime on the CPU, one worker process for each job.
+import { arch, availableParallelism, cpus, platform } from "node:os";
+import type { BackendFacts } from "../../core/schema/result.ts";
+import type { Backend } from "../../ports.ts";
+import type { Processes } from "../process/processes.ts";
+import { type Bench, buildEngine } from "./build.ts";
+import { inferCases } from "./infer.ts";
+import { measureRun } from "./measure.ts";
+import { chooseRuntime, type Runtime } from "./runtime.ts";
+
+export interface OnnxRuntimeOptions {
+	flavour: "auto" | "wasm" | "native";
+	/** The bundled `ort-worker.js`. */
+	workerPath: string;
+	nodePath: string;
+	/** Holds ort-wasm-simd-threaded.wasm, or its .gz, and the .mjs. */
+	wasmFolder: string;
+	cacheFolder: string;
+	processes: Processes;
+	threads: number;
+	/** Where an installed onnxruntime-node is looked for first. */
+	nativeFolder?: string;
+	/** The workspace, where it is looked for next; absent: the current folder. */
+	cwd?: string;
+	/** Base address of the npm registry for `native`. */
+	registry?: string;
+	/** How far a download is. */
+	onBytes?(received: number, total: number | null): void;
+	/** Absent: as the system says. */
+	cpuName?: string;
+}
+
+export function onnxRuntimeBackend(options: OnnxRuntimeOptions): Backend {
+	let chosen: Promise<Runtime> | null = null;
+	const runtime = (): Promise<Runtime> => {
+		chosen ??= chooseRuntime({ ...options, nativeFolders: nativeFolders(options) });
+		return chosen;
+	};
+	const bench = async (): Promise<Bench> => ({ runtime: await runtime(), place: options, threads: options.threads });
+	return {
+		facts: async () => describeBackend(await runtime(), options),
+		fingerprint: async () => fingerprintOf(await runtime(), options),
+		build: async (job) => buildEngine(job, await bench()),
+		infer: async (job) => inferCases(job, await bench()),
+		measure: async (job) => measureRun(job, await bench()),
+	};
+}
+
+function nativeFolders(options: OnnxRuntimeOptions): string[] {
+	return [...(options.nativeFolder === undefined ? [] : [options.nativeFolder]), options.cwd ?? process.cwd()];
+}
+
+function describeBackend(runtime: Runtime, options: OnnxRuntimeOptions): BackendFacts {
+	return {
+		kind: "onnxruntime",
+		name: runtime.flavour === "wasm" ? "ONNX Runtime (WebAssembly)" : "ONNX Runtime (native)",
+		version: runtime.version,
+		device: cpuName(options),
+		caution: "CPU, not TensorRT",
+	};
+}
+
+function fingerprintOf(runtime: Runtime, options: OnnxRuntimeOptions): Record<string, string> {
+	return {
+		os: platform(),
+		arch: arch(),
+		cpu: cpuName(options),
+		cores: String(availableParallelism()),
+		onnxruntime: `${runtime.version} ${runtime.flavour}`,
+		node: process.versions.node.split(".")[0] ?? "",
+		threads: String(options.threads),
+	};
+}
+
+function cpuName(options: OnnxRuntimeOptions): string {
+	return options.cpuName ?? (cpus()[0]?.model.trim() || "unknown CPU");
+}

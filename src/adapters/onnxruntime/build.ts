@@ -1,0 +1,134 @@
+// Builds an engine for ONNX Runtime: checks that the model loads, and keeps it with the recipe of how it is run.
+import { rm, writeFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { ToolError } from "../../core/errors.ts";
+import type { BuildRecord, Failure } from "../../core/schema/result.ts";
+import { diagnoseOrt } from "../../formats/onnxruntime/failures.ts";
+import { createWarningCounter } from "../../formats/onnxruntime/warnings.ts";
+import type { BuildJob, ToolFailure } from "../../ports.ts";
+import { makeFolders } from "../process/folder.ts";
+import { classifyWriteError } from "../process/write-error.ts";
+import { describeFile, type EngineFile, placeModel } from "./engine-file.ts";
+import type { Runtime } from "./runtime.ts";
+import { runWorker, type WorkerPlace, type WorkerResult } from "./worker-process.ts";
+
+export interface Bench {
+	runtime: Runtime;
+	place: WorkerPlace;
+	threads: number;
+}
+
+const optimisedName = "optimised.onnx";
+
+/** @throws ConfigError output-unwritable. */
+export async function buildEngine(job: BuildJob, bench: Bench): Promise<BuildRecord> {
+	const started = performance.now();
+	try {
+		return await build(job, bench, started);
+	} catch (error) {
+		return {
+			...describeJob(job),
+			durationMs: performance.now() - started,
+			warnings: [],
+			log: job.logPath,
+			...describeFault(asFailure(error)),
+		};
+	}
+}
+
+async function build(job: BuildJob, bench: Bench, started: number): Promise<BuildRecord> {
+	await makeFolders(job.engineFolder);
+	const warnings = createWarningCounter();
+	const saveTo = join(job.engineFolder, optimisedName);
+	const result = await tryLoad(job, { bench, saveTo, onLine: warnings.add });
+	const record = { ...describeJob(job), durationMs: performance.now() - started, warnings: warnings.classes(), log: job.logPath };
+	if (result.state === "refused") return { ...record, state: "refused", failure: withPaths(diagnoseOrt(result.message), job) };
+	if (result.state === "failed") return { ...record, ...describeFault(result.failure) };
+	const { saved, version } = result.reply;
+	if (!saved) await rm(saveTo, { force: true });
+	const engine = saved ? await describeFile(saveTo) : await placeModel(job.model, job.engineFolder);
+	const recipe = recipeOf(bench, { version, saved });
+	await writeRecipe(join(job.engineFolder, "recipe.json"), recipe);
+	return { ...record, ...describeEngine(engine, saved), state: "built", recipe, durationMs: performance.now() - started };
+}
+
+function tryLoad(job: BuildJob, how: { bench: Bench; saveTo: string; onLine(line: string): void }): Promise<WorkerResult<"build">> {
+	const { bench, saveTo, onLine } = how;
+	const { flavour, folder } = bench.runtime;
+	const external = job.model.external.filter((file) => file.path !== null).map((file) => file.location);
+	const task = { kind: "build", flavour, folder, modelPath: job.model.path, external, threads: bench.threads, saveTo } as const;
+	return runWorker<"build">(task, bench.place, { logPath: job.logPath, timeoutMs: job.timeoutMs, onLine });
+}
+
+function describeJob(job: BuildJob): Pick<BuildRecord, "model" | "engine" | "arm" | "precision" | "modelSha256" | "modelBytes"> {
+	const { spec, arm, model } = job;
+	return {
+		model: spec.model.name,
+		engine: spec.engine.name,
+		arm,
+		precision: spec.engine.precision,
+		modelSha256: model.sha256,
+		modelBytes: model.onnx.bytes,
+	};
+}
+
+/** Where the fault is the machine's, the failure says so, and the build is no verdict on the model. */
+function describeFault(fault: ToolFailure): Pick<BuildRecord, "state" | "failure"> {
+	const { fix, excerpt } = fault.details;
+	const failure: Failure = {
+		code: fault.code,
+		title: fault.message,
+		fix: fix ?? "Read the log.",
+		excerpt: [...(excerpt ?? [])],
+		kind: "runner",
+	};
+	return { state: fault.code === "tool-timeout" ? "timed-out" : "refused", failure };
+}
+
+/** The model's folder is this machine's affair. */
+function withPaths(failure: Failure, job: BuildJob): Failure {
+	const folder = `${dirname(job.model.path)}/`;
+	const strip = (text: string): string => text.split(folder).join("");
+	return { ...failure, title: strip(failure.title), excerpt: failure.excerpt.map(strip) };
+}
+
+function describeEngine(
+	engine: EngineFile,
+	saved: boolean,
+): Pick<BuildRecord, "engineKind" | "engineBytes" | "engineSha256" | "enginePath"> {
+	return {
+		engineKind: saved ? "optimised ONNX model" : "ONNX model with recipe",
+		engineBytes: engine.bytes,
+		engineSha256: engine.sha256,
+		enginePath: engine.path,
+	};
+}
+
+function recipeOf(bench: Bench, built: { version: string; saved: boolean }): Record<string, string> {
+	return {
+		runtime: bench.runtime.flavour === "wasm" ? "onnxruntime-web" : "onnxruntime-node",
+		version: built.version,
+		flavour: bench.runtime.flavour,
+		optimisation: built.saved ? "extended when built, all when loaded" : "all when loaded",
+		threads: String(bench.threads),
+		file: built.saved ? optimisedName : "the model as it is",
+	};
+}
+
+async function writeRecipe(path: string, recipe: Readonly<Record<string, string>>): Promise<void> {
+	await writeFile(path, `${JSON.stringify(recipe, null, "\t")}\n`).catch((error: unknown) => {
+		throw classifyWriteError(error, path);
+	});
+}
+
+/** The machine's fault as a value; a folder that the user may not write to, and our own bugs, stay errors. */
+export function asFailure(error: unknown): ToolFailure {
+	if (error instanceof ToolError) return { code: error.code, message: error.message, details: error.details };
+	throw error;
+}
+
+/** Locations of the external data that lies beside an engine; an optimised model holds all in itself. */
+export function externalOf(engine: { path: string; model: BuildJob["model"] }): string[] {
+	if (basename(engine.path) === optimisedName) return [];
+	return engine.model.external.filter((file) => file.path !== null).map((file) => file.location);
+}

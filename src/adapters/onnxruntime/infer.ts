@@ -1,0 +1,91 @@
+// Sends golden cases through an engine in one worker process.
+import { readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Tensor } from "../../core/golden/tensor.ts";
+import type { InferCase, InferJob, InferResult, InferredCase, ToolFailure } from "../../ports.ts";
+import { makeFolders } from "../process/folder.ts";
+import { classifyWriteError } from "../process/write-error.ts";
+import { asFailure, type Bench, externalOf } from "./build.ts";
+import { refusedRun } from "./measure.ts";
+import { type CaseReply, caseLine, type TensorPlace, tensorBytes } from "./protocol.ts";
+import { badOutput, runWorker } from "./worker-process.ts";
+
+export async function inferCases(job: InferJob, bench: Bench): Promise<InferResult> {
+	const started = performance.now();
+	const folder = join(job.scratchFolder, "tensors");
+	try {
+		await makeFolders(folder);
+		return await inferIn(folder, job, bench);
+	} catch (error) {
+		return { state: "failed", failure: asFailure(error), wallMs: performance.now() - started };
+	} finally {
+		await rm(folder, { recursive: true, force: true });
+	}
+}
+
+async function inferIn(folder: string, job: InferJob, bench: Bench): Promise<InferResult> {
+	const cases: { inputs: TensorPlace[] }[] = [];
+	for (const [index, item] of job.cases.entries()) cases.push({ inputs: await writeInputs(item, folder, index) });
+	const { flavour, folder: runtimeFolder } = bench.runtime;
+	const engine = { flavour, folder: runtimeFolder, modelPath: job.engine.path, external: externalOf(job.engine), threads: job.threads };
+	const result = await runWorker<"infer">({ kind: "infer", ...engine, cases, outputFolder: folder }, bench.place, {
+		logPath: job.logPath,
+		timeoutMs: job.timeoutMs,
+		onLine: (line) => countCase(line, job),
+	});
+	const { wallMs } = result;
+	if (result.state === "failed") return { state: "failed", failure: result.failure, wallMs };
+	if (result.state === "refused") return { state: "failed", failure: refusedRun(result), wallMs };
+	if (result.reply.cases.length !== job.cases.length) {
+		return { state: "failed", failure: badOutput(`${result.reply.cases.length} cases came back of ${job.cases.length}`, job), wallMs };
+	}
+	return readCases(job, { folder, replies: result.reply.cases, wallMs });
+}
+
+function countCase(line: string, job: InferJob): void {
+	if (line.startsWith(caseLine)) job.onCase?.(Number(line.slice(caseLine.length)));
+}
+
+/** Names of files are numbers: those of tensors are users' words. */
+async function writeInputs(item: InferCase, folder: string, index: number): Promise<TensorPlace[]> {
+	const places: TensorPlace[] = [];
+	for (const [k, [name, tensor]] of Object.entries(item.inputs).entries()) {
+		const path = join(folder, `in-${index}-${k}.bin`);
+		await writeFile(path, tensor.data).catch((error: unknown) => {
+			throw classifyWriteError(error, path);
+		});
+		places.push({ name, dtype: tensor.dtype, shape: tensor.shape, path });
+	}
+	return places;
+}
+
+async function readCases(job: InferJob, from: { folder: string; replies: readonly CaseReply[]; wallMs: number }): Promise<InferResult> {
+	const cases: InferredCase[] = [];
+	for (const [index, reply] of from.replies.entries()) {
+		const id = job.cases[index]?.id ?? String(index);
+		if (reply.state === "failed") cases.push({ id, state: "failed", message: reply.message });
+		else {
+			const outputs = await readOutputs(reply.outputs, from.folder, job);
+			if ("code" in outputs) return { state: "failed", failure: outputs as ToolFailure, wallMs: from.wallMs };
+			cases.push({ id, state: "done", outputs: outputs.tensors });
+		}
+	}
+	return { state: "done", cases, wallMs: from.wallMs };
+}
+
+/** `__proto__` is as good a name as any for an output. */
+async function readOutputs(
+	places: readonly TensorPlace[],
+	folder: string,
+	job: InferJob,
+): Promise<{ tensors: Record<string, Tensor> } | ToolFailure> {
+	const tensors: Record<string, Tensor> = Object.create(null);
+	for (const { name, dtype, shape, path } of places) {
+		const data = await readFile(join(folder, path)).catch(() => null);
+		if (data === null) return badOutput(`output ${name} has no file`, job);
+		const expected = tensorBytes({ dtype, shape });
+		if (data.length !== expected) return badOutput(`output ${name} has ${data.length} bytes, expected ${expected}`, job);
+		tensors[name] = { dtype, shape, data };
+	}
+	return { tensors };
+}

@@ -1,0 +1,67 @@
+// Times an engine in one worker process, and reads back the raw samples that it left.
+import { readFile, rm } from "node:fs/promises";
+import { dirname } from "node:path";
+import { diagnoseOrt } from "../../formats/onnxruntime/failures.ts";
+import type { MeasureJob, MeasureResult, ToolFailure } from "../../ports.ts";
+import { describeFailure } from "../process/failure.ts";
+import { makeFolders } from "../process/folder.ts";
+import type { ProcessRecord } from "../process/spawn.ts";
+import { asFailure, type Bench, externalOf } from "./build.ts";
+import { badOutput, runWorker, type TaskOf } from "./worker-process.ts";
+
+export async function measureRun(job: MeasureJob, bench: Bench): Promise<MeasureResult> {
+	const started = performance.now();
+	try {
+		await makeFolders(dirname(job.samplesPath));
+		await rm(job.samplesPath, { force: true });
+		return await measureIn(job, bench);
+	} catch (error) {
+		return unusable(asFailure(error), performance.now() - started);
+	}
+}
+
+async function measureIn(job: MeasureJob, bench: Bench): Promise<MeasureResult> {
+	const result = await runWorker<"measure">(taskOf(job, bench), bench.place, { logPath: job.logPath, timeoutMs: job.timeoutMs });
+	const { wallMs } = result;
+	if (result.state === "failed") return unusable(result.failure, wallMs);
+	if (result.state === "refused") return unusable(refusedRun(result), wallMs);
+	const samplesMs = await readSamples(job.samplesPath);
+	const { iterations, peakMemoryBytes } = result.reply;
+	if (samplesMs === null || samplesMs.length !== iterations || iterations === 0) {
+		return unusable(badOutput(`${samplesMs?.length ?? "no"} samples, expected ${iterations}`, job), wallMs);
+	}
+	return { state: "ok", samplesMs, peakMemoryBytes, wallMs };
+}
+
+function taskOf(job: MeasureJob, bench: Bench): TaskOf<"measure"> {
+	const { inputs, streams, seed, warmUpMs, durationMs, samplesPath, threads } = job;
+	const { flavour, folder } = bench.runtime;
+	const engine = { flavour, folder, modelPath: job.engine.path, external: externalOf(job.engine), threads };
+	return { kind: "measure", ...engine, inputs, streams, seed, warmUpMs, durationMs, samplesPath };
+}
+
+function unusable(failure: ToolFailure, wallMs: number): MeasureResult {
+	return { state: "unusable", reason: failure.message, failure, wallMs };
+}
+
+/** An engine that was built and yet does not run. */
+export function refusedRun(result: { message: string; record: ProcessRecord }): ToolFailure {
+	const { code, title, fix, excerpt } = diagnoseOrt(result.message);
+	const said = code === "ort-load-failed" ? (excerpt[0] ?? title) : title;
+	const failure = describeFailure(result.record, {
+		what: "ONNX Runtime",
+		timeoutMs: 0,
+		fix,
+		output: `cannot run this engine: ${said.replace(/\.$/, "")}`,
+	});
+	return { ...failure, details: { ...failure.details, excerpt } };
+}
+
+/** Raw samples: milliseconds as little-endian 64-bit floats. null: not such a file. */
+async function readSamples(path: string): Promise<Float64Array | null> {
+	const bytes = await readFile(path).catch(() => null);
+	if (bytes === null || bytes.length % 8 !== 0) return null;
+	const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+	const samples = Float64Array.from({ length: bytes.length / 8 }, (_, index) => view.getFloat64(index * 8, true));
+	return samples.every((sample) => Number.isFinite(sample) && sample >= 0) ? samples : null;
+}

@@ -1,0 +1,52 @@
+// The version of ONNX Runtime that trtgate ships and fetches, and the hashes of its files.
+
+export interface PinnedFile {
+	name: string;
+	bytes: number;
+	/** Lower-case hex. */
+	sha256: string;
+}
+
+export const ortVersion = "1.30.0";
+
+/** The two files of onnxruntime-web that WebAssembly without a browser needs. */
+export const pinnedWasm: { version: string; wasm: PinnedFile; module: PinnedFile } = {
+	version: ortVersion,
+	wasm: {
+		name: "ort-wasm-simd-threaded.wasm",
+		bytes: 14_239_897,
+		sha256: "3398c10d07d229bd91b364548e130e0e51a8e5704b88c7c083ebbeb78842dee2",
+	},
+	module: {
+		name: "ort-wasm-simd-threaded.mjs",
+		bytes: 24_381,
+		sha256: "e13f7f94fc51b4ca72b12faeb1ee95f4ace6dfbc8939bc718aabdc0a27c4299b",
+	},
+};
+
+export const defaultRegistry = "https://registry.npmjs.org";
+
+export interface PinnedPackage {
+	name: string;
+	version: string;
+	/** `dist.integrity` of the registry, without `sha512-`. */
+	sha512: string;
+	/** Bounds what a wrong server may send. */
+	mostBytes: number;
+}
+
+/** The native build and the package that it requires. Its install script and other dependencies are for CUDA and not needed. */
+export const pinnedNative: readonly PinnedPackage[] = [
+	{
+		name: "onnxruntime-node",
+		version: ortVersion,
+		sha512: "twhs1C2C/BFkz1yc5OY0KIU2GUq6DURO7hD4bx5Q2Qy3nAMJwRXW8xU3NVczE29VA9lolLOYepoD8fjTGOfIqw==",
+		mostBytes: 200_000_000,
+	},
+	{
+		name: "onnxruntime-common",
+		version: ortVersion,
+		sha512: "7fdVWjAID1dVhH/G8qK3APARunV4VkBFoCQAP7qp4Wkab0mrorvmc+sqiT+mKXOzDqdjN5j+/Z9nb4gzNPWcyA==",
+		mostBytes: 1_000_000,
+	},
+];

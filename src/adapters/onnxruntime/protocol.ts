@@ -1,0 +1,143 @@
+// What the backend and its worker process say to each other: a job file in, a reply file out. The reply is read as hostile.
+import { elementBytes, elementCount } from "../../core/golden/tensor.ts";
+import type { DType } from "../../core/schema/golden.ts";
+import type { TimedInput } from "../../ports.ts";
+
+export type Flavour = "wasm" | "native";
+
+/** How the engine is loaded; the same in every process that runs it. */
+export interface RuntimeJob {
+	flavour: Flavour;
+	/** wasm: holds ort-wasm-simd-threaded.{wasm,mjs}. native: onnxruntime-node resolves from here. */
+	folder: string;
+	modelPath: string;
+	/** Locations of external data, relative to the model's folder. */
+	external: readonly string[];
+	threads: number;
+	/** Where the reply goes. */
+	resultPath: string;
+}
+
+export interface BuildTask extends RuntimeJob {
+	kind: "build";
+	/** Where the optimised model is saved; only the native build can. */
+	saveTo?: string;
+}
+
+export interface TensorPlace {
+	name: string;
+	dtype: DType;
+	shape: readonly number[];
+	/** Raw little-endian values. Absolute for inputs; a file name in `outputFolder` for outputs. */
+	path: string;
+}
+
+export interface InferTask extends RuntimeJob {
+	kind: "infer";
+	cases: readonly { inputs: readonly TensorPlace[] }[];
+	outputFolder: string;
+}
+
+export interface MeasureTask extends RuntimeJob {
+	kind: "measure";
+	inputs: readonly TimedInput[];
+	streams: number;
+	seed: number;
+	warmUpMs: number;
+	durationMs: number;
+	samplesPath: string;
+}
+
+export type Task = BuildTask | InferTask | MeasureTask;
+
+/** A line of the worker's output that counts cases. */
+export const caseLine = "trtgate: case ";
+
+export type CaseReply = { state: "done"; outputs: readonly TensorPlace[] } | { state: "failed"; message: string };
+
+export type Reply =
+	| { kind: "failed"; message: string }
+	| { kind: "build"; version: string; saved: boolean; note: string }
+	| { kind: "infer"; cases: readonly CaseReply[] }
+	| { kind: "measure"; iterations: number; peakMemoryBytes: number | null };
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** null: not a reply. */
+export function parseReply(text: string): Reply | null {
+	const value = parseObject(text);
+	if (value === null) return null;
+	if (value.kind === "failed") return isText(value.message) ? { kind: "failed", message: value.message } : null;
+	if (value.kind === "build") {
+		const { version, saved, note } = value;
+		return isText(version) && typeof saved === "boolean" && isText(note) ? { kind: "build", version, saved, note } : null;
+	}
+	if (value.kind === "measure") return parseMeasure(value);
+	return value.kind === "infer" && Array.isArray(value.cases) ? parseCases(value.cases) : null;
+}
+
+function parseObject(text: string): Fields | null {
+	try {
+		const value: unknown = JSON.parse(text);
+		return isFields(value) ? value : null;
+	} catch {
+		return null;
+	}
+}
+
+function parseMeasure(value: Fields): Reply | null {
+	const { iterations, peakMemoryBytes } = value;
+	if (!isCount(iterations)) return null;
+	if (peakMemoryBytes !== null && !isCount(peakMemoryBytes)) return null;
+	return { kind: "measure", iterations, peakMemoryBytes };
+}
+
+function parseCases(values: readonly unknown[]): Reply | null {
+	const cases: CaseReply[] = [];
+	for (const value of values) {
+		const parsed = isFields(value) ? parseCase(value) : null;
+		if (parsed === null) return null;
+		cases.push(parsed);
+	}
+	return { kind: "infer", cases };
+}
+
+function parseCase(value: Fields): CaseReply | null {
+	if (value.state === "failed") return isText(value.message) ? { state: "failed", message: value.message } : null;
+	if (value.state !== "done" || !Array.isArray(value.outputs)) return null;
+	const outputs: TensorPlace[] = [];
+	for (const output of value.outputs) {
+		const place = isFields(output) ? parsePlace(output) : null;
+		if (place === null) return null;
+		outputs.push(place);
+	}
+	return { state: "done", outputs };
+}
+
+function parsePlace(value: Fields): TensorPlace | null {
+	const { name, dtype, shape, path } = value;
+	if (!isText(name) || !isDType(dtype) || !isText(path) || !/^[\w-]+\.bin$/.test(path)) return null;
+	if (!Array.isArray(shape) || !shape.every(isCount)) return null;
+	return { name, dtype, shape, path };
+}
+
+/** Bytes that a tensor of this kind fills. */
+export function tensorBytes(tensor: { dtype: DType; shape: readonly number[] }): number {
+	return elementCount(tensor.shape) * elementBytes[tensor.dtype];
+}
+
+function isFields(value: unknown): value is Fields {
+	return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function isText(value: unknown): value is string {
+	return typeof value === "string";
+}
+
+function isCount(value: unknown): value is number {
+	return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
+}
+
+function isDType(value: unknown): value is DType {
+	return isText(value) && Object.hasOwn(elementBytes, value);
+}

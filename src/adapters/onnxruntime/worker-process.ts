@@ -1,0 +1,106 @@
+// Runs one job in a worker process and reads its reply; whatever goes wrong comes back as a value.
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { ToolFailure } from "../../ports.ts";
+import { describeFailure } from "../process/failure.ts";
+import type { Processes } from "../process/processes.ts";
+import type { ProcessRecord } from "../process/spawn.ts";
+import { classifyWriteError } from "../process/write-error.ts";
+import { parseReply, type Reply, type Task } from "./protocol.ts";
+
+export interface WorkerPlace {
+	processes: Processes;
+	nodePath: string;
+	workerPath: string;
+}
+
+export interface WorkerLimits {
+	logPath: string;
+	timeoutMs: number;
+	onLine?(line: string): void;
+}
+
+/** refused: the worker lives, and ONNX Runtime said no with this message. */
+export type WorkerResult<K extends Task["kind"]> =
+	| { state: "done"; reply: Extract<Reply, { kind: K }>; wallMs: number }
+	| { state: "refused"; message: string; record: ProcessRecord; wallMs: number }
+	| { state: "failed"; failure: ToolFailure; record: ProcessRecord; wallMs: number };
+
+/** A reply holds names and sizes only; what is longer is not one of ours. */
+const longestReply = 256 * 1024 * 1024;
+
+export type TaskOf<K extends Task["kind"]> = Omit<Extract<Task, { kind: K }>, "resultPath">;
+
+/** @throws ConfigError output-unwritable, ToolError disk-full where the log or the job file cannot be written. */
+export async function runWorker<K extends Task["kind"]>(
+	task: TaskOf<K>,
+	place: WorkerPlace,
+	limits: WorkerLimits,
+): Promise<WorkerResult<K>> {
+	const folder = await mkdtemp(join(tmpdir(), "trtgate-job-")).catch((error: unknown) => {
+		throw classifyWriteError(error, tmpdir());
+	});
+	try {
+		const [jobPath, resultPath] = [join(folder, "job.json"), join(folder, "reply.json")];
+		await writeFile(jobPath, JSON.stringify({ ...task, resultPath })).catch((error: unknown) => {
+			throw classifyWriteError(error, jobPath);
+		});
+		const record = await place.processes.run({
+			argv: [place.nodePath, place.workerPath, jobPath],
+			env: workerEnvironment(task),
+			timeoutMs: limits.timeoutMs,
+			logPath: limits.logPath,
+			...(limits.onLine === undefined ? {} : { onLine: limits.onLine }),
+		});
+		return judgeEnd(record, { kind: task.kind as K, reply: await readReply(resultPath), timeoutMs: limits.timeoutMs });
+	} finally {
+		await rm(folder, { recursive: true, force: true });
+	}
+}
+
+/** Node's options of the user are not for this process; native runs wait in libuv's pool, one thread for each stream. */
+function workerEnvironment(task: { kind: Task["kind"]; streams?: unknown }): Record<string, string> {
+	const streams = typeof task.streams === "number" ? task.streams : 1;
+	return { NODE_OPTIONS: "", UV_THREADPOOL_SIZE: String(Math.max(4, streams + 1)) };
+}
+
+async function readReply(path: string): Promise<Reply | null> {
+	try {
+		const bytes = await readFile(path);
+		return bytes.length > longestReply ? null : parseReply(bytes.toString("utf8"));
+	} catch {
+		return null;
+	}
+}
+
+interface End<K> {
+	kind: K;
+	reply: Reply | null;
+	timeoutMs: number;
+}
+
+function judgeEnd<K extends Task["kind"]>(record: ProcessRecord, end: End<K>): WorkerResult<K> {
+	const { wallMs } = record;
+	const { kind, reply, timeoutMs } = end;
+	const answered = record.state === "exited" && (record.exitCode === 0 || record.exitCode === 1);
+	if (answered && reply?.kind === "failed") return { state: "refused", message: reply.message, record, wallMs };
+	if (answered && record.exitCode === 0 && reply?.kind === kind) {
+		return { state: "done", reply: reply as Extract<Reply, { kind: K }>, wallMs };
+	}
+	const failure = describeFailure(record, {
+		what: "ONNX Runtime's worker process",
+		timeoutMs,
+		...(record.exitCode === 0 ? { output: reply === null ? "left no result that can be read" : "left the result of another job" } : {}),
+	});
+	return { state: "failed", failure, record, wallMs };
+}
+
+/** A reply whose files are not what it says. */
+export function badOutput(what: string, record: { logPath: string }): ToolFailure {
+	return {
+		code: "tool-output",
+		message: `ONNX Runtime's worker process left a result that does not hold: ${what}.`,
+		details: { fix: "Read the log; where it comes back, report it as a bug.", log: record.logPath },
+	};
+}

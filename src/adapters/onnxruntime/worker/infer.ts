@@ -1,0 +1,48 @@
+// Sends cases through one session, each on its own: a case that fails does not stop the others.
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { InferenceSession } from "onnxruntime-web";
+import { type CaseReply, caseLine, type InferTask, type Reply, type TensorPlace, tensorBytes } from "../protocol.ts";
+import { loadRuntime, type Ort, openSession } from "./runtime.ts";
+import { fromOrtTensor, toOrtTensor } from "./tensors.ts";
+
+export async function runInfer(task: InferTask): Promise<Reply> {
+	const ort = await loadRuntime(task);
+	const session = await openSession(ort, task, { level: "all" });
+	const cases: CaseReply[] = [];
+	for (const [index, item] of task.cases.entries()) {
+		cases.push(await tryCase({ ort, session }, item.inputs, { folder: task.outputFolder, prefix: `${index}` }));
+		process.stdout.write(`${caseLine}${index + 1}\n`);
+	}
+	return { kind: "infer", cases };
+}
+
+interface Engine {
+	ort: Ort;
+	session: InferenceSession;
+}
+
+async function tryCase(engine: Engine, inputs: readonly TensorPlace[], to: { folder: string; prefix: string }): Promise<CaseReply> {
+	try {
+		const feeds = Object.fromEntries(inputs.map((input) => [input.name, readInput(engine.ort, input)]));
+		const results = await engine.session.run(feeds);
+		const outputs = engine.session.outputNames.map((name, k): TensorPlace => {
+			const tensor = results[name];
+			if (tensor === undefined) throw new Error(`Output ${name} is missing.`);
+			const { dtype, shape, bytes } = fromOrtTensor(name, tensor);
+			const path = `out-${to.prefix}-${k}.bin`;
+			writeFileSync(join(to.folder, path), bytes);
+			return { name, dtype, shape, path };
+		});
+		return { state: "done", outputs };
+	} catch (error) {
+		return { state: "failed", message: error instanceof Error ? error.message : String(error) };
+	}
+}
+
+function readInput(ort: Ort, input: TensorPlace): ReturnType<typeof toOrtTensor> {
+	const bytes = readFileSync(input.path);
+	if (bytes.length !== tensorBytes(input))
+		throw new Error(`Input ${input.name} has ${bytes.length} bytes, expected ${tensorBytes(input)}.`);
+	return toOrtTensor(ort, input, bytes);
+}

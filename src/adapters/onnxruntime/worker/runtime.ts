@@ -1,0 +1,55 @@
+// Loads ONNX Runtime, as WebAssembly or native, and makes sessions of it.
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { InferenceSession, Tensor, TypedTensor } from "onnxruntime-web";
+import type { RuntimeJob } from "../protocol.ts";
+
+type Options = InferenceSession.SessionOptions;
+
+/** The part of the JavaScript API that both builds share. */
+export interface Ort {
+	env: { versions: { web?: string; node?: string }; wasm: { wasmPaths?: unknown; numThreads?: number } };
+	Tensor: typeof Tensor;
+	InferenceSession: { create(path: string, options: Options): Promise<InferenceSession> };
+}
+
+export type OrtTensor = Tensor | TypedTensor<Tensor.Type>;
+
+/** Saved models hold only rewrites that any CPU can run; the rest is done again at each load. */
+export type Level = "extended" | "all";
+
+export async function loadRuntime(job: RuntimeJob): Promise<Ort> {
+	if (job.flavour === "native") {
+		const found: unknown = createRequire(join(job.folder, "resolve.js"))("onnxruntime-node");
+		return found as Ort;
+	}
+	const ort = (await import("onnxruntime-web")) as unknown as Ort;
+	ort.env.wasm.wasmPaths = pathToFileURL(join(job.folder, "/")).href;
+	ort.env.wasm.numThreads = job.threads;
+	return ort;
+}
+
+export function versionOf(ort: Ort): string {
+	return ort.env.versions.node ?? ort.env.versions.web ?? "unknown";
+}
+
+export function openSession(ort: Ort, job: RuntimeJob, options: { level: Level; saveTo?: string }): Promise<InferenceSession> {
+	return ort.InferenceSession.create(job.modelPath, {
+		executionProviders: [job.flavour === "wasm" ? "wasm" : "cpu"],
+		graphOptimizationLevel: options.level,
+		executionMode: "sequential",
+		intraOpNumThreads: job.threads,
+		interOpNumThreads: 1,
+		// Warnings: they are counted by class in the build's record.
+		logSeverityLevel: 2,
+		...(options.saveTo === undefined ? {} : { optimizedModelFilePath: options.saveTo }),
+		...(job.flavour === "wasm" && job.external.length > 0 ? { externalData: readExternal(job) } : {}),
+	});
+}
+
+/** WebAssembly cannot open files: their bytes are handed over. */
+function readExternal(job: RuntimeJob): { path: string; data: Uint8Array }[] {
+	return job.external.map((location) => ({ path: location, data: readFileSync(join(dirname(job.modelPath), location)) }));
+}

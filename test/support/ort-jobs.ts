@@ -1,0 +1,83 @@
+// Jobs and backends for tests of the ONNX Runtime adapter.
+
+import { createHash } from "node:crypto";
+import { mkdtempSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { type OnnxRuntimeOptions, onnxRuntimeBackend } from "../../src/adapters/onnxruntime/backend.ts";
+import { createProcesses } from "../../src/adapters/process/processes.ts";
+import type { Tensor } from "../../src/core/golden/tensor.ts";
+import type { Backend, BuildJob, BuiltEngine, InferCase, ModelOnDisk } from "../../src/ports.ts";
+
+const root = join(import.meta.dirname, "../..");
+export const models = join(root, "test/fixtures/onnxruntime");
+export const classifier = join(root, "examples/quickstart/base/models/classifier.onnx");
+export const wasmSource = join(root, "node_modules/onnxruntime-web/dist");
+export const program = (name: string): string => join(import.meta.dirname, "programs", `${name}.mjs`);
+
+export function temporaryFolder(): string {
+	return mkdtempSync(join(tmpdir(), "trtgate-test-"));
+}
+
+export function testBackend(changes: Partial<OnnxRuntimeOptions> = {}): Backend {
+	return onnxRuntimeBackend({
+		flavour: "wasm",
+		workerPath: join(root, "src/ort-worker.ts"),
+		nodePath: process.execPath,
+		wasmFolder: wasmSource,
+		cacheFolder: "/nowhere",
+		processes: createProcesses(),
+		threads: 1,
+		...changes,
+	});
+}
+
+export function modelAt(path: string, external: ModelOnDisk["external"] = []): ModelOnDisk {
+	const bytes = readFileSync(path);
+	const graph = { name: "", inputs: [], outputs: [], nodes: [], initializers: [], valueInfo: [], subgraphs: [] };
+	const onnx = { bytes: bytes.length, irVersion: 10, producer: "", producerVersion: "", opsets: {}, graph, functions: [] };
+	return { path, onnx, sha256: createHash("sha256").update(bytes).digest("hex"), external } as unknown as ModelOnDisk;
+}
+
+export function buildJob(model: ModelOnDisk, folder: string, changes: Partial<BuildJob> = {}): BuildJob {
+	const engine = { name: "fp32", precision: "fp32", onnx: basename(model.path) };
+	return {
+		spec: { id: "m/fp32", model: { name: "m" }, engine, dims: {} } as unknown as BuildJob["spec"],
+		arm: "head",
+		model,
+		engineFolder: join(folder, "engine"),
+		logPath: join(folder, "build.log"),
+		timeoutMs: 60_000,
+		...changes,
+	};
+}
+
+export async function builtEngine(backend: Backend, model: ModelOnDisk, folder: string): Promise<BuiltEngine> {
+	const job = buildJob(model, folder);
+	const record = await backend.build(job);
+	if (record.enginePath === undefined) throw new Error(`not built: ${JSON.stringify(record.failure)}`);
+	return { spec: job.spec, arm: job.arm, record, path: record.enginePath, model };
+}
+
+export function inferJob(engine: BuiltEngine, cases: readonly InferCase[], folder: string) {
+	return { engine, cases, scratchFolder: join(folder, "scratch"), logPath: join(folder, "infer.log"), threads: 1, timeoutMs: 60_000 };
+}
+
+export function measureJob(engine: BuiltEngine, folder: string) {
+	return {
+		engine,
+		inputs: [{ name: "image", dtype: "float32", shape: [1, 3, 32, 32], fill: "normal" }] as const,
+		streams: 1,
+		seed: 1,
+		warmUpMs: 20,
+		durationMs: 60,
+		threads: 1,
+		timeoutMs: 60_000,
+		samplesPath: join(folder, "raw", "samples.f64"),
+		logPath: join(folder, "measure.log"),
+	};
+}
+
+export function floats(values: readonly number[], shape: readonly number[] = [values.length]): Tensor {
+	return { dtype: "float32", shape, data: new Uint8Array(Float32Array.from(values).buffer) };
+}
