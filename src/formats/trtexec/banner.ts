@@ -1,0 +1,45 @@
+// The TensorRT version that trtexec names in its first line.
+
+export interface TensorRtVersion {
+	major: number;
+	minor: number;
+	patch: number;
+	/** `10.6.0`. */
+	text: string;
+}
+
+// 8.x and 9.x print major × 1000 + minor × 100 + patch in four digits, 10.0 and later major × 10000 + minor × 100 + patch.
+const banner = /^&&&& [A-Z]+ [^[\]]*\[TensorRT[^\]]{0,20} v(\d{4,7})\]/;
+const plain = /TensorRT version: (\d{1,3})\.(\d{1,3})\.(\d{1,3})/;
+
+function versionOf(major: number, minor: number, patch: number): TensorRtVersion {
+	return { major, minor, patch, text: `${major}.${minor}.${patch}` };
+}
+
+/** `100600` to 10.6.0, `8601` to 8.6.1; null for what no TensorRT prints. */
+export function parseVersionNumber(digits: string): TensorRtVersion | null {
+	if (!/^\d{4,7}$/.test(digits)) return null;
+	const value = Number(digits);
+	if (digits.length === 4) return versionOf(Math.floor(value / 1000), Math.floor(value / 100) % 10, value % 100);
+	return versionOf(Math.floor(value / 10_000), Math.floor(value / 100) % 100, value % 100);
+}
+
+/** `10.6.0`, `10.6` or `10.6.0.26`, as people and packages write it. */
+export function parseVersionText(text: string): TensorRtVersion | null {
+	const parts = /^v?(\d{1,3})\.(\d{1,3})(?:\.(\d{1,4}))?(?:[.+-].*)?$/.exec(text.trim());
+	return parts ? versionOf(Number(parts[1]), Number(parts[2]), Number(parts[3] ?? 0)) : null;
+}
+
+/** From one line of a log: the banner, or the line `TensorRT version: 10.6.0`. */
+export function parseVersionLine(text: string): TensorRtVersion | null {
+	const digits = banner.exec(text)?.[1];
+	if (digits !== undefined) return parseVersionNumber(digits);
+	const dotted = plain.exec(text);
+	return dotted ? versionOf(Number(dotted[1]), Number(dotted[2]), Number(dotted[3])) : null;
+}
+
+/** The command line that the banner repeats, without quotes, or null for another line. */
+export function parseBannerCommand(text: string): string[] | null {
+	const command = /^&&&& RUNNING .*? # (.*)$/.exec(text)?.[1];
+	return command === undefined ? null : command.split(" ").filter((word) => word !== "");
+}

@@ -1,0 +1,209 @@
+// Says what a run of trtexec turned out to be: facts first, then the log, the exit code last.
+import type { Diagnosis, ExcerptLine } from "../../core/diagnosis.ts";
+import { catalogue } from "./failures/catalogue.ts";
+import { endingSignal } from "./failures/ends.ts";
+import type { Facts, Names, Rank, Rule } from "./failures/rule.ts";
+import { createLogScan, type Hit, type LogScan } from "./log-scan.ts";
+import type { RecordingMeta, WrittenFile } from "./recording.ts";
+import type { LogLine } from "./transcript.ts";
+
+/** What is known of a run. The log as lines or as a finished scan; what is left out was not looked at. */
+export interface Evidence {
+	lines?: Iterable<LogLine>;
+	scan?: LogScan;
+	/** Null where it is not known or a signal ended the run. */
+	exitCode: number | null;
+	signal: string | null;
+	timedOut?: boolean;
+	/** What the system said when the program could not be started. */
+	spawnError?: string | null;
+	argv?: readonly string[];
+	/** Files that the run wrote, as far as was looked. Paths as argv has them. */
+	wrote?: readonly WrittenFile[];
+	/** Files that the run should have written and that are not there. */
+	absent?: readonly string[];
+	/** Sizes of the files that --loadInputs names. */
+	inputs?: readonly WrittenFile[];
+	/** Digests of the plan at its build and now. */
+	plan?: { builtSha256: string; sha256: string };
+	/** Bytes of the model's largest tensor at the shapes of this run, from the ONNX file. */
+	largestTensorBytes?: number;
+}
+
+interface Found {
+	rule: Rule;
+	names: Names;
+	lines: readonly LogLine[];
+}
+
+const excerptLines = 8;
+const excerptChars = 400;
+const exportFlags = ["--exportTimes", "--exportProfile", "--exportLayerInfo", "--exportOutput"];
+
+function flagsOf(argv: readonly string[]): Map<string, string> {
+	const flags = new Map<string, string>();
+	for (const argument of argv.slice(1)) {
+		const at = argument.indexOf("=");
+		if (at < 0) flags.set(argument, "");
+		else flags.set(argument.slice(0, at), argument.slice(at + 1));
+	}
+	return flags;
+}
+
+function factsOf(evidence: Evidence, scan: LogScan): Facts {
+	const argv = evidence.argv ?? scan.facts.command ?? null;
+	return {
+		log: scan.facts,
+		exitCode: evidence.exitCode,
+		signal: endingSignal(evidence.exitCode, evidence.signal),
+		timedOut: evidence.timedOut ?? false,
+		spawnError: evidence.spawnError ?? null,
+		flags: flagsOf(argv ?? []),
+		argumentCount: argv === null ? null : argv.length - 1,
+		wrote: evidence.wrote ? new Map(evidence.wrote.map((file) => [file.path, file])) : null,
+		absent: evidence.absent ?? [],
+		inputs: new Map((evidence.inputs ?? []).map((file) => [file.path, file.bytes])),
+		plan: evidence.plan ?? null,
+		largestTensorBytes: evidence.largestTensorBytes ?? null,
+	};
+}
+
+function firstHit(rule: Rule, scan: LogScan): Hit | null {
+	const hits = (rule.lines ?? []).flatMap((pattern) => scan.hits.get(pattern) ?? []);
+	return hits.reduce<Hit | null>((first, hit) => (first === null || hit.line.number < first.line.number ? hit : first), null);
+}
+
+function nodeNames(facts: Facts): Names {
+	const { node, version } = facts.log;
+	return {
+		...(node ? { op: node.op, output: node.output, ...(node.name ? { node: node.name } : {}) } : {}),
+		...(version ? { version: version.text } : {}),
+	};
+}
+
+function findRule(rule: Rule, facts: Facts, scan: LogScan): Found | null {
+	const hit = firstHit(rule, scan);
+	if (rule.lines && !hit) return null;
+	const supports = (rule.with ?? []).map((pattern) => scan.hits.get(pattern));
+	if (supports.some((support) => support === undefined)) return null;
+	if (rule.when && !rule.when(facts)) return null;
+	const lines = hit ? [hit.line, ...supports.flatMap((support) => support?.line ?? [])] : (rule.show?.(facts) ?? []);
+	return { rule, names: { ...nodeNames(facts), ...rule.names?.(facts), ...hit?.names }, lines };
+}
+
+function findAll(rules: readonly Rule[], facts: Facts, scan: LogScan): Found[] {
+	return rules.flatMap((rule) => findRule(rule, facts, scan) ?? []);
+}
+
+const order: Readonly<Record<Rank, number>> = { cause: 0, symptom: 1, "last-word": 2 };
+
+/** The first cause in the log; a symptom only where there is no cause. Sorting is stable, so catalogue order decides a tie. */
+function byWeight(found: readonly Found[]): Found[] {
+	const lineOf = (entry: Found): number => entry.lines[0]?.number ?? 0;
+	return found.toSorted((a, b) => order[a.rule.rank] - order[b.rule.rank] || lineOf(a) - lineOf(b));
+}
+
+function toExcerpt(lines: readonly LogLine[]): ExcerptLine[] {
+	const unique = new Map(lines.map((line) => [line.number, line]));
+	return [...unique.values()]
+		.toSorted((a, b) => a.number - b.number)
+		.map(({ number, text }) => ({ line: number, text: text.slice(0, excerptChars) }));
+}
+
+function excerptOf(found: Found, scan: LogScan): ExcerptLine[] {
+	const own = found.lines.slice(0, excerptLines);
+	const first = own[0]?.number ?? Number.POSITIVE_INFINITY;
+	const beside = scan.errors.filter((line) => line.number >= first && line.text.trim() !== "" && !own.includes(line));
+	const lines = [...own, ...beside.slice(0, excerptLines - own.length)];
+	return toExcerpt(lines.length > 0 || found.rule.rank === "cause" ? lines : scan.tail);
+}
+
+/** A name that was not caught leaves a gap. */
+function tidy(sentence: string): string {
+	return sentence.replace(/ {2,}/g, " ").replace(/ (?=[.,;:](?: |$))/g, "");
+}
+
+function toDiagnosis(found: readonly Found[], scan: LogScan): Diagnosis | null {
+	const [first, ...rest] = found;
+	if (!first) return null;
+	const { rule, names } = first;
+	// Two rules that read the same line tell one story.
+	const others = rest.filter((entry) => entry.rule.rank === "cause" && (entry.lines[0] === undefined || entry.lines[0] !== first.lines[0]));
+	return {
+		code: rule.code,
+		kind: rule.kind,
+		title: tidy(rule.title(names)),
+		fix: typeof rule.fix === "string" ? rule.fix : rule.fix(names),
+		excerpt: excerptOf(first, scan),
+		also: [...new Set(others.map((entry) => entry.rule.code))].filter((code) => code !== rule.code),
+	};
+}
+
+function unknown(facts: Facts, scan: LogScan): Diagnosis {
+	const how =
+		facts.signal !== null ? `was ended by ${facts.signal}` : facts.exitCode !== null ? `ended with exit code ${facts.exitCode}` : "failed";
+	const lines = scan.lastErrors.length > 0 ? scan.lastErrors : scan.tail;
+	return {
+		code: "unknown",
+		kind: "runner",
+		title: `trtexec ${how}, and its log matches no failure that this program knows.`,
+		fix: "Read its last error lines below; run it again with --verbose. If the cause is clear, add a rule for it.",
+		excerpt: toExcerpt(lines.filter((line) => line.text.trim() !== "").slice(-excerptLines)),
+		also: [],
+	};
+}
+
+const ok: Diagnosis = { code: "ok", kind: "none", title: "trtexec did what it was asked to.", fix: "", excerpt: [], also: [] };
+
+function hasFailed(facts: Facts): boolean {
+	if (facts.spawnError !== null || facts.timedOut || facts.signal !== null) return true;
+	if (facts.exitCode !== null) return facts.exitCode !== 0 || facts.log.ending === "failed";
+	return facts.log.ending === "failed";
+}
+
+function diagnoseFailed(facts: Facts, scan: LogScan): Diagnosis {
+	const started = toDiagnosis(findAll(catalogue.start, facts, scan), scan);
+	const outside = toDiagnosis(findAll(catalogue.outside, facts, scan), scan);
+	const said = byWeight(findAll(catalogue.log, facts, scan));
+	// What trtexec warned of on the way is worth a word, and not the reason why it failed.
+	const warned = findAll(
+		catalogue.lies.filter((rule) => rule.lines?.some(({ level }) => level !== "error")),
+		facts,
+		scan,
+	);
+	const cause = said[0] && said[0].rule.rank !== "last-word" ? toDiagnosis([...said, ...warned], scan) : null;
+	const crash = toDiagnosis(findAll(catalogue.crash, facts, scan), scan);
+	return started ?? outside ?? cause ?? crash ?? toDiagnosis(said, scan) ?? unknown(facts, scan);
+}
+
+/** No exit code and no last line: what the log says is all there is. */
+function diagnoseOpenEnd(facts: Facts, scan: LogScan): Diagnosis {
+	const said = byWeight(findAll(catalogue.log, facts, scan));
+	const lies = toDiagnosis(findAll(catalogue.lies, facts, scan), scan);
+	if (facts.log.printedHelp && said.length === 0) return lies ?? ok;
+	return toDiagnosis(said, scan) ?? toDiagnosis(findAll([catalogue.incomplete], facts, scan), scan) ?? unknown(facts, scan);
+}
+
+export function diagnose(evidence: Evidence): Diagnosis {
+	const scanner = createLogScan();
+	for (const line of evidence.scan ? [] : (evidence.lines ?? [])) scanner.feed(line);
+	const scan = evidence.scan ?? scanner.result();
+	const facts = factsOf(evidence, scan);
+	if (hasFailed(facts)) return diagnoseFailed(facts, scan);
+	if (facts.exitCode === null && facts.log.ending === "none") return diagnoseOpenEnd(facts, scan);
+	return toDiagnosis(findAll(catalogue.lies, facts, scan), scan) ?? ok;
+}
+
+/** What a recording's meta.json tells beside the log. A recording lists every file that the run wrote below its folder. */
+export function evidenceOfRecording(meta: RecordingMeta): Omit<Evidence, "lines" | "scan"> {
+	const flags = flagsOf(meta.argv);
+	const wrote = new Set(meta.wrote.map((file) => file.path));
+	return {
+		exitCode: meta.exitCode,
+		signal: meta.signal,
+		spawnError: meta.spawnError,
+		argv: meta.argv,
+		wrote: meta.wrote,
+		absent: exportFlags.map((flag) => flags.get(flag) ?? "").filter((path) => path !== "" && !path.startsWith("/") && !wrote.has(path)),
+	};
+}

@@ -1,0 +1,150 @@
+// Failures of running an engine, and outputs that are not what they seem.
+import { dumpBytes } from "../output-dump.ts";
+import type { LogLine } from "../transcript.ts";
+import { cudaError, error, type Facts, named, type Rule, warning } from "./rule.ts";
+
+export const inferenceRules: readonly Rule[] = [
+	{
+		code: "input-name-unknown",
+		kind: "refusal",
+		rank: "cause",
+		lines: [
+			error(/Cannot find input tensor with name "(?<input>[^"]*)" in the engine bindings/),
+			error(/Invalid tensor names found in --loadInputs/),
+		],
+		title: (names) => `The engine has no ${named("input", names["input"])}, for which values were given.`,
+		fix: "Use the input's name as the model spells it; the golden manifest names another one.",
+	},
+	{
+		code: "input-file-missing",
+		kind: "refusal",
+		rank: "cause",
+		lines: [error(/Cannot open file (?<file>.+?)!?$/)],
+		title: (names) => `The input file ${names["file"] ?? ""} cannot be opened.`,
+		fix: "Check the path and that the golden's files were fetched (Git LFS).",
+	},
+	{
+		code: "input-file-size",
+		kind: "refusal",
+		rank: "cause",
+		lines: [
+			error(
+				/Unexpected file size for input file: (?<file>.+?)\. Note: Input binding size is: (?<want>\d+) bytes but the file size is (?<got>\d+) bytes/,
+			),
+			error(/Unexpected file size for input file/),
+		],
+		title: (names) =>
+			`The input file ${names["file"] ?? ""} has ${names["got"] ?? "another number of"} bytes${names["want"] ? `, the engine's input ${names["want"]}` : ""}.`,
+		fix: "Give the input with the engine's own type and the shape of this run.",
+	},
+	{
+		code: "accuracy-failed",
+		kind: "refusal",
+		rank: "cause",
+		lines: [error(/Accuracy validation FAILED/)],
+		title: () => "trtexec compared outputs with references itself, and one is farther off than its threshold.",
+		fix: "Compare the outputs against the golden with trtgate: trtexec's own check passes NaN and knows few types.",
+	},
+	{
+		code: "gpu-memory-run",
+		kind: "runner",
+		rank: "cause",
+		lines: [cudaError("out of memory"), error(/Error Code 2: OutOfMemory/)],
+		title: () => "The GPU had too little free memory to run the engine.",
+		fix: "See with nvidia-smi what else holds memory on this GPU; run alone, with smaller shapes, or on a larger GPU.",
+	},
+	{
+		code: "context-failed",
+		kind: "runner",
+		rank: "symptom",
+		lines: [error(/Unable to create execution context/)],
+		title: () => "TensorRT could not create an execution context, most often for want of GPU memory.",
+		fix: "See what else holds memory on this GPU; run alone or with smaller shapes.",
+	},
+	{
+		code: "inference-failed",
+		kind: "refusal",
+		rank: "last-word",
+		lines: [error(/Error occurred during inference/), error(/Inference set up failed/)],
+		title: () => "The engine loaded and could not be run, for a reason that this program does not know.",
+		fix: "Read the error lines below; check shapes, input files and free GPU memory.",
+	},
+];
+
+const loaded = (facts: Facts): { name: string; path: string; got: number; want: number; line: LogLine }[] =>
+	[...facts.log.loadedInputs].flatMap(([name, { path, line }]) => {
+		const got = facts.inputs.get(path);
+		const dump = facts.log.dumps.get(`input ${name}`);
+		const want = dump ? dumpBytes(dump.tensor) : null;
+		return got === undefined || want === null || got === want ? [] : [{ name, path, got, want, line }];
+	});
+
+const openDumps = (facts: Facts): { name: string; line: LogLine }[] =>
+	[...facts.log.dumps.values()].flatMap(({ tensor, line }) => (tensor.dims.some((size) => size < 0) ? [{ name: tensor.name, line }] : []));
+
+const shortDumps = (facts: Facts): { name: string; line: LogLine; got: number; want: number }[] =>
+	[...facts.log.dumps.values()].flatMap(({ tensor, line }) => {
+		const want = dumpBytes(tensor);
+		const got = facts.wrote?.get(tensor.path)?.bytes;
+		return want === null || got === undefined || got === want ? [] : [{ name: tensor.name, line, got, want }];
+	});
+
+export const inferenceLies: readonly Rule[] = [
+	{
+		code: "input-file-longer",
+		kind: "refusal",
+		rank: "cause",
+		when: (facts) => loaded(facts).length > 0,
+		names: (facts) => {
+			const first = loaded(facts)[0];
+			return { input: first?.name ?? "", file: first?.path ?? "", got: String(first?.got ?? ""), want: String(first?.want ?? "") };
+		},
+		show: (facts) => loaded(facts).map(({ line }) => line),
+		title: (names) =>
+			`The input file ${names["file"] ?? ""} has ${names["got"] ?? ""} bytes, ${named("input", names["input"])} takes ${names["want"] ?? ""}: trtexec read the first part and reported success.`,
+		fix: "Give the input with the shape and type of this run; the golden was made for another batch or type.",
+	},
+	{
+		code: "raw-dump-truncated",
+		kind: "refusal",
+		rank: "cause",
+		when: (facts) => openDumps(facts).length > 0,
+		names: (facts) => ({ output: openDumps(facts)[0]?.name ?? "" }),
+		show: (facts) => openDumps(facts).map(({ line }) => line),
+		title: (names) =>
+			`The shape of ${named("output", names["output"])} depends on the data, and trtexec's raw dump holds only the first of its values.`,
+		fix: "Read this output through TensorRT's Python API (the golden worker does), never from trtexec's raw file.",
+	},
+	{
+		code: "raw-dump-size",
+		kind: "runner",
+		rank: "cause",
+		when: (facts) => shortDumps(facts).length > 0,
+		names: (facts) => {
+			const first = shortDumps(facts)[0];
+			return { tensor: first?.name ?? "", got: String(first?.got ?? ""), want: String(first?.want ?? "") };
+		},
+		show: (facts) => shortDumps(facts).map(({ line }) => line),
+		title: (names) =>
+			`The raw file of ${named("tensor", names["tensor"])} has ${names["got"] ?? ""} bytes, its shape needs ${names["want"] ?? ""}.`,
+		fix: "Check the disk's space, and that no other run writes into the same folder; run again in a folder of its own.",
+	},
+	{
+		code: "inputs-random",
+		kind: "refusal",
+		rank: "cause",
+		when: (facts) => facts.log.randomInputs.size > 0 && (facts.log.loadedInputs.size > 0 || facts.flags.has("--loadInputs")),
+		names: (facts) => ({ input: [...facts.log.randomInputs.keys()].join(", ") }),
+		show: (facts) => [...facts.log.randomInputs.values()],
+		title: (names) => `Values were given for some inputs only; trtexec filled ${named("input", names["input"])} with random numbers.`,
+		fix: "Give a file for every input of the engine: the outputs of this run are no answer to anything.",
+	},
+	{
+		code: "cuda-graph-refused",
+		kind: "refusal",
+		rank: "cause",
+		lines: [warning(/CUDA graph capture on the stream has failed/), warning(/CUDA graph capture failed/)],
+		title: () => "The engine cannot be captured as a CUDA graph; trtexec measured it without one and reported success.",
+		fix: "Set cuda-graph: false for this workload, so that both arms are measured the same way on purpose.",
+	},
+];

@@ -1,0 +1,170 @@
+// Failures of the machine: GPU, driver, libraries, programs.
+import { cudaError, error, info, type Rule } from "./rule.ts";
+
+const missingLibrary = "(?:Unable to (?:load|open) library|Could not load library|error while loading shared libraries):? ";
+
+const libraryRules: readonly Rule[] = [
+	{
+		code: "builder-resource-missing",
+		kind: "runner",
+		rank: "cause",
+		lines: [error(new RegExp(`${missingLibrary}(?<library>\\S*nvinfer_builder_resource\\S*?):? `))],
+		title: (names) =>
+			`TensorRT's builder library for this GPU (${names["library"] ?? "libnvinfer_builder_resource"}) is missing, so nothing can be built here.`,
+		fix: "Install the whole TensorRT package of this version; slim containers leave the builder resources out.",
+	},
+	{
+		code: "lean-runtime-missing",
+		kind: "runner",
+		rank: "cause",
+		lines: [error(new RegExp(`${missingLibrary}(?<library>\\S*nvinfer_(?:lean|dispatch)\\S*?):? `))],
+		title: (names) => `A version-compatible engine needs ${names["library"] ?? "libnvinfer_lean"}, which is not installed.`,
+		fix: "Install TensorRT's lean and dispatch runtimes, or build without --versionCompatible.",
+	},
+	{
+		code: "parser-library-missing",
+		kind: "runner",
+		rank: "cause",
+		lines: [error(new RegExp(`${missingLibrary}(?<library>\\S*nvonnxparser\\S*?):? `)), error(/parser\.onnxParser != nullptr/)],
+		title: (names) => `TensorRT's ONNX parser (${names["library"] ?? "libnvonnxparser"}) is not installed or not on the library path.`,
+		fix: "Install the parser of the same TensorRT version (libnvonnxparsers), and check LD_LIBRARY_PATH.",
+	},
+	{
+		code: "plugin-library-missing",
+		kind: "refusal",
+		rank: "cause",
+		lines: [
+			error(new RegExp(`loadLibrary: .*${missingLibrary}(?<library>[^:\\s]+)`)),
+			error(/[Cc]ould not load plugin library:? (?<library>[^,\s]+)/),
+		],
+		title: (names) => `The plugin library ${names["library"] ?? ""} cannot be loaded.`,
+		fix: "Check the path and that the library was built for this TensorRT and system (ldd shows what it lacks).",
+	},
+	{
+		code: "library-missing",
+		kind: "runner",
+		rank: "symptom",
+		lines: [error(new RegExp(`${missingLibrary}(?<library>[^:\\s]+)`)), error(/cannot open shared object file/)],
+		title: (names) => `The library ${names["library"] ?? ""} is missing or cannot be loaded.`,
+		fix: "Install the whole TensorRT of one version with its CUDA libraries, and check LD_LIBRARY_PATH.",
+	},
+	{
+		code: "kernel-library-invalid",
+		kind: "runner",
+		rank: "cause",
+		lines: [error(/Klib \d+ failed validation/), error(/validateCaskKLib/), error(/createCaskKernelLibrary/)],
+		title: () => "TensorRT's kernel library for this GPU is damaged or of another version, so nothing can be built here.",
+		fix: "Install TensorRT again as one package; do not mix libraries of two versions.",
+	},
+	{
+		code: "builder-creation-failed",
+		kind: "runner",
+		rank: "symptom",
+		lines: [error(/Builder creation failed/)],
+		title: () => "TensorRT's builder could not be started.",
+		fix: "Check the TensorRT install, the driver and the GPU with `trtgate doctor`.",
+	},
+];
+
+const gpuRules: readonly Rule[] = [
+	{
+		code: "no-gpu",
+		kind: "runner",
+		rank: "cause",
+		lines: [
+			cudaError("no CUDA-capable device"),
+			error(/Cannot find any available devices/),
+			info(/Cannot find any available devices/),
+			error(/CUDA initialization failure with error:? 100\b/),
+		],
+		title: () => "This job sees no GPU.",
+		fix: "Check the runner's labels, `--gpus all` of the container and CUDA_VISIBLE_DEVICES; nvidia-smi -L must list a GPU.",
+	},
+	{
+		code: "driver-too-old",
+		kind: "runner",
+		rank: "cause",
+		lines: [
+			error(/CUDA driver version is insufficient/),
+			error(/CUDA initialization failure with error:? 35\b/),
+			error(/provided PTX was compiled with an unsupported toolchain/),
+		],
+		title: () => "The GPU driver is older than this TensorRT's CUDA needs.",
+		fix: "Update the driver, or use a TensorRT (container) made for the CUDA that nvidia-smi shows.",
+	},
+	{
+		code: "device-index-unknown",
+		kind: "runner",
+		rank: "cause",
+		lines: [info(/Cannot find device ID (?<index>\d+)/), error(/Cannot find device ID (?<index>\d+)/), cudaError("invalid device ordinal")],
+		title: (names) => `The machine has no GPU${names["index"] ? ` number ${names["index"]}` : " of the number asked for"}.`,
+		fix: "Count the GPUs that the job sees (nvidia-smi -L, CUDA_VISIBLE_DEVICES) and choose one of them.",
+	},
+	{
+		code: "gpu-lost",
+		kind: "runner",
+		rank: "cause",
+		lines: [
+			cudaError(
+				"(?:.*device is lost|GPU is lost|uncorrectable ECC|.*all CUDA-capable devices are busy|system not yet initialized|unknown error|.*hardware)",
+			),
+			error(/CUDA initialization failure with error:? (?:802|999)\b/),
+		],
+		title: () => "The GPU failed, was taken away or is not ready.",
+		fix: "Look at dmesg for Xid errors and at nvidia-smi; take the machine out of the pool until it is reset.",
+	},
+	{
+		code: "gpu-fault",
+		kind: "runner",
+		rank: "cause",
+		lines: [
+			cudaError("(?:an )?(?:illegal (?:memory access|instruction)|unspecified launch failure|misaligned address|.*launch timed out)"),
+		],
+		title: () => "A kernel crashed on the GPU.",
+		fix: "Run once more: if it stays, a plugin or TensorRT itself reads outside its memory; try compute-sanitizer and another TensorRT.",
+	},
+	{
+		code: "cuda-error",
+		kind: "runner",
+		rank: "symptom",
+		lines: [
+			error(/Cuda failure[^:]*(?::\d+)?: ?(?<error>[^\d:].*)$/),
+			error(/Cuda Runtime \((?<error>[^)]*)\)/),
+			error(/CUDA initialization failure with error:? (?<error>\d+)/),
+		],
+		title: (names) => `CUDA failed: ${names["error"] ?? "no reason given"}.`,
+		fix: "Check driver, GPU and what else runs on it; run once more.",
+	},
+];
+
+export const startRules: readonly Rule[] = [
+	{
+		code: "program-not-allowed",
+		kind: "runner",
+		rank: "cause",
+		when: (facts) => facts.exitCode === 126 || /EACCES|permission denied/i.test(facts.spawnError ?? ""),
+		title: () => "The program may not be executed.",
+		fix: "Check its permissions (chmod +x) and that its disk is not mounted noexec.",
+	},
+	{
+		code: "program-missing",
+		kind: "runner",
+		rank: "cause",
+		when: (facts) => facts.spawnError !== null || (facts.exitCode === 127 && facts.log.lineCount === 0),
+		title: () => "The program could not be started: it is not there.",
+		fix: "Install TensorRT with trtexec (the pip wheels do not have it) and put it on the PATH, or name it by its whole path.",
+	},
+];
+
+/** A shell in between says it in its own words. */
+const shellMissing: Rule = {
+	code: "program-missing",
+	kind: "runner",
+	rank: "cause",
+	lines: [error(/^[^[]*: (?:command )?not found\s*$/)],
+	when: (facts) => facts.exitCode === 127,
+	title: () => "The shell found no such program.",
+	fix: "Install TensorRT with trtexec (the pip wheels do not have it) and put it on the PATH, or name it by its whole path.",
+};
+
+export const machineRules: readonly Rule[] = [shellMissing, ...libraryRules, ...gpuRules];

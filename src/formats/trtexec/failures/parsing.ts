@@ -1,0 +1,230 @@
+// Failures of reading the ONNX file: TensorRT never comes to build anything.
+import { error, info, named, ofNode, type Rule } from "./rule.ts";
+
+// The newest opset that ONNX has published is 26; TensorRT takes any number and reads what it knows.
+const newestOpset = 26;
+
+const fileRules: readonly Rule[] = [
+	{
+		code: "onnx-path-empty",
+		kind: "refusal",
+		rank: "cause",
+		lines: [error(/Could not open file\s*$/), error(/Input file cannot be found, or is not a regular file:\s*$/)],
+		title: () => "The path of the ONNX file is empty.",
+		fix: "Check the variable or expression that should have named the model: `--onnx=` got no value.",
+	},
+	{
+		code: "onnx-file-missing",
+		kind: "refusal",
+		rank: "cause",
+		lines: [
+			error(/Could not open file (?<file>\S.*)$/),
+			error(/Input file cannot be found, or is not a regular file:\s*(?<file>\S.*)$/),
+			error(/Could not open (?:ONNX )?model file:? (?<file>\S.*)$/i),
+		],
+		title: (names) => `The ONNX file ${names["file"] ?? ""} is not there, or is no regular file.`,
+		fix: "Check the path, the working folder and that the export step wrote the file; with Git LFS check that the checkout fetched it.",
+	},
+	{
+		code: "onnx-too-large",
+		kind: "refusal",
+		rank: "cause",
+		lines: [error(/exceed(?:s|ed)\s+maximum protobuf size/i)],
+		title: () => "The ONNX file is larger than the 2 GB that one protobuf may have.",
+		fix: "Export the model with external data, so that the weights lie in a file beside the graph.",
+	},
+	{
+		code: "onnx-unreadable",
+		kind: "refusal",
+		rank: "cause",
+		lines: [error(/MODEL_DESERIALIZE_FAILED/), error(/Failed to parse the ONNX model/)],
+		title: () => "The ONNX file cannot be read as ONNX: it is cut off, of another format, or a Git LFS pointer.",
+		fix: "Look at the file's size and first bytes; fetch it again (git lfs pull) or export it again, and run onnx.checker on it.",
+	},
+	{
+		code: "onnx-unreadable",
+		kind: "refusal",
+		rank: "symptom",
+		lines: [error(/Failed to parse ONNX model from file: (?<file>[^!\s]+)/)],
+		title: (names) => `TensorRT cannot read ${names["file"] ?? "the file"} as ONNX.`,
+		fix: "Look at the file's size and first bytes; fetch it again (git lfs pull) or export it again, and run onnx.checker on it.",
+	},
+	{
+		code: "external-weights-missing",
+		kind: "refusal",
+		rank: "cause",
+		lines: [
+			error(/Weights?Context\S*: Failed to open file: (?<file>.+)$/),
+			error(/Failed to read weights from external file: (?<file>.+)$/),
+			error(/Failed to open file: (?<file>.+)$/),
+		],
+		title: (names) => `The model keeps weights in ${names["file"] ?? "another file"}, and that file cannot be opened.`,
+		fix: "Put the external data file where the ONNX file says, relative to the ONNX file's folder; upload or cache both together.",
+	},
+	{
+		code: "external-weights-size",
+		kind: "refusal",
+		rank: "cause",
+		lines: [error(/Unexpected size for the external weights/)],
+		title: () => "The external weights file has another size than the ONNX file says.",
+		fix: "The graph and its data file come from two exports: export both again and ship them together.",
+	},
+	{
+		code: "external-weights-path",
+		kind: "refusal",
+		rank: "cause",
+		lines: [error(/paths? to parent \(\.\.\/\) are not allowed/), error(/[Aa]bsolute paths? .*external weights/)],
+		title: () => "The model names its external weights outside its own folder, which TensorRT refuses.",
+		fix: "Save the model again with the external data in the ONNX file's own folder.",
+	},
+	{
+		code: "initializer-refused",
+		kind: "refusal",
+		rank: "symptom",
+		lines: [error(/Failed to import initializer: (?<tensor>(?!In node)\S.*)$/), error(/initializer (?<tensor>.+) cannot be imported/)],
+		title: (names) => `TensorRT cannot import the constant ${named("tensor", names["tensor"])}.`,
+		fix: "Check the tensor's type and external data; re-export it as float32, float16, int32 or int64.",
+	},
+];
+
+const nodeRules: readonly Rule[] = [
+	{
+		code: "plugin-not-found",
+		kind: "refusal",
+		rank: "cause",
+		lines: [
+			error(/Cannot find plugin: (?<plugin>[^,]+), version/),
+			error(/could not find plugin:? (?<plugin>\S+)/i),
+			error(/Plugin not found, are the plugin name/),
+		],
+		title: (names) => `TensorRT knows no operator or plugin named ${names["plugin"] ?? names["op"] ?? "so"}, which ${ofNode(names)} needs.`,
+		fix: "Give the plugin's library by --staticPlugins or --dynamicPlugins, check its name, version and namespace, or replace the operator in the model.",
+	},
+	{
+		code: "tensor-missing",
+		kind: "refusal",
+		rank: "cause",
+		lines: [error(/Node input was not registered/), error(/tensors\(\)\.count\(inputName\)/)],
+		title: (names) => `The ONNX graph is broken: ${ofNode(names)} reads a tensor that nothing produces.`,
+		fix: "Run onnx.checker on the model and correct the export or the graph surgery that removed the tensor.",
+	},
+	{
+		code: "node-shapes-conflict",
+		kind: "refusal",
+		rank: "cause",
+		lines: [
+			error(/last dimension of input0 .* must match/),
+			error(/dimensions? (?:are )?(?:not compatible|must be equal|must match)/i),
+			error(/broadcast dimensions must be conformable/i),
+			error(/reshape (?:would )?chang(?:es|ing) volume/i),
+			error(/all (?:concat )?input tensors must have the same (?:dimensions|number of dimensions)/i),
+		],
+		title: (names) => `The shapes of the inputs of ${ofNode(names)} do not fit together.`,
+		fix: "Run onnx.shape_inference with strict mode on the model and correct the export; check that fixed sizes match the shapes you build for.",
+	},
+	{
+		code: "node-types-conflict",
+		kind: "refusal",
+		rank: "cause",
+		lines: [
+			error(/element type \(?\w+\)? differs from/i),
+			error(/must have (?:the )?same (?:data ?|element )?types?\b/i),
+			error(/mixed (?:data|element) types/i),
+		],
+		title: (names) =>
+			`The inputs of ${ofNode(names)} have different element types, and a strongly typed network converts nothing by itself.`,
+		fix: "Insert Cast nodes or convert the whole model with one tool, then check it in ONNX Runtime.",
+	},
+	{
+		code: "conditional-shapes",
+		kind: "refusal",
+		rank: "cause",
+		lines: [error(/IIfConditionalOutputLayer inputs must have the same shape/)],
+		title: (names) => `The two branches of ${ofNode(names)} give different shapes; TensorRT needs one.`,
+		fix: "Export without the If (constant-fold its condition), or make both branches give the same rank and shape.",
+	},
+	{
+		code: "topk-limit",
+		kind: "refusal",
+		rank: "cause",
+		lines: [error(/K exceeds the maximum value allowed/), error(/only supports input K as an initializer/)],
+		title: (names) => `The K of ${ofNode(names)} is too large for TensorRT (over 3840), or not a constant.`,
+		fix: "Lower K, make it a constant in the graph, or split the selection in two steps.",
+	},
+	{
+		code: "zero-point-unsupported",
+		kind: "refusal",
+		rank: "cause",
+		lines: [error(/shiftIsAllZeros/), error(/non-?zero zero[- ]point/i)],
+		title: (names) => `The quantisation at ${ofNode(names)} is asymmetric: TensorRT takes zero points of 0 only.`,
+		fix: "Quantise symmetrically (int8 weights and activations, zero point 0) and export again.",
+	},
+	{
+		code: "scale-not-positive",
+		kind: "refusal",
+		rank: "cause",
+		lines: [error(/Scale coefficients? must all be positive/)],
+		title: (names) => `A quantisation scale at ${ofNode(names)} is zero, negative or not a number.`,
+		fix: "Calibrate again with inputs that exercise this tensor, or leave it unquantised.",
+	},
+	{
+		code: "data-type-unsupported",
+		kind: "refusal",
+		rank: "cause",
+		lines: [error(/Unsupported ONNX data type: (?<type>\w+)/)],
+		title: (names) => `The model uses the element type ${names["type"] ?? ""}, which TensorRT does not take there.`,
+		fix: "Cast the tensor to a supported type in the model, before TensorRT sees it.",
+	},
+	{
+		code: "network-without-output",
+		kind: "refusal",
+		rank: "cause",
+		lines: [error(/[Nn]etwork must have at least one output/)],
+		title: () => "The ONNX graph has no output, so there is nothing to build.",
+		fix: "Check the export: name the outputs, and check that no pass removed them.",
+	},
+	{
+		code: "operator-unsupported",
+		kind: "refusal",
+		rank: "cause",
+		lines: [
+			error(/^\s*\[8\] /),
+			error(/UNSUPPORTED_NODE(?!.*(?:initializer|convertOnnxWeights))/),
+			error(/No importer registered for op: (?<op>\w+)/),
+		],
+		title: (names) => `TensorRT${names["version"] ? ` ${names["version"]}` : ""} does not support the operator of ${ofNode(names)}.`,
+		fix: "Rewrite that part of the model with supported operators, give a plugin for it, or use a TensorRT version that supports it.",
+	},
+	{
+		code: "node-refused",
+		kind: "refusal",
+		rank: "symptom",
+		lines: [error(/While parsing node number (?<number>\d+)/), error(/INVALID_NODE|INVALID_GRAPH/)],
+		title: (names) => `TensorRT refused ${ofNode(names)} of the model.`,
+		fix: "Read the lines below for the assertion that failed; run onnx.checker and shape inference on the model.",
+	},
+];
+
+export const parsingRules: readonly Rule[] = [
+	...fileRules,
+	...nodeRules,
+	{
+		code: "parse-failed",
+		kind: "refusal",
+		rank: "last-word",
+		lines: [error(/Failed to parse onnx file/i), error(/Parsing model failed/)],
+		title: () => "TensorRT could not read the model, for a reason that this program does not know.",
+		fix: "Read the lines below; run onnx.checker on the model, and trtexec with --verbose for the node it stopped at.",
+	},
+];
+
+export const unknownOpset: Rule = {
+	code: "opset-unknown",
+	kind: "refusal",
+	rank: "cause",
+	lines: [info(/Opset version:\s+(?<opset>\d+)/)],
+	when: (facts) => (facts.log.opset ?? 0) > newestOpset,
+	title: (names) =>
+		`The model claims ONNX opset ${names["opset"] ?? ""}, which no ONNX release defines; TensorRT guessed at its operators and reported success.`,
+	fix: "Export the model again with an opset that ONNX defines and your TensorRT version lists as supported.",
+};

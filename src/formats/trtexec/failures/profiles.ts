@@ -1,0 +1,163 @@
+// Failures of shapes and optimization profiles: the model was read, but what was asked for it does not fit.
+import { error, named, type Rule, warning } from "./rule.ts";
+
+export const profileRules: readonly Rule[] = [
+	{
+		code: "profile-order",
+		kind: "refusal",
+		rank: "cause",
+		lines: [error(/MIN\s*<=\s*OPT\s*<=\s*MAX/)],
+		title: () => "An optimization profile is out of order: it must hold that min ≤ opt ≤ max for every dimension.",
+		fix: "Correct min, opt and max of the dimension in `dims`.",
+	},
+	{
+		code: "profile-axis-mismatch",
+		kind: "refusal",
+		rank: "cause",
+		lines: [
+			error(
+				/Dimension mismatch for tensor (?<input>.+) and profile (?<profile>\d+)\. At dimension axis (?<axis>\d+), .*but tensor has (?<size>-?\d+)/,
+			),
+		],
+		title: (names) =>
+			`The profile of ${named("input", names["input"])} changes axis ${names["axis"] ?? ""}, which the model fixes at ${names["size"] ?? "another size"}.`,
+		fix: "Use the model's own size for that axis, or export the model with the axis dynamic.",
+	},
+	{
+		code: "profile-rank-mismatch",
+		kind: "refusal",
+		rank: "cause",
+		lines: [
+			error(/Error in set dimensions to profile (?<which>MIN|OPT|MAX)/),
+			error(/(?:number of dimensions|rank|nbDims)\b.*\bprofile/i),
+			error(/profile\b.*\b(?:number of dimensions|rank|nbDims)\b/i),
+		],
+		title: () => "A profile's shape has another number of dimensions than the input.",
+		fix: "Give every dimension of the input, batch included, in the model's order.",
+	},
+	{
+		code: "profile-missing",
+		kind: "refusal",
+		rank: "cause",
+		lines: [error(/no optimization profile has been defined/)],
+		title: () => "The model has dynamic inputs and the build was given no optimization profile.",
+		fix: "Give sizes for the dynamic dimensions in `dims` (min, opt and max).",
+	},
+	{
+		code: "profile-input-missing",
+		kind: "refusal",
+		rank: "cause",
+		lines: [error(/dynamic input is missing dimensions in profile/)],
+		title: () => "An optimization profile leaves out a dynamic input of the model.",
+		fix: "Give sizes for every dynamic input; check the spelling of the input's name.",
+	},
+	{
+		code: "profile-shape-values",
+		kind: "refusal",
+		rank: "cause",
+		lines: [error(/missing values for shape input/)],
+		title: () => "An input of the model is itself a shape, and the profile gives no values for it.",
+		fix: "Make the shape input a constant in the export, or give its values in min, opt and max.",
+	},
+	{
+		code: "profile-violates-constraints",
+		kind: "refusal",
+		rank: "cause",
+		lines: [error(/k?(?<which>MIN|OPT|MAX) values for profile \d+ violate shape constraints/)],
+		title: (names) =>
+			`The model cannot run at the profile's ${(names["which"] ?? "").toLowerCase()} shape: a reshape or concatenation inside it does not work out.`,
+		fix: "Try that shape in ONNX Runtime to find the node; correct the profile or the model's fixed sizes.",
+	},
+	{
+		code: "profile-index",
+		kind: "refusal",
+		rank: "cause",
+		lines: [error(/Selected profile index (?<index>\d+) exceeds/)],
+		title: (names) => `The run asks for optimization profile ${names["index"] ?? ""}, which the engine does not have.`,
+		fix: "Build the engine with that profile, or select one of its own.",
+	},
+	{
+		code: "shape-name-unknown",
+		kind: "refusal",
+		rank: "cause",
+		lines: [error(/Cannot find input tensor with name "(?<input>[^"]*)" in the network inputs/)],
+		title: (names) => `The model has no ${named("input", names["input"])}, for which a shape was given.`,
+		fix: "Use the input's name as the ONNX file spells it; `trtgate preflight` lists the inputs.",
+	},
+	{
+		code: "shape-on-static-model",
+		kind: "refusal",
+		rank: "cause",
+		lines: [error(/Static model does not take explicit shapes/)],
+		title: () => "A shape was given for a model whose shapes are all fixed.",
+		fix: "Take the sizes out of `dims`, or export the model with a dynamic dimension.",
+	},
+	{
+		code: "shape-spec-invalid",
+		kind: "refusal",
+		rank: "cause",
+		lines: [error(/Found invalid or missing shape spec at profile index (?<index>\d+)/)],
+		title: () => "A shape of an optimization profile is missing or cannot be read.",
+		fix: "Give min, opt and max for each dynamic input of each profile.",
+	},
+	{
+		code: "shape-outside-profile",
+		kind: "refusal",
+		rank: "cause",
+		lines: [
+			error(/Set dimension \[(?<shape>[^\]]*)\] for tensor (?<input>.+) does not satisfy any optimization profile/),
+			error(/[Rr]untime dimension does not satisfy any optimization profile/),
+			error(/Supplied binding dimension .* exceed min ~ max range/),
+			error(/satisfyProfile/),
+		],
+		title: (names) =>
+			`The shape ${names["shape"] ? `[${names["shape"]}] ` : ""}of ${named("input", names["input"])} lies outside the engine's optimization profile.`,
+		fix: "Widen the profile (max of the dimension) and build again, or run a workload that lies inside it.",
+	},
+	{
+		code: "shape-static-mismatch",
+		kind: "refusal",
+		rank: "cause",
+		lines: [
+			error(/Static dimension mismatch while setting input shape/),
+			error(/engine was built with static shapes for input tensor (?<input>.+) but the provided shapes do not match/),
+		],
+		title: (names) =>
+			`The run gives ${named("input", names["input"])} another shape than the engine was built for, and that dimension is fixed.`,
+		fix: "Run with the shape of the build, or build with a profile that covers both.",
+	},
+	{
+		code: "profile-invalid",
+		kind: "refusal",
+		rank: "symptom",
+		lines: [
+			error(/Required optimization profile is invalid/),
+			error(/\bprofile \d+\b.*\bdim(?:ension)?s?\b/i),
+			error(/\bdim(?:ension)?s?\b.*\bprofile \d+\b/i),
+		],
+		title: () => "TensorRT refused an optimization profile.",
+		fix: "Read the line before for the reason; check min, opt and max of each dynamic input.",
+	},
+	{
+		code: "network-setup-failed",
+		kind: "refusal",
+		rank: "last-word",
+		lines: [error(/Network And Config setup failed/)],
+		title: () => "TensorRT refused the build's settings, for a reason that this program does not know.",
+		fix: "Read the lines below; check shapes, formats and precision of the build.",
+	},
+];
+
+/** What trtexec does about a shape that nobody gave: it takes 1 and reports success. */
+export const assumedShape: Rule = {
+	code: "shape-assumed",
+	kind: "refusal",
+	rank: "cause",
+	lines: [
+		warning(/Dynamic dimensions required for input: (?<input>.+), but no shapes were provided.*overriding shape to: (?<shape>\S+)/),
+		warning(/Shape missing for input with dynamic shape: (?<input>.+?)\s*Automatically setting shape to: (?<shape>\S+)/),
+	],
+	title: (names) =>
+		`No shape was given for the dynamic ${named("input", names["input"])}; trtexec took ${names["shape"] ?? "1 for each open dimension"} and reported success.`,
+	fix: "Give sizes for the dynamic dimensions in `dims`; nothing that this run measured or built is what you serve.",
+};

@@ -1,0 +1,173 @@
+// Reads a log line by line and keeps only what a diagnosis needs, whatever the log's size.
+import { parseBannerCommand, parseVersionLine } from "./banner.ts";
+import { linePatterns } from "./failures/catalogue.ts";
+import type { LinePattern, LogFacts, Names, NodeFacts } from "./failures/rule.ts";
+import { parseDumpLine } from "./output-dump.ts";
+import type { LogLine } from "./transcript.ts";
+
+export interface Hit {
+	line: LogLine;
+	names: Names;
+}
+
+export interface LogScan {
+	facts: LogFacts;
+	/** The first line of each pattern that was seen. */
+	hits: ReadonlyMap<LinePattern, Hit>;
+	/** The first error lines, with their continuation lines. */
+	errors: readonly LogLine[];
+	/** The last error lines. */
+	lastErrors: readonly LogLine[];
+	/** The last lines of any level. */
+	tail: readonly LogLine[];
+}
+
+export interface LogScanner {
+	feed(line: LogLine): void;
+	result(): LogScan;
+}
+
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
+
+// Bounds of what is kept, in lines and in tensors.
+const keptErrors = 200;
+const keptLast = 12;
+const keptTensors = 4096;
+
+const nameChars = 200;
+const infoOfInterest =
+	/Opset version|Cannot find|Device|\(MiB\)|deserialized|execution context|Starting inference|Performance summary|Using (?:values|random)|Writing file|TensorRT version/;
+const nodeLine = /While parsing node number \d+ \[(?<op>[^\]]+?) -> "(?<output>[^"]*)"/;
+// Up to TensorRT 10 the node is printed as protobuf text, from 11 on its name alone.
+const nodeName = /^(?:name: "(?<old>.*)"|Node name: (?<new>.*))$/;
+
+const byLevel = {
+	error: linePatterns.filter(({ level }) => level === "error"),
+	warning: linePatterns.filter(({ level }) => level === "warning"),
+	info: linePatterns.filter(({ level }) => level === "info"),
+};
+
+function cleanNames(groups: Record<string, string | undefined> | undefined): Names {
+	const entries = Object.entries(groups ?? {}).filter((entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== "");
+	return Object.fromEntries(entries.map(([key, value]) => [key, value.trim().slice(0, nameChars)]));
+}
+
+function keepLast(list: LogLine[], line: LogLine): void {
+	list.push(line);
+	if (list.length > keptLast) list.shift();
+}
+
+function emptyFacts(): Writable<LogFacts> & {
+	loadedInputs: Map<string, { path: string; line: LogLine }>;
+	randomInputs: Map<string, LogLine>;
+	dumps: Map<string, { tensor: NonNullable<ReturnType<typeof parseDumpLine>>; line: LogLine }>;
+} {
+	return {
+		lineCount: 0,
+		version: null,
+		command: null,
+		ending: "none",
+		printedHelp: false,
+		opset: null,
+		device: { name: null, memoryMiB: null, usedMiB: null },
+		reached: { deserialised: false, contextCreated: false, inferenceStarted: false, summary: false },
+		loadedInputs: new Map(),
+		randomInputs: new Map(),
+		dumps: new Map(),
+		node: null,
+	};
+}
+
+type MutableFacts = ReturnType<typeof emptyFacts>;
+
+function readTensors(facts: MutableFacts, line: LogLine): void {
+	const [, path, loaded] = /Using values loaded from (.+) for input (.+)$/.exec(line.text) ?? [];
+	if (path !== undefined && loaded !== undefined && facts.loadedInputs.size < keptTensors) facts.loadedInputs.set(loaded, { path, line });
+	const random = /Using random values for input (.+)$/.exec(line.text)?.[1];
+	if (random !== undefined && facts.randomInputs.size < keptTensors) facts.randomInputs.set(random, line);
+	const tensor = parseDumpLine(line.text);
+	if (tensor && facts.dumps.size < keptTensors) facts.dumps.set(`${tensor.io} ${tensor.name}`, { tensor, line });
+}
+
+function readInfo(facts: MutableFacts, line: LogLine): void {
+	const { text } = line;
+	facts.version ??= parseVersionLine(text);
+	const opset = /Opset version:\s+(\d{1,9})/.exec(text)?.[1];
+	if (opset !== undefined) facts.opset ??= Number(opset);
+	const memory = /Device Global Memory: (\d+) MiB/.exec(text)?.[1];
+	const used = /now: CPU -?\d+, GPU (\d+) \(MiB\)/.exec(text)?.[1];
+	const name = /Selected Device: (.+)$/.exec(text)?.[1];
+	facts.device = {
+		name: name ?? facts.device.name,
+		memoryMiB: memory === undefined ? facts.device.memoryMiB : Number(memory),
+		usedMiB: used === undefined ? facts.device.usedMiB : Math.max(Number(used), facts.device.usedMiB ?? 0),
+	};
+	const { reached } = facts;
+	facts.reached = {
+		deserialised: reached.deserialised || text.includes("Engine deserialized in"),
+		contextCreated: reached.contextCreated || text.includes("Created execution context"),
+		inferenceStarted: reached.inferenceStarted || text.includes("Starting inference"),
+		summary: reached.summary || text.includes("=== Performance summary ==="),
+	};
+	readTensors(facts, line);
+}
+
+function readMarks(facts: MutableFacts, text: string): void {
+	facts.version ??= parseVersionLine(text);
+	facts.command ??= parseBannerCommand(text);
+	if (text.startsWith("&&&& PASSED")) facts.ending = "passed";
+	if (text.startsWith("&&&& FAILED")) facts.ending = "failed";
+	if (text.startsWith("=== Model Options ===")) facts.printedHelp = true;
+}
+
+function readNode(node: NodeFacts | null, text: string): NodeFacts | null {
+	if (node === null) {
+		const groups = nodeLine.exec(text)?.groups;
+		return groups ? { op: groups["op"] ?? "", output: groups["output"] ?? "", name: "" } : null;
+	}
+	if (node.name !== "") return node;
+	const groups = nodeName.exec(text)?.groups;
+	return groups ? { ...node, name: (groups["old"] ?? groups["new"] ?? "").slice(0, nameChars) } : node;
+}
+
+export function createLogScan(): LogScanner {
+	const facts = emptyFacts();
+	const hits = new Map<LinePattern, Hit>();
+	const errors: LogLine[] = [];
+	const lastErrors: LogLine[] = [];
+	const tail: LogLine[] = [];
+	const match = (patterns: readonly LinePattern[], line: LogLine): void => {
+		for (const entry of patterns) {
+			if (hits.has(entry)) continue;
+			const found = entry.pattern.exec(line.text);
+			if (found) hits.set(entry, { line, names: cleanNames(found.groups) });
+		}
+	};
+	const takeError = (line: LogLine): void => {
+		match(byLevel.error, line);
+		facts.node = readNode(facts.node, line.text);
+		// Without a stream, a line without a level may be anything: it is searched, and not shown as an error.
+		if (line.level === "none" && line.stream === undefined) return;
+		if (errors.length < keptErrors) errors.push(line);
+		keepLast(lastErrors, line);
+	};
+	const takePlain = (line: LogLine): void => {
+		readMarks(facts, line.text);
+		if (line.stream !== "out" && !line.text.startsWith("&&&&")) takeError(line);
+	};
+	return {
+		feed: (line) => {
+			facts.lineCount++;
+			keepLast(tail, line);
+			if (line.level === "verbose") return;
+			if (line.level === "error") takeError(line);
+			else if (line.level === "warning") match(byLevel.warning, line);
+			else if (line.level === "none") takePlain(line);
+			else if (infoOfInterest.test(line.text)) {
+				readInfo(facts, line);
+				match(byLevel.info, line);
+			}
+		},
+		result: () => ({ facts, hits, errors, lastErrors, tail }),
+	};
+}

@@ -1,0 +1,105 @@
+// Raw tensor files of --dumpRawBindingsToFile: their names, their sizes and the log lines that tell which tensor is in which.
+import type { DType } from "../../core/schema/golden.ts";
+
+export interface DumpedTensor {
+	/** The true name, from the log; the file's name has every odd character replaced. */
+	name: string;
+	io: "input" | "output";
+	dtypeText: string;
+	/** -1 where the shape depends on the data: the file then holds too few values. */
+	dims: readonly number[];
+	path: string;
+}
+
+const bitsOf: Readonly<Record<string, number>> = {
+	fp32: 32,
+	fp16: 16,
+	bf16: 16,
+	int8: 8,
+	int32: 32,
+	bool: 8,
+	uint8: 8,
+	fp8: 8,
+	int64: 64,
+	int4: 4,
+	fp4: 4,
+	e8m0: 8,
+	// TensorRT 8.6 writes words.
+	Float: 32,
+	Half: 16,
+	Int32: 32,
+	Int8: 8,
+	UInt8: 8,
+	Bool: 8,
+	Float8: 8,
+};
+
+const dtypeOf: Readonly<Record<string, DType>> = {
+	fp32: "float32",
+	fp16: "float16",
+	bf16: "bfloat16",
+	int8: "int8",
+	int32: "int32",
+	int64: "int64",
+	uint8: "uint8",
+	bool: "bool",
+	Float: "float32",
+	Half: "float16",
+	Int32: "int32",
+	Int8: "int8",
+	UInt8: "uint8",
+	Bool: "bool",
+};
+
+const line = /Writing file for (input|output) binding (.+) \(with datatype (\w+) and dimensions ([-\d.]*)\) to (.+)$/;
+const fileName = /^(.*)\.(input|output)\.((?:-?\d+\.)*)(\w+)\.raw$/s;
+
+function dimsOf(text: string): number[] {
+	return text
+		.split(".")
+		.filter((part) => part !== "")
+		.map(Number);
+}
+
+/** The tensor that a line of the log says it writes, or null for another line. */
+export function parseDumpLine(text: string): DumpedTensor | null {
+	const [, io, name, dtypeText, dims, path] = line.exec(text) ?? [];
+	if (io === undefined || name === undefined || dtypeText === undefined || path === undefined) return null;
+	return { name, io: io === "input" ? "input" : "output", dtypeText, dims: dimsOf(dims ?? ""), path };
+}
+
+/** What a dump file's name tells; `name` is the sanitised one. Null for another file. */
+export function parseDumpFileName(path: string): DumpedTensor | null {
+	const base = path.slice(path.lastIndexOf("/") + 1);
+	const [, name, io, dims, dtypeText] = fileName.exec(base) ?? [];
+	if (name === undefined || dtypeText === undefined || !Object.hasOwn(bitsOf, dtypeText)) return null;
+	return { name, io: io === "input" ? "input" : "output", dtypeText, dims: dimsOf(dims ?? ""), path };
+}
+
+/** As trtexec spells a tensor's name in a file name. Two names may become one: the later file then overwrites the earlier. */
+export function sanitiseTensorName(name: string): string {
+	return name.replace(/[^A-Za-z0-9._,-]/g, "_");
+}
+
+/** Groups of names that would share one file. */
+export function clashingDumpNames(names: readonly string[]): string[][] {
+	const groups = new Map<string, string[]>();
+	for (const name of names) {
+		const key = sanitiseTensorName(name);
+		groups.set(key, [...(groups.get(key) ?? []), name]);
+	}
+	return [...groups.values()].filter((group) => group.length > 1);
+}
+
+/** Bytes of the whole tensor; null where the shape is not fixed or the type is unknown. */
+export function dumpBytes(tensor: Pick<DumpedTensor, "dims" | "dtypeText">): number | null {
+	const bits = Object.hasOwn(bitsOf, tensor.dtypeText) ? bitsOf[tensor.dtypeText] : undefined;
+	if (bits === undefined || tensor.dims.some((size) => size < 0)) return null;
+	const elements = tensor.dims.reduce((product, size) => product * size, 1);
+	return Math.ceil((elements * bits) / 8);
+}
+
+/** The golden's name of the type; null for packed and 8-bit floats, which no golden holds. */
+export function dumpDType(dtypeText: string): DType | null {
+	return Object.hasOwn(dtypeOf, dtypeText) ? (dtypeOf[dtypeText] ?? null) : null;
+}

@@ -1,0 +1,31 @@
+// Reads the recorded runs under test/fixtures/trtexec.
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { gunzipSync } from "node:zlib";
+import { type Evidence, evidenceOfRecording } from "../../../src/formats/trtexec/diagnose.ts";
+import { parseRecordingMeta } from "../../../src/formats/trtexec/recording.ts";
+import { type LogLine, parseLog } from "../../../src/formats/trtexec/transcript.ts";
+
+const root = new URL("../../fixtures/trtexec/", import.meta.url);
+
+export const recordedVersions = ["10.6", "10.15", "11.2"] as const;
+
+export function recordedCases(version: string): string[] {
+	return readdirSync(new URL(`${version}/`, root)).sort();
+}
+
+export function recordedText(name: string): string {
+	const file = new URL(`${name}/transcript.jsonl.gz`, root);
+	return existsSync(file) ? gunzipSync(readFileSync(file)).toString("utf8") : "";
+}
+
+export function recordedLines(name: string): LogLine[] {
+	return parseLog(recordedText(name));
+}
+
+export function recordedMeta(name: string) {
+	return parseRecordingMeta(readFileSync(new URL(`${name}/meta.json`, root), "utf8"));
+}
+
+export function recordedEvidence(name: string): Evidence {
+	return { ...evidenceOfRecording(recordedMeta(name)), lines: recordedLines(name) };
+}
