@@ -14,21 +14,25 @@ export function tCdf(t: number, df: number): number {
 	return t > 0 ? 1 - upperTail(t, df) : upperTail(-t, df);
 }
 
-const mostNewtonSteps = 200;
+const mostSteps = 200;
 
 /**
- * The t with P(T > t) = tail, for 0 < tail < ½. Newton on ln tail over ln t: that curve is concave and straight at its
- * end (slope −df), so Newton converges from everywhere.
+ * The t with P(T > t) = tail, for 0 < tail < ½. Newton on ln tail over ln t, a concave curve that is straight at its end
+ * (slope −df); halving in ln t where a step leaves what is known to hold the answer, or the tail underflows.
  */
 function upperQuantile(tail: number, df: number): number {
 	const logScale = logGamma((df + 1) / 2) - logGamma(df / 2) - 0.5 * Math.log(Math.PI * df);
+	let [low, high] = [1e-300, 1e300];
 	let t = 1;
-	for (let step = 0; step < mostNewtonSteps; step += 1) {
+	for (let step = 0; step < mostSteps; step += 1) {
 		const reached = upperTail(t, df);
+		if (reached > tail) low = t;
+		else high = t;
 		const density = Math.exp(logScale - ((df + 1) / 2) * Math.log1p((t * t) / df));
-		const move = (reached / (density * t)) * Math.log(reached / tail) || 0;
-		t *= Math.exp(move);
+		const move = (reached / (density * t)) * Math.log(reached / tail);
 		if (Math.abs(move) < 1e-15) break;
+		const next = t * Math.exp(move);
+		t = next > low && next < high ? next : Math.sqrt(low) * Math.sqrt(high);
 	}
 	return t;
 }

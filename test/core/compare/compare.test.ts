@@ -1,0 +1,83 @@
+// Only complete pairs of usable runs are compared, and their absence is never a pass.
+import { expect, test } from "vitest";
+import { compareRuns } from "../../../src/core/compare/compare.ts";
+import type { Arm, PerfRun } from "../../../src/core/schema/result.ts";
+
+const options = { minimalEffect: 0.02, p99MinimalEffect: 0.1 };
+const mib = 2 ** 20;
+
+function run([arm, pair]: readonly [Arm, number], medianMs: number, more: Partial<PerfRun> = {}): PerfRun {
+	const figures = { medianMs, meanMs: medianMs, minMs: medianMs, p90Ms: medianMs, p95Ms: medianMs, p99Ms: 2 * medianMs };
+	return { arm, pair, order: 2 * pair, state: "ok", wallMs: 900, iterations: 500, ...figures, peakMemoryBytes: 743 * mib, ...more };
+}
+
+/** Pairs with a little noise in the base, and a head slower by this factor. */
+function session(factor: number, pairs = 8): PerfRun[] {
+	return Array.from({ length: pairs }, (_, pair) => {
+		const baseMs = 2 + 0.002 * (pair % 3);
+		return [run(["base", pair], baseMs), run(["head", pair], baseMs * factor)];
+	}).flat();
+}
+
+test("latency, P99, memory and noise come from the same runs", () => {
+	const got = compareRuns(session(1.05), options);
+	expect(got.latency).toMatchObject({ verdict: "regressed", pairs: 8, minimalEffect: 0.02 });
+	expect(got.latency.estimate).toBeCloseTo(0.05, 6);
+	expect(got.p99).toMatchObject({ verdict: "unchanged", minimalEffect: 0.1 });
+	expect(got.memory.verdict).toBe("unchanged");
+	expect(got.noise.runCv).toBeGreaterThan(3e-4);
+	expect(got.noise.runCv).toBeLessThan(1.2e-3);
+	expect(got.noise.detectable).toBeGreaterThan(0);
+	expect([got.base?.runs, got.head?.runs]).toEqual([8, 8]);
+});
+
+test("without a base all is missing and nothing has failed", () => {
+	const got = compareRuns(
+		session(1).filter((one) => one.arm === "head"),
+		options,
+	);
+	expect([got.latency.verdict, got.p99.verdict, got.memory.verdict]).toEqual(["missing", "missing", "missing"]);
+	expect(got.latency.reason).toContain("the workload is new");
+	expect(got.noise).toEqual({ runCv: expect.any(Number), detectable: null });
+	expect([got.base, got.head?.runs]).toEqual([null, 8]);
+});
+
+test.each([
+	["The head has no usable run.", session(1).filter((one) => one.arm === "base")],
+	["The base has no usable run.", session(1).map((one) => (one.arm === "base" ? { ...one, state: "unusable" as const } : one))],
+	["No pair has a usable run of both arms.", session(1).filter((one) => (one.arm === "base") === one.pair < 4)],
+])("%s That is missing, not a pass", (reason, runs) => {
+	expect(compareRuns(runs, options).latency).toMatchObject({ verdict: "missing", reason, pairs: 0 });
+});
+
+test("nothing at all is missing", () => {
+	expect(compareRuns([], options)).toMatchObject({
+		latency: { verdict: "missing" },
+		noise: { runCv: null, detectable: null },
+		base: null,
+		head: null,
+	});
+});
+
+test("half pairs and unusable runs are left out", () => {
+	const runs = [...session(1), run(["head", 99], 50), run(["base", 100], 50, { state: "unusable" }), run(["head", 100], 1)];
+	expect(compareRuns(runs, options).latency).toMatchObject({ verdict: "unchanged", pairs: 8 });
+});
+
+test("a pair that was measured again counts once, with its later runs", () => {
+	const again = [run(["base", 0], 2, { order: 50 }), run(["head", 0], 2, { order: 51 })];
+	const got = compareRuns([...again, run(["base", 0], 90), ...session(1).slice(1)], options);
+	expect(got.latency).toMatchObject({ verdict: "unchanged", pairs: 8 });
+	expect(got.base?.runs).toBe(8);
+});
+
+test("one run per arm is too few, whatever its iterations", () => {
+	expect(compareRuns(session(1.5, 1), options).latency).toMatchObject({ verdict: "inconclusive", interval: null });
+});
+
+test("memory takes the largest run of each arm", () => {
+	const runs = session(1).map((one) => (one.arm === "head" && one.pair === 3 ? { ...one, peakMemoryBytes: 800 * mib } : one));
+	expect(compareRuns(runs, options).memory).toMatchObject({ verdict: "regressed", estimate: (800 - 743) / 743 });
+	const silent = session(1).map((one) => (one.arm === "head" ? { ...one, peakMemoryBytes: null } : one));
+	expect(compareRuns(silent, options).memory.verdict).toBe("not-comparable");
+});

@@ -1,0 +1,120 @@
+// The pairs file is read strictly, and recorded comparisons get the right sentence.
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { parsePairs, renderVerdict } from "../../../src/core/compare/pairs-file.ts";
+import { judgePairs } from "../../../src/core/compare/verdict.ts";
+import { ConfigError } from "../../../src/core/errors.ts";
+
+function recorded(name: string) {
+	const file = parsePairs(readFileSync(new URL(`../../fixtures/pairs/${name}.json`, import.meta.url), "utf8"), `${name}.json`);
+	return judgePairs(file.pairs, file);
+}
+
+describe("recorded on a GPU, eight pairs each", () => {
+	test("a wider network is slower by 4.1 %", () => {
+		const got = recorded("slower-head");
+		expect(got.verdict).toBe("regressed");
+		expect(got.estimate).toBeCloseTo(0.042, 2);
+		expect(renderVerdict(got)).toBe("Slower: +4.1 % (99 % interval +3.6 to +4.7 %), 8 pairs.");
+	});
+
+	test("the same model is unchanged, and 1 % is excluded", () => {
+		const got = recorded("same-model");
+		expect(got.verdict).toBe("unchanged");
+		expect(got.excluded).toBeLessThan(0.01);
+		expect(renderVerdict(got)).toBe(
+			"No relevant change: \u22120.1 % (99 % interval \u22120.3 to +0.1 %), 8 pairs; changes of 0.3 % or more are excluded.",
+		);
+	});
+
+	test("a model with wrong weights is as fast as before", () => {
+		expect(recorded("wrong-head")).toMatchObject({ verdict: "unchanged" });
+	});
+
+	test("swapped, the wider network becomes the faster one", () => {
+		const file = parsePairs(readFileSync(new URL("../../fixtures/pairs/slower-head.json", import.meta.url), "utf8"), "pairs.json");
+		const got = judgePairs(
+			file.pairs.map(({ base, head }) => ({ base: head, head: base })),
+			file,
+		);
+		expect(renderVerdict(got)).toBe("Faster: \u22124.0 % (99 % interval \u22124.4 to \u22123.5 %), 8 pairs.");
+	});
+});
+
+test("the minimal effect is 2 % where the file gives none", () => {
+	expect(parsePairs('{"pairs":[{"base":1,"head":2}]}', "p.json")).toEqual({ pairs: [{ base: 1, head: 2 }], minimalEffect: 0.02 });
+});
+
+test("a byte order mark and further keys of a pair do no harm", () => {
+	expect(parsePairs('\uFEFF{"pairs":[{"base":1,"head":2,"order":7}],"minimalEffect":0.05}', "p.json").minimalEffect).toBe(0.05);
+});
+
+describe("malformed files", () => {
+	test.each([
+		["", "", "JSON", "an empty file"],
+		["{", "", "JSON", "not JSON"],
+		["[1]", "", "pairs", "[1]"],
+		["null", "", "pairs", "null"],
+		["{}", "/pairs", "array", "nothing"],
+		['{"pairs":{}}', "/pairs", "array", "{}"],
+		['{"pairs":[[1,2]]}', "/pairs/0", "base", "[1,2]"],
+		['{"pairs":[{"base":1}]}', "/pairs/0/head", "above 0", "nothing"],
+		['{"pairs":[{"base":1,"head":1},{"base":"1.2","head":1}]}', "/pairs/1/base", "above 0", '"1.2"'],
+		['{"pairs":[{"base":1,"head":null}]}', "/pairs/0/head", "above 0", "null"],
+		['{"pairs":[{"base":1,"head":0}]}', "/pairs/0/head", "above 0", "0"],
+		['{"pairs":[{"base":-3,"head":1}]}', "/pairs/0/base", "above 0", "-3"],
+		['{"pairs":[{"base":1,"head":1e999}]}', "/pairs/0/head", "finite", "too large"],
+		['{"pairs":[{"__proto__":{"base":1,"head":1}}]}', "/pairs/0/base", "above 0", "nothing"],
+		['{"pairs":[],"minimalEffect":"2%"}', "/minimalEffect", "0.02 is 2 %", '"2%"'],
+		['{"pairs":[],"minimalEffect":2}', "/minimalEffect", "between 0 and 1", "2"],
+		['{"pairs":[],"minimalEffect":0}', "/minimalEffect", "between 0 and 1", "0"],
+		['{"pairs":[],"minimaleffect":0.1}', "/minimaleffect", "only", "another key"],
+		[`{"pairs":[${"1,".repeat(10_000)}1]}`, "/pairs", "10000", "10001"],
+	])("%.60s is refused at %s", (...[text, pointer, expected, got]) => {
+		const refusal = (() => {
+			try {
+				return parsePairs(text, "runs/pairs.json");
+			} catch (error) {
+				return error;
+			}
+		})();
+		expect(refusal).toBeInstanceOf(ConfigError);
+		if (!(refusal instanceof ConfigError)) return;
+		expect(refusal.code).toBe("pairs-invalid");
+		expect(refusal.details).toMatchObject({ pointer, location: { path: "runs/pairs.json" } });
+		expect(refusal.details.expected).toContain(expected);
+		expect(refusal.details.got).toContain(got);
+		expect(refusal.details.fix).toContain("milliseconds");
+		expect(refusal.message.length).toBeLessThan(400);
+	});
+});
+
+describe("sentences", () => {
+	const judge = (logs: readonly number[]) =>
+		judgePairs(
+			logs.map((log) => ({ base: 1, head: Math.exp(log) })),
+			{ minimalEffect: 0.02 },
+		);
+
+	test("doubt is not a pass", () => {
+		expect(renderVerdict(judge([-0.05, 0.06, -0.03, 0.05, 0.01, -0.04, 0.03, 0]))).toMatch(
+			/^Inconclusive after 8 pairs: \+0\.\d % \(99 % interval −\d\.\d to \+\d+\.\d %\)\. Run noise of .* is not excluded\. Not a pass\.$/,
+		);
+		expect(renderVerdict(judge([0.01]))).toBe(
+			"Inconclusive: 1 run per arm is too few for a verdict: 5 pairs at least are needed. The runs so far differ by +1.0 %. Not a pass.",
+		);
+	});
+
+	test("nothing to compare says so", () => {
+		expect(renderVerdict(judge([]))).toBe("Nothing to compare: There is no pair of runs to compare.");
+		expect(renderVerdict(judgePairs([{ base: Number.NaN, head: 1 }], { minimalEffect: 0.02 }))).toMatch(
+			/^Not comparable: The base run of pair 1 gave NaN/,
+		);
+	});
+
+	test("a narrow interval is written with the decimals it earns", () => {
+		expect(renderVerdict(judge([0, 0, 0, 0, 0]))).toBe(
+			"No relevant change: 0.00 % (99 % interval \u22120.03 to +0.03 %), 5 pairs; changes of 0.03 % or more are excluded.",
+		);
+	});
+});

@@ -1,0 +1,226 @@
+// The verdict agrees with scipy, keeps its symmetries, and never turns doubt into a pass.
+import { readFileSync } from "node:fs";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { Pair } from "../../../src/core/compare/noise.ts";
+import { judgePairs, shouldStop } from "../../../src/core/compare/verdict.ts";
+import { BugError } from "../../../src/core/errors.ts";
+import type { VerdictKind } from "../../../src/core/schema/result.ts";
+
+const minimalEffect = 0.02;
+const judge = (pairs: readonly Pair[], more = {}) => judgePairs(pairs, { minimalEffect, ...more });
+const swap = (pairs: readonly Pair[]): Pair[] => pairs.map(({ base, head }) => ({ base: head, head: base }));
+
+/** Pairs of 2 ms with these log-ratios. */
+const fromLogs = (logs: readonly number[]): Pair[] => logs.map((log) => ({ base: 2, head: 2 * Math.exp(log) }));
+const mirrored: Partial<Record<VerdictKind, VerdictKind>> = { regressed: "improved", improved: "regressed" };
+
+interface PairedOracle {
+	paired: { pairs: Pair[]; estimate: number; interval: [number, number] }[];
+}
+const oracle = JSON.parse(readFileSync(new URL("../../oracles/statistics.json", import.meta.url), "utf8")) as PairedOracle;
+
+test("estimate and interval are what scipy makes of the same pairs", () => {
+	for (const { pairs, estimate, interval } of oracle.paired) {
+		const got = judge(pairs);
+		expect(got.estimate).toBeCloseTo(estimate, 9);
+		expect(got.interval?.[0]).toBeCloseTo(interval[0], 7);
+		expect(got.interval?.[1]).toBeCloseTo(interval[1], 7);
+	}
+});
+
+describe("the rules", () => {
+	const around = (centre: number, spread: number) => fromLogs([-1, -0.5, 0, 0, 0, 0, 0.5, 1].map((step) => centre + spread * step));
+
+	test.each([
+		["regressed", 0.05, 0.002],
+		["improved", -0.05, 0.002],
+		["unchanged", 0.003, 0.002],
+		["inconclusive", 0.02, 0.02],
+		["inconclusive", 0.018, 0.004],
+		["inconclusive", 0, 0.05],
+	] as const)("%s: a change of e^%d with a spread of %d", (verdict, centre, spread) => {
+		expect(judge(around(centre, spread)).verdict).toBe(verdict);
+	});
+
+	test("a certain change below the minimal effect is no regression", () => {
+		const got = judge(around(0.01, 0.001));
+		expect(got.verdict).toBe("unchanged");
+		expect(got.interval?.[0]).toBeGreaterThan(0);
+	});
+
+	test("the excluded change is the far end of the interval, and the level is that of the job", () => {
+		const got = judge(around(-0.003, 0.002));
+		expect(got.excluded).toBe(-(got.interval?.[0] ?? 0));
+		expect([got.level, got.pairs, got.minimalEffect]).toEqual([0.99, 8, 0.02]);
+	});
+
+	test("a larger family widens the interval", () => {
+		const width = (family: number) => {
+			const [low = 0, high = 0] = judge(around(0, 0.01), { family }).interval ?? [];
+			return high - low;
+		};
+		expect(width(20)).toBeGreaterThan(1.3 * width(1));
+	});
+});
+
+describe("too little or broken", () => {
+	test("no pairs are missing, never unchanged", () => {
+		expect(judge([])).toMatchObject({ verdict: "missing", estimate: null, interval: null, excluded: null, pairs: 0 });
+	});
+
+	test("fewer pairs than the first look are inconclusive, however alike", () => {
+		expect(judge(fromLogs([0, 0, 0, 0]))).toMatchObject({ verdict: "inconclusive", estimate: 0, interval: null, excluded: null });
+		expect(judge([{ base: 1, head: 3 }]).reason).toMatch(/^1 run per arm is too few/);
+	});
+
+	test("a single look at one pair cannot know any spread", () => {
+		expect(judge([{ base: 1, head: 3 }], { looks: [1] }).verdict).toBe("inconclusive");
+	});
+
+	test.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY])("a value of %d is not comparable and named", (value) => {
+		const got = judge([...fromLogs([0, 0, 0, 0, 0]), { base: 1, head: value }]);
+		expect(got).toMatchObject({ verdict: "not-comparable", estimate: null, interval: null });
+		expect(got.reason).toContain("head run of pair 6");
+	});
+
+	test("values apart by more than numbers hold are not comparable", () => {
+		expect(judge(Array(5).fill({ base: 1e-300, head: 1e300 })).verdict).toBe("not-comparable");
+	});
+
+	test("an interval beyond all bounds stays a number that JSON can hold", () => {
+		const got = judge(fromLogs([-500, 500]), { looks: [2] });
+		expect(got.verdict).toBe("inconclusive");
+		expect(got.interval?.every(Number.isFinite)).toBe(true);
+	});
+
+	test("options out of range are our own bug", () => {
+		const pairs = fromLogs([0, 0, 0, 0, 0]);
+		const broken = [{ minimalEffect: Number.NaN }, { minimalEffect: -1 }, { alpha: 0 }, { alpha: 1 }, { family: 0 }, { looks: [] }];
+		for (const options of broken) expect(() => judge(pairs, options)).toThrow(BugError);
+	});
+});
+
+describe("pairs that all agree", () => {
+	test.each([
+		[0, "unchanged"],
+		[0.05, "regressed"],
+		[-0.05, "improved"],
+	] as const)("by e^%d give a narrow interval, not one of no width", (log, verdict) => {
+		const got = judge(fromLogs([log, log, log, log, log]));
+		expect(got.verdict).toBe(verdict);
+		const [low = 0, high = 0] = got.interval ?? [];
+		expect(high - low).toBeGreaterThan(2e-4);
+		expect(high - low).toBeLessThan(1e-3);
+	});
+
+	test("all but one: the disturbed pair is trimmed away", () => {
+		expect(judge(fromLogs([0, 0, 0, 0, 0, 0.08])).verdict).toBe("unchanged");
+	});
+});
+
+const times = fc.double({ min: 1e-3, max: 1e3, noNaN: true });
+const anyPairs = fc.array(fc.record({ base: times, head: times }), { minLength: 5, maxLength: 24 });
+/** Nearer to what runs do: a common change and a spread of a few percent. */
+const nearPairs = fc
+	.tuple(
+		fc.double({ min: -0.06, max: 0.06, noNaN: true }),
+		fc.double({ min: 0, max: 0.02, noNaN: true }),
+		fc.array(fc.double({ min: -1, max: 1, noNaN: true }), { minLength: 5, maxLength: 16 }),
+	)
+	.map(([centre, spread, steps]) => fromLogs(steps.map((step) => centre + spread * step)));
+const eitherPairs = fc.oneof(anyPairs, nearPairs);
+
+describe("whatever the pairs", () => {
+	test("swapping the arms mirrors the verdict exactly", () => {
+		fc.assert(
+			fc.property(eitherPairs, (pairs) => {
+				const [there, back] = [judge(pairs), judge(swap(pairs))];
+				expect(back.verdict).toBe(mirrored[there.verdict] ?? there.verdict);
+				expect(Math.log1p(back.estimate ?? 0)).toBeCloseTo(-Math.log1p(there.estimate ?? 0), 9);
+			}),
+			{ numRuns: 500 },
+		);
+	});
+
+	test("scaling both arms changes nothing, to the bit where the factor is a power of two", () => {
+		fc.assert(
+			fc.property(eitherPairs, fc.integer({ min: -20, max: 20 }), times, (pairs, power, factor) => {
+				const scaled = (by: number) => judge(pairs.map(({ base, head }) => ({ base: by * base, head: by * head })));
+				const plain = judge(pairs);
+				const { reason: _, ...exact } = scaled(2 ** power);
+				expect(plain).toMatchObject(exact);
+				expect(scaled(factor).estimate).toBeCloseTo(plain.estimate ?? 0, 8);
+			}),
+		);
+	});
+
+	test("the order of the pairs changes nothing", () => {
+		const shuffled = eitherPairs.chain((pairs) =>
+			fc.tuple(fc.constant(pairs), fc.shuffledSubarray(pairs, { minLength: pairs.length, maxLength: pairs.length })),
+		);
+		fc.assert(
+			fc.property(shuffled, ([pairs, other]) => {
+				const { reason: _, ...expected } = judge(pairs);
+				expect(judge(other)).toMatchObject(expected);
+			}),
+		);
+	});
+
+	test("more noise about the same change turns unchanged into doubt at most", () => {
+		fc.assert(
+			fc.property(nearPairs, fc.double({ min: 1, max: 20, noNaN: true }), (pairs, factor) => {
+				const quiet = judge(pairs);
+				const centre = Math.log1p(quiet.estimate ?? 0);
+				const noisy = judge(fromLogs(pairs.map(({ base, head }) => centre + factor * (Math.log(head / base) - centre))));
+				if (quiet.verdict === "unchanged") expect(["unchanged", "inconclusive"]).toContain(noisy.verdict);
+			}),
+			{ numRuns: 300 },
+		);
+	});
+
+	test("the estimate lies in its interval, and a doubtful verdict always says why", () => {
+		fc.assert(
+			fc.property(eitherPairs, (pairs) => {
+				const { verdict, estimate, interval, reason } = judge(pairs);
+				expect(interval?.[0]).toBeLessThan(estimate ?? Number.NaN);
+				expect(interval?.[1]).toBeGreaterThan(estimate ?? Number.NaN);
+				expect(reason === undefined).toBe(verdict !== "inconclusive");
+			}),
+		);
+	});
+});
+
+describe("reasons", () => {
+	test("noise too high for the minimal effect is named with what it leaves open", () => {
+		const got = judge(fromLogs([-0.05, 0.06, -0.03, 0.05, 0.01, -0.04, 0.03, 0]));
+		expect(got.reason).toMatch(
+			/^Run noise of \d\.\d % is too high for a limit of 2 % with 8 pairs; a slowdown of up to \d+\.\d % is not excluded\.$/,
+		);
+	});
+
+	test("a change near the limit is named as such", () => {
+		const near = (centre: number) => judge(fromLogs([-2, -1, 0, 0, 0, 0, 1, 2].map((step) => centre + 0.002 * step))).reason;
+		expect(near(0.0195)).toMatch(
+			/^There is a change, but whether it reaches the limit of 2 % is open; a slowdown of up to 2\.\d % is not excluded\.$/,
+		);
+		expect(near(-0.0195)).toMatch(/a speed-up of up to 2\.\d % is not excluded\.$/);
+	});
+});
+
+describe("stopping", () => {
+	const decided = judge(fromLogs([0, 0, 0, 0, 0]));
+	const open = judge(fromLogs([-0.1, 0.1, 0, 0.05, 0]));
+
+	test("a decision at a look ends the measuring, one between looks does not", () => {
+		expect([shouldStop(decided), shouldStop(decided, [5, 8]), shouldStop(decided, [4, 8])]).toEqual([true, true, false]);
+	});
+
+	test("doubt goes on until the budget is used up", () => {
+		expect([shouldStop(open), shouldStop(open, [5, 8]), shouldStop(open, [3, 5])]).toEqual([false, false, true]);
+	});
+
+	test("what cannot be compared is not measured further", () => {
+		expect([shouldStop(judge([]), [5]), shouldStop(judge([{ base: 0, head: 1 }]), [5])]).toEqual([true, true]);
+	});
+});

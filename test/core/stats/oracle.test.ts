@@ -1,0 +1,98 @@
+// Distributions, quantiles and trimmed means agree with scipy and numpy.
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { logGamma, regularisedBeta } from "../../../src/core/stats/beta.ts";
+import { harrellDavis, median, quantile } from "../../../src/core/stats/quantile.ts";
+import { tCdf, tCritical, tQuantile } from "../../../src/core/stats/student-t.ts";
+import { trimmedMean } from "../../../src/core/stats/trimmed.ts";
+
+type Row = readonly number[];
+
+interface Oracle {
+	logGamma: readonly Row[];
+	regularisedBeta: readonly Row[];
+	tCdf: readonly Row[];
+	tQuantile: readonly Row[];
+	samples: Readonly<Record<string, { values: number[]; mean: number; quantiles: Row[]; harrellDavis: Row[] }>>;
+	large: { n: number; golden: number; harrellDavis: Row[] };
+	trimmed: readonly { values: number[]; cut: number; mean: number; winsorisedSd: number; standardError: number; df: number }[];
+}
+
+const oracle = JSON.parse(readFileSync(new URL("../../oracles/statistics.json", import.meta.url), "utf8")) as Oracle;
+
+function expectClose(got: number, expected: number, tolerance = 1e-9): void {
+	if (got === expected) return;
+	expect(Math.abs(got - expected), `${got} against ${expected}`).toBeLessThanOrEqual(tolerance * Math.abs(expected));
+}
+
+test("ln gamma agrees with scipy", () => {
+	for (const [x = 0, expected = 0] of oracle.logGamma) expectClose(logGamma(x), expected);
+});
+
+test("the incomplete beta function agrees with scipy up to parameters of 100 000", () => {
+	for (const [a = 0, b = 0, x = 0, expected = 0] of oracle.regularisedBeta) expectClose(regularisedBeta(a, b, { x, y: 1 - x }), expected);
+});
+
+test("the t distribution agrees with scipy far into its tails", () => {
+	for (const [t = 0, df = 0, expected = 0] of oracle.tCdf) expectClose(tCdf(t, df), expected);
+});
+
+test("t quantiles agree with scipy down to a p of 1e-12", () => {
+	for (const [p = 0, df = 0, expected = 0] of oracle.tQuantile) expectClose(tQuantile(p, df), expected);
+});
+
+test("t functions answer at their edges without inventing numbers", () => {
+	expect([tQuantile(0, 5), tQuantile(1, 5), tQuantile(0.5, 5)]).toEqual([Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY, 0]);
+	expect([tQuantile(-0.1, 5), tQuantile(Number.NaN, 5), tQuantile(0.3, 0), tCdf(Number.NaN, 5), tCdf(1, 0)]).toEqual(
+		Array(5).fill(Number.NaN),
+	);
+	expect([tCdf(Number.POSITIVE_INFINITY, 3), tCdf(Number.NEGATIVE_INFINITY, 3)]).toEqual([1, 0]);
+	expect(tCritical(1, 4)).toBe(0);
+	expectClose(tQuantile(1e-100, 1), -1 / (Math.PI * 1e-100));
+	expectClose(tQuantile(1e-300, 1e7), -37.0471, 1e-4);
+});
+
+describe.each(Object.entries(oracle.samples))("the sample %s", (_, sample) => {
+	const sorted = Float64Array.from(sample.values).sort();
+
+	test("has numpy's quantiles to the bit", () => {
+		expect(sample.quantiles.map(([p = 0]) => quantile(sorted, p))).toEqual(sample.quantiles.map(([, expected]) => expected));
+	});
+
+	test("has scipy's Harrell-Davis quantiles", () => {
+		for (const [p = 0, expected = 0] of sample.harrellDavis) expectClose(harrellDavis(sorted, p), expected);
+	});
+});
+
+test("a Harrell-Davis P99 of 100 000 samples is scipy's, though most weights are left out, and takes milliseconds", () => {
+	const { n, golden } = oracle.large;
+	const sorted = Float64Array.from({ length: n }, (_, k) => 1 + (((k + 1) * golden) % 1) ** 4).sort();
+	const started = performance.now();
+	for (const [p = 0, expected = 0] of oracle.large.harrellDavis) expectClose(harrellDavis(sorted, p), expected);
+	expect(performance.now() - started).toBeLessThan(500);
+});
+
+test("quantiles of nothing are not a number, and of one value that value", () => {
+	const one = Float64Array.of(3);
+	expect([quantile(new Float64Array(), 0.5), harrellDavis(new Float64Array(), 0.5), median([])]).toEqual([
+		Number.NaN,
+		Number.NaN,
+		Number.NaN,
+	]);
+	expect([harrellDavis(one, 0.99), harrellDavis(one, 0), harrellDavis(one, 1), median([3])]).toEqual([3, 3, 3, 3]);
+});
+
+test("trimmed means and their winsorised errors agree with scipy", () => {
+	for (const row of oracle.trimmed) {
+		const got = trimmedMean(row.values);
+		expect([got?.cut, got?.df]).toEqual([row.cut, row.df]);
+		expectClose(got?.mean ?? Number.NaN, row.mean);
+		expectClose(got?.winsorisedSd ?? Number.NaN, row.winsorisedSd);
+		expectClose((got?.winsorisedSd ?? Number.NaN) * (got?.perSd ?? Number.NaN), row.standardError);
+	}
+});
+
+test("a trimmed mean of nothing is nothing, and of one value has no freedom", () => {
+	expect(trimmedMean([])).toBeNull();
+	expect(trimmedMean([0.5])).toMatchObject({ mean: 0.5, df: 0, winsorisedSd: 0 });
+});
