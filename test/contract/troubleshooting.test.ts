@@ -1,0 +1,15 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { expect, it } from "vitest";
+import { bugCodes, configCodes, platformCodes, toolCodes } from "../../src/core/errors.ts";
+
+const headings = (path: string): string[] => [...readFileSync(path, "utf8").matchAll(/^### `([^`]+)`$/gm)].map((match) => match[1] ?? "");
+
+it("has a heading for every error code, and none without a code", () => {
+	const codes = [...configCodes, ...toolCodes, ...platformCodes, ...bugCodes];
+	expect(headings("docs/troubleshooting.md").sort()).toEqual([...codes].sort());
+});
+
+it("links to every page of troubleshooting", () => {
+	const text = readFileSync("docs/troubleshooting.md", "utf8");
+	for (const page of readdirSync("docs/troubleshooting")) expect(text).toContain(`(troubleshooting/${page})`);
+});
