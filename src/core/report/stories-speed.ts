@@ -1,16 +1,7 @@
 // Stories of workloads whose speed is not simply unchanged.
 import type { Result, WorkloadResult } from "../schema/result.ts";
 import { formatLimit, formatMs, formatPercent } from "../units.ts";
-import {
-	changeText,
-	changeWithInterval,
-	intervalText,
-	levelText,
-	limitsText,
-	openRangeText,
-	pairsText,
-	saidText,
-} from "./comparison-words.ts";
+import { changeWithInterval, limitsText, openRangeText, pairsText, saidText } from "./comparison-words.ts";
 import type { GateIndex } from "./index-gates.ts";
 import type { Phrase, Story, StorySeverity } from "./story.ts";
 import { cautioned, counted, speedWord, subjectName } from "./words.ts";

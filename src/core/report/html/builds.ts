@@ -1,0 +1,77 @@
+// The build gate: both arms' engines side by side, and the logs of those that were refused.
+import type { BuildRecord, Result } from "../../schema/result.ts";
+import { formatDuration } from "../../units.ts";
+import { saidText } from "../comparison-words.ts";
+import { cleanName } from "../escape.ts";
+import { type BuildPair, buildPairs, engineSizeText, warningsText } from "../facts.ts";
+import { excerptLines } from "../stories-build.ts";
+import { buildWords, counted, subjectName, type Tone } from "../words.ts";
+import { html, type Markup, type Piece } from "./markup.ts";
+import { folded, logExcerpt, moreText, pill, section } from "./parts.ts";
+import { type Column, sortableTable } from "./table.ts";
+
+const mostRows = 500;
+
+const stateTones: Readonly<Record<BuildRecord["state"], Tone>> = {
+	built: "ok",
+	refused: "bad",
+	"timed-out": "bad",
+	missing: "open",
+	skipped: "bad",
+};
+
+function timeCell(build: BuildRecord | null): Piece {
+	if (build === null) return "–";
+	return build.state === "built"
+		? formatDuration(build.durationMs)
+		: pill(buildWords[build.state], build.arm === "head" ? stateTones[build.state] : "open");
+}
+
+function notesCell({ base, head }: BuildPair): Piece {
+	const notes = [base, head].flatMap((build) => (build?.notes ?? []).map((note) => `${build?.arm ?? ""}: ${cleanName(note, 200)}`));
+	return notes.slice(0, 6).map((note) => html`<small>${note}</small>`);
+}
+
+const columns: readonly Column<BuildPair>[] = [
+	{ title: "Engine", heading: true, cell: ({ model, engine }) => html`<b>${cleanName(model)}</b> <span>${cleanName(engine)}</span>` },
+	{ title: "head", cell: ({ head }) => (head === null ? "–" : pill(buildWords[head.state], stateTones[head.state])) },
+	{ title: "build base", numeric: true, cell: ({ base }) => timeCell(base), sortBy: ({ base }) => base?.durationMs ?? null },
+	{ title: "build head", numeric: true, cell: ({ head }) => timeCell(head), sortBy: ({ head }) => head?.durationMs ?? null },
+	{ title: "engine base", numeric: true, cell: ({ base }) => engineSizeText(base), sortBy: ({ base }) => base?.engineBytes ?? null },
+	{ title: "engine head", numeric: true, cell: ({ head }) => engineSizeText(head), sortBy: ({ head }) => head?.engineBytes ?? null },
+	{ title: "warnings, notes", wraps: true, cell: (pair) => html`${warningsText(pair.head)}${notesCell(pair)}` },
+];
+
+function recipes(result: Result): Piece {
+	const told = result.builds.filter((build) => build.recipe !== undefined && Object.keys(build.recipe).length > 0).slice(0, 100);
+	if (told.length === 0) return null;
+	const rows = told.map((build) => {
+		const recipe = Object.entries(build.recipe ?? {})
+			.slice(0, 40)
+			.map(([key, value]) => `${cleanName(key, 60)} = ${cleanName(value, 120)}`);
+		return html`<p><b>${subjectName(build)}</b> <span class="mut">${build.arm}</span><br>${recipe.map((entry) => html`<code>${entry}</code> `)}</p>\n`;
+	});
+	return folded("How each engine was built", rows);
+}
+
+function refusal(build: BuildRecord): Markup {
+	const { failure } = build;
+	if (failure === undefined) return html``;
+	const lines = excerptLines(failure.excerpt);
+	const title = html`${subjectName(build)} <span class="mut">${build.arm}</span>: ${saidText(failure.title, 300)}`;
+	return folded(title, html`<p>${saidText(failure.fix)}</p>${lines.length === 0 ? null : logExcerpt(lines)}`);
+}
+
+export function buildSection(result: Result): Piece {
+	const pairs = buildPairs(result);
+	if (pairs.length === 0) return null;
+	const built = pairs.filter((pair) => pair.head?.state === "built").length;
+	const failed = result.builds.filter((build) => build.failure !== undefined).slice(0, 100);
+	const body = [
+		sortableTable("build gate", columns, pairs.slice(0, mostRows)),
+		moreText(pairs.length - mostRows, "engines"),
+		failed.map(refusal),
+		recipes(result),
+	];
+	return section(`Build gate: ${built} of ${counted(pairs.length, "engine")} built`, body, "builds");
+}

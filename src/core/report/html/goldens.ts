@@ -1,0 +1,137 @@
+// The golden section: each check with its cap on a logarithmic bar.
+import type { GoldenCheck, GoldenVerdict, Result } from "../../schema/result.ts";
+import { formatValue } from "../../units.ts";
+import { saidText } from "../comparison-words.ts";
+import { cleanName } from "../escape.ts";
+import { gotText, metricWord, worstText } from "../stories-golden.ts";
+import { counted, goldenWords, type Tone } from "../words.ts";
+import { at, html, type Markup, type Piece } from "./markup.ts";
+import { folded, moreText, pill, section } from "./parts.ts";
+import { linearScale, type Scale } from "./scale.ts";
+import { type Column, sortableTable } from "./table.ts";
+
+interface Line {
+	verdict: GoldenVerdict;
+	check: GoldenCheck;
+}
+
+const mostRows = 500;
+/** Up to here all checks stand in one table; beyond, those that pass are folded. */
+const openRows = 12;
+const barWidth = 100;
+
+function positive(value: GoldenCheck["got"] | undefined): number[] {
+	return typeof value === "number" && value > 0 ? [value] : [];
+}
+
+/** Decades of the axis: from the smallest to the largest error of all checks, one decade of air on the left. */
+function logScale(lines: readonly Line[]): Scale {
+	const values = lines
+		.filter(({ check }) => check.bound === "at-most")
+		.flatMap(({ check }) => [...positive(check.got), ...positive(check.allowed), ...positive(check.base)])
+		.slice(0, 100_000)
+		.map(Math.log10);
+	const low = Math.max(-12, Math.floor(Math.min(0, ...values)) - 1);
+	const high = Math.min(12, Math.ceil(Math.max(low + 1, ...values)));
+	return linearScale([low, high], [0, barWidth]);
+}
+
+function place(value: GoldenCheck["got"] | undefined, scale: Scale): number | null {
+	if (typeof value === "number") return value > 0 ? scale.place(Math.log10(value)) : 0;
+	return value === "Infinity" || value === "NaN" ? barWidth : null;
+}
+
+function barTone(check: GoldenCheck): string {
+	return check.pass ? "" : check.severity === "warn" ? " warn" : " bad";
+}
+
+function drawBar({ check }: Line, scale: Scale): Piece {
+	const got = place(check.got, scale);
+	if (got === null || check.bound === "at-least") return null;
+	const cap = place(check.allowed, scale);
+	const own = place(check.base ?? null, scale);
+	const label = `${gotText(check)}${check.allowed === null ? "" : `, allowed ${formatValue(check.allowed)}`}`;
+	return html`<svg class="gold" viewBox="0 0 ${barWidth} 12" preserveAspectRatio="none" role="img" aria-label="${label}"><title>${label}</title><rect class="track" y="1" width="${barWidth}" height="10" rx="1"/><rect class="bar${barTone(check)}" y="1" width="${Math.max(0.6, at(got))}" height="10" rx="1"/>${own === null ? null : html`<rect class="own" x="${at(Math.max(0, own - 0.3))}" y="7" width=".6" height="5"/>`}${cap === null ? null : html`<rect class="cap" x="${at(Math.max(0, cap - 0.4))}" width=".8" height="12"/>`}</svg>`;
+}
+
+function allowedText(check: GoldenCheck): string {
+	if (check.allowed === null) return "–";
+	return `${check.bound === "at-least" ? "≥" : "≤"} ${formatValue(check.allowed)}`;
+}
+
+function sortable(value: GoldenCheck["got"] | undefined): number | null {
+	return typeof value === "number" ? value : value === "Infinity" || value === "NaN" ? 1e300 : null;
+}
+
+function checkPill(check: GoldenCheck): Markup {
+	const tone: Tone = check.pass ? "ok" : check.severity === "warn" ? "warn" : "bad";
+	return pill(check.pass ? "pass" : check.severity, tone);
+}
+
+function worstCell({ check }: Line): string {
+	return [worstText(check), check.detail === undefined ? null : cleanName(check.detail, 160)].filter((text) => text !== null).join(" · ");
+}
+
+function columns(scale: Scale): Column<Line>[] {
+	return [
+		{
+			title: "Output",
+			heading: true,
+			cell: ({ verdict, check }) =>
+				html`<b>${cleanName(verdict.model)}</b> <span>${cleanName(verdict.engine)} · ${cleanName(verdict.case)}</span> ${cleanName(check.output, 60)}`,
+		},
+		{ title: "check", cell: ({ check }) => checkPill(check) },
+		{ title: "metric", cell: ({ check }) => `${metricWord(check.metric)}${check.sample === undefined ? "" : `, sample ${check.sample}`}` },
+		{
+			title: "base engine",
+			numeric: true,
+			cell: ({ check }) => formatValue(check.base ?? null),
+			sortBy: ({ check }) => sortable(check.base),
+		},
+		{
+			title: "head engine",
+			numeric: true,
+			cell: ({ check }) => html`<span class="strong">${gotText(check)}</span>`,
+			sortBy: ({ check }) => sortable(check.got),
+		},
+		{ title: "allowed", numeric: true, cell: ({ check }) => allowedText(check), sortBy: ({ check }) => check.allowed },
+		{
+			title: "head, log scale · mark: allowed · tick: base",
+			cell: (line) => drawBar(line, scale),
+			sortBy: ({ check }) => sortable(check.got),
+		},
+		{ title: "worst element", wraps: true, cell: worstCell },
+	];
+}
+
+/** Verdicts that hold no check, or a word to say beside them. */
+function remarks(result: Result): Piece {
+	const told = result.golden
+		.filter((verdict) => verdict.state !== "match" && (verdict.checks.length === 0 || verdict.message !== undefined))
+		.slice(0, 50);
+	if (told.length === 0) return null;
+	return html`<ul>${told.map(
+		({ model, engine, case: name, state, message }) =>
+			html`<li>${pill(goldenWords[state], state === "mismatch" ? "bad" : "open")} ${cleanName(model)} · ${cleanName(engine)} · ${cleanName(name)}${message === undefined ? "" : `: ${saidText(message)}`}</li>\n`,
+	)}</ul>\n`;
+}
+
+export function goldenSection(result: Result): Piece {
+	if (result.golden.length === 0) return null;
+	const lines = result.golden.flatMap((verdict) => verdict.checks.map((check) => ({ verdict, check })));
+	const scale = logScale(lines);
+	const failing = lines.filter(({ check }) => !check.pass);
+	const passing = lines.filter(({ check }) => check.pass);
+	const matching = result.golden.filter((verdict) => verdict.state === "match").length;
+	const title = `Goldens: ${matching} of ${counted(result.golden.length, "case")} match`;
+	const together = lines.length <= openRows;
+	const table = (label: string, rows: readonly Line[]) =>
+		rows.length === 0 ? null : [sortableTable(label, columns(scale), rows.slice(0, mostRows)), moreText(rows.length - mostRows, "checks")];
+	const body = together
+		? table("golden checks", [...failing, ...passing])
+		: [
+				table("golden checks that fail", failing),
+				passing.length === 0 ? null : folded(`${counted(passing.length, "check")} that pass`, table("golden checks that pass", passing)),
+			];
+	return section(title, [remarks(result), body], "goldens");
+}

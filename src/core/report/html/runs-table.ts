@@ -1,0 +1,92 @@
+// Every run of one workload, thrown-away ones included, and both arms' figures side by side.
+import type { ArmStats, PerfRun, WorkloadResult } from "../../schema/result.ts";
+import { formatBytes, formatDuration, formatMs } from "../../units.ts";
+import { changeText, intervalText } from "../comparison-words.ts";
+import { cleanName } from "../escape.ts";
+import { subjectName } from "../words.ts";
+import { html, type Markup, type Piece } from "./markup.ts";
+import { folded, moreText, pill } from "./parts.ts";
+import { type Column, sortableTable } from "./table.ts";
+
+const mostRuns = 300;
+
+function time(title: string, of: (run: PerfRun) => number | undefined): Column<PerfRun> {
+	return { title, numeric: true, cell: (run) => (of(run) === undefined ? "–" : formatMs(of(run) ?? 0)), sortBy: (run) => of(run) ?? null };
+}
+
+const runColumns: readonly Column<PerfRun>[] = [
+	{ title: "order", numeric: true, heading: true, cell: (run) => run.order + 1 },
+	{ title: "pair", numeric: true, cell: (run) => run.pair + 1 },
+	{ title: "arm", cell: (run) => run.arm },
+	{ title: "state", cell: (run) => (run.state === "ok" ? "ok" : pill("thrown away", "open")) },
+	time("median", (run) => run.medianMs),
+	time("mean", (run) => run.meanMs),
+	time("min", (run) => run.minMs),
+	time("P90", (run) => run.p90Ms),
+	time("P99", (run) => run.p99Ms),
+	{
+		title: "iterations",
+		numeric: true,
+		cell: (run) => run.iterations?.toLocaleString("en-US") ?? "–",
+		sortBy: (run) => run.iterations ?? null,
+	},
+	{ title: "took", numeric: true, cell: (run) => formatDuration(run.wallMs), sortBy: (run) => run.wallMs },
+	{ title: "reason", wraps: true, cell: (run) => (run.reason === undefined ? "" : cleanName(run.reason, 200)) },
+];
+
+export function runsTable(workload: WorkloadResult): Piece {
+	if (workload.runs.length === 0) return null;
+	const runs = [...workload.runs].sort((a, b) => a.order - b.order).slice(0, mostRuns);
+	const label = `every run of ${subjectName(workload)}`;
+	return folded("Every run in figures", [sortableTable(label, runColumns, runs), moreText(workload.runs.length - mostRuns, "runs")]);
+}
+
+interface Figure {
+	name: string;
+	of(stats: ArmStats): string;
+	change?: Piece;
+}
+
+function perSecond(value: number): string {
+	return `${Number(value.toPrecision(4)).toLocaleString("en-US")} / s`;
+}
+
+function figures(workload: WorkloadResult): Figure[] {
+	const { latency, p99, memory } = workload;
+	const change = (comparison: WorkloadResult["latency"]) =>
+		comparison.estimate === null ? "" : html`${changeText(comparison)}<small>${intervalText(comparison)}</small>`;
+	return [
+		{ name: "median", of: (stats) => formatMs(stats.medianMs), change: change(latency) },
+		{ name: "mean", of: (stats) => formatMs(stats.meanMs) },
+		{ name: "min", of: (stats) => formatMs(stats.minMs) },
+		{ name: "P90", of: (stats) => formatMs(stats.p90Ms) },
+		{ name: "P95", of: (stats) => formatMs(stats.p95Ms) },
+		{ name: "P99", of: (stats) => formatMs(stats.p99Ms), change: change(p99) },
+		{ name: "throughput", of: (stats) => perSecond(stats.throughputPerSecond) },
+		{
+			name: "peak memory",
+			of: (stats) => (stats.peakMemoryBytes === null ? "–" : formatBytes(stats.peakMemoryBytes)),
+			change: change(memory),
+		},
+		{ name: "runs", of: (stats) => stats.runs.toLocaleString("en-US") },
+		{ name: "iterations", of: (stats) => stats.iterations.toLocaleString("en-US") },
+	];
+}
+
+/** Both arms' statistics; only what was compared has a change. */
+export function figuresTable(workload: WorkloadResult): Piece {
+	const { base, head } = workload;
+	if (base === null && head === null) return null;
+	const cell = (stats: ArmStats | null, figure: Figure): Markup => html`<td class="n">${stats === null ? "–" : figure.of(stats)}</td>`;
+	const rows = figures(workload).map(
+		(figure) =>
+			html`<tr><th scope="row">${figure.name}</th>${cell(base, figure)}${cell(head, figure)}<td class="n">${figure.change ?? ""}</td></tr>\n`,
+	);
+	const label = `figures of ${subjectName(workload)}`;
+	return folded(
+		"All figures",
+		html`<div class="scroll" role="region" aria-label="${label}" tabindex="0"><table><thead><tr><th scope="col">figure</th><th scope="col" class="n">base</th><th scope="col" class="n">head</th><th scope="col" class="n">change</th></tr></thead><tbody>
+${rows}</tbody></table></div>
+`,
+	);
+}

@@ -1,0 +1,123 @@
+// The strip plot of one workload: every run's median, base and head of a pair linked.
+import type { PerfRun, WorkloadResult } from "../../schema/result.ts";
+import { formatMs } from "../../units.ts";
+import { cleanName } from "../escape.ts";
+import { subjectName } from "../words.ts";
+import { at, html, type Markup, type Piece } from "./markup.ts";
+import { linearScale, paddedDomain, roundTicks, type Scale } from "./scale.ts";
+import { timeLabels } from "./tick-labels.ts";
+
+const size = { width: 640, height: 220, left: 74, right: 556, top: 14, bottom: 182 } as const;
+/** More pairs than a workload is ever given; a hostile file may hold any number. */
+const mostPairs = 128;
+
+interface PairOfRuns {
+	number: number;
+	base: PerfRun | undefined;
+	head: PerfRun | undefined;
+	unusable: PerfRun[];
+}
+
+function timed(run: PerfRun): boolean {
+	return run.medianMs !== undefined && run.medianMs > 0;
+}
+
+function pairsOf(runs: readonly PerfRun[]): PairOfRuns[] {
+	const pairs = new Map<number, PairOfRuns>();
+	for (const run of runs.filter(timed)) {
+		const pair = pairs.get(run.pair) ?? { number: run.pair, base: undefined, head: undefined, unusable: [] };
+		if (run.state === "ok") pair[run.arm] = run;
+		else pair.unusable.push(run);
+		pairs.set(run.pair, pair);
+	}
+	return [...pairs.values()].sort((a, b) => a.number - b.number).slice(0, mostPairs);
+}
+
+function dot(run: PerfRun | undefined, x: number, options: { y: Scale; radius: number }): Piece {
+	if (run?.medianMs === undefined) return null;
+	const title = `pair ${run.pair + 1}, ${run.arm}: ${formatMs(run.medianMs)}`;
+	return html`<circle class="${run.arm}" cx="${at(x)}" cy="${at(options.y.place(run.medianMs))}" r="${options.radius}"><title>${title}</title></circle>`;
+}
+
+function cross(run: PerfRun, x: number, y: Scale): Markup {
+	const cy = y.place(run.medianMs ?? 0);
+	const title = `pair ${run.pair + 1}, ${run.arm}, thrown away: ${cleanName(run.reason ?? "unusable", 200)}`;
+	return html`<path class="cross" d="M${at(x - 3)} ${at(cy - 3)}l6 6m0 -6l-6 6"><title>${title}</title></path>`;
+}
+
+function drawPair(pair: PairOfRuns, index: number, { x, y, radius }: { x: Scale; y: Scale; radius: number }): Markup {
+	const center = x.place(index);
+	const apart = Math.min(7, (size.right - size.left) / (x.to + 1) / 4);
+	const [from, to] = [pair.base?.medianMs, pair.head?.medianMs];
+	const link =
+		from === undefined || to === undefined
+			? null
+			: html`<line class="link" x1="${at(center - apart)}" y1="${at(y.place(from))}" x2="${at(center + apart)}" y2="${at(y.place(to))}"/>`;
+	return html`${link}${dot(pair.base, center - apart, { y, radius })}${dot(pair.head, center + apart, { y, radius })}${pair.unusable.map((run) => cross(run, center, y))}`;
+}
+
+function verticalAxis(y: Scale, referenceMs: number): Piece {
+	const ticks = roundTicks(y, 4);
+	const { labels, unit } = timeLabels(ticks, referenceMs);
+	const lines = ticks.map((tick, index) => {
+		const level = at(y.place(tick));
+		return html`<line class="grid" x1="${size.left}" x2="${size.right}" y1="${level}" y2="${level}"/><text class="tick" x="${size.left - 8}" y="${at(level + 4)}" text-anchor="end">${labels[index] ?? ""}</text>`;
+	});
+	const middle = at((size.top + size.bottom) / 2);
+	return [
+		lines,
+		html`<text class="tick" x="11" y="${middle}" transform="rotate(-90 11 ${middle})" text-anchor="middle">${unit}, median of a run</text>`,
+	];
+}
+
+function horizontalAxis(pairs: readonly PairOfRuns[], x: Scale): Piece {
+	const every = Math.ceil(pairs.length / 16);
+	const labels = pairs
+		.map((pair, index) => ({ number: pair.number + 1, index }))
+		.filter(({ index }) => index % every === 0)
+		.map(
+			({ number, index }) =>
+				html`<text class="tick" x="${at(x.place(index))}" y="${size.bottom + 17}" text-anchor="middle">${number}</text>`,
+		);
+	return [
+		labels,
+		html`<text class="tick" x="${at((size.left + size.right) / 2)}" y="${size.bottom + 34}" text-anchor="middle">pair</text>`,
+	];
+}
+
+function median(workload: WorkloadResult, arm: "base" | "head", y: Scale): Piece {
+	const medianMs = workload[arm]?.medianMs;
+	if (medianMs === undefined || medianMs < y.from || medianMs > y.to) return null;
+	const level = at(y.place(medianMs));
+	return html`<line class="med ${arm}" x1="${size.left}" x2="${size.right}" y1="${level}" y2="${level}"/>`;
+}
+
+/** The medians' labels at the right edge, kept apart where they would overlap. */
+function medianLabels(workload: WorkloadResult, y: Scale): Piece {
+	const arms = (["base", "head"] as const).flatMap((arm) => {
+		const medianMs = workload[arm]?.medianMs;
+		return medianMs === undefined ? [] : [{ arm, medianMs, level: y.place(medianMs) }];
+	});
+	const [upper, lower] = [...arms].sort((a, b) => a.level - b.level);
+	const push = upper !== undefined && lower !== undefined ? Math.max(0, 13 - (lower.level - upper.level)) / 2 : 0;
+	return arms.map(({ arm, medianMs, level }) => {
+		const shifted = at(level + 4 + (arm === upper?.arm ? -push : push));
+		return html`<text class="tick ${arm}" x="${size.right + 6}" y="${shifted}">${arm} ${formatMs(medianMs)}</text>`;
+	});
+}
+
+/** Null where no run was timed. */
+export function drawStrip(workload: WorkloadResult): Markup | null {
+	const pairs = pairsOf(workload.runs);
+	const values = pairs.flatMap((pair) =>
+		[pair.base, pair.head, ...pair.unusable].flatMap((run) => (run?.medianMs === undefined ? [] : [run.medianMs])),
+	);
+	if (values.length === 0) return null;
+	const y = linearScale(paddedDomain(values, 0.12), [size.bottom, size.top]);
+	const inset = Math.min(40, (size.right - size.left) / (pairs.length + 1) / 2 + 8);
+	const x = linearScale([0, Math.max(1, pairs.length - 1)], [size.left + inset, size.right - inset]);
+	const radius = pairs.length > 24 ? 3 : 4.5;
+	const reference = workload.base?.medianMs ?? workload.head?.medianMs ?? 0;
+	const label = `median of every run of ${subjectName(workload)}, pair by pair`;
+	return html`<svg viewBox="0 0 ${size.width} ${size.height}" role="img" aria-label="${label}"><title>${label}</title>${verticalAxis(y, reference)}${median(workload, "base", y)}${median(workload, "head", y)}${pairs.map((pair, index) => drawPair(pair, index, { x, y, radius }))}${horizontalAxis(pairs, x)}${medianLabels(workload, y)}</svg>`;
+}

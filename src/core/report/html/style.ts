@@ -1,0 +1,79 @@
+// The report's one style sheet, light and dark; no resource from outside.
+
+/** Text colours are at least 4.5 : 1 on every ground they stand on; a test computes it. */
+export const palettes = {
+	light: {
+		bg: "#ffffff",
+		fg: "#1f2328",
+		mut: "#59636e",
+		line: "#d1d9e0",
+		card: "#f6f8fa",
+		bad: "#b81c28",
+		badbg: "#ffebe9",
+		warn: "#855900",
+		warnbg: "#fff8c5",
+		ok: "#116329",
+		okbg: "#dafbe1",
+		open: "#6e40c9",
+		openbg: "#f5edff",
+		a0: "#6e7781",
+		a1: "#0969da",
+	},
+	dark: {
+		bg: "#0d1117",
+		fg: "#e6edf3",
+		mut: "#9198a1",
+		line: "#30363d",
+		card: "#151b23",
+		bad: "#ff7b72",
+		badbg: "#2d1618",
+		warn: "#d9a528",
+		warnbg: "#272115",
+		ok: "#3fb950",
+		okbg: "#12261e",
+		open: "#bc9cff",
+		openbg: "#211a33",
+		a0: "#9198a1",
+		a1: "#4493f8",
+	},
+} as const;
+
+function variables(palette: Readonly<Record<string, string>>): string {
+	return Object.entries(palette)
+		.map(([name, value]) => `--${name}:${value}`)
+		.join(";");
+}
+
+const layout = `*{box-sizing:border-box}
+body{margin:0;background:var(--bg);color:var(--fg);font:15px/1.5 system-ui,-apple-system,"Segoe UI",sans-serif;overflow-wrap:anywhere}
+main,header,footer{max-width:1240px;margin:0 auto;padding:0 20px}header{padding-top:28px}footer{padding-top:36px;padding-bottom:60px;color:var(--mut);font-size:13px}
+h1{font-size:24px;line-height:1.3;margin:0 0 6px;display:flex;gap:4px 12px;align-items:center;flex-wrap:wrap}h2{font-size:17px;margin:40px 0 10px}h3{font-size:15px;margin:22px 0 6px}h4{font-size:14px;margin:16px 0 6px}p{margin:6px 0}
+a{color:var(--a1)}code{font:13px ui-monospace,SFMono-Regular,Menlo,monospace}pre{font:12.5px/1.5 ui-monospace,SFMono-Regular,Menlo,monospace;background:var(--bg);border:1px solid var(--line);border-radius:6px;padding:8px 12px;margin:8px 0 2px;overflow-x:auto}
+:focus-visible{outline:2px solid var(--a1);outline-offset:2px;border-radius:3px}
+.sub{color:var(--mut)}.facts{display:flex;flex-wrap:wrap;gap:4px 22px;color:var(--mut);margin:10px 0 0;padding:0;font-size:14px;list-style:none}.facts b{color:var(--fg);font-weight:600}
+.pill{display:inline-block;padding:1px 9px;border-radius:99px;font-size:13px;font-weight:600;white-space:nowrap;overflow-wrap:normal;color:var(--mut);background:var(--card);border:1px solid transparent}h1 .pill{font-size:14px;padding:2px 12px}
+.pill.bad{color:var(--bad);background:var(--badbg)}.pill.warn{color:var(--warn);background:var(--warnbg)}.pill.ok{color:var(--ok);background:var(--okbg)}.pill.open{color:var(--open);background:var(--openbg)}.pill.plain{border-color:var(--line)}
+.story{border:1px solid var(--line);border-left:4px solid var(--mut);border-radius:6px;padding:12px 16px;margin:12px 0;background:var(--card)}.story h2{font-size:15px;margin:0;font-weight:600}.story.bad{border-left-color:var(--bad)}.story.warn{border-left-color:var(--warn)}.story.open{border-left-color:var(--open)}.story.ok{border-left-color:var(--ok)}.story details{border:0;padding:4px 0 0}
+.notice{border:1px solid var(--warn);background:var(--warnbg);color:var(--fg);border-radius:6px;padding:10px 16px;margin:12px 0}.notice.plain{border-color:var(--line);background:var(--card)}`;
+
+const tables = `.scroll{overflow-x:auto;-webkit-overflow-scrolling:touch}table{border-collapse:collapse;width:100%;font-size:14px}th,td{padding:7px 10px;border-bottom:1px solid var(--line);text-align:left;vertical-align:middle;white-space:nowrap;overflow-wrap:normal}
+thead th{color:var(--mut);font-weight:500;font-size:13px;vertical-align:bottom}thead button{all:unset;cursor:pointer;color:inherit}thead button:disabled{cursor:default}thead button:focus-visible{outline:2px solid var(--a1);outline-offset:2px}
+th[aria-sort=ascending] button::after{content:" ↑"}th[aria-sort=descending] button::after{content:" ↓"}thead button:not(:disabled):hover{color:var(--fg)}
+th[scope=row]{font-weight:400;white-space:normal;min-width:150px;max-width:360px;overflow-wrap:anywhere;position:sticky;left:0;background:var(--bg);z-index:1}th[scope=row] span,.mut{color:var(--mut)}.n{text-align:right;font-variant-numeric:tabular-nums}.strong{font-weight:600}.wrap{white-space:normal;min-width:180px;overflow-wrap:anywhere}
+td small{display:block;color:var(--mut);font-size:12px}.more{color:var(--mut);font-size:14px}`;
+
+const drawings = `svg{display:block;width:100%;height:auto}.forest{width:230px}.zone{fill:var(--line);opacity:.45}.zero{stroke:var(--mut);stroke-width:1}.gate{stroke:var(--bad);stroke-width:1;stroke-dasharray:3 3}
+.ci{stroke-width:3;stroke-linecap:round;stroke:var(--mut)}.ci.bad,.beyond.bad{stroke:var(--bad)}.ci.warn,.beyond.warn{stroke:var(--warn)}.ci.ok,.beyond.ok{stroke:var(--ok)}.ci.open,.beyond.open{stroke:var(--open)}.dot{fill:var(--mut)}.dot.bad{fill:var(--bad)}.dot.warn{fill:var(--warn)}.dot.ok{fill:var(--ok)}.dot.open{fill:var(--open)}.beyond{fill:none;stroke:var(--mut);stroke-width:2;stroke-linecap:round;stroke-linejoin:round}
+.grid{stroke:var(--line)}.tick{font:11px system-ui,sans-serif;fill:var(--mut)}.link{stroke:var(--line);stroke-width:1.5}circle.base{fill:var(--bg);stroke:var(--a0);stroke-width:2}circle.head{fill:var(--a1)}.med{stroke-dasharray:2 4}.med.base{stroke:var(--a0)}.med.head{stroke:var(--a1)}.tick.base{fill:var(--mut)}.tick.head{fill:var(--a1)}.cross{stroke:var(--mut);stroke-width:1.5}
+.area{fill-opacity:.4;stroke-width:1.5}.area.base{fill:var(--a0);stroke:var(--a0)}.area.head{fill:var(--a1);stroke:var(--a1)}
+.gold{width:190px;height:12px}.track{fill:var(--line);opacity:.6}.bar{fill:var(--ok)}.bar.bad{fill:var(--bad)}.bar.warn{fill:var(--warn)}.cap{fill:var(--fg)}.own{fill:var(--mut)}
+.two{display:grid;grid-template-columns:minmax(0,1fr) minmax(0,1fr);gap:8px 26px}.legend{color:var(--mut);font-size:13px}.legend i{display:inline-block;width:10px;height:10px;border-radius:50%;margin:0 5px 0 10px}.legend i:first-child{margin-left:0}.legend .base{border:2px solid var(--a0)}.legend .head{background:var(--a1)}
+details{border-top:1px solid var(--line);padding:10px 0}summary{cursor:pointer;font-weight:600}details details{margin-left:16px}.workload{content-visibility:auto;contain-intrinsic-size:auto 420px}
+@media(max-width:760px){.two{grid-template-columns:minmax(0,1fr)}main,header,footer{padding-left:14px;padding-right:14px}h1{font-size:20px}th[scope=row]{min-width:118px;max-width:150px}details details{margin-left:6px}}
+@media print{.scroll{overflow:visible}th[scope=row]{position:static}.story,svg,tr{break-inside:avoid}}`;
+
+export const styleSheet = `:root{${variables(palettes.light)};color-scheme:light dark}
+@media(prefers-color-scheme:dark){:root{${variables(palettes.dark)}}}
+${layout}
+${tables}
+${drawings}`;

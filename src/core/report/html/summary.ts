@@ -1,0 +1,76 @@
+// The top of the page: state, headline, facts, notices and stories.
+import type { Outcome, Result } from "../../schema/result.ts";
+import { saidText } from "../comparison-words.ts";
+import { countsText, jobFacts, noBaseText, partialText } from "../facts.ts";
+import { headline } from "../headline.ts";
+import { stories } from "../stories.ts";
+import type { Story, StorySeverity } from "../story.ts";
+import { armName, counted, gateTitle, outcomeWords, type Tone } from "../words.ts";
+import { html, type Markup, type Piece } from "./markup.ts";
+import { folded, logExcerpt, phrase, pill } from "./parts.ts";
+
+const mostStories = 60;
+
+export const outcomeTones: Readonly<Record<Outcome, Tone>> = { pass: "ok", warn: "warn", fail: "bad", inconclusive: "open", error: "bad" };
+
+const severityTones: Readonly<Record<StorySeverity, Tone>> = {
+	fail: "bad",
+	error: "bad",
+	inconclusive: "open",
+	warn: "warn",
+	note: "plain",
+};
+/** Words beside the colour of the border, for those who do not see it. */
+const severityWords: Readonly<Record<StorySeverity, string>> = {
+	fail: "fails",
+	error: "error",
+	inconclusive: "inconclusive",
+	warn: "warns",
+	note: "note",
+};
+
+function armsLine(result: Result): Piece {
+	const { base, head } = result.arms;
+	if (base === null) return html`head <code>${armName(head)}</code>, no base`;
+	return html`base <code>${armName(base)}</code> → head <code>${armName(head)}</code>`;
+}
+
+export function pageHeader(result: Result): Markup {
+	const facts = jobFacts(result).map(({ label, value }) => html`<li>${label} <b>${value}</b></li>`);
+	const counts = countsText(result);
+	return html`<header>
+<h1>${pill(outcomeWords[result.outcome], outcomeTones[result.outcome])} <span>${gateTitle(result.backend)}: ${headline(result)}</span></h1>
+<p class="sub">${counts === "" ? "" : `${counts} · `}${armsLine(result)}</p>
+<ul class="facts" aria-label="facts">${facts}</ul>
+</header>
+`;
+}
+
+export function noticesPart(result: Result): Piece {
+	const partial = partialText(result);
+	const noBase = noBaseText(result);
+	return [
+		partial === null ? null : html`<p class="notice" role="note"><b>${partial}</b></p>`,
+		noBase === null ? null : html`<p class="notice plain" role="note">${noBase}</p>`,
+		result.notes.slice(0, 20).map((note) => html`<p class="notice plain" role="note">${saidText(note)}</p>`),
+	];
+}
+
+function storyCard(story: Story): Markup {
+	const lines = story.excerpt ?? [];
+	const sentences = story.sentences.map((sentence) => [phrase(sentence), " "]);
+	return html`<article class="story ${severityTones[story.severity]}"><h2>${story.title} ${pill(severityWords[story.severity], severityTones[story.severity])}</h2>
+<p>${sentences}</p>${story.fix === undefined ? null : html`<p><b>Next:</b> ${story.fix}</p>`}${lines.length === 0 ? null : folded("Log excerpt", logExcerpt(lines))}</article>
+`;
+}
+
+export function storiesPart(result: Result): Piece {
+	const told = stories(result);
+	const more = told.length - mostStories;
+	return [
+		told.slice(0, mostStories).map(storyCard),
+		more > 0
+			? html`<p class="more">… and ${counted(more, "more thing")} that are not green; the table of all checks below names each.</p>`
+			: null,
+	];
+}

@@ -1,0 +1,96 @@
+// The evidence for one workload: pairs, distribution, figures and runs.
+import type { Result, WorkloadResult } from "../../schema/result.ts";
+import { formatPercent } from "../../units.ts";
+import { changeWithInterval, pairsText, saidText, unchangedText } from "../comparison-words.ts";
+import { cleanName } from "../escape.ts";
+import type { WorkloadRow } from "../rows.ts";
+import { cautioned, counted, speedWord, subjectName } from "../words.ts";
+import { drawDistribution } from "./distribution.ts";
+import { html, type Markup, type Piece } from "./markup.ts";
+import { folded } from "./parts.ts";
+import { figuresTable, runsTable } from "./runs-table.ts";
+import { drawStrip } from "./strip.ts";
+
+const mostLoud = 100;
+const mostQuiet = 300;
+
+export function wasTimed(workload: WorkloadResult): boolean {
+	return workload.runs.some((run) => run.medianMs !== undefined) || workload.distribution !== null;
+}
+
+function shapesText(workload: WorkloadResult): string {
+	const shapes = Object.entries(workload.shapes)
+		.slice(0, 12)
+		.map(([name, shape]) => `${cleanName(name, 40)} ${shape.slice(0, 12).join("×")}`);
+	return [...shapes, counted(workload.streams, "stream"), cleanName(workload.precision, 20)].join(" · ");
+}
+
+/** The verdict in one sentence, then what it rests on. */
+function saying(workload: WorkloadResult, result: Result): string {
+	const { latency } = workload;
+	if (workload.verdict === "unchanged") return unchangedText(workload, result.backend);
+	const word = speedWord(workload.verdict, result.backend);
+	const reason = latency.reason === undefined ? "" : ` ${saidText(latency.reason)}`;
+	if (latency.estimate === null) return `${word}.${reason}`;
+	return `${word}: ${changeWithInterval(latency)}.${reason}`;
+}
+
+function restingOn(workload: WorkloadResult): string {
+	const { noise, latency, replaced } = workload;
+	return [
+		...(latency.pairs === 0 ? [] : [pairsText(latency.pairs)]),
+		...(noise.runCv === null ? [] : [`run noise ${formatPercent(noise.runCv)}`]),
+		...(noise.detectable === null ? [] : [`could have seen ${formatPercent(noise.detectable)}`]),
+		...(replaced === 0 ? [] : [`${counted(replaced, "run")} thrown away for cause and measured again`]),
+		shapesText(workload),
+	].join(" · ");
+}
+
+function drawings(workload: WorkloadResult, level: 3 | 4): Piece {
+	const strip = drawStrip(workload);
+	const distribution = drawDistribution(workload);
+	const title = (text: string) => (level === 3 ? html`<h3>${text}</h3>` : html`<h4>${text}</h4>`);
+	const iterations = (workload.base?.iterations ?? 0) + (workload.head?.iterations ?? 0);
+	return html`<div class="two">${strip === null ? null : html`<div>${title("Every run, pair by pair")}${strip}</div>`}${
+		distribution === null ? null : html`<div>${title("All iterations")}${distribution}</div>`
+	}</div><p class="legend"><i class="base"></i>base<i class="head"></i>head · runs are what is tested; the ${iterations.toLocaleString("en-US")} iterations are shown, never tested</p>
+`;
+}
+
+function evidence(workload: WorkloadResult, result: Result, level: 3 | 4): Markup {
+	const notes = (workload.notes ?? []).slice(0, 20).map((note) => html`<p>${saidText(note)}</p>`);
+	return html`<p>${saying(workload, result)}</p><p class="sub">${restingOn(workload)}</p>${notes}${drawings(workload, level)}${figuresTable(workload)}${runsTable(workload)}`;
+}
+
+/** Which rows get a section of their own, and its anchor. */
+export function detailAnchors(rows: readonly WorkloadRow[]): Map<WorkloadRow, string> {
+	const timed = rows.filter((row) => wasTimed(row.workload));
+	const loud = timed.filter((row) => !row.quiet).slice(0, mostLoud);
+	const quiet = timed.filter((row) => row.quiet).slice(0, mostQuiet);
+	return new Map([...loud, ...quiet].map((row) => [row, `workload-${rows.indexOf(row) + 1}`]));
+}
+
+/** Rows that ask for attention, open. */
+export function loudDetails(result: Result, anchors: ReadonlyMap<WorkloadRow, string>): Piece {
+	const loud = [...anchors].filter(([row]) => !row.quiet);
+	return loud.map(([row, anchor]) => {
+		const name = cautioned(subjectName(row.workload), result.backend);
+		return html`<section class="workload" aria-labelledby="${anchor}"><h2 id="${anchor}">${name}</h2>
+${evidence(row.workload, result, 3)}</section>
+`;
+	});
+}
+
+/** The rest, folded one by one. */
+export function quietDetails(result: Result, anchors: ReadonlyMap<WorkloadRow, string>): Piece {
+	const quiet = [...anchors].filter(([row]) => row.quiet);
+	if (quiet.length === 0) return null;
+	const word = result.arms.base === null ? "timed" : "unchanged";
+	const title = `${counted(quiet.length, `${word} workload`)}, run by run`;
+	const parts = quiet.map(([row, anchor]) =>
+		folded(html`<span id="${anchor}">${subjectName(row.workload)}</span>`, evidence(row.workload, result, 3)),
+	);
+	return html`<section aria-labelledby="quiet"><h2 id="quiet">${cautioned(title, result.backend)}</h2>
+${parts}</section>
+`;
+}

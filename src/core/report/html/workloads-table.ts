@@ -1,0 +1,104 @@
+// The main table of the page: one row a workload, with the forest plot.
+import type { Result } from "../../schema/result.ts";
+import { formatLimit } from "../../units.ts";
+import { levelText } from "../comparison-words.ts";
+import { cleanName } from "../escape.ts";
+import { type WorkloadRow, type WorkloadTexts, workloadTexts } from "../rows.ts";
+import { cautioned } from "../words.ts";
+import { drawForest, forestAxis, forestScale } from "./forest.ts";
+import { html, type Markup, type Piece } from "./markup.ts";
+import { moreText, pill, section } from "./parts.ts";
+import { type Column, sortableTable } from "./table.ts";
+
+interface Line {
+	row: WorkloadRow;
+	texts: WorkloadTexts;
+	/** Anchor of its own section; null where it has none. */
+	anchor: string | null;
+}
+
+const mostRows = 1000;
+
+export function workloadName({ workload }: WorkloadRow): Markup {
+	return html`<b>${cleanName(workload.model)}</b> <span>${cleanName(workload.engine)} · ${cleanName(workload.workload)}</span>`;
+}
+
+/** The limits in words, where all rows share them; each row draws its own. */
+function forestTitle(rows: readonly WorkloadRow[], result: Result): string {
+	const same = (texts: readonly string[]) => (new Set(texts).size === 1 ? texts[0] : undefined);
+	const level = same(rows.map((row) => levelText(row.workload.latency)));
+	const zone = same(rows.map((row) => formatLimit(row.workload.latency.minimalEffect)));
+	const gate = same(rows.map(({ workload }) => (workload.limits?.fail === undefined ? "" : formatLimit(workload.limits.fail))));
+	const parts = [
+		level === undefined ? "interval" : `${level} interval`,
+		zone === undefined ? "grey: too small to count" : `grey ±${zone}`,
+		...(gate === undefined ? ["dashed: fails"] : gate === "" ? [] : [`dashed ${gate}`]),
+	];
+	return cautioned(parts.join(" · "), result.backend);
+}
+
+function comparedColumns(rows: readonly WorkloadRow[], result: Result): Column<Line>[] {
+	const scale = forestScale(rows.map((row) => row.workload));
+	return [
+		{ title: "base", numeric: true, cell: ({ texts }) => texts.base, sortBy: ({ row }) => row.workload.base?.medianMs ?? null },
+		{ title: "head", numeric: true, cell: ({ texts }) => texts.head, sortBy: ({ row }) => row.workload.head?.medianMs ?? null },
+		{
+			title: "change",
+			numeric: true,
+			cell: ({ texts }) => html`<span class="strong">${texts.change}</span>`,
+			sortBy: ({ row }) => row.workload.latency.estimate,
+		},
+		{
+			title: forestTitle(rows, result),
+			axis: forestAxis(scale),
+			cell: ({ row }) => drawForest(row, scale),
+			sortBy: ({ row }) => row.workload.latency.interval?.[1] ?? null,
+		},
+	];
+}
+
+function headColumns(): Column<Line>[] {
+	return [{ title: "median", numeric: true, cell: ({ texts }) => texts.head, sortBy: ({ row }) => row.workload.head?.medianMs ?? null }];
+}
+
+function goldenCell({ golden }: WorkloadRow): Piece {
+	return golden === null ? "–" : pill(`${golden.match} / ${golden.total}`, golden.tone);
+}
+
+function verdictCell({ row }: Line, result: Result): Piece {
+	const caution = result.backend.caution;
+	if (caution === undefined || !row.verdict.includes("(")) return pill(row.verdict, row.tone);
+	// The caution stands beside the word, on a line of its own to keep the column narrow.
+	return html`${pill(row.verdict.slice(0, row.verdict.indexOf(" (")), row.tone)}<small>(${cleanName(caution)})</small>`;
+}
+
+function columnsOf(rows: readonly WorkloadRow[], result: Result): Column<Line>[] {
+	const compared = result.arms.base !== null;
+	const memory = result.backend.kind === "tensorrt" ? "GPU memory" : "peak memory";
+	return [
+		{
+			title: "Workload",
+			heading: true,
+			cell: ({ row, anchor }) => (anchor === null ? workloadName(row) : html`<a href="#${anchor}">${workloadName(row)}</a>`),
+		},
+		...(compared ? [{ title: "Verdict", cell: (line: Line) => verdictCell(line, result) }] : []),
+		...(compared ? comparedColumns(rows, result) : headColumns()),
+		{
+			title: compared ? "P99 change" : "P99",
+			numeric: true,
+			cell: ({ texts }) => texts.p99,
+			sortBy: ({ row }) => row.workload.p99.estimate ?? row.workload.head?.p99Ms ?? null,
+		},
+		{ title: memory, numeric: true, cell: ({ texts }) => texts.memory, sortBy: ({ row }) => row.workload.head?.peakMemoryBytes ?? null },
+		...(result.golden.length === 0 ? [] : [{ title: "golden", cell: ({ row }: Line) => goldenCell(row) }]),
+	];
+}
+
+/** Rows that ask for attention first, each part in the order of the result. */
+export function workloadSection(result: Result, rows: readonly WorkloadRow[], anchors: ReadonlyMap<WorkloadRow, string>): Piece {
+	if (rows.length === 0) return null;
+	const ordered = [...rows.filter((row) => !row.quiet), ...rows.filter((row) => row.quiet)].slice(0, mostRows);
+	const lines = ordered.map((row): Line => ({ row, texts: workloadTexts(row), anchor: anchors.get(row) ?? null }));
+	const title = cautioned("Workloads", result.backend);
+	return section(title, [sortableTable(title, columnsOf(ordered, result), lines), moreText(rows.length - mostRows, "rows")], "workloads");
+}
