@@ -5,7 +5,7 @@ import { firstArms } from "../src/core/compare/schedule.ts";
 import { judgePairs, shouldStop } from "../src/core/compare/verdict.ts";
 import type { VerdictKind } from "../src/core/schema/result.ts";
 
-export interface Random {
+interface Random {
 	/** Uniform in [0, 1). */
 	uniform(): number;
 	/** Standard normal. */
@@ -13,7 +13,7 @@ export interface Random {
 }
 
 /** Mulberry32, and Box and Muller's transform: enough for error rates of a few per mille. */
-export function seededRandom(seed: number): Random {
+function seededRandom(seed: number): Random {
 	let state = seed >>> 0;
 	let spare: number | null = null;
 	const uniform = () => {
@@ -48,7 +48,7 @@ const disturbedShare = 0.02;
 const disturbance = { least: 0.02, most: 0.1 };
 
 /** The medians of one session, pair by pair, in the order that the schedule demands. */
-export function simulatePairs(truth: Truth, pairs: number, random: Random): Pair[] {
+function simulatePairs(truth: Truth, pairs: number, random: Random): Pair[] {
 	const ramp = Math.abs(0.01 * random.normal());
 	const tau = 3 + 7 * random.uniform();
 	let walk = 0;
