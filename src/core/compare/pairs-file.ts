@@ -116,6 +116,8 @@ export function renderVerdict(comparison: Comparison): string {
 	const { verdict, estimate, interval, reason = "" } = comparison;
 	if (verdict === "missing") return `Nothing to compare: ${reason}`;
 	if (verdict === "not-comparable") return `Not comparable: ${reason}`;
+	// Engines with the same bytes are not timed: there is a verdict, but no pairs and no interval worth a number.
+	if (verdict === "unchanged" && comparison.pairs === 0) return `No change: ${reason}`;
 	if (estimate !== null && interval !== null) return renderMeasured(comparison, estimate, interval);
 	const seen = estimate === null ? "" : ` The runs so far differ by ${formatPercent(estimate, { sign: true })}.`;
 	return `Inconclusive: ${reason}${seen} Not a pass.`;
