@@ -1,0 +1,202 @@
+// Builds trtexec's arguments for a build, a timed run, a golden run or a layer profile, in the spelling of one TensorRT version.
+import type {
+	ArgsResult,
+	ArgsSpec,
+	BuildArgs,
+	InferArgs,
+	NamedShape,
+	Plugins,
+	ProfileArgs,
+	RunArgs,
+	ShapeProfile,
+	TimeArgs,
+	TimingMode,
+} from "./args-spec.ts";
+import type { TensorRtVersion } from "./banner.ts";
+import { isAlwaysStronglyTyped, ownedFlags, repeatableFlags, type Setting, spell } from "./flag-table.ts";
+
+type Part = readonly string[] | Exclude<ArgsResult, { kind: "argv" }>;
+
+// trtexec splits lists at commas and takes quotes and stars for its own.
+const unspeakable = /[,'*\u0000-\u001f]/;
+
+function refused(what: string, message: string, fix: string): Part {
+	return { kind: "refused", what, message, fix };
+}
+
+function flag(name: string, value: string | number | undefined): string[] {
+	return value === undefined ? [] : [`${name}=${value}`];
+}
+
+function setting(name: Setting, version: TensorRtVersion, what: string = name): Part {
+	const argv = spell(name, version);
+	if (argv) return argv;
+	return {
+		kind: "unsupported",
+		what,
+		message: `TensorRT ${version.text} has no ${what}.`,
+		fix: `Use a TensorRT version that has ${what}, or leave it out.`,
+	};
+}
+
+function shapeList(flagName: string, shapes: readonly NamedShape[]): Part {
+	const bad = shapes.find(({ name }) => unspeakable.test(name) || name === "");
+	if (bad)
+		return refused(
+			bad.name,
+			`trtexec cannot be given a shape for the input ${JSON.stringify(bad.name)}.`,
+			"Rename the input in the ONNX file: no comma, quote or star.",
+		);
+	const specs = shapes.map(({ name, shape }) => `${name}:${shape.length === 0 ? "scalar" : shape.join("x")}`);
+	return specs.length === 0 ? [] : [`${flagName}=${specs.join(",")}`];
+}
+
+function profileParts(profiles: readonly ShapeProfile[], version: TensorRtVersion): Part[] {
+	const dynamic = profiles.filter(({ inputs }) => inputs.length > 0);
+	const several = dynamic.length > 1;
+	const parts = dynamic.flatMap(({ inputs }, index): Part[] => [
+		// The index and its three shapes must stand next to each other.
+		several ? [`--profile=${index}`] : [],
+		...(["min", "opt", "max"] as const).map((which) =>
+			shapeList(
+				`--${which}Shapes`,
+				inputs.map((input) => ({ name: input.name, shape: input[which] })),
+			),
+		),
+	]);
+	return several ? [setting("several-profiles", version, "several optimization profiles"), ...parts] : parts;
+}
+
+function precisionPart(spec: BuildArgs, version: TensorRtVersion): Part {
+	const plain = spec.precision === "fp32" || spec.precision === "tf32";
+	const strong = isAlwaysStronglyTyped(version) || (spec.strongTyping ?? false) || spec.precision === "fp4";
+	if (!strong) return setting(spec.precision, version, `precision ${spec.precision}`);
+	if (!plain && !spec.typedModel) {
+		return {
+			kind: "needs-other-onnx",
+			precision: spec.precision,
+			message: `TensorRT ${version.text} takes the precision from the ONNX file's types, and ${spec.onnxPath} is not ${spec.precision}.`,
+			fix: `Convert the model to ${spec.precision} (ModelOpt AutoCast for fp16 and bf16, Q/DQ nodes for the others) and name that file in the engine's \`onnx\`.`,
+		};
+	}
+	const typing = setting("strong-typing", version, "strong typing");
+	const tf32 = spec.precision === "fp32" ? ["--noTF32"] : [];
+	return "kind" in typing ? typing : [...typing, ...tf32];
+}
+
+function pluginPart(plugins: Plugins | undefined): Part {
+	const each = (name: string, paths: readonly string[] | undefined): string[] => (paths ?? []).map((path) => `${name}=${path}`);
+	return [...each("--staticPlugins", plugins?.static), ...each("--dynamicPlugins", plugins?.dynamic)];
+}
+
+function extraPart(flags: readonly string[]): Part {
+	const seen = new Set<string>();
+	for (const argument of flags) {
+		const name = argument.split("=", 1)[0] ?? "";
+		if (!/^--?[A-Za-z]/.test(name) || /[\s\u0000]/.test(name)) {
+			return refused(
+				argument,
+				`${JSON.stringify(argument)} is no flag of trtexec.`,
+				"Write each flag as one word, with its value joined by `=`.",
+			);
+		}
+		if (ownedFlags.has(name))
+			return refused(name, `${name} is set by trtgate itself.`, "Use the setting of trtgate.yml that means it, or leave it out.");
+		if (seen.has(name) && !repeatableFlags.has(name))
+			return refused(name, `${name} is given twice.`, "Give it once: trtexec knows no second one.");
+		seen.add(name);
+	}
+	return flags;
+}
+
+function inputsPart(inputs: RunArgs["inputs"]): Part {
+	const bad = (inputs ?? []).find(({ name, path }) => unspeakable.test(name) || /[,:'\u0000]/.test(path));
+	if (bad)
+		return refused(
+			bad.path,
+			`trtexec cannot be given the file ${JSON.stringify(bad.path)} for the input ${JSON.stringify(bad.name)}.`,
+			"Use names without comma, quote or star, and paths without comma or colon.",
+		);
+	const specs = (inputs ?? []).map(({ name, path }) => `${name}:${path}`);
+	return specs.length === 0 ? [] : [`--loadInputs=${specs.join(",")}`];
+}
+
+function modeParts(mode: TimingMode, version: TensorRtVersion): Part[] {
+	return [
+		setting(mode.cudaGraph ? "cuda-graph-on" : "cuda-graph-off", version),
+		setting(mode.spinWait ? "spin-wait-on" : "spin-wait-off", version),
+		setting(mode.transfers ? "transfers-on" : "transfers-off", version),
+	];
+}
+
+function buildParts(spec: BuildArgs, version: TensorRtVersion): Part[] {
+	const suffix = spell("memory-suffix", version)?.[0] ?? "";
+	return [
+		[`--onnx=${spec.onnxPath}`, `--saveEngine=${spec.enginePath}`, "--skipInference"],
+		precisionPart(spec, version),
+		...profileParts(spec.profiles, version),
+		spec.workspaceMiB === undefined ? [] : [`--memPoolSize=workspace:${spec.workspaceMiB}${suffix}`],
+		flag("--timingCacheFile", spec.timingCachePath),
+		spec.cacheOnly ? setting("fail-on-cache-miss", version, "--errorOnTimingCacheMiss") : [],
+		flag("--builderOptimizationLevel", spec.builderOptimizationLevel),
+		flag("--useDLACore", spec.dlaCore),
+		spec.allowGpuFallback ? ["--allowGPUFallback"] : [],
+		spec.detailedLayers ? ["--profilingVerbosity=detailed"] : [],
+		flag("--exportLayerInfo", spec.layerInfoPath),
+	];
+}
+
+function runParts(spec: TimeArgs | InferArgs | ProfileArgs, version: TensorRtVersion): Part[] {
+	return [
+		[`--loadEngine=${spec.enginePath}`],
+		shapeList("--shapes", spec.shapes),
+		spec.profileIndex ? [`${(spell("select-profile", version) ?? ["--useProfile"])[0]}=${spec.profileIndex}`] : [],
+		inputsPart(spec.inputs),
+		...taskParts(spec, version),
+	];
+}
+
+function taskParts(spec: TimeArgs | InferArgs | ProfileArgs, version: TensorRtVersion): Part[] {
+	if (spec.task === "time") {
+		return [
+			[`--warmUp=${spec.warmUpMs}`, `--duration=${spec.durationMs / 1000}`],
+			flag("--iterations", spec.iterations),
+			[`--infStreams=${spec.streams}`, "--percentile=50,90,95,99"],
+			...modeParts(spec, version),
+			[`--exportTimes=${spec.timesPath}`],
+		];
+	}
+	if (spec.task === "profile") {
+		return [
+			[`--warmUp=${spec.warmUpMs}`, "--duration=0", `--iterations=${spec.iterations}`],
+			...modeParts({ cudaGraph: false, spinWait: true, transfers: spec.transfers }, version),
+			setting("separate-profile-run", version),
+			["--profilingVerbosity=detailed", `--exportProfile=${spec.profilePath}`, `--exportLayerInfo=${spec.layerInfoPath}`],
+		];
+	}
+	// Exactly one inference up to 11.0, two from 11.1 on; 0 iterations would crash the versions before 11.1.
+	// Without transfers some versions dump memory that nobody filled.
+	return [
+		["--warmUp=0", "--duration=0", "--iterations=1", "--avgRuns=1"],
+		...modeParts({ cudaGraph: false, spinWait: false, transfers: true }, version),
+		["--dumpRawBindingsToFile"],
+		flag("--exportOutput", spec.outputPath),
+	];
+}
+
+/** The arguments after the program's name. Every flag stands alone or joined to its value by `=`. */
+export function buildArgs(spec: ArgsSpec, version: TensorRtVersion): ArgsResult {
+	const parts: Part[] = [
+		...(spec.task === "build" ? buildParts(spec, version) : runParts(spec, version)),
+		pluginPart(spec.plugins),
+		[`--device=${spec.device ?? 0}`],
+		spec.verbose ? ["--verbose"] : [],
+		extraPart(spec.extraFlags ?? []),
+	];
+	const argv: string[] = [];
+	for (const part of parts) {
+		if ("kind" in part) return part;
+		argv.push(...part);
+	}
+	return { kind: "argv", argv };
+}

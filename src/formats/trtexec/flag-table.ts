@@ -1,0 +1,150 @@
+// The one table of trtexec's flags by TensorRT version: how each setting is spelled, and since and until when.
+import type { Precision } from "../../core/schema/config.ts";
+import type { TensorRtVersion } from "./banner.ts";
+
+/** Versions as major × 100 + minor; `until` is the first version without it. */
+interface Row {
+	from?: number;
+	until?: number;
+	argv: readonly string[];
+}
+
+export type Setting =
+	| "cuda-graph-on"
+	| "cuda-graph-off"
+	| "spin-wait-on"
+	| "spin-wait-off"
+	| "transfers-on"
+	| "transfers-off"
+	| "separate-profile-run"
+	| "strong-typing"
+	| "several-profiles"
+	| "select-profile"
+	| "fail-on-cache-miss"
+	| "memory-suffix"
+	| Precision;
+
+const none: Row["argv"] = [];
+
+// Rows of a setting are read from the top; the first that holds for the version wins. No row: this version cannot do it.
+const table: Readonly<Record<Setting, readonly Row[]>> = {
+	// 11.0 turned the three timing defaults round and made the old spellings no-ops.
+	"cuda-graph-on": [{ until: 1100, argv: ["--useCudaGraph"] }, { argv: none }],
+	"cuda-graph-off": [{ until: 1100, argv: none }, { argv: ["--noCudaGraph"] }],
+	"spin-wait-on": [{ until: 1100, argv: ["--useSpinWait"] }, { argv: none }],
+	"spin-wait-off": [{ until: 1100, argv: none }, { argv: ["--noSpinWait"] }],
+	"transfers-on": [{ until: 1100, argv: none }, { argv: ["--includeDataTransfers"] }],
+	"transfers-off": [{ until: 1100, argv: ["--noDataTransfers"] }, { argv: none }],
+	"separate-profile-run": [{ until: 1100, argv: ["--separateProfileRun"] }, { argv: none }],
+	"strong-typing": [
+		{ from: 900, until: 1100, argv: ["--stronglyTyped"] },
+		{ from: 1100, argv: none },
+	],
+	"several-profiles": [{ from: 900, argv: none }],
+	"select-profile": [{ from: 900, argv: ["--useProfile"] }],
+	"fail-on-cache-miss": [{ from: 900, argv: ["--errorOnTimingCacheMiss"] }],
+	// Up to 10.0 memory pools take a bare number of MiB.
+	"memory-suffix": [{ from: 1001, argv: ["M"] }],
+	fp32: [{ argv: ["--noTF32"] }],
+	tf32: [{ argv: none }],
+	fp16: [{ until: 1100, argv: ["--fp16"] }],
+	bf16: [{ from: 900, until: 1100, argv: ["--bf16"] }],
+	// What is not quantised runs in fp16, as people who quantise for speed expect.
+	fp8: [{ from: 806, until: 1100, argv: ["--fp8", "--fp16"] }],
+	int8: [{ until: 1100, argv: ["--int8", "--fp16"] }],
+	int4: [{ from: 1001, until: 1100, argv: ["--int4", "--fp16"] }],
+	// Only strongly typed networks have fp4.
+	fp4: [],
+};
+
+function ordinal(version: TensorRtVersion): number {
+	return version.major * 100 + version.minor;
+}
+
+/** The arguments that mean this setting in this version, or null where it has none. */
+export function spell(setting: Setting, version: TensorRtVersion): readonly string[] | null {
+	const at = ordinal(version);
+	const row = table[setting].find(({ from = 0, until = Number.POSITIVE_INFINITY }) => at >= from && at < until);
+	return row?.argv ?? null;
+}
+
+/** From 11 on every network is strongly typed: the ONNX file's types are the precision. */
+export function isAlwaysStronglyTyped(version: TensorRtVersion): boolean {
+	return version.major >= 11;
+}
+
+/** Flags that the program sets itself; a user's own would collide with them or undo what a comparison rests on. */
+export const ownedFlags: ReadonlySet<string> = new Set([
+	"--onnx",
+	"--loadEngine",
+	"--saveEngine",
+	"--saveAllEngines",
+	"--skipInference",
+	"--getPlanVersionOnly",
+	"--minShapes",
+	"--optShapes",
+	"--maxShapes",
+	"--shapes",
+	"--profile",
+	"--useProfile",
+	"--device",
+	"--useDLACore",
+	"--allowGPUFallback",
+	"--timingCacheFile",
+	"--errorOnTimingCacheMiss",
+	"--noBuilderCache",
+	"--memPoolSize",
+	"--workspace",
+	"--plugins",
+	"--staticPlugins",
+	"--dynamicPlugins",
+	"--fp16",
+	"--bf16",
+	"--int8",
+	"--fp8",
+	"--int4",
+	"--best",
+	"--noTF32",
+	"--stronglyTyped",
+	"--calib",
+	"--iterations",
+	"--duration",
+	"--warmUp",
+	"--sleepTime",
+	"--idleTime",
+	"--infStreams",
+	"--streams",
+	"--threads",
+	"--avgRuns",
+	"--percentile",
+	"--useCudaGraph",
+	"--noCudaGraph",
+	"--useSpinWait",
+	"--noSpinWait",
+	"--noDataTransfers",
+	"--includeDataTransfers",
+	"--separateProfileRun",
+	"--exposeDMA",
+	"--useManagedMemory",
+	"--timeDeserialize",
+	"--timeRefit",
+	"--loadInputs",
+	"--loadRefOutputs",
+	"--refPair",
+	"--dumpOutput",
+	"--dumpRawBindingsToFile",
+	"--dumpProfile",
+	"--dumpLayerInfo",
+	"--exportTimes",
+	"--exportOutput",
+	"--exportProfile",
+	"--exportLayerInfo",
+	"--profilingVerbosity",
+	"--builderOptimizationLevel",
+	"--help",
+	"-h",
+	"--verbose",
+]);
+
+/** Flags of which trtexec takes more than one; of all others a second one is an `Unknown option`. */
+export const repeatableFlags: ReadonlySet<string> = new Set(["--setPluginsToSerialize"]);
