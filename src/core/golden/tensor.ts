@@ -1,4 +1,4 @@
-// A tensor in memory: dtype, shape and little-endian bytes.
+// A tensor in memory: dtype, shape and little-endian bytes, with its slices and positions.
 import type { DType } from "../schema/golden.ts";
 
 export interface Tensor {
@@ -7,6 +7,9 @@ export interface Tensor {
 	/** Row-major, little-endian; length is elements × element size. */
 	data: Uint8Array;
 }
+
+/** Tensors by output or input name. */
+export type TensorSet = ReadonlyMap<string, Tensor> | Readonly<Record<string, Tensor>>;
 
 export const elementBytes: Readonly<Record<DType, number>> = {
 	float32: 4,
@@ -24,7 +27,50 @@ export const elementBytes: Readonly<Record<DType, number>> = {
 	bool: 1,
 };
 
+const floating: ReadonlySet<DType> = new Set(["float32", "float16", "bfloat16", "float64"]);
+
+/** Whether values of this dtype carry rounding; integers and bools do not. */
+export function isFloating(dtype: DType): boolean {
+	return floating.has(dtype);
+}
+
 /** Number of elements of a shape; 1 for a scalar. */
 export function elementCount(shape: readonly number[]): number {
 	return shape.reduce((product, size) => product * size, 1);
+}
+
+/** A shape for people: `2 × 3`, or `a scalar`. */
+export function formatShape(shape: readonly number[]): string {
+	return shape.length === 0 ? "a scalar" : `[${shape.join(", ")}]`;
+}
+
+export function tensorMap(set: TensorSet): ReadonlyMap<string, Tensor> {
+	return set instanceof Map ? set : new Map(Object.entries(set));
+}
+
+/** The position of a flat, row-major index. */
+export function unravel(flat: number, shape: readonly number[]): number[] {
+	const position = new Array<number>(shape.length).fill(0);
+	let rest = flat;
+	for (let axis = shape.length - 1; axis >= 0; axis -= 1) {
+		const size = shape[axis] ?? 1;
+		position[axis] = rest % size;
+		rest = Math.floor(rest / size);
+	}
+	return position;
+}
+
+/** One slice along an axis, that axis kept with size 1. A view where the slice lies in one piece, else a copy. */
+export function sliceTensor(tensor: Tensor, axis: number, at: number): Tensor {
+	const size = tensor.shape[axis] ?? 1;
+	const blockBytes = elementCount(tensor.shape.slice(axis + 1)) * elementBytes[tensor.dtype];
+	const blocks = elementCount(tensor.shape.slice(0, axis));
+	const shape = tensor.shape.map((length, index) => (index === axis ? 1 : length));
+	const start = (block: number): number => (block * size + at) * blockBytes;
+	if (blocks === 1) return { dtype: tensor.dtype, shape, data: tensor.data.subarray(start(0), start(0) + blockBytes) };
+	const data = new Uint8Array(blocks * blockBytes);
+	for (let block = 0; block < blocks; block += 1) {
+		data.set(tensor.data.subarray(start(block), start(block) + blockBytes), block * blockBytes);
+	}
+	return { dtype: tensor.dtype, shape, data };
 }

@@ -89,6 +89,9 @@ export interface GoldenOutput {
 export interface ComparatorSpec {
   kind: ComparatorKind;
   tolerance?: Tolerance;
+  /**
+   * Of allclose: |got - expected| <= atol + rtol * |expected|. One given alone leaves the other 0; neither: by precision.
+   */
   rtol?: number;
   atol?: number;
   k?: number;
@@ -100,6 +103,9 @@ export interface ComparatorSpec {
    * What kl reads.
    */
   input?: "logits" | "probabilities";
+  /**
+   * Whether the worst slice along batchAxis decides, or the whole tensor. Left out: per-sample where the output has a batchAxis, except for top-k.
+   */
   scope?: "per-sample" | "whole";
   severity?: "fail" | "warn";
 }

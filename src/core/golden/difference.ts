@@ -1,0 +1,190 @@
+// One pass over a golden output and an engine's: everything that relative-l2, max-abs and allclose need, together.
+import { addNarrow, addSame, addWide, sameBytes, slot, stateLength, type WideChunk } from "./kernels.ts";
+import { elementBytes, elementCount, type Tensor } from "./tensor.ts";
+import { type ChunkReader, chunkElements, fitsFloat32, float32Reader, float64Reader, forEachChunk, longReader } from "./values.ts";
+
+/** The allclose rule: an element is outside unless |got − expected| ≤ atol + rtol · |expected|. */
+export interface Closeness {
+	rtol: number;
+	atol: number;
+}
+
+export interface Difference {
+	/** Pairs of which both sides are finite: all that the sums and counts below speak of. */
+	elements: number;
+	/** Sums are of values times `scale`, a power of two that is 1 unless squares would leave binary64. */
+	scale: number;
+	sumSquaredDifference: number;
+	sumSquaredExpected: number;
+	/** Unscaled. */
+	maxAbs: number;
+	/** Flat index, the lowest of equals; -1 where there is no element. */
+	maxAbsAt: number;
+	outside: number;
+	nonFinite: NonFinite;
+}
+
+export interface NonFinite {
+	expected: number;
+	got: number;
+	/** Places where one side is NaN or infinite and the other is not the very same. */
+	differing: number;
+	/** Flat index of the first such place; -1. */
+	firstDiffering: number;
+}
+
+/** An output of the golden with the engine's, of one dtype and shape. */
+export interface Pair {
+	expected: Tensor;
+	got: Tensor;
+	/** With no closeness, any pass will do and `outside` means nothing. */
+	difference(closeness?: Closeness): Difference;
+}
+
+const anyCloseness: Closeness = { rtol: 0, atol: Number.POSITIVE_INFINITY };
+
+/** Passes are remembered; `planned` is the closeness that will be asked for, so that one pass serves all metrics. */
+export function makePair(expected: Tensor, got: Tensor, planned: Closeness = anyCloseness): Pair {
+	const passes: { closeness: Closeness; difference: Difference }[] = [];
+	return {
+		expected,
+		got,
+		difference(asked) {
+			const known = passes.find((pass) => !asked || (pass.closeness.rtol === asked.rtol && pass.closeness.atol === asked.atol));
+			if (known) return known.difference;
+			const closeness = asked ?? planned;
+			const difference = measureDifference(expected, got, closeness);
+			passes.push({ closeness, difference });
+			return difference;
+		},
+	};
+}
+
+export function measureDifference(expected: Tensor, got: Tensor, closeness: Closeness): Difference {
+	const scale = scaleOf(expected, got);
+	const state = new Float64Array(stateLength);
+	state[slot.rtol] = closeness.rtol;
+	state[slot.atol] = closeness.atol * scale;
+	state[slot.maxAbs] = -1;
+	state[slot.maxAbsAt] = -1;
+	state[slot.nonFiniteFirst] = -1;
+	const add = fitsFloat32(expected.dtype) ? narrowAdder(expected, got) : wideAdder(expected, got, scale);
+	const elements = elementCount(expected.shape);
+	forEachChunk(elements, (start, count) => {
+		state[slot.start] = start;
+		add(state, count);
+	});
+	return fromState(state, elements, scale);
+}
+
+function fromState(state: Float64Array, elements: number, scale: number): Difference {
+	const at = (place: number): number => state[place] as number;
+	return {
+		elements: elements - at(slot.excluded),
+		scale,
+		sumSquaredDifference: at(slot.sumSquaredDifference),
+		sumSquaredExpected: at(slot.sumSquaredExpected),
+		maxAbs: Math.max(0, at(slot.maxAbs)) / scale,
+		maxAbsAt: at(slot.maxAbsAt),
+		outside: at(slot.outside),
+		nonFinite: {
+			expected: at(slot.nonFiniteExpected),
+			got: at(slot.nonFiniteGot),
+			differing: at(slot.nonFiniteDiffering),
+			firstDiffering: at(slot.nonFiniteFirst),
+		},
+	};
+}
+
+/** Adds `count` elements from the state's start. */
+type Adder = (state: Float64Array, count: number) => void;
+
+function narrowAdder(expected: Tensor, got: Tensor): Adder {
+	const readExpected = float32Reader(expected);
+	const readGot = float32Reader(got);
+	const careful = wideAdder(expected, got, 1);
+	const size = elementBytes[expected.dtype];
+	return (state, count) => {
+		const start = state[slot.start] as number;
+		const same = sameBytes(
+			expected.data.subarray(start * size, (start + count) * size),
+			got.data.subarray(start * size, (start + count) * size),
+		);
+		const values = readExpected(start, count);
+		const added = same ? addSame(values, state) : addNarrow(values, readGot(start, count), state);
+		if (!added) careful(state, count);
+	};
+}
+
+function wideAdder(expected: Tensor, got: Tensor, scale: number): Adder {
+	let read: ((start: number, count: number) => WideChunk) | null = null;
+	return (state, count) => {
+		read ??= wideReader(expected, got, scale);
+		addWide(read(state[slot.start] as number, count), state);
+	};
+}
+
+function wideReader(expected: Tensor, got: Tensor, scale: number): (start: number, count: number) => WideChunk {
+	const readExpected = scaled(float64Reader(expected), scale);
+	const readGot = scaled(float64Reader(got), scale);
+	const fillDifference = longDifference(expected, got);
+	const scratch = new Float64Array(Math.min(elementCount(expected.shape), chunkElements));
+	return (start, count) => {
+		const chunk = { expected: readExpected(start, count), got: readGot(start, count), difference: scratch.subarray(0, count) };
+		if (fillDifference) fillDifference(chunk.difference, start);
+		else for (let i = 0; i < count; i += 1) chunk.difference[i] = (chunk.got[i] as number) - (chunk.expected[i] as number);
+		return chunk;
+	};
+}
+
+function scaled(read: ChunkReader<Float64Array>, scale: number): ChunkReader<Float64Array> {
+	if (scale === 1) return read;
+	return (start, count) => {
+		const values = read(start, count);
+		for (let i = 0; i < count; i += 1) values[i] = (values[i] as number) * scale;
+		return values;
+	};
+}
+
+/** Differences of 64-bit integers as integers: 2^53 + 1 and 2^53 are one value in binary64. */
+function longDifference(expected: Tensor, got: Tensor): ((out: Float64Array, start: number) => void) | null {
+	const readExpected = longReader(expected);
+	const readGot = longReader(got);
+	if (readExpected === null || readGot === null) return null;
+	return (out, start) => {
+		const left = readExpected(start, out.length);
+		const right = readGot(start, out.length);
+		for (let i = 0; i < out.length; i += 1) {
+			const a = left[i] as bigint;
+			const b = right[i] as bigint;
+			out[i] = a === b ? 0 : Number(b - a);
+		}
+	};
+}
+
+/** Squares of binary64 values outside 2^±400 vanish or overflow; sums of squares within it do neither. */
+function scaleOf(expected: Tensor, got: Tensor): number {
+	if (expected.dtype !== "float64") return 1;
+	const largest = Math.max(largestFinite(expected), largestFinite(got));
+	if (largest === 0) return 1;
+	const exponent = Math.floor(Math.log2(largest));
+	return Math.abs(exponent) <= 400 ? 1 : 2 ** -Math.max(-1000, Math.min(1000, exponent));
+}
+
+function largestFinite(tensor: Tensor): number {
+	const read = float64Reader(tensor);
+	let largest = 0;
+	forEachChunk(elementCount(tensor.shape), (start, count) => {
+		for (const value of read(start, count)) {
+			const size = Math.abs(value);
+			if (size > largest && size < Number.POSITIVE_INFINITY) largest = size;
+		}
+	});
+	return largest;
+}
+
+/** Root mean square of the finite values: the scale that default absolute tolerances are shares of. */
+export function rootMeanSquare(tensor: Tensor): number {
+	const { sumSquaredExpected, elements, scale } = measureDifference(tensor, tensor, anyCloseness);
+	return elements === 0 ? 0 : Math.sqrt(sumSquaredExpected / elements) / scale;
+}

@@ -1,0 +1,68 @@
+// Refuses a golden whose inputs and outputs are not the model's.
+import { ConfigError } from "../errors.ts";
+import { toDType } from "../onnx/dtype.ts";
+import { feeds, type OnnxDim, type OnnxModel, type OnnxValue } from "../onnx/model.ts";
+import { quoteName } from "../onnx/quote.ts";
+import { formatDims } from "../onnx/shapes.ts";
+import type { GoldenManifest, TensorFile } from "../schema/golden.ts";
+import { formatShape } from "./tensor.ts";
+
+type Side = "input" | "output";
+
+/**
+ * Names, dtypes and ranks on both sides, and fixed sizes of inputs: all without which no case can run. Outputs that only the model
+ * has, and sizes of outputs, are left to the verdict, which can say what they do.
+ * @throws ConfigError golden-other-model.
+ */
+export function checkFit(manifest: GoldenManifest, model: OnnxModel): void {
+	const inputs = feeds(model.graph);
+	for (const golden of manifest.cases) {
+		const where = `case ${quoteName(golden.id)}`;
+		checkSide(manifest, { side: "input", where, files: golden.inputs, values: inputs });
+		checkSide(manifest, { side: "output", where, files: golden.outputs, values: model.graph.outputs });
+		const unfed = inputs.find((input) => !Object.hasOwn(golden.inputs, input.name));
+		if (unfed) throw otherModel(manifest, `the model asks for input ${quoteName(unfed.name)}, which ${where} does not have`);
+	}
+}
+
+interface SideOfCase {
+	side: Side;
+	where: string;
+	files: Readonly<Record<string, TensorFile>>;
+	values: readonly OnnxValue[];
+}
+
+function checkSide(manifest: GoldenManifest, { side, where, files, values }: SideOfCase): void {
+	for (const [name, file] of Object.entries(files)) {
+		const value = values.find((candidate) => candidate.name === name);
+		if (value === undefined) {
+			const names = values.map((candidate) => quoteName(candidate.name)).join(", ");
+			throw otherModel(manifest, `${where} has ${side} ${quoteName(name)}; the model's ${side}s are ${names || "none"}`);
+		}
+		const problem = differenceOf(file, value, side);
+		if (problem !== null) throw otherModel(manifest, `${side} ${quoteName(name)} of ${where} ${problem}`);
+	}
+}
+
+/** What does not fit; what the model leaves open fits everything. */
+function differenceOf(file: TensorFile, value: OnnxValue, side: Side): string | null {
+	if (value.kind !== "tensor") return `is a tensor; the model's is a ${value.kind}`;
+	const known = value.dtype !== "undefined" && value.dtype !== "unknown";
+	if (known && toDType(value.dtype) !== file.dtype) return `is ${file.dtype}; the model's is ${toDType(value.dtype) ?? value.dtype}`;
+	if (value.dims === null) return null;
+	const fits =
+		value.dims.length === file.shape.length && (side === "output" || value.dims.every((dim, axis) => fitsDim(dim, file.shape[axis])));
+	return fits ? null : `has shape ${formatShape(file.shape)}; the model's is ${formatDims(value.dims)}`;
+}
+
+function fitsDim(dim: OnnxDim, size: number | undefined): boolean {
+	return typeof dim !== "number" || dim === size;
+}
+
+function otherModel(manifest: GoldenManifest, problem: string): ConfigError {
+	return new ConfigError({
+		code: "golden-other-model",
+		message: `Golden ${manifest.goldenId} is of another model (${quoteName(manifest.model.path)}): ${problem}.`,
+		details: { fix: "Point `golden:` at this model's manifest, or record the golden again with `trtgate golden record`." },
+	});
+}

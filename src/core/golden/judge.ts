@@ -1,0 +1,105 @@
+// Pronounces on one golden case: the one place where outputs become a verdict.
+import { BugError } from "../errors.ts";
+import type { GoldenCase, GoldenManifest, Precision } from "../schema/golden.ts";
+import type { GoldenCheck, GoldenState, GoldenVerdict } from "../schema/result.ts";
+import { checkOutput, type OutputChecks } from "./check-output.ts";
+import { extraCheck, missingCheck } from "./checks.ts";
+import { type Tensor, type TensorSet, tensorMap } from "./tensor.ts";
+
+export interface CaseInput {
+	manifest: GoldenManifest;
+	caseId: string;
+	model: string;
+	engine: string;
+	precision: Precision;
+	/** Of the model that the engine under test was built from. */
+	modelSha256: string;
+	/** The golden's outputs. */
+	expected: TensorSet;
+	/** The engine's. */
+	got: TensorSet;
+	/** The base engine's, where there is one: told beside, never judged. */
+	base?: TensorSet;
+	/** The config's limits, for outputs whose golden names no comparator. */
+	relativeL2: Readonly<Partial<Record<Precision, number>>>;
+}
+
+/** `match` only if something was compared and every check that may fail the case passes. */
+export function judgeCase(input: CaseInput): GoldenVerdict {
+	const { manifest } = input;
+	const golden = manifest.cases.find((candidate) => candidate.id === input.caseId);
+	if (golden === undefined) throw new BugError({ code: "internal", message: `Golden ${manifest.goldenId} has no case ${input.caseId}.` });
+	const modelChanged = manifest.model.sha256 !== input.modelSha256;
+	const about = {
+		model: input.model,
+		engine: input.engine,
+		precision: input.precision,
+		case: input.caseId,
+		golden: manifest.goldenId,
+		modelChanged,
+	};
+	const policy = manifest.policy?.onModelChange ?? "compare";
+	if (modelChanged && policy !== "compare") {
+		return {
+			...about,
+			state: "stale",
+			severity: policy,
+			message: `${otherModel(input)}; by its policy it is not compared: record it again.`,
+			checks: [],
+		};
+	}
+	const { checks, compared } = checkOutputs(input, golden);
+	const state = stateOf(checks, compared);
+	const message = messageOf(state, input, modelChanged);
+	return { ...about, state, ...(message === undefined ? {} : { message }), checks };
+}
+
+function checkOutputs(input: CaseInput, golden: GoldenCase): OutputChecks {
+	const expected = tensorMap(input.expected);
+	const got = tensorMap(input.got);
+	const base = input.base === undefined ? undefined : tensorMap(input.base);
+	const wanted = Object.keys(golden.outputs);
+	const all = wanted.map((name) => checkNamed(name, input, { expected: expected.get(name), got, base: base?.get(name) }));
+	const extra = [...got.keys()].filter((name) => !Object.hasOwn(golden.outputs, name)).map(extraCheck);
+	return {
+		checks: [...all.flatMap((output) => output.checks), ...extra],
+		compared: all.reduce((sum, output) => sum + output.compared, 0),
+	};
+}
+
+interface NamedSides {
+	expected: Tensor | undefined;
+	got: ReadonlyMap<string, Tensor>;
+	base: Tensor | undefined;
+}
+
+function checkNamed(name: string, input: CaseInput, sides: NamedSides): OutputChecks {
+	const { expected, base } = sides;
+	if (expected === undefined) {
+		throw new BugError({ code: "internal", message: `Output ${name} of golden case ${input.caseId} was not read.` });
+	}
+	const got = sides.got.get(name);
+	if (got === undefined) return { checks: [missingCheck(name, [...sides.got.keys()])], compared: 0 };
+	const { outputs } = input.manifest;
+	const spec = Object.hasOwn(outputs, name) ? outputs[name] : undefined;
+	return checkOutput({ name, expected, got, base }, { spec, precision: input.precision, relativeL2: input.relativeL2 });
+}
+
+function stateOf(checks: readonly GoldenCheck[], compared: number): GoldenState {
+	if (checks.some((check) => !check.pass && check.severity === "fail")) return "mismatch";
+	return compared > 0 ? "match" : "error";
+}
+
+const hashShown = 7;
+
+function otherModel(input: CaseInput): string {
+	const short = (sha256: string): string => `${sha256.slice(0, hashShown)}…`;
+	return `The golden was made from another model (${short(input.manifest.model.sha256)}, this one is ${short(input.modelSha256)})`;
+}
+
+function messageOf(state: GoldenState, input: CaseInput, modelChanged: boolean): string | undefined {
+	if (state === "error") return "Nothing was compared: every output of the case is empty.";
+	if (!modelChanged) return undefined;
+	if (state === "match") return `${otherModel(input)}; the outputs still agree with it.`;
+	return `${otherModel(input)}, and the outputs differ: either the change is wrong or the golden must be recorded again.`;
+}

@@ -1,0 +1,112 @@
+// NumPy's .npy files, versions 1 to 3: read in either order and endianness, written as version 1.
+import { elementBytes, type Tensor } from "../../core/golden/tensor.ts";
+import type { DType, TensorFile } from "../../core/schema/golden.ts";
+import { formatLayout, neededBytes } from "./layout.ts";
+import { type NpyHeader, parseNpyHeader } from "./npy-header.ts";
+import { tensorInvalid } from "./refusal.ts";
+
+/** numpy's type letters with the size; bfloat16 has none and is written as two bytes of anything. */
+const letters: Readonly<Record<DType, string>> = {
+	float32: "f4",
+	float16: "f2",
+	bfloat16: "V2",
+	float64: "f8",
+	int8: "i1",
+	uint8: "u1",
+	int16: "i2",
+	uint16: "u2",
+	int32: "i4",
+	uint32: "u4",
+	int64: "i8",
+	uint64: "u8",
+	bool: "b1",
+};
+
+/** Dtype, shape and size are checked before anything is allocated. */
+export function decodeNpy(bytes: Uint8Array, file: TensorFile, path: string): Tensor {
+	const header = parseNpyHeader(bytes, path);
+	checkHeader(header, file, path);
+	const values = bytes.subarray(header.dataAt);
+	const needed = neededBytes(file);
+	if (values.length !== needed) {
+		throw tensorInvalid(path, { expected: `${needed} bytes of values for ${formatLayout(file)}`, got: `${values.length} bytes` });
+	}
+	const size = elementBytes[file.dtype];
+	// A view, unless the values lie across their natural boundary, which readers would pay for at each turn.
+	const aligned = values.byteOffset % size === 0 ? values : values.slice();
+	const little = header.descr.startsWith(">") && size > 1 ? swapBytes(values, size) : aligned;
+	const data = header.fortranOrder && file.shape.length > 1 ? toRowMajor(little, file.shape, size) : little;
+	return { dtype: file.dtype, shape: file.shape, data };
+}
+
+function checkHeader(header: NpyHeader, file: TensorFile, path: string): void {
+	const letter = header.descr.slice(1);
+	if (!/^[<>|=]/.test(header.descr) || letter !== letters[file.dtype]) {
+		throw tensorInvalid(path, { expected: `${file.dtype}, which numpy writes as ${letters[file.dtype]}`, got: describeType(header.descr) });
+	}
+	const same = header.shape.length === file.shape.length && header.shape.every((size, axis) => size === file.shape[axis]);
+	if (!same) throw tensorInvalid(path, { expected: formatLayout(file), got: formatLayout({ dtype: file.dtype, shape: header.shape }) });
+}
+
+function describeType(descr: string): string {
+	const dtype = (Object.keys(letters) as DType[]).find((name) => letters[name] === descr.slice(1));
+	return dtype === undefined ? `values of numpy type ${JSON.stringify(descr)}` : `${dtype} (${descr})`;
+}
+
+function swapBytes(bytes: Uint8Array, size: number): Uint8Array {
+	const swapped = new Uint8Array(bytes.length);
+	for (let at = 0; at < bytes.length; at += size) {
+		for (let i = 0; i < size; i += 1) swapped[at + i] = bytes[at + size - 1 - i] as number;
+	}
+	return swapped;
+}
+
+/** Column-major to row-major, one element after the other in the order of the result. */
+function toRowMajor(bytes: Uint8Array, shape: readonly number[], size: number): Uint8Array {
+	const rowMajor = new Uint8Array(bytes.length);
+	const strides = shape.map((_, axis) => size * shape.slice(0, axis).reduce((product, length) => product * length, 1));
+	const position = new Array<number>(shape.length).fill(0);
+	let from = 0;
+	for (let to = 0; to < bytes.length; to += size) {
+		for (let i = 0; i < size; i += 1) rowMajor[to + i] = bytes[from + i] as number;
+		from = stepOn(position, from, { shape, strides });
+	}
+	return rowMajor;
+}
+
+/** Moves to the next element in row-major order and returns where it lies. */
+function stepOn(position: number[], from: number, layout: { shape: readonly number[]; strides: readonly number[] }): number {
+	let at = from;
+	for (let axis = position.length - 1; axis >= 0; axis -= 1) {
+		const stride = layout.strides[axis] as number;
+		const next = (position[axis] as number) + 1;
+		if (next < (layout.shape[axis] as number)) {
+			position[axis] = next;
+			return at + stride;
+		}
+		at -= (next - 1) * stride;
+		position[axis] = 0;
+	}
+	return at;
+}
+
+const magic = [0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59, 1, 0];
+const headerAlignment = 64;
+
+/** As `numpy.save` writes it. */
+export function encodeNpy(tensor: Tensor): Uint8Array {
+	const { shape } = tensor;
+	const letter = letters[tensor.dtype];
+	const order = elementBytes[tensor.dtype] === 1 ? "|" : "<";
+	const tuple = shape.length === 1 ? `(${shape[0]},)` : `(${shape.join(", ")})`;
+	const dict = `{'descr': '${order}${letter}', 'fortran_order': False, 'shape': ${tuple}, }`;
+	const unpadded = magic.length + 2 + dict.length + 1;
+	const headerBytes = Math.ceil(unpadded / headerAlignment) * headerAlignment;
+	const text = `${dict}${" ".repeat(headerBytes - unpadded)}\n`;
+	const bytes = new Uint8Array(headerBytes + tensor.data.length);
+	bytes.set(magic);
+	bytes.set([text.length & 0xff, text.length >> 8], magic.length);
+	bytes.set(new TextEncoder().encode(text), magic.length + 2);
+	bytes.set(tensor.data, headerBytes);
+	return bytes;
+}

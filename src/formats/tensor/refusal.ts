@@ -1,0 +1,26 @@
+// The one error of tensor files: what was expected, what is there, what to do.
+
+import { formatName } from "../../core/config/pointer.ts";
+import { ConfigError } from "../../core/errors.ts";
+
+export interface TensorProblem {
+	expected: string;
+	got: string;
+	fix?: string;
+}
+
+const recordAgain = "Restore the file as it was recorded, or record the golden again with `trtgate golden record`.";
+
+export function tensorInvalid(path: string, problem: TensorProblem): ConfigError {
+	const { expected, got } = problem;
+	return new ConfigError({
+		code: "tensor-invalid",
+		message: `Tensor file ${formatPath(path)}: expected ${expected}, got ${got}.`,
+		details: { location: { path }, expected, got, fix: problem.fix ?? recordAgain },
+	});
+}
+
+/** A path bare where it is plain, in quotes where it could do harm. */
+function formatPath(path: string): string {
+	return /^[\w./@+ -]+$/.test(path) ? path : formatName(path);
+}

@@ -1,0 +1,183 @@
+// ONNX TensorProto files (.pb), as the test data sets beside ONNX models hold them.
+
+import { elementBytes, elementCount, type Tensor } from "../../core/golden/tensor.ts";
+import { toDType } from "../../core/onnx/dtype.ts";
+import { elementTypeOfCode } from "../../core/onnx/element-type.ts";
+import type { DType, TensorFile } from "../../core/schema/golden.ts";
+import { formatLayout, neededBytes } from "./layout.ts";
+import { type Field, readFields, readVarint } from "./protobuf.ts";
+import { tensorInvalid } from "./refusal.ts";
+
+/** Field numbers of onnx.proto's TensorProto. */
+const fieldOf = {
+	dims: 1,
+	dataType: 2,
+	segment: 3,
+	floats: 4,
+	int32s: 5,
+	strings: 6,
+	int64s: 7,
+	raw: 9,
+	doubles: 10,
+	uint64s: 11,
+	external: 13,
+	location: 14,
+};
+
+/** Which typed field holds the values where raw_data does not (comments of onnx.proto). */
+const typedField: Readonly<Record<DType, number>> = {
+	float32: fieldOf.floats,
+	float64: fieldOf.doubles,
+	float16: fieldOf.int32s,
+	bfloat16: fieldOf.int32s,
+	int8: fieldOf.int32s,
+	uint8: fieldOf.int32s,
+	int16: fieldOf.int32s,
+	uint16: fieldOf.int32s,
+	int32: fieldOf.int32s,
+	bool: fieldOf.int32s,
+	int64: fieldOf.int64s,
+	uint32: fieldOf.uint64s,
+	uint64: fieldOf.uint64s,
+};
+
+interface Draft {
+	dims: bigint[];
+	code: number;
+	raw: Uint8Array | null;
+	/** Payloads by field number, in order. */
+	typed: Map<number, Field[]>;
+	refused: string | null;
+}
+
+const maxRank = 16;
+
+export function decodeTensorProto(bytes: Uint8Array, file: TensorFile, path: string): Tensor {
+	const draft: Draft = { dims: [], code: 0, raw: null, typed: new Map(), refused: null };
+	const problem = readFields(bytes, (field) => takeField(draft, field));
+	if (problem !== null) throw tensorInvalid(path, { expected: "an ONNX TensorProto", got: problem.got });
+	if (draft.refused !== null) {
+		throw tensorInvalid(path, {
+			expected: "the values inside the file",
+			got: draft.refused,
+			fix: "Save with onnx.numpy_helper.from_array.",
+		});
+	}
+	checkDraft(draft, file, path);
+	return {
+		dtype: file.dtype,
+		shape: file.shape,
+		data: draft.raw === null ? typedValues(draft, file, path) : rawValues(draft.raw, file, path),
+	};
+}
+
+function takeField(draft: Draft, field: Field): void {
+	switch (field.number) {
+		case fieldOf.dims:
+			// One more than the largest rank is enough to see that it is too large.
+			for (const dim of varints(field, maxRank + 1 - draft.dims.length)) draft.dims.push(dim);
+			break;
+		case fieldOf.dataType:
+			draft.code = Number(firstVarint(field));
+			break;
+		case fieldOf.raw:
+			draft.raw = field.bytes;
+			break;
+		case fieldOf.segment:
+			draft.refused = "a segment of a tensor";
+			break;
+		case fieldOf.external:
+			draft.refused = "values in another file";
+			break;
+		case fieldOf.location:
+			if (firstVarint(field) !== 0n) draft.refused = "values in another file";
+			break;
+		default:
+			keepTyped(draft, field);
+	}
+}
+
+function keepTyped(draft: Draft, field: Field): void {
+	const fields = draft.typed.get(field.number);
+	if (fields === undefined) draft.typed.set(field.number, [field]);
+	else fields.push(field);
+}
+
+function checkDraft(draft: Draft, file: TensorFile, path: string): void {
+	const type = elementTypeOfCode(draft.code);
+	const dtype = toDType(type);
+	const shape = draft.dims.map(Number);
+	const same = shape.length === file.shape.length && shape.every((size, axis) => size === file.shape[axis]);
+	if (dtype !== file.dtype || !same) {
+		throw tensorInvalid(path, { expected: formatLayout(file), got: formatLayout({ dtype: dtype ?? type, shape }) });
+	}
+}
+
+function rawValues(raw: Uint8Array, file: TensorFile, path: string): Uint8Array {
+	const needed = neededBytes(file);
+	if (raw.length !== needed)
+		throw tensorInvalid(path, { expected: `${needed} bytes for ${formatLayout(file)}`, got: `${raw.length} bytes` });
+	return raw.byteOffset % elementBytes[file.dtype] === 0 ? raw : raw.slice();
+}
+
+function typedValues(draft: Draft, file: TensorFile, path: string): Uint8Array {
+	const fields = draft.typed.get(typedField[file.dtype]) ?? [];
+	const needed = elementCount(file.shape);
+	const wrong = (got: number | string): Error =>
+		tensorInvalid(path, { expected: `${needed} values for ${formatLayout(file)}`, got: `${got} values` });
+	// Each value takes at least a byte, so that nothing is allocated for values that cannot be there.
+	const present = fields.reduce((sum, field) => sum + field.bytes.length, 0);
+	if (present < needed) throw wrong(`at most ${present}`);
+	const out = new Uint8Array(neededBytes(file));
+	const fixed = file.dtype === "float32" || file.dtype === "float64";
+	const count = fixed ? copyFixed(fields, out) / elementBytes[file.dtype] : copyVarints(fields, out, file.dtype);
+	if (count !== needed) throw wrong(count > needed ? `more than ${needed}` : count);
+	return out;
+}
+
+/** @returns the bytes that were there. */
+function copyFixed(fields: readonly Field[], out: Uint8Array): number {
+	let at = 0;
+	for (const { bytes } of fields) {
+		if (at + bytes.length <= out.length) out.set(bytes, at);
+		at += bytes.length;
+	}
+	return at;
+}
+
+/** Writes the low bytes of each varint: two's complement and bit patterns of 16-bit floats are both just that. @returns the values. */
+function copyVarints(fields: readonly Field[], out: Uint8Array, dtype: DType): number {
+	const size = elementBytes[dtype];
+	const capacity = out.length / size;
+	let count = 0;
+	for (const field of fields) {
+		for (const value of varints(field, capacity + 1 - count)) {
+			if (count < capacity) writeLow(out, count * size, { value, size });
+			count += 1;
+		}
+	}
+	return count;
+}
+
+function writeLow(out: Uint8Array, at: number, low: { value: bigint; size: number }): void {
+	let rest = low.value;
+	for (let i = 0; i < low.size; i += 1) {
+		out[at + i] = Number(rest & 0xffn);
+		rest >>= 8n;
+	}
+}
+
+/** The varints of a packed or a single field, at most `limit`. */
+function* varints(field: Field, limit: number): Generator<bigint> {
+	let at = 0;
+	for (let count = 0; count < limit && at < field.bytes.length; count += 1) {
+		const varint = readVarint(field.bytes, at);
+		if (varint === null) return;
+		yield varint.value;
+		at = varint.end;
+	}
+}
+
+function firstVarint(field: Field): bigint {
+	return readVarint(field.bytes, 0)?.value ?? 0n;
+}
