@@ -1,0 +1,75 @@
+// Finds the external data of a model on disk: what is missing, short, a pointer, or outside of the model's folder.
+import { closeSync, openSync, readSync, realpathSync, type Stats, statSync } from "node:fs";
+import { dirname, isAbsolute, join, relative, resolve, sep, win32 } from "node:path";
+import type { ExternalFile, OnnxExternalData, OnnxModel } from "../../core/onnx/model.ts";
+import { scopesOf, tensorsOf } from "../../core/onnx/walk.ts";
+import { isLfsPointer } from "../../formats/onnx/head.ts";
+
+/** A pointer is a text of about 130 bytes; Git LFS itself calls anything longer data. */
+const mostPointerBytes = 1024;
+
+/** Locations are relative to the model's folder (ONNX, docs/ExternalData.md), in order of appearance. */
+export function findExternalFiles(modelPath: string, model: OnnxModel): ExternalFile[] {
+	const needed = new Map<string, number>();
+	for (const tensor of tensorsOf(scopesOf(model))) {
+		if (tensor.external === undefined) continue;
+		const end = endOf(tensor.external, tensor.bytes);
+		needed.set(tensor.external.location, Math.max(end, needed.get(tensor.external.location) ?? 0));
+	}
+	if (needed.size === 0) return [];
+	const folders = allowedFolders(modelPath);
+	return [...needed].map(([location, neededBytes]) => inspect(modelPath, { location, neededBytes, folders }));
+}
+
+function endOf(external: OnnxExternalData, bytes: number): number {
+	return external.offset + (external.length ?? bytes);
+}
+
+/** The folder that the path names, and the one where a linked model really lies: model caches link both model and data. */
+function allowedFolders(modelPath: string): string[] {
+	return [realpathSync(dirname(resolve(modelPath))), dirname(realpathSync(modelPath))];
+}
+
+function inspect(modelPath: string, wanted: { location: string; neededBytes: number; folders: readonly string[] }): ExternalFile {
+	const { location, neededBytes, folders } = wanted;
+	const refused = (problem: ExternalFile["problem"]): ExternalFile => ({ location, neededBytes, path: null, problem });
+	if (isAbsolute(location) || win32.isAbsolute(location)) return refused("absolute");
+	const folder = dirname(resolve(modelPath));
+	const path = join(folder, location);
+	if (!isInside(path, folder)) return refused("outside");
+	if (location === "") return refused("missing");
+	const facts = factsOf(path);
+	if (!facts?.isFile()) return { location, neededBytes, path, problem: "missing" };
+	const real = realpathSync(path);
+	if (!folders.some((allowed) => isInside(real, allowed))) return refused("outside");
+	return { location, neededBytes, path, problem: problemOf(path, facts.size, neededBytes) };
+}
+
+/** What lies at a path, or null where nothing does or can (no such file, a loop of links, a name too long). */
+export function factsOf(path: string): Stats | null {
+	try {
+		return statSync(path);
+	} catch {
+		return null;
+	}
+}
+
+function isInside(path: string, folder: string): boolean {
+	const steps = relative(folder, path);
+	return steps !== ".." && !steps.startsWith(`..${sep}`) && !isAbsolute(steps);
+}
+
+function problemOf(path: string, size: number, neededBytes: number): ExternalFile["problem"] {
+	if (size <= mostPointerBytes && isLfsPointer(readStart(path))) return "lfs-pointer";
+	return size < neededBytes ? "short" : null;
+}
+
+function readStart(path: string): Uint8Array {
+	const file = openSync(path, "r");
+	try {
+		const bytes = new Uint8Array(64);
+		return bytes.subarray(0, readSync(file, bytes, 0, bytes.length, 0));
+	} finally {
+		closeSync(file);
+	}
+}

@@ -1,0 +1,91 @@
+// Describes a model as a plain value, for `preflight --json` and for people.
+import type { ExternalFile, InspectedModel, OnnxDim, OnnxValue } from "./model.ts";
+import { feeds } from "./model.ts";
+import { type Scope, scopesOf, tensorsOf } from "./walk.ts";
+
+export interface ModelSummary {
+	path: string;
+	sha256: string;
+	bytes: number;
+	irVersion: number;
+	producer: string;
+	producerVersion: string;
+	/** The standard domain is `ai.onnx`. */
+	opsets: { domain: string; version: number }[];
+	inputs: ValueSummary[];
+	outputs: ValueSummary[];
+	/** Nodes of the graph, its subgraphs and the functions. */
+	nodes: number;
+	subgraphs: number;
+	functions: number;
+	/** Most frequent first. */
+	operators: { domain: string; operator: string; count: number }[];
+	/** Weights by type, largest first; tensors inside nodes count too. */
+	weights: { dtype: string; tensors: number; bytes: number }[];
+	quantisation: { quantizeLinear: number; dequantizeLinear: number };
+	external: { location: string; neededBytes: number; problem: ExternalFile["problem"] }[];
+}
+
+export interface ValueSummary {
+	name: string;
+	kind: OnnxValue["kind"];
+	dtype: OnnxValue["dtype"];
+	/** null: not given. */
+	dims: readonly OnnxDim[] | null;
+}
+
+export function describeModel(model: InspectedModel): ModelSummary {
+	const { onnx } = model;
+	const scopes = scopesOf(onnx);
+	const operators = operatorCounts(scopes);
+	const count = (operator: string): number =>
+		operators.find((entry) => entry.domain === standardDomain && entry.operator === operator)?.count ?? 0;
+	return {
+		path: model.path,
+		sha256: model.sha256,
+		bytes: onnx.bytes,
+		irVersion: onnx.irVersion,
+		producer: onnx.producer,
+		producerVersion: onnx.producerVersion,
+		opsets: Object.entries(onnx.opsets).map(([domain, version]) => ({ domain: domain || standardDomain, version })),
+		inputs: feeds(onnx.graph).map(summaryOf),
+		outputs: onnx.graph.outputs.map(summaryOf),
+		nodes: scopes.reduce((sum, scope) => sum + scope.nodes.length, 0),
+		subgraphs: scopes.filter((scope) => scope.kind === "subgraph").length,
+		functions: onnx.functions.length,
+		operators,
+		weights: weightTotals(scopes),
+		quantisation: { quantizeLinear: count("QuantizeLinear"), dequantizeLinear: count("DequantizeLinear") },
+		external: model.external.map(({ location, neededBytes, problem }) => ({ location, neededBytes, problem })),
+	};
+}
+
+const standardDomain = "ai.onnx";
+
+function summaryOf({ name, kind, dtype, dims }: OnnxValue): ValueSummary {
+	return { name, kind, dtype, dims };
+}
+
+function operatorCounts(scopes: readonly Scope[]): ModelSummary["operators"] {
+	const counts = new Map<string, ModelSummary["operators"][number]>();
+	for (const scope of scopes) {
+		for (const { domain, op } of scope.nodes) {
+			const key = `${domain}\n${op}`;
+			const entry = counts.get(key) ?? { domain: domain || standardDomain, operator: op, count: 0 };
+			entry.count++;
+			counts.set(key, entry);
+		}
+	}
+	return [...counts.values()].sort((left, right) => right.count - left.count || (left.operator < right.operator ? -1 : 1));
+}
+
+function weightTotals(scopes: readonly Scope[]): ModelSummary["weights"] {
+	const totals = new Map<string, ModelSummary["weights"][number]>();
+	for (const { dtype, bytes } of tensorsOf(scopes)) {
+		const total = totals.get(dtype) ?? { dtype, tensors: 0, bytes: 0 };
+		total.tensors++;
+		total.bytes += bytes;
+		totals.set(dtype, total);
+	}
+	return [...totals.values()].sort((left, right) => right.bytes - left.bytes);
+}

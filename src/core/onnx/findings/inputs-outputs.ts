@@ -1,0 +1,71 @@
+// Judges the graph's inputs and outputs: what can be fed and compared.
+import type { Finding } from "../../schema/result.ts";
+import { toDType } from "../dtype.ts";
+import { feeds, type OnnxDType, type OnnxValue } from "../model.ts";
+import { quoteName } from "../quote.ts";
+import { formatDims } from "../shapes.ts";
+import { finding, type PreflightContext, type Rule } from "./subject.ts";
+
+/** Types that TensorRT takes at the border and our tensor files cannot hold: not judged here. */
+const tensorRtTypes: ReadonlySet<OnnxDType> = new Set(["float8e4m3fn", "int4", "float4e2m1"]);
+
+export const inputsAndOutputs: Rule = ({ model, context }) => {
+	const { graph } = model.onnx;
+	const inputs = feeds(graph).flatMap((value) => [...border("Input", value, context), ...dynamic(value), ...shapeTensor(value, context)]);
+	return [...inputs, ...graph.outputs.flatMap((value) => border("Output", value, context))];
+};
+
+function border(role: "Input" | "Output", value: OnnxValue, context: PreflightContext): Finding[] {
+	const name = `${role} ${quoteName(value.name)}`;
+	if (value.kind === "unknown") return role === "Input" ? [typeFinding(`${name} has no type.`)] : [];
+	if (value.kind !== "tensor") {
+		const message = `${name} is a ${value.kind}, not a tensor: it can be neither fed nor compared.`;
+		return [finding("io-not-tensor", { severity: "error", message, fix: "Export the model with tensors as inputs and outputs." })];
+	}
+	if (value.dtype === "undefined") return role === "Input" ? [typeFinding(`${name} has no element type.`)] : [];
+	return isCarried(value.dtype, context) ? [] : [typeFinding(`${name} is ${value.dtype}, which ${carrier(context)} cannot take there.`)];
+}
+
+function typeFinding(message: string): Finding {
+	return finding("io-dtype", {
+		severity: "error",
+		message,
+		fix: "Put a Cast at the border of the graph, so that inputs and outputs are float, float16 or integers.",
+	});
+}
+
+/** ONNX Runtime 1.30 in Node refuses bfloat16 and smaller floats at the border when it loads the model (tried). */
+function isCarried(dtype: OnnxDType, context: PreflightContext): boolean {
+	if (context.backend === "tensorrt") return tensorRtTypes.has(dtype) || toDType(dtype) !== null;
+	return dtype !== "bfloat16" && toDType(dtype) !== null;
+}
+
+function carrier(context: PreflightContext): string {
+	return context.backend === "tensorrt" ? "TensorRT" : "ONNX Runtime";
+}
+
+function dynamic(value: OnnxValue): Finding[] {
+	if (value.kind !== "tensor") return [];
+	if (value.dims !== null && !value.dims.includes(null)) return [];
+	const what = value.dims === null ? "has no shape" : `has a dynamic dimension without a name: ${formatDims(value.dims)}`;
+	return [
+		finding("io-dynamic", {
+			severity: "note",
+			message: `Input ${quoteName(value.name)} ${what}.`,
+			fix: `Give its shape in trtgate.yml under inputs.${quoteName(value.name, "")}.shape, or export with named dimensions.`,
+		}),
+	];
+}
+
+/** Whether such an input steers shapes is decided by TensorRT; it then needs values, not sizes, in the profile. */
+function shapeTensor(value: OnnxValue, context: PreflightContext): Finding[] {
+	const isInteger = value.dtype === "int32" || value.dtype === "int64";
+	if (context.backend !== "tensorrt" || !isInteger || value.dims === null || value.dims.length > 1) return [];
+	return [
+		finding("io-shape-tensor", {
+			severity: "note",
+			message: `Input ${quoteName(value.name)} (${value.dtype} ${formatDims(value.dims)}) may be a shape tensor, whose values TensorRT's profile must know.`,
+			fix: "If the build asks for values of a shape input, make it a constant of the export.",
+		}),
+	];
+}

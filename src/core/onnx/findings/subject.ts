@@ -1,0 +1,84 @@
+// What every preflight rule looks at, and the form of a rule.
+import type { Finding } from "../../schema/result.ts";
+import type { FindingCode } from "../finding-codes.ts";
+import type { InspectedModel, OnnxInitializer, OnnxNode } from "../model.ts";
+import { quoteName } from "../quote.ts";
+import { nodeLabel, type Scope, scopesOf } from "../walk.ts";
+
+export interface PreflightContext {
+	backend: "onnxruntime" | "tensorrt";
+	/** Version of TensorRT, where it is known or declared. */
+	tensorrt?: string;
+}
+
+export interface Subject {
+	model: InspectedModel;
+	context: PreflightContext;
+	/** The graph first, then everything inside it, then functions. */
+	scopes: readonly Scope[];
+	/** Tensors with known values or dims by name: initialisers and outputs of Constant nodes. */
+	constants: ReadonlyMap<Scope, ReadonlyMap<string, OnnxInitializer>>;
+}
+
+/** A rule reads the subject and says what it found; it never throws. */
+export type Rule = (subject: Subject) => Finding[];
+
+export function subjectOf(model: InspectedModel, context: PreflightContext): Subject {
+	const scopes = scopesOf(model.onnx);
+	return { model, context, scopes, constants: new Map(scopes.map((scope) => [scope, constantsOf(scope)])) };
+}
+
+interface FindingInit {
+	severity: Finding["severity"];
+	message: string;
+	fix?: string;
+	node?: OnnxNode;
+}
+
+export function finding(code: FindingCode, init: FindingInit): Finding {
+	const { node, ...rest } = init;
+	const name = node === undefined ? "" : node.name || (node.outputs[0] ?? "");
+	return name === "" ? { code, ...rest } : { code, ...rest, node: quoteName(name, "") };
+}
+
+/** ` in subgraph "then_branch" of If "gate"`, or nothing for the graph itself. */
+export function inScope(scope: Scope): string {
+	return scope.kind === "graph" ? "" : ` in ${scope.where}`;
+}
+
+/** A node as a message names it, with the body that holds it. */
+export function nodeIn(node: OnnxNode, scope: Scope): string {
+	return `${nodeLabel(node)}${inScope(scope)}`;
+}
+
+/** The constant that a name means in a scope, or in the ones around it. */
+export function constantOf(subject: Subject, scope: Scope, name: string | undefined): OnnxInitializer | null {
+	if (name === undefined || name === "") return null;
+	for (let at: Scope | null = scope; at !== null; at = at.outer) {
+		const found = subject.constants.get(at)?.get(name);
+		if (found !== undefined) return found;
+	}
+	return null;
+}
+
+function constantsOf(scope: Scope): Map<string, OnnxInitializer> {
+	const constants = new Map(scope.initializers.map((weight) => [weight.name, weight]));
+	for (const node of scope.nodes) {
+		const name = node.outputs[0];
+		if (node.op !== "Constant" || node.domain !== "" || name === undefined) continue;
+		const tensor = constantTensor(node, name);
+		if (tensor !== null) constants.set(name, tensor);
+	}
+	return constants;
+}
+
+/** Constant holds its value as a tensor, or since opset 12 as numbers. */
+function constantTensor(node: OnnxNode, name: string): OnnxInitializer | null {
+	const attribute = node.attributes[0];
+	if (attribute?.tensor !== undefined) return { ...attribute.tensor, name };
+	const value = attribute?.value;
+	const dtype = attribute?.name.startsWith("value_int") ? "int64" : "float";
+	if (typeof value === "number") return { name, dtype, dims: [], bytes: 0, storage: "typed", values: [value] };
+	const numbers = Array.isArray(value) ? value.filter((entry) => typeof entry === "number") : [];
+	return numbers.length === 0 ? null : { name, dtype, dims: [numbers.length], bytes: 0, storage: "typed", values: numbers };
+}

@@ -1,0 +1,20 @@
+// Judges TopK for TensorRT, which keeps at most 3840 elements.
+import type { Finding } from "../../schema/result.ts";
+import { constantOf, finding, nodeIn, type Rule } from "./subject.ts";
+
+/** From the parser: "K exceeds the maximum value allowed (3840)". */
+const mostK = 3840;
+
+export const topkLimit: Rule = (subject) => {
+	if (subject.context.backend !== "tensorrt") return [];
+	return subject.scopes.flatMap((scope) =>
+		scope.nodes.flatMap((node): Finding[] => {
+			if (node.domain !== "" || node.op !== "TopK") return [];
+			const attribute = node.attributes.find(({ name }) => name === "k")?.value;
+			const k = typeof attribute === "number" ? attribute : constantOf(subject, scope, node.inputs[1])?.values?.[0];
+			if (k === undefined || k <= mostK) return [];
+			const message = `${nodeIn(node, scope)} keeps ${k} elements; TensorRT's TopK keeps at most ${mostK}.`;
+			return [finding("topk-limit", { severity: "warning", message, fix: `Keep at most ${mostK}, or sort outside of the engine.`, node })];
+		}),
+	);
+};

@@ -1,0 +1,82 @@
+// Judges the versions that the file states: IR and operator sets.
+import type { Finding } from "../../schema/result.ts";
+import { quoteName } from "../quote.ts";
+import { finding, type Rule, type Subject } from "./subject.ts";
+
+/** Tried on ONNX Runtime 1.30: opset 26, ai.onnx.ml 5 and IR 13 load, 27, 6 and 14 do not. */
+const onnxRuntime = { version: "1.30", opset: 26, ml: 5, ir: 13 };
+/** NVIDIA's ONNX opset guide for TensorRT 11: 9 to 25; TensorRT itself does not enforce the upper end. */
+const tensorRt = { oldest: 9, newest: 25 };
+/** ONNX Runtime promises support from here on. */
+const oldestPromised = 7;
+
+export const versions: Rule = (subject) => [...irVersion(subject), ...missingOpsets(subject), ...tooNew(subject), ...tooOld(subject)];
+
+function irVersion({ model, context }: Subject): Finding[] {
+	const { irVersion: ir } = model.onnx;
+	if (ir <= onnxRuntime.ir) return [];
+	const isOrt = context.backend === "onnxruntime";
+	return [
+		finding("ir-too-new", {
+			severity: isOrt ? "error" : "note",
+			message: `The file's IR version is ${ir}; ONNX Runtime ${onnxRuntime.version} reads up to ${onnxRuntime.ir}${isOrt ? "" : ", so that it cannot make goldens of this model"}.`,
+			fix: `Save the model with model.ir_version = ${onnxRuntime.ir}, or export with an older onnx package.`,
+		}),
+	];
+}
+
+/** A file that names no operator set at all is refused; a single missing domain is taken at its latest version. */
+function missingOpsets({ scopes, model }: Subject): Finding[] {
+	const fix = "Export again, or add the opset_import with onnx.helper.make_opsetid.";
+	if (Object.keys(model.onnx.opsets).length === 0) {
+		return [
+			finding("opset-missing", { severity: "error", message: "The file names no operator set, so that its operators mean nothing.", fix }),
+		];
+	}
+	const missing = new Set(
+		scopes.flatMap((scope) => scope.nodes.map((node) => node.domain).filter((domain) => !Object.hasOwn(scope.opsets, domain))),
+	);
+	return [...missing].map((domain) =>
+		finding("opset-missing", {
+			severity: "warning",
+			message: `The model uses operators of ${domainName(domain)} without naming that operator set's version.`,
+			fix,
+		}),
+	);
+}
+
+function tooNew({ model, context }: Subject): Finding[] {
+	const isOrt = context.backend === "onnxruntime";
+	const opset = model.onnx.opsets[""] ?? 0;
+	const ml = model.onnx.opsets["ai.onnx.ml"] ?? 0;
+	const found: Finding[] = [];
+	const fix = (newest: number): string => `Export with opset ${newest} or older, or convert with onnx.version_converter.`;
+	if (isOrt && opset > onnxRuntime.opset) {
+		const message = `The model's opset is ${opset}; ONNX Runtime ${onnxRuntime.version} reads up to ${onnxRuntime.opset}.`;
+		found.push(finding("opset-too-new", { severity: "error", message, fix: fix(onnxRuntime.opset) }));
+	}
+	if (isOrt && ml > onnxRuntime.ml) {
+		const message = `The model's opset of ai.onnx.ml is ${ml}; ONNX Runtime ${onnxRuntime.version} reads up to ${onnxRuntime.ml}.`;
+		found.push(finding("opset-too-new", { severity: "error", message, fix: fix(onnxRuntime.ml) }));
+	}
+	if (!isOrt && opset > tensorRt.newest) {
+		const message = `The model's opset is ${opset}; TensorRT documents ${tensorRt.oldest} to ${tensorRt.newest} and may read newer operators wrongly without a word.`;
+		found.push(finding("opset-too-new", { severity: "warning", message, fix: fix(tensorRt.newest) }));
+	}
+	return found;
+}
+
+function tooOld({ model, context }: Subject): Finding[] {
+	const opset = model.onnx.opsets[""];
+	const oldest = context.backend === "tensorrt" ? tensorRt.oldest : oldestPromised;
+	if (opset === undefined || opset >= oldest) return [];
+	const runtime = context.backend === "tensorrt" ? "TensorRT" : "ONNX Runtime";
+	const message = `The model's opset is ${opset}; ${runtime} promises support from ${oldest} on.`;
+	return [
+		finding("opset-too-old", { severity: "warning", message, fix: "Export with a newer opset, or convert with onnx.version_converter." }),
+	];
+}
+
+export function domainName(domain: string): string {
+	return domain === "" ? "the standard domain" : `domain ${quoteName(domain)}`;
+}

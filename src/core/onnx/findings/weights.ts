@@ -1,0 +1,116 @@
+// Judges the weights: their sizes, their types, and whether anybody reads them.
+import type { Finding } from "../../schema/result.ts";
+import { formatBytes } from "../../units.ts";
+import { tensorBytes } from "../element-type.ts";
+import type { OnnxDType, OnnxInitializer } from "../model.ts";
+import { quoteName } from "../quote.ts";
+import { formatDims } from "../shapes.ts";
+import type { Scope } from "../walk.ts";
+import { finding, inScope, type PreflightContext, type Rule, type Subject } from "./subject.ts";
+
+/** Protobuf counts a message's bytes in 31 bits. */
+const mostProtobufBytes = 2 ** 31 - 1;
+
+export const weights: Rule = (subject) => {
+	const unused = unusedWeights(subject);
+	return [...fileSize(subject), ...wrongSizes(subject, unused), ...unusedNote(unused), ...wideTypes(subject)];
+};
+
+function fileSize({ model }: Subject): Finding[] {
+	const { bytes } = model.onnx;
+	if (bytes <= mostProtobufBytes) return [];
+	return [
+		finding("protobuf-too-big", {
+			severity: "error",
+			message: `The file has ${formatBytes(bytes)}; protobuf, and with it TensorRT and ONNX Runtime, reads at most 2 GiB in one file.`,
+			fix: "Save the weights beside the model: onnx.save(model, path, save_as_external_data=True, location='weights.bin').",
+		}),
+	];
+}
+
+function unusedWeights({ scopes }: Subject): Set<OnnxInitializer> {
+	const used = new Map<Scope, Set<string>>(scopes.map((scope) => [scope, new Set(scope.outputs)]));
+	for (const scope of scopes) {
+		for (const node of scope.nodes) for (const name of node.inputs) markUsed(name, scope, used);
+		for (const name of scope.outputs) markUsed(name, scope, used);
+	}
+	return new Set(scopes.flatMap((scope) => scope.initializers.filter((weight) => used.get(scope)?.has(weight.name) !== true)));
+}
+
+/** A subgraph may read the weights of every graph around it. */
+function markUsed(name: string, scope: Scope, used: ReadonlyMap<Scope, Set<string>>): void {
+	for (let at: Scope | null = scope; at !== null; at = at.outer) used.get(at)?.add(name);
+}
+
+function wrongSizes({ scopes }: Subject, unused: ReadonlySet<OnnxInitializer>): Finding[] {
+	return scopes.flatMap((scope) =>
+		scope.initializers.flatMap((weight) => {
+			const expected = expectedBytes(weight);
+			if (expected === null || expected === weight.bytes) return [];
+			const shape = `${weight.dtype} ${formatDims(weight.dims)}`;
+			return [
+				finding("weights-size", {
+					severity: unused.has(weight) ? "warning" : "error",
+					message: `Initialiser ${quoteName(weight.name)}${inScope(scope)} holds ${weight.bytes} bytes; its type and shape, ${shape}, take ${expected}.`,
+					fix: "Export the model again; the file was damaged, or edited without its weights.",
+				}),
+			];
+		}),
+	);
+}
+
+/** null where the payload's size says nothing: typed fields hold varints. */
+function expectedBytes(weight: OnnxInitializer): number | null {
+	if (weight.sparse) return null;
+	if (weight.storage === "typed") return weight.dtype === "float" || weight.dtype === "double" ? sizeOf(weight) : null;
+	return sizeOf(weight);
+}
+
+function sizeOf({ dtype, dims }: OnnxInitializer): number | null {
+	return tensorBytes(
+		dtype,
+		dims.reduce((product, size) => product * size, 1),
+	);
+}
+
+function unusedNote(unused: ReadonlySet<OnnxInitializer>): Finding[] {
+	const list = [...unused];
+	if (list.length === 0) return [];
+	const some = list.slice(0, 3).map((weight) => quoteName(weight.name));
+	const more = list.length > some.length ? " and others" : "";
+	return [
+		finding("weights-unused", {
+			severity: "note",
+			message: `${initialisers(list)} read by no node: ${some.join(", ")}${more}.`,
+			fix: "Remove them with onnxsim or onnx-graphsurgeon (cleanup); they only make the file larger.",
+		}),
+	];
+}
+
+function wideTypes({ scopes, context }: Subject): Finding[] {
+	const all = scopes.flatMap((scope) => scope.initializers);
+	const count = (dtype: OnnxDType): string => initialisers(all.filter((weight) => weight.dtype === dtype));
+	const found: Finding[] = [];
+	if (narrowsInt64(context) && all.some((weight) => weight.dtype === "int64")) {
+		const message = `${count("int64")} INT64: TensorRT before 10 narrows them to INT32, and clamps what does not fit.`;
+		found.push(finding("dtype-int64", { severity: "note", message }));
+	}
+	if (all.some((weight) => weight.dtype === "double")) {
+		const message = `${count("double")} double: TensorRT computes them in float, ONNX Runtime in double.`;
+		found.push(
+			finding("dtype-double", { severity: "note", message, fix: "Export in float, so that golden outputs and engine mean the same." }),
+		);
+	}
+	return found;
+}
+
+/** TensorRT lists INT64 as a type of its own since 10. */
+function narrowsInt64({ backend, tensorrt }: PreflightContext): boolean {
+	return backend === "tensorrt" && (tensorrt === undefined || Number.parseInt(tensorrt, 10) < 10);
+}
+
+/** The subject of a sentence, with its verb: `3 initialisers (1.2 MiB) are`. */
+function initialisers(list: readonly OnnxInitializer[]): string {
+	const size = formatBytes(list.reduce((sum, weight) => sum + weight.bytes, 0));
+	return list.length === 1 ? `1 initialiser (${size}) is` : `${list.length} initialisers (${size}) are`;
+}

@@ -1,0 +1,58 @@
+// Finds what can be known of a model before any engine is built, from its file alone.
+import type { Finding } from "../schema/result.ts";
+import { externalData } from "./findings/external-data.ts";
+import { cycles, graphOutputs } from "./findings/graph.ts";
+import { inputsAndOutputs } from "./findings/inputs-outputs.ts";
+import { names } from "./findings/names.ts";
+import { operators } from "./findings/operators.ts";
+import { quantisation } from "./findings/quantisation.ts";
+import { staticShapes } from "./findings/static-shapes.ts";
+import { type PreflightContext, type Rule, subjectOf } from "./findings/subject.ts";
+import { topkLimit } from "./findings/topk-limit.ts";
+import { versions } from "./findings/versions.ts";
+import { weights } from "./findings/weights.ts";
+import type { InspectedModel } from "./model.ts";
+
+export type { PreflightContext };
+
+/** Each rule is on its own: adding one is a file in `findings/` and its name here. */
+const rules: readonly Rule[] = [
+	externalData,
+	versions,
+	graphOutputs,
+	names,
+	cycles,
+	operators,
+	inputsAndOutputs,
+	weights,
+	staticShapes,
+	quantisation,
+	topkLimit,
+];
+
+const severities: readonly Finding["severity"][] = ["error", "warning", "note"];
+/** One fault can show at a thousand nodes; who needs more than these has the count. */
+const mostPerCode = 20;
+
+/** Findings, errors first. An error means that the backend refuses the model or cannot be fed; a warning that it may. */
+export function preflight(model: InspectedModel, context: PreflightContext): Finding[] {
+	const subject = subjectOf(model, context);
+	const found = bounded(rules.flatMap((rule) => rule(subject)));
+	return severities.flatMap((severity) => found.filter((finding) => finding.severity === severity));
+}
+
+function bounded(found: readonly Finding[]): Finding[] {
+	const groups = new Map<string, Finding[]>();
+	for (const finding of found) {
+		const key = `${finding.code} ${finding.severity}`;
+		const group = groups.get(key) ?? [];
+		group.push(finding);
+		groups.set(key, group);
+	}
+	return [...groups.values()].flatMap((group) => {
+		const [first] = group;
+		if (first === undefined || group.length <= mostPerCode) return group;
+		const message = `${group.length - mostPerCode} more findings of this kind.`;
+		return [...group.slice(0, mostPerCode), { code: first.code, severity: first.severity, message }];
+	});
+}

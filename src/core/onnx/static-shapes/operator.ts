@@ -1,0 +1,62 @@
+// What a rule of shape propagation for one operator sees and says.
+import type { OnnxDim, OnnxNode } from "../model.ts";
+
+export type Dims = readonly OnnxDim[];
+
+export interface OperatorView {
+	node: OnnxNode;
+	/** Shapes of the inputs; null where nothing is known. */
+	shapes: readonly (Dims | null)[];
+	/** Values of the inputs that are small constants. */
+	values: readonly (readonly number[] | null)[];
+}
+
+/** The output's shape where it can be told (null where not), or why the inputs cannot be right. */
+export type OperatorResult = { dims: Dims | null } | { fault: string };
+export type OperatorRule = (view: OperatorView) => OperatorResult;
+
+export const untold: OperatorResult = { dims: null };
+
+export function integerAttribute(node: OnnxNode, name: string, fallback: number): number {
+	const value = node.attributes.find((attribute) => attribute.name === name)?.value;
+	return typeof value === "number" ? value : fallback;
+}
+
+export function integersAttribute(node: OnnxNode, name: string): readonly number[] | null {
+	const value = node.attributes.find((attribute) => attribute.name === name)?.value;
+	return Array.isArray(value) && value.every((entry) => typeof entry === "number") ? value : null;
+}
+
+/** True only where both are known sizes and differ. */
+export function differ(left: OnnxDim | undefined, right: OnnxDim | undefined): boolean {
+	return typeof left === "number" && typeof right === "number" && left !== right;
+}
+
+/** NumPy's broadcasting; null where two known sizes do not go together. */
+export function broadcast(left: Dims, right: Dims): Dims | null {
+	const rank = Math.max(left.length, right.length);
+	const dims: OnnxDim[] = [];
+	for (let axis = 0; axis < rank; axis++) {
+		const one = sizeAt(left, axis - rank + left.length);
+		const other = sizeAt(right, axis - rank + right.length);
+		if (one !== 1 && other !== 1 && differ(one, other)) return null;
+		dims.push(joined(one, other));
+	}
+	return dims;
+}
+
+function sizeAt(dims: Dims, axis: number): OnnxDim {
+	return axis < 0 ? 1 : (dims[axis] ?? null);
+}
+
+function joined(one: OnnxDim, other: OnnxDim): OnnxDim {
+	if (one === 1) return other;
+	if (other === 1 || one === other) return one;
+	if (typeof one === "number") return one;
+	return typeof other === "number" ? other : null;
+}
+
+/** Number of elements, or null where a size is not known. */
+export function elementsOf(dims: Dims): number | null {
+	return dims.reduce<number | null>((product, dim) => (product === null || typeof dim !== "number" ? null : product * dim), 1);
+}

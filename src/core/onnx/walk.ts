@@ -1,0 +1,61 @@
+// Walks every body of nodes in a model: the graph, the subgraphs inside it, and the functions that it defines.
+import type { OnnxGraph, OnnxInitializer, OnnxModel, OnnxNode, OnnxSubgraph } from "./model.ts";
+import { quoteName } from "./quote.ts";
+
+/** A body of nodes with the names it begins with. */
+export interface Scope {
+	/** For people, e.g. `the graph`, `subgraph then_branch of If "gate"`, `function com.acme.Gelu`. */
+	where: string;
+	kind: "graph" | "subgraph" | "function";
+	inputs: readonly string[];
+	outputs: readonly string[];
+	initializers: readonly OnnxInitializer[];
+	nodes: readonly OnnxNode[];
+	subgraphs: readonly OnnxSubgraph[];
+	/** Versions of the operator sets that hold here. */
+	opsets: Readonly<Record<string, number>>;
+	/** The body whose names a subgraph may use. */
+	outer: Scope | null;
+}
+
+/** Outer bodies come before the ones inside them. */
+export function scopesOf(model: OnnxModel): Scope[] {
+	const scopes: Scope[] = [];
+	addScope(scopes, graphScope(model.graph, { where: "the graph", kind: "graph", opsets: model.opsets, outer: null }));
+	for (const { domain, name, inputs, outputs, nodes, subgraphs, opsets } of model.functions) {
+		const where = `function ${quoteName(domain === "" ? name : `${domain}.${name}`)}`;
+		const own = Object.keys(opsets).length === 0 ? model.opsets : opsets;
+		addScope(scopes, { where, kind: "function", inputs, outputs, initializers: [], nodes, subgraphs, opsets: own, outer: null });
+	}
+	return scopes;
+}
+
+function addScope(scopes: Scope[], scope: Scope): void {
+	scopes.push(scope);
+	for (const { attribute, nodeIndex, graph } of scope.subgraphs) {
+		const where = `subgraph ${quoteName(attribute)} of ${nodeLabel(scope.nodes[nodeIndex])}`;
+		addScope(scopes, graphScope(graph, { where, kind: "subgraph", opsets: scope.opsets, outer: scope }));
+	}
+}
+
+function graphScope(graph: OnnxGraph, rest: Pick<Scope, "where" | "kind" | "opsets" | "outer">): Scope {
+	const { initializers, nodes, subgraphs } = graph;
+	const names = (values: OnnxGraph["inputs"]): string[] => values.map((value) => value.name);
+	return { ...rest, inputs: names(graph.inputs), outputs: names(graph.outputs), initializers, nodes, subgraphs };
+}
+
+/** How people find a node: operator and name, or operator and first output where it has no name. */
+export function nodeLabel(node: OnnxNode | undefined): string {
+	if (node === undefined) return "a node";
+	const op = node.domain === "" ? node.op : `${node.domain}.${node.op}`;
+	if (node.name !== "") return `${quoteName(op, "")} ${quoteName(node.name)}`;
+	return `${quoteName(op, "")} (unnamed, output ${quoteName(node.outputs[0] ?? "")})`;
+}
+
+/** Every tensor that the file holds: initialisers, and the tensors in attributes (of Constant, mostly). */
+export function tensorsOf(scopes: readonly Scope[]): OnnxInitializer[] {
+	return scopes.flatMap((scope) => [
+		...scope.initializers,
+		...scope.nodes.flatMap((node) => node.attributes.flatMap((attribute) => (attribute.tensor ? [attribute.tensor] : []))),
+	]);
+}
