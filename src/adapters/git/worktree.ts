@@ -1,11 +1,11 @@
 // Checks a git ref out beside the working tree, and says which commit a folder stands at.
-import { mkdir, rm } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { rm } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
 import { ConfigError, ToolError } from "../../core/errors.ts";
 import { describeFailure } from "../process/failure.ts";
+import { makeFolders } from "../process/folder.ts";
 import type { Processes } from "../process/processes.ts";
 import type { ProcessRecord } from "../process/spawn.ts";
-import { classifyWriteError } from "../process/write-error.ts";
 
 export interface RefRequest {
 	/** A folder in the repository; the checkout's `path` is the same folder of the other commit. */
@@ -30,18 +30,17 @@ const checkoutMs = 10 * 60_000;
 export async function openRef(request: RefRequest): Promise<OpenedRef> {
 	const { repository, ref, processes } = request;
 	const folder = resolve(request.folder);
-	const git = (args: readonly string[], timeoutMs = quickMs): Promise<ProcessRecord> => runGit(processes, { repository, args, timeoutMs });
+	const git: Git = (args, timeoutMs = quickMs) => runGit(processes, { repository, args, timeoutMs });
+	const tidy: Git = (args) => runGit(processes, { repository, args, timeoutMs: quickMs, tidying: true });
 	const commit = await resolveRef(ref, git, repository);
 	const prefix = oneLine(await git(["rev-parse", "--show-prefix"]));
 	const remove = async (): Promise<void> => {
-		await git(["worktree", "remove", "--force", "--force", folder]).catch(() => {});
+		await tidy(["worktree", "remove", "--force", "--force", folder]).catch(() => {});
 		await rm(folder, { recursive: true, force: true });
-		await git(["worktree", "prune"]).catch(() => {});
+		await tidy(["worktree", "prune"]).catch(() => {});
 	};
 	await remove();
-	await mkdir(resolve(folder, ".."), { recursive: true }).catch((error: unknown) => {
-		throw classifyWriteError(error, folder);
-	});
+	await makeFolders(dirname(folder));
 	const added = await git(["worktree", "add", "--detach", "--force", "--end-of-options", folder, commit], checkoutMs);
 	if (!succeeded(added)) {
 		await remove();
@@ -105,7 +104,7 @@ export async function describeFolder(path: string, processes: Processes): Promis
 /** Exit codes are for the caller to read; a git that is missing, hangs or dies is an error. */
 async function runGit(
 	processes: Processes,
-	call: { repository: string; args: readonly string[]; timeoutMs: number },
+	call: { repository: string; args: readonly string[]; timeoutMs: number; tidying?: boolean },
 ): Promise<ProcessRecord> {
 	// `--no-optional-locks`: two runs may ask at once. `core.hooksPath`: a checkout must not run the repository's hooks.
 	const argv: [string, ...string[]] = [
@@ -119,7 +118,7 @@ async function runGit(
 		call.repository,
 		...call.args,
 	];
-	const record = await processes.run({ argv, timeoutMs: call.timeoutMs, captureBytes: 64 * 1024 });
+	const record = await processes.run({ argv, timeoutMs: call.timeoutMs, captureBytes: 64 * 1024, tidying: call.tidying === true });
 	if (record.state !== "exited") throw toolError(record, "git", call.timeoutMs);
 	return record;
 }

@@ -2,7 +2,10 @@
 import { signalGroup } from "./groups.ts";
 import { type ProcessOptions, type ProcessRecord, runProcess } from "./spawn.ts";
 
-export type RunOptions = Omit<ProcessOptions, "onStart" | "onEnd">;
+export interface RunOptions extends Omit<ProcessOptions, "onStart" | "onEnd"> {
+	/** Runs although all was told to stop: for tidying up. */
+	tidying?: boolean;
+}
 
 export interface Processes {
 	run(options: RunOptions): Promise<ProcessRecord>;
@@ -17,7 +20,7 @@ export interface Processes {
 export interface ProcessesOptions {
 	/** Ends every run when it aborts. */
 	signal?: AbortSignal;
-	/** The environment of every child that names none; absent: our own. */
+	/** The environment of every child; a run's own values stand above it. Absent: a child that names none has ours. */
 	env?: Readonly<Record<string, string | undefined>>;
 }
 
@@ -27,13 +30,14 @@ export function createProcesses(options: ProcessesOptions = {}): Processes {
 	const groups = new Set<number>();
 	const running = new Set<Promise<unknown>>();
 	const watch = stopwatch();
-	const run = async (job: RunOptions): Promise<ProcessRecord> => {
+	const run = async ({ tidying, ...job }: RunOptions): Promise<ProcessRecord> => {
+		const signals = [...(job.signal === undefined ? [] : [job.signal]), ...(tidying === true ? [] : [all])];
 		watch.enter();
 		try {
 			return await runProcess({
-				...(options.env === undefined ? {} : { env: options.env }),
 				...job,
-				signal: job.signal === undefined ? all : AbortSignal.any([job.signal, all]),
+				...environmentOf(options.env, job.env),
+				signal: AbortSignal.any(signals),
 				onStart: (pid) => groups.add(pid),
 				onEnd: (pid) => groups.delete(pid),
 			});
@@ -61,6 +65,11 @@ export function createProcesses(options: ProcessesOptions = {}): Processes {
 		},
 		childMs: watch.totalMs,
 	};
+}
+
+/** What a run names stands above what all have; where neither says anything, the child has our own. */
+function environmentOf(all: ProcessOptions["env"], own: ProcessOptions["env"]): Pick<ProcessOptions, "env"> {
+	return all === undefined && own === undefined ? {} : { env: { ...all, ...own } };
 }
 
 /** Adds up the time during which at least one visitor is inside. */

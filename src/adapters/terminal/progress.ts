@@ -109,8 +109,8 @@ export function groupProgress(write: (line: string) => void): Progress {
 	return {
 		stage(name, items) {
 			close();
-			open = disarm(cleanLine(name));
-			write(`::group::${open}${items === 0 ? "" : ` (${items})`}`);
+			open = cleanLine(name);
+			write(`::group::${disarm(open)}${items === 0 ? "" : ` (${items})`}`);
 			lines.reset(items);
 		},
 		item: lines.item,
@@ -118,12 +118,12 @@ export function groupProgress(write: (line: string) => void): Progress {
 		done(summary) {
 			const name = open === null ? "" : `${open}: `;
 			close();
-			write(`${name}${disarm(cleanLine(summary))}`);
+			write(disarm(`${name}${cleanLine(summary)}`));
 		},
 	};
 }
 
 /** The runner obeys `::command::` at the start of a line and `##[command]` anywhere in it; users' words must not command. */
 function disarm(line: string): string {
-	return line.replace(/::/g, ":\u200b:").replace(/##\[/g, "##\u200b[");
+	return line.replace(/:(?=:)/g, ":\u200b").replace(/##\[/g, "##\u200b[");
 }

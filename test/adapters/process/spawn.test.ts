@@ -131,4 +131,9 @@ describe("runProcess", () => {
 		const run = runProcess({ argv: [node, "-e", "0"], timeoutMs: 1_000, logPath: join(node, "x.log") });
 		await expect(run).rejects.toMatchObject({ code: "output-unwritable" });
 	});
+
+	it("says that the disk is full where the log no longer fits", async () => {
+		const run = runProcess({ argv: [node, "-e", "console.log('x'.repeat(100000))"], timeoutMs: 10_000, logPath: "/dev/full" });
+		await expect(run).rejects.toMatchObject({ code: "disk-full", message: "No space left for /dev/full (ENOSPC)." });
+	});
 });

@@ -1,0 +1,42 @@
+// The words for a child that did not do its work.
+import { describe, expect, it } from "vitest";
+import { describeFailure } from "../../../src/adapters/process/failure.ts";
+import type { ProcessRecord } from "../../../src/adapters/process/spawn.ts";
+
+const record: ProcessRecord = {
+	state: "exited",
+	exitCode: 0,
+	signal: null,
+	wallMs: 10,
+	tail: Array.from({ length: 40 }, (_, index) => `line ${index}`),
+	stdout: "",
+	logPath: "/x.log",
+	problem: "",
+	argv: ["tool", "-v"],
+};
+
+describe("describeFailure", () => {
+	it.each([
+		[{ state: "not-started", exitCode: null, problem: "ENOENT" }, "tool-missing", "Tool did not start: ENOENT."],
+		[{ state: "timed-out", exitCode: null, signal: "SIGKILL" }, "tool-timeout", "Tool did not end within 1.5 s and was killed."],
+		[
+			{ state: "timed-out", exitCode: null, problem: "process 7 outlived SIGKILL by 5000 ms" },
+			"tool-timeout",
+			"Tool did not end within 1.5 s and was killed (process 7 outlived SIGKILL by 5000 ms).",
+		],
+		[{ state: "aborted", exitCode: null }, "interrupted", "Tool was interrupted."],
+		[{ state: "signalled", exitCode: null, signal: "SIGSEGV" }, "tool-crashed", "Tool was ended by SIGSEGV."],
+		[{ exitCode: 134 }, "tool-crashed", "Tool ended with exit code 134."],
+		[{}, "tool-output", "Tool ended without a result."],
+	] as const)("tells %j apart", (changes, code, message) => {
+		const failure = describeFailure({ ...record, ...changes } as ProcessRecord, { what: "Tool", timeoutMs: 1_500 });
+		expect(failure).toMatchObject({ code, message, details: { argv: ["tool", "-v"], log: "/x.log" } });
+		expect(failure.details.fix).toMatch(/\.$/);
+		expect(failure.details.excerpt).toHaveLength(20);
+	});
+
+	it("speaks of memory where the kernel may have killed", () => {
+		const failure = describeFailure({ ...record, state: "signalled", signal: "SIGKILL", exitCode: null }, { what: "Tool", timeoutMs: 1 });
+		expect(failure.details.fix).toContain("out-of-memory");
+	});
+});
