@@ -99,6 +99,8 @@ export interface Config {
 	backend: "auto" | "tensorrt" | "onnxruntime";
 	onnxruntime: "auto" | "wasm" | "native";
 	models: readonly ModelConfig[];
+	/** What the file says for all models; each engine and workload carries its own, resolved. */
+	gates: Gates;
 	measure: MeasureConfig;
 	preflight: { tensorrt?: string; strict: boolean };
 	baseline: { from: "base-ref" | "tag" | "pinned" | "history"; ref?: string };

@@ -3,7 +3,7 @@ import type { ConfigFile } from "../schema/config.ts";
 import type { Complaint, Origin } from "./complaint.ts";
 import type { Config } from "./config.ts";
 import { defaultGates, defaultRest } from "./defaults.ts";
-import { inputLayer, readLayer } from "./gates.ts";
+import { inputLayer, readLayer, resolveGates } from "./gates.ts";
 import { resolveMeasure } from "./measure.ts";
 import { resolveModels } from "./models.ts";
 import { complain, orDefault, type Resolving, startResolving } from "./resolving.ts";
@@ -18,6 +18,7 @@ export function resolveConfig(file: ConfigFile, origin: Origin): { config: Confi
 		backend: orDefault(resolving, "/backend", { given: file.backend, byDefault: defaultRest.backend }),
 		onnxruntime: orDefault(resolving, "/onnxruntime", { given: file.onnxruntime, byDefault: defaultRest.onnxruntime }),
 		models: resolveModels(resolving, file.models, { layer, inputs: inputLayer(resolving, layer) }),
+		gates: resolveGates(resolving, [layer]),
 		measure: resolveMeasure(resolving, file.measure ?? {}),
 		preflight: resolvePreflight(resolving, file.preflight ?? {}),
 		baseline: resolveBaseline(resolving, file.baseline ?? {}),

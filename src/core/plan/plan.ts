@@ -30,6 +30,7 @@ export type Step =
 	| { kind: "preflight"; arm: Arm; engineId: string }
 	| { kind: "build"; arm: Arm; engineId: string }
 	| { kind: "verify"; arm: Arm; engineId: string; cases: readonly string[] }
+	/** `pairs` is the last look's; without a base it counts single runs, and every first arm is the head. */
 	| { kind: "measure"; workloadId: string; pairs: number; firstArms: readonly Arm[] };
 
 export interface Plan {
@@ -38,8 +39,9 @@ export interface Plan {
 	workloads: readonly Workload[];
 	cases: readonly PlannedCase[];
 	steps: readonly PlannedStep[];
-	/** Least and most time, from the first look and the last. */
+	/** Least and most time: every verdict at the first look, or at the last. */
 	estimateMs: { least: number; most: number };
 }
 
+/** The longest that the step is expected to take: all pairs of a measurement. */
 export type PlannedStep = Step & { estimateMs: number };

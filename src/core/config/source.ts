@@ -1,0 +1,23 @@
+// Says where a resolved value came from.
+import { cleanText } from "../report/escape.ts";
+import { formatLocation } from "./complaint.ts";
+import type { Config, Source } from "./config.ts";
+
+/** `trtgate.yml:7:5`, `input backend` or `default`; of a mapping, its first part that is no default. */
+export function formatSource(config: Pick<Config, "sources">, pointer: string): string {
+	const own = Object.hasOwn(config.sources, pointer) ? config.sources[pointer] : undefined;
+	const source = own ?? partOf(config, pointer) ?? { kind: "default" };
+	switch (source.kind) {
+		case "default":
+			return "default";
+		case "input":
+			return `input ${source.name}`;
+		case "file":
+			return cleanText(formatLocation(source));
+	}
+}
+
+function partOf(config: Pick<Config, "sources">, pointer: string): Source | undefined {
+	const parts = Object.entries(config.sources).filter(([at, source]) => at.startsWith(`${pointer}/`) && source.kind !== "default");
+	return parts[0]?.[1];
+}

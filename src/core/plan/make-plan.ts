@@ -1,0 +1,97 @@
+// Makes the plan: what is prepared, built, verified and measured, in which order, and how long it should take.
+import { firstArms } from "../compare/schedule.ts";
+import type { Config } from "../config/config.ts";
+import { ConfigError } from "../errors.ts";
+import type { Arm } from "../schema/result.ts";
+import { type BackendKind, type Expectation, estimatePairs, estimateStep } from "./estimate.ts";
+import type { EngineSpec, Plan, PlannedCase, Step, Workload } from "./plan.ts";
+import { engineSpecs } from "./specs.ts";
+
+/** Runs of a workload that has nothing to be compared with: enough to see its noise. */
+export const runsWithoutBase = 3;
+
+export interface PlanInput {
+	config: Config;
+	/** Base first where there is one. */
+	arms: readonly Arm[];
+	/** Ids of golden cases by engine id. */
+	cases: ReadonlyMap<string, readonly string[]>;
+	/** Decides which arm goes first in each pair. */
+	seed: string;
+	/** The backend in use where it is known; else the config's, and TensorRT for `auto`, as the slower. */
+	backend?: BackendKind;
+}
+
+/** @throws ConfigError nothing-to-check */
+export function makePlan(input: PlanInput): Plan {
+	const { config, arms } = input;
+	const engines = engineSpecs(config);
+	const workloads = engines.flatMap(workloadsOf);
+	const cases = engines.flatMap((spec) => casesOf(spec, input));
+	if (workloads.length === 0 && cases.length === 0) throw nothingToCheck(config);
+	const expected: Expectation = { backend: input.backend ?? usualBackend(config), measure: config.measure, arms: arms.length };
+	const steps = [...stepsOf(engines, input), ...workloads.map((workload) => measureStep(workload, input))].map((step) => ({
+		...step,
+		estimateMs: estimateStep(step, expected),
+	}));
+	const mostMs = steps.reduce((sum, step) => sum + step.estimateMs, 0);
+	const saved = workloads.length * (estimatePairs(lastLook(input), expected) - estimatePairs(firstLook(input), expected));
+	return { arms, engines, workloads, cases, steps, estimateMs: { least: mostMs - saved, most: mostMs } };
+}
+
+function workloadsOf(spec: EngineSpec): Workload[] {
+	return spec.engine.workloads.map((config) => ({ id: `${spec.id}/${config.name}`, engineId: spec.id, config }));
+}
+
+function casesOf(spec: EngineSpec, { cases }: PlanInput): PlannedCase[] {
+	return (cases.get(spec.id) ?? []).map((caseId) => ({ engineId: spec.id, caseId }));
+}
+
+function usualBackend({ backend }: Config): BackendKind {
+	return backend === "onnxruntime" ? "onnxruntime" : "tensorrt";
+}
+
+/** Stage by stage, so that what is cheap and likely to fail comes before what is slow. */
+function stepsOf(engines: readonly EngineSpec[], { config, arms, cases }: PlanInput): Step[] {
+	const prepared = config.models.flatMap(({ name, prepare }) => (prepare === undefined ? [] : [{ model: name, command: prepare }]));
+	const withCases = engines.map(({ id }) => ({ engineId: id, cases: cases.get(id) ?? [] })).filter((spec) => spec.cases.length > 0);
+	return [
+		...arms.flatMap((arm) => prepared.map((model): Step => ({ kind: "prepare", arm, ...model }))),
+		...engines.flatMap(({ id }) => arms.map((arm): Step => ({ kind: "preflight", arm, engineId: id }))),
+		...engines.flatMap(({ id }) => arms.map((arm): Step => ({ kind: "build", arm, engineId: id }))),
+		...withCases.flatMap((spec) => arms.map((arm): Step => ({ kind: "verify", arm, ...spec }))),
+	];
+}
+
+function measureStep(workload: Workload, input: PlanInput): Step {
+	const pairs = lastLook(input);
+	const [only] = input.arms;
+	const order =
+		hasBase(input) || only === undefined ? firstArms(`${input.seed}:${workload.id}`, pairs) : Array.from({ length: pairs }, () => only);
+	return { kind: "measure", workloadId: workload.id, pairs, firstArms: order };
+}
+
+function hasBase({ arms }: PlanInput): boolean {
+	return arms.length > 1;
+}
+
+function firstLook(input: PlanInput): number {
+	return hasBase(input) ? (input.config.measure.looks[0] ?? 0) : runsWithoutBase;
+}
+
+function lastLook(input: PlanInput): number {
+	return hasBase(input) ? (input.config.measure.looks.at(-1) ?? 0) : runsWithoutBase;
+}
+
+function nothingToCheck(config: Config): ConfigError {
+	return new ConfigError({
+		code: "nothing-to-check",
+		message: `${config.path} asks for nothing: no engine has a workload or a golden case.`,
+		details: {
+			location: { path: config.path },
+			expected: "at least one workload or golden case",
+			got: "none",
+			fix: "Remove `workloads: []`, or record a golden with `trtgate golden record` and name it under golden.",
+		},
+	});
+}

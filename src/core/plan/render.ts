@@ -1,0 +1,141 @@
+// The plan as text, for `trtgate run --dry-run`: what would be done, how long it takes, and where the settings come from.
+import type { Config, Threshold } from "../config/config.ts";
+import { formatSource } from "../config/source.ts";
+import { cleanName, cleanText, shorten } from "../report/escape.ts";
+import { formatDuration, formatLimit, formatMs } from "../units.ts";
+import type { Plan, PlannedStep } from "./plan.ts";
+
+/** Ends in a line break. */
+export function renderPlan(plan: Plan, config: Config): string {
+	const lines = [headline(plan, config), "", ...stepLines(plan, config), "", estimateLine(plan), "", ...settingLines(config)];
+	return `${lines.join("\n")}\n`;
+}
+
+function headline(plan: Plan, config: Config): string {
+	const counts = [count(plan.engines.length, "engine"), count(plan.workloads.length, "workload"), count(plan.cases.length, "golden case")];
+	return `Plan of ${cleanText(config.path)}: ${counts.join(", ")}; ${plan.arms.length > 1 ? "base against head" : "head only"}`;
+}
+
+function count(number: number, noun: string): string {
+	return `${number} ${noun}${number === 1 ? "" : "s"}`;
+}
+
+function stepLines(plan: Plan, config: Config): string[] {
+	const rows = plan.steps.map((step, index) => [
+		`${index + 1}`,
+		step.kind,
+		...describeStep(step, { plan, config }),
+		formatDuration(step.estimateMs),
+	]);
+	return columns(rows);
+}
+
+interface Around {
+	plan: Plan;
+	config: Config;
+}
+
+/** Who, and what of it. */
+function describeStep(step: PlannedStep, around: Around): [string, string] {
+	switch (step.kind) {
+		case "prepare":
+			return [step.arm, `${cleanName(step.model)}: ${shorten(cleanText(step.command), 60)}`];
+		case "preflight":
+			return [step.arm, cleanName(step.engineId)];
+		case "build":
+			return [step.arm, describeBuild(step.engineId, around.plan)];
+		case "verify":
+			return [step.arm, `${cleanName(step.engineId)}: ${describeCases(step.cases)}`];
+		case "measure":
+			return [around.plan.arms.length > 1 ? "both" : "head", describeMeasure(step, around)];
+	}
+}
+
+function describeBuild(engineId: string, plan: Plan): string {
+	const spec = plan.engines.find((engine) => engine.id === engineId);
+	if (spec === undefined) return cleanName(engineId);
+	const dims = Object.entries(spec.dims).map(
+		([name, { min, opt, max }]) => `${cleanName(name)} ${min === max ? min : `${min}…${opt}…${max}`}`,
+	);
+	return [cleanName(engineId), spec.engine.precision, cleanText(spec.engine.onnx), ...dims].join(" · ");
+}
+
+const shownCases = 4;
+
+function describeCases(cases: readonly string[]): string {
+	const shown = cases.slice(0, shownCases).map((id) => cleanName(id));
+	const left = cases.length - shown.length;
+	return `${count(cases.length, "golden case")} (${shown.join(", ")}${left > 0 ? `, ${left} more` : ""})`;
+}
+
+function describeMeasure(step: Extract<PlannedStep, { kind: "measure" }>, { plan, config }: Around): string {
+	const name = cleanName(step.workloadId);
+	if (plan.arms.length < 2) return `${name}: ${count(step.pairs, "run")} of the head`;
+	const first = config.measure.looks[0] ?? step.pairs;
+	const order = step.firstArms.slice(0, first).map((arm) => (arm === "base" ? "B" : "H"));
+	return `${name}: ${first === step.pairs ? first : `${first} to ${step.pairs}`} pairs, first ${order.join("")}${first < step.pairs ? "…" : ""}`;
+}
+
+/** The widest cell decides, but a long one does not push the rest out of sight. */
+const maxColumn = 100;
+
+function columns(rows: readonly (readonly string[])[]): string[] {
+	const widths: number[] = [];
+	for (const row of rows) {
+		for (const [index, cell] of row.entries()) widths[index] = Math.min(maxColumn, Math.max(widths[index] ?? 0, cell.length));
+	}
+	return rows.map(
+		(row) =>
+			`  ${row
+				.map((cell, index) => (index === 0 ? cell.padStart(widths[0] ?? 0) : cell.padEnd(widths[index] ?? 0)))
+				.join("  ")
+				.trimEnd()}`,
+	);
+}
+
+function estimateLine({ estimateMs }: Plan): string {
+	const [least, most] = [formatDuration(estimateMs.least), formatDuration(estimateMs.most)];
+	return least === most
+		? `Estimated time: ${most}.`
+		: `Estimated time: ${least} where every verdict is plain at the first look, ${most} at most.`;
+}
+
+function settingLines(config: Config): string[] {
+	const { measure, baseline } = config;
+	const settings: [string, string][] = [
+		["/backend", config.backend],
+		["/measure/pairs", measure.looks.join(", ")],
+		["/measure/warm-up", formatDuration(measure.warmUpMs)],
+		["/measure/duration", formatDuration(measure.durationMs)],
+		["/baseline/from", baseline.ref === undefined ? baseline.from : `${baseline.from} ${cleanText(baseline.ref)}`],
+	];
+	const rows = [...settings, ...gateSettings(config)].map(([pointer, value]) => [
+		pointer.slice(1).replaceAll("/", "."),
+		value,
+		formatSource(config, pointer),
+	]);
+	return [
+		"Settings, and where they come from:",
+		...columns(rows.map(([name = "", ...rest]) => ["", name, ...rest])).map((line) => line.slice(2)),
+	];
+}
+
+/** The file's own level; what models, engines and workloads set stands in the file beside them. */
+function gateSettings(config: Config): [string, string][] {
+	const gates = config.gates;
+	const limits: [string, Threshold][] = [
+		["latency", gates.latency],
+		["p99", gates.p99],
+		["memory", gates.memory],
+		["engine-size", gates.engineSize],
+		["build-time", gates.buildTime],
+	];
+	const rows = limits.map(([name, threshold]): [string, string] => [`/gates/${name}`, describeLimits(threshold)]);
+	const absolute: [string, string][] = gates.maxLatencyMs === undefined ? [] : [["/gates/max-latency", formatMs(gates.maxLatencyMs)]];
+	return [...rows, ...absolute, ["/gates/inconclusive", gates.inconclusive]];
+}
+
+function describeLimits({ warn, fail }: Threshold): string {
+	const parts = [warn === undefined ? [] : [`warn ${formatLimit(warn)}`], fail === undefined ? [] : [`fail ${formatLimit(fail)}`]].flat();
+	return parts.length === 0 ? "off" : parts.join(", ");
+}
