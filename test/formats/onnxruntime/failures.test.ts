@@ -1,0 +1,61 @@
+// Real messages of ONNX Runtime 1.30, native and WebAssembly, and what they mean.
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { diagnoseOrt, ortFailureCodes } from "../../../src/formats/onnxruntime/failures.ts";
+import messages from "../../fixtures/onnxruntime/messages.json" with { type: "json" };
+
+describe("diagnoseOrt", () => {
+	it.each(
+		messages.flatMap(({ model, code, wasm, native }) => [
+			{ model, code, build: "WebAssembly", ...wasm },
+			{ model, code, build: "native", ...native },
+		]),
+	)("reads what the $build build says of $model", ({ code, title, message }) => {
+		const failure = diagnoseOrt(message);
+		expect(failure).toMatchObject({ code, title });
+		expect(failure.title).not.toMatch(/undefined|ERROR_CODE/);
+		expect(failure.fix).toMatch(/\.$/);
+		expect(failure.excerpt[0]).not.toBe("");
+		expect(failure.excerpt.join("\n")).not.toMatch(/onnxruntime\/core/);
+	});
+
+	it("has a message in this table for every cause of a model's own", () => {
+		const seen = new Set(messages.map((message) => message.code));
+		expect(ortFailureCodes.filter((code) => !seen.has(code))).toEqual([
+			"ort-out-of-memory",
+			"ort-disk-full",
+			"ort-runtime-broken",
+			"ort-load-failed",
+		]);
+	});
+
+	it.each([
+		["Can't create a session. ERROR_CODE: 6, ERROR_MESSAGE: std::bad_alloc", "ort-out-of-memory", undefined],
+		["WebAssembly.Memory(): could not allocate memory", "ort-out-of-memory", undefined],
+		["ENOSPC: no space left on device, write", "ort-disk-full", "runner"],
+		["no available backend found. ERR: [wasm] Error: Cannot find module 'x.mjs'", "ort-runtime-broken", "runner"],
+		["/lib64/libm.so.6: version `GLIBC_2.29' not found", "ort-runtime-broken", "runner"],
+		["something new", "ort-load-failed", undefined],
+		["", "ort-load-failed", undefined],
+	])("takes %j for %s", (message, code, kind) => {
+		expect(diagnoseOrt(message)).toMatchObject({ code, ...(kind ? { kind } : {}) });
+		expect(diagnoseOrt(message).kind).toBe(kind);
+	});
+
+	it("bounds what a model's author may have put into names", () => {
+		const failure = diagnoseOrt(
+			`Could not find an implementation for MatMul(13) node with name '${"n".repeat(9_000)}'\n${"x\n".repeat(500)}`,
+		);
+		expect(failure.title.length).toBeLessThanOrEqual(300);
+		expect(failure.excerpt.length).toBeLessThanOrEqual(20);
+		for (const line of failure.excerpt) expect(line.length).toBeLessThanOrEqual(500);
+	});
+
+	it("has an answer for any text, at once", () => {
+		fc.assert(fc.property(fc.string({ maxLength: 500 }), (text) => ortFailureCodes.includes(diagnoseOrt(text).code)));
+		const started = performance.now();
+		for (const text of ["Node (".repeat(3_000), "Opset 99 is under development".repeat(400), '"'.repeat(9_000), "Error: ".repeat(1_500)])
+			diagnoseOrt(text);
+		expect(performance.now() - started).toBeLessThan(500);
+	});
+});
