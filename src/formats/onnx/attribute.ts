@@ -37,7 +37,7 @@ function readAttributeField(wire: WireReader, field: number, draft: Draft): void
 	if (field === 1) draft.name = wire.text();
 	else if (field === 2) draft.value = wire.float();
 	else if (field === 3) draft.value = wire.int64();
-	else if (field === 4) draft.value = wire.shortText(limits.attributeTextBytes);
+	else if (field === 4) setText(wire, draft);
 	else if (field === 5) draft.tensor = readTensor(wire);
 	else if (field === 6 || field === 11) addGraph(wire, draft);
 	else if (field === 7) addNumbers(wire, "float", draft);
@@ -65,6 +65,11 @@ function addNumbers(wire: WireReader, kind: "float" | "int64", draft: Draft): vo
 			draft.numbers.push(value);
 		}
 	});
+}
+
+function setText(wire: WireReader, draft: Draft): void {
+	draft.value = wire.shortText(limits.attributeTextBytes);
+	draft.isLong = draft.value === null;
 }
 
 function addText(wire: WireReader, draft: Draft): void {

@@ -12,6 +12,8 @@ export class ByteCursor {
 	position = 0;
 	/** End of the message at hand. */
 	end: number;
+	/** Messages around the cursor; 0 in the outermost one. */
+	depth = 0;
 	/** True once the file has shown that it is an ONNX model; until then a fault means that it is something else. */
 	recognised = false;
 	/** Halves of the last varint, both signed: JavaScript's bit operators have 32 bits. */
@@ -82,7 +84,7 @@ export class ByteCursor {
 	}
 
 	#overrun(neededEnd: number): ConfigError {
-		if (this.end === this.size && neededEnd < longestFileBytes) return this.#truncated(neededEnd);
+		if (this.depth === 0 && neededEnd < longestFileBytes) return this.#truncated(neededEnd);
 		return this.fault("is damaged (a field is longer than the message that holds it)");
 	}
 

@@ -1,7 +1,9 @@
 // Recognises by its first bytes a file that is no ONNX model: empty, a Git LFS pointer, text, an archive.
 import type { ConfigError } from "../../core/errors.ts";
+import { quoteName } from "../../core/onnx/quote.ts";
 import { unreadable } from "./refusal.ts";
 
+const utf8 = new TextDecoder();
 const lfsPrefix = "version https://git-lfs";
 /** As many bytes as the judgement needs. */
 export const headBytes = 512;
@@ -51,7 +53,7 @@ export function judgeHead(head: Uint8Array, size: number, path: string): ConfigE
 	const kind = kinds.find(({ at, magic }) => text.startsWith(magic, at));
 	if (kind) return unreadable(`${path} is not an ONNX model: it is ${kind.what}.`, path, kind.fix);
 	if (isText(head)) {
-		const start = JSON.stringify(text.slice(0, 60));
+		const start = quoteName(utf8.decode(head.subarray(0, 60)));
 		return unreadable(
 			`${path} is a text file, not an ONNX model: it begins with ${start}.`,
 			path,
@@ -61,9 +63,12 @@ export function judgeHead(head: Uint8Array, size: number, path: string): ConfigE
 	return null;
 }
 
-/** No ONNX model is free of control characters at its start: lengths and tags are such. */
+/** No ONNX model is free of control characters at its start: lengths and tags are such. Most text is mostly ASCII. */
 function isText(head: Uint8Array): boolean {
-	return head.every((byte) => byte >= 32 || byte === 9 || byte === 10 || byte === 12 || byte === 13);
+	const isSpace = (byte: number): boolean => byte === 9 || byte === 10 || byte === 12 || byte === 13;
+	const hasControls = head.some((byte) => byte < 32 && !isSpace(byte));
+	const asciiBytes = head.reduce((count, byte) => count + (byte < 127 ? 1 : 0), 0);
+	return !hasControls && asciiBytes >= head.length * 0.7;
 }
 
 function latin1(bytes: Uint8Array): string {

@@ -32,7 +32,6 @@ const utf8 = new TextDecoder();
 export class WireReader {
 	#cursor: ByteCursor;
 	#type = varintType;
-	#depth = 0;
 	#fields = 0;
 	#elements = 0;
 	#textBytes = 0;
@@ -62,7 +61,7 @@ export class WireReader {
 		cursor.end = this.#payloadEnd();
 		this.#deeper(1);
 		this.#walk(onField);
-		this.#depth--;
+		this.#cursor.depth--;
 		cursor.end = outerEnd;
 	}
 
@@ -82,7 +81,7 @@ export class WireReader {
 		cursor.end = span.end;
 		this.#deeper(messagesPerSubgraph);
 		this.#walk(onField);
-		this.#depth -= messagesPerSubgraph;
+		this.#cursor.depth -= messagesPerSubgraph;
 		cursor.position = back.position;
 		cursor.end = back.end;
 	}
@@ -167,8 +166,8 @@ export class WireReader {
 	}
 
 	#deeper(messages: number): void {
-		this.#depth += messages;
-		if (this.#depth <= limits.messageDepth) return;
+		this.#cursor.depth += messages;
+		if (this.#cursor.depth <= limits.messageDepth) return;
 		throw this.fault(
 			`is nested too deep (more than ${limits.messageDepth} messages)`,
 			"TensorRT and ONNX Runtime refuse it too: flatten the subgraphs of If, Loop and Scan.",

@@ -19,11 +19,13 @@ function border(role: "Input" | "Output", value: OnnxValue, context: PreflightCo
 	const name = `${role} ${quoteName(value.name)}`;
 	if (value.kind === "unknown") return role === "Input" ? [typeFinding(`${name} has no type.`)] : [];
 	if (value.kind !== "tensor") {
-		const message = `${name} is a ${value.kind}, not a tensor: it can be neither fed nor compared.`;
+		const message = `${name} is ${value.kind === "optional" ? "an" : "a"} ${value.kind}, not a tensor: it can be neither fed nor compared.`;
 		return [finding("io-not-tensor", { severity: "error", message, fix: "Export the model with tensors as inputs and outputs." })];
 	}
 	if (value.dtype === "undefined") return role === "Input" ? [typeFinding(`${name} has no element type.`)] : [];
-	return isCarried(value.dtype, context) ? [] : [typeFinding(`${name} is ${value.dtype}, which ${carrier(context)} cannot take there.`)];
+	return isCarried(value.dtype, context)
+		? []
+		: [typeFinding(`${name} is ${value.dtype}, which can be neither fed nor compared on ${carrier(context)}.`)];
 }
 
 function typeFinding(message: string): Finding {

@@ -1,0 +1,171 @@
+// Writes ONNX files for tests and benchmarks: each function gives the bytes of one protobuf message.
+
+export type Bytes = Uint8Array;
+
+const utf8 = new TextEncoder();
+
+export function join(...parts: readonly Bytes[]): Bytes {
+	const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+	let at = 0;
+	for (const part of parts) {
+		whole.set(part, at);
+		at += part.length;
+	}
+	return whole;
+}
+
+export function varint(value: number | bigint): Bytes {
+	let rest = BigInt.asUintN(64, BigInt(value));
+	const bytes: number[] = [];
+	while (rest > 127n) {
+		bytes.push(Number(rest & 127n) | 128);
+		rest >>= 7n;
+	}
+	bytes.push(Number(rest));
+	return Uint8Array.from(bytes);
+}
+
+export function integer(field: number, value: number | bigint): Bytes {
+	return join(varint(field * 8), varint(value));
+}
+
+/** Tag and length of a length-delimited field, without its payload. */
+export function header(field: number, length: number): Bytes {
+	return join(varint(field * 8 + 2), varint(length));
+}
+
+export function bytes(field: number, payload: Bytes): Bytes {
+	return join(header(field, payload.length), payload);
+}
+
+export function text(field: number, value: string): Bytes {
+	return bytes(field, utf8.encode(value));
+}
+
+export function float(field: number, value: number): Bytes {
+	return join(varint(field * 8 + 5), new Uint8Array(new Float32Array([value]).buffer));
+}
+
+export function packed(field: number, values: readonly number[]): Bytes {
+	return bytes(field, join(...values.map(varint)));
+}
+
+export interface TensorInit {
+	name?: string;
+	/** `TensorProto.DataType`; 1 is float. */
+	dtype?: number;
+	dims?: readonly number[];
+	raw?: Bytes;
+	/** Further fields, as they are. */
+	more?: Bytes;
+}
+
+export function tensor(init: TensorInit): Bytes {
+	const { name = "", dtype = 1, dims = [], raw, more = new Uint8Array(0) } = init;
+	return join(...dims.map((size) => integer(1, size)), integer(2, dtype), text(8, name), ...(raw ? [bytes(9, raw)] : []), more);
+}
+
+export function floats(...values: readonly number[]): Bytes {
+	return new Uint8Array(new Float32Array(values).buffer);
+}
+
+export function int64s(...values: readonly number[]): Bytes {
+	return new Uint8Array(new BigInt64Array(values.map(BigInt)).buffer);
+}
+
+export function externalTensor(name: string, dims: readonly number[], entries: Readonly<Record<string, string>>): Bytes {
+	const pairs = Object.entries(entries).map(([key, value]) => bytes(13, join(text(1, key), text(2, value))));
+	return tensor({ name, dims, more: join(...pairs, integer(14, 1)) });
+}
+
+/** A dimension: size, symbol, or null for an unnamed one. */
+export type Dim = number | string | null;
+
+export function tensorType(dtype: number, dims: readonly Dim[] | null): Bytes {
+	const shape = (dims ?? []).map((dim) =>
+		bytes(1, dim === null ? new Uint8Array(0) : typeof dim === "number" ? integer(1, dim) : text(2, dim)),
+	);
+	return bytes(1, join(integer(1, dtype), ...(dims === null ? [] : [bytes(2, join(...shape))])));
+}
+
+export function value(name: string, dims: readonly Dim[] | null = [1, 4], dtype = 1): Bytes {
+	return join(text(1, name), bytes(2, tensorType(dtype, dims)));
+}
+
+export interface NodeInit {
+	op: string;
+	inputs?: readonly string[];
+	outputs?: readonly string[];
+	name?: string;
+	domain?: string;
+	/** AttributeProto messages. */
+	attributes?: readonly Bytes[];
+}
+
+export function node(init: NodeInit): Bytes {
+	const { op, inputs = ["x"], outputs = ["y"], name, domain, attributes = [] } = init;
+	return join(
+		...inputs.map((input) => text(1, input)),
+		...outputs.map((output) => text(2, output)),
+		...(name === undefined ? [] : [text(3, name)]),
+		text(4, op),
+		...attributes.map((attribute) => bytes(5, attribute)),
+		...(domain === undefined ? [] : [text(7, domain)]),
+	);
+}
+
+/** Attributes by kind; AttributeType in field 20. */
+export const attribute = {
+	integer: (name: string, number: number): Bytes => join(text(1, name), integer(3, number), integer(20, 2)),
+	integers: (name: string, numbers: readonly number[]): Bytes =>
+		join(text(1, name), ...numbers.map((number) => integer(8, number)), integer(20, 7)),
+	float: (name: string, number: number): Bytes => join(text(1, name), float(2, number), integer(20, 1)),
+	text: (name: string, words: string): Bytes => join(text(1, name), text(4, words), integer(20, 3)),
+	tensor: (name: string, message: Bytes): Bytes => join(text(1, name), bytes(5, message), integer(20, 4)),
+	graph: (name: string, message: Bytes): Bytes => join(text(1, name), bytes(6, message), integer(20, 5)),
+};
+
+export interface GraphInit {
+	nodes?: readonly Bytes[];
+	inputs?: readonly Bytes[];
+	outputs?: readonly Bytes[];
+	initializers?: readonly Bytes[];
+	name?: string;
+	more?: Bytes;
+}
+
+/** Without more words, `y = Relu(x)` on float [1, 4]. */
+export function graph(init: GraphInit = {}): Bytes {
+	const { nodes = [node({ op: "Relu" })], inputs = [value("x")], outputs = [value("y")], initializers = [], name = "g" } = init;
+	return join(
+		...nodes.map((message) => bytes(1, message)),
+		text(2, name),
+		...initializers.map((message) => bytes(5, message)),
+		...inputs.map((message) => bytes(11, message)),
+		...outputs.map((message) => bytes(12, message)),
+		init.more ?? new Uint8Array(0),
+	);
+}
+
+export interface ModelInit extends GraphInit {
+	irVersion?: number;
+	/** Versions by domain. */
+	opsets?: Readonly<Record<string, number>>;
+	/** Further fields of the model, e.g. functions. */
+	modelMore?: Bytes;
+}
+
+export function opset(domain: string, version: number): Bytes {
+	return join(...(domain === "" ? [] : [text(1, domain)]), integer(2, version));
+}
+
+export function model(init: ModelInit = {}): Bytes {
+	const { irVersion = 8, opsets = { "": 17 }, modelMore = new Uint8Array(0) } = init;
+	return join(
+		integer(1, irVersion),
+		text(2, "test"),
+		bytes(7, graph(init)),
+		...Object.entries(opsets).map(([domain, version]) => bytes(8, opset(domain, version))),
+		modelMore,
+	);
+}
