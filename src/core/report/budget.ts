@@ -23,7 +23,8 @@ export const fullDetail: Detail = {
 	findings: 50,
 	goldens: 100,
 	rows: 400,
-	stories: 100,
+	// More would push the table off the screen.
+	stories: 12,
 	sentences: true,
 };
 
@@ -41,7 +42,7 @@ const steps: readonly Step[] = [
 	{ leavesOut: "engines that were built", less: { builtEngines: false } },
 	{ leavesOut: "log excerpts", less: { excerpts: false } },
 	{ leavesOut: "most findings and goldens", less: { findings: 10, goldens: 20 } },
-	{ leavesOut: "all but 40 rows and 20 stories", less: { rows: 40, stories: 20 } },
+	{ leavesOut: "all but 60 rows", less: { rows: 60 } },
 	{ leavesOut: "all but 15 rows and 8 stories", less: { rows: 15, stories: 8, findings: 0, goldens: 5 } },
 	{ leavesOut: "all sentences but the titles", less: { rows: 5, stories: 5, goldens: 0, sentences: false } },
 ];

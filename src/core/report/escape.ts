@@ -45,20 +45,20 @@ export function escapeXml(text: string): string {
 /** Inline text for GitHub's Markdown, in paragraphs and table cells: no markup, mention, reference, link or formula comes of it. */
 export function escapeMarkdown(text: string): string {
 	return cleanText(text)
-		.replace(/[\\`*_{}[\]()!|~$]/g, "\\$&")
+		.replace(/[\\`*_[\]|~$]/g, "\\$&")
 		.replace(/[&<>]/g, (char) => htmlEntities[char] ?? char)
 		.replace(/@/g, `@${joiner}`)
 		.replace(/(#|\bGH-)(?=\d)/gi, `$1${joiner}`)
 		.replace(/:\/\//g, `:${joiner}//`)
 		.replace(/\bwww\./gi, `www${joiner}.`)
-		.replace(/^(\s*)([-+#=])/, "$1\\$2")
-		.replace(/^(\s*\d+)([.)])/, "$1\\$2");
+		.replace(/^(\s*)([-+](?=\s)|[#=])/, "$1\\$2")
+		.replace(/^(\s*\d+)([.)])(?=\s)/, "$1\\$2");
 }
 
 /** A name in code letters; HTML's own where Markdown's fence could be broken out of. */
 export function markdownCode(text: string): string {
 	const clean = cleanText(text);
-	return /^[\w.,:;/+=()[\] -]*\S$/.test(clean) && !clean.startsWith(" ") ? `\`${clean}\`` : `<code>${escapeMarkdown(text)}</code>`;
+	return /^[\w.,:;/+=()[\] -]+$/.test(clean) && clean.trim() === clean ? `\`${clean}\`` : `<code>${escapeMarkdown(text)}</code>`;
 }
 
 /** A block of log lines, fenced by more backticks than any line has. */

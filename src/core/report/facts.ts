@@ -55,8 +55,8 @@ export function jobFacts(result: Result): Fact[] {
 		{ label: backend.kind === "tensorrt" ? "GPU" : "device", value: cleanName(backend.device) },
 		...(driver === undefined ? [] : [{ label: "driver", value: cleanName(driver) }]),
 		{ label: cleanName(backend.name), value: cleanName(backend.version, 40) },
-		...(runCv === null ? [] : [{ label: cautioned("run noise up to", backend), value: formatPercent(runCv) }]),
-		...(detectable === null ? [] : [{ label: cautioned("this job could have seen", backend), value: formatPercent(detectable) }]),
+		...(runCv === null ? [] : [{ label: "run noise up to", value: cautioned(formatPercent(runCv), backend) }]),
+		...(detectable === null ? [] : [{ label: "this job could have seen", value: cautioned(formatPercent(detectable), backend) }]),
 		{ label: "took", value: formatDuration(result.durationMs) },
 	];
 }

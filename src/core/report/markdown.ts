@@ -39,7 +39,7 @@ function storiesMarkdown(result: Result, detail: Detail): string[] {
 	const all = stories(result);
 	const more = all.length - detail.stories;
 	const shown = all.slice(0, detail.stories).map((story) => storyMarkdown(story, detail));
-	return more > 0 ? [...shown, `… and ${more.toLocaleString("en-US")} more like these.`] : shown;
+	return more > 0 ? [...shown, `… and ${more.toLocaleString("en-US")} more things to tell of, in \`report.html\`.`] : shown;
 }
 
 function notices(result: Result): string[] {

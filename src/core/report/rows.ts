@@ -17,6 +17,8 @@ export interface WorkloadRow {
 	tone: Tone;
 	/** Nothing about it asks for attention; such rows are folded away. */
 	quiet: boolean;
+	/** Nothing about its speed asks for attention, whatever its goldens say. */
+	steady: boolean;
 	golden: GoldenTally | null;
 }
 
@@ -59,7 +61,7 @@ export function goldenTallies(result: Result): Map<string, GoldenTally> {
 	return tallies;
 }
 
-function isQuiet({ workload, tone }: Pick<WorkloadRow, "workload" | "tone">, gates: GateIndex, hasBase: boolean): boolean {
+function isSteady({ workload, tone }: Pick<WorkloadRow, "workload" | "tone">, gates: GateIndex, hasBase: boolean): boolean {
 	const calm = tone === "ok" || tone === "plain";
 	const news = workload.verdict === "improved" || (workload.verdict === "missing" && hasBase);
 	return calm && !news && rowGates.every((gate) => (gates.status(gate, workload) ?? "pass") === "pass");
@@ -72,16 +74,20 @@ export function workloadRows(result: Result): WorkloadRow[] {
 	return result.workloads.map((workload) => {
 		const tone = verdictTone(workload, gates.status("latency", workload), hasBase);
 		const golden = tallies.get(subjectKey({ model: workload.model, engine: workload.engine })) ?? null;
-		const quiet = isQuiet({ workload, tone }, gates, hasBase) && (golden === null || golden.tone === "ok");
+		const steady = isSteady({ workload, tone }, gates, hasBase);
+		const quiet = steady && (golden === null || golden.tone === "ok");
 		const verdict = !hasBase && tone === "plain" ? "no base" : speedWord(workload.verdict, result.backend);
-		return { workload, verdict, tone, quiet, golden };
+		return { workload, verdict, tone, quiet, steady, golden };
 	});
 }
 
 function memoryText(base: ArmStats | null, head: ArmStats | null): string {
 	const sizes = [base, head].filter((arm) => arm !== null).map((arm) => arm.peakMemoryBytes);
 	const known = sizes.filter((bytes) => bytes !== null);
-	return known.length === 0 ? dash : known.map(formatBytes).join(" → ");
+	const [from = dash, to] = known.map(formatBytes);
+	if (to === undefined) return from;
+	const unit = to.slice(to.indexOf(" "));
+	return `${from.endsWith(unit) ? from.slice(0, -unit.length) : from} → ${to}`;
 }
 
 export function workloadTexts({ workload, golden }: WorkloadRow): WorkloadTexts {

@@ -14,12 +14,13 @@ interface Failing {
 
 const metricWords: ReadonlyMap<string, string> = new Map([
 	["relative-l2", "relative L2"],
+	["max-abs", "largest absolute difference"],
+	["allclose", "share of elements outside tolerance"],
+	["cosine", "cosine similarity"],
+	["top-k", "share of rows whose top classes agree"],
 	["non-finite", "values that are not finite"],
 	["dtype", "data type"],
-	["psnr", "PSNR"],
-	["ssim", "SSIM"],
-	["kl", "KL divergence"],
-	["miou", "mIoU"],
+	["kl", "mean KL divergence"],
 ]);
 
 export function metricWord(metric: string): string {
@@ -39,22 +40,26 @@ export function gotText(check: GoldenCheck): string {
 	return short === formatValue(check.allowed) && check.got !== check.allowed ? formatValue(check.got, 8) : short;
 }
 
+/** Near one, more digits: a miss by a hair must not read as `1 times`. */
+function timesText(times: number): string {
+	return formatValue(times, times < 1.1 ? 4 : times < 10 ? 2 : Math.max(2, Math.floor(Math.log10(Math.min(times, 1e9))) + 1));
+}
+
 function demandText(check: GoldenCheck): string {
 	if (check.allowed === null) return "";
 	const allowed = formatValue(check.allowed);
 	if (check.bound === "at-least") return `, where at least ${allowed} is demanded`;
 	const times = timesTheCap(check);
-	return times === null ? `, where ${allowed} is allowed` : `, ${formatValue(times, times < 10 ? 2 : 3)} times the allowed ${allowed}`;
+	return times === null ? `, where ${allowed} is allowed` : `, ${timesText(times)} times the allowed ${allowed}`;
 }
 
 function checkSentence({ check, case: name }: Failing): Phrase {
 	const sample = check.sample === undefined ? "" : `, sample ${check.sample}`;
 	const where = [" (case ", { code: cleanName(name, 60) }, `${sample})`] as const;
 	const detail = check.detail === undefined ? "" : ` ${saidText(check.detail, 300)}`;
-	if (check.got === null) return [{ code: cleanName(check.output) }, `: ${metricWord(check.metric)}`, ...where, `.${detail}`];
-	const word = metricWord(check.metric);
-	const measure = `${word.charAt(0).toUpperCase()}${word.slice(1)} of `;
-	return [measure, { code: cleanName(check.output) }, ` is ${gotText(check)}${demandText(check)}`, ...where, `.${detail}`];
+	const measure = `: ${metricWord(check.metric)}`;
+	const found = check.got === null ? "" : ` is ${gotText(check)}${demandText(check)}`;
+	return [{ code: cleanName(check.output) }, `${measure}${found}`, ...where, `.${detail}`];
 }
 
 export function worstText(check: GoldenCheck): string | null {

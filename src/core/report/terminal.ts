@@ -17,7 +17,7 @@ export interface TerminalOptions {
 	columns: number;
 }
 
-const maxStories = 20;
+const maxStories = 8;
 const maxRows = 40;
 
 const severityStyles: Readonly<Record<Story["severity"], Style>> = {

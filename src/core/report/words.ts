@@ -65,7 +65,9 @@ const speedGates: ReadonlySet<GateName> = new Set(["latency", "p99", "memory", "
 
 /** A word about performance, with the backend's caution beside it. */
 export function cautioned(word: string, backend: BackendFacts): string {
-	return backend.caution === undefined ? word : `${word} (${cleanName(backend.caution)})`;
+	if (backend.caution === undefined) return word;
+	const caution = cleanName(backend.caution);
+	return word.endsWith(")") ? `${word.slice(0, -1)}; ${caution})` : `${word} (${caution})`;
 }
 
 export function speedWord(verdict: VerdictKind, backend: BackendFacts): string {

@@ -78,10 +78,14 @@ function columns(scale: Scale): Column<Line>[] {
 			title: "Output",
 			heading: true,
 			cell: ({ verdict, check }) =>
-				html`<b>${cleanName(verdict.model)}</b> <span>${cleanName(verdict.engine)} · ${cleanName(verdict.case)}</span> ${cleanName(check.output, 60)}`,
+				html`<b>${cleanName(verdict.model)}</b> ${cleanName(check.output, 60)}<small>${cleanName(verdict.engine)} · ${cleanName(verdict.case)}</small>`,
 		},
 		{ title: "check", cell: ({ check }) => checkPill(check) },
-		{ title: "metric", cell: ({ check }) => `${metricWord(check.metric)}${check.sample === undefined ? "" : `, sample ${check.sample}`}` },
+		{
+			title: "metric",
+			wraps: true,
+			cell: ({ check }) => `${metricWord(check.metric)}${check.sample === undefined ? "" : `, sample ${check.sample}`}`,
+		},
 		{
 			title: "base engine",
 			numeric: true,
@@ -96,7 +100,7 @@ function columns(scale: Scale): Column<Line>[] {
 		},
 		{ title: "allowed", numeric: true, cell: ({ check }) => allowedText(check), sortBy: ({ check }) => check.allowed },
 		{
-			title: "head, log scale · mark: allowed · tick: base",
+			title: "head on a log scale; mark: allowed, tick: base",
 			cell: (line) => drawBar(line, scale),
 			sortBy: ({ check }) => sortable(check.got),
 		},

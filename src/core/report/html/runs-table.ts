@@ -11,7 +11,12 @@ import { type Column, sortableTable } from "./table.ts";
 const mostRuns = 300;
 
 function time(title: string, of: (run: PerfRun) => number | undefined): Column<PerfRun> {
-	return { title, numeric: true, cell: (run) => (of(run) === undefined ? "–" : formatMs(of(run) ?? 0)), sortBy: (run) => of(run) ?? null };
+	return {
+		title,
+		numeric: true,
+		cell: (run) => (of(run) === undefined ? "–" : formatMs(of(run) ?? 0)),
+		sortBy: (run) => Number((of(run) ?? 0).toPrecision(6)),
+	};
 }
 
 const runColumns: readonly Column<PerfRun>[] = [

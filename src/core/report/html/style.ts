@@ -57,19 +57,20 @@ a{color:var(--a1)}code{font:13px ui-monospace,SFMono-Regular,Menlo,monospace}pre
 .notice{border:1px solid var(--warn);background:var(--warnbg);color:var(--fg);border-radius:6px;padding:10px 16px;margin:12px 0}.notice.plain{border-color:var(--line);background:var(--card)}`;
 
 const tables = `.scroll{overflow-x:auto;-webkit-overflow-scrolling:touch}table{border-collapse:collapse;width:100%;font-size:14px}th,td{padding:7px 10px;border-bottom:1px solid var(--line);text-align:left;vertical-align:middle;white-space:nowrap;overflow-wrap:normal}
-thead th{color:var(--mut);font-weight:500;font-size:13px;vertical-align:bottom}thead button{all:unset;cursor:pointer;color:inherit}thead button:disabled{cursor:default}thead button:focus-visible{outline:2px solid var(--a1);outline-offset:2px}
+thead th{color:var(--mut);font-weight:500;font-size:13px;vertical-align:bottom;white-space:normal}thead th.n{min-width:64px}thead button{all:unset;cursor:pointer;color:inherit}thead button:disabled{cursor:default}thead button:focus-visible{outline:2px solid var(--a1);outline-offset:2px}
 th[aria-sort=ascending] button::after{content:" ↑"}th[aria-sort=descending] button::after{content:" ↓"}thead button:not(:disabled):hover{color:var(--fg)}
-th[scope=row]{font-weight:400;white-space:normal;min-width:150px;max-width:360px;overflow-wrap:anywhere;position:sticky;left:0;background:var(--bg);z-index:1}th[scope=row] span,.mut{color:var(--mut)}.n{text-align:right;font-variant-numeric:tabular-nums}.strong{font-weight:600}.wrap{white-space:normal;min-width:180px;overflow-wrap:anywhere}
+th[scope=row]{font-weight:400;white-space:normal;min-width:190px;max-width:360px;overflow-wrap:anywhere;position:sticky;left:0;background:var(--bg);z-index:1}th[scope=row] span,.mut{color:var(--mut)}th[scope=row] a{color:inherit;text-decoration-color:var(--mut);text-underline-offset:3px}th[scope=row] small{display:block;color:var(--mut);font-size:12px}.n{text-align:right;font-variant-numeric:tabular-nums}.strong{font-weight:600}.wrap{white-space:normal;min-width:150px;overflow-wrap:anywhere}
 td small{display:block;color:var(--mut);font-size:12px}.more{color:var(--mut);font-size:14px}`;
 
 const drawings = `svg{display:block;width:100%;height:auto}.forest{width:230px}.zone{fill:var(--line);opacity:.45}.zero{stroke:var(--mut);stroke-width:1}.gate{stroke:var(--bad);stroke-width:1;stroke-dasharray:3 3}
 .ci{stroke-width:3;stroke-linecap:round;stroke:var(--mut)}.ci.bad,.beyond.bad{stroke:var(--bad)}.ci.warn,.beyond.warn{stroke:var(--warn)}.ci.ok,.beyond.ok{stroke:var(--ok)}.ci.open,.beyond.open{stroke:var(--open)}.dot{fill:var(--mut)}.dot.bad{fill:var(--bad)}.dot.warn{fill:var(--warn)}.dot.ok{fill:var(--ok)}.dot.open{fill:var(--open)}.beyond{fill:none;stroke:var(--mut);stroke-width:2;stroke-linecap:round;stroke-linejoin:round}
 .grid{stroke:var(--line)}.tick{font:11px system-ui,sans-serif;fill:var(--mut)}.link{stroke:var(--line);stroke-width:1.5}circle.base{fill:var(--bg);stroke:var(--a0);stroke-width:2}circle.head{fill:var(--a1)}.med{stroke-dasharray:2 4}.med.base{stroke:var(--a0)}.med.head{stroke:var(--a1)}.tick.base{fill:var(--mut)}.tick.head{fill:var(--a1)}.cross{stroke:var(--mut);stroke-width:1.5}
 .area{fill-opacity:.4;stroke-width:1.5}.area.base{fill:var(--a0);stroke:var(--a0)}.area.head{fill:var(--a1);stroke:var(--a1)}
-.gold{width:190px;height:12px}.track{fill:var(--line);opacity:.6}.bar{fill:var(--ok)}.bar.bad{fill:var(--bad)}.bar.warn{fill:var(--warn)}.cap{fill:var(--fg)}.own{fill:var(--mut)}
+.gold{width:170px;height:12px}.track{fill:var(--line);opacity:.6}.bar{fill:var(--ok)}.bar.bad{fill:var(--bad)}.bar.warn{fill:var(--warn)}.cap{fill:var(--fg)}.own{fill:var(--mut)}
 .two{display:grid;grid-template-columns:minmax(0,1fr) minmax(0,1fr);gap:8px 26px}.legend{color:var(--mut);font-size:13px}.legend i{display:inline-block;width:10px;height:10px;border-radius:50%;margin:0 5px 0 10px}.legend i:first-child{margin-left:0}.legend .base{border:2px solid var(--a0)}.legend .head{background:var(--a1)}
 details{border-top:1px solid var(--line);padding:10px 0}summary{cursor:pointer;font-weight:600}details details{margin-left:16px}.workload{content-visibility:auto;contain-intrinsic-size:auto 420px}
-@media(max-width:760px){.two{grid-template-columns:minmax(0,1fr)}main,header,footer{padding-left:14px;padding-right:14px}h1{font-size:20px}th[scope=row]{min-width:118px;max-width:150px}details details{margin-left:6px}}
+.plot{overflow-x:auto}
+@media(max-width:760px){.plot svg{min-width:560px}.two{grid-template-columns:minmax(0,1fr)}main,header,footer{padding-left:14px;padding-right:14px}h1{font-size:20px}th[scope=row]{min-width:118px;max-width:150px}details details{margin-left:6px}}
 @media print{.scroll{overflow:visible}th[scope=row]{position:static}.story,svg,tr{break-inside:avoid}}`;
 
 export const styleSheet = `:root{${variables(palettes.light)};color-scheme:light dark}

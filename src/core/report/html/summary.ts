@@ -9,7 +9,9 @@ import { armName, counted, gateTitle, outcomeWords, type Tone } from "../words.t
 import { html, type Markup, type Piece } from "./markup.ts";
 import { folded, logExcerpt, phrase, pill } from "./parts.ts";
 
-const mostStories = 60;
+/** Told at once; the others are folded, so that the table is not pushed off the screen. */
+const openStories = 6;
+const mostStories = 200;
 
 export const outcomeTones: Readonly<Record<Outcome, Tone>> = { pass: "ok", warn: "warn", fail: "bad", inconclusive: "open", error: "bad" };
 
@@ -52,7 +54,9 @@ export function noticesPart(result: Result): Piece {
 	return [
 		partial === null ? null : html`<p class="notice" role="note"><b>${partial}</b></p>`,
 		noBase === null ? null : html`<p class="notice plain" role="note">${noBase}</p>`,
-		result.notes.slice(0, 20).map((note) => html`<p class="notice plain" role="note">${saidText(note)}</p>`),
+		result.notes.length === 0
+			? null
+			: html`<div class="notice plain" role="note">${result.notes.slice(0, 30).map((note) => html`<p>${saidText(note)}</p>`)}</div>`,
 	];
 }
 
@@ -66,11 +70,11 @@ function storyCard(story: Story): Markup {
 
 export function storiesPart(result: Result): Piece {
 	const told = stories(result);
-	const more = told.length - mostStories;
+	const rest = told.slice(openStories, mostStories).map(storyCard);
+	const hidden = told.length - mostStories;
+	const more = hidden > 0 ? html`<p class="more">… and ${counted(hidden, "more thing")}; the table of all checks names each.</p>` : null;
 	return [
-		told.slice(0, mostStories).map(storyCard),
-		more > 0
-			? html`<p class="more">… and ${counted(more, "more thing")} that are not green; the table of all checks below names each.</p>`
-			: null,
+		told.slice(0, openStories).map(storyCard),
+		rest.length === 0 ? null : folded(`${counted(told.length - openStories, "more thing")} to tell of`, [rest, more]),
 	];
 }

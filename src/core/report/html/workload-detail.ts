@@ -29,7 +29,8 @@ function shapesText(workload: WorkloadResult): string {
 function saying(workload: WorkloadResult, result: Result): string {
 	const { latency } = workload;
 	if (workload.verdict === "unchanged") return unchangedText(workload, result.backend);
-	const word = speedWord(workload.verdict, result.backend);
+	const spoken = speedWord(workload.verdict, result.backend);
+	const word = spoken.charAt(0).toUpperCase() + spoken.slice(1);
 	const reason = latency.reason === undefined ? "" : ` ${saidText(latency.reason)}`;
 	if (latency.estimate === null) return `${word}.${reason}`;
 	return `${word}: ${changeWithInterval(latency)}.${reason}`;
@@ -51,8 +52,8 @@ function drawings(workload: WorkloadResult, level: 3 | 4): Piece {
 	const distribution = drawDistribution(workload);
 	const title = (text: string) => (level === 3 ? html`<h3>${text}</h3>` : html`<h4>${text}</h4>`);
 	const iterations = (workload.base?.iterations ?? 0) + (workload.head?.iterations ?? 0);
-	return html`<div class="two">${strip === null ? null : html`<div>${title("Every run, pair by pair")}${strip}</div>`}${
-		distribution === null ? null : html`<div>${title("All iterations")}${distribution}</div>`
+	return html`<div class="two">${strip === null ? null : html`<div>${title("Every run, pair by pair")}<div class="plot">${strip}</div></div>`}${
+		distribution === null ? null : html`<div>${title("All iterations")}<div class="plot">${distribution}</div></div>`
 	}</div><p class="legend"><i class="base"></i>base<i class="head"></i>head · runs are what is tested; the ${iterations.toLocaleString("en-US")} iterations are shown, never tested</p>
 `;
 }
@@ -65,14 +66,14 @@ function evidence(workload: WorkloadResult, result: Result, level: 3 | 4): Marku
 /** Which rows get a section of their own, and its anchor. */
 export function detailAnchors(rows: readonly WorkloadRow[]): Map<WorkloadRow, string> {
 	const timed = rows.filter((row) => wasTimed(row.workload));
-	const loud = timed.filter((row) => !row.quiet).slice(0, mostLoud);
-	const quiet = timed.filter((row) => row.quiet).slice(0, mostQuiet);
+	const loud = timed.filter((row) => !row.steady).slice(0, mostLoud);
+	const quiet = timed.filter((row) => row.steady).slice(0, mostQuiet);
 	return new Map([...loud, ...quiet].map((row) => [row, `workload-${rows.indexOf(row) + 1}`]));
 }
 
-/** Rows that ask for attention, open. */
+/** Rows whose speed asks for attention, open. */
 export function loudDetails(result: Result, anchors: ReadonlyMap<WorkloadRow, string>): Piece {
-	const loud = [...anchors].filter(([row]) => !row.quiet);
+	const loud = [...anchors].filter(([row]) => !row.steady);
 	return loud.map(([row, anchor]) => {
 		const name = cautioned(subjectName(row.workload), result.backend);
 		return html`<section class="workload" aria-labelledby="${anchor}"><h2 id="${anchor}">${name}</h2>
@@ -83,7 +84,7 @@ ${evidence(row.workload, result, 3)}</section>
 
 /** The rest, folded one by one. */
 export function quietDetails(result: Result, anchors: ReadonlyMap<WorkloadRow, string>): Piece {
-	const quiet = [...anchors].filter(([row]) => row.quiet);
+	const quiet = [...anchors].filter(([row]) => row.steady);
 	if (quiet.length === 0) return null;
 	const word = result.arms.base === null ? "timed" : "unchanged";
 	const title = `${counted(quiet.length, `${word} workload`)}, run by run`;

@@ -1,0 +1,176 @@
+// The page: well-formed, self-contained, accessible, and nothing of a user's in it but text.
+import { createHash } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import { renderHtml } from "../../../../src/core/report/html/report.ts";
+import { sortScript, sortScriptHash } from "../../../../src/core/report/html/script.ts";
+import { palettes } from "../../../../src/core/report/html/style.ts";
+import { buildResult } from "../../../support/build-result.ts";
+import { type Element, readMarkup } from "../../../support/read-markup.ts";
+import { resultCases } from "../../../support/result-cases.ts";
+
+const pages = Object.entries(resultCases).map(([name, result]) => {
+	const text = renderHtml(result);
+	return { name, result, text, elements: readMarkup(text, "html") };
+});
+const page = (name: string) => pages.find((found) => found.name === name)?.text ?? "";
+
+function named(elements: readonly Element[], ...names: string[]): Element[] {
+	return elements.filter((element) => names.includes(element.name));
+}
+
+describe.each(pages)("the page of $name", ({ text, elements, result }) => {
+	it("is one page with one h1 and headings in order", () => {
+		const levels = named(elements, "h1", "h2", "h3", "h4").map((element) => Number(element.name.slice(1)));
+		expect(levels.filter((level) => level === 1)).toHaveLength(1);
+		expect(levels[0]).toBe(1);
+		for (const [index, level] of levels.entries()) expect(level - (levels[index - 1] ?? 0)).toBeLessThanOrEqual(1);
+	});
+
+	it("has landmarks, a language, and a name for every region, drawing and heading that is pointed to", () => {
+		for (const name of ["header", "main", "footer"]) expect(named(elements, name)).toHaveLength(1);
+		expect(named(elements, "html")[0]?.attributes.get("lang")).toBe("en");
+		for (const { attributes } of elements.filter((element) => element.attributes.get("role") === "region"))
+			expect(attributes.get("aria-label")).toBeTruthy();
+		for (const { attributes } of named(elements, "svg")) {
+			expect(attributes.get("aria-hidden") === "true" || (attributes.get("role") === "img" && attributes.get("aria-label"))).toBeTruthy();
+		}
+		const ids = elements.flatMap((element) => element.attributes.get("id") ?? []);
+		expect(new Set(ids).size).toBe(ids.length);
+		for (const { attributes } of elements) {
+			const target =
+				attributes.get("aria-labelledby") ?? (attributes.get("href")?.startsWith("#") ? attributes.get("href")?.slice(1) : undefined);
+			if (target !== undefined) expect(ids).toContain(target);
+		}
+	});
+
+	it("loads nothing and leads nowhere but to files beside it", () => {
+		expect(named(elements, "link", "img", "iframe", "object", "base", "form")).toEqual([]);
+		for (const { attributes } of elements) {
+			for (const name of attributes.keys()) expect(name).not.toMatch(/^(on.*|src|srcdoc|action|xlink:href|style)$/);
+			expect(attributes.get("href") ?? "#none").toMatch(/^(#[\w-]+|\.\/(?!.*\.\.\/)[^:\\]*)$/);
+		}
+		expect(/https?:\/\/|url\(|@import/.exec(text.replace(/>[^<]*/g, ">").replace(/="[^"]*"/g, ""))).toBeNull();
+	});
+
+	it("runs its one script and no other", () => {
+		expect(named(elements, "script")).toHaveLength(1);
+		expect(text.includes(`<script>${sortScript}</script>`)).toBe(true);
+		const policy = elements
+			.find((element) => element.attributes.get("http-equiv") === "Content-Security-Policy")
+			?.attributes.get("content");
+		expect(policy).toContain(`script-src &#39;${sortScriptHash}&#39;`);
+		expect(policy).toContain("default-src &#39;none&#39;");
+	});
+
+	it("sorts by buttons that wait for the script", () => {
+		for (const button of named(elements, "button")) {
+			expect(button.path.at(-1)).toBe("th");
+			expect(button.attributes.has("disabled")).toBe(true);
+		}
+		for (const table of named(elements, "table")) expect(table.path.at(-1)).toBe("div");
+	});
+
+	it("draws no coordinate that is not a number", () => {
+		for (const { attributes } of elements) {
+			for (const name of ["x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "r", "width", "height", "points", "d"]) {
+				expect(attributes.get(name) ?? "0").toMatch(/^[-\d.,\sMl m]+$/);
+			}
+		}
+	});
+
+	it("names the outcome", () => {
+		expect(result.outcome === "pass" ? text.includes("passed</span>") : !text.includes('<span class="pill ok">passed</span> <span>')).toBe(
+			true,
+		);
+	});
+});
+
+describe("the page", () => {
+	it("knows the hash of its script", () => {
+		expect(`sha256-${createHash("sha256").update(sortScript).digest("base64")}`).toBe(sortScriptHash);
+	});
+
+	it("never shows an inconclusive verdict in green", () => {
+		expect(page("inconclusive")).toContain('<span class="pill open">inconclusive</span>');
+		expect(page("inconclusive")).not.toMatch(/pill ok">inconclusive|class="(dot|ci) ok"/);
+	});
+
+	it("marks a partial result at the top", () => {
+		expect(page("partial").indexOf("Partial result: the run ended in measure")).toBeLessThan(page("partial").indexOf("<h2"));
+	});
+
+	it("leaves empty sections out", () => {
+		const bare = renderHtml(buildResult({ workloads: [], golden: [], builds: [], files: [], gates: [] }));
+		for (const title of ["Workloads", "Goldens", "Build gate", "Preflight", "Errors", "All checks", "Files:", "How this was decided"])
+			expect(bare).not.toContain(title);
+	});
+
+	it("carries the caution with every verdict on a CPU", () => {
+		const verdicts = page("on-cpu").match(/<span class="pill \w+">(slower|unchanged|faster|inconclusive)<\/span>.{0,30}/g) ?? [];
+		expect(verdicts.length).toBeGreaterThan(2);
+		for (const verdict of verdicts) expect(verdict).toContain("<small>(CPU, not TensorRT");
+	});
+
+	it("draws zone, zero, gate, interval and dot of a row", () => {
+		const forest = /<svg class="forest"[^>]*role="img" aria-label="change \+4\.2 %, 99 % interval \+3\.7 % … \+4\.6 %">.*?<\/svg>/.exec(
+			page("mismatch-and-slowdown"),
+		)?.[0];
+		for (const part of ["zone", "zero", "gate", "ci warn", "dot warn"]) expect(forest).toContain(`class="${part}"`);
+	});
+
+	it("draws an arrow for a change beyond the axis", () => {
+		const result = resultCases["mismatch-and-slowdown"] ?? buildResult();
+		const workloads = result.workloads.map((workload) => ({
+			...workload,
+			latency: { ...workload.latency, estimate: 9, interval: [8, 10] as [number, number] },
+		}));
+		expect(renderHtml({ ...result, workloads })).toContain('class="beyond warn"');
+	});
+
+	it("survives shapes that no run of ours makes", () => {
+		const result = resultCases["mismatch-and-slowdown"] ?? buildResult();
+		const workloads = result.workloads.map((workload) => ({
+			...workload,
+			runs: workload.runs.map((run) => ({ ...run, pair: 0, medianMs: 0 })),
+			distribution: { fromMs: 5, toMs: 5, base: [0], head: [] },
+			latency: { ...workload.latency, interval: [-1e308, 1e308] as [number, number] },
+		}));
+		expect(() => readMarkup(renderHtml({ ...result, workloads }), "html")).not.toThrow();
+	});
+
+	it("stays within 25 MB and a second for 300 workloads", () => {
+		const started = performance.now();
+		const text = renderHtml(resultCases["many-workloads"] ?? buildResult());
+		expect(text.length).toBeLessThan(25e6);
+		expect(performance.now() - started).toBeLessThan(5000);
+	});
+});
+
+/** WCAG 2.2 contrast of two sRGB colours. */
+function contrast(a: string, b: string): number {
+	const luminance = (hex: string) => {
+		const [red = 0, green = 0, blue = 0] = [1, 3, 5]
+			.map((start) => Number.parseInt(hex.slice(start, start + 2), 16) / 255)
+			.map((share) => (share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4));
+		return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+	};
+	const [light = 0, dark = 0] = [luminance(a), luminance(b)].sort((x, y) => y - x);
+	return (light + 0.05) / (dark + 0.05);
+}
+
+describe.each(Object.entries(palettes))("the %s palette", (_, palette) => {
+	it.each([
+		["fg", "bg"],
+		["fg", "card"],
+		["fg", "warnbg"],
+		["mut", "bg"],
+		["mut", "card"],
+		["bad", "badbg"],
+		["warn", "warnbg"],
+		["ok", "okbg"],
+		["open", "openbg"],
+		["a1", "bg"],
+	] as const)("shows %s on %s with a contrast of 4.5 or more", (text, ground) => {
+		expect(contrast(palette[text], palette[ground])).toBeGreaterThanOrEqual(4.5);
+	});
+});

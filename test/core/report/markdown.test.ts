@@ -1,0 +1,105 @@
+// The comment: its words are reviewed as files, its size and its safety are tested.
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { utf8Bytes } from "../../../src/core/report/budget.ts";
+import { renderMarkdown } from "../../../src/core/report/markdown.ts";
+import { buildCheck, buildGolden, buildResult, buildSlowWorkload, buildWorkload } from "../../support/build-result.ts";
+import { hostileNames, resultCases } from "../../support/result-cases.ts";
+
+const cases = Object.entries(resultCases);
+
+describe("renderMarkdown", () => {
+	it.each(cases)("of %s is the reviewed text", async (name, result) => {
+		await expect(renderMarkdown(result)).toMatchFileSnapshot(`../../fixtures/reports/${name}.md`);
+	});
+
+	it.each(cases)("of %s fits a comment and closes what it opens", (_, result) => {
+		const text = renderMarkdown(result);
+		expect(text.length).toBeLessThanOrEqual(65_536);
+		expect(utf8Bytes(text)).toBeLessThanOrEqual(65_536);
+		expect(text.match(/<details>/g)?.length ?? 0).toBe(text.match(/<\/details>/g)?.length ?? 0);
+		expect((text.match(/^`{3,}text$/gm) ?? []).length).toBe((text.match(/^`{3,}$/gm) ?? []).length - strayFences(text));
+	});
+
+	it("says what it left out, and drops the cheapest first", () => {
+		const result = buildResult({
+			...resultCases["many-workloads"],
+			environment: Object.fromEntries(Array.from({ length: 100 }, (_, key) => [`key ${key}`, "v".repeat(200)])),
+		});
+		const whole = renderMarkdown(result, { limit: 1_000_000 });
+		expect(whole).not.toContain("Shortened");
+		const shorter = renderMarkdown(result, { limit: whole.length - 10 });
+		expect(shorter).toContain("left out: the environment. ");
+		expect(shorter).toContain("`report.html` and `result.json` hold the whole");
+		const least = renderMarkdown(result, { limit: 3000 });
+		expect(least).toContain("all sentences but the titles");
+		expect(least.length).toBeLessThanOrEqual(3000);
+	});
+
+	it("keeps headline and first story however small the room", () => {
+		const text = renderMarkdown(resultCases["many-workloads"] ?? buildResult(), { limit: 1000 });
+		expect(utf8Bytes(text)).toBeLessThanOrEqual(1000);
+		expect(text).toContain("100 slowdowns");
+		expect(text).toContain("Cut here");
+	});
+
+	it("keeps below the limit whatever the names", () => {
+		const name = fc.oneof(
+			fc.constantFrom(...hostileNames),
+			fc.string({ unit: "binary", maxLength: 400 }),
+			fc.string({ unit: "grapheme", maxLength: 400 }),
+		);
+		fc.assert(
+			fc.property(fc.array(name, { minLength: 1, maxLength: 60 }), (names) => {
+				const result = buildResult({
+					workloads: names.flatMap((model) => [
+						buildSlowWorkload({ model, workload: model, notes: [model.repeat(20)] }),
+						buildWorkload({ model }),
+					]),
+					golden: names.map((model) =>
+						buildGolden({ model, state: "mismatch", message: model.repeat(20), checks: [buildCheck({ output: model, pass: false })] }),
+					),
+				});
+				const text = renderMarkdown(result);
+				expect(utf8Bytes(text)).toBeLessThanOrEqual(65_536);
+				expect(text).toContain("slowdown");
+			}),
+			{ numRuns: 25 },
+		);
+	});
+
+	it("makes hostile names inert", () => {
+		const text = renderMarkdown(resultCases["hostile"] ?? buildResult());
+		// What stands in a fence or in code is shown as it is.
+		const live = text.replace(/^(`{3,})text\n[\s\S]*?\n\1$/gm, "").replace(/`[^`\n]*`/g, "");
+		expect(live).not.toMatch(/<script|<img|<!--|@everyone|https?:\/\/|[^\\]\]\(|\u001b|\u202e|javascript:\w+\(1\)\)\]/);
+		expect(live.match(/<(?!\/?(details|summary|sub|code)>)/g)).toBeNull();
+		expect(live).not.toMatch(/^## heading/m);
+	});
+
+	it("gives every table row the columns of its head", () => {
+		const lines = renderMarkdown(resultCases["hostile"] ?? buildResult())
+			.replace(/^(`{3,})text\n[\s\S]*?\n\1$/gm, "")
+			.split("\n");
+		const columns = (line: string) => line.replace(/\\./g, "").split("|").length;
+		let head = 0;
+		for (const [index, line] of lines.entries()) {
+			if (!line.startsWith("| ")) continue;
+			if (lines[index + 1]?.startsWith("|--") === true) head = columns(line);
+			else expect(columns(line), line).toBe(head);
+		}
+	});
+
+	it("folds unchanged rows away and shows the others", () => {
+		const text = renderMarkdown(resultCases["mismatch-and-slowdown"] ?? buildResult());
+		const [open = "", folded = ""] = text.split("1 unchanged row");
+		expect(open).toContain("| classifier · fp16 · batch 8 |");
+		expect(open).not.toContain("| encoder");
+		expect(folded).toContain("| encoder · fp16 · 4 × 64 |");
+	});
+});
+
+/** Closing fences of excerpts that hold a line of backticks of their own. */
+function strayFences(text: string): number {
+	return [...text.matchAll(/^(`{4,})text\n([\s\S]*?)\n\1$/gm)].reduce((sum, match) => sum + (match[2]?.match(/^`{3,}$/gm)?.length ?? 0), 0);
+}

@@ -1,0 +1,75 @@
+// result.json from anywhere: accepted whole, or refused with place, expectation and finding.
+import { readdirSync, readFileSync } from "node:fs";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { ConfigError } from "../../../src/core/errors.ts";
+import { parseResult } from "../../../src/core/report/parse-result.ts";
+import { buildResult } from "../../support/build-result.ts";
+import { resultCases } from "../../support/result-cases.ts";
+
+const folder = "golden-schema/examples/result";
+const read = (path: string) => readFileSync(`${folder}/${path}`, "utf8");
+
+function refusal(text: string): ConfigError {
+	try {
+		parseResult(text, "out/result.json");
+	} catch (error) {
+		if (error instanceof ConfigError) return error;
+		throw error;
+	}
+	throw new Error("It was accepted.");
+}
+
+describe("parseResult", () => {
+	it.each(readdirSync(`${folder}/valid`))("reads the example %s", (name) => {
+		const text = read(`valid/${name}`);
+		expect(parseResult(text, name)).toEqual(JSON.parse(text));
+	});
+
+	/** Pointer and expectation by file: every invalid example has its line here. */
+	const invalid: Record<string, [pointer: string, expected: string]> = {
+		"another-version.json": ["/schemaVersion", "schemaVersion 1"],
+		"missing-gates.json": ["", 'the field "gates"'],
+		"unknown-field.json": ["/backend", 'no field "gpu"'],
+		"unknown-outcome.json": ["/outcome", 'one of ["pass","warn","fail","inconclusive","error"]'],
+		"interval-of-one.json": ["/workloads/0/latency/interval", "NOT have fewer than 2 items"],
+		"cut-short.json": ["", "JSON"],
+		"array.json": ["", "object"],
+		"negative-pair.json": ["/workloads/0/runs/0/pair", ">= 0"],
+	};
+
+	it("has a line for every invalid example", () => {
+		expect(Object.keys(invalid).sort()).toEqual(readdirSync(`${folder}/invalid`).sort());
+	});
+
+	it.each(Object.entries(invalid))("refuses the example %s", (name, [pointer, expected]) => {
+		const error = refusal(read(`invalid/${name}`));
+		expect(error.code).toBe("result-invalid");
+		expect(error.details).toMatchObject({ pointer, expected, location: { path: "out/result.json" } });
+		expect(error.details.fix).toBeTruthy();
+		expect(error.message).toContain("out/result.json");
+	});
+
+	it("says what an empty file is", () => {
+		expect(refusal(" ").message).toBe("out/result.json is not a result: expected JSON, got an empty file.");
+	});
+
+	it.each(Object.entries(resultCases))("reads what the gate writes: %s", (_, result) => {
+		expect(parseResult(JSON.stringify(result), "r.json")).toEqual(result);
+	});
+
+	it("takes __proto__ as a name like any other", () => {
+		const text = JSON.stringify(buildResult()).replace('"driver"', '"__proto__"');
+		const parsed = parseResult(text, "r.json");
+		expect(Object.keys(parsed.environment)).toContain("__proto__");
+		expect(({} as Record<string, unknown>)["580.159.04"]).toBeUndefined();
+	});
+
+	it("throws nothing but its own error, whatever the text", () => {
+		fc.assert(
+			fc.property(fc.oneof(fc.string(), fc.json()), (text) => {
+				expect(refusal(text).code).toBe("result-invalid");
+			}),
+		);
+	});
+});

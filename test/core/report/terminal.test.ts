@@ -1,0 +1,59 @@
+// The terminal report: plain, narrow, coloured, hostile.
+import { describe, expect, it } from "vitest";
+import { renderTerminal } from "../../../src/core/report/terminal.ts";
+import { renderColumns } from "../../../src/core/report/terminal-table.ts";
+import { fitText, textWidth, wrapText } from "../../../src/core/report/terminal-text.ts";
+import { resultCases } from "../../support/result-cases.ts";
+
+describe.each(Object.entries(resultCases))("renderTerminal of %s", (name, result) => {
+	it("is plain text without colour", () => {
+		expect(renderTerminal(result, { color: false, columns: 100 })).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
+	});
+
+	it("differs with colour only in colour", () => {
+		const colored = renderTerminal(result, { color: true, columns: 100 });
+		expect(colored).toContain("\u001b[1m");
+		expect(colored.replace(/\u001b\[\d+m/g, "")).toBe(renderTerminal(result, { color: false, columns: 100 }));
+	});
+
+	it("says state and headline in its first line", () => {
+		expect(renderTerminal(result, { color: false, columns: 200 }).split("\n")[0]).toMatch(
+			/^(PASSED|PASSED WITH WARNINGS|FAILED|INCONCLUSIVE|COULD NOT DECIDE) {2}\S/,
+		);
+	});
+
+	it.runIf(name !== "hostile")("keeps its lines within 80 columns, words that cannot break aside", () => {
+		for (const line of renderTerminal(result, { color: false, columns: 80 }).split("\n")) {
+			if (!line.startsWith("  │")) expect(textWidth(line), line).toBeLessThanOrEqual(82);
+		}
+	});
+});
+
+describe("renderTerminal", () => {
+	it("tells what to do next and where the files are", () => {
+		const result = resultCases["build-refused"];
+		const text = result === undefined ? "" : renderTerminal(result, { color: false, columns: 100 });
+		expect(text).toContain("What to do next\n  - Replace the operator in the export");
+		expect(text).toContain("Files\n  report.html");
+	});
+});
+
+describe("layout", () => {
+	it("counts columns", () => {
+		expect(textWidth("abc µs")).toBe(6);
+		expect(textWidth("漢字🚀")).toBe(6);
+		expect(textWidth("e\u0301")).toBe(1);
+	});
+
+	it("wraps between words and cuts with a mark", () => {
+		expect(wrapText("one two three", 7)).toEqual(["one two", "three"]);
+		expect(wrapText("a/very/long/path/that/is/copied x", 10)).toEqual(["a/very/long/path/that/is/copied", "x"]);
+		expect(wrapText("", 10)).toEqual([]);
+		expect(fitText("abcdef", 4)).toBe("abc…");
+	});
+
+	it("drops whole columns where there is no room", () => {
+		const row = ["a long name of a workload", "slower", "27.91 µs", "29.02 µs"].map((text) => ({ text }));
+		expect(renderColumns([row], { color: false, columns: 30 })).toEqual(["a long name of a work…  slower"]);
+	});
+});

@@ -1,0 +1,462 @@
+// Named results that show every state a report must be able to tell.
+import type { GateResult, GoldenVerdict, Result, WorkloadResult } from "../../src/core/schema/result.ts";
+import {
+	buildBuild,
+	buildCheck,
+	buildComparison,
+	buildGate,
+	buildGolden,
+	buildResult,
+	buildRuns,
+	buildSlowWorkload,
+	buildStats,
+	buildWorkload,
+	recordedComb,
+	recordedMedians,
+} from "./build-result.ts";
+
+const green = buildResult();
+
+function segmenterWorkload(): WorkloadResult {
+	return buildWorkload({
+		model: "segmenter",
+		engine: "fp32",
+		workload: "batch 1",
+		precision: "fp32",
+		shapes: { image: [1, 3, 64, 64] },
+		latency: buildComparison({ estimate: 0.0008, interval: [-0.0023, 0.0039], excluded: 0.0039 }),
+		base: buildStats(0.02722, { peakMemoryBytes: 740 * 1024 * 1024 }),
+		head: buildStats(0.02722, { peakMemoryBytes: 740 * 1024 * 1024 }),
+		noise: { runCv: 0.0014, detectable: 0.0031 },
+		runs: buildRuns(recordedMedians.wrong),
+		distribution: recordedComb,
+	});
+}
+
+function segmenterGolden(name: string, overrides: Partial<GoldenVerdict> = {}): GoldenVerdict {
+	const logits = buildCheck({
+		output: "logits_out",
+		got: name === "case1" ? 0.0332 : 0.0318,
+		allowed: 0.001,
+		pass: false,
+		base: 3.02e-7,
+		worst: { index: [0, 4, 17, 33], got: 1.842, expected: 1.97 },
+	});
+	const mask = buildCheck({
+		output: "mask",
+		metric: "allclose",
+		got: 0.0217,
+		allowed: 0.001,
+		pass: false,
+		base: 0,
+		worst: { index: [0, 12, 50], got: 3, expected: 1 },
+	});
+	return buildGolden({
+		model: "segmenter",
+		engine: "fp32",
+		precision: "fp32",
+		case: name,
+		state: "mismatch",
+		checks: [logits, mask],
+		...overrides,
+	});
+}
+
+/** The figures of the recorded comparisons: one net computes something else, one is 4.2 % slower, one is unchanged. */
+function mismatchAndSlowdown(): Result {
+	const gate = (overrides: Partial<GateResult>) => buildGate(overrides);
+	return buildResult({
+		outcome: "fail",
+		builds: ["segmenter/fp32", "classifier/fp16", "encoder/fp16"].flatMap((name) => {
+			const [model = "", engine = ""] = name.split("/");
+			const base = buildBuild({ model, engine, arm: "base", durationMs: 27_300, engineBytes: 424_000 });
+			return [
+				base,
+				buildBuild({
+					model,
+					engine,
+					engineBytes: model === "classifier" ? 516_000 : 424_000,
+					notes: ["61 % of tactics came from the timing cache."],
+				}),
+			];
+		}),
+		golden: [
+			segmenterGolden("case0"),
+			segmenterGolden("case1"),
+			...["case0", "case1"].map((name) =>
+				buildGolden({ model: "classifier", case: name, checks: [buildCheck({ output: "scores", got: 4.1e-4, base: 4.0e-4 })] }),
+			),
+			...green.golden,
+		],
+		workloads: [segmenterWorkload(), buildSlowWorkload(), buildWorkload()],
+		gates: [
+			gate({ gate: "build", model: "segmenter", engine: "fp32", message: "Built in 19.2 s." }),
+			gate({
+				gate: "golden",
+				model: "segmenter",
+				engine: "fp32",
+				case: "case0",
+				status: "fail",
+				message: "relative-l2 of logits_out is 0.0318; allowed at most 0.001.",
+				location: { path: "trtgate.yml", line: 14, column: 7 },
+			}),
+			gate({
+				gate: "golden",
+				model: "segmenter",
+				engine: "fp32",
+				case: "case1",
+				status: "fail",
+				message: "relative-l2 of logits_out is 0.0332; allowed at most 0.001.",
+				location: { path: "trtgate.yml", line: 14, column: 7 },
+			}),
+			gate({ model: "segmenter", engine: "fp32", workload: "batch 1" }),
+			gate({ gate: "build", model: "classifier", message: "Built in 19.2 s." }),
+			gate({ gate: "golden", model: "classifier", case: "case0", message: "1 check agrees with the golden." }),
+			gate({ gate: "golden", model: "classifier", case: "case1", message: "1 check agrees with the golden." }),
+			gate({
+				model: "classifier",
+				workload: "batch 8",
+				status: "warn",
+				message: "Slower: +4.2 % (99 % interval +3.7 to +4.6 %), 8 pairs.",
+				location: { path: "trtgate.yml", line: 22, column: 5 },
+			}),
+			...green.gates,
+		],
+	});
+}
+
+function inconclusive(): Result {
+	const latency = buildComparison({
+		verdict: "inconclusive",
+		estimate: 0.016,
+		interval: [-0.006, 0.038],
+		excluded: 0.038,
+		pairs: 16,
+		reason: "Run noise of 2.1 % is too high for a limit of 2 % with 16 pairs; a slowdown of up to 3.8 % is not excluded.",
+	});
+	const runs = buildRuns({ base: [39.2, 40.1, 39.9, 38.8, 41.2], head: [40.4, 39.6, 41.3, 40.9, 39.5] });
+	runs.push({
+		arm: "head",
+		pair: 2,
+		order: 10,
+		state: "unusable",
+		reason: "Hardware slowdown: the GPU was too hot.",
+		wallMs: 667,
+		medianMs: 0.0447,
+	});
+	return buildResult({
+		outcome: "inconclusive",
+		workloads: [buildWorkload({ latency, noise: { runCv: 0.021, detectable: 0.022 }, replaced: 1, runs })],
+		gates: [...green.gates.slice(0, 3), buildGate({ workload: "4 × 64", status: "inconclusive", message: "Inconclusive after 16 pairs." })],
+	});
+}
+
+function buildRefused(): Result {
+	const failure = {
+		code: "unsupported-operator",
+		title: "TensorRT does not know the operator GridSample3D.",
+		fix: "Replace the operator in the export, or give its plugin under `plugins`.",
+		excerpt: ['[E] [TRT] ModelImporter.cpp:828: While parsing node number 41 [GridSample3D -> "warped"]:', "[E] Failed to parse onnx file"],
+	};
+	return buildResult({
+		outcome: "fail",
+		builds: [
+			buildBuild({ arm: "base" }),
+			buildBuild({ state: "refused", durationMs: 2300, failure, log: "logs/build-encoder-fp16-head.log" }),
+		],
+		golden: [],
+		workloads: [],
+		findings: [
+			{
+				code: "unknown-operator",
+				severity: "error",
+				message: "GridSample3D is not in the operator list of TensorRT 10.6.",
+				fix: "Export with opset 20.",
+				model: "encoder",
+				node: "warp_1",
+				arm: "head",
+				location: { path: "models/encoder.onnx" },
+			},
+		],
+		gates: [
+			buildGate({ gate: "preflight", status: "fail", message: "GridSample3D is not in the operator list of TensorRT 10.6." }),
+			buildGate({ gate: "build", status: "fail", message: failure.title, location: { path: "trtgate.yml", line: 9, column: 5 } }),
+		],
+	});
+}
+
+function noBase(): Result {
+	const nothing = buildComparison({
+		verdict: "missing",
+		reason: "There is no base.",
+		estimate: null,
+		interval: null,
+		pairs: 0,
+		excluded: null,
+	});
+	const runs = buildRuns(recordedMedians.same).filter((run) => run.arm === "head");
+	return buildResult({
+		arms: { base: null, head: green.arms.head, noBase: "the default branch has no trtgate.yml yet" },
+		builds: [buildBuild()],
+		workloads: [
+			buildWorkload({ latency: nothing, p99: nothing, memory: nothing, base: null, noise: { runCv: 0.0011, detectable: null }, runs }),
+		],
+		gates: [
+			...green.gates.slice(0, 3),
+			buildGate({ gate: "max-latency", workload: "4 × 64", message: "Median 39.63 µs; allowed at most 50.00 µs." }),
+		],
+	});
+}
+
+function onCpu(): Result {
+	const { outcome, ...rest } = mismatchAndSlowdown();
+	return {
+		...rest,
+		outcome,
+		backend: {
+			kind: "onnxruntime",
+			name: "ONNX Runtime (WebAssembly)",
+			version: "1.30.0",
+			device: "AMD EPYC 7763, 4 threads",
+			caution: "CPU, not TensorRT",
+		},
+		environment: { cpu: "AMD EPYC 7763", threads: "4" },
+		notes: ["TensorRT was not found: ONNX Runtime ran in its place, on the CPU."],
+	};
+}
+
+function partial(): Result {
+	return buildResult({
+		outcome: "error",
+		failureKind: "runner",
+		partial: { stage: "measure", reason: "interrupted by SIGTERM" },
+		workloads: [],
+		gates: green.gates.slice(0, 3),
+		errors: [
+			{
+				kind: "runner",
+				code: "interrupted",
+				message: "The run was interrupted by SIGTERM during measure.",
+				fix: "Run the job again with a longer timeout.",
+			},
+		],
+	});
+}
+
+function errors(): Result {
+	return buildResult({
+		outcome: "error",
+		failureKind: "runner",
+		golden: [buildGolden({ state: "error", message: "The engine did not answer: out of memory.", checks: [] })],
+		workloads: [],
+		gates: [
+			buildGate({ gate: "build" }),
+			buildGate({ gate: "golden", case: "case0", status: "error", message: "The engine did not answer: out of memory." }),
+			buildGate({ gate: "run", workload: "4 × 64", status: "error", message: "trtexec was killed by SIGSEGV." }),
+		],
+		errors: [
+			{
+				kind: "runner",
+				code: "tool-crashed",
+				message: "trtexec was killed by SIGSEGV after 4.2 s; expected it to end by itself.",
+				fix: "Look whether another process holds the GPU's memory, then run again.",
+				model: "encoder",
+				engine: "fp16",
+				workload: "4 × 64",
+				arm: "head",
+				excerpt: [
+					"[I] Starting inference",
+					"[E] Error[1]: [defaultAllocator.cpp::allocate::31] Error Code 1: Cuda Runtime (out of memory)",
+				],
+				log: "logs/measure-encoder-fp16.log",
+			},
+			{
+				kind: "github",
+				code: "github-permission",
+				message: "The comment was not written: the token may not write pull requests.",
+				fix: "Add `pull-requests: write` to the job's permissions.",
+			},
+		],
+	});
+}
+
+/** Everything a user may name, each trying to break out of some format. */
+export const hostileNames = [
+	"\"quoted\" and 'single'",
+	"two\nlines\r\n## heading",
+	"| a | table | row |",
+	"<script>alert(1)</script>",
+	"emoji 🚀 and 漢字",
+	`${"long-name-".repeat(30)}`,
+	"@everyone see #12 and https://evil.example/x",
+	"\u001b[31mred\u001b[0m \u001b]0;title\u0007 bell\u0007",
+	"```js\ncode\n``` `x`",
+	"</details></td></table>-->",
+	"__proto__",
+	"[link](javascript:alert(1)) ![img](http://evil.example/i.png)",
+	"\u202egnp.exe\u202c \ud800 \u0000",
+	"$x^2$ *bold* ~~gone~~ \\",
+	"]]> &amp; &lt;",
+];
+
+function hostile(): Result {
+	const workloads = hostileNames.map((name) =>
+		buildSlowWorkload({
+			model: name,
+			engine: name,
+			workload: name,
+			precision: name,
+			shapes: Object.fromEntries([[name, [1, 2]]]),
+			notes: [name],
+		}),
+	);
+	const failing = buildCheck({ pass: false, got: "NaN", worst: { index: [0], got: "Infinity", expected: "-Infinity" } });
+	return buildResult({
+		outcome: "fail",
+		partial: { stage: hostileNames[3] ?? "", reason: hostileNames[6] ?? "" },
+		backend: {
+			kind: "tensorrt",
+			name: hostileNames[2] ?? "",
+			version: hostileNames[4] ?? "",
+			device: hostileNames[3] ?? "",
+			caution: hostileNames[9] ?? "",
+		},
+		environment: Object.fromEntries(hostileNames.map((name) => [name, name])),
+		arms: { base: { label: hostileNames[3] ?? "" }, head: { label: hostileNames[6] ?? "", commit: "<img src=x>" } },
+		config: { path: hostileNames[3] ?? "" },
+		workloads,
+		golden: hostileNames.map((name) =>
+			buildGolden({
+				model: name,
+				engine: name,
+				case: name,
+				state: "mismatch",
+				message: name,
+				checks: [{ ...failing, output: name, metric: name, detail: name }],
+			}),
+		),
+		builds: hostileNames.map((name) =>
+			buildBuild({
+				model: name,
+				engine: name,
+				state: "refused",
+				log: name,
+				recipe: { a: name },
+				notes: [name],
+				failure: { code: name, title: name, fix: name, excerpt: [name, "```", "<!-- -->"] },
+				warnings: [{ class: name, count: 1, example: name }],
+			}),
+		),
+		gates: hostileNames.map((name) =>
+			buildGate({
+				gate: "p99",
+				model: name,
+				engine: name,
+				workload: name,
+				status: "fail",
+				message: name,
+				location: { path: name, line: 1, column: 1 },
+			}),
+		),
+		findings: hostileNames.map((name) => ({
+			code: name,
+			severity: "error",
+			message: name,
+			fix: name,
+			model: name,
+			node: name,
+			location: { path: name },
+		})),
+		errors: hostileNames.map((name) => ({ kind: "runner", code: name, message: name, fix: name, excerpt: [name], log: name })),
+		notes: hostileNames,
+		files: [...hostileNames, "../../etc/passwd", "/etc/passwd", "javascript:alert(1)", "logs/a b.log"].map((path) => ({
+			path,
+			what: path,
+		})),
+	});
+}
+
+/** Most rows that a job is meant to have; a third of them slower. */
+function manyWorkloads(): Result {
+	const names = Array.from({ length: 300 }, (_, index) => `batch ${index + 1}`);
+	const workloads = names.map((workload, index) =>
+		index % 3 === 0 ? buildSlowWorkload({ model: "resnet50", workload }) : buildWorkload({ model: "resnet50", workload }),
+	);
+	return buildResult({
+		outcome: "warn",
+		workloads,
+		golden: names.map((name) => buildGolden({ model: "resnet50", case: name })),
+		gates: workloads.map(({ workload, verdict }) =>
+			buildGate({ model: "resnet50", workload, status: verdict === "regressed" ? "warn" : "pass", message: "Slower or not." }),
+		),
+	});
+}
+
+function improvedAndNew(): Result {
+	const faster = buildComparison({ verdict: "improved", estimate: -0.031, interval: [-0.0365, -0.0254], excluded: 0.0365 });
+	const nothing = buildComparison({
+		verdict: "missing",
+		reason: "The base has no such workload.",
+		estimate: null,
+		interval: null,
+		pairs: 0,
+		excluded: null,
+	});
+	return buildResult({
+		workloads: [
+			buildWorkload({ latency: faster, head: buildStats(0.03844) }),
+			buildWorkload({
+				workload: "16 × 64",
+				latency: nothing,
+				p99: nothing,
+				memory: nothing,
+				base: null,
+				noise: { runCv: 0.001, detectable: null },
+			}),
+		],
+		gates: green.gates,
+	});
+}
+
+function notComparable(): Result {
+	const reason = "The driver differs: base 570, head 580.";
+	const latency = buildComparison({ verdict: "not-comparable", reason, estimate: null, interval: null, pairs: 0, excluded: null });
+	return buildResult({
+		outcome: "inconclusive",
+		golden: [
+			buildGolden({
+				state: "stale",
+				modelChanged: true,
+				message: "The model's hash is not the one that the golden was made from.",
+				checks: [],
+			}),
+		],
+		workloads: [buildWorkload({ latency, p99: latency, memory: latency, base: null, runs: [] })],
+		gates: [
+			buildGate({ gate: "golden", case: "case0", status: "warn", message: "The golden is stale." }),
+			buildGate({ workload: "4 × 64", status: "inconclusive", message: `Not comparable: ${reason}` }),
+			buildGate({ gate: "engine-size", status: "fail", message: "Engine 504 KiB → 1.20 MiB (+144 %)." }),
+			buildGate({
+				gate: "coverage",
+				workload: "32 × 64",
+				status: "warn",
+				message: "The base checks this workload; the head no longer does.",
+			}),
+		],
+	});
+}
+
+export const resultCases: Readonly<Record<string, Result>> = {
+	"all-green": green,
+	"mismatch-and-slowdown": mismatchAndSlowdown(),
+	inconclusive: inconclusive(),
+	"build-refused": buildRefused(),
+	"no-base": noBase(),
+	"on-cpu": onCpu(),
+	partial: partial(),
+	errors: errors(),
+	"improved-and-new": improvedAndNew(),
+	"not-comparable": notComparable(),
+	hostile: hostile(),
+	"many-workloads": manyWorkloads(),
+};
