@@ -17,7 +17,7 @@ await build({
 		minify: true,
 		entryFileNames: "[name].js",
 		chunkFileNames: "[name].js",
-		legalComments: "none",
+		comments: { legal: false },
 	},
 });
 

@@ -39,7 +39,14 @@ export async function openArm(request: ArmRequest, processes: Processes): Promis
 	return { folder: { arm: request.arm, path: tree.path, source }, close: () => tree.remove() };
 }
 
-async function isFolder(path: string): Promise<boolean> {
+function isThere(path: string): Promise<boolean> {
+	return stat(path).then(
+		() => true,
+		() => false,
+	);
+}
+
+function isFolder(path: string): Promise<boolean> {
 	return stat(path).then(
 		(found) => found.isDirectory(),
 		() => false,

@@ -94,7 +94,8 @@ export async function prepareGate(input: GateInput, ports: Ports): Promise<Prepa
 	const headFolder = arms.find((folder) => folder.arm === "head")?.path ?? "";
 	const goldens = await loadGoldens(models, headFolder, ports);
 	const cases = new Map([...goldens].map(([id, set]) => [id, set.manifest.cases.map((golden) => golden.id)]));
-	const plan = makePlan({ config, arms: arms.map((folder) => folder.arm), cases, seed: input.seed });
+	const { kind: backend } = await ports.backend.facts();
+	const plan = makePlan({ config, arms: arms.map((folder) => folder.arm), cases, seed: input.seed, backend });
 	return { models, goldens, plan };
 }
 
@@ -129,7 +130,7 @@ async function verifyEngines(engines: readonly BuiltEngine[], work: Work, ports:
 async function measureWorkloads(workloads: readonly TimedWorkload[], work: Work, ports: Ports): Promise<void> {
 	const { input, facts } = work;
 	const family = Math.max(1, workloads.filter((timed) => timed.base).length);
-	const job = { workloads, measure: input.config.measure, family, seed: input.seed, outFolder: input.outFolder };
+	const job = { workloads, measure: input.config.measure, family, outFolder: input.outFolder };
 	for await (const measured of measure(job, ports)) {
 		facts.rows.push(compare(measured, comparison(measured, { work, workloads, family })));
 		if (measured.error) facts.errors.push(measured.error);
@@ -163,6 +164,9 @@ function timedWorkloads(plan: Plan, engines: readonly BuiltEngine[], facts: Fact
 		);
 		const shapes = facts.shapes.get(workload.id);
 		if (!head || !shapes) return [];
-		return [{ workload, head, ...(base && shapes.baseDiffers === undefined ? { base } : {}), inputs: shapes.inputs }];
+		const step = plan.steps.find((candidate) => candidate.kind === "measure" && candidate.workloadId === workload.id);
+		if (step?.kind !== "measure") return [];
+		const comparable = base && shapes.baseDiffers === undefined ? { base } : {};
+		return [{ workload, head, ...comparable, inputs: shapes.inputs, firstArms: step.firstArms, estimateMs: step.estimateMs }];
 	});
 }

@@ -1,10 +1,10 @@
 // Times each workload: base and head in interleaved pairs of processes, more pairs while the comparison is undecided.
 import { compareRuns } from "../core/compare/compare.ts";
-import { firstArms } from "../core/compare/schedule.ts";
 import { shouldStop } from "../core/compare/verdict.ts";
 import type { Config } from "../core/config/config.ts";
 import { folderName } from "../core/config/identity.ts";
 import { type Place, recordFault } from "../core/error-record.ts";
+import { runsWithoutBase } from "../core/plan/make-plan.ts";
 import type { Workload } from "../core/plan/plan.ts";
 import type { Arm, ErrorRecord, PerfRun } from "../core/schema/result.ts";
 import { summarize } from "../core/stats/summary.ts";
@@ -16,6 +16,9 @@ export interface TimedWorkload {
 	head: BuiltEngine;
 	base?: BuiltEngine;
 	inputs: readonly TimedInput[];
+	/** By the plan: which arm begins each pair, and how long all of them take. */
+	firstArms: readonly Arm[];
+	estimateMs: number;
 }
 
 export interface MeasureInput {
@@ -23,7 +26,6 @@ export interface MeasureInput {
 	measure: Config["measure"];
 	/** Number of workloads compared, over which the error is spread. */
 	family: number;
-	seed: string;
 	outFolder: string;
 }
 
@@ -47,14 +49,14 @@ interface MeasurePorts {
 
 /** After how many replaced runs a workload is given up: the environment is unstable (reference: paired designs, replacement cap). */
 const replacementCap = 3;
-/** Runs of a workload that has nothing to be compared with: enough to see its noise. */
-const runsWithoutBase = 3;
 
 export async function* measure(input: MeasureInput, ports: MeasurePorts): AsyncGenerator<Measured> {
 	ports.progress.stage("measure", input.workloads.length);
+	let leftMs = input.workloads.reduce((sum, timed) => sum + timed.estimateMs, 0);
 	for (const timed of input.workloads) {
 		if (ports.interrupt.reason() !== null) return;
-		ports.progress.item(timed.workload.id);
+		ports.progress.item(timed.workload.id, leftMs);
+		leftMs -= timed.estimateMs;
 		yield await measureWorkload(timed, input, ports);
 	}
 	ports.progress.done(`${input.workloads.length} workloads`);
@@ -84,11 +86,10 @@ async function measureWorkload(timed: TimedWorkload, input: MeasureInput, ports:
 	if (isIdentical(timed, input.measure)) return finish("identical");
 	const looks = timed.base ? input.measure.looks : [runsWithoutBase];
 	const budget = looks.at(-1) ?? 0;
-	const first = firstArms(`${input.seed}:${timed.workload.id}`, budget);
 	await warm(timed, input, ports);
 	for (let pair = 0; pair < budget; pair += 1) {
 		ports.progress.detail(`pair ${pair + 1} of ${looks.find((look) => look > pair) ?? budget}`);
-		const failure = await measurePair({ pair, arms: armsOf(timed, first[pair]) }, { timed, input, ledger }, ports);
+		const failure = await measurePair({ pair, arms: armsOf(timed, timed.firstArms[pair]) }, { timed, input, ledger }, ports);
 		if (ports.interrupt.reason() !== null) return finish("interrupted");
 		if (failure) return finish("failed", recordFault(failure, placeOf(timed)));
 		if (timed.base && looks.includes(pair + 1) && isDecided(timed, input, ledger.runs)) break;

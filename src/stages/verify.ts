@@ -4,7 +4,7 @@ import { recordFault } from "../core/error-record.ts";
 import { judgeCase } from "../core/golden/judge.ts";
 import type { Tensor } from "../core/golden/tensor.ts";
 import type { ErrorRecord, GoldenVerdict } from "../core/schema/result.ts";
-import type { Backend, BuiltEngine, Files, InferResult, Progress, TensorReader } from "../ports.ts";
+import type { Backend, BuiltEngine, Files, InferCase, InferResult, Progress, TensorReader } from "../ports.ts";
 import { type GoldenSet, readTensors } from "./load-goldens.ts";
 
 export interface VerifyInput {
@@ -43,7 +43,7 @@ async function verifyEngine(head: BuiltEngine, input: VerifyInput, ports: Verify
 	const set = input.goldens.get(head.spec.id);
 	if (set === undefined) return [];
 	const base = input.engines.find((engine) => engine.arm === "base" && engine.spec.id === head.spec.id);
-	const cases = [];
+	const cases: InferCase[] = [];
 	for (const golden of set.manifest.cases) cases.push({ id: golden.id, inputs: await readTensors(golden.inputs, set.folder, ports) });
 	const infer = (engine: BuiltEngine): Promise<InferResult> =>
 		ports.backend.infer({

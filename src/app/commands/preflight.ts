@@ -1,8 +1,9 @@
 // `trtgate preflight`: what an ONNX file says of itself, without a runtime.
 import { resolve } from "node:path";
 import { fileModelReader } from "../../adapters/files/model-reader.ts";
-import { describeModel, renderPreflight } from "../../core/onnx/describe.ts";
+import { describeModel } from "../../core/onnx/describe.ts";
 import { preflight as findingsOf } from "../../core/onnx/preflight.ts";
+import { renderPreflight } from "../../core/onnx/render-preflight.ts";
 import { exitCodes } from "../exit.ts";
 import type { Terminal } from "../terminal.ts";
 import { parseArguments } from "./arguments.ts";

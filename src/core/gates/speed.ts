@@ -1,10 +1,10 @@
 // Gates of one timed workload: latency, tail, memory, and the absolute limit.
 
-import { renderVerdict } from "../compare/sentence.ts";
+import { renderVerdict } from "../compare/pairs-file.ts";
 import type { Config, Gates, Threshold, WorkloadConfig } from "../config/config.ts";
 import { locate } from "../config/location.ts";
 import type { BackendFacts, Comparison, GateName, GateResult, GateStatus, WorkloadResult } from "../schema/result.ts";
-import { formatMs } from "../units.ts";
+import { formatBytes, formatMs, formatPercent } from "../units.ts";
 import { judgeChange } from "./threshold.ts";
 
 export function judgeWorkload(
@@ -16,9 +16,9 @@ export function judgeWorkload(
 	const onCpu = context.backend.caution !== undefined;
 	const candidates: [GateName, GateStatus | null, string][] = [
 		["latency", capped(latencyStatus(row.latency, gates), gates, onCpu), renderVerdict(row.latency)],
-		["p99", capped(tailStatus(row.p99, gates.p99), gates, onCpu), renderVerdict(row.p99)],
-		["memory", capped(tailStatus(row.memory, gates.memory), gates, onCpu), renderVerdict(row.memory)],
-		["max-latency", absoluteStatus(row, gates), absoluteMessage(row, gates)],
+		["p99", capped(tailStatus(row.p99, gates.p99), gates, onCpu), `P99: ${renderVerdict(row.p99)}`],
+		["memory", capped(tailStatus(row.memory, gates.memory), gates, onCpu), memoryMessage(row)],
+		["max-latency", capped(absoluteStatus(row, gates), gates, onCpu), absoluteMessage(row, gates)],
 	];
 	const place = { model: row.model, engine: row.engine, workload: row.workload };
 	return candidates.flatMap(([gate, status, message]) => {
@@ -59,6 +59,11 @@ function capped(status: GateStatus | null, gates: Gates, onCpu: boolean): GateSt
 function absoluteStatus(row: WorkloadResult, gates: Gates): GateStatus | null {
 	if (gates.maxLatencyMs === undefined || row.head === null) return null;
 	return row.head.medianMs <= gates.maxLatencyMs ? "pass" : "fail";
+}
+
+function memoryMessage({ base, head, memory }: WorkloadResult): string {
+	const change = memory.estimate === null ? "" : ` (${formatPercent(memory.estimate, { sign: true })})`;
+	return `Peak memory ${formatBytes(base?.peakMemoryBytes ?? 0)} → ${formatBytes(head?.peakMemoryBytes ?? 0)}${change}.`;
 }
 
 function absoluteMessage(row: WorkloadResult, gates: Gates): string {

@@ -1,0 +1,194 @@
+// Bad input through the built bundle: one clear error with the fix, the right exit code, nothing half-written.
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { fixtures, quickConfig, quickProject, runCli, temporaryFolder, writeProject } from "../support/project.ts";
+
+const golden = JSON.parse(readFileSync(join(fixtures, "golden/golden.json"), "utf8"));
+const model = readFileSync(join(fixtures, "model.onnx"));
+
+function npy(values: number[], shape: number[]): Buffer {
+	const header = `{'descr': '<f4', 'fortran_order': False, 'shape': (${shape.join(", ")},), }`;
+	const padded = header.padEnd(117 - 0, " ") + "\n";
+	const head = Buffer.alloc(10);
+	head.write("\x93NUMPY\x01\x00", "latin1");
+	head.writeUInt16LE(padded.length, 8);
+	return Buffer.concat([head, Buffer.from(padded, "latin1"), Buffer.from(Float32Array.from(values).buffer)]);
+}
+
+function sha256(bytes: Uint8Array): string {
+	return execFileSync("sha256sum", { input: bytes, encoding: "utf8" }).split(" ")[0] ?? "";
+}
+
+/** The fixture's golden with every expected output replaced. */
+function goldenWith(values: number[]): Record<string, string | Uint8Array> {
+	const bytes = npy(values, [3, 4]);
+	const changed = structuredClone(golden);
+	for (const entry of changed.cases) entry.outputs.y = { path: "y.npy", sha256: sha256(bytes), dtype: "float32", shape: [3, 4] };
+	return { "golden/golden.json": JSON.stringify(changed), "golden/y.npy": bytes };
+}
+
+interface Row {
+	what: string;
+	files?: Record<string, string | Uint8Array>;
+	argv?: string[];
+	exit: number;
+	code: string;
+	says: RegExp;
+	prepare?(folder: string): void;
+}
+
+const line = (text: string): string => quickConfig.replace("backend: onnxruntime", text);
+
+const rows: Row[] = [
+	{ what: "no config", argv: ["run", "--config", "none.yml"], exit: 2, code: "config-missing", says: /none\.yml.*trtgate init/s },
+	{ what: "invalid YAML", files: { "trtgate.yml": "version: 1\nmodels:\n\tnet: 3\n" }, exit: 2, code: "config-syntax", says: /trtgate\.yml:3:\d+/ },
+	{ what: "an unknown key", files: { "trtgate.yml": line("backed: onnxruntime") }, exit: 2, code: "config-schema", says: /trtgate\.yml:2:1.*backed.*backend/s },
+	{ what: "a wrong type", files: { "trtgate.yml": quickConfig.replace("threads: 1", "threads: many") }, exit: 2, code: "config-schema", says: /threads.*"many"/s },
+	{
+		what: "a duplicate model",
+		files: { "trtgate.yml": quickConfig.replace("models:\n", "models:\n  net:\n    onnx: other.onnx\n") },
+		exit: 2,
+		code: "config-syntax",
+		says: /trtgate\.yml:\d+:\d+.*net/s,
+	},
+	{ what: "dims that bind nothing", files: { "trtgate.yml": quickConfig.replaceAll("batch:", "bach:") }, exit: 2, code: "config-dims", says: /bach.*batch/s },
+	{ what: "a missing model", files: { "trtgate.yml": quickConfig.replace("model.onnx", "nowhere.onnx") }, exit: 2, code: "model-missing", says: /nowhere\.onnx/ },
+	{ what: "a truncated model", files: { "model.onnx": model.subarray(0, 200) }, exit: 2, code: "model-unreadable", says: /cut short|truncated|ends/i },
+	{ what: "an empty model", files: { "model.onnx": "" }, exit: 2, code: "model-unreadable", says: /empty/ },
+	{
+		what: "a Git LFS pointer",
+		files: { "model.onnx": `version https://git-lfs.github.com/spec/v1\noid sha256:${"0".repeat(64)}\nsize 5\n` },
+		exit: 2,
+		code: "model-unreadable",
+		says: /git lfs pull/,
+	},
+	{ what: "a model that is text", files: { "model.onnx": "hello, I am no model\n" }, exit: 2, code: "model-unreadable", says: /model\.onnx/ },
+	{ what: "a missing golden", files: { "trtgate.yml": quickConfig.replace("golden/golden.json", "golden/none.json") }, exit: 2, code: "golden-missing", says: /none\.json/ },
+	{
+		what: "a golden of another model",
+		files: { "golden/golden.json": JSON.stringify({ ...golden, outputs: { z: {} }, cases: [{ ...golden.cases[0], outputs: { z: golden.cases[0].outputs.y } }] }) },
+		exit: 2,
+		code: "golden-other-model",
+		says: /\bz\b/,
+	},
+	{ what: "a golden with a NaN", files: goldenWith([1, 2, Number.NaN, 4, 5, 6, 7, 8, 9, 10, 11, 12]), exit: 2, code: "golden-uninformative", says: /NaN.*\by\b|\by\b.*NaN/s },
+	{ what: "a constant golden", files: goldenWith(Array(12).fill(0.25)), exit: 2, code: "golden-uninformative", says: /constant|same value/i },
+	{ what: "a golden tensor that was changed", files: { "golden/y0.npy": npy(Array(12).fill(1), [3, 4]) }, exit: 2, code: "tensor-invalid", says: /y0\.npy.*sha256/is },
+	{ what: "a path out of the workspace", files: { "trtgate.yml": quickConfig.replace("model.onnx", "../model.onnx") }, exit: 2, code: "path-outside-workspace", says: /\.\.\/model\.onnx/ },
+	{
+		what: "a link out of the workspace",
+		prepare: (folder) => {
+			writeFileSync(join(folder, "..", `${folder.split("/").at(-1)}.onnx`), model);
+			execFileSync("ln", ["-sf", join(folder, "..", `${folder.split("/").at(-1)}.onnx`), join(folder, "model.onnx")]);
+		},
+		exit: 2,
+		code: "path-outside-workspace",
+		says: /model\.onnx.*link/s,
+	},
+	{ what: "an output folder below a file", argv: ["run", "--out", "model.onnx/out"], exit: 2, code: "output-unwritable", says: /model\.onnx\/out/ },
+	{ what: "nothing to check", files: { "trtgate.yml": "version: 1\nmodels: {}\n" }, exit: 2, code: "config-schema", says: /models/ },
+	{ what: "an unknown command", argv: ["runn"], exit: 2, code: "usage", says: /runn.*`trtgate run`/s },
+	{ what: "an unknown option", argv: ["run", "--bse", "x"], exit: 2, code: "usage", says: /--bse.*--base/s },
+	{ what: "an option without its value", argv: ["run", "--base"], exit: 2, code: "usage", says: /--base needs a value/ },
+	{ what: "pairs that are no pairs", files: { "p.json": '{"pairs":[{"base":1}]}' }, argv: ["verdict", "p.json"], exit: 2, code: "pairs-invalid", says: /pairs\/0.*head/s },
+	{ what: "a result that is none", files: { "out/result.json": "{}" }, argv: ["report", "out"], exit: 2, code: "result-invalid", says: /result\.json/ },
+	{ what: "init over an existing config", argv: ["init", "model.onnx"], exit: 2, code: "output-unwritable", says: /trtgate\.yml is already there/ },
+];
+
+describe("bad input", () => {
+	it.each(rows)("is told from: $what", async ({ files, argv, exit, code, says, prepare }) => {
+		const folder = quickProject(join(temporaryFolder(), "project"), files);
+		prepare?.(folder);
+		const before = readdirSync(folder).sort();
+		const run = await runCli(argv ?? ["run", "--out", "out"], { cwd: folder });
+		const said = run.stdout + run.stderr;
+		expect(said).toContain(`[${code}]`);
+		expect(said).toMatch(says);
+		expect(said, "the fix").toMatch(/→ \S/);
+		expect(said, "no stack").not.toMatch(/\n\s+at .*\.js:\d+/);
+		expect(run.exit).toBe(exit);
+		const left = existsSync(join(folder, "out")) ? readdirSync(join(folder, "out"), { recursive: true, encoding: "utf8" }) : [];
+		expect(left.filter((name) => /\.tmp|~$|\.part/.test(name)), "half-written files").toEqual([]);
+		expect(readdirSync(folder).filter((name) => name !== "out")).toEqual(before.filter((name) => name !== "out"));
+	});
+
+	it("names several faults of one config together", async () => {
+		const folder = quickProject(temporaryFolder(), { "trtgate.yml": line("backed: x").replace("threads: 1", "threads: many") });
+		const run = await runCli(["run"], { cwd: folder });
+		expect(run.stderr.match(/\[config-schema\]/g)).toHaveLength(2);
+	});
+});
+
+const hostile = ["with space", 'quo"te', "pi|pe", "<script>alert(1)</script>", "emoji 🚀", "x".repeat(300), "__proto__", "@everyone", "-->", "${{ secrets.X }}"];
+
+describe("hostile names", () => {
+	it("go through the whole line and come out inert", async () => {
+		const folder = temporaryFolder();
+		const models = hostile.map((name) => `  ${JSON.stringify(name)}: { onnx: model.onnx, dims: { batch: 2 }, golden: golden/golden.json, workloads: [{ name: ${JSON.stringify(name)} }] }`);
+		const config = quickConfig.replace(/models:[\s\S]*?(?=measure:)/, `models:\n${models.join("\n")}\n`);
+		quickProject(join(folder, "base"), { "trtgate.yml": config });
+		quickProject(join(folder, "head"), { "trtgate.yml": config });
+		const run = await runCli(["run", "--base", "base", "--head", "head", "--out", "out"], { cwd: folder });
+		expect(run.exit, run.stderr).toBe(0);
+		const [html, markdown] = ["report.html", "report.md"].map((name) => readFileSync(join(folder, "out", name), "utf8"));
+		expect(html).not.toContain("<script>alert(1)");
+		expect(markdown).not.toMatch(/<script>alert/);
+		expect(markdown).not.toMatch(/(^|[^\w&;`])@everyone/);
+		expect(html).toContain("&lt;script&gt;");
+	});
+
+	it("with a newline are refused with their place", async () => {
+		const folder = quickProject(temporaryFolder(), { "trtgate.yml": quickConfig.replace("  net:", '  "two\\nlines":') });
+		const run = await runCli(["run"], { cwd: folder });
+		expect(run.exit).toBe(2);
+		expect(run.stderr).toMatch(/trtgate\.yml:5:\d+/);
+	});
+});
+
+describe("a disk that fills up", () => {
+	const canMount = (() => {
+		try {
+			execFileSync("unshare", ["-rm", "sh", "-c", "mount -t tmpfs -o size=64k tmpfs /mnt"], { stdio: "ignore" });
+			return true;
+		} catch {
+			return false;
+		}
+	})();
+
+	it.skipIf(!canMount)("is named, with exit code 3, and what was written before is whole (needs user namespaces)", async () => {
+		const folder = quickProject(temporaryFolder());
+		mkdirSync(join(folder, "small"));
+		const script = `mount -t tmpfs -o size=24k tmpfs small && "${process.execPath}" "${join(process.cwd(), "dist/cli.js")}" run --out small; code=$?; ls small >ls.txt; exit $code`;
+		let exit = 0;
+		let said = "";
+		try {
+			said = execFileSync("unshare", ["-rm", "sh", "-c", script], { cwd: folder, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
+		} catch (error) {
+			const failed = error as { status: number; stderr: string; stdout: string };
+			exit = failed.status;
+			said = failed.stdout + failed.stderr;
+		}
+		expect(said).toContain("[disk-full]");
+		expect(exit).toBe(3);
+	});
+});
+
+it("two runs at once in one output folder: the second is told who has it", async () => {
+	const folder = quickProject(temporaryFolder(), { "trtgate.yml": quickConfig.replace("duration: 5ms", "duration: 900ms") });
+	const first = runCli(["run", "--out", "out"], { cwd: folder });
+	for (let tries = 0; tries < 200 && !existsSync(join(folder, "out")); tries += 1) await new Promise((wait) => setTimeout(wait, 20));
+	await new Promise((wait) => setTimeout(wait, 100));
+	const second = await runCli(["run", "--out", "out"], { cwd: folder });
+	expect(second.exit).toBe(2);
+	expect(second.stderr).toContain("[output-busy]");
+	expect((await first).exit).toBe(0);
+});
+
+it("a project whose files are links inside the workspace works", async () => {
+	const folder = writeProject(temporaryFolder(), { "trtgate.yml": quickConfig, "real/model.onnx": "fixture:model.onnx", golden: "fixture:golden" });
+	symlinkSync("real/model.onnx", join(folder, "model.onnx"));
+	const run = await runCli(["run", "--out", "out"], { cwd: folder });
+	expect(run.exit, run.stderr).toBe(0);
+});

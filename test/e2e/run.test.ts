@@ -1,0 +1,133 @@
+// The gate through the built bundle, on ONNX Runtime.
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { describe, expect, it } from "vitest";
+import { quickConfig, quickProject, readResult, runCli, temporaryFolder, writeProject } from "../support/project.ts";
+
+const validate = new Ajv2020({ allowUnionTypes: true, strictRequired: false }).compile(JSON.parse(readFileSync("golden-schema/result.schema.json", "utf8")));
+
+/** Two folders below one: a base, and a head with `change` on top. */
+function twoArms(change: Record<string, string>): string {
+	const folder = temporaryFolder();
+	quickProject(join(folder, "base"));
+	quickProject(join(folder, "head"), change);
+	return folder;
+}
+
+const twoArmsRun = ["run", "--base", "base", "--head", "head", "--out", "out"];
+
+describe("run", () => {
+	it("passes a head with the same engine, byte for byte, and excludes any change", async () => {
+		const folder = twoArms({});
+		const run = await runCli(twoArmsRun, { cwd: folder });
+		expect(run.stderr).toContain("report.html");
+		expect(run.exit).toBe(0);
+		const result = readResult(join(folder, "out"));
+		expect(validate(result), JSON.stringify(validate.errors)).toBe(true);
+		expect(result.outcome).toBe("pass");
+		expect(result.workloads.map((row) => [row.verdict, row.latency.excluded])).toEqual([["unchanged", 0]]);
+		expect(result.golden.map((verdict) => verdict.state)).toEqual(["match", "match"]);
+	});
+
+	it("times a head whose bytes differ, in as many pairs as the first look asks for, and keeps every sample", async () => {
+		const folder = twoArms({ "model.onnx": "fixture:reexported.onnx" });
+		const run = await runCli(twoArmsRun, { cwd: folder });
+		expect(run.exit, run.stderr).toBe(0);
+		const result = readResult(join(folder, "out"));
+		const [row] = result.workloads;
+		expect(row?.verdict).toBe("unchanged");
+		expect(row?.latency.pairs).toBe(5);
+		expect(row?.latency.excluded).toBeGreaterThan(0);
+		const counted = row?.runs.filter((measured) => measured.state === "ok") ?? [];
+		expect(counted.map((measured) => measured.arm).sort()).toEqual([..."bbbbb"].map(() => "base").concat([..."hhhhh"].map(() => "head")));
+		for (const measured of counted) {
+			const bytes = readFileSync(join(folder, "out", measured.samples ?? ""));
+			expect(bytes.length).toBe(8 * (measured.iterations ?? 0));
+		}
+		expect(run.stdout).toMatch(/unchanged/);
+		expect(run.stdout).toMatch(/CPU, not TensorRT/);
+	});
+
+	it("fails a head that computes something else, naming output, case, metric, got and allowed", async () => {
+		const folder = twoArms({ "model.onnx": "fixture:wrong.onnx" });
+		const run = await runCli(twoArmsRun, { cwd: folder });
+		expect(run.exit).toBe(1);
+		const result = readResult(join(folder, "out"));
+		expect(result.outcome).toBe("fail");
+		const [check] = result.golden[0]?.checks ?? [];
+		expect(check).toMatchObject({ output: "y", metric: "relative-l2", allowed: 1e-3, pass: false });
+		expect(check?.got).toBeCloseTo(0.05, 4);
+		expect(check?.base).toBeLessThan(1e-5);
+		expect(run.stdout).toMatch(/y: relative L2 is 5\.0e-2.*allowed 1e-3.*case-0/s);
+		expect(result.golden[0]?.modelChanged).toBe(true);
+	});
+
+	it("checks builds and goldens alone where there is no base, and says so", async () => {
+		const folder = quickProject(temporaryFolder());
+		const run = await runCli(["run", "--out", "out"], { cwd: folder });
+		expect(run.exit, run.stderr).toBe(0);
+		const result = readResult(join(folder, "out"));
+		expect(result.arms.base).toBeNull();
+		expect(result.workloads[0]?.verdict).toBe("missing");
+		expect(result.workloads[0]?.head?.medianMs).toBeGreaterThan(0);
+		expect(result.notes.join(" ")).toMatch(/no base/i);
+	});
+
+	it("calls a model that the base does not have new, and does not fail", async () => {
+		const folder = temporaryFolder();
+		writeProject(join(folder, "base"), { "README.md": "no model yet" });
+		quickProject(join(folder, "head"));
+		const run = await runCli(twoArmsRun, { cwd: folder });
+		expect(run.exit, run.stderr).toBe(0);
+		const result = readResult(join(folder, "out"));
+		expect(result.workloads[0]).toMatchObject({ verdict: "missing", latency: { reason: expect.stringContaining("New") } });
+		expect(result.builds.map((build) => [build.arm, build.state])).toContainEqual(["base", "missing"]);
+	});
+
+	it("does not compare speeds of models with other inputs, and names the difference", async () => {
+		const folder = twoArms({ "model.onnx": "fixture:other-input.onnx", "trtgate.yml": quickConfig.replace(/ {4}golden:.*\n/, "") });
+		const run = await runCli(twoArmsRun, { cwd: folder });
+		const row = readResult(join(folder, "out")).workloads[0];
+		expect(row?.verdict).toBe("not-comparable");
+		expect(row?.latency.reason).toMatch(/no input renamed/);
+		expect(run.exit).toBe(0);
+		expect(run.stdout).not.toMatch(/PASSED/);
+	});
+
+	it("warns when the base checked a workload that the head no longer checks", async () => {
+		const folder = twoArms({ "trtgate.yml": quickConfig.replace("{ batch: 2 }", "{ batch: 1 }") });
+		await runCli(twoArmsRun, { cwd: folder });
+		const gates = readResult(join(folder, "out")).gates.filter((gate) => gate.gate === "coverage");
+		expect(gates).toMatchObject([{ status: "warn", workload: "batch 2" }]);
+	});
+
+	it("prints the plan, and runs nothing, with --dry-run", async () => {
+		const folder = twoArms({});
+		const run = await runCli([...twoArmsRun, "--dry-run"], { cwd: folder });
+		expect(run.exit, run.stderr).toBe(0);
+		expect(run.stdout).toMatch(/net\/fp32/);
+		expect(run.stdout).toMatch(/case-0/);
+		expect(existsSync(join(folder, "out", "result.json"))).toBe(false);
+		expect(existsSync(join(folder, "out", "raw"))).toBe(false);
+	});
+
+	it("leaves no scratch files, locks or worktrees behind", async () => {
+		const folder = twoArms({});
+		await runCli(twoArmsRun, { cwd: folder });
+		expect(readdirSync(join(folder, "out")).sort()).toEqual(["engines", "junit.xml", "logs", "report.html", "report.md", "result.json"]);
+	});
+});
+
+describe("report", () => {
+	it("renders again, byte for byte", async () => {
+		const folder = twoArms({ "model.onnx": "fixture:wrong.onnx" });
+		await runCli(twoArmsRun, { cwd: folder });
+		const names = ["report.html", "report.md", "junit.xml", "result.json"];
+		const read = (): string[] => names.map((name) => readFileSync(join(folder, "out", name), "utf8"));
+		const before = read();
+		const run = await runCli(["report", "out"], { cwd: folder });
+		expect(run.exit).toBe(1);
+		expect(read()).toEqual(before);
+	});
+});

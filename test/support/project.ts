@@ -1,0 +1,97 @@
+// A small project in a temporary folder, and the built command line run on it.
+import { spawn } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { onTestFinished } from "vitest";
+import type { Result } from "../../src/core/schema/result.ts";
+
+export const fixtures = resolve("test/fixtures/project");
+
+/** Timing so short that only the machinery is tested, never a speed. */
+export const quickMeasure =
+	"measure: { pairs: [5], warm-up: 1ms, duration: 5ms, threads: 1 }\ngates: { latency: { warn: 900%, fail: 1000% } }\n";
+
+export const quickConfig = `version: 1
+backend: onnxruntime
+onnxruntime: wasm
+models:
+  net:
+    onnx: model.onnx
+    dims: { batch: { min: 1, opt: 2, max: 4 } }
+    workloads: [{ batch: 2 }]
+    golden: golden/golden.json
+${quickMeasure}`;
+
+/** A temporary folder that goes with the test. */
+export function temporaryFolder(): string {
+	const folder = realpathSync(mkdtempSync(join(tmpdir(), "trtgate-")));
+	onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+	return folder;
+}
+
+/** Writes files by name; a value that starts with `fixture:` is copied from the fixtures. */
+export function writeProject(folder: string, files: Readonly<Record<string, string | Uint8Array>>): string {
+	for (const [name, content] of Object.entries(files)) {
+		const path = join(folder, name);
+		mkdirSync(dirname(path), { recursive: true });
+		if (typeof content === "string" && content.startsWith("fixture:"))
+			cpSync(join(fixtures, content.slice("fixture:".length)), path, { recursive: true });
+		else writeFileSync(path, content);
+	}
+	return folder;
+}
+
+/** A folder with a config, a model and its golden, ready to run; `files` stand above them. */
+export function quickProject(folder: string, files: Readonly<Record<string, string | Uint8Array>> = {}): string {
+	return writeProject(folder, { "trtgate.yml": quickConfig, "model.onnx": "fixture:model.onnx", golden: "fixture:golden", ...files });
+}
+
+export interface CliRun {
+	exit: number | null;
+	signal: NodeJS.Signals | null;
+	stdout: string;
+	stderr: string;
+}
+
+export interface CliOptions {
+	cwd: string;
+	/** Folder of the bundle; the committed one by default. */
+	dist?: string;
+	env?: Readonly<Record<string, string>>;
+	/** Called with the child's process id as soon as it runs. */
+	onStart?(pid: number): void;
+}
+
+const cacheHome = join(tmpdir(), "trtgate-test-cache");
+
+export function runCli(argv: readonly string[], options: CliOptions): Promise<CliRun> {
+	const cli = join(options.dist ?? resolve("dist"), "cli.js");
+	return runNode([cli, ...argv], options);
+}
+
+export function runNode(argv: readonly string[], options: CliOptions): Promise<CliRun> {
+	const env = { PATH: process.env["PATH"] ?? "", HOME: options.cwd, XDG_CACHE_HOME: cacheHome, NO_COLOR: "1", ...options.env };
+	const child = spawn(process.execPath, argv, { cwd: options.cwd, env, stdio: ["ignore", "pipe", "pipe"] });
+	if (child.pid !== undefined) options.onStart?.(child.pid);
+	let [stdout, stderr] = ["", ""];
+	child.stdout.setEncoding("utf8").on("data", (text) => (stdout += text));
+	child.stderr.setEncoding("utf8").on("data", (text) => (stderr += text));
+	return new Promise((settle, reject) => {
+		child.on("error", reject);
+		child.on("close", (exit, signal) => settle({ exit, signal, stdout, stderr }));
+	});
+}
+
+export function readResult(out: string): Result {
+	return JSON.parse(readFileSync(join(out, "result.json"), "utf8"));
+}
+
+/** A bundle like the committed one, but with another program in place of the ONNX Runtime worker. */
+export function distWithWorker(program: string): string {
+	const folder = temporaryFolder();
+	cpSync("dist", join(folder, "dist"), { recursive: true });
+	cpSync("package.json", join(folder, "package.json"));
+	writeFileSync(join(folder, "dist", "ort-worker.js"), program);
+	return join(folder, "dist");
+}
