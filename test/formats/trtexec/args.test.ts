@@ -1,13 +1,7 @@
 // Table of inputs and TensorRT versions to the arguments that trtexec gets.
 import { describe, expect, it } from "vitest";
-import {
-	type ArgsSpec,
-	type BuildArgs,
-	buildArgs,
-	type InferArgs,
-	type ProfileArgs,
-	type TimeArgs,
-} from "../../../src/formats/trtexec/args.ts";
+import { buildArgs } from "../../../src/formats/trtexec/args.ts";
+import type { ArgsSpec, BuildArgs, InferArgs, ProfileArgs, TimeArgs } from "../../../src/formats/trtexec/args-spec.ts";
 import { parseVersionText, type TensorRtVersion } from "../../../src/formats/trtexec/banner.ts";
 import { ownedFlags } from "../../../src/formats/trtexec/flag-table.ts";
 import { recordedLines } from "./recorded.ts";
