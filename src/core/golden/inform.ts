@@ -42,7 +42,7 @@ export function findUninformative(manifest: GoldenManifest, cases: readonly Tens
 export function assertInformative(manifest: GoldenManifest, cases: readonly TensorSet[]): void {
 	const [first, ...others] = findUninformative(manifest, cases);
 	if (first === undefined) return;
-	const more = others.length === 0 ? "" : ` (${others.length} more findings of this kind)`;
+	const more = others.length === 0 ? "" : ` (and ${others.length} more ${others.length === 1 ? "finding" : "findings"})`;
 	throw new ConfigError({
 		code: "golden-uninformative",
 		message: `Golden ${manifest.goldenId} cannot fail: ${first.message}${more}.`,
@@ -56,8 +56,8 @@ function findNonFinite(manifest: GoldenManifest, id: string, outputs: ReadonlyMa
 		if (nonFinite.expected === 0) return [];
 		const mustMatch = specOf(manifest, name)?.nonFinite === "must-match";
 		if (mustMatch && elements > 0) return [];
-		const share = elements === 0 ? "nothing but" : `${nonFinite.expected}`;
-		const message = `output ${quoteName(name)} of case ${quoteName(id)} holds ${share} NaN or infinite values`;
+		const values = elements === 0 ? "nothing but NaN or infinite values" : `NaN or infinite values (${nonFinite.expected})`;
+		const message = `output ${quoteName(name)} of case ${quoteName(id)} holds ${values}`;
 		const allow = elements === 0 ? "" : " Where such values are right, set nonFinite: must-match for the output.";
 		return [{ kind: "non-finite" as const, output: name, case: id, message, fix: `${recordAgain}${allow}` }];
 	});

@@ -5,8 +5,8 @@ import { float64Reader, forEachChunk } from "../values.ts";
 import type { Measured } from "./measured.ts";
 
 /**
- * Σ g·c / (‖g‖ ‖c‖), as 1 − ‖c/‖c‖ − g/‖g‖‖² / 2, which keeps 1 − cos where it is below 1e-9 and the product form
- * cancels. Both zero: 1; one zero: 0 (the convention of Polygraphy). Pairs that are not finite are left out.
+ * Σ g·c / (‖g‖ ‖c‖), as 1 − (1 − cos), of which the latter is kept to full precision. Both zero: 1; one zero: 0 (the convention of
+ * Polygraphy). Pairs that are not finite are left out.
  */
 export function cosine(pair: Pair): Measured {
 	const { elements, maxAbsAt } = pair.difference();
@@ -14,27 +14,56 @@ export function cosine(pair: Pair): Measured {
 	return { value: 1 - distance, elements, worstAt: maxAbsAt, detail: `1 − cosine is ${Number(distance.toPrecision(4))}` };
 }
 
-/** 1 − cosine, to full precision near 0. */
+/**
+ * 1 − cos. With d = c − g and its part at right angles to g, d⊥ = d − g · (g·d)/‖g‖², Lagrange's identity gives
+ * 1 − cos = ‖g‖² ‖d⊥‖² / (‖c‖‖g‖ · (‖c‖‖g‖ + g·c)), in which nothing cancels where the product form would.
+ */
 export function cosineDistance(pair: Pair): number {
-	const peak = { expected: 0, got: 0 };
+	const scales = scalesOf(pair);
+	if (scales === null) return 0;
+	let gg = 0;
+	let cc = 0;
+	let gc = 0;
+	let gd = 0;
 	forEachPair(pair, (expected, got) => {
-		peak.expected = Math.max(peak.expected, Math.abs(expected));
-		peak.got = Math.max(peak.got, Math.abs(got));
+		const g = expected * scales.expected;
+		const c = got * scales.got;
+		gg += g * g;
+		cc += c * c;
+		gc += g * c;
+		gd += g * (c - g);
 	});
-	if (peak.expected === 0 && peak.got === 0) return 0;
-	if (peak.expected === 0 || peak.got === 0) return 1;
-	// Divided by the peaks first, so that no square leaves binary64.
-	const sums = { expected: 0, got: 0 };
+	if (gg === 0 || cc === 0) return 1;
+	const lengths = Math.sqrt(gg) * Math.sqrt(cc);
+	if (gc <= 0) return 1 - Math.max(-1, gc / lengths);
+	let across = 0;
 	forEachPair(pair, (expected, got) => {
-		sums.expected += (expected / peak.expected) ** 2;
-		sums.got += (got / peak.got) ** 2;
+		const g = expected * scales.expected;
+		across += (got * scales.got - g - g * (gd / gg)) ** 2;
 	});
-	const lengths = { expected: Math.sqrt(sums.expected), got: Math.sqrt(sums.got) };
-	let apart = 0;
+	return (gg * across) / (lengths * (lengths + gc));
+}
+
+/** Sides this many powers of two apart are scaled each by itself, or the squares of one would vanish. */
+const farApart = 100;
+
+/** Powers of two that bring both sides near 1, so that no square leaves binary64; null where both are zero. */
+function scalesOf(pair: Pair): { expected: number; got: number } | null {
+	let expectedPeak = 0;
+	let gotPeak = 0;
 	forEachPair(pair, (expected, got) => {
-		apart += (got / peak.got / lengths.got - expected / peak.expected / lengths.expected) ** 2;
+		expectedPeak = Math.max(expectedPeak, Math.abs(expected));
+		gotPeak = Math.max(gotPeak, Math.abs(got));
 	});
-	return apart / 2;
+	if (expectedPeak === 0 && gotPeak === 0) return null;
+	const own = { expected: scaleOf(expectedPeak), got: scaleOf(gotPeak) };
+	const apart = Math.abs(Math.log2(own.expected) - Math.log2(own.got)) > farApart;
+	const common = Math.min(own.expected, own.got);
+	return apart ? own : { expected: common, got: common };
+}
+
+function scaleOf(peak: number): number {
+	return peak === 0 ? 1 : 2 ** -Math.max(-1000, Math.min(1000, Math.floor(Math.log2(peak))));
 }
 
 function forEachPair(pair: Pair, visit: (expected: number, got: number) => void): void {

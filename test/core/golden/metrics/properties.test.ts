@@ -1,0 +1,188 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { makePair } from "../../../../src/core/golden/difference.ts";
+import { allclose } from "../../../../src/core/golden/metrics/allclose.ts";
+import { cosine } from "../../../../src/core/golden/metrics/cosine.ts";
+import { klDivergence } from "../../../../src/core/golden/metrics/kl.ts";
+import { maxAbs } from "../../../../src/core/golden/metrics/max-abs.ts";
+import type { Question } from "../../../../src/core/golden/metrics/measured.ts";
+import { relativeL2 } from "../../../../src/core/golden/metrics/relative-l2.ts";
+import { topIndices, topKAgreement } from "../../../../src/core/golden/metrics/top-k.ts";
+import { float32, float64 } from "../../../support/golden-tensors.ts";
+
+const question: Question = { rtol: 0, atol: 0, k: 1, axis: -1, input: "logits", zeroProbability: 0 };
+// Multiples of 2^-10, so that no test meets subnormal numbers by chance.
+const value = fc.integer({ min: -(2 ** 20), max: 2 ** 20 }).map((count) => count / 1024);
+const values = fc.array(value, { minLength: 1, maxLength: 40 });
+const pairs = fc.array(fc.tuple(value, value), { minLength: 2, maxLength: 40 });
+
+function expectNear(got: number, wanted: number): void {
+	if (Number.isFinite(wanted)) expect(Math.abs(got - wanted)).toBeLessThanOrEqual(1e-12 * Math.abs(wanted));
+	else expect(got).toBe(wanted);
+}
+
+const columns = (rows: readonly (readonly [number, number])[]): [number[], number[]] => [rows.map(([a]) => a), rows.map(([, b]) => b)];
+
+describe("every metric", () => {
+	it("finds nothing between a tensor and itself", () => {
+		fc.assert(
+			fc.property(values, (numbers) => {
+				const pair = makePair(float32(numbers), float32(numbers));
+				expect(relativeL2(pair).value).toBe(0);
+				expect(maxAbs(pair).value).toBe(0);
+				expect(allclose(pair, question).value).toBe(0);
+				expect(cosine(pair).value).toBe(1);
+				expect(topKAgreement(pair, question).value).toBe(1);
+				expect(klDivergence(pair, question).value).toBe(0);
+			}),
+		);
+	});
+
+	it("of elements is the same in any order of the elements", () => {
+		fc.assert(
+			fc.property(pairs, fc.infiniteStream(fc.nat()), (rows, keys) => {
+				const shuffled = rows
+					.map((row) => ({ row, key: keys.next().value as number }))
+					.sort((a, b) => a.key - b.key)
+					.map(({ row }) => row);
+				const [one, other] = [rows, shuffled].map((list) => {
+					const [g, c] = columns(list);
+					return makePair(float64(g), float64(c));
+				});
+				if (!one || !other) return;
+				expectNear(relativeL2(other).value, relativeL2(one).value);
+				expect(maxAbs(other).value).toBe(maxAbs(one).value);
+				expect(allclose(other, { ...question, rtol: 0.1, atol: 1 }).value).toBe(allclose(one, { ...question, rtol: 0.1, atol: 1 }).value);
+				expect(cosine(other).value).toBeCloseTo(cosine(one).value, 9);
+				expect(klDivergence(other, question).value).toBeCloseTo(klDivergence(one, question).value, 6);
+			}),
+		);
+	});
+});
+
+describe("relative L2 and cosine", () => {
+	it("do not change when both tensors are scaled by a power of two, however far", () => {
+		fc.assert(
+			fc.property(pairs, fc.integer({ min: -900, max: 900 }), (rows, exponent) => {
+				const [g, c] = columns(rows.map(([a, b]) => [Math.round(a), Math.round(b)] as const));
+				const scaled = makePair(float64(g.map((x) => x * 2 ** exponent)), float64(c.map((x) => x * 2 ** exponent)));
+				const plain = makePair(float64(g), float64(c));
+				const wanted = relativeL2(plain).value;
+				expectNear(relativeL2(scaled).value, wanted);
+				expect(cosine(scaled).value).toBeCloseTo(cosine(plain).value, 12);
+			}),
+		);
+	});
+
+	it("grow and fall with the noise", () => {
+		fc.assert(
+			fc.property(pairs, fc.double({ min: 0, max: 1, noNaN: true }), fc.double({ min: 1, max: 10, noNaN: true }), (rows, noise, more) => {
+				const [g, direction] = columns(rows);
+				const at = (size: number) => makePair(float64(g), float64(g.map((x, i) => x + size * (direction[i] ?? 0))));
+				expect(relativeL2(at(noise)).value).toBeLessThanOrEqual(relativeL2(at(noise * more)).value * (1 + 1e-9) + 1e-12);
+				expect(maxAbs(at(noise)).value).toBeLessThanOrEqual(maxAbs(at(noise * more)).value * (1 + 1e-9) + 1e-9);
+			}),
+		);
+	});
+
+	it("of opposite tensors are 2 and −1", () => {
+		const pair = makePair(float32([1, -2, 3]), float32([-1, 2, -3]));
+		expect(relativeL2(pair).value).toBe(2);
+		expect(cosine(pair).value).toBeCloseTo(-1, 15);
+	});
+
+	it("follow their conventions where a side is zero", () => {
+		const zero = float32([0, -0]);
+		const one = float32([1, 0]);
+		expect([relativeL2(makePair(zero, zero)).value, cosine(makePair(zero, zero)).value]).toEqual([0, 1]);
+		expect([relativeL2(makePair(zero, one)).value, cosine(makePair(zero, one)).value]).toEqual([Number.POSITIVE_INFINITY, 0]);
+		expect([relativeL2(makePair(one, zero)).value, cosine(makePair(one, zero)).value]).toEqual([1, 0]);
+	});
+});
+
+describe("top-k", () => {
+	it("orders as a stable descending sort does, by insertion and by sorting alike", () => {
+		fc.assert(
+			fc.property(
+				fc.array(fc.integer({ min: -5, max: 5 }), { minLength: 1, maxLength: 80 }),
+				fc.integer({ min: 1, max: 80 }),
+				(numbers, k) => {
+					const wanted = numbers.map((_, index) => index).sort((a, b) => (numbers[b] ?? 0) - (numbers[a] ?? 0) || a - b);
+					expect(topIndices(Float64Array.from(numbers), k)).toEqual(wanted.slice(0, k));
+				},
+			),
+		);
+	});
+
+	it("takes infinities as the values they are", () => {
+		expect(topIndices(Float64Array.of(1, Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY), 2)).toEqual([2, 3]);
+	});
+
+	it("does not depend on the order of classes where no two are equal", () => {
+		fc.assert(
+			fc.property(fc.uniqueArray(fc.integer(), { minLength: 3, maxLength: 20 }), fc.integer({ min: 1, max: 5 }), (numbers, k) => {
+				const noisy = numbers.map((x, i) => x + (i % 3));
+				const agree = (g: number[], c: number[]): number => topKAgreement(makePair(float64(g), float64(c)), { ...question, k }).value;
+				if (new Set(noisy).size === noisy.length) expect(agree(numbers.toReversed(), noisy.toReversed())).toBe(agree(numbers, noisy));
+			}),
+		);
+	});
+
+	it("tells how clear the golden's lead was in the rows that differ", () => {
+		const measured = topKAgreement(makePair(float32([3, 1, 5, 4.5], [2, 2]), float32([1, 3, 4, 5], [2, 2])), question);
+		expect(measured).toMatchObject({ value: 0, worstAt: 0, detail: expect.stringContaining("2 of 2 rows differ") });
+		expect(measured.detail).toContain("clearest of them is 2");
+	});
+});
+
+describe("KL divergence", () => {
+	it("is never negative", () => {
+		fc.assert(
+			fc.property(pairs, (rows) => {
+				const [g, c] = columns(rows);
+				expect(klDivergence(makePair(float64(g), float64(c)), question).value).toBeGreaterThanOrEqual(-1e-15);
+			}),
+		);
+	});
+
+	it("takes masked logits as probability 0 on both sides", () => {
+		const masked = float32([1, 2, Number.NEGATIVE_INFINITY]);
+		expect(klDivergence(makePair(masked, masked), question).value).toBe(0);
+		expect(klDivergence(makePair(float32([1, 2, 3]), masked), question).value).toBe(Number.POSITIVE_INFINITY);
+	});
+
+	it("of what is no distribution is NaN, with the reason", () => {
+		const probabilities = { ...question, input: "probabilities" as const };
+		for (const broken of [
+			[0.5, 0.9],
+			[-0.1, 1.1],
+			[0, 0],
+		]) {
+			const measured = klDivergence(makePair(float32([0.5, 0.5]), float32(broken)), probabilities);
+			expect(measured.value).toBeNaN();
+			expect(measured.detail).toContain("no distribution");
+		}
+	});
+
+	it("reads a 0 of the engine as what underflowed, where it is told so", () => {
+		const pair = makePair(float64([1e-9, 1 - 1e-9]), float64([0, 1]));
+		const probabilities = { ...question, input: "probabilities" as const };
+		expect(klDivergence(pair, probabilities).value).toBe(Number.POSITIVE_INFINITY);
+		expect(klDivergence(pair, { ...probabilities, zeroProbability: 2 ** -24 }).value).toBeLessThan(1e-6);
+		const lost = makePair(float64([0.5, 0.5]), float64([0, 1]));
+		expect(klDivergence(lost, { ...probabilities, zeroProbability: 2 ** -24 }).value).toBeGreaterThan(5);
+	});
+
+	it("walks rows along an inner axis as along the last", () => {
+		const inner = makePair(float64([1, 5, 2, 6, 3, 7], [3, 2]), float64([1.5, 5, 2, 6.5, 3, 7], [3, 2]));
+		const last = makePair(float64([1, 2, 3, 5, 6, 7], [2, 3]), float64([1.5, 2, 3, 5, 6.5, 7], [2, 3]));
+		expect(klDivergence(inner, { ...question, axis: 0 }).value).toBeCloseTo(klDivergence(last, question).value, 14);
+	});
+
+	it("reads rows longer than a chunk", () => {
+		const long = Array.from({ length: 150_000 }, (_, index) => (index === 149_999 ? 30 : index % 7));
+		const pair = makePair(float32(long), float32(long.map((x, index) => (index === 149_999 ? 29 : x))));
+		expect(klDivergence(pair, question)).toMatchObject({ elements: 150_000, worstAt: 149_999 });
+		expect(topKAgreement(pair, question).value).toBe(1);
+	});
+});

@@ -1,0 +1,115 @@
+// What TensorRT 10.6 on an H200 answered, beside ONNX Runtime's fp32 answers: the default tolerances must tell right from wrong.
+import { readdirSync, readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { findUninformative } from "../../../src/core/golden/inform.ts";
+import { judgeCase } from "../../../src/core/golden/judge.ts";
+import type { Tensor } from "../../../src/core/golden/tensor.ts";
+import type { DType, GoldenOutput, Precision } from "../../../src/core/schema/golden.ts";
+import type { GoldenVerdict } from "../../../src/core/schema/result.ts";
+import { decodeTensor } from "../../../src/formats/tensor/decode.ts";
+import { manifestOf, modelSha256 } from "../../support/golden-tensors.ts";
+
+const folder = new URL("../../fixtures/golden/trtexec-10.6/", import.meta.url);
+const relativeL2 = { fp32: 1e-3, fp16: 5e-3, int8: 5e-2 };
+
+function read(name: string, file: { dtype: DType; shape: number[] }): Tensor {
+	return decodeTensor(new Uint8Array(readFileSync(new URL(name, folder))), { path: name, sha256: "", ...file, format: "raw" }, name);
+}
+
+interface Recorded {
+	name: string;
+	output: string;
+	dtype: DType;
+	shape: number[];
+}
+
+const probabilities = { output: "probabilities", dtype: "float32", shape: [4, 10] } as const;
+const classifier = (run: string): Recorded => ({ ...probabilities, name: `classifier-${run}`, shape: [4, 10] });
+
+function load(recorded: Recorded): { expected: Tensor; got: Tensor } {
+	const files = readdirSync(new URL(`${recorded.name}/`, folder));
+	const raw = files.find((file) => file.startsWith(`${recorded.output}.output.`)) ?? "";
+	return { expected: read(`${recorded.name}/${recorded.output}.reference.bin`, recorded), got: read(`${recorded.name}/${raw}`, recorded) };
+}
+
+function judge(recorded: Recorded, precision: Precision, spec: GoldenOutput = {}): GoldenVerdict {
+	const { expected, got } = load(recorded);
+	const outputs = { [recorded.output]: expected };
+	return judgeCase({
+		manifest: manifestOf(outputs, { [recorded.output]: spec }),
+		caseId: "only",
+		model: "net",
+		engine: precision,
+		precision,
+		modelSha256,
+		expected: outputs,
+		got: { [recorded.output]: got },
+		relativeL2,
+	});
+}
+
+const everyKind: GoldenOutput = {
+	semantic: "probabilities",
+	batchAxis: 0,
+	comparators: [{ kind: "relative-l2" }, { kind: "max-abs" }, { kind: "allclose" }, { kind: "cosine" }, { kind: "top-k" }, { kind: "kl" }],
+};
+
+describe("the verdict on recorded engines", () => {
+	it.each<[string, Precision]>([
+		["fp32-0", "fp32"],
+		["fp32-1", "fp32"],
+		["fp16-0", "fp16"],
+		["fp16-1", "fp16"],
+	])("is a match for the classifier %s by every metric's default", (run, precision) => {
+		const verdict = judge(classifier(run), precision, everyKind);
+		expect(verdict.checks.filter((check) => !check.pass)).toEqual([]);
+		expect(verdict.state).toBe("match");
+	});
+
+	it.each(["int8-0", "int8-1"])("is a mismatch for the classifier %s, whose int8 was never calibrated, by every metric", (run) => {
+		const verdict = judge(classifier(run), "int8", everyKind);
+		expect(verdict.state).toBe("mismatch");
+		expect(verdict.checks.every((check) => !check.pass)).toBe(true);
+	});
+
+	it("is a match for a half-precision network with half outputs, bit for bit", () => {
+		expect(judge({ name: "half-fp32-0", output: "y", dtype: "float16", shape: [4, 32] }, "fp32").checks[0]).toMatchObject({
+			pass: true,
+			got: 0,
+			elements: 128,
+		});
+	});
+
+	it("is a mismatch for a mask of which an fp16 engine moved some pixels, judged exactly", () => {
+		const verdict = judge({ name: "segmenter-fp16-0", output: "mask", dtype: "int64", shape: [1, 64, 64] }, "fp16");
+		expect(verdict.state).toBe("mismatch");
+		expect(verdict.checks[0]?.detail).toMatch(/^\d+ of 4096 elements lie outside$/);
+	});
+
+	it("sees TF32 in an fp32 engine of low optimisation, just beyond the default limit", () => {
+		const [check] = judge(classifier("level0-1"), "fp32").checks;
+		expect(check?.pass).toBe(false);
+		expect(Number(check?.got)).toBeGreaterThan(1e-3);
+		expect(judge(classifier("level0-1"), "tf32", { comparators: [{ kind: "relative-l2", tolerance: 5e-3 }] }).state).toBe("match");
+	});
+
+	it("is never a match where the network gives NaN, and the golden of it is refused", () => {
+		const recorded: Recorded = { name: "nan-output-fp32-0", output: "y", dtype: "float32", shape: [1, 16] };
+		expect(judge(recorded, "fp32")).toMatchObject({ state: "mismatch", checks: [{ metric: "non-finite", pass: false }] });
+		expect(judge(recorded, "fp32", { nonFinite: "must-match" }).state).toBe("mismatch");
+		const { expected } = load(recorded);
+		expect(findUninformative(manifestOf({ y: expected }), [{ y: expected }])).toMatchObject([
+			{ kind: "non-finite", output: "y", case: "only" },
+		]);
+	});
+
+	it("names the dump of a data-dependent output, which holds 1 of 14 values", () => {
+		const recorded: Recorded = { name: "data-dependent-fp32-0", output: "y", dtype: "int64", shape: [2, 7] };
+		expect(() => load(recorded)).toThrow("expected 112 bytes for int64 [2, 7], got 8 bytes");
+		const expected = read("data-dependent-fp32-0/y.reference.bin", recorded);
+		const got: Tensor = { ...expected, data: expected.data.subarray(0, 8) };
+		const manifest = manifestOf({ y: expected });
+		const about = { manifest, caseId: "only", model: "net", engine: "fp32", precision: "fp32" as const, modelSha256, relativeL2 };
+		expect(judgeCase({ ...about, expected: { y: expected }, got: { y: got } }).checks[0]).toMatchObject({ metric: "shape", pass: false });
+	});
+});

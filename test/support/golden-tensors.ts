@@ -1,0 +1,49 @@
+// Tensors and manifests for tests of golden comparison.
+import { elementBytes, elementCount, type Tensor } from "../../src/core/golden/tensor.ts";
+import type { DType, GoldenManifest, GoldenOutput, TensorFile } from "../../src/core/schema/golden.ts";
+
+export function fromBase64(dtype: string, shape: readonly number[], data: string): Tensor {
+	const bytes = Buffer.from(data, "base64");
+	const aligned = new Uint8Array(bytes.length);
+	aligned.set(bytes);
+	return { dtype: dtype as DType, shape, data: aligned };
+}
+
+export function float32(values: readonly number[], shape: readonly number[] = [values.length]): Tensor {
+	return { dtype: "float32", shape, data: new Uint8Array(Float32Array.from(values).buffer) };
+}
+
+export function float64(values: readonly number[], shape: readonly number[] = [values.length]): Tensor {
+	return { dtype: "float64", shape, data: new Uint8Array(Float64Array.from(values).buffer) };
+}
+
+export function int64(values: readonly bigint[], shape: readonly number[] = [values.length]): Tensor {
+	return { dtype: "int64", shape, data: new Uint8Array(BigInt64Array.from(values).buffer) };
+}
+
+export function zeros(dtype: DType, shape: readonly number[]): Tensor {
+	return { dtype, shape, data: new Uint8Array(elementCount(shape) * elementBytes[dtype]) };
+}
+
+/** JSON cannot write these. */
+export function toNumber(value: number | string): number {
+	return Number(value);
+}
+
+export const modelSha256 = "a".repeat(64);
+
+/** A manifest with one case of these outputs. */
+export function manifestOf(outputs: Readonly<Record<string, Tensor>>, specs: Readonly<Record<string, GoldenOutput>> = {}): GoldenManifest {
+	const files = Object.entries(outputs).map(([name, { dtype, shape }]): [string, TensorFile] => [
+		name,
+		{ path: `${name}.raw`, sha256: "b".repeat(64), dtype, shape: [...shape] },
+	]);
+	return {
+		schemaVersion: 1,
+		goldenId: "net@1",
+		model: { path: "net.onnx", sha256: modelSha256 },
+		producer: { backend: "onnxruntime-wasm", version: "1.0", precision: "fp32" },
+		outputs: specs,
+		cases: [{ id: "only", inputs: {}, outputs: Object.fromEntries(files) }],
+	};
+}
