@@ -93,7 +93,7 @@ export function buildPairs(result: Result): BuildPair[] {
 }
 
 export function engineSizeText(build: BuildRecord | null): string {
-	return build?.engineBytes === undefined ? "–" : formatBytes(build.engineBytes);
+	return build?.engineBytes === undefined || build.state !== "built" ? "–" : formatBytes(build.engineBytes);
 }
 
 /** `2 precision, 1 plugin`; `none`. */

@@ -8,7 +8,7 @@ import { buildSection, findingSection, goldenSection, quietRowSection, rowTable 
 import { workloadRows } from "./rows.ts";
 import { stories } from "./stories.ts";
 import { excerptLines } from "./stories-build.ts";
-import type { Phrase, Story } from "./story.ts";
+import { type Phrase, type Story, spokenPhrase } from "./story.ts";
 import { gateTitle, outcomeSymbols } from "./words.ts";
 
 /** GitHub takes 65,536 characters; the rest is room for the marker that finds the comment again. */
@@ -24,7 +24,7 @@ function storyMarkdown(story: Story, detail: Detail): string {
 	const title = `${storySymbols[story.severity]} **${escapeMarkdown(story.title)}**`;
 	if (!detail.sentences) return title;
 	const sentences = story.sentences.map(phraseMarkdown).join(" ");
-	const fix = story.fix === undefined ? "" : `\n**Next:** ${escapeMarkdown(story.fix)}`;
+	const fix = story.fix === undefined ? "" : `\n**Next:** ${phraseMarkdown(spokenPhrase(story.fix))}`;
 	const told = [title, sentences].filter((part) => part !== "").join(" — ") + fix;
 	if (!detail.excerpts || story.excerpt === undefined) return told;
 	return `${told}\n\n${folded("log excerpt", markdownFence(excerptLines(story.excerpt)))}`;

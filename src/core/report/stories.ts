@@ -1,5 +1,5 @@
 // Gathers one story for each thing that is not green, loudest first, none told twice.
-import type { Result } from "../schema/result.ts";
+import type { Result, WorkloadResult } from "../schema/result.ts";
 import { failingGates, indexGates, subjectKey } from "./index-gates.ts";
 import { buildStory, erredSubjects, errorStory, gateStory } from "./stories-build.ts";
 import { goldenStories } from "./stories-golden.ts";
@@ -24,7 +24,9 @@ function tellBuilds(result: Result, told: Told): void {
 
 function tellWorkloads(result: Result, told: Told): void {
 	const gates = indexGates(result);
-	for (const workload of result.workloads) {
+	// Largest change first: a short report shows the first few.
+	const size = (workload: WorkloadResult) => Math.abs(workload.latency.estimate ?? 0);
+	for (const workload of [...result.workloads].sort((a, b) => size(b) - size(a))) {
 		const story = speedStory(result, workload, gates);
 		if (story === null) continue;
 		told.stories.push(story);

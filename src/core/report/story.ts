@@ -20,6 +20,11 @@ export interface Story {
 
 export const severityOrder: readonly StorySeverity[] = ["fail", "error", "inconclusive", "warn", "note"];
 
+/** A sentence of ours in which backticks mark code. */
+export function spokenPhrase(text: string): Phrase {
+	return text.split(/`([^`]+)`/).map((piece, index) => (index % 2 === 1 ? { code: piece } : piece));
+}
+
 export function plainPhrase(phrase: Phrase): string {
 	return phrase.map((piece) => (typeof piece === "string" ? piece : piece.code)).join("");
 }

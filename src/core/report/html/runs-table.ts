@@ -20,7 +20,7 @@ function time(title: string, of: (run: PerfRun) => number | undefined): Column<P
 }
 
 const runColumns: readonly Column<PerfRun>[] = [
-	{ title: "order", numeric: true, heading: true, cell: (run) => run.order + 1 },
+	{ title: "order", heading: true, cell: (run) => run.order + 1 },
 	{ title: "pair", numeric: true, cell: (run) => run.pair + 1 },
 	{ title: "arm", cell: (run) => run.arm },
 	{ title: "state", cell: (run) => (run.state === "ok" ? "ok" : pill("thrown away", "open")) },

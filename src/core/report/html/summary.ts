@@ -4,7 +4,7 @@ import { saidText } from "../comparison-words.ts";
 import { countsText, jobFacts, noBaseText, partialText } from "../facts.ts";
 import { headline } from "../headline.ts";
 import { stories } from "../stories.ts";
-import type { Story, StorySeverity } from "../story.ts";
+import { type Story, type StorySeverity, spokenPhrase } from "../story.ts";
 import { armName, counted, gateTitle, outcomeWords, type Tone } from "../words.ts";
 import { html, type Markup, type Piece } from "./markup.ts";
 import { folded, logExcerpt, phrase, pill } from "./parts.ts";
@@ -64,7 +64,7 @@ function storyCard(story: Story): Markup {
 	const lines = story.excerpt ?? [];
 	const sentences = story.sentences.map((sentence) => [phrase(sentence), " "]);
 	return html`<article class="story ${severityTones[story.severity]}"><h2>${story.title} ${pill(severityWords[story.severity], severityTones[story.severity])}</h2>
-<p>${sentences}</p>${story.fix === undefined ? null : html`<p><b>Next:</b> ${story.fix}</p>`}${lines.length === 0 ? null : folded("Log excerpt", logExcerpt(lines))}</article>
+<p>${sentences}</p>${story.fix === undefined ? null : html`<p><b>Next:</b> ${phrase(spokenPhrase(story.fix))}</p>`}${lines.length === 0 ? null : folded("Log excerpt", logExcerpt(lines))}</article>
 `;
 }
 

@@ -45,10 +45,13 @@ describe.each(pages)("the page of $name", ({ text, elements, result }) => {
 
 	it("loads nothing and leads nowhere but to files beside it", () => {
 		expect(named(elements, "link", "img", "iframe", "object", "base", "form")).toEqual([]);
-		for (const { attributes } of elements) {
-			for (const name of attributes.keys()) expect(name).not.toMatch(/^(on.*|src|srcdoc|action|xlink:href|style)$/);
-			expect(attributes.get("href") ?? "#none").toMatch(/^(#[\w-]+|\.\/(?!.*\.\.\/)[^:\\]*)$/);
-		}
+		const wrong = elements.flatMap(({ attributes }) =>
+			[...attributes].filter(([name, value]) => {
+				if (name === "href") return !/^(#[\w-]+|\.\/(?!.*\.\.\/)[^:\\]*)$/.test(value);
+				return /^(on.*|src|srcdoc|action|xlink:href|style)$/.test(name);
+			}),
+		);
+		expect(wrong).toEqual([]);
 		expect(/https?:\/\/|url\(|@import/.exec(text.replace(/>[^<]*/g, ">").replace(/="[^"]*"/g, ""))).toBeNull();
 	});
 
@@ -71,11 +74,11 @@ describe.each(pages)("the page of $name", ({ text, elements, result }) => {
 	});
 
 	it("draws no coordinate that is not a number", () => {
-		for (const { attributes } of elements) {
-			for (const name of ["x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "r", "width", "height", "points", "d"]) {
-				expect(attributes.get(name) ?? "0").toMatch(/^[-\d.,\sMl m]+$/);
-			}
-		}
+		const names = ["x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "r", "width", "height", "points", "d"];
+		const wrong = elements.flatMap(({ attributes }) =>
+			names.flatMap((name) => attributes.get(name) ?? []).filter((value) => !/^[-\d.,\sMlm]+$/.test(value)),
+		);
+		expect(wrong).toEqual([]);
 	});
 
 	it("names the outcome", () => {
@@ -138,10 +141,10 @@ describe("the page", () => {
 		expect(() => readMarkup(renderHtml({ ...result, workloads }), "html")).not.toThrow();
 	});
 
-	it("stays within 25 MB and a second for 300 workloads", () => {
+	it("of 300 workloads is below 10 MB and drawn in a moment", () => {
 		const started = performance.now();
 		const text = renderHtml(resultCases["many-workloads"] ?? buildResult());
-		expect(text.length).toBeLessThan(25e6);
+		expect(text.length).toBeLessThan(10e6);
 		expect(performance.now() - started).toBeLessThan(5000);
 	});
 });
