@@ -23,7 +23,7 @@ export interface ReadAttribute {
 }
 
 export function readAttribute(wire: WireReader): ReadAttribute {
-	wire.keep();
+	wire.keep(2);
 	const draft: Draft = { name: "", reference: "", type: 0, value: null, numbers: [], texts: [], isLong: false, tensor: null, graphs: [] };
 	wire.message((field) => readAttributeField(wire, field, draft));
 	const attribute: OnnxAttribute = { name: draft.name, value: attributeValue(draft) };
@@ -48,7 +48,7 @@ function readAttributeField(wire: WireReader, field: number, draft: Draft): void
 }
 
 function addGraph(wire: WireReader, draft: Draft): void {
-	wire.keep();
+	wire.keep(8);
 	draft.graphs.push(wire.span());
 }
 

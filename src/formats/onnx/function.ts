@@ -6,7 +6,7 @@ import type { WireReader } from "./wire.ts";
 
 /** Fields of onnx.proto: name 1, input 4, output 5, node 7, opset_import 9, domain 10. */
 export function readFunction(wire: WireReader): OnnxFunction {
-	wire.keep();
+	wire.keep(8);
 	let name = "";
 	let domain = "";
 	const inputs: string[] = [];

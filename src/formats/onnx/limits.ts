@@ -3,7 +3,7 @@
 export const limits = {
 	/** Protobuf's own default: a file nested deeper is refused by TensorRT and ONNX Runtime too. */
 	messageDepth: 100,
-	/** Nodes, tensors, names, attributes and list entries kept, all together; large language models have below 1 million. */
+	/** Names and list entries kept, nodes and tensors counting as 4; large language models have below 2 million. */
 	elements: 4_194_304,
 	/** Protobuf fields walked over, kept or not: about one second. */
 	fields: 67_108_864,

@@ -16,7 +16,7 @@ export function domainOf(text: string): string {
 
 /** Fields of onnx.proto: input 1, output 2, name 3, op_type 4, attribute 5, domain 7. */
 export function readNode(wire: WireReader): ReadNode {
-	wire.keep();
+	wire.keep(4);
 	let name = "";
 	let op = "";
 	let domain = "";

@@ -26,7 +26,7 @@ interface Draft {
 }
 
 export function readTensor(wire: WireReader): OnnxInitializer {
-	wire.keep();
+	wire.keep(4);
 	const draft: Draft = {
 		name: "",
 		dtype: "undefined",

@@ -8,7 +8,7 @@ type ValueType = Pick<OnnxValue, "kind" | "dtype" | "dims">;
 
 /** Fields of onnx.proto: name 1, type 2. */
 export function readValueInfo(wire: WireReader): OnnxValue {
-	wire.keep();
+	wire.keep(2);
 	let name = "";
 	let type: ValueType = { kind: "unknown", dtype: "undefined", dims: null };
 	wire.message((field) => {

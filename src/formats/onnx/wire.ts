@@ -146,13 +146,11 @@ export class WireReader {
 		return length;
 	}
 
-	/** Counts something that is kept in memory. */
-	keep(): void {
-		if (++this.#elements <= limits.elements) return;
-		throw this.fault(
-			`holds more than ${limits.elements} nodes, tensors and names`,
-			"Split the model: nothing builds a graph of this size.",
-		);
+	/** Counts something that is kept in memory; `weight` is its size in names. */
+	keep(weight = 1): void {
+		this.#elements += weight;
+		if (this.#elements <= limits.elements) return;
+		throw this.fault("holds more nodes, tensors and names than any model", "Split the model: nothing builds a graph of this size.");
 	}
 
 	#decode(length: number): string {

@@ -1,0 +1,285 @@
+import { describe, expect, it } from "vitest";
+import { subjectOf } from "../../../../src/core/onnx/findings/subject.ts";
+import { inferShapes } from "../../../../src/core/onnx/static-shapes/infer.ts";
+import { memorySource } from "../../../../src/formats/onnx/byte-source.ts";
+import { readOnnx } from "../../../../src/formats/onnx/reader.ts";
+import { attribute, type Bytes, type Dim, int64s, model, node, tensor, value } from "../../../support/onnx-writer.ts";
+
+type Shape = readonly Dim[];
+
+interface Case {
+	op: string;
+	/** Shapes of the inputs a, b, c. */
+	inputs: readonly Shape[];
+	/** Values of a constant last input. */
+	target?: readonly number[];
+	attributes?: readonly Bytes[];
+	opset?: number;
+}
+
+function infer(given: Case): ReturnType<typeof inferShapes> {
+	const names = ["a", "b", "c"].slice(0, given.inputs.length);
+	const constant =
+		given.target === undefined ? [] : [tensor({ name: "t", dtype: 7, dims: [given.target.length], raw: int64s(...given.target) })];
+	const onnx = readOnnx(
+		memorySource(
+			model({
+				inputs: given.inputs.map((dims, index) => value(names[index] ?? "", dims)),
+				initializers: constant,
+				nodes: [node({ op: given.op, inputs: [...names, ...(constant.length > 0 ? ["t"] : [])], attributes: given.attributes ?? [] })],
+				opsets: { "": given.opset ?? 17 },
+			}),
+		),
+		"m.onnx",
+	);
+	const subject = subjectOf({ path: "m.onnx", onnx, sha256: "", external: [] }, { backend: "tensorrt" });
+	const [scope] = subject.scopes;
+	if (scope === undefined) throw new Error("no graph");
+	return inferShapes(onnx, scope, subject.constants.get(scope) ?? new Map());
+}
+
+const { integer, integers } = attribute;
+
+describe("follows shapes through", () => {
+	it.each<[string, Case, Shape | undefined]>([
+		["an activation", { op: "Relu", inputs: [["b", 3]] }, ["b", 3]],
+		[
+			"broadcasting",
+			{
+				op: "Add",
+				inputs: [
+					["b", 1, 4],
+					[3, 1],
+				],
+			},
+			["b", 3, 4],
+		],
+		["broadcasting of different symbols", { op: "Mul", inputs: [["b"], ["n"]] }, [null]],
+		[
+			"a matrix product",
+			{
+				op: "MatMul",
+				inputs: [
+					["b", 2, 4],
+					[4, 7],
+				],
+			},
+			["b", 2, 7],
+		],
+		["a product with a vector", { op: "MatMul", inputs: [[2, 4], [4]] }, [2]],
+		[
+			"a product of symbols",
+			{
+				op: "MatMul",
+				inputs: [
+					["b", "k"],
+					["n", 7],
+				],
+			},
+			["b", 7],
+		],
+		[
+			"Gemm",
+			{
+				op: "Gemm",
+				inputs: [
+					[2, 4],
+					[7, 4],
+				],
+				attributes: [integer("transB", 1)],
+			},
+			[2, 7],
+		],
+		[
+			"Gemm, both turned",
+			{
+				op: "Gemm",
+				inputs: [
+					[4, 2],
+					[7, 4],
+				],
+				attributes: [integer("transA", 1), integer("transB", 1)],
+			},
+			[2, 7],
+		],
+		[
+			"a convolution",
+			{
+				op: "Conv",
+				inputs: [
+					["b", 8, 32, 32],
+					[16, 4, 3, 3],
+				],
+				attributes: [integer("group", 2)],
+			},
+			["b", 16, null, null],
+		],
+		[
+			"a transposed convolution",
+			{
+				op: "ConvTranspose",
+				inputs: [
+					[1, 8, 4],
+					[8, 3, 2],
+				],
+				attributes: [integer("group", 2)],
+			},
+			[1, 6, null],
+		],
+		["pooling", { op: "MaxPool", inputs: [[1, 8, 4, 4]] }, [1, 8, null, null]],
+		["global pooling", { op: "GlobalAveragePool", inputs: [[1, 8, "h", "w"]] }, [1, 8, 1, 1]],
+		["Transpose", { op: "Transpose", inputs: [["b", 3, 4]], attributes: [integers("perm", [0, 2, 1])] }, ["b", 4, 3]],
+		["Transpose without order", { op: "Transpose", inputs: [["b", 3, 4]] }, [4, 3, "b"]],
+		["Flatten", { op: "Flatten", inputs: [["b", 3, 4]] }, [null, 12]],
+		["Flatten of all", { op: "Flatten", inputs: [[2, 3, 4]], attributes: [integer("axis", 0)] }, [1, 24]],
+		["Expand", { op: "Expand", inputs: [[1, 3]], target: [5, 1] }, [5, 3]],
+		["ConstantOfShape", { op: "ConstantOfShape", inputs: [], target: [2, 9] }, [2, 9]],
+		["Reshape with a gap", { op: "Reshape", inputs: [[2, 12]], target: [0, -1, 3] }, [2, 4, 3]],
+		["Reshape of what is unknown", { op: "Reshape", inputs: [["b", 12]], target: [0, -1, 3] }, ["b", null, 3]],
+		[
+			"Concat",
+			{
+				op: "Concat",
+				inputs: [
+					["b", 3],
+					["b", 4],
+				],
+				attributes: [integer("axis", -1)],
+			},
+			["b", 7],
+		],
+		[
+			"Concat of symbols",
+			{
+				op: "Concat",
+				inputs: [
+					["n", 3],
+					[2, 3],
+				],
+				attributes: [integer("axis", 0)],
+			},
+			[null, 3],
+		],
+		["nothing it does not know", { op: "NonZero", inputs: [[2, 2]] }, undefined],
+		["nothing of opsets with other rules", { op: "Relu", inputs: [[2, 2]], opset: 6 }, undefined],
+	])("%s", (...[, given, expected]) => {
+		const { shapes, faults } = infer(given);
+		expect(faults).toEqual([]);
+		expect(shapes.get("y")).toEqual(expected);
+	});
+});
+
+describe("names what cannot be right", () => {
+	it.each<[string, Case, RegExp]>([
+		[
+			"MatMul",
+			{
+				op: "MatMul",
+				inputs: [
+					[2, 4],
+					[5, 7],
+				],
+			},
+			/multiplies \[2, 4\] by \[5, 7\]: 4 and 5 must be the same/,
+		],
+		[
+			"batches of MatMul",
+			{
+				op: "MatMul",
+				inputs: [
+					[2, 3, 4],
+					[5, 4, 7],
+				],
+			},
+			/leading sizes do not go together/,
+		],
+		["MatMul of a scalar", { op: "MatMul", inputs: [[], [4]] }, /scalar/],
+		[
+			"Gemm",
+			{
+				op: "Gemm",
+				inputs: [
+					[2, 4],
+					[4, 7],
+				],
+				attributes: [integer("transB", 1)],
+			},
+			/multiplies \[2, 4\] by \[7, 4\]: 4 and 7/,
+		],
+		[
+			"Gemm of no matrix",
+			{
+				op: "Gemm",
+				inputs: [
+					[2, 4, 1],
+					[4, 7],
+				],
+			},
+			/Gemm takes matrices/,
+		],
+		[
+			"Conv",
+			{
+				op: "Conv",
+				inputs: [
+					[1, 4, 8, 8],
+					[3, 3, 1, 1],
+				],
+			},
+			/weights \[3, 3, 1, 1\] for 3 channels, its input \[1, 4, 8, 8\] has 4/,
+		],
+		[
+			"groups of Conv",
+			{
+				op: "Conv",
+				inputs: [
+					[1, 4, 8],
+					[4, 4, 1],
+				],
+				attributes: [integer("group", 2)],
+			},
+			/for 8 channels/,
+		],
+		[
+			"the rank of Conv",
+			{
+				op: "Conv",
+				inputs: [
+					[1, 3, 8, 8],
+					[3, 3, 1],
+				],
+			},
+			/weights of 3 dimensions/,
+		],
+		[
+			"ConvTranspose",
+			{
+				op: "ConvTranspose",
+				inputs: [
+					[1, 4, 8],
+					[3, 3, 1],
+				],
+			},
+			/for 3 channels/,
+		],
+		["Add", { op: "Add", inputs: [[2, 4], [3]] }, /joins shapes that do not go together: \[2, 4\] and \[3\]/],
+		["Reshape", { op: "Reshape", inputs: [[2, 4]], target: [3, 3] }, /reshapes \[2, 4\] \(8 elements\) to \[3, 3\]/],
+		["Reshape with a gap", { op: "Reshape", inputs: [[2, 4]], target: [3, -1] }, /reshapes/],
+		["Expand", { op: "Expand", inputs: [[2, 4]], target: [2, 3] }, /expands/],
+		[
+			"Concat",
+			{
+				op: "Concat",
+				inputs: [
+					[2, 4],
+					[1, 3],
+				],
+				attributes: [integer("axis", 0)],
+			},
+			/joins \[2, 4\] and \[1, 3\] along axis 0/,
+		],
+		["Transpose", { op: "Transpose", inputs: [[2, 4]], attributes: [integers("perm", [0, 2, 1])] }, /permutes 3 axes/],
+	])("%s", (...[, given, expected]) => {
+		expect(infer(given).faults.map((fault) => fault.what)).toEqual([expect.stringMatching(expected)]);
+	});
+});
