@@ -1,3 +1,4 @@
+// Tensor files on disk: hashes, sizes, pointers.
 import { createHash } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,3 +1,4 @@
+// Goldens of another model are found out.
 import { describe, expect, it } from "vitest";
 import { checkFit } from "../../../src/core/golden/fit.ts";
 import type { OnnxDim, OnnxModel, OnnxValue } from "../../../src/core/onnx/model.ts";

@@ -1,3 +1,4 @@
+// Goldens that could not fail are found out.
 import { describe, expect, it } from "vitest";
 import { ConfigError } from "../../../src/core/errors.ts";
 import { assertInformative, findUninformative } from "../../../src/core/golden/inform.ts";

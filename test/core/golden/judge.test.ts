@@ -1,3 +1,4 @@
+// The verdict on a golden case: what passes, what fails, and what is said of it.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type CaseInput, judgeCase } from "../../../src/core/golden/judge.ts";

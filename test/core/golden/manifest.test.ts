@@ -1,3 +1,4 @@
+// Golden manifests: the examples beside the schema, and hostile ones.
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { ConfigError } from "../../../src/core/errors.ts";

@@ -1,3 +1,4 @@
+// Tensor files against numpy and onnx (test/oracles/golden.py), and broken ones.
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";

@@ -1,3 +1,4 @@
+// What holds of the metrics for all values.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { makePair } from "../../../../src/core/golden/difference.ts";

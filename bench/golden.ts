@@ -1,0 +1,114 @@
+// Prints how fast two fp32 tensors are compared as the gate compares them, beside numpy's allclose in the same run.
+// node bench/golden.ts [MiB of each tensor]
+import { spawnSync } from "node:child_process";
+import { pathToFileURL } from "node:url";
+import { makePair } from "../src/core/golden/difference.ts";
+import { allclose } from "../src/core/golden/metrics/allclose.ts";
+import { maxAbs } from "../src/core/golden/metrics/max-abs.ts";
+import type { Question } from "../src/core/golden/metrics/measured.ts";
+import { relativeL2 } from "../src/core/golden/metrics/relative-l2.ts";
+import type { Tensor } from "../src/core/golden/tensor.ts";
+
+const rounds = 9;
+const question: Question = { rtol: 1e-3, atol: 1e-5, k: 1, axis: -1, input: "logits", zeroProbability: 0 };
+
+interface Row {
+	what: string;
+	dtype: "fp32" | "fp16";
+	gigabytesPerSecond: number | null;
+}
+
+function tensorOf(values: Float32Array | Uint16Array, dtype: Tensor["dtype"]): Tensor {
+	return { dtype, shape: [values.length], data: new Uint8Array(values.buffer) };
+}
+
+/** Relative L2, largest difference and share outside: one pass over both. */
+function compare(expected: Tensor, got: Tensor): number {
+	const pair = makePair(expected, got, question);
+	return relativeL2(pair).value + maxAbs(pair).value + allclose(pair, question).value;
+}
+
+/** Of both tensors' bytes, best of the rounds: others share the machine. */
+function speedOf(expected: Tensor, got: Tensor): number {
+	let bestMs = Number.POSITIVE_INFINITY;
+	for (let round = 0; round < rounds; round += 1) {
+		const start = performance.now();
+		const sum = compare(expected, got);
+		bestMs = Math.min(bestMs, performance.now() - start);
+		if (Number.isNaN(sum)) throw new Error("the comparison gave NaN");
+	}
+	return (2 * expected.data.length) / 1e6 / bestMs;
+}
+
+function ownRows(mebibytes: number): Row[] {
+	const elements = mebibytes * 2 ** 18;
+	const golden = Float32Array.from({ length: elements }, (_, i) => Math.sin(i * 1.7) * 3);
+	const noisy = (size: number): Float32Array => golden.map((value, i) => value * (1 + size * Math.cos(i * 3.1)));
+	const expected = tensorOf(golden, "float32");
+	const halves = (seed: number): Tensor =>
+		tensorOf(
+			Uint16Array.from({ length: elements }, (_, i) => 0x3c00 + ((i * 31 + seed * (i % 5)) % 1024)),
+			"float16",
+		);
+	return [
+		{ what: "trtgate, near", dtype: "fp32", gigabytesPerSecond: speedOf(expected, tensorOf(noisy(1e-5), "float32")) },
+		{ what: "trtgate, most elements outside", dtype: "fp32", gigabytesPerSecond: speedOf(expected, tensorOf(noisy(3e-3), "float32")) },
+		{ what: "trtgate, identical", dtype: "fp32", gigabytesPerSecond: speedOf(expected, tensorOf(golden.slice(), "float32")) },
+		{ what: "trtgate, near", dtype: "fp16", gigabytesPerSecond: speedOf(halves(0), halves(1)) },
+	];
+}
+
+const numpyScript = `
+import sys, time
+import numpy as np
+n = int(sys.argv[1]) * 2 ** 18
+i = np.arange(n)
+g = (np.sin(i * 1.7) * 3).astype(np.float32)
+c = (g * (1 + 1e-5 * np.cos(i * 3.1))).astype(np.float32)
+def best(run):
+    times = []
+    for _ in range(${rounds}):
+        start = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - start)
+    return 2 * g.nbytes / 1e9 / min(times)
+def all_three():
+    d = np.abs(c - g)
+    return np.linalg.norm(d) / np.linalg.norm(g), d.max(), np.mean(d > 1e-5 + 1e-3 * np.abs(g))
+close = best(lambda: np.allclose(c, g, rtol=1e-3, atol=1e-5))
+three = best(all_three)
+g, c = g[: n // 8].astype(np.float16), c[: n // 8].astype(np.float16)
+print(np.__version__, close, three, best(lambda: np.allclose(c, g, rtol=1e-3, atol=1e-5)))
+`;
+
+function numpyRows(mebibytes: number): Row[] {
+	const { status, stdout } = spawnSync("python3", ["-c", numpyScript, String(mebibytes)], { encoding: "utf8" });
+	const [version, close, three, half] = status === 0 ? stdout.trim().split(" ") : [];
+	const name = version === undefined ? "numpy (not installed)" : `numpy ${version}`;
+	const speed = (text: string | undefined): number | null => (text === undefined ? null : Number(text));
+	return [
+		{ what: `${name}, allclose alone`, dtype: "fp32", gigabytesPerSecond: speed(close) },
+		{ what: `${name}, the same three numbers in binary32`, dtype: "fp32", gigabytesPerSecond: speed(three) },
+		{ what: `${name}, allclose alone`, dtype: "fp16", gigabytesPerSecond: speed(half) },
+	];
+}
+
+function printTable(mebibytes: number): void {
+	const numpy = numpyRows(mebibytes);
+	const rows = [...ownRows(mebibytes), ...numpy];
+	console.log(
+		`Relative L2, largest difference and share outside of 2 × ${mebibytes} MiB in fp32, best of ${rounds}; GB/s over both tensors`,
+	);
+	console.log("| what | dtype | GB/s | × numpy's allclose |\n|---|---|---|---|");
+	for (const { what, dtype, gigabytesPerSecond: speed } of rows) {
+		const reference = numpy.find((row) => row.dtype === dtype)?.gigabytesPerSecond ?? null;
+		const ratio = speed === null || reference === null ? "–" : (speed / reference).toFixed(1);
+		console.log(`| ${what} | ${dtype} | ${speed === null ? "not installed" : speed.toFixed(2)} | ${ratio} |`);
+	}
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
+	const mebibytes = Number(process.argv[2] ?? 64);
+	if (!Number.isInteger(mebibytes) || mebibytes < 1) throw new Error("Usage: node bench/golden.ts [MiB of each tensor]");
+	printTable(mebibytes);
+}
