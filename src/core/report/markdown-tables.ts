@@ -7,7 +7,7 @@ import { cleanName, escapeMarkdown } from "./escape.ts";
 import { type BuildPair, buildPairs, engineSizeText, warningsText } from "./facts.ts";
 import { type WorkloadRow, workloadTexts } from "./rows.ts";
 import { gotText, metricWord, worstText } from "./stories-golden.ts";
-import { buildWords, cautioned, counted, goldenWords, subjectName } from "./words.ts";
+import { buildWord, cautioned, counted, goldenWords, subjectName } from "./words.ts";
 
 export interface Section {
 	summary: string;
@@ -102,11 +102,11 @@ export function goldenSection(result: Result, detail: Detail): Section[] {
 }
 
 function buildCells({ model, engine, base, head }: BuildPair): string[] {
-	const state = head === null ? dash : buildWords[head.state];
+	const state = head === null ? dash : buildWord(head);
 	return [
 		subjectName({ model, engine }),
 		state,
-		base === null ? dash : base.state === "built" ? formatDuration(base.durationMs) : buildWords[base.state],
+		base === null ? dash : base.state === "built" ? formatDuration(base.durationMs) : buildWord(base),
 		head === null ? dash : formatDuration(head.durationMs),
 		engineSizeText(base),
 		engineSizeText(head),

@@ -5,35 +5,69 @@ import { saidText } from "./comparison-words.ts";
 import { cleanText, shorten } from "./escape.ts";
 import { type GateIndex, subjectKey } from "./index-gates.ts";
 import type { Story, StorySeverity } from "./story.ts";
-import { buildWords, gateWord, subjectName } from "./words.ts";
+import { buildWord, gateWord, subjectName } from "./words.ts";
 
-/** Lines of a log that a report shows; the whole is in the log file. */
+const mostExcerptLines = 12;
+
+/** Lines of a log that a report shows: the first say what broke, the last how it ended. The whole is in the log file. */
 export function excerptLines(lines: readonly string[]): string[] {
-	return lines.slice(-12).map((line) => shorten(cleanText(shorten(line, 1000)), 240));
+	const half = mostExcerptLines / 2;
+	const shown = lines.length <= mostExcerptLines ? lines : [...lines.slice(0, half), "…", ...lines.slice(-half)];
+	return shown.map((line) => shorten(cleanText(shorten(line, 1000)), 240));
 }
 
 function failedBuild(build: BuildRecord): boolean {
 	return build.state === "refused" || build.state === "timed-out" || (build.state === "skipped" && build.arm === "head");
 }
 
-export function buildStory(build: BuildRecord, gates: GateIndex): Story | null {
-	if (!failedBuild(build)) return null;
-	const status = gates.status("build", build);
-	const severity: StorySeverity = build.arm === "base" ? "note" : status === undefined || status === "pass" ? "fail" : status;
-	const said = build.failure === undefined ? buildWords[build.state] : saidText(build.failure.title, 300);
-	const excerpt = excerptLines(build.failure?.excerpt ?? []);
-	return {
-		severity,
-		topic: [`${build.arm} build ${buildWords[build.state]}`, `${build.arm} builds ${buildWords[build.state]}`],
-		title: `${subjectName(build)} does not build (${build.arm}): ${said}`,
+/** Builds of one engine that failed in the same way, one or both arms. */
+function sameFailures(builds: readonly BuildRecord[]): BuildRecord[][] {
+	const groups = new Map<string, BuildRecord[]>();
+	for (const build of builds.filter(failedBuild)) {
+		const key = JSON.stringify([build.model, build.engine, build.state, build.failure?.title ?? null]);
+		groups.set(key, [...(groups.get(key) ?? []), build]);
+	}
+	return [...groups.values()];
+}
+
+function buildSeverity(builds: readonly BuildRecord[], gates: GateIndex): StorySeverity {
+	const head = builds.find((build) => build.arm === "head");
+	// A base that does not build is no fault of the change.
+	if (head === undefined) return "note";
+	const status = gates.status("build", head);
+	return status === undefined || status === "pass" ? "fail" : status;
+}
+
+function buildStory(builds: readonly BuildRecord[], gates: GateIndex): Story[] {
+	const build = builds.find(({ arm }) => arm === "head") ?? builds[0];
+	if (build === undefined) return [];
+	const { failure } = build;
+	const word = buildWord(build);
+	const arms = builds.map(({ arm }) => arm).join(" and ");
+	const excerpt = excerptLines(failure?.excerpt ?? []);
+	const story: Story = {
+		severity: buildSeverity(builds, gates),
+		topic: [`build ${word}`, `builds ${word}`],
+		title: `${subjectName(build)} does not build (${arms}): ${failure === undefined ? word : saidText(failure.title, 300)}`,
 		sentences: [
-			[`The build was ${buildWords[build.state]} after ${formatDuration(build.durationMs)}.`],
-			...(build.failure === undefined ? [] : [["What it is: ", { code: saidText(build.failure.code, 80) }, "."]]),
+			[`The build ${word === "failed" || word === "timed out" ? word : `was ${word}`} after ${formatDuration(build.durationMs)}.`],
+			...(failure === undefined ? [] : [["What it is: ", { code: saidText(failure.code, 80) }, "."]]),
 			...(build.log === undefined ? [] : [["The whole log: ", { code: saidText(build.log, 200) }, "."]]),
 		],
-		...(build.failure === undefined ? {} : { fix: saidText(build.failure.fix) }),
+		...(failure === undefined ? {} : { fix: saidText(failure.fix) }),
 		...(excerpt.length === 0 ? {} : { excerpt }),
 	};
+	return [story];
+}
+
+/** One story for each engine that was not built; told once where both arms failed in the same way. */
+export function buildStories(result: Result, gates: GateIndex): Story[] {
+	return sameFailures(result.builds).flatMap((builds) => buildStory(builds, gates));
+}
+
+/** Engines that those stories tell of. */
+export function unbuiltSubjects(result: Result): Set<string> {
+	return new Set(result.builds.filter(failedBuild).map(({ model, engine }) => subjectKey({ model, engine })));
 }
 
 export function errorStory(error: ErrorRecord): Story {

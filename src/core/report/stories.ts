@@ -1,7 +1,7 @@
 // Gathers one story for each thing that is not green, loudest first, none told twice.
 import type { Result, WorkloadResult } from "../schema/result.ts";
 import { failingGates, indexGates, subjectKey } from "./index-gates.ts";
-import { buildStory, erredSubjects, errorStory, gateStory } from "./stories-build.ts";
+import { buildStories, erredSubjects, errorStory, gateStory, unbuiltSubjects } from "./stories-build.ts";
 import { goldenStories } from "./stories-golden.ts";
 import { speedStory } from "./stories-speed.ts";
 import { type Story, severityOrder } from "./story.ts";
@@ -13,13 +13,8 @@ interface Told {
 }
 
 function tellBuilds(result: Result, told: Told): void {
-	const gates = indexGates(result);
-	for (const build of result.builds) {
-		const story = buildStory(build, gates);
-		if (story === null) continue;
-		told.stories.push(story);
-		told.keys.add(`build${subjectKey({ model: build.model, engine: build.engine })}`);
-	}
+	told.stories.push(...buildStories(result, indexGates(result)));
+	for (const subject of unbuiltSubjects(result)) told.keys.add(`build${subject}`);
 }
 
 function tellWorkloads(result: Result, told: Told): void {

@@ -32,13 +32,18 @@ const verdictWords: Readonly<Record<VerdictKind, string>> = {
 	missing: "not compared",
 };
 
-export const buildWords: Readonly<Record<BuildRecord["state"], string>> = {
+const buildWords: Readonly<Record<BuildRecord["state"], string>> = {
 	built: "built",
 	refused: "refused",
 	"timed-out": "timed out",
 	missing: "not in this version",
 	skipped: "skipped by preflight",
 };
+
+/** A machine's fault refuses nothing: that build failed. */
+export function buildWord(build: BuildRecord): string {
+	return build.state === "refused" && build.failure?.kind === "runner" ? "failed" : buildWords[build.state];
+}
 
 export const goldenWords: Readonly<Record<GoldenState, string>> = {
 	match: "match",

@@ -5,6 +5,7 @@ import { stories } from "../../../src/core/report/stories.ts";
 import { plainPhrase } from "../../../src/core/report/story.ts";
 import type { Result } from "../../../src/core/schema/result.ts";
 import {
+	buildBuild,
 	buildCheck,
 	buildComparison,
 	buildGate,
@@ -32,6 +33,7 @@ describe("headline", () => {
 		["inconclusive", "1 inconclusive comparison · 3 of 4 checks pass"],
 		["no-base", "all 4 checks pass"],
 		["on-cpu", "1 golden mismatch, 1 slowdown (CPU, not TensorRT) · 9 of 12 checks pass"],
+		["build-refused", "1 build refused, 1 preflight gate fails · 0 of 2 checks pass"],
 		["partial", "stopped in measure · 1 error · all 3 checks pass"],
 		["errors", "1 error, 1 golden not judged, 1 GitHub fault · 1 of 3 checks pass"],
 		["improved-and-new", "1 speedup, 1 workload not compared · all 4 checks pass"],
@@ -88,6 +90,29 @@ describe("stories", () => {
 		expect(story?.title).toBe("encoder · fp16 does not build (head): TensorRT does not know the operator GridSample3D.");
 		expect(story?.fix).toContain("Replace the operator");
 		expect(story?.excerpt).toHaveLength(2);
+	});
+
+	it("tell once of an engine that fails in both arms, and call a machine's fault no refusal", () => {
+		const failure = {
+			code: "tool-crashed",
+			title: "The worker ended.",
+			fix: "Read the log.",
+			excerpt: Array.from({ length: 30 }, (_, line) => `line ${line}`),
+			kind: "runner",
+		} as const;
+		const builds = (["base", "head"] as const).map((arm) =>
+			buildBuild({ arm, state: "refused", failure: { ...failure, excerpt: [...failure.excerpt] } }),
+		);
+		const list = stories(buildResult({ builds, gates: [buildGate({ gate: "build", status: "error", message: "The worker ended." })] }));
+		expect(list.map(({ title, severity, topic }) => [title, severity, topic[0]])).toEqual([
+			["encoder · fp16 does not build (base and head): The worker ended.", "error", "build failed"],
+		]);
+		expect(list[0]?.excerpt).toHaveLength(13);
+	});
+
+	it("call a base that does not build a note", () => {
+		const list = stories(buildResult({ builds: [buildBuild({ arm: "base", state: "timed-out" }), buildBuild()] }));
+		expect(list.map(({ title, severity }) => [title, severity])).toEqual([["encoder · fp16 does not build (base): timed out", "note"]]);
 	});
 
 	it("tell an error once, though its gate says it too", () => {

@@ -5,7 +5,7 @@ import { saidText } from "../comparison-words.ts";
 import { cleanName } from "../escape.ts";
 import { type BuildPair, buildPairs, engineSizeText, warningsText } from "../facts.ts";
 import { excerptLines } from "../stories-build.ts";
-import { buildWords, counted, subjectName, type Tone } from "../words.ts";
+import { buildWord, counted, subjectName, type Tone } from "../words.ts";
 import { html, type Markup, type Piece } from "./markup.ts";
 import { folded, logExcerpt, moreText, pill, section } from "./parts.ts";
 import { type Column, sortableTable } from "./table.ts";
@@ -24,7 +24,7 @@ function timeCell(build: BuildRecord | null): Piece {
 	if (build === null) return "–";
 	return build.state === "built"
 		? formatDuration(build.durationMs)
-		: pill(buildWords[build.state], build.arm === "head" ? stateTones[build.state] : "open");
+		: pill(buildWord(build), build.arm === "head" ? stateTones[build.state] : "open");
 }
 
 function notesCell({ base, head }: BuildPair): Piece {
@@ -34,7 +34,7 @@ function notesCell({ base, head }: BuildPair): Piece {
 
 const columns: readonly Column<BuildPair>[] = [
 	{ title: "Engine", heading: true, cell: ({ model, engine }) => html`<b>${cleanName(model)}</b> <span>${cleanName(engine)}</span>` },
-	{ title: "head", cell: ({ head }) => (head === null ? "–" : pill(buildWords[head.state], stateTones[head.state])) },
+	{ title: "head", cell: ({ head }) => (head === null ? "–" : pill(buildWord(head), stateTones[head.state])) },
 	{ title: "build base", numeric: true, cell: ({ base }) => timeCell(base), sortBy: ({ base }) => base?.durationMs ?? null },
 	{ title: "build head", numeric: true, cell: ({ head }) => timeCell(head), sortBy: ({ head }) => head?.durationMs ?? null },
 	{ title: "engine base", numeric: true, cell: ({ base }) => engineSizeText(base), sortBy: ({ base }) => base?.engineBytes ?? null },
