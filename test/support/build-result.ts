@@ -25,7 +25,7 @@ export const recordedMedians = {
 } as const satisfies Record<string, RunMedians>;
 
 /** All iterations of the recorded slower head, 0.02768 to 0.02975 ms. */
-export const recordedDistribution = {
+const recordedDistribution = {
 	fromMs: 0.02768,
 	toMs: 0.02975,
 	base: [26, 75, 478, 407, 848, 403, 336, 457, 99, 38, 2, 2, 7, 0, 3, 0, 4, 3, 5, 4, 1, 1, 0, 0, 1, ...new Array<number>(23).fill(0)],

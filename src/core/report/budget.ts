@@ -14,7 +14,7 @@ export interface Detail {
 	sentences: boolean;
 }
 
-export const fullDetail: Detail = {
+const fullDetail: Detail = {
 	environment: true,
 	quietRows: true,
 	matchingGoldens: true,

@@ -10,7 +10,7 @@ export interface Fact {
 	value: string;
 }
 
-export interface NoiseBudget {
+interface NoiseBudget {
 	/** The widest doubt of any workload: a smaller change could hide in it. */
 	detectable: number | null;
 	runCv: number | null;
@@ -20,7 +20,7 @@ function largest(values: readonly (number | null)[]): number | null {
 	return values.reduce((most, value) => (value === null || (most !== null && most >= value) ? most : value), null);
 }
 
-export function noiseBudget(result: Result): NoiseBudget {
+function noiseBudget(result: Result): NoiseBudget {
 	return {
 		detectable: largest(result.workloads.map((workload) => workload.noise.detectable)),
 		runCv: largest(result.workloads.map((workload) => workload.noise.runCv)),

@@ -50,7 +50,7 @@ function verdictTone(workload: WorkloadResult, latency: GateStatus | undefined, 
 }
 
 /** Golden cases by engine: how many match, and how loud the worst of them is. */
-export function goldenTallies(result: Result): Map<string, GoldenTally> {
+function goldenTallies(result: Result): Map<string, GoldenTally> {
 	const tallies = new Map<string, GoldenTally>();
 	for (const { model, engine, state } of result.golden) {
 		const key = subjectKey({ model, engine });

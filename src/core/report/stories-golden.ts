@@ -28,7 +28,7 @@ export function metricWord(metric: string): string {
 }
 
 /** How often the cap fits into what was got; null where that says nothing. */
-export function timesTheCap(check: GoldenCheck): number | null {
+function timesTheCap(check: GoldenCheck): number | null {
 	if (check.bound !== "at-most" || typeof check.got !== "number" || check.allowed === null || check.allowed <= 0) return null;
 	const times = check.got / check.allowed;
 	return Number.isFinite(times) ? times : null;

@@ -52,7 +52,7 @@ export const goldenWords: Readonly<Record<GoldenState, string>> = {
 	error: "not judged",
 };
 
-export const gateWords: Readonly<Record<GateName, string>> = {
+const gateWords: Readonly<Record<GateName, string>> = {
 	preflight: "preflight",
 	build: "build",
 	golden: "golden",

@@ -13,7 +13,7 @@ import { folded, logExcerpt, phrase, pill } from "./parts.ts";
 const openStories = 6;
 const mostStories = 200;
 
-export const outcomeTones: Readonly<Record<Outcome, Tone>> = { pass: "ok", warn: "warn", fail: "bad", inconclusive: "open", error: "bad" };
+const outcomeTones: Readonly<Record<Outcome, Tone>> = { pass: "ok", warn: "warn", fail: "bad", inconclusive: "open", error: "bad" };
 
 const severityTones: Readonly<Record<StorySeverity, Tone>> = {
 	fail: "bad",

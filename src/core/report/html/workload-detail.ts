@@ -14,7 +14,7 @@ import { drawStrip } from "./strip.ts";
 const mostLoud = 100;
 const mostQuiet = 300;
 
-export function wasTimed(workload: WorkloadResult): boolean {
+function wasTimed(workload: WorkloadResult): boolean {
 	return workload.runs.some((run) => run.medianMs !== undefined) || workload.distribution !== null;
 }
 

@@ -19,7 +19,7 @@ interface Line {
 
 const mostRows = 1000;
 
-export function workloadName({ workload }: WorkloadRow): Markup {
+function workloadName({ workload }: WorkloadRow): Markup {
 	return html`<b>${cleanName(workload.model)}</b> <span>${cleanName(workload.engine)} · ${cleanName(workload.workload)}</span>`;
 }
 
