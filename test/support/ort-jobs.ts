@@ -11,7 +11,7 @@ import type { Backend, BuildJob, BuiltEngine, InferCase, ModelOnDisk } from "../
 
 const root = join(import.meta.dirname, "../..");
 export const models = join(root, "test/fixtures/onnxruntime");
-export const classifier = join(root, "examples/quickstart/base/models/classifier.onnx");
+export const net = join(models, "net.onnx");
 export const wasmSource = join(root, "node_modules/onnxruntime-web/dist");
 export const program = (name: string): string => join(import.meta.dirname, "programs", `${name}.mjs`);
 

@@ -2,6 +2,7 @@
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Tensor } from "../../core/golden/tensor.ts";
+import { explainRun } from "../../formats/onnxruntime/failures.ts";
 import type { InferCase, InferJob, InferResult, InferredCase, ToolFailure } from "../../ports.ts";
 import { makeFolders } from "../process/folder.ts";
 import { classifyWriteError } from "../process/write-error.ts";
@@ -63,7 +64,7 @@ async function readCases(job: InferJob, from: { folder: string; replies: readonl
 	const cases: InferredCase[] = [];
 	for (const [index, reply] of from.replies.entries()) {
 		const id = job.cases[index]?.id ?? String(index);
-		if (reply.state === "failed") cases.push({ id, state: "failed", message: reply.message });
+		if (reply.state === "failed") cases.push({ id, state: "failed", message: explainRun(reply.message) });
 		else {
 			const outputs = await readOutputs(reply.outputs, from.folder, job);
 			if ("code" in outputs) return { state: "failed", failure: outputs as ToolFailure, wallMs: from.wallMs };
@@ -85,7 +86,8 @@ async function readOutputs(
 		if (data === null) return badOutput(`output ${name} has no file`, job);
 		const expected = tensorBytes({ dtype, shape });
 		if (data.length !== expected) return badOutput(`output ${name} has ${data.length} bytes, expected ${expected}`, job);
-		tensors[name] = { dtype, shape, data };
+		// A copy of its own: views of other types need an aligned start.
+		tensors[name] = { dtype, shape, data: new Uint8Array(data) };
 	}
 	return { tensors };
 }

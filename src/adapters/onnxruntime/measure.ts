@@ -1,7 +1,7 @@
 // Times an engine in one worker process, and reads back the raw samples that it left.
 import { readFile, rm } from "node:fs/promises";
 import { dirname } from "node:path";
-import { diagnoseOrt } from "../../formats/onnxruntime/failures.ts";
+import { diagnoseOrt, explainRun } from "../../formats/onnxruntime/failures.ts";
 import type { MeasureJob, MeasureResult, ToolFailure } from "../../ports.ts";
 import { describeFailure } from "../process/failure.ts";
 import { makeFolders } from "../process/folder.ts";
@@ -46,8 +46,8 @@ function unusable(failure: ToolFailure, wallMs: number): MeasureResult {
 
 /** An engine that was built and yet does not run. */
 export function refusedRun(result: { message: string; record: ProcessRecord }): ToolFailure {
-	const { code, title, fix, excerpt } = diagnoseOrt(result.message);
-	const said = code === "ort-load-failed" ? (excerpt[0] ?? title) : title;
+	const { fix, excerpt } = diagnoseOrt(result.message);
+	const said = explainRun(result.message);
 	const failure = describeFailure(result.record, {
 		what: "ONNX Runtime",
 		timeoutMs: 0,

@@ -1,7 +1,8 @@
 // Real messages of ONNX Runtime 1.30, native and WebAssembly, and what they mean.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { diagnoseOrt, ortFailureCodes } from "../../../src/formats/onnxruntime/failures.ts";
+import { diagnoseOrt, explainRun } from "../../../src/formats/onnxruntime/failures.ts";
+import { ortFailureCodes } from "../../../src/formats/onnxruntime/rules.ts";
 import messages from "../../fixtures/onnxruntime/messages.json" with { type: "json" };
 
 describe("diagnoseOrt", () => {
@@ -22,6 +23,7 @@ describe("diagnoseOrt", () => {
 	it("has a message in this table for every cause of a model's own", () => {
 		const seen = new Set(messages.map((message) => message.code));
 		expect(ortFailureCodes.filter((code) => !seen.has(code))).toEqual([
+			"ort-input-mismatch",
 			"ort-out-of-memory",
 			"ort-disk-full",
 			"ort-runtime-broken",
@@ -57,5 +59,25 @@ describe("diagnoseOrt", () => {
 		for (const text of ["Node (".repeat(3_000), "Opset 99 is under development".repeat(400), '"'.repeat(9_000), "Error: ".repeat(1_500)])
 			diagnoseOrt(text);
 		expect(performance.now() - started).toBeLessThan(500);
+	});
+});
+
+describe("explainRun", () => {
+	const run = "failed to call OrtRun(). ERROR_CODE: 2, ERROR_MESSAGE: ";
+	it.each([
+		[
+			`${run}Got invalid dimensions for input: images for the following indices\n index: 3 Got: 16 Expected: 32\n Please fix either the inputs/outputs or the model.`,
+			'Input "images" has size 16 in dimension 3, expected 32.',
+		],
+		[`${run}Invalid rank for input: images Got: 3 Expected: 4 Please fix either`, 'Input "images" has 3 dimensions, expected 4.'],
+		[`${run}Unexpected input data type. Actual: (tensor(int32)) , expected: (tensor(float))`, "An input is of type int32, expected float."],
+		["input 'images' is missing in 'feeds'.", 'The model\'s input "images" was not given.'],
+		[
+			"Non-zero status code returned while running Expand node. Name:'e' Status Message: /onnxruntime_src/onnxruntime/core/framework/bfc_arena.cc:360 void* onnxruntime::BFCArena::AllocateRawInternal(size_t, bool, onnxruntime::Stream*) Failed to allocate memory for requested buffer of size 360000000000",
+			"ONNX Runtime ran out of memory.",
+		],
+		[`${run}something new\nand more`, "something new"],
+	])("says %j in plain words", (message, words) => {
+		expect(explainRun(message)).toBe(words);
 	});
 });

@@ -1,0 +1,200 @@
+// The catalogue of ONNX Runtime's refusals: what each message means and what to do about it.
+
+export const ortFailureCodes = [
+	"ort-unsupported-op",
+	"ort-unsupported-dtype",
+	"ort-newer-opset",
+	"ort-external-data",
+	"ort-not-onnx",
+	"ort-invalid-graph",
+	"ort-input-mismatch",
+	"ort-out-of-memory",
+	"ort-disk-full",
+	"ort-runtime-broken",
+	"ort-load-failed",
+] as const;
+export type OrtFailureCode = (typeof ortFailureCodes)[number];
+
+export interface Rule {
+	code: OrtFailureCode;
+	/** Named groups become the names that titles speak of. */
+	pattern: RegExp;
+	title: (names: Readonly<Record<string, string | undefined>>) => string;
+	fix: string;
+	/** Absent: the model is at fault. */
+	kind?: "runner";
+}
+
+const reExport = "Export the model again, and check it with `onnx.checker.check_model`.";
+const feedFix =
+	"Give the inputs that the model asks for: compare the golden's case, or `dims` and `inputs` in trtgate.yml, with the model's inputs.";
+const elsewhere =
+	"Replace the operator at export, or run this model on TensorRT; ONNX Runtime on the CPU has no plugins of TensorRT and no custom operators.";
+
+/** The first rule that fits wins: the special ones stand before the general. */
+export const rules: readonly Rule[] = [
+	{
+		code: "ort-unsupported-op",
+		pattern: /(?<op>[\w.]+:\w+)\(-?\d+\) is not a registered function\/op/,
+		title: ({ op }) => `ONNX Runtime does not know the operator ${op}.`,
+		fix: elsewhere,
+	},
+	{
+		code: "ort-unsupported-op",
+		pattern: /No Op registered for (?<op>\S+) with domain_version of (?<opset>\d+)/,
+		title: ({ op, opset }) => `ONNX Runtime knows no operator ${op} in opset ${opset}.`,
+		fix: "Export with the opset that has this operator, or replace the operator at export.",
+	},
+	{
+		code: "ort-unsupported-op",
+		pattern: /Could not find an implementation for (?<op>\w+)\((?<version>\d+)\) node with name '(?<node>[^']*)'/,
+		title: ({ op, version, node }) => `ONNX Runtime has no CPU kernel for ${op} (version ${version}) with these types, at node "${node}".`,
+		fix: "Use a data type that ONNX Runtime computes on the CPU (bfloat16, float8 and int4 mostly are not), or run this model on TensorRT.",
+	},
+	{
+		code: "ort-unsupported-dtype",
+		pattern: /[Uu]nsupported data type: (?<dtype>\d+)/,
+		title: ({ dtype }) => `An input or output is of type ${dtypeName(dtype)}, which ONNX Runtime's JavaScript API cannot carry.`,
+		fix: "Cast the graph's inputs and outputs to float32 or float16 at export, or run this model on TensorRT.",
+	},
+	{
+		code: "ort-newer-opset",
+		pattern: /Opset (?<opset>\d+) is under development[\s\S]*?domain (?<domain>\S+) is till opset (?<most>\d+)/,
+		title: ({ opset, domain, most }) => `The model asks for opset ${opset} of ${domain}; ONNX Runtime knows opsets up to ${most}.`,
+		fix: "Export with an older opset.",
+	},
+	{
+		code: "ort-newer-opset",
+		pattern: /Unsupported model IR version: (?<ir>\d+), max supported IR version: (?<most>\d+)/,
+		title: ({ ir, most }) => `The model's IR version is ${ir}; ONNX Runtime knows versions up to ${most}.`,
+		fix: "Save the model with an older IR version (`model.ir_version` in Python).",
+	},
+	{
+		code: "ort-external-data",
+		pattern: /External data path escapes model directory\. External data path: "(?<file>[^"]*)"/,
+		title: ({ file }) => `The model names the external file ${file}, which lies outside the model's folder.`,
+		fix: "Save the external data beside the model.",
+	},
+	{
+		code: "ort-external-data",
+		pattern: /External data path does not exist: \\?"(?<file>[^"\\]*)|external data file "+(?<other>[^"]*)"+, error: Module\.MountedFiles/,
+		title: ({ file, other }) => `The external data file ${file ?? other} is missing.`,
+		fix: "Put the file beside the model; with Git LFS, fetch it (`git lfs pull`).",
+	},
+	{
+		code: "ort-external-data",
+		pattern:
+			/External initializer: (?<tensor>\S+) .*given file_length: (?<got>\d+)|external data file "+(?<file>[^"]*)"+, error: Out of bounds/,
+		title: ({ tensor, file }) =>
+			file === undefined ? `The external data of ${tensor} is too short.` : `The external data file ${file} is too short.`,
+		fix: "Export the model again; with Git LFS, fetch the file (`git lfs pull`).",
+	},
+	{
+		code: "ort-not-onnx",
+		pattern: /[Pp]rotobuf parsing failed|No graph was found in the protobuf|ModelProto does not have a graph/,
+		title: () => "The file is not a whole ONNX model.",
+		fix: "Export the model again; with Git LFS, fetch it (`git lfs pull`).",
+	},
+	{
+		code: "ort-input-mismatch",
+		pattern:
+			/Got invalid dimensions for input: (?<input>.+) for the following indices\s+index: (?<axis>\d+) Got: (?<got>-?\d+) Expected: (?<expected>-?\d+)/,
+		title: ({ input, axis, got, expected }) => `Input "${input}" has size ${got} in dimension ${axis}, expected ${expected}.`,
+		fix: feedFix,
+	},
+	{
+		code: "ort-input-mismatch",
+		pattern: /Invalid rank for input: (?<input>.+) Got: (?<got>\d+) Expected: (?<expected>\d+)/,
+		title: ({ input, got, expected }) => `Input "${input}" has ${got} dimensions, expected ${expected}.`,
+		fix: feedFix,
+	},
+	{
+		code: "ort-input-mismatch",
+		pattern: /Unexpected input data type\. Actual: \(tensor\((?<got>\w+)\)\) , expected: \(tensor\((?<expected>\w+)\)\)/,
+		title: ({ got, expected }) => `An input is of type ${got}, expected ${expected}.`,
+		fix: feedFix,
+	},
+	{
+		code: "ort-input-mismatch",
+		pattern: /input '(?<input>.*)' is missing in 'feeds'/,
+		title: ({ input }) => `The model's input "${input}" was not given.`,
+		fix: feedFix,
+	},
+	{
+		code: "ort-out-of-memory",
+		pattern:
+			/std::bad_alloc|[Oo]ut of memory|Failed to allocate memory|Tensor shape is too large|Array buffer allocation failed|could not allocate memory/,
+		title: () => "ONNX Runtime ran out of memory.",
+		fix: "Use smaller shapes or a runner with more memory; WebAssembly ends at 4 GiB, `onnxruntime: native` does not.",
+	},
+	{
+		code: "ort-disk-full",
+		pattern: /ENOSPC|No space left on device/,
+		title: () => "The disk is full.",
+		fix: "Free space on the runner's disk.",
+		kind: "runner",
+	},
+	{
+		code: "ort-runtime-broken",
+		pattern:
+			/no available backend found|Cannot find (?:module|package) |onnxruntime_binding|GLIBC|cannot open shared object|failed to asynchronously prepare wasm/,
+		title: () => "ONNX Runtime itself does not load.",
+		fix: "Delete the cache folder, or set `onnxruntime: wasm`.",
+		kind: "runner",
+	},
+	{
+		code: "ort-invalid-graph",
+		pattern: /Node \((?<node>.*?)\) Op \((?<op>\w+)\) \[ShapeInferenceError\] (?<why>.*)/,
+		title: ({ node, op, why }) => `Shapes do not fit at node "${node}" (${op}): ${why}.`,
+		fix: reExport,
+	},
+	{
+		code: "ort-invalid-graph",
+		pattern: /\[ShapeInferenceError\] (?<why>.*)/,
+		title: ({ why }) => `Shapes do not fit: ${why}.`,
+		fix: reExport,
+	},
+	{
+		code: "ort-invalid-graph",
+		pattern: /Type Error: (?<why>.*)/,
+		title: ({ why }) => `Types do not fit: ${why}`,
+		fix: reExport,
+	},
+	{
+		code: "ort-invalid-graph",
+		pattern: /Node input '(?<tensor>[^']*)' is not a graph input/,
+		title: ({ tensor }) => `A node reads the tensor "${tensor}", which nothing makes.`,
+		fix: reExport,
+	},
+	{
+		code: "ort-invalid-graph",
+		pattern: /\bError:? (?<why>.*(?:not acyclic|Duplicate definition|Unrecognized attribute|size \d+ not in range).*)/,
+		title: ({ why }) => `The graph is not valid: ${why}`,
+		fix: reExport,
+	},
+	{
+		code: "ort-invalid-graph",
+		pattern: /(?<why>Unrecognized attribute: .*|Node\(.*\) with schema\(.*\) has (?:in|out)put size .*|[Ii]nvalid model\b.*)/,
+		title: ({ why }) => `The graph is not valid: ${why}`,
+		fix: reExport,
+	},
+];
+
+/** ONNX `TensorProto.DataType`, the codes that ONNX Runtime's JavaScript API refuses. */
+const refusedTypes: Readonly<Record<string, string>> = {
+	14: "complex64",
+	15: "complex128",
+	16: "bfloat16",
+	17: "float8e4m3fn",
+	18: "float8e4m3fnuz",
+	19: "float8e5m2",
+	20: "float8e5m2fnuz",
+	21: "uint4",
+	22: "int4",
+	23: "float4e2m1",
+	24: "float8e8m0",
+};
+
+function dtypeName(code: string | undefined): string {
+	return refusedTypes[code ?? ""] ?? `number ${code}`;
+}

@@ -1,0 +1,82 @@
+// A worker that hangs, dies or lies is a value with an excerpt and a log, never an exception.
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createProcesses } from "../../../src/adapters/process/processes.ts";
+import type { Backend, BuiltEngine } from "../../../src/ports.ts";
+import {
+	buildJob,
+	floats,
+	inferJob,
+	measureJob,
+	modelAt,
+	models,
+	net,
+	program,
+	temporaryFolder,
+	testBackend,
+} from "../../support/ort-jobs.ts";
+
+const folder = temporaryFolder();
+afterAll(() => rmSync(folder, { recursive: true }));
+const backendOf = (name: string): Backend => testBackend({ workerPath: program(name) });
+const cases = [{ id: "a", inputs: { x: floats([1]) } }];
+let engine: BuiltEngine;
+beforeAll(() => {
+	const { spec } = buildJob(modelAt(net), folder);
+	const record = { model: "m", engine: "fp32", arm: "head", state: "built", durationMs: 1, warnings: [] } as const;
+	engine = { spec, arm: "head", record: { ...record, warnings: [] }, path: net, model: modelAt(net) };
+});
+
+describe("a worker that does not do its work", () => {
+	it.each([
+		["sleeper", "tool-timeout", 300, "asleep"],
+		["crasher", "tool-crashed", 20_000, "about to touch bad memory"],
+		["garbage", "tool-output", 20_000, "all is well"],
+		["absent", "tool-crashed", 20_000, "Error: Cannot find module"],
+	])("is told for what it is: %s", async (...[name, code, timeoutMs, word]) => {
+		const backend = backendOf(name);
+		const failure = {
+			code,
+			details: { excerpt: expect.arrayContaining([expect.stringContaining(word)]), log: expect.stringMatching(/\.log$/) },
+		};
+		expect(await backend.measure({ ...measureJob(engine, folder), timeoutMs })).toMatchObject({ state: "unusable", failure });
+		expect(await backend.infer({ ...inferJob(engine, cases, folder), timeoutMs })).toMatchObject({ state: "failed", failure });
+		const record = await backend.build(buildJob(engine.model, folder, { timeoutMs }));
+		expect(record).toMatchObject({ state: code === "tool-timeout" ? "timed-out" : "refused", failure: { code, kind: "runner" } });
+	});
+
+	it("is missing where node is", async () => {
+		const backend = testBackend({ nodePath: "/no/node" });
+		expect(await backend.measure(measureJob(engine, folder))).toMatchObject({ state: "unusable", failure: { code: "tool-missing" } });
+	});
+
+	it("is interrupted when all is told to stop", async () => {
+		const processes = createProcesses();
+		const backend = testBackend({ processes, workerPath: program("sleeper") });
+		setTimeout(() => void processes.killAll(), 200);
+		expect(await backend.measure(measureJob(engine, folder))).toMatchObject({ state: "unusable", failure: { code: "interrupted" } });
+	});
+
+	it.each(["short-output", "lost-output", "outside-output", "huge-output", "few-cases", "other-job"])(
+		"is not believed: %s",
+		async (lie) => {
+			const liar = { ...engine, path: `/x/${lie}.onnx` };
+			const result = await backendOf("wrong-answer").infer(inferJob(liar, cases, join(folder, lie)));
+			expect(result).toMatchObject({ state: "failed", failure: { code: "tool-output" } });
+		},
+	);
+
+	it.each(["few-samples", "nan-samples", "other-job"])("is not believed: %s", async (lie) => {
+		const liar = { ...engine, path: `/x/${lie}.onnx` };
+		const result = await backendOf("wrong-answer").measure(measureJob(liar, join(folder, lie)));
+		expect(result).toMatchObject({ state: "unusable", failure: { code: "tool-output" } });
+	});
+
+	it("is killed in the middle of a model that never ends", async () => {
+		const endless = { ...engine, path: join(models, "endless.onnx") };
+		const job = inferJob(endless, [{ id: "a", inputs: { x: floats(new Array<number>(16).fill(1), [4, 4]) } }], folder);
+		const result = await testBackend().infer({ ...job, timeoutMs: 1_500 });
+		expect(result).toMatchObject({ state: "failed", failure: { code: "tool-timeout" } });
+	});
+});
