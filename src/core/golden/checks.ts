@@ -12,7 +12,7 @@ export function toNumeric(value: number): Numeric {
 }
 
 /** A check that failed before anything could be measured. */
-export function structuralCheck(output: string, metric: string, detail: string): GoldenCheck {
+function structuralCheck(output: string, metric: string, detail: string): GoldenCheck {
 	return { output, metric, got: null, allowed: null, bound: "at-most", pass: false, severity: "fail", elements: 0, detail };
 }
 
@@ -46,7 +46,7 @@ export function layoutCheck(output: string, expected: Tensor, got: Tensor): Gold
 	return structuralCheck(output, "shape", `${formatShape(got.shape)} of ${got.dtype} takes ${wanted} bytes, got ${got.data.length}`);
 }
 
-export function sameShape(left: readonly number[], right: readonly number[]): boolean {
+function sameShape(left: readonly number[], right: readonly number[]): boolean {
 	return left.length === right.length && left.every((size, axis) => size === right[axis]);
 }
 

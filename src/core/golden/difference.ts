@@ -9,7 +9,7 @@ export interface Closeness {
 	atol: number;
 }
 
-export interface Difference {
+interface Difference {
 	/** Pairs of which both sides are finite: all that the sums and counts below speak of. */
 	elements: number;
 	/** Sums are of values times `scale`, a power of two that is 1 unless squares would leave binary64. */
@@ -24,7 +24,7 @@ export interface Difference {
 	nonFinite: NonFinite;
 }
 
-export interface NonFinite {
+interface NonFinite {
 	expected: number;
 	got: number;
 	/** Places where one side is NaN or infinite and the other is not the very same. */
@@ -60,7 +60,7 @@ export function makePair(expected: Tensor, got: Tensor, planned: Closeness = any
 	};
 }
 
-export function measureDifference(expected: Tensor, got: Tensor, closeness: Closeness): Difference {
+function measureDifference(expected: Tensor, got: Tensor, closeness: Closeness): Difference {
 	const scale = scaleOf(expected, got);
 	const state = new Float64Array(stateLength);
 	state[slot.rtol] = closeness.rtol;

@@ -8,12 +8,12 @@ import { decodeRaw } from "./raw.ts";
 import { tensorInvalid } from "./refusal.ts";
 import { decodeTensorProto } from "./tensor-proto.ts";
 
-export type TensorFormat = NonNullable<TensorFile["format"]>;
+type TensorFormat = NonNullable<TensorFile["format"]>;
 
 const formatByEnding: Readonly<Record<string, TensorFormat>> = { raw: "raw", bin: "raw", npy: "npy", pb: "tensor-proto" };
 
 /** By the manifest, else by the name's ending. @throws ConfigError tensor-invalid where neither tells. */
-export function tensorFormat(file: TensorFile, path: string): TensorFormat {
+function tensorFormat(file: TensorFile, path: string): TensorFormat {
 	const ending = /\.([^./]+)$/.exec(file.path)?.[1]?.toLowerCase() ?? "";
 	const format = file.format ?? (Object.hasOwn(formatByEnding, ending) ? formatByEnding[ending] : undefined);
 	if (format !== undefined) return format;

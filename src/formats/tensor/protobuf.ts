@@ -1,7 +1,7 @@
 // A reader of one protobuf message in memory: fields in order, every length checked against what is there.
 
 /** Wire types of protobuf; groups (3, 4) are not used by ONNX. */
-export type WireType = 0 | 1 | 2 | 5;
+type WireType = 0 | 1 | 2 | 5;
 
 export interface Field {
 	number: number;

@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type CaseInput, judgeCase } from "../../../src/core/golden/judge.ts";
+import { keepsLimit } from "../../../src/core/golden/registry.ts";
 import type { Tensor } from "../../../src/core/golden/tensor.ts";
 import type { GoldenOutput } from "../../../src/core/schema/golden.ts";
 import type { GoldenVerdict } from "../../../src/core/schema/result.ts";
@@ -122,6 +123,27 @@ describe("judgeCase", () => {
 		expect(verdict.state).toBe("mismatch");
 		expect(verdict.checks[0]).toMatchObject({ sample: 17, got: 0, elements: rows * 8 });
 		expect(verdict.checks[0]?.worst?.index[0]).toBe(17);
+	});
+
+	it.each([0, 1, 2])("fails on a metric that is not defined in sample %i, whatever the others say", (broken) => {
+		const rows = [0.25, 0.75, 0.25, 0.75, 0.25, 0.75];
+		const expected = float32(rows, [3, 2]);
+		const got = float32(
+			rows.map((value, index) => (Math.floor(index / 2) === broken ? value + 1 : value)),
+			[3, 2],
+		);
+		const comparators: GoldenOutput["comparators"] = [{ kind: "kl", tolerance: 1e9 }];
+		const verdict = judge({ y: expected }, { y: got }, { specs: { y: { semantic: "probabilities", batchAxis: 0, comparators } } });
+		expect(verdict.state).toBe("mismatch");
+		expect(verdict.checks[0]).toMatchObject({ sample: broken, got: "NaN", pass: false });
+	});
+
+	it("lets NaN keep no limit, either way", () => {
+		for (const bound of ["at-most", "at-least"] as const) {
+			expect(keepsLimit(Number.NaN, bound, 1)).toBe(false);
+			expect(keepsLimit(1, bound, Number.NaN)).toBe(false);
+			expect(keepsLimit(1, bound, 1)).toBe(true);
+		}
 	});
 
 	it("cuts samples along inner axes too", () => {
