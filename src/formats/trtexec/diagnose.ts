@@ -110,17 +110,24 @@ function toExcerpt(lines: readonly LogLine[]): ExcerptLine[] {
 		.map(({ number, text }) => ({ line: number, text: text.slice(0, excerptChars) }));
 }
 
+function lastLines(lines: readonly LogLine[]): readonly LogLine[] {
+	return lines.filter((line) => line.text.trim() !== "").slice(-excerptLines);
+}
+
 function excerptOf(found: Found, scan: LogScan): ExcerptLine[] {
 	const own = found.lines.slice(0, excerptLines);
 	const first = own[0]?.number ?? Number.POSITIVE_INFINITY;
 	const beside = scan.errors.filter((line) => line.number >= first && line.text.trim() !== "" && !own.includes(line));
 	const lines = [...own, ...beside.slice(0, excerptLines - own.length)];
-	return toExcerpt(lines.length > 0 || found.rule.rank === "cause" ? lines : scan.tail);
+	return toExcerpt(lines.length > 0 || found.rule.rank === "cause" ? lines : lastLines(scan.tail));
 }
 
-/** A name that was not caught leaves a gap. */
+const titleChars = 600;
+
+/** A name that was not caught leaves a gap; one from a command line may hold anything. */
 function tidy(sentence: string): string {
-	return sentence.replace(/ {2,}/g, " ").replace(/ (?=[.,;:](?: |$))/g, "");
+	const plain = sentence.replace(/[\u0000-\u001f\u007f-\u009f]/g, " ").slice(0, titleChars);
+	return plain.replace(/ {2,}/g, " ").replace(/ (?=[.,;:](?: |$))/g, "");
 }
 
 function toDiagnosis(found: readonly Found[], scan: LogScan): Diagnosis | null {
@@ -148,7 +155,7 @@ function unknown(facts: Facts, scan: LogScan): Diagnosis {
 		kind: "runner",
 		title: `trtexec ${how}, and its log matches no failure that this program knows.`,
 		fix: "Read its last error lines below; run it again with --verbose. If the cause is clear, add a rule for it.",
-		excerpt: toExcerpt(lines.filter((line) => line.text.trim() !== "").slice(-excerptLines)),
+		excerpt: toExcerpt(lastLines(lines)),
 		also: [],
 	};
 }
