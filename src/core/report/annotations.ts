@@ -4,7 +4,7 @@ import { saidText } from "./comparison-words.ts";
 import { cleanText } from "./escape.ts";
 import { gateWord, subjectName } from "./words.ts";
 
-export type AnnotationLevel = "error" | "warning" | "notice";
+type AnnotationLevel = "error" | "warning" | "notice";
 
 export interface Annotation {
 	level: AnnotationLevel;

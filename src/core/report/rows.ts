@@ -5,7 +5,7 @@ import { changeText, dash } from "./comparison-words.ts";
 import { type GateIndex, indexGates, subjectKey } from "./index-gates.ts";
 import { speedWord, statusTones, type Tone } from "./words.ts";
 
-export interface GoldenTally {
+interface GoldenTally {
 	match: number;
 	total: number;
 	tone: Tone;
