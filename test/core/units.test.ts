@@ -74,26 +74,24 @@ test.each([
 	expect(formatDuration(ms)).toBe(text);
 });
 
-describe("formatValue", () => {
-	it.each([
-		[0, "0"],
-		[0.0332, "3.3e-2"],
-		[3.02e-7, "3e-7"],
-		[0.001, "1e-3"],
-		[0.9987, "0.9987"],
-		[-1.84216, "\u22121.842"],
-		[123456.7, "123457"],
-		[4.2e7, "4.2e+7"],
-		["NaN", "NaN"],
-		["-Infinity", "\u2212Infinity"],
-		[Number.NaN, "n/a"],
-		[null, "–"],
-	] as const)("writes %j as %s", (value, text) => {
-		expect(formatValue(value)).toBe(text);
-	});
+test.each([
+	[0, "0"],
+	[0.0332, "3.3e-2"],
+	[3.02e-7, "3e-7"],
+	[0.001, "1e-3"],
+	[0.9987, "0.9987"],
+	[-1.84216, "\u22121.842"],
+	[123456.7, "123457"],
+	[4.2e7, "4.2e+7"],
+	["NaN", "NaN"],
+	["-Infinity", "\u2212Infinity"],
+	[Number.NaN, "n/a"],
+	[null, "–"],
+] as const)("a metric value %j is written %s", (value, text) => {
+	expect(formatValue(value)).toBe(text);
+});
 
-	it("gives more digits where they are asked for", () => {
-		expect(formatValue(0.001004, 8)).toBe("1.004e-3");
-		expect(formatValue(33.2, 2)).toBe("33");
-	});
+test("a metric value gives more digits where they are asked for", () => {
+	expect(formatValue(0.001004, 8)).toBe("1.004e-3");
+	expect(formatValue(33.2, 2)).toBe("33");
 });
