@@ -44,16 +44,21 @@ export interface Origin {
 	inputs: ReadonlyMap<string, string>;
 }
 
-/** More than this helps nobody; the last error says how many there were. */
-const maxErrors = 50;
+/** More than this helps nobody; the last error says that there are more. */
+export const maxErrors = 50;
 
 /** Errors in the order of the file, inputs first. */
 export function toErrors(complaints: readonly Complaint[], origin: Origin): ConfigError[] {
 	const placed = complaints.map((complaint) => ({ complaint, position: positionOf(complaint, origin) }));
 	placed.sort((left, right) => order(left.position) - order(right.position));
 	const errors = placed.slice(0, maxErrors).map(({ complaint, position }) => toError(complaint, position, origin));
-	const left = placed.length - errors.length;
-	if (left > 0) errors.push(new ConfigError({ code: "config-schema", message: `${origin.path}: ${left} more errors of this kind.` }));
+	const [beyond] = placed.slice(maxErrors);
+	if (beyond !== undefined) {
+		const details = { location: { path: origin.path }, fix: "Correct the first ones; they are often the cause." };
+		errors.push(
+			new ConfigError({ code: beyond.complaint.code, message: `${origin.path} has more errors than these ${maxErrors}.`, details }),
+		);
+	}
 	return errors;
 }
 

@@ -1,9 +1,9 @@
 // Finds the known word that a misspelt one most likely meant.
 
 /** Longer words are not compared: the table below is quadratic, and nobody misspells so much by chance. */
-const maxChars = 64;
+const maxChars = 40;
 /** A list of names may be a user's own, of any length. */
-const maxKnown = 1000;
+const maxKnown = 200;
 
 /**
  * Damerau–Levenshtein distance (optimal string alignment): insertions, deletions, substitutions and swaps of

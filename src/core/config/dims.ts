@@ -8,7 +8,7 @@ import { checkName } from "./values.ts";
 export type Dims = Readonly<Record<string, DimRange>>;
 
 /** More than any model has; bounds what every workload repeats. */
-const maxDims = 200;
+export const maxDims = 200;
 
 /** `file` over `inherited`, by name; `pointer` is the pointer of `file`. */
 export function resolveDims(
@@ -24,17 +24,6 @@ export function resolveDims(
 			typeof size === "number"
 				? { min: size, opt: size, max: size }
 				: checkRange(resolving, pointer, { min: size.min, opt: size.opt, max: size.max });
-	}
-	const count = Object.keys(dims).length;
-	if (count > maxDims) {
-		const fix = "Name only dimensions that the ONNX file has.";
-		complain(resolving, {
-			code: "config-dims",
-			pointer: from.pointer,
-			says: `names ${count} dimensions`,
-			expected: `at most ${maxDims}`,
-			fix,
-		});
 	}
 	return dims;
 }

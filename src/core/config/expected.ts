@@ -1,6 +1,7 @@
 // Says in words what the schema expects at a place, and what was found there.
 import configSchema from "../../../golden-schema/config.schema.json" with { type: "json" };
 import { cleanText, shorten } from "../report/escape.ts";
+import { didYouMean } from "./did-you-mean.ts";
 import { parsePointer } from "./pointer.ts";
 
 /** The words of JSON Schema that ours uses. */
@@ -12,9 +13,6 @@ export interface SchemaNode {
 	minimum?: number;
 	maximum?: number;
 	exclusiveMinimum?: number;
-	pattern?: string;
-	description?: string;
-	required?: readonly string[];
 	properties?: Readonly<Record<string, SchemaNode>>;
 	additionalProperties?: boolean | SchemaNode;
 	propertyNames?: SchemaNode;
@@ -27,6 +25,7 @@ export interface SchemaNode {
 const notations: Readonly<Record<string, string>> = {
 	Percentage: "a share such as 2% or 0.02, or off",
 	Duration: "a time with its unit, such as 500ms, 2s or 10m",
+	TensorrtVersion: "a version such as 10.15",
 	DimFile: "a size such as 8, or a range { min: 1, opt: 8, max: 32 }",
 };
 
@@ -57,6 +56,28 @@ export function followed(node: SchemaNode): SchemaNode {
 	return followed((Object.hasOwn(definitions, name) ? definitions[name] : {}) as SchemaNode);
 }
 
+/** Where a key belongs, by the definition that has it. */
+const homes: readonly (readonly [definition: string, words: string])[] = [
+	["model", "a model"],
+	["engine", "an engine"],
+	["gates", "gates"],
+	["measure", "measure"],
+	["preflight", "preflight"],
+	["input", "an input, under inputs"],
+	["threshold", "a limit, such as latency"],
+	["workload", "a workload"],
+];
+
+/** The key, right in itself, and where it belongs: for one that stands at the wrong place. */
+export function findHome(key: string): { name: string; home: string } | undefined {
+	for (const [definition, home] of homes) {
+		const known = Object.keys(followed({ $ref: `#/$defs/${definition}` }).properties ?? {});
+		const name = known.includes(key) ? key : didYouMean(key, known);
+		if (name !== undefined) return { name, home };
+	}
+	return undefined;
+}
+
 /** What the schema wants, as the end of a sentence that has "expected". */
 export function describeExpected(schema: SchemaNode): string {
 	const target = followed(schema);
@@ -65,7 +86,6 @@ export function describeExpected(schema: SchemaNode): string {
 	if (target.const !== undefined) return JSON.stringify(target.const);
 	if (target.enum !== undefined) return target.enum.length === 1 ? `${target.enum[0]}` : `one of ${target.enum.join(", ")}`;
 	if (target.oneOf !== undefined) return target.oneOf.map(describeExpected).join(", or ");
-	if (target.type === "string" && target.pattern !== undefined) return (target.description ?? "another text").replace(/\.$/, "");
 	if (target.type === "number" || target.type === "integer") return describeNumber(target);
 	return typeWords[target.type ?? ""] ?? "something else";
 }

@@ -3,7 +3,7 @@ import type { EngineFile, InputFile, ModelFile, WorkloadFile } from "../schema/c
 import type { EngineConfig, InputConfig, ModelConfig } from "./config.ts";
 import { defaultEngine } from "./defaults.ts";
 import { didYouMean } from "./did-you-mean.ts";
-import { type Dims, resolveDims } from "./dims.ts";
+import { type Dims, maxDims, resolveDims } from "./dims.ts";
 import { type Layer, readLayer, resolveGates } from "./gates.ts";
 import { childPointer, formatName } from "./pointer.ts";
 import { complain, type Resolving } from "./resolving.ts";
@@ -23,22 +23,35 @@ export interface ModelContext {
 }
 
 export function resolveModels(resolving: Resolving, models: Models, context: ModelContext): ModelConfig[] {
-	const count = countWorkloads(models);
-	if (count > maxWorkloads) {
-		const fix = "Split the file into several configs, one job each.";
-		complain(resolving, {
-			code: "config-value",
-			pointer: "/models",
-			says: `come to ${count} workloads`,
-			expected: `at most ${maxWorkloads}`,
-			fix,
-			at: "key",
-		});
-		return [];
-	}
+	if (!checkCounts(resolving, models)) return [];
 	const resolved = Object.entries(models).map(([name, file]) => resolveModel(resolving, file, { ...context, name }));
 	refuseTwins(resolving, resolved);
 	return resolved;
+}
+
+/** Before anything is multiplied out. */
+function checkCounts(resolving: Resolving, models: Models): boolean {
+	const workloads = countWorkloads(models);
+	if (workloads > maxWorkloads) {
+		const fix = "Split the file into several configs, one job each.";
+		const expected = `at most ${maxWorkloads}`;
+		complain(resolving, { code: "config-value", pointer: "/models", says: `come to ${workloads} workloads`, expected, fix, at: "key" });
+	}
+	const dims = Object.values(models).flatMap((model) => [model.dims, ...Object.values(model.engines ?? {}).map((engine) => engine.dims)]);
+	const most = Math.max(0, ...dims.map((mapping) => Object.keys(mapping ?? {}).length));
+	if (most > maxDims) {
+		const fix = "Name only dimensions that the ONNX file has.";
+		const expected = `at most ${maxDims}`;
+		complain(resolving, {
+			code: "config-dims",
+			pointer: "/models",
+			says: `name ${most} dimensions in one place`,
+			expected,
+			fix,
+			at: "key",
+		});
+	}
+	return workloads <= maxWorkloads && most <= maxDims;
 }
 
 function countWorkloads(models: Models): number {
@@ -149,10 +162,9 @@ function refuseTwins(resolving: Resolving, models: readonly ModelConfig[]): void
 	const seen = new Set<string>();
 	for (const model of models) {
 		for (const engine of model.engines) {
-			for (const id of [
-				`${model.name}/${engine.name}`,
-				...engine.workloads.map((workload) => `${model.name}/${engine.name}/${workload.name}`),
-			]) {
+			const engineId = `${model.name}/${engine.name}`;
+			// Twins inside one engine are complained of where they stand.
+			for (const id of new Set([engineId, ...engine.workloads.map((workload) => `${engineId}/${workload.name}`)])) {
 				const twin = seen.has(id);
 				seen.add(id);
 				if (!twin) continue;

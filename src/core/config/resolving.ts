@@ -1,5 +1,5 @@
 // What every resolver of the config shares: where values stand, what was complained of, where values came from.
-import type { Complaint, Origin } from "./complaint.ts";
+import { type Complaint, maxErrors, type Origin } from "./complaint.ts";
 import type { Source } from "./config.ts";
 
 export interface Resolving extends Origin {
@@ -15,6 +15,11 @@ export function startResolving(origin: Origin): Resolving {
 	}
 	for (const [pointer, name] of origin.inputs) sources[pointer] = { kind: "input", name };
 	return { ...origin, complaints: new Map(), sources };
+}
+
+/** More complaints than are shown cost time and help nobody. */
+export function hasEnough({ complaints }: Resolving): boolean {
+	return complaints.size > maxErrors;
 }
 
 export function complain(resolving: Resolving, complaint: Complaint): void {

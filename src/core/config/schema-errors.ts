@@ -2,7 +2,7 @@
 import type { ErrorObject } from "ajv";
 import type { Complaint } from "./complaint.ts";
 import { didYouMean } from "./did-you-mean.ts";
-import { describeExpected, describeGot, followed, holderOf, type SchemaNode, schemaFor } from "./expected.ts";
+import { describeExpected, describeGot, findHome, followed, holderOf, type SchemaNode, schemaFor } from "./expected.ts";
 import { childPointer, formatName, parsePointer } from "./pointer.ts";
 
 /** A file full of mistakes: enough is enough, the count comes from what is left. */
@@ -80,10 +80,15 @@ function unknownKey(pointer: string, key: string, known: readonly string[]): Com
 		says: "is no known key",
 		expected: known.length === 1 ? `${known[0]}` : `one of ${known.join(", ")}`,
 		got: formatName(key),
-		fix: meant === undefined ? "Remove the key." : `Write ${meant}.`,
+		fix: meant === undefined ? adviseKey(key) : `Write ${meant}.`,
 		at: "key",
 		...(meant === undefined ? {} : { meant }),
 	};
+}
+
+function adviseKey(key: string): string {
+	const found = findHome(key);
+	return found === undefined ? "Remove the key." : `Remove the key here; ${found.name} belongs to ${found.home}.`;
 }
 
 function missingKey(pointer: string, key: string, properties: Readonly<Record<string, SchemaNode>>): Complaint {

@@ -55,18 +55,22 @@ const maxNameChars = 300;
 /** Control characters, line and paragraph separators, halves of a character. */
 const unprintable = /[\p{Cc}\u2028\u2029\p{Surrogate}]/u;
 
+/** Whether a text can be a name of the config. */
+export function isName(text: string): boolean {
+	return nameFault(text) === null;
+}
+
+function nameFault(name: string): string | null {
+	if (name.trim() === "") return "is empty";
+	if (unprintable.test(name)) return "holds a control character or a line break";
+	return name.length > maxNameChars ? `has ${name.length} characters` : null;
+}
+
 /** A name may be any text of one line, up to 300 characters. */
 export function checkName(resolving: Resolving, pointer: string, options: { name: string; what: string; at?: "key" | "value" }): void {
 	const { name, what } = options;
 	const at = options.at ?? "key";
-	const fault =
-		name.trim() === ""
-			? "is empty"
-			: unprintable.test(name)
-				? "holds a control character or a line break"
-				: name.length > maxNameChars
-					? `has ${name.length} characters`
-					: null;
+	const fault = nameFault(name);
 	if (fault === null) return;
 	complain(resolving, {
 		code: "config-value",

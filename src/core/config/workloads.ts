@@ -6,7 +6,7 @@ import { didYouMean } from "./did-you-mean.ts";
 import { type Dims, optimalSizes } from "./dims.ts";
 import { type Layer, readLayer, resolveGates } from "./gates.ts";
 import { childPointer, formatName } from "./pointer.ts";
-import { complain, type Resolving } from "./resolving.ts";
+import { complain, hasEnough, type Resolving } from "./resolving.ts";
 import { checkName } from "./values.ts";
 
 /** Keys of a workload that are no dimensions. */
@@ -44,7 +44,7 @@ function defaultWorkload(resolving: Resolving, { dims, layers, inputs, pointer }
 function resolveWorkload(resolving: Resolving, file: WorkloadFile, context: WorkloadContext): WorkloadConfig {
 	const { pointer, dims, layers, inputs } = context;
 	const given = givenSizes(resolving, file, pointer);
-	for (const [name, size] of given) checkSize(resolving, { name, ...size }, dims);
+	for (const [name, size] of given) if (!hasEnough(resolving)) checkSize(resolving, { name, ...size }, dims);
 	const streams = file.streams ?? 1;
 	const sizes = optimalSizes(dims);
 	for (const [name, { size }] of given) sizes[name] = size;

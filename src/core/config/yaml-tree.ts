@@ -119,7 +119,8 @@ function keyOf(
 		});
 	const name = textOf(pair.key);
 	const position = walk.place(offset);
-	if (name === "<<") {
+	// In quotes it is a name like any other.
+	if (name === "<<" && pair.key.type === "PLAIN") {
 		return complain(walk, offset, {
 			says: 'uses the merge key "<<", which YAML 1.2 does not have',
 			fix: "Repeat the keys; gates, dims, workloads and golden of a model hold for all its engines.",

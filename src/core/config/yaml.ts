@@ -118,9 +118,11 @@ const advice: Readonly<Record<string, string>> = {
 
 function describe(error: YAMLError, place: (offset: number) => Position): Said {
 	const message = error.message.replace(/\.$/, "");
+	// A flow collection left open ends where the indentation does, and that is how the parser notices.
+	const code = /must be sufficiently indented and end with/.test(message) ? "MISSING_CHAR" : error.code;
 	return {
 		says: `is not valid YAML: ${message}`,
-		fix: advice[error.code] ?? "Correct the YAML at this place; text with special signs goes in quotes.",
+		fix: advice[code] ?? "Correct the YAML at this place; text with special signs goes in quotes.",
 		position: place(error.pos[0]),
 	};
 }

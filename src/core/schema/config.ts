@@ -23,6 +23,10 @@ export type Percentage = number | string;
  * A time with its unit: 500ms, 2s, 10m.
  */
 export type Duration = string;
+/**
+ * The TensorRT version to check against, where it is not the installed one.
+ */
+export type TensorrtVersion = string;
 
 /**
  * trtgate.yml: which engines to build, what they must compute and how fast they must be.
@@ -188,10 +192,7 @@ export interface MeasureFile {
   "spin-wait"?: boolean;
 }
 export interface PreflightFile {
-  /**
-   * The TensorRT version to check against, where it is not the installed one.
-   */
-  tensorrt?: string;
+  tensorrt?: TensorrtVersion;
   /**
    * Warnings block as errors do.
    */

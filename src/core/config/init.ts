@@ -1,0 +1,151 @@
+// Writes what `trtgate init` leaves: a trtgate.yml with the dimensions found in an ONNX file, and a workflow that runs it.
+import { feeds, type OnnxModel } from "../onnx/model.ts";
+import { cleanName } from "../report/escape.ts";
+import { type FoundDim, type FoundDims, findDims } from "./find-dims.ts";
+import { isBatch } from "./guess.ts";
+import { folderName } from "./identity.ts";
+import { isName } from "./values.ts";
+import { workloadKeys } from "./workloads.ts";
+
+export interface StarterOptions {
+	/** The model's name. */
+	name: string;
+	/** Relative to the config. */
+	onnxPath: string;
+	/** Golden manifest, relative to the config, where there is one. */
+	goldenPath?: string;
+}
+
+/** A config that loads as it stands. */
+export function starterConfig(model: OnnxModel, options: StarterOptions): string {
+	const found = findDims(feeds(model.graph));
+	const name = isName(options.name) ? options.name : cleanName(options.name);
+	const lines = [
+		"# What trtgate checks on every change. All keys: docs/configuration.md.",
+		"version: 1",
+		"",
+		"# auto: TensorRT where trtexec is found, else ONNX Runtime on the CPU.",
+		"backend: auto",
+		"",
+		"models:",
+		`  ${yamlText(name)}:`,
+		`    onnx: ${yamlText(options.onnxPath)}`,
+		...dimLines(found),
+		...shapeLines(found),
+		"    engines:",
+		"      fp32: { precision: fp32 }",
+		"      # fp16: { precision: fp16 }",
+		"      # int8: { precision: int8, onnx: models/quantised.onnx }",
+		...workloadLines(found),
+		...goldenLines(options, name),
+		"",
+		"# Limits on the change from base to head, as shares of the base; these are defaults.",
+		"gates:",
+		"  latency: { warn: 2%, fail: 10% }",
+		"  memory: { fail: 5% }",
+		"  engine-size: { fail: 10% }",
+		"  # max-latency: 5ms",
+	];
+	return `${lines.join("\n")}\n`;
+}
+
+function dimLines({ dims }: FoundDims): string[] {
+	if (dims.length === 0) return ["    # Its shapes are fixed: no dims to bind."];
+	return [
+		"    # Sizes that engines are built for: smallest, the one to be fastest at, largest. Guessed from the names: check them.",
+		"    dims:",
+		...dims.map(
+			({ name, range, where }) => `      ${yamlText(name)}: { min: ${range.min}, opt: ${range.opt}, max: ${range.max} } # ${where}`,
+		),
+	];
+}
+
+function shapeLines({ shapes, unshaped }: FoundDims): string[] {
+	const comments = unshaped.map((name) => `    # ${cleanName(name, 40)} has no shape in the ONNX file: give it one under inputs.`);
+	if (shapes.length === 0) return comments;
+	const rows = shapes.map(
+		({ input, shape }) =>
+			`      ${yamlText(input)}: { shape: [${shape.map((size) => (typeof size === "number" ? size : yamlText(size))).join(", ")}] }`,
+	);
+	return [...comments, "    # Dimensions without a name in the ONNX file.", "    inputs:", ...rows];
+}
+
+function workloadLines({ dims }: FoundDims): string[] {
+	const head = ["    # The rows of the speed table."];
+	const batch = dims.find(({ range }) => isBatch(range));
+	if (batch === undefined) return [...head, `    workloads: [${workload(dims.slice(0, 3))}]`];
+	const single = { ...batch, range: { ...batch.range, opt: batch.range.min } };
+	return [...head, `    workloads: [${workload([single])}, ${workload([batch])}]`];
+}
+
+function workload(dims: readonly FoundDim[]): string {
+	if (dims.length === 0) return "{ name: fixed shapes }";
+	const sizes = dims.map(({ name, range }) => `${yamlText(name)}: ${range.opt}`).join(", ");
+	const collides = dims.some(({ name }) => workloadKeys.includes(name));
+	return collides ? `{ dims: { ${sizes} } }` : `{ ${sizes} }`;
+}
+
+function goldenLines({ goldenPath }: StarterOptions, name: string): string[] {
+	if (goldenPath !== undefined) return [`    golden: ${yamlText(goldenPath)}`];
+	return ["    # What the engines must compute; `trtgate golden record` makes it.", `    # golden: golden/${folderName(name)}/golden.json`];
+}
+
+/** Words that some reader of YAML takes for something else than text. */
+const keyword = /^(true|false|null|yes|no|on|off|y|n)$/i;
+
+/** Plain where no reader could mistake it; else in double quotes, where YAML reads what JSON writes. */
+function yamlText(text: string): string {
+	return /^[A-Za-z_][\w./-]*$/.test(text) && !keyword.test(text) ? text : JSON.stringify(text);
+}
+
+export interface WorkflowOptions {
+	/** Path of the config; trtgate.yml is the action's default. */
+	configPath?: string;
+	/** Labels of the runner; GitHub's own has no GPU, and the gate falls back to ONNX Runtime there. */
+	runsOn?: readonly string[];
+}
+
+/** Least rights: it reads the repository and writes nothing back. */
+export function starterWorkflow(options: WorkflowOptions): string {
+	const labels = options.runsOn ?? ["ubuntu-latest"];
+	const runsOn = labels.length === 1 ? (labels[0] ?? "") : `[${labels.join(", ")}]`;
+	const lines = [
+		"# Compares the engines of a pull request with those of the branch that it goes into.",
+		"name: trtgate",
+		"on:",
+		"  pull_request:",
+		"permissions:",
+		"  contents: read",
+		"concurrency:",
+		"  # A new push ends the run of the one before.",
+		`  group: trtgate-${expression("github.ref")}`,
+		"  cancel-in-progress: true",
+		"jobs:",
+		"  gate:",
+		"    # For TensorRT: the labels of a runner with a GPU, e.g. [self-hosted, gpu].",
+		`    runs-on: ${runsOn}`,
+		"    timeout-minutes: 60",
+		"    steps:",
+		"      - uses: actions/checkout@v4",
+		"        with:",
+		"          # The base is a git ref: all of the history is at hand.",
+		"          fetch-depth: 0",
+		"          persist-credentials: false",
+		"      - id: gate",
+		"        uses: trtgate/trtgate@v1",
+		"        with:",
+		...(options.configPath === undefined ? [] : [`          config: ${JSON.stringify(options.configPath)}`]),
+		`          base: origin/${expression("github.base_ref")}`,
+		"      - if: always()",
+		"        uses: actions/upload-artifact@v4",
+		"        with:",
+		"          name: trtgate",
+		"          path: trtgate-out",
+	];
+	return `${lines.join("\n")}\n`;
+}
+
+/** What GitHub fills in. */
+function expression(text: string): string {
+	return `\${{ ${text} }}`;
+}

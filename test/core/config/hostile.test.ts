@@ -1,0 +1,152 @@
+// Configs that nobody writes by accident: each ends in an error, soon, and nothing crashes.
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { loadConfig } from "../../../src/core/config/parse.ts";
+import { ConfigError } from "../../../src/core/errors.ts";
+
+const megabyte = 1_000_000;
+
+function fill(unit: string): string {
+	return unit.repeat(Math.floor(megabyte / unit.length));
+}
+
+const start = "version: 1\nmodels:\n";
+const many = (count: number, line: (index: number) => string) => Array.from({ length: count }, (_, index) => line(index)).join("");
+
+const hostile: Record<string, string> = {
+	"open brackets": fill("["),
+	"closed brackets": fill("[").slice(megabyte / 2) + fill("]").slice(megabyte / 2),
+	"open mappings": fill("{a: "),
+	"nested lists": fill("- "),
+	"nested keys": fill("? "),
+	"many keys": many(100_000, (index) => `k${index}: 1\n`),
+	"many models": start + many(15_000, (index) => `  m${index}: { onnx: x }\n`),
+	"many mistakes": start + many(2500, (index) => `  m${index}: { onnxx: x, b: [1] }\n`),
+	"one long line": fill("a"),
+	"one long text": `"${fill("\\n").slice(2)}"`,
+	"line breaks": fill("\n"),
+	comments: fill("#\n"),
+	anchors: fill("&a "),
+	tags: fill("!a "),
+	documents: fill("---\n"),
+	"stray brackets": fill("]"),
+	"stray pairs": fill("a: }\n"),
+	"too long": fill("a") + fill("b"),
+	"a long number": `a: ${fill("1").slice(10)}e`,
+	"a long share": `${start}  a: { onnx: x }\ngates: { latency: { warn: "${fill("1").slice(200)}%" } }`,
+	"an alias bomb": many(
+		12,
+		(index) =>
+			`a${index}: &a${index} [${
+				index === 0
+					? "x"
+					: Array(10)
+							.fill(`*a${index - 1}`)
+							.join(", ")
+			}]\n`,
+	),
+	"a chain of aliases": many(60, (index) => `a${index}: &a${index} [${index === 0 ? "x" : `*a${index - 1}`}]\n`),
+	"an endless alias": "a: &a [*a]",
+	"dimensions times workloads": `${start}  m:\n    onnx: x\n    dims: { ${many(4000, (index) => `d${index}: 1, `)} }\n    workloads: [${many(1500, (index) => `{ d${index}: 1 }, `)}]`,
+	"engines times workloads": `${start}  m:\n    onnx: x\n    dims: { b: 1 }\n    engines:\n${many(1500, (index) => `      e${index}: { precision: fp16 }\n`)}    workloads: [${many(1500, () => "{ b: 1 }, ")}]`,
+	"names that are nearly known": `${start}  m:\n    onnx: x\n    dims: { ${many(190, (index) => `${"abcdef".repeat(6)}${index}: 1, `)} }\n    workloads: [${many(1500, (index) => `{ ${"abcdeg".repeat(6)}${index}: 1 }, `)}]`,
+	"NUL characters": "version: 1\0",
+	"an old YAML": "%YAML 1.1\n---\na: yes\n",
+};
+
+describe("a hostile config", () => {
+	it.each(Object.entries(hostile))("is refused in less than a second: %s", (_, text) => {
+		const startMs = performance.now();
+		const result = loadConfig(text, { path: "trtgate.yml" });
+		// Twice what is asked for, for machines that others share.
+		expect(performance.now() - startMs).toBeLessThan(2000);
+		expect(result.state).toBe("invalid");
+		if (result.state === "ok") return;
+		expect(result.errors.length).toBeLessThanOrEqual(51);
+		for (const error of result.errors) {
+			expect(error).toBeInstanceOf(ConfigError);
+			expect(error.message.length).toBeLessThan(4000);
+			expect(error.details.fix).toBeTruthy();
+		}
+	});
+
+	it("of any JSON gives errors and never a crash", () => {
+		fc.assert(
+			fc.property(fc.json({ maxDepth: 5 }), (text) => {
+				expect(loadConfig(text, { path: "f" }).state).toBe("invalid");
+			}),
+		);
+	});
+
+	it("of any text gives errors and never a crash", () => {
+		const signs = fc.string({ unit: fc.constantFrom(..."ab: -?[]{},&*!|>'\"%@#\n\t \r".split("")), maxLength: 60 });
+		fc.assert(
+			fc.property(fc.oneof(signs, fc.string({ unit: "binary" })), (text) => {
+				expect(["ok", "invalid"]).toContain(loadConfig(text, { path: "f" }).state);
+			}),
+			{ numRuns: 1000 },
+		);
+	});
+
+	it("with garbage in the place of any value gives errors at places inside the file", () => {
+		const base = {
+			version: 1,
+			models: { m: { onnx: "a", dims: { b: { min: 1, opt: 2, max: 3 } }, engines: { e: { precision: "fp16" } }, workloads: [{ b: 2 }] } },
+			gates: { latency: { warn: "2%" } },
+			measure: { pairs: [5] },
+		};
+		const paths = [
+			["version"],
+			["models"],
+			["models", "m"],
+			["models", "m", "onnx"],
+			["models", "m", "dims", "b"],
+			["models", "m", "dims", "b", "opt"],
+			["models", "m", "engines", "e"],
+			["models", "m", "workloads", "0"],
+			["models", "m", "workloads", "0", "b"],
+			["gates", "latency"],
+			["gates", "latency", "warn"],
+			["measure", "pairs"],
+		];
+		fc.assert(
+			fc.property(fc.constantFrom(...paths), fc.jsonValue({ maxDepth: 3 }), (path, garbage) => {
+				const text = JSON.stringify(withValue(base, path, garbage), null, 1);
+				const result = loadConfig(text, { path: "f" });
+				if (result.state === "ok") return;
+				for (const error of result.errors) {
+					expect(error.details.location?.line ?? 1).toBeLessThanOrEqual(text.split("\n").length);
+					expect(error.message).not.toMatch(/something else|undefined|\[object/);
+				}
+			}),
+			{ numRuns: 500 },
+		);
+	});
+});
+
+function withValue(holder: unknown, [key, ...rest]: string[], value: unknown): unknown {
+	if (key === undefined) return value;
+	const copy = (Array.isArray(holder) ? [...holder] : { ...(holder as object) }) as Record<string, unknown>;
+	copy[key] = withValue(copy[key], rest, value);
+	return copy;
+}
+
+describe("names that are JavaScript's own", () => {
+	it.each(["__proto__", "constructor", "toString", "hasOwnProperty", "prototype", "valueOf"])("%s is a name like any other", (name) => {
+		const text = `version: 1\nmodels: { ${name}: { onnx: a, dims: { ${name}: 4 }, inputs: { ${name}: { shape: [${name}] } }, engines: { ${name}: { precision: fp16 } }, workloads: [{ ${name}: 4 }] } }`;
+		const result = loadConfig(text, { path: "f" });
+		if (result.state !== "ok") throw result.errors[0];
+		const [model] = result.config.models;
+		expect(result.config.models.map((each) => each.name)).toEqual([name]);
+		expect(model?.engines.map((engine) => engine.name)).toEqual([name]);
+		expect(Object.entries(model?.engines[0]?.dims ?? {})).toEqual([[name, { min: 4, opt: 4, max: 4 }]]);
+		expect(Object.entries(model?.engines[0]?.workloads[0]?.dims ?? {})).toEqual([[name, 4]]);
+		expect(Object.keys(model?.inputs ?? {})).toEqual([name]);
+		expect(({} as Record<string, unknown>)["min"]).toBeUndefined();
+	});
+
+	it.each(["__proto__", "constructor", "toString"])("%s in the place of a key is an unknown key", (name) => {
+		const result = loadConfig(`version: 1\nmodels: { m: { onnx: a } }\n${name}: 3\ngates: { ${name}: { warn: 2% } }`, { path: "f" });
+		expect(result.state === "invalid" ? result.errors.map((error) => error.details.pointer) : []).toEqual([`/${name}`, `/gates/${name}`]);
+	});
+});

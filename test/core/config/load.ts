@@ -1,0 +1,23 @@
+// Loads a config that a test knows to be right or wrong.
+import type { Config } from "../../../src/core/config/config.ts";
+import { loadConfig } from "../../../src/core/config/parse.ts";
+import type { ConfigError } from "../../../src/core/errors.ts";
+
+type Inputs = Readonly<Record<string, string>>;
+
+export function loaded(text: string, inputs: Inputs = {}): Config {
+	const result = loadConfig(text, { path: "trtgate.yml", inputs });
+	if (result.state === "invalid") throw new Error(result.errors.map((error) => error.message).join("\n"));
+	return result.config;
+}
+
+export function refused(text: string, inputs: Inputs = {}): readonly ConfigError[] {
+	const result = loadConfig(text, { path: "trtgate.yml", inputs });
+	if (result.state === "ok") throw new Error("the config was accepted");
+	return result.errors;
+}
+
+/** A config with one model, its keys in YAML's flow style, and more text below. */
+export function withModel(model: string, more = ""): string {
+	return `version: 1\nmodels:\n  net: { onnx: net.onnx, ${model} }\n${more}`;
+}
