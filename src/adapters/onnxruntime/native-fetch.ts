@@ -43,7 +43,7 @@ export async function fetchNative(source: NativeSource): Promise<string> {
 		});
 		return target;
 	} finally {
-		await rm(temporary, { recursive: true, force: true });
+		await rm(temporary, { recursive: true, force: true }).catch(() => {});
 	}
 }
 
@@ -70,7 +70,8 @@ async function fetchPackage(pinned: PinnedPackage, folder: string, source: HostS
 	try {
 		await pipeline(body.stream, watch.stream, createGunzip(), untar({ folder: join(folder, "node_modules", pinned.name), wants }));
 	} catch (error) {
-		throw explain(error, url);
+		const known = classifyWriteError(error, folder);
+		throw known === error ? explain(error, url) : known;
 	}
 	const sha512 = watch.digest();
 	if (sha512 !== pinned.sha512)
@@ -113,9 +114,7 @@ function watchBytes(
 	return { stream, digest: () => hash.digest("base64") };
 }
 
-function explain(error: unknown, url: string): unknown {
-	const known = classifyWriteError(error, url);
-	if (known !== error) return known;
+function explain(error: unknown, url: string): ToolError {
 	const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
 	return failed(url, { what: cause instanceof Error ? cause.message : String(cause), cause: error });
 }

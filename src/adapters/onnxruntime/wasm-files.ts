@@ -93,7 +93,7 @@ async function install(target: string, files: Unpacked, pinned: Pinned): Promise
 		});
 		return target;
 	} finally {
-		await rm(temporary, { recursive: true, force: true });
+		await rm(temporary, { recursive: true, force: true }).catch(() => {});
 	}
 }
 
