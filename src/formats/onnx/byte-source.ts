@@ -11,7 +11,7 @@ export function memorySource(bytes: Uint8Array): ByteSource {
 	return { size: bytes.length, read: (offset, length) => bytes.subarray(offset, offset + length) };
 }
 
-const leastWindowBytes = 16 * 1024;
+const leastWindowBytes = 2 * 1024;
 const mostWindowBytes = 256 * 1024;
 const none = new Uint8Array(0);
 
