@@ -20,7 +20,14 @@ export async function runAction(): Promise<number> {
 	saveState("out", join(cwd, inputs.out));
 	try {
 		const { environment } = terminal;
-		const gated = await gate({ cwd, ...inputs, inputs: overrides, environment, progress: progressFor(terminal, { quiet: false }), onStart: stopOnSignals });
+		const gated = await gate({
+			cwd,
+			...inputs,
+			inputs: overrides,
+			environment,
+			progress: progressFor(terminal, { quiet: false }),
+			onStart: stopOnSignals,
+		});
 		if (gated.state !== "ran") return exitCodes.internal;
 		const { result, outFolder } = gated;
 		info(renderTerminal(result, { color: false, columns: 120 }));

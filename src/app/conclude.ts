@@ -8,7 +8,7 @@ import { failureKindOf, foldOutcome } from "../core/outcome.ts";
 import { engineSpecs } from "../core/plan/specs.ts";
 import type { GateResult, Result } from "../core/schema/result.ts";
 import type { Facts } from "./facts.ts";
-import type { GateInput } from "./run.ts";
+import type { GateInput } from "./gate-input.ts";
 
 export function concludeResult(facts: Facts, input: GateInput, end: { nowMs: number; childMs: number }): Result {
 	const gates = judgeFacts(facts, input);

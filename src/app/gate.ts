@@ -13,7 +13,8 @@ import type { Progress } from "../ports.ts";
 import { reportFiles, writeReport } from "../stages/report.ts";
 import { type OpenedArm, openArm } from "./arms.ts";
 import { type Composition, compose } from "./compose.ts";
-import { type GateInput, prepareGate, runGate } from "./run.ts";
+import type { GateInput } from "./gate-input.ts";
+import { prepareGate, runGate } from "./run.ts";
 import { version } from "./version.ts";
 
 export interface GateOptions {

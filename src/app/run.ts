@@ -1,5 +1,4 @@
 // The story of one run: the stages in order, and the one place that catches what they throw.
-import type { Config } from "../core/config/config.ts";
 import { recordError } from "../core/error-record.ts";
 import { BugError, ToolError } from "../core/errors.ts";
 import { makePlan } from "../core/plan/make-plan.ts";
@@ -12,28 +11,12 @@ import { type CompareInput, compare } from "../stages/compare.ts";
 import { type GoldenSet, loadGoldens } from "../stages/load-goldens.ts";
 import { type Measured, measure, type TimedWorkload } from "../stages/measure.ts";
 import { preflight } from "../stages/preflight.ts";
-import { type ArmFolder, type PreparedModel, prepare } from "../stages/prepare.ts";
+import { type PreparedModel, prepare } from "../stages/prepare.ts";
 import { shapeWorkloads } from "../stages/shape.ts";
 import { verify } from "../stages/verify.ts";
 import { concludeResult } from "./conclude.ts";
 import { emptyFacts, type Facts } from "./facts.ts";
-
-export interface GateInput {
-	config: Config;
-	/** Of the config file's bytes. */
-	configSha256: string;
-	/** Base first where there is one; head always. */
-	arms: readonly ArmFolder[];
-	/** Why there is no base, where there is none. */
-	noBase?: string;
-	/** Engines of the base's own config, to notice what is no longer checked. */
-	baseEngines: readonly EngineSpec[];
-	/** Absolute. */
-	outFolder: string;
-	/** Decides the order of the runs: the same seed, the same order. */
-	seed: string;
-	version: string;
-}
+import type { GateInput } from "./gate-input.ts";
 
 /** What is known before any engine is built. */
 export interface Prepared {
@@ -101,9 +84,11 @@ export async function prepareGate(input: GateInput, ports: Ports): Promise<Prepa
 
 /** Marks where the run is, and ends it here when somebody asked to stop. */
 function enterStage(stage: string, facts: Facts, ports: Ports): void {
-	facts.stage = stage;
 	const reason = ports.interrupt.reason();
-	if (reason === null) return;
+	if (reason === null) {
+		facts.stage = stage;
+		return;
+	}
 	throw new ToolError({
 		code: "interrupted",
 		message: `The run was ${reason}.`,

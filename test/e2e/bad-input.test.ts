@@ -43,9 +43,27 @@ const line = (text: string): string => quickConfig.replace("backend: onnxruntime
 
 const rows: Row[] = [
 	{ what: "no config", argv: ["run", "--config", "none.yml"], exit: 2, code: "config-missing", says: /none\.yml.*trtgate init/s },
-	{ what: "invalid YAML", files: { "trtgate.yml": "version: 1\nmodels:\n\tnet: 3\n" }, exit: 2, code: "config-syntax", says: /trtgate\.yml:3:\d+/ },
-	{ what: "an unknown key", files: { "trtgate.yml": line("backed: onnxruntime") }, exit: 2, code: "config-schema", says: /trtgate\.yml:2:1.*backed.*backend/s },
-	{ what: "a wrong type", files: { "trtgate.yml": quickConfig.replace("threads: 1", "threads: many") }, exit: 2, code: "config-schema", says: /threads.*"many"/s },
+	{
+		what: "invalid YAML",
+		files: { "trtgate.yml": "version: 1\nmodels:\n\tnet: 3\n" },
+		exit: 2,
+		code: "config-syntax",
+		says: /trtgate\.yml:3:\d+/,
+	},
+	{
+		what: "an unknown key",
+		files: { "trtgate.yml": line("backed: onnxruntime") },
+		exit: 2,
+		code: "config-schema",
+		says: /trtgate\.yml:2:1.*backed.*backend/s,
+	},
+	{
+		what: "a wrong type",
+		files: { "trtgate.yml": quickConfig.replace("threads: 1", "threads: many") },
+		exit: 2,
+		code: "config-schema",
+		says: /threads.*"many"/s,
+	},
 	{
 		what: "a duplicate model",
 		files: { "trtgate.yml": quickConfig.replace("models:\n", "models:\n  net:\n    onnx: other.onnx\n") },
@@ -53,9 +71,27 @@ const rows: Row[] = [
 		code: "config-syntax",
 		says: /trtgate\.yml:\d+:\d+.*net/s,
 	},
-	{ what: "dims that bind nothing", files: { "trtgate.yml": quickConfig.replaceAll("batch:", "bach:") }, exit: 2, code: "config-dims", says: /bach.*batch/s },
-	{ what: "a missing model", files: { "trtgate.yml": quickConfig.replace("model.onnx", "nowhere.onnx") }, exit: 2, code: "model-missing", says: /nowhere\.onnx/ },
-	{ what: "a truncated model", files: { "model.onnx": model.subarray(0, 200) }, exit: 2, code: "model-unreadable", says: /cut short|truncated|ends/i },
+	{
+		what: "dims that bind nothing",
+		files: { "trtgate.yml": quickConfig.replaceAll("batch:", "bach:") },
+		exit: 2,
+		code: "config-dims",
+		says: /bach.*batch/s,
+	},
+	{
+		what: "a missing model",
+		files: { "trtgate.yml": quickConfig.replace("model.onnx", "nowhere.onnx") },
+		exit: 2,
+		code: "model-missing",
+		says: /nowhere\.onnx/,
+	},
+	{
+		what: "a truncated model",
+		files: { "model.onnx": model.subarray(0, 200) },
+		exit: 2,
+		code: "model-unreadable",
+		says: /cut short|truncated|ends/i,
+	},
 	{ what: "an empty model", files: { "model.onnx": "" }, exit: 2, code: "model-unreadable", says: /empty/ },
 	{
 		what: "a Git LFS pointer",
@@ -64,19 +100,61 @@ const rows: Row[] = [
 		code: "model-unreadable",
 		says: /git lfs pull/,
 	},
-	{ what: "a model that is text", files: { "model.onnx": "hello, I am no model\n" }, exit: 2, code: "model-unreadable", says: /model\.onnx/ },
-	{ what: "a missing golden", files: { "trtgate.yml": quickConfig.replace("golden/golden.json", "golden/none.json") }, exit: 2, code: "golden-missing", says: /none\.json/ },
+	{
+		what: "a model that is text",
+		files: { "model.onnx": "hello, I am no model\n" },
+		exit: 2,
+		code: "model-unreadable",
+		says: /model\.onnx/,
+	},
+	{
+		what: "a missing golden",
+		files: { "trtgate.yml": quickConfig.replace("golden/golden.json", "golden/none.json") },
+		exit: 2,
+		code: "golden-missing",
+		says: /none\.json/,
+	},
 	{
 		what: "a golden of another model",
-		files: { "golden/golden.json": JSON.stringify({ ...golden, outputs: { z: {} }, cases: [{ ...golden.cases[0], outputs: { z: golden.cases[0].outputs.y } }] }) },
+		files: {
+			"golden/golden.json": JSON.stringify({
+				...golden,
+				outputs: { z: {} },
+				cases: [{ ...golden.cases[0], outputs: { z: golden.cases[0].outputs.y } }],
+			}),
+		},
 		exit: 2,
 		code: "golden-other-model",
 		says: /\bz\b/,
 	},
-	{ what: "a golden with a NaN", files: goldenWith([1, 2, Number.NaN, 4, 5, 6, 7, 8, 9, 10, 11, 12]), exit: 2, code: "golden-uninformative", says: /NaN.*\by\b|\by\b.*NaN/s },
-	{ what: "a constant golden", files: goldenWith(Array(12).fill(0.25)), exit: 2, code: "golden-uninformative", says: /constant|same value/i },
-	{ what: "a golden tensor that was changed", files: { "golden/y0.npy": npy(Array(12).fill(1), [3, 4]) }, exit: 2, code: "tensor-invalid", says: /y0\.npy.*sha256/is },
-	{ what: "a path out of the workspace", files: { "trtgate.yml": quickConfig.replace("model.onnx", "../model.onnx") }, exit: 2, code: "path-outside-workspace", says: /\.\.\/model\.onnx/ },
+	{
+		what: "a golden with a NaN",
+		files: goldenWith([1, 2, Number.NaN, 4, 5, 6, 7, 8, 9, 10, 11, 12]),
+		exit: 2,
+		code: "golden-uninformative",
+		says: /NaN.*\by\b|\by\b.*NaN/s,
+	},
+	{
+		what: "a constant golden",
+		files: goldenWith(Array(12).fill(0.25)),
+		exit: 2,
+		code: "golden-uninformative",
+		says: /cannot fail.*0\.25 everywhere/s,
+	},
+	{
+		what: "a golden tensor that was changed",
+		files: { "golden/y0.npy": npy(Array(12).fill(1), [3, 4]) },
+		exit: 2,
+		code: "tensor-invalid",
+		says: /y0\.npy.*SHA-256/s,
+	},
+	{
+		what: "a path out of the workspace",
+		files: { "trtgate.yml": quickConfig.replace("model.onnx", "../model.onnx") },
+		exit: 2,
+		code: "path-outside-workspace",
+		says: /\.\.\/model\.onnx/,
+	},
 	{
 		what: "a link out of the workspace",
 		prepare: (folder) => {
@@ -87,14 +165,40 @@ const rows: Row[] = [
 		code: "path-outside-workspace",
 		says: /model\.onnx.*link/s,
 	},
-	{ what: "an output folder below a file", argv: ["run", "--out", "model.onnx/out"], exit: 2, code: "output-unwritable", says: /model\.onnx\/out/ },
+	{
+		what: "an output folder below a file",
+		argv: ["run", "--out", "model.onnx/out"],
+		exit: 2,
+		code: "output-unwritable",
+		says: /model\.onnx\/out/,
+	},
 	{ what: "nothing to check", files: { "trtgate.yml": "version: 1\nmodels: {}\n" }, exit: 2, code: "config-schema", says: /models/ },
 	{ what: "an unknown command", argv: ["runn"], exit: 2, code: "usage", says: /runn.*`trtgate run`/s },
 	{ what: "an unknown option", argv: ["run", "--bse", "x"], exit: 2, code: "usage", says: /--bse.*--base/s },
 	{ what: "an option without its value", argv: ["run", "--base"], exit: 2, code: "usage", says: /--base needs a value/ },
-	{ what: "pairs that are no pairs", files: { "p.json": '{"pairs":[{"base":1}]}' }, argv: ["verdict", "p.json"], exit: 2, code: "pairs-invalid", says: /pairs\/0.*head/s },
-	{ what: "a result that is none", files: { "out/result.json": "{}" }, argv: ["report", "out"], exit: 2, code: "result-invalid", says: /result\.json/ },
-	{ what: "init over an existing config", argv: ["init", "model.onnx"], exit: 2, code: "output-unwritable", says: /trtgate\.yml is already there/ },
+	{
+		what: "pairs that are no pairs",
+		files: { "p.json": '{"pairs":[{"base":1}]}' },
+		argv: ["verdict", "p.json"],
+		exit: 2,
+		code: "pairs-invalid",
+		says: /pairs\/0.*head/s,
+	},
+	{
+		what: "a result that is none",
+		files: { "out/result.json": "{}" },
+		argv: ["report", "out"],
+		exit: 2,
+		code: "result-invalid",
+		says: /result\.json/,
+	},
+	{
+		what: "init over an existing config",
+		argv: ["init", "model.onnx"],
+		exit: 2,
+		code: "output-unwritable",
+		says: /trtgate\.yml is already there/,
+	},
 ];
 
 describe("bad input", () => {
@@ -110,7 +214,10 @@ describe("bad input", () => {
 		expect(said, "no stack").not.toMatch(/\n\s+at .*\.js:\d+/);
 		expect(run.exit).toBe(exit);
 		const left = existsSync(join(folder, "out")) ? readdirSync(join(folder, "out"), { recursive: true, encoding: "utf8" }) : [];
-		expect(left.filter((name) => /\.tmp|~$|\.part/.test(name)), "half-written files").toEqual([]);
+		expect(
+			left.filter((name) => /\.tmp|~$|\.part/.test(name)),
+			"half-written files",
+		).toEqual([]);
 		expect(readdirSync(folder).filter((name) => name !== "out")).toEqual(before.filter((name) => name !== "out"));
 	});
 
@@ -121,12 +228,26 @@ describe("bad input", () => {
 	});
 });
 
-const hostile = ["with space", 'quo"te', "pi|pe", "<script>alert(1)</script>", "emoji 🚀", "x".repeat(300), "__proto__", "@everyone", "-->", "${{ secrets.X }}"];
+const hostile = [
+	"with space",
+	'quo"te',
+	"pi|pe",
+	"<script>alert(1)</script>",
+	"emoji 🚀",
+	"x".repeat(300),
+	"__proto__",
+	"@everyone",
+	"-->",
+	"$" + "{{ secrets.X }}",
+];
 
 describe("hostile names", () => {
 	it("go through the whole line and come out inert", async () => {
 		const folder = temporaryFolder();
-		const models = hostile.map((name) => `  ${JSON.stringify(name)}: { onnx: model.onnx, dims: { batch: 2 }, golden: golden/golden.json, workloads: [{ name: ${JSON.stringify(name)} }] }`);
+		const models = hostile.map(
+			(name) =>
+				`  ${JSON.stringify(name)}: { onnx: model.onnx, dims: { batch: 2 }, golden: golden/golden.json, workloads: [{ name: ${JSON.stringify(name)} }] }`,
+		);
 		const config = quickConfig.replace(/models:[\s\S]*?(?=measure:)/, `models:\n${models.join("\n")}\n`);
 		quickProject(join(folder, "base"), { "trtgate.yml": config });
 		quickProject(join(folder, "head"), { "trtgate.yml": config });
@@ -187,7 +308,11 @@ it("two runs at once in one output folder: the second is told who has it", async
 });
 
 it("a project whose files are links inside the workspace works", async () => {
-	const folder = writeProject(temporaryFolder(), { "trtgate.yml": quickConfig, "real/model.onnx": "fixture:model.onnx", golden: "fixture:golden" });
+	const folder = writeProject(temporaryFolder(), {
+		"trtgate.yml": quickConfig,
+		"real/model.onnx": "fixture:model.onnx",
+		golden: "fixture:golden",
+	});
 	symlinkSync("real/model.onnx", join(folder, "model.onnx"));
 	const run = await runCli(["run", "--out", "out"], { cwd: folder });
 	expect(run.exit, run.stderr).toBe(0);

@@ -5,7 +5,10 @@ import { expect, it } from "vitest";
 import { quickConfig, quickProject, readResult, runCli, temporaryFolder, writeProject } from "../support/project.ts";
 
 function git(folder: string, ...args: string[]): string {
-	return execFileSync("git", ["-c", "user.name=t", "-c", "user.email=t@example.invalid", ...args], { cwd: folder, encoding: "utf8" }).trim();
+	return execFileSync("git", ["-c", "user.name=t", "-c", "user.email=t@example.invalid", ...args], {
+		cwd: folder,
+		encoding: "utf8",
+	}).trim();
 }
 
 it("checks the base out of the repository, and removes the checkout again", async () => {
@@ -34,10 +37,14 @@ it("names a ref that is not there, and how to fetch it", async () => {
 
 it("runs the prepare command in each arm", async () => {
 	const folder = quickProject(temporaryFolder());
-	writeProject(folder, { "trtgate.yml": quickConfig.replace("    onnx: model.onnx", "    onnx: made.onnx\n    prepare: cp model.onnx made.onnx") });
+	writeProject(folder, {
+		"trtgate.yml": quickConfig.replace("    onnx: model.onnx", "    onnx: made.onnx\n    prepare: cp model.onnx made.onnx"),
+	});
 	const run = await runCli(["run", "--out", "out"], { cwd: folder });
 	expect(run.exit, run.stderr).toBe(0);
-	writeProject(folder, { "trtgate.yml": quickConfig.replace("    onnx: model.onnx", "    onnx: made2.onnx\n    prepare: echo no exporter here >&2; exit 4") });
+	writeProject(folder, {
+		"trtgate.yml": quickConfig.replace("    onnx: model.onnx", "    onnx: made2.onnx\n    prepare: echo no exporter here >&2; exit 4"),
+	});
 	const failed = await runCli(["run", "--out", "out"], { cwd: folder });
 	expect(failed.exit).toBe(2);
 	expect(failed.stderr + failed.stdout).toMatch(/no exporter here/);

@@ -1,6 +1,6 @@
 // A small project in a temporary folder, and the built command line run on it.
 import { spawn } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { onTestFinished } from "vitest";
@@ -10,7 +10,7 @@ export const fixtures = resolve("test/fixtures/project");
 
 /** Timing so short that only the machinery is tested, never a speed. */
 export const quickMeasure =
-	"measure: { pairs: [5], warm-up: 1ms, duration: 5ms, threads: 1 }\ngates: { latency: { warn: 900%, fail: 1000% } }\n";
+	"measure: { pairs: [5], warm-up: 1ms, duration: 5ms, threads: 1 }\ngates: { latency: { warn: 900%, fail: 1000% }, engine-size: { fail: 100% } }\n";
 
 export const quickConfig = `version: 1
 backend: onnxruntime
@@ -87,11 +87,21 @@ export function readResult(out: string): Result {
 	return JSON.parse(readFileSync(join(out, "result.json"), "utf8"));
 }
 
-/** A bundle like the committed one, but with another program in place of the ONNX Runtime worker. */
-export function distWithWorker(program: string): string {
+/**
+ * A bundle like the committed one, whose ONNX Runtime worker runs `misbehave` on jobs of one kind; all else is real.
+ * In it, `job` is the job and `write(text)` writes the answer's file.
+ */
+export function distWithFaultyWorker(kind: "build" | "infer" | "measure", misbehave: string): string {
 	const folder = temporaryFolder();
 	cpSync("dist", join(folder, "dist"), { recursive: true });
 	cpSync("package.json", join(folder, "package.json"));
-	writeFileSync(join(folder, "dist", "ort-worker.js"), program);
+	const worker = join(folder, "dist", "ort-worker.js");
+	renameSync(worker, join(folder, "dist", "ort-worker-real.js"));
+	const program = `import { readFileSync, writeFileSync } from "node:fs";
+const job = JSON.parse(readFileSync(process.argv[2], "utf8"));
+const write = (text) => writeFileSync(job.resultPath, text);
+if (job.kind === ${JSON.stringify(kind)}) { ${misbehave} } else await import("./ort-worker-real.js");
+`;
+	writeFileSync(worker, program);
 	return join(folder, "dist");
 }

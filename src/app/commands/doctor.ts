@@ -18,11 +18,25 @@ interface Check {
 
 export async function doctor(argv: readonly string[], terminal: Terminal): Promise<number> {
 	const args = parseArguments(argv, { json: { type: "boolean" } }, { command: "doctor", positionals: [] });
-	const findings = [];
+	const findings: Found[] = [];
 	for (const check of checks(terminal)) findings.push({ name: check.name, weight: check.weight, ...(await check.look()) });
 	if (args.flag("json")) terminal.out(`${JSON.stringify({ checks: findings }, null, "\t")}\n`);
-	else for (const { name, ok, weight, said, mend } of findings) terminal.out(`${ok ? "✓" : weight === "need" ? "✗" : "–"} ${name}: ${said}\n${ok || !mend ? "" : `  → ${mend}\n`}`);
+	else terminal.out(findings.map(renderFinding).join(""));
 	return findings.some((finding) => finding.weight === "need" && !finding.ok) ? exitCodes.runner : exitCodes.ok;
+}
+
+interface Found {
+	name: string;
+	weight: Check["weight"];
+	ok: boolean;
+	said: string;
+	mend?: string;
+}
+
+function renderFinding({ name, weight, ok, said, mend }: Found): string {
+	const mark = weight === "need" ? "✗" : "–";
+	const advice = ok || mend === undefined ? "" : `  → ${mend}\n`;
+	return `${ok ? "✓" : mark} ${name}: ${said}\n${advice}`;
 }
 
 function checks(terminal: Terminal): Check[] {
@@ -33,12 +47,35 @@ function checks(terminal: Terminal): Check[] {
 		return { ok, said: ok ? cleanLine(record.tail[0] ?? "found") : "not found or not working", mend };
 	};
 	return [
-		{ name: "Node.js", weight: "need", look: async () => ({ ok: Number(process.versions.node.split(".")[0]) >= 20, said: process.version, mend: "Install Node 20 or later." }) },
-		{ name: "CPU", weight: "want", look: async () => ({ ok: true, said: `${cpus()[0]?.model ?? "unknown"}, ${availableParallelism()} threads, ${formatBytes(freemem())} free` }) },
+		{
+			name: "Node.js",
+			weight: "need",
+			look: async () => ({
+				ok: Number(process.versions.node.split(".")[0]) >= 20,
+				said: process.version,
+				mend: "Install Node 20 or later.",
+			}),
+		},
+		{
+			name: "CPU",
+			weight: "want",
+			look: async () => ({
+				ok: true,
+				said: `${cpus()[0]?.model ?? "unknown"}, ${availableParallelism()} threads, ${formatBytes(freemem())} free`,
+			}),
+		},
 		{ name: "ONNX Runtime (WebAssembly)", weight: "need", look: () => readable(`${distFolder()}/ort/ort-wasm-simd-threaded.wasm.gz`) },
 		{ name: "cache folder", weight: "want", look: () => writable(cacheFolder(terminal.environment)) },
 		{ name: "git", weight: "want", look: program("git", ["--version"], "Without git, base and head must be folders.") },
-		{ name: "GPU", weight: "want", look: program("nvidia-smi", ["--query-gpu=name,driver_version", "--format=csv,noheader"], "Without a GPU, models run on ONNX Runtime (CPU).") },
+		{
+			name: "GPU",
+			weight: "want",
+			look: program(
+				"nvidia-smi",
+				["--query-gpu=name,driver_version", "--format=csv,noheader"],
+				"Without a GPU, models run on ONNX Runtime (CPU).",
+			),
+		},
 	];
 }
 

@@ -2,7 +2,7 @@
 import { renderPlan } from "../../core/plan/render.ts";
 import { renderTerminal } from "../../core/report/terminal.ts";
 import type { Result } from "../../core/schema/result.ts";
-import { exitCodes, exitOfResult } from "../exit.ts";
+import { describeRecord, exitCodes, exitOfResult } from "../exit.ts";
 import { gate } from "../gate.ts";
 import { progressFor } from "../progress.ts";
 import { stopOnSignals } from "../signals.ts";
@@ -47,6 +47,11 @@ function gateOptions(args: Arguments, terminal: Terminal) {
 
 export function showResult(result: Result, how: { json: boolean; outFolder: string }, terminal: Terminal): void {
 	if (how.json) terminal.out(`${JSON.stringify(result, null, "\t")}\n`);
-	else terminal.out(renderTerminal(result, { color: terminal.color.out, columns: terminal.columns }));
+	// A fault before anything was built is an error to mend, not a report to read.
+	if (result.outcome === "error" && result.builds.length === 0) {
+		terminal.err(result.errors.map(describeRecord).join(""));
+		return;
+	}
+	if (!how.json) terminal.out(renderTerminal(result, { color: terminal.color.out, columns: terminal.columns }));
 	terminal.err(`Report: ${how.outFolder}/report.html\n`);
 }

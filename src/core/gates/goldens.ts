@@ -37,7 +37,8 @@ function messageOf(verdict: GoldenVerdict): string {
 	const bound = failing.bound === "at-most" ? "at most" : "at least";
 	const limit = failing.allowed === null ? "" : `; allowed ${bound} ${failing.allowed}`;
 	const got = failing.got === null ? (failing.detail ?? "does not agree") : `is ${formatNumeric(failing.got)}`;
-	return `${failing.metric} of ${failing.output} ${got}${limit}.`;
+	const about = verdict.message === undefined ? "" : ` ${verdict.message}`;
+	return `${failing.metric} of ${failing.output} ${got}${limit}.${about}`;
 }
 
 function formatNumeric(value: number | string): string {

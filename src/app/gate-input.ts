@@ -1,0 +1,21 @@
+// What one run of the gate is given.
+import type { Config } from "../core/config/config.ts";
+import type { EngineSpec } from "../core/plan/plan.ts";
+import type { ArmFolder } from "../stages/prepare.ts";
+
+export interface GateInput {
+	config: Config;
+	/** Of the config file's bytes. */
+	configSha256: string;
+	/** Base first where there is one; head always. */
+	arms: readonly ArmFolder[];
+	/** Why there is no base, where there is none. */
+	noBase?: string;
+	/** Engines of the base's own config, to notice what is no longer checked. */
+	baseEngines: readonly EngineSpec[];
+	/** Absolute. */
+	outFolder: string;
+	/** Decides the order of the runs: the same seed, the same order. */
+	seed: string;
+	version: string;
+}

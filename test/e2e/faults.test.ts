@@ -1,0 +1,177 @@
+// Children that misbehave, and people who press Ctrl-C, through the built bundle.
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { distWithFaultyWorker, quickConfig, quickProject, readResult, runCli, temporaryFolder } from "../support/project.ts";
+
+const impatient = quickConfig.replace("threads: 1", "threads: 1, timeout: 2s, build-timeout: 2s");
+
+function arms(files: Record<string, string>): string {
+	const folder = temporaryFolder();
+	quickProject(join(folder, "base"), files);
+	quickProject(join(folder, "head"), { "model.onnx": "fixture:reexported.onnx", ...files });
+	return folder;
+}
+
+interface Fault {
+	what: string;
+	kind: "build" | "infer" | "measure";
+	misbehave: string;
+	code: string;
+	says: RegExp;
+}
+
+const faults: Fault[] = [
+	{
+		what: "hangs while it measures",
+		kind: "measure",
+		misbehave: "setInterval(() => {}, 1000); await new Promise(() => {});",
+		code: "tool-timeout",
+		says: /2 s/,
+	},
+	{
+		what: "crashes while it measures",
+		kind: "measure",
+		misbehave: 'console.error("last words"); process.exit(9);',
+		code: "tool-crashed",
+		says: /last words/,
+	},
+	{
+		what: "is killed while it measures",
+		kind: "measure",
+		misbehave: 'process.kill(process.pid, "SIGKILL"); await new Promise(() => {});',
+		code: "tool-crashed",
+		says: /SIGKILL/,
+	},
+	{
+		what: "dies of SIGSEGV without a word",
+		kind: "measure",
+		misbehave: 'process.kill(process.pid, "SIGSEGV"); await new Promise(() => {});',
+		code: "tool-crashed",
+		says: /SIGSEGV/,
+	},
+	{
+		what: "answers garbage",
+		kind: "measure",
+		misbehave: 'write("<html>not json</html>");',
+		code: "tool-output",
+		says: /no result that can be read/,
+	},
+	{
+		what: "ends well without an answer",
+		kind: "measure",
+		misbehave: "process.exit(0);",
+		code: "tool-output",
+		says: /no result that can be read/,
+	},
+	{
+		what: "claims samples that are not there",
+		kind: "measure",
+		misbehave: 'write(JSON.stringify({ kind: "measure", iterations: 100, peakMemoryBytes: 1 }));',
+		code: "tool-output",
+		says: /sample/i,
+	},
+	{
+		what: "writes samples that are no times",
+		kind: "measure",
+		misbehave:
+			'writeFileSync(job.samplesPath, Buffer.alloc(800, 255)); write(JSON.stringify({ kind: "measure", iterations: 100, peakMemoryBytes: 1 }));',
+		code: "tool-output",
+		says: /sample/i,
+	},
+	{
+		what: "hangs on a golden case",
+		kind: "infer",
+		misbehave: "setInterval(() => {}, 1000); await new Promise(() => {});",
+		code: "tool-timeout",
+		says: /2 s/,
+	},
+	{ what: "crashes on a golden case", kind: "infer", misbehave: "process.abort();", code: "tool-crashed", says: /SIGABRT/ },
+	{
+		what: "floods its output",
+		kind: "infer",
+		misbehave: 'for (let n = 0; n < 20000; n += 1) process.stdout.write("noise ".repeat(100) + "\\n"); process.exit(3);',
+		code: "tool-crashed",
+		says: /noise/,
+	},
+	{
+		what: "prints invalid UTF-8 and control characters",
+		kind: "infer",
+		misbehave: "process.stdout.write(Buffer.from([0xff, 0xfe, 27, 91, 51, 49, 109, 10])); process.exit(3);",
+		code: "tool-crashed",
+		says: /exit/i,
+	},
+];
+
+describe("a worker that", () => {
+	it.each(faults)("$what is the runner's fault: exit 3, and what was known is kept", async ({ kind, misbehave, code, says }) => {
+		const folder = arms({ "trtgate.yml": impatient });
+		const run = await runCli(["run", "--base", "base", "--head", "head", "--out", "out"], {
+			cwd: folder,
+			dist: distWithFaultyWorker(kind, misbehave),
+		});
+		expect(run.exit, run.stdout + run.stderr).toBe(3);
+		const result = readResult(join(folder, "out"));
+		expect(result).toMatchObject({ outcome: "error", failureKind: "runner" });
+		expect(result.errors.map((error) => error.code)).toContain(code);
+		expect(JSON.stringify(result.errors)).toMatch(says);
+		expect(run.stdout + run.stderr).toContain(code);
+		expect(result.builds.filter((build) => build.state === "built")).toHaveLength(2);
+		if (kind === "measure") {
+			expect(result.golden.map((verdict) => verdict.state)).toEqual(["match", "match"]);
+			const [row] = result.workloads;
+			expect(row?.verdict).toBe("not-comparable");
+			expect(row?.runs.every((measured) => measured.state === "unusable" && measured.reason)).toBe(true);
+			expect(row?.replaced).toBe(4);
+		}
+		expect(existsSync(join(folder, "out", "report.html"))).toBe(true);
+	});
+
+	it("fails once is replaced, counted and shown, and the verdict stands", async () => {
+		const folder = arms({ "trtgate.yml": impatient });
+		const once =
+			'const { existsSync } = await import("node:fs"); const mark = job.samplesPath.replace(/raw.*/, "failed-once"); if (job.durationMs > 0 && !existsSync(mark)) { writeFileSync(mark, ""); process.exit(9); } await import("./ort-worker-real.js");';
+		const run = await runCli(["run", "--base", "base", "--head", "head", "--out", "out"], {
+			cwd: folder,
+			dist: distWithFaultyWorker("measure", once),
+		});
+		expect(run.exit, run.stdout + run.stderr).toBe(0);
+		const [row] = readResult(join(folder, "out")).workloads;
+		expect(row).toMatchObject({ verdict: "unchanged", replaced: 1 });
+		expect(row?.latency.pairs).toBe(5);
+	});
+});
+
+describe("a model that ONNX Runtime cannot run", () => {
+	it("is refused by the build gate with the operator's name: exit 1", async () => {
+		const folder = arms({});
+		quickProject(join(folder, "head"), { "model.onnx": "fixture:unsupported-op.onnx" });
+		const run = await runCli(["run", "--base", "base", "--head", "head", "--out", "out"], { cwd: folder });
+		expect(run.exit, run.stdout + run.stderr).toBe(1);
+		const result = readResult(join(folder, "out"));
+		expect(result.workloads).toEqual([]);
+		expect(run.stdout).toMatch(/Frobnicate/);
+	});
+});
+
+describe("Ctrl-C", () => {
+	it("ends the children and leaves a valid partial result, marked as such", async () => {
+		const folder = arms({ "trtgate.yml": quickConfig.replace("duration: 5ms", "duration: 20s") });
+		let pid = 0;
+		const running = runCli(["run", "--base", "base", "--head", "head", "--out", "out"], {
+			cwd: folder,
+			onStart: (started) => (pid = started),
+		});
+		const raw = join(folder, "out", "logs");
+		for (let tries = 0; tries < 500 && !(existsSync(raw) && readdirSync(raw).some((name) => name.startsWith("measure-"))); tries += 1)
+			await new Promise((wait) => setTimeout(wait, 20));
+		process.kill(pid, "SIGINT");
+		const run = await running;
+		expect(run.exit, run.stdout + run.stderr).toBe(3);
+		const result = readResult(join(folder, "out"));
+		expect(result.partial).toMatchObject({ stage: "measure", reason: expect.stringContaining("SIGINT") });
+		expect(result.outcome).toBe("error");
+		expect(result.golden).toHaveLength(2);
+		expect(run.stdout).toMatch(/partial/i);
+	});
+});
