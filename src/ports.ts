@@ -6,7 +6,8 @@ import type { Tensor } from "./core/golden/tensor.ts";
 import type { ExternalFile, OnnxModel } from "./core/onnx/model.ts";
 import type { EngineSpec } from "./core/plan/plan.ts";
 import type { DType, TensorFile } from "./core/schema/golden.ts";
-import type { Arm, BackendFacts, BuildRecord } from "./core/schema/result.ts";
+import type { Arm, BackendFacts, BuildRecord, GpuWindow } from "./core/schema/result.ts";
+import type { Neighbour } from "./core/telemetry/validity.ts";
 
 /** A fault of a tool, as a value: stages decide what it stops. */
 export interface ToolFailure {
@@ -144,7 +145,14 @@ export interface MeasureJob {
 }
 
 export type MeasureResult =
-	| { state: "ok"; samplesMs: Float64Array; peakMemoryBytes: number | null; wallMs: number }
+	| {
+			state: "ok";
+			samplesMs: Float64Array;
+			peakMemoryBytes: number | null;
+			wallMs: number;
+			/** Wall time of the timed inferences alone, where the backend knows it. */
+			timedMs?: number;
+	  }
 	| { state: "unusable"; reason: string; failure: ToolFailure; wallMs: number };
 
 /** TensorRT or ONNX Runtime. Failures are values; only a bug throws. */
@@ -155,6 +163,19 @@ export interface Backend {
 	build(job: BuildJob): Promise<BuildRecord>;
 	infer(job: InferJob): Promise<InferResult>;
 	measure(job: MeasureJob): Promise<MeasureResult>;
+}
+
+/** Watches the GPU beside the runs. Nothing here throws or ends a run: what fails is a sentence in `degradations`. */
+export interface Telemetry {
+	/** Resolves at the first reading, or when it is clear that there will be none. */
+	start(): Promise<void>;
+	/** Between two times of the Clock port; null where nothing was read. */
+	window(fromMs: number, toMs: number): GpuWindow | null;
+	/** Processes on the GPU in that time that are not ours. */
+	neighbours(fromMs: number, toMs: number): readonly Neighbour[];
+	/** What is not known, and why; each sentence once. */
+	degradations(): readonly string[];
+	stop(): Promise<void>;
 }
 
 /** Whether somebody asked to stop. */
@@ -171,6 +192,7 @@ export interface Ports {
 	backend: Backend;
 	clock: Clock;
 	shell: Shell;
+	telemetry: Telemetry;
 	progress: Progress;
 	interrupt: Interrupt;
 	/** Wall time so far during which a child process was at work, milliseconds. */

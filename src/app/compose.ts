@@ -7,6 +7,7 @@ import { fileModelReader } from "../adapters/files/model-reader.ts";
 import { fileStore } from "../adapters/files/store.ts";
 import { fileTensorReader } from "../adapters/files/tensor-reader.ts";
 import type { Environment } from "../adapters/github/env.ts";
+import { noTelemetry } from "../adapters/gpu/no-gpu.ts";
 import { onnxRuntimeBackend } from "../adapters/onnxruntime/backend.ts";
 import { createProcesses, type Processes } from "../adapters/process/processes.ts";
 import { userShell } from "../adapters/process/shell.ts";
@@ -47,6 +48,7 @@ export function compose(
 		backend,
 		clock,
 		shell: userShell(processes),
+		telemetry: noTelemetry(),
 		progress: world.progress,
 		interrupt: { reason: () => reason },
 		childMs: processes.childMs,

@@ -22,6 +22,7 @@ export type VerdictKind = "regressed" | "improved" | "unchanged" | "inconclusive
  * @maxItems 2
  */
 export type Interval = [number, number];
+export type GpuUseSource = "gpm" | "nvidia-smi";
 export type GateName =
   | "preflight"
   | "build"
@@ -253,6 +254,7 @@ export interface WorkloadResult {
      */
     detectable: number | null;
   };
+  gpu?: WorkloadGpu;
   /**
    * Runs thrown away for cause and measured again.
    */
@@ -303,6 +305,44 @@ export interface ArmStats {
   peakMemoryBytes: number | null;
 }
 /**
+ * The GPU in both arms, side by side; explains the verdict, never gates.
+ */
+export interface WorkloadGpu {
+  base: GpuSummary | null;
+  head: GpuSummary | null;
+  /**
+   * The latency's change in SM clock cycles, a fraction of the base: free of a difference in clocks.
+   */
+  cycles: number | null;
+}
+/**
+ * The windows of one arm's usable runs: means of their means, and the highest memory.
+ */
+export interface GpuSummary {
+  runs: number;
+  smClockMhz: number | null;
+  memoryClockMhz: number | null;
+  powerW: number | null;
+  temperatureC: number | null;
+  memoryUsedBytes: number | null;
+  use: GpuUse | null;
+  throttleReasons: string[];
+  powerCapShare: number | null;
+}
+/**
+ * How busy the GPU was, fractions from 0 to 1. gpm: counted by the hardware, over all multiprocessors. nvidia-smi: the share of time in which any kernel ran or memory was touched, which is no occupancy. Never compared across sources, never gated.
+ */
+export interface GpuUse {
+  source: GpuUseSource;
+  smUtilisation: number | null;
+  /**
+   * gpm: of the peak bandwidth of the memory.
+   */
+  memoryBandwidth: number | null;
+  smOccupancy?: number | null;
+  tensorActivity?: number | null;
+}
+/**
  * The latency gate's limits, fractions of the base; shown, never judged again.
  */
 export interface Limits {
@@ -338,6 +378,50 @@ export interface PerfRun {
   p99Ms?: number;
   throughputPerSecond?: number;
   peakMemoryBytes?: number | null;
+  gpu?: GpuWindow;
+  /**
+   * Iterations × median compute time ÷ wall time of the timing (of the whole process where the timing's own is unknown): falls where a neighbour takes the GPU's time.
+   */
+  computeShare?: number;
+}
+/**
+ * What the GPU did while one run was measured.
+ */
+export interface GpuWindow {
+  samples: number;
+  smClockMhz: GpuRange | null;
+  memoryClockMhz: GpuRange | null;
+  powerW: GpuRange | null;
+  temperatureC: GpuRange | null;
+  /**
+   * Highest of the whole GPU.
+   */
+  memoryUsedBytes: number | null;
+  /**
+   * Highest of our own processes, where the list of processes tells them from others.
+   */
+  ownMemoryBytes?: number | null;
+  /**
+   * Highest of all other processes.
+   */
+  otherMemoryBytes?: number | null;
+  use: GpuUse | null;
+  /**
+   * Every reason that held the clocks down in at least one sample, e.g. sw-power-cap, hw-thermal.
+   */
+  throttleReasons: string[];
+  /**
+   * Fraction of the samples under the power cap: normal under load.
+   */
+  powerCapShare: number | null;
+}
+/**
+ * Of the samples of one window in which the GPU was not idle.
+ */
+export interface GpuRange {
+  mean: number;
+  min: number;
+  max: number;
 }
 /**
  * Counts of all iterations in equal bins from fromMs to toMs; shown, never tested.

@@ -1,0 +1,12 @@
+// Stands in for telemetry where no GPU is measured.
+import type { Telemetry } from "../../ports.ts";
+
+export function noTelemetry(): Telemetry {
+	return {
+		start: () => Promise.resolve(),
+		window: () => null,
+		neighbours: () => [],
+		degradations: () => [],
+		stop: () => Promise.resolve(),
+	};
+}

@@ -1,0 +1,49 @@
+// What is read of a GPU from moment to moment, whoever reads it. Times are on the Clock port's scale.
+
+/** One reading, about ten a second; null where the GPU or its driver does not tell. */
+export interface TelemetrySample {
+	atMs: number;
+	smClockMhz: number | null;
+	memoryClockMhz: number | null;
+	/** On recent GPUs the mean of the last second. */
+	powerW: number | null;
+	temperatureC: number | null;
+	/** Of the whole GPU. */
+	memoryUsedBytes: number | null;
+	/** Share of time in which any kernel ran, 0 to 1. */
+	kernelTime: number | null;
+	/** Share of time in which memory was touched, 0 to 1. */
+	memoryTime: number | null;
+	/** NVML's mask of clock event reasons. */
+	eventReasons: bigint | null;
+}
+
+/** What the hardware's own counters say of the time since the reading before, fractions from 0 to 1. */
+export interface UseSample {
+	atMs: number;
+	smUtilisation: number | null;
+	memoryBandwidth: number | null;
+	smOccupancy: number | null;
+	tensorActivity: number | null;
+}
+
+/** One reading of the list of processes on the GPU. */
+export interface ProcessSample {
+	atMs: number;
+	processes: readonly GpuProcess[];
+}
+
+export interface GpuProcess {
+	pid: number | null;
+	name: string;
+	memoryBytes: number | null;
+	/** resident: not ours, but here and idle before we began. */
+	owner: "ours" | "resident" | "foreign" | "unknown";
+}
+
+/** All that a window is made of. */
+export interface GpuTrace {
+	samples: readonly TelemetrySample[];
+	use: readonly UseSample[];
+	processes: readonly ProcessSample[];
+}

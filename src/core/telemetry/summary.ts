@@ -1,0 +1,64 @@
+// Puts the GPU's state in both arms side by side, and says what that means for the change.
+import type { Comparison, GpuSummary, GpuUse, GpuWindow, PerfRun, WorkloadGpu } from "../schema/result.ts";
+import { formatPercent } from "../units.ts";
+import { inCycles } from "./cycles.ts";
+import { highest, meanOf } from "./window.ts";
+
+/** Clocks that differ by less are called equal: three times what undisturbed runs of one engine differ by. */
+const equalClocks = 0.003;
+
+/** null where no usable run was watched. */
+export function workloadGpu(runs: readonly PerfRun[], estimate: number | null): WorkloadGpu | null {
+	const [base, head] = [summarizeGpu(runs, "base"), summarizeGpu(runs, "head")];
+	return base === null && head === null ? null : { base, head, cycles: inCycles(base, head, estimate) };
+}
+
+export function summarizeGpu(runs: readonly PerfRun[], arm: PerfRun["arm"]): GpuSummary | null {
+	const windows = runs.flatMap((run) => (run.arm === arm && run.state === "ok" && run.gpu !== undefined ? [run.gpu] : []));
+	if (windows.length === 0) return null;
+	const mean = (of: (window: GpuWindow) => number | null | undefined): number | null => meanOf(windows.map((window) => of(window) ?? null));
+	return {
+		runs: windows.length,
+		smClockMhz: mean((window) => window.smClockMhz?.mean),
+		memoryClockMhz: mean((window) => window.memoryClockMhz?.mean),
+		powerW: mean((window) => window.powerW?.mean),
+		temperatureC: mean((window) => window.temperatureC?.mean),
+		memoryUsedBytes: highest(windows.map((window) => window.memoryUsedBytes)),
+		use: useOf(windows.flatMap((window) => window.use ?? [])),
+		throttleReasons: [...new Set(windows.flatMap((window) => window.throttleReasons))].sort(),
+		powerCapShare: mean((window) => window.powerCapShare),
+	};
+}
+
+/** Of the better source alone: the two are not the same thing. */
+function useOf(all: readonly GpuUse[]): GpuUse | null {
+	const source = all.some((use) => use.source === "gpm") ? "gpm" : "nvidia-smi";
+	const uses = all.filter((use) => use.source === source);
+	if (uses.length === 0) return null;
+	const mean = (of: (use: GpuUse) => number | null | undefined): number | null => meanOf(uses.map((use) => of(use) ?? null));
+	const [smUtilisation, memoryBandwidth] = [mean((use) => use.smUtilisation), mean((use) => use.memoryBandwidth)];
+	if (source === "nvidia-smi") return { source, smUtilisation, memoryBandwidth };
+	const [smOccupancy, tensorActivity] = [mean((use) => use.smOccupancy), mean((use) => use.tensorActivity)];
+	return { source, smUtilisation, memoryBandwidth, smOccupancy, tensorActivity };
+}
+
+/** Sentences on clocks, for the reader of a comparison that was measured on a GPU. */
+export function clockNotes(gpu: WorkloadGpu, latency: Pick<Comparison, "verdict" | "estimate" | "minimalEffect">): string[] {
+	const [from, to] = [gpu.base?.smClockMhz ?? null, gpu.head?.smClockMhz ?? null];
+	if (from === null || to === null || gpu.cycles === null || latency.estimate === null) return [];
+	if (Math.abs(to / from - 1) <= equalClocks) return [`The GPU's clock was the same in both arms: ${Math.round(to)} MHz.`];
+	const cycles = formatPercent(gpu.cycles, { sign: true });
+	const clocks = `The GPU ran at ${Math.round(from)} MHz for the base and at ${Math.round(to)} MHz for the head`;
+	if (latency.verdict !== "regressed" && latency.verdict !== "improved")
+		return [`${clocks}; counted in its cycles, the change is ${cycles}.`];
+	const holds = Math.sign(gpu.cycles) === Math.sign(latency.estimate) && Math.abs(gpu.cycles) >= latency.minimalEffect;
+	return [
+		holds
+			? `Confirmed in GPU cycles (${cycles}): ${lowerFirst(clocks)}.`
+			: `${clocks}; counted in its cycles, the change is only ${cycles}: the clock explains it, not the engine's work.`,
+	];
+}
+
+function lowerFirst(text: string): string {
+	return text.slice(0, 1).toLowerCase() + text.slice(1);
+}

@@ -1,0 +1,83 @@
+// Judges whether a run may count: by what happened around it, never by its arm or its result.
+import type { GpuWindow } from "../schema/result.ts";
+import { median } from "../stats/quantile.ts";
+import { formatPercent } from "../units.ts";
+import { spoilingReason } from "./reasons.ts";
+
+/** A process on the GPU that is not ours and came after we began, or was busy before. */
+export interface Neighbour {
+	pid: number | null;
+	name: string;
+	memoryBytes: number | null;
+}
+
+/** What is known of the world around one run. Nothing here tells its arm. */
+export interface RunConditions {
+	window: GpuWindow | null;
+	/** Iterations × median compute time ÷ wall time; null where no GPU is watched. */
+	computeShare: number | null;
+	neighbours: readonly Neighbour[];
+}
+
+export type Validity = { state: "valid" } | { state: "invalid"; reason: string };
+
+export const validityLimits = {
+	/**
+	 * Mean SM clock off the median of all runs. Without throttling, clocks of one workload agree within 0.1 %
+	 * (H200, 196 processes); 3 % of clock is 3 % of latency, more than the smallest effect that is gated.
+	 */
+	clockShare: 0.03,
+	/**
+	 * Compute share fallen against the median of the others. Undisturbed processes stay within 6 % of it (H200, 196
+	 * processes); a neighbour that shares the GPU halves it, while the median compute time moves by 1 %.
+	 */
+	computeFall: 0.2,
+	/**
+	 * At most this share of the runs may stand apart for it to be an incident. When one arm is slower by its nature
+	 * (it draws more power, or waits for the CPU), half of the runs stand apart: that is a result, not a fault.
+	 */
+	incidentShare: 1 / 3,
+	/** Above this share of samples under the power cap, the load itself sets the clock. */
+	powerCapShare: 0.5,
+} as const;
+
+/** `all` holds every run that counts so far, the judged one included. Judge again as runs come in: the median gets firm. */
+export function judgeValidity(run: RunConditions, all: readonly RunConditions[]): Validity {
+	const reason = throttled(run) ?? disturbed(run) ?? starved(run, all) ?? clockOff(run, all);
+	return reason === null ? { state: "valid" } : { state: "invalid", reason };
+}
+
+function throttled({ window }: RunConditions): string | null {
+	const words = window === null ? null : spoilingReason(window.throttleReasons);
+	return words === null ? null : `the GPU's clocks were held down by ${words}`;
+}
+
+function disturbed({ neighbours }: RunConditions): string | null {
+	const [first] = neighbours;
+	if (first === undefined) return null;
+	const others = neighbours.length === 1 ? "" : ` and ${neighbours.length - 1} more`;
+	return `another process used the GPU: ${first.name}${first.pid === null ? "" : ` (process ${first.pid})`}${others}`;
+}
+
+function starved(run: RunConditions, all: readonly RunConditions[]): string | null {
+	const usual = median(all.filter((other) => other !== run).flatMap(({ computeShare }) => computeShare ?? []));
+	const isLow = ({ computeShare }: RunConditions): boolean =>
+		computeShare !== null && usual > 0 && computeShare < usual * (1 - validityLimits.computeFall);
+	if (run.computeShare === null || !isLow(run) || !isIncident(isLow, all)) return null;
+	return `the GPU computed for ${formatPercent(run.computeShare)} of the time, in other runs for ${formatPercent(usual)}`;
+}
+
+function clockOff(run: RunConditions, all: readonly RunConditions[]): string | null {
+	const usual = median(all.flatMap(({ window }) => window?.smClockMhz?.mean ?? []));
+	const isOff = ({ window }: RunConditions): boolean => {
+		if (!window?.smClockMhz || !(usual > 0) || (window.powerCapShare ?? 0) > validityLimits.powerCapShare) return false;
+		return Math.abs(window.smClockMhz.mean / usual - 1) > validityLimits.clockShare;
+	};
+	const mean = run.window?.smClockMhz?.mean;
+	if (mean === undefined || !isOff(run) || !isIncident(isOff, all)) return null;
+	return `the GPU's clock was ${Math.round(mean)} MHz, in all runs ${Math.round(usual)} MHz`;
+}
+
+function isIncident(isApart: (run: RunConditions) => boolean, all: readonly RunConditions[]): boolean {
+	return all.filter(isApart).length <= all.length * validityLimits.incidentShare;
+}

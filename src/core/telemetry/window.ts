@@ -1,0 +1,80 @@
+// Sums up what the GPU did in a stretch of time.
+import type { GpuRange, GpuUse, GpuWindow } from "../schema/result.ts";
+import { between } from "./align.ts";
+import { isIdle, isPowerCapped, reasonNames } from "./reasons.ts";
+import type { GpuProcess, GpuTrace, ProcessSample, TelemetrySample, UseSample } from "./sample.ts";
+
+/** Hardware counters report once a second, of the second before: a reading belongs where the middle of its second lies. */
+const useLagMs = 500;
+
+/** Between the two times; null where nothing was read in it. */
+export function gpuWindow(trace: GpuTrace, fromMs: number, toMs: number): GpuWindow | null {
+	const samples = between(trace.samples, fromMs, toMs);
+	if (samples.length === 0) return null;
+	// Before a process has work for the GPU, and after, its clock rests: that is not the clock that the work ran at.
+	const busy = samples.filter((sample) => !isIdle(sample.eventReasons));
+	const processes = between(trace.processes, fromMs, toMs);
+	const mask = samples.reduce((seen, sample) => seen | (sample.eventReasons ?? 0n), 0n);
+	return {
+		samples: samples.length,
+		smClockMhz: rangeOf(busy.map((sample) => sample.smClockMhz)),
+		memoryClockMhz: rangeOf(busy.map((sample) => sample.memoryClockMhz)),
+		powerW: rangeOf(busy.map((sample) => sample.powerW)),
+		temperatureC: rangeOf(busy.map((sample) => sample.temperatureC)),
+		memoryUsedBytes: highest(samples.map((sample) => sample.memoryUsedBytes)),
+		ownMemoryBytes: memoryOf(processes, (process) => process.owner === "ours"),
+		otherMemoryBytes: memoryOf(processes, (process) => process.owner !== "ours"),
+		use: counted(between(trace.use, fromMs + useLagMs, toMs + useLagMs)) ?? sampled(busy),
+		throttleReasons: reasonNames(mask),
+		powerCapShare: shareCapped(busy),
+	};
+}
+
+function isNumber(value: number | null): value is number {
+	return value !== null;
+}
+
+function rangeOf(values: readonly (number | null)[]): GpuRange | null {
+	const mean = meanOf(values);
+	if (mean === null) return null;
+	const known = values.filter(isNumber);
+	return { mean, min: known.reduce((a, b) => Math.min(a, b)), max: known.reduce((a, b) => Math.max(a, b)) };
+}
+
+export function meanOf(values: readonly (number | null)[]): number | null {
+	const known = values.filter(isNumber);
+	return known.length === 0 ? null : known.reduce((sum, value) => sum + value, 0) / known.length;
+}
+
+export function highest(values: readonly (number | null)[]): number | null {
+	const known = values.filter(isNumber);
+	return known.length === 0 ? null : known.reduce((a, b) => Math.max(a, b));
+}
+
+/** Where one process hides its memory or its owner, no sum can be told. */
+function memoryOf(readings: readonly ProcessSample[], belongs: (process: GpuProcess) => boolean): number | null {
+	const tells = readings.every(({ processes }) =>
+		processes.every((process) => process.memoryBytes !== null && process.owner !== "unknown"),
+	);
+	if (!tells) return null;
+	return highest(readings.map(({ processes }) => processes.filter(belongs).reduce((sum, process) => sum + (process.memoryBytes ?? 0), 0)));
+}
+
+function counted(readings: readonly UseSample[]): GpuUse | null {
+	const smUtilisation = meanOf(readings.map((reading) => reading.smUtilisation));
+	const memoryBandwidth = meanOf(readings.map((reading) => reading.memoryBandwidth));
+	if (smUtilisation === null && memoryBandwidth === null) return null;
+	const smOccupancy = meanOf(readings.map((reading) => reading.smOccupancy));
+	const tensorActivity = meanOf(readings.map((reading) => reading.tensorActivity));
+	return { source: "gpm", smUtilisation, memoryBandwidth, smOccupancy, tensorActivity };
+}
+
+function sampled(busy: readonly TelemetrySample[]): GpuUse | null {
+	const smUtilisation = meanOf(busy.map((sample) => sample.kernelTime));
+	const memoryBandwidth = meanOf(busy.map((sample) => sample.memoryTime));
+	return smUtilisation === null && memoryBandwidth === null ? null : { source: "nvidia-smi", smUtilisation, memoryBandwidth };
+}
+
+function shareCapped(busy: readonly TelemetrySample[]): number | null {
+	return meanOf(busy.map(({ eventReasons }) => (eventReasons === null ? null : Number(isPowerCapped(eventReasons)))));
+}
