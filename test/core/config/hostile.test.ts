@@ -84,7 +84,7 @@ describe("a hostile config", () => {
 			fc.property(fc.oneof(signs, fc.string({ unit: "binary" })), (text) => {
 				expect(["ok", "invalid"]).toContain(loadConfig(text, { path: "f" }).state);
 			}),
-			{ numRuns: 1000 },
+			{ numRuns: 400 },
 		);
 	});
 
@@ -119,7 +119,7 @@ describe("a hostile config", () => {
 					expect(error.message).not.toMatch(/something else|undefined|\[object/);
 				}
 			}),
-			{ numRuns: 500 },
+			{ numRuns: 200 },
 		);
 	});
 });

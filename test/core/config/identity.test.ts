@@ -49,7 +49,7 @@ describe("folderName", () => {
 			fc.property(id, id, (left, right) => {
 				expect(folderName(left).toLowerCase() === folderName(right).toLowerCase()).toBe(left === right);
 			}),
-			{ numRuns: 1000 },
+			{ numRuns: 400 },
 		);
 	});
 

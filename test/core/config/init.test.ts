@@ -78,7 +78,7 @@ describe("starterConfig", () => {
 				const starter = starterConfig(model(inputs.map(([input, dims]) => value(input, dims))), { name, onnxPath: "a b/net.onnx" });
 				expect(loaded(starter).models).toHaveLength(1);
 			}),
-			{ numRuns: 500 },
+			{ numRuns: 200 },
 		);
 	});
 });

@@ -1,0 +1,83 @@
+// docs/configuration.md knows every key of the schema and every default.
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import schema from "../../../golden-schema/config.schema.json" with { type: "json" };
+import { defaultGates, defaultMeasure, defaultRest } from "../../../src/core/config/defaults.ts";
+import { loadConfig } from "../../../src/core/config/parse.ts";
+
+const page = readFileSync("docs/configuration.md", "utf8");
+
+function keysOf(node: unknown): string[] {
+	if (typeof node !== "object" || node === null) return [];
+	const properties = "properties" in node ? Object.keys(node.properties as object) : [];
+	return [...properties, ...Object.values(node).flatMap(keysOf)];
+}
+
+/** The default cell of a row that begins with the key. */
+function documented(key: string): string | undefined {
+	const row = page.split("\n").find((line) => line.startsWith(`| \`${key}\` |`));
+	return row?.split("|")[2]?.trim();
+}
+
+function share(value: number | undefined): string {
+	return value === undefined ? "`off`" : `\`${value * 100}%\``;
+}
+
+describe("docs/configuration.md", () => {
+	it("names every key", () => {
+		const unknown = [...new Set(keysOf(schema))].filter((key) => !new RegExp(`\\b${key}\\b`).test(page));
+		expect(unknown).toEqual([]);
+	});
+
+	it.each(["latency", "p99", "memory"] as const)("tells the default limits of %s", (gate) => {
+		expect(documented(`${gate}.warn`)).toBe(share(defaultGates[gate].warn));
+		expect(documented(`${gate}.fail`)).toBe(share(defaultGates[gate].fail));
+	});
+
+	it("tells the other defaults", () => {
+		const seconds = (ms: number) => (ms >= 60_000 ? `\`${ms / 60_000}m\`` : `\`${ms / 1000}s\``);
+		const code = (value: unknown) => `\`${String(value)}\``;
+		const wanted: Record<string, string> = {
+			"engine-size.warn": share(defaultGates.engineSize.warn),
+			"engine-size.fail": share(defaultGates.engineSize.fail),
+			"build-time.warn": share(defaultGates.buildTime.warn),
+			"build-time.fail": share(defaultGates.buildTime.fail),
+			inconclusive: code(defaultGates.inconclusive),
+			"cpu-speed": code(defaultGates.cpuSpeed),
+			pairs: `\`[${defaultMeasure.looks.join(", ")}]\``,
+			"warm-up": seconds(defaultMeasure.warmUpMs),
+			duration: seconds(defaultMeasure.durationMs),
+			timeout: seconds(defaultMeasure.timeoutMs),
+			"build-timeout": seconds(defaultMeasure.buildTimeoutMs),
+			threads: code(defaultMeasure.threads),
+			"identical-engines": code(defaultMeasure.identicalEngines),
+			"cuda-graph": code(defaultMeasure.cudaGraph),
+			transfers: code(defaultMeasure.transfers),
+			"spin-wait": code(defaultMeasure.spinWait),
+			strict: code(defaultRest.preflight.strict),
+			from: code(defaultRest.baseline.from),
+			store: code(defaultRest.trend.store),
+			branch: code(defaultRest.trend.branch),
+			nsys: code(defaultRest.profile.nsys),
+		};
+		for (const [key, text] of Object.entries(wanted)) expect([key, documented(key)]).toEqual([key, text]);
+	});
+
+	it("tells the default tolerances in the order of its heading", () => {
+		const lines = page.split("\n");
+		const heading = lines.findIndex((line) => line.startsWith("| fp32 | tf32 |"));
+		const cells = (line: string | undefined) =>
+			(line ?? "")
+				.split("|")
+				.slice(1, -1)
+				.map((cell) => cell.trim());
+		const names = cells(lines[heading]);
+		const values = cells(lines[heading + 2]).map(Number);
+		expect(Object.fromEntries(names.map((name, index) => [name, values[index]]))).toEqual(defaultGates.relativeL2);
+	});
+
+	it("begins with a config that loads", () => {
+		const [, text] = /```yaml\n([\s\S]*?)```/.exec(page) ?? [];
+		expect(loadConfig(text ?? "", { path: "trtgate.yml" }).state).toBe("ok");
+	});
+});
