@@ -6,7 +6,7 @@ import { Readable, Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { ReadableStream } from "node:stream/web";
 import { createGunzip } from "node:zlib";
-import { ToolError } from "../../core/errors.ts";
+import { ConfigError, ToolError } from "../../core/errors.ts";
 import { classifyWriteError } from "../process/write-error.ts";
 import { defaultRegistry, ortVersion, type PinnedPackage, pinnedNative } from "./pinned.ts";
 import { untar } from "./tar.ts";
@@ -70,6 +70,7 @@ async function fetchPackage(pinned: PinnedPackage, folder: string, source: HostS
 	try {
 		await pipeline(body.stream, watch.stream, createGunzip(), untar({ folder: join(folder, "node_modules", pinned.name), wants }));
 	} catch (error) {
+		if (error instanceof ConfigError || error instanceof ToolError) throw error;
 		const known = classifyWriteError(error, folder);
 		throw known === error ? explain(error, url) : known;
 	}

@@ -128,7 +128,8 @@ describe("fetchNative", () => {
 	it("gives up a server that is silent, and one that is not there", async () => {
 		answers["/npm/onnxruntime-node/-/onnxruntime-node-1.0.0.tgz"] = { body: node, hang: true };
 		await expect(fetchIt({ timeoutMs: 200 })).rejects.toMatchObject({ code: "runtime-fetch", message: expect.stringContaining("timeout") });
-		const closed = createServer().listen(0, "127.0.0.1");
+		const closed = createServer();
+		await new Promise<void>((resolve) => closed.listen(0, "127.0.0.1", resolve));
 		const { port } = closed.address() as AddressInfo;
 		await new Promise((resolve) => closed.close(resolve));
 		await expect(fetchIt({ registry: `http://127.0.0.1:${port}` })).rejects.toMatchObject({
