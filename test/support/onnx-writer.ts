@@ -42,7 +42,7 @@ export function text(field: number, value: string): Bytes {
 	return bytes(field, utf8.encode(value));
 }
 
-export function float(field: number, value: number): Bytes {
+function float(field: number, value: number): Bytes {
 	return join(varint(field * 8 + 5), new Uint8Array(new Float32Array([value]).buffer));
 }
 

@@ -56,7 +56,7 @@ function readTensorField(wire: WireReader, field: number, draft: Draft): void {
 	else if (field === 14) draft.isExternal = wire.int32() === 1;
 }
 
-export function addDim(wire: WireReader, dims: number[], size: number): void {
+function addDim(wire: WireReader, dims: number[], size: number): void {
 	if (dims.length >= limits.rank) throw wire.fault(`has a tensor of more than ${limits.rank} dimensions`);
 	if (size < 0) throw wire.fault(`has a tensor with a negative dimension (${size})`);
 	wire.keep();

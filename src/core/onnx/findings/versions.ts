@@ -77,6 +77,6 @@ function tooOld({ model, context }: Subject): Finding[] {
 	];
 }
 
-export function domainName(domain: string): string {
+function domainName(domain: string): string {
 	return domain === "" ? "the standard domain" : `domain ${quoteName(domain)}`;
 }
