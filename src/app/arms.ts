@@ -26,12 +26,11 @@ export interface OpenedArm {
 export async function openArm(request: ArmRequest, processes: Processes): Promise<OpenedArm> {
 	const path = resolve(request.cwd, request.wanted);
 	if (await isFolder(path)) {
-		const known = await describeFolder(path, processes);
 		const label = relative(request.cwd, path) || basename(path);
-		return {
-			folder: { arm: request.arm, path, source: { label, ...(known?.commit ? { commit: known.commit } : {}) } },
-			close: async () => {},
-		};
+		// A folder inside a repository is one of many at its commit, so only a whole checkout is named by it.
+		const known = (await isThere(join(path, ".git"))) ? await describeFolder(path, processes) : null;
+		const commit = known === null || known.dirty ? {} : { commit: known.commit };
+		return { folder: { arm: request.arm, path, source: { label, ...commit } }, close: async () => {} };
 	}
 	const folder = join(request.outFolder, "worktrees", request.arm);
 	const tree = await openRef({ repository: request.home, ref: request.wanted, folder, processes });

@@ -105,11 +105,20 @@ interface Work {
 async function verifyEngines(engines: readonly BuiltEngine[], work: Work, ports: Ports): Promise<void> {
 	const { input, facts, prepared } = work;
 	const { threads, timeoutMs } = input.config.measure;
-	for await (const verified of verify({ engines, goldens: prepared.goldens, outFolder: input.outFolder, threads, timeoutMs }, ports)) {
+	for await (const verified of verify(
+		{ engines, goldens: prepared.goldens, modelSha256: ownHashes(prepared.models), outFolder: input.outFolder, threads, timeoutMs },
+		ports,
+	)) {
 		if (verified.state === "judged") facts.golden.push(verified.verdict);
 		else facts.errors.push(verified.error);
 		enterStage("verify", facts, ports);
 	}
+}
+
+/** Hashes of the head's models themselves, not of their variants; a model of which only variants are built has none. */
+function ownHashes(models: readonly PreparedModel[]): Map<string, string> {
+	const own = models.filter((model) => model.arm === "head" && model.state === "ready" && model.spec.engine.onnx === model.spec.model.onnx);
+	return new Map(own.flatMap((model) => (model.state === "ready" ? [[model.spec.model.name, model.model.sha256] as const] : [])));
 }
 
 async function measureWorkloads(workloads: readonly TimedWorkload[], work: Work, ports: Ports): Promise<void> {

@@ -88,8 +88,3 @@ export class ConfigError extends GateError<ConfigCode> {}
 export class ToolError extends GateError<ToolCode> {}
 export class PlatformError extends GateError<PlatformCode> {}
 export class BugError extends GateError<BugCode> {}
-
-/** Marks a branch that the types say cannot be reached. */
-export function assertNever(value: never, what: string): never {
-	throw new BugError({ code: "internal", message: `Unexpected ${what}: ${JSON.stringify(value)}.` });
-}

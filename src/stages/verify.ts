@@ -1,7 +1,7 @@
 // Sends the golden cases through the engines and judges what comes out.
 import { folderName } from "../core/config/identity.ts";
 import { recordFault } from "../core/error-record.ts";
-import { judgeCase } from "../core/golden/judge.ts";
+import { judgeCase, judgeUnanswered } from "../core/golden/judge.ts";
 import type { Tensor } from "../core/golden/tensor.ts";
 import type { ErrorRecord, GoldenVerdict } from "../core/schema/result.ts";
 import type { Backend, BuiltEngine, Files, InferCase, InferResult, Progress, TensorReader } from "../ports.ts";
@@ -10,6 +10,8 @@ import { type GoldenSet, readTensors } from "./load-goldens.ts";
 export interface VerifyInput {
 	engines: readonly BuiltEngine[];
 	goldens: ReadonlyMap<string, GoldenSet>;
+	/** Of each model's own ONNX file in the head, by model: the goldens of its variants speak of it too. */
+	modelSha256: ReadonlyMap<string, string>;
 	outFolder: string;
 	threads: number;
 	timeoutMs: number;
@@ -61,7 +63,8 @@ async function verifyEngine(head: BuiltEngine, input: VerifyInput, ports: Verify
 		const place = { model: head.spec.model.name, engine: head.spec.engine.name, arm: head.arm };
 		return [{ state: "failed", error: recordFault(result.failure, place) }];
 	}
-	return judgeAll(head, set, { result, baseOutputs, ports });
+	const modelSha256 = input.modelSha256.get(head.spec.model.name) ?? head.model.sha256;
+	return judgeAll(head, set, { result, baseOutputs, modelSha256, ports });
 }
 
 type Outputs = Readonly<Record<string, Tensor>>;
@@ -75,6 +78,7 @@ function outputsOf(result: InferResult): Map<string, Outputs> {
 interface Judging {
 	result: Extract<InferResult, { state: "done" }>;
 	baseOutputs: ReadonlyMap<string, Outputs>;
+	modelSha256: string;
 	ports: VerifyPorts;
 }
 
@@ -82,45 +86,22 @@ async function judgeAll(head: BuiltEngine, set: GoldenSet, judging: Judging): Pr
 	const verdicts: Verified[] = [];
 	for (const golden of set.manifest.cases) {
 		const inferred = judging.result.cases.find((answer) => answer.id === golden.id);
-		const about = {
+		const place = {
 			manifest: set.manifest,
 			caseId: golden.id,
 			model: head.spec.model.name,
 			engine: head.spec.engine.name,
 			precision: head.spec.engine.precision,
-			modelSha256: head.model.sha256,
+			modelSha256: judging.modelSha256,
 			relativeL2: head.spec.engine.gates.relativeL2,
 		};
 		if (inferred?.state !== "done") {
-			verdicts.push({ state: "judged", verdict: unanswered(about, inferred?.message ?? "the engine gave no answer to this case") });
+			verdicts.push({ state: "judged", verdict: judgeUnanswered(place, inferred?.message ?? "the engine gave no answer to this case") });
 			continue;
 		}
 		const base = judging.baseOutputs.get(golden.id);
 		const expected = await readTensors(golden.outputs, set.folder, judging.ports);
-		verdicts.push({ state: "judged", verdict: judgeCase({ ...about, expected, got: inferred.outputs, ...(base ? { base } : {}) }) });
+		verdicts.push({ state: "judged", verdict: judgeCase({ ...place, expected, got: inferred.outputs, ...(base ? { base } : {}) }) });
 	}
 	return verdicts;
-}
-
-interface About {
-	manifest: GoldenSet["manifest"];
-	caseId: string;
-	model: string;
-	engine: string;
-	precision: string;
-	modelSha256: string;
-}
-
-function unanswered(about: About, message: string): GoldenVerdict {
-	return {
-		model: about.model,
-		engine: about.engine,
-		precision: about.precision,
-		case: about.caseId,
-		golden: about.manifest.goldenId,
-		state: "error",
-		modelChanged: about.manifest.model.sha256 !== about.modelSha256,
-		message,
-		checks: [],
-	};
 }

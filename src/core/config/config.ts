@@ -73,6 +73,8 @@ export interface EngineConfig {
 
 export interface ModelConfig {
 	name: string;
+	/** The model's own ONNX file, relative to an arm's folder; engines may have variants of it. */
+	onnx: string;
 	prepare?: string;
 	inputs: Readonly<Record<string, InputConfig>>;
 	engines: readonly EngineConfig[];

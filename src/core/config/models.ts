@@ -74,6 +74,7 @@ function resolveModel(resolving: Resolving, file: ModelFile, context: ModelConte
 	const resolved = Object.entries(engines).map(([name, engine]) => resolveEngine(resolving, engine, { ...around, name }));
 	return {
 		name: context.name,
+		onnx: file.onnx,
 		...(file.prepare === undefined ? {} : { prepare: file.prepare }),
 		inputs: resolveInputs(resolving, file.inputs, { pointer: `${pointer}/inputs`, engines: resolved }),
 		engines: resolved,

@@ -6,14 +6,18 @@ import { checkOutput, type OutputChecks } from "./check-output.ts";
 import { extraCheck, missingCheck } from "./checks.ts";
 import { type Tensor, type TensorSet, tensorMap } from "./tensor.ts";
 
-export interface CaseInput {
+/** Which case of which golden was put to which engine. */
+export interface CasePlace {
 	manifest: GoldenManifest;
 	caseId: string;
 	model: string;
 	engine: string;
 	precision: Precision;
-	/** Of the model that the engine under test was built from. */
+	/** Of the model that the golden speaks of, as it is in the head. */
 	modelSha256: string;
+}
+
+export interface CaseInput extends CasePlace {
 	/** The golden's outputs. */
 	expected: TensorSet;
 	/** The engine's. */
@@ -29,15 +33,8 @@ export function judgeCase(input: CaseInput): GoldenVerdict {
 	const { manifest } = input;
 	const golden = manifest.cases.find((candidate) => candidate.id === input.caseId);
 	if (golden === undefined) throw new BugError({ code: "internal", message: `Golden ${manifest.goldenId} has no case ${input.caseId}.` });
-	const modelChanged = manifest.model.sha256 !== input.modelSha256;
-	const about = {
-		model: input.model,
-		engine: input.engine,
-		precision: input.precision,
-		case: input.caseId,
-		golden: manifest.goldenId,
-		modelChanged,
-	};
+	const about = aboutCase(input);
+	const { modelChanged } = about;
 	const policy = manifest.policy?.onModelChange ?? "compare";
 	if (modelChanged && policy !== "compare") {
 		return {
@@ -52,6 +49,22 @@ export function judgeCase(input: CaseInput): GoldenVerdict {
 	const state = stateOf(checks, compared);
 	const message = messageOf(state, input, modelChanged);
 	return { ...about, state, ...(message === undefined ? {} : { message }), checks };
+}
+
+/** The verdict on a case that the engine gave no answer to: never a match. */
+export function judgeUnanswered(place: CasePlace, message: string): GoldenVerdict {
+	return { ...aboutCase(place), state: "error", message, checks: [] };
+}
+
+function aboutCase(place: CasePlace) {
+	return {
+		model: place.model,
+		engine: place.engine,
+		precision: place.precision,
+		case: place.caseId,
+		golden: place.manifest.goldenId,
+		modelChanged: place.manifest.model.sha256 !== place.modelSha256,
+	};
 }
 
 function checkOutputs(input: CaseInput, golden: GoldenCase): OutputChecks {
