@@ -12,6 +12,7 @@ import { onnxRuntimeBackend } from "../adapters/onnxruntime/backend.ts";
 import { createProcesses, type Processes } from "../adapters/process/processes.ts";
 import { userShell } from "../adapters/process/shell.ts";
 import type { Config } from "../core/config/config.ts";
+import { formatBytes } from "../core/units.ts";
 import type { Ports, Progress } from "../ports.ts";
 
 export interface Composition {
@@ -36,6 +37,9 @@ export function compose(
 		cacheFolder: cacheFolder(world.environment),
 		processes,
 		threads: config.measure.threads,
+		onBytes: (received, total) =>
+			world.progress.detail(`downloading ONNX Runtime: ${formatBytes(received)}${total === null ? "" : ` of ${formatBytes(total)}`}`),
+		...(world.environment.registry === undefined ? {} : { registry: world.environment.registry }),
 	});
 	const stop = (why: string): void => {
 		reason = why;
