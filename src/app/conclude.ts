@@ -45,6 +45,7 @@ function* notesOf(facts: Facts, input: GateInput): Generator<string> {
 	if (input.noBase !== undefined) yield `Nothing was compared with a base: ${input.noBase}`;
 	const replaced = facts.rows.reduce((sum, row) => sum + row.replaced, 0);
 	if (replaced > 0) yield `${replaced} runs were replaced for cause; the reasons stand beside them.`;
+	yield* facts.notes;
 }
 
 /** All gates run before any is folded. */

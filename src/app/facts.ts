@@ -15,8 +15,21 @@ export interface Facts {
 	golden: GoldenVerdict[];
 	rows: WorkloadResult[];
 	errors: ErrorRecord[];
+	/** Sentences about what was degraded or is unknown. */
+	notes: string[];
 }
 
 export function emptyFacts(start: { startedAt: string; startedMs: number; backend: BackendFacts }): Facts {
-	return { ...start, stage: "start", environment: {}, findings: [], shapes: new Map(), builds: [], golden: [], rows: [], errors: [] };
+	return {
+		...start,
+		stage: "start",
+		environment: {},
+		findings: [],
+		shapes: new Map(),
+		builds: [],
+		golden: [],
+		rows: [],
+		errors: [],
+		notes: [],
+	};
 }

@@ -129,6 +129,7 @@ async function measureWorkloads(workloads: readonly TimedWorkload[], work: Work,
 		facts.rows.push(compare(measured, comparison(measured, { work, workloads, family })));
 		if (measured.error) facts.errors.push(measured.error);
 	}
+	facts.notes.push(...ports.telemetry.degradations());
 }
 
 function comparison(measured: Measured, context: { work: Work; workloads: readonly TimedWorkload[]; family: number }) {

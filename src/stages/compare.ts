@@ -4,6 +4,7 @@ import type { Config } from "../core/config/config.ts";
 import type { EngineSpec } from "../core/plan/plan.ts";
 import type { Comparison, WorkloadResult } from "../core/schema/result.ts";
 import { histogram } from "../core/stats/histogram.ts";
+import { clockNotes, workloadGpu } from "../core/telemetry/summary.ts";
 import { comparisonOptions, type Measured } from "./measure.ts";
 
 export interface CompareInput {
@@ -22,6 +23,7 @@ export function compare(measured: Measured, input: CompareInput): WorkloadResult
 	const options = comparisonOptions(workload, input.looks, input.family);
 	const compared = compareRuns(measured.runs, options);
 	const latency = latencyOf(measured, compared.latency, input.noBase);
+	const gpu = workloadGpu(measured.runs, latency.estimate);
 	return {
 		id: workload.id,
 		model: input.spec.model.name,
@@ -37,6 +39,7 @@ export function compare(measured: Measured, input: CompareInput): WorkloadResult
 		base: compared.base,
 		head: compared.head,
 		noise: compared.noise,
+		...(gpu === null ? {} : { gpu, notes: clockNotes(gpu, latency) }),
 		replaced: measured.replaced,
 		runs: [...measured.runs],
 		limits: { ...workload.config.gates.latency },

@@ -8,7 +8,8 @@ import { runsWithoutBase } from "../core/plan/make-plan.ts";
 import type { Workload } from "../core/plan/plan.ts";
 import type { Arm, ErrorRecord, PerfRun } from "../core/schema/result.ts";
 import { summarize } from "../core/stats/summary.ts";
-import type { Backend, BuiltEngine, Interrupt, MeasureResult, Progress, TimedInput, ToolFailure } from "../ports.ts";
+import type { Backend, BuiltEngine, Clock, Interrupt, MeasureResult, Progress, Telemetry, TimedInput, ToolFailure } from "../ports.ts";
+import { discardInvalid, observe, replacementCap, unstable, type WatchedRun } from "./watch.ts";
 
 /** A workload with the engines that it times; base is absent where there is nothing to compare with. */
 export interface TimedWorkload {
@@ -45,21 +46,25 @@ interface MeasurePorts {
 	backend: Backend;
 	progress: Progress;
 	interrupt: Interrupt;
+	clock: Clock;
+	telemetry: Telemetry;
 }
-
-/** After how many replaced runs a workload is given up: the environment is unstable (reference: paired designs, replacement cap). */
-const replacementCap = 3;
 
 export async function* measure(input: MeasureInput, ports: MeasurePorts): AsyncGenerator<Measured> {
 	ports.progress.stage("measure", input.workloads.length);
 	let leftMs = input.workloads.reduce((sum, timed) => sum + timed.estimateMs, 0);
-	for (const timed of input.workloads) {
-		if (ports.interrupt.reason() !== null) return;
-		ports.progress.item(timed.workload.id, leftMs);
-		leftMs -= timed.estimateMs;
-		yield await measureWorkload(timed, input, ports);
+	if (input.workloads.length > 0) await ports.telemetry.start();
+	try {
+		for (const timed of input.workloads) {
+			if (ports.interrupt.reason() !== null) return;
+			ports.progress.item(timed.workload.id, leftMs);
+			leftMs -= timed.estimateMs;
+			yield await measureWorkload(timed, input, ports);
+		}
+		ports.progress.done(`${input.workloads.length} workloads`);
+	} finally {
+		await ports.telemetry.stop();
 	}
-	ports.progress.done(`${input.workloads.length} workloads`);
 }
 
 function isIdentical(timed: TimedWorkload, settings: Config["measure"]): boolean {
@@ -70,17 +75,24 @@ function isIdentical(timed: TimedWorkload, settings: Config["measure"]): boolean
 /** What grows while a workload is timed. */
 interface Ledger {
 	runs: PerfRun[];
-	samples: Record<Arm, Float64Array[]>;
+	/** Those that were usable, in the order of their pairs' completion; some may not count any more. */
+	taken: TakenRun[];
 	replaced: number;
 }
 
+type TakenRun = WatchedRun & { samples: Float64Array };
+
 async function measureWorkload(timed: TimedWorkload, input: MeasureInput, ports: MeasurePorts): Promise<Measured> {
-	const ledger: Ledger = { runs: [], samples: { base: [], head: [] }, replaced: 0 };
+	const ledger: Ledger = { runs: [], taken: [], replaced: 0 };
+	const samplesOf = (arm: Arm): Float64Array[] =>
+		ledger.taken.filter(({ run }) => run.arm === arm && run.state === "ok").map(({ samples }) => samples);
 	const finish = (state: Measured["state"], error?: ErrorRecord): Measured => ({
 		workload: timed.workload,
 		state,
 		inputs: timed.inputs,
-		...ledger,
+		runs: ledger.runs,
+		samples: { base: samplesOf("base"), head: samplesOf("head") },
+		replaced: ledger.replaced,
 		...(error ? { error } : {}),
 	});
 	if (isIdentical(timed, input.measure)) return finish("identical");
@@ -89,7 +101,7 @@ async function measureWorkload(timed: TimedWorkload, input: MeasureInput, ports:
 	await warm(timed, input, ports);
 	for (let pair = 0; pair < budget; pair += 1) {
 		ports.progress.detail(`pair ${pair + 1} of ${looks.find((look) => look > pair) ?? budget}`);
-		const failure = await measurePair({ pair, arms: armsOf(timed, timed.firstArms[pair]) }, { timed, input, ledger }, ports);
+		const failure = await measureUntilValid(pair, { timed, input, ledger }, ports);
 		if (ports.interrupt.reason() !== null) return finish("interrupted");
 		if (failure) return finish("failed", recordFault(failure, placeOf(timed)));
 		if (timed.base && looks.includes(pair + 1) && isDecided(timed, input, ledger.runs)) break;
@@ -124,13 +136,29 @@ interface Measuring {
 	ledger: Ledger;
 }
 
+/** Measures a pair, and then again every pair so far of which the runs together show that it must not count. */
+async function measureUntilValid(pair: number, measuring: Measuring, ports: MeasurePorts): Promise<ToolFailure | null> {
+	const { timed, ledger } = measuring;
+	const failure = await measurePair({ pair, arms: armsOf(timed, timed.firstArms[pair]) }, measuring, ports);
+	if (failure || ports.interrupt.reason() !== null) return failure;
+	for (const invalid of discardInvalid(ledger.taken, ports.telemetry)) {
+		ledger.replaced += 1;
+		if (ledger.replaced > replacementCap) return unstable(invalid.reason);
+		ports.progress.detail(`pair ${invalid.pair + 1} again: ${invalid.reason}`);
+		// Each of these takes one of the replacements, so this ends.
+		const again = await measureUntilValid(invalid.pair, measuring, ports);
+		if (again || ports.interrupt.reason() !== null) return again;
+	}
+	return null;
+}
+
 /** Repeats the whole pair when one of its runs is unusable, whichever arm it was. */
 async function measurePair(job: PairJob, measuring: Measuring, ports: MeasurePorts): Promise<ToolFailure | null> {
 	const { ledger } = measuring;
 	for (;;) {
 		const { taken, failure } = await takePair(job, measuring, ports);
 		if (!failure) {
-			for (const { run, samples } of taken) ledger.samples[run.arm].push(samples);
+			ledger.taken.push(...taken);
 			return null;
 		}
 		for (const { run } of taken) discard(run, "the other run of its pair was unusable");
@@ -145,17 +173,20 @@ interface PairJob {
 }
 
 interface TakenPair {
-	taken: { run: PerfRun; samples: Float64Array }[];
+	taken: TakenRun[];
 	failure?: ToolFailure;
 }
 
 async function takePair(job: PairJob, measuring: Measuring, ports: MeasurePorts): Promise<TakenPair> {
 	const taken: TakenPair["taken"] = [];
 	for (const arm of job.arms) {
+		const fromMs = ports.clock.now();
 		const { run, result } = await measureRun({ pair: job.pair, arm }, measuring, ports.backend);
+		const watched: WatchedRun = { run, fromMs, toMs: ports.clock.now(), timedMs: result.state === "ok" ? result.timedMs : undefined };
 		measuring.ledger.runs.push(run);
+		observe(watched, ports.telemetry);
 		if (result.state === "unusable") return { taken, failure: result.failure };
-		taken.push({ run, samples: result.samplesMs });
+		taken.push({ ...watched, samples: result.samplesMs });
 	}
 	return { taken };
 }

@@ -1,0 +1,55 @@
+// Lays telemetry beside the runs, and throws out the pairs that must not count.
+import type { PerfRun } from "../core/schema/result.ts";
+import { judgeValidity, type RunConditions } from "../core/telemetry/validity.ts";
+import type { Telemetry, ToolFailure } from "../ports.ts";
+
+/** After how many replaced runs a workload is given up: the environment is unstable (reference: paired designs, replacement cap). */
+export const replacementCap = 3;
+
+export interface WatchedRun {
+	run: PerfRun;
+	/** When its process was at work, on the Clock port's scale. */
+	fromMs: number;
+	toMs: number;
+	timedMs: number | undefined;
+}
+
+/** Records on the run what the GPU did meanwhile. Readings come late by up to a second: ask again later. */
+export function observe({ run, fromMs, toMs, timedMs }: WatchedRun, telemetry: Telemetry): RunConditions {
+	const window = telemetry.window(fromMs, toMs);
+	if (window !== null) {
+		run.gpu = window;
+		const { iterations, medianMs } = run;
+		const wallMs = timedMs ?? run.wallMs;
+		if (iterations !== undefined && medianMs !== undefined && wallMs > 0) run.computeShare = (iterations * medianMs) / wallMs;
+	}
+	return { window: run.gpu ?? null, computeShare: run.computeShare ?? null, neighbours: telemetry.neighbours(fromMs, toMs) };
+}
+
+/** Judges every run that counts, marks both runs of each pair with an invalid one, and names those pairs. */
+export function discardInvalid(taken: readonly WatchedRun[], telemetry: Telemetry): { pair: number; reason: string }[] {
+	const counting = taken.filter(({ run }) => run.state === "ok");
+	const conditions = counting.map((watched) => observe(watched, telemetry));
+	const reasons = new Map<PerfRun, string>();
+	counting.forEach(({ run }, index) => {
+		const own = conditions[index];
+		const validity = own === undefined ? null : judgeValidity(own, conditions);
+		if (validity?.state === "invalid") reasons.set(run, validity.reason);
+	});
+	const invalid = new Map([...reasons].map(([run, reason]) => [run.pair, reason]));
+	for (const { run } of counting) {
+		if (!invalid.has(run.pair)) continue;
+		run.state = "unusable";
+		run.reason = reasons.get(run) ?? "the other run of its pair did not count";
+	}
+	return [...invalid].map(([pair, reason]) => ({ pair, reason }));
+}
+
+/** The fault of a workload whose replacements are used up. */
+export function unstable(reason: string): ToolFailure {
+	return {
+		code: "runs-unstable",
+		message: `More than ${replacementCap} pairs of runs could not count, the last because ${reason}.`,
+		details: { fix: "Keep other work off this GPU, let it cool, and run again; the reasons stand beside the runs." },
+	};
+}
