@@ -1,6 +1,6 @@
 // Runs one child process: argv only, in its own process group, with a timeout, a log on disk and a flat record of what happened.
 import { type ChildProcess, spawn } from "node:child_process";
-import type { Readable } from "node:stream";
+import type { Readable, Writable } from "node:stream";
 import { signalGroup } from "./groups.ts";
 import { cutLines, type LineCutter, lastLines } from "./lines.ts";
 import { type LogFile, openLog } from "./log.ts";
@@ -13,6 +13,8 @@ export interface ProcessOptions {
 	env?: Readonly<Record<string, string | undefined>>;
 	/** Written to the child's input, which is then closed. */
 	stdin?: string;
+	/** Takes over the child's input and output for a conversation; only its errors then go to log, tail and lines. */
+	talk?(pipes: Pipes): void;
 	timeoutMs: number;
 	signal?: AbortSignal;
 	/** Everything that the child says, both streams in order of arrival. */
@@ -29,6 +31,12 @@ export interface ProcessOptions {
 	/** The child runs and leads this group. */
 	onStart?(pid: number): void;
 	onEnd?(pid: number): void;
+}
+
+/** Of a living child; both may break at any time, which the record tells. */
+export interface Pipes {
+	input: Writable;
+	output: Readable;
 }
 
 export type ProcessState = "exited" | "signalled" | "timed-out" | "aborted" | "not-started";
@@ -112,8 +120,9 @@ async function runChild(options: ProcessOptions, sinks: Sinks): Promise<Ending> 
 	} catch (error) {
 		return notRun("spawn", error instanceof Error ? error.message : String(error));
 	}
-	const cutters = [pipe(child.stdout, { options, sinks, capture: true }), pipe(child.stderr, { options, sinks, capture: false })];
-	feed(child, options.stdin);
+	const spoken = options.talk === undefined ? [pipe(child.stdout, { options, sinks, capture: true })] : [];
+	const cutters = [...spoken, pipe(child.stderr, { options, sinks, capture: false })];
+	feed(child, options);
 	const { pid } = child;
 	if (pid !== undefined) options.onStart?.(pid);
 	const ending = await waitForEnd(child, options);
@@ -130,17 +139,19 @@ function startChild(options: ProcessOptions): ChildProcess {
 	return spawn(program, args, {
 		...(options.cwd === undefined ? {} : { cwd: options.cwd }),
 		...(options.env === undefined ? {} : { env: { ...options.env } }),
-		stdio: [options.stdin === undefined ? "ignore" : "pipe", "pipe", "pipe"],
+		stdio: [options.stdin === undefined && options.talk === undefined ? "ignore" : "pipe", "pipe", "pipe"],
 		detached: process.platform !== "win32",
 		windowsHide: true,
 	});
 }
 
-function feed(child: ChildProcess, text: string | undefined): void {
-	if (text === undefined || child.stdin === null) return;
+function feed({ stdin: input, stdout: output }: ChildProcess, { stdin: text, talk }: ProcessOptions): void {
 	// A child that does not read to the end is its own affair.
-	child.stdin.on("error", () => {});
-	child.stdin.end(text);
+	input?.on("error", () => {});
+	if (text !== undefined) input?.end(text);
+	if (talk === undefined || input === null || output === null) return;
+	output.on("error", () => {});
+	talk({ input, output });
 }
 
 function pipe(stream: Readable | null, to: { options: ProcessOptions; sinks: Sinks; capture: boolean }): LineCutter {
@@ -170,8 +181,7 @@ function waitForEnd(child: ChildProcess, options: ProcessOptions): Promise<Endin
 			options.signal?.removeEventListener("abort", onAbort);
 			child.removeAllListeners();
 			child.on("error", () => {});
-			child.stdout?.destroy();
-			child.stderr?.destroy();
+			for (const stream of [child.stdin, child.stdout, child.stderr]) stream?.destroy();
 			child.unref();
 			resolve(ending);
 		};

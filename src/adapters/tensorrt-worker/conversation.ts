@@ -1,0 +1,180 @@
+// The conversation with a golden worker: keeps several cases in flight, so that neither side waits for the other, and collects the answers.
+import type { Tensor } from "../../core/golden/tensor.ts";
+import { createFrameDecoder } from "../../formats/worker/frames.ts";
+import { encodeCase, encodeEnd, parseMessage, type WorkerHello, type WorkerMessage } from "../../formats/worker/messages.ts";
+import type { InferCase, InferredCase } from "../../ports.ts";
+import type { Pipes } from "../process/spawn.ts";
+import { fitInput } from "./fit-input.ts";
+
+/** Cases that may be under way at once, and the bytes of their inputs; one case always may. */
+const mostInFlight = 32;
+const mostBytesInFlight = 64 * 1024 * 1024;
+
+export interface ConversationOptions {
+	cases: readonly InferCase[];
+	/** Bytes that an answer may have. */
+	payloadBytes: number;
+	onCase?(done: number): void;
+	/** The worker speaks nonsense: end it. */
+	onFault(): void;
+}
+
+export type WorkerError = Extract<WorkerMessage, { kind: "error" }>;
+
+/** After the worker's end. */
+export interface Outcome {
+	hello: WorkerHello | null;
+	/** In the order of the cases; null where one was not answered. */
+	cases: readonly (InferredCase | null)[];
+	/** The worker said that this was all. */
+	ended: boolean;
+	error: WorkerError | null;
+	/** Why its output could not be read. */
+	fault: string | null;
+}
+
+export interface Conversation {
+	talk(pipes: Pipes): void;
+	outcome(): Outcome;
+}
+
+export function createConversation(options: ConversationOptions): Conversation {
+	const { cases } = options;
+	const decoder = createFrameDecoder({ payloadBytes: options.payloadBytes });
+	const outcome: Outcome & { cases: (InferredCase | null)[] } = {
+		hello: null,
+		cases: new Array<InferredCase | null>(cases.length).fill(null),
+		ended: false,
+		error: null,
+		fault: null,
+	};
+	const sender = createSender(cases, (index, message) => settle(index, { id: cases[index]?.id ?? "", state: "failed", message }));
+	let done = 0;
+	const settle = (index: number, answer: InferredCase): void => {
+		outcome.cases[index] = answer;
+		done += 1;
+		options.onCase?.(done);
+	};
+	const greet = (hello: WorkerHello): string | null => {
+		if (outcome.hello !== null) return "a second hello";
+		if (hello.engine === null && cases.length > 0) return "a hello without an engine";
+		outcome.hello = hello;
+		sender.start(hello);
+		return null;
+	};
+	const settleAnswer = (answer: Answer): string | null => {
+		const index = sender.answered(answer.id);
+		if (index === null) return "an answer to a case that was not asked";
+		settle(index, describeAnswer(cases[index]?.id ?? "", answer));
+		return null;
+	};
+	/** Why the message cannot be, if it cannot. */
+	const take = (message: WorkerMessage): string | null => {
+		if (message.kind === "hello") return greet(message);
+		if (message.kind === "end") outcome.ended = true;
+		else if (isAnswer(message)) return settleAnswer(message);
+		else outcome.error = message;
+		return null;
+	};
+	const read = (chunk: Uint8Array, input: Pipes["input"]): void => {
+		for (const frame of decoder.push(chunk)) {
+			const message = parseMessage(frame);
+			outcome.fault ??= typeof message === "string" ? message : take(message);
+		}
+		outcome.fault ??= decoder.broken();
+		if (outcome.fault !== null) options.onFault();
+		else if (outcome.hello !== null && outcome.error === null) sender.send(input);
+	};
+	return {
+		talk({ input, output }) {
+			output.on("data", (chunk: Uint8Array) => {
+				if (outcome.fault === null) read(chunk, input);
+			});
+		},
+		outcome: () => outcome,
+	};
+}
+
+type Answer = Extract<WorkerMessage, { kind: "result" | "unheld" }> | (WorkerError & { id: string });
+
+function isAnswer(message: WorkerMessage): message is Answer {
+	return message.kind === "result" || message.kind === "unheld" || (message.kind === "error" && !message.fatal && message.id !== null);
+}
+
+function describeAnswer(id: string, answer: Answer): InferredCase {
+	if (answer.kind === "result") return { id, state: "done", outputs: answer.outputs };
+	return { id, state: "failed", message: answer.message };
+}
+
+interface Sender {
+	/** Once the engine's inputs are known. */
+	start(hello: WorkerHello): void;
+	/** Writes as many cases as may be under way, and the end after the last. */
+	send(input: Pipes["input"]): void;
+	/** Which case has this id on the wire; null for none that is under way. */
+	answered(wireId: string): number | null;
+}
+
+/** On the wire a case's id is its place in the list: ids of users may be long or come twice. */
+function createSender(cases: readonly InferCase[], refuse: (index: number, message: string) => void): Sender {
+	const dtypes = new Map<string, string>();
+	const inFlight = new Map<string, { index: number; bytes: number }>();
+	let bytesInFlight = 0;
+	let next = 0;
+	const hasRoom = (bytes: number): boolean =>
+		inFlight.size === 0 || (inFlight.size < mostInFlight && bytesInFlight + bytes <= mostBytesInFlight);
+	const write = (input: Pipes["input"], index: number): boolean => {
+		const pieces = encodeFitting(String(index), cases[index]?.inputs ?? {}, dtypes);
+		if (typeof pieces === "string") {
+			refuse(index, pieces);
+			return true;
+		}
+		const bytes = pieces.reduce((sum, piece) => sum + piece.length, 0);
+		if (!hasRoom(bytes)) return false;
+		inFlight.set(String(index), { index, bytes });
+		bytesInFlight += bytes;
+		for (const piece of pieces) input.write(piece);
+		return true;
+	};
+	return {
+		start(hello) {
+			for (const { name, dtype } of hello.engine?.inputs ?? []) dtypes.set(name, dtype);
+		},
+		send(input) {
+			if (next > cases.length || input.destroyed) return;
+			// Many small pieces, one system call.
+			input.cork();
+			while (next < cases.length && write(input, next)) next += 1;
+			if (next === cases.length) {
+				next += 1;
+				input.end(encodeEnd());
+			}
+			input.uncork();
+		},
+		answered(wireId) {
+			const found = inFlight.get(wireId);
+			if (found === undefined) return null;
+			inFlight.delete(wireId);
+			bytesInFlight -= found.bytes;
+			return found.index;
+		},
+	};
+}
+
+function encodeFitting(
+	wireId: string,
+	inputs: Readonly<Record<string, Tensor>>,
+	dtypes: ReadonlyMap<string, string>,
+): Uint8Array[] | string {
+	const fitted: Record<string, Tensor> = Object.create(null);
+	for (const [name, tensor] of Object.entries(inputs)) {
+		const fit = fitInput(tensor, dtypes.get(name) ?? tensor.dtype);
+		if (typeof fit === "string") return `input ${name} ${fit}`;
+		fitted[name] = fit;
+	}
+	try {
+		return encodeCase(wireId, fitted);
+	} catch (error) {
+		return `the inputs cannot be sent: ${error instanceof Error ? error.message : String(error)}`;
+	}
+}

@@ -1,0 +1,165 @@
+// Runs golden cases on TensorRT in one Python process, worker/tensorrt.py; whatever goes wrong comes back as a value.
+import { type ToolCode, ToolError } from "../../core/errors.ts";
+import type { InferCase, InferResult, InferredCase, ToolFailure } from "../../ports.ts";
+import { describeFailure } from "../process/failure.ts";
+import type { Processes } from "../process/processes.ts";
+import type { ProcessRecord } from "../process/spawn.ts";
+import { createConversation, type Outcome, type WorkerError } from "./conversation.ts";
+
+export interface TensorRtWorkerOptions {
+	/** Program: `python3`, or the path of one. */
+	python: string;
+	/** Absolute path of worker/tensorrt.py. */
+	workerPath: string;
+	processes: Processes;
+	/** Bytes that the inputs or the outputs of one case may have; 2 GiB by default. */
+	payloadBytes?: number;
+}
+
+export interface WorkerJob {
+	enginePath: string;
+	cases: readonly InferCase[];
+	/** CUDA device, counted among those that CUDA_VISIBLE_DEVICES shows. */
+	device: number;
+	/** Paths of plugin libraries. */
+	plugins: readonly string[];
+	/** Optimization profile; absent: the first that holds a case's shapes. */
+	profile?: number;
+	timeoutMs: number;
+	logPath: string;
+	onCase?(done: number): void;
+}
+
+export interface TensorRtWorker {
+	/** Whether Python here has TensorRT and a GPU. */
+	probe(): Promise<{ tensorrt: string; device: string } | { absent: string }>;
+	/** @throws ConfigError output-unwritable where the log cannot be written. */
+	infer(job: WorkerJob): Promise<InferResult>;
+}
+
+const defaultPayloadBytes = 2 * 1024 ** 3;
+/** A cold import of TensorRT from a network disk takes tens of seconds. */
+const probeTimeoutMs = 120_000;
+const what = "TensorRT's Python worker";
+
+export function tensorRtWorker(options: TensorRtWorkerOptions): TensorRtWorker {
+	return {
+		probe: () => probe(options),
+		async infer(job) {
+			const started = performance.now();
+			try {
+				return await infer(job, options);
+			} catch (error) {
+				if (!(error instanceof ToolError)) throw error;
+				const failure = { code: error.code, message: error.message, details: error.details };
+				return { state: "failed", failure, wallMs: performance.now() - started };
+			}
+		},
+	};
+}
+
+async function probe(options: TensorRtWorkerOptions): Promise<{ tensorrt: string; device: string } | { absent: string }> {
+	const run = { arguments: ["--probe"], cases: [], timeoutMs: probeTimeoutMs };
+	const { record, outcome } = await converse(run, options);
+	if (outcome.hello !== null && outcome.error === null) {
+		return { tensorrt: outcome.hello.tensorrt, device: outcome.hello.device };
+	}
+	return { absent: describeStop(record, outcome, run).message };
+}
+
+async function infer(job: WorkerJob, options: TensorRtWorkerOptions): Promise<InferResult> {
+	const { record, outcome } = await converse({ ...job, arguments: engineArguments(job) }, options);
+	const { wallMs } = record;
+	const cases = outcome.cases.filter((answer): answer is InferredCase => answer !== null);
+	// The answers are all here: how the process then left the stage does not change them.
+	if (outcome.ended && outcome.fault === null && cases.length === job.cases.length) return { state: "done", cases, wallMs };
+	return { state: "failed", failure: describeStop(record, outcome, job), wallMs };
+}
+
+function engineArguments({ enginePath, device, plugins, profile }: WorkerJob): string[] {
+	return [
+		`--engine=${enginePath}`,
+		`--device=${device}`,
+		...plugins.map((path) => `--plugin=${path}`),
+		...(profile === undefined ? [] : [`--profile=${profile}`]),
+	];
+}
+
+interface Run {
+	arguments: readonly string[];
+	cases: readonly InferCase[];
+	timeoutMs: number;
+	logPath?: string;
+	onCase?(done: number): void;
+}
+
+async function converse(run: Run, options: TensorRtWorkerOptions): Promise<{ record: ProcessRecord; outcome: Outcome }> {
+	const { python, workerPath, processes, payloadBytes = defaultPayloadBytes } = options;
+	const stop = new AbortController();
+	const conversation = createConversation({
+		cases: run.cases,
+		payloadBytes,
+		...(run.onCase === undefined ? {} : { onCase: run.onCase }),
+		onFault: () => stop.abort(),
+	});
+	const record = await processes.run({
+		argv: [python, workerPath, ...run.arguments, `--max-payload-bytes=${payloadBytes}`],
+		timeoutMs: run.timeoutMs,
+		...(run.logPath === undefined ? {} : { logPath: run.logPath }),
+		signal: stop.signal,
+		talk: conversation.talk,
+	});
+	return { record, outcome: conversation.outcome() };
+}
+
+/** Why the cases were not all answered: what the worker said itself, else what became of its process. */
+function describeStop(record: ProcessRecord, outcome: Outcome, run: { cases: readonly InferCase[]; timeoutMs: number }): ToolFailure {
+	const where = whereItStood(outcome, run.cases);
+	const { timeoutMs } = run;
+	const ended = describeFailure(record, {
+		what: `${what}${where}`,
+		timeoutMs,
+		...(record.exitCode === 0 ? { output: "ended before it had answered" } : {}),
+	});
+	if (outcome.fault !== null) {
+		return {
+			...ended,
+			code: "tool-output",
+			message: `${what}${where} wrote what cannot be read: ${outcome.fault}.`,
+			details: { ...ended.details, fix: "Read the log; where it comes back, report it as a bug." },
+		};
+	}
+	if (outcome.error === null || record.state === "timed-out") return ended;
+	const { code, fix } = classifyError(outcome.error.code);
+	const message = `${what}${where} stopped: ${outcome.error.message.replace(/\.$/, "")}.`;
+	return { ...ended, code, message, details: { ...ended.details, fix } };
+}
+
+/** Cases are answered in order, so the first without an answer is the one that was at hand. */
+function whereItStood({ hello, cases }: Outcome, asked: readonly InferCase[]): string {
+	const at = hello === null ? -1 : cases.indexOf(null);
+	const id = asked[at]?.id;
+	return id === undefined ? "" : ` at case ${JSON.stringify(id)}`;
+}
+
+function classifyError(code: WorkerError["code"]): { code: ToolCode; fix: string } {
+	switch (code) {
+		case "tensorrt-missing":
+			return { code: "tool-missing", fix: "Install TensorRT's Python package, of the same version as trtexec, for this Python." };
+		case "cuda-missing":
+			return { code: "tool-missing", fix: "Run on a machine with an NVIDIA GPU and its driver; in a container, pass the GPU through." };
+		case "plan":
+			return { code: "tool-output", fix: "Build the engine with the TensorRT version that Python has, on this kind of GPU." };
+		case "plugin":
+			return { code: "tool-output", fix: "Check the path of the plugin library and the libraries that it needs." };
+		case "format":
+			return { code: "tool-output", fix: "Build the engine with linear memory formats of its inputs and outputs." };
+		case "memory":
+			return { code: "tool-crashed", fix: "Free GPU memory: look for other processes with nvidia-smi." };
+		default:
+			return {
+				code: "tool-crashed",
+				fix: "Read the log; a crash that comes back on another machine is a defect of the tool or the model.",
+			};
+	}
+}

@@ -1,0 +1,54 @@
+// Starts the golden worker on a stand-in for TensorRT and CUDA.
+import { spawnSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { onTestFinished } from "vitest";
+import { createProcesses } from "../../src/adapters/process/processes.ts";
+import { type TensorRtWorker, tensorRtWorker } from "../../src/adapters/tensorrt-worker/worker.ts";
+import type { Tensor } from "../../src/core/golden/tensor.ts";
+
+export const workerPath = resolve("worker/tensorrt.py");
+const fakes = resolve("test/support/fake-tensorrt");
+
+/** Null where Python 3.8 or newer runs here, else why these tests cannot. */
+export function whyNoPython(): string | null {
+	const { status, error } = spawnSync("python3", ["-c", "import sys; sys.exit(sys.version_info < (3, 8))"]);
+	if (error !== undefined) return "python3 is not installed";
+	return status === 0 ? null : "python3 is older than 3.8";
+}
+
+export function fakeEnvironment(): Record<string, string | undefined> {
+	return { ...process.env, PYTHONPATH: fakes, PYTHONDONTWRITEBYTECODE: "1" };
+}
+
+export function fakeWorker(payloadBytes?: number): TensorRtWorker {
+	const processes = createProcesses({ env: fakeEnvironment() });
+	onTestFinished(() => processes.killAll());
+	return tensorRtWorker({ python: "python3", workerPath, processes, ...(payloadBytes === undefined ? {} : { payloadBytes }) });
+}
+
+export interface FakePlan {
+	inputs: { name: string; dtype: string; shape: number[]; host?: boolean; format?: string }[];
+	outputs: { name: string; dtype: string; shape: number[]; op: string; from: string; to?: string; host?: boolean }[];
+	profiles?: Record<string, number[][]>[];
+	behave?: { run: number; do: string }[];
+	/** The largest block of GPU memory that can be had. */
+	bytesLeft?: number;
+}
+
+export function writePlan(folder: string, plan: FakePlan): string {
+	const path = join(folder, "engine.plan");
+	const head = Buffer.alloc(28);
+	head.write("ftrt", 0);
+	head.set([10, 6, 0, 26], 24);
+	writeFileSync(path, Buffer.concat([head, Buffer.from(JSON.stringify(plan))]));
+	return path;
+}
+
+export function float32(shape: number[], values: readonly number[]): Tensor {
+	return { dtype: "float32", shape, data: new Uint8Array(Float32Array.from(values).buffer) };
+}
+
+export function int64(shape: number[], values: readonly number[]): Tensor {
+	return { dtype: "int64", shape, data: new Uint8Array(BigInt64Array.from(values.map(BigInt)).buffer) };
+}
