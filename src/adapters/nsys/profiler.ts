@@ -1,0 +1,97 @@
+// Profiles one run with Nsight Systems, beside the timing and never for it.
+import { readFile, stat } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { chooseReport, helpReportsArgs, profileArgs, statsArgs } from "../../formats/nsys/args.ts";
+import { type KernelRow, parseKernelTable } from "../../formats/nsys/stats-csv.ts";
+import { makeFolders } from "../process/folder.ts";
+import type { Processes } from "../process/processes.ts";
+
+export interface ProfileJob {
+	/** The run to profile: short, its iterations bounded. */
+	command: readonly string[];
+	env?: Readonly<Record<string, string | undefined>>;
+	/** Absolute folder for the report and all that is made of it. */
+	folder: string;
+	/** Name of the files in it. */
+	name: string;
+	timeoutMs: number;
+}
+
+export type Profile =
+	/** `sentence` says why there are no kernels where there are none. */
+	| { state: "done"; report: string; kernels: readonly KernelRow[]; files: readonly string[]; sentence?: string }
+	| { state: "unavailable"; sentence: string; files: readonly string[] };
+
+export interface Nsys {
+	/** Program, e.g. `nsys`, with arguments of its own where a double needs them. */
+	argv: readonly [string, ...string[]];
+	processes: Processes;
+}
+
+const statsTimeoutMs = 120_000;
+const helpTimeoutMs = 30_000;
+const mostStatsBytes = 64 * 1024 * 1024;
+
+/** Never throws for what nsys does: its exit code is its child's or nothing at all, so files decide. */
+export async function profileRun(job: ProfileJob, nsys: Nsys): Promise<Profile> {
+	await makeFolders(job.folder);
+	const output = join(job.folder, job.name);
+	const logPath = `${output}.nsys.log`;
+	const record = await nsys.processes.run({
+		argv: [...nsys.argv, ...profileArgs({ output, command: job.command })],
+		...(job.env === undefined ? {} : { env: job.env }),
+		cwd: job.folder,
+		timeoutMs: job.timeoutMs,
+		logPath,
+	});
+	const files = await existing([`${output}.nsys-rep`, `${output}.qdrep`, `${output}.qdstrm`, logPath]);
+	if (record.state === "not-started")
+		return { state: "unavailable", sentence: "Nsight Systems (nsys) is not installed, so there is no profile.", files };
+	if (record.state === "timed-out")
+		return { state: "unavailable", sentence: `nsys did not end within ${job.timeoutMs} ms and was killed.`, files };
+	const report = files.find((path) => /\.(nsys-rep|qdrep)$/.test(path));
+	if (report !== undefined) return readKernels(report, { output, files }, nsys);
+	const sentence = files.some((path) => path.endsWith(".qdstrm"))
+		? "This nsys is an install without its importer: it kept the raw trace, which a full Nsight Systems opens."
+		: `nsys wrote no report: ${lastWords(record.tail)}`;
+	return { state: "unavailable", sentence, files };
+}
+
+async function readKernels(report: string, made: { output: string; files: readonly string[] }, nsys: Nsys): Promise<Profile> {
+	const help = await nsys.processes.run({ argv: [...nsys.argv, ...helpReportsArgs], timeoutMs: helpTimeoutMs, captureBytes: 256 * 1024 });
+	const name = chooseReport("kernels", help.stdout);
+	await nsys.processes.run({ argv: [...nsys.argv, ...statsArgs(report, { name, output: made.output })], timeoutMs: statsTimeoutMs });
+	const csv = `${made.output}_${name}.csv`;
+	const files = [...made.files, ...(await existing([csv]))];
+	const done = { state: "done" as const, report, files };
+	const text = await readBounded(csv);
+	if (text === null) return { ...done, kernels: [], sentence: `nsys stats wrote no ${basename(csv)}; the report itself is kept.` };
+	const table = parseKernelTable(text);
+	if (table.state === "ok" && table.kernels.length > 0) return { ...done, kernels: table.kernels };
+	const why = table.state === "unknown" ? `its table was not understood (${table.why})` : "no kernel was traced";
+	return { ...done, kernels: [], sentence: `The profile names no kernels: ${why}.` };
+}
+
+async function existing(paths: readonly string[]): Promise<string[]> {
+	const found: string[] = [];
+	for (const path of paths) if ((await sizeOf(path)) > 0) found.push(path);
+	return found;
+}
+
+async function sizeOf(path: string): Promise<number> {
+	try {
+		return (await stat(path)).size;
+	} catch {
+		return 0;
+	}
+}
+
+/** null: absent, empty or too large to be a summary. */
+async function readBounded(path: string): Promise<string | null> {
+	const bytes = await sizeOf(path);
+	return bytes === 0 || bytes > mostStatsBytes ? null : readFile(path, "utf8");
+}
+
+function lastWords(tail: readonly string[]): string {
+	return tail.at(-1)?.slice(0, 300) ?? "it said nothing.";
+}

@@ -1,0 +1,85 @@
+// Reads the table of kernels that `nsys stats --format csv` writes.
+
+export interface KernelRow {
+	name: string;
+	/** Of all kernels' time, 0 to 1. */
+	timeShare: number;
+	totalNs: number;
+	instances: number;
+	averageNs: number;
+	medianNs: number | null;
+	minNs: number | null;
+	maxNs: number | null;
+	stdDevNs: number | null;
+}
+
+export type KernelTable =
+	| { state: "ok"; kernels: KernelRow[]; skippedLines: number }
+	| { state: "no-data" }
+	| { state: "unknown"; why: string };
+
+/** Nets have some thousand kernels at most; a larger table is no table of kernels. */
+const mostRows = 100_000;
+
+/** Columns are known by their header, so that added ones, as grids, do no harm. `text` may have sentences before the table. */
+export function parseKernelTable(text: string): KernelTable {
+	const lines = text.split(/\r?\n/);
+	const at = lines.findIndex((line) => /^"?Time \(%\)"?,/.test(line) || /^"?Time\(%\)"?,/.test(line));
+	const header = lines[at];
+	if (header === undefined) {
+		if (text.trim() === "" || /does not contain .* data/.test(text)) return { state: "no-data" };
+		return { state: "unknown", why: `no header in ${lines.length} lines` };
+	}
+	const columns = splitCsvLine(header).map((name) => name.replace(/\s+(?=\()/, " ").trim());
+	if (!columns.includes("Name")) return { state: "unknown", why: `no column Name in ${columns.join(", ")}` };
+	if (!columns.includes("Total Time (ns)")) return { state: "unknown", why: `no column Total Time (ns) in ${columns.join(", ")}` };
+	const body = lines.slice(at + 1, at + 1 + mostRows).filter((line) => line.trim() !== "");
+	const kernels = body.flatMap((line) => rowOf(splitCsvLine(line), columns) ?? []);
+	return { state: "ok", kernels, skippedLines: body.length - kernels.length };
+}
+
+function rowOf(cells: readonly string[], columns: readonly string[]): KernelRow | null {
+	// The name comes last. nsys does not double the quotes inside it, so what is left over belongs to it.
+	const place = columns.indexOf("Name");
+	const name = (place === columns.length - 1 ? cells.slice(place).join(",") : cells[place])?.trim();
+	const value = (...titles: string[]): number | null => {
+		const text = titles.map((title) => cells[columns.indexOf(title)]).find((cell) => cell !== undefined && cell !== "");
+		const number = text === undefined ? Number.NaN : Number(text);
+		return Number.isFinite(number) ? number : null;
+	};
+	const totalNs = value("Total Time (ns)");
+	const instances = value("Instances", "Count");
+	if (name === undefined || name === "" || totalNs === null || instances === null) return null;
+	return {
+		name,
+		timeShare: (value("Time (%)", "Time(%)") ?? 0) / 100,
+		totalNs,
+		instances,
+		averageNs: value("Avg (ns)", "Average (ns)") ?? totalNs / Math.max(1, instances),
+		medianNs: value("Med (ns)", "Median (ns)"),
+		minNs: value("Min (ns)", "Minimum (ns)"),
+		maxNs: value("Max (ns)", "Maximum (ns)"),
+		stdDevNs: value("StdDev (ns)"),
+	};
+}
+
+/** A quote begins a cell that ends at a quote before a comma or the line's end: inner quotes may stand alone or doubled. */
+function splitCsvLine(line: string): string[] {
+	const cells: string[] = [];
+	let at = 0;
+	while (at <= line.length) {
+		const quoted = line[at] === '"';
+		const end = quoted ? endOfQuoted(line, at + 1) : line.indexOf(",", at);
+		const stop = end === -1 ? line.length : end;
+		cells.push(quoted ? line.slice(at + 1, stop).replaceAll('""', '"') : line.slice(at, stop));
+		at = quoted ? stop + 2 : stop + 1;
+	}
+	return cells;
+}
+
+function endOfQuoted(line: string, from: number): number {
+	for (let at = from; at < line.length; at += 1) {
+		if (line[at] === '"' && (at === line.length - 1 || line[at + 1] === ",")) return at;
+	}
+	return line.length;
+}

@@ -1,0 +1,67 @@
+// The fields that are asked of nvidia-smi, by the names that its versions know them by.
+
+/** One quantity and its names, newest first: the first that the driver lists is asked for. */
+export interface SmiField {
+	key: string;
+	names: readonly string[];
+}
+
+function field(key: string, ...names: string[]): SmiField {
+	return { key, names: names.length === 0 ? [key] : names };
+}
+
+/** Ten times a second. `clocks_throttle_reasons` became `clocks_event_reasons` with driver 530; 535 and later know both. */
+export const sampleFields: readonly SmiField[] = [
+	field("clocks.sm", "clocks.sm", "clocks.current.sm"),
+	field("clocks.mem", "clocks.mem", "clocks.current.memory"),
+	field("power.draw"),
+	field("temperature.gpu"),
+	field("memory.used"),
+	field("utilization.gpu"),
+	field("utilization.memory"),
+	field("reasons", "clocks_event_reasons.active", "clocks_throttle_reasons.active"),
+];
+
+/** Once: what a GPU is and how it is set. */
+export const inventoryFields: readonly SmiField[] = [
+	field("index"),
+	field("uuid", "uuid", "gpu_uuid"),
+	field("name", "name", "gpu_name"),
+	field("pci.bus_id", "pci.bus_id", "gpu_bus_id"),
+	field("driver_version"),
+	field("compute_cap"),
+	field("memory.total"),
+	field("power.limit"),
+	field("enforced.power.limit"),
+	field("clocks.max.sm"),
+	field("clocks.max.mem", "clocks.max.mem", "clocks.max.memory"),
+	field("persistence_mode"),
+	field("compute_mode"),
+	field("mig.mode.current"),
+	field("ecc.mode.current"),
+	field("display_active"),
+];
+
+/** A field as it is asked for: the answer's columns stand in this order, whatever its header calls them. */
+export interface AskedField {
+	key: string;
+	name: string;
+}
+
+/** Names in the answer to `--help-query-gpu`: lines of `"name"` or `"name" or "alias"`. */
+export function parseHelpFields(help: string): ReadonlySet<string> {
+	const names = new Set<string>();
+	for (const line of help.split(/\r?\n/)) {
+		if (!/^"[^"\s]+"(\s+or\s+"[^"\s]+")*\s*$/.test(line)) continue;
+		for (const match of line.matchAll(/"([^"\s]+)"/g)) if (match[1] !== undefined) names.add(match[1]);
+	}
+	return names;
+}
+
+/** One field that a driver does not know would fail the whole query, so only those it lists are asked for. */
+export function chooseFields(wanted: readonly SmiField[], offered: ReadonlySet<string>): AskedField[] {
+	return wanted.flatMap(({ key, names }) => {
+		const name = names.find((candidate) => offered.has(candidate));
+		return name === undefined ? [] : [{ key, name }];
+	});
+}

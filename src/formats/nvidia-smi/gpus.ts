@@ -1,0 +1,129 @@
+// Reads what GPUs a machine has, and finds the one that somebody means.
+import { cellNumber, cellText, splitCells } from "./cell.ts";
+import type { AskedField } from "./fields.ts";
+
+export interface Gpu {
+	index: number;
+	uuid: string;
+	name: string;
+	pciBusId: string | null;
+	driver: string | null;
+	computeCapability: string | null;
+	memoryBytes: number | null;
+	powerLimitW: number | null;
+	maxSmClockMhz: number | null;
+	maxMemoryClockMhz: number | null;
+	persistence: string | null;
+	computeMode: string | null;
+	/** Enabled, Disabled, or null where the GPU cannot be sliced. */
+	mig: string | null;
+	ecc: string | null;
+	displayActive: string | null;
+	slices: readonly MigSlice[];
+}
+
+export interface MigSlice {
+	uuid: string;
+	/** `1g.18gb`, `1c.3g.71gb`. */
+	profile: string;
+}
+
+const mebibyte = 1024 * 1024;
+
+/** Rows of the inventory query, with the slices that `-L` lists. Rows without index or UUID are left out. */
+export function parseGpus(csv: string, fields: readonly AskedField[], list: string): Gpu[] {
+	const slices = parseSlices(list);
+	return csv.split(/\r?\n/).flatMap((line) => {
+		const cells = splitCells(line);
+		if (cells.length !== fields.length) return [];
+		const gpu = gpuOf(new Map(fields.map(({ key }, place) => [key, cells[place]])), slices);
+		return gpu === null ? [] : [gpu];
+	});
+}
+
+function gpuOf(cells: ReadonlyMap<string, string | undefined>, slices: ReadonlyMap<string, readonly MigSlice[]>): Gpu | null {
+	const text = (key: string): string | null => cellText(cells.get(key));
+	const value = (key: string): number | null => cellNumber(cells.get(key));
+	const [index, uuid, memoryMib] = [value("index"), text("uuid"), value("memory.total")];
+	if (index === null || uuid === null) return null;
+	return {
+		index,
+		uuid,
+		name: text("name") ?? "unknown GPU",
+		pciBusId: text("pci.bus_id"),
+		driver: text("driver_version"),
+		computeCapability: text("compute_cap"),
+		memoryBytes: memoryMib === null ? null : memoryMib * mebibyte,
+		powerLimitW: value("enforced.power.limit") ?? value("power.limit"),
+		maxSmClockMhz: value("clocks.max.sm"),
+		maxMemoryClockMhz: value("clocks.max.mem"),
+		persistence: text("persistence_mode"),
+		computeMode: text("compute_mode"),
+		mig: text("mig.mode.current"),
+		ecc: text("ecc.mode.current"),
+		displayActive: text("display_active"),
+		slices: slices.get(uuid) ?? [],
+	};
+}
+
+/** Slices by the UUID of their GPU, of `nvidia-smi -L`. */
+function parseSlices(list: string): Map<string, MigSlice[]> {
+	const found = new Map<string, MigSlice[]>();
+	let parent: MigSlice[] = [];
+	for (const line of list.split(/\r?\n/)) {
+		const gpu = /^GPU \d+: .*\(UUID: (GPU-[\w-]+)\)/.exec(line)?.[1];
+		if (gpu !== undefined) {
+			parent = [];
+			found.set(gpu, parent);
+		}
+		const slice = /^\s+MIG (\S+)\s+Device\s+\d+: \(UUID: (MIG-[^)\s]+)\)/.exec(line);
+		if (slice?.[1] !== undefined && slice[2] !== undefined) parent.push({ profile: slice[1], uuid: slice[2] });
+	}
+	return found;
+}
+
+/** A GPU as somebody means it; `slice` where it is a part of one. */
+export interface GpuChoice {
+	gpu: Gpu;
+	slice: MigSlice | null;
+}
+
+/**
+ * By index, UUID, the start of a UUID, or a slice's UUID; of a list as in CUDA_VISIBLE_DEVICES, its first. Nothing
+ * named: the first GPU. null where none is meant or none fits. Indexes are nvidia-smi's, which CUDA shares only
+ * under CUDA_DEVICE_ORDER=PCI_BUS_ID.
+ */
+export function findGpu(gpus: readonly Gpu[], wanted?: string): GpuChoice | null {
+	const named = wanted?.split(",")[0]?.trim();
+	const whole = (gpu: Gpu | undefined): GpuChoice | null => (gpu === undefined ? null : { gpu, slice: null });
+	if (named === undefined) return whole(gpus[0]);
+	if (/^\d+$/.test(named)) return whole(gpus.find((gpu) => gpu.index === Number(named)));
+	if (/^GPU-./.test(named)) return whole(onlyOne(gpus.filter((gpu) => gpu.uuid.startsWith(named))));
+	if (!/^MIG-./.test(named)) return null;
+	const slices = gpus.flatMap((gpu) => gpu.slices.map((slice) => ({ gpu, slice })));
+	return slices.find(({ slice }) => slice.uuid === named) ?? parentOfOldName(gpus, named);
+}
+
+/** `MIG-GPU-<uuid>/<instance>/<part>`, as drivers before 470 named slices. */
+function parentOfOldName(gpus: readonly Gpu[], named: string): GpuChoice | null {
+	const uuid = /^MIG-(GPU-[\w-]+)\/\d+\/\d+$/.exec(named)?.[1];
+	const gpu = gpus.find((candidate) => candidate.uuid === uuid);
+	return gpu === undefined ? null : { gpu, slice: { uuid: named, profile: "unknown" } };
+}
+
+function onlyOne(gpus: readonly Gpu[]): Gpu | undefined {
+	return gpus.length === 1 ? gpus[0] : undefined;
+}
+
+/** What of a GPU must match before numbers may be compared; the UUID is not among it. */
+export function gpuFingerprint({ gpu, slice }: GpuChoice): Record<string, string> {
+	const known: Readonly<Record<string, string | null>> = {
+		gpu: gpu.name,
+		computeCapability: gpu.computeCapability,
+		driverBranch: gpu.driver?.split(".")[0] ?? null,
+		powerLimit: gpu.powerLimitW === null ? null : `${gpu.powerLimitW} W`,
+		ecc: gpu.ecc,
+		mig: slice === null ? gpu.mig : slice.profile,
+	};
+	return Object.fromEntries(Object.entries(known).flatMap(([key, value]) => (value === null ? [] : [[key, value]])));
+}
