@@ -37,6 +37,7 @@ export const toolCodes = [
 	"tool-output",
 	"runtime-fetch",
 	"runs-unstable",
+	"gpu-busy",
 	"disk-full",
 	"interrupted",
 ] as const;

@@ -5,6 +5,8 @@ import { type ProcessOptions, type ProcessRecord, runProcess } from "./spawn.ts"
 export interface RunOptions extends Omit<ProcessOptions, "onStart" | "onEnd"> {
 	/** Runs although all was told to stop: for tidying up. */
 	tidying?: boolean;
+	/** Runs beside the work, as a watcher does: its time is not time spent on children. */
+	beside?: boolean;
 }
 
 export interface Processes {
@@ -13,6 +15,8 @@ export interface Processes {
 	killAll(): Promise<void>;
 	/** SIGKILL to all living groups at once; for the last moments of the process. */
 	killNow(): void;
+	/** Whether a process group was ever one of ours. */
+	owns(group: number): boolean;
 	/** Wall time during which at least one child ran. */
 	childMs(): number;
 }
@@ -28,21 +32,25 @@ export function createProcesses(options: ProcessesOptions = {}): Processes {
 	const stop = new AbortController();
 	const all = options.signal === undefined ? stop.signal : AbortSignal.any([options.signal, stop.signal]);
 	const groups = new Set<number>();
+	const owned = new Set<number>();
 	const running = new Set<Promise<unknown>>();
 	const watch = stopwatch();
-	const run = async ({ tidying, ...job }: RunOptions): Promise<ProcessRecord> => {
+	const run = async ({ tidying, beside, ...job }: RunOptions): Promise<ProcessRecord> => {
 		const signals = [...(job.signal === undefined ? [] : [job.signal]), ...(tidying === true ? [] : [all])];
-		watch.enter();
+		if (beside !== true) watch.enter();
 		try {
 			return await runProcess({
 				...job,
 				...environmentOf(options.env, job.env),
 				signal: AbortSignal.any(signals),
-				onStart: (pid) => groups.add(pid),
+				onStart: (pid) => {
+					groups.add(pid);
+					owned.add(pid);
+				},
 				onEnd: (pid) => groups.delete(pid),
 			});
 		} finally {
-			watch.leave();
+			if (beside !== true) watch.leave();
 		}
 	};
 	return {
@@ -63,6 +71,7 @@ export function createProcesses(options: ProcessesOptions = {}): Processes {
 		killNow() {
 			for (const pid of groups) signalGroup(pid, "SIGKILL");
 		},
+		owns: (group) => owned.has(group),
 		childMs: watch.totalMs,
 	};
 }

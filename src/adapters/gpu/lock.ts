@@ -1,0 +1,92 @@
+// Lets one job at a time use a GPU, among all jobs of a machine that share a folder for locks.
+import { chmod, utimes } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { ToolError } from "../../core/errors.ts";
+import { makeFolders } from "../process/folder.ts";
+import { type Lock, tryLock } from "../process/lock-file.ts";
+import { describeOwner } from "../process/owner.ts";
+
+export interface GpuLockOptions {
+	/** Absolute, shared by all runners and containers of the machine. */
+	folder: string;
+	/** Of the whole GPU, also for a slice: slices share its clocks and its heat. */
+	gpuUuid: string;
+	/** How long to wait for others. */
+	waitMs: number;
+	/** Called at the start of the wait, and about once in ten seconds of it. */
+	onWait?(owner: string, waitedMs: number): void;
+	signal?: AbortSignal;
+}
+
+const pollMs = 500;
+const sayEveryMs = 10_000;
+/** The file is renewed this often, and its owner counts as dead when it was not for so long. */
+const renewMs = 10_000;
+export const staleMs = 120_000;
+
+/** @throws ToolError gpu-busy after the wait, interrupted; ConfigError output-unwritable. */
+export async function lockGpu(options: GpuLockOptions): Promise<Lock> {
+	await openFolder(options.folder);
+	const path = lockPath(options);
+	const started = performance.now();
+	let said = Number.NEGATIVE_INFINITY;
+	for (;;) {
+		const attempt = await tryLock(path, { staleMs });
+		if (attempt.state === "held") return renewed(attempt.lock, path);
+		const waitedMs = performance.now() - started;
+		const owner = describeOwner(attempt.owner);
+		if (waitedMs >= options.waitMs) throw busy(options, owner);
+		if (waitedMs - said >= sayEveryMs) {
+			said = waitedMs;
+			options.onWait?.(owner, waitedMs);
+		}
+		await pause(Math.min(pollMs, options.waitMs - waitedMs), options.signal);
+	}
+}
+
+export function lockPath({ folder, gpuUuid }: Pick<GpuLockOptions, "folder" | "gpuUuid">): string {
+	return join(folder, `${gpuUuid.replace(/[^\w-]/g, "_")}.lock`);
+}
+
+/** Other users' jobs write here too, but only delete what is theirs, as in /tmp. */
+async function openFolder(folder: string): Promise<void> {
+	await makeFolders(folder);
+	// Fails where another user has made it, who has then done the same.
+	await chmod(folder, 0o1777).catch(() => {});
+}
+
+function renewed(lock: Lock, path: string): Lock {
+	const renew = (): void => {
+		const now = new Date();
+		// A lock file that is gone or forbidden is found out by whoever wants it.
+		utimes(path, now, now).catch(() => {});
+	};
+	const timer = setInterval(renew, renewMs);
+	timer.unref();
+	return {
+		release() {
+			clearInterval(timer);
+			return lock.release();
+		},
+	};
+}
+
+async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+	try {
+		await sleep(ms, undefined, signal === undefined ? {} : { signal });
+	} catch (error) {
+		throw new ToolError({ code: "interrupted", message: "The wait for the GPU was interrupted.", cause: error });
+	}
+}
+
+function busy(options: GpuLockOptions, owner: string): ToolError {
+	return new ToolError({
+		code: "gpu-busy",
+		message: `The GPU ${options.gpuUuid} was in use by ${owner} for the ${Math.round(options.waitMs / 1000)} s that this job waited.`,
+		details: {
+			fix: `Let the other job end, or wait longer. If nothing runs, delete ${lockPath(options)}.`,
+			got: owner,
+		},
+	});
+}

@@ -1,0 +1,92 @@
+// Says who holds a lock, in words that another process can check.
+import { randomBytes } from "node:crypto";
+import { readFile, readlink } from "node:fs/promises";
+import { hostname } from "node:os";
+import { errorCode } from "./write-error.ts";
+
+export interface Owner {
+	pid: number;
+	host: string;
+	/** The kernel's space of process numbers, which containers of one host do not share; "" where unknown. */
+	space: string;
+	/** ISO 8601, UTC. */
+	startedAt: string;
+	/** The kernel's start time of the process, so that another with the same number is not taken for it; "" where unknown. */
+	born: string;
+	token: string;
+}
+
+export async function describeSelf(): Promise<Owner> {
+	const { pid } = process;
+	return {
+		pid,
+		host: hostname(),
+		space: await numberSpace(),
+		startedAt: new Date().toISOString(),
+		born: (await bornAt(pid)) ?? "",
+		token: randomBytes(8).toString("hex"),
+	};
+}
+
+/** null: not a lock of ours; whoever wrote it does not hold it by our rules. */
+export function parseOwner(text: string): Owner | null {
+	try {
+		const value: unknown = JSON.parse(text);
+		if (typeof value !== "object" || value === null) return null;
+		const { pid, host, space, startedAt, born, token } = value as Record<string, unknown>;
+		if (typeof pid !== "number" || !Number.isSafeInteger(pid) || pid < 1 || typeof host !== "string") return null;
+		return { pid, host, space: wordOf(space), startedAt: String(startedAt), born: wordOf(born), token: String(token) };
+	} catch {
+		return null;
+	}
+}
+
+function wordOf(value: unknown): string {
+	return typeof value === "string" ? value : "";
+}
+
+export function describeOwner(owner: Owner | null): string {
+	return owner === null ? "another run" : `process ${owner.pid} on ${owner.host}, since ${owner.startedAt}`;
+}
+
+/** elsewhere: on another machine, or in another container, where its number says nothing to us. */
+export async function stateOfOwner(owner: Owner): Promise<"alive" | "dead" | "elsewhere"> {
+	const space = await numberSpace();
+	if (owner.host !== hostname() || (owner.space !== "" && space !== "" && owner.space !== space)) return "elsewhere";
+	try {
+		process.kill(owner.pid, 0);
+	} catch (error) {
+		if (errorCode(error) === "ESRCH") return "dead";
+	}
+	const born = await bornAt(owner.pid);
+	return born === null || owner.born === "" || born === owner.born ? "alive" : "dead";
+}
+
+async function numberSpace(): Promise<string> {
+	try {
+		return await readlink("/proc/self/ns/pid");
+	} catch {
+		return "";
+	}
+}
+
+/** Field 22 of /proc/PID/stat, after the name that may hold anything. */
+async function bornAt(pid: number): Promise<string | null> {
+	return (await readStat(pid))?.[19] ?? null;
+}
+
+/** The number of a process's group, field 5; null where the process is not to be seen. */
+export async function groupOf(pid: number): Promise<number | null> {
+	const group = Number((await readStat(pid))?.[2]);
+	return Number.isSafeInteger(group) && group > 0 ? group : null;
+}
+
+/** Fields of /proc/PID/stat from the third on. */
+async function readStat(pid: number): Promise<string[] | null> {
+	try {
+		const text = await readFile(`/proc/${pid}/stat`, "utf8");
+		return text.slice(text.lastIndexOf(")") + 2).split(" ");
+	} catch {
+		return null;
+	}
+}
