@@ -6,7 +6,7 @@ import { systemClock } from "../adapters/clock.ts";
 import { fileModelReader } from "../adapters/files/model-reader.ts";
 import { fileStore } from "../adapters/files/store.ts";
 import { fileTensorReader } from "../adapters/files/tensor-reader.ts";
-import type { Environment } from "../adapters/github/env.ts";
+import { childEnvironment, type Environment } from "../adapters/github/env.ts";
 import { noTelemetry } from "../adapters/gpu/no-gpu.ts";
 import { onnxRuntimeBackend } from "../adapters/onnxruntime/backend.ts";
 import { createProcesses, type Processes } from "../adapters/process/processes.ts";
@@ -26,7 +26,7 @@ export function compose(
 	config: Pick<Config, "backend" | "onnxruntime" | "measure">,
 	world: { environment: Environment; progress: Progress },
 ): Composition {
-	const processes = createProcesses();
+	const processes = createProcesses({ env: childEnvironment() });
 	const clock = systemClock();
 	let reason: string | null = null;
 	const backend = onnxRuntimeBackend({

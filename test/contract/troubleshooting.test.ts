@@ -1,12 +1,17 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { bugCodes, configCodes, platformCodes, toolCodes } from "../../src/core/errors.ts";
+import { ortFailureCodes } from "../../src/formats/onnxruntime/rules.ts";
 
 const headings = (path: string): string[] => [...readFileSync(path, "utf8").matchAll(/^### `([^`]+)`$/gm)].map((match) => match[1] ?? "");
 
 it("has a heading for every error code, and none without a code", () => {
 	const codes = [...configCodes, ...toolCodes, ...platformCodes, ...bugCodes];
 	expect(headings("docs/troubleshooting.md").sort()).toEqual([...codes].sort());
+});
+
+it("has a heading for every refusal of ONNX Runtime", () => {
+	expect(headings("docs/troubleshooting/onnxruntime.md").sort()).toEqual([...ortFailureCodes].sort());
 });
 
 it("links to every page of troubleshooting", () => {

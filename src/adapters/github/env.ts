@@ -32,3 +32,11 @@ export function readEnvironment(env: Readonly<Record<string, string | undefined>
 		registry: named("npm_config_registry"),
 	};
 }
+
+/** Names that carry the runner's own rights; a user's command has no use for them. */
+const privileged = /^(INPUT_|STATE_|ACTIONS_(RUNTIME|ID_TOKEN|CACHE|RESULTS)_)|^(GITHUB_TOKEN|GH_TOKEN|ACTIONS_RUNTIME_TOKEN)$/;
+
+/** What child processes see: our environment without the rights that a workflow lends to its actions. */
+export function childEnvironment(env: Readonly<Record<string, string | undefined>> = process.env): Record<string, string | undefined> {
+	return Object.fromEntries(Object.entries(env).filter(([name]) => !privileged.test(name)));
+}

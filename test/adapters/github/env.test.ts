@@ -1,0 +1,36 @@
+import { expect, it } from "vitest";
+import { childEnvironment, readEnvironment } from "../../../src/adapters/github/env.ts";
+
+it("keeps the workflow's rights from child processes, and leaves them the rest", () => {
+	const rights = {
+		INPUT_TOKEN: "a",
+		GITHUB_TOKEN: "b",
+		GH_TOKEN: "c",
+		ACTIONS_RUNTIME_TOKEN: "d",
+		ACTIONS_ID_TOKEN_REQUEST_TOKEN: "e",
+		STATE_out: "f",
+	};
+	expect(childEnvironment({ ...rights, PATH: "/bin", HF_TOKEN: "users own", CUDA_VISIBLE_DEVICES: "1" })).toEqual({
+		PATH: "/bin",
+		HF_TOKEN: "users own",
+		CUDA_VISIBLE_DEVICES: "1",
+	});
+});
+
+it.each([
+	[{}, false],
+	[{ NO_COLOR: "" }, false],
+	[{ NO_COLOR: "1" }, true],
+	[{ TERM: "dumb" }, true],
+])("reads of %j whether colour is unwanted: %s", (env, noColor) => {
+	expect(readEnvironment(env).noColor).toBe(noColor);
+});
+
+it.each([
+	[{}, false],
+	[{ CI: "false" }, false],
+	[{ CI: "1" }, true],
+	[{ GITHUB_ACTIONS: "true" }, true],
+])("reads of %j whether nobody watches: %s", (env, isCi) => {
+	expect(readEnvironment(env).isCi).toBe(isCi);
+});
