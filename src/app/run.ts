@@ -9,7 +9,7 @@ import type { BuiltEngine, Ports } from "../ports.ts";
 import { build } from "../stages/build.ts";
 import { type CompareInput, compare } from "../stages/compare.ts";
 import { type GoldenSet, loadGoldens } from "../stages/load-goldens.ts";
-import { type Measured, measure, type TimedWorkload } from "../stages/measure.ts";
+import { isIdentical, type Measured, measure, type TimedWorkload } from "../stages/measure.ts";
 import { preflight } from "../stages/preflight.ts";
 import { type PreparedModel, prepare } from "../stages/prepare.ts";
 import { shapeWorkloads } from "../stages/shape.ts";
@@ -123,7 +123,7 @@ function ownHashes(models: readonly PreparedModel[]): Map<string, string> {
 
 async function measureWorkloads(workloads: readonly TimedWorkload[], work: Work, ports: Ports): Promise<void> {
 	const { input, facts } = work;
-	const family = Math.max(1, workloads.filter((timed) => timed.base).length);
+	const family = Math.max(1, workloads.filter((timed) => timed.base && !isIdentical(timed, input.config.measure)).length);
 	const job = { workloads, measure: input.config.measure, family, outFolder: input.outFolder };
 	for await (const measured of measure(job, ports)) {
 		facts.rows.push(compare(measured, comparison(measured, { work, workloads, family })));

@@ -67,7 +67,8 @@ export async function* measure(input: MeasureInput, ports: MeasurePorts): AsyncG
 	}
 }
 
-function isIdentical(timed: TimedWorkload, settings: Config["measure"]): boolean {
+/** Two engines of the same bytes cannot differ: they are not timed, and do not share in the error. */
+export function isIdentical(timed: TimedWorkload, settings: Config["measure"]): boolean {
 	const hash = timed.head.record.engineSha256;
 	return settings.identicalEngines === "skip" && hash !== undefined && hash === timed.base?.record.engineSha256;
 }

@@ -42,7 +42,8 @@ export function gotText(check: GoldenCheck): string {
 
 /** Near one, more digits: a miss by a hair must not read as `1 times`. */
 function timesText(times: number): string {
-	return formatValue(times, times < 1.1 ? 4 : times < 10 ? 2 : Math.max(2, Math.floor(Math.log10(Math.min(times, 1e9))) + 1));
+	if (times < 10) return formatValue(times, times < 1.1 ? 4 : 2);
+	return times < 1e6 ? String(Math.round(times)) : formatValue(times, 2);
 }
 
 function demandText(check: GoldenCheck): string {
@@ -53,10 +54,15 @@ function demandText(check: GoldenCheck): string {
 	return times === null ? `, where ${allowed} is allowed` : `, ${timesText(times)} times the allowed ${allowed}`;
 }
 
+/** A comparator's remark is no sentence of its own, and the next one follows it. */
+function sentence(text: string): string {
+	return /[.!?…]$/.test(text) ? text : `${text}.`;
+}
+
 function checkSentence({ check, case: name }: Failing): Phrase {
 	const sample = check.sample === undefined ? "" : `, sample ${check.sample}`;
 	const where = [" (case ", { code: cleanName(name, 60) }, `${sample})`] as const;
-	const detail = check.detail === undefined ? "" : ` ${saidText(check.detail, 300)}`;
+	const detail = check.detail === undefined ? "" : ` ${sentence(saidText(check.detail, 300))}`;
 	const measure = `: ${metricWord(check.metric)}`;
 	const found = check.got === null ? "" : ` is ${gotText(check)}${demandText(check)}`;
 	return [{ code: cleanName(check.output) }, `${measure}${found}`, ...where, `.${detail}`];

@@ -1,0 +1,236 @@
+// The gates, by tables of facts.
+import { describe, expect, it } from "vitest";
+import { judgeBuild } from "../../../src/core/gates/builds.ts";
+import { judgeCoverage } from "../../../src/core/gates/coverage.ts";
+import { judgeGolden } from "../../../src/core/gates/goldens.ts";
+import { judgeWorkload } from "../../../src/core/gates/speed.ts";
+import { judgeChange } from "../../../src/core/gates/threshold.ts";
+import { engineSpecs } from "../../../src/core/plan/specs.ts";
+import type {
+	BackendFacts,
+	BuildRecord,
+	Comparison,
+	Finding,
+	GateName,
+	GoldenVerdict,
+	WorkloadResult,
+} from "../../../src/core/schema/result.ts";
+import { buildConfig } from "../../support/build-config.ts";
+
+const gpu: BackendFacts = { kind: "tensorrt", name: "TensorRT", version: "10.6.0", device: "NVIDIA H200" };
+const cpu: BackendFacts = { kind: "onnxruntime", name: "ONNX Runtime", version: "1.30.0", device: "CPU", caution: "CPU, not TensorRT" };
+
+function comparison(verdict: Comparison["verdict"], estimate: number | null): Comparison {
+	return {
+		verdict,
+		estimate,
+		interval: estimate === null ? null : [estimate - 0.001, estimate + 0.001],
+		pairs: 5,
+		excluded: null,
+		minimalEffect: 0.02,
+		level: 0.99,
+	};
+}
+
+const stats = {
+	runs: 5,
+	iterations: 500,
+	medianMs: 2,
+	meanMs: 2,
+	minMs: 2,
+	p90Ms: 2,
+	p95Ms: 2,
+	p99Ms: 2,
+	throughputPerSecond: 500,
+	peakMemoryBytes: 1e6,
+};
+
+function row(changes: Partial<WorkloadResult>): WorkloadResult {
+	const unchanged = comparison("unchanged", 0);
+	const place = { id: "net/plain/one", model: "net", engine: "plain", workload: "one", precision: "fp32", shapes: {}, streams: 1 };
+	const rest = { noise: { runCv: null, detectable: null }, replaced: 0, runs: [], distribution: null };
+	return {
+		...place,
+		verdict: "unchanged",
+		latency: unchanged,
+		p99: unchanged,
+		memory: unchanged,
+		base: stats,
+		head: stats,
+		...rest,
+		...changes,
+	};
+}
+
+function statusOf(
+	name: GateName,
+	changes: Partial<WorkloadResult>,
+	where: { yaml?: string; backend?: BackendFacts } = {},
+): string | undefined {
+	const config = buildConfig(where.yaml);
+	const workload = config.models[0]!.engines[0]!.workloads[0]!;
+	return judgeWorkload(row(changes), workload, { config, backend: where.backend ?? gpu }).find((gate) => gate.gate === name)?.status;
+}
+
+describe("judgeChange", () => {
+	it.each([
+		[0, "pass"],
+		[0.0199, "pass"],
+		[0.02, "warn"],
+		[0.0999, "warn"],
+		[0.1, "fail"],
+		[Number.NaN, "fail"],
+		[Number.POSITIVE_INFINITY, "fail"],
+		[-0.5, "pass"],
+	])("of %d is %s", (change, status) => {
+		expect(judgeChange(change, { warn: 0.02, fail: 0.1 })).toBe(status);
+	});
+
+	it("of what is not a number fails even where there is no limit", () => {
+		expect(judgeChange(Number.NaN, {})).toBe("fail");
+	});
+});
+
+describe("the latency gate", () => {
+	it.each<[Comparison["verdict"], number | null, string | undefined]>([
+		["unchanged", 0.001, "pass"],
+		["improved", -0.2, "pass"],
+		["regressed", 0.042, "warn"],
+		["regressed", 0.124, "fail"],
+		["regressed", null, "fail"],
+		["inconclusive", 0.05, "inconclusive"],
+		["not-comparable", null, "inconclusive"],
+		["missing", null, undefined],
+	])("on %s by %s is %s", (verdict, estimate, status) => {
+		expect(statusOf("latency", { latency: comparison(verdict, estimate) })).toBe(status);
+	});
+
+	it("fails on doubt where the config says so", () => {
+		expect(statusOf("latency", { latency: comparison("inconclusive", 0.05) }, { yaml: "gates: { inconclusive: fail }" })).toBe("fail");
+	});
+
+	it("only warns of CPU speed, unless the config wants more", () => {
+		const slower = { latency: comparison("regressed", 0.5) };
+		expect(statusOf("latency", slower, { backend: cpu })).toBe("warn");
+		expect(statusOf("latency", slower, { backend: cpu, yaml: "gates: { cpu-speed: fail }" })).toBe("fail");
+	});
+});
+
+describe("the p99 and memory gates", () => {
+	it("pronounce what is certain and leave doubt alone", () => {
+		expect(statusOf("p99", { p99: comparison("regressed", 0.25) })).toBe("fail");
+		expect(statusOf("p99", { p99: comparison("inconclusive", 0.25) })).toBeUndefined();
+		expect(statusOf("memory", { memory: comparison("regressed", 0.06) })).toBe("fail");
+		expect(statusOf("memory", { memory: comparison("regressed", 0.04) })).toBe("pass");
+	});
+});
+
+describe("the absolute limit", () => {
+	it.each([
+		["1ms", "fail"],
+		["2ms", "pass"],
+	])("of %s on a median of 2 ms: %s", (limit, status) => {
+		expect(statusOf("max-latency", {}, { yaml: `gates: { max-latency: ${limit} }` })).toBe(status);
+	});
+});
+
+function build(changes: Partial<BuildRecord>): BuildRecord {
+	return { model: "net", engine: "plain", arm: "head", state: "built", durationMs: 1000, engineBytes: 1000, warnings: [], ...changes };
+}
+
+function buildStatuses(head: Partial<BuildRecord>, base?: Partial<BuildRecord>, findings: Finding[] = []): Record<string, string> {
+	const config = buildConfig();
+	const [spec] = engineSpecs(config);
+	const gates = judgeBuild(
+		{ spec: spec!, head: build(head), findings, ...(base ? { base: build({ arm: "base", ...base }) } : {}) },
+		config,
+	);
+	return Object.fromEntries(gates.map((gate) => [gate.gate, gate.status]));
+}
+
+describe("the build gates", () => {
+	const failure = { code: "c", title: "t", fix: "f", excerpt: [] };
+	const finding: Finding = { code: "c", severity: "error", message: "m", arm: "head" };
+
+	it.each<[string, Partial<BuildRecord>, Partial<BuildRecord> | undefined, Record<string, string>]>([
+		["built without a base", {}, undefined, { preflight: "pass", build: "pass" }],
+		["built on both arms", {}, {}, { preflight: "pass", build: "pass", "engine-size": "pass", "build-time": "pass" }],
+		["an engine 10 % larger", { engineBytes: 1100 }, {}, { preflight: "pass", build: "pass", "engine-size": "fail", "build-time": "pass" }],
+		[
+			"twice the build time, but short",
+			{ durationMs: 3000 },
+			{},
+			{ preflight: "pass", build: "pass", "engine-size": "pass", "build-time": "pass" },
+		],
+		[
+			"a minute more and half as long again",
+			{ durationMs: 170_000 },
+			{ durationMs: 100_000 },
+			{ preflight: "pass", build: "pass", "engine-size": "pass", "build-time": "warn" },
+		],
+		["refused", { state: "refused", failure }, {}, { preflight: "pass", build: "fail" }],
+		[
+			"refused by a broken machine",
+			{ state: "refused", failure: { ...failure, kind: "runner" } },
+			{},
+			{ preflight: "pass", build: "error" },
+		],
+		["timed out", { state: "timed-out" }, {}, { preflight: "pass", build: "fail" }],
+		["missing", { state: "missing" }, {}, { preflight: "pass", build: "fail" }],
+		["built where the base is refused", {}, { state: "refused", failure }, { preflight: "pass", build: "pass" }],
+	])("on %s", (_, head, base, statuses) => {
+		expect(buildStatuses(head, base)).toEqual(statuses);
+	});
+
+	it("are only the preflight's where it forbade the build", () => {
+		expect(buildStatuses({ state: "skipped" }, {}, [finding])).toEqual({ preflight: "fail" });
+		expect(buildStatuses({}, undefined, [{ ...finding, severity: "warning" }])).toMatchObject({ preflight: "warn" });
+		expect(buildStatuses({}, undefined, [{ ...finding, severity: "note" }])).toMatchObject({ preflight: "pass" });
+		expect(buildStatuses({}, undefined, [{ ...finding, arm: "base" }])).toMatchObject({ preflight: "pass" });
+	});
+});
+
+describe("the golden gate", () => {
+	const check = {
+		output: "y",
+		metric: "relative-l2",
+		got: 0.5,
+		allowed: 0.1,
+		bound: "at-most",
+		pass: false,
+		severity: "fail",
+		elements: 4,
+	} as const;
+	const verdict: GoldenVerdict = {
+		model: "net",
+		engine: "plain",
+		precision: "fp32",
+		case: "c",
+		state: "match",
+		modelChanged: false,
+		checks: [],
+	};
+
+	it.each<[Partial<GoldenVerdict>, string]>([
+		[{}, "pass"],
+		[{ checks: [{ ...check, severity: "warn" }] }, "warn"],
+		[{ state: "mismatch", checks: [check] }, "fail"],
+		[{ state: "stale" }, "fail"],
+		[{ state: "stale", severity: "warn" }, "warn"],
+		[{ state: "error", message: "nothing was compared" }, "fail"],
+	])("on %j is %s", (changes, status) => {
+		const config = buildConfig();
+		expect(judgeGolden({ ...verdict, ...changes }, config, config.models[0]!.engines[0]!).status).toBe(status);
+	});
+});
+
+describe("the coverage gate", () => {
+	it("names workloads that vanished, and nothing else", () => {
+		const now = engineSpecs(buildConfig());
+		const before = engineSpecs(buildConfig("", "{ precision: fp32, workloads: [{ name: one }, { name: two }] }"));
+		expect(judgeCoverage(before, now)).toMatchObject([
+			{ gate: "coverage", status: "warn", model: "net", engine: "plain", workload: "two" },
+		]);
+		expect(judgeCoverage(now, before)).toEqual([]);
+	});
+});

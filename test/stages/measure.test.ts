@@ -1,0 +1,108 @@
+// The order, the number and the replacement of runs, with in-memory ports.
+import { describe, expect, it } from "vitest";
+import { firstArms } from "../../src/core/compare/schedule.ts";
+import { engineSpecs } from "../../src/core/plan/specs.ts";
+import type { Arm } from "../../src/core/schema/result.ts";
+import type { BuiltEngine, MeasureResult } from "../../src/ports.ts";
+import { compare } from "../../src/stages/compare.ts";
+import { type Measured, measure, type TimedWorkload } from "../../src/stages/measure.ts";
+import { buildConfig } from "../support/build-config.ts";
+import { brokenRun, fakeBackend, fakePorts, steadyRun } from "../support/fakes.ts";
+
+const config = buildConfig();
+const [spec] = engineSpecs(config);
+const order = firstArms("seed", 16);
+
+function engine(arm: Arm, engineSha256: string): BuiltEngine {
+	const record = { model: "net", engine: "plain", arm, state: "built", durationMs: 1, warnings: [], engineSha256 } as const;
+	const graph = { name: "", inputs: [], outputs: [], nodes: [], initializers: [], valueInfo: [], subgraphs: [], sparseInitializers: [] };
+	const onnx = { bytes: 0, irVersion: 8, producer: "", producerVersion: "", opsets: {}, graph, functions: [] };
+	return { spec: spec!, arm, record: { ...record, warnings: [] }, path: `/${arm}`, model: { path: "", onnx, sha256: arm, external: [] } };
+}
+
+function timed(hashes: Partial<Record<Arm, string>> = { base: "a", head: "b" }): TimedWorkload {
+	const workload = { id: "net/plain/one", engineId: spec!.id, config: spec!.engine.workloads[0]! };
+	const base = hashes.base === undefined ? {} : { base: engine("base", hashes.base) };
+	return { workload, head: engine("head", hashes.head ?? "b"), ...base, inputs: [], firstArms: order, estimateMs: 1 };
+}
+
+async function measureOne(answer: (arm: Arm, nth: number) => MeasureResult, options: { timed?: TimedWorkload; stopAfter?: number } = {}) {
+	const backend = fakeBackend(answer);
+	const input = { workloads: [options.timed ?? timed()], measure: config.measure, family: 1, outFolder: "/out" };
+	const all: Measured[] = [];
+	for await (const measured of measure(input, fakePorts(backend, options.stopAfter))) all.push(measured);
+	const [measured] = all;
+	return { backend, measured: measured!, row: compare(measured!, { spec: spec!, looks: config.measure.looks, family: 1 }) };
+}
+
+const wobble = (nth: number): number => 1 + 0.0005 * Math.sin(nth * 7);
+
+describe("measure", () => {
+	it("runs the pairs in the plan's order, after one discarded run of each arm", async () => {
+		const { backend } = await measureOne((_, nth) => steadyRun(wobble(nth)));
+		expect(backend.warmed).toEqual(["base", "head"]);
+		const expected = order.slice(0, 5).flatMap((first) => (first === "base" ? ["base", "head"] : ["head", "base"]));
+		expect(backend.order).toEqual(expected);
+	});
+
+	it("stops at the first look that decides", async () => {
+		const { row } = await measureOne((arm, nth) => steadyRun(wobble(nth) * (arm === "head" ? 1.05 : 1)));
+		expect(row).toMatchObject({ verdict: "regressed", latency: { pairs: 5 } });
+	});
+
+	it("adds pairs while it is undecided, to the last look and no further", async () => {
+		const noisy = [1, 1.3, 0.8, 1.2, 0.9, 1.4, 0.7];
+		const { backend, row } = await measureOne((_, nth) => steadyRun(noisy[(nth * 3) % noisy.length] ?? 1));
+		expect(backend.order).toHaveLength(32);
+		expect(row).toMatchObject({ verdict: "inconclusive", latency: { pairs: 16 } });
+	});
+
+	it("times nothing where both engines have the same bytes", async () => {
+		const { backend, row } = await measureOne(() => steadyRun(1), { timed: timed({ base: "a", head: "a" }) });
+		expect([backend.order, backend.warmed]).toEqual([[], []]);
+		expect(row).toMatchObject({ verdict: "unchanged", latency: { estimate: 0, excluded: 0 } });
+	});
+
+	it("measures a workload without a base three times, and gives no verdict", async () => {
+		const { backend, row } = await measureOne(() => steadyRun(1), { timed: timed({ head: "b" }) });
+		expect(backend.order).toEqual(["head", "head", "head"]);
+		expect(row.verdict).toBe("missing");
+		expect(row.head?.medianMs).toBe(1);
+	});
+
+	it.each(["base", "head"] as const)("replaces a pair whole when its %s run breaks, whichever arm it was", async (broken) => {
+		let seen = 0;
+		const { measured, row } = await measureOne((arm, nth) => {
+			if (arm === broken) seen += 1;
+			return arm === broken && seen === 1 ? brokenRun("it crashed") : steadyRun(wobble(nth));
+		});
+		expect(measured.replaced).toBe(1);
+		expect(row.latency.pairs).toBe(5);
+		const counted = measured.runs.filter((run) => run.state === "ok");
+		expect(counted.filter((run) => run.arm === "base")).toHaveLength(5);
+		expect(counted.filter((run) => run.arm === "head")).toHaveLength(5);
+		expect(measured.runs.filter((run) => run.state === "unusable").every((run) => run.reason !== undefined)).toBe(true);
+	});
+
+	it("gives a workload up after three replacements, keeping every run and the last reason", async () => {
+		const { measured, row } = await measureOne((arm, nth) => (arm === "head" ? brokenRun(`crash ${nth}`) : steadyRun(1)));
+		expect(measured).toMatchObject({ state: "failed", replaced: 4, error: { kind: "runner", code: "tool-crashed" } });
+		expect(row.verdict).toBe("not-comparable");
+		expect(measured.samples).toEqual({ base: [], head: [] });
+	});
+
+	it.each([
+		["empty", []],
+		["not finite", [1, Number.NaN]],
+	])("does not believe a run whose samples are %s", async (_, values) => {
+		const { measured } = await measureOne(() => ({ state: "ok", samplesMs: Float64Array.from(values), peakMemoryBytes: null, wallMs: 1 }));
+		expect(measured.state).toBe("failed");
+	});
+
+	it("keeps the pairs so far when it is interrupted, and calls them inconclusive", async () => {
+		const { measured, row } = await measureOne((_, nth) => steadyRun(wobble(nth)), { stopAfter: 5 });
+		expect(measured.state).toBe("interrupted");
+		expect(row).toMatchObject({ verdict: "inconclusive", latency: { reason: "The timing was interrupted." } });
+		expect(measured.runs.length).toBeGreaterThanOrEqual(5);
+	});
+});

@@ -1,0 +1,56 @@
+// In-memory ports for the tests of stages: no file, no process, no clock but these.
+import { noTelemetry } from "../../src/adapters/gpu/no-gpu.ts";
+import type { Arm } from "../../src/core/schema/result.ts";
+import type { Backend, MeasureJob, MeasureResult, Progress } from "../../src/ports.ts";
+
+export const silent: Progress = { stage() {}, item() {}, detail() {}, done() {} };
+
+/** A run whose samples all have one value. */
+export function steadyRun(medianMs: number): MeasureResult {
+	return { state: "ok", samplesMs: new Float64Array(20).fill(medianMs), peakMemoryBytes: 1000, wallMs: 10 };
+}
+
+export function brokenRun(reason: string): MeasureResult {
+	return { state: "unusable", reason, failure: { code: "tool-crashed", message: reason, details: {} }, wallMs: 10 };
+}
+
+/** Answers each timed run by `answer`, and remembers in which order the arms were asked. */
+export function fakeBackend(answer: (arm: Arm, nth: number, job: MeasureJob) => MeasureResult): Backend & { order: Arm[]; warmed: Arm[] } {
+	const order: Arm[] = [];
+	const warmed: Arm[] = [];
+	const refuse = (): never => {
+		throw new Error("only measure is faked");
+	};
+	return {
+		order,
+		warmed,
+		facts: refuse,
+		fingerprint: refuse,
+		build: refuse,
+		infer: refuse,
+		async measure(job) {
+			const { arm } = job.engine;
+			if (job.durationMs === 0) {
+				warmed.push(arm);
+				return steadyRun(1);
+			}
+			order.push(arm);
+			return answer(arm, order.length - 1, job);
+		},
+	};
+}
+
+export function fakePorts(backend: Backend, stopAfter = Number.POSITIVE_INFINITY) {
+	let calls = 0;
+	let now = 0;
+	const counting: Backend = {
+		...backend,
+		measure: (job) => {
+			if (job.durationMs > 0) calls += 1;
+			return backend.measure(job);
+		},
+	};
+	const interrupt = { reason: () => (calls >= stopAfter ? "interrupted by SIGINT" : null) };
+	const clock = { now: () => (now += 1), timestamp: () => "2026-01-01T00:00:00.000Z" };
+	return { backend: counting, progress: silent, interrupt, clock, telemetry: noTelemetry() };
+}
