@@ -424,9 +424,11 @@ class Port:
         self.dtype = self.dtype_name(trt, engine.get_tensor_dtype(name))
         self.shape = tuple(engine.get_tensor_shape(name))
         self.host = engine.get_tensor_location(name) == trt.TensorLocation.HOST
-        if engine.get_tensor_format(name) != trt.TensorFormat.LINEAR:
-            form = str(engine.get_tensor_format(name)).rsplit(".", 1)[-1]
-            raise Fatal("format", "%s has the memory format %s; only LINEAR can be fed and read." % (name, form), tensor=name)
+        for profile in range(engine.num_optimization_profiles):
+            form = engine.get_tensor_format(name, profile)
+            if form != trt.TensorFormat.LINEAR:
+                word = str(form).rsplit(".", 1)[-1]
+                raise Fatal("format", "%s has the memory format %s; only LINEAR can be fed and read." % (name, word), tensor=name)
         self.ranges = []
         self.device_buffer = None
         self.host_buffer = HostBuffer()
@@ -444,7 +446,7 @@ class Port:
         """For each optimization profile, the least and greatest shape, and of a shape tensor the least and greatest values."""
         for profile in range(engine.num_optimization_profiles):
             shapes = [tuple(shape) for shape in engine.get_tensor_profile_shape(self.name, profile)]
-            values = engine.get_tensor_profile_values(self.name, profile) if self.host else []
+            values = profile_values(engine, self.name, profile) if self.host else []
             self.ranges.append((shapes, [tuple(value) for value in values]))
 
     def holds(self, profile, shape, values):
@@ -454,6 +456,14 @@ class Port:
 
     def describe(self):
         return {"name": self.name, "dtype": self.dtype, "shape": list(self.shape), "host": self.host}
+
+
+def profile_values(engine, name, profile):
+    """TensorRT's Python takes these two in the order that it does not document."""
+    try:
+        return engine.get_tensor_profile_values(profile, name)
+    except TypeError:
+        return engine.get_tensor_profile_values(name, profile)
 
 
 def within(low, value, high):
@@ -589,12 +599,16 @@ class Engine:
 
     def outside(self, feeds, values, profiles):
         for name, port in self.inputs.items():
-            shape = feeds[name].shape
-            if not any(port.holds(profile, shape, values.get(name)) for profile in profiles):
-                ranges = ["%s to %s" % (describe_shape(shapes[0]), describe_shape(shapes[2])) for shapes, _ in port.ranges if len(shapes) == 3]
-                text = "input %s has the shape %s, the engine's profiles hold %s" % (name, describe_shape(shape), " or ".join(ranges))
-                return Refusal("shape", text, name)
+            shape, value = feeds[name].shape, values.get(name)
+            if not any(port.holds(profile, shape, None) for profile in profiles):
+                return self.refuse_range(port, "the shape " + describe_shape(shape), [shapes for shapes, _ in port.ranges])
+            if not any(port.holds(profile, shape, value) for profile in profiles):
+                return self.refuse_range(port, "the values " + describe_shape(value), [limits for _, limits in port.ranges])
         return Refusal("shape", "no optimization profile holds the shapes of all inputs together")
+
+    def refuse_range(self, port, what, ranges):
+        held = ["%s to %s" % (describe_shape(each[0]), describe_shape(each[2])) for each in ranges if len(each) == 3]
+        return Refusal("shape", "input %s has %s, the engine's profiles hold %s" % (port.name, what, " or ".join(held)), port.name)
 
     def bind_input(self, port, feed, payload):
         if not self.context.set_input_shape(port.name, feed.shape):

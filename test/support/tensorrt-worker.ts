@@ -10,12 +10,16 @@ import type { Tensor } from "../../src/core/golden/tensor.ts";
 export const workerPath = resolve("worker/tensorrt.py");
 const fakes = resolve("test/support/fake-tensorrt");
 
-/** Null where Python 3.8 or newer runs here, else why these tests cannot. */
-export function whyNoPython(): string | null {
-	const { status, error } = spawnSync("python3", ["-c", "import sys; sys.exit(sys.version_info < (3, 8))"]);
-	if (error !== undefined) return "python3 is not installed";
-	return status === 0 ? null : "python3 is older than 3.8";
+/** The interpreter itself rather than a shim before it: it starts many times. Absent or older than 3.8: why these tests cannot run. */
+function findPython(): { python: string; missing: string | null } {
+	const script = "import sys; print(sys.executable if sys.version_info >= (3, 8) else '')";
+	const { stdout, error } = spawnSync("python3", ["-c", script], { encoding: "utf8" });
+	if (error !== undefined) return { python: "python3", missing: "python3 is not installed" };
+	const python = stdout.trim();
+	return python === "" ? { python: "python3", missing: "python3 is older than 3.8" } : { python, missing: null };
 }
+
+export const { python, missing } = findPython();
 
 export function fakeEnvironment(): Record<string, string | undefined> {
 	return { ...process.env, PYTHONPATH: fakes, PYTHONDONTWRITEBYTECODE: "1" };
@@ -24,7 +28,7 @@ export function fakeEnvironment(): Record<string, string | undefined> {
 export function fakeWorker(payloadBytes?: number): TensorRtWorker {
 	const processes = createProcesses({ env: fakeEnvironment() });
 	onTestFinished(() => processes.killAll());
-	return tensorRtWorker({ python: "python3", workerPath, processes, ...(payloadBytes === undefined ? {} : { payloadBytes }) });
+	return tensorRtWorker({ python, workerPath, processes, ...(payloadBytes === undefined ? {} : { payloadBytes }) });
 }
 
 export interface FakePlan {

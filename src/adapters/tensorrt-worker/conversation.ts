@@ -12,7 +12,7 @@ const mostBytesInFlight = 64 * 1024 * 1024;
 
 export interface ConversationOptions {
 	cases: readonly InferCase[];
-	/** Bytes that an answer may have. */
+	/** Bytes that the inputs or the outputs of one case may have. */
 	payloadBytes: number;
 	onCase?(done: number): void;
 	/** The worker speaks nonsense: end it. */
@@ -48,7 +48,7 @@ export function createConversation(options: ConversationOptions): Conversation {
 		error: null,
 		fault: null,
 	};
-	const sender = createSender(cases, (index, message) => settle(index, { id: cases[index]?.id ?? "", state: "failed", message }));
+	const sender = createSender(options, (index, message) => settle(index, { id: cases[index]?.id ?? "", state: "failed", message }));
 	let done = 0;
 	const settle = (index: number, answer: InferredCase): void => {
 		outcome.cases[index] = answer;
@@ -116,7 +116,7 @@ interface Sender {
 }
 
 /** On the wire a case's id is its place in the list: ids of users may be long or come twice. */
-function createSender(cases: readonly InferCase[], refuse: (index: number, message: string) => void): Sender {
+function createSender({ cases, payloadBytes }: ConversationOptions, refuse: (index: number, message: string) => void): Sender {
 	const dtypes = new Map<string, string>();
 	const inFlight = new Map<string, { index: number; bytes: number }>();
 	let bytesInFlight = 0;
@@ -124,7 +124,7 @@ function createSender(cases: readonly InferCase[], refuse: (index: number, messa
 	const hasRoom = (bytes: number): boolean =>
 		inFlight.size === 0 || (inFlight.size < mostInFlight && bytesInFlight + bytes <= mostBytesInFlight);
 	const write = (input: Pipes["input"], index: number): boolean => {
-		const pieces = encodeFitting(String(index), cases[index]?.inputs ?? {}, dtypes);
+		const pieces = encodeFitting(String(index), cases[index]?.inputs ?? {}, { dtypes, payloadBytes });
 		if (typeof pieces === "string") {
 			refuse(index, pieces);
 			return true;
@@ -161,17 +161,21 @@ function createSender(cases: readonly InferCase[], refuse: (index: number, messa
 	};
 }
 
+/** The pieces of the case's frame, or why it cannot be sent. */
 function encodeFitting(
 	wireId: string,
 	inputs: Readonly<Record<string, Tensor>>,
-	dtypes: ReadonlyMap<string, string>,
+	limits: { dtypes: ReadonlyMap<string, string>; payloadBytes: number },
 ): Uint8Array[] | string {
 	const fitted: Record<string, Tensor> = Object.create(null);
+	let bytes = 0;
 	for (const [name, tensor] of Object.entries(inputs)) {
-		const fit = fitInput(tensor, dtypes.get(name) ?? tensor.dtype);
+		const fit = fitInput(tensor, limits.dtypes.get(name) ?? tensor.dtype);
 		if (typeof fit === "string") return `input ${name} ${fit}`;
 		fitted[name] = fit;
+		bytes += fit.data.length;
 	}
+	if (bytes > limits.payloadBytes) return `the inputs have ${bytes} bytes, a case may have ${limits.payloadBytes}`;
 	try {
 		return encodeCase(wireId, fitted);
 	} catch (error) {

@@ -42,6 +42,37 @@ describe("runProcess", () => {
 		expect([...record.tail].sort()).toEqual(["/ this undefined", "hello"]);
 	});
 
+	it("hands input and output over for a conversation, and keeps only errors in the log", async () => {
+		const logPath = join(folder, "talk.log");
+		const script = "process.stdin.on('data', (x) => process.stdout.write(x + '?')).on('end', () => console.error('bye'))";
+		let heard = "";
+		const record = await runProcess({
+			argv: [node, "-e", script],
+			timeoutMs: 10_000,
+			logPath,
+			captureBytes: 100,
+			talk({ input, output }) {
+				input.write("one");
+				output.on("data", (chunk) => {
+					heard += String(chunk);
+					if (heard.endsWith("one?")) input.end("two");
+				});
+			},
+		});
+		expect(heard).toBe("one?two?");
+		expect(record).toMatchObject({ state: "exited", exitCode: 0, tail: ["bye"], stdout: "" });
+		expect(readFileSync(logPath, "utf8")).toBe("bye\n");
+	});
+
+	it("outlives a conversation in which the child hangs up", async () => {
+		const record = await runProcess({
+			argv: [node, "-e", "process.exit(4)"],
+			timeoutMs: 10_000,
+			talk: ({ input }) => void input.write(new Uint8Array(1_000_000)),
+		});
+		expect(record).toMatchObject({ state: "exited", exitCode: 4 });
+	});
+
 	it("does not mind a child that never reads a long input", async () => {
 		const record = await runProcess({ argv: [node, "-e", "0"], timeoutMs: 10_000, stdin: "x".repeat(1_000_000) });
 		expect(record).toMatchObject({ state: "exited", exitCode: 0 });

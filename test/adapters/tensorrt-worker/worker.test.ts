@@ -1,4 +1,5 @@
 // The golden worker and its client, with a stand-in for TensorRT and CUDA behind them.
+import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -6,6 +7,8 @@ import { createProcesses } from "../../../src/adapters/process/processes.ts";
 import { tensorRtWorker, type WorkerJob } from "../../../src/adapters/tensorrt-worker/worker.ts";
 import type { Tensor } from "../../../src/core/golden/tensor.ts";
 import type { DType } from "../../../src/core/schema/golden.ts";
+import { createFrameDecoder } from "../../../src/formats/worker/frames.ts";
+import { encodeCase, encodeEnd } from "../../../src/formats/worker/messages.ts";
 import type { InferCase, InferResult } from "../../../src/ports.ts";
 import { temporaryFolder } from "../../support/project.ts";
 import {
@@ -14,12 +17,12 @@ import {
 	fakeWorker,
 	float32,
 	int64,
-	whyNoPython,
+	missing,
+	python,
 	workerPath,
 	writePlan,
 } from "../../support/tensorrt-worker.ts";
 
-const missing = whyNoPython();
 const suite = missing === null ? describe : describe.skip;
 
 const negation: FakePlan = {
@@ -61,6 +64,14 @@ function infer(plan: FakePlan, cases: readonly InferCase[], extra: Extra = {}): 
 function outputsOf(result: InferResult): (Readonly<Record<string, Tensor>> | string)[] {
 	if (result.state === "failed") throw new Error(`${result.failure.code}: ${result.failure.message}`);
 	return result.cases.map((answer) => (answer.state === "done" ? answer.outputs : answer.message));
+}
+
+function withHeader(text: string): Uint8Array {
+	const head = Buffer.alloc(20);
+	head.write("TGWF");
+	head[4] = 1;
+	head.writeUInt32LE(text.length, 8);
+	return Buffer.concat([head, Buffer.from(text)]);
 }
 
 function failureOf(result: InferResult): { code: string; message: string } {
@@ -259,16 +270,14 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 		expect(fine).toEqual({ y: float32([1, 2], [-1, -1]) });
 	});
 
-	it("refuses an answer above the limit and reads no case above it", async () => {
+	it("refuses inputs and answers above the limit, and goes on", async () => {
 		const rows = (count: number): InferCase => ({ id: "a", inputs: { x: float32([count, 2], new Array(count * 2).fill(1)) } });
-		expect(failureOf(await infer(negation, [rows(8)], { payloadBytes: 60 }))).toMatchObject({
-			code: "tool-crashed",
-			message: `TensorRT's Python worker at case "a" stopped: The input cannot be read: a payload of 64 bytes, 60 are allowed.`,
-		});
-		const plan = { ...negation, outputs: [...negation.outputs, { name: "z", dtype: "FLOAT", shape: [-1, 2], op: "same", from: "x" }] };
-		expect(outputsOf(await infer(plan, [rows(8), rows(1)], { payloadBytes: 100 }))[0]).toBe(
-			"output z has 128 bytes, an answer may have 100",
-		);
+		const z = { name: "z", dtype: "FLOAT", shape: [-1, 2], op: "same", from: "x" };
+		const plan = { ...negation, outputs: [...negation.outputs, z] };
+		const [wide, tall, fine] = outputsOf(await infer(plan, [rows(8), rows(5), rows(1)], { payloadBytes: 60 }));
+		expect(wide).toBe("the inputs have 64 bytes, a case may have 60");
+		expect(tall).toBe("output z has 80 bytes, an answer may have 60");
+		expect(fine).toEqual({ y: float32([1, 2], [-1, -1]), z: float32([1, 2], [1, 1]) });
 	});
 
 	it("stops at the case at which the GPU was lost", async () => {
@@ -341,14 +350,79 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 		]);
 	});
 
+	it.each<[string, (good: Buffer) => Uint8Array, number, string]>([
+		["text", () => Buffer.from("GET / HTTP/1.1\r\nHost: example.org\r\n\r\n"), 4, "these are not frames"],
+		["nothing", () => Buffer.alloc(0), 4, "ended without an end frame"],
+		["half a prefix", (good) => good.subarray(0, 9), 4, "ends inside a frame"],
+		["half a header", (good) => good.subarray(0, 30), 4, "ends inside a frame"],
+		["half a payload", (good) => good.subarray(0, good.length - 3), 4, "ends inside a frame"],
+		[
+			"a header of 4 GB",
+			(good) => Buffer.concat([good.subarray(0, 8), Buffer.alloc(4, 255), good.subarray(12)]),
+			4,
+			"a header of 4294967295 bytes",
+		],
+		[
+			"a payload of 2^64 bytes",
+			(good) => Buffer.concat([good.subarray(0, 12), Buffer.alloc(8, 255)]),
+			4,
+			"a payload of 18446744073709551615 bytes",
+		],
+		["deep JSON", () => withHeader("[".repeat(100_000)), 4, "is not JSON"],
+		["a case without an id", () => withHeader(`{"kind":"case"}`), 4, "a case has no id"],
+		["a frame of another kind", () => withHeader(`{"kind":"hello"}`), 4, "a frame of kind 'hello'"],
+		["a case without tensors", () => withHeader(`{"kind":"case","id":"a"}`), 4, "no list of at most"],
+		[
+			"an absurd shape",
+			() => withHeader(`{"kind":"case","id":"a","tensors":[{"name":"x","dtype":"float32","shape":[9e99],"bytes":1}]}`),
+			4,
+			"has no shape",
+		],
+		[
+			"huge sizes",
+			() =>
+				withHeader(
+					`{"kind":"case","id":"a","tensors":[{"name":"x","dtype":"float32","shape":[${"9007199254740991,".repeat(15)}2],"bytes":8}]}`,
+				),
+			4,
+			"has 8 bytes",
+		],
+	])("answers %s with an error frame", (_, make, status, message) => {
+		const input = make(Buffer.concat(encodeCase("a", { x: float32([1, 2], [1, 2]) })));
+		const engine = writePlan(temporaryFolder(), negation);
+		const done = spawnSync(python, [workerPath, `--engine=${engine}`], { input, env: fakeEnvironment() });
+		const said = createFrameDecoder({ payloadBytes: 1_000 })
+			.push(done.stdout)
+			.map(({ header }) => header);
+		expect(said[0]).toMatchObject({ kind: "hello" });
+		expect(said[1]).toMatchObject({ kind: "error", message: expect.stringContaining(message) });
+		expect(done.status).toBe(status);
+	});
+
+	it("reads the same frames from a file", () => {
+		const folder = temporaryFolder();
+		const cases = join(folder, "cases.bin");
+		writeFileSync(cases, Buffer.concat([...encodeCase("a", { x: float32([1, 2], [1, 2]) }), encodeEnd()]));
+		const done = spawnSync(python, [workerPath, `--engine=${writePlan(folder, negation)}`, `--cases=${cases}`], {
+			env: fakeEnvironment(),
+		});
+		const said = createFrameDecoder({ payloadBytes: 1_000 })
+			.push(done.stdout)
+			.map(({ header }) => header["kind"]);
+		expect([said, done.status]).toEqual([["hello", "result", "end"], 0]);
+	});
+
 	it("finds TensorRT, or says why there is none", async () => {
 		expect(await fakeWorker().probe()).toEqual({ tensorrt: "10.6.0", device: "Fake GPU" });
-		const absent = async (python: string, env: Record<string, string | undefined>): Promise<unknown> =>
-			tensorRtWorker({ python, workerPath, processes: createProcesses({ env }) }).probe();
-		expect(await absent("python3", { ...fakeEnvironment(), PYTHONPATH: "" })).toEqual({
-			absent: expect.stringMatching(/has no TensorRT|CUDA driver/),
-		});
-		expect(await absent("/no/python3", {})).toEqual({ absent: expect.stringContaining("did not start") });
+		const broken = temporaryFolder();
+		writeFileSync(join(broken, "tensorrt.py"), "raise ImportError('libnvinfer.so.10: cannot open shared object file')");
+		const old = temporaryFolder();
+		writeFileSync(join(old, "tensorrt.py"), "__version__ = '8.2.1'");
+		const absent = (program: string, PYTHONPATH: string): Promise<unknown> =>
+			tensorRtWorker({ python: program, workerPath, processes: createProcesses({ env: { ...fakeEnvironment(), PYTHONPATH } }) }).probe();
+		expect(await absent(python, broken)).toEqual({ absent: expect.stringContaining("has no TensorRT: libnvinfer.so.10: cannot open") });
+		expect(await absent(python, old)).toEqual({ absent: expect.stringContaining("TensorRT 8.2.1 is too old") });
+		expect(await absent("/no/python3", "")).toEqual({ absent: expect.stringContaining("did not start") });
 	});
 });
 
@@ -367,16 +441,9 @@ describe("the client of the golden worker", () => {
 		writeFileSync(path, script);
 		return path;
 	};
-	const frame = (header: string): string => {
-		const head = Buffer.alloc(20);
-		head.write("TGWF");
-		head[4] = 1;
-		head.writeUInt32LE(header.length, 8);
-		return Buffer.concat([head, Buffer.from(header)]).toString("base64");
-	};
 	const hello = `{"kind":"hello","protocol":1,"tensorrt":"10.6.0","device":{"name":"x"},"engine":{"profiles":1,"inputs":[],"outputs":[]}}`;
 	const says = (...headers: string[]): string =>
-		`${headers.map((header) => `process.stdout.write(Buffer.from("${frame(header)}", "base64"));`).join("\n")}\nsetInterval(() => {}, 1000);`;
+		`${headers.map((header) => `process.stdout.write(Buffer.from("${Buffer.from(withHeader(header)).toString("base64")}", "base64"));`).join("\n")}\nsetInterval(() => {}, 1000);`;
 
 	it.each<[string, string, string]>([
 		["text", `console.log("Hello, I am not a worker at all"); setInterval(() => {}, 1000);`, "these are not frames"],

@@ -96,13 +96,15 @@ class ICudaEngine:
     def get_tensor_location(self, name):
         return TensorLocation.HOST if self.tensors[name].get("host") else TensorLocation.DEVICE
 
-    def get_tensor_format(self, name):
+    def get_tensor_format(self, name, profile):
         return TensorFormat[self.tensors[name].get("format", "LINEAR")]
 
     def get_tensor_profile_shape(self, name, profile):
         return self.profiles[profile].get(name, [self.tensors[name]["shape"]] * 3)
 
-    def get_tensor_profile_values(self, name, profile):
+    def get_tensor_profile_values(self, profile, name):
+        if not isinstance(profile, int):
+            raise TypeError("incompatible function arguments")
         return self.profiles[profile].get(name + " values", [])
 
     def create_execution_context(self):
