@@ -93,6 +93,8 @@ export interface BuildJob {
 	model: ModelOnDisk;
 	/** Absolute folder for the engine. */
 	engineFolder: string;
+	/** Absolute folder that the builds of this run share, for what the next may take over. */
+	cacheFolder?: string;
 	logPath: string;
 	timeoutMs: number;
 }
@@ -152,8 +154,28 @@ export type MeasureResult =
 			wallMs: number;
 			/** Wall time of the timed inferences alone, where the backend knows it. */
 			timedMs?: number;
+			/** Launching the kernels takes the CPU longer than running them takes the GPU. */
+			enqueueBound?: boolean;
 	  }
 	| { state: "unusable"; reason: string; failure: ToolFailure; wallMs: number };
+
+/** A run of its own that times each layer: slower than a timed run, and never compared with one. */
+export interface ProfileJob {
+	engine: BuiltEngine;
+	inputs: readonly TimedInput[];
+	seed: number;
+	timeoutMs: number;
+	/** Absolute paths of what is left. */
+	profilePath: string;
+	layersPath: string;
+	logPath: string;
+}
+
+/** absent: this backend cannot look into an engine. */
+export type ProfileResult =
+	| { state: "done"; wallMs: number }
+	| { state: "failed"; failure: ToolFailure; wallMs: number }
+	| { state: "absent" };
 
 /** TensorRT or ONNX Runtime. Failures are values; only a bug throws. */
 export interface Backend {
@@ -163,6 +185,9 @@ export interface Backend {
 	build(job: BuildJob): Promise<BuildRecord>;
 	infer(job: InferJob): Promise<InferResult>;
 	measure(job: MeasureJob): Promise<MeasureResult>;
+	profile?(job: ProfileJob): Promise<ProfileResult>;
+	/** Sentences so far about what was degraded or chosen; each once. */
+	notes?(): readonly string[];
 }
 
 /** Watches the GPU beside the runs. Nothing here throws or ends a run: what fails is a sentence in `degradations`. */

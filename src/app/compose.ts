@@ -13,7 +13,8 @@ import { createProcesses, type Processes } from "../adapters/process/processes.t
 import { userShell } from "../adapters/process/shell.ts";
 import type { Config } from "../core/config/config.ts";
 import { formatBytes } from "../core/units.ts";
-import type { Ports, Progress } from "../ports.ts";
+import type { Backend, Ports, Progress } from "../ports.ts";
+import { chosenBackend, workerPathOf } from "./choose-backend.ts";
 
 export interface Composition {
 	ports: Ports;
@@ -24,22 +25,32 @@ export interface Composition {
 
 export function compose(
 	config: Pick<Config, "backend" | "onnxruntime" | "measure">,
-	world: { environment: Environment; progress: Progress },
+	world: { environment: Environment; progress: Progress; cwd: string; trtexec?: string },
 ): Composition {
 	const processes = createProcesses({ env: childEnvironment() });
 	const clock = systemClock();
 	let reason: string | null = null;
-	const backend = onnxRuntimeBackend({
-		flavour: config.onnxruntime,
-		workerPath: join(distFolder(), "ort-worker.js"),
-		nodePath: process.execPath,
-		wasmFolder: join(distFolder(), "ort"),
-		cacheFolder: cacheFolder(world.environment),
+	const onnxRuntime = (): Backend =>
+		onnxRuntimeBackend({
+			flavour: config.onnxruntime,
+			workerPath: join(distFolder(), "ort-worker.js"),
+			nodePath: process.execPath,
+			wasmFolder: join(distFolder(), "ort"),
+			cacheFolder: cacheFolder(world.environment),
+			processes,
+			threads: config.measure.threads,
+			onBytes: (received, total) =>
+				world.progress.detail(`downloading ONNX Runtime: ${formatBytes(received)}${total === null ? "" : ` of ${formatBytes(total)}`}`),
+			...(world.environment.registry === undefined ? {} : { registry: world.environment.registry }),
+		});
+	const backend = chosenBackend({
+		config,
+		cwd: world.cwd,
+		environment: world.environment,
 		processes,
-		threads: config.measure.threads,
-		onBytes: (received, total) =>
-			world.progress.detail(`downloading ONNX Runtime: ${formatBytes(received)}${total === null ? "" : ` of ${formatBytes(total)}`}`),
-		...(world.environment.registry === undefined ? {} : { registry: world.environment.registry }),
+		workerPath: workerPathOf(distFolder()),
+		onnxRuntime,
+		...(world.trtexec === undefined ? {} : { trtexec: world.trtexec }),
 	});
 	const stop = (why: string): void => {
 		reason = why;

@@ -25,6 +25,8 @@ export interface GateOptions {
 	head?: string;
 	out: string;
 	seed?: string;
+	/** Path of trtexec, where it is not to be looked for. */
+	trtexec?: string;
 	/** Values that stand above the config file: backend, onnxruntime. */
 	inputs: Readonly<Record<string, string>>;
 	environment: Environment;
@@ -137,6 +139,6 @@ async function engineSpecsOf(path: string, inputs: Readonly<Record<string, strin
 /** An old result must not be taken for this run's; only what we wrote ourselves is removed. */
 async function removeEarlierResult(outFolder: string): Promise<void> {
 	if (!(await exists(join(outFolder, reportFiles.result)))) return;
-	const ours = [...Object.values(reportFiles), "raw", "logs", "engines", "scratch", "worktrees"];
+	const ours = [...Object.values(reportFiles), "raw", "logs", "engines", "cache", "layers", "scratch", "worktrees"];
 	for (const name of ours) await rm(join(outFolder, name), { recursive: true, force: true });
 }

@@ -4,7 +4,7 @@ import { BugError, ToolError } from "../core/errors.ts";
 import { makePlan } from "../core/plan/make-plan.ts";
 import type { EngineSpec, Plan, Workload } from "../core/plan/plan.ts";
 import { engineSpecs } from "../core/plan/specs.ts";
-import type { Result } from "../core/schema/result.ts";
+import type { BuildRecord, ErrorRecord, Result } from "../core/schema/result.ts";
 import type { BuiltEngine, Ports } from "../ports.ts";
 import { build } from "../stages/build.ts";
 import { type CompareInput, compare } from "../stages/compare.ts";
@@ -33,6 +33,7 @@ export async function runGate(input: GateInput, ports: Ports): Promise<Result> {
 	} catch (error) {
 		facts.errors.push(recordError(error));
 	}
+	facts.notes.push(...(ports.backend.notes?.() ?? []));
 	return concludeResult(facts, input, { nowMs: ports.clock.now(), childMs: ports.childMs() });
 }
 
@@ -57,6 +58,8 @@ async function runStages(input: GateInput, ports: Ports, facts: Facts): Promise<
 	};
 	for await (const built of build(building, ports)) {
 		facts.builds.push(built.record);
+		const fault = buildFault(built.record);
+		if (fault !== null) facts.errors.push(fault);
 		if (built.engine) engines.push(built.engine);
 		enter("build");
 	}
@@ -65,6 +68,13 @@ async function runStages(input: GateInput, ports: Ports, facts: Facts): Promise<
 	enter("measure");
 	await measureWorkloads(timedWorkloads(prepared.plan, engines, facts), { prepared, input, facts }, ports);
 	enter("compare");
+}
+
+/** A build that the machine spoiled is no verdict on the model: it is worth a retry. */
+function buildFault({ failure, model, engine, arm, log }: BuildRecord): ErrorRecord | null {
+	if (failure?.kind !== "runner") return null;
+	const { code, title, fix, excerpt } = failure;
+	return { kind: "runner", code, message: title, fix, excerpt, model, engine, arm, ...(log === undefined ? {} : { log }) };
 }
 
 /** Prepares the models and makes the plan: all that a dry run does. */

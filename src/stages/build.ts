@@ -42,6 +42,7 @@ async function buildOne(prepared: PreparedModel, input: BuildInput, backend: Bac
 		arm: prepared.arm,
 		model: prepared.model,
 		engineFolder,
+		cacheFolder: `${input.outFolder}/cache`,
 		logPath: `${input.outFolder}/logs/build-${name}-${prepared.arm}.log`,
 		timeoutMs: input.timeoutMs,
 	});

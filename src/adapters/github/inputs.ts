@@ -6,6 +6,7 @@ export interface ActionInputs {
 	config?: string;
 	base?: string;
 	head?: string;
+	trtexec?: string;
 	out: string;
 	/** Values that stand above the config file. */
 	overrides: Readonly<Record<string, string>>;
@@ -20,6 +21,7 @@ export function readInputs(): ActionInputs {
 		...named("config"),
 		...named("base"),
 		...named("head"),
+		...named("trtexec"),
 		out: getInput("out") || "trtgate-out",
 		overrides: { ...named("backend"), ...named("onnxruntime") },
 	};

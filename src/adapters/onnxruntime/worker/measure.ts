@@ -1,7 +1,7 @@
 // Times one engine: seeded inputs, a warm-up, then runs for a duration; every run's time is kept.
 import type { InferenceSession } from "onnxruntime-web";
+import { fillInput } from "../../../core/fill.ts";
 import type { MeasureTask, Reply } from "../protocol.ts";
-import { fillInput } from "./fill.ts";
 import { peakMemoryBytes } from "./memory.ts";
 import { loadRuntime, type Ort, openSession } from "./runtime.ts";
 import { toOrtTensor } from "./tensors.ts";

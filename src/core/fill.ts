@@ -1,7 +1,14 @@
 // Makes the inputs of timed runs from a seed: the same bytes on every machine and for both arms.
-import { elementBytes, elementCount } from "../../../core/golden/tensor.ts";
-import type { DType } from "../../../core/schema/golden.ts";
-import type { TimedInput } from "../../../ports.ts";
+import type { InputConfig } from "./config/config.ts";
+import { elementBytes, elementCount } from "./golden/tensor.ts";
+import type { DType } from "./schema/golden.ts";
+
+/** An input as it is filled; its name plays no part. */
+export interface FilledInput {
+	dtype: DType;
+	shape: readonly number[];
+	fill: InputConfig["fill"];
+}
 
 /**
  * Uniform numbers in [0, 1) by splitmix32: a Weyl sequence of the golden ratio, each step mixed by MurmurHash3's finaliser
@@ -27,7 +34,7 @@ function normalSource(uniform: () => number): () => number {
  * Little-endian values of one input; `index` is its place among the inputs, so that two inputs differ.
  * Integers and bools are 0 or 1 whatever the fill says but `ones` and `zeros`: valid as token, index and mask.
  */
-export function fillInput(input: TimedInput, seed: number, index: number): Uint8Array {
+export function fillInput(input: FilledInput, seed: number, index: number): Uint8Array {
 	const bytes = new Uint8Array(elementCount(input.shape) * elementBytes[input.dtype]);
 	const uniform = uniformSource(seed + Math.imul(index, 0x85ebca6b));
 	const draw = drawer(input, uniform);
@@ -35,7 +42,7 @@ export function fillInput(input: TimedInput, seed: number, index: number): Uint8
 	return bytes;
 }
 
-function drawer(input: TimedInput, uniform: () => number): () => number {
+function drawer(input: FilledInput, uniform: () => number): () => number {
 	if (input.fill === "zeros") return () => 0;
 	if (input.fill === "ones") return () => 1;
 	if (!input.dtype.includes("float")) return () => (uniform() < 0.5 ? 0 : 1);

@@ -1,11 +1,10 @@
 // Seeded inputs: the same bytes everywhere, from a documented generator.
 import { describe, expect, it } from "vitest";
-import { fillInput, uniformSource } from "../../../../src/adapters/onnxruntime/worker/fill.ts";
-import type { DType } from "../../../../src/core/schema/golden.ts";
-import type { TimedInput } from "../../../../src/ports.ts";
-import oracle from "../../../oracles/ort_fill.json" with { type: "json" };
+import { type FilledInput, fillInput, uniformSource } from "../../src/core/fill.ts";
+import type { DType } from "../../src/core/schema/golden.ts";
+import oracle from "../oracles/ort_fill.json" with { type: "json" };
 
-const input = (dtype: DType, fill: TimedInput["fill"], count = 5): TimedInput => ({ name: "x", dtype, shape: [count], fill });
+const input = (dtype: DType, fill: FilledInput["fill"], count = 5): FilledInput => ({ dtype, shape: [count], fill });
 
 function halfValue(bits: number): number {
 	const exponent = (bits >> 10) & 31;
@@ -24,7 +23,7 @@ function values(dtype: DType, bytes: Uint8Array): number[] {
 describe("fillInput", () => {
 	it.each(oracle)("makes the $fill $dtype values of seed $seed, input $index", (row) => {
 		const dtype = row.dtype as DType;
-		const got = values(dtype, fillInput(input(dtype, row.fill as TimedInput["fill"]), row.seed, row.index));
+		const got = values(dtype, fillInput(input(dtype, row.fill as FilledInput["fill"]), row.seed, row.index));
 		// Halves are rounded toward zero here, to nearest there: one unit in the last of 11 places.
 		const tolerance = dtype === "float16" ? 2 ** -10 : 1e-12;
 		for (const [index, value] of got.entries()) {
@@ -66,7 +65,7 @@ describe("fillInput", () => {
 	});
 
 	it("fills nothing where a dimension is 0, and one value for a scalar", () => {
-		expect(fillInput({ name: "x", dtype: "float32", shape: [0, 3], fill: "normal" }, 1, 0)).toHaveLength(0);
-		expect(fillInput({ name: "x", dtype: "float32", shape: [], fill: "normal" }, 1, 0)).toHaveLength(4);
+		expect(fillInput({ dtype: "float32", shape: [0, 3], fill: "normal" }, 1, 0)).toHaveLength(0);
+		expect(fillInput({ dtype: "float32", shape: [], fill: "normal" }, 1, 0)).toHaveLength(4);
 	});
 });

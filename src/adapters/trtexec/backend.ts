@@ -1,0 +1,67 @@
+// The backend of machines with TensorRT: trtexec builds, times and profiles; golden cases run in Python or in trtexec.
+import { arch, platform } from "node:os";
+import type { BackendFacts } from "../../core/schema/result.ts";
+import { gpuFingerprint } from "../../formats/nvidia-smi/gpus.ts";
+import type { Backend } from "../../ports.ts";
+import type { Processes } from "../process/processes.ts";
+import type { Bench, GoldenWorker, TimingSettings } from "./bench.ts";
+import { buildEngine } from "./build.ts";
+import type { Device } from "./device.ts";
+import { newestKnownMajor, type Trtexec } from "./find.ts";
+import { inferCases } from "./infer.ts";
+import { describeMode, measureRun } from "./measure.ts";
+import { profileEngine } from "./profile.ts";
+
+export interface TrtexecOptions {
+	trtexec: Trtexec;
+	/** As nvidia-smi tells; null where it does not. */
+	gpu: Device | null;
+	processes: Processes;
+	timing: TimingSettings;
+	/** CUDA device; 0 by default. */
+	device?: number;
+	/** Absent: golden cases run in trtexec. */
+	worker?: GoldenWorker;
+}
+
+export function trtexecBackend(options: TrtexecOptions): Backend {
+	const { trtexec, gpu } = options;
+	const notes = new Set<string>();
+	const bench: Bench = {
+		trtexec,
+		processes: options.processes,
+		device: options.device ?? 0,
+		timing: options.timing,
+		worker: options.worker ?? null,
+		built: new Map(),
+		cacheEntries: new Map(),
+		note: (sentence) => notes.add(sentence),
+	};
+	if (trtexec.version.major > newestKnownMajor) {
+		bench.note(`TensorRT ${trtexec.version.text} is newer than this program knows (${newestKnownMajor}); its flags may mean other things.`);
+	}
+	return {
+		facts: async () => factsOf(options),
+		fingerprint: async () => fingerprintOf(trtexec, gpu, options.timing),
+		build: (job) => buildEngine(job, bench),
+		infer: (job) => inferCases(job, bench),
+		measure: (job) => measureRun(job, bench),
+		profile: (job) => profileEngine(job, bench),
+		notes: () => [...notes],
+	};
+}
+
+function factsOf({ trtexec, gpu }: TrtexecOptions): BackendFacts {
+	return { kind: "tensorrt", name: "TensorRT", version: trtexec.version.text, device: gpu?.choice.gpu.name ?? "unknown GPU" };
+}
+
+function fingerprintOf(trtexec: Trtexec, gpu: Device | null, timing: TimingSettings): Record<string, string> {
+	return {
+		os: platform(),
+		arch: arch(),
+		tensorrt: trtexec.version.text,
+		...(gpu === null ? {} : gpuFingerprint(gpu.choice)),
+		...(gpu?.cuda == null ? {} : { cuda: gpu.cuda }),
+		timing: describeMode(timing),
+	};
+}

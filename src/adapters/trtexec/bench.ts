@@ -1,0 +1,47 @@
+// What every job on TensorRT needs: the program, the GPU, how it is timed, and what is remembered between jobs.
+import type { MeasureConfig } from "../../core/config/config.ts";
+import type { InferCase, InferResult } from "../../ports.ts";
+import type { Processes } from "../process/processes.ts";
+import type { Trtexec } from "./find.ts";
+
+/** Runs golden cases in TensorRT's Python API; trtexec takes them over where it is absent. */
+export interface GoldenWorker {
+	probe(): Promise<{ tensorrt: string } | { absent: string }>;
+	infer(job: {
+		enginePath: string;
+		cases: readonly InferCase[];
+		device: number;
+		plugins: readonly string[];
+		timeoutMs: number;
+		logPath: string;
+		onCase?(done: number): void;
+	}): Promise<InferResult>;
+}
+
+export type TimingSettings = Pick<MeasureConfig, "cudaGraph" | "spinWait" | "transfers">;
+
+export interface Bench {
+	trtexec: Trtexec;
+	processes: Processes;
+	/** CUDA device. */
+	device: number;
+	timing: TimingSettings;
+	worker: GoldenWorker | null;
+	/** Whether the worker is of use here, once that was asked. */
+	workerChoice?: Promise<GoldenWorker | null>;
+	/** What was built in this run, by the engine's path. */
+	built: Map<string, BuiltPlan>;
+	/** Kernel timings in each timing cache after its last build, by path. */
+	cacheEntries: Map<string, number>;
+	/** Says a sentence once. */
+	note(sentence: string): void;
+}
+
+/** What is remembered of a plan, to know it again. */
+export interface BuiltPlan {
+	sha256: string;
+	bytes: number;
+	/** Last change of the file when its digest was last taken. */
+	modifiedMs: number;
+	weightsBytes: number;
+}

@@ -1,0 +1,155 @@
+// Builds a TensorRT engine with trtexec; built is what left a plan that is there, is not empty and loads.
+import { readFile, rm } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import type { EngineLayers } from "../../core/explain/engine-layers.ts";
+import type { BuildRecord, Failure } from "../../core/schema/result.ts";
+import { buildArgs } from "../../formats/trtexec/args.ts";
+import { type BuildLogFacts, createBuildLog } from "../../formats/trtexec/build-log.ts";
+import { parseLayerInfo } from "../../formats/trtexec/layer-info.ts";
+import type { BuildJob } from "../../ports.ts";
+import { makeFolders } from "../process/folder.ts";
+import type { Bench } from "./bench.ts";
+import { buildNotes, recipeOf } from "./build-notes.ts";
+import { asFailure, describeTool, refusalOf, type Unbuildable } from "./failure.ts";
+import { checkLoads } from "./load-check.ts";
+import { describePlan } from "./plan-file.ts";
+import { runTrtexec, type TrtexecRun } from "./run.ts";
+import { isTyped, profilesOf } from "./shapes.ts";
+
+/** What an engine may have and be built all the same: its golden says whether it computes the right thing. */
+const tolerated: ReadonlySet<string> = new Set(["int8-uncalibrated"]);
+
+interface Places {
+	engine: string;
+	layers: string;
+	cache: string | undefined;
+}
+
+/** @throws ConfigError output-unwritable, config-dims. */
+export async function buildEngine(job: BuildJob, bench: Bench): Promise<BuildRecord> {
+	const started = performance.now();
+	try {
+		return await build(job, bench);
+	} catch (error) {
+		const fault = asFailure(error);
+		return { ...describeJob(job), state: "refused", durationMs: performance.now() - started, failure: describeTool(fault) };
+	}
+}
+
+async function build(job: BuildJob, bench: Bench): Promise<BuildRecord> {
+	const places = await preparePlaces(job);
+	const asked = buildArgs(specOf(job, places, bench), bench.trtexec.version);
+	if (asked.kind !== "argv") return { ...describeJob(job), state: "refused", durationMs: 0, failure: cannotAsk(asked, job) };
+	const reader = createBuildLog();
+	const run = await runTrtexec(
+		{
+			argv: asked.argv,
+			cwd: job.engineFolder,
+			logPath: job.logPath,
+			timeoutMs: job.timeoutMs,
+			writes: [places.engine, places.layers],
+			readers: [reader],
+		},
+		bench,
+	);
+	const log = reader.result();
+	const record = { ...describeJob(job), durationMs: run.record.wallMs, warnings: log.warnings.map((warning) => ({ ...warning })) };
+	const failed =
+		run.diagnosis.kind !== "none" && !tolerated.has(run.diagnosis.code) ? run : await checkLoads(job, { run, bench, ...places });
+	if (failed !== null) return { ...record, ...refused(failed, job) };
+	return { ...record, ...(await describeBuilt({ run, log, argv: asked.argv, places }, bench)) };
+}
+
+async function preparePlaces(job: BuildJob): Promise<Places> {
+	await makeFolders(job.engineFolder);
+	const engine = join(job.engineFolder, "engine.plan");
+	const layers = join(job.engineFolder, "layers.json");
+	for (const path of [engine, layers]) await rm(path, { force: true });
+	if (job.cacheFolder === undefined) return { engine, layers, cache: undefined };
+	await makeFolders(job.cacheFolder);
+	return { engine, layers, cache: join(job.cacheFolder, `${basename(job.engineFolder)}.timing`) };
+}
+
+/** Both arms build on one timing cache, else two builds of one model differ by about 1 %. */
+function specOf(job: BuildJob, places: Places, bench: Bench) {
+	const { spec, model } = job;
+	const { precision } = spec.engine;
+	return {
+		task: "build",
+		onnxPath: model.path,
+		enginePath: places.engine,
+		precision,
+		typedModel: isTyped(precision, model.onnx),
+		profiles: profilesOf(spec, model.onnx),
+		device: bench.device,
+		detailedLayers: true,
+		layerInfoPath: places.layers,
+		...(places.cache === undefined ? {} : { timingCachePath: places.cache }),
+	} as const;
+}
+
+/** A precision that this version takes from the ONNX file alone is the config's fault: it names the wrong file. */
+function cannotAsk(reason: Unbuildable, { spec }: BuildJob): Failure {
+	const key = `models.${spec.model.name}.engines.${spec.engine.name}.${reason.kind === "needs-other-onnx" ? "onnx" : "precision"}`;
+	const code = { "needs-other-onnx": "precision-in-onnx", unsupported: "setting-unsupported", refused: "name-unspeakable" }[reason.kind];
+	return { code, title: `${key}: ${reason.message}`, fix: reason.fix, excerpt: [], kind: "refusal" };
+}
+
+function describeJob(job: BuildJob) {
+	const { spec, arm, model } = job;
+	return {
+		model: spec.model.name,
+		engine: spec.engine.name,
+		arm,
+		precision: spec.engine.precision,
+		modelSha256: model.sha256,
+		modelBytes: model.onnx.bytes,
+		warnings: [] as BuildRecord["warnings"],
+		log: job.logPath,
+	};
+}
+
+/** The folders are this machine's affair. */
+function refused(run: Pick<TrtexecRun, "record" | "diagnosis">, job: BuildJob): Pick<BuildRecord, "state" | "failure"> {
+	const folders = [`${dirname(job.model.path)}/`, `${job.engineFolder}/`];
+	const strip = (text: string): string => folders.reduce((left, folder) => left.split(folder).join(""), text);
+	const failure = refusalOf(run);
+	return {
+		state: run.record.state === "timed-out" ? "timed-out" : "refused",
+		failure: { ...failure, title: strip(failure.title), excerpt: failure.excerpt.map(strip) },
+	};
+}
+
+interface BuiltRun {
+	run: TrtexecRun;
+	log: BuildLogFacts;
+	argv: readonly string[];
+	places: Places;
+}
+
+async function describeBuilt({ run, log, argv, places }: BuiltRun, bench: Bench) {
+	const plan = await describePlan(places.engine);
+	bench.built.set(places.engine, { ...plan, weightsBytes: log.memory.weightsBytes ?? plan.bytes });
+	const cache = places.cache ?? "";
+	const entriesBefore = bench.cacheEntries.get(cache) ?? null;
+	if (log.timingCache.entries !== null) bench.cacheEntries.set(cache, log.timingCache.entries);
+	const notes = [...buildNotes({ log, layers: await readLayers(places.layers), entriesBefore })];
+	const { title, kind } = run.diagnosis;
+	return {
+		state: "built",
+		engineKind: "TensorRT plan",
+		engineBytes: plan.bytes,
+		engineSha256: plan.sha256,
+		enginePath: places.engine,
+		recipe: recipeOf(argv, { version: bench.trtexec.version.text, log }),
+		notes: kind === "none" ? notes : [title, ...notes],
+	} as const;
+}
+
+async function readLayers(path: string): Promise<EngineLayers | null> {
+	try {
+		return parseLayerInfo(await readFile(path, "utf8"));
+	} catch {
+		return null;
+	}
+}

@@ -1,0 +1,28 @@
+// Asks nvidia-smi once what GPU the engines run on.
+
+import { helpArgs, listArgs, queryArgs } from "../../formats/nvidia-smi/args.ts";
+import { chooseFields, inventoryFields, parseHelpFields } from "../../formats/nvidia-smi/fields.ts";
+import { findGpu, type GpuChoice, parseGpus } from "../../formats/nvidia-smi/gpus.ts";
+import type { Processes } from "../process/processes.ts";
+
+export interface Device {
+	choice: GpuChoice;
+	/** Newest CUDA that the driver runs; null where it does not tell. */
+	cuda: string | null;
+}
+
+const timeoutMs = 20_000;
+const mostBytes = 1024 * 1024;
+
+/** null: no nvidia-smi, or no GPU that it shows. `wanted` is an index or a UUID as in CUDA_VISIBLE_DEVICES. */
+export async function readDevice(processes: Processes, wanted?: string): Promise<Device | null> {
+	const ask = async (args: readonly string[]): Promise<string> => {
+		const record = await processes.run({ argv: ["nvidia-smi", ...args], timeoutMs, captureBytes: mostBytes });
+		return record.state === "exited" && record.exitCode === 0 ? record.stdout : "";
+	};
+	const fields = chooseFields(inventoryFields, parseHelpFields(await ask(helpArgs)));
+	if (fields.length === 0) return null;
+	const [csv, list, versions] = await Promise.all([ask(queryArgs(fields)), ask(listArgs), ask(["--version"])]);
+	const choice = findGpu(parseGpus(csv, fields, list), wanted);
+	return choice === null ? null : { choice, cuda: /CUDA Version\s*:\s*([\d.]+)/.exec(versions)?.[1] ?? null };
+}

@@ -1,0 +1,64 @@
+// Says in the words of a tool's fault, or of a refused build, what a run of trtexec turned out to be.
+
+import type { Diagnosis } from "../../core/diagnosis.ts";
+import { ToolError } from "../../core/errors.ts";
+import type { Failure } from "../../core/schema/result.ts";
+import type { ArgsResult } from "../../formats/trtexec/args-spec.ts";
+import type { ToolFailure } from "../../ports.ts";
+import type { TrtexecRun } from "./run.ts";
+
+export type Unbuildable = Exclude<ArgsResult, { kind: "argv" }>;
+
+function excerptOf(diagnosis: Diagnosis): string[] {
+	return diagnosis.excerpt.map(({ line, text }) => `${line}: ${text}`);
+}
+
+/** The fault of a run whose work is not done. */
+export function failureOf({ record, diagnosis }: Pick<TrtexecRun, "record" | "diagnosis">): ToolFailure {
+	const common = { argv: record.argv, ...(record.logPath === null ? {} : { log: record.logPath }) };
+	if (record.state === "aborted") {
+		return { code: "interrupted", message: "trtexec was interrupted.", details: { ...common, fix: "Start the run again." } };
+	}
+	const exit = record.signal ?? record.exitCode;
+	return {
+		code: codeOf(record),
+		message: `${diagnosis.title} [${diagnosis.code}]`,
+		details: { ...common, fix: diagnosis.fix, excerpt: excerptOf(diagnosis), ...(exit === null ? {} : { exit }) },
+	};
+}
+
+function codeOf(record: TrtexecRun["record"]): ToolFailure["code"] {
+	if (record.state === "not-started") return "tool-missing";
+	if (record.state === "timed-out") return "tool-timeout";
+	return record.state === "exited" && record.exitCode === 0 ? "tool-output" : "tool-crashed";
+}
+
+/** The same as a build's reason. */
+export function refusalOf(run: Pick<TrtexecRun, "record" | "diagnosis">): Failure {
+	if (run.record.state === "aborted") return describeTool(failureOf(run));
+	const { code, title, fix, kind } = run.diagnosis;
+	return { code, title, fix, excerpt: excerptOf(run.diagnosis), kind: kind === "runner" ? "runner" : "refusal" };
+}
+
+export function describeTool(fault: ToolFailure): Failure {
+	const { fix, excerpt } = fault.details;
+	return { code: fault.code, title: fault.message, fix: fix ?? "Read the log.", excerpt: [...(excerpt ?? [])], kind: "runner" };
+}
+
+/** What trtexec cannot be asked at all. */
+export function unaskable(reason: Unbuildable): ToolFailure {
+	return { code: "tool-output", message: reason.message, details: { fix: reason.fix } };
+}
+
+/** Output that is there and does not hold. */
+export function badOutput(message: string, run: Pick<TrtexecRun, "record">): ToolFailure {
+	const { argv, logPath } = run.record;
+	const fix = "Check the disk's space and run again; where it comes back, read the log.";
+	return { code: "tool-output", message, details: { fix, argv, ...(logPath === null ? {} : { log: logPath }) } };
+}
+
+/** The machine's fault as a value; a folder that the user may not write to, and our own bugs, stay errors. */
+export function asFailure(error: unknown): ToolFailure {
+	if (error instanceof ToolError) return { code: error.code, message: error.message, details: error.details };
+	throw error;
+}

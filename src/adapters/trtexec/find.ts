@@ -1,0 +1,85 @@
+// Finds trtexec and asks it for its version: where the user says, on PATH, or where TensorRT is usually installed.
+import { readdir } from "node:fs/promises";
+import { isAbsolute, join, resolve } from "node:path";
+import { parseVersionLine, type TensorRtVersion } from "../../formats/trtexec/banner.ts";
+import type { Processes } from "../process/processes.ts";
+
+export interface Trtexec {
+	/** As it is started: a path, or `trtexec` where PATH has it. */
+	program: string;
+	version: TensorRtVersion;
+}
+
+export interface FindOptions {
+	/** As the user wrote it; nothing else is then looked at. */
+	wanted?: string;
+	/** What `wanted` is relative to. */
+	cwd: string;
+	/** Home of the user, where people unpack archives. */
+	home?: string;
+	processes: Processes;
+	/** Where TensorRT is looked for beside PATH; the usual places by default. */
+	installFolders?: readonly string[];
+}
+
+export interface Tried {
+	program: string;
+	why: string;
+}
+
+export type Found = { state: "found"; trtexec: Trtexec } | { state: "missing"; tried: readonly Tried[] };
+
+/** Newest major version whose flags this program was tested with. */
+export const newestKnownMajor = 11;
+
+/** Debian packages, containers, and archives unpacked by hand. */
+const usualFolders: readonly string[] = ["/usr/src/tensorrt/bin", "/opt/tensorrt/bin", "/usr/local/tensorrt/bin"];
+const unpackedIn: readonly string[] = ["/opt", "/usr/local", "/usr/src"];
+/** Libraries may come from a network disk. */
+const probeTimeoutMs = 60_000;
+
+export async function findTrtexec(options: FindOptions): Promise<Found> {
+	const tried: Tried[] = [];
+	for (const program of await candidates(options)) {
+		const probed = await probe(program, options.processes);
+		if (typeof probed !== "string") return { state: "found", trtexec: { program, version: probed } };
+		tried.push({ program, why: probed });
+	}
+	return { state: "missing", tried };
+}
+
+async function candidates({ wanted, cwd, home, installFolders }: FindOptions): Promise<string[]> {
+	if (wanted !== undefined) return [wanted.includes("/") && !isAbsolute(wanted) ? resolve(cwd, wanted) : wanted];
+	const folders = installFolders ?? [...usualFolders, ...(await unpacked(home === undefined ? unpackedIn : [...unpackedIn, home]))];
+	return ["trtexec", ...folders.map((folder) => join(folder, "trtexec"))];
+}
+
+/** `TensorRT-10.6.0.26/bin` and the like, newest first. */
+async function unpacked(parents: readonly string[]): Promise<string[]> {
+	const lists = await Promise.all(
+		parents.map(async (parent) => {
+			const names = await readdir(parent).catch(() => []);
+			return names.filter((name) => /^TensorRT-\d/.test(name)).map((name) => join(parent, name));
+		}),
+	);
+	const versionOf = (path: string): string => path.slice(path.lastIndexOf("-") + 1);
+	const newestFirst = lists.flat().sort((left, right) => versionOf(right).localeCompare(versionOf(left), "en", { numeric: true }));
+	return newestFirst.flatMap((folder) => [join(folder, "bin"), join(folder, "targets/x86_64-linux-gnu/bin")]);
+}
+
+/** The version, or why there is none. Help needs no GPU, and its first line names the version in every release. */
+async function probe(program: string, processes: Processes): Promise<TensorRtVersion | string> {
+	let version: TensorRtVersion | null = null;
+	const record = await processes.run({
+		argv: [program, "--help"],
+		timeoutMs: probeTimeoutMs,
+		onLine: (line) => {
+			version ??= parseVersionLine(line);
+		},
+	});
+	if (version !== null) return version;
+	if (record.state === "not-started") return "is not there";
+	const last = record.tail.at(-1);
+	const how = record.state === "exited" ? `ended with exit code ${record.exitCode ?? "unknown"}` : `was ${record.state}`;
+	return `${how} and named no version${last === undefined ? "" : `: ${last.slice(0, 300)}`}`;
+}

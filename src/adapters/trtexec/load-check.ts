@@ -1,0 +1,39 @@
+// Makes sure that a new plan loads: the build's own log says so, else one inference does.
+import { fillInput } from "../../core/fill.ts";
+import { toDType } from "../../core/onnx/dtype.ts";
+import { feeds } from "../../core/onnx/model.ts";
+import { buildArgs } from "../../formats/trtexec/args.ts";
+import type { BuildJob } from "../../ports.ts";
+import type { Bench } from "./bench.ts";
+import { runTrtexec, type TrtexecRun } from "./run.ts";
+import { runShapes, shapesAt } from "./shapes.ts";
+import { inWorkFolder, writeInput } from "./work-folder.ts";
+
+/**
+ * The run that failed, or null where the plan loads. trtexec loads what it has just built even with --skipInference,
+ * and says so; a version that does not is run once, at the optimal shapes.
+ */
+export async function checkLoads(
+	job: BuildJob,
+	{ run, bench, engine }: { run: TrtexecRun; bench: Bench; engine: string },
+): Promise<TrtexecRun | null> {
+	if (run.scan.facts.reached.deserialised) return null;
+	const checked = await inWorkFolder((folder) => inferOnce(job, { folder, bench, engine }));
+	return checked.diagnosis.kind === "none" || checked.diagnosis.code === "raw-dump-truncated" ? null : checked;
+}
+
+async function inferOnce(job: BuildJob, { folder, bench, engine }: { folder: string; bench: Bench; engine: string }): Promise<TrtexecRun> {
+	const { onnx } = job.model;
+	const shapes = shapesAt("opt", job.spec, onnx);
+	const inputs = [];
+	for (const [index, feed] of feeds(onnx.graph).entries()) {
+		const filled = { dtype: toDType(feed.dtype) ?? "float32", shape: shapes[feed.name] ?? [], fill: "normal" } as const;
+		inputs.push(await writeInput(folder, feed.name, { index, data: fillInput(filled, 1, index) }));
+	}
+	const named = Object.entries(shapes).map(([name, shape]) => ({ name, shape }));
+	const spec = { task: "infer", enginePath: engine, shapes: runShapes(named, onnx), inputs, device: bench.device } as const;
+	const asked = buildArgs(spec, bench.trtexec.version);
+	const argv = asked.kind === "argv" ? asked.argv : [`--loadEngine=${engine}`];
+	const logPath = job.logPath.replace(/(\.log)?$/, "-load.log");
+	return runTrtexec({ argv, cwd: folder, logPath, timeoutMs: job.timeoutMs, writes: [] }, bench);
+}

@@ -1,0 +1,141 @@
+// Times an engine in one trtexec process, and keeps the time of every iteration.
+import { createReadStream } from "node:fs";
+import { rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { quantile } from "../../core/stats/quantile.ts";
+import { buildArgs } from "../../formats/trtexec/args.ts";
+import { createBuildLog } from "../../formats/trtexec/build-log.ts";
+import { createTimesParser, type ExportTimes, type TimesResult } from "../../formats/trtexec/export-times.ts";
+import { createPerfLog, type PerfLogFacts } from "../../formats/trtexec/perf-log.ts";
+import type { MeasureJob, MeasureResult, ToolFailure } from "../../ports.ts";
+import { makeFolders } from "../process/folder.ts";
+import { classifyWriteError } from "../process/write-error.ts";
+import type { Bench, TimingSettings } from "./bench.ts";
+import { asFailure, badOutput, failureOf, unaskable } from "./failure.ts";
+import { checkPlan } from "./plan-file.ts";
+import { runTrtexec, type TrtexecRun } from "./run.ts";
+import { runShapes } from "./shapes.ts";
+import { inWorkFolder, writeFilled } from "./work-folder.ts";
+
+const timesPath = "times.json";
+
+export async function measureRun(job: MeasureJob, bench: Bench): Promise<MeasureResult> {
+	const started = performance.now();
+	try {
+		await makeFolders(dirname(job.samplesPath));
+		await rm(job.samplesPath, { force: true });
+		return await inWorkFolder((folder) => measureIn(folder, job, bench));
+	} catch (error) {
+		return unusable(asFailure(error), performance.now() - started);
+	}
+}
+
+function unusable(failure: ToolFailure, wallMs: number): MeasureResult {
+	return { state: "unusable", reason: failure.message, failure, wallMs };
+}
+
+async function measureIn(folder: string, job: MeasureJob, bench: Bench): Promise<MeasureResult> {
+	const inputs = await writeFilled(folder, job.inputs, job.seed);
+	const asked = buildArgs(
+		{
+			task: "time",
+			enginePath: job.engine.path,
+			shapes: runShapes(job.inputs, job.engine.model.onnx),
+			inputs,
+			warmUpMs: job.warmUpMs,
+			durationMs: job.durationMs,
+			streams: job.streams,
+			timesPath,
+			device: bench.device,
+			...bench.timing,
+		},
+		bench.trtexec.version,
+	);
+	if (asked.kind !== "argv") return unusable(unaskable(asked), 0);
+	const [perf, memory] = [createPerfLog(), createBuildLog()];
+	const run = await runTrtexec(
+		{
+			argv: asked.argv,
+			cwd: folder,
+			logPath: job.logPath,
+			timeoutMs: job.timeoutMs,
+			writes: [timesPath],
+			inputs,
+			readers: [perf, memory],
+			...(await checkPlan(job.engine.path, bench.built.get(job.engine.path))),
+		},
+		bench,
+	);
+	const { wallMs } = run.record;
+	if (run.diagnosis.kind !== "none") return unusable(failureOf(run), wallMs);
+	const facts = perf.result();
+	const times = await readTimes(join(folder, timesPath));
+	const fault = complaint(times, { facts, job, bench });
+	if (fault !== null || times.state !== "ok") return unusable(badOutput(fault ?? "", run), wallMs);
+	const contextBytes = (memory.result().memory.contextMiB ?? 0) * 1024 * 1024;
+	return keep(times.times, { job, bench, run, contextBytes });
+}
+
+async function readTimes(path: string): Promise<TimesResult> {
+	const parser = createTimesParser();
+	for await (const chunk of createReadStream(path, { highWaterMark: 1024 * 1024 })) parser.push(chunk);
+	return parser.end();
+}
+
+/** Why the times are not what was asked for; null where they are. */
+function complaint(times: TimesResult, of: { facts: PerfLogFacts; job: MeasureJob; bench: Bench }): string | null {
+	if (times.state === "broken") return times.message;
+	const { facts, job, bench } = of;
+	const { iterations } = times.times;
+	if (job.streams === 1 && facts.iterations !== null && facts.iterations !== iterations) {
+		return `The file of times holds ${iterations} iterations, trtexec speaks of ${facts.iterations}.`;
+	}
+	const other = (["cudaGraph", "spinWait", "transfers"] as const).find(
+		(key) => (facts.mode[key] ?? bench.timing[key]) !== bench.timing[key],
+	);
+	return other === undefined
+		? null
+		: `trtexec timed with ${describeMode(facts.mode)}, not with ${describeMode(bench.timing)} as it was asked.`;
+}
+
+/** For people and the fingerprint: `CUDA graph, spin wait, no transfers`. */
+export function describeMode(mode: { [Key in keyof TimingSettings]: boolean | null }): string {
+	const part = (on: boolean | null, what: string): string => (on ? what : `no ${what}`);
+	return [part(mode.cudaGraph, "CUDA graph"), part(mode.spinWait, "spin wait"), part(mode.transfers, "transfers")].join(", ");
+}
+
+interface Kept {
+	job: MeasureJob;
+	bench: Bench;
+	run: TrtexecRun;
+	contextBytes: number;
+}
+
+/** TensorRT's own memory: the weights, and the activations of one context for each stream. */
+async function keep(times: ExportTimes, { job, bench, run, contextBytes }: Kept): Promise<MeasureResult> {
+	const samplesMs = bench.timing.transfers ? times.latencyMs : times.computeMs;
+	await writeFile(job.samplesPath, littleEndian(samplesMs)).catch((error: unknown) => {
+		throw classifyWriteError(error, job.samplesPath);
+	});
+	const weights = bench.built.get(job.engine.path)?.weightsBytes ?? job.engine.record.engineBytes;
+	return {
+		state: "ok",
+		samplesMs,
+		peakMemoryBytes: weights === undefined ? null : Math.round(weights + contextBytes * job.streams),
+		wallMs: run.record.wallMs,
+		timedMs: times.wallMs,
+		enqueueBound: isEnqueueBound(times),
+	};
+}
+
+/** Launching takes most of the time: trtexec's own limit, the median enqueue time above 0.8 of the median compute time. */
+function isEnqueueBound(times: ExportTimes): boolean {
+	const middle = (values: Float64Array): number => quantile(Float64Array.from(values).sort(), 0.5);
+	return middle(times.enqueueMs) > 0.8 * middle(times.computeMs);
+}
+
+function littleEndian(values: Float64Array): Uint8Array {
+	const view = new DataView(new ArrayBuffer(values.length * 8));
+	for (const [index, value] of values.entries()) view.setFloat64(index * 8, value, true);
+	return new Uint8Array(view.buffer);
+}

@@ -1,0 +1,58 @@
+// Times each layer of an engine in a run of its own, and keeps trtexec's two files.
+import { copyFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { buildArgs } from "../../formats/trtexec/args.ts";
+import type { ProfileJob, ProfileResult } from "../../ports.ts";
+import { makeFolders } from "../process/folder.ts";
+import { classifyWriteError } from "../process/write-error.ts";
+import type { Bench } from "./bench.ts";
+import { asFailure, failureOf, unaskable } from "./failure.ts";
+import { runTrtexec } from "./run.ts";
+import { runShapes } from "./shapes.ts";
+import { inWorkFolder, writeFilled } from "./work-folder.ts";
+
+/** Enough for steady medians of layers that take microseconds. */
+const [warmUpMs, iterations] = [200, 200];
+
+export async function profileEngine(job: ProfileJob, bench: Bench): Promise<ProfileResult> {
+	const started = performance.now();
+	try {
+		return await inWorkFolder((folder) => profileIn(folder, job, bench));
+	} catch (error) {
+		return { state: "failed", failure: asFailure(error), wallMs: performance.now() - started };
+	}
+}
+
+async function profileIn(folder: string, job: ProfileJob, bench: Bench): Promise<ProfileResult> {
+	const files = { profilePath: "profile.json", layerInfoPath: "layers.json" };
+	const inputs = await writeFilled(folder, job.inputs, job.seed);
+	const shapes = runShapes(job.inputs, job.engine.model.onnx);
+	const { transfers } = bench.timing;
+	const spec = {
+		task: "profile",
+		enginePath: job.engine.path,
+		shapes,
+		inputs,
+		transfers,
+		warmUpMs,
+		iterations,
+		device: bench.device,
+	} as const;
+	const asked = buildArgs({ ...spec, ...files }, bench.trtexec.version);
+	if (asked.kind !== "argv") return { state: "failed", failure: unaskable(asked), wallMs: 0 };
+	const writes = Object.values(files);
+	const { logPath, timeoutMs } = job;
+	const run = await runTrtexec({ argv: asked.argv, cwd: folder, logPath, timeoutMs, writes, inputs }, bench);
+	const { wallMs } = run.record;
+	if (run.diagnosis.kind !== "none") return { state: "failed", failure: failureOf(run), wallMs };
+	await keepFile(join(folder, files.profilePath), job.profilePath);
+	await keepFile(join(folder, files.layerInfoPath), job.layersPath);
+	return { state: "done", wallMs };
+}
+
+async function keepFile(source: string, target: string): Promise<void> {
+	await makeFolders(dirname(target));
+	await copyFile(source, target).catch((error: unknown) => {
+		throw classifyWriteError(error, target);
+	});
+}

@@ -1,0 +1,51 @@
+// Turns a model's dimensions into trtexec's shapes and optimization profiles; static inputs are left out, as trtexec wants it.
+import type { DimRange } from "../../core/config/config.ts";
+import { feeds, type OnnxModel } from "../../core/onnx/model.ts";
+import { resolveShapes } from "../../core/onnx/shapes.ts";
+import type { EngineSpec } from "../../core/plan/plan.ts";
+import type { NamedShape, ShapeProfile } from "../../formats/trtexec/args-spec.ts";
+
+/** Inputs of which the file leaves a size open. */
+function dynamicInputs(model: OnnxModel): string[] {
+	const isOpen = (dims: readonly unknown[] | null): boolean => dims === null || dims.some((dim) => typeof dim !== "number");
+	return feeds(model.graph).flatMap((feed) => (isOpen(feed.dims) ? [feed.name] : []));
+}
+
+/** The shapes of all inputs at one place of every range. @throws ConfigError config-dims */
+export function shapesAt(which: keyof DimRange, spec: EngineSpec, model: OnnxModel): Record<string, number[]> {
+	const sizes: Record<string, number> = Object.create(null);
+	for (const [name, range] of Object.entries(spec.dims)) sizes[name] = range[which];
+	return resolveShapes(model, { dims: sizes, inputs: spec.model.inputs, pointer: spec.engine.pointer });
+}
+
+/** One profile over all ranges; none for a model without open sizes. @throws ConfigError config-dims */
+export function profilesOf(spec: EngineSpec, model: OnnxModel): ShapeProfile[] {
+	const names = dynamicInputs(model);
+	if (names.length === 0) return [];
+	const [min, opt, max] = (["min", "opt", "max"] as const).map((which) => shapesAt(which, spec, model));
+	const inputs = names.map((name) => ({ name, min: min?.[name] ?? [], opt: opt?.[name] ?? [], max: max?.[name] ?? [] }));
+	return [{ inputs }];
+}
+
+/** What `--shapes` says of a run. */
+export function runShapes(inputs: readonly NamedShape[], model: OnnxModel): NamedShape[] {
+	const names = new Set(dynamicInputs(model));
+	return inputs.filter(({ name }) => names.has(name)).map(({ name, shape }) => ({ name, shape }));
+}
+
+const typedBy: Readonly<Record<string, readonly string[]>> = {
+	fp16: ["float16"],
+	bf16: ["bfloat16"],
+	fp8: ["float8e4m3fn", "float8e5m2"],
+	fp4: ["float4e2m1"],
+	int4: ["int4", "uint4"],
+	int8: [],
+};
+
+/** Whether the ONNX file itself has the precision, in its types or its Q/DQ nodes. */
+export function isTyped(precision: string, { graph }: OnnxModel): boolean {
+	const types = typedBy[precision] ?? [];
+	const stored = [...graph.initializers, ...graph.inputs, ...graph.valueInfo].some(({ dtype }) => types.includes(dtype));
+	const quantised = graph.nodes.some(({ op }) => op === "QuantizeLinear" || op === "DequantizeLinear");
+	return stored || (quantised && precision !== "fp16" && precision !== "bf16");
+}

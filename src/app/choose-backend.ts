@@ -1,0 +1,103 @@
+// Chooses what runs the engines: TensorRT where the config demands it or this machine has it, else ONNX Runtime.
+import { join } from "node:path";
+import type { Environment } from "../adapters/github/env.ts";
+import type { Processes } from "../adapters/process/processes.ts";
+import { tensorRtWorker } from "../adapters/tensorrt-worker/worker.ts";
+import { trtexecBackend } from "../adapters/trtexec/backend.ts";
+import { readDevice } from "../adapters/trtexec/device.ts";
+import { type Found, findTrtexec } from "../adapters/trtexec/find.ts";
+import type { Config } from "../core/config/config.ts";
+import { ConfigError } from "../core/errors.ts";
+import type { Backend } from "../ports.ts";
+
+export interface BackendChoice {
+	config: Pick<Config, "backend" | "measure">;
+	/** trtexec as the user wrote it. */
+	trtexec?: string;
+	cwd: string;
+	environment: Environment;
+	processes: Processes;
+	/** worker/tensorrt.py. */
+	workerPath: string;
+	onnxRuntime(): Backend;
+}
+
+/** The backend that this machine and the config agree on, chosen at its first use. */
+export function chosenBackend(choice: BackendChoice): Backend {
+	let chosen: Promise<Backend> | null = null;
+	let ready: Backend | null = null;
+	const backend = async (): Promise<Backend> => {
+		chosen ??= chooseBackend(choice);
+		ready = await chosen;
+		return ready;
+	};
+	return {
+		facts: async () => (await backend()).facts(),
+		fingerprint: async () => (await backend()).fingerprint(),
+		build: async (job) => (await backend()).build(job),
+		infer: async (job) => (await backend()).infer(job),
+		measure: async (job) => (await backend()).measure(job),
+		profile: async (job) => (await (await backend()).profile?.(job)) ?? { state: "absent" },
+		notes: () => ready?.notes?.() ?? [],
+	};
+}
+
+/** @throws ConfigError backend-mismatch where TensorRT is demanded and is not here. */
+async function chooseBackend(choice: BackendChoice): Promise<Backend> {
+	const { config, processes } = choice;
+	if (config.backend === "onnxruntime") return choice.onnxRuntime();
+	const [found, gpu] = await Promise.all([findTrtexec(findOptions(choice)), readDevice(processes)]);
+	const demanded = config.backend === "tensorrt" || choice.trtexec !== undefined;
+	if (found.state === "missing" && demanded) throw missing(found, choice);
+	if (found.state === "missing" || (gpu === null && !demanded)) return choice.onnxRuntime();
+	if (gpu === null) throw withoutGpu(choice);
+	const { cudaGraph, spinWait, transfers } = config.measure;
+	const worker = tensorRtWorker({ python: "python3", workerPath: choice.workerPath, processes });
+	return trtexecBackend({ trtexec: found.trtexec, gpu, processes, timing: { cudaGraph, spinWait, transfers }, worker });
+}
+
+export function findOptions({
+	trtexec,
+	cwd,
+	environment,
+	processes,
+}: Pick<BackendChoice, "trtexec" | "cwd" | "environment" | "processes">) {
+	return {
+		...(trtexec === undefined ? {} : { wanted: trtexec }),
+		cwd,
+		...(environment.home === undefined ? {} : { home: environment.home }),
+		processes,
+	};
+}
+
+function missing({ tried }: Extract<Found, { state: "missing" }>, { trtexec }: BackendChoice): ConfigError {
+	const list = tried.map(({ program, why }) => `${program} ${why}`).join("; ");
+	return new ConfigError({
+		code: "backend-mismatch",
+		message: `TensorRT is asked for, and trtexec was not found: ${list}.`,
+		details: {
+			expected: trtexec ?? "trtexec on PATH or in a usual folder",
+			got: list,
+			fix:
+				trtexec === undefined
+					? "Install TensorRT with its programs (the Python wheels have none), name trtexec with --trtexec, or set `backend: onnxruntime`."
+					: "Correct the path of trtexec; run it by hand with --help to see why it does not start.",
+		},
+	});
+}
+
+function withoutGpu({ config }: BackendChoice): ConfigError {
+	return new ConfigError({
+		code: "backend-mismatch",
+		message: "TensorRT is asked for, trtexec is here, and nvidia-smi shows no GPU.",
+		details: {
+			expected: "an NVIDIA GPU that nvidia-smi lists",
+			got: "none",
+			fix: `Run on a machine with a GPU (in a container, pass it through)${config.backend === "tensorrt" ? ", or set `backend: onnxruntime`" : ""}.`,
+		},
+	});
+}
+
+export function workerPathOf(distFolder: string): string {
+	return join(distFolder, "..", "worker", "tensorrt.py");
+}
