@@ -559,6 +559,10 @@ class Engine:
         try:
             self.prepare(feeds, payload)
             return self.execute(feeds, payload)
+        except RuntimeError as error:
+            # What TensorRT's Python raises where C++ returns false.
+            self.prepared = None
+            raise Refusal("execution", "TensorRT raised an error (%s): %s" % (error, self.logger.take()))
         except BaseException:
             self.prepared = None
             raise

@@ -244,7 +244,8 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 
 	it.each<[string, string]>([
 		["refuse", "TensorRT did not run the case: IExecutionContext::enqueueV3: Error Code 1: Cuda Runtime (a stub refused)"],
-		["raise", "RuntimeError: a binding raised"],
+		["raise", "TensorRT raised an error (a binding raised): API Usage Error"],
+		["confuse", "KeyError: 'a bug'"],
 	])("loses one case and not the others where TensorRT does %s", async (what, message) => {
 		const [first, second, third] = outputsOf(await infer({ ...negation, behave: [{ run: 2, do: what }] }, numbered(3)));
 		expect([first, second, third]).toEqual([{ y: float32([1, 2], [-0, -0.5]) }, message, { y: float32([1, 2], [-2, -0.5]) }]);

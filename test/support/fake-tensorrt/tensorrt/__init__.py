@@ -184,7 +184,10 @@ class IExecutionContext:
         if what == "hang":
             time.sleep(600)
         if what == "raise":
+            log(ILogger.ERROR, "API Usage Error")
             raise RuntimeError("a binding raised")
+        if what == "confuse":
+            raise KeyError("a bug")
         if what == "printf":
             os.write(1, b"a plugin says hello\n")
         if what == "exit":
