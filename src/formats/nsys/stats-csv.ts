@@ -30,18 +30,16 @@ export function parseKernelTable(text: string): KernelTable {
 		if (text.trim() === "" || /does not contain .* data/.test(text)) return { state: "no-data" };
 		return { state: "unknown", why: `no header in ${lines.length} lines` };
 	}
-	const columns = splitCsvLine(header).map((name) => name.replace(/\s+(?=\()/, " ").trim());
+	const columns = splitCsvLine(header, Number.POSITIVE_INFINITY).map((name) => name.replace(/\s+(?=\()/, " ").trim());
 	if (!columns.includes("Name")) return { state: "unknown", why: `no column Name in ${columns.join(", ")}` };
 	if (!columns.includes("Total Time (ns)")) return { state: "unknown", why: `no column Total Time (ns) in ${columns.join(", ")}` };
 	const body = lines.slice(at + 1, at + 1 + mostRows).filter((line) => line.trim() !== "");
-	const kernels = body.flatMap((line) => rowOf(splitCsvLine(line), columns) ?? []);
+	const kernels = body.flatMap((line) => rowOf(splitCsvLine(line, columns.length), columns) ?? []);
 	return { state: "ok", kernels, skippedLines: body.length - kernels.length };
 }
 
 function rowOf(cells: readonly string[], columns: readonly string[]): KernelRow | null {
-	// The name comes last. nsys does not double the quotes inside it, so what is left over belongs to it.
-	const place = columns.indexOf("Name");
-	const name = (place === columns.length - 1 ? cells.slice(place).join(",") : cells[place])?.trim();
+	const name = cells[columns.indexOf("Name")]?.trim();
 	const value = (...titles: string[]): number | null => {
 		const text = titles.map((title) => cells[columns.indexOf(title)]).find((cell) => cell !== undefined && cell !== "");
 		const number = text === undefined ? Number.NaN : Number(text);
@@ -63,23 +61,26 @@ function rowOf(cells: readonly string[], columns: readonly string[]): KernelRow 
 	};
 }
 
-/** A quote begins a cell that ends at a quote before a comma or the line's end: inner quotes may stand alone or doubled. */
-function splitCsvLine(line: string): string[] {
+/**
+ * At most `most` cells; the last takes all that is left. nsys does not double the quotes inside a cell, so a kernel's
+ * name, which comes last, can be told only by what comes before it.
+ */
+function splitCsvLine(line: string, most: number): string[] {
 	const cells: string[] = [];
 	let at = 0;
 	while (at <= line.length) {
 		const quoted = line[at] === '"';
-		const end = quoted ? endOfQuoted(line, at + 1) : line.indexOf(",", at);
-		const stop = end === -1 ? line.length : end;
-		cells.push(quoted ? line.slice(at + 1, stop).replaceAll('""', '"') : line.slice(at, stop));
-		at = quoted ? stop + 2 : stop + 1;
+		const end = cells.length + 1 === most ? line.length : endOfCell(line, at);
+		const cell = line.slice(at, end);
+		cells.push(quoted ? cell.slice(1, cell.endsWith('"') ? -1 : undefined).replaceAll('""', '"') : cell);
+		at = end + 1;
 	}
 	return cells;
 }
 
-function endOfQuoted(line: string, from: number): number {
-	for (let at = from; at < line.length; at += 1) {
-		if (line[at] === '"' && (at === line.length - 1 || line[at + 1] === ",")) return at;
-	}
-	return line.length;
+/** A quoted cell ends at a quote before a comma or the line's end. */
+function endOfCell(line: string, from: number): number {
+	if (line[from] !== '"') return line.indexOf(",", from) === -1 ? line.length : line.indexOf(",", from);
+	const end = line.indexOf('",', from + 1);
+	return end === -1 ? line.length : end + 1;
 }

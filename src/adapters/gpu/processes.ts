@@ -1,0 +1,76 @@
+// Watches the list of processes on one GPU, and tells ours from others.
+import { readlink } from "node:fs/promises";
+import { basename } from "node:path";
+import type { GpuProcess, ProcessSample } from "../../core/telemetry/sample.ts";
+import { type AppRow, parseAppLine } from "../../formats/nvidia-smi/apps.ts";
+import { groupOf } from "../process/owner.ts";
+import type { Processes } from "../process/processes.ts";
+
+export interface ProcessWatch {
+	/** A line of the list, as it arrives. */
+	push(line: string, atMs: number): void;
+	/** Those that are there before we begin; `idle` ones may stay. */
+	begin(rows: readonly AppRow[], idle: boolean): Promise<readonly GpuProcess[]>;
+}
+
+/** Lines of one reading come together; the next reading comes a second later. */
+const gatherMs = 150;
+
+export function watchProcesses(gpuUuid: string, processes: Processes, onReading: (reading: ProcessSample) => void): ProcessWatch {
+	const owners = new Map<number, GpuProcess["owner"]>();
+	let rows: AppRow[] = [];
+	const ownerOf = async (row: AppRow): Promise<GpuProcess["owner"]> => {
+		if (row.pid === null) return "unknown";
+		const known = owners.get(row.pid);
+		if (known !== undefined && known !== "unknown") return known;
+		const owner = await findOwner(row.pid, row.name, processes);
+		owners.set(row.pid, owner);
+		return owner;
+	};
+	const describe = async (row: AppRow): Promise<GpuProcess> => ({
+		pid: row.pid,
+		name: basename(row.name),
+		memoryBytes: row.memoryBytes,
+		owner: await ownerOf(row),
+	});
+	const flush = async (atMs: number): Promise<void> => {
+		const read = lastOfEach(rows);
+		rows = [];
+		onReading({ atMs, processes: await Promise.all(read.map(describe)) });
+	};
+	return {
+		push(line, atMs) {
+			const row = parseAppLine(line);
+			if (row === null || row.gpuUuid !== gpuUuid) return;
+			rows.push(row);
+			if (rows.length === 1) setTimeout(() => void flush(atMs), gatherMs).unref();
+		},
+		async begin(present, idle) {
+			const others = present.filter((row) => row.gpuUuid === gpuUuid && (row.pid === null || !processes.owns(row.pid)));
+			for (const { pid } of others) if (pid !== null) owners.set(pid, idle ? "resident" : "foreign");
+			return Promise.all(others.map(describe));
+		},
+	};
+}
+
+/** Where two readings came close together, a process stands in both. */
+function lastOfEach(rows: readonly AppRow[]): AppRow[] {
+	const numbered = new Map(rows.flatMap((row) => (row.pid === null ? [] : [[row.pid, row] as const])));
+	return [...numbered.values(), ...rows.filter(({ pid }) => pid === null)];
+}
+
+/** In a container the number is the host's: whom it means here, if anyone, is another process with another name. */
+async function findOwner(pid: number, name: string, processes: Processes): Promise<GpuProcess["owner"]> {
+	const group = await groupOf(pid);
+	if (processes.owns(pid) || (group !== null && processes.owns(group))) return "ours";
+	const program = await programOf(pid);
+	return program !== null && program === basename(name) ? "foreign" : "unknown";
+}
+
+async function programOf(pid: number): Promise<string | null> {
+	try {
+		return basename(await readlink(`/proc/${pid}/exe`));
+	} catch {
+		return null;
+	}
+}

@@ -1,0 +1,180 @@
+// Watches one GPU for a whole job: clocks and power ten times a second, counters and processes once a second.
+
+import { between } from "../../core/telemetry/align.ts";
+import { neighboursOf } from "../../core/telemetry/neighbours.ts";
+import type { ProcessSample, TelemetrySample, UseSample } from "../../core/telemetry/sample.ts";
+import { gpuWindow } from "../../core/telemetry/window.ts";
+import { parseAppLine } from "../../formats/nvidia-smi/apps.ts";
+import { appsArgs, gpmArgs, queryArgs } from "../../formats/nvidia-smi/args.ts";
+import { parseSampleLine } from "../../formats/nvidia-smi/csv.ts";
+import { dmonParser, hasGpm, useSampleOf } from "../../formats/nvidia-smi/dmon.ts";
+import type { AskedField } from "../../formats/nvidia-smi/fields.ts";
+import { findGpu, type GpuChoice } from "../../formats/nvidia-smi/gpus.ts";
+import type { Clock, Telemetry } from "../../ports.ts";
+import { askSmi, listGpus, type Smi } from "./devices.ts";
+import { watchProcesses } from "./processes.ts";
+import { createRing, type Ring } from "./ring.ts";
+import { openStream, type Stream } from "./stream.ts";
+
+export interface GpuTelemetryOptions {
+	smi: Smi;
+	clock: Clock;
+	/** Index, UUID, or a list as in CUDA_VISIBLE_DEVICES; absent: the first GPU. */
+	device?: string;
+	/** Between samples. Faster than ten a second tells nothing new: the driver's own figures do not move faster. */
+	everyMs?: number;
+	silenceMs?: number;
+	/** How long `start` waits for the first sample. */
+	firstMs?: number;
+}
+
+const defaults = { everyMs: 100, silenceMs: 5_000, firstMs: 5_000 };
+const appsEveryMs = 1_000;
+/** Two hours at ten a second, some 20 MB. */
+const mostSamples = 72_000;
+/** nvidia-smi's utilisation looks back for up to one second. */
+const settleMs = 1_200;
+/** A GPU busier than this before we begin works for somebody else. */
+const busyShare = 0.1;
+/** Rows that do not fit, one after the other, after which the columns have changed. */
+const mostMisfits = 3;
+
+interface Watch {
+	options: GpuTelemetryOptions;
+	samples: Ring<TelemetrySample>;
+	use: Ring<UseSample>;
+	processes: Ring<ProcessSample>;
+	sentences: Set<string>;
+	streams: Stream[];
+}
+
+export function gpuTelemetry(options: GpuTelemetryOptions): Telemetry {
+	const watch: Watch = {
+		options,
+		samples: createRing(mostSamples),
+		use: createRing(mostSamples / 10),
+		processes: createRing(mostSamples / 10),
+		sentences: new Set(),
+		streams: [],
+	};
+	let started: Promise<void> | undefined;
+	return {
+		start() {
+			started ??= begin(watch);
+			return started;
+		},
+		window(fromMs, toMs) {
+			const trace = { samples: watch.samples.entries(), use: watch.use.entries(), processes: watch.processes.entries() };
+			return gpuWindow(trace, fromMs, toMs);
+		},
+		neighbours: (fromMs, toMs) => neighboursOf(between(watch.processes.entries(), fromMs, toMs)),
+		degradations: () => [...watch.sentences],
+		async stop() {
+			await Promise.all(watch.streams.splice(0).map((stream) => stream.stop()));
+		},
+	};
+}
+
+async function begin(watch: Watch): Promise<void> {
+	const devices = await listGpus(watch.options.smi);
+	if (devices.state === "none") {
+		watch.sentences.add(devices.sentence);
+		return;
+	}
+	const choice = findGpu(devices.gpus, watch.options.device);
+	if (choice === null) {
+		watch.sentences.add(`No GPU here is called ${JSON.stringify(watch.options.device)}, so none is watched.`);
+		return;
+	}
+	noteSettings(choice, watch);
+	await watchSamples(choice, devices.sampleFields, watch);
+	watchCounters(choice, watch);
+	await watchNeighbours(choice, watch);
+}
+
+function noteSettings({ gpu, slice }: GpuChoice, watch: Watch): void {
+	if (slice !== null) {
+		watch.sentences.add(`A slice (${slice.profile}) of ${gpu.name} is measured; clocks, power and memory are told of the whole GPU.`);
+	}
+	if (gpu.displayActive === "Enabled") watch.sentences.add(`${gpu.name} also drives a display, whose work is in the timings.`);
+}
+
+/** Resolves at the first sample, or when none came in time. */
+function watchSamples({ gpu }: GpuChoice, fields: readonly AskedField[], watch: Watch): Promise<void> {
+	const { clock, smi, everyMs, silenceMs, firstMs } = { ...defaults, ...watch.options };
+	return new Promise((resolve) => {
+		let misfits = 0;
+		const timer = setTimeout(resolve, firstMs);
+		const settle = (): void => {
+			clearTimeout(timer);
+			resolve();
+		};
+		const stream = openStream(smi, {
+			args: queryArgs(fields, { gpu: gpu.uuid, everyMs }),
+			silenceMs,
+			onLine(line) {
+				if (line.trim() === "") return;
+				const read = parseSampleLine(line, fields, clock.now());
+				if (read.state === "sample") {
+					watch.samples.push(read.sample);
+					misfits = 0;
+					settle();
+					return;
+				}
+				if (read.state === "lost") watch.sentences.add(`The GPU was lost while it was watched: ${read.why}.`);
+				misfits += 1;
+				if (misfits === mostMisfits) watch.sentences.add(`nvidia-smi's rows could not be read: ${read.why}. What follows is unknown.`);
+			},
+			onEnd(why) {
+				watch.sentences.add(`${why}; from then on, the GPU's clocks and power are unknown.`);
+				settle();
+			},
+		});
+		watch.streams.push(stream);
+	});
+}
+
+/** A GPU or driver without these counters ends dmon or leaves their columns out; that is no fault. */
+function watchCounters({ gpu }: GpuChoice, watch: Watch): void {
+	const { clock, smi } = watch.options;
+	const parser = dmonParser();
+	const missing = `${gpu.name} offers no hardware counters (GPM), so utilisation is nvidia-smi's: the share of time in which any kernel ran.`;
+	const stream = openStream(smi, {
+		args: gpmArgs(gpu.uuid),
+		onLine(line) {
+			const row = parser.push(line);
+			if (row === null) return;
+			if (!hasGpm(parser.columns())) watch.sentences.add(missing);
+			const sample = useSampleOf(row, clock.now());
+			if (sample !== null) watch.use.push(sample);
+		},
+		onEnd: () => watch.sentences.add(missing),
+	});
+	watch.streams.push(stream);
+}
+
+async function watchNeighbours({ gpu }: GpuChoice, watch: Watch): Promise<void> {
+	const { clock, smi } = watch.options;
+	const list = watchProcesses(gpu.uuid, smi.processes, (reading) => {
+		watch.processes.push(reading);
+		if (reading.processes.some(({ pid }) => pid === null)) {
+			watch.sentences.add(
+				"The driver does not tell which processes are on the GPU, so a neighbour shows only in the share of compute time.",
+			);
+		}
+	});
+	const present = await askSmi(smi, appsArgs({ gpu: gpu.uuid }));
+	const rows = present.stdout.split(/\r?\n/).flatMap((line) => parseAppLine(line) ?? []);
+	if (rows.length > 0) await new Promise((resolve) => setTimeout(resolve, settleMs));
+	const idle = (watch.samples.entries().at(-1)?.kernelTime ?? 0) <= busyShare;
+	for (const { name, pid } of await list.begin(rows, idle)) {
+		const who = `${name || "A process"}${pid === null ? "" : ` (process ${pid})`}`;
+		watch.sentences.add(`${who} was on the GPU before the measurements, ${idle ? "idle" : "while the GPU was busy"}.`);
+	}
+	const stream = openStream(smi, {
+		args: appsArgs({ gpu: gpu.uuid, everyMs: appsEveryMs }),
+		onLine: (line) => list.push(line, clock.now()),
+		onEnd: (why) => watch.sentences.add(`${why}; from then on, neighbours on the GPU are unknown.`),
+	});
+	watch.streams.push(stream);
+}

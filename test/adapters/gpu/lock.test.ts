@@ -1,0 +1,100 @@
+// Jobs on one machine take turns on a GPU.
+
+import { spawn } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { hostname, tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { lockGpu, lockPath, staleMs } from "../../../src/adapters/gpu/lock.ts";
+
+let folder = "";
+beforeEach(() => {
+	folder = join(mkdtempSync(join(tmpdir(), "trtgate-gpu-")), "locks");
+});
+afterEach(() => rmSync(join(folder, ".."), { recursive: true }));
+
+const gpuUuid = "GPU-00000000-0000-0000-0000-000000000000";
+const lock = (over: Partial<Parameters<typeof lockGpu>[0]> = {}) => lockGpu({ folder, gpuUuid, waitMs: 0, ...over });
+const owner = (over: object): string =>
+	JSON.stringify({ pid: process.pid, host: hostname(), startedAt: "2026-01-01T00:00:00Z", born: "", token: "x", ...over });
+
+describe("lockGpu", () => {
+	it("locks each GPU by itself", async () => {
+		const first = await lock();
+		const second = await lock({ gpuUuid: "GPU-1" });
+		expect(existsSync(lockPath({ folder, gpuUuid }))).toBe(true);
+		await first.release();
+		await second.release();
+		expect(existsSync(lockPath({ folder, gpuUuid }))).toBe(false);
+	});
+
+	it("keeps a name that is a path within its folder", () => {
+		expect(lockPath({ folder, gpuUuid: "../../etc/passwd" })).toBe(join(folder, "______etc_passwd.lock"));
+	});
+
+	it("waits for its turn, and says for whom", async () => {
+		const first = await lock();
+		const waits: string[] = [];
+		const second = lock({ waitMs: 10_000, onWait: (who) => waits.push(who) });
+		setTimeout(() => void first.release(), 200);
+		await (await second).release();
+		expect(waits).toEqual([expect.stringContaining(`process ${process.pid} on ${hostname()}`)]);
+	});
+
+	it("gives up after its wait, naming the owner", async () => {
+		const first = await lock();
+		await expect(lock({ waitMs: 50 })).rejects.toMatchObject({
+			code: "gpu-busy",
+			message: expect.stringContaining(`in use by process ${process.pid}`),
+			details: { fix: expect.stringContaining(folder) },
+		});
+		await first.release();
+	});
+
+	it("stops to wait when it is told to", async () => {
+		const first = await lock();
+		const stop = new AbortController();
+		setTimeout(() => stop.abort(), 50);
+		await expect(lock({ waitMs: 10_000, signal: stop.signal })).rejects.toMatchObject({ code: "interrupted" });
+		await first.release();
+	});
+
+	it("breaks the lock of a job that was killed", async () => {
+		const source = `import { lockGpu } from ${JSON.stringify(resolve("src/adapters/gpu/lock.ts"))};
+			await lockGpu(${JSON.stringify({ folder, gpuUuid, waitMs: 0 })}); console.log("held"); setInterval(() => {}, 1000);`;
+		const child = spawn(process.execPath, ["--input-type=module", "-e", source], { stdio: ["ignore", "pipe", "ignore"] });
+		await new Promise((done) => child.stdout.once("data", done));
+		await expect(lock()).rejects.toMatchObject({ code: "gpu-busy" });
+		child.kill("SIGKILL");
+		await new Promise((done) => child.once("close", done));
+		await (await lock()).release();
+	});
+
+	it.each([
+		["another machine", { host: "elsewhere" }],
+		["another container", { space: "pid:[1]" }],
+	])("believes an owner in %s as long as it renews its lock", async (_, where) => {
+		await (await lock()).release();
+		const path = lockPath({ folder, gpuUuid });
+		writeFileSync(path, owner(where));
+		await expect(lock()).rejects.toMatchObject({ code: "gpu-busy" });
+		const old = new Date(Date.now() - staleMs - 1000);
+		utimesSync(path, old, old);
+		await (await lock()).release();
+	});
+
+	it("lets one of many have it at a time", async () => {
+		let inside = 0;
+		let most = 0;
+		const job = async (): Promise<void> => {
+			const held = await lock({ waitMs: 20_000 });
+			inside += 1;
+			most = Math.max(most, inside);
+			await new Promise((done) => setTimeout(done, 10));
+			inside -= 1;
+			await held.release();
+		};
+		await Promise.all(Array.from({ length: 4 }, job));
+		expect(most).toBe(1);
+	});
+});

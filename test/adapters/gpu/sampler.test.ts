@@ -1,0 +1,133 @@
+// The watcher of the GPU, beside a double of nvidia-smi that replays recordings and fails on demand.
+import { afterEach, describe, expect, it } from "vitest";
+import { systemClock } from "../../../src/adapters/clock.ts";
+import { gpuTelemetry } from "../../../src/adapters/gpu/sampler.ts";
+import { createProcesses } from "../../../src/adapters/process/processes.ts";
+import type { Telemetry } from "../../../src/ports.ts";
+import { program } from "../../support/ort-jobs.ts";
+
+const clock = systemClock();
+const open: { telemetry: Telemetry; processes: ReturnType<typeof createProcesses> }[] = [];
+afterEach(async () => {
+	for (const { telemetry, processes } of open.splice(0)) {
+		await telemetry.stop();
+		await processes.killAll();
+	}
+});
+
+interface Setting {
+	device?: string;
+	argv?: [string, ...string[]];
+	silenceMs?: number;
+	timeoutMs?: number;
+}
+
+async function watch(options: string[], setting: Setting = {}) {
+	const processes = createProcesses();
+	const { argv, timeoutMs, ...rest } = setting;
+	const smi = {
+		argv: argv ?? ([process.execPath, program("nvidia-smi"), ...options] as [string, ...string[]]),
+		processes,
+		timeoutMs: timeoutMs ?? 5_000,
+	};
+	const telemetry = gpuTelemetry({ smi, clock, everyMs: 20, silenceMs: 400, firstMs: 3_000, ...rest });
+	open.push({ telemetry, processes });
+	const fromMs = clock.now();
+	await telemetry.start();
+	return { telemetry, processes, fromMs };
+}
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+async function until(done: () => boolean): Promise<void> {
+	for (let i = 0; i < 150 && !done(); i += 1) await pause(20);
+	expect(done()).toBe(true);
+}
+
+const noGpm = "NVIDIA H200 offers no hardware counters (GPM), so utilisation is nvidia-smi's: the share of time in which any kernel ran.";
+
+describe("gpuTelemetry", () => {
+	it("samples a GPU, and says what it did between two times", async () => {
+		const { telemetry, processes, fromMs } = await watch(["samples=comparison-same-model.csv"]);
+		await until(() => (telemetry.window(fromMs, clock.now())?.samples ?? 0) > 20);
+		const window = telemetry.window(fromMs, clock.now());
+		expect(window?.smClockMhz?.mean).toBe(1980);
+		expect(window).toMatchObject({ throttleReasons: [], use: { source: "nvidia-smi", memoryBandwidth: null } });
+		expect(telemetry.window(fromMs - 1000, fromMs - 1)).toBeNull();
+		expect(telemetry.neighbours(fromMs, clock.now())).toEqual([]);
+		await until(() => telemetry.degradations().includes(noGpm));
+		expect(telemetry.degradations()).toEqual([noGpm]);
+		expect(processes.childMs()).toBe(0);
+	});
+
+	it("reads the hardware's counters where they are offered", async () => {
+		const { telemetry, fromMs } = await watch(["gpm=h200-dmon-gpm.txt", "speed=20"]);
+		await until(() => telemetry.window(fromMs, clock.now() - 500)?.use?.source === "gpm");
+		expect(telemetry.window(fromMs, clock.now())?.use?.smUtilisation).toBeGreaterThan(0.3);
+		expect(telemetry.degradations()).toEqual([]);
+	});
+
+	it.each([
+		["hang:5", "nvidia-smi said nothing for 0.4 s and was ended; from then on"],
+		["end:5", "nvidia-smi ended (exit code 15), with the last words: "],
+		["partial:5", "nvidia-smi ended (exit code 0), with the last words: "],
+		["lost:5", "The GPU was lost while it was watched: GPU is lost."],
+		["columns:5", "nvidia-smi's rows could not be read: 10 columns where 8 were asked for."],
+		["na:5", "nvidia-smi's rows could not be read: no value in any column."],
+		["unknown-error:5", "nvidia-smi's rows could not be read: no value in any column."],
+	])("with %s keeps what came before, and says what happened", async (fault, sentence) => {
+		const { telemetry, fromMs } = await watch([`fault=${fault}`]);
+		await until(() => telemetry.degradations().some((text) => text.startsWith(sentence)));
+		expect(telemetry.window(fromMs, clock.now())?.samples).toBe(5);
+	});
+
+	it.each([
+		["no-driver", "nvidia-smi tells nothing of a GPU (exit code 9): NVIDIA-SMI has failed because"],
+		["no-devices", "nvidia-smi tells nothing of a GPU (exit code 6): No devices were found"],
+	])("with %s watches nothing and says why", async (fault, sentence) => {
+		const { telemetry, fromMs } = await watch([`fault=${fault}`]);
+		expect(telemetry.degradations()).toEqual([expect.stringContaining(sentence)]);
+		expect(telemetry.window(fromMs, clock.now())).toBeNull();
+	});
+
+	it("without nvidia-smi says so", async () => {
+		const { telemetry } = await watch([], { argv: ["/nonexistent/nvidia-smi"] });
+		expect(telemetry.degradations()).toEqual(["nvidia-smi is not installed, so clocks, power and neighbours of the GPU are unknown."]);
+	});
+
+	it("does not wait for an nvidia-smi that never answers and ignores SIGTERM", async () => {
+		const { telemetry } = await watch(["fault=deaf"], { timeoutMs: 200 });
+		expect(telemetry.degradations()[0]).toMatch(/^nvidia-smi did not answer within \d s/);
+	});
+
+	it("finds the GPU that is meant, and says where there is none", async () => {
+		const { telemetry } = await watch(["gpus=2"], { device: "GPU-10000000" });
+		expect(telemetry.degradations()).not.toContain(expect.stringContaining("No GPU"));
+		const none = await watch([], { device: "7" });
+		expect(none.telemetry.degradations()).toEqual(['No GPU here is called "7", so none is watched.']);
+	});
+
+	it("notes an idle process that was there before, and does not call it a neighbour", async () => {
+		const options = ["samples=h200-query-idle.csv", "apps=h200-neighbour-apps.csv", "speed=10"];
+		const { telemetry, fromMs } = await watch(options, { silenceMs: 10_000 });
+		expect(telemetry.degradations()).toContain("python3 (process 5796) was on the GPU before the measurements, idle.");
+		await until(() => telemetry.window(fromMs, clock.now())?.otherMemoryBytes === 682 * 1024 * 1024);
+		expect(telemetry.neighbours(fromMs, clock.now())).toEqual([]);
+		expect(telemetry.window(fromMs, clock.now())?.ownMemoryBytes).toBe(0);
+	});
+
+	it("calls one that keeps the GPU busy a neighbour", async () => {
+		const { telemetry, fromMs } = await watch(["samples=h200-query-load.csv", "apps=h200-neighbour-apps.csv", "speed=10"]);
+		await until(() => telemetry.neighbours(fromMs, clock.now()).length > 0);
+		expect(telemetry.neighbours(fromMs, clock.now())[0]).toMatchObject({ pid: 5796, name: "python3" });
+	});
+
+	it("leaves no process behind, and stops twice as well as once", async () => {
+		const { telemetry, processes } = await watch([]);
+		await telemetry.stop();
+		await telemetry.stop();
+		const started = clock.now();
+		await processes.killAll();
+		expect(clock.now() - started).toBeLessThan(100);
+	});
+});

@@ -1,0 +1,93 @@
+// The GPU in both arms, side by side.
+import { describe, expect, it } from "vitest";
+import type { GpuWindow, PerfRun } from "../../../src/core/schema/result.ts";
+import { inCycles } from "../../../src/core/telemetry/cycles.ts";
+import { clockNotes, workloadGpu } from "../../../src/core/telemetry/summary.ts";
+
+function run(arm: PerfRun["arm"], clock: number, over: Partial<PerfRun> = {}): PerfRun {
+	const range = (value: number) => ({ mean: value, min: value, max: value });
+	const gpu: GpuWindow = {
+		samples: 6,
+		smClockMhz: range(clock),
+		memoryClockMhz: range(3201),
+		powerW: range(300),
+		temperatureC: null,
+		memoryUsedBytes: clock,
+		use: { source: "nvidia-smi", smUtilisation: 1, memoryBandwidth: 0.2 },
+		throttleReasons: ["sw-power-cap"],
+		powerCapShare: 0.5,
+	};
+	return { arm, pair: 0, order: 0, state: "ok", wallMs: 1, gpu, ...over };
+}
+
+const latency = (verdict: "regressed" | "unchanged", estimate: number) => ({ verdict, estimate, minimalEffect: 0.02 });
+
+describe("inCycles", () => {
+	it("takes the clock out of a change", () => {
+		const [slow, fast] = [{ smClockMhz: 1800 }, { smClockMhz: 1980 }];
+		expect(inCycles(fast, slow, 0.1)).toBeCloseTo(0, 12);
+		expect(inCycles(fast, fast, 0.0418)).toBeCloseTo(0.0418, 12);
+		expect(inCycles(null, fast, 0.1)).toBeNull();
+		expect(inCycles({ smClockMhz: null }, fast, 0.1)).toBeNull();
+		expect(inCycles(fast, fast, null)).toBeNull();
+	});
+});
+
+describe("workloadGpu", () => {
+	it("averages runs that count, each arm apart", () => {
+		const runs = [run("base", 1980), run("base", 1960), run("head", 1970), run("head", 100, { state: "unusable" })];
+		expect(workloadGpu(runs, 0.04)).toMatchObject({
+			base: { runs: 2, smClockMhz: 1970, temperatureC: null, memoryUsedBytes: 1980, throttleReasons: ["sw-power-cap"], powerCapShare: 0.5 },
+			head: { runs: 1, smClockMhz: 1970 },
+			cycles: expect.closeTo(0.04, 12),
+		});
+	});
+
+	it("is nothing without telemetry", () => {
+		const { gpu: _, ...bare } = run("head", 1980);
+		expect(workloadGpu([bare], null)).toBeNull();
+	});
+
+	it("keeps to the better source of utilisation", () => {
+		const counted = run("head", 1980);
+		if (counted.gpu) counted.gpu.use = { source: "gpm", smUtilisation: 0.4, memoryBandwidth: 0.02, smOccupancy: 0.1, tensorActivity: 0.2 };
+		expect(workloadGpu([counted, run("head", 1980)], null)?.head?.use).toEqual({
+			source: "gpm",
+			smUtilisation: 0.4,
+			memoryBandwidth: 0.02,
+			smOccupancy: 0.1,
+			tensorActivity: 0.2,
+		});
+	});
+});
+
+describe("clockNotes", () => {
+	const notes = (base: number, head: number, of: ReturnType<typeof latency>): string[] => {
+		const gpu = workloadGpu([run("base", base), run("head", head)], of.estimate);
+		return gpu === null ? [] : clockNotes(gpu, of);
+	};
+
+	it.each([
+		[1980, 1980, latency("regressed", 0.04), "The GPU's clock was the same in both arms: 1980 MHz."],
+		[
+			1980,
+			1800,
+			latency("regressed", 0.1),
+			"The GPU ran at 1980 MHz for the base and at 1800 MHz for the head; counted in its cycles, the change is only 0.0 %: the clock explains it, not the engine's work.",
+		],
+		[
+			1980,
+			1960,
+			latency("regressed", 0.2),
+			"Confirmed in GPU cycles (+18.8 %): the GPU ran at 1980 MHz for the base and at 1960 MHz for the head.",
+		],
+		[
+			1980,
+			1960,
+			latency("unchanged", 0.01),
+			"The GPU ran at 1980 MHz for the base and at 1960 MHz for the head; counted in its cycles, the change is 0.0 %.",
+		],
+	])("%i and %i MHz", (...[base, head, of, sentence]) => {
+		expect(notes(base, head, of)).toEqual([sentence]);
+	});
+});

@@ -1,0 +1,272 @@
+// nvidia-smi's output: as recorded on an H200, as other drivers print it, and as it looks when things go wrong.
+import { readFileSync } from "node:fs";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { parseAppLine } from "../../../src/formats/nvidia-smi/apps.ts";
+import { appsArgs, gpmArgs, queryArgs } from "../../../src/formats/nvidia-smi/args.ts";
+import { cellMask, cellNumber, readCell } from "../../../src/formats/nvidia-smi/cell.ts";
+import { parseSampleLine } from "../../../src/formats/nvidia-smi/csv.ts";
+import { dmonParser, hasGpm, useSampleOf } from "../../../src/formats/nvidia-smi/dmon.ts";
+import { chooseFields, inventoryFields, parseHelpFields, sampleFields } from "../../../src/formats/nvidia-smi/fields.ts";
+import { findGpu, type Gpu, gpuFingerprint, parseGpus } from "../../../src/formats/nvidia-smi/gpus.ts";
+
+const fixture = (name: string): string => readFileSync(`test/fixtures/nvidia-smi/${name}`, "utf8");
+const offered = parseHelpFields(fixture("h200-help-query-gpu.txt"));
+const asked = chooseFields(sampleFields, offered);
+
+describe("fields", () => {
+	it("takes new names from a new driver", () => {
+		expect(offered.size).toBeGreaterThan(100);
+		expect(asked.map(({ name }) => name).join()).toBe(
+			"clocks.sm,clocks.mem,power.draw,temperature.gpu,memory.used,utilization.gpu,utilization.memory,clocks_event_reasons.active",
+		);
+		expect(chooseFields(inventoryFields, offered)).toHaveLength(inventoryFields.length);
+	});
+
+	it("takes the old name from a driver that knows no other, and leaves out what it lacks", () => {
+		const old = parseHelpFields(
+			'"clocks.current.sm" or "clocks.sm"\nThe frequency.\n\n"clocks_throttle_reasons.active"\n"with spaces" text\n',
+		);
+		expect(chooseFields(sampleFields, old).map(({ name }) => name)).toEqual(["clocks.sm", "clocks_throttle_reasons.active"]);
+	});
+});
+
+describe("args", () => {
+	it("asks by the names that were chosen", () => {
+		expect(queryArgs(asked.slice(0, 2), { gpu: "GPU-1", everyMs: 100 })).toEqual([
+			"-i",
+			"GPU-1",
+			"--query-gpu=clocks.sm,clocks.mem",
+			"--format=csv,noheader,nounits",
+			"-lms",
+			"100",
+		]);
+		expect(appsArgs().join(" ")).toBe(
+			"--query-compute-apps=timestamp,gpu_uuid,pid,process_name,used_gpu_memory --format=csv,noheader,nounits",
+		);
+		expect(gpmArgs("GPU-1").join(" ")).toBe("dmon -i GPU-1 -s u -d 1 --gpm-metrics=2,3,5,10");
+	});
+});
+
+describe("cells", () => {
+	it.each([
+		"[N/A]",
+		"N/A",
+		"[Not Supported]",
+		"Not Supported",
+		"[Insufficient Permissions]",
+		"[Unknown Error]",
+		"Unknown Error",
+		"ERR!",
+		"-",
+		"",
+		"[Requested functionality has been deprecated]",
+	])("takes %j for no value", (text) => {
+		expect(readCell(text).state).toBe("none");
+		expect(cellNumber(text)).toBeNull();
+	});
+
+	it.each(["[GPU is lost]", "GPU is lost", "[GPU requires reset]"])("takes %j for a GPU that is gone", (text) => {
+		expect(readCell(text).state).toBe("lost");
+	});
+
+	it.each([
+		["691.36 W", 691.36],
+		["52 %", 52],
+		["143771 MiB", 143771],
+		["0", 0],
+		["1e9", null],
+		["0x4", null],
+		["12 apples", null],
+		["9".repeat(400), null],
+	])("reads %j as %s", (text, value) => {
+		expect(cellNumber(text)).toBe(value);
+	});
+
+	it("reads masks of 64 bits", () => {
+		expect(cellMask("0x0000000000000004")).toBe(4n);
+		expect(cellMask("0xFFFFFFFFFFFFFFFF")).toBe(2n ** 64n - 1n);
+		expect(cellMask("0x10000000000000000")).toBeNull();
+		expect(cellMask("4")).toBeNull();
+	});
+});
+
+describe("samples", () => {
+	const row = "1530, 3201, 691.36, 55, 1139, 100, 25, 0x0000000000000004";
+
+	it("reads a row", () => {
+		expect(parseSampleLine(row, asked, 7)).toEqual({
+			state: "sample",
+			sample: {
+				atMs: 7,
+				smClockMhz: 1530,
+				memoryClockMhz: 3201,
+				powerW: 691.36,
+				temperatureC: 55,
+				memoryUsedBytes: 1139 * 1024 * 1024,
+				kernelTime: 1,
+				memoryTime: 0.25,
+				eventReasons: 4n,
+			},
+		});
+	});
+
+	it("makes of cells without a value nulls, whatever their words", () => {
+		const read = parseSampleLine("1530, [N/A], [Unknown Error], N/A, [Insufficient Permissions], ERR!, [Not Supported], [N/A]", asked, 0);
+		expect(read).toMatchObject({ state: "sample", sample: { smClockMhz: 1530, powerW: null, memoryUsedBytes: null, eventReasons: null } });
+	});
+
+	it.each([
+		["half a row", row.slice(0, 30), "skipped"],
+		["more columns", `${row}, 12`, "skipped"],
+		["no value at all", asked.map(() => "[N/A]").join(", "), "skipped"],
+		["a blank line", "   ", "skipped"],
+		["a lost GPU", "GPU is lost", "lost"],
+		["a lost GPU in a cell", row.replace("1139", "[GPU is lost]"), "lost"],
+		["a driver that went", "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.", "lost"],
+		["a GPU off the bus", "Unable to determine the device handle for GPU0000:00:06.0: Unknown Error", "lost"],
+	])("takes %s for what it is", (_, line, state) => {
+		expect(parseSampleLine(line, asked, 0).state).toBe(state);
+	});
+
+	it("never throws", () => {
+		fc.assert(fc.property(fc.string({ unit: "binary" }), (line) => void parseSampleLine(line, asked, 0)));
+	});
+
+	it("reads every recorded row under load", () => {
+		const [header, ...rows] = fixture("h200-query-load.csv").trim().split("\n");
+		const fields = header!.split(", ").map((name) => ({ key: name.replace(/ \[.*/, "").replace("clocks.current.sm", "clocks.sm"), name }));
+		const samples = rows.map((line) => parseSampleLine(line, fields, 0)).flatMap((read) => (read.state === "sample" ? [read.sample] : []));
+		expect(samples).toHaveLength(59);
+		expect(
+			samples.every(({ smClockMhz, powerW }) => smClockMhz !== null && smClockMhz >= 345 && smClockMhz <= 1980 && powerW !== null),
+		).toBe(true);
+	});
+});
+
+describe("processes", () => {
+	it("reads the recorded row", () => {
+		const [, line] = fixture("h200-compute-apps-load.csv").split("\n");
+		expect(parseAppLine(line!)).toEqual({
+			gpuUuid: "GPU-00000000-0000-0000-0000-000000000000",
+			pid: 434,
+			name: "python3",
+			memoryBytes: 1130 * 1024 * 1024,
+		});
+	});
+
+	it.each([
+		["t, GPU-4, 2151955, [Not Found], 56510", { pid: 2151955, name: "" }],
+		[
+			"t, GPU-4, [Insufficient Permissions], [Insufficient Permissions], [Insufficient Permissions]",
+			{ pid: null, name: "", memoryBytes: null },
+		],
+		["t, GPU-4, 79, /opt/a, b/c, [N/A]", { pid: 79, name: "/opt/a, b/c", memoryBytes: null }],
+	])("reads %j", (line, row) => {
+		expect(parseAppLine(line)).toMatchObject(row);
+	});
+
+	it.each(["", "No running processes found", "a, b, c, d, e", "t, GPU-4, 79"])("takes %j for no row", (line) => {
+		expect(parseAppLine(line)).toBeNull();
+	});
+});
+
+describe("dmon", () => {
+	it("reads hardware counters by the names of their columns; the first row has none yet", () => {
+		const parser = dmonParser();
+		const rows = fixture("h200-dmon-gpm.txt")
+			.split("\n")
+			.flatMap((line) => parser.push(line) ?? []);
+		expect(hasGpm(parser.columns())).toBe(true);
+		expect(rows).toHaveLength(10);
+		const use = rows.map((row) => useSampleOf(row, 5));
+		expect(use.slice(0, 2)).toEqual([null, null]);
+		expect(use[2]).toEqual({ atMs: 5, smUtilisation: 0.44, smOccupancy: 0.08, tensorActivity: 0.16, memoryBandwidth: 0.02 });
+	});
+
+	it("knows a dmon without them", () => {
+		const parser = dmonParser();
+		const rows = fixture("h200-dmon.txt")
+			.split("\n")
+			.flatMap((line) => parser.push(line) ?? []);
+		expect(rows.length).toBeGreaterThan(10);
+		expect(hasGpm(parser.columns())).toBe(false);
+		expect(rows[0]?.get("pclk")).toBe("345");
+		expect(useSampleOf(rows[0]!, 0)).toBeNull();
+	});
+
+	it.each(["", "Not supported on the device(s)", "0 1 2", "# gpu\n0 1"])("makes nothing of %j", (text) => {
+		const parser = dmonParser();
+		expect(text.split("\n").flatMap((line) => parser.push(line) ?? [])).toEqual([]);
+	});
+});
+
+describe("GPUs", () => {
+	const fields = chooseFields(inventoryFields, offered);
+	const line = (index: number, uuid: string): string =>
+		`${index}, ${uuid}, NVIDIA H200, 00000000:00:06.0, 580.159.04, 9.0, 143771, 700.00, 650.00, 1980, 3201, Enabled, Default, Enabled, Enabled, Disabled`;
+	const list = [
+		"GPU 0: NVIDIA H200 (UUID: GPU-aa11)",
+		"  MIG 1c.3g.71gb  Device  0: (UUID: MIG-0000)",
+		"  MIG 2g.35gb     Device  2: (UUID: MIG-0002)",
+		"GPU 1: NVIDIA H200 (UUID: GPU-ab22)",
+	].join("\n");
+	const gpus = parseGpus(`${line(0, "GPU-aa11")}\n${line(1, "GPU-ab22")}\n`, fields, list);
+
+	it("reads what they are", () => {
+		expect(gpus).toHaveLength(2);
+		expect(gpus[0]).toEqual({
+			index: 0,
+			uuid: "GPU-aa11",
+			name: "NVIDIA H200",
+			pciBusId: "00000000:00:06.0",
+			driver: "580.159.04",
+			computeCapability: "9.0",
+			memoryBytes: 143771 * 1024 * 1024,
+			powerLimitW: 650,
+			maxSmClockMhz: 1980,
+			maxMemoryClockMhz: 3201,
+			persistence: "Enabled",
+			computeMode: "Default",
+			mig: "Enabled",
+			ecc: "Enabled",
+			displayActive: "Disabled",
+			slices: [
+				{ profile: "1c.3g.71gb", uuid: "MIG-0000" },
+				{ profile: "2g.35gb", uuid: "MIG-0002" },
+			],
+		} satisfies Gpu);
+	});
+
+	it.each([
+		[undefined, "GPU-aa11", null],
+		["1", "GPU-ab22", null],
+		["1,0", "GPU-ab22", null],
+		["GPU-ab22", "GPU-ab22", null],
+		["GPU-ab", "GPU-ab22", null],
+		["MIG-0002", "GPU-aa11", "2g.35gb"],
+		["MIG-GPU-ab22/1/0", "GPU-ab22", "unknown"],
+	])("finds %s", (wanted, uuid, profile) => {
+		const found = findGpu(gpus, wanted);
+		expect([found?.gpu.uuid, found?.slice?.profile ?? null]).toEqual([uuid, profile]);
+	});
+
+	it.each(["", "7", "GPU-a", "GPU-", "GPU-zz", "MIG-9", "void", "none", "-1"])("finds none for %j", (wanted) => {
+		expect(findGpu(gpus, wanted)).toBeNull();
+	});
+
+	it("says what must match before numbers may be compared", () => {
+		expect(gpuFingerprint(findGpu(gpus, "MIG-0002")!)).toEqual({
+			gpu: "NVIDIA H200",
+			computeCapability: "9.0",
+			driverBranch: "580",
+			powerLimit: "650 W",
+			ecc: "Enabled",
+			mig: "2g.35gb",
+		});
+	});
+
+	it.each(["", "No devices were found", 'Field "no_such_field" is not a valid field to query.'])("finds no GPU in %j", (csv) => {
+		expect(parseGpus(csv, fields, "")).toEqual([]);
+	});
+});

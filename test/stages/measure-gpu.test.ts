@@ -1,0 +1,141 @@
+// Runs beside a watched GPU: what is recorded on them, and which pairs are measured again.
+import { describe, expect, it } from "vitest";
+import type { GpuWindow, PerfRun } from "../../src/core/schema/result.ts";
+import type { Neighbour } from "../../src/core/telemetry/validity.ts";
+import type { Telemetry } from "../../src/ports.ts";
+import { type Measured, type MeasureInput, measure, type TimedWorkload } from "../../src/stages/measure.ts";
+
+interface Moment {
+	clock?: number;
+	reasons?: string[];
+	neighbours?: Neighbour[];
+	medianMs?: number;
+}
+
+/** A GPU and a clock of one second a run; `moment` says what happens during the run of that place. */
+function world(moment: (order: number) => Moment | null) {
+	let nowMs = 0;
+	const spans: { at: Moment | null; fromMs: number }[] = [];
+	const calls: string[] = [];
+	const of = (fromMs: number): Moment | null => spans.find((span) => span.fromMs === fromMs)?.at ?? null;
+	const window = (fromMs: number): GpuWindow | null => {
+		const at = of(fromMs);
+		if (at === null) return null;
+		const clock = at.clock ?? 1980;
+		return {
+			samples: 10,
+			smClockMhz: { mean: clock, min: clock, max: clock },
+			memoryClockMhz: null,
+			powerW: null,
+			temperatureC: null,
+			memoryUsedBytes: 1,
+			use: null,
+			throttleReasons: at.reasons ?? [],
+			powerCapShare: 0,
+		};
+	};
+	const telemetry: Telemetry = {
+		start: async () => void calls.push("start"),
+		stop: async () => void calls.push("stop"),
+		window,
+		neighbours: (fromMs) => of(fromMs)?.neighbours ?? [],
+		degradations: () => [],
+	};
+	const backend = {
+		measure: async ({ durationMs }: { durationMs: number }) => {
+			if (durationMs === 0) return { state: "ok" as const, samplesMs: new Float64Array([1]), peakMemoryBytes: null, wallMs: 1 };
+			const at = moment(spans.length);
+			spans.push({ at, fromMs: nowMs });
+			nowMs += 1000;
+			return { state: "ok" as const, samplesMs: new Float64Array(500).fill(at?.medianMs ?? 1), peakMemoryBytes: null, wallMs: 1000 };
+		},
+	};
+	const progress = { stage() {}, item() {}, detail: (text: string) => void calls.push(text), done() {} };
+	const ports = { backend, telemetry, progress, interrupt: { reason: () => null }, clock: { now: () => nowMs, timestamp: () => "" } };
+	return { ports: ports as unknown as Parameters<typeof measure>[1], calls };
+}
+
+function job(): MeasureInput {
+	const gates = { latency: { warn: 0.02 }, p99: { warn: 0.1 } };
+	const engine = { spec: { model: { name: "m" }, engine: { name: "e" } }, record: {} };
+	const timed = {
+		workload: { id: "m/e/w", config: { name: "w", streams: 1, gates } },
+		head: engine,
+		base: engine,
+		inputs: [],
+		firstArms: ["base", "head", "base", "head", "base"],
+		estimateMs: 0,
+	} as unknown as TimedWorkload;
+	const settings = { looks: [5], warmUpMs: 0, durationMs: 100, timeoutMs: 1000, threads: 1, identicalEngines: "measure" };
+	return { workloads: [timed], measure: settings as unknown as MeasureInput["measure"], family: 1, outFolder: "/out" };
+}
+
+async function run(moment: (order: number) => Moment | null): Promise<{ measured: Measured; calls: string[] }> {
+	const { ports, calls } = world(moment);
+	const all: Measured[] = [];
+	for await (const measured of measure(job(), ports)) all.push(measured);
+	return { measured: all[0]!, calls };
+}
+
+const counted = (runs: readonly PerfRun[], arm: string): number[] =>
+	runs
+		.filter((one) => one.arm === arm && one.state === "ok")
+		.map(({ pair }) => pair)
+		.sort();
+const allPairs = [0, 1, 2, 3, 4];
+
+describe("measure beside a GPU", () => {
+	it("records window and compute share on every run, and watches for the time of the measurements alone", async () => {
+		const { measured, calls } = await run(() => ({}));
+		expect(measured).toMatchObject({ state: "measured", replaced: 0 });
+		expect(measured.runs).toHaveLength(10);
+		for (const one of measured.runs)
+			expect(one).toMatchObject({ state: "ok", computeShare: 0.5, gpu: { samples: 10, smClockMhz: { mean: 1980 } } });
+		expect([calls[0], calls.at(-1)]).toEqual(["start", "stop"]);
+	});
+
+	it("measures a pair again, both runs of it, when one was throttled", async () => {
+		const { measured, calls } = await run((order) => (order === 3 ? { reasons: ["hw-thermal"] } : {}));
+		expect(measured).toMatchObject({ state: "measured", replaced: 1 });
+		expect(measured.runs).toHaveLength(12);
+		expect(measured.runs.filter(({ state }) => state === "unusable").map(({ order, reason }) => [order, reason])).toEqual([
+			[2, "the other run of its pair did not count"],
+			[3, "the GPU's clocks were held down by a thermal slowdown by the hardware"],
+		]);
+		expect(counted(measured.runs, "base")).toEqual(allPairs);
+		expect(counted(measured.runs, "head")).toEqual(allPairs);
+		expect(measured.samples.base).toHaveLength(5);
+		expect(measured.samples.head).toHaveLength(5);
+		expect(calls).toContain("pair 2 again: the GPU's clocks were held down by a thermal slowdown by the hardware");
+	});
+
+	it("finds out later that the first run's clock was off", async () => {
+		const { measured } = await run((order) => (order === 0 ? { clock: 1400 } : {}));
+		expect(measured.replaced).toBe(1);
+		expect(measured.runs[0]).toMatchObject({ state: "unusable", reason: "the GPU's clock was 1400 MHz, in all runs 1980 MHz" });
+		expect(counted(measured.runs, "base")).toEqual(allPairs);
+	});
+
+	it("replaces a run whose GPU was shared: half the compute in the same time", async () => {
+		const { measured } = await run((order) => (order === 6 ? { medianMs: 0.5 } : {}));
+		expect(measured.replaced).toBe(1);
+		expect(measured.runs[6]?.reason).toBe("the GPU computed for 25.0 % of the time, in other runs for 50.0 %");
+	});
+
+	it("gives up when more than three pairs do not count, and says why", async () => {
+		const { measured } = await run(() => ({ neighbours: [{ pid: 7, name: "miner", memoryBytes: null }] }));
+		expect(measured).toMatchObject({
+			state: "failed",
+			error: {
+				code: "runs-unstable",
+				message: "More than 3 pairs of runs could not count, the last because another process used the GPU: miner (process 7).",
+			},
+		});
+	});
+
+	it("records nothing where no GPU is watched", async () => {
+		const { measured } = await run(() => null);
+		expect(measured.replaced).toBe(0);
+		for (const one of measured.runs) expect(Object.keys(one)).not.toContain("computeShare");
+	});
+});
