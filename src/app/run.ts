@@ -4,7 +4,7 @@ import { BugError, ToolError } from "../core/errors.ts";
 import { makePlan } from "../core/plan/make-plan.ts";
 import type { EngineSpec, Plan, Workload } from "../core/plan/plan.ts";
 import { engineSpecs } from "../core/plan/specs.ts";
-import type { BuildRecord, ErrorRecord, Result } from "../core/schema/result.ts";
+import type { BackendFacts, BuildRecord, ErrorRecord, Result, RunFigure } from "../core/schema/result.ts";
 import type { BuiltEngine, Ports } from "../ports.ts";
 import { build } from "../stages/build.ts";
 import { type CompareInput, compare } from "../stages/compare.ts";
@@ -131,25 +131,39 @@ function ownHashes(models: readonly PreparedModel[]): Map<string, string> {
 	return new Map(own.flatMap((model) => (model.state === "ready" ? [[model.spec.model.name, model.model.sha256] as const] : [])));
 }
 
+/**
+ * The figure of a run that is compared. A GPU under a lock is ours alone, so its median is its speed. A CPU is shared, and
+ * other programs only ever add time: the fastest iteration scatters three to five times less (measured on two busy cores).
+ */
+const runFigures: Readonly<Record<BackendFacts["kind"], RunFigure>> = { tensorrt: "median", onnxruntime: "fastest" };
+
 async function measureWorkloads(workloads: readonly TimedWorkload[], work: Work, ports: Ports): Promise<void> {
 	const { input, facts } = work;
 	const family = Math.max(1, workloads.filter((timed) => timed.base && !isIdentical(timed, input.config.measure)).length);
-	const job = { workloads, measure: input.config.measure, family, outFolder: input.outFolder };
+	const figure = runFigures[facts.backend.kind];
+	const job = { workloads, measure: input.config.measure, family, figure, outFolder: input.outFolder };
 	for await (const measured of measure(job, ports)) {
-		facts.rows.push(compare(measured, comparison(measured, { work, workloads, family })));
+		facts.rows.push(compare(measured, comparison(measured, { work, workloads, family, figure })));
 		if (measured.error) facts.errors.push(measured.error);
 	}
 	facts.notes.push(...ports.telemetry.degradations());
 }
 
-function comparison(measured: Measured, context: { work: Work; workloads: readonly TimedWorkload[]; family: number }) {
+interface ComparisonContext {
+	work: Work;
+	workloads: readonly TimedWorkload[];
+	family: number;
+	figure: RunFigure;
+}
+
+function comparison(measured: Measured, context: ComparisonContext) {
 	const { input, facts, prepared } = context.work;
 	const { workload } = measured;
 	const spec = prepared.plan.engines.find((engine) => engine.id === workload.engineId);
 	if (spec === undefined) throw new BugError({ code: "internal", message: `${workload.id} has no engine in the plan.` });
 	const timed = context.workloads.find((candidate) => candidate.workload === workload);
 	const noBase = timed?.base ? {} : { noBase: whyNoBase({ spec, workload }, { input, facts, prepared }) };
-	return { spec, looks: input.config.measure.looks, family: context.family, ...noBase };
+	return { spec, looks: input.config.measure.looks, family: context.family, figure: context.figure, ...noBase };
 }
 
 function whyNoBase(of: { spec: EngineSpec; workload: Workload }, work: Work): NonNullable<CompareInput["noBase"]> {

@@ -2,7 +2,7 @@
 import { compareRuns } from "../core/compare/compare.ts";
 import type { Config } from "../core/config/config.ts";
 import type { EngineSpec } from "../core/plan/plan.ts";
-import type { Comparison, WorkloadResult } from "../core/schema/result.ts";
+import type { Comparison, RunFigure, WorkloadResult } from "../core/schema/result.ts";
 import { histogram } from "../core/stats/histogram.ts";
 import { clockNotes, workloadGpu } from "../core/telemetry/summary.ts";
 import { comparisonOptions, type Measured } from "./measure.ts";
@@ -11,6 +11,7 @@ export interface CompareInput {
 	spec: EngineSpec;
 	looks: Config["measure"]["looks"];
 	family: number;
+	figure: RunFigure;
 	/** Why there is no base to compare with, where there is none. */
 	noBase?: { verdict: "missing" | "not-comparable"; reason: string };
 }
@@ -20,7 +21,7 @@ const bins = 60;
 
 export function compare(measured: Measured, input: CompareInput): WorkloadResult {
 	const { workload } = measured;
-	const options = comparisonOptions(workload, input.looks, input.family);
+	const options = comparisonOptions(workload, input);
 	const compared = compareRuns(measured.runs, options);
 	const latency = latencyOf(measured, compared.latency, input.noBase);
 	const gpu = workloadGpu(measured.runs, latency.estimate);
@@ -32,6 +33,7 @@ export function compare(measured: Measured, input: CompareInput): WorkloadResult
 		precision: input.spec.engine.precision,
 		shapes: Object.fromEntries(measured.inputs.map((tensor) => [tensor.name, [...tensor.shape]])),
 		streams: workload.config.streams,
+		figure: input.figure,
 		verdict: latency.verdict,
 		latency,
 		p99: measured.state === "identical" ? identical(compared.p99) : compared.p99,

@@ -6,7 +6,7 @@ import { folderName } from "../core/config/identity.ts";
 import { type Place, recordFault } from "../core/error-record.ts";
 import { runsWithoutBase } from "../core/plan/make-plan.ts";
 import type { Workload } from "../core/plan/plan.ts";
-import type { Arm, ErrorRecord, PerfRun } from "../core/schema/result.ts";
+import type { Arm, ErrorRecord, PerfRun, RunFigure } from "../core/schema/result.ts";
 import { summarize } from "../core/stats/summary.ts";
 import type { Backend, BuiltEngine, Clock, Interrupt, MeasureResult, Progress, Telemetry, TimedInput, ToolFailure } from "../ports.ts";
 import { discardInvalid, observe, replacementCap, unstable, type WatchedRun } from "./watch.ts";
@@ -27,6 +27,7 @@ export interface MeasureInput {
 	measure: Config["measure"];
 	/** Number of workloads compared, over which the error is spread. */
 	family: number;
+	figure: RunFigure;
 	outFolder: string;
 }
 
@@ -121,14 +122,15 @@ function armsOf(timed: TimedWorkload, first: Arm | undefined): readonly Arm[] {
 }
 
 function isDecided(timed: TimedWorkload, input: MeasureInput, runs: readonly PerfRun[]): boolean {
-	const compared = compareRuns(runs, comparisonOptions(timed.workload, input.measure.looks, input.family));
+	const compared = compareRuns(runs, comparisonOptions(timed.workload, { ...input, looks: input.measure.looks }));
 	return shouldStop(compared.latency);
 }
 
 /** How a workload's runs are compared: the same while measuring and at the end. */
-export function comparisonOptions(workload: Workload, looks: readonly number[], family: number) {
+export function comparisonOptions(workload: Workload, job: { looks: readonly number[]; family: number; figure: RunFigure }) {
+	const { looks, family, figure } = job;
 	const { latency, p99 } = workload.config.gates;
-	return { minimalEffect: latency.warn ?? latency.fail ?? 0.02, p99MinimalEffect: p99.warn ?? p99.fail ?? 0.1, looks, family };
+	return { minimalEffect: latency.warn ?? latency.fail ?? 0.02, p99MinimalEffect: p99.warn ?? p99.fail ?? 0.1, looks, family, figure };
 }
 
 interface Measuring {

@@ -67,7 +67,13 @@ function job(): MeasureInput {
 		estimateMs: 0,
 	} as unknown as TimedWorkload;
 	const settings = { looks: [5], warmUpMs: 0, durationMs: 100, timeoutMs: 1000, threads: 1, identicalEngines: "measure" };
-	return { workloads: [timed], measure: settings as unknown as MeasureInput["measure"], family: 1, outFolder: "/out" };
+	return {
+		workloads: [timed],
+		measure: settings as unknown as MeasureInput["measure"],
+		family: 1,
+		figure: "median" as const,
+		outFolder: "/out",
+	};
 }
 
 async function run(moment: (order: number) => Moment | null): Promise<{ measured: Measured; calls: string[] }> {

@@ -28,11 +28,15 @@ function timed(hashes: Partial<Record<Arm, string>> = { base: "a", head: "b" }):
 
 async function measureOne(answer: (arm: Arm, nth: number) => MeasureResult, options: { timed?: TimedWorkload; stopAfter?: number } = {}) {
 	const backend = fakeBackend(answer);
-	const input = { workloads: [options.timed ?? timed()], measure: config.measure, family: 1, outFolder: "/out" };
+	const input = { workloads: [options.timed ?? timed()], measure: config.measure, family: 1, figure: "median" as const, outFolder: "/out" };
 	const all: Measured[] = [];
 	for await (const measured of measure(input, fakePorts(backend, options.stopAfter))) all.push(measured);
 	const [measured] = all;
-	return { backend, measured: measured!, row: compare(measured!, { spec: spec!, looks: config.measure.looks, family: 1 }) };
+	return {
+		backend,
+		measured: measured!,
+		row: compare(measured!, { spec: spec!, looks: config.measure.looks, family: 1, figure: "median" }),
+	};
 }
 
 const wobble = (nth: number): number => 1 + 0.0005 * Math.sin(nth * 7);
@@ -104,5 +108,24 @@ describe("measure", () => {
 		expect(measured.state).toBe("interrupted");
 		expect(row).toMatchObject({ verdict: "inconclusive", latency: { reason: "The timing was interrupted." } });
 		expect(measured.runs.length).toBeGreaterThanOrEqual(5);
+	});
+});
+
+describe("the figure that is compared", () => {
+	/** Every run of the head has the same fastest iteration as the base's, and a median half as long again. */
+	const disturbed = (arm: Arm, nth: number): MeasureResult => {
+		const slow = arm === "head" ? 1.5 : 1;
+		const samplesMs = Float64Array.from({ length: 21 }, (_, index) => wobble(nth) * (index === 0 ? 1 : slow));
+		return { state: "ok", samplesMs, peakMemoryBytes: null, wallMs: 10 };
+	};
+
+	it.each([
+		["median", "regressed"],
+		["fastest", "unchanged"],
+	] as const)("is the %s: %s where only the fastest iterations agree", async (figure, verdict) => {
+		const input = { workloads: [timed()], measure: config.measure, family: 1, figure, outFolder: "/out" };
+		for await (const measured of measure(input, fakePorts(fakeBackend(disturbed)))) {
+			expect(compare(measured, { spec: spec!, looks: config.measure.looks, family: 1, figure })).toMatchObject({ verdict, figure });
+		}
 	});
 });

@@ -1,5 +1,6 @@
 // From the runs of one workload to its comparisons: latency, P99 and memory, with the noise and both arms summed up.
-import type { Arm, ArmStats, Comparison, PerfRun, WorkloadResult } from "../schema/result.ts";
+import type { Arm, ArmStats, Comparison, PerfRun, RunFigure, WorkloadResult } from "../schema/result.ts";
+import { figureMs } from "../stats/figure.ts";
 import { isSummarized, peakOf, summarizeArm } from "../stats/summary.ts";
 import { compareExact, observedMemory } from "./exact.ts";
 import { type Pair, runCv } from "./noise.ts";
@@ -8,6 +9,8 @@ import { type JudgeOptions, judgePairs } from "./verdict.ts";
 export interface CompareOptions extends JudgeOptions {
 	/** Minimal effect of P99, wider than the median's: a tail is noisier. */
 	p99MinimalEffect: number;
+	/** The figure of a run whose latency is compared; the median by default. */
+	figure?: RunFigure;
 }
 
 export interface RunsCompared {
@@ -19,7 +22,7 @@ export interface RunsCompared {
 	head: ArmStats | null;
 }
 
-type Figure = "medianMs" | "p99Ms";
+type Figure = "medianMs" | "minMs" | "p99Ms";
 
 /** The arm's runs that count, by pair; where a pair was measured again, the later run holds. */
 function byPair(runs: readonly PerfRun[], arm: Arm): Map<number, PerfRun> {
@@ -50,7 +53,7 @@ function detectableBy({ interval }: Comparison): number | null {
 
 /** Compares the runs that count (state ok, all figures finite) of one workload. Without a base every verdict is `missing`. */
 export function compareRuns(runs: readonly PerfRun[], options: CompareOptions): RunsCompared {
-	const { p99MinimalEffect, ...shared } = options;
+	const { p99MinimalEffect, figure, ...shared } = options;
 	const counted = { base: byPair(runs, "base"), head: byPair(runs, "head") };
 	const kept = { base: [...counted.base.values()], head: [...counted.head.values()] };
 	const judge = (figure: Figure, minimalEffect: number): Comparison => {
@@ -58,13 +61,13 @@ export function compareRuns(runs: readonly PerfRun[], options: CompareOptions): 
 		const reason = comparison.verdict === "missing" ? absence(runs, counted) : undefined;
 		return reason === undefined ? comparison : { ...comparison, reason };
 	};
-	const latency = judge("medianMs", options.minimalEffect);
-	const medians = (arm: Arm) => kept[arm].map((run) => run.medianMs ?? Number.NaN);
+	const latency = judge(figure === "fastest" ? "minMs" : "medianMs", options.minimalEffect);
+	const figures = (arm: Arm) => kept[arm].map((run) => figureMs(run, figure) ?? Number.NaN);
 	return {
 		latency,
 		p99: judge("p99Ms", p99MinimalEffect),
 		memory: compareExact(peakOf(kept.base), peakOf(kept.head), observedMemory),
-		noise: { runCv: runCv(medians("base"), medians("head")), detectable: detectableBy(latency) },
+		noise: { runCv: runCv(figures("base"), figures("head")), detectable: detectableBy(latency) },
 		base: summarizeArm(kept.base),
 		head: summarizeArm(kept.head),
 	};

@@ -1,5 +1,7 @@
 // One row a workload: what every report's main table shows, read from verdicts and gates.
+
 import type { ArmStats, GateName, GateStatus, Result, WorkloadResult } from "../schema/result.ts";
+import { figureMs } from "../stats/figure.ts";
 import { formatBytes, formatMs } from "../units.ts";
 import { changeText, dash } from "./comparison-words.ts";
 import { type GateIndex, indexGates, subjectKey } from "./index-gates.ts";
@@ -90,11 +92,16 @@ function memoryText(base: ArmStats | null, head: ArmStats | null): string {
 	return `${from.endsWith(unit) ? from.slice(0, -unit.length) : from} → ${to}`;
 }
 
+function timeText(arm: ArmStats | null, workload: WorkloadResult): string {
+	const ms = figureMs(arm, workload.figure);
+	return ms === undefined ? dash : formatMs(ms);
+}
+
 export function workloadTexts({ workload, golden }: WorkloadRow): WorkloadTexts {
 	const { base, head } = workload;
 	return {
-		base: base === null ? dash : formatMs(base.medianMs),
-		head: head === null ? dash : formatMs(head.medianMs),
+		base: timeText(base, workload),
+		head: timeText(head, workload),
 		change: changeText(workload.latency),
 		p99: workload.p99.estimate === null && head !== null ? formatMs(head.p99Ms) : changeText(workload.p99),
 		memory: memoryText(base, head),

@@ -1,5 +1,7 @@
 // Stories of workloads whose speed is not simply unchanged.
+
 import type { Result, WorkloadResult } from "../schema/result.ts";
+import { figureMs, figureNames } from "../stats/figure.ts";
 import { formatLimit, formatMs, formatPercent } from "../units.ts";
 import { changeWithInterval, limitsText, openRangeText, pairsText, saidText } from "./comparison-words.ts";
 import type { GateIndex } from "./index-gates.ts";
@@ -11,8 +13,10 @@ function noiseText(workload: WorkloadResult): string {
 }
 
 function levels(workload: WorkloadResult): string {
-	if (workload.base === null || workload.head === null) return "";
-	return `Median ${formatMs(workload.base.medianMs)} → ${formatMs(workload.head.medianMs)}`;
+	const [base, head] = [figureMs(workload.base, workload.figure), figureMs(workload.head, workload.figure)];
+	if (base === undefined || head === undefined) return "";
+	const name = figureNames[workload.figure ?? "median"];
+	return `${name.charAt(0).toUpperCase()}${name.slice(1)} ${formatMs(base)} → ${formatMs(head)}`;
 }
 
 function replacedText(workload: WorkloadResult): string | null {

@@ -16,6 +16,10 @@ export type GoldenState = "match" | "mismatch" | "stale" | "error";
  */
 export type Numeric = number | ("NaN" | "Infinity" | "-Infinity");
 export type Bound = "at-most" | "at-least";
+/**
+ * The figure of a run that is compared. median (default). fastest, on CPUs that others share: other programs only ever add time.
+ */
+export type RunFigure = "median" | "fastest";
 export type VerdictKind = "regressed" | "improved" | "unchanged" | "inconclusive" | "not-comparable" | "missing";
 /**
  * @minItems 2
@@ -238,6 +242,7 @@ export interface WorkloadResult {
     [k: string]: number[];
   };
   streams: number;
+  figure?: RunFigure;
   verdict: VerdictKind;
   latency: Comparison;
   p99: Comparison;
@@ -294,6 +299,9 @@ export interface ArmStats {
    */
   medianMs: number;
   meanMs: number;
+  /**
+   * Median of the runs' fastest iterations.
+   */
   minMs: number;
   p90Ms: number;
   p95Ms: number;

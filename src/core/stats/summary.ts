@@ -50,7 +50,7 @@ export function peakOf(runs: readonly PerfRun[]): number | null {
 
 /**
  * Sums up the runs of one arm: medians of the runs' figures (the run is the unit, whatever its iterations), the mean over
- * all iterations, the smallest sample, the largest peak. Throughput falls back on 1000 / mean where a run has none
+ * all iterations, the largest peak. Throughput falls back on 1000 / mean where a run has none
  * (right for one stream). Null when no run counts.
  */
 export function summarizeArm(runs: readonly PerfRun[]): ArmStats | null {
@@ -63,7 +63,7 @@ export function summarizeArm(runs: readonly PerfRun[]): ArmStats | null {
 		iterations,
 		medianMs: middle((run) => run.medianMs),
 		meanMs: counted.reduce((sum, run) => sum + run.meanMs * (run.iterations / iterations), 0),
-		minMs: counted.reduce((least, run) => Math.min(least, run.minMs), Number.POSITIVE_INFINITY),
+		minMs: middle((run) => run.minMs),
 		p90Ms: middle((run) => run.p90Ms),
 		p95Ms: middle((run) => run.p95Ms),
 		p99Ms: middle((run) => run.p99Ms),

@@ -1,5 +1,5 @@
 // Every run of one workload, thrown-away ones included, and both arms' figures side by side.
-import type { ArmStats, PerfRun, WorkloadResult } from "../../schema/result.ts";
+import type { ArmStats, PerfRun, RunFigure, WorkloadResult } from "../../schema/result.ts";
 import { formatBytes, formatDuration, formatMs } from "../../units.ts";
 import { changeText, intervalText } from "../comparison-words.ts";
 import { cleanName } from "../escape.ts";
@@ -60,10 +60,11 @@ function figures(workload: WorkloadResult): Figure[] {
 	const { latency, p99, memory } = workload;
 	const change = (comparison: WorkloadResult["latency"]) =>
 		comparison.estimate === null ? "" : html`${changeText(comparison)}<small>${intervalText(comparison)}</small>`;
+	const compared = (figure: RunFigure) => (figure === (workload.figure ?? "median") ? { change: change(latency) } : {});
 	return [
-		{ name: "median", of: (stats) => formatMs(stats.medianMs), change: change(latency) },
+		{ name: "median", of: (stats) => formatMs(stats.medianMs), ...compared("median") },
 		{ name: "mean", of: (stats) => formatMs(stats.meanMs) },
-		{ name: "min", of: (stats) => formatMs(stats.minMs) },
+		{ name: "min", of: (stats) => formatMs(stats.minMs), ...compared("fastest") },
 		{ name: "P90", of: (stats) => formatMs(stats.p90Ms) },
 		{ name: "P95", of: (stats) => formatMs(stats.p95Ms) },
 		{ name: "P99", of: (stats) => formatMs(stats.p99Ms), change: change(p99) },

@@ -1,5 +1,7 @@
 // The strip plot of one workload: every run's median, base and head of a pair linked.
+
 import type { PerfRun, WorkloadResult } from "../../schema/result.ts";
+import { figureMs, figureNames } from "../../stats/figure.ts";
 import { formatMs } from "../../units.ts";
 import { cleanName } from "../escape.ts";
 import { subjectName } from "../words.ts";
@@ -13,18 +15,26 @@ const mostPairs = 128;
 
 interface PairOfRuns {
 	number: number;
-	base: PerfRun | undefined;
-	head: PerfRun | undefined;
-	unusable: PerfRun[];
+	base: DrawnRun | undefined;
+	head: DrawnRun | undefined;
+	unusable: DrawnRun[];
 }
 
-function timed(run: PerfRun): boolean {
-	return run.medianMs !== undefined && run.medianMs > 0;
+/** A run with the figure that is drawn. */
+interface DrawnRun extends PerfRun {
+	ms: number;
 }
 
-function pairsOf(runs: readonly PerfRun[]): PairOfRuns[] {
+function drawnRuns({ runs, figure }: WorkloadResult): DrawnRun[] {
+	return runs.flatMap((run) => {
+		const ms = figureMs(run, figure);
+		return ms !== undefined && ms > 0 ? [{ ...run, ms }] : [];
+	});
+}
+
+function pairsOf(runs: readonly DrawnRun[]): PairOfRuns[] {
 	const pairs = new Map<number, PairOfRuns>();
-	for (const run of runs.filter(timed)) {
+	for (const run of runs) {
 		const pair = pairs.get(run.pair) ?? { number: run.pair, base: undefined, head: undefined, unusable: [] };
 		if (run.state === "ok") pair[run.arm] = run;
 		else pair.unusable.push(run);
@@ -33,14 +43,14 @@ function pairsOf(runs: readonly PerfRun[]): PairOfRuns[] {
 	return [...pairs.values()].sort((a, b) => a.number - b.number).slice(0, mostPairs);
 }
 
-function dot(run: PerfRun | undefined, x: number, options: { y: Scale; radius: number }): Piece {
-	if (run?.medianMs === undefined) return null;
-	const title = `pair ${run.pair + 1}, ${run.arm}: ${formatMs(run.medianMs)}`;
-	return html`<circle class="${run.arm}" cx="${at(x)}" cy="${at(options.y.place(run.medianMs))}" r="${options.radius}"><title>${title}</title></circle>`;
+function dot(run: DrawnRun | undefined, x: number, options: { y: Scale; radius: number }): Piece {
+	if (run === undefined) return null;
+	const title = `pair ${run.pair + 1}, ${run.arm}: ${formatMs(run.ms)}`;
+	return html`<circle class="${run.arm}" cx="${at(x)}" cy="${at(options.y.place(run.ms))}" r="${options.radius}"><title>${title}</title></circle>`;
 }
 
-function cross(run: PerfRun, x: number, y: Scale): Markup {
-	const cy = y.place(run.medianMs ?? 0);
+function cross(run: DrawnRun, x: number, y: Scale): Markup {
+	const cy = y.place(run.ms);
 	const title = `pair ${run.pair + 1}, ${run.arm}, thrown away: ${cleanName(run.reason ?? "unusable", 200)}`;
 	return html`<path class="cross" d="M${at(x - 3)} ${at(cy - 3)}l6 6m0 -6l-6 6"><title>${title}</title></path>`;
 }
@@ -48,7 +58,7 @@ function cross(run: PerfRun, x: number, y: Scale): Markup {
 function drawPair(pair: PairOfRuns, index: number, { x, y, radius }: { x: Scale; y: Scale; radius: number }): Markup {
 	const center = x.place(index);
 	const apart = Math.min(7, (size.right - size.left) / (x.to + 1) / 4);
-	const [from, to] = [pair.base?.medianMs, pair.head?.medianMs];
+	const [from, to] = [pair.base?.ms, pair.head?.ms];
 	const link =
 		from === undefined || to === undefined
 			? null
@@ -56,7 +66,7 @@ function drawPair(pair: PairOfRuns, index: number, { x, y, radius }: { x: Scale;
 	return html`${link}${dot(pair.base, center - apart, { y, radius })}${dot(pair.head, center + apart, { y, radius })}${pair.unusable.map((run) => cross(run, center, y))}`;
 }
 
-function verticalAxis(y: Scale, referenceMs: number): Piece {
+function verticalAxis(y: Scale, referenceMs: number, figure: string): Piece {
 	const ticks = roundTicks(y, 4);
 	const { labels, unit } = timeLabels(ticks, referenceMs);
 	const lines = ticks.map((tick, index) => {
@@ -66,7 +76,7 @@ function verticalAxis(y: Scale, referenceMs: number): Piece {
 	const middle = at((size.top + size.bottom) / 2);
 	return [
 		lines,
-		html`<text class="tick" x="11" y="${middle}" transform="rotate(-90 11 ${middle})" text-anchor="middle">${unit}, median of a run</text>`,
+		html`<text class="tick" x="11" y="${middle}" transform="rotate(-90 11 ${middle})" text-anchor="middle">${unit}, ${figure} of a run</text>`,
 	];
 }
 
@@ -85,39 +95,38 @@ function horizontalAxis(pairs: readonly PairOfRuns[], x: Scale): Piece {
 	];
 }
 
-function median(workload: WorkloadResult, arm: "base" | "head", y: Scale): Piece {
-	const medianMs = workload[arm]?.medianMs;
-	if (medianMs === undefined || medianMs < y.from || medianMs > y.to) return null;
-	const level = at(y.place(medianMs));
+function middle(workload: WorkloadResult, arm: "base" | "head", y: Scale): Piece {
+	const ms = figureMs(workload[arm], workload.figure);
+	if (ms === undefined || ms < y.from || ms > y.to) return null;
+	const level = at(y.place(ms));
 	return html`<line class="med ${arm}" x1="${size.left}" x2="${size.right}" y1="${level}" y2="${level}"/>`;
 }
 
-/** The medians' labels at the right edge, kept apart where they would overlap. */
-function medianLabels(workload: WorkloadResult, y: Scale): Piece {
+/** The arms' labels at the right edge, kept apart where they would overlap. */
+function middleLabels(workload: WorkloadResult, y: Scale): Piece {
 	const arms = (["base", "head"] as const).flatMap((arm) => {
-		const medianMs = workload[arm]?.medianMs;
-		return medianMs === undefined ? [] : [{ arm, medianMs, level: y.place(medianMs) }];
+		const ms = figureMs(workload[arm], workload.figure);
+		return ms === undefined ? [] : [{ arm, ms, level: y.place(ms) }];
 	});
 	const [upper, lower] = [...arms].sort((a, b) => a.level - b.level);
 	const push = upper !== undefined && lower !== undefined ? Math.max(0, 13 - (lower.level - upper.level)) / 2 : 0;
-	return arms.map(({ arm, medianMs, level }) => {
+	return arms.map(({ arm, ms, level }) => {
 		const shifted = at(level + 4 + (arm === upper?.arm ? -push : push));
-		return html`<text class="tick ${arm}" x="${size.right + 6}" y="${shifted}">${arm} ${formatMs(medianMs)}</text>`;
+		return html`<text class="tick ${arm}" x="${size.right + 6}" y="${shifted}">${arm} ${formatMs(ms)}</text>`;
 	});
 }
 
 /** Null where no run was timed. */
 export function drawStrip(workload: WorkloadResult): Markup | null {
-	const pairs = pairsOf(workload.runs);
-	const values = pairs.flatMap((pair) =>
-		[pair.base, pair.head, ...pair.unusable].flatMap((run) => (run?.medianMs === undefined ? [] : [run.medianMs])),
-	);
+	const pairs = pairsOf(drawnRuns(workload));
+	const values = pairs.flatMap((pair) => [pair.base, pair.head, ...pair.unusable].flatMap((run) => (run === undefined ? [] : [run.ms])));
 	if (values.length === 0) return null;
 	const y = linearScale(paddedDomain(values, 0.12), [size.bottom, size.top]);
 	const inset = Math.min(40, (size.right - size.left) / (pairs.length + 1) / 2 + 8);
 	const x = linearScale([0, Math.max(1, pairs.length - 1)], [size.left + inset, size.right - inset]);
 	const radius = pairs.length > 24 ? 3 : 4.5;
-	const reference = workload.base?.medianMs ?? workload.head?.medianMs ?? 0;
-	const label = `median of every run of ${subjectName(workload)}, pair by pair`;
-	return html`<svg viewBox="0 0 ${size.width} ${size.height}" role="img" aria-label="${label}"><title>${label}</title>${verticalAxis(y, reference)}${median(workload, "base", y)}${median(workload, "head", y)}${pairs.map((pair, index) => drawPair(pair, index, { x, y, radius }))}${horizontalAxis(pairs, x)}${medianLabels(workload, y)}</svg>`;
+	const reference = figureMs(workload.base, workload.figure) ?? figureMs(workload.head, workload.figure) ?? 0;
+	const figure = figureNames[workload.figure ?? "median"];
+	const label = `${figure} of every run of ${subjectName(workload)}, pair by pair`;
+	return html`<svg viewBox="0 0 ${size.width} ${size.height}" role="img" aria-label="${label}"><title>${label}</title>${verticalAxis(y, reference, figure)}${middle(workload, "base", y)}${middle(workload, "head", y)}${pairs.map((pair, index) => drawPair(pair, index, { x, y, radius }))}${horizontalAxis(pairs, x)}${middleLabels(workload, y)}</svg>`;
 }

@@ -1,5 +1,7 @@
 // The main table of the page: one row a workload, with the forest plot.
+
 import type { Result } from "../../schema/result.ts";
+import { figureMs } from "../../stats/figure.ts";
 import { formatLimit } from "../../units.ts";
 import { levelText } from "../comparison-words.ts";
 import { cleanName } from "../escape.ts";
@@ -40,8 +42,18 @@ function forestTitle(rows: readonly WorkloadRow[], result: Result): string {
 function comparedColumns(rows: readonly WorkloadRow[], result: Result): Column<Line>[] {
 	const scale = forestScale(rows.map((row) => row.workload));
 	return [
-		{ title: "base", numeric: true, cell: ({ texts }) => texts.base, sortBy: ({ row }) => row.workload.base?.medianMs ?? null },
-		{ title: "head", numeric: true, cell: ({ texts }) => texts.head, sortBy: ({ row }) => row.workload.head?.medianMs ?? null },
+		{
+			title: "base",
+			numeric: true,
+			cell: ({ texts }) => texts.base,
+			sortBy: ({ row }) => figureMs(row.workload.base, row.workload.figure) ?? null,
+		},
+		{
+			title: "head",
+			numeric: true,
+			cell: ({ texts }) => texts.head,
+			sortBy: ({ row }) => figureMs(row.workload.head, row.workload.figure) ?? null,
+		},
 		{
 			title: "change",
 			numeric: true,
@@ -58,7 +70,14 @@ function comparedColumns(rows: readonly WorkloadRow[], result: Result): Column<L
 }
 
 function headColumns(): Column<Line>[] {
-	return [{ title: "median", numeric: true, cell: ({ texts }) => texts.head, sortBy: ({ row }) => row.workload.head?.medianMs ?? null }];
+	return [
+		{
+			title: "time",
+			numeric: true,
+			cell: ({ texts }) => texts.head,
+			sortBy: ({ row }) => figureMs(row.workload.head, row.workload.figure) ?? null,
+		},
+	];
 }
 
 function goldenCell({ golden }: WorkloadRow): Piece {
