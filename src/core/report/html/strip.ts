@@ -9,7 +9,7 @@ import { at, html, type Markup, type Piece } from "./markup.ts";
 import { linearScale, paddedDomain, roundTicks, type Scale } from "./scale.ts";
 import { timeLabels } from "./tick-labels.ts";
 
-const size = { width: 640, height: 220, left: 74, right: 556, top: 14, bottom: 182 } as const;
+const size = { width: 640, height: 220, left: 74, right: 540, top: 14, bottom: 182 } as const;
 /** More pairs than a workload is ever given; a hostile file may hold any number. */
 const mostPairs = 128;
 
