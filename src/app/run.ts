@@ -43,7 +43,8 @@ async function runStages(input: GateInput, ports: Ports, facts: Facts): Promise<
 	facts.environment = await ports.backend.fingerprint();
 	const prepared = await prepareGate(input, ports);
 	enter("preflight");
-	const context = { backend: facts.backend.kind, ...input.config.preflight };
+	const { kind, version } = facts.backend;
+	const context = { backend: kind, ...(kind === "tensorrt" ? { tensorrt: version } : {}), ...input.config.preflight };
 	facts.findings = preflight({ models: prepared.models, ...context }, ports);
 	facts.shapes = shapeWorkloads(prepared.plan, prepared.models);
 	enter("build");

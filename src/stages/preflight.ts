@@ -1,5 +1,6 @@
 // Finds what can be known of each model before any engine is built.
-import { preflight as findingsOf } from "../core/onnx/preflight.ts";
+import { preflight as findingsOf, type PreflightContext } from "../core/onnx/preflight.ts";
+import type { EngineSpec } from "../core/plan/plan.ts";
 import type { BackendFacts, Finding } from "../core/schema/result.ts";
 import type { Progress } from "../ports.ts";
 import type { PreparedModel } from "./prepare.ts";
@@ -8,20 +9,44 @@ export interface PreflightInput {
 	models: readonly PreparedModel[];
 	backend: BackendFacts["kind"];
 	tensorrt?: string;
+	gpuMemoryBytes?: number;
 }
 
 /** Findings of the head's models, and the base's errors: the base's warnings are not this change's. */
 export function preflight(input: PreflightInput, ports: { progress: Progress }): Finding[] {
 	ports.progress.stage("preflight", input.models.length);
-	const context = { backend: input.backend, ...(input.tensorrt === undefined ? {} : { tensorrt: input.tensorrt }) };
 	const found = input.models.flatMap((prepared) => {
 		if (prepared.state === "missing") return [];
 		const place = { model: prepared.spec.model.name, engine: prepared.spec.engine.name, arm: prepared.arm };
-		return findingsOf(prepared.model, context).map((finding) => ({ ...finding, ...place }));
+		return judge(prepared, input).map((finding) => ({ ...finding, ...place }));
 	});
 	const kept = found.filter((finding) => finding.arm === "head" || finding.severity === "error");
 	ports.progress.done(kept.length === 0 ? "nothing found" : `${kept.length} findings`);
 	return kept;
+}
+
+type ReadyModel = Extract<PreparedModel, { state: "ready" }>;
+
+/** On ONNX Runtime a declared TensorRT is foretold: what it would refuse is worth a warning, and stops nothing here. */
+function judge({ model, spec }: ReadyModel, input: PreflightInput): Finding[] {
+	const own = findingsOf(model, contextOf(spec, input));
+	if (input.backend === "tensorrt" || input.tensorrt === undefined) return own;
+	const known = new Set(own.map((finding) => finding.code));
+	const there = findingsOf(model, contextOf(spec, { ...input, backend: "tensorrt" }));
+	const foretold = there.filter((finding) => finding.severity !== "note" && !known.has(finding.code));
+	return [...own, ...foretold.map((each): Finding => ({ ...each, severity: "warning", message: `On TensorRT: ${each.message}` }))];
+}
+
+function contextOf({ model, engine, dims }: EngineSpec, input: PreflightInput): PreflightContext {
+	const { backend, tensorrt, gpuMemoryBytes } = input;
+	return {
+		backend,
+		precision: engine.precision,
+		dims,
+		shapedInputs: Object.entries(model.inputs).flatMap(([name, { shape }]) => (shape === undefined ? [] : [name])),
+		...(tensorrt === undefined ? {} : { tensorrt }),
+		...(gpuMemoryBytes === undefined ? {} : { gpuMemoryBytes }),
+	};
 }
 
 /** Whether preflight forbids building this model. */

@@ -1,13 +1,18 @@
 // Finds what can be known of a model before any engine is built, from its file alone.
 import type { Finding } from "../schema/result.ts";
+import { dimsUnbound } from "./findings/dims-unbound.ts";
+import { elementTypes } from "./findings/element-types.ts";
 import { externalData } from "./findings/external-data.ts";
 import { cycles, graphOutputs } from "./findings/graph.ts";
 import { inputsAndOutputs } from "./findings/inputs-outputs.ts";
 import { names } from "./findings/names.ts";
 import { operators } from "./findings/operators.ts";
+import { precision } from "./findings/precision.ts";
 import { quantisation } from "./findings/quantisation.ts";
 import { staticShapes } from "./findings/static-shapes.ts";
 import { type PreflightContext, type Rule, subjectOf } from "./findings/subject.ts";
+import { tensorRtOperators } from "./findings/tensorrt-operators.ts";
+import { tensorRtRestrictions } from "./findings/tensorrt-restrictions.ts";
 import { topkLimit } from "./findings/topk-limit.ts";
 import { versions } from "./findings/versions.ts";
 import { weights } from "./findings/weights.ts";
@@ -23,8 +28,13 @@ const rules: readonly Rule[] = [
 	names,
 	cycles,
 	operators,
+	tensorRtOperators,
+	tensorRtRestrictions,
 	inputsAndOutputs,
+	dimsUnbound,
+	precision,
 	weights,
+	elementTypes,
 	staticShapes,
 	quantisation,
 	topkLimit,

@@ -132,13 +132,70 @@ const rows: readonly Row[] = [
 	{
 		what: "an unknown operator",
 		code: "operator-unknown",
-		init: { nodes: [node({ op: "EfficientNMS_TRT" })] },
+		init: { nodes: [node({ op: "SwishFusion" })] },
 		ort: "error",
 		trt: "warning",
 	},
 	{
+		what: "a plugin that TensorRT brings",
+		code: "operator-plugin",
+		init: { nodes: [node({ op: "EfficientNMS_TRT" })] },
+		ort: null,
+		trt: "note",
+	},
+	{
+		what: "a plugin that TensorRT brought",
+		code: "plugin-absent",
+		init: { nodes: [node({ op: "BatchedNMS_TRT" })] },
+		ort: null,
+		trt: "warning",
+	},
+	{
+		what: "an operator that TensorRT does not import",
+		code: "operator-unsupported",
+		init: { nodes: [node({ op: "Det" })] },
+		ort: null,
+		trt: "warning",
+	},
+	{
+		what: "an attribute that TensorRT does not take",
+		code: "operator-restricted",
+		init: { nodes: [node({ op: "MaxPool", attributes: [attribute.integers("dilations", [2, 2])] })] },
+		ort: null,
+		trt: "warning",
+	},
+	{
+		what: "a dimension without size",
+		code: "dims-unbound",
+		init: { inputs: [value("x", ["batch", 3])] },
+		ort: null,
+		trt: "note",
+	},
+	{
+		what: "weights of a type that TensorRT has not",
+		code: "dtype-unsupported",
+		init: { initializers: [tensor({ name: "w", dims: [1], dtype: 4, raw: new Uint8Array(2) })] },
+		ort: null,
+		trt: "warning",
+	},
+	{
+		what: "a double at the border",
+		code: "dtype-double",
+		init: { inputs: [value("x", [1], 11)] },
+		ort: null,
+		trt: "warning",
+	},
+	{
+		what: "an input of a type that TensorRT has not",
+		code: "io-dtype",
+		init: { inputs: [value("x", [1], 4)] },
+		ort: null,
+		trt: "error",
+	},
+	{ what: "an opset that ONNX cannot have", code: "opset-too-new", init: { opsets: { "": 37 } }, ort: "error", trt: "error" },
+	{
 		what: "a contributed operator",
-		code: "operator-unknown",
+		code: "operator-domain",
 		init: { nodes: [node({ op: "Gelu", domain: "com.microsoft" })], opsets: { "": 17, "com.microsoft": 1 } },
 		ort: null,
 		trt: "warning",
@@ -229,7 +286,7 @@ const rows: readonly Row[] = [
 			initializers: [tensor({ name: "k", dims: [1], dtype: 7, raw: int64s(3841) })],
 		},
 		ort: null,
-		trt: "warning",
+		trt: "error",
 	},
 	{
 		what: "K at TensorRT's limit",
@@ -251,7 +308,7 @@ const rows: readonly Row[] = [
 			],
 		},
 		ort: null,
-		trt: "warning",
+		trt: "error",
 	},
 	{
 		what: "a tensor that no device holds",
@@ -262,7 +319,7 @@ const rows: readonly Row[] = [
 			inputs: [value("x", [1, 1])],
 		},
 		ort: "warning",
-		trt: "warning",
+		trt: "error",
 	},
 	{
 		what: "weights that do not fit",
@@ -309,6 +366,9 @@ describe("finds", () => {
 			"external-data-outside",
 			"external-data-lfs-pointer",
 			"protobuf-too-big",
+			// In recorded-faults.test.ts.
+			"precision-typed",
+			"precision-uncalibrated",
 		];
 		expect([...new Set([...rows.map((row) => row.code), ...elsewhere])].sort()).toEqual([...findingCodes].sort());
 	});

@@ -4,18 +4,17 @@ import { toDType } from "../dtype.ts";
 import { feeds, type OnnxDType, type OnnxValue } from "../model.ts";
 import { quoteName } from "../quote.ts";
 import { formatDims } from "../shapes.ts";
-import { finding, type PreflightContext, type Rule } from "./subject.ts";
+import type { TensorRt } from "../tensorrt/support.ts";
+import { hasType } from "../tensorrt/types.ts";
+import { finding, type Rule } from "./subject.ts";
 
-/** Types that TensorRT takes at the border and our tensor files cannot hold: not judged here. */
-const tensorRtTypes: ReadonlySet<OnnxDType> = new Set(["float8e4m3fn", "int4", "float4e2m1"]);
-
-export const inputsAndOutputs: Rule = ({ model, context }) => {
+export const inputsAndOutputs: Rule = ({ model, tensorrt }) => {
 	const { graph } = model.onnx;
-	const inputs = feeds(graph).flatMap((value) => [...border("Input", value, context), ...dynamic(value), ...shapeTensor(value, context)]);
-	return [...inputs, ...graph.outputs.flatMap((value) => border("Output", value, context))];
+	const inputs = feeds(graph).flatMap((value) => [...border("Input", value, tensorrt), ...dynamic(value), ...shapeTensor(value, tensorrt)]);
+	return [...inputs, ...graph.outputs.flatMap((value) => border("Output", value, tensorrt))];
 };
 
-function border(role: "Input" | "Output", value: OnnxValue, context: PreflightContext): Finding[] {
+function border(role: "Input" | "Output", value: OnnxValue, tensorrt: TensorRt | null): Finding[] {
 	const name = `${role} ${quoteName(value.name)}`;
 	if (value.kind === "unknown") return role === "Input" ? [typeFinding(`${name} has no type.`)] : [];
 	if (value.kind !== "tensor") {
@@ -23,9 +22,9 @@ function border(role: "Input" | "Output", value: OnnxValue, context: PreflightCo
 		return [finding("io-not-tensor", { severity: "error", message, fix: "Export the model with tensors as inputs and outputs." })];
 	}
 	if (value.dtype === "undefined") return role === "Input" ? [typeFinding(`${name} has no element type.`)] : [];
-	return isCarried(value.dtype, context)
+	return isCarried(value.dtype, tensorrt)
 		? []
-		: [typeFinding(`${name} is ${value.dtype}, which can be neither fed nor compared on ${carrier(context)}.`)];
+		: [typeFinding(`${name} is ${value.dtype}, which can be neither fed nor compared on ${tensorrt?.name ?? "ONNX Runtime"}.`)];
 }
 
 function typeFinding(message: string): Finding {
@@ -37,13 +36,9 @@ function typeFinding(message: string): Finding {
 }
 
 /** ONNX Runtime 1.30 in Node refuses bfloat16 and smaller floats at the border when it loads the model (tried). */
-function isCarried(dtype: OnnxDType, context: PreflightContext): boolean {
-	if (context.backend === "tensorrt") return tensorRtTypes.has(dtype) || toDType(dtype) !== null;
+function isCarried(dtype: OnnxDType, tensorrt: TensorRt | null): boolean {
+	if (tensorrt !== null) return hasType(tensorrt.at, dtype, "border");
 	return dtype !== "bfloat16" && toDType(dtype) !== null;
-}
-
-function carrier(context: PreflightContext): string {
-	return context.backend === "tensorrt" ? "TensorRT" : "ONNX Runtime";
 }
 
 function dynamic(value: OnnxValue): Finding[] {
@@ -60,9 +55,9 @@ function dynamic(value: OnnxValue): Finding[] {
 }
 
 /** Whether such an input steers shapes is decided by TensorRT; it then needs values, not sizes, in the profile. */
-function shapeTensor(value: OnnxValue, context: PreflightContext): Finding[] {
+function shapeTensor(value: OnnxValue, tensorrt: TensorRt | null): Finding[] {
 	const isInteger = value.dtype === "int32" || value.dtype === "int64";
-	if (context.backend !== "tensorrt" || !isInteger || value.dims === null || value.dims.length > 1) return [];
+	if (tensorrt === null || !isInteger || value.dims === null || value.dims.length > 1) return [];
 	return [
 		finding("io-shape-tensor", {
 			severity: "note",

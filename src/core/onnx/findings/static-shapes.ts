@@ -1,27 +1,24 @@
 // Judges the shapes that are certain from the file: ones that contradict each other, and ones that no device holds.
 import type { Finding } from "../../schema/result.ts";
 import { formatBytes } from "../../units.ts";
-import { tensorBytes } from "../element-type.ts";
-import type { OnnxDType } from "../model.ts";
+import { elementBits, tensorBytes } from "../element-type.ts";
+import type { OnnxDim } from "../model.ts";
 import { quoteName } from "../quote.ts";
 import { formatDims } from "../shapes.ts";
-import { inferShapes, type StaticShapes } from "../static-shapes/infer.ts";
 import { elementsOf } from "../static-shapes/operator.ts";
+import { isAtLeast } from "../tensorrt/support.ts";
 import { nodeLabel } from "../walk.ts";
-import { finding, type Rule, type Subject } from "./subject.ts";
+import { finding, type PreflightContext, type Rule, type Subject } from "./subject.ts";
 
-/** TensorRT's limit of a tensor's elements, and about what one GPU holds in float16. */
+/** "The volume must be less than 2^31 elements": NvInfer.h up to TensorRT 10.10; later ones do not say so. */
 const mostElements = 2 ** 31 - 1;
+/** The largest memory of any GPU: NVIDIA B300, 288 GB. */
+const largestGpuBytes = 288e9;
 
-export const staticShapes: Rule = (subject) => {
-	const [graph] = subject.scopes;
-	if (graph === undefined) return [];
-	const inferred = inferShapes(subject.model.onnx, graph, subject.constants.get(graph) ?? new Map());
-	return [...mismatches(inferred), ...tooBig(subject, inferred)];
-};
+export const staticShapes: Rule = (subject) => [...mismatches(subject), ...tooBig(subject)];
 
-function mismatches({ faults }: StaticShapes): Finding[] {
-	return faults.map(({ node, what }) =>
+function mismatches(subject: Subject): Finding[] {
+	return subject.static.faults.map(({ node, what }) =>
 		finding("shape-mismatch", {
 			severity: "error",
 			message: `${nodeLabel(node)} ${what}.`,
@@ -32,22 +29,56 @@ function mismatches({ faults }: StaticShapes): Finding[] {
 }
 
 /** Only the first tensor of a chain is named: all behind it are as large. */
-function tooBig({ model }: Subject, { shapes }: StaticShapes): Finding[] {
-	const { graph } = model.onnx;
+function tooBig(subject: Subject): Finding[] {
+	const { graph } = subject.model.onnx;
 	const weights = new Set(graph.initializers.map((weight) => weight.name));
-	for (const [name, dims] of shapes) {
+	for (const [name, symbolic] of subject.static.shapes) {
+		const dims = atMost(symbolic, subject.context);
 		const elements = elementsOf(dims);
-		if (elements === null || elements <= mostElements || weights.has(name)) continue;
+		if (elements === null || weights.has(name)) continue;
+		const trouble = troubleOf(elements, subject, name);
+		if (trouble === null) continue;
 		const node = graph.nodes.find((each) => each.outputs.includes(name));
 		const by = node === undefined ? "" : ` of ${nodeLabel(node)}`;
-		const size = formatBytes(tensorBytes(floatUnlessTold(graph.inputs, name), elements) ?? 0);
-		const message = `Tensor ${quoteName(name)}${by} has the shape ${formatDims(dims)}: ${elements} elements, ${size} as float, more than a tensor may have (2^31 - 1).`;
-		const fix = "Check the constant that gives this shape.";
-		return [finding("tensor-too-big", { severity: "warning", message, fix, ...(node && { node }) })];
+		const message = `Tensor ${quoteName(name)}${by} has the shape ${formatDims(dims)}: ${trouble.says}.`;
+		const fix = "Check the constant or the dimension that gives this shape.";
+		return [finding("tensor-too-big", { severity: trouble.severity, message, fix, ...(node && { node }) })];
 	}
 	return [];
 }
 
-function floatUnlessTold(values: readonly { name: string; dtype: OnnxDType }[], name: string): OnnxDType {
-	return values.find((value) => value.name === name)?.dtype ?? "float";
+/** The shape with every symbolic dimension at its largest size. */
+function atMost(dims: readonly OnnxDim[], { dims: ranges }: PreflightContext): readonly OnnxDim[] {
+	if (ranges === undefined) return dims;
+	return dims.map((dim) => (typeof dim === "string" && Object.hasOwn(ranges, dim) ? (ranges[dim]?.max ?? dim) : dim));
+}
+
+interface Trouble {
+	severity: Finding["severity"];
+	says: string;
+}
+
+function troubleOf(elements: number, subject: Subject, name: string): Trouble | null {
+	const { tensorrt, context } = subject;
+	const bytes = leastBytes(elements, subject, name);
+	const limitBytes = context.gpuMemoryBytes ?? largestGpuBytes;
+	if (tensorrt !== null && bytes > limitBytes) {
+		const gpu = context.gpuMemoryBytes === undefined ? "than any GPU has" : `than this GPU has (${formatBytes(limitBytes)})`;
+		return { severity: "error", says: `at least ${formatBytes(bytes)}, more ${gpu}` };
+	}
+	if (elements <= mostElements || (tensorrt !== null && isAtLeast(tensorrt, 10, 11) === true)) return null;
+	const says = `${elements} elements, ${formatBytes(tensorBytes("float", elements) ?? 0)} as float, more than a tensor may have (2^31 - 1)`;
+	return { severity: "warning", says };
+}
+
+/** An input's type is known; what is inside follows the precision that the engine may choose. */
+function leastBytes(elements: number, { model, context }: Subject, name: string): number {
+	const input = model.onnx.graph.inputs.find((value) => value.name === name);
+	const bits = input === undefined ? null : elementBits(input.dtype);
+	return (elements * (bits ?? precisionBits(context.precision))) / 8;
+}
+
+function precisionBits(precision: PreflightContext["precision"]): number {
+	if (precision === undefined || precision === "fp32" || precision === "tf32") return 32;
+	return precision === "fp16" || precision === "bf16" ? 16 : 8;
 }

@@ -1,23 +1,40 @@
 // What every preflight rule looks at, and the form of a rule.
+import type { DimRange } from "../../config/config.ts";
+import type { Precision } from "../../schema/config.ts";
 import type { Finding } from "../../schema/result.ts";
 import type { FindingCode } from "../finding-codes.ts";
 import type { InspectedModel, OnnxInitializer, OnnxNode } from "../model.ts";
 import { quoteName } from "../quote.ts";
+import { inferShapes, type StaticShapes } from "../static-shapes/infer.ts";
+import { type TensorRt, tensorRtOf } from "../tensorrt/support.ts";
 import { nodeLabel, type Scope, scopesOf } from "../walk.ts";
 
 export interface PreflightContext {
 	backend: "onnxruntime" | "tensorrt";
 	/** Version of TensorRT, where it is known or declared. */
 	tensorrt?: string;
+	/** What the engine is to be built in. */
+	precision?: Precision;
+	/** Sizes of symbolic dimensions; absent where no configuration is at hand. */
+	dims?: Readonly<Record<string, DimRange>>;
+	/** Inputs whose whole shape the configuration gives. */
+	shapedInputs?: readonly string[];
+	/** Names of plugins that will be loaded beside TensorRT's own. */
+	plugins?: readonly string[];
+	gpuMemoryBytes?: number;
 }
 
 export interface Subject {
 	model: InspectedModel;
 	context: PreflightContext;
+	/** null on ONNX Runtime. */
+	tensorrt: TensorRt | null;
 	/** The graph first, then everything inside it, then functions. */
 	scopes: readonly Scope[];
 	/** Tensors with known values or dims by name: initialisers and outputs of Constant nodes. */
 	constants: ReadonlyMap<Scope, ReadonlyMap<string, OnnxInitializer>>;
+	/** Of the graph's own tensors. */
+	static: StaticShapes;
 }
 
 /** A rule reads the subject and says what it found; it never throws. */
@@ -25,7 +42,17 @@ export type Rule = (subject: Subject) => Finding[];
 
 export function subjectOf(model: InspectedModel, context: PreflightContext): Subject {
 	const scopes = scopesOf(model.onnx);
-	return { model, context, scopes, constants: new Map(scopes.map((scope) => [scope, constantsOf(scope)])) };
+	const constants = new Map(scopes.map((scope) => [scope, constantsOf(scope)]));
+	const [graph] = scopes;
+	const nothing: StaticShapes = { shapes: new Map(), faults: [] };
+	return {
+		model,
+		context,
+		tensorrt: context.backend === "tensorrt" ? tensorRtOf(context.tensorrt) : null,
+		scopes,
+		constants,
+		static: graph === undefined ? nothing : inferShapes(model.onnx, graph, constants.get(graph) ?? new Map()),
+	};
 }
 
 interface FindingInit {

@@ -2,7 +2,7 @@
 import type { Finding } from "../../schema/result.ts";
 import { constantOf, finding, nodeIn, type Rule } from "./subject.ts";
 
-/** From the parser: "K exceeds the maximum value allowed (3840)". */
+/** NvInfer.h of every version: "Currently only values of K up to 3840 are supported"; the parser of some lets more through. */
 const mostK = 3840;
 
 export const topkLimit: Rule = (subject) => {
@@ -14,7 +14,7 @@ export const topkLimit: Rule = (subject) => {
 			const k = typeof attribute === "number" ? attribute : constantOf(subject, scope, node.inputs[1])?.values?.[0];
 			if (k === undefined || k <= mostK) return [];
 			const message = `${nodeIn(node, scope)} keeps ${k} elements; TensorRT's TopK keeps at most ${mostK}.`;
-			return [finding("topk-limit", { severity: "warning", message, fix: `Keep at most ${mostK}, or sort outside of the engine.`, node })];
+			return [finding("topk-limit", { severity: "error", message, fix: `Keep at most ${mostK}, or sort outside of the engine.`, node })];
 		}),
 	);
 };

@@ -1,12 +1,15 @@
 // Judges the versions that the file states: IR and operator sets.
 import type { Finding } from "../../schema/result.ts";
 import { quoteName } from "../quote.ts";
+import { isAtLeast, type TensorRt } from "../tensorrt/support.ts";
 import { finding, type Rule, type Subject } from "./subject.ts";
 
 /** Tried on ONNX Runtime 1.30: opset 26, ai.onnx.ml 5 and IR 13 load, 27, 6 and 14 do not. */
 const onnxRuntime = { version: "1.30", opset: 26, ml: 5, ir: 13 };
-/** NVIDIA's ONNX opset guide for TensorRT 11: 9 to 25; TensorRT itself does not enforce the upper end. */
-const tensorRt = { oldest: 9, newest: 25 };
+/** The parser's document names 9 as the oldest; NVIDIA's ONNX opset guide for TensorRT 11 names 25 as the newest, one more than the document. */
+const tensorRt = { oldest: 9, newestOf11: 25 };
+/** ONNX 1.23 defines opset 28 and adds about two a year: a number far beyond is a mistake, which TensorRT passes over. */
+const farthestOpset = 36;
 /** ONNX Runtime promises support from here on. */
 const oldestPromised = 7;
 
@@ -45,7 +48,7 @@ function missingOpsets({ scopes, model }: Subject): Finding[] {
 	);
 }
 
-function tooNew({ model, context }: Subject): Finding[] {
+function tooNew({ model, context, tensorrt }: Subject): Finding[] {
 	const isOrt = context.backend === "onnxruntime";
 	const opset = model.onnx.opsets[""] ?? 0;
 	const ml = model.onnx.opsets["ai.onnx.ml"] ?? 0;
@@ -59,11 +62,24 @@ function tooNew({ model, context }: Subject): Finding[] {
 		const message = `The model's opset of ai.onnx.ml is ${ml}; ONNX Runtime ${onnxRuntime.version} reads up to ${onnxRuntime.ml}.`;
 		found.push(finding("opset-too-new", { severity: "error", message, fix: fix(onnxRuntime.ml) }));
 	}
-	if (!isOrt && opset > tensorRt.newest) {
-		const message = `The model's opset is ${opset}; TensorRT documents ${tensorRt.oldest} to ${tensorRt.newest} and may read newer operators wrongly without a word.`;
-		found.push(finding("opset-too-new", { severity: "warning", message, fix: fix(tensorRt.newest) }));
-	}
-	return found;
+	return tensorrt === null ? found : tooNewForTensorRt(opset, tensorrt);
+}
+
+/** TensorRT takes any opset; between two listed versions the lower one's is the certain one. */
+function tooNewForTensorRt(opset: number, tensorrt: TensorRt): Finding[] {
+	const newest = isAtLeast(tensorrt, 11, 0) === false ? tensorrt.at.newestOpset : tensorRt.newestOf11;
+	if (opset <= newest) return [];
+	const isReal = opset <= farthestOpset;
+	const says = isReal
+		? `${tensorrt.name} documents up to ${newest}${tensorrt.place === "exact" ? "" : ` (as of ${tensorrt.at.version})`} and may read newer operators wrongly without a word`
+		: `ONNX has no such operator set, and ${tensorrt.name} would guess what its operators mean and report success`;
+	return [
+		finding("opset-too-new", {
+			severity: isReal ? "warning" : "error",
+			message: `The model's opset is ${opset}; ${says}.`,
+			fix: `Export with opset ${newest} or older, or convert with onnx.version_converter.`,
+		}),
+	];
 }
 
 function tooOld({ model, context }: Subject): Finding[] {

@@ -2,18 +2,19 @@
 import type { Finding } from "../../schema/result.ts";
 import { formatBytes } from "../../units.ts";
 import { tensorBytes } from "../element-type.ts";
-import type { OnnxDType, OnnxInitializer } from "../model.ts";
+import type { OnnxInitializer } from "../model.ts";
 import { quoteName } from "../quote.ts";
 import { formatDims } from "../shapes.ts";
 import type { Scope } from "../walk.ts";
-import { finding, inScope, type PreflightContext, type Rule, type Subject } from "./subject.ts";
+import { initialisers } from "./element-types.ts";
+import { finding, inScope, type Rule, type Subject } from "./subject.ts";
 
 /** Protobuf counts a message's bytes in 31 bits. */
 const mostProtobufBytes = 2 ** 31 - 1;
 
 export const weights: Rule = (subject) => {
 	const unused = unusedWeights(subject);
-	return [...fileSize(subject), ...wrongSizes(subject, unused), ...unusedNote(unused), ...wideTypes(subject)];
+	return [...fileSize(subject), ...wrongSizes(subject, unused), ...unusedNote(unused)];
 };
 
 function fileSize({ model }: Subject): Finding[] {
@@ -85,32 +86,4 @@ function unusedNote(unused: ReadonlySet<OnnxInitializer>): Finding[] {
 			fix: "Remove them with onnxsim or onnx-graphsurgeon (cleanup); they only make the file larger.",
 		}),
 	];
-}
-
-function wideTypes({ scopes, context }: Subject): Finding[] {
-	const all = scopes.flatMap((scope) => scope.initializers);
-	const count = (dtype: OnnxDType): string => initialisers(all.filter((weight) => weight.dtype === dtype));
-	const found: Finding[] = [];
-	if (narrowsInt64(context) && all.some((weight) => weight.dtype === "int64")) {
-		const message = `${count("int64")} INT64: TensorRT before 10 narrows them to INT32, and clamps what does not fit.`;
-		found.push(finding("dtype-int64", { severity: "note", message }));
-	}
-	if (all.some((weight) => weight.dtype === "double")) {
-		const message = `${count("double")} double: TensorRT computes them in float, ONNX Runtime in double.`;
-		found.push(
-			finding("dtype-double", { severity: "note", message, fix: "Export in float, so that golden outputs and engine mean the same." }),
-		);
-	}
-	return found;
-}
-
-/** TensorRT lists INT64 as a type of its own since 10. */
-function narrowsInt64({ backend, tensorrt }: PreflightContext): boolean {
-	return backend === "tensorrt" && (tensorrt === undefined || Number.parseInt(tensorrt, 10) < 10);
-}
-
-/** The subject of a sentence, with its verb: `3 initialisers (1.2 MiB) are`. */
-function initialisers(list: readonly OnnxInitializer[]): string {
-	const size = formatBytes(list.reduce((sum, weight) => sum + weight.bytes, 0));
-	return list.length === 1 ? `1 initialiser (${size}) is` : `${list.length} initialisers (${size}) are`;
 }

@@ -1,0 +1,87 @@
+// Judges operators for TensorRT: imported by its parser, brought by a plugin, or neither.
+import type { Finding } from "../../schema/result.ts";
+import { adviceFor } from "../tensorrt/advice.ts";
+import { listedSpan, type Standing, standingOf, type TensorRt } from "../tensorrt/support.ts";
+import { nodeLabel } from "../walk.ts";
+import { lifetimeOf, type OperatorJudge, type OperatorUses, operatorUses, others } from "./operator-uses.ts";
+import { finding, nodeIn, type Rule } from "./subject.ts";
+
+/** TensorRT's parser imports these by itself (onnxOpImporters.cpp: TRT_Conv, TRT_FP8QuantizeLinear, …). */
+const ownPrefix = "TRT_";
+
+export const tensorRtOperators: Rule = (subject) =>
+	subject.tensorrt === null ? [] : operatorUses(subject).flatMap((uses) => judge(uses, subject));
+
+/** The parser looks for an importer, then for a plugin of the name; it does not look at the domain. */
+const judge: OperatorJudge = (uses, { tensorrt, context }) => {
+	const { node } = uses;
+	if (tensorrt === null || node.op.startsWith(ownPrefix)) return [];
+	const isDeclared = context.plugins?.includes(node.op) === true;
+	const importer = standingOf(tensorrt, "operators", node.op);
+	if (importer.has && importer.isCertain) return isDeclared ? [] : otherDomain(uses);
+	if (isDeclared || (importer.has && tensorrt.place === "newest")) return otherDomain(uses);
+	if (listedSpan("plugins", node.op) !== null) return pluginFindings(uses, tensorrt);
+	const isListed = lifetimeOf(node) !== undefined || listedSpan("operators", node.op) !== null;
+	return [isListed ? unsupported(uses, tensorrt, importer) : unknown(uses, tensorrt)];
+};
+
+/** What another domain means by a standard name may be something else, as com.microsoft's Attention is. */
+function otherDomain(uses: OperatorUses): Finding[] {
+	const { node, scope } = uses;
+	if (node.domain === "") return [];
+	return [
+		finding("operator-domain", {
+			severity: "warning",
+			message: `${nodeIn(node, scope)} has the name of an ONNX operator${others(uses)}: TensorRT goes by the name alone and reads it as ONNX's ${node.op}.`,
+			fix: "Compare the outputs with a golden set, or export with the standard operator.",
+			node,
+		}),
+	];
+}
+
+function pluginFindings(uses: OperatorUses, tensorrt: TensorRt): Finding[] {
+	const { node, scope } = uses;
+	const { has, isCertain, because } = standingOf(tensorrt, "plugins", node.op);
+	const span = listedSpan("plugins", node.op);
+	const what = `${nodeIn(node, scope)}${others(uses)}`;
+	if (has) {
+		const gone = span === null || span.isInNewest ? "" : ` It is gone in TensorRT ${afterLast(span.last)}.`;
+		const message = `${what} is a plugin that comes with ${tensorrt.name} (libnvinfer_plugin); trtexec loads it by itself.${gone}`;
+		return [finding("operator-plugin", { severity: "note", message, node })];
+	}
+	const listed = span === null ? "" : ` (it came with ${span.first} to ${span.last})`;
+	const certainty = isCertain ? "does not bring" : "may not bring";
+	const message = `${tensorrt.name} ${certainty} the plugin of ${what}${listed}${because === undefined ? "" : `: ${because}`}.`;
+	return [finding("plugin-absent", { severity: isCertain ? "error" : "warning", message, fix: pluginFix(node.op), node })];
+}
+
+/** The plugins that went, went with a major version. */
+function afterLast(last: string): string {
+	return String(Number.parseInt(last, 10) + 1);
+}
+
+function pluginFix(op: string): string {
+	if (/NMS/.test(op)) return "Export with EfficientNMS_TRT or ONNX's NonMaxSuppression.";
+	return "Export with plain ONNX operators, or build with a TensorRT that brings the plugin.";
+}
+
+function unsupported(uses: OperatorUses, tensorrt: TensorRt, importer: Standing): Finding {
+	const { node, scope } = uses;
+	const because = importer.because === undefined ? "" : `: ${importer.because}`;
+	const later = listedSpan("operators", node.op);
+	return finding("operator-unsupported", {
+		severity: importer.isCertain ? "error" : "warning",
+		message: `${tensorrt.name} ${importer.isCertain ? "does not" : "may not"} import ${nodeIn(node, scope)}${others(uses)}${because}.`,
+		fix: adviceFor(node.op, later?.first ?? null),
+		node,
+	});
+}
+
+function unknown(uses: OperatorUses, tensorrt: TensorRt): Finding {
+	return finding("operator-unknown", {
+		severity: tensorrt.version === null ? "warning" : "error",
+		message: `${nodeLabel(uses.node)} is no ONNX operator, no function of this file and no plugin that comes with ${tensorrt.name}${others(uses)}: it builds only where a plugin of that name is loaded.`,
+		fix: "Export it as plain ONNX operators or as a function of the file, which TensorRT reads without a plugin.",
+		node: uses.node,
+	});
+}

@@ -1,0 +1,146 @@
+// The conditions under which TensorRT imports an operator, as far as the file shows whether they hold.
+// Source: the restrictions in onnx/onnx-tensorrt docs/operators.md (10.1 to 11.1), and the checks in its onnxOpCheckers.cpp.
+import type { OnnxInitializer, OnnxNode } from "../model.ts";
+import { integerAttribute, integersAttribute } from "../static-shapes/operator.ts";
+
+export interface NodeView {
+	node: OnnxNode;
+	/** The constant at an input; null where there is none, or it is computed. */
+	constant(input: number): OnnxInitializer | null;
+	/** Number of dimensions of an input; null where it is not certain. */
+	rank(input: number): number | null;
+	/** Whether the graph's caller feeds the input, so that it is known only at run time. */
+	isFed(input: number): boolean;
+}
+
+/** What TensorRT does not take of this node, as the end of a sentence that begins with the node; null where nothing. */
+export type Restriction = (view: NodeView) => string | null;
+
+function has(view: NodeView, input: number): boolean {
+	return (view.node.inputs[input] ?? "") !== "";
+}
+
+function attributeOf(view: NodeView, name: string): unknown {
+	return view.node.attributes.find((attribute) => attribute.name === name)?.value;
+}
+
+/** The attribute has to be one of the values, where it is a single text. */
+function among(name: string, values: readonly string[]): Restriction {
+	return (view) => {
+		const value = attributeOf(view, name);
+		if (typeof value !== "string" || values.includes(value)) return null;
+		return `has ${name} "${value.slice(0, 40)}"; TensorRT takes ${values.join(", ")}`;
+	};
+}
+
+function integerIs(name: string, expected: number): Restriction {
+	return (view) => {
+		const value = integerAttribute(view.node, name, expected);
+		return value === expected ? null : `has ${name} ${value}; TensorRT takes ${expected}`;
+	};
+}
+
+function constantInput(input: number, name: string): Restriction {
+	return (view) => (has(view, input) && view.constant(input) === null ? `computes its ${name}; TensorRT takes a constant` : null);
+}
+
+/** For inputs that TensorRT may fold to a constant by itself: only a fed one is certain not to be. */
+function notFed(input: number, name: string): Restriction {
+	return (view) => (view.isFed(input) ? `takes its ${name} from an input of the graph; TensorRT must know it when it builds` : null);
+}
+
+function rankIs(input: number, expected: number): Restriction {
+	return (view) => {
+		const rank = view.rank(input);
+		return rank === null || rank === expected ? null : `has an input of ${rank} dimensions; TensorRT takes ${expected}`;
+	};
+}
+
+function onlyFirstOutput(view: NodeView): string | null {
+	const more = view.node.outputs.slice(1).some((name) => name !== "");
+	return more ? `has ${view.node.outputs.length} outputs; TensorRT gives only the first` : null;
+}
+
+function undilated(view: NodeView): string | null {
+	const dilations = integersAttribute(view.node, "dilations") ?? [];
+	return dilations.some((each) => each !== 1) ? `has dilations [${dilations.join(", ")}]; TensorRT pools without` : null;
+}
+
+function sameActivations(view: NodeView): string | null {
+	const activations = attributeOf(view, "activations");
+	if (attributeOf(view, "direction") !== "bidirectional" || !Array.isArray(activations)) return null;
+	const half = activations.length / 2;
+	const isSame = activations.slice(0, half).every((name, index) => name === activations[half + index]);
+	return isSame ? null : "has other activations backward than forward; TensorRT takes the same";
+}
+
+function normOneOrTwo(view: NodeView): string | null {
+	const norm = integerAttribute(view.node, "p", 2);
+	return norm === 1 || norm === 2 ? null : `has p ${norm}; TensorRT takes 1 and 2`;
+}
+
+function withoutAttributes(names: readonly string[]): Restriction {
+	return ({ node }) => {
+		const found = node.attributes.find((attribute) => names.includes(attribute.name));
+		return found === undefined ? null : `has the attribute ${found.name}, which TensorRT does not take`;
+	};
+}
+
+function withoutInputs(inputs: Readonly<Record<number, string>>): Restriction {
+	return (view) => {
+		const found = Object.entries(inputs).find(([input]) => has(view, Number(input)));
+		return found === undefined ? null : `has the input ${found[1]}, which TensorRT does not take`;
+	};
+}
+
+function forInference(view: NodeView): string | null {
+	const training = view.constant(2)?.values?.[0];
+	if (training !== undefined && training !== 0) return "is in training mode; TensorRT has only inference";
+	return notFed(2, "training_mode")(view);
+}
+
+/** Reads no other layout: the attribute is passed over, and the result would be wrong without a word. */
+const recurrent: readonly Restriction[] = [sameActivations, integerIs("layout", 0)];
+const pooling: readonly Restriction[] = [undilated];
+const reductions = "L1 L2 LogSum LogSumExp Max Mean Min Prod Sum SumSquare".split(" ").map((each) => `Reduce${each}`);
+
+export const restrictions: ReadonlyMap<string, readonly Restriction[]> = new Map<string, readonly Restriction[]>([
+	["AveragePool", pooling],
+	["LpPool", [undilated, normOneOrTwo]],
+	["MaxPool", [undilated, onlyFirstOutput]],
+	["LpNormalization", [normOneOrTwo]],
+	["LayerNormalization", [onlyFirstOutput]],
+	["BatchNormalization", [integerIs("training_mode", 0)]],
+	["Dropout", [forInference]],
+	["LSTM", [...recurrent, integerIs("input_forget", 0)]],
+	["GRU", recurrent],
+	["RNN", recurrent],
+	[
+		"Resize",
+		[
+			among("coordinate_transformation_mode", ["half_pixel", "pytorch_half_pixel", "tf_half_pixel_for_nn", "asymmetric", "align_corners"]),
+			among("keep_aspect_ratio_policy", ["stretch"]),
+			integerIs("antialias", 0),
+		],
+	],
+	["GridSample", [rankIs(0, 4)]],
+	["ScatterND", [among("reduction", ["none"])]],
+	["TopK", [integerIs("sorted", 1)]],
+	["CumSum", [notFed(1, "axis")]],
+	["OneHot", [notFed(1, "depth")]],
+	["Squeeze", [notFed(1, "axes")]],
+	["Unsqueeze", [notFed(1, "axes")]],
+	["TensorScatter", [rankIs(0, 4), integerIs("axis", -2)]],
+	["STFT", [constantInput(1, "frame_step"), constantInput(2, "window")]],
+	["Constant", [withoutAttributes(["sparse_value", "value_string", "value_strings"])]],
+	[
+		"Attention",
+		[
+			rankIs(0, 4),
+			onlyFirstOutput,
+			withoutInputs({ 4: "past_key", 5: "past_value", 6: "nonpad_kv_seqlen" }),
+			withoutAttributes(["qk_matmul_output_mode", "softcap"]),
+		],
+	],
+	...reductions.map((name): [string, readonly Restriction[]] => [name, [constantInput(1, "axes")]]),
+]);

@@ -1,0 +1,76 @@
+// Tells what one version of TensorRT knows, from the tables at or around that version.
+import { type Table, tables } from "./tables.ts";
+
+export interface TensorRt {
+	/** For people: `TensorRT 10.6`, or `TensorRT` where the version is not known. */
+	name: string;
+	/** null: not known. */
+	version: { major: number; minor: number } | null;
+	/** The table of this version, or the nearest below; the oldest where all are above. */
+	at: Table;
+	/** The next table above, where the version has none of its own. */
+	above: Table | null;
+	/** How `at` lies: at the version itself, below it, or elsewhere. */
+	place: "exact" | "below" | "newest" | "oldest";
+}
+
+/** A version like `10.6`, `10.6.0` or `11`; anything else is an unknown version. */
+export function tensorRtOf(text: string | undefined): TensorRt {
+	const parts = /^(\d{1,4})(?:\.(\d{1,4}))?(?:\.|$)/.exec(text ?? "");
+	const newest = tables.at(-1);
+	const oldest = tables[0];
+	if (newest === undefined || oldest === undefined) throw new RangeError("There are no tables.");
+	if (parts === null) return { name: "TensorRT", version: null, at: newest, above: null, place: "newest" };
+	const version = { major: Number(parts[1]), minor: Number(parts[2] ?? 0) };
+	const name = `TensorRT ${version.major}.${version.minor}`;
+	const asked = rank(version.major, version.minor);
+	const at = tables.findLast((table) => rankOf(table) <= asked);
+	if (at === undefined) return { name, version, at: oldest, above: null, place: "oldest" };
+	if (rankOf(at) === asked) return { name, version, at, above: null, place: "exact" };
+	const above = tables.find((table) => rankOf(table) > asked) ?? null;
+	return { name, version, at, above, place: above === null ? "newest" : "below" };
+}
+
+/** null where the version is not known. */
+export function isAtLeast({ version }: TensorRt, major: number, minor: number): boolean | null {
+	return version === null ? null : rank(version.major, version.minor) >= rank(major, minor);
+}
+
+function rank(major: number, minor: number): number {
+	return major * 10_000 + minor;
+}
+
+function rankOf({ version }: Table): number {
+	const [major = 0, minor = 0] = version.split(".").map(Number);
+	return rank(major, minor);
+}
+
+/** Whether a version has a name. What two versions around it agree on, it has or lacks for certain. */
+export interface Standing {
+	has: boolean;
+	isCertain: boolean;
+	/** Where the answer is not from the version's own table: from which. */
+	because?: string;
+}
+
+export function standingOf(tensorrt: TensorRt, kind: "operators" | "plugins", name: string): Standing {
+	const { at, above, place } = tensorrt;
+	const has = at[kind].has(name);
+	const does = (each: boolean): string => (each ? "does" : "does not");
+	if (place === "exact") return { has, isCertain: true };
+	if (above === null) return { has, isCertain: false, because: `${at.version}, the ${place} version listed, ${does(has)}` };
+	const hasAbove = above[kind].has(name);
+	if (has !== hasAbove) {
+		return { has, isCertain: false, because: `${at.version} ${does(has)}, ${above.version} ${does(hasAbove)}` };
+	}
+	const both = has ? `${at.version} and ${above.version} both do` : `neither ${at.version} nor ${above.version} does`;
+	return { has, isCertain: true, because: both };
+}
+
+/** The first and the last listed version that has the name, or null where none has. */
+export function listedSpan(kind: "operators" | "plugins", name: string): { first: string; last: string; isInNewest: boolean } | null {
+	const having = tables.filter((table) => table[kind].has(name));
+	const [first, last] = [having[0], having.at(-1)];
+	if (first === undefined || last === undefined) return null;
+	return { first: first.version, last: last.version, isInNewest: last === tables.at(-1) };
+}
