@@ -433,6 +433,10 @@ class Port:
         self.device_buffer = None
         self.host_buffer = HostBuffer()
         self.allocator = None
+        # The input in whose memory this output comes to lie, as caches do since 10.16.
+        self.alias = None
+        if not self.is_input and hasattr(engine, "get_aliased_input_tensor"):
+            self.alias = engine.get_aliased_input_tensor(name)
         # An output's shape in the case at hand; None while only the data decides it.
         self.now = None
 
@@ -459,11 +463,15 @@ class Port:
 
 
 def profile_values(engine, name, profile):
-    """TensorRT's Python takes these two in the order that it does not document."""
+    """Takes these two in the order that TensorRT does not document, and raises where there are no values; 8.6 does not have it."""
+    if not hasattr(engine, "get_tensor_profile_values"):
+        return []
     try:
         return engine.get_tensor_profile_values(profile, name)
     except TypeError:
         return engine.get_tensor_profile_values(name, profile)
+    except RuntimeError:
+        return []
 
 
 def within(low, value, high):
@@ -499,6 +507,9 @@ class Engine:
         self.outputs = [port for port in ports if not port.is_input]
         for port in ports:
             port.device_buffer = DeviceBuffer(cuda, port.name)
+        for port in self.outputs:
+            if port.alias in self.inputs:
+                port.device_buffer = self.inputs[port.alias].device_buffer
         for port in self.inputs.values():
             port.read_ranges(self.engine)
         if self.fixed_profile is not None and not 0 <= self.fixed_profile < self.engine.num_optimization_profiles:
@@ -640,8 +651,11 @@ class Engine:
             if not self.context.set_output_allocator(port.name, port.allocator):
                 raise Refusal("execution", "output %s took no allocator: %s" % (port.name, self.logger.take()), port.name)
         else:
-            self.check_size(byte_count(port.dtype, shape), port.name)
-            self.set_address(port, port.device_buffer.reserve(byte_count(port.dtype, shape)))
+            size = byte_count(port.dtype, shape)
+            self.check_size(size, port.name)
+            if port.alias is not None and size > port.device_buffer.size:
+                raise Refusal("execution", "output %s is larger than input %s, in whose memory it lies" % (port.name, port.alias), port.name)
+            self.set_address(port, port.device_buffer.reserve(size))
 
     def set_address(self, port, address):
         if self.context.set_tensor_address(port.name, address) is False:
@@ -667,6 +681,8 @@ class Engine:
         return self.collect()
 
     def clear(self, port):
+        if port.alias is not None:
+            return
         if port.allocator is not None and port.now is None:
             port.allocator.shape = port.allocator.problem = None
             if port.device_buffer.size > 0:

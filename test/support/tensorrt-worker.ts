@@ -33,7 +33,7 @@ export function fakeWorker(payloadBytes?: number): TensorRtWorker {
 
 export interface FakePlan {
 	inputs: { name: string; dtype: string; shape: number[]; host?: boolean; format?: string }[];
-	outputs: { name: string; dtype: string; shape: number[]; op: string; from: string; to?: string; host?: boolean }[];
+	outputs: { name: string; dtype: string; shape: number[]; op: string; from: string; to?: string; host?: boolean; alias?: string }[];
 	profiles?: Record<string, number[][]>[];
 	behave?: { run: number; do: string }[];
 	/** The largest block of GPU memory that can be had. */

@@ -218,6 +218,11 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 		expect(outputsOf(await infer(plan, cases))).toEqual([{ y: { ...x, shape: [2, 3] } }, { y: { ...x, shape: [3, 2] } }]);
 	});
 
+	it("lets an output lie in the memory of its input", async () => {
+		const plan = { ...negation, outputs: negation.outputs.map((output) => ({ ...output, op: "increment", alias: "x" })) };
+		expect(outputsOf(await infer(plan, numbered(3)))).toEqual([1, 2, 3].map((first) => ({ y: float32([1, 2], [first, 1.5]) })));
+	});
+
 	it("shows bytes that the engine never wrote as NaN, not as the last case's answer", async () => {
 		const plan = { ...negation, outputs: negation.outputs.map((output) => ({ ...output, op: "nothing" })) };
 		for (const outputs of outputsOf(await infer(plan, numbered(2)))) {

@@ -107,6 +107,9 @@ class ICudaEngine:
             raise TypeError("incompatible function arguments")
         return self.profiles[profile].get(name + " values", [])
 
+    def get_aliased_input_tensor(self, name):
+        return self.tensors[name].get("alias")
+
     def create_execution_context(self):
         return IExecutionContext(self)
 
@@ -202,6 +205,13 @@ class IExecutionContext:
 
     def run_nothing(self, tensor):
         pass
+
+    def run_increment(self, tensor):
+        """In place: TensorRT demands one address for both."""
+        assert self.addresses[tensor["name"]] == self.addresses[tensor["from"]]
+        values = self.floats(tensor["from"])
+        for index in range(len(values)):
+            values[index] += 1
 
     def run_negate(self, tensor):
         source = self.floats(tensor["from"])
