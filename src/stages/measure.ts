@@ -9,7 +9,7 @@ import type { Workload } from "../core/plan/plan.ts";
 import type { Arm, ErrorRecord, PerfRun, RunFigure } from "../core/schema/result.ts";
 import { summarize } from "../core/stats/summary.ts";
 import type { Backend, BuiltEngine, Clock, Interrupt, MeasureResult, Progress, Telemetry, TimedInput, ToolFailure } from "../ports.ts";
-import { discardInvalid, observe, replacementCap, unstable, type WatchedRun } from "./watch.ts";
+import { discard, discardInvalid, observe, replacementCap, unstable, type WatchedRun } from "./watch.ts";
 
 /** A workload with the engines that it times; base is absent where there is nothing to compare with. */
 export interface TimedWorkload {
@@ -192,11 +192,6 @@ async function takePair(job: PairJob, measuring: Measuring, ports: MeasurePorts)
 		taken.push({ ...watched, samples: result.samplesMs });
 	}
 	return { taken };
-}
-
-function discard(run: PerfRun, reason: string): void {
-	run.state = "unusable";
-	run.reason = reason;
 }
 
 async function measureRun(

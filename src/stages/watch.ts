@@ -39,10 +39,14 @@ export function discardInvalid(taken: readonly WatchedRun[], telemetry: Telemetr
 	const invalid = new Map([...reasons].map(([run, reason]) => [run.pair, reason]));
 	for (const { run } of counting) {
 		if (!invalid.has(run.pair)) continue;
-		run.state = "unusable";
-		run.reason = reasons.get(run) ?? "the other run of its pair did not count";
+		discard(run, reasons.get(run) ?? "the other run of its pair did not count");
 	}
 	return [...invalid].map(([pair, reason]) => ({ pair, reason }));
+}
+
+export function discard(run: PerfRun, reason: string): void {
+	run.state = "unusable";
+	run.reason = reason;
 }
 
 /** The fault of a workload whose replacements are used up. */

@@ -1,5 +1,5 @@
 // Watches the list of processes on one GPU, and tells ours from others.
-import { readlink } from "node:fs/promises";
+import { readFile, readlink } from "node:fs/promises";
 import { basename } from "node:path";
 import type { GpuProcess, ProcessSample } from "../../core/telemetry/sample.ts";
 import { type AppRow, parseAppLine } from "../../formats/nvidia-smi/apps.ts";
@@ -63,14 +63,12 @@ function lastOfEach(rows: readonly AppRow[]): AppRow[] {
 async function findOwner(pid: number, name: string, processes: Processes): Promise<GpuProcess["owner"]> {
 	const group = await groupOf(pid);
 	if (processes.owns(pid) || (group !== null && processes.owns(group))) return "ours";
-	const program = await programOf(pid);
-	return program !== null && program === basename(name) ? "foreign" : "unknown";
+	return (await programsOf(pid)).includes(basename(name)) ? "foreign" : "unknown";
 }
 
-async function programOf(pid: number): Promise<string | null> {
-	try {
-		return basename(await readlink(`/proc/${pid}/exe`));
-	} catch {
-		return null;
-	}
+/** Names of the program as it was called and as it lies on disk: `python3` is `python3.12`. None for one that is not here. */
+async function programsOf(pid: number): Promise<string[]> {
+	const paths = [readFile(`/proc/${pid}/cmdline`, "utf8").then((text) => text.split("\0")[0] ?? ""), readlink(`/proc/${pid}/exe`)];
+	const found = await Promise.allSettled(paths);
+	return found.flatMap((result) => (result.status === "fulfilled" && result.value !== "" ? [basename(result.value)] : []));
 }

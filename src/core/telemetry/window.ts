@@ -51,11 +51,12 @@ export function highest(values: readonly (number | null)[]): number | null {
 	return known.length === 0 ? null : known.reduce((a, b) => Math.max(a, b));
 }
 
-/** Where one process hides its memory or its owner, no sum can be told. */
+/** Where a process hides its memory, or none is known as ours and one might be, no sum can be told. */
 function memoryOf(readings: readonly ProcessSample[], belongs: (process: GpuProcess) => boolean): number | null {
-	const tells = readings.every(({ processes }) =>
-		processes.every((process) => process.memoryBytes !== null && process.owner !== "unknown"),
-	);
+	const tells = readings.every(({ processes }) => {
+		const told = processes.every(({ memoryBytes }) => memoryBytes !== null);
+		return told && (processes.some(({ owner }) => owner === "ours") || processes.every(({ owner }) => owner !== "unknown"));
+	});
 	if (!tells) return null;
 	return highest(readings.map(({ processes }) => processes.filter(belongs).reduce((sum, process) => sum + (process.memoryBytes ?? 0), 0)));
 }

@@ -101,6 +101,7 @@ describe("gpuWindow", () => {
 		const at = (processes: GpuProcess[]) => gpuWindow({ samples: [sample(0)], use: [], processes: [{ atMs: 0, processes }] }, 0, 1);
 		expect(at([process("ours", 1, 100), process("foreign", 2, 7)])).toMatchObject({ ownMemoryBytes: 100, otherMemoryBytes: 7 });
 		expect(at([process("ours", 1, 100), process("foreign", 2, null)])).toMatchObject({ ownMemoryBytes: null, otherMemoryBytes: null });
+		expect(at([process("ours", 1, 100), process("unknown", 2, 7)])).toMatchObject({ ownMemoryBytes: 100, otherMemoryBytes: 7 });
 		expect(at([process("unknown", 1, 100)])).toMatchObject({ ownMemoryBytes: null });
 	});
 });
