@@ -165,8 +165,9 @@ async function measurePair(job: PairJob, measuring: Measuring, ports: MeasurePor
 			return null;
 		}
 		for (const { run } of taken) discard(run, "the other run of its pair was unusable");
+		if (ports.interrupt.reason() !== null) return failure;
 		ledger.replaced += 1;
-		if (ledger.replaced > replacementCap || ports.interrupt.reason() !== null) return failure;
+		if (ledger.replaced > replacementCap) return failure;
 	}
 }
 

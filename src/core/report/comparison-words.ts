@@ -40,7 +40,8 @@ export function pairsText(pairs: number): string {
 }
 
 /** Rounded up: a rounded-down figure would claim more than the interval excludes. */
-function excludedText(excluded: number): string {
+/** The smallest change that is excluded, rounded up so that it is never claimed too small. */
+export function excludedText(excluded: number): string {
 	return formatPercent(Math.ceil(excluded * 1000 - 1e-9) / 1000);
 }
 

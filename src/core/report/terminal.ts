@@ -1,6 +1,6 @@
 // The report for a terminal: headline, stories, a compact table, what to do next, where the files are.
 import type { Result } from "../schema/result.ts";
-import { intervalText } from "./comparison-words.ts";
+import { excludedText, intervalText } from "./comparison-words.ts";
 import { cleanName, cleanText } from "./escape.ts";
 import { armsText, jobFacts, noBaseText, partialText } from "./facts.ts";
 import { headline } from "./headline.ts";
@@ -58,16 +58,23 @@ function tableRow(row: WorkloadRow): Cell[] {
 		{ text: texts.head, right: true },
 		{ text: texts.change, right: true },
 		{ text: row.workload.latency.interval === null ? "" : intervalText(row.workload.latency) },
+		{ text: excludes(row), right: true },
 		{ text: texts.golden, right: true },
 	];
+}
+
+/** Only what is unchanged excludes something that a reader may rely on. */
+function excludes({ workload: { latency } }: WorkloadRow): string {
+	if (latency.verdict !== "unchanged" || latency.excluded === null) return "";
+	return latency.excluded === 0 ? "any" : `≥ ${excludedText(latency.excluded)}`;
 }
 
 /** Rows that ask for attention first. */
 function tableLines(result: Result, options: TerminalOptions): string[] {
 	const rows = workloadRows(result).sort((a, b) => Number(a.quiet) - Number(b.quiet));
 	if (rows.length === 0) return [];
-	const head = ["workload", "verdict", "base", "head", "change", "interval", "golden"].map(
-		(text, column): Cell => ({ text, style: "dim", right: [2, 3, 4, 6].includes(column) }),
+	const head = ["workload", "verdict", "base", "head", "change", "interval", "excluded", "golden"].map(
+		(text, column): Cell => ({ text, style: "dim", right: [2, 3, 4, 6, 7].includes(column) }),
 	);
 	const lines = renderColumns([head, ...rows.slice(0, maxRows).map(tableRow)], options);
 	const more = rows.length - maxRows;
