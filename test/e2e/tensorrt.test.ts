@@ -1,0 +1,86 @@
+// The gate through the built bundle, on TensorRT: whole comparisons as they were recorded on one NVIDIA H200.
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { describe, expect, it } from "vitest";
+import type { Result } from "../../src/core/schema/result.ts";
+import { type CliRun, readResult, runCli, temporaryFolder, writeProject } from "../support/project.ts";
+import { comparisonFiles, installReplay, type Replay } from "../support/replay/install.ts";
+
+const validate = new Ajv2020({ allowUnionTypes: true, strictRequired: false }).compile(
+	JSON.parse(readFileSync("golden-schema/result.schema.json", "utf8")),
+);
+const dist = process.env["TRTGATE_DIST"];
+
+async function compare(replay: Replay): Promise<{ run: CliRun; result: Result; out: string }> {
+	const folder = temporaryFolder();
+	for (const arm of ["base", "head"] as const) writeProject(join(folder, arm), comparisonFiles(replay.comparison, arm));
+	const run = await runCli(["run", "--base", "base", "--head", "head", "--out", "out"], {
+		cwd: folder,
+		env: { PATH: installReplay(folder, replay) },
+		...(dist === undefined ? {} : { dist }),
+	});
+	const out = join(folder, "out");
+	expect(existsSync(join(out, "result.json")), run.stdout + run.stderr).toBe(true);
+	const result = readResult(out);
+	expect(validate(result), JSON.stringify(validate.errors)).toBe(true);
+	return { run, result, out };
+}
+
+describe("a recorded comparison", () => {
+	it("of a model with itself passes, unchanged, and excludes an effect of one percent", async () => {
+		const { run, result, out } = await compare({ comparison: "same-model" });
+		expect(run.exit, run.stdout + run.stderr).toBe(0);
+		expect(result.outcome).toBe("pass");
+		expect(result.backend).toEqual({ kind: "tensorrt", name: "TensorRT", version: "10.6.0", device: "NVIDIA H200" });
+		const [row] = result.workloads;
+		expect(row?.verdict).toBe("unchanged");
+		expect(row?.latency.excluded).toBeLessThan(0.01);
+		expect(Math.abs(row?.latency.estimate ?? 1)).toBeLessThan(0.003);
+		expect(result.golden.map(({ state }) => state)).toEqual(["match", "match"]);
+		expect(result.golden[0]?.checks[0]?.got).toBeCloseTo(1.212e-3, 6);
+		expect(readFileSync(join(out, row?.runs[0]?.samples ?? "")).length).toBe(8 * 400);
+	});
+
+	it("of a wider net warns at 2 % and does not fail at 10 %, and its golden fails as of another net", async () => {
+		const { run, result } = await compare({ comparison: "slower-head" });
+		const [row] = result.workloads;
+		expect(row?.verdict).toBe("regressed");
+		expect(row?.latency.estimate).toBeGreaterThan(0.037);
+		expect(row?.latency.estimate).toBeLessThan(0.047);
+		expect(result.gates.filter(({ gate }) => gate === "latency").map(({ status }) => status)).toEqual(["warn"]);
+		expect(result.golden.map(({ state, modelChanged }) => [state, modelChanged])).toEqual([
+			["mismatch", true],
+			["mismatch", true],
+		]);
+		expect(run.exit).toBe(1);
+	});
+
+	it("of a net with one wrong tensor fails by its outputs, by name, at the same speed", async () => {
+		const { run, result } = await compare({ comparison: "wrong-head" });
+		expect(run.exit).toBe(1);
+		expect(result.outcome).toBe("fail");
+		expect(result.workloads[0]?.verdict).toBe("unchanged");
+		const failing = result.golden.flatMap(({ checks }) => checks.filter(({ pass }) => !pass).map(({ output }) => output));
+		expect([...new Set(failing)].sort()).toEqual(["logits_out", "mask"]);
+		expect(run.stdout).toMatch(/logits_out/);
+	});
+
+	it("builds both arms on one timing cache, tells so, and keeps logs, layers and digests", async () => {
+		const { result, out } = await compare({ comparison: "same-model" });
+		const [base, head] = result.builds;
+		expect([base?.arm, head?.arm]).toEqual(["base", "head"]);
+		expect(base?.notes?.join(" ")).toContain("Began the timing cache: 22 kernel timings.");
+		expect(head?.notes?.join(" ")).toContain("22 kernel timings were there, 0 had to be measured.");
+		for (const build of [base, head]) {
+			expect(build).toMatchObject({ state: "built", engineKind: "TensorRT plan", engineBytes: 837068 });
+			expect(build?.notes?.join(" ")).toMatch(/\d+ layers/);
+			expect(build?.recipe?.["flags"]).toMatch(/--fp16 --minShapes=batch|--minShapes=tokens:1x1/);
+			expect(build?.warnings.map((warning) => warning.class)).toContain("int64-binding");
+			expect(readFileSync(build?.log ?? "", "utf8")).toContain("&&&& PASSED");
+		}
+		expect(readdirSync(join(out, "cache"))).toHaveLength(1);
+		expect(result.environment).toMatchObject({ tensorrt: "10.6.0", gpu: "NVIDIA H200", timing: "CUDA graph, spin wait, no transfers" });
+		expect(result.notes.join(" ")).toMatch(/Golden cases ran in trtexec, one process each/);
+	});
+});

@@ -1,0 +1,103 @@
+// Puts replaying programs named trtexec and nvidia-smi on a PATH of their own.
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+
+export interface ReplayFault {
+	step: "help" | "build" | "golden" | "warm" | "perf" | "profile";
+	arm?: "base" | "head";
+	/** Only from this occurrence on, counted from 0. */
+	from?: number;
+	do: string;
+	/** For `recording`: `10.6/fail-bad-truncated`. */
+	recording?: string;
+	bytes?: number;
+	signal?: string;
+	code?: number;
+	says?: string;
+	pidFile?: string;
+}
+
+export interface Replay {
+	comparison: "same-model" | "slower-head" | "wrong-head";
+	faults?: readonly ReplayFault[];
+	/** As the banner has it: `100600`. */
+	version?: string;
+	/** Of the recorded times between lines; 0: none. */
+	scale?: number;
+	/** Words before nvidia-smi's own arguments, e.g. `fault=no-driver`; null: there is no nvidia-smi. */
+	smi?: string | null;
+}
+
+const support = resolve("test/support");
+
+/** A value for PATH that has the programs first. */
+export function installReplay(folder: string, replay: Replay): string {
+	const bin = join(folder, "replay-bin");
+	mkdirSync(bin, { recursive: true });
+	const { smi = "", ...config } = replay;
+	const configPath = join(bin, "trtexec.json");
+	writeFileSync(configPath, JSON.stringify({ ...config, state: join(bin, "state") }));
+	writeProgram(join(bin, "trtexec"), `${support}/replay/trtexec.mjs "${configPath}"`);
+	if (smi !== null) writeProgram(join(bin, "nvidia-smi"), `${support}/programs/nvidia-smi.mjs ${smi}`);
+	return `${bin}:${process.env["PATH"] ?? ""}`;
+}
+
+function writeProgram(path: string, words: string): void {
+	writeFileSync(path, `#!/bin/sh\nexec "${process.execPath}" ${words} "$@"\n`);
+	chmodSync(path, 0o755);
+}
+
+export interface ComparisonProject {
+	/** Precision and the rest of the engine; dims of the model. */
+	model: string;
+	engine: string;
+	workload: string;
+}
+
+const projects: Readonly<Record<Replay["comparison"], ComparisonProject & { base: string; head: string }>> = {
+	"same-model": {
+		base: "encoder",
+		head: "encoder",
+		model: "dims: { batch: { min: 1, opt: 4, max: 4 }, sequence: { min: 1, opt: 64, max: 64 } }",
+		engine: "fp16: { precision: fp16 }",
+		workload: "{ batch: 4, sequence: 64 }",
+	},
+	"slower-head": {
+		base: "classifier",
+		head: "head-classifier-wider",
+		model: "dims: { batch: { min: 1, opt: 8, max: 8 } }",
+		engine: "fp16: { precision: fp16 }",
+		workload: "{ batch: 8 }",
+	},
+	"wrong-head": { base: "segmenter", head: "head-segmenter-wrong", model: "", engine: "fp32: { precision: fp32 }", workload: "{}" },
+};
+
+const duration = "1s";
+
+export function comparisonConfig(comparison: Replay["comparison"], measure = ""): string {
+	const { model, engine, workload } = projects[comparison];
+	return `version: 1
+backend: tensorrt
+models:
+  net:
+    onnx: model.onnx
+    ${model}
+    engines: { ${engine} }
+    workloads: [${workload}]
+    golden: golden/golden.json
+measure: { pairs: [5, 8], warm-up: 300ms, duration: ${duration}, timeout: 20s, build-timeout: 20s${measure} }
+`;
+}
+
+/** Files of one arm: what trtgate reads of a project. */
+export function comparisonFiles(comparison: Replay["comparison"], arm: "base" | "head", measure = ""): Record<string, string | Uint8Array> {
+	const folder = resolve("test/fixtures/comparisons", comparison, "golden");
+	const manifest = readFileSync(join(folder, "golden.json"), "utf8");
+	const paths = [...manifest.matchAll(/"path": "([^"]+\.bin)"/g)].map((match) => match[1] ?? "");
+	return {
+		"trtgate.yml": comparisonConfig(comparison, measure),
+		"model.onnx": readFileSync(resolve("test/fixtures/models", `${projects[comparison][arm]}.onnx`)),
+		"golden/golden.json": manifest,
+		...Object.fromEntries(paths.map((path) => [`golden/${path}`, readFileSync(join(folder, path))])),
+	};
+}

@@ -1,0 +1,204 @@
+// Stands in for trtexec: answers from recordings. Its first argument is the path of a JSON file:
+// { comparison, state, faults: [{ step, arm?, from?, do, recording? }], version?, scale? }
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { gunzipSync } from "node:zlib";
+import { misbehave } from "./faults.mjs";
+
+const fixtures = join(dirname(fileURLToPath(import.meta.url)), "../../fixtures");
+const [configPath, ...argv] = process.argv.slice(2);
+const config = JSON.parse(readFileSync(configPath, "utf8"));
+const folder = join(fixtures, "comparisons", config.comparison);
+const recorded = JSON.parse(gunzipSync(readFileSync(join(folder, "steps.json.gz"))).toString("utf8"));
+const flags = new Map(argv.map((argument) => [argument.split("=", 1)[0], argument.slice(argument.indexOf("=") + 1)]));
+
+/** How often this was asked before; one file a name. */
+function countUp(name) {
+	mkdirSync(config.state, { recursive: true });
+	const path = join(config.state, name);
+	const before = existsSync(path) ? Number(readFileSync(path, "utf8")) : 0;
+	writeFileSync(path, String(before + 1));
+	return before;
+}
+
+/** A plan of ours begins with a line that says which recorded one it stands for. */
+function armOfPlan() {
+	try {
+		return JSON.parse(readFileSync(flags.get("--loadEngine")).toString("utf8").split("\n", 1)[0]).arm;
+	} catch {
+		return "base";
+	}
+}
+
+function askedFor() {
+	if (flags.has("--help")) return { step: "help" };
+	if (flags.has("--onnx")) return { step: "build", arm: ["base", "head"][countUp("build")] ?? "head" };
+	const arm = armOfPlan();
+	if (flags.has("--exportProfile")) return { step: "profile", arm };
+	if (flags.has("--dumpRawBindingsToFile")) return { step: "golden", arm };
+	// A run of no duration warms the caches and is no run of the comparison.
+	if (flags.get("--duration") === "0") return { step: "warm", arm, n: 0 };
+	return { step: "perf", arm, n: countUp(`perf-${arm}`) };
+}
+
+const asked = askedFor();
+const fault = (config.faults ?? []).find(
+	(one) =>
+		one.step === asked.step && (one.arm ?? asked.arm) === asked.arm && (one.from === undefined || countUp(`fault-${one.do}`) >= one.from),
+);
+
+function find({ step, arm, n }) {
+	const kind = step === "warm" ? "perf" : step;
+	const found = recorded.steps.filter((one) => one.kind === kind && one.arm === arm);
+	return step === "golden" ? found[caseOfInputs()] : found[(n ?? 0) % found.length];
+}
+
+const sha256 = (bytes) => createHash("sha256").update(bytes).digest("hex");
+
+/** Inputs that the command line names, by tensor. */
+function loadedInputs() {
+	const list = flags.get("--loadInputs");
+	return new Map(
+		(list ?? "")
+			.split(",")
+			.flatMap((part) => (part === "" ? [] : [[part.slice(0, part.lastIndexOf(":")), part.slice(part.lastIndexOf(":") + 1)]])),
+	);
+}
+
+/** Which golden case has exactly these bytes; -1 where none has. */
+function caseOfInputs() {
+	const { cases } = JSON.parse(readFileSync(join(folder, "golden/golden.json"), "utf8"));
+	const got = loadedInputs();
+	return cases.findIndex(({ inputs }) =>
+		Object.entries(inputs).every(([name, file]) => got.has(name) && sha256(readFileSync(got.get(name))) === file.sha256),
+	);
+}
+
+function writePlan(step, path) {
+	const line = Buffer.from(`${JSON.stringify({ comparison: config.comparison, arm: step.arm })}\n`);
+	const plan = Buffer.alloc(step.wrote[`${step.arm}.plan`]?.bytes ?? 4096);
+	line.copy(plan);
+	writeFileSync(path, plan);
+}
+
+/** The columns back into the text that trtexec writes. */
+function renderTimes(times) {
+	const columns = new Map(times.map(([key, values]) => [key, values]));
+	const column = (key) => (typeof columns.get(key) === "string" ? columns.get(columns.get(key)) : columns.get(key));
+	const keys = times.map(([key]) => key);
+	const rows = column(keys[0]).map((_, row) => `{ ${keys.map((key) => `"${key}" : ${column(key)[row]}`).join(", ")} }`);
+	return `[\n  ${rows.join("\n, ")}\n]\n`;
+}
+
+/** What the engine said: the reference and the recorded differences from it. */
+function writeOutputs(step) {
+	const n = caseOfInputs();
+	const prefix = `${step.arm}-${n}-`;
+	for (const [key, file] of Object.entries(recorded.outputs)) {
+		if (!key.startsWith(prefix)) continue;
+		const name = key.slice(prefix.length);
+		const reference = readFileSync(join(folder, "golden", `${name.split(".output.")[0]}-${n}.bin`));
+		const difference = gunzipSync(readFileSync(join(folder, "outputs", file)));
+		for (let at = 0; at < difference.length; at += 4)
+			difference.writeInt32LE((difference.readInt32LE(at) + reference.readInt32LE(at)) | 0, at);
+		writeFileSync(name, difference);
+	}
+}
+
+function writeFiles(step) {
+	if (flags.has("--saveEngine")) writePlan(step, flags.get("--saveEngine"));
+	if (flags.has("--timingCacheFile")) writeFileSync(flags.get("--timingCacheFile"), `cache of ${step.step}\n`);
+	if (step.times && flags.has("--exportTimes")) writeFileSync(flags.get("--exportTimes"), renderTimes(step.times));
+	if (step.text["layers.json"] && flags.has("--exportLayerInfo")) writeFileSync(flags.get("--exportLayerInfo"), step.text["layers.json"]);
+	if (step.text["profile.json"] && flags.has("--exportProfile")) writeFileSync(flags.get("--exportProfile"), step.text["profile.json"]);
+	if (step.kind === "golden") writeOutputs(step);
+}
+
+/** The recorded lines with the paths of this command line, and of the inputs that it really gives. */
+function spoken(step) {
+	const swaps = step.argv.slice(1).flatMap((argument) => {
+		const [name] = argument.split("=", 1);
+		const value = argument.slice(name.length + 1);
+		const ours = flags.get(name);
+		return value.length > 3 && value.includes(".") && ours !== undefined && ours !== value && name !== "--loadInputs"
+			? [[value, ours]]
+			: [];
+	});
+	const inputs = loadedInputs();
+	return step.transcript.map(([ms, stream, text]) => {
+		let line = swaps.reduce((said, [from, to]) => said.replaceAll(from, to), text);
+		for (const [name, path] of inputs)
+			line = line.replace(
+				new RegExp(`Using (?:random values|values loaded from .+) for input ${name}$`),
+				`Using values loaded from ${path} for input ${name}`,
+			);
+		return [ms, stream, line];
+	});
+}
+
+const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
+
+async function replay(step) {
+	writeFiles(step);
+	let at = 0;
+	for (const [ms, stream, line] of spoken(step)) {
+		const waitMs = (ms - at) * (config.scale ?? 0);
+		if (waitMs > 1) await sleep(waitMs);
+		at = ms;
+		process[stream === "err" ? "stderr" : "stdout"].write(`${line}\n`);
+	}
+	if (step.signal) {
+		// What was said must reach the pipe first.
+		await sleep(20);
+		process.kill(process.pid, step.signal);
+		await sleep(10_000);
+	}
+	process.exitCode = step.exitCode ?? 1;
+}
+
+/** A recorded case beside the comparisons: a failure as it was. */
+function recordedCase(name) {
+	const place = join(fixtures, "trtexec", name);
+	const { argv: theirs, exitCode, signal, wrote } = JSON.parse(readFileSync(join(place, "meta.json"), "utf8"));
+	const file = join(place, "transcript.jsonl.gz");
+	const transcript = existsSync(file)
+		? gunzipSync(readFileSync(file))
+				.toString("utf8")
+				.trimEnd()
+				.split("\n")
+				.map((line) => JSON.parse(line))
+		: [];
+	const plan = theirs.find((argument) => argument.startsWith("--saveEngine="))?.slice("--saveEngine=".length);
+	if (plan && wrote[plan] && flags.has("--saveEngine"))
+		writeFileSync(flags.get("--saveEngine"), Buffer.alloc(Math.min(wrote[plan].bytes, 1 << 16), 1));
+	return { argv: theirs, exitCode, signal, transcript, kind: "failure", text: {}, wrote: {} };
+}
+
+function help() {
+	const digits = config.version ?? "100600";
+	const banner = (word) => `&&&& ${word} TensorRT.trtexec [TensorRT v${digits}] [b26] # ${basename(process.argv[1])} --help\n`;
+	process.stdout.write(`${banner("RUNNING")}=== Model Options ===\n  --onnx=<file>               ONNX model\n${banner("PASSED")}`);
+}
+
+if (fault?.do === "recording") {
+	const failed = recordedCase(fault.recording);
+	const { flags: _, ...rest } = failed;
+	process.stdout.write("");
+	await replayFailure(rest);
+} else if (fault)
+	await misbehave(fault, { flags, step: asked.step === "help" ? null : find(asked), writeFiles, replay, spoken, renderTimes });
+else if (asked.step === "help") help();
+else {
+	const step = find(asked);
+	if (step) await replay(step);
+	else {
+		process.stderr.write("the replay knows no run like this\n");
+		process.exitCode = 99;
+	}
+}
+
+async function replayFailure(step) {
+	await replay({ ...step, kind: "failure" });
+}
