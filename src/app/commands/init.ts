@@ -1,6 +1,6 @@
 // `trtgate init`: writes a trtgate.yml and a workflow for an ONNX file; never over what is there.
 import { access } from "node:fs/promises";
-import { basename, join, relative, resolve } from "node:path";
+import { basename, dirname, join, relative, resolve } from "node:path";
 import { fileModelReader } from "../../adapters/files/model-reader.ts";
 import { fileStore } from "../../adapters/files/store.ts";
 import { starterConfig, starterWorkflow } from "../../core/config/init.ts";
@@ -23,8 +23,10 @@ export async function init(argv: readonly string[], terminal: Terminal): Promise
 		".github/workflows/trtgate.yml": starterWorkflow({}),
 	};
 	for (const name of Object.keys(written)) await refuseToOverwrite(join(terminal.cwd, name), name);
+	const files = fileStore();
+	for (const name of Object.keys(written)) await files.makeFolder(dirname(join(terminal.cwd, name)));
 	for (const [name, text] of Object.entries(written)) {
-		await fileStore().writeText(join(terminal.cwd, name), text);
+		await files.writeText(join(terminal.cwd, name), text);
 		terminal.out(`wrote ${name}\n`);
 	}
 	terminal.out("Next: `trtgate run --dry-run` shows the plan, `trtgate run --base REF` the difference from a git ref.\n");

@@ -1,0 +1,65 @@
+// The small commands, through the built bundle.
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { quickProject, runCli, temporaryFolder, writeProject } from "../support/project.ts";
+
+const json = (text: string): unknown => JSON.parse(text);
+
+describe("help and version", () => {
+	it("go to stdout with exit 0; no command at all is a usage fault", async () => {
+		const cwd = temporaryFolder();
+		expect(await runCli(["--help"], { cwd })).toMatchObject({ exit: 0, stdout: expect.stringContaining("preflight") });
+		expect((await runCli(["--version"], { cwd })).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+		expect(await runCli([], { cwd })).toMatchObject({ exit: 2, stdout: "" });
+		expect((await runCli(["run", "--help"], { cwd })).stdout).toMatch(/--base/);
+	});
+});
+
+describe("verdict", () => {
+	it("says what pairs of measurements mean, in words and as JSON", async () => {
+		const cwd = temporaryFolder();
+		const pairs = [1.041, 1.043, 1.04, 1.044, 1.042, 1.041].map((head) => ({ base: 1, head }));
+		writeFileSync(join(cwd, "pairs.json"), JSON.stringify({ pairs, minimalEffect: 0.02 }));
+		const words = await runCli(["verdict", "pairs.json"], { cwd });
+		expect(words).toMatchObject({ exit: 0, stdout: expect.stringMatching(/^regressed: Slower: \+4\.2 %/) });
+		const value = json((await runCli(["verdict", "pairs.json", "--json"], { cwd })).stdout);
+		expect(value).toMatchObject({
+			verdict: "regressed",
+			pairs: 6,
+			interval: [expect.any(Number), expect.any(Number)],
+			excluded: expect.any(Number),
+		});
+	});
+});
+
+describe("preflight", () => {
+	it("describes a model, and blocks one that cannot run", async () => {
+		const cwd = quickProject(temporaryFolder(), { "bad.onnx": "fixture:unsupported-op.onnx" });
+		expect(await runCli(["preflight", "model.onnx"], { cwd })).toMatchObject({ exit: 0, stdout: expect.stringContaining("MatMul 1") });
+		const bad = await runCli(["preflight", "bad.onnx", "--json"], { cwd });
+		expect(bad.exit).toBe(1);
+		expect(json(bad.stdout)).toMatchObject({ findings: [{ severity: "error", node: "activation" }] });
+	});
+});
+
+describe("doctor", () => {
+	it("lists what this machine can do", async () => {
+		const run = await runCli(["doctor"], { cwd: temporaryFolder() });
+		expect(run.exit, run.stdout).toBe(0);
+		expect(run.stdout).toMatch(/✓ Node\.js: v\d+/);
+		expect(run.stdout).toMatch(/ONNX Runtime \(WebAssembly\)/);
+	});
+});
+
+describe("init", () => {
+	it("writes a config that the gate accepts, and a workflow", async () => {
+		const cwd = writeProject(temporaryFolder(), { "nets/model.onnx": "fixture:model.onnx" });
+		const run = await runCli(["init", "nets/model.onnx"], { cwd });
+		expect(run.exit, run.stderr).toBe(0);
+		expect(readFileSync(join(cwd, "trtgate.yml"), "utf8")).toContain("onnx: nets/model.onnx");
+		expect(existsSync(join(cwd, ".github/workflows/trtgate.yml"))).toBe(true);
+		const plan = await runCli(["run", "--dry-run"], { cwd });
+		expect(plan.exit, plan.stderr).toBe(0);
+	});
+});
