@@ -29,6 +29,11 @@ const commands: Readonly<Record<string, Entry>> = {
 		does: "reads an ONNX file and lists findings",
 		load: async () => (await import("./commands/preflight.ts")).preflight,
 	},
+	diagnose: {
+		usage: "LOG|DIR [--exit-code N] [--signal S] [--json]",
+		does: "what a run of trtexec turned out to be, and what to do",
+		load: async () => (await import("./commands/diagnose.ts")).diagnose,
+	},
 	verdict: {
 		usage: "PAIRS.json [--json]",
 		does: "pairs of measurements to a verdict",

@@ -38,6 +38,7 @@ export async function buildEngine(job: BuildJob, bench: Bench): Promise<BuildRec
 
 async function build(job: BuildJob, bench: Bench): Promise<BuildRecord> {
 	const places = await preparePlaces(job);
+	const begins = !bench.cacheEntries.has(places.cache ?? "");
 	const asked = buildArgs(specOf(job, places, bench), bench.trtexec.version);
 	if (asked.kind !== "argv") return { ...describeJob(job), state: "refused", durationMs: 0, failure: cannotAsk(asked, job) };
 	const reader = createBuildLog();
@@ -53,11 +54,16 @@ async function build(job: BuildJob, bench: Bench): Promise<BuildRecord> {
 		bench,
 	);
 	const log = reader.result();
-	const record = { ...describeJob(job), durationMs: run.record.wallMs, warnings: log.warnings.map((warning) => ({ ...warning })) };
+	const record = { ...describeJob(job), durationMs: run.record.wallMs, warnings: warningsOf(log, begins) };
 	const failed =
 		run.diagnosis.kind !== "none" && !tolerated.has(run.diagnosis.code) ? run : await checkLoads(job, { run, bench, ...places });
 	if (failed !== null) return { ...record, ...refused(failed, job) };
 	return { ...record, ...(await describeBuilt({ run, log, argv: asked.argv, places }, bench)) };
+}
+
+/** That there is no timing cache yet is as it should be. */
+function warningsOf(log: BuildLogFacts, begins: boolean): BuildRecord["warnings"] {
+	return log.warnings.filter((warning) => !begins || warning.class !== "timing-cache-unreadable").map((warning) => ({ ...warning }));
 }
 
 async function preparePlaces(job: BuildJob): Promise<Places> {

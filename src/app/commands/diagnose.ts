@@ -1,0 +1,93 @@
+// `trtgate diagnose`: what a run of trtexec turned out to be, from its log or a recording of it.
+import { createReadStream } from "node:fs";
+import { readFile, stat } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { createGunzip } from "node:zlib";
+import { ConfigError } from "../../core/errors.ts";
+import { diagnose as diagnoseEvidence, type Evidence, evidenceOfRecording } from "../../formats/trtexec/diagnose.ts";
+import { createLogScan, type LogScan } from "../../formats/trtexec/log-scan.ts";
+import { parseRecordingMeta } from "../../formats/trtexec/recording.ts";
+import { diagnosisJson, renderDiagnosis } from "../../formats/trtexec/render.ts";
+import { createLineReader } from "../../formats/trtexec/transcript.ts";
+import { exitCodes } from "../exit.ts";
+import type { Terminal } from "../terminal.ts";
+import { type Arguments, parseArguments } from "./arguments.ts";
+
+const options = { "exit-code": { type: "string" }, signal: { type: "string" }, json: { type: "boolean" } } as const;
+
+export async function diagnose(argv: readonly string[], terminal: Terminal): Promise<number> {
+	const args = parseArguments(argv, options, { command: "diagnose", positionals: ["LOG|DIR"] });
+	const wanted = args.positionals[0] ?? "";
+	const path = resolve(terminal.cwd, wanted);
+	const known = endingOf(args);
+	const found = await stat(path).catch((cause: unknown) => {
+		throw unreadable(wanted, cause);
+	});
+	const evidence = found.isDirectory()
+		? await readRecording(path, wanted)
+		: { exitCode: null, signal: null, scan: await scanLog(path, wanted) };
+	const diagnosis = diagnoseEvidence({ ...evidence, ...known });
+	terminal.out(
+		args.flag("json")
+			? `${JSON.stringify(diagnosisJson(diagnosis), null, "\t")}\n`
+			: `${renderDiagnosis(diagnosis, { color: terminal.color.out })}\n`,
+	);
+	return diagnosis.code === "unknown" ? exitCodes.failed : exitCodes.ok;
+}
+
+/** What the user knows of the end stands above what a recording says. */
+function endingOf(args: Arguments): Partial<Pick<Evidence, "exitCode" | "signal">> {
+	const [code, signal] = [args.text("exit-code"), args.text("signal")?.toUpperCase()];
+	if (code !== undefined && !/^\d{1,3}$/.test(code)) throw misused("--exit-code", "a whole number from 0 to 255", code);
+	if (signal !== undefined && !/^(SIG)?[A-Z][A-Z0-9+]{1,9}$/.test(signal)) throw misused("--signal", "a name such as SIGKILL", signal);
+	if (signal !== undefined) return { signal: signal.startsWith("SIG") ? signal : `SIG${signal}`, exitCode: null };
+	return code === undefined ? {} : { exitCode: Number(code), signal: null };
+}
+
+function misused(option: string, expected: string, got: string): ConfigError {
+	return new ConfigError({
+		code: "usage",
+		message: `${option} is ${JSON.stringify(got)}; expected ${expected}.`,
+		details: { expected, got, fix: "`trtgate diagnose --help` shows how it is used." },
+	});
+}
+
+async function readRecording(folder: string, wanted: string): Promise<Evidence> {
+	const text = await readFile(join(folder, "meta.json"), "utf8").catch((cause: unknown) => {
+		throw unreadable(join(wanted, "meta.json"), cause);
+	});
+	const evidence = evidenceOfRecording(parseRecordingMeta(text));
+	for (const name of ["transcript.jsonl", "transcript.jsonl.gz"]) {
+		const isThere = await stat(join(folder, name)).catch(() => null);
+		if (isThere !== null) return { ...evidence, scan: await scanLog(join(folder, name), join(wanted, name)) };
+	}
+	return { ...evidence, lines: [] };
+}
+
+/** Holds no more of the log than a diagnosis needs. */
+async function scanLog(path: string, wanted: string): Promise<LogScan> {
+	const scanner = createLogScan();
+	const reader = createLineReader((line) => scanner.feed(line));
+	const read = async (chunks: AsyncIterable<Uint8Array>): Promise<void> => {
+		for await (const chunk of chunks) reader.push(chunk);
+	};
+	try {
+		const file = createReadStream(path, { highWaterMark: 256 * 1024 });
+		await (path.endsWith(".gz") ? pipeline(file, createGunzip(), read) : pipeline(file, read));
+	} catch (error) {
+		throw unreadable(wanted, error);
+	}
+	reader.end();
+	return scanner.result();
+}
+
+function unreadable(path: string, cause: unknown): ConfigError {
+	const why = cause instanceof Error && "code" in cause ? ` (${String(cause.code)})` : "";
+	return new ConfigError({
+		code: "usage",
+		message: `${path} cannot be read${why}.`,
+		cause,
+		details: { location: { path }, expected: "a log of trtexec, or the folder of a recording", fix: "Check the path." },
+	});
+}
