@@ -1,10 +1,27 @@
-// Prints how fast and in how much memory our ONNX reader inspects large models, beside the onnx package and protobufjs.
+// Prints how fast and in how much memory our ONNX reader inspects large models, beside the onnx package and protobufjs; and how fast a deep graph is judged.
 import { execFileSync, spawnSync } from "node:child_process";
 import { closeSync, ftruncateSync, mkdtempSync, openSync, rmSync, statSync, writeFileSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { build } from "rolldown";
-import { attribute, bytes, graph, header, integer, join as joined, node, opset, tensor, text, value } from "../test/support/onnx-writer.ts";
+import { preflight } from "../src/core/onnx/preflight.ts";
+import { memorySource } from "../src/formats/onnx/byte-source.ts";
+import { readOnnx } from "../src/formats/onnx/reader.ts";
+import {
+	attribute,
+	bytes,
+	graph,
+	header,
+	int64s,
+	integer,
+	join as joined,
+	model as modelFile,
+	node,
+	opset,
+	tensor,
+	text,
+	value,
+} from "../test/support/onnx-writer.ts";
 
 const weightBytes = 10 * 2 ** 20;
 const weightDims = [1, weightBytes / 4];
@@ -118,6 +135,38 @@ function measureAll(folder: string, model: string, proto: string | null): void {
 	line("protobufjs", proto === null ? [] : repeat([process.execPath, script("protobufjs.mjs"), model, import.meta.filename, proto]));
 }
 
+/** A chain of Conv, Relu, TopK, ReduceSum and MatMul nodes, each with its own weight: every rule has something to read. */
+function deepModel(nodes: number): Uint8Array {
+	const operators = ["Conv", "Relu", "TopK", "ReduceSum", "MatMul"];
+	const names = Array.from({ length: nodes }, (_, index) => `w${index}`);
+	return modelFile({
+		inputs: [value("t0", ["batch", 64, 56, 56])],
+		nodes: names.map((name, index) =>
+			node({
+				op: operators[index % operators.length] ?? "Relu",
+				name: `n${index}`,
+				inputs: [`t${index}`, name],
+				outputs: [`t${index + 1}`],
+			}),
+		),
+		initializers: names.map((name) => tensor({ name, dims: [2], dtype: 7, raw: int64s(1, 2) })),
+		outputs: [value(`t${nodes}`, null)],
+	});
+}
+
+/** In this process; the first call pays for compilation. */
+function measureJudgement(nodes: number): void {
+	const onnx = readOnnx(memorySource(deepModel(nodes)), "deep.onnx");
+	const times = Array.from({ length: 20 }, () => {
+		const start = performance.now();
+		preflight({ path: "deep.onnx", onnx, sha256: "", external: [] }, { backend: "tensorrt", tensorrt: "10.6", precision: "fp16" });
+		return performance.now() - start;
+	});
+	console.log(
+		`${nodes} nodes judged for TensorRT: first ${(times[0] ?? 0).toFixed(1)} ms, then median ${median(times.slice(1)).toFixed(1)} ms`,
+	);
+}
+
 const folder = mkdtempSync(join(tmpdir(), "trtgate-bench-"));
 try {
 	// Bundled, as it ships: otherwise Node's own TypeScript loader would be measured too.
@@ -144,6 +193,7 @@ try {
 		measureAll(folder, model, proto);
 		rmSync(model);
 	}
+	for (const nodes of [5_000, 50_000]) measureJudgement(nodes);
 } finally {
 	rmSync(folder, { recursive: true, force: true });
 }

@@ -34,7 +34,10 @@ function judge({ model, spec }: ReadyModel, input: PreflightInput): Finding[] {
 	const known = new Set(own.map((finding) => finding.code));
 	const there = findingsOf(model, contextOf(spec, { ...input, backend: "tensorrt" }));
 	const foretold = there.filter((finding) => finding.severity !== "note" && !known.has(finding.code));
-	return [...own, ...foretold.map((each): Finding => ({ ...each, severity: "warning", message: `On TensorRT: ${each.message}` }))];
+	return [
+		...own,
+		...foretold.map((each): Finding => ({ ...each, severity: "warning", message: `On TensorRT (not run here): ${each.message}` })),
+	];
 }
 
 function contextOf({ model, engine, dims }: EngineSpec, input: PreflightInput): PreflightContext {

@@ -47,7 +47,9 @@ function unsupported(subject: Subject): Finding[] {
 	const byType = new Map<OnnxDType, OnnxInitializer[]>();
 	for (const weight of scopes.flatMap((scope) => scope.initializers)) {
 		if (hasType(tensorrt.at, weight.dtype, "inside") || zeroPoints.has(weight.name)) continue;
-		byType.set(weight.dtype, [...(byType.get(weight.dtype) ?? []), weight]);
+		const weights = byType.get(weight.dtype) ?? [];
+		weights.push(weight);
+		byType.set(weight.dtype, weights);
 	}
 	return [...byType].map(([dtype, weights]) =>
 		finding("dtype-unsupported", {

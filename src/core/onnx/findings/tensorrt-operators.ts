@@ -18,8 +18,8 @@ const judge: OperatorJudge = (uses, { tensorrt, context }) => {
 	if (tensorrt === null || node.op.startsWith(ownPrefix)) return [];
 	const isDeclared = context.plugins?.includes(node.op) === true;
 	const importer = standingOf(tensorrt, "operators", node.op);
-	if (importer.has && importer.isCertain) return isDeclared ? [] : otherDomain(uses);
-	if (isDeclared || (importer.has && tensorrt.place === "newest")) return otherDomain(uses);
+	if (isDeclared) return [];
+	if (importer.has) return otherDomain(uses);
 	if (listedSpan("plugins", node.op) !== null) return pluginFindings(uses, tensorrt);
 	const isListed = lifetimeOf(node) !== undefined || listedSpan("operators", node.op) !== null;
 	return [isListed ? unsupported(uses, tensorrt, importer) : unknown(uses, tensorrt)];

@@ -1,6 +1,6 @@
 // Judges nodes of operators that TensorRT imports only under conditions.
 import type { Finding } from "../../schema/result.ts";
-import { feeds, type OnnxNode } from "../model.ts";
+import { feeds, type OnnxInitializer, type OnnxNode, type OnnxSubgraph } from "../model.ts";
 import { quoteName } from "../quote.ts";
 import { type NodeView, restrictions } from "../tensorrt/restrictions.ts";
 import type { Scope } from "../walk.ts";
@@ -9,11 +9,10 @@ import { constantOf, finding, nodeIn, type Rule, type Subject } from "./subject.
 export const tensorRtRestrictions: Rule = (subject) => {
 	if (subject.tensorrt === null) return [];
 	const fed = new Set(feeds(subject.model.onnx.graph).map((input) => input.name));
-	return subject.scopes.flatMap((scope) =>
-		scope.nodes.flatMap((node) =>
-			node.op === "If" ? branches(scope, node) : restricted(node, viewOf(subject, scope, { node, fed }), scope),
-		),
-	);
+	return subject.scopes.flatMap((scope) => [
+		...scope.nodes.flatMap((node) => restricted(node, viewOf(subject, scope, { node, fed }), scope)),
+		...branches(scope),
+	]);
 };
 
 function restricted(node: OnnxNode, view: NodeView, scope: Scope): Finding[] {
@@ -23,32 +22,48 @@ function restricted(node: OnnxNode, view: NodeView, scope: Scope): Finding[] {
 		finding("operator-restricted", {
 			severity: "warning",
 			message: `${nodeIn(node, scope)} ${fault}.`,
-			fix: "Export the node otherwise; trtexec has the last word.",
+			fix: "Export it without that; trtexec has the last word.",
 			node,
 		}),
 	);
 }
 
+/** What a function's caller gives it is not known here. */
 function viewOf(subject: Subject, scope: Scope, of: { node: OnnxNode; fed: ReadonlySet<string> }): NodeView {
 	const { node, fed } = of;
+	const isKnown = !isInFunction(scope);
+	const constant = (input: number): OnnxInitializer | null => constantOf(subject, scope, node.inputs[input]);
 	return {
 		node,
-		constant: (input) => constantOf(subject, scope, node.inputs[input]),
+		constant,
+		isComputed: (input) => isKnown && (node.inputs[input] ?? "") !== "" && constant(input) === null,
 		rank: (input) => (scope.kind === "graph" ? (subject.static.shapes.get(node.inputs[input] ?? "")?.length ?? null) : null),
-		isFed: (input) => scope.kind !== "function" && fed.has(node.inputs[input] ?? ""),
+		isFed: (input) => isKnown && fed.has(node.inputs[input] ?? ""),
 	};
 }
 
-/** "IIfConditionalOutputLayer inputs must have the same shape": only what both branches state is compared. */
-function branches(scope: Scope, node: OnnxNode): Finding[] {
-	const index = scope.nodes.indexOf(node);
-	const [one, other] = scope.subgraphs.filter((subgraph) => subgraph.nodeIndex === index);
-	if (one === undefined || other === undefined) return [];
+function isInFunction(scope: Scope): boolean {
+	return scope.kind === "function" || (scope.outer !== null && isInFunction(scope.outer));
+}
+
+/** "IIfConditionalOutputLayer inputs must have the same shape": only ranks that both branches state are compared. */
+function branches(scope: Scope): Finding[] {
+	const firsts = new Map<number, OnnxSubgraph>();
+	return scope.subgraphs.flatMap((branch) => {
+		const node = scope.nodes[branch.nodeIndex];
+		const first = firsts.get(branch.nodeIndex);
+		firsts.set(branch.nodeIndex, branch);
+		return first === undefined || node?.op !== "If" ? [] : ranksOf(scope, node, [first, branch]);
+	});
+}
+
+function ranksOf(scope: Scope, node: OnnxNode, [one, other]: readonly [OnnxSubgraph, OnnxSubgraph]): Finding[] {
 	return one.graph.outputs.flatMap((output, at) => {
 		const [left, right] = [output.dims, other.graph.outputs[at]?.dims];
 		if (!left || !right || left.length === right.length) return [];
 		const name = quoteName(node.outputs[at] ?? output.name);
-		const message = `${nodeIn(node, scope)} gives ${name} ${left.length} dimensions in ${one.attribute} and ${right.length} in ${other.attribute}; TensorRT takes branches of the same rank.`;
+		const ranks = `${left.length} dimensions in ${quoteName(one.attribute, "")} and ${right.length} in ${quoteName(other.attribute, "")}`;
+		const message = `${nodeIn(node, scope)} gives ${name} ${ranks}; TensorRT takes branches of the same rank.`;
 		return [finding("operator-restricted", { severity: "warning", message, fix: "Reshape in one branch, so that both agree.", node })];
 	});
 }

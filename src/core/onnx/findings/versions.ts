@@ -65,21 +65,27 @@ function tooNew({ model, context, tensorrt }: Subject): Finding[] {
 	return tensorrt === null ? found : tooNewForTensorRt(opset, tensorrt);
 }
 
-/** TensorRT takes any opset; between two listed versions the lower one's is the certain one. */
+/** TensorRT takes any opset. A version without a list of its own may know what the next one above documents. */
 function tooNewForTensorRt(opset: number, tensorrt: TensorRt): Finding[] {
-	const newest = isAtLeast(tensorrt, 11, 0) === false ? tensorrt.at.newestOpset : tensorRt.newestOf11;
-	if (opset <= newest) return [];
-	const isReal = opset <= farthestOpset;
-	const says = isReal
-		? `${tensorrt.name} documents up to ${newest}${tensorrt.place === "exact" ? "" : ` (as of ${tensorrt.at.version})`} and may read newer operators wrongly without a word`
-		: `ONNX has no such operator set, and ${tensorrt.name} would guess what its operators mean and report success`;
-	return [
-		finding("opset-too-new", {
-			severity: isReal ? "warning" : "error",
-			message: `The model's opset is ${opset}; ${says}.`,
-			fix: `Export with opset ${newest} or older, or convert with onnx.version_converter.`,
-		}),
-	];
+	const { name, at, above } = tensorrt;
+	const isNewest = isAtLeast(tensorrt, 11, 0) !== false;
+	const certain = isNewest ? tensorRt.newestOf11 : at.newestOpset;
+	if (opset <= certain) return [];
+	const possible = isNewest ? certain : (above?.newestOpset ?? certain);
+	const meaning = "may read newer operators wrongly without a word";
+	const fix = `Export with opset ${certain} or older, or convert with onnx.version_converter.`;
+	const base = `The model's opset is ${opset}`;
+	if (opset > farthestOpset) {
+		const message = `${base}; ONNX has no such operator set, and ${name} would guess what its operators mean and report success.`;
+		return [finding("opset-too-new", { severity: "error", message, fix })];
+	}
+	if (opset > possible) {
+		return [
+			finding("opset-too-new", { severity: "warning", message: `${base}; ${name} documents up to ${possible} and ${meaning}.`, fix }),
+		];
+	}
+	const message = `${base}; TensorRT ${at.version} documents up to ${certain}, ${above?.version} up to ${possible}: ${name} ${meaning}.`;
+	return [finding("opset-too-new", { severity: "note", message, fix })];
 }
 
 function tooOld({ model, context }: Subject): Finding[] {

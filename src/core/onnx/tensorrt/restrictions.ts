@@ -1,12 +1,16 @@
 // The conditions under which TensorRT imports an operator, as far as the file shows whether they hold.
 // Source: the restrictions in onnx/onnx-tensorrt docs/operators.md (10.1 to 11.1), and the checks in its onnxOpCheckers.cpp.
 import type { OnnxInitializer, OnnxNode } from "../model.ts";
+import { quoteName } from "../quote.ts";
+import { formatDims } from "../shapes.ts";
 import { integerAttribute, integersAttribute } from "../static-shapes/operator.ts";
 
 export interface NodeView {
 	node: OnnxNode;
-	/** The constant at an input; null where there is none, or it is computed. */
+	/** The constant at an input; null where there is none, or it is not constant. */
 	constant(input: number): OnnxInitializer | null;
+	/** Whether an input is there and is certainly no constant. */
+	isComputed(input: number): boolean;
 	/** Number of dimensions of an input; null where it is not certain. */
 	rank(input: number): number | null;
 	/** Whether the graph's caller feeds the input, so that it is known only at run time. */
@@ -29,7 +33,7 @@ function among(name: string, values: readonly string[]): Restriction {
 	return (view) => {
 		const value = attributeOf(view, name);
 		if (typeof value !== "string" || values.includes(value)) return null;
-		return `has ${name} "${value.slice(0, 40)}"; TensorRT takes ${values.join(", ")}`;
+		return `has ${name} ${quoteName(value)}; TensorRT takes ${values.join(", ")}`;
 	};
 }
 
@@ -41,7 +45,7 @@ function integerIs(name: string, expected: number): Restriction {
 }
 
 function constantInput(input: number, name: string): Restriction {
-	return (view) => (has(view, input) && view.constant(input) === null ? `computes its ${name}; TensorRT takes a constant` : null);
+	return (view) => (view.isComputed(input) ? `computes its ${name}; TensorRT takes a constant` : null);
 }
 
 /** For inputs that TensorRT may fold to a constant by itself: only a fed one is certain not to be. */
@@ -63,7 +67,7 @@ function onlyFirstOutput(view: NodeView): string | null {
 
 function undilated(view: NodeView): string | null {
 	const dilations = integersAttribute(view.node, "dilations") ?? [];
-	return dilations.some((each) => each !== 1) ? `has dilations [${dilations.join(", ")}]; TensorRT pools without` : null;
+	return dilations.some((each) => each !== 1) ? `has dilations ${formatDims(dilations.slice(0, 8))}; TensorRT pools without` : null;
 }
 
 function sameActivations(view: NodeView): string | null {

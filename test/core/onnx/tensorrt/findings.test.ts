@@ -1,0 +1,225 @@
+import { describe, expect, it } from "vitest";
+import { type PreflightContext, preflight } from "../../../../src/core/onnx/preflight.ts";
+import type { Finding } from "../../../../src/core/schema/result.ts";
+import { memorySource } from "../../../../src/formats/onnx/byte-source.ts";
+import { readOnnx } from "../../../../src/formats/onnx/reader.ts";
+import {
+	attribute,
+	type Bytes,
+	bytes,
+	graph,
+	int64s,
+	join,
+	type ModelInit,
+	model,
+	node,
+	opset,
+	tensor,
+	text,
+	value,
+} from "../../../support/onnx-writer.ts";
+
+function findings(init: ModelInit, context: Partial<PreflightContext> = {}): Finding[] {
+	const onnx = readOnnx(memorySource(model(init)), "m.onnx");
+	const inspected = { path: "m.onnx", onnx, sha256: "0".repeat(64), external: [] };
+	return preflight(inspected, { backend: "tensorrt", tensorrt: "10.6", ...context });
+}
+
+function said(init: ModelInit, context: Partial<PreflightContext> = {}): string[] {
+	return findings(init, context).map(({ severity, code, message }) => `${severity} ${code}: ${message}`);
+}
+
+const operator = (op: string, domain = ""): ModelInit => ({
+	nodes: [node({ op, domain, name: "n" })],
+	opsets: { "": 17, "com.microsoft": 1 },
+});
+
+describe("an operator", () => {
+	it.each<[string, string, string, string]>([
+		["Det", "", "10.15", 'error operator-unsupported: TensorRT 10.15 does not import Det "n".'],
+		["Det", "", "10.6", 'error operator-unsupported: TensorRT 10.6 does not import Det "n": neither 10.1 nor 10.14 does.'],
+		["Det", "", "11.2", 'warning operator-unsupported: TensorRT 11.2 may not import Det "n": 11.1, the newest version listed, does not.'],
+		["STFT", "", "10.6", 'warning operator-unsupported: TensorRT 10.6 may not import STFT "n": 10.1 does not, 10.14 does.'],
+		["Mish", "", "8.6", 'error operator-unsupported: TensorRT 8.6 does not import Mish "n".'],
+		["TreeEnsemble", "ai.onnx.ml", "11.1", 'error operator-unsupported: TensorRT 11.1 does not import ai.onnx.ml.TreeEnsemble "n".'],
+		[
+			"BatchedNMS_TRT",
+			"",
+			"10.6",
+			'note operator-plugin: BatchedNMS_TRT "n" is a plugin that comes with TensorRT 10.6 (libnvinfer_plugin); trtexec loads it by itself. It is gone in TensorRT 11.',
+		],
+		[
+			"BatchedNMS_TRT",
+			"",
+			"11.1",
+			'error plugin-absent: TensorRT 11.1 does not bring the plugin of BatchedNMS_TRT "n" (it came with 8.6 to 10.15).',
+		],
+		[
+			"Attention",
+			"com.microsoft",
+			"10.15",
+			'warning operator-domain: com.microsoft.Attention "n" has the name of an ONNX operator: TensorRT goes by the name alone and reads it as ONNX\'s Attention.',
+		],
+	])("%s of domain %j on TensorRT %s", (...[op, domain, tensorrt, expected]) => {
+		expect(said(operator(op, domain), { tensorrt }).filter((each) => !each.includes("opset-missing"))).toEqual([expected]);
+	});
+
+	it.each(["Relu", "TRT_FP8QuantizeLinear", "ROIAlign_TRT"])("that TensorRT has is no trouble: %s", (op) => {
+		expect(findings(operator(op)).filter((each) => each.severity !== "note")).toEqual([]);
+	});
+
+	it("of a plugin that will be loaded is no trouble", () => {
+		expect(said(operator("SwishFusion"), { plugins: ["SwishFusion"] })).toEqual([]);
+		expect(said(operator("SwishFusion"))[0]).toMatch(/^error operator-unknown: /);
+	});
+
+	it.each([
+		["QLinearConv", "QDQ format"],
+		["DynamicQuantizeLinear", "QDQ format"],
+		["SequenceAt", "without sequences"],
+		["StringConcat", "before the engine"],
+		["SoftmaxCrossEntropyLoss", "for inference"],
+		["STFT", "TensorRT 10.14 or newer"],
+		["Det", "plugin of that name"],
+	])("%s comes with advice", (op, advice) => {
+		expect(findings(operator(op))[0]?.fix).toContain(advice);
+	});
+
+	it("is told once, with the number of its nodes", () => {
+		const nodes = ["a", "b", "y"].map((name, index) => node({ op: "Det", inputs: [["x", "a", "b"][index] ?? ""], outputs: [name] }));
+		expect(said({ nodes })).toEqual([
+			'error operator-unsupported: TensorRT 10.6 does not import Det (unnamed, output "a") (3 nodes): neither 10.1 nor 10.14 does.',
+		]);
+	});
+});
+
+const branch = (dims: readonly number[]): Bytes =>
+	graph({ inputs: [], nodes: [node({ op: "Identity", inputs: ["x"], outputs: ["r"] })], outputs: [value("r", dims)] });
+
+describe("a condition", () => {
+	it.each<[string, ModelInit, string | null]>([
+		["dilated", { nodes: [node({ op: "MaxPool", attributes: [attribute.integers("dilations", [2, 1])] })] }, "has dilations [2, 1]"],
+		["undilated", { nodes: [node({ op: "MaxPool", attributes: [attribute.integers("dilations", [1, 1])] })] }, null],
+		["indices", { nodes: [node({ op: "MaxPool", outputs: ["y", "i"] })] }, "has 2 outputs"],
+		["norm", { nodes: [node({ op: "LpPool", attributes: [attribute.integer("p", 3)] })] }, "has p 3"],
+		["layout", { nodes: [node({ op: "LSTM", attributes: [attribute.integer("layout", 1)] })] }, "has layout 1"],
+		["unsorted", { nodes: [node({ op: "TopK", attributes: [attribute.integer("sorted", 0)] })] }, "has sorted 0"],
+		["added", { nodes: [node({ op: "ScatterND", attributes: [attribute.text("reduction", "add")] })] }, 'has reduction "add"'],
+		["not added", { nodes: [node({ op: "ScatterND", attributes: [attribute.text("reduction", "none")] })] }, null],
+		[
+			"cropping",
+			{ nodes: [node({ op: "Resize", attributes: [attribute.text("coordinate_transformation_mode", "tf_crop_and_resize")] })] },
+			'has coordinate_transformation_mode "tf_crop_and_resize"',
+		],
+		["volumes", { nodes: [node({ op: "GridSample" })], inputs: [value("x", [1, 1, 2, 2, 2])] }, "has an input of 5 dimensions"],
+		["images", { nodes: [node({ op: "GridSample" })], inputs: [value("x", [1, 1, 2, 2])] }, null],
+		[
+			"computed axes",
+			{ nodes: [node({ op: "Neg", inputs: ["x"], outputs: ["a"] }), node({ op: "ReduceSum", inputs: ["x", "a"] })] },
+			"computes its axes",
+		],
+		[
+			"constant axes",
+			{
+				nodes: [node({ op: "ReduceSum", inputs: ["x", "a"] })],
+				initializers: [tensor({ name: "a", dims: [1], dtype: 7, raw: int64s(1) })],
+			},
+			null,
+		],
+		["a fed depth", { nodes: [node({ op: "OneHot", inputs: ["i", "x"] })] }, "takes its depth from an input of the graph"],
+		[
+			"branches of two ranks",
+			{
+				nodes: [
+					node({
+						op: "If",
+						inputs: ["x"],
+						attributes: [attribute.graph("then_branch", branch([1, 4])), attribute.graph("else_branch", branch([4]))],
+					}),
+				],
+			},
+			'gives "y" 2 dimensions in then_branch and 1 in else_branch',
+		],
+		["activations by default", { nodes: [node({ op: "GRU", attributes: [attribute.text("direction", "bidirectional")] })] }, null],
+	])("%s", (_, init, expected) => {
+		const found = findings(init).filter((each) => each.code === "operator-restricted");
+		expect(found.map((each) => each.message).join()).toContain(expected ?? "");
+		expect(found.length).toBe(expected === null ? 0 : 1);
+		expect(found.every((each) => each.severity === "warning")).toBe(true);
+	});
+
+	it("that only a function's caller can meet is not judged", () => {
+		const body = node({ op: "ReduceSum", inputs: ["a", "axes"], outputs: ["b"] });
+		const own = join(
+			text(1, "Sum"),
+			text(4, "a"),
+			text(4, "axes"),
+			text(5, "b"),
+			bytes(7, body),
+			bytes(9, opset("", 17)),
+			text(10, "acme"),
+		);
+		const nodes = [node({ op: "Sum", domain: "acme", inputs: ["x", "x"] })];
+		expect(said({ nodes, opsets: { "": 17, acme: 1 }, modelMore: bytes(25, own) })).toEqual([]);
+	});
+});
+
+describe("the size of a tensor", () => {
+	const large: ModelInit = { inputs: [value("x", ["batch", 1024, 1024])] };
+	const dims = (max: number): NonNullable<PreflightContext["dims"]> => ({ batch: { min: 1, opt: 1, max } });
+
+	it.each<[string, number, Partial<PreflightContext>, string[]]>([
+		["fits", 100, {}, []],
+		["has more elements than TensorRT 10.6 takes", 2048, {}, ["warning"]],
+		["is no trouble for a TensorRT that counts further", 2048, { tensorrt: "10.15" }, []],
+		["is more than the GPU has", 2048, { gpuMemoryBytes: 8e9 }, ["error"]],
+		["is more than any GPU has", 1_000_000, {}, ["error"]],
+	])("%s", (_, max, context, expected) => {
+		const found = findings(large, { dims: dims(max), ...context }).filter((each) => each.code === "tensor-too-big");
+		expect(found.map((each) => each.severity)).toEqual(expected);
+	});
+});
+
+describe("a dimension", () => {
+	const init: ModelInit = { inputs: [value("x", ["batch", "seq"])] };
+	const size = { min: 1, opt: 2, max: 3 };
+
+	it.each<[string, Partial<PreflightContext>, string[]]>([
+		["is to be bound, where nothing is bound yet", {}, ["note"]],
+		["is bound", { dims: { batch: size, seq: size } }, []],
+		["is not bound", { dims: { batch: size } }, ["error"]],
+		["is bound by the input's shape", { dims: {}, shapedInputs: ["x"] }, []],
+		["of the prototype's name binds nothing", { dims: { constructor: size } }, ["error"]],
+	])("%s", (_, context, expected) => {
+		const found = findings(init, context).filter((each) => each.code === "dims-unbound");
+		expect(found.map((each) => each.severity)).toEqual(expected);
+	});
+});
+
+describe("an opset", () => {
+	it.each<[number, string, string[]]>([
+		[20, "10.6", []],
+		[22, "10.6", ["note"]],
+		[25, "10.6", ["warning"]],
+		[25, "11.1", []],
+		[18, "8.6", ["warning"]],
+		[99, "8.6", ["error"]],
+	])("%i on TensorRT %s", (version, tensorrt, expected) => {
+		const found = findings({ opsets: { "": version } }, { tensorrt }).filter((each) => each.code === "opset-too-new");
+		expect(found.map((each) => each.severity)).toEqual(expected);
+	});
+});
+
+it("names from the file stand in every message with their harm taken", () => {
+	const bad = "a\u001b[31m\u202e\n";
+	const init: ModelInit = {
+		nodes: [
+			node({ op: `Swish${bad}`, name: bad, domain: bad, outputs: ["a"] }),
+			node({ op: "ScatterND", name: bad, attributes: [attribute.text("reduction", bad)] }),
+		],
+		inputs: [value("x", [bad, null])],
+	};
+	const all = [...said(init), ...said(init, { dims: {} })];
+	expect(all.length).toBeGreaterThan(5);
+	for (const each of all) expect(each).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+});

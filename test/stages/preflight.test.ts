@@ -1,0 +1,41 @@
+import { describe, expect, it } from "vitest";
+import { fileModelReader } from "../../src/adapters/files/model-reader.ts";
+import type { EngineSpec } from "../../src/core/plan/plan.ts";
+import type { Finding } from "../../src/core/schema/result.ts";
+import { type PreflightInput, preflight } from "../../src/stages/preflight.ts";
+
+const progress = { stage: () => undefined, item: () => undefined, detail: () => undefined, done: () => undefined };
+
+async function judge(file: string, input: Omit<PreflightInput, "models">, spec: Partial<EngineSpec["engine"]> = {}): Promise<Finding[]> {
+	const engine = { name: "e", precision: "fp32", ...spec } as EngineSpec["engine"];
+	const whole: EngineSpec = {
+		id: "m/e",
+		model: { name: "m", inputs: {} } as unknown as EngineSpec["model"],
+		engine,
+		dims: spec.dims ?? {},
+	};
+	const model = await fileModelReader().read(`test/fixtures/models/${file}.onnx`);
+	const models = (["base", "head"] as const).map((arm) => ({ state: "ready" as const, spec: whole, arm, model }));
+	return preflight({ models, ...input }, { progress });
+}
+
+const codes = (findings: readonly Finding[]): string[] => findings.map(({ arm, severity, code }) => `${arm} ${severity} ${code}`);
+const batch = { batch: { min: 1, opt: 8, max: 32 } };
+
+describe("the stage preflight", () => {
+	it("tells the precision and sizes of the engine to the judgement", async () => {
+		const typed = await judge("classifier", { backend: "tensorrt", tensorrt: "11.1" }, { precision: "fp16", dims: batch });
+		expect(codes(typed)).toEqual(["base error precision-typed", "head error precision-typed"]);
+		const unbound = await judge("classifier", { backend: "tensorrt", tensorrt: "10.6" });
+		expect(codes(unbound)).toEqual(["base error dims-unbound", "head error dims-unbound"]);
+	});
+
+	it("foretells on ONNX Runtime what a declared TensorRT would refuse, and stops nothing", async () => {
+		const found = await judge("bad-unsupported-op", { backend: "onnxruntime", tensorrt: "10.6" });
+		expect(codes(found)).toEqual(["head warning operator-unsupported"]);
+		expect(found[0]?.message).toBe(
+			'On TensorRT (not run here): TensorRT 10.6 does not import Det "determinant": neither 10.1 nor 10.14 does.',
+		);
+		expect(await judge("bad-unsupported-op", { backend: "onnxruntime" })).toEqual([]);
+	});
+});
