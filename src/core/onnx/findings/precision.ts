@@ -16,10 +16,19 @@ const marks: Readonly<Partial<Record<Precision, readonly OnnxDType[]>>> = {
 	fp4: ["float4e2m1"],
 };
 
-const quantising: ReadonlySet<string> = new Set(["QuantizeLinear", "DequantizeLinear"]);
+/** Of the standard, or TensorRT's own (TRT_FP8QuantizeLinear, …). */
+const quantising = /^(TRT_\w+)?(Quantize|Dequantize)Linear$/;
+/** TensorRT's own operators by which older exports say their type. */
+const ownMarks: readonly { operators: RegExp; dtype: OnnxDType }[] = [
+	{ operators: /^TRT_FP8/, dtype: "float8e4m3fn" },
+	{ operators: /^TRT_INT4/, dtype: "int4" },
+	{ operators: /^TRT_FP4/, dtype: "float4e2m1" },
+];
+/** Attributes that name an element type: of Cast, of QuantizeLinear since opset 21, of EyeLike and the random ones. */
+const typeAttributes: ReadonlySet<string> = new Set(["to", "output_dtype", "dtype"]);
 
 interface Typing {
-	/** Weights by element type, and the types of inputs and casts. */
+	/** Types of weights and inputs, and those that nodes name. */
 	dtypes: ReadonlySet<OnnxDType>;
 	quantisers: number;
 	/** Weights of float and of half precision. */
@@ -42,16 +51,17 @@ export const precision: Rule = (subject) => {
 function typingOf({ model, scopes }: Subject): Typing {
 	const nodes = scopes.flatMap((scope) => scope.nodes);
 	const tensors = tensorsOf(scopes);
-	const casts = nodes.filter((node) => node.op === "Cast").map((node) => node.attributes.find(({ name }) => name === "to")?.value);
+	const named = nodes.flatMap((node) => node.attributes.filter(({ name }) => typeAttributes.has(name)).map(({ value }) => value));
 	const dtypes = new Set<OnnxDType>([
 		...tensors.map((tensor) => tensor.dtype),
 		...model.onnx.graph.inputs.map((input) => input.dtype),
-		...casts.map((code) => elementTypeOfCode(typeof code === "number" ? code : 0)),
+		...named.map((code) => elementTypeOfCode(typeof code === "number" ? code : 0)),
+		...ownMarks.filter(({ operators }) => nodes.some((node) => operators.test(node.op))).map(({ dtype }) => dtype),
 	]);
 	const count = (...wanted: readonly OnnxDType[]): number => tensors.filter((tensor) => wanted.includes(tensor.dtype)).length;
 	return {
 		dtypes,
-		quantisers: nodes.filter((node) => quantising.has(node.op)).length,
+		quantisers: nodes.filter((node) => quantising.test(node.op)).length,
 		floats: count("float"),
 		halves: count("float16", "bfloat16"),
 	};

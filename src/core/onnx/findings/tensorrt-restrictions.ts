@@ -10,22 +10,23 @@ export const tensorRtRestrictions: Rule = (subject) => {
 	if (subject.tensorrt === null) return [];
 	const fed = new Set(feeds(subject.model.onnx.graph).map((input) => input.name));
 	return subject.scopes.flatMap((scope) => [
-		...scope.nodes.flatMap((node) => restricted(node, viewOf(subject, scope, { node, fed }), scope)),
+		...scope.nodes.flatMap((node) => {
+			const rules = node.domain === "" ? restrictions.get(node.op) : undefined;
+			if (rules === undefined) return [];
+			const view = viewOf(subject, scope, { node, fed });
+			return rules.map((rule) => rule(view)).flatMap((fault) => (fault === null ? [] : [restricted(node, scope, fault)]));
+		}),
 		...branches(scope),
 	]);
 };
 
-function restricted(node: OnnxNode, view: NodeView, scope: Scope): Finding[] {
-	const rules = node.domain === "" ? restrictions.get(node.op) : undefined;
-	const faults = rules?.map((rule) => rule(view)).filter((fault) => fault !== null) ?? [];
-	return faults.map((fault) =>
-		finding("operator-restricted", {
-			severity: "warning",
-			message: `${nodeIn(node, scope)} ${fault}.`,
-			fix: "Export it without that; trtexec has the last word.",
-			node,
-		}),
-	);
+function restricted(node: OnnxNode, scope: Scope, fault: string): Finding {
+	return finding("operator-restricted", {
+		severity: "warning",
+		message: `${nodeIn(node, scope)} ${fault}.`,
+		fix: "Export it without that; trtexec has the last word.",
+		node,
+	});
 }
 
 /** What a function's caller gives it is not known here. */

@@ -210,6 +210,26 @@ describe("an opset", () => {
 	});
 });
 
+describe("the precision that an engine of TensorRT 11 asks for", () => {
+	const quantise = (code: number): ModelInit => ({
+		nodes: [node({ op: "QuantizeLinear", inputs: ["x", "s"], attributes: [attribute.integer("output_dtype", code)] })],
+	});
+	it.each<[string, PreflightContext["precision"], ModelInit, string | null]>([
+		["fp16 of a float file", "fp16", {}, "error"],
+		["fp16 of a file that casts to it", "fp16", { nodes: [node({ op: "Cast", attributes: [attribute.integer("to", 10)] })] }, null],
+		["bf16 of a file whose input is so", "bf16", { inputs: [value("x", [1], 16)] }, null],
+		["fp8 of a file that quantises to it", "fp8", quantise(17), null],
+		["fp8 of a file that quantises to int8", "fp8", quantise(3), "error"],
+		["fp8 by TensorRT's own operator", "fp8", { nodes: [node({ op: "TRT_FP8QuantizeLinear" })] }, null],
+		["int4 of a float file", "int4", {}, "error"],
+		["int8 of a quantised file", "int8", quantise(3), null],
+		["tf32 of a float file", "tf32", {}, null],
+	])("%s", (_, precision = "fp32", init, expected) => {
+		const found = findings(init, { tensorrt: "11.1", precision }).filter((each) => each.code === "precision-typed");
+		expect(found.map((each) => each.severity)).toEqual(expected === null ? [] : [expected]);
+	});
+});
+
 it("names from the file stand in every message with their harm taken", () => {
 	const bad = "a\u001b[31m\u202e\n";
 	const init: ModelInit = {
