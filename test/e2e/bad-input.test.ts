@@ -10,7 +10,7 @@ const model = readFileSync(join(fixtures, "model.onnx"));
 
 function npy(values: number[], shape: number[]): Buffer {
 	const header = `{'descr': '<f4', 'fortran_order': False, 'shape': (${shape.join(", ")},), }`;
-	const padded = header.padEnd(117 - 0, " ") + "\n";
+	const padded = `${header.padEnd(117)}\n`;
 	const head = Buffer.alloc(10);
 	head.write("\x93NUMPY\x01\x00", "latin1");
 	head.writeUInt16LE(padded.length, 8);
