@@ -203,6 +203,15 @@ export interface Telemetry {
 	stop(): Promise<void>;
 }
 
+/** Jobs of one machine take turns: whoever holds it builds and measures alone. */
+export interface Turn {
+	/**
+	 * Waits for the others. `note` says what is not sure about it.
+	 * @throws ToolError gpu-busy, interrupted.
+	 */
+	take(): Promise<{ note?: string; release(): Promise<void> }>;
+}
+
 /** Whether somebody asked to stop. */
 export interface Interrupt {
 	/** Why to stop, e.g. `interrupted by SIGINT`; null to go on. */
@@ -218,6 +227,7 @@ export interface Ports {
 	clock: Clock;
 	shell: Shell;
 	telemetry: Telemetry;
+	turn: Turn;
 	progress: Progress;
 	interrupt: Interrupt;
 	/** Wall time so far during which a child process was at work, milliseconds. */

@@ -4,7 +4,7 @@ import type { Environment } from "../adapters/github/env.ts";
 import type { Processes } from "../adapters/process/processes.ts";
 import { tensorRtWorker } from "../adapters/tensorrt-worker/worker.ts";
 import { trtexecBackend } from "../adapters/trtexec/backend.ts";
-import { readDevice } from "../adapters/trtexec/device.ts";
+import { type Device, readDevice } from "../adapters/trtexec/device.ts";
 import { type Found, findTrtexec } from "../adapters/trtexec/find.ts";
 import type { Config } from "../core/config/config.ts";
 import { ConfigError } from "../core/errors.ts";
@@ -22,16 +22,24 @@ export interface BackendChoice {
 	onnxRuntime(): Backend;
 }
 
-/** The backend that this machine and the config agree on, chosen at its first use. */
-export function chosenBackend(choice: BackendChoice): Backend {
-	let chosen: Promise<Backend> | null = null;
+/** What runs the engines, and on which GPU. */
+export interface Machine {
+	backend: Backend;
+	/** none: engines run on the CPU. unknown: on a GPU of which nothing is told. */
+	gpu: Device | "none" | "unknown";
+}
+
+/** The machine that its tools and the config agree on, chosen at its first use. */
+export function chosenMachine(choice: BackendChoice): { backend: Backend; gpu(): Promise<Machine["gpu"]> } {
+	let chosen: Promise<Machine> | null = null;
 	let ready: Backend | null = null;
-	const backend = async (): Promise<Backend> => {
-		chosen ??= chooseBackend(choice);
-		ready = await chosen;
-		return ready;
+	const machine = async (): Promise<Machine> => {
+		chosen ??= chooseMachine(choice);
+		ready = (await chosen).backend;
+		return chosen;
 	};
-	return {
+	const backend = async (): Promise<Backend> => (await machine()).backend;
+	const lazy: Backend = {
 		facts: async () => (await backend()).facts(),
 		fingerprint: async () => (await backend()).fingerprint(),
 		build: async (job) => (await backend()).build(job),
@@ -40,20 +48,24 @@ export function chosenBackend(choice: BackendChoice): Backend {
 		profile: async (job) => (await (await backend()).profile?.(job)) ?? { state: "absent" },
 		notes: () => ready?.notes?.() ?? [],
 	};
+	return { backend: lazy, gpu: async () => (await machine()).gpu };
 }
 
 /** @throws ConfigError backend-mismatch where TensorRT is demanded and is not here. */
-async function chooseBackend(choice: BackendChoice): Promise<Backend> {
-	const { config, processes } = choice;
-	if (config.backend === "onnxruntime") return choice.onnxRuntime();
-	const [found, gpu] = await Promise.all([findTrtexec(findOptions(choice)), readDevice(processes)]);
+async function chooseMachine(choice: BackendChoice): Promise<Machine> {
+	const { config, processes, environment } = choice;
+	const onCpu = (): Machine => ({ backend: choice.onnxRuntime(), gpu: "none" });
+	if (config.backend === "onnxruntime") return onCpu();
+	const [found, read] = await Promise.all([findTrtexec(findOptions(choice)), readDevice(processes, environment.visibleDevices)]);
 	const demanded = config.backend === "tensorrt" || choice.trtexec !== undefined;
 	if (found.state === "missing" && demanded) throw missing(found, choice);
-	if (found.state === "missing" || (gpu === null && !demanded)) return choice.onnxRuntime();
-	if (gpu === null) throw withoutGpu(choice);
+	if (found.state === "missing" || (read.state !== "found" && !demanded)) return onCpu();
+	if (read.state === "none") throw withoutGpu(choice);
 	const { cudaGraph, spinWait, transfers } = config.measure;
 	const worker = tensorRtWorker({ python: "python3", workerPath: choice.workerPath, processes });
-	return trtexecBackend({ trtexec: found.trtexec, gpu, processes, timing: { cudaGraph, spinWait, transfers }, worker });
+	const gpu = read.state === "found" ? read.device : null;
+	const backend = trtexecBackend({ trtexec: found.trtexec, gpu, processes, timing: { cudaGraph, spinWait, transfers }, worker });
+	return { backend, gpu: gpu ?? "unknown" };
 }
 
 export function findOptions({
@@ -86,10 +98,12 @@ function missing({ tried }: Extract<Found, { state: "missing" }>, { trtexec }: B
 	});
 }
 
-function withoutGpu({ config }: BackendChoice): ConfigError {
+function withoutGpu({ config, environment }: BackendChoice): ConfigError {
+	const { visibleDevices } = environment;
+	const hidden = visibleDevices === undefined ? "" : ` called ${JSON.stringify(visibleDevices)} (CUDA_VISIBLE_DEVICES)`;
 	return new ConfigError({
 		code: "backend-mismatch",
-		message: "TensorRT is asked for, trtexec is here, and nvidia-smi shows no GPU.",
+		message: `TensorRT is asked for, trtexec is here, and nvidia-smi shows no GPU${hidden}.`,
 		details: {
 			expected: "an NVIDIA GPU that nvidia-smi lists",
 			got: "none",

@@ -7,14 +7,15 @@ import { fileModelReader } from "../adapters/files/model-reader.ts";
 import { fileStore } from "../adapters/files/store.ts";
 import { fileTensorReader } from "../adapters/files/tensor-reader.ts";
 import { childEnvironment, type Environment } from "../adapters/github/env.ts";
-import { noTelemetry } from "../adapters/gpu/no-gpu.ts";
 import { onnxRuntimeBackend } from "../adapters/onnxruntime/backend.ts";
 import { createProcesses, type Processes } from "../adapters/process/processes.ts";
 import { userShell } from "../adapters/process/shell.ts";
 import type { Config } from "../core/config/config.ts";
 import { formatBytes } from "../core/units.ts";
 import type { Backend, Ports, Progress } from "../ports.ts";
-import { chosenBackend, workerPathOf } from "./choose-backend.ts";
+import { chosenMachine, workerPathOf } from "./choose-backend.ts";
+import { gpuTurn, lockFolderOf } from "./gpu-turn.ts";
+import { gpuWatch } from "./gpu-watch.ts";
 
 export interface Composition {
 	ports: Ports;
@@ -27,7 +28,9 @@ export function compose(
 	config: Pick<Config, "backend" | "onnxruntime" | "measure">,
 	world: { environment: Environment; progress: Progress; cwd: string; trtexec?: string },
 ): Composition {
-	const processes = createProcesses({ env: childEnvironment() });
+	// CUDA counts GPUs as nvidia-smi does only when it is told to.
+	const processes = createProcesses({ env: { ...childEnvironment(), CUDA_DEVICE_ORDER: "PCI_BUS_ID" } });
+	const interrupted = new AbortController();
 	const clock = systemClock();
 	let reason: string | null = null;
 	const onnxRuntime = (): Backend =>
@@ -43,7 +46,7 @@ export function compose(
 				world.progress.detail(`downloading ONNX Runtime: ${formatBytes(received)}${total === null ? "" : ` of ${formatBytes(total)}`}`),
 			...(world.environment.registry === undefined ? {} : { registry: world.environment.registry }),
 		});
-	const backend = chosenBackend({
+	const { backend, gpu } = chosenMachine({
 		config,
 		cwd: world.cwd,
 		environment: world.environment,
@@ -54,6 +57,7 @@ export function compose(
 	});
 	const stop = (why: string): void => {
 		reason = why;
+		interrupted.abort();
 		void processes.killAll();
 	};
 	const ports: Ports = {
@@ -63,7 +67,8 @@ export function compose(
 		backend,
 		clock,
 		shell: userShell(processes),
-		telemetry: noTelemetry(),
+		telemetry: gpuWatch({ gpu, processes, clock, device: world.environment.visibleDevices }),
+		turn: gpuTurn({ gpu, folder: lockFolderOf(world.environment), progress: world.progress, signal: interrupted.signal }),
 		progress: world.progress,
 		interrupt: { reason: () => reason },
 		childMs: processes.childMs,

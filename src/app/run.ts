@@ -47,7 +47,28 @@ async function runStages(input: GateInput, ports: Ports, facts: Facts): Promise<
 	const context = { backend: kind, ...(kind === "tensorrt" ? { tensorrt: version } : {}), ...input.config.preflight };
 	facts.findings = preflight({ models: prepared.models, ...context }, ports);
 	facts.shapes = shapeWorkloads(prepared.plan, prepared.models);
-	enter("build");
+	const turn = await ports.turn.take();
+	if (turn.note !== undefined) facts.notes.push(turn.note);
+	try {
+		await runOnMachine({ prepared, input, facts }, ports);
+	} finally {
+		await turn.release();
+	}
+	enter("compare");
+}
+
+/** All that needs the machine for itself. */
+async function runOnMachine(work: Work, ports: Ports): Promise<void> {
+	const { prepared, facts } = work;
+	const engines = await buildEngines(work, ports);
+	enterStage("verify", facts, ports);
+	await verifyEngines(engines, work, ports);
+	enterStage("measure", facts, ports);
+	await measureWorkloads(timedWorkloads(prepared.plan, engines, facts), work, ports);
+}
+
+async function buildEngines({ prepared, input, facts }: Work, ports: Ports): Promise<BuiltEngine[]> {
+	enterStage("build", facts, ports);
 	const engines: BuiltEngine[] = [];
 	const { strict } = input.config.preflight;
 	const building = {
@@ -62,13 +83,9 @@ async function runStages(input: GateInput, ports: Ports, facts: Facts): Promise<
 		const fault = buildFault(built.record);
 		if (fault !== null) facts.errors.push(fault);
 		if (built.engine) engines.push(built.engine);
-		enter("build");
+		enterStage("build", facts, ports);
 	}
-	enter("verify");
-	await verifyEngines(engines, { prepared, input, facts }, ports);
-	enter("measure");
-	await measureWorkloads(timedWorkloads(prepared.plan, engines, facts), { prepared, input, facts }, ports);
-	enter("compare");
+	return engines;
 }
 
 /** A build that the machine spoiled is no verdict on the model: it is worth a retry. */

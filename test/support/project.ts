@@ -71,7 +71,14 @@ export function runCli(argv: readonly string[], options: CliOptions): Promise<Cl
 }
 
 export function runNode(argv: readonly string[], options: CliOptions): Promise<CliRun> {
-	const env = { PATH: process.env["PATH"] ?? "", HOME: options.cwd, XDG_CACHE_HOME: cacheHome, NO_COLOR: "1", ...options.env };
+	const env = {
+		PATH: process.env["PATH"] ?? "",
+		HOME: options.cwd,
+		XDG_CACHE_HOME: cacheHome,
+		TRTGATE_LOCKS: join(options.cwd, ".locks"),
+		NO_COLOR: "1",
+		...options.env,
+	};
 	const child = spawn(process.execPath, argv, { cwd: options.cwd, env, stdio: ["ignore", "pipe", "pipe"] });
 	if (child.pid !== undefined) options.onStart?.(child.pid);
 	let [stdout, stderr] = ["", ""];

@@ -14,6 +14,10 @@ export interface Environment {
 	/** Commit that the workflow runs for. */
 	sha: string | undefined;
 	registry: string | undefined;
+	/** CUDA_VISIBLE_DEVICES as it is; empty hides every GPU. */
+	visibleDevices: string | undefined;
+	/** Folder for the locks of GPUs, where the machine's temporary folder is not shared by all its jobs. */
+	lockFolder: string | undefined;
 }
 
 export function readEnvironment(env: Readonly<Record<string, string | undefined>> = process.env): Environment {
@@ -30,6 +34,8 @@ export function readEnvironment(env: Readonly<Record<string, string | undefined>
 		workspace: named("GITHUB_WORKSPACE"),
 		sha: named("GITHUB_SHA"),
 		registry: named("npm_config_registry"),
+		visibleDevices: env["CUDA_VISIBLE_DEVICES"],
+		lockFolder: named("TRTGATE_LOCKS"),
 	};
 }
 

@@ -14,15 +14,19 @@ export interface Device {
 const timeoutMs = 20_000;
 const mostBytes = 1024 * 1024;
 
-/** null: no nvidia-smi, or no GPU that it shows. `wanted` is an index or a UUID as in CUDA_VISIBLE_DEVICES. */
-export async function readDevice(processes: Processes, wanted?: string): Promise<Device | null> {
+/** none: nvidia-smi answers and shows no such GPU. unknown: it is not there, or does not answer. */
+export type DeviceRead = { state: "found"; device: Device } | { state: "none" } | { state: "unknown" };
+
+/** `wanted` is an index or a UUID as in CUDA_VISIBLE_DEVICES. */
+export async function readDevice(processes: Processes, wanted?: string): Promise<DeviceRead> {
 	const ask = async (args: readonly string[]): Promise<string> => {
 		const record = await processes.run({ argv: ["nvidia-smi", ...args], timeoutMs, captureBytes: mostBytes });
 		return record.state === "exited" && record.exitCode === 0 ? record.stdout : "";
 	};
 	const fields = chooseFields(inventoryFields, parseHelpFields(await ask(helpArgs)));
-	if (fields.length === 0) return null;
+	if (fields.length === 0) return { state: "unknown" };
 	const [csv, list, versions] = await Promise.all([ask(queryArgs(fields)), ask(listArgs), ask(["--version"])]);
 	const choice = findGpu(parseGpus(csv, fields, list), wanted);
-	return choice === null ? null : { choice, cuda: /CUDA Version\s*:\s*([\d.]+)/.exec(versions)?.[1] ?? null };
+	if (choice === null) return { state: "none" };
+	return { state: "found", device: { choice, cuda: /CUDA Version\s*:\s*([\d.]+)/.exec(versions)?.[1] ?? null } };
 }
