@@ -1,10 +1,19 @@
 // The small commands, through the built bundle.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
 import { quickProject, runCli, temporaryFolder, writeProject } from "../support/project.ts";
 
-const json = (text: string): unknown => JSON.parse(text);
+/** What a `--json` printed, once its schema has agreed with it. */
+function json(text: string, schema: string): unknown {
+	const value: unknown = JSON.parse(text);
+	const validate = new Ajv2020({ strictRequired: false, allowUnionTypes: true }).compile(
+		JSON.parse(readFileSync(`golden-schema/${schema}.schema.json`, "utf8")),
+	);
+	expect(validate(value), JSON.stringify(validate.errors)).toBe(true);
+	return value;
+}
 
 describe("help and version", () => {
 	it("go to stdout with exit 0; no command at all is a usage fault", async () => {
@@ -23,7 +32,7 @@ describe("verdict", () => {
 		writeFileSync(join(cwd, "pairs.json"), JSON.stringify({ pairs, minimalEffect: 0.02 }));
 		const words = await runCli(["verdict", "pairs.json"], { cwd });
 		expect(words).toMatchObject({ exit: 0, stdout: expect.stringMatching(/^regressed: Slower: \+4\.2 %/) });
-		const value = json((await runCli(["verdict", "pairs.json", "--json"], { cwd })).stdout);
+		const value = json((await runCli(["verdict", "pairs.json", "--json"], { cwd })).stdout, "verdict");
 		expect(value).toMatchObject({
 			verdict: "regressed",
 			pairs: 6,
@@ -39,7 +48,7 @@ describe("preflight", () => {
 		expect(await runCli(["preflight", "model.onnx"], { cwd })).toMatchObject({ exit: 0, stdout: expect.stringContaining("MatMul 1") });
 		const bad = await runCli(["preflight", "bad.onnx", "--json"], { cwd });
 		expect(bad.exit).toBe(1);
-		expect(json(bad.stdout)).toMatchObject({ findings: [{ severity: "error", node: "activation" }] });
+		expect(json(bad.stdout, "preflight")).toMatchObject({ findings: [{ severity: "error", node: "activation" }] });
 	});
 });
 
@@ -49,6 +58,7 @@ describe("doctor", () => {
 		expect(run.exit, run.stdout).toBe(0);
 		expect(run.stdout).toMatch(/✓ Node\.js: v\d+/);
 		expect(run.stdout).toMatch(/ONNX Runtime \(WebAssembly\)/);
+		json((await runCli(["doctor", "--json"], { cwd: temporaryFolder() })).stdout, "doctor");
 	});
 });
 
@@ -61,5 +71,6 @@ describe("init", () => {
 		expect(existsSync(join(cwd, ".github/workflows/trtgate.yml"))).toBe(true);
 		const plan = await runCli(["run", "--dry-run"], { cwd });
 		expect(plan.exit, plan.stderr).toBe(0);
+		expect(json((await runCli(["run", "--dry-run", "--json"], { cwd })).stdout, "plan")).toMatchObject({ arms: ["head"] });
 	});
 });
