@@ -6,10 +6,12 @@ import type {
 	GateResult,
 	GoldenCheck,
 	GoldenVerdict,
+	GpuWindow,
 	PerfRun,
 	Result,
 	WorkloadResult,
 } from "../../src/core/schema/result.ts";
+import { clockNotes, workloadGpu } from "../../src/core/telemetry/summary.ts";
 
 /** Medians of runs in µs, by arm and pair. */
 export interface RunMedians {
@@ -95,6 +97,35 @@ export function buildRuns({ base, head }: RunMedians): PerfRun[] {
 		peakMemoryBytes: 742 * 1024 * 1024,
 	});
 	return base.flatMap((medianUs, pair) => [run("base", pair, medianUs), run("head", pair, head[pair] ?? medianUs)]);
+}
+
+const range = (mean: number, apart = 0) => ({ mean, min: mean - apart, max: mean + apart });
+
+/** As one H200 was while it ran a small net. */
+export function buildGpuWindow(overrides: Partial<GpuWindow> = {}): GpuWindow {
+	return {
+		samples: 6,
+		smClockMhz: range(1980),
+		memoryClockMhz: range(3201),
+		powerW: range(118, 4),
+		temperatureC: range(31),
+		memoryUsedBytes: 743 * 1024 * 1024,
+		use: { source: "nvidia-smi", smUtilisation: 0.42, memoryBandwidth: 0.01 },
+		throttleReasons: [],
+		powerCapShare: 0,
+		...overrides,
+	};
+}
+
+/** The workload as it is told where the GPU was watched: every run a little warmer than the one before. */
+export function watchGpu(workload: WorkloadResult, windowOf: (run: PerfRun) => Partial<GpuWindow> = () => ({})): WorkloadResult {
+	const runs = workload.runs.map((run) => ({
+		...run,
+		gpu: buildGpuWindow({ temperatureC: range(30 + Math.floor(run.order / 4), 1), ...windowOf(run) }),
+		computeShare: 0.95,
+	}));
+	const gpu = workloadGpu(runs, workload.latency.estimate);
+	return { ...workload, runs, ...(gpu === null ? {} : { gpu, notes: clockNotes(gpu, workload.latency) }) };
 }
 
 export function buildWorkload(overrides: Partial<WorkloadResult> = {}): WorkloadResult {

@@ -13,6 +13,7 @@ import {
 	buildWorkload,
 	recordedComb,
 	recordedMedians,
+	watchGpu,
 } from "./build-result.ts";
 
 const green = buildResult();
@@ -280,6 +281,22 @@ function errors(): Result {
 	});
 }
 
+/** A GPU that was watched: equal clocks in one workload; in the other a lower clock that explains part, and a run thrown away for heat. */
+function onWatchedGpu(): Result {
+	const slow = buildSlowWorkload();
+	const hot = { arm: "head", pair: 3, order: 16, state: "unusable", wallMs: 667, medianMs: 0.031 } as const;
+	const runs = [...slow.runs, { ...hot, reason: "the GPU's clocks were held down by a thermal slowdown by the driver" }];
+	const workloads = [
+		watchGpu({ ...slow, runs, replaced: 1 }, (run) => ({
+			...(run.arm === "head" ? { smClockMhz: { mean: 1950, min: 1935, max: 1965 } } : {}),
+			...(run.state === "ok" ? {} : { throttleReasons: ["sw-thermal"], temperatureC: { mean: 86, min: 85, max: 87 } }),
+			use: { source: "gpm", smUtilisation: 0.312, memoryBandwidth: 0.084, smOccupancy: 0.21, tensorActivity: 0.055 },
+		})),
+		watchGpu(buildWorkload()),
+	];
+	return { ...mismatchAndSlowdown(), workloads };
+}
+
 /** Everything a user may name, each trying to break out of some format. */
 export const hostileNames = [
 	"\"quoted\" and 'single'",
@@ -308,6 +325,9 @@ function hostile(): Result {
 			precision: name,
 			shapes: Object.fromEntries([[name, [1, 2]]]),
 			notes: [name],
+			...(({ gpu, runs }) => ({ runs, ...(gpu === undefined ? {} : { gpu }) }))(
+				watchGpu(buildSlowWorkload(), () => ({ throttleReasons: [name], powerW: { mean: 1e300, min: -1e300, max: 1e300 } })),
+			),
 		}),
 	);
 	const failing = buildCheck({ pass: false, got: "NaN", worst: { index: [0], got: "Infinity", expected: "-Infinity" } });
@@ -458,5 +478,6 @@ export const resultCases: Readonly<Record<string, Result>> = {
 	"improved-and-new": improvedAndNew(),
 	"not-comparable": notComparable(),
 	hostile: hostile(),
+	"on-watched-gpu": onWatchedGpu(),
 	"many-workloads": manyWorkloads(),
 };

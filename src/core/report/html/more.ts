@@ -3,6 +3,7 @@ import type { ErrorRecord, Finding, GateResult, Result } from "../../schema/resu
 import { formatDuration, formatLimit } from "../../units.ts";
 import { levelText, saidText } from "../comparison-words.ts";
 import { cleanName, cleanText } from "../escape.ts";
+import { gpuFacts } from "../gpu-words.ts";
 import { excerptLines } from "../stories-build.ts";
 import { cautioned, counted, gateWord, statusTones, subjectName, type Tone } from "../words.ts";
 import { html, type Markup, type Piece } from "./markup.ts";
@@ -84,6 +85,7 @@ function environmentPart(result: Result): Piece {
 		["device", result.backend.device],
 		["config", result.config.path],
 		...Object.entries(result.environment).slice(0, 200),
+		...gpuFacts(result).map(({ label, value }): [string, string] => [label, value]),
 	];
 	const rows = entries.map(
 		([key, value]) => html`<tr><th scope="row">${cleanName(key)}</th><td class="wrap">${cleanName(value, 300)}</td></tr>\n`,

@@ -3,6 +3,7 @@ import type { ArmStats, PerfRun, RunFigure, WorkloadResult } from "../../schema/
 import { formatBytes, formatDuration, formatMs } from "../../units.ts";
 import { changeText, intervalText } from "../comparison-words.ts";
 import { cleanName } from "../escape.ts";
+import { gpuFigures } from "../gpu-words.ts";
 import { subjectName } from "../words.ts";
 import { html, type Markup, type Piece } from "./markup.ts";
 import { folded, moreText, pill } from "./parts.ts";
@@ -88,11 +89,16 @@ export function figuresTable(workload: WorkloadResult): Piece {
 		(figure) =>
 			html`<tr><th scope="row">${figure.name}</th>${cell(base, figure)}${cell(head, figure)}<td class="n">${figure.change ?? ""}</td></tr>\n`,
 	);
+	const gpu = workload.gpu === undefined ? [] : gpuFigures(workload.gpu);
+	const gpuRows = gpu.map(
+		(figure) =>
+			html`<tr><th scope="row">${figure.name}</th><td class="n">${figure.base}</td><td class="n">${figure.head}</td><td class="n">${figure.change}</td></tr>\n`,
+	);
 	const label = `figures of ${subjectName(workload)}`;
 	return folded(
 		"All figures",
 		html`<div class="scroll" role="region" aria-label="${label}" tabindex="0"><table><thead><tr><th scope="col">figure</th><th scope="col" class="n">base</th><th scope="col" class="n">head</th><th scope="col" class="n">change</th></tr></thead><tbody>
-${rows}</tbody></table></div>
+${rows}${gpuRows}</tbody></table></div>
 `,
 	);
 }

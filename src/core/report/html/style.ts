@@ -68,6 +68,7 @@ const drawings = `svg{display:block;width:100%;height:auto}.forest{width:230px}.
 .area{fill-opacity:.4;stroke-width:1.5}.area.base{fill:var(--a0);stroke:var(--a0)}.area.head{fill:var(--a1);stroke:var(--a1)}
 .gold{width:170px;height:12px}.track{fill:var(--line);opacity:.6}.bar{fill:var(--ok)}.bar.bad{fill:var(--bad)}.bar.warn{fill:var(--warn)}.cap{fill:var(--fg)}.own{fill:var(--mut)}
 .two{display:grid;grid-template-columns:minmax(0,1fr) minmax(0,1fr);gap:8px 26px}.legend{color:var(--mut);font-size:13px}.legend i{display:inline-block;width:10px;height:10px;border-radius:50%;margin:0 5px 0 10px}.legend i:first-child{margin-left:0}.legend .base{border:2px solid var(--a0)}.legend .head{background:var(--a1)}
+.sparks{display:grid;grid-template-columns:repeat(auto-fit,minmax(200px,1fr));gap:8px 22px}.spark{margin:0;max-width:320px}.spread{stroke-width:1.5;opacity:.55}.spread.base{stroke:var(--a0)}.spread.head{stroke:var(--a1)}figcaption{font-size:13px;color:var(--mut);display:flex;justify-content:space-between;gap:8px}figcaption b{color:var(--fg);font-weight:600}
 details{border-top:1px solid var(--line);padding:10px 0}summary{cursor:pointer;font-weight:600}details details{margin-left:16px}.workload{content-visibility:auto;contain-intrinsic-size:auto 420px}
 .plot{overflow-x:auto}
 @media(max-width:760px){.plot svg{min-width:560px}.two{grid-template-columns:minmax(0,1fr)}main,header,footer{padding-left:14px;padding-right:14px}h1{font-size:20px}th[scope=row]{min-width:118px;max-width:150px}details details{margin-left:6px}}

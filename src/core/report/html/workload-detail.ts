@@ -6,6 +6,7 @@ import { cleanName } from "../escape.ts";
 import type { WorkloadRow } from "../rows.ts";
 import { cautioned, counted, speedWord, subjectName } from "../words.ts";
 import { drawDistribution } from "./distribution.ts";
+import { drawGpu } from "./gpu-plots.ts";
 import { html, type Markup, type Piece } from "./markup.ts";
 import { folded } from "./parts.ts";
 import { figuresTable, runsTable } from "./runs-table.ts";
@@ -58,9 +59,17 @@ function drawings(workload: WorkloadResult, level: 3 | 4): Piece {
 `;
 }
 
+function gpuPart(workload: WorkloadResult, level: 3 | 4): Piece {
+	const plots = drawGpu(workload);
+	if (plots === null) return null;
+	const heading = level === 3 ? html`<h3>The GPU meanwhile</h3>` : html`<h4>The GPU meanwhile</h4>`;
+	return html`${heading}${plots}<p class="legend">each mark one run, in the order in which they were made, its line from the lowest to the highest reading</p>
+`;
+}
+
 function evidence(workload: WorkloadResult, result: Result, level: 3 | 4): Markup {
 	const notes = (workload.notes ?? []).slice(0, 20).map((note) => html`<p>${saidText(note)}</p>`);
-	return html`<p>${saying(workload, result)}</p><p class="sub">${restingOn(workload)}</p>${notes}${drawings(workload, level)}${figuresTable(workload)}${runsTable(workload)}`;
+	return html`<p>${saying(workload, result)}</p><p class="sub">${restingOn(workload)}</p>${notes}${drawings(workload, level)}${gpuPart(workload, level)}${figuresTable(workload)}${runsTable(workload)}`;
 }
 
 /** Which rows get a section of their own, and its anchor. */

@@ -130,6 +130,28 @@ describe("the page", () => {
 		expect(renderHtml({ ...result, workloads })).toContain('class="beyond warn"');
 	});
 
+	it("shows what the GPU did in each run, and its figures in both arms", () => {
+		const text = page("on-watched-gpu");
+		expect(text.match(/The GPU meanwhile/g)).toHaveLength(2);
+		const plots = text.match(/<figure class="spark">.*?<\/figure>/g) ?? [];
+		expect(plots).toHaveLength(8);
+		expect(plots[0]).toContain("<figcaption>SM clock <b>1,935 to 1,980 MHz</b>");
+		expect(plots[0]?.match(/<circle class="base"/g)).toHaveLength(8);
+		expect(plots[0]?.match(/<circle class="head"/g)).toHaveLength(8);
+		expect(plots[0]).toContain("run 17, head, thrown away: 1,950 MHz");
+		expect(plots[3]).toContain("<b>743 MiB</b>");
+		expect(plots[4]).toContain("<b>1,980 MHz</b>");
+		for (const name of ["SM utilisation", "memory bandwidth", "SM occupancy", "tensor cores at work", "time with a kernel at work"])
+			expect(text).toContain(`<th scope="row">${name}</th>`);
+		expect(text).toContain('<th scope="row">change in GPU cycles</th><td class="n"></td><td class="n"></td><td class="n">+2.6 %</td>');
+		expect(text).toContain('<th scope="row">clocks held down by</th><td class="wrap">sw-thermal</td>');
+		expect(text).toContain('<th scope="row">GPU readings</th><td class="wrap">198 beside 33 runs</td>');
+	});
+
+	it("says nothing of a GPU that nobody watched", () => {
+		for (const name of ["all-green", "on-cpu", "no-base"]) expect(page(name)).not.toMatch(/GPU meanwhile|GPU readings|SM clock|held down/);
+	});
+
 	it("survives shapes that no run of ours makes", () => {
 		const result = resultCases["mismatch-and-slowdown"] ?? buildResult();
 		const workloads = result.workloads.map((workload) => ({
