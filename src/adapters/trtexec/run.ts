@@ -33,37 +33,49 @@ export interface TrtexecRun {
 	wrote: readonly WrittenFile[];
 }
 
-/** Lines that are searched for reasons; a flood beyond them only goes to the log, and its end is kept. */
-const mostLines = 200_000;
+/** Lines without a level that are searched for reasons: a flood beyond them only goes to the log, and its end is kept. */
+const mostPlainLines = 5_000;
+const keptLast = 200;
 
 /** @throws ConfigError output-unwritable, ToolError disk-full of the log. */
 export async function runTrtexec(job: RunJob, bench: Bench): Promise<TrtexecRun> {
 	const scanner = createLogScan();
-	const last: LogLine[] = [];
-	let count = 0;
-	const take = (line: LogLine): void => {
+	const lines = createLineFilter((line) => {
 		scanner.feed(line);
 		for (const reader of job.readers ?? []) reader.feed(line);
-	};
+	});
 	const record = await bench.processes.run({
 		argv: [bench.trtexec.program, ...job.argv],
 		cwd: job.cwd,
 		logPath: job.logPath,
 		timeoutMs: job.timeoutMs,
-		onLine: (text) => {
-			count += 1;
-			if (count <= mostLines) return take(parseLogLine(text, count));
-			last.push(parseLogLine(text, count));
-			if (last.length > 2 * keptLast) last.splice(0, keptLast);
-		},
+		onLine: lines.push,
 	});
-	for (const line of last) take(line);
+	lines.end();
 	const scan = scanner.result();
 	const { wrote, absent } = await lookFor(job.writes, job.cwd);
 	return { record, scan, wrote, diagnosis: diagnoseRun({ record, scan, wrote, absent }, job, bench) };
 }
 
-const keptLast = 200;
+/** Numbers the lines as they come, and passes on what is worth a search. */
+function createLineFilter(take: (line: LogLine) => void): { push(text: string): void; end(): void } {
+	const last: LogLine[] = [];
+	let [count, plain] = [0, 0];
+	return {
+		push(text) {
+			count += 1;
+			const line = parseLogLine(text, count);
+			if (line.level !== "none" || text.startsWith("&&&&")) return take(line);
+			plain += 1;
+			if (plain <= mostPlainLines) return take(line);
+			last.push(line);
+			if (last.length >= 2 * keptLast) last.splice(0, keptLast);
+		},
+		end() {
+			for (const line of last) take(line);
+		},
+	};
+}
 
 async function lookFor(paths: readonly string[], cwd: string): Promise<{ wrote: WrittenFile[]; absent: string[] }> {
 	const wrote: WrittenFile[] = [];

@@ -1,9 +1,12 @@
 // `trtgate doctor`: what this machine can do, and what to mend.
 import { access, constants, mkdir } from "node:fs/promises";
 import { availableParallelism, cpus, freemem } from "node:os";
-import { createProcesses } from "../../adapters/process/processes.ts";
+import { createProcesses, type Processes } from "../../adapters/process/processes.ts";
+import { tensorRtWorker } from "../../adapters/tensorrt-worker/worker.ts";
 import { cleanLine } from "../../adapters/terminal/text.ts";
+import { findTrtexec } from "../../adapters/trtexec/find.ts";
 import { formatBytes } from "../../core/units.ts";
+import { findOptions, workerPathOf } from "../choose-backend.ts";
 import { cacheFolder, distFolder } from "../compose.ts";
 import { exitCodes } from "../exit.ts";
 import type { Terminal } from "../terminal.ts";
@@ -67,6 +70,8 @@ function checks(terminal: Terminal): Check[] {
 		{ name: "ONNX Runtime (WebAssembly)", weight: "need", look: () => readable(`${distFolder()}/ort/ort-wasm-simd-threaded.wasm.gz`) },
 		{ name: "cache folder", weight: "want", look: () => writable(cacheFolder(terminal.environment)) },
 		{ name: "git", weight: "want", look: program("git", ["--version"], "Without git, base and head must be folders.") },
+		{ name: "trtexec", weight: "want", look: () => lookForTrtexec(terminal, processes) },
+		{ name: "TensorRT in Python", weight: "want", look: () => lookForWorker(processes) },
 		{
 			name: "GPU",
 			weight: "want",
@@ -77,6 +82,26 @@ function checks(terminal: Terminal): Check[] {
 			),
 		},
 	];
+}
+
+async function lookForTrtexec(terminal: Terminal, processes: Processes) {
+	const { cwd, environment } = terminal;
+	const found = await findTrtexec(findOptions({ cwd, environment, processes }));
+	if (found.state === "found") return { ok: true, said: `TensorRT ${found.trtexec.version.text}, ${found.trtexec.program}` };
+	const broken = found.tried.filter(({ why }) => why !== "is not there").map(({ program, why }) => `${program} ${why}`);
+	const said = broken.length === 0 ? "not on PATH nor in a usual folder" : broken.join("; ");
+	return {
+		ok: false,
+		said: cleanLine(said),
+		mend: "Install TensorRT with its programs, or name trtexec with --trtexec; the Python wheels have none.",
+	};
+}
+
+async function lookForWorker(processes: Processes) {
+	const probed = await tensorRtWorker({ python: "python3", workerPath: workerPathOf(distFolder()), processes }).probe();
+	if ("absent" in probed)
+		return { ok: false, said: cleanLine(probed.absent), mend: "Without it, golden cases run in trtexec, one process each." };
+	return { ok: true, said: `${probed.tensorrt}, ${probed.device}` };
 }
 
 async function readable(path: string) {

@@ -7,6 +7,8 @@ export interface ReplayFault {
 	arm?: "base" | "head";
 	/** Only from this occurrence on, counted from 0. */
 	from?: number;
+	/** Only before this occurrence. */
+	until?: number;
 	do: string;
 	/** For `recording`: `10.6/fail-bad-truncated`. */
 	recording?: string;

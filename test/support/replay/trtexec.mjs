@@ -44,10 +44,16 @@ function askedFor() {
 }
 
 const asked = askedFor();
-const fault = (config.faults ?? []).find(
-	(one) =>
-		one.step === asked.step && (one.arm ?? asked.arm) === asked.arm && (one.from === undefined || countUp(`fault-${one.do}`) >= one.from),
-);
+
+/** Whether the fault's turn has come. */
+function isDue(one) {
+	if (one.step !== asked.step || (one.arm ?? asked.arm) !== asked.arm) return false;
+	if (one.from === undefined && one.until === undefined) return true;
+	const times = countUp(`fault-${one.do}`);
+	return times >= (one.from ?? 0) && times < (one.until ?? Number.POSITIVE_INFINITY);
+}
+
+const fault = (config.faults ?? []).find(isDue);
 
 function find({ step, arm, n }) {
 	const kind = step === "warm" ? "perf" : step;
@@ -182,12 +188,8 @@ function help() {
 	process.stdout.write(`${banner("RUNNING")}=== Model Options ===\n  --onnx=<file>               ONNX model\n${banner("PASSED")}`);
 }
 
-if (fault?.do === "recording") {
-	const failed = recordedCase(fault.recording);
-	const { flags: _, ...rest } = failed;
-	process.stdout.write("");
-	await replayFailure(rest);
-} else if (fault)
+if (fault?.do === "recording") await replay(recordedCase(fault.recording));
+else if (fault)
 	await misbehave(fault, { flags, step: asked.step === "help" ? null : find(asked), writeFiles, replay, spoken, renderTimes });
 else if (asked.step === "help") help();
 else {
@@ -197,8 +199,4 @@ else {
 		process.stderr.write("the replay knows no run like this\n");
 		process.exitCode = 99;
 	}
-}
-
-async function replayFailure(step) {
-	await replay({ ...step, kind: "failure" });
 }

@@ -1,0 +1,68 @@
+// Which backend runs: TensorRT only where it is, ONNX Runtime never in its place unasked.
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { quickConfig, quickProject, readResult, runCli, temporaryFolder } from "../support/project.ts";
+import { gateReplay, startReplay } from "../support/replay/gate.ts";
+import { installReplay, type Replay } from "../support/replay/install.ts";
+
+const dist = process.env["TRTGATE_DIST"];
+const fast = [["pairs: [5, 8]", "pairs: [5]"]] as const;
+
+async function auto(replay: Partial<Replay>, path?: string) {
+	const folder = quickProject(temporaryFolder(), { "trtgate.yml": quickConfig.replace("backend: onnxruntime", "backend: auto") });
+	const programs = installReplay(folder, { comparison: "same-model", ...replay });
+	const env = { PATH: path ?? programs };
+	const run = await runCli(["run", "--out", "out"], { cwd: folder, env, ...(dist === undefined ? {} : { dist }) });
+	return { run, folder };
+}
+
+describe("backend: auto", () => {
+	it("takes ONNX Runtime where trtexec is and no GPU", async () => {
+		const { run, folder } = await auto({ smi: "fault=no-driver" });
+		expect(run.exit, run.stderr).toBe(0);
+		expect(readResult(join(folder, "out")).backend.kind).toBe("onnxruntime");
+	});
+
+	it("takes TensorRT where trtexec and a GPU are", async () => {
+		const { result } = await gateReplay({ comparison: "same-model" }, { config: [["backend: tensorrt", "backend: auto"], ...fast] });
+		expect(result.backend.kind).toBe("tensorrt");
+	});
+});
+
+describe("backend: tensorrt", () => {
+	it.each([
+		["no GPU", { smi: "fault=no-driver" }, /nvidia-smi shows no GPU/],
+		["no nvidia-smi", { smi: null }, /nvidia-smi shows no GPU/],
+		[
+			"a trtexec that names no version",
+			{ faults: [{ step: "help", do: "exit", code: 127, says: "libnvinfer.so.10 is missing" }] },
+			/libnvinfer/,
+		],
+	] as const)("with %s is the config's fault: exit 2, and ONNX Runtime does not step in", async (_what, replay, says) => {
+		const { run } = await startReplay({ comparison: "same-model", ...replay });
+		expect(run.exit, run.stdout).toBe(2);
+		expect(run.stderr).toMatch(says);
+		expect(run.stderr).toContain("[backend-mismatch]");
+		expect(run.stderr).toMatch(/→ .*(onnxruntime|GPU)/);
+	});
+
+	it("takes trtexec from --trtexec, and refuses one that is not there", async () => {
+		const { run } = await startReplay({ comparison: "same-model" }, { argv: ["--trtexec", "./none/trtexec"] });
+		expect(run.exit).toBe(2);
+		expect(run.stderr).toMatch(/none\/trtexec is not there/);
+	});
+
+	it("runs a newer major version than it knows, and says so", async () => {
+		const { result } = await gateReplay({ comparison: "same-model", version: "120000" }, { config: fast });
+		expect(result.notes.join(" ")).toMatch(/TensorRT 12\.0\.0 is newer than this program knows/);
+	});
+});
+
+describe("a precision that TensorRT 11 takes from the ONNX file alone", () => {
+	it("is refused before the build, with what to do", async () => {
+		const { run, result } = await gateReplay({ comparison: "same-model", version: "110100" });
+		expect(run.exit).toBe(1);
+		expect(result.builds.map((build) => build.state)).toEqual(["skipped", "skipped"]);
+		expect(result.findings.map((finding) => finding.code)).toContain("precision-typed");
+	});
+});

@@ -1,0 +1,138 @@
+// Timed runs and golden cases by a trtexec that fails, lies or misbehaves, through the built bundle.
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { temporaryFolder } from "../support/project.ts";
+import { gateReplay } from "../support/replay/gate.ts";
+import type { ReplayFault } from "../support/replay/install.ts";
+
+const impatient = [["warm-up: 300ms, duration: 1s, timeout: 20s", "warm-up: 1ms, duration: 100ms, timeout: 1s"]] as const;
+const withoutGolden = ["    golden: golden/golden.json\n", ""] as const;
+
+interface RunRow {
+	what: string;
+	fault: Omit<ReplayFault, "arm">;
+	code: string;
+	says: RegExp;
+}
+
+const runs: RunRow[] = [
+	{ what: "hangs while it is timed", fault: { step: "perf", do: "hang" }, code: "tool-timeout", says: /\[timed-out\]/ },
+	{ what: "is killed while it is timed", fault: { step: "perf", do: "kill", signal: "SIGKILL" }, code: "tool-crashed", says: /SIGKILL/ },
+	{
+		what: "dies of SIGSEGV while it is timed",
+		fault: { step: "perf", do: "kill", signal: "SIGSEGV" },
+		code: "tool-crashed",
+		says: /SIGSEGV/,
+	},
+	{
+		what: "leaves times that are cut off",
+		fault: { step: "perf", do: "truncated-times" },
+		code: "tool-output",
+		says: /ends in the middle/,
+	},
+	{ what: "leaves a time that is NaN", fault: { step: "perf", do: "nan-times" }, code: "tool-output", says: /no finite number/ },
+	{ what: "leaves an infinite time", fault: { step: "perf", do: "infinite-times" }, code: "tool-output", says: /no finite number/ },
+	{ what: "leaves a time below 0", fault: { step: "perf", do: "negative-times" }, code: "tool-output", says: /not a list of entries/ },
+	{ what: "leaves an empty list of times", fault: { step: "perf", do: "empty-times" }, code: "tool-output", says: /no iteration/ },
+	{
+		what: "leaves a page instead of times",
+		fault: { step: "perf", do: "html-times" },
+		code: "tool-output",
+		says: /not a list|ends in the middle/,
+	},
+	{ what: "leaves fewer times than it speaks of", fault: { step: "perf", do: "fewer-times" }, code: "tool-output", says: /speaks of 400/ },
+	{ what: "leaves no times and says PASSED", fault: { step: "perf", do: "no-times" }, code: "tool-output", says: /export-missing/ },
+	{
+		what: "times without the CUDA graph that was asked for",
+		fault: { step: "perf", do: "other-mode" },
+		code: "tool-output",
+		says: /no CUDA graph/,
+	},
+	{
+		what: "is another version in the middle",
+		fault: { step: "perf", from: 3, do: "other-version" },
+		code: "tool-output",
+		says: /10\.7\.0/,
+	},
+	{ what: "ends without its last line", fault: { step: "perf", do: "no-last-line" }, code: "tool-output", says: /ended-early/ },
+	{
+		what: "runs out of GPU memory",
+		fault: { step: "perf", do: "recording", recording: "10.6/fail-gpu-memory-context" },
+		code: "tool-crashed",
+		says: /gpu-memory-run/,
+	},
+	{
+		what: "cannot load its plan",
+		fault: { step: "perf", do: "recording", recording: "10.6/fail-engine-truncated" },
+		code: "tool-crashed",
+		says: /plan-truncated/,
+	},
+	{ what: "finds its plan damaged", fault: { step: "perf", do: "damaged-plan" }, code: "tool-output", says: /plan-damaged/ },
+	{ what: "hangs on a golden case", fault: { step: "golden", do: "hang" }, code: "tool-timeout", says: /\[timed-out\]/ },
+	{ what: "is killed on a golden case", fault: { step: "golden", do: "kill", signal: "SIGKILL" }, code: "tool-crashed", says: /SIGKILL/ },
+	{
+		what: "fails on a golden case and says nothing known",
+		fault: { step: "golden", do: "exit", code: 7, says: "xyzzy" },
+		code: "tool-crashed",
+		says: /xyzzy/,
+	},
+];
+
+describe("a trtexec that", () => {
+	it.each(runs)("$what is the runner's fault: exit 3, and what was known is kept", async ({ fault, code, says }) => {
+		const config = fault.step === "golden" ? impatient : [...impatient, withoutGolden];
+		const { run, result } = await gateReplay({ comparison: "same-model", faults: [{ arm: "head", ...fault }] }, { config });
+		expect(run.exit, run.stdout + run.stderr).toBe(3);
+		expect(result).toMatchObject({ outcome: "error", failureKind: "runner" });
+		expect(result.errors.map((error) => error.code)).toContain(code);
+		expect(JSON.stringify(result.errors)).toMatch(says);
+		expect(result.builds.filter((build) => build.state === "built")).toHaveLength(2);
+		if (fault.step === "perf") expect(result.workloads[0]?.verdict).toBe("not-comparable");
+	});
+});
+
+describe("a golden case that", () => {
+	it.each([
+		["short-output", /bytes/],
+		["no-output", /is not there/],
+	])("leaves a bad file (%s) is an error of that case, told by the output's name", async (fault, says) => {
+		const { run, result } = await gateReplay(
+			{ comparison: "same-model", faults: [{ step: "golden", arm: "head", do: fault }] },
+			{ config: [...impatient, ["workloads: [{ batch: 4, sequence: 64 }]", "workloads: []"]] },
+		);
+		expect(run.exit, run.stdout).not.toBe(0);
+		expect(JSON.stringify([result.golden, result.errors])).toMatch(says);
+		expect(JSON.stringify([result.golden, result.errors])).toMatch(/hidden/);
+	});
+});
+
+describe("a trtexec that works, and", () => {
+	it("forks a child that outlives it leaves nothing behind", async () => {
+		const pidFile = join(temporaryFolder(), "pid");
+		const { run, result } = await gateReplay(
+			{ comparison: "same-model", faults: [{ step: "perf", arm: "head", from: 0, do: "fork", pidFile }] },
+			{ config: [withoutGolden] },
+		);
+		expect(run.exit, run.stdout + run.stderr).toBe(0);
+		expect(result.workloads[0]?.verdict).toBe("unchanged");
+		const pid = Number(readFileSync(pidFile, "utf8"));
+		expect(existsSync(`/proc/${pid}`) && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, "utf8"))).toBe(false);
+	});
+
+	it("prints bytes that are no text is measured all the same", async () => {
+		const { run, result } = await gateReplay(
+			{ comparison: "same-model", faults: [{ step: "perf", do: "invalid-utf8-then-work" }] },
+			{ config: [withoutGolden] },
+		);
+		expect(run.exit, run.stdout + run.stderr).toBe(0);
+		expect(result.workloads[0]?.latency.pairs).toBe(5);
+	});
+
+	it("fails once is replaced, counted and shown, and the verdict stands", async () => {
+		const faults: ReplayFault[] = [{ step: "perf", arm: "head", until: 1, do: "kill", signal: "SIGSEGV" }];
+		const { run, result } = await gateReplay({ comparison: "same-model", faults }, { config: [withoutGolden] });
+		expect(run.exit, run.stdout + run.stderr).toBe(0);
+		expect(result.workloads[0]).toMatchObject({ verdict: "unchanged", replaced: 1 });
+	});
+});
