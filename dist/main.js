@@ -1,0 +1,2 @@
+process.stdout.write(`trtgate
+`);const{runAction:e}=await import(`./action.js`);process.exitCode=await e();export{};
