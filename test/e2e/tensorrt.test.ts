@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
 import type { Result } from "../../src/core/schema/result.ts";
+import { parseLayerInfo } from "../../src/formats/trtexec/layer-info.ts";
+import { parseProfile } from "../../src/formats/trtexec/profile.ts";
 import { type CliRun, readResult, runCli, temporaryFolder, writeProject } from "../support/project.ts";
 import { comparisonFiles, installReplay, type Replay } from "../support/replay/install.ts";
 
@@ -43,7 +45,7 @@ describe("a recorded comparison", () => {
 	});
 
 	it("of a wider net warns at 2 % and does not fail at 10 %, and its golden fails as of another net", async () => {
-		const { run, result } = await compare({ comparison: "slower-head" });
+		const { run, result, out } = await compare({ comparison: "slower-head" });
 		const [row] = result.workloads;
 		expect(row?.verdict).toBe("regressed");
 		expect(row?.latency.estimate).toBeGreaterThan(0.037);
@@ -54,6 +56,13 @@ describe("a recorded comparison", () => {
 			["mismatch", true],
 		]);
 		expect(run.exit).toBe(1);
+		const layers = result.files.filter(({ path }) => path.startsWith("layers/"));
+		expect(layers).toHaveLength(4);
+		for (const { path } of layers) {
+			const text = readFileSync(join(out, path), "utf8");
+			if (path.endsWith(".layers.json")) expect(parseLayerInfo(text).detail).toBe("detailed");
+			else expect(parseProfile(text).layers.length).toBeGreaterThan(3);
+		}
 	});
 
 	it("of a net with one wrong tensor fails by its outputs, by name, at the same speed", async () => {
