@@ -92,6 +92,9 @@ const faults = {
 		const change = (line) => line.replace("CUDA Graph: Enabled", "CUDA Graph: Disabled");
 		await replay({ ...step, transcript: step.transcript.map(([ms, stream, line]) => [ms, stream, change(line)]) });
 	},
+	unloaded: async (_fault, { step, replay }) => {
+		await replay({ ...step, transcript: step.transcript.filter(([, , line]) => !line.includes("Engine deserialized")) });
+	},
 	"no-last-line": (_fault, { step, writeFiles, spoken }) => {
 		writeFiles(step);
 		say(step, spoken, (line) => !passed(line));

@@ -58,7 +58,7 @@ const fault = (config.faults ?? []).find(isDue);
 function find({ step, arm, n }) {
 	const kind = step === "warm" ? "perf" : step;
 	const found = recorded.steps.filter((one) => one.kind === kind && one.arm === arm);
-	return step === "golden" ? found[caseOfInputs()] : found[(n ?? 0) % found.length];
+	return step === "golden" ? found[Math.max(0, caseOfInputs())] : found[(n ?? 0) % found.length];
 }
 
 const sha256 = (bytes) => createHash("sha256").update(bytes).digest("hex");
@@ -100,7 +100,8 @@ function renderTimes(times) {
 
 /** What the engine said: the reference and the recorded differences from it. */
 function writeOutputs(step) {
-	const n = caseOfInputs();
+	const known = caseOfInputs();
+	const n = Math.max(0, known);
 	const prefix = `${step.arm}-${n}-`;
 	for (const [key, file] of Object.entries(recorded.outputs)) {
 		if (!key.startsWith(prefix)) continue;
@@ -109,7 +110,8 @@ function writeOutputs(step) {
 		const difference = gunzipSync(readFileSync(join(folder, "outputs", file)));
 		for (let at = 0; at < difference.length; at += 4)
 			difference.writeInt32LE((difference.readInt32LE(at) + reference.readInt32LE(at)) | 0, at);
-		writeFileSync(name, difference);
+		// Nobody recorded what the engine makes of other inputs.
+		writeFileSync(name, known < 0 ? Buffer.alloc(difference.length) : difference);
 	}
 }
 
