@@ -177,6 +177,21 @@ export type ProfileResult =
 	| { state: "failed"; failure: ToolFailure; wallMs: number }
 	| { state: "absent" };
 
+/** A short run under a profiler, for people to look at: slower than a timed run, and never compared with one. */
+export interface TraceJob {
+	engine: BuiltEngine;
+	inputs: readonly TimedInput[];
+	streams: number;
+	seed: number;
+	timeoutMs: number;
+	/** Absolute folder of what is left, and the name that its files begin with. */
+	folder: string;
+	name: string;
+}
+
+/** `sentence` says what is not there and why. absent: this backend has no profiler. */
+export type TraceResult = { state: "ran"; files: readonly string[]; sentence?: string } | { state: "absent" };
+
 /** TensorRT or ONNX Runtime. Failures are values; only a bug throws. */
 export interface Backend {
 	facts(): Promise<BackendFacts>;
@@ -186,6 +201,7 @@ export interface Backend {
 	infer(job: InferJob): Promise<InferResult>;
 	measure(job: MeasureJob): Promise<MeasureResult>;
 	profile?(job: ProfileJob): Promise<ProfileResult>;
+	trace?(job: TraceJob): Promise<TraceResult>;
 	/** Sentences so far about what was degraded or chosen; each once. */
 	notes?(): readonly string[];
 }

@@ -1,6 +1,7 @@
 // Chooses what runs the engines: TensorRT where the config demands it or this machine has it, else ONNX Runtime.
 import { join } from "node:path";
 import type { Environment } from "../adapters/github/env.ts";
+import { profileRun } from "../adapters/nsys/profiler.ts";
 import type { Processes } from "../adapters/process/processes.ts";
 import { tensorRtWorker } from "../adapters/tensorrt-worker/worker.ts";
 import { trtexecBackend } from "../adapters/trtexec/backend.ts";
@@ -46,6 +47,7 @@ export function chosenMachine(choice: BackendChoice): { backend: Backend; gpu():
 		infer: async (job) => (await backend()).infer(job),
 		measure: async (job) => (await backend()).measure(job),
 		profile: async (job) => (await (await backend()).profile?.(job)) ?? { state: "absent" },
+		trace: async (job) => (await (await backend()).trace?.(job)) ?? { state: "absent" },
 		notes: () => ready?.notes?.() ?? [],
 	};
 	return { backend: lazy, gpu: async () => (await machine()).gpu };
@@ -64,7 +66,14 @@ async function chooseMachine(choice: BackendChoice): Promise<Machine> {
 	const { cudaGraph, spinWait, transfers } = config.measure;
 	const worker = tensorRtWorker({ python: "python3", workerPath: choice.workerPath, processes });
 	const gpu = read.state === "found" ? read.device : null;
-	const backend = trtexecBackend({ trtexec: found.trtexec, gpu, processes, timing: { cudaGraph, spinWait, transfers }, worker });
+	const backend = trtexecBackend({
+		trtexec: found.trtexec,
+		gpu,
+		processes,
+		timing: { cudaGraph, spinWait, transfers },
+		worker,
+		tracer: (job) => profileRun(job, { argv: ["nsys"], processes }),
+	});
 	return { backend, gpu: gpu ?? "unknown" };
 }
 

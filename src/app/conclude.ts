@@ -37,7 +37,7 @@ export function concludeResult(facts: Facts, input: GateInput, end: { nowMs: num
 		gates,
 		errors: facts.errors,
 		notes: [...notesOf(facts, input)],
-		files: [],
+		files: facts.files,
 	};
 }
 

@@ -1,5 +1,5 @@
 // What a run has found out so far: filled by the stages in order, so that a run that ends early still has a result.
-import type { BackendFacts, BuildRecord, ErrorRecord, Finding, GoldenVerdict, WorkloadResult } from "../core/schema/result.ts";
+import type { BackendFacts, BuildRecord, ErrorRecord, Finding, GoldenVerdict, Result, WorkloadResult } from "../core/schema/result.ts";
 import type { WorkloadShapes } from "../stages/shape.ts";
 
 export interface Facts {
@@ -17,6 +17,8 @@ export interface Facts {
 	errors: ErrorRecord[];
 	/** Sentences about what was degraded or is unknown. */
 	notes: string[];
+	/** What profiles left behind. */
+	files: Result["files"];
 }
 
 export function emptyFacts(start: { startedAt: string; startedMs: number; backend: BackendFacts }): Facts {
@@ -31,5 +33,6 @@ export function emptyFacts(start: { startedAt: string; startedMs: number; backen
 		rows: [],
 		errors: [],
 		notes: [],
+		files: [],
 	};
 }

@@ -9,7 +9,7 @@ import { loadConfig, missingConfig } from "../core/config/parse.ts";
 import type { EngineSpec, Plan } from "../core/plan/plan.ts";
 import { engineSpecs } from "../core/plan/specs.ts";
 import type { Result } from "../core/schema/result.ts";
-import type { Progress } from "../ports.ts";
+import type { Ports, Progress } from "../ports.ts";
 import { reportFiles, writeReport } from "../stages/report.ts";
 import { type OpenedArm, openArm } from "./arms.ts";
 import { type Composition, compose } from "./compose.ts";
@@ -31,6 +31,8 @@ export interface GateOptions {
 	inputs: Readonly<Record<string, string>>;
 	environment: Environment;
 	progress: Progress;
+	/** Stand in the place of this machine's own, for a replay. */
+	ports?: Partial<Ports>;
 	/** Hands out the way to stop the run. */
 	onStart?(stop: (reason: string) => void): void;
 }
@@ -43,7 +45,8 @@ export type Gated = { state: "ran"; result: Result; outFolder: string } | { stat
 export async function gate(options: GateOptions, mode: "run" | "plan" = "run"): Promise<Gated> {
 	const outFolder = resolve(options.cwd, options.out);
 	const { config, text, home } = await readConfig(options);
-	const composition = compose(config, options);
+	const composed = compose(config, options);
+	const composition = { ...composed, ports: { ...composed.ports, ...options.ports } };
 	options.onStart?.(composition.stop);
 	const { files } = composition.ports;
 	await files.makeFolder(outFolder);
@@ -139,6 +142,6 @@ async function engineSpecsOf(path: string, inputs: Readonly<Record<string, strin
 /** An old result must not be taken for this run's; only what we wrote ourselves is removed. */
 async function removeEarlierResult(outFolder: string): Promise<void> {
 	if (!(await exists(join(outFolder, reportFiles.result)))) return;
-	const ours = [...Object.values(reportFiles), "raw", "logs", "engines", "cache", "layers", "scratch", "worktrees"];
+	const ours = [...Object.values(reportFiles), "raw", "logs", "engines", "cache", "layers", "nsys", "scratch", "worktrees"];
 	for (const name of ours) await rm(join(outFolder, name), { recursive: true, force: true });
 }

@@ -8,6 +8,7 @@ import type { BackendFacts, BuildRecord, ErrorRecord, Result, RunFigure } from "
 import type { BuiltEngine, Ports } from "../ports.ts";
 import { build } from "../stages/build.ts";
 import { type CompareInput, compare } from "../stages/compare.ts";
+import { explain } from "../stages/explain.ts";
 import { type GoldenSet, loadGoldens } from "../stages/load-goldens.ts";
 import { isIdentical, type Measured, measure, type TimedWorkload } from "../stages/measure.ts";
 import { preflight } from "../stages/preflight.ts";
@@ -17,6 +18,7 @@ import { verify } from "../stages/verify.ts";
 import { concludeResult } from "./conclude.ts";
 import { emptyFacts, type Facts } from "./facts.ts";
 import type { GateInput } from "./gate-input.ts";
+import { keptFiles } from "./kept-files.ts";
 
 /** What is known before any engine is built. */
 export interface Prepared {
@@ -34,6 +36,7 @@ export async function runGate(input: GateInput, ports: Ports): Promise<Result> {
 		facts.errors.push(recordError(error));
 	}
 	facts.notes.push(...(ports.backend.notes?.() ?? []));
+	facts.files = await keptFiles(input.outFolder, facts.files, ports.files);
 	return concludeResult(facts, input, { nowMs: ports.clock.now(), childMs: ports.childMs() });
 }
 
@@ -64,7 +67,10 @@ async function runOnMachine(work: Work, ports: Ports): Promise<void> {
 	enterStage("verify", facts, ports);
 	await verifyEngines(engines, work, ports);
 	enterStage("measure", facts, ports);
-	await measureWorkloads(timedWorkloads(prepared.plan, engines, facts), work, ports);
+	const workloads = timedWorkloads(prepared.plan, engines, facts);
+	await measureWorkloads(workloads, work, ports);
+	enterStage("explain", facts, ports);
+	if (facts.backend.kind === "tensorrt") await explainWorkloads(workloads, work, ports);
 }
 
 async function buildEngines({ prepared, input, facts }: Work, ports: Ports): Promise<BuiltEngine[]> {
@@ -165,6 +171,15 @@ async function measureWorkloads(workloads: readonly TimedWorkload[], work: Work,
 		if (measured.error) facts.errors.push(measured.error);
 	}
 	facts.notes.push(...ports.telemetry.degradations());
+}
+
+async function explainWorkloads(workloads: readonly TimedWorkload[], { input, facts }: Work, ports: Ports): Promise<void> {
+	const { outFolder, config } = input;
+	const job = { workloads, rows: facts.rows, nsys: config.profile.nsys, outFolder, timeoutMs: config.measure.timeoutMs };
+	for await (const { files, note } of explain(job, ports)) {
+		facts.files.push(...files);
+		if (note !== undefined && !facts.notes.includes(note)) facts.notes.push(note);
+	}
 }
 
 interface ComparisonContext {

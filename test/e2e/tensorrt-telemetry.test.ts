@@ -1,9 +1,10 @@
 // The gate through the built bundle, on TensorRT: what the GPU did meanwhile, turns on it, profiles and caches.
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Result } from "../../src/core/schema/result.ts";
+import { parseProfile } from "../../src/formats/trtexec/profile.ts";
 import { type CliRun, readResult, runCli, temporaryFolder, writeProject } from "../support/project.ts";
 import { comparisonFiles, installReplay, type Replay } from "../support/replay/install.ts";
 
@@ -32,12 +33,21 @@ async function gateIn(folder: string, replay: Replay, env: Readonly<Record<strin
 	return { run, result: readResult(out), out };
 }
 
-/** Slow enough that the GPU is seen beside each run. */
-const watched = { comparison: "same-model", scale: 0.05, smi: "samples=h200-query-load.csv" } as const;
+/** A minute of the recorded GPU under load. */
+function busySamples(folder: string): string {
+	const [header = "", ...rows] = readFileSync("test/fixtures/nvidia-smi/h200-query-load.csv", "utf8").trim().split("\n");
+	const busy = rows.filter((row) => row.includes(" 100 %,"));
+	const path = join(folder, "busy.csv");
+	writeFileSync(path, `${[header, ...Array.from({ length: 600 }, (_, at) => busy[at % busy.length])].join("\n")}\n`);
+	return path;
+}
 
 describe("the GPU beside the runs", () => {
 	it("stands with each run and in both arms of its workload", async () => {
-		const { run, result } = await gateIn(projectOf(watched), watched);
+		// Slow enough that the GPU is seen beside each run.
+		const replay = { comparison: "same-model", scale: 0.05 } as const;
+		const folder = projectOf(replay);
+		const { run, result } = await gateIn(folder, { ...replay, smi: `samples=${busySamples(folder)}` });
 		expect(run.exit, run.stdout + run.stderr).toBe(0);
 		const [row] = result.workloads;
 		const seen = row?.runs.filter(({ gpu }) => gpu !== undefined) ?? [];
@@ -69,6 +79,52 @@ describe("the GPU beside the runs", () => {
 		});
 		expect(exit).toBe(2);
 		expect(stderr).toContain('no GPU called "7" (CUDA_VISIBLE_DEVICES)');
+	});
+});
+
+/** nsys on the PATH of a project, as the double knows it. */
+function installNsys(folder: string, mode: string): void {
+	const bin = join(folder, "replay-bin");
+	mkdirSync(bin, { recursive: true });
+	const program = `#!/bin/sh\nexec "${process.execPath}" "${resolve("test/support/programs/nsys.mjs")}" mode=${mode} "$@"\n`;
+	writeFileSync(join(bin, "nsys"), program, { mode: 0o755 });
+}
+
+describe("profiles", () => {
+	it("keep the layers of both engines and the kernels of a regressed workload, and all kept files are listed", async () => {
+		const replay = { comparison: "slower-head" } as const;
+		const folder = projectOf(replay);
+		installNsys(folder, "full");
+		const { result, out } = await gateIn(folder, replay);
+		expect(result.workloads[0]?.verdict).toBe("regressed");
+		const paths = result.files.map(({ path }) => path);
+		expect(paths.slice(0, 7)).toEqual(["report.html", "report.md", "junit.xml", "result.json", "raw", "logs", "engines"]);
+		expect(paths.filter((path) => path.startsWith("layers/"))).toHaveLength(4);
+		expect(paths.filter((path) => path.endsWith(".nsys-rep"))).toHaveLength(2);
+		expect(paths.filter((path) => path.endsWith("_cuda_gpu_kern_sum.csv"))).toHaveLength(2);
+		for (const path of paths) expect(existsSync(join(out, path)), path).toBe(true);
+		for (const path of paths.filter((one) => one.endsWith("profile.json"))) {
+			expect(parseProfile(readFileSync(join(out, path), "utf8")).layers.length, path).toBeGreaterThan(3);
+		}
+	});
+
+	it("leave out the kernels of what did not regress", async () => {
+		const replay = { comparison: "same-model" } as const;
+		const folder = projectOf(replay);
+		installNsys(folder, "full");
+		const { result } = await gateIn(folder, replay);
+		expect(result.files.map(({ path }) => path).filter((path) => path.startsWith("nsys/"))).toEqual([]);
+		expect(result.files.map(({ path }) => path).filter((path) => path.startsWith("layers/"))).toHaveLength(4);
+	});
+
+	it("say once that there is no nsys, and that layers could not be timed, and change no verdict", async () => {
+		const replay: Replay = { comparison: "slower-head", faults: [{ step: "profile", do: "kill", signal: "SIGSEGV" }] };
+		const folder = projectOf(replay);
+		const { result } = await gateIn(folder, replay);
+		expect(result.workloads[0]?.verdict).toBe("regressed");
+		expect(result.errors).toEqual([]);
+		expect(result.notes.filter((note) => note.includes("Nsight Systems (nsys) is not installed"))).toHaveLength(1);
+		expect(result.notes.filter((note) => /The layers of .+ \((base|head)\) could not be timed/.test(note))).toHaveLength(2);
 	});
 });
 

@@ -10,6 +10,8 @@ export interface ProfileJob {
 	/** The run to profile: short, its iterations bounded. */
 	command: readonly string[];
 	env?: Readonly<Record<string, string | undefined>>;
+	/** Where it is started; `folder` by default. */
+	cwd?: string;
 	/** Absolute folder for the report and all that is made of it. */
 	folder: string;
 	/** Name of the files in it. */
@@ -40,7 +42,7 @@ export async function profileRun(job: ProfileJob, nsys: Nsys): Promise<Profile> 
 	const record = await nsys.processes.run({
 		argv: [...nsys.argv, ...profileArgs({ output, command: job.command })],
 		...(job.env === undefined ? {} : { env: job.env }),
-		cwd: job.folder,
+		cwd: job.cwd ?? job.folder,
 		timeoutMs: job.timeoutMs,
 		logPath,
 	});

@@ -4,13 +4,14 @@ import type { BackendFacts } from "../../core/schema/result.ts";
 import { gpuFingerprint } from "../../formats/nvidia-smi/gpus.ts";
 import type { Backend } from "../../ports.ts";
 import type { Processes } from "../process/processes.ts";
-import type { Bench, GoldenWorker, TimingSettings } from "./bench.ts";
+import type { Bench, GoldenWorker, TimingSettings, Tracer } from "./bench.ts";
 import { buildEngine } from "./build.ts";
 import type { Device } from "./device.ts";
 import { newestKnownMajor, type Trtexec } from "./find.ts";
 import { inferCases } from "./infer.ts";
 import { describeMode, measureRun } from "./measure.ts";
 import { profileEngine } from "./profile.ts";
+import { traceRun } from "./trace.ts";
 
 export interface TrtexecOptions {
 	trtexec: Trtexec;
@@ -22,6 +23,8 @@ export interface TrtexecOptions {
 	device?: number;
 	/** Absent: golden cases run in trtexec. */
 	worker?: GoldenWorker;
+	/** Absent: there is no profiler. */
+	tracer?: Tracer;
 }
 
 export function trtexecBackend(options: TrtexecOptions): Backend {
@@ -33,6 +36,7 @@ export function trtexecBackend(options: TrtexecOptions): Backend {
 		device: options.device ?? 0,
 		timing: options.timing,
 		worker: options.worker ?? null,
+		tracer: options.tracer ?? null,
 		built: new Map(),
 		cacheEntries: new Map(),
 		note: (sentence) => notes.add(sentence),
@@ -47,6 +51,7 @@ export function trtexecBackend(options: TrtexecOptions): Backend {
 		infer: (job) => inferCases(job, bench),
 		measure: (job) => measureRun(job, bench),
 		profile: (job) => profileEngine(job, bench),
+		trace: (job) => traceRun(job, bench),
 		notes: () => [...notes],
 	};
 }

@@ -18,6 +18,15 @@ export interface GoldenWorker {
 	}): Promise<InferResult>;
 }
 
+/** Runs a command under a profiler. `sentence` says what is not there and why. */
+export type Tracer = (job: {
+	command: readonly string[];
+	cwd: string;
+	folder: string;
+	name: string;
+	timeoutMs: number;
+}) => Promise<{ files: readonly string[]; sentence?: string }>;
+
 export type TimingSettings = Pick<MeasureConfig, "cudaGraph" | "spinWait" | "transfers">;
 
 export interface Bench {
@@ -27,6 +36,7 @@ export interface Bench {
 	device: number;
 	timing: TimingSettings;
 	worker: GoldenWorker | null;
+	tracer: Tracer | null;
 	/** Whether the worker is of use here, once that was asked. */
 	workerChoice?: Promise<GoldenWorker | null>;
 	/** What was built in this run, by the engine's path. */

@@ -1,0 +1,43 @@
+// Runs an engine for a moment under a profiler, as it is timed, but for a bounded number of inferences.
+import { buildArgs } from "../../formats/trtexec/args.ts";
+import type { TraceJob, TraceResult } from "../../ports.ts";
+import type { Bench } from "./bench.ts";
+import { asFailure } from "./failure.ts";
+import { runShapes } from "./shapes.ts";
+import { inWorkFolder, writeFilled } from "./work-folder.ts";
+
+/** Enough for a look at every kernel, and a report of some megabytes. */
+const [warmUpMs, iterations] = [200, 50];
+
+export async function traceRun(job: TraceJob, bench: Bench): Promise<TraceResult> {
+	const { tracer } = bench;
+	if (tracer === null) return { state: "absent" };
+	try {
+		return await inWorkFolder(async (cwd) => {
+			const inputs = await writeFilled(cwd, job.inputs, job.seed);
+			const asked = buildArgs(specOf(job, inputs, bench), bench.trtexec.version);
+			if (asked.kind !== "argv") return { state: "ran", files: [], sentence: asked.message };
+			const { folder, name, timeoutMs } = job;
+			const { files, sentence } = await tracer({ command: [bench.trtexec.program, ...asked.argv], cwd, folder, name, timeoutMs });
+			return { state: "ran", files, ...(sentence === undefined ? {} : { sentence }) };
+		});
+	} catch (error) {
+		return { state: "ran", files: [], sentence: asFailure(error).message };
+	}
+}
+
+function specOf(job: TraceJob, inputs: Awaited<ReturnType<typeof writeFilled>>, bench: Bench) {
+	return {
+		task: "time",
+		enginePath: job.engine.path,
+		shapes: runShapes(job.inputs, job.engine.model.onnx),
+		inputs,
+		warmUpMs,
+		durationMs: 0,
+		iterations,
+		streams: job.streams,
+		timesPath: "times.json",
+		device: bench.device,
+		...bench.timing,
+	} as const;
+}
