@@ -1,10 +1,11 @@
 // Timed runs and golden cases by a trtexec that fails, lies or misbehaves, through the built bundle.
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { execFileSync, spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
-import { temporaryFolder } from "../support/project.ts";
+import { readResult, temporaryFolder, writeProject } from "../support/project.ts";
 import { gateReplay } from "../support/replay/gate.ts";
-import type { ReplayFault } from "../support/replay/install.ts";
+import { comparisonFiles, installReplay, type ReplayFault } from "../support/replay/install.ts";
 
 const impatient = [["warm-up: 300ms, duration: 1s, timeout: 20s", "warm-up: 1ms, duration: 100ms, timeout: 1s"]] as const;
 const withoutGolden = ["    golden: golden/golden.json\n", ""] as const;
@@ -134,5 +135,34 @@ describe("a trtexec that works, and", () => {
 		const { run, result } = await gateReplay({ comparison: "same-model", faults }, { config: [withoutGolden] });
 		expect(run.exit, run.stdout + run.stderr).toBe(0);
 		expect(result.workloads[0]).toMatchObject({ verdict: "unchanged", replaced: 1 });
+	});
+});
+
+/** User namespaces are not to be had everywhere. */
+const canMount = ((): boolean => {
+	try {
+		execFileSync("unshare", ["-rm", "sh", "-c", "mount -t tmpfs -o size=64k tmpfs /mnt"], { stdio: "ignore" });
+		return true;
+	} catch {
+		return false;
+	}
+})();
+
+describe("a disk that fills while trtexec writes its times", () => {
+	it.skipIf(!canMount)("is the runner's fault, by name (needs user namespaces)", () => {
+		const folder = temporaryFolder();
+		for (const arm of ["base", "head"] as const) {
+			const files = comparisonFiles("same-model", arm);
+			const config = String(files["trtgate.yml"]).replace(...withoutGolden);
+			writeProject(join(folder, arm), { ...files, "trtgate.yml": config });
+		}
+		mkdirSync(join(folder, "small"));
+		const cli = join(resolve(process.env["TRTGATE_DIST"] ?? "dist"), "cli.js");
+		const script = `mount -t tmpfs -o size=40k tmpfs small && TMPDIR=$PWD/small exec "${process.execPath}" "${cli}" run --base base --head head --out out`;
+		const env = { PATH: installReplay(folder, { comparison: "same-model" }), HOME: folder, TRTGATE_LOCKS: join(folder, ".locks") };
+		const run = spawnSync("unshare", ["-rm", "sh", "-c", script], { cwd: folder, env, encoding: "utf8" });
+		expect(run.status, run.stdout + run.stderr).toBe(3);
+		expect(run.stdout).toMatch(/The disk is full/);
+		expect(readResult(join(folder, "out")).failureKind).toBe("runner");
 	});
 });
