@@ -172,10 +172,7 @@ export interface ProfileJob {
 }
 
 /** absent: this backend cannot look into an engine. */
-export type ProfileResult =
-	| { state: "done"; wallMs: number }
-	| { state: "failed"; failure: ToolFailure; wallMs: number }
-	| { state: "absent" };
+export type ProfileResult = { state: "done" | "absent" } | { state: "failed"; failure: ToolFailure };
 
 /** A short run under a profiler, for people to look at: slower than a timed run, and never compared with one. */
 export interface TraceJob {

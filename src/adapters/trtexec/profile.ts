@@ -15,11 +15,10 @@ import { inWorkFolder, writeFilled } from "./work-folder.ts";
 const [warmUpMs, iterations] = [200, 200];
 
 export async function profileEngine(job: ProfileJob, bench: Bench): Promise<ProfileResult> {
-	const started = performance.now();
 	try {
 		return await inWorkFolder((folder) => profileIn(folder, job, bench));
 	} catch (error) {
-		return { state: "failed", failure: asFailure(error), wallMs: performance.now() - started };
+		return { state: "failed", failure: asFailure(error) };
 	}
 }
 
@@ -39,15 +38,14 @@ async function profileIn(folder: string, job: ProfileJob, bench: Bench): Promise
 		device: bench.device,
 	} as const;
 	const asked = buildArgs({ ...spec, ...files }, bench.trtexec.version);
-	if (asked.kind !== "argv") return { state: "failed", failure: unaskable(asked), wallMs: 0 };
+	if (asked.kind !== "argv") return { state: "failed", failure: unaskable(asked) };
 	const writes = Object.values(files);
 	const { logPath, timeoutMs } = job;
 	const run = await runTrtexec({ argv: asked.argv, cwd: folder, logPath, timeoutMs, writes, inputs }, bench);
-	const { wallMs } = run.record;
-	if (run.diagnosis.kind !== "none") return { state: "failed", failure: failureOf(run), wallMs };
+	if (run.diagnosis.kind !== "none") return { state: "failed", failure: failureOf(run) };
 	await keepFile(join(folder, files.profilePath), job.profilePath);
 	await keepFile(join(folder, files.layerInfoPath), job.layersPath);
-	return { state: "done", wallMs };
+	return { state: "done" };
 }
 
 async function keepFile(source: string, target: string): Promise<void> {
