@@ -1,0 +1,135 @@
+// Keeps sets of files by name in a folder of bounded size: each set whole or not at all, the longest unused out first.
+import { randomBytes } from "node:crypto";
+import { copyFile, lstat, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { makeFolders } from "../process/folder.ts";
+import { digestOf, type KeptFile, parseManifest } from "./manifest.ts";
+
+export interface EntryStore {
+	/** Names that begin so, last used first. */
+	list(prefix: string): Promise<string[]>;
+	/** Copies the files to their targets and gives the facts; null, and nothing written, where the entry is not there or not whole. */
+	fetch(name: string, targets: Readonly<Record<string, string>>): Promise<unknown>;
+	/** Copies the files, by the names that they are fetched by. Resolves to why they are not kept, or null. */
+	keep(name: string, entry: { files: Readonly<Record<string, string>>; facts: unknown }): Promise<string | null>;
+}
+
+const manifestName = "entry.json";
+const mostManifestBytes = 1024 * 1024;
+/** What a run that was killed has left half written. */
+const abandonedMs = 60 * 60_000;
+
+/** `folder` is absolute and shared by runs, also at the same time. */
+export function entryStore({ folder, maxBytes }: { folder: string; maxBytes: number }): EntryStore {
+	return {
+		async list(prefix) {
+			const found = await entriesOf(folder);
+			return found.filter(({ name }) => name.startsWith(prefix)).map(({ name }) => name);
+		},
+		async fetch(name, targets) {
+			const place = join(folder, name);
+			try {
+				return await copyOut(place, targets);
+			} catch {
+				await rm(place, { recursive: true, force: true }).catch(() => {});
+				return null;
+			}
+		},
+		async keep(name, entry) {
+			const aside = join(folder, `.${randomBytes(6).toString("hex")}`);
+			try {
+				await copyIn(aside, entry);
+				await replace(aside, join(folder, name));
+				await prune(folder, maxBytes);
+				return null;
+			} catch (error) {
+				return error instanceof Error ? error.message : String(error);
+			} finally {
+				await rm(aside, { recursive: true, force: true }).catch(() => {});
+			}
+		},
+	};
+}
+
+/** @throws where the entry is not whole. */
+async function copyOut(place: string, targets: Readonly<Record<string, string>>): Promise<unknown> {
+	const path = join(place, manifestName);
+	const found = await stat(path).catch(() => null);
+	if (found === null) return null;
+	if (found.size > mostManifestBytes) throw new Error("no manifest of ours");
+	const { files, facts } = parseManifest(await readFile(path, "utf8"));
+	const parts = Object.entries(targets).map(([name, target]) => ({ name, target, part: `${target}.${randomBytes(4).toString("hex")}` }));
+	try {
+		for (const { name, part } of parts) await copyWhole(join(place, name), part, files.get(name));
+		for (const { part, target } of parts) await rename(part, target);
+	} finally {
+		for (const { part } of parts) await rm(part, { force: true });
+	}
+	const now = new Date();
+	await utimes(path, now, now).catch(() => {});
+	return facts;
+}
+
+async function copyWhole(source: string, target: string, kept: KeptFile | undefined): Promise<void> {
+	const found = await lstat(source);
+	if (kept === undefined || !found.isFile() || found.size !== kept.bytes) throw new Error("not whole");
+	await copyFile(source, target);
+	if ((await digestOf(target)) !== kept.sha256) throw new Error("damaged");
+}
+
+async function copyIn(aside: string, { files, facts }: { files: Readonly<Record<string, string>>; facts: unknown }): Promise<void> {
+	await makeFolders(aside);
+	const kept: [string, KeptFile][] = [];
+	for (const [name, source] of Object.entries(files)) {
+		const copy = join(aside, name);
+		await copyFile(source, copy);
+		kept.push([name, { bytes: (await stat(copy)).size, sha256: await digestOf(copy) }]);
+	}
+	await writeFile(join(aside, manifestName), JSON.stringify({ version: 1, files: Object.fromEntries(kept), facts }));
+}
+
+/** A folder cannot be renamed onto one that has files: the old one goes first. */
+async function replace(aside: string, place: string): Promise<void> {
+	try {
+		await rename(aside, place);
+	} catch {
+		await rm(place, { recursive: true, force: true });
+		await rename(aside, place);
+	}
+}
+
+interface Found {
+	name: string;
+	usedMs: number;
+	bytes: number;
+}
+
+/** Last used first. */
+async function entriesOf(folder: string): Promise<Found[]> {
+	const names = (await readdir(folder).catch(() => [])).filter((name) => !name.startsWith("."));
+	const found = await Promise.all(names.map((name) => measure(folder, name)));
+	return found.flat().sort((left, right) => right.usedMs - left.usedMs);
+}
+
+async function measure(folder: string, name: string): Promise<Found[]> {
+	try {
+		const place = join(folder, name);
+		const sizes = await Promise.all((await readdir(place)).map(async (file) => (await lstat(join(place, file))).size));
+		const { mtimeMs } = await stat(join(place, manifestName)).catch(() => stat(place));
+		return [{ name, usedMs: mtimeMs, bytes: sizes.reduce((sum, size) => sum + size, 0) }];
+	} catch {
+		return [];
+	}
+}
+
+async function prune(folder: string, maxBytes: number): Promise<void> {
+	let sum = 0;
+	for (const { name, bytes } of await entriesOf(folder)) {
+		sum += bytes;
+		if (sum > maxBytes) await rm(join(folder, name), { recursive: true, force: true });
+	}
+	for (const name of (await readdir(folder)).filter((one) => one.startsWith("."))) {
+		const left = await stat(join(folder, name)).catch(() => null);
+		if (left !== null && Date.now() - left.mtimeMs > abandonedMs) await rm(join(folder, name), { recursive: true, force: true });
+	}
+}
