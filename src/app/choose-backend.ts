@@ -1,5 +1,6 @@
 // Chooses what runs the engines: TensorRT where the config demands it or this machine has it, else ONNX Runtime.
 import { join } from "node:path";
+import { entryStore } from "../adapters/cache/entries.ts";
 import type { Environment } from "../adapters/github/env.ts";
 import { profileRun } from "../adapters/nsys/profiler.ts";
 import type { Processes } from "../adapters/process/processes.ts";
@@ -11,13 +12,20 @@ import type { Config } from "../core/config/config.ts";
 import { ConfigError } from "../core/errors.ts";
 import type { Backend } from "../ports.ts";
 
+/** Plans are as large as their weights: room for some hundred models of 100 MB. */
+const mostEngineBytes = 10 * 1024 ** 3;
+/** A timing cache is a few hundred kilobytes. */
+const mostTimingBytes = 256 * 1024 ** 2;
+
 export interface BackendChoice {
-	config: Pick<Config, "backend" | "measure">;
+	config: Pick<Config, "backend" | "measure" | "cache">;
 	/** trtexec as the user wrote it. */
 	trtexec?: string;
 	cwd: string;
 	environment: Environment;
 	processes: Processes;
+	/** Absolute folder for what is kept between runs. */
+	cacheFolder: string;
 	/** worker/tensorrt.py. */
 	workerPath: string;
 	onnxRuntime(): Backend;
@@ -72,6 +80,10 @@ async function chooseMachine(choice: BackendChoice): Promise<Machine> {
 		processes,
 		timing: { cudaGraph, spinWait, transfers },
 		worker,
+		caches: {
+			engines: config.cache.engines ? entryStore({ folder: join(choice.cacheFolder, "engines"), maxBytes: mostEngineBytes }) : null,
+			timing: config.cache.timing ? entryStore({ folder: join(choice.cacheFolder, "timing-caches"), maxBytes: mostTimingBytes }) : null,
+		},
 		tracer: (job) => profileRun(job, { argv: ["nsys"], processes }),
 	});
 	return { backend, gpu: gpu ?? "unknown" };

@@ -25,7 +25,7 @@ export interface Composition {
 }
 
 export function compose(
-	config: Pick<Config, "backend" | "onnxruntime" | "measure">,
+	config: Pick<Config, "backend" | "onnxruntime" | "measure" | "cache">,
 	world: { environment: Environment; progress: Progress; cwd: string; trtexec?: string },
 ): Composition {
 	// CUDA counts GPUs as nvidia-smi does only when it is told to.
@@ -51,6 +51,7 @@ export function compose(
 		cwd: world.cwd,
 		environment: world.environment,
 		processes,
+		cacheFolder: cacheFolder(world.environment),
 		workerPath: workerPathOf(distFolder()),
 		onnxRuntime,
 		...(world.trtexec === undefined ? {} : { trtexec: world.trtexec }),

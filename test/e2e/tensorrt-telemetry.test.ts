@@ -1,5 +1,5 @@
 // The gate through the built bundle, on TensorRT: what the GPU did meanwhile, turns on it, profiles and caches.
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -125,6 +125,67 @@ describe("profiles", () => {
 		expect(result.errors).toEqual([]);
 		expect(result.notes.filter((note) => note.includes("Nsight Systems (nsys) is not installed"))).toHaveLength(1);
 		expect(result.notes.filter((note) => /The layers of .+ \((base|head)\) could not be timed/.test(note))).toHaveLength(2);
+	});
+});
+
+describe("what earlier runs left", () => {
+	const cached = (folder: string, cache: string): void => {
+		for (const arm of ["base", "head"]) {
+			const path = join(folder, arm, "trtgate.yml");
+			writeFileSync(path, readFileSync(path, "utf8").replace("cache: { engines: false, timing: false }", `cache: ${cache}`));
+		}
+	};
+	const builds = (folder: string): number => Number(readFileSync(join(folder, "replay-bin/state/build"), "utf8"));
+	const notesOf = ({ result }: Gated): string[] => result.builds.map(({ notes }) => notes?.join(" ") ?? "");
+
+	it("spares the builds of both arms, keeps how long they took, and changes no verdict", async () => {
+		const replay = { comparison: "slower-head" } as const;
+		const folder = projectOf(replay);
+		cached(folder, "{ engines: true, timing: true }");
+		const first = await gateIn(folder, replay);
+		const second = await gateIn(folder, replay);
+		expect(builds(folder)).toBe(2);
+		for (const note of notesOf(second)) expect(note).toContain("Taken from the engine cache: built in");
+		const plain = ({ result }: Gated) => result.builds.map(({ notes, ...record }) => record);
+		expect(plain(second)).toEqual(plain(first));
+		expect(second.result.workloads[0]?.verdict).toBe("regressed");
+		expect(second.result.workloads[0]?.head?.peakMemoryBytes).toBe(first.result.workloads[0]?.head?.peakMemoryBytes);
+		expect(readFileSync(second.result.builds[0]?.log ?? "", "utf8")).toContain("engine cache");
+	});
+
+	it("is removed where it is damaged, and built anew", async () => {
+		const replay = { comparison: "slower-head" } as const;
+		const folder = projectOf(replay);
+		cached(folder, "{ engines: true, timing: false }");
+		await gateIn(folder, replay);
+		const engines = join(folder, "caches/trtgate/engines");
+		for (const name of readdirSync(engines)) writeFileSync(join(engines, name, "engine.plan"), "damaged");
+		const { result } = await gateIn(folder, replay);
+		expect(builds(folder)).toBe(4);
+		expect(result.builds.map(({ state }) => state)).toEqual(["built", "built"]);
+	});
+
+	it("never makes a build that fails look built", async () => {
+		const replay: Replay = { comparison: "slower-head" };
+		const folder = projectOf(replay);
+		cached(folder, "{ engines: true, timing: true }");
+		await gateIn(folder, replay);
+		// The base's own model, of which an engine is kept, but none that was built after the base's.
+		writeFileSync(join(folder, "head/model.onnx"), readFileSync(join(folder, "base/model.onnx")));
+		const faults = [{ step: "build", do: "recording", recording: "10.6/fail-bad-truncated" }] as const;
+		const { result } = await gateIn(folder, { ...replay, faults });
+		expect(result.builds.map(({ state }) => state)).toEqual(["built", "refused"]);
+		expect(result.outcome).toBe("fail");
+	});
+
+	it("is the kernel timings alone where engines are not taken over", async () => {
+		const replay = { comparison: "same-model" } as const;
+		const folder = projectOf(replay);
+		cached(folder, "{ engines: false, timing: true }");
+		await gateIn(folder, replay);
+		const second = await gateIn(folder, replay);
+		expect(builds(folder)).toBe(4);
+		expect(notesOf(second)[0]).toContain("22 kernel timings were there");
 	});
 });
 

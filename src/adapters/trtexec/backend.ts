@@ -4,7 +4,7 @@ import type { BackendFacts } from "../../core/schema/result.ts";
 import { gpuFingerprint } from "../../formats/nvidia-smi/gpus.ts";
 import type { Backend } from "../../ports.ts";
 import type { Processes } from "../process/processes.ts";
-import type { Bench, GoldenWorker, TimingSettings, Tracer } from "./bench.ts";
+import type { Bench, BuildCaches, GoldenWorker, TimingSettings, Tracer } from "./bench.ts";
 import { buildEngine } from "./build.ts";
 import type { Device } from "./device.ts";
 import { newestKnownMajor, type Trtexec } from "./find.ts";
@@ -25,6 +25,8 @@ export interface TrtexecOptions {
 	worker?: GoldenWorker;
 	/** Absent: there is no profiler. */
 	tracer?: Tracer;
+	/** Absent: every engine is built, on a timing cache of this run alone. */
+	caches?: BuildCaches;
 }
 
 export function trtexecBackend(options: TrtexecOptions): Backend {
@@ -37,6 +39,8 @@ export function trtexecBackend(options: TrtexecOptions): Backend {
 		timing: options.timing,
 		worker: options.worker ?? null,
 		tracer: options.tracer ?? null,
+		caches: options.caches ?? { engines: null, timing: null },
+		machine: machineOf(trtexec, gpu),
 		built: new Map(),
 		cacheEntries: new Map(),
 		note: (sentence) => notes.add(sentence),
@@ -54,6 +58,13 @@ export function trtexecBackend(options: TrtexecOptions): Backend {
 		trace: (job) => traceRun(job, bench),
 		notes: () => [...notes],
 	};
+}
+
+/** The whole driver version, not its branch alone: a plan is tied to what it was built with. */
+function machineOf(trtexec: Trtexec, gpu: Device | null): string | null {
+	if (gpu === null) return null;
+	const { name, driver, computeCapability } = gpu.choice.gpu;
+	return JSON.stringify([trtexec.version.text, name, driver, computeCapability, gpu.choice.slice?.profile ?? null]);
 }
 
 function factsOf({ trtexec, gpu }: TrtexecOptions): BackendFacts {

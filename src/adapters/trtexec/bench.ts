@@ -27,6 +27,21 @@ export type Tracer = (job: {
 	timeoutMs: number;
 }) => Promise<{ files: readonly string[]; sentence?: string }>;
 
+/** Sets of files kept between runs, by name. */
+export interface FileCache {
+	/** Names that begin so, last used first. */
+	list(prefix: string): Promise<string[]>;
+	/** Copies the files and gives their facts; null, and nothing written, where they are not there whole. */
+	fetch(name: string, targets: Readonly<Record<string, string>>): Promise<unknown>;
+	/** Resolves to why they are not kept, or null. */
+	keep(name: string, entry: { files: Readonly<Record<string, string>>; facts: unknown }): Promise<string | null>;
+}
+
+export interface BuildCaches {
+	engines: FileCache | null;
+	timing: FileCache | null;
+}
+
 export type TimingSettings = Pick<MeasureConfig, "cudaGraph" | "spinWait" | "transfers">;
 
 export interface Bench {
@@ -37,6 +52,9 @@ export interface Bench {
 	timing: TimingSettings;
 	worker: GoldenWorker | null;
 	tracer: Tracer | null;
+	caches: BuildCaches;
+	/** What engines and kernel timings hold for: GPU, driver, TensorRT. null where that is not known. */
+	machine: string | null;
 	/** Whether the worker is of use here, once that was asked. */
 	workerChoice?: Promise<GoldenWorker | null>;
 	/** What was built in this run, by the engine's path. */

@@ -32,12 +32,16 @@ function cacheNote({ timingCache }: BuildLogFacts, before: number | null): strin
 	return `Timing cache shared with the earlier build: ${before} kernel timings were there, ${added} had to be measured.`;
 }
 
-/** The flags as anybody could repeat them: without this machine's folders. */
-export function recipeOf(argv: readonly string[], facts: { version: string; log: BuildLogFacts }): Record<string, string> {
+export function speakableFlags(argv: readonly string[]): string {
 	const flags = argv.map((argument) => {
 		const at = argument.indexOf("=/");
 		return at < 0 ? argument : `${argument.slice(0, at)}=${basename(argument)}`;
 	});
+	return flags.join(" ");
+}
+
+/** The flags as anybody could repeat them: without this machine's folders. */
+export function recipeOf(argv: readonly string[], facts: { version: string; log: BuildLogFacts }): Record<string, string> {
 	const { precision } = facts.log;
-	return { tensorrt: facts.version, flags: flags.join(" "), ...(precision === null ? {} : { typing: precision }) };
+	return { tensorrt: facts.version, flags: speakableFlags(argv), ...(precision === null ? {} : { typing: precision }) };
 }

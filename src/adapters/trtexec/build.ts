@@ -9,7 +9,8 @@ import { parseLayerInfo } from "../../formats/trtexec/layer-info.ts";
 import type { BuildJob } from "../../ports.ts";
 import { makeFolders } from "../process/folder.ts";
 import type { Bench } from "./bench.ts";
-import { buildNotes, recipeOf } from "./build-notes.ts";
+import { type AskedBuild, type BuildPlaces, recallEngine, recallTiming, rememberBuild } from "./build-cache.ts";
+import { buildNotes, recipeOf, speakableFlags } from "./build-notes.ts";
 import { asFailure, describeTool, refusalOf, type Unbuildable } from "./failure.ts";
 import { checkLoads } from "./load-check.ts";
 import { describePlan } from "./plan-file.ts";
@@ -18,12 +19,6 @@ import { isTyped, profilesOf } from "./shapes.ts";
 
 /** What may be wrong with a build that is one all the same: a golden judges its INT8, and its layers are only for people. */
 const tolerated: ReadonlySet<string> = new Set(["int8-uncalibrated", "export-missing"]);
-
-interface Places {
-	engine: string;
-	layers: string;
-	cache: string | undefined;
-}
 
 /** @throws ConfigError output-unwritable, config-dims. */
 export async function buildEngine(job: BuildJob, bench: Bench): Promise<BuildRecord> {
@@ -38,13 +33,23 @@ export async function buildEngine(job: BuildJob, bench: Bench): Promise<BuildRec
 
 async function build(job: BuildJob, bench: Bench): Promise<BuildRecord> {
 	const places = await preparePlaces(job);
-	const begins = !bench.cacheEntries.has(places.cache ?? "");
 	const asked = buildArgs(specOf(job, places, bench), bench.trtexec.version);
 	if (asked.kind !== "argv") return { ...describeJob(job), state: "refused", durationMs: 0, failure: cannotAsk(asked, job) };
+	const { argv } = asked;
+	const wanted = { job, places, flags: speakableFlags(argv) };
+	const recalled = await recallEngine(wanted, bench);
+	const recorded = { ...describeJob(job), state: "built", durationMs: 0 } as const;
+	return recalled === null ? buildAnew(wanted, argv, bench) : { ...recorded, ...recalled };
+}
+
+async function buildAnew(wanted: AskedBuild, argv: readonly string[], bench: Bench): Promise<BuildRecord> {
+	const { job, places } = wanted;
+	const before = await recallTiming(wanted, bench);
+	const begins = !bench.cacheEntries.has(places.cache ?? "");
 	const reader = createBuildLog();
 	const run = await runTrtexec(
 		{
-			argv: asked.argv,
+			argv,
 			cwd: job.engineFolder,
 			logPath: job.logPath,
 			timeoutMs: job.timeoutMs,
@@ -58,7 +63,14 @@ async function build(job: BuildJob, bench: Bench): Promise<BuildRecord> {
 	const failed =
 		run.diagnosis.kind !== "none" && !tolerated.has(run.diagnosis.code) ? run : await checkLoads(job, { run, bench, ...places });
 	if (failed !== null) return { ...record, ...refused(failed, job) };
-	return { ...record, ...(await describeBuilt({ run, log, argv: asked.argv, places }, bench)) };
+	const built = await describeBuilt({ run, log, argv, places }, bench);
+	const { durationMs, warnings } = record;
+	const { recipe, notes, engineBytes } = built;
+	const weightsBytes = bench.built.get(places.engine)?.weightsBytes ?? engineBytes;
+	const { entries } = log.timingCache;
+	const cached = { durationMs, warnings, recipe, notes, weightsBytes, entries, builtAt: new Date().toISOString() };
+	await rememberBuild(wanted, cached, { before, bench });
+	return { ...record, ...built };
 }
 
 function _hasFailed({ record, diagnosis }: TrtexecRun): boolean {
@@ -71,7 +83,7 @@ function warningsOf(log: BuildLogFacts, begins: boolean): BuildRecord["warnings"
 	return log.warnings.filter((warning) => !begins || warning.class !== "timing-cache-unreadable").map((warning) => ({ ...warning }));
 }
 
-async function preparePlaces(job: BuildJob): Promise<Places> {
+async function preparePlaces(job: BuildJob): Promise<BuildPlaces> {
 	await makeFolders(job.engineFolder);
 	const engine = join(job.engineFolder, "engine.plan");
 	const layers = join(job.engineFolder, "layers.json");
@@ -82,7 +94,7 @@ async function preparePlaces(job: BuildJob): Promise<Places> {
 }
 
 /** Both arms build on one timing cache, else two builds of one model differ by about 1 %. */
-function specOf(job: BuildJob, places: Places, bench: Bench) {
+function specOf(job: BuildJob, places: BuildPlaces, bench: Bench) {
 	const { spec, model } = job;
 	const { precision } = spec.engine;
 	return {
@@ -135,7 +147,7 @@ interface BuiltRun {
 	run: TrtexecRun;
 	log: BuildLogFacts;
 	argv: readonly string[];
-	places: Places;
+	places: BuildPlaces;
 }
 
 async function describeBuilt({ run, log, argv, places }: BuiltRun, bench: Bench) {

@@ -108,5 +108,7 @@ export interface Config {
 	baseline: { from: "base-ref" | "tag" | "pinned" | "history"; ref?: string };
 	trend: { store: "branch" | "directory" | "none"; branch: string };
 	profile: { nsys: "never" | "on-regression" | "always" };
+	/** What TensorRT takes over from earlier runs on this machine. */
+	cache: { engines: boolean; timing: boolean };
 	sources: Sources;
 }

@@ -77,7 +77,7 @@ export const defaultMeasure: MeasureConfig = {
 	spinWait: true,
 };
 
-type Rest = Pick<Config, "backend" | "onnxruntime" | "preflight" | "baseline" | "trend" | "profile">;
+type Rest = Pick<Config, "backend" | "onnxruntime" | "preflight" | "baseline" | "trend" | "profile" | "cache">;
 
 export const defaultRest: Rest = {
 	backend: "auto",
@@ -89,6 +89,8 @@ export const defaultRest: Rest = {
 	trend: { store: "branch", branch: "trtgate-history" },
 	// A profile costs a minute and answers questions that only a regression asks.
 	profile: { nsys: "on-regression" },
+	// The base of a pull request is built again at every push; kernel timings shared by both arms take the luck out of builds.
+	cache: { engines: true, timing: true },
 };
 
 /** The one engine of a model that names none: what the ONNX file itself says. */

@@ -24,6 +24,10 @@ export function resolveConfig(file: ConfigFile, origin: Origin): { config: Confi
 		baseline: resolveBaseline(resolving, file.baseline ?? {}),
 		trend: resolveTrend(resolving, file.trend ?? {}),
 		profile: { nsys: orDefault(resolving, "/profile/nsys", { given: file.profile?.nsys, byDefault: defaultRest.profile.nsys }) },
+		cache: {
+			engines: orDefault(resolving, "/cache/engines", { given: file.cache?.engines, byDefault: defaultRest.cache.engines }),
+			timing: orDefault(resolving, "/cache/timing", { given: file.cache?.timing, byDefault: defaultRest.cache.timing }),
+		},
 		sources: resolving.sources,
 	};
 	return { config, complaints: [...resolving.complaints.values()] };

@@ -64,6 +64,16 @@ export interface ConfigFile {
   profile?: {
     nsys?: "never" | "on-regression" | "always";
   };
+  cache?: {
+    /**
+     * Take engines over that an earlier run built from the same model and flags on the same GPU, driver and TensorRT.
+     */
+    engines?: boolean;
+    /**
+     * Build on the kernel timings of earlier runs.
+     */
+    timing?: boolean;
+  };
 }
 export interface ModelFile {
   /**

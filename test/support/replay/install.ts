@@ -88,6 +88,7 @@ models:
     workloads: [${workload}]
     golden: golden/golden.json
 measure: { pairs: [5, 8], warm-up: 300ms, duration: ${duration}, timeout: 20s, build-timeout: 20s${measure} }
+cache: { engines: false, timing: false }
 `;
 }
 

@@ -1,0 +1,128 @@
+// Takes engines and kernel timings over from earlier runs on the same GPU, driver and TensorRT, and leaves them for later ones.
+import { createHash } from "node:crypto";
+import { readFile, rm, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import type { BuildRecord } from "../../core/schema/result.ts";
+import type { BuildJob } from "../../ports.ts";
+import { makeFolders } from "../process/folder.ts";
+import type { Bench } from "./bench.ts";
+import { type CachedBuild, parseCachedBuild, parseEntries } from "./cached-build.ts";
+import { describePlan } from "./plan-file.ts";
+
+export interface BuildPlaces {
+	engine: string;
+	layers: string;
+	/** Timing cache of this run. */
+	cache: string | undefined;
+}
+
+/** A build as it is asked for; flags without this machine's folders. */
+export interface AskedBuild {
+	job: BuildJob;
+	places: BuildPlaces;
+	flags: string;
+}
+
+/** What the timing cache held before the build; null where there was none. */
+export interface TimingBefore {
+	hash: string | null;
+}
+
+const keyChars = 32;
+const hashOf = (text: string | Uint8Array): string => createHash("sha256").update(text).digest("hex").slice(0, keyChars);
+
+async function timingHash(path: string | undefined): Promise<string | null> {
+	if (path === undefined) return null;
+	const bytes = await readFile(path).catch(() => null);
+	return bytes === null ? null : hashOf(bytes);
+}
+
+function engineKey({ job, flags }: AskedBuild, machine: string): string {
+	return hashOf(JSON.stringify([machine, job.model.sha256, flags]));
+}
+
+function timingKey({ spec }: BuildJob, machine: string): string {
+	return hashOf(JSON.stringify([machine, spec.id, spec.engine.precision]));
+}
+
+/**
+ * The first arm to build takes any engine of its key, together with the kernel timings that it was built on: the other
+ * arm then builds on them, as it would have. Later arms take only an engine that was built on the timings at hand.
+ */
+export async function recallEngine(asked: AskedBuild, bench: Bench): Promise<Partial<BuildRecord> | null> {
+	const { engines } = bench.caches;
+	const { places, job } = asked;
+	if (engines === null || bench.machine === null || places.cache === undefined) return null;
+	const key = engineKey(asked, bench.machine);
+	const before = await timingHash(places.cache);
+	const names = await engines.list(before === null ? `${key}-` : `${key}-${before}`);
+	for (const name of names) {
+		const cached = parseCachedBuild(await engines.fetch(name, filesOf(places, places.cache)));
+		if (cached !== null) return describeRecalled(cached, { job, places }, bench);
+		await forget(before === null ? Object.values(filesOf(places, places.cache)) : [places.engine, places.layers]);
+	}
+	return null;
+}
+
+/** What is of no use must not lie where a build that fails leaves nothing. */
+async function forget(paths: readonly string[]): Promise<void> {
+	for (const path of paths) await rm(path, { force: true });
+}
+
+const filesOf = (places: BuildPlaces, cache: string) => ({
+	"engine.plan": places.engine,
+	"layers.json": places.layers,
+	"timing.cache": cache,
+});
+
+async function describeRecalled(
+	cached: CachedBuild,
+	{ job, places }: Pick<AskedBuild, "job" | "places">,
+	bench: Bench,
+): Promise<Partial<BuildRecord>> {
+	const plan = await describePlan(places.engine);
+	bench.built.set(places.engine, { ...plan, weightsBytes: cached.weightsBytes });
+	if (cached.entries !== null) bench.cacheEntries.set(places.cache ?? "", cached.entries);
+	const seconds = (cached.durationMs / 1000).toFixed(1);
+	const note = `Taken from the engine cache: built in ${seconds} s on ${cached.builtAt}, from the same model and flags on the same GPU, driver and TensorRT.`;
+	await makeFolders(dirname(job.logPath));
+	await writeFile(job.logPath, `${note}\n`);
+	return {
+		state: "built",
+		durationMs: cached.durationMs,
+		engineKind: "TensorRT plan",
+		engineBytes: plan.bytes,
+		engineSha256: plan.sha256,
+		enginePath: places.engine,
+		recipe: cached.recipe,
+		warnings: cached.warnings,
+		notes: [note, ...cached.notes],
+	};
+}
+
+/** Kernel timings of earlier runs, where this run has none of this engine yet. */
+export async function recallTiming({ job, places }: AskedBuild, bench: Bench): Promise<TimingBefore> {
+	const { timing } = bench.caches;
+	const { cache } = places;
+	const hash = await timingHash(cache);
+	if (hash !== null || cache === undefined || timing === null || bench.machine === null) return { hash };
+	const entries = parseEntries(await timing.fetch(timingKey(job, bench.machine), { "timing.cache": cache }));
+	if (entries !== null) bench.cacheEntries.set(cache, entries);
+	return { hash: await timingHash(cache) };
+}
+
+/** Only what was built comes here; what cannot be kept is said once. */
+export async function rememberBuild(asked: AskedBuild, built: CachedBuild, { before, bench }: { before: TimingBefore; bench: Bench }) {
+	const { caches, machine } = bench;
+	const { job, places } = asked;
+	const after = await timingHash(places.cache);
+	if (machine === null || after === null || places.cache === undefined) return;
+	const name = `${engineKey(asked, machine)}-${before.hash ?? "none"}`;
+	const timing = { files: { "timing.cache": places.cache }, facts: { entries: built.entries } };
+	const faults = [
+		await caches.engines?.keep(name, { files: filesOf(places, places.cache), facts: built }),
+		after === before.hash ? null : await caches.timing?.keep(timingKey(job, machine), timing),
+	];
+	const fault = faults.find((one) => typeof one === "string");
+	if (fault !== undefined) bench.note(`What was built could not be kept for later runs: ${fault}`);
+}
