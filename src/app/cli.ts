@@ -15,8 +15,8 @@ interface Entry {
 
 const commands: Readonly<Record<string, Entry>> = {
 	demo: {
-		usage: "[--out DIR]",
-		does: "the quickstart: a base and a head through the whole line",
+		usage: "[--recorded] [--out DIR]",
+		does: "the quickstart: a base and a head through the whole line; or TensorRT on an H200, replayed",
 		load: async () => (await import("./commands/demo.ts")).demo,
 	},
 	run: {

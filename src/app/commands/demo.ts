@@ -1,19 +1,27 @@
-// `trtgate demo`: the quickstart's base and head through the whole line on ONNX Runtime.
+// `trtgate demo`: the quickstart through the whole line on ONNX Runtime, or recorded runs of TensorRT replayed through it.
 import { access } from "node:fs/promises";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
+import { systemClock } from "../../adapters/clock.ts";
+import { replay } from "../../adapters/replay/backend.ts";
+import { openRecording } from "../../adapters/replay/recording.ts";
+import { unpackFolder } from "../../adapters/replay/unpack.ts";
 import { ConfigError } from "../../core/errors.ts";
 import { distFolder } from "../compose.ts";
 import { exitCodes } from "../exit.ts";
-import { gate } from "../gate.ts";
+import { type GateOptions, gate } from "../gate.ts";
 import { progressFor } from "../progress.ts";
 import { stopOnSignals } from "../signals.ts";
 import type { Terminal } from "../terminal.ts";
 import { parseArguments } from "./arguments.ts";
 import { showResult } from "./run.ts";
 
+type Demonstrated = Pick<GateOptions, "base" | "head" | "inputs" | "ports">;
+
 export async function demo(argv: readonly string[], terminal: Terminal): Promise<number> {
-	const args = parseArguments(argv, { out: { type: "string" }, json: { type: "boolean" } }, { command: "demo", positionals: [] });
-	const examples = join(distFolder(), "..", "examples", "quickstart");
+	const options = { out: { type: "string" }, json: { type: "boolean" }, recorded: { type: "boolean" } } as const;
+	const args = parseArguments(argv, options, { command: "demo", positionals: [] });
+	const out = args.text("out") ?? "trtgate-demo";
+	const examples = join(distFolder(), "..", "examples", args.flag("recorded") ? "recorded" : "quickstart");
 	await access(examples).catch(() => {
 		throw new ConfigError({
 			code: "usage",
@@ -21,12 +29,11 @@ export async function demo(argv: readonly string[], terminal: Terminal): Promise
 			details: { fix: "Run it from a clone of the repository." },
 		});
 	});
+	const shown = args.flag("recorded") ? await recorded(examples, resolve(terminal.cwd, out, "project")) : quickstart(examples);
 	const gated = await gate({
 		cwd: terminal.cwd,
-		base: join(examples, "base"),
-		head: join(examples, "head"),
-		out: args.text("out") ?? "trtgate-demo",
-		inputs: { backend: "onnxruntime", onnxruntime: "wasm" },
+		out,
+		...shown,
 		environment: terminal.environment,
 		progress: progressFor(terminal, { quiet: args.flag("quiet") }),
 		onStart: stopOnSignals,
@@ -34,4 +41,22 @@ export async function demo(argv: readonly string[], terminal: Terminal): Promise
 	if (gated.state === "ran") showResult(gated.result, { json: args.flag("json"), outFolder: gated.outFolder }, terminal);
 	// A red report is what the demo is for; only a run that could not finish is a failure of the demo.
 	return gated.state === "ran" && gated.result.outcome === "error" ? exitCodes.runner : exitCodes.ok;
+}
+
+function quickstart(examples: string): Demonstrated {
+	return { base: join(examples, "base"), head: join(examples, "head"), inputs: { backend: "onnxruntime", onnxruntime: "wasm" } };
+}
+
+/** The whole line, with a machine that answers from the recording. */
+async function recorded(examples: string, project: string): Promise<Demonstrated> {
+	for (const arm of ["base", "head"]) await unpackFolder(join(examples, arm), join(project, arm));
+	const clock = systemClock();
+	const { backend, telemetry } = replay(await openRecording(examples), clock);
+	return {
+		base: join(project, "base"),
+		head: join(project, "head"),
+		// Nothing of this machine is looked for: neither TensorRT nor a GPU.
+		inputs: { backend: "onnxruntime" },
+		ports: { backend, telemetry, clock },
+	};
 }

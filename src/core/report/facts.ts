@@ -50,7 +50,7 @@ export function armsText(result: Result): string {
 export function jobFacts(result: Result): Fact[] {
 	const { backend, environment } = result;
 	const { detectable, runCv } = noiseBudget(result);
-	const driver = Object.hasOwn(environment, "driver") ? environment["driver"] : undefined;
+	const driver = ["driver", "driverBranch"].flatMap((key) => (Object.hasOwn(environment, key) ? (environment[key] ?? []) : []))[0];
 	return [
 		{ label: backend.kind === "tensorrt" ? "GPU" : "device", value: cleanName(backend.device) },
 		...(driver === undefined ? [] : [{ label: "driver", value: cleanName(driver) }]),

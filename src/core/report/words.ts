@@ -85,7 +85,7 @@ export function gateWord(gate: GateName, backend: BackendFacts): string {
 
 /** What the check calls itself: never TensorRT's gate where TensorRT did not run. */
 export function gateTitle(backend: BackendFacts): string {
-	return backend.kind === "tensorrt" ? "TensorRT gate" : cautioned(`Gate on ${cleanName(backend.name)}`, backend);
+	return cautioned(backend.kind === "tensorrt" ? "TensorRT gate" : `Gate on ${cleanName(backend.name)}`, backend);
 }
 
 export function counted(count: number, singular: string, plural = `${singular}s`): string {

@@ -27,8 +27,13 @@ function timeCell(build: BuildRecord | null): Piece {
 		: pill(buildWord(build), build.arm === "head" ? stateTones[build.state] : "open");
 }
 
+/** What is true of both builds is said once. */
 function notesCell({ base, head }: BuildPair): Piece {
-	const notes = [base, head].flatMap((build) => (build?.notes ?? []).map((note) => `${build?.arm ?? ""}: ${cleanName(note, 200)}`));
+	const arms = new Map<string, string[]>();
+	for (const build of [base, head]) {
+		for (const note of build?.notes ?? []) arms.set(note, [...(arms.get(note) ?? []), build?.arm ?? ""]);
+	}
+	const notes = [...arms].map(([note, of]) => `${of.length > 1 ? "both" : of.join("")}: ${cleanName(note, 200)}`);
 	return notes.slice(0, 6).map((note) => html`<small>${note}</small>`);
 }
 

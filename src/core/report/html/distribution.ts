@@ -15,13 +15,13 @@ function merged(counts: readonly number[], by: number): number[] {
 	);
 }
 
-/** Empty bins right beside full ones: bins narrower than the clock's tick, which draw a comb that is not there. */
+/** All but empty bins right between full ones: bins narrower than the clock's tick, which draw a comb that is not there. */
 function isComb(counts: readonly number[]): boolean {
 	const tallest = Math.max(...counts);
 	const gaps = counts.filter(
-		(count, bin) => count === 0 && (counts[bin - 1] ?? 0) > tallest * 0.1 && (counts[bin + 1] ?? 0) > tallest * 0.1,
+		(count, bin) => count < tallest * 0.02 && (counts[bin - 1] ?? 0) > tallest * 0.1 && (counts[bin + 1] ?? 0) > tallest * 0.1,
 	);
-	return gaps.length > 2;
+	return gaps.length > 0;
 }
 
 /** Bins wide enough to hold at least one tick of the clock each. */

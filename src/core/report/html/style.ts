@@ -47,7 +47,7 @@ function variables(palette: Readonly<Record<string, string>>): string {
 const layout = `*{box-sizing:border-box}
 body{margin:0;background:var(--bg);color:var(--fg);font:15px/1.5 system-ui,-apple-system,"Segoe UI",sans-serif;overflow-wrap:anywhere}
 main,header,footer{max-width:1240px;margin:0 auto;padding:0 20px}header{padding-top:28px}footer{padding-top:36px;padding-bottom:60px;color:var(--mut);font-size:13px}
-h1{font-size:24px;line-height:1.3;margin:0 0 6px;display:flex;gap:4px 12px;align-items:center;flex-wrap:wrap}h2{font-size:17px;margin:40px 0 10px}h3{font-size:15px;margin:22px 0 6px}h4{font-size:14px;margin:16px 0 6px}p{margin:6px 0}
+h1{font-size:24px;line-height:1.3;margin:0 0 6px;display:flex;gap:4px 12px;align-items:center;flex-wrap:wrap}h1 .pill+span{flex:1 1 260px}h2{font-size:17px;margin:40px 0 10px}h3{font-size:15px;margin:22px 0 6px}h4{font-size:14px;margin:16px 0 6px}p{margin:6px 0}
 a{color:var(--a1)}code{font:13px ui-monospace,SFMono-Regular,Menlo,monospace}pre{font:12.5px/1.5 ui-monospace,SFMono-Regular,Menlo,monospace;background:var(--bg);border:1px solid var(--line);border-radius:6px;padding:8px 12px;margin:8px 0 2px;overflow-x:auto}
 :focus-visible{outline:2px solid var(--a1);outline-offset:2px;border-radius:3px}
 .sub{color:var(--mut)}.facts{display:flex;flex-wrap:wrap;gap:4px 22px;color:var(--mut);margin:10px 0 0;padding:0;font-size:14px;list-style:none}.facts b{color:var(--fg);font-weight:600}

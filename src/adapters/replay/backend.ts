@@ -1,0 +1,130 @@
+// Answers as the machine did on which a comparison was recorded: the n-th run of an arm gives its n-th recorded run.
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { BuildRecord } from "../../core/schema/result.ts";
+import type { Backend, BuildJob, Clock, InferJob, InferResult, MeasureJob, MeasureResult, Telemetry, ToolFailure } from "../../ports.ts";
+import type { RecordedArm, RecordedRun, Recording } from "./recording.ts";
+
+/** Samples are kept in units of 0.1 ns. */
+const samplesPerMs = 1e7;
+
+interface Replayed {
+	atMs: number;
+	run: RecordedRun;
+}
+
+interface Replay {
+	recording: Recording;
+	clock: Clock;
+	/** Timed runs so far, in order of time. */
+	replayed: Replayed[];
+	/** How many of an engine's and arm's runs were given. */
+	given: Map<string, number>;
+}
+
+/** The backend, and the GPU that was watched beside its runs. */
+export function replay(recording: Recording, clock: Clock): { backend: Backend; telemetry: Telemetry } {
+	const state: Replay = { recording, clock, replayed: [], given: new Map() };
+	const { facts, fingerprint, notes } = recording.machine;
+	const backend: Backend = {
+		facts: async () => facts,
+		fingerprint: async () => fingerprint,
+		build: (job) => build(job, state),
+		infer: (job) => infer(job, state),
+		measure: (job) => measure(job, state),
+		notes: () => notes,
+	};
+	return { backend, telemetry: telemetryOf(state) };
+}
+
+function telemetryOf({ replayed }: Replay): Telemetry {
+	return {
+		start: async () => {},
+		window: (fromMs, toMs) => replayed.find(({ atMs }) => atMs >= fromMs && atMs <= toMs)?.run.gpu ?? null,
+		neighbours: () => [],
+		degradations: () => [],
+		stop: async () => {},
+	};
+}
+
+async function armOf(id: string, arm: "base" | "head", { recording }: Replay): Promise<RecordedArm | null> {
+	return (await recording.engine(id))?.[arm] ?? null;
+}
+
+function notRecorded(what: string): ToolFailure {
+	return {
+		code: "tool-output",
+		message: `The recording holds no ${what}.`,
+		details: { fix: "Replay the project that was recorded, as it is." },
+	};
+}
+
+async function build(job: BuildJob, state: Replay): Promise<BuildRecord> {
+	const { spec, arm, model, logPath } = job;
+	const recorded = await armOf(spec.id, arm, state);
+	const described = {
+		model: spec.model.name,
+		engine: spec.engine.name,
+		arm,
+		precision: spec.engine.precision,
+		modelSha256: model.sha256,
+		modelBytes: model.onnx.bytes,
+	};
+	if (recorded === null) {
+		const { message, details } = notRecorded(`engine ${spec.id}`);
+		const failure = { code: "tool-output", title: message, fix: details.fix ?? "", excerpt: [], kind: "refusal" as const };
+		return { ...described, state: "refused", durationMs: 0, warnings: [], failure };
+	}
+	const enginePath = join(job.engineFolder, "engine.txt");
+	await writeAll(enginePath, `Stands for the ${arm}'s TensorRT plan of ${spec.id}, which is not part of the recording.\n`);
+	await writeAll(logPath, `${recorded.log.join("\n")}\n`);
+	return { ...described, ...recorded.build, state: "built", enginePath, log: logPath };
+}
+
+async function writeAll(path: string, content: string | Uint8Array): Promise<void> {
+	await mkdir(dirname(path), { recursive: true });
+	await writeFile(path, content);
+}
+
+async function infer(job: InferJob, state: Replay): Promise<InferResult> {
+	const recorded = await armOf(job.engine.spec.id, job.engine.arm, state);
+	const cases: Extract<InferResult, { state: "done" }>["cases"][number][] = [];
+	for (const { id } of job.cases) {
+		const outputs = recorded !== null && Object.hasOwn(recorded.outputs, id) ? recorded.outputs[id] : undefined;
+		if (outputs === undefined) cases.push({ id, state: "failed", message: notRecorded(`golden case ${id}`).message });
+		else {
+			const read = async ([name, output]: [string, (typeof outputs)[string]]) =>
+				[name, { dtype: output.dtype, shape: output.shape, data: await state.recording.output(output) }] as const;
+			cases.push({ id, state: "done", outputs: Object.fromEntries(await Promise.all(Object.entries(outputs).map(read))) });
+		}
+		job.onCase?.(cases.length);
+	}
+	return { state: "done", cases, wallMs: 0 };
+}
+
+async function measure(job: MeasureJob, state: Replay): Promise<MeasureResult> {
+	const { spec, arm } = job.engine;
+	const runs = (await armOf(spec.id, arm, state))?.runs ?? [];
+	const key = `${spec.id} ${arm}`;
+	const given = state.given.get(key) ?? 0;
+	const run = runs[given];
+	if (run === undefined) {
+		const failure = notRecorded(`run ${given + 1} of ${spec.id} (${arm})`);
+		return { state: "unusable", reason: failure.message, failure, wallMs: 0 };
+	}
+	const { wallMs, timedMs, peakMemoryBytes } = run;
+	const samplesMs = Float64Array.from(run.samples, (ticks) => ticks / samplesPerMs);
+	// A run of no duration warms the machine; it is none of the recorded ones.
+	if (job.durationMs > 0) {
+		state.given.set(key, given + 1);
+		state.replayed.push({ atMs: state.clock.now(), run });
+		await writeAll(job.samplesPath, littleEndian(samplesMs));
+	}
+	return { state: "ok", samplesMs, peakMemoryBytes, wallMs, timedMs };
+}
+
+function littleEndian(values: Float64Array): Uint8Array {
+	const view = new DataView(new ArrayBuffer(values.length * 8));
+	for (const [index, value] of values.entries()) view.setFloat64(index * 8, value, true);
+	return new Uint8Array(view.buffer);
+}

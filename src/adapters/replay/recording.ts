@@ -1,0 +1,86 @@
+// Reads a recorded comparison: what each engine's builds, golden cases and timed runs were on the machine where they ran.
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { gunzip } from "node:zlib";
+import { BugError } from "../../core/errors.ts";
+import type { DType } from "../../core/schema/golden.ts";
+import type { Arm, BackendFacts, BuildRecord, GpuWindow } from "../../core/schema/result.ts";
+
+const inflate = promisify(gunzip);
+
+/** What is true of the whole recording. */
+export interface RecordedMachine {
+	facts: BackendFacts;
+	fingerprint: Readonly<Record<string, string>>;
+	notes: readonly string[];
+	/** Engines by `model/engine`: file of each. */
+	engines: Readonly<Record<string, string>>;
+}
+
+export interface RecordedRun {
+	wallMs: number;
+	timedMs: number;
+	peakMemoryBytes: number | null;
+	/** In units of 0.1 ns, the last digit that trtexec writes of such times. */
+	samples: readonly number[];
+	gpu: GpuWindow;
+}
+
+/** An output as its difference from the golden: the two are near each other, so that it packs well. */
+export interface RecordedOutput {
+	dtype: DType;
+	shape: readonly number[];
+	/** File of 32-bit differences, and of the golden that they stand against. */
+	differences: string;
+	golden: string;
+}
+
+export interface RecordedArm {
+	build: Pick<BuildRecord, "durationMs" | "warnings" | "engineKind" | "engineBytes" | "engineSha256" | "recipe" | "notes">;
+	log: readonly string[];
+	/** In the order in which they were made. */
+	runs: readonly RecordedRun[];
+	/** By golden case and output. */
+	outputs: Readonly<Record<string, Readonly<Record<string, RecordedOutput>>>>;
+}
+
+export type RecordedEngine = Readonly<Record<Arm, RecordedArm>>;
+
+export interface Recording {
+	machine: RecordedMachine;
+	engine(id: string): Promise<RecordedEngine | null>;
+	/** The bytes of an output. */
+	output(recorded: RecordedOutput): Promise<Uint8Array>;
+}
+
+/** Of a folder of ours, made by examples/recorded/make.ts: its content is not judged. */
+export async function openRecording(folder: string): Promise<Recording> {
+	const machine: RecordedMachine = JSON.parse(await readFile(join(folder, "recording.json"), "utf8"));
+	const engines = new Map<string, Promise<RecordedEngine>>();
+	const read = async (file: string): Promise<RecordedEngine> => JSON.parse((await readPacked(join(folder, file))).toString("utf8"));
+	return {
+		machine,
+		engine: async (id) => {
+			const file = Object.hasOwn(machine.engines, id) ? machine.engines[id] : undefined;
+			if (file === undefined) return null;
+			const known = engines.get(id) ?? read(file);
+			engines.set(id, known);
+			return known;
+		},
+		output: async ({ differences, golden }) => restore(await readPacked(join(folder, differences)), await readPacked(join(folder, golden))),
+	};
+}
+
+async function readPacked(path: string): Promise<Buffer> {
+	return inflate(await readFile(path));
+}
+
+function restore(differences: Buffer, golden: Buffer): Uint8Array {
+	if (differences.length !== golden.length || differences.length % 4 !== 0)
+		throw new BugError({ code: "internal", message: "A recorded output and its golden are not of one size." });
+	const bytes = new Uint8Array(golden.length);
+	const view = new DataView(bytes.buffer);
+	for (let at = 0; at < bytes.length; at += 4) view.setInt32(at, (golden.readInt32LE(at) + differences.readInt32LE(at)) | 0, true);
+	return bytes;
+}

@@ -1,0 +1,83 @@
+// `trtgate demo --recorded` through the bundle: runs of TensorRT on an H200, replayed through the whole line.
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { describe, expect, it } from "vitest";
+import { readResult, runCli, temporaryFolder } from "../support/project.ts";
+
+const validate = new Ajv2020({ allowUnionTypes: true, strictRequired: false }).compile(
+	JSON.parse(readFileSync("golden-schema/result.schema.json", "utf8")),
+);
+const dist = process.env["TRTGATE_DIST"];
+
+async function replayDemo() {
+	const folder = temporaryFolder();
+	const started = performance.now();
+	const run = await runCli(["demo", "--recorded", "--out", "out"], { cwd: folder, ...(dist === undefined ? {} : { dist }) });
+	const tookMs = performance.now() - started;
+	return { run, tookMs, out: join(folder, "out"), result: readResult(join(folder, "out")) };
+}
+
+describe("the recorded demo", async () => {
+	it("finds the wrong net, the slower net and the unchanged one, within seconds and without a GPU", async () => {
+		const { run, tookMs, result } = await replayDemo();
+		expect(run.exit, run.stderr).toBe(0);
+		expect(tookMs).toBeLessThan(3000);
+		expect(validate(result), JSON.stringify(validate.errors)).toBe(true);
+		expect(result.outcome).toBe("fail");
+		expect(result.errors).toEqual([]);
+		const [segmenter, classifier, encoder] = result.workloads;
+		expect([segmenter?.verdict, classifier?.verdict, encoder?.verdict]).toEqual(["unchanged", "regressed", "unchanged"]);
+		expect(classifier?.latency.estimate).toBeGreaterThan(0.038);
+		expect(classifier?.latency.estimate).toBeLessThan(0.046);
+		expect(encoder?.latency.excluded).toBeLessThanOrEqual(0.01);
+		expect(result.workloads.map(({ replaced }) => replaced)).toEqual([0, 0, 0]);
+		expect(result.golden.map(({ model, state }) => [model, state])).toEqual([["segmenter", "mismatch"]]);
+		expect(result.golden[0]?.checks.map(({ output, pass }) => [output, pass])).toEqual([
+			["logits_out", false],
+			["mask", false],
+		]);
+		expect(Number(result.golden[0]?.checks[0]?.base)).toBeLessThan(1e-6);
+		expect(result.gates.filter(({ status }) => status !== "pass").map(({ gate, model, status }) => `${gate} ${model} ${status}`)).toEqual([
+			"golden segmenter fail",
+			"latency classifier warn",
+		]);
+	});
+
+	it("calls itself a replay wherever it says something of speed", async () => {
+		const { run, out, result } = await replayDemo();
+		expect(result.backend).toMatchObject({ kind: "tensorrt", version: "10.6.0", device: "NVIDIA H200", caution: "replay of an H200" });
+		expect(result.notes[0]).toMatch(/^This is a replay: nothing was built or timed here/);
+		expect(run.stdout.replaceAll("\n", " ")).toMatch(/^FAILED +TensorRT gate \(replay of an H200\)/);
+		for (const name of ["report.md", "report.html"]) {
+			const text = readFileSync(join(out, name), "utf8");
+			expect(text).toContain("This is a replay");
+			expect(text).toMatch(/TensorRT gate \(replay of an H200\)/);
+			expect(text).toMatch(/slower (<\/span><small>)?\(replay of an H200/);
+		}
+	});
+
+	it("shows the GPU beside the runs, keeps every sample and the builds' words", async () => {
+		const { out, result } = await replayDemo();
+		for (const workload of result.workloads) {
+			expect(workload.gpu?.head).toMatchObject({ smClockMhz: 1980, throttleReasons: [] });
+			for (const run of workload.runs) {
+				expect(run.gpu?.samples).toBeGreaterThan(3);
+				expect(run.computeShare).toBeGreaterThan(0.8);
+				expect(statSync(join(out, run.samples ?? "")).size).toBe(8 * 400);
+			}
+		}
+		expect(readFileSync(join(out, "report.html"), "utf8").match(/The GPU meanwhile/g)).toHaveLength(3);
+		expect(result.builds.map(({ state }) => state)).toEqual(Array(6).fill("built"));
+		for (const { log, recipe, engineSha256 } of result.builds) {
+			expect(readFileSync(log ?? "", "utf8")).toContain("&&&& PASSED");
+			expect(recipe?.["flags"]).toContain("--saveEngine=engine.plan");
+			expect(engineSha256).toMatch(/^[0-9a-f]{64}$/);
+		}
+	});
+
+	it("takes no more than 300 kB of the repository", () => {
+		const files = readdirSync("examples/recorded", { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+		expect(files.reduce((sum, entry) => sum + statSync(join(entry.parentPath, entry.name)).size, 0)).toBeLessThanOrEqual(300_000);
+	});
+});
