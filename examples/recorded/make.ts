@@ -36,6 +36,7 @@ interface Step {
 	n: number | null;
 	wrote: Record<string, { sha256: string }>;
 	transcript: [number, string, string][];
+	text: Record<string, string>;
 }
 
 interface Recorded {
@@ -123,6 +124,13 @@ function outputsOf(arm: Arm, source: Source, recorded: Recorded): RecordedArm["o
 	return cases;
 }
 
+/** Layers and their times; for size, only of the engine that became slower. */
+function profileOf(arm: Arm, { model }: Source, { steps }: Recorded): Pick<RecordedArm, "profile"> {
+	const text = steps.find((step) => step.kind === "profile" && step.arm === arm)?.text ?? {};
+	const { "layers.json": layers, "profile.json": times } = text;
+	return model !== "classifier" || layers === undefined || times === undefined ? {} : { profile: { layers, times } };
+}
+
 /** A protobuf number at a place, and where it ends. */
 function varint(bytes: Uint8Array, at: number): [value: number, end: number] {
 	let value = 0;
@@ -196,7 +204,7 @@ for (const source of sources) {
 		const durationMs = step.transcript.at(-1)?.[0] ?? 0;
 		const build = { durationMs, warnings, engineKind, engineBytes, engineSha256: step.wrote[`${arm}.plan`]?.sha256, recipe, notes };
 		const runs = runsOf(arm, { runs: result.workloads[0]?.runs ?? [], out, steps: recorded.steps, comparison });
-		return [arm, { build: build as RecordedArm["build"], log: excerpt(step), runs, outputs: outputsOf(arm, source, recorded) }];
+		return [arm, { build: build as RecordedArm["build"], log: excerpt(step), runs, ...profileOf(arm, source, recorded), outputs: outputsOf(arm, source, recorded) }];
 	});
 	savePacked(`runs/${model}.json.gz`, JSON.stringify(Object.fromEntries(told)));
 	machine = {

@@ -2,7 +2,19 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { BuildRecord } from "../../core/schema/result.ts";
-import type { Backend, BuildJob, Clock, InferJob, InferResult, MeasureJob, MeasureResult, Telemetry, ToolFailure } from "../../ports.ts";
+import type {
+	Backend,
+	BuildJob,
+	Clock,
+	InferJob,
+	InferResult,
+	MeasureJob,
+	MeasureResult,
+	ProfileJob,
+	ProfileResult,
+	Telemetry,
+	ToolFailure,
+} from "../../ports.ts";
 import type { RecordedArm, RecordedRun, Recording } from "./recording.ts";
 
 /** Samples are kept in units of 0.1 ns. */
@@ -32,6 +44,7 @@ export function replay(recording: Recording, clock: Clock): { backend: Backend; 
 		build: (job) => build(job, state),
 		infer: (job) => infer(job, state),
 		measure: (job) => measure(job, state),
+		profile: (job) => profile(job, state),
 		notes: () => notes,
 	};
 	return { backend, telemetry: telemetryOf(state) };
@@ -121,6 +134,15 @@ async function measure(job: MeasureJob, state: Replay): Promise<MeasureResult> {
 		await writeAll(job.samplesPath, littleEndian(samplesMs));
 	}
 	return { state: "ok", samplesMs, peakMemoryBytes, wallMs, timedMs };
+}
+
+async function profile(job: ProfileJob, state: Replay): Promise<ProfileResult> {
+	const { spec, arm } = job.engine;
+	const recorded = (await armOf(spec.id, arm, state))?.profile;
+	if (recorded === undefined) return { state: "absent" };
+	await writeAll(job.layersPath, recorded.layers);
+	await writeAll(job.profilePath, recorded.times);
+	return { state: "done" };
 }
 
 function littleEndian(values: Float64Array): Uint8Array {

@@ -41,6 +41,8 @@ export interface RecordedArm {
 	log: readonly string[];
 	/** In the order in which they were made. */
 	runs: readonly RecordedRun[];
+	/** What trtexec wrote of the layers and their times, where that was kept. */
+	profile?: { layers: string; times: string };
 	/** By golden case and output. */
 	outputs: Readonly<Record<string, Readonly<Record<string, RecordedOutput>>>>;
 }
