@@ -16,7 +16,7 @@ export interface GpuQuantity {
 }
 
 function whole(value: number): string {
-	return Math.round(value).toLocaleString("en-US");
+	return String(Math.round(value));
 }
 
 function memoryRange({ memoryUsedBytes }: GpuWindow): GpuRange | null {

@@ -15,18 +15,30 @@ function merged(counts: readonly number[], by: number): number[] {
 	);
 }
 
-/** All but empty bins right between full ones: bins narrower than the clock's tick, which draw a comb that is not there. */
-function isComb(counts: readonly number[]): boolean {
+/** Widths of the stretches of all but empty bins that have full bins at both sides. */
+function gapWidths(counts: readonly number[]): number[] {
 	const tallest = Math.max(...counts);
-	const gaps = counts.filter(
-		(count, bin) => count < tallest * 0.02 && (counts[bin - 1] ?? 0) > tallest * 0.1 && (counts[bin + 1] ?? 0) > tallest * 0.1,
-	);
-	return gaps.length > 0;
+	const widths: number[] = [];
+	let width: number | null = null;
+	for (const count of counts) {
+		if (count > tallest * 0.1) {
+			if (width !== null && width > 0) widths.push(width);
+			width = 0;
+		} else if (count < tallest * 0.02) width = width === null ? null : width + 1;
+		else width = null;
+	}
+	return widths;
+}
+
+/** Bins narrower than the clock's tick draw a comb that is not there: one lone empty bin tells, or several wider gaps. */
+function isComb(counts: readonly number[]): boolean {
+	const gaps = gapWidths(counts);
+	return gaps.includes(1) || gaps.length > 2;
 }
 
 /** Bins wide enough to hold at least one tick of the clock each. */
 function mergeWidth(arms: readonly (readonly number[])[]): number {
-	const widths = [1, 2, 3, 4].filter((by) => arms.every((counts) => counts.length / by >= 12));
+	const widths = [1, 2, 3, 4, 5, 6].filter((by) => arms.every((counts) => counts.length / by >= 8));
 	return widths.find((by) => !arms.some((counts) => isComb(merged(counts, by)))) ?? widths.at(-1) ?? 1;
 }
 

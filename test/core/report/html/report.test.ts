@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { renderHtml } from "../../../../src/core/report/html/report.ts";
 import { sortScript, sortScriptHash } from "../../../../src/core/report/html/script.ts";
 import { palettes } from "../../../../src/core/report/html/style.ts";
-import { buildResult } from "../../../support/build-result.ts";
+import { buildResult, buildSlowWorkload } from "../../../support/build-result.ts";
 import { type Element, readMarkup } from "../../../support/read-markup.ts";
 import { resultCases } from "../../../support/result-cases.ts";
 
@@ -130,17 +130,28 @@ describe("the page", () => {
 		expect(renderHtml({ ...result, workloads })).toContain('class="beyond warn"');
 	});
 
+	it.each([
+		["every third bin of the clock's tick", 3],
+		["every second", 2],
+	])("draws no comb where bins are narrower than the clock's tick: %s", (_, every) => {
+		const counts = Array.from({ length: 48 }, (_, bin) => (bin % every === 0 ? 100 + bin : 0));
+		const workloads = [buildSlowWorkload({ distribution: { fromMs: 1, toMs: 2, base: counts, head: counts } })];
+		const points = /<polygon class="area base" points="([^"]+)"/.exec(renderHtml(buildResult({ workloads })))?.[1]?.split(" ") ?? [];
+		expect(points.length).toBeGreaterThan(12);
+		expect(points.slice(1, -1).filter((point) => point.endsWith(",182"))).toEqual([]);
+	});
+
 	it("shows what the GPU did in each run, and its figures in both arms", () => {
 		const text = page("on-watched-gpu");
 		expect(text.match(/The GPU meanwhile/g)).toHaveLength(2);
 		const plots = text.match(/<figure class="spark">.*?<\/figure>/g) ?? [];
 		expect(plots).toHaveLength(8);
-		expect(plots[0]).toContain("<figcaption>SM clock <b>1,935 to 1,980 MHz</b>");
+		expect(plots[0]).toContain("<figcaption>SM clock <b>1935 to 1980 MHz</b>");
 		expect(plots[0]?.match(/<circle class="base"/g)).toHaveLength(8);
 		expect(plots[0]?.match(/<circle class="head"/g)).toHaveLength(8);
-		expect(plots[0]).toContain("run 17, head, thrown away: 1,950 MHz");
+		expect(plots[0]).toContain("run 17, head, thrown away: 1950 MHz");
 		expect(plots[3]).toContain("<b>743 MiB</b>");
-		expect(plots[4]).toContain("<b>1,980 MHz</b>");
+		expect(plots[4]).toContain("<b>1980 MHz</b>");
 		for (const name of ["SM utilisation", "memory bandwidth", "SM occupancy", "tensor cores at work", "time with a kernel at work"])
 			expect(text).toContain(`<th scope="row">${name}</th>`);
 		expect(text).toContain('<th scope="row">change in GPU cycles</th><td class="n"></td><td class="n"></td><td class="n">+2.6 %</td>');
