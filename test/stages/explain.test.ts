@@ -38,7 +38,7 @@ async function look(
 		...fakeBackend(() => steadyRun(1)),
 		async profile(job) {
 			looked.layers.push(job.engine.arm);
-			return answers.profile ?? { state: "done", wallMs: 1 };
+			return answers.profile ?? { state: "done" };
 		},
 		async trace(job) {
 			looked.kernels.push(job.name);
@@ -92,7 +92,7 @@ describe("explain", () => {
 		const failure = { code: "tool-crashed", message: "It died.", details: {} } as const;
 		const { explained } = await look(
 			{ nsys: "always", workloads: [timed("one", null)] },
-			{ profile: { state: "failed", failure, wallMs: 1 }, trace: { state: "ran", files: [], sentence: "No nsys." } },
+			{ profile: { state: "failed", failure }, trace: { state: "ran", files: [], sentence: "No nsys." } },
 		);
 		expect(explained).toEqual([
 			{ files: [], note: "The layers of net/plain (head) could not be timed: It died." },

@@ -1,11 +1,12 @@
 // Takes engines and kernel timings over from earlier runs on the same GPU, driver and TensorRT, and leaves them for later ones.
 import { createHash } from "node:crypto";
-import { readFile, rm, writeFile } from "node:fs/promises";
-import { dirname } from "node:path";
+import { readFile, rm, stat, writeFile } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
 import type { BuildRecord } from "../../core/schema/result.ts";
 import type { BuildJob } from "../../ports.ts";
 import { makeFolders } from "../process/folder.ts";
 import type { Bench } from "./bench.ts";
+import { speakableFlags } from "./build-notes.ts";
 import { type CachedBuild, parseCachedBuild, parseEntries } from "./cached-build.ts";
 import { describePlan } from "./plan-file.ts";
 
@@ -16,11 +17,26 @@ export interface BuildPlaces {
 	cache: string | undefined;
 }
 
-/** A build as it is asked for; flags without this machine's folders. */
+/** A build as it is asked for. */
 export interface AskedBuild {
 	job: BuildJob;
 	places: BuildPlaces;
-	flags: string;
+	argv: readonly string[];
+	/** Digests of the files that the arguments name beside the model: plugins, calibration. */
+	files: readonly string[];
+}
+
+/** The model has its own digest; what the build writes is no part of what is asked. */
+export async function askBuild(job: BuildJob, places: BuildPlaces, argv: readonly string[]): Promise<AskedBuild> {
+	const known = new Set<string | undefined>([job.model.path, places.engine, places.layers, places.cache]);
+	const named = argv.map((argument) => argument.slice(argument.indexOf("=") + 1)).filter((value) => !known.has(value));
+	const files = await Promise.all(named.map((value) => digestOfFile(resolve(job.engineFolder, value))));
+	return { job, places, argv, files: files.flatMap((digest) => digest ?? []) };
+}
+
+async function digestOfFile(path: string): Promise<string | null> {
+	const found = await stat(path).catch(() => null);
+	return found?.isFile() ? (await describePlan(path)).sha256 : null;
 }
 
 /** What the timing cache held before the build; null where there was none. */
@@ -37,8 +53,9 @@ async function timingHash(path: string | undefined): Promise<string | null> {
 	return bytes === null ? null : hashOf(bytes);
 }
 
-function engineKey({ job, flags }: AskedBuild, machine: string): string {
-	return hashOf(JSON.stringify([machine, job.model.sha256, flags]));
+/** Flags without this machine's folders, so that a checkout elsewhere finds the same. */
+function engineKey({ job, argv, files }: AskedBuild, machine: string): string {
+	return hashOf(JSON.stringify([machine, job.model.sha256, speakableFlags(argv), files]));
 }
 
 function timingKey({ spec }: BuildJob, machine: string): string {

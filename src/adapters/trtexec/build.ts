@@ -9,8 +9,8 @@ import { parseLayerInfo } from "../../formats/trtexec/layer-info.ts";
 import type { BuildJob } from "../../ports.ts";
 import { makeFolders } from "../process/folder.ts";
 import type { Bench } from "./bench.ts";
-import { type AskedBuild, type BuildPlaces, recallEngine, recallTiming, rememberBuild } from "./build-cache.ts";
-import { buildNotes, recipeOf, speakableFlags } from "./build-notes.ts";
+import { type AskedBuild, askBuild, type BuildPlaces, recallEngine, recallTiming, rememberBuild } from "./build-cache.ts";
+import { buildNotes, recipeOf } from "./build-notes.ts";
 import { asFailure, describeTool, refusalOf, type Unbuildable } from "./failure.ts";
 import { checkLoads } from "./load-check.ts";
 import { describePlan } from "./plan-file.ts";
@@ -36,14 +36,14 @@ async function build(job: BuildJob, bench: Bench): Promise<BuildRecord> {
 	const asked = buildArgs(specOf(job, places, bench), bench.trtexec.version);
 	if (asked.kind !== "argv") return { ...describeJob(job), state: "refused", durationMs: 0, failure: cannotAsk(asked, job) };
 	const { argv } = asked;
-	const wanted = { job, places, flags: speakableFlags(argv) };
+	const wanted = await askBuild(job, places, argv);
 	const recalled = await recallEngine(wanted, bench);
 	const recorded = { ...describeJob(job), state: "built", durationMs: 0 } as const;
-	return recalled === null ? buildAnew(wanted, argv, bench) : { ...recorded, ...recalled };
+	return recalled === null ? buildAnew(wanted, bench) : { ...recorded, ...recalled };
 }
 
-async function buildAnew(wanted: AskedBuild, argv: readonly string[], bench: Bench): Promise<BuildRecord> {
-	const { job, places } = wanted;
+async function buildAnew(wanted: AskedBuild, bench: Bench): Promise<BuildRecord> {
+	const { job, places, argv } = wanted;
 	const before = await recallTiming(wanted, bench);
 	const begins = !bench.cacheEntries.has(places.cache ?? "");
 	const reader = createBuildLog();

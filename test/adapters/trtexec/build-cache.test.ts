@@ -1,0 +1,97 @@
+// What an engine is known by in the cache: the model, the flags, and every file that the flags name.
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { entryStore } from "../../../src/adapters/cache/entries.ts";
+import type { Bench } from "../../../src/adapters/trtexec/bench.ts";
+import { askBuild, recallEngine, rememberBuild } from "../../../src/adapters/trtexec/build-cache.ts";
+import type { BuildJob } from "../../../src/ports.ts";
+import { temporaryFolder } from "../../support/project.ts";
+
+const facts = { durationMs: 1500, builtAt: "2026-01-01T00:00:00Z", recipe: {}, warnings: [], notes: [], weightsBytes: 7, entries: 3 };
+
+function setUp() {
+	const folder = temporaryFolder();
+	mkdirSync(join(folder, "engine"));
+	const places = {
+		engine: join(folder, "engine/engine.plan"),
+		layers: join(folder, "engine/layers.json"),
+		cache: join(folder, "net.timing"),
+	};
+	const model = { path: join(folder, "model.onnx"), sha256: "m" };
+	const job = {
+		engineFolder: join(folder, "engine"),
+		model,
+		logPath: join(folder, "log"),
+		spec: { id: "net", engine: { precision: "fp16" } },
+	};
+	const engines = entryStore({ folder: join(folder, "cache"), maxBytes: 1e6 });
+	const notes: string[] = [];
+	const bench = {
+		built: new Map(),
+		cacheEntries: new Map(),
+		caches: { engines, timing: null },
+		machine: "H200",
+		note: (text: string) => notes.push(text),
+	} as unknown as Bench;
+	const write = (engine: string, timing: string | null): void => {
+		writeFileSync(places.engine, engine);
+		writeFileSync(places.layers, "{}");
+		if (timing !== null) writeFileSync(places.cache, timing);
+	};
+	const ask = (...flags: string[]) => askBuild(job as unknown as BuildJob, places, [`--onnx=${model.path}`, ...flags]);
+	return { folder, places, bench, write, ask, notes };
+}
+
+describe("the engine cache", () => {
+	it("gives back an engine with the timings that it was built on, and what was known of it", async () => {
+		const { places, bench, write, ask } = setUp();
+		write("plan", "timings");
+		await rememberBuild(await ask("--fp16"), facts, { before: { hash: null }, bench });
+		write("other", null);
+		rmSync(places.cache);
+		const recalled = await recallEngine(await ask("--fp16"), bench);
+		expect(recalled).toMatchObject({ state: "built", durationMs: 1500, engineBytes: 4 });
+		expect([readFileSync(places.engine, "utf8"), readFileSync(places.cache, "utf8")]).toEqual(["plan", "timings"]);
+		expect(bench.cacheEntries.get(places.cache)).toBe(3);
+	});
+
+	it("does not give the second arm an engine that was built on other timings", async () => {
+		const { bench, write, ask } = setUp();
+		write("plan", "timings");
+		await rememberBuild(await ask(), facts, { before: { hash: null }, bench });
+		expect(await recallEngine(await ask(), bench)).toBeNull();
+	});
+
+	it("tells flags, and the content of the files that they name, apart", async () => {
+		const { folder, bench, write, ask } = setUp();
+		const plugin = join(folder, "plugin.so");
+		for (const content of ["one", "two"]) {
+			writeFileSync(plugin, content);
+			write(content, "timings");
+			await rememberBuild(await ask(`--staticPlugins=${plugin}`), facts, { before: { hash: null }, bench });
+		}
+		await rememberBuild(await ask("--fp16"), facts, { before: { hash: null }, bench });
+		expect(readdirSync(join(folder, "cache"))).toHaveLength(3);
+	});
+
+	it("leaves no plan behind where what is kept is of another version", async () => {
+		const { folder, places, bench, write, ask } = setUp();
+		write("plan", "timings");
+		await rememberBuild(await ask(), { ...facts, durationMs: undefined as unknown as number }, { before: { hash: null }, bench });
+		for (const path of Object.values(places)) rmSync(path);
+		expect(readdirSync(join(folder, "cache"))).toHaveLength(1);
+		expect(await recallEngine(await ask(), bench)).toBeNull();
+		for (const path of Object.values(places)) expect(existsSync(path), path).toBe(false);
+	});
+
+	it("keeps nothing where the GPU is unknown, and says once what could not be kept", async () => {
+		const { bench, write, ask, notes, folder } = setUp();
+		write("plan", "timings");
+		await rememberBuild(await ask(), facts, { before: { hash: null }, bench: { ...bench, machine: null } });
+		expect(() => readdirSync(join(folder, "cache"))).toThrow();
+		writeFileSync(join(folder, "cache"), "");
+		await rememberBuild(await ask(), facts, { before: { hash: null }, bench });
+		expect(notes[0]).toMatch(/^What was built could not be kept for later runs: /);
+	});
+});
