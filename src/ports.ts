@@ -4,7 +4,7 @@ import type { InputConfig } from "./core/config/config.ts";
 import type { ErrorDetails, ToolCode } from "./core/errors.ts";
 import type { Tensor } from "./core/golden/tensor.ts";
 import type { ExternalFile, OnnxModel } from "./core/onnx/model.ts";
-import type { EngineSpec } from "./core/plan/plan.ts";
+import type { EngineAssets, EngineSpec } from "./core/plan/plan.ts";
 import type { DType, TensorFile } from "./core/schema/golden.ts";
 import type { Arm, BackendFacts, BuildRecord, GpuWindow } from "./core/schema/result.ts";
 import type { Neighbour } from "./core/telemetry/validity.ts";
@@ -85,12 +85,14 @@ export interface BuiltEngine {
 	path: string;
 	/** The ONNX file that it came from. */
 	model: ModelOnDisk;
+	assets?: EngineAssets;
 }
 
 export interface BuildJob {
 	spec: EngineSpec;
 	arm: Arm;
 	model: ModelOnDisk;
+	assets?: EngineAssets;
 	/** Absolute folder for the engine. */
 	engineFolder: string;
 	/** Absolute folder that the builds of this run share, for what the next may take over. */

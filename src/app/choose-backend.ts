@@ -18,7 +18,7 @@ const mostEngineBytes = 10 * 1024 ** 3;
 const mostTimingBytes = 256 * 1024 ** 2;
 
 export interface BackendChoice {
-	config: Pick<Config, "backend" | "measure" | "cache">;
+	config: Pick<Config, "backend" | "device" | "measure" | "cache">;
 	/** trtexec as the user wrote it. */
 	trtexec?: string;
 	cwd: string;
@@ -69,7 +69,7 @@ async function chooseMachine(choice: BackendChoice): Promise<Machine> {
 	const [found, read] = await Promise.all([findTrtexec(findOptions(choice)), readDevice(processes, environment.visibleDevices)]);
 	const demanded = config.backend === "tensorrt" || choice.trtexec !== undefined;
 	if (found.state === "missing" && demanded) throw missing(found, choice);
-	if (found.state === "missing" || (read.state !== "found" && !demanded)) return onCpu();
+	if (found.state === "missing" || (read.state !== "found" && !demanded && config.device === undefined)) return onCpu();
 	if (read.state === "none") throw withoutGpu(choice);
 	const { cudaGraph, spinWait, transfers } = config.measure;
 	const worker = tensorRtWorker({ python: "python3", workerPath: choice.workerPath, processes });
@@ -121,14 +121,20 @@ function missing({ tried }: Extract<Found, { state: "missing" }>, { trtexec }: B
 
 function withoutGpu({ config, environment }: BackendChoice): ConfigError {
 	const { visibleDevices } = environment;
+	const { device, backend } = config;
 	const hidden = visibleDevices === undefined ? "" : ` called ${JSON.stringify(visibleDevices)} (CUDA_VISIBLE_DEVICES)`;
+	const wanted = device === undefined ? hidden : ` that is device ${JSON.stringify(device)} of the config or the command line`;
 	return new ConfigError({
 		code: "backend-mismatch",
-		message: `TensorRT is asked for, trtexec is here, and nvidia-smi shows no GPU${hidden}.`,
+		message: `TensorRT is asked for, trtexec is here, and nvidia-smi shows no GPU${wanted}.`,
 		details: {
 			expected: "an NVIDIA GPU that nvidia-smi lists",
 			got: "none",
-			fix: `Run on a machine with a GPU (in a container, pass it through)${config.backend === "tensorrt" ? ", or set `backend: onnxruntime`" : ""}.`,
+			...(device === undefined ? {} : { pointer: "/device" }),
+			fix:
+				device === undefined
+					? `Run on a machine with a GPU (in a container, pass it through)${backend === "tensorrt" ? ", or set `backend: onnxruntime`" : ""}.`
+					: "Write an index, UUID or MIG UUID that `nvidia-smi -L` lists; an index counts among CUDA_VISIBLE_DEVICES where that is set.",
 		},
 	});
 }

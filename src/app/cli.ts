@@ -20,7 +20,7 @@ const commands: Readonly<Record<string, Entry>> = {
 		load: async () => (await import("./commands/demo.ts")).demo,
 	},
 	run: {
-		usage: "[--config F] [--base DIR|REF] [--head DIR|REF] [--out DIR]",
+		usage: "[--config F] [--base DIR|REF] [--head DIR|REF] [--device GPU] [--out DIR]",
 		does: "the gate",
 		load: async () => (await import("./commands/run.ts")).run,
 	},

@@ -16,6 +16,7 @@ import type { Backend, Ports, Progress } from "../ports.ts";
 import { chosenMachine, workerPathOf } from "./choose-backend.ts";
 import { gpuTurn, lockFolderOf } from "./gpu-turn.ts";
 import { gpuWatch } from "./gpu-watch.ts";
+import { narrowDevices } from "./visible-devices.ts";
 
 export interface Composition {
 	ports: Ports;
@@ -25,11 +26,19 @@ export interface Composition {
 }
 
 export function compose(
-	config: Pick<Config, "backend" | "onnxruntime" | "measure" | "cache">,
+	config: Pick<Config, "backend" | "device" | "onnxruntime" | "measure" | "cache">,
 	world: { environment: Environment; progress: Progress; cwd: string; trtexec?: string },
 ): Composition {
+	const visibleDevices = narrowDevices(world.environment.visibleDevices, config.device);
+	const environment = { ...world.environment, visibleDevices };
 	// CUDA counts GPUs as nvidia-smi does only when it is told to.
-	const processes = createProcesses({ env: { ...childEnvironment(), CUDA_DEVICE_ORDER: "PCI_BUS_ID" } });
+	const processes = createProcesses({
+		env: {
+			...childEnvironment(),
+			CUDA_DEVICE_ORDER: "PCI_BUS_ID",
+			...(visibleDevices === undefined ? {} : { CUDA_VISIBLE_DEVICES: visibleDevices }),
+		},
+	});
 	const interrupted = new AbortController();
 	const clock = systemClock();
 	let reason: string | null = null;
@@ -49,7 +58,7 @@ export function compose(
 	const { backend, gpu } = chosenMachine({
 		config,
 		cwd: world.cwd,
-		environment: world.environment,
+		environment,
 		processes,
 		cacheFolder: cacheFolder(world.environment),
 		workerPath: workerPathOf(distFolder()),
@@ -68,7 +77,7 @@ export function compose(
 		backend,
 		clock,
 		shell: userShell(processes),
-		telemetry: gpuWatch({ gpu, processes, clock, device: world.environment.visibleDevices }),
+		telemetry: gpuWatch({ gpu, processes, clock, device: visibleDevices }),
 		turn: gpuTurn({ gpu, folder: lockFolderOf(world.environment), progress: world.progress, signal: interrupted.signal }),
 		progress: world.progress,
 		interrupt: { reason: () => reason },

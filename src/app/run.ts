@@ -9,8 +9,9 @@ import type { BuiltEngine, Ports } from "../ports.ts";
 import { build } from "../stages/build.ts";
 import { type CompareInput, compare } from "../stages/compare.ts";
 import { explain } from "../stages/explain.ts";
+import { isIdentical } from "../stages/identical.ts";
 import { type GoldenSet, loadGoldens } from "../stages/load-goldens.ts";
-import { isIdentical, type Measured, measure, type TimedWorkload } from "../stages/measure.ts";
+import { type Measured, measure, type TimedWorkload } from "../stages/measure.ts";
 import { preflight } from "../stages/preflight.ts";
 import { type PreparedModel, prepare } from "../stages/prepare.ts";
 import { shapeWorkloads } from "../stages/shape.ts";
@@ -106,12 +107,12 @@ export async function prepareGate(input: GateInput, ports: Ports): Promise<Prepa
 	const { config, arms } = input;
 	const specs = engineSpecs(config);
 	const models: PreparedModel[] = [];
-	const preparing = { specs, arms, logFolder: `${input.outFolder}/logs`, timeoutMs: config.measure.buildTimeoutMs };
+	const { kind: backend } = await ports.backend.facts();
+	const preparing = { specs, arms, backend, logFolder: `${input.outFolder}/logs`, timeoutMs: config.measure.buildTimeoutMs };
 	for await (const model of prepare(preparing, ports)) models.push(model);
 	const headFolder = arms.find((folder) => folder.arm === "head")?.path ?? "";
 	const goldens = await loadGoldens(models, headFolder, ports);
 	const cases = new Map([...goldens].map(([id, set]) => [id, set.manifest.cases.map((golden) => golden.id)]));
-	const { kind: backend } = await ports.backend.facts();
 	const plan = makePlan({ config, arms: arms.map((folder) => folder.arm), cases, seed: input.seed, backend });
 	return { models, goldens, plan };
 }

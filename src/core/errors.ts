@@ -13,6 +13,7 @@ export const configCodes = [
 	"path-outside-workspace",
 	"model-missing",
 	"model-unreadable",
+	"asset-missing",
 	"golden-missing",
 	"golden-invalid",
 	"golden-other-model",

@@ -41,13 +41,15 @@ async function buildOne(prepared: PreparedModel, input: BuildInput, backend: Bac
 		spec: prepared.spec,
 		arm: prepared.arm,
 		model: prepared.model,
+		...(prepared.assets === undefined ? {} : { assets: prepared.assets }),
 		engineFolder,
 		cacheFolder: `${input.outFolder}/cache`,
 		logPath: `${input.outFolder}/logs/build-${name}-${prepared.arm}.log`,
 		timeoutMs: input.timeoutMs,
 	});
 	if (record.state !== "built" || record.enginePath === undefined) return { record };
-	const engine = { spec: prepared.spec, arm: prepared.arm, record, path: record.enginePath, model: prepared.model };
+	const { spec, arm, model, assets } = prepared;
+	const engine = { spec, arm, record, path: record.enginePath, model, ...(assets === undefined ? {} : { assets }) };
 	return { record, engine };
 }
 

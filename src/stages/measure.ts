@@ -9,6 +9,7 @@ import type { Workload } from "../core/plan/plan.ts";
 import type { Arm, ErrorRecord, PerfRun, RunFigure } from "../core/schema/result.ts";
 import { summarize } from "../core/stats/summary.ts";
 import type { Backend, BuiltEngine, Clock, Interrupt, MeasureResult, Progress, Telemetry, TimedInput, ToolFailure } from "../ports.ts";
+import { isIdentical } from "./identical.ts";
 import { discard, discardInvalid, observe, replacementCap, unstable, type WatchedRun } from "./watch.ts";
 
 /** A workload with the engines that it times; base is absent where there is nothing to compare with. */
@@ -66,12 +67,6 @@ export async function* measure(input: MeasureInput, ports: MeasurePorts): AsyncG
 	} finally {
 		await ports.telemetry.stop();
 	}
-}
-
-/** Two engines of the same bytes cannot differ: they are not timed, and do not share in the error. */
-export function isIdentical(timed: TimedWorkload, settings: Config["measure"]): boolean {
-	const hash = timed.head.record.engineSha256;
-	return settings.identicalEngines === "skip" && hash !== undefined && hash === timed.base?.record.engineSha256;
 }
 
 /** What grows while a workload is timed. */

@@ -47,6 +47,8 @@ function contextOf({ model, engine, dims }: EngineSpec, input: PreflightInput): 
 		precision: engine.precision,
 		dims,
 		shapedInputs: Object.entries(model.inputs).flatMap(([name, { shape }]) => (shape === undefined ? [] : [name])),
+		loadsPlugins: engine.tensorrt.plugins.length > 0,
+		isCalibrated: engine.tensorrt.calibration !== undefined,
 		...(tensorrt === undefined ? {} : { tensorrt }),
 		...(gpuMemoryBytes === undefined ? {} : { gpuMemoryBytes }),
 	};

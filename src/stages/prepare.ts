@@ -1,8 +1,9 @@
 // Makes sure that every arm has its models: runs the user's prepare command, then reads each ONNX file's structure.
 import { ConfigError } from "../core/errors.ts";
-import type { EngineSpec } from "../core/plan/plan.ts";
-import type { Arm, ArmSource } from "../core/schema/result.ts";
+import type { EngineAssets, EngineSpec } from "../core/plan/plan.ts";
+import type { Arm, ArmSource, BackendFacts } from "../core/schema/result.ts";
 import type { Files, ModelOnDisk, ModelReader, Progress, Shell } from "../ports.ts";
+import { missingAsset, readAssets } from "./assets.ts";
 import { confine } from "./confine.ts";
 
 /** Where an arm's files lie. */
@@ -14,12 +15,13 @@ export interface ArmFolder {
 }
 
 export type PreparedModel =
-	| { state: "ready"; spec: EngineSpec; arm: Arm; model: ModelOnDisk }
+	| { state: "ready"; spec: EngineSpec; arm: Arm; model: ModelOnDisk; assets?: EngineAssets }
 	| { state: "missing"; spec: EngineSpec; arm: Arm; reason: string };
 
 export interface PrepareInput {
 	specs: readonly EngineSpec[];
 	arms: readonly ArmFolder[];
+	backend: BackendFacts["kind"];
 	logFolder: string;
 	timeoutMs: number;
 }
@@ -45,7 +47,7 @@ export async function* prepare(input: PrepareInput, ports: PreparePorts): AsyncG
 			const command = prepared.get(key) ?? runPrepare(spec, folder, { input, ports });
 			prepared.set(key, command);
 			const complaint = await command;
-			yield complaint === null ? await readModel(spec, folder, ports) : missing(spec, folder.arm, complaint);
+			yield complaint === null ? await readModel(spec, folder, { input, ports }) : missing(spec, folder.arm, complaint);
 		}
 	}
 	ports.progress.done(`${input.specs.length} engines`);
@@ -74,13 +76,24 @@ async function runPrepare(
 	});
 }
 
-async function readModel(spec: EngineSpec, folder: ArmFolder, ports: PreparePorts): Promise<PreparedModel> {
+async function readModel(
+	spec: EngineSpec,
+	folder: ArmFolder,
+	{ input, ports }: { input: PrepareInput; ports: PreparePorts },
+): Promise<PreparedModel> {
 	const path = await confine(ports.files, folder.path, spec.engine.onnx);
 	if (path === null && folder.arm === "base") return missing(spec, "base", `the base has no ${spec.engine.onnx}`);
-	if (folder.arm === "head")
-		return { state: "ready", spec, arm: "head", model: await ports.models.read(path ?? `${folder.path}/${spec.engine.onnx}`) };
-	const model = await readBase(path ?? "", ports.models);
-	return typeof model === "string" ? missing(spec, "base", model) : { state: "ready", spec, arm: "base", model };
+	const read =
+		folder.arm === "head"
+			? await ports.models.read(path ?? `${folder.path}/${spec.engine.onnx}`)
+			: await readBase(path ?? "", ports.models);
+	if (typeof read === "string") return missing(spec, "base", read);
+	// ONNX Runtime needs none, and may run where none was compiled.
+	if (input.backend !== "tensorrt") return { state: "ready", spec, arm: folder.arm, model: read };
+	const assets = await readAssets(spec, folder.path, ports.files);
+	if (assets.state === "ready") return { state: "ready", spec, arm: folder.arm, model: read, assets: assets.assets };
+	if (folder.arm === "head") throw missingAsset(assets, spec);
+	return missing(spec, "base", `the base has no ${assets.path}`);
 }
 
 /** A base that cannot be read must not fail the change that may be mending it. */

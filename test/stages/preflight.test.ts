@@ -7,7 +7,7 @@ import { type PreflightInput, preflight } from "../../src/stages/preflight.ts";
 const progress = { stage: () => undefined, item: () => undefined, detail: () => undefined, done: () => undefined };
 
 async function judge(file: string, input: Omit<PreflightInput, "models">, spec: Partial<EngineSpec["engine"]> = {}): Promise<Finding[]> {
-	const engine = { name: "e", precision: "fp32", ...spec } as EngineSpec["engine"];
+	const engine = { name: "e", precision: "fp32", tensorrt: { plugins: [], flags: [] }, ...spec } as EngineSpec["engine"];
 	const whole: EngineSpec = {
 		id: "m/e",
 		model: { name: "m", inputs: {} } as unknown as EngineSpec["model"],
@@ -28,6 +28,18 @@ describe("the stage preflight", () => {
 		expect(codes(typed)).toEqual(["base error precision-typed", "head error precision-typed"]);
 		const unbound = await judge("classifier", { backend: "tensorrt", tensorrt: "10.6" });
 		expect(codes(unbound)).toEqual(["base error dims-unbound", "head error dims-unbound"]);
+	});
+
+	it("leaves operators that TensorRT lacks to the plugins that the engine loads, and INT8 to its calibration cache", async () => {
+		const tensorrt = { plugins: [{ path: "det.so", dynamic: false, pointer: "" }], flags: [] };
+		const found = await judge("bad-unsupported-op", { backend: "tensorrt", tensorrt: "10.6" }, { tensorrt });
+		expect(codes(found)).toEqual(["head note operator-unsupported"]);
+		const int8 = { precision: "int8", dims: batch } as const;
+		const ranges = { tensorrt: { plugins: [], flags: [], calibration: { path: "net.cache", pointer: "" } } };
+		expect(codes(await judge("classifier", { backend: "tensorrt", tensorrt: "10.6" }, int8))).toEqual([
+			"head warning precision-uncalibrated",
+		]);
+		expect(await judge("classifier", { backend: "tensorrt", tensorrt: "10.6" }, { ...int8, ...ranges })).toEqual([]);
 	});
 
 	it("foretells on ONNX Runtime what a declared TensorRT would refuse, and stops nothing", async () => {

@@ -23,6 +23,6 @@ export function readInputs(): ActionInputs {
 		...named("head"),
 		...named("trtexec"),
 		out: getInput("out") || "trtgate-out",
-		overrides: { ...named("backend"), ...named("onnxruntime") },
+		overrides: { ...named("backend"), ...named("device"), ...named("onnxruntime") },
 	};
 }

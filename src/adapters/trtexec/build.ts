@@ -11,6 +11,7 @@ import { makeFolders } from "../process/folder.ts";
 import type { Bench } from "./bench.ts";
 import { type AskedBuild, askBuild, type BuildPlaces, recallEngine, recallTiming, rememberBuild } from "./build-cache.ts";
 import { buildNotes, recipeOf } from "./build-notes.ts";
+import { buildSettings } from "./engine-args.ts";
 import { asFailure, describeTool, refusalOf, type Unbuildable } from "./failure.ts";
 import { checkLoads } from "./load-check.ts";
 import { describePlan } from "./plan-file.ts";
@@ -104,7 +105,7 @@ function specOf(job: BuildJob, places: BuildPlaces, bench: Bench) {
 		precision,
 		typedModel: isTyped(precision, model.onnx),
 		profiles: profilesOf(spec, model.onnx),
-		device: bench.device,
+		...buildSettings(job, bench),
 		detailedLayers: true,
 		layerInfoPath: places.layers,
 		...(places.cache === undefined ? {} : { timingCachePath: places.cache }),
@@ -113,9 +114,18 @@ function specOf(job: BuildJob, places: BuildPlaces, bench: Bench) {
 
 /** A precision that this version takes from the ONNX file alone is the config's fault: it names the wrong file. */
 function cannotAsk(reason: Unbuildable, { spec }: BuildJob): Failure {
-	const key = `models.${spec.model.name}.engines.${spec.engine.name}.${reason.kind === "needs-other-onnx" ? "onnx" : "precision"}`;
+	const key = `models.${spec.model.name}.engines.${spec.engine.name}.${keyOf(reason)}`;
 	const code = { "needs-other-onnx": "precision-in-onnx", unsupported: "setting-unsupported", refused: "name-unspeakable" }[reason.kind];
 	return { code, title: `${key}: ${reason.message}`, fix: reason.fix, excerpt: [], kind: "refusal" };
+}
+
+/** The key of the engine that asks for it. */
+function keyOf(reason: Unbuildable): string {
+	if (reason.kind === "needs-other-onnx") return "onnx";
+	if (reason.what.startsWith("--")) return "flags";
+	const keys: Readonly<Record<string, string>> = { "several optimization profiles": "profiles", calibration: "calibration" };
+	const key = Object.hasOwn(keys, reason.what) ? keys[reason.what] : undefined;
+	return key ?? (reason.kind === "unsupported" ? "precision" : "dims");
 }
 
 function describeJob(job: BuildJob) {

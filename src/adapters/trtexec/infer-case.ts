@@ -8,10 +8,11 @@ import { buildArgs } from "../../formats/trtexec/args.ts";
 import { dumpBytes, dumpDType } from "../../formats/trtexec/output-dump.ts";
 import type { InferCase, InferJob, InferredCase, ToolFailure } from "../../ports.ts";
 import type { Bench } from "./bench.ts";
+import { loadSettings } from "./engine-args.ts";
 import { failureOf } from "./failure.ts";
 import { checkPlan } from "./plan-file.ts";
 import { runTrtexec, type TrtexecRun } from "./run.ts";
-import { runShapes } from "./shapes.ts";
+import { shapeSettings } from "./shapes.ts";
 import { type InputPlace, writeInput } from "./work-folder.ts";
 
 /** broken: the machine's fault, or all cases': no other case need be tried. */
@@ -32,12 +33,11 @@ export async function inferCase(item: InferCase, place: CasePlace, bench: Bench)
 	const inputs: InputPlace[] = [];
 	for (const [index, [name, { data }]] of Object.entries(item.inputs).entries())
 		inputs.push(await writeInput(place.folder, name, { index, data }));
-	const shapes = runShapes(
-		Object.entries(item.inputs).map(([name, { shape }]) => ({ name, shape })),
-		onnx,
-	);
-	const enginePath = place.job.engine.path;
-	const asked = buildArgs({ task: "infer", enginePath, shapes, inputs, device: bench.device }, bench.trtexec.version);
+	const { engine } = place.job;
+	const named = Object.entries(item.inputs).map(([name, { shape }]) => ({ name, shape }));
+	const enginePath = engine.path;
+	const spec = { task: "infer", enginePath, ...shapeSettings(named, engine), inputs, ...loadSettings(engine, bench) } as const;
+	const asked = buildArgs(spec, bench.trtexec.version);
 	if (asked.kind !== "argv") return refuse(`${asked.message} ${asked.fix}`);
 	const run = await runTrtexec(
 		{

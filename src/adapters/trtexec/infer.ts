@@ -17,7 +17,14 @@ export async function inferCases(job: InferJob, bench: Bench): Promise<InferResu
 	const worker = await usableWorker(bench);
 	if (worker !== null) {
 		const { engine, cases, timeoutMs, logPath, onCase } = job;
-		const asked = { enginePath: engine.path, cases, device: bench.device, plugins: [], timeoutMs, logPath };
+		const asked = {
+			enginePath: engine.path,
+			cases,
+			device: bench.device,
+			plugins: (engine.assets?.plugins ?? []).map(({ path }) => path),
+			timeoutMs,
+			logPath,
+		};
 		const result = await worker.infer({ ...asked, ...(onCase === undefined ? {} : { onCase: (done: number) => onCase(done) }) });
 		if (result.state === "done" || result.failure.code !== "tool-missing") return result;
 		bench.note(`Golden cases ran in trtexec, one process each: ${result.failure.message}`);

@@ -5,6 +5,7 @@ import { feeds } from "../../core/onnx/model.ts";
 import { buildArgs } from "../../formats/trtexec/args.ts";
 import type { BuildJob } from "../../ports.ts";
 import type { Bench } from "./bench.ts";
+import { loadSettings } from "./engine-args.ts";
 import { runTrtexec, type TrtexecRun } from "./run.ts";
 import { runShapes, shapesAt } from "./shapes.ts";
 import { inWorkFolder, writeInput } from "./work-folder.ts";
@@ -24,14 +25,14 @@ export async function checkLoads(
 
 async function inferOnce(job: BuildJob, { folder, bench, engine }: { folder: string; bench: Bench; engine: string }): Promise<TrtexecRun> {
 	const { onnx } = job.model;
-	const shapes = shapesAt("opt", job.spec, onnx);
+	const shapes = shapesAt("opt", job.spec, { model: onnx });
 	const inputs = [];
 	for (const [index, feed] of feeds(onnx.graph).entries()) {
 		const filled = { dtype: toDType(feed.dtype) ?? "float32", shape: shapes[feed.name] ?? [], fill: "normal" } as const;
 		inputs.push(await writeInput(folder, feed.name, { index, data: fillInput(filled, 1, index) }));
 	}
 	const named = Object.entries(shapes).map(([name, shape]) => ({ name, shape }));
-	const spec = { task: "infer", enginePath: engine, shapes: runShapes(named, onnx), inputs, device: bench.device } as const;
+	const spec = { task: "infer", enginePath: engine, shapes: runShapes(named, onnx), inputs, ...loadSettings(job, bench) } as const;
 	const asked = buildArgs(spec, bench.trtexec.version);
 	const argv = asked.kind === "argv" ? asked.argv : [`--loadEngine=${engine}`];
 	const logPath = job.logPath.replace(/(\.log)?$/, "-load.log");

@@ -11,10 +11,11 @@ import type { MeasureJob, MeasureResult, ToolFailure } from "../../ports.ts";
 import { makeFolders } from "../process/folder.ts";
 import { classifyWriteError } from "../process/write-error.ts";
 import type { Bench, TimingSettings } from "./bench.ts";
+import { loadSettings, timingOf } from "./engine-args.ts";
 import { asFailure, badOutput, failureOf, unaskable } from "./failure.ts";
 import { checkPlan } from "./plan-file.ts";
 import { runTrtexec, type TrtexecRun } from "./run.ts";
-import { runShapes } from "./shapes.ts";
+import { shapeSettings } from "./shapes.ts";
 import { inWorkFolder, writeFilled } from "./work-folder.ts";
 
 const timesPath = "times.json";
@@ -40,14 +41,14 @@ async function measureIn(folder: string, job: MeasureJob, bench: Bench): Promise
 		{
 			task: "time",
 			enginePath: job.engine.path,
-			shapes: runShapes(job.inputs, job.engine.model.onnx),
+			...shapeSettings(job.inputs, job.engine),
 			inputs,
 			warmUpMs: job.warmUpMs,
 			durationMs: job.durationMs,
 			streams: job.streams,
 			timesPath,
-			device: bench.device,
-			...bench.timing,
+			...loadSettings(job.engine, bench),
+			...timingOf(job.engine, bench),
 		},
 		bench.trtexec.version,
 	);
@@ -90,12 +91,9 @@ function complaint(times: TimesResult, of: { facts: PerfLogFacts; job: MeasureJo
 	if (job.streams === 1 && facts.iterations !== null && facts.iterations !== iterations) {
 		return `The file of times holds ${iterations} iterations, trtexec speaks of ${facts.iterations}.`;
 	}
-	const other = (["cudaGraph", "spinWait", "transfers"] as const).find(
-		(key) => (facts.mode[key] ?? bench.timing[key]) !== bench.timing[key],
-	);
-	return other === undefined
-		? null
-		: `trtexec timed with ${describeMode(facts.mode)}, not with ${describeMode(bench.timing)} as it was asked.`;
+	const timing = timingOf(job.engine, bench);
+	const other = (["cudaGraph", "spinWait", "transfers"] as const).find((key) => (facts.mode[key] ?? timing[key]) !== timing[key]);
+	return other === undefined ? null : `trtexec timed with ${describeMode(facts.mode)}, not with ${describeMode(timing)} as it was asked.`;
 }
 
 /** For people and the fingerprint: `CUDA graph, spin wait, no transfers`. */

@@ -6,9 +6,10 @@ import type { ProfileJob, ProfileResult } from "../../ports.ts";
 import { makeFolders } from "../process/folder.ts";
 import { classifyWriteError } from "../process/write-error.ts";
 import type { Bench } from "./bench.ts";
+import { loadSettings } from "./engine-args.ts";
 import { asFailure, failureOf, unaskable } from "./failure.ts";
 import { runTrtexec } from "./run.ts";
-import { runShapes } from "./shapes.ts";
+import { shapeSettings } from "./shapes.ts";
 import { inWorkFolder, writeFilled } from "./work-folder.ts";
 
 /** Enough for steady medians of layers that take microseconds. */
@@ -25,17 +26,16 @@ export async function profileEngine(job: ProfileJob, bench: Bench): Promise<Prof
 async function profileIn(folder: string, job: ProfileJob, bench: Bench): Promise<ProfileResult> {
 	const files = { profilePath: "profile.json", layerInfoPath: "layers.json" };
 	const inputs = await writeFilled(folder, job.inputs, job.seed);
-	const shapes = runShapes(job.inputs, job.engine.model.onnx);
 	const { transfers } = bench.timing;
 	const spec = {
 		task: "profile",
 		enginePath: job.engine.path,
-		shapes,
+		...shapeSettings(job.inputs, job.engine),
 		inputs,
 		transfers,
 		warmUpMs,
 		iterations,
-		device: bench.device,
+		...loadSettings(job.engine, bench),
 	} as const;
 	const asked = buildArgs({ ...spec, ...files }, bench.trtexec.version);
 	if (asked.kind !== "argv") return { state: "failed", failure: unaskable(asked) };

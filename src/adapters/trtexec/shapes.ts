@@ -4,6 +4,7 @@ import { feeds, type OnnxModel } from "../../core/onnx/model.ts";
 import { resolveShapes } from "../../core/onnx/shapes.ts";
 import type { EngineSpec } from "../../core/plan/plan.ts";
 import type { NamedShape, ShapeProfile } from "../../formats/trtexec/args-spec.ts";
+import type { BuiltEngine } from "../../ports.ts";
 
 /** Inputs of which the file leaves a size open. */
 function dynamicInputs(model: OnnxModel): string[] {
@@ -11,26 +12,49 @@ function dynamicInputs(model: OnnxModel): string[] {
 	return feeds(model.graph).flatMap((feed) => (isOpen(feed.dims) ? [feed.name] : []));
 }
 
-/** The shapes of all inputs at one place of every range. @throws ConfigError config-dims */
-export function shapesAt(which: keyof DimRange, spec: EngineSpec, model: OnnxModel): Record<string, number[]> {
+type Ranges = EngineSpec["dims"];
+
+/** The shapes of all inputs at one place of every range: of the first profile where none is named. @throws ConfigError config-dims */
+export function shapesAt(
+	which: keyof DimRange,
+	spec: EngineSpec,
+	{ model, profile }: { model: OnnxModel; profile?: Ranges },
+): Record<string, number[]> {
 	const sizes: Record<string, number> = Object.create(null);
-	for (const [name, range] of Object.entries(spec.dims)) sizes[name] = range[which];
+	for (const [name, range] of Object.entries(profile ?? spec.engine.profiles[0] ?? spec.dims)) sizes[name] = range[which];
 	return resolveShapes(model, { dims: sizes, inputs: spec.model.inputs, pointer: spec.engine.pointer });
 }
 
-/** One profile over all ranges; none for a model without open sizes. @throws ConfigError config-dims */
+/** None for a model without open sizes. @throws ConfigError config-dims */
 export function profilesOf(spec: EngineSpec, model: OnnxModel): ShapeProfile[] {
 	const names = dynamicInputs(model);
 	if (names.length === 0) return [];
-	const [min, opt, max] = (["min", "opt", "max"] as const).map((which) => shapesAt(which, spec, model));
-	const inputs = names.map((name) => ({ name, min: min?.[name] ?? [], opt: opt?.[name] ?? [], max: max?.[name] ?? [] }));
-	return [{ inputs }];
+	return spec.engine.profiles.map((profile) => {
+		const at = { model, profile };
+		const [min, opt, max] = [shapesAt("min", spec, at), shapesAt("opt", spec, at), shapesAt("max", spec, at)];
+		return { inputs: names.map((name) => ({ name, min: min[name] ?? [], opt: opt[name] ?? [], max: max[name] ?? [] })) };
+	});
+}
+
+/** The first profile that holds the shapes, as the Python worker chooses too; the first of all where none does. */
+export function profileIndexOf(shapes: readonly NamedShape[], spec: EngineSpec, model: OnnxModel): number {
+	if (spec.engine.profiles.length < 2) return 0;
+	const byName = new Map(shapes.map(({ name, shape }) => [name, shape]));
+	const found = profilesOf(spec, model).findIndex(({ inputs }) =>
+		inputs.every(({ name, min, max }) => byName.get(name)?.every((size, axis) => size >= (min[axis] ?? 0) && size <= (max[axis] ?? 0))),
+	);
+	return Math.max(0, found);
 }
 
 /** What `--shapes` says of a run. */
 export function runShapes(inputs: readonly NamedShape[], model: OnnxModel): NamedShape[] {
 	const names = new Set(dynamicInputs(model));
 	return inputs.filter(({ name }) => names.has(name)).map(({ name, shape }) => ({ name, shape }));
+}
+
+/** Shapes and profile of a run. */
+export function shapeSettings(inputs: readonly NamedShape[], { spec, model }: Pick<BuiltEngine, "spec" | "model">) {
+	return { shapes: runShapes(inputs, model.onnx), profileIndex: profileIndexOf(inputs, spec, model.onnx) };
 }
 
 const typedBy: Readonly<Record<string, readonly string[]>> = {

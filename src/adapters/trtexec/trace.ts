@@ -2,8 +2,9 @@
 import { buildArgs } from "../../formats/trtexec/args.ts";
 import type { TraceJob, TraceResult } from "../../ports.ts";
 import type { Bench } from "./bench.ts";
+import { loadSettings, timingOf } from "./engine-args.ts";
 import { asFailure } from "./failure.ts";
-import { runShapes } from "./shapes.ts";
+import { shapeSettings } from "./shapes.ts";
 import { inWorkFolder, writeFilled } from "./work-folder.ts";
 
 /** Enough for a look at every kernel, and a report of some megabytes. */
@@ -30,14 +31,14 @@ function specOf(job: TraceJob, inputs: Awaited<ReturnType<typeof writeFilled>>, 
 	return {
 		task: "time",
 		enginePath: job.engine.path,
-		shapes: runShapes(job.inputs, job.engine.model.onnx),
+		...shapeSettings(job.inputs, job.engine),
 		inputs,
 		warmUpMs,
 		durationMs: 0,
 		iterations,
 		streams: job.streams,
 		timesPath: "times.json",
-		device: bench.device,
-		...bench.timing,
+		...loadSettings(job.engine, bench),
+		...timingOf(job.engine, bench),
 	} as const;
 }

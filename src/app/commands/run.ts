@@ -14,6 +14,7 @@ const options = {
 	base: { type: "string" },
 	head: { type: "string" },
 	backend: { type: "string" },
+	device: { type: "string" },
 	trtexec: { type: "string" },
 	onnxruntime: { type: "string" },
 	out: { type: "string" },
@@ -35,7 +36,7 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
 
 function gateOptions(args: Arguments, terminal: Terminal) {
 	const named = (["config", "base", "head", "seed", "trtexec"] as const).map((name) => [name, args.text(name)] as const);
-	const inputs = (["backend", "onnxruntime"] as const).map((name) => [name, args.text(name)] as const);
+	const inputs = (["backend", "device", "onnxruntime"] as const).map((name) => [name, args.text(name)] as const);
 	return {
 		cwd: terminal.cwd,
 		out: args.text("out") ?? "trtgate-out",

@@ -57,12 +57,36 @@ export interface InputConfig {
 	fill: "normal" | "uniform" | "zeros" | "ones";
 }
 
+export interface PluginConfig {
+	/** Library, relative to an arm's folder. */
+	path: string;
+	/** Loaded through the plugin registry rather than before the parser. */
+	dynamic: boolean;
+	pointer: string;
+}
+
+/** How TensorRT builds an engine, where the file says so; ONNX Runtime knows none of it. */
+export interface TensorRtConfig {
+	workspaceBytes?: number;
+	optimizationLevel?: number;
+	plugins: readonly PluginConfig[];
+	dla?: { core: number; gpuFallback: boolean };
+	/** Calibration cache, relative to an arm's folder. */
+	calibration?: { path: string; pointer: string };
+	/** More flags of trtexec. */
+	flags: readonly string[];
+}
+
 export interface EngineConfig {
 	name: string;
 	/** ONNX file, relative to an arm's folder. */
 	onnx: string;
 	precision: Precision;
+	/** What some profile holds; optima of the first. */
 	dims: Readonly<Record<string, DimRange>>;
+	/** Optimization profiles, at least one; each has every dimension. */
+	profiles: readonly Readonly<Record<string, DimRange>>[];
+	tensorrt: TensorRtConfig;
 	workloads: readonly WorkloadConfig[];
 	/** Golden manifest, relative to the head's folder. */
 	golden?: string;
@@ -100,6 +124,8 @@ export interface Config {
 	path: string;
 	backend: "auto" | "tensorrt" | "onnxruntime";
 	onnxruntime: "auto" | "wasm" | "native";
+	/** Index among the GPUs in sight, or UUID of a GPU or a MIG slice; absent: the first. */
+	device?: string;
 	models: readonly ModelConfig[];
 	/** What the file says for all models; each engine and workload carries its own, resolved. */
 	gates: Gates;

@@ -93,6 +93,9 @@ export const defaultRest: Rest = {
 	cache: { engines: true, timing: true },
 };
 
+/** A layer that leaves the DLA unasked is what a gate should find out. */
+export const defaultGpuFallback = false;
+
 /** The one engine of a model that names none: what the ONNX file itself says. */
 export const defaultEngine = { name: "fp32", precision: "fp32" } as const;
 

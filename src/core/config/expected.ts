@@ -26,6 +26,9 @@ const notations: Readonly<Record<string, string>> = {
 	Percentage: "a share such as 2% or 0.02, or off",
 	Duration: "a time with its unit, such as 500ms, 2s or 10m",
 	TensorrtVersion: "a version such as 10.15",
+	DeviceFile: "a GPU's index, UUID (GPU-…) or MIG slice (MIG-…)",
+	SizeFile: "a size with its unit, such as 512MiB or 4GiB",
+	PluginFile: "a path, or { path: libplugin.so, dynamic: true }",
 	DimFile: "a size such as 8, or a range { min: 1, opt: 8, max: 32 }",
 };
 
@@ -60,6 +63,8 @@ export function followed(node: SchemaNode): SchemaNode {
 const homes: readonly (readonly [definition: string, words: string])[] = [
 	["model", "a model"],
 	["engine", "an engine"],
+	["dla", "dla"],
+	["plugin", "a plugin"],
 	["gates", "gates"],
 	["measure", "measure"],
 	["preflight", "preflight"],

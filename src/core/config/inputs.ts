@@ -13,6 +13,7 @@ interface Target {
 export const configInputs: Readonly<Record<string, Target>> = {
 	backend: { pointer: "/backend", reads: "text" },
 	onnxruntime: { pointer: "/onnxruntime", reads: "text" },
+	device: { pointer: "/device", reads: "text" },
 	inconclusive: { pointer: "/gates/inconclusive", reads: "text" },
 	"cpu-speed": { pointer: "/gates/cpu-speed", reads: "text" },
 	pairs: { pointer: "/measure/pairs", reads: "integers" },

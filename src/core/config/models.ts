@@ -6,7 +6,9 @@ import { didYouMean } from "./did-you-mean.ts";
 import { type Dims, maxDims, resolveDims } from "./dims.ts";
 import { type Layer, readLayer, resolveGates } from "./gates.ts";
 import { childPointer, formatName } from "./pointer.ts";
+import { hullOf, resolveProfiles } from "./profiles.ts";
 import { complain, type Resolving } from "./resolving.ts";
+import { resolveTensorRt } from "./tensorrt-settings.ts";
 import { checkName, checkPath } from "./values.ts";
 import { resolveWorkloads } from "./workloads.ts";
 
@@ -37,7 +39,8 @@ function checkCounts(resolving: Resolving, models: Models): boolean {
 		const expected = `at most ${maxWorkloads}`;
 		complain(resolving, { code: "config-value", pointer: "/models", says: `come to ${workloads} workloads`, expected, fix, at: "key" });
 	}
-	const dims = Object.values(models).flatMap((model) => [model.dims, ...Object.values(model.engines ?? {}).map((engine) => engine.dims)]);
+	const mappings = ({ dims, profiles }: Pick<ModelFile, "dims" | "profiles">) => [dims, ...(profiles ?? [])];
+	const dims = Object.values(models).flatMap((model) => [model, ...Object.values(model.engines ?? {})].flatMap(mappings));
 	const most = Math.max(0, ...dims.map((mapping) => Object.keys(mapping ?? {}).length));
 	if (most > maxDims) {
 		const fix = "Name only dimensions that the ONNX file has.";
@@ -96,6 +99,10 @@ function resolveEngine(resolving: Resolving, file: EngineFile, context: EngineCo
 	checkName(resolving, pointer, { name, what: "an engine" });
 	const dims = resolveDims(resolving, file.dims, { pointer: `${pointer}/dims`, inherited: context.dims });
 	const layers = [...context.layers, readLayer(resolving, file.gates, `${pointer}/gates`)];
+	const profiles = resolveProfiles(resolving, file.profiles ?? model.profiles, {
+		pointer: `${file.profiles === undefined ? modelPointer : pointer}/profiles`,
+		dims,
+	});
 	const workloads = file.workloads ?? model.workloads;
 	const holder = file.workloads === undefined ? modelPointer : pointer;
 	const golden = pathOf(resolving, { engine: file.golden, model: model.golden }, { pointer, modelPointer, key: "golden" });
@@ -103,8 +110,10 @@ function resolveEngine(resolving: Resolving, file: EngineFile, context: EngineCo
 		name,
 		onnx: pathOf(resolving, { engine: file.onnx, model: model.onnx }, { pointer, modelPointer, key: "onnx" }) ?? model.onnx,
 		precision: file.precision,
-		dims,
-		workloads: resolveWorkloads(resolving, workloads, { dims, layers, inputs: context.inputs, pointer: `${holder}/workloads` }),
+		dims: hullOf(profiles),
+		profiles,
+		tensorrt: resolveTensorRt(resolving, { engine: file, model, pointer, modelPointer }),
+		workloads: resolveWorkloads(resolving, workloads, { profiles, layers, inputs: context.inputs, pointer: `${holder}/workloads` }),
 		...(golden === undefined ? {} : { golden }),
 		gates: resolveGates(resolving, [...layers, context.inputs]),
 		pointer,

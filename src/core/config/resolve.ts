@@ -17,6 +17,7 @@ export function resolveConfig(file: ConfigFile, origin: Origin): { config: Confi
 		path: origin.path,
 		backend: orDefault(resolving, "/backend", { given: file.backend, byDefault: defaultRest.backend }),
 		onnxruntime: orDefault(resolving, "/onnxruntime", { given: file.onnxruntime, byDefault: defaultRest.onnxruntime }),
+		...(file.device === undefined ? {} : { device: String(file.device) }),
 		models: resolveModels(resolving, file.models, { layer, inputs: inputLayer(resolving, layer) }),
 		gates: resolveGates(resolving, [layer]),
 		measure: resolveMeasure(resolving, file.measure ?? {}),

@@ -51,6 +51,28 @@ export function parseDuration(resolving: Resolving, pointer: string, options: { 
 	return 1000;
 }
 
+const unitsInBytes = { MB: 1e6, MiB: 1024 ** 2, GB: 1e9, GiB: 1024 ** 3 } as const;
+/** trtexec counts in whole MiB. */
+const leastBytes = unitsInBytes.MiB;
+const mostBytes = 1024 * unitsInBytes.GiB;
+
+/** `512MiB`, `4GiB`, `4GB` in bytes. */
+export function parseSize(resolving: Resolving, pointer: string, text: string): number {
+	const match = /^([0-9.]+) ?(MB|MiB|GB|GiB)$/.exec(text);
+	const unit = match?.[2] as keyof typeof unitsInBytes | undefined;
+	const bytes = unit === undefined ? Number.NaN : Number(match?.[1]) * unitsInBytes[unit];
+	if (bytes >= leastBytes && bytes <= mostBytes) return bytes;
+	complain(resolving, {
+		code: "config-value",
+		pointer,
+		says: `is ${describeGot(text)}`,
+		expected: "1MiB to 1024GiB",
+		got: text.slice(0, maxNameChars),
+		fix: "Write a size that the GPU has, such as 4GiB.",
+	});
+	return leastBytes;
+}
+
 const maxNameChars = 300;
 /** Control characters, line and paragraph separators, halves of a character. */
 const unprintable = /[\p{Cc}\u2028\u2029\p{Surrogate}]/u;

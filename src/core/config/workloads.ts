@@ -6,6 +6,7 @@ import { didYouMean } from "./did-you-mean.ts";
 import { type Dims, optimalSizes } from "./dims.ts";
 import { type Layer, readLayer, resolveGates } from "./gates.ts";
 import { childPointer, formatName } from "./pointer.ts";
+import { type DimProfiles, hullOf, profileFor } from "./profiles.ts";
 import { complain, hasEnough, type Resolving } from "./resolving.ts";
 import { checkName } from "./values.ts";
 
@@ -13,7 +14,7 @@ import { checkName } from "./values.ts";
 export const workloadKeys: readonly string[] = ["name", "streams", "dims", "gates"];
 
 export interface WorkloadContext {
-	dims: Dims;
+	profiles: DimProfiles;
 	/** Gates around the workload, from the widest to the narrowest. */
 	layers: readonly Layer[];
 	/** Wins over all. */
@@ -36,17 +37,24 @@ export function resolveWorkloads(
 	return workloads;
 }
 
-function defaultWorkload(resolving: Resolving, { dims, layers, inputs, pointer }: WorkloadContext): WorkloadConfig {
+function defaultWorkload(resolving: Resolving, { profiles, layers, inputs, pointer }: WorkloadContext): WorkloadConfig {
 	resolving.sources[pointer] ??= { kind: "default" };
-	return { name: defaultWorkloadName, dims: optimalSizes(dims), streams: 1, gates: resolveGates(resolving, [...layers, inputs]), pointer };
+	return {
+		name: defaultWorkloadName,
+		dims: optimalSizes(profiles[0]),
+		streams: 1,
+		gates: resolveGates(resolving, [...layers, inputs]),
+		pointer,
+	};
 }
 
 function resolveWorkload(resolving: Resolving, file: WorkloadFile, context: WorkloadContext): WorkloadConfig {
-	const { pointer, dims, layers, inputs } = context;
+	const { pointer, profiles, layers, inputs } = context;
 	const given = givenSizes(resolving, file, pointer);
+	const dims = hullOf(profiles);
 	for (const [name, size] of given) if (!hasEnough(resolving)) checkSize(resolving, { name, ...size }, dims);
 	const streams = file.streams ?? 1;
-	const sizes = optimalSizes(dims);
+	const sizes = optimalSizes(pickProfile(resolving, given, context));
 	for (const [name, { size }] of given) sizes[name] = size;
 	if (file.name !== undefined) checkName(resolving, childPointer(pointer, "name"), { name: file.name, what: "a workload", at: "value" });
 	const layer = readLayer(resolving, file.gates, childPointer(pointer, "gates"));
@@ -82,6 +90,22 @@ function givenSizes(resolving: Resolving, file: WorkloadFile, pointer: string): 
 		given.set(name, { size, pointer: at });
 	}
 	return given;
+}
+
+/** Sizes that no profile holds together are a fault of the whole workload; each for itself is complained of where it stands. */
+function pickProfile(resolving: Resolving, given: Given, { profiles, pointer }: WorkloadContext): Dims {
+	const profile = profileFor(profiles, new Map([...given].map(([name, { size }]) => [name, size])));
+	if (profile !== null || profiles.length === 1) return profile ?? profiles[0];
+	if (hasEnough(resolving) || [...resolving.complaints.keys()].some((other) => other.startsWith(`${pointer}/`))) return profiles[0];
+	complain(resolving, {
+		code: "config-dims",
+		pointer,
+		says: "has sizes that no optimization profile holds together",
+		expected: `sizes inside one of the ${profiles.length} profiles`,
+		got: [...given].map(([name, { size }]) => `${name} ${size}`).join(", "),
+		fix: "Widen a profile, add one, or time sizes inside one of them.",
+	});
+	return profiles[0];
 }
 
 function checkSize(resolving: Resolving, given: { name: string; size: number; pointer: string }, dims: Dims): void {

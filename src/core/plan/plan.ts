@@ -12,6 +12,18 @@ export interface EngineSpec {
 	dims: Readonly<Record<string, DimRange>>;
 }
 
+/** A file of an arm that an engine needs beside its model. */
+export interface Asset {
+	/** Absolute. */
+	path: string;
+	sha256: string;
+}
+
+export interface EngineAssets {
+	plugins: readonly (Asset & { dynamic: boolean })[];
+	calibration?: Asset;
+}
+
 /** engine × input shapes × streams: one row of the performance table. */
 export interface Workload {
 	/** `model/engine/workload`, unique in the plan. */

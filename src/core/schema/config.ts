@@ -5,6 +5,10 @@
  */
 export type Backend = "auto" | "tensorrt" | "onnxruntime";
 /**
+ * A GPU's index, its UUID (GPU-…), or the UUID of a MIG slice (MIG-…), as nvidia-smi -L lists them.
+ */
+export type DeviceFile = number | string;
+/**
  * A size, or the range of an optimization profile.
  */
 export type DimFile =
@@ -15,6 +19,43 @@ export type DimFile =
       max: number;
     };
 export type Precision = "fp32" | "tf32" | "fp16" | "bf16" | "fp8" | "int8" | "int4" | "fp4";
+/**
+ * Memory with its unit: 512MiB, 4GiB.
+ */
+export type SizeFile = string;
+/**
+ * How long TensorRT looks for faster kernels; 3 where nothing is said.
+ */
+export type OptimizationLevel = number;
+/**
+ * A library of TensorRT plugins.
+ */
+export type PluginFile =
+  | string
+  | {
+      path: string;
+      /**
+       * Load it through TensorRT's plugin registry, as libraries with getCreators need.
+       */
+      dynamic?: boolean;
+    };
+/**
+ * @maxItems 32
+ */
+export type Plugins = PluginFile[];
+/**
+ * TensorRT's optimization profiles where one range is not enough: each gives sizes over those of dims.
+ *
+ * @minItems 1
+ * @maxItems 16
+ */
+export type Profiles = [DimsFile, ...DimsFile[]];
+/**
+ * More flags for trtexec's builds, each one word.
+ *
+ * @maxItems 64
+ */
+export type Flags = string[];
 /**
  * A share of the base: 2% or 0.02; off: no limit.
  */
@@ -41,6 +82,7 @@ export interface ConfigFile {
    * Which ONNX Runtime runs the onnxruntime backend. auto: native where it is installed, else the WebAssembly build that ships with trtgate.
    */
   onnxruntime?: "auto" | "wasm" | "native";
+  device?: DeviceFile;
   /**
    * The models, by name.
    */
@@ -96,6 +138,11 @@ export interface ModelFile {
   engines?: {
     [k: string]: EngineFile;
   };
+  workspace?: SizeFile;
+  "optimization-level"?: OptimizationLevel;
+  plugins?: Plugins;
+  profiles?: Profiles;
+  flags?: Flags;
   /**
    * The timed rows. Left out: one row with every dimension at its optimum; an empty list: nothing is timed.
    */
@@ -125,12 +172,32 @@ export interface EngineFile {
   dims?: {
     [k: string]: DimFile;
   };
+  workspace?: SizeFile;
+  "optimization-level"?: OptimizationLevel;
+  plugins?: Plugins;
+  profiles?: Profiles;
+  flags?: Flags;
+  dla?: DlaFile;
+  /**
+   * The calibration cache of an INT8 engine, for TensorRT up to 10.
+   */
+  calibration?: string;
   /**
    * The timed rows. Left out: one row with every dimension at its optimum; an empty list: nothing is timed.
    */
   workloads?: WorkloadFile[];
   golden?: string;
   gates?: GatesFile;
+}
+export interface DimsFile {
+  [k: string]: DimFile;
+}
+export interface DlaFile {
+  core: number;
+  /**
+   * Layers that the DLA cannot run go to the GPU.
+   */
+  "gpu-fallback"?: boolean;
 }
 /**
  * One timed row: sizes by dimension name ({ batch: 8 }), and streams.

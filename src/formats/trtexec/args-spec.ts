@@ -21,6 +21,8 @@ export interface Plugins {
 interface Shared {
 	device?: number;
 	plugins?: Plugins;
+	/** The engine runs there; a run loads a plan of its own core. */
+	dlaCore?: number;
 	/** The user's own flags, each as one argument `--flag` or `--flag=value`. */
 	extraFlags?: readonly string[];
 	verbose?: boolean;
@@ -40,9 +42,10 @@ export interface BuildArgs extends Shared {
 	timingCachePath?: string;
 	/** Fail rather than time a kernel that the cache lacks. */
 	cacheOnly?: boolean;
-	dlaCore?: number;
 	allowGpuFallback?: boolean;
 	builderOptimizationLevel?: number;
+	/** Calibration cache of INT8; trtexec makes ranges up where the file is missing. */
+	calibrationPath?: string;
 	/** Layer types, formats and tactics in the plan and in the exported layer info. */
 	detailedLayers: boolean;
 	layerInfoPath?: string;

@@ -1,4 +1,5 @@
 // Builds trtexec's arguments for a build, a timed run, a golden run or a layer profile, in the spelling of one TensorRT version.
+import { flagFault } from "../../core/config/trtexec-flags.ts";
 import type {
 	ArgsResult,
 	ArgsSpec,
@@ -13,7 +14,7 @@ import type {
 	TimingMode,
 } from "./args-spec.ts";
 import type { TensorRtVersion } from "./banner.ts";
-import { isAlwaysStronglyTyped, ownedFlags, repeatableFlags, type Setting, spell } from "./flag-table.ts";
+import { isAlwaysStronglyTyped, type Setting, spell } from "./flag-table.ts";
 
 type Part = readonly string[] | Exclude<ArgsResult, { kind: "argv" }>;
 
@@ -84,27 +85,21 @@ function precisionPart(spec: BuildArgs, version: TensorRtVersion): Part {
 	return "kind" in typing ? typing : [...typing, ...tf32];
 }
 
+function calibrationPart(path: string | undefined, version: TensorRtVersion): Part {
+	if (path === undefined) return [];
+	const spelled = setting("calibration", version);
+	return "kind" in spelled ? spelled : flag(spelled[0] ?? "", path);
+}
+
 function pluginPart(plugins: Plugins | undefined): Part {
 	const each = (name: string, paths: readonly string[] | undefined): string[] => (paths ?? []).map((path) => `${name}=${path}`);
 	return [...each("--staticPlugins", plugins?.static), ...each("--dynamicPlugins", plugins?.dynamic)];
 }
 
 function extraPart(flags: readonly string[]): Part {
-	const seen = new Set<string>();
-	for (const argument of flags) {
-		const name = argument.split("=", 1)[0] ?? "";
-		if (!/^--?[A-Za-z]/.test(name) || /[\s\u0000]/.test(name)) {
-			return refused(
-				argument,
-				`${JSON.stringify(argument)} is no flag of trtexec.`,
-				"Write each flag as one word, with its value joined by `=`.",
-			);
-		}
-		if (ownedFlags.has(name))
-			return refused(name, `${name} is set by trtgate itself.`, "Use the setting of trtgate.yml that means it, or leave it out.");
-		if (seen.has(name) && !repeatableFlags.has(name))
-			return refused(name, `${name} is given twice.`, "Give it once: trtexec knows no second one.");
-		seen.add(name);
+	for (const index of flags.keys()) {
+		const fault = flagFault(flags, index);
+		if (fault !== null) return refused(fault.what, `${JSON.stringify(fault.what)} ${fault.says}.`, fault.fix);
 	}
 	return flags;
 }
@@ -139,7 +134,7 @@ function buildParts(spec: BuildArgs, version: TensorRtVersion): Part[] {
 		flag("--timingCacheFile", spec.timingCachePath),
 		spec.cacheOnly ? setting("fail-on-cache-miss", version, "--errorOnTimingCacheMiss") : [],
 		flag("--builderOptimizationLevel", spec.builderOptimizationLevel),
-		flag("--useDLACore", spec.dlaCore),
+		calibrationPart(spec.calibrationPath, version),
 		spec.allowGpuFallback ? ["--allowGPUFallback"] : [],
 		spec.detailedLayers ? ["--profilingVerbosity=detailed"] : [],
 		flag("--exportLayerInfo", spec.layerInfoPath),
@@ -189,6 +184,7 @@ export function buildArgs(spec: ArgsSpec, version: TensorRtVersion): ArgsResult 
 	const parts: Part[] = [
 		...(spec.task === "build" ? buildParts(spec, version) : runParts(spec, version)),
 		pluginPart(spec.plugins),
+		flag("--useDLACore", spec.dlaCore),
 		[`--device=${spec.device ?? 0}`],
 		spec.verbose ? ["--verbose"] : [],
 		extraPart(spec.extraFlags ?? []),

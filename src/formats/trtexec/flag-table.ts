@@ -22,6 +22,7 @@ export type Setting =
 	| "select-profile"
 	| "fail-on-cache-miss"
 	| "memory-suffix"
+	| "calibration"
 	| Precision;
 
 const none: Row["argv"] = [];
@@ -45,6 +46,7 @@ const table: Readonly<Record<Setting, readonly Row[]>> = {
 	"fail-on-cache-miss": [{ from: 900, argv: ["--errorOnTimingCacheMiss"] }],
 	// Up to 10.0 memory pools take a bare number of MiB.
 	"memory-suffix": [{ from: 1001, argv: ["M"] }],
+	calibration: [{ until: 1100, argv: ["--calib"] }],
 	fp32: [{ argv: ["--noTF32"] }],
 	tf32: [{ argv: none }],
 	fp16: [{ until: 1100, argv: ["--fp16"] }],
@@ -73,78 +75,12 @@ export function isAlwaysStronglyTyped(version: TensorRtVersion): boolean {
 	return version.major >= 11;
 }
 
-/** Flags that the program sets itself; a user's own would collide with them or undo what a comparison rests on. */
-export const ownedFlags: ReadonlySet<string> = new Set([
-	"--onnx",
-	"--loadEngine",
-	"--saveEngine",
-	"--saveAllEngines",
-	"--skipInference",
-	"--getPlanVersionOnly",
-	"--minShapes",
-	"--optShapes",
-	"--maxShapes",
-	"--shapes",
-	"--profile",
-	"--useProfile",
-	"--device",
-	"--useDLACore",
-	"--allowGPUFallback",
-	"--timingCacheFile",
-	"--errorOnTimingCacheMiss",
-	"--noBuilderCache",
-	"--memPoolSize",
-	"--workspace",
-	"--plugins",
-	"--staticPlugins",
-	"--dynamicPlugins",
-	"--fp16",
-	"--bf16",
-	"--int8",
-	"--fp8",
-	"--int4",
-	"--best",
-	"--noTF32",
-	"--stronglyTyped",
-	"--calib",
-	"--iterations",
-	"--duration",
-	"--warmUp",
-	"--sleepTime",
-	"--idleTime",
-	"--infStreams",
-	"--streams",
-	"--threads",
-	"--avgRuns",
-	"--percentile",
-	"--useCudaGraph",
-	"--noCudaGraph",
-	"--useSpinWait",
-	"--noSpinWait",
-	"--noDataTransfers",
-	"--includeDataTransfers",
-	"--separateProfileRun",
-	"--exposeDMA",
-	"--useManagedMemory",
-	"--timeDeserialize",
-	"--timeRefit",
-	"--loadInputs",
-	"--loadRefOutputs",
-	"--refPair",
-	"--dumpOutput",
-	"--dumpRawBindingsToFile",
-	"--dumpProfile",
-	"--dumpLayerInfo",
-	"--exportTimes",
-	"--exportOutput",
-	"--exportProfile",
-	"--exportLayerInfo",
-	"--profilingVerbosity",
-	"--builderOptimizationLevel",
-	"--help",
-	"-h",
-	"--verbose",
+/** Of a user's own flags those that a run of the engine needs as its build did. */
+export const flagsOfRuns: ReadonlySet<string> = new Set([
+	"--versionCompatible",
+	"--vc",
+	"--allowWeightStreaming",
+	"--weightStreamingBudget",
+	"--allocationStrategy",
+	"--persistentCacheRatio",
 ]);
-
-/** Flags of which trtexec takes more than one; of all others a second one is an `Unknown option`. */
-export const repeatableFlags: ReadonlySet<string> = new Set(["--setPluginsToSerialize"]);

@@ -1,9 +1,9 @@
 // Table of inputs and TensorRT versions to the arguments that trtexec gets.
 import { describe, expect, it } from "vitest";
+import { ownedFlags } from "../../../src/core/config/trtexec-flags.ts";
 import { buildArgs } from "../../../src/formats/trtexec/args.ts";
 import type { ArgsSpec, BuildArgs, InferArgs, ProfileArgs, TimeArgs } from "../../../src/formats/trtexec/args-spec.ts";
 import { parseVersionText, type TensorRtVersion } from "../../../src/formats/trtexec/banner.ts";
-import { ownedFlags } from "../../../src/formats/trtexec/flag-table.ts";
 import { recordedLines } from "./recorded.ts";
 
 const build: BuildArgs = {
@@ -138,18 +138,24 @@ const table: readonly (readonly [what: string, version: string, spec: ArgsSpec, 
 			"--timingCacheFile=/c/t.cache",
 			"--errorOnTimingCacheMiss",
 			"--builderOptimizationLevel=5",
-			"--useDLACore=0",
 			"--allowGPUFallback",
 			"--profilingVerbosity=detailed",
 			"--exportLayerInfo=l.json",
 			"--staticPlugins=/p/a.so",
 			"--staticPlugins=/p/b.so",
 			"--dynamicPlugins=/p/c.so",
+			"--useDLACore=0",
 			"--device=2",
 			"--verbose",
 			"--sparsity=enable",
 			"--versionCompatible",
 		],
+	],
+	[
+		"a calibrated int8 build",
+		"10.15.1",
+		{ ...build, precision: "int8", calibrationPath: "/c/net.cache" },
+		[...made, "--int8", "--fp16", "--calib=/c/net.cache", ...tail],
 	],
 	[
 		"a timed run",
@@ -227,6 +233,7 @@ const refusals: readonly (readonly [what: string, version: string, spec: ArgsSpe
 	["bf16", "8.6.1", { ...build, precision: "bf16" }, "unsupported"],
 	["int4", "10.0.1", { ...build, precision: "int4" }, "unsupported"],
 	["strong typing", "8.6.1", { ...build, strongTyping: true }, "unsupported"],
+	["a calibration cache", "11.0.0", { ...build, precision: "int8", typedModel: true, calibrationPath: "/c" }, "unsupported"],
 	["several profiles", "8.6.1", { ...build, profiles: [{ inputs: [dims] }, { inputs: [dims] }] }, "unsupported"],
 	["a flag of ours", "10.6.0", { ...build, extraFlags: ["--saveEngine=x"] }, "refused"],
 	["a precision flag of the user's", "10.6.0", { ...build, extraFlags: ["--fp16=0"] }, "refused"],

@@ -44,7 +44,7 @@ export const precision: Rule = (subject) => {
 	const isTyped = isAtLeast(tensorrt, 11, 0) === true;
 	if (isTyped && !isMarked(asked, typing)) return [notTyped(asked, typing, tensorrt.name)];
 	if (isTyped && (asked === "fp32" || asked === "tf32") && typing.halves > 0) return [typedLower(asked, typing, tensorrt.name)];
-	if (asked === "int8" && typing.quantisers === 0) return [uncalibrated(tensorrt.name)];
+	if (asked === "int8" && typing.quantisers === 0 && context.isCalibrated !== true) return [uncalibrated(tensorrt.name)];
 	return [];
 };
 
@@ -93,6 +93,6 @@ function uncalibrated(name: string): Finding {
 	return finding("precision-uncalibrated", {
 		severity: "warning",
 		message: `The engine is to be int8, and the file has no Q/DQ nodes: ${name} makes up the ranges of all tensors, so that the speed is real and the answers mean nothing.`,
-		fix: "Quantise the model (Q/DQ nodes, e.g. with ModelOpt) and name the file as the engine's `onnx`.",
+		fix: "Quantise the model (Q/DQ nodes, e.g. with ModelOpt) and name the file as the engine's `onnx`, or name a calibration cache under `calibration`.",
 	});
 }

@@ -21,6 +21,10 @@ export interface PreflightContext {
 	shapedInputs?: readonly string[];
 	/** Names of plugins that will be loaded beside TensorRT's own. */
 	plugins?: readonly string[];
+	/** Libraries are loaded whose plugins are not known by name. */
+	loadsPlugins?: boolean;
+	/** INT8 has a calibration cache. */
+	isCalibrated?: boolean;
 	gpuMemoryBytes?: number;
 }
 

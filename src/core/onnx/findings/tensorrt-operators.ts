@@ -9,8 +9,18 @@ import { finding, nodeIn, type Rule } from "./subject.ts";
 /** TensorRT's parser imports these by itself (onnxOpImporters.cpp: TRT_Conv, TRT_FP8QuantizeLinear, …). */
 const ownPrefix = "TRT_";
 
-export const tensorRtOperators: Rule = (subject) =>
-	subject.tensorrt === null ? [] : operatorUses(subject).flatMap((uses) => judge(uses, subject));
+export const tensorRtOperators: Rule = (subject) => {
+	const found = subject.tensorrt === null ? [] : operatorUses(subject).flatMap((uses) => judge(uses, subject));
+	return subject.context.loadsPlugins === true ? found.map(leftToPlugins) : found;
+};
+
+/** A library of the user's may bring what TensorRT lacks; the build is to tell. */
+function leftToPlugins(found: Finding): Finding {
+	const isLack = (["operator-unknown", "operator-unsupported", "plugin-absent"] as const).some((code) => code === found.code);
+	if (!isLack) return found;
+	const fix = "Nothing, where a library under `plugins` brings it; else the build fails.";
+	return { ...found, severity: "note", fix };
+}
 
 /** The parser looks for an importer, then for a plugin of the name; it does not look at the domain. */
 const judge: OperatorJudge = (uses, { tensorrt, context }) => {

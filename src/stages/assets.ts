@@ -1,0 +1,53 @@
+// Finds the files that an engine needs beside its model: plugin libraries and a calibration cache.
+import { ConfigError } from "../core/errors.ts";
+import type { Asset, EngineAssets, EngineSpec } from "../core/plan/plan.ts";
+import type { Files } from "../ports.ts";
+import { confine } from "./confine.ts";
+
+export interface MissingAsset {
+	state: "missing" | "empty";
+	/** As the config has it. */
+	path: string;
+	pointer: string;
+	/** For people: what the file is to be. */
+	what: string;
+}
+
+export type AssetsRead = { state: "ready"; assets: EngineAssets } | MissingAsset;
+
+/**
+ * trtexec says nothing of a calibration cache that is missing or empty: it makes the ranges up.
+ * @throws ConfigError path-outside-workspace.
+ */
+export async function readAssets({ engine }: EngineSpec, folder: string, files: Files): Promise<AssetsRead> {
+	const { plugins, calibration } = engine.tensorrt;
+	const read: (Asset & { dynamic: boolean })[] = [];
+	for (const { path, dynamic, pointer } of plugins) {
+		const asset = await readAsset({ path, pointer, what: "plugin library" }, folder, files);
+		if ("state" in asset) return asset;
+		read.push({ ...asset, dynamic });
+	}
+	if (calibration === undefined) return { state: "ready", assets: { plugins: read } };
+	const asset = await readAsset({ ...calibration, what: "calibration cache" }, folder, files);
+	return "state" in asset ? asset : { state: "ready", assets: { plugins: read, calibration: asset } };
+}
+
+async function readAsset(wanted: Omit<MissingAsset, "state">, folder: string, files: Files): Promise<Asset | MissingAsset> {
+	const path = await confine(files, folder, wanted.path);
+	const bytes = path === null ? null : await files.size(path);
+	if (path === null || bytes === null) return { state: "missing", ...wanted };
+	return bytes === 0 ? { state: "empty", ...wanted } : { path, sha256: await files.sha256(path) };
+}
+
+export function missingAsset({ state, path, pointer, what }: MissingAsset, spec: EngineSpec): ConfigError {
+	return new ConfigError({
+		code: "asset-missing",
+		message: `The ${what} ${path} of ${spec.id} is ${state === "empty" ? "an empty file" : "not there"}.`,
+		details: {
+			pointer,
+			expected: `a ${what} inside the workspace`,
+			got: state === "empty" ? "an empty file" : "no file",
+			fix: `Correct its path in the config, or let the model's prepare command write it.`,
+		},
+	});
+}
