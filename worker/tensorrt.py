@@ -353,8 +353,9 @@ class DeviceBuffer:
 
 def import_tensorrt():
     """The installed module, which has the name of this file."""
-    here = os.path.dirname(os.path.abspath(__file__))
-    sys.path[:] = [path for path in sys.path if os.path.abspath(path or ".") != here]
+    # Python follows a link to this file, and names its folder by whichever way led there.
+    here = os.path.dirname(os.path.realpath(__file__))
+    sys.path[:] = [path for path in sys.path if os.path.realpath(path or ".") != here]
     try:
         import tensorrt
     except Exception as error:

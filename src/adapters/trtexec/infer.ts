@@ -14,7 +14,8 @@ import { type CaseRun, inferCase } from "./infer-case.ts";
 const atOnce = 4;
 
 export async function inferCases(job: InferJob, bench: Bench): Promise<InferResult> {
-	const worker = await usableWorker(bench);
+	// The Python worker loads no plan of a DLA.
+	const worker = job.engine.spec.engine.tensorrt.dla === undefined ? await usableWorker(bench) : null;
 	if (worker !== null) {
 		const { engine, cases, timeoutMs, logPath, onCase } = job;
 		const asked = {

@@ -1,7 +1,7 @@
 // The golden worker and its client, with a stand-in for TensorRT and CUDA behind them.
 import { spawnSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { delimiter, dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createProcesses } from "../../../src/adapters/process/processes.ts";
 import { tensorRtWorker, type WorkerJob } from "../../../src/adapters/tensorrt-worker/worker.ts";
@@ -416,6 +416,19 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 			.push(done.stdout)
 			.map(({ header }) => header["kind"]);
 		expect([said, done.status]).toEqual([["hello", "result", "end"], 0]);
+	});
+
+	it("does not take itself for TensorRT where a link leads to it", async () => {
+		const folder = temporaryFolder();
+		symlinkSync(workerPath, join(folder, "link.py"));
+		symlinkSync(dirname(workerPath), join(folder, "worker"));
+		// The worker's folder by another name, before the one that has TensorRT.
+		const PYTHONPATH = [join(folder, "worker"), dirname(workerPath), fakeEnvironment()["PYTHONPATH"]].join(delimiter);
+		const processes = createProcesses({ env: { ...fakeEnvironment(), PYTHONPATH } });
+		for (const path of [workerPath, join(folder, "link.py"), join(folder, "worker/tensorrt.py")]) {
+			const probed = await tensorRtWorker({ python, workerPath: path, processes }).probe();
+			expect([path, probed]).toEqual([path, { tensorrt: "10.6.0", device: "Fake GPU" }]);
+		}
 	});
 
 	it("finds TensorRT, or says why there is none", async () => {

@@ -1,0 +1,186 @@
+// From a config to trtexec's arguments, by version: builds, timed runs and golden cases, as the adapters ask for them.
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { fileModelReader } from "../../../src/adapters/files/model-reader.ts";
+import type { Processes, RunOptions } from "../../../src/adapters/process/processes.ts";
+import { trtexecBackend } from "../../../src/adapters/trtexec/backend.ts";
+import type { GoldenWorker } from "../../../src/adapters/trtexec/bench.ts";
+import type { Tensor } from "../../../src/core/golden/tensor.ts";
+import type { EngineAssets, EngineSpec } from "../../../src/core/plan/plan.ts";
+import { engineSpecs } from "../../../src/core/plan/specs.ts";
+import { parseVersionText } from "../../../src/formats/trtexec/banner.ts";
+import type { BuiltEngine } from "../../../src/ports.ts";
+import { loaded } from "../../core/config/load.ts";
+import { temporaryFolder } from "../../support/project.ts";
+
+/** Starts nothing, and remembers what it was asked to start. */
+function recorder(): Processes & { asked: RunOptions[] } {
+	const asked: RunOptions[] = [];
+	return {
+		asked,
+		run: async (job) => {
+			asked.push(job);
+			const ended = { state: "not-started", exitCode: null, signal: null, wallMs: 0, tail: [], stdout: "", problem: "not here" } as const;
+			return { ...ended, tail: [], logPath: null, argv: job.argv };
+		},
+		killAll: async () => {},
+		killNow: () => {},
+		owns: () => false,
+		childMs: () => 0,
+	};
+}
+
+function assetsOf({ engine }: EngineSpec): EngineAssets {
+	const { plugins, calibration } = engine.tensorrt;
+	const at = (path: string) => ({ path: `/arm/${path}`, sha256: path });
+	return {
+		plugins: plugins.map(({ path, dynamic }) => ({ ...at(path), dynamic })),
+		...(calibration === undefined ? {} : { calibration: at(calibration.path) }),
+	};
+}
+
+function bed(engine: string, versionText: string, worker?: GoldenWorker) {
+	const version = parseVersionText(versionText);
+	const [spec] = engineSpecs(loaded(`version: 1\nmodels:\n  net: { onnx: net.onnx, engines: { e: ${engine} } }\n`));
+	if (version === null || spec === undefined) throw new Error(versionText);
+	const processes = recorder();
+	const timing = { cudaGraph: true, spinWait: true, transfers: false };
+	const trtexec = { program: "trtexec", version };
+	const backend = trtexecBackend({ trtexec, gpu: null, processes, timing, ...(worker ? { worker } : {}) });
+	const folder = temporaryFolder();
+	const model = fileModelReader().read("test/fixtures/models/classifier.onnx");
+	return { backend, processes, spec, folder, model, own: { assets: assetsOf(spec) } };
+}
+
+type Bed = ReturnType<typeof bed>;
+
+/** Without what every build and run has. */
+function tellingArgv({ processes, folder }: Bed): string[] {
+	const usual =
+		/^--(onnx|saveEngine|skipInference|profilingVerbosity|exportLayerInfo|loadEngine|loadInputs|warmUp|duration|infStreams|percentile|exportTimes|noTF32|iterations|avgRuns|dumpRawBindingsToFile|device=0)/;
+	const argv = processes.asked.at(-1)?.argv ?? [];
+	return argv.slice(1).filter((argument) => !usual.test(argument) && !argument.includes(folder));
+}
+
+async function build(here: Bed) {
+	const { backend, spec, folder, own } = here;
+	const places = { engineFolder: join(folder, "engine"), logPath: join(folder, "build.log") };
+	return backend.build({ spec, arm: "base", model: await here.model, timeoutMs: 1000, ...places, ...own });
+}
+
+async function built(here: Bed): Promise<BuiltEngine> {
+	const { spec, own } = here;
+	const facts = { model: "net", engine: "e", arm: "base", precision: "fp16", state: "built", durationMs: 1, warnings: [] } as const;
+	return { spec, arm: "base", record: { ...facts, warnings: [] }, path: "/e/engine.plan", model: await here.model, ...own };
+}
+
+const image = (batch: number): Tensor => ({ dtype: "float32", shape: [batch, 3, 32, 32], data: new Uint8Array(batch * 3 * 32 * 32 * 4) });
+
+async function time(here: Bed, batch: number): Promise<void> {
+	const { backend, folder } = here;
+	const inputs = [{ name: "images", dtype: "float32", shape: [batch, 3, 32, 32], fill: "zeros" }] as const;
+	const places = { samplesPath: join(folder, "a.f64"), logPath: join(folder, "a.log") };
+	const sizes = { streams: 1, seed: 1, warmUpMs: 1, durationMs: 1, threads: 1, timeoutMs: 1000 };
+	await backend.measure({ engine: await built(here), inputs, ...sizes, ...places });
+}
+
+async function verify(here: Bed, batch: number) {
+	const { backend, folder } = here;
+	const places = { scratchFolder: join(folder, "scratch"), logPath: join(folder, "b.log") };
+	const cases = [{ id: "a", inputs: { images: image(batch) } }];
+	return backend.infer({ engine: await built(here), cases, ...places, threads: 1, timeoutMs: 1000 });
+}
+
+const shapes = (which: string, batch: number) => `--${which}=images:${batch}x3x32x32`;
+const one = (min: number, opt: number, max: number) => [shapes("minShapes", min), shapes("optShapes", opt), shapes("maxShapes", max)];
+const dims = "dims: { batch: { min: 1, opt: 4, max: 8 } }";
+const profiles = "profiles: [{ batch: 1 }, { batch: { min: 2, opt: 8, max: 32 } }]";
+
+describe("the arguments of a build", () => {
+	it.each([
+		["8.6.1", `precision: fp16, ${dims}, workspace: 512MiB`, ["--fp16", ...one(1, 4, 8), "--memPoolSize=workspace:512"]],
+		["10.15.1", `precision: fp16, ${dims}, workspace: 4GB`, ["--fp16", ...one(1, 4, 8), "--memPoolSize=workspace:3814M"]],
+		["11.1.0", `precision: fp32, ${dims}, optimization-level: 0`, [...one(1, 4, 8), "--builderOptimizationLevel=0"]],
+		[
+			"10.6.0",
+			`precision: fp16, ${dims}, plugins: [a.so, { path: b.so, dynamic: true }]`,
+			["--fp16", ...one(1, 4, 8), "--staticPlugins=/arm/a.so", "--dynamicPlugins=/arm/b.so"],
+		],
+		[
+			"10.6.0",
+			`precision: int8, ${dims}, dla: { core: 1, gpu-fallback: true }`,
+			["--int8", "--fp16", ...one(1, 4, 8), "--allowGPUFallback", "--useDLACore=1"],
+		],
+		["8.6.1", `precision: fp16, ${dims}, dla: { core: 0 }`, ["--fp16", ...one(1, 4, 8), "--useDLACore=0"]],
+		[
+			"10.15.1",
+			`precision: int8, ${dims}, calibration: net.cache, plugins: []`,
+			["--int8", "--fp16", ...one(1, 4, 8), "--calib=/arm/net.cache"],
+		],
+		["9.3.0", `precision: fp16, ${profiles}`, ["--fp16", "--profile=0", ...one(1, 1, 1), "--profile=1", ...one(2, 8, 32)]],
+		[
+			"11.1.0",
+			`precision: fp32, ${dims}, flags: [--sparsity=enable, --versionCompatible]`,
+			[...one(1, 4, 8), "--sparsity=enable", "--versionCompatible"],
+		],
+	])("of TensorRT %s for { %s }", async (version, engine, argv) => {
+		const here = bed(`{ ${engine} }`, version);
+		await build(here);
+		expect(tellingArgv(here)).toEqual(argv);
+	});
+
+	it.each([
+		["11.1.0", `precision: fp16, ${dims}`, "precision-in-onnx", "models.net.engines.e.onnx: TensorRT 11.1.0 takes the precision from"],
+		["11.1.0", `precision: int8, ${dims}, calibration: net.cache`, "precision-in-onnx", "models.net.engines.e.onnx"],
+		["8.6.1", `precision: fp16, ${profiles}`, "setting-unsupported", "models.net.engines.e.profiles: TensorRT 8.6.1 has no several"],
+		["8.6.1", `precision: bf16, ${dims}`, "setting-unsupported", "models.net.engines.e.precision"],
+	])("of TensorRT %s for { %s } are refused as %s", async (version, engine, code, says) => {
+		const here = bed(`{ ${engine} }`, version);
+		expect(await build(here)).toMatchObject({ state: "refused", failure: { code, title: expect.stringContaining(says) } });
+		expect(here.processes.asked).toEqual([]);
+	});
+});
+
+describe("the arguments of a run", () => {
+	it.each([
+		["10.6.0", `precision: fp16, ${dims}, workspace: 1GiB, optimization-level: 5`, 4, []],
+		[
+			"10.6.0",
+			`precision: fp16, ${dims}, plugins: [a.so, { path: b.so, dynamic: true }], flags: [--sparsity=force, --versionCompatible]`,
+			4,
+			["--staticPlugins=/arm/a.so", "--dynamicPlugins=/arm/b.so", "--versionCompatible"],
+		],
+		["10.6.0", `precision: fp16, ${profiles}`, 16, ["--useProfile=1"]],
+		["10.6.0", `precision: fp16, ${profiles}`, 1, []],
+	])("of TensorRT %s for { %s } at batch %i say what the engine needs", async (version, engine, batch, argv) => {
+		const here = bed(`{ ${engine} }`, version);
+		const [shape, modes] = [shapes("shapes", batch), ["--useCudaGraph", "--useSpinWait", "--noDataTransfers"]];
+		const sorted = [...argv].sort();
+		await time(here, batch);
+		expect(tellingArgv(here).sort()).toEqual([shape, ...modes, ...sorted].sort());
+		await verify(here, batch);
+		expect(tellingArgv(here).sort()).toEqual([shape, ...sorted].sort());
+	});
+
+	it("on a DLA take no CUDA graph, and go to trtexec: the Python worker knows no DLA", async () => {
+		const worker: GoldenWorker = { probe: async () => ({ tensorrt: "10.6.0" }), infer: () => Promise.reject(new Error("not to be asked")) };
+		const here = bed(`{ precision: fp16, ${dims}, dla: { core: 1 } }`, "10.6.0", worker);
+		await time(here, 4);
+		expect(tellingArgv(here)).toEqual([shapes("shapes", 4), "--useSpinWait", "--noDataTransfers", "--useDLACore=1"]);
+		await verify(here, 4);
+		expect(tellingArgv(here)).toEqual([shapes("shapes", 4), "--useDLACore=1"]);
+	});
+
+	it("hand the plugins to the Python worker", async () => {
+		const seen: (readonly string[])[] = [];
+		const worker: GoldenWorker = {
+			probe: async () => ({ tensorrt: "10.6.0" }),
+			infer: async ({ plugins }) => {
+				seen.push(plugins);
+				return { state: "done", cases: [], wallMs: 1 };
+			},
+		};
+		await verify(bed(`{ precision: fp16, ${dims}, plugins: [a.so, b.so] }`, "10.6.0", worker), 4);
+		expect(seen).toEqual([["/arm/a.so", "/arm/b.so"]]);
+	});
+});
