@@ -1,7 +1,7 @@
 // Stands in for trtexec: answers from recordings. Its first argument is the path of a JSON file:
 // { comparison, state, faults: [{ step, arm?, from?, do, recording? }], version?, scale? }
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
@@ -44,6 +44,9 @@ function askedFor() {
 }
 
 const asked = askedFor();
+mkdirSync(config.state, { recursive: true });
+const visible = process.env["CUDA_VISIBLE_DEVICES"] ?? null;
+appendFileSync(join(config.state, "asked.jsonl"), `${JSON.stringify({ step: asked.step, argv, visible })}\n`);
 
 /** Whether the fault's turn has come. */
 function isDue(one) {

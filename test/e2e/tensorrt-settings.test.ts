@@ -1,0 +1,65 @@
+// Settings of TensorRT from trtgate.yml through the bundle to the trtexec that runs.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { type Change, gateReplay, startReplay } from "../support/replay/gate.ts";
+
+interface Asked {
+	step: string;
+	argv: string[];
+	visible: string | null;
+}
+
+function askedOf(folder: string): Asked[] {
+	const lines = readFileSync(join(folder, "replay-bin/state/asked.jsonl"), "utf8").trim().split("\n");
+	return lines.map((line) => JSON.parse(line)).filter(({ step }: Asked) => step !== "help");
+}
+
+const engine = (keys: string): NonNullable<Change["config"]>[number] => ["{ precision: fp16 }", `{ precision: fp16, ${keys} }`];
+const looks = ["pairs: [5, 8]", "pairs: [5]"] as const;
+const makesPlugin = ["    onnx: model.onnx", "    onnx: model.onnx\n    prepare: printf library > libmine.so"] as const;
+
+describe("settings of TensorRT", () => {
+	it("reach every build and every run", async () => {
+		const keys = "workspace: 1GiB, optimization-level: 4, plugins: [libmine.so], flags: [--sparsity=enable, --allocationStrategy=profile]";
+		const change = { config: [engine(keys), makesPlugin, looks], argv: ["--device", "0"] };
+		const { run, folder, result } = await gateReplay({ comparison: "same-model" }, change);
+		expect(run.exit, run.stdout + run.stderr).toBe(0);
+		const asked = askedOf(folder);
+		expect(new Set(asked.map(({ visible }) => visible))).toEqual(new Set(["0"]));
+		const [builds, runs] = [asked.filter(({ step }) => step === "build"), asked.filter(({ step }) => step !== "build")];
+		expect(builds).toHaveLength(2);
+		expect(new Set(runs.map(({ step }) => step))).toEqual(new Set(["golden", "warm", "perf", "profile"]));
+		for (const [at, { argv }] of builds.entries()) {
+			const own = ["--memPoolSize=workspace:1024M", "--builderOptimizationLevel=4", "--sparsity=enable", "--device=0"];
+			expect(argv).toEqual(expect.arrayContaining(own));
+			expect(argv).toContain(`--staticPlugins=${join(folder, ["base", "head"][at] ?? "", "libmine.so")}`);
+		}
+		for (const { argv } of runs) {
+			expect(argv).toEqual(
+				expect.arrayContaining([expect.stringMatching(/^--staticPlugins=.*libmine\.so$/), "--allocationStrategy=profile"]),
+			);
+			expect(argv.join(" ")).not.toMatch(/sparsity|memPoolSize|OptimizationLevel/);
+		}
+		expect(result.builds[0]?.recipe?.["flags"]).toContain("--staticPlugins=libmine.so");
+	});
+
+	it.each([
+		[
+			"a plugin that is not there",
+			{ config: [engine("plugins: [libmine.so]")] },
+			/plugin library libmine\.so of net\/fp16 is not there\.[\s\S]*\[asset-missing\]/,
+		],
+		[
+			"a flag of trtgate's own",
+			{ config: [engine("flags: [--memPoolSize=workspace:1]")] },
+			/trtgate\.yml:\d+:\d+: .*flags\[0\] is "--memPoolSize"[\s\S]*Use `workspace`/,
+		],
+		["a GPU that is not there", { argv: ["--device", "7"] }, /shows no GPU that is device "7"[\s\S]*nvidia-smi -L[\s\S]*/],
+		["a device that is none", { argv: ["--device", "cuda:0"] }, /input device is "cuda:0"; expected a GPU's index/],
+	])("with %s are the config's fault: exit 2", async (_what, change, says) => {
+		const { run } = await startReplay({ comparison: "same-model" }, change);
+		expect(run.stderr).toMatch(says);
+		expect(run.exit, run.stdout + run.stderr).toBe(2);
+	});
+});
