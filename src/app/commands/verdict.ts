@@ -1,5 +1,6 @@
 // `trtgate verdict`: pairs of measurements to a verdict.
-import { parsePairs, renderVerdict } from "../../core/compare/pairs-file.ts";
+import { parsePairs } from "../../core/compare/pairs-file.ts";
+import { renderVerdict } from "../../core/compare/sentence.ts";
 import { judgePairs } from "../../core/compare/verdict.ts";
 import { exitCodes } from "../exit.ts";
 import type { Terminal } from "../terminal.ts";

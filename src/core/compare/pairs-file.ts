@@ -1,7 +1,5 @@
-// The file of the `verdict` command: pairs of run medians in, one sentence out.
+// The file of the `verdict` command: pairs of run medians.
 import { ConfigError } from "../errors.ts";
-import type { Comparison, Interval } from "../schema/result.ts";
-import { formatPercent, percentDigits } from "../units.ts";
 import type { Pair } from "./noise.ts";
 
 export interface PairsFile {
@@ -84,41 +82,4 @@ export function parsePairs(text: string, path: string): PairsFile {
 		pairs: list.map((pair: unknown, index) => parsePair(pair, path, `/pairs/${index}`)),
 		minimalEffect: parseEffect(own(file, "minimalEffect"), path),
 	};
-}
-
-/** `−0.2 % (99 % interval −0.9 to +0.5 %)`, with no more decimals than the interval supports. */
-function renderChange(estimate: number, interval: Interval, level: number): string {
-	const digits = percentDigits((interval[1] - interval[0]) / 2);
-	const percent = (fraction: number) => formatPercent(fraction, { sign: true, digits });
-	const low = percent(interval[0]).replace(" %", "");
-	return `${percent(estimate)} (${Number((level * 100).toPrecision(4))} % interval ${low} to ${percent(interval[1])})`;
-}
-
-function renderMeasured(comparison: Comparison, estimate: number, interval: Interval): string {
-	const { verdict, pairs, level, reason = "" } = comparison;
-	const change = renderChange(estimate, interval, level);
-	switch (verdict) {
-		case "regressed":
-			return `Slower: ${change}, ${pairs} pairs.`;
-		case "improved":
-			return `Faster: ${change}, ${pairs} pairs.`;
-		case "unchanged": {
-			const excluded = formatPercent(comparison.excluded ?? 0, { digits: percentDigits((interval[1] - interval[0]) / 2) });
-			return `No relevant change: ${change}, ${pairs} pairs; changes of ${excluded} or more are excluded.`;
-		}
-		default:
-			return `Inconclusive after ${pairs} pairs: ${change}. ${reason} Not a pass.`;
-	}
-}
-
-/** A comparison of times in words. */
-export function renderVerdict(comparison: Comparison): string {
-	const { verdict, estimate, interval, reason = "" } = comparison;
-	if (verdict === "missing") return `Nothing to compare: ${reason}`;
-	if (verdict === "not-comparable") return `Not comparable: ${reason}`;
-	// Engines with the same bytes are not timed: there is a verdict, but no pairs and no interval worth a number.
-	if (verdict === "unchanged" && comparison.pairs === 0) return `No change: ${reason}`;
-	if (estimate !== null && interval !== null) return renderMeasured(comparison, estimate, interval);
-	const seen = estimate === null ? "" : ` The runs so far differ by ${formatPercent(estimate, { sign: true })}.`;
-	return `Inconclusive: ${reason}${seen} Not a pass.`;
 }

@@ -1,6 +1,6 @@
 // Gates of one timed workload: latency, tail, memory, and the absolute limit.
 
-import { renderVerdict } from "../compare/pairs-file.ts";
+import { renderVerdict } from "../compare/sentence.ts";
 import type { Config, Gates, Threshold, WorkloadConfig } from "../config/config.ts";
 import { locate } from "../config/location.ts";
 import type { BackendFacts, Comparison, GateName, GateResult, GateStatus, WorkloadResult } from "../schema/result.ts";

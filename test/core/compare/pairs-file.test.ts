@@ -1,7 +1,8 @@
 // The pairs file is read strictly, and recorded comparisons get the right sentence.
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { parsePairs, renderVerdict } from "../../../src/core/compare/pairs-file.ts";
+import { parsePairs } from "../../../src/core/compare/pairs-file.ts";
+import { renderVerdict } from "../../../src/core/compare/sentence.ts";
 import { judgePairs } from "../../../src/core/compare/verdict.ts";
 import { ConfigError } from "../../../src/core/errors.ts";
 
@@ -23,7 +24,7 @@ describe("recorded on a GPU, eight pairs each", () => {
 		expect(got.verdict).toBe("unchanged");
 		expect(got.excluded).toBeLessThan(0.01);
 		expect(renderVerdict(got)).toBe(
-			"No relevant change: \u22120.1 % (99 % interval \u22120.3 to +0.1 %), 8 pairs; changes of 0.3 % or more are excluded.",
+			"No relevant change: \u22120.1 % (99 % interval \u22120.3 to +0.1 %), 8 pairs; changes of 0.4 % or more are excluded.",
 		);
 	});
 
