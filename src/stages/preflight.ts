@@ -1,4 +1,5 @@
 // Finds what can be known of each model before any engine is built.
+import { formatPointer } from "../core/config/pointer.ts";
 import { preflight as findingsOf, type PreflightContext } from "../core/onnx/preflight.ts";
 import type { EngineSpec } from "../core/plan/plan.ts";
 import type { BackendFacts, Finding } from "../core/schema/result.ts";
@@ -47,6 +48,7 @@ function contextOf({ model, engine, dims }: EngineSpec, input: PreflightInput): 
 		precision: engine.precision,
 		dims,
 		shapedInputs: Object.entries(model.inputs).flatMap(([name, { shape }]) => (shape === undefined ? [] : [name])),
+		onnxKey: `${formatPointer(engine.pointer)}.onnx`,
 		loadsPlugins: engine.tensorrt.plugins.length > 0,
 		isCalibrated: engine.tensorrt.calibration !== undefined,
 		...(tensorrt === undefined ? {} : { tensorrt }),

@@ -7,7 +7,13 @@ import { type PreflightInput, preflight } from "../../src/stages/preflight.ts";
 const progress = { stage: () => undefined, item: () => undefined, detail: () => undefined, done: () => undefined };
 
 async function judge(file: string, input: Omit<PreflightInput, "models">, spec: Partial<EngineSpec["engine"]> = {}): Promise<Finding[]> {
-	const engine = { name: "e", precision: "fp32", tensorrt: { plugins: [], flags: [] }, ...spec } as EngineSpec["engine"];
+	const engine = {
+		name: "e",
+		pointer: "/models/m/engines/e",
+		precision: "fp32",
+		tensorrt: { plugins: [], flags: [] },
+		...spec,
+	} as EngineSpec["engine"];
 	const whole: EngineSpec = {
 		id: "m/e",
 		model: { name: "m", inputs: {} } as unknown as EngineSpec["model"],
@@ -26,6 +32,7 @@ describe("the stage preflight", () => {
 	it("tells the precision and sizes of the engine to the judgement", async () => {
 		const typed = await judge("classifier", { backend: "tensorrt", tensorrt: "11.1" }, { precision: "fp16", dims: batch });
 		expect(codes(typed)).toEqual(["base error precision-typed", "head error precision-typed"]);
+		expect(typed[0]?.fix).toMatch(/AutoCast .* under `models\.m\.engines\.e\.onnx`, or ask for fp32\.$/);
 		const unbound = await judge("classifier", { backend: "tensorrt", tensorrt: "10.6" });
 		expect(codes(unbound)).toEqual(["base error dims-unbound", "head error dims-unbound"]);
 	});

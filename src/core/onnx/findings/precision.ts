@@ -42,7 +42,7 @@ export const precision: Rule = (subject) => {
 	if (tensorrt === null || asked === undefined) return [];
 	const typing = typingOf(subject);
 	const isTyped = isAtLeast(tensorrt, 11, 0) === true;
-	if (isTyped && !isMarked(asked, typing)) return [notTyped(asked, typing, tensorrt.name)];
+	if (isTyped && !isMarked(asked, typing)) return [notTyped(asked, typing, { name: tensorrt.name, key: context.onnxKey })];
 	if (isTyped && (asked === "fp32" || asked === "tf32") && typing.halves > 0) return [typedLower(asked, typing, tensorrt.name)];
 	if (asked === "int8" && typing.quantisers === 0 && context.isCalibrated !== true) return [uncalibrated(tensorrt.name)];
 	return [];
@@ -72,12 +72,12 @@ function isMarked(asked: Precision, typing: Typing): boolean {
 	return marks[asked]?.some((dtype) => typing.dtypes.has(dtype)) ?? true;
 }
 
-function notTyped(asked: Precision, typing: Typing, name: string): Finding {
+function notTyped(asked: Precision, typing: Typing, { name, key }: { name: string; key: string | undefined }): Finding {
 	const tool = asked === "fp16" || asked === "bf16" ? "ModelOpt's AutoCast (python -m modelopt.onnx.autocast)" : "ModelOpt's quantisation";
 	return finding("precision-typed", {
 		severity: "error",
 		message: `The engine is to be ${asked}, and ${name} has no precision flags: it builds in the types of the file, which has ${typing.floats} float and ${typing.halves} half-precision weights and ${typing.quantisers} Q/DQ nodes.`,
-		fix: `Convert the model with ${tool} and name the file as the engine's \`onnx\`, or ask for fp32.`,
+		fix: `Convert the model with ${tool} and name the file ${key === undefined ? "as the engine's `onnx`" : `under \`${key}\``}, or ask for fp32.`,
 	});
 }
 

@@ -21,6 +21,8 @@ export interface PreflightContext {
 	shapedInputs?: readonly string[];
 	/** Names of plugins that will be loaded beside TensorRT's own. */
 	plugins?: readonly string[];
+	/** The config's key of the engine's file, for advice. */
+	onnxKey?: string;
 	/** Libraries are loaded whose plugins are not known by name. */
 	loadsPlugins?: boolean;
 	/** INT8 has a calibration cache. */
