@@ -1,9 +1,9 @@
 // The plan as text, for `trtgate run --dry-run`: what would be done, how long it takes, and where the settings come from.
-import type { Config, Threshold } from "../config/config.ts";
+import type { Config, TensorRtConfig, Threshold } from "../config/config.ts";
 import { formatSource } from "../config/source.ts";
 import { cleanName, cleanText, shorten } from "../report/escape.ts";
-import { formatDuration, formatLimit, formatMs } from "../units.ts";
-import type { Plan, PlannedStep } from "./plan.ts";
+import { formatBytes, formatDuration, formatLimit, formatMs } from "../units.ts";
+import type { EngineSpec, Plan, PlannedStep } from "./plan.ts";
 
 /** Ends in a line break. */
 export function renderPlan(plan: Plan, config: Config): string {
@@ -54,10 +54,24 @@ function describeStep(step: PlannedStep, around: Around): [string, string] {
 function describeBuild(engineId: string, plan: Plan): string {
 	const spec = plan.engines.find((engine) => engine.id === engineId);
 	if (spec === undefined) return cleanName(engineId);
-	const dims = Object.entries(spec.dims).map(
-		([name, { min, opt, max }]) => `${cleanName(name)} ${min === max ? min : `${min}…${opt}…${max}`}`,
-	);
-	return [cleanName(engineId), spec.engine.precision, cleanText(spec.engine.onnx), ...dims].join(" · ");
+	const { precision, onnx, profiles } = spec.engine;
+	const dims = profiles.length > 1 ? profiles.map((profile) => `[${describeDims(profile).join(", ")}]`) : describeDims(spec.dims);
+	return [cleanName(engineId), precision, cleanText(onnx), ...dims, ...describeTensorRt(spec.engine.tensorrt)].join(" · ");
+}
+
+function describeDims(dims: EngineSpec["dims"]): string[] {
+	return Object.entries(dims).map(([name, { min, opt, max }]) => `${cleanName(name)} ${min === max ? min : `${min}…${opt}…${max}`}`);
+}
+
+function describeTensorRt({ workspaceBytes, optimizationLevel, plugins, dla, calibration, flags }: TensorRtConfig): string[] {
+	return [
+		...(workspaceBytes === undefined ? [] : [`workspace ${formatBytes(workspaceBytes)}`]),
+		...(optimizationLevel === undefined ? [] : [`optimization level ${optimizationLevel}`]),
+		...plugins.map(({ path }) => `plugin ${cleanText(path)}`),
+		...(dla === undefined ? [] : [`DLA core ${dla.core}${dla.gpuFallback ? " or GPU" : ""}`]),
+		...(calibration === undefined ? [] : [`calibration ${cleanText(calibration.path)}`]),
+		...flags.map((flag) => cleanText(flag)),
+	];
 }
 
 const shownCases = 4;
@@ -104,6 +118,7 @@ function settingLines(config: Config): string[] {
 	const { measure, baseline } = config;
 	const settings: [string, string][] = [
 		["/backend", config.backend],
+		...(config.device === undefined ? [] : [["/device", cleanText(config.device)] satisfies [string, string]]),
 		["/measure/pairs", measure.looks.join(", ")],
 		["/measure/warm-up", formatDuration(measure.warmUpMs)],
 		["/measure/duration", formatDuration(measure.durationMs)],

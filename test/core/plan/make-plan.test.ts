@@ -95,6 +95,18 @@ describe("renderPlan", () => {
 		await expect(renderPlan(makePlan(input), config)).toMatchFileSnapshot("./plan.txt");
 	});
 
+	it("tells how TensorRT builds, where the config says so", () => {
+		const engine =
+			"{ precision: int8, workspace: 4GiB, optimization-level: 5, plugins: [a.so], dla: { core: 0, gpu-fallback: true }, calibration: net.cache, flags: [--sparsity=force] }";
+		const model = `{ onnx: net.onnx, profiles: [{ batch: 1 }, { batch: { min: 2, opt: 4, max: 8 } }], engines: { e: ${engine} } }`;
+		const config = loaded(`version: 1\ndevice: 1\nmodels: { net: ${model} }`);
+		const text = renderPlan(makePlan({ ...input, config, cases: new Map() }), config);
+		const told =
+			"net/e · int8 · net.onnx · [batch 1] · [batch 2…4…8] · workspace 4.00 GiB · optimization level 5 · plugin a.so · DLA core 0 or GPU · calibration net.cache · --sparsity=force";
+		expect(text).toContain(told);
+		expect(text).toMatch(/ device +1 +trtgate\.yml:2/);
+	});
+
 	it("lets no name break a line or reach the terminal", () => {
 		const hostile = loaded('version: 1\nmodels: { "a\u202e\u200f<b>": { onnx: x, prepare: "echo\\e[31m\\nrm -rf /" } }');
 		const plan = makePlan({ ...input, config: hostile, cases: new Map([["a\u202e\u200f<b>/fp32", ["case\u001b[2J"]]]) });
