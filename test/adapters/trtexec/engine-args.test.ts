@@ -171,6 +171,17 @@ describe("the arguments of a run", () => {
 		expect(tellingArgv(here)).toEqual([shapes("shapes", 4), "--useDLACore=1"]);
 	});
 
+	it("are not asked for int64 on TensorRT 8, which would read it as int32: the case says what to install", async () => {
+		const here = bed("{ precision: fp32 }", "8.6.1");
+		const engine = { ...(await built(here)), model: await fileModelReader().read("test/fixtures/models/int64.onnx") };
+		const x: Tensor = { dtype: "int64", shape: [4], data: new Uint8Array(32) };
+		const places = { scratchFolder: join(here.folder, "scratch"), logPath: join(here.folder, "b.log") };
+		const result = await here.backend.infer({ engine, cases: [{ id: "a", inputs: { x } }], ...places, threads: 1, timeoutMs: 1000 });
+		const message = "input x is int64, which TensorRT 8.6.1 takes as int32: install TensorRT's Python package, which converts it";
+		expect(result).toMatchObject({ state: "done", cases: [{ id: "a", state: "failed", message }] });
+		expect(here.processes.asked).toEqual([]);
+	});
+
 	it("hand the plugins to the Python worker", async () => {
 		const seen: (readonly string[])[] = [];
 		const worker: GoldenWorker = {
