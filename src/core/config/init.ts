@@ -87,7 +87,10 @@ function workload(dims: readonly FoundDim[]): string {
 
 function goldenLines({ goldenPath }: StarterOptions, name: string): string[] {
 	if (goldenPath !== undefined) return [`    golden: ${yamlText(goldenPath)}`];
-	return ["    # What the engines must compute; `trtgate golden record` makes it.", `    # golden: golden/${folderName(name)}/golden.json`];
+	return [
+		"    # What the engines must compute; examples/quickstart/generator/golden.py shows how.",
+		`    # golden: golden/${folderName(name)}/golden.json`,
+	];
 }
 
 /** Words that some reader of YAML takes for something else than text. */

@@ -63,6 +63,6 @@ function otherModel(manifest: GoldenManifest, problem: string): ConfigError {
 	return new ConfigError({
 		code: "golden-other-model",
 		message: `Golden ${manifest.goldenId} is of another model (${quoteName(manifest.model.path)}): ${problem}.`,
-		details: { fix: "Point `golden:` at this model's manifest, or record the golden again with `trtgate golden record`." },
+		details: { fix: "Point `golden:` at this model's manifest, or record the golden again." },
 	});
 }

@@ -91,7 +91,7 @@ function nothingToCheck(config: Config): ConfigError {
 			location: { path: config.path },
 			expected: "at least one workload or golden case",
 			got: "none",
-			fix: "Remove `workloads: []`, or record a golden with `trtgate golden record` and name it under golden.",
+			fix: "Remove `workloads: []`, or record a golden and name it under golden.",
 		},
 	});
 }

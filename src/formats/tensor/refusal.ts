@@ -9,7 +9,7 @@ export interface TensorProblem {
 	fix?: string;
 }
 
-const recordAgain = "Restore the file as it was recorded, or record the golden again with `trtgate golden record`.";
+const recordAgain = "Restore the file as it was recorded, or record the golden again.";
 
 export function tensorInvalid(path: string, problem: TensorProblem): ConfigError {
 	const { expected, got } = problem;
