@@ -45,7 +45,17 @@ export const toolCodes = [
 export type ToolCode = (typeof toolCodes)[number];
 
 /** GitHub is at fault; never changes the outcome. */
-export const platformCodes = ["github-permission", "github-unavailable"] as const;
+export const platformCodes = [
+	"github-permission",
+	"github-not-found",
+	"github-conflict",
+	"github-rejected",
+	"github-rate-limited",
+	"github-unavailable",
+	"github-timeout",
+	"github-reply",
+	"github-unsupported",
+] as const;
 export type PlatformCode = (typeof platformCodes)[number];
 
 export const bugCodes = ["internal"] as const;

@@ -6,8 +6,12 @@ import { ortFailureCodes } from "../../src/formats/onnxruntime/rules.ts";
 const headings = (path: string): string[] => [...readFileSync(path, "utf8").matchAll(/^### `([^`]+)`$/gm)].map((match) => match[1] ?? "");
 
 it("has a heading for every error code, and none without a code", () => {
-	const codes = [...configCodes, ...toolCodes, ...platformCodes, ...bugCodes];
+	const codes = [...configCodes, ...toolCodes, ...bugCodes];
 	expect(headings("docs/troubleshooting.md").sort()).toEqual([...codes].sort());
+});
+
+it("has a heading for every fault of GitHub", () => {
+	expect(headings("docs/troubleshooting/github.md").sort()).toEqual([...platformCodes].sort());
 });
 
 it("has a heading for every refusal of ONNX Runtime", () => {
