@@ -8,6 +8,7 @@ const reports: Result["files"] = [
 	{ path: reportFiles.html, what: "the whole report" },
 	{ path: reportFiles.markdown, what: "the report as a comment" },
 	{ path: reportFiles.junit, what: "the gates as test cases" },
+	{ path: "exports", what: "the figures and findings for other programs: CSV, SARIF, benchmark and Bencher JSON" },
 	{ path: reportFiles.result, what: "everything that was found out and decided" },
 ];
 

@@ -1,0 +1,119 @@
+// Findings about models and faults of the config as SARIF 2.1.0, for code scanning and editors.
+import type { ErrorRecord, Finding, Location, Result } from "../../schema/result.ts";
+import { saidText } from "../comparison-words.ts";
+import { cleanText, shorten } from "../escape.ts";
+import { subjectName } from "../words.ts";
+import { helpUri } from "./help-uri.ts";
+
+type SarifLevel = "error" | "warning" | "note";
+
+interface Complaint {
+	code: string;
+	level: SarifLevel;
+	/** Which page of the documentation has a heading for the code. */
+	page: "errors" | "findings";
+	message: string;
+	fix?: string;
+	/** `model · engine`. */
+	subject?: string;
+	node?: string;
+	location?: Location;
+}
+
+export function renderSarif(result: Result): string {
+	const complaints = [...result.errors.flatMap(ofError), ...result.findings.map(ofFinding)];
+	const codes = [...new Set(complaints.map(({ code }) => code))];
+	const log = {
+		$schema: "https://json.schemastore.org/sarif-2.1.0.json",
+		version: "2.1.0",
+		runs: [
+			{
+				tool: { driver: driverOf(result, codes, complaints) },
+				invocations: [invocationOf(result)],
+				columnKind: "utf16CodeUnits",
+				results: complaints.map((complaint) => resultOf(complaint, { codes, configPath: result.config.path })),
+			},
+		],
+	};
+	return `${JSON.stringify(log, null, "\t")}\n`;
+}
+
+/** Only the user's own input: a broken runner or GitHub is no finding about the repository. */
+function ofError(error: ErrorRecord): Complaint[] {
+	if (error.kind !== "configuration") return [];
+	const { code, message, fix, location, model } = error;
+	const subject = model === undefined ? {} : { subject: subjectName({ ...error, model }) };
+	return [{ code, level: "error", page: "errors", message, ...subject, ...optional({ fix, location }) }];
+}
+
+function ofFinding(finding: Finding): Complaint {
+	const { code, severity, message, fix, location, node, model } = finding;
+	const subject = model === undefined ? {} : { subject: subjectName({ ...finding, model }) };
+	return { code, level: severity, page: "findings", message, ...subject, ...optional({ fix, location, node }) };
+}
+
+/** Without the fields that are undefined. */
+function optional<Fields extends object>(fields: Fields): { [Key in keyof Fields]?: Exclude<Fields[Key], undefined> } {
+	return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never;
+}
+
+function driverOf({ tool }: Result, codes: readonly string[], complaints: readonly Complaint[]): object {
+	const rules = codes.map((code) => {
+		const page = complaints.find((complaint) => complaint.code === code)?.page ?? "errors";
+		const id = saidText(code, 200);
+		return { id, shortDescription: { text: id.replaceAll("-", " ") }, helpUri: helpUri(code, page) };
+	});
+	return { name: tool.name, semanticVersion: tool.version, informationUri: helpUri(null, "errors"), rules };
+}
+
+/** Tells a run that found nothing from one that could not look. */
+function invocationOf(result: Result): object {
+	const notifications = result.errors
+		.filter((error) => error.kind !== "configuration" && error.kind !== "github")
+		.map((error) => ({ level: "error", descriptor: { id: saidText(error.code, 200) }, message: { text: saidText(error.message, 2000) } }));
+	return {
+		executionSuccessful: result.outcome !== "error",
+		startTimeUtc: result.startedAt,
+		...(notifications.length === 0 ? {} : { toolExecutionNotifications: notifications }),
+	};
+}
+
+function resultOf(complaint: Complaint, { codes, configPath }: { codes: readonly string[]; configPath: string }): object {
+	const { code, level, message, fix, subject, node, location } = complaint;
+	const text = [
+		subject === undefined ? "" : `${subject}: `,
+		saidText(message, 2000),
+		fix === undefined ? "" : ` ${saidText(fix, 1000)}`,
+	].join("");
+	const logical = [
+		...(subject === undefined ? [] : [{ fullyQualifiedName: subject, kind: "module" }]),
+		...(node === undefined ? [] : [{ fullyQualifiedName: saidText(node, 200), kind: "element" }]),
+	];
+	return {
+		ruleId: saidText(code, 200),
+		ruleIndex: codes.indexOf(code),
+		level,
+		message: { text },
+		// GitHub's code scanning refuses a result without a place: the config is where a model is named.
+		locations: [
+			{ physicalLocation: placeOf(location ?? { path: configPath }), ...(logical.length === 0 ? {} : { logicalLocations: logical }) },
+		],
+		// What stays when lines move.
+		partialFingerprints: { "trtgateSubject/v1": [code, subject ?? "", node === undefined ? "" : saidText(node, 200)].join("/") },
+	};
+}
+
+function placeOf({ path, line, column }: Location): object {
+	const region =
+		line === undefined || line < 1
+			? undefined
+			: { startLine: line, ...(column === undefined || column < 1 ? {} : { startColumn: column }) };
+	return { artifactLocation: { uri: fileUri(path) }, ...(region === undefined ? {} : { region }) };
+}
+
+/** A relative path stays relative, so that viewers find it in the repository; what a URI cannot hold is escaped. */
+function fileUri(path: string): string {
+	const clean = cleanText(shorten(path, 2000)).replaceAll("\\", "/");
+	const escaped = clean.split("/").map(encodeURIComponent).join("/");
+	return clean.startsWith("/") ? `file://${escaped}` : escaped;
+}
