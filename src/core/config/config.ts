@@ -33,6 +33,8 @@ export interface Gates {
 	relativeL2: Readonly<Record<Precision, number>>;
 	inconclusive: "neutral" | "fail";
 	cpuSpeed: "warn" | "fail";
+	/** What a golden that differs between base and head does. */
+	goldenChange: "warn" | "fail" | "off";
 	maxLatencyMs?: number;
 	/**
 	 * JSON pointers of the values above that the file sets, for annotations: by gate name (`latency`, `engine-size`,
@@ -119,6 +121,21 @@ export interface MeasureConfig {
 	spinWait: boolean;
 }
 
+/** A kind of runner, and what is measured there. */
+export interface RunnerConfig {
+	name: string;
+	/** As `runs-on` takes it. */
+	labels: readonly string[] | { group: string; labels?: readonly string[] };
+	/** Patterns of engines, as `--only` takes them; empty: all. */
+	engines: readonly string[];
+	device?: string;
+	/** One job for all its engines, one for each model, or one for each engine. */
+	split: "none" | "model" | "engine";
+	pointer: string;
+}
+
+export type ProfileWhen = "never" | "on-regression" | "always";
+
 export interface Config {
 	/** Path of trtgate.yml as the user wrote it. */
 	path: string;
@@ -130,10 +147,12 @@ export interface Config {
 	/** What the file says for all models; each engine and workload carries its own, resolved. */
 	gates: Gates;
 	measure: MeasureConfig;
+	/** Empty where one job measures all. */
+	runners: readonly RunnerConfig[];
 	preflight: { tensorrt?: string; strict: boolean };
 	baseline: { from: "base-ref" | "tag" | "pinned" | "history"; ref?: string };
 	trend: { store: "branch" | "directory" | "none"; branch: string };
-	profile: { nsys: "never" | "on-regression" | "always" };
+	profile: Record<"nsys" | "ncu", ProfileWhen>;
 	/** What TensorRT takes over from earlier runs on this machine. */
 	cache: { engines: boolean; timing: boolean };
 	sources: Sources;

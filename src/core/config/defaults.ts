@@ -50,6 +50,8 @@ export const defaultGates: Omit<Gates, "pointers"> = {
 	inconclusive: "neutral",
 	// How fast a CPU runs a model says little of the GPU.
 	cpuSpeed: "warn",
+	// Somebody has to look at it; whether it blocks is for branch protection and the team to say.
+	goldenChange: "warn",
 };
 
 const minuteMs = 60_000;
@@ -88,7 +90,8 @@ export const defaultRest: Rest = {
 	// A branch of the same repository needs no service and no secret.
 	trend: { store: "branch", branch: "trtgate-history" },
 	// A profile costs a minute and answers questions that only a regression asks.
-	profile: { nsys: "on-regression" },
+	// Nsight Compute replays kernels and needs the right to read counters, which most runners do not give.
+	profile: { nsys: "on-regression", ncu: "never" },
 	// The base of a pull request is built again at every push; kernel timings shared by both arms take the luck out of builds.
 	cache: { engines: true, timing: true },
 };

@@ -22,7 +22,7 @@ const thresholds = [
 	["build-time", "buildTime"],
 ] as const;
 const limits = ["warn", "fail"] as const;
-const settings = ["inconclusive", "cpu-speed"] as const;
+const settings = ["inconclusive", "cpu-speed", "golden-change"] as const;
 const precisions = Object.keys(defaultGates.relativeL2) as Precision[];
 
 /** Reads one level's `gates`; `pointer` is the pointer of that mapping. */
@@ -84,6 +84,7 @@ export function resolveGates(resolving: Resolving, layers: readonly Layer[]): Ga
 		relativeL2: resolveGolden(leaves),
 		inconclusive: (leaves.get("inconclusive")?.value ?? defaultGates.inconclusive) as Gates["inconclusive"],
 		cpuSpeed: (leaves.get("cpu-speed")?.value ?? defaultGates.cpuSpeed) as Gates["cpuSpeed"],
+		goldenChange: (leaves.get("golden-change")?.value ?? defaultGates.goldenChange) as Gates["goldenChange"],
 		...(typeof maxLatency === "number" ? { maxLatencyMs: maxLatency } : {}),
 		pointers: pointersOf(leaves),
 	};

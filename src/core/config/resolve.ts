@@ -7,6 +7,7 @@ import { inputLayer, readLayer, resolveGates } from "./gates.ts";
 import { resolveMeasure } from "./measure.ts";
 import { resolveModels } from "./models.ts";
 import { complain, orDefault, type Resolving, startResolving } from "./resolving.ts";
+import { resolveRunners } from "./runners.ts";
 import { checkRef } from "./values.ts";
 
 export function resolveConfig(file: ConfigFile, origin: Origin): { config: Config; complaints: readonly Complaint[] } {
@@ -21,10 +22,14 @@ export function resolveConfig(file: ConfigFile, origin: Origin): { config: Confi
 		models: resolveModels(resolving, file.models, { layer, inputs: inputLayer(resolving, layer) }),
 		gates: resolveGates(resolving, [layer]),
 		measure: resolveMeasure(resolving, file.measure ?? {}),
+		runners: resolveRunners(resolving, file.runners),
 		preflight: resolvePreflight(resolving, file.preflight ?? {}),
 		baseline: resolveBaseline(resolving, file.baseline ?? {}),
 		trend: resolveTrend(resolving, file.trend ?? {}),
-		profile: { nsys: orDefault(resolving, "/profile/nsys", { given: file.profile?.nsys, byDefault: defaultRest.profile.nsys }) },
+		profile: {
+			nsys: orDefault(resolving, "/profile/nsys", { given: file.profile?.nsys, byDefault: defaultRest.profile.nsys }),
+			ncu: orDefault(resolving, "/profile/ncu", { given: file.profile?.ncu, byDefault: defaultRest.profile.ncu }),
+		},
 		cache: {
 			engines: orDefault(resolving, "/cache/engines", { given: file.cache?.engines, byDefault: defaultRest.cache.engines }),
 			timing: orDefault(resolving, "/cache/timing", { given: file.cache?.timing, byDefault: defaultRest.cache.timing }),
@@ -43,6 +48,7 @@ function noteGateDefaults(resolving: Resolving): void {
 		...limitsOf("build-time", defaultGates.buildTime),
 		"/gates/inconclusive",
 		"/gates/cpu-speed",
+		"/gates/golden-change",
 	];
 	for (const pointer of pointers) resolving.sources[pointer] ??= { kind: "default" };
 	const golden = "/gates/golden/relative-l2";

@@ -64,6 +64,7 @@ const gateWords: Readonly<Record<GateName, string>> = {
 	"max-latency": "latency limit",
 	run: "timed runs",
 	coverage: "coverage",
+	"golden-change": "changed golden",
 };
 
 const speedGates: ReadonlySet<GateName> = new Set(["latency", "p99", "memory", "build-time", "max-latency", "run"]);

@@ -65,6 +65,19 @@ export type Percentage = number | string;
  */
 export type Duration = string;
 /**
+ * What the job's runs-on says: a label, a list of labels, or a group with labels.
+ */
+export type RunsOnFile =
+  | string
+  | [string, ...string[]]
+  | {
+      group: string;
+      /**
+       * @maxItems 20
+       */
+      labels?: string[];
+    };
+/**
  * The TensorRT version to check against, where it is not the installed one.
  */
 export type TensorrtVersion = string;
@@ -91,6 +104,13 @@ export interface ConfigFile {
   };
   gates?: GatesFile;
   measure?: MeasureFile;
+  /**
+   * Which engines are measured on which kind of runner, where jobs share the work. Left out: one job measures all.
+   *
+   * @minItems 1
+   * @maxItems 64
+   */
+  runners?: [RunnerFile, ...RunnerFile[]];
   preflight?: PreflightFile;
   baseline?: {
     from?: "base-ref" | "tag" | "pinned" | "history";
@@ -105,6 +125,10 @@ export interface ConfigFile {
   };
   profile?: {
     nsys?: "never" | "on-regression" | "always";
+    /**
+     * When to look into the slowest kernel with Nsight Compute, which needs the right to read the GPU's counters.
+     */
+    ncu?: "never" | "on-regression" | "always";
   };
   cache?: {
     /**
@@ -238,6 +262,10 @@ export interface GatesFile {
    * The most that CPU speed may do to the check on the onnxruntime backend.
    */
   "cpu-speed"?: "warn" | "fail";
+  /**
+   * What a golden that differs between base and head does to the check.
+   */
+  "golden-change"?: "warn" | "fail" | "off";
   "max-latency"?: Duration;
 }
 export interface ThresholdFile {
@@ -267,6 +295,25 @@ export interface MeasureFile {
   "cuda-graph"?: boolean;
   transfers?: boolean;
   "spin-wait"?: boolean;
+}
+export interface RunnerFile {
+  /**
+   * Names this kind of runner in reports and artifacts, e.g. the GPU: l4.
+   */
+  name: string;
+  labels: RunsOnFile;
+  /**
+   * Models (resnet50) or engines (resnet50/fp16) measured there; * stands for anything. Left out: all.
+   *
+   * @minItems 1
+   * @maxItems 200
+   */
+  engines?: [string, ...string[]];
+  device?: DeviceFile;
+  /**
+   * One job for all its engines (none), one for each model, or one for each engine.
+   */
+  split?: "none" | "model" | "engine";
 }
 export interface PreflightFile {
   tensorrt?: TensorrtVersion;

@@ -2,12 +2,30 @@
 
 export type Sha256 = string;
 export type Precision = "fp64" | "fp32" | "tf32" | "fp16" | "bf16" | "fp8" | "int8" | "int4" | "fp4";
-export type ComparatorKind = "relative-l2" | "max-abs" | "allclose" | "cosine" | "top-k" | "kl";
+export type ComparatorKind =
+  | "relative-l2"
+  | "max-abs"
+  | "allclose"
+  | "cosine"
+  | "top-k"
+  | "kl"
+  | "js"
+  | "ulp"
+  | "quantile"
+  | "psnr"
+  | "ssim"
+  | "miou"
+  | "dice"
+  | "pixel-disagreement"
+  | "recall-at-k"
+  | "token-agreement"
+  | "accuracy";
 export type Tolerance =
   | number
   | {
       [k: string]: number;
     };
+export type BoxComparatorKind = "box-missing" | "box-extra" | "box-f1" | "box-iou" | "box-score" | "map";
 export type DType =
   | "float32"
   | "float16"
@@ -21,7 +39,12 @@ export type DType =
   | "uint32"
   | "int64"
   | "uint64"
-  | "bool";
+  | "bool"
+  | "float8e4m3fn"
+  | "float8e5m2"
+  | "int4"
+  | "uint4"
+  | "float4e2m1";
 
 /**
  * A golden set: inputs with the outputs that are right for them, who made them, and how near an engine must come.
@@ -56,10 +79,36 @@ export interface GoldenManifest {
     seed?: number;
     command?: string;
     createdAt?: string;
+    threads?: number;
+    /**
+     * The processor or GPU.
+     */
+    device?: string;
+    os?: string;
+    /**
+     * Sizes of the symbolic dimensions.
+     */
+    dims?: {
+      [k: string]: number;
+    };
+    /**
+     * How each input was made: given, or the generator.
+     */
+    inputs?: {
+      [k: string]: string;
+    };
   };
+  noiseFloor?: NoiseFloor;
+  mutation?: MutationRecord;
   outputs: {
     [k: string]: GoldenOutput;
   };
+  /**
+   * Outputs that together hold the boxes of a detector, compared box by box whatever their order.
+   *
+   * @minItems 1
+   */
+  detections?: [Detections, ...Detections[]];
   /**
    * @minItems 1
    */
@@ -69,7 +118,62 @@ export interface GoldenManifest {
      * When the model is not the one the golden was made from. compare (default): judge the outputs all the same and say so; warn, fail: call the golden stale without judging.
      */
     onModelChange?: "compare" | "warn" | "fail";
+    /**
+     * How many times the base engine's own error the head's may be before it warns, even under its limit; 2 by default.
+     */
+    mostErrorGrowth?: number;
   };
+}
+/**
+ * How far the same model on the same inputs scatters in fp32: between builds of the runtime, thread counts, optimisation levels and repeated runs.
+ */
+export interface NoiseFloor {
+  /**
+   * What was run, e.g. "wasm, all, 2 threads".
+   *
+   * @minItems 1
+   */
+  runs: [string, ...string[]];
+  outputs: {
+    [k: string]: Spread;
+  };
+}
+export interface Spread {
+  relativeL2: number;
+  maxAbs: number;
+}
+/**
+ * What the recorder's change of one weight tensor at a time did: the golden notices it where a comparator fails at the precision of the reference.
+ */
+export interface MutationRecord {
+  /**
+   * Relative L2 size of each change: every value times 1 + or - this.
+   */
+  relative: number;
+  seed: number;
+  /**
+   * Float weight tensors of the model that can be changed.
+   */
+  tensors: number;
+  /**
+   * How many were changed; fewer than tensors where they were sampled for time.
+   */
+  tested: number;
+  noticed: number;
+  /**
+   * Changes that move no output by more than the noise floor.
+   */
+  belowNoise: number;
+  /**
+   * Relative L2 of the smallest change of the outputs that lies above the noise floor.
+   */
+  smallest?: number;
+  /**
+   * Tensors whose change lies below the noise floor.
+   *
+   * @maxItems 1000
+   */
+  unseen?: string[];
 }
 export interface GoldenOutput {
   semantic?: "logits" | "probabilities" | "boxes" | "mask" | "image" | "embedding" | "ids" | "tensor";
@@ -94,19 +198,97 @@ export interface ComparatorSpec {
    */
   rtol?: number;
   atol?: number;
+  /**
+   * Of top-k, recall-at-k and accuracy; 1 where it is left out (recall-at-k: 10).
+   */
   k?: number;
   /**
-   * The class axis of top-k and kl; -1 (default): the last.
+   * The axis of the classes, or of a vector's elements; -1 (default): the last. Of miou, dice and pixel-disagreement 1.
    */
   axis?: number;
   /**
-   * What kl reads.
+   * What kl and js read.
    */
   input?: "logits" | "probabilities";
   /**
-   * Whether the worst slice along batchAxis decides, or the whole tensor. Left out: per-sample where the output has a batchAxis, except for top-k.
+   * Of quantile: the share of elements that keep the limit; 0.99 where it is left out.
+   */
+  quantile?: number;
+  /**
+   * Of psnr and ssim: the largest less the smallest value that a pixel can have. Left out: 255 for uint8, else that of the golden output.
+   */
+  dataRange?: number;
+  /**
+   * Of ssim. gaussian (default): 11 by 11, sigma 1.5, as in the paper; uniform: 7 by 7, sample covariance.
+   */
+  window?: "gaussian" | "uniform";
+  /**
+   * Of ssim. first (default): height and width are the last two axes; last: the two before the last.
+   */
+  channels?: "first" | "last";
+  /**
+   * Of miou, dice and pixel-disagreement: a mask holds what is above it. Left out: the largest class along the axis, or the ids themselves where the output is of integers.
+   */
+  threshold?: number;
+  /**
+   * Of miou, dice, pixel-disagreement, token-agreement and accuracy: where the golden (or the label) says this class, nothing is compared.
+   */
+  ignore?: number;
+  /**
+   * Whether the worst slice along batchAxis decides, or the whole tensor. Left out: per-sample where the output has a batchAxis, except for top-k, recall-at-k, token-agreement and accuracy.
    */
   scope?: "per-sample" | "whole";
+  severity?: "fail" | "warn";
+}
+export interface Detections {
+  /**
+   * What reports call it.
+   */
+  name: string;
+  /**
+   * The output of [images, boxes, 4], or of [images, boxes, 6] (box, score, class) where scores is left out. The axis of images may be missing.
+   */
+  boxes: string;
+  /**
+   * The output of [images, boxes].
+   */
+  scores?: string;
+  /**
+   * The output of [images, boxes]. Left out beside scores: all boxes are of one class.
+   */
+  classes?: string;
+  /**
+   * The output that says how many boxes of each image are real. Left out: those whose score reaches scoreThreshold and whose class is not negative.
+   */
+  count?: string;
+  /**
+   * Two corners; corner and size; center and size.
+   */
+  format: "xyxy" | "xywh" | "cxcywh";
+  /**
+   * Boxes below it are not looked at; 0.05 where it is left out.
+   */
+  scoreThreshold?: number;
+  /**
+   * A box without partner whose score is this near above the threshold is neither missing nor extra: noise decides whether it is there. Left out: the largest score difference that is allowed by precision.
+   */
+  scoreBand?: number;
+  /**
+   * From this overlap on two boxes may be one; 0.5 where it is left out.
+   */
+  iou?: number;
+  /**
+   * hungarian (default): the pairing with the largest sum of overlaps. greedy: by score, each box takes the best that is free, as COCO's evaluation does.
+   */
+  matching?: "hungarian" | "greedy";
+  /**
+   * @minItems 1
+   */
+  comparators?: [BoxComparatorSpec, ...BoxComparatorSpec[]];
+}
+export interface BoxComparatorSpec {
+  kind: BoxComparatorKind;
+  tolerance?: Tolerance;
   severity?: "fail" | "warn";
 }
 export interface GoldenCase {
@@ -118,6 +300,15 @@ export interface GoldenCase {
   outputs: {
     [k: string]: TensorFile;
   };
+  /**
+   * What is right by people's word, by output: one class for each row, in order. For accuracy.
+   */
+  labels?: {
+    /**
+     * @minItems 1
+     */
+    [k: string]: [number, ...number[]];
+  };
 }
 export interface TensorFile {
   /**
@@ -126,12 +317,80 @@ export interface TensorFile {
   path: string;
   sha256: Sha256;
   /**
-   * Where it is not plain from the name: .raw and .bin, .npy, .pb.
+   * Where it is not plain from the name: .raw and .bin, .npy, .npz, .safetensors, .pb, .json (Polygraphy), .png, .jpg and .jpeg.
    */
-  format?: "raw" | "npy" | "tensor-proto";
+  format?: "raw" | "npy" | "npz" | "safetensors" | "tensor-proto" | "polygraphy" | "image";
+  /**
+   * Which tensor of a .npz, .safetensors or Polygraphy file. Left out: the one of the same name as the input or output.
+   */
+  member?: string;
+  /**
+   * Of a Polygraphy file: which run of the runner; 0 where it is left out.
+   */
+  iteration?: number;
+  /**
+   * Of a Polygraphy file with the results of several runners.
+   */
+  runner?: string;
+  preprocess?: Preprocess;
+  tensorSha256?: Sha256;
   dtype: DType;
   /**
    * @maxItems 16
    */
   shape: number[];
+  stats?: TensorStatistics;
+}
+/**
+ * Of an image, in this order: colour, resize, crop, (value * scale - mean) / std, layout.
+ */
+export interface Preprocess {
+  /**
+   * rgb where it is left out. Alpha is dropped; grey is 0.299 R + 0.587 G + 0.114 B.
+   */
+  colour?: "rgb" | "bgr" | "grey";
+  /**
+   * Bilinear with half-pixel centers and no antialiasing, edges repeated.
+   */
+  resize?: number | [number, number, ...number[]];
+  /**
+   * Height and width, cut from the middle.
+   *
+   * @minItems 2
+   * @maxItems 2
+   */
+  crop?: [number, number, ...number[]];
+  /**
+   * What pixel values from 0 to 255 are multiplied with; 1/255 where it is left out.
+   */
+  scale?: number;
+  /**
+   * After scale, by channel in the order of colour; 0 where it is left out.
+   *
+   * @minItems 1
+   * @maxItems 3
+   */
+  mean?: [number, ...number[]];
+  /**
+   * By channel; 1 where it is left out.
+   *
+   * @minItems 1
+   * @maxItems 3
+   */
+  std?: [number, ...number[]];
+  /**
+   * How the axes of the tensor lie; n is 1.
+   */
+  layout: "nchw" | "nhwc" | "chw" | "hwc";
+}
+/**
+ * Of the finite values; null where there is none.
+ */
+export interface TensorStatistics {
+  min: number | null;
+  max: number | null;
+  mean: number | null;
+  std: number | null;
+  nan: number;
+  inf: number;
 }

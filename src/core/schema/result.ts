@@ -5,6 +5,14 @@ export type Outcome = "pass" | "warn" | "fail" | "inconclusive" | "error";
  * Set when something other than a verdict decided. runner: worth a retry.
  */
 export type FailureKind = "runner" | "configuration" | "internal";
+/**
+ * missing: planned, and no result came. refused: a result came and is not to be used.
+ */
+export type PartState = "merged" | "missing" | "refused";
+/**
+ * The part of a merged result that this comes from.
+ */
+export type PartName = string;
 export type Arm = "base" | "head";
 /**
  * refusal (default): the model's or config's fault, a verdict. runner: the machine's, worth a retry.
@@ -38,7 +46,8 @@ export type GateName =
   | "build-time"
   | "max-latency"
   | "run"
-  | "coverage";
+  | "coverage"
+  | "golden-change";
 export type GateStatus = "pass" | "warn" | "fail" | "inconclusive" | "error";
 export type ErrorKind = "configuration" | "runner" | "github" | "internal";
 
@@ -60,6 +69,12 @@ export interface Result {
     stage: string;
     reason: string;
   };
+  /**
+   * Set where several jobs' results were merged: every part that was expected or came. Records then name their part.
+   *
+   * @maxItems 300
+   */
+  parts?: Part[];
   /**
    * ISO 8601, UTC.
    */
@@ -91,6 +106,10 @@ export interface Result {
   findings: Finding[];
   builds: BuildRecord[];
   golden: GoldenVerdict[];
+  /**
+   * Goldens that are not the same in base and head: each needs a review.
+   */
+  goldenChanges?: GoldenChange[];
   workloads: WorkloadResult[];
   gates: GateResult[];
   errors: ErrorRecord[];
@@ -102,6 +121,33 @@ export interface Result {
     path: string;
     what: string;
   }[];
+}
+/**
+ * One job's share of a merged result. Numbers of different parts are never compared with each other.
+ */
+export interface Part {
+  name: string;
+  state: PartState;
+  /**
+   * Why it is missing or refused.
+   */
+  reason?: string;
+  artifact?: string;
+  outcome?: Outcome;
+  partial?: {
+    stage: string;
+    reason: string;
+  };
+  workloads?: number;
+  startedAt?: string;
+  durationMs?: number;
+  backend?: BackendFacts;
+  /**
+   * The part's own fingerprint.
+   */
+  environment?: {
+    [k: string]: string;
+  };
 }
 export interface BackendFacts {
   kind: "tensorrt" | "onnxruntime";
@@ -115,6 +161,14 @@ export interface BackendFacts {
    */
   device: string;
   /**
+   * Memory of the GPU, or the nominal size of its MIG slice; absent where it is not known.
+   */
+  memoryBytes?: number;
+  /**
+   * Of the GPU: 9.0.
+   */
+  computeCapability?: string;
+  /**
    * Stands beside every performance word, e.g. "CPU, not TensorRT".
    */
   caution?: string;
@@ -125,6 +179,7 @@ export interface ArmSource {
   commit?: string;
 }
 export interface Finding {
+  part?: PartName;
   code: string;
   severity: "error" | "warning" | "note";
   message: string;
@@ -141,6 +196,7 @@ export interface Location {
   column?: number;
 }
 export interface BuildRecord {
+  part?: PartName;
   model: string;
   engine: string;
   arm: Arm;
@@ -150,6 +206,10 @@ export interface BuildRecord {
    */
   state: "built" | "refused" | "timed-out" | "missing" | "skipped";
   durationMs: number;
+  /**
+   * Taken from the engine cache: durationMs is of the build that made it, some time ago, and is compared with nothing.
+   */
+  fromCache?: boolean;
   modelSha256?: string;
   modelBytes?: number;
   /**
@@ -185,6 +245,7 @@ export interface Failure {
   kind?: FailureOf;
 }
 export interface GoldenVerdict {
+  part?: PartName;
   model: string;
   engine: string;
   precision: string;
@@ -232,7 +293,64 @@ export interface GoldenCheck {
   };
   detail?: string;
 }
+export interface GoldenChange {
+  part?: PartName;
+  model: string;
+  /**
+   * The manifest, relative to the arm's folder.
+   */
+  path: string;
+  /**
+   * goldenId.
+   */
+  base: string | null;
+  /**
+   * goldenId; null: the head has no such golden.
+   */
+  head: string | null;
+  /**
+   * Of the head's manifest; absent where it gives none for this change.
+   */
+  reason?: string;
+  author?: string;
+  /**
+   * What makes the golden weaker: looser tolerances, comparators or cases that are gone.
+   */
+  loud: string[];
+  /**
+   * Furthest first; at most 100.
+   */
+  moved: MovedOutput[];
+  movedTotal: number;
+  tolerances: ToleranceChange[];
+  notes: string[];
+}
+export interface MovedOutput {
+  case: string;
+  output: string;
+  /**
+   * Head's golden against base's; null where they cannot be compared.
+   */
+  relativeL2: Numeric | null;
+  maxAbs: Numeric | null;
+  detail?: string;
+}
+export interface ToleranceChange {
+  output: string;
+  kind: string;
+  /**
+   * tolerance, a precision of it, rtol, severity, …
+   */
+  what: string;
+  /**
+   * null: the default.
+   */
+  base: number | string | null;
+  head: number | string | null;
+  looser: boolean;
+}
 export interface WorkloadResult {
+  part?: PartName;
   id: string;
   model: string;
   engine: string;
@@ -269,6 +387,8 @@ export interface WorkloadResult {
    * Sentences that confirm or explain the verdict, e.g. clocks equal in both arms.
    */
   notes?: string[];
+  layers?: WorkloadLayers;
+  kernels?: WorkloadKernels;
   runs: PerfRun[];
   distribution: null | Distribution;
 }
@@ -357,6 +477,78 @@ export interface Limits {
   warn?: number;
   fail?: number;
 }
+export interface WorkloadLayers {
+  base: ArmLayers | null;
+  head: ArmLayers | null;
+}
+/**
+ * The layers of one arm's engine, timed in a run of its own with the profiler on: slower than a timed run, and never compared by a gate.
+ */
+export interface ArmLayers {
+  iterations: number;
+  /**
+   * All layers of the engine; `layers` may hold fewer.
+   */
+  count: number;
+  /**
+   * Mean time of all layers together in one inference.
+   */
+  totalMs: number;
+  /**
+   * In the order in which they run; where there are too many, the slowest of them.
+   *
+   * @maxItems 2000
+   */
+  layers: TimedLayer[];
+}
+export interface TimedLayer {
+  /**
+   * Cut in the middle where it is very long; may repeat.
+   */
+  name: string;
+  type?: string;
+  precision?: string;
+  /**
+   * The kernel that was chosen, in TensorRT's words.
+   */
+  tactic?: string;
+  /**
+   * It only changes layout or type.
+   */
+  reformat?: boolean;
+  meanMs: number;
+  /**
+   * Of the time of all layers; 0 to 1.
+   */
+  share: number;
+}
+export interface WorkloadKernels {
+  base: ArmKernels | null;
+  head: ArmKernels | null;
+}
+/**
+ * The kernels of a short run under Nsight Systems, slowest first; for people to look at, never compared by a gate.
+ */
+export interface ArmKernels {
+  /**
+   * All kernels; `kernels` may hold fewer.
+   */
+  count: number;
+  totalMs: number;
+  /**
+   * @maxItems 100
+   */
+  kernels: TimedKernel[];
+}
+export interface TimedKernel {
+  name: string;
+  calls: number;
+  totalMs: number;
+  /**
+   * Of the time of all kernels; 0 to 1.
+   */
+  share: number;
+}
 /**
  * One process that measured one workload of one arm: the unit of replication.
  */
@@ -387,6 +579,10 @@ export interface PerfRun {
   throughputPerSecond?: number;
   peakMemoryBytes?: number | null;
   gpu?: GpuWindow;
+  /**
+   * Launching the kernels took the CPU about as long as running them took the GPU.
+   */
+  enqueueBound?: boolean;
   /**
    * Iterations × median compute time ÷ wall time of the timing (of the whole process where the timing's own is unknown): falls where a neighbour takes the GPU's time.
    */
@@ -442,6 +638,7 @@ export interface Distribution {
 }
 export interface GateResult {
   gate: GateName;
+  part?: PartName;
   model: string;
   engine?: string;
   workload?: string;
@@ -451,6 +648,7 @@ export interface GateResult {
   location?: Location;
 }
 export interface ErrorRecord {
+  part?: PartName;
   kind: ErrorKind;
   code: string;
   message: string;
