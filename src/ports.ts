@@ -6,7 +6,7 @@ import type { Tensor } from "./core/golden/tensor.ts";
 import type { ExternalFile, OnnxModel } from "./core/onnx/model.ts";
 import type { EngineAssets, EngineSpec } from "./core/plan/plan.ts";
 import type { DType, TensorFile } from "./core/schema/golden.ts";
-import type { Arm, BackendFacts, BuildRecord, GpuWindow } from "./core/schema/result.ts";
+import type { Arm, ArmKernels, ArmLayers, BackendFacts, BuildRecord, GpuWindow } from "./core/schema/result.ts";
 import type { Neighbour } from "./core/telemetry/validity.ts";
 
 /** A fault of a tool, as a value: stages decide what it stops. */
@@ -173,11 +173,18 @@ export interface ProfileJob {
 	logPath: string;
 }
 
-/** absent: this backend cannot look into an engine. */
-export type ProfileResult = { state: "done" | "absent" } | { state: "failed"; failure: ToolFailure };
+/** absent: this backend cannot look into an engine. `layers` is null where its files are there and were not understood. */
+export type ProfileResult =
+	| { state: "done"; layers: ArmLayers | null; sentence?: string }
+	| { state: "absent" }
+	| { state: "failed"; failure: ToolFailure };
 
 /** A short run under a profiler, for people to look at: slower than a timed run, and never compared with one. */
 export interface TraceJob {
+	/** nsys: every kernel of the run. ncu: one kernel, by the GPU's own counters. */
+	tool: "nsys" | "ncu";
+	/** Of ncu: the kernel's name as nsys has it; absent: the first ones of the run. */
+	kernel?: string;
 	engine: BuiltEngine;
 	inputs: readonly TimedInput[];
 	streams: number;
@@ -189,7 +196,7 @@ export interface TraceJob {
 }
 
 /** `sentence` says what is not there and why. absent: this backend has no profiler. */
-export type TraceResult = { state: "ran"; files: readonly string[]; sentence?: string } | { state: "absent" };
+export type TraceResult = { state: "ran"; files: readonly string[]; kernels?: ArmKernels; sentence?: string } | { state: "absent" };
 
 /** TensorRT or ONNX Runtime. Failures are values; only a bug throws. */
 export interface Backend {
@@ -299,7 +306,7 @@ export interface Forge {
 	login(): Promise<string | null>;
 	/** All comments of a pull request or an issue, oldest first. */
 	comments(issue: number): Promise<Forged<{ comments: readonly ForgeComment[] }>>;
-	createComment(issue: number, body: string): Promise<Forged<{ comment: ForgeComment }>>;
+	createComment(issue: number, body: string, on?: "pull-request" | "issue"): Promise<Forged<{ comment: ForgeComment }>>;
 	updateComment(id: number, body: string): Promise<Forged<{ comment: ForgeComment }>>;
 	deleteComment(id: number): Promise<Forged<object>>;
 	/** Folds a comment away as outdated. */

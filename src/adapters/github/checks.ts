@@ -1,0 +1,86 @@
+// Check runs, and the commit status that stands in for one.
+import type { CheckRunDraft, Forge, Forged } from "../../ports.ts";
+import { type Calls, named } from "./calls.ts";
+import { parseCheckRun, parseCheckRuns } from "./replies.ts";
+
+const permission = "checks: write";
+/** GitHub takes so many annotations in one request. */
+const batchSize = 50;
+
+type CheckCalls = Pick<Forge, "findCheckRun" | "createCheckRun" | "updateCheckRun" | "setStatus">;
+
+export function checkCalls(calls: Calls): CheckCalls {
+	const { ask, place } = calls;
+	return {
+		findCheckRun: async ({ name, sha, externalId }) => {
+			const answer = await ask({
+				route: "GET /repos/{owner}/{repo}/commits/{ref}/check-runs",
+				parameters: { ...place, ref: sha, check_name: name, filter: "all", per_page: 100 },
+				permission: "checks: read",
+				parse: parseCheckRuns,
+			});
+			if (answer.state === "failed") return answer;
+			return { state: "done", found: answer.value.find((run) => run.externalId === externalId) ?? null };
+		},
+		createCheckRun: (draft) => createCheckRun(calls, draft),
+		updateCheckRun: async (id, draft) => sendBatches(calls, { id, draft, first: 0 }),
+		setStatus: ({ sha, state, context, description, url }) =>
+			ask({
+				route: "POST /repos/{owner}/{repo}/statuses/{sha}",
+				parameters: { ...place, sha, state, context, description, ...(url === undefined ? {} : { target_url: url }) },
+				permission: "statuses: write",
+				parse: (data) => (typeof data === "object" && data !== null ? true : null),
+			}),
+	};
+}
+
+type Found = Forged<{ found: { id: number; url: string } }>;
+
+async function createCheckRun(calls: Calls, draft: CheckRunDraft): Promise<Found> {
+	const { ask, place } = calls;
+	const answer = await ask({
+		route: "POST /repos/{owner}/{repo}/check-runs",
+		parameters: { ...place, head_sha: draft.sha, external_id: draft.externalId, status: "completed", ...parametersOf(draft, 0) },
+		permission,
+		parse: parseCheckRun,
+	});
+	if (answer.state === "failed") return answer;
+	return draft.annotations.length <= batchSize
+		? named(answer, "found")
+		: sendBatches(calls, { id: answer.value.id, draft, first: batchSize });
+}
+
+/** One request for each batch of annotations from `first` on, and one where there are none. */
+async function sendBatches(
+	{ ask, place }: Calls,
+	{ id, draft, first }: { id: number; draft: CheckRunDraft; first: number },
+): Promise<Found> {
+	for (let from = first; ; from += batchSize) {
+		const answer = await ask({
+			route: "PATCH /repos/{owner}/{repo}/check-runs/{check_run_id}",
+			parameters: { ...place, check_run_id: id, status: "completed", ...parametersOf(draft, from) },
+			permission,
+			parse: parseCheckRun,
+		});
+		if (answer.state === "failed" || from + batchSize >= draft.annotations.length) return named(answer, "found");
+	}
+}
+
+function parametersOf({ name, conclusion, title, summary, detailsUrl, annotations }: CheckRunDraft, from: number) {
+	return {
+		name,
+		conclusion,
+		...(detailsUrl === undefined ? {} : { details_url: detailsUrl }),
+		output: {
+			title,
+			summary,
+			annotations: annotations.slice(from, from + batchSize).map(({ path, line, level, ...said }) => ({
+				path,
+				start_line: line,
+				end_line: line,
+				annotation_level: level,
+				...said,
+			})),
+		},
+	};
+}

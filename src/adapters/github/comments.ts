@@ -1,0 +1,71 @@
+// Comments of pull requests and issues.
+import type { Forge, ForgeComment, Forged } from "../../ports.ts";
+import { type Calls, named } from "./calls.ts";
+import { hasNextPage, parseComment, parseGraphQl, parseList } from "./replies.ts";
+
+const pageSize = 100;
+/** A pull request with more than 5,000 comments has other worries. */
+const mostPages = 50;
+const permission = "pull-requests: write";
+
+type CommentCalls = Pick<Forge, "comments" | "createComment" | "updateComment" | "deleteComment" | "minimiseComment">;
+
+export function commentCalls(calls: Calls): CommentCalls {
+	const { ask, place } = calls;
+	return {
+		comments: (issue) => readComments(calls, issue),
+		createComment: async (issue, body, on = "pull-request") =>
+			named(
+				await ask({
+					route: "POST /repos/{owner}/{repo}/issues/{issue_number}/comments",
+					parameters: { ...place, issue_number: issue, body },
+					permission: on === "issue" ? "issues: write" : permission,
+					parse: parseComment,
+				}),
+				"comment",
+			),
+		updateComment: async (id, body) =>
+			named(
+				await ask({
+					route: "PATCH /repos/{owner}/{repo}/issues/comments/{comment_id}",
+					parameters: { ...place, comment_id: id, body },
+					permission,
+					parse: parseComment,
+				}),
+				"comment",
+			),
+		deleteComment: (id) =>
+			ask({
+				route: "DELETE /repos/{owner}/{repo}/issues/comments/{comment_id}",
+				parameters: { ...place, comment_id: id },
+				permission,
+				parse: () => true,
+			}),
+		minimiseComment: (nodeId) => minimise(calls, nodeId),
+	};
+}
+
+async function readComments({ ask, place }: Calls, issue: number): Promise<Forged<{ comments: readonly ForgeComment[] }>> {
+	const comments: ForgeComment[] = [];
+	for (let page = 1; page <= mostPages; page += 1) {
+		const answer = await ask({
+			route: "GET /repos/{owner}/{repo}/issues/{issue_number}/comments",
+			parameters: { ...place, issue_number: issue, per_page: pageSize, page },
+			permission: "pull-requests: read",
+			parse: (data, headers) => {
+				const items = parseList(data, parseComment);
+				return items === null ? null : { items, more: hasNextPage(headers, { items: items.length, size: pageSize }) };
+			},
+		});
+		if (answer.state === "failed") return answer;
+		comments.push(...answer.value.items);
+		if (!answer.value.more) break;
+	}
+	return { state: "done", comments };
+}
+
+async function minimise({ ask, graphQlUrl }: Calls, nodeId: string): Promise<Forged<object>> {
+	const query =
+		"mutation($id: ID!) { minimizeComment(input: { subjectId: $id, classifier: OUTDATED }) { minimizedComment { isMinimized } } }";
+	return ask({ route: `POST ${graphQlUrl}`, parameters: { query, variables: { id: nodeId } }, permission, parse: parseGraphQl });
+}
