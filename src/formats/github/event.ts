@@ -1,0 +1,188 @@
+// Reads the event that a workflow runs for; its payload may hold what a stranger wrote, so only what has the right form is taken.
+import { isCommit, isRefName, isRepositoryName, shortName } from "./names.ts";
+
+export type RunEvent =
+	| PullRequestEvent
+	| PushEvent
+	| { kind: "tag"; tag: string; sha: string }
+	| { kind: "schedule" | "dispatch"; ref: string; sha: string }
+	| { kind: "merge-group"; headSha: string; baseSha: string; baseRef: string }
+	| WorkflowRunEvent
+	| { kind: "other"; name: string; sha: string };
+
+export interface PullRequestEvent {
+	kind: "pull-request";
+	number: number;
+	headSha: string;
+	/** "" where the payload's is no name that git allows. */
+	headRef: string;
+	baseRef: string;
+	baseSha: string;
+	/** The merge of the head into the base branch, where the run is for one: what actions/checkout takes by default. */
+	mergeSha?: string;
+	/** The head lies in another repository, or in one that is gone: its author may be anyone. */
+	isFork: boolean;
+	isDraft: boolean;
+}
+
+/** Of a branch. */
+export interface PushEvent {
+	kind: "push";
+	/** Name of the branch. */
+	ref: string;
+	/** null where the branch is new. */
+	before: string | null;
+	after: string;
+	/** The branch was rewritten, so that `before` is no ancestor. */
+	isForced: boolean;
+	defaultBranch?: string;
+}
+
+export interface WorkflowRunEvent {
+	kind: "workflow-run";
+	runId: number;
+	runAttempt: number;
+	headSha: string;
+	headRepository: string;
+	event: string;
+	conclusion: string | null;
+}
+
+/** What the runner itself says of a run: GITHUB_SHA and GITHUB_REF. */
+export interface RunFacts {
+	sha: string;
+	ref: string;
+}
+
+/** Events whose payload is that of a pull request. */
+const pullRequestEvents = ["pull_request", "pull_request_target", "pull_request_review", "pull_request_review_comment"];
+/** Names of events and conclusions: lower-case words. */
+const word = /^[a-z][a-z0-9_]{0,63}$/;
+
+/** Never throws: a payload that is not as GitHub documents it makes the event `other`. */
+export function parseRunEvent(name: string, payload: unknown, run: RunFacts): RunEvent {
+	const sha = isCommit(run.sha) ? run.sha : "";
+	const other: RunEvent = { kind: "other", name: word.test(name) ? name : "", sha };
+	const root = fieldsOf(payload);
+	if (pullRequestEvents.includes(name)) return parsePullRequest(root, { sha, ref: run.ref }) ?? other;
+	switch (name) {
+		case "push":
+			return parsePush(root, { sha, ref: run.ref }) ?? other;
+		case "release": {
+			const tag = root.fields("release").value("tag_name");
+			return isRefName(tag) && sha !== "" ? { kind: "tag", tag, sha } : other;
+		}
+		case "schedule":
+			return { kind: "schedule", ref: branchOrTag(run.ref), sha };
+		case "workflow_dispatch":
+		case "repository_dispatch":
+			return { kind: "dispatch", ref: branchOrTag(run.ref), sha };
+		case "merge_group":
+			return parseMergeGroup(root.fields("merge_group")) ?? other;
+		case "workflow_run":
+			return parseWorkflowRun(root.fields("workflow_run")) ?? other;
+		default:
+			return other;
+	}
+}
+
+function parsePullRequest(root: Fields, run: RunFacts): PullRequestEvent | null {
+	const pull = root.fields("pull_request");
+	const [head, base] = [pull.fields("head"), pull.fields("base")];
+	const [headSha, headRef] = [head.value("sha"), head.value("ref")];
+	const [baseSha, baseRef] = [base.value("sha"), base.value("ref")];
+	const number = pull.value("number") ?? root.value("number");
+	if (!isCommit(headSha) || !isCommit(baseSha) || !isRefName(baseRef) || !isId(number)) return null;
+	const merge = mergeOf(pull, number, run);
+	return {
+		kind: "pull-request",
+		number,
+		headSha,
+		headRef: isRefName(headRef) ? headRef : "",
+		baseRef,
+		baseSha,
+		...(merge === null ? {} : { mergeSha: merge }),
+		isFork: !isSameRepository(head.fields("repo"), base.fields("repo")),
+		isDraft: pull.value("draft") === true,
+	};
+}
+
+/** GITHUB_SHA is the merge that the run is for; the payload's may be of an earlier push. */
+function mergeOf(pull: Fields, number: number, run: RunFacts): string | null {
+	if (run.ref === `refs/pull/${number}/merge` && isCommit(run.sha)) return run.sha;
+	const merge = pull.value("merge_commit_sha");
+	return isCommit(merge) ? merge : null;
+}
+
+/** What is not known to be the same repository is a stranger's. */
+function isSameRepository(head: Fields, base: Fields): boolean {
+	const [headId, baseId] = [head.value("id"), base.value("id")];
+	if (isId(headId) && isId(baseId)) return headId === baseId;
+	const [headName, baseName] = [head.value("full_name"), base.value("full_name")];
+	return isRepositoryName(headName) && isRepositoryName(baseName) && headName.toLowerCase() === baseName.toLowerCase();
+}
+
+function parsePush(root: Fields, run: RunFacts): RunEvent | null {
+	const ref = root.value("ref") ?? run.ref;
+	const tag = shortName(ref, "tags");
+	// `after` of an annotated tag is the tag object; GITHUB_SHA is its commit.
+	if (tag !== null) return run.sha === "" ? null : { kind: "tag", tag, sha: run.sha };
+	const branch = shortName(ref, "heads");
+	const [before, after] = [root.value("before"), root.value("after")];
+	const sha = isCommit(after) ? after : run.sha;
+	if (branch === null || sha === "") return null;
+	const defaultBranch = root.fields("repository").value("default_branch");
+	return {
+		kind: "push",
+		ref: branch,
+		before: isCommit(before) ? before : null,
+		after: sha,
+		isForced: root.value("forced") !== false,
+		...(isRefName(defaultBranch) ? { defaultBranch } : {}),
+	};
+}
+
+function parseMergeGroup(group: Fields): RunEvent | null {
+	const [headSha, baseSha] = [group.value("head_sha"), group.value("base_sha")];
+	const baseRef = shortName(group.value("base_ref"), "heads");
+	if (!isCommit(headSha) || !isCommit(baseSha) || baseRef === null) return null;
+	return { kind: "merge-group", headSha, baseSha, baseRef };
+}
+
+function parseWorkflowRun(run: Fields): RunEvent | null {
+	const [runId, attempt, headSha] = [run.value("id"), run.value("run_attempt"), run.value("head_sha")];
+	const headRepository = run.fields("head_repository").value("full_name");
+	const [event, conclusion] = [run.value("event"), run.value("conclusion")];
+	if (!isId(runId) || !isCommit(headSha) || typeof event !== "string" || !word.test(event)) return null;
+	return {
+		kind: "workflow-run",
+		runId,
+		runAttempt: isId(attempt) ? attempt : 1,
+		headSha,
+		// "" where the fork is gone.
+		headRepository: isRepositoryName(headRepository) ? headRepository : "",
+		event,
+		conclusion: typeof conclusion === "string" && word.test(conclusion) ? conclusion : null,
+	};
+}
+
+/** The name of the branch or tag that GITHUB_REF says; "" for any other ref. */
+function branchOrTag(ref: string): string {
+	return shortName(ref, "heads") ?? shortName(ref, "tags") ?? "";
+}
+
+function isId(value: unknown): value is number {
+	return typeof value === "number" && Number.isSafeInteger(value) && value > 0;
+}
+
+/** A JSON object's own fields; nothing of what is no object. */
+interface Fields {
+	value(name: string): unknown;
+	fields(name: string): Fields;
+}
+
+function fieldsOf(value: unknown): Fields {
+	const object = typeof value === "object" && value !== null ? value : {};
+	const own = (name: string): unknown => (Object.hasOwn(object, name) ? (object as Record<string, unknown>)[name] : undefined);
+	return { value: own, fields: (name) => fieldsOf(own(name)) };
+}

@@ -1,0 +1,34 @@
+// Names and hashes as git and GitHub allow them; all else is refused, whoever wrote it.
+
+/** GitHub's own limit for the name of a branch or a tag, in bytes. */
+const mostRefBytes = 255;
+const mostNameChars = 140;
+
+/** SHA-1 or SHA-256 in hexadecimal, lower case; the null hash is no commit. */
+export function isCommit(text: unknown): text is string {
+	return typeof text === "string" && /^([0-9a-f]{40}|[0-9a-f]{64})$/.test(text) && !/^0+$/.test(text);
+}
+
+/**
+ * The rules of git-check-ref-format(1) for a branch or a tag: one line, no space, no `..`, nothing that a revision
+ * (`a~1`, `a@{1}`) or an option (`-x`) is written with.
+ */
+export function isRefName(text: unknown): text is string {
+	if (typeof text !== "string" || text === "" || text === "@" || text.length > mostRefBytes) return false;
+	if (new TextEncoder().encode(text).length > mostRefBytes) return false;
+	if (/[\p{Cc}\p{Zl}\p{Zp}\p{Surrogate} ~^:?*[\\]|\.\.|@\{|\/\/|\/$|\.$/u.test(text)) return false;
+	return text.split("/").every((part) => !part.startsWith(".") && !part.startsWith("-") && !part.endsWith(".lock"));
+}
+
+/** `owner/name`. */
+export function isRepositoryName(text: unknown): text is string {
+	return typeof text === "string" && text.length <= mostNameChars && /^[A-Za-z0-9][A-Za-z0-9-]*\/[A-Za-z0-9._-]+$/.test(text);
+}
+
+/** `feature/x` of `refs/heads/feature/x`; null for a ref of another kind, or one that git does not allow. */
+export function shortName(ref: unknown, kind: "heads" | "tags"): string | null {
+	const prefix = `refs/${kind}/`;
+	if (typeof ref !== "string" || !ref.startsWith(prefix)) return null;
+	const name = ref.slice(prefix.length);
+	return isRefName(name) ? name : null;
+}
