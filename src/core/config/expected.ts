@@ -29,6 +29,7 @@ const notations: Readonly<Record<string, string>> = {
 	DeviceFile: "a GPU's index, UUID (GPU-…) or MIG slice (MIG-…)",
 	SizeFile: "a size with its unit, such as 512MiB or 4GiB",
 	PluginFile: "a path, or { path: libplugin.so, dynamic: true }",
+	RunsOnFile: "a label, a list of labels, or { group: NAME, labels: [LABEL] }",
 	DimFile: "a size such as 8, or a range { min: 1, opt: 8, max: 32 }",
 };
 
@@ -69,6 +70,7 @@ const homes: readonly (readonly [definition: string, words: string])[] = [
 	["measure", "measure"],
 	["preflight", "preflight"],
 	["input", "an input, under inputs"],
+	["runner", "a runner, under runners"],
 	["threshold", "a limit, such as latency"],
 	["workload", "a workload"],
 ];

@@ -177,6 +177,10 @@ export interface ArmSource {
   label: string;
   ref?: string;
   commit?: string;
+  /**
+   * How this commit was come by, one sentence.
+   */
+  found?: string;
 }
 export interface Finding {
   part?: PartName;
