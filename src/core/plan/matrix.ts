@@ -1,0 +1,161 @@
+// The job matrix: which part of the config each job measures, and on which kind of runner.
+import type { Config, RunnerConfig } from "../config/config.ts";
+import { exactPattern, formatPatterns, keepSelected, selectModels } from "../config/select.ts";
+import { ConfigError } from "../errors.ts";
+import { artifactName } from "./artifact-name.ts";
+
+/** GitHub runs no more jobs from one matrix. */
+const maxJobs = 256;
+
+/** One job; every value is text, as expressions of a workflow take it. */
+export interface MatrixJob {
+	/** Unique; goes into the root action's `name`. */
+	name: string;
+	/** JSON for `runs-on: ${{ fromJSON(matrix.runner) }}`. */
+	runner: string;
+	/** The root action's `only`; empty: all. */
+	only: string;
+	/** The root action's `device`; empty: the config's own. */
+	device: string;
+	/** Name of the artifact that the job will leave. */
+	artifact: string;
+}
+
+export interface MatrixInput {
+	config: Pick<Config, "models" | "runners" | "path">;
+	/** Labels of the one runner where the config names none. */
+	labels: RunnerConfig["labels"];
+	artifactPrefix: string;
+	/** Tells several plans of one workflow apart; empty where there is one. */
+	name: string;
+}
+
+/** Jobs in the order of the config. @throws ConfigError config-value, or an AggregateError of several. */
+export function planMatrix(input: MatrixInput): MatrixJob[] {
+	const { config } = input;
+	const alone: RunnerConfig = { name: "", labels: input.labels, engines: [], split: "none", pointer: "" };
+	const runners = config.runners.length === 0 ? [alone] : config.runners;
+	const errors = runners.flatMap((runner) => unknownEngines(runner, config));
+	if (errors.length > 0) throw errors.length === 1 ? errors[0] : new AggregateError(errors, `${config.path} has ${errors.length} errors`);
+	const jobs = runners.flatMap((runner) => jobsOf(runner, input));
+	if (jobs.length > maxJobs) throw tooMany(jobs.length, config.path);
+	return jobs;
+}
+
+function unknownEngines(runner: RunnerConfig, config: MatrixInput["config"]): ConfigError[] {
+	const selected = selectModels(config.models, runner.engines);
+	if (selected.state === "ok") return [];
+	return selected.complaints.map(({ index, says, expected, meant }) => {
+		const pointer = `${runner.pointer}/engines/${index}`;
+		const guess = meant === undefined ? "" : ` Did you mean ${meant}?`;
+		return new ConfigError({
+			code: "config-value",
+			message: `${config.path}: runners of ${runner.name}: engines[${index}] ${says}; expected ${expected}.${guess}`,
+			details: {
+				location: { path: config.path },
+				pointer,
+				expected,
+				fix: meant === undefined ? "Correct the pattern, or remove it." : `Write ${meant}.`,
+			},
+		});
+	});
+}
+
+interface Share {
+	/** What of the config; empty: all of the runner's. */
+	label: string;
+	patterns: readonly string[];
+}
+
+function jobsOf(runner: RunnerConfig, input: MatrixInput): MatrixJob[] {
+	const { config, artifactPrefix: prefix } = input;
+	return sharesOf(runner, config).map(({ label, patterns }) => {
+		const name = [input.name, runner.name, label].filter((part) => part !== "").join(" · ");
+		return {
+			name,
+			runner: JSON.stringify(runner.labels),
+			only: formatPatterns(patterns),
+			device: runner.device ?? "",
+			artifact: artifactName(prefix, config.path, name),
+		};
+	});
+}
+
+function sharesOf(runner: RunnerConfig, { models }: MatrixInput["config"]): Share[] {
+	const mine = keepSelected(models, runner.engines);
+	switch (runner.split) {
+		case "none":
+			return [{ label: "", patterns: runner.engines }];
+		case "model":
+			return mine.map((model) => {
+				const whole = models.find((other) => other.name === model.name)?.engines.length === model.engines.length;
+				const patterns = whole ? [exactPattern(model.name)] : model.engines.map((engine) => exactPattern(model.name, engine.name));
+				return { label: model.name, patterns };
+			});
+		case "engine":
+			return mine.flatMap((model) =>
+				model.engines.map((engine) => ({ label: `${model.name}/${engine.name}`, patterns: [exactPattern(model.name, engine.name)] })),
+			);
+	}
+}
+
+function tooMany(count: number, path: string): ConfigError {
+	return new ConfigError({
+		code: "config-value",
+		message: `${path}: runners makes ${count} jobs; expected at most ${maxJobs}, which is what GitHub runs from one matrix.`,
+		details: {
+			location: { path },
+			pointer: "/runners",
+			expected: `at most ${maxJobs} jobs`,
+			got: `${count}`,
+			fix: "Write split: model or split: none for some runners, or give each fewer engines.",
+		},
+	});
+}
+
+/** For `strategy.matrix: ${{ fromJSON(…) }}`. */
+export function formatMatrix(jobs: readonly MatrixJob[]): string {
+	return JSON.stringify({ include: jobs });
+}
+
+const keys = ["name", "runner", "only", "device", "artifact"] as const;
+
+/** Reads what `formatMatrix` wrote, or the list alone. @throws ConfigError usage. */
+export function parseMatrix(text: string): MatrixJob[] {
+	const list = listOf(parseJson(text));
+	if (list === null || list.length === 0 || list.length > maxJobs) throw notAMatrix(text);
+	return list.map((entry) => {
+		if (typeof entry !== "object" || entry === null) throw notAMatrix(text);
+		const values = new Map(Object.entries(entry));
+		const [name = "", runner = "", only = "", device = "", artifact = ""] = keys.map((key) => {
+			const value: unknown = values.get(key) ?? "";
+			if (typeof value !== "string" || value.length > 100_000) throw notAMatrix(text);
+			return value;
+		});
+		if (artifact === "") throw notAMatrix(text);
+		return { name, runner, only, device, artifact };
+	});
+}
+
+function parseJson(text: string): unknown {
+	try {
+		return JSON.parse(text);
+	} catch {
+		return null;
+	}
+}
+
+function listOf(value: unknown): readonly unknown[] | null {
+	if (Array.isArray(value)) return value;
+	if (typeof value !== "object" || value === null || !Object.hasOwn(value, "include")) return null;
+	const { include } = value as { include: unknown };
+	return Array.isArray(include) ? include : null;
+}
+
+function notAMatrix(text: string): ConfigError {
+	return new ConfigError({
+		code: "usage",
+		message: `The expected parts are no plan's matrix: expected {"include":[{"name":…,"artifact":…}]}, got ${JSON.stringify(text.slice(0, 60))}.`,
+		details: { fix: "Pass on the output `matrix` of the plan as it is." },
+	});
+}
