@@ -13,6 +13,11 @@ export interface Environment {
 	workspace: string | undefined;
 	/** Commit that the workflow runs for. */
 	sha: string | undefined;
+	/** Full name of the ref that the workflow runs for, e.g. `refs/pull/12/merge`. */
+	ref: string | undefined;
+	/** The event that the workflow runs for, and the file that holds its payload. */
+	eventName: string | undefined;
+	eventPath: string | undefined;
 	registry: string | undefined;
 	/** CUDA_VISIBLE_DEVICES as it is; empty hides every GPU. */
 	visibleDevices: string | undefined;
@@ -33,9 +38,63 @@ export function readEnvironment(env: Readonly<Record<string, string | undefined>
 		temp: named("RUNNER_TEMP"),
 		workspace: named("GITHUB_WORKSPACE"),
 		sha: named("GITHUB_SHA"),
+		ref: named("GITHUB_REF"),
+		eventName: named("GITHUB_EVENT_NAME"),
+		eventPath: named("GITHUB_EVENT_PATH"),
 		registry: named("npm_config_registry"),
 		visibleDevices: env["CUDA_VISIBLE_DEVICES"],
 		lockFolder: named("TRTGATE_LOCKS"),
+	};
+}
+
+/** The workflow run that we are part of, as the runner tells it. */
+export interface WorkflowRun {
+	/** https://github.com, or where the enterprise has its own. */
+	serverUrl: string;
+	apiUrl: string;
+	graphQlUrl: string;
+	/** `owner/name`. */
+	repository: string;
+	eventName: string;
+	/** File with the event's payload. */
+	eventPath: string | undefined;
+	sha: string;
+	ref: string;
+	runId: number;
+	runAttempt: number;
+	/** Id of the job in its workflow. */
+	job: string;
+	/** Linux, Windows or macOS. */
+	runnerOs: string;
+	/** Whether the runner lends us its artifact service, its cache, and how far. */
+	services: { artifacts: boolean; cache: boolean; cacheMode: string | undefined };
+}
+
+/** null outside a workflow. */
+export function readWorkflowRun(env: Readonly<Record<string, string | undefined>> = process.env): WorkflowRun | null {
+	const text = (name: string, otherwise = ""): string => env[name] || otherwise;
+	const number = (name: string, otherwise: number): number => (/^[1-9]\d{0,14}$/.test(text(name)) ? Number(env[name]) : otherwise);
+	const repository = text("GITHUB_REPOSITORY");
+	if (env["GITHUB_ACTIONS"] !== "true" || !/^[\w.-]+\/[\w.-]+$/.test(repository)) return null;
+	const lent = text("ACTIONS_RUNTIME_TOKEN") !== "" && text("ACTIONS_RESULTS_URL") !== "";
+	return {
+		serverUrl: text("GITHUB_SERVER_URL", "https://github.com").replace(/\/+$/, ""),
+		apiUrl: text("GITHUB_API_URL", "https://api.github.com").replace(/\/+$/, ""),
+		graphQlUrl: text("GITHUB_GRAPHQL_URL", `${text("GITHUB_API_URL", "https://api.github.com").replace(/\/+$/, "")}/graphql`),
+		repository,
+		eventName: text("GITHUB_EVENT_NAME"),
+		eventPath: env["GITHUB_EVENT_PATH"] || undefined,
+		sha: text("GITHUB_SHA"),
+		ref: text("GITHUB_REF"),
+		runId: number("GITHUB_RUN_ID", 0),
+		runAttempt: number("GITHUB_RUN_ATTEMPT", 1),
+		job: text("GITHUB_JOB"),
+		runnerOs: text("RUNNER_OS", "Linux"),
+		services: {
+			artifacts: lent,
+			cache: lent || (text("ACTIONS_CACHE_URL") !== "" && text("ACTIONS_RUNTIME_TOKEN") !== ""),
+			cacheMode: env["ACTIONS_CACHE_MODE"] || undefined,
+		},
 	};
 }
 

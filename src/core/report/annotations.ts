@@ -73,15 +73,15 @@ function distinct(list: readonly Annotation[]): Annotation[] {
 	return [...seen.values()];
 }
 
-/** At most 50, loudest first; the last one says how many more there are. */
-export function annotations(result: Result): Annotation[] {
+/** At most 50 unless `most` says otherwise, loudest first; the last one says how many more there are. */
+export function annotations(result: Result, most = maxAnnotations): Annotation[] {
 	const all = distinct([
 		...result.errors.map(ofError),
 		...result.gates.flatMap((gate) => ofGate(gate, result)),
 		...result.findings.map(ofFinding),
 	]).sort((a, b) => loudness[a.level] - loudness[b.level]);
-	if (all.length <= maxAnnotations) return all;
-	const shown = all.slice(0, maxAnnotations - 1);
+	if (all.length <= most) return all;
+	const shown = all.slice(0, most - 1);
 	const more = all.length - shown.length;
 	return [...shown, { level: "notice", title: `${more} more`, message: `${more} more annotations stand in report.html and result.json.` }];
 }

@@ -4,6 +4,7 @@ import { type Detail, fitBudget } from "./budget.ts";
 import { cleanName, cleanText, escapeMarkdown, markdownCode, markdownFence } from "./escape.ts";
 import { armsText, jobFacts, noBaseText, noiseBudgetText, partialText } from "./facts.ts";
 import { headline } from "./headline.ts";
+import { linksMarkdown, type ReportLinks } from "./links.ts";
 import { buildSection, findingSection, goldenSection, quietRowSection, rowTable } from "./markdown-tables.ts";
 import { workloadRows } from "./rows.ts";
 import { stories } from "./stories.ts";
@@ -67,12 +68,10 @@ function environmentSection(result: Result, detail: Detail): string[] {
 	return [folded("Environment", ["| what | value |", "|---|---|", ...rows].join("\n"))];
 }
 
-function footer(result: Result, leftOut: readonly string[]): string {
+function footer(result: Result, leftOut: readonly string[], links: ReportLinks): string {
 	const facts = jobFacts(result).map(({ label, value }) => `${escapeMarkdown(label)} ${escapeMarkdown(value)}`);
 	const tool = `trtgate ${cleanText(result.tool.version).slice(0, 40)}`;
-	const line = [escapeMarkdown(armsText(result)), ...facts, escapeMarkdown(tool), "the whole in `report.html` and `result.json`"].join(
-		" · ",
-	);
+	const line = [escapeMarkdown(armsText(result)), ...facts, escapeMarkdown(tool), linksMarkdown(links)].join(" · ");
 	const dropped =
 		leftOut.length === 0
 			? ""
@@ -80,10 +79,17 @@ function footer(result: Result, leftOut: readonly string[]): string {
 	return `${dropped}<sub>${line}</sub>`;
 }
 
-function renderAt(result: Result, detail: Detail, leftOut: readonly string[]): string {
+export interface Shown {
+	links?: ReportLinks;
+	/** Tells this report from others on one page: the name of the job or the config. */
+	label?: string;
+}
+
+function renderAt(result: Result, detail: Detail, { leftOut, links = {}, label }: Shown & { leftOut: readonly string[] }): string {
 	const rows = workloadRows(result);
+	const title = label === undefined ? gateTitle(result.backend) : `${gateTitle(result.backend)} · ${cleanName(label)}`;
 	const blocks = [
-		`## ${outcomeSymbols[result.outcome]} ${escapeMarkdown(gateTitle(result.backend))}: ${escapeMarkdown(headline(result))}`,
+		`## ${outcomeSymbols[result.outcome]} ${escapeMarkdown(title)}: ${escapeMarkdown(headline(result))}`,
 		...notices(result),
 		...storiesMarkdown(result, detail),
 		...rowTable(result, rows, detail),
@@ -93,12 +99,12 @@ function renderAt(result: Result, detail: Detail, leftOut: readonly string[]): s
 		...findingSection(result, detail).map(({ summary, body }) => folded(summary, body)),
 		...noiseSection(result),
 		...environmentSection(result, detail),
-		footer(result, leftOut),
+		footer(result, leftOut, links),
 	];
 	return `${blocks.join("\n\n")}\n`;
 }
 
 /** The whole comment, at most 65,000 characters and bytes. */
-export function renderMarkdown(result: Result, options: { limit?: number } = {}): string {
-	return fitBudget((detail, leftOut) => renderAt(result, detail, leftOut), { limit: options.limit ?? commentLimit });
+export function renderMarkdown(result: Result, { limit = commentLimit, ...shown }: Shown & { limit?: number } = {}): string {
+	return fitBudget((detail, leftOut) => renderAt(result, detail, { leftOut, ...shown }), { limit });
 }

@@ -1,0 +1,34 @@
+// The issue that a nightly run opens when a gate fails and closes when all is well again.
+import type { Outcome, Result } from "../schema/result.ts";
+import { escapeMarkdown, shorten } from "./escape.ts";
+import { armsText } from "./facts.ts";
+import { headline } from "./headline.ts";
+import { renderMarkdown, type Shown } from "./markdown.ts";
+import { type Marker, renderMarker } from "./marker.ts";
+import { gateTitle } from "./words.ts";
+
+export const alarmLabel = "trtgate";
+
+const titleChars = 200;
+const bodyLimit = 65_536;
+
+/** open: and keep up to date. keep: nothing was found out, so what is open stays open. */
+export function alarmOf(outcome: Outcome): "open" | "close" | "keep" {
+	if (outcome === "fail") return "open";
+	return outcome === "pass" || outcome === "warn" ? "close" : "keep";
+}
+
+/** Titles are plain text, in which `@` and `#` still mean something to whoever quotes them. */
+export function alarmTitle(result: Result, id: string): string {
+	return shorten(`${gateTitle(result.backend)} fails for ${id}: ${headline(result)}`.replace(/[@#](?=\w)/g, "$&\u200d"), titleChars);
+}
+
+export function alarmBody(result: Result, marker: Marker, shown: Shown): string {
+	const first = `${renderMarker(marker)}\nThe scheduled gate fails. This text is the newest run's; the issue closes by itself when a run is well again.\n\n`;
+	return first + renderMarkdown(result, { limit: bodyLimit - first.length, ...shown });
+}
+
+export function wellAgain(result: Result, shown: Shown): string {
+	const run = shown.links?.run === undefined ? "" : ` ${shown.links?.run}`;
+	return `Well again: ${escapeMarkdown(headline(result))} (${escapeMarkdown(armsText(result))}).${run}`;
+}

@@ -1,0 +1,79 @@
+// The check run and the commit status: the outcome in GitHub's words, annotations on the lines of the config.
+import type { Outcome, Result } from "../schema/result.ts";
+import { type Annotation, annotations } from "./annotations.ts";
+import { shorten } from "./escape.ts";
+import { headline } from "./headline.ts";
+import { renderMarkdown, type Shown } from "./markdown.ts";
+import { outcomeWords } from "./words.ts";
+
+type Conclusion = "success" | "failure" | "neutral";
+
+/** An inconclusive outcome is none: where the config wants it to fail, its gates have failed. */
+const conclusions: Readonly<Record<Outcome, Conclusion>> = {
+	pass: "success",
+	warn: "success",
+	inconclusive: "neutral",
+	fail: "failure",
+	error: "failure",
+};
+
+const states: Readonly<Record<Outcome, "success" | "failure" | "error">> = {
+	pass: "success",
+	warn: "success",
+	inconclusive: "success",
+	fail: "failure",
+	error: "error",
+};
+
+const levels: Readonly<Record<Annotation["level"], "failure" | "warning" | "notice">> = {
+	error: "failure",
+	warning: "warning",
+	notice: "notice",
+};
+
+/** More than this nobody reads, and each 50 cost a request. */
+const mostAnnotations = 200;
+const titleChars = 250;
+/** GitHub's limit is 65,535. */
+const summaryLimit = 65_000;
+const statusChars = 140;
+
+const blame: Readonly<Record<NonNullable<Result["failureKind"]>, string>> = {
+	runner: "the runner is at fault, not the change; run it again",
+	configuration: "the configuration is at fault",
+	internal: "trtgate itself is at fault",
+};
+
+/** `Could not decide (the runner is at fault, not the change; run it again): …`. */
+function title(result: Result, maxChars: number): string {
+	const word = outcomeWords[result.outcome];
+	const why = result.failureKind === undefined ? "" : ` (${blame[result.failureKind]})`;
+	return shorten(`${word.charAt(0).toUpperCase()}${word.slice(1)}${why}: ${headline(result)}`, maxChars);
+}
+
+export interface CheckRunWords {
+	conclusion: Conclusion;
+	title: string;
+	summary: string;
+	annotations: { path: string; line: number; level: "failure" | "warning" | "notice"; title: string; message: string }[];
+}
+
+/** What has no place of its own stands on the first line of the config. */
+export function describeCheckRun(result: Result, shown: Shown): CheckRunWords {
+	return {
+		conclusion: conclusions[result.outcome],
+		title: title(result, titleChars),
+		summary: renderMarkdown(result, { limit: summaryLimit, ...shown }),
+		annotations: annotations(result, mostAnnotations).map(({ path, line, level, title: heading, message }) => ({
+			path: path ?? result.config.path,
+			line: path === undefined ? 1 : Math.max(1, line ?? 1),
+			level: levels[level],
+			title: shorten(heading, titleChars),
+			message,
+		})),
+	};
+}
+
+export function describeStatus(result: Result): { state: "success" | "failure" | "error"; description: string } {
+	return { state: states[result.outcome], description: title(result, statusChars) };
+}

@@ -1,0 +1,46 @@
+// The check run of a commit; where the token may not make one, its commit status; else a word that there is neither.
+import { describeCheckRun, describeStatus } from "../../core/report/check-run.ts";
+import type { Result } from "../../core/schema/result.ts";
+import type { CheckRunDraft, Forge, Forged } from "../../ports.ts";
+import { createOnce } from "./create-once.ts";
+import type { Published, PublishPlan } from "./plan.ts";
+
+type Found = { id: number; url: string };
+
+export async function publishCheckRun(result: Result, plan: PublishPlan, forge: Forge): Promise<Published[]> {
+	const { links } = plan.shown;
+	const draft: CheckRunDraft = {
+		name: plan.checkName,
+		sha: plan.sha,
+		externalId: `${plan.id}/${plan.run.id}/${plan.run.attempt}`,
+		...describeCheckRun(result, plan.shown),
+		...(links?.run === undefined ? {} : { detailsUrl: links.run }),
+	};
+	const run = await showCheckRun(draft, forge);
+	if (run.state === "done") return [{ what: "check run", state: "done", url: run.thing.url }];
+	const failed: Published = { what: "check run", ...run };
+	if (run.fault.code === "github-timeout") return [failed];
+	return [failed, await publishStatus(result, plan, forge)];
+}
+
+/** A second showing in one try of a run changes the words and adds no annotation twice. */
+async function showCheckRun(draft: CheckRunDraft, forge: Forge): Promise<Forged<{ thing: Found }>> {
+	const find = async (): Promise<Found | null> => {
+		const found = await forge.findCheckRun(draft);
+		return found.state === "failed" ? null : found.found;
+	};
+	const before = await find();
+	if (before !== null) return asThing(await forge.updateCheckRun(before.id, { ...draft, annotations: [] }));
+	return createOnce(async () => asThing(await forge.createCheckRun(draft)), find);
+}
+
+function asThing(answer: Forged<{ found: Found }>): Forged<{ thing: Found }> {
+	return answer.state === "failed" ? answer : { state: "done", thing: answer.found };
+}
+
+async function publishStatus(result: Result, plan: PublishPlan, forge: Forge): Promise<Published> {
+	const url = plan.shown.links?.run;
+	const draft = { sha: plan.sha, context: plan.checkName, ...describeStatus(result), ...(url === undefined ? {} : { url }) };
+	const set = await forge.setStatus(draft);
+	return set.state === "failed" ? { what: "commit status", ...set } : { what: "commit status", state: "done" };
+}

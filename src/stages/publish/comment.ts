@@ -1,0 +1,117 @@
+// The comment of a pull request: one for each config, kept up to date, whatever other jobs do at the same time.
+import { renderComment } from "../../core/report/comment.ts";
+import { findMarker, isNewer, isOwnAuthor, type Marker } from "../../core/report/marker.ts";
+import type { Result } from "../../core/schema/result.ts";
+import type { Forge, ForgeComment, Forged } from "../../ports.ts";
+import { createOnce } from "./create-once.ts";
+import type { Published, PublishPlan } from "./plan.ts";
+
+interface Commenting {
+	forge: Forge;
+	issue: number;
+	marker: Marker;
+	body: string;
+}
+
+type Own = ForgeComment & { marker: Marker };
+
+const what = "comment";
+const newerRun = "a newer run has commented already";
+/** Older ones were folded away by the runs that followed them. */
+const mostMinimised = 3;
+
+export async function publishComment(result: Result, plan: PublishPlan, forge: Forge): Promise<Published> {
+	if (plan.pullRequest === null) return { what, state: "skipped", why: "there is no pull request" };
+	const { run, sha, id } = plan;
+	const marker = { id, runId: run.id, attempt: run.attempt, sha };
+	const commenting = { forge, issue: plan.pullRequest, marker, body: renderComment(result, marker, plan.shown) };
+	const own = await findOwn(commenting);
+	if (own.state === "failed") return { what, ...own };
+	if (own.comments.some((comment) => isNewer(comment.marker, marker))) return { what, state: "skipped", why: newerRun };
+	const [first] = own.comments;
+	if (plan.comment === "fresh") return fresh(commenting, own.comments);
+	if (first !== undefined) return update(commenting, first);
+	if (plan.comment === "changes" && result.outcome === "pass")
+		return { what, state: "skipped", why: "all pass, and there is no comment yet" };
+	return create(commenting);
+}
+
+/** Ours of this id, oldest first. Text of others that begins like ours is not ours. */
+async function findOwn({ forge, issue, marker }: Commenting): Promise<Forged<{ comments: Own[] }>> {
+	const listed = await forge.comments(issue);
+	if (listed.state === "failed") return listed;
+	const marked = listed.comments.flatMap((comment) => {
+		const found = findMarker(comment.body, marker.id);
+		return found === null ? [] : [{ ...comment, marker: found }];
+	});
+	const login = marked.length === 0 ? null : await forge.login();
+	const comments = marked.filter(({ author }) => isOwnAuthor(author, login)).sort((left, right) => left.id - right.id);
+	return { state: "done", comments };
+}
+
+async function update(commenting: Commenting, comment: ForgeComment): Promise<Published> {
+	const { forge, body } = commenting;
+	const updated = await forge.updateComment(comment.id, body);
+	if (updated.state === "done") return { what, state: "done", url: updated.comment.url };
+	// Somebody deleted it since it was listed.
+	if (updated.fault.code === "github-not-found") return create(commenting);
+	return { what, ...updated };
+}
+
+async function create(commenting: Commenting): Promise<Published> {
+	const created = await createNew(commenting);
+	if (created.state === "failed") return { what, ...created };
+	return settleRace(commenting, created.thing);
+}
+
+async function createNew(commenting: Commenting): Promise<Forged<{ thing: ForgeComment }>> {
+	const { forge, issue, body, marker } = commenting;
+	return createOnce(
+		async () => {
+			const created = await forge.createComment(issue, body);
+			return created.state === "failed" ? created : { state: "done", thing: created.comment };
+		},
+		async () => {
+			const own = await findOwn(commenting);
+			const ofThisRun = (one: Own): boolean => one.marker.runId === marker.runId && one.marker.attempt === marker.attempt;
+			return own.state === "failed" ? null : (own.comments.find(ofThisRun) ?? null);
+		},
+	);
+}
+
+/** Two jobs may both have seen no comment. The oldest stays; whoever looks and finds a younger one of its own run or before deletes it. */
+async function settleRace(commenting: Commenting, created: ForgeComment): Promise<Published> {
+	const { forge, body, marker } = commenting;
+	const done: Published = { what, state: "done", url: created.url };
+	const own = await findOwn(commenting);
+	if (own.state === "failed") return done;
+	const [oldest, ...younger] = own.comments;
+	if (oldest === undefined || oldest.id >= created.id) {
+		for (const comment of younger) if (!isNewer(comment.marker, marker)) await remove(forge, comment);
+		return done;
+	}
+	if (!isNewer(oldest.marker, marker)) {
+		const updated = await forge.updateComment(oldest.id, body);
+		if (updated.state === "failed") return done;
+	}
+	await remove(forge, created);
+	return { what, state: "done", url: oldest.url };
+}
+
+async function remove(forge: Forge, comment: ForgeComment): Promise<void> {
+	const deleted = await forge.deleteComment(comment.id);
+	if (deleted.state === "failed" && deleted.fault.code !== "github-not-found") await forge.minimiseComment(comment.nodeId);
+}
+
+async function fresh(commenting: Commenting, older: readonly Own[]): Promise<Published> {
+	const created = await createNew(commenting);
+	if (created.state === "failed") return { what, ...created };
+	const faults: string[] = [];
+	for (const comment of older.slice(-mostMinimised)) {
+		const minimised = await commenting.forge.minimiseComment(comment.nodeId);
+		if (minimised.state === "failed") faults.push(minimised.fault.message);
+	}
+	const [fault] = faults;
+	const note = fault === undefined ? {} : { note: `An older comment could not be folded away. ${fault}` };
+	return { what, state: "done", url: created.thing.url, ...note };
+}

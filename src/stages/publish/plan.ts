@@ -1,0 +1,29 @@
+// What is to be shown where, and what became of it.
+import type { Shown } from "../../core/report/markdown.ts";
+import type { ForgeFault } from "../../ports.ts";
+
+/** one: created once, then updated. changes: as one, but not for the first time when all pass. fresh: a new one each run, older ones folded away. */
+export type CommentMode = "one" | "changes" | "fresh" | "never";
+
+export interface PublishPlan {
+	/** Of the config and the job's name: one comment, check run and issue each. */
+	id: string;
+	/** What the check run and the status are called. */
+	checkName: string;
+	shown: Shown;
+	run: { id: number; attempt: number };
+	/** The change's own commit, not the merge that GitHub tests. */
+	sha: string;
+	pullRequest: number | null;
+	comment: CommentMode;
+	checkRun: boolean;
+	/** Open, update or close the issue. */
+	alarm: boolean;
+}
+
+export type PublishedThing = "check run" | "commit status" | "comment" | "alarm issue" | "artifact" | "report page" | "profiles" | "cache";
+
+export type Published =
+	| { what: PublishedThing; state: "done"; url?: string; note?: string }
+	| { what: PublishedThing; state: "skipped"; why: string }
+	| { what: PublishedThing; state: "failed"; fault: ForgeFault };
