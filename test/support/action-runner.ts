@@ -1,0 +1,146 @@
+// Runs an action folder as GitHub's runner would: inputs with their defaults, command files, a process each for pre, main and post.
+import { spawn } from "node:child_process";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { parse } from "yaml";
+import { type Annotation, applyStepLimits, parseCommandFile, parseWorkflowCommands } from "./workflow-commands.ts";
+
+export interface ActionRun {
+	exitCode: number;
+	signal: string | null;
+	outputs: Record<string, string>;
+	state: Record<string, string>;
+	/** What the run's page shows; empty where it was over 1 MiB, as the runner then drops it whole. */
+	summary: string;
+	/** At most ten of a level, as the runner shows them. */
+	annotations: Annotation[];
+	masks: string[];
+	/** Variables set through GITHUB_ENV. */
+	exported: Record<string, string>;
+	stdout: string;
+	stderr: string;
+	durationMs: number;
+	post?: { exitCode: number; stdout: string; stderr: string };
+}
+
+export interface ActionOptions {
+	inputs?: Record<string, string>;
+	/** Of LocalGitHub.environment, and more where a test wants it. Nothing of our own environment but PATH goes along. */
+	env: Record<string, string>;
+	cwd: string;
+	/** Folder in place of the action's own dist; TRTGATE_DIST by default. */
+	dist?: string;
+	/** Also run the post step. */
+	post?: boolean;
+	/** Called with the process id of main as soon as it runs. */
+	onStart?(pid: number): void;
+}
+
+interface ActionFile {
+	inputs?: Record<string, { default?: unknown; required?: boolean }>;
+	runs: { using: string; main?: string; post?: string };
+}
+
+interface ProcessRun {
+	exitCode: number;
+	signal: string | null;
+	stdout: string;
+	stderr: string;
+}
+
+const commandFiles = ["GITHUB_OUTPUT", "GITHUB_STATE", "GITHUB_STEP_SUMMARY", "GITHUB_ENV", "GITHUB_PATH"] as const;
+
+/** Entry of the action, in the dist folder that is asked for. */
+function entryPath(folder: string, entry: string, dist: string | undefined): string {
+	const inDist = /(?:^|\/)dist\/(.+)$/.exec(entry)?.[1];
+	return dist !== undefined && inDist !== undefined ? resolve(dist, inDist) : resolve(folder, entry);
+}
+
+/** As the runner names them: spaces become underscores, all upper case, hyphens stay. */
+function inputVariables(action: ActionFile, inputs: Record<string, string>, token: string): Record<string, string> {
+	const names = Object.keys(action.inputs ?? {});
+	const unknown = Object.keys(inputs).filter((name) => !names.includes(name));
+	if (unknown.length > 0) throw new Error(`the action has no input ${unknown.join(", ")}; it has ${names.join(", ")}`);
+	const expand = (value: unknown): string => String(value ?? "").replace(/\$\{\{\s*github\.token\s*\}\}/g, token);
+	return Object.fromEntries(
+		Object.entries(action.inputs ?? {}).map(([name, input]) => [
+			`INPUT_${name.replaceAll(" ", "_").toUpperCase()}`,
+			Object.hasOwn(inputs, name) ? expand(inputs[name]) : expand(input.default),
+		]),
+	);
+}
+
+function runEntry(entry: string, env: Record<string, string>, options: ActionOptions): Promise<ProcessRun> {
+	const child = spawn(process.execPath, [entry], { cwd: options.cwd, env, stdio: ["ignore", "pipe", "pipe"] });
+	if (child.pid !== undefined) options.onStart?.(child.pid);
+	let [stdout, stderr] = ["", ""];
+	child.stdout.setEncoding("utf8").on("data", (text) => (stdout += text));
+	child.stderr.setEncoding("utf8").on("data", (text) => (stderr += text));
+	return new Promise((settle, reject) => {
+		child.on("error", reject);
+		child.on("close", (code, signal) => settle({ exitCode: code ?? 128, signal, stdout, stderr }));
+	});
+}
+
+/** Fresh command files for a step; the runner makes them before it starts. */
+async function createCommandFiles(): Promise<{
+	folder: string;
+	env: Record<string, string>;
+	read(name: (typeof commandFiles)[number]): Promise<string>;
+}> {
+	const folder = await mkdtemp(join(tmpdir(), "trtgate-step-"));
+	const env = Object.fromEntries(commandFiles.map((name) => [name, join(folder, name.toLowerCase())]));
+	await Promise.all(Object.values(env).map((path) => writeFile(path, "")));
+	return { folder, env, read: (name) => readFile(join(folder, name.toLowerCase()), "utf8") };
+}
+
+function stepEnvironment(options: ActionOptions): Record<string, string> {
+	const { GITHUB_TOKEN: _, ...given } = options.env;
+	return {
+		PATH: process.env["PATH"] ?? "",
+		HOME: options.cwd,
+		CI: "true",
+		GITHUB_ACTIONS: "true",
+		GITHUB_WORKSPACE: options.cwd,
+		...given,
+	};
+}
+
+/** Runs main, and then post where it is asked for, of an action folder. */
+export async function runActionFolder(folder: string, options: ActionOptions): Promise<ActionRun> {
+	const action: ActionFile = parse(await readFile(join(folder, "action.yml"), "utf8"));
+	if (!/^node\d+$/.test(action.runs.using) || action.runs.main === undefined)
+		throw new Error(`${folder} is ${action.runs.using}, not an action of node`);
+	const dist = options.dist ?? process.env["TRTGATE_DIST"];
+	const inputs = inputVariables(action, options.inputs ?? {}, options.env["GITHUB_TOKEN"] ?? "");
+	const env = { ...stepEnvironment(options), ...inputs };
+	const main = await runStep(entryPath(folder, action.runs.main, dist), env, options);
+	if (!options.post || action.runs.post === undefined) return main;
+	const state = Object.fromEntries(Object.entries(main.state).map(([name, value]) => [`STATE_${name}`, value]));
+	const { onStart: _, ...quiet } = options;
+	const post = await runStep(entryPath(folder, action.runs.post, dist), { ...env, ...main.exported, ...state }, quiet);
+	return { ...main, post: { exitCode: post.exitCode, stdout: post.stdout, stderr: post.stderr } };
+}
+
+async function runStep(entry: string, env: Record<string, string>, options: ActionOptions): Promise<ActionRun> {
+	const files = await createCommandFiles();
+	try {
+		const started = performance.now();
+		const run = await runEntry(entry, { ...env, ...files.env }, options);
+		const durationMs = performance.now() - started;
+		const said = parseWorkflowCommands(`${run.stdout}\n${run.stderr}`);
+		const shown = applyStepLimits(said.annotations, await files.read("GITHUB_STEP_SUMMARY"));
+		return {
+			...run,
+			durationMs,
+			outputs: parseCommandFile(await files.read("GITHUB_OUTPUT")),
+			state: parseCommandFile(await files.read("GITHUB_STATE")),
+			exported: parseCommandFile(await files.read("GITHUB_ENV")),
+			...shown,
+			masks: said.masks,
+		};
+	} finally {
+		await rm(files.folder, { recursive: true, force: true });
+	}
+}

@@ -1,0 +1,126 @@
+// Comments of issues and pull requests.
+import { type Call, type Need, notFound, ok, paginate, type Reply, type Route, textOf, unprocessable } from "./http.ts";
+import { type Json, pageUrl, renderUser, repositoryUrl } from "./render.ts";
+import type { Comment } from "./state.ts";
+import { nodeIdOf, type World } from "./world.ts";
+
+/** GitHub counts characters of a body and refuses more. */
+export const mostCharacters = 65_536;
+
+export function bodyTooLong(resource: string, body: string | null | undefined): Reply | undefined {
+	if ((body?.length ?? 0) <= mostCharacters) return undefined;
+	return unprocessable(resource, resource === "IssueComment" ? "data" : "body", {
+		code: resource === "IssueComment" ? "unprocessable" : "custom",
+		message: `Body is too long (maximum is ${mostCharacters} characters)`,
+	});
+}
+
+const hasNumber = (world: World, number: number): boolean =>
+	world.state.issues.some((issue) => issue.number === number) || world.state.pulls.some((pull) => pull.number === number);
+
+/** A pull request may be reached by the scope of issues too; an issue by its own alone. */
+export function issueNeeds(world: World, number: number, access: "read" | "write"): readonly Need[] {
+	const isPull = world.state.pulls.some((pull) => pull.number === number);
+	return isPull ? [{ issues: access }, { pull_requests: access }] : [{ issues: access }];
+}
+
+function findComment(call: Call): Comment | undefined {
+	return call.world.state.comments.find((comment) => comment.id === Number(call.params["comment_id"]));
+}
+
+function needsOf(access: "read" | "write"): (call: Call) => readonly Need[] {
+	return (call) => issueNeeds(call.world, findComment(call)?.issue ?? Number(call.params["issue_number"]), access);
+}
+
+function renderComment(world: World, comment: Comment): Json {
+	const isPull = world.state.pulls.some((pull) => pull.number === comment.issue);
+	const isBot = comment.author.endsWith("[bot]");
+	return {
+		id: comment.id,
+		node_id: comment.nodeId,
+		url: `${repositoryUrl(world)}/issues/comments/${comment.id}`,
+		html_url: pageUrl(world, `/${isPull ? "pull" : "issues"}/${comment.issue}#issuecomment-${comment.id}`),
+		issue_url: `${repositoryUrl(world)}/issues/${comment.issue}`,
+		body: comment.body,
+		user: renderUser(world, comment.author),
+		created_at: comment.createdAt,
+		updated_at: comment.updatedAt,
+		author_association: isBot ? "NONE" : "CONTRIBUTOR",
+		performed_via_github_app: null,
+	};
+}
+
+/** Adds a comment as a person or a bot would have written it. */
+export function addComment(world: World, comment: { issue: number; body: string; author: string }): Comment {
+	const id = world.nextId();
+	const time = world.now();
+	const added = { id, nodeId: nodeIdOf("IC", id), ...comment, createdAt: time, updatedAt: time, minimized: null };
+	world.state.comments.push(added);
+	return added;
+}
+
+export const commentRoutes: readonly Route[] = [
+	{
+		method: "GET",
+		template: "/repos/{owner}/{repo}/issues/{issue_number}/comments",
+		needs: needsOf("read"),
+		handle(call) {
+			const number = Number(call.params["issue_number"]);
+			if (!hasNumber(call.world, number)) return notFound();
+			const since = Date.parse(call.query.get("since") ?? "") || 0;
+			const found = call.world.state.comments.filter((comment) => comment.issue === number && Date.parse(comment.updatedAt) >= since);
+			return paginate(
+				call,
+				found.map((comment) => renderComment(call.world, comment)),
+			);
+		},
+	},
+	{
+		method: "POST",
+		template: "/repos/{owner}/{repo}/issues/{issue_number}/comments",
+		needs: needsOf("write"),
+		handle(call) {
+			const issue = Number(call.params["issue_number"]);
+			if (!hasNumber(call.world, issue)) return notFound();
+			const body = textOf(call, "body") ?? "";
+			if (body.trim() === "") return unprocessable("IssueComment", "body", { code: "missing_field", message: "Body can't be blank" });
+			return (
+				bodyTooLong("IssueComment", body) ?? ok(renderComment(call.world, addComment(call.world, { issue, body, author: call.login })), 201)
+			);
+		},
+	},
+	{
+		method: "GET",
+		template: "/repos/{owner}/{repo}/issues/comments/{comment_id}",
+		needs: needsOf("read"),
+		handle(call) {
+			const comment = findComment(call);
+			return comment ? ok(renderComment(call.world, comment)) : notFound();
+		},
+	},
+	{
+		method: "PATCH",
+		template: "/repos/{owner}/{repo}/issues/comments/{comment_id}",
+		needs: needsOf("write"),
+		handle(call) {
+			const comment = findComment(call);
+			if (!comment) return notFound();
+			const body = textOf(call, "body") ?? "";
+			const tooLong = bodyTooLong("IssueComment", body);
+			if (tooLong) return tooLong;
+			Object.assign(comment, { body, updatedAt: call.world.now() });
+			return ok(renderComment(call.world, comment));
+		},
+	},
+	{
+		method: "DELETE",
+		template: "/repos/{owner}/{repo}/issues/comments/{comment_id}",
+		needs: needsOf("write"),
+		handle(call) {
+			const comment = findComment(call);
+			if (!comment) return notFound();
+			call.world.state.comments.splice(call.world.state.comments.indexOf(comment), 1);
+			return { status: 204 };
+		},
+	},
+];

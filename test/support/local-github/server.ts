@@ -1,0 +1,181 @@
+// The loop of the local GitHub: read, record, fault, let in, hold against the description, handle, answer.
+import { createHash } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+import { judgeAccess, tokenOf } from "./access.ts";
+import { artifactService, type TwirpMethod, twirpError } from "./artifacts.ts";
+import { handleBlob } from "./blobs.ts";
+import { cacheService } from "./caches.ts";
+import type { Description } from "./description.ts";
+import { isObject } from "./environment.ts";
+import { answersItself, type Fault, type Faults, sendHalf } from "./faults.ts";
+import { answerGraphql } from "./graphql.ts";
+import { type Call, isReply, notFound, type Reply, type Route, readBytes, refuse } from "./http.ts";
+import type { Found } from "./routes.ts";
+import type { SeenRequest } from "./state.ts";
+import type { World } from "./world.ts";
+
+export interface Service {
+	world: World;
+	faults: Faults;
+	description: Description;
+	find(method: string, path: string): Found | undefined;
+	/** Replies of our own that GitHub's description refuses, and crashes of handlers. */
+	broken: string[];
+}
+
+interface Incoming {
+	method: string;
+	path: string;
+	query: URLSearchParams;
+	headers: Readonly<Record<string, string>>;
+	bytes: Buffer;
+	/** Parsed JSON; undefined where there is no body or it is a file. */
+	json: unknown;
+	isBadJson: boolean;
+}
+
+async function readIncoming(message: IncomingMessage): Promise<Incoming> {
+	const [path = "/", search = ""] = (message.url ?? "/").split(/\?(.*)/s);
+	const headers = Object.fromEntries(Object.entries(message.headers).map(([name, value]) => [name, String(value)]));
+	const bytes = await readBytes(message);
+	const isFile = path.startsWith("/blobs/") || path.startsWith("/uploads/");
+	const incoming = { method: message.method ?? "GET", path, query: new URLSearchParams(search), headers, bytes, isBadJson: false };
+	if (isFile || bytes.length === 0) return { ...incoming, json: undefined };
+	try {
+		return { ...incoming, json: JSON.parse(bytes.toString()) };
+	} catch {
+		return { ...incoming, json: undefined, isBadJson: true };
+	}
+}
+
+export async function serve(service: Service, message: IncomingMessage, response: ServerResponse): Promise<void> {
+	const incoming = await readIncoming(message);
+	const path = message.url ?? "/";
+	const body =
+		incoming.json ?? (incoming.bytes.length === 0 ? undefined : incoming.isBadJson ? incoming.bytes.toString() : incoming.bytes.length);
+	const seen: SeenRequest = { method: incoming.method, path, body, headers: incoming.headers, status: 0 };
+	service.world.state.requests.push(seen);
+	const fault = service.faults.take(incoming.method, path);
+	if (fault?.delayMs !== undefined) await sleep(fault.delayMs);
+	if (fault?.hangUp && !fault.applied) return void response.destroy();
+	const reply = await answer(service, incoming, fault);
+	if (fault?.hangUp) return void response.destroy();
+	seen.status = reply.status;
+	send(response, withHeaders(service, incoming, reply, fault), fault);
+}
+
+async function answer(service: Service, incoming: Incoming, fault: Fault | undefined): Promise<Reply> {
+	const own =
+		fault && answersItself(fault) ? { status: fault.status ?? 200, ...(fault.body === undefined ? {} : { body: fault.body }) } : undefined;
+	if (own && !fault?.applied) return own;
+	try {
+		const reply = await dispatch(service, incoming);
+		return own ?? reply;
+	} catch (cause) {
+		service.broken.push(`${incoming.method} ${incoming.path}: ${cause instanceof Error ? cause.stack : String(cause)}`);
+		return refuse(500, "the local GitHub crashed");
+	}
+}
+
+function dispatch(service: Service, incoming: Incoming): Reply | Promise<Reply> {
+	const { path, method } = incoming;
+	if (path.startsWith("/blobs/")) return handleBlob(service.world, { ...incoming, key: path.slice("/blobs/".length) });
+	if (incoming.isBadJson) return refuse(400, "Problems parsing JSON");
+	if (path.startsWith("/twirp/")) return twirp(service, incoming);
+	if (path === "/graphql" && method === "POST") return answerGraphql(service.world, incoming);
+	return rest(service, incoming);
+}
+
+function twirp(service: Service, incoming: Incoming): Reply {
+	const rights = service.world.jobs.get(tokenOf(incoming.headers) ?? "");
+	if (!rights) return twirpError(401, "unauthenticated", "invalid runtime token");
+	const [, name = "", method = ""] = /^\/twirp\/github\.actions\.results\.api\.v1\.(\w+)\/(\w+)$/.exec(incoming.path) ?? [];
+	const services: Readonly<Record<string, Readonly<Record<string, TwirpMethod>>>> = {
+		ArtifactService: artifactService,
+		CacheService: cacheService,
+	};
+	const handle = services[name]?.[method];
+	const isJson = /^application\/json/.test(incoming.headers["content-type"] ?? "");
+	if (!handle || !isJson || !isObject(incoming.json)) {
+		service.world.state.violations.push(`${incoming.method} ${incoming.path}: not a request of the artifact or cache service`);
+		return twirpError(404, "bad_route", `no handler for path ${incoming.path}`);
+	}
+	return handle({ world: service.world, rights, body: incoming.json });
+}
+
+/** Tokens of one repository share a limit by the hour. */
+function judgeRate(world: World): Reply | undefined {
+	const { rateLimit } = world.state;
+	if (rateLimit.used >= rateLimit.limit) return refuse(403, "API rate limit exceeded for installation.");
+	rateLimit.used += 1;
+	return undefined;
+}
+
+async function rest(service: Service, incoming: Incoming): Promise<Reply> {
+	const { world } = service;
+	const limited = judgeRate(world);
+	if (limited) return limited;
+	const found = service.find(incoming.method, incoming.path);
+	if (!found) {
+		world.state.violations.push(`${incoming.method} ${incoming.path}: the local GitHub has no such endpoint`);
+		return notFound();
+	}
+	const body = isObject(incoming.json) ? incoming.json : {};
+	const call: Call = { ...incoming, world, params: found.params, body, login: "" };
+	const access = judgeAccess(found.route, call);
+	if (isReply(access)) return access;
+	const { owner, repo } = found.params;
+	if (owner !== undefined && `${owner}/${repo}`.toLowerCase() !== world.repository.toLowerCase()) return notFound();
+	return handle(service, found.route, { ...call, login: access.login }, incoming);
+}
+
+async function handle(service: Service, route: Route, call: Call, incoming: Incoming): Promise<Reply> {
+	const operation = `${route.method} ${route.template.replace(/^\/uploads/, "")}`;
+	const wrong = service.description.judgeRequest(operation, call.query, incoming.json);
+	if (wrong.length > 0) {
+		call.world.state.violations.push(`${call.method} ${call.path}: ${wrong.join("; ")}`);
+		return refuse(422, `Invalid request.\n\n${wrong.join("\n")}`);
+	}
+	const reply = await route.handle(call);
+	const ours = service.description.judgeReply(operation, reply.status, reply.body);
+	if (ours.length === 0) return reply;
+	service.broken.push(`${operation} answered ${reply.status}: ${ours.join("; ")}`);
+	return refuse(500, `the local GitHub made an invalid reply: ${ours.join("; ")}`);
+}
+
+function withHeaders(service: Service, incoming: Incoming, reply: Reply, fault: Fault | undefined): Reply {
+	const { limit, used } = service.world.state.rateLimit;
+	const isRest = !/^\/(blobs|twirp)\//.test(incoming.path);
+	const rate = {
+		"x-github-request-id": `LOCAL:${service.world.state.requests.length.toString(16).padStart(8, "0").toUpperCase()}`,
+		"x-github-media-type": "github.v3; format=json",
+		"x-ratelimit-limit": String(limit),
+		"x-ratelimit-remaining": String(Math.max(0, limit - used)),
+		"x-ratelimit-used": String(used),
+		"x-ratelimit-reset": String(Math.ceil(Date.now() / 3_600_000) * 3600),
+		"x-ratelimit-resource": "core",
+	};
+	const whole = { ...reply, headers: { ...(isRest ? rate : {}), ...reply.headers, ...fault?.headers } };
+	if (!isRest || incoming.method !== "GET" || reply.status !== 200) return whole;
+	const etag = `W/"${createHash("sha256")
+		.update(JSON.stringify(reply.body) ?? "")
+		.digest("hex")}"`;
+	if (incoming.headers["if-none-match"] === etag) return { status: 304, headers: { ...whole.headers, etag } };
+	return { ...whole, headers: { etag, ...whole.headers } };
+}
+
+function send(response: ServerResponse, reply: Reply, fault: Fault | undefined): void {
+	const isBytes = Buffer.isBuffer(reply.body);
+	const text = typeof reply.body === "string" ? reply.body : JSON.stringify(reply.body ?? "");
+	const content = isBytes ? (reply.body as Buffer) : Buffer.from(reply.body === undefined ? "" : text);
+	response.statusCode = reply.status;
+	if (!isBytes && reply.body !== undefined) response.setHeader("content-type", "application/json; charset=utf-8");
+	for (const [name, value] of Object.entries(reply.headers ?? {})) response.setHeader(name, value);
+	if (fault?.truncate) {
+		sendHalf(response, content);
+		return;
+	}
+	if (reply.status !== 204 && reply.status !== 304) response.setHeader("content-length", content.length);
+	response.end(content);
+}

@@ -1,0 +1,120 @@
+/**
+ * A real, stateful GitHub on 127.0.0.1 for tests: REST at its root, minimizeComment at /graphql, the artifact and cache services under /twirp, their blobs under /blobs.
+ *
+ *     const github = await startLocalGitHub();
+ *     onTestFinished(github.close);
+ *     const sha = "a".repeat(40);
+ *     const env = await github.environment({
+ *         event: "pull_request", ref: "refs/pull/7/merge", sha, workspace, temp,
+ *         payload: { number: 7, pull_request: { number: 7, head: { ref: "change", sha }, base: { ref: "main", sha: "b".repeat(40) } } },
+ *         permissions: { contents: "read", "pull-requests": "write" },   // all write if not said; what is not named is none
+ *     });
+ *     github.inject({ method: "POST", path: /\/comments$/, status: 502, times: 2 });
+ *     const run = await runActionFolder(".", { env, cwd: workspace });    // test/support/action-runner.ts
+ *     expect(github.state.comments).toHaveLength(1);
+ *     expect(github.state.violations).toEqual([]);                 // every request was one that GitHub would take
+ *
+ * `environment` makes known to the service what the payload speaks of (the pull request, the run that caused this one) and gives
+ * GITHUB_TOKEN for programs started by hand; the action runner hands it out as `${{ github.token }}` only, as the real one does.
+ * With `gitDir` the refs, contents and commits are those of a bare repository; without it, of a new one with one empty commit.
+ * `close` throws where a reply of this service itself does not fit GitHub's API description.
+ */
+import { randomBytes } from "node:crypto";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { verdictRoutes } from "./checks.ts";
+import { addComment, commentRoutes } from "./comments.ts";
+import { type Description, readDescription } from "./description.ts";
+import { addPull, createEnvironment, type Job, type NewPull } from "./environment.ts";
+import { createFaults, type Fault } from "./faults.ts";
+import { createGitStore, type GitStore } from "./git.ts";
+import { formatTime } from "./render.ts";
+import { createRouter } from "./routes.ts";
+import { type Service, serve } from "./server.ts";
+import { type Comment, createState, type LocalGitHubState, type Permissions, type Pull } from "./state.ts";
+import type { World } from "./world.ts";
+
+export type { Job } from "./environment.ts";
+export type { Fault } from "./faults.ts";
+export type { LocalGitHubState } from "./state.ts";
+
+export interface LocalGitHub {
+	/** REST at the root. */
+	url: string;
+	state: LocalGitHubState;
+	inject(fault: Fault): void;
+	/** Variables for a child process: GITHUB_*, RUNNER_*, ACTIONS_*; writes the event's file. */
+	environment(job: Job): Promise<Record<string, string>>;
+	/** A token of its own, for programs that are no job. */
+	token(permissions: Permissions, login?: string): string;
+	addPull(pull: NewPull): Pull;
+	addComment(comment: { issue: number; body: string; author: string }): Comment;
+	close(): Promise<void>;
+}
+
+export interface LocalGitHubOptions {
+	/** owner/name; acme/engines by default. */
+	repository?: string;
+	/** Bare repository behind refs, contents, commits. */
+	gitDir?: string;
+}
+
+const routes = [...commentRoutes, ...verdictRoutes];
+
+function createWorld(options: LocalGitHubOptions, url: string): { world: World; closeGit(): Promise<void> } {
+	const repository = options.repository ?? "acme/engines";
+	const [owner = "", name = ""] = repository.split("/");
+	let counter = 1000;
+	let store: Promise<GitStore> | undefined;
+	const git = (): Promise<GitStore> => {
+		store ??= createGitStore(options.gitDir);
+		return store;
+	};
+	const world: World = {
+		...{ url, repository, owner, name, git },
+		state: createState(),
+		tokens: new Map(),
+		jobs: new Map(),
+		blobSignature: randomBytes(16).toString("hex"),
+		nextId: () => ++counter,
+		now: () => formatTime(Date.now()),
+	};
+	return { world, closeGit: async () => (await store)?.close() };
+}
+
+export async function startLocalGitHub(options: LocalGitHubOptions = {}): Promise<LocalGitHub> {
+	const server = createServer();
+	await new Promise<void>((settle, reject) => server.once("error", reject).listen(0, "127.0.0.1", settle));
+	const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+	const { world, closeGit } = createWorld(options, url);
+	const faults = createFaults();
+	const description: Description = readDescription();
+	const service: Service = { world, faults, description, find: createRouter(routes), broken: [] };
+	server.on("request", (message, response) => {
+		serve(service, message, response).catch((cause: unknown) => {
+			service.broken.push(String(cause));
+			response.destroy();
+		});
+	});
+	const close = async (): Promise<void> => {
+		const closed = new Promise<void>((settle) => server.close(() => settle()));
+		server.closeAllConnections();
+		await closed;
+		await closeGit();
+		if (service.broken.length > 0) throw new Error(`the local GitHub broke its own rules:\n${service.broken.splice(0).join("\n")}`);
+	};
+	return {
+		url,
+		state: world.state,
+		inject: faults.inject,
+		environment: (job) => createEnvironment(world, job),
+		token(permissions, login = "github-actions[bot]") {
+			const token = `ghs_${randomBytes(18).toString("hex")}`;
+			world.tokens.set(token, { permissions, login });
+			return token;
+		},
+		addPull: (pull) => addPull(world, pull),
+		addComment: (comment) => addComment(world, comment),
+		close,
+	};
+}

@@ -1,0 +1,214 @@
+// What the local GitHub remembers: plain arrays and maps that a test may read and change.
+
+export type Access = "read" | "write" | "none";
+/** Scopes of a job's token, as `permissions:` of a workflow names them. */
+export type Permissions = Readonly<Record<string, Access>>;
+
+export interface SeenRequest {
+	method: string;
+	/** Path and query as they came, not decoded. */
+	path: string;
+	/** Parsed JSON; for a blob the number of its bytes. */
+	body: unknown;
+	headers: Readonly<Record<string, string>>;
+	/** Status of the answer; 0 where the connection was cut before one. */
+	status: number;
+}
+
+export interface Comment {
+	id: number;
+	nodeId: string;
+	/** Number of the issue or pull request. */
+	issue: number;
+	author: string;
+	body: string;
+	createdAt: string;
+	updatedAt: string;
+	/** Classifier in lower case, as `outdated`; null while the comment is shown. */
+	minimized: string | null;
+}
+
+export interface Annotation {
+	path: string;
+	start_line: number;
+	end_line: number;
+	start_column?: number;
+	end_column?: number;
+	annotation_level: string;
+	title?: string;
+	message: string;
+	raw_details?: string;
+}
+
+export interface CheckRun {
+	id: number;
+	name: string;
+	headSha: string;
+	status: string;
+	conclusion: string | null;
+	title: string | null;
+	summary: string | null;
+	text: string | null;
+	annotations: Annotation[];
+	detailsUrl: string;
+	externalId: string;
+	startedAt: string;
+	completedAt: string | null;
+}
+
+export interface Status {
+	id: number;
+	sha: string;
+	state: string;
+	context: string;
+	description: string | null;
+	targetUrl: string | null;
+	creator: string;
+	createdAt: string;
+}
+
+export interface Label {
+	id: number;
+	name: string;
+	color: string;
+	description: string | null;
+}
+
+export interface Issue {
+	id: number;
+	nodeId: string;
+	number: number;
+	title: string;
+	body: string | null;
+	author: string;
+	state: string;
+	stateReason: string | null;
+	labels: string[];
+	assignees: string[];
+	createdAt: string;
+	updatedAt: string;
+	closedAt: string | null;
+}
+
+/** Numbered with the issues; its title, labels and state are those of the issue of the same number. */
+export interface Pull {
+	id: number;
+	number: number;
+	headRef: string;
+	headSha: string;
+	/** owner/name; another one than ours is a fork. */
+	headRepository: string;
+	baseRef: string;
+	baseSha: string;
+	mergeSha: string | null;
+	isDraft: boolean;
+	mergedAt: string | null;
+}
+
+export interface Asset {
+	id: number;
+	name: string;
+	label: string | null;
+	contentType: string;
+	content: Buffer;
+	createdAt: string;
+}
+
+export interface Release {
+	id: number;
+	tag: string;
+	name: string | null;
+	body: string | null;
+	target: string;
+	isDraft: boolean;
+	isPrerelease: boolean;
+	createdAt: string;
+	assets: Asset[];
+}
+
+export interface Run {
+	id: number;
+	attempt: number;
+	event: string;
+	headSha: string;
+	headBranch: string | null;
+	headRepository: string;
+	status: string;
+	conclusion: string | null;
+	/** Path of the workflow file. */
+	path: string;
+	name: string;
+	createdAt: string;
+}
+
+export interface Artifact {
+	id: number;
+	name: string;
+	runId: number;
+	attempt: number;
+	/** Job that made it, as its token calls it. */
+	jobBackendId: string;
+	mimeType: string;
+	/** Key in `blobs`. */
+	blob: string;
+	sizeBytes: number;
+	digest: string | null;
+	/** Only a finalised artifact is seen. */
+	isFinal: boolean;
+	isExpired: boolean;
+	createdAt: string;
+	expiresAt: string;
+}
+
+export interface Cache {
+	id: number;
+	key: string;
+	version: string;
+	/** Ref that may write it, as `refs/heads/main`. */
+	scope: string;
+	blob: string;
+	sizeBytes: number;
+	isFinal: boolean;
+	createdAt: string;
+	usedAt: string;
+}
+
+export interface Blob {
+	content: Buffer;
+	contentType: string;
+	disposition: string | null;
+	isComplete: boolean;
+	blocks: Map<string, Buffer>;
+}
+
+export interface LocalGitHubState {
+	defaultBranch: string;
+	comments: Comment[];
+	checkRuns: CheckRun[];
+	statuses: Status[];
+	labels: Label[];
+	issues: Issue[];
+	pulls: Pull[];
+	releases: Release[];
+	runs: Run[];
+	artifacts: Artifact[];
+	caches: Cache[];
+	blobs: Map<string, Blob>;
+	/** In order of arrival. */
+	requests: SeenRequest[];
+	/** Requests that the real service would not know or would refuse as malformed. A test demands that it is empty. */
+	violations: string[];
+	/** Requests an hour that a job's token has; GitHub's own figure for GITHUB_TOKEN. */
+	rateLimit: { limit: number; used: number };
+}
+
+export function createState(): LocalGitHubState {
+	return {
+		defaultBranch: "main",
+		...{ comments: [], checkRuns: [], statuses: [], labels: [], issues: [], pulls: [], releases: [], runs: [], artifacts: [], caches: [] },
+		blobs: new Map(),
+		requests: [],
+		violations: [],
+		rateLimit: { limit: 1000, used: 0 },
+	};
+}
