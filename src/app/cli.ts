@@ -20,7 +20,7 @@ const commands: Readonly<Record<string, Entry>> = {
 		load: async () => (await import("./commands/demo.ts")).demo,
 	},
 	run: {
-		usage: "[--config F] [--base DIR|REF] [--head DIR|REF] [--device GPU] [--out DIR]",
+		usage: "[--config F] [--base DIR|REF] [--head DIR|REF] [--only MODEL[/ENGINE]] [--device GPU] [--out DIR]",
 		does: "the gate",
 		load: async () => (await import("./commands/run.ts")).run,
 	},

@@ -6,6 +6,7 @@ import { lockFolder } from "../adapters/files/lock.ts";
 import type { Environment } from "../adapters/github/env.ts";
 import type { Config } from "../core/config/config.ts";
 import { loadConfig, missingConfig } from "../core/config/parse.ts";
+import { keepSelected, parsePatterns, selectModels, unknownSelection } from "../core/config/select.ts";
 import type { EngineSpec, Plan } from "../core/plan/plan.ts";
 import { engineSpecs } from "../core/plan/specs.ts";
 import type { Result } from "../core/schema/result.ts";
@@ -25,6 +26,8 @@ export interface GateOptions {
 	head?: string;
 	out: string;
 	seed?: string;
+	/** Patterns of the engines to measure, as the user wrote them; all where it is left out. */
+	only?: string;
 	/** Path of trtexec, where it is not to be looked for. */
 	trtexec?: string;
 	/** Values that stand above the config file: backend, onnxruntime. */
@@ -104,7 +107,15 @@ async function readConfig(options: GateOptions): Promise<ReadConfig> {
 	const text = await readFile(path, "utf8");
 	const loaded = loadConfig(text, { path: shown, inputs: options.inputs });
 	if (loaded.state === "invalid") throw new AggregateError(loaded.errors, `${shown} has ${loaded.errors.length} errors`);
-	return { config: loaded.config, text, home: dirname(path) };
+	return { config: selected(loaded.config, options), text, home: dirname(path) };
+}
+
+/** @throws ConfigError usage where a pattern means no engine of the head's config. */
+function selected(config: Config, { only = "" }: GateOptions): Config {
+	const patterns = parsePatterns(only);
+	const models = selectModels(config.models, patterns);
+	if (models.state === "ok") return { ...config, models: models.models };
+	throw unknownSelection(models.complaints, config.path);
 }
 
 function exists(path: string): Promise<boolean> {
@@ -125,7 +136,7 @@ async function gateInput(opening: Opening, opened: readonly OpenedArm[]): Promis
 		configSha256: createHash("sha256").update(opening.text).digest("hex"),
 		arms,
 		...(base ? {} : { noBase: "no base was given, so only builds, goldens and absolute limits are checked." }),
-		baseEngines: base ? await engineSpecsOf(join(base.path, basename(config.path)), options.inputs) : [],
+		baseEngines: base ? await engineSpecsOf(join(base.path, basename(config.path)), options) : [],
 		outFolder,
 		seed,
 		version,
@@ -133,15 +144,17 @@ async function gateInput(opening: Opening, opened: readonly OpenedArm[]): Promis
 }
 
 /** What the base's own config checks; nothing where it has none that can be read. */
-async function engineSpecsOf(path: string, inputs: Readonly<Record<string, string>>): Promise<EngineSpec[]> {
+async function engineSpecsOf(path: string, { inputs, only = "" }: GateOptions): Promise<EngineSpec[]> {
 	if (!(await exists(path))) return [];
 	const loaded = loadConfig(await readFile(path, "utf8"), { path, inputs });
-	return loaded.state === "ok" ? engineSpecs(loaded.config) : [];
+	if (loaded.state !== "ok") return [];
+	// What another job measures is not missing here.
+	return engineSpecs({ models: keepSelected(loaded.config.models, parsePatterns(only)) });
 }
 
 /** An old result must not be taken for this run's; only what we wrote ourselves is removed. */
 async function removeEarlierResult(outFolder: string): Promise<void> {
 	if (!(await exists(join(outFolder, reportFiles.result)))) return;
-	const ours = [...Object.values(reportFiles), "raw", "logs", "engines", "cache", "layers", "nsys", "scratch", "worktrees"];
+	const ours = [...Object.values(reportFiles), "raw", "logs", "engines", "cache", "layers", "nsys", "ncu", "scratch", "worktrees"];
 	for (const name of ours) await rm(join(outFolder, name), { recursive: true, force: true });
 }

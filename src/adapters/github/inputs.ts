@@ -7,6 +7,7 @@ export interface ActionInputs {
 	base?: string;
 	head?: string;
 	trtexec?: string;
+	only?: string;
 	out: string;
 	/** Values that stand above the config file. */
 	overrides: Readonly<Record<string, string>>;
@@ -22,6 +23,7 @@ export function readInputs(): ActionInputs {
 		...named("base"),
 		...named("head"),
 		...named("trtexec"),
+		...named("only"),
 		out: getInput("out") || "trtgate-out",
 		overrides: { ...named("backend"), ...named("device"), ...named("onnxruntime") },
 	};

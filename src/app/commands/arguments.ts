@@ -8,6 +8,8 @@ const everywhere = { quiet: { type: "boolean" }, "no-color": { type: "boolean" }
 export interface Arguments {
 	/** The value of a string option. */
 	text(name: string): string | undefined;
+	/** Every value of a string option that may be given again. */
+	texts(name: string): readonly string[];
 	flag(name: string): boolean;
 	positionals: readonly string[];
 }
@@ -33,7 +35,11 @@ export function parseArguments(
 		const value = values.get(name);
 		return typeof value === "string" ? value : undefined;
 	};
-	return { text, flag: (name) => values.get(name) === true, positionals: parsed.positionals };
+	const texts = (name: string): readonly string[] => {
+		const value = values.get(name);
+		return (Array.isArray(value) ? value : [value]).filter((item) => typeof item === "string");
+	};
+	return { text, texts, flag: (name) => values.get(name) === true, positionals: parsed.positionals };
 }
 
 interface OptionToken {

@@ -15,6 +15,7 @@ const options = {
 	head: { type: "string" },
 	backend: { type: "string" },
 	device: { type: "string" },
+	only: { type: "string", multiple: true },
 	trtexec: { type: "string" },
 	onnxruntime: { type: "string" },
 	out: { type: "string" },
@@ -36,11 +37,13 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
 
 function gateOptions(args: Arguments, terminal: Terminal) {
 	const named = (["config", "base", "head", "seed", "trtexec"] as const).map((name) => [name, args.text(name)] as const);
+	const only = args.texts("only");
 	const inputs = (["backend", "device", "onnxruntime"] as const).map((name) => [name, args.text(name)] as const);
 	return {
 		cwd: terminal.cwd,
 		out: args.text("out") ?? "trtgate-out",
 		...Object.fromEntries(named.filter(([, value]) => value !== undefined)),
+		...(only.length === 0 ? {} : { only: only.join("\n") }),
 		inputs: Object.fromEntries(inputs.filter((entry): entry is [(typeof entry)[0], string] => entry[1] !== undefined)),
 		environment: terminal.environment,
 		progress: progressFor(terminal, { quiet: args.flag("quiet") }),

@@ -1,4 +1,5 @@
 // Picks the engines that one job measures, by patterns such as `resnet50`, `resnet50/fp16` or `*/int8`.
+import { ConfigError } from "../errors.ts";
 import { cleanText, shorten } from "../report/escape.ts";
 import type { Config, EngineConfig, ModelConfig } from "./config.ts";
 import { didYouMean } from "./did-you-mean.ts";
@@ -14,7 +15,7 @@ export function parsePatterns(text: string): string[] {
 	for (let at = 0; at <= text.length; at += 1) {
 		const char = text[at];
 		if (char === undefined || char === "," || char === "\n") {
-			patterns.push(current.trim());
+			patterns.push(trimmed(current));
 			current = "";
 		} else if (char === "\\" && at + 1 < text.length) {
 			current += char + text[at + 1];
@@ -22,6 +23,13 @@ export function parsePatterns(text: string): string[] {
 		} else current += char;
 	}
 	return patterns.filter((pattern) => pattern !== "");
+}
+
+/** Without the blanks around it; one behind a backslash is meant. */
+function trimmed(text: string): string {
+	const cut = text.trim();
+	const escapes = /\\+$/.exec(cut)?.[0].length ?? 0;
+	return escapes % 2 === 1 ? cut + (text.trimStart()[cut.length] ?? "") : cut;
 }
 
 /** A pattern that means this one engine, or every engine of this one model. */
@@ -99,6 +107,23 @@ export function keepSelected(models: Config["models"], patterns: readonly string
 	return models
 		.map((model) => ({ ...model, engines: model.engines.filter((engine) => wanted(model, engine)) }))
 		.filter((model) => model.engines.length > 0);
+}
+
+/** For patterns that a flag or an input gave. */
+export function unknownSelection(complaints: readonly PatternComplaint[], path: string): ConfigError {
+	const said = complaints.map(
+		({ says, expected, meant }) => `it ${says}; expected ${expected}.${meant === undefined ? "" : ` Did you mean ${meant}?`}`,
+	);
+	const meant = complaints[0]?.meant;
+	return new ConfigError({
+		code: "usage",
+		message: `only does not fit ${path}: ${said.slice(0, 5).join(" ")}`,
+		details: {
+			location: { path },
+			...(complaints[0] === undefined ? {} : { expected: complaints[0].expected }),
+			fix: meant === undefined ? "Name a model or an engine of the config, or leave `only` out." : `Write ${meant}.`,
+		},
+	});
 }
 
 function complaintOf(pattern: string, index: number, models: Config["models"]): PatternComplaint[] {

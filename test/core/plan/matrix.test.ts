@@ -1,0 +1,90 @@
+// The job matrix: who measures what where, under which names, and what is too much.
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { keepSelected, parsePatterns } from "../../../src/core/config/select.ts";
+import { ConfigError } from "../../../src/core/errors.ts";
+import { formatMatrix, type MatrixJob, parseMatrix, planMatrix } from "../../../src/core/plan/matrix.ts";
+import { loaded } from "../config/load.ts";
+
+const modelLines = `models:
+  resnet50: { onnx: a.onnx, engines: { fp16: { precision: fp16 }, int8: { precision: int8 } } }
+  bert: { onnx: b.onnx }
+`;
+
+function plan(runners: string, more: { name?: string } = {}): MatrixJob[] {
+	const config = loaded(`version: 1\n${modelLines}${runners === "" ? "" : `runners: ${runners}\n`}`);
+	return planMatrix({ config, labels: ["ubuntu-latest"], artifactPrefix: "trtgate", name: more.name ?? "" });
+}
+
+describe("planMatrix", () => {
+	it("makes one job of everything where the config names no runners", () => {
+		expect(plan("")).toEqual([{ name: "", runner: '["ubuntu-latest"]', only: "", device: "", artifact: "trtgate-trtgate" }]);
+	});
+
+	it("makes one job a runner, with its labels, device and engines", () => {
+		const jobs = plan(
+			'[{ name: l4, labels: gpu-l4 }, { name: "H200 big", labels: { group: gpu, labels: [h200] }, engines: ["*/int8"], device: 1 }]',
+		);
+		expect(jobs).toMatchObject([
+			{ name: "l4", runner: '["gpu-l4"]', only: "", device: "", artifact: "trtgate-trtgate-l4" },
+			{ name: "H200 big", runner: '{"group":"gpu","labels":["h200"]}', only: "*/int8", device: "1" },
+		]);
+		expect(jobs[1]?.artifact).toMatch(/^trtgate-trtgate-h200-big-[0-9a-z]{13}$/);
+	});
+
+	it("splits a runner's work by model or by engine", () => {
+		const byModel = plan("[{ name: l4, labels: x, split: model, engines: [resnet50/int8, bert] }]");
+		expect(byModel.map(({ name, only }) => [name, only])).toEqual([
+			["l4 · resnet50", "resnet50/int8"],
+			["l4 · bert", "bert"],
+		]);
+		const byEngine = plan("[{ name: l4, labels: x, split: engine }]");
+		expect(byEngine.map(({ only }) => only)).toEqual(["resnet50/fp16", "resnet50/int8", "bert/fp32"]);
+	});
+
+	it("tells several plans of one workflow apart by their name", () => {
+		const [one, two] = [plan("", { name: "one" }), plan("", { name: "two" })];
+		expect(one[0]?.artifact).not.toBe(two[0]?.artifact);
+	});
+
+	it("names an engine that is not there, and the one that was meant", () => {
+		const refused = () => plan("[{ name: l4, labels: x, engines: [resnet5] }]");
+		expect(refused).toThrow(ConfigError);
+		expect(refused).toThrow(/runners of l4: engines\[0\] names no engine of this config: "resnet5".*Did you mean resnet50\?/);
+	});
+
+	it("refuses more jobs than GitHub runs", () => {
+		const many = Array.from({ length: 90 }, (_, at) => `  m${at}: { onnx: a.onnx }`).join("\n");
+		const runners = ["a", "b", "c"].map((name) => `  - { name: ${name}, labels: x, split: model }`).join("\n");
+		const config = loaded(`version: 1\nmodels:\n${many}\nrunners:\n${runners}\n`);
+		expect(() => planMatrix({ config, labels: ["x"], artifactPrefix: "t", name: "" })).toThrow(/270 jobs; expected at most 256/);
+	});
+
+	it("gives every job a name of its own that artifacts may have, and loses no engine, whatever runners are called", () => {
+		const text = fc
+			.string({ minLength: 1, maxLength: 20, unit: "grapheme" })
+			.filter((name) => name.trim() !== "" && !/[\p{Cc}\p{Surrogate}\u2028\u2029]/u.test(name));
+		const names = fc.uniqueArray(text, { minLength: 1, maxLength: 6, selector: (name) => name.toLowerCase() });
+		const config = loaded(`version: 1\n${modelLines}`);
+		fc.assert(
+			fc.property(names, fc.constantFrom("none" as const, "model" as const, "engine" as const), (list, split) => {
+				const runners = list.map((name) => ({ name, labels: ["x"], engines: [], split, pointer: "" }));
+				const jobs = planMatrix({ config: { ...config, runners }, labels: [], artifactPrefix: "trtgate", name: "" });
+				expect(new Set(jobs.map((job) => job.artifact.toLowerCase())).size).toBe(jobs.length);
+				for (const { artifact } of jobs) expect(artifact).toMatch(/^[a-z0-9._-]{1,200}$/);
+				const engines = jobs.flatMap(({ only }) => keepSelected(config.models, parsePatterns(only)).flatMap((model) => model.engines));
+				expect(engines.length).toBe(3 * list.length);
+				expect(parseMatrix(formatMatrix(jobs))).toEqual(jobs);
+			}),
+		);
+	});
+});
+
+describe("parseMatrix", () => {
+	it.each([["nonsense"], ["{}"], ["[]"], ['{"include":[]}'], ['{"include":[7]}'], ['[{"name":"a"}]'], ['[{"artifact":7}]'], ["null"]])(
+		"refuses %s in one sentence",
+		(text) => {
+			expect(() => parseMatrix(text)).toThrow(/no plan's matrix/);
+		},
+	);
+});
