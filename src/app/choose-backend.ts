@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { entryStore } from "../adapters/cache/entries.ts";
 import type { Environment } from "../adapters/github/env.ts";
-import { profileRun } from "../adapters/nsys/profiler.ts";
+import { nsightTracer } from "../adapters/nsys/tracer.ts";
 import type { Processes } from "../adapters/process/processes.ts";
 import { tensorRtWorker } from "../adapters/tensorrt-worker/worker.ts";
 import { trtexecBackend } from "../adapters/trtexec/backend.ts";
@@ -84,7 +84,7 @@ async function chooseMachine(choice: BackendChoice): Promise<Machine> {
 			engines: config.cache.engines ? entryStore({ folder: join(choice.cacheFolder, "engines"), maxBytes: mostEngineBytes }) : null,
 			timing: config.cache.timing ? entryStore({ folder: join(choice.cacheFolder, "timing-caches"), maxBytes: mostTimingBytes }) : null,
 		},
-		tracer: (job) => profileRun(job, { argv: ["nsys"], processes }),
+		tracer: nsightTracer({ processes }),
 	});
 	return { backend, gpu: gpu ?? "unknown" };
 }

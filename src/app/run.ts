@@ -1,6 +1,7 @@
 // The story of one run: the stages in order, and the one place that catches what they throw.
 import { recordError } from "../core/error-record.ts";
 import { BugError, ToolError } from "../core/errors.ts";
+import { attachSeen } from "../core/explain/attach.ts";
 import { makePlan } from "../core/plan/make-plan.ts";
 import type { EngineSpec, Plan, Workload } from "../core/plan/plan.ts";
 import { engineSpecs } from "../core/plan/specs.ts";
@@ -176,9 +177,10 @@ async function measureWorkloads(workloads: readonly TimedWorkload[], work: Work,
 
 async function explainWorkloads(workloads: readonly TimedWorkload[], { input, facts }: Work, ports: Ports): Promise<void> {
 	const { outFolder, config } = input;
-	const job = { workloads, rows: facts.rows, nsys: config.profile.nsys, outFolder, timeoutMs: config.measure.timeoutMs };
-	for await (const { files, note } of explain(job, ports)) {
+	const job = { workloads, rows: facts.rows, profile: config.profile, outFolder, timeoutMs: config.measure.timeoutMs };
+	for await (const { files, note, seen } of explain(job, ports)) {
 		facts.files.push(...files);
+		if (seen !== undefined) attachSeen(facts.rows, seen);
 		if (note !== undefined && !facts.notes.includes(note)) facts.notes.push(note);
 	}
 }

@@ -1,14 +1,16 @@
-// Looks into the engines after they were timed: layers and their times of each, kernels of those that became slower.
+// Looks into the engines after they were timed: layers and their times, kernels of those that became slower.
 import type { Config } from "../core/config/config.ts";
 import { folderName } from "../core/config/identity.ts";
-import type { Result, WorkloadResult } from "../core/schema/result.ts";
-import type { Backend, BuiltEngine, Interrupt, Progress } from "../ports.ts";
+import type { Seen } from "../core/explain/attach.ts";
+import { kernelOfInterest } from "../core/explain/kernel-choice.ts";
+import type { Result, VerdictKind, WorkloadKernels, WorkloadResult } from "../core/schema/result.ts";
+import type { Backend, BuiltEngine, Interrupt, Progress, TraceJob } from "../ports.ts";
 import type { TimedWorkload } from "./measure.ts";
 
 export interface ExplainInput {
 	workloads: readonly TimedWorkload[];
 	rows: readonly Pick<WorkloadResult, "id" | "verdict">[];
-	nsys: Config["profile"]["nsys"];
+	profile: Config["profile"];
 	outFolder: string;
 	timeoutMs: number;
 }
@@ -18,6 +20,8 @@ export interface Explained {
 	/** Paths relative to the output folder. */
 	files: Result["files"];
 	note?: string;
+	/** What was seen, of which workload and arm. */
+	seen?: Seen;
 }
 
 interface ExplainPorts {
@@ -27,8 +31,16 @@ interface ExplainPorts {
 }
 
 export async function* explain(input: ExplainInput, ports: ExplainPorts): AsyncGenerator<Explained> {
-	const looks = [...layerLooks(input), ...kernelLooks(input)];
+	const { rows, skipped } = withinReason(input);
+	const chosen = { ...input, rows };
+	const looks = [...layerLooks(chosen), ...kernelLooks(chosen)];
 	ports.progress.stage("explain", looks.length);
+	if (skipped > 0) {
+		yield {
+			files: [],
+			note: `The layers of ${skipped} more workloads that are not simply unchanged were not timed: ${mostLoud} are enough.`,
+		};
+	}
 	for (const look of looks) {
 		if (ports.interrupt.reason() !== null) return;
 		ports.progress.item(look.label);
@@ -37,40 +49,54 @@ export async function* explain(input: ExplainInput, ports: ExplainPorts): AsyncG
 	ports.progress.done(`${looks.length} profiles`);
 }
 
+/** Each costs two processes and some hundred kilobytes of the result. */
+const mostLoud = 16;
+
+const loud: readonly VerdictKind[] = ["regressed", "improved", "inconclusive", "not-comparable"];
+
+/** The rows that ask for an explanation, loudest first, as many as a run can bear. */
+function withinReason({ rows }: ExplainInput): { rows: ExplainInput["rows"]; skipped: number } {
+	const asking = loud.flatMap((verdict) => rows.filter((row) => row.verdict === verdict));
+	return { rows: asking.slice(0, mostLoud), skipped: Math.max(0, asking.length - mostLoud) };
+}
+
 interface Look {
 	label: string;
 	look(backend: Backend): Promise<Explained>;
 }
 
-/** One workload of each engine: the one that regressed, else its first. */
+/** The workloads that are not simply unchanged; of each engine that has none, its first. */
 function* layerLooks(input: ExplainInput): Generator<Look> {
-	const regressed = regressedOf(input);
+	const asking = new Set(input.rows.map(({ id }) => id));
 	for (const engineId of new Set(input.workloads.map(({ workload }) => workload.engineId))) {
 		const own = input.workloads.filter(({ workload }) => workload.engineId === engineId);
-		const timed = own.find((candidate) => regressed.has(candidate)) ?? own[0];
-		if (timed === undefined) continue;
-		for (const engine of enginesOf(timed)) {
-			yield { label: `layers of ${engineId} (${engine.arm})`, look: (backend) => lookAtLayers(engine, timed, { input, backend }) };
+		const some = own.filter(({ workload }) => asking.has(workload.id));
+		for (const timed of some.length > 0 ? some : own.slice(0, 1)) {
+			for (const engine of enginesOf(timed)) {
+				const label = `layers of ${timed.workload.id} (${engine.arm})`;
+				yield { label, look: (backend) => lookAtLayers(engine, timed, { input, backend }) };
+			}
 		}
 	}
 }
 
+/** Nsight Systems first: it says which kernel Nsight Compute is to look into. */
 function* kernelLooks(input: ExplainInput): Generator<Look> {
-	if (input.nsys === "never") return;
-	const chosen = input.nsys === "always" ? new Set(input.workloads) : regressedOf(input);
-	for (const timed of chosen) {
-		for (const engine of enginesOf(timed)) {
-			yield {
-				label: `kernels of ${timed.workload.id} (${engine.arm})`,
-				look: (backend) => lookAtKernels(engine, timed, { input, backend }),
-			};
+	for (const timed of input.workloads) {
+		const found: WorkloadKernels = { base: null, head: null };
+		for (const tool of ["nsys", "ncu"] as const) {
+			if (!isAsked(tool, timed, input)) continue;
+			for (const engine of enginesOf(timed)) {
+				const label = `${tool === "nsys" ? "kernels" : "slowest kernel"} of ${timed.workload.id} (${engine.arm})`;
+				yield { label, look: (backend) => lookAtKernels({ tool, engine, timed, found }, { input, backend }) };
+			}
 		}
 	}
 }
 
-function regressedOf({ workloads, rows }: ExplainInput): Set<TimedWorkload> {
-	const ids = new Set(rows.filter(({ verdict }) => verdict === "regressed").map(({ id }) => id));
-	return new Set(workloads.filter(({ workload }) => ids.has(workload.id)));
+function isAsked(tool: TraceJob["tool"], { workload }: TimedWorkload, { profile, rows }: ExplainInput): boolean {
+	const isSlower = rows.some(({ id, verdict }) => id === workload.id && verdict === "regressed");
+	return profile[tool] === "always" || (profile[tool] === "on-regression" && isSlower);
 }
 
 function enginesOf({ base, head }: TimedWorkload): BuiltEngine[] {
@@ -83,7 +109,9 @@ interface Place {
 }
 
 async function lookAtLayers(engine: BuiltEngine, timed: TimedWorkload, { input, backend }: Place): Promise<Explained> {
-	const name = `${folderName(timed.workload.engineId)}-${engine.arm}`;
+	const { id } = timed.workload;
+	const { arm } = engine;
+	const name = `${folderName(id)}-${arm}`;
 	const [layers, profile] = [`layers/${name}.layers.json`, `layers/${name}.profile.json`];
 	const result = await backend.profile?.({
 		engine,
@@ -94,7 +122,7 @@ async function lookAtLayers(engine: BuiltEngine, timed: TimedWorkload, { input, 
 		layersPath: `${input.outFolder}/${layers}`,
 		logPath: `${input.outFolder}/logs/layers-${name}.log`,
 	});
-	const whose = `${timed.workload.engineId} (${engine.arm})`;
+	const whose = `${id} (${arm})`;
 	if (result?.state === "failed") {
 		return { files: [], note: `The layers of ${whose} could not be timed: ${result.failure.message}` };
 	}
@@ -104,26 +132,47 @@ async function lookAtLayers(engine: BuiltEngine, timed: TimedWorkload, { input, 
 			{ path: layers, what: `layers of ${whose}` },
 			{ path: profile, what: `time of each layer of ${whose}` },
 		],
+		...(result.sentence === undefined ? {} : { note: `The layers of ${whose} are not shown: ${result.sentence}` }),
+		...(result.layers === null ? {} : { seen: { id, arm, layers: result.layers } }),
 	};
 }
 
-async function lookAtKernels(engine: BuiltEngine, timed: TimedWorkload, { input, backend }: Place): Promise<Explained> {
+interface KernelLook {
+	tool: TraceJob["tool"];
+	engine: BuiltEngine;
+	timed: TimedWorkload;
+	/** By nsys so far; filled by the looks in their order. */
+	found: WorkloadKernels;
+}
+
+async function lookAtKernels({ tool, engine, timed, found }: KernelLook, { input, backend }: Place): Promise<Explained> {
+	const { id, config } = timed.workload;
+	const { arm } = engine;
+	const kernel = tool === "ncu" ? kernelOfInterest(found) : undefined;
 	const result = await backend.trace?.({
+		tool,
+		...(kernel === undefined ? {} : { kernel }),
 		engine,
 		inputs: timed.inputs,
-		streams: timed.workload.config.streams,
+		streams: config.streams,
 		seed: 1,
 		timeoutMs: input.timeoutMs,
-		folder: `${input.outFolder}/nsys`,
-		name: `${folderName(timed.workload.id)}-${engine.arm}`,
+		folder: `${input.outFolder}/${tool}`,
+		name: `${folderName(id)}-${arm}`,
 	});
 	if (result?.state !== "ran") return { files: [] };
-	const whose = `${timed.workload.id} (${engine.arm})`;
-	const files = result.files.map((path) => ({ path: path.slice(input.outFolder.length + 1), what: `${kindOf(path)} of ${whose}` }));
-	return { files, ...(result.sentence === undefined ? {} : { note: result.sentence }) };
+	const files = result.files.map((path) => ({ path: path.slice(input.outFolder.length + 1), what: `${kindOf(path)} of ${id} (${arm})` }));
+	const { kernels, sentence } = result;
+	if (kernels !== undefined) found[arm] = kernels;
+	return {
+		files,
+		...(sentence === undefined ? {} : { note: sentence }),
+		...(kernels === undefined ? {} : { seen: { id, arm, kernels } }),
+	};
 }
 
 function kindOf(path: string): string {
 	if (path.endsWith(".csv")) return "kernels by time";
-	return path.endsWith(".log") ? "log of the Nsight Systems profile" : "Nsight Systems profile";
+	const profile = /\.ncu(-rep|\.log)$/.test(path) ? "Nsight Compute profile" : "Nsight Systems profile";
+	return path.endsWith(".log") ? `log of the ${profile}` : profile;
 }

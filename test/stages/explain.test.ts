@@ -2,10 +2,11 @@
 import { describe, expect, it } from "vitest";
 import { engineSpecs } from "../../src/core/plan/specs.ts";
 import type { Arm, VerdictKind } from "../../src/core/schema/result.ts";
-import type { Backend, BuiltEngine, ProfileResult, TraceResult } from "../../src/ports.ts";
+import type { Backend, BuiltEngine, ProfileResult, TraceJob, TraceResult } from "../../src/ports.ts";
 import { type Explained, type ExplainInput, explain } from "../../src/stages/explain.ts";
 import type { TimedWorkload } from "../../src/stages/measure.ts";
 import { buildConfig } from "../support/build-config.ts";
+import { buildLayers } from "../support/build-layers.ts";
 import { fakeBackend, silent, steadyRun } from "../support/fakes.ts";
 
 const [spec] = engineSpecs(buildConfig());
@@ -23,34 +24,45 @@ function timed(name: string, base: string | null = "a"): TimedWorkload {
 	return { workload, head: engine("head", "b"), ...other, inputs: [], firstArms: [], estimateMs: 1 };
 }
 
+const kernel = (name: string, totalMs: number) => ({ name, calls: 1, totalMs, share: 0.5 });
+
+type When = ExplainInput["profile"]["nsys"];
+
 interface Looked {
 	layers: string[];
 	kernels: string[];
+	/** What ncu was to look into. */
+	counted: (string | undefined)[];
 	explained: Explained[];
 }
 
 async function look(
-	over: Partial<ExplainInput> & { verdicts?: Record<string, VerdictKind> },
-	answers: { profile?: ProfileResult; trace?: TraceResult; stopAfter?: number } = {},
+	over: Partial<Omit<ExplainInput, "profile">> & { nsys?: When; ncu?: When; verdicts?: Record<string, VerdictKind> },
+	answers: { profile?: ProfileResult; trace?: TraceResult | ((job: TraceJob) => TraceResult); stopAfter?: number } = {},
 ): Promise<Looked> {
-	const looked: Looked = { layers: [], kernels: [], explained: [] };
+	const looked: Looked = { layers: [], kernels: [], counted: [], explained: [] };
 	const backend: Backend = {
 		...fakeBackend(() => steadyRun(1)),
 		async profile(job) {
 			looked.layers.push(job.engine.arm);
-			return answers.profile ?? { state: "done" };
+			return answers.profile ?? { state: "done", layers: buildLayers({ stem: 0.5 }) };
 		},
 		async trace(job) {
+			if (job.tool === "ncu") {
+				looked.counted.push(job.kernel);
+				return { state: "ran", files: [`${job.folder}/${job.name}.ncu-rep`] };
+			}
 			looked.kernels.push(job.name);
+			if (typeof answers.trace === "function") return answers.trace(job);
 			return answers.trace ?? { state: "ran", files: [`${job.folder}/${job.name}.nsys-rep`] };
 		},
 	};
-	const { verdicts = {}, ...rest } = over;
+	const { verdicts = {}, nsys = "on-regression", ncu = "never", ...rest } = over;
 	const rows = Object.entries(verdicts).map(([name, verdict]) => ({ id: `net/plain/${name}`, verdict }));
 	const input: ExplainInput = {
 		workloads: [timed("one"), timed("two")],
 		rows,
-		nsys: "on-regression",
+		profile: { nsys, ncu },
 		outFolder: "/out",
 		timeoutMs: 1,
 		...rest,
@@ -95,7 +107,7 @@ describe("explain", () => {
 			{ profile: { state: "failed", failure }, trace: { state: "ran", files: [], sentence: "No nsys." } },
 		);
 		expect(explained).toEqual([
-			{ files: [], note: "The layers of net/plain (head) could not be timed: It died." },
+			{ files: [], note: "The layers of net/plain/one (head) could not be timed: It died." },
 			{ files: [], note: "No nsys." },
 		]);
 	});
@@ -103,6 +115,39 @@ describe("explain", () => {
 	it("keeps silent on a backend that cannot look into engines", async () => {
 		const { explained } = await look({ nsys: "always" }, { profile: { state: "absent" }, trace: { state: "absent" } });
 		expect(explained.every(({ files, note }) => files.length === 0 && note === undefined)).toBe(true);
+	});
+
+	it.each([
+		["regressed", ["head", "base"], ["base", "head", "base", "head"]],
+		["improved", ["two"], ["base", "head"]],
+		["not-comparable", ["two"], ["base", "head"]],
+	] as const)("times the layers of every workload that is %s", async (verdict, names, arms) => {
+		const verdicts = Object.fromEntries(names.map((name, index) => [["two", "one"][index] ?? name, verdict]));
+		const { layers, explained } = await look({ nsys: "never", verdicts });
+		expect(layers).toEqual(arms);
+		expect(new Set(explained.map(({ seen }) => seen?.id))).toEqual(new Set(Object.keys(verdicts).map((name) => `net/plain/${name}`)));
+	});
+
+	it("times the layers of so many workloads, the slower ones first, and says how many it left out", async () => {
+		const names = Array.from({ length: 20 }, (_, index) => `w${index}`);
+		const verdicts = Object.fromEntries(names.map((name, index) => [name, index === 19 ? "regressed" : "inconclusive"] as const));
+		const { explained } = await look({ nsys: "never", workloads: names.map((name) => timed(name)), verdicts });
+		expect(explained[0]?.note).toContain("The layers of 4 more workloads");
+		const seen = new Set(explained.flatMap(({ seen }) => seen?.id ?? []));
+		expect(seen).toContain("net/plain/w19");
+		expect(seen.size).toBe(16);
+	});
+
+	it("looks with ncu into the kernel that nsys saw become slower", async () => {
+		const kernels = (ms: number) => ({ count: 2, totalMs: 9, kernels: [kernel("slow", 8), kernel("slower now", ms)] });
+		const trace = (job: TraceJob): TraceResult => ({ state: "ran", files: [], kernels: kernels(job.engine.arm === "base" ? 1 : 2) });
+		const { counted, explained } = await look({ ncu: "on-regression", verdicts: { two: "regressed" } }, { trace });
+		expect(counted).toEqual(["slower now", "slower now"]);
+		expect(explained.flatMap(({ files }) => files.map(({ what }) => what))).toContain("Nsight Compute profile of net/plain/two (head)");
+	});
+
+	it("looks with ncu at the first kernels where nsys was not asked", async () => {
+		expect((await look({ nsys: "never", ncu: "always", workloads: [timed("one")] })).counted).toEqual([undefined, undefined]);
 	});
 
 	it("ends when somebody asked to stop", async () => {

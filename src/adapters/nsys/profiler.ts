@@ -1,10 +1,11 @@
 // Profiles one run with Nsight Systems, beside the timing and never for it.
-import { readFile, stat } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { chooseReport, helpReportsArgs, profileArgs, statsArgs } from "../../formats/nsys/args.ts";
 import { type KernelRow, parseKernelTable } from "../../formats/nsys/stats-csv.ts";
 import { makeFolders } from "../process/folder.ts";
 import type { Processes } from "../process/processes.ts";
+import { existing, sizeOf } from "./existing.ts";
 
 export interface ProfileJob {
 	/** The run to profile: short, its iterations bounded. */
@@ -24,7 +25,7 @@ export type Profile =
 	| { state: "done"; report: string; kernels: readonly KernelRow[]; files: readonly string[]; sentence?: string }
 	| { state: "unavailable"; sentence: string; files: readonly string[] };
 
-export interface Nsys {
+export interface Nsight {
 	/** Program, e.g. `nsys`, with arguments of its own where a double needs them. */
 	argv: readonly [string, ...string[]];
 	processes: Processes;
@@ -35,7 +36,7 @@ const helpTimeoutMs = 30_000;
 const mostStatsBytes = 64 * 1024 * 1024;
 
 /** Never throws for what nsys does: its exit code is its child's or nothing at all, so files decide. */
-export async function profileRun(job: ProfileJob, nsys: Nsys): Promise<Profile> {
+export async function profileRun(job: ProfileJob, nsys: Nsight): Promise<Profile> {
 	await makeFolders(job.folder);
 	const output = join(job.folder, job.name);
 	const logPath = `${output}.nsys.log`;
@@ -59,7 +60,7 @@ export async function profileRun(job: ProfileJob, nsys: Nsys): Promise<Profile> 
 	return { state: "unavailable", sentence, files };
 }
 
-async function readKernels(report: string, made: { output: string; files: readonly string[] }, nsys: Nsys): Promise<Profile> {
+async function readKernels(report: string, made: { output: string; files: readonly string[] }, nsys: Nsight): Promise<Profile> {
 	const help = await nsys.processes.run({ argv: [...nsys.argv, ...helpReportsArgs], timeoutMs: helpTimeoutMs, captureBytes: 256 * 1024 });
 	const name = chooseReport("kernels", help.stdout);
 	await nsys.processes.run({ argv: [...nsys.argv, ...statsArgs(report, { name, output: made.output })], timeoutMs: statsTimeoutMs });
@@ -72,20 +73,6 @@ async function readKernels(report: string, made: { output: string; files: readon
 	if (table.state === "ok" && table.kernels.length > 0) return { ...done, kernels: table.kernels };
 	const why = table.state === "unknown" ? `its table was not understood (${table.why})` : "no kernel was traced";
 	return { ...done, kernels: [], sentence: `The profile names no kernels: ${why}.` };
-}
-
-async function existing(paths: readonly string[]): Promise<string[]> {
-	const found: string[] = [];
-	for (const path of paths) if ((await sizeOf(path)) > 0) found.push(path);
-	return found;
-}
-
-async function sizeOf(path: string): Promise<number> {
-	try {
-		return (await stat(path)).size;
-	} catch {
-		return 0;
-	}
 }
 
 /** null: absent, empty or too large to be a summary. */

@@ -2,6 +2,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { BuildRecord } from "../../core/schema/result.ts";
+import { parseTimedLayers } from "../../formats/trtexec/timed-layers.ts";
 import type {
 	Backend,
 	BuildJob,
@@ -142,7 +143,7 @@ async function profile(job: ProfileJob, state: Replay): Promise<ProfileResult> {
 	if (recorded === undefined) return { state: "absent" };
 	await writeAll(job.layersPath, recorded.layers);
 	await writeAll(job.profilePath, recorded.times);
-	return { state: "done" };
+	return { state: "done", layers: parseTimedLayers(recorded.times, recorded.layers) };
 }
 
 function littleEndian(values: Float64Array): Uint8Array {

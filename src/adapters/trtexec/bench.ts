@@ -1,6 +1,7 @@
 // What every job on TensorRT needs: the program, the GPU, how it is timed, and what is remembered between jobs.
 import type { MeasureConfig } from "../../core/config/config.ts";
-import type { InferCase, InferResult } from "../../ports.ts";
+import type { KernelFact } from "../../core/explain/arm-kernels.ts";
+import type { InferCase, InferResult, TraceJob } from "../../ports.ts";
 import type { Processes } from "../process/processes.ts";
 import type { Trtexec } from "./find.ts";
 
@@ -20,12 +21,15 @@ export interface GoldenWorker {
 
 /** Runs a command under a profiler. `sentence` says what is not there and why. */
 export type Tracer = (job: {
+	tool: TraceJob["tool"];
+	/** Of ncu: the one kernel to look at. */
+	kernel?: string;
 	command: readonly string[];
 	cwd: string;
 	folder: string;
 	name: string;
 	timeoutMs: number;
-}) => Promise<{ files: readonly string[]; sentence?: string }>;
+}) => Promise<{ files: readonly string[]; kernels?: readonly KernelFact[]; sentence?: string }>;
 
 /** Sets of files kept between runs, by name. */
 export interface FileCache {

@@ -1,7 +1,10 @@
 // Times each layer of an engine in a run of its own, and keeps trtexec's two files.
-import { copyFile } from "node:fs/promises";
+import { copyFile, readFile, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { ToolError } from "../../core/errors.ts";
+import { formatBytes } from "../../core/units.ts";
 import { buildArgs } from "../../formats/trtexec/args.ts";
+import { parseTimedLayers } from "../../formats/trtexec/timed-layers.ts";
 import type { ProfileJob, ProfileResult } from "../../ports.ts";
 import { makeFolders } from "../process/folder.ts";
 import { classifyWriteError } from "../process/write-error.ts";
@@ -45,7 +48,26 @@ async function profileIn(folder: string, job: ProfileJob, bench: Bench): Promise
 	if (run.diagnosis.kind !== "none") return { state: "failed", failure: failureOf(run) };
 	await keepFile(join(folder, files.profilePath), job.profilePath);
 	await keepFile(join(folder, files.layerInfoPath), job.layersPath);
-	return { state: "done" };
+	return readLayers(job);
+}
+
+/** An engine of ten thousand layers, with every detail, is some tens of megabytes. */
+const mostFileBytes = 128 * 1024 * 1024;
+
+/** The files are kept whatever they hold. */
+async function readLayers({ profilePath, layersPath }: ProfileJob): Promise<ProfileResult> {
+	try {
+		return { state: "done", layers: parseTimedLayers(await readBounded(profilePath), await readBounded(layersPath)) };
+	} catch (error) {
+		return { state: "done", layers: null, sentence: asFailure(error).message };
+	}
+}
+
+async function readBounded(path: string): Promise<string> {
+	const { size } = await stat(path);
+	if (size <= mostFileBytes) return readFile(path, "utf8");
+	const got = formatBytes(size);
+	throw new ToolError({ code: "tool-output", message: `trtexec wrote ${got} about the layers; the report shows none of it.` });
 }
 
 async function keepFile(source: string, target: string): Promise<void> {

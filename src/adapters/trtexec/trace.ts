@@ -1,4 +1,5 @@
 // Runs an engine for a moment under a profiler, as it is timed, but for a bounded number of inferences.
+import { boundKernels } from "../../core/explain/arm-kernels.ts";
 import { buildArgs } from "../../formats/trtexec/args.ts";
 import type { TraceJob, TraceResult } from "../../ports.ts";
 import type { Bench } from "./bench.ts";
@@ -18,9 +19,16 @@ export async function traceRun(job: TraceJob, bench: Bench): Promise<TraceResult
 			const inputs = await writeFilled(cwd, job.inputs, job.seed);
 			const asked = buildArgs(specOf(job, inputs, bench), bench.trtexec.version);
 			if (asked.kind !== "argv") return { state: "ran", files: [], sentence: asked.message };
-			const { folder, name, timeoutMs } = job;
-			const { files, sentence } = await tracer({ command: [bench.trtexec.program, ...asked.argv], cwd, folder, name, timeoutMs });
-			return { state: "ran", files, ...(sentence === undefined ? {} : { sentence }) };
+			const { tool, kernel, folder, name, timeoutMs } = job;
+			const command = [bench.trtexec.program, ...asked.argv];
+			const of = kernel === undefined ? {} : { kernel };
+			const { files, kernels, sentence } = await tracer({ tool, ...of, command, cwd, folder, name, timeoutMs });
+			return {
+				state: "ran",
+				files,
+				...(kernels === undefined || kernels.length === 0 ? {} : { kernels: boundKernels(kernels) }),
+				...(sentence === undefined ? {} : { sentence }),
+			};
 		});
 	} catch (error) {
 		return { state: "ran", files: [], sentence: asFailure(error).message };

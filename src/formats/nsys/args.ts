@@ -51,8 +51,8 @@ export function chooseReport(report: StatsReport, help: string): string {
 
 export interface NcuArgs {
 	output: string;
-	/** Exact name of the one kernel to look at. */
-	kernel: string;
+	/** The one kernel to look at, as nsys names it; absent: whatever runs first. */
+	kernel?: string;
 	launches: number;
 	command: readonly string[];
 }
@@ -64,8 +64,7 @@ export function ncuArgs({ output, kernel, launches, command }: NcuArgs): string[
 		"basic",
 		"--clock-control",
 		"none",
-		"--kernel-name",
-		kernel,
+		...(kernel === undefined ? [] : ["--kernel-name", kernelFilter(kernel)]),
 		"--launch-count",
 		String(launches),
 		"--force-overwrite",
@@ -73,4 +72,14 @@ export function ncuArgs({ output, kernel, launches, command }: NcuArgs): string[
 		output,
 		...command,
 	];
+}
+
+/**
+ * ncu filters by the function's bare name, nsys tells it with result, namespaces, template arguments and parameters:
+ * `void genericReformat::copyPackedKernel<float, …>(unsigned int, …)`.
+ */
+function kernelFilter(kernel: string): string {
+	const start = kernel.replaceAll("(anonymous namespace)::", "").split(/[<(]/, 1)[0] ?? "";
+	const name = /[^\s:]*$/.exec(start.trimEnd())?.[0] ?? "";
+	return `regex:^${name.replace(/[^\w]/g, "\\$&")}$`;
 }

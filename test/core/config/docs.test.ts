@@ -59,6 +59,7 @@ describe("docs/configuration.md", () => {
 			store: code(defaultRest.trend.store),
 			branch: code(defaultRest.trend.branch),
 			nsys: code(defaultRest.profile.nsys),
+			ncu: code(defaultRest.profile.ncu),
 		};
 		for (const [key, text] of Object.entries(wanted)) expect([key, documented(key)]).toEqual([key, text]);
 	});

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { chooseReport, ncuArgs, profileArgs, statsArgs } from "../../../src/formats/nsys/args.ts";
+import { diagnoseNcu } from "../../../src/formats/nsys/ncu-log.ts";
 import { parseKernelTable } from "../../../src/formats/nsys/stats-csv.ts";
 
 const fixture = (name: string): string => readFileSync(`test/fixtures/nsys/${name}.csv`, "utf8");
@@ -98,6 +99,29 @@ describe("args", () => {
 	it("looks at one kernel with ncu, and leaves the clocks alone", () => {
 		const args = ncuArgs({ output: "/o/k", kernel: "a b", launches: 2, command: ["trtexec"] }).join("|");
 		expect(args).toContain("--clock-control|none");
-		expect(args).toContain("--kernel-name|a b|--launch-count|2");
+		expect(args).toContain("--kernel-name|regex:^b$|--launch-count|2");
+		expect(ncuArgs({ output: "/o/k", launches: 2, command: ["trtexec"] })).not.toContain("--kernel-name");
+	});
+
+	it.each([
+		["sm80_xmma_gemm_f16_execute_kernel_trt", "sm80_xmma_gemm_f16_execute_kernel_trt"],
+		["void genericReformat::copyPackedKernel<float, __half, (bool)1>(unsigned int, const void *)", "copyPackedKernel"],
+		["void (anonymous namespace)::pool<(int)4>(float *)", "pool"],
+		["odd.name*", "odd\\.name\\*"],
+	])("names %s as ncu knows it", (kernel, name) => {
+		expect(ncuArgs({ output: "/o/k", kernel, launches: 1, command: [] })).toContain(`regex:^${name}$`);
+	});
+
+	it.each([
+		[
+			"==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access NVIDIA GPU Performance Counters on the target device 0.",
+			"NVreg_RestrictProfilingToAdminUsers=0",
+		],
+		["==PROF== Connected\n==WARNING== No kernels were profiled.", "no launch of the kernel"],
+		["==ERROR== Failed to load the library.\nbye", "ncu wrote no report: Failed to load the library."],
+		["segmentation fault\n", "ncu wrote no report: segmentation fault"],
+		["", "it said nothing."],
+	])("says why ncu left nothing, of %j", (log, why) => {
+		expect(diagnoseNcu(log)).toContain(why);
 	});
 });

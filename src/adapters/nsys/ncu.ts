@@ -1,0 +1,38 @@
+// Looks into one kernel with Nsight Compute, only where somebody asked for it.
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { ncuArgs } from "../../formats/nsys/args.ts";
+import { diagnoseNcu } from "../../formats/nsys/ncu-log.ts";
+import { makeFolders } from "../process/folder.ts";
+import { existing } from "./existing.ts";
+import type { Nsight, ProfileJob } from "./profiler.ts";
+
+/** Each launch is replayed some ten times, with the GPU's memory saved and restored. */
+const launches = { one: 3, first: 20 } as const;
+
+const mostLogBytes = 1024 * 1024;
+
+/** Never throws for what ncu does. `sentence` says why there is no report where there is none. */
+export async function lookIntoKernel(
+	job: ProfileJob & { kernel?: string },
+	ncu: Nsight,
+): Promise<{ files: readonly string[]; sentence?: string }> {
+	await makeFolders(job.folder);
+	const output = join(job.folder, job.name);
+	const logPath = `${output}.ncu.log`;
+	const of = job.kernel === undefined ? { launches: launches.first } : { kernel: job.kernel, launches: launches.one };
+	const record = await ncu.processes.run({
+		argv: [...ncu.argv, ...ncuArgs({ output, ...of, command: job.command })],
+		...(job.env === undefined ? {} : { env: job.env }),
+		cwd: job.cwd ?? job.folder,
+		timeoutMs: job.timeoutMs,
+		logPath,
+		logCapBytes: mostLogBytes,
+	});
+	const files = await existing([`${output}.ncu-rep`, logPath]);
+	if (record.state === "not-started") return { files, sentence: "Nsight Compute (ncu) does not start, so no kernel was looked into." };
+	if (record.state === "timed-out") return { files, sentence: `ncu did not end within ${job.timeoutMs} ms and was killed.` };
+	if (files.some((path) => path.endsWith(".ncu-rep"))) return { files };
+	const log = await readFile(logPath, "utf8").catch(() => record.tail.join("\n"));
+	return { files, sentence: diagnoseNcu(log) };
+}
