@@ -32,6 +32,7 @@ export async function renderReport(result: Result, outFolder: string, files: Fil
 	await files.writeText(`${outFolder}/${reportFiles.markdown}`, renderMarkdown(result));
 	await files.writeText(`${outFolder}/${reportFiles.html}`, renderHtml(result));
 	await files.writeText(`${outFolder}/${reportFiles.junit}`, renderJunit(result));
+	await files.makeFolder(`${outFolder}/exports`);
 	await files.writeText(`${outFolder}/${reportFiles.benchmark}`, renderBenchmark(result));
 	await files.writeText(`${outFolder}/${reportFiles.bencher}`, renderBencher(result));
 	await files.writeText(`${outFolder}/${reportFiles.csv}`, renderCsv(result));

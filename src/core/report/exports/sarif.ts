@@ -20,6 +20,9 @@ interface Complaint {
 	location?: Location;
 }
 
+/** A result may come from another hand: no code of ours is half as long. */
+const longestCode = 100;
+
 export function renderSarif(result: Result): string {
 	const complaints = [...result.errors.flatMap(ofError), ...result.findings.map(ofFinding)];
 	const codes = [...new Set(complaints.map(({ code }) => code))];
@@ -41,13 +44,15 @@ export function renderSarif(result: Result): string {
 /** Only the user's own input: a broken runner or GitHub is no finding about the repository. */
 function ofError(error: ErrorRecord): Complaint[] {
 	if (error.kind !== "configuration") return [];
-	const { code, message, fix, location, model } = error;
+	const { message, fix, location, model } = error;
+	const code = saidText(error.code, longestCode);
 	const subject = model === undefined ? {} : { subject: subjectName({ ...error, model }) };
 	return [{ code, level: "error", page: "errors", message, ...subject, ...optional({ fix, location }) }];
 }
 
 function ofFinding(finding: Finding): Complaint {
-	const { code, severity, message, fix, location, node, model } = finding;
+	const { severity, message, fix, location, node, model } = finding;
+	const code = saidText(finding.code, longestCode);
 	const subject = model === undefined ? {} : { subject: subjectName({ ...finding, model }) };
 	return { code, level: severity, page: "findings", message, ...subject, ...optional({ fix, location, node }) };
 }
@@ -60,8 +65,7 @@ function optional<Fields extends object>(fields: Fields): { [Key in keyof Fields
 function driverOf({ tool }: Result, codes: readonly string[], complaints: readonly Complaint[]): object {
 	const rules = codes.map((code) => {
 		const page = complaints.find((complaint) => complaint.code === code)?.page ?? "errors";
-		const id = saidText(code, 200);
-		return { id, shortDescription: { text: id.replaceAll("-", " ") }, helpUri: helpUri(code, page) };
+		return { id: code, shortDescription: { text: code.replaceAll("-", " ") }, helpUri: helpUri(code, page) };
 	});
 	return { name: tool.name, semanticVersion: tool.version, informationUri: helpUri(null, "errors"), rules };
 }
@@ -70,7 +74,11 @@ function driverOf({ tool }: Result, codes: readonly string[], complaints: readon
 function invocationOf(result: Result): object {
 	const notifications = result.errors
 		.filter((error) => error.kind !== "configuration" && error.kind !== "github")
-		.map((error) => ({ level: "error", descriptor: { id: saidText(error.code, 200) }, message: { text: saidText(error.message, 2000) } }));
+		.map((error) => ({
+			level: "error",
+			descriptor: { id: saidText(error.code, longestCode) },
+			message: { text: saidText(error.message, 2000) },
+		}));
 	return {
 		executionSuccessful: result.outcome !== "error",
 		startTimeUtc: result.startedAt,
@@ -90,7 +98,7 @@ function resultOf(complaint: Complaint, { codes, configPath }: { codes: readonly
 		...(node === undefined ? [] : [{ fullyQualifiedName: saidText(node, 200), kind: "element" }]),
 	];
 	return {
-		ruleId: saidText(code, 200),
+		ruleId: code,
 		ruleIndex: codes.indexOf(code),
 		level,
 		message: { text },

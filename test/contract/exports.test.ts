@@ -1,0 +1,163 @@
+// Every export as its reader demands it: the published schema of SARIF and Bencher, the rules of the others.
+
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import sarifSchema from "@microsoft/jest-sarif/lib/schemas/sarif-2.1.0-rtm.5.json" with { type: "json" };
+import { Ajv } from "ajv";
+import { describe, expect, it } from "vitest";
+import { fileStore } from "../../src/adapters/files/store.ts";
+import { configCodes } from "../../src/core/errors.ts";
+import { renderBencher } from "../../src/core/report/exports/bencher.ts";
+import { renderBenchmark } from "../../src/core/report/exports/benchmark.ts";
+import { helpUri } from "../../src/core/report/exports/help-uri.ts";
+import { renderSarif } from "../../src/core/report/exports/sarif.ts";
+import { renderJunit } from "../../src/core/report/junit.ts";
+import type { Result } from "../../src/core/schema/result.ts";
+import { reportFiles, writeReport } from "../../src/stages/report.ts";
+import { buildResult } from "../support/build-result.ts";
+import { temporaryFolder } from "../support/project.ts";
+import { readMarkup } from "../support/read-markup.ts";
+import { resultCases } from "../support/result-cases.ts";
+
+const cases: readonly (readonly [string, Result])[] = Object.entries(resultCases);
+
+/** Of draft 4; what that one says otherwise than draft 7 (`id`, exclusive bounds) stands only in its head. */
+function sarifValidator() {
+	const { id: _id, $schema: _schema, ...schema } = sarifSchema;
+	return new Ajv({ strict: false, validateFormats: false, unicodeRegExp: false }).compile(schema);
+}
+
+/** https://bencher.dev/docs/reference/bencher-metric-format, as stated there. */
+const bencherSchema = {
+	type: "object",
+	patternProperties: {
+		".+": {
+			type: "object",
+			patternProperties: {
+				".+": {
+					type: "object",
+					properties: { value: { type: "number" }, lower_value: { type: "number" }, upper_value: { type: "number" } },
+					required: ["value"],
+				},
+			},
+		},
+	},
+};
+
+/** The README of github-action-benchmark: an array of these; range and extra are free text. */
+const benchmarkSchema = {
+	type: "array",
+	items: {
+		type: "object",
+		additionalProperties: false,
+		required: ["name", "unit", "value"],
+		properties: {
+			name: { type: "string", minLength: 1 },
+			unit: { type: "string", minLength: 1 },
+			value: { type: "number" },
+			range: { type: "string" },
+			extra: { type: "string" },
+		},
+	},
+};
+
+/** What the JUnit XSD of Jenkins and its readers allow: children and attributes, those in front demanded. */
+const junitElements: Readonly<Record<string, { within: string; needs: string[]; may: string[] }>> = {
+	testsuites: { within: "", needs: [], may: [] },
+	testsuite: { within: "testsuites", needs: ["name", "tests", "failures", "errors"], may: ["skipped", "timestamp", "time"] },
+	testcase: { within: "testsuite", needs: ["name", "classname"], may: ["file"] },
+	failure: { within: "testcase", needs: ["message", "type"], may: [] },
+	error: { within: "testcase", needs: ["message", "type"], may: [] },
+	skipped: { within: "testcase", needs: ["message"], may: ["type"] },
+	"system-out": { within: "testcase", needs: [], may: [] },
+};
+
+describe("SARIF", () => {
+	const validate = sarifValidator();
+
+	it.each(cases)("of %s fits the schema of 2.1.0", (_, result) => {
+		validate(JSON.parse(renderSarif(result)));
+		expect(validate.errors).toBeNull();
+	});
+
+	it.each(cases)("of %s gives code scanning a place and a known rule for each result", (_, result) => {
+		const [run] = JSON.parse(renderSarif(result)).runs;
+		for (const found of run.results) {
+			expect(run.tool.driver.rules[found.ruleIndex].id).toBe(found.ruleId);
+			const { uri } = found.locations[0].physicalLocation.artifactLocation;
+			expect(uri).toMatch(/^(?:[\w.!~*'()/-]|%[0-9A-F]{2}|file:\/\/)+$/);
+		}
+	});
+
+	it("would have been refused with a level that SARIF does not know", () => {
+		const log = JSON.parse(renderSarif(resultCases["errors"] ?? buildResult()));
+		log.runs[0].results = [{ message: { text: "x" }, level: "fatal" }];
+		expect(validate(log)).toBe(false);
+	});
+
+	it("leads to a heading for every code of a config fault", () => {
+		for (const code of configCodes) {
+			const [, page, anchor] = /docs\/(.+)#(.+)$/.exec(helpUri(code, "errors")) ?? [];
+			expect(readFileSync(`docs/${page}`, "utf8")).toContain(`### \`${anchor}\``);
+		}
+	});
+});
+
+describe("Bencher Metric Format", () => {
+	const validate = new Ajv().compile(bencherSchema);
+
+	it.each(cases)("of %s fits Bencher's schema, with the value between its ends", (_, result) => {
+		const metrics: Record<string, Record<string, { value: number; lower_value?: number; upper_value?: number }>> = JSON.parse(
+			renderBencher(result),
+		);
+		validate(metrics);
+		expect(validate.errors).toBeNull();
+		for (const [name, measures] of Object.entries(metrics)) {
+			expect(name.length).toBeLessThanOrEqual(1024);
+			for (const [slug, metric] of Object.entries(measures)) {
+				expect(slug).toMatch(/^[a-z0-9]+(-[a-z0-9]+)*$/);
+				expect(metric.lower_value ?? metric.value).toBeLessThanOrEqual(metric.upper_value ?? metric.value);
+			}
+		}
+	});
+});
+
+describe("customSmallerIsBetter", () => {
+	const validate = new Ajv().compile(benchmarkSchema);
+
+	it.each(cases)("of %s is what github-action-benchmark reads, each name once", (_, result) => {
+		const entries: { name: string }[] = JSON.parse(renderBenchmark(result));
+		validate(entries);
+		expect(validate.errors).toBeNull();
+		expect(new Set(entries.map(({ name }) => name)).size).toBe(entries.length);
+	});
+});
+
+describe("JUnit XML", () => {
+	it.each(cases)("of %s has only elements and attributes that readers know, and counts that add up", (_, result) => {
+		const elements = readMarkup(renderJunit(result).replace(/^<\?xml[^>]*\?>\n/, ""), "xml");
+		for (const { name, attributes } of elements) {
+			const rule = junitElements[name];
+			expect(rule, `element ${name}`).toBeDefined();
+			const names = [...attributes.keys()];
+			expect(names).toEqual(expect.arrayContaining(rule?.needs ?? []));
+			expect([...(rule?.needs ?? []), ...(rule?.may ?? [])]).toEqual(expect.arrayContaining(names));
+		}
+		const suite = elements.find(({ name }) => name === "testsuite")?.attributes ?? new Map();
+		const count = (tag: string): string => String(elements.filter(({ name }) => name === tag).length);
+		expect(Object.fromEntries(suite)).toMatchObject({
+			tests: count("testcase"),
+			failures: count("failure"),
+			errors: count("error"),
+			skipped: count("skipped"),
+		});
+	});
+});
+
+describe("the folder of a run", () => {
+	it("holds every export after one write", async () => {
+		const folder = temporaryFolder();
+		await writeReport(buildResult(), folder, fileStore());
+		for (const name of Object.values(reportFiles)) expect(readFileSync(join(folder, name), "utf8").length).toBeGreaterThan(0);
+	});
+});
