@@ -4,10 +4,12 @@ import type { Reply, Task } from "./adapters/onnxruntime/protocol.ts";
 import { runBuild } from "./adapters/onnxruntime/worker/build.ts";
 import { runInfer } from "./adapters/onnxruntime/worker/infer.ts";
 import { runMeasure } from "./adapters/onnxruntime/worker/measure.ts";
+import { runMutate } from "./adapters/onnxruntime/worker/mutate.ts";
 import { writeAtomic } from "./adapters/onnxruntime/worker/write.ts";
 
 function runTask(task: Task): Promise<Reply> {
 	if (task.kind === "build") return runBuild(task);
+	if (task.kind === "mutate") return runMutate(task);
 	return task.kind === "infer" ? runInfer(task) : runMeasure(task);
 }
 

@@ -1,14 +1,14 @@
 // Sends golden cases through an engine in one worker process.
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Tensor } from "../../core/golden/tensor.ts";
+import { type Tensor, tensorBytes } from "../../core/golden/tensor.ts";
 import { explainRun } from "../../formats/onnxruntime/failures.ts";
 import type { InferCase, InferJob, InferResult, InferredCase, ToolFailure } from "../../ports.ts";
 import { makeFolders } from "../process/folder.ts";
 import { classifyWriteError } from "../process/write-error.ts";
 import { asFailure, type Bench, externalOf } from "./build.ts";
 import { refusedRun } from "./measure.ts";
-import { type CaseReply, caseLine, type TensorPlace, tensorBytes } from "./protocol.ts";
+import { type CaseReply, caseLine, type TensorPlace } from "./protocol.ts";
 import { badOutput, runWorker } from "./worker-process.ts";
 
 export async function inferCases(job: InferJob, bench: Bench): Promise<InferResult> {
@@ -48,7 +48,7 @@ function countCase(line: string, job: InferJob): void {
 }
 
 /** Names of files are numbers: those of tensors are users' words. */
-async function writeInputs(item: InferCase, folder: string, index: number): Promise<TensorPlace[]> {
+export async function writeInputs(item: InferCase, folder: string, index: number): Promise<TensorPlace[]> {
 	const places: TensorPlace[] = [];
 	for (const [k, [name, tensor]] of Object.entries(item.inputs).entries()) {
 		const path = join(folder, `in-${index}-${k}.bin`);
@@ -75,10 +75,10 @@ async function readCases(job: InferJob, from: { folder: string; replies: readonl
 }
 
 /** `__proto__` is as good a name as any for an output. */
-async function readOutputs(
+export async function readOutputs(
 	places: readonly TensorPlace[],
 	folder: string,
-	job: InferJob,
+	job: Pick<InferJob, "logPath">,
 ): Promise<{ tensors: Record<string, Tensor> } | ToolFailure> {
 	const tensors: Record<string, Tensor> = Object.create(null);
 	for (const { name, dtype, shape, path } of places) {

@@ -1,5 +1,7 @@
 // What the backend and its worker process say to each other: a job file in, a reply file out. The reply is read as hostile.
-import { elementBytes, elementCount } from "../../core/golden/tensor.ts";
+
+import type { WeightDType } from "../../core/golden/mutate.ts";
+import { elementBytes } from "../../core/golden/tensor.ts";
 import type { DType } from "../../core/schema/golden.ts";
 import type { TimedInput } from "../../ports.ts";
 
@@ -32,8 +34,13 @@ export interface TensorPlace {
 	path: string;
 }
 
+/** Graph optimisations, by ONNX Runtime's names. */
+export type Level = "disabled" | "basic" | "extended" | "all";
+
 export interface InferTask extends RuntimeJob {
 	kind: "infer";
+	/** Absent: all. */
+	level?: Level;
 	cases: readonly { inputs: readonly TensorPlace[] }[];
 	outputFolder: string;
 }
@@ -48,17 +55,33 @@ export interface MeasureTask extends RuntimeJob {
 	samplesPath: string;
 }
 
-export type Task = BuildTask | InferTask | MeasureTask;
+/** One float weight tensor, changed in the scratch copy that `modelPath` names. */
+export interface MutateTask extends RuntimeJob {
+	kind: "mutate";
+	level: Level;
+	cases: readonly { inputs: readonly TensorPlace[] }[];
+	outputFolder: string;
+	relative: number;
+	seed: number;
+	/** `index` is the tensor's place in the model; `path` the absolute file that holds it. */
+	weights: readonly { index: number; path: string; offset: number; bytes: number; dtype: WeightDType }[];
+}
+
+export type Task = BuildTask | InferTask | MeasureTask | MutateTask;
 
 /** A line of the worker's output that counts cases. */
 export const caseLine = "trtgate: case ";
 
 export type CaseReply = { state: "done"; outputs: readonly TensorPlace[] } | { state: "failed"; message: string };
 
+/** unchanged: the tensor holds zeros only. */
+export type WeightReply = { state: "unchanged" } | { state: "broke"; message: string } | { state: "ran"; cases: readonly CaseReply[] };
+
 export type Reply =
 	| { kind: "failed"; message: string }
 	| { kind: "build"; version: string; saved: boolean; note: string }
 	| { kind: "infer"; cases: readonly CaseReply[] }
+	| { kind: "mutate"; weights: readonly WeightReply[] }
 	| { kind: "measure"; iterations: number; peakMemoryBytes: number | null };
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -73,7 +96,9 @@ export function parseReply(text: string): Reply | null {
 		return isText(version) && typeof saved === "boolean" && isText(note) ? { kind: "build", version, saved, note } : null;
 	}
 	if (value.kind === "measure") return parseMeasure(value);
-	return value.kind === "infer" && Array.isArray(value.cases) ? parseCases(value.cases) : null;
+	if (value.kind === "mutate") return Array.isArray(value.weights) ? parseWeights(value.weights) : null;
+	const cases = value.kind === "infer" && Array.isArray(value.cases) ? parseCases(value.cases) : null;
+	return cases === null ? null : { kind: "infer", cases };
 }
 
 function parseObject(text: string): Fields | null {
@@ -92,14 +117,31 @@ function parseMeasure(value: Fields): Reply | null {
 	return { kind: "measure", iterations, peakMemoryBytes };
 }
 
-function parseCases(values: readonly unknown[]): Reply | null {
+function parseWeights(values: readonly unknown[]): Reply | null {
+	const weights: WeightReply[] = [];
+	for (const value of values) {
+		const parsed = isFields(value) ? parseWeight(value) : null;
+		if (parsed === null) return null;
+		weights.push(parsed);
+	}
+	return { kind: "mutate", weights };
+}
+
+function parseWeight(value: Fields): WeightReply | null {
+	if (value.state === "unchanged") return { state: "unchanged" };
+	if (value.state === "broke") return isText(value.message) ? { state: "broke", message: value.message } : null;
+	const cases = value.state === "ran" && Array.isArray(value.cases) ? parseCases(value.cases) : null;
+	return cases === null ? null : { state: "ran", cases };
+}
+
+function parseCases(values: readonly unknown[]): CaseReply[] | null {
 	const cases: CaseReply[] = [];
 	for (const value of values) {
 		const parsed = isFields(value) ? parseCase(value) : null;
 		if (parsed === null) return null;
 		cases.push(parsed);
 	}
-	return { kind: "infer", cases };
+	return cases;
 }
 
 function parseCase(value: Fields): CaseReply | null {
@@ -119,11 +161,6 @@ function parsePlace(value: Fields): TensorPlace | null {
 	if (!isText(name) || !isDType(dtype) || !isText(path) || !/^[\w-]+\.bin$/.test(path)) return null;
 	if (!Array.isArray(shape) || !shape.every(isCount)) return null;
 	return { name, dtype, shape, path };
-}
-
-/** Bytes that a tensor of this kind fills. */
-export function tensorBytes(tensor: { dtype: DType; shape: readonly number[] }): number {
-	return elementCount(tensor.shape) * elementBytes[tensor.dtype];
 }
 
 function isFields(value: unknown): value is Fields {

@@ -2,13 +2,14 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { InferenceSession } from "onnxruntime-web";
-import { type CaseReply, caseLine, type InferTask, type Reply, type TensorPlace, tensorBytes } from "../protocol.ts";
+import { tensorBytes } from "../../../core/golden/tensor.ts";
+import { type CaseReply, caseLine, type InferTask, type Reply, type TensorPlace } from "../protocol.ts";
 import { loadRuntime, type Ort, openSession } from "./runtime.ts";
 import { fromOrtTensor, toOrtTensor } from "./tensors.ts";
 
 export async function runInfer(task: InferTask): Promise<Reply> {
 	const ort = await loadRuntime(task);
-	const session = await openSession(ort, task, { level: "all" });
+	const session = await openSession(ort, task, { level: task.level ?? "all" });
 	const cases: CaseReply[] = [];
 	for (const [index, item] of task.cases.entries()) {
 		cases.push(await tryCase({ ort, session }, item.inputs, { folder: task.outputFolder, prefix: `${index}` }));
@@ -17,12 +18,12 @@ export async function runInfer(task: InferTask): Promise<Reply> {
 	return { kind: "infer", cases };
 }
 
-interface Engine {
+export interface Engine {
 	ort: Ort;
 	session: InferenceSession;
 }
 
-async function tryCase(engine: Engine, inputs: readonly TensorPlace[], to: { folder: string; prefix: string }): Promise<CaseReply> {
+export async function tryCase(engine: Engine, inputs: readonly TensorPlace[], to: { folder: string; prefix: string }): Promise<CaseReply> {
 	try {
 		const feeds = Object.fromEntries(inputs.map((input) => [input.name, readInput(engine.ort, input)]));
 		const results = await engine.session.run(feeds);

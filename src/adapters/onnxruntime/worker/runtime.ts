@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { InferenceSession, Tensor, TypedTensor } from "onnxruntime-web";
-import type { RuntimeJob } from "../protocol.ts";
+import type { Level, RuntimeJob } from "../protocol.ts";
 
 type Options = InferenceSession.SessionOptions;
 
@@ -16,9 +16,6 @@ export interface Ort {
 }
 
 export type OrtTensor = Tensor | TypedTensor<Tensor.Type>;
-
-/** Saved models hold only rewrites that any CPU can run; the rest is done again at each load. */
-export type Level = "extended" | "all";
 
 export async function loadRuntime(job: RuntimeJob): Promise<Ort> {
 	if (job.flavour === "native") {

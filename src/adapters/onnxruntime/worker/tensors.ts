@@ -4,7 +4,8 @@ import type { Ort, OrtTensor } from "./runtime.ts";
 
 type View = new (buffer: ArrayBuffer, byteOffset: number, length: number) => ArrayBufferView;
 
-const views: Readonly<Record<Exclude<DType, "bfloat16">, { view: View; bytes: number }>> = {
+/** What ONNX Runtime's JavaScript API can feed. */
+const views: Partial<Record<DType, { view: View; bytes: number }>> = {
 	float32: { view: Float32Array, bytes: 4 },
 	float64: { view: Float64Array, bytes: 8 },
 	float16: { view: Uint16Array, bytes: 2 },
@@ -22,8 +23,9 @@ const views: Readonly<Record<Exclude<DType, "bfloat16">, { view: View; bytes: nu
 /** `bytes` may be reused by the tensor. */
 export function toOrtTensor(ort: Ort, value: { name: string; dtype: DType; shape: readonly number[] }, bytes: Uint8Array): OrtTensor {
 	const { name, dtype, shape } = value;
-	if (dtype === "bfloat16") throw new Error(`Input ${name} is bfloat16, which ONNX Runtime's JavaScript API cannot feed.`);
-	const { view, bytes: size } = views[dtype];
+	const known = views[dtype];
+	if (known === undefined) throw new Error(`Input ${name} is ${dtype}, which ONNX Runtime's JavaScript API cannot feed.`);
+	const { view, bytes: size } = known;
 	const data = new view(aligned(bytes, size), 0, bytes.length / size);
 	const make = ort.Tensor as unknown as new (type: string, data: unknown, dims: readonly number[]) => OrtTensor;
 	const tensor = new make(dtype, data, shape);

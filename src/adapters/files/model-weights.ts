@@ -1,0 +1,28 @@
+// Finds the float weights of a model on disk that can be changed in place, in its own file or beside it.
+import { closeSync, openSync, statSync } from "node:fs";
+import { findWeights } from "../../formats/onnx/weight-places.ts";
+import type { ModelOnDisk, Reference } from "../../ports.ts";
+import { fileSource } from "./model-reader.ts";
+
+/** One read of Node takes no more. */
+const mostWeightBytes = 2 ** 31 - 1;
+
+export const readWeights: Reference["weights"] = async (model) => {
+	const file = openSync(model.path, "r");
+	try {
+		const found = findWeights(fileSource(file, statSync(model.path).size), model.path);
+		const places = found.places.filter((place) => isReachable(place, model));
+		const others = found.places.filter((place) => !isReachable(place, model));
+		return { places, unplaced: [...found.unplaced, ...others.map(({ name }) => name)] };
+	} finally {
+		closeSync(file);
+	}
+};
+
+function isReachable(place: { file: string | null; bytes: number }, model: ModelOnDisk): boolean {
+	if (place.bytes === 0 || place.bytes > mostWeightBytes) return false;
+	return (
+		place.file === null ||
+		model.external.some(({ location, path, problem }) => location === place.file && path !== null && problem === null)
+	);
+}

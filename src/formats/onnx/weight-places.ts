@@ -1,0 +1,113 @@
+// Finds where the float weights of a model lie, byte for byte, so that they can be changed in place.
+
+import { type WeightDType, type WeightPlace, weightBytes } from "../../core/golden/mutate.ts";
+import { elementTypeOfCode } from "../../core/onnx/element-type.ts";
+import type { OnnxDType } from "../../core/onnx/model.ts";
+import type { ByteSource } from "./byte-source.ts";
+import { externalDataOf } from "./external-data.ts";
+import { limits } from "./limits.ts";
+import { type Span, WireReader } from "./wire.ts";
+
+const dtypes: Partial<Record<OnnxDType, WeightDType>> = { float: "float32", double: "float64", float16: "float16", bfloat16: "bfloat16" };
+
+export interface WeightPlaces {
+	places: WeightPlace[];
+	/** Float weights stored as protobuf numbers of changing length: they cannot be changed in place. */
+	unplaced: string[];
+}
+
+/** Tensors inside Constant nodes are weights from this size on; smaller ones are mostly shapes, limits and scales. */
+const leastConstant = 16;
+
+/** @throws ConfigError model-unreadable. */
+export function findWeights(source: ByteSource, path: string): WeightPlaces {
+	const wire = new WireReader(source, path);
+	wire.recognise();
+	const found: WeightPlaces = { places: [], unplaced: [] };
+	wire.fields((field) => {
+		if (field === 7) wire.message((inner) => readGraph(wire, inner, found));
+	});
+	return found;
+}
+
+/** GraphProto: node 1, initializer 5. */
+function readGraph(wire: WireReader, field: number, found: WeightPlaces): void {
+	if (field === 5) keep(wire, readPlace(wire), { found, least: 1 });
+	else if (field === 1) readNode(wire, found);
+}
+
+/** NodeProto: output 2, attribute 5; AttributeProto: t 5, g 6. */
+function readNode(wire: WireReader, found: WeightPlaces): void {
+	let output = "";
+	const drafts: Draft[] = [];
+	wire.message((field) => {
+		if (field === 2 && output === "") output = wire.text();
+		if (field !== 5) return;
+		wire.message((inner) => {
+			if (inner === 5) drafts.push(readPlace(wire));
+			else if (inner === 6) wire.message((graph) => readGraph(wire, graph, found));
+		});
+	});
+	for (const draft of drafts) keep(wire, { ...draft, name: draft.name === "" ? output : draft.name }, { found, least: leastConstant });
+}
+
+interface Draft {
+	name: string;
+	code: number;
+	elements: number;
+	raw: Span | null;
+	/** Of float_data or double_data, packed: little-endian values as in raw_data. */
+	packed: Span | null;
+	pairs: [string, string][];
+	external: boolean;
+}
+
+function readPlace(wire: WireReader): Draft {
+	const draft: Draft = { name: "", code: 0, elements: 1, raw: null, packed: null, pairs: [], external: false };
+	wire.message((field) => readTensorField(wire, field, draft));
+	return draft;
+}
+
+/** TensorProto: dims 1, data_type 2, float_data 4, name 8, raw_data 9, double_data 10, external_data 13, data_location 14. */
+function readTensorField(wire: WireReader, field: number, draft: Draft): void {
+	if (field === 1) {
+		wire.numbers("int64", (size) => {
+			draft.elements *= size;
+		});
+	} else if (field === 2) draft.code = wire.int32();
+	else if (field === 8) draft.name = wire.text();
+	else if (field === 9) draft.raw = wire.span();
+	else if ((field === 4 || field === 10) && wire.peekLength() > 1) draft.packed = wire.span();
+	else if (field === 13) draft.pairs.push(readPair(wire));
+	else if (field === 14) draft.external = wire.int32() === 1;
+}
+
+function readPair(wire: WireReader): [string, string] {
+	let key = "";
+	let value = "";
+	wire.message((field) => {
+		if (field === 1) key = wire.text();
+		else if (field === 2) value = wire.text();
+	});
+	return [key, value];
+}
+
+function keep(wire: WireReader, draft: Draft, into: { found: WeightPlaces; least: number }): void {
+	const dtype = dtypes[elementTypeOfCode(draft.code)];
+	if (dtype === undefined || !(draft.elements >= into.least)) return;
+	const bytes = draft.elements * weightBytes[dtype];
+	const place = placeOf(wire, draft, bytes);
+	wire.keep();
+	if (place === null) into.found.unplaced.push(draft.name);
+	else if (into.found.places.length < limits.elements)
+		into.found.places.push({ name: draft.name, dtype, elements: draft.elements, bytes, ...place });
+}
+
+function placeOf(wire: WireReader, draft: Draft, bytes: number): Pick<WeightPlace, "file" | "offset"> | null {
+	if (draft.external) {
+		const { location, offset, length } = externalDataOf(wire, draft.name, draft.pairs);
+		return length === null || length >= bytes ? { file: location, offset } : null;
+	}
+	const span = draft.raw ?? draft.packed;
+	return span !== null && span.end - span.start === bytes ? { file: null, offset: span.start } : null;
+}
