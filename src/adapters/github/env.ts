@@ -98,8 +98,12 @@ export function readWorkflowRun(env: Readonly<Record<string, string | undefined>
 	};
 }
 
-/** Names that carry the runner's own rights; a user's command has no use for them. */
-const privileged = /^(INPUT_|STATE_|ACTIONS_(RUNTIME|ID_TOKEN|CACHE|RESULTS)_)|^(GITHUB_TOKEN|GH_TOKEN|ACTIONS_RUNTIME_TOKEN)$/;
+/**
+ * Names that carry the runner's own rights, and the files by which a step sets outputs and what later steps see; a user's
+ * command has no use for them.
+ */
+const privileged =
+	/^(INPUT_|STATE_|ACTIONS_(RUNTIME|ID_TOKEN|CACHE|RESULTS)_)|^(GITHUB_(TOKEN|ENV|PATH|OUTPUT|STATE|STEP_SUMMARY)|GH_TOKEN)$/;
 
 /** What child processes see: our environment without the rights that a workflow lends to its actions. */
 export function childEnvironment(env: Readonly<Record<string, string | undefined>> = process.env): Record<string, string | undefined> {

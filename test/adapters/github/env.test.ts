@@ -9,6 +9,11 @@ it("keeps the workflow's rights from child processes, and leaves them the rest",
 		ACTIONS_RUNTIME_TOKEN: "d",
 		ACTIONS_ID_TOKEN_REQUEST_TOKEN: "e",
 		STATE_out: "f",
+		GITHUB_ENV: "/runner/env",
+		GITHUB_PATH: "/runner/path",
+		GITHUB_OUTPUT: "/runner/output",
+		GITHUB_STATE: "/runner/state",
+		GITHUB_STEP_SUMMARY: "/runner/summary",
 	};
 	expect(childEnvironment({ ...rights, PATH: "/bin", HF_TOKEN: "users own", CUDA_VISIBLE_DEVICES: "1" })).toEqual({
 		PATH: "/bin",
