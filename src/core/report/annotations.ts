@@ -2,6 +2,7 @@
 import type { ErrorRecord, Finding, GateResult, GateStatus, Location, Result } from "../schema/result.ts";
 import { saidText } from "./comparison-words.ts";
 import { cleanText } from "./escape.ts";
+import { backendOf } from "./part-backend.ts";
 import { gateWord, subjectName } from "./words.ts";
 
 type AnnotationLevel = "error" | "warning" | "notice";
@@ -39,7 +40,7 @@ function withFix(message: string, fix: string | undefined): string {
 
 function ofGate(gate: GateResult, result: Result): Annotation[] {
 	if (gate.status === "pass") return [];
-	const word = gateWord(gate.gate, result.backend);
+	const word = gateWord(gate.gate, backendOf(result, gate));
 	const title = `${subjectName(gate)}: ${word} ${gate.status}`;
 	return [{ level: gateLevels[gate.status], title, message: saidText(gate.message, 2000), ...place(gate.location) }];
 }

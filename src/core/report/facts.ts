@@ -2,7 +2,8 @@
 import type { BuildRecord, Result } from "../schema/result.ts";
 import { formatBytes, formatDuration, formatPercent } from "../units.ts";
 import { cleanName } from "./escape.ts";
-import { subjectKey } from "./index-gates.ts";
+import { engineKey } from "./index-gates.ts";
+import { partsText } from "./part-backend.ts";
 import { armName, cautioned, counted } from "./words.ts";
 
 export interface Fact {
@@ -51,7 +52,9 @@ export function jobFacts(result: Result): Fact[] {
 	const { backend, environment } = result;
 	const { detectable, runCv } = noiseBudget(result);
 	const driver = ["driver", "driverBranch"].flatMap((key) => (Object.hasOwn(environment, key) ? (environment[key] ?? []) : []))[0];
+	const parts = result.parts === undefined ? [] : [{ label: "parts", value: partsText(result.parts) }];
 	return [
+		...parts,
 		{ label: backend.kind === "tensorrt" ? "GPU" : "device", value: cleanName(backend.device) },
 		...(driver === undefined ? [] : [{ label: "driver", value: cleanName(driver) }]),
 		{ label: cleanName(backend.name), value: cleanName(backend.version, 40) },
@@ -75,6 +78,7 @@ export function partialText(result: Result): string | null {
 }
 
 export interface BuildPair {
+	part: string | undefined;
 	model: string;
 	engine: string;
 	base: BuildRecord | null;
@@ -85,8 +89,9 @@ export interface BuildPair {
 export function buildPairs(result: Result): BuildPair[] {
 	const pairs = new Map<string, BuildPair>();
 	for (const build of result.builds) {
-		const key = subjectKey({ model: build.model, engine: build.engine });
-		const pair = pairs.get(key) ?? { model: build.model, engine: build.engine, base: null, head: null };
+		const key = engineKey(build);
+		const { model, engine, part } = build;
+		const pair = pairs.get(key) ?? { model, engine, part, base: null, head: null };
 		pairs.set(key, { ...pair, [build.arm]: build });
 	}
 	return [...pairs.values()];

@@ -5,6 +5,8 @@ export interface GateSubject {
 	model: string;
 	engine?: string;
 	workload?: string;
+	/** Of a merged result: the same workload of two parts is two things. */
+	part?: string | undefined;
 }
 
 export interface GateIndex {
@@ -16,7 +18,12 @@ const worstFirst: readonly GateStatus[] = ["fail", "error", "inconclusive", "war
 
 /** A key that no name can forge. */
 export function subjectKey(subject: GateSubject): string {
-	return JSON.stringify([subject.model, subject.engine ?? null, subject.workload ?? null]);
+	return JSON.stringify([subject.model, subject.engine ?? null, subject.workload ?? null, subject.part ?? null]);
+}
+
+/** The key of the engine that a record is of. */
+export function engineKey({ model, engine, part }: { model: string; engine: string; part?: string | undefined }): string {
+	return subjectKey({ model, engine, part });
 }
 
 export function indexGates(result: Result): GateIndex {

@@ -2,6 +2,7 @@
 import type { GateResult, GateStatus, Result } from "../schema/result.ts";
 import { saidText } from "./comparison-words.ts";
 import { cleanName, escapeXml } from "./escape.ts";
+import { backendOf } from "./part-backend.ts";
 import { gateTitle, gateWord, subjectName } from "./words.ts";
 
 function attribute(name: string, value: string): string {
@@ -23,7 +24,8 @@ const bodies: Readonly<Record<GateStatus, (gate: GateResult) => string>> = {
 
 function testcase(gate: GateResult, result: Result): string {
 	const place = [gate.engine, gate.workload, gate.case].filter((part) => part !== undefined).map((part) => cleanName(part));
-	const name = [gateWord(gate.gate, result.backend), ...place].join(" · ");
+	const part = gate.part === undefined ? "" : ` (${cleanName(gate.part, 60)})`;
+	const name = [gateWord(gate.gate, backendOf(result, gate)), ...place].join(" · ") + part;
 	const file = gate.location === undefined ? "" : ` ${attribute("file", gate.location.path)}`;
 	const head = `<testcase ${attribute("classname", cleanName(gate.model))} ${attribute("name", name)}${file}`;
 	const body = bodies[gate.status](gate);

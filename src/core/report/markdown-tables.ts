@@ -101,10 +101,10 @@ export function goldenSection(result: Result, detail: Detail): Section[] {
 	return [{ summary, body: more > 0 ? `${body}\n\n… and ${counted(more, "more check")}.` : body }];
 }
 
-function buildCells({ model, engine, base, head }: BuildPair): string[] {
+function buildCells({ model, engine, part, base, head }: BuildPair): string[] {
 	const state = head === null ? dash : buildWord(head);
 	return [
-		subjectName({ model, engine }),
+		subjectName({ model, engine, part }),
 		state,
 		base === null ? dash : base.state === "built" ? formatDuration(base.durationMs) : buildWord(base),
 		head === null ? dash : formatDuration(head.durationMs),

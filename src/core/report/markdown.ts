@@ -6,6 +6,7 @@ import { armsText, jobFacts, noBaseText, noiseBudgetText, partialText } from "./
 import { headline } from "./headline.ts";
 import { linksMarkdown, type ReportLinks } from "./links.ts";
 import { buildSection, findingSection, goldenSection, quietRowSection, rowTable } from "./markdown-tables.ts";
+import { partSection } from "./part-table.ts";
 import { workloadRows } from "./rows.ts";
 import { stories } from "./stories.ts";
 import { excerptLines } from "./stories-build.ts";
@@ -92,6 +93,7 @@ function renderAt(result: Result, detail: Detail, { leftOut, links = {}, label }
 		`## ${outcomeSymbols[result.outcome]} ${escapeMarkdown(title)}: ${escapeMarkdown(headline(result))}`,
 		...notices(result),
 		...storiesMarkdown(result, detail),
+		...partSection(result, detail.rows).map(({ summary, body }) => folded(summary, body)),
 		...rowTable(result, rows, detail),
 		...quietRowSection(result, rows, detail).map(({ summary, body }) => folded(summary, body)),
 		...goldenSection(result, detail).map(({ summary, body }) => folded(summary, body)),

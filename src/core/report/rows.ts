@@ -4,7 +4,8 @@ import type { ArmStats, GateName, GateStatus, Result, WorkloadResult } from "../
 import { figureMs } from "../stats/figure.ts";
 import { formatBytes, formatMs } from "../units.ts";
 import { changeText, dash } from "./comparison-words.ts";
-import { type GateIndex, indexGates, subjectKey } from "./index-gates.ts";
+import { engineKey, type GateIndex, indexGates } from "./index-gates.ts";
+import { backendOf } from "./part-backend.ts";
 import { speedWord, statusTones, type Tone } from "./words.ts";
 
 interface GoldenTally {
@@ -54,8 +55,9 @@ function verdictTone(workload: WorkloadResult, latency: GateStatus | undefined, 
 /** Golden cases by engine: how many match, and how loud the worst of them is. */
 function goldenTallies(result: Result): Map<string, GoldenTally> {
 	const tallies = new Map<string, GoldenTally>();
-	for (const { model, engine, state } of result.golden) {
-		const key = subjectKey({ model, engine });
+	for (const verdict of result.golden) {
+		const { state } = verdict;
+		const key = engineKey(verdict);
 		const tally = tallies.get(key) ?? { match: 0, total: 0, tone: "ok" };
 		const tone: Tone = state === "mismatch" || tally.tone === "bad" ? "bad" : state === "match" ? tally.tone : "open";
 		tallies.set(key, { match: tally.match + (state === "match" ? 1 : 0), total: tally.total + 1, tone });
@@ -75,10 +77,10 @@ export function workloadRows(result: Result): WorkloadRow[] {
 	const hasBase = result.arms.base !== null;
 	return result.workloads.map((workload) => {
 		const tone = verdictTone(workload, gates.status("latency", workload), hasBase);
-		const golden = tallies.get(subjectKey({ model: workload.model, engine: workload.engine })) ?? null;
+		const golden = tallies.get(engineKey(workload)) ?? null;
 		const steady = isSteady({ workload, tone }, gates, hasBase);
 		const quiet = steady && (golden === null || golden.tone === "ok");
-		const verdict = !hasBase && tone === "plain" ? "no base" : speedWord(workload.verdict, result.backend);
+		const verdict = !hasBase && tone === "plain" ? "no base" : speedWord(workload.verdict, backendOf(result, workload));
 		return { workload, verdict, tone, quiet, steady, golden };
 	});
 }

@@ -2,8 +2,9 @@
 import type { BuildRecord, ErrorRecord, Finding, GateResult, Result } from "../schema/result.ts";
 import { formatDuration } from "../units.ts";
 import { saidText } from "./comparison-words.ts";
-import { cleanText, shorten } from "./escape.ts";
-import { type GateIndex, subjectKey } from "./index-gates.ts";
+import { cleanName, cleanText, shorten } from "./escape.ts";
+import { engineKey, type GateIndex, subjectKey } from "./index-gates.ts";
+import { backendOf } from "./part-backend.ts";
 import type { Story, StorySeverity } from "./story.ts";
 import { buildWord, gateWord, subjectName } from "./words.ts";
 
@@ -24,7 +25,7 @@ function failedBuild(build: BuildRecord): boolean {
 function sameFailures(builds: readonly BuildRecord[]): BuildRecord[][] {
 	const groups = new Map<string, BuildRecord[]>();
 	for (const build of builds.filter(failedBuild)) {
-		const key = JSON.stringify([build.model, build.engine, build.state, build.failure?.title ?? null]);
+		const key = JSON.stringify([engineKey(build), build.state, build.failure?.title ?? null]);
 		groups.set(key, [...(groups.get(key) ?? []), build]);
 	}
 	return [...groups.values()];
@@ -67,11 +68,11 @@ export function buildStories(result: Result, gates: GateIndex): Story[] {
 
 /** Engines that those stories tell of. */
 export function unbuiltSubjects(result: Result): Set<string> {
-	return new Set(result.builds.filter(failedBuild).map(({ model, engine }) => subjectKey({ model, engine })));
+	return new Set(result.builds.filter(failedBuild).map(engineKey));
 }
 
 export function errorStory(error: ErrorRecord): Story {
-	const place = error.model === undefined ? "" : `${subjectName({ ...error, model: error.model })}: `;
+	const place = error.model === undefined ? partPrefix(error.part) : `${subjectName({ ...error, model: error.model })}: `;
 	const excerpt = excerptLines(error.excerpt ?? []);
 	return {
 		severity: error.kind === "github" ? "warn" : "error",
@@ -84,6 +85,10 @@ export function errorStory(error: ErrorRecord): Story {
 		...(error.fix === undefined ? {} : { fix: saidText(error.fix) }),
 		...(excerpt.length === 0 ? {} : { excerpt }),
 	};
+}
+
+function partPrefix(part: string | undefined): string {
+	return part === undefined ? "" : `${cleanName(part, 60)}: `;
 }
 
 const faultOf: Readonly<Record<ErrorRecord["kind"], string>> = {
@@ -105,12 +110,15 @@ function blockingFindings(result: Result, gate: GateResult): Finding[] {
 	if (gate.gate !== "preflight") return [];
 	return result.findings.filter(
 		(finding) =>
-			finding.severity !== "note" && finding.model === gate.model && (finding.engine === undefined || finding.engine === gate.engine),
+			finding.severity !== "note" &&
+			finding.part === gate.part &&
+			finding.model === gate.model &&
+			(finding.engine === undefined || finding.engine === gate.engine),
 	);
 }
 
 export function gateStory(result: Result, gate: GateResult): Story {
-	const word = gateWord(gate.gate, result.backend);
+	const word = gateWord(gate.gate, backendOf(result, gate));
 	const findings = blockingFindings(result, gate);
 	const fix = findings.find((finding) => finding.fix !== undefined)?.fix;
 	return {

@@ -1,9 +1,10 @@
 // Stories of engines that do not compute what their golden cases hold.
+import { metricNames } from "../golden/metric-words.ts";
 import type { GoldenCheck, GoldenState, GoldenVerdict, Result } from "../schema/result.ts";
 import { formatValue } from "../units.ts";
 import { saidText } from "./comparison-words.ts";
 import { cleanName } from "./escape.ts";
-import { type GateIndex, subjectKey } from "./index-gates.ts";
+import { engineKey, type GateIndex } from "./index-gates.ts";
 import type { Phrase, Story, StorySeverity } from "./story.ts";
 import { counted, subjectName } from "./words.ts";
 
@@ -13,14 +14,9 @@ interface Failing {
 }
 
 const metricWords: ReadonlyMap<string, string> = new Map([
-	["relative-l2", "relative L2"],
-	["max-abs", "largest absolute difference"],
-	["allclose", "share of elements outside tolerance"],
-	["cosine", "cosine similarity"],
-	["top-k", "share of rows whose top classes agree"],
+	...Object.entries(metricNames),
 	["non-finite", "values that are not finite"],
 	["dtype", "data type"],
-	["kl", "mean KL divergence"],
 ]);
 
 export function metricWord(metric: string): string {
@@ -138,12 +134,12 @@ function isNews(verdict: GoldenVerdict): boolean {
 function groupStory(group: readonly GoldenVerdict[], totalCases: number, gates: GateIndex): Story | null {
 	const first = group[0];
 	if (first === undefined) return null;
-	const { model, engine, state } = first;
-	const gate = state === "match" ? undefined : gates.status("golden", { model, engine });
+	const { model, engine, state, part } = first;
+	const gate = state === "match" ? undefined : gates.status("golden", { model, engine, part });
 	return {
 		severity: gate === undefined || gate === "pass" ? stateSeverity[state] : gate,
 		topic: topics[state],
-		title: `${subjectName({ model, engine })} ${titles[state]}: ${group.length} of ${counted(totalCases, "golden case")}`,
+		title: `${subjectName({ model, engine, part })} ${titles[state]}: ${group.length} of ${counted(totalCases, "golden case")}`,
 		sentences: mismatchSentences(group),
 	};
 }
@@ -153,13 +149,13 @@ export function goldenStories(result: Result, gates: GateIndex): Story[] {
 	const groups = new Map<string, GoldenVerdict[]>();
 	const totals = new Map<string, number>();
 	for (const verdict of result.golden) {
-		const engine = subjectKey({ model: verdict.model, engine: verdict.engine });
+		const engine = engineKey(verdict);
 		totals.set(engine, (totals.get(engine) ?? 0) + 1);
 		if (!isNews(verdict)) continue;
 		const key = verdict.state + engine;
 		groups.set(key, [...(groups.get(key) ?? []), verdict]);
 	}
 	return [...groups.values()]
-		.map((group) => groupStory(group, totals.get(subjectKey({ model: group[0]?.model ?? "", engine: group[0]?.engine ?? "" })) ?? 0, gates))
+		.map((group) => groupStory(group, (group[0] === undefined ? 0 : totals.get(engineKey(group[0]))) ?? 0, gates))
 		.filter((story) => story !== null);
 }

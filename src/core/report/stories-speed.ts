@@ -5,6 +5,8 @@ import { figureMs, figureNames } from "../stats/figure.ts";
 import { formatLimit, formatMs, formatPercent } from "../units.ts";
 import { changeWithInterval, limitsText, openRangeText, pairsText, saidText } from "./comparison-words.ts";
 import type { GateIndex } from "./index-gates.ts";
+import { whyPhrases } from "./layer-words.ts";
+import { backendOf } from "./part-backend.ts";
 import type { Phrase, Story, StorySeverity } from "./story.ts";
 import { cautioned, counted, speedWord, subjectName } from "./words.ts";
 
@@ -33,7 +35,7 @@ function sentences(parts: readonly (string | null | undefined)[]): Phrase[] {
 
 function changedStory(result: Result, workload: WorkloadResult, severity: StorySeverity): Story {
 	const slower = workload.verdict === "regressed";
-	const { backend } = result;
+	const backend = backendOf(result, workload);
 	return {
 		severity,
 		topic: [cautioned(slower ? "slowdown" : "speedup", backend), cautioned(slower ? "slowdowns" : "speedups", backend)],
@@ -43,9 +45,7 @@ function changedStory(result: Result, workload: WorkloadResult, severity: StoryS
 			levels(workload) === "" ? null : `${levels(workload)}.`,
 			tailText(workload),
 			...(workload.notes ?? []).slice(0, 5).map((note) => saidText(note)),
-			replacedText(workload),
-			limitsText(workload),
-		]),
+		]).concat(whyPhrases(workload), sentences([replacedText(workload), limitsText(workload)])),
 	};
 }
 
@@ -60,12 +60,13 @@ function doubt(workload: WorkloadResult): string {
 
 function inconclusiveStory(result: Result, workload: WorkloadResult, severity: StorySeverity): Story {
 	const { latency } = workload;
+	const backend = backendOf(result, workload);
 	const after = latency.pairs === 0 ? "" : ` after ${counted(latency.pairs, "pair")}`;
 	const found = latency.estimate === null ? "" : `: ${changeWithInterval(latency)}`;
 	return {
 		severity,
-		topic: [cautioned("inconclusive comparison", result.backend), cautioned("inconclusive comparisons", result.backend)],
-		title: `${subjectName(workload)} is ${speedWord("inconclusive", result.backend)}${after}${found}`,
+		topic: [cautioned("inconclusive comparison", backend), cautioned("inconclusive comparisons", backend)],
+		title: `${subjectName(workload)} is ${speedWord("inconclusive", backend)}${after}${found}`,
 		sentences: sentences([
 			doubt(workload),
 			"Not a pass.",
@@ -76,7 +77,7 @@ function inconclusiveStory(result: Result, workload: WorkloadResult, severity: S
 }
 
 function unjudgedStory(result: Result, workload: WorkloadResult, severity: StorySeverity): Story {
-	const word = speedWord(workload.verdict, result.backend);
+	const word = speedWord(workload.verdict, backendOf(result, workload));
 	const { reason } = workload.latency;
 	return {
 		severity,

@@ -1,6 +1,6 @@
 // Gathers one story for each thing that is not green, loudest first, none told twice.
 import type { Result, WorkloadResult } from "../schema/result.ts";
-import { failingGates, indexGates, subjectKey } from "./index-gates.ts";
+import { engineKey, failingGates, indexGates, subjectKey } from "./index-gates.ts";
 import { buildStories, erredSubjects, errorStory, gateStory, unbuiltSubjects } from "./stories-build.ts";
 import { goldenStories } from "./stories-golden.ts";
 import { speedStory } from "./stories-speed.ts";
@@ -33,7 +33,7 @@ function tellGoldens(result: Result, told: Told): void {
 	told.stories.push(...goldenStories(result, indexGates(result)));
 	for (const verdict of result.golden) {
 		const news = verdict.state !== "match" || verdict.checks.some((check) => !check.pass);
-		if (news) told.keys.add(`golden${subjectKey({ model: verdict.model, engine: verdict.engine })}`);
+		if (news) told.keys.add(`golden${engineKey(verdict)}`);
 	}
 }
 

@@ -98,14 +98,16 @@ interface Subject {
 	engine?: string;
 	workload?: string;
 	case?: string;
+	part?: string | undefined;
 }
 
-/** `classifier · fp16 · batch 8`. */
+/** `classifier · fp16 · batch 8`; with the part of a merged result, `classifier · fp16 · batch 8 (l4)`. */
 export function subjectName(subject: Subject): string {
-	return [subject.model, subject.engine, subject.workload, subject.case]
-		.filter((part) => part !== undefined)
-		.map((part) => cleanName(part))
+	const name = [subject.model, subject.engine, subject.workload, subject.case]
+		.filter((piece) => piece !== undefined)
+		.map((piece) => cleanName(piece))
 		.join(" · ");
+	return subject.part === undefined ? name : `${name} (${cleanName(subject.part, 60)})`;
 }
 
 /** The commit in short where one is known, else the label. */

@@ -7,7 +7,7 @@ import { type BuildPair, buildPairs, engineSizeText, warningsText } from "../fac
 import { excerptLines } from "../stories-build.ts";
 import { buildWord, counted, subjectName, type Tone } from "../words.ts";
 import { html, type Markup, type Piece } from "./markup.ts";
-import { folded, logExcerpt, moreText, pill, section } from "./parts.ts";
+import { folded, logExcerpt, moreText, partLine, pill, section } from "./parts.ts";
 import { type Column, sortableTable } from "./table.ts";
 
 const mostRows = 500;
@@ -38,7 +38,11 @@ function notesCell({ base, head }: BuildPair): Piece {
 }
 
 const columns: readonly Column<BuildPair>[] = [
-	{ title: "Engine", heading: true, cell: ({ model, engine }) => html`<b>${cleanName(model)}</b> <span>${cleanName(engine)}</span>` },
+	{
+		title: "Engine",
+		heading: true,
+		cell: ({ model, engine, part }) => html`<b>${cleanName(model)}</b> <span>${cleanName(engine)}</span>${partLine(part)}`,
+	},
 	{ title: "head", cell: ({ head }) => (head === null ? "–" : pill(buildWord(head), stateTones[head.state])) },
 	{ title: "build base", numeric: true, cell: ({ base }) => timeCell(base), sortBy: ({ base }) => base?.durationMs ?? null },
 	{ title: "build head", numeric: true, cell: ({ head }) => timeCell(head), sortBy: ({ head }) => head?.durationMs ?? null },

@@ -4,9 +4,9 @@ import { formatValue } from "../../units.ts";
 import { saidText } from "../comparison-words.ts";
 import { cleanName } from "../escape.ts";
 import { gotText, metricWord, worstText } from "../stories-golden.ts";
-import { counted, goldenWords, type Tone } from "../words.ts";
+import { counted, goldenWords, subjectName, type Tone } from "../words.ts";
 import { at, html, type Markup, type Piece } from "./markup.ts";
-import { folded, moreText, pill, section } from "./parts.ts";
+import { folded, moreText, partLine, pill, section } from "./parts.ts";
 import { linearScale, type Scale } from "./scale.ts";
 import { type Column, sortableTable } from "./table.ts";
 
@@ -78,7 +78,7 @@ function columns(scale: Scale): Column<Line>[] {
 			title: "Output",
 			heading: true,
 			cell: ({ verdict, check }) =>
-				html`<b>${cleanName(verdict.model)}</b> ${cleanName(check.output, 60)}<small>${cleanName(verdict.engine)} · ${cleanName(verdict.case)}</small>`,
+				html`<b>${cleanName(verdict.model)}</b> ${cleanName(check.output, 60)}<small>${cleanName(verdict.engine)} · ${cleanName(verdict.case)}</small>${partLine(verdict.part)}`,
 		},
 		{ title: "check", cell: ({ check }) => checkPill(check) },
 		{
@@ -115,8 +115,8 @@ function remarks(result: Result): Piece {
 		.slice(0, 50);
 	if (told.length === 0) return null;
 	return html`<ul>${told.map(
-		({ model, engine, case: name, state, message }) =>
-			html`<li>${pill(goldenWords[state], state === "mismatch" ? "bad" : "open")} ${cleanName(model)} · ${cleanName(engine)} · ${cleanName(name)}${message === undefined ? "" : `: ${saidText(message)}`}</li>\n`,
+		({ model, engine, case: name, part, state, message }) =>
+			html`<li>${pill(goldenWords[state], state === "mismatch" ? "bad" : "open")} ${subjectName({ model, engine, case: name, part })}${message === undefined ? "" : `: ${saidText(message)}`}</li>\n`,
 	)}</ul>\n`;
 }
 

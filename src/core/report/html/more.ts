@@ -4,6 +4,7 @@ import { formatDuration, formatLimit } from "../../units.ts";
 import { levelText, saidText } from "../comparison-words.ts";
 import { cleanName, cleanText } from "../escape.ts";
 import { gpuFacts } from "../gpu-words.ts";
+import { backendOf } from "../part-backend.ts";
 import { excerptLines } from "../stories-build.ts";
 import { cautioned, counted, gateWord, statusTones, subjectName, type Tone } from "../words.ts";
 import { html, type Markup, type Piece } from "./markup.ts";
@@ -18,7 +19,7 @@ function gatesPart(result: Result): Piece {
 	if (result.gates.length === 0) return null;
 	const columns: Column<GateResult>[] = [
 		{ title: "Subject", heading: true, cell: (gate) => subjectName(gate) },
-		{ title: "gate", cell: (gate) => gateWord(gate.gate, result.backend) },
+		{ title: "gate", cell: (gate) => gateWord(gate.gate, backendOf(result, gate)) },
 		{ title: "status", cell: (gate) => pill(gate.status, statusTones[gate.status]), sortBy: (gate) => statusOrder.indexOf(gate.status) },
 		{ title: "message", wraps: true, cell: (gate) => saidText(gate.message) },
 	];

@@ -1,4 +1,5 @@
 // Small parts that several sections of the page share.
+import { cleanName } from "../escape.ts";
 import type { Phrase } from "../story.ts";
 import type { Tone } from "../words.ts";
 import { html, type Markup, type Piece } from "./markup.ts";
@@ -25,6 +26,11 @@ export function folded(summary: Piece, body: Piece): Markup {
 	return html`<details><summary>${summary}</summary>
 ${body}</details>
 `;
+}
+
+/** The part of a merged result, under the name of what it measured. */
+export function partLine(part: string | undefined): Piece {
+	return part === undefined ? null : html`<small>${cleanName(part, 60)}</small>`;
 }
 
 export function moreText(hidden: number, what: string): Piece {

@@ -7,6 +7,7 @@ import { buildSection } from "./builds.ts";
 import { goldenSection } from "./goldens.ts";
 import { html, type Markup } from "./markup.ts";
 import { errorSection, findingSection, moreSection } from "./more.ts";
+import { partsSection } from "./parts-section.ts";
 import { sortScript, sortScriptHash } from "./script.ts";
 import { styleSheet } from "./style.ts";
 import { noticesPart, pageHeader, storiesPart } from "./summary.ts";
@@ -41,7 +42,7 @@ export function renderHtml(result: Result): string {
 ${pageHead(result)}</head>
 <body>
 ${pageHeader(result)}<main>
-${noticesPart(result)}${storiesPart(result)}${workloadSection(result, rows, anchors)}${loudDetails(result, anchors)}${goldenSection(result)}${buildSection(result)}${findingSection(result)}${errorSection(result)}${quietDetails(result, anchors)}${moreSection(result)}</main>
+${noticesPart(result)}${storiesPart(result)}${partsSection(result)}${workloadSection(result, rows, anchors)}${loudDetails(result, anchors)}${goldenSection(result)}${buildSection(result)}${findingSection(result)}${errorSection(result)}${quietDetails(result, anchors)}${moreSection(result)}</main>
 ${pageFooter(result)}<script>${{ markup: sortScript }}</script>
 </body>
 </html>

@@ -3,10 +3,13 @@ import type { Result, WorkloadResult } from "../../schema/result.ts";
 import { formatPercent } from "../../units.ts";
 import { changeWithInterval, pairsText, saidText, unchangedText } from "../comparison-words.ts";
 import { cleanName } from "../escape.ts";
+import { backendOf } from "../part-backend.ts";
 import type { WorkloadRow } from "../rows.ts";
 import { cautioned, counted, speedWord, subjectName } from "../words.ts";
 import { drawDistribution } from "./distribution.ts";
 import { drawGpu } from "./gpu-plots.ts";
+import { kernelsPart } from "./kernels.ts";
+import { layersPart } from "./layers.ts";
 import { html, type Markup, type Piece } from "./markup.ts";
 import { folded } from "./parts.ts";
 import { figuresTable, runsTable } from "./runs-table.ts";
@@ -29,8 +32,8 @@ function shapesText(workload: WorkloadResult): string {
 /** The verdict in one sentence, then what it rests on. */
 function saying(workload: WorkloadResult, result: Result): string {
 	const { latency } = workload;
-	if (workload.verdict === "unchanged") return unchangedText(workload, result.backend);
-	const spoken = speedWord(workload.verdict, result.backend);
+	if (workload.verdict === "unchanged") return unchangedText(workload, backendOf(result, workload));
+	const spoken = speedWord(workload.verdict, backendOf(result, workload));
 	const word = spoken.charAt(0).toUpperCase() + spoken.slice(1);
 	const reason = latency.reason === undefined ? "" : ` ${saidText(latency.reason)}`;
 	if (latency.estimate === null) return `${word}.${reason}`;
@@ -67,9 +70,10 @@ function gpuPart(workload: WorkloadResult, level: 3 | 4): Piece {
 `;
 }
 
-function evidence(workload: WorkloadResult, result: Result, level: 3 | 4): Markup {
+function evidence({ workload, steady }: WorkloadRow, result: Result): Markup {
+	const level = 3;
 	const notes = (workload.notes ?? []).slice(0, 20).map((note) => html`<p>${saidText(note)}</p>`);
-	return html`<p>${saying(workload, result)}</p><p class="sub">${restingOn(workload)}</p>${notes}${drawings(workload, level)}${gpuPart(workload, level)}${figuresTable(workload)}${runsTable(workload)}`;
+	return html`<p>${saying(workload, result)}</p><p class="sub">${restingOn(workload)}</p>${notes}${drawings(workload, level)}${layersPart(workload, { open: !steady })}${gpuPart(workload, level)}${kernelsPart(workload)}${figuresTable(workload)}${runsTable(workload)}`;
 }
 
 /** Which rows get a section of their own, and its anchor. */
@@ -84,9 +88,9 @@ export function detailAnchors(rows: readonly WorkloadRow[]): Map<WorkloadRow, st
 export function loudDetails(result: Result, anchors: ReadonlyMap<WorkloadRow, string>): Piece {
 	const loud = [...anchors].filter(([row]) => !row.steady);
 	return loud.map(([row, anchor]) => {
-		const name = cautioned(subjectName(row.workload), result.backend);
+		const name = cautioned(subjectName(row.workload), backendOf(result, row.workload));
 		return html`<section class="workload" aria-labelledby="${anchor}"><h2 id="${anchor}">${name}</h2>
-${evidence(row.workload, result, 3)}</section>
+${evidence(row, result)}</section>
 `;
 	});
 }
@@ -97,9 +101,7 @@ export function quietDetails(result: Result, anchors: ReadonlyMap<WorkloadRow, s
 	if (quiet.length === 0) return null;
 	const word = result.arms.base === null ? "timed" : "unchanged";
 	const title = `${counted(quiet.length, `${word} workload`)}, run by run`;
-	const parts = quiet.map(([row, anchor]) =>
-		folded(html`<span id="${anchor}">${subjectName(row.workload)}</span>`, evidence(row.workload, result, 3)),
-	);
+	const parts = quiet.map(([row, anchor]) => folded(html`<span id="${anchor}">${subjectName(row.workload)}</span>`, evidence(row, result)));
 	return html`<section aria-labelledby="quiet"><h2 id="quiet">${cautioned(title, result.backend)}</h2>
 ${parts}</section>
 `;

@@ -5,11 +5,12 @@ import { figureMs } from "../../stats/figure.ts";
 import { formatLimit } from "../../units.ts";
 import { levelText } from "../comparison-words.ts";
 import { cleanName } from "../escape.ts";
+import { backendOf } from "../part-backend.ts";
 import { type WorkloadRow, type WorkloadTexts, workloadTexts } from "../rows.ts";
 import { cautioned } from "../words.ts";
 import { drawForest, forestAxis, forestScale } from "./forest.ts";
 import { html, type Markup, type Piece } from "./markup.ts";
-import { moreText, pill, section } from "./parts.ts";
+import { moreText, partLine, pill, section } from "./parts.ts";
 import { type Column, sortableTable } from "./table.ts";
 
 interface Line {
@@ -22,7 +23,7 @@ interface Line {
 const mostRows = 1000;
 
 function workloadName({ workload }: WorkloadRow): Markup {
-	return html`<b>${cleanName(workload.model)}</b> <span>${cleanName(workload.engine)} · ${cleanName(workload.workload)}</span>`;
+	return html`<b>${cleanName(workload.model)}</b> <span>${cleanName(workload.engine)} · ${cleanName(workload.workload)}</span>${partLine(workload.part)}`;
 }
 
 /** The limits in words, where all rows share them; each row draws its own. */
@@ -85,7 +86,7 @@ function goldenCell({ golden }: WorkloadRow): Piece {
 }
 
 function verdictCell({ row }: Line, result: Result): Piece {
-	const caution = result.backend.caution;
+	const { caution } = backendOf(result, row.workload);
 	if (caution === undefined || !row.verdict.includes("(")) return pill(row.verdict, row.tone);
 	// The caution stands beside the word, on a line of its own to keep the column narrow.
 	return html`${pill(row.verdict.slice(0, row.verdict.indexOf(" (")), row.tone)}<small>(${cleanName(caution)})</small>`;

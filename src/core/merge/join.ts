@@ -1,0 +1,63 @@
+// Joins what each part says of the whole job: where all agree, their word; else what is common, or a list.
+import { cleanName } from "../report/escape.ts";
+import type { BackendFacts, Result } from "../schema/result.ts";
+
+const mostNamed = 4;
+
+function distinct(values: readonly string[]): string[] {
+	return [...new Set(values)].sort();
+}
+
+function listed(values: readonly string[]): string {
+	const all = distinct(values);
+	const more = all.length - mostNamed;
+	return more > 0 ? `${all.slice(0, mostNamed).join(", ")} and ${more} more` : all.join(", ");
+}
+
+/** The kind decides what the whole calls itself; each row carries its own part's caution. */
+export function mergeBackends(backends: readonly BackendFacts[]): BackendFacts {
+	const onTensorRt = backends.length === 0 || backends.some(({ kind }) => kind === "tensorrt");
+	const cautions = distinct(backends.flatMap(({ caution }) => caution ?? []));
+	const everywhere = backends.every(({ caution }) => caution !== undefined);
+	return {
+		kind: onTensorRt ? "tensorrt" : "onnxruntime",
+		name: backends.length === 0 ? "TensorRT" : listed(backends.map(({ name }) => name)),
+		version: backends.length === 0 ? "unknown" : listed(backends.map(({ version }) => version)),
+		device: backends.length === 0 ? "unknown" : listed(backends.map(({ device }) => device)),
+		...(cautions.length === 0 ? {} : { caution: `${everywhere ? "" : "in part "}${cautions.join(", ")}` }),
+	};
+}
+
+/** What all parts share; each part keeps its own whole fingerprint. */
+export function mergeEnvironments(environments: readonly Result["environment"][]): Result["environment"] {
+	const [first, ...others] = environments;
+	const common = Object.entries(first ?? {}).filter(([key, value]) =>
+		others.every((other) => Object.hasOwn(other, key) && other[key] === value),
+	);
+	return Object.fromEntries(common);
+}
+
+export function mergeConfigs(configs: readonly Result["config"][]): Result["config"] {
+	const hashes = distinct(configs.flatMap(({ sha256 }) => sha256 ?? []));
+	const [only] = hashes;
+	const same = hashes.length === 1 && configs.every(({ sha256 }) => sha256 === only);
+	return {
+		path: configs.length === 0 ? "unknown" : listed(configs.map(({ path }) => path)),
+		...(same && only !== undefined ? { sha256: only } : {}),
+	};
+}
+
+/** Each sentence once, with the parts that say it. */
+export function mergeNotes(parts: readonly { name: string; result: Pick<Result, "notes"> }[]): string[] {
+	const said = new Map<string, Set<string>>();
+	for (const { name, result } of parts) for (const note of result.notes) said.set(note, (said.get(note) ?? new Set()).add(name));
+	return [...said].map(([note, names]) => {
+		if (names.size === parts.length) return note;
+		const shown = [...names]
+			.sort()
+			.slice(0, mostNamed)
+			.map((name) => cleanName(name, 60));
+		const more = names.size - shown.length;
+		return `${shown.join(", ")}${more > 0 ? ` and ${more} more` : ""}: ${note}`;
+	});
+}

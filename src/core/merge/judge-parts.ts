@@ -1,0 +1,97 @@
+// Decides which parts may be merged: each once, of one commit, planned, and measured where no other part measured the same.
+import { cleanName } from "../report/escape.ts";
+import type { ArmSource, Result } from "../schema/result.ts";
+import type { JudgedPart, MergeOptions, PartInput } from "./merge.ts";
+
+/** Every part that was expected or came, by name: the same whatever the order they came in. */
+export function judgeParts(parts: readonly PartInput[], options: MergeOptions): JudgedPart[] {
+	const came = onePerName(parts).map((part) => checkPlanned(part, options.expected));
+	const names = new Set(came.map(({ name }) => name));
+	const missing = (options.expected ?? [])
+		.filter(({ name }) => !names.has(name))
+		.map(({ name, artifact }): JudgedPart => {
+			const reason = "The plan names this part, and no result of it came: its job did not run, was cancelled, or could not upload.";
+			return { name, ...(artifact === undefined ? {} : { artifact }), content: { state: "missing", reason } };
+		});
+	const judged = refuseOtherCommits(came, options.headCommit);
+	return [...refuseDoubles(judged), ...missing].sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
+}
+
+function refuse(part: JudgedPart, reason: string): JudgedPart {
+	return { ...part, content: { state: "refused", reason, kind: "configuration" } };
+}
+
+function onePerName(parts: readonly PartInput[]): JudgedPart[] {
+	const byName = new Map<string, PartInput[]>();
+	for (const part of parts) byName.set(part.name, [...(byName.get(part.name) ?? []), part]);
+	return [...byName.values()].flatMap(([first, ...others]) => {
+		if (first === undefined) return [];
+		return others.length === 0 ? [first] : [refuse(first, `${others.length + 1} results came under this name, and only one may be.`)];
+	});
+}
+
+function checkPlanned(part: JudgedPart, expected: MergeOptions["expected"]): JudgedPart {
+	if (expected === undefined || expected.some(({ name }) => name === part.name)) return checkOwn(part);
+	return refuse(part, "The plan names no such part.");
+}
+
+function checkOwn(part: JudgedPart): JudgedPart {
+	if (part.content.state !== "read" || part.content.result.parts === undefined) return part;
+	return refuse(part, "It is a merged result itself; merge what it was made from.");
+}
+
+/** A commit that is not named cannot differ. */
+function refuseOtherCommits(parts: readonly JudgedPart[], headCommit: string | undefined): JudgedPart[] {
+	const heads = commitsOf(parts, (result) => result.arms.head);
+	const bases = commitsOf(parts, (result) => result.arms.base);
+	return parts.map((part) => {
+		if (part.content.state !== "read") return part;
+		const { head } = part.content.result.arms;
+		if (headCommit !== undefined && head.commit !== undefined && head.commit !== headCommit)
+			return refuse(part, `It says that it measured commit ${short(head.commit)}; expected ${short(headCommit)}.`);
+		if (headCommit === undefined && heads.size > 1) return refuse(part, differ("heads", heads));
+		return bases.size > 1 ? refuse(part, differ("bases", bases)) : part;
+	});
+}
+
+function commitsOf(parts: readonly JudgedPart[], arm: (result: Result) => ArmSource | null): Set<string> {
+	return new Set(parts.flatMap(({ content }) => (content.state === "read" ? (arm(content.result)?.commit ?? []) : [])));
+}
+
+function differ(what: string, commits: ReadonlySet<string>): string {
+	return `The parts are of different commits, so none can be told to be right: their ${what} are ${[...commits].sort().slice(0, 5).map(short).join(", ")}.`;
+}
+
+function short(commit: string): string {
+	return cleanName(commit, 100).slice(0, 7);
+}
+
+/** The same engine of the same config on the same kind of device, twice: which of the two to believe, nobody can say. */
+function refuseDoubles(parts: readonly JudgedPart[]): JudgedPart[] {
+	const owners = new Map<string, Set<string>>();
+	for (const part of parts) {
+		for (const key of measuredIn(part)) owners.set(key, (owners.get(key) ?? new Set()).add(part.name));
+	}
+	return parts.map((part) => {
+		const double = measuredIn(part).find((key) => (owners.get(key)?.size ?? 0) > 1);
+		if (double === undefined) return part;
+		const others = [...(owners.get(double) ?? [])].filter((name) => name !== part.name).sort();
+		const [, , model, engine] = JSON.parse(double) as string[];
+		const subject = `${cleanName(model ?? "", 60)} · ${cleanName(engine ?? "", 60)}`;
+		return refuse(
+			part,
+			`It measured ${subject} on the same device as ${others
+				.slice(0, 3)
+				.map((name) => cleanName(name, 60))
+				.join(", ")} did.`,
+		);
+	});
+}
+
+function measuredIn({ content }: JudgedPart): string[] {
+	if (content.state !== "read") return [];
+	const { environment, backend, config, workloads, builds, golden } = content.result;
+	const machine = JSON.stringify([backend.device, Object.entries(environment).sort(([a], [b]) => (a < b ? -1 : 1))]);
+	const engines = [...workloads, ...builds, ...golden].map(({ model, engine }) => JSON.stringify([machine, config.path, model, engine]));
+	return [...new Set(engines)];
+}

@@ -1,0 +1,132 @@
+// Puts the results of several jobs together: every part is shown, what is missing or not to be trusted is named, and numbers of different parts meet nowhere.
+import { failureKindOf, foldOutcome } from "../outcome.ts";
+import type { ErrorRecord, Outcome, Part, Result } from "../schema/result.ts";
+import { mergeBackends, mergeConfigs, mergeEnvironments, mergeNotes } from "./join.ts";
+import { judgeParts } from "./judge-parts.ts";
+import { namedRecords, thinned } from "./records.ts";
+
+/** What came of one part. */
+export type PartContent =
+	| { state: "read"; result: Result }
+	/** `kind` runner: a retry may mend it. */
+	| { state: "refused"; reason: string; kind: "runner" | "configuration" };
+
+export interface PartInput {
+	name: string;
+	artifact?: string;
+	content: PartContent;
+}
+
+export interface MergeOptions {
+	/** Parts that the plan names; without it, whatever came is all there is. */
+	expected?: readonly { name: string; artifact?: string }[];
+	/** Commit that the head must be, where it is known from elsewhere. */
+	headCommit?: string;
+	/** Of the program that merges. */
+	version: string;
+	/** Files that will lie beside the merged result. */
+	files: Result["files"];
+}
+
+/** One part after it was judged. */
+export interface JudgedPart {
+	name: string;
+	artifact?: string;
+	content: PartContent | { state: "missing"; reason: string };
+}
+
+/** The order of `parts` does not matter. */
+export function mergeResults(parts: readonly PartInput[], options: MergeOptions): Result {
+	const judged = judgeParts(parts, options);
+	const merged = judged.flatMap(({ name, content }) => (content.state === "read" ? [{ name, result: content.result }] : []));
+	const results = merged.map(({ result }) => result);
+	const records = namedRecords(merged);
+	const errors = [...judged.flatMap(partFault), ...records.errors];
+	const outcome = worstOutcome([...(errors.length > 0 ? [foldOutcome([], errors)] : []), ...results.map(outcomeOf)]);
+	const failureKind = failureKindOf(outcome, errors);
+	const longest = results.reduce((most, result) => (result.durationMs > most.durationMs ? result : most), { durationMs: 0, childMs: 0 });
+	const { workloads, note } = thinned(records.workloads);
+	return {
+		schemaVersion: 1,
+		tool: { name: "trtgate", version: options.version },
+		outcome,
+		...(failureKind === undefined ? {} : { failureKind }),
+		parts: judged.map(describePart),
+		startedAt: results.map(({ startedAt }) => startedAt).sort()[0] ?? "",
+		durationMs: longest.durationMs,
+		childMs: longest.childMs,
+		backend: mergeBackends(results.map(({ backend }) => backend)),
+		environment: mergeEnvironments(results.map(({ environment }) => environment)),
+		arms: mergeArms(results),
+		config: mergeConfigs(results.map(({ config }) => config)),
+		findings: records.findings,
+		builds: records.builds,
+		golden: records.golden,
+		...(records.goldenChanges === undefined ? {} : { goldenChanges: records.goldenChanges }),
+		workloads,
+		gates: records.gates,
+		errors,
+		notes: [...mergeNotes(merged), ...(note === null ? [] : [note])],
+		files: options.files,
+	};
+}
+
+const precedence: readonly Outcome[] = ["fail", "error", "inconclusive", "warn", "pass"];
+
+function worstOutcome(outcomes: readonly Outcome[]): Outcome {
+	return precedence.find((outcome) => outcomes.includes(outcome)) ?? "error";
+}
+
+/** What its gates say, or what it says itself where that is worse: a part cannot talk itself green. */
+function outcomeOf(result: Result): Outcome {
+	const own = foldOutcome(result.gates, result.errors);
+	return worstOutcome([own, result.outcome, ...(result.partial === undefined ? [] : (["error"] as const))]);
+}
+
+function partFault({ name, content }: JudgedPart): ErrorRecord[] {
+	if (content.state === "missing") {
+		const fix = "Look at the log of its job; when it is mended, run the failed jobs again.";
+		return [{ part: name, kind: "runner", code: "part-missing", message: content.reason, fix }];
+	}
+	if (content.state === "refused") {
+		const fix =
+			content.kind === "runner" ? "Run its job again." : "Correct the plan, so that every part measures its own share of one commit.";
+		return [{ part: name, kind: content.kind, code: "part-refused", message: content.reason, fix }];
+	}
+	const { partial, errors } = content.result;
+	if (partial === undefined || errors.some((error) => error.kind !== "github")) return [];
+	return [
+		{
+			part: name,
+			kind: "runner",
+			code: "part-missing",
+			message: `The part ended in ${partial.stage}: ${partial.reason}`,
+			fix: "Run its job again.",
+		},
+	];
+}
+
+function describePart({ name, artifact, content }: JudgedPart): Part {
+	const place = { name, ...(artifact === undefined ? {} : { artifact }) };
+	if (content.state !== "read") return { ...place, state: content.state, reason: content.reason };
+	const { result } = content;
+	return {
+		...place,
+		state: "merged",
+		outcome: outcomeOf(result),
+		...(result.partial === undefined ? {} : { partial: result.partial }),
+		workloads: result.workloads.length,
+		startedAt: result.startedAt,
+		durationMs: result.durationMs,
+		backend: result.backend,
+		environment: result.environment,
+	};
+}
+
+/** All parts are of the same commits; labels are those of the first that has a base. */
+function mergeArms(results: readonly Result[]): Result["arms"] {
+	const compared = results.find(({ arms }) => arms.base !== null);
+	const noBase = results.map(({ arms }) => arms.noBase).find((reason) => reason !== undefined);
+	const head = (compared ?? results[0])?.arms.head ?? { label: "head" };
+	return { base: compared?.arms.base ?? null, head, ...(compared === undefined && noBase !== undefined ? { noBase } : {}) };
+}

@@ -1,0 +1,59 @@
+// The records of all parts in one list each, every one with the name of its part.
+import type { Result, WorkloadResult } from "../schema/result.ts";
+
+interface NamedResult {
+	name: string;
+	result: Result;
+}
+
+type Records = Pick<Result, "findings" | "builds" | "golden" | "goldenChanges" | "workloads" | "gates" | "errors">;
+
+/** Paths lead into folders that stayed with the parts, so they are left out. */
+export function namedRecords(parts: readonly NamedResult[]): Records {
+	const changes = collect(parts, ({ goldenChanges }) => goldenChanges ?? []);
+	return {
+		findings: collect(parts, ({ findings }) => findings),
+		builds: collect(parts, ({ builds }) => builds).map(({ log: _log, enginePath: _path, ...build }) => build),
+		golden: collect(parts, ({ golden }) => golden),
+		...(changes.length === 0 ? {} : { goldenChanges: changes }),
+		workloads: collect(parts, ({ workloads }) => workloads).map(withoutFiles),
+		gates: collect(parts, ({ gates }) => gates),
+		errors: collect(parts, ({ errors }) => errors).map(({ log: _log, ...error }) => error),
+	};
+}
+
+/** `part` last: what a record says of itself is not believed. */
+function collect<Item extends object>(
+	parts: readonly NamedResult[],
+	list: (result: Result) => readonly Item[],
+): (Item & { part: string })[] {
+	return parts.flatMap(({ name, result }) => list(result).map((item) => ({ ...item, part: name })));
+}
+
+function withoutFiles(workload: WorkloadResult): WorkloadResult {
+	return { ...workload, runs: workload.runs.map(({ samples: _samples, ...run }) => run) };
+}
+
+/** Runs of about 300 bytes each: some ten megabytes, of which a page shows the first few hundred rows. */
+const mostRuns = 30_000;
+
+/** Keeps the single runs of rows that changed, and of others as long as there is room; the figures of all rows stay. */
+export function thinned(workloads: readonly WorkloadResult[]): { workloads: WorkloadResult[]; note: string | null } {
+	const total = workloads.reduce((sum, { runs }) => sum + runs.length, 0);
+	if (total <= mostRuns) return { workloads: [...workloads], note: null };
+	let left = mostRuns;
+	const kept = new Set<WorkloadResult>();
+	const loudFirst = [...workloads].sort((a, b) => Number(a.verdict === "unchanged") - Number(b.verdict === "unchanged"));
+	for (const workload of loudFirst) {
+		if (workload.runs.length > left) break;
+		left -= workload.runs.length;
+		kept.add(workload);
+	}
+	const thin = (workload: WorkloadResult): WorkloadResult =>
+		kept.has(workload) ? workload : { ...workload, runs: [], distribution: null };
+	const count = (workloads.length - kept.size).toLocaleString("en-US");
+	return {
+		workloads: workloads.map(thin),
+		note: `The single runs of ${count} of ${workloads.length.toLocaleString("en-US")} workloads are left out here to keep this result readable; the parts' own results hold them.`,
+	};
+}

@@ -1,0 +1,16 @@
+// What a report says of the parts of a merged result.
+import type { BackendFacts, Part, Result } from "../schema/result.ts";
+
+/** What ran the record's engine: in a merged result, what its own part says. */
+export function backendOf(result: Result, record: { part?: string | undefined }): BackendFacts {
+	if (record.part === undefined || result.parts === undefined) return result.backend;
+	return result.parts.find((part) => part.name === record.part)?.backend ?? result.backend;
+}
+
+/** `3 of 5 merged, 1 missing, 1 refused`. */
+export function partsText(parts: readonly Part[]): string {
+	const count = (state: Part["state"]): number => parts.filter((part) => part.state === state).length;
+	const [merged, missing, refused] = [count("merged"), count("missing"), count("refused")];
+	const rest = [...(missing === 0 ? [] : [`${missing} missing`]), ...(refused === 0 ? [] : [`${refused} refused`])];
+	return [rest.length === 0 ? `all ${merged} merged` : `${merged} of ${parts.length} merged`, ...rest].join(", ");
+}
