@@ -1,6 +1,7 @@
 // Makes the inputs of timed runs from a seed: the same bytes on every machine and for both arms.
 import type { InputConfig } from "./config/config.ts";
-import { elementBytes, elementCount } from "./golden/tensor.ts";
+import { isPacked, isSmall, type SmallDType, smallBits } from "./golden/small-numbers.ts";
+import { elementBytes, elementCount, tensorBytes } from "./golden/tensor.ts";
 import type { DType } from "./schema/golden.ts";
 
 /** An input as it is filled; its name plays no part. */
@@ -35,10 +36,11 @@ function normalSource(uniform: () => number): () => number {
  * Integers and bools are 0 or 1 whatever the fill says but `ones` and `zeros`: valid as token, index and mask.
  */
 export function fillInput(input: FilledInput, seed: number, index: number): Uint8Array {
-	const bytes = new Uint8Array(elementCount(input.shape) * elementBytes[input.dtype]);
+	const bytes = new Uint8Array(tensorBytes(input));
 	const uniform = uniformSource(seed + Math.imul(index, 0x85ebca6b));
 	const draw = drawer(input, uniform);
-	writeValues(new DataView(bytes.buffer), input.dtype, draw);
+	if (isSmall(input.dtype)) writeSmall(bytes, { dtype: input.dtype, elements: elementCount(input.shape) }, draw);
+	else writeValues(new DataView(bytes.buffer), input.dtype, draw);
 	return bytes;
 }
 
@@ -47,6 +49,15 @@ function drawer(input: FilledInput, uniform: () => number): () => number {
 	if (input.fill === "ones") return () => 1;
 	if (!input.dtype.includes("float")) return () => (uniform() < 0.5 ? 0 : 1);
 	return input.fill === "uniform" ? uniform : normalSource(uniform);
+}
+
+function writeSmall(bytes: Uint8Array, { dtype, elements }: { dtype: SmallDType; elements: number }, draw: () => number): void {
+	const packed = isPacked(dtype);
+	for (let i = 0; i < elements; i += 1) {
+		const bits = smallBits(dtype, draw());
+		if (packed) bytes[i >>> 1] = (bytes[i >>> 1] ?? 0) | (bits << (i & 1 ? 4 : 0));
+		else bytes[i] = bits;
+	}
 }
 
 function writeValues(view: DataView, dtype: DType, draw: () => number): void {

@@ -1,7 +1,7 @@
 // Runs one golden case in one trtexec process and reads the raw files that it leaves.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { elementBytes, elementCount, formatShape, type Tensor } from "../../core/golden/tensor.ts";
+import { formatShape, type Tensor, tensorBytes } from "../../core/golden/tensor.ts";
 import { toDType } from "../../core/onnx/dtype.ts";
 import { feeds, type OnnxModel, type OnnxValue } from "../../core/onnx/model.ts";
 import { buildArgs } from "../../formats/trtexec/args.ts";
@@ -85,7 +85,7 @@ function typeMisfit(tensor: Tensor, feed: OnnxValue, { trtexec }: Bench): string
 
 function shapeMisfit(tensor: Tensor, { dims }: OnnxValue): string | null {
 	const { shape, data } = tensor;
-	const bytes = elementCount(shape) * elementBytes[tensor.dtype];
+	const bytes = tensorBytes(tensor);
 	if (data.length !== bytes) return `has ${data.length} bytes, its shape ${formatShape(shape)} needs ${bytes}`;
 	const fits = dims === null || (dims.length === shape.length && dims.every((dim, axis) => typeof dim !== "number" || dim === shape[axis]));
 	return fits ? null : `has the shape ${formatShape(shape)}, which the model does not take`;

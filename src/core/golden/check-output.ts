@@ -19,6 +19,8 @@ export interface OutputContext {
 	spec: GoldenOutput | undefined;
 	precision: Precision;
 	relativeL2: Readonly<Partial<Record<Precision, number>>>;
+	/** What is right by people's word, one class for each row. */
+	labels?: readonly number[] | undefined;
 }
 
 export interface OutputChecks {

@@ -2,7 +2,7 @@
 import { quoteName } from "../onnx/quote.ts";
 import type { GoldenCheck, Numeric } from "../schema/result.ts";
 import type { Part } from "./parts.ts";
-import { elementBytes, elementCount, formatShape, type Tensor, unravel } from "./tensor.ts";
+import { formatShape, type Tensor, tensorBytes, unravel } from "./tensor.ts";
 import { formatValueAt, valueAt } from "./values.ts";
 
 export function toNumeric(value: number): Numeric {
@@ -41,7 +41,7 @@ export function layoutCheck(output: string, expected: Tensor, got: Tensor): Gold
 	if (!sameShape(got.shape, expected.shape)) {
 		return structuralCheck(output, "shape", `expected ${formatShape(expected.shape)}, got ${formatShape(got.shape)}`);
 	}
-	const wanted = elementCount(expected.shape) * elementBytes[expected.dtype];
+	const wanted = tensorBytes(expected);
 	if (got.data.length === wanted) return null;
 	return structuralCheck(output, "shape", `${formatShape(got.shape)} of ${got.dtype} takes ${wanted} bytes, got ${got.data.length}`);
 }

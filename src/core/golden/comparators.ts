@@ -3,8 +3,9 @@ import type { ComparatorKind, ComparatorSpec, GoldenOutput, Precision, Tolerance
 import { rootMeanSquare } from "./difference.ts";
 import type { Question } from "./metrics/measured.ts";
 import { metrics } from "./registry.ts";
-import { isFloating, type Tensor } from "./tensor.ts";
-import { type DefaultTolerances, defaultTolerances } from "./tolerances.ts";
+import { elementCount, isFloating, type Tensor } from "./tensor.ts";
+import { defaultTolerances } from "./tolerances.ts";
+import { float64Reader, forEachChunk } from "./values.ts";
 
 export interface Comparator extends Question {
 	kind: ComparatorKind;
@@ -18,6 +19,8 @@ export interface Circumstances {
 	precision: Precision;
 	/** The config's limits of relative-l2, for outputs whose golden names none. */
 	relativeL2: Readonly<Partial<Record<Precision, number>>>;
+	/** What is right by people's word, one class for each row. */
+	labels?: readonly number[] | undefined;
 }
 
 /** The comparators of one output. Without any in the golden: relative-l2 for floats, equality for integers and bools. */
@@ -33,34 +36,73 @@ interface Context extends Circumstances {
 	rms: () => number;
 }
 
+/** Their value is a share of rows already, or speaks of all rows together. */
+export const wholeByDefault: ReadonlySet<ComparatorKind> = new Set(["top-k", "recall-at-k", "token-agreement", "accuracy"]);
+
 function resolve(spec: ComparatorSpec, output: GoldenOutput, context: Context): Comparator {
 	const sliced = typeof output.batchAxis === "number";
+	const question = questionOf(spec, output, context);
 	return {
+		...question,
 		kind: spec.kind,
-		allowed: limitOf(spec, context),
-		...closenessOf(spec, context),
-		k: spec.k ?? 1,
-		axis: spec.axis ?? -1,
-		input: spec.input ?? (output.semantic === "probabilities" ? "probabilities" : "logits"),
-		zeroProbability: defaultsFor(context.precision).leastProbability,
-		// Of top-k because its value is a share of rows already.
-		scope: spec.scope ?? (sliced && spec.kind !== "top-k" ? "per-sample" : "whole"),
+		allowed: limitOf(spec, question, context),
+		scope: spec.scope ?? (sliced && !wholeByDefault.has(spec.kind) ? "per-sample" : "whole"),
 		severity: spec.severity ?? "fail",
 	};
 }
 
-function limitOf(spec: ComparatorSpec, context: Context): number {
-	const { precision } = context;
+/** Images have their channels, and with them the classes, before height and width. */
+export function defaultAxis(kind: ComparatorKind): number {
+	return kind === "miou" || kind === "dice" || kind === "pixel-disagreement" ? 1 : -1;
+}
+
+function questionOf(spec: ComparatorSpec, output: GoldenOutput, context: Context): Question {
+	return {
+		...closenessOf(spec, context),
+		k: spec.k ?? (spec.kind === "recall-at-k" ? 10 : 1),
+		axis: spec.axis ?? defaultAxis(spec.kind),
+		input: spec.input ?? (output.semantic === "probabilities" ? "probabilities" : "logits"),
+		zeroProbability: defaultTolerances[context.precision].leastProbability,
+		quantile: spec.quantile ?? 0.99,
+		dataRange: dataRangeOf(spec, context.expected),
+		window: spec.window ?? "gaussian",
+		channels: spec.channels ?? "first",
+		threshold: spec.threshold ?? null,
+		ignore: spec.ignore ?? null,
+		labels: context.labels ?? null,
+	};
+}
+
+function dataRangeOf(spec: ComparatorSpec, expected: Tensor): number {
+	if (spec.dataRange !== undefined) return spec.dataRange;
+	if (spec.kind !== "psnr" && spec.kind !== "ssim") return 1;
+	return expected.dtype === "uint8" ? 255 : rangeOf(expected);
+}
+
+/** The largest finite value less the smallest. */
+function rangeOf(tensor: Tensor): number {
+	const read = float64Reader(tensor);
+	let least = Number.POSITIVE_INFINITY;
+	let most = Number.NEGATIVE_INFINITY;
+	forEachChunk(elementCount(tensor.shape), (start, count) => {
+		for (const value of read(start, count)) {
+			if (!Number.isFinite(value)) continue;
+			if (value < least) least = value;
+			if (value > most) most = value;
+		}
+	});
+	return most >= least ? most - least : 0;
+}
+
+function limitOf(spec: ComparatorSpec, question: Question, context: Context): number {
+	const { precision, expected, rms } = context;
 	const own = toleranceAt(spec.tolerance, precision);
 	if (own !== undefined) return own;
 	const configured = spec.kind === "relative-l2" ? context.relativeL2[precision] : undefined;
-	if (configured !== undefined) return configured;
-	// Integers of an output that is no measurement: none may differ.
-	if (spec.kind === "allclose" && !isFloating(context.expected.dtype)) return 0;
-	return metrics[spec.kind].defaultLimit(defaultsFor(precision), context.rms);
+	return configured ?? metrics[spec.kind].defaultLimit({ defaults: defaultTolerances[precision], expected, rms, question });
 }
 
-function toleranceAt(tolerance: Tolerance | undefined, precision: Precision): number | undefined {
+export function toleranceAt(tolerance: Tolerance | undefined, precision: Precision): number | undefined {
 	if (typeof tolerance === "number" || tolerance === undefined) return tolerance;
 	return Object.hasOwn(tolerance, precision) ? tolerance[precision] : undefined;
 }
@@ -70,12 +112,8 @@ function closenessOf(spec: ComparatorSpec, context: Context): { rtol: number; at
 	if (spec.kind !== "allclose") return { rtol: 0, atol: 0 };
 	const asked = spec.rtol !== undefined || spec.atol !== undefined;
 	if (asked || !isFloating(context.expected.dtype)) return { rtol: spec.rtol ?? 0, atol: spec.atol ?? 0 };
-	const defaults = defaultsFor(context.precision);
+	const defaults = defaultTolerances[context.precision];
 	return { rtol: defaults.rtol, atol: defaults.atolPerRms * context.rms() };
-}
-
-function defaultsFor(precision: Precision): DefaultTolerances {
-	return defaultTolerances[precision];
 }
 
 function onceOnly(compute: () => number): () => number {

@@ -72,7 +72,7 @@ function checkOutputs(input: CaseInput, golden: GoldenCase): OutputChecks {
 	const got = tensorMap(input.got);
 	const base = input.base === undefined ? undefined : tensorMap(input.base);
 	const wanted = Object.keys(golden.outputs);
-	const all = wanted.map((name) => checkNamed(name, input, { expected: expected.get(name), got, base: base?.get(name) }));
+	const all = wanted.map((name) => checkNamed(name, input, { expected: expected.get(name), got, base: base?.get(name), golden }));
 	const extra = [...got.keys()].filter((name) => !Object.hasOwn(golden.outputs, name)).map(extraCheck);
 	return {
 		checks: [...all.flatMap((output) => output.checks), ...extra],
@@ -84,6 +84,7 @@ interface NamedSides {
 	expected: Tensor | undefined;
 	got: ReadonlyMap<string, Tensor>;
 	base: Tensor | undefined;
+	golden: GoldenCase;
 }
 
 function checkNamed(name: string, input: CaseInput, sides: NamedSides): OutputChecks {
@@ -95,7 +96,8 @@ function checkNamed(name: string, input: CaseInput, sides: NamedSides): OutputCh
 	if (got === undefined) return { checks: [missingCheck(name, [...sides.got.keys()])], compared: 0 };
 	const { outputs } = input.manifest;
 	const spec = Object.hasOwn(outputs, name) ? outputs[name] : undefined;
-	return checkOutput({ name, expected, got, base }, { spec, precision: input.precision, relativeL2: input.relativeL2 });
+	const labels = Object.hasOwn(sides.golden.labels ?? {}, name) ? sides.golden.labels?.[name] : undefined;
+	return checkOutput({ name, expected, got, base }, { spec, precision: input.precision, relativeL2: input.relativeL2, labels });
 }
 
 function stateOf(checks: readonly GoldenCheck[], compared: number): GoldenState {

@@ -1,14 +1,23 @@
 // The rules of a golden manifest that no schema can say: each finds the first problem, or null.
 import { childPointer, formatName } from "../config/pointer.ts";
-import type { ComparatorSpec, GoldenCase, GoldenManifest, GoldenOutput, TensorFile } from "../schema/golden.ts";
+import type { DType, GoldenCase, GoldenManifest, GoldenOutput, TensorFile } from "../schema/golden.ts";
+import { classAxisProblem, comparatorProblem } from "./comparator-rules.ts";
+import { findBadLabels } from "./label-rules.ts";
 import type { ManifestProblem } from "./manifest-schema.ts";
-import { axisFromStart } from "./rows.ts";
-import { elementBytes, elementCount } from "./tensor.ts";
+import { elementCount, tensorBytes } from "./tensor.ts";
 
 type Rule = (manifest: GoldenManifest) => ManifestProblem | null;
 
 export function findRuleProblem(manifest: GoldenManifest): ManifestProblem | null {
-	const rules: readonly Rule[] = [findDuplicateCase, findBadFile, findEmptyCase, findUnusedOutput, findBadComparator, findBadAxis];
+	const rules: readonly Rule[] = [
+		findDuplicateCase,
+		findBadFile,
+		findEmptyCase,
+		findUnusedOutput,
+		findBadComparator,
+		findBadAxis,
+		findBadLabels,
+	];
 	return firstOf(rules, (rule) => rule(manifest));
 }
 
@@ -47,7 +56,7 @@ function fileProblem(file: TensorFile, pointer: string): ManifestProblem | null 
 	if (escapes(file.path)) {
 		return { pointer: `${pointer}/path`, expected: "a path inside the manifest's folder", got: formatName(file.path) };
 	}
-	const bytes = elementCount(file.shape) * elementBytes[file.dtype];
+	const bytes = tensorBytes(file);
 	if (bytes <= maxTensorBytes) return null;
 	return { pointer: `${pointer}/shape`, expected: `a tensor of at most ${maxTensorBytes} bytes`, got: `${bytes} bytes` };
 }
@@ -75,77 +84,36 @@ function findUnusedOutput({ outputs, cases }: GoldenManifest): ManifestProblem |
 	});
 }
 
-function findBadComparator({ outputs }: GoldenManifest): ManifestProblem | null {
+function findBadComparator({ outputs, cases }: GoldenManifest): ManifestProblem | null {
+	const dtypesOf = (name: string): DType[] =>
+		cases.flatMap((golden) => (Object.hasOwn(golden.outputs, name) ? [golden.outputs[name]?.dtype ?? []].flat() : []));
 	return firstOf(Object.entries(outputs), ([name, output]) =>
 		firstOf(output.comparators ?? [], (spec, index) => {
-			const problem = comparatorProblem(spec, output);
+			const problem = comparatorProblem(spec, output, dtypesOf(name));
 			return problem === null ? null : { ...problem, pointer: `${childPointer("/outputs", name)}/comparators/${index}${problem.pointer}` };
 		}),
 	);
 }
 
-/** Keys that only some kinds read: a tolerance that nothing reads would be a gate that is not there. */
-const keysOf: Readonly<Record<string, readonly ComparatorSpec["kind"][]>> = {
-	rtol: ["allclose"],
-	atol: ["allclose"],
-	k: ["top-k"],
-	axis: ["top-k", "kl"],
-	input: ["kl"],
-};
-
-function comparatorProblem(spec: ComparatorSpec, output: GoldenOutput): ManifestProblem | null {
-	const stray = Object.keys(keysOf).find((key) => Object.hasOwn(spec, key) && !keysOf[key]?.includes(spec.kind));
-	if (stray !== undefined)
-		return { pointer: `/${stray}`, expected: `no such key for ${spec.kind}`, got: `the key ${stray}`, fix: "Remove the key." };
-	const distribution = output.semantic === "logits" || output.semantic === "probabilities";
-	if (spec.kind === "kl" && spec.input === undefined && !distribution) {
-		return { pointer: "/input", expected: "logits or probabilities", got: "missing", fix: 'Add "input", or the output\'s "semantic".' };
-	}
-	if (spec.scope === "per-sample" && typeof output.batchAxis !== "number") {
-		return {
-			pointer: "/scope",
-			expected: "per-sample only with the output's batchAxis",
-			got: "no batchAxis",
-			fix: 'Add "batchAxis" to the output.',
-		};
-	}
-	return shareProblem(spec);
-}
-
-/** Limits that every output keeps. */
-function shareProblem(spec: ComparatorSpec): ManifestProblem | null {
-	const tolerances = typeof spec.tolerance === "number" ? [spec.tolerance] : Object.values(spec.tolerance ?? {});
-	const share = spec.kind === "allclose" || spec.kind === "top-k" || spec.kind === "cosine";
-	const beyond = share ? tolerances.find((tolerance) => tolerance > 1) : undefined;
-	if (beyond !== undefined) return { pointer: "/tolerance", expected: "a limit from 0 to 1", got: String(beyond) };
-	const empty = (spec.kind === "allclose" && tolerances.includes(1)) || (spec.kind === "top-k" && tolerances.includes(0));
-	if (!empty) return null;
-	return { pointer: "/tolerance", expected: "a limit that some output breaks", got: `one that ${spec.kind} always keeps` };
-}
-
 function findBadAxis({ outputs, cases }: GoldenManifest): ManifestProblem | null {
 	return firstOf(Object.entries(outputs), ([name, output]) =>
-		firstOf(cases, (golden) => axisProblem(output, childPointer("/outputs", name), rankOf(golden, name))),
+		firstOf(cases, (golden) => axisProblem(output, childPointer("/outputs", name), fileOf(golden, name))),
 	);
 }
 
-function rankOf(golden: GoldenCase, name: string): number | undefined {
-	return Object.hasOwn(golden.outputs, name) ? golden.outputs[name]?.shape.length : undefined;
+function fileOf(golden: GoldenCase, name: string): TensorFile | undefined {
+	return Object.hasOwn(golden.outputs, name) ? golden.outputs[name] : undefined;
 }
 
-function axisProblem(output: GoldenOutput, pointer: string, rank: number | undefined): ManifestProblem | null {
-	if (rank === undefined) return null;
+function axisProblem(output: GoldenOutput, pointer: string, file: TensorFile | undefined): ManifestProblem | null {
+	if (file === undefined) return null;
+	const rank = file.shape.length;
 	const batchAxis = output.batchAxis ?? null;
 	if (batchAxis !== null && batchAxis >= rank) {
 		return { pointer: `${pointer}/batchAxis`, expected: `an axis of the output, which has ${rank}`, got: String(batchAxis) };
 	}
 	return firstOf(output.comparators ?? [], (spec, index) => {
-		if (spec.kind !== "top-k" && spec.kind !== "kl") return null;
-		const axis = axisFromStart(spec.axis ?? -1, rank);
-		const place = `${pointer}/comparators/${index}/axis`;
-		if (axis < 0) return { pointer: place, expected: `an axis of the output, which has ${rank}`, got: String(spec.axis ?? -1) };
-		const sliced = spec.scope === "per-sample" || (spec.scope === undefined && spec.kind === "kl");
-		if (axis !== batchAxis || !sliced) return null;
-		return { pointer: place, expected: "another axis than the batch axis", got: String(spec.axis ?? -1) };
+		const problem = classAxisProblem(spec, file, batchAxis);
+		return problem === null ? null : { ...problem, pointer: `${pointer}/comparators/${index}${problem.pointer}` };
 	});
 }

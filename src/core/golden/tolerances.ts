@@ -1,5 +1,5 @@
 // Default tolerances by precision: what a sound engine of that precision keeps to, with room.
-import type { Precision } from "../schema/golden.ts";
+import type { DType, Precision } from "../schema/golden.ts";
 
 export interface DefaultTolerances {
 	relativeL2: number;
@@ -13,6 +13,8 @@ export interface DefaultTolerances {
 	topK: number;
 	/** Mean over rows, in nats. */
 	kl: number;
+	/** Mean structural similarity. */
+	ssim: number;
 	/** The smallest probability that the arithmetic can hold: what underflowed to 0 was no larger. */
 	leastProbability: number;
 }
@@ -28,6 +30,7 @@ const single: DefaultTolerances = {
 	cosine: 0.99999,
 	topK: 0.99,
 	kl: 1e-5,
+	ssim: 0.999,
 	// The smallest normal binary32; GPUs may flush what is below.
 	leastProbability: 2 ** -126,
 };
@@ -40,6 +43,7 @@ const half: DefaultTolerances = {
 	cosine: 0.9999,
 	topK: 0.99,
 	kl: 1e-4,
+	ssim: 0.995,
 	// The smallest binary16.
 	leastProbability: 2 ** -24,
 };
@@ -52,6 +56,7 @@ const brain: DefaultTolerances = {
 	cosine: 0.999,
 	topK: 0.98,
 	kl: 5e-4,
+	ssim: 0.99,
 	leastProbability: 2 ** -126,
 };
 const integer: DefaultTolerances = {
@@ -63,10 +68,11 @@ const integer: DefaultTolerances = {
 	cosine: 0.99,
 	topK: 0.95,
 	kl: 5e-3,
+	ssim: 0.95,
 	// Layers between the quantised ones run in binary16.
 	leastProbability: 2 ** -24,
 };
-const eight: DefaultTolerances = { ...integer, relativeL2: 0.1, maxAbsPerRms: 1, rtol: 0.2, atolPerRms: 0.2, kl: 2e-2 };
+const eight: DefaultTolerances = { ...integer, relativeL2: 0.1, maxAbsPerRms: 1, rtol: 0.2, atolPerRms: 0.2, kl: 2e-2, ssim: 0.9 };
 const four: DefaultTolerances = {
 	...eight,
 	relativeL2: 0.2,
@@ -76,6 +82,7 @@ const four: DefaultTolerances = {
 	cosine: 0.98,
 	topK: 0.9,
 	kl: 5e-2,
+	ssim: 0.85,
 };
 
 export const defaultTolerances: Readonly<Record<Precision, DefaultTolerances>> = {
@@ -89,3 +96,18 @@ export const defaultTolerances: Readonly<Record<Precision, DefaultTolerances>> =
 	int4: four,
 	fp4: four,
 };
+
+const fractionBits: Partial<Record<DType, number>> = {
+	float64: 52,
+	float32: 23,
+	float16: 10,
+	bfloat16: 7,
+	float8e4m3fn: 3,
+	float8e5m2: 2,
+	float4e2m1: 1,
+};
+
+/** From 1 to the next value of a floating dtype. */
+export function epsilonOf(dtype: DType): number {
+	return 2 ** -(fractionBits[dtype] ?? 0);
+}

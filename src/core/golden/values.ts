@@ -1,6 +1,7 @@
 // Reads a tensor's values in chunks, as binary32 where that is exact and as binary64 for every dtype.
 import type { DType } from "../schema/golden.ts";
 import { decodeBrainFloat, decodeHalf } from "./half.ts";
+import { isPacked, isSmall, nibbleAt, type SmallDType, smallValues } from "./small-numbers.ts";
 import { elementBytes, elementCount, type Tensor } from "./tensor.ts";
 
 /** Elements of one chunk: two of binary32 fit in the second-level cache of every host. */
@@ -32,7 +33,7 @@ const longViews: Partial<Record<DType, ViewOf<LongArray>>> = { int64: BigInt64Ar
 
 /** Whether binary32 holds every value of the dtype exactly. */
 export function fitsFloat32(dtype: DType): boolean {
-	return narrowViews[dtype] !== undefined;
+	return narrowViews[dtype] !== undefined || isSmall(dtype);
 }
 
 /** A typed view of some elements; a copy where they do not lie on their natural boundary. Hosts are little-endian, as TensorRT's are. */
@@ -46,6 +47,7 @@ function viewChunk<Values>(tensor: Tensor, View: ViewOf<Values>, range: { start:
 
 /** For dtypes of which fitsFloat32 is true. */
 export function float32Reader(tensor: Tensor): ChunkReader<Float32Array> {
+	if (isSmall(tensor.dtype)) return smallReader(tensor, tensor.dtype);
 	const View = narrowViews[tensor.dtype];
 	if (View === undefined) throw new RangeError(`binary32 does not hold every ${tensor.dtype}`);
 	const scratch = new Float32Array(tensor.dtype === "float32" ? 0 : Math.min(chunkElements, elementCount(tensor.shape)));
@@ -56,6 +58,18 @@ export function float32Reader(tensor: Tensor): ChunkReader<Float32Array> {
 		const out = scratch.subarray(0, count);
 		decode(bits, out);
 		return out;
+	};
+}
+
+function smallReader({ data, shape }: Tensor, dtype: SmallDType): ChunkReader<Float32Array> {
+	const table = smallValues(dtype);
+	const packed = isPacked(dtype);
+	const scratch = new Float32Array(Math.min(chunkElements, elementCount(shape)));
+	return (start, count) => {
+		for (let i = 0; i < count; i += 1) {
+			scratch[i] = table[packed ? nibbleAt(data, start + i) : (data[start + i] as number)] as number;
+		}
+		return scratch.subarray(0, count);
 	};
 }
 
@@ -106,6 +120,7 @@ export function longReader(tensor: Tensor): ChunkReader<LongArray> | null {
 
 /** One value as binary64. */
 export function valueAt(tensor: Tensor, flat: number): number {
+	if (isSmall(tensor.dtype)) return smallReader({ ...tensor, shape: [1] }, tensor.dtype)(flat, 1)[0] ?? Number.NaN;
 	return float64Reader({ ...tensor, shape: [1], data: elementBytesAt(tensor, flat) })(0, 1)[0] ?? Number.NaN;
 }
 

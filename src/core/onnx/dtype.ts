@@ -16,9 +16,14 @@ const names: Partial<Record<OnnxDType, DType>> = {
 	int64: "int64",
 	uint64: "uint64",
 	bool: "bool",
+	float8e4m3fn: "float8e4m3fn",
+	float8e5m2: "float8e5m2",
+	int4: "int4",
+	uint4: "uint4",
+	float4e2m1: "float4e2m1",
 };
 
-/** null: an element type that no tensor file of ours can hold (strings, complex numbers, 8-bit floats and smaller). */
+/** null: an element type that no tensor file of ours can hold (strings, complex numbers, the rarer small numbers). */
 export function toDType(dtype: OnnxDType): DType | null {
 	return names[dtype] ?? null;
 }

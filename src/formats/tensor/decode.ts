@@ -60,5 +60,7 @@ export function decodeTensor(bytes: Uint8Array, file: TensorFile, path: string):
 			return decodeNpy(bytes, file, path);
 		case "tensor-proto":
 			return decodeTensorProto(bytes, file, path);
+		default:
+			throw tensorInvalid(path, { expected: "a file of one tensor", got: "a file of several" });
 	}
 }

@@ -1,10 +1,10 @@
 // What a manifest says of a tensor file, in bytes and in words.
-import { elementBytes, elementCount, formatShape } from "../../core/golden/tensor.ts";
+import { formatShape, tensorBytes } from "../../core/golden/tensor.ts";
 import type { DType, TensorFile } from "../../core/schema/golden.ts";
 
 /** Bytes of the values; may be beyond any file where the manifest is hostile. */
 export function neededBytes(file: Pick<TensorFile, "dtype" | "shape">): number {
-	return elementCount(file.shape) * elementBytes[file.dtype];
+	return tensorBytes(file);
 }
 
 export function formatLayout(file: { dtype: DType | string; shape: readonly number[] }): string {

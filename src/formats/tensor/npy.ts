@@ -20,6 +20,12 @@ const letters: Readonly<Record<DType, string>> = {
 	int64: "i8",
 	uint64: "u8",
 	bool: "b1",
+	// numpy has none of these either; 4-bit numbers take a byte each there.
+	float8e4m3fn: "V1",
+	float8e5m2: "V1",
+	int4: "V1",
+	uint4: "V1",
+	float4e2m1: "V1",
 };
 
 /** Dtype, shape and size are checked before anything is allocated. */

@@ -39,6 +39,11 @@ const typedField: Readonly<Record<DType, number>> = {
 	int64: fieldOf.int64s,
 	uint32: fieldOf.uint64s,
 	uint64: fieldOf.uint64s,
+	float8e4m3fn: fieldOf.int32s,
+	float8e5m2: fieldOf.int32s,
+	int4: fieldOf.int32s,
+	uint4: fieldOf.int32s,
+	float4e2m1: fieldOf.int32s,
 };
 
 interface Draft {

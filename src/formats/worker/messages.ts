@@ -1,5 +1,5 @@
 // What frames of the golden worker say: cases go out; a hello, results, errors and an end come back.
-import { elementBytes, elementCount, type Tensor } from "../../core/golden/tensor.ts";
+import { elementBytes, type Tensor, tensorBytes } from "../../core/golden/tensor.ts";
 import type { DType } from "../../core/schema/golden.ts";
 import { encodeHeader, type Header, type RawFrame } from "./frames.ts";
 
@@ -116,7 +116,7 @@ interface Entry {
 /** Null where goldens do not have the type; a text where the bytes do not fit the shape. */
 function readTensor({ name, dtype, shape, bytes }: Entry, data: Uint8Array): Tensor | string | null {
 	if (!isDType(dtype)) return null;
-	const expected = elementCount(shape) * elementBytes[dtype];
+	const expected = tensorBytes({ dtype, shape });
 	if (bytes !== expected || data.length !== bytes) return `output ${name} has ${data.length} bytes, expected ${expected}`;
 	return { dtype, shape, data };
 }

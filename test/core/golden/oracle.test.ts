@@ -6,7 +6,7 @@ import { allclose } from "../../../src/core/golden/metrics/allclose.ts";
 import { cosineDistance } from "../../../src/core/golden/metrics/cosine.ts";
 import { klDivergence } from "../../../src/core/golden/metrics/kl.ts";
 import { maxAbs } from "../../../src/core/golden/metrics/max-abs.ts";
-import type { Question } from "../../../src/core/golden/metrics/measured.ts";
+import { plainQuestion } from "../../../src/core/golden/metrics/measured.ts";
 import { relativeL2 } from "../../../src/core/golden/metrics/relative-l2.ts";
 import { topKAgreement } from "../../../src/core/golden/metrics/top-k.ts";
 import type { Tensor } from "../../../src/core/golden/tensor.ts";
@@ -14,7 +14,7 @@ import { float32Reader } from "../../../src/core/golden/values.ts";
 import oracle from "../../oracles/golden-metrics.json" with { type: "json" };
 import { float32, fromBase64, toNumber } from "../../support/golden-tensors.ts";
 
-const question: Question = { rtol: 0, atol: 0, k: 1, axis: -1, input: "logits", zeroProbability: 0 };
+const question = plainQuestion;
 
 function expectNear(value: number, wanted: number | string, tolerance = 1e-12): void {
 	const target = toNumber(wanted);

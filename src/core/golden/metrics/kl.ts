@@ -1,11 +1,9 @@
 // Kullback-Leibler divergence of the engine's class distribution from the golden's.
 import type { Pair } from "../difference.ts";
 import { forEachRow } from "../rows.ts";
+import { divergenceTerm, logProbabilities, logSoftmax } from "./distribution.ts";
 import type { Measured, Question } from "./measured.ts";
 import { holdsNaN, topIndices } from "./top-k.ts";
-
-/** Probabilities whose sum is further than this from 1 are no probabilities; nearer, they are scaled to 1. */
-const sumTolerance = 1e-2;
 
 /**
  * Mean over rows of Σ p · (ln p − ln q), p the golden's distribution, q the engine's, in nats (scipy: `entropy(p, q)`).
@@ -43,43 +41,9 @@ function describe(mean: number, worst: number, rows: number): { detail?: string 
 	return rows > 1 ? { detail: `largest in one row: ${Number(worst.toPrecision(4))} nats` } : {};
 }
 
-/**
- * Σ p · (e^r − 1 − r) with r = ln q − ln p: the same sum, as p and q both add up to 1, but of terms that are never
- * negative, so that nothing cancels where p and q are near each other.
- */
 function rowDivergence(logP: Float64Array, logQ: Float64Array): number {
 	let sum = 0;
-	for (let i = 0; i < logP.length; i += 1) sum += termOf(logP[i] as number, logQ[i] as number);
+	for (let i = 0; i < logP.length; i += 1)
+		sum += divergenceTerm(logP[i] as number, (logQ[i] as number) - (logP[i] as number), logQ[i] as number);
 	return sum;
-}
-
-/** Below this the terms of the series after the sixth power no longer matter. */
-const seriesLimit = 1e-2;
-
-function termOf(logP: number, logQ: number): number {
-	const p = Math.exp(logP);
-	if (p === 0) return Math.exp(logQ);
-	const r = logQ - logP;
-	if (Math.abs(r) > seriesLimit) return Math.exp(logQ) - p - p * r;
-	return p * r * r * (1 / 2 + r * (1 / 6 + r * (1 / 24 + r * (1 / 120 + r * (1 / 720 + r / 5040)))));
-}
-
-function logSoftmax(logits: Float64Array): Float64Array {
-	let max = Number.NEGATIVE_INFINITY;
-	for (const value of logits) max = Math.max(max, value);
-	let sum = 0;
-	for (const value of logits) sum += Math.exp(value - max);
-	const total = max + Math.log(sum);
-	return logits.map((value) => value - total);
-}
-
-function logProbabilities(values: Float64Array, zero: number): Float64Array {
-	let sum = 0;
-	let valid = true;
-	for (const value of values) {
-		sum += value;
-		if (value < 0) valid = false;
-	}
-	if (!valid || !(Math.abs(sum - 1) <= sumTolerance)) return new Float64Array(values.length).fill(Number.NaN);
-	return values.map((value) => Math.log(value === 0 ? zero : value / sum));
 }

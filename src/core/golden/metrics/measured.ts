@@ -20,4 +20,33 @@ export interface Question {
 	input: "logits" | "probabilities";
 	/** What a probability of 0 from the engine is read as; 0 makes the divergence infinite. */
 	zeroProbability: number;
+	/** Share of elements that keep the value of `quantile`. */
+	quantile: number;
+	/** Of pixels: the largest less the smallest value. */
+	dataRange: number;
+	window: "gaussian" | "uniform";
+	channels: "first" | "last";
+	/** A mask holds what is above it; null: classes. */
+	threshold: number | null;
+	/** The class of the golden, or the label, that is left out. */
+	ignore: number | null;
+	/** One class for each row. */
+	labels: readonly number[] | null;
 }
+
+/** What is asked where a comparator says nothing else. */
+export const plainQuestion: Question = {
+	rtol: 0,
+	atol: 0,
+	k: 1,
+	axis: -1,
+	input: "logits",
+	zeroProbability: 0,
+	quantile: 0.99,
+	dataRange: 1,
+	window: "gaussian",
+	channels: "first",
+	threshold: null,
+	ignore: null,
+	labels: null,
+};

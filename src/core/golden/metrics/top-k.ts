@@ -72,6 +72,15 @@ export function holdsNaN(values: Float64Array): boolean {
 	return false;
 }
 
+/** Index of the largest value, the lowest of equals; NaN is never the largest. */
+export function argMax(values: Float64Array): number {
+	let best = 0;
+	for (let i = 1; i < values.length; i += 1) {
+		if ((values[i] as number) > (values[best] as number) || Number.isNaN(values[best])) best = i;
+	}
+	return best;
+}
+
 /** Indices of the k largest values, largest first, the lower index first of equals. */
 export function topIndices(values: Float64Array, k: number): number[] {
 	const wanted = Math.min(k, values.length);

@@ -1,4 +1,5 @@
 // Judges the graph's inputs and outputs: what can be fed and compared.
+import { isSmall } from "../../golden/small-numbers.ts";
 import type { Finding } from "../../schema/result.ts";
 import { toDType } from "../dtype.ts";
 import { feeds, type OnnxDType, type OnnxValue } from "../model.ts";
@@ -38,7 +39,8 @@ function typeFinding(message: string): Finding {
 /** ONNX Runtime 1.30 in Node refuses bfloat16 and smaller floats at the border when it loads the model (tried). */
 function isCarried(dtype: OnnxDType, tensorrt: TensorRt | null): boolean {
 	if (tensorrt !== null) return hasType(tensorrt.at, dtype, "border");
-	return dtype !== "bfloat16" && toDType(dtype) !== null;
+	const held = toDType(dtype);
+	return held !== null && held !== "bfloat16" && !isSmall(held);
 }
 
 function dynamic(value: OnnxValue): Finding[] {

@@ -6,12 +6,12 @@ import { allclose } from "../../../../src/core/golden/metrics/allclose.ts";
 import { cosine } from "../../../../src/core/golden/metrics/cosine.ts";
 import { klDivergence } from "../../../../src/core/golden/metrics/kl.ts";
 import { maxAbs } from "../../../../src/core/golden/metrics/max-abs.ts";
-import type { Question } from "../../../../src/core/golden/metrics/measured.ts";
+import { plainQuestion } from "../../../../src/core/golden/metrics/measured.ts";
 import { relativeL2 } from "../../../../src/core/golden/metrics/relative-l2.ts";
 import { topIndices, topKAgreement } from "../../../../src/core/golden/metrics/top-k.ts";
 import { float32, float64 } from "../../../support/golden-tensors.ts";
 
-const question: Question = { rtol: 0, atol: 0, k: 1, axis: -1, input: "logits", zeroProbability: 0 };
+const question = plainQuestion;
 // Multiples of 2^-10, so that no test meets subnormal numbers by chance.
 const value = fc.integer({ min: -(2 ** 20), max: 2 ** 20 }).map((count) => count / 1024);
 const values = fc.array(value, { minLength: 1, maxLength: 40 });

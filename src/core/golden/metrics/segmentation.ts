@@ -1,0 +1,142 @@
+// How far two segmentations agree: mean intersection over union, Dice, and the share of pixels that differ.
+import type { Pair } from "../difference.ts";
+import { forEachRow } from "../rows.ts";
+import { elementCount, isFloating } from "../tensor.ts";
+import { float64Reader, forEachChunk } from "../values.ts";
+import type { Measured, Question } from "./measured.ts";
+import { argMax } from "./top-k.ts";
+
+/** More classes than this are no classes. */
+const mostClasses = 65_536;
+
+interface Tally {
+	/** By class: pixels of both, of the golden, of the engine. */
+	both: Float64Array;
+	expected: Float64Array;
+	got: Float64Array;
+	pixels: number;
+	differing: number;
+	firstDiffering: number;
+	/** A value that is no class. */
+	stray: number | null;
+}
+
+/**
+ * Mean over classes of TP / (TP + FP + FN) (sklearn: `jaccard_score(average="macro")` over the classes that are there). A class
+ * that neither side has is left out; of a mask by threshold only what it holds counts, and two empty masks agree fully. Symmetric.
+ */
+export function meanIou(pair: Pair, question: Question): Measured {
+	return meanOverClasses(pair, question, (both, expected, got) => both / (expected + got - both));
+}
+
+/** Mean over classes of 2 TP / (2 TP + FP + FN) (sklearn: `f1_score(average="macro")`), with the same conventions as meanIou. */
+export function dice(pair: Pair, question: Question): Measured {
+	return meanOverClasses(pair, question, (both, expected, got) => (2 * both) / (expected + got));
+}
+
+/** Share of pixels whose class is another than the golden's (numpy: `mean(a != b)`). */
+export function pixelDisagreement(pair: Pair, question: Question): Measured {
+	const tally = tallyOf(pair, question);
+	if (tally.stray !== null || tally.pixels === 0) return undefinedFor(tally);
+	const detail = `${tally.differing} of ${tally.pixels} pixels differ`;
+	return {
+		value: tally.differing / tally.pixels,
+		elements: tally.pixels,
+		worstAt: tally.firstDiffering,
+		...(tally.differing ? { detail } : {}),
+	};
+}
+
+type ClassScore = (both: number, expected: number, got: number) => number;
+
+function meanOverClasses(pair: Pair, question: Question, score: ClassScore): Measured {
+	const tally = tallyOf(pair, question);
+	if (tally.stray !== null || tally.pixels === 0) return undefinedFor(tally);
+	const worst = { score: Number.POSITIVE_INFINITY, class: -1 };
+	let sum = 0;
+	let classes = 0;
+	for (let index = question.threshold === null ? 0 : 1; index < tally.both.length; index += 1) {
+		const expected = tally.expected[index] as number;
+		const got = tally.got[index] as number;
+		if (expected + got === 0) continue;
+		const value = score(tally.both[index] as number, expected, got);
+		sum += value;
+		classes += 1;
+		if (value < worst.score) Object.assign(worst, { score: value, class: index });
+	}
+	const value = classes === 0 ? 1 : sum / classes;
+	const detail = `lowest of ${classes} classes: ${Number(worst.score.toPrecision(4))} of class ${worst.class}; ${tally.differing} of ${tally.pixels} pixels differ`;
+	return { value, elements: tally.pixels, worstAt: tally.firstDiffering, ...(tally.differing > 0 ? { detail } : {}) };
+}
+
+function undefinedFor(tally: Tally): Measured {
+	if (tally.stray === null) return { value: Number.NaN, elements: 0, worstAt: -1 };
+	return {
+		value: Number.NaN,
+		elements: Math.max(1, tally.pixels),
+		worstAt: -1,
+		detail: `${tally.stray} is no class from 0 to ${mostClasses - 1}`,
+	};
+}
+
+function tallyOf(pair: Pair, question: Question): Tally {
+	const tally: Tally = {
+		both: new Float64Array(2),
+		expected: new Float64Array(2),
+		got: new Float64Array(2),
+		pixels: 0,
+		differing: 0,
+		firstDiffering: -1,
+		stray: null,
+	};
+	const { ignore, threshold } = question;
+	if (threshold === null && isFloating(pair.expected.dtype)) {
+		forEachRow(pair, question.axis, (expected, got, place) => {
+			const wanted = argMax(expected);
+			if (wanted !== ignore) addPixel(tally, { expected: wanted, got: argMax(got), flat: place.first + wanted * place.stride });
+		});
+		return tally;
+	}
+	const readExpected = float64Reader(pair.expected);
+	const readGot = float64Reader(pair.got);
+	const classOf = threshold === null ? (value: number) => value : (value: number) => (value > threshold ? 1 : 0);
+	forEachChunk(elementCount(pair.expected.shape), (start, count) => {
+		const expected = readExpected(start, count);
+		const got = readGot(start, count);
+		for (let i = 0; i < count; i += 1) {
+			const wanted = classOf(expected[i] as number);
+			if (wanted !== ignore) addPixel(tally, { expected: wanted, got: classOf(got[i] as number), flat: start + i });
+		}
+	});
+	return tally;
+}
+
+function addPixel(tally: Tally, { expected, got, flat }: { expected: number; got: number; flat: number }): void {
+	if (!isClass(expected) || !isClass(got)) {
+		tally.stray ??= isClass(expected) ? got : expected;
+		return;
+	}
+	const most = Math.max(expected, got);
+	if (most >= tally.both.length) grow(tally, most + 1);
+	tally.pixels += 1;
+	tally.expected[expected] = (tally.expected[expected] as number) + 1;
+	tally.got[got] = (tally.got[got] as number) + 1;
+	if (expected === got) tally.both[expected] = (tally.both[expected] as number) + 1;
+	else {
+		tally.differing += 1;
+		if (tally.firstDiffering < 0) tally.firstDiffering = flat;
+	}
+}
+
+function isClass(value: number): boolean {
+	return value >= 0 && value < mostClasses && Number.isInteger(value);
+}
+
+function grow(tally: Tally, classes: number): void {
+	const length = Math.min(mostClasses, Math.max(classes, 2 * tally.both.length));
+	for (const key of ["both", "expected", "got"] as const) {
+		const longer = new Float64Array(length);
+		longer.set(tally[key]);
+		tally[key] = longer;
+	}
+}

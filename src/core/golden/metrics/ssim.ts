@@ -1,0 +1,177 @@
+// Mean structural similarity of images.
+import type { Pair } from "../difference.ts";
+import { elementCount, type Tensor } from "../tensor.ts";
+import { chunkElements, float64Reader } from "../values.ts";
+import type { Measured, Question } from "./measured.ts";
+
+/** Constants of the paper. */
+const k1 = 0.01;
+const k2 = 0.03;
+
+/**
+ * Mean over all planes and over all pixels whose window lies inside of
+ * (2 μx μy + C1)(2 σxy + C2) / ((μx² + μy² + C1)(σx² + σy² + C2)), C1 = (0.01 R)², C2 = (0.03 R)²
+ * (Wang, Bovik, Sheikh, Simoncelli 2004, equation 13). window gaussian: 11 × 11, σ 1.5, as the paper has it
+ * (skimage: `structural_similarity(g, c, data_range=R, gaussian_weights=True, sigma=1.5, use_sample_covariance=False)`);
+ * uniform: 7 × 7 with sample covariance (skimage's default).
+ */
+export function ssim(pair: Pair, question: Question): Measured {
+	const grid = gridOf(pair.expected.shape, question.channels);
+	const filter = filterOf(question.window);
+	const size = filter.weights.length;
+	if (grid === null || grid.height < size || grid.width < size) {
+		return {
+			value: Number.NaN,
+			elements: elementCount(pair.expected.shape),
+			worstAt: -1,
+			detail: `an image of at least ${size} × ${size} is needed`,
+		};
+	}
+	const sums: Sums = { total: 0, windows: 0, worst: Number.POSITIVE_INFINITY, worstAt: -1 };
+	const rows = { expected: rowReader(pair.expected, grid), got: rowReader(pair.got, grid) };
+	const constants = { c1: (k1 * question.dataRange) ** 2, c2: (k2 * question.dataRange) ** 2 };
+	for (let plane = 0; plane < grid.planes; plane += 1) addPlane(sums, plane, { grid, filter, rows, ...constants });
+	const detail = `lowest in one window: ${Number(sums.worst.toPrecision(4))}`;
+	return { value: sums.total / sums.windows, elements: elementCount(pair.expected.shape), worstAt: sums.worstAt, detail };
+}
+
+interface Grid {
+	planes: number;
+	height: number;
+	width: number;
+	/** From a pixel to the next in its row: the channels, where they come last. */
+	step: number;
+}
+
+function gridOf(shape: readonly number[], channels: "first" | "last"): Grid | null {
+	const axes = channels === "first" ? shape : shape.slice(0, -1);
+	const step = channels === "first" ? 1 : (shape.at(-1) ?? 1);
+	const height = axes.at(-2);
+	const width = axes.at(-1);
+	return height === undefined || width === undefined ? null : { planes: elementCount(axes.slice(0, -2)) * step, height, width, step };
+}
+
+function flatOf(grid: Grid, plane: number, row: number): number {
+	const image = Math.floor(plane / grid.step);
+	return (image * grid.height + row) * grid.width * grid.step + (plane % grid.step);
+}
+
+interface Filter {
+	weights: Float64Array;
+	/** From covariance to the one that is asked for. */
+	covariance: number;
+}
+
+function filterOf(window: Question["window"]): Filter {
+	if (window === "uniform") return { weights: new Float64Array(7).fill(1 / 7), covariance: 49 / 48 };
+	const raw = Float64Array.from({ length: 11 }, (_, i) => Math.exp(-0.5 * ((i - 5) / 1.5) ** 2));
+	const sum = raw.reduce((total, weight) => total + weight, 0);
+	return { weights: raw.map((weight) => weight / sum), covariance: 1 };
+}
+
+type RowReader = (plane: number, row: number, out: Float64Array) => void;
+
+function rowReader(tensor: Tensor, grid: Grid): RowReader {
+	const read = float64Reader(tensor);
+	return (plane, row, out) => {
+		const first = flatOf(grid, plane, row);
+		const perChunk = Math.max(1, Math.floor(chunkElements / grid.step));
+		for (let at = 0; at < out.length; at += perChunk) {
+			const count = Math.min(perChunk, out.length - at);
+			const values = read(first + at * grid.step, (count - 1) * grid.step + 1);
+			for (let i = 0; i < count; i += 1) out[at + i] = values[i * grid.step] as number;
+		}
+	};
+}
+
+interface Sums {
+	total: number;
+	windows: number;
+	worst: number;
+	worstAt: number;
+}
+
+interface PlaneTask {
+	grid: Grid;
+	filter: Filter;
+	rows: { expected: RowReader; got: RowReader };
+	c1: number;
+	c2: number;
+}
+
+/** Of x, y, x², y² and xy. */
+const maps = 5;
+
+/** Filters each row once and keeps the last rows of a window's height. Values less the plane's first one, so that variances do not cancel. */
+function addPlane(sums: Sums, plane: number, task: PlaneTask): void {
+	const { grid, filter, rows } = task;
+	const size = filter.weights.length;
+	const valid = grid.width - size + 1;
+	const ring = new Float64Array(size * maps * valid);
+	const x = new Float64Array(grid.width);
+	const y = new Float64Array(grid.width);
+	let shift = 0;
+	for (let row = 0; row < grid.height; row += 1) {
+		rows.expected(plane, row, x);
+		rows.got(plane, row, y);
+		if (row === 0) shift = x[0] as number;
+		filterRow(ring.subarray((row % size) * maps * valid, ((row % size) + 1) * maps * valid), { x, y, weights: filter.weights, shift });
+		if (row >= size - 1) addRow(sums, { ring, valid, row, plane, shift }, task);
+	}
+}
+
+function filterRow(
+	out: Float64Array,
+	{ x, y, weights, shift }: { x: Float64Array; y: Float64Array; weights: Float64Array; shift: number },
+): void {
+	const valid = out.length / maps;
+	out.fill(0);
+	for (let k = 0; k < weights.length; k += 1) {
+		const weight = weights[k] as number;
+		for (let i = 0; i < valid; i += 1) {
+			const a = (x[i + k] as number) - shift;
+			const b = (y[i + k] as number) - shift;
+			out[i] = (out[i] as number) + weight * a;
+			out[valid + i] = (out[valid + i] as number) + weight * b;
+			out[2 * valid + i] = (out[2 * valid + i] as number) + weight * a * a;
+			out[3 * valid + i] = (out[3 * valid + i] as number) + weight * b * b;
+			out[4 * valid + i] = (out[4 * valid + i] as number) + weight * a * b;
+		}
+	}
+}
+
+interface RingRow {
+	ring: Float64Array;
+	valid: number;
+	/** The last row of the window. */
+	row: number;
+	plane: number;
+	shift: number;
+}
+
+function addRow(sums: Sums, { ring, valid, row, plane, shift }: RingRow, { grid, filter, c1, c2 }: PlaneTask): void {
+	const { weights, covariance } = filter;
+	const size = weights.length;
+	const columns = new Float64Array(maps * valid);
+	for (let k = 0; k < size; k += 1) {
+		const from = ((row - size + 1 + k) % size) * maps * valid;
+		const weight = weights[k] as number;
+		for (let i = 0; i < columns.length; i += 1) columns[i] = (columns[i] as number) + weight * (ring[from + i] as number);
+	}
+	for (let i = 0; i < valid; i += 1) {
+		const mx = columns[i] as number;
+		const my = columns[valid + i] as number;
+		const vx = covariance * ((columns[2 * valid + i] as number) - mx * mx);
+		const vy = covariance * ((columns[3 * valid + i] as number) - my * my);
+		const vxy = covariance * ((columns[4 * valid + i] as number) - mx * my);
+		const ux = mx + shift;
+		const uy = my + shift;
+		const value = ((2 * ux * uy + c1) * (2 * vxy + c2)) / ((ux * ux + uy * uy + c1) * (vx + vy + c2));
+		sums.total += value;
+		sums.windows += 1;
+		if (value >= sums.worst || Number.isNaN(sums.worst)) continue;
+		sums.worst = value;
+		const half = (size - 1) / 2;
+		sums.worstAt = flatOf(grid, plane, row - half) + (i + half) * grid.step;
+	}
+}
