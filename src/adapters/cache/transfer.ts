@@ -1,0 +1,129 @@
+// Carries entries between a store on this machine and a folder that travels: only whole ones, and only those of this run.
+import { createHash, randomBytes } from "node:crypto";
+import { cp, lstat, mkdir, readdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { digestOf, type KeptFile, parseManifest } from "./manifest.ts";
+
+const manifestName = "entry.json";
+const mostManifestBytes = 1024 * 1024;
+const mostEntries = 1000;
+const entryPattern = /^[\w-]{1,128}$/;
+const filePattern = /^[\w-][\w.-]{0,127}$/;
+
+export interface Adopted {
+	/** Entries of the folder that are in the store now, also those that were before. */
+	names: readonly string[];
+	/** Entries that are not whole, or not ours. */
+	refused: number;
+}
+
+/** Moves every whole entry of a folder into the store; what the store has already stays as it is. */
+export async function adoptEntries(folder: string, store: string): Promise<Adopted> {
+	const names: string[] = [];
+	let refused = 0;
+	const found = (await readdir(folder).catch(() => [])).slice(0, mostEntries);
+	await mkdir(store, { recursive: true });
+	for (const name of found) {
+		const place = join(folder, name);
+		if (!entryPattern.test(name) || (await readWhole(place)) === null) refused += 1;
+		else {
+			await moveIn(place, store, name);
+			names.push(name);
+		}
+	}
+	return { names, refused };
+}
+
+/** The manifest's files, where each is there, plain, of its size and digest, and nothing else is. */
+async function readWhole(place: string): Promise<ReadonlyMap<string, KeptFile> | null> {
+	try {
+		const path = join(place, manifestName);
+		const [own, manifest] = [await lstat(place), await lstat(path)];
+		if (!own.isDirectory() || !manifest.isFile() || manifest.size > mostManifestBytes) return null;
+		const { files } = parseManifest(await readFile(path, "utf8"));
+		const there = (await readdir(place)).filter((name) => name !== manifestName);
+		if (there.length !== files.size) return null;
+		for (const [name, kept] of files) if (!(await isWhole(place, name, kept))) return null;
+		return files;
+	} catch {
+		return null;
+	}
+}
+
+async function isWhole(place: string, name: string, kept: KeptFile): Promise<boolean> {
+	if (!filePattern.test(name)) return false;
+	const path = join(place, name);
+	const found = await lstat(path);
+	return found.isFile() && found.size === kept.bytes && (await digestOf(path)) === kept.sha256;
+}
+
+async function moveIn(place: string, store: string, name: string): Promise<void> {
+	const target = join(store, name);
+	if ((await stat(target).catch(() => null)) !== null) return;
+	const aside = join(store, `.${randomBytes(6).toString("hex")}`);
+	try {
+		await cp(place, aside, { recursive: true, preserveTimestamps: true });
+		await rename(aside, target);
+	} finally {
+		await rm(aside, { recursive: true, force: true });
+	}
+}
+
+export interface Collected {
+	/** Of the names and contents: the same entries, the same digest. */
+	digest: string;
+	entries: number;
+	bytes: number;
+	/** Entries that found no room. */
+	left: number;
+}
+
+export interface Selection {
+	/** Entries that were used or made from then on, by the clock of the files; others may be of other repositories. */
+	sinceMs: number;
+	/** Entries that came from where these go. */
+	names: readonly string[];
+	maxBytes: number;
+}
+
+/** Copies entries into an empty folder, the last used first, as long as there is room. */
+export async function collectEntries(store: string, folder: string, selection: Selection): Promise<Collected> {
+	const wanted = (await usedEntries(store)).filter(({ name, usedMs }) => usedMs >= selection.sinceMs || selection.names.includes(name));
+	const taken: string[] = [];
+	let bytes = 0;
+	await mkdir(folder, { recursive: true });
+	for (const entry of wanted) {
+		if (bytes + entry.bytes > selection.maxBytes) break;
+		await cp(join(store, entry.name), join(folder, entry.name), { recursive: true, preserveTimestamps: true });
+		bytes += entry.bytes;
+		taken.push(JSON.stringify([entry.name, entry.content]));
+	}
+	const digest = createHash("sha256").update(taken.sort().join("\n")).digest("hex").slice(0, 32);
+	return { digest, entries: taken.length, bytes, left: wanted.length - taken.length };
+}
+
+interface Used {
+	name: string;
+	usedMs: number;
+	bytes: number;
+	content: readonly [string, string][];
+}
+
+async function usedEntries(store: string): Promise<Used[]> {
+	const names = (await readdir(store).catch(() => [])).filter((name) => entryPattern.test(name));
+	const found = await Promise.all(names.map((name) => describe(store, name)));
+	return found.flat().sort((left, right) => right.usedMs - left.usedMs);
+}
+
+async function describe(store: string, name: string): Promise<Used[]> {
+	try {
+		const path = join(store, name, manifestName);
+		const { mtimeMs, size } = await stat(path);
+		if (size > mostManifestBytes) return [];
+		const { files } = parseManifest(await readFile(path, "utf8"));
+		const content = [...files].map(([file, kept]): [string, string] => [file, kept.sha256]).sort();
+		return [{ name, usedMs: mtimeMs, bytes: [...files.values()].reduce((sum, kept) => sum + kept.bytes, size), content }];
+	} catch {
+		return [];
+	}
+}

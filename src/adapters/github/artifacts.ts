@@ -1,0 +1,85 @@
+// Artifacts of the workflow run, through the toolkit's own client. Nothing here throws, or waits for ever.
+import { copyFile, mkdtemp, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { otherNames } from "../../formats/github/artifact-name.ts";
+import type { ArtifactDraft, ArtifactStore, Forged, ForgeFault, KeptArtifact } from "../../ports.ts";
+import type { WorkflowRun } from "./env.ts";
+import { serviceFault, unsupported } from "./service-faults.ts";
+import { within } from "./within.ts";
+
+export interface ArtifactOptions {
+	run: Pick<WorkflowRun, "serverUrl" | "repository" | "runId" | "runAttempt" | "services">;
+	/** Fewer than the repository keeps; absent: as the repository says. */
+	retentionDays?: number;
+	/** Folder for copies. */
+	temp?: string;
+	/** All tries of one artifact together, beside what its size needs. */
+	limitMs?: number;
+}
+
+/** The client tries five times, for up to 40 seconds, where the service is at fault. */
+const usualLimitMs = 90_000;
+/** The slowest uplink that is worth waiting for: 2 MB a second. */
+const bytesPerMs = 2000;
+
+export function githubArtifacts(options: ArtifactOptions): ArtifactStore {
+	return {
+		async upload(draft) {
+			if (!options.run.services.artifacts) return { state: "failed", fault: unsupported("artifacts") };
+			const copies = draft.asIs ? await mkdtemp(join(options.temp ?? tmpdir(), "trtgate-artifact-")) : null;
+			try {
+				return await uploadByAnyName(draft, options, copies);
+			} catch (error) {
+				return { state: "failed", fault: serviceFault(error, `upload of the artifact ${draft.name}`) };
+			} finally {
+				if (copies !== null) await rm(copies, { recursive: true, force: true });
+			}
+		},
+	};
+}
+
+/** Artifacts never change: a name that another job or another try has taken stays taken. */
+async function uploadByAnyName(
+	draft: ArtifactDraft,
+	options: ArtifactOptions,
+	copies: string | null,
+): Promise<Forged<{ artifact: KeptArtifact }>> {
+	const sizes = await Promise.all(draft.files.map(async (path) => (await stat(path)).size));
+	const limitMs = (options.limitMs ?? usualLimitMs) + sizes.reduce((sum, size) => sum + size, 0) / bytesPerMs;
+	let last: ForgeFault | null = null;
+	for (const name of otherNames(draft.name, options.run.runAttempt)) {
+		const named = copies === null ? draft : await renamed(draft, join(copies, name));
+		const what = `upload of the artifact ${name}`;
+		try {
+			const { id, size } = await within(limitMs, sendOnce({ ...named, name }, options));
+			return { state: "done", artifact: { id, name, url: urlOf(id, options), bytes: size } };
+		} catch (error) {
+			last = serviceFault(error, what);
+			if (last.code !== "github-conflict") break;
+		}
+	}
+	return { state: "failed", fault: last ?? unsupported("artifacts") };
+}
+
+/** A file that is kept as it is lends its artifact its own name. */
+async function renamed(draft: ArtifactDraft, path: string): Promise<ArtifactDraft> {
+	const [file] = draft.files;
+	if (file !== undefined) await copyFile(file, path);
+	return { ...draft, root: join(path, ".."), files: [path] };
+}
+
+async function sendOnce(draft: ArtifactDraft, { retentionDays }: ArtifactOptions): Promise<{ id: number; size: number }> {
+	const { DefaultArtifactClient } = await import("@actions/artifact");
+	const sent = await new DefaultArtifactClient().uploadArtifact(draft.name, [...draft.files], draft.root, {
+		compressionLevel: draft.compression,
+		...(retentionDays === undefined ? {} : { retentionDays }),
+		...(draft.asIs ? { skipArchive: true } : {}),
+	});
+	if (sent.id === undefined) throw new Error("the artifact service gave no id");
+	return { id: sent.id, size: sent.size ?? 0 };
+}
+
+function urlOf(id: number, { run }: ArtifactOptions): string {
+	return `${run.serverUrl}/${run.repository}/actions/runs/${run.runId}/artifacts/${id}`;
+}

@@ -1,0 +1,47 @@
+// Reads what the toolkit's clients of the artifact and cache services throw: words, in which the status stands.
+import type { PlatformCode } from "../../core/errors.ts";
+import { cleanText, shorten } from "../../core/report/escape.ts";
+import type { ForgeFault } from "../../ports.ts";
+
+const byStatus: Readonly<Record<string, PlatformCode>> = {
+	"401": "github-permission",
+	"403": "github-permission",
+	"404": "github-not-found",
+	"409": "github-conflict",
+	"429": "github-rate-limited",
+};
+
+const fixes: Readonly<Partial<Record<PlatformCode, string>>> = {
+	"github-permission": "Check that the runner's token has not expired: a job may not outlive it (six hours on hosted runners).",
+	"github-conflict": "Give each job of the matrix its own `name`.",
+	"github-rejected": "Mend what the service names; in the settings of the repository artifacts and caches can be deleted.",
+	"github-rate-limited": "Run again later.",
+	"github-unsupported": "Upload the output folder with a step of your own, as your server offers it.",
+};
+
+/** `what` is what was tried, as in `upload of the artifact trtgate-gate`. */
+export function serviceFault(error: unknown, what: string): ForgeFault {
+	const [name, message] = error instanceof Error ? [error.name, error.message] : ["", String(error)];
+	const code = codeOf(name, message);
+	const words = cleanText(shorten(message, 300)).trim();
+	const fix = fixes[code] ?? "Nothing to mend here: the files lie in the output folder. Run the job again to publish them.";
+	return { code, message: `The ${what} failed: ${words.replace(/\.$/, "")}.`, fix };
+}
+
+function codeOf(name: string, message: string): PlatformCode {
+	if (name === "GHESNotSupportedError") return "github-unsupported";
+	// A storage quota that is full.
+	if (name === "UsageError") return "github-rejected";
+	if (name === "TimeoutError" || /timed? ?out|ETIMEDOUT/i.test(message)) return "github-timeout";
+	const status = /\((\d{3})\)/.exec(message)?.[1];
+	if (status === undefined) return "github-unavailable";
+	return byStatus[status] ?? (status.startsWith("4") ? "github-rejected" : "github-unavailable");
+}
+
+export function unsupported(service: "artifacts" | "caches"): ForgeFault {
+	return {
+		code: "github-unsupported",
+		message: `This step has no service for ${service}: the runner lends its token for them to actions only.`,
+		fix: "Use the action, not a `run:` step; on GitHub Enterprise Server upload the output folder with a step of your own.",
+	};
+}
