@@ -39,7 +39,11 @@ const commands: Readonly<Record<string, Entry>> = {
 		does: "pairs of measurements to a verdict",
 		load: async () => (await import("./commands/verdict.ts")).verdict,
 	},
-	report: { usage: "DIR", does: "renders again from result.json", load: async () => (await import("./commands/report.ts")).report },
+	report: {
+		usage: "DIR [--merge DIR… [--plan FILE] [--out DIR]]",
+		does: "renders again from result.json, or several merged into one",
+		load: async () => (await import("./commands/report.ts")).report,
+	},
 	doctor: {
 		usage: "",
 		does: "what this machine can do, and what to mend",

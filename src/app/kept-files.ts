@@ -4,7 +4,7 @@ import type { Files } from "../ports.ts";
 import { reportFiles } from "../stages/report.ts";
 
 /** Written after the result that lists them. */
-const reports: Result["files"] = [
+export const reportList: Result["files"] = [
 	{ path: reportFiles.html, what: "the whole report" },
 	{ path: reportFiles.markdown, what: "the report as a comment" },
 	{ path: reportFiles.junit, what: "the gates as test cases" },
@@ -23,5 +23,5 @@ export async function keptFiles(outFolder: string, explained: Result["files"], f
 	const there = await Promise.all(
 		folders.map(async (folder) => ((await files.realPath(`${outFolder}/${folder.path}`)) === null ? [] : [folder])),
 	);
-	return [...reports, ...there.flat(), ...explained];
+	return [...reportList, ...there.flat(), ...explained];
 }

@@ -5,6 +5,13 @@ import { ConfigError } from "../../core/errors.ts";
 
 const everywhere = { quiet: { type: "boolean" }, "no-color": { type: "boolean" } } as const satisfies ParseArgsOptionsConfig;
 
+interface Shape {
+	command: string;
+	positionals: readonly string[];
+	/** The last may be given again. */
+	more?: boolean;
+}
+
 export interface Arguments {
 	/** The value of a string option. */
 	text(name: string): string | undefined;
@@ -15,15 +22,12 @@ export interface Arguments {
 }
 
 /** @throws ConfigError usage. */
-export function parseArguments(
-	argv: readonly string[],
-	options: ParseArgsOptionsConfig,
-	shape: { command: string; positionals: readonly string[] },
-): Arguments {
+export function parseArguments(argv: readonly string[], options: ParseArgsOptionsConfig, shape: Shape): Arguments {
 	const known = { ...everywhere, ...options };
 	const parsed = parseArgs({ args: [...argv], options: known, allowPositionals: true, strict: false, tokens: true });
 	for (const token of parsed.tokens) if (token.kind === "option") checkOption(token, known, shape);
-	if (parsed.positionals.length !== shape.positionals.length) {
+	const { length } = parsed.positionals;
+	if (shape.more === true ? length < shape.positionals.length : length !== shape.positionals.length) {
 		const wanted = shape.positionals.length === 0 ? "no arguments" : shape.positionals.join(" ");
 		throw usage(
 			shape,

@@ -1,21 +1,61 @@
-// `trtgate report`: renders the reports again from result.json.
+// `trtgate report`: renders the reports again from result.json, or those of several results merged into one.
+import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { fileStore } from "../../adapters/files/store.ts";
+import { ConfigError } from "../../core/errors.ts";
+import { mergeResults } from "../../core/merge/merge.ts";
+import { parseMatrix } from "../../core/plan/matrix.ts";
 import { parseResult } from "../../core/report/parse-result.ts";
-import { renderReport, reportFiles } from "../../stages/report.ts";
+import type { Result } from "../../core/schema/result.ts";
+import { renderReport, reportFiles, writeReport } from "../../stages/report.ts";
 import { exitOfResult } from "../exit.ts";
+import { reportList } from "../kept-files.ts";
+import { readParts } from "../read-parts.ts";
 import type { Terminal } from "../terminal.ts";
-import { parseArguments } from "./arguments.ts";
+import { version } from "../version.ts";
+import { type Arguments, parseArguments } from "./arguments.ts";
 import { readArgument } from "./read.ts";
 import { showResult } from "./run.ts";
 
+const options = { json: { type: "boolean" }, merge: { type: "boolean" }, plan: { type: "string" }, out: { type: "string" } } as const;
+
 export async function report(argv: readonly string[], terminal: Terminal): Promise<number> {
-	const args = parseArguments(argv, { json: { type: "boolean" } }, { command: "report", positionals: ["DIR"] });
+	const args = parseArguments(argv, options, { command: "report", positionals: ["DIR"], more: argv.includes("--merge") });
+	const { result, outFolder } = args.flag("merge") ? await merged(args, terminal) : await again(args, terminal);
+	showResult(result, { json: args.flag("json"), outFolder }, terminal);
+	return exitOfResult(result);
+}
+
+async function again(args: Arguments, terminal: Terminal): Promise<{ result: Result; outFolder: string }> {
+	for (const option of ["plan", "out"]) {
+		if (args.text(option) === undefined) continue;
+		throw new ConfigError({
+			code: "usage",
+			message: `--${option} goes with --merge only.`,
+			details: { fix: "Add --merge, or leave it out." },
+		});
+	}
 	const folder = args.positionals[0] ?? ".";
 	const { path, text } = await readArgument(join(folder, reportFiles.result), terminal.cwd, "result-invalid");
 	const result = parseResult(text, path);
 	const outFolder = resolve(terminal.cwd, folder);
 	await renderReport(result, outFolder, fileStore());
-	showResult(result, { json: args.flag("json"), outFolder }, terminal);
-	return exitOfResult(result);
+	return { result, outFolder };
+}
+
+async function merged(args: Arguments, terminal: Terminal): Promise<{ result: Result; outFolder: string }> {
+	const plan = args.text("plan");
+	const expected = plan === undefined ? {} : { expected: parseMatrix((await readArgument(plan, terminal.cwd, "usage")).text) };
+	const parts = await readParts(args.positionals, terminal.cwd);
+	const named = parts.map((part) => ({ ...part, name: nameOf(part.name, expected.expected) }));
+	const result = mergeResults(named, { ...expected, version, files: [...reportList] });
+	const outFolder = resolve(terminal.cwd, args.text("out") ?? "trtgate-merged");
+	await mkdir(outFolder, { recursive: true });
+	await writeReport(result, outFolder, fileStore());
+	return { result, outFolder };
+}
+
+/** Downloaded artifacts lie in folders of their own names. */
+function nameOf(folder: string, expected: readonly { name: string; artifact: string }[] | undefined): string {
+	return expected?.find(({ artifact }) => artifact === folder)?.name ?? folder;
 }

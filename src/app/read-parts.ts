@@ -1,0 +1,76 @@
+// Reads the results of several jobs from folders on disk.
+import { readdir, readFile, stat } from "node:fs/promises";
+import { basename, join, resolve } from "node:path";
+import { ConfigError } from "../core/errors.ts";
+import type { PartContent, PartInput } from "../core/merge/merge.ts";
+import { parseResult } from "../core/report/parse-result.ts";
+import { reportFiles } from "../stages/report.ts";
+
+/** Of a part's result.json. */
+export const mostResultBytes = 64 * 1024 * 1024;
+/** Parts of one merge. */
+export const mostParts = 300;
+
+/** Each folder holds a result.json, or folders that do. @throws ConfigError result-invalid where there is none. */
+export async function readParts(folders: readonly string[], cwd: string): Promise<PartInput[]> {
+	const found = (await Promise.all(folders.map((folder) => partFolders(resolve(cwd, folder))))).flat();
+	if (found.length === 0) throw nothingThere(folders);
+	if (found.length > mostParts) throw tooMany(found.length);
+	const parts: PartInput[] = [];
+	// One after the other: each may be some ten megabytes of text.
+	for (const folder of found) parts.push({ name: basename(folder), content: await readContent(join(folder, reportFiles.result)) });
+	return parts;
+}
+
+async function partFolders(folder: string): Promise<string[]> {
+	if (await hasResult(folder)) return [folder];
+	const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+	const inside = entries.filter((entry) => entry.isDirectory()).map((entry) => join(folder, entry.name));
+	const withResult = await Promise.all(inside.map(async (path) => ((await hasResult(path)) ? [path] : [])));
+	return withResult.flat().sort();
+}
+
+function hasResult(folder: string): Promise<boolean> {
+	return stat(join(folder, reportFiles.result)).then(
+		(found) => found.isFile(),
+		() => false,
+	);
+}
+
+async function readContent(path: string): Promise<PartContent> {
+	const { size } = await stat(path);
+	if (size > mostResultBytes) {
+		return {
+			state: "refused",
+			reason: `Its ${reportFiles.result} has ${size} bytes; at most ${mostResultBytes} are read.`,
+			kind: "runner",
+		};
+	}
+	return parsePart(await readFile(path, "utf8"), path);
+}
+
+/** What is no result is a part that cannot be merged, and no reason to lose the others. */
+export function parsePart(text: string, path: string): PartContent {
+	try {
+		return { state: "read", result: parseResult(text, path) };
+	} catch (error) {
+		if (!(error instanceof ConfigError)) throw error;
+		return { state: "refused", reason: error.message, kind: "runner" };
+	}
+}
+
+function nothingThere(folders: readonly string[]): ConfigError {
+	return new ConfigError({
+		code: "result-invalid",
+		message: `There is no ${reportFiles.result} in ${folders.slice(0, 5).join(", ")}, nor in a folder right below.`,
+		details: { fix: "Name the output folders of the runs, or one folder that holds them." },
+	});
+}
+
+function tooMany(count: number): ConfigError {
+	return new ConfigError({
+		code: "result-invalid",
+		message: `${count} results are to be merged; at most ${mostParts} can be.`,
+		details: { expected: `at most ${mostParts}`, got: `${count}`, fix: "Merge fewer, or remove old folders." },
+	});
+}
