@@ -1,0 +1,84 @@
+// The table of kernels that a profiler saw, both arms side by side.
+import type { ArmKernels, TimedKernel, WorkloadKernels, WorkloadResult } from "../../schema/result.ts";
+import { formatMs, formatPercent } from "../../units.ts";
+import { cleanName } from "../escape.ts";
+import { subjectName } from "../words.ts";
+import { html, type Piece } from "./markup.ts";
+import { folded, moreText } from "./parts.ts";
+import { type Column, sortableTable } from "./table.ts";
+
+const mostRows = 30;
+
+interface KernelRow {
+	name: string;
+	base: TimedKernel | null;
+	head: TimedKernel | null;
+}
+
+function rowsOf({ base, head }: WorkloadKernels): KernelRow[] {
+	const rows = new Map<string, KernelRow>();
+	for (const [arm, kernels] of [
+		["head", head],
+		["base", base],
+	] as const) {
+		for (const kernel of kernels?.kernels ?? []) {
+			rows.set(kernel.name, { ...(rows.get(kernel.name) ?? { name: kernel.name, base: null, head: null }), [arm]: kernel });
+		}
+	}
+	const longest = ({ base: one, head: other }: KernelRow): number => Math.max(one?.totalMs ?? 0, other?.totalMs ?? 0);
+	return [...rows.values()].sort((a, b) => longest(b) - longest(a));
+}
+
+function armColumns(arm: "base" | "head", title: string): Column<KernelRow>[] {
+	const figure = (name: string, show: (kernel: TimedKernel) => string, of: (kernel: TimedKernel) => number): Column<KernelRow> => ({
+		title: `${title}${name}`,
+		numeric: true,
+		cell: (row) => {
+			const kernel = row[arm];
+			return kernel === null ? "–" : show(kernel);
+		},
+		sortBy: (row) => {
+			const kernel = row[arm];
+			return kernel === null ? null : of(kernel);
+		},
+	});
+	return [
+		figure(
+			"calls",
+			({ calls }) => calls.toLocaleString("en-US"),
+			({ calls }) => calls,
+		),
+		figure(
+			"total",
+			({ totalMs }) => formatMs(totalMs),
+			({ totalMs }) => totalMs,
+		),
+		figure(
+			"share",
+			({ share }) => formatPercent(share),
+			({ share }) => share,
+		),
+	];
+}
+
+/** Folded; null where no kernel was seen. */
+export function kernelsPart(workload: WorkloadResult): Piece {
+	const { kernels } = workload;
+	const arms = (["base", "head"] as const).filter((arm) => (kernels?.[arm]?.kernels.length ?? 0) > 0);
+	if (kernels === undefined || arms.length === 0) return null;
+	const rows = rowsOf(kernels);
+	const columns: Column<KernelRow>[] = [
+		{ title: "Kernel", heading: true, cell: ({ name }) => html`<code>${cleanName(name, 160)}</code>` },
+		...arms.flatMap((arm) => armColumns(arm, arms.length > 1 ? `${arm} ` : "")),
+	];
+	const all = Math.max(...arms.map((arm) => countOf(kernels[arm])));
+	return folded("Kernels by time, as Nsight Systems saw them", [
+		sortableTable(`kernels of ${subjectName(workload)}`, columns, rows.slice(0, mostRows)),
+		moreText(Math.max(rows.length, all) - mostRows, "kernels"),
+		html`<p class="legend">of a short run under nsys, which is slower than the timed runs; no gate compares it</p>`,
+	]);
+}
+
+function countOf(kernels: ArmKernels | null): number {
+	return kernels?.count ?? 0;
+}
