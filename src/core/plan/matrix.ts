@@ -2,7 +2,9 @@
 import type { Config, RunnerConfig } from "../config/config.ts";
 import { exactPattern, formatPatterns, keepSelected, selectModels } from "../config/select.ts";
 import { ConfigError } from "../errors.ts";
-import { artifactName } from "./artifact-name.ts";
+
+/** The one job where the config names no runners. */
+const aloneName = "all";
 
 /** GitHub runs no more jobs from one matrix. */
 const maxJobs = 256;
@@ -25,9 +27,10 @@ export interface MatrixInput {
 	config: Pick<Config, "models" | "runners" | "path">;
 	/** Labels of the one runner where the config names none. */
 	labels: RunnerConfig["labels"];
-	artifactPrefix: string;
 	/** Tells several plans of one workflow apart; empty where there is one. */
 	name: string;
+	/** The artifact that a job of this name leaves. */
+	artifactOf(name: string): string;
 }
 
 /** Jobs in the order of the config. @throws ConfigError config-value, or an AggregateError of several. */
@@ -37,7 +40,8 @@ export function planMatrix(input: MatrixInput): MatrixJob[] {
 	const runners = config.runners.length === 0 ? [alone] : config.runners;
 	const errors = runners.flatMap((runner) => unknownEngines(runner, config));
 	if (errors.length > 0) throw errors.length === 1 ? errors[0] : new AggregateError(errors, `${config.path} has ${errors.length} errors`);
-	const jobs = runners.flatMap((runner) => jobsOf(runner, input));
+	const taken = new Set<string>();
+	const jobs = runners.flatMap((runner) => jobsOf(runner, { input, taken }));
 	if (jobs.length > maxJobs) throw tooMany(jobs.length, config.path);
 	return jobs;
 }
@@ -67,18 +71,34 @@ interface Share {
 	patterns: readonly string[];
 }
 
-function jobsOf(runner: RunnerConfig, input: MatrixInput): MatrixJob[] {
-	const { config, artifactPrefix: prefix } = input;
+interface Naming {
+	input: MatrixInput;
+	/** Artifacts of the jobs so far, in lower case. */
+	taken: Set<string>;
+}
+
+function jobsOf(runner: RunnerConfig, naming: Naming): MatrixJob[] {
+	const { config, name } = naming.input;
 	return sharesOf(runner, config).map(({ label, patterns }) => {
-		const name = [input.name, runner.name, label].filter((part) => part !== "").join(" · ");
+		const wanted = [name, runner.name, label].filter((part) => part !== "").join(" · ") || aloneName;
 		return {
-			name,
+			...nameOfItsOwn(wanted, naming),
 			runner: JSON.stringify(runner.labels),
 			only: formatPatterns(patterns),
 			device: runner.device ?? "",
-			artifact: artifactName(prefix, config.path, name),
 		};
 	});
+}
+
+/** Names that differ only in what artifacts cannot hold are told apart by a number. */
+function nameOfItsOwn(wanted: string, { input, taken }: Naming): { name: string; artifact: string } {
+	for (let count = 1; ; count += 1) {
+		const name = count === 1 ? wanted : `${count} ${wanted}`;
+		const artifact = input.artifactOf(name);
+		if (taken.has(artifact.toLowerCase())) continue;
+		taken.add(artifact.toLowerCase());
+		return { name, artifact };
+	}
 }
 
 function sharesOf(runner: RunnerConfig, { models }: MatrixInput["config"]): Share[] {

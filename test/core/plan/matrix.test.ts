@@ -4,7 +4,10 @@ import { describe, expect, it } from "vitest";
 import { keepSelected, parsePatterns } from "../../../src/core/config/select.ts";
 import { ConfigError } from "../../../src/core/errors.ts";
 import { formatMatrix, type MatrixJob, parseMatrix, planMatrix } from "../../../src/core/plan/matrix.ts";
+import { artifactName } from "../../../src/formats/github/artifact-name.ts";
 import { loaded } from "../config/load.ts";
+
+const artifactOf = (job: string): string => artifactName("trtgate", { config: "trtgate.yml", job });
 
 const modelLines = `models:
   resnet50: { onnx: a.onnx, engines: { fp16: { precision: fp16 }, int8: { precision: int8 } } }
@@ -13,12 +16,12 @@ const modelLines = `models:
 
 function plan(runners: string, more: { name?: string } = {}): MatrixJob[] {
 	const config = loaded(`version: 1\n${modelLines}${runners === "" ? "" : `runners: ${runners}\n`}`);
-	return planMatrix({ config, labels: ["ubuntu-latest"], artifactPrefix: "trtgate", name: more.name ?? "" });
+	return planMatrix({ config, labels: ["ubuntu-latest"], artifactOf, name: more.name ?? "" });
 }
 
 describe("planMatrix", () => {
 	it("makes one job of everything where the config names no runners", () => {
-		expect(plan("")).toEqual([{ name: "", runner: '["ubuntu-latest"]', only: "", device: "", artifact: "trtgate-trtgate" }]);
+		expect(plan("")).toEqual([{ name: "all", runner: '["ubuntu-latest"]', only: "", device: "", artifact: "trtgate-all" }]);
 	});
 
 	it("makes one job a runner, with its labels, device and engines", () => {
@@ -26,10 +29,10 @@ describe("planMatrix", () => {
 			'[{ name: l4, labels: gpu-l4 }, { name: "H200 big", labels: { group: gpu, labels: [h200] }, engines: ["*/int8"], device: 1 }]',
 		);
 		expect(jobs).toMatchObject([
-			{ name: "l4", runner: '["gpu-l4"]', only: "", device: "", artifact: "trtgate-trtgate-l4" },
+			{ name: "l4", runner: '["gpu-l4"]', only: "", device: "", artifact: "trtgate-l4" },
 			{ name: "H200 big", runner: '{"group":"gpu","labels":["h200"]}', only: "*/int8", device: "1" },
 		]);
-		expect(jobs[1]?.artifact).toMatch(/^trtgate-trtgate-h200-big-[0-9a-z]{13}$/);
+		expect(jobs[1]?.artifact).toBe("trtgate-H200-big");
 	});
 
 	it("splits a runner's work by model or by engine", () => {
@@ -57,7 +60,7 @@ describe("planMatrix", () => {
 		const many = Array.from({ length: 90 }, (_, at) => `  m${at}: { onnx: a.onnx }`).join("\n");
 		const runners = ["a", "b", "c"].map((name) => `  - { name: ${name}, labels: x, split: model }`).join("\n");
 		const config = loaded(`version: 1\nmodels:\n${many}\nrunners:\n${runners}\n`);
-		expect(() => planMatrix({ config, labels: ["x"], artifactPrefix: "t", name: "" })).toThrow(/270 jobs; expected at most 256/);
+		expect(() => planMatrix({ config, labels: ["x"], artifactOf, name: "" })).toThrow(/270 jobs; expected at most 256/);
 	});
 
 	it("gives every job a name of its own that artifacts may have, and loses no engine, whatever runners are called", () => {
@@ -69,9 +72,9 @@ describe("planMatrix", () => {
 		fc.assert(
 			fc.property(names, fc.constantFrom("none" as const, "model" as const, "engine" as const), (list, split) => {
 				const runners = list.map((name) => ({ name, labels: ["x"], engines: [], split, pointer: "" }));
-				const jobs = planMatrix({ config: { ...config, runners }, labels: [], artifactPrefix: "trtgate", name: "" });
+				const jobs = planMatrix({ config: { ...config, runners }, labels: [], artifactOf, name: "" });
 				expect(new Set(jobs.map((job) => job.artifact.toLowerCase())).size).toBe(jobs.length);
-				for (const { artifact } of jobs) expect(artifact).toMatch(/^[a-z0-9._-]{1,200}$/);
+				for (const { artifact } of jobs) expect(artifact).toMatch(/^[A-Za-z0-9._-]{1,200}$/);
 				const engines = jobs.flatMap(({ only }) => keepSelected(config.models, parsePatterns(only)).flatMap((model) => model.engines));
 				expect(engines.length).toBe(3 * list.length);
 				expect(parseMatrix(formatMatrix(jobs))).toEqual(jobs);
