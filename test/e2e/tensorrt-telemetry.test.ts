@@ -82,19 +82,26 @@ describe("the GPU beside the runs", () => {
 	});
 });
 
-/** nsys on the PATH of a project, as the double knows it. */
-function installNsys(folder: string, mode: string): void {
+/** nsys or ncu on the PATH of a project, as the double knows it. */
+function installNsight(folder: string, tool: "nsys" | "ncu", mode: string): void {
 	const bin = join(folder, "replay-bin");
 	mkdirSync(bin, { recursive: true });
-	const program = `#!/bin/sh\nexec "${process.execPath}" "${resolve("test/support/programs/nsys.mjs")}" mode=${mode} "$@"\n`;
-	writeFileSync(join(bin, "nsys"), program, { mode: 0o755 });
+	const program = `#!/bin/sh\nexec "${process.execPath}" "${resolve(`test/support/programs/${tool}.mjs`)}" mode=${mode} "$@"\n`;
+	writeFileSync(join(bin, tool), program, { mode: 0o755 });
+}
+
+function askForNcu(folder: string): void {
+	for (const arm of ["base", "head"]) {
+		const path = join(folder, arm, "trtgate.yml");
+		writeFileSync(path, `${readFileSync(path, "utf8")}profile: { ncu: on-regression }\n`);
+	}
 }
 
 describe("profiles", () => {
 	it("keep the layers of both engines and the kernels of a regressed workload, and all kept files are listed", async () => {
 		const replay = { comparison: "slower-head" } as const;
 		const folder = projectOf(replay);
-		installNsys(folder, "full");
+		installNsight(folder, "nsys", "full");
 		const { result, out } = await gateIn(folder, replay);
 		expect(result.workloads[0]?.verdict).toBe("regressed");
 		const paths = result.files.map(({ path }) => path);
@@ -108,10 +115,52 @@ describe("profiles", () => {
 		}
 	});
 
+	it("stand in the result and in the reports: layers, kernels, and why", async () => {
+		const replay = { comparison: "slower-head" } as const;
+		const folder = projectOf(replay);
+		installNsight(folder, "nsys", "full");
+		const { result, out } = await gateIn(folder, replay);
+		const [row] = result.workloads;
+		expect(row?.layers?.base?.layers.length).toBeGreaterThan(10);
+		expect(row?.layers?.head?.layers.map(({ name }) => name)).toContain("block1 + block1.relu");
+		expect(row?.kernels?.head?.kernels).toHaveLength(10);
+		expect(readFileSync(join(out, "report.md"), "utf8")).toContain("Why: `block1 + block1.relu` +0.89 µs");
+		const html = readFileSync(join(out, "report.html"), "utf8");
+		for (const words of ["Where the time went", "All 15 layers", "Kernels by time"]) expect(html).toContain(words);
+	});
+
+	it("look into the slowest kernel where ncu is asked for, and keep what it wrote", async () => {
+		const replay = { comparison: "slower-head" } as const;
+		const folder = projectOf(replay);
+		installNsight(folder, "nsys", "full");
+		installNsight(folder, "ncu", "full");
+		askForNcu(folder);
+		const { result, out } = await gateIn(folder, replay);
+		const reports = result.files.filter(({ what }) => what.startsWith("Nsight Compute profile"));
+		expect(reports.map(({ path }) => path.slice(0, 4))).toEqual(["ncu/", "ncu/"]);
+		for (const { path } of reports) expect(existsSync(join(out, path)), path).toBe(true);
+		const log = result.files.find(({ what }) => what.startsWith("log of the Nsight Compute profile"));
+		expect(readFileSync(join(out, log?.path ?? ""), "utf8")).toContain("regex:^sm80_xmma_gemm_f16f16");
+	});
+
+	it.each([
+		["forbidden", "ERR_NVGPUCTRPERM"],
+		[null, "Nsight Compute (ncu) is not installed"],
+	])("say once why ncu saw nothing (%s), and change no verdict", async (mode, words) => {
+		const replay = { comparison: "slower-head" } as const;
+		const folder = projectOf(replay);
+		if (mode !== null) installNsight(folder, "ncu", mode);
+		askForNcu(folder);
+		const { result } = await gateIn(folder, replay);
+		expect(result.workloads[0]?.verdict).toBe("regressed");
+		expect(result.errors).toEqual([]);
+		expect(result.notes.filter((note) => note.includes(words))).toHaveLength(1);
+	});
+
 	it("leave out the kernels of what did not regress", async () => {
 		const replay = { comparison: "same-model" } as const;
 		const folder = projectOf(replay);
-		installNsys(folder, "full");
+		installNsight(folder, "nsys", "full");
 		const { result } = await gateIn(folder, replay);
 		expect(result.files.map(({ path }) => path).filter((path) => path.startsWith("nsys/"))).toEqual([]);
 		expect(result.files.map(({ path }) => path).filter((path) => path.startsWith("layers/"))).toHaveLength(4);

@@ -8,7 +8,8 @@ const mode = process.argv[2].slice("mode=".length);
 const args = process.argv.slice(3);
 const optionOf = (name) => args.find((arg) => arg.startsWith(`${name}=`))?.slice(name.length + 1) ?? args[args.indexOf(name) + 1];
 
-if (mode === "hang") setInterval(() => {}, 1000);
+if (args[0] === "--version") console.log("NVIDIA Nsight Systems version 2023.4.4.54-234433681190v0");
+else if (mode === "hang") setInterval(() => {}, 1000);
 else if (args[0] === "profile") {
 	const output = optionOf("--output");
 	if (mode === "no-importer") {
