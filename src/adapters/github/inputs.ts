@@ -25,6 +25,6 @@ export function readInputs(): ActionInputs {
 		...named("trtexec"),
 		...named("only"),
 		out: getInput("out") || "trtgate-out",
-		overrides: { ...named("backend"), ...named("device"), ...named("onnxruntime") },
+		overrides: { ...named("backend"), ...named("device"), ...named("onnxruntime"), ...named("inconclusive") },
 	};
 }
