@@ -34,8 +34,8 @@ function withoutFiles(workload: WorkloadResult): WorkloadResult {
 	return { ...workload, runs: workload.runs.map(({ samples: _samples, ...run }) => run) };
 }
 
-/** Runs of about 300 bytes each: some ten megabytes, of which a page shows the first few hundred rows. */
-const mostRuns = 30_000;
+/** Of about 1.5 kB each with what the GPU did: some fifteen megabytes; a page shows the first few hundred rows. */
+const mostRuns = 10_000;
 
 /** Keeps the single runs of rows that changed, and of others as long as there is room; the figures of all rows stay. */
 export function thinned(workloads: readonly WorkloadResult[]): { workloads: WorkloadResult[]; note: string | null } {

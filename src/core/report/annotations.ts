@@ -46,7 +46,12 @@ function ofGate(gate: GateResult, result: Result): Annotation[] {
 }
 
 function ofError(error: ErrorRecord): Annotation {
-	const subject = error.model === undefined ? "" : `${subjectName({ ...error, model: error.model })}: `;
+	const subject =
+		error.model === undefined
+			? error.part === undefined
+				? ""
+				: `${cleanText(error.part).slice(0, 60)}: `
+			: `${subjectName({ ...error, model: error.model })}: `;
 	const level: AnnotationLevel = error.kind === "github" ? "warning" : "error";
 	return { level, title: `${subject}${saidText(error.code, 80)}`, message: withFix(error.message, error.fix), ...place(error.location) };
 }

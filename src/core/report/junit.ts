@@ -33,7 +33,7 @@ function testcase(gate: GateResult, result: Result): string {
 }
 
 function errorCase(error: Result["errors"][number]): string {
-	const place = error.model === undefined ? "the run" : subjectName({ ...error, model: error.model });
+	const place = error.model === undefined ? cleanName(error.part ?? "the run", 60) : subjectName({ ...error, model: error.model });
 	const body = `<error ${attribute("message", saidText(error.message, 1000))} ${attribute("type", error.code)}/>`;
 	return `\t\t<testcase ${attribute("classname", "errors")} ${attribute("name", place)}>${body}</testcase>`;
 }

@@ -119,7 +119,7 @@ function filesPart(result: Result): Piece {
 }
 
 function errorItem(error: ErrorRecord): Markup {
-	const place = error.model === undefined ? "" : ` ${subjectName({ ...error, model: error.model })}`;
+	const place = error.model === undefined ? ` ${cleanName(error.part ?? "", 60)}` : ` ${subjectName({ ...error, model: error.model })}`;
 	const lines = excerptLines(error.excerpt ?? []);
 	const log = error.log === undefined ? null : html`<p>Log: <code>${cleanName(error.log, 200)}</code></p>`;
 	const fix = error.fix === undefined ? null : html`<p>${saidText(error.fix)}</p>`;
