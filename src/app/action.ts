@@ -10,6 +10,7 @@ import { reportFiles } from "../stages/report.ts";
 import { describeRecord, exitCodes, exitOfResult, explainError } from "./exit.ts";
 import { gate } from "./gate.ts";
 import { progressFor } from "./progress.ts";
+import { readRunEvent } from "./run-event.ts";
 import { stopOnSignals } from "./signals.ts";
 import { openTerminal } from "./terminal.ts";
 
@@ -20,9 +21,11 @@ export async function runAction(): Promise<number> {
 	saveState("out", join(cwd, inputs.out));
 	try {
 		const { environment } = terminal;
+		const event = await readRunEvent(environment);
 		const gated = await gate({
 			cwd,
 			...inputs,
+			...(event === undefined ? {} : { event }),
 			inputs: overrides,
 			environment,
 			progress: progressFor(terminal, { quiet: false }),

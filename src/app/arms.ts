@@ -1,41 +1,155 @@
-// Finds the two folders that a run compares: given as folders, or as git refs that are checked out beside.
+// Opens the two folders that a run compares: given by the user as folders or git refs, or found from the event.
 import { stat } from "node:fs/promises";
 import { basename, join, relative, resolve } from "node:path";
+import { openHistory } from "../adapters/git/history.ts";
+import { remoteName } from "../adapters/git/remote.ts";
+import { gitIn } from "../adapters/git/run-git.ts";
 import { describeFolder, openRef } from "../adapters/git/worktree.ts";
 import type { Processes } from "../adapters/process/processes.ts";
-import type { Arm } from "../core/schema/result.ts";
+import type { Config } from "../core/config/config.ts";
+import type { Arm, ArmSource } from "../core/schema/result.ts";
+import type { RunEvent } from "../formats/github/event.ts";
 import type { ArmFolder } from "../stages/prepare.ts";
+import { findBase } from "./base-and-head.ts";
+import { chooseBase, nameHead } from "./choose-base.ts";
+import { fetchLfsFiles } from "./lfs-files.ts";
 
-export interface ArmRequest {
-	arm: Arm;
-	/** A folder or a git ref, as the user wrote it. */
-	wanted: string;
+export interface ArmsRequest {
 	cwd: string;
-	/** Folder of the head, absolute; a ref is resolved in its repository. */
+	/** Folder of the config, absolute: the head where none is named, and the repository of refs. */
 	home: string;
 	outFolder: string;
+	config: Config;
+	/** Folders or git refs, as the user wrote them. */
+	base?: string;
+	head?: string;
+	/** What the workflow runs for: says which commit is the base, and allows to fetch it. */
+	event?: RunEvent;
 }
 
-export interface OpenedArm {
-	folder: ArmFolder;
-	/** Removes the checkout again, where there is one. */
+export interface OpenedArms {
+	/** Base first where there is one. */
+	folders: ArmFolder[];
+	/** Why there is no base, a clause. */
+	noBase?: string;
+	/** What is worth knowing of how they were opened. */
+	notes: string[];
+	/** Removes the checkouts again, where there are any. */
 	close(): Promise<void>;
 }
 
-/** @throws ConfigError git-ref where the name is neither a folder nor a known ref. */
-export async function openArm(request: ArmRequest, processes: Processes): Promise<OpenedArm> {
-	const path = resolve(request.cwd, request.wanted);
-	if (await isFolder(path)) {
-		const label = relative(request.cwd, path) || basename(path);
-		// A folder inside a repository is one of many at its commit, so only a whole checkout is named by it.
-		const known = (await isThere(join(path, ".git"))) ? await describeFolder(path, processes) : null;
-		const commit = known === null || known.dirty ? {} : { commit: known.commit };
-		return { folder: { arm: request.arm, path, source: { label, ...commit } }, close: async () => {} };
+/** @throws ConfigError git-ref where a name or an event means no commit that can be had. */
+export async function openArms(request: ArmsRequest, processes: Processes): Promise<OpenedArms> {
+	const opening: Opening = { request, processes, notes: [], closers: [] };
+	const close = async (): Promise<void> => {
+		for (const closer of opening.closers.splice(0)) await closer();
+	};
+	try {
+		const head = await openHead(opening);
+		const base = await openBase(head, opening);
+		const common = { notes: opening.notes, close };
+		if (typeof base !== "string") return { folders: [base, head.folder], ...common };
+		return { folders: [head.folder], noBase: base, ...common };
+	} catch (error) {
+		await close();
+		throw error;
 	}
-	const folder = join(request.outFolder, "worktrees", request.arm);
-	const tree = await openRef({ repository: request.home, ref: request.wanted, folder, processes });
-	const source = { label: request.wanted, ref: request.wanted, commit: tree.commit };
-	return { folder: { arm: request.arm, path: tree.path, source }, close: () => tree.remove() };
+}
+
+interface Opening {
+	request: ArmsRequest;
+	processes: Processes;
+	notes: string[];
+	closers: (() => Promise<void>)[];
+}
+
+interface Head {
+	folder: ArmFolder;
+	/** Where it is a commit, or a folder that stands at one. */
+	commit: string | null;
+	/** Folder in the repository that has the commit. */
+	repository: string;
+}
+
+async function openHead(opening: Opening): Promise<Head> {
+	const { request, processes } = opening;
+	const { head, home, cwd, event } = request;
+	if (head !== undefined && !(await isFolder(resolve(cwd, head)))) {
+		const folder = await checkOut({ arm: "head", ref: head, source: { label: head, ref: head } }, opening);
+		return { folder, commit: folder.source.commit ?? null, repository: home };
+	}
+	const path = head === undefined ? home : resolve(cwd, head);
+	const label = relative(cwd, path) || basename(path);
+	const known = await describeHead(path, request, processes);
+	const commit = known?.commit ?? null;
+	const source = { label, ...(event === undefined || commit === null ? {} : nameHead(event, commit)), ...stateOf(known, event) };
+	return { folder: { arm: "head", path, source }, commit, repository: path };
+}
+
+/** Without an event a folder inside a repository is one of many at its commit, so only a whole checkout is named by it. */
+async function describeHead(path: string, { event }: ArmsRequest, processes: Processes) {
+	return event !== undefined || (await isThere(join(path, ".git"))) ? describeFolder(path, processes) : null;
+}
+
+function stateOf(known: { commit: string; dirty: boolean } | null, event?: RunEvent): Pick<ArmSource, "commit" | "found"> {
+	if (known === null) return {};
+	if (!known.dirty) return { commit: known.commit };
+	return event === undefined ? {} : { found: `The workspace as it is: ${known.commit.slice(0, 7)} with changes by earlier steps.` };
+}
+
+/** @returns the folder, or why there is none. */
+async function openBase(head: Head, opening: Opening): Promise<ArmFolder | string> {
+	const { base, event } = opening.request;
+	if (base !== undefined) return openNamedBase(base, opening);
+	if (event === undefined) return "no base was given, so only builds, goldens and absolute limits are checked.";
+	if (head.commit === null) return "git knows no commit of the workspace, so there is no earlier one";
+	return openFoundBase({ head, commit: head.commit, event }, opening);
+}
+
+async function openNamedBase(base: string, opening: Opening): Promise<ArmFolder> {
+	const { request, processes } = opening;
+	const path = resolve(request.cwd, base);
+	if (!(await isFolder(path))) return checkOut({ arm: "base", ref: base, source: { label: base, ref: base } }, opening);
+	const label = relative(request.cwd, path) || basename(path);
+	const known = (await isThere(join(path, ".git"))) ? await describeFolder(path, processes) : null;
+	return { arm: "base", path, source: { label, ...stateOf(known) } };
+}
+
+async function openFoundBase(of: { head: Head; commit: string; event: RunEvent }, opening: Opening): Promise<ArmFolder | string> {
+	const { head, commit, event } = of;
+	const history = await openHistory(gitIn(head.repository, opening.processes));
+	const base = await findBase(chooseBase(event, opening.request.config.baseline), commit, history);
+	if (base.state === "none") return base.why;
+	const { label, ref, found } = base;
+	const source = { label, ...(ref === undefined ? {} : { ref }), found };
+	return checkOut({ arm: "base", ref: base.commit, source, repository: head.repository }, opening);
+}
+
+interface Checkout {
+	arm: Arm;
+	ref: string;
+	source: ArmSource;
+	/** The config's where it is left out. */
+	repository?: string;
+}
+
+async function checkOut(checkout: Checkout, opening: Opening): Promise<ArmFolder> {
+	const { request, processes } = opening;
+	const { arm, ref, source, repository = request.home } = checkout;
+	const git = gitIn(repository, processes);
+	// Only a workflow's clone is ours to add to.
+	const fetched = request.event === undefined ? null : await (await openHistory(git)).find(ref);
+	const folder = join(request.outFolder, "worktrees", arm);
+	const tree = await openRef({ repository, ref: fetched ?? ref, folder, processes });
+	opening.closers.push(() => tree.remove());
+	const lfs = { arm, root: tree.root, path: tree.path, config: request.config, isUntrusted: arm === "head" && isForeign(request.event) };
+	opening.notes.push(...(await fetchLfsFiles({ ...lfs, remote: await remoteName(git) }, gitIn(tree.root, processes))));
+	return { arm, path: tree.path, source: { ...source, commit: tree.commit } };
+}
+
+/** The head may be the work of anyone. */
+function isForeign(event: RunEvent | undefined): boolean {
+	return event?.kind === "workflow-run" || (event?.kind === "pull-request" && event.isFork);
 }
 
 function isThere(path: string): Promise<boolean> {

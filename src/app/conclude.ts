@@ -43,6 +43,10 @@ export function concludeResult(facts: Facts, input: GateInput, end: { nowMs: num
 
 function* notesOf(facts: Facts, input: GateInput): Generator<string> {
 	if (input.noBase !== undefined) yield `Nothing was compared with a base: ${input.noBase}`;
+	yield* input.arms.flatMap(({ arm, source }) =>
+		source.found === undefined ? [] : [`${arm === "base" ? "Base" : "Head"}: ${source.found}`],
+	);
+	yield* input.notes ?? [];
 	const replaced = facts.rows.reduce((sum, row) => sum + row.replaced, 0);
 	if (replaced > 0)
 		yield `${replaced === 1 ? "1 run was" : `${replaced} runs were`} replaced for cause; the reasons stand beside the runs.`;

@@ -11,6 +11,8 @@ export interface GateInput {
 	arms: readonly ArmFolder[];
 	/** Why there is no base, where there is none. */
 	noBase?: string;
+	/** Sentences about how the arms were opened. */
+	notes?: readonly string[];
 	/** Engines of the base's own config, to notice what is no longer checked. */
 	baseEngines: readonly EngineSpec[];
 	/** Absolute. */

@@ -10,9 +10,10 @@ import { keepSelected, parsePatterns, selectModels, unknownSelection } from "../
 import type { EngineSpec, Plan } from "../core/plan/plan.ts";
 import { engineSpecs } from "../core/plan/specs.ts";
 import type { Result } from "../core/schema/result.ts";
+import type { RunEvent } from "../formats/github/event.ts";
 import type { Ports, Progress } from "../ports.ts";
 import { reportFiles, writeReport } from "../stages/report.ts";
-import { type OpenedArm, openArm } from "./arms.ts";
+import { type OpenedArms, openArms } from "./arms.ts";
 import { type Composition, compose } from "./compose.ts";
 import type { GateInput } from "./gate-input.ts";
 import { prepareGate, runGate } from "./run.ts";
@@ -24,6 +25,8 @@ export interface GateOptions {
 	config?: string;
 	base?: string;
 	head?: string;
+	/** What the workflow runs for: names the base where the user names none. */
+	event?: RunEvent;
 	out: string;
 	seed?: string;
 	/** Patterns of the engines to measure, as the user wrote them; all where it is left out. */
@@ -74,11 +77,14 @@ interface Opening {
 async function withArms(opening: Opening, how: { composition: Composition; mode: "run" | "plan" }): Promise<Gated> {
 	const { composition } = how;
 	const { options, outFolder, home } = opening;
-	const opened: OpenedArm[] = [];
+	const { cwd, base, head, event } = options;
+	const named = {
+		...(base === undefined ? {} : { base }),
+		...(head === undefined ? {} : { head }),
+		...(event === undefined ? {} : { event }),
+	};
+	const opened = await openArms({ cwd, home, outFolder, config: opening.config, ...named }, composition.processes);
 	try {
-		const common = { cwd: options.cwd, home, outFolder };
-		if (options.base !== undefined) opened.push(await openArm({ ...common, arm: "base", wanted: options.base }, composition.processes));
-		opened.push(await openArm({ ...common, arm: "head", wanted: options.head ?? home }, composition.processes));
 		const input = await gateInput(opening, opened);
 		if (how.mode === "plan") return { state: "planned", plan: (await prepareGate(input, composition.ports)).plan, config: opening.config };
 		const result = await runGate(input, composition.ports);
@@ -86,7 +92,7 @@ async function withArms(opening: Opening, how: { composition: Composition; mode:
 		return { state: "ran", result, outFolder };
 	} finally {
 		await rm(join(outFolder, "scratch"), { recursive: true, force: true });
-		for (const arm of opened) await arm.close();
+		await opened.close();
 	}
 }
 
@@ -125,9 +131,9 @@ function exists(path: string): Promise<boolean> {
 	);
 }
 
-async function gateInput(opening: Opening, opened: readonly OpenedArm[]): Promise<GateInput> {
+async function gateInput(opening: Opening, opened: OpenedArms): Promise<GateInput> {
 	const { config, options, outFolder } = opening;
-	const arms = opened.map((arm) => arm.folder);
+	const { folders: arms, noBase, notes } = opened;
 	const base = arms.find((folder) => folder.arm === "base");
 	const head = arms.find((folder) => folder.arm === "head");
 	const seed = options.seed ?? `${head?.source.commit ?? ""}:${config.path}`;
@@ -135,7 +141,8 @@ async function gateInput(opening: Opening, opened: readonly OpenedArm[]): Promis
 		config,
 		configSha256: createHash("sha256").update(opening.text).digest("hex"),
 		arms,
-		...(base ? {} : { noBase: "no base was given, so only builds, goldens and absolute limits are checked." }),
+		...(noBase === undefined ? {} : { noBase }),
+		notes,
 		baseEngines: base ? await engineSpecsOf(join(base.path, basename(config.path)), options) : [],
 		outFolder,
 		seed,

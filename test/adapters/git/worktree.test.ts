@@ -5,11 +5,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { describeFolder, openRef } from "../../../src/adapters/git/worktree.ts";
+import { childEnvironment } from "../../../src/adapters/github/env.ts";
 import { createProcesses } from "../../../src/adapters/process/processes.ts";
 
 const root = realpathSync(mkdtempSync(join(tmpdir(), "trtgate-git-")));
 const repository = join(root, "a repo");
-const processes = createProcesses();
+const processes = createProcesses({ env: childEnvironment() });
 const commits: string[] = [];
 const settings = ["-c", "user.name=t", "-c", "user.email=t@t", "-c", "commit.gpgsign=false", "-c", "init.defaultBranch=main"];
 const git = (cwd: string, ...args: string[]): string => execFileSync("git", [...settings, ...args], { cwd, encoding: "utf8" }).trim();
@@ -56,7 +57,7 @@ describe("openRef", () => {
 	});
 
 	it("tidies up even after all was told to stop", async () => {
-		const stopped = createProcesses();
+		const stopped = createProcesses({ env: childEnvironment() });
 		const folder = join(root, "stopped");
 		const tree = await openRef({ repository, ref: "v1", folder, processes: stopped });
 		await stopped.killAll();

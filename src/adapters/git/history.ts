@@ -1,0 +1,180 @@
+// Looks into the history of a clone, and fetches as much more of it as an answer needs.
+import { localTagFormat, parseHashes, parseLocalTags, parseParents } from "../../formats/git/output.ts";
+import type { Candidates, Tag } from "../../formats/git/version-tag.ts";
+import { commitOf, isShallow } from "./refs.ts";
+import { type Depth, openRemote, type Remote } from "./remote.ts";
+import { firstLine, type Git, slowMs, succeeded } from "./run-git.ts";
+
+export interface History {
+	/** Makes sure that a commit is here; false where neither this clone nor its remote has it. */
+	bring(commit: string): Promise<boolean>;
+	/** As the commit itself names them, also at the edge of a shallow clone. */
+	parents(commit: string): Promise<string[]>;
+	/** The newest commit of a branch, as the remote or else this clone has it. */
+	branchTip(branch: string): Promise<string | null>;
+	/** The commit that a branch, a tag or a hash names, fetched where this clone lacks it. */
+	find(ref: string): Promise<string | null>;
+	/** The best common ancestor; null where there is none. */
+	mergeBase(left: string, right: string): Promise<string | null>;
+	isAncestor(commit: string, of: string): Promise<boolean>;
+	tags(): Promise<Tag[]>;
+	/** The first of the candidates that `head` descends from, and that is not `head` itself. */
+	nearestTag(candidates: Candidates, head: string): Promise<FoundTag | null>;
+}
+
+export interface FoundTag {
+	tag: Tag;
+	/** It is an ancestor; else it lies on a branch of its own. */
+	isAncestor: boolean;
+}
+
+/** Each step asks for a few times as many commits as all before; who branched off longer ago gets the whole history. */
+const steps: readonly Depth[] = [{ deepenBy: 32 }, { deepenBy: 128 }, { deepenBy: 512 }, { deepenBy: 2048 }, "all"];
+/** Clocks of committers differ. */
+const clockSlackSeconds = 24 * 3600;
+/** Commits at which a shallow clone of one branch with merges ends are few. */
+const mostEdges = 200;
+/** Each may cost a fetch. */
+const mostVersions = 8;
+const mostUndated = 50;
+
+export async function openHistory(git: Git): Promise<History> {
+	const remote = await openRemote(git);
+	const walk: Walk = { git, remote };
+	return {
+		bring: (commit) => bring(commit, walk),
+		parents: async (commit) => parseParents((await git(["cat-file", "commit", commit])).stdout),
+		branchTip: (branch) => branchTip(branch, walk),
+		find: (ref) => find(ref, walk),
+		mergeBase: (left, right) => mergeBase(left, right, walk),
+		isAncestor: (commit, of) => isAncestor(commit, of, walk),
+		tags: () => tags(walk),
+		nearestTag: (candidates, head) =>
+			candidates.order === "version" ? nearestVersion(candidates.tags, head, walk) : nearestByDate(candidates.tags, head, walk),
+	};
+}
+
+interface Walk {
+	git: Git;
+	remote: Remote;
+}
+
+async function bring(commit: string, { git, remote }: Walk): Promise<boolean> {
+	if ((await commitOf(commit, git)) !== null) return true;
+	return (await remote.bring(commit)) && (await commitOf(commit, git)) !== null;
+}
+
+async function branchTip(branch: string, { git, remote }: Walk): Promise<string | null> {
+	const tip = await remote.branchTip(branch);
+	if (tip !== null) return tip;
+	const names = [...(remote.name === null ? [] : [`refs/remotes/${remote.name}/${branch}`]), `refs/heads/${branch}`];
+	for (const name of names) {
+		const commit = await commitOf(name, git);
+		if (commit !== null) return commit;
+	}
+	return null;
+}
+
+async function find(ref: string, walk: Walk): Promise<string | null> {
+	const { git, remote } = walk;
+	for (const name of [ref, ...(remote.name === null ? [] : [`refs/remotes/${remote.name}/${ref}`])]) {
+		const commit = await commitOf(name, git);
+		if (commit !== null) return commit;
+	}
+	if (/^([0-9a-f]{40}|[0-9a-f]{64})$/.test(ref)) return (await bring(ref, walk)) ? ref : null;
+	const name = ref.replace(/^refs\/(heads|tags)\//, "");
+	const tag = ref.startsWith("refs/heads/") ? undefined : (await remote.tags()).find((candidate) => candidate.name === name);
+	const commit = tag?.commit ?? (ref.startsWith("refs/tags/") ? null : await remote.branchTip(name));
+	return commit !== null && (await bring(commit, walk)) ? commit : null;
+}
+
+async function mergeBase(left: string, right: string, walk: Walk): Promise<string | null> {
+	for (const step of [null, ...steps]) {
+		if (step !== null && !(await walk.remote.deepen(await edges([left, right], walk), step))) break;
+		const found = firstLine(await walk.git(["merge-base", left, right]));
+		// Behind an edge there might be a nearer one.
+		if (found !== "" && (await edges([left, right, `^${found}`], walk)).length === 0) return found;
+		if (found === "" && (await edges([left, right], walk)).length === 0) return null;
+	}
+	const found = firstLine(await walk.git(["merge-base", left, right]));
+	return found === "" ? null : found;
+}
+
+/** Commits of these revisions that have parents which this clone does not hold. */
+async function edges(revisions: readonly string[], { git }: Walk): Promise<string[]> {
+	if (!(await isShallow(git))) return [];
+	const record = await git(["rev-list", "--max-parents=0", `--max-count=${mostEdges}`, ...revisions], { timeoutMs: slowMs });
+	const ends: string[] = [];
+	for (const commit of parseHashes(record.stdout)) {
+		if (parseParents((await git(["cat-file", "commit", commit])).stdout).length > 0) ends.push(commit);
+	}
+	return ends;
+}
+
+async function isAncestor(commit: string, of: string, walk: Walk): Promise<boolean> {
+	const { git, remote } = walk;
+	const isKnown = async (): Promise<boolean> => succeeded(await git(["merge-base", "--is-ancestor", commit, of], { timeoutMs: slowMs }));
+	if (await isKnown()) return true;
+	const since = (await dates([commit], git)).get(commit);
+	if (since === undefined) return false;
+	// What is older than the commit cannot descend from it.
+	const sinceSeconds = since - clockSlackSeconds;
+	if (!(await remote.deepen(await newerEdges(of, sinceSeconds, walk), { sinceSeconds }))) return false;
+	return isKnown();
+}
+
+async function newerEdges(of: string, sinceSeconds: number, walk: Walk): Promise<string[]> {
+	const ends = await edges([of], walk);
+	const seconds = await dates(ends, walk.git);
+	return ends.filter((end) => (seconds.get(end) ?? 0) >= sinceSeconds);
+}
+
+/** Commit times, seconds since 1970. */
+async function dates(commits: readonly string[], git: Git): Promise<Map<string, number>> {
+	if (commits.length === 0) return new Map();
+	const record = await git(["log", "--no-walk=unsorted", "--no-show-signature", "--format=%H %ct", ...commits]);
+	const lines = record.stdout.split("\n").flatMap((line) => {
+		const [commit, time] = line.split(" ");
+		return commit === undefined || time === undefined ? [] : [[commit, Number(time)] as const];
+	});
+	return new Map(lines);
+}
+
+/** A workflow's clone has no tags unless it has all history; the remote's list costs one question and no object. */
+async function tags({ git, remote }: Walk): Promise<Tag[]> {
+	const record = await git(["for-each-ref", `--format=${localTagFormat}`, "refs/tags"], { captureBytes: 4 * 1024 * 1024 });
+	const local = parseLocalTags(record.stdout);
+	return local.length > 0 && !(await isShallow(git))
+		? local
+		: [...new Map([...local, ...(await remote.tags())].map((tag) => [tag.name, tag])).values()];
+}
+
+async function nearestVersion(candidates: readonly Tag[], head: string, walk: Walk): Promise<FoundTag | null> {
+	let other: Tag | null = null;
+	for (const tag of candidates.filter(({ commit }) => commit !== head).slice(0, mostVersions)) {
+		if (!(await bring(tag.commit, walk))) continue;
+		if (await isAncestor(tag.commit, head, walk)) return { tag, isAncestor: true };
+		other ??= tag;
+	}
+	return other === null ? null : { tag: other, isAncestor: false };
+}
+
+async function nearestByDate(candidates: readonly Tag[], head: string, walk: Walk): Promise<FoundTag | null> {
+	if (candidates.length === 0) return null;
+	for (const step of [null, ...steps]) {
+		if (step !== null && !(await walk.remote.deepen(await edges([head], walk), step))) return null;
+		const found = await newestAncestor(candidates, head, walk.git);
+		if (found !== null) return { tag: found, isAncestor: true };
+	}
+	return null;
+}
+
+async function newestAncestor(candidates: readonly Tag[], head: string, git: Git): Promise<Tag | null> {
+	const byCommit = new Map(candidates.filter(({ commit }) => commit !== head).map((tag) => [tag.commit, tag]));
+	const args = ["rev-list", "--no-walk=sorted", "--ignore-missing", `--max-count=${mostUndated}`, "--stdin"];
+	const record = await git(args, { stdin: `${[...byCommit.keys()].join("\n")}\n` });
+	for (const commit of parseHashes(record.stdout)) {
+		if (succeeded(await git(["merge-base", "--is-ancestor", commit, head]))) return byCommit.get(commit) ?? null;
+	}
+	return null;
+}

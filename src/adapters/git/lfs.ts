@@ -1,0 +1,82 @@
+// Fetches files of a worktree that Git LFS keeps elsewhere.
+import { lstat, open } from "node:fs/promises";
+import { join, relative, sep } from "node:path";
+import { isLfsPointer } from "../../formats/onnx/head.ts";
+import { type Git, slowMs, succeeded } from "./run-git.ts";
+
+export interface LfsWish {
+	/** Top of the worktree. */
+	root: string;
+	/** Absolute paths of pointers, or all that the commit has. */
+	paths: readonly string[] | "all";
+	/** The commit may be a stranger's. */
+	isUntrusted: boolean;
+	/** Name of the remote, where there is one. */
+	remote: string | null;
+}
+
+/** A pointer is a text of about 130 bytes; Git LFS itself calls anything longer data. */
+const mostPointerBytes = 1024;
+/** Beyond this many paths on one command line, everything is fetched. */
+const mostPaths = 200;
+
+/** What `git lfs install` writes into the config; without it `git lfs pull` leaves the pointers as they are. */
+const filters = [
+	"filter.lfs.clean=git-lfs clean -- %f",
+	"filter.lfs.smudge=git-lfs smudge -- %f",
+	"filter.lfs.process=git-lfs filter-process",
+	"filter.lfs.required=true",
+	// A download that failed is to be said, whatever the repository wishes.
+	"lfs.skipdownloaderrors=false",
+];
+
+export async function isPointerFile(path: string): Promise<boolean> {
+	const facts = await lstat(path).catch(() => null);
+	if (!facts?.isFile() || facts.size > mostPointerBytes) return false;
+	const file = await open(path);
+	try {
+		const { buffer, bytesRead } = await file.read(new Uint8Array(64), 0, 64, 0);
+		return isLfsPointer(buffer.subarray(0, bytesRead));
+	} finally {
+		await file.close();
+	}
+}
+
+/** Whether the commit of a worktree gives any file to Git LFS. */
+export async function usesLfs(git: Git): Promise<boolean> {
+	return succeeded(
+		await git(["grep", "-q", "-e", "filter=lfs", "HEAD", "--", ".gitattributes", ":(glob)**/.gitattributes"], { online: true }),
+	);
+}
+
+/**
+ * Which server is asked may stand in `.lfsconfig`, a file of the commit. Git LFS takes no program from there (its manual,
+ * git-lfs-config(5), lists the few keys that it reads: no transfer agent, no filter), but it takes `lfs.url`, asks that
+ * address, and may offer it credentials. A base is a commit that the repository's own people accepted, so its word is
+ * taken. A head that may be a stranger's is left as it is where it brings a `.lfsconfig`. Transfer agents of the user's
+ * own git config are the user's choice and stay.
+ * @returns why files stay pointers, a sentence; null where all is well.
+ */
+export async function pullLfs({ root, paths, isUntrusted, remote }: LfsWish, git: Git): Promise<string | null> {
+	if (paths.length === 0) return null;
+	if (isUntrusted && (await lstat(join(root, ".lfsconfig")).catch(() => null)) !== null) {
+		return "Files of Git LFS were not fetched for the head: it names its own LFS server in .lfsconfig and comes from a fork.";
+	}
+	if (!succeeded(await git(["lfs", "version"]))) {
+		return "Files of Git LFS were not fetched, because git-lfs is not installed here: install it, and check out with `lfs: true` (actions/checkout).";
+	}
+	const some = paths === "all" || paths.length > mostPaths ? [] : [`--include=${paths.map((path) => patternOf(path, root)).join(",")}`];
+	const args = ["lfs", "pull", ...some, "--exclude=", ...(remote === null ? [] : [remote])];
+	const pulled = await git(args, { timeoutMs: slowMs, settings: filters, online: true, env: { GIT_LFS_SKIP_SMUDGE: undefined } });
+	if (succeeded(pulled)) return null;
+	const last = pulled.tail.at(-1) ?? `exit code ${pulled.exitCode ?? "unknown"}`;
+	return `Files of Git LFS could not be fetched: ${last.slice(0, 200)}`;
+}
+
+/** A pattern that matches the path and hardly more: what means something in a pattern or a list of them is any character. */
+function patternOf(path: string, root: string): string {
+	return `/${relative(root, path)
+		.split(sep)
+		.join("/")
+		.replace(/[,*?[\]\\!#\s]/g, "?")}`;
+}

@@ -1,0 +1,64 @@
+// Names of commits: which one a ref means, and the refusal of a ref that means none.
+import { ConfigError } from "../../core/errors.ts";
+import { firstLine, type Git, succeeded } from "./run-git.ts";
+
+const fullHash = /^[0-9a-f]{40,64}$/;
+
+/** The commit that a revision names in this clone, or null. */
+export async function commitOf(revision: string, git: Git): Promise<string | null> {
+	const record = await git(["rev-parse", "--verify", "--quiet", "--end-of-options", `${revision}^{commit}`]);
+	const commit = firstLine(record);
+	return succeeded(record) && fullHash.test(commit) ? commit : null;
+}
+
+export function isPlainRef(ref: string): boolean {
+	return ref !== "" && !ref.startsWith("-") && !/[\u0000-\u0020\u007f]/.test(ref);
+}
+
+/** @throws ConfigError git-ref. */
+export async function resolveRef(ref: string, git: Git, repository: string): Promise<string> {
+	if (!isPlainRef(ref)) throw unknownRef(ref, "it is not a name that git allows", "Give the name of a branch, a tag or a commit.");
+	// Fetched branches are known by the remote's name only.
+	for (const name of [ref, `origin/${ref}`]) {
+		const commit = await commitOf(name, git);
+		if (commit !== null) return commit;
+	}
+	if (!(await isRepository(git))) {
+		const fix = "Name an existing folder, or run inside a git repository.";
+		throw unknownRef(ref, `${repository} is neither a folder nor in a git repository`, fix);
+	}
+	const why = (await isShallow(git)) ? "this clone is shallow and does not hold it" : "the repository does not hold it";
+	throw unknownRef(ref, why, `Give actions/checkout \`fetch-depth: 0\`, or fetch it first: \`git fetch origin ${ref}\`.`);
+}
+
+export async function isRepository(git: Git): Promise<boolean> {
+	const record = await git(["rev-parse", "--git-dir"]);
+	if (!succeeded(record)) refuseForeignOwner(record.tail);
+	return succeeded(record);
+}
+
+export async function isShallow(git: Git): Promise<boolean> {
+	return firstLine(await git(["rev-parse", "--is-shallow-repository"])) === "true";
+}
+
+/** git reads no repository that another user owns, as in a container whose user is not the runner's. */
+export function refuseForeignOwner(lines: readonly string[]): void {
+	if (!lines.some((line) => /dubious ownership/i.test(line))) return;
+	throw new ConfigError({
+		code: "git-ref",
+		message: "git does not read the workspace, because another user owns it.",
+		details: {
+			excerpt: lines.slice(-5),
+			fix: 'Run `git config --global --add safe.directory "$GITHUB_WORKSPACE"` in a step before, as the user that runs this job.',
+		},
+	});
+}
+
+export function unknownRef(ref: string, why: string, fix: string): ConfigError {
+	const shown = JSON.stringify(ref.slice(0, 200));
+	return new ConfigError({
+		code: "git-ref",
+		message: `Cannot find ${shown}: ${why}.`,
+		details: { expected: "a folder or a git ref", got: shown, fix },
+	});
+}

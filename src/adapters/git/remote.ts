@@ -1,0 +1,106 @@
+// Asks the remote of a clone: for single commits, for older history, for the names of its tags and branches.
+import { ConfigError, ToolError } from "../../core/errors.ts";
+import { classifyFetch, type FetchFault, parseRemoteTags } from "../../formats/git/output.ts";
+import type { Tag } from "../../formats/git/version-tag.ts";
+import { isRefName } from "../../formats/github/names.ts";
+import type { ProcessRecord } from "../process/spawn.ts";
+import { isPlainRef, isShallow, refuseForeignOwner } from "./refs.ts";
+import { type Git, slowMs, succeeded } from "./run-git.ts";
+
+/** How much of the history a fetch adds: so many commits more, all since a time, or all there is. */
+export type Depth = { deepenBy: number } | { sinceSeconds: number } | "all";
+
+export interface Remote {
+	/** Name of the remote; null where the clone has none. */
+	name: string | null;
+	/** Brings one commit; false where the remote has no such commit (any more). */
+	bring(commit: string): Promise<boolean>;
+	/** Brings the history before commits at which a shallow clone ends; false where the remote would not. */
+	deepen(edges: readonly string[], depth: Depth): Promise<boolean>;
+	branchTip(branch: string): Promise<string | null>;
+	tags(): Promise<Tag[]>;
+}
+
+const lsRemoteMs = 2 * 60_000;
+/** Twenty thousand tags of 200 bytes. */
+const listBytes = 4 * 1024 * 1024;
+const retryAfterMs = 2_000;
+
+export async function openRemote(git: Git): Promise<Remote> {
+	const name = await remoteName(git);
+	const absent = async (): Promise<false> => false;
+	if (name === null) return { name, bring: absent, deepen: absent, branchTip: async () => null, tags: async () => [] };
+	const fetch = (args: readonly string[], wanted: readonly string[]): Promise<boolean> =>
+		ask(() => git(["fetch", "--no-tags", "--quiet", ...args, name, ...wanted], { timeoutMs: slowMs, online: true }), name);
+	return {
+		name,
+		// A depth cuts the history of a clone that has all of it, so only a shallow one is given one.
+		bring: async (commit) => fetch((await isShallow(git)) ? ["--depth=1"] : [], [commit]),
+		deepen: (edges, depth) => (edges.length === 0 ? absent() : fetch([depthFlag(depth)], edges)),
+		async branchTip(branch) {
+			if (!isRefName(branch)) return null;
+			const listed = await list(git, [name, `refs/heads/${branch}`]);
+			return /^([0-9a-f]{40,64})\t/.exec(listed)?.[1] ?? null;
+		},
+		tags: async () => parseRemoteTags(await list(git, ["--tags", name])),
+	};
+}
+
+/** `origin`, or whatever the clone calls its first remote. */
+export async function remoteName(git: Git): Promise<string | null> {
+	const names = (await git(["remote"])).stdout.split("\n").filter((line) => line !== "" && isPlainRef(line));
+	return names.includes("origin") ? "origin" : (names[0] ?? null);
+}
+
+function depthFlag(depth: Depth): string {
+	if (depth === "all") return "--unshallow";
+	return "deepenBy" in depth ? `--deepen=${depth.deepenBy}` : `--shallow-since=${depth.sinceSeconds}`;
+}
+
+async function list(git: Git, args: readonly string[]): Promise<string> {
+	let text = "";
+	const listing = async (): Promise<ProcessRecord> => {
+		const record = await git(["ls-remote", "--quiet", ...args], { timeoutMs: lsRemoteMs, captureBytes: listBytes, online: true });
+		text = record.stdout;
+		return record;
+	};
+	await ask(listing, args.find((arg) => !arg.startsWith("-")) ?? "the remote");
+	return text;
+}
+
+/** One more try for a line that broke. @returns false where the remote has not what was asked for. */
+async function ask(call: () => Promise<ProcessRecord>, remote: string): Promise<boolean> {
+	for (let tries = 1; ; tries++) {
+		const record = await call();
+		if (succeeded(record)) return true;
+		const fault = classifyFetch(record.tail);
+		if (fault === "absent") return false;
+		if (fault !== "unreachable" || tries === 2) throw remoteError(fault, record, remote);
+		await new Promise((resolve) => setTimeout(resolve, retryAfterMs));
+	}
+}
+
+function remoteError(fault: FetchFault, record: ProcessRecord, remote: string): ConfigError | ToolError {
+	refuseForeignOwner(record.tail);
+	const excerpt = record.tail.slice(-5);
+	if (fault === "denied") {
+		return new ConfigError({
+			code: "git-ref",
+			message: `The base is not in this clone, and ${remote} does not let git fetch it: it asks for other rights.`,
+			details: {
+				excerpt,
+				fix: "Give the job `permissions: contents: read` and leave `persist-credentials` of actions/checkout on, or check out with `fetch-depth: 0`.",
+			},
+		});
+	}
+	return new ToolError({
+		code: "tool-crashed",
+		message: `The base is not in this clone, and git could not fetch it from ${remote}.`,
+		details: {
+			argv: record.argv,
+			excerpt,
+			...(record.exitCode === null ? {} : { exit: record.exitCode }),
+			fix: "Run the job again; or check out with `fetch-depth: 0`, so that nothing has to be fetched later.",
+		},
+	});
+}

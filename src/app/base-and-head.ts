@@ -1,0 +1,153 @@
+// Finds the commit that a run compares with, where the event says which: asks git, and says in one sentence how it was found.
+import type { FoundTag, History } from "../adapters/git/history.ts";
+import { ConfigError } from "../core/errors.ts";
+import { releaseTags, tagsBefore } from "../formats/git/version-tag.ts";
+import type { BaseRecipe, BranchPoint } from "./choose-base.ts";
+
+export type FoundBase =
+	| { state: "found"; commit: string; label: string; ref?: string; found: string }
+	/** `why` is a clause, without a full stop. */
+	| { state: "none"; why: string };
+
+/** @throws ConfigError git-ref where there must be a base and git cannot get it; ToolError where the remote does not answer. */
+export async function findBase(recipe: BaseRecipe, head: string, history: History): Promise<FoundBase> {
+	const search: Search = { head, history };
+	const base = await follow(recipe, search);
+	if (base.state === "none" || base.commit !== head) return base;
+	// A check of a commit against itself is green whatever the change does.
+	if (recipe.how === "merge-base") throw withoutChange(recipe.branch);
+	return { state: "none", why: `${short(head)} is itself what it would be compared with (${base.label})` };
+}
+
+interface Search {
+	/** Commit of the head. */
+	head: string;
+	history: History;
+}
+
+function follow(recipe: BaseRecipe, search: Search): Promise<FoundBase> {
+	switch (recipe.how) {
+		case "merge-base":
+			return byMergeBase(recipe, search);
+		case "commit":
+			return byCommit(recipe, search);
+		case "branch-point":
+			return byBranchPoint(recipe, search);
+		case "previous-tag":
+			return byPreviousTag(recipe.tag, search);
+		case "last-release":
+			return byLastRelease(search);
+		case "ref":
+			return byRef(recipe.ref, search);
+		case "none":
+			return Promise.resolve({ state: "none", why: recipe.why });
+	}
+}
+
+async function byMergeBase(recipe: Extract<BaseRecipe, { how: "merge-base" }>, { head, history }: Search): Promise<FoundBase> {
+	const { branch, tip, merged } = recipe;
+	const source = { label: branch, ref: branch };
+	const [first, second] = await history.parents(head);
+	if (first !== undefined && second !== undefined && second === merged) {
+		await demand(first, branch, history);
+		return found(first, source, `${short(first)} is ${branch} as the merge commit of the pull request has it, their merge base.`);
+	}
+	const newest = (await history.branchTip(branch)) ?? tip ?? null;
+	if (newest === null || !(await history.bring(newest))) throw gone(tip ?? branch, branch);
+	const base = await history.mergeBase(head, newest);
+	if (base !== null) return found(base, source, `${short(base)} is the merge base of ${short(head)} and ${branch}.`);
+	return found(newest, source, `${short(newest)} is the newest commit of ${branch}, with which ${short(head)} shares no history.`);
+}
+
+async function byCommit(recipe: Extract<BaseRecipe, { how: "commit" }>, search: Search): Promise<FoundBase> {
+	const { commit, mustBeAncestor, otherwise } = recipe;
+	const { history, head } = search;
+	const isHere = await history.bring(commit);
+	if (isHere && (!mustBeAncestor || (await history.isAncestor(commit, head)))) {
+		return found(commit, { label: short(commit) }, `${short(commit)} is ${recipe.found}.`);
+	}
+	if (otherwise !== undefined) return byBranchPoint(otherwise, search);
+	throw gone(commit, recipe.found);
+}
+
+async function byBranchPoint(point: BranchPoint, search: Search): Promise<FoundBase> {
+	const { head, history } = search;
+	const { branch, defaultBranch, because } = point;
+	if (defaultBranch !== undefined && defaultBranch !== branch) {
+		const tip = await history.branchTip(defaultBranch);
+		const base = tip !== null && (await history.bring(tip)) ? await history.mergeBase(head, tip) : null;
+		const where = { label: defaultBranch, ref: defaultBranch };
+		// A branch that has nothing of its own yet is compared with the commit before.
+		if (base !== null && base !== head) return found(base, where, `${short(base)} is where ${branch} left ${defaultBranch}: ${because}.`);
+	}
+	const [parent] = await history.parents(head);
+	if (parent === undefined) return { state: "none", why: `${short(head)} is the first commit of its history` };
+	await demand(parent, branch, history);
+	return found(parent, { label: short(parent) }, `${short(parent)} is the commit before ${short(head)}: ${because}.`);
+}
+
+async function byPreviousTag(tag: string, { head, history }: Search): Promise<FoundBase> {
+	const candidates = tagsBefore(tag, await history.tags());
+	const previous = await history.nearestTag(candidates, head);
+	if (previous === null) return { state: "none", why: `no release comes before ${tag}` };
+	return foundTag(previous, `the release before ${tag}`);
+}
+
+async function byLastRelease({ head, history }: Search): Promise<FoundBase> {
+	const last = await history.nearestTag(releaseTags(await history.tags()), head);
+	if (last === null) return { state: "none", why: `no release comes before ${short(head)}` };
+	return foundTag(last, `the last release before ${short(head)}`);
+}
+
+function foundTag({ tag, isAncestor }: FoundTag, what: string): FoundBase {
+	const branch = isAncestor ? "" : ", which lies on a branch of its own";
+	return found(tag.commit, { label: tag.name, ref: tag.name }, `${tag.name} is ${what}${branch}.`);
+}
+
+async function byRef(ref: string, { history }: Search): Promise<FoundBase> {
+	const commit = await history.find(ref);
+	if (commit === null) {
+		throw new ConfigError({
+			code: "git-ref",
+			message: `Cannot find ${JSON.stringify(ref.slice(0, 200))}, which baseline.ref names: neither this clone nor its remote has it.`,
+			details: { expected: "a branch, a tag or a full commit hash", got: ref.slice(0, 200), fix: "Correct baseline.ref in the config." },
+		});
+	}
+	return found(commit, { label: ref, ref }, `${short(commit)} is what baseline.ref pins: ${ref}.`);
+}
+
+function found(commit: string, source: { label: string; ref?: string }, sentence: string): FoundBase {
+	return { state: "found", commit, ...source, found: sentence };
+}
+
+async function demand(commit: string, what: string, history: History): Promise<void> {
+	if (!(await history.bring(commit))) throw gone(commit, what);
+}
+
+function gone(commit: string, what: string): ConfigError {
+	return new ConfigError({
+		code: "git-ref",
+		message: `Cannot get ${short(commit)}, the commit to compare with (${what}): neither this clone nor its remote has it.`,
+		details: {
+			expected: "a commit of this repository",
+			got: commit,
+			fix: "Check out this repository with actions/checkout and `fetch-depth: 0`, or name another base with the input `base`.",
+		},
+	});
+}
+
+function withoutChange(branch: string): ConfigError {
+	return new ConfigError({
+		code: "git-ref",
+		message: `Base and head are the same commit: what is checked out lies on ${branch}, without the change of the pull request.`,
+		details: {
+			expected: "the merge commit or the head of the pull request",
+			got: `a commit of ${branch}`,
+			fix: "Run on `pull_request` with the default `ref` of actions/checkout, which is the merge commit.",
+		},
+	});
+}
+
+function short(commit: string): string {
+	return commit.slice(0, 7);
+}

@@ -1,0 +1,118 @@
+// Which commit a run compares with, and what the head is called: from the event and the config alone, before git is asked.
+import type { Config } from "../core/config/config.ts";
+import type { PullRequestEvent, PushEvent, RunEvent } from "../formats/github/event.ts";
+
+export type BaseRecipe =
+	/** Where the head left a branch. `merged`: the head may be the merge of this commit, whose first parent is that place. */
+	| { how: "merge-base"; branch: string; tip?: string; merged?: string; number?: number }
+	/** A commit that the event names. `otherwise`: for one that is gone, or that the head does not descend from. */
+	| { how: "commit"; commit: string; found: string; mustBeAncestor: boolean; otherwise?: BranchPoint }
+	| BranchPoint
+	| { how: "previous-tag"; tag: string }
+	| { how: "last-release" }
+	| { how: "ref"; ref: string }
+	/** `why` is a clause. */
+	| { how: "none"; why: string };
+
+/** Where a pushed branch left the default branch; on that branch itself, and without one, the commit before the head. */
+export interface BranchPoint {
+	how: "branch-point";
+	branch: string;
+	defaultBranch?: string;
+	/** Why it is not the commit before the push, a clause. */
+	because: string;
+}
+
+export function chooseBase(event: RunEvent, baseline: Config["baseline"]): BaseRecipe {
+	switch (baseline.from) {
+		case "history":
+			return { how: "none", why: "there is no history yet, so no earlier run can be the base" };
+		case "pinned":
+			// The config is refused where `pinned` has no ref.
+			return { how: "ref", ref: baseline.ref ?? "" };
+		case "tag":
+			return event.kind === "tag" ? { how: "previous-tag", tag: event.tag } : { how: "last-release" };
+		case "base-ref":
+			return chooseByEvent(event);
+	}
+}
+
+function chooseByEvent(event: RunEvent): BaseRecipe {
+	switch (event.kind) {
+		case "pull-request":
+			return { how: "merge-base", branch: event.baseRef, tip: event.baseSha, merged: event.headSha, number: event.number };
+		case "push":
+			return chooseByPush(event);
+		case "tag":
+			return { how: "previous-tag", tag: event.tag };
+		case "merge-group":
+			return {
+				how: "commit",
+				commit: event.baseSha,
+				found: `what the merge queue adds the change to, on ${event.baseRef}`,
+				mustBeAncestor: false,
+			};
+		case "schedule":
+		case "dispatch":
+		case "workflow-run":
+			return { how: "last-release" };
+		case "other":
+			return chooseByName(event.name);
+	}
+}
+
+/** Events that name their base: where their payload could not be read, another base would be a wrong one. */
+const namesItsBase = /^(pull_request|push|merge_group|release)/;
+
+function chooseByName(name: string): BaseRecipe {
+	if (!namesItsBase.test(name)) return { how: "last-release" };
+	return { how: "none", why: `the payload of the ${name} event could not be read, so its base is not known` };
+}
+
+function chooseByPush({ ref, before, isForced, defaultBranch }: PushEvent): BaseRecipe {
+	const point = (because: string): BranchPoint => ({
+		how: "branch-point",
+		branch: ref,
+		because,
+		...(defaultBranch === undefined ? {} : { defaultBranch }),
+	});
+	if (before === null) return point(`${ref} is new`);
+	return {
+		how: "commit",
+		commit: before,
+		found: `${ref} before this push`,
+		mustBeAncestor: isForced,
+		otherwise: point(isForced ? `${ref} was rewritten` : `what ${ref} was before this push is gone`),
+	};
+}
+
+export interface HeadName {
+	label: string;
+	ref?: string;
+}
+
+/** What the checked-out commit is called in reports. */
+export function nameHead(event: RunEvent, commit: string): HeadName {
+	switch (event.kind) {
+		case "pull-request":
+			return namePullRequest(event, commit);
+		case "push":
+			return { label: event.ref, ref: event.ref };
+		case "tag":
+			return { label: event.tag, ref: event.tag };
+		case "merge-group":
+			return { label: `merge queue of ${event.baseRef}` };
+		case "schedule":
+		case "dispatch":
+			return event.ref === "" ? { label: commit.slice(0, 7) } : { label: event.ref, ref: event.ref };
+		case "workflow-run":
+		case "other":
+			return { label: commit.slice(0, 7) };
+	}
+}
+
+function namePullRequest({ number, mergeSha, headSha }: PullRequestEvent, commit: string): HeadName {
+	const label = `#${number}`;
+	if (commit === mergeSha) return { label, ref: `refs/pull/${number}/merge` };
+	return commit === headSha ? { label, ref: `refs/pull/${number}/head` } : { label };
+}

@@ -1,0 +1,99 @@
+// Which files of a checkout the gate reads, so that those of Git LFS are fetched and no others.
+import { closeSync, openSync } from "node:fs";
+import { readFile, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { findExternalFiles } from "../adapters/files/external-files.ts";
+import { fileSource } from "../adapters/files/model-reader.ts";
+import { isPointerFile, type LfsWish, pullLfs, usesLfs } from "../adapters/git/lfs.ts";
+import type { Git } from "../adapters/git/run-git.ts";
+import type { Config } from "../core/config/config.ts";
+import { ConfigError } from "../core/errors.ts";
+import { parseManifest } from "../core/golden/manifest.ts";
+import { engineSpecs } from "../core/plan/specs.ts";
+import type { Arm } from "../core/schema/result.ts";
+import { readOnnx } from "../formats/onnx/reader.ts";
+
+export interface LfsCheckout extends Omit<LfsWish, "paths"> {
+	arm: Arm;
+	/** Folder of the arm, in the worktree. */
+	path: string;
+	config: Config;
+}
+
+/** @returns sentences about what stays a pointer; the stages then say what they cannot read. */
+export async function fetchLfsFiles(checkout: LfsCheckout, git: Git): Promise<string[]> {
+	if (!(await usesLfs(git))) return [];
+	const pull = (paths: LfsWish["paths"]): Promise<string | null> => pullLfs({ ...checkout, paths }, git);
+	// A prepare command may read any file.
+	const rounds = checkout.config.models.some((model) => model.prepare !== undefined)
+		? [async () => "all" as const]
+		: [() => namedFiles(checkout), () => filesOfFiles(checkout)];
+	for (const round of rounds) {
+		const paths = await round();
+		const problem = await pull(paths === "all" ? paths : await pointersOf(paths));
+		if (problem !== null) return [problem];
+	}
+	return [];
+}
+
+async function pointersOf(paths: readonly string[]): Promise<string[]> {
+	const pointers: string[] = [];
+	for (const path of new Set(paths)) if (await isPointerFile(path)) pointers.push(path);
+	return pointers;
+}
+
+/** Files that the config names. */
+async function namedFiles({ config, path }: LfsCheckout): Promise<string[]> {
+	return engineSpecs(config).flatMap(({ model, engine }) =>
+		[
+			model.onnx,
+			engine.onnx,
+			...engine.tensorrt.plugins.map((plugin) => plugin.path),
+			...(engine.tensorrt.calibration === undefined ? [] : [engine.tensorrt.calibration.path]),
+			...(engine.golden === undefined ? [] : [engine.golden]),
+		].map((name) => join(path, name)),
+	);
+}
+
+/** Files that those name: external data of models; tensors of goldens, which the head alone is asked for. */
+async function filesOfFiles({ config, path, arm }: LfsCheckout): Promise<string[]> {
+	const specs = engineSpecs(config);
+	const models = new Set(specs.map(({ engine }) => join(path, engine.onnx)));
+	const goldens = new Set(
+		arm === "head" ? specs.flatMap(({ engine }) => (engine.golden === undefined ? [] : [join(path, engine.golden)])) : [],
+	);
+	const named = await Promise.all([...[...models].map(externalData), ...[...goldens].map(tensorFiles)]);
+	return named.flat();
+}
+
+async function externalData(model: string): Promise<string[]> {
+	const facts = await stat(model).catch(() => null);
+	if (!facts?.isFile()) return [];
+	const file = openSync(model, "r");
+	try {
+		const onnx = readOnnx(fileSource(file, facts.size), model);
+		return findExternalFiles(model, onnx).flatMap((external) => (external.path === null ? [] : [external.path]));
+	} catch (error) {
+		return leaveToStages(error);
+	} finally {
+		closeSync(file);
+	}
+}
+
+async function tensorFiles(manifest: string): Promise<string[]> {
+	const text = await readFile(manifest, "utf8").catch(() => null);
+	if (text === null) return [];
+	try {
+		const { cases } = parseManifest(text, manifest);
+		const files = cases.flatMap(({ inputs, outputs }) => [...Object.values(inputs), ...Object.values(outputs)]);
+		return files.map((file) => join(dirname(manifest), file.path));
+	} catch (error) {
+		return leaveToStages(error);
+	}
+}
+
+/** What cannot be read is told by the stage that needs it. */
+function leaveToStages(error: unknown): [] {
+	if (error instanceof ConfigError) return [];
+	throw error;
+}

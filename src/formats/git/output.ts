@@ -1,0 +1,63 @@
+// Reads what git prints for programs.
+import type { Tag } from "./version-tag.ts";
+
+const commit = /^([0-9a-f]{40}|[0-9a-f]{64})$/;
+
+/** More tags than any list is worth; what git prints may be a stranger's. */
+const mostTags = 20_000;
+
+/** Of `git ls-remote --tags`: an annotated tag is followed by `NAME^{}` with its commit. A line that was cut off is left out. */
+export function parseRemoteTags(text: string): Tag[] {
+	const commits = new Map<string, string>();
+	for (const line of text.split("\n").slice(0, -1)) {
+		const match = /^([0-9a-f]{40,64})\trefs\/tags\/(.+?)(\^\{\})?$/.exec(line);
+		const [hash, name, peeled] = [match?.[1], match?.[2], match?.[3]];
+		if (hash === undefined || name === undefined || !commit.test(hash)) continue;
+		if (peeled !== undefined || !commits.has(name)) commits.set(name, hash);
+		if (commits.size >= mostTags) break;
+	}
+	return [...commits].map(([name, hash]) => ({ name, commit: hash }));
+}
+
+/** Format for git for-each-ref: the object and, of an annotated tag, what it names. */
+export const localTagFormat = "%(objectname) %(*objectname) %(refname:strip=2)";
+
+export function parseLocalTags(text: string): Tag[] {
+	const lines = text.split("\n").slice(0, -1).slice(0, mostTags);
+	return lines.flatMap((line) => {
+		const match = /^([0-9a-f]{40,64}) ([0-9a-f]{40,64})? ?(.+)$/.exec(line);
+		const [hash, name] = [match?.[2] ?? match?.[1], match?.[3]];
+		return hash === undefined || name === undefined ? [] : [{ name, commit: hash }];
+	});
+}
+
+/** The parents that a commit itself names, also where a shallow clone hides them. Of `git cat-file commit`. */
+export function parseParents(text: string): string[] {
+	const header = text.split("\n\n", 1)[0] ?? "";
+	return [...header.matchAll(/^parent ([0-9a-f]{40,64})$/gm)].map((match) => match[1] ?? "");
+}
+
+/** Whole lines that are hashes. */
+export function parseHashes(text: string): string[] {
+	return text.split("\n").filter((line) => commit.test(line));
+}
+
+export type FetchFault = "absent" | "denied" | "owner" | "unreachable";
+
+const faults: readonly { fault: FetchFault; says: RegExp }[] = [
+	{ fault: "owner", says: /dubious ownership/i },
+	{
+		fault: "absent",
+		says: /not our ref|couldn't find remote ref|no such ref|unadvertised object|did not send all necessary objects|no commits selected for shallow|server does not support (shallow|--)/i,
+	},
+	{
+		fault: "denied",
+		says: /could not read (Username|Password)|Authentication failed|terminal prompts disabled|returned error: 40[13]|Permission denied|Repository not found|access denied|Permission to .* denied/i,
+	},
+];
+
+/** Why a fetch failed, from its last lines. */
+export function classifyFetch(lines: readonly string[]): FetchFault {
+	const text = lines.join("\n");
+	return faults.find(({ says }) => says.test(text))?.fault ?? "unreachable";
+}

@@ -1,0 +1,102 @@
+// Puts a repository's tags into the order of their versions.
+
+/** A tag with the commit that it names, annotated or not. */
+export interface Tag {
+	name: string;
+	commit: string;
+}
+
+interface Version {
+	/** What stands before the number: `engines/`, `release-`; a `v` is no part of it. */
+	series: string;
+	numbers: readonly number[];
+	/** Words and numbers of a pre-release; empty for a release. */
+	pre: readonly (string | number)[];
+}
+
+export interface Candidates {
+	/** `version`: the best first. `none`: the names say nothing of their order. */
+	order: "version" | "none";
+	tags: readonly Tag[];
+}
+
+/** `v1.4.0`, `1.4`, `release-2.0.1-rc.1`, `engines/v3`, `pkg@1.0.0+build`. The shortest series is tried first. */
+const pattern =
+	/^(.*?[-_/@])??v?(\d{1,9}(?:\.\d{1,9}){0,3})(?:[-.]?([A-Za-z][0-9A-Za-z.-]*)|-([0-9][0-9A-Za-z.-]*))?(?:\+[0-9A-Za-z.-]+)?$/;
+
+function parseVersion(name: string): Version | null {
+	const match = pattern.exec(name);
+	if (match === null) return null;
+	const pre = match[3] ?? match[4] ?? "";
+	return {
+		series: match[1] ?? "",
+		numbers: (match[2] ?? "").split(".").map(Number),
+		// SemVer puts rc.10 after rc.9, and rc10 before rc9, which nobody means: letters and digits are told apart.
+		pre: (pre.match(/\d+|[A-Za-z]+/g) ?? []).map((part) => (/^\d/.test(part) ? Number(part) : part)),
+	};
+}
+
+/** Precedence as SemVer 2.0 §11 has it: a pre-release comes before its release, numbers before words. */
+function compareVersions(left: Version, right: Version): number {
+	for (let index = 0; index < 4; index++) {
+		const difference = (left.numbers[index] ?? 0) - (right.numbers[index] ?? 0);
+		if (difference !== 0) return difference;
+	}
+	if (left.pre.length === 0 || right.pre.length === 0) return right.pre.length - left.pre.length;
+	for (const [index, part] of left.pre.entries()) {
+		const other = right.pre[index];
+		if (other === undefined) return 1;
+		const difference = compareParts(part, other);
+		if (difference !== 0) return difference;
+	}
+	return left.pre.length - right.pre.length;
+}
+
+function compareParts(left: string | number, right: string | number): number {
+	if (typeof left === "number" && typeof right === "number") return left - right;
+	if (typeof left !== typeof right) return typeof left === "number" ? -1 : 1;
+	return left === right ? 0 : left < right ? -1 : 1;
+}
+
+interface Versioned {
+	tag: Tag;
+	version: Version;
+}
+
+function versioned(tags: readonly Tag[]): Versioned[] {
+	return tags.flatMap((tag) => {
+		const version = parseVersion(tag.name);
+		return version === null ? [] : [{ tag, version }];
+	});
+}
+
+/** A release is compared with releases; where there is none, pre-releases will do. */
+function releasesFirst(of: readonly Versioned[], wantsReleases: boolean): Candidates {
+	const releases = of.filter(({ version }) => version.pre.length === 0);
+	const chosen = wantsReleases && releases.length > 0 ? releases : of;
+	const sorted = [...chosen].sort((left, right) => compareVersions(right.version, left.version));
+	return { order: "version", tags: sorted.map(({ tag }) => tag) };
+}
+
+/** What the tag before `name` may be: lower versions of the same series, or any other tag where `name` is no version. */
+export function tagsBefore(name: string, tags: readonly Tag[]): Candidates {
+	const others = tags.filter((tag) => tag.name !== name);
+	const own = parseVersion(name);
+	if (own === null) return { order: "none", tags: others };
+	const lower = versioned(others).filter(({ version }) => version.series === own.series && compareVersions(version, own) < 0);
+	return releasesFirst(lower, own.pre.length === 0);
+}
+
+/** What the last release may be: versions without a series, or of the only one. Of several series none is the project's own. */
+export function releaseTags(tags: readonly Tag[]): Candidates {
+	const versions = versioned(tags);
+	const series = new Set(versions.map(({ version }) => version.series));
+	const [only] = series;
+	if (only === undefined) return { order: "none", tags };
+	if (series.has(""))
+		return releasesFirst(
+			versions.filter(({ version }) => version.series === ""),
+			true,
+		);
+	return series.size === 1 ? releasesFirst(versions, true) : { order: "none", tags: versions.map(({ tag }) => tag) };
+}
