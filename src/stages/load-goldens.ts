@@ -66,7 +66,7 @@ async function loadSet(path: string, root: string, ports: GoldenPorts): Promise<
 /** Reads the tensors of one side of a case. */
 export async function readTensors(files: GoldenCase["inputs"], folder: string, ports: GoldenPorts): Promise<Record<string, Tensor>> {
 	const tensors: [string, Tensor][] = [];
-	for (const [name, file] of Object.entries(files)) tensors.push([name, await readTensor(file, folder, ports)]);
+	for (const [name, file] of Object.entries(files)) tensors.push([name, await readTensor({ member: name, ...file }, folder, ports)]);
 	return Object.fromEntries(tensors);
 }
 

@@ -1,44 +1,105 @@
 // Reads a golden's tensor files from disk: size checked before, hash verified while reading, then decoded.
 import { createHash } from "node:crypto";
+import { readSync } from "node:fs";
 import { type FileHandle, open, stat } from "node:fs/promises";
+import { inflateRawSync } from "node:zlib";
 import { ConfigError } from "../../core/errors.ts";
 import type { Tensor } from "../../core/golden/tensor.ts";
 import type { TensorFile } from "../../core/schema/golden.ts";
-import { checkFileSize, decodeTensor, refuseLfsPointer } from "../../formats/tensor/decode.ts";
+import type { Inflate } from "../../formats/npz/npz.ts";
+import type { ByteSource } from "../../formats/onnx/byte-source.ts";
+import { checkFileSize, decodeMember, decodeTensor, isContainer, refuseLfsPointer, tensorFormat } from "../../formats/tensor/decode.ts";
 import { tensorInvalid } from "../../formats/tensor/refusal.ts";
 import type { TensorReader } from "../../ports.ts";
 import { errorCode } from "../process/write-error.ts";
+import { readImage } from "./image-reader.ts";
 
 /** Reads beyond 2 GiB in one call fail; blocks also let the hash work while the disk does. */
 const blockBytes = 4 * 1024 * 1024;
 /** A Git LFS pointer is far smaller. */
 const headBytes = 512;
 
+/** Files of several tensors are hashed once for all of them. */
+type KnownHashes = Map<string, { identity: string; sha256: string }>;
+
 export function fileTensorReader(): TensorReader {
-	return { read: readTensor };
+	const known: KnownHashes = new Map();
+	return { read: (path, file) => readTensor(path, file, known) };
 }
 
-async function readTensor(path: string, file: TensorFile): Promise<Tensor> {
-	const size = await sizeOf(path);
+async function readTensor(path: string, file: TensorFile, known: KnownHashes): Promise<Tensor> {
+	const { size, identity } = await factsOf(path);
 	const handle = await openTensor(path);
 	try {
 		if (size <= headBytes) refuseLfsPointer((await readWhole(handle, size)).bytes, path);
 		checkFileSize(size, file, path);
+		if (isContainer(tensorFormat(file, path))) {
+			await checkHash(handle, { path, file, size, identity, known });
+			return decodeMember(sourceOf(handle, size), file, { path, inflate });
+		}
 		const { bytes, sha256 } = await readWhole(handle, size);
 		if (bytes.length !== size)
 			throw tensorInvalid(path, { expected: `${size} bytes`, got: `${bytes.length}: the file changed while it was read` });
 		if (sha256 !== file.sha256) throw wrongHash(path, file, sha256);
-		return decodeTensor(bytes, file, path);
+		return tensorFormat(file, path) === "image" ? await readImage(bytes, file, path) : decodeTensor(bytes, file, path);
 	} finally {
 		await handle.close();
 	}
 }
 
+interface HashTask {
+	path: string;
+	file: TensorFile;
+	size: number;
+	/** Changes where the file does. */
+	identity: string;
+	known: KnownHashes;
+}
+
+async function checkHash(handle: FileHandle, { path, file, size, identity, known }: HashTask): Promise<void> {
+	const before = known.get(path);
+	const sha256 = before?.identity === identity ? before.sha256 : await hashWhole(handle, size);
+	known.set(path, { identity, sha256 });
+	if (sha256 !== file.sha256) throw wrongHash(path, file, sha256);
+}
+
+async function hashWhole(handle: FileHandle, size: number): Promise<string> {
+	const block = new Uint8Array(Math.min(blockBytes, size));
+	const hash = createHash("sha256");
+	for (let at = 0; at < size; ) {
+		const { bytesRead } = await handle.read(block, 0, Math.min(block.length, size - at), at);
+		if (bytesRead === 0) break;
+		hash.update(block.subarray(0, bytesRead));
+		at += bytesRead;
+	}
+	return hash.digest("hex");
+}
+
+/** Reads at places, each a copy of its own. */
+function sourceOf(handle: FileHandle, size: number): ByteSource {
+	return {
+		size,
+		read(offset, length) {
+			const bytes = new Uint8Array(Math.max(0, Math.min(length, size - offset)));
+			let at = 0;
+			while (at < bytes.length) {
+				const count = readSync(handle.fd, bytes, at, Math.min(blockBytes, bytes.length - at), offset + at);
+				if (count === 0) break;
+				at += count;
+			}
+			return bytes.subarray(0, at);
+		},
+	};
+}
+
+/** A bomb stops at the size that its archive promised. */
+const inflate: Inflate = (packed, bytes) => inflateRawSync(packed, { maxOutputLength: Math.max(1, bytes) });
+
 /** Looks before it opens: opening a named pipe would wait for ever. */
-async function sizeOf(path: string): Promise<number> {
+async function factsOf(path: string): Promise<{ size: number; identity: string }> {
 	try {
 		const facts = await stat(path);
-		if (facts.isFile()) return facts.size;
+		if (facts.isFile()) return { size: facts.size, identity: `${facts.ino} ${facts.size} ${facts.mtimeMs} ${facts.ctimeMs}` };
 	} catch (cause) {
 		throw unreadable(path, cause);
 	}

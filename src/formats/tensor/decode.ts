@@ -1,7 +1,13 @@
 // Decodes a tensor file in any format that a golden manifest may name.
+import { isPacked } from "../../core/golden/small-numbers.ts";
 import type { Tensor } from "../../core/golden/tensor.ts";
 import type { TensorFile } from "../../core/schema/golden.ts";
+import { mostImageBytes } from "../image/limits.ts";
+import { decodeNpzMember, type Inflate } from "../npz/npz.ts";
+import type { ByteSource } from "../onnx/byte-source.ts";
 import { isLfsPointer } from "../onnx/head.ts";
+import { decodePolygraphy, mostPolygraphyBytes } from "../polygraphy/polygraphy.ts";
+import { decodeSafetensor } from "../safetensors/safetensors.ts";
 import { neededBytes } from "./layout.ts";
 import { decodeNpy } from "./npy.ts";
 import { decodeRaw } from "./raw.ts";
@@ -10,34 +16,72 @@ import { decodeTensorProto } from "./tensor-proto.ts";
 
 type TensorFormat = NonNullable<TensorFile["format"]>;
 
-const formatByEnding: Readonly<Record<string, TensorFormat>> = { raw: "raw", bin: "raw", npy: "npy", pb: "tensor-proto" };
+/** Files of one tensor that are read whole, and files of several of which one is read by its place. */
+type SingleFormat = "raw" | "npy" | "tensor-proto";
+type ContainerFormat = "npz" | "safetensors" | "polygraphy";
+
+const formatByEnding: Readonly<Record<string, TensorFormat>> = {
+	raw: "raw",
+	bin: "raw",
+	npy: "npy",
+	npz: "npz",
+	safetensors: "safetensors",
+	pb: "tensor-proto",
+	json: "polygraphy",
+	png: "image",
+	jpg: "image",
+	jpeg: "image",
+};
 
 /** By the manifest, else by the name's ending. @throws ConfigError tensor-invalid where neither tells. */
-function tensorFormat(file: TensorFile, path: string): TensorFormat {
+export function tensorFormat(file: TensorFile, path: string): TensorFormat {
 	const ending = /\.([^./]+)$/.exec(file.path)?.[1]?.toLowerCase() ?? "";
 	const format = file.format ?? (Object.hasOwn(formatByEnding, ending) ? formatByEnding[ending] : undefined);
 	if (format !== undefined) return format;
-	const expected = "a name that ends in .raw, .bin, .npy or .pb";
+	const endings = Object.keys(formatByEnding).map((known) => `.${known}`);
+	const expected = `a name that ends in ${endings.slice(0, -1).join(", ")} or ${endings.at(-1)}`;
 	throw tensorInvalid(path, { expected, got: ending === "" ? "no ending" : `.${ending}`, fix: 'Say "format" in the manifest.' });
+}
+
+export function isContainer(format: TensorFormat): format is ContainerFormat {
+	return format === "npz" || format === "safetensors" || format === "polygraphy";
 }
 
 /** A header and the names inside a file may take this much beside the values. */
 const overheadBytes = 1024 * 1024;
-/** An element takes at most this many bytes as a varint. */
+/** An element takes at most this many bytes as a varint, or as a byte of its own where two share one. */
 const varintBytes = 10;
+
+/** Hashing more than this takes minutes. */
+const mostContainerBytes = 2 ** 36;
 
 /**
  * Bytes that the file may have by what the manifest says, for a check before it is read.
  * @throws ConfigError tensor-invalid.
  */
 export function checkFileSize(sizeBytes: number, file: TensorFile, path: string): void {
-	const needed = neededBytes(file);
-	const format = tensorFormat(file, path);
-	const most = format === "raw" ? needed : overheadBytes + needed * (format === "npy" ? 1 : varintBytes);
-	const least = format === "raw" ? needed : 0;
+	const { least, most } = sizeLimits(file, path);
 	if (sizeBytes <= most && sizeBytes >= least) return;
-	const expected = format === "raw" ? `${needed} bytes` : `at most ${most} bytes`;
+	const expected = least === most ? `${most} bytes` : `at most ${most} bytes`;
 	throw tensorInvalid(path, { expected: `${expected} for ${file.dtype} [${file.shape.join(", ")}]`, got: `${sizeBytes} bytes` });
+}
+
+function sizeLimits(file: TensorFile, path: string): { least: number; most: number } {
+	const needed = neededBytes(file);
+	switch (tensorFormat(file, path)) {
+		case "raw":
+			return { least: needed, most: needed };
+		case "npy":
+			return { least: 0, most: overheadBytes + needed * (isPacked(file.dtype) ? 2 : 1) };
+		case "tensor-proto":
+			return { least: 0, most: overheadBytes + needed * varintBytes };
+		case "image":
+			return { least: 0, most: mostImageBytes };
+		case "polygraphy":
+			return { least: 0, most: mostPolygraphyBytes };
+		default:
+			return { least: 0, most: mostContainerBytes };
+	}
 }
 
 /** @throws ConfigError tensor-invalid. */
@@ -48,19 +92,39 @@ export function refuseLfsPointer(head: Uint8Array, path: string): void {
 }
 
 /**
- * The tensor of a file, checked against the manifest before anything is allocated. The bytes may be kept as the tensor's own.
+ * The tensor of a file of one tensor, checked against the manifest before anything is allocated. The bytes may be kept as its own.
  * @throws ConfigError tensor-invalid.
  */
 export function decodeTensor(bytes: Uint8Array, file: TensorFile, path: string): Tensor {
 	refuseLfsPointer(bytes, path);
+	const format = tensorFormat(file, path);
+	if (isContainer(format) || format === "image") throw tensorInvalid(path, { expected: "a file of one tensor", got: format });
+	return decoders[format](bytes, file, path);
+}
+
+const decoders: Readonly<Record<SingleFormat, (bytes: Uint8Array, file: TensorFile, path: string) => Tensor>> = {
+	raw: decodeRaw,
+	npy: decodeNpy,
+	"tensor-proto": decodeTensorProto,
+};
+
+/**
+ * One tensor of a file of several; only its own bytes are read, of Polygraphy's JSON all.
+ * @throws ConfigError tensor-invalid.
+ */
+export function decodeMember(source: ByteSource, file: TensorFile, place: { path: string; inflate: Inflate }): Tensor {
+	const { path, inflate } = place;
+	const { member } = file;
+	if (member === undefined)
+		throw tensorInvalid(path, { expected: "the name of a tensor in it", got: "none", fix: 'Say "member" in the manifest.' });
 	switch (tensorFormat(file, path)) {
-		case "raw":
-			return decodeRaw(bytes, file, path);
-		case "npy":
-			return decodeNpy(bytes, file, path);
-		case "tensor-proto":
-			return decodeTensorProto(bytes, file, path);
+		case "npz":
+			return decodeNpzMember(source, file, { path, member, inflate });
+		case "safetensors":
+			return decodeSafetensor(source, file, { path, member });
+		case "polygraphy":
+			return decodePolygraphy(source.read(0, source.size), file, { path, member });
 		default:
-			throw tensorInvalid(path, { expected: "a file of one tensor", got: "a file of several" });
+			throw tensorInvalid(path, { expected: "a file of several tensors", got: "a file of one" });
 	}
 }

@@ -1,5 +1,6 @@
 // NumPy's .npy files, versions 1 to 3: read in either order and endianness, written as version 1.
-import { elementBytes, type Tensor } from "../../core/golden/tensor.ts";
+import { isPacked, nibbleAt } from "../../core/golden/small-numbers.ts";
+import { elementBytes, elementCount, type Tensor } from "../../core/golden/tensor.ts";
 import type { DType, TensorFile } from "../../core/schema/golden.ts";
 import { formatLayout, neededBytes } from "./layout.ts";
 import { type NpyHeader, parseNpyHeader } from "./npy-header.ts";
@@ -33,16 +34,27 @@ export function decodeNpy(bytes: Uint8Array, file: TensorFile, path: string): Te
 	const header = parseNpyHeader(bytes, path);
 	checkHeader(header, file, path);
 	const values = bytes.subarray(header.dataAt);
-	const needed = neededBytes(file);
+	const needed = isPacked(file.dtype) ? elementCount(file.shape) : neededBytes(file);
 	if (values.length !== needed) {
 		throw tensorInvalid(path, { expected: `${needed} bytes of values for ${formatLayout(file)}`, got: `${values.length} bytes` });
 	}
+	if (isPacked(file.dtype)) return { dtype: file.dtype, shape: file.shape, data: packHalves(orderedBytes(values, header, 1)) };
 	const size = elementBytes[file.dtype];
 	// A view, unless the values lie across their natural boundary, which readers would pay for at each turn.
 	const aligned = values.byteOffset % size === 0 ? values : values.slice();
 	const little = header.descr.startsWith(">") && size > 1 ? swapBytes(values, size) : aligned;
-	const data = header.fortranOrder && file.shape.length > 1 ? toRowMajor(little, file.shape, size) : little;
-	return { dtype: file.dtype, shape: file.shape, data };
+	return { dtype: file.dtype, shape: file.shape, data: orderedBytes(little, header, size) };
+}
+
+function orderedBytes(bytes: Uint8Array, { fortranOrder, shape }: NpyHeader, size: number): Uint8Array {
+	return fortranOrder && shape.length > 1 ? toRowMajor(bytes, shape, size) : bytes;
+}
+
+/** From a byte each to two in a byte, the first in the low half. */
+function packHalves(bytes: Uint8Array): Uint8Array {
+	const packed = new Uint8Array(Math.ceil(bytes.length / 2));
+	for (let i = 0; i < bytes.length; i += 1) packed[i >>> 1] = (packed[i >>> 1] ?? 0) | (((bytes[i] as number) & 15) << (i & 1 ? 4 : 0));
+	return packed;
 }
 
 function checkHeader(header: NpyHeader, file: TensorFile, path: string): void {
@@ -103,16 +115,21 @@ const headerAlignment = 64;
 export function encodeNpy(tensor: Tensor): Uint8Array {
 	const { shape } = tensor;
 	const letter = letters[tensor.dtype];
-	const order = elementBytes[tensor.dtype] === 1 ? "|" : "<";
+	const order = elementBytes[tensor.dtype] <= 1 ? "|" : "<";
+	const values = isPacked(tensor.dtype) ? unpackHalves(tensor) : tensor.data;
 	const tuple = shape.length === 1 ? `(${shape[0]},)` : `(${shape.join(", ")})`;
 	const dict = `{'descr': '${order}${letter}', 'fortran_order': False, 'shape': ${tuple}, }`;
 	const unpadded = magic.length + 2 + dict.length + 1;
 	const headerBytes = Math.ceil(unpadded / headerAlignment) * headerAlignment;
 	const text = `${dict}${" ".repeat(headerBytes - unpadded)}\n`;
-	const bytes = new Uint8Array(headerBytes + tensor.data.length);
+	const bytes = new Uint8Array(headerBytes + values.length);
 	bytes.set(magic);
 	bytes.set([text.length & 0xff, text.length >> 8], magic.length);
 	bytes.set(new TextEncoder().encode(text), magic.length + 2);
-	bytes.set(tensor.data, headerBytes);
+	bytes.set(values, headerBytes);
 	return bytes;
+}
+
+function unpackHalves({ data, shape }: Tensor): Uint8Array {
+	return Uint8Array.from({ length: elementCount(shape) }, (_, flat) => nibbleAt(data, flat));
 }

@@ -24,3 +24,18 @@ export function tensorInvalid(path: string, problem: TensorProblem): ConfigError
 function formatPath(path: string): string {
 	return /^[\w./@+ -]+$/.test(path) ? path : formatName(path);
 }
+
+const namesShown = 8;
+
+export function memberMissing(path: string, member: string, present: readonly string[]): ConfigError {
+	const names = present
+		.slice(0, namesShown)
+		.map((name) => formatName(name))
+		.join(", ");
+	const more = present.length > namesShown ? ` and ${present.length - namesShown} more` : "";
+	return tensorInvalid(path, {
+		expected: `a tensor named ${formatName(member)}`,
+		got: names === "" ? "none" : `${names}${more}`,
+		fix: 'Say "member" in the manifest.',
+	});
+}

@@ -1,5 +1,6 @@
 // ONNX TensorProto files (.pb), as the test data sets beside ONNX models hold them.
 
+import { isPacked } from "../../core/golden/small-numbers.ts";
 import { elementBytes, elementCount, type Tensor } from "../../core/golden/tensor.ts";
 import { toDType } from "../../core/onnx/dtype.ts";
 import { elementTypeOfCode } from "../../core/onnx/element-type.ts";
@@ -127,7 +128,8 @@ function rawValues(raw: Uint8Array, file: TensorFile, path: string): Uint8Array 
 
 function typedValues(draft: Draft, file: TensorFile, path: string): Uint8Array {
 	const fields = draft.typed.get(typedField[file.dtype]) ?? [];
-	const needed = elementCount(file.shape);
+	// Two 4-bit numbers stand in one typed value.
+	const needed = isPacked(file.dtype) ? neededBytes(file) : elementCount(file.shape);
 	const wrong = (got: number | string): Error =>
 		tensorInvalid(path, { expected: `${needed} values for ${formatLayout(file)}`, got: `${got} values` });
 	// Each value takes at least a byte, so that nothing is allocated for values that cannot be there.
@@ -152,7 +154,7 @@ function copyFixed(fields: readonly Field[], out: Uint8Array): number {
 
 /** Writes the low bytes of each varint: two's complement and bit patterns of 16-bit floats are both just that. @returns the values. */
 function copyVarints(fields: readonly Field[], out: Uint8Array, dtype: DType): number {
-	const size = elementBytes[dtype];
+	const size = Math.ceil(elementBytes[dtype]);
 	const capacity = out.length / size;
 	let count = 0;
 	for (const field of fields) {

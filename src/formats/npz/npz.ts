@@ -1,0 +1,66 @@
+// NumPy's .npz archives: one member, inflated no further than its tensor needs.
+import type { Tensor } from "../../core/golden/tensor.ts";
+import type { TensorFile } from "../../core/schema/golden.ts";
+import type { ByteSource } from "../onnx/byte-source.ts";
+import { neededBytes } from "../tensor/layout.ts";
+import { decodeNpy } from "../tensor/npy.ts";
+import { memberMissing, tensorInvalid } from "../tensor/refusal.ts";
+import { findZipEntries, type ZipEntry } from "./zip.ts";
+
+/** Inflates raw deflate data to at most `bytes` bytes; throws where it is broken or becomes more. */
+export type Inflate = (packed: Uint8Array, bytes: number) => Uint8Array;
+
+/** numpy's own limit of a header that it reads without trust, and its prefix. */
+const mostHeaderBytes = 10_000 + 12;
+/** Deflate adds five bytes to every 16 KiB that it cannot shrink; writers may use smaller blocks. */
+const packingShare = 1.01;
+const packingBytes = 1024;
+
+export interface MemberPlace {
+	path: string;
+	member: string;
+	inflate: Inflate;
+}
+
+/** @throws ConfigError tensor-invalid. */
+export function decodeNpzMember(source: ByteSource, file: TensorFile, { path, member, inflate }: MemberPlace): Tensor {
+	const entry = findMember(source, member, path);
+	const most = neededNpyBytes(file) + mostHeaderBytes;
+	if (entry.bytes > most || entry.packedBytes > most * packingShare + packingBytes) {
+		throw tensorInvalid(path, {
+			expected: `at most ${most} bytes in member ${JSON.stringify(member)}`,
+			got: `${entry.bytes}, packed ${entry.packedBytes}`,
+		});
+	}
+	const packed = source.read(entry.dataAt, entry.packedBytes);
+	return decodeNpy(entry.method === "stored" ? packed : inflated(packed, entry, { path, inflate }), file, path);
+}
+
+/** numpy has no 4-bit numbers: each takes a byte. */
+function neededNpyBytes(file: TensorFile): number {
+	return neededBytes(file) * 2;
+}
+
+function inflated(packed: Uint8Array, entry: ZipEntry, { path, inflate }: { path: string; inflate: Inflate }): Uint8Array {
+	let bytes: Uint8Array;
+	try {
+		bytes = inflate(packed, entry.bytes);
+	} catch {
+		throw tensorInvalid(path, { expected: `${entry.bytes} bytes of deflated data`, got: "broken data, or more" });
+	}
+	if (bytes.length === entry.bytes) return bytes;
+	throw tensorInvalid(path, { expected: `${entry.bytes} bytes of deflated data`, got: `${bytes.length}` });
+}
+
+function findMember(source: ByteSource, member: string, path: string): ZipEntry {
+	const seen: string[] = [];
+	const entries = findZipEntries(source, (name) => {
+		if (seen.length < 64) seen.push(name.replace(/\.npy$/, ""));
+		return name === `${member}.npy`;
+	});
+	if (typeof entries === "string") throw tensorInvalid(path, { expected: "a .npz archive", got: entries });
+	const [entry, second] = entries;
+	if (entry === undefined) throw memberMissing(path, member, seen);
+	if (second !== undefined) throw tensorInvalid(path, { expected: `one member ${JSON.stringify(member)}`, got: `${entries.length}` });
+	return entry;
+}

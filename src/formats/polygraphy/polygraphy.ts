@@ -1,0 +1,79 @@
+// Polygraphy's JSON: inputs (a list of feeds) and run results, whose arrays are .npy files in base64.
+import type { Tensor } from "../../core/golden/tensor.ts";
+import type { TensorFile } from "../../core/schema/golden.ts";
+import { decodeNpy } from "../tensor/npy.ts";
+import { memberMissing, tensorInvalid } from "../tensor/refusal.ts";
+import { decodeBase64 } from "./base64.ts";
+
+/** A string of more characters than this is more than V8 holds in one piece; the text also lies in memory beside the values. */
+export const mostPolygraphyBytes = 256 * 1024 * 1024;
+
+const saveAgain = "Save the arrays again with `polygraphy run … --save-outputs`, or as .npz.";
+
+/** @throws ConfigError tensor-invalid. */
+export function decodePolygraphy(bytes: Uint8Array, file: TensorFile, { path, member }: { path: string; member: string }): Tensor {
+	const feed = feedOf(parse(bytes, path), file, path);
+	if (!Object.hasOwn(feed, member)) throw memberMissing(path, member, Object.keys(feed));
+	return decodeNpy(npyOf(feed[member], path), file, path);
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function isFields(value: unknown): value is Fields {
+	return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function fieldOf(value: unknown, key: string): unknown {
+	return isFields(value) && Object.hasOwn(value, key) ? value[key] : undefined;
+}
+
+function parse(bytes: Uint8Array, path: string): unknown {
+	try {
+		return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+	} catch {
+		throw tensorInvalid(path, { expected: "Polygraphy's JSON", got: "no JSON" });
+	}
+}
+
+/** The arrays by name of the iteration that is asked for. */
+function feedOf(value: unknown, file: TensorFile, path: string): Fields {
+	const runs = Array.isArray(value) ? value : iterationsOf(value, file, path);
+	const iteration = file.iteration ?? 0;
+	const run: unknown = runs[iteration];
+	if (run === undefined) throw tensorInvalid(path, { expected: `iteration ${iteration}`, got: `${runs.length} iterations` });
+	const feed = Array.isArray(value) ? run : fieldOf(run, "outputs");
+	if (isFields(feed)) return feed;
+	throw tensorInvalid(path, { expected: "arrays by name", got: "something else" });
+}
+
+/** `lst` holds pairs of a runner's name and its iterations. */
+function iterationsOf(value: unknown, file: TensorFile, path: string): readonly unknown[] {
+	const list = fieldOf(value, "lst");
+	if (!Array.isArray(list)) throw tensorInvalid(path, { expected: "Polygraphy's inputs or RunResults", got: "other JSON" });
+	const runners = list.filter(
+		(pair): pair is [string, unknown[]] => Array.isArray(pair) && typeof pair[0] === "string" && Array.isArray(pair[1]),
+	);
+	const names = runners.map(([name]) => JSON.stringify(name)).join(", ");
+	const [first, second] = file.runner === undefined ? runners : runners.filter(([name]) => name === file.runner);
+	if (first === undefined)
+		throw tensorInvalid(path, { expected: `the runner ${JSON.stringify(file.runner ?? "")}`, got: names || "no runners" });
+	if (second === undefined) return first[1];
+	throw tensorInvalid(path, { expected: "results of one runner", got: `${names}`, fix: 'Say "runner" in the manifest.' });
+}
+
+/** An array is wrapped as a LazyArray in results. Pickles of torch are programs, and are never loaded. */
+function npyOf(value: unknown, path: string): Uint8Array {
+	const wrapped = fieldOf(value, "values") ?? value;
+	const kind = fieldOf(wrapped, "polygraphy_class");
+	const isTorch = kind === "Tensor" || fieldOf(wrapped, "__polygraphy_encoded_Tensor") !== undefined;
+	if (isTorch)
+		throw tensorInvalid(path, { expected: "an array of numpy", got: "a torch tensor (a pickle), which is never loaded", fix: saveAgain });
+	const text = fieldOf(wrapped, "array");
+	if (typeof text !== "string") throw tensorInvalid(path, { expected: "an array", got: "no `array`", fix: saveAgain });
+	// Before base64, the bytes were written as the characters of Latin-1.
+	if (text.startsWith("\u0093NUMPY")) return Uint8Array.from(text, (character) => character.charCodeAt(0));
+	if (text.startsWith("PK\u0003\u0004")) throw tensorInvalid(path, { expected: "an array as .npy", got: "one as .npz", fix: saveAgain });
+	const bytes = decodeBase64(text);
+	if (bytes === null) throw tensorInvalid(path, { expected: "an array in base64", got: "other text", fix: saveAgain });
+	return bytes;
+}

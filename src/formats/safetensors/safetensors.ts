@@ -1,0 +1,104 @@
+// safetensors files: a JSON header with places, then the values; of which only one tensor's are read.
+import type { Tensor } from "../../core/golden/tensor.ts";
+import type { DType, TensorFile } from "../../core/schema/golden.ts";
+import type { ByteSource } from "../onnx/byte-source.ts";
+import { formatLayout, neededBytes } from "../tensor/layout.ts";
+import { memberMissing, tensorInvalid } from "../tensor/refusal.ts";
+
+/** The names of the format's own `Dtype`. */
+const dtypeNames: Readonly<Record<string, DType>> = {
+	F64: "float64",
+	F32: "float32",
+	F16: "float16",
+	BF16: "bfloat16",
+	F8_E4M3: "float8e4m3fn",
+	F8_E5M2: "float8e5m2",
+	F4: "float4e2m1",
+	I64: "int64",
+	I32: "int32",
+	I16: "int16",
+	I8: "int8",
+	U64: "uint64",
+	U32: "uint32",
+	U16: "uint16",
+	U8: "uint8",
+	BOOL: "bool",
+};
+
+const lengthBytes = 8;
+/** The format allows 100 MB; a golden of a hundred thousand tensors has less. */
+const mostHeaderBytes = 16 * 1024 * 1024;
+
+/** @throws ConfigError tensor-invalid. */
+export function decodeSafetensor(source: ByteSource, file: TensorFile, { path, member }: { path: string; member: string }): Tensor {
+	const header = readHeader(source, path);
+	const entry = Object.hasOwn(header.entries, member) && member !== "__metadata__" ? header.entries[member] : undefined;
+	if (entry === undefined) {
+		throw memberMissing(
+			path,
+			member,
+			Object.keys(header.entries).filter((name) => name !== "__metadata__"),
+		);
+	}
+	const place = placeOf(entry, header.dataAt, path);
+	checkLayout(place, file, path);
+	const needed = neededBytes(file);
+	if (place.end - place.start !== needed || place.end > source.size) {
+		throw tensorInvalid(path, {
+			expected: `${needed} bytes inside the file for ${formatLayout(file)}`,
+			got: `bytes ${place.start} to ${place.end} of ${source.size}`,
+		});
+	}
+	return { dtype: file.dtype, shape: file.shape, data: source.read(place.start, needed).slice() };
+}
+
+interface Header {
+	entries: Record<string, unknown>;
+	dataAt: number;
+}
+
+function readHeader(source: ByteSource, path: string): Header {
+	const wrong = (got: string): Error => tensorInvalid(path, { expected: "a safetensors file", got });
+	if (source.size < lengthBytes) throw wrong(`${source.size} bytes`);
+	const head = source.read(0, lengthBytes);
+	const length = new DataView(head.buffer, head.byteOffset, lengthBytes).getBigUint64(0, true);
+	if (length > BigInt(mostHeaderBytes)) throw wrong(`a header of ${length} bytes, where ${mostHeaderBytes} are read`);
+	const dataAt = lengthBytes + Number(length);
+	if (dataAt > source.size) throw wrong("a header that ends beyond the file");
+	try {
+		const entries: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(source.read(lengthBytes, Number(length))));
+		if (typeof entries === "object" && entries !== null && !Array.isArray(entries)) {
+			return { entries: entries as Record<string, unknown>, dataAt };
+		}
+	} catch {
+		// As no object would be.
+	}
+	throw wrong("a header that is no JSON object");
+}
+
+interface Place {
+	dtype: string;
+	shape: readonly number[];
+	start: number;
+	end: number;
+}
+
+function placeOf(entry: unknown, dataAt: number, path: string): Place {
+	const { dtype, shape, data_offsets: offsets } = (typeof entry === "object" && entry !== null ? entry : {}) as Record<string, unknown>;
+	const [start, end] = isSizes(offsets) ? offsets : [];
+	if (typeof dtype === "string" && isSizes(shape) && start !== undefined && end !== undefined && start <= end) {
+		return { dtype, shape, start: dataAt + start, end: dataAt + end };
+	}
+	throw tensorInvalid(path, { expected: "dtype, shape and data_offsets of the tensor", got: "something else in the header" });
+}
+
+function isSizes(value: unknown): value is number[] {
+	return Array.isArray(value) && value.every((size) => Number.isSafeInteger(size) && size >= 0);
+}
+
+function checkLayout(place: Place, file: TensorFile, path: string): void {
+	const dtype = Object.hasOwn(dtypeNames, place.dtype) ? dtypeNames[place.dtype] : undefined;
+	const same = place.shape.length === file.shape.length && place.shape.every((size, axis) => size === file.shape[axis]);
+	if (dtype === file.dtype && same) return;
+	throw tensorInvalid(path, { expected: formatLayout(file), got: formatLayout({ dtype: dtype ?? place.dtype, shape: place.shape }) });
+}
