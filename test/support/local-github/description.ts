@@ -22,11 +22,7 @@ export function readDescription(): Description {
 		readFileSync(new URL("api.json", import.meta.url), "utf8"),
 	);
 	const formats = { "date-time": /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/, uri: /^[a-z][a-z0-9+.-]*:\S+$/i };
-	const ajv = new Ajv({
-		strict: false,
-		allErrors: false,
-		formats: { ...formats, email: true, timezone: true, "uri-template": true, int64: true },
-	});
+	const ajv = new Ajv({ strict: false, logger: false, formats });
 	ajv.addSchema({ $id: "api", definitions });
 	const compiled = new Map<string, ValidateFunction>();
 	const judge = (name: string, schema: unknown, value: unknown): string[] => {

@@ -13,6 +13,8 @@ export interface Call {
 	headers: Readonly<Record<string, string>>;
 	/** Parsed JSON object; empty where there is none. */
 	body: Readonly<Record<string, unknown>>;
+	/** Parsed JSON as it came. */
+	json: unknown;
 	bytes: Buffer;
 	/** Who asks, once access is proven. */
 	login: string;
@@ -35,8 +37,6 @@ export interface Route {
 	/** Alternatives. */
 	needs: readonly Need[] | ((call: Call) => readonly Need[]);
 	handle(call: Call): Reply | Promise<Reply>;
-	/** The body is a file, not JSON. */
-	takesBytes?: boolean;
 }
 
 /** Larger than any request of a test; a runaway client must not fill the memory. */

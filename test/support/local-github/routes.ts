@@ -8,13 +8,15 @@ interface Compiled {
 }
 
 /** Placeholders that may hold slashes, since clients send them both encoded and plain. */
-const greedy = new Set(["path", "ref", "basehead", "branch"]);
+const greedy = new Set(["path", "ref", "basehead", "branch", "tag"]);
 
 function compile(route: Route): Compiled {
 	const names: string[] = [];
-	const source = route.template.replace(/[.]/g, "\\.").replace(/\{(\w+)\}/g, (_, name: string) => {
+	const source = route.template.replace(/[.]/g, "\\.").replace(/\/\{(\w+)\}/g, (_, name: string) => {
 		names.push(name);
-		return greedy.has(name) ? "(.+?)" : "([^/]+)";
+		// The root of the contents has no path.
+		if (name === "path") return "(?:/(.*?))?";
+		return greedy.has(name) ? "/(.+?)" : "/([^/]+)";
 	});
 	return { route, names, pattern: new RegExp(`^${source}/?$`) };
 }

@@ -138,7 +138,8 @@ async function handle(service: Service, route: Route, call: Call, incoming: Inco
 		return refuse(422, `Invalid request.\n\n${wrong.join("\n")}`);
 	}
 	const reply = await route.handle(call);
-	const ours = service.description.judgeReply(operation, reply.status, reply.body);
+	const isRaw = Buffer.isBuffer(reply.body);
+	const ours = isRaw ? [] : service.description.judgeReply(operation, reply.status, reply.body);
 	if (ours.length === 0) return reply;
 	service.broken.push(`${operation} answered ${reply.status}: ${ours.join("; ")}`);
 	return refuse(500, `the local GitHub made an invalid reply: ${ours.join("; ")}`);

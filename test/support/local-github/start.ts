@@ -24,14 +24,23 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { verdictRoutes } from "./checks.ts";
 import { addComment, commentRoutes } from "./comments.ts";
+import { commitRoutes } from "./compare.ts";
+import { contentRoutes } from "./contents.ts";
 import { type Description, readDescription } from "./description.ts";
 import { addPull, createEnvironment, type Job, type NewPull } from "./environment.ts";
 import { createFaults, type Fault } from "./faults.ts";
 import { createGitStore, type GitStore } from "./git.ts";
+import { objectRoutes } from "./git-objects.ts";
+import { refRoutes } from "./git-refs.ts";
+import { addIssue, issueRoutes, type NewIssue } from "./issues.ts";
+import { labelRoutes } from "./labels.ts";
+import { pullRoutes } from "./pulls.ts";
+import { addRelease, type NewRelease, releaseRoutes } from "./releases.ts";
 import { formatTime } from "./render.ts";
 import { createRouter } from "./routes.ts";
+import { runRoutes } from "./runs.ts";
 import { type Service, serve } from "./server.ts";
-import { type Comment, createState, type LocalGitHubState, type Permissions, type Pull } from "./state.ts";
+import { type Comment, createState, type Issue, type LocalGitHubState, type Permissions, type Pull, type Release } from "./state.ts";
 import type { World } from "./world.ts";
 
 export type { Job } from "./environment.ts";
@@ -48,6 +57,8 @@ export interface LocalGitHub {
 	/** A token of its own, for programs that are no job. */
 	token(permissions: Permissions, login?: string): string;
 	addPull(pull: NewPull): Pull;
+	addIssue(issue: NewIssue): Issue;
+	addRelease(release: NewRelease): Release;
 	addComment(comment: { issue: number; body: string; author: string }): Comment;
 	close(): Promise<void>;
 }
@@ -59,7 +70,19 @@ export interface LocalGitHubOptions {
 	gitDir?: string;
 }
 
-const routes = [...commentRoutes, ...verdictRoutes];
+const routes = [
+	...commentRoutes,
+	...issueRoutes,
+	...labelRoutes,
+	...pullRoutes,
+	...verdictRoutes,
+	...commitRoutes,
+	...contentRoutes,
+	...refRoutes,
+	...objectRoutes,
+	...releaseRoutes,
+	...runRoutes,
+];
 
 function createWorld(options: LocalGitHubOptions, url: string): { world: World; closeGit(): Promise<void> } {
 	const repository = options.repository ?? "acme/engines";
@@ -114,6 +137,8 @@ export async function startLocalGitHub(options: LocalGitHubOptions = {}): Promis
 			return token;
 		},
 		addPull: (pull) => addPull(world, pull),
+		addIssue: (issue) => addIssue(world, issue),
+		addRelease: (release) => addRelease(world, release),
 		addComment: (comment) => addComment(world, comment),
 		close,
 	};

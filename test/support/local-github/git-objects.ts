@@ -1,0 +1,219 @@
+// Blobs, trees and commits, on a real repository.
+import { randomUUID } from "node:crypto";
+import { rm } from "node:fs/promises";
+
+import { type GitStore, runGit } from "./git.ts";
+import { type Call, notFound, ok, type Reply, type Route, refuse, textOf, textsOf } from "./http.ts";
+import { type Json, pageUrl, repositoryUrl } from "./render.ts";
+import type { World } from "./world.ts";
+
+export interface Person {
+	name: string;
+	email: string;
+	date: string;
+}
+
+export interface CommitFacts {
+	sha: string;
+	tree: string;
+	parents: string[];
+	author: Person;
+	committer: Person;
+	message: string;
+}
+
+const text = (bytes: Buffer): string => bytes.toString().trimEnd();
+const isSha = (value: string): boolean => /^[0-9a-f]{40}$/.test(value);
+
+/** The type of an object; undefined where there is none. */
+export async function typeOf(git: GitStore, sha: string): Promise<string | undefined> {
+	return isSha(sha) ? await git.run(["cat-file", "-t", sha]).then(text, () => undefined) : undefined;
+}
+
+export async function readCommit(git: GitStore, sha: string): Promise<CommitFacts | undefined> {
+	if ((await typeOf(git, sha)) !== "commit") return undefined;
+	const format = "%T%x00%P%x00%an%x00%ae%x00%aI%x00%cn%x00%ce%x00%cI%x00%B";
+	const [tree = "", parents = "", an = "", ae = "", ad = "", cn = "", ce = "", cd = "", message = ""] = text(
+		await git.run(["show", "-s", `--format=${format}`, sha]),
+	).split("\0");
+	return {
+		...{ sha, tree, parents: parents.split(" ").filter(isSha), message: message.trimEnd() },
+		author: { name: an, email: ae, date: utc(ad) },
+		committer: { name: cn, email: ce, date: utc(cd) },
+	};
+}
+
+function utc(date: string): string {
+	return new Date(date).toISOString().replace(/\.\d+Z$/, "Z");
+}
+
+function renderGitCommit(world: World, commit: CommitFacts): Json {
+	const url = `${repositoryUrl(world)}/git`;
+	return {
+		sha: commit.sha,
+		node_id: `C_${commit.sha}`,
+		url: `${url}/commits/${commit.sha}`,
+		html_url: pageUrl(world, `/commit/${commit.sha}`),
+		...{ author: commit.author, committer: commit.committer, message: commit.message },
+		tree: { sha: commit.tree, url: `${url}/trees/${commit.tree}` },
+		parents: commit.parents.map((sha) => ({ sha, url: `${url}/commits/${sha}`, html_url: pageUrl(world, `/commit/${sha}`) })),
+		verification: { verified: false, reason: "unsigned", signature: null, payload: null, verified_at: null },
+	};
+}
+
+function personVariables(role: "AUTHOR" | "COMMITTER", value: unknown): Record<string, string> {
+	const said = (value ?? {}) as Partial<Person>;
+	const parts: [string, string | undefined][] = [
+		["NAME", said.name],
+		["EMAIL", said.email],
+		["DATE", said.date],
+	];
+	return Object.fromEntries(parts.flatMap(([part, given]) => (given === undefined ? [] : [[`GIT_${role}_${part}`, given]])));
+}
+
+export interface NewCommit {
+	tree: string;
+	parents: readonly string[];
+	message: string;
+	author?: unknown;
+	committer?: unknown;
+}
+
+export async function writeCommit(git: GitStore, commit: NewCommit): Promise<string> {
+	const argv = ["commit-tree", commit.tree, ...commit.parents.flatMap((parent) => ["-p", parent]), "-F", "-"];
+	const env = { ...personVariables("AUTHOR", commit.author), ...personVariables("COMMITTER", commit.committer ?? commit.author) };
+	return text(await runGit(git.folder, argv, { input: commit.message, env }));
+}
+
+export async function writeBlob(git: GitStore, content: string | Buffer): Promise<string> {
+	return text(await git.run(["hash-object", "-w", "--stdin"], content));
+}
+
+interface TreeEntry {
+	path?: string;
+	mode?: string;
+	type?: string;
+	sha?: string | null;
+	content?: string;
+}
+
+/** Lists a tree, whole or one level deep. */
+async function listTree(git: GitStore, sha: string, isRecursive: boolean): Promise<Json[]> {
+	const argv = ["ls-tree", "-z", "-l", ...(isRecursive ? ["-r", "-t"] : []), sha];
+	const lines = (await git.run(argv)).toString().split("\0").filter(Boolean);
+	return lines.map((line) => {
+		const [, mode = "", type = "", object = "", size = "", path = ""] = /^(\d+) (\w+) (\w+) +(\S+)\t(.*)$/s.exec(line) ?? [];
+		return { path, mode, type, sha: object, ...(size === "-" ? {} : { size: Number(size) }) };
+	});
+}
+
+/** Entries by path over a base; a null sha removes. Uses a throw-away index, as git itself builds trees of paths. */
+export async function writeTree(git: GitStore, entries: readonly TreeEntry[], base?: string): Promise<string> {
+	const env = { GIT_INDEX_FILE: `${git.folder}/index-${randomUUID()}` };
+	try {
+		if (base !== undefined) await runGit(git.folder, ["read-tree", base], { env });
+		const lines: string[] = [];
+		for (const entry of entries) {
+			const sha = entry.content === undefined ? entry.sha : await writeBlob(git, entry.content);
+			if (entry.type === "tree" && sha) {
+				await runGit(git.folder, ["read-tree", `--prefix=${entry.path}/`, sha], { env });
+				continue;
+			}
+			lines.push(sha ? `${entry.mode ?? "100644"} ${sha}\t${entry.path}\0` : `0 ${"0".repeat(40)}\t${entry.path}\0`);
+		}
+		await runGit(git.folder, ["update-index", "-z", "--index-info"], { env, input: lines.join("") });
+		return text(await runGit(git.folder, ["write-tree"], { env }));
+	} finally {
+		await rm(env.GIT_INDEX_FILE, { force: true });
+	}
+}
+
+async function treeOf(git: GitStore, name: string): Promise<string | undefined> {
+	const sha = isSha(name) ? name : await git.resolve(name);
+	return sha === undefined ? undefined : await git.run(["rev-parse", "--verify", "--quiet", `${sha}^{tree}`]).then(text, () => undefined);
+}
+
+async function renderTree(call: Call, sha: string, isRecursive: boolean): Promise<Json> {
+	const url = `${repositoryUrl(call.world)}/git`;
+	const tree = await listTree(await call.world.git(), sha, isRecursive);
+	return {
+		sha,
+		url: `${url}/trees/${sha}`,
+		truncated: false,
+		tree: tree.map((entry) => ({ ...entry, url: `${url}/${entry["type"]}s/${entry["sha"]}` })),
+	};
+}
+
+async function createTree(call: Call): Promise<Reply> {
+	const git = await call.world.git();
+	const entries = call.body["tree"] as TreeEntry[];
+	const bad = entries.find((entry) => !entry.path || !entry.mode || (entry.content === undefined && entry.sha === undefined));
+	if (bad) return refuse(422, "Must supply a valid tree: path, mode and either sha or content");
+	for (const { sha } of entries)
+		if (typeof sha === "string" && (await typeOf(git, sha)) === undefined) return refuse(422, `GitRPC::BadObjectState: ${sha}`);
+	const named = textOf(call, "base_tree");
+	const base = named === undefined ? undefined : await treeOf(git, named);
+	if (named !== undefined && base === undefined) return notFound();
+	return ok(await renderTree(call, await writeTree(git, entries, base), false), 201);
+}
+
+async function createCommit(call: Call): Promise<Reply> {
+	const git = await call.world.git();
+	const tree = textOf(call, "tree") ?? "";
+	const parents = textsOf(call.body["parents"]);
+	if ((await typeOf(git, tree)) !== "tree") return refuse(422, "Tree SHA does not exist");
+	for (const parent of parents)
+		if ((await typeOf(git, parent)) !== "commit") return refuse(422, "Parent SHA does not exist or is not a commit object");
+	const { author, committer } = call.body;
+	const sha = await writeCommit(git, { tree, parents, message: textOf(call, "message") ?? "", author, committer });
+	const commit = await readCommit(git, sha);
+	return commit ? ok(renderGitCommit(call.world, commit), 201) : notFound();
+}
+
+export const objectRoutes: readonly Route[] = [
+	{
+		method: "POST",
+		template: "/repos/{owner}/{repo}/git/blobs",
+		needs: [{ contents: "write" }],
+		async handle(call) {
+			const encoding = textOf(call, "encoding") === "base64" ? "base64" : "utf8";
+			const sha = await writeBlob(await call.world.git(), Buffer.from(textOf(call, "content") ?? "", encoding));
+			return ok({ sha, url: `${repositoryUrl(call.world)}/git/blobs/${sha}` }, 201);
+		},
+	},
+	{
+		method: "GET",
+		template: "/repos/{owner}/{repo}/git/blobs/{file_sha}",
+		needs: [{ contents: "read" }],
+		async handle(call) {
+			const git = await call.world.git();
+			const sha = call.params["file_sha"] ?? "";
+			if ((await typeOf(git, sha)) !== "blob") return notFound();
+			const content = await git.run(["cat-file", "blob", sha]);
+			if (/\braw\b/.test(call.headers["accept"] ?? ""))
+				return { status: 200, body: content, headers: { "content-type": "application/vnd.github.raw+json" } };
+			const facts = { sha, node_id: `B_${sha}`, size: content.length, url: `${repositoryUrl(call.world)}/git/blobs/${sha}` };
+			return ok({ ...facts, content: content.toString("base64"), encoding: "base64" });
+		},
+	},
+	{ method: "POST", template: "/repos/{owner}/{repo}/git/trees", needs: [{ contents: "write" }], handle: createTree },
+	{
+		method: "GET",
+		template: "/repos/{owner}/{repo}/git/trees/{tree_sha}",
+		needs: [{ contents: "read" }],
+		async handle(call) {
+			const sha = await treeOf(await call.world.git(), call.params["tree_sha"] ?? "");
+			return sha === undefined ? notFound() : ok(await renderTree(call, sha, call.query.has("recursive")));
+		},
+	},
+	{ method: "POST", template: "/repos/{owner}/{repo}/git/commits", needs: [{ contents: "write" }], handle: createCommit },
+	{
+		method: "GET",
+		template: "/repos/{owner}/{repo}/git/commits/{commit_sha}",
+		needs: [{ contents: "read" }],
+		async handle(call) {
+			const commit = await readCommit(await call.world.git(), call.params["commit_sha"] ?? "");
+			return commit ? ok(renderGitCommit(call.world, commit)) : notFound();
+		},
+	},
+];
