@@ -1,10 +1,11 @@
-// Writes what is generated under src/core: types and validators from golden-schema, the vector kernel from its source.
+// Writes what is generated: types and validators from golden-schema, the vector kernel from its source, docs/actions.md.
 // `--check` only compares.
 import { readFileSync, writeFileSync } from "node:fs";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import standaloneModule from "ajv/dist/standalone/index.js";
 import asc from "assemblyscript/asc";
 import { compile } from "json-schema-to-typescript";
+import { actionsPage } from "./actions-table.ts";
 
 // A CommonJS module whose default export sits one level deeper than its types say.
 const standaloneCode = (standaloneModule as unknown as { default: (ajv: Ajv2020, validate: unknown) => string }).default;
@@ -85,7 +86,8 @@ async function kernelModule(): Promise<string> {
 	return `${banner}/** A WebAssembly module, base64. */\nexport const module =\n\t"${Buffer.from(bytes as Uint8Array).toString("base64")}";\n`;
 }
 
-const files: Record<string, string> = { [`${simdFolder}/module.ts`]: await kernelModule() };
+const [actionsPath, actionsText] = actionsPage();
+const files: Record<string, string> = { [`${simdFolder}/module.ts`]: await kernelModule(), [actionsPath]: actionsText };
 for (const name of schemas) {
 	files[`${outDir}/${name}.ts`] = await typesOf(name);
 	files[`${outDir}/${name}-validator.js`] = validatorOf(name);

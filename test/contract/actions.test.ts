@@ -1,0 +1,99 @@
+// The action files, the code behind them, the schema and the documentation say the same of every input and output.
+import { existsSync, readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { actionsPage, readSurfaces } from "../../scripts/actions-table.ts";
+import * as inputs from "../../src/adapters/github/inputs.ts";
+import { loadConfig } from "../../src/core/config/parse.ts";
+import { reachableModules } from "../support/module-graph.ts";
+import { quickConfig } from "../support/project.ts";
+
+/** The function that reads an action's inputs, and the door that sets its outputs. */
+const behind: Readonly<Record<string, { reader: string; door: string }>> = {
+	"action.yml": { reader: "readInputs", door: "src/main.ts" },
+	"plan/action.yml": { reader: "readPlanInputs", door: "src/plan.ts" },
+	"report/action.yml": { reader: "readReportInputs", door: "src/report.ts" },
+};
+
+const surfaces = readSurfaces();
+const javascript = surfaces.flatMap((surface) => {
+	const code = behind[surface.path];
+	return code === undefined ? [] : [{ ...surface, ...code }];
+});
+
+/** Runs a reader with exactly these variables; says what it returned and which inputs it asked for. */
+function watchReader(name: string, given: Readonly<Record<string, string>>): { value: unknown; asked: string[] } {
+	const reader = (inputs as unknown as Record<string, (() => unknown) | undefined>)[name];
+	if (reader === undefined) throw new Error(`src/adapters/github/inputs.ts has no ${name}`);
+	const asked = new Set<string>();
+	const variables = Object.fromEntries(Object.entries(given).map(([key, value]) => [`INPUT_${key.toUpperCase()}`, value]));
+	const before = process.env;
+	process.env = new Proxy(variables, {
+		get(target, key) {
+			if (typeof key === "string" && key.startsWith("INPUT_")) asked.add(key.slice("INPUT_".length).toLowerCase());
+			return typeof key === "string" ? target[key] : undefined;
+		},
+	});
+	try {
+		return { value: reader(), asked: [...asked].sort() };
+	} finally {
+		process.env = before;
+	}
+}
+
+/** Inputs as the runner gives them where the workflow says nothing. */
+function defaultsOf(declared: (typeof surfaces)[number]["inputs"]): Record<string, string> {
+	return Object.fromEntries(Object.entries(declared).map(([name, input]) => [name, String(input.default ?? "")]));
+}
+
+function outputsSetBy(door: string): Set<string> {
+	const texts = reachableModules(door).map((path) => readFileSync(path, "utf8"));
+	return new Set(texts.flatMap((text) => [...text.matchAll(/setOutput\(\s*"([^"]+)"/g)].map((match) => match[1] ?? "")));
+}
+
+describe.each(javascript)("$path", ({ path, inputs: declared, outputs, reader, door }) => {
+	it("declares exactly the inputs that the code reads", () => {
+		expect(watchReader(reader, defaultsOf(declared)).asked).toEqual(Object.keys(declared).sort());
+	});
+
+	it("has the code's own defaults", () => {
+		// Expressions are the runner's to fill in.
+		const literal = Object.entries(defaultsOf(declared)).filter(([, value]) => !value.includes("${{"));
+		expect(watchReader(reader, Object.fromEntries(literal)).value).toEqual(watchReader(reader, {}).value);
+	});
+
+	it("declares only outputs that the code sets, and all that it sets", () => {
+		const set = outputsSetBy(door);
+		for (const name of Object.keys(outputs)) expect(set, `${path} declares ${name}`).toContain(name);
+		for (const name of set) expect(Object.keys(outputs), `${door} sets ${name}`).toContain(name);
+	});
+
+	it("starts a file that the build makes, and passes through nothing that is not there", () => {
+		const main = /^\s*main: (?:\.\.\/)?dist\/(.+)\.js$/m.exec(readFileSync(path, "utf8"))?.[1];
+		expect(existsSync(`src/${main}.ts`)).toBe(true);
+	});
+});
+
+describe("the root action", () => {
+	it("hands over only settings that the config knows", () => {
+		const value = watchReader("readInputs", { backend: "onnxruntime", device: "0", onnxruntime: "wasm", inconclusive: "fail" }).value;
+		const { overrides } = value as ReturnType<typeof inputs.readInputs>;
+		expect(Object.keys(overrides).length).toBeGreaterThanOrEqual(4);
+		const loaded = loadConfig(quickConfig, { path: "trtgate.yml", inputs: { ...overrides } });
+		expect(loaded.state === "ok" ? [] : loaded.errors).toEqual([]);
+	});
+});
+
+describe("docs/actions.md", () => {
+	it("is what the action files say", () => {
+		const [page, text] = actionsPage();
+		expect(readFileSync(page, "utf8")).toBe(text);
+	});
+
+	it("tells of every action, and leaves no input or output without a word", () => {
+		for (const { uses, inputs: declared, outputs } of surfaces) {
+			expect(actionsPage()[1]).toContain(`## \`${uses}\``);
+			for (const [name, { description }] of [...Object.entries(declared), ...Object.entries(outputs)])
+				expect(description ?? "", `${uses}: ${name}`).toMatch(/\w{3}/);
+		}
+	});
+});

@@ -1,0 +1,174 @@
+// The workflows to copy, and our own: pinned, with the least rights, and with inputs that exist.
+import { spawnSync } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { readSurfaces } from "../../scripts/actions-table.ts";
+
+interface Step {
+	id?: string;
+	uses?: string;
+	run?: string;
+	with?: Record<string, unknown>;
+}
+
+interface Job {
+	uses?: string;
+	with?: Record<string, unknown>;
+	steps?: Step[];
+	permissions?: Record<string, string>;
+	"timeout-minutes"?: number;
+	"runs-on"?: unknown;
+	if?: string;
+}
+
+interface Workflow {
+	path: string;
+	text: string;
+	on: Record<string, unknown>;
+	permissions?: Record<string, string>;
+	jobs: Record<string, Job>;
+}
+
+function readWorkflows(folder: string): Workflow[] {
+	const names = readdirSync(folder).filter((name) => /\.ya?ml$/.test(name));
+	return names.map((name) => {
+		const path = join(folder, name);
+		const text = readFileSync(path, "utf8");
+		const { on, permissions, jobs } = parse(text);
+		const events = typeof on === "string" ? { [on]: null } : Array.isArray(on) ? Object.fromEntries(on.map((event) => [event, null])) : on;
+		return { path, text, on: events, permissions, jobs };
+	});
+}
+
+const examples = readWorkflows("workflows-examples");
+const workflows = [...examples, ...readWorkflows(".github/workflows")];
+const surfaces = readSurfaces();
+
+const jobsOf = ({ jobs }: Workflow): [string, Job][] => Object.entries(jobs);
+const stepsOf = (workflow: Workflow): Step[] => jobsOf(workflow).flatMap(([, job]) => job.steps ?? []);
+
+/** `trtgate/trtgate/plan@…` to the surface of plan/action.yml. */
+function surfaceOf(uses: string): (typeof surfaces)[number] | undefined {
+	const name = uses.replace(/@.*$/, "");
+	return surfaces.find((surface) => surface.uses === name);
+}
+
+/** Of text in a workflow, what an event's author may have written. */
+const foreignText =
+	/\$\{\{[^}]*\b(github\.event\b|github\.head_ref|github\.ref_name|github\.ref\b|github\.actor|inputs\.|matrix\.|needs\.|steps\.)[^}]*\}\}/;
+
+describe.each(workflows)("$path", (workflow) => {
+	it("pins every action by its full commit, with the version beside it", () => {
+		const uses = [...workflow.text.matchAll(/^\s*(?:- )?uses:\s*(\S+)(.*)$/gm)];
+		for (const [line, action = "", rest = ""] of uses) {
+			if (action.startsWith("./")) continue;
+			expect(action, line).toMatch(/^[\w.-]+\/[\w./-]+@[0-9a-f]{40}$/);
+			expect(rest, line).toMatch(/^ # v\d+\.\d+\.\d+$/);
+		}
+	});
+
+	it("grants nothing to the whole workflow but reading, and says to each job what it may", () => {
+		expect(workflow.permissions, "permissions at the top").toBeDefined();
+		for (const right of Object.values(workflow.permissions ?? {})) expect(right).toBe("read");
+		for (const [name, job] of jobsOf(workflow)) {
+			const rights = job.permissions ?? workflow.permissions ?? {};
+			expect(Object.keys(rights).length, `rights of ${name}`).toBeGreaterThan(0);
+		}
+	});
+
+	it("gives the reason beside every right to write", () => {
+		for (const [line] of workflow.text.matchAll(/^\s+[a-z-]+: write.*$/gm)) expect(line).toMatch(/: write # \w+/);
+	});
+
+	it("lets no text of an event or an input reach a shell", () => {
+		for (const { run } of stepsOf(workflow)) expect(run ?? "").not.toMatch(foreignText);
+	});
+
+	it("never runs a stranger's code with rights", () => {
+		expect(workflow.on).not.toHaveProperty("pull_request_target");
+		if (!Object.hasOwn(workflow.on, "workflow_run")) return;
+		for (const step of stepsOf(workflow)) {
+			expect(step.run, "workflow_run only reads").toBeUndefined();
+			expect(step.uses ?? "", "workflow_run only reads").not.toMatch(/checkout/);
+		}
+	});
+
+	it("leaves no credentials in the checkout, and bounds every job's time", () => {
+		for (const step of stepsOf(workflow))
+			if (step.uses?.startsWith("actions/checkout@")) expect(step.with?.["persist-credentials"]).toBe(false);
+		for (const [name, job] of jobsOf(workflow)) if (job.uses === undefined) expect(job["timeout-minutes"], name).toBeGreaterThan(0);
+	});
+
+	it("gives trtgate only inputs that it has, and reads only outputs that it sets", () => {
+		for (const [name, job] of jobsOf(workflow)) {
+			for (const step of [...(job.steps ?? []), ...(job.uses === undefined ? [] : [job])]) checkStep(step, { name, text: workflow.text });
+		}
+	});
+});
+
+function checkStep(step: Step, { name, text }: { name: string; text: string }): void {
+	if (!step.uses?.startsWith("trtgate/trtgate")) return;
+	const surface = surfaceOf(step.uses);
+	expect(surface, `${step.uses} in ${name}`).toBeDefined();
+	for (const key of Object.keys(step.with ?? {})) expect(Object.keys(surface?.inputs ?? {}), `${step.uses} in ${name}`).toContain(key);
+	if (step.id === undefined) return;
+	for (const [, output = ""] of text.matchAll(new RegExp(`steps\\.${step.id}\\.outputs\\.([\\w-]+)`, "g")))
+		expect(Object.keys(surface?.outputs ?? {}), `${step.id} in ${name}`).toContain(output);
+}
+
+describe("the examples", () => {
+	it("keep strangers off machines of one's own, or give them no rights", () => {
+		for (const workflow of examples) {
+			if (!Object.hasOwn(workflow.on, "pull_request")) continue;
+			for (const [name, job] of jobsOf(workflow)) {
+				const hosted = typeof job["runs-on"] === "string" && job["runs-on"].startsWith("ubuntu-");
+				const rights = Object.entries(job.permissions ?? {}).filter(([, right]) => right === "write");
+				if (hosted && rights.length === 0) continue;
+				const guarded = /head\.repo\.full_name == github\.repository/.test(job.if ?? "") || /"?needs"?:/.test(JSON.stringify(job));
+				expect(guarded || rights.length === 0, `${name} of ${workflow.path}`).toBe(true);
+			}
+		}
+	});
+
+	it("all stand in the README, and nothing else does", () => {
+		const named = [...readFileSync("workflows-examples/README.md", "utf8").matchAll(/\(([\w-]+\.yml)\)/g)].map((match) => match[1]);
+		expect([...new Set(named)].sort()).toEqual(examples.map(({ path }) => path.split("/").at(-1)).sort());
+	});
+
+	it("that the documentation links to are there", () => {
+		const text = readFileSync("docs/security.md", "utf8");
+		for (const [, name] of text.matchAll(/workflows-examples\/([\w-]+\.yml)/g))
+			expect(examples.map(({ path }) => path)).toContain(`workflows-examples/${name}`);
+	});
+});
+
+describe("snippets of the documentation", () => {
+	it.each(["README.md", "docs/configuration.md", "docs/security.md", "docs/exports.md"])("%s names only inputs that exist", (path) => {
+		const blocks = [...readFileSync(path, "utf8").matchAll(/```yaml\n([\s\S]*?)```/g)].map((match) => match[1] ?? "");
+		for (const block of blocks) {
+			if (!block.includes("uses: trtgate/trtgate")) continue;
+			const { jobs } = parse(block) as Workflow;
+			for (const [name, job] of Object.entries(jobs ?? {})) for (const step of job.steps ?? []) checkStep(step, { name, text: block });
+		}
+	});
+});
+
+/** Linters that other languages bring: used where they are on PATH. */
+const found = (program: string): boolean => spawnSync(program, ["--version"], { stdio: "ignore" }).status === 0;
+
+describe("linters", () => {
+	const paths = workflows.map(({ path }) => path);
+
+	it.skipIf(!found("actionlint"))("actionlint finds nothing (runs where actionlint is on PATH)", () => {
+		const run = spawnSync("actionlint", ["-config-file", "test/support/actionlint.yaml", ...paths], { encoding: "utf8" });
+		expect(run.stdout + run.stderr).toBe("");
+		expect(run.status).toBe(0);
+	});
+
+	it.skipIf(!found("zizmor"))("zizmor finds nothing (runs where zizmor is on PATH)", () => {
+		const run = spawnSync("zizmor", ["--offline", "--no-progress", "--persona=pedantic", ...paths], { encoding: "utf8" });
+		expect(run.status, run.stdout + run.stderr).toBe(0);
+	});
+});
