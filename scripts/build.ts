@@ -4,7 +4,7 @@ import { gzipSync } from "node:zlib";
 import { build } from "rolldown";
 
 const outDir = process.argv[2] ?? "dist";
-const doors = ["main", "post", "cli", "ort-worker"];
+const doors = ["main", "post", "cli", "plan", "report", "ort-worker"];
 
 rmSync(outDir, { recursive: true, force: true });
 await build({

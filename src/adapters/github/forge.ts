@@ -35,7 +35,7 @@ export function githubForge(options: ForgeOptions): Forge {
 }
 
 /** octokit is half a megabyte: it is loaded when there is something to ask. */
-async function openRequester({ token, apiUrl }: ForgeOptions): Promise<Requester> {
+export async function openRequester({ token, apiUrl }: ForgeOptions): Promise<Requester> {
 	const { GitHub, getOctokitOptions } = await import("@actions/github/lib/utils");
 	const quiet = { debug() {}, info() {}, warn() {}, error() {} };
 	const octokit = new GitHub(getOctokitOptions(token, { baseUrl: apiUrl, log: quiet, userAgent: "trtgate" }));

@@ -13,7 +13,7 @@ export function judgeParts(parts: readonly PartInput[], options: MergeOptions): 
 			const reason = "The plan names this part, and no result of it came: its job did not run, was cancelled, or could not upload.";
 			return { name, ...(artifact === undefined ? {} : { artifact }), content: { state: "missing", reason } };
 		});
-	const judged = refuseOtherCommits(came, options.headCommit);
+	const judged = agreeing(refuseForeignCommits(came, options.headCommits));
 	return [...refuseDoubles(judged), ...missing].sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
 }
 
@@ -41,15 +41,22 @@ function checkOwn(part: JudgedPart): JudgedPart {
 }
 
 /** A commit that is not named cannot differ. */
-function refuseOtherCommits(parts: readonly JudgedPart[], headCommit: string | undefined): JudgedPart[] {
+function refuseForeignCommits(parts: readonly JudgedPart[], allowed: MergeOptions["headCommits"]): JudgedPart[] {
+	if (allowed === undefined) return [...parts];
+	return parts.map((part) => {
+		const commit = part.content.state === "read" ? part.content.result.arms.head.commit : undefined;
+		if (commit === undefined || allowed.includes(commit)) return part;
+		return refuse(part, `It says that it measured commit ${short(commit)}; expected ${allowed.map(short).join(" or ")}.`);
+	});
+}
+
+/** Of several commits nobody can say which is meant, so all are refused. */
+function agreeing(parts: readonly JudgedPart[]): JudgedPart[] {
 	const heads = commitsOf(parts, (result) => result.arms.head);
 	const bases = commitsOf(parts, (result) => result.arms.base);
 	return parts.map((part) => {
 		if (part.content.state !== "read") return part;
-		const { head } = part.content.result.arms;
-		if (headCommit !== undefined && head.commit !== undefined && head.commit !== headCommit)
-			return refuse(part, `It says that it measured commit ${short(head.commit)}; expected ${short(headCommit)}.`);
-		if (headCommit === undefined && heads.size > 1) return refuse(part, differ("heads", heads));
+		if (heads.size > 1) return refuse(part, differ("heads", heads));
 		return bases.size > 1 ? refuse(part, differ("bases", bases)) : part;
 	});
 }

@@ -20,8 +20,8 @@ export interface PartInput {
 export interface MergeOptions {
 	/** Parts that the plan names; without it, whatever came is all there is. */
 	expected?: readonly { name: string; artifact?: string }[];
-	/** Commit that the head must be, where it is known from elsewhere. */
-	headCommit?: string;
+	/** Commits that the head may be, where they are known from elsewhere. */
+	headCommits?: readonly string[];
 	/** Of the program that merges. */
 	version: string;
 	/** Files that will lie beside the merged result. */

@@ -179,3 +179,40 @@ function notAMatrix(text: string): ConfigError {
 		details: { fix: "Pass on the output `matrix` of the plan as it is." },
 	});
 }
+
+/** The labels of an input: JSON as `runs-on` takes it, or labels separated by commas. @throws ConfigError usage. */
+export function parseLabels(text: string): RunnerConfig["labels"] {
+	if (!/^\s*[[{"]/.test(text)) {
+		const labels = text
+			.split(",")
+			.map((label) => label.trim())
+			.filter((label) => label !== "");
+		if (labels.length > 0) return labels;
+		throw notLabels(text);
+	}
+	const value = parseJson(text);
+	if (typeof value === "string" && value !== "") return [value];
+	if (isLabels(value)) return value;
+	if (typeof value === "object" && value !== null && Object.hasOwn(value, "group")) {
+		const { group, labels } = value as { group: unknown; labels?: unknown };
+		if (typeof group === "string" && group !== "" && labels === undefined) return { group };
+		if (typeof group === "string" && group !== "" && isLabels(labels)) return { group, labels };
+	}
+	throw notLabels(text);
+}
+
+function isLabels(value: unknown): value is string[] {
+	return (
+		Array.isArray(value) && value.length > 0 && value.length <= 20 && value.every((label) => typeof label === "string" && label !== "")
+	);
+}
+
+function notLabels(text: string): ConfigError {
+	return new ConfigError({
+		code: "usage",
+		message: `The input runners is ${JSON.stringify(text.slice(0, 80))}; expected labels as runs-on takes them.`,
+		details: {
+			fix: 'Write labels with commas between (self-hosted, gpu), or JSON: ["self-hosted","gpu"], {"group":"gpu","labels":["l4"]}.',
+		},
+	});
+}

@@ -142,7 +142,7 @@ describe("mergeResults", () => {
 			[
 				"another commit than the run's",
 				[part("a", onCommit("1")), part("b", onCommit("2"))],
-				{ headCommit: "1".repeat(40) },
+				{ headCommits: ["1".repeat(40)] },
 				/measured commit 2222222; expected 1111111/,
 				["b"],
 			],

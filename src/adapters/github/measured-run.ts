@@ -1,0 +1,113 @@
+// What GitHub itself says of a workflow run, of its pull request and of a commit: never what an artifact says.
+import { isCommit, isRefName, isRepositoryName } from "../../formats/github/names.ts";
+import type { Forged } from "../../ports.ts";
+import { named } from "./calls.ts";
+import type { ForgeOptions } from "./forge.ts";
+import { openRequester } from "./forge.ts";
+import { createAsk, type Requester, usualPace } from "./request.ts";
+
+export interface MeasuredRun {
+	id: number;
+	attempt: number;
+	/** The event that it ran for. */
+	event: string;
+	headSha: string;
+	/** "" where the branch's name is not one that git allows. */
+	headBranch: string;
+	/** `owner/name`; "" where the fork is gone. */
+	headRepository: string;
+}
+
+export interface OpenPull {
+	number: number;
+	headSha: string;
+}
+
+export interface RunFacts {
+	run(id: number): Promise<Forged<{ run: MeasuredRun }>>;
+	/** Open pull requests into this repository from that branch. */
+	openPulls(head: Pick<MeasuredRun, "headRepository" | "headBranch">): Promise<Forged<{ pulls: readonly OpenPull[] }>>;
+	/** Of a commit of this repository. */
+	parents(sha: string): Promise<Forged<{ parents: readonly string[] }>>;
+}
+
+export function githubRunFacts(options: ForgeOptions): RunFacts {
+	const [owner = "", repo = ""] = options.repository.split("/");
+	const place = { owner, repo };
+	let requester: Promise<Requester> | null = null;
+	const ask = createAsk(() => {
+		requester ??= openRequester(options);
+		return requester;
+	}, options.pace ?? usualPace);
+	return {
+		run: async (id) =>
+			named(
+				await ask({
+					route: "GET /repos/{owner}/{repo}/actions/runs/{run_id}",
+					parameters: { ...place, run_id: id },
+					permission: "actions: read",
+					parse: parseRun,
+				}),
+				"run",
+			),
+		openPulls: async ({ headRepository, headBranch }) => {
+			const [headOwner = ""] = headRepository.split("/");
+			const parameters = { ...place, state: "open", head: `${headOwner}:${headBranch}`, per_page: 100 };
+			const parse = (data: unknown) => parsePulls(data, headRepository);
+			return named(await ask({ route: "GET /repos/{owner}/{repo}/pulls", parameters, permission: "pull-requests: read", parse }), "pulls");
+		},
+		parents: async (sha) =>
+			named(
+				await ask({
+					route: "GET /repos/{owner}/{repo}/git/commits/{commit_sha}",
+					parameters: { ...place, commit_sha: sha },
+					permission: "contents: read",
+					parse: parseParents,
+				}),
+				"parents",
+			),
+	};
+}
+
+function field(value: unknown, ...path: readonly string[]): unknown {
+	return path.reduce<unknown>(
+		(inner, name) =>
+			typeof inner === "object" && inner !== null && Object.hasOwn(inner, name) ? (inner as Record<string, unknown>)[name] : undefined,
+		value,
+	);
+}
+
+function isId(value: unknown): value is number {
+	return typeof value === "number" && Number.isSafeInteger(value) && value > 0;
+}
+
+function parseRun(data: unknown): MeasuredRun | null {
+	const [id, attempt, event] = [field(data, "id"), field(data, "run_attempt"), field(data, "event")];
+	const [headSha, branch] = [field(data, "head_sha"), field(data, "head_branch")];
+	const repository = field(data, "head_repository", "full_name");
+	if (!isId(id) || !isCommit(headSha) || typeof event !== "string") return null;
+	return {
+		id,
+		attempt: isId(attempt) ? attempt : 1,
+		event,
+		headSha,
+		headBranch: isRefName(branch) ? branch : "",
+		headRepository: isRepositoryName(repository) ? repository : "",
+	};
+}
+
+/** GitHub ignores a `head` that it cannot read, so each pull request's own head is looked at. */
+function parsePulls(data: unknown, headRepository: string): OpenPull[] | null {
+	if (!Array.isArray(data)) return null;
+	return data.flatMap((pull) => {
+		const [number, headSha, repository] = [field(pull, "number"), field(pull, "head", "sha"), field(pull, "head", "repo", "full_name")];
+		const fits = isRepositoryName(repository) && repository.toLowerCase() === headRepository.toLowerCase();
+		return isId(number) && isCommit(headSha) && fits ? [{ number, headSha }] : [];
+	});
+}
+
+function parseParents(data: unknown): string[] | null {
+	const parents = field(data, "parents");
+	if (!Array.isArray(parents)) return null;
+	return parents.map((parent) => field(parent, "sha")).filter(isCommit);
+}

@@ -1,0 +1,104 @@
+// Fetches the parts' results out of a run's artifacts. What lies in them may be anyone's: bounded, checked, never unpacked onto the disk.
+import { mkdtemp, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { takeFile } from "../adapters/github/part-archive.ts";
+import type { RunArtifact, RunArtifacts } from "../adapters/github/run-artifacts.ts";
+import { ToolError } from "../core/errors.ts";
+import type { PartContent, PartInput } from "../core/merge/merge.ts";
+import { type PickedPart, type PickOptions, pickArtifacts } from "../core/merge/pick-artifacts.ts";
+import { cleanName } from "../core/report/escape.ts";
+import { reportFiles } from "../stages/report.ts";
+import { mostParts, mostResultBytes, parsePart } from "./read-parts.ts";
+
+/** Raw samples and logs of some hundred workloads. */
+const mostPartBytes = 200 * 1024 * 1024;
+const mostBytes = 2 * 1024 * 1024 * 1024;
+/** Of all results together, unpacked: what one process holds at once. */
+const mostTextBytes = 1024 * 1024 * 1024;
+const atOnce = 6;
+
+export interface Collecting extends PickOptions {
+	artifacts: RunArtifacts;
+	/** Absolute; a folder in it is made and removed. */
+	temp: string;
+	say(line: string): void;
+}
+
+/** @throws ToolError part-missing where the artifacts cannot be listed. */
+export async function collectParts(collecting: Collecting): Promise<PartInput[]> {
+	const listed = await collecting.artifacts.list();
+	if (listed.state === "failed") {
+		throw new ToolError({
+			code: "part-missing",
+			message: `The parts cannot be found: ${listed.fault.message}`,
+			details: { fix: listed.fault.fix },
+		});
+	}
+	const picked = pickArtifacts(listed.artifacts, collecting);
+	if (picked.length > mostParts) throw tooMany(picked.length);
+	const folder = await mkdtemp(join(collecting.temp, "trtgate-parts-"));
+	try {
+		return await fetchAll(picked, collecting, folder);
+	} finally {
+		await rm(folder, { recursive: true, force: true });
+	}
+}
+
+async function fetchAll(picked: readonly PickedPart<RunArtifact>[], collecting: Collecting, folder: string): Promise<PartInput[]> {
+	const parts: PartInput[] = [];
+	const budget = { packedBytes: mostBytes, textBytes: mostTextBytes };
+	for (let from = 0; from < picked.length; from += atOnce) {
+		const some = picked.slice(from, from + atOnce).map(async ({ name, artifact }): Promise<PartInput[]> => {
+			const content = await fetchOne(artifact, { collecting, folder, budget });
+			collecting.say(`${cleanName(name)}: ${content === null ? "holds no result" : content.state === "read" ? "read" : content.reason}`);
+			// Without a plan, not every artifact of our prefix is a part: profiles lie in one of their own.
+			if (content === null && collecting.expected === undefined) return [];
+			return [{ name, artifact: artifact.name, content: content ?? without(artifact.name) }];
+		});
+		parts.push(...(await Promise.all(some)).flat());
+	}
+	return parts;
+}
+
+function refused(reason: string): PartContent {
+	return { state: "refused", reason, kind: "runner" };
+}
+
+function without(name: string): PartContent {
+	return refused(`The artifact ${cleanName(name)} holds no ${reportFiles.result}.`);
+}
+
+interface Fetching {
+	collecting: Collecting;
+	folder: string;
+	/** What is left for all parts. */
+	budget: { packedBytes: number; textBytes: number };
+}
+
+/** null where the artifact holds no result. */
+async function fetchOne(artifact: RunArtifact, { collecting, folder, budget }: Fetching): Promise<PartContent | null> {
+	const { bytes } = artifact;
+	if (bytes > mostPartBytes) return refused(`Its artifact has ${bytes} bytes; at most ${mostPartBytes} are fetched.`);
+	budget.packedBytes -= bytes;
+	if (budget.packedBytes < 0) return refused(`All artifacts together are larger than ${mostBytes} bytes; this one was not fetched.`);
+	const fetched = await collecting.artifacts.fetch(artifact, folder);
+	if (fetched.state === "failed") return refused(fetched.fault.message);
+	try {
+		const taken = await takeFile(fetched.path, reportFiles.result, { packedBytes: mostPartBytes, bytes: mostResultBytes });
+		if (taken.state === "absent") return null;
+		if (taken.state === "refused") return refused(taken.reason);
+		budget.textBytes -= taken.text.length;
+		if (budget.textBytes < 0) return refused(`All results together are larger than ${mostTextBytes} bytes; this one was not read.`);
+		return parsePart(taken.text, reportFiles.result);
+	} finally {
+		await rm(dirname(fetched.path), { recursive: true, force: true });
+	}
+}
+
+function tooMany(count: number): ToolError {
+	return new ToolError({
+		code: "part-missing",
+		message: `The run has ${count} artifacts that could be parts; at most ${mostParts} are merged.`,
+		details: { expected: `at most ${mostParts}`, got: `${count}`, fix: "Give the parts of each report an `artifact` prefix of their own." },
+	});
+}

@@ -1,0 +1,74 @@
+// Finds out what the report is about: this run, or the one that caused it. What the measured code wrote is not believed; GitHub is asked.
+
+import type { WorkflowRun } from "../adapters/github/env.ts";
+import type { MeasuredRun, RunFacts } from "../adapters/github/measured-run.ts";
+import { ToolError } from "../core/errors.ts";
+import type { RunEvent, WorkflowRunEvent } from "../formats/github/event.ts";
+
+export interface Subject {
+	/** The run that measured. */
+	run: { id: number; attempt: number };
+	/** The change's own commit. */
+	sha: string;
+	pullRequest: number | null;
+	/** Why there is no comment, where there is no pull request to comment on. */
+	why: string | null;
+	/** A run other than ours: its artifacts may hold what a stranger wrote. */
+	isForeign: boolean;
+	/** Whether results of this commit are of the change. */
+	isOfChange(commit: string): Promise<boolean>;
+}
+
+export async function findSubject(run: WorkflowRun, event: RunEvent, facts: RunFacts): Promise<Subject> {
+	return event.kind === "workflow-run" ? foreignSubject(event, facts) : ownSubject(run, event);
+}
+
+function ownSubject(run: WorkflowRun, event: RunEvent): Subject {
+	const isPull = event.kind === "pull-request";
+	return {
+		run: { id: run.runId, attempt: run.runAttempt },
+		sha: isPull ? event.headSha : run.sha,
+		pullRequest: isPull ? event.number : null,
+		why: isPull ? null : "this run is for no pull request",
+		isForeign: false,
+		// The jobs of our own run are ours; the parts need only agree with each other.
+		isOfChange: async () => true,
+	};
+}
+
+/** @throws ToolError part-missing where GitHub does not say what the run is. */
+async function foreignSubject(event: WorkflowRunEvent, facts: RunFacts): Promise<Subject> {
+	const asked = await facts.run(event.runId);
+	if (asked.state === "failed") {
+		throw new ToolError({
+			code: "part-missing",
+			message: `The run that measured is not known: ${asked.fault.message}`,
+			details: { fix: asked.fault.fix },
+		});
+	}
+	const { run } = asked;
+	const pull = await pullOf(run, facts);
+	return { run, sha: run.headSha, ...pull, isForeign: true, isOfChange: (commit) => isOfRun(commit, run, facts) };
+}
+
+async function pullOf(run: MeasuredRun, facts: RunFacts): Promise<{ pullRequest: number | null; why: string | null }> {
+	const none = (why: string) => ({ pullRequest: null, why });
+	if (!run.event.startsWith("pull_request")) return none(`the run was for ${run.event}, not for a pull request`);
+	if (run.headRepository === "" || run.headBranch === "") return none("the branch of the pull request is gone");
+	const listed = await facts.openPulls(run);
+	if (listed.state === "failed") return none(`the pull request could not be found: ${listed.fault.message}`);
+	const [only, second] = listed.pulls.filter((pull) => pull.headSha === run.headSha);
+	if (only !== undefined && second === undefined) return { pullRequest: only.number, why: null };
+	if (second !== undefined) return none("several open pull requests have this commit as their head");
+	const [moved] = listed.pulls;
+	if (moved === undefined) return none("no open pull request has this branch");
+	return none(`pull request ${moved.number} has moved on to ${moved.headSha.slice(0, 7)}; this run measured ${run.headSha.slice(0, 7)}`);
+}
+
+/** The head itself, or GitHub's merge of it into the base, which actions/checkout takes by default. */
+async function isOfRun(commit: string, run: MeasuredRun, facts: RunFacts): Promise<boolean> {
+	if (commit === run.headSha) return true;
+	if (!/^[0-9a-f]{40,64}$/.test(commit)) return false;
+	const asked = await facts.parents(commit);
+	return asked.state === "done" && asked.parents.includes(run.headSha);
+}

@@ -1,0 +1,43 @@
+// The action in plan/: trtgate.yml in, the job matrix out.
+import { readFile } from "node:fs/promises";
+import { relative, resolve } from "node:path";
+import { info, setOutput, summary } from "@actions/core";
+import { readPlanInputs } from "../adapters/github/inputs.ts";
+import { loadConfig, missingConfig } from "../core/config/parse.ts";
+import { formatMatrix, type MatrixJob, parseLabels, planMatrix } from "../core/plan/matrix.ts";
+import { renderMatrix } from "../core/plan/render-matrix.ts";
+import { artifactName } from "../formats/github/artifact-name.ts";
+import { announce } from "./announce.ts";
+import { exitCodes } from "./exit.ts";
+import { openTerminal } from "./terminal.ts";
+
+export async function runPlanAction(): Promise<number> {
+	const terminal = openTerminal({ color: false });
+	try {
+		const jobs = await plan(terminal.environment.workspace ?? terminal.cwd);
+		setOutput("matrix", formatMatrix(jobs));
+		setOutput("count", jobs.length);
+		for (const { name, runner, only } of jobs) info(`${name}: ${only === "" ? "all engines" : only} on ${runner}`);
+		await summary.addRaw(renderMatrix(jobs)).write();
+		return exitCodes.ok;
+	} catch (error) {
+		return announce(error);
+	}
+}
+
+async function plan(cwd: string): Promise<MatrixJob[]> {
+	const inputs = readPlanInputs();
+	const path = resolve(cwd, inputs.config);
+	const shown = relative(cwd, path) || path;
+	const text = await readFile(path, "utf8").catch(() => {
+		throw missingConfig(shown);
+	});
+	const loaded = loadConfig(text, { path: shown });
+	if (loaded.state === "invalid") throw new AggregateError(loaded.errors, `${shown} has ${loaded.errors.length} errors`);
+	return planMatrix({
+		config: loaded.config,
+		labels: parseLabels(inputs.runners),
+		name: inputs.name,
+		artifactOf: (job) => artifactName(inputs.artifact, { config: shown, job }),
+	});
+}
