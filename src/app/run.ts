@@ -199,7 +199,8 @@ function comparison(measured: Measured, context: ComparisonContext) {
 	if (spec === undefined) throw new BugError({ code: "internal", message: `${workload.id} has no engine in the plan.` });
 	const timed = context.workloads.find((candidate) => candidate.workload === workload);
 	const noBase = timed?.base ? {} : { noBase: whyNoBase({ spec, workload }, { input, facts, prepared }) };
-	return { spec, looks: input.config.measure.looks, family: context.family, figure: context.figure, ...noBase };
+	const { looks, cudaGraph } = input.config.measure;
+	return { spec, looks, cudaGraph, family: context.family, figure: context.figure, ...noBase };
 }
 
 function whyNoBase(of: { spec: EngineSpec; workload: Workload }, work: Work): NonNullable<CompareInput["noBase"]> {

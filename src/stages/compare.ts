@@ -1,6 +1,7 @@
 // Turns the runs of each workload into its row of the result.
 import { compareRuns } from "../core/compare/compare.ts";
 import type { Config } from "../core/config/config.ts";
+import { enqueueNotes } from "../core/explain/enqueue-bound.ts";
 import type { EngineSpec } from "../core/plan/plan.ts";
 import type { Comparison, RunFigure, WorkloadResult } from "../core/schema/result.ts";
 import { histogram } from "../core/stats/histogram.ts";
@@ -12,6 +13,8 @@ export interface CompareInput {
 	looks: Config["measure"]["looks"];
 	family: number;
 	figure: RunFigure;
+	/** Kernels are launched as one CUDA graph. */
+	cudaGraph: boolean;
 	/** Why there is no base to compare with, where there is none. */
 	noBase?: { verdict: "missing" | "not-comparable"; reason: string };
 }
@@ -25,6 +28,7 @@ export function compare(measured: Measured, input: CompareInput): WorkloadResult
 	const compared = compareRuns(measured.runs, options);
 	const latency = latencyOf(measured, compared.latency, input.noBase);
 	const gpu = workloadGpu(measured.runs, latency.estimate);
+	const notes = [...(gpu === null ? [] : clockNotes(gpu, latency)), ...enqueueNotes(measured.runs, { cudaGraph: input.cudaGraph })];
 	return {
 		id: workload.id,
 		model: input.spec.model.name,
@@ -41,7 +45,8 @@ export function compare(measured: Measured, input: CompareInput): WorkloadResult
 		base: compared.base,
 		head: compared.head,
 		noise: compared.noise,
-		...(gpu === null ? {} : { gpu, notes: clockNotes(gpu, latency) }),
+		...(gpu === null ? {} : { gpu }),
+		...(gpu === null && notes.length === 0 ? {} : { notes }),
 		replaced: measured.replaced,
 		runs: [...measured.runs],
 		limits: { ...workload.config.gates.latency },

@@ -212,7 +212,9 @@ async function measureRun(
 	if (summary === null)
 		return { run: { ...common, state: "unusable", reason: "its samples are empty or not finite" }, result: unusable(result.wallMs) };
 	const throughputPerSecond = (1000 * timed.workload.config.streams) / summary.meanMs;
-	return { run: { ...common, state: "ok", samples, ...summary, throughputPerSecond, peakMemoryBytes: result.peakMemoryBytes }, result };
+	const { peakMemoryBytes, enqueueBound } = result;
+	const bound = enqueueBound === undefined ? {} : { enqueueBound };
+	return { run: { ...common, state: "ok", samples, ...summary, throughputPerSecond, peakMemoryBytes, ...bound }, result };
 }
 
 function unusable(wallMs: number): MeasureResult {

@@ -78,6 +78,9 @@ describe("a build that", () => {
 		const head = result.builds.find((build) => build.arm === "head");
 		expect([head?.failure?.code, head?.state], run.stdout + run.stderr).toEqual([code, state ?? "refused"]);
 		expect(run.exit, run.stdout).toBe(exit);
+		expect(result.errors.length > 0, "the runner's fault").toBe(exit === 3);
+		if (state === "timed-out")
+			expect(head?.failure?.title).toMatch(/within its limit of 1.0 s \(measure\.build-timeout\) and was stopped\.$/);
 		expect(statSync(head?.log ?? join(folder, "none")).size).toBeLessThan(70e6);
 	});
 });

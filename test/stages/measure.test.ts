@@ -26,7 +26,10 @@ function timed(hashes: Partial<Record<Arm, string>> = { base: "a", head: "b" }):
 	return { workload, head: engine("head", hashes.head ?? "b"), ...base, inputs: [], firstArms: order, estimateMs: 1 };
 }
 
-async function measureOne(answer: (arm: Arm, nth: number) => MeasureResult, options: { timed?: TimedWorkload; stopAfter?: number } = {}) {
+async function measureOne(
+	answer: (arm: Arm, nth: number) => MeasureResult,
+	options: { timed?: TimedWorkload; stopAfter?: number; cudaGraph?: boolean } = {},
+) {
 	const backend = fakeBackend(answer);
 	const input = { workloads: [options.timed ?? timed()], measure: config.measure, family: 1, figure: "median" as const, outFolder: "/out" };
 	const all: Measured[] = [];
@@ -35,7 +38,13 @@ async function measureOne(answer: (arm: Arm, nth: number) => MeasureResult, opti
 	return {
 		backend,
 		measured: measured!,
-		row: compare(measured!, { spec: spec!, looks: config.measure.looks, family: 1, figure: "median" }),
+		row: compare(measured!, {
+			spec: spec!,
+			looks: config.measure.looks,
+			family: 1,
+			figure: "median",
+			cudaGraph: options.cudaGraph ?? true,
+		}),
 	};
 }
 
@@ -52,6 +61,26 @@ describe("measure", () => {
 	it("stops at the first look that decides", async () => {
 		const { row } = await measureOne((arm, nth) => steadyRun(wobble(nth) * (arm === "head" ? 1.05 : 1)));
 		expect(row).toMatchObject({ verdict: "regressed", latency: { pairs: 5 } });
+	});
+
+	it.each([
+		["both", true, /takes the GPU, so that .+ Check that this engine runs as a CUDA graph/],
+		["both", false, /takes the GPU, so that .+ `measure.cuda-graph: true` launches them all at once\./],
+		["head", false, /takes the GPU in the head, so that/],
+	] as const)("says once where launching the kernels is the bottleneck: %s arms, CUDA graph %s", async (arms, cudaGraph, words) => {
+		const answer = (arm: Arm, nth: number): MeasureResult => ({
+			...(steadyRun(wobble(nth)) as Extract<MeasureResult, { state: "ok" }>),
+			enqueueBound: arms === "both" || arm === arms ? nth !== 1 : nth === 1,
+		});
+		const { row } = await measureOne(answer, { cudaGraph });
+		expect(row.notes).toHaveLength(1);
+		expect(row.notes?.[0]).toMatch(words);
+	});
+
+	it("says nothing of launching where it is none", async () => {
+		const { row } = await measureOne((_, nth) => ({ ...(steadyRun(wobble(nth)) as object), enqueueBound: false }) as MeasureResult);
+		expect(row.notes).toBeUndefined();
+		expect(row.runs[0]?.enqueueBound).toBe(false);
 	});
 
 	it("adds pairs while it is undecided, to the last look and no further", async () => {
@@ -125,7 +154,10 @@ describe("the figure that is compared", () => {
 	] as const)("is the %s: %s where only the fastest iterations agree", async (figure, verdict) => {
 		const input = { workloads: [timed()], measure: config.measure, family: 1, figure, outFolder: "/out" };
 		for await (const measured of measure(input, fakePorts(fakeBackend(disturbed)))) {
-			expect(compare(measured, { spec: spec!, looks: config.measure.looks, family: 1, figure })).toMatchObject({ verdict, figure });
+			expect(compare(measured, { spec: spec!, looks: config.measure.looks, family: 1, figure, cudaGraph: true })).toMatchObject({
+				verdict,
+				figure,
+			});
 		}
 	});
 });

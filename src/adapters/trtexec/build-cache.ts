@@ -106,6 +106,7 @@ async function describeRecalled(
 	await writeFile(job.logPath, `${note}\n`);
 	return {
 		state: "built",
+		fromCache: true,
 		durationMs: cached.durationMs,
 		engineKind: "TensorRT plan",
 		engineBytes: plan.bytes,

@@ -3,6 +3,7 @@ import { readFile, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { EngineLayers } from "../../core/explain/engine-layers.ts";
 import type { BuildRecord, Failure } from "../../core/schema/result.ts";
+import { formatDuration } from "../../core/units.ts";
 import { buildArgs } from "../../formats/trtexec/args.ts";
 import { type BuildLogFacts, createBuildLog } from "../../formats/trtexec/build-log.ts";
 import { parseLayerInfo } from "../../formats/trtexec/layer-info.ts";
@@ -146,10 +147,20 @@ function describeJob(job: BuildJob) {
 function refused(run: Pick<TrtexecRun, "record" | "diagnosis">, job: BuildJob): Pick<BuildRecord, "state" | "failure"> {
 	const folders = [`${dirname(job.model.path)}/`, `${job.engineFolder}/`];
 	const strip = (text: string): string => folders.reduce((left, folder) => left.split(folder).join(""), text);
-	const failure = refusalOf(run);
+	const failure = run.record.state === "timed-out" ? tooSlow(refusalOf(run), job) : refusalOf(run);
 	return {
 		state: run.record.state === "timed-out" ? "timed-out" : "refused",
 		failure: { ...failure, title: strip(failure.title), excerpt: failure.excerpt.map(strip) },
+	};
+}
+
+/** A head that does not build in time is a verdict on the change; a base that does not leaves nothing to compare with. */
+function tooSlow(failure: Failure, { arm, timeoutMs }: BuildJob): Failure {
+	return {
+		...failure,
+		title: `The build did not end within its limit of ${formatDuration(timeoutMs)} (measure.build-timeout) and was stopped.`,
+		fix: "See in the log's last lines how far it came. If it was at work, raise `measure.build-timeout`, keep `cache.timing` on, or lower `optimization-level`; if it stood still, look for a busy GPU or a hung driver.",
+		kind: arm === "head" ? "refusal" : "runner",
 	};
 }
 

@@ -61,7 +61,7 @@ function buildGate(facts: BuildFacts, config: Config): GateResult | null {
 		case "skipped":
 			return null;
 		case "built":
-			return say("pass", base?.state === "refused" ? "Builds again: the base does not." : `Built in ${formatDuration(head.durationMs)}.`);
+			return say("pass", base?.state === "refused" ? "Builds again: the base does not." : builtMessage(head));
 		case "timed-out":
 			return say("fail", `The build did not end within its limit and was stopped after ${formatDuration(head.durationMs)}.`);
 		case "missing":
@@ -69,6 +69,11 @@ function buildGate(facts: BuildFacts, config: Config): GateResult | null {
 		case "refused":
 			return say(head.failure?.kind === "runner" ? "error" : "fail", head.failure?.title ?? "The build failed.");
 	}
+}
+
+function builtMessage({ durationMs, fromCache }: BuildRecord): string {
+	const time = formatDuration(durationMs);
+	return fromCache === true ? `Taken from the engine cache; it was built in ${time}.` : `Built in ${time}.`;
 }
 
 function sizeGate(facts: BuildFacts, config: Config): GateResult | null {
@@ -86,12 +91,20 @@ function sizeGate(facts: BuildFacts, config: Config): GateResult | null {
 
 function timeGate(facts: BuildFacts, config: Config): GateResult | null {
 	const [base, head] = [facts.base?.durationMs ?? 0, facts.head.durationMs];
-	if (base <= 0) return null;
+	if (base <= 0 || buildTimesApart(facts) !== null) return null;
 	const { gates } = facts.spec.engine;
 	const change = head / base - 1;
 	const status = head - base < noticeableBuildMs ? "pass" : judgeChange(change, gates.buildTime);
 	const message = `Build ${formatDuration(base)} → ${formatDuration(head)} (${formatPercent(change, { sign: true })}).`;
 	return pronounce(facts, config, pointed({ gate: "build-time", status, message }, gates.pointers["build-time"]));
+}
+
+/** Why the build times of two arms are not comparable; null where both were built in this run. */
+export function buildTimesApart({ base, head }: { base?: BuildRecord | null; head?: BuildRecord | null }): string | null {
+	const cached = [base, head].flatMap((build) => (build?.state === "built" && build.fromCache === true ? [build.arm] : []));
+	if (cached.length === 0 || base?.state !== "built" || head?.state !== "built") return null;
+	const whose = cached.length === 2 ? "both engines come" : `the ${cached[0]}'s engine comes`;
+	return `Build times are not comparable: ${whose} from the engine cache, and the time is that of an earlier run.`;
 }
 
 function pointed(said: Pronouncement, pointer: string | undefined): Pronouncement {

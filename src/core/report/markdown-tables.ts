@@ -1,5 +1,5 @@
 // The tables of the Markdown report; each is left out where it would be empty.
-import type { Finding, GoldenCheck, Result } from "../schema/result.ts";
+import type { BuildRecord, Finding, GoldenCheck, Result } from "../schema/result.ts";
 import { formatDuration, formatValue } from "../units.ts";
 import type { Detail } from "./budget.ts";
 import { dash, intervalText, levelText } from "./comparison-words.ts";
@@ -101,13 +101,18 @@ export function goldenSection(result: Result, detail: Detail): Section[] {
 	return [{ summary, body: more > 0 ? `${body}\n\n… and ${counted(more, "more check")}.` : body }];
 }
 
+/** A cached engine's time is that of the run that built it. */
+function buildTime({ durationMs, fromCache }: BuildRecord): string {
+	return `${formatDuration(durationMs)}${fromCache === true ? " (cached)" : ""}`;
+}
+
 function buildCells({ model, engine, part, base, head }: BuildPair): string[] {
 	const state = head === null ? dash : buildWord(head);
 	return [
 		subjectName({ model, engine, part }),
 		state,
-		base === null ? dash : base.state === "built" ? formatDuration(base.durationMs) : buildWord(base),
-		head === null ? dash : formatDuration(head.durationMs),
+		base === null ? dash : base.state === "built" ? buildTime(base) : buildWord(base),
+		head === null ? dash : buildTime(head),
 		engineSizeText(base),
 		engineSizeText(head),
 		warningsText(head),

@@ -168,6 +168,18 @@ describe("the build gates", () => {
 			{ durationMs: 100_000 },
 			{ preflight: "pass", build: "pass", "engine-size": "pass", "build-time": "warn" },
 		],
+		[
+			"a base from the engine cache, whose time is of another day",
+			{ durationMs: 170_000 },
+			{ durationMs: 100_000, fromCache: true },
+			{ preflight: "pass", build: "pass", "engine-size": "pass" },
+		],
+		[
+			"two engines from the cache",
+			{ durationMs: 170_000, fromCache: true },
+			{ durationMs: 100_000, fromCache: true },
+			{ preflight: "pass", build: "pass", "engine-size": "pass" },
+		],
 		["refused", { state: "refused", failure }, {}, { preflight: "pass", build: "fail" }],
 		[
 			"refused by a broken machine",

@@ -7,7 +7,7 @@ import { renderMarkdown } from "../../../src/core/report/markdown.ts";
 import { plainPhrase } from "../../../src/core/report/story.ts";
 import type { WorkloadLayers, WorkloadResult } from "../../../src/core/schema/result.ts";
 import { buildKernels, buildLayers } from "../../support/build-layers.ts";
-import { buildComparison, buildResult, buildSlowWorkload, buildWorkload } from "../../support/build-result.ts";
+import { buildBuild, buildComparison, buildResult, buildSlowWorkload, buildWorkload } from "../../support/build-result.ts";
 
 function why(layers: WorkloadLayers, estimate = 0.1): string {
 	const latency = buildComparison({ verdict: estimate > 0 ? "regressed" : "improved", estimate });
@@ -86,6 +86,16 @@ const hostile = "<img src=x onerror=alert(1)>`**@a";
 function page(workload: Partial<WorkloadResult>): string {
 	return renderHtml(buildResult({ workloads: [buildSlowWorkload(workload), buildWorkload()] }));
 }
+
+describe("reports with engines from the cache", () => {
+	it("say that their build times are not comparable", () => {
+		const builds = [buildBuild({ arm: "base", fromCache: true }), buildBuild()];
+		expect(renderHtml(buildResult({ builds }))).toContain(
+			"Build times are not comparable: the base&#39;s engine comes from the engine cache",
+		);
+		expect(renderMarkdown(buildResult({ builds }))).toContain("(cached)");
+	});
+});
 
 describe("reports with layers", () => {
 	const layers = {

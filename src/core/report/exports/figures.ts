@@ -60,7 +60,8 @@ function ofBuild(build: Result["builds"][number], { backend }: Result): Figure[]
 	const time = { measure: "build-time", title: "build time", unit: "s", smallerIsBetter: true } as const;
 	const size = { measure: "file-size", title: "engine size", unit: "bytes", smallerIsBetter: true } as const;
 	return [
-		{ ...time, subject: cautioned(name, backend), value: build.durationMs / 1000 },
+		// A cached engine was not built now.
+		...(build.fromCache === true ? [] : [{ ...time, subject: cautioned(name, backend), value: build.durationMs / 1000 }]),
 		...(build.engineBytes === undefined ? [] : [{ ...size, subject: name, value: build.engineBytes }]),
 	];
 }

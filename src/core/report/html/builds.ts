@@ -1,4 +1,6 @@
 // The build gate: both arms' engines side by side, and the logs of those that were refused.
+
+import { buildTimesApart } from "../../gates/builds.ts";
 import type { BuildRecord, Result } from "../../schema/result.ts";
 import { formatDuration } from "../../units.ts";
 import { saidText } from "../comparison-words.ts";
@@ -23,7 +25,7 @@ const stateTones: Readonly<Record<BuildRecord["state"], Tone>> = {
 function timeCell(build: BuildRecord | null): Piece {
 	if (build === null) return "–";
 	return build.state === "built"
-		? formatDuration(build.durationMs)
+		? html`${formatDuration(build.durationMs)}${build.fromCache === true ? html`<small>from the cache, then</small>` : null}`
 		: pill(buildWord(build), build.arm === "head" ? stateTones[build.state] : "open");
 }
 
@@ -34,7 +36,8 @@ function notesCell({ base, head }: BuildPair): Piece {
 		for (const note of build?.notes ?? []) arms.set(note, [...(arms.get(note) ?? []), build?.arm ?? ""]);
 	}
 	const notes = [...arms].map(([note, of]) => `${of.length > 1 ? "both" : of.join("")}: ${cleanName(note, 200)}`);
-	return notes.slice(0, 6).map((note) => html`<small>${note}</small>`);
+	const apart = buildTimesApart({ base, head });
+	return [...(apart === null ? [] : [apart]), ...notes.slice(0, 6)].map((note) => html`<small>${note}</small>`);
 }
 
 const columns: readonly Column<BuildPair>[] = [
