@@ -29,6 +29,11 @@ const commands: Readonly<Record<string, Entry>> = {
 		does: "reads an ONNX file and lists findings",
 		load: async () => (await import("./commands/preflight.ts")).preflight,
 	},
+	golden: {
+		usage: "record MODEL.onnx --out DIR | check GOLDEN.json --outputs DIR | inspect GOLDEN.json",
+		does: "goldens: record them, judge stored outputs against them, explain one",
+		load: async () => (await import("./commands/golden.ts")).golden,
+	},
 	diagnose: {
 		usage: "LOG|DIR [--exit-code N] [--signal S] [--json]",
 		does: "what a run of trtexec turned out to be, and what to do",

@@ -1,0 +1,115 @@
+// `trtgate golden check`: judges outputs that somebody stored against a golden.
+import { stat } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { fileStore } from "../../adapters/files/store.ts";
+import { fileTensorReader } from "../../adapters/files/tensor-reader.ts";
+import { defaultGates } from "../../core/config/defaults.ts";
+import { folderName } from "../../core/config/identity.ts";
+import { ConfigError } from "../../core/errors.ts";
+import { judgeCase, judgeUnanswered } from "../../core/golden/judge.ts";
+import { parseManifest } from "../../core/golden/manifest.ts";
+import type { Tensor } from "../../core/golden/tensor.ts";
+import type { GoldenCase, GoldenManifest, Precision } from "../../core/schema/golden.ts";
+import type { GoldenVerdict } from "../../core/schema/result.ts";
+import { readTensors } from "../../stages/load-goldens.ts";
+import { parseArguments } from "../commands/arguments.ts";
+import { readArgument } from "../commands/read.ts";
+import { exitCodes } from "../exit.ts";
+import type { Terminal } from "../terminal.ts";
+import { findTensor } from "./inputs.ts";
+import { renderCheck } from "./render-check.ts";
+import { readStored, type StoredPorts } from "./stored.ts";
+
+const options = { outputs: { type: "string" }, precision: { type: "string" }, json: { type: "boolean" } } as const;
+
+export interface CheckReport {
+	golden: string;
+	precision: Precision;
+	outputs: string;
+	/** match only where every case is. */
+	state: "match" | "mismatch";
+	cases: GoldenVerdict[];
+}
+
+export async function checkGolden(argv: readonly string[], terminal: Terminal): Promise<number> {
+	const args = parseArguments(argv, options, { command: "golden check", positionals: ["GOLDEN.json"] });
+	const { path, text } = await readArgument(args.positionals[0] ?? "", terminal.cwd, "golden-missing");
+	const manifest = parseManifest(text, path);
+	const outputs = args.text("outputs");
+	if (outputs === undefined)
+		throw usage("golden check needs --outputs.", "Name the folder with a folder for each case, and in it a file for each output.");
+	const folder = await outputFolder(resolve(terminal.cwd, outputs));
+	const ports = { files: fileStore(), tensors: fileTensorReader() };
+	const precision = precisionOf(args.text("precision"));
+	const cases: GoldenVerdict[] = [];
+	for (const golden of manifest.cases)
+		cases.push(await checkCase(golden, { manifest, precision, folder, home: dirname(resolve(terminal.cwd, path)), ports }));
+	const state = cases.every((verdict) => verdict.state === "match") ? "match" : "mismatch";
+	const report: CheckReport = { golden: manifest.goldenId, precision, outputs, state, cases };
+	terminal.out(args.flag("json") ? `${JSON.stringify(report, null, "\t")}\n` : renderCheck(report));
+	return state === "match" ? exitCodes.ok : exitCodes.failed;
+}
+
+interface Checking {
+	manifest: GoldenManifest;
+	precision: Precision;
+	/** Of the stored outputs. */
+	folder: string;
+	/** Of the manifest. */
+	home: string;
+	ports: StoredPorts;
+}
+
+async function checkCase(golden: GoldenCase, checking: Checking): Promise<GoldenVerdict> {
+	const { manifest, precision, ports, home } = checking;
+	const place = {
+		manifest,
+		caseId: golden.id,
+		model: manifest.model.path,
+		engine: "stored outputs",
+		precision,
+		modelSha256: manifest.model.sha256,
+	};
+	const got = await readOutputs(golden, checking);
+	if (got.size === 0) return judgeUnanswered(place, "there are no stored outputs of this case");
+	const expected = await readTensors(golden.outputs, home, ports);
+	return judgeCase({ ...place, expected, got, relativeL2: defaultGates.relativeL2 });
+}
+
+/** Outputs that are not there are the judge's to miss. */
+async function readOutputs(golden: GoldenCase, { folder, manifest, ports }: Checking): Promise<Map<string, Tensor>> {
+	const found = new Map<string, Tensor>();
+	for (const [name, file] of Object.entries(golden.outputs)) {
+		const path = await findOutput(name, golden.id, { folder, alone: manifest.cases.length === 1 });
+		if (path !== null) found.set(name, await readStored(path, file, ports));
+	}
+	return found;
+}
+
+/** In the case's folder by its id or as `golden record` writes it; of a golden with one case, also without such a folder. */
+async function findOutput(name: string, id: string, where: { folder: string; alone: boolean }): Promise<string | null> {
+	const safe = /[\\/\0]/.test(id) || id.startsWith(".") ? [] : [id];
+	const folders = [...safe, folderName(id)].map((part) => join(where.folder, part));
+	for (const folder of [...folders, ...(where.alone ? [where.folder] : [])]) {
+		const path = await findTensor(folder, [name, `out-${folderName(name)}`]);
+		if (path !== null) return path;
+	}
+	return null;
+}
+
+async function outputFolder(path: string): Promise<string> {
+	const facts = await stat(path).catch(() => null);
+	if (facts?.isDirectory() === true) return path;
+	throw usage(`--outputs: ${path} is no folder.`, "Name the folder with a folder for each case.");
+}
+
+function precisionOf(text: string | undefined): Precision {
+	if (text === undefined) return "fp32";
+	const known = Object.keys(defaultGates.relativeL2);
+	if (known.includes(text)) return text as Precision;
+	throw usage(`--precision takes ${known.join(", ")}; got ${JSON.stringify(text)}.`, "Name the precision that the engine computed in.");
+}
+
+function usage(message: string, fix: string): ConfigError {
+	return new ConfigError({ code: "usage", message, details: { fix } });
+}

@@ -1,0 +1,79 @@
+// The real adapters that goldens need: files, models, tensors, and ONNX Runtime as the reference.
+import { createHash } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { systemClock } from "../../adapters/clock.ts";
+import { fileModelReader } from "../../adapters/files/model-reader.ts";
+import { readWeights } from "../../adapters/files/model-weights.ts";
+import { fileStore } from "../../adapters/files/store.ts";
+import { fileTensorReader } from "../../adapters/files/tensor-reader.ts";
+import { childEnvironment } from "../../adapters/github/env.ts";
+import { onnxRuntimeReference } from "../../adapters/onnxruntime/reference.ts";
+import { createProcesses, type Processes } from "../../adapters/process/processes.ts";
+import { ConfigError } from "../../core/errors.ts";
+import type { TensorPacker } from "../../core/golden/manifest-draft.ts";
+import { encodeNpy } from "../../formats/tensor/npy.ts";
+import type { Clock, Files, ModelReader, Progress, Reference, TensorReader } from "../../ports.ts";
+import { cacheFolder, distFolder } from "../compose.ts";
+import { stopOnSignals } from "../signals.ts";
+import type { Terminal } from "../terminal.ts";
+
+export interface GoldenPorts {
+	files: Files;
+	models: ModelReader;
+	tensors: TensorReader;
+	reference: Reference;
+	clock: Clock;
+	progress: Progress;
+	processes: Processes;
+	packer: TensorPacker;
+}
+
+/** Runs `work` with a scratch folder that is gone afterwards; nothing outlives it. */
+export async function withGoldenPorts<Result>(
+	how: { terminal: Terminal; progress: Progress; onnxruntime: string | undefined },
+	work: (ports: GoldenPorts, scratchFolder: string) => Promise<Result>,
+): Promise<Result> {
+	const { environment, cwd } = how.terminal;
+	const processes = createProcesses({ env: childEnvironment() });
+	stopOnSignals(() => void processes.killAll());
+	const reference = onnxRuntimeReference({
+		flavour: flavourOf(how.onnxruntime),
+		workerPath: join(distFolder(), "ort-worker.js"),
+		nodePath: process.execPath,
+		wasmFolder: join(distFolder(), "ort"),
+		cacheFolder: cacheFolder(environment),
+		processes,
+		threads: 1,
+		cwd,
+		...(environment.registry === undefined ? {} : { registry: environment.registry }),
+	});
+	const scratchFolder = await mkdtemp(join(tmpdir(), "trtgate-golden-"));
+	try {
+		const ports = { files: fileStore(), models: fileModelReader(), tensors: fileTensorReader(), clock: systemClock() };
+		const full = { ...ports, reference: { ...reference, weights: readWeights }, progress: how.progress, processes, packer: npyPacker };
+		return await work(full, scratchFolder);
+	} finally {
+		await processes.killAll();
+		await rm(scratchFolder, { recursive: true, force: true });
+	}
+}
+
+const npyPacker: TensorPacker = {
+	ending: "npy",
+	pack: (tensor) => {
+		const bytes = encodeNpy(tensor);
+		return { bytes, sha256: createHash("sha256").update(bytes).digest("hex") };
+	},
+};
+
+function flavourOf(text: string | undefined): "auto" | "wasm" | "native" {
+	if (text === undefined || text === "auto") return "auto";
+	if (text === "wasm" || text === "native") return text;
+	throw new ConfigError({
+		code: "usage",
+		message: `--onnxruntime takes auto, wasm or native; got ${JSON.stringify(text)}.`,
+		details: { fix: "Leave it out, or write one of the three." },
+	});
+}

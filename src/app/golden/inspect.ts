@@ -1,0 +1,21 @@
+// `trtgate golden inspect`: explains a golden, and proposes limits from its outputs.
+import { dirname, resolve } from "node:path";
+import { fileStore } from "../../adapters/files/store.ts";
+import { fileTensorReader } from "../../adapters/files/tensor-reader.ts";
+import { parseManifest } from "../../core/golden/manifest.ts";
+import { inspect } from "../../stages/inspect.ts";
+import { parseArguments } from "../commands/arguments.ts";
+import { readArgument } from "../commands/read.ts";
+import { exitCodes } from "../exit.ts";
+import type { Terminal } from "../terminal.ts";
+import { renderInspection } from "./render-inspect.ts";
+
+/** Exit 1 where the golden could not fail. */
+export async function inspectGolden(argv: readonly string[], terminal: Terminal): Promise<number> {
+	const args = parseArguments(argv, { json: { type: "boolean" } }, { command: "golden inspect", positionals: ["GOLDEN.json"] });
+	const { path, text } = await readArgument(args.positionals[0] ?? "", terminal.cwd, "golden-missing");
+	const set = { manifest: parseManifest(text, path), folder: dirname(resolve(terminal.cwd, path)) };
+	const inspection = await inspect(set, { files: fileStore(), tensors: fileTensorReader() });
+	terminal.out(args.flag("json") ? `${JSON.stringify(inspection, null, "\t")}\n` : renderInspection(inspection));
+	return inspection.findings.some(({ severity }) => severity === "refuse") ? exitCodes.failed : exitCodes.ok;
+}

@@ -1,0 +1,191 @@
+// The options of `trtgate golden record`, with what a config file says of the model.
+import { readFile } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
+import type { InputConfig, ModelConfig } from "../../core/config/config.ts";
+import { didYouMean } from "../../core/config/did-you-mean.ts";
+import { loadConfig } from "../../core/config/parse.ts";
+import { ConfigError } from "../../core/errors.ts";
+import type { OnnxModel } from "../../core/onnx/model.ts";
+import { feeds } from "../../core/onnx/model.ts";
+import { quoteName } from "../../core/onnx/quote.ts";
+import { resolveShapes, symbolicDims } from "../../core/onnx/shapes.ts";
+import { type Arguments, parseArguments } from "../commands/arguments.ts";
+import type { Terminal } from "../terminal.ts";
+
+export interface RecordOptions {
+	cwd: string;
+	/** Absolute. */
+	model: string;
+	out: string;
+	/** The config's folder, or the current one: the model's path in the manifest is relative to it. */
+	home: string;
+	name: string;
+	cases: number;
+	inputs: readonly string[];
+	generators: readonly string[];
+	dims: Readonly<Record<string, number>>;
+	inputConfigs: Readonly<Record<string, InputConfig>>;
+	seed: number;
+	reason: string | undefined;
+	author: string | undefined;
+	onnxruntime: string | undefined;
+	propose: boolean;
+	mutationLimitMs: number;
+	timeoutMs: number;
+	quiet: boolean;
+	command: string;
+}
+
+const known = {
+	out: { type: "string" },
+	cases: { type: "string" },
+	inputs: { type: "string", multiple: true },
+	generator: { type: "string", multiple: true },
+	dims: { type: "string", multiple: true },
+	seed: { type: "string" },
+	reason: { type: "string" },
+	author: { type: "string" },
+	config: { type: "string" },
+	model: { type: "string" },
+	onnxruntime: { type: "string" },
+	"mutation-limit": { type: "string" },
+	timeout: { type: "string" },
+	propose: { type: "boolean" },
+} as const;
+
+const defaultCases = 8;
+const mostCases = 10_000;
+
+/** @throws ConfigError usage, config-missing and the errors of a config. */
+export async function parseRecordOptions(argv: readonly string[], terminal: Terminal): Promise<RecordOptions> {
+	const byConfig = argv.some((word) => word === "--model" || word.startsWith("--model="));
+	const args = parseArguments(argv, known, { command: "golden record", positionals: byConfig ? [] : ["MODEL.onnx"] });
+	const { cwd } = terminal;
+	const configured = byConfig ? await readModelConfig(args, cwd) : null;
+	const out = args.text("out") ?? (configured?.golden === undefined ? undefined : dirname(configured.golden));
+	if (out === undefined) throw usage("golden record needs --out.", "Name the golden's folder, as in --out golden/resnet50.");
+	const folder = resolve(configured === null || args.text("out") !== undefined ? cwd : configured.home, out);
+	return {
+		cwd,
+		model: configured?.onnx ?? resolve(cwd, args.positionals[0] ?? ""),
+		out: folder,
+		home: configured?.home ?? cwd,
+		name: basename(folder).replace(/[@\s]+/g, "-") || "golden",
+		cases: wholeNumber(args, "cases", { byDefault: defaultCases, least: 1, most: mostCases }),
+		inputs: args.texts("inputs"),
+		generators: args.texts("generator"),
+		dims: { ...configured?.dims, ...parseDims(args.texts("dims")) },
+		inputConfigs: configured?.inputs ?? {},
+		seed: wholeNumber(args, "seed", { byDefault: 1, least: 0, most: Number.MAX_SAFE_INTEGER }),
+		reason: args.text("reason"),
+		author: args.text("author"),
+		onnxruntime: args.text("onnxruntime"),
+		propose: args.flag("propose"),
+		mutationLimitMs: duration(args, "mutation-limit", 120_000),
+		timeoutMs: duration(args, "timeout", 600_000),
+		quiet: args.flag("quiet"),
+		command: `trtgate golden record ${argv.join(" ")}`.slice(0, 1000),
+	};
+}
+
+interface Configured {
+	onnx: string;
+	home: string;
+	golden: string | undefined;
+	dims: Readonly<Record<string, number>>;
+	inputs: Readonly<Record<string, InputConfig>>;
+}
+
+async function readModelConfig(args: Arguments, cwd: string): Promise<Configured> {
+	const path = args.text("config") ?? "trtgate.yml";
+	const text = await readFile(resolve(cwd, path), "utf8").catch((cause: unknown) => {
+		throw new ConfigError({
+			code: "config-missing",
+			message: `${path} cannot be read.`,
+			cause,
+			details: { fix: "Name the config with --config." },
+		});
+	});
+	const loaded = loadConfig(text, { path });
+	if (loaded.state === "invalid") throw new AggregateError(loaded.errors, `${path} has ${loaded.errors.length} errors`);
+	const name = args.text("model") ?? "";
+	const model = loaded.config.models.find((candidate) => candidate.name === name);
+	if (model === undefined) {
+		const names = loaded.config.models.map((candidate) => candidate.name);
+		const meant = didYouMean(name, names);
+		throw usage(
+			`${path} has no model ${quoteName(name)}.`,
+			meant === undefined ? `Its models are ${names.map((word) => quoteName(word)).join(", ")}.` : `Did you mean ${quoteName(meant)}?`,
+		);
+	}
+	const home = dirname(resolve(cwd, path));
+	return { onnx: join(home, model.onnx), home, golden: goldenOf(model), dims: optimaOf(model), inputs: model.inputs };
+}
+
+function goldenOf(model: ModelConfig): string | undefined {
+	return model.engines.find((engine) => engine.golden !== undefined)?.golden;
+}
+
+function optimaOf(model: ModelConfig): Record<string, number> {
+	return Object.fromEntries(Object.entries(model.engines[0]?.dims ?? {}).map(([name, range]) => [name, range.opt]));
+}
+
+/** `batch=4`, several with commas. */
+function parseDims(texts: readonly string[]): Record<string, number> {
+	const entries = texts
+		.flatMap((text) => text.split(","))
+		.map((text): [string, number] => {
+			const at = text.lastIndexOf("=");
+			const size = Number(text.slice(at + 1));
+			if (at <= 0 || !/^\d{1,10}$/.test(text.slice(at + 1)) || size > 2_147_483_647) {
+				throw usage(`--dims takes NAME=SIZE; got ${JSON.stringify(text)}.`, "Write --dims batch=4, or --dims batch=4,height=224.");
+			}
+			return [text.slice(0, at), size];
+		});
+	return Object.fromEntries(entries);
+}
+
+function wholeNumber(args: Arguments, name: string, of: { byDefault: number; least: number; most: number }): number {
+	const text = args.text(name);
+	if (text === undefined) return of.byDefault;
+	const value = Number(text);
+	if (/^\d+$/.test(text) && value >= of.least && value <= of.most) return value;
+	throw usage(`--${name} takes a whole number from ${of.least} to ${of.most}; got ${JSON.stringify(text)}.`, "Correct the number.");
+}
+
+const unitsMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+
+function duration(args: Arguments, name: string, byDefault: number): number {
+	const text = args.text(name);
+	if (text === undefined) return byDefault;
+	const match = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(text);
+	const unit = unitsMs[match?.[2] ?? ""];
+	if (match !== null && unit !== undefined) return Number(match[1]) * unit;
+	throw usage(`--${name} takes a time with its unit; got ${JSON.stringify(text)}.`, `Write it as in --${name} 2m.`);
+}
+
+/**
+ * `demanded`: every size has to be there, since the inputs are made. `known`: files tell theirs; null where some size is not known.
+ * @throws ConfigError config-dims.
+ */
+export function shapesOf(model: OnnxModel, options: RecordOptions, how: "demanded" | "known"): Record<string, number[]> | null {
+	const missing = symbolicDims(model).filter(({ name }) => !Object.hasOwn(options.dims, name));
+	const unnamed = feeds(model.graph).some(
+		(feed) => (feed.dims ?? [null]).includes(null) && options.inputConfigs[feed.name]?.shape === undefined,
+	);
+	if (how === "known" && (missing.length > 0 || unnamed)) return null;
+	const [first] = missing;
+	if (first !== undefined && Object.keys(options.inputConfigs).length === 0) {
+		const input = first.uses[0]?.input ?? "";
+		throw new ConfigError({
+			code: "config-dims",
+			message: `Dimension ${quoteName(first.name)} of input ${quoteName(input)} has no size.`,
+			details: { fix: `Give the size that you serve: --dims ${quoteName(first.name, "")}=1` },
+		});
+	}
+	return resolveShapes(model, { dims: options.dims, inputs: options.inputConfigs, pointer: "/models" });
+}
+
+function usage(message: string, fix: string): ConfigError {
+	return new ConfigError({ code: "usage", message, details: { fix } });
+}

@@ -1,0 +1,196 @@
+// `trtgate golden record`: makes a golden from ONNX Runtime in fp32, and refuses one that would notice too little.
+import { readFile } from "node:fs/promises";
+import { basename, isAbsolute, join, relative } from "node:path";
+import { defaultGates } from "../../core/config/defaults.ts";
+import { ConfigError } from "../../core/errors.ts";
+import type { Weakness } from "../../core/golden/inform-tolerance.ts";
+import { parseManifest } from "../../core/golden/manifest.ts";
+import { nextRevision, packCase, revisionFolder, saysTheSame, type TensorToWrite } from "../../core/golden/manifest-draft.ts";
+import { findRuleProblem } from "../../core/golden/manifest-rules.ts";
+import type { GoldenManifest } from "../../core/schema/golden.ts";
+import type { ModelOnDisk } from "../../ports.ts";
+import { type RecordedFacts, record } from "../../stages/record.ts";
+import { exitCodes } from "../exit.ts";
+import { progressFor } from "../progress.ts";
+import type { Terminal } from "../terminal.ts";
+import { findAuthor } from "./author.ts";
+import { type GoldenPorts, withGoldenPorts } from "./compose.ts";
+import { type FoundInputs, generateCases, inputPorts, readCases } from "./inputs.ts";
+import { parseRecordOptions, type RecordOptions, shapesOf } from "./record-options.ts";
+import { writeGolden } from "./write.ts";
+
+export async function recordGolden(argv: readonly string[], terminal: Terminal): Promise<number> {
+	const options = await parseRecordOptions(argv, terminal);
+	const progress = progressFor(terminal, { quiet: options.quiet });
+	const how = { terminal, progress, onnxruntime: options.onnxruntime };
+	return withGoldenPorts(how, async (ports, scratchFolder) => {
+		const old = await readOld(options);
+		const model = await ports.models.read(options.model);
+		const found = await findInputs(options, model, ports);
+		const work: Work = { options, model, found, old, author: await findAuthor(options.author, terminal.cwd, ports.processes), files: [] };
+		checkChange(work);
+		const recorded = await record(
+			{
+				model,
+				cases: found.cases,
+				given: old === null || options.propose ? null : old,
+				assemble: (facts) => assemble(facts, work, ports),
+				relativeL2: defaultGates.relativeL2,
+				seed: options.seed,
+				mutation: { relative: 0.01, limitMs: options.mutationLimitMs },
+				scratchFolder,
+				timeoutMs: options.timeoutMs,
+			},
+			ports,
+		);
+		for (const note of recorded.notes) terminal.err(`note: ${note}\n`);
+		refuse(recorded.findings);
+		for (const { message, fix } of recorded.findings) terminal.err(`warning: ${message}. ${fix}\n`);
+		checkRules(recorded.manifest, options);
+		return conclude({ work, manifest: recorded.manifest, why: recorded.why }, ports, terminal);
+	});
+}
+
+interface Work {
+	options: RecordOptions;
+	model: ModelOnDisk;
+	found: FoundInputs;
+	old: GoldenManifest | null;
+	author: string | undefined;
+	/** Filled when the manifest is put together. */
+	files: TensorToWrite[];
+}
+
+async function readOld({ out }: RecordOptions): Promise<GoldenManifest | null> {
+	const path = join(out, "golden.json");
+	const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
+		if (error.code === "ENOENT") return null;
+		throw error;
+	});
+	return text === null ? null : parseManifest(text, path);
+}
+
+/** A golden is an agreement: whoever changes one says who they are and why. */
+function checkChange({ old, options, author }: Work): void {
+	if (old === null) return;
+	const missing = options.reason === undefined ? "--reason" : author === undefined ? "--author" : null;
+	if (missing === null) return;
+	throw new ConfigError({
+		code: "usage",
+		message: `${join(options.out, "golden.json")} holds ${old.goldenId} already; a change of it needs ${missing}.`,
+		details: {
+			fix: missing === "--reason" ? 'Say why it changes: --reason "…".' : 'Say who changes it: --author "…", or set git\'s user.name.',
+		},
+	});
+}
+
+async function findInputs(options: RecordOptions, model: ModelOnDisk, ports: GoldenPorts): Promise<FoundInputs> {
+	if (options.inputs.length > 0) {
+		const shapes = shapesOf(model.onnx, options, "known");
+		return readCases(options.inputs, inputPorts(model.onnx, shapes), { cwd: options.cwd, ports });
+	}
+	const inputs = inputPorts(model.onnx, shapesOf(model.onnx, options, "demanded"));
+	return generateCases(inputs, { model: model.onnx, cases: options.cases, seed: options.seed, generators: options.generators });
+}
+
+function assemble(facts: RecordedFacts, work: Work, ports: GoldenPorts): GoldenManifest {
+	const { options, model, old, found } = work;
+	const { goldenId, revision } = nextRevision(old, options.name);
+	const folder = freeFolder(revision, old);
+	const packed = facts.cases.map((recorded) => packCase(recorded, folder, ports.packer));
+	work.files = packed.flatMap(({ files }) => files);
+	const [first, ...others] = packed.map(({ golden }) => golden);
+	if (first === undefined) throw new ConfigError({ code: "golden-uninformative", message: "There is no case to record." });
+	const opset = model.onnx.opsets[""];
+	const dims = Object.entries(options.dims);
+	return {
+		schemaVersion: 1,
+		goldenId,
+		reason: options.reason ?? "First recording.",
+		...(work.author === undefined ? {} : { author: work.author }),
+		model: { path: portablePath(options.home, options.model), sha256: model.sha256, ...(opset === undefined ? {} : { opset }) },
+		producer: {
+			backend: `onnxruntime-${facts.variant.flavour}`,
+			version: facts.version,
+			precision: "fp32",
+			optimisation: facts.variant.level,
+			seed: options.seed,
+			threads: facts.variant.threads,
+			...ports.reference.machine(),
+			...(dims.length === 0 ? {} : { dims: Object.fromEntries(dims) }),
+			inputs: found.how,
+			command: options.command,
+			createdAt: ports.clock.timestamp(),
+		},
+		...(facts.noise === null ? {} : { noiseFloor: facts.noise }),
+		outputs: facts.outputs,
+		...(old?.detections && !options.propose ? { detections: old.detections } : {}),
+		cases: [first, ...others],
+		...(old?.policy ? { policy: old.policy } : {}),
+	};
+}
+
+/** A folder that the old manifest does not use: it stays whole until the new one stands. */
+function freeFolder(revision: number, old: GoldenManifest | null): string {
+	const used = new Set(
+		(old?.cases ?? []).flatMap(({ inputs, outputs }) =>
+			[...Object.values(inputs), ...Object.values(outputs)].map(({ path }) => path.split("/")[0]),
+		),
+	);
+	let number = revision;
+	while (used.has(revisionFolder(number))) number += 1;
+	return revisionFolder(number);
+}
+
+/** Relative to the config's folder, or to where the command runs; no folder of this machine. */
+function portablePath(home: string, path: string): string {
+	const inside = relative(home, path);
+	return inside.startsWith("..") || isAbsolute(inside) ? basename(path) : inside.split("\\").join("/");
+}
+
+/** @throws ConfigError golden-uninformative, or several at once. */
+function refuse(findings: readonly Weakness[]): void {
+	const errors = findings
+		.filter(({ severity }) => severity === "refuse")
+		.map(({ message, fix }) => new ConfigError({ code: "golden-uninformative", message: `Not recorded: ${message}.`, details: { fix } }));
+	const [first] = errors;
+	if (first !== undefined) throw errors.length === 1 ? first : new AggregateError(errors, "the golden would notice too little");
+}
+
+/** Limits of an earlier revision may not fit the outputs of now. */
+function checkRules(manifest: GoldenManifest, { out }: RecordOptions): void {
+	const problem = findRuleProblem(manifest);
+	if (problem === null) return;
+	throw new ConfigError({
+		code: "golden-invalid",
+		message: `The limits of ${join(out, "golden.json")} do not fit what was recorded: ${problem.pointer}: expected ${problem.expected}, got ${problem.got}.`,
+		details: { pointer: problem.pointer, fix: problem.fix ?? "Correct them, or let new ones be proposed with --propose." },
+	});
+}
+
+interface Conclusion {
+	work: Work;
+	manifest: GoldenManifest;
+	why: readonly { output: string; sentences: readonly string[] }[];
+}
+
+async function conclude({ work, manifest, why }: Conclusion, ports: GoldenPorts, terminal: Terminal): Promise<number> {
+	const { options, old, files } = work;
+	const shown = relative(options.cwd, options.out) || ".";
+	if (old !== null && saysTheSame(old, manifest)) {
+		terminal.out(`${shown} is ${old.goldenId} already: the same model, inputs, outputs and limits. Nothing was written.\n`);
+		return exitCodes.ok;
+	}
+	const [first] = files;
+	await ports.files.makeFolder(options.out);
+	await writeGolden({ folder: options.out, manifest, files, revisionFolder: first?.path.split("/")[0] ?? "", old }, ports.files);
+	const limits = why.flatMap(({ output, sentences }) => sentences.map((sentence) => `  ${output}: ${sentence}\n`)).join("");
+	const { mutation } = manifest;
+	const noticed =
+		mutation === undefined
+			? ""
+			: `  Of ${mutation.tested} weight tensors changed by 1 %, it notices ${mutation.noticed}; ${mutation.belowNoise} do not move an output beyond the noise.\n`;
+	terminal.out(`Recorded ${manifest.goldenId} with ${manifest.cases.length} cases in ${shown}.\n${noticed}${limits}`);
+	if (limits !== "") terminal.out("These limits are a proposal: review them in golden.json. `trtgate golden inspect` explains it.\n");
+	return exitCodes.ok;
+}

@@ -1,0 +1,26 @@
+// Words for stored outputs that were judged against a golden.
+import { quoteName } from "../../core/onnx/quote.ts";
+import type { GoldenCheck, GoldenVerdict } from "../../core/schema/result.ts";
+import { formatValue } from "../../core/units.ts";
+import type { CheckReport } from "./check.ts";
+
+export function renderCheck({ golden, precision, state, cases }: CheckReport): string {
+	const matching = cases.filter((verdict) => verdict.state === "match").length;
+	const title = `${state === "match" ? "✓" : "✗"} ${golden} at ${precision}: ${matching} of ${cases.length} cases match`;
+	return `${[title, ...cases.flatMap(caseLines)].join("\n")}\n`;
+}
+
+function caseLines(verdict: GoldenVerdict): string[] {
+	const mark = verdict.state === "match" ? "✓" : "✗";
+	const message = verdict.message === undefined ? "" : `: ${verdict.message}`;
+	return [`${mark} ${quoteName(verdict.case, "")}${message}`, ...verdict.checks.map(checkLine)];
+}
+
+function checkLine(check: GoldenCheck): string {
+	const { pass, severity, output, metric, got, allowed, bound, detail, sample } = check;
+	const mark = pass ? "✓" : severity === "warn" ? "!" : "✗";
+	const limit = allowed === null ? "" : ` (${bound === "at-most" ? "≤" : "≥"} ${formatValue(allowed)})`;
+	const where = sample === undefined ? "" : `, sample ${sample}`;
+	const more = detail === undefined || pass ? "" : `; ${quoteName(detail, "")}`;
+	return `    ${mark} ${quoteName(output, "")}: ${metric}${where} ${got === null ? "" : formatValue(got)}${limit}${more}`;
+}

@@ -1,0 +1,158 @@
+// Explains a golden: what it holds, what its limits would notice, what is weak, and which limits its outputs suggest.
+import { defaultGates } from "../core/config/defaults.ts";
+import { resolveComparators } from "../core/golden/comparators.ts";
+import { findUninformative } from "../core/golden/inform.ts";
+import { tensorStatistics } from "../core/golden/inform-statistics.ts";
+import { findWeaknesses, type Weakness } from "../core/golden/inform-tolerance.ts";
+import { floorOf, type RunOutputs } from "../core/golden/noise-floor.ts";
+import { proposeOutput } from "../core/golden/propose.ts";
+import { metricNames } from "../core/golden/metric-words.ts";
+import { metrics } from "../core/golden/registry.ts";
+import { elementCount, type Tensor } from "../core/golden/tensor.ts";
+import type {
+	DType,
+	GoldenManifest,
+	GoldenOutput,
+	MutationRecord,
+	NoiseFloor,
+	Precision,
+	Spread,
+	TensorStatistics,
+} from "../core/schema/golden.ts";
+import type { Files, TensorReader } from "../ports.ts";
+import { readTensors } from "./load-goldens.ts";
+
+export interface InspectedTensor {
+	name: string;
+	dtype: DType;
+	shape: readonly number[];
+	stats: TensorStatistics;
+}
+
+export interface InspectedLimit {
+	kind: string;
+	/** For people: what the number is. */
+	words: string;
+	bound: "at-most" | "at-least";
+	severity: "fail" | "warn";
+	/** By precision; of the first case that has elements. */
+	allowed: { precision: Precision; limit: number }[];
+	/** Of relative-l2: how often the noise floor fits into the fp32 limit. */
+	timesNoise?: number;
+}
+
+export interface InspectedOutput {
+	name: string;
+	semantic: string | null;
+	noise: Spread | null;
+	limits: InspectedLimit[];
+	proposal: { output: GoldenOutput; why: string[] };
+}
+
+export interface Inspection {
+	golden: string;
+	reason: string | null;
+	author: string | null;
+	model: GoldenManifest["model"];
+	producer: GoldenManifest["producer"];
+	cases: { id: string; tags: string[]; inputs: InspectedTensor[]; outputs: InspectedTensor[] }[];
+	outputs: InspectedOutput[];
+	noiseFloor: NoiseFloor | null;
+	mutation: MutationRecord | null;
+	findings: Weakness[];
+}
+
+const shownPrecisions: readonly Precision[] = ["fp32", "fp16", "bf16", "int8"];
+
+export async function inspect(
+	set: { manifest: GoldenManifest; folder: string },
+	ports: { files: Files; tensors: TensorReader },
+): Promise<Inspection> {
+	const { manifest, folder } = set;
+	const cases: Inspection["cases"] = [];
+	const outputs: Record<string, Tensor>[] = [];
+	for (const golden of manifest.cases) {
+		const inputs = await readTensors(golden.inputs, folder, ports);
+		const expected = await readTensors(golden.outputs, folder, ports);
+		outputs.push(expected);
+		cases.push({ id: golden.id, tags: golden.tags ?? [], inputs: describeTensors(inputs), outputs: describeTensors(expected) });
+	}
+	return {
+		golden: manifest.goldenId,
+		reason: manifest.reason ?? null,
+		author: manifest.author ?? null,
+		model: manifest.model,
+		producer: manifest.producer,
+		cases,
+		outputs: namesOf(outputs).map((name) => inspectOutput(name, manifest, outputs)),
+		noiseFloor: manifest.noiseFloor ?? null,
+		mutation: manifest.mutation ?? null,
+		findings: findingsOf(manifest, outputs),
+	};
+}
+
+function namesOf(cases: RunOutputs): string[] {
+	return [...new Set(cases.flatMap((outputs) => Object.keys(outputs)))];
+}
+
+function describeTensors(tensors: Readonly<Record<string, Tensor>>): InspectedTensor[] {
+	return Object.entries(tensors).map(([name, tensor]) => ({
+		name,
+		dtype: tensor.dtype,
+		shape: tensor.shape,
+		stats: tensorStatistics(tensor),
+	}));
+}
+
+function findingsOf(manifest: GoldenManifest, outputs: RunOutputs): Weakness[] {
+	const hard = findUninformative(manifest, outputs).map((finding): Weakness => ({ ...finding, severity: "refuse" }));
+	const soft = hard.length > 0 ? [] : findWeaknesses({ manifest, cases: outputs, relativeL2: defaultGates.relativeL2 });
+	return [...hard, ...soft, ...unmeasured(manifest)];
+}
+
+/** What `golden record` would have measured. */
+function unmeasured(manifest: GoldenManifest): Weakness[] {
+	const fix = "Record it with `trtgate golden record`.";
+	const found: Weakness[] = [];
+	if (manifest.noiseFloor === undefined) {
+		found.push({
+			kind: "unmeasured",
+			severity: "warn",
+			message: "its noise floor was not measured, so nobody knows how near its limits are to chance",
+			fix,
+		});
+	}
+	if (manifest.mutation === undefined) {
+		found.push({ kind: "unmeasured", severity: "warn", message: "no weight was changed to see whether it notices", fix });
+	}
+	return found;
+}
+
+function inspectOutput(name: string, manifest: GoldenManifest, cases: RunOutputs): InspectedOutput {
+	const spec = Object.hasOwn(manifest.outputs, name) ? manifest.outputs[name] : undefined;
+	const tensors = cases.flatMap((outputs) => outputs[name] ?? []);
+	const first = tensors.find((tensor) => elementCount(tensor.shape) > 0) ?? tensors[0];
+	const noise = manifest.noiseFloor?.outputs[name];
+	const smallestMutation = manifest.mutation?.smallest;
+	return {
+		name,
+		semantic: spec?.semantic ?? null,
+		noise: noise ?? null,
+		limits: first === undefined ? [] : limitsOf(spec, first, noise),
+		proposal: proposeOutput({ name, tensors, noise, smallestMutation, batched: typeof spec?.batchAxis === "number" }),
+	};
+}
+
+function limitsOf(spec: GoldenOutput | undefined, expected: Tensor, noise: Spread | undefined): InspectedLimit[] {
+	const byPrecision = shownPrecisions.map((precision) => ({
+		precision,
+		comparators: resolveComparators(spec, { expected, precision, relativeL2: defaultGates.relativeL2 }),
+	}));
+	return (byPrecision[0]?.comparators ?? []).map((comparator, index) => {
+		const { kind, severity } = comparator;
+		const allowed = byPrecision.map(({ precision, comparators }) => ({ precision, limit: comparators[index]?.allowed ?? Number.NaN }));
+		const floor = floorOf(noise, expected.dtype);
+		const times = kind === "relative-l2" && noise !== undefined && floor > 0 ? { timesNoise: comparator.allowed / floor } : {};
+		return { kind, words: metricNames[kind], bound: metrics[kind].bound, severity, allowed, ...times };
+	});
+}
