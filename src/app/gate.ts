@@ -37,6 +37,10 @@ export interface GateOptions {
 	inputs: Readonly<Record<string, string>>;
 	environment: Environment;
 	progress: Progress;
+	/** The run is for a release: a doubt fails, unless the config says otherwise. */
+	isRelease?: boolean;
+	/** Called when the machine is known, before anything is built. */
+	beforeBuild?(known: { config: Config; fingerprint: Readonly<Record<string, string>> }): Promise<void>;
 	/** Stand in the place of this machine's own, for a replay. */
 	ports?: Partial<Ports>;
 	/** Hands out the way to stop the run. */
@@ -87,6 +91,7 @@ async function withArms(opening: Opening, how: { composition: Composition; mode:
 	try {
 		const input = await gateInput(opening, opened);
 		if (how.mode === "plan") return { state: "planned", plan: (await prepareGate(input, composition.ports)).plan, config: opening.config };
+		await tellMachine(opening, composition);
 		const result = await runGate(input, composition.ports);
 		await writeReport(result, outFolder, composition.ports.files);
 		return { state: "ran", result, outFolder };
@@ -94,6 +99,13 @@ async function withArms(opening: Opening, how: { composition: Composition; mode:
 		await rm(join(outFolder, "scratch"), { recursive: true, force: true });
 		await opened.close();
 	}
+}
+
+/** A machine that does not tell what it is fails in the run itself, where that becomes part of the result. */
+async function tellMachine({ options, config }: Opening, { ports }: Composition): Promise<void> {
+	if (options.beforeBuild === undefined) return;
+	const fingerprint = await ports.backend.fingerprint().catch(() => null);
+	if (fingerprint !== null) await options.beforeBuild({ config, fingerprint });
 }
 
 interface ReadConfig {
@@ -111,7 +123,7 @@ async function readConfig(options: GateOptions): Promise<ReadConfig> {
 	const shown = relative(options.cwd, path) || path;
 	if (!(await exists(path))) throw missingConfig(shown);
 	const text = await readFile(path, "utf8");
-	const loaded = loadConfig(text, { path: shown, inputs: options.inputs });
+	const loaded = loadConfig(text, { path: shown, inputs: options.inputs, isRelease: options.isRelease ?? false });
 	if (loaded.state === "invalid") throw new AggregateError(loaded.errors, `${shown} has ${loaded.errors.length} errors`);
 	return { config: selected(loaded.config, options), text, home: dirname(path) };
 }

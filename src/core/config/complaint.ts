@@ -37,6 +37,8 @@ export interface Complaint {
 }
 
 export interface Origin {
+	/** What is released is not let through on a doubt, unless the file says so. */
+	isRelease?: boolean;
 	/** Path of the config file as the user wrote it. */
 	path: string;
 	places: Places;

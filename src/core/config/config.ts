@@ -2,7 +2,10 @@
 import type { Precision } from "../schema/config.ts";
 
 /** Where a resolved value came from. */
-export type Source = { kind: "default" } | { kind: "file"; path: string; line: number; column: number } | { kind: "input"; name: string };
+export type Source =
+	| { kind: "default"; because?: "release" }
+	| { kind: "file"; path: string; line: number; column: number }
+	| { kind: "input"; name: string };
 
 /**
  * Sources by JSON pointer into the config file, e.g. `/models/resnet50/gates/latency/fail`: of everything that the

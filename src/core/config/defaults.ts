@@ -54,6 +54,9 @@ export const defaultGates: Omit<Gates, "pointers"> = {
 	goldenChange: "warn",
 };
 
+/** What is released must be known to be well. */
+export const releaseInconclusive: Gates["inconclusive"] = "fail";
+
 const minuteMs = 60_000;
 
 export const defaultMeasure: MeasureConfig = {

@@ -1,7 +1,7 @@
 // Merges the limits of all levels, leaf by leaf: default < file < model < engine < workload < input.
 import type { GatesFile, Precision, ThresholdFile } from "../schema/config.ts";
 import type { Gates, Threshold } from "./config.ts";
-import { defaultGates } from "./defaults.ts";
+import { defaultGates, releaseInconclusive } from "./defaults.ts";
 import { childPointer } from "./pointer.ts";
 import { complain, type Resolving } from "./resolving.ts";
 import { parseDuration, parseShare } from "./values.ts";
@@ -82,7 +82,8 @@ export function resolveGates(resolving: Resolving, layers: readonly Layer[]): Ga
 		engineSize: threshold("engine-size", defaultGates.engineSize),
 		buildTime: threshold("build-time", defaultGates.buildTime),
 		relativeL2: resolveGolden(leaves),
-		inconclusive: (leaves.get("inconclusive")?.value ?? defaultGates.inconclusive) as Gates["inconclusive"],
+		inconclusive: (leaves.get("inconclusive")?.value ??
+			(resolving.isRelease ? releaseInconclusive : defaultGates.inconclusive)) as Gates["inconclusive"],
 		cpuSpeed: (leaves.get("cpu-speed")?.value ?? defaultGates.cpuSpeed) as Gates["cpuSpeed"],
 		goldenChange: (leaves.get("golden-change")?.value ?? defaultGates.goldenChange) as Gates["goldenChange"],
 		...(typeof maxLatency === "number" ? { maxLatencyMs: maxLatency } : {}),

@@ -14,6 +14,8 @@ export interface LoadOptions {
 	path: string;
 	/** Values of action inputs or flags that stand over the file's, by name; "" is not given. See `configInputs`. */
 	inputs?: Readonly<Record<string, string>>;
+	/** The run is for a release, where a doubt fails by default. */
+	isRelease?: boolean;
 }
 
 export type LoadResult = { state: "ok"; config: Config } | { state: "invalid"; errors: readonly ConfigError[] };
@@ -23,7 +25,7 @@ export function loadConfig(text: string, options: LoadOptions): LoadResult {
 	const yaml = parseYaml(text, options.path);
 	if (yaml.state === "invalid") return yaml;
 	const { value, inputs, complaints } = applyInputs(yaml.value, options.inputs ?? {});
-	const origin: Origin = { path: options.path, places: yaml.places, inputs };
+	const origin: Origin = { path: options.path, places: yaml.places, inputs, isRelease: options.isRelease ?? false };
 	const invalid = (all: readonly Complaint[]): LoadResult => ({ state: "invalid", errors: toErrors(all, origin) });
 	if (complaints.length > 0) return invalid(complaints);
 	if (!validate(value)) return invalid(toComplaints(validate.errors ?? [], value));

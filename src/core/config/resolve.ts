@@ -50,6 +50,7 @@ function noteGateDefaults(resolving: Resolving): void {
 		"/gates/cpu-speed",
 		"/gates/golden-change",
 	];
+	if (resolving.isRelease) resolving.sources["/gates/inconclusive"] ??= { kind: "default", because: "release" };
 	for (const pointer of pointers) resolving.sources[pointer] ??= { kind: "default" };
 	const golden = "/gates/golden/relative-l2";
 	if (resolving.sources[golden]) return;

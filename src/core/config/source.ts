@@ -9,7 +9,7 @@ export function formatSource(config: Pick<Config, "sources">, pointer: string): 
 	const source = own ?? partOf(config, pointer) ?? { kind: "default" };
 	switch (source.kind) {
 		case "default":
-			return "default";
+			return source.because === "release" ? "default on a release" : "default";
 		case "input":
 			return `input ${source.name}`;
 		case "file":

@@ -16,7 +16,7 @@ import { gateTitle, outcomeSymbols } from "./words.ts";
 /** GitHub takes 65,536 characters; the rest is room for the marker that finds the comment again. */
 const commentLimit = 65_000;
 
-function phraseMarkdown(phrase: Phrase): string {
+export function phraseMarkdown(phrase: Phrase): string {
 	return phrase.map((piece) => (typeof piece === "string" ? escapeMarkdown(piece) : markdownCode(piece.code))).join("");
 }
 

@@ -1,0 +1,86 @@
+// Uploads what a run leaves in its output folder: the files together, the report as a page of its own, profiles and engines apart.
+import { lstat, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { WorkflowRun } from "../../adapters/github/env.ts";
+import type { PublishInputs } from "../../adapters/github/inputs.ts";
+import type { ReportLinks } from "../../core/report/links.ts";
+import { artifactName } from "../../formats/github/artifact-name.ts";
+import type { ArtifactDraft, ArtifactStore } from "../../ports.ts";
+import type { Published, PublishedThing } from "../../stages/publish/plan.ts";
+import { reportFiles } from "../../stages/report.ts";
+
+export interface Upload {
+	outFolder: string;
+	/** As in the result. */
+	configPath: string;
+	inputs: Pick<PublishInputs, "artifact" | "artifactEngines" | "name">;
+	run: Pick<WorkflowRun, "job">;
+}
+
+export interface Uploaded {
+	published: Published[];
+	links: ReportLinks;
+}
+
+/** Folders of the output folder that do not go into the artifact of the run. */
+const apart: ReadonlySet<string> = new Set(["engines", "cache", "scratch", "worktrees", "nsys"]);
+/** GitHub shows and keeps them; more files than this are a mistake. */
+const mostFiles = 20_000;
+
+export async function uploadFolder(upload: Upload, store: ArtifactStore): Promise<Uploaded> {
+	const uploaded: Uploaded = { published: [], links: {} };
+	for (const { what, link, draft } of await draftsOf(upload)) {
+		const sent = await store.upload(draft);
+		if (sent.state === "failed") {
+			uploaded.published.push({ what, ...sent });
+			// What fails once for all would fail, and be waited for, once for each.
+			if (sent.fault.code !== "github-rejected") break;
+			continue;
+		}
+		const { url } = sent.artifact;
+		uploaded.published.push({ what, state: "done", url });
+		if (link !== null) uploaded.links[link] = url;
+	}
+	return uploaded;
+}
+
+interface Drafted {
+	what: PublishedThing;
+	link: keyof ReportLinks | null;
+	draft: ArtifactDraft;
+}
+
+async function draftsOf({ outFolder, configPath, inputs, run }: Upload): Promise<Drafted[]> {
+	if (inputs.artifact === "none") return [];
+	const named = (prefix: string): string => artifactName(prefix, { config: configPath, job: inputs.name || run.job });
+	const names = await readdir(outFolder).catch(() => []);
+	const files = (await Promise.all(names.filter((name) => !apart.has(name)).map((name) => filesBelow(join(outFolder, name))))).flat();
+	const folder = async (name: string): Promise<string[]> => filesBelow(join(outFolder, name));
+	const [profiles, engines] = [await folder("nsys"), inputs.artifactEngines ? await folder("engines") : []];
+	const page = files.filter((path) => path === join(outFolder, reportFiles.html));
+	const drafts: Drafted[] = [
+		{ what: "artifact", link: "artifact", draft: { name: named(inputs.artifact), root: outFolder, files, compression: 6 } },
+		{
+			what: "report page",
+			link: "report",
+			draft: { name: `${named("report")}.html`, root: outFolder, files: page, compression: 0, asIs: true },
+		},
+		{ what: "profiles", link: "profiles", draft: { name: named("nsys"), root: join(outFolder, "nsys"), files: profiles, compression: 1 } },
+		{ what: "artifact", link: null, draft: { name: named("engines"), root: join(outFolder, "engines"), files: engines, compression: 0 } },
+	];
+	return drafts.filter(({ draft }) => draft.files.length > 0);
+}
+
+/** Regular files only: a link could lead out of the folder. Hidden files are ours in passing. */
+async function filesBelow(path: string): Promise<string[]> {
+	const found = await lstat(path).catch(() => null);
+	if (found === null || path.split("/").at(-1)?.startsWith(".")) return [];
+	if (found.isFile()) return [path];
+	if (!found.isDirectory()) return [];
+	const files: string[] = [];
+	for (const name of (await readdir(path)).sort()) {
+		files.push(...(await filesBelow(join(path, name))));
+		if (files.length > mostFiles) return files.slice(0, mostFiles);
+	}
+	return files;
+}
