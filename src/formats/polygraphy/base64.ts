@@ -19,7 +19,7 @@ export function decodeBase64(text: string): Uint8Array | null {
 			(digit(text, at + 1, digits) << 12) |
 			(digit(text, at + 2, digits) << 6) |
 			digit(text, at + 3, digits);
-		if (bits < 0 || bits >= 2 ** 24) return null;
+		if (bits < 0) return null;
 		out[to] = bits >> 16;
 		if (to + 1 < out.length) out[to + 1] = bits >> 8;
 		if (to + 2 < out.length) out[to + 2] = bits;
@@ -28,9 +28,9 @@ export function decodeBase64(text: string): Uint8Array | null {
 	return out;
 }
 
-/** Beyond the 24 bits of a group where the character is none of the alphabet's. */
+/** Negative, and so the whole group, where the character is none of the alphabet's. */
 function digit(text: string, at: number, end: number): number {
 	if (at >= end) return 0;
 	const value = values[text.charCodeAt(at)] ?? invalid;
-	return value === invalid ? 2 ** 30 : value;
+	return value === invalid ? -1 : value;
 }

@@ -1,5 +1,5 @@
 // NumPy's .npy files, versions 1 to 3: read in either order and endianness, written as version 1.
-import { isPacked, nibbleAt } from "../../core/golden/small-numbers.ts";
+import { isPacked, isSmall, nibbleAt } from "../../core/golden/small-numbers.ts";
 import { elementBytes, elementCount, type Tensor } from "../../core/golden/tensor.ts";
 import type { DType, TensorFile } from "../../core/schema/golden.ts";
 import { formatLayout, neededBytes } from "./layout.ts";
@@ -21,9 +21,9 @@ const letters: Readonly<Record<DType, string>> = {
 	int64: "i8",
 	uint64: "u8",
 	bool: "b1",
-	// numpy has none of these either; 4-bit numbers take a byte each there.
+	// numpy has none of these either: so ml_dtypes writes them. 4-bit numbers take a byte each.
 	float8e4m3fn: "V1",
-	float8e5m2: "V1",
+	float8e5m2: "f1",
 	int4: "V1",
 	uint4: "V1",
 	float4e2m1: "V1",
@@ -115,7 +115,7 @@ const headerAlignment = 64;
 export function encodeNpy(tensor: Tensor): Uint8Array {
 	const { shape } = tensor;
 	const letter = letters[tensor.dtype];
-	const order = elementBytes[tensor.dtype] <= 1 ? "|" : "<";
+	const order = elementBytes[tensor.dtype] === 1 && !isSmall(tensor.dtype) ? "|" : "<";
 	const values = isPacked(tensor.dtype) ? unpackHalves(tensor) : tensor.data;
 	const tuple = shape.length === 1 ? `(${shape[0]},)` : `(${shape.join(", ")})`;
 	const dict = `{'descr': '${order}${letter}', 'fortran_order': False, 'shape': ${tuple}, }`;

@@ -1,0 +1,313 @@
+// Files of several tensors, small numbers and images against their own libraries (test/oracles/golden-formats.py), and broken ones.
+import { createHash } from "node:crypto";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { fileTensorReader } from "../../../src/adapters/files/tensor-reader.ts";
+import { ConfigError } from "../../../src/core/errors.ts";
+import type { Tensor } from "../../../src/core/golden/tensor.ts";
+import { float32Reader } from "../../../src/core/golden/values.ts";
+import type { DType, Preprocess, TensorFile } from "../../../src/core/schema/golden.ts";
+import { decodeTensor } from "../../../src/formats/tensor/decode.ts";
+import { encodeNpy } from "../../../src/formats/tensor/npy.ts";
+import oracle from "../../oracles/golden-formats.json" with { type: "json" };
+import { fromBase64 } from "../../support/golden-tensors.ts";
+
+interface Entry {
+	dtype: string;
+	shape: readonly number[];
+	data: string;
+}
+
+let folder: string;
+beforeAll(async () => {
+	folder = await mkdtemp(join(tmpdir(), "tensor-formats-"));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+const bytesOf = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text, "base64"));
+const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
+
+async function read(
+	name: string,
+	bytes: Uint8Array,
+	rest: Omit<Partial<TensorFile>, "dtype" | "shape"> & { dtype: string; shape: readonly number[] },
+): Promise<Tensor> {
+	const path = join(folder, name);
+	await writeFile(path, bytes);
+	const file = { path: name, sha256: sha256(bytes), ...rest, dtype: rest.dtype as DType, shape: [...rest.shape] };
+	return fileTensorReader().read(path, file);
+}
+
+function expectTensor(tensor: Tensor, entry: Entry): void {
+	expect({ ...tensor, data: Buffer.from(tensor.data).toString("base64") }).toEqual({
+		dtype: entry.dtype,
+		shape: entry.shape,
+		data: entry.data,
+	});
+}
+
+const plain = (entry: Entry): { dtype: string; shape: readonly number[] } => ({ dtype: entry.dtype, shape: entry.shape });
+
+describe("files of several tensors", () => {
+	const archives = oracle.npz.flatMap(({ name, file, members }) =>
+		Object.entries(members).map(([member, entry]) => ({ name, file, member, entry: entry as Entry })),
+	);
+	it.each(archives)("are read from .npz, $name: $member", async ({ file, member, entry }) => {
+		expectTensor(await read("a.npz", bytesOf(file), { ...plain(entry), member }), entry);
+	});
+
+	it.each(Object.entries(oracle.safetensors.members))("are read from safetensors: %s", async (member, entry) => {
+		expectTensor(await read("a.safetensors", bytesOf(oracle.safetensors.file), { ...plain(entry), member }), entry);
+	});
+
+	const { polygraphy } = oracle;
+	it.each([
+		{ what: "inputs", file: polygraphy.inputs, wanted: polygraphy.y, rest: { member: "x" } },
+		{ what: "the second inputs", file: polygraphy.inputs, wanted: polygraphy.y1, rest: { member: "x", iteration: 1 } },
+		{ what: "results", file: polygraphy.results, wanted: polygraphy.y, rest: { member: "y", runner: "onnxrt" } },
+		{
+			what: "the second results of another runner",
+			file: polygraphy.results,
+			wanted: polygraphy.y2,
+			rest: { member: "y", runner: "trt", iteration: 1 },
+		},
+		{ what: "inputs of old versions", file: polygraphy.legacy, wanted: polygraphy.y, rest: { member: "x" } },
+	])("are read from Polygraphy's $what", async ({ file, wanted, rest }) => {
+		expectTensor(await read("a.json", bytesOf(file), { ...plain(wanted), ...rest }), wanted);
+	});
+
+	const y = plain(polygraphy.y);
+	const json = (value: unknown): Uint8Array => new TextEncoder().encode(JSON.stringify(value));
+	const header = (text: string, values = 0): Uint8Array => {
+		const out = new Uint8Array(8 + text.length + values);
+		new DataView(out.buffer).setBigUint64(0, BigInt(text.length), true);
+		out.set(new TextEncoder().encode(text), 8);
+		return out;
+	};
+	const place = (from: number, to: number): string => JSON.stringify({ y: { dtype: "F32", shape: [2, 3], data_offsets: [from, to] } });
+	it.each<{ what: string; name: string; bytes: Uint8Array; rest?: Partial<TensorFile>; words: string }>([
+		{
+			what: "an archive without the member",
+			name: "a.npz",
+			bytes: bytesOf(oracle.npz[2]?.file ?? ""),
+			rest: { member: "z" },
+			words: '"z", got "y"',
+		},
+		{ what: "a cut archive", name: "a.npz", bytes: bytesOf(oracle.npz[0]?.file ?? "").subarray(0, -9), words: "no end of a ZIP directory" },
+		{ what: "an archive that is none", name: "a.npz", bytes: new Uint8Array(100), words: "no end of a ZIP directory" },
+		{
+			what: "a member that inflates beyond its tensor",
+			name: "a.npz",
+			bytes: bytesOf(oracle.npz[1]?.file ?? ""),
+			rest: { member: "zeros", shape: [1] },
+			words: "at most 10020 bytes",
+		},
+		{
+			what: "no member's name",
+			name: "a.npz",
+			bytes: new Uint8Array(100),
+			rest: { member: undefined as never },
+			words: "the name of a tensor",
+		},
+		{
+			what: "a safetensors header beyond any memory",
+			name: "a.safetensors",
+			bytes: new Uint8Array(20).fill(255),
+			words: "a header of 18446744073709551615 bytes",
+		},
+		{
+			what: "a safetensors header beyond the file",
+			name: "a.safetensors",
+			bytes: Uint8Array.of(99, 0, 0, 0, 0, 0, 0, 0, 1),
+			words: "ends beyond the file",
+		},
+		{ what: "a safetensors header that is no JSON", name: "a.safetensors", bytes: header("{,}"), words: "no JSON object" },
+		{ what: "safetensors offsets beyond the file", name: "a.safetensors", bytes: header(place(0, 24)), words: "24 bytes inside the file" },
+		{ what: "safetensors offsets turned round", name: "a.safetensors", bytes: header(place(24, 0), 24), words: "data_offsets" },
+		{ what: "safetensors offsets of another size", name: "a.safetensors", bytes: header(place(0, 20), 24), words: "24 bytes inside" },
+		{
+			what: "the metadata of safetensors",
+			name: "a.safetensors",
+			bytes: header('{"__metadata__":{}}'),
+			rest: { member: "__metadata__" },
+			words: "got none",
+		},
+		{ what: "results of two runners", name: "a.json", bytes: bytesOf(polygraphy.results), words: "results of one runner" },
+		{
+			what: "an iteration that is not there",
+			name: "a.json",
+			bytes: bytesOf(polygraphy.inputs),
+			rest: { member: "x", iteration: 9 },
+			words: "got 2 iterations",
+		},
+		{
+			what: "a torch pickle",
+			name: "a.json",
+			bytes: json([{ y: { values: { array: "gAJ9", polygraphy_class: "Tensor" } } }]),
+			words: "a pickle",
+		},
+		{ what: "no base64", name: "a.json", bytes: json([{ y: { array: "a*==" } }]), words: "an array in base64" },
+		{ what: "other JSON", name: "a.json", bytes: json({ lst: 3 }), words: "Polygraphy's inputs or RunResults" },
+		{ what: "no JSON", name: "a.json", bytes: Uint8Array.of(0xff, 0xfe), words: "no JSON" },
+	])("are refused with the reason: $what", async ({ name, bytes, rest, words }) => {
+		await expect(read(name, bytes, { ...y, member: "y", ...rest })).rejects.toMatchObject({
+			code: "tensor-invalid",
+			message: expect.stringContaining(words),
+		});
+	});
+
+	it("are refused where the file's hash is another, also for the second tensor of it", async () => {
+		const path = join(folder, "b.npz");
+		await writeFile(path, bytesOf(oracle.npz[0]?.file ?? ""));
+		const reader = fileTensorReader();
+		const file: TensorFile = {
+			path: "b.npz",
+			sha256: sha256(bytesOf(oracle.npz[0]?.file ?? "")),
+			dtype: "float32",
+			shape: [2, 3],
+			member: "y",
+		};
+		expect((await reader.read(path, file)).shape).toEqual([2, 3]);
+		await expect(reader.read(path, { ...file, sha256: "0".repeat(64) })).rejects.toMatchObject({ code: "tensor-invalid" });
+	});
+
+	it("either read or refuse any bytes, and never anything else", async () => {
+		const seeds = [oracle.npz[0]?.file, oracle.npz[1]?.file, oracle.npz[2]?.file, oracle.safetensors.file, polygraphy.inputs].map((text) =>
+			bytesOf(text ?? ""),
+		);
+		const names = ["a.npz", "a.npz", "a.npz", "a.safetensors", "a.json"];
+		const change = fc.tuple(fc.nat(), fc.integer({ min: 0, max: 255 }));
+		await fc.assert(
+			fc.asyncProperty(fc.nat(seeds.length - 1), fc.array(change, { maxLength: 4 }), fc.nat(64), async (which, changes, cut) => {
+				const bytes = (seeds[which] ?? new Uint8Array()).slice(0, -cut || undefined);
+				for (const [at, byte] of changes) bytes[bytes.length - 1 - (at % bytes.length)] = byte;
+				try {
+					expect((await read(names[which] ?? "", bytes, { ...y, member: which === 4 ? "x" : "y" })).data.length).toBe(24);
+				} catch (error) {
+					expect(error).toBeInstanceOf(ConfigError);
+				}
+			}),
+			{ numRuns: 150 },
+		);
+	});
+});
+
+describe("numbers of 8 and 4 bits", () => {
+	it.each(oracle.small)("are what ml_dtypes says: every pattern of $dtype", ({ dtype, values }) => {
+		const packed = values.length === 16;
+		const patterns = packed ? Uint8Array.from({ length: 8 }, (_, i) => 2 * i + ((2 * i + 1) << 4)) : Uint8Array.from(values, (_, i) => i);
+		const tensor: Tensor = { dtype: dtype as DType, shape: [values.length], data: patterns };
+		expect([...float32Reader(tensor)(0, values.length)]).toEqual(values.map(Number));
+		if (packed) expect([...float32Reader(tensor)(3, 4)]).toEqual(values.slice(3, 7).map(Number));
+	});
+
+	it.each(oracle.small)("are read from .npy and .pb, and written: $dtype", (entry) => {
+		const file = { path: "y", sha256: "", dtype: entry.dtype as DType, shape: entry.shape };
+		expectTensor(decodeTensor(bytesOf(entry.npy), { ...file, format: "npy" }, "y"), entry);
+		expectTensor(decodeTensor(bytesOf(entry.proto), { ...file, format: "tensor-proto" }, "y"), entry);
+		expectTensor(decodeTensor(bytesOf(entry.typed), { ...file, format: "tensor-proto" }, "y"), { ...entry, data: entry.typedData });
+		expect(Buffer.from(encodeNpy(fromBase64(entry.dtype, entry.shape, entry.data))).toString("base64")).toBe(entry.npy);
+	});
+});
+
+describe("images", () => {
+	const { images } = oracle;
+	const png = bytesOf(images.png);
+	const same: Preprocess = { layout: "hwc", scale: 1 };
+
+	async function hashOf(name: string, bytes: Uint8Array, rest: Parameters<typeof read>[2]): Promise<string> {
+		const error = await read(name, bytes, rest).catch((caught: unknown) => caught);
+		return (error instanceof ConfigError && /"tensorSha256": "(\w{64})"/.exec(error.details.fix ?? "")?.[1]) || String(error);
+	}
+
+	async function taken(name: string, bytes: Uint8Array, rest: Parameters<typeof read>[2]): Promise<Tensor> {
+		return read(name, bytes, { ...rest, tensorSha256: await hashOf(name, bytes, rest) });
+	}
+
+	it("are read from PNG to the byte, and tell the hash that the manifest is to hold", async () => {
+		const tensor = await taken("a.png", png, { dtype: "uint8", shape: [13, 17, 3], preprocess: same });
+		expect(Buffer.from(tensor.data).toString("base64")).toBe(images.pixels);
+		expect(await hashOf("a.png", png, { dtype: "uint8", shape: [13, 17, 3], preprocess: same })).toBe(sha256(bytesOf(images.pixels)));
+	});
+
+	it("are read from JPEG as libjpeg does, but for rounding", async () => {
+		const tensor = await taken("a.jpg", bytesOf(images.jpeg), { dtype: "uint8", shape: [13, 17, 3], preprocess: same });
+		const wanted = bytesOf(images.jpegPixels);
+		expect(Math.max(...tensor.data.map((value, i) => Math.abs(value - (wanted[i] ?? 0))))).toBeLessThanOrEqual(3);
+	});
+
+	it("are resized, cropped and normalised by the written formula", async () => {
+		const preprocess: Preprocess = {
+			resize: [20, 24],
+			crop: [11, 10],
+			mean: [0.485, 0.456, 0.406],
+			std: [0.229, 0.224, 0.225],
+			layout: "nchw",
+		};
+		const tensor = await taken("a.png", png, { dtype: "float32", shape: [1, 3, 11, 10], preprocess });
+		const values = float32Reader(tensor)(0, images.normal.length);
+		for (const [i, value] of values.entries()) expect(value).toBeCloseTo(images.normal[i] ?? Number.NaN, 5);
+	});
+
+	it("have their channels turned round, made grey and put first or last", async () => {
+		const pixels = bytesOf(images.pixels);
+		const bgr = await taken("a.png", png, {
+			dtype: "uint8",
+			shape: [1, 3, 13, 17],
+			preprocess: { layout: "nchw", colour: "bgr", scale: 1 },
+		});
+		expect([bgr.data[0], bgr.data[13 * 17 + 5]]).toEqual([pixels[2], pixels[5 * 3 + 1]]);
+		const grey = await taken("a.png", png, {
+			dtype: "float32",
+			shape: [1, 13, 17],
+			preprocess: { layout: "chw", colour: "grey", scale: 1 },
+		});
+		const [r, g, b] = pixels.subarray(30, 33);
+		expect(float32Reader(grey)(10, 1)[0]).toBeCloseTo(0.299 * (r ?? 0) + 0.587 * (g ?? 0) + 0.114 * (b ?? 0), 4);
+	});
+
+	it("keep their proportion where one side is named, and are padded by a larger crop", async () => {
+		const preprocess: Preprocess = { resize: 26, crop: [40, 34], scale: 1, layout: "hwc" };
+		const tensor = await taken("a.png", png, { dtype: "uint8", shape: [40, 34, 3], preprocess });
+		expect([...tensor.data.subarray(0, 34 * 3 * 7)].every((value) => value === 0)).toBe(true);
+		expect(tensor.data[34 * 3 * 7 + 3 * 2]).toBeGreaterThan(0);
+	});
+
+	it.each<{ what: string; bytes: Uint8Array; rest?: object; words: string }>([
+		{ what: "a hash that is another", bytes: png, rest: { tensorSha256: "0".repeat(64) }, words: "a tensor of SHA-256 000" },
+		{ what: "no preprocess", bytes: png, rest: { preprocess: undefined }, words: "how the image becomes a tensor" },
+		{ what: "a shape that preprocessing does not give", bytes: png, rest: { shape: [3, 13, 17] }, words: "got uint8 [13, 17, 3]" },
+		{ what: "another dtype", bytes: png, rest: { dtype: "float16" }, words: "float32 or uint8" },
+		{ what: "a cut image", bytes: png.subarray(0, 60), words: "a whole PNG image" },
+		{ what: "no image", bytes: new Uint8Array(50), words: "a PNG or JPEG image" },
+		{
+			what: "a bomb",
+			bytes: Uint8Array.from(png, (byte, at) => (at >= 16 && at < 24 ? 255 : byte)),
+			words: "pixels, got 4294967295 × 4294967295",
+		},
+		{
+			what: "a size that no memory holds",
+			bytes: png,
+			rest: { preprocess: { ...same, resize: [16384, 16384] }, shape: [16384, 16384, 3] },
+			words: "got 16384 × 16384",
+		},
+	])("are refused with the reason: $what", async ({ bytes, rest, words }) => {
+		const file = { dtype: "uint8", shape: [13, 17, 3], preprocess: same, ...rest };
+		await expect(read("a.png", bytes, file)).rejects.toMatchObject({ code: "tensor-invalid", message: expect.stringContaining(words) });
+	});
+
+	it("either read or refuse any bytes, and never anything else", async () => {
+		const change = fc.tuple(fc.nat(), fc.integer({ min: 0, max: 255 }));
+		await fc.assert(
+			fc.asyncProperty(fc.constantFrom("a.png", "a.jpg"), fc.array(change, { maxLength: 4 }), fc.nat(64), async (name, changes, cut) => {
+				const bytes = (name === "a.png" ? png : bytesOf(images.jpeg)).slice(0, -cut || undefined);
+				for (const [at, byte] of changes) bytes[at % bytes.length] = byte;
+				await expect(read(name, bytes, { dtype: "uint8", shape: [13, 17, 3], preprocess: same })).rejects.toBeInstanceOf(ConfigError);
+			}),
+			{ numRuns: 150 },
+		);
+	});
+});
