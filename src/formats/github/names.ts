@@ -16,8 +16,8 @@ export function isCommit(text: unknown): text is string {
 export function isRefName(text: unknown): text is string {
 	if (typeof text !== "string" || text === "" || text === "@" || text.length > mostRefBytes) return false;
 	if (new TextEncoder().encode(text).length > mostRefBytes) return false;
-	if (/[\p{Cc}\p{Zl}\p{Zp}\p{Surrogate} ~^:?*[\\]|\.\.|@\{|\/\/|\/$|\.$/u.test(text)) return false;
-	return text.split("/").every((part) => !part.startsWith(".") && !part.startsWith("-") && !part.endsWith(".lock"));
+	if (/[\p{Cc}\p{Zl}\p{Zp}\p{Surrogate} ~^:?*[\\]|\.\.|@\{|\.$/u.test(text)) return false;
+	return text.split("/").every((part) => part !== "" && !part.startsWith(".") && !part.startsWith("-") && !part.endsWith(".lock"));
 }
 
 /** `owner/name`. */

@@ -1,0 +1,139 @@
+// Real git repositories for tests: a history drawn by name, written at once, and clones of it as a workflow has them.
+import { execFileSync } from "node:child_process";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { childEnvironment } from "../../src/adapters/github/env.ts";
+import { createProcesses, type Processes } from "../../src/adapters/process/processes.ts";
+
+const settings = [
+	"user.name=t",
+	"user.email=t@example.invalid",
+	"commit.gpgsign=false",
+	"init.defaultBranch=main",
+	"protocol.file.allow=always",
+];
+
+export function git(folder: string, ...args: string[]): string {
+	const given = settings.flatMap((setting) => ["-c", setting]);
+	return execFileSync("git", [...given, ...args], {
+		cwd: folder,
+		encoding: "utf8",
+		maxBuffer: 64 * 1024 * 1024,
+		stdio: ["ignore", "pipe", "ignore"],
+	}).trim();
+}
+
+export function gitProcesses(env: Readonly<Record<string, string>> = {}): Processes {
+	return createProcesses({ env: { ...childEnvironment(), GIT_CONFIG_GLOBAL: "/dev/null", GIT_CONFIG_SYSTEM: "/dev/null", ...env } });
+}
+
+export interface DrawnCommit {
+	name: string;
+	/** Names of commits drawn before. */
+	parents?: readonly string[];
+	/** Files that this commit writes; all that it inherits stay. */
+	files?: Readonly<Record<string, string>>;
+}
+
+export interface Drawing {
+	commits: readonly DrawnCommit[];
+	/** Commit names by full ref name. */
+	refs: Readonly<Record<string, string>>;
+	/** Annotated tags: commit names by tag name. */
+	annotated?: Readonly<Record<string, string>>;
+}
+
+const who = "t <t@example.invalid>";
+/** Commits lie an hour apart, in the order they are drawn. */
+const firstSeconds = 1_760_000_000;
+
+/** `main-0` to `main-9`, one after the other. */
+export function line(name: string, count: number, from?: string): DrawnCommit[] {
+	return Array.from({ length: count }, (_, index) => {
+		const parent = index === 0 ? from : `${name}-${index - 1}`;
+		return { name: `${name}-${index}`, ...(parent === undefined ? {} : { parents: [parent] }) };
+	});
+}
+
+/** A bare repository that serves any commit it has, as GitHub does. @returns hashes by commit name. */
+export function drawRepository(folder: string, drawing: Drawing): Map<string, string> {
+	mkdirSync(folder, { recursive: true });
+	git(folder, "init", "-q", "--bare");
+	for (const setting of ["allowAnySHA1InWant", "allowFilter"]) git(folder, "config", `uploadpack.${setting}`, "true");
+	const marks = new Map(drawing.commits.map(({ name }, index) => [name, index + 1]));
+	const lines = drawing.commits.flatMap((commit, index) => drawCommit(commit, index, marks));
+	for (const [ref, name] of Object.entries(drawing.refs)) lines.push(`reset ${ref}`, `from :${marks.get(name)}`, "");
+	for (const [tag, name] of Object.entries(drawing.annotated ?? {})) {
+		lines.push(`tag ${tag}`, `from :${marks.get(name)}`, `tagger ${who} ${firstSeconds} +0000`, `data ${tag.length}`, tag);
+	}
+	const path = join(folder, "marks");
+	const given = ["fast-import", "--quiet", "--force", `--export-marks=${path}`];
+	execFileSync("git", given, { cwd: folder, input: `${lines.join("\n")}\n`, stdio: ["pipe", "ignore", "inherit"] });
+	const hashes = new Map(
+		execFileSync("cat", [path], { encoding: "utf8" })
+			.trim()
+			.split("\n")
+			.map((text) => [Number(text.slice(1).split(" ")[0]), text.split(" ")[1] ?? ""] as const),
+	);
+	return new Map([...marks].map(([name, mark]) => [name, hashes.get(mark) ?? ""]));
+}
+
+function drawCommit(commit: DrawnCommit, index: number, marks: ReadonlyMap<string, number>): string[] {
+	const { name, parents = [], files = {} } = commit;
+	const [first, ...others] = parents.map((parent) => `:${marks.get(parent)}`);
+	const written = Object.entries({ [`by/${name}`]: name, ...files });
+	return [
+		`commit refs/drawn/${name}`,
+		`mark :${index + 1}`,
+		`committer ${who} ${firstSeconds + index * 3600} +0000`,
+		`data ${Buffer.byteLength(name)}`,
+		name,
+		...(first === undefined ? [] : [`from ${first}`]),
+		...others.map((other) => `merge ${other}`),
+		...written.flatMap(([path, text]) => [`M 100644 inline ${path}`, `data ${Buffer.byteLength(text)}`, text]),
+		"",
+	];
+}
+
+/** Commits that a server still has and no branch names, as after a forced push; what is not named by a ref of ours goes. */
+export function forgetDrawing(folder: string): void {
+	const names = git(folder, "for-each-ref", "--format=%(refname)", "refs/drawn").split("\n");
+	execFileSync("git", ["update-ref", "--stdin"], { cwd: folder, input: names.map((name) => `delete ${name}\n`).join("") });
+}
+
+export interface Checkout {
+	origin: string;
+	folder: string;
+	ref: string;
+	commit: string;
+	/** 0: all history, branches and tags. */
+	depth: number;
+}
+
+/** What actions/checkout leaves: one remote, the commit that the run is for, HEAD there. */
+export function checkOut({ origin, folder, ref, commit, depth }: Checkout): string {
+	mkdirSync(folder, { recursive: true });
+	git(folder, "init", "-q");
+	git(folder, "remote", "add", "origin", `file://${origin}`);
+	const local = ref.replace(/^refs\/(heads|pull)\//, (_, kind) => (kind === "heads" ? "refs/remotes/origin/" : "refs/remotes/pull/"));
+	if (depth === 0)
+		git(
+			folder,
+			"fetch",
+			"-q",
+			"--prune",
+			"origin",
+			"+refs/heads/*:refs/remotes/origin/*",
+			"+refs/tags/*:refs/tags/*",
+			`+${commit}:${local}`,
+		);
+	else git(folder, "fetch", "-q", "--no-tags", "--prune", `--depth=${depth}`, "origin", `+${commit}:${local}`);
+	git(folder, "checkout", "-q", "--force", "--detach", commit);
+	return folder;
+}
+
+/** How many commits a clone holds. */
+export function countCommits(folder: string): number {
+	const kinds = git(folder, "cat-file", "--batch-check=%(objecttype)", "--batch-all-objects").split("\n");
+	return kinds.filter((kind) => kind === "commit").length;
+}
