@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { takeFile } from "../adapters/github/part-archive.ts";
 import type { RunArtifact, RunArtifacts } from "../adapters/github/run-artifacts.ts";
 import { ToolError } from "../core/errors.ts";
-import type { PartContent, PartInput } from "../core/merge/merge.ts";
+import type { PartContent, PartInput } from "../core/merge/parts.ts";
 import { type PickedPart, type PickOptions, pickArtifacts } from "../core/merge/pick-artifacts.ts";
 import { cleanName } from "../core/report/escape.ts";
 import { reportFiles } from "../stages/report.ts";

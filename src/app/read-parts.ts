@@ -2,7 +2,7 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import { ConfigError } from "../core/errors.ts";
-import type { PartContent, PartInput } from "../core/merge/merge.ts";
+import type { PartContent, PartInput } from "../core/merge/parts.ts";
 import { parseResult } from "../core/report/parse-result.ts";
 import { reportFiles } from "../stages/report.ts";
 

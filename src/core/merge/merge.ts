@@ -3,37 +3,8 @@ import { failureKindOf, foldOutcome } from "../outcome.ts";
 import type { ErrorRecord, Outcome, Part, Result } from "../schema/result.ts";
 import { mergeBackends, mergeConfigs, mergeEnvironments, mergeNotes } from "./join.ts";
 import { judgeParts } from "./judge-parts.ts";
+import type { JudgedPart, MergeOptions, PartInput } from "./parts.ts";
 import { namedRecords, thinned } from "./records.ts";
-
-/** What came of one part. */
-export type PartContent =
-	| { state: "read"; result: Result }
-	/** `kind` runner: a retry may mend it. */
-	| { state: "refused"; reason: string; kind: "runner" | "configuration" };
-
-export interface PartInput {
-	name: string;
-	artifact?: string;
-	content: PartContent;
-}
-
-export interface MergeOptions {
-	/** Parts that the plan names; without it, whatever came is all there is. */
-	expected?: readonly { name: string; artifact?: string }[];
-	/** Commits that the head may be, where they are known from elsewhere. */
-	headCommits?: readonly string[];
-	/** Of the program that merges. */
-	version: string;
-	/** Files that will lie beside the merged result. */
-	files: Result["files"];
-}
-
-/** One part after it was judged. */
-export interface JudgedPart {
-	name: string;
-	artifact?: string;
-	content: PartContent | { state: "missing"; reason: string };
-}
 
 /** The order of `parts` does not matter. */
 export function mergeResults(parts: readonly PartInput[], options: MergeOptions): Result {

@@ -33,7 +33,9 @@ export function pickArtifacts<Artifact extends NamedArtifact>(
 	options: PickOptions,
 ): PickedPart<Artifact>[] {
 	const byName = new Map<string, Candidate<Artifact>[]>();
-	for (const artifact of [...artifacts].sort((a, b) => a.id - b.id)) {
+	// One try cannot take a name twice, so the same name again is a later try's.
+	const newest = new Map([...artifacts].sort((a, b) => a.id - b.id).map((artifact) => [artifact.name, artifact]));
+	for (const artifact of newest.values()) {
 		const candidate = candidateOf(artifact, options);
 		if (candidate !== null) byName.set(candidate.name, [...(byName.get(candidate.name) ?? []), candidate]);
 	}

@@ -1,7 +1,8 @@
 // Several jobs' results in one: nothing is lost, nothing is compared across parts, nothing bad is called green.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { mergeResults, type PartInput } from "../../../src/core/merge/merge.ts";
+import { mergeResults } from "../../../src/core/merge/merge.ts";
+import type { PartInput } from "../../../src/core/merge/parts.ts";
 import { renderHtml } from "../../../src/core/report/html/report.ts";
 import { renderJunit } from "../../../src/core/report/junit.ts";
 import { renderMarkdown } from "../../../src/core/report/markdown.ts";
