@@ -1,48 +1,21 @@
 // The action's entries as a runner starts them: inputs from the environment, outputs and summary into files.
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
-import { describe, expect, it } from "vitest";
-import { parse } from "yaml";
-import { type CliRun, quickProject, readResult, runNode, temporaryFolder, writeProject } from "../support/project.ts";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { type ActionOptions, type ActionRun, runActionFolder } from "../support/action-runner.ts";
+import { startLocalGitHub } from "../support/local-github/start.ts";
+import { cacheHome, quickProject, readResult, temporaryFolder, writeProject } from "../support/project.ts";
 
-interface ActionRun extends CliRun {
-	outputs: Record<string, string>;
-	summary: string;
-	state: Record<string, string>;
-}
-
-function parseCommands(text: string): Record<string, string> {
-	return Object.fromEntries([...text.matchAll(/^(.+?)<<(ghadelimiter_\S+)\n([\s\S]*?)\n\2$/gm)].map((match) => [match[1], match[3]]));
-}
-
-async function runAction(
-	workspace: string,
-	inputs: Record<string, string>,
-	more: { entry?: string; env?: Record<string, string> } = {},
-): Promise<ActionRun> {
-	const files = mkdtempSync(join(workspace, ".runner-"));
-	const names = { GITHUB_OUTPUT: "output", GITHUB_STEP_SUMMARY: "summary", GITHUB_STATE: "state" };
-	const paths = Object.fromEntries(Object.entries(names).map(([variable, name]) => [variable, join(files, name)]));
-	for (const path of Object.values(paths)) writeFileSync(path, "");
-	const defaults: Record<string, { default?: string }> = parse(readFileSync("action.yml", "utf8")).inputs;
-	const given = { ...Object.fromEntries(Object.entries(defaults).map(([name, input]) => [name, input.default ?? ""])), ...inputs };
-	const variables = Object.fromEntries(Object.entries(given).map(([name, value]) => [`INPUT_${name.toUpperCase()}`, value]));
-	const env = { GITHUB_ACTIONS: "true", CI: "true", GITHUB_WORKSPACE: workspace, ...variables, ...paths, ...more.env };
-	const run = await runNode([resolve("dist", more.entry ?? "main.js")], { cwd: workspace, env });
-	const read = (variable: string): string => readFileSync(paths[variable] ?? "", "utf8");
-	return {
-		...run,
-		outputs: parseCommands(read("GITHUB_OUTPUT")),
-		summary: read("GITHUB_STEP_SUMMARY"),
-		state: parseCommands(read("GITHUB_STATE")),
-	};
+/** The action of this repository on a workspace. */
+function runAction(workspace: string, inputs: Record<string, string>, more: Partial<ActionOptions> = {}): Promise<ActionRun> {
+	const env = { XDG_CACHE_HOME: cacheHome, TRTGATE_LOCKS: join(workspace, ".locks"), ...more.env };
+	return runActionFolder(".", { cwd: workspace, inputs, ...more, env });
 }
 
 describe("the action", () => {
 	it("says pass in its outputs and summary, and ends with 0", async () => {
 		const workspace = quickProject(temporaryFolder());
 		const run = await runAction(workspace, {});
-		expect(run.exit, run.stdout + run.stderr).toBe(0);
+		expect(run.exitCode, run.stdout + run.stderr).toBe(0);
 		expect(run.outputs).toMatchObject({
 			outcome: "pass",
 			"failure-kind": "",
@@ -61,25 +34,39 @@ describe("the action", () => {
 		quickProject(join(workspace, "base"));
 		quickProject(workspace, { "model.onnx": "fixture:wrong.onnx" });
 		const run = await runAction(workspace, { base: "base" });
-		expect(run.exit).toBe(1);
+		expect(run.exitCode).toBe(1);
 		expect(run.outputs).toMatchObject({ outcome: "fail", "failure-kind": "", failed: "2" });
-		expect(run.stdout).toMatch(/::error .*file=trtgate\.yml,line=\d+/);
+		expect(run.annotations).toContainEqual(expect.objectContaining({ level: "error", file: "trtgate.yml", line: expect.any(Number) }));
 		expect(run.summary).toMatch(/y.*relative L2/s);
 	});
 
 	it("annotates a fault of the config where it stands", async () => {
 		const workspace = quickProject(temporaryFolder(), { "trtgate.yml": "version: 1\nmodles: {}\n" });
 		const run = await runAction(workspace, {});
-		expect(run.exit).toBe(2);
+		expect(run.exitCode).toBe(2);
 		expect(run.outputs).toMatchObject({ outcome: "error", "failure-kind": "configuration" });
-		expect(run.stdout).toMatch(/::error .*file=trtgate\.yml,line=2/);
+		expect(run.annotations).toContainEqual(expect.objectContaining({ level: "error", file: "trtgate.yml", line: 2 }));
 	});
 
 	it("its post step cleans up, and warns where there is no result", async () => {
 		const workspace = writeProject(temporaryFolder(), { "trtgate-out/scratch/left": "over" });
 		const out = join(workspace, "trtgate-out");
-		const run = await runAction(workspace, {}, { entry: "post.js", env: { STATE_out: out } });
-		expect(run.exit, run.stderr).toBe(0);
-		expect(run.stdout).toMatch(/::warning::.*before it could write a result/);
+		const run = await runAction(workspace, {}, { entry: "post", state: { out } });
+		expect(run.exitCode, run.stderr).toBe(0);
+		expect(run.annotations).toContainEqual({ level: "warning", message: expect.stringMatching(/before it could write a result/) });
+	});
+
+	it("asks nothing of GitHub that GitHub would not take, main and post", async () => {
+		const github = await startLocalGitHub();
+		onTestFinished(github.close);
+		const workspace = quickProject(temporaryFolder());
+		const env = await github.environment({
+			...{ event: "push", payload: { ref: "refs/heads/main", before: "0".repeat(40), after: "a".repeat(40) }, ref: "refs/heads/main" },
+			...{ sha: "a".repeat(40), workspace, temp: temporaryFolder() },
+		});
+		const run = await runAction(workspace, {}, { env, post: true });
+		expect(run.exitCode, run.stdout + run.stderr).toBe(0);
+		expect(run.post?.exitCode, run.post?.stdout).toBe(0);
+		expect(github.state.violations).toEqual([]);
 	});
 });

@@ -33,6 +33,11 @@ export interface ActionOptions {
 	dist?: string;
 	/** Also run the post step. */
 	post?: boolean;
+	/** Run post alone, with `state` as main would have left it. */
+	entry?: "main" | "post";
+	state?: Record<string, string>;
+	/** A step that runs longer is killed; two minutes by default. */
+	timeoutMs?: number;
 	/** Called with the process id of main as soon as it runs. */
 	onStart?(pid: number): void;
 }
@@ -72,7 +77,13 @@ function inputVariables(action: ActionFile, inputs: Record<string, string>, toke
 }
 
 function runEntry(entry: string, env: Record<string, string>, options: ActionOptions): Promise<ProcessRun> {
-	const child = spawn(process.execPath, [entry], { cwd: options.cwd, env, stdio: ["ignore", "pipe", "pipe"] });
+	const child = spawn(process.execPath, [entry], {
+		cwd: options.cwd,
+		env,
+		stdio: ["ignore", "pipe", "pipe"],
+		timeout: options.timeoutMs ?? 120_000,
+		killSignal: "SIGKILL",
+	});
 	if (child.pid !== undefined) options.onStart?.(child.pid);
 	let [stdout, stderr] = ["", ""];
 	child.stdout.setEncoding("utf8").on("data", (text) => (stdout += text));
@@ -115,12 +126,17 @@ export async function runActionFolder(folder: string, options: ActionOptions): P
 	const dist = options.dist ?? process.env["TRTGATE_DIST"];
 	const inputs = inputVariables(action, options.inputs ?? {}, options.env["GITHUB_TOKEN"] ?? "");
 	const env = { ...stepEnvironment(options), ...inputs };
-	const main = await runStep(entryPath(folder, action.runs.main, dist), env, options);
+	const path = (entry: string): string => entryPath(folder, entry, dist);
+	if (options.entry === "post") return runStep(path(action.runs.post ?? ""), { ...env, ...stateVariables(options.state ?? {}) }, options);
+	const main = await runStep(path(action.runs.main), env, options);
 	if (!options.post || action.runs.post === undefined) return main;
-	const state = Object.fromEntries(Object.entries(main.state).map(([name, value]) => [`STATE_${name}`, value]));
 	const { onStart: _, ...quiet } = options;
-	const post = await runStep(entryPath(folder, action.runs.post, dist), { ...env, ...main.exported, ...state }, quiet);
+	const post = await runStep(path(action.runs.post), { ...env, ...main.exported, ...stateVariables(main.state) }, quiet);
 	return { ...main, post: { exitCode: post.exitCode, stdout: post.stdout, stderr: post.stderr } };
+}
+
+function stateVariables(state: Record<string, string>): Record<string, string> {
+	return Object.fromEntries(Object.entries(state).map(([name, value]) => [`STATE_${name}`, value]));
 }
 
 async function runStep(entry: string, env: Record<string, string>, options: ActionOptions): Promise<ActionRun> {

@@ -63,7 +63,8 @@ export interface CliOptions {
 	onStart?(pid: number): void;
 }
 
-const cacheHome = join(tmpdir(), "trtgate-test-cache");
+/** Where the bundle unpacks ONNX Runtime; one for all tests. */
+export const cacheHome = join(tmpdir(), "trtgate-test-cache");
 
 export function runCli(argv: readonly string[], options: CliOptions): Promise<CliRun> {
 	const cli = join(options.dist ?? resolve("dist"), "cli.js");

@@ -94,12 +94,19 @@ function judgeSha(call: Call, entry: Entry | undefined): Reply | undefined {
 	return given !== undefined && given !== entry?.sha ? refuse(409, `${pathOf(call)} does not match ${given}`) : undefined;
 }
 
-async function commitChange(call: Call, target: Target, sha: string | null): Promise<CommitFacts> {
+async function commitChange(call: Call, target: Target, sha: string | null): Promise<CommitFacts | Reply> {
 	const git = await call.world.git();
-	const tree = await writeTree(git, [{ path: pathOf(call), mode: target.entry?.mode ?? "100644", sha }], target.head.tree);
+	const entries = [{ path: pathOf(call), mode: target.entry?.mode ?? "100644", sha }];
+	const tree = await writeTree(git, entries, target.head.tree).catch(() => undefined);
+	if (tree === undefined) return refuse(422, "path contains a malformed path component");
 	const { author, committer } = call.body;
 	const commit = await writeCommit(git, { tree, parents: [target.head.sha], message: textOf(call, "message") ?? "", author, committer });
-	await git.run(["update-ref", `refs/heads/${target.branch}`, commit, target.head.sha]);
+	const update = ["update-ref", `refs/heads/${target.branch}`, commit, target.head.sha];
+	const isMoved = await git.run(update).then(
+		() => true,
+		() => false,
+	);
+	if (!isMoved) return refuse(409, `is at another commit but expected ${target.head.sha}`);
 	return (await readCommit(git, commit)) as CommitFacts;
 }
 
@@ -127,6 +134,7 @@ async function putContent(call: Call): Promise<Reply> {
 	if (!/^[A-Za-z0-9+/]*={0,2}$/.test(encoded)) return refuse(422, "content is not valid Base64");
 	const git = await call.world.git();
 	const commit = await commitChange(call, target, await writeBlob(git, Buffer.from(encoded, "base64")));
+	if ("status" in commit) return commit;
 	const [entry] = await listAt(call.world, commit.sha, pathOf(call));
 	return ok(renderChange(call.world, commit, entry ? renderEntry(call.world, entry, target.branch) : null), target.entry ? 200 : 201);
 }
@@ -135,7 +143,10 @@ async function deleteContent(call: Call): Promise<Reply> {
 	const target = await targetOf(call);
 	if ("status" in target) return target;
 	if (!target.entry) return notFound();
-	return judgeSha(call, target.entry) ?? ok(renderChange(call.world, await commitChange(call, target, null), null));
+	const wrong = judgeSha(call, target.entry);
+	if (wrong) return wrong;
+	const commit = await commitChange(call, target, null);
+	return "status" in commit ? commit : ok(renderChange(call.world, commit, null));
 }
 
 const template = "/repos/{owner}/{repo}/contents/{path}";

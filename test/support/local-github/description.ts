@@ -16,30 +16,41 @@ export interface Description {
 	judgeReply(operation: string, status: number, body: unknown): string[];
 }
 
-/** Compiled one by one at their first use: all at once would take half a second. */
-export function readDescription(): Description {
-	const { operations, definitions }: { operations: Record<string, Operation>; definitions: Record<string, object> } = JSON.parse(
-		readFileSync(new URL("api.json", import.meta.url), "utf8"),
-	);
+interface Loaded {
+	operations: Record<string, Operation>;
+	ajv: Ajv;
+}
+
+function load(): Loaded {
+	const { operations, definitions } = JSON.parse(readFileSync(new URL("api.json", import.meta.url), "utf8"));
 	const formats = { "date-time": /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/, uri: /^[a-z][a-z0-9+.-]*:\S+$/i };
-	const ajv = new Ajv({ strict: false, logger: false, formats });
+	const ajv = new Ajv({ strict: false, logger: false, validateSchema: false, formats });
 	ajv.addSchema({ $id: "api", definitions });
+	return { operations, ajv };
+}
+
+/** Read with the first request and compiled one by one: a service that starts must not wait for it. */
+export function createDescription(): Description {
+	let loaded: Loaded | undefined;
+	const whole = (): Loaded => {
+		loaded ??= load();
+		return loaded;
+	};
 	const compiled = new Map<string, ValidateFunction>();
 	const judge = (name: string, schema: unknown, value: unknown): string[] => {
-		const validate = compiled.get(name) ?? ajv.compile(rooted(schema) as object);
+		const validate = compiled.get(name) ?? whole().ajv.compile(rooted(schema) as object);
 		compiled.set(name, validate);
-		return validate(value)
-			? []
-			: (validate.errors ?? []).map((error) => `${error.instancePath || "/"} ${error.message} ${JSON.stringify(error.params)}`);
+		if (validate(value)) return [];
+		return (validate.errors ?? []).map((error) => `${error.instancePath || "/"} ${error.message} ${JSON.stringify(error.params)}`);
 	};
 	return {
 		judgeRequest(name, query, body) {
-			const operation = operations[name];
+			const operation = whole().operations[name];
 			if (!operation) return [`${name} is not in the API description`];
 			return [...judgeQuery(operation, query), ...judgeBody(operation, body, (schema) => judge(`${name} request`, schema, body))];
 		},
 		judgeReply(name, status, body) {
-			const schema = operations[name]?.responses[String(status)];
+			const schema = whole().operations[name]?.responses[String(status)];
 			if (schema === undefined) return status < 300 ? [`${name} does not answer ${status}`] : [];
 			return schema === null ? [] : judge(`${name} ${status}`, schema, body);
 		},

@@ -107,8 +107,14 @@ async function listTree(git: GitStore, sha: string, isRecursive: boolean): Promi
 	});
 }
 
+/** git itself would pass over such a path without a word. */
+function isTreePath(path: string): boolean {
+	return path.split("/").every((part) => !["", ".", ".."].includes(part) && part.toLowerCase() !== ".git");
+}
+
 /** Entries by path over a base; a null sha removes. Uses a throw-away index, as git itself builds trees of paths. */
 export async function writeTree(git: GitStore, entries: readonly TreeEntry[], base?: string): Promise<string> {
+	if (entries.some(({ path }) => !isTreePath(path ?? ""))) throw new Error("a path that no tree can hold");
 	const env = { GIT_INDEX_FILE: `${git.folder}/index-${randomUUID()}` };
 	try {
 		if (base !== undefined) await runGit(git.folder, ["read-tree", base], { env });
@@ -154,7 +160,9 @@ async function createTree(call: Call): Promise<Reply> {
 	const named = textOf(call, "base_tree");
 	const base = named === undefined ? undefined : await treeOf(git, named);
 	if (named !== undefined && base === undefined) return notFound();
-	return ok(await renderTree(call, await writeTree(git, entries, base), false), 201);
+	const tree = await writeTree(git, entries, base).catch(() => undefined);
+	if (tree === undefined) return refuse(422, "tree.path contains a malformed path component");
+	return ok(await renderTree(call, tree, false), 201);
 }
 
 async function createCommit(call: Call): Promise<Reply> {

@@ -28,6 +28,14 @@ async function findRef(git: GitStore, ref: string): Promise<{ ref: string; sha: 
 	return (await refsUnder(git, ref)).find((found) => found.ref === ref);
 }
 
+/** Whether git did it; it says no by failing. */
+function succeeds(command: Promise<unknown>): Promise<boolean> {
+	return command.then(
+		() => true,
+		() => false,
+	);
+}
+
 function fullRef(call: Call): string {
 	return `refs/${(call.params["ref"] ?? "").replace(/^refs\//, "")}`;
 }
@@ -39,7 +47,9 @@ async function createRef(call: Call): Promise<Reply> {
 	const type = await typeOf(git, sha);
 	if (type === undefined) return refuse(422, "Object does not exist");
 	if (await findRef(git, ref)) return refuse(422, "Reference already exists");
-	await git.run(["update-ref", ref, sha, "0".repeat(40)]);
+	// Lost against a rival, or a name that git does not take.
+	const wasMade = await succeeds(git.run(["update-ref", ref, sha, "0".repeat(40)]));
+	if (!wasMade) return refuse(422, "Reference could not be created");
 	return ok(renderRef(call.world, ref, { sha, type }), 201);
 }
 
@@ -50,12 +60,9 @@ async function updateRef(call: Call): Promise<Reply> {
 	const sha = textOf(call, "sha") ?? "";
 	const type = await typeOf(git, sha);
 	if (type === undefined) return refuse(422, "Object does not exist");
-	const isAhead = await git.run(["merge-base", "--is-ancestor", found.sha, sha]).then(
-		() => true,
-		() => false,
-	);
+	const isAhead = await succeeds(git.run(["merge-base", "--is-ancestor", found.sha, sha]));
 	if (!isAhead && call.body["force"] !== true) return refuse(422, "Update is not a fast forward");
-	await git.run(["update-ref", found.ref, sha, found.sha]);
+	if (!(await succeeds(git.run(["update-ref", found.ref, sha, found.sha])))) return refuse(422, "Reference cannot be updated");
 	return ok(renderRef(call.world, found.ref, { sha, type }));
 }
 

@@ -98,6 +98,25 @@ describe("refs and objects", () => {
 	});
 });
 
+describe("writers at the same time", () => {
+	it("win once: one moves the branch, the others are refused", async () => {
+		const { octokit } = await start();
+		const put = (name: string) =>
+			statusOf(octokit.rest.repos.createOrUpdateFileContents({ ...target, path: name, message: name, content: base64(name) }));
+		const ends = await Promise.all(["a", "b", "c"].map(put));
+		expect(ends.every((end) => end === "done" || /^409/.test(end))).toBe(true);
+		const files = (await octokit.rest.repos.getContent({ ...target, path: "" })).data as unknown[];
+		expect(files).toHaveLength(ends.filter((end) => end === "done").length);
+	});
+
+	it("cannot leave the tree", async () => {
+		const { octokit } = await start();
+		const entry = { path: "../outside", mode: "100644" as const, type: "blob" as const, content: "x" };
+		expect(await statusOf(octokit.rest.git.createTree({ ...target, tree: [entry] }))).toMatch(/^422.*malformed/);
+		expect(await statusOf(octokit.rest.git.createRef({ ...target, ref: "refs/heads/..x", sha: "0".repeat(40) }))).toMatch(/^422/);
+	});
+});
+
 /** A bare repository with a base, and a branch and main that both went on. */
 function createHistory(): { gitDir: string; base: string; main: string; change: string } {
 	const folder = temporaryFolder();

@@ -26,7 +26,7 @@ import { verdictRoutes } from "./checks.ts";
 import { addComment, commentRoutes } from "./comments.ts";
 import { commitRoutes } from "./compare.ts";
 import { contentRoutes } from "./contents.ts";
-import { type Description, readDescription } from "./description.ts";
+import { createDescription } from "./description.ts";
 import { addPull, createEnvironment, type Job, type NewPull } from "./environment.ts";
 import { createFaults, type Fault } from "./faults.ts";
 import { createGitStore, type GitStore } from "./git.ts";
@@ -111,7 +111,7 @@ export async function startLocalGitHub(options: LocalGitHubOptions = {}): Promis
 	const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 	const { world, closeGit } = createWorld(options, url);
 	const faults = createFaults();
-	const description: Description = readDescription();
+	const description = createDescription();
 	const service: Service = { world, faults, description, find: createRouter(routes), broken: [] };
 	server.on("request", (message, response) => {
 		serve(service, message, response).catch((cause: unknown) => {
