@@ -86,6 +86,7 @@ describe("the artifact service", () => {
 			names.map((name) => ({ kind: "artifact", method: "uploadArtifact", args: [name, [join(workspace, "a.txt")], workspace] })),
 		);
 		const later = { event: "workflow_run", payload: { workflow_run: { id: 41, head_sha: sha } }, ref: "refs/heads/main", sha } as const;
+		github.addArtifact({ runId: 41, name: "seeded", archive: Buffer.from("PK") });
 		const read = async (permissions: Record<string, "read">) => {
 			const other = await github.environment({ ...later, workspace, temp: join(workspace, ".temp"), permissions });
 			const findBy = { token: other["GITHUB_TOKEN"], workflowRunId: 41, repositoryOwner: "acme", repositoryName: "engines" };
@@ -97,7 +98,7 @@ describe("the artifact service", () => {
 			]);
 		};
 		const { results } = await read({ actions: "read" });
-		expect(results[0]?.value.artifacts.map(({ name }: { name: string }) => name).sort()).toEqual([...names].sort());
+		expect(results[0]?.value.artifacts.map(({ name }: { name: string }) => name).sort()).toEqual([...names, "seeded"].sort());
 		expect(readFileSync(join(workspace, "b", "a.txt"), "utf8")).toBe("a");
 		const refused = await read({});
 		expect(refused.results[0]?.error).toMatchObject({ status: 403, headers: { "x-accepted-github-permissions": "actions=read" } });

@@ -2,7 +2,7 @@
 import { createBlob, digestOf, signedUrl } from "./blobs.ts";
 import type { Reply } from "./http.ts";
 import { formatTime } from "./render.ts";
-import type { Artifact } from "./state.ts";
+import type { Artifact, Blob } from "./state.ts";
 import type { JobRights, World } from "./world.ts";
 
 export interface TwirpCall {
@@ -44,6 +44,53 @@ function named(call: TwirpCall, isFinal: boolean): Artifact | undefined {
 	);
 }
 
+function expiryOf(days: number): string {
+	return formatTime(Date.now() + days * 86_400_000);
+}
+
+type Named = Pick<Artifact, "name" | "runId" | "attempt" | "jobBackendId" | "mimeType" | "expiresAt">;
+
+function createArtifact(world: World, { name, runId, attempt, jobBackendId, mimeType, expiresAt }: Named): Artifact {
+	const artifact: Artifact = {
+		...{ id: world.nextId(), name, runId, attempt, jobBackendId, mimeType, expiresAt, createdAt: world.now() },
+		...{
+			blob: createBlob(world, mimeType === "application/zip" ? ".zip" : ""),
+			sizeBytes: 0,
+			digest: null,
+			isFinal: false,
+			isExpired: false,
+		},
+	};
+	world.state.artifacts.push(artifact);
+	return artifact;
+}
+
+/** Makes the upload what readers of the artifact see. */
+function finish(artifact: Artifact, blob: Blob): void {
+	const [ending, digest] = [artifact.mimeType === "application/zip" ? ".zip" : "", digestOf(blob.content)];
+	const encoded = encodeURIComponent(artifact.name);
+	blob.contentType = artifact.mimeType;
+	blob.disposition = `attachment; filename="${artifact.name}${ending}"; filename*=UTF-8''${encoded}${ending}`;
+	Object.assign(artifact, { isFinal: true, sizeBytes: blob.content.length, digest });
+}
+
+/** Puts an archive into a run, as a job that is over would have left it. */
+export function addArtifact(world: World, given: { runId: number; name: string; archive: Buffer; attempt?: number }): Artifact {
+	const { archive, attempt = 1, ...named } = given;
+	const artifact = createArtifact(world, {
+		...named,
+		attempt,
+		jobBackendId: "earlier",
+		mimeType: "application/zip",
+		expiresAt: expiryOf(90),
+	});
+	const blob = world.state.blobs.get(artifact.blob);
+	if (!blob) throw new Error("the blob of a new artifact is there");
+	Object.assign(blob, { content: archive, isComplete: true });
+	finish(artifact, blob);
+	return artifact;
+}
+
 function create(call: TwirpCall): Reply {
 	if (!isOwnRun(call)) return foreign();
 	const { world, rights } = call;
@@ -53,17 +100,7 @@ function create(call: TwirpCall): Reply {
 	if (named(call, true)?.attempt === rights.attempt)
 		return twirpError(409, "already_exists", "an artifact with this name already exists on the workflow run");
 	const mimeType = fieldOf(call, "mime_type") || "application/zip";
-	const blob = createBlob(world, mimeType === "application/zip" ? ".zip" : "");
-	world.state.artifacts.push({
-		id: world.nextId(),
-		name,
-		runId: rights.runId,
-		attempt: rights.attempt,
-		jobBackendId: rights.jobBackendId,
-		...{ mimeType, blob, sizeBytes: 0, digest: null, isFinal: false, isExpired: false },
-		createdAt: world.now(),
-		expiresAt: fieldOf(call, "expires_at") || formatTime(Date.now() + 90 * 86_400_000),
-	});
+	const { blob } = createArtifact(world, { name, mimeType, ...rights, expiresAt: fieldOf(call, "expires_at") || expiryOf(90) });
 	return { status: 200, body: { ok: true, signed_upload_url: signedUrl(world, blob) } };
 }
 
@@ -76,10 +113,7 @@ function finalize(call: TwirpCall): Reply {
 	if (fieldOf(call, "size") !== String(blob.content.length)) return twirpError(400, "invalid_argument", "size is not that of the upload");
 	const hash = fieldOf(call, "hash");
 	if (hash !== "" && hash !== digest) return twirpError(400, "invalid_argument", "hash is not that of the upload");
-	const isZip = artifact.mimeType === "application/zip";
-	blob.contentType = artifact.mimeType;
-	blob.disposition = `attachment; filename="${artifact.name}${isZip ? ".zip" : ""}"; filename*=UTF-8''${encodeURIComponent(artifact.name)}${isZip ? ".zip" : ""}`;
-	Object.assign(artifact, { isFinal: true, sizeBytes: blob.content.length, digest });
+	finish(artifact, blob);
 	return { status: 200, body: { ok: true, artifact_id: String(artifact.id) } };
 }
 

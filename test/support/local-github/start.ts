@@ -22,6 +22,7 @@
 import { randomBytes } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { addArtifact } from "./artifacts.ts";
 import { verdictRoutes } from "./checks.ts";
 import { addComment, commentRoutes } from "./comments.ts";
 import { commitRoutes } from "./compare.ts";
@@ -40,7 +41,16 @@ import { formatTime } from "./render.ts";
 import { createRouter } from "./routes.ts";
 import { runRoutes } from "./runs.ts";
 import { type Service, serve } from "./server.ts";
-import { type Comment, createState, type Issue, type LocalGitHubState, type Permissions, type Pull, type Release } from "./state.ts";
+import {
+	type Artifact,
+	type Comment,
+	createState,
+	type Issue,
+	type LocalGitHubState,
+	type Permissions,
+	type Pull,
+	type Release,
+} from "./state.ts";
 import type { World } from "./world.ts";
 
 export type { Job } from "./environment.ts";
@@ -59,6 +69,7 @@ export interface LocalGitHub {
 	addPull(pull: NewPull): Pull;
 	addIssue(issue: NewIssue): Issue;
 	addRelease(release: NewRelease): Release;
+	addArtifact(given: { runId: number; name: string; archive: Buffer; attempt?: number }): Artifact;
 	addComment(comment: { issue: number; body: string; author: string }): Comment;
 	close(): Promise<void>;
 }
@@ -138,6 +149,7 @@ export async function startLocalGitHub(options: LocalGitHubOptions = {}): Promis
 		},
 		addPull: (pull) => addPull(world, pull),
 		addIssue: (issue) => addIssue(world, issue),
+		addArtifact: (given) => addArtifact(world, given),
 		addRelease: (release) => addRelease(world, release),
 		addComment: (comment) => addComment(world, comment),
 		close,
