@@ -15,6 +15,7 @@ import { type GoldenSet, loadGoldens } from "../stages/load-goldens.ts";
 import { type Measured, measure, type TimedWorkload } from "../stages/measure.ts";
 import { preflight } from "../stages/preflight.ts";
 import { type PreparedModel, prepare } from "../stages/prepare.ts";
+import { reviewGoldens } from "../stages/review.ts";
 import { shapeWorkloads } from "../stages/shape.ts";
 import { verify } from "../stages/verify.ts";
 import { concludeResult } from "./conclude.ts";
@@ -47,10 +48,15 @@ async function runStages(input: GateInput, ports: Ports, facts: Facts): Promise<
 	enter("prepare");
 	facts.environment = await ports.backend.fingerprint();
 	const prepared = await prepareGate(input, ports);
+	await reviewChanges(prepared, input, { facts, ports });
 	enter("preflight");
-	const { kind, version } = facts.backend;
+	const { kind, version, memoryBytes, computeCapability } = facts.backend;
 	const context = { backend: kind, ...(kind === "tensorrt" ? { tensorrt: version } : {}), ...input.config.preflight };
-	facts.findings = preflight({ models: prepared.models, ...context }, ports);
+	const gpu = {
+		...(memoryBytes === undefined ? {} : { gpuMemoryBytes: memoryBytes }),
+		...(computeCapability === undefined ? {} : { computeCapability }),
+	};
+	facts.findings = preflight({ models: prepared.models, ...context, ...gpu }, ports);
 	facts.shapes = shapeWorkloads(prepared.plan, prepared.models);
 	const turn = await ports.turn.take();
 	if (turn.note !== undefined) facts.notes.push(turn.note);
@@ -60,6 +66,17 @@ async function runStages(input: GateInput, ports: Ports, facts: Facts): Promise<
 		await turn.release();
 	}
 	enter("compare");
+}
+
+/** What is right may change only under somebody's eyes. */
+async function reviewChanges(prepared: Prepared, input: GateInput, { facts, ports }: { facts: Facts; ports: Ports }): Promise<void> {
+	const base = input.arms.find((folder) => folder.arm === "base");
+	if (base === undefined) return;
+	const { baseEngines } = input;
+	const engines = { baseEngines, headEngines: engineSpecs(input.config) };
+	const reviewed = await reviewGoldens({ ...engines, goldens: prepared.goldens, baseFolder: base.path }, ports);
+	facts.goldenChanges = reviewed.changes;
+	facts.notes.push(...reviewed.notes);
 }
 
 /** All that needs the machine for itself. */

@@ -11,6 +11,8 @@ export interface PreflightInput {
 	backend: BackendFacts["kind"];
 	tensorrt?: string;
 	gpuMemoryBytes?: number;
+	/** Of the GPU: `9.0`. */
+	computeCapability?: string;
 }
 
 /** Findings of the head's models, and the base's errors: the base's warnings are not this change's. */
@@ -42,7 +44,7 @@ function judge({ model, spec }: ReadyModel, input: PreflightInput): Finding[] {
 }
 
 function contextOf({ model, engine, dims }: EngineSpec, input: PreflightInput): PreflightContext {
-	const { backend, tensorrt, gpuMemoryBytes } = input;
+	const { backend, tensorrt, gpuMemoryBytes, computeCapability } = input;
 	return {
 		backend,
 		precision: engine.precision,
@@ -52,7 +54,9 @@ function contextOf({ model, engine, dims }: EngineSpec, input: PreflightInput): 
 		loadsPlugins: engine.tensorrt.plugins.length > 0,
 		isCalibrated: engine.tensorrt.calibration !== undefined,
 		...(tensorrt === undefined ? {} : { tensorrt }),
+		streamsWeights: engine.tensorrt.flags.some((flag) => flag.startsWith("--allowWeightStreaming")),
 		...(gpuMemoryBytes === undefined ? {} : { gpuMemoryBytes }),
+		...(computeCapability === undefined ? {} : { computeCapability }),
 	};
 }
 

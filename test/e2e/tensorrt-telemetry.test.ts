@@ -120,6 +120,7 @@ describe("profiles", () => {
 		const folder = projectOf(replay);
 		installNsight(folder, "nsys", "full");
 		const { result, out } = await gateIn(folder, replay);
+		expect(result.backend).toMatchObject({ device: "NVIDIA H200", memoryBytes: 143771 * 1024 ** 2, computeCapability: "9.0" });
 		const [row] = result.workloads;
 		expect(row?.layers?.base?.layers.length).toBeGreaterThan(10);
 		expect(row?.layers?.head?.layers.map(({ name }) => name)).toContain("block1 + block1.relu");

@@ -1,7 +1,7 @@
 // The backend of machines with TensorRT: trtexec builds, times and profiles; golden cases run in Python or in trtexec.
 import { arch, platform } from "node:os";
 import type { BackendFacts } from "../../core/schema/result.ts";
-import { gpuFingerprint } from "../../formats/nvidia-smi/gpus.ts";
+import { gpuFingerprint, memoryOf } from "../../formats/nvidia-smi/gpus.ts";
 import type { Backend } from "../../ports.ts";
 import type { Processes } from "../process/processes.ts";
 import type { Bench, BuildCaches, GoldenWorker, TimingSettings, Tracer } from "./bench.ts";
@@ -68,7 +68,16 @@ function machineOf(trtexec: Trtexec, gpu: Device | null): string | null {
 }
 
 function factsOf({ trtexec, gpu }: TrtexecOptions): BackendFacts {
-	return { kind: "tensorrt", name: "TensorRT", version: trtexec.version.text, device: gpu?.choice.gpu.name ?? "unknown GPU" };
+	const { computeCapability } = gpu?.choice.gpu ?? { computeCapability: null };
+	const memoryBytes = gpu === null ? null : memoryOf(gpu.choice);
+	return {
+		kind: "tensorrt",
+		name: "TensorRT",
+		version: trtexec.version.text,
+		device: gpu?.choice.gpu.name ?? "unknown GPU",
+		...(memoryBytes === null ? {} : { memoryBytes }),
+		...(computeCapability === null ? {} : { computeCapability }),
+	};
 }
 
 function fingerprintOf(trtexec: Trtexec, gpu: Device | null, timing: TimingSettings): Record<string, string> {

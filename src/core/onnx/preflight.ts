@@ -4,6 +4,7 @@ import { dimsUnbound } from "./findings/dims-unbound.ts";
 import { elementTypes } from "./findings/element-types.ts";
 import { externalData } from "./findings/external-data.ts";
 import { cycles, graphOutputs } from "./findings/graph.ts";
+import { hardware } from "./findings/hardware.ts";
 import { inputsAndOutputs } from "./findings/inputs-outputs.ts";
 import { names } from "./findings/names.ts";
 import { operators } from "./findings/operators.ts";
@@ -33,6 +34,7 @@ const rules: readonly Rule[] = [
 	inputsAndOutputs,
 	dimsUnbound,
 	precision,
+	hardware,
 	weights,
 	elementTypes,
 	staticShapes,

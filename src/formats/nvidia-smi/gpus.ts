@@ -115,6 +115,18 @@ function onlyOne(gpus: readonly Gpu[]): Gpu | undefined {
 	return gpus.length === 1 ? gpus[0] : undefined;
 }
 
+const gibibyte = 1024 ** 3;
+
+/**
+ * Of the GPU, or of the slice by the name of its profile (`1g.18gb`), which is rounded up: a slice has no more. null
+ * where that is not known: a GPU in MIG mode has no memory for engines of its own.
+ */
+export function memoryOf({ gpu, slice }: GpuChoice): number | null {
+	if (slice === null) return gpu.mig === "Enabled" ? null : gpu.memoryBytes;
+	const size = /\.(\d{1,4})gb\b/i.exec(slice.profile)?.[1];
+	return size === undefined ? null : Number(size) * gibibyte;
+}
+
 /** What of a GPU must match before numbers may be compared; the UUID is not among it. */
 export function gpuFingerprint({ gpu, slice }: GpuChoice): Record<string, string> {
 	const known: Readonly<Record<string, string | null>> = {

@@ -366,6 +366,9 @@ describe("finds", () => {
 			"external-data-outside",
 			"external-data-lfs-pointer",
 			"protobuf-too-big",
+			// In tensorrt/hardware.test.ts.
+			"precision-hardware",
+			"weights-too-big",
 			// In recorded-faults.test.ts.
 			"precision-typed",
 			"precision-uncalibrated",

@@ -8,7 +8,7 @@ import { cellMask, cellNumber, readCell } from "../../../src/formats/nvidia-smi/
 import { parseSampleLine } from "../../../src/formats/nvidia-smi/csv.ts";
 import { dmonParser, hasGpm, useSampleOf } from "../../../src/formats/nvidia-smi/dmon.ts";
 import { chooseFields, inventoryFields, parseHelpFields, sampleFields } from "../../../src/formats/nvidia-smi/fields.ts";
-import { findGpu, type Gpu, gpuFingerprint, parseGpus } from "../../../src/formats/nvidia-smi/gpus.ts";
+import { findGpu, type Gpu, gpuFingerprint, memoryOf, parseGpus } from "../../../src/formats/nvidia-smi/gpus.ts";
 
 const fixture = (name: string): string => readFileSync(`test/fixtures/nvidia-smi/${name}`, "utf8");
 const offered = parseHelpFields(fixture("h200-help-query-gpu.txt"));
@@ -264,6 +264,18 @@ describe("GPUs", () => {
 			ecc: "Enabled",
 			mig: "2g.35gb",
 		});
+	});
+
+	it.each([
+		["MIG-0000", 71 * 1024 ** 3],
+		["MIG-0002", 35 * 1024 ** 3],
+		["MIG-GPU-ab22/1/0", null],
+		// Sliced, and no slice chosen: its memory belongs to the slices.
+		["GPU-aa11", null],
+	])("knows how much memory %s has at most", (wanted, bytes) => {
+		expect(memoryOf(findGpu(gpus, wanted)!)).toBe(bytes);
+		const whole = gpus.map((gpu) => ({ ...gpu, mig: "Disabled" }));
+		expect(memoryOf(findGpu(whole, "GPU-ab22")!)).toBe(143771 * 1024 * 1024);
 	});
 
 	it.each(["", "No devices were found", 'Field "no_such_field" is not a valid field to query.'])("finds no GPU in %j", (csv) => {

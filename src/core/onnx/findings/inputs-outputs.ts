@@ -7,11 +7,15 @@ import { quoteName } from "../quote.ts";
 import { formatDims } from "../shapes.ts";
 import type { TensorRt } from "../tensorrt/support.ts";
 import { hasType } from "../tensorrt/types.ts";
-import { finding, type Rule } from "./subject.ts";
+import { finding, type PreflightContext, type Rule } from "./subject.ts";
 
-export const inputsAndOutputs: Rule = ({ model, tensorrt }) => {
+export const inputsAndOutputs: Rule = ({ model, tensorrt, context }) => {
 	const { graph } = model.onnx;
-	const inputs = feeds(graph).flatMap((value) => [...border("Input", value, tensorrt), ...dynamic(value), ...shapeTensor(value, tensorrt)]);
+	const inputs = feeds(graph).flatMap((value) => [
+		...border("Input", value, tensorrt),
+		...(isToldElsewhere(value, tensorrt, context) ? [] : dynamic(value)),
+		...shapeTensor(value, tensorrt),
+	]);
 	return [...inputs, ...graph.outputs.flatMap((value) => border("Output", value, tensorrt))];
 };
 
@@ -41,6 +45,11 @@ function isCarried(dtype: OnnxDType, tensorrt: TensorRt | null): boolean {
 	if (tensorrt !== null) return hasType(tensorrt.at, dtype, "border");
 	const held = toDType(dtype);
 	return held !== null && held !== "bfloat16" && !isSmall(held);
+}
+
+/** An input with a shape in the configuration is no news; one without is an error of `dims-unbound` on TensorRT. */
+function isToldElsewhere(value: OnnxValue, tensorrt: TensorRt | null, { dims, shapedInputs = [] }: PreflightContext): boolean {
+	return shapedInputs.includes(value.name) || (tensorrt !== null && dims !== undefined);
 }
 
 function dynamic(value: OnnxValue): Finding[] {

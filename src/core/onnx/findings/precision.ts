@@ -1,10 +1,10 @@
 // Judges whether the file can give the precision that the engine is to be built in on TensorRT.
 import type { Precision } from "../../schema/config.ts";
 import type { Finding } from "../../schema/result.ts";
-import { elementTypeOfCode } from "../element-type.ts";
 import type { OnnxDType } from "../model.ts";
 import { isAtLeast } from "../tensorrt/support.ts";
 import { tensorsOf } from "../walk.ts";
+import { namedTypes } from "./named-types.ts";
 import { finding, type Rule, type Subject } from "./subject.ts";
 
 /** What of a file shows that it is typed so; fp32 and tf32 need nothing. */
@@ -18,15 +18,6 @@ const marks: Readonly<Partial<Record<Precision, readonly OnnxDType[]>>> = {
 
 /** Of the standard, or TensorRT's own (TRT_FP8QuantizeLinear, …). */
 const quantising = /^(TRT_\w+)?(Quantize|Dequantize)Linear$/;
-/** TensorRT's own operators by which older exports say their type. */
-const ownMarks: readonly { operators: RegExp; dtype: OnnxDType }[] = [
-	{ operators: /^TRT_FP8/, dtype: "float8e4m3fn" },
-	{ operators: /^TRT_INT4/, dtype: "int4" },
-	{ operators: /^TRT_FP4/, dtype: "float4e2m1" },
-];
-/** Attributes that name an element type: of Cast, of QuantizeLinear since opset 21, of EyeLike and the random ones. */
-const typeAttributes: ReadonlySet<string> = new Set(["to", "output_dtype", "dtype"]);
-
 interface Typing {
 	/** Types of weights and inputs, and those that nodes name. */
 	dtypes: ReadonlySet<OnnxDType>;
@@ -48,19 +39,13 @@ export const precision: Rule = (subject) => {
 	return [];
 };
 
-function typingOf({ model, scopes }: Subject): Typing {
+function typingOf(subject: Subject): Typing {
+	const { scopes } = subject;
 	const nodes = scopes.flatMap((scope) => scope.nodes);
 	const tensors = tensorsOf(scopes);
-	const named = nodes.flatMap((node) => node.attributes.filter(({ name }) => typeAttributes.has(name)).map(({ value }) => value));
-	const dtypes = new Set<OnnxDType>([
-		...tensors.map((tensor) => tensor.dtype),
-		...model.onnx.graph.inputs.map((input) => input.dtype),
-		...named.map((code) => elementTypeOfCode(typeof code === "number" ? code : 0)),
-		...ownMarks.filter(({ operators }) => nodes.some((node) => operators.test(node.op))).map(({ dtype }) => dtype),
-	]);
 	const count = (...wanted: readonly OnnxDType[]): number => tensors.filter((tensor) => wanted.includes(tensor.dtype)).length;
 	return {
-		dtypes,
+		dtypes: namedTypes(subject),
 		quantisers: nodes.filter((node) => quantising.test(node.op)).length,
 		floats: count("float"),
 		halves: count("float16", "bfloat16"),

@@ -8,6 +8,7 @@ import { formatDims } from "../shapes.ts";
 import { elementsOf } from "../static-shapes/operator.ts";
 import { isAtLeast } from "../tensorrt/support.ts";
 import { nodeLabel } from "../walk.ts";
+import { leastBitsOf } from "./least-bits.ts";
 import { finding, type PreflightContext, type Rule, type Subject } from "./subject.ts";
 
 /** "The volume must be less than 2^31 elements": NvInfer.h up to TensorRT 10.10; later ones do not say so. */
@@ -75,10 +76,5 @@ function troubleOf(elements: number, subject: Subject, name: string): Trouble | 
 function leastBytes(elements: number, { model, context }: Subject, name: string): number {
 	const input = model.onnx.graph.inputs.find((value) => value.name === name);
 	const bits = input === undefined ? null : elementBits(input.dtype);
-	return (elements * (bits ?? precisionBits(context.precision))) / 8;
-}
-
-function precisionBits(precision: PreflightContext["precision"]): number {
-	if (precision === undefined || precision === "fp32" || precision === "tf32") return 32;
-	return precision === "fp16" || precision === "bf16" ? 16 : 8;
+	return (elements * (bits ?? leastBitsOf(context.precision))) / 8;
 }

@@ -27,7 +27,12 @@ export interface PreflightContext {
 	loadsPlugins?: boolean;
 	/** INT8 has a calibration cache. */
 	isCalibrated?: boolean;
+	/** Of the GPU that the engine is built on, where it is known. */
 	gpuMemoryBytes?: number;
+	/** As nvidia-smi tells it: `9.0`. */
+	computeCapability?: string;
+	/** Weights stay on the host and are streamed. */
+	streamsWeights?: boolean;
 }
 
 export interface Subject {

@@ -1,0 +1,90 @@
+// What the GPU at hand cannot build, and what is said once of a dimension that nobody binds.
+import { describe, expect, it } from "vitest";
+import { type PreflightContext, preflight } from "../../../../src/core/onnx/preflight.ts";
+import { memorySource } from "../../../../src/formats/onnx/byte-source.ts";
+import { readOnnx } from "../../../../src/formats/onnx/reader.ts";
+import { attribute, externalTensor, type ModelInit, model, node, tensor, value } from "../../../support/onnx-writer.ts";
+
+function found(init: ModelInit, context: Partial<PreflightContext> = {}) {
+	const onnx = readOnnx(memorySource(model(init)), "m.onnx");
+	return preflight({ path: "m.onnx", onnx, sha256: "0".repeat(64), external: [] }, { backend: "tensorrt", tensorrt: "10.15", ...context });
+}
+
+/** Severities of one code. */
+function severities(code: string, init: ModelInit, context: Partial<PreflightContext> = {}): string[] {
+	return found(init, context).flatMap((finding) => (finding.code === code ? [finding.severity] : []));
+}
+
+/** `output_dtype` by ONNX's codes: 17 is FP8, 23 FP4. */
+const quantised = (code: number): ModelInit => ({
+	nodes: [
+		node({ op: "QuantizeLinear", inputs: ["x", "s"], outputs: ["q"], attributes: [attribute.integer("output_dtype", code)] }),
+		node({ op: "DequantizeLinear", inputs: ["q", "s"] }),
+	],
+	initializers: [tensor({ name: "s", raw: Uint8Array.of(0, 0, 128, 63) })],
+});
+
+describe("a number format that the GPU does not have", () => {
+	it.each<[string, ModelInit, Partial<PreflightContext>, number]>([
+		["fp8 on Ampere", {}, { precision: "fp8", computeCapability: "8.6" }, 1],
+		["fp8 on Ada", {}, { precision: "fp8", computeCapability: "8.9" }, 0],
+		["fp8 on Hopper", {}, { precision: "fp8", computeCapability: "9.0" }, 0],
+		["fp4 on Hopper", {}, { precision: "fp4", computeCapability: "9.0" }, 1],
+		["fp4 on Blackwell", {}, { precision: "fp4", computeCapability: "10.0" }, 0],
+		["fp4 on a later Blackwell", {}, { precision: "fp4", computeCapability: "12.0" }, 0],
+		["a file of FP8 for fp16 on Ampere", quantised(17), { precision: "fp16", computeCapability: "8.0" }, 1],
+		["a file of FP4 on Hopper", quantised(23), { computeCapability: "9.0" }, 1],
+		["int8 on Ampere", quantised(3), { precision: "int8", computeCapability: "8.0" }, 0],
+		["fp8 where the GPU is not known", {}, { precision: "fp8" }, 0],
+		["fp8 where nvidia-smi said something else", {}, { precision: "fp8", computeCapability: "[N/A]" }, 0],
+		["fp8 on ONNX Runtime", {}, { precision: "fp8", computeCapability: "8.6", backend: "onnxruntime" }, 0],
+	])("is an error: %s", (_, init, context, count) => {
+		expect(severities("precision-hardware", init, context)).toEqual(Array.from({ length: count }, () => "error"));
+	});
+
+	it("is told with both sides and what to do", () => {
+		const [finding] = found({}, { precision: "fp8", computeCapability: "8.6" });
+		expect(finding?.message).toBe(
+			"The engine is to be fp8, and this GPU (compute capability 8.6) has no FP8: TensorRT builds it from 8.9 on.",
+		);
+		expect(finding?.fix).toContain("Ada and Hopper");
+	});
+});
+
+describe("weights", () => {
+	/** 4 GiB of float. */
+	const init: ModelInit = {
+		initializers: [externalTensor("w", [1024, 1024, 1024], { location: "w.bin", length: String(2 ** 32) })],
+		nodes: [node({ op: "Add", inputs: ["x", "w"] })],
+	};
+
+	it.each<[string, Partial<PreflightContext>, string[]]>([
+		["do not fit", { gpuMemoryBytes: 4e9 }, ["error"]],
+		["fit in half precision", { gpuMemoryBytes: 4e9, precision: "fp16" }, []],
+		["do not fit in int8", { gpuMemoryBytes: 1e9, precision: "int8" }, ["error"]],
+		["may fit in four bits", { gpuMemoryBytes: 1e9, precision: "fp4" }, []],
+		["fit", { gpuMemoryBytes: 8e9 }, []],
+		["are streamed", { gpuMemoryBytes: 1e9, streamsWeights: true }, []],
+		["lie on a GPU of which nothing is known", {}, []],
+		["are ONNX Runtime's affair", { gpuMemoryBytes: 1e9, backend: "onnxruntime" }, []],
+	])("%s", (_, context, expected) => {
+		expect(severities("weights-too-big", init, context)).toEqual(expected);
+	});
+});
+
+describe("a dimension without a name and without a size", () => {
+	const init: ModelInit = { inputs: [value("x", [null, 3])] };
+	const codes = (context: Partial<PreflightContext>) => found(init, context).map(({ severity, code }) => `${severity} ${code}`);
+
+	it.each<[string, Partial<PreflightContext>, string[]]>([
+		["by the configuration's lack, on TensorRT", { dims: {} }, ["error dims-unbound"]],
+		["by the file alone, where there is no configuration", {}, ["note io-dynamic"]],
+		["by the file alone, on ONNX Runtime", { backend: "onnxruntime", dims: {} }, ["note io-dynamic"]],
+	])("is told once: %s", (_, context, expected) => {
+		expect(codes(context)).toEqual(expected);
+	});
+
+	it.each(["tensorrt", "onnxruntime"] as const)("is no news where the configuration gives the shape: %s", (backend) => {
+		expect(codes({ backend, dims: {}, shapedInputs: ["x"] })).toEqual([]);
+	});
+});
