@@ -2,6 +2,7 @@
 import type { EngineConfig } from "../core/config/config.ts";
 import { judgeBuild } from "../core/gates/builds.ts";
 import { judgeCoverage } from "../core/gates/coverage.ts";
+import { judgeGoldenChange } from "../core/gates/golden-changes.ts";
 import { judgeGolden } from "../core/gates/goldens.ts";
 import { judgeWorkload } from "../core/gates/speed.ts";
 import { failureKindOf, foldOutcome } from "../core/outcome.ts";
@@ -33,6 +34,7 @@ export function concludeResult(facts: Facts, input: GateInput, end: { nowMs: num
 		findings: facts.findings,
 		builds: facts.builds,
 		golden: facts.golden,
+		...(facts.goldenChanges.length === 0 ? {} : { goldenChanges: facts.goldenChanges }),
 		workloads: facts.rows,
 		gates,
 		errors: facts.errors,
@@ -74,5 +76,9 @@ function judgeFacts(facts: Facts, input: GateInput): GateResult[] {
 		const workload = engineOf(row.model, row.engine)?.workloads.find((candidate) => candidate.name === row.workload);
 		return workload ? judgeWorkload(row, workload, { config, backend: facts.backend }) : [];
 	});
-	return [...builds, ...goldens, ...speeds, ...judgeCoverage(input.baseEngines, engines)];
+	const changes = facts.goldenChanges.flatMap((change) => {
+		const engine = engines.find((spec) => spec.model.name === change.model);
+		return engine ? judgeGoldenChange(change, config, engine.engine.gates) : [];
+	});
+	return [...builds, ...goldens, ...changes, ...speeds, ...judgeCoverage(input.baseEngines, engines)];
 }

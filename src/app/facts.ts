@@ -1,5 +1,14 @@
 // What a run has found out so far: filled by the stages in order, so that a run that ends early still has a result.
-import type { BackendFacts, BuildRecord, ErrorRecord, Finding, GoldenVerdict, Result, WorkloadResult } from "../core/schema/result.ts";
+import type {
+	BackendFacts,
+	BuildRecord,
+	ErrorRecord,
+	Finding,
+	GoldenChange,
+	GoldenVerdict,
+	Result,
+	WorkloadResult,
+} from "../core/schema/result.ts";
 import type { WorkloadShapes } from "../stages/shape.ts";
 
 export interface Facts {
@@ -13,6 +22,7 @@ export interface Facts {
 	shapes: ReadonlyMap<string, WorkloadShapes>;
 	builds: BuildRecord[];
 	golden: GoldenVerdict[];
+	goldenChanges: GoldenChange[];
 	rows: WorkloadResult[];
 	errors: ErrorRecord[];
 	/** Sentences about what was degraded or is unknown. */
@@ -30,6 +40,7 @@ export function emptyFacts(start: { startedAt: string; startedMs: number; backen
 		shapes: new Map(),
 		builds: [],
 		golden: [],
+		goldenChanges: [],
 		rows: [],
 		errors: [],
 		notes: [],

@@ -141,7 +141,6 @@ interface Batching {
 async function mutateBatch(batch: readonly number[], { places, input, ports, done }: Batching): Promise<MutationFinding[]> {
 	const weights = batch.flatMap((index) => (places[index] === undefined ? [] : [{ place: places[index], index }]));
 	const { model, cases, variant, relative, seed, scratchFolder, timeoutMs } = input;
-	ports.progress.item(weights[0]?.place.name ?? "");
 	const result = await ports.reference.mutate({
 		model,
 		cases,
@@ -152,7 +151,7 @@ async function mutateBatch(batch: readonly number[], { places, input, ports, don
 		scratchFolder,
 		timeoutMs,
 		logPath: `${scratchFolder}/mutate-${done}.log`,
-		onWeight: (count) => ports.progress.item(weights[Math.min(count, weights.length - 1)]?.place.name ?? ""),
+		onWeight: (count) => ports.progress.item(weights[count - 1]?.place.name ?? ""),
 	});
 	if (result.state === "failed") throw new ToolError({ ...result.failure });
 	return result.runs.map((run) => judgeMutation(run, input.context));

@@ -34,6 +34,7 @@ function statusOf(verdict: GoldenVerdict): GateStatus {
 function messageOf(verdict: GoldenVerdict): string {
 	const failing = verdict.checks.find((check) => !check.pass);
 	if (failing === undefined) return verdict.message ?? `${verdict.checks.length} checks agree with the golden.`;
+	if (failing.metric === "error-growth") return `Output ${failing.output}: ${failing.detail ?? "its error grew"}.`;
 	const bound = failing.bound === "at-most" ? "at most" : "at least";
 	const limit = failing.allowed === null ? "" : `; allowed ${bound} ${failing.allowed}`;
 	const got = failing.got === null ? (failing.detail ?? "does not agree") : `is ${formatNumeric(failing.got)}`;

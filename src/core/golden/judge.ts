@@ -1,7 +1,9 @@
 // Pronounces on one golden case: the one place where outputs become a verdict.
 import { BugError } from "../errors.ts";
-import type { GoldenCase, GoldenManifest, Precision } from "../schema/golden.ts";
+import type { Detections, GoldenCase, GoldenManifest, Precision } from "../schema/golden.ts";
 import type { GoldenCheck, GoldenState, GoldenVerdict } from "../schema/result.ts";
+import { errorGrowthCheck } from "./base-error.ts";
+import { type BoxSides, checkBoxes } from "./boxes/check-boxes.ts";
 import { checkOutput, type OutputChecks } from "./check-output.ts";
 import { extraCheck, missingCheck } from "./checks.ts";
 import { type Tensor, type TensorSet, tensorMap } from "./tensor.ts";
@@ -22,7 +24,7 @@ export interface CaseInput extends CasePlace {
 	expected: TensorSet;
 	/** The engine's. */
 	got: TensorSet;
-	/** The base engine's, where there is one: told beside, never judged. */
+	/** The base engine's, where there is one: its error is told beside, and a head whose error is a multiple of it warns. */
 	base?: TensorSet;
 	/** The config's limits, for outputs whose golden names no comparator. */
 	relativeL2: Readonly<Partial<Record<Precision, number>>>;
@@ -73,11 +75,24 @@ function checkOutputs(input: CaseInput, golden: GoldenCase): OutputChecks {
 	const base = input.base === undefined ? undefined : tensorMap(input.base);
 	const wanted = Object.keys(golden.outputs);
 	const all = wanted.map((name) => checkNamed(name, input, { expected: expected.get(name), got, base: base?.get(name), golden }));
+	const boxes = checkDetections(input, golden, { expected, got, base });
 	const extra = [...got.keys()].filter((name) => !Object.hasOwn(golden.outputs, name)).map(extraCheck);
 	return {
-		checks: [...all.flatMap((output) => output.checks), ...extra],
-		compared: all.reduce((sum, output) => sum + output.compared, 0),
+		checks: [...[...all, ...boxes].flatMap((output) => output.checks), ...extra],
+		compared: [...all, ...boxes].reduce((sum, output) => sum + output.compared, 0),
 	};
+}
+
+/** Groups of which an output is missing say so by that output alone. */
+function checkDetections(input: CaseInput, golden: GoldenCase, sides: BoxSides): OutputChecks[] {
+	const groups = (input.manifest.detections ?? []).filter((spec) =>
+		outputsOf(spec).every((name) => Object.hasOwn(golden.outputs, name) && sides.got.has(name)),
+	);
+	return groups.map((spec) => checkBoxes(spec, sides, input.precision));
+}
+
+function outputsOf({ boxes, scores, classes, count }: Detections): string[] {
+	return [boxes, scores, classes, count].filter((name) => name !== undefined);
 }
 
 interface NamedSides {
@@ -94,10 +109,18 @@ function checkNamed(name: string, input: CaseInput, sides: NamedSides): OutputCh
 	}
 	const got = sides.got.get(name);
 	if (got === undefined) return { checks: [missingCheck(name, [...sides.got.keys()])], compared: 0 };
-	const { outputs } = input.manifest;
+	const { outputs, detections } = input.manifest;
 	const spec = Object.hasOwn(outputs, name) ? outputs[name] : undefined;
+	// Boxes come in any order and number: element by element only where comparators ask for it.
+	const grouped = detections?.some((group) => outputsOf(group).includes(name)) === true;
+	if (grouped && spec?.comparators === undefined) return { checks: [], compared: 0 };
 	const labels = Object.hasOwn(sides.golden.labels ?? {}, name) ? sides.golden.labels?.[name] : undefined;
-	return checkOutput({ name, expected, got, base }, { spec, precision: input.precision, relativeL2: input.relativeL2, labels });
+	const checked = checkOutput({ name, expected, got, base }, { spec, precision: input.precision, relativeL2: input.relativeL2, labels });
+	if (base === undefined || checked.compared === 0 || checked.checks.some((check) => !check.pass)) return checked;
+	const { noiseFloor, policy } = input.manifest;
+	const rule = { precision: input.precision, noiseFloor, most: policy?.mostErrorGrowth };
+	const growth = errorGrowthCheck({ name, expected, got, base }, rule);
+	return growth === null ? checked : { ...checked, checks: [...checked.checks, growth] };
 }
 
 function stateOf(checks: readonly GoldenCheck[], compared: number): GoldenState {

@@ -74,7 +74,7 @@ const floatRules: readonly Rule[] = [
 	},
 	(name, shape) => (/logit/i.test(name) && (shape.at(-1) ?? 1) > 1 ? { semantic: "logits", axis: -1, because: "of its name" } : null),
 	(name, shape) =>
-		shape.length === 2 && (shape[1] ?? 0) >= 2 && /^(output|out|y|prob|cls|class|score|pred|head|fc)/i.test(name)
+		shape.length === 2 && (shape[1] ?? 0) >= 2 && /^(output|out|y|cls|class|pred|head|fc)/i.test(name)
 			? { semantic: "logits", axis: -1, because: "it has one row of numbers a sample" }
 			: null,
 ];

@@ -3,6 +3,7 @@ import type { Result, WorkloadResult } from "../schema/result.ts";
 import { engineKey, failingGates, indexGates, subjectKey } from "./index-gates.ts";
 import { buildStories, erredSubjects, errorStory, gateStory, unbuiltSubjects } from "./stories-build.ts";
 import { goldenStories } from "./stories-golden.ts";
+import { goldenChangeStories } from "./stories-golden-change.ts";
 import { speedStory } from "./stories-speed.ts";
 import { type Story, severityOrder } from "./story.ts";
 
@@ -31,6 +32,9 @@ function tellWorkloads(result: Result, told: Told): void {
 
 function tellGoldens(result: Result, told: Told): void {
 	told.stories.push(...goldenStories(result, indexGates(result)));
+	const changed = goldenChangeStories(result, indexGates(result));
+	told.stories.push(...changed.stories);
+	for (const key of changed.keys) told.keys.add(key);
 	for (const verdict of result.golden) {
 		const news = verdict.state !== "match" || verdict.checks.some((check) => !check.pass);
 		if (news) told.keys.add(`golden${engineKey(verdict)}`);

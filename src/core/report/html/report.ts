@@ -4,6 +4,7 @@ import { cleanName } from "../escape.ts";
 import { workloadRows } from "../rows.ts";
 import { gateTitle, outcomeWords } from "../words.ts";
 import { buildSection } from "./builds.ts";
+import { goldenChangeSection } from "./golden-changes.ts";
 import { goldenSection } from "./goldens.ts";
 import { html, type Markup } from "./markup.ts";
 import { errorSection, findingSection, moreSection } from "./more.ts";
@@ -42,7 +43,7 @@ export function renderHtml(result: Result): string {
 ${pageHead(result)}</head>
 <body>
 ${pageHeader(result)}<main>
-${noticesPart(result)}${storiesPart(result)}${partsSection(result)}${workloadSection(result, rows, anchors)}${loudDetails(result, anchors)}${goldenSection(result)}${buildSection(result)}${findingSection(result)}${errorSection(result)}${quietDetails(result, anchors)}${moreSection(result)}</main>
+${noticesPart(result)}${storiesPart(result)}${partsSection(result)}${workloadSection(result, rows, anchors)}${loudDetails(result, anchors)}${goldenChangeSection(result)}${goldenSection(result)}${buildSection(result)}${findingSection(result)}${errorSection(result)}${quietDetails(result, anchors)}${moreSection(result)}</main>
 ${pageFooter(result)}<script>${{ markup: sortScript }}</script>
 </body>
 </html>

@@ -1,0 +1,54 @@
+// Judges an engine's error by the error that its base already had: three times as far from the golden is news, even under the limit.
+import type { NoiseFloor, Precision } from "../schema/golden.ts";
+import type { GoldenCheck } from "../schema/result.ts";
+import { toNumeric } from "./checks.ts";
+import { distance, leastErrorFloor } from "./noise-floor.ts";
+import { elementCount, isFloating, type Tensor } from "./tensor.ts";
+
+export interface ErrorSides {
+	name: string;
+	expected: Tensor;
+	got: Tensor;
+	base: Tensor;
+}
+
+export interface GrowthRule {
+	precision: Precision;
+	noiseFloor: NoiseFloor | undefined;
+	/** How many times the base's error is too many; absent: 2, the factor between an engine and one of half its digits. */
+	most: number | undefined;
+}
+
+/** Kernels of another choice differ by less than twofold. */
+const defaultMost = 2;
+
+/** The check that warns, or null where the error did not grow, or is no larger than noise. */
+export function errorGrowthCheck({ name, expected, got, base }: ErrorSides, rule: GrowthRule): GoldenCheck | null {
+	if (!isFloating(expected.dtype)) return null;
+	const now = distance(expected, got)?.relativeL2;
+	const before = distance(expected, base)?.relativeL2;
+	if (now === undefined || before === undefined || !Number.isFinite(now) || !Number.isFinite(before)) return null;
+	const measured = Object.hasOwn(rule.noiseFloor?.outputs ?? {}, name) ? rule.noiseFloor?.outputs[name]?.relativeL2 : undefined;
+	const floor = Math.max(leastErrorFloor, measured ?? 0);
+	const most = rule.most ?? defaultMost;
+	// An error below the floor is chance: growth counts from there.
+	const growth = now / Math.max(before, floor);
+	if (!(now > floor) || growth <= most) return null;
+	const from = before > floor ? `from ${figure(before)}` : `from ${figure(before)}, below the ${figure(floor)} that is chance,`;
+	return {
+		output: name,
+		metric: "error-growth",
+		got: toNumeric(growth),
+		allowed: most,
+		bound: "at-most",
+		pass: false,
+		severity: "warn",
+		base: toNumeric(before),
+		elements: elementCount(expected.shape),
+		detail: `the ${rule.precision} error grew ${figure(growth)}×: its relative L2 went ${from} in the base to ${figure(now)}, still within the limits`,
+	};
+}
+
+function figure(value: number): string {
+	return String(Number(value.toPrecision(2)));
+}

@@ -1,0 +1,127 @@
+// Compares the goldens of base and head, so that a change of what is right is seen by somebody.
+import { toNumeric } from "../core/golden/checks.ts";
+import { parseManifest } from "../core/golden/manifest.ts";
+import { distance } from "../core/golden/noise-floor.ts";
+import { reviewGolden, reviewGone } from "../core/golden/review.ts";
+import { elementCount, type Tensor } from "../core/golden/tensor.ts";
+import type { EngineSpec } from "../core/plan/plan.ts";
+import type { GoldenCase } from "../core/schema/golden.ts";
+import type { GoldenChange, MovedOutput } from "../core/schema/result.ts";
+import type { Files, TensorReader } from "../ports.ts";
+import { confine } from "./confine.ts";
+import { type GoldenSet, readTensors } from "./load-goldens.ts";
+
+export interface ReviewGoldensInput {
+	/** Of the base's own config. */
+	baseEngines: readonly EngineSpec[];
+	headEngines: readonly EngineSpec[];
+	/** Of the head, by engine id. */
+	goldens: ReadonlyMap<string, GoldenSet>;
+	baseFolder: string;
+}
+
+interface ReviewPorts {
+	files: Files;
+	tensors: TensorReader;
+}
+
+/** `notes` say of which golden the base's side cannot be read. */
+export async function reviewGoldens(input: ReviewGoldensInput, ports: ReviewPorts): Promise<{ changes: GoldenChange[]; notes: string[] }> {
+	const changes: GoldenChange[] = [];
+	const notes: string[] = [];
+	const seen = new Set<string>();
+	for (const spec of input.baseEngines) {
+		const path = spec.engine.golden;
+		const head = input.headEngines.find((engine) => engine.id === spec.id);
+		const key = JSON.stringify([spec.model.name, path, head?.engine.golden]);
+		// An engine that is gone is the coverage gate's to tell.
+		if (path === undefined || head === undefined || seen.has(key)) continue;
+		seen.add(key);
+		try {
+			const change = await reviewOne(
+				{ model: spec.model.name, path, head: input.goldens.get(spec.id), gates: head },
+				{ root: input.baseFolder, ports },
+			);
+			if (change !== null) changes.push(change);
+		} catch (error) {
+			notes.push(
+				`The base's golden ${path} cannot be read, so nobody sees whether it changed: ${error instanceof Error ? error.message : String(error)}`,
+			);
+		}
+	}
+	return { changes, notes };
+}
+
+interface One {
+	model: string;
+	path: string;
+	head: GoldenSet | undefined;
+	gates: EngineSpec;
+}
+
+async function reviewOne({ model, path, head, gates }: One, from: { root: string; ports: ReviewPorts }): Promise<GoldenChange | null> {
+	const { root, ports } = from;
+	const file = await confine(ports.files, root, path);
+	if (file === null) return null;
+	const manifest = parseManifest(await ports.files.readText(file), path);
+	if (head === undefined) return gates.engine.golden === undefined ? reviewGone(model, path, manifest) : null;
+	const base = { manifest, folder: file.slice(0, file.lastIndexOf("/")) };
+	const sides = { base, head, ports };
+	const [moved, expected] = [await movedOutputs(sides), await sampleOutputs(sides)];
+	return reviewGolden({ model, path, base: manifest, head: head.manifest, moved, expected, relativeL2: gates.engine.gates.relativeL2 });
+}
+
+interface Sides {
+	base: GoldenSet;
+	head: GoldenSet;
+	ports: ReviewPorts;
+}
+
+/** The first tensor with elements of each output, for limits that depend on the type and size of values. */
+async function sampleOutputs({ head, ports }: Sides): Promise<Map<string, Tensor>> {
+	const samples = new Map<string, Tensor>();
+	for (const golden of head.manifest.cases) {
+		for (const name of Object.keys(golden.outputs)) {
+			if (elementCount(samples.get(name)?.shape ?? [0]) > 0) continue;
+			const tensor = await readOne(golden.outputs, name, { set: head, ports });
+			if (tensor !== undefined) samples.set(name, tensor);
+		}
+	}
+	return samples;
+}
+
+/** Tensors are read only where their hashes differ. */
+async function movedOutputs({ base, head, ports }: Sides): Promise<MovedOutput[]> {
+	const moved: MovedOutput[] = [];
+	for (const golden of head.manifest.cases) {
+		const before = base.manifest.cases.find(({ id }) => id === golden.id);
+		for (const name of before === undefined ? [] : changedNames(before.outputs, golden.outputs)) {
+			const now = await readOne(golden.outputs, name, { set: head, ports });
+			const was = await readOne(before?.outputs ?? {}, name, { set: base, ports });
+			if (now !== undefined && was !== undefined) moved.push(movement({ case: golden.id, output: name }, was, now));
+		}
+	}
+	return moved.filter(({ relativeL2 }) => relativeL2 !== 0);
+}
+
+function changedNames(before: GoldenCase["outputs"], after: GoldenCase["outputs"]): string[] {
+	return Object.keys(after).filter((name) => Object.hasOwn(before, name) && before[name]?.sha256 !== after[name]?.sha256);
+}
+
+async function readOne(
+	files: GoldenCase["outputs"],
+	name: string,
+	from: { set: GoldenSet; ports: ReviewPorts },
+): Promise<Tensor | undefined> {
+	const file = Object.hasOwn(files, name) ? files[name] : undefined;
+	return file === undefined ? undefined : (await readTensors({ [name]: file }, from.set.folder, from.ports))[name];
+}
+
+function movement(place: Pick<MovedOutput, "case" | "output">, was: Tensor, now: Tensor): MovedOutput {
+	const spread = distance(was, now);
+	if (spread === null) {
+		const layout = ({ dtype, shape }: Tensor): string => `${dtype} [${shape.join(", ")}]`;
+		return { ...place, relativeL2: null, maxAbs: null, detail: `${layout(was)} before, ${layout(now)} now` };
+	}
+	return { ...place, relativeL2: toNumeric(spread.relativeL2), maxAbs: toNumeric(spread.maxAbs) };
+}
