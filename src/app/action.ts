@@ -1,58 +1,135 @@
 // The action: the same gate as the command line, told to the workflow run.
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
-import { error as annotateError, info, saveState, setFailed } from "@actions/core";
-import { readInputs } from "../adapters/github/inputs.ts";
-import { publishFailure, publishToRun } from "../adapters/github/publish.ts";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { info, saveState, setFailed } from "@actions/core";
+import { fileStore } from "../adapters/files/store.ts";
+import { githubCache } from "../adapters/github/cache.ts";
+import { type Environment, readWorkflowRun, type WorkflowRun } from "../adapters/github/env.ts";
+import { type PublishInputs, readInputs, readPublishInputs } from "../adapters/github/inputs.ts";
+import { publishFailure, setOutputs, writeAnnotations } from "../adapters/github/publish.ts";
 import { headline } from "../core/report/headline.ts";
 import { renderTerminal } from "../core/report/terminal.ts";
+import type { Result } from "../core/schema/result.ts";
+import { cacheWriteRefusal, isStrangers } from "../formats/github/cache-policy.ts";
+import type { RunEvent } from "../formats/github/event.ts";
 import { reportFiles } from "../stages/report.ts";
-import { describeRecord, exitCodes, exitOfResult, explainError } from "./exit.ts";
+import { announce } from "./announce.ts";
+import { cacheFolder } from "./compose.ts";
+import { exitCodes, exitOfResult, explainError } from "./exit.ts";
 import { gate } from "./gate.ts";
 import { progressFor } from "./progress.ts";
+import { githubPublisher, publishRun } from "./publish/publish-run.ts";
+import { type SharedCaches, sharedCaches } from "./publish/shared-caches.ts";
+import { tellPublished, tellResult } from "./publish/tell-run.ts";
 import { readRunEvent } from "./run-event.ts";
 import { stopOnSignals } from "./signals.ts";
-import { openTerminal } from "./terminal.ts";
+import { openTerminal, type Terminal } from "./terminal.ts";
+
+/** Where we are, and what is wanted of us. */
+interface Job {
+	terminal: Terminal;
+	cwd: string;
+	publishing: PublishInputs;
+	/** null where no workflow runs us. */
+	run: WorkflowRun | null;
+	event: RunEvent | undefined;
+	caches: SharedCaches | null;
+}
 
 export async function runAction(): Promise<number> {
 	const terminal = openTerminal({ color: false });
-	const { overrides, ...inputs } = readInputs();
-	const cwd = terminal.environment.workspace ?? terminal.cwd;
-	saveState("out", join(cwd, inputs.out));
 	try {
-		const { environment } = terminal;
-		const event = await readRunEvent(environment);
-		const gated = await gate({
-			cwd,
-			...inputs,
-			...(event === undefined ? {} : { event }),
-			inputs: overrides,
-			environment,
-			progress: progressFor(terminal, { quiet: false }),
-			onStart: stopOnSignals,
-		});
-		if (gated.state !== "ran") return exitCodes.internal;
-		const { result, outFolder } = gated;
-		info(renderTerminal(result, { color: false, columns: 120 }));
-		const markdown = await readFile(join(outFolder, reportFiles.markdown), "utf8");
-		await publishToRun(result, { resultPath: join(outFolder, reportFiles.result), markdown });
-		const exit = exitOfResult(result);
-		if (exit !== exitCodes.ok) setFailed(headline(result));
+		const job = await openJob(terminal);
+		const ran = await runJob(job);
+		if (ran === null) return exitCodes.internal;
+		await publishJob(job, ran);
+		const exit = exitOfResult(ran.result);
+		if (exit !== exitCodes.ok) setFailed(headline(ran.result));
 		return exit;
 	} catch (error) {
+		publishFailure(explainError(error).records[0]?.kind ?? "internal");
 		return announce(error);
 	}
 }
 
-/** A fault before there was a result: annotated where the user can mend it. */
-function announce(fault: unknown): number {
-	const { exit, records, text } = explainError(fault);
-	info(text);
-	for (const record of records) {
-		const { location } = record;
-		const place = location === undefined ? {} : { file: location.path, startLine: location.line ?? 1, startColumn: location.column ?? 1 };
-		annotateError(describeRecord(record), { title: `trtgate: ${record.code}`, ...place });
+async function openJob(terminal: Terminal): Promise<Job> {
+	const { environment } = terminal;
+	const [publishing, run, event] = [readPublishInputs(), readWorkflowRun(), await readRunEvent(environment)];
+	const shared = { terminal, cwd: environment.workspace ?? terminal.cwd, publishing, run, event };
+	return { ...shared, caches: openCaches(shared) };
+}
+
+/** A stranger's run leaves nothing on this machine that others would take over. */
+function environmentOf({ terminal, run, event }: Pick<Job, "terminal" | "run" | "event">): Environment {
+	const { environment } = terminal;
+	if (run === null || event === undefined || !isStrangers(event, run.eventName)) return environment;
+	return { ...environment, toolCache: join(environment.temp ?? tmpdir(), "trtgate-strangers") };
+}
+
+function openCaches({ terminal, publishing, run, event }: Omit<Job, "caches">): SharedCaches | null {
+	if (publishing.cache === "false" || run === null || event === undefined) return null;
+	const { services, eventName } = run;
+	return sharedCaches({
+		remote: githubCache({ available: services.cache }),
+		cacheFolder: cacheFolder(environmentOf({ terminal, run, event })),
+		temp: terminal.environment.temp ?? tmpdir(),
+		refusal: cacheWriteRefusal(event, { eventName, cacheMode: services.cacheMode }),
+		always: publishing.cache === "true",
+		startedMs: Date.now(),
+	});
+}
+
+interface Ran {
+	result: Result;
+	outFolder: string;
+	/** Somebody asked to stop: there are seconds left. */
+	interrupted: boolean;
+}
+
+async function runJob(job: Job): Promise<Ran | null> {
+	const { overrides, ...inputs } = readInputs();
+	const { terminal, cwd, event, caches } = job;
+	saveState("out", resolve(cwd, inputs.out));
+	saveState("config", inputs.config ?? "");
+	let interrupted = false;
+	const gated = await gate({
+		cwd,
+		...inputs,
+		inputs: overrides,
+		environment: environmentOf(job),
+		isRelease: event?.kind === "tag",
+		progress: progressFor(terminal, { quiet: false }),
+		onStart: (stop) =>
+			stopOnSignals((reason) => {
+				interrupted = true;
+				stop(reason);
+			}),
+		...(caches === null ? {} : { beforeBuild: caches.restore }),
+	});
+	if (gated.state !== "ran") return null;
+	const { result, outFolder } = gated;
+	info(renderTerminal(result, { color: false, columns: 120 }));
+	setOutputs(result, join(outFolder, reportFiles.result));
+	await tellResult(result);
+	return { result, outFolder, interrupted };
+}
+
+/** Whatever goes wrong here is told, and changes nothing. */
+async function publishJob(job: Job, { result, outFolder, interrupted }: Ran): Promise<void> {
+	const { run, event, publishing: inputs, caches, terminal } = job;
+	if (run === null || event === undefined || interrupted) {
+		writeAnnotations(result);
+		return;
 	}
-	publishFailure(records[0]?.kind ?? "internal");
-	return exit;
+	try {
+		const publisher = githubPublisher(run, inputs, terminal.environment.temp);
+		const shown = await publishRun(result, { run, event, inputs, outFolder }, publisher);
+		saveState("published", "true");
+		await caches?.save();
+		const published = [...shown.published, ...(caches?.published() ?? [])];
+		await tellPublished(result, { ...shown, published }, { outFolder, files: fileStore() });
+	} catch (error) {
+		info(`Publishing failed: ${explainError(error).text}The outcome stands; the reports are in ${outFolder}.`);
+		writeAnnotations(result);
+	}
 }

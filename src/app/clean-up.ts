@@ -3,20 +3,60 @@ import { access, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { getState, info, warning } from "@actions/core";
 import { removeLeftWorktrees } from "../adapters/git/worktree.ts";
-import { childEnvironment } from "../adapters/github/env.ts";
+import { childEnvironment, readEnvironment, readWorkflowRun } from "../adapters/github/env.ts";
+import { readPublishInputs } from "../adapters/github/inputs.ts";
 import { createProcesses } from "../adapters/process/processes.ts";
 import { reportFiles } from "../stages/report.ts";
+import { githubPublisher } from "./publish/publish-run.ts";
+import { uploadFolder } from "./publish/upload.ts";
 
+/** Never fails: the main step has decided. */
 export async function cleanUp(): Promise<void> {
 	const out = getState("out");
 	if (out === "") return;
-	await rm(join(out, "scratch"), { recursive: true, force: true });
-	// On a runner that stays, the clone would else remember worktrees that are gone.
-	await removeLeftWorktrees(join(out, "worktrees"), createProcesses({ env: childEnvironment() }));
-	const hasResult = await access(join(out, reportFiles.result)).then(
+	await attempt("The worktrees could not be removed", () => removeTraces(out));
+	if (await isThere(out)) {
+		const hasResult = await isThere(join(out, reportFiles.result));
+		if (hasResult) info(`trtgate: the result is at ${join(out, reportFiles.result)}`);
+		else warning(`trtgate ended before it could write a result. Its logs are in ${join(out, "logs")}.`);
+		if (getState("published") !== "true") await attempt("What the run left could not be uploaded", () => uploadWhatIsLeft(out));
+	} else warning("trtgate ended before it could write anything.");
+}
+
+async function attempt(what: string, work: () => Promise<void>): Promise<void> {
+	try {
+		await work();
+	} catch (error) {
+		info(`${what}: ${error instanceof Error ? error.message : String(error)}`);
+	}
+}
+
+async function removeTraces(out: string): Promise<void> {
+	const processes = createProcesses({ env: childEnvironment() });
+	try {
+		await removeLeftWorktrees(join(out, "worktrees"), processes);
+		await rm(join(out, "scratch"), { recursive: true, force: true });
+	} finally {
+		await processes.killAll();
+	}
+}
+
+/** The main step was cancelled, or ended before it published: what it measured until then is kept with the run. */
+async function uploadWhatIsLeft(outFolder: string): Promise<void> {
+	const run = readWorkflowRun();
+	if (run === null) return;
+	const inputs = readPublishInputs();
+	const { artifacts } = githubPublisher(run, inputs, readEnvironment().temp);
+	const { published } = await uploadFolder({ outFolder, configPath: getState("config") || "trtgate.yml", inputs, run }, artifacts);
+	for (const one of published) {
+		if (one.state === "done") info(`uploaded what the run left: ${one.what}, ${one.url}`);
+		else if (one.state === "failed") info(`no ${one.what}: ${one.fault.message} ${one.fault.fix} [${one.fault.code}]`);
+	}
+}
+
+function isThere(path: string): Promise<boolean> {
+	return access(path).then(
 		() => true,
 		() => false,
 	);
-	if (hasResult) info(`trtgate: the result is at ${join(out, reportFiles.result)}`);
-	else warning(`trtgate ended before it could write a result. Its logs are in ${join(out, "logs")}.`);
 }

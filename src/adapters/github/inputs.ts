@@ -47,49 +47,69 @@ export function readPlanInputs(): PlanInputs {
 	};
 }
 
-/** Inputs of report/action.yml. */
-export interface ReportInputs {
+/** Inputs that say what is shown where, and kept. */
+export interface PublishInputs {
+	/** "" where the workflow gives none. */
 	token: string;
-	config: string;
+	/** Tells several configs or jobs of one workflow apart. */
 	name: string;
-	/** The plan's matrix; empty where there is none. */
-	expected: string;
-	artifact: string;
-	out: string;
 	comment: "one" | "changes" | "fresh" | "never";
 	checkRun: boolean;
-	fail: "auto" | "true" | "false";
-	retentionDays: number | null;
+	issue: "auto" | "true" | "false";
+	/** What the artifact's name begins with, or `none`. */
+	artifact: string;
+	artifactEngines: boolean;
+	retentionDays?: number;
+	cache: "auto" | "true" | "false";
 }
 
-/** `auto` comments once and keeps it up to date. */
-const commentModes = { auto: "one", changes: "changes", always: "fresh", never: "never" } as const;
+/** GitHub's own upper bound, of private repositories. */
+const mostRetentionDays = 400;
+const mostNameChars = 100;
 
 /** @throws ConfigError usage. */
-export function readReportInputs(): ReportInputs {
+export function readPublishInputs(): PublishInputs {
 	const days = getInput("retention-days");
+	const artifact = getInput("artifact") || "trtgate";
 	return {
 		token: getInput("token"),
-		config: getInput("config") || "trtgate.yml",
-		name: getInput("name"),
-		expected: getInput("expected"),
-		artifact: getInput("artifact") || "trtgate",
-		out: getInput("out") || "trtgate-merged",
-		comment: commentModes[oneOf("comment", ["auto", "changes", "always", "never"])],
+		name: getInput("name").slice(0, mostNameChars),
+		comment: readCommentMode(),
 		checkRun: oneOf("check-run", ["true", "false"]) === "true",
-		fail: oneOf("fail", ["auto", "true", "false"]),
-		retentionDays: /^[1-9]\d{0,2}$/.test(days) ? Number(days) : null,
+		issue: oneOf("issue", ["auto", "true", "false"]),
+		artifact,
+		artifactEngines: oneOf("artifact-engines", ["false", "true"]) === "true",
+		...(days === "" ? {} : { retentionDays: readDays(days) }),
+		cache: oneOf("cache", ["auto", "true", "false"]),
 	};
 }
 
-/** The first where nothing is given. */
-function oneOf<Value extends string>(name: string, values: readonly [Value, ...Value[]]): Value {
-	const given = getInput(name);
-	const found = given === "" ? values[0] : values.find((value) => value === given);
-	if (found !== undefined) return found;
+function readDays(text: string): number {
+	const days = /^\d{1,3}$/.test(text) ? Number(text) : 0;
+	if (days >= 1 && days <= mostRetentionDays) return days;
 	throw new ConfigError({
 		code: "usage",
-		message: `input ${name} is ${JSON.stringify(given.slice(0, 60))}; expected one of ${values.join(", ")}.`,
-		details: { fix: `Write ${values[0]}, or leave it out.` },
+		message: `input retention-days is ${JSON.stringify(text.slice(0, 60))}; expected a number of days from 1 to ${mostRetentionDays}.`,
+		details: { fix: "Correct it under `with:`, or leave it out." },
 	});
+}
+
+/** Inputs of report/action.yml. */
+export interface ReportInputs extends PublishInputs {
+	config: string;
+	/** The plan's matrix; empty where there is none. */
+	expected: string;
+	out: string;
+	fail: "auto" | "true" | "false";
+}
+
+/** @throws ConfigError usage. */
+export function readReportInputs(): ReportInputs {
+	return {
+		...readPublishInputs(),
+		config: getInput("config") || "trtgate.yml",
+		expected: getInput("expected"),
+		out: getInput("out") || "trtgate-merged",
+		fail: choose("fail", choices, "auto"),
+	};
 }

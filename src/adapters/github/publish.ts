@@ -1,19 +1,24 @@
 // Carries a result out to the workflow run: outputs, annotations, job summary.
-import { error, notice, setOutput, summary, warning } from "@actions/core";
+import { error, info, notice, setOutput, summary, warning } from "@actions/core";
 import { annotations } from "../../core/report/annotations.ts";
 import type { Result } from "../../core/schema/result.ts";
 
-export interface Published {
+const write = { error, warning, notice } as const;
+
+export interface PublishedToRun {
 	/** Path of result.json. */
 	resultPath: string;
 	/** For the job summary. */
 	markdown: string;
 }
 
-const write = { error, warning, notice } as const;
+export async function publishToRun(result: Result, { resultPath, markdown }: PublishedToRun): Promise<void> {
+	setOutputs(result, resultPath);
+	writeAnnotations(result);
+	await writeSummary(markdown);
+}
 
-export async function publishToRun(result: Result, published: Published): Promise<void> {
-	setOutputs(result, published.resultPath);
+export function writeAnnotations(result: Result): void {
 	for (const said of annotations(result)) {
 		const { message, level, path, line, column, title } = said;
 		const place = {
@@ -23,10 +28,22 @@ export async function publishToRun(result: Result, published: Published): Promis
 		};
 		write[level](message, { title, ...place });
 	}
-	await summary.addRaw(published.markdown).write();
 }
 
-function setOutputs(result: Result, resultPath: string): void {
+/** The runner drops a summary above 1 MiB whole. */
+const mostSummaryBytes = 1024 * 1024 - 1024;
+
+/** Replaces what this step has written before. A summary that cannot be written is said in the log, and that is all. */
+export async function writeSummary(markdown: string): Promise<void> {
+	const text = new TextEncoder().encode(markdown).length <= mostSummaryBytes ? markdown : markdown.slice(0, mostSummaryBytes / 4);
+	try {
+		await summary.emptyBuffer().addRaw(text).write({ overwrite: true });
+	} catch (fault) {
+		info(`The job summary could not be written: ${String(fault)}`);
+	}
+}
+
+export function setOutputs(result: Result, resultPath: string): void {
 	const count = (status: string): number => result.gates.filter((gate) => gate.status === status).length;
 	setOutput("outcome", result.outcome);
 	setOutput("failure-kind", result.failureKind ?? "");
@@ -35,6 +52,13 @@ function setOutputs(result: Result, resultPath: string): void {
 	setOutput("warned", count("warn"));
 	setOutput("failed", count("fail"));
 	setOutput("inconclusive", count("inconclusive"));
+}
+
+/** Where people find what was published; "" for what was not. */
+export function setUrls(urls: { comment: string; artifact: string; report: string }): void {
+	setOutput("comment-url", urls.comment);
+	setOutput("artifact-url", urls.artifact);
+	setOutput("report-url", urls.report);
 }
 
 /** Marks outputs of a run that ended before there was a result. */

@@ -27,8 +27,8 @@ export function planPublish(result: Result, { run, event, inputs }: PublishConte
 	const pullRequest = event.kind === "pull-request" ? event.number : null;
 	// pull_request_target lends a token that writes also where the change is a fork's.
 	const readOnly = event.kind === "pull-request" && event.isFork && run.eventName !== "pull_request_target";
-	const silenced = readOnly && inputs.comment === "auto";
-	const comment: CommentMode = pullRequest === null || silenced ? "never" : modes[inputs.comment];
+	const silenced = readOnly && inputs.comment !== "never";
+	const comment: CommentMode = pullRequest === null || silenced ? "never" : inputs.comment;
 	const isAlarmed = inputs.issue === "auto" ? event.kind === "schedule" : inputs.issue === "true";
 	const plan: PublishPlan = {
 		id: markerId(result.config.path, name),
@@ -50,14 +50,6 @@ export function planPublish(result: Result, { run, event, inputs }: PublishConte
 	];
 	return { plan, skipped };
 }
-
-const modes: Readonly<Record<PublishInputs["comment"], CommentMode>> = {
-	auto: "one",
-	always: "one",
-	changes: "changes",
-	fresh: "fresh",
-	never: "never",
-};
 
 function labelOf(result: Result, name: string): { label?: string } {
 	const config = result.config.path === "trtgate.yml" ? "" : result.config.path;
