@@ -13,6 +13,8 @@ export interface Subject {
 	pullRequest: number | null;
 	/** Why there is no comment, where there is no pull request to comment on. */
 	why: string | null;
+	/** The event of our own run; null where another run measured. */
+	event: RunEvent | null;
 	/** A run other than ours: its artifacts may hold what a stranger wrote. */
 	isForeign: boolean;
 	/** Whether results of this commit are of the change. */
@@ -30,6 +32,7 @@ function ownSubject(run: WorkflowRun, event: RunEvent): Subject {
 		sha: isPull ? event.headSha : run.sha,
 		pullRequest: isPull ? event.number : null,
 		why: isPull ? null : "this run is for no pull request",
+		event,
 		isForeign: false,
 		// The jobs of our own run are ours; the parts need only agree with each other.
 		isOfChange: async () => true,
@@ -48,7 +51,7 @@ async function foreignSubject(event: WorkflowRunEvent, facts: RunFacts): Promise
 	}
 	const { run } = asked;
 	const pull = await pullOf(run, facts);
-	return { run, sha: run.headSha, ...pull, isForeign: true, isOfChange: (commit) => isOfRun(commit, run, facts) };
+	return { run, sha: run.headSha, ...pull, event: null, isForeign: true, isOfChange: (commit) => isOfRun(commit, run, facts) };
 }
 
 async function pullOf(run: MeasuredRun, facts: RunFacts): Promise<{ pullRequest: number | null; why: string | null }> {

@@ -1,34 +1,31 @@
 // The action in report/: fetches the parts' results, merges and shows them. It needs no GPU, no checkout and runs nothing of the change.
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { info, notice, setFailed, warning } from "@actions/core";
+import { info, notice, setFailed } from "@actions/core";
 import { fileStore } from "../adapters/files/store.ts";
-import { githubArtifacts } from "../adapters/github/artifacts.ts";
-import { readWorkflowRun, type WorkflowRun } from "../adapters/github/env.ts";
-import { githubForge } from "../adapters/github/forge.ts";
+import { readEnvironment, readWorkflowRun, type WorkflowRun } from "../adapters/github/env.ts";
 import { type ReportInputs, readReportInputs } from "../adapters/github/inputs.ts";
 import { githubRunFacts } from "../adapters/github/measured-run.ts";
-import { publishFailure, publishToRun } from "../adapters/github/publish.ts";
+import { publishFailure, setOutputs } from "../adapters/github/publish.ts";
 import { runArtifacts } from "../adapters/github/run-artifacts.ts";
 import { ConfigError } from "../core/errors.ts";
 import { mergeResults } from "../core/merge/merge.ts";
 import type { PartInput } from "../core/merge/parts.ts";
 import { parseMatrix } from "../core/plan/matrix.ts";
 import { headline } from "../core/report/headline.ts";
-import type { ReportLinks } from "../core/report/links.ts";
-import { renderMarkdown } from "../core/report/markdown.ts";
-import { markerId } from "../core/report/marker.ts";
 import { renderTerminal } from "../core/report/terminal.ts";
 import type { Result } from "../core/schema/result.ts";
 import { slug } from "../formats/github/artifact-name.ts";
+import type { RunEvent } from "../formats/github/event.ts";
 import type { Published } from "../stages/publish/plan.ts";
-import { publish } from "../stages/publish.ts";
 import { reportFiles, writeReport } from "../stages/report.ts";
 import { announce } from "./announce.ts";
 import { collectParts } from "./collect-parts.ts";
 import { exitCodes, exitOfResult } from "./exit.ts";
 import { findSubject, type Subject } from "./find-measured-run.ts";
 import { reportList } from "./kept-files.ts";
+import { githubPublisher, publishRun } from "./publish/publish-run.ts";
+import { tellPublished, tellResult } from "./publish/tell-run.ts";
 import { readRunEvent } from "./run-event.ts";
 import { openTerminal } from "./terminal.ts";
 import { version } from "./version.ts";
@@ -92,56 +89,30 @@ async function commitsOfChange(parts: readonly PartInput[], subject: Subject): P
 	return right;
 }
 
-async function show(result: Result, reporting: Reporting): Promise<void> {
-	const { inputs, run, subject, outFolder } = reporting;
-	const kept = await keep(reporting);
-	const links: ReportLinks = { ...kept.links, run: `${run.serverUrl}/${run.repository}/actions/runs/${subject.run.id}` };
-	const shown = { links, ...(inputs.name === "" ? {} : { label: inputs.name }) };
-	await publishToRun(result, { resultPath: join(outFolder, reportFiles.result), markdown: renderMarkdown(result, { ...shown }) });
-	const plan = {
-		id: markerId(inputs.config, inputs.name),
-		checkName: inputs.name === "" ? "trtgate" : `trtgate · ${inputs.name}`,
-		shown,
-		run: { id: subject.run.id, attempt: subject.run.attempt },
-		sha: subject.sha,
-		pullRequest: subject.pullRequest,
-		comment: inputs.comment,
-		checkRun: inputs.checkRun,
-		alarm: false,
+async function show(result: Result, { inputs, run, subject, outFolder }: Reporting): Promise<void> {
+	setOutputs(result, join(outFolder, reportFiles.result));
+	await tellResult(result);
+	const context = {
+		// Of two reports the one of the later measurement is the newer.
+		run: { ...run, runId: subject.run.id, runAttempt: subject.run.attempt },
+		event: eventOf(subject),
+		// A name that the next report does not take for a part.
+		inputs: { ...inputs, artifact: inputs.artifact === "none" ? "none" : "merged" },
+		outFolder,
 	};
-	const published = await publish(result, plan, githubForge({ ...run, token: inputs.token }));
+	// The comment is found again by the config's path, which a result could make up.
+	const named = { ...result, config: { ...result.config, path: inputs.config } };
+	const shown = await publishRun(named, context, githubPublisher(run, inputs, readEnvironment().temp));
+	const uncommented: Published[] = subject.why === null ? [] : [{ what: "comment", state: "skipped", why: subject.why }];
 	if (inputs.comment !== "never" && subject.why !== null) notice(`No comment: ${subject.why}.`, { title: "trtgate" });
-	for (const one of [...kept.published, ...published]) tell(one);
+	await tellPublished(result, { ...shown, published: [...shown.published, ...uncommented] }, { outFolder, files: fileStore() });
 }
 
-async function keep({ inputs, run, outFolder }: Reporting): Promise<{ links: ReportLinks; published: Published[] }> {
-	if (inputs.artifact === "none") return { links: {}, published: [] };
-	// Never a name that the next report would take for a part.
-	const name = ["report", slug(inputs.artifact), slug(inputs.name)].filter((part) => part !== "").join("-");
-	const store = githubArtifacts({ run, ...(inputs.retentionDays === null ? {} : { retentionDays: inputs.retentionDays }) });
-	const all = Object.values(reportFiles).map((file) => join(outFolder, file));
-	const whole = await store.upload({ name, root: outFolder, files: all, compression: 6 });
-	const page = await store.upload({
-		name: `${name}.html`,
-		root: outFolder,
-		files: [join(outFolder, reportFiles.html)],
-		compression: 0,
-		asIs: true,
-	});
-	const links: ReportLinks = {
-		...(whole.state === "done" ? { artifact: whole.artifact.url } : {}),
-		...(page.state === "done" ? { report: page.artifact.url } : {}),
-	};
-	const failed = [whole, page].flatMap((one): Published[] =>
-		one.state === "failed" ? [{ what: "artifact", state: "failed", fault: one.fault }] : [],
-	);
-	return { links, published: failed };
-}
-
-/** What could not be published is told, and changes nothing. */
-function tell(one: Published): void {
-	if (one.state === "failed") warning(`${one.fault.message} ${one.fault.fix}`, { title: `trtgate: no ${one.what}` });
-	else info(one.state === "skipped" ? `no ${one.what}: ${one.why}` : `${one.what}${one.url === undefined ? "" : `: ${one.url}`}`);
+/** What publishing is told: the change as GitHub says it is. Our token may write, whoever the change is from. */
+function eventOf({ pullRequest, sha, event }: Subject): RunEvent {
+	if (event !== null) return event;
+	if (pullRequest === null) return { kind: "other", name: "workflow_run", sha };
+	return { kind: "pull-request", number: pullRequest, headSha: sha, headRef: "", baseRef: "", baseSha: "", isFork: false, isDraft: false };
 }
 
 function conclude(result: Result, inputs: ReportInputs, subject: Subject): number {

@@ -110,6 +110,25 @@ export function readReportInputs(): ReportInputs {
 		config: getInput("config") || "trtgate.yml",
 		expected: getInput("expected"),
 		out: getInput("out") || "trtgate-merged",
-		fail: choose("fail", choices, "auto"),
+		fail: oneOf("fail", ["auto", "true", "false"]),
 	};
+}
+
+/** `auto` comments once and keeps it up to date. */
+const commentModes = { auto: "one", changes: "changes", fresh: "fresh", never: "never" } as const;
+
+function readCommentMode(): PublishInputs["comment"] {
+	return commentModes[oneOf("comment", ["auto", "changes", "fresh", "never"])];
+}
+
+/** The first where nothing is given. */
+function oneOf<Value extends string>(name: string, values: readonly [Value, ...Value[]]): Value {
+	const given = getInput(name).toLowerCase();
+	const found = given === "" ? values[0] : values.find((value) => value === given);
+	if (found !== undefined) return found;
+	throw new ConfigError({
+		code: "usage",
+		message: `input ${name} is ${JSON.stringify(given.slice(0, 60))}; expected one of ${values.join(", ")}.`,
+		details: { fix: `Write ${values[0]}, or leave it out.` },
+	});
 }
