@@ -31,7 +31,7 @@ export interface DrawnCommit {
 	name: string;
 	/** Names of commits drawn before. */
 	parents?: readonly string[];
-	/** Files that this commit writes; all that it inherits stay. */
+	/** Files that this commit writes beside `name`, which holds its name; all that it inherits stay. */
 	files?: Readonly<Record<string, string>>;
 }
 
@@ -81,7 +81,7 @@ export function drawRepository(folder: string, drawing: Drawing): Map<string, st
 function drawCommit(commit: DrawnCommit, index: number, marks: ReadonlyMap<string, number>): string[] {
 	const { name, parents = [], files = {} } = commit;
 	const [first, ...others] = parents.map((parent) => `:${marks.get(parent)}`);
-	const written = Object.entries({ [`by/${name}`]: name, ...files });
+	const written = Object.entries({ name, ...files });
 	return [
 		`commit refs/drawn/${name}`,
 		`mark :${index + 1}`,
@@ -116,18 +116,9 @@ export function checkOut({ origin, folder, ref, commit, depth }: Checkout): stri
 	git(folder, "init", "-q");
 	git(folder, "remote", "add", "origin", `file://${origin}`);
 	const local = ref.replace(/^refs\/(heads|pull)\//, (_, kind) => (kind === "heads" ? "refs/remotes/origin/" : "refs/remotes/pull/"));
-	if (depth === 0)
-		git(
-			folder,
-			"fetch",
-			"-q",
-			"--prune",
-			"origin",
-			"+refs/heads/*:refs/remotes/origin/*",
-			"+refs/tags/*:refs/tags/*",
-			`+${commit}:${local}`,
-		);
-	else git(folder, "fetch", "-q", "--no-tags", "--prune", `--depth=${depth}`, "origin", `+${commit}:${local}`);
+	if (depth === 0) git(folder, "fetch", "-q", "--prune", "origin", "+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*");
+	const depths = depth === 0 ? [] : [`--depth=${depth}`];
+	git(folder, "fetch", "-q", "--no-tags", ...depths, "origin", depth === 0 ? commit : `+${commit}:${local}`);
 	git(folder, "checkout", "-q", "--force", "--detach", commit);
 	return folder;
 }
