@@ -1,6 +1,7 @@
 // The rules of a golden manifest that no schema can say: each finds the first problem, or null.
 import { childPointer, formatName } from "../config/pointer.ts";
 import type { DType, GoldenCase, GoldenManifest, GoldenOutput, TensorFile } from "../schema/golden.ts";
+import { findBadDetections } from "./boxes/box-rules.ts";
 import { classAxisProblem, comparatorProblem } from "./comparator-rules.ts";
 import { findBadLabels } from "./label-rules.ts";
 import type { ManifestProblem } from "./manifest-schema.ts";
@@ -17,6 +18,7 @@ export function findRuleProblem(manifest: GoldenManifest): ManifestProblem | nul
 		findBadComparator,
 		findBadAxis,
 		findBadLabels,
+		findBadDetections,
 	];
 	return firstOf(rules, (rule) => rule(manifest));
 }

@@ -1,0 +1,197 @@
+// Checks the detections of a case: which boxes are missing or extra, and how far those that match are apart.
+import type { BoxComparatorKind, BoxComparatorSpec, Detections, Precision } from "../../schema/golden.ts";
+import type { Bound, GoldenCheck } from "../../schema/result.ts";
+import { toNumeric } from "../checks.ts";
+import { toleranceAt } from "../comparators.ts";
+import { keepsLimit } from "../registry.ts";
+import type { Tensor } from "../tensor.ts";
+import { type BoxTolerances, boxTolerances } from "./box-tolerances.ts";
+import { type Detection, defaultScoreThreshold, type Images, readDetections } from "./detection.ts";
+import { type Match, type Matching, matchBoxes } from "./match.ts";
+import { type ImagePair, meanAveragePrecision } from "./mean-average-precision.ts";
+
+export interface BoxSides {
+	expected: ReadonlyMap<string, Tensor>;
+	got: ReadonlyMap<string, Tensor>;
+	/** The base engine's, where there is one. */
+	base: ReadonlyMap<string, Tensor> | undefined;
+}
+
+export interface BoxChecks {
+	checks: GoldenCheck[];
+	/** Boxes of the golden that were looked for, and images that were looked at. */
+	compared: number;
+}
+
+/** What one comparator says over all images. */
+interface BoxMeasured {
+	value: number;
+	/** Of the image that decides. */
+	image: number | null;
+	worst: { index: number[]; got: number; expected: number } | null;
+	detail?: string;
+}
+
+interface ImageMatching extends Matching {
+	image: number;
+}
+
+interface BoxKind {
+	bound: Bound;
+	measure(images: readonly ImageMatching[], pairs: readonly ImagePair[]): BoxMeasured;
+	defaultLimit(defaults: BoxTolerances): number;
+}
+
+const kinds: Readonly<Record<BoxComparatorKind, BoxKind>> = {
+	"box-missing": { bound: "at-most", measure: (images) => loneBoxes(images, "missing"), defaultLimit: () => 0 },
+	"box-extra": { bound: "at-most", measure: (images) => loneBoxes(images, "extra"), defaultLimit: () => 0 },
+	"box-f1": { bound: "at-least", measure: lowestF1, defaultLimit: ({ f1 }) => f1 },
+	"box-iou": { bound: "at-least", measure: smallestOverlap, defaultLimit: ({ iou }) => iou },
+	"box-score": { bound: "at-most", measure: largestScoreDifference, defaultLimit: ({ score }) => score },
+	map: { bound: "at-least", measure: agreement, defaultLimit: ({ map }) => map },
+};
+
+const defaultComparators: readonly BoxComparatorSpec[] = [
+	{ kind: "box-missing" },
+	{ kind: "box-extra" },
+	{ kind: "box-iou" },
+	{ kind: "box-score" },
+];
+
+export function checkBoxes(spec: Detections, sides: BoxSides, precision: Precision): BoxChecks {
+	const expected = readDetections(sides.expected, spec);
+	const got = readDetections(sides.got, spec);
+	if (typeof expected === "string") return refused(spec, `the golden has ${expected}`);
+	if (typeof got === "string") return refused(spec, `the engine gave ${got}`);
+	if (expected.length !== got.length) return refused(spec, `expected ${expected.length} images, got ${got.length}`);
+	const defaults = boxTolerances[precision];
+	const pairs = expected.map((boxes, image): ImagePair => ({ expected: boxes, got: got[image] ?? [] }));
+	const images = matchImages(pairs, spec, defaults);
+	const base = sides.base === undefined ? undefined : pairsWith(expected, readDetections(sides.base, spec));
+	const boxes = expected.reduce((sum, image) => sum + image.length, 0);
+	const checks = (spec.comparators ?? defaultComparators).map((comparator) => {
+		const kind = kinds[comparator.kind];
+		const allowed = toleranceAt(comparator.tolerance, precision) ?? kind.defaultLimit(defaults);
+		const check = boxCheck(spec, kind.measure(images, pairs), { ...comparator, allowed, boxes });
+		if (base === undefined) return check;
+		return { ...check, base: base === null ? null : toNumeric(kind.measure(matchImages(base, spec, defaults), base).value) };
+	});
+	return { checks, compared: boxes + images.length };
+}
+
+/** null: the base engine gave nothing that can be compared. */
+function pairsWith(expected: readonly (readonly Detection[])[], got: Images): ImagePair[] | null {
+	if (typeof got === "string" || got.length !== expected.length) return null;
+	return expected.map((boxes, image) => ({ expected: boxes, got: got[image] ?? [] }));
+}
+
+interface BoxLimit extends BoxComparatorSpec {
+	allowed: number;
+	boxes: number;
+}
+
+function boxCheck(spec: Detections, measured: BoxMeasured, { kind, severity, allowed, boxes }: BoxLimit): GoldenCheck {
+	const { bound } = kinds[kind];
+	const { value, image, worst, detail } = measured;
+	return {
+		output: spec.name,
+		metric: kind,
+		...(image === null ? {} : { sample: image }),
+		got: toNumeric(value),
+		allowed,
+		bound,
+		pass: keepsLimit(value, bound, allowed),
+		severity: severity ?? "fail",
+		elements: boxes,
+		...(worst === null ? {} : { worst: { index: worst.index, got: toNumeric(worst.got), expected: toNumeric(worst.expected) } }),
+		...(detail === undefined ? {} : { detail }),
+	};
+}
+
+function refused(spec: Detections, detail: string): BoxChecks {
+	const check = {
+		output: spec.name,
+		metric: "shape",
+		got: null,
+		allowed: null,
+		bound: "at-most",
+		pass: false,
+		severity: "fail",
+		elements: 0,
+		detail,
+	} as const;
+	return { checks: [check], compared: 0 };
+}
+
+function matchImages(pairs: readonly ImagePair[], spec: Detections, defaults: BoxTolerances): ImageMatching[] {
+	const rule = { matching: spec.matching ?? "hungarian", iou: spec.iou ?? 0.5 } as const;
+	const certain = (spec.scoreThreshold ?? defaultScoreThreshold) + (spec.scoreBand ?? defaults.score);
+	// Noise decides whether a box this near the threshold is there; a score that is no number is certainly wrong.
+	const matters = (box: Detection): boolean => !(box.score < certain);
+	return pairs.map(({ expected, got }, image) => {
+		const { matches, missing, extra } = matchBoxes(expected, got, rule);
+		return { image, matches, missing: missing.filter(matters), extra: extra.filter(matters) };
+	});
+}
+
+function loneBoxes(images: readonly ImageMatching[], side: "missing" | "extra"): BoxMeasured {
+	const value = images.reduce((sum, image) => sum + image[side].length, 0);
+	const worst = images.find((image) => image[side].length > 0);
+	const box = worst?.[side][0];
+	if (worst === undefined || box === undefined) return { value, image: null, worst: null };
+	const who = side === "missing" ? "the engine has no" : "the golden has no";
+	return { value, image: worst.image, worst: null, detail: `${who} box like ${describe(box)}` };
+}
+
+function describe({ x1, y1, x2, y2, score, class: label }: Detection): string {
+	const round = (value: number): number => Number(value.toPrecision(4));
+	return `class ${label}, score ${round(score)}, corners (${round(x1)}, ${round(y1)}) and (${round(x2)}, ${round(y2)})`;
+}
+
+/** 2 TP / (2 TP + missing + extra) of the worst image; two images without boxes agree fully. */
+function lowestF1(images: readonly ImageMatching[]): BoxMeasured {
+	let lowest: { value: number; image: ImageMatching } | null = null;
+	for (const image of images) {
+		const lone = image.missing.length + image.extra.length;
+		const value = lone === 0 ? 1 : (2 * image.matches.length) / (2 * image.matches.length + lone);
+		if (lowest === null || value < lowest.value) lowest = { value, image };
+	}
+	if (lowest === null) return { value: 1, image: null, worst: null };
+	const { matches, missing, extra, image } = lowest.image;
+	return { value: lowest.value, image, worst: null, detail: `${matches.length} match, ${missing.length} missing, ${extra.length} extra` };
+}
+
+function worstMatch(images: readonly ImageMatching[], badness: (match: Match) => number): { match: Match; image: number } | null {
+	let worst: { match: Match; image: number; bad: number } | null = null;
+	for (const { image, matches } of images) {
+		for (const match of matches) {
+			const bad = badness(match);
+			if (worst === null || (!Number.isNaN(worst.bad) && !(bad <= worst.bad))) worst = { match, image, bad };
+		}
+	}
+	return worst;
+}
+
+function smallestOverlap(images: readonly ImageMatching[]): BoxMeasured {
+	const worst = worstMatch(images, (match) => 1 - match.iou);
+	if (worst === null) return { value: 1, image: null, worst: null };
+	const { match, image } = worst;
+	return { value: match.iou, image, worst: null, detail: `expected ${describe(match.expected)}, got ${describe(match.got)}` };
+}
+
+function largestScoreDifference(images: readonly ImageMatching[]): BoxMeasured {
+	const worst = worstMatch(images, ({ expected, got }) => Math.abs(got.score - expected.score));
+	if (worst === null) return { value: 0, image: null, worst: null };
+	const { match, image } = worst;
+	const value = Math.abs(match.got.score - match.expected.score);
+	return {
+		value,
+		image,
+		worst: { index: [match.got.at], got: match.got.score, expected: match.expected.score },
+		detail: describe(match.expected),
+	};
+}
+
+function agreement(_: readonly ImageMatching[], pairs: readonly ImagePair[]): BoxMeasured {
+	return { value: meanAveragePrecision(pairs), image: null, worst: null };
+}

@@ -1,0 +1,98 @@
+// The task metrics against scipy, scikit-image, scikit-learn, pycocotools and numpy (test/oracles/golden-tasks.py).
+import { describe, expect, it } from "vitest";
+import type { Detection } from "../../../src/core/golden/boxes/detection.ts";
+import { assignColumns } from "../../../src/core/golden/boxes/match.ts";
+import { meanAveragePrecision } from "../../../src/core/golden/boxes/mean-average-precision.ts";
+import { makePair, type Pair } from "../../../src/core/golden/difference.ts";
+import { accuracy } from "../../../src/core/golden/metrics/accuracy.ts";
+import { jsDivergence } from "../../../src/core/golden/metrics/js.ts";
+import { plainQuestion } from "../../../src/core/golden/metrics/measured.ts";
+import { recallAtK } from "../../../src/core/golden/metrics/neighbours.ts";
+import { psnr } from "../../../src/core/golden/metrics/psnr.ts";
+import { errorQuantile } from "../../../src/core/golden/metrics/quantile.ts";
+import { dice, meanIou, pixelDisagreement } from "../../../src/core/golden/metrics/segmentation.ts";
+import { ssim } from "../../../src/core/golden/metrics/ssim.ts";
+import { tokenAgreement } from "../../../src/core/golden/metrics/tokens.ts";
+import { ulpDistance } from "../../../src/core/golden/metrics/ulp.ts";
+import oracle from "../../oracles/golden-tasks.json" with { type: "json" };
+import { fromBase64 } from "../../support/golden-tensors.ts";
+
+const pairOf = (entry: { dtype: string; shape: readonly number[]; expected: string; got: string }): Pair =>
+	makePair(fromBase64(entry.dtype, entry.shape, entry.expected), fromBase64(entry.dtype, entry.shape, entry.got));
+
+function expectNear(value: number, wanted: number, tolerance = 1e-10): void {
+	expect(Math.abs(value - wanted)).toBeLessThanOrEqual(tolerance * Math.max(Math.abs(wanted), 1e-9));
+}
+
+const numbered = <Entry>(entries: readonly Entry[]): (Entry & { index: number })[] => entries.map((entry, index) => ({ ...entry, index }));
+
+describe("task metrics", () => {
+	it.each(numbered(oracle.js))("give scipy's Jensen-Shannon divergence: $input, #$index", (entry) => {
+		const input = entry.input === "logits" ? "logits" : "probabilities";
+		// scipy's own loses digits where the two are near.
+		expectNear(jsDivergence(pairOf(entry), { ...plainQuestion, input }).value, entry.value, entry.value < 1e-9 ? 1e-2 : 1e-10);
+	});
+
+	it.each(oracle.ulp)("give the distance in ULP of $dtype", (entry) => {
+		const { value, worstAt } = ulpDistance(pairOf(entry));
+		expect({ value, worstAt }).toEqual({ value: entry.value, worstAt: entry.at });
+	});
+
+	it.each(numbered(oracle.quantile))("give numpy's quantile $quantile of the error, #$index", (entry) => {
+		expect(errorQuantile(pairOf(entry), { ...plainQuestion, quantile: entry.quantile }).value).toBe(entry.value);
+	});
+
+	it.each(oracle.images)("give scikit-image's PSNR and SSIM: $name", (entry) => {
+		const question = { ...plainQuestion, dataRange: entry.dataRange };
+		expectNear(psnr(pairOf(entry), question).value, entry.psnr, 1e-9);
+		// scikit-image's variances cancel where values lie far from zero.
+		const tolerance = entry.name === "shifted far" ? 1e-3 : 1e-10;
+		expectNear(ssim(pairOf(entry), question).value, entry.gaussian, tolerance);
+		expectNear(ssim(pairOf(entry), { ...question, window: "uniform" }).value, entry.uniform, tolerance);
+	});
+
+	it("give the published values of the written image", () => {
+		const [written] = oracle.images;
+		expectNear(written?.psnr ?? 0, 35.913361259362, 1e-12);
+		expectNear(written?.gaussian ?? 0, 0.998501463555964, 1e-12);
+	});
+
+	it.each(numbered(oracle.segments))("give scikit-learn's IoU and Dice: $name, #$index", (entry) => {
+		const question = { ...plainQuestion, axis: 1, threshold: entry.threshold ?? null, ignore: entry.ignore ?? null };
+		expectNear(meanIou(pairOf(entry), question).value, entry.miou);
+		expectNear(dice(pairOf(entry), question).value, entry.dice);
+		expectNear(pixelDisagreement(pairOf(entry), question).value, entry.pixels);
+	});
+
+	it.each(oracle.neighbours)("give numpy's recall at $k", (entry) => {
+		expectNear(recallAtK(pairOf(entry), { ...plainQuestion, k: entry.k }).value, entry.value);
+	});
+
+	it("give scikit-learn's accuracy and numpy's agreement of tokens", () => {
+		const { labelled } = oracle;
+		for (const { k, value } of labelled.top)
+			expectNear(accuracy(pairOf(labelled), { ...plainQuestion, k, labels: labelled.labels }).value, value);
+		expectNear(tokenAgreement(pairOf(labelled), plainQuestion).value, labelled.tokens);
+	});
+});
+
+describe("boxes", () => {
+	it.each(numbered(oracle.assignments))("are assigned as well as scipy does, #$index", ({ gains, sum }) => {
+		const rows = gains.map((row) => Float64Array.from(row));
+		const columns = assignColumns(rows);
+		expect(new Set(columns).size).toBe(rows.length);
+		expect(columns.reduce((total, column, row) => total + (rows[row]?.[column] ?? Number.NaN), 0)).toBeCloseTo(sum, 9);
+	});
+
+	it.each(numbered(oracle.coco))("have pycocotools' mAP, #$index", ({ images, map }) => {
+		const toDetections = (rows: readonly (readonly number[])[]): Detection[] =>
+			rows
+				.map(([x1 = 0, y1 = 0, x2 = 0, y2 = 0, score = 0, label = 0], at) => ({ x1, y1, x2, y2, score, class: label, at }))
+				.sort((a, b) => b.score - a.score);
+		expectNear(
+			meanAveragePrecision(images.map(({ expected, got }) => ({ expected: toDetections(expected), got: toDetections(got) }))),
+			map,
+			1e-9,
+		);
+	});
+});
