@@ -1,0 +1,286 @@
+// The actions plan/ and report/ as GitHub runs them, against a local GitHub: same run, after another run, and with hostile artifacts.
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { formatMatrix, type MatrixJob } from "../../src/core/plan/matrix.ts";
+import { parseResult } from "../../src/core/report/parse-result.ts";
+import type { Result } from "../../src/core/schema/result.ts";
+import { type ActionRun, runActionFolder } from "../support/action-runner.ts";
+import { buildGate, buildResult, buildSlowWorkload } from "../support/build-result.ts";
+import { type LocalGitHub, startLocalGitHub } from "../support/local-github/start.ts";
+import { zipOf } from "../support/zip-writer.ts";
+
+const head = "d4e5f6a1b2c30718293a4b5c6d7e8f9012345678";
+const base = "a1b2c3d4e5f60718293a4b5c6d7e8f9012345678";
+const repo = { id: 1, full_name: "acme/engines" };
+const pullPayload = {
+	number: 7,
+	pull_request: { number: 7, head: { ref: "change", sha: head, repo }, base: { ref: "main", sha: base, repo } },
+};
+
+interface Place {
+	github: LocalGitHub;
+	workspace: string;
+	temp: string;
+}
+
+async function openPlace(): Promise<Place> {
+	const github = await startLocalGitHub();
+	const folder = await mkdtemp(join(tmpdir(), "trtgate-report-"));
+	onTestFinished(async () => {
+		await rm(folder, { recursive: true, force: true });
+		await github.close();
+	});
+	const [workspace, temp] = [join(folder, "work"), join(folder, "temp")];
+	for (const path of [workspace, temp]) await mkdir(path);
+	return { github, workspace, temp };
+}
+
+function jobs(names: readonly string[]): string {
+	return formatMatrix(names.map((name): MatrixJob => ({ name, runner: '["x"]', only: "", device: "", artifact: `trtgate-${name}` })));
+}
+
+function resultOf(gpu: string, overrides: Partial<Result> = {}): Result {
+	return buildResult({ environment: { gpu }, backend: { ...buildResult().backend, device: `NVIDIA ${gpu}` }, ...overrides });
+}
+
+/** Puts an archive beside the others of a run, as another job would have. */
+function addArtifact({ github }: Place, runId: number, artifact: { name: string; archive: Buffer }): void {
+	const id = 9000 + github.state.artifacts.length;
+	const now = new Date().toISOString();
+	github.state.blobs.set(`blob-${id}`, {
+		...{ content: artifact.archive, contentType: "application/zip", isComplete: true },
+		...{ disposition: `attachment; filename="${artifact.name}.zip"` },
+	} as never);
+	github.state.artifacts.push({
+		...{ id, name: artifact.name, runId, attempt: 1, jobBackendId: "job", mimeType: "application/zip", blob: `blob-${id}` },
+		...{ sizeBytes: artifact.archive.length, digest: null, isFinal: true, isExpired: false, createdAt: now, expiresAt: now },
+	} as never);
+}
+
+function archiveOf(result: Result): Buffer {
+	return zipOf([
+		{ name: "logs/build.log", content: "x" },
+		{ name: "result.json", content: JSON.stringify(result) },
+	]);
+}
+
+async function reportSameRun(place: Place, inputs: Record<string, string>, job: object = {}): Promise<ActionRun> {
+	const { github, workspace, temp } = place;
+	const env = await github.environment({
+		event: "pull_request",
+		ref: "refs/pull/7/merge",
+		sha: "c".repeat(40),
+		workspace,
+		temp,
+		payload: pullPayload,
+		runId: 500,
+		...job,
+	});
+	return runActionFolder("report", { inputs, env, cwd: workspace });
+}
+
+interface Cause {
+	headSha?: string;
+	headRepository?: string;
+	event?: string;
+}
+
+async function reportAfter(place: Place, inputs: Record<string, string>, cause: Cause = {}): Promise<ActionRun> {
+	const { github, workspace, temp } = place;
+	const payload = {
+		action: "completed",
+		workflow_run: {
+			id: 500,
+			run_attempt: 1,
+			head_sha: cause.headSha ?? head,
+			head_branch: "change",
+			event: cause.event ?? "pull_request",
+			conclusion: "failure",
+			head_repository: { full_name: cause.headRepository ?? "stranger/engines" },
+			pull_requests: [],
+		},
+	};
+	const permissions = { actions: "read", "pull-requests": "write", checks: "write", contents: "read" } as const;
+	const env = await github.environment({
+		event: "workflow_run",
+		ref: "refs/heads/main",
+		sha: base,
+		workspace,
+		temp,
+		payload,
+		permissions,
+		runId: 600,
+		isFork: true,
+	});
+	return runActionFolder("report", { inputs, env, cwd: workspace });
+}
+
+async function merged({ workspace }: Place): Promise<Result> {
+	return parseResult(await readFile(join(workspace, "trtgate-merged", "result.json"), "utf8"), "result.json");
+}
+
+function forkPull(place: Place, sha = head): void {
+	place.github.addPull({ number: 7, headSha: sha, headRef: "change", headRepository: "stranger/engines", baseRef: "main", baseSha: base });
+}
+
+describe("plan/", () => {
+	it("makes a matrix of trtgate.yml", async () => {
+		const { github, workspace, temp } = await openPlace();
+		await writeFile(
+			join(workspace, "trtgate.yml"),
+			"version: 1\nmodels:\n  net: { onnx: net.onnx }\nrunners:\n  - { name: l4, labels: gpu-l4 }\n  - { name: orin, labels: [self-hosted, jetson], engines: [net] }\n",
+		);
+		const env = await github.environment({ event: "push", ref: "refs/heads/main", sha: head, workspace, temp, payload: {} });
+		const run = await runActionFolder("plan", { env, cwd: workspace });
+		expect(run).toMatchObject({ exitCode: 0, outputs: { count: "2" } });
+		expect(JSON.parse(run.outputs["matrix"] ?? "")).toEqual({
+			include: [
+				{ name: "l4", artifact: "trtgate-l4", runner: '["gpu-l4"]', only: "", device: "" },
+				{ name: "orin", artifact: "trtgate-orin", runner: '["self-hosted","jetson"]', only: "net", device: "" },
+			],
+		});
+		expect(run.summary).toContain("Plan: 2 jobs");
+	});
+
+	it("annotates the line of a fault in the config", async () => {
+		const { github, workspace, temp } = await openPlace();
+		await writeFile(join(workspace, "trtgate.yml"), "version: 1\nmodels:\n  net: { onnx: net.onnx }\nrunners: [{ nmae: l4, labels: x }]\n");
+		const env = await github.environment({ event: "push", ref: "refs/heads/main", sha: head, workspace, temp, payload: {} });
+		const run = await runActionFolder("plan", { env, cwd: workspace });
+		expect(run.exitCode).toBe(2);
+		expect(run.annotations.find(({ message }) => message.includes("nmae"))).toMatchObject({
+			level: "error",
+			file: "trtgate.yml",
+			line: 4,
+			message: expect.stringContaining("Did you mean name?"),
+		});
+	});
+});
+
+describe("report/ in the run that measured", () => {
+	it("merges what came, names what is missing, comments, checks, keeps the report, and fails the job", async () => {
+		const place = await openPlace();
+		addArtifact(place, 500, {
+			name: "trtgate-l4",
+			archive: archiveOf(
+				resultOf("l4", {
+					workloads: [buildSlowWorkload()],
+					outcome: "fail",
+					gates: [buildGate({ model: "classifier", workload: "batch 8", status: "fail" })],
+				}),
+			),
+		});
+		addArtifact(place, 500, { name: "trtgate-h200", archive: archiveOf(resultOf("h200")) });
+		const run = await reportSameRun(place, { expected: jobs(["l4", "h200", "orin"]) });
+		expect(run.outputs).toMatchObject({ outcome: "fail" });
+		expect(run.exitCode).toBe(1);
+		expect((await merged(place)).parts?.map(({ name, state }) => `${name} ${state}`)).toEqual(["h200 merged", "l4 merged", "orin missing"]);
+		const { comments, checkRuns, artifacts, violations } = place.github.state;
+		expect(comments).toHaveLength(1);
+		expect(comments[0]?.body).toContain("classifier · fp16 · batch 8 (l4) is slower");
+		expect(comments[0]?.body).toContain("orin");
+		expect(checkRuns[0]).toMatchObject({ headSha: head, conclusion: "failure" });
+		expect(artifacts.map(({ name }) => name)).toEqual(expect.arrayContaining(["merged-gate", "report-gate.html"]));
+		expect(run.summary).toContain("Parts: 2 of 3 merged, 1 missing");
+		expect(violations).toEqual([]);
+	});
+
+	it("updates its comment in the next run, and finds the parts again beside its own report", async () => {
+		const place = await openPlace();
+		addArtifact(place, 500, { name: "trtgate-l4", archive: archiveOf(resultOf("l4")) });
+		expect((await reportSameRun(place, {})).exitCode).toBe(0);
+		const again = await reportSameRun(place, { name: "" });
+		expect(again).toMatchObject({ exitCode: 0, outputs: { outcome: "pass" } });
+		expect(place.github.state.comments).toHaveLength(1);
+	});
+
+	it("says so where nothing came at all", async () => {
+		const place = await openPlace();
+		const run = await reportSameRun(place, {});
+		expect(run.exitCode).toBe(2);
+		expect(run.annotations[0]?.message).toContain("no artifact trtgate");
+	});
+});
+
+describe("report/ after the run of a stranger's pull request", () => {
+	it("finds run, commit and pull request through GitHub, comments there, and stays green itself", async () => {
+		const place = await openPlace();
+		forkPull(place);
+		addArtifact(place, 500, {
+			name: "trtgate-l4",
+			archive: archiveOf(resultOf("l4", { outcome: "fail", gates: [buildGate({ status: "fail" })] })),
+		});
+		const run = await reportAfter(place, { expected: jobs(["l4"]) });
+		expect(run).toMatchObject({ exitCode: 0, outputs: { outcome: "fail" } });
+		expect(place.github.state.comments).toMatchObject([{ issue: 7 }]);
+		expect(place.github.state.checkRuns).toMatchObject([{ headSha: head, conclusion: "failure" }]);
+		expect(place.github.state.violations).toEqual([]);
+		expect((await reportAfter(place, { expected: jobs(["l4"]), fail: "true" })).exitCode).toBe(1);
+	});
+
+	it("does not comment on a pull request that has moved on", async () => {
+		const place = await openPlace();
+		forkPull(place, "e".repeat(40));
+		addArtifact(place, 500, { name: "trtgate-l4", archive: archiveOf(resultOf("l4")) });
+		const run = await reportAfter(place, {});
+		expect(place.github.state.comments).toEqual([]);
+		expect(run.annotations.map(({ message }) => message).join()).toContain(
+			"pull request 7 has moved on to eeeeeee; this run measured d4e5f6a",
+		);
+	});
+
+	it.each([
+		["no pull request", { headRepository: "someone/else" }, "no open pull request has this branch"],
+		["another event", { event: "push" }, "the run was for push"],
+	] as const)("does not comment for %s", async (_, cause, why) => {
+		const place = await openPlace();
+		forkPull(place);
+		addArtifact(place, 500, { name: "trtgate-l4", archive: archiveOf(resultOf("l4")) });
+		const run = await reportAfter(place, {}, cause);
+		expect(place.github.state.comments).toEqual([]);
+		expect(run.annotations.map(({ message }) => message).join()).toContain(why);
+	});
+
+	const other = { arms: { base: null, head: { label: "head", commit: "f".repeat(40) } } };
+	const bomb = Buffer.alloc(70 * 1024 * 1024, 0x20);
+	it.each([
+		["another commit", () => archiveOf(resultOf("l4", other)), /says that it measured commit fffffff; expected d4e5f6a/],
+		["no result", () => zipOf([{ name: "../result.json", content: "{}" }]), /holds no result\.json/],
+		["a link", () => zipOf([{ name: "result.json", content: "/etc/passwd", mode: 0o120777 }]), /symbolic link/],
+		["a bomb", () => zipOf([{ name: "result.json", content: bomb }]), /at most 67108864 are read/],
+		[
+			"a wrong schema",
+			() => zipOf([{ name: "result.json", content: '{"schemaVersion":1,"__proto__":{"outcome":"pass"}}' }]),
+			/not a result/,
+		],
+		["no JSON", () => zipOf([{ name: "result.json", content: "<script>alert(1)</script>" }]), /not JSON/],
+		["no archive", () => Buffer.from("nonsense"), /no ZIP archive/],
+	] as [string, () => Buffer, RegExp][])("shows a part that holds %s as refused", async (_, archive, reason) => {
+		const place = await openPlace();
+		forkPull(place);
+		addArtifact(place, 500, { name: "trtgate-l4", archive: archive() });
+		addArtifact(place, 500, { name: "trtgate-h200", archive: archiveOf(resultOf("h200")) });
+		const run = await reportAfter(place, { expected: jobs(["l4", "h200"]) });
+		expect(run).toMatchObject({ exitCode: 0, outputs: { outcome: "error" } });
+		expect((await merged(place)).parts).toMatchObject([
+			{ name: "h200", state: "merged" },
+			{ name: "l4", state: "refused", reason: expect.stringMatching(reason) },
+		]);
+		expect(place.github.state.comments[0]?.body).not.toContain("<script");
+	});
+
+	it("says what permission it lacks to find out about the run", async () => {
+		const place = await openPlace();
+		place.github.inject({
+			method: "GET",
+			path: /actions\/runs\/500$/,
+			status: 403,
+			body: { message: "Resource not accessible by integration" },
+		});
+		const run = await reportAfter(place, {});
+		expect(run.exitCode).toBe(3);
+		expect(run.annotations[0]?.message).toContain("actions: read");
+	});
+});
