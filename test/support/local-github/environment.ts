@@ -2,7 +2,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Json } from "./render.ts";
+import { at, completePayload, isObject, text } from "./payload.ts";
 import type { Access, Permissions, Pull, Run } from "./state.ts";
 import type { CacheScope, JobRights, World } from "./world.ts";
 
@@ -34,18 +34,6 @@ function permissionsOf(job: Job): Permissions {
 	// A workflow that a fork caused by pull_request reads at most; workflow_run keeps its rights.
 	if (!job.isFork || job.event === "workflow_run") return asked;
 	return Object.fromEntries(Object.entries(asked).map(([scope, access]) => [scope, access === "write" ? "read" : access]));
-}
-
-export function isObject(value: unknown): value is Json {
-	return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function at(value: unknown, ...path: readonly string[]): unknown {
-	return path.reduce<unknown>((inner, name) => (isObject(inner) ? inner[name] : undefined), value);
-}
-
-function text(value: unknown, fallback = ""): string {
-	return typeof value === "string" ? value : fallback;
 }
 
 function baseRefOf(job: Job): string {
@@ -206,20 +194,15 @@ function githubVariables(world: World, job: Job, rights: JobRights): Record<stri
 export async function createEnvironment(world: World, job: Job): Promise<Record<string, string>> {
 	const token = `ghs_${randomBytes(18).toString("hex")}`;
 	world.tokens.set(token, { permissions: permissionsOf(job), login: "github-actions[bot]" });
-	registerPull(world, job.payload);
-	registerCause(world, job.payload);
-	const rights = createRights(world, job);
+	const payload = completePayload(world, job);
+	registerPull(world, payload);
+	registerCause(world, payload);
+	const rights = createRights(world, { ...job, payload });
 	const runtimeToken = runtimeTokenOf(rights);
 	world.jobs.set(runtimeToken, rights);
 	await mkdir(job.temp, { recursive: true });
 	const eventPath = join(job.temp, `event-${randomUUID()}.json`);
-	const repository = {
-		full_name: world.repository,
-		name: world.name,
-		owner: { login: world.owner },
-		default_branch: world.state.defaultBranch,
-	};
-	await writeFile(eventPath, JSON.stringify({ repository, sender: { login: job.actor ?? "octocat" }, ...job.payload }));
+	await writeFile(eventPath, JSON.stringify(payload));
 	return {
 		...{ CI: "true", GITHUB_ACTIONS: "true", GITHUB_EVENT_PATH: eventPath, GITHUB_TOKEN: token },
 		...githubVariables(world, job, rights),

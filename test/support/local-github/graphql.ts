@@ -1,8 +1,8 @@
 // As much GraphQL as hides a comment, shows it again, and says who asks.
 import { permits, tokenOf } from "./access.ts";
 import { issueNeeds } from "./comments.ts";
-import { isObject } from "./environment.ts";
 import { type Reply, refuse } from "./http.ts";
+import { isObject } from "./payload.ts";
 import type { World } from "./world.ts";
 
 interface GraphqlCall {

@@ -1,4 +1,5 @@
 // REST of the local GitHub under the toolkit's real client.
+import { readFileSync } from "node:fs";
 import { getOctokit } from "@actions/github";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { temporaryFolder } from "../project.ts";
@@ -214,6 +215,20 @@ describe("runs and the repository", () => {
 		expect((await refusal(octokit.rest.repos.get({ owner: "else", repo: "where" }))).status).toBe(404);
 		expect((await refusal(octokit.request("GET /rate_limit_of_tea"))).status).toBe(404);
 		expect(github.state.violations).toEqual(["GET /rate_limit_of_tea: the local GitHub has no such endpoint"]);
+	});
+});
+
+describe("the event of a job", () => {
+	it("carries the repositories that GitHub's payloads always carry, and what the test wrote", async () => {
+		const read = (env: Record<string, string>) => JSON.parse(readFileSync(env["GITHUB_EVENT_PATH"] ?? "", "utf8"));
+		const own = read((await startPull()).env);
+		expect(own.pull_request).toMatchObject({ number: 7, head: { sha, repo: { full_name: "acme/engines", fork: false } } });
+		const { github, env } = await startPull({ isFork: true });
+		expect(read(env).pull_request).toMatchObject({
+			head: { sha, repo: { full_name: "stranger/engines", fork: true } },
+			base: { repo: { fork: false } },
+		});
+		expect(github.state.pulls).toMatchObject([{ number: 7, headRepository: "stranger/engines" }]);
 	});
 });
 
