@@ -1,5 +1,6 @@
 // Gates of what can be told from the builds: preflight, success, engine size, build time.
 
+import { buildTimesApart } from "../build-times.ts";
 import type { Config } from "../config/config.ts";
 import { locate } from "../config/location.ts";
 import type { EngineSpec } from "../plan/plan.ts";
@@ -97,14 +98,6 @@ function timeGate(facts: BuildFacts, config: Config): GateResult | null {
 	const status = head - base < noticeableBuildMs ? "pass" : judgeChange(change, gates.buildTime);
 	const message = `Build ${formatDuration(base)} → ${formatDuration(head)} (${formatPercent(change, { sign: true })}).`;
 	return pronounce(facts, config, pointed({ gate: "build-time", status, message }, gates.pointers["build-time"]));
-}
-
-/** Why the build times of two arms are not comparable; null where both were built in this run. */
-export function buildTimesApart({ base, head }: { base?: BuildRecord | null; head?: BuildRecord | null }): string | null {
-	const cached = [base, head].flatMap((build) => (build?.state === "built" && build.fromCache === true ? [build.arm] : []));
-	if (cached.length === 0 || base?.state !== "built" || head?.state !== "built") return null;
-	const whose = cached.length === 2 ? "both engines come" : `the ${cached[0]}'s engine comes`;
-	return `Build times are not comparable: ${whose} from the engine cache, and the time is that of an earlier run.`;
 }
 
 function pointed(said: Pronouncement, pointer: string | undefined): Pronouncement {

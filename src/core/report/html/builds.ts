@@ -1,6 +1,6 @@
 // The build gate: both arms' engines side by side, and the logs of those that were refused.
 
-import { buildTimesApart } from "../../gates/builds.ts";
+import { buildTimesApart } from "../../build-times.ts";
 import type { BuildRecord, Result } from "../../schema/result.ts";
 import { formatDuration } from "../../units.ts";
 import { saidText } from "../comparison-words.ts";
