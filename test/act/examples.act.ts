@@ -1,0 +1,261 @@
+// Every workflow to copy, run whole by an independent runner: expressions, matrices, conditions, outputs, composite steps.
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { startLocalGitHub } from "../support/local-github/start.ts";
+import { quickConfig, quickProject, temporaryFolder } from "../support/project.ts";
+import { type Found, findAct } from "./find-act.ts";
+import { type ActRun, makeRepository, type Repository, readExample, runAct, withoutContainer } from "./run-act.ts";
+
+let found: Found = { state: "absent", sentence: "not looked for" };
+
+beforeAll(() => {
+	found = findAct();
+	if (found.state === "absent") console.warn(found.sentence);
+});
+
+type LocalGitHub = Awaited<ReturnType<typeof startLocalGitHub>>;
+type Event = Parameters<LocalGitHub["environment"]>[0]["event"];
+
+async function localGitHub(): Promise<LocalGitHub> {
+	const github = await startLocalGitHub();
+	onTestFinished(github.close);
+	return github;
+}
+
+const good = (folder: string) => void quickProject(folder);
+const changed = (folder: string) => writeFileSync(join(folder, "README.md"), "A change that no engine sees.\n");
+const wrong = (folder: string) => void quickProject(folder, { "model.onnx": "fixture:wrong.onnx" });
+
+interface Scenario {
+	event: Event;
+	payload: object;
+	github?: LocalGitHub;
+	repository?: Repository;
+	programs?: Record<string, string>;
+	edit?(text: string): string;
+	ref?: string;
+	isFork?: boolean;
+	runId?: number;
+}
+
+async function runExample(name: string, scenario: Scenario): Promise<{ run: ActRun; github: LocalGitHub }> {
+	if (found.state === "absent") throw new Error(found.sentence);
+	const github = scenario.github ?? (await localGitHub());
+	const repository = scenario.repository ?? makeRepository([good, changed]);
+	const { event, payload, isFork = false, runId, edit = (text: string) => text } = scenario;
+	const env = await github.environment({
+		...{ event, payload, isFork, workspace: repository.folder, temp: temporaryFolder() },
+		...{ sha: repository.commits.at(-1) ?? "", ref: scenario.ref ?? "refs/heads/main" },
+		...(runId === undefined ? {} : { runId }),
+	});
+	const workflow = { name, text: edit(readExample(name)) };
+	const run = await runAct({ act: found.path, repository, workflow, event, env, programs: scenario.programs ?? {} });
+	return { run, github };
+}
+
+/** A pull request of the last commit onto the one before. */
+function pullPayload({ commits }: Repository, from = "acme/engines"): object {
+	const [base = "", sha = ""] = commits.slice(-2);
+	return {
+		action: "synchronize",
+		number: 7,
+		pull_request: {
+			number: 7,
+			state: "open",
+			draft: false,
+			user: { login: "octocat" },
+			head: { ref: "change", sha, repo: { full_name: from } },
+			base: { ref: "main", sha: base, repo: { full_name: "acme/engines" } },
+		},
+	};
+}
+
+function resultsOf(run: ActRun): Record<string, string[]> {
+	const results: Record<string, string[]> = {};
+	for (const { job, result } of run.jobs) results[job] = [...(results[job] ?? []), result];
+	return results;
+}
+
+/** A `gh` that says what it was asked. */
+function ghStub(): { programs: Record<string, string>; calls(): string[] } {
+	const log = join(temporaryFolder(), "calls");
+	return {
+		programs: { gh: `echo "$@" >> ${log}` },
+		calls: () => (existsSync(log) ? readFileSync(log, "utf8").trim().split("\n") : []),
+	};
+}
+
+const test = it.skipIf(findActSaysNo());
+
+/** Asked again, because vitest wants to know before the first hook runs. */
+function findActSaysNo(): boolean {
+	found = findAct();
+	return found.state === "absent";
+}
+
+describe("pull-request.yml", () => {
+	test("measures a change of the own repository and comments on it", async () => {
+		const repository = makeRepository([good, changed]);
+		const { run, github } = await runExample("pull-request.yml", { event: "pull_request", payload: pullPayload(repository), repository });
+		expect(resultsOf(run), run.log).toEqual({ gate: ["success"] });
+		expect(github.state.comments.map(({ issue }) => issue)).toEqual([7]);
+		expect(github.state.violations).toEqual([]);
+		expect(run.summaries.join("\n")).toContain("checks pass");
+	});
+
+	test("is red where the outputs are wrong, and says so in the comment", async () => {
+		const repository = makeRepository([good, wrong]);
+		const { run, github } = await runExample("pull-request.yml", { event: "pull_request", payload: pullPayload(repository), repository });
+		expect(resultsOf(run), run.log).toEqual({ gate: ["failure"] });
+		expect(github.state.comments[0]?.body).toContain("❌");
+	});
+
+	test("gives a fork's code no machine", async () => {
+		const repository = makeRepository([good, changed]);
+		const payload = pullPayload(repository, "stranger/engines");
+		const { run, github } = await runExample("pull-request.yml", { event: "pull_request", payload, repository, isFork: true });
+		expect(run.summaries).toEqual([]);
+		expect(github.state.requests).toEqual([]);
+	});
+});
+
+describe("the pair for forks", () => {
+	test("measures without rights, then comments without the code", async () => {
+		const repository = makeRepository([good, changed]);
+		const github = await localGitHub();
+		const payload = pullPayload(repository, "stranger/engines");
+		const measured = await runExample("fork-measure.yml", {
+			event: "pull_request",
+			payload,
+			repository,
+			github,
+			isFork: true,
+			runId: 4711,
+		});
+		expect(resultsOf(measured.run), measured.run.log).toEqual({ gate: ["success"] });
+		expect(github.state.comments).toEqual([]);
+		expect(github.state.artifacts.map(({ runId }) => runId)).toContain(4711);
+		const cause = {
+			action: "completed",
+			workflow_run: {
+				...{ id: 4711, run_attempt: 1, event: "pull_request", conclusion: "success", status: "completed" },
+				...{ head_sha: repository.commits.at(-1), head_branch: "change", head_repository: { full_name: "stranger/engines" } },
+			},
+		};
+		const report = await runExample("fork-report.yml", {
+			...{ event: "workflow_run", payload: cause, github, isFork: true, runId: 4712 },
+			// The runner has nothing of the repository: the report needs no checkout.
+			repository: makeRepository([() => undefined]),
+		});
+		expect(resultsOf(report.run), report.run.log).toEqual({ report: ["success"] });
+		expect(github.state.comments.map(({ issue }) => issue)).toEqual([7]);
+		expect(github.state.violations).toEqual([]);
+	});
+});
+
+describe("cpu-smoke.yml", () => {
+	test("runs on a fork's code without a word to GitHub's API", async () => {
+		const repository = makeRepository([good, changed]);
+		const payload = pullPayload(repository, "stranger/engines");
+		const { run, github } = await runExample("cpu-smoke.yml", { event: "pull_request", payload, repository, isFork: true });
+		expect(resultsOf(run), run.log).toEqual({ gate: ["success"] });
+		expect(github.state.comments).toEqual([]);
+		expect(run.summaries.join("\n")).toContain("CPU, not TensorRT");
+	});
+});
+
+describe("nightly.yml", () => {
+	test("compares with the commit that was named by hand", async () => {
+		const repository = makeRepository([good, changed]);
+		const payload = { inputs: { base: "v1" }, ref: "refs/heads/main" };
+		const { run } = await runExample("nightly.yml", { event: "workflow_dispatch", payload, repository });
+		expect(resultsOf(run), run.log).toEqual({ gate: ["success"] });
+		expect(run.summaries.join("\n")).toContain(`base ${repository.commits[0]?.slice(0, 7)}`);
+	});
+
+	test("raises an alarm when the night's outputs are wrong", async () => {
+		const repository = makeRepository([good, wrong]);
+		const { run, github } = await runExample("nightly.yml", { event: "schedule", payload: { schedule: "17 2 * * *" }, repository });
+		expect(resultsOf(run), run.log).toEqual({ gate: ["failure"] });
+		expect(github.state.issues.filter(({ state }) => state === "open")).toHaveLength(1);
+		expect(github.state.violations).toEqual([]);
+	});
+});
+
+describe("release.yml", () => {
+	test("makes the release of a tag whose engines pass", async () => {
+		const gh = ghStub();
+		const { run } = await runExample("release.yml", {
+			...{ event: "push", ref: "refs/tags/v2", programs: gh.programs },
+			payload: { ref: "refs/tags/v2", before: "0".repeat(40) },
+		});
+		expect(resultsOf(run), run.log).toEqual({ gate: ["success"], release: ["success"] });
+		expect(gh.calls()).toEqual([expect.stringMatching(/^release create v2 --repo acme\/engines --verify-tag/)]);
+	});
+
+	test("makes none where they fail", async () => {
+		const gh = ghStub();
+		const { run } = await runExample("release.yml", {
+			...{ event: "push", ref: "refs/tags/v2", programs: gh.programs, repository: makeRepository([good, wrong]) },
+			payload: { ref: "refs/tags/v2", before: "0".repeat(40) },
+		});
+		expect(resultsOf(run)["gate"], run.log).toEqual(["failure"]);
+		expect(gh.calls()).toEqual([]);
+	});
+});
+
+describe("matrix.yml", () => {
+	const runners = `runners:
+  - { name: l4, labels: self-hosted }
+  - { name: h200, labels: [self-hosted, gpu] }
+`;
+	test("plans, measures each part, and puts the parts into one comment", async () => {
+		const withRunners = (folder: string) => writeFileSync(join(folder, "trtgate.yml"), `${quickConfig}${runners}`);
+		const repository = makeRepository([
+			(folder) => {
+				good(folder);
+				withRunners(folder);
+			},
+			changed,
+		]);
+		const { run, github } = await runExample("matrix.yml", { event: "pull_request", payload: pullPayload(repository), repository });
+		expect(resultsOf(run), run.log).toEqual({ plan: ["success"], measure: ["success", "success"], report: ["success"] });
+		expect(github.state.comments).toHaveLength(1);
+		for (const name of ["l4", "h200"]) expect(github.state.comments[0]?.body).toContain(name);
+		expect(github.state.violations).toEqual([]);
+	});
+});
+
+describe.each([
+	["kubernetes.yml", "pull_request"],
+	["upgrade.yml", "workflow_dispatch"],
+] as const)("%s", (name, event) => {
+	test("measures twice and reports once (here without its containers)", async () => {
+		const repository = makeRepository([good, changed]);
+		const payload = event === "pull_request" ? pullPayload(repository) : { ref: "refs/heads/main" };
+		const { run, github } = await runExample(name, { event, payload, repository, edit: withoutContainer });
+		expect(resultsOf(run), run.log).toEqual({ measure: ["success", "success"], report: ["success"] });
+		expect(github.state.violations).toEqual([]);
+	});
+});
+
+describe("golden-refresh.yml", () => {
+	test("proposes the golden that it recorded, on a branch of its own", async () => {
+		const gh = ghStub();
+		const repository = makeRepository([wrong]);
+		const origin = temporaryFolder();
+		spawnSync("git", ["init", "--quiet", "--bare", origin]);
+		spawnSync("git", ["remote", "add", "origin", origin], { cwd: repository.folder });
+		const { run } = await runExample("golden-refresh.yml", {
+			...{ event: "workflow_dispatch", repository, programs: gh.programs },
+			payload: { inputs: { model: "net", reason: "The head was retrained." }, ref: "refs/heads/main" },
+		});
+		expect(resultsOf(run), run.log).toEqual({ record: ["success"] });
+		expect(gh.calls().at(-1)).toMatch(/^pr create --head goldens\/\d+ --title Record the golden of net anew/);
+		const changedFiles = spawnSync("git", ["-C", origin, "log", "--all", "-1", "--name-only", "--format="], { encoding: "utf8" }).stdout;
+		expect(changedFiles).toContain("golden/golden.json");
+		expect(changedFiles).not.toContain(".trtgate");
+	});
+});

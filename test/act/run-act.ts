@@ -1,0 +1,172 @@
+// Runs one workflow of a small repository with act, on this machine, against the local GitHub.
+import { spawn, spawnSync } from "node:child_process";
+import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { temporaryFolder } from "../support/project.ts";
+
+/** What stands in the examples where the user puts the commit of trtgate. */
+const placeholder = "0".repeat(40);
+
+export interface JobRun {
+	/** The job's id in the workflow; a matrix gives several. */
+	job: string;
+	result: "success" | "failure";
+}
+
+export interface ActRun {
+	exit: number | null;
+	jobs: JobRun[];
+	/** Lines that steps said, and the runner's own. */
+	log: string;
+	/** Job summaries, in order. */
+	summaries: string[];
+}
+
+export interface Repository {
+	folder: string;
+	/** Commits in order, oldest first. */
+	commits: string[];
+}
+
+function git(folder: string, ...args: string[]): string {
+	const identity = ["-c", "user.name=test", "-c", "user.email=test@example.com", "-c", "init.defaultBranch=main"];
+	const run = spawnSync("git", [...identity, ...args], { cwd: folder, encoding: "utf8" });
+	if (run.status !== 0) throw new Error(`git ${args.join(" ")}: ${run.stderr}`);
+	return run.stdout.trim();
+}
+
+/** A repository with one commit for each set of files, tagged v1, v2, …; `write` puts the files of one in place. */
+export function makeRepository(states: readonly ((folder: string) => void)[]): Repository {
+	const folder = temporaryFolder();
+	git(folder, "init", "--quiet");
+	const commits = states.map((write, index) => {
+		write(folder);
+		git(folder, "add", "--all");
+		git(folder, "commit", "--quiet", "--allow-empty", "--message", `State ${index + 1}`);
+		git(folder, "tag", `v${index + 1}`);
+		return git(folder, "rev-parse", "HEAD");
+	});
+	return { folder, commits };
+}
+
+/** The action as a user's runner downloads it: its files and the bundle. */
+function actionFolder(): string {
+	const folder = temporaryFolder();
+	for (const name of ["action.yml", "package.json", "plan", "report", "golden", "composite"])
+		if (existsSync(name)) cpSync(name, join(folder, name), { recursive: true });
+	cpSync(process.env["TRTGATE_DIST"] ?? "dist", join(folder, "dist"), { recursive: true });
+	cpSync("worker", join(folder, "worker"), { recursive: true });
+	return folder;
+}
+
+/** act copies the repository itself; what is left to check out is trtgate, which lies here. */
+function checkoutFolder(action: string): string {
+	const folder = temporaryFolder();
+	const lines = [
+		"name: checkout",
+		"inputs: { repository: {}, ref: {}, path: {}, lfs: {}, fetch-depth: {}, persist-credentials: {} }",
+		"runs:",
+		"  using: composite",
+		"  steps:",
+		"    - shell: sh",
+		`      run: cp -r ${action} "$GITHUB_WORKSPACE/\${{ inputs.path }}"`,
+	];
+	writeFileSync(join(folder, "action.yml"), `${lines.join("\n")}\n`);
+	return folder;
+}
+
+function checkoutOf(text: string): string {
+	return /actions\/checkout@[0-9a-f]{40}/.exec(text)?.[0] ?? "actions/checkout@v0";
+}
+
+export interface ActOptions {
+	act: string;
+	repository: Repository;
+	/** Text of the workflow; its file name is the example's. */
+	workflow: { name: string; text: string };
+	event: string;
+	/** Variables of LocalGitHub.environment; its event file is the payload. */
+	env: Readonly<Record<string, string>>;
+	/** Programs in front of the PATH, by name: shell scripts. */
+	programs?: Readonly<Record<string, string>>;
+}
+
+/** Where the services are and which run this is. All else act knows: the event, the commit, the job, the folders. */
+const services = /^(ACTIONS_.*|GITHUB_(API_URL|GRAPHQL_URL|SERVER_URL|REPOSITORY|RUN_ID|RUN_ATTEMPT))$/;
+
+/** No container, no network: `uses:` of trtgate and of checkout come from folders, labels mean this machine. */
+export async function runAct(options: ActOptions): Promise<ActRun> {
+	const { repository, workflow, env } = options;
+	const home = temporaryFolder();
+	const path = join(repository.folder, ".github/workflows", workflow.name);
+	mkdirSync(dirname(path), { recursive: true });
+	writeFileSync(path, workflow.text);
+	const { GITHUB_EVENT_PATH: eventPath = "", GITHUB_TOKEN: token = "" } = env;
+	const variables = Object.entries(env).filter(([name]) => services.test(name));
+	writeFileSync(join(home, "env"), variables.map(([name, value]) => `${name}=${value}\n`).join(""));
+	const action = actionFolder();
+	const labels = [...new Set(["ubuntu-latest", "self-hosted", ...labelsOf(workflow.text)])];
+	const argv = [
+		...[options.event, "--workflows", path, "--eventpath", eventPath, "--env-file", join(home, "env")],
+		...["--secret", `GITHUB_TOKEN=${token}`, "--no-cache-server", "--action-offline-mode", "--json"],
+		...labels.flatMap((label) => ["--platform", `${label}=-self-hosted`]),
+		...["--local-repository", `trtgate/trtgate@${placeholder}=${action}`],
+		...["--local-repository", `${checkoutOf(workflow.text)}=${checkoutFolder(action)}`],
+	];
+	const node = dirname(process.execPath);
+	const child = spawn(options.act, argv, {
+		cwd: repository.folder,
+		// The first Node on PATH is the one that runs JavaScript actions.
+		env: { HOME: home, XDG_CACHE_HOME: join(home, ".cache"), PATH: [programFolder(options.programs), node, process.env["PATH"]].join(":") },
+		stdio: ["ignore", "pipe", "pipe"],
+	});
+	let output = "";
+	for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (text) => (output += text));
+	const exit = await new Promise<number | null>((settle, reject) => child.on("error", reject).on("close", settle));
+	return { exit, ...readLog(output) };
+}
+
+function labelsOf(text: string): string[] {
+	return [...text.matchAll(/scale-set: ([\w-]+)/g)].map((match) => match[1] ?? "");
+}
+
+function programFolder(programs: Readonly<Record<string, string>> = {}): string {
+	const folder = temporaryFolder();
+	for (const [name, script] of Object.entries(programs)) {
+		writeFileSync(join(folder, name), `#!/bin/sh\n${script}\n`);
+		chmodSync(join(folder, name), 0o755);
+	}
+	return folder;
+}
+
+interface LogLine {
+	jobID?: string;
+	jobResult?: "success" | "failure";
+	msg?: string;
+	command?: string;
+	content?: string;
+}
+
+function readLog(output: string): Omit<ActRun, "exit"> {
+	const lines = output.split("\n").flatMap((line): LogLine[] => {
+		try {
+			return [JSON.parse(line)];
+		} catch {
+			return line === "" ? [] : [{ msg: line }];
+		}
+	});
+	return {
+		jobs: lines.flatMap(({ jobID: job, jobResult: result }) => (job !== undefined && result !== undefined ? [{ job, result }] : [])),
+		log: lines.map(({ msg }) => msg ?? "").join("\n"),
+		summaries: lines.flatMap(({ command, content }) => (command === "summary" && content !== undefined ? [content] : [])),
+	};
+}
+
+export function readExample(name: string): string {
+	return readFileSync(resolve("workflows-examples", name), "utf8");
+}
+
+/** This machine runs no containers: what such a job does inside is the same without. */
+export function withoutContainer(text: string): string {
+	return text.replace(/^ {4}container:\n(?: {6}.*\n)+/m, "");
+}

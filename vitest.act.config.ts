@@ -1,0 +1,12 @@
+import { defineConfig } from "vitest/config";
+
+/** The examples run by nektos/act, one at a time: each starts runners and gates of its own. */
+export default defineConfig({
+	test: {
+		include: ["test/act/**/*.act.ts"],
+		fileParallelism: false,
+		testTimeout: 60_000,
+		// The first time, act is built.
+		hookTimeout: 600_000,
+	},
+});
