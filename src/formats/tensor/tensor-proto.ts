@@ -20,6 +20,7 @@ const fieldOf = {
 	int64s: 7,
 	raw: 9,
 	doubles: 10,
+	name: 8,
 	uint64s: 11,
 	external: 13,
 	location: 14,
@@ -75,6 +76,28 @@ export function decodeTensorProto(bytes: Uint8Array, file: TensorFile, path: str
 		shape: file.shape,
 		data: draft.raw === null ? typedValues(draft, file, path) : rawValues(draft.raw, file, path),
 	};
+}
+
+/**
+ * Dtype, shape and name that a file says of itself, for files that no manifest describes.
+ * @throws ConfigError tensor-invalid where it is no tensor, or of a type that no golden holds.
+ */
+export function describeTensorProto(bytes: Uint8Array, path: string): { dtype: DType; shape: number[]; name: string } {
+	const draft: Draft = { dims: [], code: 0, raw: null, typed: new Map(), refused: null };
+	let name = "";
+	const problem = readFields(bytes, (field) => {
+		if (field.number === fieldOf.name) name = new TextDecoder().decode(field.bytes);
+		takeField(draft, field);
+	});
+	const type = elementTypeOfCode(draft.code);
+	const dtype = toDType(type);
+	const shape = draft.dims.map(Number);
+	if (problem === null && dtype !== null && shape.length <= maxRank && shape.every((size) => Number.isSafeInteger(size)))
+		return { dtype, shape, name };
+	throw tensorInvalid(path, {
+		expected: "an ONNX TensorProto of numbers",
+		got: problem?.got ?? formatLayout({ dtype: dtype ?? type, shape }),
+	});
 }
 
 function takeField(draft: Draft, field: Field): void {

@@ -48,7 +48,9 @@ describe("decodeTensor", () => {
 
 	it("refuses a name that tells no format, and takes the manifest's word", () => {
 		const file = fileOf("int8", [1], { path: "y.dat" });
-		expect(refusalOf(Uint8Array.of(1), file).message).toContain("a name that ends in .raw, .bin, .npy, .npz, .safetensors, .pb, .json, .png, .jpg or .jpeg, got .dat");
+		expect(refusalOf(Uint8Array.of(1), file).message).toContain(
+			"a name that ends in .raw, .bin, .npy, .npz, .safetensors, .pb, .json, .png, .jpg or .jpeg, got .dat",
+		);
 		expect(decodeTensor(Uint8Array.of(1), { ...file, format: "raw" }, "y").data.length).toBe(1);
 	});
 
