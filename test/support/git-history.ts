@@ -13,10 +13,14 @@ const settings = [
 	"protocol.file.allow=always",
 ];
 
+/** What this machine or user configures is no part of a test. */
+const unconfigured = { GIT_CONFIG_GLOBAL: "/dev/null", GIT_CONFIG_SYSTEM: "/dev/null" };
+
 export function git(folder: string, ...args: string[]): string {
 	const given = settings.flatMap((setting) => ["-c", setting]);
 	return execFileSync("git", [...given, ...args], {
 		cwd: folder,
+		env: { ...childEnvironment(), ...unconfigured },
 		encoding: "utf8",
 		maxBuffer: 64 * 1024 * 1024,
 		stdio: ["ignore", "pipe", "ignore"],
@@ -24,7 +28,7 @@ export function git(folder: string, ...args: string[]): string {
 }
 
 export function gitProcesses(env: Readonly<Record<string, string>> = {}): Processes {
-	return createProcesses({ env: { ...childEnvironment(), GIT_CONFIG_GLOBAL: "/dev/null", GIT_CONFIG_SYSTEM: "/dev/null", ...env } });
+	return createProcesses({ env: { ...childEnvironment(), ...unconfigured, ...env } });
 }
 
 export interface DrawnCommit {
