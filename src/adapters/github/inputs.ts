@@ -69,18 +69,24 @@ const mostNameChars = 100;
 
 /** @throws ConfigError usage. */
 export function readPublishInputs(): PublishInputs {
+	return {
+		...readShownInputs(),
+		issue: oneOf("issue", ["auto", "true", "false"]),
+		artifactEngines: oneOf("artifact-engines", ["false", "true"]) === "true",
+		cache: oneOf("cache", ["auto", "true", "false"]),
+	};
+}
+
+/** What gate and report share. */
+function readShownInputs(): Omit<PublishInputs, "issue" | "artifactEngines" | "cache"> {
 	const days = getInput("retention-days");
-	const artifact = getInput("artifact") || "trtgate";
 	return {
 		token: getInput("token"),
 		name: getInput("name").slice(0, mostNameChars),
 		comment: readCommentMode(),
 		checkRun: oneOf("check-run", ["true", "false"]) === "true",
-		issue: oneOf("issue", ["auto", "true", "false"]),
-		artifact,
-		artifactEngines: oneOf("artifact-engines", ["false", "true"]) === "true",
+		artifact: getInput("artifact") || "trtgate",
 		...(days === "" ? {} : { retentionDays: readDays(days) }),
-		cache: oneOf("cache", ["auto", "true", "false"]),
 	};
 }
 
@@ -106,7 +112,11 @@ export interface ReportInputs extends PublishInputs {
 /** @throws ConfigError usage. */
 export function readReportInputs(): ReportInputs {
 	return {
-		...readPublishInputs(),
+		...readShownInputs(),
+		// A report has no engines, builds none, and alarms nobody.
+		issue: "false",
+		artifactEngines: false,
+		cache: "false",
 		config: getInput("config") || "trtgate.yml",
 		expected: getInput("expected"),
 		out: getInput("out") || "trtgate-merged",

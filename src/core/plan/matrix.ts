@@ -6,6 +6,9 @@ import { ConfigError } from "../errors.ts";
 /** The one job where the config names no runners. */
 const aloneName = "all";
 
+/** The root action reads no more of its `name`. */
+const maxNameChars = 100;
+
 /** GitHub runs no more jobs from one matrix. */
 const maxJobs = 256;
 
@@ -93,7 +96,7 @@ function jobsOf(runner: RunnerConfig, naming: Naming): MatrixJob[] {
 /** Names that differ only in what artifacts cannot hold are told apart by a number. */
 function nameOfItsOwn(wanted: string, { input, taken }: Naming): { name: string; artifact: string } {
 	for (let count = 1; ; count += 1) {
-		const name = count === 1 ? wanted : `${count} ${wanted}`;
+		const name = (count === 1 ? wanted : `${count} ${wanted}`).slice(0, maxNameChars);
 		const artifact = input.artifactOf(name);
 		if (taken.has(artifact.toLowerCase())) continue;
 		taken.add(artifact.toLowerCase());
