@@ -1,4 +1,4 @@
-// safetensors files: a JSON header with places, then the values; of which only one tensor's are read.
+// Files of the safetensors format: a JSON header with places, then the values; of which only one tensor is read.
 import type { Tensor } from "../../core/golden/tensor.ts";
 import type { DType, TensorFile } from "../../core/schema/golden.ts";
 import type { ByteSource } from "../onnx/byte-source.ts";
