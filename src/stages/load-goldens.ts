@@ -51,7 +51,7 @@ async function loadSet(path: string, root: string, ports: GoldenPorts): Promise<
 			message: `There is no golden manifest at ${path}.`,
 			details: {
 				location: { path: `${root}/${path}` },
-				fix: "Correct `golden:` in the config, or record one: examples/quickstart/generator/golden.py shows how.",
+				fix: "Correct `golden:` in the config, or record one: `trtgate golden record MODEL.onnx --out FOLDER`.",
 			},
 		});
 	}

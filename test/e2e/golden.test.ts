@@ -1,0 +1,194 @@
+// `trtgate golden` through the built bundle: record, check, inspect, change, refuse, and a changed golden in the gate.
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { describe, expect, it } from "vitest";
+import { parseManifest } from "../../src/core/golden/manifest.ts";
+import type { GoldenManifest } from "../../src/core/schema/golden.ts";
+import { attribute, floats, model, node, tensor, value } from "../support/onnx-writer.ts";
+import { runCli, temporaryFolder } from "../support/project.ts";
+
+const dist = process.env["TRTGATE_DIST"];
+const quickstart = resolve("examples/quickstart/base");
+const classifier = join(quickstart, "models/classifier.onnx");
+
+function golden(argv: readonly string[], cwd: string) {
+	return runCli(["golden", ...argv], { cwd, ...(dist === undefined ? {} : { dist: resolve(dist) }) });
+}
+
+function read(cwd: string, folder = "golden"): GoldenManifest {
+	const path = join(cwd, folder, "golden.json");
+	return parseManifest(readFileSync(path, "utf8"), path);
+}
+
+function matches(text: string, schema: string): unknown {
+	const said: unknown = JSON.parse(text);
+	const validate = new Ajv2020({ strictRequired: false, allowUnionTypes: true }).compile(
+		JSON.parse(readFileSync(`golden-schema/${schema}.schema.json`, "utf8")),
+	);
+	expect(validate(said), JSON.stringify(validate.errors)).toBe(true);
+	return said;
+}
+
+const first = ["record", classifier, "--out", "golden", "--dims", "batch=2", "--cases", "3", "--author", "Ann", "--quiet"];
+
+describe("golden record", () => {
+	it("makes a golden with noise floor, statistics, limits and a mutation test; check and inspect agree with it", async () => {
+		const cwd = temporaryFolder();
+		const run = await golden(first, cwd);
+		expect(run, run.stderr).toMatchObject({ exit: 0, stdout: expect.stringMatching(/^Recorded golden@1 with 3 cases/) });
+		const manifest = read(cwd);
+		expect(manifest).toMatchObject({
+			goldenId: "golden@1",
+			author: "Ann",
+			reason: "First recording.",
+			model: { path: "classifier.onnx" },
+			producer: { backend: "onnxruntime-wasm", precision: "fp32", optimisation: "basic", seed: 1, dims: { batch: 2 } },
+			mutation: { tested: 6, tensors: 6, noticed: 6 },
+			outputs: { logits: { semantic: "logits", batchAxis: 0 } },
+		});
+		expect(manifest.noiseFloor?.runs.length).toBeGreaterThan(3);
+		expect(manifest.cases[0]?.outputs["logits"]?.stats).toMatchObject({ nan: 0, inf: 0, min: expect.any(Number) });
+		expect(readdirSync(join(cwd, "golden")).sort()).toEqual(["golden.json", "r1"]);
+		const check = await golden(["check", "golden/golden.json", "--outputs", "golden/r1", "--json"], cwd);
+		expect(check.exit).toBe(0);
+		expect(matches(check.stdout, "golden-check")).toMatchObject({ state: "match", cases: { length: 3 } });
+		const inspect = await golden(["inspect", "golden/golden.json", "--json"], cwd);
+		expect(inspect.exit).toBe(0);
+		expect(matches(inspect.stdout, "golden-inspect")).toMatchObject({ findings: [], outputs: [{ name: "logits", semantic: "logits" }] });
+	});
+
+	it("wants a reason for a change, writes nothing where nothing changed, and replaces all in one step", async () => {
+		const cwd = temporaryFolder();
+		expect((await golden(first, cwd)).exit).toBe(0);
+		writeFileSync(join(cwd, "golden/README.md"), "mine");
+		expect(await golden(first, cwd)).toMatchObject({
+			exit: 2,
+			stderr: expect.stringMatching(/golden@1 already; a change of it needs --reason/),
+		});
+		const same = await golden([...first, "--reason", "Again."], cwd);
+		expect(same, same.stderr).toMatchObject({ exit: 0, stdout: expect.stringMatching(/Nothing was written/) });
+		const changed = await golden([...first, "--reason", "Other pictures.", "--seed", "2"], cwd);
+		expect(changed, changed.stderr).toMatchObject({ exit: 0, stdout: expect.stringMatching(/^Recorded golden@2/) });
+		expect(read(cwd)).toMatchObject({ goldenId: "golden@2", reason: "Other pictures." });
+		expect(readdirSync(join(cwd, "golden")).sort()).toEqual(["README.md", "golden.json", "r2"]);
+		expect(await golden(["check", "golden/golden.json", "--outputs", "golden/r2"], cwd)).toMatchObject({ exit: 0 });
+	});
+
+	it("takes stored inputs, by case and by file", async () => {
+		const cwd = temporaryFolder();
+		for (const name of ["disc", "ring"]) {
+			mkdirSync(join(cwd, "inputs", name), { recursive: true });
+			cpSync(join(quickstart, "golden/classifier", name, "image.npy"), join(cwd, "inputs", name, "image.npy"));
+			cpSync(join(quickstart, "golden/classifier", name, "image.npy"), join(cwd, "flat", `${name}.npy`));
+		}
+		for (const from of ["inputs", "flat"]) {
+			const run = await golden(["record", classifier, "--out", from, "--inputs", join(cwd, from), "--author", "Ann", "--quiet"], cwd);
+			expect(run.stderr).not.toMatch(/usage/);
+			expect(run.exit, run.stderr).toBe(0);
+			expect(read(cwd, from)).toMatchObject({ cases: [{ id: "disc" }, { id: "ring" }], producer: { inputs: { image: "given" } } });
+			rmSync(join(cwd, from), { recursive: true });
+		}
+	});
+
+	it.each([
+		[
+			"no size of a dimension",
+			[classifier, "--out", "g"],
+			/Dimension "batch" of input "image" has no size.*\[config-dims\][\s\S]*--dims batch=1/,
+		],
+		["no folder", [classifier], /needs --out/],
+		["an input that is not there", [classifier, "--out", "g", "--dims", "batch=1", "--generator", "picture=image"], /no input "picture"/],
+		["no model", ["none.onnx", "--out", "g"], /There is no model/],
+	])("refuses %s with exit 2 and leaves nothing behind", async (_, argv, says) => {
+		const cwd = temporaryFolder();
+		const run = await golden(["record", ...argv, "--quiet"], cwd);
+		expect(run).toMatchObject({ exit: 2, stderr: expect.stringMatching(says) });
+		expect(existsSync(join(cwd, "g"))).toBe(false);
+	});
+
+	it("refuses limits that let a wrong weight through, and names the weight, the limit and a better one", async () => {
+		const cwd = temporaryFolder();
+		expect((await golden(first, cwd)).exit).toBe(0);
+		const path = join(cwd, "golden/golden.json");
+		const loose = JSON.parse(readFileSync(path, "utf8"));
+		loose.outputs.logits.comparators = [{ kind: "relative-l2", tolerance: { fp32: 0.01 } }];
+		writeFileSync(path, JSON.stringify(loose));
+		const before = readFileSync(path, "utf8");
+		const run = await golden([...first, "--reason", "Looser."], cwd);
+		expect(run.exit).toBe(2);
+		expect(run.stderr).toMatch(/a change of 1 % in weight "[^"]+" moves output "logits"[\s\S]*relative-l2 of 0\.01 lets it through: set/);
+		expect(readFileSync(path, "utf8")).toBe(before);
+		expect(readdirSync(join(cwd, "golden")).sort()).toEqual(["golden.json", "r1"]);
+		const proposed = await golden([...first, "--reason", "Let the recorder propose.", "--propose"], cwd);
+		expect(proposed, proposed.stderr).toMatchObject({ exit: 0, stdout: expect.stringMatching(/^Recorded golden@2/) });
+	});
+
+	it("refuses a model whose outputs do not depend on its inputs", async () => {
+		const cwd = temporaryFolder();
+		// y = 0 · x + 1: the same for every input.
+		const nodes = [
+			node({ op: "Mul", inputs: ["x", "zero"], outputs: ["nothing"] }),
+			node({ op: "Add", inputs: ["nothing", "bias"], outputs: ["y"] }),
+		];
+		const initializers = [
+			tensor({ name: "zero", dims: [1], raw: floats(0) }),
+			tensor({ name: "bias", dims: [4], raw: floats(1, 2, 3, 4) }),
+		];
+		writeFileSync(join(cwd, "dead.onnx"), model({ nodes, initializers, inputs: [value("x", [1, 4])], outputs: [value("y", [1, 4])] }));
+		const run = await golden(["record", "dead.onnx", "--out", "g", "--quiet"], cwd);
+		expect(run).toMatchObject({ exit: 2, stderr: expect.stringMatching(/all 8 cases have the same outputs.*\[golden-uninformative\]/) });
+		expect(attribute).toBeDefined();
+	});
+
+	it("leaves boundary cases out that the model does not bear", async () => {
+		const cwd = temporaryFolder();
+		const run = await golden([...first, "--cases", "12", "--generator", "image=image+boundary"], cwd);
+		expect(run.exit, run.stderr).toBe(0);
+		expect(run.stderr).toMatch(/Case "12-max" was left out: its outputs hold NaN or infinite values/);
+		expect(read(cwd).cases.map(({ id }) => id)).toContain("2-zeros");
+	});
+});
+
+describe("golden check", () => {
+	it("exits 1 where an output differs, is missing, or has another shape", async () => {
+		const cwd = temporaryFolder();
+		const manifest = join(quickstart, "golden/classifier/golden.json");
+		const stored = join(cwd, "outputs");
+		cpSync(join(quickstart, "golden/classifier"), stored, { recursive: true });
+		expect((await golden(["check", manifest, "--outputs", stored], cwd)).exit).toBe(0);
+		cpSync(join(stored, "disc/logits.npy"), join(stored, "ring/logits.npy"));
+		cpSync(join(stored, "batch-of-4/logits.npy"), join(stored, "checker/logits.npy"));
+		rmSync(join(stored, "bars-up/logits.npy"));
+		const run = await golden(["check", manifest, "--outputs", stored, "--precision", "fp16", "--json"], cwd);
+		expect(run.exit).toBe(1);
+		const report = matches(run.stdout, "golden-check") as { cases: { case: string; state: string; checks: { metric: string }[] }[] };
+		const state = (id: string) => report.cases.find((verdict) => verdict.case === id);
+		expect(state("ring")?.state).toBe("mismatch");
+		expect(state("checker")?.checks[0]?.metric).toBe("shape");
+		expect(state("bars-up")?.state).toBe("error");
+		expect(state("disc")?.state).toBe("match");
+	});
+
+	it.each([
+		[["check", "golden.json"], /cannot be read|is not there/],
+		[["check", join(quickstart, "golden/classifier/golden.json")], /needs --outputs/],
+		[
+			["check", join(quickstart, "golden/classifier/golden.json"), "--outputs", "."].concat("--precision", "fp17"),
+			/--precision takes fp32/,
+		],
+		[["chekc"], /Did you mean `trtgate golden check`/],
+		[[], /needs to know what to do/],
+	])("refuses %j", async (argv, says) => {
+		expect(await golden(argv, temporaryFolder())).toMatchObject({ exit: 2, stderr: expect.stringMatching(says) });
+	});
+});
+
+describe("golden inspect", () => {
+	it("explains the quickstart's goldens and says what was not measured", async () => {
+		const run = await golden(["inspect", "golden/segmenter/golden.json"], quickstart);
+		expect(run.exit, run.stderr).toBe(0);
+		expect(run.stdout).toMatch(/output logits \(logits\)[\s\S]*relative-l2: .*fp32 ≤ 0\.00002[\s\S]*proposal, for you to review/);
+		expect(run.stdout).toMatch(/its noise floor was not measured/);
+	});
+});
