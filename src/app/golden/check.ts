@@ -17,19 +17,10 @@ import { readArgument } from "../commands/read.ts";
 import { exitCodes } from "../exit.ts";
 import type { Terminal } from "../terminal.ts";
 import { findTensor } from "./inputs.ts";
-import { renderCheck } from "./render-check.ts";
+import { type CheckReport, renderCheck } from "./render-check.ts";
 import { readStored, type StoredPorts } from "./stored.ts";
 
 const options = { outputs: { type: "string" }, precision: { type: "string" }, json: { type: "boolean" } } as const;
-
-export interface CheckReport {
-	golden: string;
-	precision: Precision;
-	outputs: string;
-	/** match only where every case is. */
-	state: "match" | "mismatch";
-	cases: GoldenVerdict[];
-}
 
 export async function checkGolden(argv: readonly string[], terminal: Terminal): Promise<number> {
 	const args = parseArguments(argv, options, { command: "golden check", positionals: ["GOLDEN.json"] });

@@ -1,8 +1,17 @@
 // Words for stored outputs that were judged against a golden.
 import { quoteName } from "../../core/onnx/quote.ts";
+import type { Precision } from "../../core/schema/golden.ts";
 import type { GoldenCheck, GoldenVerdict } from "../../core/schema/result.ts";
 import { formatValue } from "../../core/units.ts";
-import type { CheckReport } from "./check.ts";
+
+export interface CheckReport {
+	golden: string;
+	precision: Precision;
+	outputs: string;
+	/** match only where every case is. */
+	state: "match" | "mismatch";
+	cases: GoldenVerdict[];
+}
 
 export function renderCheck({ golden, precision, state, cases }: CheckReport): string {
 	const matching = cases.filter((verdict) => verdict.state === "match").length;
