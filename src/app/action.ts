@@ -98,6 +98,8 @@ async function runJob(job: Job): Promise<Ran | null> {
 		inputs: overrides,
 		environment: environmentOf(job),
 		isRelease: event?.kind === "tag",
+		// Names the base where the user names none.
+		...(event === undefined ? {} : { event }),
 		progress: progressFor(terminal, { quiet: false }),
 		onStart: (stop) =>
 			stopOnSignals((reason) => {
