@@ -1,5 +1,5 @@
 // The machine's clock: monotonic milliseconds and UTC timestamps.
-import type { Clock } from "../ports.ts";
+import type { Clock } from "../ports/world.ts";
 
 export function systemClock(): Clock {
 	return { now: () => performance.now(), timestamp: () => new Date().toISOString() };

@@ -10,7 +10,7 @@ import { type Device, readDevice } from "../adapters/trtexec/device.ts";
 import { type Found, findTrtexec } from "../adapters/trtexec/find.ts";
 import type { Config } from "../core/config/config.ts";
 import { ConfigError } from "../core/errors.ts";
-import type { Backend } from "../ports.ts";
+import type { Backend } from "../ports/backend.ts";
 
 /** Plans are as large as their weights: room for some hundred models of 100 MB. */
 const mostEngineBytes = 10 * 1024 ** 3;

@@ -12,7 +12,8 @@ import { createProcesses, type Processes } from "../adapters/process/processes.t
 import { userShell } from "../adapters/process/shell.ts";
 import type { Config } from "../core/config/config.ts";
 import { formatBytes } from "../core/units.ts";
-import type { Backend, Ports, Progress } from "../ports.ts";
+import type { Backend } from "../ports/backend.ts";
+import type { Ports, Progress } from "../ports/world.ts";
 import { chosenMachine, workerPathOf } from "./choose-backend.ts";
 import { gpuTurn, lockFolderOf } from "./gpu-turn.ts";
 import { gpuWatch } from "./gpu-watch.ts";

@@ -11,7 +11,7 @@ import type { EngineSpec, Plan } from "../core/plan/plan.ts";
 import { engineSpecs } from "../core/plan/specs.ts";
 import type { Result } from "../core/schema/result.ts";
 import type { RunEvent } from "../formats/github/event.ts";
-import type { Ports, Progress } from "../ports.ts";
+import type { Ports, Progress } from "../ports/world.ts";
 import { reportFiles, writeReport } from "../stages/report.ts";
 import { type OpenedArms, openArms } from "./arms.ts";
 import { type Composition, compose } from "./compose.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Environment } from "../adapters/github/env.ts";
 import { lockGpu } from "../adapters/gpu/lock.ts";
 import { ConfigError } from "../core/errors.ts";
-import type { Progress, Turn } from "../ports.ts";
+import type { Progress, Turn } from "../ports/world.ts";
 import type { Machine } from "./choose-backend.ts";
 
 export interface GpuTurnOptions {

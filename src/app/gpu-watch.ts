@@ -2,7 +2,7 @@
 import { noTelemetry } from "../adapters/gpu/no-gpu.ts";
 import { gpuTelemetry } from "../adapters/gpu/sampler.ts";
 import type { Processes } from "../adapters/process/processes.ts";
-import type { Clock, Telemetry } from "../ports.ts";
+import type { Clock, Telemetry } from "../ports/world.ts";
 import type { Machine } from "./choose-backend.ts";
 
 export interface GpuWatchOptions {

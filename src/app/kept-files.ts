@@ -1,6 +1,6 @@
 // Lists what a run leaves in its output folder, for people and for whoever uploads it.
 import type { Result } from "../core/schema/result.ts";
-import type { Files } from "../ports.ts";
+import type { Files } from "../ports/world.ts";
 import { reportFiles } from "../stages/report.ts";
 
 /** Written after the result that lists them. */

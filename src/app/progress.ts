@@ -1,7 +1,7 @@
 // Which progress suits whoever is watching.
 import { systemClock } from "../adapters/clock.ts";
 import { groupProgress, plainProgress, quietProgress, terminalProgress } from "../adapters/terminal/progress.ts";
-import type { Progress } from "../ports.ts";
+import type { Progress } from "../ports/world.ts";
 import type { Terminal } from "./terminal.ts";
 
 export function progressFor(terminal: Terminal, options: { quiet: boolean }): Progress {

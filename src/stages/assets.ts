@@ -1,7 +1,7 @@
 // Finds the files that an engine needs beside its model: plugin libraries and a calibration cache.
 import { ConfigError } from "../core/errors.ts";
 import type { Asset, EngineAssets, EngineSpec } from "../core/plan/plan.ts";
-import type { Files } from "../ports.ts";
+import type { Files } from "../ports/world.ts";
 import { confine } from "./confine.ts";
 
 export interface MissingAsset {

@@ -1,6 +1,6 @@
 // Turns a path of the config into an absolute one that lies inside its workspace, links resolved.
 import { ConfigError } from "../core/errors.ts";
-import type { Files } from "../ports.ts";
+import type { Files } from "../ports/world.ts";
 
 /**
  * @returns the absolute path, or null where nothing is there.

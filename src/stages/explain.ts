@@ -4,7 +4,8 @@ import { folderName } from "../core/config/identity.ts";
 import type { Seen } from "../core/explain/attach.ts";
 import { kernelOfInterest } from "../core/explain/kernel-choice.ts";
 import type { Result, VerdictKind, WorkloadKernels, WorkloadResult } from "../core/schema/result.ts";
-import type { Backend, BuiltEngine, Interrupt, Progress, TraceJob } from "../ports.ts";
+import type { Backend, BuiltEngine, TraceJob } from "../ports/backend.ts";
+import type { Interrupt, Progress } from "../ports/world.ts";
 import type { TimedWorkload } from "./measure.ts";
 
 export interface ExplainInput {

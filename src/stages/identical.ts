@@ -1,6 +1,6 @@
 // Tells engines that cannot differ, so that they need not be timed.
 import type { Config } from "../core/config/config.ts";
-import type { BuiltEngine } from "../ports.ts";
+import type { BuiltEngine } from "../ports/backend.ts";
 
 /** Two engines of the same bytes are not timed, and do not share in the error. */
 export function isIdentical({ head, base }: { head: BuiltEngine; base?: BuiltEngine }, settings: Config["measure"]): boolean {

@@ -4,9 +4,9 @@ import { resolveComparators } from "../core/golden/comparators.ts";
 import { findUninformative } from "../core/golden/inform.ts";
 import { tensorStatistics } from "../core/golden/inform-statistics.ts";
 import { findWeaknesses, type Weakness } from "../core/golden/inform-tolerance.ts";
+import { metricNames } from "../core/golden/metric-words.ts";
 import { floorOf, type RunOutputs } from "../core/golden/noise-floor.ts";
 import { proposeOutput } from "../core/golden/propose.ts";
-import { metricNames } from "../core/golden/metric-words.ts";
 import { metrics } from "../core/golden/registry.ts";
 import { elementCount, type Tensor } from "../core/golden/tensor.ts";
 import type {
@@ -19,7 +19,7 @@ import type {
 	Spread,
 	TensorStatistics,
 } from "../core/schema/golden.ts";
-import type { Files, TensorReader } from "../ports.ts";
+import type { Files, TensorReader } from "../ports/world.ts";
 import { readTensors } from "./load-goldens.ts";
 
 export interface InspectedTensor {

@@ -5,7 +5,7 @@ import { assertInformative } from "../core/golden/inform.ts";
 import { parseManifest } from "../core/golden/manifest.ts";
 import type { Tensor } from "../core/golden/tensor.ts";
 import type { GoldenCase, GoldenManifest, TensorFile } from "../core/schema/golden.ts";
-import type { Files, TensorReader } from "../ports.ts";
+import type { Files, TensorReader } from "../ports/world.ts";
 import { confine } from "./confine.ts";
 import type { PreparedModel } from "./prepare.ts";
 

@@ -8,7 +8,8 @@ import { runsWithoutBase } from "../core/plan/make-plan.ts";
 import type { Workload } from "../core/plan/plan.ts";
 import type { Arm, ErrorRecord, PerfRun, RunFigure } from "../core/schema/result.ts";
 import { summarize } from "../core/stats/summary.ts";
-import type { Backend, BuiltEngine, Clock, Interrupt, MeasureResult, Progress, Telemetry, TimedInput, ToolFailure } from "../ports.ts";
+import type { Backend, BuiltEngine, MeasureResult, TimedInput } from "../ports/backend.ts";
+import type { Clock, Interrupt, Progress, Telemetry, ToolFailure } from "../ports/world.ts";
 import { isIdentical } from "./identical.ts";
 import { discard, discardInvalid, observe, replacementCap, unstable, type WatchedRun } from "./watch.ts";
 

@@ -3,7 +3,7 @@ import { formatPointer } from "../core/config/pointer.ts";
 import { preflight as findingsOf, type PreflightContext } from "../core/onnx/preflight.ts";
 import type { EngineSpec } from "../core/plan/plan.ts";
 import type { BackendFacts, Finding } from "../core/schema/result.ts";
-import type { Progress } from "../ports.ts";
+import type { Progress } from "../ports/world.ts";
 import type { PreparedModel } from "./prepare.ts";
 
 export interface PreflightInput {

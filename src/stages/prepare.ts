@@ -2,7 +2,7 @@
 import { ConfigError } from "../core/errors.ts";
 import type { EngineAssets, EngineSpec } from "../core/plan/plan.ts";
 import type { Arm, ArmSource, BackendFacts } from "../core/schema/result.ts";
-import type { Files, ModelOnDisk, ModelReader, Progress, Shell } from "../ports.ts";
+import type { Files, ModelOnDisk, ModelReader, Progress, Shell } from "../ports/world.ts";
 import { missingAsset, readAssets } from "./assets.ts";
 import { confine } from "./confine.ts";
 

@@ -1,6 +1,6 @@
 // Carries a result to where people look: check run, comment, alarm. Best effort: nothing here throws or judges.
 import type { Result } from "../core/schema/result.ts";
-import type { Forge } from "../ports.ts";
+import type { Forge } from "../ports/forge.ts";
 import { publishAlarm } from "./publish/alarm.ts";
 import { publishCheckRun } from "./publish/check-run.ts";
 import { publishComment } from "./publish/comment.ts";

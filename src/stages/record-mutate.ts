@@ -5,7 +5,9 @@ import { mutationOrder, type WeightPlace } from "../core/golden/mutate.ts";
 import { judgeMutation, type MutationContext, type MutationFinding, mutationRecord } from "../core/golden/mutate-judge.ts";
 import { describeUnnoticed, noticingLimit, tightenOutputs } from "../core/golden/mutate-tighten.ts";
 import type { GoldenManifest } from "../core/schema/golden.ts";
-import type { Clock, InferCase, ModelOnDisk, Progress, Reference, ReferenceVariant } from "../ports.ts";
+import type { InferCase } from "../ports/backend.ts";
+import type { Reference, ReferenceVariant } from "../ports/reference.ts";
+import type { Clock, ModelOnDisk, Progress } from "../ports/world.ts";
 
 export interface MutateInput {
 	model: ModelOnDisk;

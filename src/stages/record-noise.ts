@@ -1,7 +1,9 @@
 // Measures how far one model's outputs scatter on this machine: builds of the runtime, levels, threads, and repeated runs.
 import { type LabelledRun, measureNoise, type RunOutputs } from "../core/golden/noise-floor.ts";
 import type { NoiseFloor } from "../core/schema/golden.ts";
-import type { InferCase, ModelOnDisk, Progress, Reference, ReferenceVariant } from "../ports.ts";
+import type { InferCase } from "../ports/backend.ts";
+import type { Reference, ReferenceVariant } from "../ports/reference.ts";
+import type { ModelOnDisk, Progress } from "../ports/world.ts";
 
 export interface NoiseInput {
 	model: ModelOnDisk;

@@ -9,7 +9,9 @@ import { isBatched, proposeOutput } from "../core/golden/propose.ts";
 import { feeds } from "../core/onnx/model.ts";
 import { quoteName } from "../core/onnx/quote.ts";
 import type { GoldenManifest, GoldenOutput, NoiseFloor, Precision } from "../core/schema/golden.ts";
-import type { Clock, InferCase, InferredCase, ModelOnDisk, Progress, Reference, ReferenceVariant } from "../ports.ts";
+import type { InferCase, InferredCase } from "../ports/backend.ts";
+import type { Reference, ReferenceVariant } from "../ports/reference.ts";
+import type { Clock, ModelOnDisk, Progress } from "../ports/world.ts";
 import { testMutations } from "./record-mutate.ts";
 import { formatVariant, measureScatter } from "./record-noise.ts";
 

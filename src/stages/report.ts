@@ -7,7 +7,7 @@ import { renderHtml } from "../core/report/html/report.ts";
 import { renderJunit } from "../core/report/junit.ts";
 import { renderMarkdown } from "../core/report/markdown.ts";
 import type { Result } from "../core/schema/result.ts";
-import type { Files } from "../ports.ts";
+import type { Files } from "../ports/world.ts";
 
 /** Names of the files, relative to the output folder. */
 export const reportFiles = {

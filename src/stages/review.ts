@@ -7,7 +7,7 @@ import { elementCount, type Tensor } from "../core/golden/tensor.ts";
 import type { EngineSpec } from "../core/plan/plan.ts";
 import type { GoldenCase } from "../core/schema/golden.ts";
 import type { GoldenChange, MovedOutput } from "../core/schema/result.ts";
-import type { Files, TensorReader } from "../ports.ts";
+import type { Files, TensorReader } from "../ports/world.ts";
 import { confine } from "./confine.ts";
 import { type GoldenSet, readTensors } from "./load-goldens.ts";
 

@@ -4,7 +4,7 @@ import { toDType } from "../core/onnx/dtype.ts";
 import { feeds, type OnnxValue } from "../core/onnx/model.ts";
 import { resolveShapes } from "../core/onnx/shapes.ts";
 import type { Plan, Workload } from "../core/plan/plan.ts";
-import type { TimedInput } from "../ports.ts";
+import type { TimedInput } from "../ports/backend.ts";
 import type { PreparedModel } from "./prepare.ts";
 
 type ReadyModel = Extract<PreparedModel, { state: "ready" }>;

@@ -4,7 +4,8 @@ import { recordFault } from "../core/error-record.ts";
 import { judgeCase, judgeUnanswered } from "../core/golden/judge.ts";
 import type { Tensor } from "../core/golden/tensor.ts";
 import type { ErrorRecord, GoldenVerdict } from "../core/schema/result.ts";
-import type { Backend, BuiltEngine, Files, InferCase, InferResult, Progress, TensorReader } from "../ports.ts";
+import type { Backend, BuiltEngine, InferCase, InferResult } from "../ports/backend.ts";
+import type { Files, Progress, TensorReader } from "../ports/world.ts";
 import { type GoldenSet, readTensors } from "./load-goldens.ts";
 
 export interface VerifyInput {

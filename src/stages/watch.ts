@@ -1,7 +1,7 @@
 // Lays telemetry beside the runs, and throws out the pairs that must not count.
 import type { PerfRun } from "../core/schema/result.ts";
 import { judgeValidity, type RunConditions } from "../core/telemetry/validity.ts";
-import type { Telemetry, ToolFailure } from "../ports.ts";
+import type { Telemetry, ToolFailure } from "../ports/world.ts";
 
 /** After how many replaced runs a workload is given up: the environment is unstable (reference: paired designs, replacement cap). */
 export const replacementCap = 3;

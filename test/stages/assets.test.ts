@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { fileStore } from "../../src/adapters/files/store.ts";
 import { ConfigError } from "../../src/core/errors.ts";
 import { engineSpecs } from "../../src/core/plan/specs.ts";
-import type { BuiltEngine } from "../../src/ports.ts";
+import type { BuiltEngine } from "../../src/ports/backend.ts";
 import { missingAsset, readAssets } from "../../src/stages/assets.ts";
 import { isIdentical } from "../../src/stages/identical.ts";
 import { loaded, withModel } from "../core/config/load.ts";

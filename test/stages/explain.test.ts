@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { engineSpecs } from "../../src/core/plan/specs.ts";
 import type { Arm, VerdictKind } from "../../src/core/schema/result.ts";
-import type { Backend, BuiltEngine, ProfileResult, TraceJob, TraceResult } from "../../src/ports.ts";
+import type { Backend, BuiltEngine, ProfileResult, TraceJob, TraceResult } from "../../src/ports/backend.ts";
 import { type Explained, type ExplainInput, explain } from "../../src/stages/explain.ts";
 import type { TimedWorkload } from "../../src/stages/measure.ts";
 import { buildConfig } from "../support/build-config.ts";

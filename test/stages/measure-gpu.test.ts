@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { GpuWindow, PerfRun } from "../../src/core/schema/result.ts";
 import type { Neighbour } from "../../src/core/telemetry/validity.ts";
-import type { Telemetry } from "../../src/ports.ts";
+import type { Telemetry } from "../../src/ports/world.ts";
 import { type Measured, type MeasureInput, measure, type TimedWorkload } from "../../src/stages/measure.ts";
 
 interface Moment {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { firstArms } from "../../src/core/compare/schedule.ts";
 import { engineSpecs } from "../../src/core/plan/specs.ts";
 import type { Arm } from "../../src/core/schema/result.ts";
-import type { BuiltEngine, MeasureResult } from "../../src/ports.ts";
+import type { BuiltEngine, MeasureResult } from "../../src/ports/backend.ts";
 import { compare } from "../../src/stages/compare.ts";
 import { type Measured, measure, type TimedWorkload } from "../../src/stages/measure.ts";
 import { buildConfig } from "../support/build-config.ts";

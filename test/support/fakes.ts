@@ -1,7 +1,8 @@
 // In-memory ports for the tests of stages: no file, no process, no clock but these.
 import { noTelemetry } from "../../src/adapters/gpu/no-gpu.ts";
 import type { Arm } from "../../src/core/schema/result.ts";
-import type { Backend, MeasureJob, MeasureResult, Progress } from "../../src/ports.ts";
+import type { Backend, MeasureJob, MeasureResult } from "../../src/ports/backend.ts";
+import type { Progress } from "../../src/ports/world.ts";
 
 export const silent: Progress = { stage() {}, item() {}, detail() {}, done() {} };
 

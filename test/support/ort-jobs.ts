@@ -7,7 +7,8 @@ import { basename, join } from "node:path";
 import { type OnnxRuntimeOptions, onnxRuntimeBackend } from "../../src/adapters/onnxruntime/backend.ts";
 import { createProcesses } from "../../src/adapters/process/processes.ts";
 import type { Tensor } from "../../src/core/golden/tensor.ts";
-import type { Backend, BuildJob, BuiltEngine, InferCase, ModelOnDisk } from "../../src/ports.ts";
+import type { Backend, BuildJob, BuiltEngine, InferCase } from "../../src/ports/backend.ts";
+import type { ModelOnDisk } from "../../src/ports/world.ts";
 
 const root = join(import.meta.dirname, "../..");
 export const models = join(root, "test/fixtures/onnxruntime");

@@ -5,7 +5,7 @@ import type { ExternalFile } from "../../core/onnx/model.ts";
 import type { ByteSource } from "../../formats/onnx/byte-source.ts";
 import { readOnnx } from "../../formats/onnx/reader.ts";
 import { unreadable } from "../../formats/onnx/refusal.ts";
-import type { ModelOnDisk, ModelReader } from "../../ports.ts";
+import type { ModelOnDisk, ModelReader } from "../../ports/world.ts";
 import { factsOf, findExternalFiles } from "./external-files.ts";
 import { hashFile, hashOfLines } from "./file-hash.ts";
 

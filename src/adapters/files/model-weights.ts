@@ -1,7 +1,8 @@
 // Finds the float weights of a model on disk that can be changed in place, in its own file or beside it.
 import { closeSync, openSync, statSync } from "node:fs";
 import { findWeights } from "../../formats/onnx/weight-places.ts";
-import type { ModelOnDisk, Reference } from "../../ports.ts";
+import type { Reference } from "../../ports/reference.ts";
+import type { ModelOnDisk } from "../../ports/world.ts";
 import { fileSource } from "./model-reader.ts";
 
 /** One read of Node takes no more. */

@@ -4,7 +4,7 @@ import { createReadStream } from "node:fs";
 import { open, readFile, realpath, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
-import type { Files } from "../../ports.ts";
+import type { Files } from "../../ports/world.ts";
 import { makeFolders } from "../process/folder.ts";
 import { classifyWriteError, errorCode } from "../process/write-error.ts";
 

@@ -10,7 +10,7 @@ import type { Inflate } from "../../formats/npz/npz.ts";
 import type { ByteSource } from "../../formats/onnx/byte-source.ts";
 import { checkFileSize, decodeMember, decodeTensor, isContainer, refuseLfsPointer, tensorFormat } from "../../formats/tensor/decode.ts";
 import { tensorInvalid } from "../../formats/tensor/refusal.ts";
-import type { TensorReader } from "../../ports.ts";
+import type { TensorReader } from "../../ports/world.ts";
 import { errorCode } from "../process/write-error.ts";
 import { readImage } from "./image-reader.ts";
 

@@ -3,7 +3,7 @@ import { copyFile, mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { otherNames } from "../../formats/github/artifact-name.ts";
-import type { ArtifactDraft, ArtifactStore, Forged, ForgeFault, KeptArtifact } from "../../ports.ts";
+import type { ArtifactDraft, ArtifactStore, Forged, ForgeFault, KeptArtifact } from "../../ports/forge.ts";
 import type { WorkflowRun } from "./env.ts";
 import { serviceFault, unsupported } from "./service-faults.ts";
 import { within } from "./within.ts";

@@ -1,5 +1,5 @@
 // The cache of the repository, through the toolkit's own client: a folder under a key, found again by the key or its beginning.
-import type { Forged } from "../../ports.ts";
+import type { Forged } from "../../ports/forge.ts";
 import { serviceFault, unsupported } from "./service-faults.ts";
 import { within } from "./within.ts";
 

@@ -1,5 +1,5 @@
 // What every group of calls to GitHub shares.
-import type { Forged } from "../../ports.ts";
+import type { Forged } from "../../ports/forge.ts";
 import type { Ask } from "./request.ts";
 
 /** What every group of calls needs. */

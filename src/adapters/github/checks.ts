@@ -1,5 +1,5 @@
 // Check runs, and the commit status that stands in for one.
-import type { CheckRunDraft, Forge, Forged } from "../../ports.ts";
+import type { CheckRunDraft, Forge, Forged } from "../../ports/forge.ts";
 import { type Calls, named } from "./calls.ts";
 import { parseCheckRun, parseCheckRuns } from "./replies.ts";
 

@@ -1,5 +1,5 @@
 // Comments of pull requests and issues.
-import type { Forge, ForgeComment, Forged } from "../../ports.ts";
+import type { Forge, ForgeComment, Forged } from "../../ports/forge.ts";
 import { type Calls, named } from "./calls.ts";
 import { hasNextPage, parseComment, parseGraphQl, parseList } from "./replies.ts";
 

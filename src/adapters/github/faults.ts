@@ -1,7 +1,7 @@
 // Reads what went wrong between us and GitHub: which fault it is, what mends it, and whether to ask again.
 import type { PlatformCode } from "../../core/errors.ts";
 import { cleanText, shorten } from "../../core/report/escape.ts";
-import type { ForgeFault } from "../../ports.ts";
+import type { ForgeFault } from "../../ports/forge.ts";
 
 /** A request, as faults speak of it. */
 export interface Asked {

@@ -1,5 +1,5 @@
 // GitHub as a forge: comments, check runs, statuses and issues over its REST and GraphQL interfaces.
-import type { Forge, Forged } from "../../ports.ts";
+import type { Forge, Forged } from "../../ports/forge.ts";
 import { type Calls, named } from "./calls.ts";
 import { checkCalls } from "./checks.ts";
 import { commentCalls } from "./comments.ts";

@@ -1,5 +1,5 @@
 // Issues: the nightly alarm.
-import type { Forge } from "../../ports.ts";
+import type { Forge } from "../../ports/forge.ts";
 import { type Calls, named } from "./calls.ts";
 import { isPullRequest, parseIssue, parseList } from "./replies.ts";
 

@@ -1,6 +1,6 @@
 // What GitHub itself says of a workflow run, of its pull request and of a commit: never what an artifact says.
 import { isCommit, isRefName, isRepositoryName } from "../../formats/github/names.ts";
-import type { Forged } from "../../ports.ts";
+import type { Forged } from "../../ports/forge.ts";
 import { named } from "./calls.ts";
 import type { ForgeOptions } from "./forge.ts";
 import { openRequester } from "./forge.ts";

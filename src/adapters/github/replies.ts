@@ -1,5 +1,5 @@
 // Reads GitHub's replies: only what we use, and null for what is not as GitHub promises.
-import type { ForgeComment, ForgeIssue } from "../../ports.ts";
+import type { ForgeComment, ForgeIssue } from "../../ports/forge.ts";
 
 type Reply = Record<string, unknown>;
 

@@ -1,5 +1,5 @@
 // Asks GitHub, and asks again where that helps: each request in bounded time, all waiting together within one patience.
-import type { Forged } from "../../ports.ts";
+import type { Forged } from "../../ports/forge.ts";
 import { type Asked, faultOf, type Refusal, readRefusal, readUnfit, waitBefore } from "./faults.ts";
 
 /** As octokit's `request`. */

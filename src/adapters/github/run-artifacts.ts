@@ -1,7 +1,7 @@
 // Artifacts of this or of another workflow run: their list, and the archives as they are, never unpacked.
 import { mkdir, readdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { Forged } from "../../ports.ts";
+import type { Forged } from "../../ports/forge.ts";
 import type { WorkflowRun } from "./env.ts";
 import { serviceFault, unsupported } from "./service-faults.ts";
 import { within } from "./within.ts";

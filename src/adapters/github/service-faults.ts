@@ -1,7 +1,7 @@
 // Reads what the toolkit's clients of the artifact and cache services throw: words, in which the status stands.
 import type { PlatformCode } from "../../core/errors.ts";
 import { cleanText, shorten } from "../../core/report/escape.ts";
-import type { ForgeFault } from "../../ports.ts";
+import type { ForgeFault } from "../../ports/forge.ts";
 
 const byStatus: Readonly<Record<string, PlatformCode>> = {
 	"401": "github-permission",

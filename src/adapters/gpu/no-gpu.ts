@@ -1,5 +1,5 @@
 // Stands in for telemetry where no GPU is measured.
-import type { Telemetry } from "../../ports.ts";
+import type { Telemetry } from "../../ports/world.ts";
 
 export function noTelemetry(): Telemetry {
 	return {

@@ -10,7 +10,7 @@ import { parseSampleLine } from "../../formats/nvidia-smi/csv.ts";
 import { dmonParser, hasGpm, useSampleOf } from "../../formats/nvidia-smi/dmon.ts";
 import type { AskedField } from "../../formats/nvidia-smi/fields.ts";
 import { findGpu, type GpuChoice } from "../../formats/nvidia-smi/gpus.ts";
-import type { Clock, Telemetry } from "../../ports.ts";
+import type { Clock, Telemetry } from "../../ports/world.ts";
 import { askSmi, listGpus, type Smi } from "./devices.ts";
 import { watchProcesses } from "./processes.ts";
 import { createRing, type Ring } from "./ring.ts";

@@ -1,7 +1,7 @@
 // The backend of machines without a GPU: ONNX Runtime on the CPU, one worker process for each job.
 import { arch, availableParallelism, cpus, platform } from "node:os";
 import type { BackendFacts } from "../../core/schema/result.ts";
-import type { Backend } from "../../ports.ts";
+import type { Backend } from "../../ports/backend.ts";
 import type { Processes } from "../process/processes.ts";
 import { type Bench, buildEngine } from "./build.ts";
 import { inferCases } from "./infer.ts";

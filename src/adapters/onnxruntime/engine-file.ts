@@ -4,7 +4,7 @@ import { constants, createReadStream } from "node:fs";
 import { copyFile, link, rm, stat } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
-import type { ModelOnDisk } from "../../ports.ts";
+import type { ModelOnDisk } from "../../ports/world.ts";
 import { makeFolders } from "../process/folder.ts";
 import { classifyWriteError } from "../process/write-error.ts";
 

@@ -2,7 +2,8 @@
 import { readFile, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { diagnoseOrt, explainRun } from "../../formats/onnxruntime/failures.ts";
-import type { MeasureJob, MeasureResult, ToolFailure } from "../../ports.ts";
+import type { MeasureJob, MeasureResult } from "../../ports/backend.ts";
+import type { ToolFailure } from "../../ports/world.ts";
 import { describeFailure } from "../process/failure.ts";
 import { makeFolders } from "../process/folder.ts";
 import type { ProcessRecord } from "../process/spawn.ts";

@@ -3,7 +3,7 @@
 import type { WeightDType } from "../../core/golden/mutate.ts";
 import { elementBytes } from "../../core/golden/tensor.ts";
 import type { DType } from "../../core/schema/golden.ts";
-import type { TimedInput } from "../../ports.ts";
+import type { TimedInput } from "../../ports/backend.ts";
 
 export type Flavour = "wasm" | "native";
 

@@ -6,17 +6,9 @@ import { basename, dirname, join, relative, resolve } from "node:path";
 import type { MutationRun } from "../../core/golden/mutate-judge.ts";
 import type { Tensor } from "../../core/golden/tensor.ts";
 import { explainRun } from "../../formats/onnxruntime/failures.ts";
-import type {
-	InferCase,
-	InferResult,
-	InferredCase,
-	ModelOnDisk,
-	MutationJob,
-	MutationResult,
-	Reference,
-	ReferenceJob,
-	ToolFailure,
-} from "../../ports.ts";
+import type { InferCase, InferResult, InferredCase } from "../../ports/backend.ts";
+import type { MutationJob, MutationResult, Reference, ReferenceJob } from "../../ports/reference.ts";
+import type { ModelOnDisk, ToolFailure } from "../../ports/world.ts";
 import { makeFolders } from "../process/folder.ts";
 import { classifyWriteError } from "../process/write-error.ts";
 import type { OnnxRuntimeOptions } from "./backend.ts";

@@ -2,7 +2,7 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { ToolFailure } from "../../ports.ts";
+import type { ToolFailure } from "../../ports/world.ts";
 import { describeFailure } from "../process/failure.ts";
 import type { Processes } from "../process/processes.ts";
 import type { ProcessRecord } from "../process/spawn.ts";

@@ -1,6 +1,6 @@
 // Says in words what became of a child that did not do its work.
 import type { ToolCode } from "../../core/errors.ts";
-import type { ToolFailure } from "../../ports.ts";
+import type { ToolFailure } from "../../ports/world.ts";
 import type { ProcessRecord } from "./spawn.ts";
 
 /** Lines of a child's log that stand in an error. */

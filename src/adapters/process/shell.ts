@@ -1,7 +1,7 @@
 // Runs the user's own prepare command by the shell, the only place where a shell is used.
 import { constants } from "node:fs";
 import { access } from "node:fs/promises";
-import type { Shell } from "../../ports.ts";
+import type { Shell } from "../../ports/world.ts";
 import { describeFailure } from "./failure.ts";
 import type { Processes } from "./processes.ts";
 

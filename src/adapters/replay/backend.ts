@@ -6,16 +6,14 @@ import { parseTimedLayers } from "../../formats/trtexec/timed-layers.ts";
 import type {
 	Backend,
 	BuildJob,
-	Clock,
 	InferJob,
 	InferResult,
 	MeasureJob,
 	MeasureResult,
 	ProfileJob,
 	ProfileResult,
-	Telemetry,
-	ToolFailure,
-} from "../../ports.ts";
+} from "../../ports/backend.ts";
+import type { Clock, Telemetry, ToolFailure } from "../../ports/world.ts";
 import type { RecordedArm, RecordedRun, Recording } from "./recording.ts";
 
 /** Samples are kept in units of 0.1 ns. */

@@ -2,7 +2,7 @@
 import type { Tensor } from "../../core/golden/tensor.ts";
 import { createFrameDecoder } from "../../formats/worker/frames.ts";
 import { encodeCase, encodeEnd, parseMessage, type WorkerHello, type WorkerMessage } from "../../formats/worker/messages.ts";
-import type { InferCase, InferredCase } from "../../ports.ts";
+import type { InferCase, InferredCase } from "../../ports/backend.ts";
 import type { Pipes } from "../process/spawn.ts";
 import { fitInput } from "./fit-input.ts";
 

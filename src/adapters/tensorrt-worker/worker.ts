@@ -1,6 +1,7 @@
 // Runs golden cases on TensorRT in one Python process, worker/tensorrt.py; whatever goes wrong comes back as a value.
 import { type ToolCode, ToolError } from "../../core/errors.ts";
-import type { InferCase, InferResult, InferredCase, ToolFailure } from "../../ports.ts";
+import type { InferCase, InferResult, InferredCase } from "../../ports/backend.ts";
+import type { ToolFailure } from "../../ports/world.ts";
 import { describeFailure } from "../process/failure.ts";
 import type { Processes } from "../process/processes.ts";
 import type { ProcessRecord } from "../process/spawn.ts";

@@ -1,5 +1,5 @@
 // What people see while the gate works: a live line on a terminal, a line a step in a log, groups on GitHub, or nothing.
-import type { Clock, Progress } from "../../ports.ts";
+import type { Clock, Progress } from "../../ports/world.ts";
 import { cleanLine, fitColumns, formatWait } from "./text.ts";
 
 /** The part of a terminal that we need. */

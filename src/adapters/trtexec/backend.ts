@@ -2,7 +2,7 @@
 import { arch, platform } from "node:os";
 import type { BackendFacts } from "../../core/schema/result.ts";
 import { gpuFingerprint, memoryOf } from "../../formats/nvidia-smi/gpus.ts";
-import type { Backend } from "../../ports.ts";
+import type { Backend } from "../../ports/backend.ts";
 import type { Processes } from "../process/processes.ts";
 import type { Bench, BuildCaches, GoldenWorker, TimingSettings, Tracer } from "./bench.ts";
 import { buildEngine } from "./build.ts";

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { readFile, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import type { BuildRecord } from "../../core/schema/result.ts";
-import type { BuildJob } from "../../ports.ts";
+import type { BuildJob } from "../../ports/backend.ts";
 import { makeFolders } from "../process/folder.ts";
 import type { Bench } from "./bench.ts";
 import { speakableFlags } from "./build-notes.ts";

@@ -7,7 +7,7 @@ import { formatDuration } from "../../core/units.ts";
 import { buildArgs } from "../../formats/trtexec/args.ts";
 import { type BuildLogFacts, createBuildLog } from "../../formats/trtexec/build-log.ts";
 import { parseLayerInfo } from "../../formats/trtexec/layer-info.ts";
-import type { BuildJob } from "../../ports.ts";
+import type { BuildJob } from "../../ports/backend.ts";
 import { makeFolders } from "../process/folder.ts";
 import type { Bench } from "./bench.ts";
 import { type AskedBuild, askBuild, type BuildPlaces, recallEngine, recallTiming, rememberBuild } from "./build-cache.ts";

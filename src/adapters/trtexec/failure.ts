@@ -4,7 +4,7 @@ import type { Diagnosis } from "../../core/diagnosis.ts";
 import { ToolError } from "../../core/errors.ts";
 import type { Failure } from "../../core/schema/result.ts";
 import type { ArgsResult } from "../../formats/trtexec/args-spec.ts";
-import type { ToolFailure } from "../../ports.ts";
+import type { ToolFailure } from "../../ports/world.ts";
 import type { TrtexecRun } from "./run.ts";
 
 export type Unbuildable = Exclude<ArgsResult, { kind: "argv" }>;

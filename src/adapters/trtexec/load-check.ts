@@ -3,7 +3,7 @@ import { fillInput } from "../../core/fill.ts";
 import { toDType } from "../../core/onnx/dtype.ts";
 import { feeds } from "../../core/onnx/model.ts";
 import { buildArgs } from "../../formats/trtexec/args.ts";
-import type { BuildJob } from "../../ports.ts";
+import type { BuildJob } from "../../ports/backend.ts";
 import type { Bench } from "./bench.ts";
 import { loadSettings } from "./engine-args.ts";
 import { runTrtexec, type TrtexecRun } from "./run.ts";

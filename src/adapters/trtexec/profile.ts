@@ -5,7 +5,7 @@ import { ToolError } from "../../core/errors.ts";
 import { formatBytes } from "../../core/units.ts";
 import { buildArgs } from "../../formats/trtexec/args.ts";
 import { parseTimedLayers } from "../../formats/trtexec/timed-layers.ts";
-import type { ProfileJob, ProfileResult } from "../../ports.ts";
+import type { ProfileJob, ProfileResult } from "../../ports/backend.ts";
 import { makeFolders } from "../process/folder.ts";
 import { classifyWriteError } from "../process/write-error.ts";
 import type { Bench } from "./bench.ts";

@@ -4,7 +4,7 @@ import { feeds, type OnnxModel } from "../../core/onnx/model.ts";
 import { resolveShapes } from "../../core/onnx/shapes.ts";
 import type { EngineSpec } from "../../core/plan/plan.ts";
 import type { NamedShape, ShapeProfile } from "../../formats/trtexec/args-spec.ts";
-import type { BuiltEngine } from "../../ports.ts";
+import type { BuiltEngine } from "../../ports/backend.ts";
 
 /** Inputs of which the file leaves a size open. */
 function dynamicInputs(model: OnnxModel): string[] {

@@ -1,7 +1,7 @@
 // Runs an engine for a moment under a profiler, as it is timed, but for a bounded number of inferences.
 import { boundKernels } from "../../core/explain/arm-kernels.ts";
 import { buildArgs } from "../../formats/trtexec/args.ts";
-import type { TraceJob, TraceResult } from "../../ports.ts";
+import type { TraceJob, TraceResult } from "../../ports/backend.ts";
 import type { Bench } from "./bench.ts";
 import { loadSettings, timingOf } from "./engine-args.ts";
 import { asFailure } from "./failure.ts";

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fillInput } from "../../core/fill.ts";
-import type { TimedInput } from "../../ports.ts";
+import type { TimedInput } from "../../ports/backend.ts";
 import { classifyWriteError } from "../process/write-error.ts";
 
 export async function inWorkFolder<Result>(work: (folder: string) => Promise<Result>): Promise<Result> {

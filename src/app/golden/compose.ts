@@ -14,7 +14,8 @@ import { createProcesses, type Processes } from "../../adapters/process/processe
 import { ConfigError } from "../../core/errors.ts";
 import type { TensorPacker } from "../../core/golden/manifest-draft.ts";
 import { encodeNpy } from "../../formats/tensor/npy.ts";
-import type { Clock, Files, ModelReader, Progress, Reference, TensorReader } from "../../ports.ts";
+import type { Reference } from "../../ports/reference.ts";
+import type { Clock, Files, ModelReader, Progress, TensorReader } from "../../ports/world.ts";
 import { cacheFolder, distFolder } from "../compose.ts";
 import { stopOnSignals } from "../signals.ts";
 import type { Terminal } from "../terminal.ts";

@@ -8,7 +8,7 @@ import { parseManifest } from "../../core/golden/manifest.ts";
 import { nextRevision, packCase, revisionFolder, saysTheSame, type TensorToWrite } from "../../core/golden/manifest-draft.ts";
 import { findRuleProblem } from "../../core/golden/manifest-rules.ts";
 import type { GoldenManifest } from "../../core/schema/golden.ts";
-import type { ModelOnDisk } from "../../ports.ts";
+import type { ModelOnDisk } from "../../ports/world.ts";
 import { type RecordedFacts, record } from "../../stages/record.ts";
 import { exitCodes } from "../exit.ts";
 import { progressFor } from "../progress.ts";

@@ -4,7 +4,7 @@ import { ConfigError } from "../../core/errors.ts";
 import { elementBytes, elementCount, type Tensor } from "../../core/golden/tensor.ts";
 import type { DType, TensorFile } from "../../core/schema/golden.ts";
 import { parseNpyHeader } from "../../formats/tensor/npy-header.ts";
-import type { Files, TensorReader } from "../../ports.ts";
+import type { Files, TensorReader } from "../../ports/world.ts";
 
 export interface StoredPorts {
 	files: Files;

@@ -3,7 +3,7 @@ import { rm, rmdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { TensorToWrite } from "../../core/golden/manifest-draft.ts";
 import type { GoldenManifest } from "../../core/schema/golden.ts";
-import type { Files } from "../../ports.ts";
+import type { Files } from "../../ports/world.ts";
 
 export interface GoldenToWrite {
 	/** Absolute. */

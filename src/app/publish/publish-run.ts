@@ -5,7 +5,7 @@ import { githubForge } from "../../adapters/github/forge.ts";
 import type { PublishInputs } from "../../adapters/github/inputs.ts";
 import type { ReportLinks } from "../../core/report/links.ts";
 import type { Result } from "../../core/schema/result.ts";
-import type { ArtifactStore, Forge } from "../../ports.ts";
+import type { ArtifactStore, Forge } from "../../ports/forge.ts";
 import type { Published } from "../../stages/publish/plan.ts";
 import { publish } from "../../stages/publish.ts";
 import { type PublishContext, planPublish } from "./plan-publish.ts";

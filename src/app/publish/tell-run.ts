@@ -5,7 +5,7 @@ import { setUrls, writeAnnotations, writeSummary } from "../../adapters/github/p
 import { renderMarkdown } from "../../core/report/markdown.ts";
 import { renderUnpublished } from "../../core/report/not-published.ts";
 import type { Result } from "../../core/schema/result.ts";
-import type { Files } from "../../ports.ts";
+import type { Files } from "../../ports/world.ts";
 import type { Published } from "../../stages/publish/plan.ts";
 import type { PublishedRun } from "./publish-run.ts";
 

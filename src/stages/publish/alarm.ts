@@ -2,7 +2,7 @@
 import { alarmBody, alarmLabel, alarmOf, alarmTitle, wellAgain } from "../../core/report/alarm-issue.ts";
 import { findMarker, isNewer, isOwnAuthor, type Marker } from "../../core/report/marker.ts";
 import type { Result } from "../../core/schema/result.ts";
-import type { Forge, Forged, ForgeIssue } from "../../ports.ts";
+import type { Forge, Forged, ForgeIssue } from "../../ports/forge.ts";
 import { createOnce } from "./create-once.ts";
 import type { Published, PublishPlan } from "./plan.ts";
 

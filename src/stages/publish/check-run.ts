@@ -1,7 +1,7 @@
 // The check run of a commit; where the token may not make one, its commit status; else a word that there is neither.
 import { describeCheckRun, describeStatus } from "../../core/report/check-run.ts";
 import type { Result } from "../../core/schema/result.ts";
-import type { CheckRunDraft, Forge, Forged } from "../../ports.ts";
+import type { CheckRunDraft, Forge, Forged } from "../../ports/forge.ts";
 import { createOnce } from "./create-once.ts";
 import type { Published, PublishPlan } from "./plan.ts";
 

@@ -2,7 +2,7 @@
 import { renderComment } from "../../core/report/comment.ts";
 import { findMarker, isNewer, isOwnAuthor, type Marker } from "../../core/report/marker.ts";
 import type { Result } from "../../core/schema/result.ts";
-import type { Forge, ForgeComment, Forged } from "../../ports.ts";
+import type { Forge, ForgeComment, Forged } from "../../ports/forge.ts";
 import { createOnce } from "./create-once.ts";
 import type { Published, PublishPlan } from "./plan.ts";
 

@@ -1,5 +1,5 @@
 // Creates a thing of which there may be one: where it is unclear whether GitHub did, looks before trying again.
-import type { Forged } from "../../ports.ts";
+import type { Forged } from "../../ports/forge.ts";
 
 const mostTries = 3;
 

@@ -1,6 +1,6 @@
 // What is to be shown where, and what became of it.
 import type { Shown } from "../../core/report/markdown.ts";
-import type { ForgeFault } from "../../ports.ts";
+import type { ForgeFault } from "../../ports/forge.ts";
 
 /** one: created once, then updated. changes: as one, but not for the first time when all pass. fresh: a new one each run, older ones folded away. */
 export type CommentMode = "one" | "changes" | "fresh" | "never";

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { systemClock } from "../../../src/adapters/clock.ts";
 import { gpuTelemetry } from "../../../src/adapters/gpu/sampler.ts";
 import { createProcesses } from "../../../src/adapters/process/processes.ts";
-import type { Telemetry } from "../../../src/ports.ts";
+import type { Telemetry } from "../../../src/ports/world.ts";
 import { program } from "../../support/ort-jobs.ts";
 
 const clock = systemClock();

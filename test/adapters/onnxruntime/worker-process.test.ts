@@ -3,7 +3,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createProcesses } from "../../../src/adapters/process/processes.ts";
-import type { Backend, BuiltEngine } from "../../../src/ports.ts";
+import type { Backend, BuiltEngine } from "../../../src/ports/backend.ts";
 import {
 	buildJob,
 	floats,

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { replay } from "../../../src/adapters/replay/backend.ts";
 import { openRecording } from "../../../src/adapters/replay/recording.ts";
-import type { BuiltEngine, MeasureJob } from "../../../src/ports.ts";
+import type { BuiltEngine, MeasureJob } from "../../../src/ports/backend.ts";
 import { temporaryFolder } from "../../support/project.ts";
 
 function engine(id: string, arm: "base" | "head"): BuiltEngine {

@@ -9,7 +9,7 @@ import type { Tensor } from "../../../src/core/golden/tensor.ts";
 import type { DType } from "../../../src/core/schema/golden.ts";
 import { createFrameDecoder } from "../../../src/formats/worker/frames.ts";
 import { encodeCase, encodeEnd } from "../../../src/formats/worker/messages.ts";
-import type { InferCase, InferResult } from "../../../src/ports.ts";
+import type { InferCase, InferResult } from "../../../src/ports/backend.ts";
 import { temporaryFolder } from "../../support/project.ts";
 import {
 	type FakePlan,

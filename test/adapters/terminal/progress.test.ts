@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { groupProgress, plainProgress, quietProgress, terminalProgress } from "../../../src/adapters/terminal/progress.ts";
-import type { Progress } from "../../../src/ports.ts";
+import type { Progress } from "../../../src/ports/world.ts";
 
 function stream(columns = 60): { text: string; columns: number; write(text: string): void } {
 	return {

@@ -9,7 +9,7 @@ import type { GoldenWorker } from "../../../src/adapters/trtexec/bench.ts";
 import type { Tensor } from "../../../src/core/golden/tensor.ts";
 import { engineSpecs } from "../../../src/core/plan/specs.ts";
 import { parseVersionText } from "../../../src/formats/trtexec/banner.ts";
-import type { Backend, BuildJob, BuiltEngine } from "../../../src/ports.ts";
+import type { Backend, BuildJob, BuiltEngine } from "../../../src/ports/backend.ts";
 import { loaded } from "../../core/config/load.ts";
 import { temporaryFolder } from "../../support/project.ts";
 import { comparisonConfig, installReplay, type Replay } from "../../support/replay/install.ts";

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { entryStore } from "../../../src/adapters/cache/entries.ts";
 import type { Bench } from "../../../src/adapters/trtexec/bench.ts";
 import { askBuild, recallEngine, rememberBuild } from "../../../src/adapters/trtexec/build-cache.ts";
-import type { BuildJob } from "../../../src/ports.ts";
+import type { BuildJob } from "../../../src/ports/backend.ts";
 import { temporaryFolder } from "../../support/project.ts";
 
 const facts = { durationMs: 1500, builtAt: "2026-01-01T00:00:00Z", recipe: {}, warnings: [], notes: [], weightsBytes: 7, entries: 3 };

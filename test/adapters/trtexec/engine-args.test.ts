@@ -9,7 +9,7 @@ import type { Tensor } from "../../../src/core/golden/tensor.ts";
 import type { EngineAssets, EngineSpec } from "../../../src/core/plan/plan.ts";
 import { engineSpecs } from "../../../src/core/plan/specs.ts";
 import { parseVersionText } from "../../../src/formats/trtexec/banner.ts";
-import type { BuiltEngine } from "../../../src/ports.ts";
+import type { BuiltEngine } from "../../../src/ports/backend.ts";
 import { loaded } from "../../core/config/load.ts";
 import { temporaryFolder } from "../../support/project.ts";
 

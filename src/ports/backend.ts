@@ -1,0 +1,143 @@
+// What makes engines of models and runs them: TensorRT or ONNX Runtime. Types only.
+import type { InputConfig } from "../core/config/config.ts";
+import type { Tensor } from "../core/golden/tensor.ts";
+import type { EngineAssets, EngineSpec } from "../core/plan/plan.ts";
+import type { DType } from "../core/schema/golden.ts";
+import type { Arm, ArmKernels, ArmLayers, BackendFacts, BuildRecord } from "../core/schema/result.ts";
+import type { ModelOnDisk, ToolFailure } from "./world.ts";
+
+/** An engine that was built, with all that is needed to run it. */
+export interface BuiltEngine {
+	spec: EngineSpec;
+	arm: Arm;
+	record: BuildRecord;
+	/** Absolute path of the engine file. */
+	path: string;
+	/** The ONNX file that it came from. */
+	model: ModelOnDisk;
+	assets?: EngineAssets;
+}
+
+export interface BuildJob {
+	spec: EngineSpec;
+	arm: Arm;
+	model: ModelOnDisk;
+	assets?: EngineAssets;
+	/** Absolute folder for the engine. */
+	engineFolder: string;
+	/** Absolute folder that the builds of this run share, for what the next may take over. */
+	cacheFolder?: string;
+	logPath: string;
+	timeoutMs: number;
+}
+
+export interface InferCase {
+	id: string;
+	inputs: Readonly<Record<string, Tensor>>;
+}
+
+export interface InferJob {
+	engine: BuiltEngine;
+	cases: readonly InferCase[];
+	/** Absolute folder of our own for inputs and outputs in passing. */
+	scratchFolder: string;
+	logPath: string;
+	threads: number;
+	timeoutMs: number;
+	onCase?(done: number): void;
+}
+
+export type InferredCase =
+	| { id: string; state: "done"; outputs: Readonly<Record<string, Tensor>> }
+	| { id: string; state: "failed"; message: string };
+
+export type InferResult =
+	| { state: "done"; cases: readonly InferredCase[]; wallMs: number }
+	| { state: "failed"; failure: ToolFailure; wallMs: number };
+
+export interface TimedInput {
+	name: string;
+	dtype: DType;
+	shape: readonly number[];
+	fill: InputConfig["fill"];
+}
+
+/** One run: one process that loads the engine, warms up, measures and ends. */
+export interface MeasureJob {
+	engine: BuiltEngine;
+	inputs: readonly TimedInput[];
+	streams: number;
+	/** Same for all runs of a workload, so that both arms read the same values. */
+	seed: number;
+	warmUpMs: number;
+	durationMs: number;
+	threads: number;
+	timeoutMs: number;
+	/** Absolute path; the raw samples lie there before this resolves. */
+	samplesPath: string;
+	logPath: string;
+}
+
+export type MeasureResult =
+	| {
+			state: "ok";
+			samplesMs: Float64Array;
+			peakMemoryBytes: number | null;
+			wallMs: number;
+			/** Wall time of the timed inferences alone, where the backend knows it. */
+			timedMs?: number;
+			/** Launching the kernels takes the CPU longer than running them takes the GPU. */
+			enqueueBound?: boolean;
+	  }
+	| { state: "unusable"; reason: string; failure: ToolFailure; wallMs: number };
+
+/** A run of its own that times each layer: slower than a timed run, and never compared with one. */
+export interface ProfileJob {
+	engine: BuiltEngine;
+	inputs: readonly TimedInput[];
+	seed: number;
+	timeoutMs: number;
+	/** Absolute paths of what is left. */
+	profilePath: string;
+	layersPath: string;
+	logPath: string;
+}
+
+/** absent: this backend cannot look into an engine. `layers` is null where its files are there and were not understood. */
+export type ProfileResult =
+	| { state: "done"; layers: ArmLayers | null; sentence?: string }
+	| { state: "absent" }
+	| { state: "failed"; failure: ToolFailure };
+
+/** A short run under a profiler, for people to look at: slower than a timed run, and never compared with one. */
+export interface TraceJob {
+	/** nsys: every kernel of the run. ncu: one kernel, by the GPU's own counters. */
+	tool: "nsys" | "ncu";
+	/** Of ncu: the kernel's name as nsys has it; absent: the first ones of the run. */
+	kernel?: string;
+	engine: BuiltEngine;
+	inputs: readonly TimedInput[];
+	streams: number;
+	seed: number;
+	timeoutMs: number;
+	/** Absolute folder of what is left, and the name that its files begin with. */
+	folder: string;
+	name: string;
+}
+
+/** `sentence` says what is not there and why. absent: this backend has no profiler. */
+export type TraceResult = { state: "ran"; files: readonly string[]; kernels?: ArmKernels; sentence?: string } | { state: "absent" };
+
+/** TensorRT or ONNX Runtime. Failures are values; only a bug throws. */
+export interface Backend {
+	facts(): Promise<BackendFacts>;
+	/** What must match before numbers may be compared. */
+	fingerprint(): Promise<Readonly<Record<string, string>>>;
+	build(job: BuildJob): Promise<BuildRecord>;
+	infer(job: InferJob): Promise<InferResult>;
+	measure(job: MeasureJob): Promise<MeasureResult>;
+	profile?(job: ProfileJob): Promise<ProfileResult>;
+	trace?(job: TraceJob): Promise<TraceResult>;
+	/** Sentences so far about what was degraded or chosen; each once. */
+	notes?(): readonly string[];
+}

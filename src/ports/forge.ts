@@ -1,0 +1,112 @@
+// What a forge can show and keep. Types only.
+import type { PlatformCode } from "../core/errors.ts";
+
+/** A fault of the forge, as a value: it is told, and never changes the outcome. */
+export interface ForgeFault {
+	code: PlatformCode;
+	/** What was asked of whom, and what came back. */
+	message: string;
+	fix: string;
+	/** The request may have been carried out all the same: look before asking again. */
+	unclear?: true;
+}
+
+export type Forged<Value extends object> = ({ state: "done" } & Value) | { state: "failed"; fault: ForgeFault };
+
+export interface ForgeComment {
+	id: number;
+	/** For what only GraphQL can do. */
+	nodeId: string;
+	body: string;
+	/** Login and type of who wrote it, e.g. `github-actions[bot]`, `Bot`. */
+	author: { login: string; type: string } | null;
+	/** For people. */
+	url: string;
+}
+
+export interface ForgeIssue {
+	number: number;
+	body: string;
+	author: ForgeComment["author"];
+	url: string;
+}
+
+export interface CheckAnnotation {
+	path: string;
+	line: number;
+	level: "failure" | "warning" | "notice";
+	title: string;
+	message: string;
+}
+
+export interface CheckRunDraft {
+	name: string;
+	sha: string;
+	/** Ours: tells runs of one name apart. */
+	externalId: string;
+	conclusion: "success" | "failure" | "neutral";
+	title: string;
+	/** Markdown, at most 65,535 characters. */
+	summary: string;
+	detailsUrl?: string;
+	annotations: readonly CheckAnnotation[];
+}
+
+export interface StatusDraft {
+	sha: string;
+	context: string;
+	state: "success" | "failure" | "error";
+	/** At most 140 characters. */
+	description: string;
+	url?: string;
+}
+
+/** What a forge can show. Every call resolves, in bounded time; nothing throws. */
+export interface Forge {
+	/** Login of whom the token speaks for; null where the forge does not say. */
+	login(): Promise<string | null>;
+	/** All comments of a pull request or an issue, oldest first. */
+	comments(issue: number): Promise<Forged<{ comments: readonly ForgeComment[] }>>;
+	createComment(issue: number, body: string, on?: "pull-request" | "issue"): Promise<Forged<{ comment: ForgeComment }>>;
+	updateComment(id: number, body: string): Promise<Forged<{ comment: ForgeComment }>>;
+	deleteComment(id: number): Promise<Forged<object>>;
+	/** Folds a comment away as outdated. */
+	minimiseComment(nodeId: string): Promise<Forged<object>>;
+	/** Our check run of this name and external id on a commit. */
+	findCheckRun(wanted: Pick<CheckRunDraft, "name" | "sha" | "externalId">): Promise<Forged<{ found: { id: number; url: string } | null }>>;
+	createCheckRun(draft: CheckRunDraft): Promise<Forged<{ found: { id: number; url: string } }>>;
+	/** Annotations are added to those that are there. */
+	updateCheckRun(id: number, draft: CheckRunDraft): Promise<Forged<{ found: { id: number; url: string } }>>;
+	setStatus(draft: StatusDraft): Promise<Forged<object>>;
+	/** Open issues with a label, oldest first. */
+	openIssues(label: string): Promise<Forged<{ issues: readonly ForgeIssue[] }>>;
+	createIssue(draft: { title: string; body: string; labels: readonly string[] }): Promise<Forged<{ issue: ForgeIssue }>>;
+	updateIssue(number: number, change: { title?: string; body?: string; state?: "closed" }): Promise<Forged<{ issue: ForgeIssue }>>;
+	/** Open pull requests whose head is this commit, also those of forks. */
+	pullRequestsOf(sha: string): Promise<Forged<{ numbers: readonly number[] }>>;
+}
+
+/** Keeps files with the workflow run. */
+export interface ArtifactStore {
+	/** Names that the run has already are told apart by the attempt. */
+	upload(artifact: ArtifactDraft): Promise<Forged<{ artifact: KeptArtifact }>>;
+}
+
+export interface ArtifactDraft {
+	name: string;
+	/** Absolute folder; paths in the artifact are relative to it. */
+	root: string;
+	/** Absolute paths of regular files. */
+	files: readonly string[];
+	/** As in gzip; 0 for what does not shrink. */
+	compression: number;
+	/** The one file as it is, under its own name, so that a browser opens it. */
+	asIs?: true;
+}
+
+export interface KeptArtifact {
+	id: number;
+	name: string;
+	url: string;
+	bytes: number;
+}

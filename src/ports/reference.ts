@@ -1,0 +1,47 @@
+// What makes goldens: ONNX Runtime on a model file itself. Types only.
+
+import type { WeightPlace } from "../core/golden/mutate.ts";
+import type { MutationRun } from "../core/golden/mutate-judge.ts";
+import type { InferCase, InferResult } from "./backend.ts";
+import type { ModelOnDisk, ToolFailure } from "./world.ts";
+
+/** How a reference runs: which build of ONNX Runtime, how far it optimises the graph, on how many threads. */
+export interface ReferenceVariant {
+	flavour: "wasm" | "native";
+	level: "disabled" | "basic" | "extended" | "all";
+	threads: number;
+}
+
+export interface ReferenceJob {
+	model: ModelOnDisk;
+	cases: readonly InferCase[];
+	variant: ReferenceVariant;
+	/** Absolute folder of our own. */
+	scratchFolder: string;
+	logPath: string;
+	timeoutMs: number;
+}
+
+export interface MutationJob extends ReferenceJob {
+	/** `index` is the tensor's place among all weights of the model. */
+	weights: readonly { place: WeightPlace; index: number }[];
+	/** Size of the change, a share of each value. */
+	relative: number;
+	seed: number;
+	onWeight?(done: number): void;
+}
+
+export type MutationResult = { state: "done"; runs: readonly MutationRun[]; wallMs: number } | { state: "failed"; failure: ToolFailure };
+
+/** ONNX Runtime as the maker of goldens: it runs a model file itself, never an engine under test. */
+export interface Reference {
+	/** What is on this machine; the first makes the goldens. */
+	builds(): Promise<readonly { flavour: ReferenceVariant["flavour"]; version: string }[]>;
+	/** The processor, and the system. */
+	machine(): { device: string; os: string };
+	/** Float weights that can be changed in place, and the names of those that cannot. */
+	weights(model: ModelOnDisk): Promise<{ places: readonly WeightPlace[]; unplaced: readonly string[] }>;
+	run(job: ReferenceJob): Promise<InferResult>;
+	/** Runs all cases once for each weight, with that one changed in a copy of the model. */
+	mutate(job: MutationJob): Promise<MutationResult>;
+}

@@ -1,0 +1,119 @@
+// What stages need of the machine and of the people before it. Types only.
+import type { ErrorDetails, ToolCode } from "../core/errors.ts";
+import type { Tensor } from "../core/golden/tensor.ts";
+import type { ExternalFile, OnnxModel } from "../core/onnx/model.ts";
+import type { TensorFile } from "../core/schema/golden.ts";
+import type { GpuWindow } from "../core/schema/result.ts";
+import type { Neighbour } from "../core/telemetry/validity.ts";
+import type { Backend } from "./backend.ts";
+
+/** A fault of a tool, as a value: stages decide what it stops. */
+export interface ToolFailure {
+	code: ToolCode;
+	message: string;
+	details: ErrorDetails;
+}
+
+/** The file system. Every write is atomic: a reader sees the old file, the new one, or none. */
+export interface Files {
+	readText(path: string): Promise<string>;
+	readBytes(path: string): Promise<Uint8Array>;
+	writeText(path: string, text: string): Promise<void>;
+	writeBytes(path: string, bytes: Uint8Array): Promise<void>;
+	/** Bytes of a regular file, or null where there is none. */
+	size(path: string): Promise<number | null>;
+	/** Lower-case hex, streamed. */
+	sha256(path: string): Promise<string>;
+	/** The path with every symbolic link resolved, or null where nothing is there. */
+	realPath(path: string): Promise<string | null>;
+	makeFolder(path: string): Promise<void>;
+}
+
+/** Reads an ONNX file's structure without reading its weights. */
+export interface ModelReader {
+	/** @throws ConfigError model-missing, model-unreadable (truncated, empty, text, Git LFS pointer, hostile). */
+	read(path: string): Promise<ModelOnDisk>;
+}
+
+export interface ModelOnDisk {
+	path: string;
+	onnx: OnnxModel;
+	/** Of the file; with external data, of the lines `sha256  location` of the model and every external file, sorted. */
+	sha256: string;
+	external: readonly ExternalFile[];
+}
+
+/** Reads a golden's tensor files in any format that manifests may name. */
+export interface TensorReader {
+	/** @throws ConfigError golden-missing, tensor-invalid (size, hash, dtype or shape not as the manifest says). */
+	read(path: string, file: TensorFile): Promise<Tensor>;
+}
+
+export interface Clock {
+	/** Milliseconds, monotonic. */
+	now(): number;
+	/** ISO 8601, UTC. */
+	timestamp(): string;
+}
+
+/** Runs the user's own `prepare` command by the shell. */
+export interface Shell {
+	run(
+		command: string,
+		options: { cwd: string; logPath: string; timeoutMs: number },
+	): Promise<{ state: "done" } | { state: "failed"; failure: ToolFailure }>;
+}
+
+/** What people see while the gate works. */
+export interface Progress {
+	stage(name: string, items: number): void;
+	/** One item of the stage begins; `etaMs` is the time left of the whole run where it is known. */
+	item(label: string, etaMs?: number): void;
+	/** Something about the item at hand, e.g. `pair 3 of 5`. */
+	detail(text: string): void;
+	done(summary: string): void;
+}
+
+/** Watches the GPU beside the runs. Nothing here throws or ends a run: what fails is a sentence in `degradations`. */
+export interface Telemetry {
+	/** Resolves at the first reading, or when it is clear that there will be none. */
+	start(): Promise<void>;
+	/** Between two times of the Clock port; null where nothing was read. */
+	window(fromMs: number, toMs: number): GpuWindow | null;
+	/** Processes on the GPU in that time that are not ours. */
+	neighbours(fromMs: number, toMs: number): readonly Neighbour[];
+	/** What is not known, and why; each sentence once. */
+	degradations(): readonly string[];
+	stop(): Promise<void>;
+}
+
+/** Jobs of one machine take turns: whoever holds it builds and measures alone. */
+export interface Turn {
+	/**
+	 * Waits for the others. `note` says what is not sure about it.
+	 * @throws ToolError gpu-busy, interrupted.
+	 */
+	take(): Promise<{ note?: string; release(): Promise<void> }>;
+}
+
+/** Whether somebody asked to stop. */
+export interface Interrupt {
+	/** Why to stop, e.g. `interrupted by SIGINT`; null to go on. */
+	reason(): string | null;
+}
+
+/** The world, as stages see it. */
+export interface Ports {
+	files: Files;
+	models: ModelReader;
+	tensors: TensorReader;
+	backend: Backend;
+	clock: Clock;
+	shell: Shell;
+	telemetry: Telemetry;
+	turn: Turn;
+	progress: Progress;
+	interrupt: Interrupt;
+	/** Wall time so far during which a child process was at work, milliseconds. */
+	childMs(): number;
+}
