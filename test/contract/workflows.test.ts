@@ -100,7 +100,7 @@ describe.each(workflows)("$path", (workflow) => {
 			if (step.uses?.startsWith("actions/checkout@")) expect(step.with?.["persist-credentials"]).toBe(false);
 		for (const [name, job] of jobsOf(workflow)) {
 			const limit = job["timeout-minutes"];
-			if (job.uses === undefined && limit !== "${{ inputs.timeout-minutes }}") expect(limit, name).toBeGreaterThan(0);
+			if (job.uses === undefined && !/^\$\{\{ inputs\.timeout-minutes \}\}$/.test(String(limit))) expect(limit, name).toBeGreaterThan(0);
 		}
 	});
 
