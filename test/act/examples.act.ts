@@ -55,6 +55,8 @@ async function runExample(name: string, scenario: Scenario): Promise<{ run: ActR
 	return { run, github };
 }
 
+const change = { branch: "change" };
+
 /** A pull request of the last commit onto the one before. */
 function pullPayload({ commits }: Repository, from = "acme/engines"): object {
 	const [base = "", sha = ""] = commits.slice(-2);
@@ -97,7 +99,7 @@ function findActSaysNo(): boolean {
 
 describe("pull-request.yml", () => {
 	test("measures a change of the own repository and comments on it", async () => {
-		const repository = makeRepository([good, changed]);
+		const repository = makeRepository([good, changed], change);
 		const { run, github } = await runExample("pull-request.yml", { event: "pull_request", payload: pullPayload(repository), repository });
 		expect(resultsOf(run), run.log).toEqual({ gate: ["success"] });
 		expect(github.state.comments.map(({ issue }) => issue)).toEqual([7]);
@@ -106,14 +108,14 @@ describe("pull-request.yml", () => {
 	});
 
 	test("is red where the outputs are wrong, and says so in the comment", async () => {
-		const repository = makeRepository([good, wrong]);
+		const repository = makeRepository([good, wrong], change);
 		const { run, github } = await runExample("pull-request.yml", { event: "pull_request", payload: pullPayload(repository), repository });
 		expect(resultsOf(run), run.log).toEqual({ gate: ["failure"] });
 		expect(github.state.comments[0]?.body).toContain("❌");
 	});
 
 	test("gives a fork's code no machine", async () => {
-		const repository = makeRepository([good, changed]);
+		const repository = makeRepository([good, changed], change);
 		const payload = pullPayload(repository, "stranger/engines");
 		const { run, github } = await runExample("pull-request.yml", { event: "pull_request", payload, repository, isFork: true });
 		expect(run.summaries).toEqual([]);
@@ -123,7 +125,7 @@ describe("pull-request.yml", () => {
 
 describe("the pair for forks", () => {
 	test("measures without rights, then comments without the code", async () => {
-		const repository = makeRepository([good, changed]);
+		const repository = makeRepository([good, changed], change);
 		const github = await localGitHub();
 		const payload = pullPayload(repository, "stranger/engines");
 		const measured = await runExample("fork-measure.yml", {
@@ -157,7 +159,7 @@ describe("the pair for forks", () => {
 
 describe("cpu-smoke.yml", () => {
 	test("runs on a fork's code without a word to GitHub's API", async () => {
-		const repository = makeRepository([good, changed]);
+		const repository = makeRepository([good, changed], change);
 		const payload = pullPayload(repository, "stranger/engines");
 		const { run, github } = await runExample("cpu-smoke.yml", { event: "pull_request", payload, repository, isFork: true });
 		expect(resultsOf(run), run.log).toEqual({ gate: ["success"] });
@@ -206,37 +208,44 @@ describe("release.yml", () => {
 	});
 });
 
+/** On one machine, two parts may not measure the same engine: each has a model of its own. */
+function twoModels(names: readonly [string, string]) {
+	const model = /^ {2}net:\n(?: {4}.*\n)+/m.exec(quickConfig)?.[0] ?? "";
+	const models = names.map((name) => model.replace("net:", `${name}:`)).join("");
+	return (folder: string, more = ""): void => {
+		good(folder);
+		writeFileSync(join(folder, "trtgate.yml"), `${quickConfig.replace(model, models)}${more}`);
+	};
+}
+
 describe("matrix.yml", () => {
-	const runners = `runners:
-  - { name: l4, labels: self-hosted }
-  - { name: h200, labels: [self-hosted, gpu] }
-`;
 	test("plans, measures each part, and puts the parts into one comment", async () => {
-		const withRunners = (folder: string) => writeFileSync(join(folder, "trtgate.yml"), `${quickConfig}${runners}`);
-		const repository = makeRepository([
-			(folder) => {
-				good(folder);
-				withRunners(folder);
-			},
-			changed,
-		]);
+		const runners = `runners:
+  - { name: l4, labels: self-hosted, engines: [small] }
+  - { name: h200, labels: [self-hosted, gpu], engines: [large] }
+`;
+		const write = twoModels(["small", "large"]);
+		const repository = makeRepository([(folder) => write(folder, runners), changed], change);
 		const { run, github } = await runExample("matrix.yml", { event: "pull_request", payload: pullPayload(repository), repository });
 		expect(resultsOf(run), run.log).toEqual({ plan: ["success"], measure: ["success", "success"], report: ["success"] });
 		expect(github.state.comments).toHaveLength(1);
-		for (const name of ["l4", "h200"]) expect(github.state.comments[0]?.body).toContain(name);
+		for (const name of ["small", "large"]) expect(github.state.comments[0]?.body).toContain(name);
 		expect(github.state.violations).toEqual([]);
 	});
 });
 
 describe.each([
-	["kubernetes.yml", "pull_request"],
-	["upgrade.yml", "workflow_dispatch"],
-] as const)("%s", (name, event) => {
+	["kubernetes.yml", "pull_request", ["h200", "mig-1g"]],
+	["upgrade.yml", "workflow_dispatch", ["today", "tomorrow"]],
+] as const)("%s", (name, event, parts) => {
 	test("measures twice and reports once (here without its containers)", async () => {
-		const repository = makeRepository([good, changed]);
+		const write = twoModels(parts);
+		const repository = makeRepository([(folder) => write(folder), changed], event === "pull_request" ? change : {});
 		const payload = event === "pull_request" ? pullPayload(repository) : { ref: "refs/heads/main" };
-		const { run, github } = await runExample(name, { event, payload, repository, edit: withoutContainer });
+		const edit = (text: string): string => withoutContainer(text).replace(/^( +)name: (\S+ matrix\.name .*)\n(?= +c)/m, "$&$1only: $2\n");
+		const { run, github } = await runExample(name, { event, payload, repository, edit });
 		expect(resultsOf(run), run.log).toEqual({ measure: ["success", "success"], report: ["success"] });
+		for (const part of parts) expect(run.summaries.at(-1)).toContain(part);
 		expect(github.state.violations).toEqual([]);
 	});
 });

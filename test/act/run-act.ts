@@ -35,11 +35,12 @@ function git(folder: string, ...args: string[]): string {
 	return run.stdout.trim();
 }
 
-/** A repository with one commit for each set of files, tagged v1, v2, …; `write` puts the files of one in place. */
-export function makeRepository(states: readonly ((folder: string) => void)[]): Repository {
+/** A repository with one commit for each state, tagged v1, v2, …; the last on a branch of its own where `branch` names one. */
+export function makeRepository(states: readonly ((folder: string) => void)[], options: { branch?: string } = {}): Repository {
 	const folder = temporaryFolder();
 	git(folder, "init", "--quiet");
 	const commits = states.map((write, index) => {
+		if (index === states.length - 1 && options.branch !== undefined) git(folder, "switch", "--quiet", "--create", options.branch);
 		write(folder);
 		git(folder, "add", "--all");
 		git(folder, "commit", "--quiet", "--allow-empty", "--message", `State ${index + 1}`);
