@@ -8,11 +8,12 @@ import { removeLeftWorktrees } from "../../src/adapters/git/worktree.ts";
 import { type ArmsRequest, type OpenedArms, openArms } from "../../src/app/arms.ts";
 import type { Config } from "../../src/core/config/config.ts";
 import { loadConfig } from "../../src/core/config/parse.ts";
-import { parseRunEvent, type RunEvent } from "../../src/formats/github/event.ts";
-import { pullRequest, push, repository, schedule, workflowDispatch } from "../support/event-payloads.ts";
+import { parseRunEvent } from "../../src/formats/github/event.ts";
+import { push, repository, schedule, workflowDispatch } from "../support/event-payloads.ts";
 import { checkOut, git, gitProcesses } from "../support/git-history.ts";
 import { externalTensor, model } from "../support/onnx-writer.ts";
 import { fixtures, temporaryFolder, writeProject } from "../support/project.ts";
+import { makeRepository, pullEvent, workspaceOf } from "../support/pull-repository.ts";
 
 const zeros = "0".repeat(40);
 
@@ -21,56 +22,6 @@ function configOf(rest = "", path = "trtgate.yml"): Config {
 	const loaded = loadConfig(text, { path });
 	if (loaded.state === "invalid") throw loaded.errors[0];
 	return loaded.config;
-}
-
-interface Repository {
-	root: string;
-	origin: string;
-	/** main and then feature, merged as refs/pull/7/merge. */
-	base: string;
-	head: string;
-	merge: string;
-}
-
-type ProjectFiles = Readonly<Record<string, string | Uint8Array>>;
-
-/** A repository with a pull request, whose base and head hold the given files. */
-function makeRepository(files: { base: ProjectFiles; head: ProjectFiles }): Repository {
-	const root = temporaryFolder();
-	const [work, origin] = [join(root, "work"), join(root, "origin.git")];
-	mkdirSync(work);
-	git(work, "init", "-q");
-	const commit = (written: ProjectFiles, message: string): string => {
-		writeProject(work, written);
-		git(work, "add", "-A");
-		git(work, "commit", "-q", "--allow-empty", "-m", message);
-		return git(work, "rev-parse", "HEAD");
-	};
-	commit({}, "first");
-	const base = commit(files.base, "base");
-	git(work, "checkout", "-q", "-b", "feature", "HEAD~1");
-	const head = commit(files.head, "head");
-	git(work, "merge", "-q", "-s", "ours", "--no-commit", "main");
-	git(work, "checkout", "-q", "feature", "--", ".");
-	git(work, "commit", "-q", "-m", "merge");
-	// The runner's merge has the base as its first parent.
-	const tree = git(work, "rev-parse", "HEAD^{tree}");
-	const merge = git(work, "commit-tree", tree, "-p", base, "-p", head, "-m", "merge");
-	git(root, "clone", "-q", "--bare", work, origin);
-	git(work, "push", "-q", origin, `${merge}:refs/pull/7/merge`, `${head}:refs/pull/7/head`);
-	git(origin, "config", "uploadpack.allowAnySHA1InWant", "true");
-	return { root, origin, base, head, merge };
-}
-
-function workspaceOf(repo: Repository, checkedOut = repo.merge): string {
-	return checkOut({ origin: repo.origin, folder: join(repo.root, "workspace"), ref: "refs/pull/7/merge", commit: checkedOut, depth: 1 });
-}
-
-function pullEvent(repo: Repository, options: Parameters<typeof pullRequest>[1] = {}): RunEvent {
-	return parseRunEvent("pull_request", pullRequest({ head: repo.head, base: repo.base }, options), {
-		sha: repo.merge,
-		ref: "refs/pull/7/merge",
-	});
 }
 
 async function open(

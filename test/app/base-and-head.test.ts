@@ -477,6 +477,18 @@ describe("a clone", () => {
 		expect(await findBase(chooseBase(event, { from: "base-ref" }), at("main-299"), history)).toMatchObject({ commit: at("main-297") });
 	});
 
+	it("with all history needs no remote, which may ask for rights that the job has not kept", async () => {
+		const folder = checkOut({ origin, folder: join(root, "no-rights"), ref: "refs/heads/feature", commit: at("feature-2"), depth: 0 });
+		git(folder, "remote", "set-url", "origin", "file:///nowhere/at/all.git");
+		const history = await openHistory(gitIn(folder, processes));
+		const pulled = parseRunEvent("pull_request", pull("feature-2"), { sha: at("merge"), ref: "refs/pull/7/merge" });
+		expect(await findBase(chooseBase(pulled, { from: "base-ref" }), at("feature-2"), history)).toMatchObject({ commit: at("main-290") });
+		const clock = parseRunEvent("schedule", schedule(), { sha: at("main-299"), ref: "refs/heads/main" });
+		expect(await findBase(chooseBase(clock, { from: "base-ref" }), at("main-299"), history)).toMatchObject({ label: "v1.2.0" });
+		for (const tag of git(folder, "tag").split("\n")) git(folder, "tag", "-d", tag);
+		expect(await findBase(chooseBase(clock, { from: "base-ref" }), at("main-299"), history)).toMatchObject({ state: "none" });
+	});
+
 	it("that is partial and shallow is deepened too", async () => {
 		const folder = join(root, "partial");
 		git(root, "clone", "-q", "--filter=blob:none", "--depth=1", "--branch=feature", `file://${origin}`, folder);

@@ -64,10 +64,14 @@ async function bring(commit: string, { git, remote }: Walk): Promise<boolean> {
 	return (await remote.bring(commit)) && (await commitOf(commit, git)) !== null;
 }
 
+/** A clone with all history has what it was given rights for, so its remote is not asked. */
 async function branchTip(branch: string, { git, remote }: Walk): Promise<string | null> {
-	const tip = await remote.branchTip(branch);
-	if (tip !== null) return tip;
 	const names = [...(remote.name === null ? [] : [`refs/remotes/${remote.name}/${branch}`]), `refs/heads/${branch}`];
+	const local = async (): Promise<string | null> => firstCommit(names, git);
+	return (await isShallow(git)) ? ((await remote.branchTip(branch)) ?? (await local())) : ((await local()) ?? remote.branchTip(branch));
+}
+
+async function firstCommit(names: readonly string[], git: Git): Promise<string | null> {
 	for (const name of names) {
 		const commit = await commitOf(name, git);
 		if (commit !== null) return commit;
@@ -77,10 +81,8 @@ async function branchTip(branch: string, { git, remote }: Walk): Promise<string 
 
 async function find(ref: string, walk: Walk): Promise<string | null> {
 	const { git, remote } = walk;
-	for (const name of [ref, ...(remote.name === null ? [] : [`refs/remotes/${remote.name}/${ref}`])]) {
-		const commit = await commitOf(name, git);
-		if (commit !== null) return commit;
-	}
+	const local = await firstCommit([ref, ...(remote.name === null ? [] : [`refs/remotes/${remote.name}/${ref}`])], git);
+	if (local !== null) return local;
 	if (/^([0-9a-f]{40}|[0-9a-f]{64})$/.test(ref)) return (await bring(ref, walk)) ? ref : null;
 	const name = ref.replace(/^refs\/(heads|tags)\//, "");
 	const tag = ref.startsWith("refs/heads/") ? undefined : (await remote.tags()).find((candidate) => candidate.name === name);
@@ -144,9 +146,9 @@ async function dates(commits: readonly string[], git: Git): Promise<Map<string, 
 async function tags({ git, remote }: Walk): Promise<Tag[]> {
 	const record = await git(["for-each-ref", `--format=${localTagFormat}`, "refs/tags"], { captureBytes: 4 * 1024 * 1024 });
 	const local = parseLocalTags(record.stdout);
-	return local.length > 0 && !(await isShallow(git))
-		? local
-		: [...new Map([...local, ...(await remote.tags())].map((tag) => [tag.name, tag])).values()];
+	if (await isShallow(git)) return [...new Map([...local, ...(await remote.tags())].map((tag) => [tag.name, tag])).values()];
+	// A clone with all history and no tag is mostly of a repository with none: a remote that does not answer adds no doubt.
+	return local.length > 0 ? local : remote.tags().catch(() => []);
 }
 
 async function nearestVersion(candidates: readonly Tag[], head: string, walk: Walk): Promise<FoundTag | null> {

@@ -54,7 +54,7 @@ export function refuseForeignOwner(lines: readonly string[]): void {
 	});
 }
 
-export function unknownRef(ref: string, why: string, fix: string): ConfigError {
+function unknownRef(ref: string, why: string, fix: string): ConfigError {
 	const shown = JSON.stringify(ref.slice(0, 200));
 	return new ConfigError({
 		code: "git-ref",

@@ -28,7 +28,7 @@ export interface OpenedRef {
  * Git LFS is left out of the checkout: its files stay pointers, and those that are needed are fetched afterwards, together
  * and in bounded time. A git-lfs that is configured and not installed would fail the checkout.
  */
-export const withoutLfs = ["filter.lfs.smudge=", "filter.lfs.process=", "filter.lfs.required=false"];
+const withoutLfs = ["filter.lfs.smudge=", "filter.lfs.process=", "filter.lfs.required=false"];
 
 /** @throws ConfigError git-ref, output-unwritable; ToolError tool-missing, tool-timeout, tool-crashed, interrupted, disk-full. */
 export async function openRef(request: RefRequest): Promise<OpenedRef> {

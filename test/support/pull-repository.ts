@@ -1,0 +1,57 @@
+// A repository with one pull request, bare as on a server, and the workspace that a workflow has of it.
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { parseRunEvent, type RunEvent } from "../../src/formats/github/event.ts";
+import { pullRequest } from "./event-payloads.ts";
+import { checkOut, git } from "./git-history.ts";
+import { temporaryFolder, writeProject } from "./project.ts";
+
+export interface PullRepository {
+	root: string;
+	origin: string;
+	/** main and then feature, merged as refs/pull/7/merge. */
+	base: string;
+	head: string;
+	merge: string;
+}
+
+export type ProjectFiles = Readonly<Record<string, string | Uint8Array>>;
+
+/** A repository with a pull request, whose base and head hold the given files. */
+export function makeRepository(files: { base: ProjectFiles; head: ProjectFiles }): PullRepository {
+	const root = temporaryFolder();
+	const [work, origin] = [join(root, "work"), join(root, "origin.git")];
+	mkdirSync(work);
+	git(work, "init", "-q");
+	const commit = (written: ProjectFiles, message: string): string => {
+		writeProject(work, written);
+		git(work, "add", "-A");
+		git(work, "commit", "-q", "--allow-empty", "-m", message);
+		return git(work, "rev-parse", "HEAD");
+	};
+	commit({}, "first");
+	const base = commit(files.base, "base");
+	git(work, "checkout", "-q", "-b", "feature", "HEAD~1");
+	const head = commit(files.head, "head");
+	git(work, "merge", "-q", "-s", "ours", "--no-commit", "main");
+	git(work, "checkout", "-q", "feature", "--", ".");
+	git(work, "commit", "-q", "-m", "merge");
+	// The runner's merge has the base as its first parent.
+	const tree = git(work, "rev-parse", "HEAD^{tree}");
+	const merge = git(work, "commit-tree", tree, "-p", base, "-p", head, "-m", "merge");
+	git(root, "clone", "-q", "--bare", work, origin);
+	git(work, "push", "-q", origin, `${merge}:refs/pull/7/merge`, `${head}:refs/pull/7/head`);
+	git(origin, "config", "uploadpack.allowAnySHA1InWant", "true");
+	return { root, origin, base, head, merge };
+}
+
+export function workspaceOf(repo: PullRepository, checkedOut = repo.merge): string {
+	return checkOut({ origin: repo.origin, folder: join(repo.root, "workspace"), ref: "refs/pull/7/merge", commit: checkedOut, depth: 1 });
+}
+
+export function pullEvent(repo: PullRepository, options: Parameters<typeof pullRequest>[1] = {}): RunEvent {
+	return parseRunEvent("pull_request", pullRequest({ head: repo.head, base: repo.base }, options), {
+		sha: repo.merge,
+		ref: "refs/pull/7/merge",
+	});
+}
