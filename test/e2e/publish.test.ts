@@ -1,0 +1,149 @@
+// The action against a local GitHub: what it shows, links, keeps, and what it does when GitHub refuses.
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { type ActionRun, runActionFolder } from "../support/action-runner.ts";
+import { type Job, type LocalGitHub, startLocalGitHub } from "../support/local-github/start.ts";
+import { quickProject, readResult, temporaryFolder } from "../support/project.ts";
+
+const sha = "a".repeat(40);
+const pull = {
+	head: { ref: "change", sha, repo: { id: 1, full_name: "acme/engines" } },
+	base: { ref: "main", sha: "b".repeat(40), repo: { id: 1, full_name: "acme/engines" } },
+};
+const pullRequest: Pick<Job, "event" | "ref" | "sha" | "payload"> = {
+	event: "pull_request",
+	ref: "refs/pull/7/merge",
+	sha,
+	payload: { number: 7, pull_request: { number: 7, ...pull } },
+};
+
+/** A model whose output is not that of its golden. */
+const wrong = { "model.onnx": "fixture:wrong.onnx" };
+
+interface Scene {
+	github: LocalGitHub;
+	workspace: string;
+	run(job?: Partial<Job>, inputs?: Record<string, string>): Promise<ActionRun>;
+}
+
+async function scene(files: Record<string, string> = {}): Promise<Scene> {
+	const github = await startLocalGitHub();
+	onTestFinished(() => github.close());
+	const workspace = quickProject(temporaryFolder(), files);
+	const temp = temporaryFolder();
+	return {
+		github,
+		workspace,
+		async run(job = {}, inputs = {}) {
+			const env = await github.environment({ ...pullRequest, workspace, temp, ...job });
+			return runActionFolder(".", { env, cwd: workspace, inputs, post: true });
+		},
+	};
+}
+
+describe("the action on a pull request", () => {
+	it("keeps one comment, one check run and linked artifacts, and doubles nothing when it runs again", async () => {
+		const { github, workspace, run } = await scene(wrong);
+		const first = await run({ runId: 100 });
+		expect(first.exitCode, first.stdout + first.stderr).toBe(1);
+		const [comment] = github.state.comments;
+		expect(comment?.body).toMatch(/^<!-- trtgate:trtgate\.yml run:100 attempt:1 sha:a{40} -->\n## ❌/);
+		expect(comment?.body).toMatch(/\[report\.html\]\(https:\/\/github\.com\/acme\/engines\/actions\/runs\/100\/artifacts\/\d+\)/);
+		const [check] = github.state.checkRuns;
+		expect(check).toMatchObject({ name: "trtgate", headSha: sha, conclusion: "failure" });
+		const line =
+			readFileSync(join(workspace, "trtgate.yml"), "utf8")
+				.split("\n")
+				.findIndex((text) => text.includes("golden:")) + 1;
+		expect(check?.annotations).toContainEqual(expect.objectContaining({ path: "trtgate.yml", annotation_level: "failure" }));
+		expect(check?.annotations.every(({ start_line }) => start_line >= 1 && start_line <= line + 10)).toBe(true);
+		expect(github.state.artifacts.map(({ name }) => name)).toEqual(["trtgate-gate", "report-gate.html"]);
+		expect(first.outputs).toMatchObject({ outcome: "fail", "comment-url": expect.stringContaining("#issuecomment-") });
+		expect(first.outputs["report-url"]).toContain(`/artifacts/${github.state.artifacts[1]?.id}`);
+		expect(first.summary).toContain("report.html");
+		expect(JSON.parse(readFileSync(join(workspace, "trtgate-out", "publish.json"), "utf8")).published).toHaveLength(5);
+		const second = await run({ runId: 101 });
+		expect(second.exitCode).toBe(1);
+		expect(github.state.comments).toHaveLength(1);
+		expect(github.state.comments[0]?.body).toMatch(/run:101/);
+		const older = await run({ runId: 99 });
+		expect(older.stdout).toMatch(/a newer run has commented already/);
+		expect(github.state.comments[0]?.body).toMatch(/run:101/);
+		expect(first.post?.exitCode).toBe(0);
+		expect(github.state.violations).toEqual([]);
+	});
+
+	it("tells the same outcome with a token that may do nothing, and names each permission that is missing", async () => {
+		const { github, workspace, run } = await scene(wrong);
+		const ran = await run({ permissions: { contents: "read" } });
+		expect(ran.exitCode).toBe(1);
+		expect(ran.outputs["outcome"]).toBe("fail");
+		for (const line of ["pull-requests", "checks", "statuses"]) expect(ran.stdout).toContain(`${line}: `);
+		expect(ran.summary).toMatch(/The outcome stands\. Not everything could be published/);
+		expect(ran.annotations.some(({ level, file }) => level === "error" && file === "trtgate.yml")).toBe(true);
+		expect(github.state.comments).toEqual([]);
+		expect(readResult(join(workspace, "trtgate-out")).outcome).toBe("fail");
+	});
+
+	it("sets a commit status where it may not make a check run", async () => {
+		const { github, run } = await scene();
+		const ran = await run({ permissions: { contents: "read", "pull-requests": "write", statuses: "write" } });
+		expect(ran.exitCode, ran.stdout).toBe(0);
+		expect(github.state.statuses).toMatchObject([{ sha, context: "trtgate", state: "success" }]);
+		expect(github.state.comments).toHaveLength(1);
+	});
+
+	it("does not try to write with the token of a fork", async () => {
+		const { github, run } = await scene();
+		const fork = { ...pull, head: { ...pull.head, repo: { id: 2, full_name: "mallory/engines" } } };
+		const ran = await run({ isFork: true, payload: { number: 7, pull_request: { number: 7, ...fork } } });
+		expect(ran.exitCode, ran.stdout).toBe(0);
+		expect(ran.stdout).toMatch(/no comment: the token of a fork's pull request only reads/);
+		expect(github.state.requests.filter(({ method, path }) => method !== "GET" && /issues|check-runs|statuses/.test(path))).toEqual([]);
+		expect(github.state.artifacts.length).toBe(2);
+	});
+
+	it("says nothing with `comment: changes` as long as all pass, then keeps its comment up to date", async () => {
+		const { github, workspace, run } = await scene();
+		await run({ runId: 1 }, { comment: "changes", "check-run": "false" });
+		expect(github.state.comments).toEqual([]);
+		quickProject(workspace, wrong);
+		await run({ runId: 2 }, { comment: "changes", "check-run": "false" });
+		quickProject(workspace);
+		await run({ runId: 3 }, { comment: "changes", "check-run": "false" });
+		expect(github.state.comments).toHaveLength(1);
+		expect(github.state.comments[0]?.body).toMatch(/run:3 .*\n## ✅/);
+	});
+});
+
+describe("the action outside of pull requests", () => {
+	const nightly = { event: "schedule", ref: "refs/heads/main", payload: { schedule: "0 3 * * *" } } as const;
+
+	it("opens one issue at night, keeps it up to date, and closes it when all is well", async () => {
+		const { github, workspace, run } = await scene(wrong);
+		await run({ ...nightly, runId: 1 }, { "check-run": "false" });
+		await run({ ...nightly, runId: 2 }, { "check-run": "false" });
+		expect(github.state.issues).toMatchObject([{ state: "open", labels: ["trtgate"] }]);
+		expect(github.state.issues[0]?.body).toMatch(/^<!-- trtgate:trtgate\.yml run:2 /);
+		quickProject(workspace);
+		await run({ ...nightly, runId: 3 }, { "check-run": "false" });
+		expect(github.state.issues).toMatchObject([{ state: "closed" }]);
+		expect(github.state.comments.map(({ body }) => body)).toEqual([expect.stringMatching(/^Well again: /)]);
+	});
+
+	it("needs no workflow run around it", async () => {
+		const workspace = quickProject(temporaryFolder());
+		const ran = await runActionFolder(".", { env: {}, cwd: workspace });
+		expect(ran.exitCode, ran.stdout).toBe(0);
+		expect(existsSync(join(workspace, "trtgate-out", "result.json"))).toBe(true);
+	});
+
+	it("refuses an input that it does not know before it runs anything", async () => {
+		const workspace = quickProject(temporaryFolder());
+		const ran = await runActionFolder(".", { env: {}, cwd: workspace, inputs: { comment: "loudly" } });
+		expect(ran.exitCode).toBe(2);
+		expect(ran.outputs).toMatchObject({ outcome: "error", "failure-kind": "configuration" });
+		expect(ran.stdout).toMatch(/input comment is "loudly"; expected one of auto/);
+	});
+});
