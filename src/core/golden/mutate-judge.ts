@@ -1,6 +1,5 @@
 // Says of each changed weight tensor whether the golden notices it, and which limit lets through what it does not.
 import type { GoldenManifest, MutationRecord, Precision } from "../schema/golden.ts";
-import type { GoldenCheck } from "../schema/result.ts";
 import { judgeCase } from "./judge.ts";
 import { distance, floorOf, type RunOutputs, referencePrecision } from "./noise-floor.ts";
 
@@ -61,15 +60,6 @@ function failsCase(index: number, outputs: RunOutputs, context: MutationContext)
 	if (golden === undefined || expected === undefined || got === undefined) return false;
 	const place = { manifest, caseId: golden.id, model: "", engine: "", precision: referencePrecision, modelSha256: manifest.model.sha256 };
 	return judgeCase({ ...place, expected, got, relativeL2 }).state === "mismatch";
-}
-
-/** The checks of a case, for the limits that were not broken. */
-export function checksOf(index: number, outputs: RunOutputs, context: MutationContext): readonly GoldenCheck[] {
-	const { manifest, reference, relativeL2 } = context;
-	const [golden, expected, got] = [manifest.cases[index], reference[index], outputs[index]];
-	if (golden === undefined || expected === undefined || got === undefined) return [];
-	const place = { manifest, caseId: golden.id, model: "", engine: "", precision: referencePrecision, modelSha256: manifest.model.sha256 };
-	return judgeCase({ ...place, expected, got, relativeL2 }).checks;
 }
 
 const unseenNamed = 1000;
