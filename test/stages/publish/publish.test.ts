@@ -1,0 +1,350 @@
+// Publishing through the real adapter to a local GitHub: races, older runs, and every way in which GitHub may refuse.
+import { describe, expect, it, onTestFinished } from "vitest";
+import { githubForge } from "../../../src/adapters/github/forge.ts";
+import type { Pace } from "../../../src/adapters/github/request.ts";
+import type { Result } from "../../../src/core/schema/result.ts";
+import type { Forge } from "../../../src/ports.ts";
+import type { Published, PublishPlan } from "../../../src/stages/publish/plan.ts";
+import { publish } from "../../../src/stages/publish.ts";
+import { buildGate, buildResult } from "../../support/build-result.ts";
+import { type Fault, type LocalGitHub, startLocalGitHub } from "../../support/local-github/start.ts";
+
+const sha = "c".repeat(40);
+const failing: Result = buildResult({
+	outcome: "fail",
+	gates: [buildGate({ status: "fail", location: { path: "trtgate.yml", line: 4 } })],
+});
+const passing: Result = buildResult({ outcome: "pass" });
+
+function planFor(runId: number, more: Partial<PublishPlan> = {}): PublishPlan {
+	const shown = { links: { run: `https://github.com/acme/engines/actions/runs/${runId}` } };
+	const rest = { pullRequest: 7, comment: "one", checkRun: true, alarm: true } as const;
+	return { id: "trtgate.yml", checkName: "trtgate", shown, run: { id: runId, attempt: 1 }, sha, ...rest, ...more };
+}
+
+/** Waiting costs nothing and is remembered. */
+function quickPace(more: Partial<Pace> = {}): Pace & { waited: number[] } {
+	const waited: number[] = [];
+	return {
+		callMs: 400,
+		patienceMs: 60_000,
+		sleep: async (ms) => void waited.push(ms),
+		now: () => performance.now(),
+		timeOfDay: () => Date.now(),
+		waited,
+		...more,
+	};
+}
+
+async function open(): Promise<LocalGitHub> {
+	const github = await startLocalGitHub();
+	onTestFinished(() => github.close());
+	github.addPull({ number: 7, headSha: sha });
+	return github;
+}
+
+const allWrite = { contents: "read", "pull-requests": "write", issues: "write", checks: "write", statuses: "write" } as const;
+
+function forgeOf(
+	github: LocalGitHub,
+	given: { pace?: Pace; permissions?: Record<string, "read" | "write" | "none">; token?: string } = {},
+): Forge {
+	return githubForge({
+		token: given.token ?? github.token(given.permissions ?? allWrite, "github-actions[bot]"),
+		repository: "acme/engines",
+		apiUrl: github.url,
+		graphQlUrl: `${github.url}/graphql`,
+		pace: given.pace ?? quickPace(),
+	});
+}
+
+const failedOf = (published: readonly Published[]) =>
+	published.flatMap((one) => (one.state === "failed" ? [{ what: one.what, ...one.fault }] : []));
+const ours = (github: LocalGitHub) => github.state.comments.filter(({ issue, body }) => issue === 7 && body.startsWith("<!-- trtgate:"));
+
+describe("publish", () => {
+	it("shows one of each, and one of each again", async () => {
+		const github = await open();
+		for (const runId of [1, 2]) {
+			const published = await publish(failing, planFor(runId), forgeOf(github));
+			expect(failedOf(published)).toEqual([]);
+		}
+		expect(ours(github)).toHaveLength(1);
+		expect(github.state.issues.filter(({ labels }) => labels.includes("trtgate"))).toHaveLength(1);
+		const twice = await publish(failing, planFor(2), forgeOf(github));
+		expect(failedOf(twice)).toEqual([]);
+		expect(github.state.checkRuns).toHaveLength(2);
+		expect(github.state.checkRuns.map(({ annotations }) => annotations.length)).toEqual([1, 1]);
+		expect(github.state.violations).toEqual([]);
+	});
+
+	it("leaves one comment where eight jobs race, the newest run's", async () => {
+		const github = await open();
+		const runs = [11, 12, 13, 14, 15, 16, 17, 18];
+		await Promise.all(runs.map((runId) => publish(failing, planFor(runId, { checkRun: false, alarm: false }), forgeOf(github))));
+		// Whoever comes next finds one, whatever the race has left.
+		await publish(failing, planFor(19, { checkRun: false, alarm: false }), forgeOf(github));
+		expect(ours(github)).toHaveLength(1);
+		expect(ours(github)[0]?.body).toMatch(/ run:19 /);
+	});
+
+	it("leaves one comment where two jobs have both seen none", async () => {
+		const github = await open();
+		github.inject({ method: "POST", path: /issues\/7\/comments/, times: 2, delayMs: 100 });
+		const plan = planFor(5, { checkRun: false, alarm: false });
+		await Promise.all([publish(failing, plan, forgeOf(github)), publish(failing, plan, forgeOf(github))]);
+		expect(ours(github)).toHaveLength(1);
+	});
+
+	it("takes nobody else's text for its own", async () => {
+		const github = await open();
+		const marker = `<!-- trtgate:trtgate.yml run:9999 attempt:1 sha:${sha} -->`;
+		github.addComment({ issue: 7, author: "mallory", body: `${marker}\n## all is well` });
+		github.addComment({ issue: 7, author: "github-actions[bot]", body: `> quoting\n${marker}` });
+		await publish(failing, planFor(3), forgeOf(github));
+		expect(ours(github).map(({ author }) => author)).toEqual(["mallory", "github-actions[bot]"]);
+		expect(github.state.comments.filter(({ issue }) => issue === 7)).toHaveLength(3);
+	});
+
+	it("finds its comment behind two hundred others", async () => {
+		const github = await open();
+		for (let count = 0; count < 120; count += 1) github.addComment({ issue: 7, author: "octocat", body: `${count}` });
+		await publish(failing, planFor(1, { checkRun: false, alarm: false }), forgeOf(github));
+		for (let count = 0; count < 120; count += 1) github.addComment({ issue: 7, author: "octocat", body: `${count}` });
+		await publish(failing, planFor(2, { checkRun: false, alarm: false }), forgeOf(github));
+		expect(ours(github)).toHaveLength(1);
+	});
+
+	it("folds the older comment away where a fresh one is wanted", async () => {
+		const github = await open();
+		for (const runId of [1, 2]) await publish(failing, planFor(runId, { comment: "fresh" }), forgeOf(github));
+		expect(ours(github).map(({ minimized }) => minimized)).toEqual(["outdated", null]);
+	});
+
+	it("closes its own alarm only, and keeps it where nothing was found out", async () => {
+		const github = await open();
+		const plan = (runId: number, id = "trtgate.yml") => planFor(runId, { id, comment: "never", checkRun: false });
+		await publish(failing, plan(1), forgeOf(github));
+		await publish(failing, plan(1, "other.yml"), forgeOf(github));
+		await publish(buildResult({ outcome: "error", failureKind: "runner" }), plan(2), forgeOf(github));
+		await publish(buildResult({ outcome: "inconclusive" }), plan(3), forgeOf(github));
+		await publish(passing, plan(4, "other.yml"), forgeOf(github));
+		const alarms = github.state.issues.filter(({ labels }) => labels.includes("trtgate"));
+		expect(alarms.map(({ state }) => state)).toEqual(["open", "closed"]);
+	});
+
+	it("sends annotations by fifties", async () => {
+		const github = await open();
+		const gates = Array.from({ length: 120 }, (_, at) =>
+			buildGate({ status: "fail", model: `m${at}`, message: `Slower by ${at}.`, location: { path: "trtgate.yml", line: at + 1 } }),
+		);
+		await publish(buildResult({ outcome: "fail", gates }), planFor(1, { comment: "never", alarm: false }), forgeOf(github));
+		expect(github.state.checkRuns.map(({ annotations }) => annotations.length)).toEqual([120]);
+		expect(github.state.violations).toEqual([]);
+	});
+});
+
+interface Case {
+	name: string;
+	fault: Fault;
+	/** What is not shown, and the code that says why; none where trying again mends it. */
+	lost?: Record<string, string>;
+	says?: RegExp;
+}
+
+const comments = /issues\/7\/comments/;
+const everything = /^\/repos/;
+const words = (message: string) => ({ message });
+const forbidden = { status: 403, body: words("Resource not accessible by integration") };
+
+const cases: readonly Case[] = [
+	{
+		name: "401 for a bad token",
+		fault: { path: everything, times: 99, status: 401, body: words("Bad credentials") },
+		lost: {
+			comment: "github-permission",
+			"check run": "github-permission",
+			"commit status": "github-permission",
+			"alarm issue": "github-permission",
+		},
+		says: /valid token/,
+	},
+	{
+		name: "403 to a comment",
+		fault: { method: "POST", path: comments, ...forbidden },
+		lost: { comment: "github-permission" },
+		says: /lacks `pull-requests: write`/,
+	},
+	{
+		name: "403 that names its permission",
+		fault: { method: "POST", path: comments, ...forbidden, headers: { "x-accepted-github-permissions": "issues=write" } },
+		lost: { comment: "github-permission" },
+		says: /lacks `issues: write`/,
+	},
+	{
+		name: "403 to a check run",
+		fault: { method: "POST", path: /check-runs/, ...forbidden },
+		lost: { "check run": "github-permission" },
+		says: /lacks `checks: write`/,
+	},
+	{
+		name: "403 to a check run and a status",
+		fault: { method: "POST", path: /check-runs|statuses/, times: 2, ...forbidden },
+		lost: { "check run": "github-permission", "commit status": "github-permission" },
+		says: /`statuses: write`/,
+	},
+	{
+		name: "403 to an issue",
+		fault: { method: "POST", path: /\/issues$/, ...forbidden },
+		lost: { "alarm issue": "github-permission" },
+		says: /lacks `issues: write`/,
+	},
+	{
+		name: "403 of a primary rate limit an hour away",
+		fault: {
+			path: comments,
+			times: 99,
+			status: 403,
+			body: words("API rate limit exceeded"),
+			headers: { "x-ratelimit-remaining": "0", "x-ratelimit-reset": String(Math.round(Date.now() / 1000) + 3600) },
+		},
+		lost: { comment: "github-rate-limited" },
+	},
+	{
+		name: "403 of a secondary rate limit, once",
+		fault: {
+			method: "POST",
+			path: comments,
+			status: 403,
+			body: words("You have exceeded a secondary rate limit"),
+			headers: { "retry-after": "2" },
+		},
+	},
+	{
+		name: "403 of a secondary rate limit that names no time, for ever",
+		fault: { method: "POST", path: comments, times: 99, status: 403, body: words("You have exceeded a secondary rate limit") },
+		lost: { comment: "github-rate-limited" },
+	},
+	{
+		name: "404 for a pull request that is gone",
+		fault: { path: comments, times: 99, status: 404, body: words("Not Found") },
+		lost: { comment: "github-not-found" },
+	},
+	{
+		name: "409 to a comment",
+		fault: { method: "POST", path: comments, status: 409, body: words("Conflict") },
+		lost: { comment: "github-conflict" },
+	},
+	{
+		name: "410 where issues are switched off",
+		fault: { path: /\/issues/, times: 99, status: 410, body: words("Issues are disabled for this repo") },
+		lost: { comment: "github-not-found", "alarm issue": "github-not-found" },
+		says: /Issues are disabled/,
+	},
+	{
+		name: "422 with reasons",
+		fault: {
+			method: "POST",
+			path: comments,
+			status: 422,
+			body: { message: "Validation Failed", errors: [{ resource: "IssueComment", code: "unprocessable", field: "data" }] },
+		},
+		lost: { comment: "github-rejected" },
+		says: /IssueComment data unprocessable/,
+	},
+	{
+		name: "422 to a check run on an unknown commit",
+		fault: { method: "POST", path: /check-runs/, status: 422, body: words("No commit found for SHA") },
+		lost: { "check run": "github-rejected" },
+	},
+	{ name: "429 once", fault: { path: comments, status: 429, headers: { "retry-after": "1" } } },
+	{
+		name: "429 that wants an hour",
+		fault: { path: comments, times: 99, status: 429, headers: { "retry-after": "3600" } },
+		lost: { comment: "github-rate-limited" },
+	},
+	{ name: "500 once", fault: { path: comments, status: 500, body: words("Server Error") } },
+	{
+		name: "502 after the comment was made",
+		fault: { method: "POST", path: comments, status: 502, body: "<html>Bad Gateway</html>", applied: true },
+	},
+	{ name: "502 before the comment was made", fault: { method: "POST", path: comments, status: 502 } },
+	{
+		name: "503 for ever",
+		fault: { path: everything, times: 99, status: 503, body: words("unavailable") },
+		lost: {
+			comment: "github-unavailable",
+			"check run": "github-unavailable",
+			"commit status": "github-unavailable",
+			"alarm issue": "github-unavailable",
+		},
+	},
+	{ name: "a hang-up once", fault: { path: comments, hangUp: true } },
+	{
+		name: "a hang-up at every check run",
+		fault: { path: /check-runs/, times: 99, hangUp: true },
+		lost: { "check run": "github-unavailable" },
+	},
+	{ name: "a list that is cut short once", fault: { method: "GET", path: comments, truncate: true } },
+	{ name: "an answer to a comment that is cut short", fault: { method: "POST", path: comments, truncate: true, applied: true } },
+	{
+		name: "a list that is no list",
+		fault: { method: "GET", path: comments, times: 99, status: 200, body: { comments: "none" } },
+		lost: { comment: "github-reply" },
+	},
+	{
+		name: "an answer in no JSON",
+		fault: { method: "GET", path: comments, times: 99, status: 200, body: "<html>login</html>" },
+		lost: { comment: "github-reply" },
+	},
+	{ name: "silence", fault: { method: "GET", path: comments, times: 99, delayMs: 3000 }, lost: { comment: "github-timeout" } },
+	{ name: "silence after the comment was made", fault: { method: "POST", path: comments, delayMs: 700, applied: true } },
+];
+
+describe("a fault of GitHub", () => {
+	it.each(cases)(
+		"$name: is told, changes nothing, and doubles nothing",
+		async ({ fault, lost = {}, says }) => {
+			const github = await open();
+			github.inject(fault);
+			const before = JSON.stringify(failing);
+			const pace = quickPace();
+			const published = await publish(failing, planFor(1), forgeOf(github, { pace }));
+			expect(Object.fromEntries(failedOf(published).map(({ what, code }) => [what, code]))).toEqual(lost);
+			expect(JSON.stringify(failing)).toBe(before);
+			expect(pace.waited.reduce((sum, ms) => sum + ms, 0)).toBeLessThanOrEqual(60_000);
+			if (says)
+				expect(
+					failedOf(published)
+						.map(({ message, fix }) => `${message} ${fix}`)
+						.join("\n"),
+				).toMatch(says);
+			for (const { message, fix } of failedOf(published)) expect(`${message}${fix}`.length).toBeLessThan(1000);
+			expect(ours(github)).toHaveLength("comment" in lost ? 0 : 1);
+			expect(github.state.checkRuns.length).toBe("check run" in lost ? 0 : 1);
+		},
+		20_000,
+	);
+
+	it("waits no longer than its patience, however many requests fail", async () => {
+		const github = await open();
+		github.inject({ path: everything, times: 999, delayMs: 5000 });
+		const pace = quickPace({ patienceMs: 1200, sleep: (ms) => new Promise((settle) => setTimeout(settle, Math.min(ms, 50))) });
+		const started = performance.now();
+		const published = await publish(failing, planFor(1), forgeOf(github, { pace }));
+		expect(performance.now() - started).toBeLessThan(4000);
+		expect(failedOf(published).some(({ message }) => /was not tried: waiting for GitHub has taken/.test(message))).toBe(true);
+	}, 20_000);
+
+	it("that is nobody at home is told", async () => {
+		const forge = githubForge({
+			token: "t",
+			repository: "acme/engines",
+			apiUrl: "http://127.0.0.1:9",
+			graphQlUrl: "http://127.0.0.1:9/graphql",
+			pace: quickPace(),
+		});
+		const published = await publish(passing, planFor(1), forge);
+		expect(failedOf(published).map(({ code }) => code)).toEqual(Array(4).fill("github-unavailable"));
+	});
+});
