@@ -1,5 +1,7 @@
 // Every event in real repositories: which commit is the base, how it is said, and how little is fetched for it.
 import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -462,6 +464,26 @@ describe("where there must be a base and is none", () => {
 			code: "git-ref",
 			details: { fix: expect.stringMatching(/contents: read.*persist-credentials.*fetch-depth/) },
 		});
+	});
+
+	it("uses the credentials that actions/checkout keeps, and asks nobody where they do not do", async () => {
+		const folder = checkOut({ origin, folder: join(root, "credentials"), ref: "refs/heads/main", commit: at("main-299"), depth: 1 });
+		const seen: (string | undefined)[] = [];
+		const server = createServer(({ headers }, response) => {
+			seen.push(headers.authorization);
+			response.writeHead(401, { "www-authenticate": 'Basic realm="GitHub"' }).end();
+		});
+		await new Promise<void>((listening) => void server.listen(0, "127.0.0.1", listening));
+		const { port } = server.address() as AddressInfo;
+		git(folder, "remote", "set-url", "origin", `http://127.0.0.1:${port}/acme/engines`);
+		git(folder, "config", `http.http://127.0.0.1:${port}/.extraheader`, "AUTHORIZATION: basic eDp0b2tlbg==");
+		const history = await openHistory(gitIn(folder, processes));
+		await expect(history.bring(at("main-298"))).rejects.toMatchObject({
+			code: "git-ref",
+			message: expect.stringContaining("other rights"),
+		});
+		expect(seen[0]).toBe("basic eDp0b2tlbg==");
+		server.close();
 	});
 });
 
