@@ -7,7 +7,7 @@ import type { EngineSpec, Plan, Workload } from "../core/plan/plan.ts";
 import { engineSpecs } from "../core/plan/specs.ts";
 import type { BackendFacts, BuildRecord, ErrorRecord, Result, RunFigure } from "../core/schema/result.ts";
 import type { BuiltEngine } from "../ports/backend.ts";
-import type { Ports } from "../ports/world.ts";
+import type { Ports } from "../ports/ports.ts";
 import { build } from "../stages/build.ts";
 import { type CompareInput, compare } from "../stages/compare.ts";
 import { explain } from "../stages/explain.ts";

@@ -5,7 +5,6 @@ import type { ExternalFile, OnnxModel } from "../core/onnx/model.ts";
 import type { TensorFile } from "../core/schema/golden.ts";
 import type { GpuWindow } from "../core/schema/result.ts";
 import type { Neighbour } from "../core/telemetry/validity.ts";
-import type { Backend } from "./backend.ts";
 
 /** A fault of a tool, as a value: stages decide what it stops. */
 export interface ToolFailure {
@@ -100,20 +99,4 @@ export interface Turn {
 export interface Interrupt {
 	/** Why to stop, e.g. `interrupted by SIGINT`; null to go on. */
 	reason(): string | null;
-}
-
-/** The world, as stages see it. */
-export interface Ports {
-	files: Files;
-	models: ModelReader;
-	tensors: TensorReader;
-	backend: Backend;
-	clock: Clock;
-	shell: Shell;
-	telemetry: Telemetry;
-	turn: Turn;
-	progress: Progress;
-	interrupt: Interrupt;
-	/** Wall time so far during which a child process was at work, milliseconds. */
-	childMs(): number;
 }

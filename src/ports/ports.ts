@@ -1,0 +1,18 @@
+// The world, as stages see it: every port together. Types only.
+import type { Backend } from "./backend.ts";
+import type { Clock, Files, Interrupt, ModelReader, Progress, Shell, Telemetry, TensorReader, Turn } from "./world.ts";
+
+export interface Ports {
+	files: Files;
+	models: ModelReader;
+	tensors: TensorReader;
+	backend: Backend;
+	clock: Clock;
+	shell: Shell;
+	telemetry: Telemetry;
+	turn: Turn;
+	progress: Progress;
+	interrupt: Interrupt;
+	/** Wall time so far during which a child process was at work, milliseconds. */
+	childMs(): number;
+}
