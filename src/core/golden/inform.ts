@@ -138,7 +138,7 @@ function findOneClass(manifest: GoldenManifest, { name, tensors }: NamedOutputs)
 			kind: "one-class",
 			output: name,
 			message,
-			fix: "Add cases of other classes, so that a network that always answers the same is found out.",
+			fix: "Add cases of other classes (real inputs, as `golden record --inputs` takes them), so that a network that always answers the same is found out.",
 		},
 	];
 }
