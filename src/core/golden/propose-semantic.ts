@@ -1,5 +1,8 @@
 // Guesses what an output is from its name, shape and values: a proposal that a person reviews.
 import type { GoldenOutput } from "../schema/golden.ts";
+import { makePair } from "./difference.ts";
+import { topIndices } from "./metrics/top-k.ts";
+import { forEachRow } from "./rows.ts";
 import { elementCount, isFloating, type Tensor } from "./tensor.ts";
 import { float64Reader, forEachChunk } from "./values.ts";
 
@@ -73,11 +76,18 @@ const floatRules: readonly Rule[] = [
 		return named && channels === 1 ? { semantic: "mask", because: "of its name" } : null;
 	},
 	(name, shape) => (/logit/i.test(name) && (shape.at(-1) ?? 1) > 1 ? { semantic: "logits", axis: -1, because: "of its name" } : null),
-	(name, shape) =>
-		shape.length === 2 && (shape[1] ?? 0) >= 2 && /^(output|out|y|cls|class|pred|head|fc)/i.test(name)
+	(name, shape, tensors) =>
+		shape.length === 2 && (shape[1] ?? 0) >= 2 && /^(output|out|y|cls|class|pred|head|fc)/i.test(name) && choosesSeveral(tensors)
 			? { semantic: "logits", axis: -1, because: "it has one row of numbers a sample" }
 			: null,
 ];
+
+/** A guess by shape alone: rows that all choose one class are rather numbers of their own. */
+function choosesSeveral(tensors: readonly Tensor[]): boolean {
+	const best = new Set<number>();
+	for (const tensor of tensors) forEachRow(makePair(tensor, tensor), -1, (row) => best.add(topIndices(row, 1)[0] ?? 0));
+	return best.size > 1;
+}
 
 function isMapShape(shape: readonly number[]): boolean {
 	return shape.length === 4 && (shape[2] ?? 0) >= leastSide && (shape[3] ?? 0) >= leastSide;
