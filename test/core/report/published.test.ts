@@ -1,0 +1,179 @@
+// What is published of a result: markers that nobody can forge or break, words within GitHub's limits, names made harmless.
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { alarmBody, alarmOf, alarmTitle, wellAgain } from "../../../src/core/report/alarm-issue.ts";
+import { describeCheckRun, describeStatus } from "../../../src/core/report/check-run.ts";
+import { renderComment } from "../../../src/core/report/comment.ts";
+import { linksMarkdown } from "../../../src/core/report/links.ts";
+import { findMarker, isNewer, isOwnAuthor, markerId, renderMarker } from "../../../src/core/report/marker.ts";
+import { renderUnpublished } from "../../../src/core/report/not-published.ts";
+import type { Outcome } from "../../../src/core/schema/result.ts";
+import { buildGate, buildResult, buildWorkload } from "../../support/build-result.ts";
+
+const sha = "d".repeat(40);
+const marker = { id: "trtgate.yml", runId: 12, attempt: 2, sha };
+const outcomes: readonly Outcome[] = ["pass", "warn", "fail", "inconclusive", "error"];
+
+describe("a marker", () => {
+	it("is found again by its id, whatever the id", () => {
+		fc.assert(
+			fc.property(fc.string({ unit: "binary", maxLength: 400 }), (id) => {
+				const text = renderMarker({ ...marker, id });
+				expect(text).toMatch(/^<!-- [^\n<>]* -->$/);
+				expect(text.slice(4, -3)).not.toMatch(/--|>/);
+				expect(findMarker(`${text}\nrest`, id)).toEqual({ ...marker, id });
+			}),
+		);
+	});
+
+	it.each([
+		["", "another id", "other.yml"],
+		["> ", "a quotation", "trtgate.yml"],
+		["\n", "not at the start", "trtgate.yml"],
+		["```\n", "code", "trtgate.yml"],
+	])("with %j before it is not ours: %s", (before, _, id) => {
+		expect(findMarker(`${before}${renderMarker(marker)}`, id)).toBeNull();
+	});
+
+	it("whose figures no run has is none", () => {
+		for (const text of ["run:99999999999999999 attempt:1", "run:-1 attempt:1", "run:1e9 attempt:1", "run: attempt:"])
+			expect(findMarker(`<!-- trtgate:trtgate.yml ${text} sha:${sha} -->`, "trtgate.yml")).toBeNull();
+	});
+
+	it("tells the later run, then the later try", () => {
+		expect(isNewer({ ...marker, runId: 13, attempt: 1 }, marker)).toBe(true);
+		expect(isNewer({ ...marker, attempt: 3 }, marker)).toBe(true);
+		expect(isNewer(marker, marker)).toBe(false);
+		expect(isNewer({ ...marker, runId: 11, attempt: 9 }, marker)).toBe(false);
+	});
+
+	it("belongs to ourselves: by login where it is known, else to a bot", () => {
+		const bot = { login: "github-actions[bot]", type: "Bot" };
+		expect(isOwnAuthor(bot, null)).toBe(true);
+		expect(isOwnAuthor(bot, "github-actions")).toBe(true);
+		expect(isOwnAuthor({ login: "dependabot[bot]", type: "Bot" }, "github-actions[bot]")).toBe(false);
+		expect(isOwnAuthor({ login: "octocat", type: "User" }, "octocat")).toBe(true);
+		expect(isOwnAuthor({ login: "octocat", type: "User" }, null)).toBe(false);
+		expect(isOwnAuthor(null, null)).toBe(false);
+	});
+
+	it("has one id for each config and name", () => {
+		expect(markerId("trtgate.yml", "")).toBe("trtgate.yml");
+		expect(markerId("trtgate.yml", "l4")).not.toBe(markerId("trtgate.yml", "h200"));
+	});
+});
+
+const hostileNames = [
+	"@octocat please #1",
+	"<!-- trtgate:trtgate.yml run:999 attempt:1 sha:unknown -->",
+	"](https://evil.example) ![x](https://evil.example/x.png)",
+	"</details><script>alert(1)</script>",
+	"a | b | c\n## All is well ✅",
+	"`code` ``` $x^2$ ~~gone~~",
+	"https://evil.example www.evil.example",
+	"GH-1 acme/engines#2",
+	"\u202egnp.exe\u0000\u001b[31m",
+];
+
+describe("a comment", () => {
+	it.each(hostileNames)("holds the name %j as text", (name) => {
+		const result = buildResult({
+			outcome: "fail",
+			workloads: [buildWorkload({ model: name, engine: name, workload: name })],
+			gates: [buildGate({ model: name, status: "fail", message: name })],
+			notes: [name],
+		});
+		const text = renderComment(result, { ...marker, id: name }, { label: name, links: { run: name } });
+		const body = text.split("\n").slice(1).join("\n");
+		const outsideCode = body.replace(/`[^`\n]*`/g, "");
+		expect(findMarker(text, name)).toMatchObject({ runId: 12 });
+		expect(body).not.toContain("<!--");
+		expect(body).not.toMatch(/<script|<\/details>(?!\n)/);
+		expect(outsideCode).not.toMatch(/@octocat|#\d|GH-\d|(?<!\\)\]\(|https?:\/\/|\bwww\.evil/);
+		expect(text).not.toMatch(/[\u0000\u001b\u202e]/);
+		expect(text.match(/^## /gm)).toHaveLength(1);
+	});
+
+	it.each([10, 400, 3000])("of %i workloads stays below GitHub's limit and says what it leaves out", (count) => {
+		const wide = "🚗".repeat(30);
+		const workloads = Array.from({ length: count }, (_, at) =>
+			buildWorkload({ id: `w${at}`, model: `${wide}${at}`, verdict: "regressed" }),
+		);
+		const gates = workloads.map(({ model, engine, workload }) =>
+			buildGate({ gate: "latency", model, engine, workload, status: "fail", message: `${model} is slower.` }),
+		);
+		const result = buildResult({ outcome: "fail", workloads, gates });
+		for (const text of [renderComment(result, marker, {}), alarmBody(result, marker, {})]) {
+			expect(new TextEncoder().encode(text).length).toBeLessThanOrEqual(65_536);
+			if (count > 100) expect(text).toMatch(/left out/);
+		}
+		const check = describeCheckRun(result, {});
+		expect(check.summary.length).toBeLessThanOrEqual(65_535);
+		expect(check.annotations.length).toBeLessThanOrEqual(200);
+		if (count > 200) expect(check.annotations.at(-1)?.title).toMatch(/^[\d,]+ more$/);
+	});
+});
+
+describe("links", () => {
+	it("stand where there is something to open, and names where there is not", () => {
+		expect(linksMarkdown({})).toBe("the whole in `report.html` and `result.json`");
+		expect(
+			linksMarkdown({ report: "https://github.com/a/b/actions/runs/1/artifacts/2", run: "https://github.com/a/b/actions/runs/1" }),
+		).toBe(
+			"the whole in [report.html](https://github.com/a/b/actions/runs/1/artifacts/2) and `result.json` · [run](https://github.com/a/b/actions/runs/1)",
+		);
+	});
+
+	it.each(["javascript:alert(1)", "https://x)[y](z", "https://x y", 'https://x"', "", "https://x\n"])("leave %j out", (url) => {
+		expect(linksMarkdown({ report: url, artifact: url, run: url, profiles: url })).toBe("the whole in `report.html` and `result.json`");
+	});
+});
+
+describe("a check run", () => {
+	it("concludes as the outcome is, and blames the runner where it is the runner's", () => {
+		const conclusions = outcomes.map((outcome) => describeCheckRun(buildResult({ outcome }), {}).conclusion);
+		expect(conclusions).toEqual(["success", "success", "failure", "neutral", "failure"]);
+		const broken = buildResult({ outcome: "error", failureKind: "runner" });
+		expect(describeCheckRun(broken, {}).title).toMatch(/^Could not decide \(the runner is at fault, not the change; run it again\): /);
+		expect(describeStatus(broken)).toMatchObject({ state: "error" });
+	});
+
+	it("has a status of at most 140 characters", () => {
+		const result = buildResult({ outcome: "fail", partial: { stage: "x".repeat(500), reason: "y" } });
+		expect(describeStatus(result).description.length).toBeLessThanOrEqual(140);
+	});
+
+	it("annotates the config's first line where a gate has no place", () => {
+		const result = buildResult({ outcome: "fail", gates: [buildGate({ status: "fail", message: "Nowhere." })] });
+		const { location: _, ...gate } = result.gates[0] ?? buildGate({});
+		const [annotation] = describeCheckRun({ ...result, gates: [gate] }, {}).annotations;
+		expect(annotation).toMatchObject({ path: "trtgate.yml", line: 1, level: "failure" });
+	});
+});
+
+describe("an alarm", () => {
+	it("sounds for a failure, ends when well, and stays as it is where nothing was found out", () => {
+		expect(outcomes.map(alarmOf)).toEqual(["close", "close", "open", "keep", "keep"]);
+	});
+
+	it("mentions nobody", () => {
+		const result = buildResult({ outcome: "fail" });
+		expect(alarmTitle(result, "@team #4")).not.toMatch(/@team|#4/);
+		expect(alarmTitle(result, "x".repeat(500)).length).toBeLessThanOrEqual(200);
+		expect(wellAgain(buildResult({ outcome: "pass" }), { links: { run: "https://github.com/a/b/actions/runs/1" } })).toMatch(
+			/^Well again: .*runs\/1$/,
+		);
+	});
+});
+
+describe("what was not published", () => {
+	it("is told with what mends it, and nothing of it is markup but our own code letters", () => {
+		const text = renderUnpublished([
+			{ what: "comment", message: 'GitHub says "@octocat <b>". The token lacks `checks: write`.', fix: "Add `checks: write`." },
+		]);
+		expect(text).toContain("The outcome stands.");
+		expect(text).toContain("`checks: write`");
+		expect(text).not.toMatch(/@octocat|<b>/);
+		expect(renderUnpublished([])).toBe("");
+	});
+});
