@@ -11,7 +11,7 @@ export function mergeResults(parts: readonly PartInput[], options: MergeOptions)
 	const judged = judgeParts(parts, options);
 	const merged = judged.flatMap(({ name, content }) => (content.state === "read" ? [{ name, result: content.result }] : []));
 	const results = merged.map(({ result }) => result);
-	const records = namedRecords(merged);
+	const records = namedRecords(judged.length > 1 ? merged : merged.map(({ result }) => ({ name: undefined, result })));
 	const errors = [...judged.flatMap(partFault), ...records.errors];
 	const outcome = worstOutcome([...(errors.length > 0 ? [foldOutcome([], errors)] : []), ...results.map(outcomeOf)]);
 	const failureKind = failureKindOf(outcome, errors);

@@ -2,7 +2,8 @@
 import type { Result, WorkloadResult } from "../schema/result.ts";
 
 interface NamedResult {
-	name: string;
+	/** undefined: the only part, whose records need no name. */
+	name: string | undefined;
 	result: Result;
 }
 
@@ -23,11 +24,14 @@ export function namedRecords(parts: readonly NamedResult[]): Records {
 }
 
 /** `part` last: what a record says of itself is not believed. */
-function collect<Item extends object>(
-	parts: readonly NamedResult[],
-	list: (result: Result) => readonly Item[],
-): (Item & { part: string })[] {
-	return parts.flatMap(({ name, result }) => list(result).map((item) => ({ ...item, part: name })));
+function collect<Item extends { part?: string }>(parts: readonly NamedResult[], list: (result: Result) => readonly Item[]): Item[] {
+	return parts.flatMap(({ name, result }) => list(result).map((item) => renamed(item, name)));
+}
+
+function renamed<Item extends { part?: string }>(item: Item, name: string | undefined): Item {
+	if (name !== undefined) return { ...item, part: name };
+	const { part: _part, ...rest } = item;
+	return rest as Item;
 }
 
 function withoutFiles(workload: WorkloadResult): WorkloadResult {

@@ -3,7 +3,7 @@ import type { BuildRecord, Result } from "../schema/result.ts";
 import { formatBytes, formatDuration, formatPercent } from "../units.ts";
 import { cleanName } from "./escape.ts";
 import { engineKey } from "./index-gates.ts";
-import { partsText } from "./part-backend.ts";
+import { partsText, partsToTell } from "./part-backend.ts";
 import { armName, cautioned, counted } from "./words.ts";
 
 export interface Fact {
@@ -52,9 +52,9 @@ export function jobFacts(result: Result): Fact[] {
 	const { backend, environment } = result;
 	const { detectable, runCv } = noiseBudget(result);
 	const driver = ["driver", "driverBranch"].flatMap((key) => (Object.hasOwn(environment, key) ? (environment[key] ?? []) : []))[0];
-	const parts = result.parts === undefined ? [] : [{ label: "parts", value: partsText(result.parts) }];
+	const parts = partsToTell(result);
 	return [
-		...parts,
+		...(parts.length === 0 ? [] : [{ label: "parts", value: partsText(parts) }]),
 		{ label: backend.kind === "tensorrt" ? "GPU" : "device", value: cleanName(backend.device) },
 		...(driver === undefined ? [] : [{ label: "driver", value: cleanName(driver) }]),
 		{ label: cleanName(backend.name), value: cleanName(backend.version, 40) },

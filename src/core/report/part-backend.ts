@@ -14,3 +14,9 @@ export function partsText(parts: readonly Part[]): string {
 	const rest = [...(missing === 0 ? [] : [`${missing} missing`]), ...(refused === 0 ? [] : [`${refused} refused`])];
 	return [rest.length === 0 ? `all ${merged} merged` : `${merged} of ${parts.length} merged`, ...rest].join(", ");
 }
+
+/** The parts where there is something to tell of them: one that is whole is the result itself. */
+export function partsToTell({ parts = [] }: Result): readonly Part[] {
+	const [only] = parts;
+	return parts.length === 1 && only?.state === "merged" && only.partial === undefined ? [] : parts;
+}

@@ -4,7 +4,7 @@ import { formatDuration } from "../units.ts";
 import { saidText } from "./comparison-words.ts";
 import { cleanName, escapeMarkdown } from "./escape.ts";
 import type { Section } from "./markdown-tables.ts";
-import { partsText } from "./part-backend.ts";
+import { partsText, partsToTell } from "./part-backend.ts";
 import { outcomeWords } from "./words.ts";
 
 const dash = "–";
@@ -47,8 +47,8 @@ export function orderedParts(parts: readonly Part[]): Part[] {
 }
 
 export function partSection(result: Result, mostRows: number): Section[] {
-	const { parts } = result;
-	if (parts === undefined) return [];
+	const parts = partsToTell(result);
+	if (parts.length === 0) return [];
 	const shown = orderedParts(parts).slice(0, mostRows);
 	const rows = shown.map((part) => {
 		const { name, state, device, software, workloads, took, why } = partTexts(part);

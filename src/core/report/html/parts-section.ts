@@ -1,6 +1,6 @@
 // The parts of a merged result: who measured what on which device, and what is missing.
 import type { Part, Result } from "../../schema/result.ts";
-import { partsText } from "../part-backend.ts";
+import { partsText, partsToTell } from "../part-backend.ts";
 import { orderedParts, type PartTexts, partTexts } from "../part-table.ts";
 import { statusTones, type Tone } from "../words.ts";
 import { html, type Piece } from "./markup.ts";
@@ -27,8 +27,9 @@ const columns: readonly Column<Line>[] = [
 ];
 
 export function partsSection(result: Result): Piece {
-	if (result.parts === undefined) return null;
-	const lines = orderedParts(result.parts).map((part) => ({ part, texts: partTexts(part) }));
+	const parts = partsToTell(result);
+	if (parts.length === 0) return null;
+	const lines = orderedParts(parts).map((part) => ({ part, texts: partTexts(part) }));
 	const rule = html`<p class="sub">Numbers of different parts are never compared with each other.</p>`;
-	return section(`Parts: ${partsText(result.parts)}`, [sortableTable("parts", columns, lines), rule], "parts");
+	return section(`Parts: ${partsText(parts)}`, [sortableTable("parts", columns, lines), rule], "parts");
 }
