@@ -6,7 +6,5 @@ export default defineConfig({
 		include: ["test/act/**/*.act.ts"],
 		fileParallelism: false,
 		testTimeout: 60_000,
-		// The first time, act is built.
-		hookTimeout: 600_000,
 	},
 });

@@ -2,18 +2,16 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { startLocalGitHub } from "../support/local-github/start.ts";
-import { quickConfig, quickProject, temporaryFolder } from "../support/project.ts";
-import { type Found, findAct } from "./find-act.ts";
+import { quickConfig, quickProject, temporaryFolder, writeProject } from "../support/project.ts";
+import { comparisonFiles, installReplay } from "../support/replay/install.ts";
+import { findAct } from "./find-act.ts";
 import { type ActRun, makeRepository, type Repository, readExample, runAct, withoutContainer } from "./run-act.ts";
 
-let found: Found = { state: "absent", sentence: "not looked for" };
-
-beforeAll(() => {
-	found = findAct();
-	if (found.state === "absent") console.warn(found.sentence);
-});
+const found = findAct();
+if (found.state === "absent") console.warn(found.sentence);
+const test = it.skipIf(found.state === "absent");
 
 type LocalGitHub = Awaited<ReturnType<typeof startLocalGitHub>>;
 type Event = Parameters<LocalGitHub["environment"]>[0]["event"];
@@ -37,6 +35,7 @@ interface Scenario {
 	edit?(text: string): string;
 	ref?: string;
 	isFork?: boolean;
+	path?: string;
 	runId?: number;
 }
 
@@ -51,7 +50,16 @@ async function runExample(name: string, scenario: Scenario): Promise<{ run: ActR
 		...(runId === undefined ? {} : { runId }),
 	});
 	const workflow = { name, text: edit(readExample(name)) };
-	const run = await runAct({ act: found.path, repository, workflow, event, env, programs: scenario.programs ?? {} });
+	const { programs = {}, path } = scenario;
+	const run = await runAct({
+		act: found.path,
+		repository,
+		workflow,
+		event,
+		env,
+		programs,
+		...(path === undefined ? {} : { path }),
+	});
 	return { run, github };
 }
 
@@ -87,14 +95,6 @@ function ghStub(): { programs: Record<string, string>; calls(): string[] } {
 		programs: { gh: `echo "$@" >> ${log}` },
 		calls: () => (existsSync(log) ? readFileSync(log, "utf8").trim().split("\n") : []),
 	};
-}
-
-const test = it.skipIf(findActSaysNo());
-
-/** Asked again, because vitest wants to know before the first hook runs. */
-function findActSaysNo(): boolean {
-	found = findAct();
-	return found.state === "absent";
 }
 
 describe("pull-request.yml", () => {
@@ -246,6 +246,51 @@ describe.each([
 		const { run, github } = await runExample(name, { event, payload, repository, edit });
 		expect(resultsOf(run), run.log).toEqual({ measure: ["success", "success"], report: ["success"] });
 		for (const part of parts) expect(run.summaries.at(-1)).toContain(part);
+		expect(github.state.violations).toEqual([]);
+	});
+});
+
+describe("the composite action", () => {
+	test("runs the same gate in one step, with its outputs handed on", async () => {
+		const repository = makeRepository([good, changed], change);
+		const steps = [
+			"      - id: gate",
+			"        uses: trtgate/trtgate/composite@$1",
+			"        with:",
+			"          prepare: echo made > made.txt",
+			'      - run: echo "outcome is $OUTCOME"; cat made.txt',
+			"        env:",
+			"          OUTCOME: $" + "{{ steps.gate.outputs.outcome }}",
+		];
+		const edit = (text: string): string => text.replace(/^ {6}- uses: trtgate\/trtgate@(.*)$/m, steps.join("\n"));
+		const { run, github } = await runExample("pull-request.yml", {
+			event: "pull_request",
+			payload: pullPayload(repository),
+			repository,
+			edit,
+		});
+		expect(resultsOf(run), run.log).toEqual({ gate: ["success"] });
+		expect(run.log).toMatch(/^outcome is pass$/m);
+		expect(run.log).toMatch(/^made$/m);
+		expect(github.state.comments).toHaveLength(1);
+		expect(github.state.violations).toEqual([]);
+	});
+});
+
+describe("the cache", () => {
+	test("keeps engines and kernel timings with the repository", async () => {
+		const states = (["base", "head"] as const).map((arm) => (folder: string) => {
+			const files = comparisonFiles("same-model", arm);
+			writeProject(folder, { ...files, "trtgate.yml": String(files["trtgate.yml"]).replace(/^cache:.*\n/m, "") });
+		});
+		const repository = makeRepository(states, change);
+		const { run, github } = await runExample("pull-request.yml", {
+			...{ event: "pull_request", payload: pullPayload(repository), repository },
+			path: installReplay(temporaryFolder(), { comparison: "same-model" }),
+			edit: (text) => text.replace(/^ {6}- uses: trtgate\/trtgate@.*$/m, "$&\n        with:\n          cache: true"),
+		});
+		expect(resultsOf(run), run.log).toEqual({ gate: ["success"] });
+		expect(github.state.caches.map(({ key }) => /^trtgate-(\w+)-/.exec(key)?.[1]).sort(), run.log).toEqual(["engines", "timing"]);
 		expect(github.state.violations).toEqual([]);
 	});
 });

@@ -9,7 +9,7 @@ const version = "v0.2.89";
 /** Kept between runs: the build takes half a minute, and the first one downloads act's modules. */
 const folder = join(tmpdir(), `trtgate-act-${version}`);
 
-export type Found = { state: "found"; path: string } | { state: "absent"; sentence: string };
+type Found = { state: "found"; path: string } | { state: "absent"; sentence: string };
 
 /** `TRTGATE_ACT` names one that is already there. */
 export function findAct(): Found {

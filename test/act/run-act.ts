@@ -90,6 +90,8 @@ export interface ActOptions {
 	env: Readonly<Record<string, string>>;
 	/** Programs in front of the PATH, by name: shell scripts. */
 	programs?: Readonly<Record<string, string>>;
+	/** In place of our own PATH behind those. */
+	path?: string;
 }
 
 /** Where the services are and which run this is. All else act knows: the event, the commit, the job, the folders. */
@@ -118,7 +120,11 @@ export async function runAct(options: ActOptions): Promise<ActRun> {
 	const child = spawn(options.act, argv, {
 		cwd: repository.folder,
 		// The first Node on PATH is the one that runs JavaScript actions.
-		env: { HOME: home, XDG_CACHE_HOME: join(home, ".cache"), PATH: [programFolder(options.programs), node, process.env["PATH"]].join(":") },
+		env: {
+			HOME: home,
+			XDG_CACHE_HOME: join(home, ".cache"),
+			PATH: [programFolder(options.programs), node, options.path ?? process.env["PATH"]].join(":"),
+		},
 		stdio: ["ignore", "pipe", "pipe"],
 	});
 	let output = "";
