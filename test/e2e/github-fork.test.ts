@@ -1,0 +1,53 @@
+// A stranger's pull request, played end to end: the same outcome, nothing written, and the report from a second workflow.
+import { expect, it } from "vitest";
+import { pullRequest, repository, workflowRun } from "../support/event-payloads.ts";
+import { armFiles, artifactFiles, expectTidy, openPlay } from "../support/github-play.ts";
+
+const fork = repository("stranger/engines", 80_002);
+
+it("fails a fork's pull request as any other, writes nothing and saves no cache; the second workflow comments on what the artifact holds", async () => {
+	const play = await openPlay();
+	const { state } = play.github;
+	const caching = [[/^cache:.*$/m, "cache: { engines: true, timing: true }"]] as const;
+	const base = play.commit(armFiles("wrong-head", "base", caching), { ref: "refs/heads/main" });
+	const head = play.commit(armFiles("wrong-head", "head", caching), { onto: base });
+	const merge = play.merge({ number: 7, base, head });
+	const replay = { comparison: "wrong-head" } as const;
+	const gate = await play.run(
+		{
+			...{ event: "pull_request", sha: merge, ref: "refs/pull/7/merge", isFork: true, runId: 500, replay },
+			payload: pullRequest({ head, base, merge }, { headRepository: fork }),
+			inputs: { cache: "true" },
+		},
+		120_000,
+	);
+	expect(gate.run.exitCode, gate.run.stdout + gate.run.stderr).toBe(1);
+	expect(gate.run.outputs).toMatchObject({ outcome: "fail", "comment-url": "" });
+	expect(gate.run.summary).toContain("1 golden mismatch");
+	expect(gate.run.annotations).toContainEqual(expect.objectContaining({ level: "error", file: "trtgate.yml" }));
+	const asked = state.requests.filter(({ path }) => !/^\/(twirp|blobs)\//.test(path));
+	expect(asked.map(({ method, path }) => `${method} ${path}`)).toEqual([]);
+	expect(state.requests.filter(({ path }) => path.includes("CreateCacheEntry"))).toEqual([]);
+	expect([state.comments, state.checkRuns, state.statuses, state.caches]).toEqual([[], [], [], []]);
+	expect(gate.run.stdout).toContain("the change comes from a fork");
+	expect([...artifactFiles(play.github, "trtgate-gate").keys()]).toContain("result.json");
+	expectTidy(play, gate);
+
+	const report = await play.run(
+		{
+			...{ event: "workflow_run", sha: base, ref: "refs/heads/main", isFork: true, action: "report", replay },
+			permissions: { actions: "read", checks: "write", contents: "read", "pull-requests": "write" },
+			payload: workflowRun(head, { id: 500, run_attempt: 1, head_branch: "feature/faster", head_repository: fork }),
+		},
+		120_000,
+	);
+	expect(report.run.exitCode, report.run.stdout + report.run.stderr).toBe(0);
+	expect(report.run.outputs).toMatchObject({ outcome: "fail" });
+	expect(state.comments).toMatchObject([
+		{ issue: 7, body: expect.stringContaining("net · fp32 computes something else: 1 of 1 golden case") },
+	]);
+	expect(state.comments[0]?.body).toMatch(new RegExp(`^<!-- trtgate:trtgate\\.yml run:500 attempt:1 sha:${head} -->`));
+	expect(state.checkRuns).toMatchObject([{ headSha: head, conclusion: "failure" }]);
+	expect(state.caches).toEqual([]);
+	expect(state.violations).toEqual([]);
+}, 120_000);

@@ -1,0 +1,45 @@
+// The nightly run, played end to end: one issue while it fails, closed with a word when all is well again.
+import { expect, it } from "vitest";
+import { schedule } from "../support/event-payloads.ts";
+import { armFiles, expectTidy, openPlay, type Played } from "../support/github-play.ts";
+
+const main = "refs/heads/main";
+
+it("opens one issue, keeps it up to date, and closes it with a word when the engines are well again", async () => {
+	const play = await openPlay();
+	const { state } = play.github;
+	const released = play.commit(armFiles("wrong-head", "base"), { ref: main });
+	play.tag("v1.1.0", released);
+	const night = (sha: string, comparison: "wrong-head" | "same-model", runId: number): Promise<Played> =>
+		play.run({ event: "schedule", sha, ref: main, payload: schedule(), replay: { comparison }, runId });
+
+	const wrong = play.commit(armFiles("wrong-head", "head"), { onto: released, ref: main });
+	const first = await night(wrong, "wrong-head", 600);
+	expect(first.run.exitCode, first.run.stdout + first.run.stderr).toBe(1);
+	expect(first.result().arms).toMatchObject({ base: { label: "v1.1.0", commit: released }, head: { label: "main", commit: wrong } });
+	expect(state.issues).toMatchObject([
+		{
+			...{ state: "open", labels: ["trtgate"], title: expect.stringContaining("TensorRT gate fails for trtgate.yml: 1 golden mismatch") },
+			body: expect.stringMatching(/^<!-- trtgate:trtgate\.yml run:600 /),
+		},
+	]);
+	expect(state.checkRuns).toMatchObject([{ headSha: wrong, conclusion: "failure" }]);
+	expectTidy(play, first);
+
+	const second = await night(wrong, "wrong-head", 601);
+	expect(second.run.exitCode).toBe(1);
+	expect(state.issues).toMatchObject([{ state: "open", body: expect.stringMatching(/^<!-- trtgate:trtgate\.yml run:601 /) }]);
+	expect(state.comments).toEqual([]);
+
+	const old = play.commit(armFiles("same-model", "base"), { onto: wrong, ref: main });
+	play.tag("v1.1.1", old);
+	const right = play.commit(armFiles("same-model", "head"), { onto: old, ref: main });
+	const third = await night(right, "same-model", 602);
+	expect(third.run.exitCode, third.run.stdout + third.run.stderr).toBe(0);
+	expect(state.issues).toMatchObject([{ state: "closed" }]);
+	expect(state.comments).toMatchObject([
+		{ issue: state.issues[0]?.number, body: expect.stringMatching(/^Well again: all \d+ checks pass/) },
+	]);
+	expect(state.checkRuns.map(({ conclusion }) => conclusion)).toEqual(["failure", "failure", "success"]);
+	expectTidy(play, third);
+}, 120_000);

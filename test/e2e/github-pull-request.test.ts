@@ -1,0 +1,104 @@
+// A pull request played end to end with recorded GPU comparisons: it fails, is pushed to again, and turns green.
+import { expect, it } from "vitest";
+import { pullRequest } from "../support/event-payloads.ts";
+import { armFiles, artifactFiles, expectTidy, lineOf, openPlay, type Play, type Played, type PlayedJob } from "../support/github-play.ts";
+
+const path = "refs/pull/7/merge";
+
+interface Pushed {
+	base: string;
+	head: string;
+	merge: string;
+}
+
+function runPull(play: Play, { head, base, merge }: Pushed, job: Pick<PlayedJob, "replay"> & Partial<PlayedJob>): Promise<Played> {
+	return play.run({ event: "pull_request", payload: pullRequest({ head, base, merge }), sha: merge, ref: path, ...job });
+}
+
+function pushWrong(play: Play): Pushed {
+	const base = play.commit(armFiles("wrong-head", "base"), { ref: "refs/heads/main" });
+	const head = play.commit(armFiles("wrong-head", "head"), { onto: base, ref: "refs/heads/feature/faster" });
+	return { base, head, merge: play.merge({ number: 7, base, head }) };
+}
+
+/** main has moved on, and the change with it. */
+function pushRight(play: Play, before: Pushed): Pushed {
+	const base = play.commit(armFiles("same-model", "base"), { onto: before.base, ref: "refs/heads/main" });
+	const head = play.commit(armFiles("same-model", "head"), { onto: base, ref: "refs/heads/feature/faster" });
+	return { base, head, merge: play.merge({ number: 7, base, head }) };
+}
+
+it("comments, checks and keeps what a wrong change did; a second push turns the same comment green", async () => {
+	const play = await openPlay();
+	const { state } = play.github;
+	const wrong = pushWrong(play);
+	const first = await runPull(play, wrong, { replay: { comparison: "wrong-head" }, runId: 500 });
+	expect(first.run.exitCode, first.run.stdout + first.run.stderr).toBe(1);
+	expect(first.result().arms).toMatchObject(
+		{
+			base: { label: "main", commit: wrong.base },
+			head: { label: "#7", ref: path, commit: wrong.merge },
+		},
+		120_000,
+	);
+	expect(state.comments).toMatchObject([{ issue: 7, author: "github-actions[bot]" }]);
+	const body = state.comments[0]?.body ?? "";
+	expect(body).toMatch(
+		new RegExp(`^<!-- trtgate:trtgate\\.yml run:500 attempt:1 sha:${wrong.head} -->\n## ❌ TensorRT gate: 1 golden mismatch`),
+	);
+	expect(body).toContain("| net · fp32 · default | unchanged | 27.22 µs |");
+	expect(body).toContain("`logits_out`: relative L2 is 3.3e-2, 33 times the allowed 1e-3");
+	expect(state.checkRuns).toMatchObject([
+		{
+			...{ name: "trtgate", headSha: wrong.head, status: "completed", conclusion: "failure" },
+			annotations: [{ path: "trtgate.yml", start_line: lineOf(first.workspace, /^ {4}engines:/), annotation_level: "failure" }],
+		},
+	]);
+	expect(state.statuses).toEqual([]);
+	expect(state.issues.filter(({ number }) => number !== 7)).toEqual([]);
+	expect(state.artifacts.map(({ name, isFinal }) => [name, isFinal])).toEqual([
+		["trtgate-gate", true],
+		["report-gate.html", true],
+	]);
+	const files = [...artifactFiles(play.github, "trtgate-gate").keys()];
+	expect(files).toEqual(expect.arrayContaining(["result.json", "report.md", "report.html", "junit.xml", "exports/findings.sarif"]));
+	for (const folder of ["raw/", "logs/", "layers/"])
+		expect(files.filter((name) => name.startsWith(folder)).length, folder).toBeGreaterThan(0);
+	expect(files.filter((name) => /^(engines|cache|worktrees|scratch)\//.test(name))).toEqual([]);
+	const { outputs, summary } = first.run;
+	expect(outputs).toMatchObject({ outcome: "fail", failed: "1", warned: "0", "failure-kind": "" });
+	expect(body).toContain(outputs["report-url"]);
+	expect(body).toContain(outputs["artifact-url"]);
+	expect(outputs["comment-url"]).toBe(`https://github.com/acme/engines/pull/7#issuecomment-${state.comments[0]?.id}`);
+	expect(summary.replace(/<sub>.*/s, "")).toBe(body.slice(body.indexOf("\n") + 1).replace(/<sub>.*/s, ""));
+	expect(first.run.post).toMatchObject({ exitCode: 0, stderr: "" });
+	expectTidy(play, first);
+
+	const right = pushRight(play, wrong);
+	const second = await runPull(play, right, { replay: { comparison: "same-model" }, runId: 501 });
+	expect(second.run.exitCode, second.run.stdout + second.run.stderr).toBe(0);
+	expect(state.comments).toHaveLength(1);
+	expect(state.comments[0]?.body).toMatch(new RegExp(`run:501 attempt:1 sha:${right.head} -->\n## ✅ TensorRT gate: all \\d+ checks pass`));
+	expect(state.checkRuns.map(({ headSha, conclusion, annotations }) => [headSha, conclusion, annotations.length])).toEqual([
+		[wrong.head, "failure", 1],
+		[right.head, "success", 0],
+	]);
+	expect(second.run.outputs["comment-url"]).toBe(outputs["comment-url"]);
+	expectTidy(play, second);
+}, 120_000);
+
+it("doubles nothing when a job runs again: the comment, the check run and the artifacts of each try are one", async () => {
+	const play = await openPlay();
+	const { state } = play.github;
+	const pushed = pushWrong(play);
+	for (const runAttempt of [1, 2]) {
+		const { run } = await runPull(play, pushed, { replay: { comparison: "wrong-head" }, runId: 500, runAttempt });
+		expect(run.exitCode, run.stdout + run.stderr).toBe(1);
+	}
+	expect(state.comments.map(({ body }) => /attempt:(\d)/.exec(body)?.[1])).toEqual(["2"]);
+	expect(state.checkRuns.map(({ externalId }) => externalId)).toEqual(["trtgate.yml/500/1", "trtgate.yml/500/2"]);
+	expect(state.artifacts.map(({ name, attempt }) => `${name} of try ${attempt}`)).toEqual(
+		[1, 2].flatMap((attempt) => [`trtgate-gate of try ${attempt}`, `report-gate.html of try ${attempt}`]),
+	);
+	expect(state.violations).toEqual([]);
+}, 120_000);

@@ -1,0 +1,126 @@
+// Pushes to main, tags, the merge queue and runs by hand, played end to end with recorded GPU comparisons.
+import { describe, expect, it } from "vitest";
+import { mergeGroup, push, workflowDispatch } from "../support/event-payloads.ts";
+import { armFiles, type Changes, expectTidy, lineOf, openPlay, type PlayedJob } from "../support/github-play.ts";
+
+const main = "refs/heads/main";
+const nothing = "0".repeat(40);
+/** The wider net of this comparison is another net than its golden's: only its speed is judged here. */
+const speedOnly: Changes = [
+	[/^ {4}golden:.*\n/m, ""],
+	[/^cache:.*$/m, "cache: { engines: false, timing: true }"],
+];
+
+describe("a push to main", () => {
+	it("is compared with what main was, warns of what got slower, and keeps the kernel timings for the next", async () => {
+		const play = await openPlay();
+		const { state } = play.github;
+		const before = play.commit(armFiles("slower-head", "base", speedOnly), { ref: main });
+		const after = play.commit(armFiles("slower-head", "head", speedOnly), { onto: before, ref: main });
+		const job: Omit<PlayedJob, "payload"> = { event: "push", sha: after, ref: main, replay: { comparison: "slower-head" } };
+		const first = await play.run({ ...job, payload: push(main, before, after) });
+		expect(first.run.exitCode, first.run.stdout + first.run.stderr).toBe(0);
+		expect(first.run.outputs).toMatchObject({ outcome: "warn", warned: "1", failed: "0", "comment-url": "" });
+		expect(first.result().arms).toMatchObject({ base: { commit: before }, head: { label: "main", ref: "main", commit: after } });
+		expect(state.comments).toEqual([]);
+		expect(state.checkRuns).toMatchObject([
+			{
+				...{ headSha: after, conclusion: "success", title: expect.stringContaining("Passed with warnings: 1 slowdown") },
+				annotations: [{ path: "trtgate.yml", start_line: lineOf(first.workspace, /^ {4}workloads:/), annotation_level: "warning" }],
+			},
+		]);
+		expect(state.caches).toMatchObject([
+			{ key: expect.stringMatching(/^trtgate-timing-v1-linux-x64-NVIDIA-H200-/), scope: main, isFinal: true },
+		]);
+		expectTidy(play, first);
+
+		const next = play.commit({ "readme.md": "Words.\n" }, { onto: after, ref: main });
+		const second = await play.run({ ...job, sha: next, payload: push(main, after, next) });
+		expect(second.run.stdout).toMatch(/published cache: restored 1 entries of trtgate-timing-v1-/);
+		expect(second.run.stdout).toMatch(/no cache: trtgate-timing-v1-\S+ holds nothing new/);
+		expect(state.caches).toHaveLength(1);
+		expect(state.checkRuns.map(({ headSha }) => headSha)).toEqual([after, next]);
+		expectTidy(play, second);
+	}, 120_000);
+
+	it("that makes the repository has nothing to compare with, says so, and passes", async () => {
+		const play = await openPlay();
+		const only = play.commit(armFiles("same-model", "head"), { ref: main });
+		const { run } = await play.run({
+			...{ event: "push", sha: only, ref: main, payload: push(main, nothing, only), replay: { comparison: "same-model" } },
+		});
+		expect(run.exitCode, run.stdout + run.stderr).toBe(0);
+		expect(play.github.state.checkRuns[0]?.summary).toContain("Nothing to compare with");
+	}, 120_000);
+});
+
+describe("a tag", () => {
+	/** Half a thousandth cannot be told from noise in five pairs. */
+	const fine: Changes = [
+		["pairs: [5, 8]", "pairs: [5]"],
+		[/$/, "gates: { latency: { warn: 0.05%, fail: 5% } }\n"],
+	];
+	it.each([
+		["passes what did not change since the release before it", [] as Changes, 0, "pass", "success"],
+		["fails what could not be decided", fine, 1, "fail", "failure"],
+	] as const)(
+		"%s",
+		async (_, changes, exit, outcome, conclusion) => {
+			const play = await openPlay();
+			const old = play.commit(armFiles("same-model", "base", changes), { ref: main });
+			play.tag("v1.1.0", old);
+			play.tag("v1.2.0-rc.1", play.commit({ "notes.md": "Candidate.\n" }, { onto: old }));
+			const released = play.commit(armFiles("same-model", "head", changes), { onto: old, ref: main });
+			play.tag("v1.2.0", released);
+			const played = await play.run({
+				...{ event: "push", sha: released, ref: "refs/tags/v1.2.0", replay: { comparison: "same-model" } },
+				payload: push("refs/tags/v1.2.0", nothing, released),
+			});
+			expect(played.run.exitCode, played.run.stdout + played.run.stderr).toBe(exit);
+			expect(played.run.outputs["outcome"]).toBe(outcome);
+			expect(played.result().arms).toMatchObject({
+				base: { label: "v1.1.0", commit: old },
+				head: { label: "v1.2.0", ref: "v1.2.0", commit: released },
+			});
+			const { checkRuns, comments, issues } = play.github.state;
+			expect(checkRuns).toMatchObject([{ headSha: released, conclusion }]);
+			expect([comments, issues]).toEqual([[], []]);
+			expectTidy(play, played);
+		},
+		120_000,
+	);
+});
+
+describe("other events", () => {
+	it("the merge queue: compared with what the change is added to, checked, not commented", async () => {
+		const play = await openPlay();
+		const base = play.commit(armFiles("wrong-head", "base"), { ref: main });
+		const head = play.commit(armFiles("wrong-head", "head"), { onto: base });
+		const ref = `refs/heads/gh-readonly-queue/main/pr-7-${base}`;
+		const queued = play.commit({}, { onto: head, ref });
+		const played = await play.run({
+			...{ event: "merge_group", sha: queued, ref, payload: mergeGroup(queued, base), replay: { comparison: "wrong-head" } },
+		});
+		expect(played.run.exitCode, played.run.stdout + played.run.stderr).toBe(1);
+		expect(played.result().arms).toMatchObject({ base: { commit: base }, head: { label: "merge queue of main", commit: queued } });
+		expect(play.github.state.checkRuns).toMatchObject([{ headSha: queued, conclusion: "failure" }]);
+		expect(play.github.state.comments).toEqual([]);
+		expectTidy(play, played);
+	}, 120_000);
+
+	it("a run by hand: compared with the last release, checked, no issue", async () => {
+		const play = await openPlay();
+		const old = play.commit(armFiles("wrong-head", "base"), { ref: main });
+		play.tag("v1.1.0", old);
+		const head = play.commit(armFiles("wrong-head", "head"), { onto: old, ref: "refs/heads/try" });
+		const played = await play.run({
+			...{ event: "workflow_dispatch", sha: head, ref: "refs/heads/try", payload: workflowDispatch("refs/heads/try") },
+			replay: { comparison: "wrong-head" },
+		});
+		expect(played.run.exitCode, played.run.stdout + played.run.stderr).toBe(1);
+		expect(played.result().arms).toMatchObject({ base: { label: "v1.1.0", commit: old }, head: { label: "try", commit: head } });
+		expect(play.github.state.checkRuns).toMatchObject([{ headSha: head, conclusion: "failure" }]);
+		expect(play.github.state.issues).toEqual([]);
+		expectTidy(play, played);
+	}, 120_000);
+});
