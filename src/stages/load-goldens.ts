@@ -1,11 +1,11 @@
 // Reads the golden sets of the plan, and refuses those that are missing, of another model, or unable to fail.
 import { ConfigError } from "../core/errors.ts";
 import { checkFit } from "../core/golden/fit.ts";
-import { assertInformative } from "../core/golden/inform.ts";
+import { refuseUninformative, watchInformative } from "../core/golden/inform.ts";
 import { parseManifest } from "../core/golden/manifest.ts";
 import type { Tensor } from "../core/golden/tensor.ts";
 import type { GoldenCase, GoldenManifest, TensorFile } from "../core/schema/golden.ts";
-import type { Files, TensorReader } from "../ports/world.ts";
+import type { Files, Progress, TensorReader } from "../ports/world.ts";
 import { confine } from "./confine.ts";
 import type { PreparedModel } from "./prepare.ts";
 
@@ -19,7 +19,13 @@ export interface GoldenSet {
 interface GoldenPorts {
 	files: Files;
 	tensors: TensorReader;
+	progress?: Progress;
 }
+
+/** From here on reading takes seconds. */
+const manyCases = 1000;
+/** A word for every case would cost more than the case. */
+const casesBetweenWords = 100;
 
 /**
  * @returns the golden set of each head engine that has one, by engine id.
@@ -57,10 +63,23 @@ async function loadSet(path: string, root: string, ports: GoldenPorts): Promise<
 	}
 	const manifest = parseManifest(await ports.files.readText(file), path);
 	const set = { manifest, folder: file.slice(0, file.lastIndexOf("/")) };
-	const outputs: Record<string, Tensor>[] = [];
-	for (const golden of manifest.cases) outputs.push(await readTensors(golden.outputs, set.folder, ports));
-	assertInformative(manifest, outputs);
+	await checkInformative(set, ports);
 	return set;
+}
+
+/** Looks at one case after the other: a set may be larger than memory. */
+async function checkInformative({ manifest, folder }: GoldenSet, ports: GoldenPorts): Promise<void> {
+	const watch = watchInformative(manifest);
+	const total = manifest.cases.length;
+	const progress = total >= manyCases ? ports.progress : undefined;
+	progress?.stage("goldens", 0);
+	for (const [index, golden] of manifest.cases.entries()) {
+		if (index % casesBetweenWords === 0)
+			progress?.detail(`case ${(index + 1).toLocaleString("en-US")} of ${total.toLocaleString("en-US")}`);
+		watch.see(await readTensors(golden.outputs, folder, ports));
+	}
+	progress?.done(`${total.toLocaleString("en-US")} golden cases of ${manifest.goldenId} read`);
+	refuseUninformative(manifest, watch.findings());
 }
 
 /** Reads the tensors of one side of a case. */

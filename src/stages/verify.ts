@@ -1,8 +1,10 @@
-// Sends the golden cases through the engines and judges what comes out.
+// Sends the golden cases through the engines, one batch after the other, and judges what comes out.
 import { folderName } from "../core/config/identity.ts";
 import { recordFault } from "../core/error-record.ts";
-import { judgeCase, judgeUnanswered } from "../core/golden/judge.ts";
+import { type BatchLimits, cutBatches, defaultBatchLimits } from "../core/golden/batches.ts";
+import { type CaseInput, judgeCase, judgeUnanswered } from "../core/golden/judge.ts";
 import type { Tensor } from "../core/golden/tensor.ts";
+import type { GoldenCase } from "../core/schema/golden.ts";
 import type { ErrorRecord, GoldenVerdict } from "../core/schema/result.ts";
 import type { Backend, BuiltEngine, InferCase, InferResult } from "../ports/backend.ts";
 import type { Files, Progress, TensorReader } from "../ports/world.ts";
@@ -15,7 +17,9 @@ export interface VerifyInput {
 	modelSha256: ReadonlyMap<string, string>;
 	outFolder: string;
 	threads: number;
+	/** For each batch. */
 	timeoutMs: number;
+	batch?: BatchLimits;
 }
 
 export type Verified = { state: "judged"; verdict: GoldenVerdict } | { state: "failed"; error: ErrorRecord };
@@ -29,80 +33,142 @@ interface VerifyPorts {
 
 /** The head's outputs are judged; the base's run first, so that each error can be told beside the base's own. */
 export async function* verify(input: VerifyInput, ports: VerifyPorts): AsyncGenerator<Verified> {
-	const heads = input.engines.filter((engine) => engine.arm === "head" && input.goldens.has(engine.spec.id));
-	ports.progress.stage("verify", heads.length);
+	const works = input.engines.flatMap((head) => workOf(head, input, ports));
+	ports.progress.stage(
+		"verify",
+		works.reduce((sum, { batches }) => sum + batches.length, 0),
+	);
 	let mismatches = 0;
-	for (const head of heads) {
-		ports.progress.item(head.spec.id);
-		for (const verified of await verifyEngine(head, input, ports)) {
+	for (const work of works) {
+		for await (const verified of verifyEngine(work)) {
 			if (verified.state === "failed" || verified.verdict.state !== "match") mismatches += 1;
 			yield verified;
 		}
 	}
-	ports.progress.done(mismatches === 0 ? "all golden cases match" : `${mismatches} golden cases do not match`);
+	ports.progress.done(mismatches === 0 ? "all golden cases match" : `${mismatches.toLocaleString("en-US")} golden cases do not match`);
 }
 
-async function verifyEngine(head: BuiltEngine, input: VerifyInput, ports: VerifyPorts): Promise<Verified[]> {
-	const set = input.goldens.get(head.spec.id);
-	if (set === undefined) return [];
-	const base = input.engines.find((engine) => engine.arm === "base" && engine.spec.id === head.spec.id);
-	const cases: InferCase[] = [];
-	for (const golden of set.manifest.cases) cases.push({ id: golden.id, inputs: await readTensors(golden.inputs, set.folder, ports) });
-	const infer = (engine: BuiltEngine): Promise<InferResult> =>
-		ports.backend.infer({
-			engine,
-			cases,
-			scratchFolder: `${input.outFolder}/scratch/${folderName(engine.spec.id)}-${engine.arm}`,
-			logPath: `${input.outFolder}/logs/verify-${folderName(engine.spec.id)}-${engine.arm}.log`,
-			threads: input.threads,
-			timeoutMs: input.timeoutMs,
-			onCase: (done) => ports.progress.detail(`case ${done} of ${cases.length} (${engine.arm})`),
-		});
-	const baseOutputs = base ? outputsOf(await infer(base)) : new Map<string, Outputs>();
-	const result = await infer(head);
-	if (result.state === "failed") {
-		const place = { model: head.spec.model.name, engine: head.spec.engine.name, arm: head.arm };
-		return [{ state: "failed", error: recordFault(result.failure, place) }];
-	}
-	const modelSha256 = input.modelSha256.get(head.spec.model.name) ?? head.model.sha256;
-	return judgeAll(head, set, { result, baseOutputs, modelSha256, ports });
-}
-
-type Outputs = Readonly<Record<string, Tensor>>;
-
-/** What a base could not answer is simply not there to compare with. */
-function outputsOf(result: InferResult): Map<string, Outputs> {
-	const cases = result.state === "done" ? result.cases : [];
-	return new Map(cases.flatMap((inferred) => (inferred.state === "done" ? [[inferred.id, inferred.outputs] as const] : [])));
-}
-
-interface Judging {
-	result: Extract<InferResult, { state: "done" }>;
-	baseOutputs: ReadonlyMap<string, Outputs>;
-	modelSha256: string;
+interface Work {
+	head: BuiltEngine;
+	/** Absent where there is none, or where it broke down: what it cannot answer is simply not there to compare with. */
+	base: BuiltEngine | undefined;
+	set: GoldenSet;
+	batches: readonly (readonly GoldenCase[])[];
+	input: VerifyInput;
 	ports: VerifyPorts;
 }
 
-async function judgeAll(head: BuiltEngine, set: GoldenSet, judging: Judging): Promise<Verified[]> {
-	const verdicts: Verified[] = [];
-	for (const golden of set.manifest.cases) {
-		const inferred = judging.result.cases.find((answer) => answer.id === golden.id);
-		const place = {
-			manifest: set.manifest,
-			caseId: golden.id,
-			model: head.spec.model.name,
-			engine: head.spec.engine.name,
-			precision: head.spec.engine.precision,
-			modelSha256: judging.modelSha256,
-			relativeL2: head.spec.engine.gates.relativeL2,
-		};
-		if (inferred?.state !== "done") {
-			verdicts.push({ state: "judged", verdict: judgeUnanswered(place, inferred?.message ?? "the engine gave no answer to this case") });
-			continue;
-		}
-		const base = judging.baseOutputs.get(golden.id);
-		const expected = await readTensors(golden.outputs, set.folder, judging.ports);
-		verdicts.push({ state: "judged", verdict: judgeCase({ ...place, expected, got: inferred.outputs, ...(base ? { base } : {}) }) });
+function workOf(head: BuiltEngine, input: VerifyInput, ports: VerifyPorts): Work[] {
+	const set = input.goldens.get(head.spec.id);
+	if (head.arm !== "head" || set === undefined) return [];
+	const base = input.engines.find((engine) => engine.arm === "base" && engine.spec.id === head.spec.id);
+	const batches = [...cutBatches(set.manifest.cases, input.batch ?? defaultBatchLimits)];
+	return [{ head, base, set, batches, input, ports }];
+}
+
+async function* verifyEngine(work: Work): AsyncGenerator<Verified> {
+	let done = 0;
+	for (const [index, cases] of work.batches.entries()) {
+		// All that a batch holds in memory goes with its own call.
+		const end = yield* verifyBatch({ cases, index, done }, work);
+		if (end === "stop") return;
+		done += cases.length;
 	}
-	return verdicts;
+}
+
+interface Batch {
+	cases: readonly GoldenCase[];
+	/** Among the batches of its engine. */
+	index: number;
+	/** Cases before it. */
+	done: number;
+}
+
+async function* verifyBatch(batch: Batch, work: Work): AsyncGenerator<Verified, "go on" | "stop"> {
+	const { head, ports, set } = work;
+	ports.progress.item(labelOf(batch, work));
+	const answers = await inferArms(batch, work);
+	if (answers.state === "failed") {
+		const place = { model: head.spec.model.name, engine: head.spec.engine.name, arm: head.arm };
+		yield { state: "failed", error: recordFault(answers.failure, place) };
+		return "stop";
+	}
+	for (const golden of batch.cases) {
+		const expected = await readTensors(golden.outputs, set.folder, ports);
+		yield { state: "judged", verdict: judgeOne(golden, expected, { answers, work }) };
+		answers.head.delete(golden.id);
+		answers.base.delete(golden.id);
+	}
+	return "go on";
+}
+
+function labelOf({ cases, done }: Batch, { head, batches, set }: Work): string {
+	if (batches.length === 1) return head.spec.id;
+	const [from, to, total] = [done + 1, done + cases.length, set.manifest.cases.length].map((count) => count.toLocaleString("en-US"));
+	return `${head.spec.id} · cases ${from} to ${to} of ${total}`;
+}
+
+type Outputs = Readonly<Record<string, Tensor>>;
+type Answer = { state: "done"; outputs: Outputs } | { state: "failed"; message: string };
+
+interface Answers {
+	state: "done";
+	head: Map<string, Answer>;
+	base: Map<string, Answer>;
+}
+
+/** The inputs live as long as this call. */
+async function inferArms(batch: Batch, work: Work): Promise<Answers | Extract<InferResult, { state: "failed" }>> {
+	const cases: InferCase[] = [];
+	for (const { id, inputs } of batch.cases) cases.push({ id, inputs: await readTensors(inputs, work.set.folder, work.ports) });
+	const base = work.base === undefined ? null : await inferBatch(work.base, cases, { batch, work });
+	// An engine that broke down once is not asked again for every batch.
+	if (base?.state === "failed") work.base = undefined;
+	const head = await inferBatch(work.head, cases, { batch, work });
+	if (head.state === "failed") return head;
+	return { state: "done", head: byId(head), base: base === null ? new Map() : byId(base) };
+}
+
+function inferBatch(engine: BuiltEngine, cases: readonly InferCase[], { batch, work }: { batch: Batch; work: Work }): Promise<InferResult> {
+	const { outFolder, threads, timeoutMs } = work.input;
+	const total = work.set.manifest.cases.length.toLocaleString("en-US");
+	const name = `${folderName(engine.spec.id)}-${engine.arm}`;
+	return work.ports.backend.infer({
+		engine,
+		cases,
+		scratchFolder: `${outFolder}/scratch/${name}`,
+		logPath: `${outFolder}/logs/verify-${name}${batch.index === 0 ? "" : `-${batch.index + 1}`}.log`,
+		threads,
+		timeoutMs,
+		onCase: (done) => work.ports.progress.detail(`case ${(batch.done + done).toLocaleString("en-US")} of ${total} (${engine.arm})`),
+	});
+}
+
+function byId(result: InferResult): Map<string, Answer> {
+	const cases = result.state === "done" ? result.cases : [];
+	return new Map(cases.map((inferred) => [inferred.id, inferred]));
+}
+
+function judgeOne(golden: GoldenCase, expected: Outputs, { answers, work }: { answers: Answers; work: Work }): GoldenVerdict {
+	const { head, set, input } = work;
+	const place = {
+		manifest: set.manifest,
+		caseId: golden.id,
+		golden,
+		model: head.spec.model.name,
+		engine: head.spec.engine.name,
+		precision: head.spec.engine.precision,
+		modelSha256: input.modelSha256.get(head.spec.model.name) ?? head.model.sha256,
+	};
+	const got = answers.head.get(golden.id);
+	if (got?.state !== "done") return judgeUnanswered(place, got?.message ?? "the engine gave no answer to this case");
+	const base = answers.base.get(golden.id);
+	const judged: CaseInput = {
+		...place,
+		relativeL2: head.spec.engine.gates.relativeL2,
+		expected,
+		got: got.outputs,
+		...(base?.state === "done" ? { base: base.outputs } : {}),
+	};
+	return judgeCase(judged);
 }

@@ -12,6 +12,8 @@ import { type Tensor, type TensorSet, tensorMap } from "./tensor.ts";
 export interface CasePlace {
 	manifest: GoldenManifest;
 	caseId: string;
+	/** The case of that id, where it is at hand: a set may have thousands. */
+	golden?: GoldenCase;
 	model: string;
 	engine: string;
 	precision: Precision;
@@ -33,7 +35,7 @@ export interface CaseInput extends CasePlace {
 /** `match` only if something was compared and every check that may fail the case passes. */
 export function judgeCase(input: CaseInput): GoldenVerdict {
 	const { manifest } = input;
-	const golden = manifest.cases.find((candidate) => candidate.id === input.caseId);
+	const golden = input.golden ?? manifest.cases.find((candidate) => candidate.id === input.caseId);
 	if (golden === undefined) throw new BugError({ code: "internal", message: `Golden ${manifest.goldenId} has no case ${input.caseId}.` });
 	const about = aboutCase(input);
 	const { modelChanged } = about;

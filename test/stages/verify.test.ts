@@ -1,0 +1,110 @@
+// Golden cases are streamed: batch after batch, both arms, one batch in memory at a time.
+import { describe, expect, it } from "vitest";
+import type { InferJob, InferResult } from "../../src/ports/backend.ts";
+import type { Files, Progress } from "../../src/ports/world.ts";
+import { type Verified, verify } from "../../src/stages/verify.ts";
+import { silent } from "../support/fakes.ts";
+import { allFiles, countingReader, echo, inferBackend, streamedEngine, streamedSet } from "../support/golden-stream.ts";
+import { modelSha256 } from "../support/golden-tensors.ts";
+
+const crash: InferResult = { state: "failed", failure: { code: "tool-crashed", message: "it died", details: {} }, wallMs: 1 };
+
+interface Asked {
+	cases: number;
+	batch: number;
+	answer?: (job: InferJob, nth: number) => InferResult | Promise<InferResult>;
+	progress?: Progress;
+	reader?: ReturnType<typeof countingReader>;
+}
+
+async function verifyAll({ cases, batch, answer = echo, progress = silent, reader = countingReader() }: Asked) {
+	const engines = [streamedEngine("base"), streamedEngine("head")];
+	const id = engines[0]!.spec.id;
+	const backend = inferBackend(answer);
+	const input = {
+		engines,
+		goldens: new Map([[id, streamedSet(cases)]]),
+		modelSha256: new Map([["net", modelSha256]]),
+		outFolder: "/out",
+		threads: 1,
+		timeoutMs: 1000,
+		batch: { bytes: 2 ** 30, cases: batch },
+	};
+	const verdicts: Verified[] = [];
+	for await (const verified of verify(input, { backend: backend as never, files: allFiles as Files, tensors: reader, progress })) {
+		verdicts.push(verified);
+	}
+	return { verdicts, jobs: backend.jobs, reader };
+}
+
+const states = (verdicts: readonly Verified[]): string[] =>
+	verdicts.map((verified) => (verified.state === "judged" ? `${verified.verdict.case} ${verified.verdict.state}` : verified.error.message));
+
+describe("verify", () => {
+	it("asks both arms batch by batch and judges every case once, in order", async () => {
+		const { verdicts, jobs } = await verifyAll({ cases: 7, batch: 3 });
+		expect(jobs.map(({ arm, ids }) => `${arm} ${ids.length}`)).toEqual(["base 3", "head 3", "base 3", "head 3", "base 1", "head 1"]);
+		expect(states(verdicts)).toEqual(Array.from({ length: 7 }, (_, index) => `case-${index} match`));
+	});
+
+	it("keeps a log of each batch", async () => {
+		const { jobs } = await verifyAll({ cases: 3, batch: 2 });
+		expect(new Set(jobs.map(({ logPath }) => logPath)).size).toBe(4);
+	});
+
+	it("reads every file once", async () => {
+		const { reader } = await verifyAll({ cases: 20, batch: 6 });
+		expect(reader.reads.length).toBe(40);
+		expect(new Set(reader.reads).size).toBe(40);
+	});
+
+	it("never holds the tensors of more than one batch", async () => {
+		const reader = countingReader();
+		const alive: number[] = [];
+		await verifyAll({
+			cases: 50,
+			batch: 10,
+			reader,
+			answer: async (job) => {
+				alive.push(await reader.alive());
+				return echo(job);
+			},
+		});
+		expect(alive.length).toBe(10);
+		expect(Math.max(...alive)).toBe(10);
+	});
+
+	it("says which case of all is at hand, with the arm", async () => {
+		const told: string[] = [];
+		const items: string[] = [];
+		const progress: Progress = { ...silent, detail: (text) => told.push(text), item: (label) => items.push(label) };
+		await verifyAll({ cases: 1500, batch: 1000, progress });
+		expect(told).toEqual([
+			"case 1,000 of 1,500 (base)",
+			"case 1,000 of 1,500 (head)",
+			"case 1,500 of 1,500 (base)",
+			"case 1,500 of 1,500 (head)",
+		]);
+		expect(items[1]).toContain("cases 1,001 to 1,500 of 1,500");
+	});
+
+	it("keeps the verdicts of the batches before an engine that breaks down, and stops there", async () => {
+		const { verdicts, jobs } = await verifyAll({ cases: 6, batch: 2, answer: (job, nth) => (nth === 3 ? crash : echo(job)) });
+		expect(states(verdicts)).toEqual(["case-0 match", "case-1 match", "it died"]);
+		expect(jobs.length).toBe(4);
+	});
+
+	it("asks a base that broke down no more, and judges the head without it", async () => {
+		const { verdicts, jobs } = await verifyAll({ cases: 4, batch: 2, answer: (job) => (job.engine.arm === "base" ? crash : echo(job)) });
+		expect(jobs.map(({ arm }) => arm)).toEqual(["base", "head", "head"]);
+		expect(states(verdicts).every((state) => state.endsWith(" match"))).toBe(true);
+	});
+
+	it("never takes a case without an answer for a match", async () => {
+		const answer = (job: InferJob): InferResult => {
+			const all = echo(job);
+			return all.state === "done" ? { ...all, cases: all.cases.slice(1) } : all;
+		};
+		expect(states((await verifyAll({ cases: 2, batch: 2, answer })).verdicts)).toEqual(["case-0 error", "case-1 match"]);
+	});
+});

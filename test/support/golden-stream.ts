@@ -1,0 +1,97 @@
+// A golden set that exists nowhere but in its manifest, its reader that counts what is alive, and a backend that echoes.
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { engineSpecs } from "../../src/core/plan/specs.ts";
+import type { GoldenCase, GoldenManifest, TensorFile } from "../../src/core/schema/golden.ts";
+import type { Arm } from "../../src/core/schema/result.ts";
+import type { Backend, BuiltEngine, InferJob, InferResult, InferredCase } from "../../src/ports/backend.ts";
+import type { Files, TensorReader } from "../../src/ports/world.ts";
+import type { GoldenSet } from "../../src/stages/load-goldens.ts";
+import { buildConfig } from "./build-config.ts";
+import { float32, manifestOf, modelSha256 } from "./golden-tensors.ts";
+
+const shape = [4];
+
+function fileOf(path: string): TensorFile {
+	return { path, sha256: "b".repeat(64), dtype: "float32", shape: [...shape] };
+}
+
+/** `cases` cases with one input and one output of four floats, 32 bytes together. */
+export function streamedSet(cases: number): GoldenSet {
+	const plain = manifestOf({});
+	const all = Array.from(
+		{ length: cases },
+		(_, index): GoldenCase => ({
+			id: `case-${index}`,
+			inputs: { x: fileOf(`${index}.x.raw`) },
+			outputs: { y: fileOf(`${index}.y.raw`) },
+		}),
+	);
+	const [first, ...others] = all;
+	return { manifest: { ...plain, cases: [first!, ...others] } satisfies GoldenManifest, folder: "/golden" };
+}
+
+/** Every tensor of a case holds the case's number, and what makes it vary. */
+function tensorAt(path: string) {
+	const index = Number.parseInt(path.slice(path.lastIndexOf("/") + 1), 10);
+	return float32([index, index + 0.5, 1, 2], shape);
+}
+
+setFlagsFromString("--expose-gc");
+const collectGarbage = runInNewContext("gc") as () => void;
+
+/** Reads by path, and remembers weakly what it gave out. */
+export function countingReader(): TensorReader & { reads: string[]; alive(): Promise<number> } {
+	const given: WeakRef<object>[] = [];
+	const reads: string[] = [];
+	return {
+		reads,
+		async read(path) {
+			const tensor = tensorAt(path);
+			given.push(new WeakRef(tensor));
+			reads.push(path);
+			return tensor;
+		},
+		async alive() {
+			// What was dereferenced lives to the end of its job.
+			await new Promise((resolve) => setImmediate(resolve));
+			collectGarbage();
+			return given.filter((reference) => reference.deref() !== undefined).length;
+		},
+	};
+}
+
+export const allFiles: Pick<Files, "realPath"> = { realPath: async (path) => path };
+
+type Answer = (job: InferJob, nth: number) => InferResult | Promise<InferResult>;
+
+/** Answers golden cases by `answer`, and remembers who was asked for what. */
+export function inferBackend(answer: Answer): Pick<Backend, "infer"> & { jobs: { arm: Arm; ids: string[]; logPath: string }[] } {
+	const jobs: { arm: Arm; ids: string[]; logPath: string }[] = [];
+	return {
+		jobs,
+		async infer(job) {
+			jobs.push({ arm: job.engine.arm, ids: job.cases.map(({ id }) => id), logPath: job.logPath });
+			job.onCase?.(job.cases.length);
+			return answer(job, jobs.length - 1);
+		},
+	};
+}
+
+/** Each output `y` is the input `x`, in memory of its own. */
+export function echo(job: InferJob): InferResult {
+	const cases = job.cases.map(({ id, inputs }): InferredCase => {
+		const { dtype, shape: size, data } = inputs["x"]!;
+		return { id, state: "done", outputs: { y: { dtype, shape: size, data: data.slice() } } };
+	});
+	return { state: "done", cases, wallMs: 1 };
+}
+
+export function streamedEngine(arm: Arm): BuiltEngine {
+	const [spec] = engineSpecs(buildConfig());
+	const record = { model: "net", engine: "plain", arm, state: "built", durationMs: 1, warnings: [], engineSha256: arm } as const;
+	const graph = { name: "", inputs: [], outputs: [], nodes: [], initializers: [], valueInfo: [], subgraphs: [], sparseInitializers: [] };
+	const onnx = { bytes: 0, irVersion: 8, producer: "", producerVersion: "", opsets: {}, graph, functions: [] };
+	const model = { path: "", onnx, sha256: modelSha256, external: [] };
+	return { spec: spec!, arm, record: { ...record, warnings: [] }, path: `/${arm}`, model };
+}
