@@ -6,10 +6,10 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { startLocalGitHub } from "../support/local-github/start.ts";
 import { quickConfig, quickProject, temporaryFolder, writeProject } from "../support/project.ts";
 import { comparisonFiles, installReplay } from "../support/replay/install.ts";
-import { findAct } from "./find-act.ts";
+import { findGoTool } from "./go-tools.ts";
 import { type ActRun, makeRepository, type Repository, readExample, runAct, withoutContainer } from "./run-act.ts";
 
-const found = findAct();
+const found = findGoTool("act");
 if (found.state === "absent") console.warn(found.sentence);
 const test = it.skipIf(found.state === "absent");
 
