@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { readSurfaces } from "../../scripts/actions-table.ts";
+import { starterWorkflow } from "../../src/core/config/init.ts";
 
 interface Step {
 	id?: string;
@@ -33,17 +34,19 @@ interface Workflow {
 
 function readWorkflows(folder: string): Workflow[] {
 	const names = readdirSync(folder).filter((name) => /\.ya?ml$/.test(name));
-	return names.map((name) => {
-		const path = join(folder, name);
-		const text = readFileSync(path, "utf8");
-		const { on, permissions, jobs } = parse(text);
-		const events = typeof on === "string" ? { [on]: null } : Array.isArray(on) ? Object.fromEntries(on.map((event) => [event, null])) : on;
-		return { path, text, on: events, permissions, jobs };
-	});
+	return names.map((name) => readWorkflow(join(folder, name), readFileSync(join(folder, name), "utf8")));
+}
+
+function readWorkflow(path: string, text: string): Workflow {
+	const { on, permissions, jobs } = parse(text);
+	const events = typeof on === "string" ? { [on]: null } : Array.isArray(on) ? Object.fromEntries(on.map((event) => [event, null])) : on;
+	return { path, text, on: events, permissions, jobs };
 }
 
 const examples = readWorkflows("workflows-examples");
-const workflows = [...examples, ...readWorkflows(".github/workflows")];
+const starter = readWorkflow("trtgate init", starterWorkflow({}));
+const committed = [...examples, ...readWorkflows(".github/workflows")];
+const workflows = [...committed, starter];
 const surfaces = readSurfaces();
 
 const jobsOf = ({ jobs }: Workflow): [string, Job][] => Object.entries(jobs);
@@ -162,7 +165,7 @@ describe("snippets of the documentation", () => {
 const found = (program: string): boolean => spawnSync(program, ["--version"], { stdio: "ignore" }).status === 0;
 
 describe("linters", () => {
-	const paths = workflows.map(({ path }) => path);
+	const paths = committed.map(({ path }) => path);
 
 	it.skipIf(!found("zizmor"))("zizmor finds nothing (runs where zizmor is on PATH)", () => {
 		const run = spawnSync("zizmor", ["--offline", "--no-progress", "--persona=pedantic", ...paths], { encoding: "utf8" });

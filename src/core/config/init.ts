@@ -108,42 +108,44 @@ export interface WorkflowOptions {
 	runsOn?: readonly string[];
 }
 
+/** By its commit: a tag can be moved. */
+const checkout = "actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1";
+
 /** Least rights: it reads the repository and writes nothing back. */
 export function starterWorkflow(options: WorkflowOptions): string {
 	const labels = options.runsOn ?? ["ubuntu-latest"];
 	const runsOn = labels.length === 1 ? (labels[0] ?? "") : `[${labels.join(", ")}]`;
 	const lines = [
-		"# Compares the engines of a pull request with those of the branch that it goes into.",
+		"# Compares the engines of a pull request with those of the branch that it goes into. More to copy: workflows-examples.",
 		"name: trtgate",
 		"on:",
 		"  pull_request:",
-		"permissions:",
-		"  contents: read",
+		"permissions: {}",
 		"concurrency:",
 		"  # A new push ends the run of the one before.",
 		`  group: trtgate-${expression("github.ref")}`,
 		"  cancel-in-progress: true",
 		"jobs:",
 		"  gate:",
-		"    # For TensorRT: the labels of a runner with a GPU, e.g. [self-hosted, gpu].",
+		"    name: gate",
+		"    # For TensorRT: the labels of a runner with a GPU, e.g. [self-hosted, gpu]; read docs/security.md first.",
 		`    runs-on: ${runsOn}`,
 		"    timeout-minutes: 60",
+		"    permissions:",
+		"      contents: read",
 		"    steps:",
-		"      - uses: actions/checkout@v4",
+		`      - uses: ${checkout}`,
 		"        with:",
-		"          # The base is a git ref: all of the history is at hand.",
+		"          # The base is a commit of the history.",
 		"          fetch-depth: 0",
 		"          persist-credentials: false",
-		"      - id: gate",
-		"        uses: trtgate/trtgate@v1",
+		"      # Put the full commit of the release that you read in place of the zeros.",
+		`      - uses: trtgate/trtgate@${"0".repeat(40)} # v0.1.0`,
 		"        with:",
+		"          # auto, with `pull-requests: write` under permissions, keeps a comment on the pull request.",
+		"          comment: never",
+		'          check-run: "false"',
 		...(options.configPath === undefined ? [] : [`          config: ${JSON.stringify(options.configPath)}`]),
-		`          base: origin/${expression("github.base_ref")}`,
-		"      - if: always()",
-		"        uses: actions/upload-artifact@v4",
-		"        with:",
-		"          name: trtgate",
-		"          path: trtgate-out",
 	];
 	return `${lines.join("\n")}\n`;
 }
