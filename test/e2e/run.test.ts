@@ -117,7 +117,15 @@ describe("run", () => {
 	it("leaves no scratch files, locks or worktrees behind", async () => {
 		const folder = twoArms({});
 		await runCli(twoArmsRun, { cwd: folder });
-		expect(readdirSync(join(folder, "out")).sort()).toEqual(["engines", "junit.xml", "logs", "report.html", "report.md", "result.json"]);
+		expect(readdirSync(join(folder, "out")).sort()).toEqual([
+			"engines",
+			"exports",
+			"junit.xml",
+			"logs",
+			"report.html",
+			"report.md",
+			"result.json",
+		]);
 	});
 });
 

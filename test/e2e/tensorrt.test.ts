@@ -34,7 +34,7 @@ describe("a recorded comparison", () => {
 		const { run, result, out } = await compare({ comparison: "same-model" });
 		expect(run.exit, run.stdout + run.stderr).toBe(0);
 		expect(result.outcome).toBe("pass");
-		expect(result.backend).toEqual({ kind: "tensorrt", name: "TensorRT", version: "10.6.0", device: "NVIDIA H200" });
+		expect(result.backend).toMatchObject({ kind: "tensorrt", name: "TensorRT", version: "10.6.0", device: "NVIDIA H200" });
 		const [row] = result.workloads;
 		expect(row?.verdict).toBe("unchanged");
 		expect(row?.latency.excluded).toBeLessThan(0.01);

@@ -3,7 +3,7 @@ import { elementBytes, type Tensor, tensorBytes } from "../../core/golden/tensor
 import type { DType } from "../../core/schema/golden.ts";
 import { encodeHeader, type Header, type RawFrame } from "./frames.ts";
 
-/** An input or output of the engine. The dtype may be one that goldens do not have, e.g. `float8_e4m3`. */
+/** An input or output of the engine. The dtype may be one that goldens do not have, e.g. `float8_e8m0`. */
 export interface WorkerPort {
 	name: string;
 	dtype: string;
@@ -27,10 +27,22 @@ export type WorkerMessage =
 	| { kind: "error"; id: string | null; tensor: string | null; code: string; message: string; fatal: boolean }
 	| { kind: "end"; cases: number };
 
+/** Types that the worker calls by TensorRT's names and goldens by ONNX's. TensorRT has one FP8 for values, the one without infinities. */
+const typesByWireName: ReadonlyMap<string, DType> = new Map([
+	["float8_e4m3", "float8e4m3fn"],
+	["float4_e2m1", "float4e2m1"],
+]);
+const wireNames: ReadonlyMap<DType, string> = new Map([...typesByWireName].map(([wireName, dtype]) => [dtype, wireName]));
+
 /** The pieces of a case's frame, in order; tensors are not copied. */
 export function encodeCase(id: string, inputs: Readonly<Record<string, Tensor>>): Uint8Array[] {
 	const entries = Object.entries(inputs);
-	const tensors = entries.map(([name, { dtype, shape, data }]) => ({ name, dtype, shape, bytes: data.length }));
+	const tensors = entries.map(([name, { dtype, shape, data }]) => ({
+		name,
+		dtype: wireNames.get(dtype) ?? dtype,
+		shape,
+		bytes: data.length,
+	}));
 	const parts = entries.map(([, { data }]) => data).filter((data) => data.length > 0);
 	const payloadBytes = tensors.reduce((sum, { bytes }) => sum + bytes, 0);
 	return [encodeHeader({ kind: "case", id, tensors }, payloadBytes), ...parts];
@@ -114,7 +126,8 @@ interface Entry {
 }
 
 /** Null where goldens do not have the type; a text where the bytes do not fit the shape. */
-function readTensor({ name, dtype, shape, bytes }: Entry, data: Uint8Array): Tensor | string | null {
+function readTensor({ name, dtype: wireName, shape, bytes }: Entry, data: Uint8Array): Tensor | string | null {
+	const dtype = typesByWireName.get(wireName) ?? wireName;
 	if (!isDType(dtype)) return null;
 	const expected = tensorBytes({ dtype, shape });
 	if (bytes !== expected || data.length !== bytes) return `output ${name} has ${data.length} bytes, expected ${expected}`;

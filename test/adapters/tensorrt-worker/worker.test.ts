@@ -130,11 +130,11 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 	it("says of an output that no golden can hold which type it has", async () => {
 		const plan: FakePlan = {
 			inputs: [{ name: "x", dtype: "INT8", shape: [3] }],
-			outputs: [{ name: "packed", dtype: "INT4", shape: [3], op: "same", from: "x" }],
+			outputs: [{ name: "scales", dtype: "E8M0", shape: [3], op: "same", from: "x" }],
 		};
 		const x: Tensor = { dtype: "int8", shape: [3], data: new Uint8Array(3) };
 		expect(outputsOf(await infer(plan, [{ id: "a", inputs: { x } }]))).toEqual([
-			"output packed is of type int4, which goldens do not have",
+			"output scales is of type float8_e8m0, which goldens do not have",
 		]);
 	});
 

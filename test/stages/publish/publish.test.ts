@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { githubForge } from "../../../src/adapters/github/forge.ts";
 import type { Pace } from "../../../src/adapters/github/request.ts";
 import type { Result } from "../../../src/core/schema/result.ts";
-import type { Forge } from "../../../src/ports/world.ts";
+import type { Forge } from "../../../src/ports/forge.ts";
 import type { Published, PublishPlan } from "../../../src/stages/publish/plan.ts";
 import { publish } from "../../../src/stages/publish.ts";
 import { buildGate, buildResult } from "../../support/build-result.ts";

@@ -13,7 +13,7 @@ __version__ = "10.6.0"
 
 
 class DataType(enum.Enum):
-    FLOAT, HALF, INT8, INT32, BOOL, UINT8, FP8, BF16, INT64, INT4 = range(10)
+    FLOAT, HALF, INT8, INT32, BOOL, UINT8, FP8, BF16, INT64, INT4, FP4, E8M0 = range(12)
 
 
 class TensorIOMode(enum.Enum):
