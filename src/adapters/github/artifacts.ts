@@ -18,8 +18,8 @@ export interface ArtifactOptions {
 	limitMs?: number;
 }
 
-/** The client tries five times, for up to 40 seconds, where the service is at fault. */
-const usualLimitMs = 90_000;
+/** The client tries five times, for some 25 seconds, where the service is at fault. */
+const usualLimitMs = 60_000;
 /** The slowest uplink that is worth waiting for: 2 MB a second. */
 const bytesPerMs = 2000;
 

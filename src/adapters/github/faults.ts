@@ -156,7 +156,7 @@ const unnamedLimitMs = 15_000;
 export function waitBefore(refusal: Refusal, asked: Asked, { tries, nowMs }: { tries: number; nowMs: number }): number | null {
 	const backoff = backoffMs[tries - 1];
 	if (backoff === undefined) return null;
-	if (refusal.kind === "status" && isRateLimit(refusal)) return namedWait(refusal.headers, nowMs) ?? unnamedLimitMs;
+	if (refusal.kind === "status" && isRateLimit(refusal)) return namedWait(refusal.headers, nowMs) ?? (tries === 1 ? unnamedLimitMs : null);
 	const mayHaveBeenDone = asked.creates && !refusal.unsent;
 	if (refusal.kind !== "status") return mayHaveBeenDone ? null : backoff;
 	if (refusal.status < 500 && refusal.status !== 408) return null;

@@ -23,7 +23,7 @@ export interface Pace {
 /** Publishing follows the measurement: a runner with a GPU must not wait long for it. */
 export const usualPace: Pace = {
 	callMs: 10_000,
-	patienceMs: 60_000,
+	patienceMs: 30_000,
 	sleep: (ms) => new Promise((settle) => setTimeout(settle, ms)),
 	now: () => performance.now(),
 	timeOfDay: () => Date.now(),
@@ -43,16 +43,24 @@ export type Ask = <Value>(question: Question<Value>) => Promise<Forged<{ value: 
 /** `requester` is loaded at the first question. */
 export function createAsk(requester: () => Promise<Requester>, pace: Pace): Ask {
 	let leftMs = pace.patienceMs;
+	/** A GitHub that stayed away through all tries of one request is asked once by each of the others, until it is back. */
+	let isAway = false;
 	return async (question) => {
 		const asked = describe(question);
 		for (let tries = 1; ; tries += 1) {
 			if (leftMs <= 0) return { state: "failed", fault: notTried(asked, pace) };
 			const startedMs = pace.now();
 			const answer = await askOnce(requester, question, Math.min(pace.callMs, leftMs));
-			if ("value" in answer) return { state: "done", value: answer.value };
+			if ("value" in answer) {
+				isAway = false;
+				return { state: "done", value: answer.value };
+			}
 			leftMs -= pace.now() - startedMs;
-			const waitMs = waitBefore(answer.refusal, asked, { tries, nowMs: pace.timeOfDay() });
-			if (waitMs === null || waitMs > leftMs) return { state: "failed", fault: faultOf(answer.refusal, asked) };
+			const waitMs = isAway ? null : waitBefore(answer.refusal, asked, { tries, nowMs: pace.timeOfDay() });
+			if (waitMs === null || waitMs > leftMs) {
+				isAway ||= tries > 1;
+				return { state: "failed", fault: faultOf(answer.refusal, asked) };
+			}
 			leftMs -= waitMs;
 			await pace.sleep(waitMs);
 		}

@@ -28,9 +28,8 @@ export async function publishComment(result: Result, plan: PublishPlan, forge: F
 	const own = await findOwn(commenting);
 	if (own.state === "failed") return { what, ...own };
 	if (own.comments.some((comment) => isNewer(comment.marker, marker))) return { what, state: "skipped", why: newerRun };
-	const [first] = own.comments;
 	if (plan.comment === "fresh") return fresh(commenting, own.comments);
-	if (first !== undefined) return update(commenting, first);
+	if (own.comments.length > 0) return update(commenting, own.comments);
 	if (plan.comment === "changes" && result.outcome === "pass")
 		return { what, state: "skipped", why: "all pass, and there is no comment yet" };
 	return create(commenting);
@@ -49,10 +48,15 @@ async function findOwn({ forge, issue, marker }: Commenting): Promise<Forged<{ c
 	return { state: "done", comments };
 }
 
-async function update(commenting: Commenting, comment: ForgeComment): Promise<Published> {
+/** A request that seemed lost may have been done later: then one run has two comments, and the younger goes. */
+async function update(commenting: Commenting, [comment, ...younger]: readonly Own[]): Promise<Published> {
+	if (comment === undefined) return create(commenting);
 	const { forge, body } = commenting;
 	const updated = await forge.updateComment(comment.id, body);
-	if (updated.state === "done") return { what, state: "done", url: updated.comment.url };
+	if (updated.state === "done") {
+		for (const twin of younger) if (twin.marker.runId === comment.marker.runId) await remove(forge, twin);
+		return { what, state: "done", url: updated.comment.url };
+	}
 	// Somebody deleted it since it was listed.
 	if (updated.fault.code === "github-not-found") return create(commenting);
 	return { what, ...updated };
