@@ -110,3 +110,64 @@ export interface KeptArtifact {
 	url: string;
 	bytes: number;
 }
+
+/** A file as git keeps it: its path from the top of the repository, and the hash of its content. */
+export interface GitFile {
+	path: string;
+	blob: string;
+}
+
+export interface GitCommit {
+	sha: string;
+	message: string;
+}
+
+/** What two commits are to each other: whether `head` holds all of `base` (ahead), the other way round, or neither. */
+export interface CommitRelation {
+	relation: "identical" | "ahead" | "behind" | "diverged";
+	/** Those of `head` that `base` does not have; `total` may be more than the forge lists. */
+	commits: readonly GitCommit[];
+	total: number;
+}
+
+export interface ForgePull {
+	number: number;
+	title: string;
+	body: string;
+	/** For people. */
+	url: string;
+}
+
+export interface PullDraft {
+	title: string;
+	/** At most 65,536 characters. */
+	body: string;
+	/** Branches of the repository itself. */
+	head: string;
+	base: string;
+	draft: boolean;
+}
+
+/** Commits, branches and pull requests of a forge's repository, with no clone and no credentials on disk. Nothing throws. */
+export interface Repository {
+	defaultBranch(): Promise<Forged<{ branch: string }>>;
+	/** The commit that a branch is at; null where there is no such branch. */
+	branchHead(name: string): Promise<Forged<{ sha: string | null }>>;
+	compare(base: string, head: string): Promise<Forged<CommitRelation>>;
+	treeOf(commit: string): Promise<Forged<{ tree: string }>>;
+	/** All files of a commit below a folder, its path from the top; none where there is no such folder. */
+	filesUnder(commit: string, folder: string): Promise<Forged<{ files: readonly GitFile[] }>>;
+	readBlob(sha: string): Promise<Forged<{ bytes: Uint8Array }>>;
+	writeBlob(bytes: Uint8Array): Promise<Forged<{ sha: string }>>;
+	/** The tree `base` with files put into it, and those without a blob taken out of it. */
+	writeTree(base: string, files: readonly { path: string; blob: string | null }[]): Promise<Forged<{ sha: string }>>;
+	writeCommit(commit: { message: string; tree: string; parents: readonly string[] }): Promise<Forged<{ sha: string }>>;
+	/** Fails where the branch is there. */
+	createBranch(name: string, sha: string): Promise<Forged<object>>;
+	/** Fails where the branch is at a commit that `sha` does not hold: nothing of another's is lost. */
+	advanceBranch(name: string, sha: string): Promise<Forged<object>>;
+	/** Open ones between two branches of this repository. */
+	openPulls(between: { head: string; base: string }): Promise<Forged<{ pulls: readonly ForgePull[] }>>;
+	createPull(draft: PullDraft): Promise<Forged<{ pull: ForgePull }>>;
+	updatePull(number: number, change: { title: string; body: string }): Promise<Forged<{ pull: ForgePull }>>;
+}
