@@ -65,6 +65,7 @@ const gateWords: Readonly<Record<GateName, string>> = {
 	run: "timed runs",
 	coverage: "coverage",
 	"golden-change": "changed golden",
+	probe: "probe, no reference",
 };
 
 const speedGates: ReadonlySet<GateName> = new Set(["latency", "p99", "memory", "build-time", "max-latency", "run"]);

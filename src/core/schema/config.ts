@@ -81,6 +81,24 @@ export type RunsOnFile =
  * The TensorRT version to check against, where it is not the installed one.
  */
 export type TensorrtVersion = string;
+/**
+ * Questions that need no reference: does an engine agree with itself?
+ */
+export type ProbesFile =
+  | ProbesWhen
+  | {
+      when?: ProbesWhen;
+      padding?: {
+        /**
+         * The input that is 1 where a token counts and 0 where it is padding, e.g. attention_mask.
+         */
+        mask: string;
+      };
+    };
+/**
+ * auto: in scheduled and dispatched runs, and where they are asked for.
+ */
+export type ProbesWhen = "auto" | "always" | "never";
 
 /**
  * trtgate.yml: which engines to build, what they must compute and how fast they must be.
@@ -130,6 +148,7 @@ export interface ConfigFile {
      */
     ncu?: "never" | "on-regression" | "always";
   };
+  probes?: ProbesFile;
   cache?: {
     /**
      * Take engines over that an earlier run built from the same model and flags on the same GPU, driver and TensorRT.
@@ -262,6 +281,10 @@ export interface GatesFile {
    * The most that CPU speed may do to the check on the onnxruntime backend.
    */
   "cpu-speed"?: "warn" | "fail";
+  /**
+   * What an engine that disagrees with itself does to the check.
+   */
+  probes?: "warn" | "fail";
   /**
    * What a golden that differs between base and head does to the check.
    */

@@ -25,15 +25,17 @@ export type GoldenState = "match" | "mismatch" | "stale" | "error";
 export type Numeric = number | ("NaN" | "Infinity" | "-Infinity");
 export type Bound = "at-most" | "at-least";
 /**
- * The figure of a run that is compared. median (default). fastest, on CPUs that others share: other programs only ever add time.
- */
-export type RunFigure = "median" | "fastest";
-export type VerdictKind = "regressed" | "improved" | "unchanged" | "inconclusive" | "not-comparable" | "missing";
-/**
  * @minItems 2
  * @maxItems 2
  */
 export type Interval = [number, number];
+export type ProbeName = "determinism" | "duplicate-rows" | "neighbours" | "batch-size" | "profile-ends" | "padding";
+export type ProbeState = "pass" | "warn" | "fail" | "skipped";
+/**
+ * The figure of a run that is compared. median (default). fastest, on CPUs that others share: other programs only ever add time.
+ */
+export type RunFigure = "median" | "fastest";
+export type VerdictKind = "regressed" | "improved" | "unchanged" | "inconclusive" | "not-comparable" | "missing";
 export type GpuUseSource = "gpm" | "nvidia-smi";
 export type GateName =
   | "preflight"
@@ -47,7 +49,8 @@ export type GateName =
   | "max-latency"
   | "run"
   | "coverage"
-  | "golden-change";
+  | "golden-change"
+  | "probe";
 export type GateStatus = "pass" | "warn" | "fail" | "inconclusive" | "error";
 export type ErrorKind = "configuration" | "runner" | "github" | "internal";
 
@@ -110,6 +113,10 @@ export interface Result {
    * Goldens that are not the same in base and head: each needs a review.
    */
   goldenChanges?: GoldenChange[];
+  /**
+   * What was asked of the engines without any reference.
+   */
+  probes?: ProbeResult[];
   workloads: WorkloadResult[];
   gates: GateResult[];
   errors: ErrorRecord[];
@@ -290,12 +297,79 @@ export interface GoldenCheck {
    */
   base?: Numeric | null;
   elements: number;
-  worst?: {
-    index: number[];
-    got: Numeric;
-    expected: Numeric;
-  };
+  worst?: GoldenElement;
+  histogram?: ErrorHistogram;
+  errorMap?: ErrorMap;
+  /**
+   * The elements that are furthest from the golden, furthest first.
+   *
+   * @maxItems 5
+   */
+  largest?: GoldenElement[];
   detail?: string;
+}
+export interface GoldenElement {
+  index: number[];
+  got: Numeric;
+  expected: Numeric;
+}
+/**
+ * How large the differences are in what a check that does not pass judged: its sample, else the whole output. Bins are equally wide on a logarithmic scale.
+ */
+export interface ErrorHistogram {
+  /**
+   * Lower end of the first bin, which also holds what is smaller.
+   */
+  from: number;
+  /**
+   * Upper end of the last bin, which also holds what is larger.
+   */
+  to: number;
+  /**
+   * Empty where no finite elements differ.
+   *
+   * @maxItems 64
+   */
+  counts: number[];
+  /**
+   * Elements without any difference.
+   */
+  equal: number;
+  /**
+   * Places where one side is NaN or infinite and the other is not the very same.
+   */
+  notFinite: number;
+  elements: number;
+  tolerance?: Interval;
+}
+/**
+ * Where the differences are in the worst sample of an output that has a plane: the largest of each cell, over all channels.
+ */
+export interface ErrorMap {
+  rows: number;
+  columns: number;
+  height: number;
+  width: number;
+  /**
+   * The output's axes that are the map's height and width.
+   *
+   * @minItems 2
+   * @maxItems 2
+   */
+  axes: [number, number];
+  /**
+   * The plane is an image's.
+   */
+  image?: boolean;
+  /**
+   * Place along the axis of samples.
+   */
+  sample?: number;
+  largest: Numeric;
+  /**
+   * A byte a cell, row by row, in base64: 0 for no difference, 254 for the largest, 255 where one side is NaN or infinite and the other is not the very same.
+   */
+  cells: string;
 }
 export interface GoldenChange {
   part?: PartName;
@@ -352,6 +426,26 @@ export interface ToleranceChange {
   base: number | string | null;
   head: number | string | null;
   looser: boolean;
+}
+/**
+ * One question to one engine of the head that needs no reference: the engine must agree with itself.
+ */
+export interface ProbeResult {
+  part?: PartName;
+  model: string;
+  engine: string;
+  probe: ProbeName;
+  state: ProbeState;
+  /**
+   * The largest relative L2 between two answers that should be one; 0: the same bits.
+   */
+  got: Numeric | null;
+  allowed: number | null;
+  /**
+   * The output that is furthest apart.
+   */
+  output?: string;
+  message: string;
 }
 export interface WorkloadResult {
   part?: PartName;
