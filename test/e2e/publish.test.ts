@@ -1,10 +1,11 @@
 // The action against a local GitHub: what it shows, links, keeps, and what it does when GitHub refuses.
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type ActionRun, runActionFolder } from "../support/action-runner.ts";
 import { type Job, type LocalGitHub, startLocalGitHub } from "../support/local-github/start.ts";
-import { quickProject, readResult, temporaryFolder } from "../support/project.ts";
+import { quickConfig, quickProject, readResult, temporaryFolder, writeProject } from "../support/project.ts";
+import { comparisonConfig, comparisonFiles, installReplay } from "../support/replay/install.ts";
 
 const sha = "a".repeat(40);
 const pull = {
@@ -62,7 +63,7 @@ describe("the action on a pull request", () => {
 		expect(first.outputs).toMatchObject({ outcome: "fail", "comment-url": expect.stringContaining("#issuecomment-") });
 		expect(first.outputs["report-url"]).toContain(`/artifacts/${github.state.artifacts[1]?.id}`);
 		expect(first.summary).toContain("report.html");
-		expect(JSON.parse(readFileSync(join(workspace, "trtgate-out", "publish.json"), "utf8")).published).toHaveLength(5);
+		expect(JSON.parse(readFileSync(join(workspace, "trtgate-out", "publish.json"), "utf8")).published).toHaveLength(4);
 		const second = await run({ runId: 101 });
 		expect(second.exitCode).toBe(1);
 		expect(github.state.comments).toHaveLength(1);
@@ -146,4 +147,135 @@ describe("the action outside of pull requests", () => {
 		expect(ran.outputs).toMatchObject({ outcome: "error", "failure-kind": "configuration" });
 		expect(ran.stdout).toMatch(/input comment is "loudly"; expected one of auto/);
 	});
+});
+
+describe("the repository's cache", () => {
+	const push = { event: "push", ref: "refs/heads/main", payload: { ref: "refs/heads/main", after: sha } } as const;
+	const quiet = { config: "head/trtgate.yml", base: "base", head: "head", artifact: "none", "check-run": "false" };
+
+	/** A workspace whose jobs run on a recorded GPU, each on a fresh machine. */
+	async function gpuScene(comparison: "same-model" | "slower-head" = "same-model") {
+		const opened = await scene();
+		const { workspace, github } = opened;
+		const cached = comparisonConfig(comparison).replace(/^cache:.*$/m, "");
+		for (const arm of ["base", "head"] as const)
+			writeProject(join(workspace, arm), { ...comparisonFiles(comparison, arm), "trtgate.yml": cached });
+		const path = installReplay(workspace, { comparison });
+		const temp = temporaryFolder();
+		return {
+			...opened,
+			async run(job: Partial<Job> = {}, inputs: Record<string, string> = {}) {
+				rmSync(join(temp, "tool-cache"), { recursive: true, force: true });
+				const env = await github.environment({ ...push, sha, workspace, temp, ...job });
+				return runActionFolder(".", { env: { ...env, PATH: path }, cwd: workspace, inputs: { ...quiet, ...inputs } });
+			},
+		};
+	}
+
+	it("gives a fresh machine the engines and kernel timings of the last run, and takes nothing twice", async () => {
+		const { github, run } = await gpuScene("slower-head");
+		const first = await run();
+		expect(first.outputs["outcome"], first.stdout + first.stderr).toBe("fail");
+		expect(first.stdout).toMatch(/nothing is kept under trtgate-timing-v1-linux-x64-NVIDIA-H200-.*10\.6\.0- yet/);
+		const keys = github.state.caches.map(({ key }) => key);
+		expect(keys).toEqual([
+			expect.stringMatching(/^trtgate-timing-v1-.*-[0-9a-f]{32}$/),
+			expect.stringMatching(/^trtgate-engines-v1-.*-[0-9a-f]{32}$/),
+		]);
+		const second = await run();
+		expect(second.stdout).toMatch(/restored 2 entries of trtgate-engines-v1/);
+		expect(second.stdout.match(/holds nothing new/g)).toHaveLength(2);
+		expect(github.state.caches.map(({ key }) => key)).toEqual(keys);
+		expect(github.state.violations).toEqual([]);
+	}, 60_000);
+
+	it("is never written for a fork, nor is this machine's store", async () => {
+		const { github, run } = await gpuScene();
+		const fork = { ...pull, head: { ...pull.head, repo: { id: 2, full_name: "mallory/engines" } } };
+		const ran = await run({ ...pullRequest, isFork: true, payload: { number: 7, pull_request: { number: 7, ...fork } } });
+		expect(ran.exitCode, ran.stdout).toBe(0);
+		expect(github.state.caches).toEqual([]);
+		expect(ran.stdout).toMatch(/is not saved: the change comes from a fork/);
+	}, 60_000);
+
+	it("that is not there changes nothing", async () => {
+		const { github, run } = await gpuScene();
+		github.inject({ path: /CacheService/, times: 99, status: 403, body: { code: "permission_denied", msg: "no" } });
+		const ran = await run();
+		expect(ran.exitCode, ran.stdout).toBe(0);
+		expect(ran.outputs["outcome"]).toBe("pass");
+	}, 60_000);
+});
+
+describe("artifacts", () => {
+	it.each<[string, Parameters<LocalGitHub["inject"]>[0], RegExp]>([
+		[
+			"are refused",
+			{ path: /CreateArtifact/, times: 9, status: 403, body: { code: "permission_denied", msg: "no" } },
+			/\[github-permission\]/,
+		],
+		[
+			"meet a full quota",
+			{
+				path: /CreateArtifact/,
+				times: 9,
+				status: 403,
+				body: { code: "resource_exhausted", msg: "Artifact storage quota has been hit. Unable to upload any new artifacts" },
+			},
+			/quota.*\[github-rejected\]/,
+		],
+	])("that %s leave everything else as it is", async (_, fault, says) => {
+		const { github, run } = await scene(wrong);
+		github.inject(fault);
+		const ran = await run({}, { "check-run": "false" });
+		expect(ran.exitCode).toBe(1);
+		expect(ran.stdout).toMatch(says);
+		expect(github.state.comments).toHaveLength(1);
+		expect(ran.summary).toMatch(/Not everything could be published/);
+	});
+
+	it("whose name another job has taken get one of their own, and a server without them is told", async () => {
+		const { github, run } = await scene();
+		await run({ runId: 5 }, { "check-run": "false" });
+		await run({ runId: 5 }, { "check-run": "false" });
+		expect(github.state.artifacts.map(({ name }) => name)).toEqual([
+			"trtgate-gate",
+			"report-gate.html",
+			"trtgate-gate-attempt1",
+			"report-gate-attempt1.html",
+		]);
+		const { workspace, github: other } = await scene();
+		const env = await other.environment({ ...pullRequest, workspace, temp: temporaryFolder() });
+		const ran = await runActionFolder(".", { env: { ...env, GITHUB_SERVER_URL: "https://github.example.com" }, cwd: workspace });
+		expect(ran.exitCode).toBe(0);
+		expect(ran.stdout).toMatch(/\[github-unsupported\]/);
+	});
+});
+
+describe("a cancelled job", () => {
+	it("leaves a partial result, publishes nothing more, and its post step keeps what there is", async () => {
+		const slow = quickConfig.replace("duration: 5ms", "duration: 3s");
+		const { github, workspace } = await scene({ "trtgate.yml": slow });
+		const env = await github.environment({ ...pullRequest, workspace, temp: temporaryFolder() });
+		const out = join(workspace, "trtgate-out");
+		const ran = await runActionFolder(".", {
+			env,
+			cwd: workspace,
+			post: true,
+			onStart: (pid) => {
+				const timer = setInterval(() => {
+					if (!existsSync(join(out, "raw"))) return;
+					clearInterval(timer);
+					process.kill(pid, "SIGINT");
+				}, 20);
+			},
+		});
+		expect(ran.exitCode).toBe(3);
+		expect(readResult(out)).toMatchObject({ outcome: "error", partial: { reason: expect.stringContaining("SIGINT") } });
+		expect(github.state.comments).toEqual([]);
+		expect(ran.post?.exitCode).toBe(0);
+		expect(ran.post?.stdout).toMatch(/uploaded what the run left: artifact/);
+		expect(github.state.artifacts.map(({ name }) => name)).toContain("trtgate-gate");
+		expect(existsSync(join(out, "scratch")) || existsSync(join(out, "worktrees"))).toBe(false);
+	}, 30_000);
 });

@@ -31,7 +31,7 @@ export function serviceFault(error: unknown, what: string): ForgeFault {
 function codeOf(name: string, message: string): PlatformCode {
 	if (name === "GHESNotSupportedError") return "github-unsupported";
 	// A storage quota that is full.
-	if (name === "UsageError") return "github-rejected";
+	if (name === "UsageError" || /\bquota\b|insufficient usage/i.test(message)) return "github-rejected";
 	if (name === "TimeoutError" || /timed? ?out|ETIMEDOUT/i.test(message)) return "github-timeout";
 	const status = /\((\d{3})\)/.exec(message)?.[1];
 	if (status === undefined) return "github-unavailable";
