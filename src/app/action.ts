@@ -1,12 +1,14 @@
 // The action: the same gate as the command line, told to the workflow run.
+
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { info, saveState, setFailed } from "@actions/core";
+import { saveState, setFailed } from "@actions/core";
 import { fileStore } from "../adapters/files/store.ts";
 import { githubCache } from "../adapters/github/cache.ts";
 import { type Environment, readWorkflowRun, type WorkflowRun } from "../adapters/github/env.ts";
 import { type PublishInputs, readInputs, readPublishInputs } from "../adapters/github/inputs.ts";
 import { publishFailure, setOutputs, writeAnnotations } from "../adapters/github/publish.ts";
+import { say } from "../adapters/github/say.ts";
 import { headline } from "../core/report/headline.ts";
 import { renderTerminal } from "../core/report/terminal.ts";
 import type { Result } from "../core/schema/result.ts";
@@ -110,7 +112,7 @@ async function runJob(job: Job): Promise<Ran | null> {
 	});
 	if (gated.state !== "ran") return null;
 	const { result, outFolder } = gated;
-	info(renderTerminal(result, { color: false, columns: 120 }));
+	say(renderTerminal(result, { color: false, columns: 120 }));
 	setOutputs(result, join(outFolder, reportFiles.result));
 	await tellResult(result);
 	return { result, outFolder, interrupted };
@@ -131,7 +133,7 @@ async function publishJob(job: Job, { result, outFolder, interrupted }: Ran): Pr
 		const published = [...shown.published, ...(caches?.published() ?? [])];
 		await tellPublished(result, { ...shown, published }, { outFolder, files: fileStore() });
 	} catch (error) {
-		info(`Publishing failed: ${explainError(error).text}The outcome stands; the reports are in ${outFolder}.`);
+		say(`Publishing failed: ${explainError(error).text}The outcome stands; the reports are in ${outFolder}.`);
 		writeAnnotations(result);
 	}
 }

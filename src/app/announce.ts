@@ -1,10 +1,12 @@
 // Tells a workflow run of a fault that came before there was a result, where the user can mend it.
-import { error as annotateError, info } from "@actions/core";
+
+import { error as annotateError } from "@actions/core";
+import { say } from "../adapters/github/say.ts";
 import { describeRecord, explainError } from "./exit.ts";
 
 export function announce(fault: unknown): number {
 	const { exit, records, text } = explainError(fault);
-	info(text);
+	say(text);
 	for (const record of records) {
 		const { location } = record;
 		const place = location === undefined ? {} : { file: location.path, startLine: location.line ?? 1, startColumn: location.column ?? 1 };

@@ -1,10 +1,12 @@
 // The post step: ends with nothing of ours left running or lying about, whatever became of the main step.
+
 import { access, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { getState, info, warning } from "@actions/core";
+import { getState, warning } from "@actions/core";
 import { removeLeftWorktrees } from "../adapters/git/worktree.ts";
 import { childEnvironment, readEnvironment, readWorkflowRun } from "../adapters/github/env.ts";
 import { readPublishInputs } from "../adapters/github/inputs.ts";
+import { say } from "../adapters/github/say.ts";
 import { createProcesses } from "../adapters/process/processes.ts";
 import { reportFiles } from "../stages/report.ts";
 import { githubPublisher } from "./publish/publish-run.ts";
@@ -17,7 +19,7 @@ export async function cleanUp(): Promise<void> {
 	await attempt("The worktrees could not be removed", () => removeTraces(out));
 	if (await isThere(out)) {
 		const hasResult = await isThere(join(out, reportFiles.result));
-		if (hasResult) info(`trtgate: the result is at ${join(out, reportFiles.result)}`);
+		if (hasResult) say(`trtgate: the result is at ${join(out, reportFiles.result)}`);
 		else warning(`trtgate ended before it could write a result. Its logs are in ${join(out, "logs")}.`);
 		if (getState("published") !== "true") await attempt("What the run left could not be uploaded", () => uploadWhatIsLeft(out));
 	} else warning("trtgate ended before it could write anything.");
@@ -27,7 +29,7 @@ async function attempt(what: string, work: () => Promise<void>): Promise<void> {
 	try {
 		await work();
 	} catch (error) {
-		info(`${what}: ${error instanceof Error ? error.message : String(error)}`);
+		say(`${what}: ${error instanceof Error ? error.message : String(error)}`);
 	}
 }
 
@@ -49,8 +51,8 @@ async function uploadWhatIsLeft(outFolder: string): Promise<void> {
 	const { artifacts } = githubPublisher(run, inputs, readEnvironment().temp);
 	const { published } = await uploadFolder({ outFolder, configPath: getState("config") || "trtgate.yml", inputs, run }, artifacts);
 	for (const one of published) {
-		if (one.state === "done") info(`uploaded what the run left: ${one.what}, ${one.url}`);
-		else if (one.state === "failed") info(`no ${one.what}: ${one.fault.message} ${one.fault.fix} [${one.fault.code}]`);
+		if (one.state === "done") say(`uploaded what the run left: ${one.what}, ${one.url}`);
+		else if (one.state === "failed") say(`no ${one.what}: ${one.fault.message} ${one.fault.fix} [${one.fault.code}]`);
 	}
 }
 

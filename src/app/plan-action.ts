@@ -1,8 +1,10 @@
 // The action in plan/: trtgate.yml in, the job matrix out.
+
 import { readFile } from "node:fs/promises";
 import { relative, resolve } from "node:path";
-import { info, setOutput, summary } from "@actions/core";
+import { setOutput, summary } from "@actions/core";
 import { readPlanInputs } from "../adapters/github/inputs.ts";
+import { say } from "../adapters/github/say.ts";
 import { loadConfig, missingConfig } from "../core/config/parse.ts";
 import { formatMatrix, type MatrixJob, parseLabels, planMatrix } from "../core/plan/matrix.ts";
 import { renderMatrix } from "../core/plan/render-matrix.ts";
@@ -17,7 +19,7 @@ export async function runPlanAction(): Promise<number> {
 		const jobs = await plan(terminal.environment.workspace ?? terminal.cwd);
 		setOutput("matrix", formatMatrix(jobs));
 		setOutput("count", jobs.length);
-		for (const { name, runner, only } of jobs) info(`${name}: ${only === "" ? "all engines" : only} on ${runner}`);
+		for (const { name, runner, only } of jobs) say(`${name}: ${only === "" ? "all engines" : only} on ${runner}`);
 		await summary.addRaw(renderMatrix(jobs)).write();
 		return exitCodes.ok;
 	} catch (error) {

@@ -1,13 +1,15 @@
 // The action in report/: fetches the parts' results, merges and shows them. It needs no GPU, no checkout and runs nothing of the change.
+
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { info, notice, setFailed } from "@actions/core";
+import { notice, setFailed } from "@actions/core";
 import { fileStore } from "../adapters/files/store.ts";
 import { readEnvironment, readWorkflowRun, type WorkflowRun } from "../adapters/github/env.ts";
 import { type ReportInputs, readReportInputs } from "../adapters/github/inputs.ts";
 import { githubRunFacts } from "../adapters/github/measured-run.ts";
 import { publishFailure, setOutputs } from "../adapters/github/publish.ts";
 import { runArtifacts } from "../adapters/github/run-artifacts.ts";
+import { say } from "../adapters/github/say.ts";
 import { ConfigError } from "../core/errors.ts";
 import { mergeResults } from "../core/merge/merge.ts";
 import type { PartInput } from "../core/merge/parts.ts";
@@ -60,7 +62,7 @@ async function report(): Promise<number> {
 		prefix: slug(inputs.artifact),
 		...(expected === undefined ? {} : { expected }),
 		temp: environment.temp ?? tmpdir(),
-		say: info,
+		say: say,
 	});
 	if (parts.length === 0 && expected === undefined) throw nothingCame(inputs.artifact);
 	const headCommits = await commitsOfChange(parts, subject);
@@ -74,7 +76,7 @@ async function report(): Promise<number> {
 	const files = fileStore();
 	await files.makeFolder(outFolder);
 	await writeReport(result, outFolder, files);
-	info(renderTerminal(result, { color: false, columns: 120 }));
+	say(renderTerminal(result, { color: false, columns: 120 }));
 	await show(result, { inputs, run, subject, outFolder });
 	return conclude(result, inputs, subject);
 }

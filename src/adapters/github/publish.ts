@@ -1,7 +1,9 @@
 // Carries a result out to the workflow run: outputs, annotations, job summary.
-import { error, info, notice, setOutput, summary, warning } from "@actions/core";
+
+import { error, notice, setOutput, summary, warning } from "@actions/core";
 import { annotations } from "../../core/report/annotations.ts";
 import type { Result } from "../../core/schema/result.ts";
+import { say } from "./say.ts";
 
 const write = { error, warning, notice } as const;
 
@@ -39,7 +41,7 @@ export async function writeSummary(markdown: string): Promise<void> {
 	try {
 		await summary.emptyBuffer().addRaw(text).write({ overwrite: true });
 	} catch (fault) {
-		info(`The job summary could not be written: ${String(fault)}`);
+		say(`The job summary could not be written: ${String(fault)}`);
 	}
 }
 

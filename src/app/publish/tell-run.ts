@@ -1,7 +1,9 @@
 // Tells the workflow run what became of publishing: log, job summary, publish.json, outputs.
+
 import { join } from "node:path";
-import { info, notice } from "@actions/core";
+import { notice } from "@actions/core";
 import { setUrls, writeAnnotations, writeSummary } from "../../adapters/github/publish.ts";
+import { say } from "../../adapters/github/say.ts";
 import { renderMarkdown } from "../../core/report/markdown.ts";
 import { renderUnpublished } from "../../core/report/not-published.ts";
 import type { Result } from "../../core/schema/result.ts";
@@ -32,13 +34,13 @@ export async function tellPublished(
 	});
 	// The check run shows the same on the same lines.
 	if (done("check run") === undefined) writeAnnotations(result);
-	for (const one of published) info(describe(one));
+	for (const one of published) say(describe(one));
 	const failed = published.flatMap((one) => (one.state === "failed" ? [{ what: one.what, ...one.fault }] : []));
 	await writeSummary(renderMarkdown(result, { limit: summaryLimit, links }) + renderUnpublished(failed));
 	const [first] = failed;
 	if (first !== undefined) notice(`${first.message} ${first.fix}`, { title: `trtgate: ${first.what} not published (the outcome stands)` });
 	await files.writeText(join(outFolder, publishFile), `${JSON.stringify({ published }, null, "\t")}\n`).catch((fault: unknown) => {
-		info(`${publishFile} could not be written: ${String(fault)}`);
+		say(`${publishFile} could not be written: ${String(fault)}`);
 	});
 }
 

@@ -68,3 +68,11 @@ export function markdownFence(lines: readonly string[]): string {
 	const fence = "`".repeat(longest + 1);
 	return `${fence}text\n${clean.join("\n")}\n${fence}`;
 }
+
+/**
+ * Lines for a workflow's log. The runner obeys `::command::` at the start of a line, blanks aside, and `##[command]` anywhere
+ * in it; a word of a model, a log or a file name must not command.
+ */
+export function disarmCommands(text: string): string {
+	return text.replace(/^(\s*):(?=:)/gm, "$1:\u200b").replace(/##(?=\[)/g, "##\u200b");
+}

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import {
 	cleanName,
 	cleanText,
+	disarmCommands,
 	escapeHtml,
 	escapeMarkdown,
 	escapeXml,
@@ -133,5 +134,19 @@ describe("escapeHtml and escapeXml", () => {
 				);
 			}),
 		);
+	});
+});
+
+describe("disarmCommands", () => {
+	it.each(["::error::x", "  ::add-mask::x", "a\n\t::set-output name=outcome::pass", "\u3000::x::", "::::error::"])(
+		"takes the command out of %j",
+		(text) => {
+			for (const line of disarmCommands(text).split(/\r?\n/)) expect(line.trimStart()).not.toMatch(/^::/);
+		},
+	);
+
+	it("takes out the old form wherever it stands, and leaves all else as it is", () => {
+		expect(disarmCommands("a ##[error]b")).not.toContain("##[");
+		expect(disarmCommands("nvinfer1::IBuilder, 12:30 ## [x]")).toBe("nvinfer1::IBuilder, 12:30 ## [x]");
 	});
 });
