@@ -2,3 +2,5 @@
 process.stdout.write("trtgate\n");
 const { runAction } = await import("./app/action.ts");
 process.exitCode = await runAction();
+// A service that no longer answers must not hold the job: what is still open then is of no interest.
+setTimeout(() => process.exit(), 1000).unref();

@@ -2,3 +2,5 @@
 import { cleanUp } from "./app/clean-up.ts";
 
 await cleanUp();
+// A service that no longer answers must not hold the job.
+setTimeout(() => process.exit(), 1000).unref();

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { childEnvironment, readEnvironment } from "../../../src/adapters/github/env.ts";
+import { childEnvironment, readEnvironment, readWorkflowRun } from "../../../src/adapters/github/env.ts";
 
 it("keeps the workflow's rights from child processes, and leaves them the rest", () => {
 	const rights = {
@@ -38,4 +38,17 @@ it.each([
 	[{ GITHUB_ACTIONS: "true" }, true],
 ])("reads of %j whether nobody watches: %s", (env, isCi) => {
 	expect(readEnvironment(env).isCi).toBe(isCi);
+});
+
+it("knows a workflow run by its repository, and takes hostile figures for none", () => {
+	expect(readWorkflowRun({})).toBeNull();
+	expect(readWorkflowRun({ GITHUB_ACTIONS: "true", GITHUB_REPOSITORY: "acme/engines/../x" })).toBeNull();
+	const run = readWorkflowRun({
+		GITHUB_ACTIONS: "true",
+		GITHUB_REPOSITORY: "acme/engines",
+		GITHUB_RUN_ID: "1e9",
+		GITHUB_RUN_ATTEMPT: "-1",
+	});
+	expect(run).toMatchObject({ runId: 0, runAttempt: 1, apiUrl: "https://api.github.com", graphQlUrl: "https://api.github.com/graphql" });
+	expect(run?.services).toEqual({ artifacts: false, cache: false, cacheMode: undefined });
 });
