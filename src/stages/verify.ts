@@ -2,6 +2,7 @@
 import { folderName } from "../core/config/identity.ts";
 import { recordFault } from "../core/error-record.ts";
 import { type BatchLimits, cutBatches, defaultBatchLimits } from "../core/golden/batches.ts";
+import { drawErrors } from "../core/golden/errors/draw.ts";
 import { type CaseInput, judgeCase, judgeUnanswered } from "../core/golden/judge.ts";
 import type { Tensor } from "../core/golden/tensor.ts";
 import type { GoldenCase } from "../core/schema/golden.ts";
@@ -39,11 +40,15 @@ export async function* verify(input: VerifyInput, ports: VerifyPorts): AsyncGene
 		works.reduce((sum, { batches }) => sum + batches.length, 0),
 	);
 	let mismatches = 0;
+	let picturesLeft: number = mostPictures.all;
 	for (const work of works) {
+		work.pictures.left = Math.min(picturesLeft, mostPictures.engine);
+		picturesLeft -= work.pictures.left;
 		for await (const verified of verifyEngine(work)) {
 			if (verified.state === "failed" || verified.verdict.state !== "match") mismatches += 1;
 			yield verified;
 		}
+		picturesLeft += work.pictures.left;
 	}
 	ports.progress.done(mismatches === 0 ? "all golden cases match" : `${mismatches.toLocaleString("en-US")} golden cases do not match`);
 }
@@ -56,14 +61,19 @@ interface Work {
 	batches: readonly (readonly GoldenCase[])[];
 	input: VerifyInput;
 	ports: VerifyPorts;
+	/** How many checks may still be drawn. */
+	pictures: { left: number };
 }
+
+/** Of all engines, and of one: a report shows a few, and no engine takes them all. */
+const mostPictures = { all: 50, engine: 16 } as const;
 
 function workOf(head: BuiltEngine, input: VerifyInput, ports: VerifyPorts): Work[] {
 	const set = input.goldens.get(head.spec.id);
 	if (head.arm !== "head" || set === undefined) return [];
 	const base = input.engines.find((engine) => engine.arm === "base" && engine.spec.id === head.spec.id);
 	const batches = [...cutBatches(set.manifest.cases, input.batch ?? defaultBatchLimits)];
-	return [{ head, base, set, batches, input, ports }];
+	return [{ head, base, set, batches, input, ports, pictures: { left: mostPictures.engine } }];
 }
 
 async function* verifyEngine(work: Work): AsyncGenerator<Verified> {
@@ -170,5 +180,7 @@ function judgeOne(golden: GoldenCase, expected: Outputs, { answers, work }: { an
 		got: got.outputs,
 		...(base?.state === "done" ? { base: base.outputs } : {}),
 	};
-	return judgeCase(judged);
+	const { verdict, drawn } = drawErrors(judgeCase(judged), judged, work.pictures.left);
+	work.pictures.left -= drawn;
+	return verdict;
 }

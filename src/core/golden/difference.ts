@@ -123,7 +123,8 @@ function wideAdder(expected: Tensor, got: Tensor, scale: number): Adder {
 	};
 }
 
-function wideReader(expected: Tensor, got: Tensor, scale: number): (start: number, count: number) => WideChunk {
+/** Pairs and their differences in binary64; of 64-bit integers the differences of the integers. Holds until the next call. */
+export function wideReader(expected: Tensor, got: Tensor, scale: number): (start: number, count: number) => WideChunk {
 	const readExpected = scaled(float64Reader(expected), scale);
 	const readGot = scaled(float64Reader(got), scale);
 	const fillDifference = longDifference(expected, got);
