@@ -2,5 +2,5 @@
 import { cleanUp } from "./app/clean-up.ts";
 
 await cleanUp();
-// A service that no longer answers must not hold the job.
-setTimeout(() => process.exit(), 1000).unref();
+// A request that we gave up on would hold the process as long as its server pleases.
+process.stdout.write("", () => process.exit(0));

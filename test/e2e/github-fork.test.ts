@@ -13,14 +13,11 @@ it("fails a fork's pull request as any other, writes nothing and saves no cache;
 	const head = play.commit(armFiles("wrong-head", "head", caching), { onto: base });
 	const merge = play.merge({ number: 7, base, head });
 	const replay = { comparison: "wrong-head" } as const;
-	const gate = await play.run(
-		{
-			...{ event: "pull_request", sha: merge, ref: "refs/pull/7/merge", isFork: true, runId: 500, replay },
-			payload: pullRequest({ head, base, merge }, { headRepository: fork }),
-			inputs: { cache: "true" },
-		},
-		120_000,
-	);
+	const gate = await play.run({
+		...{ event: "pull_request", sha: merge, ref: "refs/pull/7/merge", isFork: true, runId: 500, replay },
+		payload: pullRequest({ head, base, merge }, { headRepository: fork }),
+		inputs: { cache: "true" },
+	});
 	expect(gate.run.exitCode, gate.run.stdout + gate.run.stderr).toBe(1);
 	expect(gate.run.outputs).toMatchObject({ outcome: "fail", "comment-url": "" });
 	expect(gate.run.summary).toContain("1 golden mismatch");
@@ -33,14 +30,11 @@ it("fails a fork's pull request as any other, writes nothing and saves no cache;
 	expect([...artifactFiles(play.github, "trtgate-gate").keys()]).toContain("result.json");
 	expectTidy(play, gate);
 
-	const report = await play.run(
-		{
-			...{ event: "workflow_run", sha: base, ref: "refs/heads/main", isFork: true, action: "report", replay },
-			permissions: { actions: "read", checks: "write", contents: "read", "pull-requests": "write" },
-			payload: workflowRun(head, { id: 500, run_attempt: 1, head_branch: "feature/faster", head_repository: fork }),
-		},
-		120_000,
-	);
+	const report = await play.run({
+		...{ event: "workflow_run", sha: base, ref: "refs/heads/main", isFork: true, action: "report", replay },
+		permissions: { actions: "read", checks: "write", contents: "read", "pull-requests": "write" },
+		payload: workflowRun(head, { id: 500, run_attempt: 1, head_branch: "feature/faster", head_repository: fork }),
+	});
 	expect(report.run.exitCode, report.run.stdout + report.run.stderr).toBe(0);
 	expect(report.run.outputs).toMatchObject({ outcome: "fail" });
 	expect(state.comments).toMatchObject([

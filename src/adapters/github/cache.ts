@@ -7,22 +7,26 @@ export interface RemoteCache {
 	/** Fills the folder; `key` is that of what was found, or null. */
 	restore(folder: string, wanted: { key: string; prefix: string }): Promise<Forged<{ key: string | null }>>;
 	/** saved: false where the service has this key already, or did not take it and said why in the log. */
-	save(folder: string, key: string): Promise<Forged<{ saved: boolean }>>;
+	save(folder: string, kept: { key: string; bytes: number }): Promise<Forged<{ saved: boolean }>>;
 }
 
 export interface CacheOptions {
 	available: boolean;
-	limitMs?: number;
+	/** For the service to say what it has, or that it takes what it is offered. */
+	answerMs?: number;
 }
 
+/** The client tries five times, for some 30 seconds, where the service is at fault: a runner with a GPU waits for no cache that long. */
+const usualAnswerMs = 10_000;
 /** Two gigabytes at 10 MB a second. */
-const usualLimitMs = 200_000;
+const downloadMs = 200_000;
+const bytesPerMs = 10_000;
 
-export function githubCache({ available, limitMs = usualLimitMs }: CacheOptions): RemoteCache {
+export function githubCache({ available, answerMs = usualAnswerMs }: CacheOptions): RemoteCache {
 	const attempt = async <Value extends object>(what: string, work: () => Promise<Value>): Promise<Forged<Value>> => {
 		if (!available) return { state: "failed", fault: unsupported("caches") };
 		try {
-			return { state: "done", ...(await within(limitMs, work())) };
+			return { state: "done", ...(await work()) };
 		} catch (error) {
 			return { state: "failed", fault: serviceFault(error, what) };
 		}
@@ -31,12 +35,14 @@ export function githubCache({ available, limitMs = usualLimitMs }: CacheOptions)
 		restore: (folder, { key, prefix }) =>
 			attempt(`restore of the cache ${prefix}`, async () => {
 				const { restoreCache } = await import("@actions/cache");
-				return { key: (await restoreCache([folder], key, [prefix])) ?? null };
+				const found = await within(answerMs, restoreCache([folder], key, [prefix], { lookupOnly: true }));
+				if (found === undefined) return { key: null };
+				return { key: (await within(downloadMs, restoreCache([folder], found, [prefix]))) ?? null };
 			}),
-		save: (folder, key) =>
+		save: (folder, { key, bytes }) =>
 			attempt(`save of the cache ${key}`, async () => {
 				const { saveCache } = await import("@actions/cache");
-				return { saved: (await saveCache([folder], key)) !== -1 };
+				return { saved: (await within(answerMs + bytes / bytesPerMs, saveCache([folder], key))) !== -1 };
 			}),
 	};
 }

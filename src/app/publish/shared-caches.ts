@@ -63,12 +63,17 @@ export function sharedCaches(options: SharedCacheOptions): SharedCaches {
 				const found = await restoreOne(place, options);
 				if (found === null) continue;
 				published.push(found.said);
-				// A service that is not there to read from is not there to write to.
-				if (found.said.state !== "failed") opened.push({ ...place, ...found });
+				// A service that is not there to read from is not there to read more from, or to write to.
+				if (found.said.state === "failed") break;
+				opened.push({ ...place, ...found });
 			}
 		},
 		async save() {
-			for (const one of opened) published.push(await saveOne(one, options));
+			for (const one of opened) {
+				const said = await saveOne(one, options);
+				published.push(said);
+				if (said.state === "failed") break;
+			}
 		},
 	};
 }
@@ -107,7 +112,7 @@ async function saveOne(one: Opened, options: SharedCacheOptions): Promise<Publis
 	const key = `${one.prefix}${collected.digest}`;
 	try {
 		if (collected.entries === 0 || key === one.key) return { what, state: "skipped", why: `${one.prefix} holds nothing new` };
-		const saved = await options.remote.save(one.folder, key);
+		const saved = await options.remote.save(one.folder, { key, bytes: collected.bytes });
 		if (saved.state === "failed") return { what, ...saved };
 		if (!saved.saved) return { what, state: "skipped", why: `${key} was not taken: it is there already, or the service says above why` };
 		const left = collected.left === 0 ? "" : `; ${collected.left} older ones found no room`;

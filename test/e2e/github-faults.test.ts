@@ -1,0 +1,207 @@
+// Faults of the platform, through the bundle and with real waiting: the outcome stays, what is missing is named, nothing doubles, time is bounded.
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it } from "vitest";
+import type { Result } from "../../src/core/schema/result.ts";
+import { type ActionRun, runActionFolder } from "../support/action-runner.ts";
+import { buildGate, buildResult } from "../support/build-result.ts";
+import { pullRequest } from "../support/event-payloads.ts";
+import { type Fault, type LocalGitHub, startLocalGitHub } from "../support/local-github/start.ts";
+import { zipOf } from "../support/zip-writer.ts";
+
+const [head, base] = ["a".repeat(40), "b".repeat(40)];
+const failing: Result = buildResult({
+	outcome: "fail",
+	gates: [buildGate({ status: "fail", location: { path: "trtgate.yml", line: 4 } })],
+	arms: { base: { label: "main", commit: base }, head: { label: "#7", commit: head } },
+});
+
+const always = Number.POSITIVE_INFINITY;
+const rest = /^\/(repos|graphql)/;
+const comments = /\/issues\/7\/comments/;
+const checkRuns = /\/check-runs/;
+const artifacts = /ArtifactService\/CreateArtifact/;
+const refused = { message: "Resource not accessible by integration" };
+const html = "<!DOCTYPE html><title>Unicorn!</title>";
+/** The year 2099. */
+const later = { "x-ratelimit-remaining": "0", "x-ratelimit-reset": "4102444800" };
+
+interface Row {
+	faults: readonly Fault[];
+	/** Codes of what could not be published, by what. */
+	lost?: Readonly<Record<string, string>>;
+	/** In log and summary. */
+	says?: string;
+	/** All of it, in seconds. */
+	within?: number;
+}
+
+const commentAndCheck = (code: string): Record<string, string> => ({ comment: code, "check run": code, "commit status": code });
+/** Those that wait longest first: five are played at a time. */
+const rows: Readonly<Record<string, Row>> = {
+	"an artifact service that is away": {
+		faults: [{ path: artifacts, times: always, status: 503, body: {} }],
+		lost: { artifact: "github-unavailable" },
+		within: 60,
+	},
+	"a blob store that fails": {
+		faults: [{ method: "PUT", path: /^\/blobs\//, times: always, status: 500, body: "" }],
+		lost: { artifact: "github-unavailable" },
+		within: 75,
+	},
+	"401 to everything": {
+		faults: [{ path: rest, times: always, status: 401, body: { message: "Bad credentials" } }],
+		lost: commentAndCheck("github-permission"),
+		says: "pull-requests: read",
+	},
+	"403 that names the permission": {
+		faults: [
+			{
+				method: "POST",
+				path: comments,
+				times: always,
+				status: 403,
+				body: refused,
+				headers: { "x-accepted-github-permissions": "issues=write" },
+			},
+		],
+		lost: { comment: "github-permission" },
+		says: "issues: write",
+	},
+	"403 that names nothing": {
+		faults: [{ method: "POST", path: checkRuns, times: always, status: 403, body: refused }],
+		lost: { "check run": "github-permission" },
+		says: "checks: write",
+	},
+	"404 to the comment": {
+		faults: [{ method: "POST", path: comments, times: always, status: 404, body: { message: "Not Found" } }],
+		lost: { comment: "github-not-found" },
+		says: "pull-requests: write",
+	},
+	"409 to the check run": {
+		faults: [{ method: "POST", path: checkRuns, times: always, status: 409, body: { message: "Conflict" } }],
+		lost: { "check run": "github-conflict" },
+	},
+	"422, the body is too long": {
+		faults: [
+			{
+				...{ method: "POST", path: comments, times: always, status: 422 },
+				body: { message: "Validation Failed", errors: [{ message: "body is too long (maximum is 65536 characters)" }] },
+			},
+		],
+		lost: { comment: "github-rejected" },
+		says: "body is too long",
+	},
+	"429 with a short retry-after": { faults: [{ path: rest, times: 2, status: 429, headers: { "retry-after": "1" }, body: {} }] },
+	"429 with a long retry-after": {
+		faults: [{ path: rest, times: always, status: 429, headers: { "retry-after": "3600" }, body: {} }],
+		lost: commentAndCheck("github-rate-limited"),
+		within: 10,
+	},
+	"the hour's requests used up": {
+		faults: [{ path: rest, times: always, status: 403, headers: later, body: { message: "API rate limit exceeded" } }],
+		lost: commentAndCheck("github-rate-limited"),
+		within: 10,
+	},
+	"the secondary limit, with no time named": {
+		faults: [{ method: "POST", path: comments, times: 1, status: 403, body: { message: "You have exceeded a secondary rate limit" } }],
+		within: 30,
+	},
+	"500 once": { faults: [{ method: "GET", path: comments, status: 500, body: html }] },
+	"502 after the comment was made": { faults: [{ method: "POST", path: comments, status: 502, body: html, applied: true }] },
+	"503 for ever": {
+		faults: [{ path: rest, times: always, status: 503, body: { message: "No server is currently available" } }],
+		lost: commentAndCheck("github-unavailable"),
+		within: 30,
+	},
+	"silence once": { faults: [{ method: "GET", path: checkRuns, delayMs: 11_000 }], within: 30 },
+	"a cut line before the check run was made": { faults: [{ method: "POST", path: checkRuns, hangUp: true }] },
+	"a cut line after the check run was made": { faults: [{ method: "POST", path: checkRuns, hangUp: true, applied: true }] },
+	"half an answer": { faults: [{ method: "GET", path: comments, truncate: true }] },
+	"HTML in place of JSON": {
+		faults: [{ method: "GET", path: comments, times: always, status: 200, body: html, headers: { "content-type": "text/html" } }],
+		lost: { comment: "github-reply" },
+		within: 30,
+	},
+	"an artifact that may not be made": {
+		faults: [{ path: artifacts, times: always, status: 403, body: { code: "permission_denied", msg: "denied" } }],
+		lost: { artifact: "github-permission" },
+	},
+	"an artifact whose every name is taken": {
+		faults: [{ path: artifacts, times: always, status: 409, body: { code: "already_exists", msg: "taken" } }],
+		lost: { artifact: "github-conflict" },
+	},
+	"a full artifact storage": {
+		faults: [
+			{
+				path: artifacts,
+				times: always,
+				status: 403,
+				body: { code: "resource_exhausted", msg: "Artifact storage quota has been hit. Unable to upload" },
+			},
+		],
+		lost: { artifact: "github-rejected", "report page": "github-rejected" },
+	},
+	"an artifact that is not finalised": {
+		faults: [{ path: /FinalizeArtifact/, times: always, status: 400, body: { code: "malformed", msg: "no" } }],
+		lost: { artifact: "github-rejected", "report page": "github-rejected" },
+	},
+};
+
+interface Reported {
+	run: ActionRun;
+	github: LocalGitHub;
+	out: string;
+	close(): Promise<void>;
+}
+
+/** The report of a run whose one gate failed. */
+async function report(faults: readonly Fault[], env: Record<string, string> = {}): Promise<Reported> {
+	const github = await startLocalGitHub();
+	const folder = mkdtempSync(join(tmpdir(), "trtgate-fault-"));
+	const [workspace, temp] = [join(folder, "work"), join(folder, "temp")];
+	mkdirSync(workspace);
+	const given = await github.environment({
+		...{ event: "pull_request", ref: "refs/pull/7/merge", sha: head, workspace, temp, runId: 500 },
+		payload: pullRequest({ head, base }),
+	});
+	github.addArtifact({ runId: 500, name: "trtgate-gate", archive: zipOf([{ name: "result.json", content: JSON.stringify(failing) }]) });
+	for (const fault of faults) github.inject(fault);
+	const run = await runActionFolder("report", { env: { ...given, ...env }, cwd: workspace });
+	const close = async (): Promise<void> => {
+		rmSync(folder, { recursive: true, force: true });
+		await github.close();
+	};
+	return { run, github, out: join(workspace, "trtgate-merged"), close };
+}
+
+describe.concurrent("a platform that fails", () => {
+	it.for(Object.entries(rows))("by %s changes no outcome", { timeout: 150_000 }, async ([, row], { expect, onTestFinished }) => {
+		const { lost = {}, says, within = 20 } = row;
+		const { run, github, out, close } = await report(row.faults);
+		onTestFinished(close);
+		expect(run.exitCode, run.stdout + run.stderr).toBe(1);
+		expect(run.outputs).toMatchObject({ outcome: "fail", failed: "1", "failure-kind": "" });
+		expect(existsSync(join(out, "report.html"))).toBe(true);
+		const { published } = JSON.parse(readFileSync(join(out, "publish.json"), "utf8"));
+		const failed = published.filter(({ state }: { state: string }) => state === "failed");
+		expect(Object.fromEntries(failed.map(({ what, fault }: { what: string; fault: { code: string } }) => [what, fault.code]))).toEqual(
+			lost,
+		);
+		expect(run.summary).toContain("TensorRT gate");
+		expect(run.summary.includes("The outcome stands. Not everything could be published")).toBe(failed.length > 0);
+		for (const { what, fault } of failed) {
+			expect(run.summary).toContain(`**${what}**`);
+			expect(run.stdout).toContain(`[${fault.code}]`);
+		}
+		if (says !== undefined) for (const text of [run.summary, run.stdout]) expect(text).toContain(says);
+		const { state } = github;
+		expect(state.comments).toHaveLength("comment" in lost ? 0 : 1);
+		expect(state.checkRuns).toHaveLength("check run" in lost ? 0 : 1);
+		// Without a check run the lines of the config are annotated by the step itself.
+		expect(run.annotations.some(({ file, line }) => file === "trtgate.yml" && line === 4)).toBe("check run" in lost);
+		expect(run.durationMs).toBeLessThan(within * 1000);
+		expect(state.violations).toEqual([]);
+	});
+});
