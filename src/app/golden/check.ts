@@ -23,6 +23,8 @@ import { readStored, type StoredPorts } from "./stored.ts";
 const options = { outputs: { type: "string" }, precision: { type: "string" }, json: { type: "boolean" } } as const;
 
 export async function checkGolden(argv: readonly string[], terminal: Terminal): Promise<number> {
+	const byPolygraphy = argv.some((word) => word === "--polygraphy" || word.startsWith("--polygraphy="));
+	if (byPolygraphy) return (await import("./check-polygraphy.ts")).checkPolygraphy(argv, terminal);
 	const args = parseArguments(argv, options, { command: "golden check", positionals: ["GOLDEN.json"] });
 	const { path, text } = await readArgument(args.positionals[0] ?? "", terminal.cwd, "golden-missing");
 	const manifest = parseManifest(text, path);

@@ -17,13 +17,13 @@ export function decodePolygraphy(bytes: Uint8Array, file: TensorFile, { path, me
 	return decodeNpy(npyOf(feed[member], path), file, path);
 }
 
-type Fields = Readonly<Record<string, unknown>>;
+export type Fields = Readonly<Record<string, unknown>>;
 
-function isFields(value: unknown): value is Fields {
+export function isFields(value: unknown): value is Fields {
 	return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function fieldOf(value: unknown, key: string): unknown {
+export function fieldOf(value: unknown, key: string): unknown {
 	return isFields(value) && Object.hasOwn(value, key) ? value[key] : undefined;
 }
 
@@ -62,7 +62,7 @@ function iterationsOf(value: unknown, file: TensorFile, path: string): readonly 
 }
 
 /** An array is wrapped as a LazyArray in results. Pickles of torch are programs, and are never loaded. */
-function npyOf(value: unknown, path: string): Uint8Array {
+export function npyOf(value: unknown, path: string): Uint8Array {
 	const wrapped = fieldOf(value, "values") ?? value;
 	const kind = fieldOf(wrapped, "polygraphy_class");
 	const isTorch = kind === "Tensor" || fieldOf(wrapped, "__polygraphy_encoded_Tensor") !== undefined;

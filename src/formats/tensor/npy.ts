@@ -46,6 +46,17 @@ export function decodeNpy(bytes: Uint8Array, file: TensorFile, path: string): Te
 	return { dtype: file.dtype, shape: file.shape, data: orderedBytes(little, header, size) };
 }
 
+/** An array in the layout that its own header states. numpy has plain letters only for its own types. */
+export function decodeOwnNpy(bytes: Uint8Array, path: string): Tensor {
+	const { descr, shape } = parseNpyHeader(bytes, path);
+	const letter = descr.slice(1);
+	const dtype = (Object.keys(letters) as DType[]).find((name) => letters[name] === letter);
+	if (dtype === undefined || /^V|^f1/.test(letter)) {
+		throw tensorInvalid(path, { expected: "numbers or bools", got: describeType(descr), fix: "Cast the array before it is saved." });
+	}
+	return decodeNpy(bytes, { path, sha256: "", dtype, shape }, path);
+}
+
 function orderedBytes(bytes: Uint8Array, { fortranOrder, shape }: NpyHeader, size: number): Uint8Array {
 	return fortranOrder && shape.length > 1 ? toRowMajor(bytes, shape, size) : bytes;
 }

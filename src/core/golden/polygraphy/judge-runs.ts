@@ -1,0 +1,129 @@
+// Says of stored run results what Polygraphy's own comparison says, with a word of caution where that passes for a bad reason.
+import { quoteName } from "../../onnx/quote.ts";
+import { elementCount, formatShape, type Tensor } from "../tensor.ts";
+import { compareCosine, compareL2, comparePsnr, compareSnr } from "./distance.ts";
+import { compareIndices } from "./indices.ts";
+import { matchingOutput } from "./names.ts";
+import type { Measure, Outcome, Sides } from "./outcome.ts";
+import { type CompareName, type OutputSettings, type PolygraphySettings, settingsFor } from "./settings.ts";
+import { compareSimple } from "./simple.ts";
+
+/** Outputs by name, in the runner's order. */
+export type Iteration = ReadonlyMap<string, Tensor>;
+
+export interface RunnerResults {
+	runner: string;
+	iterations: readonly Iteration[];
+}
+
+export interface ComparedOutput {
+	output: string;
+	/** The second runner's. */
+	against: string;
+	checks: { compare: CompareName; pass: boolean; measures: Measure[]; detail?: string }[];
+}
+
+export interface ComparedIteration {
+	first: string;
+	second: string;
+	iteration: number;
+	outputs: ComparedOutput[];
+}
+
+export interface RunsVerdict {
+	passed: boolean;
+	compared: ComparedIteration[];
+	/** Why Polygraphy ends with an error; then nothing passes. */
+	stops: string[];
+	cautions: string[];
+}
+
+/** Each runner is compared with the next, over the iterations that all have. */
+export function judgeRuns(runners: readonly RunnerResults[], settings: PolygraphySettings): RunsVerdict {
+	const counts = runners.map(({ iterations }) => iterations.length);
+	const shared = counts.length === 0 ? 0 : Math.min(...counts);
+	const notes = makeNotes();
+	if (shared === 0) notes.caution("there is no iteration that both have, so nothing was compared");
+	else if (Math.max(...counts) > shared) {
+		notes.caution(`only the first ${shared} of ${Math.max(...counts)} iterations were compared: not all runners have more`);
+	}
+	const compared: ComparedIteration[] = [];
+	for (let iteration = 0; iteration < shared; iteration += 1) {
+		for (const [index, first] of runners.slice(0, -1).entries()) {
+			const second = runners[index + 1];
+			const [got, wanted] = [first.iterations[iteration], second?.iterations[iteration]];
+			if (second === undefined || got === undefined || wanted === undefined) continue;
+			const outputs = compareIteration(got, wanted, { settings, notes });
+			compared.push({ first: first.runner, second: second.runner, iteration, outputs });
+		}
+	}
+	const failed = compared.some(({ outputs }) => outputs.some(({ checks }) => checks.some(({ pass }) => !pass)));
+	return { passed: !failed && notes.stops.size === 0, compared, stops: [...notes.stops], cautions: [...notes.cautions] };
+}
+
+interface Notes {
+	cautions: Set<string>;
+	stops: Set<string>;
+	caution(sentence: string): void;
+	stop(sentence: string): void;
+}
+
+/** The same of every iteration is said once. */
+function makeNotes(): Notes {
+	const cautions = new Set<string>();
+	const stops = new Set<string>();
+	return { cautions, stops, caution: (sentence) => void cautions.add(sentence), stop: (sentence) => void stops.add(sentence) };
+}
+
+interface Comparing {
+	settings: PolygraphySettings;
+	notes: Notes;
+}
+
+function compareIteration(got: Iteration, wanted: Iteration, { settings, notes }: Comparing): ComparedOutput[] {
+	const names = { first: [...got.keys()], second: [...wanted.keys()] };
+	const outputs: ComparedOutput[] = [];
+	for (const [output, candidate] of got) {
+		const against = matchingOutput(output, names.first, names.second);
+		const golden = against === null ? undefined : wanted.get(against);
+		if (against === null || golden === undefined) {
+			notes.caution(`output ${quoteName(output)} of the first runner was not compared: the second has no such output`);
+			continue;
+		}
+		if (against !== output) notes.caution(`output ${quoteName(output)} was compared with ${quoteName(against)}, whose name is another`);
+		outputs.push({ output, against, checks: compareOutput(output, { candidate, golden }, { settings, notes }) });
+	}
+	const used = new Set(outputs.map(({ against }) => against));
+	for (const name of names.second) if (!used.has(name)) notes.caution(`output ${quoteName(name)} of the second runner was not compared`);
+	if (outputs.length === 0 && got.size + wanted.size > 0) notes.stop("the runners have no output in common");
+	if (got.size + wanted.size === 0) notes.caution("the runners have no outputs, so nothing was compared");
+	return outputs;
+}
+
+const comparators: Readonly<Record<CompareName, (sides: Sides, settings: OutputSettings) => Outcome>> = {
+	simple: compareSimple,
+	indices: compareIndices,
+	l2: compareL2,
+	cosine_similarity: compareCosine,
+	psnr: comparePsnr,
+	snr: compareSnr,
+};
+
+function compareOutput(output: string, sides: Sides, { settings, notes }: Comparing): ComparedOutput["checks"] {
+	const { candidate, golden } = sides;
+	const name = quoteName(output);
+	if (formatShape(candidate.shape) !== formatShape(golden.shape)) {
+		const detail = `shape ${formatShape(candidate.shape)} against ${formatShape(golden.shape)}`;
+		return settings.compare.map((compare) => ({ compare, pass: false, measures: [], detail }));
+	}
+	if (candidate.dtype !== golden.dtype)
+		notes.caution(`output ${name} is ${candidate.dtype} against ${golden.dtype}: dtypes are not looked at`);
+	const own = settingsFor(output, settings);
+	return settings.compare.map((compare) => {
+		const { pass, measures, stops, cautions } = comparators[compare](sides, own);
+		for (const caution of cautions) notes.caution(`output ${name} passes ${compare}, but ${caution}`);
+		if (pass && elementCount(golden.shape) === 0) notes.caution(`output ${name} passes ${compare}, but it is empty`);
+		if (stops !== undefined) notes.stop(`${compare} of output ${name}: ${stops}`);
+		return { compare, pass, measures, ...(stops === undefined ? {} : { detail: stops }) };
+	});
+}

@@ -1,0 +1,43 @@
+// What one of Polygraphy's comparators says of one output.
+import type { Bound, Numeric } from "../../schema/result.ts";
+import { toNumeric } from "../checks.ts";
+import { keepsLimit } from "../registry.ts";
+import type { Tensor } from "../tensor.ts";
+
+/** The first runner's output, in Polygraphy's order the candidate's, and the second's, the reference. */
+export interface Sides {
+	candidate: Tensor;
+	golden: Tensor;
+}
+
+export interface Measure {
+	name: string;
+	value: Numeric;
+	allowed: Numeric;
+	bound: Bound;
+	pass: boolean;
+}
+
+export interface Outcome {
+	pass: boolean;
+	measures: Measure[];
+	/** Why Polygraphy ends with an error instead of a verdict. */
+	stops?: string;
+	/** What passes although it may be wrong. */
+	cautions: string[];
+}
+
+/** NaN keeps no limit. */
+export function measure(name: string, value: number, limit: { allowed: number; bound: Bound }): Measure {
+	return {
+		name,
+		value: toNumeric(value),
+		allowed: toNumeric(limit.allowed),
+		bound: limit.bound,
+		pass: keepsLimit(value, limit.bound, limit.allowed),
+	};
+}
+
+export function stopped(why: string): Outcome {
+	return { pass: false, measures: [], stops: why, cautions: [] };
+}

@@ -1,0 +1,48 @@
+// Polygraphy's RunResults whole: every runner, iteration and output, each array in its own layout.
+
+import type { RunnerResults } from "../../core/golden/polygraphy/judge-runs.ts";
+import type { Tensor } from "../../core/golden/tensor.ts";
+import { refuseLfsPointer } from "../tensor/decode.ts";
+import { decodeOwnNpy } from "../tensor/npy.ts";
+import { tensorInvalid } from "../tensor/refusal.ts";
+import { fieldOf, isFields, npyOf } from "./polygraphy.ts";
+
+const saveAgain = "Save the results of both runs with `polygraphy run … --save-outputs FILE.json`.";
+
+/** @throws ConfigError tensor-invalid. */
+export function parseRunResults(bytes: Uint8Array, path: string): RunnerResults[] {
+	refuseLfsPointer(bytes, path);
+	const list = fieldOf(parse(bytes, path), "lst");
+	if (!Array.isArray(list)) throw tensorInvalid(path, { expected: "Polygraphy's RunResults", got: "other JSON", fix: saveAgain });
+	return list.map((pair: unknown) => {
+		const [runner, iterations]: unknown[] = Array.isArray(pair) ? pair : [];
+		if (typeof runner !== "string" || !Array.isArray(iterations)) {
+			throw tensorInvalid(path, { expected: "pairs of a runner and its iterations", got: "something else", fix: saveAgain });
+		}
+		return { runner, iterations: iterations.map((iteration: unknown) => outputsOf(iteration, path)) };
+	});
+}
+
+/** JavaScript moves keys that are whole numbers to the front; with this before them they stay where they are. */
+const mark = "\0";
+const wholeNumberKey = /(?<!\\)"(\d{1,10})"(?=\s*:)/g;
+
+function parse(bytes: Uint8Array, path: string): unknown {
+	try {
+		const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+		return JSON.parse(text.replace(wholeNumberKey, '"\\u0000$1"'));
+	} catch {
+		throw tensorInvalid(path, { expected: "Polygraphy's JSON", got: "no JSON", fix: saveAgain });
+	}
+}
+
+function outputsOf(iteration: unknown, path: string): Map<string, Tensor> {
+	const outputs = fieldOf(iteration, "outputs");
+	if (!isFields(outputs)) throw tensorInvalid(path, { expected: "arrays by name", got: "something else", fix: saveAgain });
+	return new Map(
+		Object.entries(outputs).map(([key, value]) => [
+			key.startsWith(mark) ? key.slice(mark.length) : key,
+			decodeOwnNpy(npyOf(value, path), path),
+		]),
+	);
+}
