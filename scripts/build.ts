@@ -5,7 +5,7 @@ import { build } from "rolldown";
 import { slim } from "./slim.ts";
 
 const outDir = process.argv[2] ?? "dist";
-const doors = ["main", "post", "cli", "plan", "report", "ort-worker"];
+const doors = ["main", "post", "cli", "plan", "report", "golden", "ort-worker"];
 
 rmSync(outDir, { recursive: true, force: true });
 await build({

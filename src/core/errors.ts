@@ -18,6 +18,7 @@ export const configCodes = [
 	"golden-invalid",
 	"golden-other-model",
 	"golden-uninformative",
+	"proposal-refused",
 	"tensor-invalid",
 	"pairs-invalid",
 	"result-invalid",

@@ -64,6 +64,8 @@ export interface WorkflowRun {
 	runAttempt: number;
 	/** Id of the job in its workflow. */
 	job: string;
+	/** Login of who started the run. */
+	actor: string;
 	/** Linux, Windows or macOS. */
 	runnerOs: string;
 	/** Whether the runner lends us its artifact service, its cache, and how far. */
@@ -89,6 +91,7 @@ export function readWorkflowRun(env: Readonly<Record<string, string | undefined>
 		runId: number("GITHUB_RUN_ID", 0),
 		runAttempt: number("GITHUB_RUN_ATTEMPT", 1),
 		job: text("GITHUB_JOB"),
+		actor: text("GITHUB_ACTOR"),
 		runnerOs: text("RUNNER_OS", "Linux"),
 		services: {
 			artifacts: lent,

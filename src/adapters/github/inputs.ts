@@ -124,6 +124,46 @@ export function readReportInputs(): ReportInputs {
 	};
 }
 
+/** Inputs of golden/action.yml; texts as the user wrote them. */
+export interface GoldenInputs {
+	token: string;
+	config: string;
+	/** Names of models, one a line or with commas; empty: all that have a golden. */
+	model: string;
+	reason: string;
+	/** Empty: whoever started the workflow. */
+	author: string;
+	/** Options of `trtgate golden record`, each with its values; those that are left out are not there. */
+	options: readonly { name: string; values: readonly string[] }[];
+	propose: boolean;
+	branch: string;
+	/** Empty: the default branch. */
+	base: string;
+	draft: boolean;
+}
+
+/** @throws ConfigError usage. */
+export function readGoldenInputs(): GoldenInputs {
+	const lines = (name: string): string[] =>
+		getInput(name)
+			.split(/\r?\n/)
+			.map((line) => line.trim())
+			.filter((line) => line !== "");
+	const options = ["cases", "inputs", "generator", "dims", "seed", "onnxruntime", "mutation-limit", "timeout"] as const;
+	return {
+		token: getInput("token"),
+		config: getInput("config") || "trtgate.yml",
+		model: getInput("model"),
+		reason: getInput("reason"),
+		author: getInput("author"),
+		options: options.map((name) => ({ name, values: lines(name) })).filter(({ values }) => values.length > 0),
+		propose: oneOf("propose", ["false", "true"]) === "true",
+		branch: getInput("branch") || "trtgate/goldens",
+		base: getInput("base"),
+		draft: oneOf("draft", ["false", "true"]) === "true",
+	};
+}
+
 /** `auto` comments once and keeps it up to date. */
 const commentModes = { auto: "one", changes: "changes", fresh: "fresh", never: "never" } as const;
 

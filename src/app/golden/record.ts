@@ -20,7 +20,15 @@ import { parseRecordOptions, type RecordOptions, shapesOf } from "./record-optio
 import { writeGolden } from "./write.ts";
 
 export async function recordGolden(argv: readonly string[], terminal: Terminal): Promise<number> {
-	const options = await parseRecordOptions(argv, terminal);
+	await recordWith(await parseRecordOptions(argv, terminal), terminal);
+	return exitCodes.ok;
+}
+
+/** same: the golden that is there says all of it, and nothing was written. */
+export type RecordedSet = { state: "written" | "same"; manifest: GoldenManifest };
+
+/** @throws ConfigError golden-uninformative, and the errors of the options' files. */
+export async function recordWith(options: RecordOptions, terminal: Terminal): Promise<RecordedSet> {
 	const progress = progressFor(terminal, { quiet: options.quiet });
 	const how = { terminal, progress, onnxruntime: options.onnxruntime };
 	return withGoldenPorts(how, async (ports, scratchFolder) => {
@@ -174,12 +182,12 @@ interface Conclusion {
 	why: readonly { output: string; sentences: readonly string[] }[];
 }
 
-async function conclude({ work, manifest, why }: Conclusion, ports: GoldenPorts, terminal: Terminal): Promise<number> {
+async function conclude({ work, manifest, why }: Conclusion, ports: GoldenPorts, terminal: Terminal): Promise<RecordedSet> {
 	const { options, old, files } = work;
 	const shown = relative(options.cwd, options.out) || ".";
 	if (old !== null && saysTheSame(old, manifest)) {
 		terminal.out(`${shown} is ${old.goldenId} already: the same model, inputs, outputs and limits. Nothing was written.\n`);
-		return exitCodes.ok;
+		return { state: "same", manifest: old };
 	}
 	const [first] = files;
 	await ports.files.makeFolder(options.out);
@@ -192,5 +200,5 @@ async function conclude({ work, manifest, why }: Conclusion, ports: GoldenPorts,
 			: `  Of ${mutation.tested} weight tensors changed by 1 %, it notices ${mutation.noticed}; ${mutation.belowNoise} do not move an output beyond the noise.\n`;
 	terminal.out(`Recorded ${manifest.goldenId} with ${manifest.cases.length} cases in ${shown}.\n${noticed}${limits}`);
 	if (limits !== "") terminal.out("These limits are a proposal: review them in golden.json. `trtgate golden inspect` explains it.\n");
-	return exitCodes.ok;
+	return { state: "written", manifest };
 }

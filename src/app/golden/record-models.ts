@@ -1,0 +1,162 @@
+// Records the goldens of a config's models, one after the other, and reviews what moved in each.
+import { copyFile, mkdir, readFile } from "node:fs/promises";
+import { basename, dirname, join, relative, resolve } from "node:path";
+import { fileStore } from "../../adapters/files/store.ts";
+import { fileTensorReader } from "../../adapters/files/tensor-reader.ts";
+import type { GoldenInputs } from "../../adapters/github/inputs.ts";
+import type { Config, ModelConfig } from "../../core/config/config.ts";
+import { didYouMean } from "../../core/config/did-you-mean.ts";
+import { loadConfig, missingConfig } from "../../core/config/parse.ts";
+import { ConfigError } from "../../core/errors.ts";
+import { parseManifest } from "../../core/golden/manifest.ts";
+import { quoteName } from "../../core/onnx/quote.ts";
+import { engineSpecs } from "../../core/plan/specs.ts";
+import type { GoldenManifest } from "../../core/schema/golden.ts";
+import type { GoldenChange } from "../../core/schema/result.ts";
+import { reviewGoldens } from "../../stages/review.ts";
+import type { Terminal } from "../terminal.ts";
+import { recordWith } from "./record.ts";
+import { parseRecordOptions } from "./record-options.ts";
+
+/** A model whose golden is to be recorded. */
+export interface GoldenTarget {
+	model: ModelConfig;
+	/** Manifest, relative to the config's folder. */
+	path: string;
+}
+
+export interface RecordedModel extends GoldenTarget {
+	state: "written" | "same";
+	manifest: GoldenManifest;
+	/** Of before; null where this is the first. */
+	old: GoldenManifest | null;
+	/** null where there is nothing to compare with, or nothing that can be read of it. */
+	change: GoldenChange | null;
+	notes: readonly string[];
+}
+
+/** @throws ConfigError, or an AggregateError of several. */
+export async function readGoldenConfig(cwd: string, path: string): Promise<{ config: Config; home: string }> {
+	const absolute = resolve(cwd, path);
+	const shown = relative(cwd, absolute) || path;
+	const text = await readFile(absolute, "utf8").catch(() => {
+		throw missingConfig(shown);
+	});
+	const loaded = loadConfig(text, { path: shown });
+	if (loaded.state === "invalid") throw new AggregateError(loaded.errors, `${shown} has ${loaded.errors.length} errors`);
+	return { config: loaded.config, home: dirname(absolute) };
+}
+
+/** @param names one a line, or with commas; empty: all models with a golden. @throws ConfigError usage. */
+export function chooseTargets({ models, path }: Config, names: string): GoldenTarget[] {
+	const asked = names.split(/[\n,]/).map((name) => name.trim());
+	const wanted = [...new Set(asked.filter((name) => name !== ""))];
+	const chosen =
+		wanted.length === 0 ? models.filter((model) => goldenOf(model) !== undefined) : wanted.map((name) => namedModel(models, name));
+	const targets = chosen.map((model) => targetOf(model));
+	if (targets.length === 0)
+		throw usage(`No model of ${path} has a golden.`, "Give a model a `golden:`, the path that its golden.json is to have.");
+	for (const [index, target] of targets.entries()) {
+		const twin = targets.slice(0, index).find((other) => other.path === target.path);
+		if (twin !== undefined) {
+			const both = `${quoteName(twin.model.name)} and ${quoteName(target.model.name)}`;
+			throw usage(`Models ${both} share the golden ${target.path}.`, "Name the one that it is recorded from with the input `model`.");
+		}
+	}
+	return targets;
+}
+
+function goldenOf(model: ModelConfig): string | undefined {
+	return model.engines.find((engine) => engine.golden !== undefined)?.golden;
+}
+
+function namedModel(models: readonly ModelConfig[], name: string): ModelConfig {
+	const model = models.find((candidate) => candidate.name === name);
+	if (model !== undefined) return model;
+	const meant = didYouMean(
+		name,
+		models.map((candidate) => candidate.name),
+	);
+	const fix = meant === undefined ? "Name a model of the config." : `Did you mean ${quoteName(meant)}?`;
+	throw usage(`The config has no model ${quoteName(name)}.`, fix);
+}
+
+function targetOf(model: ModelConfig): GoldenTarget {
+	const path = goldenOf(model);
+	if (path !== undefined && basename(path) !== "golden.json")
+		throw usage(`The golden of ${quoteName(model.name)} is ${path}, and recorded ones are called golden.json.`, "Rename it.");
+	if (path !== undefined) return { model, path };
+	throw usage(`Model ${quoteName(model.name)} has no golden.`, "Give it a `golden:`, the path that its golden.json is to have.");
+}
+
+export interface Recording {
+	inputs: GoldenInputs;
+	author: string;
+	/** Of the config. */
+	home: string;
+	/** Of our own. */
+	scratchFolder: string;
+	terminal: Terminal;
+}
+
+export async function recordModel(target: GoldenTarget, recording: Recording): Promise<RecordedModel> {
+	const before = join(recording.scratchFolder, "before");
+	const old = await keepOld(target, { home: recording.home, before });
+	const options = await parseRecordOptions(argumentsFor(target, recording), recording.terminal);
+	const recorded = await recordWith(options, recording.terminal);
+	const isChange = recorded.state === "written" && old !== null;
+	const reviewed = isChange
+		? await review({ target, manifest: recorded.manifest, home: recording.home, before })
+		: { changes: [], notes: [] };
+	return { ...target, ...recorded, old, change: reviewed.changes[0] ?? null, notes: reviewed.notes };
+}
+
+/** With an equals sign, so that no value is taken for an option. */
+function argumentsFor({ model }: GoldenTarget, { inputs, author }: Recording): string[] {
+	const given = inputs.options.flatMap(({ name, values }) => values.map((value) => `--${name}=${value}`));
+	const words = [`--config=${inputs.config}`, `--model=${model.name}`, `--reason=${inputs.reason}`, `--author=${author}`];
+	return [...words, ...given, ...(inputs.propose ? ["--propose"] : [])];
+}
+
+/** Recording removes the old revision's tensors, which the review is to compare with. */
+async function keepOld({ path }: GoldenTarget, { home, before }: { home: string; before: string }): Promise<GoldenManifest | null> {
+	const text = await readFile(join(home, path), "utf8").catch((error: NodeJS.ErrnoException) => {
+		if (error.code === "ENOENT") return null;
+		throw error;
+	});
+	if (text === null) return null;
+	const manifest = parseManifest(text, path);
+	for (const file of ["golden.json", ...tensorPaths(manifest)]) {
+		const to = join(before, dirname(path), file);
+		await mkdir(dirname(to), { recursive: true });
+		// What is not there is for the review to miss.
+		await copyFile(join(home, dirname(path), file), to).catch(() => {});
+	}
+	return manifest;
+}
+
+/** Of all tensors, relative to the manifest. */
+export function tensorPaths({ cases }: GoldenManifest): string[] {
+	const paths = cases.flatMap(({ inputs, outputs }) => [...Object.values(inputs), ...Object.values(outputs)].map((file) => file.path));
+	return [...new Set(paths)];
+}
+
+interface Reviewing {
+	target: GoldenTarget;
+	manifest: GoldenManifest;
+	/** Folders of the config: as it is now, and as it was. */
+	home: string;
+	before: string;
+}
+
+function review({ target: { model, path }, manifest, home, before }: Reviewing) {
+	const specs = engineSpecs({ models: [model] }).filter((spec) => spec.engine.golden === path);
+	const set = { manifest, folder: join(home, dirname(path)) };
+	const goldens = new Map(specs.map((spec) => [spec.id, set]));
+	const engines = { baseEngines: specs, headEngines: specs, goldens, baseFolder: before };
+	return reviewGoldens(engines, { files: fileStore(), tensors: fileTensorReader() });
+}
+
+function usage(message: string, fix: string): ConfigError {
+	return new ConfigError({ code: "usage", message, details: { fix } });
+}

@@ -1,0 +1,141 @@
+// Words for goldens that were recorded anew: the pull request that proposes them, and its commit.
+import type { GoldenManifest } from "../schema/golden.ts";
+import type { GoldenChange, MovedOutput, ToleranceChange } from "../schema/result.ts";
+import { formatValue } from "../units.ts";
+import { saidText } from "./comparison-words.ts";
+import { cleanName, cleanText, escapeMarkdown, markdownCode, shorten } from "./escape.ts";
+import { movedText } from "./stories-golden-change.ts";
+import { counted } from "./words.ts";
+
+export interface RecordedGolden {
+	model: string;
+	/** From the top of the repository. */
+	path: string;
+	manifest: GoldenManifest;
+	/** null: the first recording, or an earlier one that cannot be read. */
+	change: GoldenChange | null;
+}
+
+export interface GoldenPull {
+	goldens: readonly RecordedGolden[];
+	reason: string;
+	author: string;
+	/** That the models are of. */
+	commit: string;
+	branch: string;
+	/** Sentences about what could not be found out. */
+	notes: readonly string[];
+}
+
+/** A body that starts so is ours to rewrite. */
+export const goldenPullMarker = "<!-- trtgate: goldens -->";
+
+/** Ends the message of each commit of ours. */
+export function goldenTrailer(branch: string): string {
+	return `Trtgate-Goldens: ${cleanText(branch)}`;
+}
+
+const mostTitleChars = 200;
+/** GitHub takes 65,536 characters; code points are fewer than UTF-16 units. */
+const mostBodyChars = 65_000;
+const mostReasonChars = 1000;
+
+export function goldenPullTitle({ goldens }: Pick<GoldenPull, "goldens">): string {
+	const [only, second] = goldens;
+	const what =
+		only === undefined || second !== undefined ? counted(goldens.length, "golden") : `the golden of ${cleanName(only.model, 80)}`;
+	const isFirst = goldens.every(({ change }) => change === null);
+	return shorten(isFirst ? `Record ${what}` : `Record ${what} anew`, mostTitleChars);
+}
+
+export function goldenCommitMessage(pull: GoldenPull): string {
+	const { reason, author, commit, branch, goldens } = pull;
+	const said = shorten(cleanText(shorten(reason, mostReasonChars * 2)).trim(), mostReasonChars);
+	const revisions = goldens.slice(0, 50).map(({ model, manifest }) => `${cleanName(model, 80)}: ${cleanName(manifest.goldenId, 80)}`);
+	const facts = `Reason given by ${cleanName(author, 80)}. Models of ${commit}.`;
+	return [goldenPullTitle(pull), said, revisions.join("\n"), facts, goldenTrailer(branch)].join("\n\n");
+}
+
+/** Rows of each table, fewer where the whole would be too long. */
+const rowLimits = [100, 30, 10, 3, 0];
+
+export function goldenPullBody(pull: GoldenPull): string {
+	const fitting = rowLimits.map((rows) => bodyWith(pull, rows)).find((body) => body.length <= mostBodyChars);
+	if (fitting !== undefined) return fitting;
+	const cut = "\n\nThis was too long for a pull request: the rest is in golden.json and in the report of the gate.";
+	const body = bodyWith({ ...pull, goldens: pull.goldens.slice(0, 20) }, 0);
+	return `${body.slice(0, mostBodyChars - cut.length).replace(/\p{Surrogate}$/u, "")}${cut}`;
+}
+
+function bodyWith({ goldens, reason, author, commit, notes }: GoldenPull, rows: number): string {
+	return [
+		goldenPullMarker,
+		`**Why:** ${escapeMarkdown(saidText(reason, mostReasonChars))} — ${escapeMarkdown(cleanName(author, 80))}`,
+		`Recorded by ONNX Runtime in fp32 from the models of ${commit}. What these files say is what every later engine is held to: look at what moved and why, and merge only if the old golden was wrong or the new one is meant.`,
+		...goldens.map((golden) => goldenPart(golden, rows)),
+		...(notes.length === 0 ? [] : [notes.map((note) => `- ${escapeMarkdown(saidText(note, 400))}`).join("\n")]),
+	].join("\n\n");
+}
+
+function goldenPart({ model, path, manifest, change }: RecordedGolden, rows: number): string {
+	const head = `### ${escapeMarkdown(cleanName(model))}`;
+	const file = markdownCode(cleanName(path, 200));
+	const { backend, version } = manifest.producer;
+	const made = `${counted(manifest.cases.length, "case")} by ${escapeMarkdown(cleanName(`${backend} ${version}`, 80))}`;
+	if (change === null) return [head, `${file}: ${revision(manifest.goldenId)}, new; ${made}.${noticed(manifest)}`].join("\n\n");
+	return [
+		head,
+		`${file}: ${revision(change.base ?? "none")} → ${revision(manifest.goldenId)}; ${made}.${noticed(manifest)}`,
+		...listOf(change.loud, (text) => `- **WEAKER:** ${escapeMarkdown(saidText(text, 400))}`, Math.max(rows, 10)),
+		...listOf(change.notes, (text) => `- ${escapeMarkdown(saidText(text, 400))}`, Math.max(rows, 10)),
+		...movedTable(change, rows),
+		...limitTable(change.tolerances, rows),
+	].join("\n\n");
+}
+
+function revision(goldenId: string): string {
+	return markdownCode(cleanName(goldenId, 80));
+}
+
+function noticed({ mutation }: GoldenManifest): string {
+	if (mutation === undefined) return "";
+	return ` Of ${counted(mutation.tested, "weight tensor")} changed by ${formatValue(mutation.relative * 100)} % it notices ${mutation.noticed}.`;
+}
+
+function listOf(texts: readonly string[], line: (text: string) => string, most: number): string[] {
+	if (texts.length === 0) return [];
+	const more = texts.length > most ? [`- … and ${texts.length - most} more`] : [];
+	return [[...texts.slice(0, most).map(line), ...more].join("\n")];
+}
+
+function movedTable({ moved, movedTotal }: GoldenChange, rows: number): string[] {
+	if (movedTotal === 0) return ["No output of a case that both revisions have moved."];
+	const shown = moved.slice(0, rows);
+	const title = `${counted(movedTotal, "output")} moved${shown.length < movedTotal ? `, the ${shown.length} furthest of them` : ""}:`;
+	if (shown.length === 0) return [`${counted(movedTotal, "output")} moved.`];
+	const line = ({ case: id, output, ...by }: MovedOutput): string => {
+		const distance = by.relativeL2 === null ? escapeMarkdown(movedText({ case: id, output, ...by })) : formatValue(by.relativeL2);
+		return `| ${markdownCell(id)} | ${markdownCell(output)} | ${distance} | ${by.maxAbs === null ? "–" : formatValue(by.maxAbs)} |`;
+	};
+	return [
+		[title, "", "| case | output | relative L2, old to new | largest difference |", "|---|---|---:|---:|", ...shown.map(line)].join("\n"),
+	];
+}
+
+function limitTable(changes: readonly ToleranceChange[], rows: number): string[] {
+	if (changes.length === 0) return [];
+	const shown = changes.slice(0, rows);
+	if (shown.length === 0) return [`${counted(changes.length, "limit")} changed.`];
+	const line = ({ output, kind, what, base, head, looser }: ToleranceChange): string =>
+		`| ${markdownCell(output)} | ${markdownCell(`${kind}, ${what}`)} | ${limitText(base)} | ${limitText(head)} | ${looser ? "**looser**" : "tighter or new"} |`;
+	const title = `${counted(changes.length, "limit")} changed${shown.length < changes.length ? `, ${shown.length} of them` : ""}:`;
+	return [[title, "", "| output | limit | before | now | |", "|---|---|---:|---:|---|", ...shown.map(line)].join("\n")];
+}
+
+function markdownCell(text: string): string {
+	return markdownCode(cleanName(text, 60)).replaceAll("|", "\\|");
+}
+
+function limitText(value: ToleranceChange["base"]): string {
+	return typeof value === "number" ? formatValue(value) : escapeMarkdown(cleanName(value ?? "default", 40));
+}
