@@ -133,7 +133,7 @@ describe("report", () => {
 	it("renders again, byte for byte", async () => {
 		const folder = twoArms({ "model.onnx": "fixture:wrong.onnx" });
 		await runCli(twoArmsRun, { cwd: folder });
-		const names = ["report.html", "report.md", "junit.xml", "result.json"];
+		const names = ["report.html", "report.md", "junit.xml", "result.json", "exports/workloads.csv", "exports/findings.sarif"];
 		const read = (): string[] => names.map((name) => readFileSync(join(folder, "out", name), "utf8"));
 		const before = read();
 		const run = await runCli(["report", "out"], { cwd: folder });
