@@ -2,7 +2,6 @@
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { build } from "rolldown";
-import { slim } from "./slim.ts";
 
 const outDir = process.argv[2] ?? "dist";
 const doors = ["main", "post", "cli", "plan", "report", "golden", "ort-worker"];
@@ -12,7 +11,6 @@ await build({
 	input: Object.fromEntries(doors.map((name) => [name, `src/${name}.ts`])),
 	platform: "node",
 	logLevel: "warn",
-	plugins: [slim()],
 	output: {
 		dir: outDir,
 		format: "esm",
