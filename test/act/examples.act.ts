@@ -6,6 +6,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { startLocalGitHub } from "../support/local-github/start.ts";
 import { quickConfig, quickProject, temporaryFolder, writeProject } from "../support/project.ts";
 import { comparisonFiles, installReplay } from "../support/replay/install.ts";
+import { jobsOf, readWorkflow } from "../support/workflows.ts";
 import { findGoTool } from "./go-tools.ts";
 import { type ActRun, makeRepository, type Repository, readExample, runAct, withoutContainer } from "./run-act.ts";
 
@@ -47,6 +48,7 @@ async function runExample(name: string, scenario: Scenario): Promise<{ run: ActR
 	const env = await github.environment({
 		...{ event, payload, isFork, workspace: repository.folder, temp: temporaryFolder() },
 		...{ sha: repository.commits.at(-1) ?? "", ref: scenario.ref ?? "refs/heads/main" },
+		permissions: rightsOf(name),
 		...(runId === undefined ? {} : { runId }),
 	});
 	const workflow = { name, text: edit(readExample(name)) };
@@ -60,7 +62,17 @@ async function runExample(name: string, scenario: Scenario): Promise<{ run: ActR
 		programs,
 		...(path === undefined ? {} : { path }),
 	});
+	expect(run.log).not.toMatch(/\[github-permission\]/);
 	return { run, github };
+}
+
+/** act lends one token to all jobs: it may what any of them may. */
+function rightsOf(name: string): Record<string, "read" | "write"> {
+	const rights: Record<string, "read" | "write"> = {};
+	for (const [, job] of jobsOf(readWorkflow(name, readExample(name))))
+		for (const [scope, access] of Object.entries(job.permissions ?? {}))
+			if (rights[scope] !== "write") rights[scope] = access as "read" | "write";
+	return rights;
 }
 
 const change = { branch: "change" };

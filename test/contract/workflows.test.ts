@@ -1,62 +1,15 @@
 // The workflows to copy, and our own: pinned, with the least rights, and with inputs that exist.
 import { spawnSync } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { parse } from "yaml";
 import { readSurfaces } from "../../scripts/actions-table.ts";
 import { starterWorkflow } from "../../src/core/config/init.ts";
-
-interface Step {
-	id?: string;
-	uses?: string;
-	run?: string;
-	with?: Record<string, unknown>;
-}
-
-interface Job {
-	uses?: string;
-	with?: Record<string, unknown>;
-	steps?: Step[];
-	permissions?: Record<string, string>;
-	"timeout-minutes"?: number | string;
-	"runs-on"?: unknown;
-	if?: string;
-}
-
-interface Workflow {
-	path: string;
-	text: string;
-	on: Record<string, unknown>;
-	permissions?: Record<string, string>;
-	jobs: Record<string, Job>;
-}
-
-function readWorkflows(folder: string): Workflow[] {
-	const names = readdirSync(folder).filter((name) => /\.ya?ml$/.test(name));
-	return names.map((name) => readWorkflow(join(folder, name), readFileSync(join(folder, name), "utf8")));
-}
-
-function readWorkflow(path: string, text: string): Workflow {
-	const { on, permissions, jobs } = parse(text);
-	const events = typeof on === "string" ? { [on]: null } : Array.isArray(on) ? Object.fromEntries(on.map((event) => [event, null])) : on;
-	return { path, text, on: events, permissions, jobs };
-}
+import { jobsOf, readSnippets, readWorkflow, readWorkflows, type Step, stepsOf, surfaceOf } from "../support/workflows.ts";
 
 const examples = readWorkflows("workflows-examples");
 const starter = readWorkflow("trtgate init", starterWorkflow({}));
 const committed = [...examples, ...readWorkflows(".github/workflows")];
 const workflows = [...committed, starter];
-const surfaces = readSurfaces();
-
-const jobsOf = ({ jobs }: Workflow): [string, Job][] => Object.entries(jobs);
-const stepsOf = (workflow: Workflow): Step[] => jobsOf(workflow).flatMap(([, job]) => job.steps ?? []);
-
-/** `trtgate/trtgate/plan@…` to the surface of plan/action.yml. */
-function surfaceOf(uses: string): (typeof surfaces)[number] | undefined {
-	const name = uses.replace(/@.*$/, "");
-	return surfaces.find((surface) => surface.uses === name);
-}
 
 /** Of text in a workflow, what an event's author may have written. */
 const foreignText =
@@ -75,10 +28,8 @@ describe.each(workflows)("$path", (workflow) => {
 	it("grants nothing to the whole workflow but reading, and says to each job what it may", () => {
 		expect(workflow.permissions, "permissions at the top").toBeDefined();
 		for (const right of Object.values(workflow.permissions ?? {})) expect(right).toBe("read");
-		for (const [name, job] of jobsOf(workflow)) {
-			const rights = job.permissions ?? workflow.permissions ?? {};
-			expect(Object.keys(rights).length, `rights of ${name}`).toBeGreaterThan(0);
-		}
+		const atTop = Object.keys(workflow.permissions ?? {}).length > 0;
+		for (const [name, job] of jobsOf(workflow)) expect(atTop || job.permissions !== undefined, `rights of ${name}`).toBe(true);
 	});
 
 	it("gives the reason beside every right to write", () => {
@@ -115,8 +66,8 @@ describe.each(workflows)("$path", (workflow) => {
 });
 
 function checkStep(step: Step, { name, text }: { name: string; text: string }): void {
-	if (!step.uses?.startsWith("trtgate/trtgate")) return;
-	const surface = surfaceOf(step.uses);
+	if (!/^(trtgate\/trtgate|\.\/\.trtgate)/.test(step.uses ?? "")) return;
+	const surface = surfaceOf(step.uses ?? "");
 	expect(surface, `${step.uses} in ${name}`).toBeDefined();
 	for (const key of Object.keys(step.with ?? {})) expect(Object.keys(surface?.inputs ?? {}), `${step.uses} in ${name}`).toContain(key);
 	if (step.id === undefined) return;
@@ -152,12 +103,8 @@ describe("the examples", () => {
 
 describe("snippets of the documentation", () => {
 	it.each(["README.md", "docs/configuration.md", "docs/security.md", "docs/exports.md"])("%s names only inputs that exist", (path) => {
-		const blocks = [...readFileSync(path, "utf8").matchAll(/```yaml\n([\s\S]*?)```/g)].map((match) => match[1] ?? "");
-		for (const block of blocks) {
-			if (!block.includes("uses: trtgate/trtgate")) continue;
-			const { jobs } = parse(block) as Workflow;
-			for (const [name, job] of Object.entries(jobs ?? {})) for (const step of job.steps ?? []) checkStep(step, { name, text: block });
-		}
+		for (const { jobs, text } of readSnippets(path))
+			for (const [name, job] of Object.entries(jobs)) for (const step of job.steps ?? []) checkStep(step, { name, text });
 	});
 });
 
@@ -165,7 +112,7 @@ describe("snippets of the documentation", () => {
 const found = (program: string): boolean => spawnSync(program, ["--version"], { stdio: "ignore" }).status === 0;
 
 describe("linters", () => {
-	const paths = committed.map(({ path }) => path);
+	const paths = [...committed.map(({ path }) => path), ...readSurfaces().map(({ path }) => path)];
 
 	it.skipIf(!found("zizmor"))("zizmor finds nothing (runs where zizmor is on PATH)", () => {
 		const run = spawnSync("zizmor", ["--offline", "--no-progress", "--persona=pedantic", ...paths], { encoding: "utf8" });

@@ -1,0 +1,58 @@
+// Each job of a workflow has the rights that its steps use, and no other.
+import { describe, expect, it } from "vitest";
+import { starterWorkflow } from "../../src/core/config/init.ts";
+import { type Job, jobsOf, readSnippets, readWorkflow, readWorkflows, type Step, surfaceOf, type Workflow } from "../support/workflows.ts";
+
+type Rights = Record<string, "read" | "write">;
+
+/** What a step's inputs turn on, for the events of its workflow; docs/security.md says the same in words. */
+function rightsOfAction({ uses = "", with: given = {} }: Step, on: Workflow["on"]): Rights {
+	const surface = surfaceOf(uses);
+	if (surface === undefined) return {};
+	const value = (name: string): string => String(given[name] ?? surface.inputs[name]?.default ?? "");
+	const runsOn = (...events: string[]): boolean => events.some((event) => Object.hasOwn(on, event));
+	const publishing: Rights = {
+		...(value("comment") !== "never" && runsOn("pull_request", "workflow_run", "workflow_call") ? { "pull-requests": "write" } : {}),
+		...(value("check-run") === "true" ? { checks: "write" } : {}),
+		...(value("issue") === "true" || (value("issue") === "auto" && runsOn("schedule")) ? { issues: "write" } : {}),
+	};
+	switch (surface.path) {
+		case "plan/action.yml":
+			return {};
+		case "golden/action.yml":
+			return { contents: "write", "pull-requests": "write" };
+		case "report/action.yml":
+			return { ...publishing, ...(runsOn("workflow_run") ? { actions: "read", contents: "read" } : {}) };
+		default:
+			return publishing;
+	}
+}
+
+function rightsOfCommand(run: string): Rights {
+	if (/\bgh release create\b/.test(run)) return { contents: "write" };
+	return /\bgh pr create\b/.test(run) ? { contents: "write", "pull-requests": "write" } : {};
+}
+
+function rightsOfStep(step: Step, on: Workflow["on"]): Rights {
+	if (step.uses?.startsWith("actions/checkout@")) return { contents: "read" };
+	return { ...rightsOfAction(step, on), ...rightsOfCommand(step.run ?? "") };
+}
+
+function neededBy({ steps = [] }: Job, on: Workflow["on"]): Rights {
+	const needed: Rights = {};
+	for (const step of steps)
+		for (const [scope, access] of Object.entries(rightsOfStep(step, on))) if (needed[scope] !== "write") needed[scope] = access;
+	return needed;
+}
+
+const workflows = [
+	...["workflows-examples", ".github/workflows"].flatMap(readWorkflows),
+	...["README.md", "docs/configuration.md", "docs/exports.md", "docs/security.md"].flatMap(readSnippets),
+	readWorkflow("trtgate init", starterWorkflow({})),
+];
+
+describe.each(workflows)("$path", (workflow) => {
+	it.each(jobsOf(workflow).filter(([, job]) => job.uses === undefined))("gives %s the rights that its steps use", (_, job) => {
+		expect(job.permissions ?? workflow.permissions).toEqual(neededBy(job, workflow.on));
+	});
+});

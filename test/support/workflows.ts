@@ -1,0 +1,59 @@
+// Reads workflow files as tests look at them: their jobs, their steps, and which of our actions a step uses.
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parse } from "yaml";
+import { readSurfaces } from "../../scripts/actions-table.ts";
+
+export interface Step {
+	id?: string;
+	uses?: string;
+	run?: string;
+	with?: Record<string, unknown>;
+}
+
+export interface Job {
+	uses?: string;
+	with?: Record<string, unknown>;
+	steps?: Step[];
+	permissions?: Record<string, string>;
+	"timeout-minutes"?: number | string;
+	"runs-on"?: unknown;
+	if?: string;
+}
+
+export interface Workflow {
+	path: string;
+	text: string;
+	on: Record<string, unknown>;
+	permissions?: Record<string, string>;
+	jobs: Record<string, Job>;
+}
+
+export function readWorkflows(folder: string): Workflow[] {
+	const names = readdirSync(folder).filter((name) => /\.ya?ml$/.test(name));
+	return names.map((name) => readWorkflow(join(folder, name), readFileSync(join(folder, name), "utf8")));
+}
+
+export function readWorkflow(path: string, text: string): Workflow {
+	const { on, permissions, jobs } = parse(text);
+	const events = typeof on === "string" ? { [on]: null } : Array.isArray(on) ? Object.fromEntries(on.map((event) => [event, null])) : on;
+	return { path, text, on: events, permissions, jobs };
+}
+
+export const jobsOf = ({ jobs }: Workflow): [string, Job][] => Object.entries(jobs);
+export const stepsOf = (workflow: Workflow): Step[] => jobsOf(workflow).flatMap(([, job]) => job.steps ?? []);
+
+const surfaces = readSurfaces();
+export type Surface = (typeof surfaces)[number];
+
+/** `trtgate/trtgate/plan@…`, or `./.trtgate/plan` of this very commit, to the surface of plan/action.yml. */
+export function surfaceOf(uses: string): Surface | undefined {
+	const name = uses.replace(/@.*$/, "").replace(/^\.\/\.trtgate/, "trtgate/trtgate");
+	return surfaces.find((surface) => surface.uses === name);
+}
+
+/** Snippets of a page that hold whole workflows. */
+export function readSnippets(path: string): Workflow[] {
+	const blocks = [...readFileSync(path, "utf8").matchAll(/```yaml\n([\s\S]*?)```/g)].map((match) => match[1] ?? "");
+	return blocks.filter((block) => /^jobs:$/m.test(block)).map((block) => readWorkflow(path, block));
+}
