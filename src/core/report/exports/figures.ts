@@ -1,5 +1,6 @@
 // The head's figures of one run, each with its unit, for programs that keep numbers: one list behind every such export.
 import type { GoldenVerdict, Result, WorkloadResult } from "../../schema/result.ts";
+import { backendOf } from "../part-backend.ts";
 import { cautioned, subjectName } from "../words.ts";
 
 export interface Figure {
@@ -37,9 +38,10 @@ export function headFigures(result: Result): Figure[] {
 	].filter((figure) => Number.isFinite(figure.value));
 }
 
-function ofWorkload(workload: WorkloadResult, { backend }: Result): Figure[] {
+function ofWorkload(workload: WorkloadResult, result: Result): Figure[] {
 	const { head } = workload;
 	if (head === null) return [];
+	const backend = backendOf(result, workload);
 	const subject = cautioned(subjectName(workload), backend);
 	const extra = `${head.runs} runs, ${head.iterations} iterations on ${backend.device}`;
 	return workloadMeasures.flatMap(({ of, ...measure }) => {
@@ -55,7 +57,8 @@ function spreadOf(workload: WorkloadResult, of: RunNumber): Pick<Figure, "spread
 	return { spread: [Math.min(...values), Math.max(...values)] };
 }
 
-function ofBuild(build: Result["builds"][number], { backend }: Result): Figure[] {
+function ofBuild(build: Result["builds"][number], result: Result): Figure[] {
+	const backend = backendOf(result, build);
 	const name = subjectName(build);
 	const time = { measure: "build-time", title: "build time", unit: "s", smallerIsBetter: true } as const;
 	const size = { measure: "file-size", title: "engine size", unit: "bytes", smallerIsBetter: true } as const;
@@ -70,9 +73,10 @@ function ofBuild(build: Result["builds"][number], { backend }: Result): Figure[]
 function ofGoldens(golden: readonly GoldenVerdict[]): Figure[] {
 	const worst = new Map<string, Figure>();
 	for (const verdict of golden) {
+		const { model, engine, part } = verdict;
 		for (const check of verdict.checks) {
 			if (check.bound !== "at-most" || typeof check.got !== "number") continue;
-			const subject = subjectName({ model: verdict.model, engine: verdict.engine });
+			const subject = subjectName({ model, engine, part });
 			const key = JSON.stringify([subject, check.metric]);
 			const known = worst.get(key);
 			if (known !== undefined && known.value >= check.got) continue;

@@ -47,6 +47,21 @@ describe("headFigures", () => {
 		expect(figures).toMatchObject([{ measure: "golden-relative-l2", value: 0.004, extra: "worst case: case1, output hidden" }]);
 	});
 
+	it("name the part of a merged result that each comes from, and its machine", () => {
+		const backend = { kind: "tensorrt", name: "TensorRT", version: "10.13", device: "NVIDIA L4" } as const;
+		const figures = headFigures(
+			buildResult({
+				parts: [{ name: "l4", state: "merged", backend }],
+				workloads: [buildSlowWorkload({ part: "l4" })],
+				builds: [],
+				golden: ["l4", "h200"].map((part) => buildGolden({ part, checks: [buildCheck({ got: 0.001 })] })),
+			}),
+		);
+		expect(figures[0]).toMatchObject({ subject: expect.stringMatching(/\(l4\)$/), extra: expect.stringContaining("on NVIDIA L4") });
+		const goldens = figures.filter(({ measure }) => measure === "golden-relative-l2");
+		expect(goldens.map(({ subject }) => /\((\w+)\)$/.exec(subject)?.[1])).toEqual(["l4", "h200"]);
+	});
+
 	it("say on a CPU, in every name about speed, that it was not TensorRT", () => {
 		const speeds = headFigures(resultCases["on-cpu"] ?? buildResult()).filter(({ unit }) => unit === "ms" || unit === "s");
 		expect(speeds.length).toBeGreaterThan(0);
