@@ -28,7 +28,7 @@ function importsOf(path: string): Import[] {
 }
 
 const imports = files.flatMap(importsOf);
-const doors = ["main", "post", "cli", "plan", "report", "ort-worker"].map((name) => `src/${name}.ts`);
+const doors = ["main", "post", "cli", "plan", "report", "golden", "ort-worker"].map((name) => `src/${name}.ts`);
 
 function isIn(path: string, ...rooms: string[]): boolean {
 	return rooms.some((room) => path === `src/${room}` || path.startsWith(`src/${room}/`));

@@ -2,13 +2,19 @@
 
 const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-export function stopOnSignals(stop: (reason: string) => void): void {
+/** @returns what takes the listeners away again. */
+export function stopOnSignals(stop: (reason: string) => void): () => void {
 	let asked = false;
-	for (const signal of signals) {
-		process.on(signal, () => {
+	const listeners = signals.map((signal) => {
+		const listener = (): void => {
 			if (asked) process.exit(3);
 			asked = true;
 			stop(`interrupted by ${signal}`);
-		});
-	}
+		};
+		process.on(signal, listener);
+		return () => void process.off(signal, listener);
+	});
+	return () => {
+		for (const letGo of listeners) letGo();
+	};
 }

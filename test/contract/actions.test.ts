@@ -12,6 +12,7 @@ const behind: Readonly<Record<string, { readers: readonly string[]; door: string
 	"action.yml": { readers: ["readInputs", "readPublishInputs"], door: "src/main.ts" },
 	"plan/action.yml": { readers: ["readPlanInputs"], door: "src/plan.ts" },
 	"report/action.yml": { readers: ["readReportInputs"], door: "src/report.ts" },
+	"golden/action.yml": { readers: ["readGoldenInputs"], door: "src/golden.ts" },
 };
 
 const surfaces = readSurfaces();

@@ -38,7 +38,7 @@ export async function withGoldenPorts<Result>(
 ): Promise<Result> {
 	const { environment, cwd } = how.terminal;
 	const processes = createProcesses({ env: childEnvironment() });
-	stopOnSignals(() => void processes.killAll());
+	const letGo = stopOnSignals(() => void processes.killAll());
 	const reference = onnxRuntimeReference({
 		flavour: flavourOf(how.onnxruntime),
 		workerPath: join(distFolder(), "ort-worker.js"),
@@ -58,6 +58,7 @@ export async function withGoldenPorts<Result>(
 	} finally {
 		await processes.killAll();
 		await rm(scratchFolder, { recursive: true, force: true });
+		letGo();
 	}
 }
 

@@ -12,7 +12,9 @@ export interface RecordedGolden {
 	/** From the top of the repository. */
 	path: string;
 	manifest: GoldenManifest;
-	/** null: the first recording, or an earlier one that cannot be read. */
+	/** What the golden was before; null: this is the first. */
+	before: string | null;
+	/** null: the first, or one whose tensors of before cannot be read. */
 	change: GoldenChange | null;
 }
 
@@ -44,16 +46,24 @@ export function goldenPullTitle({ goldens }: Pick<GoldenPull, "goldens">): strin
 	const [only, second] = goldens;
 	const what =
 		only === undefined || second !== undefined ? counted(goldens.length, "golden") : `the golden of ${cleanName(only.model, 80)}`;
-	const isFirst = goldens.every(({ change }) => change === null);
-	return shorten(isFirst ? `Record ${what}` : `Record ${what} anew`, mostTitleChars);
+	const isFirst = goldens.every(({ before }) => before === null);
+	return shorten(inertText(isFirst ? `Record ${what}` : `Record ${what} anew`), mostTitleChars);
 }
 
 export function goldenCommitMessage(pull: GoldenPull): string {
 	const { reason, author, commit, branch, goldens } = pull;
-	const said = shorten(cleanText(shorten(reason, mostReasonChars * 2)).trim(), mostReasonChars);
+	const said = inertText(saidText(reason, mostReasonChars));
 	const revisions = goldens.slice(0, 50).map(({ model, manifest }) => `${cleanName(model, 80)}: ${cleanName(manifest.goldenId, 80)}`);
-	const facts = `Reason given by ${cleanName(author, 80)}. Models of ${commit}.`;
-	return [goldenPullTitle(pull), said, revisions.join("\n"), facts, goldenTrailer(branch)].join("\n\n");
+	const facts = inertText(`Reason given by ${cleanName(author, 80)}. Models of ${commit}.`);
+	return [goldenPullTitle(pull), said, inertText(revisions.join("\n")), facts, goldenTrailer(branch)].join("\n\n");
+}
+
+/** In a commit too, GitHub calls whom an `@` names, and closes what `fixes #12` names; an invisible joiner keeps it from that. */
+function inertText(text: string): string {
+	return text
+		.replace(/(?<!\w)@(?=\w)/g, "@\u200d")
+		.replace(/(#|\bGH-)(?=\d)/gi, "$1\u200d")
+		.replace(/:\/\//g, ":\u200d//");
 }
 
 /** Rows of each table, fewer where the whole would be too long. */
@@ -77,15 +87,17 @@ function bodyWith({ goldens, reason, author, commit, notes }: GoldenPull, rows: 
 	].join("\n\n");
 }
 
-function goldenPart({ model, path, manifest, change }: RecordedGolden, rows: number): string {
+function goldenPart({ model, path, manifest, before, change }: RecordedGolden, rows: number): string {
 	const head = `### ${escapeMarkdown(cleanName(model))}`;
 	const file = markdownCode(cleanName(path, 200));
 	const { backend, version } = manifest.producer;
 	const made = `${counted(manifest.cases.length, "case")} by ${escapeMarkdown(cleanName(`${backend} ${version}`, 80))}`;
-	if (change === null) return [head, `${file}: ${revision(manifest.goldenId)}, new; ${made}.${noticed(manifest)}`].join("\n\n");
+	const now = before === null ? `${revision(manifest.goldenId)}, new` : `${revision(before)} → ${revision(manifest.goldenId)}`;
+	const facts = `${file}: ${now}; ${made}.${noticed(manifest)}`;
+	if (change === null) return [head, ...(before === null ? [facts] : [facts, "What moved is not known."])].join("\n\n");
 	return [
 		head,
-		`${file}: ${revision(change.base ?? "none")} → ${revision(manifest.goldenId)}; ${made}.${noticed(manifest)}`,
+		facts,
 		...listOf(change.loud, (text) => `- **WEAKER:** ${escapeMarkdown(saidText(text, 400))}`, Math.max(rows, 10)),
 		...listOf(change.notes, (text) => `- ${escapeMarkdown(saidText(text, 400))}`, Math.max(rows, 10)),
 		...movedTable(change, rows),
@@ -111,11 +123,11 @@ function listOf(texts: readonly string[], line: (text: string) => string, most: 
 function movedTable({ moved, movedTotal }: GoldenChange, rows: number): string[] {
 	if (movedTotal === 0) return ["No output of a case that both revisions have moved."];
 	const shown = moved.slice(0, rows);
-	const title = `${counted(movedTotal, "output")} moved${shown.length < movedTotal ? `, the ${shown.length} furthest of them` : ""}:`;
 	if (shown.length === 0) return [`${counted(movedTotal, "output")} moved.`];
-	const line = ({ case: id, output, ...by }: MovedOutput): string => {
-		const distance = by.relativeL2 === null ? escapeMarkdown(movedText({ case: id, output, ...by })) : formatValue(by.relativeL2);
-		return `| ${markdownCell(id)} | ${markdownCell(output)} | ${distance} | ${by.maxAbs === null ? "–" : formatValue(by.maxAbs)} |`;
+	const title = `${counted(movedTotal, "output")} moved${shown.length < movedTotal ? `, the ${shown.length} furthest of them` : ""}:`;
+	const line = (one: MovedOutput): string => {
+		const distance = one.relativeL2 === null ? escapeMarkdown(movedText(one)) : formatValue(one.relativeL2);
+		return `| ${markdownCell(one.case)} | ${markdownCell(one.output)} | ${distance} | ${one.maxAbs === null ? "–" : formatValue(one.maxAbs)} |`;
 	};
 	return [
 		[title, "", "| case | output | relative L2, old to new | largest difference |", "|---|---|---:|---:|", ...shown.map(line)].join("\n"),
@@ -133,7 +145,7 @@ function limitTable(changes: readonly ToleranceChange[], rows: number): string[]
 }
 
 function markdownCell(text: string): string {
-	return markdownCode(cleanName(text, 60)).replaceAll("|", "\\|");
+	return markdownCode(cleanName(text, 60));
 }
 
 function limitText(value: ToleranceChange["base"]): string {

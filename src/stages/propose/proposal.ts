@@ -1,4 +1,5 @@
-// Changed files, as they are proposed to a forge. Types only.
+// Changed files, as they are proposed to a forge, and what came of it. Types only.
+import type { ForgeFault, ForgePull } from "../../ports/forge.ts";
 
 export interface ProposedFile {
 	/** From the top of the repository. */
@@ -33,3 +34,16 @@ export interface Proposal {
 	trailer: string;
 	draft: boolean;
 }
+
+export interface Proposed {
+	commit: string;
+	/** false: the branch held the same already. */
+	isNew: boolean;
+	pull: ForgePull;
+	pullIs: "opened" | "updated" | "left as it is";
+}
+
+/** refused: not a fault of the forge; a sentence, and what to do. */
+export type NotProposed = { state: "refused"; why: string; fix: string } | { state: "failed"; fault: ForgeFault };
+
+export type ProposalEnd = { state: "done"; proposed: Proposed } | NotProposed;

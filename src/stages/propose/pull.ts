@@ -1,5 +1,5 @@
 // Finds the one pull request of a branch of ours, or opens it.
-import type { ForgeFault, ForgePull, Repository } from "../ports/forge.ts";
+import type { ForgeFault, ForgePull, Repository } from "../../ports/forge.ts";
 import type { Proposal } from "./proposal.ts";
 
 export type FoundPull =

@@ -1,0 +1,63 @@
+// Opens a job of the action in golden/: its inputs, its run, and whether it may change what is right.
+import { readWorkflowRun, type WorkflowRun } from "../../adapters/github/env.ts";
+import { type GoldenInputs, readGoldenInputs } from "../../adapters/github/inputs.ts";
+import { ConfigError } from "../../core/errors.ts";
+import { quoteName } from "../../core/onnx/quote.ts";
+import { disarmCommands } from "../../core/report/escape.ts";
+import type { RunEvent } from "../../formats/github/event.ts";
+import { isRefName } from "../../formats/github/names.ts";
+import { readRunEvent } from "../run-event.ts";
+import { openTerminal, type Terminal } from "../terminal.ts";
+import { proposalRefused } from "./checkout.ts";
+
+/** Where we are, and what is wanted of us. */
+export interface GoldenJob {
+	terminal: Terminal;
+	inputs: GoldenInputs;
+	run: WorkflowRun;
+	author: string;
+}
+
+/** @throws ConfigError usage, proposal-refused. */
+export async function openGoldenJob(): Promise<GoldenJob> {
+	const opened = openTerminal({ color: false });
+	const { environment } = opened;
+	const [inputs, run, event] = [readGoldenInputs(), readWorkflowRun(), await readRunEvent(environment)];
+	if (run === null || event === undefined)
+		throw usage("This action runs in a workflow of GitHub Actions only.", "On your machine, `trtgate golden record` records goldens.");
+	checkTrust(event, run.eventName);
+	checkInputs(inputs);
+	// What models are called must not command the runner.
+	const terminal: Terminal = {
+		...opened,
+		cwd: environment.workspace ?? opened.cwd,
+		out: (text) => opened.out(disarmCommands(text)),
+		err: (text) => opened.err(disarmCommands(text)),
+	};
+	return { terminal, inputs, run, author: inputs.author.trim() || run.actor || "unknown" };
+}
+
+/** Events that only people with write access cause. */
+const trusted: readonly RunEvent["kind"][] = ["push", "tag", "schedule", "dispatch"];
+
+function checkTrust(event: RunEvent, eventName: string): void {
+	if (trusted.includes(event.kind)) return;
+	// By its kind alone, pull_request_target would pass, which runs with rights on what a stranger may have written.
+	if (event.kind === "pull-request" && eventName === "pull_request" && !event.isFork) return;
+	const whose = event.kind === "pull-request" && event.isFork ? "a fork's " : "";
+	throw proposalRefused(
+		`Goldens are not recorded in a run for ${whose}${quoteName(eventName)}, which a stranger may cause or change: it would write what every later engine is held to.`,
+		"Run it on workflow_dispatch, schedule, push, or a pull_request of the repository's own branches.",
+	);
+}
+
+function checkInputs({ reason, branch, base }: GoldenInputs): void {
+	if (reason.trim() === "") throw usage("Input reason is empty.", "Say why what is right changes.");
+	const names = { branch, ...(base === "" ? {} : { base }) };
+	for (const [input, name] of Object.entries(names))
+		if (!isRefName(name)) throw usage(`Input ${input} is ${quoteName(name)}, which is no name of a branch.`, "Correct it under `with:`.");
+}
+
+function usage(message: string, fix: string): ConfigError {
+	return new ConfigError({ code: "usage", message, details: { fix } });
+}

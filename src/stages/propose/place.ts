@@ -1,0 +1,62 @@
+// Finds where a proposal goes: on top of the base and of our own branch, never on top of what others committed to it.
+import type { CommitRelation, Repository } from "../../ports/forge.ts";
+import type { NotProposed, Proposal } from "./proposal.ts";
+
+/** `head` is where the branch is now; null where it is still to be made. */
+export type Place = { state: "done"; head: string | null; parents: readonly string[] } | NotProposed;
+
+/** What was made from a commit that the base does not have would bring that commit along. */
+export async function checkPlace({ commit, base, branch }: Proposal, repository: Repository): Promise<NotProposed | null> {
+	if (branch === base) return refused(`The branch to propose on is the base itself, ${base}.`, "Give another `branch`.");
+	const compared = await repository.compare(base, commit);
+	const short = commit.slice(0, 7);
+	if (compared.state === "failed" && compared.fault.code === "github-not-found") {
+		const why = `GitHub does not know commit ${short}, or has no branch ${base}: ${compared.fault.message}`;
+		return refused(why, "Check out a commit that is pushed, and give the branch that it is on as `base`.");
+	}
+	if (compared.state === "failed") return compared;
+	if (compared.relation === "identical" || compared.relation === "behind") return null;
+	return refused(
+		`The workspace is at commit ${short}, which is not on ${base}: a pull request would bring its other changes along.`,
+		"Run on the base branch, or give the branch that is checked out as `base`.",
+	);
+}
+
+export async function findPlace({ base, commit, branch, trailer }: Proposal, repository: Repository): Promise<Place> {
+	const at = await repository.branchHead(branch);
+	if (at.state === "failed") return at;
+	const head = at.sha;
+	if (head === null) return { state: "done", head, parents: [commit] };
+	const added = await repository.compare(base, head);
+	if (added.state === "failed") return added;
+	const stranger = firstStranger(added, trailer);
+	if (stranger !== null) {
+		return refused(
+			`Branch ${branch} has ${stranger}, which trtgate did not make; nothing was written over it.`,
+			"Merge or close its pull request and delete the branch, or give another `branch`.",
+		);
+	}
+	const compared = await repository.compare(commit, head);
+	if (compared.state === "failed") return compared;
+	// The commit has all of the branch in it, as after a merge.
+	if (compared.relation === "identical" || compared.relation === "behind") return { state: "done", head, parents: [commit] };
+	// Files of an older commit on top of a newer one would take back what came between.
+	if (added.total === 0 || firstStranger(compared, trailer) !== null) {
+		return refused(
+			`Branch ${branch} is made from a newer commit of ${base} than ${commit.slice(0, 7)}, which is checked out.`,
+			`Start a new run on ${base} in place of running an old one again.`,
+		);
+	}
+	return { state: "done", head, parents: compared.relation === "ahead" ? [head] : [head, commit] };
+}
+
+/** Words for the first commit that is not ours; null where all are, and the forge listed all. */
+function firstStranger({ commits, total }: CommitRelation, trailer: string): string | null {
+	const stranger = commits.find(({ message }) => message.trimEnd().split("\n").at(-1) !== trailer);
+	if (stranger !== undefined) return `commit ${stranger.sha.slice(0, 7)}`;
+	return total > commits.length ? `${total - commits.length} more commits` : null;
+}
+
+function refused(why: string, fix: string): NotProposed {
+	return { state: "refused", why, fix };
+}
