@@ -1,4 +1,4 @@
-// Bundles src into dist/: the doors, their shared chunks under stable names, and the WebAssembly runtime.
+// Bundles src into dist/: the doors, their shared chunks under stable names, the WebAssembly runtime and TensorRT's worker.
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { build } from "rolldown";
@@ -28,3 +28,7 @@ const packed = gzipSync(readFileSync(`${runtime}/ort-wasm-simd-threaded.wasm`), 
 // Byte 9 of a gzip header names the system that packed it; the same everywhere, so that the build is.
 packed[9] = 255;
 writeFileSync(`${outDir}/ort/ort-wasm-simd-threaded.wasm.gz`, packed);
+
+// Whoever takes dist/ alone still has the worker: it is found beside the bundle, never beside the sources.
+mkdirSync(`${outDir}/worker`);
+copyFileSync("worker/tensorrt.py", `${outDir}/worker/tensorrt.py`);

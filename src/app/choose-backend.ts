@@ -26,7 +26,7 @@ export interface BackendChoice {
 	processes: Processes;
 	/** Absolute folder for what is kept between runs. */
 	cacheFolder: string;
-	/** worker/tensorrt.py. */
+	/** The bundle's own worker/tensorrt.py. */
 	workerPath: string;
 	onnxRuntime(): Backend;
 }
@@ -140,5 +140,5 @@ function withoutGpu({ config, environment }: BackendChoice): ConfigError {
 }
 
 export function workerPathOf(distFolder: string): string {
-	return join(distFolder, "..", "worker", "tensorrt.py");
+	return join(distFolder, "worker", "tensorrt.py");
 }

@@ -50,7 +50,7 @@ describe("composite/action.yml", () => {
 		for (let times = 0; times < 2; times += 1)
 			execFileSync("bash", ["-e", "-c", stepOf("Put the gate into the workspace").run ?? ""], { env });
 		expect(stepOf("Gate").uses).toBe("./.trtgate");
-		for (const file of ["action.yml", "package.json", "dist/main.js", "dist/post.js", "worker/tensorrt.py"])
+		for (const file of ["action.yml", "package.json", "dist/main.js", "dist/post.js", "dist/worker/tensorrt.py"])
 			await access(join(workspace, ".trtgate", file));
 		expect(execFileSync("git", ["-C", workspace, "status", "--porcelain"], { encoding: "utf8" })).toBe("");
 	});
