@@ -7,7 +7,7 @@ import { fileStore } from "../adapters/files/store.ts";
 import { githubCache } from "../adapters/github/cache.ts";
 import { type Environment, readWorkflowRun, type WorkflowRun } from "../adapters/github/env.ts";
 import { type PublishInputs, readInputs, readPublishInputs } from "../adapters/github/inputs.ts";
-import { publishFailure, setOutputs, writeAnnotations } from "../adapters/github/publish.ts";
+import { setOutputs, writeAnnotations } from "../adapters/github/publish.ts";
 import { say } from "../adapters/github/say.ts";
 import { headline } from "../core/report/headline.ts";
 import { renderTerminal } from "../core/report/terminal.ts";
@@ -15,7 +15,7 @@ import type { Result } from "../core/schema/result.ts";
 import { cacheWriteRefusal, isStrangers } from "../formats/github/cache-policy.ts";
 import type { RunEvent } from "../formats/github/event.ts";
 import { reportFiles } from "../stages/report.ts";
-import { announce } from "./announce.ts";
+import { announceNoResult } from "./announce.ts";
 import { cacheFolder } from "./compose.ts";
 import { exitCodes, exitOfResult, explainError } from "./exit.ts";
 import { gate } from "./gate.ts";
@@ -49,8 +49,7 @@ export async function runAction(): Promise<number> {
 		if (exit !== exitCodes.ok) setFailed(headline(ran.result));
 		return exit;
 	} catch (error) {
-		publishFailure(explainError(error).records[0]?.kind ?? "internal");
-		return announce(error);
+		return announceNoResult(error);
 	}
 }
 

@@ -7,7 +7,7 @@ import { fileStore } from "../adapters/files/store.ts";
 import { readEnvironment, readWorkflowRun, type WorkflowRun } from "../adapters/github/env.ts";
 import { type ReportInputs, readReportInputs } from "../adapters/github/inputs.ts";
 import { githubRunFacts } from "../adapters/github/measured-run.ts";
-import { publishFailure, setOutputs } from "../adapters/github/publish.ts";
+import { setOutputs } from "../adapters/github/publish.ts";
 import { runArtifacts } from "../adapters/github/run-artifacts.ts";
 import { say } from "../adapters/github/say.ts";
 import { ConfigError } from "../core/errors.ts";
@@ -21,7 +21,7 @@ import { slug } from "../formats/github/artifact-name.ts";
 import type { RunEvent } from "../formats/github/event.ts";
 import type { Published } from "../stages/publish/plan.ts";
 import { reportFiles, writeReport } from "../stages/report.ts";
-import { announce } from "./announce.ts";
+import { announceNoResult } from "./announce.ts";
 import { collectParts } from "./collect-parts.ts";
 import { exitCodes, exitOfResult } from "./exit.ts";
 import { findSubject, type Subject } from "./find-measured-run.ts";
@@ -43,8 +43,7 @@ export async function runReportAction(): Promise<number> {
 	try {
 		return await report();
 	} catch (error) {
-		publishFailure("runner");
-		return announce(error);
+		return announceNoResult(error);
 	}
 }
 

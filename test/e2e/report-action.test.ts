@@ -199,7 +199,7 @@ describe("report/ in the run that measured", () => {
 	it("says so where nothing came at all", async () => {
 		const place = await openPlace();
 		const run = await reportSameRun(place, {});
-		expect(run.exitCode).toBe(2);
+		expect(run).toMatchObject({ exitCode: 2, outputs: { outcome: "error", "failure-kind": "configuration" } });
 		expect(run.annotations[0]?.message).toContain("no artifact trtgate");
 	});
 });
@@ -280,7 +280,7 @@ describe("report/ after the run of a stranger's pull request", () => {
 			body: { message: "Resource not accessible by integration" },
 		});
 		const run = await reportAfter(place, {});
-		expect(run.exitCode).toBe(3);
+		expect(run).toMatchObject({ exitCode: 3, outputs: { outcome: "error", "failure-kind": "runner" } });
 		expect(run.annotations[0]?.message).toContain("actions: read");
 	});
 });

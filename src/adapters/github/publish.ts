@@ -7,19 +7,6 @@ import { say } from "./say.ts";
 
 const write = { error, warning, notice } as const;
 
-export interface PublishedToRun {
-	/** Path of result.json. */
-	resultPath: string;
-	/** For the job summary. */
-	markdown: string;
-}
-
-export async function publishToRun(result: Result, { resultPath, markdown }: PublishedToRun): Promise<void> {
-	setOutputs(result, resultPath);
-	writeAnnotations(result);
-	await writeSummary(markdown);
-}
-
 export function writeAnnotations(result: Result): void {
 	for (const said of annotations(result)) {
 		const { message, level, path, line, column, title } = said;
