@@ -1,7 +1,5 @@
 // `golden check --polygraphy` against what Polygraphy said of the same files (test/oracles/golden-polygraphy.py).
-import { spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { checkGolden } from "../../../src/app/golden/check.ts";
 import type { PolygraphyReport } from "../../../src/app/golden/render-polygraphy.ts";
