@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { build } from "rolldown";
 import { preflight } from "../src/core/onnx/preflight.ts";
-import { memorySource } from "../src/formats/onnx/byte-source.ts";
+import { memorySource } from "../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../src/formats/onnx/reader.ts";
 import {
 	attribute,

@@ -13,7 +13,7 @@ export interface ZipFile {
 	says?: { bytes?: number; packedBytes?: number; crc32?: number; offset?: number };
 }
 
-export function zipOf(files: readonly ZipFile[], says: { entries?: number; listBytes?: number; listOffset?: number } = {}): Buffer {
+export function zipOf(files: readonly ZipFile[], says: { listBytes?: number; listOffset?: number } = {}): Buffer {
 	const chunks: Buffer[] = [];
 	const list: Buffer[] = [];
 	let offset = 0;
@@ -46,8 +46,8 @@ export function zipOf(files: readonly ZipFile[], says: { entries?: number; listB
 	const listed = Buffer.concat(list);
 	const end = Buffer.alloc(22);
 	end.writeUInt32LE(0x06054b50, 0);
-	end.writeUInt16LE(says.entries ?? files.length, 8);
-	end.writeUInt16LE(says.entries ?? files.length, 10);
+	end.writeUInt16LE(files.length, 8);
+	end.writeUInt16LE(files.length, 10);
 	end.writeUInt32LE(says.listBytes ?? listed.length, 12);
 	end.writeUInt32LE(says.listOffset ?? offset, 16);
 	return Buffer.concat([...chunks, listed, end]);

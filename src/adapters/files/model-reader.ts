@@ -1,11 +1,11 @@
 // Reads ONNX models from disk: structure by positioned reads, external data followed, everything hashed.
-import { closeSync, openSync, readSync } from "node:fs";
+import { closeSync, openSync } from "node:fs";
 import { ConfigError } from "../../core/errors.ts";
 import type { ExternalFile } from "../../core/onnx/model.ts";
-import type { ByteSource } from "../../formats/onnx/byte-source.ts";
 import { readOnnx } from "../../formats/onnx/reader.ts";
 import { unreadable } from "../../formats/onnx/refusal.ts";
 import type { ModelOnDisk, ModelReader } from "../../ports/world.ts";
+import { fileSource } from "../process/file-source.ts";
 import { factsOf, findExternalFiles } from "./external-files.ts";
 import { hashFile, hashOfLines } from "./file-hash.ts";
 
@@ -53,23 +53,6 @@ function openModel(path: string): number {
 			"Give the gate's user the right to read it.",
 		);
 	}
-}
-
-/** Positioned reads: nothing is read but what is asked for, and offsets beyond 2 GiB are as good as others. */
-export function fileSource(file: number, size: number): ByteSource {
-	return {
-		size,
-		read(offset, length) {
-			const bytes = new Uint8Array(Math.max(0, Math.min(length, size - offset)));
-			let filled = 0;
-			while (filled < bytes.length) {
-				const count = readSync(file, bytes, filled, bytes.length - filled, offset + filled);
-				if (count === 0) return bytes.subarray(0, filled);
-				filled += count;
-			}
-			return bytes;
-		},
-	};
 }
 
 /**

@@ -3,7 +3,7 @@ import { closeSync, openSync, statSync } from "node:fs";
 import { findWeights } from "../../formats/onnx/weight-places.ts";
 import type { Reference } from "../../ports/reference.ts";
 import type { ModelOnDisk } from "../../ports/world.ts";
-import { fileSource } from "./model-reader.ts";
+import { fileSource } from "../process/file-source.ts";
 
 /** One read of Node takes no more. */
 const mostWeightBytes = 2 ** 31 - 1;

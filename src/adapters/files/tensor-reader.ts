@@ -1,16 +1,15 @@
 // Reads a golden's tensor files from disk: size checked before, hash verified while reading, then decoded.
 import { createHash } from "node:crypto";
-import { readSync } from "node:fs";
 import { type FileHandle, open, stat } from "node:fs/promises";
 import { inflateRawSync } from "node:zlib";
 import { ConfigError } from "../../core/errors.ts";
 import type { Tensor } from "../../core/golden/tensor.ts";
 import type { TensorFile } from "../../core/schema/golden.ts";
 import type { Inflate } from "../../formats/npz/npz.ts";
-import type { ByteSource } from "../../formats/onnx/byte-source.ts";
 import { checkFileSize, decodeMember, decodeTensor, isContainer, refuseLfsPointer, tensorFormat } from "../../formats/tensor/decode.ts";
 import { tensorInvalid } from "../../formats/tensor/refusal.ts";
 import type { TensorReader } from "../../ports/world.ts";
+import { fileSource } from "../process/file-source.ts";
 import { errorCode } from "../process/write-error.ts";
 import { readImage } from "./image-reader.ts";
 
@@ -35,7 +34,7 @@ async function readTensor(path: string, file: TensorFile, known: KnownHashes): P
 		checkFileSize(size, file, path);
 		if (isContainer(tensorFormat(file, path))) {
 			await checkHash(handle, { path, file, size, identity, known });
-			return decodeMember(sourceOf(handle, size), file, { path, inflate });
+			return decodeMember(fileSource(handle.fd, size), file, { path, inflate });
 		}
 		const { bytes, sha256 } = await readWhole(handle, size);
 		if (bytes.length !== size)
@@ -73,23 +72,6 @@ async function hashWhole(handle: FileHandle, size: number): Promise<string> {
 		at += bytesRead;
 	}
 	return hash.digest("hex");
-}
-
-/** Reads at places, each a copy of its own. */
-function sourceOf(handle: FileHandle, size: number): ByteSource {
-	return {
-		size,
-		read(offset, length) {
-			const bytes = new Uint8Array(Math.max(0, Math.min(length, size - offset)));
-			let at = 0;
-			while (at < bytes.length) {
-				const count = readSync(handle.fd, bytes, at, Math.min(blockBytes, bytes.length - at), offset + at);
-				if (count === 0) break;
-				at += count;
-			}
-			return bytes.subarray(0, at);
-		},
-	};
 }
 
 /** A bomb stops at the size that its archive promised. */

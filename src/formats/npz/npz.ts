@@ -1,11 +1,11 @@
 // NumPy's .npz archives: one member, inflated no further than its tensor needs.
 import type { Tensor } from "../../core/golden/tensor.ts";
 import type { TensorFile } from "../../core/schema/golden.ts";
-import type { ByteSource } from "../onnx/byte-source.ts";
+import type { ByteSource } from "../bytes/byte-source.ts";
 import { neededBytes } from "../tensor/layout.ts";
 import { decodeNpy } from "../tensor/npy.ts";
 import { memberMissing, tensorInvalid } from "../tensor/refusal.ts";
-import { findZipEntries, type ZipEntry } from "./zip.ts";
+import { findZipEntries, type ZipEntry } from "../zip/zip.ts";
 
 /** Inflates raw deflate data to at most `bytes` bytes; throws where it is broken or becomes more. */
 export type Inflate = (packed: Uint8Array, bytes: number) => Uint8Array;

@@ -1,6 +1,7 @@
 // A cursor over the bytes of a protobuf file: numbers and lengths, each bounded by the end of its message.
 import type { ConfigError } from "../../core/errors.ts";
-import { type ByteSource, ByteWindow } from "./byte-source.ts";
+import type { ByteSource } from "../bytes/byte-source.ts";
+import { ByteWindow } from "./byte-window.ts";
 import { unreadable } from "./refusal.ts";
 
 /** No file is longer; a length beyond it is damage, not a sign of truncation. */

@@ -15,3 +15,14 @@ export function externalDataOf(wire: WireReader, tensor: string, pairs: readonly
 	};
 	return { location: entries.get("location") ?? "", offset: size("offset") ?? 0, length: size("length") };
 }
+
+/** A StringStringEntryProto, as external_data has them: key 1, value 2. */
+export function readPair(wire: WireReader): [string, string] {
+	let key = "";
+	let value = "";
+	wire.message((field) => {
+		if (field === 1) key = wire.text();
+		else if (field === 2) value = wire.text();
+	});
+	return [key, value];
+}

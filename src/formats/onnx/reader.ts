@@ -1,6 +1,6 @@
 // Reads an ONNX file's structure in one pass; weights are stepped over, never read.
 import type { OnnxFunction, OnnxModel } from "../../core/onnx/model.ts";
-import type { ByteSource } from "./byte-source.ts";
+import type { ByteSource } from "../bytes/byte-source.ts";
 import { emptyOpsets, readFunction, readOpset } from "./function.ts";
 import { emptyGraph, type GraphDraft, readGraphField } from "./graph.ts";
 import { headBytes, judgeHead } from "./head.ts";

@@ -1,7 +1,7 @@
 // Reads TensorProto: everything but the payload, which is stepped over unless it is small.
 import { elementTypeOfCode, tensorBytes } from "../../core/onnx/element-type.ts";
 import type { OnnxDType, OnnxInitializer } from "../../core/onnx/model.ts";
-import { externalDataOf } from "./external-data.ts";
+import { externalDataOf, readPair } from "./external-data.ts";
 import { limits } from "./limits.ts";
 import { valuesOfRaw, valuesOfTyped } from "./tensor-values.ts";
 import type { NumberKind, WireReader } from "./wire.ts";
@@ -71,17 +71,6 @@ function readTyped(wire: WireReader, kind: NumberKind, draft: Draft): void {
 	wire.numbers(kind, (value) => {
 		if (draft.typed.length <= limits.valueElements) draft.typed.push(value);
 	});
-}
-
-/** StringStringEntryProto: key 1, value 2. */
-function readPair(wire: WireReader): [string, string] {
-	let key = "";
-	let value = "";
-	wire.message((field) => {
-		if (field === 1) key = wire.text();
-		else if (field === 2) value = wire.text();
-	});
-	return [key, value];
 }
 
 function finish(wire: WireReader, draft: Draft): OnnxInitializer {

@@ -3,8 +3,8 @@
 import { type WeightDType, type WeightPlace, weightBytes } from "../../core/golden/mutate.ts";
 import { elementTypeOfCode } from "../../core/onnx/element-type.ts";
 import type { OnnxDType } from "../../core/onnx/model.ts";
-import type { ByteSource } from "./byte-source.ts";
-import { externalDataOf } from "./external-data.ts";
+import type { ByteSource } from "../bytes/byte-source.ts";
+import { externalDataOf, readPair } from "./external-data.ts";
 import { limits } from "./limits.ts";
 import { type Span, WireReader } from "./wire.ts";
 
@@ -80,16 +80,6 @@ function readTensorField(wire: WireReader, field: number, draft: Draft): void {
 	else if ((field === 4 || field === 10) && wire.peekLength() > 1) draft.packed = wire.span();
 	else if (field === 13) draft.pairs.push(readPair(wire));
 	else if (field === 14) draft.external = wire.int32() === 1;
-}
-
-function readPair(wire: WireReader): [string, string] {
-	let key = "";
-	let value = "";
-	wire.message((field) => {
-		if (field === 1) key = wire.text();
-		else if (field === 2) value = wire.text();
-	});
-	return [key, value];
 }
 
 function keep(wire: WireReader, draft: Draft, into: { found: WeightPlaces; least: number }): void {

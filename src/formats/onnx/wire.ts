@@ -1,6 +1,6 @@
 // The protobuf wire format: messages and fields over a cursor, with depth, counts and text bounded.
 import type { ConfigError } from "../../core/errors.ts";
-import type { ByteSource } from "./byte-source.ts";
+import type { ByteSource } from "../bytes/byte-source.ts";
 import { ByteCursor } from "./cursor.ts";
 import { limits } from "./limits.ts";
 

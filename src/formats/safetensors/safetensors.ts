@@ -1,7 +1,7 @@
 // Files of the safetensors format: a JSON header with places, then the values; of which only one tensor is read.
 import type { Tensor } from "../../core/golden/tensor.ts";
 import type { DType, TensorFile } from "../../core/schema/golden.ts";
-import type { ByteSource } from "../onnx/byte-source.ts";
+import type { ByteSource } from "../bytes/byte-source.ts";
 import { formatLayout, neededBytes } from "../tensor/layout.ts";
 import { memberMissing, tensorInvalid } from "../tensor/refusal.ts";
 

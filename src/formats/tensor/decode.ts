@@ -2,9 +2,9 @@
 import { isPacked } from "../../core/golden/small-numbers.ts";
 import type { Tensor } from "../../core/golden/tensor.ts";
 import type { TensorFile } from "../../core/schema/golden.ts";
+import type { ByteSource } from "../bytes/byte-source.ts";
 import { mostImageBytes } from "../image/limits.ts";
 import { decodeNpzMember, type Inflate } from "../npz/npz.ts";
-import type { ByteSource } from "../onnx/byte-source.ts";
 import { isLfsPointer } from "../onnx/head.ts";
 import { decodePolygraphy, mostPolygraphyBytes } from "../polygraphy/polygraphy.ts";
 import { decodeSafetensor } from "../safetensors/safetensors.ts";

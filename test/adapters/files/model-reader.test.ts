@@ -17,7 +17,8 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { fileModelReader, fileSource } from "../../../src/adapters/files/model-reader.ts";
+import { fileModelReader } from "../../../src/adapters/files/model-reader.ts";
+import { fileSource } from "../../../src/adapters/process/file-source.ts";
 import { ConfigError } from "../../../src/core/errors.ts";
 import type { ExternalFile } from "../../../src/core/onnx/model.ts";
 import { readOnnx } from "../../../src/formats/onnx/reader.ts";

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { type FindingCode, findingCodes } from "../../../src/core/onnx/finding-codes.ts";
 import type { ExternalFile, InspectedModel } from "../../../src/core/onnx/model.ts";
 import { type PreflightContext, preflight } from "../../../src/core/onnx/preflight.ts";
-import { memorySource } from "../../../src/formats/onnx/byte-source.ts";
+import { memorySource } from "../../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../../src/formats/onnx/reader.ts";
 import {
 	attribute,

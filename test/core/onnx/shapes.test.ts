@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { ConfigError } from "../../../src/core/errors.ts";
 import type { OnnxModel } from "../../../src/core/onnx/model.ts";
 import { resolveShapes, type ShapeOptions, symbolicDims } from "../../../src/core/onnx/shapes.ts";
-import { memorySource } from "../../../src/formats/onnx/byte-source.ts";
+import { memorySource } from "../../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../../src/formats/onnx/reader.ts";
 import { type Dim, floats, model, tensor, value } from "../../support/onnx-writer.ts";
 

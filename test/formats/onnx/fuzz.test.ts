@@ -6,7 +6,7 @@ import { describeModel } from "../../../src/core/onnx/describe.ts";
 import type { OnnxModel } from "../../../src/core/onnx/model.ts";
 import { preflight } from "../../../src/core/onnx/preflight.ts";
 import { renderPreflight } from "../../../src/core/onnx/render-preflight.ts";
-import { memorySource } from "../../../src/formats/onnx/byte-source.ts";
+import { memorySource } from "../../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../../src/formats/onnx/reader.ts";
 
 /** Raised by hand for a longer hunt. */

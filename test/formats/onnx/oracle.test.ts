@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import type { OnnxGraph, OnnxInitializer, OnnxValue } from "../../../src/core/onnx/model.ts";
-import { memorySource } from "../../../src/formats/onnx/byte-source.ts";
+import { memorySource } from "../../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../../src/formats/onnx/reader.ts";
 
 /** What Python's onnx package reads from the same files: test/oracles/onnx-structure.py. */

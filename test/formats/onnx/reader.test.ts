@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { ConfigError } from "../../../src/core/errors.ts";
 import type { OnnxModel } from "../../../src/core/onnx/model.ts";
-import { type ByteSource, memorySource } from "../../../src/formats/onnx/byte-source.ts";
+import { type ByteSource, memorySource } from "../../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../../src/formats/onnx/reader.ts";
 import {
 	attribute,

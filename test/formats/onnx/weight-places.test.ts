@@ -1,6 +1,6 @@
 // Weights are found byte for byte wherever ONNX lets them lie.
 import { describe, expect, it } from "vitest";
-import { memorySource } from "../../../src/formats/onnx/byte-source.ts";
+import { memorySource } from "../../../src/formats/bytes/byte-source.ts";
 import { findWeights } from "../../../src/formats/onnx/weight-places.ts";
 import {
 	attribute,

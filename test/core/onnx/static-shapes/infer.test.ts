@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { subjectOf } from "../../../../src/core/onnx/findings/subject.ts";
 import { inferShapes } from "../../../../src/core/onnx/static-shapes/infer.ts";
-import { memorySource } from "../../../../src/formats/onnx/byte-source.ts";
+import { memorySource } from "../../../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../../../src/formats/onnx/reader.ts";
 import { attribute, type Bytes, type Dim, int64s, model, node, tensor, value } from "../../../support/onnx-writer.ts";
 

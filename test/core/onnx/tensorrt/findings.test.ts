@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type PreflightContext, preflight } from "../../../../src/core/onnx/preflight.ts";
 import type { Finding } from "../../../../src/core/schema/result.ts";
-import { memorySource } from "../../../../src/formats/onnx/byte-source.ts";
+import { memorySource } from "../../../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../../../src/formats/onnx/reader.ts";
 import {
 	attribute,

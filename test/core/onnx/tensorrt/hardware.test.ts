@@ -1,7 +1,7 @@
 // What the GPU at hand cannot build, and what is said once of a dimension that nobody binds.
 import { describe, expect, it } from "vitest";
 import { type PreflightContext, preflight } from "../../../../src/core/onnx/preflight.ts";
-import { memorySource } from "../../../../src/formats/onnx/byte-source.ts";
+import { memorySource } from "../../../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../../../src/formats/onnx/reader.ts";
 import { attribute, externalTensor, type ModelInit, model, node, tensor, value } from "../../../support/onnx-writer.ts";
 

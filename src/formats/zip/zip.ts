@@ -1,5 +1,5 @@
 // The directory of a ZIP archive: where one member's bytes lie. Nothing is extracted, and every offset is checked first.
-import type { ByteSource } from "../onnx/byte-source.ts";
+import type { ByteSource } from "../bytes/byte-source.ts";
 
 export interface ZipEntry {
 	name: string;
@@ -8,6 +8,9 @@ export interface ZipEntry {
 	dataAt: number;
 	packedBytes: number;
 	bytes: number;
+	crc32: number;
+	/** A symbolic link of Unix, whose bytes are the path that it leads to. */
+	isLink: boolean;
 }
 
 /** A text says why the archive cannot be read. */
@@ -28,7 +31,7 @@ const localBytes = 30;
 const long16 = 0xffff;
 const long32 = 0xffffffff;
 
-/** A directory of more than this is no golden's. */
+/** A directory of more than this is none of ours. */
 const mostDirectoryBytes = 16 * 1024 * 1024;
 
 /** The entries whose names are asked for, in the directory's order. */
@@ -36,7 +39,7 @@ export function findZipEntries(source: ByteSource, wanted: (name: string) => boo
 	const directory = findDirectory(source);
 	if (typeof directory === "string") return directory;
 	const { at, bytes } = directory;
-	if (bytes > mostDirectoryBytes) return `a directory of ${bytes} bytes`;
+	if (bytes > mostDirectoryBytes) return `a directory of ${bytes} bytes, where at most ${mostDirectoryBytes} are read`;
 	if (at + bytes > source.size) return "a directory beyond the end of the file";
 	return readEntries(source, viewOf(source.read(at, bytes)), wanted);
 }
@@ -60,7 +63,7 @@ function findDirectory(source: ByteSource): ZipAnswer<Directory> {
 		const is64 = directory.at === long32 || directory.bytes === long32 || tail.getUint16(at + 10, true) === long16;
 		return is64 ? findDirectory64(source, source.size - tail.byteLength + at) : directory;
 	}
-	return "no end of a ZIP directory";
+	return "no ZIP archive, or one that is cut short";
 }
 
 function findDirectory64(source: ByteSource, endAt: number): ZipAnswer<Directory> {
@@ -112,7 +115,9 @@ function readEntry(source: ByteSource, view: DataView, name: string): ZipAnswer<
 	const dataAt = localAt + localBytes + local.getUint16(26, true) + local.getUint16(28, true);
 	if (dataAt + packedBytes > source.size) return "a member beyond the end of the file";
 	if (method === 0 && packedBytes !== bytes) return "a stored member of two sizes";
-	return { name, method: method === 0 ? "stored" : "deflated", dataAt, packedBytes, bytes };
+	// The high half holds the mode of Unix.
+	const isLink = ((view.getUint32(38, true) >>> 16) & 0xf000) === 0xa000;
+	return { name, method: method === 0 ? "stored" : "deflated", dataAt, packedBytes, bytes, crc32: view.getUint32(16, true), isLink };
 }
 
 /** Size, packed size and place; those that are all ones stand in the ZIP64 field, in this order. */

@@ -1,15 +1,5 @@
-// Random access to the bytes of a file, and a window over it that reads little and rarely.
-
-/** Bytes that can be read at any offset; a file, or memory. */
-export interface ByteSource {
-	size: number;
-	/** The bytes from `offset`; fewer than `length` only where the source ends. */
-	read(offset: number, length: number): Uint8Array;
-}
-
-export function memorySource(bytes: Uint8Array): ByteSource {
-	return { size: bytes.length, read: (offset, length) => bytes.subarray(offset, offset + length) };
-}
+// A window over bytes that can be read at any offset; it reads little and rarely.
+import type { ByteSource } from "../bytes/byte-source.ts";
 
 const leastWindowBytes = 2 * 1024;
 const mostWindowBytes = 256 * 1024;
