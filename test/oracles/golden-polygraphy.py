@@ -3,16 +3,16 @@
     pip install polygraphy==0.53.6 numpy==2.4.6
     python test/oracles/golden-polygraphy.py [FOLDER OF AN OLDER POLYGRAPHY, by pip install --target]
 
-Writes test/fixtures/polygraphy/*.json (Polygraphy's own files) and test/oracles/golden-polygraphy.json (the cases with the verdicts: of
-Comparator.compare_accuracy for each output, and the exit code of `polygraphy run --load-outputs` over the same files and flags).
-With an older Polygraphy, the cases that it judges otherwise are marked.
+Writes test/fixtures/polygraphy/run-results.json (Polygraphy's own files, as texts by name) and test/oracles/golden-polygraphy.json (the cases
+with the verdicts: of Comparator.compare_accuracy for each output, and the exit code of `polygraphy run --load-outputs` over the same files and
+flags). With an older Polygraphy, the cases that it judges otherwise are marked.
 """
 
 import json
 import os
-import shutil
 import subprocess
 import sys
+import tempfile
 import warnings
 from pathlib import Path
 
@@ -20,7 +20,8 @@ import numpy as np
 
 warnings.filterwarnings("ignore")
 here = Path(__file__).parent
-folder = here.parent / "fixtures" / "polygraphy"
+packed = here.parent / "fixtures" / "polygraphy" / "run-results.json"
+folder = Path(tempfile.gettempdir())  # main() makes one of its own.
 nan, inf = float("nan"), float("inf")
 
 
@@ -281,6 +282,14 @@ case("SNR takes its power from the candidate", hundred, compare=["snr"], snr_thr
 case("SNR of nothing", empty, compare=["snr"], snr_threshold=-1000)
 case("quality metrics", apart, compare=["quality_metrics"])
 case("quality metrics of what is too large", hundred, compare=["quality_metrics"])
+case("bools have an extreme where the quantile is written as an integer", flipped, stat="quantile", quantile=1, rtol=0, atol=1)
+case("and it fails where it is too large", flipped, stat="quantile", quantile=1, rtol=0, atol=0.5)
+case("bools have none where the same is written with a point", flipped, stat="quantile", quantile=1.0, rtol=0, atol=1)
+case("the least of bools", flipped, stat="quantile", quantile=0, rtol=0, atol=0)
+infinite = pair("infinite-error", f32(1, 2, inf), f32(1, 2, 3))
+case("an infinite error at quantile 1, all allowed", infinite, stat="quantile", quantile=1, rtol=inf, atol=inf)
+case("an infinite error at quantile 1.0, of which nothing is computed", infinite, stat="quantile", quantile=1.0, rtol=inf, atol=inf)
+case("an infinite error beside quantile 0.5", infinite, stat="quantile", quantile=0.5, rtol=inf, atol=inf)
 case("several comparators, all pass", apart, compare=["simple", "cosine_similarity"], rtol=0.3, atol=1e-3)
 case("several comparators, one fails", apart, compare=["simple", "cosine_similarity"])
 
@@ -397,25 +406,30 @@ def exit_code(case):
 def save():
     from polygraphy.comparator import IterationResult, RunResults
 
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
     for name, content in runs.items():
         results = RunResults()
         for runner, iterations in content:
             made = [IterationResult(outputs=outputs, runtime=0.001, runner_name=runner) for outputs in iterations]
             results.append((runner, made))
         results.save(str(folder / f"{name}.json"))
+    texts = [f"\t{json.dumps(name)}: {json.dumps((folder / f'{name}.json').read_text())}" for name in sorted(runs)]
+    packed.parent.mkdir(parents=True, exist_ok=True)
+    packed.write_text("{\n" + ",\n".join(texts) + "\n}\n")
 
 
 def main():
     from polygraphy.logger import G_LOGGER
 
     G_LOGGER.module_severity = G_LOGGER.CRITICAL
-    if sys.argv[1:] == ["--before"]:
+    global folder
+    if sys.argv[1:2] == ["--before"]:
+        folder = Path(sys.argv[2])
         print(json.dumps([verdict_before(case) for case in cases]))
         return
     import polygraphy
 
+    made = tempfile.TemporaryDirectory()
+    folder = Path(made.name)
     save()
     table = []
     for one in cases:
@@ -427,7 +441,7 @@ def main():
         table.append({"name": one["name"], **sides, "flags": flags(one), "exit": code, **said})
     before = None
     if len(sys.argv) > 1:
-        older = subprocess.run([sys.executable, __file__, "--before"], env={**os.environ, "PYTHONPATH": sys.argv[1]}, capture_output=True, text=True)
+        older = subprocess.run([sys.executable, __file__, "--before", str(folder)], env={**os.environ, "PYTHONPATH": sys.argv[1]}, capture_output=True, text=True)
         for entry, old in zip(table, json.loads(older.stdout.splitlines()[-1])):
             if old is not None and old != entry["passed"]:
                 entry["passedBefore"] = old
@@ -437,7 +451,7 @@ def main():
     lines = ",\n".join("\t\t" + json.dumps(entry) for entry in table)
     head = ",\n".join(f"\t{json.dumps(key)}: {json.dumps(value)}" for key, value in about.items())
     (here / "golden-polygraphy.json").write_text("{\n" + head + ',\n\t"cases": [\n' + lines + "\n\t]\n}\n")
-    print(len(table), "cases,", sum(entry["passed"] for entry in table), "pass,", sum(f.stat().st_size for f in folder.iterdir()), "bytes")
+    print(len(table), "cases,", sum(entry["passed"] for entry in table), "pass,", packed.stat().st_size, "bytes")
 
 
 main()

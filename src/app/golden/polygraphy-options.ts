@@ -7,6 +7,7 @@ import {
 	type ErrorStatistic,
 	errorStatistics,
 	type PolygraphySettings,
+	type Quantile,
 } from "../../core/golden/polygraphy/settings.ts";
 import { parseArguments } from "../commands/arguments.ts";
 
@@ -57,7 +58,7 @@ export function parsePolygraphyOptions(argv: readonly string[]): PolygraphyOptio
 			rtol: numbers("rtol"),
 			atol: numbers("atol"),
 			statistic: byOutput(args.texts("check-error-stat"), parseStatistic),
-			quantile: numbers("error-quantile", 0, 1),
+			quantile: byOutput(args.texts("error-quantile"), parseQuantile),
 			infinitiesEqual: args.flag("infinities-compare-equal"),
 			indexTolerance: numbers("index-tolerance", 0),
 			l2: numbers("l2-threshold"),
@@ -91,11 +92,21 @@ function byOutput<Value>(words: readonly string[], parse: (text: string) => Valu
 	);
 }
 
+const decimal = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
+const infinite = /^([+-]?)inf(inity)?$/i;
+
 function parseNumber(word: string, name: Many, { least, most }: { least: number; most: number }): number {
-	const value = /^[+-]?inf(inity)?$/i.test(word) ? (word.startsWith("-") ? -1 : 1) * Number.POSITIVE_INFINITY : Number(word);
+	const value = Number(word.replace(infinite, "$1Infinity"));
 	const whole = name !== "index-tolerance" || Number.isInteger(value);
-	if (word.trim() !== "" && value >= least && value <= most && whole) return value;
+	const known = decimal.test(word) || infinite.test(word);
+	if (known && value >= least && value <= most && whole) return value;
 	throw usage(`--${name} takes numbers, or OUTPUT:NUMBER; got ${JSON.stringify(word)}.`);
+}
+
+function parseQuantile(word: string): Quantile {
+	const value = parseNumber(word, "error-quantile", { least: 0, most: 1 });
+	if (!/^[+-]?\d+$/.test(word)) return value;
+	return value === 0 ? "first" : "last";
 }
 
 function parseStatistic(word: string): ErrorStatistic {

@@ -2,7 +2,7 @@
 import { elementCount } from "../tensor.ts";
 import { castUp, multiply, type NumpyArray, square, subtract } from "./numpy.ts";
 import { largest, mean, sum } from "./numpy-statistics.ts";
-import { measure, type Outcome, type Sides, stopped } from "./outcome.ts";
+import { type Limit, measure, type Outcome, type Sides, stopped } from "./outcome.ts";
 import type { OutputSettings } from "./settings.ts";
 
 interface Arrays {
@@ -19,7 +19,7 @@ function noDifference({ candidate, golden }: Arrays): Outcome | null {
 	return candidate.kind === "bool" && golden.kind === "bool" ? stopped("numpy makes no difference of bools") : null;
 }
 
-function plain(name: string, value: number, limit: Parameters<typeof measure>[2]): Outcome {
+function plain(name: string, value: number, limit: Limit): Outcome {
 	const only = measure(name, value, limit);
 	return { pass: only.pass, measures: [only], cautions: [] };
 }

@@ -42,10 +42,10 @@ export interface RunsVerdict {
 export function judgeRuns(runners: readonly RunnerResults[], settings: PolygraphySettings): RunsVerdict {
 	const counts = runners.map(({ iterations }) => iterations.length);
 	const shared = counts.length === 0 ? 0 : Math.min(...counts);
-	const notes = makeNotes();
-	if (shared === 0) notes.caution("there is no iteration that both have, so nothing was compared");
+	const notes: Notes = { cautions: new Set(), stops: new Set() };
+	if (shared === 0) notes.cautions.add("there is no iteration that both have, so nothing was compared");
 	else if (Math.max(...counts) > shared) {
-		notes.caution(`only the first ${shared} of ${Math.max(...counts)} iterations were compared: not all runners have more`);
+		notes.cautions.add(`only the first ${shared} of ${Math.max(...counts)} iterations were compared: not all runners have more`);
 	}
 	const compared: ComparedIteration[] = [];
 	for (let iteration = 0; iteration < shared; iteration += 1) {
@@ -61,18 +61,10 @@ export function judgeRuns(runners: readonly RunnerResults[], settings: Polygraph
 	return { passed: !failed && notes.stops.size === 0, compared, stops: [...notes.stops], cautions: [...notes.cautions] };
 }
 
+/** The same of every iteration is said once. */
 interface Notes {
 	cautions: Set<string>;
 	stops: Set<string>;
-	caution(sentence: string): void;
-	stop(sentence: string): void;
-}
-
-/** The same of every iteration is said once. */
-function makeNotes(): Notes {
-	const cautions = new Set<string>();
-	const stops = new Set<string>();
-	return { cautions, stops, caution: (sentence) => void cautions.add(sentence), stop: (sentence) => void stops.add(sentence) };
 }
 
 interface Comparing {
@@ -87,16 +79,18 @@ function compareIteration(got: Iteration, wanted: Iteration, { settings, notes }
 		const against = matchingOutput(output, names.first, names.second);
 		const golden = against === null ? undefined : wanted.get(against);
 		if (against === null || golden === undefined) {
-			notes.caution(`output ${quoteName(output)} of the first runner was not compared: the second has no such output`);
+			notes.cautions.add(`output ${quoteName(output)} of the first runner was not compared: the second has no such output`);
 			continue;
 		}
-		if (against !== output) notes.caution(`output ${quoteName(output)} was compared with ${quoteName(against)}, whose name is another`);
+		if (against !== output)
+			notes.cautions.add(`output ${quoteName(output)} was compared with ${quoteName(against)}, whose name is another`);
 		outputs.push({ output, against, checks: compareOutput(output, { candidate, golden }, { settings, notes }) });
 	}
 	const used = new Set(outputs.map(({ against }) => against));
-	for (const name of names.second) if (!used.has(name)) notes.caution(`output ${quoteName(name)} of the second runner was not compared`);
-	if (outputs.length === 0 && got.size + wanted.size > 0) notes.stop("the runners have no output in common");
-	if (got.size + wanted.size === 0) notes.caution("the runners have no outputs, so nothing was compared");
+	for (const name of names.second)
+		if (!used.has(name)) notes.cautions.add(`output ${quoteName(name)} of the second runner was not compared`);
+	if (outputs.length === 0 && got.size + wanted.size > 0) notes.stops.add("the runners have no output in common");
+	if (got.size + wanted.size === 0) notes.cautions.add("the runners have no outputs, so nothing was compared");
 	return outputs;
 }
 
@@ -117,13 +111,13 @@ function compareOutput(output: string, sides: Sides, { settings, notes }: Compar
 		return settings.compare.map((compare) => ({ compare, pass: false, measures: [], detail }));
 	}
 	if (candidate.dtype !== golden.dtype)
-		notes.caution(`output ${name} is ${candidate.dtype} against ${golden.dtype}: dtypes are not looked at`);
+		notes.cautions.add(`output ${name} is ${candidate.dtype} against ${golden.dtype}: dtypes are not looked at`);
 	const own = settingsFor(output, settings);
 	return settings.compare.map((compare) => {
 		const { pass, measures, stops, cautions } = comparators[compare](sides, own);
-		for (const caution of cautions) notes.caution(`output ${name} passes ${compare}, but ${caution}`);
-		if (pass && elementCount(golden.shape) === 0) notes.caution(`output ${name} passes ${compare}, but it is empty`);
-		if (stops !== undefined) notes.stop(`${compare} of output ${name}: ${stops}`);
+		for (const caution of cautions) notes.cautions.add(`output ${name} passes ${compare}, but ${caution}`);
+		if (pass && elementCount(golden.shape) === 0) notes.cautions.add(`output ${name} passes ${compare}, but it is empty`);
+		if (stops !== undefined) notes.stops.add(`${compare} of output ${name}: ${stops}`);
 		return { compare, pass, measures, ...(stops === undefined ? {} : { detail: stops }) };
 	});
 }

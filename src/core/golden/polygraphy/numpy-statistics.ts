@@ -1,5 +1,6 @@
 // Sums, means, medians and quantiles as numpy computes them, to the last bit: in the type of the array and in numpy's order.
-import { isLong, type NumpyArray, toNumbers } from "./numpy.ts";
+import { isLong, type NumpyArray, subtract, toNumbers } from "./numpy.ts";
+import type { Quantile } from "./settings.ts";
 
 type Rounding = (value: number) => number;
 const single: Rounding = Math.fround;
@@ -78,19 +79,26 @@ export function median(array: NumpyArray): number {
 }
 
 /** The linear method; Polygraphy's own: infinite of nothing. */
-export function quantile(array: NumpyArray, share: number): number {
-	const sorted = toNumbers(array).slice().sort();
-	const last = sorted.length - 1;
+export function quantile(array: NumpyArray, share: Quantile): number {
+	const sorted = { ...array, values: array.values.slice().sort() } as NumpyArray;
+	const last = sorted.values.length - 1;
 	if (last < 0) return Number.POSITIVE_INFINITY;
-	if (Number.isNaN(sorted[last])) return Number.NaN;
-	const place = last * share;
-	if (place >= last) return interpolate(sorted[last] as number, sorted[last] as number, { share: 0, round: roundingOf(array) });
-	const below = Math.floor(place);
-	return interpolate(sorted[below] as number, sorted[below + 1] as number, { share: place - below, round: roundingOf(array) });
+	if (Number.isNaN(valueAt(sorted, last))) return Number.NaN;
+	if (typeof share === "string") return valueAt(sorted, share === "first" ? 0 : last);
+	const below = Math.min(Math.floor(last * share), last);
+	return interpolate(sorted, { below, above: Math.min(below + 1, last), share: last * share - below });
 }
 
-/** From the nearer side, as numpy does it. Between equal infinities lies no number. */
-function interpolate(below: number, above: number, { share, round }: { share: number; round: Rounding }): number {
-	const step = round(above - below);
-	return share >= 0.5 ? round(above - round(step * round(1 - share))) : round(below + round(step * round(share)));
+function valueAt({ values }: NumpyArray, at: number): number {
+	return Number(values[at]);
+}
+
+/** From the nearer side, as numpy does it. Between equal infinities lies no number; between integers the step is one. */
+function interpolate(sorted: NumpyArray, { below, above, share }: { below: number; above: number; share: number }): number {
+	const round = roundingOf(sorted);
+	const at = (place: number): NumpyArray => ({ ...sorted, values: sorted.values.subarray(place, place + 1) }) as NumpyArray;
+	const step = valueAt(subtract(at(above), at(below)), 0);
+	return share >= 0.5
+		? round(valueAt(sorted, above) - round(step * round(1 - share)))
+		: round(valueAt(sorted, below) + round(step * round(share)));
 }

@@ -124,9 +124,9 @@ export function widen(array: NumpyArray): NumpyArray {
 	return isLong(kind) ? { kind, values: toLongs(array, kind) } : { kind, values: toNumbers(array) };
 }
 
-/** Integers are divided in binary64. */
+/** Bools and integers are divided in binary64. */
 export function divide(left: NumpyArray, right: NumpyArray): { kind: "f32" | "f64"; values: Float64Array } {
-	const kind = left.kind === "f32" && right.kind === "f32" ? "f32" : "f64";
+	const kind = promote(left.kind, right.kind) === "f32" ? "f32" : "f64";
 	const divisors = toNumbers(right);
 	return { kind, values: toNumbers(left).map((value, i) => round(kind, value / (divisors[i] as number))) };
 }

@@ -27,15 +27,14 @@ export interface Outcome {
 	cautions: string[];
 }
 
+export interface Limit {
+	allowed: number;
+	bound: Bound;
+}
+
 /** NaN keeps no limit. */
-export function measure(name: string, value: number, limit: { allowed: number; bound: Bound }): Measure {
-	return {
-		name,
-		value: toNumeric(value),
-		allowed: toNumeric(limit.allowed),
-		bound: limit.bound,
-		pass: keepsLimit(value, limit.bound, limit.allowed),
-	};
+export function measure(name: string, value: number, { allowed, bound }: Limit): Measure {
+	return { name, value: toNumeric(value), allowed: toNumeric(allowed), bound, pass: keepsLimit(value, bound, allowed) };
 }
 
 export function stopped(why: string): Outcome {

@@ -6,6 +6,12 @@ export type CompareName = (typeof compareNames)[number];
 export const errorStatistics = ["elemwise", "max", "mean", "median", "quantile"] as const;
 export type ErrorStatistic = (typeof errorStatistics)[number];
 
+/**
+ * A share between places is interpolated. 0 and 1 written without a point are places themselves for numpy, which then computes nothing: that
+ * works for bools too, and beside infinities.
+ */
+export type Quantile = number | "first" | "last";
+
 /** By the first runner's output; the empty name is for all others. */
 export type ByOutput<Value> = ReadonlyMap<string, Value>;
 
@@ -15,7 +21,7 @@ export interface PolygraphySettings {
 	rtol: ByOutput<number>;
 	atol: ByOutput<number>;
 	statistic: ByOutput<ErrorStatistic>;
-	quantile: ByOutput<number>;
+	quantile: ByOutput<Quantile>;
 	infinitiesEqual: boolean;
 	indexTolerance: ByOutput<number>;
 	l2: ByOutput<number>;
@@ -29,7 +35,7 @@ export interface OutputSettings {
 	rtol: number;
 	atol: number;
 	statistic: ErrorStatistic;
-	quantile: number;
+	quantile: Quantile;
 	infinitiesEqual: boolean;
 	indexTolerance: number;
 	l2: number;
