@@ -1,6 +1,6 @@
 // Reads the event that GitHub Actions runs us for, from the payload file that the runner left.
 import { open } from "node:fs/promises";
-import type { Environment } from "../adapters/github/env.ts";
+import { type Environment, forgetEventFile } from "../adapters/github/env.ts";
 import { parseRunEvent, type RunEvent } from "../formats/github/event.ts";
 
 /** GitHub caps payloads at 25 MB. */
@@ -11,6 +11,7 @@ export async function readRunEvent(environment: Environment): Promise<RunEvent |
 	const { isActions, eventName, eventPath, sha, ref } = environment;
 	if (!isActions || eventName === undefined) return undefined;
 	const payload = eventPath === undefined ? null : await readPayload(eventPath);
+	if (payload === null) forgetEventFile();
 	return parseRunEvent(eventName, payload, { sha: sha ?? "", ref: ref ?? "" });
 }
 

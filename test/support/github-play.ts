@@ -8,7 +8,7 @@ import type { Result } from "../../src/core/schema/result.ts";
 import { type ActionOptions, type ActionRun, runActionFolder } from "./action-runner.ts";
 import { checkOut, git } from "./git-history.ts";
 import { type Job, type LocalGitHub, startLocalGitHub } from "./local-github/start.ts";
-import { readResult, temporaryFolder, writeProject } from "./project.ts";
+import { type AtEnd, readResult, temporaryFolder, writeProject } from "./project.ts";
 import { comparisonFiles, installReplay, type Replay } from "./replay/install.ts";
 
 export type Comparison = Replay["comparison"];
@@ -63,15 +63,15 @@ export function armFiles(comparison: Comparison, arm: Arm, changes: Changes = []
 	return { ...files, "trtgate.yml": changes.reduce((text, [from, to]) => text.replace(from, to), String(files["trtgate.yml"])) };
 }
 
-export async function openPlay(): Promise<Play> {
-	const root = temporaryFolder();
+export async function openPlay(atEnd: AtEnd = onTestFinished): Promise<Play> {
+	const root = temporaryFolder(atEnd);
 	const [work, origin] = [join(root, "work"), join(root, "origin.git")];
 	mkdirSync(work);
 	git(work, "init", "-q");
 	git(root, "init", "-q", "--bare", origin);
 	for (const setting of ["allowAnySHA1InWant", "allowFilter"]) git(origin, "config", `uploadpack.${setting}`, "true");
 	const github = await startLocalGitHub({ gitDir: origin });
-	onTestFinished(() => github.close());
+	atEnd(() => github.close());
 	const push = (commit: string, ref: string): void => void git(work, "push", "-q", "--force", origin, `${commit}:${ref}`);
 	return {
 		github,

@@ -23,10 +23,13 @@ models:
     golden: golden/golden.json
 ${quickMeasure}`;
 
+/** Calls back at the end of a test; one of several that run at the same time must bring its own. */
+export type AtEnd = (clean: () => void | Promise<void>) => void;
+
 /** A temporary folder that goes with the test. */
-export function temporaryFolder(): string {
+export function temporaryFolder(atEnd: AtEnd = onTestFinished): string {
 	const folder = realpathSync(mkdtempSync(join(tmpdir(), "trtgate-")));
-	onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+	atEnd(() => rmSync(folder, { recursive: true, force: true }));
 	return folder;
 }
 

@@ -47,6 +47,11 @@ export function readEnvironment(env: Readonly<Record<string, string | undefined>
 	};
 }
 
+/** The toolkit's clients read the event's file as soon as they are loaded, and throw where it is no JSON. */
+export function forgetEventFile(env: Record<string, string | undefined> = process.env): void {
+	delete env["GITHUB_EVENT_PATH"];
+}
+
 /** The workflow run that we are part of, as the runner tells it. */
 export interface WorkflowRun {
 	/** https://github.com, or where the enterprise has its own. */

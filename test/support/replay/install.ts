@@ -38,7 +38,9 @@ export function installReplay(folder: string, replay: Replay): string {
 	mkdirSync(bin, { recursive: true });
 	const { smi = "", ...config } = replay;
 	const configPath = join(bin, "trtexec.json");
-	writeFileSync(configPath, JSON.stringify({ ...config, state: join(bin, "state") }));
+	const { base, head } = projects[replay.comparison];
+	const models = base === head ? {} : { base: modelPath(base), head: modelPath(head) };
+	writeFileSync(configPath, JSON.stringify({ ...config, models, state: join(bin, "state") }));
 	writeProgram(join(bin, "trtexec"), `${support}/replay/trtexec.mjs "${configPath}"`);
 	if (smi !== null) writeProgram(join(bin, "nvidia-smi"), `${support}/programs/nvidia-smi.mjs ${smi}`);
 	return `${bin}:${process.env["PATH"] ?? ""}`;
@@ -74,6 +76,8 @@ const projects: Readonly<Record<Replay["comparison"], ComparisonProject & { base
 	"wrong-head": { base: "segmenter", head: "head-segmenter-wrong", model: "", engine: "fp32: { precision: fp32 }", workload: "{}" },
 };
 
+const modelPath = (name: string): string => resolve("test/fixtures/models", `${name}.onnx`);
+
 const duration = "1s";
 
 export function comparisonConfig(comparison: Replay["comparison"], measure = ""): string {
@@ -99,7 +103,7 @@ export function comparisonFiles(comparison: Replay["comparison"], arm: "base" | 
 	const paths = [...manifest.matchAll(/"path": "([^"]+\.bin)"/g)].map((match) => match[1] ?? "");
 	return {
 		"trtgate.yml": comparisonConfig(comparison, measure),
-		"model.onnx": readFileSync(resolve("test/fixtures/models", `${projects[comparison][arm]}.onnx`)),
+		"model.onnx": readFileSync(modelPath(projects[comparison][arm])),
 		"golden/golden.json": manifest,
 		...Object.fromEntries(paths.map((path) => [`golden/${path}`, readFileSync(join(folder, path))])),
 	};

@@ -1,5 +1,5 @@
 // Stands in for trtexec: answers from recordings. Its first argument is the path of a JSON file:
-// { comparison, state, faults: [{ step, arm?, from?, do, recording? }], version?, scale? }
+// { comparison, state, models: { base?, head? }, faults: [{ step, arm?, from?, do, recording? }], version?, scale? }
 import { createHash } from "node:crypto";
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -32,9 +32,17 @@ function armOfPlan() {
 	}
 }
 
+/** Whose model it is; where both arms build the same one, or one of a test's own, the base is built first. */
+function armOfModel() {
+	const model = readFileSync(flags.get("--onnx"));
+	const builds = countUp("build");
+	const known = Object.entries(config.models).find(([, path]) => model.equals(readFileSync(path)));
+	return known?.[0] ?? ["base", "head"][builds] ?? "head";
+}
+
 function askedFor() {
 	if (flags.has("--help")) return { step: "help" };
-	if (flags.has("--onnx")) return { step: "build", arm: ["base", "head"][countUp("build")] ?? "head" };
+	if (flags.has("--onnx")) return { step: "build", arm: armOfModel() };
 	const arm = armOfPlan();
 	if (flags.has("--exportProfile")) return { step: "profile", arm };
 	if (flags.has("--dumpRawBindingsToFile")) return { step: "golden", arm };
