@@ -1,7 +1,15 @@
 // What one run of the gate is given.
 import type { Config } from "../core/config/config.ts";
 import type { EngineSpec } from "../core/plan/plan.ts";
-import type { ArmFolder } from "../stages/prepare.ts";
+import type { ArmFolder, PreparedModel } from "../stages/prepare.ts";
+
+/** What is known when the first engine is about to be built. */
+export interface BeforeBuild {
+	config: Config;
+	fingerprint: Readonly<Record<string, string>>;
+	/** Of both arms. */
+	models: readonly PreparedModel[];
+}
 
 export interface GateInput {
 	config: Config;
@@ -20,4 +28,6 @@ export interface GateInput {
 	/** Decides the order of the runs: the same seed, the same order. */
 	seed: string;
 	version: string;
+	/** Awaited before the machine is taken for this run alone. */
+	beforeBuild?(known: BeforeBuild): Promise<void>;
 }

@@ -16,7 +16,7 @@ import type { Progress } from "../ports/world.ts";
 import { reportFiles, writeReport } from "../stages/report.ts";
 import { type OpenedArms, openArms } from "./arms.ts";
 import { type Composition, compose } from "./compose.ts";
-import type { GateInput } from "./gate-input.ts";
+import type { BeforeBuild, GateInput } from "./gate-input.ts";
 import { prepareGate, runGate } from "./run.ts";
 import { version } from "./version.ts";
 
@@ -40,8 +40,8 @@ export interface GateOptions {
 	progress: Progress;
 	/** The run is for a release: a doubt fails, unless the config says otherwise. */
 	isRelease?: boolean;
-	/** Called when the machine is known, before anything is built. */
-	beforeBuild?(known: { config: Config; fingerprint: Readonly<Record<string, string>> }): Promise<void>;
+	/** Called when the machine and the models are known, before anything is built. */
+	beforeBuild?(known: BeforeBuild): Promise<void>;
 	/** Stand in the place of this machine's own, for a replay. */
 	ports?: Partial<Ports>;
 	/** Hands out the way to stop the run. */
@@ -92,7 +92,6 @@ async function withArms(opening: Opening, how: { composition: Composition; mode:
 	try {
 		const input = await gateInput(opening, opened);
 		if (how.mode === "plan") return { state: "planned", plan: (await prepareGate(input, composition.ports)).plan, config: opening.config };
-		await tellMachine(opening, composition);
 		const result = await runGate(input, composition.ports);
 		await writeReport(result, outFolder, composition.ports.files);
 		return { state: "ran", result, outFolder };
@@ -100,13 +99,6 @@ async function withArms(opening: Opening, how: { composition: Composition; mode:
 		await rm(join(outFolder, "scratch"), { recursive: true, force: true });
 		await opened.close();
 	}
-}
-
-/** A machine that does not tell what it is fails in the run itself, where that becomes part of the result. */
-async function tellMachine({ options, config }: Opening, { ports }: Composition): Promise<void> {
-	if (options.beforeBuild === undefined) return;
-	const fingerprint = await ports.backend.fingerprint().catch(() => null);
-	if (fingerprint !== null) await options.beforeBuild({ config, fingerprint });
 }
 
 interface ReadConfig {
@@ -160,6 +152,7 @@ async function gateInput(opening: Opening, opened: OpenedArms): Promise<GateInpu
 		outFolder,
 		seed,
 		version,
+		...(options.beforeBuild === undefined ? {} : { beforeBuild: options.beforeBuild }),
 	};
 }
 

@@ -59,6 +59,7 @@ async function runStages(input: GateInput, ports: Ports, facts: Facts): Promise<
 	};
 	facts.findings = preflight({ models: prepared.models, ...context, ...gpu }, ports);
 	facts.shapes = shapeWorkloads(prepared.plan, prepared.models);
+	await input.beforeBuild?.({ config: input.config, fingerprint: facts.environment, models: prepared.models });
 	const turn = await ports.turn.take();
 	if (turn.note !== undefined) facts.notes.push(turn.note);
 	try {

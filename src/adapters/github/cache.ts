@@ -4,8 +4,8 @@ import { serviceFault, unsupported } from "./service-faults.ts";
 import { within } from "./within.ts";
 
 export interface RemoteCache {
-	/** Fills the folder; `key` is that of what was found, or null. */
-	restore(folder: string, wanted: { key: string; prefix: string }): Promise<Forged<{ key: string | null }>>;
+	/** Fills the folder with the newest whose key begins with the first of these, else with the next; `key` is that of what was found. */
+	restore(folder: string, wanted: readonly [string, ...string[]]): Promise<Forged<{ key: string | null }>>;
 	/** saved: false where the service has this key already, or did not take it and said why in the log. */
 	save(folder: string, kept: { key: string; bytes: number }): Promise<Forged<{ saved: boolean }>>;
 }
@@ -32,12 +32,12 @@ export function githubCache({ available, answerMs = usualAnswerMs }: CacheOption
 		}
 	};
 	return {
-		restore: (folder, { key, prefix }) =>
-			attempt(`restore of the cache ${prefix}`, async () => {
+		restore: (folder, [first, ...others]) =>
+			attempt(`restore of the cache ${first}`, async () => {
 				const { restoreCache } = await import("@actions/cache");
-				const found = await within(answerMs, restoreCache([folder], key, [prefix], { lookupOnly: true }));
+				const found = await within(answerMs, restoreCache([folder], first, others, { lookupOnly: true }));
 				if (found === undefined) return { key: null };
-				return { key: (await within(downloadMs, restoreCache([folder], found, [prefix]))) ?? null };
+				return { key: (await within(downloadMs, restoreCache([folder], found, []))) ?? null };
 			}),
 		save: (folder, { key, bytes }) =>
 			attempt(`save of the cache ${key}`, async () => {

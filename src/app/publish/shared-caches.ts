@@ -3,10 +3,11 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { adoptEntries, collectEntries } from "../../adapters/cache/transfer.ts";
 import type { RemoteCache } from "../../adapters/github/cache.ts";
-import type { Config } from "../../core/config/config.ts";
 import { formatBytes } from "../../core/units.ts";
 import { type CacheKind, cachePrefix } from "../../formats/github/cache-key.ts";
 import type { Published } from "../../stages/publish/plan.ts";
+import type { BeforeBuild } from "../gate-input.ts";
+import { recipeDigest } from "./recipe.ts";
 
 export interface SharedCacheOptions {
 	remote: RemoteCache;
@@ -23,7 +24,8 @@ export interface SharedCacheOptions {
 }
 
 export interface SharedCaches {
-	restore(known: { config: Pick<Config, "cache">; fingerprint: Readonly<Record<string, string>> }): Promise<void>;
+	/** What was built from the very models and flags of the head, else of the base, else the newest of this kind of machine. */
+	restore(known: BeforeBuild): Promise<void>;
 	save(): Promise<void>;
 	/** What became of it so far. */
 	published(): readonly Published[];
@@ -36,11 +38,21 @@ const kinds: readonly { kind: CacheKind; store: string; maxBytes: number }[] = [
 	{ kind: "engines", store: "engines", maxBytes: 2 * 1024 ** 3 },
 ];
 
-interface Opened {
+/** Beginnings of keys, and where the entries lie and travel. */
+interface Place {
+	/** Of whatever was kept by this kind of machine. */
 	prefix: string;
+	/** Of what was built from this head; goes on with the digest of what is kept, since a key cannot be written twice. */
+	head: string;
+	/** Of what was built when this base was the head. */
+	base: string | null;
 	store: string;
 	folder: string;
 	maxBytes: number;
+}
+
+interface Restored {
+	said: Published;
 	/** Entries that came from the repository's cache. */
 	names: readonly string[];
 	/** Key that they came from. */
@@ -51,16 +63,13 @@ interface Opened {
 const clockSlackMs = 2000;
 
 export function sharedCaches(options: SharedCacheOptions): SharedCaches {
-	const opened: Opened[] = [];
+	const opened: (Place & Restored)[] = [];
 	const published: Published[] = [];
 	return {
 		published: () => published,
-		async restore({ config, fingerprint }) {
-			for (const { kind, store, maxBytes } of kinds) {
-				const prefix = config.cache[kind] ? cachePrefix(kind, fingerprint) : null;
-				if (prefix === null) continue;
-				const place = { prefix, maxBytes, store: join(options.cacheFolder, store), folder: join(options.temp, "trtgate-cache", kind) };
-				const found = await restoreOne(place, options);
+		async restore(known) {
+			for (const place of placesOf(known, options)) {
+				const found = await restoreOne(place, options).catch((fault) => ({ said: unusable(fault), names: [], key: null }));
 				if (found === null) continue;
 				published.push(found.said);
 				// A service that is not there to read from is not there to read more from, or to write to.
@@ -70,7 +79,7 @@ export function sharedCaches(options: SharedCacheOptions): SharedCaches {
 		},
 		async save() {
 			for (const one of opened) {
-				const said = await saveOne(one, options);
+				const said = await saveOne(one, options).catch(unusable);
 				published.push(said);
 				if (said.state === "failed") break;
 			}
@@ -78,18 +87,33 @@ export function sharedCaches(options: SharedCacheOptions): SharedCaches {
 	};
 }
 
-type Place = Omit<Opened, "names" | "key">;
+/** None where the machine is not known well enough. */
+function placesOf({ config, fingerprint, models }: BeforeBuild, { cacheFolder, temp }: SharedCacheOptions): Place[] {
+	const [head, base] = [recipeDigest(models, "head"), recipeDigest(models, "base")];
+	return kinds.flatMap(({ kind, store, maxBytes }) => {
+		const prefix = config.cache[kind] ? cachePrefix(kind, fingerprint) : null;
+		if (prefix === null || head === null) return [];
+		const keys = { prefix, head: `${prefix}${head}-`, base: base === null ? null : `${prefix}${base}-` };
+		return [{ ...keys, maxBytes, store: join(cacheFolder, store), folder: join(temp, "trtgate-cache", kind) }];
+	});
+}
 
-async function restoreOne(
-	place: Place,
-	options: SharedCacheOptions,
-): Promise<{ said: Published; names: readonly string[]; key: string | null } | null> {
+/** A disk that is full must not end the run. */
+function unusable(fault: unknown): Published {
+	return {
+		what: "cache",
+		state: "skipped",
+		why: `its files cannot be used here: ${fault instanceof Error ? fault.message : String(fault)}`,
+	};
+}
+
+/** null where the machine has a store of its own. */
+async function restoreOne(place: Place, options: SharedCacheOptions): Promise<Restored | null> {
 	const own = await collectEntries(place.store, `${place.folder}-own`, { sinceMs: 0, names: [], maxBytes: 0 });
 	await rm(`${place.folder}-own`, { recursive: true, force: true });
 	if (own.left > 0 && !options.always) return null;
 	await rm(place.folder, { recursive: true, force: true });
-	// Keys end in the digest of what they hold, which nobody knows beforehand: the newest of this machine's is wanted.
-	const restored = await options.remote.restore(place.folder, { key: `${place.prefix}newest`, prefix: place.prefix });
+	const restored = await options.remote.restore(place.folder, [place.head, ...(place.base === null ? [] : [place.base]), place.prefix]);
 	if (restored.state === "failed") return { said: { what: "cache", ...restored }, names: [], key: null };
 	if (restored.key === null)
 		return { said: { what: "cache", state: "skipped", why: `nothing is kept under ${place.prefix} yet` }, names: [], key: null };
@@ -97,21 +121,31 @@ async function restoreOne(
 	await rm(place.folder, { recursive: true, force: true });
 	const damaged = refused === 0 ? "" : `; ${refused} were not whole and are not used`;
 	return {
-		said: { what: "cache", state: "done", note: `restored ${names.length} entries of ${restored.key}${damaged}` },
+		said: {
+			what: "cache",
+			state: "done",
+			note: `restored ${names.length} entries of ${restored.key}, ${originOf(restored.key, place)}${damaged}`,
+		},
 		names,
 		key: restored.key,
 	};
 }
 
-async function saveOne(one: Opened, options: SharedCacheOptions): Promise<Published> {
+function originOf(key: string, { head, base }: Place): string {
+	if (key.startsWith(head)) return "built from the head's models and flags";
+	return base !== null && key.startsWith(base) ? "built from the base's models and flags" : "the newest of this kind of machine";
+}
+
+async function saveOne(one: Place & Restored, options: SharedCacheOptions): Promise<Published> {
 	const what = "cache";
 	if (options.refusal !== null) return { what, state: "skipped", why: `${one.prefix} is not saved: ${options.refusal}` };
 	await rm(one.folder, { recursive: true, force: true });
 	const { maxBytes, names } = one;
 	const collected = await collectEntries(one.store, one.folder, { sinceMs: options.startedMs - clockSlackMs, names, maxBytes });
-	const key = `${one.prefix}${collected.digest}`;
+	const key = `${one.head}${collected.digest}`;
 	try {
-		if (collected.entries === 0 || key === one.key) return { what, state: "skipped", why: `${one.prefix} holds nothing new` };
+		if (collected.entries === 0 || one.key?.endsWith(`-${collected.digest}`))
+			return { what, state: "skipped", why: `${one.prefix} holds nothing new` };
 		const saved = await options.remote.save(one.folder, { key, bytes: collected.bytes });
 		if (saved.state === "failed") return { what, ...saved };
 		if (!saved.saved) return { what, state: "skipped", why: `${key} was not taken: it is there already, or the service says above why` };
