@@ -1,0 +1,142 @@
+// Proposing to a repository in memory: what is committed, and what others do meanwhile.
+import { describe, expect, it } from "vitest";
+import type { Repository } from "../../src/ports/forge.ts";
+import { propose } from "../../src/stages/propose.ts";
+import { branch, goldenFiles, openPlace, type ProposalPlace, proposalOn, proposed, proposedFile } from "../support/proposals.ts";
+
+/** A repository where somebody acts just before a call, as often as there are acts. */
+function interrupted<Name extends keyof Repository>(repository: Repository, name: Name, acts: (() => unknown)[]): Repository {
+	const call = repository[name] as (...given: unknown[]) => Promise<unknown>;
+	const busy = async (...given: unknown[]): Promise<unknown> => {
+		await acts.shift()?.();
+		return call(...given);
+	};
+	return { ...repository, [name]: busy };
+}
+
+/** A repository whose call is carried out, but its answer lost. */
+function forgetful<Name extends keyof Repository>(repository: Repository, name: Name): Repository {
+	const call = repository[name] as (...given: unknown[]) => Promise<unknown>;
+	const lost = { state: "failed", fault: { code: "github-unavailable", message: "gone", fix: "", unclear: true } };
+	const once = [lost];
+	return { ...repository, [name]: async (...given: unknown[]) => call(...given).then((answer) => once.pop() ?? answer) };
+}
+
+describe("a first proposal", () => {
+	it("is one commit on the one that was checked out, with files put and taken, and a pull request", async () => {
+		const { repository, main } = openPlace();
+		const { commit, isNew, pull, pullIs } = await proposed(proposalOn(main[1], { draft: true }), repository);
+		expect([isNew, pullIs]).toEqual([true, "opened"]);
+		expect(repository.branches.get(branch)).toBe(commit);
+		expect(repository.parents(commit)).toEqual([main[1]]);
+		expect(repository.files(commit)).toEqual(goldenFiles("new", "main-1"));
+		expect(repository.pulls).toMatchObject([{ number: pull.number, head: branch, base: "main", draft: true, title: "Record new" }]);
+		expect(repository.branches.get("main")).toBe(main[2]);
+	});
+
+	it("sends no file that the repository has, and none twice", async () => {
+		const { repository, main } = openPlace();
+		const files = (["1", "2", "2"] as const).map((text, index) => proposedFile(`golden/net/r2/${index}.npy`, text));
+		const { commit } = await proposed(proposalOn(main[2], { files }), repository);
+		expect(repository.files(commit)).toMatchObject({ "golden/net/r2/0.npy": "1", "golden/net/r2/1.npy": "2", "golden/net/r2/2.npy": "2" });
+		expect(repository.writes).toEqual(["blob", "tree", "commit", "branch", "pull"]);
+	});
+});
+
+describe("a second proposal", () => {
+	it("of the same changes nothing that anybody sees", async () => {
+		const { repository, main } = openPlace();
+		const first = await proposed(proposalOn(main[2]), repository);
+		repository.writes.splice(0);
+		const second = await proposed(proposalOn(main[2]), repository);
+		expect(second).toMatchObject({ commit: first.commit, isNew: false, pullIs: "left as it is" });
+		expect(repository.writes).toEqual(["tree"]);
+	});
+
+	it("that differs in nothing that counts changes nothing", async () => {
+		const { repository, main } = openPlace();
+		const at = (time: string) => proposedFile("golden/net/golden.json", `same, ${time}`, (earlier) => earlier.startsWith("same"));
+		const first = await proposed(proposalOn(main[2], { files: [at("9:00")] }), repository);
+		const second = await proposed(proposalOn(main[2], { files: [at("9:05")] }), repository);
+		expect(second).toMatchObject({ commit: first.commit, isNew: false });
+	});
+
+	it("of something else goes on top of the first, and rewrites its pull request", async () => {
+		const { repository, main } = openPlace();
+		const first = await proposed(proposalOn(main[2]), repository);
+		const second = await proposed(proposalOn(main[2], { says: "newer" }), repository);
+		expect(second).toMatchObject({ isNew: true, pullIs: "updated", pull: { number: first.pull.number, title: "Record newer" } });
+		expect(repository.parents(second.commit)).toEqual([first.commit]);
+		expect(repository.files(second.commit)).toEqual(goldenFiles("newer", "main-2"));
+		expect(repository.pulls).toHaveLength(1);
+	});
+});
+
+describe("another run at the same time", () => {
+	const rival =
+		({ repository, main }: ProposalPlace, says: string) =>
+		() =>
+			proposed(proposalOn(main[2], { says }), repository);
+	const headOf = ({ repository }: ProposalPlace): string => repository.branches.get(branch) ?? "";
+	const beneath = ({ repository }: ProposalPlace, commit: string) => repository.files(repository.parents(commit)[0] ?? "");
+
+	it("that made the branch first is built on, and shares its pull request", async () => {
+		const place = openPlace();
+		const repository = interrupted(place.repository, "createBranch", [rival(place, "rival")]);
+		const { commit, pullIs } = await proposed(proposalOn(place.main[2]), repository);
+		expect([pullIs, place.repository.pulls.length]).toEqual(["updated", 1]);
+		expect(beneath(place, commit)).toEqual(goldenFiles("rival", "main-2"));
+	});
+
+	it("that moved the branch first loses nothing", async () => {
+		const place = openPlace();
+		await rival(place, "first")();
+		const repository = interrupted(place.repository, "advanceBranch", [rival(place, "second"), rival(place, "third")]);
+		const { commit } = await proposed(proposalOn(place.main[2]), repository);
+		expect(beneath(place, commit)).toEqual(goldenFiles("third", "main-2"));
+		expect(headOf(place)).toBe(commit);
+	});
+
+	it("that never stops makes us give up, in the words of GitHub", async () => {
+		const place = openPlace();
+		await rival(place, "0")();
+		const rivals = Array.from({ length: 9 }, (_, index) => rival(place, `${index + 1}`));
+		expect(await propose(proposalOn(place.main[2]), interrupted(place.repository, "advanceBranch", rivals))).toMatchObject({
+			state: "failed",
+			fault: { code: "github-rejected", message: expect.stringContaining("not a fast forward") },
+		});
+		expect(rivals).toHaveLength(5);
+	});
+
+	it("is a person's: what they committed meanwhile stays", async () => {
+		const place = openPlace();
+		await rival(place, "first")();
+		const person = () => place.repository.branches.set(branch, place.repository.commit({ parents: [headOf(place)] }));
+		const end = await propose(proposalOn(place.main[2]), interrupted(place.repository, "advanceBranch", [person]));
+		expect(end).toMatchObject({ state: "refused", why: expect.stringMatching(/which trtgate did not make; nothing was written over it/) });
+		expect(place.repository.files(headOf(place))).toEqual(goldenFiles("first", "main-2"));
+	});
+
+	it("that opened the pull request first leaves one", async () => {
+		const place = openPlace();
+		const repository = interrupted(place.repository, "createPull", [rival(place, "rival")]);
+		expect((await proposed(proposalOn(place.main[2]), repository)).pullIs).toBe("updated");
+		expect(place.repository.pulls).toHaveLength(1);
+	});
+});
+
+describe("an answer that is lost", () => {
+	it.each(["createBranch", "createPull"] as const)("of %s is looked for, and nothing comes twice", async (name) => {
+		const { repository, main } = openPlace();
+		const { commit } = await proposed(proposalOn(main[2]), forgetful(repository, name));
+		expect(repository.branches.get(branch)).toBe(commit);
+		expect(repository.writes).toEqual(["blob", "blob", "tree", "commit", "branch", "pull"]);
+	});
+
+	it("of advanceBranch is looked for", async () => {
+		const { repository, main } = openPlace();
+		await proposed(proposalOn(main[2]), repository);
+		const { commit, isNew } = await proposed(proposalOn(main[2], { says: "newer" }), forgetful(repository, "advanceBranch"));
+		expect([isNew, repository.branches.get(branch)]).toEqual([true, commit]);
+	});
+});
