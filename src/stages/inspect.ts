@@ -35,6 +35,8 @@ export interface InspectedLimit {
 	words: string;
 	bound: "at-most" | "at-least";
 	severity: "fail" | "warn";
+	/** Present where it is one number over all cases. */
+	scope?: "set";
 	/** By precision; of the first case that has elements. */
 	allowed: { precision: Precision; limit: number }[];
 	/** Of relative-l2: how often the noise floor fits into the fp32 limit. */
@@ -153,6 +155,7 @@ function limitsOf(spec: GoldenOutput | undefined, expected: Tensor, noise: Sprea
 		const allowed = byPrecision.map(({ precision, comparators }) => ({ precision, limit: comparators[index]?.allowed ?? Number.NaN }));
 		const floor = floorOf(noise, expected.dtype);
 		const times = kind === "relative-l2" && noise !== undefined && floor > 0 ? { timesNoise: comparator.allowed / floor } : {};
-		return { kind, words: metricNames[kind], bound: metrics[kind].bound, severity, allowed, ...times };
+		const over = comparator.scope === "set" ? { scope: comparator.scope } : {};
+		return { kind, words: metricNames[kind], bound: metrics[kind].bound, severity, ...over, allowed, ...times };
 	});
 }

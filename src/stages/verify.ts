@@ -4,6 +4,7 @@ import { recordFault } from "../core/error-record.ts";
 import { type BatchLimits, cutBatches, defaultBatchLimits } from "../core/golden/batches.ts";
 import { drawErrors } from "../core/golden/errors/draw.ts";
 import { type CaseInput, judgeCase, judgeUnanswered } from "../core/golden/judge.ts";
+import { type SetWatch, watchSet } from "../core/golden/set/judge-set.ts";
 import type { Tensor } from "../core/golden/tensor.ts";
 import type { GoldenCase } from "../core/schema/golden.ts";
 import type { ErrorRecord, GoldenVerdict } from "../core/schema/result.ts";
@@ -63,6 +64,8 @@ interface Work {
 	ports: VerifyPorts;
 	/** How many checks may still be drawn. */
 	pictures: { left: number };
+	/** Sums over all cases; null where no comparator asks for them. */
+	whole: SetWatch | null;
 }
 
 /** Of all engines, and of one: a report shows a few, and no engine takes them all. */
@@ -73,10 +76,13 @@ function workOf(head: BuiltEngine, input: VerifyInput, ports: VerifyPorts): Work
 	if (head.arm !== "head" || set === undefined) return [];
 	const base = input.engines.find((engine) => engine.arm === "base" && engine.spec.id === head.spec.id);
 	const batches = [...cutBatches(set.manifest.cases, input.batch ?? defaultBatchLimits)];
-	return [{ head, base, set, batches, input, ports, pictures: { left: mostPictures.engine } }];
+	const { gates, precision } = head.spec.engine;
+	const whole = watchSet({ ...placeOf(head, set, input), precision, relativeL2: gates.relativeL2 });
+	return [{ head, base, set, batches, input, ports, pictures: { left: mostPictures.engine }, whole }];
 }
 
 async function* verifyEngine(work: Work): AsyncGenerator<Verified> {
+	// An engine that breaks down in the middle gives no verdict on the whole.
 	let done = 0;
 	for (const [index, cases] of work.batches.entries()) {
 		// All that a batch holds in memory goes with its own call.
@@ -84,6 +90,8 @@ async function* verifyEngine(work: Work): AsyncGenerator<Verified> {
 		if (end === "stop") return;
 		done += cases.length;
 	}
+	const whole = work.whole?.verdict() ?? null;
+	if (whole !== null) yield { state: "judged", verdict: whole };
 }
 
 interface Batch {
@@ -159,19 +167,20 @@ function byId(result: InferResult): Map<string, Answer> {
 	return new Map(cases.map((inferred) => [inferred.id, inferred]));
 }
 
+function placeOf(head: BuiltEngine, set: GoldenSet, input: VerifyInput) {
+	const { model, engine } = head.spec;
+	const modelSha256 = input.modelSha256.get(model.name) ?? head.model.sha256;
+	return { manifest: set.manifest, model: model.name, engine: engine.name, precision: engine.precision, modelSha256 };
+}
+
 function judgeOne(golden: GoldenCase, expected: Outputs, { answers, work }: { answers: Answers; work: Work }): GoldenVerdict {
 	const { head, set, input } = work;
-	const place = {
-		manifest: set.manifest,
-		caseId: golden.id,
-		golden,
-		model: head.spec.model.name,
-		engine: head.spec.engine.name,
-		precision: head.spec.engine.precision,
-		modelSha256: input.modelSha256.get(head.spec.model.name) ?? head.model.sha256,
-	};
+	const place = { ...placeOf(head, set, input), caseId: golden.id, golden };
 	const got = answers.head.get(golden.id);
-	if (got?.state !== "done") return judgeUnanswered(place, got?.message ?? "the engine gave no answer to this case");
+	if (got?.state !== "done") {
+		work.whole?.see(golden, null);
+		return judgeUnanswered(place, got?.message ?? "the engine gave no answer to this case");
+	}
 	const base = answers.base.get(golden.id);
 	const judged: CaseInput = {
 		...place,
@@ -180,6 +189,7 @@ function judgeOne(golden: GoldenCase, expected: Outputs, { answers, work }: { an
 		got: got.outputs,
 		...(base?.state === "done" ? { base: base.outputs } : {}),
 	};
+	work.whole?.see(golden, judged);
 	const { verdict, drawn } = drawErrors(judgeCase(judged), judged, work.pictures.left);
 	work.pictures.left -= drawn;
 	return verdict;

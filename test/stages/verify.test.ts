@@ -1,7 +1,9 @@
 // Golden cases are streamed: batch after batch, both arms, one batch in memory at a time.
 import { describe, expect, it } from "vitest";
+import type { ComparatorSpec } from "../../src/core/schema/golden.ts";
 import type { InferJob, InferResult } from "../../src/ports/backend.ts";
 import type { Files, Progress } from "../../src/ports/world.ts";
+import type { GoldenSet } from "../../src/stages/load-goldens.ts";
 import { type Verified, verify } from "../../src/stages/verify.ts";
 import { silent } from "../support/fakes.ts";
 import { allFiles, countingReader, echo, inferBackend, streamedEngine, streamedSet } from "../support/golden-stream.ts";
@@ -15,15 +17,20 @@ interface Asked {
 	answer?: (job: InferJob, nth: number) => InferResult | Promise<InferResult>;
 	progress?: Progress;
 	reader?: ReturnType<typeof countingReader>;
+	comparators?: [ComparatorSpec, ...ComparatorSpec[]];
 }
 
-async function verifyAll({ cases, batch, answer = echo, progress = silent, reader = countingReader() }: Asked) {
+function withComparators(set: GoldenSet, comparators: Asked["comparators"]): GoldenSet {
+	return comparators === undefined ? set : { ...set, manifest: { ...set.manifest, outputs: { y: { comparators } } } };
+}
+
+async function verifyAll({ cases, batch, answer = echo, progress = silent, reader = countingReader(), comparators }: Asked) {
 	const engines = [streamedEngine("base"), streamedEngine("head")];
 	const id = engines[0]!.spec.id;
 	const backend = inferBackend(answer);
 	const input = {
 		engines,
-		goldens: new Map([[id, streamedSet(cases)]]),
+		goldens: new Map([[id, withComparators(streamedSet(cases), comparators)]]),
 		modelSha256: new Map([["net", modelSha256]]),
 		outFolder: "/out",
 		threads: 1,
@@ -86,6 +93,35 @@ describe("verify", () => {
 			"case 1,500 of 1,500 (head)",
 		]);
 		expect(items[1]).toContain("cases 1,001 to 1,500 of 1,500");
+	});
+
+	it("judges the whole set once, after all of its batches, and holds no batch for it", async () => {
+		const reader = countingReader();
+		const alive: number[] = [];
+		const answer = async (job: InferJob): Promise<InferResult> => {
+			alive.push(await reader.alive());
+			return echo(job);
+		};
+		const { verdicts } = await verifyAll({ cases: 40, batch: 10, reader, answer, comparators: [{ kind: "relative-l2", scope: "set" }] });
+		expect(Math.max(...alive)).toBe(10);
+		expect(verdicts.length).toBe(41);
+		expect(verdicts[0]).toMatchObject({ verdict: { case: "case-0", state: "match", checks: [] } });
+		expect(verdicts.at(-1)).toMatchObject({ verdict: { case: "whole set", scope: "set", cases: 40, state: "match" } });
+	});
+
+	it("gives no number over the set where cases have no answer", async () => {
+		const answer = (job: InferJob): InferResult => {
+			const all = echo(job);
+			return all.state === "done" ? { ...all, cases: all.cases.slice(1) } : all;
+		};
+		const { verdicts } = await verifyAll({ cases: 4, batch: 4, answer, comparators: [{ kind: "relative-l2", scope: "set" }] });
+		expect(states(verdicts).at(-1)).toBe("whole set error");
+	});
+
+	it("gives no number over the set where the engine broke down before its end", async () => {
+		const asked = { cases: 6, batch: 2, comparators: [{ kind: "relative-l2", scope: "set" }] as [ComparatorSpec] };
+		const { verdicts } = await verifyAll({ ...asked, answer: (job, nth) => (nth === 3 ? crash : echo(job)) });
+		expect(states(verdicts)).toEqual(["case-0 match", "case-1 match", "it died"]);
 	});
 
 	it("keeps the verdicts of the batches before an engine that breaks down, and stops there", async () => {

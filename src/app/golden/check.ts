@@ -8,6 +8,7 @@ import { folderName } from "../../core/config/identity.ts";
 import { ConfigError } from "../../core/errors.ts";
 import { judgeCase, judgeUnanswered } from "../../core/golden/judge.ts";
 import { parseManifest } from "../../core/golden/manifest.ts";
+import { type SetWatch, watchSet } from "../../core/golden/set/judge-set.ts";
 import type { Tensor } from "../../core/golden/tensor.ts";
 import type { GoldenCase, GoldenManifest, Precision } from "../../core/schema/golden.ts";
 import type { GoldenVerdict } from "../../core/schema/result.ts";
@@ -35,8 +36,11 @@ export async function checkGolden(argv: readonly string[], terminal: Terminal): 
 	const ports = { files: fileStore(), tensors: fileTensorReader() };
 	const precision = precisionOf(args.text("precision"));
 	const cases: GoldenVerdict[] = [];
+	const whole = watchSet({ ...aboutStored(manifest, precision), relativeL2: defaultGates.relativeL2 });
 	for (const golden of manifest.cases)
-		cases.push(await checkCase(golden, { manifest, precision, folder, home: dirname(resolve(terminal.cwd, path)), ports }));
+		cases.push(await checkCase(golden, { manifest, precision, folder, home: dirname(resolve(terminal.cwd, path)), ports, whole }));
+	const ofSet = whole?.verdict() ?? null;
+	if (ofSet !== null) cases.push(ofSet);
 	const state = cases.every((verdict) => verdict.state === "match") ? "match" : "mismatch";
 	const report: CheckReport = { golden: manifest.goldenId, precision, outputs, state, cases };
 	terminal.out(args.flag("json") ? `${JSON.stringify(report, null, "\t")}\n` : renderCheck(report));
@@ -51,21 +55,23 @@ interface Checking {
 	/** Of the manifest. */
 	home: string;
 	ports: StoredPorts;
+	whole: SetWatch | null;
+}
+
+function aboutStored(manifest: GoldenManifest, precision: Precision) {
+	return { manifest, model: manifest.model.path, engine: "stored outputs", precision, modelSha256: manifest.model.sha256 };
 }
 
 async function checkCase(golden: GoldenCase, checking: Checking): Promise<GoldenVerdict> {
-	const { manifest, precision, ports, home } = checking;
-	const place = {
-		manifest,
-		caseId: golden.id,
-		model: manifest.model.path,
-		engine: "stored outputs",
-		precision,
-		modelSha256: manifest.model.sha256,
-	};
+	const { manifest, precision, ports, home, whole } = checking;
+	const place = { ...aboutStored(manifest, precision), caseId: golden.id };
 	const got = await readOutputs(golden, checking);
-	if (got.size === 0) return judgeUnanswered(place, "there are no stored outputs of this case");
+	if (got.size === 0) {
+		whole?.see(golden, null);
+		return judgeUnanswered(place, "there are no stored outputs of this case");
+	}
 	const expected = await readTensors(golden.outputs, home, ports);
+	whole?.see(golden, { expected, got });
 	return judgeCase({ ...place, expected, got, relativeL2: defaultGates.relativeL2 });
 }
 

@@ -1,5 +1,6 @@
 // Words for stored outputs that were judged against a golden.
 import { quoteName } from "../../core/onnx/quote.ts";
+import { goldenCounts } from "../../core/report/golden-words.ts";
 import type { Precision } from "../../core/schema/golden.ts";
 import type { GoldenCheck, GoldenVerdict } from "../../core/schema/result.ts";
 import { formatValue } from "../../core/units.ts";
@@ -14,15 +15,15 @@ export interface CheckReport {
 }
 
 export function renderCheck({ golden, precision, state, cases }: CheckReport): string {
-	const matching = cases.filter((verdict) => verdict.state === "match").length;
-	const title = `${state === "match" ? "✓" : "✗"} ${golden} at ${precision}: ${matching} of ${cases.length} cases match`;
+	const title = `${state === "match" ? "✓" : "✗"} ${golden} at ${precision}: ${goldenCounts(cases)}`;
 	return `${[title, ...cases.flatMap(caseLines)].join("\n")}\n`;
 }
 
 function caseLines(verdict: GoldenVerdict): string[] {
 	const mark = verdict.state === "match" ? "✓" : "✗";
 	const message = verdict.message === undefined ? "" : `: ${verdict.message}`;
-	return [`${mark} ${quoteName(verdict.case, "")}${message}`, ...verdict.checks.map(checkLine)];
+	const extent = verdict.scope === undefined ? "" : `, ${verdict.cases ?? 0} cases together`;
+	return [`${mark} ${quoteName(verdict.case, "")}${extent}${message}`, ...verdict.checks.map(checkLine)];
 }
 
 function checkLine(check: GoldenCheck): string {
@@ -30,6 +31,6 @@ function checkLine(check: GoldenCheck): string {
 	const mark = pass ? "✓" : severity === "warn" ? "!" : "✗";
 	const limit = allowed === null ? "" : ` (${bound === "at-most" ? "≤" : "≥"} ${formatValue(allowed)})`;
 	const where = sample === undefined ? "" : `, sample ${sample}`;
-	const more = detail === undefined || pass ? "" : `; ${quoteName(detail, "")}`;
+	const more = detail === undefined || (pass && !metric.startsWith("accuracy")) ? "" : `; ${quoteName(detail, "")}`;
 	return `    ${mark} ${quoteName(output, "")}: ${metric}${where} ${got === null ? "" : formatValue(got)}${limit}${more}`;
 }

@@ -50,11 +50,11 @@ function tensorLine({ name, dtype, shape, stats }: InspectedTensor): string {
 }
 
 function outputLines({ name, semantic, noise, limits, proposal }: InspectedOutput): string[] {
-	const lines = limits.map(({ kind, words, bound, allowed, severity, timesNoise }) => {
+	const lines = limits.map(({ kind, words, bound, allowed, severity, scope, timesNoise }) => {
 		const sign = bound === "at-most" ? "≤" : "≥";
 		const byPrecision = allowed.map(({ precision, limit }) => `${precision} ${sign} ${figure(limit)}`).join(", ");
 		const room = timesNoise === undefined ? "" : `; fp32 allows ${figure(timesNoise)} times the noise`;
-		return `  ${kind}${severity === "warn" ? " (warns)" : ""}: ${words}: ${byPrecision}${room}`;
+		return `  ${kind}${severity === "warn" ? " (warns)" : ""}${scope === undefined ? "" : ", over the whole set"}: ${words}: ${byPrecision}${room}`;
 	});
 	const scatter = noise === null ? "" : `, noise ${figure(noise.relativeL2)} (relative L2), ${figure(noise.maxAbs)} (largest)`;
 	return [

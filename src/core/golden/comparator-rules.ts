@@ -3,6 +3,7 @@ import type { ComparatorKind, ComparatorSpec, DType, GoldenOutput } from "../sch
 import { defaultAxis, wholeByDefault } from "./comparators.ts";
 import type { ManifestProblem } from "./manifest-schema.ts";
 import { axisFromStart } from "./rows.ts";
+import { isSetKind, setKinds } from "./set/kinds.ts";
 import { isFloating } from "./tensor.ts";
 
 const classMaps = ["miou", "dice", "pixel-disagreement"] as const;
@@ -12,7 +13,7 @@ const keysOf: Readonly<Record<string, readonly ComparatorKind[]>> = {
 	rtol: ["allclose"],
 	atol: ["allclose"],
 	k: ["top-k", "recall-at-k", "accuracy"],
-	axis: ["top-k", "kl", "js", "recall-at-k", "token-agreement", "accuracy", ...classMaps],
+	axis: ["top-k", "kl", "js", "recall-at-k", "rank-agreement", "token-agreement", "accuracy", ...classMaps],
 	input: ["kl", "js"],
 	quantile: ["quantile"],
 	dataRange: ["psnr", "ssim"],
@@ -20,10 +21,18 @@ const keysOf: Readonly<Record<string, readonly ComparatorKind[]>> = {
 	channels: ["ssim"],
 	threshold: classMaps,
 	ignore: ["token-agreement", "accuracy", ...classMaps],
+	name: ["custom"],
 };
 
 export function comparatorProblem(spec: ComparatorSpec, output: GoldenOutput, dtypes: readonly DType[]): ManifestProblem | null {
-	return strayKey(spec) ?? unsaidInput(spec, output) ?? scopeProblem(spec, output) ?? dtypeProblem(spec, dtypes) ?? limitProblem(spec);
+	return (
+		strayKey(spec) ??
+		unnamedCommand(spec) ??
+		unsaidInput(spec, output) ??
+		scopeProblem(spec, output) ??
+		dtypeProblem(spec, dtypes) ??
+		limitProblem(spec)
+	);
 }
 
 function strayKey(spec: ComparatorSpec): ManifestProblem | null {
@@ -36,6 +45,11 @@ function noSuchKey(key: string, kind: string): ManifestProblem {
 	return { pointer: `/${key}`, expected: `no such key for ${kind}`, got: `the key ${key}`, fix: "Remove the key." };
 }
 
+function unnamedCommand(spec: ComparatorSpec): ManifestProblem | null {
+	if (spec.kind !== "custom" || spec.name !== undefined) return null;
+	return { pointer: "/name", expected: "the name of a command under `comparators` in trtgate.yml", got: "missing" };
+}
+
 function unsaidInput(spec: ComparatorSpec, output: GoldenOutput): ManifestProblem | null {
 	const distribution = output.semantic === "logits" || output.semantic === "probabilities";
 	if ((spec.kind !== "kl" && spec.kind !== "js") || spec.input !== undefined || distribution) return null;
@@ -43,9 +57,13 @@ function unsaidInput(spec: ComparatorSpec, output: GoldenOutput): ManifestProble
 }
 
 /** Kinds that only the whole output can be asked for: labels are of the case, neighbours lie in other samples. */
-const wholeOnly: ReadonlySet<ComparatorKind> = new Set(["accuracy", "recall-at-k"]);
+const wholeOnly: ReadonlySet<ComparatorKind> = new Set(["accuracy", "recall-at-k", "rank-agreement", "custom"]);
 
 function scopeProblem(spec: ComparatorSpec, output: GoldenOutput): ManifestProblem | null {
+	if (spec.scope === "set" && !isSetKind(spec.kind)) {
+		const fix = `Remove the key; the worst case decides. Over the set go ${[...setKinds].join(", ")}.`;
+		return { pointer: "/scope", expected: `per-sample or whole for ${spec.kind}`, got: "set", fix };
+	}
 	if (spec.scope !== "per-sample") return null;
 	if (wholeOnly.has(spec.kind)) {
 		return { pointer: "/scope", expected: `whole for ${spec.kind}`, got: "per-sample", fix: "Remove the key." };
@@ -61,7 +79,7 @@ function scopeProblem(spec: ComparatorSpec, output: GoldenOutput): ManifestProbl
 
 const idKinds: ReadonlySet<ComparatorKind> = new Set([...classMaps, "token-agreement", "accuracy"]);
 
-const ofFloats: ReadonlySet<ComparatorKind> = new Set(["top-k", "kl", "js", "cosine", "recall-at-k"]);
+const ofFloats: ReadonlySet<ComparatorKind> = new Set(["top-k", "kl", "js", "cosine", "recall-at-k", "rank-agreement"]);
 
 function dtypeProblem(spec: ComparatorSpec, dtypes: readonly DType[]): ManifestProblem | null {
 	const integer = dtypes.find((dtype) => !isFloating(dtype));
@@ -82,6 +100,7 @@ const upperOf: Readonly<Partial<Record<ComparatorKind, number>>> = {
 	dice: 1,
 	"pixel-disagreement": 1,
 	"recall-at-k": 1,
+	"rank-agreement": 1,
 	"token-agreement": 1,
 	accuracy: 1,
 };
@@ -118,7 +137,7 @@ export function classAxisProblem(spec: ComparatorSpec, file: Layout, batchAxis: 
 
 /** Where k classes are all there are, every engine chooses the same. */
 function choiceProblem(spec: ComparatorSpec, classes: number): ManifestProblem | null {
-	if (spec.kind === "recall-at-k" || classes === 0) return null;
+	if (spec.kind === "recall-at-k" || spec.kind === "rank-agreement" || classes === 0) return null;
 	const chosen = spec.kind === "top-k" || spec.kind === "accuracy" ? (spec.k ?? 1) : 1;
 	if (classes > chosen) return null;
 	const fix = "Name the axis of the classes; of a mask with one channel, say threshold.";

@@ -2,15 +2,15 @@
 import type { ComparatorKind, ComparatorSpec, GoldenOutput, Precision, Tolerance } from "../schema/golden.ts";
 import { rootMeanSquare } from "./difference.ts";
 import type { Question } from "./metrics/measured.ts";
-import { metrics } from "./registry.ts";
+import { type MetricKind, metrics } from "./registry.ts";
 import { elementCount, isFloating, type Tensor } from "./tensor.ts";
 import { defaultTolerances } from "./tolerances.ts";
 import { float64Reader, forEachChunk } from "./values.ts";
 
 export interface Comparator extends Question {
-	kind: ComparatorKind;
+	kind: MetricKind;
 	allowed: number;
-	scope: "per-sample" | "whole";
+	scope: "per-sample" | "whole" | "set";
 	severity: "fail" | "warn";
 }
 
@@ -23,13 +23,23 @@ export interface Circumstances {
 	labels?: readonly number[] | undefined;
 }
 
-/** The comparators of one output. Without any in the golden: relative-l2 for floats, equality for integers and bools. */
+/** A comparator that is measured here, as the golden has it. */
+export type MetricSpec = ComparatorSpec & { kind: MetricKind };
+
+export function isMetricSpec(spec: ComparatorSpec): spec is MetricSpec {
+	return spec.kind !== "custom";
+}
+
+/**
+ * The comparators of one output that are measured here. Without any in the golden: relative-l2 for floats, equality for integers
+ * and bools.
+ */
 export function resolveComparators(output: GoldenOutput | undefined, circumstances: Circumstances): Comparator[] {
 	const plain: ComparatorSpec = isFloating(circumstances.expected.dtype)
 		? { kind: "relative-l2" }
 		: { kind: "allclose", rtol: 0, atol: 0, tolerance: 0 };
 	const rms = onceOnly(() => rootMeanSquare(circumstances.expected));
-	return (output?.comparators ?? [plain]).map((spec) => resolve(spec, output ?? {}, { ...circumstances, rms }));
+	return (output?.comparators ?? [plain]).filter(isMetricSpec).map((spec) => resolve(spec, output ?? {}, { ...circumstances, rms }));
 }
 
 interface Context extends Circumstances {
@@ -37,9 +47,15 @@ interface Context extends Circumstances {
 }
 
 /** Their value is a share of rows already, or speaks of all rows together. */
-export const wholeByDefault: ReadonlySet<ComparatorKind> = new Set(["top-k", "recall-at-k", "token-agreement", "accuracy"]);
+export const wholeByDefault: ReadonlySet<ComparatorKind> = new Set([
+	"top-k",
+	"recall-at-k",
+	"rank-agreement",
+	"token-agreement",
+	"accuracy",
+]);
 
-function resolve(spec: ComparatorSpec, output: GoldenOutput, context: Context): Comparator {
+function resolve(spec: MetricSpec, output: GoldenOutput, context: Context): Comparator {
 	const sliced = typeof output.batchAxis === "number";
 	const question = questionOf(spec, output, context);
 	return {
@@ -94,7 +110,7 @@ function rangeOf(tensor: Tensor): number {
 	return most >= least ? most - least : 0;
 }
 
-function limitOf(spec: ComparatorSpec, question: Question, context: Context): number {
+function limitOf(spec: MetricSpec, question: Question, context: Context): number {
 	const { precision, expected, rms } = context;
 	const own = toleranceAt(spec.tolerance, precision);
 	if (own !== undefined) return own;

@@ -6,6 +6,7 @@ import type { Uninformative } from "./inform.ts";
 import { tensorStatistics } from "./inform-statistics.ts";
 import { judgeCase } from "./judge.ts";
 import { type RunOutputs, referencePrecision } from "./noise-floor.ts";
+import { judgeSet } from "./set/judge-set.ts";
 import { elementCount, isFloating, type Tensor } from "./tensor.ts";
 import { float64Reader } from "./values.ts";
 
@@ -35,6 +36,15 @@ function verdictOf(context: WeaknessContext, at: { index: number; got: Readonly<
 	return judgeCase({ ...place, expected, got: at.got, relativeL2 }).state;
 }
 
+/** Whether comparators of the whole set take these outputs, case by case. */
+function setTakes(context: WeaknessContext, got: RunOutputs, precision: Precision): boolean {
+	const { manifest, cases, relativeL2 } = context;
+	const place = { manifest, model: "", engine: "", precision, modelSha256: manifest.model.sha256, relativeL2 };
+	const seen = manifest.cases.map((golden, index) => ({ golden, sides: { expected: cases[index] ?? {}, got: got[index] ?? {} } }));
+	const verdict = judgeSet(place, seen);
+	return verdict === null || verdict.state === "match";
+}
+
 /** Precisions that the golden speaks of: the reference's own, and those of its limits. */
 function precisionsOf({ outputs }: GoldenManifest): Precision[] {
 	const named = Object.values(outputs).flatMap((output) =>
@@ -57,7 +67,8 @@ function tooWideAt(context: WeaknessContext, name: string, precision: Precision)
 		judged += 1;
 		if (verdictOf(context, { index, got: { ...expected, [name]: flat }, precision }) !== "match") return [];
 	}
-	if (judged === 0) return [];
+	const flat = context.cases.map((expected) => ({ ...expected, ...flattenedOutput(expected, name) }));
+	if (judged === 0 || !setTakes(context, flat, precision)) return [];
 	return [
 		{
 			kind: "too-wide",
@@ -67,6 +78,11 @@ function tooWideAt(context: WeaknessContext, name: string, precision: Precision)
 			fix: "Set tighter limits, or add a comparator that sees what matters; `trtgate golden inspect` proposes some.",
 		},
 	];
+}
+
+function flattenedOutput(expected: Readonly<Record<string, Tensor>>, name: string): Record<string, Tensor> {
+	const flat = expected[name] === undefined ? null : flattened(expected[name]);
+	return flat === null ? {} : { [name]: flat };
 }
 
 /** null: a tensor that is constant by itself, too small, or of a type that no mean stands for. */
@@ -85,7 +101,8 @@ function findAlike(context: WeaknessContext): Weakness[] {
 			const got = cases[(index + 1) % cases.length] ?? {};
 			return verdictOf(context, { index, got, precision }) === "match";
 		});
-		if (!alike) return [];
+		const turned = cases.map((_, index) => cases[(index + 1) % cases.length] ?? {});
+		if (!alike || !setTakes(context, turned, precision)) return [];
 		return [
 			{
 				kind: "alike" as const,

@@ -51,7 +51,8 @@ export function judgeCase(input: CaseInput): GoldenVerdict {
 	}
 	const { checks, compared } = checkOutputs(input, golden);
 	const state = stateOf(checks, compared);
-	const message = messageOf(state, input, modelChanged);
+	const message =
+		messageOf(state, input, modelChanged) ?? (checks.length === 0 ? "Its outputs are judged over the whole set alone." : undefined);
 	return { ...about, state, ...(message === undefined ? {} : { message }), checks };
 }
 

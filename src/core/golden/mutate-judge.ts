@@ -2,6 +2,7 @@
 import type { GoldenManifest, MutationRecord, Precision } from "../schema/golden.ts";
 import { judgeCase } from "./judge.ts";
 import { distance, floorOf, type RunOutputs, referencePrecision } from "./noise-floor.ts";
+import { judgeSet } from "./set/judge-set.ts";
 
 /** What came of running the model with one tensor changed. */
 export type MutationRun = { tensor: string } & ({ state: "ran"; outputs: RunOutputs } | { state: "broke" } | { state: "unchanged" });
@@ -28,7 +29,7 @@ export interface MutationContext {
 export function judgeMutation(run: MutationRun, context: MutationContext): MutationFinding {
 	if (run.state !== "ran") return { tensor: run.tensor, state: run.state, change: 0, output: null, case: null, floor: 0 };
 	const moved = furthest(run.outputs, context);
-	const noticed = context.reference.some((_, index) => failsCase(index, run.outputs, context));
+	const noticed = context.reference.some((_, index) => failsCase(index, run.outputs, context)) || failsSet(run.outputs, context);
 	const state = noticed ? "noticed" : moved.change > moved.floor ? "unnoticed" : "below-noise";
 	return { tensor: run.tensor, state, ...moved };
 }
@@ -60,6 +61,12 @@ function failsCase(index: number, outputs: RunOutputs, context: MutationContext)
 	if (golden === undefined || expected === undefined || got === undefined) return false;
 	const place = { manifest, caseId: golden.id, model: "", engine: "", precision: referencePrecision, modelSha256: manifest.model.sha256 };
 	return judgeCase({ ...place, expected, got, relativeL2 }).state === "mismatch";
+}
+
+function failsSet(outputs: RunOutputs, { manifest, reference, relativeL2 }: MutationContext): boolean {
+	const place = { manifest, model: "", engine: "", precision: referencePrecision, modelSha256: manifest.model.sha256, relativeL2 };
+	const seen = manifest.cases.map((golden, index) => ({ golden, sides: { expected: reference[index] ?? {}, got: outputs[index] ?? {} } }));
+	return judgeSet(place, seen)?.state === "mismatch";
 }
 
 const unseenNamed = 1000;

@@ -9,7 +9,7 @@ import { jsDivergence } from "./metrics/js.ts";
 import { klDivergence } from "./metrics/kl.ts";
 import { maxAbs } from "./metrics/max-abs.ts";
 import type { Measured, Question } from "./metrics/measured.ts";
-import { recallAtK } from "./metrics/neighbours.ts";
+import { rankAgreement, recallAtK } from "./metrics/neighbours.ts";
 import { psnr } from "./metrics/psnr.ts";
 import { errorQuantile } from "./metrics/quantile.ts";
 import { relativeL2 } from "./metrics/relative-l2.ts";
@@ -37,7 +37,10 @@ export interface Metric {
 	defaultLimit(facts: LimitFacts): number;
 }
 
-export const metrics: Readonly<Record<ComparatorKind, Metric>> = {
+/** Kinds that are measured here; a custom command measures for itself. */
+export type MetricKind = Exclude<ComparatorKind, "custom">;
+
+export const metrics: Readonly<Record<MetricKind, Metric>> = {
 	"relative-l2": { bound: "at-most", measure: relativeL2, defaultLimit: ({ defaults }) => defaults.relativeL2 },
 	"max-abs": { bound: "at-most", measure: maxAbs, defaultLimit: ({ defaults, rms }) => defaults.maxAbsPerRms * rms() },
 	// Integers of an output that is no measurement: none may differ.
@@ -67,6 +70,7 @@ export const metrics: Readonly<Record<ComparatorKind, Metric>> = {
 	dice: { bound: "at-least", measure: dice, defaultLimit: ({ defaults }) => defaults.topK },
 	"pixel-disagreement": { bound: "at-most", measure: pixelDisagreement, defaultLimit: ({ defaults }) => 1 - defaults.topK },
 	"recall-at-k": { bound: "at-least", measure: recallAtK, defaultLimit: ({ defaults }) => defaults.topK },
+	"rank-agreement": { bound: "at-least", measure: rankAgreement, defaultLimit: ({ defaults }) => defaults.topK },
 	"token-agreement": { bound: "at-least", measure: tokenAgreement, defaultLimit: ({ defaults }) => defaults.topK },
 	// A share of what the golden itself reaches.
 	accuracy: {

@@ -70,6 +70,9 @@ function shown(value: unknown): number | string | null {
 	return value === undefined || value === null ? null : String(value);
 }
 
+/** Strictest first: what one slice may not hide in the whole, one case may not hide in the set. */
+const scopes: readonly unknown[] = ["per-sample", "whole", "set"];
+
 /** Settings that mean something else than before count as looser where nobody can tell: a person looks. */
 function isLooser(
 	key: keyof Comparator,
@@ -77,7 +80,7 @@ function isLooser(
 ): boolean {
 	const { from, to } = change;
 	if (key === "severity") return to === "warn";
-	if (key === "scope") return to === "whole";
+	if (key === "scope") return scopes.indexOf(to) > scopes.indexOf(from);
 	if (typeof from !== "number" || typeof to !== "number") return true;
 	if (key === "allowed") return metrics[change.kind].bound === "at-most" ? to > from : to < from;
 	if (key === "rtol" || key === "atol" || key === "zeroProbability") return to > from;

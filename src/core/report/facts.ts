@@ -2,6 +2,7 @@
 import type { BuildRecord, Result } from "../schema/result.ts";
 import { formatBytes, formatDuration, formatPercent } from "../units.ts";
 import { cleanName } from "./escape.ts";
+import { caseVerdicts } from "./golden-words.ts";
 import { engineKey } from "./index-gates.ts";
 import { partsText, partsToTell } from "./part-backend.ts";
 import { armName, cautioned, counted } from "./words.ts";
@@ -37,7 +38,7 @@ export function noiseBudgetText(result: Result): string | null {
 export function countsText(result: Result): string {
 	const parts = [
 		...(result.workloads.length === 0 ? [] : [counted(result.workloads.length, "workload")]),
-		...(result.golden.length === 0 ? [] : [counted(result.golden.length, "golden case")]),
+		...(result.golden.length === 0 ? [] : [counted(caseVerdicts(result.golden).length, "golden case")]),
 		...(result.builds.length === 0 ? [] : [counted(result.builds.length, "build")]),
 	];
 	return parts.join(", ");

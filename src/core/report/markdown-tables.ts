@@ -5,6 +5,7 @@ import type { Detail } from "./budget.ts";
 import { dash, intervalText, levelText } from "./comparison-words.ts";
 import { cleanName, escapeMarkdown } from "./escape.ts";
 import { type BuildPair, buildPairs, engineSizeText, warningsText } from "./facts.ts";
+import { goldenCounts } from "./golden-words.ts";
 import { type WorkloadRow, workloadTexts } from "./rows.ts";
 import { gotText, metricWord, worstText } from "./stories-golden.ts";
 import { buildWord, cautioned, counted, goldenWords, subjectName } from "./words.ts";
@@ -86,14 +87,13 @@ function checkCells({ subject, state, check }: CheckRow): string[] {
 
 export function goldenSection(result: Result, detail: Detail): Section[] {
 	if (result.golden.length === 0) return [];
-	const matching = result.golden.filter((verdict) => verdict.state === "match").length;
 	const checks: CheckRow[] = result.golden.flatMap((verdict) =>
 		verdict.checks.map((check) => ({ subject: subjectName(verdict), state: goldenWords[verdict.state], check })),
 	);
 	const wanted = checks
 		.filter(({ check }) => detail.matchingGoldens || !check.pass)
 		.sort((a, b) => Number(a.check.pass) - Number(b.check.pass));
-	const summary = `Goldens: ${matching} of ${counted(result.golden.length, "case")} match`;
+	const summary = `Goldens: ${goldenCounts(result.golden)}`;
 	if (wanted.length === 0) return [{ summary, body: "Each output of each case stands in `report.html`." }];
 	const head = ["case · output", "metric", "base engine", "head engine", "allowed", "check", "worst element"];
 	const body = table(head, wanted.slice(0, detail.goldens).map(checkCells), [2, 3, 4]);

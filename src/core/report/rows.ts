@@ -60,7 +60,9 @@ function goldenTallies(result: Result): Map<string, GoldenTally> {
 		const key = engineKey(verdict);
 		const tally = tallies.get(key) ?? { match: 0, total: 0, tone: "ok" };
 		const tone: Tone = state === "mismatch" || tally.tone === "bad" ? "bad" : state === "match" ? tally.tone : "open";
-		tallies.set(key, { match: tally.match + (state === "match" ? 1 : 0), total: tally.total + 1, tone });
+		// The verdict on the whole set colours the tally, and is no case more.
+		const one = verdict.scope === undefined ? 1 : 0;
+		tallies.set(key, { match: tally.match + (state === "match" ? one : 0), total: tally.total + one, tone });
 	}
 	return tallies;
 }

@@ -1,15 +1,16 @@
 // Stories of engines that do not compute what their golden cases hold.
 import { metricNames } from "../golden/metric-words.ts";
-import type { GoldenCheck, GoldenState, GoldenVerdict, Result } from "../schema/result.ts";
+import type { GoldenCheck, GoldenElement, GoldenState, GoldenVerdict, Numeric, Result } from "../schema/result.ts";
 import { formatValue } from "../units.ts";
 import { saidText } from "./comparison-words.ts";
 import { cleanName } from "./escape.ts";
+import { goldenExtent } from "./golden-words.ts";
 import { engineKey, type GateIndex } from "./index-gates.ts";
 import type { Phrase, Story, StorySeverity } from "./story.ts";
 import { counted, subjectName } from "./words.ts";
 
 interface Failing {
-	case: string;
+	verdict: GoldenVerdict;
 	check: GoldenCheck;
 }
 
@@ -55,31 +56,62 @@ function sentence(text: string): string {
 	return /[.!?…]$/.test(text) ? text : `${text}.`;
 }
 
-function checkSentence({ check, case: name }: Failing): Phrase {
+/** `relative L2 is 3.3e-2, 33 times the allowed 1e-3`. */
+export function measureText(check: GoldenCheck): string {
+	const measure = metricWord(check.metric);
+	return check.got === null ? measure : `${measure} is ${gotText(check)}${demandText(check)}`;
+}
+
+function placeOf({ check, verdict }: Failing): Phrase {
+	if (verdict.scope !== undefined) return [` over the whole set of ${counted(verdict.cases ?? 0, "case")}`];
 	const sample = check.sample === undefined ? "" : `, sample ${check.sample}`;
-	const where = [" (case ", { code: cleanName(name, 60) }, `${sample})`] as const;
+	return [" (case ", { code: cleanName(verdict.case, 60) }, `${sample})`];
+}
+
+function checkSentence(failing: Failing): Phrase {
+	const { check } = failing;
+	const where = placeOf(failing);
 	const detail = check.detail === undefined ? "" : ` ${sentence(saidText(check.detail, 300))}`;
-	const measure = `: ${metricWord(check.metric)}`;
-	const found = check.got === null ? "" : ` is ${gotText(check)}${demandText(check)}`;
-	return [{ code: cleanName(check.output) }, `${measure}${found}`, ...where, `.${detail}`];
+	return [{ code: cleanName(check.output) }, `: ${measureText(check)}`, ...where, `.${detail}`];
+}
+
+/** Both values, with more digits where short forms would look alike. */
+export function apartTexts({ got, expected }: GoldenElement): { got: string; expected: string } {
+	const short = { got: formatValue(got), expected: formatValue(expected) };
+	return short.got === short.expected && got !== expected ? { got: formatValue(got, 8), expected: formatValue(expected, 8) } : short;
+}
+
+/** How far apart both values are; infinite where one of them is no finite number. */
+export function offBy({ got, expected }: GoldenElement): Numeric {
+	const size = typeof got === "number" && typeof expected === "number" ? Math.abs(got - expected) : Number.POSITIVE_INFINITY;
+	return Number.isFinite(size) ? size : "Infinity";
 }
 
 export function worstText(check: GoldenCheck): string | null {
 	if (check.worst === undefined) return null;
 	const index = check.worst.index.slice(0, 12).join(",");
-	return `[${index}]: ${formatValue(check.worst.got)}, not ${formatValue(check.worst.expected)}`;
+	const { got, expected } = apartTexts(check.worst);
+	return `[${index}]: ${got}, not ${expected}`;
 }
 
-/** Furthest beyond its cap first; checks without a ratio (shape, non-finite) before all. */
+/** With how far off it is, where something is allowed of each element. */
+function worstSentence({ worst }: GoldenCheck, text: string): string {
+	if (worst?.allowed === undefined) return `Worst element ${text}.`;
+	return `Worst element ${text}: off by ${formatValue(offBy(worst), 3)}, where ${formatValue(worst.allowed, 3)} is allowed.`;
+}
+
+/** How loud a check is: times its cap; one without a ratio (shape, non-finite) is louder than all. */
+export function capRatio(check: GoldenCheck): number {
+	return timesTheCap(check) ?? Number.MAX_VALUE;
+}
+
 function loudestFirst(a: Failing, b: Failing): number {
-	return (timesTheCap(b.check) ?? Number.MAX_VALUE) - (timesTheCap(a.check) ?? Number.MAX_VALUE);
+	return capRatio(b.check) - capRatio(a.check);
 }
 
 /** One failing check an output and metric: the loudest over all cases. */
 function loudest(verdicts: readonly GoldenVerdict[]): Failing[] {
-	const failing = verdicts.flatMap((verdict) =>
-		verdict.checks.filter((check) => !check.pass).map((check) => ({ case: verdict.case, check })),
-	);
+	const failing = verdicts.flatMap((verdict) => verdict.checks.filter((check) => !check.pass).map((check) => ({ verdict, check })));
 	const seen = new Map<string, Failing>();
 	for (const entry of failing.sort(loudestFirst)) {
 		const key = JSON.stringify([entry.check.output, entry.check.metric]);
@@ -98,7 +130,7 @@ function mismatchSentences(verdicts: readonly GoldenVerdict[]): Phrase[] {
 		...(first.check.base === undefined || first.check.base === null
 			? []
 			: [[`The base engine's own error to the same golden is ${formatValue(first.check.base)}.`]]),
-		...(worst === null ? [] : [[`Worst element ${worst}.`]]),
+		...(worst === null ? [] : [[worstSentence(first.check, worst)]]),
 		...checks.slice(1, 4).map(checkSentence),
 		...(checks.length > 4 ? [[`${counted(checks.length - 4, "more check")} of other outputs or metrics fail.`]] : []),
 		...messages(verdicts),
@@ -139,7 +171,7 @@ function groupStory(group: readonly GoldenVerdict[], totalCases: number, gates: 
 	return {
 		severity: gate === undefined || gate === "pass" ? stateSeverity[state] : gate,
 		topic: topics[state],
-		title: `${subjectName({ model, engine, part })} ${titles[state]}: ${group.length} of ${counted(totalCases, "golden case")}`,
+		title: `${subjectName({ model, engine, part })} ${titles[state]}${goldenExtent(group, totalCases)}`,
 		sentences: mismatchSentences(group),
 	};
 }
@@ -150,7 +182,7 @@ export function goldenStories(result: Result, gates: GateIndex): Story[] {
 	const totals = new Map<string, number>();
 	for (const verdict of result.golden) {
 		const engine = engineKey(verdict);
-		totals.set(engine, (totals.get(engine) ?? 0) + 1);
+		totals.set(engine, (totals.get(engine) ?? 0) + (verdict.scope === undefined ? 1 : 0));
 		if (!isNews(verdict)) continue;
 		const key = verdict.state + engine;
 		groups.set(key, [...(groups.get(key) ?? []), verdict]);

@@ -18,8 +18,10 @@ export type ComparatorKind =
   | "dice"
   | "pixel-disagreement"
   | "recall-at-k"
+  | "rank-agreement"
   | "token-agreement"
-  | "accuracy";
+  | "accuracy"
+  | "custom";
 export type Tolerance =
   | number
   | {
@@ -192,6 +194,10 @@ export interface GoldenOutput {
 }
 export interface ComparatorSpec {
   kind: ComparatorKind;
+  /**
+   * Of custom: the command under `comparators` in trtgate.yml that is asked. A manifest names commands and holds none.
+   */
+  name?: string;
   tolerance?: Tolerance;
   /**
    * Of allclose: |got - expected| <= atol + rtol * |expected|. One given alone leaves the other 0; neither: by precision.
@@ -235,9 +241,9 @@ export interface ComparatorSpec {
    */
   ignore?: number;
   /**
-   * Whether the worst slice along batchAxis decides, or the whole tensor. Left out: per-sample where the output has a batchAxis, except for top-k, recall-at-k, token-agreement and accuracy.
+   * Whether the worst slice along batchAxis decides, the whole tensor, or one number over all cases of the golden. Left out: per-sample where the output has a batchAxis, except for top-k, recall-at-k, rank-agreement, token-agreement, accuracy and custom.
    */
-  scope?: "per-sample" | "whole";
+  scope?: "per-sample" | "whole" | "set";
   severity?: "fail" | "warn";
 }
 export interface Detections {
@@ -289,6 +295,10 @@ export interface Detections {
 export interface BoxComparatorSpec {
   kind: BoxComparatorKind;
   tolerance?: Tolerance;
+  /**
+   * Whether each case is judged by its images (left out), or one number over the images of all cases; of box-missing, box-extra, box-f1 and map.
+   */
+  scope?: "whole" | "set";
   severity?: "fail" | "warn";
 }
 export interface GoldenCase {

@@ -30,7 +30,10 @@ export type Bound = "at-most" | "at-least";
  */
 export type Interval = [number, number];
 export type ProbeName = "determinism" | "duplicate-rows" | "neighbours" | "batch-size" | "profile-ends" | "padding";
-export type ProbeState = "pass" | "warn" | "fail" | "skipped";
+/**
+ * known: the head differs, and the base just so. skipped: the probe does not apply; the message says why.
+ */
+export type ProbeState = "agrees" | "differs" | "known" | "skipped";
 /**
  * The figure of a run that is compared. median (default). fastest, on CPUs that others share: other programs only ever add time.
  */
@@ -262,6 +265,14 @@ export interface GoldenVerdict {
   precision: string;
   case: string;
   /**
+   * Present where the verdict is on all cases of the golden together; `case` is then `whole set`.
+   */
+  scope?: "set";
+  /**
+   * Of a verdict on the whole set: the cases that went into it.
+   */
+  cases?: number;
+  /**
    * goldenId.
    */
   golden?: string;
@@ -312,6 +323,10 @@ export interface GoldenElement {
   index: number[];
   got: Numeric;
   expected: Numeric;
+  /**
+   * How far off this element may be, where the check speaks of elements.
+   */
+  allowed?: number;
 }
 /**
  * How large the differences are in what a check that does not pass judged: its sample, else the whole output. Bins are equally wide on a logarithmic scale.
@@ -437,10 +452,14 @@ export interface ProbeResult {
   probe: ProbeName;
   state: ProbeState;
   /**
-   * The largest relative L2 between two answers that should be one; 0: the same bits.
+   * How far two answers that should be one are apart, where that is furthest from what is allowed: relative L2 of the worst row; of integers the share that differs. 0: the same values. null: nothing was compared.
    */
   got: Numeric | null;
   allowed: number | null;
+  /**
+   * The same of the base engine, which is asked where the head differs.
+   */
+  base?: Numeric | null;
   /**
    * The output that is furthest apart.
    */

@@ -2,6 +2,7 @@
 import { childPointer, formatName } from "../../config/pointer.ts";
 import type { BoxComparatorKind, BoxComparatorSpec, Detections, GoldenCase, GoldenManifest } from "../../schema/golden.ts";
 import type { ManifestProblem } from "../manifest-schema.ts";
+import { boxSetKinds } from "../set/kinds.ts";
 
 export function findBadDetections({ detections, cases }: GoldenManifest): ManifestProblem | null {
 	const names = new Set<string>();
@@ -43,10 +44,16 @@ const shares: ReadonlySet<BoxComparatorKind> = new Set(["box-f1", "box-iou", "ma
 
 function limitsProblem({ comparators }: Detections): ManifestProblem | null {
 	for (const [index, spec] of (comparators ?? []).entries()) {
-		const problem = limitProblem(spec);
+		const problem = scopeProblem(spec) ?? limitProblem(spec);
 		if (problem !== null) return { ...problem, pointer: childPointer("/comparators", String(index)) + problem.pointer };
 	}
 	return null;
+}
+
+function scopeProblem({ kind, scope }: BoxComparatorSpec): ManifestProblem | null {
+	if (scope !== "set" || boxSetKinds.includes(kind)) return null;
+	const fix = `Remove the key; the worst case decides. Over the set go ${boxSetKinds.join(", ")}.`;
+	return { pointer: "/scope", expected: `whole for ${kind}`, got: "set", fix };
 }
 
 function limitProblem({ kind, tolerance }: BoxComparatorSpec): ManifestProblem | null {

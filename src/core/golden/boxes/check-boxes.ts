@@ -58,20 +58,42 @@ const defaultComparators: readonly BoxComparatorSpec[] = [
 	{ kind: "box-score" },
 ];
 
-export function checkBoxes(spec: Detections, sides: BoxSides, precision: Precision): BoxChecks {
+interface ReadSides {
+	expected: readonly (readonly Detection[])[];
+	pairs: ImagePair[];
+	images: ImageMatching[];
+}
+
+/** The images of a case with their boxes paired; a text says why they cannot be. */
+export function readSides(spec: Detections, sides: Omit<BoxSides, "base">, precision: Precision): ReadSides | string {
 	const expected = readDetections(sides.expected, spec);
 	const got = readDetections(sides.got, spec);
-	if (typeof expected === "string") return refused(spec, `the golden has ${expected}`);
-	if (typeof got === "string") return refused(spec, `the engine gave ${got}`);
-	if (expected.length !== got.length) return refused(spec, `expected ${expected.length} images, got ${got.length}`);
-	const defaults = boxTolerances[precision];
+	if (typeof expected === "string") return `the golden has ${expected}`;
+	if (typeof got === "string") return `the engine gave ${got}`;
+	if (expected.length !== got.length) return `expected ${expected.length} images, got ${got.length}`;
 	const pairs = expected.map((boxes, image): ImagePair => ({ expected: boxes, got: got[image] ?? [] }));
-	const images = matchImages(pairs, spec, defaults);
+	return { expected, pairs, images: matchImages(pairs, spec, boxTolerances[precision]) };
+}
+
+export function boxLimit({ kind, tolerance }: BoxComparatorSpec, precision: Precision): number {
+	return toleranceAt(tolerance, precision) ?? kinds[kind].defaultLimit(boxTolerances[precision]);
+}
+
+export function boxBound(kind: BoxComparatorKind): Bound {
+	return kinds[kind].bound;
+}
+
+export function checkBoxes(spec: Detections, sides: BoxSides, precision: Precision): BoxChecks {
+	const read = readSides(spec, sides, precision);
+	if (typeof read === "string") return refused(spec, read);
+	const { expected, pairs, images } = read;
+	const defaults = boxTolerances[precision];
 	const base = sides.base === undefined ? undefined : pairsWith(expected, readDetections(sides.base, spec));
 	const boxes = expected.reduce((sum, image) => sum + image.length, 0);
-	const checks = (spec.comparators ?? defaultComparators).map((comparator) => {
+	const ofCase = (spec.comparators ?? defaultComparators).filter(({ scope }) => scope !== "set");
+	const checks = ofCase.map((comparator) => {
 		const kind = kinds[comparator.kind];
-		const allowed = toleranceAt(comparator.tolerance, precision) ?? kind.defaultLimit(defaults);
+		const allowed = boxLimit(comparator, precision);
 		const check = boxCheck(spec, kind.measure(images, pairs), { ...comparator, allowed, boxes });
 		if (base === undefined) return check;
 		return { ...check, base: base === null ? null : toNumeric(kind.measure(matchImages(base, spec, defaults), base).value) };

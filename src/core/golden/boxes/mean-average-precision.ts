@@ -21,45 +21,107 @@ export interface ImagePair {
 
 /** Mean over thresholds and over classes that the golden has; where it has none, 1 if the engine has none either, else 0. */
 export function meanAveragePrecision(images: readonly ImagePair[]): number {
-	const classes = [...new Set(images.flatMap(({ expected }) => expected.map((box) => box.class)))];
-	if (classes.length === 0) return images.every(({ got }) => got.length === 0) ? 1 : 0;
-	const precisions = classes.flatMap((label) => {
-		const ofClass = images.map(({ expected, got }) => ({
-			expected: expected.filter((box) => box.class === label),
-			got: got.filter((box) => box.class === label).slice(0, mostBoxes),
-		}));
-		return thresholds.map((threshold) => averagePrecision(ofClass, threshold));
+	const tally = precisionTally();
+	for (const image of images) tally.add(image);
+	return tally.value();
+}
+
+/** Sees one image after the other; keeps of each box of the engine its score and whether it was right, ten bytes. */
+export interface PrecisionTally {
+	add(image: ImagePair): void;
+	value(): number;
+	/** Boxes of the golden so far. */
+	wanted(): number;
+}
+
+/** The boxes of a class over all images: scores, and one bit for each threshold at which the box is right. */
+interface ClassAnswers {
+	wanted: number;
+	count: number;
+	scores: Float64Array;
+	right: Uint16Array;
+}
+
+/** As many as COCO's largest set has answers; above, the figure is not made. */
+const mostAnswers = 4_000_000;
+
+export function precisionTally(): PrecisionTally {
+	const classes = new Map<number, ClassAnswers>();
+	let answers = 0;
+	return {
+		add({ expected, got }) {
+			for (const label of new Set([...expected, ...got].map((box) => box.class))) {
+				const known = classes.get(label) ?? { wanted: 0, count: 0, scores: new Float64Array(16), right: new Uint16Array(16) };
+				classes.set(label, known);
+				const ofClass = (boxes: readonly Detection[]): Detection[] => boxes.filter((box) => box.class === label);
+				const image = { expected: ofClass(expected), got: ofClass(got).slice(0, mostBoxes) };
+				known.wanted += image.expected.length;
+				answers += image.got.length;
+				if (answers <= mostAnswers) addAnswers(known, image);
+			}
+		},
+		value: () => (answers > mostAnswers ? Number.NaN : meanOf([...classes.values()])),
+		wanted: () => [...classes.values()].reduce((sum, { wanted }) => sum + wanted, 0),
+	};
+}
+
+function meanOf(classes: readonly ClassAnswers[]): number {
+	const there = classes.filter(({ wanted }) => wanted > 0);
+	if (there.length === 0) return classes.some(({ count }) => count > 0) ? 0 : 1;
+	const precisions = there.flatMap((answers) => {
+		const order = byScore(answers);
+		return thresholds.map((_, bit) => averagePrecision(answers, order, bit));
 	});
 	return precisions.reduce((sum, precision) => sum + precision, 0) / precisions.length;
 }
 
+function addAnswers(known: ClassAnswers, image: ImagePair): void {
+	const { got } = image;
+	if (known.count + got.length > known.scores.length) {
+		const length = 2 * (known.count + got.length);
+		const [scores, right] = [new Float64Array(length), new Uint16Array(length)];
+		scores.set(known.scores);
+		right.set(known.right);
+		Object.assign(known, { scores, right });
+	}
+	for (const [index, box] of got.entries()) known.scores[known.count + index] = box.score;
+	for (const [bit, threshold] of thresholds.entries()) {
+		for (const [index, isRight] of judgeBoxes(image, threshold).entries()) {
+			const at = known.count + index;
+			if (isRight) known.right[at] = (known.right[at] as number) | (1 << bit);
+		}
+	}
+	known.count += got.length;
+}
+
+/** Largest score first; stable, as COCO's merge sort is. */
+function byScore({ scores, count }: ClassAnswers): Uint32Array {
+	const order = Uint32Array.from({ length: count }, (_, index) => index);
+	return order.sort((a, b) => (scores[b] as number) - (scores[a] as number) || a - b);
+}
+
 /** Precision at each recall level, made to fall monotonically, averaged. */
-function averagePrecision(images: readonly ImagePair[], threshold: number): number {
-	const wanted = images.reduce((sum, { expected }) => sum + expected.length, 0);
-	const answers = images.flatMap((image) => judgeBoxes(image, threshold));
-	// Stable, as COCO's merge sort is.
-	answers.sort((a, b) => b.score - a.score);
-	const curve: { recall: number; precision: number }[] = [];
-	let right = 0;
-	for (const [index, answer] of answers.entries()) {
-		if (answer.right) right += 1;
-		curve.push({ recall: right / wanted, precision: right / (index + 1 + spacing) });
+function averagePrecision({ wanted, right }: ClassAnswers, order: Uint32Array, bit: number): number {
+	const recalls = new Float64Array(order.length);
+	const precisions = new Float64Array(order.length);
+	let found = 0;
+	for (const [rank, at] of order.entries()) {
+		if (((right[at] as number) >> bit) & 1) found += 1;
+		recalls[rank] = found / wanted;
+		precisions[rank] = found / (rank + 1 + spacing);
 	}
-	for (let i = curve.length - 2; i >= 0; i -= 1) {
-		const [here, after] = [curve[i], curve[i + 1]];
-		if (here && after && after.precision > here.precision) here.precision = after.precision;
-	}
+	for (let i = precisions.length - 2; i >= 0; i -= 1) precisions[i] = Math.max(precisions[i] as number, precisions[i + 1] as number);
 	let sum = 0;
 	let at = 0;
 	for (const level of recallLevels) {
-		while (at < curve.length && (curve[at]?.recall ?? 0) < level) at += 1;
-		sum += curve[at]?.precision ?? 0;
+		while (at < recalls.length && (recalls[at] as number) < level) at += 1;
+		sum += precisions[at] ?? 0;
 	}
 	return sum / recallLevels.length;
 }
 
 /** By score, each box takes the free golden box that it overlaps most; of equals the last, as COCO's loop does. */
-function judgeBoxes({ expected, got }: ImagePair, threshold: number): { score: number; right: boolean }[] {
+function judgeBoxes({ expected, got }: ImagePair, threshold: number): boolean[] {
 	const free = new Set(expected);
 	return got.map((box) => {
 		let best = Math.min(threshold, 1 - 1e-10);
@@ -71,6 +133,6 @@ function judgeBoxes({ expected, got }: ImagePair, threshold: number): { score: n
 			match = wanted;
 		}
 		if (match !== null) free.delete(match);
-		return { score: box.score, right: match !== null };
+		return match !== null;
 	});
 }

@@ -1,12 +1,21 @@
-// Whether embeddings have the same nearest neighbours among each other.
+// Whether embeddings have the same nearest neighbours among each other, and rank all others alike.
 import type { Pair } from "../difference.ts";
 import { forEachRow } from "../rows.ts";
 import { elementCount } from "../tensor.ts";
 import type { Measured, Question } from "./measured.ts";
+import { rankCorrelation } from "./rank-correlation.ts";
 import { topIndices } from "./top-k.ts";
 
 /** All pairs are compared: of more vectors that takes minutes. */
-const mostVectors = 2048;
+export const mostVectors = 2048;
+
+export interface Vectors {
+	/** Of length 1, or of zeros. */
+	expected: readonly Float64Array[];
+	got: readonly Float64Array[];
+	/** Where each begins in its output. */
+	firsts: readonly number[];
+}
 
 /**
  * Recall@k: mean over vectors of |Nk(golden) ∩ Nk(engine)| / k, where Nk are the k other vectors of the output with the largest
@@ -14,29 +23,77 @@ const mostVectors = 2048;
  * a vector of zeros has similarity 0 to all. Symmetric.
  */
 export function recallAtK(pair: Pair, question: Question): Measured {
-	const elements = elementCount(pair.expected.shape);
-	const vectors = unitVectors(pair, question.axis);
-	const problem = vectors === null ? `more than ${mostVectors} vectors` : vectors.count < 2 ? "one vector has no neighbours" : null;
-	if (vectors === null || problem !== null) return { value: Number.NaN, elements, worstAt: -1, detail: problem ?? "" };
-	const k = Math.min(question.k, vectors.count - 1);
-	const worst = { recall: 2, at: -1 };
-	let sum = 0;
-	for (let index = 0; index < vectors.count; index += 1) {
-		const wanted = new Set(neighboursOf(vectors.expected, index, k));
-		const kept = neighboursOf(vectors.got, index, k).filter((neighbour) => wanted.has(neighbour)).length;
-		sum += kept / k;
-		if (kept / k < worst.recall) Object.assign(worst, { recall: kept / k, at: vectors.firsts[index] });
-	}
-	const value = sum / vectors.count;
-	const detail = `lowest of one vector: ${Number(worst.recall.toPrecision(4))}`;
-	return { value, elements, worstAt: worst.at, ...(value < 1 ? { detail } : {}) };
+	return ofOutput(pair, question, measureRecall);
 }
 
-interface Vectors {
-	count: number;
-	expected: readonly Float64Array[];
-	got: readonly Float64Array[];
-	firsts: readonly number[];
+/**
+ * Mean over vectors of Spearman's rank correlation between the golden's and the engine's similarities of that vector to all others
+ * (scipy: `spearmanr`; equal values share the mean of their ranks). Symmetric.
+ */
+export function rankAgreement(pair: Pair, question: Question): Measured {
+	return ofOutput(pair, question, measureRanks);
+}
+
+function ofOutput(pair: Pair, question: Question, measure: (vectors: Vectors, k: number) => Scores): Measured {
+	const elements = elementCount(pair.expected.shape);
+	const vectors = unitVectors(pair, question.axis);
+	if (vectors === null) return { value: Number.NaN, elements, worstAt: -1, detail: `more than ${mostVectors} vectors` };
+	const { value, lowest, at, problem } = measure(vectors, question.k);
+	if (problem !== undefined) return { value, elements, worstAt: -1, detail: problem };
+	const detail = `lowest of one vector: ${Number(lowest.toPrecision(4))}`;
+	return { value, elements, worstAt: vectors.firsts[at] ?? -1, ...(value < 1 ? { detail } : {}) };
+}
+
+export interface Scores {
+	/** Mean over vectors; NaN where it is not defined. */
+	value: number;
+	lowest: number;
+	/** Which vector has the lowest; -1. */
+	at: number;
+	problem?: string;
+}
+
+export function measureRecall(vectors: Vectors, wantedK: number): Scores {
+	const count = vectors.expected.length;
+	if (count < 2) return unmeasurable("one vector has no neighbours");
+	const k = Math.min(wantedK, count - 1);
+	return meanScore(vectors, (expected, got) => {
+		const wanted = new Set(topIndices(expected, k));
+		return topIndices(got, k).filter((neighbour) => wanted.has(neighbour)).length / k;
+	});
+}
+
+export function measureRanks(vectors: Vectors): Scores {
+	if (vectors.expected.length < 3) return unmeasurable("fewer than three vectors have no order of neighbours");
+	return meanScore(vectors, (expected, got, own) => rankCorrelation(without(expected, own), without(got, own)));
+}
+
+function unmeasurable(problem: string): Scores {
+	return { value: Number.NaN, lowest: Number.NaN, at: -1, problem };
+}
+
+/** The vector itself is no neighbour of its own: it stands at -Infinity in both lists, or is left out. */
+function without(similarities: Float64Array, own: number): Float64Array {
+	const others = new Float64Array(similarities.length - 1);
+	others.set(similarities.subarray(0, own));
+	others.set(similarities.subarray(own + 1), own);
+	return others;
+}
+
+function meanScore(vectors: Vectors, score: (expected: Float64Array, got: Float64Array, own: number) => number): Scores {
+	const count = vectors.expected.length;
+	let lowest = Number.POSITIVE_INFINITY;
+	let at = -1;
+	let sum = 0;
+	for (let own = 0; own < count; own += 1) {
+		const value = score(similaritiesOf(vectors.expected, own), similaritiesOf(vectors.got, own), own);
+		sum += value;
+		if (value < lowest) {
+			lowest = value;
+			at = own;
+		}
+	}
+	return { value: sum / count, lowest, at };
 }
 
 function unitVectors(pair: Pair, axis: number): Vectors | null {
@@ -50,10 +107,11 @@ function unitVectors(pair: Pair, axis: number): Vectors | null {
 		got.push(unit(right));
 		firsts.push(place.first);
 	});
-	return expected.length > mostVectors ? null : { count: expected.length, expected, got, firsts };
+	return expected.length > mostVectors ? null : { expected, got, firsts };
 }
 
-function unit(vector: Float64Array): Float64Array {
+/** A copy of length 1. */
+export function unit(vector: Float64Array): Float64Array {
 	let peak = 0;
 	for (const value of vector) peak = Math.max(peak, Math.abs(value));
 	if (peak === 0) return vector.slice();
@@ -63,13 +121,13 @@ function unit(vector: Float64Array): Float64Array {
 	return vector.map((value) => value / length);
 }
 
-function neighboursOf(vectors: readonly Float64Array[], index: number, k: number): number[] {
+function similaritiesOf(vectors: readonly Float64Array[], index: number): Float64Array {
 	const own = vectors[index] ?? new Float64Array(0);
 	const similarities = new Float64Array(vectors.length);
 	for (let other = 0; other < vectors.length; other += 1) {
 		similarities[other] = other === index ? Number.NEGATIVE_INFINITY : dot(own, vectors[other] ?? own);
 	}
-	return topIndices(similarities, k);
+	return similarities;
 }
 
 function dot(left: Float64Array, right: Float64Array): number {

@@ -9,7 +9,7 @@ import { argMax } from "./top-k.ts";
 /** More classes than this are no classes. */
 const mostClasses = 65_536;
 
-interface Tally {
+export interface ClassTally {
 	/** By class: pixels of both, of the golden, of the engine. */
 	both: Float64Array;
 	expected: Float64Array;
@@ -26,17 +26,25 @@ interface Tally {
  * that neither side has is left out; of a mask by threshold only what it holds counts, and two empty masks agree fully. Symmetric.
  */
 export function meanIou(pair: Pair, question: Question): Measured {
-	return meanOverClasses(pair, question, (both, expected, got) => both / (expected + got - both));
+	return meanOverClasses(pair, question, iouScore);
 }
 
 /** Mean over classes of 2 TP / (2 TP + FP + FN) (sklearn: `f1_score(average="macro")`), with the same conventions as meanIou. */
 export function dice(pair: Pair, question: Question): Measured {
-	return meanOverClasses(pair, question, (both, expected, got) => (2 * both) / (expected + got));
+	return meanOverClasses(pair, question, diceScore);
+}
+
+const iouScore: ClassScore = (both, expected, got) => both / (expected + got - both);
+const diceScore: ClassScore = (both, expected, got) => (2 * both) / (expected + got);
+
+/** The mean over the classes of all that was tallied. */
+export function measureClasses(tally: ClassTally, question: Question, kind: "miou" | "dice"): Measured {
+	return meanOfTally(tally, question, kind === "miou" ? iouScore : diceScore);
 }
 
 /** Share of pixels whose class is another than the golden's (numpy: `mean(a != b)`). */
 export function pixelDisagreement(pair: Pair, question: Question): Measured {
-	const tally = tallyOf(pair, question);
+	const tally = tallyClasses(pair, question);
 	if (tally.stray !== null || tally.pixels === 0) return undefinedFor(tally);
 	const detail = `${tally.differing} of ${tally.pixels} pixels differ`;
 	return {
@@ -50,7 +58,10 @@ export function pixelDisagreement(pair: Pair, question: Question): Measured {
 type ClassScore = (both: number, expected: number, got: number) => number;
 
 function meanOverClasses(pair: Pair, question: Question, score: ClassScore): Measured {
-	const tally = tallyOf(pair, question);
+	return meanOfTally(tallyClasses(pair, question), question, score);
+}
+
+function meanOfTally(tally: ClassTally, question: Question, score: ClassScore): Measured {
 	if (tally.stray !== null || tally.pixels === 0) return undefinedFor(tally);
 	const worst = { score: Number.POSITIVE_INFINITY, class: -1 };
 	let sum = 0;
@@ -69,7 +80,7 @@ function meanOverClasses(pair: Pair, question: Question, score: ClassScore): Mea
 	return { value, elements: tally.pixels, worstAt: tally.firstDiffering, ...(tally.differing > 0 ? { detail } : {}) };
 }
 
-function undefinedFor(tally: Tally): Measured {
+function undefinedFor(tally: ClassTally): Measured {
 	if (tally.stray === null) return { value: Number.NaN, elements: 0, worstAt: -1 };
 	return {
 		value: Number.NaN,
@@ -79,8 +90,8 @@ function undefinedFor(tally: Tally): Measured {
 	};
 }
 
-function tallyOf(pair: Pair, question: Question): Tally {
-	const tally: Tally = {
+export function emptyClassTally(): ClassTally {
+	return {
 		both: new Float64Array(2),
 		expected: new Float64Array(2),
 		got: new Float64Array(2),
@@ -89,6 +100,10 @@ function tallyOf(pair: Pair, question: Question): Tally {
 		firstDiffering: -1,
 		stray: null,
 	};
+}
+
+/** Adds an output's pixels to those that were counted before. */
+export function tallyClasses(pair: Pair, question: Question, tally: ClassTally = emptyClassTally()): ClassTally {
 	const { ignore, threshold } = question;
 	if (threshold === null && isFloating(pair.expected.dtype)) {
 		forEachRow(pair, question.axis, (expected, got, place) => {
@@ -111,7 +126,7 @@ function tallyOf(pair: Pair, question: Question): Tally {
 	return tally;
 }
 
-function addPixel(tally: Tally, { expected, got, flat }: { expected: number; got: number; flat: number }): void {
+function addPixel(tally: ClassTally, { expected, got, flat }: { expected: number; got: number; flat: number }): void {
 	if (!isClass(expected) || !isClass(got)) {
 		tally.stray ??= isClass(expected) ? got : expected;
 		return;
@@ -132,7 +147,7 @@ function isClass(value: number): boolean {
 	return value >= 0 && value < mostClasses && Number.isInteger(value);
 }
 
-function grow(tally: Tally, classes: number): void {
+function grow(tally: ClassTally, classes: number): void {
 	const length = Math.min(mostClasses, Math.max(classes, 2 * tally.both.length));
 	for (const key of ["both", "expected", "got"] as const) {
 		const longer = new Float64Array(length);
