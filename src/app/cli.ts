@@ -10,6 +10,8 @@ export type Command = (argv: readonly string[], terminal: Terminal) => Promise<n
 interface Entry {
 	usage: string;
 	does: string;
+	/** Lines that only the command's own help shows. */
+	details?: string;
 	load(): Promise<Command>;
 }
 
@@ -32,6 +34,13 @@ const commands: Readonly<Record<string, Entry>> = {
 	golden: {
 		usage: "record MODEL.onnx --out DIR | check GOLDEN.json --outputs DIR | inspect GOLDEN.json",
 		does: "goldens: record them, judge stored outputs against them, explain one",
+		details: `
+golden check --polygraphy GOLDEN.json [--outputs CANDIDATE.json] [--strict] [--json]
+RunResults of \`polygraphy run --save-outputs\`, by Polygraphy's own rules and flags:
+  --compare simple|indices|l2|cosine_similarity|psnr|snr|distance_metrics|quality_metrics …
+  --rtol --atol --check-error-stat --error-quantile --infinities-compare-equal --index-tolerance
+  --l2-threshold --cosine-similarity-threshold --psnr-threshold --snr-threshold
+`,
 		load: async () => (await import("./commands/golden.ts")).golden,
 	},
 	diagnose: {
@@ -76,7 +85,7 @@ export async function runCli(argv: readonly string[]): Promise<number> {
 	try {
 		if (entry === undefined) throw unknownCommand(name);
 		if (rest.includes("--help") || rest.includes("-h")) {
-			terminal.out(`trtgate ${name} ${entry.usage}\n${entry.does}\n`);
+			terminal.out(`trtgate ${name} ${entry.usage}\n${entry.does}\n${entry.details ?? ""}`);
 			return exitCodes.ok;
 		}
 		return await (await entry.load())(rest, terminal);

@@ -69,17 +69,15 @@ export function parsePolygraphyOptions(argv: readonly string[]): PolygraphyOptio
 	};
 }
 
-/** `--rtol 1e-5 out:1e-3`, as Polygraphy takes it, becomes `--rtol=1e-5 --rtol=out:1e-3`. */
+/** `--rtol 1e-5 out:1e-3`, as Polygraphy takes it, becomes `--rtol=1e-5 --rtol=out:1e-3`; without a value `--rtol=`, which is refused. */
 function oneValueEach(argv: readonly string[]): string[] {
-	const words: string[] = [];
 	let open: string | null = null;
-	for (const word of argv) {
-		if (word.startsWith("--")) {
-			open = many.some((name) => word === `--${name}`) ? word : null;
-			if (open === null) words.push(word);
-		} else words.push(open === null ? word : `${open}=${word}`);
-	}
-	return words;
+	return argv.flatMap((word, index) => {
+		if (!word.startsWith("--")) return [open === null ? word : `${open}=${word}`];
+		open = many.some((name) => word === `--${name}`) ? word : null;
+		if (open === null) return [word];
+		return argv[index + 1]?.startsWith("--") === false ? [] : [`${open}=`];
+	});
 }
 
 /** The output's name may hold colons: the last one ends it. */

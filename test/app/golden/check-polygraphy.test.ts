@@ -1,8 +1,11 @@
 // `golden check --polygraphy` against what Polygraphy said of the same files (test/oracles/golden-polygraphy.py).
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Ajv2020 } from "ajv/dist/2020.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import schema from "../../../golden-schema/golden-check-polygraphy.schema.json" with { type: "json" };
 import { checkGolden } from "../../../src/app/golden/check.ts";
 import type { PolygraphyReport } from "../../../src/app/golden/render-polygraphy.ts";
 import runResults from "../../fixtures/polygraphy/run-results.json" with { type: "json" };
@@ -52,8 +55,12 @@ async function run(argv: readonly string[]): Promise<{ exit: number; out: string
 	return { exit: await checkGolden(argv, terminal), out };
 }
 
+const fitsSchema = new Ajv2020({ strict: true }).compile(schema);
+
 async function report(argv: readonly string[]): Promise<PolygraphyReport> {
-	return JSON.parse((await run([...argv, "--json"])).out);
+	const said = JSON.parse((await run([...argv, "--json"])).out);
+	expect(fitsSchema(said), JSON.stringify(fitsSchema.errors)).toBe(true);
+	return said;
 }
 
 function asTable({ compared }: PolygraphyReport): Case["compared"] {
@@ -89,5 +96,120 @@ describe("golden check by Polygraphy's rules", () => {
 			["cosine of overflows of both signs", true, false],
 			["cosine of bools", false, true],
 		]);
+	});
+});
+
+function between(candidate: string, golden: string, ...flags: string[]): string[] {
+	return ["--polygraphy", `${golden}.json`, "--outputs", `${candidate}.json`, ...flags];
+}
+
+describe("what Polygraphy passes for a bad reason", () => {
+	it.each<[string, string[], string]>([
+		[
+			"an output that only the candidate has",
+			between("c-heads", "g-one", "--rtol", "2e-3"),
+			'Output "b" of the first runner was not compared',
+		],
+		["an output that only the golden has", between("c-one", "g-heads"), 'Output "b" of the second runner was not compared'],
+		["iterations that only one side has", between("c-third", "g-two"), "Only the first 2 of 3 iterations were compared"],
+		["no iterations", between("c-no-runs", "g-three"), "There is no iteration that both have"],
+		["no outputs", between("c-nothing", "g-nothing"), "The runners have no outputs"],
+		["empty outputs", between("c-empty", "g-empty"), 'Output "out" passes simple, but it is empty'],
+		["another name", between("c-other", "g-tenth-exact"), 'was compared with "out", whose name is another'],
+		["another dtype", between("c-int-long", "g-int-long"), 'Output "out" is int32 against int64'],
+		["integers that wrap", between("c-int-wrap", "g-int-wrap", "--rtol", "0", "--atol", "1"), "overflow and wrap around"],
+		["a tolerance as long as the row", between("c-strangers", "g-strangers", "--compare", "indices", "--index-tolerance", "2"), "no value"],
+		[
+			"a peak of the candidate's",
+			between("c-hundred", "g-hundred", "--compare", "psnr", "--psnr-threshold", "4.5"),
+			"the second's own it is -34.8 dB",
+		],
+	])("is said with a caution, and fails where that is asked for: %s", async (_, argv, words) => {
+		const { exit, out } = await run(argv);
+		expect(exit).toBe(0);
+		expect(out).toMatch(/^✓ polygraphy /);
+		expect(out.split("\n").filter((line) => line.startsWith("! ") && line.includes(words))).toHaveLength(1);
+		const strict = await run([...argv, "--strict"]);
+		expect(strict.exit).toBe(1);
+		expect(strict.out).toMatch(/^✗ polygraphy .* the cautions fail it \(--strict\)\n/);
+		expect(await report([...argv, "--strict"])).toMatchObject({ passed: true, state: "mismatch" });
+	});
+});
+
+describe("the options of Polygraphy's rules", () => {
+	it.each<[string[], string]>([
+		[["--rtol", "much"], '--rtol takes numbers, or OUTPUT:NUMBER; got "much".'],
+		[["--rtol", "0x10"], 'got "0x10"'],
+		[["--rtol", "out:"], 'got ""'],
+		[["--atol", "nan"], 'got "nan"'],
+		[["--error-quantile", "1.5"], 'got "1.5"'],
+		[["--index-tolerance", "0.5"], 'got "0.5"'],
+		[["--index-tolerance", "-1"], 'got "-1"'],
+		[["--check-error-stat", "worst"], '--check-error-stat takes elemwise, max, mean, median, quantile; got "worst".'],
+		[
+			["--compare", "lpips"],
+			'--compare takes simple, indices, l2, cosine_similarity, psnr, snr, distance_metrics, quality_metrics; got "lpips".',
+		],
+		[["--compare", "constructor"], 'got "constructor"'],
+		[["--no-shape-check"], "There is no option --no-shape-check."],
+		[["--rtol"], "--rtol needs a value."],
+		[["--compare", "--strict"], "--compare needs a value."],
+	])("are refused with a sentence: %j", async (flags, words) => {
+		await expect(run(between("c-same", "g-same", ...flags))).rejects.toMatchObject({
+			code: "usage",
+			message: expect.stringContaining(words),
+		});
+	});
+
+	it.each([
+		["--rtol=1", "--atol=1"],
+		["--rtol", "out:+Inf", "--atol", ".5e+1"],
+		["--rtol", "0", "other:0", "out:1", "--atol", "2"],
+		["--rtol", "0", "--rtol", "1", "--atol", "1"],
+	])("are taken in every form in which Polygraphy takes them: %s %s", async (...flags) => {
+		expect((await run(between("c-apart", "g-apart", ...flags))).exit).toBe(0);
+	});
+
+	it("need a second runner, and files that are there", async () => {
+		await expect(run(["--polygraphy", "g-one.json"])).rejects.toMatchObject({
+			message: expect.stringContaining("nothing to compare them with"),
+		});
+		await expect(run(["--polygraphy", "none.json"])).rejects.toMatchObject({ code: "golden-missing" });
+		await expect(run(["--polygraphy", "."])).rejects.toMatchObject({
+			code: "tensor-invalid",
+			message: expect.stringContaining("got no file"),
+		});
+	});
+});
+
+describe("a golden of our own", () => {
+	it("takes its outputs from Polygraphy's run results, iteration by iteration", async () => {
+		const text = runResults["g-three"];
+		const sha256 = createHash("sha256").update(text).digest("hex");
+		const file = (iteration: number) => ({
+			...{ path: "g-three.json", sha256, runner: "onnxrt", iteration, member: "out" },
+			...{ dtype: "float32", shape: [1] },
+		});
+		const ids = ["first", "second", "third"];
+		writeFileSync(
+			join(folder, "golden.json"),
+			JSON.stringify({
+				schemaVersion: 1,
+				goldenId: "net@1",
+				model: { path: "net.onnx", sha256: "a".repeat(64) },
+				producer: { backend: "onnxruntime-native", version: "1.22.0", precision: "fp32" },
+				outputs: { out: { comparators: [{ kind: "relative-l2" }] } },
+				cases: ids.map((id, iteration) => ({ id, inputs: { x: file(iteration) }, outputs: { out: file(iteration) } })),
+			}),
+		);
+		for (const [index, id] of ids.entries()) {
+			mkdirSync(join(folder, "own", id), { recursive: true });
+			writeFileSync(join(folder, "own", id, "out.raw"), Float32Array.of(index === 2 ? 4 : index + 1));
+		}
+		const { exit, out } = await run(["golden.json", "--outputs", "own", "--json"]);
+		expect(exit).toBe(1);
+		const { cases: verdicts } = JSON.parse(out);
+		expect(verdicts.map(({ state }: { state: string }) => state)).toEqual(["match", "match", "mismatch"]);
+		expect(verdicts[2].checks[0]).toMatchObject({ output: "out", metric: "relative-l2", pass: false });
 	});
 });
