@@ -11,7 +11,7 @@ import type { Arm, ArmSource } from "../core/schema/result.ts";
 import type { RunEvent } from "../formats/github/event.ts";
 import type { ArmFolder } from "../stages/prepare.ts";
 import { findBase } from "./base-and-head.ts";
-import { chooseBase, nameHead } from "./choose-base.ts";
+import { type BaseRecipe, chooseBase, nameHead } from "./choose-base.ts";
 import { fetchLfsFiles } from "./lfs-files.ts";
 
 export interface ArmsRequest {
@@ -99,11 +99,15 @@ function stateOf(known: { commit: string; dirty: boolean } | null, event?: RunEv
 
 /** @returns the folder, or why there is none. */
 async function openBase(head: Head, opening: Opening): Promise<ArmFolder | string> {
-	const { base, event } = opening.request;
+	const { base, event, config } = opening.request;
 	if (base !== undefined) return openNamedBase(base, opening);
-	if (event === undefined) return "no base was given, so only builds, goldens and absolute limits are checked.";
-	if (head.commit === null) return "git knows no commit of the workspace, so there is no earlier one";
-	return openFoundBase({ head, commit: head.commit, event }, opening);
+	const recipe = chooseBase(event, config.baseline);
+	if (recipe.how === "none") return recipe.why;
+	// On a machine of one's own, what is not committed yet may be compared with its own commit.
+	if (recipe.how === "ref" && event === undefined) return openPinnedBase(recipe.ref, opening);
+	const commit = head.commit ?? (await describeFolder(head.repository, opening.processes))?.commit ?? null;
+	if (commit === null) return "git knows no commit of the workspace, so there is no earlier one";
+	return openFoundBase({ head, commit, recipe }, opening);
 }
 
 async function openNamedBase(base: string, opening: Opening): Promise<ArmFolder> {
@@ -115,10 +119,14 @@ async function openNamedBase(base: string, opening: Opening): Promise<ArmFolder>
 	return { arm: "base", path, source: { label, ...stateOf(known) } };
 }
 
-async function openFoundBase(of: { head: Head; commit: string; event: RunEvent }, opening: Opening): Promise<ArmFolder | string> {
-	const { head, commit, event } = of;
-	const history = await openHistory(gitIn(head.repository, opening.processes));
-	const base = await findBase(chooseBase(event, opening.request.config.baseline), commit, history);
+function openPinnedBase(ref: string, opening: Opening): Promise<ArmFolder> {
+	return checkOut({ arm: "base", ref, source: { label: ref, ref, found: `baseline.ref of the config pins ${ref}.` } }, opening);
+}
+
+async function openFoundBase(of: { head: Head; commit: string; recipe: BaseRecipe }, opening: Opening): Promise<ArmFolder | string> {
+	const { head, commit, recipe } = of;
+	const history = await openHistory(gitIn(head.repository, opening.processes), { mayFetch: opening.request.event !== undefined });
+	const base = await findBase(recipe, commit, history);
 	if (base.state === "none") return base.why;
 	const { label, ref, found } = base;
 	const source = { label, ...(ref === undefined ? {} : { ref }), found };

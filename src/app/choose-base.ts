@@ -23,7 +23,8 @@ export interface BranchPoint {
 	because: string;
 }
 
-export function chooseBase(event: RunEvent, baseline: Config["baseline"]): BaseRecipe {
+/** @param event undefined on a machine of one's own, where nothing says what the head goes into. */
+export function chooseBase(event: RunEvent | undefined, baseline: Config["baseline"]): BaseRecipe {
 	switch (baseline.from) {
 		case "history":
 			return { how: "none", why: "there is no history yet, so no earlier run can be the base" };
@@ -31,11 +32,13 @@ export function chooseBase(event: RunEvent, baseline: Config["baseline"]): BaseR
 			// The config is refused where `pinned` has no ref.
 			return { how: "ref", ref: baseline.ref ?? "" };
 		case "tag":
-			return event.kind === "tag" ? { how: "previous-tag", tag: event.tag } : { how: "last-release" };
+			return event?.kind === "tag" ? { how: "previous-tag", tag: event.tag } : { how: "last-release" };
 		case "base-ref":
-			return chooseByEvent(event);
+			return event === undefined ? { how: "none", why: noBaseGiven } : chooseByEvent(event);
 	}
 }
+
+const noBaseGiven = "no base was given, so only builds, goldens and absolute limits are checked.";
 
 function chooseByEvent(event: RunEvent): BaseRecipe {
 	switch (event.kind) {

@@ -135,6 +135,30 @@ describe("both arms", () => {
 		});
 	});
 
+	it("are compared on the command line with what the config pins, or with the last release, from what the clone has", async () => {
+		const folder = writeProject(temporaryFolder(), { "model.onnx": "released" });
+		git(folder, "init", "--quiet");
+		const commit = (): string => {
+			git(folder, "add", "--all");
+			git(folder, "commit", "--quiet", "--message", "State");
+			return git(folder, "rev-parse", "HEAD");
+		};
+		const released = commit();
+		git(folder, "tag", "v1.0.0");
+		writeProject(folder, { "model.onnx": "merged" });
+		const merged = commit();
+		writeProject(folder, { "model.onnx": "not committed" });
+		const pinned = await open(folder, { config: configOf("baseline: { from: pinned, ref: HEAD }\n") });
+		expect(pinned.folders[0]?.source).toMatchObject({ label: "HEAD", commit: merged, found: expect.stringContaining("baseline.ref") });
+		expect([read(pinned, "base", "model.onnx"), read(pinned, "head", "model.onnx")]).toEqual(["merged", "not committed"]);
+		await pinned.close();
+		const tag = await open(folder, { config: configOf("baseline: { from: tag }\n") });
+		expect(tag.folders[0]?.source).toMatchObject({ label: "v1.0.0", commit: released, found: expect.stringContaining("last release") });
+		await tag.close();
+		const nowhere = open(folder, { config: configOf("baseline: { from: pinned, ref: v9 }\n") });
+		await expect(nowhere).rejects.toMatchObject({ code: "git-ref", message: expect.stringContaining('"v9"') });
+	});
+
 	it("leave nothing behind where the second cannot be opened", async () => {
 		const repo = makeRepository(texts);
 		const workspace = workspaceOf(repo);

@@ -2,7 +2,7 @@
 import { localTagFormat, parseHashes, parseLocalTags, parseParents } from "../../formats/git/output.ts";
 import type { Candidates, Tag } from "../../formats/git/version-tag.ts";
 import { commitOf, isShallow } from "./refs.ts";
-import { type Depth, openRemote, type Remote } from "./remote.ts";
+import { type Depth, openRemote, type Remote, remoteName, silentRemote } from "./remote.ts";
 import { firstLine, type Git, slowMs, succeeded } from "./run-git.ts";
 
 export interface History {
@@ -38,8 +38,9 @@ const mostEdges = 200;
 const mostVersions = 8;
 const mostUndated = 50;
 
-export async function openHistory(git: Git): Promise<History> {
-	const remote = await openRemote(git);
+/** Where it may not fetch, only what the clone has is looked at, and nothing is added to it. */
+export async function openHistory(git: Git, { mayFetch = true }: { mayFetch?: boolean } = {}): Promise<History> {
+	const remote = mayFetch ? await openRemote(git) : silentRemote(await remoteName(git));
 	const walk: Walk = { git, remote };
 	return {
 		bring: (commit) => bring(commit, walk),

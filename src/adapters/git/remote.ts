@@ -28,15 +28,14 @@ const retryAfterMs = 2_000;
 
 export async function openRemote(git: Git): Promise<Remote> {
 	const name = await remoteName(git);
-	const absent = async (): Promise<false> => false;
-	if (name === null) return { name, bring: absent, deepen: absent, branchTip: async () => null, tags: async () => [] };
+	if (name === null) return silentRemote(null);
 	const fetch = (args: readonly string[], wanted: readonly string[]): Promise<boolean> =>
 		ask(() => git(["fetch", "--no-tags", "--quiet", ...args, name, ...wanted], { timeoutMs: slowMs, online: true }), name);
 	return {
 		name,
 		// A depth cuts the history of a clone that has all of it, so only a shallow one is given one.
 		bring: async (commit) => fetch((await isShallow(git)) ? ["--depth=1"] : [], [commit]),
-		deepen: (edges, depth) => (edges.length === 0 ? absent() : fetch([depthFlag(depth)], edges)),
+		deepen: (edges, depth) => (edges.length === 0 ? Promise.resolve(false) : fetch([depthFlag(depth)], edges)),
 		async branchTip(branch) {
 			if (!isRefName(branch)) return null;
 			const listed = await list(git, [name, `refs/heads/${branch}`]);
@@ -44,6 +43,12 @@ export async function openRemote(git: Git): Promise<Remote> {
 		},
 		tags: async () => parseRemoteTags(await list(git, ["--tags", name])),
 	};
+}
+
+/** One that has nothing and is never asked. */
+export function silentRemote(name: string | null): Remote {
+	const absent = async (): Promise<false> => false;
+	return { name, bring: absent, deepen: absent, branchTip: async () => null, tags: async () => [] };
 }
 
 /** `origin`, or whatever the clone calls its first remote. */
