@@ -74,6 +74,18 @@ describe("stories", () => {
 		);
 	});
 
+	it("state how far the worst element is off where something is allowed of each", () => {
+		const worst = { index: [0, 3], got: 1.84, expected: 1.97, allowed: 2e-3 };
+		const check = buildCheck({ metric: "allclose", output: "mask", got: 0.02, allowed: 1e-3, pass: false, worst });
+		expect(told(buildResult({ golden: [buildGolden({ state: "mismatch", checks: [check] })] }))[0]).toContain(
+			"Worst element [0,3]: 1.84, not 1.97: off by 0.13, where 2e-3 is allowed.",
+		);
+		const hair = { index: [7], got: 1.00000012, expected: 1 };
+		expect(told(buildResult({ golden: [buildGolden({ state: "mismatch", checks: [{ ...check, worst: hair }] })] }))[0]).toContain(
+			"Worst element [7]: 1.0000001, not 1.",
+		);
+	});
+
 	it("say of an inconclusive comparison what is still possible, and that it is no pass", () => {
 		const [story] = told(named("inconclusive"));
 		expect(story).toContain("is inconclusive after 16 pairs: +1.6 % (99 % interval −0.6 % … +3.8 %)");

@@ -1,6 +1,6 @@
 // Adds to the checks that do not pass what people look at first: the histogram of errors, the map, the worst elements.
 import type { ComparatorSpec, GoldenOutput } from "../../schema/golden.ts";
-import type { ErrorMap, GoldenCheck, GoldenVerdict } from "../../schema/result.ts";
+import type { ErrorMap, GoldenCheck, GoldenElement, GoldenVerdict } from "../../schema/result.ts";
 import { layoutCheck, worstOf } from "../checks.ts";
 import { type Comparator, resolveComparators } from "../comparators.ts";
 import { type Closeness, makePair } from "../difference.ts";
@@ -53,12 +53,21 @@ function drawn(check: GoldenCheck, input: CaseInput): GoldenCheck {
 	const judged = check.sample === undefined || axis === null ? whole : slice(whole, axis, check.sample);
 	const part: Part = { pair: makePair(judged.expected, judged.got), sample: check.sample ?? null };
 	const map = mapOf(judged, { spec, check, axis });
+	const closeness = closenessOf(check, { spec, input, expected: whole.expected });
 	return {
 		...check,
-		histogram: errorHistogram(judged, closenessOf(check, { spec, input, expected: whole.expected })),
+		...(check.worst === undefined ? {} : { worst: withAllowed(check.worst, closeness) }),
+		histogram: errorHistogram(judged, closeness),
 		...(map === null ? {} : { errorMap: map }),
-		largest: largestDifferences(judged, mostElements).map((flat) => worstOf(part, flat, axis)),
+		largest: largestDifferences(judged, mostElements).map((flat) => withAllowed(worstOf(part, flat, axis), closeness)),
 	};
+}
+
+/** Of an element whose golden is not finite nothing is asked but to be the same. */
+function withAllowed(element: GoldenElement, closeness: Closeness | null): GoldenElement {
+	if (closeness === null || typeof element.expected !== "number") return element;
+	const allowed = closeness.atol + closeness.rtol * Math.abs(element.expected);
+	return Number.isFinite(allowed) ? { ...element, allowed } : element;
 }
 
 function slice({ expected, got }: Sides, axis: number, at: number): Sides {

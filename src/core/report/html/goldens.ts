@@ -3,8 +3,10 @@ import type { GoldenCheck, GoldenVerdict, Result } from "../../schema/result.ts"
 import { formatValue } from "../../units.ts";
 import { saidText } from "../comparison-words.ts";
 import { cleanName } from "../escape.ts";
+import { goldenCounts } from "../golden-words.ts";
 import { gotText, metricWord, worstText } from "../stories-golden.ts";
 import { counted, goldenWords, subjectName, type Tone } from "../words.ts";
+import { errorPictures } from "./errors/pictures.ts";
 import { at, html, type Markup, type Piece } from "./markup.ts";
 import { folded, moreText, partLine, pill, section } from "./parts.ts";
 import { linearScale, type Scale } from "./scale.ts";
@@ -126,8 +128,7 @@ export function goldenSection(result: Result): Piece {
 	const scale = logScale(lines);
 	const failing = lines.filter(({ check }) => !check.pass);
 	const passing = lines.filter(({ check }) => check.pass);
-	const matching = result.golden.filter((verdict) => verdict.state === "match").length;
-	const title = `Goldens: ${matching} of ${counted(result.golden.length, "case")} match`;
+	const title = `Goldens: ${goldenCounts(result.golden)}`;
 	const together = lines.length <= openRows;
 	const table = (label: string, rows: readonly Line[]) =>
 		rows.length === 0 ? null : [sortableTable(label, columns(scale), rows.slice(0, mostRows)), moreText(rows.length - mostRows, "checks")];
@@ -137,5 +138,5 @@ export function goldenSection(result: Result): Piece {
 				table("golden checks that fail", failing),
 				passing.length === 0 ? null : folded(`${counted(passing.length, "check")} that pass`, table("golden checks that pass", passing)),
 			];
-	return section(title, [remarks(result), body], "goldens");
+	return section(title, [remarks(result), body, errorPictures(result)], "goldens");
 }

@@ -1,6 +1,9 @@
 // The report's one style sheet, light and dark; no resource from outside.
 
-/** Text colours are at least 4.5 : 1 on every ground they stand on; a test computes it. */
+/**
+ * Text colours are at least 4.5 : 1 on every ground they stand on; a test computes it. h0 to h9 colour error maps: lightness
+ * alone tells their order, towards the page's text.
+ */
 export const palettes = {
 	light: {
 		bg: "#ffffff",
@@ -18,6 +21,16 @@ export const palettes = {
 		openbg: "#f5edff",
 		a0: "#6e7781",
 		a1: "#0969da",
+		h0: "#fde8c4",
+		h1: "#fdd49e",
+		h2: "#fdb97d",
+		h3: "#fc9a63",
+		h4: "#f5784c",
+		h5: "#e5573a",
+		h6: "#cb3529",
+		h7: "#a81b24",
+		h8: "#7f0d24",
+		h9: "#530620",
 	},
 	dark: {
 		bg: "#0d1117",
@@ -35,6 +48,16 @@ export const palettes = {
 		openbg: "#211a33",
 		a0: "#9198a1",
 		a1: "#4493f8",
+		h0: "#3a2145",
+		h1: "#56245c",
+		h2: "#742a66",
+		h3: "#933166",
+		h4: "#b23c5f",
+		h5: "#cf4c52",
+		h6: "#e66444",
+		h7: "#f5853c",
+		h8: "#fdac4f",
+		h9: "#ffdd92",
 	},
 } as const;
 
@@ -68,7 +91,10 @@ const drawings = `svg{display:block;width:100%;height:auto}.forest{width:230px}.
 .pairbars{width:200px;height:22px}.pairbars .base{fill:var(--a0)}.pairbars .head{fill:var(--a1)}
 .area{fill-opacity:.4;stroke-width:1.5}.area.base{fill:var(--a0);stroke:var(--a0)}.area.head{fill:var(--a1);stroke:var(--a1)}
 .gold{width:170px;height:12px}.track{fill:var(--line);opacity:.6}.bar{fill:var(--ok)}.bar.bad{fill:var(--bad)}.bar.warn{fill:var(--warn)}.cap{fill:var(--fg)}.own{fill:var(--mut)}
-.two{display:grid;grid-template-columns:minmax(0,1fr) minmax(0,1fr);gap:8px 26px}.legend{color:var(--mut);font-size:13px}.legend i{display:inline-block;width:10px;height:10px;border-radius:50%;margin:0 5px 0 10px}.legend i:first-child{margin-left:0}.legend .base{border:2px solid var(--a0)}.legend .head{background:var(--a1)}
+.errhist{max-width:520px}.errmap{max-width:330px}.err.plain{fill:var(--a1)}.err.mute{fill:var(--a0);opacity:.55}.err.ok{fill:var(--ok)}.err.warn{fill:var(--warn)}.err.bad{fill:var(--bad)}.err.open{fill:var(--open)}.tick.bad{fill:var(--bad)}
+.ground{fill:var(--card);stroke:var(--line)}.ring,.halo{fill:none;stroke:var(--fg);stroke-width:1.5}.halo{stroke:var(--bg);stroke-width:4.5}.hx{fill:var(--open)}${Array.from({ length: 10 }, (_, step) => `.h${step}{fill:var(--h${step})}`).join("")}
+.errors{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,310px),1fr));gap:4px 34px;align-items:start}.picture{margin-top:30px}.picture h3{margin-bottom:0}.picture small{font-size:14px;font-weight:400;color:var(--mut);margin:0 6px}.picture{content-visibility:auto;contain-intrinsic-size:auto 400px}.errors th[scope=row]{min-width:0;max-width:none}.errors td,.errors th{padding:5px 8px}.errors .scroll{margin-top:2px}
+.two{display:grid;grid-template-columns:minmax(0,1fr) minmax(0,1fr);gap:8px 26px}.legend{color:var(--mut);font-size:13px}.legend i{display:inline-block;width:10px;height:10px;border-radius:50%;margin:0 5px 0 10px}.legend i:first-child{margin-left:0}.legend i.err{border-radius:2px;height:10px;opacity:1}.legend i.ok{background:var(--ok)}.legend i.warn{background:var(--warn)}.legend i.bad{background:var(--bad)}.legend i.open{background:var(--open)}.legend .base{border:2px solid var(--a0)}.legend .head{background:var(--a1)}
 .sparks{display:grid;grid-template-columns:repeat(auto-fit,minmax(200px,1fr));gap:8px 22px}.spark{margin:0;max-width:320px}.spread{stroke-width:1.5;opacity:.55}.spread.base{stroke:var(--a0)}.spread.head{stroke:var(--a1)}figcaption{font-size:13px;color:var(--mut);display:flex;justify-content:space-between;gap:8px}figcaption b{color:var(--fg);font-weight:600}
 details{border-top:1px solid var(--line);padding:10px 0}summary{cursor:pointer;font-weight:600}details details{margin-left:16px}.workload{content-visibility:auto;contain-intrinsic-size:auto 420px}
 .plot{overflow-x:auto}

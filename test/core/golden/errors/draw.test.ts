@@ -63,6 +63,17 @@ describe("drawErrors", () => {
 		]);
 	});
 
+	it("says what each of the furthest elements is allowed, where the check speaks of elements", () => {
+		const comparators: GoldenOutput["comparators"] = [{ kind: "allclose", atol: 0.5, rtol: 0.25 }];
+		const { verdict } = draw(inputOf({ y: ramp(shape) }, wrong, { y: { comparators } }));
+		const [element] = verdict.checks[0]?.largest ?? [];
+		expect(element?.allowed).toBe(0.5 + 0.25 * Math.abs(Number(element?.expected)));
+		expect(verdict.checks[0]?.worst?.allowed).toBe(element?.allowed);
+		expect(validate({ ...buildResult(), golden: [verdict] })).toBe(true);
+		const overall = draw(inputOf({ y: ramp(shape) }, wrong)).verdict.checks[0];
+		expect(overall?.largest?.[0]).not.toHaveProperty("allowed");
+	});
+
 	it("draws nothing of what passes, is missing, or has another shape", () => {
 		const y = ramp(shape);
 		for (const got of [{ y }, {}, { y: ramp([2, 3]) }] as Record<string, Tensor>[]) {

@@ -4,11 +4,16 @@ import { describe, expect, it } from "vitest";
 import { renderHtml } from "../../../../src/core/report/html/report.ts";
 import { sortScript, sortScriptHash } from "../../../../src/core/report/html/script.ts";
 import { palettes } from "../../../../src/core/report/html/style.ts";
-import { buildResult, buildSlowWorkload } from "../../../support/build-result.ts";
+import { buildGolden, buildResult, buildSlowWorkload } from "../../../support/build-result.ts";
+import { buildDrawnCheck } from "../../../support/error-pictures.ts";
 import { type Element, readMarkup } from "../../../support/read-markup.ts";
 import { resultCases } from "../../../support/result-cases.ts";
 
-const pages = Object.entries(resultCases).map(([name, result]) => {
+const drawn = buildResult({
+	outcome: "fail",
+	golden: ["case0", "case1"].map((name) => buildGolden({ case: name, state: "mismatch", checks: [buildDrawnCheck()] })),
+});
+const pages = Object.entries({ ...resultCases, "golden-pictures": drawn }).map(([name, result]) => {
 	const text = renderHtml(result);
 	return { name, result, text, elements: readMarkup(text, "html") };
 });
@@ -76,7 +81,7 @@ describe.each(pages)("the page of $name", ({ text, elements, result }) => {
 	it("draws no coordinate that is not a number", () => {
 		const names = ["x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "r", "width", "height", "points", "d"];
 		const wrong = elements.flatMap(({ attributes }) =>
-			names.flatMap((name) => attributes.get(name) ?? []).filter((value) => !/^[-\d.,\sMlm]+$/.test(value)),
+			names.flatMap((name) => attributes.get(name) ?? []).filter((value) => !/^[-\d.,\sMlmhvz]+$/.test(value)),
 		);
 		expect(wrong).toEqual([]);
 	});

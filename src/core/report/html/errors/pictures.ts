@@ -1,0 +1,107 @@
+// The pictures of golden checks that do not pass: the loudest of each output open, the rest folded.
+import type { GoldenCheck, GoldenElement, GoldenVerdict, Numeric, Result } from "../../../schema/result.ts";
+import { formatValue } from "../../../units.ts";
+import { cleanName } from "../../escape.ts";
+import { apartTexts, capRatio, measureText, offBy } from "../../stories-golden.ts";
+import { counted, subjectName } from "../../words.ts";
+import { html, type Markup, type Piece } from "../markup.ts";
+import { folded, moreText, pill } from "../parts.ts";
+import { type Column, sortableTable } from "../table.ts";
+import { drawErrorHistogram } from "./histogram.ts";
+import { drawErrorMap } from "./map.ts";
+
+interface Drawn {
+	verdict: GoldenVerdict;
+	check: GoldenCheck;
+}
+
+const mostOpen = 6;
+const mostPictures = 60;
+
+function drawnChecks(result: Result): Drawn[] {
+	return result.golden.flatMap((verdict) =>
+		verdict.checks
+			.filter(({ histogram, errorMap, largest = [] }) => histogram !== undefined || errorMap !== undefined || largest.length > 0)
+			.map((check) => ({ verdict, check })),
+	);
+}
+
+/** The loudest check of each output of each engine, in the order of the result. */
+function loudestOf(all: readonly Drawn[]): Drawn[] {
+	const loudest = new Map<string, Drawn>();
+	for (const drawn of all) {
+		const { model, engine, part } = drawn.verdict;
+		const key = JSON.stringify([part ?? null, model, engine, drawn.check.output]);
+		const known = loudest.get(key);
+		if (known === undefined || capRatio(drawn.check) > capRatio(known.check)) loudest.set(key, drawn);
+	}
+	return [...loudest.values()].slice(0, mostOpen);
+}
+
+function sortable(value: Numeric): number {
+	return typeof value === "number" ? value : 1e300;
+}
+
+const elementColumns: readonly Column<GoldenElement>[] = [
+	{ title: "element", heading: true, cell: ({ index }) => html`<code>${index.slice(0, 12).join(", ")}</code>` },
+	{ title: "golden", numeric: true, cell: (element) => apartTexts(element).expected, sortBy: ({ expected }) => sortable(expected) },
+	{
+		title: "head",
+		numeric: true,
+		cell: (element) => html`<span class="strong">${apartTexts(element).got}</span>`,
+		sortBy: ({ got }) => sortable(got),
+	},
+	{ title: "off by", numeric: true, cell: (element) => formatValue(offBy(element), 3), sortBy: (element) => sortable(offBy(element)) },
+];
+
+const allowedColumn: Column<GoldenElement> = {
+	title: "allowed",
+	numeric: true,
+	cell: ({ allowed }) => (allowed === undefined ? "–" : `± ${formatValue(allowed, 3)}`),
+	sortBy: ({ allowed }) => allowed ?? null,
+};
+
+function elementsPart({ check }: Drawn, name: string): Piece {
+	const elements = (check.largest ?? []).slice(0, 5);
+	if (elements.length === 0) return null;
+	const spoken = elements.some(({ allowed }) => allowed !== undefined);
+	const note = spoken || check.allowed === null ? null : html`<p class="legend">the limit is on all elements together, not on each</p>`;
+	const columns = [...elementColumns, ...(spoken ? [allowedColumn] : [])];
+	return html`<div><h4>Furthest from the golden</h4>${sortableTable(`furthest elements of ${name}`, columns, elements)}${note}</div>`;
+}
+
+function mapPart({ check }: Drawn, name: string): Piece {
+	if (check.errorMap === undefined) return null;
+	const rank = check.largest?.[0]?.index.length ?? 0;
+	const map = drawErrorMap(check.errorMap, { name, rank });
+	return map === null ? null : html`<div><h4>Where</h4>${map}</div>`;
+}
+
+function histogramPart({ check }: Drawn, name: string): Piece {
+	const histogram = check.histogram === undefined ? null : drawErrorHistogram(check.histogram, name);
+	return histogram === null ? null : html`<div><h4>How large</h4>${histogram}</div>`;
+}
+
+function picture(drawn: Drawn): Markup {
+	const { verdict, check } = drawn;
+	const { model, engine, case: id, part } = verdict;
+	const output = cleanName(check.output, 60);
+	const subject = subjectName({ model, engine, case: id, part });
+	const name = `${output}, ${subject}`;
+	const sample = check.sample === undefined ? "" : `, sample ${check.sample}`;
+	const word = check.severity === "warn" ? pill("warn", "warn") : pill("fail", "bad");
+	return html`<article class="picture"><h3>${output} <small>${subject}${sample}</small> ${word}</h3>
+<p>${measureText(check)}.</p><div class="errors">${mapPart(drawn, name)}${histogramPart(drawn, name)}${elementsPart(drawn, name)}</div></article>
+`;
+}
+
+export function errorPictures(result: Result): Piece {
+	const all = drawnChecks(result);
+	const open = loudestOf(all);
+	const rest = all.filter((drawn) => !open.includes(drawn)).slice(0, mostPictures - open.length);
+	const more = moreText(all.length - open.length - rest.length, "pictures");
+	return [
+		open.map(picture),
+		rest.length === 0 ? null : folded(`${counted(rest.length, "more picture")} of checks that do not pass`, [rest.map(picture), more]),
+	];
+}

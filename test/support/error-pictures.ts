@@ -1,0 +1,41 @@
+// Builders of what a golden check that does not pass keeps to be drawn.
+import { Buffer } from "node:buffer";
+import type { ErrorHistogram, ErrorMap, GoldenCheck } from "../../src/core/schema/result.ts";
+
+/** Bytes of cells in base64, as result.json has them. */
+export function cellsOf(bytes: readonly number[]): string {
+	return Buffer.from(bytes).toString("base64");
+}
+
+export function buildErrorMap(overrides: Partial<ErrorMap> = {}): ErrorMap {
+	const { rows = 8, columns = 8 } = overrides;
+	const cells = cellsOf(Array.from({ length: rows * columns }, (_, cell) => (cell === 0 ? 254 : cell % 128)));
+	return { rows, columns, height: 16, width: 16, axes: [2, 3], image: true, largest: 0.5, cells, ...overrides };
+}
+
+export function buildHistogram(overrides: Partial<ErrorHistogram> = {}): ErrorHistogram {
+	const counts = Array.from({ length: 48 }, (_, bin) => Math.round(900 * Math.exp(-(((bin - 20) / 7) ** 2))));
+	return { from: 1e-6, to: 1, counts, equal: 0, notFinite: 0, elements: 16_384, ...overrides };
+}
+
+/** A check of elements with a little of everything: a tolerance that grows with the golden, equal elements, a NaN. */
+export function buildDrawnCheck(overrides: Partial<GoldenCheck> = {}): GoldenCheck {
+	return {
+		output: "depth",
+		metric: "allclose",
+		got: 0.031,
+		allowed: 0.001,
+		bound: "at-most",
+		pass: false,
+		severity: "fail",
+		elements: 16_384,
+		histogram: buildHistogram({ equal: 210, notFinite: 3, tolerance: [1e-5, 2.5e-3] }),
+		errorMap: buildErrorMap(),
+		largest: [
+			{ index: [0, 0, 0, 0], got: "NaN", expected: 0.25, allowed: 2.6e-4 },
+			{ index: [0, 0, 3, 1], got: 1.7501, expected: 1.75, allowed: 1.8e-3 },
+		],
+		worst: { index: [0, 0, 0, 0], got: "NaN", expected: 0.25, allowed: 2.6e-4 },
+		...overrides,
+	};
+}
