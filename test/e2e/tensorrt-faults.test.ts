@@ -5,10 +5,11 @@ import { describe, expect, it } from "vitest";
 import { gateReplay } from "../support/replay/gate.ts";
 import type { ReplayFault } from "../support/replay/install.ts";
 
-const gate = (fault: ReplayFault, config: readonly (readonly [string, string])[] = []) =>
-	gateReplay({ comparison: "slower-head", faults: [fault] }, { config });
+const gate = (fault: ReplayFault, config: readonly (readonly [string, string])[] = [], version = "100600") =>
+	gateReplay({ comparison: "slower-head", faults: [fault], version }, { config });
 
 const quick = [["build-timeout: 20s", "build-timeout: 1s"]] as const;
+const patient = [["build-timeout: 20s", "build-timeout: 120s"]] as const;
 
 /** Recorded builds that failed: the verdict on the model (exit 1) or the machine's fault (exit 3). */
 const recordedBuilds: readonly (readonly [recording: string, code: string, exit: 1 | 3])[] = [
@@ -34,11 +35,26 @@ const recordedBuilds: readonly (readonly [recording: string, code: string, exit:
 	["10.6/fail-workspace-tiny", "workspace-too-small", 1],
 	["10.6/fail-terminated-build", "terminated", 3],
 	["10.6/fail-interrupted-build", "interrupted", 3],
+	["10.6/fail-empty-value", "onnx-path-empty", 1],
+	["10.6/build-classifier-version-compatible", "lean-runtime-missing", 3],
+	// These three said PASSED.
+	["10.6/build-classifier-no-shapes", "shape-assumed", 1],
+	["10.6/build-classifier-strongly-typed-with-fp16", "precision-ignored", 1],
+	["10.6/fail-bad-future-opset", "opset-unknown", 1],
+	["10.15/build-classifier-fp32", "builder-resource-missing", 3],
+	["10.15/fail-bad-missing-weights", "external-weights-missing", 1],
+	["10.15/fail-plugin-missing-file", "plugin-library-missing", 1],
+	["11.2/build-classifier-fp32", "kernel-library-invalid", 3],
 ];
+
+/** What `--help` names when the gate begins: the version of the recording. */
+const banners: Readonly<Record<string, string>> = { "10.6": "100600", "10.15": "101501", "11.2": "110100" };
 
 describe("a recorded build that failed", () => {
 	it.each(recordedBuilds)("%s is told as %s and ends with exit code %i", async (recording, code, exit) => {
-		const { run, result } = await gate({ step: "build", arm: "head", do: "recording", recording });
+		const version = recording.split("/", 1)[0] ?? "";
+		const config = version === "11.2" ? ([["precision: fp16", "precision: fp32"]] as const) : [];
+		const { run, result } = await gate({ step: "build", arm: "head", do: "recording", recording }, config, banners[version]);
 		const head = result.builds.find((build) => build.arm === "head");
 		expect(head?.failure?.code, run.stdout).toBe(code);
 		expect(head?.state).toBe("refused");
@@ -69,12 +85,12 @@ const builds: BuildRow[] = [
 	{ what: "is another version than at the start", fault: { do: "other-version" }, code: "version-changed", exit: 3 },
 	{ what: "prints bytes that are no text and fails", fault: { do: "invalid-utf8" }, code: "unknown", exit: 3 },
 	{ what: "ends at once with exit code 0", fault: { do: "silent" }, code: "plan-missing", exit: 3 },
-	{ what: "floods its log with 100 MB", fault: { do: "flood", bytes: 100e6 }, code: "unknown", exit: 3 },
+	{ what: "floods its log with 1 GB", fault: { do: "flood", bytes: 1e9 }, code: "unknown", exit: 3 },
 ];
 
 describe("a build that", () => {
 	it.each(builds)("$what is no engine", async ({ fault, code, exit, state }) => {
-		const { run, result, folder } = await gate({ step: "build", arm: "head", ...fault }, fault.do.startsWith("hang") ? quick : []);
+		const { run, result, folder } = await gate({ step: "build", arm: "head", ...fault }, fault.do.startsWith("hang") ? quick : patient);
 		const head = result.builds.find((build) => build.arm === "head");
 		expect([head?.failure?.code, head?.state], run.stdout + run.stderr).toEqual([code, state ?? "refused"]);
 		expect(run.exit, run.stdout).toBe(exit);

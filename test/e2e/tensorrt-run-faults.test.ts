@@ -69,6 +69,37 @@ const runs: RunRow[] = [
 		code: "tool-crashed",
 		says: /plan-truncated/,
 	},
+	{
+		what: "finds its plan gone",
+		fault: { step: "perf", do: "recording", recording: "10.6/fail-engine-no-file" },
+		code: "tool-crashed",
+		says: /plan-file-missing/,
+	},
+	{
+		what: "finds its plan empty",
+		fault: { step: "perf", do: "recording", recording: "10.6/fail-engine-empty" },
+		code: "tool-crashed",
+		says: /plan-file-empty/,
+	},
+	{
+		what: "is asked for a shape outside of the profile",
+		fault: { step: "perf", do: "recording", recording: "10.6/fail-shape-outside-profile" },
+		code: "tool-crashed",
+		says: /shape-outside-profile/,
+	},
+	{
+		what: "finds no GPU any more after the build",
+		fault: { step: "perf", do: "recording", recording: "10.6/fail-no-gpu" },
+		code: "tool-crashed",
+		says: /sees no GPU\. \[no-gpu\]/,
+	},
+	{
+		what: "finds no GPU any more for a golden case",
+		fault: { step: "golden", do: "recording", recording: "10.6/fail-no-gpu" },
+		code: "tool-crashed",
+		says: /no-gpu/,
+	},
+	{ what: "is gone after the builds", fault: { step: "perf", do: "vanish" }, code: "tool-missing", says: /program-missing/ },
 	{ what: "finds its plan damaged", fault: { step: "perf", do: "damaged-plan" }, code: "tool-output", says: /plan-damaged/ },
 	{ what: "hangs on a golden case", fault: { step: "golden", do: "hang" }, code: "tool-timeout", says: /\[timed-out\]/ },
 	{ what: "is killed on a golden case", fault: { step: "golden", do: "kill", signal: "SIGKILL" }, code: "tool-crashed", says: /SIGKILL/ },
@@ -95,9 +126,21 @@ describe("a trtexec that", () => {
 
 describe("a golden case that", () => {
 	it.each([
+		["10.6/fail-input-unknown-name", "input-name-unknown"],
+		["10.6/golden-data-dependent-fp32-0", "raw-dump-truncated"],
+	])("trtexec refuses (%s) is an error of that case, told as %s", async (recording, code) => {
+		const { run, result } = await gateReplay(
+			{ comparison: "same-model", faults: [{ step: "golden", arm: "head", do: "recording", recording }] },
+			{ config: [...impatient, ["workloads: [{ batch: 4, sequence: 64 }]", "workloads: []"]] },
+		);
+		expect(run.exit, run.stdout).not.toBe(0);
+		expect(JSON.stringify([result.golden, result.errors])).toContain(`[${code}]`);
+	});
+
+	it.each([
 		["short-output", /bytes/],
 		["no-output", /is not there/],
-	])("leaves a bad file (%s) is an error of that case, told by the output's name", async (fault, says) => {
+	] as const)("leaves a bad file (%s) is an error of that case, told by the output's name", async (fault, says) => {
 		const { run, result } = await gateReplay(
 			{ comparison: "same-model", faults: [{ step: "golden", arm: "head", do: fault }] },
 			{ config: [...impatient, ["workloads: [{ batch: 4, sequence: 64 }]", "workloads: []"]] },
@@ -121,9 +164,12 @@ describe("a trtexec that works, and", () => {
 		expect(existsSync(`/proc/${pid}`) && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, "utf8"))).toBe(false);
 	});
 
-	it("prints bytes that are no text is measured all the same", async () => {
+	it.each([
+		["prints bytes that are no text", { do: "invalid-utf8-then-work" }],
+		["floods its log with 100 MB of errors", { do: "flood-of-errors-then-work", bytes: 100e6, until: 1 }],
+	] as const)("%s is measured all the same", async (_what, fault) => {
 		const { run, result } = await gateReplay(
-			{ comparison: "same-model", faults: [{ step: "perf", do: "invalid-utf8-then-work" }] },
+			{ comparison: "same-model", faults: [{ step: "perf", ...fault }] },
 			{ config: [withoutGolden] },
 		);
 		expect(run.exit, run.stdout + run.stderr).toBe(0);

@@ -12,7 +12,8 @@ export interface BuiltFacts {
 }
 
 export function* buildNotes({ log, layers, entriesBefore }: BuiltFacts): Generator<string> {
-	if (layers !== null) {
+	if (layers === null) yield "trtexec wrote no list of layers that can be read, so the engine's layers are not compared.";
+	else {
 		const reformats = layers.layers.filter((layer) => layer.isReformat).length;
 		yield `${layers.layers.length} layers, ${reformats} of them reformats.`;
 	}

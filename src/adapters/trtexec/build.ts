@@ -19,8 +19,8 @@ import { describePlan } from "./plan-file.ts";
 import { runTrtexec, type TrtexecRun } from "./run.ts";
 import { isTyped, profilesOf } from "./shapes.ts";
 
-/** What may be wrong with a build that is one all the same: a golden judges its INT8, and its layers are only for people. */
-const tolerated: ReadonlySet<string> = new Set(["int8-uncalibrated", "export-missing"]);
+/** What may be wrong with a build that is one all the same: a golden judges its INT8. */
+const tolerated: ReadonlySet<string> = new Set(["int8-uncalibrated"]);
 
 /** @throws ConfigError output-unwritable, config-dims. */
 export async function buildEngine(job: BuildJob, bench: Bench): Promise<BuildRecord> {
@@ -55,15 +55,15 @@ async function buildAnew(wanted: AskedBuild, bench: Bench): Promise<BuildRecord>
 			cwd: job.engineFolder,
 			logPath: job.logPath,
 			timeoutMs: job.timeoutMs,
-			writes: [places.engine, places.layers],
+			// The list of layers is for people alone: without it, an engine is one all the same.
+			writes: [places.engine],
 			readers: [reader],
 		},
 		bench,
 	);
 	const log = reader.result();
 	const record = { ...describeJob(job), durationMs: run.record.wallMs, warnings: warningsOf(log, begins) };
-	const failed =
-		run.diagnosis.kind !== "none" && !tolerated.has(run.diagnosis.code) ? run : await checkLoads(job, { run, bench, ...places });
+	const failed = hasFailed(run) ? run : await checkLoads(job, { run, bench, ...places });
 	if (failed !== null) return { ...record, ...refused(failed, job) };
 	const built = await describeBuilt({ run, log, argv, places }, bench);
 	const { durationMs, warnings } = record;
@@ -75,7 +75,8 @@ async function buildAnew(wanted: AskedBuild, bench: Bench): Promise<BuildRecord>
 	return { ...record, ...built };
 }
 
-function _hasFailed({ record, diagnosis }: TrtexecRun): boolean {
+/** Whatever is wrong beside the first thing counts as well. */
+function hasFailed({ record, diagnosis }: TrtexecRun): boolean {
 	const isFine = diagnosis.kind === "none" || [diagnosis.code, ...diagnosis.also].every((code) => tolerated.has(code));
 	return !isFine || record.state !== "exited" || record.exitCode !== 0;
 }

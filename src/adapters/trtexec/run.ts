@@ -5,7 +5,7 @@ import type { Diagnosis } from "../../core/diagnosis.ts";
 import { diagnose } from "../../formats/trtexec/diagnose.ts";
 import { createLogScan, type LogScan } from "../../formats/trtexec/log-scan.ts";
 import type { WrittenFile } from "../../formats/trtexec/recording.ts";
-import { type LogLine, parseLogLine } from "../../formats/trtexec/transcript.ts";
+import { type LogLevel, type LogLine, parseLogLine } from "../../formats/trtexec/transcript.ts";
 import type { ProcessRecord } from "../process/spawn.ts";
 import type { Bench } from "./bench.ts";
 
@@ -33,8 +33,8 @@ export interface TrtexecRun {
 	wrote: readonly WrittenFile[];
 }
 
-/** Lines without a level that are searched for reasons: a flood beyond them only goes to the log, and its end is kept. */
-const mostPlainLines = 5_000;
+/** Lines of one level that are searched for reasons: a flood beyond them only goes to the log, and its end is kept. */
+const mostSearched = 5_000;
 const keptLast = 200;
 
 /** @throws ConfigError output-unwritable, ToolError disk-full of the log. */
@@ -60,14 +60,17 @@ export async function runTrtexec(job: RunJob, bench: Bench): Promise<TrtexecRun>
 /** Numbers the lines as they come, and passes on what is worth a search. */
 function createLineFilter(take: (line: LogLine) => void): { push(text: string): void; end(): void } {
 	const last: LogLine[] = [];
-	let [count, plain] = [0, 0];
+	const passed = new Map<LogLevel, number>();
+	let count = 0;
 	return {
 		push(text) {
 			count += 1;
 			const line = parseLogLine(text, count);
-			if (line.level !== "none" || text.startsWith("&&&&")) return take(line);
-			plain += 1;
-			if (plain <= mostPlainLines) return take(line);
+			const ofLevel = passed.get(line.level) ?? 0;
+			if (ofLevel < mostSearched || text.startsWith("&&&&")) {
+				passed.set(line.level, ofLevel + 1);
+				return take(line);
+			}
 			last.push(line);
 			if (last.length >= 2 * keptLast) last.splice(0, keptLast);
 		},

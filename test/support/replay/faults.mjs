@@ -1,6 +1,7 @@
 // What a replayed trtexec can do wrong, by name.
 import { spawn } from "node:child_process";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 
 const forever = () => new Promise(() => setInterval(() => {}, 1 << 30));
 const passed = (line) => line.startsWith("&&&& PASSED");
@@ -25,8 +26,8 @@ const say = (step, spoken, keep) => {
 	for (const [, stream, line] of spoken(step)) if (keep(line)) process[stream === "err" ? "stderr" : "stdout"].write(`${line}\n`);
 };
 
-function flood(bytes) {
-	const chunk = Buffer.from(`${"noise ".repeat(170)}\n`.repeat(64));
+function flood(bytes, line = "noise ".repeat(170)) {
+	const chunk = Buffer.from(`${line}\n`.repeat(Math.ceil(65_536 / line.length)));
 	return new Promise((done) => {
 		let left = bytes;
 		const more = () => {
@@ -52,6 +53,13 @@ const faults = {
 	},
 	"flood-then-work": async (fault, { step, replay }) => {
 		await flood(fault.bytes);
+		await replay(step);
+	},
+	"flood-of-errors-then-work": async (fault, { step, replay }) => {
+		await flood(
+			fault.bytes,
+			"[11/21/2026-08:03:56] [E] [TRT] plugin acme: cannot do what layer block1 asks, which is nothing to worry about",
+		);
 		await replay(step);
 	},
 	"invalid-utf8": () => {
@@ -115,6 +123,11 @@ const faults = {
 		process.exitCode = fault.code;
 	},
 	silent: () => {},
+	/** Works, and is uninstalled meanwhile. */
+	vanish: async (_fault, { step, replay }) => {
+		rmSync(join(dirname(process.argv[2]), "trtexec"));
+		await replay(step);
+	},
 };
 
 export function misbehave(fault, context) {
