@@ -42,7 +42,7 @@ export async function proposeGoldens(done: RecordedGoldens, job: GoldenJob): Pro
 		const checkout = await openCheckout(done.home, processes);
 		const pull = describePull(done, job, checkout);
 		body = goldenPullBody(pull);
-		const proposed = await sendPull(pull, { done, job, checkout });
+		const proposed = await sendPull(pull, body, { done, job, checkout });
 		return { state: "proposed", proposed, branch: pull.branch, body };
 	} catch (error) {
 		return { state: "failed", error, body };
@@ -58,9 +58,14 @@ function describePull({ recorded, notes }: RecordedGoldens, { inputs, author }: 
 	return { goldens, reason: inputs.reason, author, commit, branch: inputs.branch, notes };
 }
 
+interface Sending {
+	done: RecordedGoldens;
+	job: GoldenJob;
+	checkout: Checkout;
+}
+
 /** @throws ConfigError proposal-refused, PlatformError. */
-async function sendPull(pull: GoldenPull, at: { done: RecordedGoldens; job: GoldenJob; checkout: Checkout }): Promise<Proposed> {
-	const { done, job, checkout } = at;
+async function sendPull(pull: GoldenPull, body: string, { done, job, checkout }: Sending): Promise<Proposed> {
 	const { inputs, run } = job;
 	const written = done.recorded.filter(({ state }) => state === "written");
 	const files = await changedFiles(written, done.home, checkout);
@@ -73,7 +78,7 @@ async function sendPull(pull: GoldenPull, at: { done: RecordedGoldens; job: Gold
 			branch: pull.branch,
 			draft: inputs.draft,
 			title: goldenPullTitle(pull),
-			body: goldenPullBody(pull),
+			body,
 			marker: goldenPullMarker,
 			message: goldenCommitMessage(pull),
 			trailer: goldenTrailer(pull.branch),

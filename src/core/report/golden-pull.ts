@@ -9,7 +9,7 @@ import { counted } from "./words.ts";
 
 export interface RecordedGolden {
 	model: string;
-	/** From the top of the repository. */
+	/** As the config names it. */
 	path: string;
 	manifest: GoldenManifest;
 	/** What the golden was before; null: this is the first. */

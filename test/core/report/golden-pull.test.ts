@@ -1,0 +1,168 @@
+// The pull request that proposes goldens: what it says, that no word of a model is markup in it, and that it always fits.
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+	type GoldenPull,
+	goldenCommitMessage,
+	goldenPullBody,
+	goldenPullMarker,
+	goldenPullTitle,
+	goldenTrailer,
+	type RecordedGolden,
+} from "../../../src/core/report/golden-pull.ts";
+import type { GoldenManifest } from "../../../src/core/schema/golden.ts";
+import type { GoldenChange } from "../../../src/core/schema/result.ts";
+
+const manifest: GoldenManifest = {
+	schemaVersion: 1,
+	goldenId: "net@4",
+	model: { path: "net.onnx", sha256: "a".repeat(64) },
+	producer: { backend: "onnxruntime-wasm", version: "1.30.0", precision: "fp32" },
+	mutation: { relative: 0.01, tensors: 6, tested: 6, noticed: 5, belowNoise: 1 },
+	outputs: { logits: {} },
+	cases: [{ id: "disc", inputs: {}, outputs: {} }],
+} as unknown as GoldenManifest;
+
+const change: GoldenChange = {
+	...{ model: "net", path: "golden/net/golden.json", base: "net@3", head: "net@4" },
+	loud: ['relative-l2 of output "logits" is looser: fp16 0.005 → 0.05.'],
+	moved: [
+		{ case: "disc", output: "logits", relativeL2: 0.093, maxAbs: 0.61 },
+		{ case: "ring", output: "logits", relativeL2: null, maxAbs: null, detail: "float32 [1] before, float32 [2] now" },
+	],
+	movedTotal: 4,
+	tolerances: [{ output: "logits", kind: "relative-l2", what: "fp16", base: 0.005, head: 0.05, looser: true }],
+	notes: ['1 case added: "disc".'],
+};
+
+const golden: RecordedGolden = { model: "net", path: "golden/net/golden.json", manifest, before: "net@3", change };
+
+function pullOf(more: Partial<GoldenPull> = {}): GoldenPull {
+	return {
+		...{ goldens: [golden], reason: "The head was retrained.", author: "Ann", commit: "c".repeat(40) },
+		...{ branch: "trtgate/goldens", notes: [] },
+		...more,
+	};
+}
+
+const first: RecordedGolden = { ...golden, before: null, change: null };
+
+describe("the title", () => {
+	it.each<[string, readonly RecordedGolden[]]>([
+		["Record the golden of net anew", [golden]],
+		["Record the golden of net", [first]],
+		["Record 2 goldens anew", [golden, { ...first, model: "other" }]],
+		["Record 2 goldens", [first, { ...first, model: "other" }]],
+	])("is %j", (title, goldens) => {
+		expect(goldenPullTitle({ goldens })).toBe(title);
+	});
+});
+
+describe("the body", () => {
+	it("says who says why, what the models are of, what moved, and what is weaker", () => {
+		const body = goldenPullBody(pullOf({ notes: ["other was not recorded: There is no model."] }));
+		expect(body.startsWith(`${goldenPullMarker}\n\n**Why:** The head was retrained. — Ann`)).toBe(true);
+		expect(body).toContain(`from the models of ${"c".repeat(40)}`);
+		expect(body).toContain("`golden/net/golden.json`: <code>net@");
+		expect(body).toMatch(/→ .*; 1 case by onnxruntime-wasm 1\.30\.0\. Of 6 weight tensors changed by 1 % it notices 5\./);
+		expect(body).toContain("- **WEAKER:** relative-l2 of output");
+		expect(body).toContain("4 outputs moved, the 2 furthest of them:");
+		expect(body).toMatch(/^\| `disc` \| `logits` \| 9\.3e-2 \| 0\.61 \|$/m);
+		expect(body).toMatch(/^\| `ring` \| `logits` \| float32 \\\[1\\\] before, float32 \\\[2\\\] now \| – \|$/m);
+		expect(body).toMatch(/^\| `logits` \| `relative-l2, fp16` \| \S+ \| \S+ \| \*\*looser\*\* \|$/m);
+		expect(body).toContain("- other was not recorded: There is no model.");
+	});
+
+	it("tells a first golden from one of which it is not known what moved", () => {
+		expect(goldenPullBody(pullOf({ goldens: [first] }))).toContain("</code>, new; 1 case");
+		const unread = goldenPullBody(pullOf({ goldens: [{ ...golden, change: null }] }));
+		expect(unread).not.toContain(", new;");
+		expect(unread).toContain("What moved is not known.");
+	});
+});
+
+/** What people and files may be called. */
+const hostile =
+	"x|y`z <!-- trtgate: goldens --> @acme/team fixes #12 GH-7 **b** [a](https://evil.example) ![i](//e) <img src=x onerror=1> $a$ \u202e\u001b[31m\n# head\n| a | b |\n::error::x\r\n- [ ] do";
+
+function hostilePull(text: string): GoldenPull {
+	const moved = [{ case: text, output: text, relativeL2: null, maxAbs: null, detail: text }];
+	const tolerances = [
+		{ output: text, kind: text, what: text, base: text, head: null, looser: true },
+	] as unknown as GoldenChange["tolerances"];
+	const its: GoldenManifest = { ...manifest, goldenId: text, producer: { ...manifest.producer, backend: text, version: text } };
+	const part = { ...change, base: text, moved, movedTotal: 9, tolerances, loud: [text], notes: [text] };
+	const goldens = [{ model: text, path: text, manifest: its, before: text, change: part }];
+	return pullOf({ goldens, reason: text, author: text, notes: [text] });
+}
+
+/** Cells of a row as GitHub's Markdown cuts them: a bar counts unless an odd number of backslashes stands before it. */
+function cellsOf(row: string): number {
+	return [...row.matchAll(/(?<!\\)(?:\\\\)*\|/g)].length - 1;
+}
+
+describe("a hostile word", () => {
+	const body = goldenPullBody(hostilePull(hostile));
+
+	it("calls nobody, refers to nothing, links nowhere and is no HTML", () => {
+		expect(body).not.toMatch(/@\w/);
+		expect(body).not.toMatch(/#\d|GH-\d/i);
+		expect(body).not.toMatch(/:\/\/|<img|(?<!\\)\]\(/);
+		expect(body.match(/<!--/g)).toHaveLength(1);
+		expect(body.replaceAll(goldenPullMarker, "").match(/<(?!\/?code>)/g)).toBeNull();
+	});
+
+	it("starts no heading, list or command of its own, and leaves every table its columns", () => {
+		expect(body.split("\n").filter((line) => line.startsWith("#"))).toHaveLength(1);
+		expect(body).not.toMatch(/^(\s*)(::|- \[ \])/m);
+		expect(body).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u202e]/);
+		const rows = body.split("\n").filter((line) => line.startsWith("|"));
+		expect(rows.map(cellsOf)).toEqual([4, 4, 4, 5, 5, 5]);
+	});
+
+	it("in a commit's message and a title calls nobody, closes nothing, and leaves the last line to us", () => {
+		const message = goldenCommitMessage(hostilePull(`${hostile}\n\nTrtgate-Goldens: other`));
+		expect(message.split("\n").at(-1)).toBe("Trtgate-Goldens: trtgate/goldens");
+		expect(message.match(/^Trtgate-Goldens:/gm)).toHaveLength(1);
+		for (const text of [message, goldenPullTitle(hostilePull(hostile))]) {
+			expect(text).not.toMatch(/(?<!\w)@\w|#\d|GH-\d|:\/\//i);
+			expect(text).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u202e]/);
+		}
+	});
+});
+
+describe("the size", () => {
+	const many = Array.from({ length: 100 }, () => ({ case: "c".repeat(60), output: "o".repeat(60), relativeL2: 0.5, maxAbs: 1 }));
+
+	it("of a change with a hundred outputs stays whole", () => {
+		const body = goldenPullBody(pullOf({ goldens: [{ ...golden, change: { ...change, moved: many, movedTotal: 100 } }] }));
+		expect(body.match(/^\| `c+` /gm)).toHaveLength(100);
+	});
+
+	it("is kept by fewer rows for each of many models, and tells how many there are", () => {
+		const goldens = Array.from({ length: 30 }, () => ({ ...golden, change: { ...change, moved: many, movedTotal: 100 } }));
+		const body = goldenPullBody(pullOf({ goldens }));
+		expect(body.length).toBeLessThanOrEqual(65_000);
+		expect(body.match(/100 outputs moved, the 10 furthest of them:/g)).toHaveLength(30);
+	});
+
+	it("always fits GitHub's 65,536 characters, its titles' 256, and no character is cut in two", () => {
+		const word = fc.oneof(fc.string({ unit: "binary", maxLength: 20 }), fc.constantFrom(hostile, "😀".repeat(300), "@a".repeat(300)));
+		fc.assert(
+			fc.property(word, fc.integer({ min: 0, max: 60 }), (text, count) => {
+				const one = hostilePull(text).goldens[0] ?? golden;
+				const pull = {
+					...hostilePull(text),
+					goldens: Array.from({ length: count }, () => one),
+					notes: Array.from({ length: count }, () => text),
+				};
+				const body = goldenPullBody(pull);
+				expect(body.length).toBeLessThanOrEqual(65_536);
+				expect(body).not.toMatch(/\p{Surrogate}/u);
+				expect(goldenPullTitle(pull).length).toBeLessThanOrEqual(256);
+				expect(goldenCommitMessage(pull).endsWith(`\n\n${goldenTrailer(pull.branch)}`)).toBe(true);
+			}),
+			{ numRuns: 12 },
+		);
+	});
+});
