@@ -18,7 +18,13 @@ export interface Section {
 function table(head: readonly string[], rows: readonly (readonly string[])[], numeric: readonly number[] = []): string {
 	const rule = head.map((_, column) => (numeric.includes(column) ? "--:" : "---"));
 	const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
-	return [line(head), `|${rule.join("|")}|`, ...rows.map((row) => line(row.map(escapeMarkdown)))].join("\n");
+	const cell = (text: string, column: number) => escapeMarkdown(numeric.includes(column) ? keepUnits(text) : text);
+	return [line(head), `|${rule.join("|")}|`, ...rows.map((row) => line(row.map(cell)))].join("\n");
+}
+
+/** A table of many columns breaks its cells, which must not part a number from its unit. */
+function keepUnits(text: string): string {
+	return text.replace(/(\d) (?=[%µ\p{L}])/gu, "$1\u00a0");
 }
 
 function changeCell({ workload: { latency } }: WorkloadRow, change: string): string {

@@ -11,10 +11,11 @@ import { workloadRows } from "./rows.ts";
 import { stories } from "./stories.ts";
 import { excerptLines } from "./stories-build.ts";
 import { type Phrase, type Story, spokenPhrase } from "./story.ts";
-import { gateTitle, outcomeSymbols } from "./words.ts";
+import { counted, gateTitle, outcomeSymbols } from "./words.ts";
 
 /** GitHub takes 65,536 characters; the rest is room for the marker that finds the comment again. */
 const commentLimit = 65_000;
+const mostNotes = 10;
 
 export function phraseMarkdown(phrase: Phrase): string {
 	return phrase.map((piece) => (typeof piece === "string" ? escapeMarkdown(piece) : markdownCode(piece.code))).join("");
@@ -27,7 +28,8 @@ function storyMarkdown(story: Story, detail: Detail): string {
 	if (!detail.sentences) return title;
 	const sentences = story.sentences.map(phraseMarkdown).join(" ");
 	const fix = story.fix === undefined ? "" : `\n**Next:** ${phraseMarkdown(spokenPhrase(story.fix))}`;
-	const told = [title, sentences].filter((part) => part !== "").join(" — ") + fix;
+	// A line of its own for what happened: the rest is for whoever wants to know why.
+	const told = [title, sentences].filter((part) => part !== "").join("\n") + fix;
 	if (!detail.excerpts || story.excerpt === undefined) return told;
 	return `${told}\n\n${folded("log excerpt", markdownFence(excerptLines(story.excerpt)))}`;
 }
@@ -50,8 +52,15 @@ function notices(result: Result): string[] {
 	return [
 		...(partial === null ? [] : [`> [!WARNING]\n> ${escapeMarkdown(partial)}`]),
 		...(noBase === null ? [] : [`> [!NOTE]\n> ${escapeMarkdown(noBase)}`]),
-		...result.notes.slice(0, 10).map((note) => `_Note:_ ${escapeMarkdown(cleanName(note, 400))}`),
 	];
+}
+
+/** How it was measured; what happened comes first. */
+function noteSection({ notes }: Result): string[] {
+	if (notes.length === 0) return [];
+	const lines = notes.slice(0, mostNotes).map((note) => `- ${escapeMarkdown(cleanName(note, 400))}`);
+	const more = notes.length > mostNotes ? [`- … and ${counted(notes.length - mostNotes, "more note")}, in \`report.html\`.`] : [];
+	return [folded(counted(notes.length, "note"), [...lines, ...more].join("\n"))];
 }
 
 function noiseSection(result: Result): string[] {
@@ -99,6 +108,7 @@ function renderAt(result: Result, detail: Detail, { leftOut, links = {}, label }
 		...goldenSection(result, detail).map(({ summary, body }) => folded(summary, body)),
 		...buildSection(result, detail).map(({ summary, body }) => folded(summary, body)),
 		...findingSection(result, detail).map(({ summary, body }) => folded(summary, body)),
+		...noteSection(result),
 		...noiseSection(result),
 		...environmentSection(result, detail),
 		footer(result, leftOut, links),
