@@ -7,9 +7,11 @@ import { findWeaknesses, type Weakness } from "../core/golden/inform-tolerance.t
 import { metricNames } from "../core/golden/metric-words.ts";
 import { floorOf, type RunOutputs } from "../core/golden/noise-floor.ts";
 import { proposeOutput } from "../core/golden/propose.ts";
+import { proposeDetections } from "../core/golden/propose-detections.ts";
 import { metrics } from "../core/golden/registry.ts";
 import { elementCount, type Tensor } from "../core/golden/tensor.ts";
 import type {
+	Detections,
 	DType,
 	GoldenManifest,
 	GoldenOutput,
@@ -59,6 +61,8 @@ export interface Inspection {
 	producer: GoldenManifest["producer"];
 	cases: { id: string; tags: string[]; inputs: InspectedTensor[]; outputs: InspectedTensor[] }[];
 	outputs: InspectedOutput[];
+	/** Outputs that together hold boxes, and how to compare them; null where there are none. */
+	detections: { proposal: Detections; why: string[] } | null;
 	noiseFloor: NoiseFloor | null;
 	mutation: MutationRecord | null;
 	findings: Weakness[];
@@ -87,10 +91,16 @@ export async function inspect(
 		producer: manifest.producer,
 		cases,
 		outputs: namesOf(outputs).map((name) => inspectOutput(name, manifest, outputs)),
+		detections: groupOf(manifest, outputs),
 		noiseFloor: manifest.noiseFloor ?? null,
 		mutation: manifest.mutation ?? null,
 		findings: findingsOf(manifest, outputs),
 	};
+}
+
+function groupOf({ noiseFloor }: GoldenManifest, cases: RunOutputs): Inspection["detections"] {
+	const group = proposeDetections(cases, noiseFloor?.outputs ?? {});
+	return group === null ? null : { proposal: group.detections, why: group.why };
 }
 
 function namesOf(cases: RunOutputs): string[] {

@@ -3,7 +3,7 @@ import { ToolError } from "../core/errors.ts";
 import type { Weakness } from "../core/golden/inform-tolerance.ts";
 import { mutationOrder, type WeightPlace } from "../core/golden/mutate.ts";
 import { judgeMutation, type MutationContext, type MutationFinding, mutationRecord } from "../core/golden/mutate-judge.ts";
-import { describeUnnoticed, noticingLimit, tightenOutputs } from "../core/golden/mutate-tighten.ts";
+import { describeUnnoticed, isGrouped, noticingLimit, tightenOutputs } from "../core/golden/mutate-tighten.ts";
 import type { GoldenManifest } from "../core/schema/golden.ts";
 import type { InferCase } from "../ports/backend.ts";
 import type { Reference, ReferenceVariant } from "../ports/reference.ts";
@@ -34,7 +34,7 @@ export async function testMutations(input: MutateInput & { mayTighten: boolean }
 	const mutated = await mutateModel(input, ports);
 	const { manifest } = input.context;
 	const outputs = input.mayTighten ? tightenOutputs(manifest, mutated.findings) : manifest.outputs;
-	const states = mutated.findings.map((finding) => (input.mayTighten ? afterTightening(finding) : finding));
+	const states = mutated.findings.map((finding) => (input.mayTighten ? afterTightening(finding, manifest) : finding));
 	const { relative, seed } = input;
 	const tensors = mutated.tensors - states.filter(({ state }) => state === "unchanged").length;
 	const mutation = mutationRecord(states, { relative, seed, tensors });
@@ -46,8 +46,10 @@ export async function testMutations(input: MutateInput & { mayTighten: boolean }
 }
 
 /** A limit below the change was set. */
-function afterTightening(finding: MutationFinding): MutationFinding {
-	return finding.state === "unnoticed" && noticingLimit(finding) !== null ? { ...finding, state: "noticed" } : finding;
+function afterTightening(finding: MutationFinding, manifest: GoldenManifest): MutationFinding {
+	return finding.state === "unnoticed" && !isGrouped(manifest, finding.output) && noticingLimit(finding) !== null
+		? { ...finding, state: "noticed" }
+		: finding;
 }
 
 const mostNamed = 3;
@@ -62,7 +64,7 @@ function weaknessesOf(
 			const { message, fix } = describeUnnoticed(finding, manifest, relative);
 			const more =
 				index === mostNamed - 1 && unnoticed.length > mostNamed ? `; ${unnoticed.length - mostNamed} more weights are like it` : "";
-			const severity = noticingLimit(finding) === null ? "warn" : "refuse";
+			const severity = noticingLimit(finding) === null || isGrouped(manifest, finding.output) ? "warn" : "refuse";
 			return {
 				kind: "unnoticed" as const,
 				severity,

@@ -40,7 +40,9 @@ export async function measureScatter(input: NoiseInput, ports: { reference: Refe
 	const flavours = (await ports.reference.builds()).map(({ flavour }) => flavour);
 	const runs: LabelledRun[] = [];
 	const notes: string[] = [];
-	for (const variant of variantsOf(input.made, flavours)) {
+	const variants = variantsOf(input.made, flavours);
+	ports.progress.stage("noise", variants.length);
+	for (const variant of variants) {
 		const label = formatVariant(variant);
 		ports.progress.item(label);
 		const result = await ports.reference.run({
@@ -55,5 +57,6 @@ export async function measureScatter(input: NoiseInput, ports: { reference: Refe
 		if (outputs.length === input.cases.length) runs.push({ label, outputs });
 		else notes.push(`The noise floor is without "${label}", which did not run.`);
 	}
+	ports.progress.done(`${runs.length} of ${variants.length} runs`);
 	return { noise: measureNoise(input.reference, runs), notes };
 }

@@ -6,6 +6,7 @@ import { findWeaknesses, type Weakness } from "../core/golden/inform-tolerance.t
 import type { RecordedCase } from "../core/golden/manifest-draft.ts";
 import type { RunOutputs } from "../core/golden/noise-floor.ts";
 import { isBatched, proposeOutput } from "../core/golden/propose.ts";
+import { proposeDetections } from "../core/golden/propose-detections.ts";
 import { feeds } from "../core/onnx/model.ts";
 import { quoteName } from "../core/onnx/quote.ts";
 import type { GoldenManifest, GoldenOutput, NoiseFloor, Precision } from "../core/schema/golden.ts";
@@ -42,6 +43,8 @@ export interface RecordedFacts {
 	version: string;
 	cases: readonly RecordedCase[];
 	outputs: GoldenManifest["outputs"];
+	/** Where new limits are proposed: groups of outputs that hold boxes. */
+	detections?: GoldenManifest["detections"];
 	noise: NoiseFloor | null;
 }
 
@@ -65,11 +68,11 @@ export async function record(input: RecordInput, ports: RecordPorts): Promise<Re
 	const made = await makeReference(input, ports, notes);
 	const cases = made.cases.map(({ id, inputs }) => ({ id, inputs }));
 	const outputs: RunOutputs = made.cases.map((recorded) => recorded.outputs);
-	ports.progress.stage("noise", 4);
 	const scatter = await measureScatter({ ...input, cases, reference: outputs, made: made.variant }, ports);
 	notes.push(...scatter.notes);
 	const proposed = input.given === null ? propose(input.model, outputs, scatter.noise) : null;
-	const draft = input.assemble({ ...made, outputs: proposed?.outputs ?? input.given?.outputs ?? {}, noise: scatter.noise });
+	const limits = proposed ?? { outputs: input.given?.outputs ?? {}, detections: input.given?.detections };
+	const draft = input.assemble({ ...made, outputs: limits.outputs, detections: limits.detections, noise: scatter.noise });
 	const findings = findingsOf(draft, { outputs, relativeL2: input.relativeL2 });
 	const why = proposed?.why ?? [];
 	if (findings.some(({ severity }) => severity === "refuse")) return { manifest: draft, findings, why, notes };
@@ -141,15 +144,24 @@ function holdsNonFinite(outputs: RunOutputs[number]): boolean {
 
 function propose(model: ModelOnDisk, cases: RunOutputs, noise: NoiseFloor | null) {
 	const outputs: Record<string, GoldenOutput> = {};
+	const group = proposeDetections(cases, noise?.outputs ?? {});
 	const inputs = feeds(model.onnx.graph).map((feed) => feed.dims);
 	const why = Object.keys(cases[0] ?? {}).map((name) => {
 		const dims = model.onnx.graph.outputs.find((value) => value.name === name)?.dims ?? null;
 		const tensors = cases.flatMap((outputsOfCase) => outputsOfCase[name] ?? []);
 		const proposal = proposeOutput({ name, tensors, noise: noise?.outputs[name], batched: isBatched(dims, inputs) });
-		Object.defineProperty(outputs, name, { value: proposal.output, enumerable: true, configurable: true, writable: true });
-		return { output: name, sentences: proposal.why };
+		const { comparators, ...plain } = proposal.output;
+		const grouped = group?.outputs.includes(name) === true;
+		const value = grouped ? plain : proposal.output;
+		Object.defineProperty(outputs, name, { value, enumerable: true, configurable: true, writable: true });
+		return { output: name, sentences: grouped ? ["One of the outputs that hold boxes: compared with them."] : proposal.why };
 	});
-	return { outputs, why };
+	if (group === null) return { outputs, detections: undefined, why };
+	return {
+		outputs,
+		detections: [group.detections] as GoldenManifest["detections"],
+		why: [...why, { output: group.detections.name, sentences: group.why }],
+	};
 }
 
 function findingsOf(manifest: GoldenManifest, of: { outputs: RunOutputs; relativeL2: RecordInput["relativeL2"] }): Weakness[] {

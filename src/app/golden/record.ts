@@ -132,7 +132,7 @@ function assemble(facts: RecordedFacts, work: Work, ports: GoldenPorts): GoldenM
 		},
 		...(facts.noise === null ? {} : { noiseFloor: facts.noise }),
 		outputs: facts.outputs,
-		...(old?.detections && !options.propose ? { detections: old.detections } : {}),
+		...(facts.detections === undefined ? {} : { detections: facts.detections }),
 		cases: [first, ...others],
 		...(old?.policy ? { policy: old.policy } : {}),
 	};

@@ -11,6 +11,7 @@ export function renderInspection(inspection: Inspection): string {
 		"",
 		...cases(inspection),
 		...inspection.outputs.flatMap((output) => ["", ...outputLines(output)]),
+		...groupLines(inspection),
 		"",
 		...mutation(inspection),
 		...findings(inspection),
@@ -64,6 +65,12 @@ function outputLines({ name, semantic, noise, limits, proposal }: InspectedOutpu
 		...proposal.why.map((sentence) => `    ${sentence}`),
 		`    ${JSON.stringify(proposal.output)}`,
 	];
+}
+
+function groupLines({ detections }: Inspection): string[] {
+	if (detections === null) return [];
+	const { proposal, why } = detections;
+	return ["", "boxes, a proposal for you to review:", ...why.map((sentence) => `    ${sentence}`), `    ${JSON.stringify(proposal)}`];
 }
 
 function mutation({ mutation: record }: Inspection): string[] {

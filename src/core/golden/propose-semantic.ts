@@ -12,6 +12,8 @@ export interface Guess {
 	semantic: Semantic;
 	/** Of the classes, where there are such. */
 	axis?: number;
+	/** Of a picture: where its channels are. */
+	channels?: "first" | "last";
 	/** One clause: why it is taken for this. */
 	because: string;
 }
@@ -37,13 +39,26 @@ const leastSide = 8;
 /** More are no classes of a picture's pixels. */
 const mostMapClasses = 512;
 
+/** Eight-bit pictures; one channel more likely holds labels, unless its name says otherwise. */
+const pictureRule: Rule = (name, shape, tensors) => {
+	if (tensors.some(({ dtype }) => dtype !== "uint8") || shape.length < 3) return null;
+	const named = /image|picture|photo|rgb|frame/i.test(name);
+	const isColour = (size: number | undefined): boolean => size === 3 || size === 4 || (named && size === 1);
+	const because = "it holds eight-bit colours";
+	if (isColour(shape.at(-1)) && (shape.at(-3) ?? 0) >= leastSide && (shape.at(-2) ?? 0) >= leastSide) {
+		return { semantic: "image", channels: "last", because };
+	}
+	const isMap = (shape.at(-1) ?? 0) >= leastSide && (shape.at(-2) ?? 0) >= leastSide;
+	return isMap && isColour(shape.at(-3)) ? { semantic: "image", channels: "first", because } : null;
+};
+
 const maskRule: Rule = (name, shape) => {
 	const isMap = (shape.at(-1) ?? 0) >= leastSide && (shape.at(-2) ?? 0) >= leastSide && shape.length >= 3;
 	if (!isMap && !/mask|segm/i.test(name)) return null;
 	return { semantic: "mask", because: isMap ? "it holds an integer for each pixel" : "of its name" };
 };
 
-const integerRules: readonly Rule[] = [maskRule];
+const integerRules: readonly Rule[] = [pictureRule, maskRule];
 
 const floatRules: readonly Rule[] = [
 	// Probabilities first: their values prove it.
@@ -67,12 +82,19 @@ const floatRules: readonly Rule[] = [
 			? { semantic: "embedding", because: "its rows have length 1" }
 			: null,
 	(name, shape) => {
+		const [, height = 0, width = 0, last = 0] = shape;
+		const upright = shape.length === 4 && height >= leastSide && width >= leastSide && !isMapShape(shape);
+		return upright && [1, 3, 4].includes(last) && !/logit|segm|mask|class/i.test(name)
+			? { semantic: "image", channels: "last", because: "it has the shape of a picture with its colours last" }
+			: null;
+	},
+	(name, shape) => {
 		if (!isMapShape(shape)) return null;
 		const channels = shape[1] ?? 0;
 		const named = /logit|segm|mask|class/i.test(name);
 		if (named && channels > 1 && channels <= mostMapClasses)
 			return { semantic: "logits", axis: 1, because: "of its name and its shape of classes by pixels" };
-		if ([1, 3, 4].includes(channels) && !named) return { semantic: "image", because: "it has the shape of a picture" };
+		if ([1, 3, 4].includes(channels) && !named) return { semantic: "image", channels: "first", because: "it has the shape of a picture" };
 		return named && channels === 1 ? { semantic: "mask", because: "of its name" } : null;
 	},
 	(name, shape) => (/logit/i.test(name) && (shape.at(-1) ?? 1) > 1 ? { semantic: "logits", axis: -1, because: "of its name" } : null),
