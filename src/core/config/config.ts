@@ -1,5 +1,5 @@
 // The resolved configuration: every default filled in, every unit converted, every value's source known.
-import type { Precision } from "../schema/config.ts";
+import type { Precision, ProbeName, ProbesWhen } from "../schema/config.ts";
 
 /** Where a resolved value came from. */
 export type Source =
@@ -36,6 +36,8 @@ export interface Gates {
 	relativeL2: Readonly<Record<Precision, number>>;
 	inconclusive: "neutral" | "fail";
 	cpuSpeed: "warn" | "fail";
+	/** What an engine that disagrees with itself, and whose base does not, does. */
+	probes: "warn" | "fail" | "off";
 	/** What a golden that differs between base and head does. */
 	goldenChange: "warn" | "fail" | "off";
 	maxLatencyMs?: number;
@@ -100,6 +102,19 @@ export interface EngineConfig {
 	pointer: string;
 }
 
+/** Questions that need no reference. */
+export interface ProbesConfig {
+	when: ProbesWhen;
+	/** Empty: all. */
+	only: readonly ProbeName[];
+	/** The input that is 1 where a position counts; absent: told by its name. */
+	mask?: string;
+	/** The input that says how many positions of a row count; absent: told by its name. */
+	length?: string;
+	/** Of what the file says nearest to the model. */
+	pointer: string;
+}
+
 export interface ModelConfig {
 	name: string;
 	/** The model's own ONNX file, relative to an arm's folder; engines may have variants of it. */
@@ -107,6 +122,7 @@ export interface ModelConfig {
 	prepare?: string;
 	inputs: Readonly<Record<string, InputConfig>>;
 	engines: readonly EngineConfig[];
+	probes: ProbesConfig;
 	pointer: string;
 }
 

@@ -1,6 +1,6 @@
 // Every default of trtgate.yml, and the reason for its value.
 import type { Precision } from "../schema/config.ts";
-import type { Config, Gates, MeasureConfig, Threshold } from "./config.ts";
+import type { Config, Gates, MeasureConfig, ProbesConfig, Threshold } from "./config.ts";
 
 const latency: Threshold = {
 	// The smallest change that five to eight pairs tell from none on a quiet GPU (run noise up to 1 %).
@@ -50,12 +50,17 @@ export const defaultGates: Omit<Gates, "pointers"> = {
 	inconclusive: "neutral",
 	// How fast a CPU runs a model says little of the GPU.
 	cpuSpeed: "warn",
+	// A probe has no reference: some models read their neighbours on purpose, as those with per-tensor dynamic quantisation do.
+	probes: "warn",
 	// Somebody has to look at it; whether it blocks is for branch protection and the team to say.
 	goldenChange: "warn",
 };
 
 /** What is released must be known to be well. */
 export const releaseInconclusive: Gates["inconclusive"] = "fail";
+
+/** A dozen inferences an engine: nothing to wait for in a night, something to wait for in every push. */
+export const defaultProbes: Omit<ProbesConfig, "pointer"> = { when: "nightly", only: [] };
 
 const minuteMs = 60_000;
 

@@ -30,6 +30,7 @@ const notations: Readonly<Record<string, string>> = {
 	SizeFile: "a size with its unit, such as 512MiB or 4GiB",
 	PluginFile: "a path, or { path: libplugin.so, dynamic: true }",
 	RunsOnFile: "a label, a list of labels, or { group: NAME, labels: [LABEL] }",
+	ProbesFile: "nightly, on, off, a list of probes, or { when: nightly, only: [neighbours] }",
 	DimFile: "a size such as 8, or a range { min: 1, opt: 8, max: 32 }",
 };
 

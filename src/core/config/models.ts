@@ -1,11 +1,12 @@
 // Resolves models and their engines: inheritance of dims, workloads, goldens and gates.
 import type { EngineFile, InputFile, ModelFile, WorkloadFile } from "../schema/config.ts";
-import type { EngineConfig, InputConfig, ModelConfig } from "./config.ts";
+import type { EngineConfig, InputConfig, ModelConfig, ProbesConfig } from "./config.ts";
 import { defaultEngine } from "./defaults.ts";
 import { didYouMean } from "./did-you-mean.ts";
 import { type Dims, maxDims, resolveDims } from "./dims.ts";
 import { type Layer, readLayer, resolveGates } from "./gates.ts";
 import { childPointer, formatName } from "./pointer.ts";
+import { mergeProbes, readProbes } from "./probes.ts";
 import { hullOf, resolveProfiles } from "./profiles.ts";
 import { complain, type Resolving } from "./resolving.ts";
 import { resolveTensorRt } from "./tensorrt-settings.ts";
@@ -22,6 +23,8 @@ export interface ModelContext {
 	layer: Layer;
 	/** Settings of inputs. */
 	inputs: Layer;
+	/** What the file says for all models. */
+	probes: ReturnType<typeof readProbes>;
 }
 
 export function resolveModels(resolving: Resolving, models: Models, context: ModelContext): ModelConfig[] {
@@ -81,8 +84,14 @@ function resolveModel(resolving: Resolving, file: ModelFile, context: ModelConte
 		...(file.prepare === undefined ? {} : { prepare: file.prepare }),
 		inputs: resolveInputs(resolving, file.inputs, { pointer: `${pointer}/inputs`, engines: resolved }),
 		engines: resolved,
+		probes: resolveProbes(resolving, file, { pointer, wide: context.probes }),
 		pointer,
 	};
+}
+
+function resolveProbes(resolving: Resolving, file: ModelFile, around: { pointer: string; wide: ModelContext["probes"] }): ProbesConfig {
+	const own = `${around.pointer}/probes`;
+	return mergeProbes(around.wide, readProbes(resolving, file.probes, own), file.probes === undefined ? "/probes" : own);
 }
 
 interface EngineContext {

@@ -6,6 +6,7 @@ import { defaultGates, defaultRest } from "./defaults.ts";
 import { inputLayer, readLayer, resolveGates } from "./gates.ts";
 import { resolveMeasure } from "./measure.ts";
 import { resolveModels } from "./models.ts";
+import { readProbes } from "./probes.ts";
 import { complain, orDefault, type Resolving, startResolving } from "./resolving.ts";
 import { resolveRunners } from "./runners.ts";
 import { checkRef } from "./values.ts";
@@ -14,12 +15,14 @@ export function resolveConfig(file: ConfigFile, origin: Origin): { config: Confi
 	const resolving = startResolving(origin);
 	const layer = readLayer(resolving, file.gates, "/gates");
 	noteGateDefaults(resolving);
+	const probes = readProbes(resolving, file.probes, "/probes");
+	if (probes.when === undefined) resolving.sources["/probes/when"] ??= { kind: "default" };
 	const config: Config = {
 		path: origin.path,
 		backend: orDefault(resolving, "/backend", { given: file.backend, byDefault: defaultRest.backend }),
 		onnxruntime: orDefault(resolving, "/onnxruntime", { given: file.onnxruntime, byDefault: defaultRest.onnxruntime }),
 		...(file.device === undefined ? {} : { device: String(file.device) }),
-		models: resolveModels(resolving, file.models, { layer, inputs: inputLayer(resolving, layer) }),
+		models: resolveModels(resolving, file.models, { layer, inputs: inputLayer(resolving, layer), probes }),
 		gates: resolveGates(resolving, [layer]),
 		measure: resolveMeasure(resolving, file.measure ?? {}),
 		runners: resolveRunners(resolving, file.runners),
@@ -48,6 +51,7 @@ function noteGateDefaults(resolving: Resolving): void {
 		...limitsOf("build-time", defaultGates.buildTime),
 		"/gates/inconclusive",
 		"/gates/cpu-speed",
+		"/gates/probes",
 		"/gates/golden-change",
 	];
 	if (resolving.isRelease) resolving.sources["/gates/inconclusive"] ??= { kind: "default", because: "release" };

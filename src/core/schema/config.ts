@@ -65,6 +65,36 @@ export type Percentage = number | string;
  */
 export type Duration = string;
 /**
+ * Questions that need no reference: does an engine agree with itself? nightly (default): asked in scheduled runs; on: in every run; a list: only these, in every run.
+ */
+export type ProbesFile =
+  | ProbesWhen
+  | [ProbeName, ...ProbeName[]]
+  | {
+      /**
+       * nightly (default): in scheduled runs. on: in every run.
+       */
+      when?: "nightly" | "on" | "off";
+      /**
+       * @minItems 1
+       * @maxItems 6
+       */
+      only?: [
+        "determinism" | "duplicate-rows" | "neighbours" | "batch-size" | "profile-ends" | "padding",
+        ...("determinism" | "duplicate-rows" | "neighbours" | "batch-size" | "profile-ends" | "padding")[]
+      ];
+      /**
+       * Of padding: the input that is 1 where a position counts and 0 where it is padding. Left out: told by its name, e.g. attention_mask.
+       */
+      mask?: string;
+      /**
+       * Of padding, where there is no mask: the input that says how many positions of a row count. Left out: told by its name, e.g. lengths.
+       */
+      length?: string;
+    };
+export type ProbesWhen = "nightly" | "on" | "off";
+export type ProbeName = "determinism" | "duplicate-rows" | "neighbours" | "batch-size" | "profile-ends" | "padding";
+/**
  * What the job's runs-on says: a label, a list of labels, or a group with labels.
  */
 export type RunsOnFile =
@@ -81,24 +111,6 @@ export type RunsOnFile =
  * The TensorRT version to check against, where it is not the installed one.
  */
 export type TensorrtVersion = string;
-/**
- * Questions that need no reference: does an engine agree with itself?
- */
-export type ProbesFile =
-  | ProbesWhen
-  | {
-      when?: ProbesWhen;
-      padding?: {
-        /**
-         * The input that is 1 where a token counts and 0 where it is padding, e.g. attention_mask.
-         */
-        mask: string;
-      };
-    };
-/**
- * auto: in scheduled and dispatched runs, and where they are asked for.
- */
-export type ProbesWhen = "auto" | "always" | "never";
 
 /**
  * trtgate.yml: which engines to build, what they must compute and how fast they must be.
@@ -194,6 +206,7 @@ export interface ModelFile {
    * The golden manifest, relative to this file.
    */
   golden?: string;
+  probes?: ProbesFile;
   gates?: GatesFile;
 }
 export interface InputFile {
@@ -282,9 +295,9 @@ export interface GatesFile {
    */
   "cpu-speed"?: "warn" | "fail";
   /**
-   * What an engine that disagrees with itself does to the check.
+   * What an engine that disagrees with itself, and whose base does not, does to the check.
    */
-  probes?: "warn" | "fail";
+  probes?: "warn" | "fail" | "off";
   /**
    * What a golden that differs between base and head does to the check.
    */

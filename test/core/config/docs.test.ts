@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import schema from "../../../golden-schema/config.schema.json" with { type: "json" };
-import { defaultGates, defaultMeasure, defaultRest } from "../../../src/core/config/defaults.ts";
+import { defaultGates, defaultMeasure, defaultProbes, defaultRest } from "../../../src/core/config/defaults.ts";
 import { loadConfig } from "../../../src/core/config/parse.ts";
 
 const page = readFileSync("docs/configuration.md", "utf8");
@@ -60,6 +60,7 @@ describe("docs/configuration.md", () => {
 			branch: code(defaultRest.trend.branch),
 			nsys: code(defaultRest.profile.nsys),
 			ncu: code(defaultRest.profile.ncu),
+			when: code(defaultProbes.when),
 		};
 		for (const [key, text] of Object.entries(wanted)) expect([key, documented(key)]).toEqual([key, text]);
 	});

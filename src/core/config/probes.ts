@@ -1,0 +1,46 @@
+// Resolves `probes`: when an engine is asked whether it agrees with itself, what it is asked, and which input tells padding.
+import type { ProbesFile } from "../schema/config.ts";
+import type { ProbesConfig } from "./config.ts";
+import { defaultProbes } from "./defaults.ts";
+import { complain, type Resolving } from "./resolving.ts";
+import { checkName } from "./values.ts";
+
+/** What one level says; keys that it leaves out are those of the level around it. */
+type ProbesLayer = Partial<Omit<ProbesConfig, "pointer">>;
+
+export function readProbes(resolving: Resolving, file: ProbesFile | undefined, pointer: string): ProbesLayer {
+	if (file === undefined) return {};
+	if (typeof file === "string") return { when: file };
+	// A list is asked for, so it is asked in every run.
+	if (Array.isArray(file)) return { when: "on", only: file };
+	for (const key of ["mask", "length"] as const) {
+		const name = file[key];
+		if (name !== undefined) checkName(resolving, `${pointer}/${key}`, { name, what: "an input", at: "value" });
+	}
+	if (file.mask !== undefined && file.length !== undefined) complainBoth(resolving, `${pointer}/length`);
+	return file;
+}
+
+function complainBoth(resolving: Resolving, pointer: string): void {
+	complain(resolving, {
+		code: "config-value",
+		pointer,
+		says: "stands beside mask, and either alone tells what is padding",
+		expected: "mask or length",
+		got: "both",
+		fix: "Remove length where the model reads the mask.",
+		at: "key",
+	});
+}
+
+/** The model's own over the file's, key by key; a model that names a mask means no length of the file, and the other way round. */
+export function mergeProbes(wide: ProbesLayer, narrow: ProbesLayer, pointer: string): ProbesConfig {
+	const told = narrow.mask !== undefined || narrow.length !== undefined ? narrow : wide;
+	return {
+		when: narrow.when ?? wide.when ?? defaultProbes.when,
+		only: narrow.only ?? wide.only ?? defaultProbes.only,
+		...(told.mask === undefined ? {} : { mask: told.mask }),
+		...(told.length === undefined ? {} : { length: told.length }),
+		pointer,
+	};
+}
