@@ -23,7 +23,7 @@ export async function openCheckout(folder: string, processes: Processes): Promis
 		const path = await realpath(firstLine(top));
 		return { git: gitIn(path, processes), top: path, commit: firstLine(head) };
 	}
-	const said = top.tail.at(-1) ?? "git knows no commit here";
+	const said = succeeded(top) ? "git knows no commit here" : (top.tail.at(-1) ?? "");
 	throw proposalRefused(
 		`${folder} is no checkout of the repository: ${said.slice(0, 200)}`,
 		"Run actions/checkout before this action. Where git speaks of dubious ownership, as in a container, run `git config --global --add safe.directory '*'` before.",

@@ -1,0 +1,235 @@
+// The action in golden/ through the built bundle, ONNX Runtime and git against the local GitHub: recorded, proposed, refused.
+import { mkdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { parseManifest } from "../../src/core/golden/manifest.ts";
+import { runActionFolder } from "../support/action-runner.ts";
+import { pullRequest, repository, workflowDispatch, workflowRun } from "../support/event-payloads.ts";
+import { checkOut, git } from "../support/git-history.ts";
+import { type Job, type LocalGitHub, startLocalGitHub } from "../support/local-github/start.ts";
+import { quickConfig, quickProject, temporaryFolder, writeProject } from "../support/project.ts";
+
+const ref = "refs/heads/trtgate/goldens";
+
+interface Place {
+	github: LocalGitHub;
+	origin: string;
+	work: string;
+	/** Where a ref of the origin is; "" where it is not. */
+	at(ref: string): string;
+	/** Files of a commit that differ from another, with how. */
+	changes(from: string, to: string): string[];
+	/** Commits what `work` holds, and moves a branch of the origin there. */
+	push(ref: string): string;
+	run(inputs: Record<string, string>, more?: Partial<Job>): Promise<Awaited<ReturnType<typeof runActionFolder>> & { workspace: string }>;
+}
+
+/** A repository whose golden is of another model than the one that lies there now. */
+async function openPlace(files: Readonly<Record<string, string>> = { "model.onnx": "fixture:wrong.onnx" }): Promise<Place> {
+	const root = temporaryFolder();
+	const [work, origin, workspace, temp] = ["work", "origin.git", "workspace", "temp"].map((name) => join(root, name)) as [
+		string,
+		string,
+		string,
+		string,
+	];
+	mkdirSync(work);
+	git(work, "init", "-q");
+	git(root, "init", "-q", "--bare", origin);
+	git(origin, "config", "uploadpack.allowAnySHA1InWant", "true");
+	const github = await startLocalGitHub({ gitDir: origin });
+	onTestFinished(() => github.close());
+	const push = (to: string): string => {
+		git(work, "add", "-A");
+		git(work, "commit", "-q", "--allow-empty", "-m", "A person's");
+		git(work, "push", "-q", "--force", origin, `HEAD:${to}`);
+		return git(work, "rev-parse", "HEAD");
+	};
+	quickProject(work, files);
+	push("refs/heads/main");
+	return {
+		...{ github, origin, work, push },
+		at: (name) => git(origin, "for-each-ref", "--format=%(objectname)", name),
+		changes: (from, to) => git(origin, "diff", "--no-renames", "--name-status", from, to).split("\n"),
+		async run(inputs, more = {}) {
+			rmSync(workspace, { recursive: true, force: true });
+			const sha = git(origin, "rev-parse", "refs/heads/main");
+			checkOut({ origin, folder: workspace, ref: "refs/heads/main", commit: sha, depth: 1 });
+			const job: Job = {
+				event: "workflow_dispatch",
+				payload: workflowDispatch("refs/heads/main"),
+				sha,
+				ref: "refs/heads/main",
+				workspace,
+				temp,
+			};
+			const env = await github.environment({ ...job, ...more });
+			const given = { reason: "The head was retrained.", "mutation-limit": "1s", cases: "3", onnxruntime: "wasm", ...inputs };
+			const run = await runActionFolder("golden", { inputs: given, env, cwd: workspace });
+			return { ...run, workspace };
+		},
+	};
+}
+
+const golden = (place: Place, commit: string) => parseManifest(git(place.origin, "show", `${commit}:golden/golden.json`), "golden.json");
+const written = ({ github }: Place) => github.state.requests.filter(({ method, path }) => method !== "GET" && !path.startsWith("/twirp"));
+
+describe("a golden that changed", () => {
+	it("becomes one commit and one pull request; the same again, nothing; another, one more commit", async () => {
+		const place = await openPlace();
+		const [main, { state }] = [place.at("refs/heads/main"), place.github];
+		const first = await place.run({ model: "net", draft: "true" });
+		expect(first.exitCode, first.stdout + first.stderr).toBe(0);
+		const commit = place.at(ref);
+		const number = state.pulls[0]?.number;
+		expect(first.outputs).toEqual({
+			...{ changed: "true", branch: "trtgate/goldens", commit, "failure-kind": "" },
+			...{ "pull-request": String(number), "pull-request-url": `https://github.com/acme/engines/pull/${number}` },
+		});
+		expect(place.changes(main, commit)).toContain("M\tgolden/golden.json");
+		expect(place.changes(main, commit).filter((line) => !line.includes("\tgolden/"))).toEqual([]);
+		expect(git(place.origin, "show", "-s", "--format=%P", commit)).toBe(main);
+		const manifest = golden(place, commit);
+		expect(manifest).toMatchObject({ reason: "The head was retrained.", author: "octocat", cases: { length: 3 } });
+		// What was committed is what was recorded: the command line takes the checkout's golden for whole.
+		const paths = manifest.cases.flatMap(({ inputs, outputs }) => [...Object.values(inputs), ...Object.values(outputs)]);
+		for (const { path } of paths)
+			expect(git(place.origin, "rev-parse", `${commit}:golden/${path}`)).toBe(
+				git(first.workspace, "hash-object", "--no-filters", `golden/${path}`),
+			);
+		const message = git(place.origin, "show", "-s", "--format=%B", commit);
+		expect(message).toMatch(
+			/^Record the golden of net anew\n\nThe head was retrained\.\n\nnet: \S+@\S+\n\nReason given by octocat\. Models of [0-9a-f]{40}\./,
+		);
+		expect(message.split("\n").at(-1)).toBe("Trtgate-Goldens: trtgate/goldens");
+		expect(state.pulls).toMatchObject([{ headRef: "trtgate/goldens", baseRef: "main", isDraft: true }]);
+		expect(state.issues).toMatchObject([
+			{
+				title: "Record the golden of net anew",
+				body: expect.stringMatching(/^<!-- trtgate: goldens -->\n\n\*\*Why:\*\* The head was retrained\. — octocat/),
+			},
+		]);
+		expect(first.summary).toContain("## trtgate golden");
+		expect(first.annotations).toMatchObject([{ level: "notice", message: expect.stringMatching(/^Pull request \d+ .* was opened/) }]);
+
+		const second = await place.run({ model: "net" });
+		expect(second.outputs, second.stdout).toMatchObject({ changed: "true", commit, "pull-request": String(number) });
+		expect(second.stdout).toMatch(/was there; its branch held all that was recorded already/);
+		expect([place.at(ref), state.pulls.length]).toEqual([commit, 1]);
+
+		const third = await place.run({ reason: "Other pictures.", seed: "7" });
+		expect(third.outputs["commit"], third.stdout).toBe(place.at(ref));
+		expect(git(place.origin, "show", "-s", "--format=%P", ref)).toBe(commit);
+		expect(state.issues).toMatchObject([{ body: expect.stringContaining("**Why:** Other pictures.") }]);
+		expect(state.violations).toEqual([]);
+	}, 120_000);
+
+	it("is not written over a person's commit, and the run says so", async () => {
+		const place = await openPlace();
+		expect((await place.run({})).exitCode).toBe(0);
+		git(place.work, "fetch", "-q", place.origin, ref);
+		git(place.work, "checkout", "-q", "FETCH_HEAD");
+		writeProject(place.work, { "golden/README.md": "A person's words.\n" });
+		const theirs = place.push(ref);
+		const run = await place.run({ seed: "7" });
+		expect(run.exitCode).toBe(2);
+		expect(run.outputs).toMatchObject({ changed: "true", commit: "", "failure-kind": "configuration" });
+		expect(run.annotations[0]).toMatchObject({
+			title: "trtgate: proposal-refused",
+			message: expect.stringMatching(/has commit [0-9a-f]{7}, which trtgate did not make; nothing was written over it/),
+		});
+		expect(run.summary).toContain("What was recorded lies in the workspace");
+		expect(place.at(ref)).toBe(theirs);
+	}, 120_000);
+});
+
+describe("nothing to propose", () => {
+	it("is said after a golden was recorded as it is, and GitHub is not asked", async () => {
+		const place = await openPlace();
+		expect((await place.run({})).exitCode).toBe(0);
+		git(place.origin, "update-ref", "refs/heads/main", place.at(ref));
+		const before = place.github.state.requests.length;
+		const run = await place.run({ reason: "Again." });
+		expect(run.exitCode, run.stdout + run.stderr).toBe(0);
+		expect(run.outputs).toMatchObject({ changed: "false", "pull-request": "", commit: "", "failure-kind": "" });
+		expect(run.stdout).toMatch(/Nothing changed: \S+ still says what is right/);
+		expect(place.github.state.requests.slice(before)).toEqual([]);
+	}, 120_000);
+});
+
+describe("a run that a stranger may have caused", () => {
+	const shas = { head: "1".repeat(40), base: "2".repeat(40) };
+	const fork = repository("stranger/engines", 80_002);
+
+	it.each<[string, object, string]>([
+		["pull_request", pullRequest(shas, { headRepository: fork }), "a fork's"],
+		["pull_request", pullRequest(shas, { headRepository: null }), "a fork's"],
+		["pull_request_target", pullRequest(shas), "pull_request_target"],
+		["pull_request_review", pullRequest(shas), "pull_request_review"],
+		["workflow_run", workflowRun(shas.head), "workflow_run"],
+		["issue_comment", { comment: { body: "/record" } }, "issue_comment"],
+	])("for %s is refused before anything is recorded", async (event, payload, says) => {
+		const place = await openPlace();
+		const run = await place.run({}, { event: event as Job["event"], payload });
+		expect([run.exitCode, run.outputs["failure-kind"]]).toEqual([2, "configuration"]);
+		expect(run.annotations[0]).toMatchObject({ title: "trtgate: proposal-refused", message: expect.stringContaining(says) });
+		expect(run.stdout).not.toContain("Recorded");
+		expect(written(place)).toEqual([]);
+	});
+});
+
+describe("a token without rights", () => {
+	it.each([
+		["contents", { contents: "read", "pull-requests": "write" }, "contents: write"],
+		["pull-requests", { contents: "write" }, "pull-requests: read"],
+	] as const)(
+		"to write %s is told the lines to add, and keeps what was recorded in the workspace",
+		async (_, permissions, lacks) => {
+			const place = await openPlace();
+			const run = await place.run({}, { permissions });
+			expect([run.exitCode, run.outputs["failure-kind"], run.outputs["changed"]]).toEqual([3, "github", "true"]);
+			expect(run.annotations[0]).toMatchObject({
+				title: "trtgate: github-permission",
+				message: expect.stringContaining(`lacks \`${lacks}\``),
+			});
+			expect(run.annotations[0]?.message).toMatch(/`contents: write` .* `pull-requests: write`/);
+			expect(git(run.workspace, "status", "--porcelain")).toContain("golden/golden.json");
+		},
+		60_000,
+	);
+});
+
+describe("inputs", () => {
+	it.each([
+		["an empty reason", { reason: " " }, /Input reason is empty/],
+		["a branch that is none", { branch: "a b" }, /Input branch is "a b", which is no name of a branch/],
+		["a base that is an option", { base: "--upload-pack=x" }, /Input base is/],
+		["a model that is not there", { model: "nett" }, /Did you mean "net"/],
+		["a config that is not there", { config: "none.yml" }, /none\.yml/],
+		["a number of cases that is none", { cases: "many" }, /--cases/],
+	])("with %s are refused in words", async (_, inputs, says) => {
+		const place = await openPlace();
+		const run = await place.run(inputs);
+		expect(run.exitCode, run.stdout).toBe(2);
+		expect(run.annotations.map(({ message }) => message).join("\n")).toMatch(says);
+		expect(written(place)).toEqual([]);
+	});
+});
+
+describe("several models", () => {
+	it("share a pull request; one that cannot be recorded keeps none of the others, and the run fails", async () => {
+		const model = /^ {2}net:\n(?: {4}.*\n)+/m.exec(quickConfig)?.[0] ?? "";
+		const named = (name: string, onnx: string): string =>
+			model.replace("net:", `${name}:`).replace("model.onnx", onnx).replace("golden/golden.json", `golden/${name}/golden.json`);
+		const models = `${named("a", "model.onnx")}${named("'::error::b @acme'", "none.onnx").replace(/golden\/.*\/golden/, "golden/b/golden")}`;
+		const place = await openPlace({ "trtgate.yml": quickConfig.replace(model, models) });
+		const run = await place.run({});
+		expect(run.exitCode, run.stdout + run.stderr).toBe(2);
+		expect(run.outputs).toMatchObject({ changed: "true", "failure-kind": "configuration" });
+		expect(place.changes("refs/heads/main", ref)).toContain("A\tgolden/a/golden.json");
+		const { body, title } = place.github.state.issues[0] ?? {};
+		expect(title).toBe("Record the golden of a");
+		expect(body).toMatch(/::error::b @\u200dacme was not recorded/);
+		expect(run.annotations.filter(({ message }) => message.startsWith("b @acme"))).toEqual([]);
+	}, 120_000);
+});
