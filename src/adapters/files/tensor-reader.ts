@@ -75,7 +75,7 @@ async function hashWhole(handle: FileHandle, size: number): Promise<string> {
 }
 
 /** A bomb stops at the size that its archive promised. */
-const inflate: Inflate = (packed, bytes) => inflateRawSync(packed, { maxOutputLength: Math.max(1, bytes) });
+export const inflate: Inflate = (packed, bytes) => inflateRawSync(packed, { maxOutputLength: Math.max(1, bytes) });
 
 /** Looks before it opens: opening a named pipe would wait for ever. */
 async function factsOf(path: string): Promise<{ size: number; identity: string }> {

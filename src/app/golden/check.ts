@@ -19,7 +19,7 @@ import { exitCodes } from "../exit.ts";
 import type { Terminal } from "../terminal.ts";
 import { findTensor } from "./inputs.ts";
 import { type CheckReport, renderCheck } from "./render-check.ts";
-import { readStored, type StoredPorts } from "./stored.ts";
+import { findWhole, readStored, type StoredPorts } from "./stored.ts";
 
 const options = { outputs: { type: "string" }, precision: { type: "string" }, json: { type: "boolean" } } as const;
 
@@ -80,17 +80,21 @@ async function readOutputs(golden: GoldenCase, { folder, manifest, ports }: Chec
 	const found = new Map<string, Tensor>();
 	for (const [name, file] of Object.entries(golden.outputs)) {
 		const path = await findOutput(name, golden.id, { folder, alone: manifest.cases.length === 1 });
-		if (path !== null) found.set(name, await readStored(path, file, ports));
+		if (path !== null) found.set(name, await readStored(path, { ...file, name }, ports));
 	}
 	return found;
 }
 
-/** In the case's folder by its id or as `golden record` writes it; of a golden with one case, also without such a folder. */
+/** In the case's folder by its id or as `golden record` writes it; of a golden with one case, also without such a folder; else in one file of the case. */
 async function findOutput(name: string, id: string, where: { folder: string; alone: boolean }): Promise<string | null> {
 	const safe = /[\\/\0]/.test(id) || id.startsWith(".") ? [] : [id];
 	const folders = [...safe, folderName(id)].map((part) => join(where.folder, part));
 	for (const folder of [...folders, ...(where.alone ? [where.folder] : [])]) {
 		const path = await findTensor(folder, [name, `out-${folderName(name)}`]);
+		if (path !== null) return path;
+	}
+	for (const folder of folders) {
+		const path = await findWhole(folder);
 		if (path !== null) return path;
 	}
 	return null;

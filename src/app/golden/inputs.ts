@@ -13,7 +13,7 @@ import { feeds, type OnnxModel } from "../../core/onnx/model.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import type { DType } from "../../core/schema/golden.ts";
 import type { CaseToRecord } from "../../stages/record.ts";
-import { readStored, type StoredPorts, storedEndings } from "./stored.ts";
+import { mayHoldSeveral, readStored, type StoredPorts, storedEndings } from "./stored.ts";
 
 export interface InputPort {
 	name: string;
@@ -143,8 +143,9 @@ function byNumber(left: string, right: string): number {
 	return left.localeCompare(right, "en", { numeric: true });
 }
 
+/** Among other files, JSON is mostly none of Polygraphy's: it has to be named itself. */
 function isTensor(name: string): boolean {
-	return storedEndings.some((ending) => name.toLowerCase().endsWith(`.${ending}`));
+	return storedEndings.some((ending) => ending !== "json" && name.toLowerCase().endsWith(`.${ending}`));
 }
 
 async function holdsAll(folder: string, inputs: readonly InputPort[]): Promise<boolean> {
@@ -154,6 +155,12 @@ async function holdsAll(folder: string, inputs: readonly InputPort[]): Promise<b
 }
 
 async function readSingle(path: string, inputs: readonly InputPort[], ports: StoredPorts): Promise<CaseToRecord> {
+	const id = basename(path).replace(/\.[^.]+$/, "");
+	if (mayHoldSeveral(path)) {
+		const tensors: Record<string, Tensor> = Object.create(null);
+		for (const input of inputs) tensors[input.name] = await readStored(path, input, ports);
+		return { id, inputs: tensors, mayFail: false };
+	}
 	const [input, ...others] = inputs;
 	if (input === undefined || others.length > 0) {
 		throw usage(
@@ -161,7 +168,7 @@ async function readSingle(path: string, inputs: readonly InputPort[], ports: Sto
 			"Give a folder for each case, with one file for each input, named as the input is.",
 		);
 	}
-	return { id: basename(path).replace(/\.[^.]+$/, ""), inputs: { [input.name]: await readStored(path, input, ports) }, mayFail: false };
+	return { id, inputs: { [input.name]: await readStored(path, input, ports) }, mayFail: false };
 }
 
 async function readCase(folder: string, id: string, from: { inputs: readonly InputPort[]; ports: StoredPorts }): Promise<CaseToRecord> {

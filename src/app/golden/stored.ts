@@ -1,9 +1,11 @@
 // Reads tensors that somebody stored: inputs to record, and an engine's outputs to check. What a format does not say is expected.
-import { open } from "node:fs/promises";
+import { open, stat } from "node:fs/promises";
+import { inflate } from "../../adapters/files/tensor-reader.ts";
+import { fileSource } from "../../adapters/process/file-source.ts";
 import { ConfigError } from "../../core/errors.ts";
-import { elementBytes, elementCount, type Tensor } from "../../core/golden/tensor.ts";
+import type { Tensor } from "../../core/golden/tensor.ts";
 import type { DType, TensorFile } from "../../core/schema/golden.ts";
-import { parseNpyHeader } from "../../formats/tensor/npy-header.ts";
+import { decodeOwn, type OwnPlace } from "../../formats/tensor/decode-own.ts";
 import type { Files, TensorReader } from "../../ports/world.ts";
 
 export interface StoredPorts {
@@ -12,13 +14,30 @@ export interface StoredPorts {
 }
 
 export interface Expected {
+	/** Of the input or output: what it is called in a file of several tensors. */
+	name: string;
 	dtype: DType;
 	/** null: any; then the file has to say. */
 	shape: readonly number[] | null;
 }
 
+/** Of files that may hold all tensors of a case: Polygraphy's end in .json. */
+const severalEndings = ["npz", "safetensors", "json"] as const;
 /** Endings in the order in which they are looked for. */
-export const storedEndings = ["npy", "raw", "bin", "pb"] as const;
+export const storedEndings = ["npy", "raw", "bin", "pb", ...severalEndings] as const;
+/** Of files that state the layout of what they hold. */
+const ownEndings: readonly string[] = ["npy", ...severalEndings] satisfies readonly OwnPlace["ending"][];
+
+export function mayHoldSeveral(path: string): boolean {
+	return severalEndings.some((ending) => path.toLowerCase().endsWith(`.${ending}`));
+}
+
+/** A file that holds all tensors of a case: the case's name with an ending. */
+export async function findWhole(path: string): Promise<string | null> {
+	for (const ending of severalEndings)
+		if ((await stat(`${path}.${ending}`).catch(() => null))?.isFile() === true) return `${path}.${ending}`;
+	return null;
+}
 
 /**
  * A tensor of the file's own layout where it states one, so that a wrong shape is for the judge to tell; else of the expected one.
@@ -26,8 +45,8 @@ export const storedEndings = ["npy", "raw", "bin", "pb"] as const;
  */
 export async function readStored(path: string, expected: Expected, ports: StoredPorts): Promise<Tensor> {
 	const ending = /\.([^./]+)$/.exec(path)?.[1]?.toLowerCase() ?? "";
-	const own = ending === "npy" ? await npyLayout(path, expected.dtype) : null;
-	const shape = own?.shape ?? expected.shape;
+	if (isOwn(ending)) return readOwn(path, expected, ending);
+	const { dtype, shape } = expected;
 	if (shape === null) {
 		throw new ConfigError({
 			code: "tensor-invalid",
@@ -35,40 +54,21 @@ export async function readStored(path: string, expected: Expected, ports: Stored
 			details: { location: { path }, fix: "Save it as .npy, or bind the model's dimensions with --dims." },
 		});
 	}
-	const file: TensorFile = { path, sha256: await ports.files.sha256(path), dtype: own?.dtype ?? expected.dtype, shape: [...shape] };
+	const file: TensorFile = { path, sha256: await ports.files.sha256(path), dtype, shape: [...shape] };
 	return ports.tensors.read(path, file);
 }
 
-/** numpy has no bfloat16: two bytes of anything are what is expected. */
-const letters: Readonly<Record<string, DType>> = {
-	f4: "float32",
-	f2: "float16",
-	f8: "float64",
-	i1: "int8",
-	u1: "uint8",
-	i2: "int16",
-	u2: "uint16",
-	i4: "int32",
-	u4: "uint32",
-	i8: "int64",
-	u8: "uint64",
-	b1: "bool",
-};
+function isOwn(ending: string): ending is OwnPlace["ending"] {
+	return ownEndings.includes(ending);
+}
 
-/** Longest header that is read, and the bytes before it. */
-const headBytes = 10_240;
-
-async function npyLayout(path: string, wanted: DType): Promise<{ dtype: DType; shape: number[] } | null> {
-	const handle = await open(path, "r").catch(() => null);
-	if (handle === null) return null;
+async function readOwn(path: string, { name: member, dtype }: Expected, ending: OwnPlace["ending"]): Promise<Tensor> {
+	const handle = await open(path, "r").catch((cause) => {
+		const message = `${path} cannot be read.`;
+		throw new ConfigError({ code: "golden-missing", message, cause, details: { location: { path }, fix: "Check its rights." } });
+	});
 	try {
-		const head = new Uint8Array(headBytes);
-		const { bytesRead } = await handle.read(head, 0, headBytes, 0);
-		// A pointer of Git LFS: the reader says so.
-		if (head[0] !== 0x93) return null;
-		const { descr, shape } = parseNpyHeader(head.subarray(0, bytesRead), path);
-		const dtype = letters[descr.slice(1)] ?? wanted;
-		return elementCount(shape) * elementBytes[dtype] <= 2 ** 32 ? { dtype, shape } : null;
+		return decodeOwn(fileSource(handle.fd, (await handle.stat()).size), { path, ending, member, dtype, inflate });
 	} finally {
 		await handle.close();
 	}

@@ -24,8 +24,12 @@ export interface MemberPlace {
 
 /** @throws ConfigError tensor-invalid. */
 export function decodeNpzMember(source: ByteSource, file: TensorFile, { path, member, inflate }: MemberPlace): Tensor {
+	return decodeNpy(npzMember(source, neededNpyBytes(file) + mostHeaderBytes, { path, member, inflate }), file, path);
+}
+
+/** The .npy file of at most `most` bytes that a member is. @throws ConfigError tensor-invalid. */
+export function npzMember(source: ByteSource, most: number, { path, member, inflate }: MemberPlace): Uint8Array {
 	const entry = findMember(source, member, path);
-	const most = neededNpyBytes(file) + mostHeaderBytes;
 	if (entry.bytes > most || entry.packedBytes > most * packingShare + packingBytes) {
 		throw tensorInvalid(path, {
 			expected: `at most ${most} bytes in member ${JSON.stringify(member)}`,
@@ -33,7 +37,7 @@ export function decodeNpzMember(source: ByteSource, file: TensorFile, { path, me
 		});
 	}
 	const packed = source.read(entry.dataAt, entry.packedBytes);
-	return decodeNpy(entry.method === "stored" ? packed : inflated(packed, entry, { path, inflate }), file, path);
+	return entry.method === "stored" ? packed : inflated(packed, entry, { path, inflate });
 }
 
 /** numpy has no 4-bit numbers: each takes a byte. */

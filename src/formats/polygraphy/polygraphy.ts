@@ -12,10 +12,17 @@ const saveAgain = "Save the arrays again with `polygraphy run … --save-outputs
 
 /** @throws ConfigError tensor-invalid. */
 export function decodePolygraphy(bytes: Uint8Array, file: TensorFile, { path, member }: { path: string; member: string }): Tensor {
-	const feed = feedOf(parse(bytes, path), file, path);
-	if (!Object.hasOwn(feed, member)) throw memberMissing(path, member, Object.keys(feed));
-	return decodeNpy(npyOf(feed[member], path), file, path);
+	return decodeNpy(polygraphyMember(bytes, file, { path, member }), file, path);
 }
+
+/** The .npy file that an array of the run is. @throws ConfigError tensor-invalid. */
+export function polygraphyMember(bytes: Uint8Array, run: RunOfFile, { path, member }: { path: string; member: string }): Uint8Array {
+	const feed = feedOf(parse(bytes, path), run, path);
+	if (!Object.hasOwn(feed, member)) throw memberMissing(path, member, Object.keys(feed));
+	return npyOf(feed[member], path);
+}
+
+type RunOfFile = Pick<TensorFile, "iteration" | "runner">;
 
 export type Fields = Readonly<Record<string, unknown>>;
 
@@ -36,7 +43,7 @@ function parse(bytes: Uint8Array, path: string): unknown {
 }
 
 /** The arrays by name of the iteration that is asked for. */
-function feedOf(value: unknown, file: TensorFile, path: string): Fields {
+function feedOf(value: unknown, file: RunOfFile, path: string): Fields {
 	const runs = Array.isArray(value) ? value : iterationsOf(value, file, path);
 	const iteration = file.iteration ?? 0;
 	const run: unknown = runs[iteration];
@@ -47,7 +54,7 @@ function feedOf(value: unknown, file: TensorFile, path: string): Fields {
 }
 
 /** `lst` holds pairs of a runner's name and its iterations. */
-function iterationsOf(value: unknown, file: TensorFile, path: string): readonly unknown[] {
+function iterationsOf(value: unknown, file: RunOfFile, path: string): readonly unknown[] {
 	const list = fieldOf(value, "lst");
 	if (!Array.isArray(list)) throw tensorInvalid(path, { expected: "Polygraphy's inputs or RunResults", got: "other JSON" });
 	const runners = list.filter(

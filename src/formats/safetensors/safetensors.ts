@@ -29,27 +29,46 @@ const lengthBytes = 8;
 /** The format allows 100 MB; a golden of a hundred thousand tensors has less. */
 const mostHeaderBytes = 16 * 1024 * 1024;
 
+interface Member {
+	path: string;
+	member: string;
+}
+
 /** @throws ConfigError tensor-invalid. */
-export function decodeSafetensor(source: ByteSource, file: TensorFile, { path, member }: { path: string; member: string }): Tensor {
+export function decodeSafetensor(source: ByteSource, file: TensorFile, member: Member): Tensor {
+	const place = findPlace(source, member);
+	checkLayout(place, file, member.path);
+	return readPlace(source, place, { ...file, path: member.path });
+}
+
+/** In the layout that the file itself states. @throws ConfigError tensor-invalid. */
+export function decodeOwnSafetensor(source: ByteSource, member: Member): Tensor {
+	const place = findPlace(source, member);
+	const { path } = member;
+	const dtype = Object.hasOwn(dtypeNames, place.dtype) ? dtypeNames[place.dtype] : undefined;
+	if (dtype === undefined) throw tensorInvalid(path, { expected: "numbers or bools", got: place.dtype });
+	return readPlace(source, place, { dtype, shape: place.shape, path });
+}
+
+function findPlace(source: ByteSource, { path, member }: Member): Place {
 	const header = readHeader(source, path);
 	const entry = Object.hasOwn(header.entries, member) && member !== "__metadata__" ? header.entries[member] : undefined;
-	if (entry === undefined) {
-		throw memberMissing(
-			path,
-			member,
-			Object.keys(header.entries).filter((name) => name !== "__metadata__"),
-		);
-	}
-	const place = placeOf(entry, header.dataAt, path);
-	checkLayout(place, file, path);
-	const needed = neededBytes(file);
-	if (place.end - place.start !== needed || place.end > source.size) {
-		throw tensorInvalid(path, {
-			expected: `${needed} bytes inside the file for ${formatLayout(file)}`,
-			got: `bytes ${place.start} to ${place.end} of ${source.size}`,
-		});
-	}
-	return { dtype: file.dtype, shape: file.shape, data: source.read(place.start, needed).slice() };
+	if (entry !== undefined) return placeOf(entry, header.dataAt, path);
+	throw memberMissing(
+		path,
+		member,
+		Object.keys(header.entries).filter((name) => name !== "__metadata__"),
+	);
+}
+
+function readPlace(source: ByteSource, { start, end }: Place, layout: { dtype: DType; shape: number[]; path: string }): Tensor {
+	const { dtype, shape, path } = layout;
+	const needed = neededBytes(layout);
+	if (end - start === needed && end <= source.size) return { dtype, shape, data: source.read(start, needed).slice() };
+	throw tensorInvalid(path, {
+		expected: `${needed} bytes inside the file for ${formatLayout(layout)}`,
+		got: `bytes ${start} to ${end} of ${source.size}`,
+	});
 }
 
 interface Header {
@@ -78,7 +97,7 @@ function readHeader(source: ByteSource, path: string): Header {
 
 interface Place {
 	dtype: string;
-	shape: readonly number[];
+	shape: number[];
 	start: number;
 	end: number;
 }

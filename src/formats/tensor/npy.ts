@@ -46,12 +46,13 @@ export function decodeNpy(bytes: Uint8Array, file: TensorFile, path: string): Te
 	return { dtype: file.dtype, shape: file.shape, data: orderedBytes(little, header, size) };
 }
 
-/** An array in the layout that its own header states. numpy has plain letters only for its own types. */
-export function decodeOwnNpy(bytes: Uint8Array, path: string): Tensor {
+/** An array in the layout that its own header states. numpy has plain letters only for its own types: others are `wanted`, if they can be. */
+export function decodeOwnNpy(bytes: Uint8Array, path: string, wanted?: DType): Tensor {
 	const { descr, shape } = parseNpyHeader(bytes, path);
 	const letter = descr.slice(1);
-	const dtype = (Object.keys(letters) as DType[]).find((name) => letters[name] === letter);
-	if (dtype === undefined || /^V|^f1/.test(letter)) {
+	const isOthers = /^V|^f1/.test(letter);
+	const dtype = (Object.keys(letters) as DType[]).find((name) => letters[name] === letter && (!isOthers || name === wanted));
+	if (dtype === undefined) {
 		throw tensorInvalid(path, { expected: "numbers or bools", got: describeType(descr), fix: "Cast the array before it is saved." });
 	}
 	return decodeNpy(bytes, { path, sha256: "", dtype, shape }, path);
