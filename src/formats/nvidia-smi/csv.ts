@@ -22,13 +22,17 @@ export function parseSampleLine(line: string, fields: readonly AskedField[], atM
 		if (fatal.test(line)) return { state: "lost", why: line.trim().slice(0, 200) };
 		return { state: "skipped", why: `${cells.length} columns where ${fields.length} were asked for` };
 	}
+	let none = "";
 	for (const cell of cells) {
 		const read = readCell(cell);
 		if (read.state === "lost") return { state: "lost", why: read.why };
+		if (read.state === "none" && none === "") none = read.why;
 	}
 	const sample = sampleOf(new Map(fields.map(({ key }, index) => [key, cells[index]])), atMs);
 	if (Object.values(sample).every((value) => value === null || value === atMs)) {
-		return fatal.test(line) ? { state: "lost", why: line.trim().slice(0, 200) } : { state: "skipped", why: "no value in any column" };
+		return fatal.test(line)
+			? { state: "lost", why: line.trim().slice(0, 200) }
+			: { state: "skipped", why: `no value in any column, but ${none || "nothing"}` };
 	}
 	return { state: "sample", sample };
 }

@@ -73,8 +73,8 @@ describe("gpuTelemetry", () => {
 		["partial:5", "nvidia-smi ended (exit code 0), with the last words: "],
 		["lost:5", "The GPU was lost while it was watched: GPU is lost."],
 		["columns:5", "nvidia-smi's rows could not be read: 10 columns where 8 were asked for."],
-		["na:5", "nvidia-smi's rows could not be read: no value in any column."],
-		["unknown-error:5", "nvidia-smi's rows could not be read: no value in any column."],
+		["na:5", "nvidia-smi's rows could not be read: no value in any column, but N/A."],
+		["unknown-error:5", "nvidia-smi's rows could not be read: no value in any column, but Unknown Error."],
 	])("with %s keeps what came before, and says what happened", async (fault, sentence) => {
 		const { telemetry, fromMs } = await watch([`fault=${fault}`]);
 		await until(() => telemetry.degradations().some((text) => text.startsWith(sentence)));

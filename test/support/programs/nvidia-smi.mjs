@@ -1,5 +1,5 @@
 // Stands in for nvidia-smi: replays captured CSV. Options before its own arguments, as name=value:
-// samples=FILE (CSV with header) speed=N apps=FILE (CSV with header) gpm=FILE gpus=N fault=NAME[:ROW].
+// samples=FILE (CSV with header) steady=yes (only rows under load, again and again) speed=N apps=FILE (CSV with header) gpm=FILE gpus=N fault=NAME[:ROW].
 // Faults, from that row of samples on: hang, lost, unknown-error, na, columns, partial, end; at the start: silent,
 // no-driver, no-devices, deaf (hangs and ignores SIGTERM).
 import { readFileSync } from "node:fs";
@@ -55,8 +55,16 @@ const faults = {
 	columns: (_, line) => `${line}, 12, 34`,
 };
 
-function samples(names) {
+/** The idle ends of a recording would make runs differ for a reason that no test means. */
+function sampledRows() {
 	const rows = table(read(own.get("samples") ?? "h200-query-load.csv"));
+	if (!own.has("steady")) return rows;
+	const busy = rows.filter((row) => Number(row.get("clocks.current.sm")) === 1530);
+	return Array.from({ length: 6_000 }, (_, at) => busy[at % busy.length]);
+}
+
+function samples(names) {
+	const rows = sampledRows();
 	const timer = replay(rows, (row, at) => {
 		const line = project(row, names);
 		if (fault === "" || at < Number(faultRow)) return say(line);

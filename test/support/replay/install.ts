@@ -36,7 +36,7 @@ const support = resolve("test/support");
 export function installReplay(folder: string, replay: Replay): string {
 	const bin = join(folder, "replay-bin");
 	mkdirSync(bin, { recursive: true });
-	const { smi = "", ...config } = replay;
+	const { smi = "steady=yes", ...config } = replay;
 	const configPath = join(bin, "trtexec.json");
 	const { base, head } = projects[replay.comparison];
 	const models = base === head ? {} : { base: modelPath(base), head: modelPath(head) };

@@ -1,0 +1,92 @@
+// A machine that misbehaves beside trtexec, through the built bundle: nvidia-smi, neighbours on the GPU, locks of the dead.
+import { mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { readResult, runCli, temporaryFolder, writeProject } from "../support/project.ts";
+import { comparisonFiles, installReplay, type Replay } from "../support/replay/install.ts";
+
+const dist = process.env["TRTGATE_DIST"];
+const gpuUuid = "GPU-00000000-0000-0000-0000-000000000000";
+
+function projectOf(replay: Replay): string {
+	const folder = temporaryFolder();
+	for (const arm of ["base", "head"] as const) {
+		const files = comparisonFiles(replay.comparison, arm);
+		const config = String(files["trtgate.yml"]).replace("    golden: golden/golden.json\n", "").replace("pairs: [5, 8]", "pairs: [5]");
+		writeProject(join(folder, arm), { ...files, "trtgate.yml": config });
+	}
+	return folder;
+}
+
+async function gateIn(folder: string, replay: Replay) {
+	const run = await runCli(["run", "--base", "base", "--head", "head", "--out", "out"], {
+		cwd: folder,
+		env: { PATH: installReplay(folder, replay), TRTGATE_LOCKS: join(folder, "locks") },
+		...(dist === undefined ? {} : { dist }),
+	});
+	return { run, result: readResult(join(folder, "out")) };
+}
+
+describe("an nvidia-smi that", () => {
+	it.each([
+		["says that the GPU is lost", "fault=lost:3", /The GPU was lost while it was watched/, 0],
+		["gives [N/A] for everything", "fault=na", /no value in any column, but N\/A\./, 0],
+		["gives [Unknown Error] for everything", "fault=unknown-error:3", /no value in any column, but Unknown Error\./, 0],
+		["changes its columns", "fault=columns:3", /nvidia-smi's rows could not be read: .*What follows is unknown/, 0],
+		["stops in the middle of a row", "fault=partial:3", /nvidia-smi ended \(exit code 0\)/, 0],
+		["falls silent", "fault=hang:0", /nvidia-smi said nothing for 5 s and was ended/, 0.1],
+	] as const)("%s costs what is known of the GPU, is told, and changes no verdict", async (_what, smi, says, scale) => {
+		const replay: Replay = { comparison: "same-model", smi, scale };
+		const { run, result } = await gateIn(projectOf(replay), replay);
+		expect(run.exit, run.stdout + run.stderr).toBe(0);
+		expect(result).toMatchObject({ outcome: "pass", errors: [] });
+		expect(result.failureKind).toBeUndefined();
+		expect(result.workloads[0]).toMatchObject({ verdict: "unchanged", replaced: 0 });
+		expect(result.workloads[0]?.runs.every(({ samples }) => samples !== undefined)).toBe(true);
+		expect(result.notes.join(" ")).toMatch(says);
+	});
+});
+
+describe("a neighbour on the GPU", () => {
+	// The runs last some hundred milliseconds, so the list of processes comes ten times a second, not once.
+	it("that is there in every run leaves nothing to compare: exit 3, by its name, and every run is kept", async () => {
+		const folder = projectOf({ comparison: "same-model" });
+		const apps = join(folder, "apps.csv");
+		// The runner of this test: it is here, and no child of the gate.
+		const row = `2026/11/21 06:27:48.097, ${gpuUuid}, ${process.ppid}, acme-trainer, 1130 MiB`;
+		const other = `2026/11/21 06:27:48.097, ${gpuUuid}, 4000001, acme-server, 900 MiB`;
+		writeFileSync(apps, `timestamp, gpu_uuid, pid, process_name, used_gpu_memory [MiB]\n${row}\n${other}\n`);
+		const { run, result } = await gateIn(folder, { comparison: "same-model", smi: `steady=yes speed=10 apps=${apps}`, scale: 0.1 });
+		expect(run.exit, run.stdout + run.stderr).toBe(3);
+		expect(result).toMatchObject({ outcome: "error", failureKind: "runner" });
+		expect(result.errors.map(({ code }) => code)).toEqual(["runs-unstable"]);
+		expect(result.errors[0]?.message).toMatch(/another process used the GPU: acme-/);
+		expect(result.workloads[0]?.verdict).toBe("not-comparable");
+		expect(result.workloads[0]?.runs.some(({ reason }) => reason?.includes("acme-"))).toBe(true);
+	});
+});
+
+describe("the lock of a GPU", () => {
+	const dead = { pid: 4_000_000, host: hostname(), space: "", startedAt: "2026-01-01T00:00:00Z", born: "", token: "x" };
+
+	it.each([
+		["whose owner has died on this machine", dead, 0],
+		["that another machine has not renewed for an hour", { ...dead, host: "elsewhere" }, 3600],
+		["that is no lock at all", "half a li", 0],
+	])("%s is broken, and given back at the end", async (_what, owner, secondsAgo) => {
+		const replay: Replay = { comparison: "same-model" };
+		const folder = projectOf(replay);
+		const locks = join(folder, "locks");
+		const path = join(locks, `${gpuUuid}.lock`);
+		mkdirSync(locks);
+		writeFileSync(path, typeof owner === "string" ? owner : JSON.stringify(owner));
+		const when = new Date(Date.now() - secondsAgo * 1000);
+		utimesSync(path, when, when);
+		const { run, result } = await gateIn(folder, replay);
+		expect(run.exit, run.stdout + run.stderr).toBe(0);
+		expect(result.outcome).toBe("pass");
+		expect(run.stderr).not.toContain("wait for the GPU");
+		expect(readdirSync(locks)).toEqual([]);
+	});
+});
