@@ -290,6 +290,8 @@ function onWatchedGpu(): Result {
 		watchGpu({ ...slow, runs, replaced: 1 }, (run) => ({
 			...(run.arm === "head" ? { smClockMhz: { mean: 1950, min: 1935, max: 1965 } } : {}),
 			...(run.state === "ok" ? {} : { throttleReasons: ["sw-thermal"], temperatureC: { mean: 86, min: 85, max: 87 } }),
+			ownMemoryBytes: 731 * 1024 * 1024,
+			otherMemoryBytes: 0,
 			use: { source: "gpm", smUtilisation: 0.312, memoryBandwidth: 0.084, smOccupancy: 0.21, tensorActivity: 0.055 },
 		})),
 		watchGpu(buildWorkload()),

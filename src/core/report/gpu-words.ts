@@ -1,5 +1,6 @@
 // Words for what the GPU did while runs were measured.
-import type { GpuRange, GpuSummary, GpuUseSource, GpuWindow, PerfRun, Result, WorkloadResult } from "../schema/result.ts";
+import type { GpuRange, GpuSummary, GpuUse, GpuUseSource, GpuWindow, PerfRun, Result, WorkloadResult } from "../schema/result.ts";
+import { highest } from "../telemetry/window.ts";
 import { formatBytes, formatPercent } from "../units.ts";
 import { dash } from "./comparison-words.ts";
 import { cleanName } from "./escape.ts";
@@ -23,11 +24,19 @@ function memoryRange({ memoryUsedBytes }: GpuWindow): GpuRange | null {
 	return memoryUsedBytes === null ? null : { mean: memoryUsedBytes, min: memoryUsedBytes, max: memoryUsedBytes };
 }
 
+/** Hardware counters alone: nvidia-smi's own figure is another thing. They come once a second, so a run has their mean only. */
+function counted({ use }: GpuWindow, of: (use: GpuUse) => number | null): GpuRange | null {
+	const share = use?.source === "gpm" ? of(use) : null;
+	return share === null ? null : { mean: share * 100, min: share * 100, max: share * 100 };
+}
+
 export const gpuQuantities: readonly GpuQuantity[] = [
 	{ name: "SM clock", unit: "MHz", smallest: 60, of: (window) => window.smClockMhz, format: whole },
 	{ name: "power", unit: "W", smallest: 10, of: (window) => window.powerW, format: whole },
 	{ name: "temperature", unit: "°C", smallest: 4, of: (window) => window.temperatureC, format: whole },
 	{ name: "memory used", unit: "", smallest: 64 * 1024 * 1024, of: memoryRange, format: formatBytes },
+	{ name: "SM utilisation", unit: "%", smallest: 10, of: (window) => counted(window, (use) => use.smUtilisation), format: whole },
+	{ name: "memory bandwidth", unit: "%", smallest: 10, of: (window) => counted(window, (use) => use.memoryBandwidth), format: whole },
 ];
 
 export type WatchedRun = PerfRun & { gpu: GpuWindow };
@@ -77,37 +86,54 @@ const useNames: Readonly<Record<GpuUseSource, { sm: string; memory: string }>> =
 	"nvidia-smi": { sm: "time with a kernel at work", memory: "time with memory at work" },
 };
 
+/** Peak of our own processes and of all others, which the list of processes tells apart; nothing where it does not. */
+function memoryFigures(runs: readonly PerfRun[]): GpuFigure[] {
+	const peak = (arm: PerfRun["arm"], of: (window: GpuWindow) => number | null | undefined): string => {
+		const windows = runs.flatMap((run) => (run.arm === arm && run.state === "ok" && run.gpu !== undefined ? [run.gpu] : []));
+		return formatKnown(highest(windows.map((window) => of(window) ?? null)), formatBytes) ?? dash;
+	};
+	const row = (name: string, of: (window: GpuWindow) => number | null | undefined): GpuFigure[] => {
+		const [base, head] = [peak("base", of), peak("head", of)];
+		return base === dash && head === dash ? [] : [{ name, base, head, change: "" }];
+	};
+	return [
+		...row("GPU memory of the run's own process", (window) => window.ownMemoryBytes),
+		...row("GPU memory of other processes", (window) => window.otherMemoryBytes),
+	];
+}
+
 /** What is known of the GPU in both arms, row by row. */
-export function gpuFigures(gpu: NonNullable<WorkloadResult["gpu"]>): GpuFigure[] {
+export function gpuFigures(gpu: NonNullable<WorkloadResult["gpu"]>, runs: readonly PerfRun[]): GpuFigure[] {
 	const row = (name: string, of: (summary: GpuSummary) => string | null | undefined, change = ""): GpuFigure[] => {
 		const [base, head] = [gpu.base, gpu.head].map((summary) => (summary === null ? null : (of(summary) ?? null)));
 		return base == null && head == null ? [] : [{ name, base: base ?? dash, head: head ?? dash, change }];
 	};
-	const counted = (name: string, of: (summary: GpuSummary) => number | null | undefined, format: (value: number) => string): GpuFigure[] =>
+	const figure = (name: string, of: (summary: GpuSummary) => number | null | undefined, format: (value: number) => string): GpuFigure[] =>
 		row(name, (summary) => formatKnown(of(summary), format));
 	const source = (gpu.head ?? gpu.base)?.use?.source ?? "gpm";
 	const use = (summary: GpuSummary) => (summary.use?.source === source ? summary.use : undefined);
 	return [
-		...counted(
+		...figure(
 			"SM clock",
 			(summary) => summary.smClockMhz,
 			(value) => `${whole(value)} MHz`,
 		),
-		...counted(
+		...figure(
 			"power",
 			(summary) => summary.powerW,
 			(value) => `${whole(value)} W`,
 		),
-		...counted(
+		...figure(
 			"temperature",
 			(summary) => summary.temperatureC,
 			(value) => `${whole(value)} °C`,
 		),
-		...counted("GPU memory in use", (summary) => summary.memoryUsedBytes, formatBytes),
-		...counted(useNames[source].sm, (summary) => use(summary)?.smUtilisation, formatPercent),
-		...counted(useNames[source].memory, (summary) => use(summary)?.memoryBandwidth, formatPercent),
-		...counted("SM occupancy", (summary) => use(summary)?.smOccupancy, formatPercent),
-		...counted("tensor cores at work", (summary) => use(summary)?.tensorActivity, formatPercent),
+		...figure("GPU memory in use", (summary) => summary.memoryUsedBytes, formatBytes),
+		...memoryFigures(runs),
+		...figure(useNames[source].sm, (summary) => use(summary)?.smUtilisation, formatPercent),
+		...figure(useNames[source].memory, (summary) => use(summary)?.memoryBandwidth, formatPercent),
+		...figure("SM occupancy", (summary) => use(summary)?.smOccupancy, formatPercent),
+		...figure("tensor cores at work", (summary) => use(summary)?.tensorActivity, formatPercent),
 		...row("clocks held down by", (summary) => reasonsText(summary.throttleReasons)),
 		...(gpu.cycles === null
 			? []

@@ -89,7 +89,7 @@ export function figuresTable(workload: WorkloadResult): Piece {
 		(figure) =>
 			html`<tr><th scope="row">${figure.name}</th>${cell(base, figure)}${cell(head, figure)}<td class="n">${figure.change ?? ""}</td></tr>\n`,
 	);
-	const gpu = workload.gpu === undefined ? [] : gpuFigures(workload.gpu);
+	const gpu = workload.gpu === undefined ? [] : gpuFigures(workload.gpu, workload.runs);
 	const gpuRows = gpu.map(
 		(figure) =>
 			html`<tr><th scope="row">${figure.name}</th><td class="n">${figure.base}</td><td class="n">${figure.head}</td><td class="n">${figure.change}</td></tr>\n`,
