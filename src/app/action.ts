@@ -15,7 +15,7 @@ import type { Result } from "../core/schema/result.ts";
 import { cacheWriteRefusal, isStrangers } from "../formats/github/cache-policy.ts";
 import type { RunEvent } from "../formats/github/event.ts";
 import { reportFiles } from "../stages/report.ts";
-import { announceNoResult } from "./announce.ts";
+import { announceNoResult } from "./announce-no-result.ts";
 import { cacheFolder } from "./compose.ts";
 import { exitCodes, exitOfResult, explainError } from "./exit.ts";
 import { gate } from "./gate.ts";

@@ -1,15 +1,8 @@
 // Tells a workflow run of a fault that came before there was a result, where the user can mend it.
 
 import { error as annotateError } from "@actions/core";
-import { publishFailure } from "../adapters/github/publish.ts";
 import { say } from "../adapters/github/say.ts";
 import { describeRecord, explainError } from "./exit.ts";
-
-/** Of an action that promised a result: its outputs say why there is none. */
-export function announceNoResult(fault: unknown): number {
-	publishFailure(explainError(fault).records[0]?.kind ?? "internal");
-	return announce(fault);
-}
 
 export function announce(fault: unknown): number {
 	const { exit, records, text } = explainError(fault);

@@ -21,7 +21,7 @@ import { slug } from "../formats/github/artifact-name.ts";
 import type { RunEvent } from "../formats/github/event.ts";
 import type { Published } from "../stages/publish/plan.ts";
 import { reportFiles, writeReport } from "../stages/report.ts";
-import { announceNoResult } from "./announce.ts";
+import { announceNoResult } from "./announce-no-result.ts";
 import { collectParts } from "./collect-parts.ts";
 import { exitCodes, exitOfResult } from "./exit.ts";
 import { findSubject, type Subject } from "./find-measured-run.ts";
