@@ -88,7 +88,7 @@ function workload(dims: readonly FoundDim[]): string {
 function goldenLines({ goldenPath }: StarterOptions, name: string): string[] {
 	if (goldenPath !== undefined) return [`    golden: ${yamlText(goldenPath)}`];
 	return [
-		"    # What the engines must compute; examples/quickstart/generator/golden.py shows how.",
+		"    # What the engines must compute: `trtgate golden record --config trtgate.yml --model NAME` makes it.",
 		`    # golden: golden/${folderName(name)}/golden.json`,
 	];
 }

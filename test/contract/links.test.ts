@@ -1,0 +1,52 @@
+// Every link of the documentation leads somewhere: to a file that is there, and to a heading of it.
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join, normalize } from "node:path";
+import { describe, expect, it } from "vitest";
+
+const pages = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard", "*.md"], { encoding: "utf8" })
+	.split("\n")
+	.filter((path) => path !== "" && !path.startsWith("test/"));
+
+/** What is code is no link and no heading. */
+const proseOf = (path: string): string =>
+	readFileSync(path, "utf8")
+		.replace(/^```[\s\S]*?^```/gm, "")
+		.replace(/`[^`\n]*`/g, (code) => code.replace(/[[\]()#]/g, " "));
+
+/** As GitHub makes them of headings, with a number behind those that come again. */
+function anchorsOf(path: string): Set<string> {
+	const seen = new Map<string, number>();
+	const text = readFileSync(path, "utf8").replace(/^```[\s\S]*?^```/gm, "");
+	const anchors = [...text.matchAll(/^#{1,6} (.+)$/gm)].map(([, heading = ""]) => {
+		const plain = heading.replace(/\[([^\]]*)\]\([^)]*\)/g, "$1").toLowerCase();
+		const anchor = plain.replace(/[^\p{L}\p{N}\s_-]/gu, "").replace(/ /g, "-");
+		const before = seen.get(anchor) ?? 0;
+		seen.set(anchor, before + 1);
+		return before === 0 ? anchor : `${anchor}-${before}`;
+	});
+	return new Set(anchors);
+}
+
+describe.each(pages)("%s", (page) => {
+	it("links only to what is there", () => {
+		for (const [link, target = ""] of proseOf(page).matchAll(/\]\(([^)\s]+)\)/g)) {
+			if (/^(https?|mailto):/.test(target)) continue;
+			const [file = "", anchor] = target.split("#");
+			const path = file === "" ? page : normalize(join(dirname(page), file));
+			expect(existsSync(path), `${link} of ${page}`).toBe(true);
+			if (anchor !== undefined) expect([...anchorsOf(path)], `${link} of ${page}`).toContain(anchor);
+		}
+	});
+});
+
+describe("docs/ARCHITECTURE.md", () => {
+	it("names only rooms that are there", () => {
+		const text = readFileSync("docs/ARCHITECTURE.md", "utf8");
+		const named = [
+			...text.matchAll(/`((?:src|core|formats|adapters|stages|app|ports|docs|test|scripts|worker|golden-schema)\/[\w./-]*)`/g),
+		];
+		expect(named.length).toBeGreaterThan(30);
+		for (const [, place = ""] of named) expect(existsSync(place) || existsSync(join("src", place)), place).toBe(true);
+	});
+});
