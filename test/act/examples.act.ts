@@ -17,8 +17,8 @@ const test = it.skipIf(found.state === "absent");
 type LocalGitHub = Awaited<ReturnType<typeof startLocalGitHub>>;
 type Event = Parameters<LocalGitHub["environment"]>[0]["event"];
 
-async function localGitHub(): Promise<LocalGitHub> {
-	const github = await startLocalGitHub();
+async function localGitHub(options: Parameters<typeof startLocalGitHub>[0] = {}): Promise<LocalGitHub> {
+	const github = await startLocalGitHub(options);
 	onTestFinished(github.close);
 	return github;
 }
@@ -308,20 +308,22 @@ describe("the cache", () => {
 });
 
 describe("golden-refresh.yml", () => {
-	test("proposes the golden that it recorded, on a branch of its own", async () => {
-		const gh = ghStub();
+	test("proposes the golden that it recorded as one pull request", async () => {
 		const repository = makeRepository([wrong]);
-		const origin = temporaryFolder();
-		spawnSync("git", ["init", "--quiet", "--bare", origin]);
-		spawnSync("git", ["remote", "add", "origin", origin], { cwd: repository.folder });
-		const { run } = await runExample("golden-refresh.yml", {
-			...{ event: "workflow_dispatch", repository, programs: gh.programs },
+		const gitDir = temporaryFolder();
+		spawnSync("git", ["clone", "--quiet", "--bare", repository.folder, gitDir]);
+		const { run, github } = await runExample("golden-refresh.yml", {
+			...{ event: "workflow_dispatch", repository, github: await localGitHub({ gitDir }) },
 			payload: { inputs: { model: "net", reason: "The head was retrained." }, ref: "refs/heads/main" },
 		});
 		expect(resultsOf(run), run.log).toEqual({ record: ["success"] });
-		expect(gh.calls().at(-1)).toMatch(/^pr create --head goldens\/\d+ --title Record the golden of net anew/);
-		const changedFiles = spawnSync("git", ["-C", origin, "log", "--all", "-1", "--name-only", "--format="], { encoding: "utf8" }).stdout;
+		expect(github.state.pulls).toMatchObject([{ headRef: "trtgate/goldens", baseRef: "main" }]);
+		expect(github.state.issues[0]?.body).toContain("**Why:** The head was retrained. — ");
+		expect(run.summaries.join("\n")).toContain("was opened");
+		const log = ["-C", gitDir, "log", "-1", "--name-only", "--format=", "trtgate/goldens"];
+		const changedFiles = spawnSync("git", log, { encoding: "utf8" }).stdout.trim().split("\n");
 		expect(changedFiles).toContain("golden/golden.json");
-		expect(changedFiles).not.toContain(".trtgate");
+		expect(changedFiles.filter((path) => !path.startsWith("golden/"))).toEqual([]);
+		expect(github.state.violations).toEqual([]);
 	});
 });

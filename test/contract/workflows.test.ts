@@ -102,10 +102,13 @@ describe("the examples", () => {
 });
 
 describe("snippets of the documentation", () => {
-	it.each(["README.md", "docs/configuration.md", "docs/security.md", "docs/exports.md"])("%s names only inputs that exist", (path) => {
-		for (const { jobs, text } of readSnippets(path))
-			for (const [name, job] of Object.entries(jobs)) for (const step of job.steps ?? []) checkStep(step, { name, text });
-	});
+	it.each(["README.md", "docs/configuration.md", "docs/security.md", "docs/exports.md", "docs/goldens.md"])(
+		"%s names only inputs that exist",
+		(path) => {
+			for (const { jobs, text } of readSnippets(path))
+				for (const [name, job] of Object.entries(jobs)) for (const step of job.steps ?? []) checkStep(step, { name, text });
+		},
+	);
 });
 
 /** Linters that other languages bring: used where they are on PATH. `npm run test:act` brings actionlint. */
