@@ -52,8 +52,9 @@ export async function inferCase(item: InferCase, place: CasePlace, bench: Bench)
 		},
 		bench,
 	);
-	if (run.diagnosis.kind === "refusal" && run.record.state === "exited") return refuse(`${run.diagnosis.title} [${run.diagnosis.code}]`);
-	if (run.diagnosis.kind !== "none") return { state: "broken", failure: withLog(failureOf(run), place) };
+	const { diagnosis, record } = run;
+	if (diagnosis.kind === "refusal" && record.state === "exited") return refuse(`${diagnosis.title} [${diagnosis.code}] ${diagnosis.fix}`);
+	if (diagnosis.kind !== "none") return { state: "broken", failure: withLog(failureOf(run), place) };
 	const outputs = await readOutputs(run, place, onnx);
 	if (typeof outputs === "string") return refuse(outputs);
 	return { state: "answered", inferred: { id: item.id, state: "done", outputs } };

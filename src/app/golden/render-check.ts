@@ -1,5 +1,5 @@
 // Words for stored outputs that were judged against a golden.
-import { quoteName } from "../../core/onnx/quote.ts";
+import { quoteName, showText } from "../../core/onnx/quote.ts";
 import { goldenCounts } from "../../core/report/golden-words.ts";
 import type { Precision } from "../../core/schema/golden.ts";
 import type { GoldenCheck, GoldenVerdict } from "../../core/schema/result.ts";
@@ -21,7 +21,7 @@ export function renderCheck({ golden, precision, state, cases }: CheckReport): s
 
 function caseLines(verdict: GoldenVerdict): string[] {
 	const mark = verdict.state === "match" ? "✓" : "✗";
-	const message = verdict.message === undefined ? "" : `: ${verdict.message}`;
+	const message = verdict.message === undefined ? "" : `: ${showText(verdict.message)}`;
 	const extent = verdict.scope === undefined ? "" : `, ${verdict.cases ?? 0} cases together`;
 	return [`${mark} ${quoteName(verdict.case, "")}${extent}${message}`, ...verdict.checks.map(checkLine)];
 }
@@ -31,6 +31,6 @@ function checkLine(check: GoldenCheck): string {
 	const mark = pass ? "✓" : severity === "warn" ? "!" : "✗";
 	const limit = allowed === null ? "" : ` (${bound === "at-most" ? "≤" : "≥"} ${formatValue(allowed)})`;
 	const where = sample === undefined ? "" : `, sample ${sample}`;
-	const more = detail === undefined || (pass && !metric.startsWith("accuracy")) ? "" : `; ${quoteName(detail, "")}`;
+	const more = detail === undefined || (pass && !metric.startsWith("accuracy")) ? "" : `; ${showText(detail)}`;
 	return `    ${mark} ${quoteName(output, "")}: ${metric}${where} ${got === null ? "" : formatValue(got)}${limit}${more}`;
 }

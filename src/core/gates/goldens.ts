@@ -33,13 +33,28 @@ function statusOf(verdict: GoldenVerdict): GateStatus {
 
 function messageOf(verdict: GoldenVerdict): string {
 	const failing = verdict.checks.find((check) => !check.pass);
-	if (failing === undefined) return verdict.message ?? `${verdict.checks.length} checks agree with the golden.`;
+	if (failing === undefined) return verdict.message ?? agreement(verdict.checks.length);
 	if (failing.metric === "error-growth") return `Output ${failing.output}: ${failing.detail ?? "its error grew"}.`;
 	const bound = failing.bound === "at-most" ? "at most" : "at least";
 	const limit = failing.allowed === null ? "" : `; allowed ${bound} ${failing.allowed}`;
 	const got = failing.got === null ? (failing.detail ?? "does not agree") : `is ${formatNumeric(failing.got)}`;
 	const about = verdict.message === undefined ? "" : ` ${verdict.message}`;
-	return `${failing.metric} of ${failing.output} ${got}${limit}.${about}`;
+	return `${failing.metric} of ${failing.output} ${got}${limit}.${othersText(verdict, failing.output)}${about}`;
+}
+
+function agreement(checks: number): string {
+	return checks === 1 ? "1 check agrees with the golden." : `${checks} checks agree with the golden.`;
+}
+
+const mostNamed = 5;
+
+/** Outputs that fail beside the one whose number is told. */
+function othersText(verdict: GoldenVerdict, told: string): string {
+	const failing = verdict.checks.filter((check) => !check.pass && check.metric !== "error-growth" && check.output !== told);
+	const others = [...new Set(failing.map(({ output }) => output))];
+	if (others.length === 0) return "";
+	const more = others.length > mostNamed ? ` and ${others.length - mostNamed} more` : "";
+	return ` Off too: ${others.slice(0, mostNamed).join(", ")}${more}.`;
 }
 
 function formatNumeric(value: number | string): string {

@@ -7,7 +7,12 @@ const harmful = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 /** The name in quotes, e.g. `"conv_1"`; `mark` is the quote, which may be empty. */
 export function quoteName(name: string, mark = '"'): string {
 	const shown = name.length > mostChars ? `${name.slice(0, mostChars - 1)}…` : name;
-	return `${mark}${shown.replace(harmful, escapeChar)}${mark}`;
+	return `${mark}${showText(shown)}${mark}`;
+}
+
+/** A sentence that may hold names from a file, whole. */
+export function showText(text: string): string {
+	return text.replace(harmful, escapeChar);
 }
 
 function escapeChar(char: string): string {

@@ -1,35 +1,32 @@
 // What TensorRT 10.6 on an H200 answered, beside ONNX Runtime's fp32 answers: the default tolerances must tell right from wrong.
-import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { findUninformative } from "../../../src/core/golden/inform.ts";
 import { judgeCase } from "../../../src/core/golden/judge.ts";
 import type { Tensor } from "../../../src/core/golden/tensor.ts";
-import type { DType, GoldenOutput, Precision } from "../../../src/core/schema/golden.ts";
+import type { GoldenOutput, Precision } from "../../../src/core/schema/golden.ts";
 import type { GoldenVerdict } from "../../../src/core/schema/result.ts";
 import { decodeTensor } from "../../../src/formats/tensor/decode.ts";
-import { manifestOf, modelSha256 } from "../../support/golden-tensors.ts";
+import { int64, manifestOf, modelSha256 } from "../../support/golden-tensors.ts";
+import { recordedBytes, recordedRuns, wholeShape } from "../../support/recorded-goldens.ts";
 
-const folder = new URL("../../fixtures/golden/trtexec-10.6/", import.meta.url);
 const relativeL2 = { fp32: 1e-3, fp16: 5e-3, int8: 5e-2 };
-
-function read(name: string, file: { dtype: DType; shape: number[] }): Tensor {
-	return decodeTensor(new Uint8Array(readFileSync(new URL(name, folder))), { path: name, sha256: "", ...file, format: "raw" }, name);
-}
 
 interface Recorded {
 	name: string;
 	output: string;
-	dtype: DType;
-	shape: number[];
 }
 
-const probabilities = { output: "probabilities", dtype: "float32", shape: [4, 10] } as const;
-const classifier = (run: string): Recorded => ({ ...probabilities, name: `classifier-${run}`, shape: [4, 10] });
+const classifier = (run: string): Recorded => ({ name: `classifier-${run}`, output: "probabilities" });
 
-function load(recorded: Recorded): { expected: Tensor; got: Tensor } {
-	const files = readdirSync(new URL(`${recorded.name}/`, folder));
-	const raw = files.find((file) => file.startsWith(`${recorded.output}.output.`)) ?? "";
-	return { expected: read(`${recorded.name}/${recorded.output}.reference.bin`, recorded), got: read(`${recorded.name}/${raw}`, recorded) };
+function load({ name, output }: Recorded): { expected: Tensor; got: Tensor } {
+	const found = recordedRuns[`trtexec-10.6/golden-${name}`]?.outputs[output];
+	if (found === undefined) throw new Error(`nobody recorded ${output} of ${name}`);
+	const shape = wholeShape(found);
+	const read = (key: string): Tensor => {
+		const bytes = recordedBytes(key);
+		return decodeTensor(bytes, { path: found.file, sha256: "", dtype: found.dtype, shape, format: "raw" }, found.file);
+	};
+	return { expected: read(found.reference), got: read(found.got) };
 }
 
 function judge(recorded: Recorded, precision: Precision, spec: GoldenOutput = {}): GoldenVerdict {
@@ -73,7 +70,7 @@ describe("the verdict on recorded engines", () => {
 	});
 
 	it("is a match for a half-precision network with half outputs, bit for bit", () => {
-		expect(judge({ name: "half-fp32-0", output: "y", dtype: "float16", shape: [4, 32] }, "fp32").checks[0]).toMatchObject({
+		expect(judge({ name: "half-fp32-0", output: "y" }, "fp32").checks[0]).toMatchObject({
 			pass: true,
 			got: 0,
 			elements: 128,
@@ -81,7 +78,7 @@ describe("the verdict on recorded engines", () => {
 	});
 
 	it("is a mismatch for a mask of which an fp16 engine moved some pixels, judged exactly", () => {
-		const verdict = judge({ name: "segmenter-fp16-0", output: "mask", dtype: "int64", shape: [1, 64, 64] }, "fp16");
+		const verdict = judge({ name: "segmenter-fp16-0", output: "mask" }, "fp16");
 		expect(verdict.state).toBe("mismatch");
 		expect(verdict.checks[0]?.detail).toMatch(/^\d+ of 4096 elements lie outside$/);
 	});
@@ -94,7 +91,7 @@ describe("the verdict on recorded engines", () => {
 	});
 
 	it("is never a match where the network gives NaN, and the golden of it is refused", () => {
-		const recorded: Recorded = { name: "nan-output-fp32-0", output: "y", dtype: "float32", shape: [1, 16] };
+		const recorded: Recorded = { name: "nan-output-fp32-0", output: "y" };
 		expect(judge(recorded, "fp32")).toMatchObject({ state: "mismatch", checks: [{ metric: "non-finite", pass: false }] });
 		expect(judge(recorded, "fp32", { nonFinite: "must-match" }).state).toBe("mismatch");
 		const { expected } = load(recorded);
@@ -104,9 +101,11 @@ describe("the verdict on recorded engines", () => {
 	});
 
 	it("names the dump of a data-dependent output, which holds 1 of 14 values", () => {
-		const recorded: Recorded = { name: "data-dependent-fp32-0", output: "y", dtype: "int64", shape: [2, 7] };
-		expect(() => load(recorded)).toThrow("expected 112 bytes for int64 [2, 7], got 8 bytes");
-		const expected = read("data-dependent-fp32-0/y.reference.bin", recorded);
+		expect(() => load({ name: "data-dependent-fp32-0", output: "y" })).toThrow("expected 112 bytes for int64 [2, 7], got 8 bytes");
+		const expected = int64(
+			Array.from({ length: 14 }, (_, i) => BigInt(i % 4)),
+			[2, 7],
+		);
 		const got: Tensor = { ...expected, data: expected.data.subarray(0, 8) };
 		const manifest = manifestOf({ y: expected });
 		const about = { manifest, caseId: "only", model: "net", engine: "fp32", precision: "fp32" as const, modelSha256, relativeL2 };

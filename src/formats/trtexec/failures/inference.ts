@@ -113,7 +113,7 @@ export const inferenceLies: readonly Rule[] = [
 		show: (facts) => openDumps(facts).map(({ line }) => line),
 		title: (names) =>
 			`The shape of ${named("output", names["output"])} depends on the data, and trtexec's raw dump holds only the first of its values.`,
-		fix: "Read this output through TensorRT's Python API (the golden worker does), never from trtexec's raw file.",
+		fix: "Install TensorRT's Python package, through which golden cases read such outputs whole; never use trtexec's raw file.",
 	},
 	{
 		code: "raw-dump-size",
