@@ -8,6 +8,7 @@ import { fileStore } from "../adapters/files/store.ts";
 import { fileTensorReader } from "../adapters/files/tensor-reader.ts";
 import { childEnvironment, type Environment } from "../adapters/github/env.ts";
 import { onnxRuntimeBackend } from "../adapters/onnxruntime/backend.ts";
+import { customCommands } from "../adapters/process/custom-command.ts";
 import { createProcesses, type Processes } from "../adapters/process/processes.ts";
 import { userShell } from "../adapters/process/shell.ts";
 import type { Config } from "../core/config/config.ts";
@@ -79,6 +80,7 @@ export function compose(
 		backend,
 		clock,
 		shell: userShell(processes),
+		custom: customCommands(processes),
 		telemetry: gpuWatch({ gpu, processes, clock, device: visibleDevices }),
 		turn: gpuTurn({ gpu, folder: lockFolderOf(world.environment), progress: world.progress, signal: interrupted.signal }),
 		progress: world.progress,

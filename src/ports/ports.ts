@@ -1,5 +1,6 @@
 // The world, as stages see it: every port together. Types only.
 import type { Backend } from "./backend.ts";
+import type { CustomCommands } from "./custom.ts";
 import type { Clock, Files, Interrupt, ModelReader, Progress, Shell, Telemetry, TensorReader, Turn } from "./world.ts";
 
 export interface Ports {
@@ -9,6 +10,8 @@ export interface Ports {
 	backend: Backend;
 	clock: Clock;
 	shell: Shell;
+	/** Absent where no command of the user's own may run. */
+	custom?: CustomCommands;
 	telemetry: Telemetry;
 	turn: Turn;
 	progress: Progress;

@@ -1,4 +1,5 @@
 // Sends the golden cases through the engines, one batch after the other, and judges what comes out.
+import type { CommandConfig } from "../core/config/config.ts";
 import { folderName } from "../core/config/identity.ts";
 import { recordFault } from "../core/error-record.ts";
 import { type BatchLimits, cutBatches, defaultBatchLimits } from "../core/golden/batches.ts";
@@ -9,7 +10,9 @@ import type { Tensor } from "../core/golden/tensor.ts";
 import type { GoldenCase } from "../core/schema/golden.ts";
 import type { ErrorRecord, GoldenVerdict } from "../core/schema/result.ts";
 import type { Backend, BuiltEngine, InferCase, InferResult } from "../ports/backend.ts";
+import type { CustomCommands } from "../ports/custom.ts";
 import type { Files, Progress, TensorReader } from "../ports/world.ts";
+import { askCommands, type CommandsAtHand } from "./ask-commands.ts";
 import { type GoldenSet, readTensors } from "./load-goldens.ts";
 
 export interface VerifyInput {
@@ -22,6 +25,8 @@ export interface VerifyInput {
 	/** For each batch. */
 	timeoutMs: number;
 	batch?: BatchLimits;
+	/** Commands that comparators may name; absent: none. */
+	commands?: { known: readonly CommandConfig[]; cwd: string };
 }
 
 export type Verified = { state: "judged"; verdict: GoldenVerdict } | { state: "failed"; error: ErrorRecord };
@@ -31,6 +36,7 @@ interface VerifyPorts {
 	files: Files;
 	tensors: TensorReader;
 	progress: Progress;
+	custom?: CustomCommands;
 }
 
 /** The head's outputs are judged; the base's run first, so that each error can be told beside the base's own. */
@@ -113,7 +119,7 @@ async function* verifyBatch(batch: Batch, work: Work): AsyncGenerator<Verified, 
 	}
 	for (const golden of batch.cases) {
 		const expected = await readTensors(golden.outputs, set.folder, ports);
-		yield { state: "judged", verdict: judgeOne(golden, expected, { answers, work }) };
+		yield { state: "judged", verdict: await judgeOne(golden, expected, { answers, work }) };
 		answers.head.delete(golden.id);
 		answers.base.delete(golden.id);
 	}
@@ -167,13 +173,25 @@ function byId(result: InferResult): Map<string, Answer> {
 	return new Map(cases.map((inferred) => [inferred.id, inferred]));
 }
 
+const nobody: CustomCommands = { ask: async () => ({ state: "failed", message: "no command can be run here" }) };
+
+function commandsOf({ input, ports, head }: Work): CommandsAtHand {
+	const { known, cwd } = input.commands ?? { known: [], cwd: input.outFolder };
+	const scratchFolder = `${input.outFolder}/scratch/${folderName(head.spec.id)}-custom`;
+	return { known, cwd, scratchFolder, port: ports.custom ?? nobody };
+}
+
 function placeOf(head: BuiltEngine, set: GoldenSet, input: VerifyInput) {
 	const { model, engine } = head.spec;
 	const modelSha256 = input.modelSha256.get(model.name) ?? head.model.sha256;
 	return { manifest: set.manifest, model: model.name, engine: engine.name, precision: engine.precision, modelSha256 };
 }
 
-function judgeOne(golden: GoldenCase, expected: Outputs, { answers, work }: { answers: Answers; work: Work }): GoldenVerdict {
+async function judgeOne(
+	golden: GoldenCase,
+	expected: Outputs,
+	{ answers, work }: { answers: Answers; work: Work },
+): Promise<GoldenVerdict> {
 	const { head, set, input } = work;
 	const place = { ...placeOf(head, set, input), caseId: golden.id, golden };
 	const got = answers.head.get(golden.id);
@@ -182,13 +200,14 @@ function judgeOne(golden: GoldenCase, expected: Outputs, { answers, work }: { an
 		return judgeUnanswered(place, got?.message ?? "the engine gave no answer to this case");
 	}
 	const base = answers.base.get(golden.id);
-	const judged: CaseInput = {
+	const sides = {
 		...place,
 		relativeL2: head.spec.engine.gates.relativeL2,
 		expected,
 		got: got.outputs,
 		...(base?.state === "done" ? { base: base.outputs } : {}),
 	};
+	const judged: CaseInput = { ...sides, answers: await askCommands(sides, commandsOf(work)) };
 	work.whole?.see(golden, judged);
 	const { verdict, drawn } = drawErrors(judgeCase(judged), judged, work.pictures.left);
 	work.pictures.left -= drawn;

@@ -109,6 +109,13 @@ describe("verify", () => {
 		expect(verdicts.at(-1)).toMatchObject({ verdict: { case: "whole set", scope: "set", cases: 40, state: "match" } });
 	});
 
+	it("asks only commands of the config, and takes an unknown one for no match", async () => {
+		const { verdicts } = await verifyAll({ cases: 1, batch: 1, comparators: [{ kind: "custom", name: "mine" }] });
+		expect(verdicts[0]).toMatchObject({
+			verdict: { state: "mismatch", checks: [{ metric: "custom mine", detail: expect.stringContaining("trtgate.yml has no command") }] },
+		});
+	});
+
 	it("gives no number over the set where cases have no answer", async () => {
 		const answer = (job: InferJob): InferResult => {
 			const all = echo(job);

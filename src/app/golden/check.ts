@@ -1,8 +1,12 @@
 // `trtgate golden check`: judges outputs that somebody stored against a golden.
 import { stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fileStore } from "../../adapters/files/store.ts";
 import { fileTensorReader } from "../../adapters/files/tensor-reader.ts";
+import { childEnvironment } from "../../adapters/github/env.ts";
+import { customCommands } from "../../adapters/process/custom-command.ts";
+import { createProcesses } from "../../adapters/process/processes.ts";
 import { defaultGates } from "../../core/config/defaults.ts";
 import { folderName } from "../../core/config/identity.ts";
 import { ConfigError } from "../../core/errors.ts";
@@ -12,16 +16,25 @@ import { type SetWatch, watchSet } from "../../core/golden/set/judge-set.ts";
 import type { Tensor } from "../../core/golden/tensor.ts";
 import type { GoldenCase, GoldenManifest, Precision } from "../../core/schema/golden.ts";
 import type { GoldenVerdict } from "../../core/schema/result.ts";
+import type { CustomCommands } from "../../ports/custom.ts";
+import { askCommands, type CommandsAtHand } from "../../stages/ask-commands.ts";
 import { readTensors } from "../../stages/load-goldens.ts";
 import { parseArguments } from "../commands/arguments.ts";
 import { readArgument } from "../commands/read.ts";
 import { exitCodes } from "../exit.ts";
+import { stopOnSignals } from "../signals.ts";
 import type { Terminal } from "../terminal.ts";
 import { findTensor } from "./inputs.ts";
+import { readGoldenConfig } from "./record-models.ts";
 import { type CheckReport, renderCheck } from "./render-check.ts";
 import { findWhole, readStored, type StoredPorts } from "./stored.ts";
 
-const options = { outputs: { type: "string" }, precision: { type: "string" }, json: { type: "boolean" } } as const;
+const options = {
+	config: { type: "string" },
+	outputs: { type: "string" },
+	precision: { type: "string" },
+	json: { type: "boolean" },
+} as const;
 
 export async function checkGolden(argv: readonly string[], terminal: Terminal): Promise<number> {
 	const byPolygraphy = argv.some((word) => word === "--polygraphy" || word.startsWith("--polygraphy="));
@@ -36,9 +49,12 @@ export async function checkGolden(argv: readonly string[], terminal: Terminal): 
 	const ports = { files: fileStore(), tensors: fileTensorReader() };
 	const precision = precisionOf(args.text("precision"));
 	const cases: GoldenVerdict[] = [];
+	const home = dirname(resolve(terminal.cwd, path));
+	const processes = createProcesses({ env: childEnvironment() });
+	stopOnSignals(() => void processes.killAll());
+	const commands = await commandsOf(args.text("config"), terminal.cwd, customCommands(processes));
 	const whole = watchSet({ ...aboutStored(manifest, precision), relativeL2: defaultGates.relativeL2 });
-	for (const golden of manifest.cases)
-		cases.push(await checkCase(golden, { manifest, precision, folder, home: dirname(resolve(terminal.cwd, path)), ports, whole }));
+	for (const golden of manifest.cases) cases.push(await checkCase(golden, { manifest, precision, folder, home, ports, whole, commands }));
 	const ofSet = whole?.verdict() ?? null;
 	if (ofSet !== null) cases.push(ofSet);
 	const state = cases.every((verdict) => verdict.state === "match") ? "match" : "mismatch";
@@ -56,6 +72,15 @@ interface Checking {
 	home: string;
 	ports: StoredPorts;
 	whole: SetWatch | null;
+	commands: CommandsAtHand;
+}
+
+/** Only a config that is named is read: checking a golden runs nothing that came with it. */
+async function commandsOf(config: string | undefined, cwd: string, port: CustomCommands): Promise<CommandsAtHand> {
+	const scratchFolder = join(tmpdir(), "trtgate-check");
+	if (config === undefined) return { known: [], cwd, scratchFolder, port };
+	const read = await readGoldenConfig(cwd, config);
+	return { known: read.config.commands ?? [], cwd: read.home, scratchFolder, port };
 }
 
 function aboutStored(manifest: GoldenManifest, precision: Precision) {
@@ -72,7 +97,8 @@ async function checkCase(golden: GoldenCase, checking: Checking): Promise<Golden
 	}
 	const expected = await readTensors(golden.outputs, home, ports);
 	whole?.see(golden, { expected, got });
-	return judgeCase({ ...place, expected, got, relativeL2: defaultGates.relativeL2 });
+	const sides = { ...place, golden, expected, got, relativeL2: defaultGates.relativeL2 };
+	return judgeCase({ ...sides, answers: await askCommands(sides, checking.commands) });
 }
 
 /** Outputs that are not there are the judge's to miss. */

@@ -153,6 +153,14 @@ export interface RunnerConfig {
 	pointer: string;
 }
 
+/** A command that compares an output by a rule of the user's own. */
+export interface CommandConfig {
+	/** As goldens call it. */
+	name: string;
+	command: readonly [string, ...string[]];
+	timeoutMs: number;
+}
+
 export type ProfileWhen = "never" | "on-regression" | "always";
 
 export interface Config {
@@ -174,5 +182,7 @@ export interface Config {
 	profile: Record<"nsys" | "ncu", ProfileWhen>;
 	/** What TensorRT takes over from earlier runs on this machine. */
 	cache: { engines: boolean; timing: boolean };
+	/** Absent: none. */
+	commands?: readonly CommandConfig[];
 	sources: Sources;
 }

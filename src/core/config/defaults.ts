@@ -104,6 +104,9 @@ export const defaultRest: Rest = {
 	cache: { engines: true, timing: true },
 };
 
+/** A command that compares one output of one case. */
+export const defaultCommandTimeoutMs = minuteMs;
+
 /** A layer that leaves the DLA unasked is what a gate should find out. */
 export const defaultGpuFallback = false;
 

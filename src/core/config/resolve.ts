@@ -1,5 +1,6 @@
 // Turns a file that fits the schema into the configuration: every default filled in, every rule between values checked.
 import type { ConfigFile } from "../schema/config.ts";
+import { resolveCommands } from "./commands.ts";
 import type { Complaint, Origin } from "./complaint.ts";
 import type { Config } from "./config.ts";
 import { defaultGates, defaultRest } from "./defaults.ts";
@@ -37,6 +38,7 @@ export function resolveConfig(file: ConfigFile, origin: Origin): { config: Confi
 			engines: orDefault(resolving, "/cache/engines", { given: file.cache?.engines, byDefault: defaultRest.cache.engines }),
 			timing: orDefault(resolving, "/cache/timing", { given: file.cache?.timing, byDefault: defaultRest.cache.timing }),
 		},
+		...(file.comparators === undefined ? {} : { commands: resolveCommands(resolving, file.comparators) }),
 		sources: resolving.sources,
 	};
 	return { config, complaints: [...resolving.complaints.values()] };

@@ -3,6 +3,7 @@ import type { GoldenOutput, Precision } from "../schema/golden.ts";
 import type { GoldenCheck } from "../schema/result.ts";
 import { exactValues, layoutCheck, nonFiniteCheck, toNumeric, worstOf } from "./checks.ts";
 import { type Comparator, resolveComparators } from "./comparators.ts";
+import { type CommandAnswer, customCheck, customSpecs } from "./custom.ts";
 import { cutParts, findWorst, type Part, type Worst } from "./parts.ts";
 import { keepsLimit, metrics } from "./registry.ts";
 import { elementCount, type Tensor } from "./tensor.ts";
@@ -21,6 +22,8 @@ export interface OutputContext {
 	relativeL2: Readonly<Partial<Record<Precision, number>>>;
 	/** What is right by people's word, one class for each row. */
 	labels?: readonly number[] | undefined;
+	/** Of the commands that the output's comparators name, in order; absent where none can be asked, as while a golden is recorded. */
+	answers?: readonly CommandAnswer[] | undefined;
 }
 
 export interface OutputChecks {
@@ -48,11 +51,19 @@ export function checkOutput(sides: OutputSides, context: OutputContext): OutputC
 		const check = measuredCheck(name, comparator, { parts: parts(comparator.scope), batchAxis: cut.batchAxis });
 		return sides.base === undefined ? check : withBase(check, comparator, baseParts?.(comparator.scope) ?? null);
 	});
+	const { precision } = context;
+	const answered = customSpecs(context.spec).flatMap((spec, index) =>
+		context.answers === undefined ? [] : [customCheck(name, spec, { answer: context.answers[index] ?? unasked, expected, precision })],
+	);
+	const checks = [...measured, ...answered];
+	const waits = comparators.length < all.length || checks.length === 0;
 	return {
-		checks: nonFinite === null ? measured : [nonFinite, ...measured],
-		compared: comparators.length < all.length ? elementCount(expected.shape) : Math.max(0, ...measured.map((check) => check.elements)),
+		checks: nonFinite === null ? checks : [nonFinite, ...checks],
+		compared: waits ? elementCount(expected.shape) : Math.max(0, ...checks.map((check) => check.elements)),
 	};
 }
+
+const unasked: CommandAnswer = { state: "failed", message: "it was not asked" };
 
 function batchAxisOf(spec: GoldenOutput | undefined, expected: Tensor): number | null {
 	const axis = spec?.batchAxis ?? null;

@@ -6,6 +6,7 @@ import { errorGrowthCheck } from "./base-error.ts";
 import { type BoxSides, checkBoxes } from "./boxes/check-boxes.ts";
 import { checkOutput, type OutputChecks } from "./check-output.ts";
 import { extraCheck, missingCheck } from "./checks.ts";
+import type { CommandAnswer } from "./custom.ts";
 import { type Tensor, type TensorSet, tensorMap } from "./tensor.ts";
 
 /** Which case of which golden was put to which engine. */
@@ -30,6 +31,8 @@ export interface CaseInput extends CasePlace {
 	base?: TensorSet;
 	/** The config's limits, for outputs whose golden names no comparator. */
 	relativeL2: Readonly<Partial<Record<Precision, number>>>;
+	/** Of the commands that comparators name, by output; absent: none can be asked. */
+	answers?: ReadonlyMap<string, readonly CommandAnswer[]>;
 }
 
 /** `match` only if something was compared and every check that may fail the case passes. */
@@ -118,7 +121,10 @@ function checkNamed(name: string, input: CaseInput, sides: NamedSides): OutputCh
 	const grouped = detections?.some((group) => outputsOf(group).includes(name)) === true;
 	if (grouped && spec?.comparators === undefined) return { checks: [], compared: 0 };
 	const labels = Object.hasOwn(sides.golden.labels ?? {}, name) ? sides.golden.labels?.[name] : undefined;
-	const checked = checkOutput({ name, expected, got, base }, { spec, precision: input.precision, relativeL2: input.relativeL2, labels });
+	const checked = checkOutput(
+		{ name, expected, got, base },
+		{ spec, precision: input.precision, relativeL2: input.relativeL2, labels, answers: input.answers && (input.answers.get(name) ?? []) },
+	);
 	if (base === undefined || checked.compared === 0 || checked.checks.some((check) => !check.pass)) return checked;
 	const { noiseFloor, policy } = input.manifest;
 	const rule = { precision: input.precision, noiseFloor, most: policy?.mostErrorGrowth };

@@ -3,6 +3,7 @@ import type { GoldenManifest, GoldenOutput, Precision } from "../schema/golden.t
 import type { ToleranceChange } from "../schema/result.ts";
 import { type Comparator, resolveComparators } from "./comparators.ts";
 import { metrics } from "./registry.ts";
+import { customChanges } from "./review-custom.ts";
 import type { Tensor } from "./tensor.ts";
 import { defaultTolerances } from "./tolerances.ts";
 
@@ -21,7 +22,8 @@ export function compareLimits(base: GoldenManifest, head: GoldenManifest, contex
 			const circumstances = { expected, precision, relativeL2: context.relativeL2 };
 			return { precision, before: resolveComparators(before, circumstances), after: resolveComparators(after, circumstances) };
 		});
-		return merged(byPrecision.flatMap((at) => compareAt(name, at))).concat(nonFiniteChange(name, before, after));
+		const custom = byPrecision.flatMap(({ precision }) => customChanges(name, precision, [before, after]));
+		return merged([...byPrecision.flatMap((at) => compareAt(name, at)), ...custom]).concat(nonFiniteChange(name, before, after));
 	});
 }
 

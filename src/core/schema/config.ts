@@ -161,6 +161,12 @@ export interface ConfigFile {
     ncu?: "never" | "on-regression" | "always";
   };
   probes?: ProbesFile;
+  /**
+   * Commands that compare an output by a rule of your own, by the name that goldens call them with.
+   */
+  comparators?: {
+    [k: string]: CommandFile;
+  };
   cache?: {
     /**
      * Take engines over that an earlier run built from the same model and flags on the same GPU, driver and TensorRT.
@@ -357,4 +363,14 @@ export interface PreflightFile {
    * Warnings block as errors do.
    */
   strict?: boolean;
+}
+export interface CommandFile {
+  /**
+   * Program and arguments, as a list; no shell reads them. It runs in the head's folder.
+   *
+   * @minItems 1
+   * @maxItems 64
+   */
+  command: [string, ...string[]];
+  timeout?: Duration;
 }

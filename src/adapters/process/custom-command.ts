@@ -1,0 +1,59 @@
+// Runs a command of the user's own on one output of one case: tensors as .npy files, the case as JSON on its input, no shell.
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type CommandAnswer, parseCommandAnswer } from "../../core/golden/custom.ts";
+import { encodeNpy } from "../../formats/tensor/npy.ts";
+import type { CommandJob, CustomCommands } from "../../ports/custom.ts";
+import type { Processes } from "./processes.ts";
+import type { ProcessRecord } from "./spawn.ts";
+
+/** An answer is one line; what a command says before it may be more. */
+const captureBytes = 1024 * 1024;
+const shownLines = 3;
+
+export function customCommands(processes: Processes): CustomCommands {
+	return {
+		async ask(job) {
+			let folder: string | null = null;
+			try {
+				await mkdir(job.scratchFolder, { recursive: true });
+				folder = await mkdtemp(join(job.scratchFolder, "custom-"));
+				return await askIn(folder, job, processes);
+			} catch (error) {
+				return { state: "failed", message: error instanceof Error ? error.message : String(error) };
+			} finally {
+				if (folder !== null) await rm(folder, { recursive: true, force: true }).catch(() => {});
+			}
+		},
+	};
+}
+
+async function askIn(folder: string, { command, cwd, about, expected, got }: CommandJob, processes: Processes): Promise<CommandAnswer> {
+	const paths = [join(folder, "expected.npy"), join(folder, "got.npy")] as const;
+	await writeFile(paths[0], encodeNpy(expected));
+	await writeFile(paths[1], encodeNpy(got));
+	const [program, ...args] = command.command;
+	const record = await processes.run({
+		argv: [program, ...args, ...paths],
+		cwd,
+		stdin: `${JSON.stringify({ ...about, expected: paths[0], got: paths[1] })}\n`,
+		timeoutMs: command.timeoutMs,
+		captureBytes,
+		tailLines: shownLines,
+	});
+	if (record.state === "exited" && record.exitCode !== null) return withTail(parseCommandAnswer(record.stdout, record.exitCode), record);
+	return { state: "failed", message: describe(record, command.timeoutMs) };
+}
+
+function withTail(answer: CommandAnswer, { tail }: ProcessRecord): CommandAnswer {
+	return answer.state === "answered" || tail.length === 0
+		? answer
+		: { state: "failed", message: `${answer.message}; it said: ${tail.join(" / ")}` };
+}
+
+function describe({ state, signal, problem, tail }: ProcessRecord, timeoutMs: number): string {
+	const said = tail.length === 0 ? "" : `; it said: ${tail.join(" / ")}`;
+	if (state === "not-started") return `it did not start: ${problem}`;
+	if (state === "timed-out") return `it took longer than ${timeoutMs / 1000} s and was killed${said}`;
+	return state === "aborted" ? "it was stopped with the run" : `it was ended by ${signal ?? "a signal"}${said}`;
+}

@@ -1,0 +1,88 @@
+// Commands of the user's own, as real programs: what they are given, and how they may fail.
+import { mkdtempSync, readdirSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { customCommands } from "../../../src/adapters/process/custom-command.ts";
+import { createProcesses } from "../../../src/adapters/process/processes.ts";
+import type { CommandAnswer } from "../../../src/core/golden/custom.ts";
+import { float32 } from "../../support/golden-tensors.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "trtgate-custom-test-"));
+
+/** Reads both tensors as .npy and the case as JSON, and answers with the largest difference. */
+const honest = `
+import { readFileSync } from "node:fs";
+const [scale, ...paths] = process.argv.slice(2);
+const [expected, got] = paths.map((path) => {
+	const bytes = readFileSync(path);
+	const data = 10 + bytes.readUInt16LE(8);
+	return new Float32Array(bytes.buffer.slice(bytes.byteOffset + data, bytes.byteOffset + bytes.length));
+});
+const about = JSON.parse(readFileSync(0, "utf8"));
+const value = Math.max(...expected.map((x, i) => Math.abs(x - got[i]))) * Number(scale);
+console.log("loading a network …");
+console.log(JSON.stringify({ value, detail: about.case + " " + about.output + " " + process.cwd() }));
+`;
+
+async function ask(source: string, options: { args?: string[]; timeoutMs?: number; program?: string } = {}): Promise<CommandAnswer> {
+	const script = join(folder, `${Math.abs(hash(source))}.mjs`);
+	writeFileSync(script, source);
+	const processes = createProcesses({ env: { PATH: process.env["PATH"] } });
+	return customCommands(processes).ask({
+		command: {
+			name: "mine",
+			command: [options.program ?? process.execPath, script, ...(options.args ?? [])],
+			timeoutMs: options.timeoutMs ?? 20_000,
+		},
+		cwd: folder,
+		scratchFolder: join(folder, "scratch"),
+		about: {
+			schemaVersion: 1,
+			comparator: "mine",
+			golden: "net@1",
+			case: "a; rm -rf $HOME",
+			output: "y",
+			model: "net",
+			engine: "fp16",
+			precision: "fp16",
+			tolerance: 1,
+		},
+		expected: float32([1, 2, 3]),
+		got: float32([1, 2.5, 3]),
+	});
+}
+
+function hash(text: string): number {
+	return [...text].reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) | 0, 7);
+}
+
+describe("a command of the user's own", () => {
+	it("gets both tensors, the case and its own arguments, and its answer is read", async () => {
+		expect(await ask(honest, { args: ["2"] })).toEqual({ state: "answered", pass: true, value: 1, detail: `a; rm -rf $HOME y ${folder}` });
+	});
+
+	it("leaves no files behind", async () => {
+		await ask(honest, { args: ["1"] });
+		expect(readdirSync(join(folder, "scratch"))).toEqual([]);
+	});
+
+	it("sees no shell: words of a case are no commands, and arguments stay whole", async () => {
+		const echo = "console.log(JSON.stringify({ value: 0, detail: process.argv[2] }))";
+		expect(await ask(echo, { args: ["$(id) `id` * ; id"] })).toMatchObject({ detail: "$(id) `id` * ; id" });
+	});
+
+	it.each<[string, string, { timeoutMs?: number; program?: string }, string]>([
+		["crashes", "throw new Error('no network')", {}, "where 0 or 1 is an answer"],
+		["hangs", "setInterval(() => {}, 1000)", { timeoutMs: 400 }, "took longer than 0.4 s and was killed"],
+		["is not there", "", { program: "/nowhere/program" }, "did not start"],
+		["ends itself by a signal", "process.kill(process.pid, 'SIGKILL')", {}, "ended by SIGKILL"],
+		["answers with nonsense", 'console.log(\'{"value":null,"pass":"yes"}\')', {}, "its pass is"],
+		["talks without end", "process.stdout.write('{'.repeat(3e6)); process.exitCode = 0", {}, "no JSON object"],
+	])("that %s gives no answer", async (_, source, options, message) => {
+		const answer = await ask(source, options);
+		// A program that crashes exits with 1 in Node, which is a plain no.
+		if (source.startsWith("throw")) expect(answer).toEqual({ state: "answered", pass: false, value: null });
+		else expect(answer).toMatchObject({ state: "failed", message: expect.stringContaining(message) });
+	});
+});
