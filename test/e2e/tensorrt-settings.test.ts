@@ -45,6 +45,41 @@ describe("settings of TensorRT", () => {
 	});
 
 	it.each([
+		["0", undefined],
+		["GPU-00000000-0000-0000-0000-000000000000", undefined],
+		["MIG-00000000-0000-0000-0000-000000000001", "1g.18gb"],
+	])("put every child on the GPU called %s, as its device 0", async (device, slice) => {
+		const smi = `steady=yes${slice === undefined ? "" : ` slice=${slice}`}`;
+		const change = { config: [looks, ["    golden: golden/golden.json\n", ""]] as const, argv: ["--device", device] };
+		const { run, folder, result } = await gateReplay({ comparison: "same-model", smi }, change);
+		expect(run.exit, run.stdout + run.stderr).toBe(0);
+		const asked = askedOf(folder);
+		expect(new Set(asked.map(({ visible }) => visible))).toEqual(new Set([device]));
+		expect(asked.every(({ argv }) => argv.includes("--device=0"))).toBe(true);
+		expect(result.environment).toMatchObject({ gpu: "NVIDIA H200", cuda: "13.3", mig: slice ?? "Disabled" });
+		if (slice !== undefined) expect(result.notes.join(" ")).toContain("A slice (1g.18gb) of NVIDIA H200 is measured");
+	});
+
+	it("take several profiles and streams to the run that uses them", async () => {
+		const several = "profiles: [{ batch: { min: 1, opt: 1, max: 2 }, sequence: 64 }, { batch: { min: 3, opt: 4, max: 8 }, sequence: 64 }]";
+		const workload = ["{ batch: 4, sequence: 64 }", "{ batch: 4, sequence: 64, streams: 2 }"] as const;
+		const config = [engine(several), looks, workload, ["    golden: golden/golden.json\n", ""]] as const;
+		const { run, folder, result } = await gateReplay({ comparison: "same-model" }, { config });
+		expect(run.exit, run.stdout + run.stderr).toBe(0);
+		const [build] = askedOf(folder);
+		const at = build?.argv.indexOf("--profile=1") ?? -1;
+		expect(build?.argv.slice(at, at + 4)).toEqual([
+			"--profile=1",
+			"--minShapes=tokens:3x64",
+			"--optShapes=tokens:4x64",
+			"--maxShapes=tokens:8x64",
+		]);
+		const perf = askedOf(folder).find(({ step }) => step === "perf");
+		expect(perf?.argv).toEqual(expect.arrayContaining(["--useProfile=1", "--infStreams=2", "--shapes=tokens:4x64"]));
+		expect(result.workloads[0]?.verdict).toBe("unchanged");
+	});
+
+	it.each([
 		[
 			"a plugin that is not there",
 			{ config: [engine("plugins: [libmine.so]")] },

@@ -28,5 +28,10 @@ export async function readDevice(processes: Processes, wanted?: string): Promise
 	const [csv, list, versions] = await Promise.all([ask(queryArgs(fields)), ask(listArgs), ask(["--version"])]);
 	const choice = findGpu(parseGpus(csv, fields, list), wanted);
 	if (choice === null) return { state: "none" };
-	return { state: "found", device: { choice, cuda: /CUDA Version\s*:\s*([\d.]+)/.exec(versions)?.[1] ?? null } };
+	return { state: "found", device: { choice, cuda: cudaOf(versions) } };
+}
+
+/** Driver 610 calls it `CUDA UMD version`, and says `Deprecated` where it stood before. */
+function cudaOf(versions: string): string | null {
+	return /^CUDA (?:UMD )?version\s*:\s*(\d+(?:\.\d+)*)\s*$/im.exec(versions)?.[1] ?? null;
 }

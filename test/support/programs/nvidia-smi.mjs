@@ -1,5 +1,5 @@
 // Stands in for nvidia-smi: replays captured CSV. Options before its own arguments, as name=value:
-// samples=FILE (CSV with header) steady=yes (only rows under load, again and again) speed=N apps=FILE (CSV with header) gpm=FILE gpus=N fault=NAME[:ROW].
+// samples=FILE (CSV with header) steady=yes (only rows under load, again and again) speed=N apps=FILE (CSV with header) gpm=FILE gpus=N slice=PROFILE fault=NAME[:ROW].
 // Faults, from that row of samples on: hang, lost, unknown-error, na, columns, partial, end; at the start: silent,
 // no-driver, no-devices, deaf (hangs and ignores SIGTERM).
 import { readFileSync } from "node:fs";
@@ -103,7 +103,11 @@ else if (fault === "no-driver") {
 	);
 	process.exitCode = 9;
 } else if (args.includes("--help-query-gpu")) process.stdout.write(read("h200-help-query-gpu.txt"));
-else if (args.includes("-L")) process.stdout.write(read("h200-L.txt"));
+else if (args.includes("-L")) {
+	process.stdout.write(read("h200-L.txt"));
+	if (own.has("slice")) say(`  MIG ${own.get("slice")}     Device  0: (UUID: MIG-00000000-0000-0000-0000-000000000001)`);
+} else if (args[0] === "--version")
+	say('NVIDIA-SMI version  : 610.57.04\nCUDA version        : Deprecated, see "CUDA UMD version" instead\nCUDA UMD version    : 13.3');
 else if (args[0] === "dmon") {
 	if (own.has("gpm")) replayLines(read(own.get("gpm")).trimEnd().split("\n"));
 	else {
