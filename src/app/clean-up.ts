@@ -3,6 +3,7 @@
 import { access, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { getState, warning } from "@actions/core";
+import { lockFolder } from "../adapters/files/lock.ts";
 import { removeLeftWorktrees } from "../adapters/git/worktree.ts";
 import { childEnvironment, readEnvironment, readWorkflowRun } from "../adapters/github/env.ts";
 import { readPublishInputs } from "../adapters/github/inputs.ts";
@@ -18,6 +19,7 @@ export async function cleanUp(): Promise<void> {
 	if (out === "") return;
 	await attempt("The worktrees could not be removed", () => removeTraces(out));
 	if (await isThere(out)) {
+		await attempt("The lock of the output folder could not be removed", () => removeLock(out));
 		const hasResult = await isThere(join(out, reportFiles.result));
 		if (hasResult) say(`trtgate: the result is at ${join(out, reportFiles.result)}`);
 		else warning(`trtgate ended before it could write a result. Its logs are in ${join(out, "logs")}.`);
@@ -41,6 +43,11 @@ async function removeTraces(out: string): Promise<void> {
 	} finally {
 		await processes.killAll();
 	}
+}
+
+/** That of a main step that was killed; a living owner's stays. */
+async function removeLock(out: string): Promise<void> {
+	await (await lockFolder(out)).release();
 }
 
 /** The main step was cancelled, or ended before it published: what it measured until then is kept with the run. */

@@ -62,11 +62,15 @@ export async function gate(options: GateOptions, mode: "run" | "plan" = "run"): 
 	const { files } = composition.ports;
 	await files.makeFolder(outFolder);
 	const lock = await lockFolder(outFolder);
+	// Whoever asks twice to stop waits for no grace, and still leaves no program on the GPU.
+	const endAll = (): void => composition.processes.killNow();
+	process.once("exit", endAll);
 	try {
 		await removeEarlierResult(outFolder);
 		return await withArms({ options, config, text, home, outFolder }, { composition, mode });
 	} finally {
 		await composition.processes.killAll();
+		process.off("exit", endAll);
 		await lock.release();
 	}
 }

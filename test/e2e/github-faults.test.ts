@@ -1,20 +1,17 @@
 // Faults of the platform, through the bundle and with real waiting: the outcome stays, what is missing is named, nothing doubles, time is bounded.
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "vitest";
 import type { Result } from "../../src/core/schema/result.ts";
-import { type ActionRun, runActionFolder } from "../support/action-runner.ts";
+import type { ActionRun } from "../support/action-runner.ts";
 import { buildGate, buildResult } from "../support/build-result.ts";
-import { pullRequest } from "../support/event-payloads.ts";
-import { type Fault, type LocalGitHub, startLocalGitHub } from "../support/local-github/start.ts";
-import { zipOf } from "../support/zip-writer.ts";
+import type { Fault } from "../support/local-github/start.ts";
+import { openReportPlay, reportedBase, reportedHead } from "../support/report-play.ts";
 
-const [head, base] = ["a".repeat(40), "b".repeat(40)];
 const failing: Result = buildResult({
 	outcome: "fail",
 	gates: [buildGate({ status: "fail", location: { path: "trtgate.yml", line: 4 } })],
-	arms: { base: { label: "main", commit: base }, head: { label: "#7", commit: head } },
+	arms: { base: { label: "main", commit: reportedBase }, head: { label: "#7", commit: reportedHead } },
 });
 
 const always = Number.POSITIVE_INFINITY;
@@ -49,6 +46,10 @@ const rows: Readonly<Record<string, Row>> = {
 		faults: [{ method: "PUT", path: /^\/blobs\//, times: always, status: 500, body: "" }],
 		lost: { artifact: "github-unavailable" },
 		within: 75,
+	},
+	"a blob store that refuses": {
+		faults: [{ method: "PUT", path: /^\/blobs\//, times: always, status: 403, body: "" }],
+		lost: { artifact: "github-permission" },
 	},
 	"401 to everything": {
 		faults: [{ path: rest, times: always, status: 401, body: { message: "Bad credentials" } }],
@@ -149,46 +150,41 @@ const rows: Readonly<Record<string, Row>> = {
 	},
 };
 
-interface Reported {
-	run: ActionRun;
-	github: LocalGitHub;
-	out: string;
-	close(): Promise<void>;
+/** What a program that follows reads of the outcome; addresses are there or not. */
+function verdictOf({ exitCode, outputs }: ActionRun): Record<string, unknown> {
+	const { result: _, "comment-url": __, "artifact-url": ___, "report-url": ____, ...verdict } = outputs;
+	return { exitCode, ...verdict };
 }
 
-/** The report of a run whose one gate failed. */
-async function report(faults: readonly Fault[], env: Record<string, string> = {}): Promise<Reported> {
-	const github = await startLocalGitHub();
-	const folder = mkdtempSync(join(tmpdir(), "trtgate-fault-"));
-	const [workspace, temp] = [join(folder, "work"), join(folder, "temp")];
-	mkdirSync(workspace);
-	const given = await github.environment({
-		...{ event: "pull_request", ref: "refs/pull/7/merge", sha: head, workspace, temp, runId: 500 },
-		payload: pullRequest({ head, base }),
-	});
-	github.addArtifact({ runId: 500, name: "trtgate-gate", archive: zipOf([{ name: "result.json", content: JSON.stringify(failing) }]) });
-	for (const fault of faults) github.inject(fault);
-	const run = await runActionFolder("report", { env: { ...given, ...env }, cwd: workspace });
-	const close = async (): Promise<void> => {
-		rmSync(folder, { recursive: true, force: true });
-		await github.close();
-	};
-	return { run, github, out: join(workspace, "trtgate-merged"), close };
-}
+/** Each of its addresses, and what it is the address of. */
+const addresses = [
+	["comment-url", "comment"],
+	["artifact-url", "artifact"],
+] as const;
 
 describe.concurrent("a platform that fails", () => {
+	const faultless = { exitCode: 1, outcome: "fail", "failure-kind": "", passed: "0", warned: "0", failed: "1", inconclusive: "0" };
+
+	it("by nothing at all is what the rows below are held against", async ({ expect, onTestFinished }) => {
+		const play = await openReportPlay(onTestFinished);
+		play.measured(failing, {});
+		const { run, published } = await play.report();
+		expect(verdictOf(run), run.stdout + run.stderr).toEqual(faultless);
+		expect(published().map(({ state }) => state)).toEqual(["done", "done", "done", "done"]);
+		expect(run.summary).not.toContain("could be published");
+	});
+
 	it.for(Object.entries(rows))("by %s changes no outcome", { timeout: 150_000 }, async ([, row], { expect, onTestFinished }) => {
 		const { lost = {}, says, within = 20 } = row;
-		const { run, github, out, close } = await report(row.faults);
-		onTestFinished(close);
-		expect(run.exitCode, run.stdout + run.stderr).toBe(1);
-		expect(run.outputs).toMatchObject({ outcome: "fail", failed: "1", "failure-kind": "" });
+		const play = await openReportPlay(onTestFinished);
+		play.measured(failing, {});
+		for (const fault of row.faults) play.github.inject(fault);
+		const { run, out, published } = await play.report();
+		expect(verdictOf(run), run.stdout + run.stderr).toEqual(faultless);
 		expect(existsSync(join(out, "report.html"))).toBe(true);
-		const { published } = JSON.parse(readFileSync(join(out, "publish.json"), "utf8"));
-		const failed = published.filter(({ state }: { state: string }) => state === "failed");
-		expect(Object.fromEntries(failed.map(({ what, fault }: { what: string; fault: { code: string } }) => [what, fault.code]))).toEqual(
-			lost,
-		);
+		const failed = published().flatMap((one) => (one.state === "failed" ? [one] : []));
+		expect(Object.fromEntries(failed.map(({ what, fault }) => [what, fault.code]))).toEqual(lost);
+		for (const [output, what] of addresses) expect(run.outputs[output] === "", output).toBe(what in lost);
 		expect(run.summary).toContain("TensorRT gate");
 		expect(run.summary.includes("The outcome stands. Not everything could be published")).toBe(failed.length > 0);
 		for (const { what, fault } of failed) {
@@ -196,7 +192,7 @@ describe.concurrent("a platform that fails", () => {
 			expect(run.stdout).toContain(`[${fault.code}]`);
 		}
 		if (says !== undefined) for (const text of [run.summary, run.stdout]) expect(text).toContain(says);
-		const { state } = github;
+		const { state } = play.github;
 		expect(state.comments).toHaveLength("comment" in lost ? 0 : 1);
 		expect(state.checkRuns).toHaveLength("check run" in lost ? 0 : 1);
 		// Without a check run the lines of the config are annotated by the step itself.

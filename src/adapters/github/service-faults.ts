@@ -22,18 +22,24 @@ const fixes: Readonly<Partial<Record<PlatformCode, string>>> = {
 /** `what` is what was tried, as in `upload of the artifact trtgate-gate`. */
 export function serviceFault(error: unknown, what: string): ForgeFault {
 	const [name, message] = error instanceof Error ? [error.name, error.message] : ["", String(error)];
-	const code = codeOf(name, message);
+	const code = codeOf(name, message, statusOf(error));
 	const words = cleanText(shorten(message, 300)).trim();
 	const fix = fixes[code] ?? "Nothing to mend here: the files lie in the output folder. Run the job again to publish them.";
 	return { code, message: `The ${what} failed: ${words.replace(/\.$/, "")}.`, fix };
 }
 
-function codeOf(name: string, message: string): PlatformCode {
+/** The blob store's client carries it beside its words. */
+function statusOf(error: unknown): string | undefined {
+	const status = typeof error === "object" && error !== null && "statusCode" in error ? error.statusCode : undefined;
+	return typeof status === "number" && status >= 400 ? String(status) : undefined;
+}
+
+function codeOf(name: string, message: string, carried: string | undefined): PlatformCode {
 	if (name === "GHESNotSupportedError") return "github-unsupported";
 	// A storage quota that is full.
 	if (name === "UsageError" || /\bquota\b|insufficient usage/i.test(message)) return "github-rejected";
 	if (name === "TimeoutError" || /timed? ?out|ETIMEDOUT/i.test(message)) return "github-timeout";
-	const status = /\((\d{3})\)/.exec(message)?.[1];
+	const status = carried ?? /\((\d{3})\)/.exec(message)?.[1];
 	if (status === undefined) return "github-unavailable";
 	return byStatus[status] ?? (status.startsWith("4") ? "github-rejected" : "github-unavailable");
 }

@@ -1,0 +1,108 @@
+// A cancelled job, as the runner ends it: SIGINT, then SIGTERM, then SIGKILL. Nothing of ours stays, and what was measured is kept.
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, it } from "vitest";
+import { pullRequest } from "../support/event-payloads.ts";
+import { armFiles, artifactFiles, expectTidy, openPlay, type Play, type Played } from "../support/github-play.ts";
+import type { AtEnd } from "../support/project.ts";
+import type { ReplayFault } from "../support/replay/install.ts";
+
+/** Living programs whose command lines speak of a folder. */
+function livingIn(folder: string): { pid: number; words: string }[] {
+	return readdirSync("/proc")
+		.filter((name) => /^\d+$/.test(name))
+		.flatMap((pid) => {
+			try {
+				const words = readFileSync(join("/proc", pid, "cmdline"), "utf8").replaceAll("\0", " ");
+				return words.includes(folder) ? [{ pid: Number(pid), words }] : [];
+			} catch {
+				return [];
+			}
+		});
+}
+
+interface Cancelled {
+	signals: readonly NodeJS.Signals[];
+	fault: ReplayFault;
+}
+
+/** The pull request's job is cancelled while trtexec does not answer. */
+async function cancel({ signals, fault }: Cancelled, atEnd: AtEnd): Promise<{ play: Play; played: Played }> {
+	const play = await openPlay(atEnd);
+	const base = play.commit(armFiles("wrong-head", "base"), { ref: "refs/heads/main" });
+	const head = play.commit(armFiles("wrong-head", "head"), { onto: base });
+	const merge = play.merge({ number: 7, base, head });
+	const asked = join(play.root, "runner", "replay-bin", "state", "asked.jsonl");
+	const hangs = (): boolean => existsSync(asked) && readFileSync(asked, "utf8").includes(`"step":"${fault.step}"`);
+	const played = await play.run({
+		...{ event: "pull_request", payload: pullRequest({ head, base, merge }), sha: merge, ref: "refs/pull/7/merge" },
+		replay: { comparison: "wrong-head", faults: [fault] },
+		env: { RUNNER_TRACKING_ID: "github_1" },
+		more: { onStart: (pid) => void sendWhen(hangs, () => sendAll(pid, signals)) },
+	});
+	return { play, played };
+}
+
+const sleep = (ms: number): Promise<void> => new Promise((settle) => setTimeout(settle, ms));
+
+async function sendWhen(isTime: () => boolean, send: () => Promise<void>): Promise<void> {
+	while (!isTime()) await sleep(20);
+	await sleep(200);
+	await send();
+}
+
+/** The runner waits seven seconds between them; what has ended is not there any more. */
+async function sendAll(pid: number, signals: readonly NodeJS.Signals[]): Promise<void> {
+	for (const signal of signals) {
+		try {
+			process.kill(pid, signal);
+		} catch {
+			return;
+		}
+		await sleep(50);
+	}
+}
+
+describe.concurrent("a cancelled job", () => {
+	it("that is asked to stop ends its programs, keeps what it knows, and says it", { timeout: 120_000 }, async ({
+		expect,
+		onTestFinished,
+	}) => {
+		const { play, played } = await cancel({ signals: ["SIGINT"], fault: { step: "perf", do: "hang-deaf" } }, onTestFinished);
+		const { run, out } = played;
+		// What has failed until then stays failed.
+		expect(run.exitCode, run.stdout + run.stderr).toBe(1);
+		expect(run.outputs).toMatchObject({ outcome: "fail", result: join(out, "result.json"), failed: "1" });
+		expect(played.result()).toMatchObject({
+			partial: { stage: "measure", reason: expect.stringContaining("SIGINT") },
+			golden: [{ state: "mismatch" }],
+		});
+		for (const text of [run.summary, run.stdout]) expect(text).toMatch(/interrupted by SIGINT/);
+		expect(run.summary).toContain("1 golden mismatch");
+		expect(livingIn(play.root)).toEqual([]);
+		expect(play.github.state.comments).toEqual([]);
+		expect(run.post).toMatchObject({ exitCode: 0 });
+		expect(run.post?.stdout).toMatch(/uploaded what the run left: artifact/);
+		expect([...artifactFiles(play.github, "trtgate-gate").keys()]).toEqual(expect.arrayContaining(["result.json", "report.html"]));
+		expectTidy(play, played);
+	});
+
+	it.for<[string, Cancelled]>([
+		["asked twice", { signals: ["SIGINT", "SIGTERM"], fault: { step: "perf", do: "hang-deaf" } }],
+		["killed", { signals: ["SIGKILL"], fault: { step: "build", do: "hang" } }],
+	])("that is %s is tidied up by its post step, which keeps what there is", { timeout: 120_000 }, async ([, cancelled], context) => {
+		const { expect, onTestFinished } = context;
+		const { play, played } = await cancel(cancelled, onTestFinished);
+		const left = livingIn(play.root);
+		for (const { pid } of left) process.kill(pid, "SIGKILL");
+		// Whoever is killed ends nothing more: the runner finds what is left by the mark that all of the job's programs carry.
+		if (cancelled.signals.includes("SIGKILL")) expect(played.childVariables()).toContain("RUNNER_TRACKING_ID=");
+		else expect(left).toEqual([]);
+		expect(played.run.exitCode, played.run.stdout).not.toBe(0);
+		expect(played.run.post).toMatchObject({ exitCode: 0 });
+		expect(played.run.post?.stdout).toMatch(/uploaded what the run left: artifact/);
+		expect([...artifactFiles(play.github, "trtgate-gate").keys()].some((name) => name.startsWith("logs/"))).toBe(true);
+		expect(readdirSync(played.out).filter((name) => name.endsWith(".lock"))).toEqual([]);
+		expectTidy(play, played);
+	});
+});

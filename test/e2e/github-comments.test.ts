@@ -1,0 +1,83 @@
+// What a pull request's page holds when several configs, jobs and tries speak on it, through the bundle of the report action.
+import { describe, expect, it } from "vitest";
+import type { GateResult, Result } from "../../src/core/schema/result.ts";
+import { buildGate, buildResult, buildSlowWorkload } from "../support/build-result.ts";
+import { openReportPlay, type ReportPlay, reportedBase, reportedHead } from "../support/report-play.ts";
+
+const arms = { base: { label: "main", commit: reportedBase }, head: { label: "#7", commit: reportedHead } };
+const failing: Result = buildResult({ outcome: "fail", gates: [buildGate({ status: "fail" })], arms });
+
+async function open(result = failing): Promise<ReportPlay> {
+	const play = await openReportPlay();
+	play.measured(result, {});
+	return play;
+}
+
+const shownComments = ({ github }: ReportPlay): string[] =>
+	github.state.comments.filter(({ minimized }) => minimized === null).map(({ body }) => body);
+
+describe("comments of one pull request", () => {
+	it("are one for each config and each name, and a second try of the jobs doubles none of them, nor a check run", async () => {
+		const play = await open();
+		const reports: Record<string, string>[] = [{ config: "detectors/trtgate.yml" }, { config: "trtgate.yml" }, { name: "orin" }];
+		for (const runAttempt of [1, 2])
+			for (const inputs of reports) expect((await play.report({ inputs, runAttempt })).run.exitCode, JSON.stringify(inputs)).toBe(1);
+		expect(shownComments(play).map((body) => /^<!-- trtgate:(\S+) run:500 attempt:(\d) .*\n## (.*):/.exec(body)?.slice(1))).toEqual([
+			["detectors%2Ftrtgate.yml", "2", "❌ TensorRT gate · detectors/trtgate.yml"],
+			["trtgate.yml", "2", "❌ TensorRT gate"],
+			["trtgate.yml%23orin", "2", "❌ TensorRT gate · orin"],
+		]);
+		const runs = play.github.state.checkRuns;
+		expect(new Set(runs.map(({ externalId }) => externalId)).size).toBe(runs.length);
+		expect(runs).toHaveLength(6);
+		expect(play.github.state.violations).toEqual([]);
+	}, 60_000);
+
+	it("are one where two jobs have both seen none", async () => {
+		const play = await open();
+		// The first one's comment is made late: the other has looked by then.
+		play.github.inject({ method: "POST", path: /\/issues\/7\/comments/, delayMs: 3000 });
+		const both = await Promise.all(["left", "right"].map((job) => play.report({ job })));
+		expect(both.map(({ run }) => run.exitCode)).toEqual([1, 1]);
+		expect(play.github.state.comments).toHaveLength(1);
+		const created = play.github.state.requests.filter(({ method, path }) => method === "POST" && path.endsWith("/issues/7/comments"));
+		expect(created.length, "both created one").toBe(2);
+		expect(play.github.state.violations).toEqual([]);
+	}, 60_000);
+
+	it("are new ones where that is asked for, and the older ones are folded away", async () => {
+		const play = await open();
+		for (const runAttempt of [1, 2, 3]) await play.report({ inputs: { comment: "fresh" }, runAttempt });
+		expect(play.github.state.comments.map(({ minimized }) => minimized)).toEqual(["outdated", "outdated", null]);
+		expect(play.github.state.violations).toEqual([]);
+	}, 60_000);
+});
+
+describe("a report of 500 workloads", () => {
+	const models = Array.from({ length: 500 }, (_, index) => `detector-with-a-long-name-${index}`);
+	const gates: GateResult[] = models.map((model) =>
+		buildGate({ model, workload: "batch 8", status: "fail", location: { path: "trtgate.yml", line: 4 } }),
+	);
+	const large = buildResult({
+		...{ outcome: "fail", gates, arms },
+		workloads: models.map((model) => ({ ...buildSlowWorkload(), model })),
+	});
+
+	it("fits into the comment and the check run, which say what they leave out; the job summary and report.html hold all rows", async () => {
+		const play = await open(large);
+		const { run, published } = await play.report();
+		expect(run.exitCode, run.stdout + run.stderr).toBe(1);
+		expect(published().map(({ state }) => state)).toEqual(["done", "done", "done", "done"]);
+		const [body = ""] = shownComments(play);
+		const [{ summary } = { summary: "" }] = play.github.state.checkRuns;
+		for (const text of [body, summary ?? ""]) {
+			expect(Buffer.byteLength(text)).toBeLessThanOrEqual(65_536);
+			expect(text).toMatch(/Shortened to fit a comment; left out: .*all but 60 rows/);
+			expect(text).toContain("… and 440 more rows.");
+			expect(text).toContain("500 slowdowns · 0 of 500 checks pass");
+		}
+		expect(run.summary).toContain("detector-with-a-long-name-399");
+		expect(run.outputs).toMatchObject({ failed: "500", "report-url": expect.stringContaining("/artifacts/") });
+		expect(play.github.state.violations).toEqual([]);
+	}, 60_000);
+});

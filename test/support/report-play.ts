@@ -1,0 +1,66 @@
+// Plays the report action on a pull request: results as artifacts of the run, and as many reports as a test wants.
+import { mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import type { Result } from "../../src/core/schema/result.ts";
+import type { Published } from "../../src/stages/publish/plan.ts";
+import { type ActionRun, runActionFolder } from "./action-runner.ts";
+import { pullRequest } from "./event-payloads.ts";
+import { type LocalGitHub, startLocalGitHub } from "./local-github/start.ts";
+import { type AtEnd, temporaryFolder } from "./project.ts";
+import { zipOf } from "./zip-writer.ts";
+
+export const [reportedHead, reportedBase] = ["a".repeat(40), "b".repeat(40)];
+
+export interface Reported {
+	run: ActionRun;
+	/** Folder of the merged report. */
+	out: string;
+	/** What publish.json says. */
+	published(): Published[];
+}
+
+export interface ReportJob {
+	inputs?: Record<string, string>;
+	env?: Readonly<Record<string, string>>;
+	runId?: number;
+	runAttempt?: number;
+	/** Name of the job in its workflow. */
+	job?: string;
+}
+
+export interface ReportPlay {
+	github: LocalGitHub;
+	/** The result of a job of this run. */
+	measured(result: Result, part: { runId?: number; name?: string }): void;
+	/** One report, in a workspace of its own. */
+	report(job?: ReportJob): Promise<Reported>;
+}
+
+const usualRun = 500;
+
+export async function openReportPlay(atEnd: AtEnd = onTestFinished): Promise<ReportPlay> {
+	const github = await startLocalGitHub();
+	const root = temporaryFolder(atEnd);
+	atEnd(() => github.close());
+	let reports = 0;
+	return {
+		github,
+		measured(result, { runId = usualRun, name = "trtgate-gate" }) {
+			github.addArtifact({ runId, name, archive: zipOf([{ name: "result.json", content: JSON.stringify(result) }]) });
+		},
+		async report({ inputs = {}, env = {}, runId = usualRun, ...job } = {}) {
+			reports += 1;
+			const [workspace, temp] = [join(root, `work-${reports}`), join(root, `temp-${reports}`)];
+			mkdirSync(workspace);
+			const given = await github.environment({
+				...{ event: "pull_request", ref: "refs/pull/7/merge", sha: reportedHead, workspace, temp, runId },
+				payload: pullRequest({ head: reportedHead, base: reportedBase }),
+				...job,
+			});
+			const run = await runActionFolder("report", { inputs, env: { ...given, ...env }, cwd: workspace });
+			const out = join(workspace, "trtgate-merged");
+			return { run, out, published: () => JSON.parse(readFileSync(join(out, "publish.json"), "utf8")).published };
+		},
+	};
+}
