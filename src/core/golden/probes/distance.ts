@@ -1,0 +1,53 @@
+// How far two answers that should be one are apart: row by row, on the scale of a usual row.
+import { makePair } from "../difference.ts";
+import { isFloating, sliceTensor, type Tensor } from "../tensor.ts";
+
+/** Largest relative L2 of a row, or of integers the share of elements that differ; Infinity where shape or dtype is another; NaN where nothing is finite. */
+export type Distance = number;
+
+/**
+ * Floats: max over rows r of ‖got_r − expected_r‖ / max(‖expected_r‖, √(mean over rows of ‖expected_r‖²)). The mean row stands in
+ * the denominator because a row that is nearly zero by cancellation carries rounding of the usual size (a scalar output of 1e-6
+ * beside others of 1). Integers and bools: differing elements / elements, since a class id has no size.
+ * @param axis along which rows lie; null: the whole is one row.
+ */
+export function distanceBetween(expected: Tensor, got: Tensor, axis: number | null): Distance {
+	const sameShape = expected.shape.length === got.shape.length && expected.shape.every((size, index) => size === got.shape[index]);
+	if (expected.dtype !== got.dtype || !sameShape) return Number.POSITIVE_INFINITY;
+	return isFloating(expected.dtype) ? floatDistance(expected, got, axis) : shareDiffering(expected, got);
+}
+
+const exact = { rtol: 0, atol: 0 };
+
+function shareDiffering(expected: Tensor, got: Tensor): number {
+	const { outside, elements } = makePair(expected, got, exact).difference(exact);
+	return outside / elements;
+}
+
+interface RowNorms {
+	difference: number;
+	expected: number;
+	elements: number;
+}
+
+function floatDistance(expected: Tensor, got: Tensor, axis: number | null): number {
+	const rows: RowNorms[] = [];
+	const count = axis === null ? 1 : (expected.shape[axis] ?? 0);
+	for (let row = 0; row < count; row += 1) {
+		const sides = axis === null ? [expected, got] : [sliceTensor(expected, axis, row), sliceTensor(got, axis, row)];
+		const norms = normsOf(sides[0] ?? expected, sides[1] ?? got);
+		if (norms === null) return Number.POSITIVE_INFINITY;
+		rows.push(norms);
+	}
+	const finite = rows.filter(({ elements }) => elements > 0);
+	if (finite.length === 0) return Number.NaN;
+	const usual = Math.hypot(...finite.map((row) => row.expected)) / Math.sqrt(finite.length);
+	return Math.max(...finite.map(({ difference, expected: own }) => (difference === 0 ? 0 : difference / Math.max(own, usual))));
+}
+
+/** null where one side is not finite and the other is not the very same. */
+function normsOf(expected: Tensor, got: Tensor): RowNorms | null {
+	const { sumSquaredDifference, sumSquaredExpected, scale, elements, nonFinite } = makePair(expected, got).difference();
+	if (nonFinite.differing > 0) return null;
+	return { difference: Math.sqrt(sumSquaredDifference) / scale, expected: Math.sqrt(sumSquaredExpected) / scale, elements };
+}

@@ -1,0 +1,147 @@
+// Judges what came of an engine's probes: answers that should be one, held against each other.
+import type { ProbeName } from "../../schema/result.ts";
+import { elementCount, type Tensor } from "../tensor.ts";
+import { type AllowanceRule, allowance } from "./allowance.ts";
+import { distanceBetween } from "./distance.ts";
+import type { PlannedProbe, ProbePlan } from "./plan.ts";
+import { type Comparison, repetition } from "./question.ts";
+import { viewsOf } from "./views.ts";
+
+export type ProbeAnswer = { state: "done"; outputs: Readonly<Record<string, Tensor>> } | { state: "failed"; message: string };
+export type ProbeAnswers = ReadonlyMap<string, ProbeAnswer>;
+
+/** The outcome of one probe of one engine, before anything is known of its base. */
+export interface JudgedProbe {
+	probe: ProbeName;
+	state: "agrees" | "differs" | "skipped";
+	/** null: nothing was compared. */
+	got: number | null;
+	allowed: number | null;
+	output?: string;
+	/** Sentences. */
+	message: string;
+}
+
+export function judgeProbes(plan: ProbePlan, answers: ProbeAnswers, rule: AllowanceRule): JudgedProbe[] {
+	const unanswered = firstFailure([repetition], answers);
+	const noise = unanswered === null ? noiseOf(plan, answers, rule) : new Map<string, Noise>();
+	return plan.probes.map((planned) => {
+		if (planned.state === "skipped") return skipped(planned.probe, planned.why);
+		// Made-up inputs may be none that the model takes, as indices into a table are not.
+		if (unanswered !== null) return skipped(planned.probe, `The engine gives no answer to the probes' inputs: ${unanswered}`);
+		return judgeOne(planned, { plan, answers, rule, noise });
+	});
+}
+
+interface Noise {
+	/** What two runs differ by. */
+	distance: number;
+	/** More than is allowed: nothing else can be told of this output. */
+	unsteady: boolean;
+}
+
+interface Context {
+	plan: ProbePlan;
+	answers: ProbeAnswers;
+	rule: AllowanceRule;
+	noise: ReadonlyMap<string, Noise>;
+}
+
+interface Measure {
+	output: string;
+	got: number;
+	allowed: number;
+}
+
+function skipped(probe: ProbeName, why: string): JudgedProbe {
+	return { probe, state: "skipped", got: null, allowed: null, message: why };
+}
+
+function noiseOf(plan: ProbePlan, answers: ProbeAnswers, rule: AllowanceRule): Map<string, Noise> {
+	const measures = measure(repetition, { plan, answers, rule, noise: new Map() });
+	return new Map(measures.map(({ output, got, allowed }) => [output, { distance: got, unsteady: !(got <= allowed) }]));
+}
+
+function judgeOne(planned: Extract<PlannedProbe, { state: "asked" }>, context: Context): JudgedProbe {
+	const { probe, comparisons, note } = planned;
+	const failure = firstFailure(comparisons, context.answers);
+	if (failure !== null) {
+		const message = `The engine gives no answer at a size that its profile holds: ${failure}`;
+		return { probe, state: "differs", got: null, allowed: null, message };
+	}
+	const isFirst = probe === "determinism";
+	const within = isFirst ? { ...context, noise: new Map<string, Noise>() } : context;
+	const measures = comparisons.flatMap((comparison) => measure(comparison, within));
+	const worst = measures.reduce<Measure | null>((most, next) => (most === null || isWorse(next, most) ? next : most), null);
+	if (worst === null) return skipped(probe, whyNothing(context, isFirst));
+	const { output, got, allowed } = worst;
+	const agrees = got <= allowed;
+	const message = [sentence(probe, worst, agrees), ...(note === undefined ? [] : [note])].join(" ");
+	return { probe, state: agrees ? "agrees" : "differs", got, allowed, output, message };
+}
+
+function whyNothing({ noise }: Context, isFirst: boolean): string {
+	const unsteady = !isFirst && [...noise.values()].some((of) => of.unsteady);
+	return unsteady
+		? "Two runs of the same input already differ, so that nothing else can be told."
+		: "None of its outputs has what the two answers share.";
+}
+
+/** Further beyond what is allowed; NaN is further than anything. */
+function isWorse(next: Measure, than: Measure): boolean {
+	return !(excess(next) <= excess(than));
+}
+
+function excess({ got, allowed }: Measure): number {
+	return got === 0 ? 0 : got / allowed;
+}
+
+function firstFailure(comparisons: readonly Comparison[], answers: ProbeAnswers): string | null {
+	for (const { expected, got } of comparisons) {
+		for (const { caseId } of [expected, got]) {
+			const answer = answers.get(caseId);
+			if (answer === undefined) return "it ended before this answer.";
+			if (answer.state === "failed") return answer.message;
+		}
+	}
+	return null;
+}
+
+/** Every output that both answers have in common and that two runs agree on. */
+function measure(comparison: Comparison, { plan, answers, rule, noise }: Context): Measure[] {
+	const [expected, got] = [answers.get(comparison.expected.caseId), answers.get(comparison.got.caseId)];
+	if (expected?.state !== "done" || got?.state !== "done") return [];
+	return Object.keys(expected.outputs).flatMap((output): Measure[] => {
+		const own = noise.get(output);
+		if (own?.unsteady === true) return [];
+		const views = viewsOf(output, comparison, { plan, expected: expected.outputs, got: got.outputs });
+		// An output without elements agrees with everything.
+		if (views === null || elementCount(views.expected.shape) + elementCount(views.got.shape) === 0) return [];
+		const { arithmetic } = comparison;
+		const allowed = allowance(rule, { arithmetic, dtype: views.expected.dtype, noise: own?.distance ?? 0 });
+		return [{ output, got: distanceBetween(views.expected, views.got, views.axis), allowed }];
+	});
+}
+
+/** What the two answers are, for sentences. */
+const answersWords: Readonly<Record<ProbeName, string>> = {
+	determinism: "Two runs of the same input",
+	"duplicate-rows": "Equal rows of one batch",
+	neighbours: "A row beside other neighbours and the row before",
+	"batch-size": "A row in a large batch and in a small one",
+	"profile-ends": "Answers that the ends of the profile share",
+	padding: "Answers to one input with other padding",
+};
+
+function sentence(probe: ProbeName, { output, got, allowed }: Measure, agrees: boolean): string {
+	const name = JSON.stringify(output.slice(0, 120));
+	if (got === 0) return `${answersWords[probe]} have the same values.`;
+	if (Number.isNaN(got)) return `${answersWords[probe]} hold no finite number in ${name}.`;
+	const distance = got === Number.POSITIVE_INFINITY ? "have another shape or other non-finite values" : `are ${figure(got)} apart`;
+	const verdict = agrees ? `within the allowed ${figure(allowed)}` : `allowed is ${figure(allowed)}`;
+	return `${answersWords[probe]} ${distance} in ${name}; ${verdict}.`;
+}
+
+function figure(value: number): string {
+	return String(Number(value.toPrecision(2)));
+}

@@ -1,0 +1,129 @@
+// The rows that probes make their batches of: real ones of a golden where there are some, else made up from a seed.
+import { generateInput } from "../generators/generate.ts";
+import { sameBytes } from "../kernels.ts";
+import { isPacked } from "../small-numbers.ts";
+import type { Tensor } from "../tensor.ts";
+import type { Batch } from "./batch.ts";
+import { join, pick, upTo } from "./pick.ts";
+import { type ProbeSubject, shapeOf } from "./subject.ts";
+
+type Tensors = Readonly<Record<string, Tensor>>;
+
+export interface Pool {
+	/** Rows that lie in the tensors; 1 where the model has no batch. */
+	rows: number;
+	tensors: Tensors;
+	axes: Batch["axes"];
+}
+
+/** The same inputs every night, so that two nights can be compared. */
+const seed = 20;
+/** More different rows tell nothing more. */
+const mostRows = 16;
+
+/** A sentence where a size is missing. */
+export function makePool(
+	subject: ProbeSubject,
+	batch: Batch | null,
+	at: { sizes: ReadonlyMap<string, number>; rows: number; turn: number },
+): Pool | string {
+	const rows = batch === null ? 1 : Math.min(mostRows, at.rows);
+	const tensors: Record<string, Tensor> = Object.create(null);
+	for (const [inputIndex, { name, dtype, axes, generator: specs }] of subject.inputs.entries()) {
+		const shape = shapeOf(axes, at.sizes);
+		if (shape === null) return `The config gives no size for an axis of input ${JSON.stringify(name)}.`;
+		const axis = batch?.axes.get(name);
+		if (axis !== undefined) shape[axis] = rows;
+		tensors[name] = generateInput({ name, dtype, shape, specs }, { seed, caseIndex: at.turn, inputIndex }).tensor;
+	}
+	return { rows, tensors, axes: batch?.axes ?? new Map() };
+}
+
+/** Rows of golden cases, as many as are alike in all other sizes; null where they do not suit. */
+export function poolOf(
+	subject: ProbeSubject,
+	batch: Batch | null,
+	cases: readonly Tensors[],
+): { pool: Pool; sizes: Map<string, number> } | null {
+	const [first] = cases;
+	if (first === undefined) return null;
+	const sizes = bindSizes(subject, first);
+	if (sizes === null) return null;
+	if (batch === null) return { pool: { rows: 1, tensors: first, axes: new Map() }, sizes };
+	const alike = cases.filter((other) => isAlike(subject, batch, { first, other }));
+	const tensors: Record<string, Tensor> = Object.create(null);
+	let rows = 0;
+	for (const { name } of subject.inputs) {
+		const axis = batch.axes.get(name);
+		const own = alike.flatMap((other) => other[name] ?? []);
+		const [head, ...rest] = own;
+		if (head === undefined) return null;
+		const joined = axis === undefined ? head : join([head, ...rest], axis);
+		rows = axis === undefined ? rows : Math.min(mostRows, joined.shape[axis] ?? 0);
+		const cut = axis === undefined ? joined : pick(joined, axis, upTo(rows));
+		if (cut === null) return null;
+		tensors[name] = cut;
+	}
+	return { pool: { rows, tensors, axes: batch.axes }, sizes };
+}
+
+/** What a golden's case says of the dimensions; null where it contradicts the model or itself. */
+function bindSizes(subject: ProbeSubject, tensors: Tensors): Map<string, number> | null {
+	const sizes = new Map<string, number>();
+	const fits = subject.inputs.every((input) => {
+		const tensor = Object.hasOwn(tensors, input.name) ? tensors[input.name] : undefined;
+		return tensor !== undefined && tensor.dtype === input.dtype && !isPacked(input.dtype) && bindAxes(input.axes, tensor.shape, sizes);
+	});
+	return fits ? sizes : null;
+}
+
+function bindAxes(axes: ProbeSubject["inputs"][number]["axes"], shape: readonly number[], sizes: Map<string, number>): boolean {
+	if (axes.length !== shape.length) return false;
+	return axes.every((axis, index) => {
+		const size = shape[index] ?? 0;
+		const known = typeof axis === "string" ? (sizes.get(axis) ?? size) : (axis ?? size);
+		if (typeof axis === "string") sizes.set(axis, size);
+		return known === size && size > 0;
+	});
+}
+
+/** Only rows may differ: what serves all rows must be the same. */
+function isAlike(subject: ProbeSubject, batch: Batch, { first, other }: { first: Tensors; other: Tensors }): boolean {
+	if (bindSizes(subject, other) === null) return false;
+	return subject.inputs.every(({ name }) => {
+		const [left, right] = [first[name], other[name]];
+		const axis = batch.axes.get(name);
+		if (left === undefined || right === undefined) return false;
+		if (axis === undefined) return sameBytes(left.data, right.data) && String(left.shape) === String(right.shape);
+		return left.shape.every((size, index) => index === axis || size === right.shape[index]);
+	});
+}
+
+/** A batch of rows by their place in the pool, which begins anew where it ends. */
+export function composeBatch(pool: Pool, rows: readonly number[]): Record<string, Tensor> {
+	const tensors: Record<string, Tensor> = Object.create(null);
+	const places = rows.map((row) => row % pool.rows);
+	for (const [name, tensor] of Object.entries(pool.tensors)) {
+		const axis = pool.axes.get(name);
+		tensors[name] = (axis === undefined ? null : pick(tensor, axis, places)) ?? tensor;
+	}
+	return tensors;
+}
+
+/** Whether two rows hold the same values in every input. */
+export function isSameRow(pool: Pool, left: number, right: number): boolean {
+	return [...pool.axes].every(([name, axis]) => {
+		const tensor = pool.tensors[name];
+		const [a, b] = [left, right].map((row) => (tensor === undefined ? null : pick(tensor, axis, [row % pool.rows])));
+		return a !== null && a !== undefined && b !== null && b !== undefined && sameBytes(a.data, b.data);
+	});
+}
+
+/** A row that is not the one at `row`; null where all are alike. Searched from `from` on. */
+export function otherRow(pool: Pool, row: number, from: number): number | null {
+	for (let step = 0; step < pool.rows; step += 1) {
+		const candidate = (from + step) % pool.rows;
+		if (!isSameRow(pool, row, candidate)) return candidate;
+	}
+	return null;
+}

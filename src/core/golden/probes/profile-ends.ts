@@ -1,0 +1,95 @@
+// The probe of a profile's ends: at the smallest and the largest sizes the engine answers, and rows that two batches share come out alike.
+import type { DimRange } from "../../config/config.ts";
+import { type Bench, caseBytes, mostCaseBytes } from "./bench.ts";
+import { upTo } from "./pick.ts";
+import { composeBatch, makePool } from "./pool.ts";
+import type { Asked, Comparison, ProbeCase } from "./question.ts";
+import { sizesAt } from "./subject.ts";
+
+/** A file may name 16; more than these make a night long. */
+const mostProfiles = 4;
+
+export function askProfileEnds(bench: Bench): Asked | string {
+	const cases: ProbeCase[] = [];
+	const comparisons: Comparison[] = [];
+	const omitted: string[] = [];
+	for (const [index, profile] of bench.subject.profiles.slice(0, mostProfiles).entries()) {
+		for (const level of levelsOf(bench, profile)) {
+			const asked = askLevel(bench, { profile, level, name: `profile-${index}-${level}`, turn: 1 + cases.length });
+			if (typeof asked === "string") omitted.push(asked);
+			else {
+				cases.push(...asked.cases);
+				comparisons.push(...asked.comparisons);
+			}
+		}
+	}
+	if (comparisons.length === 0) return omitted[0] ?? "Its sizes are fixed: a profile of one size has no ends.";
+	return { cases, comparisons, ...(omitted[0] === undefined ? {} : { note: omitted[0] }) };
+}
+
+/** Dimensions of the inputs beside the batch that have a range. */
+function isRanged(bench: Bench, profile: Bench["profile"]): boolean {
+	const used = new Set(bench.subject.inputs.flatMap(({ axes }) => axes));
+	return Object.entries(profile).some(([name, { min, max }]) => name !== bench.batch?.dim && used.has(name) && max > Math.max(1, min));
+}
+
+function levelsOf(bench: Bench, profile: Bench["profile"]): (keyof DimRange)[] {
+	if (isRanged(bench, profile)) return ["min", "max"];
+	const { min, max } = rangeIn(bench, profile) ?? { min: 1, max: 1 };
+	return min < max ? ["opt"] : [];
+}
+
+function rangeIn({ batch }: Bench, profile: Bench["profile"]): DimRange | null {
+	if (batch === null) return null;
+	const range = batch.dim !== null && Object.hasOwn(profile, batch.dim) ? profile[batch.dim] : undefined;
+	if (range === undefined) return batch.range;
+	return { min: Math.max(1, range.min), opt: Math.max(1, range.opt), max: Math.max(1, range.max) };
+}
+
+interface Level {
+	profile: Bench["profile"];
+	/** Of all dimensions but the batch. */
+	level: keyof DimRange;
+	name: string;
+	turn: number;
+}
+
+/** A sentence where it is too much to hold. */
+function askLevel(bench: Bench, { profile, level, name, turn }: Level): Asked | string {
+	const { subject, batch } = bench;
+	const sizes = sizesAt(profile, level);
+	const range = rangeIn(bench, profile);
+	const fitting = batchesOf(range).filter((rows) => caseBytes(subject, batch, { sizes, rows }) <= mostCaseBytes);
+	const [least = 1, ...more] = fitting;
+	const most = `${mostCaseBytes / 2 ** 20} MiB`;
+	if (fitting.length === 0) return `Sizes whose batch takes more than ${most} are left out.`;
+	const pool = makePool(subject, batch, { sizes, rows: Math.max(...fitting), turn });
+	if (typeof pool === "string") return pool;
+	const send = (rows: number, id: string): ProbeCase => ({
+		id,
+		inputs: composeBatch(pool, upTo(rows)),
+		batch: batch === null ? null : rows,
+	});
+	const first = send(least, `${name}-${least}`);
+	// One size of batch has nothing in common with another, but with itself.
+	if (more.length === 0) {
+		const second = send(least, `${name}-${least}-again`);
+		return { cases: [first, second], comparisons: [whole(first.id, second.id)] };
+	}
+	const larger = more.map((rows) => send(rows, `${name}-${rows}`));
+	return { cases: [first, ...larger], comparisons: larger.map(({ id }) => shared(first.id, id, least)) };
+}
+
+/** Ascending, each once. */
+function batchesOf(range: DimRange | null): number[] {
+	if (range === null) return [1];
+	return [...new Set([range.min, range.opt, range.max])].sort((left, right) => left - right);
+}
+
+function whole(expected: string, got: string): Comparison {
+	return { expected: { caseId: expected, rows: null }, got: { caseId: got, rows: null }, arithmetic: "same" };
+}
+
+function shared(expected: string, got: string, rows: number): Comparison {
+	return { expected: { caseId: expected, rows: upTo(rows) }, got: { caseId: got, rows: upTo(rows) }, arithmetic: "other" };
+}

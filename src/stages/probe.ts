@@ -1,0 +1,105 @@
+// Asks the head's engines what needs no reference, and the base's where the head's do not agree with themselves.
+import { folderName } from "../core/config/identity.ts";
+import { recordFault } from "../core/error-record.ts";
+import { asksProbes } from "../core/golden/probes/asked.ts";
+import { type JudgedProbe, judgeProbes, type ProbeAnswers } from "../core/golden/probes/judge.ts";
+import { type ProbePlan, planProbes } from "../core/golden/probes/plan.ts";
+import { settleProbes } from "../core/golden/probes/settle.ts";
+import { probeSubject } from "../core/golden/probes/subject.ts";
+import type { Tensor } from "../core/golden/tensor.ts";
+import type { ErrorRecord, ProbeResult } from "../core/schema/result.ts";
+import type { Backend, BuiltEngine, InferResult } from "../ports/backend.ts";
+import type { Files, Progress, TensorReader } from "../ports/world.ts";
+import { type GoldenSet, readTensors } from "./load-goldens.ts";
+
+export interface ProbeInput {
+	engines: readonly BuiltEngine[];
+	goldens: ReadonlyMap<string, GoldenSet>;
+	outFolder: string;
+	threads: number;
+	/** For all cases of an engine. */
+	timeoutMs: number;
+	isScheduled: boolean;
+}
+
+export type Probed = { state: "judged"; results: readonly ProbeResult[] } | { state: "failed"; error: ErrorRecord };
+
+interface ProbePorts {
+	backend: Backend;
+	files: Files;
+	tensors: TensorReader;
+	progress: Progress;
+}
+
+/** One engine after the other. */
+export async function* probe(input: ProbeInput, ports: ProbePorts): AsyncGenerator<Probed> {
+	const heads = input.engines.filter((engine) => engine.arm === "head" && asksProbes(engine.spec.model.probes, input));
+	if (heads.length === 0) return;
+	ports.progress.stage("probe", heads.length);
+	let differing = 0;
+	for (const head of heads) {
+		ports.progress.item(head.spec.id);
+		const probed = await probeEngine(head, input, ports);
+		if (probed.state === "judged") differing += probed.results.filter(({ state }) => state === "differs").length;
+		yield probed;
+	}
+	ports.progress.done(differing === 0 ? "all engines agree with themselves" : `${differing.toLocaleString("en-US")} probes differ`);
+}
+
+async function probeEngine(head: BuiltEngine, input: ProbeInput, ports: ProbePorts): Promise<Probed> {
+	const { model, engine, id } = head.spec;
+	const place = { model: model.name, engine: engine.name };
+	const plan = await planOf(head, input, ports);
+	const own = await ask(head, plan, { input, ports });
+	if (own.state === "failed") return { state: "failed", error: recordFault(own.failure, { ...place, arm: "head" }) };
+	const base = input.engines.find((other) => other.arm === "base" && other.spec.id === id);
+	const isNews = own.judged.some(({ state }) => state === "differs");
+	// A base that breaks down leaves the head's word alone.
+	const other = isNews && base !== undefined ? await ask(base, plan, { input, ports }) : null;
+	const known = other?.state === "done" ? new Map(other.judged.map((judged) => [judged.probe, judged] as const)) : null;
+	return { state: "judged", results: settleProbes(own.judged, known, place) };
+}
+
+async function planOf({ spec, model }: BuiltEngine, input: ProbeInput, ports: ProbePorts): Promise<ProbePlan> {
+	const subject = probeSubject(model.onnx, spec);
+	const { only } = spec.model.probes;
+	return planProbes(subject, { only, donors: await donorsOf(input.goldens.get(spec.id), ports) });
+}
+
+/** Rows for two batches, of which more tell nothing more. */
+const mostDonors = 16;
+
+async function donorsOf(set: GoldenSet | undefined, ports: ProbePorts): Promise<Readonly<Record<string, Tensor>>[]> {
+	const donors: Readonly<Record<string, Tensor>>[] = [];
+	for (const { inputs } of set?.manifest.cases.slice(0, mostDonors) ?? []) donors.push(await readTensors(inputs, set?.folder ?? "", ports));
+	return donors;
+}
+
+type Answered = { state: "done"; judged: JudgedProbe[] } | Extract<InferResult, { state: "failed" }>;
+
+async function ask(engine: BuiltEngine, plan: ProbePlan, { input, ports }: { input: ProbeInput; ports: ProbePorts }): Promise<Answered> {
+	const { precision, gates } = engine.spec.engine;
+	const rule = { precision, cap: gates.relativeL2[precision] };
+	if (plan.cases.length === 0) return { state: "done", judged: judgeProbes(plan, new Map(), rule) };
+	const name = `probe-${folderName(engine.spec.id)}-${engine.arm}`;
+	const total = plan.cases.length;
+	const result = await ports.backend.infer({
+		engine,
+		cases: plan.cases.map(({ id, inputs }) => ({ id: `probe ${id}`, inputs })),
+		scratchFolder: `${input.outFolder}/scratch/${name}`,
+		logPath: `${input.outFolder}/logs/${name}.log`,
+		threads: input.threads,
+		timeoutMs: input.timeoutMs,
+		onCase: (done) => ports.progress.detail(`probe ${done} of ${total} (${engine.arm})`),
+	});
+	if (result.state === "failed") return result;
+	const answers: ProbeAnswers = new Map(plan.cases.flatMap(({ id }, index) => pairUp(id, result.cases[index])));
+	return { state: "done", judged: judgeProbes(plan, answers, rule) };
+}
+
+type Inferred = Extract<InferResult, { state: "done" }>["cases"][number];
+
+/** Answers come in the order of the cases. */
+function pairUp(id: string, answer: Inferred | undefined): [string, Inferred][] {
+	return answer === undefined ? [] : [[id, answer]];
+}
