@@ -4,6 +4,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parse } from "yaml";
+import { outputOf } from "./child-output.ts";
 import { type Annotation, applyStepLimits, parseCommandFile, parseWorkflowCommands } from "./workflow-commands.ts";
 
 export interface ActionRun {
@@ -76,7 +77,7 @@ function inputVariables(action: ActionFile, inputs: Record<string, string>, toke
 	);
 }
 
-function runEntry(entry: string, env: Record<string, string>, options: ActionOptions): Promise<ProcessRun> {
+async function runEntry(entry: string, env: Record<string, string>, options: ActionOptions): Promise<ProcessRun> {
 	const child = spawn(process.execPath, [entry], {
 		cwd: options.cwd,
 		env,
@@ -85,13 +86,8 @@ function runEntry(entry: string, env: Record<string, string>, options: ActionOpt
 		killSignal: "SIGKILL",
 	});
 	if (child.pid !== undefined) options.onStart?.(child.pid);
-	let [stdout, stderr] = ["", ""];
-	child.stdout.setEncoding("utf8").on("data", (text) => (stdout += text));
-	child.stderr.setEncoding("utf8").on("data", (text) => (stderr += text));
-	return new Promise((settle, reject) => {
-		child.on("error", reject);
-		child.on("close", (code, signal) => settle({ exitCode: code ?? 128, signal, stdout, stderr }));
-	});
+	const { exit, ...said } = await outputOf(child);
+	return { exitCode: exit ?? 128, ...said };
 }
 
 /** Fresh command files for a step; the runner makes them before it starts. */

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { onTestFinished } from "vitest";
 import type { Result } from "../../src/core/schema/result.ts";
+import { outputOf } from "./child-output.ts";
 
 export const fixtures = resolve("test/fixtures/project");
 
@@ -85,13 +86,7 @@ export function runNode(argv: readonly string[], options: CliOptions): Promise<C
 	};
 	const child = spawn(process.execPath, argv, { cwd: options.cwd, env, stdio: ["ignore", "pipe", "pipe"] });
 	if (child.pid !== undefined) options.onStart?.(child.pid);
-	let [stdout, stderr] = ["", ""];
-	child.stdout.setEncoding("utf8").on("data", (text) => (stdout += text));
-	child.stderr.setEncoding("utf8").on("data", (text) => (stderr += text));
-	return new Promise((settle, reject) => {
-		child.on("error", reject);
-		child.on("close", (exit, signal) => settle({ exit, signal, stdout, stderr }));
-	});
+	return outputOf(child);
 }
 
 export function readResult(out: string): Result {

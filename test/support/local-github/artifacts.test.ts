@@ -2,32 +2,15 @@
 import { randomBytes } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
-import { temporaryFolder } from "../project.ts";
+import { describe, expect, it } from "vitest";
+import { startPush } from "./push-job.ts";
 import { runToolkit } from "./run-toolkit.ts";
-import { type LocalGitHub, startLocalGitHub } from "./start.ts";
 
 const sha = "a".repeat(40);
 
-async function startJob(more: object = {}): Promise<{ github: LocalGitHub; workspace: string; env: Record<string, string> }> {
-	const github = await startLocalGitHub();
-	onTestFinished(github.close);
-	const workspace = temporaryFolder();
-	const env = await github.environment({
-		event: "push",
-		payload: {},
-		workspace,
-		temp: join(workspace, ".temp"),
-		sha,
-		ref: "refs/heads/main",
-		...more,
-	});
-	return { github, workspace, env };
-}
-
 describe("the artifact service", () => {
 	it("takes, lists, gives back and deletes what the toolkit uploads", async () => {
-		const { github, workspace, env } = await startJob();
+		const { github, workspace, env } = await startPush();
 		writeFileSync(join(workspace, "result.json"), '{"outcome":"pass"}');
 		const upload = [join(workspace, "result.json")];
 		const { results } = await runToolkit(env, [
@@ -54,7 +37,7 @@ describe("the artifact service", () => {
 	});
 
 	it("keeps many blocks in their order, and one file as it is", async () => {
-		const { github, workspace, env } = await startJob();
+		const { github, workspace, env } = await startPush();
 		// Over one block of 8 MiB; the client sends blocks side by side.
 		const large = randomBytes(9 * 1024 * 1024);
 		writeFileSync(join(workspace, "trace.nsys-rep"), large);
@@ -78,7 +61,7 @@ describe("the artifact service", () => {
 	});
 
 	it("lets another run reach the artifacts through REST, if its token may read actions", async () => {
-		const { github, workspace, env } = await startJob({ runId: 41 });
+		const { github, workspace, env } = await startPush({ runId: 41 });
 		writeFileSync(join(workspace, "a.txt"), "a");
 		const names = ["trtgate-a", "trtgate-b", "logs"];
 		await runToolkit(
@@ -106,7 +89,7 @@ describe("the artifact service", () => {
 	});
 
 	it("takes a name again in the next attempt of a run, and lists both", async () => {
-		const { github, workspace, env } = await startJob({ runId: 41 });
+		const { github, workspace, env } = await startPush({ runId: 41 });
 		writeFileSync(join(workspace, "a.txt"), "a");
 		const upload = { kind: "artifact" as const, method: "uploadArtifact", args: ["a", [join(workspace, "a.txt")], workspace] };
 		await runToolkit(env, [upload]);

@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { getOctokit } from "@actions/github";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { temporaryFolder } from "../project.ts";
+import { startPush } from "./push-job.ts";
 import { runToolkit } from "./run-toolkit.ts";
 import { type LocalGitHub, startLocalGitHub } from "./start.ts";
 
@@ -75,17 +75,7 @@ describe("an injected fault", () => {
 	});
 
 	it("hits the artifact service and the blobs as well", async () => {
-		const github = await startLocalGitHub();
-		onTestFinished(github.close);
-		const workspace = temporaryFolder();
-		const env = await github.environment({
-			event: "push",
-			payload: {},
-			workspace,
-			temp: join(workspace, ".temp"),
-			sha: "a".repeat(40),
-			ref: "refs/heads/main",
-		});
+		const { github, workspace, env } = await startPush();
 		writeFileSync(join(workspace, "a.txt"), "a");
 		const upload = { kind: "artifact" as const, method: "uploadArtifact", args: ["a", [join(workspace, "a.txt")], workspace] };
 		github.inject({ path: /CreateArtifact/, status: 403, body: { code: "permission_denied", msg: "no artifacts here" } });

@@ -1,0 +1,210 @@
+// The files of Git LFS that both arms need: fetched, or said why not.
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { describe, expect, it } from "vitest";
+import { parseRunEvent } from "../../src/formats/github/event.ts";
+import { push, repository } from "../support/event-payloads.ts";
+import { checkOut, git } from "../support/git-history.ts";
+import { externalTensor, model } from "../support/onnx-writer.ts";
+import { configOf, open, read, texts } from "../support/opened-arms.ts";
+import { fixtures, temporaryFolder, writeProject } from "../support/project.ts";
+import { makeRepository, pullEvent, workspaceOf } from "../support/pull-repository.ts";
+
+const attributes = "*.onnx filter=lfs diff=lfs merge=lfs -text\n*.bin filter=lfs -text\n*.npy filter=lfs -text\n*.pt filter=lfs -text\n";
+const weights = "sixteen bytes...";
+/** A model of which only the weights lie in Git LFS. */
+const withWeights = model({ initializers: [externalTensor("w", [4], { location: "w,1 [a].bin" })] });
+
+interface LfsWorld {
+	store: string;
+	env: Readonly<Record<string, string>>;
+	pointer(content: string | Uint8Array, stored?: boolean): string;
+	pulls(): { args: string[]; filter?: boolean }[];
+}
+
+function installLfs(folder: string): LfsWorld {
+	const [store, bin] = [join(folder, "lfs-store"), join(folder, "lfs-bin")];
+	for (const made of [store, bin]) mkdirSync(made, { recursive: true });
+	const program = join(bin, "git-lfs");
+	writeFileSync(program, `#!/bin/sh\nexec "${process.execPath}" "${resolve("test/support/programs/git-lfs.mjs")}" "${store}" "$@"\n`);
+	chmodSync(program, 0o755);
+	const log = join(store, "log");
+	return {
+		store,
+		env: { PATH: `${bin}:${process.env["PATH"] ?? ""}` },
+		pointer(content, stored = true) {
+			const oid = createHash("sha256").update(content).digest("hex");
+			if (stored) writeFileSync(join(store, oid), content);
+			return `version https://git-lfs.github.com/spec/v1\noid sha256:${oid}\nsize ${content.length}\n`;
+		},
+		pulls: () =>
+			existsSync(log)
+				? readFileSync(log, "utf8")
+						.trim()
+						.split("\n")
+						.map((text) => JSON.parse(text))
+				: [],
+	};
+}
+
+/** A PATH that has git and no git-lfs, whatever this machine has. */
+function pathWithoutLfs(folder: string): string {
+	const bin = join(folder, "git-only");
+	mkdirSync(bin);
+	const path = execFileSync("sh", ["-c", "command -v git"], { encoding: "utf8" }).trim();
+	// git finds git-lfs also beside its own programs.
+	writeFileSync(
+		join(bin, "git"),
+		`#!/bin/sh\ncase " $* " in *" lfs "*) echo "git: 'lfs' is not a git command." >&2; exit 1;; esac\nexec ${path} "$@"\n`,
+		{ mode: 0o755 },
+	);
+	return `${bin}:/usr/bin:/bin`;
+}
+
+describe("files of Git LFS", () => {
+	it("are fetched where the base needs them, and no others", async () => {
+		const world = installLfs(temporaryFolder());
+		const files = { ".gitattributes": attributes, "model.onnx": world.pointer("the base's model"), "other.onnx": world.pointer("another") };
+		const repo = makeRepository({ base: files, head: { ...files, "model.onnx": "head model" } });
+		const opened = await open(workspaceOf(repo), { event: pullEvent(repo) }, world.env);
+		expect(read(opened, "base", "model.onnx")).toBe("the base's model");
+		expect(read(opened, "base", "other.onnx")).toContain("git-lfs");
+		expect(world.pulls()).toEqual([{ args: ["--include=/model.onnx", "--exclude=", "origin"], filter: true }]);
+		expect(opened.notes).toEqual([]);
+		await opened.close();
+	});
+
+	it("include external data that the model names", async () => {
+		const world = installLfs(temporaryFolder());
+		const files = { ".gitattributes": attributes, "model.onnx": world.pointer(withWeights), "w,1 [a].bin": world.pointer(weights) };
+		const repo = makeRepository({ base: files, head: { ...files, "model.onnx": "head model" } });
+		const opened = await open(workspaceOf(repo), { event: pullEvent(repo) }, world.env);
+		expect(read(opened, "base", "w,1 [a].bin")).toBe(weights);
+		expect(world.pulls().map(({ args }) => args[0])).toEqual(["--include=/model.onnx", "--include=/w?1??a?.bin"]);
+		await opened.close();
+	});
+
+	it("include a head's golden tensors, and everything where a command prepares the model", async () => {
+		const world = installLfs(temporaryFolder());
+		const golden = Object.fromEntries(
+			["x0.npy", "y0.npy"].map((name) => [`golden/${name}`, world.pointer(readFileSync(join(fixtures, "golden", name)))]),
+		);
+		const files = {
+			".gitattributes": attributes,
+			"golden/golden.json": "fixture:golden/golden.json",
+			"weights.pt": world.pointer("weights"),
+			...golden,
+		};
+		const repo = makeRepository({ base: files, head: { ...files, "model.onnx": "head model" } });
+		const workspace = workspaceOf(repo);
+		const opened = await open(workspace, { base: repo.base, head: repo.head, event: pullEvent(repo) }, world.env);
+		expect(world.pulls().map(({ args }) => args[0])).toEqual(["--include=/golden/x0.npy,/golden/y0.npy"]);
+		await opened.close();
+		const preparing = configOf().models.map((each) => ({ ...each, prepare: "python export.py" }));
+		const again = await open(workspace, { config: { ...configOf(), models: preparing }, event: pullEvent(repo) }, world.env);
+		expect(world.pulls().at(-1)?.args).toEqual(["--exclude=", "origin"]);
+		expect(read(again, "base", "weights.pt")).toBe("weights");
+		await again.close();
+	});
+
+	it("stay pointers, with the way out said, where git-lfs is not installed", async () => {
+		const folder = temporaryFolder();
+		const world = installLfs(folder);
+		const files = { ".gitattributes": attributes, "model.onnx": world.pointer("model") };
+		const repo = makeRepository({ base: files, head: { ...files, "model.onnx": "head model" } });
+		const workspace = workspaceOf(repo);
+		// As `git lfs install` configured it, on a machine that lost git-lfs.
+		for (const part of ["smudge", "process"]) git(workspace, "config", `filter.lfs.${part}`, "git-lfs-is-gone");
+		git(workspace, "config", "filter.lfs.required", "true");
+		const opened = await open(workspace, { event: pullEvent(repo) }, { PATH: pathWithoutLfs(folder) });
+		expect(read(opened, "base", "model.onnx")).toContain("git-lfs");
+		expect(opened.notes).toEqual([expect.stringMatching(/git-lfs is not installed here.*lfs: true/)]);
+		await opened.close();
+	});
+
+	it("that the server lacks are named in a note", async () => {
+		const world = installLfs(temporaryFolder());
+		const files = { ".gitattributes": attributes, "model.onnx": world.pointer("model", false) };
+		const repo = makeRepository({ base: files, head: { ...files, "model.onnx": "head model" } });
+		const opened = await open(workspaceOf(repo), { event: pullEvent(repo) }, world.env);
+		expect(opened.notes).toEqual([expect.stringMatching(/could not be fetched: Failed to fetch some objects/)]);
+		await opened.close();
+	});
+
+	it("are not asked for where the head of a fork names the server", async () => {
+		const world = installLfs(temporaryFolder());
+		const files = {
+			".gitattributes": attributes,
+			".lfsconfig": "[lfs]\n\turl = https://collector.invalid\n",
+			"model.onnx": world.pointer("model"),
+		};
+		const repo = makeRepository({ base: { "model.onnx": "base model" }, head: files });
+		const workspace = workspaceOf(repo);
+		const headRepository = repository("stranger/engines", 80_002);
+		const opened = await open(workspace, { head: repo.head, event: pullEvent(repo, { headRepository }) }, world.env);
+		expect(opened.notes).toEqual([expect.stringMatching(/names its own LFS server in \.lfsconfig and comes from a fork/)]);
+		expect(world.pulls()).toEqual([]);
+		await opened.close();
+		const ours = await open(workspace, { head: repo.head, event: pullEvent(repo) }, world.env);
+		expect(world.pulls()).toHaveLength(1);
+		await ours.close();
+	});
+
+	it("cost nothing in a repository without them", async () => {
+		const world = installLfs(temporaryFolder());
+		const repo = makeRepository({ base: { "model.onnx": world.pointer("model") }, head: texts.head });
+		const opened = await open(workspaceOf(repo), { event: pullEvent(repo) }, world.env);
+		expect(world.pulls()).toEqual([]);
+		await opened.close();
+	});
+});
+
+const hasLfs = (() => {
+	try {
+		execFileSync("git", ["lfs", "version"], { stdio: "ignore" });
+		return true;
+	} catch {
+		return false;
+	}
+})();
+
+describe.skipIf(!hasLfs)("the real git-lfs", () => {
+	it("fetches what is asked for, and takes no program from the repository's .lfsconfig", async () => {
+		const root = temporaryFolder();
+		const [work, origin, mark] = [join(root, "work"), join(root, "origin.git"), join(root, "ran")];
+		const evil = join(root, "evil.sh");
+		writeFileSync(evil, `#!/bin/sh\ntouch ${mark}\n`, { mode: 0o755 });
+		const hostile = `[lfs]\n\tstandalonetransferagent = evil\n\tfetchexclude = *\n[lfs "customtransfer.evil"]\n\tpath = ${evil}\n[filter "lfs"]\n\tsmudge = ${evil}\n`;
+		mkdirSync(join(work, "d [x]"), { recursive: true });
+		git(root, "init", "-q", "--bare", origin);
+		git(origin, "config", "uploadpack.allowAnySHA1InWant", "true");
+		git(work, "init", "-q");
+		git(work, "lfs", "install", "--local");
+		writeProject(work, {
+			".gitattributes": attributes,
+			".lfsconfig": hostile,
+			"d [x]/model.onnx": withWeights,
+			"d [x]/w,1 [a].bin": weights,
+			"other.onnx": "other",
+		});
+		git(work, "add", "-A");
+		git(work, "commit", "-q", "-m", "base");
+		git(work, "remote", "add", "origin", `file://${origin}`);
+		git(work, "push", "-q", "origin", "HEAD:main");
+		const base = git(work, "rev-parse", "HEAD");
+		writeProject(work, { "other.onnx": "changed" });
+		git(work, "commit", "-q", "-a", "-m", "head");
+		git(work, "push", "-q", "origin", "HEAD:main");
+		const head = git(work, "rev-parse", "HEAD");
+		const workspace = checkOut({ origin, folder: join(root, "workspace"), ref: "refs/heads/main", commit: head, depth: 1 });
+		const event = parseRunEvent("push", push("refs/heads/main", base, head), { sha: head, ref: "refs/heads/main" });
+		const opened = await open(workspace, { home: join(workspace, "d [x]"), event });
+		expect(opened.notes).toEqual([]);
+		expect(read(opened, "base", "w,1 [a].bin")).toBe(weights);
+		expect(read(opened, "base", "../other.onnx")).toContain("git-lfs");
+		expect(existsSync(mark)).toBe(false);
+		await opened.close();
+	});
+});

@@ -1,0 +1,27 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type ArmsRequest, type OpenedArms, openArms } from "../../src/app/arms.ts";
+import type { Config } from "../../src/core/config/config.ts";
+import { loadConfig } from "../../src/core/config/parse.ts";
+import { gitProcesses } from "./git-history.ts";
+
+export function configOf(rest = "", path = "trtgate.yml"): Config {
+	const text = `version: 1\nmodels:\n  net:\n    onnx: model.onnx\n    golden: golden/golden.json\n    workloads: [{ name: one }]\n${rest}`;
+	const loaded = loadConfig(text, { path });
+	if (loaded.state === "invalid") throw loaded.errors[0];
+	return loaded.config;
+}
+
+export async function open(
+	workspace: string,
+	request: Partial<ArmsRequest> = {},
+	env: Readonly<Record<string, string>> = {},
+): Promise<OpenedArms> {
+	const whole = { cwd: workspace, home: workspace, outFolder: join(workspace, "out"), config: configOf(), ...request };
+	return openArms(whole, gitProcesses(env));
+}
+
+export const read = (opened: OpenedArms, arm: "base" | "head", name: string): string =>
+	readFileSync(join(opened.folders.find((folder) => folder.arm === arm)?.path ?? "none", name), "utf8");
+
+export const texts = { base: { "model.onnx": "base model" }, head: { "model.onnx": "head model" } };
