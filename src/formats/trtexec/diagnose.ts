@@ -115,8 +115,12 @@ function lastLines(lines: readonly LogLine[]): readonly LogLine[] {
 }
 
 function excerptOf(found: Found, scan: LogScan): ExcerptLine[] {
-	const own = found.lines.slice(0, excerptLines);
-	const first = own[0]?.number ?? Number.POSITIVE_INFINITY;
+	const said = found.lines[0];
+	const first = said?.number ?? Number.POSITIVE_INFINITY;
+	// The parser names the node well before it says what is wrong there.
+	const { node } = scan.facts;
+	const at = node !== null && said !== undefined && node.line.number < said.number ? [node.line] : [];
+	const own = [...at, ...found.lines].slice(0, excerptLines);
 	const beside = scan.errors.filter((line) => line.number >= first && line.text.trim() !== "" && !own.includes(line));
 	const lines = [...own, ...beside.slice(0, excerptLines - own.length)];
 	return toExcerpt(lines.length > 0 || found.rule.rank === "cause" ? lines : lastLines(scan.tail));

@@ -120,10 +120,11 @@ function readMarks(facts: MutableFacts, text: string): void {
 	if (text.startsWith("=== Model Options ===")) facts.printedHelp = true;
 }
 
-function readNode(node: NodeFacts | null, text: string): NodeFacts | null {
+function readNode(node: NodeFacts | null, line: LogLine): NodeFacts | null {
+	const { text } = line;
 	if (node === null) {
 		const groups = nodeLine.exec(text)?.groups;
-		return groups ? { op: groups["op"] ?? "", output: groups["output"] ?? "", name: "" } : null;
+		return groups ? { op: groups["op"] ?? "", output: groups["output"] ?? "", name: "", line } : null;
 	}
 	if (node.name !== "") return node;
 	const groups = nodeName.exec(text)?.groups;
@@ -145,7 +146,7 @@ export function createLogScan(): LogScanner {
 	};
 	const takeError = (line: LogLine): void => {
 		match(byLevel.error, line);
-		facts.node = readNode(facts.node, line.text);
+		facts.node = readNode(facts.node, line);
 		// Without a stream, a line without a level may be anything: it is searched, and not shown as an error.
 		if (line.level === "none" && line.stream === undefined) return;
 		if (errors.length < keptErrors) errors.push(line);

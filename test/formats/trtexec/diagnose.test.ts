@@ -263,6 +263,12 @@ describe("diagnose", () => {
 		expect(diagnosis.excerpt.length).toBeLessThanOrEqual(8);
 	});
 
+	it("shows the node that the parser was at, far above what it says of it", () => {
+		const { excerpt } = diagnose(recordedEvidence("10.6/fail-bad-unsupported-op"));
+		expect(excerpt[0]?.text).toMatch(/While parsing node number \d+ \[Det -> /);
+		expect(excerpt[1]?.text).toContain("[8] false");
+	});
+
 	it("names the first cause and keeps the second", () => {
 		const diagnosis = diagnose(recordedEvidence("10.15/fail-save-no-folder"));
 		expect(diagnosis.also).toEqual(["save-failed"]);

@@ -3,7 +3,6 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { diagnose } from "../../../src/formats/trtexec/diagnose.ts";
 import { createLogScan } from "../../../src/formats/trtexec/log-scan.ts";
-import { parseRecordingMeta } from "../../../src/formats/trtexec/recording.ts";
 import { createLineReader, type LogLine, longestLineChars, parseLog } from "../../../src/formats/trtexec/transcript.ts";
 import { recordedText } from "./recorded.ts";
 

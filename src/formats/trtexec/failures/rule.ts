@@ -43,6 +43,8 @@ export interface NodeFacts {
 	op: string;
 	output: string;
 	name: string;
+	/** Where the log says that it was at this node. */
+	line: LogLine;
 }
 
 /** What the log says beside errors; all of it bounded. */
