@@ -20,6 +20,7 @@ export interface CaseToRecord {
 	id: string;
 	tags?: readonly string[];
 	inputs: InferCase["inputs"];
+	pictures?: NonNullable<RecordedCase["pictures"]>;
 	/** A case of boundary values that the model does not bear is left out, with a word. */
 	mayFail: boolean;
 }
@@ -117,9 +118,9 @@ async function makeReference(input: RecordInput, ports: RecordPorts, notes: stri
 
 /** @throws ConfigError golden-uninformative where a case that has to be answered is not. */
 function answered(wanted: CaseToRecord, inferred: InferredCase | undefined, notes: string[]): RecordedCase[] {
-	const { id, tags, inputs, mayFail } = wanted;
+	const { id, tags, inputs, pictures, mayFail } = wanted;
 	if (inferred?.state === "done" && !(mayFail && holdsNonFinite(inferred.outputs))) {
-		return [{ id, ...(tags ? { tags } : {}), inputs, outputs: inferred.outputs }];
+		return [{ id, ...(tags ? { tags } : {}), inputs, outputs: inferred.outputs, ...(pictures ? { pictures } : {}) }];
 	}
 	const why = inferred?.state === "failed" ? inferred.message : "its outputs hold NaN or infinite values";
 	if (!mayFail) throw unanswered(id, why);

@@ -9,19 +9,27 @@ import { tensorInvalid } from "../../formats/tensor/refusal.ts";
 
 /** @throws ConfigError tensor-invalid. */
 export async function readImage(bytes: Uint8Array, file: TensorFile, path: string): Promise<Tensor> {
-	const header = readImageHeader(bytes);
-	if (header === null) throw tensorInvalid(path, { expected: "a PNG or JPEG image", got: "another file" });
-	if (header.width * header.height > mostPixels || header.width * header.height === 0) {
-		throw tensorInvalid(path, { expected: `1 to ${mostPixels} pixels`, got: `${header.width} × ${header.height}` });
-	}
-	const tensor = preprocessImage(await decode(bytes, header, path), file, path);
-	const sha256 = createHash("sha256").update(tensor.data).digest("hex");
+	const { tensor, sha256 } = await preprocessFile(bytes, file, path);
 	if (file.tensorSha256 === sha256) return tensor;
 	throw tensorInvalid(path, {
 		expected: file.tensorSha256 === undefined ? "the hash of the tensor" : `a tensor of SHA-256 ${file.tensorSha256}`,
 		got: file.tensorSha256 === undefined ? "none" : sha256,
 		fix: `If image and preprocessing are right, say "tensorSha256": "${sha256}" in the manifest.`,
 	});
+}
+
+/**
+ * The tensor that preprocessing makes of an image, with its hash: for recording, where there is none to hold it against.
+ * @throws ConfigError tensor-invalid.
+ */
+export async function preprocessFile(bytes: Uint8Array, file: TensorFile, path: string): Promise<{ tensor: Tensor; sha256: string }> {
+	const header = readImageHeader(bytes);
+	if (header === null) throw tensorInvalid(path, { expected: "a PNG or JPEG image", got: "another file" });
+	if (header.width * header.height > mostPixels || header.width * header.height === 0) {
+		throw tensorInvalid(path, { expected: `1 to ${mostPixels} pixels`, got: `${header.width} × ${header.height}` });
+	}
+	const tensor = preprocessImage(await decode(bytes, header, path), file, path);
+	return { tensor, sha256: createHash("sha256").update(tensor.data).digest("hex") };
 }
 
 /** Loaded when the first image is read: most goldens hold none. */

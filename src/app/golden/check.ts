@@ -24,10 +24,10 @@ import { readArgument } from "../commands/read.ts";
 import { exitCodes } from "../exit.ts";
 import { stopOnSignals } from "../signals.ts";
 import type { Terminal } from "../terminal.ts";
-import { findTensor } from "./inputs.ts";
 import { readGoldenConfig } from "./record-models.ts";
 import { type CheckReport, renderCheck } from "./render-check.ts";
 import { findWhole, readStored, type StoredPorts } from "./stored.ts";
+import { findTensor } from "./stored-cases.ts";
 
 const options = {
 	config: { type: "string" },
@@ -104,19 +104,22 @@ async function checkCase(golden: GoldenCase, checking: Checking): Promise<Golden
 /** Outputs that are not there are the judge's to miss. */
 async function readOutputs(golden: GoldenCase, { folder, manifest, ports }: Checking): Promise<Map<string, Tensor>> {
 	const found = new Map<string, Tensor>();
-	for (const [name, file] of Object.entries(golden.outputs)) {
-		const path = await findOutput(name, golden.id, { folder, alone: manifest.cases.length === 1 });
+	for (const [index, [name, file]] of Object.entries(golden.outputs).entries()) {
+		const path = await findOutput([name, `out-${folderName(name)}`, `output_${index}`], golden.id, {
+			folder,
+			alone: manifest.cases.length === 1,
+		});
 		if (path !== null) found.set(name, await readStored(path, { ...file, name }, ports));
 	}
 	return found;
 }
 
 /** In the case's folder by its id or as `golden record` writes it; of a golden with one case, also without such a folder; else in one file of the case. */
-async function findOutput(name: string, id: string, where: { folder: string; alone: boolean }): Promise<string | null> {
+async function findOutput(names: readonly string[], id: string, where: { folder: string; alone: boolean }): Promise<string | null> {
 	const safe = /[\\/\0]/.test(id) || id.startsWith(".") ? [] : [id];
 	const folders = [...safe, folderName(id)].map((part) => join(where.folder, part));
 	for (const folder of [...folders, ...(where.alone ? [where.folder] : [])]) {
-		const path = await findTensor(folder, [name, `out-${folderName(name)}`]);
+		const path = await findTensor(folder, names);
 		if (path !== null) return path;
 	}
 	for (const folder of folders) {

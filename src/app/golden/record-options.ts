@@ -23,6 +23,8 @@ export interface RecordOptions {
 	cases: number;
 	inputs: readonly string[];
 	generators: readonly string[];
+	/** Absolute path of a file that says how pictures become tensors. */
+	preprocess: string | undefined;
 	dims: Readonly<Record<string, number>>;
 	inputConfigs: Readonly<Record<string, InputConfig>>;
 	seed: number;
@@ -41,6 +43,7 @@ const known = {
 	cases: { type: "string" },
 	inputs: { type: "string", multiple: true },
 	generator: { type: "string", multiple: true },
+	preprocess: { type: "string" },
 	dims: { type: "string", multiple: true },
 	seed: { type: "string" },
 	reason: { type: "string" },
@@ -74,6 +77,7 @@ export async function parseRecordOptions(argv: readonly string[], terminal: Term
 		cases: wholeNumber(args, "cases", { byDefault: defaultCases, least: 1, most: mostCases }),
 		inputs: args.texts("inputs"),
 		generators: args.texts("generator"),
+		preprocess: pathOf(args.text("preprocess"), cwd),
 		dims: { ...configured?.dims, ...parseDims(args.texts("dims")) },
 		inputConfigs: configured?.inputs ?? {},
 		seed: wholeNumber(args, "seed", { byDefault: 1, least: 0, most: Number.MAX_SAFE_INTEGER }),
@@ -86,6 +90,10 @@ export async function parseRecordOptions(argv: readonly string[], terminal: Term
 		quiet: args.flag("quiet"),
 		command: `trtgate golden record ${argv.join(" ")}`.slice(0, 1000),
 	};
+}
+
+function pathOf(text: string | undefined, cwd: string): string | undefined {
+	return text === undefined ? undefined : resolve(cwd, text);
 }
 
 interface Configured {

@@ -15,8 +15,10 @@ import { progressFor } from "../progress.ts";
 import type { Terminal } from "../terminal.ts";
 import { findAuthor } from "./author.ts";
 import { type GoldenPorts, withGoldenPorts } from "./compose.ts";
-import { type FoundInputs, generateCases, inputPorts, readCases } from "./inputs.ts";
+import { type FoundInputs, generateCases, inputPorts } from "./inputs.ts";
+import { readPreprocess } from "./pictures.ts";
 import { parseRecordOptions, type RecordOptions, shapesOf } from "./record-options.ts";
+import { readCases } from "./stored-cases.ts";
 import { writeGolden } from "./write.ts";
 
 export async function recordGolden(argv: readonly string[], terminal: Terminal): Promise<number> {
@@ -95,7 +97,8 @@ function checkChange({ old, options, author }: Work): void {
 async function findInputs(options: RecordOptions, model: ModelOnDisk, ports: GoldenPorts): Promise<FoundInputs> {
 	if (options.inputs.length > 0) {
 		const shapes = shapesOf(model.onnx, options, "known");
-		return readCases(options.inputs, inputPorts(model.onnx, shapes), { cwd: options.cwd, ports });
+		const preprocess = options.preprocess === undefined ? undefined : await readPreprocess(options.preprocess);
+		return readCases(options.inputs, inputPorts(model.onnx, shapes), { cwd: options.cwd, ports, preprocess });
 	}
 	const inputs = inputPorts(model.onnx, shapesOf(model.onnx, options, "demanded"));
 	return generateCases(inputs, { model: model.onnx, cases: options.cases, seed: options.seed, generators: options.generators });

@@ -6,6 +6,7 @@ import { ConfigError } from "../../core/errors.ts";
 import type { Tensor } from "../../core/golden/tensor.ts";
 import type { DType, TensorFile } from "../../core/schema/golden.ts";
 import { decodeOwn, type OwnPlace } from "../../formats/tensor/decode-own.ts";
+import { describeTensorProto } from "../../formats/tensor/tensor-proto.ts";
 import type { Files, TensorReader } from "../../ports/world.ts";
 
 export interface StoredPorts {
@@ -46,7 +47,7 @@ export async function findWhole(path: string): Promise<string | null> {
 export async function readStored(path: string, expected: Expected, ports: StoredPorts): Promise<Tensor> {
 	const ending = /\.([^./]+)$/.exec(path)?.[1]?.toLowerCase() ?? "";
 	if (isOwn(ending)) return readOwn(path, expected, ending);
-	const { dtype, shape } = expected;
+	const { dtype, shape } = ending === "pb" ? await protoLayout(path, expected, ports) : expected;
 	if (shape === null) {
 		throw new ConfigError({
 			code: "tensor-invalid",
@@ -56,6 +57,17 @@ export async function readStored(path: string, expected: Expected, ports: Stored
 	}
 	const file: TensorFile = { path, sha256: await ports.files.sha256(path), dtype, shape: [...shape] };
 	return ports.tensors.read(path, file);
+}
+
+/** Larger files are no test data. */
+const mostProtoBytes = 2 ** 31 - 1;
+
+/** What the file says of itself; of a pointer of Git LFS, what is expected: the reader refuses it in its own words. */
+async function protoLayout(path: string, expected: Expected, { files }: StoredPorts): Promise<Pick<Expected, "dtype" | "shape">> {
+	const bytes = await files.size(path);
+	if (bytes === null || bytes > mostProtoBytes) return expected;
+	const read = await files.readBytes(path);
+	return new TextDecoder().decode(read.subarray(0, 8)) === "version " ? expected : describeTensorProto(read, path);
 }
 
 function isOwn(ending: string): ending is OwnPlace["ending"] {

@@ -1,6 +1,6 @@
 // Puts a manifest together from what was recorded, and tells whether it says anything new.
 import { folderName } from "../config/identity.ts";
-import type { GoldenCase, GoldenManifest, TensorFile } from "../schema/golden.ts";
+import type { GoldenCase, GoldenManifest, Preprocess, TensorFile } from "../schema/golden.ts";
 import { tensorStatistics } from "./inform-statistics.ts";
 import type { Tensor } from "./tensor.ts";
 
@@ -9,6 +9,19 @@ export interface RecordedCase {
 	tags?: readonly string[];
 	inputs: Readonly<Record<string, Tensor>>;
 	outputs: Readonly<Record<string, Tensor>>;
+	/** Inputs that are kept as the pictures that they were made from. */
+	pictures?: Readonly<Record<string, Picture>>;
+}
+
+/** A picture file, and how the tensor that was recorded with is made of it. */
+export interface Picture {
+	bytes: Uint8Array;
+	/** Of the file; lower-case hex. */
+	sha256: string;
+	ending: string;
+	preprocess: Preprocess;
+	/** Of the tensor. */
+	tensorSha256: string;
 }
 
 /** A tensor with the path that it is to have, relative to the manifest. */
@@ -35,21 +48,29 @@ export function nextRevision(existing: GoldenManifest | null, name: string): { g
 	return { goldenId: `${known}@${revision}`, revision };
 }
 
+const inputPrefix = "in-";
+
+function asImage({ preprocess, tensorSha256 }: Picture): Pick<TensorFile, "format" | "preprocess" | "tensorSha256"> {
+	return { format: "image", preprocess, tensorSha256 };
+}
+
 export function packCase(recorded: RecordedCase, folder: string, packer: TensorPacker): { golden: GoldenCase; files: TensorToWrite[] } {
 	const files: TensorToWrite[] = [];
 	const side = (tensors: Readonly<Record<string, Tensor>>, prefix: string): Record<string, TensorFile> =>
 		Object.fromEntries(
 			Object.entries(tensors).map(([name, tensor]): [string, TensorFile] => {
-				const { bytes, sha256 } = packer.pack(tensor);
-				const path = `${folder}/${folderName(recorded.id)}/${prefix}${folderName(name)}.${packer.ending}`;
+				const picture = prefix === inputPrefix && Object.hasOwn(recorded.pictures ?? {}, name) ? recorded.pictures?.[name] : undefined;
+				const { bytes, sha256 } = picture ?? packer.pack(tensor);
+				const path = `${folder}/${folderName(recorded.id)}/${prefix}${folderName(name)}.${picture?.ending ?? packer.ending}`;
 				files.push({ path, bytes });
-				return [name, { path, sha256, dtype: tensor.dtype, shape: [...tensor.shape], stats: tensorStatistics(tensor) }];
+				const layout = { dtype: tensor.dtype, shape: [...tensor.shape], stats: tensorStatistics(tensor) };
+				return [name, { path, sha256, ...(picture === undefined ? {} : asImage(picture)), ...layout }];
 			}),
 		);
 	const golden = {
 		id: recorded.id,
 		...(recorded.tags === undefined ? {} : { tags: [...recorded.tags] }),
-		inputs: side(recorded.inputs, "in-"),
+		inputs: side(recorded.inputs, inputPrefix),
 		outputs: side(recorded.outputs, "out-"),
 	};
 	return { golden, files };
@@ -62,7 +83,7 @@ export function saysTheSame(left: GoldenManifest, right: GoldenManifest): boolea
 
 function essence({ model, outputs, detections, cases, policy }: GoldenManifest): unknown {
 	const hashes = (files: GoldenCase["inputs"]): unknown =>
-		Object.entries(files).map(([name, { sha256, dtype, shape }]) => [name, sha256, dtype, shape]);
+		Object.entries(files).map(([name, { sha256, dtype, shape, tensorSha256 }]) => [name, sha256, dtype, shape, tensorSha256 ?? null]);
 	return [
 		model.sha256,
 		outputs,

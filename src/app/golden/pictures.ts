@@ -1,0 +1,77 @@
+// Reads PNG and JPEG files as inputs of cases to record, through the preprocessing that was asked for or the one that fits the input.
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { preprocessFile } from "../../adapters/files/image-reader.ts";
+import { ConfigError } from "../../core/errors.ts";
+import type { Picture } from "../../core/golden/manifest-draft.ts";
+import type { Tensor } from "../../core/golden/tensor.ts";
+import { quoteName } from "../../core/onnx/quote.ts";
+import type { DType, Preprocess } from "../../core/schema/golden.ts";
+
+export const pictureEndings = ["png", "jpg", "jpeg"] as const;
+
+export function isPicture(path: string): boolean {
+	return pictureEndings.some((ending) => path.toLowerCase().endsWith(`.${ending}`));
+}
+
+interface PictureInput {
+	name: string;
+	dtype: DType;
+	/** null where a size is not known. */
+	shape: readonly number[] | null;
+}
+
+/** @throws ConfigError usage where the input is no picture; tensor-invalid where the file is none, or does not become what the input takes. */
+export async function readPicture(
+	path: string,
+	input: PictureInput,
+	asked: Preprocess | undefined,
+): Promise<{ tensor: Tensor; picture: Picture }> {
+	const { name, dtype, shape } = input;
+	if (shape === null)
+		throw usage(`Input ${quoteName(name)} has no size, and ${path} is a picture.`, "Bind the model's dimensions with --dims.");
+	const preprocess = asked ?? fittingPreprocess(input, shape);
+	const bytes = new Uint8Array(await readFile(path));
+	const file = { path, sha256: "", dtype, shape: [...shape], format: "image" as const, preprocess };
+	const { tensor, sha256: tensorSha256 } = await preprocessFile(bytes, file, path);
+	const ending = /\.([^.]+)$/.exec(path)?.[1]?.toLowerCase() ?? "png";
+	return { tensor, picture: { bytes, sha256: createHash("sha256").update(bytes).digest("hex"), ending, preprocess, tensorSha256 } };
+}
+
+/** The layout that the input's shape speaks of, its size, and values from 0 to 1; of uint8 the pixels as they are. */
+function fittingPreprocess({ name, dtype }: PictureInput, shape: readonly number[]): Preprocess {
+	const batched = shape.length === 4;
+	const axes = batched && shape[0] === 1 ? shape.slice(1) : shape;
+	const channelsFirst = axes[0] === 1 || axes[0] === 3;
+	const channels = channelsFirst ? axes[0] : axes[2];
+	if (axes.length !== 3 || (channels !== 1 && channels !== 3)) {
+		const fix = "Give tensors (.npy), bind the batch to 1 with --dims, or say how pictures become tensors with --preprocess.";
+		throw usage(`Input ${quoteName(name)} of shape [${shape.join(", ")}] takes no picture as it stands.`, fix);
+	}
+	const [height = 1, width = 1] = channelsFirst ? axes.slice(1) : axes;
+	const layout = `${batched ? "n" : ""}${channelsFirst ? "chw" : "hwc"}` as Preprocess["layout"];
+	return { colour: channels === 1 ? "grey" : "rgb", resize: [height, width], ...(dtype === "uint8" ? { scale: 1 } : {}), layout };
+}
+
+function usage(message: string, fix: string): ConfigError {
+	return new ConfigError({ code: "usage", message, details: { fix } });
+}
+
+const layouts = ["nchw", "nhwc", "chw", "hwc"];
+
+/** `--preprocess FILE.json`: the object that manifests call `preprocess`. What it says is judged with the whole manifest. */
+export async function readPreprocess(path: string): Promise<Preprocess> {
+	try {
+		const said: unknown = JSON.parse(await readFile(path, "utf8"));
+		if (typeof said === "object" && said !== null && "layout" in said && layouts.includes(String(said.layout))) return said as Preprocess;
+	} catch (cause) {
+		throw usage(
+			`--preprocess: ${path} cannot be read as JSON: ${cause instanceof Error ? cause.message : String(cause)}.`,
+			"Correct the file.",
+		);
+	}
+	throw usage(
+		`--preprocess: ${path} names no layout.`,
+		`Write an object with "layout": one of ${layouts.join(", ")}; docs/goldens.md has the other keys.`,
+	);
+}
