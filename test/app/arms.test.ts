@@ -1,3 +1,4 @@
+// Both arms as folders: checked out beside the workspace, and gone afterwards.
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";

@@ -1,3 +1,4 @@
+// Which GPUs a job sees, and which one an index means.
 import { describe, expect, it } from "vitest";
 import { narrowDevices } from "../../src/app/visible-devices.ts";
 

@@ -1,3 +1,4 @@
+// Gates folded into one outcome.
 import { describe, expect, it } from "vitest";
 import { failureKindOf, foldOutcome } from "../../src/core/outcome.ts";
 import type { ErrorRecord, GateResult, GateStatus } from "../../src/core/schema/result.ts";

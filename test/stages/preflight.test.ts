@@ -1,3 +1,4 @@
+// The stage preflight: what it tells the judgement of each engine.
 import { describe, expect, it } from "vitest";
 import { fileModelReader } from "../../src/adapters/files/model-reader.ts";
 import type { EngineSpec } from "../../src/core/plan/plan.ts";

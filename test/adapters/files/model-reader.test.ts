@@ -1,3 +1,4 @@
+// Models on disk: read whole or by their heads, with external data, and refused by name where they are damaged.
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import {

@@ -1,3 +1,4 @@
+// What is read of the environment, and what children get of it.
 import { expect, it } from "vitest";
 import { childEnvironment, readEnvironment, readWorkflowRun } from "../../../src/adapters/github/env.ts";
 

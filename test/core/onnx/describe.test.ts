@@ -1,3 +1,4 @@
+// What the preflight says of a model: as JSON, in a terminal, in the documentation.
 import { readFileSync } from "node:fs";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";

@@ -1,3 +1,4 @@
+// Each finding of the preflight, on the smallest model that has it.
 import { describe, expect, it } from "vitest";
 import { type FindingCode, findingCodes } from "../../../src/core/onnx/finding-codes.ts";
 import type { ExternalFile, InspectedModel } from "../../../src/core/onnx/model.ts";

@@ -1,3 +1,4 @@
+// Shapes of inputs from the config and the ONNX file.
 import { describe, expect, it } from "vitest";
 import { ConfigError } from "../../../src/core/errors.ts";
 import type { OnnxModel } from "../../../src/core/onnx/model.ts";

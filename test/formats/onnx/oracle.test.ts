@@ -1,3 +1,4 @@
+// The reader of ONNX files against the onnx package.
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import type { OnnxGraph, OnnxInitializer, OnnxValue } from "../../../src/core/onnx/model.ts";

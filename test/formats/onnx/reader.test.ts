@@ -1,3 +1,4 @@
+// The reader of ONNX files on models of every kind.
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { ConfigError } from "../../../src/core/errors.ts";

@@ -1,3 +1,4 @@
+// Shapes inside a graph, as ONNX itself infers them.
 import { describe, expect, it } from "vitest";
 import { subjectOf } from "../../../../src/core/onnx/findings/subject.ts";
 import { inferShapes } from "../../../../src/core/onnx/static-shapes/infer.ts";

@@ -1,3 +1,4 @@
+// What TensorRT would not import, by its version.
 import { describe, expect, it } from "vitest";
 import { type PreflightContext, preflight } from "../../../../src/core/onnx/preflight.ts";
 import type { Finding } from "../../../../src/core/schema/result.ts";

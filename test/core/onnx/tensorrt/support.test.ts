@@ -1,3 +1,4 @@
+// Whether a version of TensorRT has an operator.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isAtLeast, standingOf, tensorRtOf } from "../../../../src/core/onnx/tensorrt/support.ts";

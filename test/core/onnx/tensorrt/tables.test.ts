@@ -1,3 +1,4 @@
+// The tables of TensorRT's operators hold together.
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import standard from "../../../../src/core/onnx/standard-operators.json" with { type: "json" };
