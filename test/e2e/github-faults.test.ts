@@ -40,12 +40,12 @@ const rows: Readonly<Record<string, Row>> = {
 	"an artifact service that is away": {
 		faults: [{ path: artifacts, times: always, status: 503, body: {} }],
 		lost: { artifact: "github-unavailable" },
-		within: 60,
+		within: 120,
 	},
 	"a blob store that fails": {
 		faults: [{ method: "PUT", path: /^\/blobs\//, times: always, status: 500, body: "" }],
 		lost: { artifact: "github-unavailable" },
-		within: 75,
+		within: 120,
 	},
 	"a blob store that refuses": {
 		faults: [{ method: "PUT", path: /^\/blobs\//, times: always, status: 403, body: "" }],
@@ -98,32 +98,32 @@ const rows: Readonly<Record<string, Row>> = {
 	"429 with a long retry-after": {
 		faults: [{ path: rest, times: always, status: 429, headers: { "retry-after": "3600" }, body: {} }],
 		lost: commentAndCheck("github-rate-limited"),
-		within: 10,
+		within: 60,
 	},
 	"the hour's requests used up": {
 		faults: [{ path: rest, times: always, status: 403, headers: later, body: { message: "API rate limit exceeded" } }],
 		lost: commentAndCheck("github-rate-limited"),
-		within: 10,
+		within: 60,
 	},
 	"the secondary limit, with no time named": {
 		faults: [{ method: "POST", path: comments, times: 1, status: 403, body: { message: "You have exceeded a secondary rate limit" } }],
-		within: 30,
+		within: 60,
 	},
 	"500 once": { faults: [{ method: "GET", path: comments, status: 500, body: html }] },
 	"502 after the comment was made": { faults: [{ method: "POST", path: comments, status: 502, body: html, applied: true }] },
 	"503 for ever": {
 		faults: [{ path: rest, times: always, status: 503, body: { message: "No server is currently available" } }],
 		lost: commentAndCheck("github-unavailable"),
-		within: 30,
+		within: 60,
 	},
-	"silence once": { faults: [{ method: "GET", path: checkRuns, delayMs: 11_000 }], within: 30 },
+	"silence once": { faults: [{ method: "GET", path: checkRuns, delayMs: 11_000 }], within: 60 },
 	"a cut line before the check run was made": { faults: [{ method: "POST", path: checkRuns, hangUp: true }] },
 	"a cut line after the check run was made": { faults: [{ method: "POST", path: checkRuns, hangUp: true, applied: true }] },
 	"half an answer": { faults: [{ method: "GET", path: comments, truncate: true }] },
 	"HTML in place of JSON": {
 		faults: [{ method: "GET", path: comments, times: always, status: 200, body: html, headers: { "content-type": "text/html" } }],
 		lost: { comment: "github-reply" },
-		within: 30,
+		within: 60,
 	},
 	"an artifact that may not be made": {
 		faults: [{ path: artifacts, times: always, status: 403, body: { code: "permission_denied", msg: "denied" } }],
@@ -175,7 +175,7 @@ describe.concurrent("a platform that fails", () => {
 	});
 
 	it.for(Object.entries(rows))("by %s changes no outcome", { timeout: 150_000 }, async ([, row], { expect, onTestFinished }) => {
-		const { lost = {}, says, within = 20 } = row;
+		const { lost = {}, says, within = 40 } = row;
 		const play = await openReportPlay(onTestFinished);
 		play.measured(failing, {});
 		for (const fault of row.faults) play.github.inject(fault);

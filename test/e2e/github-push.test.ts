@@ -1,6 +1,6 @@
 // Pushes to main, tags, the merge queue and runs by hand, played end to end with recorded GPU comparisons.
 import { describe, expect, it } from "vitest";
-import { mergeGroup, push, workflowDispatch } from "../support/event-payloads.ts";
+import { mergeGroup, push, release, workflowDispatch } from "../support/event-payloads.ts";
 import { armFiles, type Changes, expectTidy, lineOf, openPlay, type PlayedJob } from "../support/github-play.ts";
 
 const main = "refs/heads/main";
@@ -61,11 +61,11 @@ describe("a tag", () => {
 		[/$/, "gates: { latency: { warn: 0.05%, fail: 5% } }\n"],
 	];
 	it.each([
-		["passes what did not change since the release before it", [] as Changes, 0, "pass", "success"],
-		["fails what could not be decided", fine, 1, "fail", "failure"],
+		["pushed: passes what did not change since the release before it", "push", [] as Changes, "pass"],
+		["published as a release: fails what could not be decided", "release", fine, "fail"],
 	] as const)(
 		"%s",
-		async (_, changes, exit, outcome, conclusion) => {
+		async (_, event, changes, outcome) => {
 			const play = await openPlay();
 			const old = play.commit(armFiles("same-model", "base", changes), { ref: main });
 			play.tag("v1.1.0", old);
@@ -73,17 +73,17 @@ describe("a tag", () => {
 			const released = play.commit(armFiles("same-model", "head", changes), { onto: old, ref: main });
 			play.tag("v1.2.0", released);
 			const played = await play.run({
-				...{ event: "push", sha: released, ref: "refs/tags/v1.2.0", replay: { comparison: "same-model" } },
-				payload: push("refs/tags/v1.2.0", nothing, released),
+				...{ event, sha: released, ref: "refs/tags/v1.2.0", replay: { comparison: "same-model" } },
+				payload: event === "push" ? push("refs/tags/v1.2.0", nothing, released) : release("v1.2.0"),
 			});
-			expect(played.run.exitCode, played.run.stdout + played.run.stderr).toBe(exit);
+			expect(played.run.exitCode, played.run.stdout + played.run.stderr).toBe(outcome === "pass" ? 0 : 1);
 			expect(played.run.outputs["outcome"]).toBe(outcome);
 			expect(played.result().arms).toMatchObject({
 				base: { label: "v1.1.0", commit: old },
 				head: { label: "v1.2.0", ref: "v1.2.0", commit: released },
 			});
 			const { checkRuns, comments, issues } = play.github.state;
-			expect(checkRuns).toMatchObject([{ headSha: released, conclusion }]);
+			expect(checkRuns).toMatchObject([{ headSha: released, conclusion: outcome === "pass" ? "success" : "failure" }]);
 			expect([comments, issues]).toEqual([[], []]);
 			expectTidy(play, played);
 		},
