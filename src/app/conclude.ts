@@ -4,6 +4,7 @@ import { judgeBuild } from "../core/gates/builds.ts";
 import { judgeCoverage } from "../core/gates/coverage.ts";
 import { judgeGoldenChange } from "../core/gates/golden-changes.ts";
 import { judgeGolden } from "../core/gates/goldens.ts";
+import { judgeProbe } from "../core/gates/probes.ts";
 import { judgeWorkload } from "../core/gates/speed.ts";
 import { failureKindOf, foldOutcome } from "../core/outcome.ts";
 import { engineSpecs } from "../core/plan/specs.ts";
@@ -35,6 +36,7 @@ export function concludeResult(facts: Facts, input: GateInput, end: { nowMs: num
 		builds: facts.builds,
 		golden: facts.golden,
 		...(facts.goldenChanges.length === 0 ? {} : { goldenChanges: facts.goldenChanges }),
+		...(facts.probes.length === 0 ? {} : { probes: facts.probes }),
 		workloads: facts.rows,
 		gates,
 		errors: facts.errors,
@@ -72,6 +74,10 @@ function judgeFacts(facts: Facts, input: GateInput): GateResult[] {
 		const engine = engineOf(verdict.model, verdict.engine);
 		return engine ? [judgeGolden(verdict, config, engine)] : [];
 	});
+	const probes = facts.probes.flatMap((result) => {
+		const engine = engineOf(result.model, result.engine);
+		return engine ? judgeProbe(result, config, engine) : [];
+	});
 	const speeds = facts.rows.flatMap((row) => {
 		const workload = engineOf(row.model, row.engine)?.workloads.find((candidate) => candidate.name === row.workload);
 		return workload ? judgeWorkload(row, workload, { config, backend: facts.backend }) : [];
@@ -80,5 +86,5 @@ function judgeFacts(facts: Facts, input: GateInput): GateResult[] {
 		const engine = engines.find((spec) => spec.model.name === change.model);
 		return engine ? judgeGoldenChange(change, config, engine.engine.gates) : [];
 	});
-	return [...builds, ...goldens, ...changes, ...speeds, ...judgeCoverage(input.baseEngines, engines)];
+	return [...builds, ...goldens, ...changes, ...probes, ...speeds, ...judgeCoverage(input.baseEngines, engines)];
 }

@@ -6,6 +6,7 @@ import type {
 	Finding,
 	GoldenChange,
 	GoldenVerdict,
+	ProbeResult,
 	Result,
 	WorkloadResult,
 } from "../core/schema/result.ts";
@@ -23,6 +24,7 @@ export interface Facts {
 	builds: BuildRecord[];
 	golden: GoldenVerdict[];
 	goldenChanges: GoldenChange[];
+	probes: ProbeResult[];
 	rows: WorkloadResult[];
 	errors: ErrorRecord[];
 	/** Sentences about what was degraded or is unknown. */
@@ -41,6 +43,7 @@ export function emptyFacts(start: { startedAt: string; startedMs: number; backen
 		builds: [],
 		golden: [],
 		goldenChanges: [],
+		probes: [],
 		rows: [],
 		errors: [],
 		notes: [],

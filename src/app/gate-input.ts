@@ -25,6 +25,8 @@ export interface GateInput {
 	baseEngines: readonly EngineSpec[];
 	/** Absolute. */
 	outFolder: string;
+	/** A schedule started the run: what waits for the night is due. */
+	isScheduled?: boolean;
 	/** Decides the order of the runs: the same seed, the same order. */
 	seed: string;
 	version: string;

@@ -154,6 +154,7 @@ async function gateInput(opening: Opening, opened: OpenedArms): Promise<GateInpu
 		notes,
 		baseEngines: base ? await engineSpecsOf(join(base.path, basename(config.path)), options) : [],
 		outFolder,
+		isScheduled: options.event?.kind === "schedule",
 		seed,
 		version,
 		...(options.beforeBuild === undefined ? {} : { beforeBuild: options.beforeBuild }),

@@ -1,35 +1,30 @@
 // The story of one run: the stages in order, and the one place that catches what they throw.
 import { recordError } from "../core/error-record.ts";
-import { BugError, ToolError } from "../core/errors.ts";
+import { ToolError } from "../core/errors.ts";
 import { attachSeen } from "../core/explain/attach.ts";
 import { makePlan } from "../core/plan/make-plan.ts";
-import type { EngineSpec, Plan, Workload } from "../core/plan/plan.ts";
 import { engineSpecs } from "../core/plan/specs.ts";
-import type { BackendFacts, BuildRecord, ErrorRecord, Result, RunFigure } from "../core/schema/result.ts";
+import type { BuildRecord, ErrorRecord, Result } from "../core/schema/result.ts";
 import type { BuiltEngine } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";
 import { build } from "../stages/build.ts";
-import { type CompareInput, compare } from "../stages/compare.ts";
+import { compare } from "../stages/compare.ts";
 import { explain } from "../stages/explain.ts";
 import { isIdentical } from "../stages/identical.ts";
-import { type GoldenSet, loadGoldens } from "../stages/load-goldens.ts";
-import { type Measured, measure, type TimedWorkload } from "../stages/measure.ts";
+import { loadGoldens } from "../stages/load-goldens.ts";
+import { measure, type TimedWorkload } from "../stages/measure.ts";
 import { preflight } from "../stages/preflight.ts";
 import { type PreparedModel, prepare } from "../stages/prepare.ts";
 import { reviewGoldens } from "../stages/review.ts";
 import { shapeWorkloads } from "../stages/shape.ts";
 import { verify } from "../stages/verify.ts";
+import { comparison, runFigures, timedWorkloads } from "./comparison.ts";
 import { concludeResult } from "./conclude.ts";
 import { emptyFacts, type Facts } from "./facts.ts";
 import type { GateInput } from "./gate-input.ts";
 import { keptFiles } from "./kept-files.ts";
-
-/** What is known before any engine is built. */
-export interface Prepared {
-	models: readonly PreparedModel[];
-	goldens: ReadonlyMap<string, GoldenSet>;
-	plan: Plan;
-}
+import { probeEngines } from "./probe-engines.ts";
+import type { Prepared, Work } from "./work.ts";
 
 export async function runGate(input: GateInput, ports: Ports): Promise<Result> {
 	const facts = emptyFacts({ startedAt: ports.clock.timestamp(), startedMs: ports.clock.now(), backend: await ports.backend.facts() });
@@ -87,6 +82,8 @@ async function runOnMachine(work: Work, ports: Ports): Promise<void> {
 	const engines = await buildEngines(work, ports);
 	enterStage("verify", facts, ports);
 	await verifyEngines(engines, work, ports);
+	enterStage("probe", facts, ports);
+	await probeEngines(engines, work, { ports, enter: () => enterStage("probe", facts, ports) });
 	enterStage("measure", facts, ports);
 	const workloads = timedWorkloads(prepared.plan, engines, facts);
 	await measureWorkloads(workloads, work, ports);
@@ -133,7 +130,14 @@ export async function prepareGate(input: GateInput, ports: Ports): Promise<Prepa
 	const headFolder = arms.find((folder) => folder.arm === "head")?.path ?? "";
 	const goldens = await loadGoldens(models, headFolder, ports);
 	const cases = new Map([...goldens].map(([id, set]) => [id, set.manifest.cases.map((golden) => golden.id)]));
-	const plan = makePlan({ config, arms: arms.map((folder) => folder.arm), cases, seed: input.seed, backend });
+	const plan = makePlan({
+		config,
+		arms: arms.map((folder) => folder.arm),
+		cases,
+		seed: input.seed,
+		isScheduled: input.isScheduled ?? false,
+		backend,
+	});
 	return { models, goldens, plan };
 }
 
@@ -151,17 +155,21 @@ function enterStage(stage: string, facts: Facts, ports: Ports): void {
 	});
 }
 
-interface Work {
-	prepared: Prepared;
-	input: GateInput;
-	facts: Facts;
-}
-
 async function verifyEngines(engines: readonly BuiltEngine[], work: Work, ports: Ports): Promise<void> {
 	const { input, facts, prepared } = work;
 	const { threads, timeoutMs } = input.config.measure;
+	const cwd = input.arms.find(({ arm }) => arm === "head")?.path ?? "";
+	const commands = { known: input.config.commands ?? [], cwd };
 	for await (const verified of verify(
-		{ engines, goldens: prepared.goldens, modelSha256: ownHashes(prepared.models), outFolder: input.outFolder, threads, timeoutMs },
+		{
+			engines,
+			goldens: prepared.goldens,
+			modelSha256: ownHashes(prepared.models),
+			outFolder: input.outFolder,
+			threads,
+			timeoutMs,
+			commands,
+		},
 		ports,
 	)) {
 		if (verified.state === "judged") facts.golden.push(verified.verdict);
@@ -175,12 +183,6 @@ function ownHashes(models: readonly PreparedModel[]): Map<string, string> {
 	const own = models.filter((model) => model.arm === "head" && model.state === "ready" && model.spec.engine.onnx === model.spec.model.onnx);
 	return new Map(own.flatMap((model) => (model.state === "ready" ? [[model.spec.model.name, model.model.sha256] as const] : [])));
 }
-
-/**
- * The figure of a run that is compared. A GPU under a lock is ours alone, so its median is its speed. A CPU is shared, and
- * other programs only ever add time: the fastest iteration scatters three to five times less (measured on two busy cores).
- */
-const runFigures: Readonly<Record<BackendFacts["kind"], RunFigure>> = { tensorrt: "median", onnxruntime: "fastest" };
 
 async function measureWorkloads(workloads: readonly TimedWorkload[], work: Work, ports: Ports): Promise<void> {
 	const { input, facts } = work;
@@ -202,46 +204,4 @@ async function explainWorkloads(workloads: readonly TimedWorkload[], { input, fa
 		if (seen !== undefined) attachSeen(facts.rows, seen);
 		if (note !== undefined && !facts.notes.includes(note)) facts.notes.push(note);
 	}
-}
-
-interface ComparisonContext {
-	work: Work;
-	workloads: readonly TimedWorkload[];
-	family: number;
-	figure: RunFigure;
-}
-
-function comparison(measured: Measured, context: ComparisonContext) {
-	const { input, facts, prepared } = context.work;
-	const { workload } = measured;
-	const spec = prepared.plan.engines.find((engine) => engine.id === workload.engineId);
-	if (spec === undefined) throw new BugError({ code: "internal", message: `${workload.id} has no engine in the plan.` });
-	const timed = context.workloads.find((candidate) => candidate.workload === workload);
-	const noBase = timed?.base ? {} : { noBase: whyNoBase({ spec, workload }, { input, facts, prepared }) };
-	const { looks, cudaGraph } = input.config.measure;
-	return { spec, looks, cudaGraph, family: context.family, figure: context.figure, ...noBase };
-}
-
-function whyNoBase(of: { spec: EngineSpec; workload: Workload }, work: Work): NonNullable<CompareInput["noBase"]> {
-	if (work.input.noBase !== undefined) return { verdict: "missing", reason: work.input.noBase };
-	const difference = work.facts.shapes.get(of.workload.id)?.baseDiffers;
-	if (difference !== undefined) return { verdict: "not-comparable", reason: `Not comparable: ${difference}.` };
-	const base = work.prepared.models.find((model) => model.arm === "base" && model.spec.id === of.spec.id);
-	if (base?.state === "missing") return { verdict: "missing", reason: `New: ${base.reason}.` };
-	return { verdict: "missing", reason: "The base's engine could not be built." };
-}
-
-/** The workloads whose head was built; those of the others say so through the build gate. */
-function timedWorkloads(plan: Plan, engines: readonly BuiltEngine[], facts: Facts): TimedWorkload[] {
-	return plan.workloads.flatMap((workload) => {
-		const [head, base] = (["head", "base"] as const).map((arm) =>
-			engines.find((engine) => engine.arm === arm && engine.spec.id === workload.engineId),
-		);
-		const shapes = facts.shapes.get(workload.id);
-		if (!head || !shapes) return [];
-		const step = plan.steps.find((candidate) => candidate.kind === "measure" && candidate.workloadId === workload.id);
-		if (step?.kind !== "measure") return [];
-		const comparable = base && shapes.baseDiffers === undefined ? { base } : {};
-		return [{ workload, head, ...comparable, inputs: shapes.inputs, firstArms: step.firstArms, estimateMs: step.estimateMs }];
-	});
 }

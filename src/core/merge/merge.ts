@@ -34,6 +34,7 @@ export function mergeResults(parts: readonly PartInput[], options: MergeOptions)
 		builds: records.builds,
 		golden: records.golden,
 		...(records.goldenChanges === undefined ? {} : { goldenChanges: records.goldenChanges }),
+		...(records.probes === undefined ? {} : { probes: records.probes }),
 		workloads,
 		gates: records.gates,
 		errors,

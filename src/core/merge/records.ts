@@ -7,16 +7,18 @@ interface NamedResult {
 	result: Result;
 }
 
-type Records = Pick<Result, "findings" | "builds" | "golden" | "goldenChanges" | "workloads" | "gates" | "errors">;
+type Records = Pick<Result, "findings" | "builds" | "golden" | "goldenChanges" | "probes" | "workloads" | "gates" | "errors">;
 
 /** Paths lead into folders that stayed with the parts, so they are left out. */
 export function namedRecords(parts: readonly NamedResult[]): Records {
 	const changes = collect(parts, ({ goldenChanges }) => goldenChanges ?? []);
+	const probes = collect(parts, ({ probes: asked }) => asked ?? []);
 	return {
 		findings: collect(parts, ({ findings }) => findings),
 		builds: collect(parts, ({ builds }) => builds).map(({ log: _log, enginePath: _path, ...build }) => build),
 		golden: collect(parts, ({ golden }) => golden),
 		...(changes.length === 0 ? {} : { goldenChanges: changes }),
+		...(probes.length === 0 ? {} : { probes }),
 		workloads: collect(parts, ({ workloads }) => workloads).map(withoutFiles),
 		gates: collect(parts, ({ gates }) => gates),
 		errors: collect(parts, ({ errors }) => errors).map(({ log: _log, ...error }) => error),

@@ -19,6 +19,9 @@ const prepareMs = 30_000;
 /** The structure is read, the weights are not. */
 const preflightMs = 50;
 
+/** Inferences of all probes of an engine with a batch and a mask. */
+const probeCases = 16;
+
 export interface Expectation {
 	backend: BackendKind;
 	measure: MeasureConfig;
@@ -37,6 +40,8 @@ export function estimateStep(step: Step, expected: Expectation): number {
 			return costs.build;
 		case "verify":
 			return costs.verify + step.cases.length * costs.goldenCase;
+		case "probe":
+			return costs.verify + probeCases * costs.goldenCase;
 		case "measure":
 			return estimatePairs(step.pairs, expected);
 	}

@@ -2,6 +2,7 @@
 import { firstArms } from "../compare/schedule.ts";
 import type { Config } from "../config/config.ts";
 import { ConfigError } from "../errors.ts";
+import { asksProbes } from "../golden/probes/asked.ts";
 import type { Arm } from "../schema/result.ts";
 import { type BackendKind, type Expectation, estimatePairs, estimateStep } from "./estimate.ts";
 import type { EngineSpec, Plan, PlannedCase, Step, Workload } from "./plan.ts";
@@ -18,6 +19,8 @@ export interface PlanInput {
 	cases: ReadonlyMap<string, readonly string[]>;
 	/** Decides which arm goes first in each pair. */
 	seed: string;
+	/** A schedule started the run, which asks probes that wait for the night. */
+	isScheduled?: boolean;
 	/** The backend in use where it is known; else the config's, and TensorRT for `auto`, as the slower. */
 	backend?: BackendKind;
 }
@@ -28,9 +31,10 @@ export function makePlan(input: PlanInput): Plan {
 	const engines = engineSpecs(config);
 	const workloads = engines.flatMap(workloadsOf);
 	const cases = engines.flatMap((spec) => casesOf(spec, input));
-	if (workloads.length === 0 && cases.length === 0) throw nothingToCheck(config);
+	const probes = engines.flatMap((spec) => probeSteps(spec, input));
+	if (workloads.length === 0 && cases.length === 0 && probes.length === 0) throw nothingToCheck(config);
 	const expected: Expectation = { backend: input.backend ?? usualBackend(config), measure: config.measure, arms: arms.length };
-	const steps = [...stepsOf(engines, input), ...workloads.map((workload) => measureStep(workload, input))].map((step) => ({
+	const steps = [...stepsOf(engines, input), ...probes, ...workloads.map((workload) => measureStep(workload, input))].map((step) => ({
 		...step,
 		estimateMs: estimateStep(step, expected),
 	}));
@@ -63,6 +67,11 @@ function stepsOf(engines: readonly EngineSpec[], { config, arms, cases }: PlanIn
 	];
 }
 
+/** Of the head; the base is asked only where the head does not agree with itself. */
+function probeSteps({ id, model }: EngineSpec, { isScheduled = false }: PlanInput): Step[] {
+	return asksProbes(model.probes, { isScheduled }) ? [{ kind: "probe", arm: "head", engineId: id, only: model.probes.only }] : [];
+}
+
 function measureStep(workload: Workload, input: PlanInput): Step {
 	const pairs = lastLook(input);
 	const [only] = input.arms;
@@ -91,7 +100,7 @@ function nothingToCheck(config: Config): ConfigError {
 			location: { path: config.path },
 			expected: "at least one workload or golden case",
 			got: "none",
-			fix: "Remove `workloads: []`, or record a golden and name it under golden.",
+			fix: "Remove `workloads: []`, record a golden and name it under golden, or ask `probes: on`.",
 		},
 	});
 }

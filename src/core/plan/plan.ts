@@ -1,7 +1,7 @@
 // The plan: what will be built, verified and measured, in which order, and how long it should take.
 
 import type { DimRange, EngineConfig, ModelConfig, WorkloadConfig } from "../config/config.ts";
-import type { Arm } from "../schema/result.ts";
+import type { Arm, ProbeName } from "../schema/result.ts";
 
 /** The recipe of an engine: the same for both arms. */
 export interface EngineSpec {
@@ -42,6 +42,8 @@ export type Step =
 	| { kind: "preflight"; arm: Arm; engineId: string }
 	| { kind: "build"; arm: Arm; engineId: string }
 	| { kind: "verify"; arm: Arm; engineId: string; cases: readonly string[] }
+	/** What needs no reference; `only` empty: all that applies. */
+	| { kind: "probe"; arm: Arm; engineId: string; only: readonly ProbeName[] }
 	/** `pairs` is the last look's; without a base it counts single runs, and every first arm is the head. */
 	| { kind: "measure"; workloadId: string; pairs: number; firstArms: readonly Arm[] };
 

@@ -46,6 +46,8 @@ function describeStep(step: PlannedStep, around: Around): [string, string] {
 			return [step.arm, describeBuild(step.engineId, around.plan)];
 		case "verify":
 			return [step.arm, `${cleanName(step.engineId)}: ${describeCases(step.cases)}`];
+		case "probe":
+			return [step.arm, `${cleanName(step.engineId)}: ${step.only.length === 0 ? "all probes that apply" : step.only.join(", ")}`];
 		case "measure":
 			return [around.plan.arms.length > 1 ? "both" : "head", describeMeasure(step, around)];
 	}

@@ -39,6 +39,7 @@ export function countsText(result: Result): string {
 	const parts = [
 		...(result.workloads.length === 0 ? [] : [counted(result.workloads.length, "workload")]),
 		...(result.golden.length === 0 ? [] : [counted(caseVerdicts(result.golden).length, "golden case")]),
+		...((result.probes ?? []).length === 0 ? [] : [counted(result.probes?.length ?? 0, "probe")]),
 		...(result.builds.length === 0 ? [] : [counted(result.builds.length, "build")]),
 	];
 	return parts.join(", ");

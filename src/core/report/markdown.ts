@@ -5,6 +5,7 @@ import { cleanName, cleanText, escapeMarkdown, markdownCode, markdownFence } fro
 import { armsText, jobFacts, noBaseText, noiseBudgetText, partialText } from "./facts.ts";
 import { headline } from "./headline.ts";
 import { linksMarkdown, type ReportLinks } from "./links.ts";
+import { probeSection } from "./markdown-probes.ts";
 import { buildSection, findingSection, goldenSection, quietRowSection, rowTable } from "./markdown-tables.ts";
 import { partSection } from "./part-table.ts";
 import { workloadRows } from "./rows.ts";
@@ -106,6 +107,7 @@ function renderAt(result: Result, detail: Detail, { leftOut, links = {}, label }
 		...rowTable(result, rows, detail),
 		...quietRowSection(result, rows, detail).map(({ summary, body }) => folded(summary, body)),
 		...goldenSection(result, detail).map(({ summary, body }) => folded(summary, body)),
+		...probeSection(result, detail).map(({ summary, body }) => folded(summary, body)),
 		...buildSection(result, detail).map(({ summary, body }) => folded(summary, body)),
 		...findingSection(result, detail).map(({ summary, body }) => folded(summary, body)),
 		...noteSection(result),

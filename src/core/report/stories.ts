@@ -4,6 +4,7 @@ import { engineKey, failingGates, indexGates, subjectKey } from "./index-gates.t
 import { buildStories, erredSubjects, errorStory, gateStory, unbuiltSubjects } from "./stories-build.ts";
 import { goldenStories } from "./stories-golden.ts";
 import { goldenChangeStories } from "./stories-golden-change.ts";
+import { probeStories } from "./stories-probe.ts";
 import { speedStory } from "./stories-speed.ts";
 import { type Story, severityOrder } from "./story.ts";
 
@@ -35,6 +36,9 @@ function tellGoldens(result: Result, told: Told): void {
 	const changed = goldenChangeStories(result, indexGates(result));
 	told.stories.push(...changed.stories);
 	for (const key of changed.keys) told.keys.add(key);
+	const probed = probeStories(result, indexGates(result));
+	told.stories.push(...probed.stories);
+	for (const key of probed.keys) told.keys.add(key);
 	for (const verdict of result.golden) {
 		const news = verdict.state !== "match" || verdict.checks.some((check) => !check.pass);
 		if (news) told.keys.add(`golden${engineKey(verdict)}`);

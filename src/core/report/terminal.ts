@@ -8,6 +8,7 @@ import { type WorkloadRow, workloadRows, workloadTexts } from "./rows.ts";
 import { stories } from "./stories.ts";
 import { excerptLines } from "./stories-build.ts";
 import { plainPhrase, type Story } from "./story.ts";
+import { probeLines } from "./terminal-probes.ts";
 import { type Cell, renderColumns } from "./terminal-table.ts";
 import { paint, type Style, wrapText } from "./terminal-text.ts";
 import { counted, gateTitle, outcomeWords, subjectName, type Tone } from "./words.ts";
@@ -133,6 +134,7 @@ export function renderTerminal(result: Result, options: TerminalOptions): string
 		...told.slice(0, maxStories).map((story) => storyLines(story, bounded)),
 		hidden > 0 ? [`… and ${hidden.toLocaleString("en-US")} more like these, in the report.`] : [],
 		tableLines(result, bounded),
+		probeLines(result, bounded),
 		nextLines(told, bounded),
 		fileLines(result, bounded),
 	];

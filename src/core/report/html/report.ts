@@ -9,6 +9,7 @@ import { goldenSection } from "./goldens.ts";
 import { html, type Markup } from "./markup.ts";
 import { errorSection, findingSection, moreSection } from "./more.ts";
 import { partsSection } from "./parts-section.ts";
+import { probeSection } from "./probes.ts";
 import { sortScript, sortScriptHash } from "./script.ts";
 import { styleSheet } from "./style.ts";
 import { noticesPart, pageHeader, storiesPart } from "./summary.ts";
@@ -43,7 +44,7 @@ export function renderHtml(result: Result): string {
 ${pageHead(result)}</head>
 <body>
 ${pageHeader(result)}<main>
-${noticesPart(result)}${storiesPart(result)}${partsSection(result)}${workloadSection(result, rows, anchors)}${loudDetails(result, anchors)}${goldenChangeSection(result)}${goldenSection(result)}${buildSection(result)}${findingSection(result)}${errorSection(result)}${quietDetails(result, anchors)}${moreSection(result)}</main>
+${noticesPart(result)}${storiesPart(result)}${partsSection(result)}${workloadSection(result, rows, anchors)}${loudDetails(result, anchors)}${goldenChangeSection(result)}${goldenSection(result)}${probeSection(result)}${buildSection(result)}${findingSection(result)}${errorSection(result)}${quietDetails(result, anchors)}${moreSection(result)}</main>
 ${pageFooter(result)}<script>${{ markup: sortScript }}</script>
 </body>
 </html>
