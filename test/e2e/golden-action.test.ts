@@ -1,10 +1,10 @@
 // The action in golden/ through the built bundle, ONNX Runtime and git against the local GitHub: recorded, proposed, refused.
-import { mkdirSync, rmSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { parseManifest } from "../../src/core/golden/manifest.ts";
 import { runActionFolder } from "../support/action-runner.ts";
-import { pullRequest, repository, workflowDispatch, workflowRun } from "../support/event-payloads.ts";
+import { pullRequest, push as pushed, repository, schedule, workflowDispatch, workflowRun } from "../support/event-payloads.ts";
 import { checkOut, git } from "../support/git-history.ts";
 import { type Job, type LocalGitHub, startLocalGitHub } from "../support/local-github/start.ts";
 import { quickConfig, quickProject, temporaryFolder, writeProject } from "../support/project.ts";
@@ -21,7 +21,11 @@ interface Place {
 	changes(from: string, to: string): string[];
 	/** Commits what `work` holds, and moves a branch of the origin there. */
 	push(ref: string): string;
-	run(inputs: Record<string, string>, more?: Partial<Job>): Promise<Awaited<ReturnType<typeof runActionFolder>> & { workspace: string }>;
+	run(
+		inputs: Record<string, string>,
+		more?: Partial<Job>,
+		onStart?: (pid: number) => void,
+	): Promise<Awaited<ReturnType<typeof runActionFolder>> & { workspace: string }>;
 }
 
 /** A repository whose golden is of another model than the one that lies there now. */
@@ -51,7 +55,7 @@ async function openPlace(files: Readonly<Record<string, string>> = { "model.onnx
 		...{ github, origin, work, push },
 		at: (name) => git(origin, "for-each-ref", "--format=%(objectname)", name),
 		changes: (from, to) => git(origin, "diff", "--no-renames", "--name-status", from, to).split("\n"),
-		async run(inputs, more = {}) {
+		async run(inputs, more = {}, onStart = () => {}) {
 			rmSync(workspace, { recursive: true, force: true });
 			const sha = git(origin, "rev-parse", "refs/heads/main");
 			checkOut({ origin, folder: workspace, ref: "refs/heads/main", commit: sha, depth: 1 });
@@ -65,7 +69,7 @@ async function openPlace(files: Readonly<Record<string, string>> = { "model.onnx
 			};
 			const env = await github.environment({ ...job, ...more });
 			const given = { reason: "The head was retrained.", "mutation-limit": "200ms", cases: "2", onnxruntime: "wasm", ...inputs };
-			const run = await runActionFolder("golden", { inputs: given, env, cwd: workspace });
+			const run = await runActionFolder("golden", { inputs: given, env, cwd: workspace, onStart });
 			return { ...run, workspace };
 		},
 	};
@@ -166,6 +170,38 @@ describe("a run that a stranger may have caused", () => {
 		expect(run.stdout).not.toContain("Recorded");
 		expect(written(place)).toEqual([]);
 	});
+});
+
+describe("a run that only people with write access cause", () => {
+	const shas = { head: "1".repeat(40), base: "2".repeat(40) };
+
+	it.each<[string, object]>([
+		["pull_request", pullRequest(shas)],
+		["push", pushed("refs/heads/main", shas.base, shas.head)],
+		["schedule", schedule()],
+		["repository_dispatch", { action: "record" }],
+	])("for %s goes on, here to a model that is not there", async (event, payload) => {
+		const place = await openPlace();
+		const run = await place.run({ model: "nett" }, { event: event as Job["event"], payload });
+		expect(run.annotations.map(({ message }) => message).join("\n")).toMatch(/Did you mean "net"/);
+	});
+});
+
+describe("a job that is cancelled", () => {
+	it("proposes nothing, and ends at once", async () => {
+		const place = await openPlace();
+		// It records as soon as it has a child.
+		const cancel = (pid: number): void => {
+			const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8");
+			if (children === "") setTimeout(cancel, 20, pid);
+			else process.kill(pid, "SIGINT");
+		};
+		const run = await place.run({ "mutation-limit": "10m", cases: "2000" }, {}, cancel);
+		expect([run.exitCode, run.signal], run.stdout + run.stderr).toEqual([3, null]);
+		expect(run.annotations[0]).toMatchObject({ title: "trtgate: interrupted", message: expect.stringMatching(/Nothing was proposed/) });
+		expect(run.durationMs).toBeLessThan(20_000);
+		expect(place.github.state.requests).toEqual([]);
+	}, 60_000);
 });
 
 describe("a token without rights", () => {
