@@ -6,6 +6,7 @@ import { explainRun } from "../../formats/onnxruntime/failures.ts";
 import type { InferCase, InferJob, InferResult, InferredCase } from "../../ports/backend.ts";
 import type { ToolFailure } from "../../ports/world.ts";
 import { makeFolders } from "../process/folder.ts";
+import { letGo } from "../process/let-go.ts";
 import { classifyWriteError } from "../process/write-error.ts";
 import { asFailure, type Bench, externalOf } from "./build.ts";
 import { refusedRun } from "./measure.ts";
@@ -15,6 +16,7 @@ import { badOutput, runWorker } from "./worker-process.ts";
 export async function inferCases(job: InferJob, bench: Bench): Promise<InferResult> {
 	const started = performance.now();
 	const folder = join(job.scratchFolder, "tensors");
+	letGo(job.cases.length);
 	try {
 		await makeFolders(folder);
 		return await inferIn(folder, job, bench);
