@@ -1,113 +1,12 @@
 // Every workflow to copy, run whole by an independent runner: expressions, matrices, conditions, outputs, composite steps.
 import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
-import { startLocalGitHub } from "../support/local-github/start.ts";
-import { quickConfig, quickProject, temporaryFolder, writeProject } from "../support/project.ts";
+import { describe, expect } from "vitest";
+import { quickConfig, temporaryFolder, writeProject } from "../support/project.ts";
 import { comparisonFiles, installReplay } from "../support/replay/install.ts";
-import { jobsOf, readWorkflow } from "../support/workflows.ts";
-import { findGoTool } from "./go-tools.ts";
-import { type ActRun, makeRepository, type Repository, readExample, runAct, withoutContainer } from "./run-act.ts";
-
-const found = findGoTool("act");
-if (found.state === "absent") console.warn(found.sentence);
-const test = it.skipIf(found.state === "absent");
-
-type LocalGitHub = Awaited<ReturnType<typeof startLocalGitHub>>;
-type Event = Parameters<LocalGitHub["environment"]>[0]["event"];
-
-async function localGitHub(options: Parameters<typeof startLocalGitHub>[0] = {}): Promise<LocalGitHub> {
-	const github = await startLocalGitHub(options);
-	onTestFinished(github.close);
-	return github;
-}
-
-const good = (folder: string) => void quickProject(folder);
-const changed = (folder: string) => writeFileSync(join(folder, "README.md"), "A change that no engine sees.\n");
-const wrong = (folder: string) => void quickProject(folder, { "model.onnx": "fixture:wrong.onnx" });
-
-interface Scenario {
-	event: Event;
-	payload: object;
-	github?: LocalGitHub;
-	repository?: Repository;
-	programs?: Record<string, string>;
-	edit?(text: string): string;
-	ref?: string;
-	isFork?: boolean;
-	path?: string;
-	runId?: number;
-}
-
-async function runExample(name: string, scenario: Scenario): Promise<{ run: ActRun; github: LocalGitHub }> {
-	if (found.state === "absent") throw new Error(found.sentence);
-	const github = scenario.github ?? (await localGitHub());
-	const repository = scenario.repository ?? makeRepository([good, changed]);
-	const { event, payload, isFork = false, runId, edit = (text: string) => text } = scenario;
-	const env = await github.environment({
-		...{ event, payload, isFork, workspace: repository.folder, temp: temporaryFolder() },
-		...{ sha: repository.commits.at(-1) ?? "", ref: scenario.ref ?? "refs/heads/main" },
-		permissions: rightsOf(name),
-		...(runId === undefined ? {} : { runId }),
-	});
-	const workflow = { name, text: edit(readExample(name)) };
-	const { programs = {}, path } = scenario;
-	const run = await runAct({
-		act: found.path,
-		repository,
-		workflow,
-		event,
-		env,
-		programs,
-		...(path === undefined ? {} : { path }),
-	});
-	expect(run.log).not.toMatch(/\[github-permission\]/);
-	return { run, github };
-}
-
-/** act lends one token to all jobs: it may what any of them may. */
-function rightsOf(name: string): Record<string, "read" | "write"> {
-	const rights: Record<string, "read" | "write"> = {};
-	for (const [, job] of jobsOf(readWorkflow(name, readExample(name))))
-		for (const [scope, access] of Object.entries(job.permissions ?? {}))
-			if (rights[scope] !== "write") rights[scope] = access as "read" | "write";
-	return rights;
-}
-
-const change = { branch: "change" };
-
-/** A pull request of the last commit onto the one before. */
-function pullPayload({ commits }: Repository, from = "acme/engines"): object {
-	const [base = "", sha = ""] = commits.slice(-2);
-	return {
-		action: "synchronize",
-		number: 7,
-		pull_request: {
-			number: 7,
-			state: "open",
-			draft: false,
-			user: { login: "octocat" },
-			head: { ref: "change", sha, repo: { full_name: from } },
-			base: { ref: "main", sha: base, repo: { full_name: "acme/engines" } },
-		},
-	};
-}
-
-function resultsOf(run: ActRun): Record<string, string[]> {
-	const results: Record<string, string[]> = {};
-	for (const { job, result } of run.jobs) results[job] = [...(results[job] ?? []), result];
-	return results;
-}
-
-/** A `gh` that says what it was asked. */
-function ghStub(): { programs: Record<string, string>; calls(): string[] } {
-	const log = join(temporaryFolder(), "calls");
-	return {
-		programs: { gh: `echo "$@" >> ${log}` },
-		calls: () => (existsSync(log) ? readFileSync(log, "utf8").trim().split("\n") : []),
-	};
-}
+import { makeRepository, withoutContainer } from "./run-act.ts";
+import { change, changed, ghStub, good, localGitHub, pullPayload, resultsOf, runExample, test, wrong } from "./scenario.ts";
 
 describe("pull-request.yml", () => {
 	test("measures a change of the own repository and comments on it", async () => {
