@@ -1,3 +1,4 @@
+// Generates the inputs of the cases to record, by the types and shapes of the model.
 import { ConfigError } from "../../core/errors.ts";
 import { canEncode } from "../../core/golden/generators/encode.ts";
 import { defaultGenerator, type GeneratedInput, generateInput } from "../../core/golden/generators/generate.ts";
