@@ -8,7 +8,6 @@ import { PNG } from "pngjs";
 import { pullRequest } from "../test/support/event-payloads.ts";
 import { armFiles, type Changes, openPlay } from "../test/support/github-play.ts";
 import { temporaryFolder } from "../test/support/project.ts";
-import { encodePalette } from "./palette-png.ts";
 
 const widthPx = 900;
 const scale = 2;
@@ -82,7 +81,7 @@ const atEnd: Later = (clean) => void ends.push(clean);
 const target = resolve(process.argv[2] ?? "docs/comment.png");
 try {
 	const picture = draw(temporaryFolder(atEnd), renderPage(await playComment(atEnd)));
-	const png = encodePalette(picture);
+	const png = PNG.sync.write(picture, { colorType: 2, deflateLevel: 9 });
 	if (png.length > mostBytes) throw new Error(`the picture has ${png.length} bytes, more than ${mostBytes}`);
 	writeFileSync(target, png);
 	console.log(`${target}: ${picture.width} × ${picture.height}, ${png.length} bytes`);
