@@ -40,6 +40,17 @@ describe.each(pages)("%s", (page) => {
 	});
 });
 
+describe.each(pages.filter((page) => !page.endsWith("CHANGELOG.md")))("%s", (page) => {
+	it("has no heading twice", () => {
+		const headings = [
+			...readFileSync(page, "utf8")
+				.replace(/^```[\s\S]*?^```/gm, "")
+				.matchAll(/^#{1,6} .+$/gm),
+		].map(([heading]) => heading);
+		expect(headings.filter((heading, index) => headings.indexOf(heading) !== index)).toEqual([]);
+	});
+});
+
 describe("docs/ARCHITECTURE.md", () => {
 	it("names only rooms that are there", () => {
 		const text = readFileSync("docs/ARCHITECTURE.md", "utf8");

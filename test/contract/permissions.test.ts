@@ -47,7 +47,9 @@ function neededBy({ steps = [] }: Job, on: Workflow["on"]): Rights {
 
 const workflows = [
 	...["workflows-examples", ".github/workflows"].flatMap(readWorkflows),
-	...["README.md", "docs/configuration.md", "docs/exports.md", "docs/goldens.md", "docs/security.md"].flatMap(readSnippets),
+	...["README.md", "docs/configuration.md", "docs/goldens.md", "docs/exports.md", "docs/goldens.md", "docs/security.md"].flatMap(
+		readSnippets,
+	),
 	readWorkflow("trtgate init", starterWorkflow({})),
 ];
 

@@ -102,7 +102,7 @@ describe("the examples", () => {
 });
 
 describe("snippets of the documentation", () => {
-	it.each(["README.md", "docs/configuration.md", "docs/security.md", "docs/exports.md", "docs/goldens.md"])(
+	it.each(["README.md", "docs/configuration.md", "docs/goldens.md", "docs/security.md", "docs/exports.md", "docs/goldens.md"])(
 		"%s names only inputs that exist",
 		(path) => {
 			for (const { jobs, text } of readSnippets(path))
