@@ -1,0 +1,1 @@
+export{t as recordGolden}from"./record.js";

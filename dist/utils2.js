@@ -1,0 +1,1 @@
+export{t as GitHub,r as getOctokitOptions}from"./utils.js";

@@ -1,0 +1,903 @@
+#!/usr/bin/env python3
+# Runs golden cases through one TensorRT engine: frames in, frames out, every output byte as the GPU left it.
+"""The golden worker: one process, one engine, any number of cases.
+
+    python3 tensorrt.py --engine FILE [--device N] [--profile N] [--plugin LIBRARY]...
+                        [--max-payload-bytes N] [--cases FILE]
+    python3 tensorrt.py --probe [--device N]
+
+Needs Python 3.8 or newer, its standard library, the `tensorrt` module (8.6 to 11) and the CUDA driver.
+
+Frames come on standard input (or from --cases) and go to standard output; everything else that is said, by
+plugins' printf too, goes to standard error. A frame, all numbers little-endian:
+
+    offset  bytes  what
+    0       4      "TGWF"
+    4       2      protocol version, 1
+    6       2      zero
+    8       4      length of the header, at most 1 MiB
+    12      8      length of the payload, at most --max-payload-bytes (2 GiB)
+    20             the header: a JSON object in UTF-8 with a "kind"
+                   the payload: the bytes of the header's "tensors", one after the other, no gaps
+
+    "tensors": [{"name", "dtype", "shape", "bytes"}], row-major; types of 4 bits are packed, low half first.
+
+To the worker:
+    {"kind": "case", "id": text, "tensors": [...]}    the inputs of one case
+    {"kind": "end"}                                   no more cases
+From the worker, the first frame is a hello or an error, and each case has one answer, in order:
+    {"kind": "hello", "protocol": 1, "tensorrt", "python", "device": {"index", "name", "computeCapability", "driver"},
+     "engine": {"profiles": n, "inputs": [{"name", "dtype", "shape", "host"}], "outputs": [...]} or null for a probe}
+    {"kind": "result", "id", "profile": n, "tensors": [...]}
+    {"kind": "error", "id": text or null, "tensor": text or null, "code", "message", "fatal": bool}
+    {"kind": "end", "cases": n}
+
+A fatal error is the last frame; the exit code is then 2 (did not start), 3 (CUDA or TensorRT is lost), 4 (the
+frames cannot be read) or 70 (a bug). Else it is 0. Codes of fatal errors: tensorrt-missing, cuda-missing, cuda,
+plan, plugin, format, memory, protocol, internal. Of cases: protocol, input, shape, memory, execution, size,
+internal.
+"""
+import argparse
+import collections
+import ctypes
+import faulthandler
+import json
+import mmap
+import os
+import platform
+import struct
+import sys
+import traceback
+
+MAGIC = b"TGWF"
+PROTOCOL = 1
+PREFIX = struct.Struct("<4sHHIQ")
+LONGEST_HEADER = 1 << 20
+LARGEST_PAYLOAD = 2 << 30
+MOST_TENSORS = 4096
+LONGEST_NAME = 4096
+HIGHEST_RANK = 16
+# TensorRT's plans begin with this since 8.6; it aborts the process on some files that do not.
+PLAN_MAGIC = b"ftrt"
+# What outputs hold before a case, so that bytes the engine never wrote are not the last case's right answer: NaN for floats.
+UNWRITTEN = 0xFF
+OUT_OF_MEMORY = 2
+
+EXIT_NOT_STARTED, EXIT_LOST, EXIT_PROTOCOL, EXIT_BUG = 2, 3, 4, 70
+
+# Names in frames: (name in tensorrt.DataType, bits of an element).
+DTYPES = {
+    "float32": ("FLOAT", 32),
+    "float16": ("HALF", 16),
+    "bfloat16": ("BF16", 16),
+    "int64": ("INT64", 64),
+    "int32": ("INT32", 32),
+    "int8": ("INT8", 8),
+    "uint8": ("UINT8", 8),
+    "bool": ("BOOL", 8),
+    "float8_e4m3": ("FP8", 8),
+    "float8_e8m0": ("E8M0", 8),
+    "int4": ("INT4", 4),
+    "float4_e2m1": ("FP4", 4),
+}
+
+
+class Refusal(Exception):
+    """One case cannot be run; the worker goes on."""
+
+    def __init__(self, code, message, tensor=None):
+        super().__init__(message)
+        self.code = code
+        self.tensor = tensor
+
+
+class Fatal(Exception):
+    """The worker cannot go on."""
+
+    def __init__(self, code, message, exit_code=EXIT_NOT_STARTED, tensor=None):
+        super().__init__(message)
+        self.code = code
+        self.exit_code = exit_code
+        self.tensor = tensor
+
+
+class CudaError(Exception):
+    def __init__(self, number, call, text):
+        super().__init__("%s: CUDA error %d, %s" % (call, number, text))
+        self.number = number
+
+
+def byte_count(dtype, shape):
+    elements = 1
+    for size in shape:
+        elements *= size
+    return (elements * DTYPES[dtype][1] + 7) // 8
+
+
+def describe_shape(shape):
+    return "[%s]" % ", ".join(str(size) for size in shape)
+
+
+# Frames
+
+
+class Channel:
+    """Reads and writes frames; both directions are bounded before anything is allocated."""
+
+    def __init__(self, source, target, largest_payload):
+        self.source = source
+        self.target = target
+        self.largest_payload = largest_payload
+        self.buffer = HostBuffer()
+
+    def read(self):
+        """The next header and its payload, which holds until the next call; None at the end of the input."""
+        prefix = self.source.read(PREFIX.size)
+        if not prefix:
+            return None
+        if len(prefix) < PREFIX.size:
+            raise self.broken("it ends inside a frame")
+        magic, version, zero, header_bytes, payload_bytes = PREFIX.unpack(prefix)
+        if magic != MAGIC or zero != 0:
+            raise self.broken("these are not frames")
+        if version != PROTOCOL:
+            raise self.broken("protocol %d is spoken, this worker speaks %d" % (version, PROTOCOL))
+        if header_bytes > LONGEST_HEADER:
+            raise self.broken("a header of %d bytes, %d are allowed" % (header_bytes, LONGEST_HEADER))
+        if payload_bytes > self.largest_payload:
+            raise self.broken("a payload of %d bytes, %d are allowed" % (payload_bytes, self.largest_payload))
+        header = self.parse(self.source.read(header_bytes), header_bytes)
+        self.buffer.reserve(payload_bytes)
+        self.fill(self.buffer.view(payload_bytes))
+        return header, payload_bytes
+
+    def parse(self, text, size):
+        if len(text) < size:
+            raise self.broken("it ends inside a frame")
+        try:
+            header = json.loads(text.decode("utf-8"))
+        except (ValueError, RecursionError) as error:
+            raise self.broken("a header is not JSON (%s)" % error)
+        if not isinstance(header, dict):
+            raise self.broken("a header is not an object")
+        return header
+
+    def fill(self, view):
+        at = 0
+        while at < len(view):
+            count = self.source.readinto(view[at:])
+            if not count:
+                raise self.broken("it ends inside a frame")
+            at += count
+
+    def broken(self, why):
+        return Fatal("protocol", "The input cannot be read: %s." % why, EXIT_PROTOCOL)
+
+    def write(self, header, parts=()):
+        text = json.dumps(header, separators=(",", ":")).encode("utf-8")
+        if len(text) > LONGEST_HEADER:
+            raise Refusal("size", "the answer's header has %d bytes, %d are allowed" % (len(text), LONGEST_HEADER))
+        sizes = sum(len(part) for part in parts)
+        pending = [memoryview(PREFIX.pack(MAGIC, PROTOCOL, 0, len(text), sizes) + text)]
+        pending.extend(part for part in parts if len(part) > 0)
+        while pending:
+            written = os.writev(self.target, pending[:512])
+            while pending and written >= len(pending[0]):
+                written -= len(pending[0])
+                pending.pop(0)
+            if written > 0:
+                pending[0] = pending[0][written:]
+
+
+class HostBuffer:
+    """Host memory with a known address; grows, and is kept from case to case."""
+
+    def __init__(self):
+        self.size = 0
+        self.reserve(1)
+
+    def reserve(self, size):
+        if size <= self.size:
+            return
+        self.data = bytearray(size)
+        self.size = size
+        self.address = ctypes.addressof(ctypes.c_char.from_buffer(self.data))
+
+    def view(self, size):
+        return memoryview(self.data)[:size]
+
+
+# CUDA
+
+
+class Cuda:
+    """The part of the CUDA driver that the worker needs."""
+
+    pointer = ctypes.POINTER
+    signatures = {
+        "cuInit": [ctypes.c_uint],
+        "cuDriverGetVersion": [pointer(ctypes.c_int)],
+        "cuDeviceGetCount": [pointer(ctypes.c_int)],
+        "cuDeviceGet": [pointer(ctypes.c_int), ctypes.c_int],
+        "cuDeviceGetName": [ctypes.c_char_p, ctypes.c_int, ctypes.c_int],
+        "cuDeviceGetAttribute": [pointer(ctypes.c_int), ctypes.c_int, ctypes.c_int],
+        "cuDevicePrimaryCtxRetain": [pointer(ctypes.c_void_p), ctypes.c_int],
+        "cuCtxSetCurrent": [ctypes.c_void_p],
+        "cuStreamCreate": [pointer(ctypes.c_void_p), ctypes.c_uint],
+        "cuStreamSynchronize": [ctypes.c_void_p],
+        "cuMemAlloc_v2": [pointer(ctypes.c_uint64), ctypes.c_size_t],
+        "cuMemFree_v2": [ctypes.c_uint64],
+        "cuMemcpyHtoDAsync_v2": [ctypes.c_uint64, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p],
+        "cuMemcpyDtoHAsync_v2": [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_size_t, ctypes.c_void_p],
+        "cuMemsetD8Async": [ctypes.c_uint64, ctypes.c_ubyte, ctypes.c_size_t, ctypes.c_void_p],
+        "cuGetErrorName": [ctypes.c_int, pointer(ctypes.c_char_p)],
+        "cuGetErrorString": [ctypes.c_int, pointer(ctypes.c_char_p)],
+    }
+    non_blocking = 1
+    capability_major, capability_minor = 75, 76
+
+    def __init__(self, index):
+        library = self.open()
+        self.calls = {}
+        for name, types in self.signatures.items():
+            function = getattr(library, name)
+            function.argtypes = types
+            function.restype = ctypes.c_int
+            self.calls[name] = function
+        self.call("cuInit", 0)
+        count = self.number("cuDeviceGetCount")
+        if not 0 <= index < count:
+            raise Fatal("cuda-missing", "There is no CUDA device %d: the driver shows %d." % (index, count))
+        self.index = index
+        self.device = self.number("cuDeviceGet", index)
+
+    @staticmethod
+    def open():
+        problems = []
+        for name in ("libcuda.so.1", "libcuda.so"):
+            try:
+                return ctypes.CDLL(name)
+            except OSError as error:
+                problems.append(str(error))
+        raise Fatal("cuda-missing", "The CUDA driver cannot be loaded: %s." % problems[0])
+
+    def call(self, name, *arguments):
+        number = self.calls[name](*arguments)
+        if number != 0:
+            raise CudaError(number, name, self.explain(number))
+
+    def explain(self, number):
+        words = []
+        for name in ("cuGetErrorName", "cuGetErrorString"):
+            text = ctypes.c_char_p()
+            if self.calls[name](number, ctypes.byref(text)) == 0 and text.value:
+                words.append(text.value.decode("utf-8", "replace"))
+        return ": ".join(words) or "unknown"
+
+    def number(self, name, *arguments):
+        value = ctypes.c_int()
+        self.call(name, ctypes.byref(value), *arguments)
+        return value.value
+
+    def describe(self):
+        name = ctypes.create_string_buffer(256)
+        self.call("cuDeviceGetName", name, len(name), self.device)
+        major = self.number("cuDeviceGetAttribute", self.capability_major, self.device)
+        minor = self.number("cuDeviceGetAttribute", self.capability_minor, self.device)
+        version = self.number("cuDriverGetVersion")
+        return {
+            "index": self.index,
+            "name": name.value.decode("utf-8", "replace"),
+            "computeCapability": "%d.%d" % (major, minor),
+            "driver": "%d.%d" % (version // 1000, version % 1000 // 10),
+        }
+
+    def start(self):
+        """Makes the device's primary context current: the one that TensorRT's CUDA runtime uses."""
+        context = ctypes.c_void_p()
+        self.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), self.device)
+        self.call("cuCtxSetCurrent", context)
+        stream = ctypes.c_void_p()
+        self.call("cuStreamCreate", ctypes.byref(stream), self.non_blocking)
+        self.stream = stream.value
+
+    def allocate(self, size):
+        address = ctypes.c_uint64()
+        self.call("cuMemAlloc_v2", ctypes.byref(address), size)
+        return address.value
+
+    def free(self, address):
+        self.call("cuMemFree_v2", address)
+
+    def to_device(self, target, source, size):
+        self.call("cuMemcpyHtoDAsync_v2", target, source, size, self.stream)
+
+    def to_host(self, target, source, size):
+        self.call("cuMemcpyDtoHAsync_v2", target, source, size, self.stream)
+
+    def fill(self, target, size):
+        self.call("cuMemsetD8Async", target, UNWRITTEN, size, self.stream)
+
+    def wait(self):
+        self.call("cuStreamSynchronize", self.stream)
+
+
+class DeviceBuffer:
+    """Device memory of one tensor; grows, and is kept from case to case. Never null: TensorRT refuses that for empty tensors too."""
+
+    def __init__(self, cuda, name):
+        self.cuda = cuda
+        self.name = name
+        self.address = 0
+        self.size = 0
+
+    def reserve(self, size):
+        wanted = max(size, 256)
+        if wanted <= self.size:
+            return self.address
+        if self.address:
+            self.cuda.free(self.address)
+            self.address = self.size = 0
+        try:
+            self.address = self.cuda.allocate(wanted)
+        except CudaError as error:
+            if error.number != OUT_OF_MEMORY:
+                raise
+            raise Refusal("memory", "%d bytes of GPU memory for %s could not be had" % (wanted, self.name), self.name)
+        self.size = wanted
+        return self.address
+
+
+# TensorRT
+
+
+def import_tensorrt():
+    """The installed module, which has the name of this file."""
+    # Python follows a link to this file, and names its folder by whichever way led there.
+    here = os.path.dirname(os.path.realpath(__file__))
+    sys.path[:] = [path for path in sys.path if os.path.realpath(path or ".") != here]
+    try:
+        import tensorrt
+    except Exception as error:
+        raise Fatal("tensorrt-missing", "Python %s has no TensorRT: %s." % (platform.python_version(), error))
+    if not hasattr(tensorrt, "ICudaEngine") or not hasattr(tensorrt.ICudaEngine, "num_io_tensors"):
+        version = getattr(tensorrt, "__version__", "of unknown version")
+        raise Fatal("tensorrt-missing", "TensorRT %s is too old: 8.6 or newer is needed." % version)
+    return tensorrt
+
+
+def make_logger(trt):
+    class Logger(trt.ILogger):
+        """Says on standard error what TensorRT says, and keeps the last errors for the frame that reports them."""
+
+        def __init__(self):
+            trt.ILogger.__init__(self)
+            self.errors = collections.deque(maxlen=8)
+
+        def log(self, severity, message):
+            if severity == trt.ILogger.VERBOSE:
+                return
+            letter = str(severity).rsplit(".", 1)[-1][:1]
+            if severity in (trt.ILogger.ERROR, trt.ILogger.INTERNAL_ERROR):
+                self.errors.append(message)
+            sys.stderr.write("[%s] %s\n" % (letter, message))
+            sys.stderr.flush()
+
+        def take(self):
+            text = " | ".join(self.errors)
+            self.errors.clear()
+            return text or "TensorRT gave no reason"
+
+    return Logger()
+
+
+def make_allocator(trt, buffer):
+    class Allocator(trt.IOutputAllocator):
+        """Memory for an output whose shape only the data decides."""
+
+        def __init__(self):
+            trt.IOutputAllocator.__init__(self)
+            self.shape = None
+            self.problem = None
+
+        def reallocate_output(self, tensor_name, memory, size, alignment):
+            try:
+                return buffer.reserve(size)
+            except Exception as error:
+                self.problem = error
+                return 0
+
+        def reallocate_output_async(self, tensor_name, memory, size, alignment, stream):
+            return self.reallocate_output(tensor_name, memory, size, alignment)
+
+        def notify_shape(self, tensor_name, shape):
+            self.shape = tuple(shape)
+
+    return Allocator()
+
+
+class Port:
+    """One input or output of the engine."""
+
+    def __init__(self, trt, engine, name):
+        self.name = name
+        self.is_input = engine.get_tensor_mode(name) == trt.TensorIOMode.INPUT
+        self.dtype = self.dtype_name(trt, engine.get_tensor_dtype(name))
+        self.shape = tuple(engine.get_tensor_shape(name))
+        self.host = engine.get_tensor_location(name) == trt.TensorLocation.HOST
+        for profile in range(engine.num_optimization_profiles):
+            form = engine.get_tensor_format(name, profile)
+            if form != trt.TensorFormat.LINEAR:
+                word = str(form).rsplit(".", 1)[-1]
+                raise Fatal("format", "%s has the memory format %s; only LINEAR can be fed and read." % (name, word), tensor=name)
+        self.ranges = []
+        self.device_buffer = None
+        self.host_buffer = HostBuffer()
+        self.allocator = None
+        # The input in whose memory this output comes to lie, as caches do since 10.16.
+        self.alias = None
+        if not self.is_input and hasattr(engine, "get_aliased_input_tensor"):
+            self.alias = engine.get_aliased_input_tensor(name)
+        # An output's shape in the case at hand; None while only the data decides it.
+        self.now = None
+
+    def dtype_name(self, trt, dtype):
+        for name, (member, _) in DTYPES.items():
+            if getattr(trt.DataType, member, None) == dtype:
+                return name
+        raise Fatal("format", "%s has the type %s, which this worker does not know." % (self.name, dtype), tensor=self.name)
+
+    def read_ranges(self, engine):
+        """For each optimization profile, the least and greatest shape, and of a shape tensor the least and greatest values."""
+        for profile in range(engine.num_optimization_profiles):
+            shapes = [tuple(shape) for shape in engine.get_tensor_profile_shape(self.name, profile)]
+            values = profile_values(engine, self.name, profile) if self.host else []
+            self.ranges.append((shapes, [tuple(value) for value in values]))
+
+    def holds(self, profile, shape, values):
+        shapes, limits = self.ranges[profile]
+        fits = len(shapes) < 3 or within(shapes[0], shape, shapes[2])
+        return fits and (len(limits) < 3 or values is None or within(limits[0], values, limits[2]))
+
+    def describe(self):
+        return {"name": self.name, "dtype": self.dtype, "shape": list(self.shape), "host": self.host}
+
+
+def profile_values(engine, name, profile):
+    """Takes these two in the order that TensorRT does not document, and raises where there are no values; 8.6 does not have it."""
+    if not hasattr(engine, "get_tensor_profile_values"):
+        return []
+    try:
+        return engine.get_tensor_profile_values(profile, name)
+    except TypeError:
+        return engine.get_tensor_profile_values(name, profile)
+    except RuntimeError:
+        return []
+
+
+def within(low, value, high):
+    return len(low) == len(value) and all(a <= b <= c for a, b, c in zip(low, value, high))
+
+
+class Feed:
+    """One input of a case: its shape and where its bytes lie in the frame's payload."""
+
+    __slots__ = ("shape", "at", "size")
+
+    def __init__(self, shape, at, size):
+        self.shape = shape
+        self.at = at
+        self.size = size
+
+
+class Engine:
+    """A loaded plan with one execution context."""
+
+    def __init__(self, trt, cuda, options):
+        self.trt = trt
+        self.cuda = cuda
+        self.logger = make_logger(trt)
+        self.fixed_profile = options.profile
+        self.largest_payload = options.max_payload_bytes
+        self.runtime = trt.Runtime(self.logger)
+        self.load_plugins(options.plugin)
+        self.engine = self.load_plan(options.engine)
+        names = [self.engine.get_tensor_name(index) for index in range(self.engine.num_io_tensors)]
+        ports = [Port(trt, self.engine, name) for name in names]
+        self.inputs = {port.name: port for port in ports if port.is_input}
+        self.outputs = [port for port in ports if not port.is_input]
+        for port in ports:
+            port.device_buffer = DeviceBuffer(cuda, port.name)
+        for port in self.outputs:
+            if port.alias in self.inputs:
+                port.device_buffer = self.inputs[port.alias].device_buffer
+        for port in self.inputs.values():
+            port.read_ranges(self.engine)
+        if self.fixed_profile is not None and not 0 <= self.fixed_profile < self.engine.num_optimization_profiles:
+            raise Fatal("plan", "The engine has no profile %d, it has %d." % (self.fixed_profile, self.engine.num_optimization_profiles))
+        self.context = self.engine.create_execution_context()
+        if self.context is None:
+            raise Fatal("memory", "TensorRT made no execution context: %s." % self.logger.take())
+        self.profile = 0
+        self.prepared = None
+
+    def load_plugins(self, libraries):
+        try:
+            self.trt.init_libnvinfer_plugins(self.logger, "")
+        except Exception as error:
+            sys.stderr.write("[W] TensorRT's own plugins were not loaded: %s\n" % error)
+        for path in libraries:
+            try:
+                library = ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
+                # Without these symbols a library registers its plugins by being loaded.
+                if hasattr(library, "getCreators") or hasattr(library, "getPluginCreators"):
+                    self.runtime.get_plugin_registry().load_library(path)
+            except Exception as error:
+                raise Fatal("plugin", "The plugin library %s cannot be loaded: %s." % (path, error))
+
+    def load_plan(self, path):
+        if hasattr(self.runtime, "engine_host_code_allowed"):
+            # Version-compatible plans and plans with plugins inside carry host code; the plan is our own build.
+            self.runtime.engine_host_code_allowed = True
+        try:
+            with open(path, "rb") as file:
+                if os.fstat(file.fileno()).st_size < len(PLAN_MAGIC):
+                    raise Fatal("plan", "The engine file %s is empty." % path)
+                plan = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        except OSError as error:
+            raise Fatal("plan", "The engine file %s cannot be read: %s." % (path, error.strerror))
+        if plan[: len(PLAN_MAGIC)] != PLAN_MAGIC:
+            raise Fatal("plan", "The file %s is not a TensorRT plan." % path)
+        self.logger.errors.clear()
+        engine = self.runtime.deserialize_cuda_engine(plan)
+        if engine is None:
+            version = ".".join(str(part) for part in plan[24:28])
+            raise Fatal(
+                "plan",
+                "TensorRT %s does not load %s, a plan of version %s: %s." % (self.trt.__version__, path, version, self.logger.take()),
+            )
+        return engine
+
+    def describe(self):
+        return {
+            "profiles": self.engine.num_optimization_profiles,
+            "inputs": [port.describe() for port in self.inputs.values()],
+            "outputs": [port.describe() for port in self.outputs],
+        }
+
+    def run(self, feeds, payload):
+        """Answers one case: the profile, the header's tensors and their bytes, which hold until the next call."""
+        self.logger.errors.clear()
+        try:
+            self.prepare(feeds, payload)
+            return self.execute(feeds, payload)
+        except RuntimeError as error:
+            # What TensorRT's Python raises where C++ returns false.
+            self.prepared = None
+            raise Refusal("execution", "TensorRT raised an error (%s): %s" % (error, self.logger.take()))
+        except BaseException:
+            self.prepared = None
+            raise
+
+    def prepare(self, feeds, payload):
+        """Tells TensorRT shapes and addresses; the same shapes twice need that only once."""
+        values = {name: self.read_values(name, feeds[name], payload) for name, port in self.inputs.items() if port.host}
+        key = (tuple(feeds[name].shape for name in self.inputs), tuple(values.items()))
+        if key == self.prepared:
+            return
+        self.choose_profile(feeds, values)
+        for name, port in self.inputs.items():
+            self.bind_input(port, feeds[name], payload)
+        unknown = list(self.context.infer_shapes())
+        if unknown:
+            raise Refusal("shape", "the inputs leave shapes open (%s): %s" % (", ".join(unknown), self.logger.take()), unknown[0])
+        for port in self.outputs:
+            self.bind_output(port)
+        self.prepared = key
+
+    def read_values(self, name, feed, payload):
+        letter = {"int32": "i", "int64": "q"}.get(self.inputs[name].dtype)
+        view = payload.view(feed.at + feed.size)[feed.at :]
+        return tuple(view.cast(letter)) if letter else bytes(view)
+
+    def choose_profile(self, feeds, values):
+        wanted = range(self.engine.num_optimization_profiles) if self.fixed_profile is None else [self.fixed_profile]
+        for profile in wanted:
+            if all(port.holds(profile, feeds[name].shape, values.get(name)) for name, port in self.inputs.items()):
+                break
+        else:
+            raise self.outside(feeds, values, list(wanted))
+        if profile != self.profile:
+            if not self.context.set_optimization_profile_async(profile, self.cuda.stream):
+                raise Refusal("shape", "optimization profile %d could not be chosen: %s" % (profile, self.logger.take()))
+            self.cuda.wait()
+            self.profile = profile
+
+    def outside(self, feeds, values, profiles):
+        for name, port in self.inputs.items():
+            shape, value = feeds[name].shape, values.get(name)
+            if not any(port.holds(profile, shape, None) for profile in profiles):
+                return self.refuse_range(port, "the shape " + describe_shape(shape), [shapes for shapes, _ in port.ranges])
+            if not any(port.holds(profile, shape, value) for profile in profiles):
+                return self.refuse_range(port, "the values " + describe_shape(value), [limits for _, limits in port.ranges])
+        return Refusal("shape", "no optimization profile holds the shapes of all inputs together")
+
+    def refuse_range(self, port, what, ranges):
+        held = ["%s to %s" % (describe_shape(each[0]), describe_shape(each[2])) for each in ranges if len(each) == 3]
+        return Refusal("shape", "input %s has %s, the engine's profiles hold %s" % (port.name, what, " or ".join(held)), port.name)
+
+    def bind_input(self, port, feed, payload):
+        if not self.context.set_input_shape(port.name, feed.shape):
+            raise Refusal("shape", "input %s takes no shape %s: %s" % (port.name, describe_shape(feed.shape), self.logger.take()), port.name)
+        if port.host:
+            # Read whenever TensorRT likes, so not from the frame's buffer.
+            port.host_buffer.reserve(feed.size)
+            port.host_buffer.view(feed.size)[:] = payload.view(feed.at + feed.size)[feed.at :]
+            address = port.host_buffer.address
+        else:
+            address = port.device_buffer.reserve(feed.size)
+        self.set_address(port, address)
+
+    def bind_output(self, port):
+        shape = tuple(self.context.get_tensor_shape(port.name))
+        open_shape = any(size < 0 for size in shape)
+        port.now = None if open_shape else shape
+        if port.host:
+            size = self.context.get_max_output_size(port.name) if open_shape else byte_count(port.dtype, shape)
+            port.host_buffer.reserve(size)
+            self.set_address(port, port.host_buffer.address)
+        elif open_shape:
+            if port.allocator is None:
+                port.allocator = make_allocator(self.trt, port.device_buffer)
+            if not self.context.set_output_allocator(port.name, port.allocator):
+                raise Refusal("execution", "output %s took no allocator: %s" % (port.name, self.logger.take()), port.name)
+        else:
+            size = byte_count(port.dtype, shape)
+            self.check_size(size, port.name)
+            if port.alias is not None and size > port.device_buffer.size:
+                raise Refusal("execution", "output %s is larger than input %s, in whose memory it lies" % (port.name, port.alias), port.name)
+            self.set_address(port, port.device_buffer.reserve(size))
+
+    def set_address(self, port, address):
+        if self.context.set_tensor_address(port.name, address) is False:
+            raise Refusal("execution", "%s took no address: %s" % (port.name, self.logger.take()), port.name)
+
+    def check_size(self, size, name):
+        if size > self.largest_payload:
+            raise Refusal("size", "output %s has %d bytes, an answer may have %d" % (name, size, self.largest_payload), name)
+
+    def execute(self, feeds, payload):
+        cuda = self.cuda
+        for name, port in self.inputs.items():
+            feed = feeds[name]
+            if feed.size > 0 and not port.host:
+                cuda.to_device(port.device_buffer.address, payload.address + feed.at, feed.size)
+        for port in self.outputs:
+            self.clear(port)
+        if not self.context.execute_async_v3(cuda.stream):
+            reason = self.logger.take()
+            cuda.wait()
+            self.raise_allocation()
+            raise Refusal("execution", "TensorRT did not run the case: %s" % reason)
+        return self.collect()
+
+    def clear(self, port):
+        if port.alias is not None:
+            return
+        if port.allocator is not None and port.now is None:
+            port.allocator.shape = port.allocator.problem = None
+            if port.device_buffer.size > 0:
+                self.cuda.fill(port.device_buffer.address, port.device_buffer.size)
+        elif port.host:
+            ctypes.memset(port.host_buffer.address, UNWRITTEN, port.host_buffer.size)
+        else:
+            size = byte_count(port.dtype, port.now)
+            if size > 0:
+                self.cuda.fill(port.device_buffer.address, size)
+
+    def raise_allocation(self):
+        for port in self.outputs:
+            if port.allocator is not None and port.allocator.problem is not None:
+                raise port.allocator.problem
+
+    def collect(self):
+        if any(port.now is None for port in self.outputs):
+            self.cuda.wait()
+            self.raise_allocation()
+        tensors, parts, total = [], [], 0
+        for port in self.outputs:
+            shape = self.final_shape(port)
+            size = byte_count(port.dtype, shape)
+            total += size
+            self.check_size(total, port.name)
+            if not port.host:
+                port.host_buffer.reserve(size)
+                if size > 0:
+                    self.cuda.to_host(port.host_buffer.address, port.device_buffer.address, size)
+            tensors.append({"name": port.name, "dtype": port.dtype, "shape": list(shape), "bytes": size})
+            parts.append(port.host_buffer.view(size))
+        self.cuda.wait()
+        return self.profile, tensors, parts
+
+    def final_shape(self, port):
+        if port.now is not None:
+            return port.now
+        shape = port.allocator.shape if port.allocator is not None else tuple(self.context.get_tensor_shape(port.name))
+        if shape is None or any(size < 0 for size in shape):
+            raise Refusal("execution", "TensorRT did not say what shape output %s has" % port.name, port.name)
+        if byte_count(port.dtype, shape) > (port.host_buffer.size if port.host else port.device_buffer.size):
+            raise Refusal("execution", "output %s is said to have the shape %s, for which no memory was asked" % (port.name, describe_shape(shape)), port.name)
+        return shape
+
+
+# Cases
+
+
+def read_case(header, payload_bytes, inputs):
+    """The inputs of a case by name. Refuses whatever the engine would not refuse itself."""
+    entries = header.get("tensors")
+    if not isinstance(entries, list) or len(entries) > MOST_TENSORS:
+        raise Refusal("protocol", "the case has no list of at most %d tensors" % MOST_TENSORS)
+    feeds, at = {}, 0
+    for entry in entries:
+        name, dtype, shape, size = read_entry(entry)
+        if name not in inputs:
+            raise Refusal("input", "the engine has no input %s; it has %s" % (name, ", ".join(inputs) or "none"), name)
+        if name in feeds:
+            raise Refusal("input", "input %s is given twice" % name, name)
+        if dtype != inputs[name].dtype:
+            raise Refusal("input", "input %s is %s, the engine takes %s" % (name, dtype, inputs[name].dtype), name)
+        if size != byte_count(dtype, shape):
+            text = "input %s has %d bytes, its shape %s of %s has %d"
+            raise Refusal("input", text % (name, size, describe_shape(shape), dtype, byte_count(dtype, shape)), name)
+        feeds[name] = Feed(shape, at, size)
+        at += size
+    if at != payload_bytes:
+        raise Refusal("protocol", "the payload has %d bytes, its tensors %d" % (payload_bytes, at))
+    for name in inputs:
+        if name not in feeds:
+            raise Refusal("input", "input %s is missing" % name, name)
+    return feeds
+
+
+def is_count(value):
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 53
+
+
+def read_entry(entry):
+    if not isinstance(entry, dict):
+        raise Refusal("protocol", "a tensor is not an object")
+    name, dtype, shape, size = (entry.get(key) for key in ("name", "dtype", "shape", "bytes"))
+    if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME:
+        raise Refusal("protocol", "a tensor has no name")
+    if dtype not in DTYPES:
+        raise Refusal("input", "input %s has an unknown type" % name, name)
+    if not isinstance(shape, list) or len(shape) > HIGHEST_RANK or not all(is_count(value) for value in shape):
+        raise Refusal("input", "input %s has no shape" % name, name)
+    if not is_count(size):
+        raise Refusal("input", "input %s has no length" % name, name)
+    return name, dtype, tuple(shape), size
+
+
+def read_id(header):
+    name = header.get("id")
+    if not isinstance(name, str) or len(name) > LONGEST_NAME:
+        raise Fatal("protocol", "The input cannot be read: a case has no id.", EXIT_PROTOCOL)
+    return name
+
+
+def error_frame(error, code, name=None, fatal=False):
+    """Cut, so that it always fits into a header."""
+    tensor = getattr(error, "tensor", None)
+    return {"kind": "error", "id": name, "tensor": tensor, "code": code, "message": str(error)[:16384], "fatal": fatal}
+
+
+def answer(channel, engine, header, payload_bytes):
+    name = read_id(header)
+    try:
+        feeds = read_case(header, payload_bytes, engine.inputs)
+        profile, tensors, parts = engine.run(feeds, channel.buffer)
+        channel.write({"kind": "result", "id": name, "profile": profile, "tensors": tensors}, parts)
+    except Refusal as error:
+        channel.write(error_frame(error, error.code, name))
+    except CudaError as error:
+        # After any error but a lack of memory the CUDA context is lost, and every later answer would be wrong.
+        channel.write(error_frame(error, "cuda", name, fatal=True))
+        return False
+    except (Fatal, OSError):
+        raise
+    except Exception as error:
+        traceback.print_exc()
+        channel.write(error_frame("%s: %s" % (type(error).__name__, error), "internal", name))
+    return True
+
+
+def serve(channel, engine):
+    done = 0
+    while True:
+        frame = channel.read()
+        if frame is None:
+            raise Fatal("protocol", "The input ended without an end frame.", EXIT_PROTOCOL)
+        header, payload_bytes = frame
+        kind = header.get("kind")
+        if kind == "end":
+            channel.write({"kind": "end", "cases": done})
+            return 0
+        if kind != "case":
+            raise Fatal("protocol", "The input cannot be read: a frame of kind %r." % (kind,), EXIT_PROTOCOL)
+        if not answer(channel, engine, header, payload_bytes):
+            return EXIT_LOST
+        done += 1
+
+
+def start(channel, options):
+    trt = import_tensorrt()
+    hello = {"kind": "hello", "protocol": PROTOCOL, "tensorrt": str(trt.__version__), "python": platform.python_version()}
+    try:
+        cuda = Cuda(options.device)
+        hello["device"] = cuda.describe()
+        if options.probe:
+            channel.write(dict(hello, engine=None))
+            channel.write({"kind": "end", "cases": 0})
+            return 0
+        cuda.start()
+        engine = Engine(trt, cuda, options)
+    except CudaError as error:
+        raise Fatal("cuda", "The CUDA driver refused: %s." % error)
+    except Refusal as error:
+        raise Fatal(error.code, str(error), tensor=error.tensor)
+    channel.write(dict(hello, engine=engine.describe()))
+    return serve(channel, engine)
+
+
+def parse_options(arguments):
+    parser = argparse.ArgumentParser(description="Runs golden cases through a TensorRT engine.")
+    parser.add_argument("--engine")
+    parser.add_argument("--device", type=int, default=0)
+    parser.add_argument("--profile", type=int)
+    parser.add_argument("--plugin", action="append", default=[])
+    parser.add_argument("--max-payload-bytes", type=int, default=LARGEST_PAYLOAD)
+    parser.add_argument("--cases")
+    parser.add_argument("--probe", action="store_true")
+    options = parser.parse_args(arguments)
+    if not options.probe and options.engine is None:
+        parser.error("--engine or --probe is needed")
+    return options
+
+
+def run(arguments):
+    options = parse_options(arguments)
+    # Lazy loading of kernels halves the time to start and the memory.
+    os.environ.setdefault("CUDA_MODULE_LOADING", "LAZY")
+    faulthandler.enable()
+    target = os.dup(1)
+    os.dup2(2, 1)
+    source = open(0 if options.cases is None else options.cases, "rb", buffering=1 << 18)
+    channel = Channel(source, target, options.max_payload_bytes)
+    try:
+        return start(channel, options)
+    except Fatal as error:
+        sys.stderr.write("%s\n" % error)
+        channel.write(error_frame(error, error.code, fatal=True))
+        return error.exit_code
+    except BrokenPipeError:
+        sys.stderr.write("Nobody reads the answers any more.\n")
+        return EXIT_LOST
+    except Exception as error:
+        traceback.print_exc()
+        channel.write(error_frame("%s: %s" % (type(error).__name__, error), "internal", fatal=True))
+        return EXIT_BUG
+
+
+if __name__ == "__main__":
+    code = EXIT_BUG
+    try:
+        code = run(sys.argv[1:])
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else EXIT_NOT_STARTED
+    except BaseException:
+        traceback.print_exc()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # Without the interpreter's tidying up: the order in which it lets go of TensorRT and CUDA can crash.
+    os._exit(code)
