@@ -27,6 +27,11 @@ const fixes: Readonly<Record<ProbeName, string>> = {
 	padding: "Look for a pooling or a normalisation that does not read the mask.",
 };
 
+function faultOf({ probe, got }: ProbeResult): string {
+	if (got === null) return "gives no answer at a size that its profile holds";
+	return got === "NaN" ? "gives no finite number" : faults[probe];
+}
+
 function probeStory(probe: ProbeResult, status: "warn" | "fail" | "note"): Story {
 	const { model, engine, part } = probe;
 	const subject = subjectName({ model, engine, part });
@@ -34,7 +39,7 @@ function probeStory(probe: ProbeResult, status: "warn" | "fail" | "note"): Story
 	return {
 		severity: status,
 		topic: known ? ["probe known on the base", "probes known on the base"] : ["probe that differs", "probes that differ"],
-		title: `${subject} ${faults[probe.probe]}${known ? ", as its base does" : ""} (probe, no reference)`,
+		title: `${subject} ${faultOf(probe)}${known ? ", as its base does" : ""} (probe, no reference)`,
 		sentences: [[`Probe “${probeWords[probe.probe]}”: ${saidText(probe.message)}`]],
 		...(known ? {} : { fix: fixes[probe.probe] }),
 	};

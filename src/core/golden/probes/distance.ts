@@ -6,9 +6,9 @@ import { isFloating, sliceTensor, type Tensor } from "../tensor.ts";
 export type Distance = number;
 
 /**
- * Floats: max over rows r of ‖got_r − expected_r‖ / max(‖expected_r‖, √(mean over rows of ‖expected_r‖²)). The mean row stands in
- * the denominator because a row that is nearly zero by cancellation carries rounding of the usual size (a scalar output of 1e-6
- * beside others of 1). Integers and bools: differing elements / elements, since a class id has no size.
+ * Floats: max over rows r of ‖a_r − b_r‖ / max(n_r, √(mean over rows of n_r²)) with n_r = max(‖a_r‖, ‖b_r‖): of two answers none
+ * is the right one, so the longer is the measure, and the value is 2 at most. The mean row stands in the denominator because a row that is nearly zero by
+ * cancellation carries rounding of the usual size (a scalar output of 1e-6 beside others of 1). Integers and bools: differing elements / elements, since a class id has no size.
  * @param axis along which rows lie; null: the whole is one row.
  */
 export function distanceBetween(expected: Tensor, got: Tensor, axis: number | null): Distance {
@@ -26,7 +26,8 @@ function shareDiffering(expected: Tensor, got: Tensor): number {
 
 interface RowNorms {
 	difference: number;
-	expected: number;
+	/** Of the longer of the two. */
+	own: number;
 	elements: number;
 }
 
@@ -41,13 +42,14 @@ function floatDistance(expected: Tensor, got: Tensor, axis: number | null): numb
 	}
 	const finite = rows.filter(({ elements }) => elements > 0);
 	if (finite.length === 0) return Number.NaN;
-	const usual = Math.hypot(...finite.map((row) => row.expected)) / Math.sqrt(finite.length);
-	return Math.max(...finite.map(({ difference, expected: own }) => (difference === 0 ? 0 : difference / Math.max(own, usual))));
+	const usual = Math.sqrt(finite.reduce((sum, row) => sum + row.own ** 2, 0) / finite.length);
+	return finite.reduce((most, { difference, own }) => Math.max(most, difference === 0 ? 0 : difference / Math.max(own, usual)), 0);
 }
 
 /** null where one side is not finite and the other is not the very same. */
 function normsOf(expected: Tensor, got: Tensor): RowNorms | null {
 	const { sumSquaredDifference, sumSquaredExpected, scale, elements, nonFinite } = makePair(expected, got).difference();
 	if (nonFinite.differing > 0) return null;
-	return { difference: Math.sqrt(sumSquaredDifference) / scale, expected: Math.sqrt(sumSquaredExpected) / scale, elements };
+	const longer = Math.max(sumSquaredExpected, makePair(got, expected).difference().sumSquaredExpected);
+	return { difference: Math.sqrt(sumSquaredDifference) / scale, own: Math.sqrt(longer) / scale, elements };
 }

@@ -83,7 +83,7 @@ function judgeOne(planned: Extract<PlannedProbe, { state: "asked" }>, context: C
 function whyNothing({ noise }: Context, isFirst: boolean): string {
 	const unsteady = !isFirst && [...noise.values()].some((of) => of.unsteady);
 	return unsteady
-		? "Two runs of the same input already differ, so that nothing else can be told."
+		? "Two runs of the same input already differ or hold no finite number, so that nothing else can be told."
 		: "None of its outputs has what the two answers share.";
 }
 

@@ -1,0 +1,163 @@
+// Probes through the built bundle on ONNX Runtime: models that break one rule each, one that keeps all, and a base that knows it already.
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { describe, expect, it } from "vitest";
+import { parseResult } from "../../src/core/report/parse-result.ts";
+import type { ProbeName, ProbeResult, Result } from "../../src/core/schema/result.ts";
+import * as models from "../support/probe-models.ts";
+import { readResult, runCli, temporaryFolder } from "../support/project.ts";
+
+const dist = process.env["TRTGATE_DIST"];
+
+interface Project {
+	/** ONNX file by model name. */
+	models: Readonly<Record<string, Uint8Array>>;
+	/** Lines of the config's top level. */
+	top: string;
+	/** Sizes by model name; none: fixed. */
+	dims?: Readonly<Record<string, string>>;
+}
+
+const rows = "{ batch: { min: 1, opt: 4, max: 7 } }";
+const rowsAndTokens = "{ batch: { min: 1, opt: 4, max: 6 }, seq: { min: 2, opt: 8, max: 12 } }";
+
+function write(folder: string, { models: files, top, dims = {} }: Project): string {
+	mkdirSync(folder, { recursive: true });
+	const entries = Object.entries(files).map(([name, bytes]) => {
+		writeFileSync(join(folder, `${name}.onnx`), bytes);
+		const own = dims[name] === undefined ? "" : `, dims: ${dims[name]}`;
+		return `  ${name}: { onnx: ${name}.onnx, workloads: []${own} }\n`;
+	});
+	const config = `version: 1\nbackend: onnxruntime\nonnxruntime: wasm\n${top}\nmodels:\n${entries.join("")}`;
+	writeFileSync(join(folder, "trtgate.yml"), config);
+	return folder;
+}
+
+function gate(cwd: string, argv: readonly string[] = []) {
+	return runCli(["run", "--quiet", "--out", "out", ...argv], { cwd, ...(dist === undefined ? {} : { dist: resolve(dist) }) });
+}
+
+function probesOf(result: Result, model: string): ReadonlyMap<ProbeName, ProbeResult> {
+	return new Map((result.probes ?? []).filter((probe) => probe.model === model).map((probe) => [probe.probe, probe]));
+}
+
+const states = (result: Result, model: string): Record<string, string> =>
+	Object.fromEntries([...probesOf(result, model)].map(([name, { state }]) => [name, state]));
+
+describe("probes on ONNX Runtime", () => {
+	it("tell the model that breaks a rule from the one that keeps them all", async () => {
+		const byRows = {
+			steady: models.steady,
+			batchMean: models.batchMean,
+			runningSum: models.runningSum,
+			random: models.random,
+			countsRows: models.countsRows,
+			slopedRows: models.slopedRows,
+			pairsOnly: models.pairsOnly,
+			notFinite: models.notFinite,
+		};
+		const byTokens = { maskedMean: models.maskedMean, ignoresMask: models.ignoresMask, countsPadding: models.countsPadding };
+		const dims = {
+			...Object.fromEntries(Object.keys(byRows).map((name) => [name, rows])),
+			...Object.fromEntries(Object.keys(byTokens).map((name) => [name, rowsAndTokens])),
+		};
+		const all = { ...byRows, ...byTokens, fixedBatch: models.fixedBatch, single: models.single };
+		const cwd = write(temporaryFolder(), { models: all, top: "probes: on", dims });
+		const run = await gate(cwd);
+		expect(run.exit, run.stdout + run.stderr).toBe(0);
+		const result = readResult(join(cwd, "out"));
+		expect(parseResult(readFileSync(join(cwd, "out/result.json"), "utf8"), "result.json")).toEqual(result);
+		expect(result.outcome).toBe("warn");
+
+		const agreeing = {
+			determinism: "agrees",
+			"duplicate-rows": "agrees",
+			neighbours: "agrees",
+			"batch-size": "agrees",
+			"profile-ends": "agrees",
+		};
+		expect(states(result, "steady")).toEqual({ ...agreeing, padding: "skipped" });
+		expect(probesOf(result, "steady").get("padding")?.message).toMatch(/No input tells padding by its name/);
+		expect(states(result, "batchMean")).toMatchObject({
+			determinism: "agrees",
+			"duplicate-rows": "agrees",
+			neighbours: "differs",
+			"batch-size": "differs",
+		});
+		// A running sum of rows hands row 0 to all below it, and nothing upwards.
+		expect(states(result, "runningSum")).toMatchObject({ determinism: "agrees", neighbours: "differs" });
+		expect(states(result, "random")).toMatchObject({ determinism: "differs", neighbours: "skipped", "batch-size": "skipped" });
+		expect(probesOf(result, "random").get("neighbours")?.message).toMatch(/Two runs of the same input already differ/);
+		expect(states(result, "countsRows")).toMatchObject({ "duplicate-rows": "agrees", neighbours: "agrees", "batch-size": "differs" });
+		expect(states(result, "slopedRows")).toMatchObject({ "duplicate-rows": "differs", neighbours: "agrees" });
+		expect(probesOf(result, "pairsOnly").get("batch-size")).toMatchObject({
+			state: "differs",
+			got: null,
+			message: expect.stringMatching(/no answer/),
+		});
+		expect(probesOf(result, "notFinite").get("determinism")).toMatchObject({ state: "differs", got: "NaN" });
+
+		expect(states(result, "maskedMean")).toEqual({ ...agreeing, padding: "agrees" });
+		expect(probesOf(result, "ignoresMask").get("padding")).toMatchObject({ state: "differs", output: "pooled" });
+		expect(probesOf(result, "countsPadding").get("padding")).toMatchObject({ state: "differs", output: "pooled" });
+
+		expect(states(result, "fixedBatch")).toMatchObject({
+			"duplicate-rows": "agrees",
+			neighbours: "agrees",
+			"batch-size": "skipped",
+			"profile-ends": "skipped",
+		});
+		expect(states(result, "single")).toMatchObject({ determinism: "agrees", neighbours: "skipped", "profile-ends": "skipped" });
+
+		expect(result.gates.filter(({ gate: name }) => name === "probe").every(({ status }) => ["pass", "warn"].includes(status))).toBe(true);
+		expect(run.stdout).toMatch(/Probes \(no reference\)/);
+		expect(run.stdout).toMatch(/batchMean · fp32 lets rows depend on their neighbours \(probe, no reference\)/);
+		for (const name of ["report.md", "report.html"])
+			expect(readFileSync(join(cwd, "out", name), "utf8")).toMatch(/Probes \(no reference\)/);
+	}, 120_000);
+
+	it("fail what is new where the config says so, and only note what the base does just so", async () => {
+		const folder = temporaryFolder();
+		const top = "probes: [neighbours]\ngates: { probes: fail }";
+		const dims = { old: rows, fresh: rows };
+		write(join(folder, "base"), { models: { old: models.batchMean, fresh: models.steady }, top, dims });
+		write(join(folder, "head"), { models: { old: models.batchMean, fresh: models.batchMean }, top, dims });
+		const run = await gate(folder, ["--base", "base", "--head", "head"]);
+		expect(run.exit, run.stdout + run.stderr).toBe(1);
+		const result = readResult(join(folder, "out"));
+		expect(result.probes).toMatchObject([
+			{
+				model: "old",
+				probe: "neighbours",
+				state: "known",
+				base: expect.any(Number),
+				message: expect.stringMatching(/So does the base\.$/),
+			},
+			{
+				model: "fresh",
+				probe: "neighbours",
+				state: "differs",
+				base: 0,
+				message: expect.stringMatching(/The base's engine keeps to it\.$/),
+			},
+		]);
+		expect(result.gates.filter(({ gate: name }) => name === "probe")).toMatchObject([
+			{ model: "fresh", case: "neighbours", status: "fail", location: { path: "head/trtgate.yml" } },
+		]);
+	}, 60_000);
+
+	it("are left to the night by default", async () => {
+		const cwd = write(temporaryFolder(), {
+			models: { steady: models.steady },
+			top: "measure: { pairs: [5], warm-up: 1ms, duration: 5ms }",
+			dims: { steady: rows },
+		});
+		writeFileSync(
+			join(cwd, "trtgate.yml"),
+			readFileSync(join(cwd, "trtgate.yml"), "utf8").replace("workloads: []", "workloads: [{ batch: 2 }]"),
+		);
+		const run = await gate(cwd);
+		expect(run.exit, run.stdout + run.stderr).toBe(0);
+		expect(readResult(join(cwd, "out")).probes).toBeUndefined();
+	}, 60_000);
+});
