@@ -1,0 +1,52 @@
+// A runner behind a proxy publishes all it would publish without: every client of GitHub goes the way that the runner names.
+import { expect, it, onTestFinished } from "vitest";
+import { pullRequest, repository, workflowRun } from "../support/event-payloads.ts";
+import { armFiles, openPlay, type Played } from "../support/github-play.ts";
+import { startProxy } from "../support/proxy.ts";
+
+function expectShown({ run }: Played): void {
+	expect(run.exitCode, run.stdout + run.stderr).toBe(0);
+	expect(run.stdout).not.toContain("[github-");
+	expect(run.summary).not.toContain("could be published");
+}
+
+it("comments, checks, saves caches and keeps artifacts for the days it is told, by the proxy alone; so does the report on that run", async () => {
+	const play = await openPlay();
+	const { state } = play.github;
+	const proxy = await startProxy(play.github.url);
+	onTestFinished(proxy.close);
+	const env = {
+		...{ GITHUB_API_URL: "http://api.github.test", GITHUB_GRAPHQL_URL: "http://api.github.test/graphql" },
+		...{ ACTIONS_RESULTS_URL: "http://results.github.test/", http_proxy: proxy.url, HTTP_PROXY: proxy.url },
+	};
+	const hosts = (): string[] => [...new Set(proxy.passed.splice(0).map((line) => line.replace(/^\w+ /, "").replace(/:\d+$/, "")))].sort();
+	const caching = [[/^cache:.*$/m, "cache: { engines: false, timing: true }"]] as const;
+	const base = play.commit(armFiles("same-model", "base", caching), { ref: "refs/heads/main" });
+	const head = play.commit(armFiles("same-model", "head", caching), { onto: base });
+	const merge = play.merge({ number: 7, base, head });
+	const replay = { comparison: "same-model" } as const;
+	const gate = await play.run({
+		...{ event: "pull_request", payload: pullRequest({ head, base, merge }), sha: merge, ref: "refs/pull/7/merge", runId: 500 },
+		...{ replay, env, inputs: { "retention-days": "5", cache: "true" } },
+	});
+	expectShown(gate);
+	expect(state.comments).toHaveLength(1);
+	expect(state.checkRuns).toMatchObject([{ conclusion: "success" }]);
+	expect(state.artifacts.map(({ name, isFinal }) => [name, isFinal])).toEqual([
+		["trtgate-gate", true],
+		["report-gate.html", true],
+	]);
+	for (const { createdAt, expiresAt } of state.artifacts)
+		expect((Date.parse(expiresAt ?? "") - Date.parse(createdAt)) / 86_400_000).toBeCloseTo(5, 1);
+	expect(state.caches.length).toBeGreaterThan(0);
+	expect(hosts()).toEqual(["api.github.test", "blobs.github.test", "results.github.test"]);
+
+	const report = await play.run({
+		...{ event: "workflow_run", sha: base, ref: "refs/heads/main", action: "report", replay, env },
+		payload: workflowRun(head, { id: 500, run_attempt: 1, head_repository: repository() }),
+	});
+	expectShown(report);
+	expect(report.run.stdout).toContain("trtgate-gate: read");
+	expect(hosts()).toEqual(["api.github.test", "blobs.github.test", "results.github.test"]);
+	expect(state.violations).toEqual([]);
+}, 120_000);
