@@ -43,6 +43,7 @@ async function inferIn(folder: string, job: InferJob, bench: Bench): Promise<Inf
 	if (result.reply.cases.length !== job.cases.length) {
 		return { state: "failed", failure: badOutput(`${result.reply.cases.length} cases came back of ${job.cases.length}`, job), wallMs };
 	}
+	letGo(job.cases.length);
 	return readCases(job, { folder, replies: result.reply.cases, wallMs });
 }
 
