@@ -26,8 +26,7 @@ function testcase(gate: GateResult, result: Result): string {
 	const place = [gate.engine, gate.workload, gate.case].filter((part) => part !== undefined).map((part) => cleanName(part));
 	const part = gate.part === undefined ? "" : ` (${cleanName(gate.part, 60)})`;
 	const name = [gateWord(gate.gate, backendOf(result, gate)), ...place].join(" · ") + part;
-	const file = gate.location === undefined ? "" : ` ${attribute("file", gate.location.path)}`;
-	const head = `<testcase ${attribute("classname", cleanName(gate.model))} ${attribute("name", name)}${file}`;
+	const head = `<testcase ${attribute("classname", cleanName(gate.model))} ${attribute("name", name)}`;
 	const body = bodies[gate.status](gate);
 	return body === "" ? `\t\t${head}/>` : `\t\t${head}>${body}</testcase>`;
 }
@@ -36,6 +35,12 @@ function errorCase(error: Result["errors"][number]): string {
 	const place = error.model === undefined ? cleanName(error.part ?? "the run", 60) : subjectName({ ...error, model: error.model });
 	const body = `<error ${attribute("message", saidText(error.message, 1000))} ${attribute("type", error.code)}/>`;
 	return `\t\t<testcase ${attribute("classname", "errors")} ${attribute("name", place)}>${body}</testcase>`;
+}
+
+/** Readers that check a schema take a file of the suite, not of a case: the one config, where all gates stand in one. */
+function fileOf({ gates }: Result): string {
+	const [path, second] = new Set(gates.flatMap(({ location }) => location?.path ?? []));
+	return path === undefined || second !== undefined ? "" : ` ${attribute("file", path)}`;
 }
 
 export function renderJunit(result: Result): string {
@@ -48,7 +53,7 @@ export function renderJunit(result: Result): string {
 		attribute("errors", String(count("error") + errors.length)),
 		attribute("skipped", String(count("inconclusive"))),
 	].join(" ");
-	const suite = `${attribute("name", gateTitle(result.backend))} ${counts} ${attribute("timestamp", result.startedAt)} time="${(result.durationMs / 1000).toFixed(3)}"`;
+	const suite = `${attribute("name", gateTitle(result.backend))} ${counts} ${attribute("timestamp", result.startedAt)} time="${(result.durationMs / 1000).toFixed(3)}"${fileOf(result)}`;
 	const cases = [...result.gates.map((gate) => testcase(gate, result)), ...errors.map(errorCase)];
 	return [
 		'<?xml version="1.0" encoding="UTF-8"?>',

@@ -26,4 +26,12 @@ describe("renderJunit", () => {
 		expect(text).toContain('<skipped message="Inconclusive: It is inconclusive." type="latency"/>');
 		expect(text).toContain('<error message="It is error." type="latency"/>');
 	});
+
+	it("names the config's file where all gates stand in one", () => {
+		const at = (path: string) => buildGate({ location: { path, line: 3 } });
+		const one = renderJunit(buildResult({ gates: [at("trtgate.yml"), at("trtgate.yml")] }));
+		expect(one).toMatch(/<testsuite [^>]* file="trtgate\.yml">/);
+		expect(one).not.toMatch(/<testcase[^>]* file=/);
+		expect(renderJunit(buildResult({ gates: [at("a.yml"), at("b.yml")] }))).not.toContain("file=");
+	});
 });
