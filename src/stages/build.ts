@@ -1,5 +1,6 @@
 // Builds the engine of every prepared model, base before head so that both may share one timing cache.
 import { folderName } from "../core/config/identity.ts";
+import { counted } from "../core/report/words.ts";
 import type { BuildRecord, Finding } from "../core/schema/result.ts";
 import type { Backend, BuiltEngine } from "../ports/backend.ts";
 import type { Progress } from "../ports/world.ts";
@@ -30,7 +31,7 @@ export async function* build(input: BuildInput, ports: { backend: Backend; progr
 		if (result.engine) built += 1;
 		yield result;
 	}
-	ports.progress.done(`${built} of ${input.models.length} engines built`);
+	ports.progress.done(`${built} of ${counted(input.models.length, "engine")} built`);
 }
 
 async function buildOne(prepared: PreparedModel, input: BuildInput, backend: Backend): Promise<Built> {

@@ -6,6 +6,7 @@ import { folderName } from "../core/config/identity.ts";
 import { type Place, recordFault } from "../core/error-record.ts";
 import { runsWithoutBase } from "../core/plan/make-plan.ts";
 import type { Workload } from "../core/plan/plan.ts";
+import { counted } from "../core/report/words.ts";
 import type { Arm, ErrorRecord, PerfRun, RunFigure } from "../core/schema/result.ts";
 import { summarize } from "../core/stats/summary.ts";
 import type { Backend, BuiltEngine, MeasureResult, TimedInput } from "../ports/backend.ts";
@@ -64,7 +65,7 @@ export async function* measure(input: MeasureInput, ports: MeasurePorts): AsyncG
 			leftMs -= timed.estimateMs;
 			yield await measureWorkload(timed, input, ports);
 		}
-		ports.progress.done(`${input.workloads.length} workloads`);
+		ports.progress.done(counted(input.workloads.length, "workload"));
 	} finally {
 		await ports.telemetry.stop();
 	}

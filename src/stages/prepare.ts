@@ -1,6 +1,7 @@
 // Makes sure that every arm has its models: runs the user's prepare command, then reads each ONNX file's structure.
 import { ConfigError } from "../core/errors.ts";
 import type { EngineAssets, EngineSpec } from "../core/plan/plan.ts";
+import { counted } from "../core/report/words.ts";
 import type { Arm, ArmSource, BackendFacts } from "../core/schema/result.ts";
 import type { Files, ModelOnDisk, ModelReader, Progress, Shell } from "../ports/world.ts";
 import { missingAsset, readAssets } from "./assets.ts";
@@ -50,7 +51,7 @@ export async function* prepare(input: PrepareInput, ports: PreparePorts): AsyncG
 			yield complaint === null ? await readModel(spec, folder, { input, ports }) : missing(spec, folder.arm, complaint);
 		}
 	}
-	ports.progress.done(`${input.specs.length} engines`);
+	ports.progress.done(counted(input.specs.length, "engine"));
 }
 
 function missing(spec: EngineSpec, arm: Arm, reason: string): PreparedModel {

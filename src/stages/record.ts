@@ -9,6 +9,7 @@ import { isBatched, proposeOutput } from "../core/golden/propose.ts";
 import { proposeDetections } from "../core/golden/propose-detections.ts";
 import { feeds } from "../core/onnx/model.ts";
 import { quoteName } from "../core/onnx/quote.ts";
+import { counted } from "../core/report/words.ts";
 import type { GoldenManifest, GoldenOutput, NoiseFloor, Precision } from "../core/schema/golden.ts";
 import type { InferCase, InferredCase } from "../ports/backend.ts";
 import type { Reference, ReferenceVariant } from "../ports/reference.ts";
@@ -111,7 +112,7 @@ async function makeReference(input: RecordInput, ports: RecordPorts, notes: stri
 	});
 	if (result.state === "failed") throw new ToolError({ ...result.failure });
 	const cases = input.cases.flatMap((wanted, index) => answered(wanted, result.cases[index], notes));
-	ports.progress.done(`${cases.length} cases`);
+	ports.progress.done(counted(cases.length, "case"));
 	if (cases.length === 0) throw unanswered(input.cases[0]?.id ?? "", "no case is left");
 	return { variant, version: build.version, cases };
 }

@@ -7,6 +7,7 @@ import type { Weakness } from "../../core/golden/inform-tolerance.ts";
 import { parseManifest } from "../../core/golden/manifest.ts";
 import { nextRevision, packCase, revisionFolder, saysTheSame, type TensorToWrite } from "../../core/golden/manifest-draft.ts";
 import { findRuleProblem } from "../../core/golden/manifest-rules.ts";
+import { counted } from "../../core/report/words.ts";
 import type { GoldenManifest } from "../../core/schema/golden.ts";
 import type { ModelOnDisk } from "../../ports/world.ts";
 import { type RecordedFacts, record } from "../../stages/record.ts";
@@ -201,7 +202,7 @@ async function conclude({ work, manifest, why }: Conclusion, ports: GoldenPorts,
 		mutation === undefined
 			? ""
 			: `  Of ${mutation.tested} weight tensors changed by 1 %, it notices ${mutation.noticed}; ${mutation.belowNoise} do not move an output beyond the noise.\n`;
-	terminal.out(`Recorded ${manifest.goldenId} with ${manifest.cases.length} cases in ${shown}.\n${noticed}${limits}`);
+	terminal.out(`Recorded ${manifest.goldenId} with ${counted(manifest.cases.length, "case")} in ${shown}.\n${noticed}${limits}`);
 	if (limits !== "") terminal.out("These limits are a proposal: review them in golden.json. `trtgate golden inspect` explains it.\n");
 	return { state: "written", manifest };
 }

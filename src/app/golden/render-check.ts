@@ -1,6 +1,7 @@
 // Words for stored outputs that were judged against a golden.
 import { quoteName, showText } from "../../core/onnx/quote.ts";
 import { goldenCounts } from "../../core/report/golden-words.ts";
+import { counted } from "../../core/report/words.ts";
 import type { Precision } from "../../core/schema/golden.ts";
 import type { GoldenCheck, GoldenVerdict } from "../../core/schema/result.ts";
 import { formatValue } from "../../core/units.ts";
@@ -22,7 +23,7 @@ export function renderCheck({ golden, precision, state, cases }: CheckReport): s
 function caseLines(verdict: GoldenVerdict): string[] {
 	const mark = verdict.state === "match" ? "✓" : "✗";
 	const message = verdict.message === undefined ? "" : `: ${showText(verdict.message)}`;
-	const extent = verdict.scope === undefined ? "" : `, ${verdict.cases ?? 0} cases together`;
+	const extent = verdict.scope === undefined ? "" : `, ${counted(verdict.cases ?? 0, "case")} together`;
 	return [`${mark} ${quoteName(verdict.case, "")}${extent}${message}`, ...verdict.checks.map(checkLine)];
 }
 

@@ -1,5 +1,6 @@
 // Tells what changed between two revisions of a golden, loudest what makes it weaker, and who says why.
 import { quoteName } from "../onnx/quote.ts";
+import { counted } from "../report/words.ts";
 import type { GoldenCase, GoldenManifest } from "../schema/golden.ts";
 import type { GoldenChange, MovedOutput, ToleranceChange } from "../schema/result.ts";
 import { saysTheSame } from "./manifest-draft.ts";
@@ -114,8 +115,4 @@ function listed(names: readonly string[]): string {
 		.map((name) => quoteName(name))
 		.join(", ");
 	return more > 0 ? `${shown} and ${more} more` : shown;
-}
-
-function counted(count: number, what: string): string {
-	return count === 1 ? `1 ${what}` : `${count} ${what}s`;
 }
