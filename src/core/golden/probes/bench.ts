@@ -29,9 +29,9 @@ export function openBench(subject: ProbeSubject, donors: readonly Readonly<Recor
 	const usable = donated !== null && donated.pool.rows > (batch === null ? 0 : 1) && holds(profile, donated.sizes, batch);
 	const sizes = usable ? donated.sizes : sizesAt(profile, "opt");
 	const rows = batch === null ? 1 : rowsOf(batch.range, (count) => caseBytes(subject, batch, { sizes, rows: count }));
+	if (caseBytes(subject, batch, { sizes, rows }) > mostCaseBytes) return `One batch of it takes more than ${mostCaseBytes / 2 ** 20} MiB.`;
 	const pool = usable ? donated.pool : makePool(subject, batch, { sizes, rows: 2 * rows, turn: 0 });
 	if (typeof pool === "string") return pool;
-	if (caseBytes(subject, batch, { sizes, rows }) > mostCaseBytes) return `One batch of it takes more than ${mostCaseBytes / 2 ** 20} MiB.`;
 	return { subject, profile, batch, noBatch: typeof found === "string" ? found : "", sizes, pool, rows };
 }
 
