@@ -1,6 +1,6 @@
 // The issue that a nightly run opens when a gate fails and closes when all is well again.
 import type { Outcome, Result } from "../schema/result.ts";
-import { escapeMarkdown, shorten } from "./escape.ts";
+import { cleanText, escapeMarkdown, shorten } from "./escape.ts";
 import { armsText } from "./facts.ts";
 import { headline } from "./headline.ts";
 import { renderMarkdown, type Shown } from "./markdown.ts";
@@ -20,7 +20,10 @@ export function alarmOf(outcome: Outcome): "open" | "close" | "keep" {
 
 /** Titles are plain text, in which `@` and `#` still mean something to whoever quotes them. */
 export function alarmTitle(result: Result, id: string): string {
-	return shorten(`${gateTitle(result.backend)} fails for ${id}: ${headline(result)}`.replace(/[@#](?=\w)/g, "$&\u200d"), titleChars);
+	return shorten(
+		cleanText(`${gateTitle(result.backend)} fails for ${id}: ${headline(result)}`).replace(/[@#](?=\w)/g, "$&\u200d"),
+		titleChars,
+	);
 }
 
 export function alarmBody(result: Result, marker: Marker, shown: Shown): string {

@@ -3,8 +3,8 @@
 // ECMA-48: CSI and OSC sequences, then the two-character ones.
 const ansiSequence = /\u001b\[[0-?]*[ -/]*[@-~]|\u001b[\]PX^_][^\u0007\u001b]*(?:\u0007|\u001b\\)?|\u001b[ -/]*[0-~]/g;
 const controls = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g;
-// Marks that reorder what stands around them: a path could show other letters than it has.
-const bidiMarks = /[\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+// Marks that reorder or reshape what stands around them, and tags that nobody sees: a path could show other letters than it has.
+const bidiMarks = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u206f\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
 const loneSurrogates = /\p{Surrogate}/gu;
 /** Breaks a mention, a reference or a link without being seen. */
 const joiner = "\u200d";
@@ -44,15 +44,19 @@ export function escapeXml(text: string): string {
 
 /** Inline text for GitHub's Markdown, in paragraphs and table cells: no markup, mention, reference, link or formula comes of it. */
 export function escapeMarkdown(text: string): string {
-	return cleanText(text)
-		.replace(/[\\`*_[\]|~$]/g, "\\$&")
-		.replace(/[&<>]/g, (char) => htmlEntities[char] ?? char)
-		.replace(/@/g, `@${joiner}`)
-		.replace(/(#|\bGH-)(?=\d)/gi, `$1${joiner}`)
-		.replace(/:\/\//g, `:${joiner}//`)
-		.replace(/\bwww\./gi, `www${joiner}.`)
-		.replace(/^(\s*)([-+](?=\s)|[#=])/, "$1\\$2")
-		.replace(/^(\s*\d+)([.)])(?=\s)/, "$1\\$2");
+	return (
+		cleanText(text)
+			.replace(/[\\`*_[\]|~$]/g, "\\$&")
+			.replace(/[&<>]/g, (char) => htmlEntities[char] ?? char)
+			.replace(/@/g, `@${joiner}`)
+			.replace(/(#|\bGH-)(?=\d)/gi, `$1${joiner}`)
+			.replace(/:\/\//g, `:${joiner}//`)
+			// `:+1:` becomes a picture.
+			.replace(/:(?=[a-z0-9_+-]{1,60}:)/gi, `:${joiner}`)
+			.replace(/\bwww\./gi, `www${joiner}.`)
+			.replace(/^(\s*)([-+](?=\s)|[#=])/, "$1\\$2")
+			.replace(/^(\s*\d+)([.)])(?=\s)/, "$1\\$2")
+	);
 }
 
 /** A name in code letters; HTML's own where Markdown's fence could be broken out of. */

@@ -23,6 +23,7 @@ describe("cleanText", () => {
 		["\u001b(Bplain", "plain"],
 		["a\r\nb\tc\u2028d", "a b c d"],
 		["\u202egnp.exe\u202c", "gnp.exe"],
+		["net\u061c12\u206a.\u{e0041}onnx", "net12.onnx"],
 		["lone \ud800 half", "lone \ufffd half"],
 		["nul\u0000", "nul "],
 		["é 漢字 🚀", "é 漢字 🚀"],
@@ -33,7 +34,7 @@ describe("cleanText", () => {
 	it("leaves no control character, reordering mark or broken code unit in any text", () => {
 		fc.assert(
 			fc.property(anyText, (text) => {
-				expect(cleanText(text)).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069\u2028\u2029]|\p{Surrogate}/u);
+				expect(cleanText(text)).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u061c\u202a-\u202e\u2066-\u206f\u2028\u2029]|\p{Surrogate}/u);
 			}),
 		);
 	});
@@ -81,6 +82,8 @@ describe("escapeMarkdown", () => {
 		["[x](http://e.x)", "\\[x\\](http:\u200d//e.x)"],
 		["@everyone", "@\u200deveryone"],
 		["#12 GH-7", "\\#\u200d12 GH-\u200d7"],
+		["a:tada::+1:b", "a:\u200dtada::\u200d+1:b"],
+		["12:30", "12:30"],
 		["www.evil.example", "www\u200d.evil.example"],
 		["__proto__", "\\_\\_proto\\_\\_"],
 		["$x$ ~~y~~ *z*", "\\$x\\$ \\~\\~y\\~\\~ \\*z\\*"],

@@ -72,6 +72,7 @@ const hostileNames = [
 	"`code` ``` $x^2$ ~~gone~~",
 	"https://evil.example www.evil.example",
 	"GH-1 acme/engines#2",
+	"@acme/infra-team :tada: acme/engines@0123456789012345678901234567890123456789",
 	"\u202egnp.exe\u0000\u001b[31m",
 ];
 
@@ -89,7 +90,7 @@ describe("a comment", () => {
 		expect(findMarker(text, name)).toMatchObject({ runId: 12 });
 		expect(body).not.toContain("<!--");
 		expect(body).not.toMatch(/<script|<\/details>(?!\n)/);
-		expect(outsideCode).not.toMatch(/@octocat|#\d|GH-\d|(?<!\\)\]\(|https?:\/\/|\bwww\.evil/);
+		expect(outsideCode).not.toMatch(/@(octocat|acme|0)|:tada:|#\d|GH-\d|(?<!\\)\]\(|https?:\/\/|\bwww\.evil/);
 		expect(text).not.toMatch(/[\u0000\u001b\u202e]/);
 		expect(text.match(/^## /gm)).toHaveLength(1);
 	});
@@ -159,6 +160,7 @@ describe("an alarm", () => {
 	it("mentions nobody", () => {
 		const result = buildResult({ outcome: "fail" });
 		expect(alarmTitle(result, "@team #4")).not.toMatch(/@team|#4/);
+		expect(alarmTitle(result, "a\n\u202eb\u001b[31m")).not.toMatch(/[\n\u202e\u001b]/);
 		expect(alarmTitle(result, "x".repeat(500)).length).toBeLessThanOrEqual(200);
 		expect(wellAgain(buildResult({ outcome: "pass" }), { links: { run: "https://github.com/a/b/actions/runs/1" } })).toMatch(
 			/^Well again: .*runs\/1$/,
