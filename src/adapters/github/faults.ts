@@ -85,12 +85,18 @@ function isRateLimit({ status, headers, said }: Refusal): boolean {
 	);
 }
 
+/** GitHub says 403 also where no permission helps: a locked conversation, a repository that is archived or disabled. */
+function isClosed({ status, said }: Refusal): boolean {
+	return status === 403 && /\b(is locked|was archived|is archived|read-only|is disabled|has been disabled)\b/i.test(said);
+}
+
 export function codeOf(refusal: Refusal): PlatformCode {
 	const { kind, status } = refusal;
 	if (kind === "timeout") return "github-timeout";
 	if (kind === "network") return "github-unavailable";
 	if (kind === "reply") return "github-reply";
 	if (isRateLimit(refusal)) return "github-rate-limited";
+	if (isClosed(refusal)) return "github-rejected";
 	if (status === 401 || status === 403) return "github-permission";
 	if (status === 404 || status === 410) return "github-not-found";
 	if (status === 409) return "github-conflict";

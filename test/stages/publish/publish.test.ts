@@ -182,6 +182,12 @@ const cases: readonly Case[] = [
 		says: /lacks `issues: write`/,
 	},
 	{
+		name: "403 to a comment in a locked conversation",
+		fault: { method: "POST", path: comments, status: 403, body: words("Unable to create comment because issue is locked.") },
+		lost: { comment: "github-rejected" },
+		says: /issue is locked/,
+	},
+	{
 		name: "403 to a check run",
 		fault: { method: "POST", path: /check-runs/, ...forbidden },
 		lost: { "check run": "github-permission" },

@@ -57,9 +57,11 @@ export async function serve(service: Service, message: IncomingMessage, response
 	const seen: SeenRequest = { method: incoming.method, path, body, headers: incoming.headers, status: 0 };
 	service.world.state.requests.push(seen);
 	const fault = service.faults.take(incoming.method, path);
-	if (fault?.delayMs !== undefined) await sleep(fault.delayMs);
+	if (fault?.delayMs !== undefined && !fault.applied) await sleep(fault.delayMs);
 	if (fault?.hangUp && !fault.applied) return void response.destroy();
 	const reply = await answer(service, incoming, fault);
+	// What is done at once, and answered late.
+	if (fault?.delayMs !== undefined && fault.applied) await sleep(fault.delayMs);
 	if (fault?.hangUp) return void response.destroy();
 	seen.status = reply.status;
 	send(response, withHeaders(service, incoming, reply, fault), fault);
