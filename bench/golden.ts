@@ -10,6 +10,9 @@ import { relativeL2 } from "../src/core/golden/metrics/relative-l2.ts";
 import type { Tensor } from "../src/core/golden/tensor.ts";
 
 const rounds = 9;
+const turns = 4;
+/** Of our speed in fp32 to that of numpy's allclose. */
+const leastRatio = 4;
 const question = { ...plainQuestion, rtol: 1e-3, atol: 1e-5 };
 
 interface Row {
@@ -93,11 +96,21 @@ function numpyRows(mebibytes: number): Row[] {
 	];
 }
 
+/** Each row at its best. */
+function bestRows(passes: readonly (readonly Row[])[]): Row[] {
+	return (passes[0] ?? []).map((row, at) => {
+		const speeds = passes.flatMap((pass) => pass[at]?.gigabytesPerSecond ?? []);
+		return { ...row, gigabytesPerSecond: speeds.length === 0 ? null : Math.max(...speeds) };
+	});
+}
+
 function printTable(mebibytes: number): void {
-	const numpy = numpyRows(mebibytes);
-	const rows = [...ownRows(mebibytes), ...numpy];
+	// In turn, and the best of each: others share the machine, and not evenly.
+	const passes = Array.from({ length: turns }, () => ({ numpy: numpyRows(mebibytes), own: ownRows(mebibytes) }));
+	const numpy = bestRows(passes.map((pass) => pass.numpy));
+	const rows = [...bestRows(passes.map((pass) => pass.own)), ...numpy];
 	console.log(
-		`Relative L2, largest difference and share outside of 2 × ${mebibytes} MiB in fp32, best of ${rounds}; GB/s over both tensors`,
+		`\n## Comparing two tensors of ${mebibytes} MiB in fp32\n\ntrtgate gives relative L2, the largest difference and the share outside of the tolerance; numpy's allclose gives one yes or no. GB/s over the bytes of both tensors, best of ${turns} turns of ${rounds} rounds, numpy and trtgate in turn; the ratio is to allclose of the same dtype.\n`,
 	);
 	console.log("| what | dtype | GB/s | × numpy's allclose |\n|---|---|---|---|");
 	for (const { what, dtype, gigabytesPerSecond: speed } of rows) {
@@ -105,6 +118,16 @@ function printTable(mebibytes: number): void {
 		const ratio = speed === null || reference === null ? "–" : (speed / reference).toFixed(1);
 		console.log(`| ${what} | ${dtype} | ${speed === null ? "not installed" : speed.toFixed(2)} | ${ratio} |`);
 	}
+	printLimit(rows, numpy[0]?.gigabytesPerSecond ?? null);
+}
+
+/** The slowest of ours in fp32 against numpy's allclose in fp32. */
+function printLimit(rows: readonly Row[], allcloseSpeed: number | null): void {
+	if (allcloseSpeed === null) return;
+	const own = rows.filter(({ what, dtype }) => what.startsWith("trtgate") && dtype === "fp32");
+	const least = Math.min(...own.map(({ gigabytesPerSecond }) => (gigabytesPerSecond ?? 0) / allcloseSpeed));
+	console.log(`fp32, the slowest row: ${least.toFixed(1)} × allclose; limit ${leastRatio}: ${least >= leastRatio ? "kept" : "BROKEN"}`);
+	if (least < leastRatio) process.exitCode = 1;
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
