@@ -1,0 +1,104 @@
+// Probes in every report: called what they are, told by their gate, and harmless whatever the model is called.
+import { describe, expect, it } from "vitest";
+import { loadConfig } from "../../../src/core/config/parse.ts";
+import { judgeProbe } from "../../../src/core/gates/probes.ts";
+import { headline } from "../../../src/core/report/headline.ts";
+import { renderHtml } from "../../../src/core/report/html/report.ts";
+import { renderMarkdown } from "../../../src/core/report/markdown.ts";
+import { stories } from "../../../src/core/report/stories.ts";
+import { renderTerminal } from "../../../src/core/report/terminal.ts";
+import type { ProbeResult } from "../../../src/core/schema/result.ts";
+import { validate } from "../../../src/core/schema/result-validator.js";
+import { buildResult } from "../../support/build-result.ts";
+
+const probe = (over: Partial<ProbeResult> = {}): ProbeResult => ({
+	model: "net",
+	engine: "fp16",
+	probe: "neighbours",
+	state: "differs",
+	got: 0.61,
+	allowed: 5e-4,
+	output: "y",
+	message: "A row beside other neighbours and the row before are 0.61 apart.",
+	...over,
+});
+
+const all: ProbeResult[] = [
+	probe(),
+	probe({ probe: "determinism", state: "agrees", got: 0 }),
+	probe({ probe: "batch-size", state: "known", base: 0.6 }),
+	probe({ probe: "padding", state: "skipped", got: null, allowed: null, message: "No input tells padding by its name." }),
+];
+
+function judged(gates: string, probes: readonly ProbeResult[] = all) {
+	const loaded = loadConfig(`version: 1\nmodels: { net: { onnx: m.onnx, engines: { fp16: { precision: fp16 } } } }\n${gates}`, {
+		path: "trtgate.yml",
+	});
+	if (loaded.state === "invalid") throw loaded.errors[0];
+	const [engine] = loaded.config.models[0]!.engines;
+	return { ...buildResult(), probes: [...probes], gates: probes.flatMap((one) => judgeProbe(one, loaded.config, engine!)) };
+}
+
+describe("the gate of probes", () => {
+	it.each([
+		["", ["warn", "pass"]],
+		["gates: { probes: fail }", ["fail", "pass"]],
+		["gates: { probes: off }", []],
+	])("with %j gives %j, and nothing of what is known or does not apply", (gates, statuses) => {
+		expect(judged(gates).gates.map(({ status }) => status)).toEqual(statuses);
+	});
+});
+
+describe("the reports", () => {
+	const result = judged("");
+	const markdown = renderMarkdown(result);
+	const terminal = renderTerminal(result, { color: false, columns: 140 });
+
+	it("are of a result that the schema takes", () => {
+		expect(validate(result), JSON.stringify(validate.errors)).toBe(true);
+	});
+
+	it("call them probes without a reference, everywhere", () => {
+		for (const text of [markdown, terminal, renderHtml(result)]) {
+			expect(text).toContain("Probes (no reference): 1 of 3 answers agree, 1 not asked");
+			expect(text).toContain("a row does not depend on its neighbours");
+			expect(text).toContain("known on the base");
+		}
+		expect(markdown).toContain("No input tells padding by its name");
+	});
+
+	it("tell each probe that differs once, as loud as its gate, and what is known as a note", () => {
+		const told = stories(result).filter(({ title }) => title.includes("no reference"));
+		expect(told.map(({ severity, title }) => [severity, title])).toEqual([
+			["warn", "net · fp16 lets rows depend on their neighbours (probe, no reference)"],
+			["note", "net · fp16 gives another answer in another batch size, as its base does (probe, no reference)"],
+		]);
+		expect(stories(judged("gates: { probes: fail }"))[0]).toMatchObject({ severity: "fail" });
+		expect(headline(result)).toContain("1 probe that differs");
+	});
+
+	it("say no more of a probe whose gate is off than the table does", () => {
+		const quiet = judged("gates: { probes: off }");
+		expect(stories(quiet).filter(({ severity }) => severity === "warn")).toEqual([]);
+		expect(renderHtml(quiet)).toContain("a row does not depend on its neighbours");
+	});
+
+	it("say what an answer is that is no number, or none", () => {
+		const titles = stories(judged("", [probe({ got: "NaN" }), probe({ probe: "profile-ends", got: null, allowed: null })])).map(
+			({ title }) => title,
+		);
+		expect(titles).toContain("net · fp16 gives no finite number (probe, no reference)");
+		expect(titles).toContain("net · fp16 gives no answer at a size that its profile holds (probe, no reference)");
+	});
+
+	it("say nothing where nothing was asked", () => {
+		expect(renderHtml(buildResult())).not.toContain("Probes");
+		expect(renderMarkdown(buildResult())).not.toContain("Probes");
+	});
+
+	it("escape what a model says", () => {
+		const hostile = judged("", [probe({ model: "net", message: "<script>x</script> ::error::`|", output: "<b>|`" })]);
+		expect(renderHtml(hostile)).not.toContain("<script>x");
+		expect(renderMarkdown(hostile)).not.toContain("<script>x");
+	});
+});
