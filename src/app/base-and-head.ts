@@ -50,7 +50,7 @@ async function byMergeBase(recipe: Extract<BaseRecipe, { how: "merge-base" }>, {
 	const [first, second] = await history.parents(head);
 	if (first !== undefined && second !== undefined && second === merged) {
 		await demand(first, branch, history);
-		return found(first, source, `${short(first)} is ${branch} as the merge commit of the pull request has it, their merge base.`);
+		return found(first, source, `${short(first)} is the commit of ${branch} that the pull request's merge commit builds on.`);
 	}
 	const newest = (await history.branchTip(branch)) ?? tip ?? null;
 	if (newest === null || !(await history.bring(newest))) throw gone(tip ?? branch, branch);

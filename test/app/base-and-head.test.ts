@@ -95,7 +95,7 @@ const situations: Situation[] = [
 		...onMerge,
 		what: "the merge commit of a pull request",
 		base: "main-299",
-		says: /as the merge commit of the pull request has it/,
+		says: /that the pull request.s merge commit builds on/,
 		most: 2,
 	},
 	{ ...onMerge, what: "the same with all history", depth: 0, base: "main-299", says: /merge commit/ },

@@ -36,6 +36,7 @@ export function planPublish(result: Result, { run, event, inputs }: PublishConte
 		shown: {
 			links: { run: runUrl(run) },
 			...labelOf(result, name),
+			...(event.kind === "pull-request" ? { change: event.headSha } : {}),
 		},
 		run: { id: run.runId, attempt: run.runAttempt },
 		sha: shaOf(event, run),

@@ -19,6 +19,8 @@ export interface Publisher {
 export interface PublishedRun {
 	published: Published[];
 	links: ReportLinks;
+	/** Commit of the pull request. */
+	change?: string;
 }
 
 /** The real GitHub; without a token nothing can be shown but artifacts, which have the runner's own. */
@@ -44,7 +46,8 @@ export async function publishRun(
 	const { plan, skipped } = planPublish(result, context);
 	const links = { ...plan.shown.links, ...uploaded.links };
 	const shown = await show(result, { ...plan, shown: { ...plan.shown, links } }, publisher.forge);
-	return { published: [...uploaded.published, ...shown, ...skipped], links };
+	const { change } = plan.shown;
+	return { published: [...uploaded.published, ...shown, ...skipped], links, ...(change === undefined ? {} : { change }) };
 }
 
 async function show(result: Result, plan: Parameters<typeof publish>[1], forge: Forge | null): Promise<Published[]> {

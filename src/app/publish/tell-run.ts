@@ -22,7 +22,7 @@ export async function tellResult(result: Result): Promise<void> {
 
 export async function tellPublished(
 	result: Result,
-	{ published, links }: PublishedRun,
+	{ published, links, ...shown }: PublishedRun,
 	{ outFolder, files }: { outFolder: string; files: Files },
 ): Promise<void> {
 	const done = (what: Published["what"]) => published.find((one) => one.what === what && one.state === "done");
@@ -36,7 +36,7 @@ export async function tellPublished(
 	if (done("check run") === undefined) writeAnnotations(result);
 	for (const one of published) say(describe(one));
 	const failed = published.flatMap((one) => (one.state === "failed" ? [{ what: one.what, ...one.fault }] : []));
-	await writeSummary(renderMarkdown(result, { limit: summaryLimit, links }) + renderUnpublished(failed));
+	await writeSummary(renderMarkdown(result, { limit: summaryLimit, links, ...shown }) + renderUnpublished(failed));
 	const [first] = failed;
 	if (first !== undefined) notice(`${first.message} ${first.fix}`, { title: `trtgate: ${first.what} not published (the outcome stands)` });
 	await files.writeText(join(outFolder, publishFile), `${JSON.stringify({ published }, null, "\t")}\n`).catch((fault: unknown) => {

@@ -45,9 +45,12 @@ export function countsText(result: Result): string {
 	return parts.join(", ");
 }
 
-export function armsText(result: Result): string {
+/** @param change the pull request's own commit, by which people know it: what is tested is GitHub's merge of it, which they never saw. */
+export function armsText(result: Result, change?: string): string {
 	const { base, head } = result.arms;
-	return base === null ? `head ${armName(head)}, no base` : `base ${armName(base)} → head ${armName(head)}`;
+	const isMerge = change !== undefined && head.commit !== undefined && head.commit !== change && /\/merge$/.test(head.ref ?? "");
+	const name = isMerge ? `${cleanName(change).slice(0, 7)} (merged as ${armName(head)})` : armName(head);
+	return base === null ? `head ${name}, no base` : `base ${armName(base)} → head ${name}`;
 }
 
 export function jobFacts(result: Result): Fact[] {

@@ -79,10 +79,10 @@ function environmentSection(result: Result, detail: Detail): string[] {
 	return [folded("Environment", ["| what | value |", "|---|---|", ...rows].join("\n"))];
 }
 
-function footer(result: Result, leftOut: readonly string[], links: ReportLinks): string {
+function footer(result: Result, leftOut: readonly string[], { links = {}, change }: Shown): string {
 	const facts = jobFacts(result).map(({ label, value }) => `${escapeMarkdown(label)} ${escapeMarkdown(value)}`);
 	const tool = `trtgate ${cleanText(result.tool.version).slice(0, 40)}`;
-	const line = [escapeMarkdown(armsText(result)), ...facts, escapeMarkdown(tool), linksMarkdown(links)].join(" · ");
+	const line = [escapeMarkdown(armsText(result, change)), ...facts, escapeMarkdown(tool), linksMarkdown(links)].join(" · ");
 	const dropped =
 		leftOut.length === 0
 			? ""
@@ -94,9 +94,11 @@ export interface Shown {
 	links?: ReportLinks;
 	/** Tells this report from others on one page: the name of the job or the config. */
 	label?: string;
+	/** Commit of the pull request, where GitHub's merge of it is what was tested. */
+	change?: string;
 }
 
-function renderAt(result: Result, detail: Detail, { leftOut, links = {}, label }: Shown & { leftOut: readonly string[] }): string {
+function renderAt(result: Result, detail: Detail, { leftOut, label, ...shown }: Shown & { leftOut: readonly string[] }): string {
 	const rows = workloadRows(result);
 	const title = label === undefined ? gateTitle(result.backend) : `${gateTitle(result.backend)} · ${cleanName(label)}`;
 	const blocks = [
@@ -113,7 +115,7 @@ function renderAt(result: Result, detail: Detail, { leftOut, links = {}, label }
 		...noteSection(result),
 		...noiseSection(result),
 		...environmentSection(result, detail),
-		footer(result, leftOut, links),
+		footer(result, leftOut, shown),
 	];
 	return `${blocks.join("\n\n")}\n`;
 }

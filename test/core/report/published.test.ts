@@ -115,6 +115,18 @@ describe("a comment", () => {
 	});
 });
 
+describe("the commits", () => {
+	const tested = (ref: string) => buildResult({ arms: { base: null, head: { label: "#7", ref, commit: "e".repeat(40) } } });
+
+	it("of a pull request are named as its people know them, with the merge that was tested", () => {
+		const change = "c".repeat(40);
+		expect(renderComment(tested("refs/pull/7/merge"), marker, { change })).toContain("head ccccccc (merged as eeeeeee), no base");
+		expect(renderComment(tested("refs/pull/7/head"), marker, { change })).toContain("head eeeeeee, no base");
+		expect(renderComment(tested("refs/pull/7/merge"), marker, { change: "@octocat <b>" })).not.toMatch(/@octocat|<b>/);
+		expect(renderComment(tested("refs/pull/7/merge"), marker, {})).toContain("head eeeeeee, no base");
+	});
+});
+
 describe("links", () => {
 	it("stand where there is something to open, and names where there is not", () => {
 		expect(linksMarkdown({})).toBe("the whole in `report.html` and `result.json`");
