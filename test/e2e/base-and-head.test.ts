@@ -45,7 +45,7 @@ it("compares the merge commit of a pull request with its merge base, each prepar
 	expect(run.exitCode, run.stdout + run.stderr).toBe(1);
 	const result = resultOf(place);
 	expect(result.arms).toEqual({
-		base: { label: "main", ref: "main", commit: repo.base, found: expect.stringContaining("merge base") },
+		base: { label: "main", ref: "main", commit: repo.base, found: expect.stringContaining("merge commit") },
 		head: { label: "#7", ref: "refs/pull/7/merge", commit: repo.merge },
 	});
 	expect(result.notes).toContainEqual(expect.stringMatching(/^Base: \w{7} is the commit of main that the pull request's merge commit builds on/));

@@ -204,6 +204,36 @@ describe("report/ in the run that measured", () => {
 	});
 });
 
+describe("report/ at night", () => {
+	const night = { event: "schedule", ref: "refs/heads/main", sha: head, payload: { schedule: "17 2 * * *" } };
+
+	it("opens one issue for the whole matrix, keeps it up to date, and closes it when all is well", async () => {
+		const place = await openPlace();
+		const { state } = place.github;
+		const failing = resultOf("L4", { outcome: "fail", gates: [buildGate({ status: "fail" })] });
+		for (const [runId, result] of [
+			[500, failing],
+			[501, failing],
+			[502, resultOf("L4")],
+		] as const) {
+			addArtifact(place, runId, { name: "trtgate-l4", archive: archiveOf(result) });
+			const run = await reportSameRun(place, { expected: jobs(["l4"]) }, { ...night, runId });
+			expect(run.exitCode, run.stdout + run.stderr).toBe(result === failing ? 1 : 0);
+			expect(state.issues.map(({ state: is }) => is)).toEqual([result === failing ? "open" : "closed"]);
+			expect(state.issues[0]?.body).toContain(`run:${Math.min(runId, 501)} `);
+		}
+		expect(state.comments).toMatchObject([{ body: expect.stringContaining("Well again: ") }]);
+	});
+
+	it("opens none where it is told so", async () => {
+		const place = await openPlace();
+		const failing = resultOf("L4", { outcome: "fail", gates: [buildGate({ status: "fail" })] });
+		addArtifact(place, 500, { name: "trtgate-l4", archive: archiveOf(failing) });
+		expect((await reportSameRun(place, { issue: "false" }, night)).exitCode).toBe(1);
+		expect(place.github.state.issues).toEqual([]);
+	});
+});
+
 describe("report/ after the run of a stranger's pull request", () => {
 	it("finds run, commit and pull request through GitHub, comments there, and stays green itself", async () => {
 		const place = await openPlace();

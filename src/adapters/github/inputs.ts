@@ -113,8 +113,8 @@ export interface ReportInputs extends PublishInputs {
 export function readReportInputs(): ReportInputs {
 	return {
 		...readShownInputs(),
-		// A report has no engines, builds none, and alarms nobody.
-		issue: "false",
+		issue: oneOf("issue", ["auto", "true", "false"]),
+		// A report has no engines and builds none.
 		artifactEngines: false,
 		cache: "false",
 		config: getInput("config") || "trtgate.yml",
