@@ -18,7 +18,7 @@ describe("both arms", () => {
 		const workspace = workspaceOf(repo);
 		const opened = await open(workspace, { event: pullEvent(repo) });
 		expect(opened.folders.map(({ source }) => source)).toEqual([
-			{ label: "main", ref: "main", commit: repo.base, found: expect.stringContaining("merge base") },
+			{ label: "main", ref: "main", commit: repo.base, found: expect.stringContaining("merge commit") },
 			{ label: "#7", ref: "refs/pull/7/merge", commit: repo.merge },
 		]);
 		expect([read(opened, "base", "model.onnx"), read(opened, "head", "model.onnx")]).toEqual(["base model", "head model"]);

@@ -48,7 +48,9 @@ it("compares the merge commit of a pull request with its merge base, each prepar
 		base: { label: "main", ref: "main", commit: repo.base, found: expect.stringContaining("merge commit") },
 		head: { label: "#7", ref: "refs/pull/7/merge", commit: repo.merge },
 	});
-	expect(result.notes).toContainEqual(expect.stringMatching(/^Base: \w{7} is the commit of main that the pull request's merge commit builds on/));
+	expect(result.notes).toContainEqual(
+		expect.stringMatching(/^Base: \w{7} is the commit of main that the pull request's merge commit builds on/),
+	);
 	expect(result.golden[0]?.checks[0]?.base).toBeLessThan(1e-5);
 	expect(git(workspace, "worktree", "list").split("\n")).toHaveLength(1);
 	expect(git(workspace, "rev-parse", "HEAD")).toBe(repo.merge);
