@@ -20,6 +20,7 @@ import { formatVariant, measureScatter } from "./record-noise.ts";
 export interface CaseToRecord {
 	id: string;
 	tags?: readonly string[];
+	labels?: NonNullable<RecordedCase["labels"]>;
 	inputs: InferCase["inputs"];
 	pictures?: NonNullable<RecordedCase["pictures"]>;
 	/** A case of boundary values that the model does not bear is left out, with a word. */
@@ -119,13 +120,11 @@ async function makeReference(input: RecordInput, ports: RecordPorts, notes: stri
 
 /** @throws ConfigError golden-uninformative where a case that has to be answered is not. */
 function answered(wanted: CaseToRecord, inferred: InferredCase | undefined, notes: string[]): RecordedCase[] {
-	const { id, tags, inputs, pictures, mayFail } = wanted;
-	if (inferred?.state === "done" && !(mayFail && holdsNonFinite(inferred.outputs))) {
-		return [{ id, ...(tags ? { tags } : {}), inputs, outputs: inferred.outputs, ...(pictures ? { pictures } : {}) }];
-	}
+	const { mayFail, ...kept } = wanted;
+	if (inferred?.state === "done" && !(mayFail && holdsNonFinite(inferred.outputs))) return [{ ...kept, outputs: inferred.outputs }];
 	const why = inferred?.state === "failed" ? inferred.message : "its outputs hold NaN or infinite values";
-	if (!mayFail) throw unanswered(id, why);
-	notes.push(`Case ${quoteName(id)} was left out: ${why.replace(/\.$/, "")}.`);
+	if (!mayFail) throw unanswered(kept.id, why);
+	notes.push(`Case ${quoteName(kept.id)} was left out: ${why.replace(/\.$/, "")}.`);
 	return [];
 }
 

@@ -90,12 +90,15 @@ describe("a golden of pictures", () => {
 		expect(result.golden[1]?.checks.at(-1)).toMatchObject({ metric: "custom furthest", pass: true, detail: "asked about bars-1" });
 		expect(readFileSync(join(cwd, "out/report.md"), "utf8")).toContain("4 of 4 cases match, 1 of 1 whole set");
 
+		const again = await cli(["golden", "record", "--model", "net", "--author", "Ann", "--reason", "Again.", "--quiet"], cwd);
+		expect(again, again.stderr).toMatchObject({ exit: 0, stdout: expect.stringContaining("Nothing was written") });
+
 		image.preprocess!.scale = 1;
 		writeFileSync(path, JSON.stringify(manifest));
 		const other = await cli(["run", "--out", "out"], cwd);
-		expect(other.exit).not.toBe(0);
+		expect(other.exit, other.stdout + other.stderr).toBe(2);
 		expect(other.stdout + other.stderr).toContain("a tensor of SHA-256");
-	}, 60_000);
+	}, 180_000);
 });
 
 describe("a golden of test data sets", () => {
@@ -116,7 +119,7 @@ describe("a golden of test data sets", () => {
 			cpSync(join(cwd, `golden/r1/${id}/out-logits.npy`), join(cwd, `sets/test_data_set_${set}/output_0.npy`));
 		}
 		expect(await cli(["golden", "check", "golden/golden.json", "--outputs", "sets"], cwd)).toMatchObject({ exit: 0 });
-	}, 60_000);
+	}, 180_000);
 });
 
 /** A TensorProto of [1, 1, 48, 48] floats: dims (field 1), data type 1 (field 2), raw data (field 9). */

@@ -20,12 +20,15 @@ export interface RecordOptions {
 	/** The config's folder, or the current one: the model's path in the manifest is relative to it. */
 	home: string;
 	name: string;
-	cases: number;
+	/** How many are to be made; undefined where nothing was said. */
+	cases: number | undefined;
 	inputs: readonly string[];
 	generators: readonly string[];
 	/** Absolute path of a file that says how pictures become tensors. */
 	preprocess: string | undefined;
 	dims: Readonly<Record<string, number>>;
+	/** Those of them that --dims gave. */
+	dimsGiven: Readonly<Record<string, number>>;
 	inputConfigs: Readonly<Record<string, InputConfig>>;
 	seed: number;
 	reason: string | undefined;
@@ -56,7 +59,7 @@ const known = {
 	propose: { type: "boolean" },
 } as const;
 
-const defaultCases = 8;
+export const defaultCases = 8;
 const mostCases = 10_000;
 
 /** @throws ConfigError usage, config-missing and the errors of a config. */
@@ -67,18 +70,26 @@ export async function parseRecordOptions(argv: readonly string[], terminal: Term
 	const configured = byConfig ? await readModelConfig(args, cwd) : null;
 	const out = args.text("out") ?? (configured?.golden === undefined ? undefined : dirname(configured.golden));
 	if (out === undefined) throw usage("golden record needs --out.", "Name the golden's folder, as in --out golden/resnet50.");
+	const dimsGiven = parseDims(args.texts("dims"));
 	const folder = resolve(configured === null || args.text("out") !== undefined ? cwd : configured.home, out);
+	if (args.text("preprocess") !== undefined && args.texts("inputs").length === 0)
+		throw usage(
+			"--preprocess says how pictures among --inputs become tensors, and there are no --inputs.",
+			"Name the pictures with --inputs.",
+		);
 	return {
 		cwd,
 		model: configured?.onnx ?? resolve(cwd, args.positionals[0] ?? ""),
 		out: folder,
 		home: configured?.home ?? cwd,
 		name: basename(folder).replace(/[@\s]+/g, "-") || "golden",
-		cases: wholeNumber(args, "cases", { byDefault: defaultCases, least: 1, most: mostCases }),
+		cases:
+			args.text("cases") === undefined ? undefined : wholeNumber(args, "cases", { byDefault: defaultCases, least: 1, most: mostCases }),
 		inputs: args.texts("inputs"),
 		generators: args.texts("generator"),
 		preprocess: pathOf(args.text("preprocess"), cwd),
-		dims: { ...configured?.dims, ...parseDims(args.texts("dims")) },
+		dims: { ...configured?.dims, ...dimsGiven },
+		dimsGiven,
 		inputConfigs: configured?.inputs ?? {},
 		seed: wholeNumber(args, "seed", { byDefault: 1, least: 0, most: Number.MAX_SAFE_INTEGER }),
 		reason: args.text("reason"),

@@ -17,8 +17,9 @@ import type { Terminal } from "../terminal.ts";
 import { findAuthor } from "./author.ts";
 import { type GoldenPorts, withGoldenPorts } from "./compose.ts";
 import { type FoundInputs, generateCases, inputPorts } from "./inputs.ts";
+import { describeKept, keepsInputs, keptCases, withAccuracy } from "./kept-cases.ts";
 import { readPreprocess } from "./pictures.ts";
-import { parseRecordOptions, type RecordOptions, shapesOf } from "./record-options.ts";
+import { defaultCases, parseRecordOptions, type RecordOptions, shapesOf } from "./record-options.ts";
 import { readCases } from "./stored-cases.ts";
 import { writeGolden } from "./write.ts";
 
@@ -37,9 +38,12 @@ export async function recordWith(options: RecordOptions, terminal: Terminal): Pr
 	return withGoldenPorts(how, async (ports, scratchFolder) => {
 		const old = await readOld(options);
 		const model = await ports.models.read(options.model);
-		const found = await findInputs(options, model, ports);
-		const work: Work = { options, model, found, old, author: await findAuthor(options.author, terminal.cwd, ports.processes), files: [] };
-		checkChange(work);
+		const author = await findAuthor(options.author, terminal.cwd, ports.processes);
+		checkChange({ old, options, author });
+		const kept = keepsInputs(options) ? old : null;
+		const found = await findInputs({ options, model, kept }, ports);
+		if (kept !== null) terminal.err(`note: ${describeKept(kept)}\n`);
+		const work: Work = { options, model, found, old, kept, author, files: [] };
 		const recorded = await record(
 			{
 				model,
@@ -67,6 +71,8 @@ interface Work {
 	model: ModelOnDisk;
 	found: FoundInputs;
 	old: GoldenManifest | null;
+	/** The old one, where its inputs are recorded again. */
+	kept: GoldenManifest | null;
 	author: string | undefined;
 	/** Filled when the manifest is put together. */
 	files: TensorToWrite[];
@@ -82,7 +88,7 @@ async function readOld({ out }: RecordOptions): Promise<GoldenManifest | null> {
 }
 
 /** A golden is an agreement: whoever changes one says who they are and why. */
-function checkChange({ old, options, author }: Work): void {
+function checkChange({ old, options, author }: Pick<Work, "old" | "options" | "author">): void {
 	if (old === null) return;
 	const missing = options.reason === undefined ? "--reason" : author === undefined ? "--author" : null;
 	if (missing === null) return;
@@ -95,18 +101,24 @@ function checkChange({ old, options, author }: Work): void {
 	});
 }
 
-async function findInputs(options: RecordOptions, model: ModelOnDisk, ports: GoldenPorts): Promise<FoundInputs> {
+async function findInputs({ options, model, kept }: Pick<Work, "options" | "model" | "kept">, ports: GoldenPorts): Promise<FoundInputs> {
+	if (kept !== null) return keptCases({ old: kept, folder: options.out, model: model.onnx, dims: options.dimsGiven }, ports);
 	if (options.inputs.length > 0) {
 		const shapes = shapesOf(model.onnx, options, "known");
 		const preprocess = options.preprocess === undefined ? undefined : await readPreprocess(options.preprocess);
 		return readCases(options.inputs, inputPorts(model.onnx, shapes), { cwd: options.cwd, ports, preprocess });
 	}
 	const inputs = inputPorts(model.onnx, shapesOf(model.onnx, options, "demanded"));
-	return generateCases(inputs, { model: model.onnx, cases: options.cases, seed: options.seed, generators: options.generators });
+	return generateCases(inputs, {
+		model: model.onnx,
+		cases: options.cases ?? defaultCases,
+		seed: options.seed,
+		generators: options.generators,
+	});
 }
 
 function assemble(facts: RecordedFacts, work: Work, ports: GoldenPorts): GoldenManifest {
-	const { options, model, old, found } = work;
+	const { options, model, old, kept, found } = work;
 	const { goldenId, revision } = nextRevision(old, options.name);
 	const folder = freeFolder(revision, old);
 	const packed = facts.cases.map((recorded) => packCase(recorded, folder, ports.packer));
@@ -114,7 +126,8 @@ function assemble(facts: RecordedFacts, work: Work, ports: GoldenPorts): GoldenM
 	const [first, ...others] = packed.map(({ golden }) => golden);
 	if (first === undefined) throw new ConfigError({ code: "golden-uninformative", message: "There is no case to record." });
 	const opset = model.onnx.opsets[""];
-	const dims = Object.entries(options.dims);
+	const dims = kept === null ? { ...options.dims } : kept.producer.dims;
+	const seed = kept === null ? options.seed : kept.producer.seed;
 	return {
 		schemaVersion: 1,
 		goldenId,
@@ -126,16 +139,16 @@ function assemble(facts: RecordedFacts, work: Work, ports: GoldenPorts): GoldenM
 			version: facts.version,
 			precision: "fp32",
 			optimisation: facts.variant.level,
-			seed: options.seed,
+			...(seed === undefined ? {} : { seed }),
 			threads: facts.variant.threads,
 			...ports.reference.machine(),
-			...(dims.length === 0 ? {} : { dims: Object.fromEntries(dims) }),
+			...(dims === undefined || Object.keys(dims).length === 0 ? {} : { dims }),
 			inputs: found.how,
 			command: options.command,
 			createdAt: ports.clock.timestamp(),
 		},
 		...(facts.noise === null ? {} : { noiseFloor: facts.noise }),
-		outputs: facts.outputs,
+		outputs: options.propose && kept !== null ? withAccuracy(facts.outputs, kept) : facts.outputs,
 		...(facts.detections === undefined ? {} : { detections: facts.detections }),
 		cases: [first, ...others],
 		...(old?.policy ? { policy: old.policy } : {}),

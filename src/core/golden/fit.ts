@@ -15,14 +15,29 @@ type Side = "input" | "output";
  * @throws ConfigError golden-other-model.
  */
 export function checkFit(manifest: GoldenManifest, model: OnnxModel): void {
-	const inputs = feeds(model.graph);
-	for (const golden of manifest.cases) {
+	const problem = findInputMisfit(manifest, model) ?? findOutputMisfit(manifest, model);
+	if (problem !== null) throw otherModel(manifest, problem);
+}
+
+/** What keeps the stored inputs from being run through the model; null: nothing. */
+export function findInputMisfit({ cases }: GoldenManifest, model: OnnxModel): string | null {
+	const values = feeds(model.graph);
+	for (const golden of cases) {
 		const where = `case ${quoteName(golden.id)}`;
-		checkSide(manifest, { side: "input", where, files: golden.inputs, values: inputs });
-		checkSide(manifest, { side: "output", where, files: golden.outputs, values: model.graph.outputs });
-		const unfed = inputs.find((input) => !Object.hasOwn(golden.inputs, input.name));
-		if (unfed) throw otherModel(manifest, `the model asks for input ${quoteName(unfed.name)}, which ${where} does not have`);
+		const problem = sideProblem({ side: "input", where, files: golden.inputs, values });
+		if (problem !== null) return problem;
+		const unfed = values.find((input) => !Object.hasOwn(golden.inputs, input.name));
+		if (unfed) return `the model asks for input ${quoteName(unfed.name)}, which ${where} does not have`;
 	}
+	return null;
+}
+
+function findOutputMisfit({ cases }: GoldenManifest, model: OnnxModel): string | null {
+	for (const { id, outputs } of cases) {
+		const problem = sideProblem({ side: "output", where: `case ${quoteName(id)}`, files: outputs, values: model.graph.outputs });
+		if (problem !== null) return problem;
+	}
+	return null;
 }
 
 interface SideOfCase {
@@ -32,16 +47,17 @@ interface SideOfCase {
 	values: readonly OnnxValue[];
 }
 
-function checkSide(manifest: GoldenManifest, { side, where, files, values }: SideOfCase): void {
+function sideProblem({ side, where, files, values }: SideOfCase): string | null {
 	for (const [name, file] of Object.entries(files)) {
 		const value = values.find((candidate) => candidate.name === name);
 		if (value === undefined) {
 			const names = values.map((candidate) => quoteName(candidate.name)).join(", ");
-			throw otherModel(manifest, `${where} has ${side} ${quoteName(name)}; the model's ${side}s are ${names || "none"}`);
+			return `${where} has ${side} ${quoteName(name)}; the model's ${side}s are ${names || "none"}`;
 		}
 		const problem = differenceOf(file, value, side);
-		if (problem !== null) throw otherModel(manifest, `${side} ${quoteName(name)} of ${where} ${problem}`);
+		if (problem !== null) return `${side} ${quoteName(name)} of ${where} ${problem}`;
 	}
+	return null;
 }
 
 /** What does not fit; what the model leaves open fits everything. */

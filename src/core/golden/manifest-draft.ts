@@ -7,6 +7,8 @@ import type { Tensor } from "./tensor.ts";
 export interface RecordedCase {
 	id: string;
 	tags?: readonly string[];
+	/** What is right by people's word; they belong to the inputs. */
+	labels?: NonNullable<GoldenCase["labels"]>;
 	inputs: Readonly<Record<string, Tensor>>;
 	outputs: Readonly<Record<string, Tensor>>;
 	/** Inputs that are kept as the pictures that they were made from. */
@@ -72,6 +74,7 @@ export function packCase(recorded: RecordedCase, folder: string, packer: TensorP
 		...(recorded.tags === undefined ? {} : { tags: [...recorded.tags] }),
 		inputs: side(recorded.inputs, inputPrefix),
 		outputs: side(recorded.outputs, "out-"),
+		...(recorded.labels === undefined ? {} : { labels: recorded.labels }),
 	};
 	return { golden, files };
 }

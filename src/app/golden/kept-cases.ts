@@ -1,0 +1,104 @@
+// Takes the inputs of the golden that is there, so that recording it again changes what is right and not what is asked.
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { ConfigError } from "../../core/errors.ts";
+import { findInputMisfit } from "../../core/golden/fit.ts";
+import type { Picture } from "../../core/golden/manifest-draft.ts";
+import type { OnnxModel } from "../../core/onnx/model.ts";
+import { feeds } from "../../core/onnx/model.ts";
+import { quoteName } from "../../core/onnx/quote.ts";
+import { counted } from "../../core/report/words.ts";
+import type { GoldenCase, GoldenManifest, GoldenOutput, TensorFile } from "../../core/schema/golden.ts";
+import { readTensors } from "../../stages/load-goldens.ts";
+import type { CaseToRecord } from "../../stages/record.ts";
+import type { FoundInputs } from "./inputs.ts";
+import type { RecordOptions } from "./record-options.ts";
+import type { StoredPorts } from "./stored.ts";
+
+interface Keeping {
+	old: GoldenManifest;
+	/** Of the old manifest; absolute. */
+	folder: string;
+	model: OnnxModel;
+	/** Sizes that were asked for in so many words. */
+	dims: Readonly<Record<string, number>>;
+}
+
+/** Whoever asks for other inputs gets them; else what an engine is asked stays as it was reviewed. */
+export function keepsInputs({ inputs, generators, cases }: RecordOptions): boolean {
+	return inputs.length === 0 && generators.length === 0 && cases === undefined;
+}
+
+export function describeKept({ goldenId, cases }: GoldenManifest): string {
+	return `The ${counted(cases.length, "case")} of ${goldenId} ${cases.length === 1 ? "is" : "are"} recorded again with the inputs stored there; --inputs, --generator or --cases take others.`;
+}
+
+/** Labels are read by accuracy alone: newly proposed limits keep it where the cases keep their labels. */
+export function withAccuracy(outputs: GoldenManifest["outputs"], { outputs: before, cases }: GoldenManifest): GoldenManifest["outputs"] {
+	const entries = Object.entries(outputs).map(([name, output]): [string, GoldenOutput] => {
+		const labelled = cases.some(({ labels }) => Object.hasOwn(labels ?? {}, name));
+		const known = Object.hasOwn(before, name) ? (before[name]?.comparators ?? []) : [];
+		const [first, ...others] = [...(output.comparators ?? []), ...known.filter(({ kind }) => kind === "accuracy")];
+		return [name, labelled && first !== undefined ? { ...output, comparators: [first, ...others] } : output];
+	});
+	return Object.fromEntries(entries);
+}
+
+const otherwise = "Give real ones with --inputs, or have new ones made with --cases 8.";
+
+/** @throws ConfigError usage where the model or --dims asks for other inputs; golden-missing, tensor-invalid. */
+export async function keptCases({ old, folder, model, dims }: Keeping, ports: StoredPorts): Promise<FoundInputs> {
+	const misfit = findInputMisfit(old, model);
+	if (misfit !== null) throw usage(`The inputs of ${old.goldenId} cannot be recorded again: ${misfit}.`, otherwise);
+	for (const golden of old.cases) checkDims(golden, model, dims);
+	const boundary = Object.values(old.producer.inputs ?? {}).some((how) => how.includes("boundary"));
+	const cases: CaseToRecord[] = [];
+	for (const { id, tags, labels, inputs } of old.cases) {
+		const pictures = await keptPictures(inputs, folder);
+		cases.push({
+			id,
+			...(tags === undefined ? {} : { tags }),
+			...(labels === undefined ? {} : { labels }),
+			inputs: await readTensors(inputs, folder, ports),
+			...(pictures === null ? {} : { pictures }),
+			mayFail: boundary && tags?.includes("generated") === true,
+		});
+	}
+	return { cases, how: old.producer.inputs ?? Object.fromEntries(feeds(model.graph).map(({ name }) => [name, "given"])) };
+}
+
+/** Stored inputs have the sizes that they have. */
+function checkDims({ id, inputs }: GoldenCase, model: OnnxModel, dims: Readonly<Record<string, number>>): void {
+	for (const { name, dims: sizes } of feeds(model.graph)) {
+		for (const [axis, dim] of (sizes ?? []).entries()) {
+			const asked = typeof dim === "string" && Object.hasOwn(dims, dim) ? dims[dim] : undefined;
+			const stored = inputs[name]?.shape[axis];
+			if (asked === undefined || asked === stored) continue;
+			const where = `input ${quoteName(name)} of case ${quoteName(id)}`;
+			throw usage(
+				`--dims asks for ${quoteName(String(dim), "")}=${asked}, and the stored ${where} has ${stored}.`,
+				"Leave --dims out to record the stored inputs again; or have new ones made with --cases 8.",
+			);
+		}
+	}
+}
+
+/** Inputs that were recorded from pictures stay pictures; null: none was. */
+async function keptPictures(files: GoldenCase["inputs"], folder: string): Promise<Readonly<Record<string, Picture>> | null> {
+	const pictures: Record<string, Picture> = Object.create(null);
+	for (const [name, file] of Object.entries(files)) {
+		const picture = await keptPicture(file, folder);
+		if (picture !== null) pictures[name] = picture;
+	}
+	return Object.keys(pictures).length === 0 ? null : pictures;
+}
+
+async function keptPicture({ path, sha256, preprocess, tensorSha256 }: TensorFile, folder: string): Promise<Picture | null> {
+	if (preprocess === undefined || tensorSha256 === undefined) return null;
+	const ending = /\.([^./]+)$/.exec(path)?.[1] ?? "png";
+	return { bytes: new Uint8Array(await readFile(join(folder, path))), sha256, ending, preprocess, tensorSha256 };
+}
+
+function usage(message: string, fix: string): ConfigError {
+	return new ConfigError({ code: "usage", message, details: { fix } });
+}

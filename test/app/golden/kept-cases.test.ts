@@ -1,0 +1,90 @@
+// The inputs of a golden that is there, taken again to record it anew.
+import { createHash } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { fileStore } from "../../../src/adapters/files/store.ts";
+import { fileTensorReader } from "../../../src/adapters/files/tensor-reader.ts";
+import { describeKept, keptCases, withAccuracy } from "../../../src/app/golden/kept-cases.ts";
+import type { OnnxDim, OnnxModel } from "../../../src/core/onnx/model.ts";
+import type { GoldenManifest } from "../../../src/core/schema/golden.ts";
+import { encodeNpy } from "../../../src/formats/tensor/npy.ts";
+import { float32, manifestOf } from "../../support/golden-tensors.ts";
+import { temporaryFolder } from "../../support/project.ts";
+
+const ports = { files: fileStore(), tensors: fileTensorReader() };
+const image = float32([1, 2, 3, 4], [2, 2]);
+
+function modelOf(dims: readonly OnnxDim[], name = "image"): OnnxModel {
+	const value = { kind: "tensor", name, dtype: "float", dims };
+	return { graph: { inputs: [value], outputs: [], initializers: [], nodes: [] } } as unknown as OnnxModel;
+}
+
+function stored(change: Partial<GoldenManifest["cases"][number]> = {}): { old: GoldenManifest; folder: string } {
+	const folder = temporaryFolder();
+	const bytes = encodeNpy(image);
+	writeFileSync(join(folder, "image.npy"), bytes);
+	const sha256 = createHash("sha256").update(bytes).digest("hex");
+	const manifest = manifestOf({ logits: float32([1, 2]) });
+	const inputs = { image: { path: "image.npy", sha256, dtype: "float32", shape: [2, 2] } } as const;
+	const [first] = manifest.cases;
+	return {
+		folder,
+		old: {
+			...manifest,
+			goldenId: "net@3",
+			cases: [{ ...first, inputs: { ...inputs, image: { ...inputs.image, shape: [2, 2] } }, ...change }],
+		},
+	};
+}
+
+describe("keptCases", () => {
+	it("gives each case with its inputs, tags and labels, and says what it does", async () => {
+		const { old, folder } = stored({ id: "night", tags: ["dark"], labels: { logits: [1] } });
+		const found = await keptCases({ old, folder, model: modelOf(["batch", 2]), dims: { batch: 2 } }, ports);
+		expect(found.cases).toEqual([{ id: "night", tags: ["dark"], labels: { logits: [1] }, inputs: { image }, mayFail: false }]);
+		expect(describeKept(old)).toMatch(
+			/^The 1 case of net@3 is recorded again with the inputs stored there; --inputs, --generator or --cases/,
+		);
+	});
+
+	it.each<[string, OnnxModel, Record<string, number>, RegExp]>([
+		[
+			"sizes that --dims asks for",
+			modelOf(["batch", 2]),
+			{ batch: 4 },
+			/--dims asks for batch=4, and the stored input "image" of case "\w+" has 2/,
+		],
+		["a model of another size", modelOf([2, 3]), {}, /net@3 cannot be recorded again: input "image" .* has shape \[2, 2\]; the model's is/],
+		["a model of another input", modelOf([2, 2], "picture"), {}, /has input "image"; the model's inputs are "picture"/],
+	])("refuses %s, and says how to get other inputs", async (_, model, dims, says) => {
+		const { old, folder } = stored();
+		await expect(keptCases({ old, folder, model, dims }, ports)).rejects.toMatchObject({
+			code: "usage",
+			message: expect.stringMatching(says),
+			details: { fix: expect.stringMatching(/--cases 8/) },
+		});
+	});
+
+	it("lets generated cases of boundary values fail, which a new model may not bear", async () => {
+		const { old, folder } = stored({ tags: ["generated"] });
+		const generated = { ...old, producer: { ...old.producer, inputs: { image: "image+boundary, SplitMix64" } } };
+		const found = await keptCases({ old: generated, folder, model: modelOf([2, 2]), dims: {} }, ports);
+		expect(found).toMatchObject({ cases: [{ mayFail: true }], how: { image: "image+boundary, SplitMix64" } });
+	});
+});
+
+describe("withAccuracy", () => {
+	it("keeps accuracy among newly proposed limits where the cases keep their labels", () => {
+		const { old } = stored({ labels: { logits: [1] } });
+		const before = {
+			...old,
+			outputs: { logits: { comparators: [{ kind: "cosine" }, { kind: "accuracy", tolerance: 0.9 }] } },
+		} as GoldenManifest;
+		const proposed: GoldenManifest["outputs"] = { logits: { comparators: [{ kind: "kl" }] }, other: { comparators: [{ kind: "kl" }] } };
+		expect(withAccuracy(proposed, before)).toEqual({
+			logits: { comparators: [{ kind: "kl" }, { kind: "accuracy", tolerance: 0.9 }] },
+			other: { comparators: [{ kind: "kl" }] },
+		});
+	});
+});
