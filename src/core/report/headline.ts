@@ -19,9 +19,12 @@ function checksText(result: Result): string {
 	return passing === total ? `all ${counted(total, "check")} pass` : `${passing} of ${counted(total, "check")} pass`;
 }
 
-/** `1 golden mismatch, 1 slowdown · 14 of 16 checks pass`. */
-export function headline(result: Result): string {
-	const told = tally(stories(result));
+/**
+ * `1 golden mismatch, 1 slowdown · 14 of 16 checks pass`.
+ * @param all the stories of the result, where they are known already.
+ */
+export function headline(result: Result, all: readonly Story[] = stories(result)): string {
+	const told = tally(all);
 	const shown = told.slice(0, 5);
 	const more = told.length > shown.length ? [`${told.length - shown.length} other kinds`] : [];
 	const stopped = result.partial === undefined ? [] : [`stopped in ${cleanName(result.partial.stage, 40)}`];

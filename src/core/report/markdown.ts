@@ -8,7 +8,7 @@ import { linksMarkdown, type ReportLinks } from "./links.ts";
 import { probeSection } from "./markdown-probes.ts";
 import { buildSection, findingSection, goldenSection, quietRowSection, rowTable } from "./markdown-tables.ts";
 import { partSection } from "./part-table.ts";
-import { workloadRows } from "./rows.ts";
+import { type WorkloadRow, workloadRows } from "./rows.ts";
 import { stories } from "./stories.ts";
 import { excerptLines } from "./stories-build.ts";
 import { type Phrase, type Story, spokenPhrase } from "./story.ts";
@@ -40,8 +40,7 @@ function folded(summary: string, body: string): string {
 	return `<details><summary>${summary}</summary>\n\n${body}\n\n</details>`;
 }
 
-function storiesMarkdown(result: Result, detail: Detail): string[] {
-	const all = stories(result);
+function storiesMarkdown(all: readonly Story[], detail: Detail): string[] {
 	const more = all.length - detail.stories;
 	const shown = all.slice(0, detail.stories).map((story) => storyMarkdown(story, detail));
 	return more > 0 ? [...shown, `… and ${more.toLocaleString("en-US")} more things to tell of, in \`report.html\`.`] : shown;
@@ -98,13 +97,19 @@ export interface Shown {
 	change?: string;
 }
 
-function renderAt(result: Result, detail: Detail, { leftOut, label, ...shown }: Shown & { leftOut: readonly string[] }): string {
-	const rows = workloadRows(result);
+interface Rendering extends Shown {
+	leftOut: readonly string[];
+	/** The same at every step of the budget, and the most work. */
+	told: readonly Story[];
+	rows: readonly WorkloadRow[];
+}
+
+function renderAt(result: Result, detail: Detail, { leftOut, told, rows, label, ...shown }: Rendering): string {
 	const title = label === undefined ? gateTitle(result.backend) : `${gateTitle(result.backend)} · ${cleanName(label)}`;
 	const blocks = [
-		`## ${outcomeSymbols[result.outcome]} ${escapeMarkdown(title)}: ${escapeMarkdown(headline(result))}`,
+		`## ${outcomeSymbols[result.outcome]} ${escapeMarkdown(title)}: ${escapeMarkdown(headline(result, told))}`,
 		...notices(result),
-		...storiesMarkdown(result, detail),
+		...storiesMarkdown(told, detail),
 		...partSection(result, detail.rows).map(({ summary, body }) => folded(summary, body)),
 		...rowTable(result, rows, detail),
 		...quietRowSection(result, rows, detail).map(({ summary, body }) => folded(summary, body)),
@@ -122,5 +127,6 @@ function renderAt(result: Result, detail: Detail, { leftOut, label, ...shown }: 
 
 /** The whole comment, at most 65,000 characters and bytes. */
 export function renderMarkdown(result: Result, { limit = commentLimit, ...shown }: Shown & { limit?: number } = {}): string {
-	return fitBudget((detail, leftOut) => renderAt(result, detail, { leftOut, ...shown }), { limit });
+	const known = { told: stories(result), rows: workloadRows(result) };
+	return fitBudget((detail, leftOut) => renderAt(result, detail, { leftOut, ...known, ...shown }), { limit });
 }

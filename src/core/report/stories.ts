@@ -1,6 +1,6 @@
 // Gathers one story for each thing that is not green, loudest first, none told twice.
 import type { Result, WorkloadResult } from "../schema/result.ts";
-import { engineKey, failingGates, indexGates, subjectKey } from "./index-gates.ts";
+import { engineKey, failingGates, type GateIndex, indexGates, subjectKey } from "./index-gates.ts";
 import { buildStories, erredSubjects, errorStory, gateStory, unbuiltSubjects } from "./stories-build.ts";
 import { goldenStories } from "./stories-golden.ts";
 import { goldenChangeStories } from "./stories-golden-change.ts";
@@ -14,13 +14,12 @@ interface Told {
 	keys: Set<string>;
 }
 
-function tellBuilds(result: Result, told: Told): void {
-	told.stories.push(...buildStories(result, indexGates(result)));
+function tellBuilds(result: Result, gates: GateIndex, told: Told): void {
+	told.stories.push(...buildStories(result, gates));
 	for (const subject of unbuiltSubjects(result)) told.keys.add(`build${subject}`);
 }
 
-function tellWorkloads(result: Result, told: Told): void {
-	const gates = indexGates(result);
+function tellWorkloads(result: Result, gates: GateIndex, told: Told): void {
 	// Largest change first: a short report shows the first few.
 	const size = (workload: WorkloadResult) => Math.abs(workload.latency.estimate ?? 0);
 	for (const workload of [...result.workloads].sort((a, b) => size(b) - size(a))) {
@@ -31,12 +30,12 @@ function tellWorkloads(result: Result, told: Told): void {
 	}
 }
 
-function tellGoldens(result: Result, told: Told): void {
-	told.stories.push(...goldenStories(result, indexGates(result)));
-	const changed = goldenChangeStories(result, indexGates(result));
+function tellGoldens(result: Result, gates: GateIndex, told: Told): void {
+	told.stories.push(...goldenStories(result, gates));
+	const changed = goldenChangeStories(result, gates);
 	told.stories.push(...changed.stories);
 	for (const key of changed.keys) told.keys.add(key);
-	const probed = probeStories(result, indexGates(result));
+	const probed = probeStories(result, gates);
 	told.stories.push(...probed.stories);
 	for (const key of probed.keys) told.keys.add(key);
 	for (const verdict of result.golden) {
@@ -49,9 +48,10 @@ function tellGoldens(result: Result, told: Told): void {
 export function stories(result: Result): Story[] {
 	const told: Told = { stories: result.errors.map(errorStory), keys: new Set() };
 	for (const subject of erredSubjects(result)) told.keys.add(`run${subject}`);
-	tellGoldens(result, told);
-	tellBuilds(result, told);
-	tellWorkloads(result, told);
+	const gates = indexGates(result);
+	tellGoldens(result, gates, told);
+	tellBuilds(result, gates, told);
+	tellWorkloads(result, gates, told);
 	for (const gate of failingGates(result)) {
 		if (!told.keys.has(gate.gate + subjectKey(gate))) told.stories.push(gateStory(result, gate));
 	}
