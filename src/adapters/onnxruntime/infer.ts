@@ -6,7 +6,6 @@ import { explainRun } from "../../formats/onnxruntime/failures.ts";
 import type { InferCase, InferJob, InferResult, InferredCase } from "../../ports/backend.ts";
 import type { ToolFailure } from "../../ports/world.ts";
 import { makeFolders } from "../process/folder.ts";
-import { letGo } from "../process/let-go.ts";
 import { classifyWriteError } from "../process/write-error.ts";
 import { asFailure, type Bench, externalOf } from "./build.ts";
 import { refusedRun } from "./measure.ts";
@@ -16,7 +15,6 @@ import { badOutput, runWorker } from "./worker-process.ts";
 export async function inferCases(job: InferJob, bench: Bench): Promise<InferResult> {
 	const started = performance.now();
 	const folder = join(job.scratchFolder, "tensors");
-	letGo(job.cases.length);
 	try {
 		await makeFolders(folder);
 		return await inferIn(folder, job, bench);
@@ -43,7 +41,6 @@ async function inferIn(folder: string, job: InferJob, bench: Bench): Promise<Inf
 	if (result.reply.cases.length !== job.cases.length) {
 		return { state: "failed", failure: badOutput(`${result.reply.cases.length} cases came back of ${job.cases.length}`, job), wallMs };
 	}
-	letGo(job.cases.length);
 	return readCases(job, { folder, replies: result.reply.cases, wallMs });
 }
 

@@ -3,7 +3,6 @@ import { type ToolCode, ToolError } from "../../core/errors.ts";
 import type { InferCase, InferResult, InferredCase } from "../../ports/backend.ts";
 import type { ToolFailure } from "../../ports/world.ts";
 import { describeFailure } from "../process/failure.ts";
-import { letGo } from "../process/let-go.ts";
 import type { Processes } from "../process/processes.ts";
 import type { ProcessRecord } from "../process/spawn.ts";
 import { createConversation, type Outcome, type WorkerError } from "./conversation.ts";
@@ -49,7 +48,6 @@ export function tensorRtWorker(options: TensorRtWorkerOptions): TensorRtWorker {
 		probe: () => probe(options),
 		async infer(job) {
 			const started = performance.now();
-			letGo(job.cases.length);
 			try {
 				return await infer(job, options);
 			} catch (error) {
