@@ -2,8 +2,9 @@
 import { ToolError } from "../core/errors.ts";
 import type { Weakness } from "../core/golden/inform-tolerance.ts";
 import { mutationOrder, type WeightPlace } from "../core/golden/mutate.ts";
+import { tightenDetections } from "../core/golden/mutate-boxes.ts";
 import { judgeMutation, type MutationContext, type MutationFinding, mutationRecord } from "../core/golden/mutate-judge.ts";
-import { describeUnnoticed, isGrouped, noticingLimit, tightenOutputs } from "../core/golden/mutate-tighten.ts";
+import { canBeNoticed, describeUnnoticed, tightenOutputs } from "../core/golden/mutate-tighten.ts";
 import type { GoldenManifest } from "../core/schema/golden.ts";
 import type { InferCase } from "../ports/backend.ts";
 import type { Reference, ReferenceVariant } from "../ports/reference.ts";
@@ -33,23 +34,27 @@ export interface MutationTest {
 export async function testMutations(input: MutateInput & { mayTighten: boolean }, ports: MutatePorts): Promise<MutationTest> {
 	const mutated = await mutateModel(input, ports);
 	const { manifest } = input.context;
-	const outputs = input.mayTighten ? tightenOutputs(manifest, mutated.findings) : manifest.outputs;
-	const states = mutated.findings.map((finding) => (input.mayTighten ? afterTightening(finding, manifest) : finding));
+	const tightened = input.mayTighten ? tighten(manifest, mutated.findings) : manifest;
+	const states = mutated.findings.map((finding) => (input.mayTighten ? afterTightening(finding) : finding));
 	const { relative, seed } = input;
 	const tensors = mutated.tensors - states.filter(({ state }) => state === "unchanged").length;
 	const mutation = mutationRecord(states, { relative, seed, tensors });
 	return {
-		manifest: { ...manifest, outputs, mutation },
+		manifest: { ...tightened, mutation },
 		findings: weaknessesOf(states, { manifest, relative }),
 		notes: notesOf(mutated, mutation.tested),
 	};
 }
 
 /** A limit below the change was set. */
-function afterTightening(finding: MutationFinding, manifest: GoldenManifest): MutationFinding {
-	return finding.state === "unnoticed" && !isGrouped(manifest, finding.output) && noticingLimit(finding) !== null
-		? { ...finding, state: "noticed" }
-		: finding;
+function afterTightening(finding: MutationFinding): MutationFinding {
+	return finding.state === "unnoticed" && canBeNoticed(finding) ? { ...finding, state: "noticed" } : finding;
+}
+
+function tighten(manifest: GoldenManifest, findings: readonly MutationFinding[]): GoldenManifest {
+	const changes = findings.flatMap(({ boxes }) => boxes ?? []);
+	const detections = tightenDetections(manifest.detections, changes);
+	return { ...manifest, outputs: tightenOutputs(manifest, findings), ...(detections === undefined ? {} : { detections }) };
 }
 
 const mostNamed = 3;
@@ -64,7 +69,7 @@ function weaknessesOf(
 			const { message, fix } = describeUnnoticed(finding, manifest, relative);
 			const more =
 				index === mostNamed - 1 && unnoticed.length > mostNamed ? `; ${unnoticed.length - mostNamed} more weights are like it` : "";
-			const severity = noticingLimit(finding) === null || isGrouped(manifest, finding.output) ? "warn" : "refuse";
+			const severity = canBeNoticed(finding) ? "refuse" : "warn";
 			return {
 				kind: "unnoticed" as const,
 				severity,

@@ -7,6 +7,7 @@ import type { RecordedCase } from "../core/golden/manifest-draft.ts";
 import type { RunOutputs } from "../core/golden/noise-floor.ts";
 import { isBatched, proposeOutput } from "../core/golden/propose.ts";
 import { proposeDetections } from "../core/golden/propose-detections.ts";
+import { describeTightened } from "../core/golden/tightened-words.ts";
 import { feeds } from "../core/onnx/model.ts";
 import { quoteName } from "../core/onnx/quote.ts";
 import { counted } from "../core/report/words.ts";
@@ -84,7 +85,8 @@ export async function record(input: RecordInput, ports: RecordPorts): Promise<Re
 	const { scratchFolder, timeoutMs } = input;
 	const tested = await testMutations({ ...job, scratchFolder, timeoutMs, mayTighten: proposed !== null }, ports);
 	notes.push(...tested.notes);
-	return { manifest: tested.manifest, findings: [...tested.findings, ...findings], why, notes };
+	const tightened = describeTightened(draft, tested.manifest).map(({ output, sentence }) => ({ output, sentences: [sentence] }));
+	return { manifest: tested.manifest, findings: [...tested.findings, ...findings], why: [...why, ...tightened], notes };
 }
 
 interface Made {

@@ -1,6 +1,7 @@
 // Says of each changed weight tensor whether the golden notices it, and which limit lets through what it does not.
 import type { GoldenManifest, MutationRecord, Precision } from "../schema/golden.ts";
 import { judgeCase } from "./judge.ts";
+import { type BoxChange, groupOf, measureBoxChange } from "./mutate-boxes.ts";
 import { distance, floorOf, type RunOutputs, referencePrecision } from "./noise-floor.ts";
 import { judgeSet } from "./set/judge-set.ts";
 
@@ -17,6 +18,8 @@ export interface MutationFinding {
 	output: string | null;
 	case: string | null;
 	floor: number;
+	/** Where that output holds detections and nothing noticed. */
+	boxes?: BoxChange;
 }
 
 export interface MutationContext {
@@ -31,7 +34,9 @@ export function judgeMutation(run: MutationRun, context: MutationContext): Mutat
 	const moved = furthest(run.outputs, context);
 	const noticed = context.reference.some((_, index) => failsCase(index, run.outputs, context)) || failsSet(run.outputs, context);
 	const state = noticed ? "noticed" : moved.change > moved.floor ? "unnoticed" : "below-noise";
-	return { tensor: run.tensor, state, ...moved };
+	const group = state === "unnoticed" ? groupOf(context.manifest, moved.output) : undefined;
+	const boxes = group === undefined ? {} : { boxes: measureBoxChange(group, run.outputs, context) };
+	return { tensor: run.tensor, state, ...moved, ...boxes };
 }
 
 function furthest(

@@ -1,40 +1,34 @@
 // Draws a proposed limit below what a wrong weight does, and says of a given limit what it lets through.
 import { quoteName } from "../onnx/quote.ts";
 import type { ComparatorSpec, GoldenManifest, GoldenOutput } from "../schema/golden.ts";
+import { boxFix, noticingBoxes } from "./mutate-boxes.ts";
 import type { MutationFinding } from "./mutate-judge.ts";
+import { limitBetween } from "./mutate-limit.ts";
 import { referencePrecision } from "./noise-floor.ts";
 
-/** Never nearer to the noise than this, or goldens would fail by luck. */
-const leastRoom = 1.5;
-
-/** The limit that would notice: half of what the change does, unless that is too near to the noise. null: nothing would, safely. */
+/** The limit that would notice what moved element by element; null: nothing would, safely. */
 export function noticingLimit({ change, floor }: Pick<MutationFinding, "change" | "floor">): number | null {
-	const limit = Math.max(change / 2, leastRoom * floor);
-	return limit < change ? roundDown(limit) : null;
+	return limitBetween(change, floor);
 }
 
-/** Two digits. */
-function roundDown(value: number): number {
-	if (!(value > 0) || !Number.isFinite(value)) return 0;
-	const step = 10 ** (Math.floor(Math.log10(value)) - 1);
-	return Number((Math.floor(value / step + 1e-9) * step).toPrecision(2));
+/** Whether some limit would notice the change safely. */
+export function canBeNoticed(finding: MutationFinding): boolean {
+	if (finding.boxes === undefined) return noticingLimit(finding) !== null;
+	const { score, iou } = noticingBoxes(finding.boxes);
+	return score !== null || iou !== null;
 }
 
 /** The manifest with each output's limit low enough to notice all that can be noticed safely. */
 export function tightenOutputs(manifest: GoldenManifest, findings: readonly MutationFinding[]): GoldenManifest["outputs"] {
 	const outputs = { ...manifest.outputs };
 	for (const finding of findings) {
-		const limit = finding.state === "unnoticed" ? noticingLimit(finding) : null;
-		if (limit === null || finding.output === null || isGrouped(manifest, finding.output)) continue;
+		// Boxes come in any order: no limit of their elements follows from how far these moved.
+		const limit = finding.state === "unnoticed" && finding.boxes === undefined ? noticingLimit(finding) : null;
+		if (limit === null || finding.output === null) continue;
 		const output = Object.hasOwn(outputs, finding.output) ? outputs[finding.output] : undefined;
 		outputs[finding.output] = tightenOutput(output ?? {}, limit);
 	}
 	return outputs;
-}
-
-/** Boxes come in any order: no limit of their elements follows from how far these moved. */
-export function isGrouped({ detections }: GoldenManifest, output: string | null): boolean {
-	return detections?.some(({ boxes, scores, classes, count }) => [boxes, scores, classes, count].includes(output ?? "")) === true;
 }
 
 function tightenOutput(output: GoldenOutput, limit: number): GoldenOutput {
@@ -62,8 +56,7 @@ export function describeUnnoticed(finding: MutationFinding, manifest: GoldenMani
 
 function fixOf(finding: MutationFinding, manifest: GoldenManifest): string {
 	const limit = noticingLimit(finding);
-	if (isGrouped(manifest, finding.output))
-		return "Set tighter fp32 limits of box-score and box-iou, or add cases that depend more on this weight.";
+	if (finding.boxes !== undefined) return boxFix(finding.boxes);
 	if (limit === null) return "Add cases that depend more on this weight; what they have lies too near to the noise.";
 	const output = finding.output === null || !Object.hasOwn(manifest.outputs, finding.output) ? undefined : manifest.outputs[finding.output];
 	const spec = output?.comparators?.find(({ kind }) => kind === "relative-l2");
