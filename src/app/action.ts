@@ -20,6 +20,7 @@ import { cacheFolder } from "./compose.ts";
 import { exitCodes, exitOfResult, explainError } from "./exit.ts";
 import { gate } from "./gate.ts";
 import { progressFor } from "./progress.ts";
+import { publishNoResult } from "./publish/publish-no-result.ts";
 import { githubPublisher, publishRun } from "./publish/publish-run.ts";
 import { type SharedCaches, sharedCaches } from "./publish/shared-caches.ts";
 import { tellPublished, tellResult } from "./publish/tell-run.ts";
@@ -40,8 +41,9 @@ interface Job {
 
 export async function runAction(): Promise<number> {
 	const terminal = openTerminal({ color: false });
+	let job: Job | null = null;
 	try {
-		const job = await openJob(terminal);
+		job = await openJob(terminal);
 		const ran = await runJob(job);
 		if (ran === null) return exitCodes.internal;
 		await publishJob(job, ran);
@@ -49,8 +51,17 @@ export async function runAction(): Promise<number> {
 		if (exit !== exitCodes.ok) setFailed(headline(ran.result));
 		return exit;
 	} catch (error) {
+		if (job !== null) await tellNoResult(job, error);
 		return announceNoResult(error);
 	}
+}
+
+async function tellNoResult({ terminal, cwd, publishing: inputs, run, event }: Job, fault: unknown): Promise<void> {
+	if (run === null || event === undefined) return;
+	const { config, out } = readInputs();
+	const { temp } = terminal.environment;
+	const { records } = explainError(fault);
+	if (await publishNoResult(records, { run, event, inputs, cwd, temp, config, out })) saveState("published", "true");
 }
 
 async function openJob(terminal: Terminal): Promise<Job> {

@@ -17,13 +17,14 @@ import { uploadFolder } from "./publish/upload.ts";
 export async function cleanUp(): Promise<void> {
 	const out = getState("out");
 	if (out === "") return;
+	const isPublished = getState("published") === "true";
 	await attempt("The worktrees could not be removed", () => removeTraces(out));
 	if (await isThere(out)) {
 		await attempt("The lock of the output folder could not be removed", () => removeLock(out));
 		const hasResult = await isThere(join(out, reportFiles.result));
 		if (hasResult) say(`trtgate: the result is at ${join(out, reportFiles.result)}`);
-		else warning(`trtgate ended before it could write a result. Its logs are in ${join(out, "logs")}.`);
-		if (getState("published") !== "true") await attempt("What the run left could not be uploaded", () => uploadWhatIsLeft(out));
+		else if (!isPublished) warning(`trtgate ended before it could write a result. Its logs are in ${join(out, "logs")}.`);
+		if (!isPublished) await attempt("What the run left could not be uploaded", () => uploadWhatIsLeft(out));
 	} else warning("trtgate ended before it could write anything.");
 }
 

@@ -171,7 +171,7 @@ async function engineSpecsOf(path: string, { inputs, only = "" }: GateOptions): 
 }
 
 /** An old result must not be taken for this run's; only what we wrote ourselves is removed. */
-async function removeEarlierResult(outFolder: string): Promise<void> {
+export async function removeEarlierResult(outFolder: string): Promise<void> {
 	if (!(await exists(join(outFolder, reportFiles.result)))) return;
 	const ours = [...Object.values(reportFiles), "raw", "logs", "engines", "cache", "layers", "nsys", "ncu", "scratch", "worktrees"];
 	for (const name of ours) await rm(join(outFolder, name), { recursive: true, force: true });

@@ -23,7 +23,7 @@ export async function tellResult(result: Result): Promise<void> {
 export async function tellPublished(
 	result: Result,
 	{ published, links, ...shown }: PublishedRun,
-	{ outFolder, files }: { outFolder: string; files: Files },
+	{ outFolder, files, annotate = true }: { outFolder: string; files: Files; annotate?: boolean },
 ): Promise<void> {
 	const done = (what: Published["what"]) => published.find((one) => one.what === what && one.state === "done");
 	const comment = done("comment");
@@ -33,7 +33,7 @@ export async function tellPublished(
 		report: links.report ?? "",
 	});
 	// The check run shows the same on the same lines.
-	if (done("check run") === undefined) writeAnnotations(result);
+	if (annotate && done("check run") === undefined) writeAnnotations(result);
 	for (const one of published) say(describe(one));
 	const failed = published.flatMap((one) => (one.state === "failed" ? [{ what: one.what, ...one.fault }] : []));
 	await writeSummary(renderMarkdown(result, { limit: summaryLimit, links, ...shown }) + renderUnpublished(failed));

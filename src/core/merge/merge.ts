@@ -11,6 +11,8 @@ export function mergeResults(parts: readonly PartInput[], options: MergeOptions)
 	const judged = judgeParts(parts, options);
 	const merged = judged.flatMap(({ name, content }) => (content.state === "read" ? [{ name, result: content.result }] : []));
 	const results = merged.map(({ result }) => result);
+	// A part that could not begin knows nothing of its machine.
+	const known = results.filter(({ environment, errors }) => Object.keys(environment).length > 0 || errors.length === 0);
 	const records = namedRecords(judged.length > 1 ? merged : merged.map(({ result }) => ({ name: undefined, result })));
 	const errors = [...judged.flatMap(partFault), ...records.errors];
 	const outcome = worstOutcome([...(errors.length > 0 ? [foldOutcome([], errors)] : []), ...results.map(outcomeOf)]);
@@ -26,8 +28,8 @@ export function mergeResults(parts: readonly PartInput[], options: MergeOptions)
 		startedAt: results.map(({ startedAt }) => startedAt).sort()[0] ?? "",
 		durationMs: longest.durationMs,
 		childMs: longest.childMs,
-		backend: mergeBackends(results.map(({ backend }) => backend)),
-		environment: mergeEnvironments(results.map(({ environment }) => environment)),
+		backend: mergeBackends(known.map(({ backend }) => backend)),
+		environment: mergeEnvironments(known.map(({ environment }) => environment)),
 		arms: mergeArms(results),
 		config: mergeConfigs(results.map(({ config }) => config)),
 		findings: records.findings,

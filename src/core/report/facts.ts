@@ -50,6 +50,7 @@ export function armsText(result: Result, change?: string): string {
 	const { base, head } = result.arms;
 	const isMerge = change !== undefined && head.commit !== undefined && head.commit !== change && /\/merge$/.test(head.ref ?? "");
 	const name = isMerge ? `${cleanName(change).slice(0, 7)} (merged as ${armName(head)})` : armName(head);
+	if (isUnmeasured(result)) return `head ${name}, not measured`;
 	return base === null ? `head ${name}, no base` : `base ${armName(base)} → head ${name}`;
 }
 
@@ -58,6 +59,7 @@ export function jobFacts(result: Result): Fact[] {
 	const { detectable, runCv } = noiseBudget(result);
 	const driver = ["driver", "driverBranch"].flatMap((key) => (Object.hasOwn(environment, key) ? (environment[key] ?? []) : []))[0];
 	const parts = partsToTell(result);
+	if (isUnmeasured(result)) return parts.length === 0 ? [] : [{ label: "parts", value: partsText(parts) }];
 	return [
 		...(parts.length === 0 ? [] : [{ label: "parts", value: partsText(parts) }]),
 		{ label: backend.kind === "tensorrt" ? "GPU" : "device", value: cleanName(backend.device) },
@@ -69,9 +71,14 @@ export function jobFacts(result: Result): Fact[] {
 	];
 }
 
+/** The run could not begin, so a base would have changed nothing. */
+function isUnmeasured({ errors, builds, golden, workloads, gates }: Result): boolean {
+	return errors.length > 0 && [builds, golden, workloads, gates].every((list) => list.length === 0);
+}
+
 /** What stands in place of a comparison where there is no base. */
 export function noBaseText(result: Result): string | null {
-	if (result.arms.base !== null) return null;
+	if (result.arms.base !== null || isUnmeasured(result)) return null;
 	const why = result.arms.noBase === undefined ? "" : ` (${cleanName(result.arms.noBase, 300)})`;
 	return `Nothing to compare with${why}: only builds, goldens and absolute limits were checked.`;
 }

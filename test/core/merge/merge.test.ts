@@ -9,6 +9,7 @@ import { renderMarkdown } from "../../../src/core/report/markdown.ts";
 import { parseResult } from "../../../src/core/report/parse-result.ts";
 import { renderTerminal } from "../../../src/core/report/terminal.ts";
 import type { Result } from "../../../src/core/schema/result.ts";
+import { resultWithoutRun } from "../../../src/core/without-run.ts";
 import { buildBuild, buildGate, buildResult, buildSlowWorkload } from "../../support/build-result.ts";
 import { hostileNames, resultCases } from "../../support/result-cases.ts";
 
@@ -32,6 +33,17 @@ function states(result: Result): string[] {
 }
 
 describe("mergeResults", () => {
+	it("tells what kept a part from beginning, and takes nothing of the machine from it", () => {
+		const fault = { kind: "configuration", code: "config-value", message: "pairs is no list." } as const;
+		const known = { version: "0.1.0", startedAt: "2026-01-01T00:00:00Z", configPath: "trtgate.yml", head: { label: "head" } };
+		const unbegun: PartInput = { name: "h200", content: { state: "read", result: resultWithoutRun([fault], known) } };
+		const result = mergeResults([part("l4"), unbegun], how);
+		expect(result).toMatchObject({ outcome: "error", failureKind: "configuration", environment: { gpu: "l4", driver: "580" } });
+		expect(result.backend.device).toBe("NVIDIA l4");
+		expect(result.errors).toEqual([{ ...fault, part: "h200" }]);
+		expect(parseResult(JSON.stringify(result), "merged").outcome).toBe("error");
+	});
+
 	it("keeps every record, names its part, and lists each part with its device and fingerprint", () => {
 		const merged = mergeResults([part("l4"), part("h200")], how);
 		expect(states(merged)).toEqual(["h200 merged", "l4 merged"]);

@@ -1,0 +1,63 @@
+// Shows what kept a run from a result wherever the result would have been, so that no older one passes for this commit's.
+import { mkdir } from "node:fs/promises";
+import { join, relative, resolve } from "node:path";
+import { lockFolder } from "../../adapters/files/lock.ts";
+import { fileStore } from "../../adapters/files/store.ts";
+import { setOutputs } from "../../adapters/github/publish.ts";
+import { say } from "../../adapters/github/say.ts";
+import type { ErrorRecord, Result } from "../../core/schema/result.ts";
+import { resultWithoutRun } from "../../core/without-run.ts";
+import { isCommit } from "../../formats/github/names.ts";
+import { reportFiles, writeReport } from "../../stages/report.ts";
+import { removeEarlierResult } from "../gate.ts";
+import { reportList } from "../kept-files.ts";
+import { version } from "../version.ts";
+import type { PublishContext } from "./plan-publish.ts";
+import { githubPublisher, publishRun } from "./publish-run.ts";
+import { tellPublished, tellResult } from "./tell-run.ts";
+
+export interface Unmeasured extends PublishContext {
+	cwd: string;
+	temp: string | undefined;
+	/** As the user wrote them. */
+	config: string | undefined;
+	out: string;
+}
+
+/** Never throws. @returns false where nothing could be shown. */
+export async function publishNoResult(
+	records: readonly ErrorRecord[],
+	{ cwd, temp, config, out, ...context }: Unmeasured,
+): Promise<boolean> {
+	try {
+		const result = resultOf(records, context, relative(cwd, resolve(cwd, config ?? "trtgate.yml")));
+		const outFolder = resolve(cwd, out);
+		await writeResult(result, outFolder);
+		setOutputs(result, join(outFolder, reportFiles.result));
+		await tellResult(result);
+		const shown = await publishRun(result, { ...context, outFolder }, githubPublisher(context.run, context.inputs, temp));
+		await tellPublished(result, shown, { outFolder, files: fileStore(), annotate: false });
+		return true;
+	} catch (error) {
+		say(`The fault could not be published: ${String(error)}`);
+		return false;
+	}
+}
+
+/** Where an earlier run's files lay, this one's would not be told from them. Another run's that is still going on are left alone. */
+async function writeResult(result: Result, outFolder: string): Promise<void> {
+	await mkdir(outFolder, { recursive: true });
+	const lock = await lockFolder(outFolder);
+	try {
+		await removeEarlierResult(outFolder);
+		await writeReport(result, outFolder, fileStore());
+	} finally {
+		await lock.release();
+	}
+}
+
+function resultOf(records: readonly ErrorRecord[], { run }: PublishContext, configPath: string): Result {
+	const head = { label: "head", ...(isCommit(run.sha) ? { commit: run.sha } : {}), ...(run.ref === "" ? {} : { ref: run.ref }) };
+	const result = resultWithoutRun(records, { version, startedAt: new Date().toISOString(), configPath, head });
+	return { ...result, files: [...reportList] };
+}
