@@ -32,7 +32,9 @@ function statusOf(verdict: GoldenVerdict): GateStatus {
 }
 
 function messageOf(verdict: GoldenVerdict): string {
-	const failing = verdict.checks.find((check) => !check.pass);
+	const failed = verdict.checks.filter((check) => !check.pass);
+	// What fails the case comes before what only warns.
+	const failing = failed.find(({ severity }) => severity === "fail") ?? failed[0];
 	if (failing === undefined) return verdict.message ?? agreement(verdict.checks.length);
 	if (failing.metric === "error-growth") return `Output ${failing.output}: ${failing.detail ?? "its error grew"}.`;
 	const bound = failing.bound === "at-most" ? "at most" : "at least";
