@@ -111,8 +111,7 @@ describe.each(kinds)("%s", (kind) => {
 			expect(metricNames[kind]).toMatch(/\w{3}/);
 			const { golden } = pairAt(5, 0);
 			const expected = float32(golden, shape);
-			const labels = Array.from({ length: rows }, () => 0);
-			const plain = manifestOf({ y: expected }, { y: { comparators: [{ kind, severity: "warn" }] } as GoldenOutput });
+			const manifest = manifestOf({ y: expected }, { y: { comparators: [{ kind, severity: "warn" }] } as GoldenOutput });
 			const place = { manifest, caseId: "only", model: "m", engine: "e", precision: "int8", modelSha256, relativeL2: {} } as const;
 			const judged = judgeCase({ ...place, expected: { y: expected }, got: { y: float32([bad, ...golden.slice(1)], shape) } });
 			expect(judged).toMatchObject({ state: "mismatch", checks: [{ metric: "non-finite", pass: false }] });
