@@ -46,13 +46,13 @@ export function escapeXml(text: string): string {
 export function escapeMarkdown(text: string): string {
 	return (
 		cleanText(text)
+			// `:+1:` becomes a picture; `:9:1:` is a place.
+			.replace(/:(?=(?:100|1234|(?!\d+:)[a-z0-9_+-]{1,60}):)/gi, `:${joiner}`)
 			.replace(/[\\`*_[\]|~$]/g, "\\$&")
 			.replace(/[&<>]/g, (char) => htmlEntities[char] ?? char)
 			.replace(/@/g, `@${joiner}`)
 			.replace(/(#|\bGH-)(?=\d)/gi, `$1${joiner}`)
 			.replace(/:\/\//g, `:${joiner}//`)
-			// `:+1:` becomes a picture; `:9:1:` is a place.
-			.replace(/:(?=(?:100|1234|(?!\d+:)[a-z0-9_+-]{1,60}):)/gi, `:${joiner}`)
 			.replace(/\bwww\./gi, `www${joiner}.`)
 			.replace(/^(\s*)([-+](?=\s)|[#=])/, "$1\\$2")
 			.replace(/^(\s*\d+)([.)])(?=\s)/, "$1\\$2")

@@ -83,6 +83,7 @@ describe("escapeMarkdown", () => {
 		["@everyone", "@\u200deveryone"],
 		["#12 GH-7", "\\#\u200d12 GH-\u200d7"],
 		["a:tada::+1:b", "a:\u200dtada::\u200d+1:b"],
+		[":white_check_mark:", ":\u200dwhite\\_check\\_mark:"],
 		["a:100:b", "a:\u200d100:b"],
 		["trtgate.yml:9:1: 12:30:15", "trtgate.yml:9:1: 12:30:15"],
 		["www.evil.example", "www\u200d.evil.example"],
