@@ -1,8 +1,10 @@
 // Looks into the engines after they were timed: layers and their times, kernels of those that became slower.
+
 import type { Config } from "../core/config/config.ts";
 import { folderName } from "../core/config/identity.ts";
 import type { Seen } from "../core/explain/attach.ts";
 import { kernelOfInterest } from "../core/explain/kernel-choice.ts";
+import { counted } from "../core/report/words.ts";
 import type { Result, VerdictKind, WorkloadKernels, WorkloadResult } from "../core/schema/result.ts";
 import type { Backend, BuiltEngine, TraceJob } from "../ports/backend.ts";
 import type { Interrupt, Progress } from "../ports/world.ts";
@@ -47,7 +49,7 @@ export async function* explain(input: ExplainInput, ports: ExplainPorts): AsyncG
 		ports.progress.item(look.label);
 		yield await look.look(ports.backend);
 	}
-	ports.progress.done(`${looks.length} profiles`);
+	ports.progress.done(counted(looks.length, "profile"));
 }
 
 /** Each costs two processes and some hundred kilobytes of the result. */

@@ -1,7 +1,9 @@
 // Finds what can be known of each model before any engine is built.
+
 import { formatPointer } from "../core/config/pointer.ts";
 import { preflight as findingsOf, type PreflightContext } from "../core/onnx/preflight.ts";
 import type { EngineSpec } from "../core/plan/plan.ts";
+import { counted } from "../core/report/words.ts";
 import type { BackendFacts, Finding } from "../core/schema/result.ts";
 import type { Progress } from "../ports/world.ts";
 import type { PreparedModel } from "./prepare.ts";
@@ -24,7 +26,7 @@ export function preflight(input: PreflightInput, ports: { progress: Progress }):
 		return judge(prepared, input).map((finding) => ({ ...finding, ...place }));
 	});
 	const kept = found.filter((finding) => finding.arm === "head" || finding.severity === "error");
-	ports.progress.done(kept.length === 0 ? "nothing found" : `${kept.length} findings`);
+	ports.progress.done(kept.length === 0 ? "nothing found" : counted(kept.length, "finding"));
 	return kept;
 }
 

@@ -1,4 +1,5 @@
 // Asks the head's engines what needs no reference, and the base's where the head's do not agree with themselves.
+
 import { folderName } from "../core/config/identity.ts";
 import { recordFault } from "../core/error-record.ts";
 import { asksProbes } from "../core/golden/probes/asked.ts";
@@ -7,6 +8,7 @@ import { type ProbePlan, planProbes } from "../core/golden/probes/plan.ts";
 import { settleProbes } from "../core/golden/probes/settle.ts";
 import { probeSubject } from "../core/golden/probes/subject.ts";
 import type { Tensor } from "../core/golden/tensor.ts";
+import { counted } from "../core/report/words.ts";
 import type { ErrorRecord, ProbeResult } from "../core/schema/result.ts";
 import type { Backend, BuiltEngine, InferResult } from "../ports/backend.ts";
 import type { Files, Progress, TensorReader } from "../ports/world.ts";
@@ -43,7 +45,9 @@ export async function* probe(input: ProbeInput, ports: ProbePorts): AsyncGenerat
 		if (probed.state === "judged") differing += probed.results.filter(({ state }) => state === "differs").length;
 		yield probed;
 	}
-	ports.progress.done(differing === 0 ? "all engines agree with themselves" : `${differing.toLocaleString("en-US")} probes differ`);
+	ports.progress.done(
+		differing === 0 ? "all engines agree with themselves" : `${counted(differing, "probe")} ${differing === 1 ? "differs" : "differ"}`,
+	);
 }
 
 async function probeEngine(head: BuiltEngine, input: ProbeInput, ports: ProbePorts): Promise<Probed> {

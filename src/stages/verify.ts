@@ -1,4 +1,5 @@
 // Sends the golden cases through the engines, one batch after the other, and judges what comes out.
+
 import type { CommandConfig } from "../core/config/config.ts";
 import { folderName } from "../core/config/identity.ts";
 import { recordFault } from "../core/error-record.ts";
@@ -7,6 +8,7 @@ import { drawErrors } from "../core/golden/errors/draw.ts";
 import { type CaseInput, judgeCase, judgeUnanswered } from "../core/golden/judge.ts";
 import { type SetWatch, watchSet } from "../core/golden/set/judge-set.ts";
 import type { Tensor } from "../core/golden/tensor.ts";
+import { counted } from "../core/report/words.ts";
 import type { GoldenCase } from "../core/schema/golden.ts";
 import type { ErrorRecord, GoldenVerdict } from "../core/schema/result.ts";
 import type { Backend, BuiltEngine, InferCase, InferResult } from "../ports/backend.ts";
@@ -57,7 +59,9 @@ export async function* verify(input: VerifyInput, ports: VerifyPorts): AsyncGene
 		}
 		picturesLeft += work.pictures.left;
 	}
-	ports.progress.done(mismatches === 0 ? "all golden cases match" : `${mismatches.toLocaleString("en-US")} golden cases do not match`);
+	ports.progress.done(
+		mismatches === 0 ? "all golden cases match" : `${counted(mismatches, "golden case")} ${mismatches === 1 ? "does" : "do"} not match`,
+	);
 }
 
 interface Work {
