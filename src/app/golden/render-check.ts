@@ -1,10 +1,12 @@
-// Words for stored outputs that were judged against a golden.
+// Words for stored outputs that were judged against a golden: what fails at length, what matches in a few lines.
 import { quoteName, showText } from "../../core/onnx/quote.ts";
 import { goldenCounts } from "../../core/report/golden-words.ts";
+import { apartTexts } from "../../core/report/stories-golden.ts";
 import { counted } from "../../core/report/words.ts";
 import type { Precision } from "../../core/schema/golden.ts";
 import type { GoldenCheck, GoldenVerdict } from "../../core/schema/result.ts";
 import { formatValue } from "../../core/units.ts";
+import { type NearCheck, nearestChecks } from "./nearest-checks.ts";
 
 export interface CheckReport {
 	golden: string;
@@ -15,23 +17,75 @@ export interface CheckReport {
 	cases: GoldenVerdict[];
 }
 
+/** More would be the same again; --json has all. */
+const mostShown = 10;
+
 export function renderCheck({ golden, precision, state, cases }: CheckReport): string {
 	const title = `${state === "match" ? "✓" : "✗"} ${golden} at ${precision}: ${goldenCounts(cases)}`;
-	return `${[title, ...cases.flatMap(caseLines)].join("\n")}\n`;
+	const news = cases.filter(isNews).sort((left, right) => Number(left.state === "match") - Number(right.state === "match"));
+	const more =
+		news.length > mostShown ? [`… and ${counted(news.length - mostShown, "more case")} with failures or warnings (--json shows them)`] : [];
+	const plain = cases.filter((verdict) => !isNews(verdict));
+	return `${[title, ...news.slice(0, mostShown).flatMap(newsLines), ...more, ...matchLines(plain, news.length > 0)].join("\n")}\n`;
 }
 
-function caseLines(verdict: GoldenVerdict): string[] {
+function isNews({ state, message, checks }: GoldenVerdict): boolean {
+	return state !== "match" || message !== undefined || checks.some(({ pass }) => !pass);
+}
+
+/** All checks of one verdict, a line each. */
+export function verdictLines(verdict: GoldenVerdict): string[] {
+	return [headOf(verdict), ...verdict.checks.map(checkLine)];
+}
+
+/** What passes beside a failure is counted. */
+function newsLines(verdict: GoldenVerdict): string[] {
+	const failing = verdict.checks.filter(({ pass }) => !pass);
+	const passing = verdict.checks.length - failing.length;
+	const others = passing === 0 ? [] : [`    ✓ ${counted(passing, failing.length === 0 ? "check" : "other check")}`];
+	return [headOf(verdict), ...failing.flatMap(failingLines), ...others];
+}
+
+function failingLines(check: GoldenCheck): string[] {
+	if (check.worst === undefined) return [checkLine(check)];
+	const { got, expected } = apartTexts(check.worst);
+	return [checkLine(check), `        at [${check.worst.index.slice(0, 12).join(",")}]: got ${got}, expected ${expected}`];
+}
+
+function headOf(verdict: GoldenVerdict): string {
 	const mark = verdict.state === "match" ? "✓" : "✗";
 	const message = verdict.message === undefined ? "" : `: ${showText(verdict.message)}`;
 	const extent = verdict.scope === undefined ? "" : `, ${counted(verdict.cases ?? 0, "case")} together`;
-	return [`${mark} ${quoteName(verdict.case, "")}${extent}${message}`, ...verdict.checks.map(checkLine)];
+	return `${mark} ${quoteName(verdict.case, "")}${extent}${message}`;
 }
 
 function checkLine(check: GoldenCheck): string {
-	const { pass, severity, output, metric, got, allowed, bound, detail, sample } = check;
+	const { pass, severity, output, metric, got, detail, sample } = check;
 	const mark = pass ? "✓" : severity === "warn" ? "!" : "✗";
-	const limit = allowed === null ? "" : ` (${bound === "at-most" ? "≤" : "≥"} ${formatValue(allowed)})`;
 	const where = sample === undefined ? "" : `, sample ${sample}`;
 	const more = detail === undefined || (pass && !metric.startsWith("accuracy")) ? "" : `; ${showText(detail)}`;
-	return `    ${mark} ${quoteName(output, "")}: ${metric}${where} ${got === null ? "" : formatValue(got)}${limit}${more}`;
+	return `    ${mark} ${quoteName(output, "")}: ${metric}${where} ${got === null ? "" : formatValue(got)}${limitText(check)}${more}`;
+}
+
+function limitText({ allowed, bound }: GoldenCheck): string {
+	return allowed === null ? "" : ` (${bound === "at-most" ? "≤" : "≥"} ${formatValue(allowed)})`;
+}
+
+/** How near the nearest comes, so that a limit that is far too wide or nearly missed is seen. */
+function matchLines(verdicts: readonly GoldenVerdict[], besideOthers: boolean): string[] {
+	const [first] = verdicts;
+	if (first === undefined) return [];
+	const near = nearestChecks(verdicts);
+	if (verdicts.length === 1) return [headOf(first), ...near.map((check) => nearLine(check, false))];
+	const title = besideOthers ? `✓ ${counted(verdicts.length, "case")} match; nearest to its limit:` : "  nearest to its limit:";
+	return [title, ...near.map((check) => nearLine(check, true))];
+}
+
+function nearLine({ check, caseId }: NearCheck, named: boolean): string {
+	const where = named
+		? `, in ${quoteName(caseId, "")}${check.sample === undefined || check.sample === 0 ? "" : `, sample ${check.sample}`}`
+		: "";
+	const detail = check.detail !== undefined && check.metric.startsWith("accuracy") ? `; ${showText(check.detail)}` : "";
+	const got = check.got === null ? (check.detail ?? "agrees") : formatValue(check.got);
+	return `    ✓ ${quoteName(check.output, "")}: ${check.metric} ${got}${limitText(check)}${where}${detail}`;
 }
