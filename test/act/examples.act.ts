@@ -77,6 +77,20 @@ describe("cpu-smoke.yml", () => {
 		expect(github.state.comments).toEqual([]);
 		expect(run.summaries.join("\n")).toContain("CPU, not TensorRT");
 	});
+
+	test("with continue-on-error lets the job go on, and the steps after it read what the gate found", async () => {
+		const repository = makeRepository([good, wrong], change);
+		const payload = pullPayload(repository);
+		const edit = (text: string): string =>
+			text
+				.replace(/^( +)- (uses: trtgate\/trtgate@)/m, "$1- id: gate\n$1  continue-on-error: true\n$1  $2")
+				.concat(
+					`      - env:\n          FOUND: \${{ steps.gate.outputs.outcome }} \${{ steps.gate.outputs.failed }}\n        run: echo "found $FOUND"\n`,
+				);
+		const { run } = await runExample("cpu-smoke.yml", { event: "pull_request", payload, repository, edit });
+		expect(resultsOf(run), run.log).toEqual({ gate: ["success"] });
+		expect(run.log).toMatch(/found fail [1-9]/);
+	});
 });
 
 describe("nightly.yml", () => {
