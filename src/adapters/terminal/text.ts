@@ -4,7 +4,7 @@ import { stripVTControlCharacters } from "node:util";
 /** One line without control characters or escapes, so that a model's name cannot move the cursor. */
 export function cleanLine(text: string): string {
 	return stripVTControlCharacters(text)
-		.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]+/g, " ")
+		.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u206f]+/g, " ")
 		.trim();
 }
 
