@@ -1,10 +1,12 @@
 // Explains a golden: what it holds, what its limits would notice, what is weak, and which limits its outputs suggest.
 import { defaultGates } from "../core/config/defaults.ts";
+import { boxBound, boxComparators, boxLimit } from "../core/golden/boxes/check-boxes.ts";
 import { resolveComparators } from "../core/golden/comparators.ts";
 import { findUninformative } from "../core/golden/inform.ts";
 import { tensorStatistics } from "../core/golden/inform-statistics.ts";
 import { findWeaknesses, type Weakness } from "../core/golden/inform-tolerance.ts";
 import { metricNames } from "../core/golden/metric-words.ts";
+import { groupOf } from "../core/golden/mutate-boxes.ts";
 import { floorOf, type RunOutputs } from "../core/golden/noise-floor.ts";
 import { proposeOutput } from "../core/golden/propose.ts";
 import { proposeDetections } from "../core/golden/propose-detections.ts";
@@ -49,6 +51,8 @@ export interface InspectedOutput {
 	name: string;
 	semantic: string | null;
 	noise: Spread | null;
+	/** Where it is one of the outputs that hold boxes, and is compared with them alone: the group's name. */
+	group?: string;
 	limits: InspectedLimit[];
 	proposal: { output: GoldenOutput; why: string[] };
 }
@@ -61,6 +65,8 @@ export interface Inspection {
 	producer: GoldenManifest["producer"];
 	cases: { id: string; tags: string[]; inputs: InspectedTensor[]; outputs: InspectedTensor[] }[];
 	outputs: InspectedOutput[];
+	/** The limits of the golden's own groups of boxes. */
+	groups: { name: string; limits: InspectedLimit[] }[];
 	/** Outputs that together hold boxes, and how to compare them; null where there are none. */
 	detections: { proposal: Detections; why: string[] } | null;
 	noiseFloor: NoiseFloor | null;
@@ -91,14 +97,15 @@ export async function inspect(
 		producer: manifest.producer,
 		cases,
 		outputs: namesOf(outputs).map((name) => inspectOutput(name, manifest, outputs)),
-		detections: groupOf(manifest, outputs),
+		groups: (manifest.detections ?? []).map((spec) => ({ name: spec.name, limits: boxLimitsOf(spec) })),
+		detections: proposedGroup(manifest, outputs),
 		noiseFloor: manifest.noiseFloor ?? null,
 		mutation: manifest.mutation ?? null,
 		findings: findingsOf(manifest, outputs),
 	};
 }
 
-function groupOf({ noiseFloor }: GoldenManifest, cases: RunOutputs): Inspection["detections"] {
+function proposedGroup({ noiseFloor }: GoldenManifest, cases: RunOutputs): Inspection["detections"] {
 	const group = proposeDetections(cases, noiseFloor?.outputs ?? {});
 	return group === null ? null : { proposal: group.detections, why: group.why };
 }
@@ -146,13 +153,26 @@ function inspectOutput(name: string, manifest: GoldenManifest, cases: RunOutputs
 	const first = tensors.find((tensor) => elementCount(tensor.shape) > 0) ?? tensors[0];
 	const noise = manifest.noiseFloor?.outputs[name];
 	const smallestMutation = manifest.mutation?.smallest;
+	const group = spec?.comparators === undefined ? groupOf(manifest, name) : undefined;
 	return {
 		name,
 		semantic: spec?.semantic ?? null,
 		noise: noise ?? null,
-		limits: first === undefined ? [] : limitsOf(spec, first, noise),
+		...(group === undefined ? {} : { group: group.name }),
+		limits: group !== undefined || first === undefined ? [] : limitsOf(spec, first, noise),
 		proposal: proposeOutput({ name, tensors, noise, smallestMutation, batched: typeof spec?.batchAxis === "number" }),
 	};
+}
+
+function boxLimitsOf(spec: Detections): InspectedLimit[] {
+	return boxComparators(spec).map((comparator) => ({
+		kind: comparator.kind,
+		words: metricNames[comparator.kind],
+		bound: boxBound(comparator.kind),
+		severity: comparator.severity ?? "fail",
+		...(comparator.scope === "set" ? { scope: "set" as const } : {}),
+		allowed: shownPrecisions.map((precision) => ({ precision, limit: boxLimit(comparator, precision) })),
+	}));
 }
 
 function limitsOf(spec: GoldenOutput | undefined, expected: Tensor, noise: Spread | undefined): InspectedLimit[] {

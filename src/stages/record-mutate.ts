@@ -5,6 +5,7 @@ import { mutationOrder, type WeightPlace } from "../core/golden/mutate.ts";
 import { tightenDetections } from "../core/golden/mutate-boxes.ts";
 import { judgeMutation, type MutationContext, type MutationFinding, mutationRecord } from "../core/golden/mutate-judge.ts";
 import { canBeNoticed, describeUnnoticed, tightenOutputs } from "../core/golden/mutate-tighten.ts";
+import { counted } from "../core/report/words.ts";
 import type { GoldenManifest } from "../core/schema/golden.ts";
 import type { InferCase } from "../ports/backend.ts";
 import type { Reference, ReferenceVariant } from "../ports/reference.ts";
@@ -68,7 +69,7 @@ function weaknessesOf(
 		.map((finding, index) => {
 			const { message, fix } = describeUnnoticed(finding, manifest, relative);
 			const more =
-				index === mostNamed - 1 && unnoticed.length > mostNamed ? `; ${unnoticed.length - mostNamed} more weights are like it` : "";
+				index === mostNamed - 1 && unnoticed.length > mostNamed ? `; ${counted(unnoticed.length - mostNamed, "more weight")} like it` : "";
 			const severity = canBeNoticed(finding) ? "refuse" : "warn";
 			return {
 				kind: "unnoticed" as const,

@@ -227,6 +227,6 @@ describe("golden inspect", () => {
 	it("explains the quickstart's goldens and says what was not measured", async () => {
 		const run = await golden(["inspect", "golden/segmenter/golden.json"], quickstart);
 		expect(run.exit, run.stderr).toBe(0);
-		expect(run.stdout).toMatch(/output logits \(logits\)[\s\S]*relative-l2: .*fp32 ≤ 0\.00002[\s\S]*proposal, for you to review/);
+		expect(run.stdout).toMatch(/output logits \(logits\)[\s\S]*relative-l2: .*fp32 ≤ 0\.00002[\s\S]*for you to review/);
 	});
 });

@@ -1,9 +1,11 @@
 // Words for an inspected golden.
 import { formatShape } from "../../core/golden/tensor.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
-import type { InspectedOutput, InspectedTensor, Inspection } from "../../stages/inspect.ts";
+import type { InspectedLimit, InspectedOutput, InspectedTensor, Inspection } from "../../stages/inspect.ts";
 
 const shownCases = 12;
+/** Weights whose change moves nothing. */
+const shownUnseen = 8;
 
 export function renderInspection(inspection: Inspection): string {
 	return [
@@ -24,11 +26,20 @@ function head({ golden, model, producer, reason, author, noiseFloor }: Inspectio
 	return [
 		`${golden}: of ${quoteName(model.path, "")} (${model.sha256.slice(0, 12)}…)`,
 		`made by ${quoteName(producer.backend, "")} ${quoteName(producer.version, "")} in ${producer.precision}${producer.optimisation === undefined ? "" : `, optimisation ${quoteName(producer.optimisation, "")}`}`,
+		...madeOf(producer),
 		`last change: ${reason === null ? "no reason given" : quoteName(reason, "")} (${by})`,
 		noiseFloor === null
 			? "noise floor: not measured"
 			: `noise floor: of ${noiseFloor.runs.length} runs (${noiseFloor.runs.map((run) => quoteName(run, "")).join("; ")})`,
 	];
+}
+
+/** Real inputs are the best there are; of others, what a seed made. */
+function madeOf({ inputs, seed }: Inspection["producer"]): string[] {
+	const how = Object.entries(inputs ?? {}).map(([name, words]) => `${quoteName(name, "")} ${quoteName(words, "")}`);
+	if (how.length === 0) return [];
+	const generated = Object.values(inputs ?? {}).some((words) => words !== "given");
+	return [`inputs: ${how.join("; ")}${generated && seed !== undefined ? ` (seed ${seed})` : ""}`];
 }
 
 function cases({ cases: all }: Inspection): string[] {
@@ -50,39 +61,52 @@ function tensorLine({ name, dtype, shape, stats }: InspectedTensor): string {
 	return `${quoteName(name, "")} ${dtype} ${formatShape(shape)}: ${figures}${odd}`;
 }
 
-function outputLines({ name, semantic, noise, limits, proposal }: InspectedOutput): string[] {
-	const lines = limits.map(({ kind, words, bound, allowed, severity, scope, timesNoise }) => {
-		const sign = bound === "at-most" ? "≤" : "≥";
-		const byPrecision = allowed.map(({ precision, limit }) => `${precision} ${sign} ${figure(limit)}`).join(", ");
-		const room = timesNoise === undefined ? "" : `; fp32 allows ${figure(timesNoise)} times the noise`;
-		return `  ${kind}${severity === "warn" ? " (warns)" : ""}${scope === undefined ? "" : ", over the whole set"}: ${words}: ${byPrecision}${room}`;
-	});
+function outputLines({ name, semantic, noise, group, limits, proposal }: InspectedOutput): string[] {
 	const scatter = noise === null ? "" : `, noise ${figure(noise.relativeL2)} (relative L2), ${figure(noise.maxAbs)} (largest)`;
 	return [
 		`output ${quoteName(name, "")}${semantic === null ? "" : ` (${semantic})`}${scatter}`,
-		...lines,
-		"  proposal, for you to review:",
-		...proposal.why.map((sentence) => `    ${sentence}`),
-		`    ${JSON.stringify(proposal.output)}`,
+		...(group === undefined ? limits.map(limitLine) : [`  compared with the boxes of ${quoteName(group, "")}`]),
+		...(group === undefined ? proposalLines(proposal) : []),
 	];
 }
 
-function groupLines({ detections }: Inspection): string[] {
-	if (detections === null) return [];
+function proposalLines({ output, why }: InspectedOutput["proposal"]): string[] {
+	return ["  what its values suggest, for you to review:", ...why.map((sentence) => `    ${sentence}`), `    ${JSON.stringify(output)}`];
+}
+
+function limitLine({ kind, words, bound, allowed, severity, scope, timesNoise }: InspectedLimit): string {
+	const sign = bound === "at-most" ? "≤" : "≥";
+	const byPrecision = allowed.map(({ precision, limit }) => `${precision} ${sign} ${limitFigure(limit)}`).join(", ");
+	const room = timesNoise === undefined ? "" : `; fp32 allows ${figure(timesNoise)} times the noise or the rounding of its type`;
+	return `  ${kind}${severity === "warn" ? " (warns)" : ""}${scope === undefined ? "" : ", over the whole set"}: ${words}: ${byPrecision}${room}`;
+}
+
+function groupLines({ groups, detections }: Inspection): string[] {
+	const own = groups.flatMap(({ name, limits }) => ["", `boxes ${quoteName(name, "")}`, ...limits.map(limitLine)]);
+	if (detections === null) return own;
 	const { proposal, why } = detections;
-	return ["", "boxes, a proposal for you to review:", ...why.map((sentence) => `    ${sentence}`), `    ${JSON.stringify(proposal)}`];
+	const title = "boxes: what the values suggest, for you to review:";
+	return [...own, "", title, ...why.map((sentence) => `    ${sentence}`), `    ${JSON.stringify(proposal)}`];
 }
 
 function mutation({ mutation: record }: Inspection): string[] {
 	if (record === null) return [];
-	const { tested, tensors, noticed, belowNoise, relative } = record;
+	const { tested, tensors, noticed, belowNoise, relative, unseen } = record;
 	const sample = tested < tensors ? ` of ${tensors}, drawn by seed` : "";
-	return [`weights: ${tested}${sample} changed by ${figure(relative * 100)} %: ${noticed} noticed, ${belowNoise} below the noise`];
+	const line = `weights: ${tested}${sample} changed by ${figure(relative * 100)} %: ${noticed} noticed, ${belowNoise} below the noise`;
+	const shown = (unseen ?? []).slice(0, shownUnseen).map((name) => quoteName(name, ""));
+	const more = belowNoise - shown.length;
+	return shown.length === 0 ? [line] : [line, `  no case depends on ${shown.join(", ")}${more > 0 ? ` and ${more} more` : ""}`];
 }
 
 function findings({ findings: all }: Inspection): string[] {
 	if (all.length === 0) return ["no findings"];
 	return all.flatMap(({ severity, message, fix }) => [`${severity === "refuse" ? "✗ cannot fail" : "! weak"}: ${message}.`, `  → ${fix}`]);
+}
+
+/** Of limits just below one, what is left to one counts. */
+function limitFigure(limit: number): string {
+	return limit > 0.99 && limit < 1 ? String(Number((1 - Number((1 - limit).toPrecision(3))).toPrecision(12))) : figure(limit);
 }
 
 function figure(value: number | null): string {

@@ -27,6 +27,9 @@ export function groupOf({ detections }: Pick<GoldenManifest, "detections">, outp
 	return detections?.find(({ boxes, scores, classes, count }) => [boxes, scores, classes, count].includes(output ?? ""));
 }
 
+/** What two right builds of fp32 differ by, some ten roundings, even where no run on this machine did. */
+const leastNoise = 1e-6;
+
 export function measureBoxChange(spec: Detections, got: RunOutputs, of: { manifest: GoldenManifest; reference: RunOutputs }): BoxChange {
 	const change = { score: 0, lost: 0, lostFloor: 0 };
 	const noise = of.manifest.noiseFloor?.outputs;
@@ -40,12 +43,13 @@ export function measureBoxChange(spec: Detections, got: RunOutputs, of: { manife
 		const boxes = readDetections(sides.expected, spec);
 		if (typeof boxes !== "string") change.lostFloor = Math.max(change.lostFloor, ...boxes.flat().map((box) => lostBy(shift, box)));
 	}
-	return { group: spec.name, ...change, scoreFloor: noise?.[spec.scores ?? spec.boxes]?.maxAbs ?? 0 };
+	return { group: spec.name, ...change, scoreFloor: Math.max(leastNoise, noise?.[spec.scores ?? spec.boxes]?.maxAbs ?? 0) };
 }
 
 /** Where each edge of a box of w by h moves by e, 1 − IoU is at most 2e/w + 2e/h to the first order. */
-function lostBy(shift: number, { x1, y1, x2, y2 }: Detection): number {
+function lostBy(measured: number, { x1, y1, x2, y2 }: Detection): number {
 	const [width, height] = [x2 - x1, y2 - y1];
+	const shift = Math.max(measured, leastNoise * Math.max(Math.abs(x1), Math.abs(y1), Math.abs(x2), Math.abs(y2)));
 	return width > 0 && height > 0 ? Math.min(1, 2 * shift * (1 / width + 1 / height)) : 0;
 }
 

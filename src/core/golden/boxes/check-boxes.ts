@@ -58,6 +58,11 @@ const defaultComparators: readonly BoxComparatorSpec[] = [
 	{ kind: "box-score" },
 ];
 
+/** Those of the group, or what is asked where it names none. */
+export function boxComparators({ comparators }: Detections): readonly BoxComparatorSpec[] {
+	return comparators ?? defaultComparators;
+}
+
 interface ReadSides {
 	expected: readonly (readonly Detection[])[];
 	pairs: ImagePair[];
@@ -90,7 +95,7 @@ export function checkBoxes(spec: Detections, sides: BoxSides, precision: Precisi
 	const defaults = boxTolerances[precision];
 	const base = sides.base === undefined ? undefined : pairsWith(expected, readDetections(sides.base, spec));
 	const boxes = expected.reduce((sum, image) => sum + image.length, 0);
-	const ofCase = (spec.comparators ?? defaultComparators).filter(({ scope }) => scope !== "set");
+	const ofCase = boxComparators(spec).filter(({ scope }) => scope !== "set");
 	const checks = ofCase.map((comparator) => {
 		const kind = kinds[comparator.kind];
 		const allowed = boxLimit(comparator, precision);

@@ -1,0 +1,73 @@
+// What `golden inspect` tells of limits, groups of boxes, inputs, and weights that nothing depends on.
+import { describe, expect, it } from "vitest";
+import { renderInspection } from "../../../src/app/golden/render-inspect.ts";
+import type { Inspection } from "../../../src/stages/inspect.ts";
+
+const inspection: Inspection = {
+	golden: "net@2",
+	reason: "Retrained.",
+	author: null,
+	model: { path: "net.onnx", sha256: "a".repeat(64) },
+	producer: {
+		backend: "onnxruntime-wasm",
+		version: "1",
+		precision: "fp32",
+		seed: 3,
+		inputs: { image: "image, SplitMix64", mask: "given" },
+	},
+	cases: [],
+	outputs: [
+		{ name: "boxes", semantic: "boxes", noise: null, group: "found", limits: [], proposal: { output: {}, why: ["Never shown."] } },
+		{
+			name: "logits",
+			semantic: "logits",
+			noise: { relativeL2: 0, maxAbs: 0 },
+			limits: [
+				{
+					kind: "cosine",
+					words: "cosine similarity",
+					bound: "at-least",
+					severity: "warn",
+					allowed: [{ precision: "fp32", limit: 0.99999 }],
+				},
+			],
+			proposal: { output: { comparators: [{ kind: "kl" }] }, why: ["Taken for logits."] },
+		},
+	],
+	groups: [
+		{
+			name: "found",
+			limits: [
+				{
+					kind: "box-iou",
+					words: "smallest overlap",
+					bound: "at-least",
+					severity: "fail",
+					allowed: [{ precision: "fp32", limit: 0.99982 }],
+				},
+			],
+		},
+	],
+	detections: null,
+	noiseFloor: null,
+	mutation: { relative: 0.01, seed: 1, tensors: 9, tested: 9, noticed: 7, belowNoise: 2, unseen: ["a.bias", "b.bias"] },
+	findings: [],
+};
+
+describe("renderInspection", () => {
+	const text = renderInspection(inspection);
+	it.each([
+		["how inputs were made", "inputs: image image, SplitMix64; mask given (seed 3)"],
+		["limits just below one with the digits that count", "  cosine (warns): cosine similarity: fp32 ≥ 0.99999"],
+		["limits of boxes", "boxes found\n  box-iou: smallest overlap: fp32 ≥ 0.99982"],
+		["outputs that are compared as boxes", "output boxes (boxes)\n  compared with the boxes of found\n"],
+		["weights that no case depends on", "7 noticed, 2 below the noise\n  no case depends on a.bias, b.bias"],
+	])("tells %s", (_, words) => {
+		expect(text).toContain(words);
+	});
+
+	it("proposes nothing for an output that is not compared by itself", () => {
+		expect(text).not.toContain("Never shown.");
+		expect(text).toContain("for you to review:\n    Taken for logits.");
+	});
+});
