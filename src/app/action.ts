@@ -37,6 +37,8 @@ interface Job {
 	run: WorkflowRun | null;
 	event: RunEvent | undefined;
 	caches: SharedCaches | null;
+	/** Somebody asked to stop: there are seconds left. */
+	stop: { asked: boolean };
 }
 
 export async function runAction(): Promise<number> {
@@ -56,8 +58,8 @@ export async function runAction(): Promise<number> {
 	}
 }
 
-async function tellNoResult({ terminal, cwd, publishing: inputs, run, event }: Job, fault: unknown): Promise<void> {
-	if (run === null || event === undefined) return;
+async function tellNoResult({ terminal, cwd, publishing: inputs, run, event, stop }: Job, fault: unknown): Promise<void> {
+	if (run === null || event === undefined || stop.asked) return;
 	const { config, out } = readInputs();
 	const { temp } = terminal.environment;
 	const { records } = explainError(fault);
@@ -68,7 +70,7 @@ async function openJob(terminal: Terminal): Promise<Job> {
 	const { environment } = terminal;
 	const [publishing, run, event] = [readPublishInputs(), readWorkflowRun(), await readRunEvent(environment)];
 	const shared = { terminal, cwd: environment.workspace ?? terminal.cwd, publishing, run, event };
-	return { ...shared, caches: openCaches(shared) };
+	return { ...shared, caches: openCaches(shared), stop: { asked: false } };
 }
 
 /** A stranger's run leaves nothing on this machine that others would take over. */
@@ -78,7 +80,7 @@ function environmentOf({ terminal, run, event }: Pick<Job, "terminal" | "run" | 
 	return { ...environment, toolCache: join(environment.temp ?? tmpdir(), "trtgate-strangers") };
 }
 
-function openCaches({ terminal, publishing, run, event }: Omit<Job, "caches">): SharedCaches | null {
+function openCaches({ terminal, publishing, run, event }: Omit<Job, "caches" | "stop">): SharedCaches | null {
 	if (publishing.cache === "false" || run === null || event === undefined) return null;
 	const { services, eventName } = run;
 	return sharedCaches({
@@ -94,8 +96,6 @@ function openCaches({ terminal, publishing, run, event }: Omit<Job, "caches">): 
 interface Ran {
 	result: Result;
 	outFolder: string;
-	/** Somebody asked to stop: there are seconds left. */
-	interrupted: boolean;
 }
 
 async function runJob(job: Job): Promise<Ran | null> {
@@ -103,7 +103,6 @@ async function runJob(job: Job): Promise<Ran | null> {
 	const { terminal, cwd, event, caches } = job;
 	saveState("out", resolve(cwd, inputs.out));
 	saveState("config", inputs.config ?? "");
-	let interrupted = false;
 	const gated = await gate({
 		cwd,
 		...inputs,
@@ -115,7 +114,7 @@ async function runJob(job: Job): Promise<Ran | null> {
 		progress: progressFor(terminal, { quiet: false }),
 		onStart: (stop) =>
 			stopOnSignals((reason) => {
-				interrupted = true;
+				job.stop.asked = true;
 				stop(reason);
 			}),
 		...(caches === null ? {} : { beforeBuild: caches.restore }),
@@ -125,13 +124,13 @@ async function runJob(job: Job): Promise<Ran | null> {
 	say(renderTerminal(result, { color: false, columns: 120 }));
 	setOutputs(result, join(outFolder, reportFiles.result));
 	await tellResult(result);
-	return { result, outFolder, interrupted };
+	return { result, outFolder };
 }
 
 /** Whatever goes wrong here is told, and changes nothing. */
-async function publishJob(job: Job, { result, outFolder, interrupted }: Ran): Promise<void> {
+async function publishJob(job: Job, { result, outFolder }: Ran): Promise<void> {
 	const { run, event, publishing: inputs, caches, terminal } = job;
-	if (run === null || event === undefined || interrupted) {
+	if (run === null || event === undefined || job.stop.asked) {
 		writeAnnotations(result);
 		return;
 	}
