@@ -2,7 +2,7 @@
 import { BugError } from "../errors.ts";
 import type { Detections, GoldenCase, GoldenManifest, Precision } from "../schema/golden.ts";
 import type { GoldenCheck, GoldenState, GoldenVerdict } from "../schema/result.ts";
-import { errorGrowthCheck } from "./base-error.ts";
+import { boxGrowthCheck, errorGrowthCheck } from "./base-error.ts";
 import { type BoxSides, checkBoxes } from "./boxes/check-boxes.ts";
 import { checkOutput, type OutputChecks } from "./check-output.ts";
 import { extraCheck, missingCheck } from "./checks.ts";
@@ -94,7 +94,12 @@ function checkDetections(input: CaseInput, golden: GoldenCase, sides: BoxSides):
 	const groups = (input.manifest.detections ?? []).filter((spec) =>
 		outputsOf(spec).every((name) => Object.hasOwn(golden.outputs, name) && sides.got.has(name)),
 	);
-	return groups.map((spec) => checkBoxes(spec, sides, input.precision));
+	const rule = { precision: input.precision, most: input.manifest.policy?.mostErrorGrowth };
+	return groups.map((spec) => {
+		const checked = checkBoxes(spec, sides, input.precision);
+		const growth = checked.checks.every(({ pass }) => pass) ? boxGrowthCheck(checked.checks, rule) : null;
+		return growth === null ? checked : { ...checked, checks: [...checked.checks, growth] };
+	});
 }
 
 function outputsOf({ boxes, scores, classes, count }: Detections): string[] {

@@ -7,13 +7,15 @@ export function caseVerdicts(verdicts: readonly GoldenVerdict[]): readonly Golde
 	return verdicts.filter(({ scope }) => scope === undefined);
 }
 
-/** `8 of 9 cases match, 1 of 2 whole sets`. */
+/** `8 of 9 cases match, 1 of 2 whole sets, 3 with warnings`. */
 export function goldenCounts(verdicts: readonly GoldenVerdict[]): string {
 	const matching = (some: readonly GoldenVerdict[]): number => some.filter(({ state }) => state === "match").length;
 	const cases = caseVerdicts(verdicts);
 	const sets = verdicts.filter(({ scope }) => scope !== undefined);
 	const ofSets = sets.length === 0 ? "" : `, ${matching(sets)} of ${counted(sets.length, "whole set")}`;
-	return `${matching(cases)} of ${counted(cases.length, "case")} match${ofSets}`;
+	const warned = verdicts.filter(({ state, checks }) => state === "match" && checks.some(({ pass }) => !pass)).length;
+	const warnings = warned === 0 ? "" : `, ${warned} with warnings`;
+	return `${matching(cases)} of ${counted(cases.length, "case")} match${ofSets}${warnings}`;
 }
 
 /** `: 1 of 9 golden cases`, ` over its whole set of 9 cases`, or both. */

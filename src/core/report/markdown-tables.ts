@@ -87,7 +87,7 @@ function checkCells({ subject, state, check }: CheckRow): string[] {
 		gotText(check),
 		check.allowed === null ? dash : `${check.bound === "at-least" ? "≥" : "≤"} ${formatValue(check.allowed)}`,
 		check.pass ? "pass" : check.severity,
-		worstText(check) ?? (check.detail === undefined ? state : cleanName(check.detail, 100)),
+		worstText(check) ?? (check.detail === undefined ? state : cleanName(check.detail, 140)),
 	];
 }
 

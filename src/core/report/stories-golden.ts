@@ -71,6 +71,9 @@ function placeOf({ check, verdict }: Failing): Phrase {
 function checkSentence(failing: Failing): Phrase {
 	const { check } = failing;
 	const where = placeOf(failing);
+	// Its sentence has both numbers, and what it is held against is no limit of the golden's.
+	if (check.metric === "error-growth" && check.detail !== undefined)
+		return [{ code: cleanName(check.output) }, `: ${saidText(check.detail, 300)}`, ...where, "."];
 	const detail = check.detail === undefined ? "" : ` ${sentence(saidText(check.detail, 300))}`;
 	return [{ code: cleanName(check.output) }, `: ${measureText(check)}`, ...where, `.${detail}`];
 }

@@ -203,6 +203,34 @@ describe("judgeCase with detections", () => {
 		]);
 	});
 
+	it.each([
+		[
+			"scores",
+			[0, 0.004],
+			[0, 0.001],
+			/the fp16 error grew 4×: the largest score difference went from 0\.001 in the base to 0\.004, still within the limits/,
+		],
+		["boxes", [2, 0], [0.5, 0], /the fp16 error grew [\d.]+×: the largest loss of overlap went from/],
+		["scores from chance", [0, 0.004], [0, 0], /grew 40×: the largest score difference went from chance \(0\)/],
+		["nothing much", [0, 0.0015], [0, 0.001], null],
+		["less than the base", [0, 0.001], [0, 0.004], null],
+	] as const)("warns where the error of %s grew beyond the base's, still within the limits", (_, head, base, says) => {
+		const off = ([pixels, score]: readonly [number, number]) =>
+			separate(golden.map(([x1, y1, x2, y2, s, label]): Row => [x1 + pixels, y1, x2 + pixels, y2, s + score, label]));
+		const limits = { ...nms, comparators: [{ kind: "box-score" }, { kind: "box-iou", tolerance: 0.8 }] } satisfies Detections;
+		const verdict = judgeCase({
+			...place,
+			manifest: { ...manifest, detections: [limits] },
+			expected: separate(golden),
+			got: off(head),
+			base: off(base),
+		});
+		expect(verdict.state).toBe("match");
+		const growth = verdict.checks.find(({ metric }) => metric === "error-growth");
+		if (says === null) expect(growth).toBeUndefined();
+		else expect(growth).toMatchObject({ output: "detections", severity: "warn", pass: false, detail: expect.stringMatching(says) });
+	});
+
 	it("says which output is missing", () => {
 		const got = new Map([...separate(golden)].filter(([name]) => name !== "scores"));
 		const verdict = judgeCase({ ...place, manifest, expected: separate(golden), got });

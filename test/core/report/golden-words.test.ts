@@ -31,6 +31,19 @@ const ofSet: GoldenVerdict = {
 describe("reports of goldens", () => {
 	it("count cases, and whole sets beside them", () => {
 		expect(goldenCounts([ofCase("a", "match"), ofCase("b", "mismatch")])).toBe("1 of 2 cases match");
+		const warning = {
+			output: "y",
+			metric: "error-growth",
+			got: 3,
+			allowed: 2,
+			bound: "at-most",
+			pass: false,
+			severity: "warn",
+			elements: 1,
+		} as const;
+		expect(goldenCounts([ofCase("a", "match"), { ...ofCase("b", "match"), checks: [warning] }])).toBe(
+			"2 of 2 cases match, 1 with warnings",
+		);
 		expect(goldenCounts([ofCase("a", "match"), ofSet])).toBe("1 of 1 case match, 0 of 1 whole set");
 		expect(goldenExtent([ofCase("a", "mismatch"), ofSet], 3)).toBe(": 1 of 3 golden cases, and over its whole set of 3 cases");
 		expect(goldenExtent([ofSet], 3)).toBe(" over its whole set of 3 cases");
