@@ -24,6 +24,8 @@ export interface RecordOptions {
 	cases: number | undefined;
 	inputs: readonly string[];
 	generators: readonly string[];
+	/** Outputs that may hold NaN or infinite values, which then have to match. */
+	nonFinite: readonly string[];
 	/** Absolute path of a file that says how pictures become tensors. */
 	preprocess: string | undefined;
 	dims: Readonly<Record<string, number>>;
@@ -46,6 +48,7 @@ const known = {
 	cases: { type: "string" },
 	inputs: { type: "string", multiple: true },
 	generator: { type: "string", multiple: true },
+	"non-finite": { type: "string", multiple: true },
 	preprocess: { type: "string" },
 	dims: { type: "string", multiple: true },
 	seed: { type: "string" },
@@ -87,6 +90,7 @@ export async function parseRecordOptions(argv: readonly string[], terminal: Term
 			args.text("cases") === undefined ? undefined : wholeNumber(args, "cases", { byDefault: defaultCases, least: 1, most: mostCases }),
 		inputs: args.texts("inputs"),
 		generators: args.texts("generator"),
+		nonFinite: args.texts("non-finite"),
 		preprocess: pathOf(args.text("preprocess"), cwd),
 		dims: { ...configured?.dims, ...dimsGiven },
 		dimsGiven,

@@ -18,8 +18,10 @@ import { findAuthor } from "./author.ts";
 import { type GoldenPorts, withGoldenPorts } from "./compose.ts";
 import { type FoundInputs, generateCases, inputPorts } from "./inputs.ts";
 import { describeKept, keepsInputs, keptCases, withAccuracy } from "./kept-cases.ts";
+import { mustMatch } from "./must-match.ts";
 import { readPreprocess } from "./pictures.ts";
 import { defaultCases, parseRecordOptions, type RecordOptions, shapesOf } from "./record-options.ts";
+import { noticedText } from "./record-words.ts";
 import { readCases } from "./stored-cases.ts";
 import { writeGolden } from "./write.ts";
 
@@ -148,7 +150,7 @@ function assemble(facts: RecordedFacts, work: Work, ports: GoldenPorts): GoldenM
 			createdAt: ports.clock.timestamp(),
 		},
 		...(facts.noise === null ? {} : { noiseFloor: facts.noise }),
-		outputs: options.propose && kept !== null ? withAccuracy(facts.outputs, kept) : facts.outputs,
+		outputs: mustMatch(options.propose && kept !== null ? withAccuracy(facts.outputs, kept) : facts.outputs, options.nonFinite),
 		...(facts.detections === undefined ? {} : { detections: facts.detections }),
 		cases: [first, ...others],
 		...(old?.policy ? { policy: old.policy } : {}),
@@ -210,11 +212,7 @@ async function conclude({ work, manifest, why }: Conclusion, ports: GoldenPorts,
 	await ports.files.makeFolder(options.out);
 	await writeGolden({ folder: options.out, manifest, files, revisionFolder: first?.path.split("/")[0] ?? "", old }, ports.files);
 	const limits = why.flatMap(({ output, sentences }) => sentences.map((sentence) => `  ${output}: ${sentence}\n`)).join("");
-	const { mutation } = manifest;
-	const noticed =
-		mutation === undefined
-			? ""
-			: `  Of ${mutation.tested} weight tensors changed by 1 %, it notices ${mutation.noticed}; ${mutation.belowNoise} do not move an output beyond the noise.\n`;
+	const noticed = manifest.mutation === undefined ? "" : noticedText(manifest.mutation);
 	terminal.out(`Recorded ${manifest.goldenId} with ${counted(manifest.cases.length, "case")} in ${shown}.\n${noticed}${limits}`);
 	if (limits !== "") terminal.out("These limits are a proposal: review them in golden.json. `trtgate golden inspect` explains it.\n");
 	return { state: "written", manifest };

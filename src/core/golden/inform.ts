@@ -1,6 +1,7 @@
 // Finds goldens that could not fail: not finite, constant, the same for every input, or of one class only.
 import { ConfigError } from "../errors.ts";
 import { quoteName } from "../onnx/quote.ts";
+import { counted } from "../report/words.ts";
 import type { GoldenManifest, GoldenOutput } from "../schema/golden.ts";
 import { makePair } from "./difference.ts";
 import { type OutputWatch, watchOutput, watchSameness } from "./inform-watch.ts";
@@ -50,11 +51,22 @@ export function watchInformative(manifest: GoldenManifest): InformWatch {
 			}
 		},
 		findings() {
-			if (nonFinite.length > 0) return [...nonFinite];
+			if (nonFinite.length > 0) return firstOfEach(nonFinite);
 			const same = seen > 1 && sameness.same() ? [sameForAll(seen)] : [];
 			return [...findConstant(outputs), ...same, ...[...outputs].flatMap(([name, watch]) => findOneClass(name, watch))];
 		},
 	};
+}
+
+/** Of each output the first case, with how many are like it. */
+function firstOfEach(findings: readonly Uninformative[]): Uninformative[] {
+	const outputs = [...new Set(findings.map(({ output }) => output))];
+	return outputs.flatMap((output) => {
+		const [first, ...others] = findings.filter((finding) => finding.output === output);
+		if (first === undefined) return [];
+		const more = others.length === 0 ? "" : `, and so do ${counted(others.length, "more case")}`;
+		return [{ ...first, message: `${first.message}${more}` }];
+	});
 }
 
 /** `cases` are the outputs in the order of the manifest's cases. */
@@ -89,7 +101,10 @@ function findNonFinite(manifest: GoldenManifest, id: string, outputs: ReadonlyMa
 		if (mustMatch && elements > 0) return [];
 		const values = elements === 0 ? "nothing but NaN or infinite values" : `NaN or infinite values (${nonFinite.expected})`;
 		const message = `output ${quoteName(name)} of case ${quoteName(id)} holds ${values}`;
-		const allow = elements === 0 ? "" : " Where such values are right, set nonFinite: must-match for the output.";
+		const allow =
+			elements === 0
+				? ""
+				: ` Where such values are right, say so: \`--non-finite ${quoteName(name, "")}\` when recording, or \`"nonFinite": "must-match"\` for the output in golden.json.`;
 		return [{ kind: "non-finite" as const, output: name, case: id, message, fix: `${recordAgain}${allow}` }];
 	});
 }
