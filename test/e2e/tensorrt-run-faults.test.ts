@@ -205,7 +205,11 @@ describe("a disk that fills while trtexec writes its times", () => {
 		mkdirSync(join(folder, "small"));
 		const cli = join(resolve(process.env["TRTGATE_DIST"] ?? "dist"), "cli.js");
 		const script = `mount -t tmpfs -o size=40k tmpfs small && TMPDIR=$PWD/small exec "${process.execPath}" "${cli}" run --base base --head head --out out`;
-		const env = { PATH: installReplay(folder, { comparison: "same-model" }), HOME: folder, TRTGATE_LOCKS: join(folder, ".locks") };
+		const env = {
+			PATH: installReplay(folder, { comparison: "same-model", alone: true }),
+			HOME: folder,
+			TRTGATE_LOCKS: join(folder, ".locks"),
+		};
 		const run = spawnSync("unshare", ["-rm", "sh", "-c", script], { cwd: folder, env, encoding: "utf8" });
 		expect(run.status, run.stdout + run.stderr).toBe(3);
 		expect(run.stdout).toMatch(/The disk is full/);

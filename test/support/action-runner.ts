@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parse } from "yaml";
 import { outputOf } from "./child-output.ts";
+import { compileCache } from "./compile-cache.ts";
 import { type Annotation, applyStepLimits, parseCommandFile, parseWorkflowCommands } from "./workflow-commands.ts";
 
 export interface ActionRun {
@@ -108,6 +109,7 @@ function stepEnvironment(options: ActionOptions): Record<string, string> {
 		PATH: process.env["PATH"] ?? "",
 		HOME: options.cwd,
 		CI: "true",
+		NODE_COMPILE_CACHE: compileCache,
 		GITHUB_ACTIONS: "true",
 		GITHUB_WORKSPACE: options.cwd,
 		...given,

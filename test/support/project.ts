@@ -6,6 +6,7 @@ import { dirname, join, resolve } from "node:path";
 import { onTestFinished } from "vitest";
 import type { Result } from "../../src/core/schema/result.ts";
 import { outputOf } from "./child-output.ts";
+import { compileCache } from "./compile-cache.ts";
 
 export const fixtures = resolve("test/fixtures/project");
 
@@ -80,6 +81,7 @@ export function runNode(argv: readonly string[], options: CliOptions): Promise<C
 		PATH: process.env["PATH"] ?? "",
 		HOME: options.cwd,
 		XDG_CACHE_HOME: cacheHome,
+		NODE_COMPILE_CACHE: compileCache,
 		TRTGATE_LOCKS: join(options.cwd, ".locks"),
 		NO_COLOR: "1",
 		...options.env,

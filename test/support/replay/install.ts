@@ -1,6 +1,7 @@
 // Puts replaying programs named trtexec and nvidia-smi on a PATH of their own.
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { deskPath, deskWords } from "./desk.ts";
 
 export interface ReplayFault {
 	step: "help" | "build" | "golden" | "warm" | "perf" | "profile";
@@ -28,6 +29,8 @@ export interface Replay {
 	scale?: number;
 	/** Words before nvidia-smi's own arguments, e.g. `fault=no-driver`; null: there is no nvidia-smi. */
 	smi?: string | null;
+	/** Nobody answers but the programs themselves: for a test that blocks its process while they run. */
+	alone?: boolean;
 }
 
 const support = resolve("test/support");
@@ -36,18 +39,33 @@ const support = resolve("test/support");
 export function installReplay(folder: string, replay: Replay): string {
 	const bin = join(folder, "replay-bin");
 	mkdirSync(bin, { recursive: true });
-	const { smi = "steady=yes", ...config } = replay;
+	const { smi = "steady=yes", alone = false, ...config } = replay;
 	const configPath = join(bin, "trtexec.json");
 	const { base, head } = projects[replay.comparison];
 	const models = base === head ? {} : { base: modelPath(base), head: modelPath(head) };
 	writeFileSync(configPath, JSON.stringify({ ...config, models, state: join(bin, "state") }));
-	writeProgram(join(bin, "trtexec"), `${support}/replay/trtexec.mjs "${configPath}"`);
-	if (smi !== null) writeProgram(join(bin, "nvidia-smi"), `${support}/programs/nvidia-smi.mjs ${smi}`);
+	const node = (words: string): string => `"${process.execPath}" ${words}`;
+	writeProgram(join(bin, "trtexec"), node(`${support}/replay/trtexec.mjs "${configPath}"`), alone ? "" : deskWords(configPath));
+	const program = node(`${support}/programs/nvidia-smi.mjs ${smi}`);
+	if (smi !== null) writeProgram(join(bin, "nvidia-smi"), program, smi === "steady=yes" ? quickAnswers(program) : "");
 	return `${bin}:${process.env["PATH"] ?? ""}`;
 }
 
-function writeProgram(path: string, words: string): void {
-	writeFileSync(path, `#!/bin/sh\nexec "${process.execPath}" ${words} "$@"\n`);
+/** What a healthy nvidia-smi answers the same at all times, without a Node, which takes thirty times as long to start as a shell. */
+const quickAnswers = (program: string): string => `case "$*" in
+--help-query-gpu) exec cat "${support}/../fixtures/nvidia-smi/h200-help-query-gpu.txt" ;;
+-L) exec cat "${support}/../fixtures/nvidia-smi/h200-L.txt" ;;
+dmon*) echo "Not supported on the device(s)"; exit 3 ;;
+*--query-compute-apps*-lms*) exec sleep 3600 ;;
+--version|--query-gpu=*)
+	answer="${deskPath()}.$(printf %s "$*" | cksum | tr -d " ")"
+	[ -f "$answer" ] || { ${program} "$@" >"$answer.$$" && mv "$answer.$$" "$answer"; }
+	exec cat "$answer" ;;
+esac
+`;
+
+function writeProgram(path: string, program: string, before = ""): void {
+	writeFileSync(path, `#!/bin/sh\n${before}exec ${program} "$@"\n`);
 	chmodSync(path, 0o755);
 }
 

@@ -1,60 +1,23 @@
 // Stands in for trtexec: answers from recordings. Its first argument is the path of a JSON file:
 // { comparison, state, models: { base?, head? }, faults: [{ step, arm?, from?, do, recording? }], version?, scale? }
-import { createHash } from "node:crypto";
-import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { gunzipSync } from "node:zlib";
 import { misbehave } from "./faults.mjs";
+import {
+	config,
+	countUp,
+	find,
+	flags,
+	helpText,
+	noteAsked,
+	openRecording,
+	recordedCase,
+	renderTimes,
+	spoken,
+	writeFiles,
+} from "./recording.mjs";
 
-const fixtures = join(dirname(fileURLToPath(import.meta.url)), "../../fixtures");
 const [configPath, ...argv] = process.argv.slice(2);
-const config = JSON.parse(readFileSync(configPath, "utf8"));
-const folder = join(fixtures, "comparisons", config.comparison);
-const recorded = JSON.parse(gunzipSync(readFileSync(join(folder, "steps.json.gz"))).toString("utf8"));
-const flags = new Map(argv.map((argument) => [argument.split("=", 1)[0], argument.slice(argument.indexOf("=") + 1)]));
-
-/** How often this was asked before; one file a name. */
-function countUp(name) {
-	mkdirSync(config.state, { recursive: true });
-	const path = join(config.state, name);
-	const before = existsSync(path) ? Number(readFileSync(path, "utf8")) : 0;
-	writeFileSync(path, String(before + 1));
-	return before;
-}
-
-/** A plan of ours begins with a line that says which recorded one it stands for. */
-function armOfPlan() {
-	try {
-		return JSON.parse(readFileSync(flags.get("--loadEngine")).toString("utf8").split("\n", 1)[0]).arm;
-	} catch {
-		return "base";
-	}
-}
-
-/** Whose model it is; where both arms build the same one, or one of a test's own, the base is built first. */
-function armOfModel() {
-	const model = readFileSync(flags.get("--onnx"));
-	const builds = countUp("build");
-	const known = Object.entries(config.models).find(([, path]) => model.equals(readFileSync(path)));
-	return known?.[0] ?? ["base", "head"][builds] ?? "head";
-}
-
-function askedFor() {
-	if (flags.has("--help")) return { step: "help" };
-	if (flags.has("--onnx")) return { step: "build", arm: armOfModel() };
-	const arm = armOfPlan();
-	if (flags.has("--exportProfile")) return { step: "profile", arm };
-	if (flags.has("--dumpRawBindingsToFile")) return { step: "golden", arm };
-	// A run of no duration warms the caches and is no run of the comparison.
-	if (flags.get("--duration") === "0") return { step: "warm", arm, n: 0 };
-	return { step: "perf", arm, n: countUp(`perf-${arm}`) };
-}
-
-const asked = askedFor();
-mkdirSync(config.state, { recursive: true });
-const visible = process.env["CUDA_VISIBLE_DEVICES"] ?? null;
-appendFileSync(join(config.state, "asked.jsonl"), `${JSON.stringify({ step: asked.step, argv, visible })}\n`);
+openRecording(configPath, argv, process.cwd());
+const asked = noteAsked(process.env["CUDA_VISIBLE_DEVICES"] ?? null);
 
 /** Whether the fault's turn has come. */
 function isDue(one) {
@@ -65,110 +28,6 @@ function isDue(one) {
 }
 
 const fault = (config.faults ?? []).find(isDue);
-
-function find({ step, arm, n }) {
-	const kind = step === "warm" ? "perf" : step;
-	const found = recorded.steps.filter((one) => one.kind === kind && one.arm === arm);
-	return step === "golden" ? found[Math.max(0, caseOfInputs())] : found[(n ?? 0) % found.length];
-}
-
-const sha256 = (bytes) => createHash("sha256").update(bytes).digest("hex");
-
-/** Inputs that the command line names, by tensor. */
-function loadedInputs() {
-	const list = flags.get("--loadInputs");
-	return new Map(
-		(list ?? "")
-			.split(",")
-			.flatMap((part) => (part === "" ? [] : [[part.slice(0, part.lastIndexOf(":")), part.slice(part.lastIndexOf(":") + 1)]])),
-	);
-}
-
-/** Which golden case has exactly these bytes; -1 where none has. */
-function caseOfInputs() {
-	const { cases } = JSON.parse(readFileSync(join(folder, "golden/golden.json"), "utf8"));
-	const got = loadedInputs();
-	return cases.findIndex(({ inputs }) =>
-		Object.entries(inputs).every(([name, file]) => got.has(name) && sha256(readFileSync(got.get(name))) === file.sha256),
-	);
-}
-
-function writePlan(step, path) {
-	const line = Buffer.from(`${JSON.stringify({ comparison: config.comparison, arm: step.arm })}\n`);
-	const plan = Buffer.alloc(step.wrote[`${step.arm}.plan`]?.bytes ?? 4096);
-	line.copy(plan);
-	writeFileSync(path, plan);
-}
-
-/** The columns back into the text that trtexec writes. */
-function renderTimes(times) {
-	const columns = new Map(times.map(([key, values]) => [key, values]));
-	const column = (key) => (typeof columns.get(key) === "string" ? columns.get(columns.get(key)) : columns.get(key));
-	const keys = times.map(([key]) => key);
-	const rows = column(keys[0]).map((_, row) => `{ ${keys.map((key) => `"${key}" : ${column(key)[row]}`).join(", ")} }`);
-	return `[\n  ${rows.join("\n, ")}\n]\n`;
-}
-
-/** What the engine said: the reference and the recorded differences from it. */
-function writeOutputs(step) {
-	const known = caseOfInputs();
-	const n = Math.max(0, known);
-	const prefix = `${step.arm}-${n}-`;
-	for (const [key, file] of Object.entries(recorded.outputs)) {
-		if (!key.startsWith(prefix)) continue;
-		const name = key.slice(prefix.length);
-		const reference = readFileSync(join(folder, "golden", `${name.split(".output.")[0]}-${n}.bin`));
-		const difference = gunzipSync(readFileSync(join(folder, "outputs", file)));
-		for (let at = 0; at < difference.length; at += 4)
-			difference.writeInt32LE((difference.readInt32LE(at) + reference.readInt32LE(at)) | 0, at);
-		// Nobody recorded what the engine makes of other inputs.
-		writeFileSync(name, known < 0 ? Buffer.alloc(difference.length) : difference);
-	}
-}
-
-function writeFiles(step) {
-	if (flags.has("--saveEngine")) writePlan(step, flags.get("--saveEngine"));
-	if (flags.has("--timingCacheFile")) writeFileSync(flags.get("--timingCacheFile"), `cache of ${step.step}\n`);
-	if (step.times && flags.has("--exportTimes")) writeFileSync(flags.get("--exportTimes"), renderTimes(step.times));
-	if (step.text["layers.json"] && flags.has("--exportLayerInfo")) writeFileSync(flags.get("--exportLayerInfo"), step.text["layers.json"]);
-	if (step.text["profile.json"] && flags.has("--exportProfile")) writeFileSync(flags.get("--exportProfile"), step.text["profile.json"]);
-	if (step.kind === "golden") writeOutputs(step);
-}
-
-/** A whole comparison can be another version's; a recorded failure speaks for its own. */
-function asVersion(line, step) {
-	if (config.version === undefined || step.kind === "failure") return line;
-	const number = Number(config.version);
-	const dotted = `${Math.floor(number / 10_000)}.${Math.floor(number / 100) % 100}.${number % 100}`;
-	return line
-		.replaceAll("TensorRT v100600", `TensorRT v${config.version}`)
-		.replaceAll("TensorRT version: 10.6.0", `TensorRT version: ${dotted}`);
-}
-
-/** The recorded lines with the paths of this command line, and of the inputs that it really gives. */
-function spoken(step) {
-	const swaps = step.argv.slice(1).flatMap((argument) => {
-		const [name] = argument.split("=", 1);
-		const value = argument.slice(name.length + 1);
-		const ours = flags.get(name);
-		return value.length > 3 && value.includes(".") && ours !== undefined && ours !== value && name !== "--loadInputs"
-			? [[value, ours]]
-			: [];
-	});
-	const inputs = loadedInputs();
-	return step.transcript.map(([ms, stream, text]) => {
-		let line = asVersion(
-			swaps.reduce((said, [from, to]) => said.replaceAll(from, to), text),
-			step,
-		);
-		for (const [name, path] of inputs)
-			line = line.replace(
-				new RegExp(`Using (?:random values|values loaded from .+) for input ${name}$`),
-				`Using values loaded from ${path} for input ${name}`,
-			);
-		return [ms, stream, line];
-	});
-}
 
 const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
 
@@ -190,34 +49,10 @@ async function replay(step) {
 	process.exitCode = step.exitCode ?? 1;
 }
 
-/** A recorded case beside the comparisons: a failure as it was. */
-function recordedCase(name) {
-	const place = join(fixtures, "trtexec", name);
-	const { argv: theirs, exitCode, signal, wrote } = JSON.parse(readFileSync(join(place, "meta.json"), "utf8"));
-	const file = join(place, "transcript.jsonl.gz");
-	const transcript = existsSync(file)
-		? gunzipSync(readFileSync(file))
-				.toString("utf8")
-				.trimEnd()
-				.split("\n")
-				.map((line) => JSON.parse(line))
-		: [];
-	const plan = theirs.find((argument) => argument.startsWith("--saveEngine="))?.slice("--saveEngine=".length);
-	if (plan && wrote[plan] && flags.has("--saveEngine"))
-		writeFileSync(flags.get("--saveEngine"), Buffer.alloc(Math.min(wrote[plan].bytes, 1 << 16), 1));
-	return { argv: theirs, exitCode, signal, transcript, kind: "failure", text: {}, wrote: {} };
-}
-
-function help() {
-	const digits = config.version ?? "100600";
-	const banner = (word) => `&&&& ${word} TensorRT.trtexec [TensorRT v${digits}] [b26] # ${basename(process.argv[1])} --help\n`;
-	process.stdout.write(`${banner("RUNNING")}=== Model Options ===\n  --onnx=<file>               ONNX model\n${banner("PASSED")}`);
-}
-
 if (fault?.do === "recording") await replay(recordedCase(fault.recording));
 else if (fault)
 	await misbehave(fault, { flags, step: asked.step === "help" ? null : find(asked), writeFiles, replay, spoken, renderTimes });
-else if (asked.step === "help") help();
+else if (asked.step === "help") process.stdout.write(helpText());
 else {
 	const step = find(asked);
 	if (step) await replay(step);
