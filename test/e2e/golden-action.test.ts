@@ -255,7 +255,7 @@ describe("several models", () => {
 		expect(place.changes("refs/heads/main", ref)).toContain("A\tgolden/a/golden.json");
 		const { body, title } = place.github.state.issues[0] ?? {};
 		expect(title).toBe("Record the golden of a");
-		expect(body).toMatch(/::error::b @\u200dacme was not recorded/);
+		expect(body).toMatch(/::\u200derror::b @\u200dacme was not recorded/);
 		expect(run.annotations.filter(({ message }) => message.startsWith("b @acme"))).toEqual([]);
 	}, 120_000);
 });

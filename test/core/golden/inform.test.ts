@@ -110,6 +110,20 @@ describe("assertInformative", () => {
 		}
 	});
 
+	it("names each output that holds NaN once, with how many cases are like it", () => {
+		const cases = [
+			{ y: nan, z: nan },
+			{ y: nan, z: varied },
+			{ y: nan, z: varied },
+		];
+		const found = findUninformative(manifestFor(cases), cases);
+		expect(found.map(({ message }) => message)).toEqual([
+			'output "y" of case "case 0" holds NaN or infinite values (1), and so do 2 more cases',
+			'output "z" of case "case 0" holds NaN or infinite values (1)',
+		]);
+		expect(found[0]?.fix).toContain("`--non-finite y` when recording");
+	});
+
 	it("names the case of a NaN", () => {
 		expect(() => assertInformative(manifestFor([{ y: varied }, { y: nan }]), [{ y: varied }, { y: nan }])).toThrow(
 			'output "y" of case "case 1" holds NaN or infinite values (1)',
