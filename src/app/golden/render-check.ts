@@ -64,7 +64,7 @@ function checkLine(check: GoldenCheck): string {
 	const mark = pass ? "✓" : severity === "warn" ? "!" : "✗";
 	const where = sample === undefined ? "" : `, sample ${sample}`;
 	const more = detail === undefined || (pass && !metric.startsWith("accuracy")) ? "" : `; ${showText(detail)}`;
-	return `    ${mark} ${quoteName(output, "")}: ${metric}${where} ${got === null ? "" : formatValue(got)}${limitText(check)}${more}`;
+	return `    ${mark} ${quoteName(output, "")}: ${metric}${where}${got === null ? "" : ` ${formatValue(got)}`}${limitText(check)}${more}`;
 }
 
 function limitText({ allowed, bound }: GoldenCheck): string {

@@ -49,6 +49,17 @@ describe("reports of goldens", () => {
 		expect(goldenExtent([ofSet], 3)).toBe(" over its whole set of 3 cases");
 	});
 
+	it("tell of an error that grew in one sentence, with both errors and the case", () => {
+		const detail = "the fp16 error grew 3×: its relative L2 went from 0.001 in the base to 0.003, still within the limits";
+		const grown = { ...check, metric: "error-growth", got: 3, allowed: 2, bound: "at-most", severity: "warn", detail } as const;
+		const result = { ...buildResult(), golden: [{ ...ofCase("a", "match"), checks: [grown] }] };
+		const [story] = goldenStories(result, indexGates(result));
+		expect(story?.sentences[0]).toEqual([{ code: grown.output }, `: ${detail}`, " (case ", { code: "a" }, ")", "."]);
+		expect(renderMarkdown(result)).toContain(
+			"the fp16 error grew 3×: its relative L2 went from 0.001 in the base to 0.003, still within the limits",
+		);
+	});
+
 	it("tell the number over the set as such", () => {
 		const result = { ...buildResult(), golden: [ofCase("a", "match"), ofCase("b", "match"), ofCase("c", "match"), ofSet] };
 		const [story] = goldenStories(result, indexGates(result));
