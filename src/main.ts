@@ -1,6 +1,6 @@
 // Door of the action: says that it lives, then loads and runs the gate.
 process.stdout.write("trtgate\n");
-const { runAction } = await import("./app/action.ts");
+const { runAction } = await import("./app/actions/gate-action.ts");
 const exit = await runAction();
 // A request that we gave up on would hold the process as long as its server pleases.
 process.stdout.write("", () => process.exit(exit));

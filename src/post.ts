@@ -1,5 +1,5 @@
 // Door of the action's post step: mends what a cancelled or killed run left behind.
-import { cleanUp } from "./app/clean-up.ts";
+import { cleanUp } from "./app/actions/clean-up.ts";
 
 await cleanUp();
 // A request that we gave up on would hold the process as long as its server pleases.

@@ -17,9 +17,9 @@ import type { Backend } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";
 import type { Progress } from "../ports/world.ts";
 import { chosenMachine, workerPathOf } from "./choose-backend.ts";
-import { gpuTurn, lockFolderOf } from "./gpu-turn.ts";
-import { gpuWatch } from "./gpu-watch.ts";
-import { narrowDevices } from "./visible-devices.ts";
+import { gpuTurn, lockFolderOf } from "./gpu/gpu-turn.ts";
+import { gpuWatch } from "./gpu/gpu-watch.ts";
+import { narrowDevices } from "./gpu/visible-devices.ts";
 
 export interface Composition {
 	ports: Ports;

@@ -14,7 +14,7 @@ import type { RunEvent } from "../formats/github/event.ts";
 import type { Ports } from "../ports/ports.ts";
 import type { Progress } from "../ports/world.ts";
 import { reportFiles, writeReport } from "../stages/report.ts";
-import { type OpenedArms, openArms } from "./arms.ts";
+import { type OpenedArms, openArms } from "./arms/arms.ts";
 import { type Composition, compose } from "./compose.ts";
 import type { BeforeBuild, GateInput } from "./gate-input.ts";
 import { prepareGate, runGate } from "./run.ts";

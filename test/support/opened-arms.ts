@@ -1,7 +1,7 @@
 // Both arms of a small config, opened in real repositories.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type ArmsRequest, type OpenedArms, openArms } from "../../src/app/arms.ts";
+import { type ArmsRequest, type OpenedArms, openArms } from "../../src/app/arms/arms.ts";
 import type { Config } from "../../src/core/config/config.ts";
 import { loadConfig } from "../../src/core/config/parse.ts";
 import { gitProcesses } from "./git-history.ts";

@@ -10,7 +10,7 @@ import type { Result } from "../../core/schema/result.ts";
 import { renderReport, reportFiles, writeReport } from "../../stages/report.ts";
 import { exitOfResult } from "../exit.ts";
 import { reportList } from "../kept-files.ts";
-import { readParts } from "../read-parts.ts";
+import { readParts } from "../parts/read-parts.ts";
 import type { Terminal } from "../terminal.ts";
 import { version } from "../version.ts";
 import { type Arguments, parseArguments } from "./arguments.ts";

@@ -6,7 +6,7 @@ import { quoteName } from "../../core/onnx/quote.ts";
 import { disarmCommands } from "../../core/report/escape.ts";
 import type { RunEvent } from "../../formats/github/event.ts";
 import { isRefName } from "../../formats/github/names.ts";
-import { readRunEvent } from "../run-event.ts";
+import { readRunEvent } from "../actions/run-event.ts";
 import { openTerminal, type Terminal } from "../terminal.ts";
 import { proposalRefused } from "./checkout.ts";
 

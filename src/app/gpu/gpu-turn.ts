@@ -1,11 +1,11 @@
 // Takes turns on the GPU with the other jobs of this machine, and says whom it waits for.
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Environment } from "../adapters/github/env.ts";
-import { lockGpu } from "../adapters/gpu/lock.ts";
-import { ConfigError } from "../core/errors.ts";
-import type { Progress, Turn } from "../ports/world.ts";
-import type { Machine } from "./choose-backend.ts";
+import type { Environment } from "../../adapters/github/env.ts";
+import { lockGpu } from "../../adapters/gpu/lock.ts";
+import { ConfigError } from "../../core/errors.ts";
+import type { Progress, Turn } from "../../ports/world.ts";
+import type { Machine } from "../choose-backend.ts";
 
 export interface GpuTurnOptions {
 	gpu(): Promise<Machine["gpu"]>;

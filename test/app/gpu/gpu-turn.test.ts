@@ -3,11 +3,11 @@ import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { readEnvironment } from "../../src/adapters/github/env.ts";
-import type { Machine } from "../../src/app/choose-backend.ts";
-import { gpuTurn, lockFolderOf } from "../../src/app/gpu-turn.ts";
-import { silent } from "../support/fakes.ts";
-import { temporaryFolder } from "../support/project.ts";
+import { readEnvironment } from "../../../src/adapters/github/env.ts";
+import type { Machine } from "../../../src/app/choose-backend.ts";
+import { gpuTurn, lockFolderOf } from "../../../src/app/gpu/gpu-turn.ts";
+import { silent } from "../../support/fakes.ts";
+import { temporaryFolder } from "../../support/project.ts";
 
 const uuid = "GPU-00000000-0000-0000-0000-000000000000";
 const device = { choice: { gpu: { uuid }, slice: null }, cuda: null } as unknown as Machine["gpu"];

@@ -3,14 +3,14 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setFailed, setOutput } from "@actions/core";
-import { ToolError } from "../core/errors.ts";
+import { ToolError } from "../../core/errors.ts";
+import { exitCodes, explainError } from "../exit.ts";
+import { type GoldenJob, openGoldenJob } from "../golden/action-job.ts";
+import { proposeGoldens, type RecordedGoldens } from "../golden/propose-goldens.ts";
+import { chooseTargets, type GoldenTarget, type RecordedModel, readGoldenConfig, recordModel } from "../golden/record-models.ts";
+import { tellGoldens } from "../golden/tell-goldens.ts";
+import { stopOnSignals } from "../signals.ts";
 import { announce } from "./announce.ts";
-import { exitCodes, explainError } from "./exit.ts";
-import { type GoldenJob, openGoldenJob } from "./golden/action-job.ts";
-import { proposeGoldens, type RecordedGoldens } from "./golden/propose-goldens.ts";
-import { chooseTargets, type GoldenTarget, type RecordedModel, readGoldenConfig, recordModel } from "./golden/record-models.ts";
-import { tellGoldens } from "./golden/tell-goldens.ts";
-import { stopOnSignals } from "./signals.ts";
 
 /** Why no more is to begin; null: go on. */
 type Stopped = () => string | null;

@@ -1,7 +1,7 @@
 // Ends an action that promised a result and has none: its outputs say why.
-import { publishFailure } from "../adapters/github/publish.ts";
+import { publishFailure } from "../../adapters/github/publish.ts";
+import { explainError } from "../exit.ts";
 import { announce } from "./announce.ts";
-import { explainError } from "./exit.ts";
 
 export function announceNoResult(fault: unknown): number {
 	publishFailure(explainError(fault).records[0]?.kind ?? "internal");

@@ -1,7 +1,7 @@
 // Finds the commit that a run compares with, where the event says which: asks git, and says in one sentence how it was found.
-import type { FoundTag, History } from "../adapters/git/history.ts";
-import { ConfigError } from "../core/errors.ts";
-import { releaseTags, tagsBefore } from "../formats/git/version-tag.ts";
+import type { FoundTag, History } from "../../adapters/git/history.ts";
+import { ConfigError } from "../../core/errors.ts";
+import { releaseTags, tagsBefore } from "../../formats/git/version-tag.ts";
 import type { BaseRecipe, BranchPoint } from "./choose-base.ts";
 
 export type FoundBase =

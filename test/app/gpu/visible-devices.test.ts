@@ -1,6 +1,6 @@
 // Which GPUs a job sees, and which one an index means.
 import { describe, expect, it } from "vitest";
-import { narrowDevices } from "../../src/app/visible-devices.ts";
+import { narrowDevices } from "../../../src/app/gpu/visible-devices.ts";
 
 describe("narrowDevices", () => {
 	it.each([

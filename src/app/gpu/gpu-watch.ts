@@ -1,9 +1,9 @@
 // Watches the GPU that engines run on, once it is known which; nothing is watched on a CPU.
-import { noTelemetry } from "../adapters/gpu/no-gpu.ts";
-import { gpuTelemetry } from "../adapters/gpu/sampler.ts";
-import type { Processes } from "../adapters/process/processes.ts";
-import type { Clock, Telemetry } from "../ports/world.ts";
-import type { Machine } from "./choose-backend.ts";
+import { noTelemetry } from "../../adapters/gpu/no-gpu.ts";
+import { gpuTelemetry } from "../../adapters/gpu/sampler.ts";
+import type { Processes } from "../../adapters/process/processes.ts";
+import type { Clock, Telemetry } from "../../ports/world.ts";
+import type { Machine } from "../choose-backend.ts";
 
 export interface GpuWatchOptions {
 	gpu(): Promise<Machine["gpu"]>;

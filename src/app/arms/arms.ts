@@ -1,15 +1,15 @@
 // Opens the two folders that a run compares: given by the user as folders or git refs, or found from the event.
 import { stat } from "node:fs/promises";
 import { basename, join, relative, resolve } from "node:path";
-import { openHistory } from "../adapters/git/history.ts";
-import { remoteName } from "../adapters/git/remote.ts";
-import { gitIn } from "../adapters/git/run-git.ts";
-import { describeFolder, openRef } from "../adapters/git/worktree.ts";
-import type { Processes } from "../adapters/process/processes.ts";
-import type { Config } from "../core/config/config.ts";
-import type { Arm, ArmSource } from "../core/schema/result.ts";
-import type { RunEvent } from "../formats/github/event.ts";
-import type { ArmFolder } from "../stages/prepare.ts";
+import { openHistory } from "../../adapters/git/history.ts";
+import { remoteName } from "../../adapters/git/remote.ts";
+import { gitIn } from "../../adapters/git/run-git.ts";
+import { describeFolder, openRef } from "../../adapters/git/worktree.ts";
+import type { Processes } from "../../adapters/process/processes.ts";
+import type { Config } from "../../core/config/config.ts";
+import type { Arm, ArmSource } from "../../core/schema/result.ts";
+import type { RunEvent } from "../../formats/github/event.ts";
+import type { ArmFolder } from "../../stages/prepare.ts";
 import { findBase } from "./base-and-head.ts";
 import { type BaseRecipe, chooseBase, nameHead } from "./choose-base.ts";
 import { fetchLfsFiles } from "./lfs-files.ts";

@@ -2,13 +2,13 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { removeLeftWorktrees } from "../../src/adapters/git/worktree.ts";
-import { parseRunEvent } from "../../src/formats/github/event.ts";
-import { push, schedule, workflowDispatch } from "../support/event-payloads.ts";
-import { git, gitProcesses } from "../support/git-history.ts";
-import { configOf, open, read, texts } from "../support/opened-arms.ts";
-import { temporaryFolder, writeProject } from "../support/project.ts";
-import { makeRepository, pullEvent, workspaceOf } from "../support/pull-repository.ts";
+import { removeLeftWorktrees } from "../../../src/adapters/git/worktree.ts";
+import { parseRunEvent } from "../../../src/formats/github/event.ts";
+import { push, schedule, workflowDispatch } from "../../support/event-payloads.ts";
+import { git, gitProcesses } from "../../support/git-history.ts";
+import { configOf, open, read, texts } from "../../support/opened-arms.ts";
+import { temporaryFolder, writeProject } from "../../support/project.ts";
+import { makeRepository, pullEvent, workspaceOf } from "../../support/pull-repository.ts";
 
 const zeros = "0".repeat(40);
 

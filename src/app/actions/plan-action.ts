@@ -3,15 +3,15 @@
 import { readFile } from "node:fs/promises";
 import { relative, resolve } from "node:path";
 import { setOutput, summary } from "@actions/core";
-import { readPlanInputs } from "../adapters/github/inputs.ts";
-import { say } from "../adapters/github/say.ts";
-import { loadConfig, missingConfig } from "../core/config/parse.ts";
-import { formatMatrix, type MatrixJob, parseLabels, planMatrix } from "../core/plan/matrix.ts";
-import { renderMatrix } from "../core/plan/render-matrix.ts";
-import { artifactName } from "../formats/github/artifact-name.ts";
+import { readPlanInputs } from "../../adapters/github/inputs.ts";
+import { say } from "../../adapters/github/say.ts";
+import { loadConfig, missingConfig } from "../../core/config/parse.ts";
+import { formatMatrix, type MatrixJob, parseLabels, planMatrix } from "../../core/plan/matrix.ts";
+import { renderMatrix } from "../../core/plan/render-matrix.ts";
+import { artifactName } from "../../formats/github/artifact-name.ts";
+import { exitCodes } from "../exit.ts";
+import { openTerminal } from "../terminal.ts";
 import { announce } from "./announce.ts";
-import { exitCodes } from "./exit.ts";
-import { openTerminal } from "./terminal.ts";
 
 export async function runPlanAction(): Promise<number> {
 	const terminal = openTerminal({ color: false });

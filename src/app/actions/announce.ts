@@ -1,8 +1,8 @@
 // Tells a workflow run of a fault that came before there was a result, where the user can mend it.
 
 import { error as annotateError } from "@actions/core";
-import { say } from "../adapters/github/say.ts";
-import { describeRecord, explainError } from "./exit.ts";
+import { say } from "../../adapters/github/say.ts";
+import { describeRecord, explainError } from "../exit.ts";
 
 export function announce(fault: unknown): number {
 	const { exit, records, text } = explainError(fault);

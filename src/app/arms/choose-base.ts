@@ -1,6 +1,6 @@
 // Which commit a run compares with, and what the head is called: from the event and the config alone, before git is asked.
-import type { Config } from "../core/config/config.ts";
-import type { PullRequestEvent, PushEvent, RunEvent } from "../formats/github/event.ts";
+import type { Config } from "../../core/config/config.ts";
+import type { PullRequestEvent, PushEvent, RunEvent } from "../../formats/github/event.ts";
 
 export type BaseRecipe =
 	/** Where the head left a branch. `merged`: the head may be the merge of this commit, whose first parent is that place. */

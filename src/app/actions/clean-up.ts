@@ -3,15 +3,15 @@
 import { access, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { getState, warning } from "@actions/core";
-import { lockFolder } from "../adapters/files/lock.ts";
-import { removeLeftWorktrees } from "../adapters/git/worktree.ts";
-import { childEnvironment, readEnvironment, readWorkflowRun } from "../adapters/github/env.ts";
-import { readPublishInputs } from "../adapters/github/inputs.ts";
-import { say } from "../adapters/github/say.ts";
-import { createProcesses } from "../adapters/process/processes.ts";
-import { reportFiles } from "../stages/report.ts";
-import { githubPublisher } from "./publish/publish-run.ts";
-import { uploadFolder } from "./publish/upload.ts";
+import { lockFolder } from "../../adapters/files/lock.ts";
+import { removeLeftWorktrees } from "../../adapters/git/worktree.ts";
+import { childEnvironment, readEnvironment, readWorkflowRun } from "../../adapters/github/env.ts";
+import { readPublishInputs } from "../../adapters/github/inputs.ts";
+import { say } from "../../adapters/github/say.ts";
+import { createProcesses } from "../../adapters/process/processes.ts";
+import { reportFiles } from "../../stages/report.ts";
+import { githubPublisher } from "../publish/publish-run.ts";
+import { uploadFolder } from "../publish/upload.ts";
 
 /** Never fails: the main step has decided. */
 export async function cleanUp(): Promise<void> {

@@ -2,16 +2,16 @@
 import { closeSync, openSync } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { findExternalFiles } from "../adapters/files/external-files.ts";
-import { isPointerFile, type LfsWish, pullLfs, usesLfs } from "../adapters/git/lfs.ts";
-import type { Git } from "../adapters/git/run-git.ts";
-import { fileSource } from "../adapters/process/file-source.ts";
-import type { Config } from "../core/config/config.ts";
-import { ConfigError } from "../core/errors.ts";
-import { parseManifest } from "../core/golden/manifest.ts";
-import { engineSpecs } from "../core/plan/specs.ts";
-import type { Arm } from "../core/schema/result.ts";
-import { readOnnx } from "../formats/onnx/reader.ts";
+import { findExternalFiles } from "../../adapters/files/external-files.ts";
+import { isPointerFile, type LfsWish, pullLfs, usesLfs } from "../../adapters/git/lfs.ts";
+import type { Git } from "../../adapters/git/run-git.ts";
+import { fileSource } from "../../adapters/process/file-source.ts";
+import type { Config } from "../../core/config/config.ts";
+import { ConfigError } from "../../core/errors.ts";
+import { parseManifest } from "../../core/golden/manifest.ts";
+import { engineSpecs } from "../../core/plan/specs.ts";
+import type { Arm } from "../../core/schema/result.ts";
+import { readOnnx } from "../../formats/onnx/reader.ts";
 
 export interface LfsCheckout extends Omit<LfsWish, "paths"> {
 	arm: Arm;

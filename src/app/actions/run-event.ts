@@ -1,7 +1,7 @@
 // Reads the event that GitHub Actions runs us for, from the payload file that the runner left.
 import { open } from "node:fs/promises";
-import { type Environment, forgetEventFile } from "../adapters/github/env.ts";
-import { parseRunEvent, type RunEvent } from "../formats/github/event.ts";
+import { type Environment, forgetEventFile } from "../../adapters/github/env.ts";
+import { parseRunEvent, type RunEvent } from "../../formats/github/event.ts";
 
 /** GitHub caps payloads at 25 MB. */
 const mostPayloadBytes = 32 * 1024 * 1024;

@@ -1,9 +1,9 @@
 // Finds out what the report is about: this run, or the one that caused it. What the measured code wrote is not believed; GitHub is asked.
 
-import type { WorkflowRun } from "../adapters/github/env.ts";
-import type { MeasuredRun, RunFacts } from "../adapters/github/measured-run.ts";
-import { ToolError } from "../core/errors.ts";
-import type { RunEvent, WorkflowRunEvent } from "../formats/github/event.ts";
+import type { WorkflowRun } from "../../adapters/github/env.ts";
+import type { MeasuredRun, RunFacts } from "../../adapters/github/measured-run.ts";
+import { ToolError } from "../../core/errors.ts";
+import type { RunEvent, WorkflowRunEvent } from "../../formats/github/event.ts";
 
 export interface Subject {
 	/** The run that measured. */

@@ -1,10 +1,10 @@
 // Reads the results of several jobs from folders on disk.
 import { readdir, readFile, stat } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
-import { ConfigError } from "../core/errors.ts";
-import type { PartContent, PartInput } from "../core/merge/parts.ts";
-import { parseResult } from "../core/report/parse-result.ts";
-import { reportFiles } from "../stages/report.ts";
+import { ConfigError } from "../../core/errors.ts";
+import type { PartContent, PartInput } from "../../core/merge/parts.ts";
+import { parseResult } from "../../core/report/parse-result.ts";
+import { reportFiles } from "../../stages/report.ts";
 
 /** Of a part's result.json. */
 export const mostResultBytes = 64 * 1024 * 1024;

@@ -5,14 +5,23 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openHistory } from "../../src/adapters/git/history.ts";
-import { gitIn } from "../../src/adapters/git/run-git.ts";
-import { type FoundBase, findBase } from "../../src/app/base-and-head.ts";
-import { chooseBase } from "../../src/app/choose-base.ts";
-import type { Config } from "../../src/core/config/config.ts";
-import { parseRunEvent } from "../../src/formats/github/event.ts";
-import { mergeGroup, pullRequest, push, release, repository, schedule, workflowDispatch, workflowRun } from "../support/event-payloads.ts";
-import { checkOut, countCommits, type Drawing, drawRepository, forgetDrawing, git, gitProcesses, line } from "../support/git-history.ts";
+import { openHistory } from "../../../src/adapters/git/history.ts";
+import { gitIn } from "../../../src/adapters/git/run-git.ts";
+import { type FoundBase, findBase } from "../../../src/app/arms/base-and-head.ts";
+import { chooseBase } from "../../../src/app/arms/choose-base.ts";
+import type { Config } from "../../../src/core/config/config.ts";
+import { parseRunEvent } from "../../../src/formats/github/event.ts";
+import {
+	mergeGroup,
+	pullRequest,
+	push,
+	release,
+	repository,
+	schedule,
+	workflowDispatch,
+	workflowRun,
+} from "../../support/event-payloads.ts";
+import { checkOut, countCommits, type Drawing, drawRepository, forgetDrawing, git, gitProcesses, line } from "../../support/git-history.ts";
 
 const root = realpathSync(mkdtempSync(join(tmpdir(), "trtgate-base-")));
 const origin = join(root, "origin.git");
