@@ -203,7 +203,7 @@ describe.skipIf(!hasLfs)("the real git-lfs", () => {
 		const opened = await open(workspace, { home: join(workspace, "d [x]"), event });
 		expect(opened.notes).toEqual([]);
 		expect(read(opened, "base", "w,1 [a].bin")).toBe(weights);
-		expect(read(opened, "base", "../../other.onnx")).toContain("git-lfs");
+		expect(read(opened, "base", "../other.onnx")).toContain("git-lfs");
 		expect(existsSync(mark)).toBe(false);
 		await opened.close();
 	});
