@@ -28,7 +28,7 @@ export interface ActionRun {
 
 export interface ActionOptions {
 	inputs?: Record<string, string>;
-	/** Of LocalGitHub.environment, and more where a test wants it. Nothing of our own environment but PATH goes along. */
+	/** Of LocalGitHub.environment, and more where a test wants it. Nothing of our own environment but PATH and the cache of compiled code goes along. */
 	env: Record<string, string>;
 	cwd: string;
 	/** Folder in place of the action's own dist; TRTGATE_DIST by default. */
