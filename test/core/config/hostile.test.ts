@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { loadConfig } from "../../../src/core/config/parse.ts";
 import { ConfigError } from "../../../src/core/errors.ts";
+import { cpuMs } from "../../support/cpu-time.ts";
 
 const megabyte = 1_000_000;
 
@@ -56,10 +57,10 @@ const hostile: Record<string, string> = {
 
 describe("a hostile config", () => {
 	it.each(Object.entries(hostile))("is refused in less than a second: %s", (_, text) => {
-		const startMs = performance.now();
+		const startMs = cpuMs();
 		const result = loadConfig(text, { path: "trtgate.yml" });
 		// Twice what is asked for, for machines that others share.
-		expect(performance.now() - startMs).toBeLessThan(2000);
+		expect(cpuMs() - startMs).toBeLessThan(2000);
 		expect(result.state).toBe("invalid");
 		if (result.state === "ok") return;
 		expect(result.errors.length).toBeLessThanOrEqual(51);

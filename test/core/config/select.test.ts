@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Config } from "../../../src/core/config/config.ts";
 import { exactPattern, formatPatterns, keepSelected, parsePatterns, selectModels } from "../../../src/core/config/select.ts";
+import { cpuMs } from "../../support/cpu-time.ts";
 import { loaded } from "./load.ts";
 
 const engines = "engines: { fp16: { precision: fp16 }, int8: { precision: int8 } }";
@@ -66,8 +67,8 @@ describe("patterns of engines", () => {
 	});
 
 	it("takes no time over patterns that are all stars", () => {
-		const started = performance.now();
+		const started = cpuMs();
 		selectModels(models, ["*a".repeat(300)]);
-		expect(performance.now() - started).toBeLessThan(200);
+		expect(cpuMs() - started).toBeLessThan(200);
 	});
 });

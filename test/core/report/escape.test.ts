@@ -12,6 +12,7 @@ import {
 	markdownFence,
 	shorten,
 } from "../../../src/core/report/escape.ts";
+import { cpuMs } from "../../support/cpu-time.ts";
 
 const anyText = fc.string({ unit: "binary", maxLength: 200 });
 
@@ -40,10 +41,10 @@ describe("cleanText", () => {
 	});
 
 	it("takes linear time on a text that is all escape characters", () => {
-		const started = performance.now();
+		const started = cpuMs();
 		cleanText("\u001b]".repeat(200_000));
 		cleanText("\u001b[".repeat(200_000));
-		expect(performance.now() - started).toBeLessThan(2000);
+		expect(cpuMs() - started).toBeLessThan(2000);
 	});
 });
 

@@ -1,6 +1,7 @@
 // Tags in the order of their versions: which comes before a tag, and which is the last release.
 import { expect, it } from "vitest";
 import { releaseTags, type Tag, tagsBefore } from "../../../src/formats/git/version-tag.ts";
+import { cpuMs } from "../../support/cpu-time.ts";
 
 const tags = (...names: string[]): Tag[] => names.map((name, index) => ({ name, commit: index.toString(16).padStart(40, "0") }));
 const names = (of: readonly Tag[]): string[] => of.map(({ name }) => name);
@@ -66,7 +67,7 @@ it.each([
 });
 
 it("reads a hostile name quickly", () => {
-	const started = performance.now();
+	const started = cpuMs();
 	for (const name of ["-".repeat(250), "1.".repeat(120), "a-".repeat(120), `v${"1".repeat(240)}`]) tagsBefore(name, tags("v1"));
-	expect(performance.now() - started).toBeLessThan(200);
+	expect(cpuMs() - started).toBeLessThan(200);
 });
