@@ -55,7 +55,7 @@ it("compares the merge commit of a pull request with its merge base, each prepar
 	expect(result.golden[0]?.checks[0]?.base).toBeLessThan(1e-5);
 	expect(git(workspace, "worktree", "list").split("\n")).toHaveLength(1);
 	expect(git(workspace, "rev-parse", "HEAD")).toBe(repo.merge);
-}, 60_000);
+});
 
 it("says why there is no base, and checks the rest", async () => {
 	const place = await openPlace({ base: project, head: project }, "base");
@@ -63,7 +63,7 @@ it("says why there is no base, and checks the rest", async () => {
 	expect(run.exitCode, run.stdout + run.stderr).toBe(0);
 	expect(resultOf(place).arms).toMatchObject({ base: null, noBase: `no release comes before ${place.repo.base.slice(0, 7)}` });
 	expect(run.summary).toContain("Nothing to compare with (no release comes before");
-}, 60_000);
+});
 
 it("refuses to compare a pull request's base with itself", async () => {
 	const place = await openPlace({ base: project, head: project }, "base");
@@ -76,7 +76,7 @@ it("refuses to compare a pull request's base with itself", async () => {
 		title: "trtgate: git-ref",
 		message: expect.stringContaining("without the change"),
 	});
-}, 60_000);
+});
 
 it("leaves no worktree in the clone of a runner that stays, also where the job was killed", async () => {
 	const slow = quickConfig.replace("    onnx: model.onnx", "    onnx: model.onnx\n    prepare: sleep 3");
@@ -102,4 +102,4 @@ it("leaves no worktree in the clone of a runner that stays, also where the job w
 	expect(run.post?.exitCode, run.post?.stderr).toBe(0);
 	expect(existsSync(tree)).toBe(false);
 	expect(git(place.workspace, "worktree", "list").split("\n")).toHaveLength(1);
-}, 60_000);
+});

@@ -31,7 +31,7 @@ describe("comments of one pull request", () => {
 		expect(new Set(runs.map(({ externalId }) => externalId)).size).toBe(runs.length);
 		expect(runs).toHaveLength(6);
 		expect(play.github.state.violations).toEqual([]);
-	}, 60_000);
+	});
 
 	it("are one where two jobs have both seen none", async () => {
 		const play = await open();
@@ -43,14 +43,14 @@ describe("comments of one pull request", () => {
 		const created = play.github.state.requests.filter(({ method, path }) => method === "POST" && path.endsWith("/issues/7/comments"));
 		expect(created.length, "both created one").toBe(2);
 		expect(play.github.state.violations).toEqual([]);
-	}, 60_000);
+	});
 
 	it("are new ones where that is asked for, and the older ones are folded away", async () => {
 		const play = await open();
 		for (const runAttempt of [1, 2, 3]) await play.report({ inputs: { comment: "fresh" }, runAttempt });
 		expect(play.github.state.comments.map(({ minimized }) => minimized)).toEqual(["outdated", "outdated", null]);
 		expect(play.github.state.violations).toEqual([]);
-	}, 60_000);
+	});
 });
 
 describe("a report of 500 workloads", () => {
@@ -79,5 +79,5 @@ describe("a report of 500 workloads", () => {
 		expect(run.summary).toContain("detector-with-a-long-name-399");
 		expect(run.outputs).toMatchObject({ failed: "500", "report-url": expect.stringContaining("/artifacts/") });
 		expect(play.github.state.violations).toEqual([]);
-	}, 60_000);
+	});
 });

@@ -202,7 +202,7 @@ describe("a job that is cancelled", () => {
 		expect(run.annotations[0]).toMatchObject({ title: "trtgate: interrupted", message: expect.stringMatching(/Nothing was proposed/) });
 		expect(run.durationMs).toBeLessThan(20_000);
 		expect(place.github.state.requests).toEqual([]);
-	}, 60_000);
+	});
 });
 
 describe("a token without rights", () => {

@@ -144,7 +144,7 @@ describe("probes on ONNX Runtime", () => {
 		expect(result.gates.filter(({ gate: name }) => name === "probe")).toMatchObject([
 			{ model: "fresh", case: "neighbours", status: "fail", location: { path: "head/trtgate.yml" } },
 		]);
-	}, 60_000);
+	});
 
 	it("are left to the night by default", async () => {
 		const cwd = write(temporaryFolder(), {
@@ -159,5 +159,5 @@ describe("probes on ONNX Runtime", () => {
 		const run = await gate(cwd);
 		expect(run.exit, run.stdout + run.stderr).toBe(0);
 		expect(readResult(join(cwd, "out")).probes).toBeUndefined();
-	}, 60_000);
+	});
 });

@@ -188,7 +188,7 @@ describe("the repository's cache", () => {
 		expect(second.stdout.match(/holds nothing new/g)).toHaveLength(2);
 		expect(github.state.caches.map(({ key }) => key)).toEqual(keys);
 		expect(github.state.violations).toEqual([]);
-	}, 60_000);
+	});
 
 	it("is never written for a fork, nor is this machine's store", async () => {
 		const { github, run } = await gpuScene();
@@ -197,7 +197,7 @@ describe("the repository's cache", () => {
 		expect(ran.exitCode, ran.stdout).toBe(0);
 		expect(github.state.caches).toEqual([]);
 		expect(ran.stdout).toMatch(/is not saved: the change comes from a fork/);
-	}, 60_000);
+	});
 
 	it("that is not there changes nothing", async () => {
 		const { github, run } = await gpuScene();
@@ -205,7 +205,7 @@ describe("the repository's cache", () => {
 		const ran = await run();
 		expect(ran.exitCode, ran.stdout).toBe(0);
 		expect(ran.outputs["outcome"]).toBe("pass");
-	}, 60_000);
+	});
 });
 
 describe("artifacts", () => {
@@ -282,5 +282,5 @@ describe("a cancelled job", () => {
 		expect(ran.post?.stdout).toMatch(/uploaded what the run left: artifact/);
 		expect(github.state.artifacts.map(({ name }) => name)).toContain("trtgate-gate");
 		expect(existsSync(join(out, "scratch")) || existsSync(join(out, "worktrees"))).toBe(false);
-	}, 30_000);
+	});
 });
