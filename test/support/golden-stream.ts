@@ -53,10 +53,15 @@ export function countingReader(): TensorReader & { reads: string[]; alive(): Pro
 			return tensor;
 		},
 		async alive() {
-			// What was dereferenced lives to the end of its job.
-			await new Promise((resolve) => setImmediate(resolve));
-			collectGarbage();
-			return given.filter((reference) => reference.deref() !== undefined).length;
+			let fewest = given.length;
+			// A compiler's thread may hold one for a moment; what the stage itself holds is there each time.
+			for (let round = 0; round < 3; round += 1) {
+				// What was dereferenced lives to the end of its job.
+				await new Promise((resolve) => setImmediate(resolve));
+				collectGarbage();
+				fewest = Math.min(fewest, given.filter((reference) => reference.deref() !== undefined).length);
+			}
+			return fewest;
 		},
 	};
 }
