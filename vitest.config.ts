@@ -1,9 +1,5 @@
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
-import { compileCache } from "./test/support/compile-cache.ts";
-
-// For vitest's own workers, and every Node that a test starts with its own variables.
-process.env["NODE_COMPILE_CACHE"] ??= compileCache;
 
 export default defineConfig({
 	test: {

@@ -4,7 +4,6 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFil
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { fixtures, quickConfig, quickProject, runCli, temporaryFolder, writeProject } from "../support/project.ts";
-import { rememberingDist } from "../support/remembering-dist.ts";
 
 const golden = JSON.parse(readFileSync(join(fixtures, "golden/golden.json"), "utf8"));
 const model = readFileSync(join(fixtures, "model.onnx"));
@@ -207,7 +206,7 @@ describe("bad input", () => {
 		const folder = quickProject(join(temporaryFolder(), "project"), files);
 		prepare?.(folder);
 		const before = readdirSync(folder).sort();
-		const run = await runCli(argv ?? ["run", "--out", "out"], { cwd: folder, dist: rememberingDist() });
+		const run = await runCli(argv ?? ["run", "--out", "out"], { cwd: folder });
 		const said = run.stdout + run.stderr;
 		expect(said).toContain(`[${code}]`);
 		expect(said).toMatch(says);
@@ -252,7 +251,7 @@ describe("hostile names", () => {
 		const config = quickConfig.replace(/models:[\s\S]*?(?=measure:)/, `models:\n${models.join("\n")}\n`);
 		quickProject(join(folder, "base"), { "trtgate.yml": config });
 		quickProject(join(folder, "head"), { "trtgate.yml": config });
-		const run = await runCli(["run", "--base", "base", "--head", "head", "--out", "out"], { cwd: folder, dist: rememberingDist() });
+		const run = await runCli(["run", "--base", "base", "--head", "head", "--out", "out"], { cwd: folder });
 		expect(run.exit, run.stderr).toBe(0);
 		const [html, markdown] = ["report.html", "report.md"].map((name) => readFileSync(join(folder, "out", name), "utf8"));
 		expect(html).not.toContain("<script>alert(1)");

@@ -7,14 +7,13 @@ import { parseManifest } from "../../src/core/golden/manifest.ts";
 import type { GoldenManifest } from "../../src/core/schema/golden.ts";
 import { attribute, floats, model, node, tensor, value } from "../support/onnx-writer.ts";
 import { runCli, temporaryFolder } from "../support/project.ts";
-import { rememberingDist } from "../support/remembering-dist.ts";
 
-const built = resolve(process.env["TRTGATE_DIST"] ?? "dist");
+const dist = process.env["TRTGATE_DIST"];
 const quickstart = resolve("examples/quickstart/base");
 const classifier = join(quickstart, "models/classifier.onnx");
 
-function golden(argv: readonly string[], cwd: string, dist = rememberingDist()) {
-	return runCli(["golden", ...argv], { cwd, dist });
+function golden(argv: readonly string[], cwd: string) {
+	return runCli(["golden", ...argv], { cwd, ...(dist === undefined ? {} : { dist: resolve(dist) }) });
 }
 
 function read(cwd: string, folder = "golden"): GoldenManifest {
@@ -50,7 +49,7 @@ const first = ["record", classifier, "--out", "golden", "--dims", "batch=2", "--
 describe("golden record", () => {
 	it("makes a golden with noise floor, statistics, limits and a mutation test; check and inspect agree with it", async () => {
 		const cwd = temporaryFolder();
-		const run = await golden(first, cwd, built);
+		const run = await golden(first, cwd);
 		expect(run, run.stderr).toMatchObject({ exit: 0, stdout: expect.stringMatching(/^Recorded golden@1 with 3 cases/) });
 		const manifest = read(cwd);
 		expect(manifest).toMatchObject({
@@ -75,13 +74,13 @@ describe("golden record", () => {
 
 	it("wants a reason for a change, writes nothing where nothing changed, and replaces all in one step", async () => {
 		const cwd = temporaryFolder();
-		expect((await golden(first, cwd, built)).exit).toBe(0);
+		expect((await golden(first, cwd)).exit).toBe(0);
 		writeFileSync(join(cwd, "golden/README.md"), "mine");
-		expect(await golden(first, cwd, built)).toMatchObject({
+		expect(await golden(first, cwd)).toMatchObject({
 			exit: 2,
 			stderr: expect.stringMatching(/golden@1 already; a change of it needs --reason/),
 		});
-		const same = await golden([...first, "--reason", "Again."], cwd, built);
+		const same = await golden([...first, "--reason", "Again."], cwd);
 		expect(same, same.stderr).toMatchObject({ exit: 0, stdout: expect.stringMatching(/Nothing was written/) });
 		const changed = await golden([...first, "--reason", "Other pictures.", "--seed", "2"], cwd);
 		expect(changed, changed.stderr).toMatchObject({ exit: 0, stdout: expect.stringMatching(/^Recorded golden@2/) });

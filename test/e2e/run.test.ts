@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
 import { quickConfig, quickProject, readResult, runCli, temporaryFolder, writeProject } from "../support/project.ts";
-import { rememberingDist } from "../support/remembering-dist.ts";
 
 const validate = new Ajv2020({ allowUnionTypes: true, strictRequired: false }).compile(
 	JSON.parse(readFileSync("golden-schema/result.schema.json", "utf8")),
@@ -54,7 +53,7 @@ describe("run", () => {
 
 	it("fails a head that computes something else, naming output, case, metric, got and allowed", async () => {
 		const folder = twoArms({ "model.onnx": "fixture:wrong.onnx" });
-		const run = await runCli(twoArmsRun, { cwd: folder, dist: rememberingDist() });
+		const run = await runCli(twoArmsRun, { cwd: folder });
 		expect(run.exit).toBe(1);
 		const result = readResult(join(folder, "out"));
 		expect(result.outcome).toBe("fail");
@@ -68,7 +67,7 @@ describe("run", () => {
 
 	it("checks builds and goldens alone where there is no base, and says so", async () => {
 		const folder = quickProject(temporaryFolder());
-		const run = await runCli(["run", "--out", "out"], { cwd: folder, dist: rememberingDist() });
+		const run = await runCli(["run", "--out", "out"], { cwd: folder });
 		expect(run.exit, run.stderr).toBe(0);
 		const result = readResult(join(folder, "out"));
 		expect(result.arms.base).toBeNull();
@@ -81,7 +80,7 @@ describe("run", () => {
 		const folder = temporaryFolder();
 		writeProject(join(folder, "base"), { "README.md": "no model yet" });
 		quickProject(join(folder, "head"));
-		const run = await runCli(twoArmsRun, { cwd: folder, dist: rememberingDist() });
+		const run = await runCli(twoArmsRun, { cwd: folder });
 		expect(run.exit, run.stderr).toBe(0);
 		const result = readResult(join(folder, "out"));
 		expect(result.workloads[0]).toMatchObject({ verdict: "missing", latency: { reason: expect.stringContaining("New") } });
@@ -90,7 +89,7 @@ describe("run", () => {
 
 	it("does not compare speeds of models with other inputs, and names the difference", async () => {
 		const folder = twoArms({ "model.onnx": "fixture:other-input.onnx", "trtgate.yml": quickConfig.replace(/ {4}golden:.*\n/, "") });
-		const run = await runCli(twoArmsRun, { cwd: folder, dist: rememberingDist() });
+		const run = await runCli(twoArmsRun, { cwd: folder });
 		const row = readResult(join(folder, "out")).workloads[0];
 		expect(row?.verdict).toBe("not-comparable");
 		expect(row?.latency.reason).toMatch(/no input renamed/);
@@ -100,14 +99,14 @@ describe("run", () => {
 
 	it("warns when the base checked a workload that the head no longer checks", async () => {
 		const folder = twoArms({ "trtgate.yml": quickConfig.replace("{ batch: 2 }", "{ batch: 1 }") });
-		await runCli(twoArmsRun, { cwd: folder, dist: rememberingDist() });
+		await runCli(twoArmsRun, { cwd: folder });
 		const gates = readResult(join(folder, "out")).gates.filter((gate) => gate.gate === "coverage");
 		expect(gates).toMatchObject([{ status: "warn", workload: "batch 2" }]);
 	});
 
 	it("prints the plan, and runs nothing, with --dry-run", async () => {
 		const folder = twoArms({});
-		const run = await runCli([...twoArmsRun, "--dry-run"], { cwd: folder, dist: rememberingDist() });
+		const run = await runCli([...twoArmsRun, "--dry-run"], { cwd: folder });
 		expect(run.exit, run.stderr).toBe(0);
 		expect(run.stdout).toMatch(/net\/fp32/);
 		expect(run.stdout).toMatch(/case-0/);
@@ -117,7 +116,7 @@ describe("run", () => {
 
 	it("leaves no scratch files, locks or worktrees behind", async () => {
 		const folder = twoArms({});
-		await runCli(twoArmsRun, { cwd: folder, dist: rememberingDist() });
+		await runCli(twoArmsRun, { cwd: folder });
 		expect(readdirSync(join(folder, "out")).sort()).toEqual([
 			"engines",
 			"exports",
@@ -133,11 +132,11 @@ describe("run", () => {
 describe("report", () => {
 	it("renders again, byte for byte", async () => {
 		const folder = twoArms({ "model.onnx": "fixture:wrong.onnx" });
-		await runCli(twoArmsRun, { cwd: folder, dist: rememberingDist() });
+		await runCli(twoArmsRun, { cwd: folder });
 		const names = ["report.html", "report.md", "junit.xml", "result.json", "exports/workloads.csv", "exports/findings.sarif"];
 		const read = (): string[] => names.map((name) => readFileSync(join(folder, "out", name), "utf8"));
 		const before = read();
-		const run = await runCli(["report", "out"], { cwd: folder, dist: rememberingDist() });
+		const run = await runCli(["report", "out"], { cwd: folder });
 		expect(run.exit).toBe(1);
 		expect(read()).toEqual(before);
 	});

@@ -1,5 +1,5 @@
 // Stands in for ONNX Runtime's worker in tests of what is around it: a job is done for real once, and the same job on the
-// same bytes is answered with what the real worker left and said then. Faults are never remembered.
+// same bytes is answered with what the real worker left and said then. Faults and changes of weights are never remembered.
 import { createHash } from "node:crypto";
 import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -8,20 +8,20 @@ const sha256 = (bytes) => createHash("sha256").update(bytes).digest("hex");
 
 /** The job with the bytes in place of the paths; the runs of one comparison stay runs of their own by their files' names. */
 function keyOf(job) {
-	const external = job.external.map((name) => join(dirname(job.modelPath), name));
+	const weights = job.external.map((name) => join(dirname(job.modelPath), name));
 	const told = (key, value) => {
 		if (typeof value !== "string" || !value.startsWith("/")) return value;
 		if (key === "samplesPath") return basename(value);
 		return key !== "saveTo" && existsSync(value) && statSync(value).isFile() ? sha256(readFileSync(value)) : "";
 	};
-	return sha256(JSON.stringify({ ...job, external, resultPath: "" }, told));
+	return sha256(JSON.stringify({ ...job, weights, resultPath: "" }, told));
 }
 
 /** Files that the reply speaks of, by where they are. */
 function filesOf(job, reply) {
 	if (job.kind === "measure") return [job.samplesPath];
-	const runs = job.kind === "mutate" ? reply.weights : [reply];
-	return runs.flatMap(({ cases = [] }) => cases.flatMap((one) => (one.outputs ?? []).map(({ path }) => join(job.outputFolder, path))));
+	if (job.kind !== "infer") return [];
+	return reply.cases.flatMap((one) => (one.outputs ?? []).map(({ path }) => join(job.outputFolder, path)));
 }
 
 function replay(job, place) {
@@ -59,7 +59,9 @@ export async function answer(memory, itself) {
 	const job = JSON.parse(readFileSync(process.argv[2], "utf8"));
 	const place = join(memory, keyOf(job));
 	if (existsSync(place)) return replay(job, place);
-	const said = listen();
-	process.once("exit", (code) => code === 0 && remember(job, place, said));
+	if (job.kind !== "mutate") {
+		const said = listen();
+		process.once("exit", (code) => code === 0 && remember(job, place, said));
+	}
 	await import(itself);
 }
