@@ -12,6 +12,6 @@ export default defineConfig({
 		// No test leaves anything behind in its worker: a worker for each file would take half of the time of the pure ones.
 		isolate: false,
 		// Most of the end-to-end tests wait for processes.
-		maxWorkers: availableParallelism() + 1,
+		maxWorkers: Math.max(2, availableParallelism()),
 	},
 });

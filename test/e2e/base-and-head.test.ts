@@ -8,7 +8,6 @@ import { git } from "../support/git-history.ts";
 import { type Job, startLocalGitHub } from "../support/local-github/start.ts";
 import { quickConfig, readResult } from "../support/project.ts";
 import { makeRepository, type ProjectFiles, type PullRepository, workspaceOf } from "../support/pull-repository.ts";
-import { rememberingDist } from "../support/remembering-dist.ts";
 
 const project: ProjectFiles = { "trtgate.yml": quickConfig, "model.onnx": "fixture:model.onnx", golden: "fixture:golden" };
 const preparing = quickConfig.replace("    onnx: model.onnx", "    onnx: made.onnx\n    prepare: cp model.onnx made.onnx; echo prepared");
@@ -28,7 +27,7 @@ async function openPlace(files: { base: ProjectFiles; head: ProjectFiles }, chec
 	mkdirSync(temp);
 	const run: Place["run"] = async (job, more = {}) => {
 		const env = await github.environment({ ...job, workspace, temp });
-		return runActionFolder(".", { env: { ...env, TRTGATE_LOCKS: temp }, cwd: workspace, dist: rememberingDist(), ...more });
+		return runActionFolder(".", { env: { ...env, TRTGATE_LOCKS: temp }, cwd: workspace, ...more });
 	};
 	return { repo, workspace, run };
 }

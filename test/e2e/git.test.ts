@@ -3,7 +3,6 @@ import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { quickConfig, quickProject, readResult, runCli, temporaryFolder, writeProject } from "../support/project.ts";
-import { rememberingDist } from "../support/remembering-dist.ts";
 
 function git(folder: string, ...args: string[]): string {
 	return execFileSync("git", ["-c", "user.name=t", "-c", "user.email=t@example.invalid", ...args], {
@@ -19,7 +18,7 @@ it("checks the base out of the repository, and removes the checkout again", asyn
 	git(folder, "commit", "-qm", "base");
 	const base = git(folder, "rev-parse", "HEAD");
 	writeProject(folder, { "model.onnx": "fixture:wrong.onnx" });
-	const run = await runCli(["run", "--base", "main", "--out", "out"], { cwd: folder, dist: rememberingDist() });
+	const run = await runCli(["run", "--base", "main", "--out", "out"], { cwd: folder });
 	expect(run.exit, run.stderr).toBe(1);
 	const result = readResult(join(folder, "out"));
 	expect(result.arms.base).toMatchObject({ label: "main", commit: base });
@@ -30,7 +29,7 @@ it("checks the base out of the repository, and removes the checkout again", asyn
 it("names a ref that is not there, and how to fetch it", async () => {
 	const folder = quickProject(temporaryFolder());
 	git(folder, "init", "-q");
-	const run = await runCli(["run", "--base", "v9.9", "--out", "out"], { cwd: folder, dist: rememberingDist() });
+	const run = await runCli(["run", "--base", "v9.9", "--out", "out"], { cwd: folder });
 	expect(run.exit).toBe(2);
 	expect(run.stderr).toMatch(/v9\.9.*\[git-ref\]/s);
 	expect(run.stderr).toMatch(/→ /);
@@ -41,12 +40,12 @@ it("runs the prepare command in each arm", async () => {
 	writeProject(folder, {
 		"trtgate.yml": quickConfig.replace("    onnx: model.onnx", "    onnx: made.onnx\n    prepare: cp model.onnx made.onnx"),
 	});
-	const run = await runCli(["run", "--out", "out"], { cwd: folder, dist: rememberingDist() });
+	const run = await runCli(["run", "--out", "out"], { cwd: folder });
 	expect(run.exit, run.stderr).toBe(0);
 	writeProject(folder, {
 		"trtgate.yml": quickConfig.replace("    onnx: model.onnx", "    onnx: made2.onnx\n    prepare: echo no exporter here >&2; exit 4"),
 	});
-	const failed = await runCli(["run", "--out", "out"], { cwd: folder, dist: rememberingDist() });
+	const failed = await runCli(["run", "--out", "out"], { cwd: folder });
 	expect(failed.exit).toBe(2);
 	expect(failed.stderr + failed.stdout).toMatch(/no exporter here/);
 	expect(failed.stderr + failed.stdout).toMatch(/prepare-failed/);

@@ -8,7 +8,6 @@ import { pullRequest, push as pushed, repository, schedule, workflowDispatch, wo
 import { checkOut, git } from "../support/git-history.ts";
 import { type Job, type LocalGitHub, startLocalGitHub } from "../support/local-github/start.ts";
 import { quickConfig, quickProject, temporaryFolder, writeProject } from "../support/project.ts";
-import { rememberingDist } from "../support/remembering-dist.ts";
 
 const ref = "refs/heads/trtgate/goldens";
 
@@ -70,7 +69,7 @@ async function openPlace(files: Readonly<Record<string, string>> = { "model.onnx
 			};
 			const env = await github.environment({ ...job, ...more });
 			const given = { reason: "The head was retrained.", "mutation-limit": "200ms", cases: "2", onnxruntime: "wasm", ...inputs };
-			const run = await runActionFolder("golden", { inputs: given, env, cwd: workspace, dist: rememberingDist(), onStart });
+			const run = await runActionFolder("golden", { inputs: given, env, cwd: workspace, onStart });
 			return { ...run, workspace };
 		},
 	};

@@ -5,7 +5,6 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { type ActionRun, runActionFolder } from "../support/action-runner.ts";
 import { type Job, type LocalGitHub, startLocalGitHub } from "../support/local-github/start.ts";
 import { quickConfig, quickProject, readResult, temporaryFolder, writeProject } from "../support/project.ts";
-import { rememberingDist } from "../support/remembering-dist.ts";
 import { comparisonConfig, comparisonFiles, installReplay } from "../support/replay/install.ts";
 
 const sha = "a".repeat(40);
@@ -39,7 +38,7 @@ async function scene(files: Record<string, string> = {}): Promise<Scene> {
 		workspace,
 		async run(job = {}, inputs = {}) {
 			const env = await github.environment({ ...pullRequest, workspace, temp, ...job });
-			return runActionFolder(".", { env, cwd: workspace, dist: rememberingDist(), inputs, post: true });
+			return runActionFolder(".", { env, cwd: workspace, inputs, post: true });
 		},
 	};
 }
@@ -247,11 +246,7 @@ describe("artifacts", () => {
 		]);
 		const { workspace, github: other } = await scene();
 		const env = await other.environment({ ...pullRequest, workspace, temp: temporaryFolder() });
-		const ran = await runActionFolder(".", {
-			env: { ...env, GITHUB_SERVER_URL: "https://github.example.com" },
-			cwd: workspace,
-			dist: rememberingDist(),
-		});
+		const ran = await runActionFolder(".", { env: { ...env, GITHUB_SERVER_URL: "https://github.example.com" }, cwd: workspace });
 		expect(ran.exitCode).toBe(0);
 		expect(ran.stdout).toMatch(/\[github-unsupported\]/);
 	});

@@ -7,7 +7,6 @@ import { onTestFinished } from "vitest";
 import type { Result } from "../../src/core/schema/result.ts";
 import { outputOf } from "./child-output.ts";
 import { compileCache } from "./compile-cache.ts";
-import { rememberingDist } from "./remembering-dist.ts";
 
 export const fixtures = resolve("test/fixtures/project");
 
@@ -97,12 +96,12 @@ export function readResult(out: string): Result {
 }
 
 /**
- * A bundle like the built one, whose ONNX Runtime worker runs `misbehave` on jobs of one kind; the others are done for real once.
+ * A bundle like the committed one, whose ONNX Runtime worker runs `misbehave` on jobs of one kind; all else is real.
  * In it, `job` is the job and `write(text)` writes the answer's file.
  */
 export function distWithFaultyWorker(kind: "build" | "infer" | "measure", misbehave: string): string {
 	const folder = temporaryFolder();
-	cpSync(rememberingDist(), join(folder, "dist"), { recursive: true });
+	cpSync("dist", join(folder, "dist"), { recursive: true });
 	cpSync("package.json", join(folder, "package.json"));
 	const worker = join(folder, "dist", "ort-worker.js");
 	renameSync(worker, join(folder, "dist", "ort-worker-real.js"));
