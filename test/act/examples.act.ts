@@ -1,6 +1,6 @@
 // Every workflow to copy, run whole by an independent runner: expressions, matrices, conditions, outputs, composite steps.
 import { spawnSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
 import { quickConfig, temporaryFolder, writeProject } from "../support/project.ts";
@@ -76,6 +76,20 @@ describe("cpu-smoke.yml", () => {
 		expect(resultsOf(run), run.log).toEqual({ gate: ["success"] });
 		expect(github.state.comments).toEqual([]);
 		expect(run.summaries.join("\n")).toContain("CPU, not TensorRT");
+	});
+
+	test("with continue-on-error lets the job go on, and the steps after it read what the gate found", async () => {
+		const repository = makeRepository([good, wrong], change);
+		const payload = pullPayload(repository);
+		const edit = (text: string): string =>
+			text
+				.replace(/^( +)- (uses: trtgate\/trtgate@)/m, "$1- id: gate\n$1  continue-on-error: true\n$1  $2")
+				.concat(
+					`      - env:\n          FOUND: \${{ steps.gate.outputs.outcome }} \${{ steps.gate.outputs.failed }}\n        run: echo "found $FOUND"\n`,
+				);
+		const { run } = await runExample("cpu-smoke.yml", { event: "pull_request", payload, repository, edit });
+		expect(resultsOf(run), run.log).toEqual({ gate: ["success"] });
+		expect(run.log).toMatch(/found fail [1-9]/);
 	});
 });
 
@@ -157,6 +171,37 @@ describe.each([
 		const { run, github } = await runExample(name, { event, payload, repository, edit });
 		expect(resultsOf(run), run.log).toEqual({ measure: ["success", "success"], report: ["success"] });
 		for (const part of parts) expect(run.summaries.at(-1)).toContain(part);
+		expect(github.state.violations).toEqual([]);
+	});
+});
+
+describe("the reusable workflow", () => {
+	test("plans, measures and reports for a caller that lends it the rights, and hands the outcome on", async () => {
+		const gate = readFileSync(".github/workflows/gate.yml", "utf8");
+		const call = [
+			`# The checkout that gate.yml pins: ${/actions\/checkout@[0-9a-f]{40}/.exec(gate)?.[0]}`,
+			...["name: call", "on: pull_request", "jobs:", "  gate:", "    uses: ./.github/workflows/gate.yml"],
+			...["    permissions:", "      contents: read", "      pull-requests: write", "      checks: write"],
+			...["  after:", "    needs: gate", "    runs-on: ubuntu-latest", "    steps:", '      - run: echo "outcome is $OUTCOME"'],
+			...["        env:", "          OUTCOME: $" + "{{ needs.gate.outputs.outcome }}", ""],
+		];
+		const write = (folder: string): void => void writeProject(folder, { ".github/workflows/gate.yml": gate });
+		const runners =
+			"runners:\n  - { name: l4, labels: self-hosted, engines: [small] }\n  - { name: h200, labels: self-hosted, engines: [large] }\n";
+		const models = twoModels(["small", "large"]);
+		const repository = makeRepository([(folder) => [write(folder), models(folder, runners)], changed], change);
+		const { run, github } = await runExample("matrix.yml", {
+			...{ event: "pull_request", payload: pullPayload(repository), repository },
+			edit: () => call.join("\n"),
+		});
+		expect(
+			run.jobs.map(({ result }) => result),
+			run.log,
+		).toEqual(Array(run.jobs.length).fill("success"));
+		expect(run.log).toMatch(/^outcome is pass$/m);
+		expect(github.state.comments).toHaveLength(1);
+		for (const name of ["small", "large"]) expect(github.state.comments[0]?.body).toContain(name);
+		expect(github.state.checkRuns).toMatchObject([{ conclusion: "success" }]);
 		expect(github.state.violations).toEqual([]);
 	});
 });
