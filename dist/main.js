@@ -1,2 +1,2 @@
 process.stdout.write(`trtgate
-`);const{runAction:e}=await import(`./action.js`),t=await e();process.stdout.write(``,()=>process.exit(t));export{};
+`);const{runAction:e}=await import(`./gate-action.js`),t=await e();process.stdout.write(``,()=>process.exit(t));export{};
