@@ -19,6 +19,9 @@ const strict: Changes = [
 	[/$/, "gates: { latency: { warn: 2%, fail: 3% } }\n"],
 ];
 
+/** What nvidia-smi said beside this very comparison. */
+const smi = "steady=yes samples=comparison-slower-head.csv";
+
 type Later = (clean: () => void | Promise<void>) => void;
 
 async function playComment(atEnd: Later): Promise<string> {
@@ -28,7 +31,7 @@ async function playComment(atEnd: Later): Promise<string> {
 	const merge = play.merge({ number: 7, base, head });
 	const payload = pullRequest({ head, base, merge });
 	const { run } = await play.run({
-		...{ event: "pull_request", payload, sha: merge, ref: "refs/pull/7/merge", replay: { comparison: "slower-head" } },
+		...{ event: "pull_request", payload, sha: merge, ref: "refs/pull/7/merge", replay: { comparison: "slower-head", smi } },
 	});
 	const body = play.github.state.comments[0]?.body;
 	if (body === undefined) throw new Error(`the play left no comment:\n${run.stdout}${run.stderr}`);
