@@ -42,7 +42,7 @@ const worthVectors = 1024;
 
 /**
  * Adds a chunk of binary32 values to the state: long runs by the vector kernel, all else in binary64. Either way
- * the count outside is that of binary64; sums and the largest difference are within a relative 4e-7 of it.
+ * the count outside is that of binary64; sums and the largest difference are within a relative 6e-7 of it.
  * @returns false, and nothing added, where the chunk holds a NaN or an infinity.
  */
 export function addNarrow(expected: Float32Array, got: Float32Array, state: Float64Array): boolean {

@@ -61,7 +61,7 @@ export function suits({ rtol, atol }: { rtol: number; atol: number }): boolean {
 }
 
 /**
- * Sums are within a relative 4e-7 of the exact ones.
+ * Sums are within a relative 6e-7 of the exact ones.
  * @param block at most blockElements elements a side, a multiple of turnElements.
  * @returns null where binary32 cannot hold what the block needs: NaN, infinities, squares too large or too small.
  */
