@@ -61,7 +61,7 @@ describe("a tag", () => {
 		[/$/, "gates: { latency: { warn: 0.05%, fail: 5% } }\n"],
 	];
 	it.each([
-		["pushed: passes what did not change since the release before it", "push", [] as Changes, "pass"],
+		["pushed: passes what did not change since the release before it; a second try is a run of its own", "push", [] as Changes, "pass"],
 		["published as a release: fails what could not be decided", "release", fine, "fail"],
 	] as const)(
 		"%s",
@@ -72,10 +72,11 @@ describe("a tag", () => {
 			play.tag("v1.2.0-rc.1", play.commit({ "notes.md": "Candidate.\n" }, { onto: old }));
 			const released = play.commit(armFiles("same-model", "head", changes), { onto: old, ref: main });
 			play.tag("v1.2.0", released);
-			const played = await play.run({
-				...{ event, sha: released, ref: "refs/tags/v1.2.0", replay: { comparison: "same-model" } },
+			const job: PlayedJob = {
+				...{ event, sha: released, ref: "refs/tags/v1.2.0", runId: 500, replay: { comparison: "same-model" } },
 				payload: event === "push" ? push("refs/tags/v1.2.0", nothing, released) : release("v1.2.0"),
-			});
+			};
+			const played = await play.run(job);
 			expect(played.run.exitCode, played.run.stdout + played.run.stderr).toBe(outcome === "pass" ? 0 : 1);
 			expect(played.run.outputs["outcome"]).toBe(outcome);
 			expect(played.result().arms).toMatchObject({
@@ -86,6 +87,13 @@ describe("a tag", () => {
 			expect(checkRuns).toMatchObject([{ headSha: released, conclusion: outcome === "pass" ? "success" : "failure" }]);
 			expect([comments, issues]).toEqual([[], []]);
 			expectTidy(play, played);
+
+			const again = await play.run({ ...job, runAttempt: 2 });
+			expect(again.run.outputs["outcome"]).toBe(outcome);
+			// GitHub shows the newest of a name.
+			expect(checkRuns.map(({ externalId }) => externalId)).toEqual(["trtgate.yml/500/1", "trtgate.yml/500/2"]);
+			expect([comments, issues]).toEqual([[], []]);
+			expectTidy(play, again);
 		},
 		120_000,
 	);
