@@ -15,7 +15,7 @@ export function goldenCounts(verdicts: readonly GoldenVerdict[]): string {
 	const ofSets = sets.length === 0 ? "" : `, ${matching(sets)} of ${counted(sets.length, "whole set")}`;
 	const warned = verdicts.filter(({ state, checks }) => state === "match" && checks.some(({ pass }) => !pass)).length;
 	const warnings = warned === 0 ? "" : `, ${warned} with warnings`;
-	return `${matching(cases)} of ${counted(cases.length, "case")} match${ofSets}${warnings}`;
+	return `${matching(cases)} of ${counted(cases.length, "case matches", "cases match")}${ofSets}${warnings}`;
 }
 
 /** `: 1 of 9 golden cases`, ` over its whole set of 9 cases`, or both. */
