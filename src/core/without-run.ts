@@ -1,4 +1,5 @@
 // The result of a run that could not begin: what was at fault, and nothing else.
+import { mergeBackends } from "./merge/join.ts";
 import { failureKindOf, foldOutcome } from "./outcome.ts";
 import type { ArmSource, ErrorRecord, Result } from "./schema/result.ts";
 
@@ -20,7 +21,7 @@ export function resultWithoutRun(errors: readonly ErrorRecord[], { version, star
 		outcome,
 		...(failureKind === undefined ? {} : { failureKind }),
 		...{ startedAt, durationMs: 0, childMs: 0 },
-		backend: { kind: "tensorrt", name: "TensorRT", version: "unknown", device: "unknown" },
+		backend: mergeBackends([]),
 		environment: {},
 		arms: { base: null, head },
 		config: { path: configPath },

@@ -61,7 +61,7 @@ async function report(): Promise<number> {
 		prefix: slug(inputs.artifact),
 		...(expected === undefined ? {} : { expected }),
 		temp: environment.temp ?? tmpdir(),
-		say: say,
+		say,
 	});
 	if (parts.length === 0 && expected === undefined) throw nothingCame(inputs.artifact);
 	const headCommits = await commitsOfChange(parts, subject);

@@ -8,7 +8,7 @@ import { judgeCase } from "./judge.ts";
 import { type RunOutputs, referencePrecision } from "./noise-floor.ts";
 import { judgeSet } from "./set/judge-set.ts";
 import { elementCount, isFloating, type Tensor } from "./tensor.ts";
-import { float64Reader } from "./values.ts";
+import { float64Reader, forEachChunk } from "./values.ts";
 
 export interface Weakness extends Omit<Uninformative, "kind"> {
 	kind: Uninformative["kind"] | "saturated" | "too-wide" | "alike" | "one-case" | "unnoticed" | "unmeasured";
@@ -148,9 +148,8 @@ function isSaturated(tensor: Tensor, axis: number): boolean {
 	const rows = elementCount(shape) / classes;
 	const read = float64Reader(tensor);
 	let sure = 0;
-	const elements = elementCount(shape);
-	for (let start = 0; start < elements; start += 65_536) {
-		for (const value of read(start, Math.min(65_536, elements - start))) if (value >= certain) sure += 1;
-	}
+	forEachChunk(elementCount(shape), (start, count) => {
+		for (const value of read(start, count)) if (value >= certain) sure += 1;
+	});
 	return classes > 1 && sure >= rows;
 }
