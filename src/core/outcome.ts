@@ -1,14 +1,19 @@
 // Folds facts and verdicts into gates, and gates into the one outcome of the run.
-import type { ErrorRecord, GateResult, GateStatus, Outcome } from "./schema/result.ts";
+import type { ErrorRecord, GateResult, Outcome } from "./schema/result.ts";
 
 /** Worst first. A definite failure beats an error, because a retry would not mend it. */
-const precedence: readonly GateStatus[] = ["fail", "error", "inconclusive", "warn", "pass"];
+const precedence: readonly Outcome[] = ["fail", "error", "inconclusive", "warn", "pass"];
+
+/** The worst of all; an error where there is none, because nothing compared is never a pass. */
+export function worstOutcome(outcomes: Iterable<Outcome>): Outcome {
+	const all = new Set(outcomes);
+	return precedence.find((outcome) => all.has(outcome)) ?? "error";
+}
 
 /** The fold of all gates. Nothing compared is an error, never a pass. */
 export function foldOutcome(gates: readonly GateResult[], errors: readonly ErrorRecord[]): Outcome {
-	const statuses = new Set<GateStatus>(gates.map((gate) => gate.status));
-	if (errors.some((error) => error.kind !== "github")) statuses.add("error");
-	return precedence.find((status) => statuses.has(status)) ?? "error";
+	const isFaulty = errors.some((error) => error.kind !== "github");
+	return worstOutcome([...gates.map(({ status }) => status), ...(isFaulty ? (["error"] as const) : [])]);
 }
 
 /** What decided, where it was not a verdict; a configuration fault before a runner's, since a retry cannot mend it. */

@@ -1,7 +1,9 @@
 // Gates folded into one outcome.
 import { describe, expect, it } from "vitest";
-import { failureKindOf, foldOutcome } from "../../src/core/outcome.ts";
+import { mergeResults } from "../../src/core/merge/merge.ts";
+import { failureKindOf, foldOutcome, worstOutcome } from "../../src/core/outcome.ts";
 import type { ErrorRecord, GateResult, GateStatus } from "../../src/core/schema/result.ts";
+import { buildResult } from "../support/build-result.ts";
 
 const gate = (status: GateStatus): GateResult => ({ gate: "build", model: "m", status, message: "" });
 const error = (kind: ErrorRecord["kind"]): ErrorRecord => ({ kind, code: "c", message: "" });
@@ -28,6 +30,29 @@ describe("foldOutcome", () => {
 			statuses.push(...statuses.splice(0, 1));
 			expect(foldOutcome(statuses.map(gate), [])).toBe("fail");
 		}
+	});
+});
+
+describe("worstOutcome", () => {
+	const outcomes: GateStatus[] = ["pass", "warn", "inconclusive", "error", "fail"];
+
+	it("orders gates, and the parts of a merge, alike", () => {
+		for (const [index, worse] of outcomes.entries()) {
+			for (const better of outcomes.slice(0, index + 1)) {
+				expect(worstOutcome([better, worse])).toBe(worse);
+				expect(foldOutcome([gate(worse), gate(better)], [])).toBe(worse);
+				const parts = [worse, better].map((status, at) => {
+					const backend = { ...buildResult().backend, device: `GPU ${at}` };
+					const result = buildResult({ backend, outcome: status, gates: [gate(status)], errors: [] });
+					return { name: `part-${at}`, content: { state: "read" as const, result } };
+				});
+				expect(mergeResults(parts, { version: "0.1.0", files: [] }).outcome).toBe(worse);
+			}
+		}
+	});
+
+	it("of nothing is an error", () => {
+		expect(worstOutcome([])).toBe("error");
 	});
 });
 

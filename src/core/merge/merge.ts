@@ -1,5 +1,5 @@
 // Puts the results of several jobs together: every part is shown, what is missing or not to be trusted is named, and numbers of different parts meet nowhere.
-import { failureKindOf, foldOutcome } from "../outcome.ts";
+import { failureKindOf, foldOutcome, worstOutcome } from "../outcome.ts";
 import type { ErrorRecord, Outcome, Part, Result } from "../schema/result.ts";
 import { mergeBackends, mergeConfigs, mergeEnvironments, mergeNotes } from "./join.ts";
 import { judgeParts } from "./judge-parts.ts";
@@ -43,12 +43,6 @@ export function mergeResults(parts: readonly PartInput[], options: MergeOptions)
 		notes: [...mergeNotes(merged), ...(note === null ? [] : [note])],
 		files: options.files,
 	};
-}
-
-const precedence: readonly Outcome[] = ["fail", "error", "inconclusive", "warn", "pass"];
-
-function worstOutcome(outcomes: readonly Outcome[]): Outcome {
-	return precedence.find((outcome) => outcomes.includes(outcome)) ?? "error";
 }
 
 /** What its gates say, or what it says itself where that is worse: a part cannot talk itself green. */
