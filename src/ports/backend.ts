@@ -84,8 +84,10 @@ export type MeasureResult =
 			samplesMs: Float64Array;
 			peakMemoryBytes: number | null;
 			wallMs: number;
-			/** Wall time of the timed inferences alone, where the backend knows it. */
-			timedMs?: number;
+			/** Wall time of the timed inferences alone, from the first one's start to the last one's end, over all streams. */
+			timedMs: number;
+			/** Inferences a second by the tool's own account, where it gives one. */
+			reportedThroughputPerSecond?: number;
 			/** Launching the kernels takes the CPU longer than running them takes the GPU. */
 			enqueueBound?: boolean;
 	  }

@@ -8,7 +8,7 @@ import { runsWithoutBase } from "../core/plan/make-plan.ts";
 import type { Workload } from "../core/plan/plan.ts";
 import { counted } from "../core/report/words.ts";
 import type { Arm, ErrorRecord, PerfRun, RunFigure } from "../core/schema/result.ts";
-import { summarize } from "../core/stats/summary.ts";
+import { summarize, throughputOf } from "../core/stats/summary.ts";
 import type { Backend, BuiltEngine, MeasureResult, TimedInput } from "../ports/backend.ts";
 import type { Clock, Interrupt, Progress, Telemetry, ToolFailure } from "../ports/world.ts";
 import { isIdentical } from "./identical.ts";
@@ -213,10 +213,12 @@ async function measureRun(
 	const summary = summarize(result.samplesMs);
 	if (summary === null)
 		return { run: { ...common, state: "unusable", reason: "its samples are empty or not finite" }, result: unusable(result.wallMs) };
-	const throughputPerSecond = (1000 * timed.workload.config.streams) / summary.meanMs;
-	const { peakMemoryBytes, enqueueBound } = result;
+	const { peakMemoryBytes, enqueueBound, timedMs, reportedThroughputPerSecond: reportedPerSecond } = result;
+	const { iterations } = summary;
+	const throughputPerSecond = throughputOf({ iterations, timedMs, ...(reportedPerSecond === undefined ? {} : { reportedPerSecond }) });
+	const measured = throughputPerSecond === undefined ? {} : { throughputPerSecond };
 	const bound = enqueueBound === undefined ? {} : { enqueueBound };
-	return { run: { ...common, state: "ok", samples, ...summary, throughputPerSecond, peakMemoryBytes, ...bound }, result };
+	return { run: { ...common, state: "ok", samples, ...summary, ...measured, peakMemoryBytes, ...bound }, result };
 }
 
 function unusable(wallMs: number): MeasureResult {

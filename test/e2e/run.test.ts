@@ -51,6 +51,19 @@ describe("run", () => {
 		expect(run.stdout).toMatch(/CPU, not TensorRT/);
 	});
 
+	it("counts the inferences of streams that take turns once", async () => {
+		const config = quickConfig.replace("[{ batch: 2 }]", "[{ batch: 2, streams: 4 }]");
+		const folder = quickProject(temporaryFolder(), { "trtgate.yml": config });
+		const run = await runCli(["run", "--out", "out"], { cwd: folder });
+		expect(run.exit, run.stderr).toBe(0);
+		const [row] = readResult(join(folder, "out")).workloads;
+		expect(row?.runs.length).toBeGreaterThan(0);
+		for (const { throughputPerSecond, meanMs = 0 } of row?.runs ?? []) {
+			expect(throughputPerSecond).toBeGreaterThan(0);
+			expect(throughputPerSecond).toBeLessThanOrEqual(1000 / meanMs);
+		}
+	});
+
 	it("fails a head that computes something else, naming output, case, metric, got and allowed", async () => {
 		const folder = twoArms({ "model.onnx": "fixture:wrong.onnx" });
 		const run = await runCli(twoArmsRun, { cwd: folder });

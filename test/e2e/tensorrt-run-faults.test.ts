@@ -43,6 +43,12 @@ const runs: RunRow[] = [
 		says: /not a list|ends in the middle/,
 	},
 	{ what: "leaves fewer times than it speaks of", fault: { step: "perf", do: "fewer-times" }, code: "tool-output", says: /speaks of 400/ },
+	{
+		what: "reports another throughput than its times give",
+		fault: { step: "perf", do: "other-throughput" },
+		code: "tool-output",
+		says: /trtexec reports 123\.4/,
+	},
 	{ what: "leaves no times and says PASSED", fault: { step: "perf", do: "no-times" }, code: "tool-output", says: /export-missing/ },
 	{
 		what: "times without the CUDA graph that was asked for",

@@ -39,6 +39,13 @@ describe("a recorded comparison", () => {
 		expect(row?.verdict).toBe("unchanged");
 		expect(row?.latency.excluded).toBeLessThan(0.01);
 		expect(Math.abs(row?.latency.estimate ?? 1)).toBeLessThan(0.003);
+		for (const { order, throughputPerSecond, meanMs = 0 } of row?.runs ?? []) {
+			const [log = ""] = readdirSync(join(out, "logs")).filter((name) => name.startsWith("measure-") && name.endsWith(`-${order}.log`));
+			const [, reported] = /Throughput: ([\d.]+) qps/.exec(readFileSync(join(out, "logs", log), "utf8")) ?? [];
+			expect(throughputPerSecond).toBe(Number(reported));
+			// What passes between two inferences counts too.
+			expect(throughputPerSecond).toBeLessThan(0.98 * (1000 / meanMs));
+		}
 		expect(result.golden.map(({ state }) => state)).toEqual(["match", "match"]);
 		expect(result.golden[0]?.checks[0]?.got).toBeCloseTo(1.212e-3, 6);
 		expect(readFileSync(join(out, row?.runs[0]?.samples ?? "")).length).toBe(8 * 400);

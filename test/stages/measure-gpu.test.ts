@@ -43,11 +43,17 @@ function world(moment: (order: number) => Moment | null) {
 	};
 	const backend = {
 		measure: async ({ durationMs }: { durationMs: number }) => {
-			if (durationMs === 0) return { state: "ok" as const, samplesMs: new Float64Array([1]), peakMemoryBytes: null, wallMs: 1 };
+			if (durationMs === 0) return { state: "ok" as const, samplesMs: new Float64Array([1]), peakMemoryBytes: null, wallMs: 1, timedMs: 1 };
 			const at = moment(spans.length);
 			spans.push({ at, fromMs: nowMs });
 			nowMs += 1000;
-			return { state: "ok" as const, samplesMs: new Float64Array(500).fill(at?.medianMs ?? 1), peakMemoryBytes: null, wallMs: 1000 };
+			return {
+				state: "ok" as const,
+				samplesMs: new Float64Array(500).fill(at?.medianMs ?? 1),
+				peakMemoryBytes: null,
+				wallMs: 1000,
+				timedMs: 1000,
+			};
 		},
 	};
 	const progress = { stage() {}, item() {}, detail: (text: string) => void calls.push(text), done() {} };

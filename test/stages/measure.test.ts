@@ -128,7 +128,13 @@ describe("measure", () => {
 		["empty", []],
 		["not finite", [1, Number.NaN]],
 	])("does not believe a run whose samples are %s", async (_, values) => {
-		const { measured } = await measureOne(() => ({ state: "ok", samplesMs: Float64Array.from(values), peakMemoryBytes: null, wallMs: 1 }));
+		const { measured } = await measureOne(() => ({
+			state: "ok",
+			samplesMs: Float64Array.from(values),
+			peakMemoryBytes: null,
+			wallMs: 1,
+			timedMs: 1,
+		}));
 		expect(measured.state).toBe("failed");
 	});
 
@@ -145,7 +151,7 @@ describe("the figure that is compared", () => {
 	const disturbed = (arm: Arm, nth: number): MeasureResult => {
 		const slow = arm === "head" ? 1.5 : 1;
 		const samplesMs = Float64Array.from({ length: 21 }, (_, index) => wobble(nth) * (index === 0 ? 1 : slow));
-		return { state: "ok", samplesMs, peakMemoryBytes: null, wallMs: 10 };
+		return { state: "ok", samplesMs, peakMemoryBytes: null, wallMs: 10, timedMs: 10 };
 	};
 
 	it.each([

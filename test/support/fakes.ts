@@ -8,7 +8,7 @@ export const silent: Progress = { stage() {}, item() {}, detail() {}, done() {} 
 
 /** A run whose samples all have one value. */
 export function steadyRun(medianMs: number): MeasureResult {
-	return { state: "ok", samplesMs: new Float64Array(20).fill(medianMs), peakMemoryBytes: 1000, wallMs: 10 };
+	return { state: "ok", samplesMs: new Float64Array(20).fill(medianMs), peakMemoryBytes: 1000, wallMs: 10, timedMs: 20 * medianMs };
 }
 
 export function brokenRun(reason: string): MeasureResult {

@@ -27,11 +27,11 @@ async function measureIn(job: MeasureJob, bench: Bench): Promise<MeasureResult> 
 	if (result.state === "failed") return unusable(result.failure, wallMs);
 	if (result.state === "refused") return unusable(refusedRun(result), wallMs);
 	const samplesMs = await readSamples(job.samplesPath);
-	const { iterations, peakMemoryBytes } = result.reply;
+	const { iterations, timedMs, peakMemoryBytes } = result.reply;
 	if (samplesMs === null || samplesMs.length !== iterations || iterations === 0) {
 		return unusable(badOutput(`${samplesMs?.length ?? "no"} samples, expected ${iterations}`, job), wallMs);
 	}
-	return { state: "ok", samplesMs, peakMemoryBytes, wallMs };
+	return { state: "ok", samplesMs, timedMs, peakMemoryBytes, wallMs };
 }
 
 function taskOf(job: MeasureJob, bench: Bench): TaskOf<"measure"> {

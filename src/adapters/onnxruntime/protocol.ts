@@ -82,7 +82,7 @@ export type Reply =
 	| { kind: "build"; version: string; saved: boolean; note: string }
 	| { kind: "infer"; cases: readonly CaseReply[] }
 	| { kind: "mutate"; weights: readonly WeightReply[] }
-	| { kind: "measure"; iterations: number; peakMemoryBytes: number | null };
+	| { kind: "measure"; iterations: number; timedMs: number; peakMemoryBytes: number | null };
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -111,10 +111,10 @@ function parseObject(text: string): Fields | null {
 }
 
 function parseMeasure(value: Fields): Reply | null {
-	const { iterations, peakMemoryBytes } = value;
-	if (!isCount(iterations)) return null;
+	const { iterations, timedMs, peakMemoryBytes } = value;
+	if (!isCount(iterations) || typeof timedMs !== "number" || !(timedMs >= 0)) return null;
 	if (peakMemoryBytes !== null && !isCount(peakMemoryBytes)) return null;
-	return { kind: "measure", iterations, peakMemoryBytes };
+	return { kind: "measure", iterations, timedMs, peakMemoryBytes };
 }
 
 function parseWeights(values: readonly unknown[]): Reply | null {

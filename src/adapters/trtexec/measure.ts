@@ -75,7 +75,7 @@ async function measureIn(folder: string, job: MeasureJob, bench: Bench): Promise
 	const fault = complaint(times, { facts, job, bench });
 	if (fault !== null || times.state !== "ok") return unusable(badOutput(fault ?? "", run), wallMs);
 	const contextBytes = (memory.result().memory.contextMiB ?? 0) * 1024 * 1024;
-	return keep(times.times, { job, bench, run, contextBytes });
+	return keep(times.times, { job, bench, run, contextBytes, throughput: facts.throughput });
 }
 
 async function readTimes(path: string): Promise<TimesResult> {
@@ -88,13 +88,22 @@ async function readTimes(path: string): Promise<TimesResult> {
 function complaint(times: TimesResult, of: { facts: PerfLogFacts; job: MeasureJob; bench: Bench }): string | null {
 	if (times.state === "broken") return times.message;
 	const { facts, job, bench } = of;
-	const { iterations } = times.times;
+	const { iterations, wallMs } = times.times;
 	if (job.streams === 1 && facts.iterations !== null && facts.iterations !== iterations) {
 		return `The file of times holds ${iterations} iterations, trtexec speaks of ${facts.iterations}.`;
+	}
+	const perSecond = (1000 * iterations) / wallMs;
+	if (job.streams === 1 && facts.throughput !== null && isApart(facts.throughput / perSecond, wallMs)) {
+		return `The file of times gives ${perSecond.toFixed(1)} iterations a second, trtexec reports ${facts.throughput}.`;
 	}
 	const timing = timingOf(job.engine, bench);
 	const other = (["cudaGraph", "spinWait", "transfers"] as const).find((key) => (facts.mode[key] ?? timing[key]) !== timing[key]);
 	return other === undefined ? null : `trtexec timed with ${describeMode(facts.mode)}, not with ${describeMode(timing)} as it was asked.`;
+}
+
+/** More than the rounding of trtexec's times explains: they are 32-bit, so steps of 8 µs once a minute has passed. */
+function isApart(ratio: number, wallMs: number): boolean {
+	return !(Math.abs(ratio - 1) <= 0.01 + 0.05 / wallMs);
 }
 
 /** For people and the fingerprint: `CUDA graph, spin wait, no transfers`. */
@@ -108,10 +117,12 @@ interface Kept {
 	bench: Bench;
 	run: TrtexecRun;
 	contextBytes: number;
+	/** By trtexec's own account. */
+	throughput: number | null;
 }
 
 /** TensorRT's own memory: the weights, and the activations of one context for each stream. */
-async function keep(times: ExportTimes, { job, bench, run, contextBytes }: Kept): Promise<MeasureResult> {
+async function keep(times: ExportTimes, { job, bench, run, contextBytes, throughput }: Kept): Promise<MeasureResult> {
 	const samplesMs = bench.timing.transfers ? times.latencyMs : times.computeMs;
 	await writeFile(job.samplesPath, littleEndian(samplesMs)).catch((error: unknown) => {
 		throw classifyWriteError(error, job.samplesPath);
@@ -123,6 +134,7 @@ async function keep(times: ExportTimes, { job, bench, run, contextBytes }: Kept)
 		peakMemoryBytes: weights === undefined ? null : Math.round(weights + contextBytes * job.streams),
 		wallMs: run.record.wallMs,
 		timedMs: times.wallMs,
+		...(throughput === null ? {} : { reportedThroughputPerSecond: throughput }),
 		enqueueBound: isEnqueueBound(times),
 	};
 }

@@ -544,9 +544,9 @@ export interface ArmStats {
   p95Ms: number;
   p99Ms: number;
   /**
-   * Inferences a second.
+   * Inferences a second, all streams together: median of the runs. null: unknown.
    */
-  throughputPerSecond: number;
+  throughputPerSecond: number | null;
   peakMemoryBytes: number | null;
 }
 /**
@@ -693,6 +693,9 @@ export interface PerfRun {
   p90Ms?: number;
   p95Ms?: number;
   p99Ms?: number;
+  /**
+   * Inferences a second as measured: trtexec's own figure, else iterations over the wall time of the timed inferences.
+   */
   throughputPerSecond?: number;
   peakMemoryBytes?: number | null;
   gpu?: GpuWindow;

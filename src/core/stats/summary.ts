@@ -33,6 +33,13 @@ export function summarize(samplesMs: Float64Array): RunSummary | null {
 	};
 }
 
+/** Inferences a second as measured: the tool's own figure, else iterations over the wall time that they took; undefined where neither is known. */
+export function throughputOf(timing: { iterations: number; timedMs: number; reportedPerSecond?: number }): number | undefined {
+	const { iterations, timedMs, reportedPerSecond } = timing;
+	const perSecond = reportedPerSecond ?? (1000 * iterations) / timedMs;
+	return Number.isFinite(perSecond) && perSecond > 0 ? perSecond : undefined;
+}
+
 type SummarizedRun = PerfRun & RunSummary;
 
 const measured = ["iterations", "medianMs", "meanMs", "minMs", "p90Ms", "p95Ms", "p99Ms"] as const;
@@ -50,14 +57,14 @@ export function peakOf(runs: readonly PerfRun[]): number | null {
 
 /**
  * Sums up the runs of one arm: medians of the runs' figures (the run is the unit, whatever its iterations), the mean over
- * all iterations, the largest peak. Throughput falls back on 1000 / mean where a run has none
- * (right for one stream). Null when no run counts.
+ * all iterations, the largest peak; a throughput only where every run has one. Null when no run counts.
  */
 export function summarizeArm(runs: readonly PerfRun[]): ArmStats | null {
 	const counted = runs.filter(isSummarized);
 	if (counted.length === 0) return null;
 	const middle = (figure: (run: SummarizedRun) => number) => median(counted.map(figure));
 	const iterations = counted.reduce((sum, run) => sum + run.iterations, 0);
+	const throughputs = counted.flatMap(({ throughputPerSecond }) => throughputPerSecond ?? []);
 	return {
 		runs: counted.length,
 		iterations,
@@ -67,7 +74,7 @@ export function summarizeArm(runs: readonly PerfRun[]): ArmStats | null {
 		p90Ms: middle((run) => run.p90Ms),
 		p95Ms: middle((run) => run.p95Ms),
 		p99Ms: middle((run) => run.p99Ms),
-		throughputPerSecond: middle((run) => run.throughputPerSecond ?? (run.meanMs > 0 ? 1000 / run.meanMs : 0)),
+		throughputPerSecond: throughputs.length === counted.length ? median(throughputs) : null,
 		peakMemoryBytes: peakOf(counted),
 	};
 }

@@ -16,8 +16,8 @@ describe("parseReply", () => {
 				{ state: "done", outputs: [place] },
 			],
 		},
-		{ kind: "measure", iterations: 10, peakMemoryBytes: null },
-		{ kind: "measure", iterations: 10, peakMemoryBytes: 5 },
+		{ kind: "measure", iterations: 10, timedMs: 12.5, peakMemoryBytes: null },
+		{ kind: "measure", iterations: 10, timedMs: 12.5, peakMemoryBytes: 5 },
 	])("takes %j", (reply) => {
 		expect(parseReply(JSON.stringify(reply))).toEqual(reply);
 	});
@@ -29,9 +29,11 @@ describe("parseReply", () => {
 		["null", "null"],
 		["no kind", "{}"],
 		["another kind", '{"kind":"__proto__"}'],
-		["a negative count", '{"kind":"measure","iterations":-1,"peakMemoryBytes":null}'],
-		["a fraction", '{"kind":"measure","iterations":1.5,"peakMemoryBytes":null}'],
-		["memory that is text", '{"kind":"measure","iterations":1,"peakMemoryBytes":"1"}'],
+		["a negative count", '{"kind":"measure","iterations":-1,"timedMs":1,"peakMemoryBytes":null}'],
+		["a fraction", '{"kind":"measure","iterations":1.5,"timedMs":1,"peakMemoryBytes":null}'],
+		["memory that is text", '{"kind":"measure","iterations":1,"timedMs":1,"peakMemoryBytes":"1"}'],
+		["a time below zero", '{"kind":"measure","iterations":1,"timedMs":-1,"peakMemoryBytes":null}'],
+		["no time", '{"kind":"measure","iterations":1,"peakMemoryBytes":null}'],
 		["cases that are no list", '{"kind":"infer","cases":7}'],
 		["a case that is null", '{"kind":"infer","cases":[null]}'],
 		["outputs that are no list", '{"kind":"infer","cases":[{"state":"done","outputs":{}}]}'],

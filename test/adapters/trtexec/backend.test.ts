@@ -177,6 +177,8 @@ describe("measure", () => {
 		expect(result.samplesMs).toHaveLength(400);
 		expect(result.peakMemoryBytes).toBeGreaterThan(1e6);
 		expect(result.timedMs).toBeGreaterThan(10);
+		const [, reported] = /Throughput: ([\d.]+) qps/.exec(readFileSync(join(here.folder, "measure.log"), "utf8")) ?? [];
+		expect(result.reportedThroughputPerSecond).toBe(Number(reported));
 		expect(result.enqueueBound).toBe(false);
 		expect(readFileSync(join(here.folder, "measure.log"), "utf8")).toContain("Using values loaded from in0.bin for input image");
 	});

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { PerfRun } from "../../../src/core/schema/result.ts";
-import { isSummarized, peakOf, summarize, summarizeArm } from "../../../src/core/stats/summary.ts";
+import { isSummarized, peakOf, summarize, summarizeArm, throughputOf } from "../../../src/core/stats/summary.ts";
 
 test("a run is summed up without touching its samples", () => {
 	const samples = Float64Array.of(3, 1, 2, 4);
@@ -54,8 +54,16 @@ test("runs that are unusable or lack a figure do not count", () => {
 	expect([summarizeArm([]), summarizeArm([noP99]), peakOf([run(1)])]).toEqual([null, null, null]);
 });
 
-test("throughput falls back on the mean where a run has none", () => {
+test("a throughput that no run measured is unknown, never made of the mean", () => {
 	const { throughputPerSecond: _, ...bare } = run(4);
-	expect(summarizeArm([bare])?.throughputPerSecond).toBe(250);
-	expect(summarizeArm([{ ...bare, meanMs: 0 }])?.throughputPerSecond).toBe(0);
+	expect(summarizeArm([bare])?.throughputPerSecond).toBeNull();
+	expect(summarizeArm([run(4), bare])?.throughputPerSecond).toBeNull();
+});
+
+test.each([
+	[{ iterations: 500, timedMs: 2000 }, 250],
+	[{ iterations: 500, timedMs: 2000, reportedPerSecond: 248.5 }, 248.5],
+	[{ iterations: 500, timedMs: 0 }, undefined],
+])("throughput of %j is %s: iterations over wall time, or what the tool measured", (timing, perSecond) => {
+	expect(throughputOf(timing)).toBe(perSecond);
 });

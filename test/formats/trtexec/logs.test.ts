@@ -1,5 +1,6 @@
 // What build logs and performance summaries tell.
 import { describe, expect, it } from "vitest";
+import { throughputOf } from "../../../src/core/stats/summary.ts";
 import { createBuildLog } from "../../../src/formats/trtexec/build-log.ts";
 import { createPerfLog } from "../../../src/formats/trtexec/perf-log.ts";
 import { classifyWarning } from "../../../src/formats/trtexec/warnings.ts";
@@ -105,6 +106,13 @@ describe("performance summaries", () => {
 			[99, 0.0285034],
 		]);
 		expect(facts.throughput).toBeGreaterThan(30_000);
+	});
+
+	it("tell the throughput that was measured, which the mean latency does not give", () => {
+		const { throughput, compute, iterations, wallSeconds } = perf("10.6/perf-build-and-run");
+		expect(throughput).toBeCloseTo(15_247.6, 1);
+		expect(throughputOf({ iterations: iterations ?? 0, timedMs: 1000 * (wallSeconds ?? 0) })).toBeCloseTo(15_247.7, 0);
+		expect(1000 / (compute?.meanMs ?? 0)).toBeGreaterThan(29_000);
 	});
 
 	it("tell the mode that trtexec really used, and its own doubt", () => {

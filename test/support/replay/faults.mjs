@@ -100,6 +100,10 @@ const faults = {
 		const change = (line) => line.replace("CUDA Graph: Enabled", "CUDA Graph: Disabled");
 		await replay({ ...step, transcript: step.transcript.map(([ms, stream, line]) => [ms, stream, change(line)]) });
 	},
+	"other-throughput": async (_fault, { step, replay }) => {
+		const change = (line) => line.replace(/Throughput: [\d.]+/, "Throughput: 123.4");
+		await replay({ ...step, transcript: step.transcript.map(([ms, stream, line]) => [ms, stream, change(line)]) });
+	},
 	unloaded: async (_fault, { step, replay }) => {
 		await replay({ ...step, transcript: step.transcript.filter(([, , line]) => !line.includes("Engine deserialized")) });
 	},

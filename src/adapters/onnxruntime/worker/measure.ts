@@ -16,10 +16,12 @@ export async function runMeasure(task: MeasureTask): Promise<Reply> {
 	const feeds = makeFeeds(ort, task);
 	await Promise.all(lanes.map((lane) => timeRuns(lane, feeds, { durationMs: task.warmUpMs, least: task.warmUpMs > 0 ? 2 : 0 })));
 	const least = task.durationMs > 0 ? leastRuns : 1;
+	const started = performance.now();
 	const samples = await Promise.all(lanes.map((lane) => timeRuns(lane, feeds, { durationMs: task.durationMs, least })));
+	const timedMs = performance.now() - started;
 	const all = samples.flat();
 	writeAtomic(task.samplesPath, littleEndian(all));
-	return { kind: "measure", iterations: all.length, peakMemoryBytes: peakMemoryBytes() };
+	return { kind: "measure", iterations: all.length, timedMs, peakMemoryBytes: peakMemoryBytes() };
 }
 
 /** Sessions that one loop uses in turn. */

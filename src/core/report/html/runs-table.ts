@@ -53,8 +53,8 @@ interface Figure {
 	change?: Piece;
 }
 
-function perSecond(value: number): string {
-	return `${Number(value.toPrecision(4)).toLocaleString("en-US")} / s`;
+function perSecond(value: number | null): string {
+	return value === null ? "–" : `${Number(value.toPrecision(4)).toLocaleString("en-US")} / s`;
 }
 
 function figures(workload: WorkloadResult): Figure[] {
