@@ -6,6 +6,7 @@ import { judgeGoldenChange } from "../core/gates/golden-changes.ts";
 import { judgeGolden } from "../core/gates/goldens.ts";
 import { judgeProbe } from "../core/gates/probes.ts";
 import { judgeWorkload } from "../core/gates/speed.ts";
+import { judgeVanishedBuild, judgeVanishedFigures } from "../core/gates/vanished.ts";
 import { failureKindOf, foldOutcome } from "../core/outcome.ts";
 import { engineSpecs } from "../core/plan/specs.ts";
 import type { GateResult, Result } from "../core/schema/result.ts";
@@ -66,7 +67,9 @@ function judgeFacts(facts: Facts, input: GateInput): GateResult[] {
 			facts.builds.find((build) => build.arm === arm && build.model === spec.model.name && build.engine === spec.engine.name);
 		const [head, base] = [of("head"), of("base")];
 		const findings = facts.findings.filter((finding) => finding.model === spec.model.name && finding.engine === spec.engine.name);
-		return head ? judgeBuild({ spec, head, ...(base ? { base } : {}), findings }, config) : [];
+		if (head === undefined) return [];
+		const both = { head, ...(base ? { base } : {}) };
+		return [...judgeBuild({ spec, ...both, findings }, config), ...judgeVanishedBuild(both, config, spec.engine.pointer)];
 	});
 	const engineOf = (model: string, engine: string): EngineConfig | undefined =>
 		engines.find((spec) => spec.model.name === model && spec.engine.name === engine)?.engine;
@@ -80,7 +83,8 @@ function judgeFacts(facts: Facts, input: GateInput): GateResult[] {
 	});
 	const speeds = facts.rows.flatMap((row) => {
 		const workload = engineOf(row.model, row.engine)?.workloads.find((candidate) => candidate.name === row.workload);
-		return workload ? judgeWorkload(row, workload, { config, backend: facts.backend }) : [];
+		if (workload === undefined) return [];
+		return [...judgeWorkload(row, workload, { config, backend: facts.backend }), ...judgeVanishedFigures(row, config, workload.pointer)];
 	});
 	const changes = facts.goldenChanges.flatMap((change) => {
 		const engine = engines.find((spec) => spec.model.name === change.model);

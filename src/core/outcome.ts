@@ -2,7 +2,7 @@
 import type { ErrorRecord, GateResult, Outcome } from "./schema/result.ts";
 
 /** Worst first. A definite failure beats an error, because a retry would not mend it. */
-const precedence: readonly Outcome[] = ["fail", "error", "inconclusive", "warn", "pass"];
+export const precedence: readonly Outcome[] = ["fail", "error", "inconclusive", "warn", "pass"];
 
 /** The worst of all; an error where there is none, because nothing compared is never a pass. */
 export function worstOutcome(outcomes: Iterable<Outcome>): Outcome {

@@ -1,4 +1,5 @@
 // Finds the gates that spoke about one thing, without searching the list again for every row.
+import { worstOutcome } from "../outcome.ts";
 import type { GateName, GateResult, GateStatus, Result } from "../schema/result.ts";
 
 export interface GateSubject {
@@ -13,8 +14,6 @@ export interface GateIndex {
 	/** The gate's worst status about this subject; undefined where it did not speak. */
 	status(gate: GateName, subject: GateSubject): GateStatus | undefined;
 }
-
-const worstFirst: readonly GateStatus[] = ["fail", "error", "inconclusive", "warn", "pass"];
 
 /** A key that no name can forge. */
 export function subjectKey(subject: GateSubject): string {
@@ -31,7 +30,7 @@ export function indexGates(result: Result): GateIndex {
 	for (const gate of result.gates) {
 		const key = gate.gate + subjectKey(gate);
 		const known = found.get(key);
-		if (known === undefined || worstFirst.indexOf(gate.status) < worstFirst.indexOf(known)) found.set(key, gate.status);
+		found.set(key, known === undefined ? gate.status : worstOutcome([known, gate.status]));
 	}
 	return { status: (gate, subject) => found.get(gate + subjectKey(subject)) };
 }

@@ -34,7 +34,7 @@ export interface WorkloadTexts {
 	golden: string;
 }
 
-const rowGates: readonly GateName[] = ["latency", "p99", "memory", "max-latency", "run"];
+const rowGates: readonly GateName[] = ["latency", "p99", "memory", "max-latency", "vanished", "run"];
 
 function verdictTone(workload: WorkloadResult, latency: GateStatus | undefined, hasBase: boolean): Tone {
 	switch (workload.verdict) {
@@ -88,10 +88,10 @@ export function workloadRows(result: Result): WorkloadRow[] {
 }
 
 function memoryText(base: ArmStats | null, head: ArmStats | null): string {
-	const sizes = [base, head].filter((arm) => arm !== null).map((arm) => arm.peakMemoryBytes);
-	const known = sizes.filter((bytes) => bytes !== null);
-	const [from = dash, to] = known.map(formatBytes);
-	if (to === undefined) return from;
+	const [from = dash, to] = [base, head].flatMap((arm) =>
+		arm === null ? [] : [arm.peakMemoryBytes === null ? dash : formatBytes(arm.peakMemoryBytes)],
+	);
+	if (to === undefined || (from === dash && to === dash)) return from;
 	const unit = to.slice(to.indexOf(" "));
 	return `${from.endsWith(unit) ? from.slice(0, -unit.length) : from} → ${to}`;
 }

@@ -1,4 +1,5 @@
 // What a story is: one thing that is not green, told in a title and a few sentences.
+import { precedence } from "../outcome.ts";
 
 /** A sentence in pieces: plain text, or a name to be set in code letters. */
 export type Phrase = readonly (string | { code: string })[];
@@ -18,7 +19,7 @@ export interface Story {
 	excerpt?: readonly string[];
 }
 
-export const severityOrder: readonly StorySeverity[] = ["fail", "error", "inconclusive", "warn", "note"];
+export const severityOrder: readonly string[] = [...precedence, "note"];
 
 /** A sentence of ours in which backticks mark code. */
 export function spokenPhrase(text: string): Phrase {

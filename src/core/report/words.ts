@@ -64,7 +64,9 @@ const gateWords: Readonly<Record<GateName, string>> = {
 	"max-latency": "latency limit",
 	run: "timed runs",
 	coverage: "coverage",
+	vanished: "vanished figures",
 	"golden-change": "changed golden",
+	"limit-change": "changed limits",
 	probe: "probe, no reference",
 };
 

@@ -52,7 +52,9 @@ export type GateName =
   | "max-latency"
   | "run"
   | "coverage"
+  | "vanished"
   | "golden-change"
+  | "limit-change"
   | "probe";
 export type GateStatus = "pass" | "warn" | "fail" | "inconclusive" | "error";
 export type ErrorKind = "configuration" | "runner" | "github" | "internal";

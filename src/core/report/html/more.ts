@@ -1,4 +1,5 @@
 // What a reader may want to look up: all checks, findings, the method, the environment, files and errors.
+import { precedence } from "../../outcome.ts";
 import type { ErrorRecord, Finding, GateResult, Result } from "../../schema/result.ts";
 import { formatDuration, formatLimit } from "../../units.ts";
 import { levelText, saidText } from "../comparison-words.ts";
@@ -13,17 +14,15 @@ import { type Column, sortableTable } from "./table.ts";
 
 const mostRows = 1000;
 
-const statusOrder: readonly GateResult["status"][] = ["fail", "error", "inconclusive", "warn", "pass"];
-
 function gatesPart(result: Result): Piece {
 	if (result.gates.length === 0) return null;
 	const columns: Column<GateResult>[] = [
 		{ title: "Subject", heading: true, cell: (gate) => subjectName(gate) },
 		{ title: "gate", cell: (gate) => gateWord(gate.gate, backendOf(result, gate)) },
-		{ title: "status", cell: (gate) => pill(gate.status, statusTones[gate.status]), sortBy: (gate) => statusOrder.indexOf(gate.status) },
+		{ title: "status", cell: (gate) => pill(gate.status, statusTones[gate.status]), sortBy: (gate) => precedence.indexOf(gate.status) },
 		{ title: "message", wraps: true, cell: (gate) => saidText(gate.message) },
 	];
-	const rows = [...result.gates].sort((a, b) => statusOrder.indexOf(a.status) - statusOrder.indexOf(b.status)).slice(0, mostRows);
+	const rows = [...result.gates].sort((a, b) => precedence.indexOf(a.status) - precedence.indexOf(b.status)).slice(0, mostRows);
 	const passing = result.gates.filter((gate) => gate.status === "pass").length;
 	return folded(`All checks: ${passing} of ${result.gates.length} pass`, [
 		sortableTable("all checks", columns, rows),
