@@ -1,9 +1,11 @@
 // Ends the story: gates over all facts, the outcome over all gates, and the one Result.
 import type { EngineConfig } from "../core/config/config.ts";
+import { stricterAlarm } from "../core/config/demands.ts";
 import { judgeBuild } from "../core/gates/builds.ts";
 import { judgeCoverage } from "../core/gates/coverage.ts";
 import { judgeGoldenChange } from "../core/gates/golden-changes.ts";
 import { judgeGolden } from "../core/gates/goldens.ts";
+import { judgeLimitChanges, judgeUnreadBase } from "../core/gates/limit-changes.ts";
 import { judgeProbe } from "../core/gates/probes.ts";
 import { judgeWorkload } from "../core/gates/speed.ts";
 import { judgeVanishedBuild, judgeVanishedFigures } from "../core/gates/vanished.ts";
@@ -62,6 +64,7 @@ function* notesOf(facts: Facts, input: GateInput): Generator<string> {
 function judgeFacts(facts: Facts, input: GateInput): GateResult[] {
 	const { config } = input;
 	const engines = engineSpecs(config);
+	const baseEngines = engineSpecs(input.baseConfig ?? { models: [] });
 	const builds = engines.flatMap((spec) => {
 		const of = (arm: string) =>
 			facts.builds.find((build) => build.arm === arm && build.model === spec.model.name && build.engine === spec.engine.name);
@@ -87,8 +90,14 @@ function judgeFacts(facts: Facts, input: GateInput): GateResult[] {
 		return [...judgeWorkload(row, workload, { config, backend: facts.backend }), ...judgeVanishedFigures(row, config, workload.pointer)];
 	});
 	const changes = facts.goldenChanges.flatMap((change) => {
-		const engine = engines.find((spec) => spec.model.name === change.model);
-		return engine ? judgeGoldenChange(change, config, engine.engine.gates) : [];
+		const [head, base] = [engines, baseEngines].map((list) => list.find((spec) => spec.model.name === change.model)?.engine.gates);
+		// A head that turns the alarm off does not silence it for itself.
+		return head ? judgeGoldenChange(change, config, { ...head, goldenChange: stricterAlarm(head.goldenChange, base?.goldenChange) }) : [];
 	});
-	return [...builds, ...goldens, ...changes, ...probes, ...speeds, ...judgeCoverage(input.baseEngines, engines)];
+	return [...builds, ...goldens, ...changes, ...probes, ...speeds, ...judgeCoverage(baseEngines, engines), ...judgeLimits(input)];
+}
+
+function judgeLimits({ baseConfig, baseConfigFault, config }: GateInput): GateResult[] {
+	if (baseConfigFault !== undefined) return [judgeUnreadBase(baseConfigFault, config)];
+	return baseConfig === undefined ? [] : judgeLimitChanges(baseConfig, config);
 }

@@ -1,6 +1,5 @@
 // What one run of the gate is given.
 import type { Config } from "../core/config/config.ts";
-import type { EngineSpec } from "../core/plan/plan.ts";
 import type { ArmFolder, PreparedModel } from "../stages/prepare.ts";
 
 /** What is known when the first engine is about to be built. */
@@ -21,8 +20,10 @@ export interface GateInput {
 	noBase?: string;
 	/** Sentences about how the arms were opened. */
 	notes?: readonly string[];
-	/** Engines of the base's own config, to notice what is no longer checked. */
-	baseEngines: readonly EngineSpec[];
+	/** The base's own config, to notice what is demanded or checked no more; absent where it has none. */
+	baseConfig?: Config;
+	/** Why the base's config cannot be read, where it has one. */
+	baseConfigFault?: string;
 	/** Absolute. */
 	outFolder: string;
 	/** A schedule started the run: what waits for the night is due. */

@@ -7,8 +7,7 @@ import type { Environment } from "../adapters/github/env.ts";
 import type { Config } from "../core/config/config.ts";
 import { loadConfig, missingConfig } from "../core/config/parse.ts";
 import { keepSelected, parsePatterns, selectModels, unknownSelection } from "../core/config/select.ts";
-import type { EngineSpec, Plan } from "../core/plan/plan.ts";
-import { engineSpecs } from "../core/plan/specs.ts";
+import type { Plan } from "../core/plan/plan.ts";
 import type { Result } from "../core/schema/result.ts";
 import type { RunEvent } from "../formats/github/event.ts";
 import type { Ports } from "../ports/ports.ts";
@@ -145,14 +144,15 @@ async function gateInput(opening: Opening, opened: OpenedArms): Promise<GateInpu
 	const { folders: arms, noBase, notes } = opened;
 	const base = arms.find((folder) => folder.arm === "base");
 	const head = arms.find((folder) => folder.arm === "head");
+	const baseConfig = base === undefined ? null : await baseConfigOf(base.path, config, options);
 	const seed = options.seed ?? `${head?.source.commit ?? ""}:${config.path}`;
 	return {
 		config,
 		configSha256: createHash("sha256").update(opening.text).digest("hex"),
 		arms,
 		...(noBase === undefined ? {} : { noBase }),
-		notes,
-		baseEngines: base ? await engineSpecsOf(join(base.path, basename(config.path)), options) : [],
+		notes: base === undefined || baseConfig !== null ? notes : [...notes, noBaseConfig(config)],
+		...baseConfig,
 		outFolder,
 		isScheduled: options.event?.kind === "schedule",
 		seed,
@@ -161,13 +161,22 @@ async function gateInput(opening: Opening, opened: OpenedArms): Promise<GateInpu
 	};
 }
 
-/** What the base's own config checks; nothing where it has none that can be read. */
-async function engineSpecsOf(path: string, { inputs, only = "" }: GateOptions): Promise<EngineSpec[]> {
-	if (!(await exists(path))) return [];
-	const loaded = loadConfig(await readFile(path, "utf8"), { path, inputs });
-	if (loaded.state !== "ok") return [];
+type BaseConfig = Pick<GateInput, "baseConfig" | "baseConfigFault">;
+
+function noBaseConfig({ path }: Config): string {
+	return `The base has no ${basename(path)}, so the head's limits and coverage were not compared with it.`;
+}
+
+/** The base's own config, of the same name as the head's, with the same inputs over it. */
+async function baseConfigOf(folder: string, head: Config, options: GateOptions): Promise<BaseConfig | null> {
+	const name = basename(head.path);
+	const path = join(folder, name);
+	if (!(await exists(path))) return null;
+	const { inputs, isRelease = false, only = "" } = options;
+	const loaded = loadConfig(await readFile(path, "utf8"), { path: name, inputs, isRelease });
+	if (loaded.state !== "ok") return { baseConfigFault: loaded.errors[0]?.message ?? "it is invalid" };
 	// What another job measures is not missing here.
-	return engineSpecs({ models: keepSelected(loaded.config.models, parsePatterns(only)) });
+	return { baseConfig: { ...loaded.config, models: keepSelected(loaded.config.models, parsePatterns(only)) } };
 }
 
 /** An old result must not be taken for this run's; only what we wrote ourselves is removed. */

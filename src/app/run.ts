@@ -69,7 +69,7 @@ async function runStages(input: GateInput, ports: Ports, facts: Facts): Promise<
 async function reviewChanges(prepared: Prepared, input: GateInput, { facts, ports }: { facts: Facts; ports: Ports }): Promise<void> {
 	const base = input.arms.find((folder) => folder.arm === "base");
 	if (base === undefined) return;
-	const { baseEngines } = input;
+	const baseEngines = engineSpecs(input.baseConfig ?? { models: [] });
 	const engines = { baseEngines, headEngines: engineSpecs(input.config) };
 	const reviewed = await reviewGoldens({ ...engines, goldens: prepared.goldens, baseFolder: base.path }, ports);
 	facts.goldenChanges = reviewed.changes;

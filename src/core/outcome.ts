@@ -1,14 +1,6 @@
 // Folds facts and verdicts into gates, and gates into the one outcome of the run.
+import { worstOutcome } from "./precedence.ts";
 import type { ErrorRecord, GateResult, Outcome } from "./schema/result.ts";
-
-/** Worst first. A definite failure beats an error, because a retry would not mend it. */
-export const precedence: readonly Outcome[] = ["fail", "error", "inconclusive", "warn", "pass"];
-
-/** The worst of all; an error where there is none, because nothing compared is never a pass. */
-export function worstOutcome(outcomes: Iterable<Outcome>): Outcome {
-	const all = new Set(outcomes);
-	return precedence.find((outcome) => all.has(outcome)) ?? "error";
-}
 
 /** The fold of all gates. Nothing compared is an error, never a pass. */
 export function foldOutcome(gates: readonly GateResult[], errors: readonly ErrorRecord[]): Outcome {

@@ -40,6 +40,8 @@ export interface Gates {
 	probes: "warn" | "fail" | "off";
 	/** What a golden that differs between base and head does. */
 	goldenChange: "warn" | "fail" | "off";
+	/** What a demand that the head's config loosens does: the base's own word counts. */
+	limitChange: "warn" | "fail" | "off";
 	maxLatencyMs?: number;
 	/**
 	 * JSON pointers of the values above that the file sets, for annotations: by gate name (`latency`, `engine-size`,

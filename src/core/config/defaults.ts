@@ -54,6 +54,8 @@ export const defaultGates: Omit<Gates, "pointers"> = {
 	probes: "warn",
 	// Somebody has to look at it; whether it blocks is for branch protection and the team to say.
 	goldenChange: "warn",
+	// The same of the limits themselves.
+	limitChange: "warn",
 };
 
 /** What is released must be known to be well. */

@@ -22,7 +22,7 @@ const thresholds = [
 	["build-time", "buildTime"],
 ] as const;
 const limits = ["warn", "fail"] as const;
-const settings = ["inconclusive", "cpu-speed", "probes", "golden-change"] as const;
+const settings = ["inconclusive", "cpu-speed", "probes", "golden-change", "limit-change"] as const;
 const precisions = Object.keys(defaultGates.relativeL2) as Precision[];
 
 /** Reads one level's `gates`; `pointer` is the pointer of that mapping. */
@@ -87,6 +87,7 @@ export function resolveGates(resolving: Resolving, layers: readonly Layer[]): Ga
 		cpuSpeed: (leaves.get("cpu-speed")?.value ?? defaultGates.cpuSpeed) as Gates["cpuSpeed"],
 		probes: (leaves.get("probes")?.value ?? defaultGates.probes) as Gates["probes"],
 		goldenChange: (leaves.get("golden-change")?.value ?? defaultGates.goldenChange) as Gates["goldenChange"],
+		limitChange: (leaves.get("limit-change")?.value ?? defaultGates.limitChange) as Gates["limitChange"],
 		...(typeof maxLatency === "number" ? { maxLatencyMs: maxLatency } : {}),
 		pointers: pointersOf(leaves),
 	};

@@ -55,6 +55,7 @@ function noteGateDefaults(resolving: Resolving): void {
 		"/gates/cpu-speed",
 		"/gates/probes",
 		"/gates/golden-change",
+		"/gates/limit-change",
 	];
 	if (resolving.isRelease) resolving.sources["/gates/inconclusive"] ??= { kind: "default", because: "release" };
 	for (const pointer of pointers) resolving.sources[pointer] ??= { kind: "default" };

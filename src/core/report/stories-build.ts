@@ -1,5 +1,5 @@
 // Stories of engines that were not built, of errors, and of gates that no other story tells of.
-import type { BuildRecord, ErrorRecord, Finding, GateResult, Result } from "../schema/result.ts";
+import type { BuildRecord, ErrorRecord, Finding, GateName, GateResult, Result } from "../schema/result.ts";
 import { formatDuration } from "../units.ts";
 import { saidText } from "./comparison-words.ts";
 import { cleanName, cleanText, shorten } from "./escape.ts";
@@ -117,10 +117,15 @@ function blockingFindings(result: Result, gate: GateResult): Finding[] {
 	);
 }
 
+const gateFixes: Readonly<Partial<Record<GateName, string>>> = {
+	"limit-change": "Put the limit back, or let a reviewer approve that less is demanded from now on.",
+	vanished: "Find out why the head no longer reports it; what is not reported is not gated.",
+};
+
 export function gateStory(result: Result, gate: GateResult): Story {
 	const word = gateWord(gate.gate, backendOf(result, gate));
 	const findings = blockingFindings(result, gate);
-	const fix = findings.find((finding) => finding.fix !== undefined)?.fix;
+	const fix = findings.find((finding) => finding.fix !== undefined)?.fix ?? gateFixes[gate.gate];
 	return {
 		severity: gate.status === "pass" ? "note" : gate.status,
 		topic: [

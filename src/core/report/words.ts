@@ -66,7 +66,7 @@ const gateWords: Readonly<Record<GateName, string>> = {
 	coverage: "coverage",
 	vanished: "vanished figures",
 	"golden-change": "changed golden",
-	"limit-change": "changed limits",
+	"limit-change": "loosened limits",
 	probe: "probe, no reference",
 };
 

@@ -308,6 +308,10 @@ export interface GatesFile {
    * What a golden that differs between base and head does to the check.
    */
   "golden-change"?: "warn" | "fail" | "off";
+  /**
+   * What a limit, switch or coverage that the head's config loosens does to the check. Read from the base's config.
+   */
+  "limit-change"?: "warn" | "fail" | "off";
   "max-latency"?: Duration;
 }
 export interface ThresholdFile {

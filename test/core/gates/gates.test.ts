@@ -245,4 +245,10 @@ describe("the coverage gate", () => {
 		]);
 		expect(judgeCoverage(now, before)).toEqual([]);
 	});
+
+	it("names an engine that times nothing, and is gone all the same", () => {
+		const before = engineSpecs(buildConfig("", "{ precision: fp32, workloads: [] }"));
+		expect(judgeCoverage(before, [])).toMatchObject([{ gate: "coverage", status: "warn", model: "net", engine: "plain" }]);
+		expect(judgeCoverage(before, engineSpecs(buildConfig()))).toEqual([]);
+	});
 });
