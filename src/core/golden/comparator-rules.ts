@@ -1,7 +1,8 @@
 // The rules of comparators that no schema can say: which keys a kind reads, of what outputs, and limits that some output breaks.
 import type { ComparatorKind, ComparatorSpec, DType, GoldenOutput } from "../schema/golden.ts";
-import { defaultAxis, wholeByDefault } from "./comparators.ts";
+import { defaultAxis, isMetricSpec, wholeByDefault } from "./comparators.ts";
 import type { ManifestProblem } from "./manifest-schema.ts";
+import { metrics } from "./registry.ts";
 import { axisFromStart } from "./rows.ts";
 import { isSetKind, setKinds } from "./set/kinds.ts";
 import { isFloating } from "./tensor.ts";
@@ -90,29 +91,14 @@ function dtypeProblem(spec: ComparatorSpec, dtypes: readonly DType[]): ManifestP
 	return whole ? { pointer: "/kind", expected: "a comparator of bools, such as allclose", got: `${spec.kind} of bool` } : null;
 }
 
-const upperOf: Readonly<Partial<Record<ComparatorKind, number>>> = {
-	allclose: 1,
-	"top-k": 1,
-	cosine: 1,
-	js: Math.LN2,
-	ssim: 1,
-	miou: 1,
-	dice: 1,
-	"pixel-disagreement": 1,
-	"recall-at-k": 1,
-	"rank-agreement": 1,
-	"token-agreement": 1,
-	accuracy: 1,
-};
-
 /** At-most kinds whose upper end, and at-least kinds whose 0, every output keeps. */
 const keptAtUpper: ReadonlySet<ComparatorKind> = new Set(["allclose", "js", "pixel-disagreement"]);
 const keptAtZero: ReadonlySet<ComparatorKind> = new Set(["top-k", "miou", "dice", "recall-at-k", "token-agreement", "accuracy"]);
 
 function limitProblem(spec: ComparatorSpec): ManifestProblem | null {
 	const tolerances = typeof spec.tolerance === "number" ? [spec.tolerance] : Object.values(spec.tolerance ?? {});
-	const upper = upperOf[spec.kind];
-	if (upper === undefined) return null;
+	const upper = isMetricSpec(spec) ? metrics[spec.kind].range.most : Number.POSITIVE_INFINITY;
+	if (upper === Number.POSITIVE_INFINITY) return null;
 	const beyond = tolerances.find((tolerance) => tolerance > upper);
 	if (beyond !== undefined) {
 		return { pointer: "/tolerance", expected: `a limit from 0 to ${Number(upper.toPrecision(4))}`, got: String(beyond) };

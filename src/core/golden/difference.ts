@@ -1,7 +1,8 @@
 // One pass over a golden output and an engine's: everything that relative-l2, max-abs and allclose need, together.
 import { addNarrow, addSame, addWide, sameBytes, slot, stateLength, type WideChunk } from "./kernels.ts";
+import { isSafeSum, type Norm, scaleFor } from "./norm.ts";
 import { elementBytes, elementCount, type Tensor } from "./tensor.ts";
-import { type ChunkReader, chunkElements, fitsFloat32, float32Reader, float64Reader, forEachChunk, longReader } from "./values.ts";
+import { chunkElements, fitsFloat32, float32Reader, float64Reader, forEachChunk, longReader } from "./values.ts";
 
 /** The allclose rule: an element is outside unless |got − expected| ≤ atol + rtol · |expected|. */
 export interface Closeness {
@@ -12,11 +13,9 @@ export interface Closeness {
 interface Difference {
 	/** Pairs of which both sides are finite: all that the sums and counts below speak of. */
 	elements: number;
-	/** Sums are of values times `scale`, a power of two that is 1 unless squares would leave binary64. */
-	scale: number;
-	sumSquaredDifference: number;
-	sumSquaredExpected: number;
-	/** Unscaled. */
+	differenceNorm: Norm;
+	expectedNorm: Norm;
+	/** Infinite where binary64 does not hold it. */
 	maxAbs: number;
 	/** Flat index, the lowest of equals; -1 where there is no element. */
 	maxAbsAt: number;
@@ -60,31 +59,47 @@ export function makePair(expected: Tensor, got: Tensor, planned: Closeness = any
 	};
 }
 
+interface Scales {
+	difference: number;
+	expected: number;
+}
+
+/** One pass; of binary64 a second one for the sums where their squares left it. */
 function measureDifference(expected: Tensor, got: Tensor, closeness: Closeness): Difference {
-	const scale = scaleOf(expected, got);
+	const plain = passOver(expected, got, { closeness, scales: { difference: 1, expected: 1 } });
+	const { maxAbs, differenceNorm, expectedNorm } = plain;
+	const safe = isSafeSum(expectedNorm.sumSquared) && (maxAbs === 0 || isSafeSum(differenceNorm.sumSquared));
+	if (expected.dtype !== "float64" || safe) return plain;
+	const scales = { difference: scaleFor(maxAbs), expected: scaleFor(largestFinite(expected)) };
+	const scaled = passOver(expected, got, { closeness, scales });
+	return { ...plain, differenceNorm: scaled.differenceNorm, expectedNorm: scaled.expectedNorm };
+}
+
+function passOver(expected: Tensor, got: Tensor, { closeness, scales }: { closeness: Closeness; scales: Scales }): Difference {
 	const state = new Float64Array(stateLength);
 	state[slot.rtol] = closeness.rtol;
-	state[slot.atol] = closeness.atol * scale;
+	state[slot.atol] = closeness.atol;
+	state[slot.differenceScale] = scales.difference;
+	state[slot.expectedScale] = scales.expected;
 	state[slot.maxAbs] = -1;
 	state[slot.maxAbsAt] = -1;
 	state[slot.nonFiniteFirst] = -1;
-	const add = fitsFloat32(expected.dtype) ? narrowAdder(expected, got) : wideAdder(expected, got, scale);
+	const add = fitsFloat32(expected.dtype) ? narrowAdder(expected, got) : wideAdder(expected, got);
 	const elements = elementCount(expected.shape);
 	forEachChunk(elements, (start, count) => {
 		state[slot.start] = start;
 		add(state, count);
 	});
-	return fromState(state, elements, scale);
+	return fromState(state, elements, scales);
 }
 
-function fromState(state: Float64Array, elements: number, scale: number): Difference {
+function fromState(state: Float64Array, elements: number, scales: Scales): Difference {
 	const at = (place: number): number => state[place] as number;
 	return {
 		elements: elements - at(slot.excluded),
-		scale,
-		sumSquaredDifference: at(slot.sumSquaredDifference),
-		sumSquaredExpected: at(slot.sumSquaredExpected),
-		maxAbs: Math.max(0, at(slot.maxAbs)) / scale,
+		differenceNorm: { sumSquared: at(slot.sumSquaredDifference), scale: scales.difference },
+		expectedNorm: { sumSquared: at(slot.sumSquaredExpected), scale: scales.expected },
+		maxAbs: Math.max(0, at(slot.maxAbs)),
 		maxAbsAt: at(slot.maxAbsAt),
 		outside: at(slot.outside),
 		nonFinite: {
@@ -102,7 +117,7 @@ type Adder = (state: Float64Array, count: number) => void;
 function narrowAdder(expected: Tensor, got: Tensor): Adder {
 	const readExpected = float32Reader(expected);
 	const readGot = float32Reader(got);
-	const careful = wideAdder(expected, got, 1);
+	const careful = wideAdder(expected, got);
 	const size = elementBytes[expected.dtype];
 	return (state, count) => {
 		const start = state[slot.start] as number;
@@ -115,18 +130,18 @@ function narrowAdder(expected: Tensor, got: Tensor): Adder {
 	};
 }
 
-function wideAdder(expected: Tensor, got: Tensor, scale: number): Adder {
+function wideAdder(expected: Tensor, got: Tensor): Adder {
 	let read: ((start: number, count: number) => WideChunk) | null = null;
 	return (state, count) => {
-		read ??= wideReader(expected, got, scale);
+		read ??= wideReader(expected, got);
 		addWide(read(state[slot.start] as number, count), state);
 	};
 }
 
 /** Pairs and their differences in binary64; of 64-bit integers the differences of the integers. Holds until the next call. */
-export function wideReader(expected: Tensor, got: Tensor, scale: number): (start: number, count: number) => WideChunk {
-	const readExpected = scaled(float64Reader(expected), scale);
-	const readGot = scaled(float64Reader(got), scale);
+export function wideReader(expected: Tensor, got: Tensor): (start: number, count: number) => WideChunk {
+	const readExpected = float64Reader(expected);
+	const readGot = float64Reader(got);
 	const fillDifference = longDifference(expected, got);
 	const scratch = new Float64Array(Math.min(elementCount(expected.shape), chunkElements));
 	return (start, count) => {
@@ -134,15 +149,6 @@ export function wideReader(expected: Tensor, got: Tensor, scale: number): (start
 		if (fillDifference) fillDifference(chunk.difference, start);
 		else for (let i = 0; i < count; i += 1) chunk.difference[i] = (chunk.got[i] as number) - (chunk.expected[i] as number);
 		return chunk;
-	};
-}
-
-function scaled(read: ChunkReader<Float64Array>, scale: number): ChunkReader<Float64Array> {
-	if (scale === 1) return read;
-	return (start, count) => {
-		const values = read(start, count);
-		for (let i = 0; i < count; i += 1) values[i] = (values[i] as number) * scale;
-		return values;
 	};
 }
 
@@ -162,15 +168,6 @@ function longDifference(expected: Tensor, got: Tensor): ((out: Float64Array, sta
 	};
 }
 
-/** Squares of binary64 values outside 2^±400 vanish or overflow; sums of squares within it do neither. */
-function scaleOf(expected: Tensor, got: Tensor): number {
-	if (expected.dtype !== "float64") return 1;
-	const largest = Math.max(largestFinite(expected), largestFinite(got));
-	if (largest === 0) return 1;
-	const exponent = Math.floor(Math.log2(largest));
-	return Math.abs(exponent) <= 400 ? 1 : 2 ** -Math.max(-1000, Math.min(1000, exponent));
-}
-
 function largestFinite(tensor: Tensor): number {
 	const read = float64Reader(tensor);
 	let largest = 0;
@@ -185,6 +182,6 @@ function largestFinite(tensor: Tensor): number {
 
 /** Root mean square of the finite values: the scale that default absolute tolerances are shares of. */
 export function rootMeanSquare(tensor: Tensor): number {
-	const { sumSquaredExpected, elements, scale } = measureDifference(tensor, tensor, anyCloseness);
-	return elements === 0 ? 0 : Math.sqrt(sumSquaredExpected / elements) / scale;
+	const { expectedNorm, elements } = measureDifference(tensor, tensor, anyCloseness);
+	return elements === 0 ? 0 : Math.sqrt(expectedNorm.sumSquared / elements) / expectedNorm.scale;
 }

@@ -17,9 +17,12 @@ export const slot = {
 	nonFiniteGot: 10,
 	nonFiniteDiffering: 11,
 	nonFiniteFirst: 12,
+	/** Of binary64 values before they are squared. */
+	differenceScale: 13,
+	expectedScale: 14,
 } as const;
 
-export const stateLength = 13;
+export const stateLength = 15;
 
 interface Sums {
 	difference: number;
@@ -162,6 +165,8 @@ export interface WideChunk {
 export function addWide(chunk: WideChunk, state: Float64Array): void {
 	const rtol = state[slot.rtol] as number;
 	const atol = state[slot.atol] as number;
+	const differenceScale = state[slot.differenceScale] as number;
+	const expectedScale = state[slot.expectedScale] as number;
 	let differences = 0;
 	let squares = 0;
 	let outside = 0;
@@ -173,8 +178,11 @@ export function addWide(chunk: WideChunk, state: Float64Array): void {
 			addNonFinite(state, i, { expected, got });
 			continue;
 		}
-		differences += difference * difference;
-		squares += expected * expected;
+		// Of opposite values near the end of binary64 the scaled difference is finite, though the difference is not.
+		const scaled =
+			difference < Number.POSITIVE_INFINITY ? difference * differenceScale : got * differenceScale - expected * differenceScale;
+		differences += scaled * scaled;
+		squares += (expected * expectedScale) ** 2;
 		if (difference > (state[slot.maxAbs] as number)) {
 			state[slot.maxAbs] = difference;
 			state[slot.maxAbsAt] = (state[slot.start] as number) + i;

@@ -11,7 +11,7 @@ export interface Sides {
 
 /** Calls `visit` for the chunks in order; their values hold only during the call. */
 export function forEachDifference({ expected, got }: Sides, visit: (chunk: WideChunk, start: number) => void): void {
-	const read = wideReader(expected, got, 1);
+	const read = wideReader(expected, got);
 	forEachChunk(elementCount(expected.shape), (start, count) => visit(read(start, count), start));
 }
 

@@ -15,7 +15,8 @@ export function cosine(pair: Pair): Measured {
 }
 
 /**
- * 1 − cos. With d = c − g and its part at right angles to g, d⊥ = d − g · (g·d)/‖g‖², Lagrange's identity gives
+ * 1 − cos. Both sides are scaled to about unit length first: the cosine does not change, and neither side is lost beside the other.
+ * With d = c − g and its part at right angles to g, d⊥ = d − g · (g·d)/‖g‖², Lagrange's identity gives
  * 1 − cos = ‖g‖² ‖d⊥‖² / (‖c‖‖g‖ · (‖c‖‖g‖ + g·c)), in which nothing cancels where the product form would.
  */
 export function cosineDistance(pair: Pair): number {
@@ -44,8 +45,8 @@ export function cosineDistance(pair: Pair): number {
 	return (gg * across) / (lengths * (lengths + gc));
 }
 
-/** Sides this many powers of two apart are scaled each by itself, or the squares of one would vanish. */
-const farApart = 100;
+/** Sides whose peaks are no further apart share a scale, so that what they differ by is exact. */
+const sameSize = 4;
 
 /** Powers of two that bring both sides near 1, so that no square leaves binary64; null where both are zero. */
 function scalesOf(pair: Pair): { expected: number; got: number } | null {
@@ -57,9 +58,8 @@ function scalesOf(pair: Pair): { expected: number; got: number } | null {
 	});
 	if (expectedPeak === 0 && gotPeak === 0) return null;
 	const own = { expected: scaleOf(expectedPeak), got: scaleOf(gotPeak) };
-	const apart = Math.abs(Math.log2(own.expected) - Math.log2(own.got)) > farApart;
 	const common = Math.min(own.expected, own.got);
-	return apart ? own : { expected: common, got: common };
+	return Math.max(own.expected, own.got) > sameSize * common ? own : { expected: common, got: common };
 }
 
 function scaleOf(peak: number): number {

@@ -14,19 +14,22 @@ export function divergenceTerm(logP: number, r: number, logQ: number): number {
 	return p * r * r * (1 / 2 + r * (1 / 6 + r * (1 / 24 + r * (1 / 120 + r * (1 / 720 + r / 5040)))));
 }
 
+/** The maximum is taken off first: added to a large one, the logarithm of the sum would be lost. Infinite maxima share all there is. */
 export function logSoftmax(logits: Float64Array): Float64Array {
 	let max = Number.NEGATIVE_INFINITY;
 	for (const value of logits) max = Math.max(max, value);
+	const below = logits.map((value) => (value === max ? 0 : value - max));
 	let sum = 0;
-	for (const value of logits) sum += Math.exp(value - max);
-	const total = max + Math.log(sum);
-	return logits.map((value) => value - total);
+	for (const value of below) sum += Math.exp(value);
+	const logSum = Math.log(sum);
+	return below.map((value) => value - logSum);
 }
 
 /** Probabilities whose sum is further than this from 1 are no probabilities; nearer, they are scaled to 1. */
 const sumTolerance = 1e-2;
 
-export function logProbabilities(values: Float64Array, zero: number): Float64Array {
+/** Scaled to a sum of 1; NaN where the values are no distribution. */
+export function probabilities(values: Float64Array): Float64Array {
 	let sum = 0;
 	let valid = true;
 	for (const value of values) {
@@ -34,5 +37,5 @@ export function logProbabilities(values: Float64Array, zero: number): Float64Arr
 		if (value < 0) valid = false;
 	}
 	if (!valid || !(Math.abs(sum - 1) <= sumTolerance)) return new Float64Array(values.length).fill(Number.NaN);
-	return values.map((value) => Math.log(value === 0 ? zero : value / sum));
+	return values.map((value) => value / sum);
 }

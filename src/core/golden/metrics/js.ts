@@ -1,6 +1,6 @@
 // Jensen-Shannon divergence of the engine's class distribution and the golden's.
 import type { Pair } from "../difference.ts";
-import { divergenceTerm, logProbabilities, logSoftmax } from "./distribution.ts";
+import { divergenceTerm, logSoftmax, probabilities } from "./distribution.ts";
 import { meanDivergence } from "./divergence.ts";
 import type { Measured, Question } from "./measured.ts";
 
@@ -9,7 +9,7 @@ import type { Measured, Question } from "./measured.ts";
  * `distance.jensenshannon(p, q)`). Symmetric, and never more than ln 2. Rows that are no distribution make NaN, which never passes.
  */
 export function jsDivergence(pair: Pair, question: Question): Measured {
-	const logOf = question.input === "logits" ? logSoftmax : (values: Float64Array) => logProbabilities(values, 0);
+	const logOf = question.input === "logits" ? logSoftmax : (values: Float64Array) => probabilities(values).map(Math.log);
 	return meanDivergence(pair, question, (expected, got) => rowDivergence(logOf(expected), logOf(got)));
 }
 
@@ -19,10 +19,16 @@ function rowDivergence(logP: Float64Array, logQ: Float64Array): number {
 	return sum / 2;
 }
 
-/** ln m − ln p = ln((1 + q/p) / 2), by way of q/p − 1 so that near distributions lose no digits. */
 function halves(logP: number, logQ: number): number {
 	if (logP === Number.NEGATIVE_INFINITY && logQ === Number.NEGATIVE_INFINITY) return 0;
-	const toMiddle = (from: number, other: number): number => Math.log1p(Math.expm1(other - from) / 2);
-	const logM = Math.max(logP, logQ) + Math.log1p(Math.expm1(Math.min(logP, logQ) - Math.max(logP, logQ)) / 2);
-	return divergenceTerm(logP, toMiddle(logP, logQ), logM) + divergenceTerm(logQ, toMiddle(logQ, logP), logM);
+	const logM = Math.max(logP, logQ) + toMiddle(-Math.abs(logP - logQ));
+	return divergenceTerm(logP, toMiddle(logQ - logP), logM) + divergenceTerm(logQ, toMiddle(logP - logQ), logM);
+}
+
+/**
+ * ln m − ln p = ln((1 + q/p) / 2), where `apart` is ln q − ln p: by way of q/p − 1, so that near distributions lose no digits, and
+ * where q is the larger by way of p/q, so that the ratio does not overflow.
+ */
+function toMiddle(apart: number): number {
+	return apart > 0 ? apart + Math.log1p(Math.expm1(-apart) / 2) : Math.log1p(Math.expm1(apart) / 2);
 }

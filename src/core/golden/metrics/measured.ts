@@ -10,6 +10,24 @@ export interface Measured {
 	detail?: string;
 }
 
+/** The values that a metric can have. */
+export interface Range {
+	least: number;
+	most: number;
+}
+
+/** What rounding may add to the ends of a range. */
+const rangeSlack = 1e-9;
+
+/** As it is, or NaN with the reason where the value lies outside of what the metric can have. */
+export function within<Value extends Pick<Measured, "value" | "detail">>(measured: Value, { least, most }: Range): Value {
+	const { value } = measured;
+	if (Number.isNaN(value) || (value >= least - rangeSlack && value <= most + rangeSlack)) return measured;
+	const range = most < Number.POSITIVE_INFINITY ? `from ${least} to ${Number(most.toPrecision(4))}` : `of at least ${least}`;
+	const detail = [`it came out as ${value}, where only a value ${range} is possible`, measured.detail].filter(Boolean).join("; ");
+	return { ...measured, value: Number.NaN, detail };
+}
+
 /** What a comparator asks of its metric; each metric reads what it needs. */
 export interface Question {
 	rtol: number;

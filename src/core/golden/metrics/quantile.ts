@@ -1,7 +1,7 @@
 // A quantile of the absolute error: the largest error but for a share of outliers.
-import type { Pair } from "../difference.ts";
+import { type Pair, wideReader } from "../difference.ts";
 import { elementCount } from "../tensor.ts";
-import { chunkElements, float64Reader, forEachChunk } from "../values.ts";
+import { chunkElements, forEachChunk } from "../values.ts";
 import type { Measured, Question } from "./measured.ts";
 
 /**
@@ -42,16 +42,14 @@ function selectRank(pair: Pair, rank: number): number {
 /** How many errors that agree with `found` above the level have each pattern in it. Words lie little-endian. */
 function countLevel(pair: Pair, found: Uint16Array, level: number): Float64Array {
 	const counts = new Float64Array(2 ** bitsPerPass);
-	const readExpected = float64Reader(pair.expected);
-	const readGot = float64Reader(pair.got);
+	const read = wideReader(pair.expected, pair.got);
 	const errors = new Float64Array(Math.min(chunkElements, elementCount(pair.expected.shape)));
 	const words = new Uint16Array(errors.buffer);
 	forEachChunk(elementCount(pair.expected.shape), (start, count) => {
-		const expected = readExpected(start, count);
-		const got = readGot(start, count);
-		for (let i = 0; i < count; i += 1) errors[i] = Math.abs((got[i] as number) - (expected[i] as number));
+		const { expected, got, difference } = read(start, count);
+		for (let i = 0; i < count; i += 1) errors[i] = Math.abs(difference[i] as number);
 		for (let i = 0; i < count; i += 1) {
-			if (Number.isFinite(errors[i]) && agrees(words, i * 4, { found, level })) {
+			if (Number.isFinite(expected[i]) && Number.isFinite(got[i]) && agrees(words, i * 4, { found, level })) {
 				const word = words[i * 4 + level] as number;
 				counts[word] = (counts[word] as number) + 1;
 			}

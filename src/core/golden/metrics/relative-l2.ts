@@ -1,5 +1,6 @@
 // Relative L2 error of an output.
 import type { Pair } from "../difference.ts";
+import { normRatio } from "../norm.ts";
 import type { Measured } from "./measured.ts";
 
 /**
@@ -7,7 +8,6 @@ import type { Measured } from "./measured.ts";
  * A golden of zeros: 0 where the engine gives zeros too, else infinite. Free of scale and size.
  */
 export function relativeL2(pair: Pair): Measured {
-	const { sumSquaredDifference, sumSquaredExpected, elements, maxAbsAt } = pair.difference();
-	const value = sumSquaredDifference === 0 ? 0 : Math.sqrt(sumSquaredDifference) / Math.sqrt(sumSquaredExpected);
-	return { value, elements, worstAt: maxAbsAt };
+	const { differenceNorm, expectedNorm, elements, maxAbs, maxAbsAt } = pair.difference();
+	return { value: maxAbs === 0 ? 0 : normRatio(differenceNorm, expectedNorm), elements, worstAt: maxAbsAt };
 }

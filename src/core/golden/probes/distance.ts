@@ -1,5 +1,6 @@
 // How far two answers that should be one are apart: row by row, on the scale of a usual row.
 import { makePair } from "../difference.ts";
+import { joinNorms, longerNorm, type Norm, noNorm, normRatio } from "../norm.ts";
 import { isFloating, sliceTensor, type Tensor } from "../tensor.ts";
 
 /** Largest relative L2 of a row, or of integers the share of elements that differ; Infinity where shape or dtype is another; NaN where nothing is finite. */
@@ -25,10 +26,11 @@ function shareDiffering(expected: Tensor, got: Tensor): number {
 }
 
 interface RowNorms {
-	difference: number;
+	difference: Norm;
 	/** Of the longer of the two. */
-	own: number;
+	own: Norm;
 	elements: number;
+	same: boolean;
 }
 
 function floatDistance(expected: Tensor, got: Tensor, axis: number | null): number {
@@ -42,14 +44,15 @@ function floatDistance(expected: Tensor, got: Tensor, axis: number | null): numb
 	}
 	const finite = rows.filter(({ elements }) => elements > 0);
 	if (finite.length === 0) return Number.NaN;
-	const usual = Math.sqrt(finite.reduce((sum, row) => sum + row.own ** 2, 0) / finite.length);
-	return finite.reduce((most, { difference, own }) => Math.max(most, difference === 0 ? 0 : difference / Math.max(own, usual)), 0);
+	const all = finite.reduce((sum, { own }) => joinNorms(sum, own), noNorm);
+	const usual = { ...all, sumSquared: all.sumSquared / finite.length };
+	return finite.reduce((most, { difference, own, same }) => Math.max(most, same ? 0 : normRatio(difference, longerNorm(own, usual))), 0);
 }
 
 /** null where one side is not finite and the other is not the very same. */
 function normsOf(expected: Tensor, got: Tensor): RowNorms | null {
-	const { sumSquaredDifference, sumSquaredExpected, scale, elements, nonFinite } = makePair(expected, got).difference();
+	const { differenceNorm, expectedNorm, elements, maxAbs, nonFinite } = makePair(expected, got).difference();
 	if (nonFinite.differing > 0) return null;
-	const longer = Math.max(sumSquaredExpected, makePair(got, expected).difference().sumSquaredExpected);
-	return { difference: Math.sqrt(sumSquaredDifference) / scale, own: Math.sqrt(longer) / scale, elements };
+	const own = longerNorm(expectedNorm, makePair(got, expected).difference().expectedNorm);
+	return { difference: differenceNorm, own, elements, same: maxAbs === 0 };
 }

@@ -2,6 +2,7 @@
 import type { Pair } from "../difference.ts";
 import type { Measured, Question } from "../metrics/measured.ts";
 import { emptyClassTally, measureClasses, tallyClasses } from "../metrics/segmentation.ts";
+import { joinNorms, longerNorm, noNorm, normRatio } from "../norm.ts";
 import { metrics } from "../registry.ts";
 import type { SetKind } from "./kinds.ts";
 import type { SetTally } from "./measured.ts";
@@ -62,23 +63,23 @@ function classTally(kind: "miou" | "dice"): SetTally {
 
 /** The norm of all differences by the norm of all of the golden. */
 function squareTally(): SetTally {
-	const sums = { difference: 0, expected: 0, elements: 0 };
-	let worst = { share: -1, id: "" };
+	const sums = { difference: noNorm, expected: noNorm, elements: 0 };
+	let worst = { norm: noNorm, id: "" };
 	return {
 		add(pair, _, id) {
-			const { sumSquaredDifference, sumSquaredExpected, scale, elements } = pair.difference();
-			const difference = sumSquaredDifference / scale / scale;
-			sums.difference += difference;
-			sums.expected += sumSquaredExpected / scale / scale;
+			const { differenceNorm, expectedNorm, maxAbs, elements } = pair.difference();
+			sums.expected = joinNorms(sums.expected, expectedNorm);
 			sums.elements += elements;
-			if (difference > worst.share) worst = { share: difference, id };
+			if (maxAbs === 0) return;
+			sums.difference = joinNorms(sums.difference, differenceNorm);
+			if (longerNorm(differenceNorm, worst.norm) === differenceNorm) worst = { norm: differenceNorm, id };
 		},
 		measure() {
 			const { difference, expected, elements } = sums;
 			if (elements === 0) return { value: Number.NaN, elements };
-			const value = difference === 0 ? 0 : Math.sqrt(difference / expected);
-			const share = Number(((100 * worst.share) / difference).toPrecision(3));
-			return { value, elements, ...(difference > 0 ? { detail: `${share} % of the squared error lies in case ${worst.id}` } : {}) };
+			if (difference === noNorm) return { value: 0, elements };
+			const share = Number((100 * normRatio(worst.norm, difference) ** 2).toPrecision(3));
+			return { value: normRatio(difference, expected), elements, detail: `${share} % of the squared error lies in case ${worst.id}` };
 		},
 	};
 }
