@@ -1,6 +1,6 @@
 // Explains a golden: what it holds, what its limits would notice, what is weak, and which limits its outputs suggest.
 import { defaultGates } from "../core/config/defaults.ts";
-import { boxBound, boxComparators, boxLimit } from "../core/golden/boxes/check-boxes.ts";
+import { boxComparators, boxKind, boxLimit } from "../core/golden/boxes/check-boxes.ts";
 import { resolveComparators } from "../core/golden/comparators.ts";
 import { findUninformative } from "../core/golden/inform.ts";
 import { tensorStatistics } from "../core/golden/inform-statistics.ts";
@@ -168,7 +168,7 @@ function boxLimitsOf(spec: Detections): InspectedLimit[] {
 	return boxComparators(spec).map((comparator) => ({
 		kind: comparator.kind,
 		words: metricNames[comparator.kind],
-		bound: boxBound(comparator.kind),
+		bound: boxKind(comparator.kind).bound,
 		severity: comparator.severity ?? "fail",
 		...(comparator.scope === "set" ? { scope: "set" as const } : {}),
 		allowed: shownPrecisions.map((precision) => ({ precision, limit: boxLimit(comparator, precision) })),

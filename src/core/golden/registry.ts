@@ -42,8 +42,8 @@ export interface Metric {
 /** Kinds that are measured here; a custom command measures for itself. */
 export type MetricKind = Exclude<ComparatorKind, "custom">;
 
-const fromZero: Range = { least: 0, most: Number.POSITIVE_INFINITY };
-const share: Range = { least: 0, most: 1 };
+export const fromZero: Range = { least: 0, most: Number.POSITIVE_INFINITY };
+export const share: Range = { least: 0, most: 1 };
 const signed: Range = { least: -1, most: 1 };
 /** Infinite where nothing differs. */
 const decibels: Range = { least: -Number.MAX_VALUE, most: Number.POSITIVE_INFINITY };

@@ -3,7 +3,8 @@ import type { BoxComparatorKind, BoxComparatorSpec, Detections, Precision } from
 import type { Bound, GoldenCheck } from "../../schema/result.ts";
 import { toNumeric } from "../checks.ts";
 import { toleranceAt } from "../comparators.ts";
-import { keepsLimit } from "../registry.ts";
+import { type Range, within } from "../metrics/measured.ts";
+import { fromZero, keepsLimit, share } from "../registry.ts";
 import type { Tensor } from "../tensor.ts";
 import { type BoxTolerances, boxTolerances } from "./box-tolerances.ts";
 import { type Detection, defaultScoreThreshold, type Images, readDetections } from "./detection.ts";
@@ -38,17 +39,18 @@ interface ImageMatching extends Matching {
 
 interface BoxKind {
 	bound: Bound;
+	range: Range;
 	measure(images: readonly ImageMatching[], pairs: readonly ImagePair[]): BoxMeasured;
 	defaultLimit(defaults: BoxTolerances): number;
 }
 
 const kinds: Readonly<Record<BoxComparatorKind, BoxKind>> = {
-	"box-missing": { bound: "at-most", measure: (images) => loneBoxes(images, "missing"), defaultLimit: () => 0 },
-	"box-extra": { bound: "at-most", measure: (images) => loneBoxes(images, "extra"), defaultLimit: () => 0 },
-	"box-f1": { bound: "at-least", measure: lowestF1, defaultLimit: ({ f1 }) => f1 },
-	"box-iou": { bound: "at-least", measure: smallestOverlap, defaultLimit: ({ iou }) => iou },
-	"box-score": { bound: "at-most", measure: largestScoreDifference, defaultLimit: ({ score }) => score },
-	map: { bound: "at-least", measure: agreement, defaultLimit: ({ map }) => map },
+	"box-missing": { bound: "at-most", range: fromZero, measure: (images) => loneBoxes(images, "missing"), defaultLimit: () => 0 },
+	"box-extra": { bound: "at-most", range: fromZero, measure: (images) => loneBoxes(images, "extra"), defaultLimit: () => 0 },
+	"box-f1": { bound: "at-least", range: share, measure: lowestF1, defaultLimit: ({ f1 }) => f1 },
+	"box-iou": { bound: "at-least", range: share, measure: smallestOverlap, defaultLimit: ({ iou }) => iou },
+	"box-score": { bound: "at-most", range: fromZero, measure: largestScoreDifference, defaultLimit: ({ score }) => score },
+	map: { bound: "at-least", range: share, measure: agreement, defaultLimit: ({ map }) => map },
 };
 
 const defaultComparators: readonly BoxComparatorSpec[] = [
@@ -84,8 +86,8 @@ export function boxLimit({ kind, tolerance }: BoxComparatorSpec, precision: Prec
 	return toleranceAt(tolerance, precision) ?? kinds[kind].defaultLimit(boxTolerances[precision]);
 }
 
-export function boxBound(kind: BoxComparatorKind): Bound {
-	return kinds[kind].bound;
+export function boxKind(kind: BoxComparatorKind): Pick<BoxKind, "bound" | "range"> {
+	return kinds[kind];
 }
 
 export function checkBoxes(spec: Detections, sides: BoxSides, precision: Precision): BoxChecks {
@@ -118,8 +120,8 @@ interface BoxLimit extends BoxComparatorSpec {
 }
 
 function boxCheck(spec: Detections, measured: BoxMeasured, { kind, severity, allowed, boxes }: BoxLimit): GoldenCheck {
-	const { bound } = kinds[kind];
-	const { value, image, worst, detail } = measured;
+	const { bound, range } = kinds[kind];
+	const { value, image, worst, detail } = within(measured, range);
 	return {
 		output: spec.name,
 		metric: kind,

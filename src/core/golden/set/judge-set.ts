@@ -3,6 +3,7 @@ import { quoteName } from "../../onnx/quote.ts";
 import type { GoldenCase, GoldenManifest, Precision } from "../../schema/golden.ts";
 import type { GoldenCheck, GoldenVerdict } from "../../schema/result.ts";
 import { toNumeric } from "../checks.ts";
+import { within } from "../metrics/measured.ts";
 import { keepsLimit } from "../registry.ts";
 import { type TensorSet, tensorMap } from "../tensor.ts";
 import { wholeSet } from "./kinds.ts";
@@ -86,7 +87,7 @@ function lostMessage(lost: readonly string[], seen: number): string {
 
 function checkOf(sum: Sum, base: Sum | undefined): GoldenCheck {
 	const { output, metric, bound, severity } = sum;
-	const { value, elements, detail } = sum.measure();
+	const { value, elements, detail } = within(sum.measure(), sum.range);
 	const allowed = sum.allowed();
 	const said = Number.isNaN(value) ? (detail ?? "nothing was compared") : detail;
 	return {

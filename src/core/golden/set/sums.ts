@@ -9,12 +9,12 @@ import type {
 	Precision,
 } from "../../schema/golden.ts";
 import type { Bound, GoldenCheck } from "../../schema/result.ts";
-import { boxBound } from "../boxes/check-boxes.ts";
+import { boxKind } from "../boxes/check-boxes.ts";
 import { layoutCheck } from "../checks.ts";
 import { type Comparator, isMetricSpec, type MetricSpec, resolveComparators, toleranceAt } from "../comparators.ts";
 import { makePair, type Pair } from "../difference.ts";
 import { accuracy } from "../metrics/accuracy.ts";
-import { plainQuestion } from "../metrics/measured.ts";
+import { plainQuestion, type Range } from "../metrics/measured.ts";
 import { metrics } from "../registry.ts";
 import { elementCount, type Tensor } from "../tensor.ts";
 import { defaultTolerances } from "../tolerances.ts";
@@ -32,6 +32,7 @@ export interface Sum {
 	output: string;
 	metric: GoldenCheck["metric"];
 	bound: Bound;
+	range: Range;
 	severity: "fail" | "warn";
 	/** false: the case holds nothing that can be compared. */
 	add(golden: GoldenCase, sides: CaseSides): boolean;
@@ -79,6 +80,7 @@ function outputSum({ name, output, spec, index }: Asked, context: SumContext): S
 		output: name,
 		metric: spec.kind,
 		bound: metrics[spec.kind].bound,
+		range: metrics[spec.kind].range,
 		severity: spec.severity ?? "fail",
 		add(golden, sides) {
 			if (!Object.hasOwn(golden.outputs, name)) return true;
@@ -122,7 +124,8 @@ function boxSum(group: Detections, spec: BoxComparatorSpec, precision: Precision
 	return {
 		output: group.name,
 		metric: spec.kind,
-		bound: boxBound(spec.kind),
+		bound: boxKind(spec.kind).bound,
+		range: boxKind(spec.kind).range,
 		severity: spec.severity ?? "fail",
 		add: (_, sides) => tally.add(sides),
 		measure: tally.measure,
