@@ -5,7 +5,7 @@ import type { Question } from "./metrics/measured.ts";
 import { type MetricKind, metrics } from "./registry.ts";
 import { elementCount, isFloating, type Tensor } from "./tensor.ts";
 import { defaultTolerances } from "./tolerances.ts";
-import { float64Reader, forEachChunk } from "./values.ts";
+import { forEachChunk, offsetReader, originOf } from "./values.ts";
 
 export interface Comparator extends Question {
 	kind: MetricKind;
@@ -95,9 +95,9 @@ function dataRangeOf(spec: ComparatorSpec, expected: Tensor): number {
 	return expected.dtype === "uint8" ? 255 : rangeOf(expected);
 }
 
-/** The largest finite value less the smallest. */
+/** The largest finite value less the smallest, as far as binary64 reaches. */
 function rangeOf(tensor: Tensor): number {
-	const read = float64Reader(tensor);
+	const read = offsetReader(tensor, originOf(tensor));
 	let least = Number.POSITIVE_INFINITY;
 	let most = Number.NEGATIVE_INFINITY;
 	forEachChunk(elementCount(tensor.shape), (start, count) => {
@@ -107,7 +107,7 @@ function rangeOf(tensor: Tensor): number {
 			if (value > most) most = value;
 		}
 	});
-	return most >= least ? most - least : 0;
+	return most >= least ? Math.min(most - least, Number.MAX_VALUE) : 0;
 }
 
 function limitOf(spec: MetricSpec, question: Question, context: Context): number {

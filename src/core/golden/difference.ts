@@ -168,7 +168,8 @@ function longDifference(expected: Tensor, got: Tensor): ((out: Float64Array, sta
 	};
 }
 
-function largestFinite(tensor: Tensor): number {
+/** Of the finite values, by size. */
+export function largestFinite(tensor: Tensor): number {
 	const read = float64Reader(tensor);
 	let largest = 0;
 	forEachChunk(elementCount(tensor.shape), (start, count) => {

@@ -3,7 +3,7 @@ import type { Pair } from "./difference.ts";
 import { elementCount, type Tensor } from "./tensor.ts";
 import { chunkElements, float64Reader } from "./values.ts";
 
-interface RowPlace {
+export interface RowPlace {
 	/** Place among all rows. */
 	row: number;
 	/** Flat index of the row's first element, and the step to the next. */
@@ -12,7 +12,7 @@ interface RowPlace {
 }
 
 /** The values hold only during the call. */
-type RowVisitor = (expected: Float64Array, got: Float64Array, place: RowPlace) => void;
+export type RowVisitor = (expected: Float64Array, got: Float64Array, place: RowPlace) => void;
 
 /** An axis counted from the end where negative, as one from the start; -1 where there is no such axis. */
 export function axisFromStart(axis: number, rank: number): number {

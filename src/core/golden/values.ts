@@ -118,6 +118,18 @@ export function longReader(tensor: Tensor): ChunkReader<LongArray> | null {
 	return View === undefined ? null : (start, count) => viewChunk(tensor, View, { start, count });
 }
 
+/** As float64Reader, but 64-bit integers less the origin, so that near ones are told apart. */
+export function offsetReader(tensor: Tensor, origin: bigint): ChunkReader<Float64Array> {
+	const long = longReader(tensor);
+	if (long === null || origin === 0n) return float64Reader(tensor);
+	return (start, count) => Float64Array.from(long(start, count), (value: bigint) => Number(value - origin));
+}
+
+/** The first 64-bit integer; 0 for every other dtype. */
+export function originOf(tensor: Tensor): bigint {
+	return elementCount(tensor.shape) === 0 ? 0n : (longReader(tensor)?.(0, 1)[0] ?? 0n);
+}
+
 /** One value as binary64. */
 export function valueAt(tensor: Tensor, flat: number): number {
 	if (isSmall(tensor.dtype)) return smallReader({ ...tensor, shape: [1] }, tensor.dtype)(flat, 1)[0] ?? Number.NaN;

@@ -1,6 +1,6 @@
 // The mean of a divergence over rows of two class distributions, and the row that is furthest apart.
 import type { Pair } from "../difference.ts";
-import { forEachRow } from "../rows.ts";
+import { forEachExactRow } from "../exact-rows.ts";
 import type { Measured, Question } from "./measured.ts";
 import { holdsNaN, topIndices } from "./top-k.ts";
 
@@ -13,7 +13,7 @@ export function meanDivergence(pair: Pair, { axis }: Question, divergenceOf: Row
 	let rows = 0;
 	let sum = 0;
 	let elements = 0;
-	forEachRow(pair, axis, (expected, got, place) => {
+	forEachExactRow(pair, { axis, keep: "differences" }, (expected, got, place) => {
 		if (holdsNaN(expected)) return;
 		const value = divergenceOf(expected, got);
 		rows += 1;

@@ -110,15 +110,17 @@ function unitVectors(pair: Pair, axis: number): Vectors | null {
 	return expected.length > mostVectors ? null : { expected, got, firsts };
 }
 
-/** A copy of length 1. */
+/** A copy of length 1; what is not finite, and so the golden's own, is left out. */
 export function unit(vector: Float64Array): Float64Array {
+	const finite = vector.map((value) => (Number.isFinite(value) ? value : 0));
 	let peak = 0;
-	for (const value of vector) peak = Math.max(peak, Math.abs(value));
-	if (peak === 0) return vector.slice();
+	for (const value of finite) peak = Math.max(peak, Math.abs(value));
+	if (peak === 0) return finite;
+	const scaled = finite.map((value) => value / peak);
 	let sum = 0;
-	for (const value of vector) sum += (value / peak) ** 2;
-	const length = peak * Math.sqrt(sum);
-	return vector.map((value) => value / length);
+	for (const value of scaled) sum += value ** 2;
+	const length = Math.sqrt(sum);
+	return scaled.map((value) => value / length);
 }
 
 function similaritiesOf(vectors: readonly Float64Array[], index: number): Float64Array {

@@ -1,7 +1,8 @@
 // Mean structural similarity of images.
-import type { Pair } from "../difference.ts";
+import { largestFinite, type Pair } from "../difference.ts";
+import { scaleFor } from "../norm.ts";
 import { elementCount, type Tensor } from "../tensor.ts";
-import { chunkElements, float64Reader } from "../values.ts";
+import { chunkElements, offsetReader, originOf } from "../values.ts";
 import type { Measured, Question } from "./measured.ts";
 
 /** Constants of the paper. */
@@ -28,9 +29,8 @@ export function ssim(pair: Pair, question: Question): Measured {
 		};
 	}
 	const sums: Sums = { total: 0, windows: 0, worst: Number.POSITIVE_INFINITY, worstAt: -1 };
-	const rows = { expected: rowReader(pair.expected, grid), got: rowReader(pair.got, grid) };
-	const constants = { c1: (k1 * question.dataRange) ** 2, c2: (k2 * question.dataRange) ** 2 };
-	for (let plane = 0; plane < grid.planes; plane += 1) addPlane(sums, plane, { grid, filter, rows, ...constants });
+	const task = { grid, filter, ...readersOf(pair, grid, question.dataRange) };
+	for (let plane = 0; plane < grid.planes; plane += 1) addPlane(sums, plane, task);
 	const detail = `lowest in one window: ${Number(sums.worst.toPrecision(4))}`;
 	return { value: sums.total / sums.windows, elements: elementCount(pair.expected.shape), worstAt: sums.worstAt, detail };
 }
@@ -71,15 +71,29 @@ function filterOf(window: Question["window"]): Filter {
 
 type RowReader = (plane: number, row: number, out: Float64Array) => void;
 
-function rowReader(tensor: Tensor, grid: Grid): RowReader {
-	const read = float64Reader(tensor);
+/** SSIM does not change when both images and their range are scaled, so that squares stay within binary64. */
+function readersOf({ expected, got }: Pair, grid: Grid, dataRange: number): Pick<PlaneTask, "rows" | "c1" | "c2" | "origin"> {
+	const origin = originOf(expected);
+	const wide = expected.dtype === "float64";
+	const scale = wide ? scaleFor(Math.max(largestFinite(expected), largestFinite(got), dataRange)) : 1;
+	const rowReader = (tensor: Tensor): RowReader => gridReader(tensor, grid, { origin, scale });
+	return {
+		rows: { expected: rowReader(expected), got: rowReader(got) },
+		c1: (k1 * dataRange * scale) ** 2,
+		c2: (k2 * dataRange * scale) ** 2,
+		origin: Number(origin),
+	};
+}
+
+function gridReader(tensor: Tensor, grid: Grid, { origin, scale }: { origin: bigint; scale: number }): RowReader {
+	const read = offsetReader(tensor, origin);
 	return (plane, row, out) => {
 		const first = flatOf(grid, plane, row);
 		const perChunk = Math.max(1, Math.floor(chunkElements / grid.step));
 		for (let at = 0; at < out.length; at += perChunk) {
 			const count = Math.min(perChunk, out.length - at);
 			const values = read(first + at * grid.step, (count - 1) * grid.step + 1);
-			for (let i = 0; i < count; i += 1) out[at + i] = values[i * grid.step] as number;
+			for (let i = 0; i < count; i += 1) out[at + i] = (values[i * grid.step] as number) * scale;
 		}
 	};
 }
@@ -97,6 +111,8 @@ interface PlaneTask {
 	rows: { expected: RowReader; got: RowReader };
 	c1: number;
 	c2: number;
+	/** What the readers have taken off. */
+	origin: number;
 }
 
 /** Of x, y, x², y² and xy. */
@@ -114,7 +130,7 @@ function addPlane(sums: Sums, plane: number, task: PlaneTask): void {
 	for (let row = 0; row < grid.height; row += 1) {
 		rows.expected(plane, row, x);
 		rows.got(plane, row, y);
-		if (row === 0) shift = x[0] as number;
+		if (row === 0) shift = Number.isFinite(x[0]) ? (x[0] as number) : 0;
 		filterRow(ring.subarray((row % size) * maps * valid, ((row % size) + 1) * maps * valid), { x, y, weights: filter.weights, shift });
 		if (row >= size - 1) addRow(sums, { ring, valid, row, plane, shift }, task);
 	}
@@ -149,7 +165,7 @@ interface RingRow {
 	shift: number;
 }
 
-function addRow(sums: Sums, { ring, valid, row, plane, shift }: RingRow, { grid, filter, c1, c2 }: PlaneTask): void {
+function addRow(sums: Sums, { ring, valid, row, plane, shift }: RingRow, { grid, filter, c1, c2, origin }: PlaneTask): void {
 	const { weights, covariance } = filter;
 	const size = weights.length;
 	const columns = new Float64Array(maps * valid);
@@ -160,13 +176,15 @@ function addRow(sums: Sums, { ring, valid, row, plane, shift }: RingRow, { grid,
 	}
 	for (let i = 0; i < valid; i += 1) {
 		const mx = columns[i] as number;
+		// What is not finite is the golden's own, and nothing is said of its window.
+		if (!Number.isFinite(mx)) continue;
 		const my = columns[valid + i] as number;
 		const vx = covariance * ((columns[2 * valid + i] as number) - mx * mx);
 		const vy = covariance * ((columns[3 * valid + i] as number) - my * my);
 		const vxy = covariance * ((columns[4 * valid + i] as number) - mx * my);
-		const ux = mx + shift;
-		const uy = my + shift;
-		const value = ((2 * ux * uy + c1) * (2 * vxy + c2)) / ((ux * ux + uy * uy + c1) * (vx + vy + c2));
+		const ux = mx + shift + origin;
+		const uy = my + shift + origin;
+		const value = ratio(2 * ux * uy + c1, ux * ux + uy * uy + c1) * ratio(2 * vxy + c2, vx + vy + c2);
 		sums.total += value;
 		sums.windows += 1;
 		if (value >= sums.worst || Number.isNaN(sums.worst)) continue;
@@ -174,4 +192,9 @@ function addRow(sums: Sums, { ring, valid, row, plane, shift }: RingRow, { grid,
 		const half = (size - 1) / 2;
 		sums.worstAt = flatOf(grid, plane, row - half) + (i + half) * grid.step;
 	}
+}
+
+/** Two zeros are equal. */
+function ratio(part: number, whole: number): number {
+	return part === whole ? 1 : part / whole;
 }

@@ -1,8 +1,8 @@
 // Share of tokens that are the same.
-import type { Pair } from "../difference.ts";
+import { type Pair, wideReader } from "../difference.ts";
 import { forEachRow } from "../rows.ts";
 import { elementCount, isFloating } from "../tensor.ts";
-import { float64Reader, forEachChunk } from "../values.ts";
+import { forEachChunk } from "../values.ts";
 import type { Measured, Question } from "./measured.ts";
 import { argMax } from "./top-k.ts";
 
@@ -13,16 +13,16 @@ import { argMax } from "./top-k.ts";
  */
 export function tokenAgreement(pair: Pair, question: Question): Measured {
 	const tally = { tokens: 0, same: 0, first: -1 };
-	const add = (expected: number, got: number, flat: number): void => {
+	const add = (expected: number, same: boolean, flat: number): void => {
 		if (expected === question.ignore) return;
 		tally.tokens += 1;
-		if (expected === got) tally.same += 1;
+		if (same) tally.same += 1;
 		else if (tally.first < 0) tally.first = flat;
 	};
 	if (isFloating(pair.expected.dtype)) {
 		forEachRow(pair, question.axis, (expected, got, place) => {
 			const wanted = argMax(expected);
-			add(wanted, argMax(got), place.first + wanted * place.stride);
+			add(wanted, wanted === argMax(got), place.first + wanted * place.stride);
 		});
 	} else forEachId(pair, add);
 	const differing = tally.tokens - tally.same;
@@ -31,12 +31,10 @@ export function tokenAgreement(pair: Pair, question: Question): Measured {
 	return { value, elements: tally.tokens, worstAt: tally.first, ...(differing > 0 ? { detail } : {}) };
 }
 
-function forEachId(pair: Pair, visit: (expected: number, got: number, flat: number) => void): void {
-	const readExpected = float64Reader(pair.expected);
-	const readGot = float64Reader(pair.got);
+function forEachId(pair: Pair, visit: (expected: number, same: boolean, flat: number) => void): void {
+	const read = wideReader(pair.expected, pair.got);
 	forEachChunk(elementCount(pair.expected.shape), (start, count) => {
-		const expected = readExpected(start, count);
-		const got = readGot(start, count);
-		for (let i = 0; i < count; i += 1) visit(expected[i] as number, got[i] as number, start + i);
+		const { expected, difference } = read(start, count);
+		for (let i = 0; i < count; i += 1) visit(expected[i] as number, difference[i] === 0, start + i);
 	});
 }

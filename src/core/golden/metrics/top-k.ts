@@ -1,6 +1,8 @@
 // Share of rows whose best classes are the same.
 import type { Pair } from "../difference.ts";
-import { forEachRow } from "../rows.ts";
+import { forEachExactRow } from "../exact-rows.ts";
+import type { Tensor } from "../tensor.ts";
+import { longReader } from "../values.ts";
 import type { Measured, Question } from "./measured.ts";
 
 /** Up to this many, insertion into a short list beats sorting the row. */
@@ -22,7 +24,8 @@ interface Tally {
 export function topKAgreement(pair: Pair, question: Question): Measured {
 	const tally: Tally = { rows: 0, agreeing: 0, overlap: 0, worstAt: -1, worstMargin: -1 };
 	let elements = 0;
-	forEachRow(pair, question.axis, (expected, got, place) => {
+	const leadOf = exactLead(pair.expected);
+	forEachExactRow(pair, { axis: question.axis, keep: "order" }, (expected, got, place) => {
 		if (holdsNaN(expected) || holdsNaN(got)) return;
 		elements += expected.length;
 		const wanted = topIndices(expected, question.k);
@@ -31,7 +34,7 @@ export function topKAgreement(pair: Pair, question: Question): Measured {
 		tally.rows += 1;
 		tally.overlap += 1 - missed.length / wanted.length;
 		if (missed.length === 0) tally.agreeing += 1;
-		else noteFlip(tally, { expected, wanted, found, flat: (index) => place.first + index * place.stride });
+		else noteFlip(tally, { expected, wanted, found, leadOf, flat: (index) => place.first + index * place.stride });
 	});
 	const value = tally.rows === 0 ? Number.NaN : tally.agreeing / tally.rows;
 	return { value, elements, worstAt: tally.worstAt, ...describe(tally, question.k) };
@@ -42,12 +45,19 @@ interface Flip {
 	wanted: readonly number[];
 	found: readonly number[];
 	flat(index: number): number;
+	/** Of one element over another, by their flat indices; null: of the values that are at hand. */
+	leadOf: ((flat: number, over: number) => number) | null;
+}
+
+function exactLead(tensor: Tensor): Flip["leadOf"] {
+	const read = longReader(tensor);
+	return read === null ? null : (flat, over) => Number((read(flat, 1)[0] as bigint) - (read(over, 1)[0] as bigint));
 }
 
 function noteFlip(tally: Tally, flip: Flip): void {
 	const lost = notIn(flip.wanted, flip.found)[0] ?? 0;
 	const gained = notIn(flip.found, flip.wanted)[0] ?? 0;
-	const margin = (flip.expected[lost] as number) - (flip.expected[gained] as number);
+	const margin = flip.leadOf?.(flip.flat(lost), flip.flat(gained)) ?? (flip.expected[lost] as number) - (flip.expected[gained] as number);
 	if (!(margin > tally.worstMargin)) return;
 	tally.worstMargin = margin;
 	tally.worstAt = flip.flat(lost);
