@@ -78,9 +78,15 @@ export function npyOf(value: unknown, path: string): Uint8Array {
 	const text = fieldOf(wrapped, "array");
 	if (typeof text !== "string") throw tensorInvalid(path, { expected: "an array", got: "no `array`", fix: saveAgain });
 	// Before base64, the bytes were written as the characters of Latin-1.
-	if (text.startsWith("\u0093NUMPY")) return Uint8Array.from(text, (character) => character.charCodeAt(0));
+	if (text.startsWith("\u0093NUMPY")) return latin1Bytes(text);
 	if (text.startsWith("PK\u0003\u0004")) throw tensorInvalid(path, { expected: "an array as .npy", got: "one as .npz", fix: saveAgain });
 	const bytes = decodeBase64(text);
 	if (bytes === null) throw tensorInvalid(path, { expected: "an array in base64", got: "other text", fix: saveAgain });
+	return bytes;
+}
+
+function latin1Bytes(text: string): Uint8Array {
+	const bytes = new Uint8Array(text.length);
+	for (let i = 0; i < text.length; i += 1) bytes[i] = text.charCodeAt(i);
 	return bytes;
 }

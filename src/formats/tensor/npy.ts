@@ -29,6 +29,8 @@ const letters: Readonly<Record<DType, string>> = {
 	float4e2m1: "V1",
 };
 
+const dtypes = Object.keys(letters) as DType[];
+
 /** Dtype, shape and size are checked before anything is allocated. */
 export function decodeNpy(bytes: Uint8Array, file: TensorFile, path: string): Tensor {
 	const header = parseNpyHeader(bytes, path);
@@ -51,7 +53,7 @@ export function decodeOwnNpy(bytes: Uint8Array, path: string, wanted?: DType): T
 	const { descr, shape } = parseNpyHeader(bytes, path);
 	const letter = descr.slice(1);
 	const isOthers = /^V|^f1/.test(letter);
-	const dtype = (Object.keys(letters) as DType[]).find((name) => letters[name] === letter && (!isOthers || name === wanted));
+	const dtype = dtypes.find((name) => letters[name] === letter && (!isOthers || name === wanted));
 	if (dtype === undefined) {
 		throw tensorInvalid(path, { expected: "numbers or bools", got: describeType(descr), fix: "Cast the array before it is saved." });
 	}
@@ -79,7 +81,7 @@ function checkHeader(header: NpyHeader, file: TensorFile, path: string): void {
 }
 
 function describeType(descr: string): string {
-	const dtype = (Object.keys(letters) as DType[]).find((name) => letters[name] === descr.slice(1));
+	const dtype = dtypes.find((name) => letters[name] === descr.slice(1));
 	return dtype === undefined ? `values of numpy type ${JSON.stringify(descr)}` : `${dtype} (${descr})`;
 }
 
