@@ -20,15 +20,15 @@ export function cosine(pair: Pair): Measured {
  * 1 − cos = ‖g‖² ‖d⊥‖² / (‖c‖‖g‖ · (‖c‖‖g‖ + g·c)), in which nothing cancels where the product form would.
  */
 export function cosineDistance(pair: Pair): number {
-	const scales = scalesOf(pair);
-	if (scales === null) return 0;
+	const sizes = sizesOf(pair);
+	if (sizes === null) return 0;
 	let gg = 0;
 	let cc = 0;
 	let gc = 0;
 	let gd = 0;
 	forEachPair(pair, (expected, got) => {
-		const g = expected * scales.expected;
-		const c = got * scales.got;
+		const g = expected / sizes.expected;
+		const c = got / sizes.got;
 		gg += g * g;
 		cc += c * c;
 		gc += g * c;
@@ -39,17 +39,17 @@ export function cosineDistance(pair: Pair): number {
 	if (gc <= 0) return 1 - Math.max(-1, gc / lengths);
 	let across = 0;
 	forEachPair(pair, (expected, got) => {
-		const g = expected * scales.expected;
-		across += (got * scales.got - g - g * (gd / gg)) ** 2;
+		const g = expected / sizes.expected;
+		across += (got / sizes.got - g - g * (gd / gg)) ** 2;
 	});
 	return (gg * across) / (lengths * (lengths + gc));
 }
 
-/** Sides whose peaks are no further apart share a scale, so that what they differ by is exact. */
+/** Sides whose peaks are no further apart are divided by one size, so that what they differ by is exact. */
 const sameSize = 4;
 
-/** Powers of two that bring both sides near 1, so that no square leaves binary64; null where both are zero. */
-function scalesOf(pair: Pair): { expected: number; got: number } | null {
+/** Powers of two that both sides are divided by, so that no square leaves binary64; null where both are zero. */
+function sizesOf(pair: Pair): { expected: number; got: number } | null {
 	let expectedPeak = 0;
 	let gotPeak = 0;
 	forEachPair(pair, (expected, got) => {
@@ -57,13 +57,13 @@ function scalesOf(pair: Pair): { expected: number; got: number } | null {
 		gotPeak = Math.max(gotPeak, Math.abs(got));
 	});
 	if (expectedPeak === 0 && gotPeak === 0) return null;
-	const own = { expected: scaleOf(expectedPeak), got: scaleOf(gotPeak) };
-	const common = Math.min(own.expected, own.got);
-	return Math.max(own.expected, own.got) > sameSize * common ? own : { expected: common, got: common };
+	const own = { expected: sizeOf(expectedPeak), got: sizeOf(gotPeak) };
+	const [less, more] = own.expected < own.got ? [own.expected, own.got] : [own.got, own.expected];
+	return more / less > sameSize ? own : { expected: more, got: more };
 }
 
-function scaleOf(peak: number): number {
-	return peak === 0 ? 1 : 2 ** -Math.max(-1000, Math.min(1000, Math.floor(Math.log2(peak))));
+function sizeOf(peak: number): number {
+	return peak === 0 ? 1 : 2 ** Math.min(1023, Math.floor(Math.log2(peak)));
 }
 
 function forEachPair(pair: Pair, visit: (expected: number, got: number) => void): void {

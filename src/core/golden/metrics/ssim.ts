@@ -79,8 +79,8 @@ function readersOf({ expected, got }: Pair, grid: Grid, dataRange: number): Pick
 	const rowReader = (tensor: Tensor): RowReader => gridReader(tensor, grid, { origin, scale });
 	return {
 		rows: { expected: rowReader(expected), got: rowReader(got) },
-		c1: (k1 * dataRange * scale) ** 2,
-		c2: (k2 * dataRange * scale) ** 2,
+		c1: (k1 * (dataRange * scale)) ** 2,
+		c2: (k2 * (dataRange * scale)) ** 2,
 		origin: Number(origin),
 	};
 }
