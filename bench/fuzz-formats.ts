@@ -27,7 +27,11 @@ interface Target {
 const member =
 	(format: TensorFile["format"], name = "y") =>
 	(bytes: Uint8Array) =>
-		decodeMember(memorySource(bytes), { ...file, ...(format ? { format } : {}), member: name }, { path: "y", inflate });
+		decodeMember(
+			memorySource(bytes),
+			{ ...file, ...(format ? { format } : {}), member: name },
+			{ path: "y", inflate, once: (parse) => parse() },
+		);
 const single = (format: NonNullable<TensorFile["format"]>) => (bytes: Uint8Array) => decodeTensor(bytes, { ...file, format }, "y");
 const values = new Uint8Array(Float32Array.of(1, 2, 3, 4, 5, 6).buffer);
 

@@ -18,8 +18,8 @@ const blockBytes = 4 * 1024 * 1024;
 /** A Git LFS pointer is far smaller. */
 const headBytes = 512;
 
-/** Files of several tensors are hashed once for all of them. */
-type KnownHashes = Map<string, { identity: string; sha256: string }>;
+/** Files of several tensors are hashed once for all of them, and parsed once while memory lasts. */
+type KnownHashes = Map<string, { identity: string; sha256: string; document?: WeakRef<object> }>;
 
 export function fileTensorReader(): TensorReader {
 	const known: KnownHashes = new Map();
@@ -34,7 +34,7 @@ async function readTensor(path: string, file: TensorFile, known: KnownHashes): P
 		checkFileSize(size, file, path);
 		if (isContainer(tensorFormat(file, path))) {
 			await checkHash(handle, { path, file, size, identity, known });
-			return decodeMember(fileSource(handle.fd, size), file, { path, inflate });
+			return decodeMember(fileSource(handle.fd, size), file, { path, inflate, once: (parse) => parseOnce(known, path, parse) });
 		}
 		const { bytes, sha256 } = await readWhole(handle, size);
 		if (bytes.length !== size)
@@ -58,8 +58,15 @@ interface HashTask {
 async function checkHash(handle: FileHandle, { path, file, size, identity, known }: HashTask): Promise<void> {
 	const before = known.get(path);
 	const sha256 = before?.identity === identity ? before.sha256 : await hashWhole(handle, size);
-	known.set(path, { identity, sha256 });
+	known.set(path, { ...(before?.identity === identity ? before : {}), identity, sha256 });
 	if (sha256 !== file.sha256) throw wrongHash(path, file, sha256);
+}
+
+function parseOnce(known: KnownHashes, path: string, parse: () => object): object {
+	const entry = known.get(path);
+	const document = entry?.document?.deref() ?? parse();
+	if (entry !== undefined) entry.document = new WeakRef(document);
+	return document;
 }
 
 async function hashWhole(handle: FileHandle, size: number): Promise<string> {

@@ -11,13 +11,13 @@ export const mostPolygraphyBytes = 256 * 1024 * 1024;
 const saveAgain = "Save the arrays again with `polygraphy run … --save-outputs`, or as .npz.";
 
 /** @throws ConfigError tensor-invalid. */
-export function decodePolygraphy(bytes: Uint8Array, file: TensorFile, { path, member }: { path: string; member: string }): Tensor {
-	return decodeNpy(polygraphyMember(bytes, file, { path, member }), file, path);
+export function decodePolygraphy(document: object, file: TensorFile, { path, member }: { path: string; member: string }): Tensor {
+	return decodeNpy(polygraphyMember(document, file, { path, member }), file, path);
 }
 
 /** The .npy file that an array of the run is. @throws ConfigError tensor-invalid. */
-export function polygraphyMember(bytes: Uint8Array, run: RunOfFile, { path, member }: { path: string; member: string }): Uint8Array {
-	const feed = feedOf(parse(bytes, path), run, path);
+export function polygraphyMember(document: object, run: RunOfFile, { path, member }: { path: string; member: string }): Uint8Array {
+	const feed = feedOf(document, run, path);
 	if (!Object.hasOwn(feed, member)) throw memberMissing(path, member, Object.keys(feed));
 	return npyOf(feed[member], path);
 }
@@ -34,12 +34,17 @@ export function fieldOf(value: unknown, key: string): unknown {
 	return isFields(value) && Object.hasOwn(value, key) ? value[key] : undefined;
 }
 
-function parse(bytes: Uint8Array, path: string): unknown {
+/** Once for all members: it takes far longer than finding one. @throws ConfigError tensor-invalid. */
+export function parsePolygraphy(bytes: Uint8Array, path: string): object {
+	const refused = (got: string): Error => tensorInvalid(path, { expected: "Polygraphy's JSON", got });
+	let value: unknown;
 	try {
-		return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+		value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
 	} catch {
-		throw tensorInvalid(path, { expected: "Polygraphy's JSON", got: "no JSON" });
+		throw refused("no JSON");
 	}
+	if (typeof value !== "object" || value === null) throw refused("a single value");
+	return value;
 }
 
 /** The arrays by name of the iteration that is asked for. */

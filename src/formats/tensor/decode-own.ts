@@ -3,7 +3,7 @@ import type { Tensor } from "../../core/golden/tensor.ts";
 import type { DType } from "../../core/schema/golden.ts";
 import type { ByteSource } from "../bytes/byte-source.ts";
 import { type Inflate, npzMember } from "../npz/npz.ts";
-import { mostPolygraphyBytes, polygraphyMember } from "../polygraphy/polygraphy.ts";
+import { mostPolygraphyBytes, parsePolygraphy, polygraphyMember } from "../polygraphy/polygraphy.ts";
 import { decodeOwnSafetensor } from "../safetensors/safetensors.ts";
 import { refuseLfsPointer } from "./decode.ts";
 import { decodeOwnNpy } from "./npy.ts";
@@ -38,7 +38,7 @@ export function decodeOwn(source: ByteSource, place: OwnPlace): Tensor {
 		case "npz":
 			return decodeOwnNpy(npzMember(source, mostBytes, place), path, dtype);
 		case "json":
-			return decodeOwnNpy(polygraphyMember(source.read(0, source.size), {}, place), path, dtype);
+			return decodeOwnNpy(polygraphyMember(parsePolygraphy(source.read(0, source.size), path), {}, place), path, dtype);
 		case "safetensors":
 			return decodeOwnSafetensor(source, place);
 	}

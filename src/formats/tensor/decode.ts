@@ -6,7 +6,7 @@ import type { ByteSource } from "../bytes/byte-source.ts";
 import { mostImageBytes } from "../image/limits.ts";
 import { decodeNpzMember, type Inflate } from "../npz/npz.ts";
 import { isLfsPointer } from "../onnx/head.ts";
-import { decodePolygraphy, mostPolygraphyBytes } from "../polygraphy/polygraphy.ts";
+import { decodePolygraphy, mostPolygraphyBytes, parsePolygraphy } from "../polygraphy/polygraphy.ts";
 import { decodeSafetensor } from "../safetensors/safetensors.ts";
 import { neededBytes } from "./layout.ts";
 import { decodeNpy } from "./npy.ts";
@@ -108,12 +108,19 @@ const decoders: Readonly<Record<SingleFormat, (bytes: Uint8Array, file: TensorFi
 	"tensor-proto": decodeTensorProto,
 };
 
+export interface MemberPlace {
+	path: string;
+	inflate: Inflate;
+	/** Parses the file, or knows what came of it before. */
+	once(parse: () => object): object;
+}
+
 /**
  * One tensor of a file of several; only its own bytes are read, of Polygraphy's JSON all.
  * @throws ConfigError tensor-invalid.
  */
-export function decodeMember(source: ByteSource, file: TensorFile, place: { path: string; inflate: Inflate }): Tensor {
-	const { path, inflate } = place;
+export function decodeMember(source: ByteSource, file: TensorFile, place: MemberPlace): Tensor {
+	const { path, inflate, once } = place;
 	const { member } = file;
 	if (member === undefined)
 		throw tensorInvalid(path, { expected: "the name of a tensor in it", got: "none", fix: 'Say "member" in the manifest.' });
@@ -123,7 +130,11 @@ export function decodeMember(source: ByteSource, file: TensorFile, place: { path
 		case "safetensors":
 			return decodeSafetensor(source, file, { path, member });
 		case "polygraphy":
-			return decodePolygraphy(source.read(0, source.size), file, { path, member });
+			return decodePolygraphy(
+				once(() => parsePolygraphy(source.read(0, source.size), path)),
+				file,
+				{ path, member },
+			);
 		default:
 			throw tensorInvalid(path, { expected: "a file of several tensors", got: "a file of one" });
 	}

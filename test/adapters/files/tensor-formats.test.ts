@@ -13,7 +13,7 @@ import type { DType, Preprocess, TensorFile } from "../../../src/core/schema/gol
 import { decodeTensor } from "../../../src/formats/tensor/decode.ts";
 import { encodeNpy } from "../../../src/formats/tensor/npy.ts";
 import oracle from "../../oracles/golden-formats.json" with { type: "json" };
-import { fromBase64 } from "../../support/golden-tensors.ts";
+import { float32, fromBase64 } from "../../support/golden-tensors.ts";
 
 interface Entry {
 	dtype: string;
@@ -309,5 +309,29 @@ describe("images", () => {
 			}),
 			{ numRuns: 150 },
 		);
+	});
+});
+
+describe("a file of several tensors that changes between two reads", () => {
+	it("gives the tensors that it holds now", async () => {
+		const path = join(folder, "changing.json");
+		const reader = fileTensorReader();
+		const npyOf = (value: number): string => Buffer.from(encodeNpy(float32([value]))).toString("base64");
+		const text = (x: number, y: number): string =>
+			JSON.stringify([{ x: { array: npyOf(x), polygraphy_class: "ndarray" }, y: { array: npyOf(y), polygraphy_class: "ndarray" } }]);
+		const member = (name: string, of: string): TensorFile => ({
+			path: "changing.json",
+			sha256: sha256(Buffer.from(of)),
+			dtype: "float32",
+			shape: [1],
+			format: "polygraphy",
+			member: name,
+		});
+		for (const of of [text(1, 2), text(33, 44)]) {
+			await writeFile(path, of);
+			const [x, y] = [await reader.read(path, member("x", of)), await reader.read(path, member("y", of))];
+			expect(float32Reader(x)(0, 1)[0]).toBe(of === text(1, 2) ? 1 : 33);
+			expect(float32Reader(y)(0, 1)[0]).toBe(of === text(1, 2) ? 2 : 44);
+		}
 	});
 });

@@ -1,7 +1,6 @@
 // What one of Polygraphy's comparators says of one output.
 import type { Bound, Numeric } from "../../schema/result.ts";
 import { toNumeric } from "../checks.ts";
-import { keepsLimit } from "../registry.ts";
 import type { Tensor } from "../tensor.ts";
 
 /** The first runner's output, in Polygraphy's order the candidate's, and the second's, the reference. */
@@ -32,9 +31,15 @@ export interface Limit {
 	bound: Bound;
 }
 
-/** NaN keeps no limit. */
+/** NaN keeps no limit; an infinite error keeps an infinite one, as it does for Polygraphy. */
 export function measure(name: string, value: number, { allowed, bound }: Limit): Measure {
-	return { name, value: toNumeric(value), allowed: toNumeric(allowed), bound, pass: keepsLimit(value, bound, allowed) };
+	return {
+		name,
+		value: toNumeric(value),
+		allowed: toNumeric(allowed),
+		bound,
+		pass: bound === "at-most" ? value <= allowed : value >= allowed,
+	};
 }
 
 export function stopped(why: string): Outcome {

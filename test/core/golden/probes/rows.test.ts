@@ -5,7 +5,7 @@ import { allowance } from "../../../../src/core/golden/probes/allowance.ts";
 import { distanceBetween } from "../../../../src/core/golden/probes/distance.ts";
 import { join, pick, upTo } from "../../../../src/core/golden/probes/pick.ts";
 import { sliceTensor } from "../../../../src/core/golden/tensor.ts";
-import { float32, int64 } from "../../../support/golden-tensors.ts";
+import { float32, float64, int64 } from "../../../support/golden-tensors.ts";
 
 const shapes = fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 1, maxLength: 4 });
 
@@ -51,6 +51,13 @@ describe("distanceBetween", () => {
 		["nothing finite at all", rows([Number.NaN]), rows([Number.NaN]), Number.NaN],
 		["another shape", rows([1, 2]), float32([1, 2], [2]), Number.POSITIVE_INFINITY],
 		["another type", rows([1]), int64([1n], [1, 1]), Number.POSITIVE_INFINITY],
+		[
+			"rows whose squares leave binary64",
+			float64([1e200, 2e200, 3e200, 4e200], [2, 2]),
+			float64([1e200, 2e200, 3e200, 4.5e200], [2, 2]),
+			0.5 / Math.hypot(3, 4.5),
+		],
+		["denormal rows", float64([3e-320, 4e-320], [1, 2]), float64([3e-320, 0], [1, 2]), 0.8],
 		["integers by the share that differs", int64([1n, 2n, 3n, 4n], [4]), int64([1n, 2n, 3n, 1000n], [4]), 0.25],
 	])("is of %s", (_, left, right, expected) => {
 		const got = distanceBetween(left, right, 0);
