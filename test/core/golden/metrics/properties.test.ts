@@ -174,6 +174,17 @@ describe("KL divergence", () => {
 		expect(klDivergence(lost, { ...probabilities, zeroProbability: 2 ** -24 }).value).toBeGreaterThan(5);
 	});
 
+	it("adds nothing for 0 against 0, and scales what it reads a 0 as", () => {
+		const probabilities = { ...question, input: "probabilities" as const, zeroProbability: 2 ** -10 };
+		const sparse = float64([0.75, 0.25, ...new Array<number>(1000).fill(0)]);
+		expect(klDivergence(makePair(sparse, sparse), probabilities).value).toBe(0);
+		// Read as 1/1024 beside 1, of 1025/1024 in all.
+		const lost = klDivergence(makePair(float64([0.5, 0.5]), float64([0, 1])), probabilities);
+		expect(lost.value).toBeCloseTo(0.5 * Math.log(0.5 * 1025) + 0.5 * Math.log((0.5 * 1025) / 1024), 12);
+		const tiny = float64([1 - 2 ** -12, 2 ** -12]);
+		expect(klDivergence(makePair(tiny, float64([1, 0])), probabilities).value).toBeLessThan(1e-7);
+	});
+
 	it("walks rows along an inner axis as along the last", () => {
 		const inner = makePair(float64([1, 5, 2, 6, 3, 7], [3, 2]), float64([1.5, 5, 2, 6.5, 3, 7], [3, 2]));
 		const last = makePair(float64([1, 2, 3, 5, 6, 7], [2, 3]), float64([1.5, 2, 3, 5, 6.5, 7], [2, 3]));
