@@ -3,10 +3,13 @@ import type { Arm, ArmStats, Comparison, PerfRun, RunFigure, WorkloadResult } fr
 import { figureMs } from "../stats/figure.ts";
 import { isSummarized, peakOf, summarizeArm } from "../stats/summary.ts";
 import { compareExact, observedMemory } from "./exact.ts";
+import { errorShare } from "./looks.ts";
 import { type Pair, runCv } from "./noise.ts";
 import { type JudgeOptions, judgePairs } from "./verdict.ts";
 
-export interface CompareOptions extends JudgeOptions {
+export interface CompareOptions extends Omit<JudgeOptions, "share"> {
+	/** Number of workloads of the job that share its error; 1 by default. */
+	family?: number;
 	/** Minimal effect of P99, wider than the median's: a tail is noisier. */
 	p99MinimalEffect: number;
 	/** The figure of a run whose latency is compared; the median by default. */
@@ -53,19 +56,20 @@ function detectableBy({ interval }: Comparison): number | null {
 
 /** Compares the runs that count (state ok, all figures finite) of one workload. Without a base every verdict is `missing`. */
 export function compareRuns(runs: readonly PerfRun[], options: CompareOptions): RunsCompared {
-	const { p99MinimalEffect, figure, ...shared } = options;
+	const { p99MinimalEffect, figure, family = 1, ...shared } = options;
 	const counted = { base: byPair(runs, "base"), head: byPair(runs, "head") };
 	const kept = { base: [...counted.base.values()], head: [...counted.head.values()] };
-	const judge = (figure: Figure, minimalEffect: number): Comparison => {
-		const comparison = judgePairs(pairsOf(counted.base, counted.head, figure), { ...shared, minimalEffect });
+	const judge = (figure: Figure, own: Pick<JudgeOptions, "minimalEffect" | "share">): Comparison => {
+		const comparison = judgePairs(pairsOf(counted.base, counted.head, figure), { ...shared, ...own });
 		const reason = comparison.verdict === "missing" ? absence(runs, counted) : undefined;
 		return reason === undefined ? comparison : { ...comparison, reason };
 	};
-	const latency = judge(figure === "fastest" ? "minMs" : "medianMs", options.minimalEffect);
+	const { minimalEffect } = options;
+	const latency = judge(figure === "fastest" ? "minMs" : "medianMs", { minimalEffect, share: errorShare("latency", family) });
 	const figures = (arm: Arm) => kept[arm].map((run) => figureMs(run, figure) ?? Number.NaN);
 	return {
 		latency,
-		p99: judge("p99Ms", p99MinimalEffect),
+		p99: judge("p99Ms", { minimalEffect: p99MinimalEffect, share: errorShare("p99", family) }),
 		memory: compareExact(peakOf(kept.base), peakOf(kept.head), observedMemory),
 		noise: { runCv: runCv(figures("base"), figures("head")), detectable: detectableBy(latency) },
 		base: summarizeArm(kept.base),

@@ -17,19 +17,20 @@ function excludedPercent(excluded: number, digits: number): string {
 }
 
 function renderMeasured(comparison: Comparison, estimate: number, interval: Interval): string {
-	const { verdict, pairs, level, reason = "" } = comparison;
+	const { verdict, level, setAside, reason = "" } = comparison;
+	const pairs = `${comparison.pairs} pairs${setAside === undefined ? "" : ` (${setAside} disturbed and set aside)`}`;
 	const change = renderChange(estimate, interval, level);
 	switch (verdict) {
 		case "regressed":
-			return `Slower: ${change}, ${pairs} pairs.`;
+			return `Slower: ${change}, ${pairs}.`;
 		case "improved":
-			return `Faster: ${change}, ${pairs} pairs.`;
+			return `Faster: ${change}, ${pairs}.`;
 		case "unchanged": {
 			const excluded = excludedPercent(comparison.excluded ?? 0, percentDigits((interval[1] - interval[0]) / 2));
-			return `No relevant change: ${change}, ${pairs} pairs; changes of ${excluded} or more are excluded.`;
+			return `No relevant change: ${change}, ${pairs}; changes of ${excluded} or more are excluded.`;
 		}
 		default:
-			return `Inconclusive after ${pairs} pairs: ${change}. ${reason} Not a pass.`;
+			return `Inconclusive after ${pairs}: ${change}. ${reason} Not a pass.`;
 	}
 }
 

@@ -1,9 +1,10 @@
 // The one function that pronounces on speed: pairs of runs in, a verdict with its doubt out.
 import { BugError } from "../errors.ts";
 import type { Comparison, Interval } from "../schema/result.ts";
+import { sampleMean } from "../stats/mean.ts";
 import { tCritical } from "../stats/student-t.ts";
-import { trimmedMean } from "../stats/trimmed.ts";
 import { formatLimit, formatPercent } from "../units.ts";
+import { undisturbed } from "./disturbed.ts";
 import { defaultAlpha, defaultLooks, nominalP } from "./looks.ts";
 import { type Pair, runCv } from "./noise.ts";
 
@@ -12,10 +13,10 @@ export interface JudgeOptions {
 	minimalEffect: number;
 	/** Numbers of pairs at which a verdict may be asked for, ascending. */
 	looks?: readonly number[];
-	/** Two-sided error of the whole family over all looks. */
+	/** Two-sided error of the whole job. */
 	alpha?: number;
-	/** Number of comparisons that share alpha. */
-	family?: number;
+	/** The part of it that this comparison may spend over all its looks; all of it by default. */
+	share?: number;
 }
 
 /**
@@ -44,10 +45,16 @@ function toFraction(log: number): number {
 
 /** Null where the spread cannot be known: fewer than two values. */
 function intervalOf(logs: readonly number[], p: number): LogChange | null {
-	const trimmed = trimmedMean(logs);
-	if (trimmed === null || trimmed.df < 1) return null;
-	const half = tCritical(p, trimmed.df) * Math.max(trimmed.winsorisedSd, leastSd) * trimmed.perSd;
-	return { estimate: trimmed.mean, low: trimmed.mean - half, high: trimmed.mean + half };
+	const sample = sampleMean(logs);
+	if (sample === null || sample.df < 1) return null;
+	const half = (tCritical(p, sample.df) * Math.max(sample.sd, leastSd)) / Math.sqrt(logs.length);
+	return { estimate: sample.mean, low: sample.mean - half, high: sample.mean + half };
+}
+
+/** Geometric means of both arms over the pairs that count: their ratio is the estimate. */
+function levelsOf(pairs: readonly Pair[]): Pair {
+	const level = (arm: keyof Pair) => Math.exp(sampleMean(pairs.map((pair) => Math.log(pair[arm])))?.mean ?? Number.NaN);
+	return { base: level("base"), head: level("head") };
 }
 
 type Decision = "regressed" | "improved" | "unchanged" | "inconclusive";
@@ -59,11 +66,17 @@ function decide({ estimate, low, high }: LogChange, limit: number): Decision {
 	return "inconclusive";
 }
 
+/** What the interval leaves possible: the slowdown first, for that is what a gate is asked about. */
+function openRange({ low, high }: LogChange, limit: number): string {
+	const slowdown = `a slowdown of up to ${formatPercent(toFraction(high))} is not excluded`;
+	const speedUp = `a speed-up of up to ${formatPercent(-toFraction(low))}`;
+	if (high <= 0) return `${speedUp} is not excluded.`;
+	return low > -limit ? `${slowdown}.` : `${slowdown}, nor is ${speedUp}.`;
+}
+
 /** Why nothing could be decided, with the largest change that is still possible. */
 function doubtOf(change: LogChange, pairs: readonly Pair[], minimalEffect: number): string {
-	const slower = change.high >= -change.low;
-	const size = formatPercent(Math.abs(toFraction(slower ? change.high : change.low)));
-	const open = `a ${slower ? "slowdown" : "speed-up"} of up to ${size} is not excluded.`;
+	const open = openRange(change, Math.log1p(minimalEffect));
 	const limit = formatLimit(minimalEffect);
 	if (change.high - change.low > 2 * Math.log1p(minimalEffect)) {
 		const cv = runCv(
@@ -78,10 +91,10 @@ function doubtOf(change: LogChange, pairs: readonly Pair[], minimalEffect: numbe
 	return `The interval reaches beyond the limit of ${limit}; ${open}`;
 }
 
-function checkOptions({ minimalEffect, alpha, family, looks }: Required<JudgeOptions>): void {
-	const sound = minimalEffect >= 0 && minimalEffect < 1e6 && alpha > 0 && alpha < 1 && family >= 1 && looks.length > 0;
+function checkOptions({ minimalEffect, alpha, share, looks }: Required<JudgeOptions>): void {
+	const sound = minimalEffect >= 0 && minimalEffect < 1e6 && alpha > 0 && alpha < 1 && share > 0 && share <= 1 && looks.length > 0;
 	if (!sound) {
-		const got = JSON.stringify({ minimalEffect: String(minimalEffect), alpha: String(alpha), family: String(family), looks });
+		const got = JSON.stringify({ minimalEffect: String(minimalEffect), alpha: String(alpha), share: String(share), looks });
 		throw new BugError({ code: "internal", message: `A comparison was asked for with options out of range: ${got}.` });
 	}
 }
@@ -99,7 +112,7 @@ function faultOf(pairs: readonly Pair[]): string | null {
 }
 
 /**
- * Base against head from pairs of runs: paired log-ratios, 10 % trimmed mean, t interval at the error its look may spend.
+ * Base against head from pairs of runs: paired log-ratios of the pairs that nothing disturbed, t interval at the error its look may spend.
  *
  * - regressed: the interval is above zero and the estimate at or above the minimal effect; improved: its mirror.
  * - unchanged: the whole interval lies within ± minimal effect.
@@ -107,24 +120,27 @@ function faultOf(pairs: readonly Pair[]): string | null {
  * - not-comparable: a value is not a finite time above 0. missing: no pairs.
  */
 export function judgePairs(pairs: readonly Pair[], options: JudgeOptions): Comparison {
-	const all = { looks: defaultLooks, alpha: defaultAlpha, family: 1, ...options };
+	const all = { looks: defaultLooks, alpha: defaultAlpha, share: 1, ...options };
 	checkOptions(all);
-	const { minimalEffect, looks, alpha } = all;
+	const { minimalEffect, looks, alpha, share } = all;
 	const blank = { estimate: null, interval: null, pairs: pairs.length, excluded: null, minimalEffect, level: 1 - alpha };
 	if (pairs.length === 0) return { verdict: "missing", reason: "There is no pair of runs to compare.", ...blank };
 	const fault = faultOf(pairs);
 	if (fault !== null) return { verdict: "not-comparable", reason: fault, ...blank };
-	const logs = pairs.map(logRatio);
-	const p = nominalP(looks, pairs.length, all);
+	const counted = undisturbed(pairs);
+	const logs = counted.map(logRatio);
+	const setAside = pairs.length - counted.length;
+	const levels = { ...blank, ...levelsOf(counted), ...(setAside > 0 ? { setAside } : {}) };
+	const p = nominalP(looks, pairs.length, alpha * share);
 	const change = p === null ? null : intervalOf(logs, p);
 	if (change === null) {
-		const estimate = toFraction(trimmedMean(logs)?.mean ?? 0);
-		return { ...blank, verdict: "inconclusive", reason: tooFew(pairs.length, looks), estimate };
+		const estimate = toFraction(sampleMean(logs)?.mean ?? 0);
+		return { ...levels, verdict: "inconclusive", reason: tooFew(pairs.length, looks), estimate };
 	}
 	const verdict = decide(change, Math.log1p(minimalEffect));
 	const interval: Interval = [toFraction(change.low), toFraction(change.high)];
 	const excluded = Math.max(Math.abs(interval[0]), Math.abs(interval[1]));
-	const found = { ...blank, verdict, estimate: toFraction(change.estimate), interval, excluded };
+	const found = { ...levels, verdict, estimate: toFraction(change.estimate), interval, excluded };
 	return verdict === "inconclusive" ? { ...found, reason: doubtOf(change, pairs, minimalEffect) } : found;
 }
 

@@ -35,11 +35,12 @@ export function changeWithInterval(comparison: Comparison): string {
 	return `${changeText(comparison)} (${levelText(comparison)} interval ${intervalText(comparison)})`;
 }
 
-export function pairsText(pairs: number): string {
-	return counted(pairs, "interleaved pair");
+/** `8 interleaved pairs`; `16 interleaved pairs, 1 of them disturbed and set aside`. */
+export function pairsText({ pairs, setAside }: Comparison): string {
+	const aside = setAside === undefined ? "" : `, ${setAside.toLocaleString("en-US")} of them disturbed and set aside`;
+	return `${counted(pairs, "interleaved pair")}${aside}`;
 }
 
-/** Rounded up: a rounded-down figure would claim more than the interval excludes. */
 /** The smallest change that is excluded, rounded up so that it is never claimed too small. */
 export function excludedText(excluded: number): string {
 	return formatPercent(Math.ceil(excluded * 1000 - 1e-9) / 1000);

@@ -6,7 +6,7 @@ import { dash, intervalText, levelText } from "./comparison-words.ts";
 import { cleanName, escapeMarkdown } from "./escape.ts";
 import { type BuildPair, buildPairs, engineSizeText, warningsText } from "./facts.ts";
 import { goldenCounts } from "./golden-words.ts";
-import { type WorkloadRow, workloadTexts } from "./rows.ts";
+import { armTitle, type WorkloadRow, workloadTexts } from "./rows.ts";
 import { gotText, metricWord, worstText } from "./stories-golden.ts";
 import { buildWord, cautioned, counted, goldenWords, subjectName } from "./words.ts";
 
@@ -48,7 +48,8 @@ function rowCells(row: WorkloadRow): string[] {
 function rowsTable(result: Result, rows: readonly WorkloadRow[], limit: number): string {
 	const level = rows[0] === undefined ? "99 %" : levelText(rows[0].workload.latency);
 	const memory = result.backend.kind === "tensorrt" ? "GPU memory" : "peak memory";
-	const head = ["model · engine · workload", "verdict", "base", "head", `change (${level} interval)`, "P99", memory, "golden"];
+	const times = [armTitle("base", rows), armTitle("head", rows), `change (${level} interval)`, "P99 change"];
+	const head = ["model · engine · workload", "verdict", ...times, memory, "golden"];
 	const shown = table(head, rows.slice(0, limit).map(rowCells), [2, 3, 4, 5, 6, 7]);
 	return rows.length > limit ? `${shown}\n\n… and ${counted(rows.length - limit, "more row")}.` : shown;
 }

@@ -1,7 +1,7 @@
 // One row a workload: what every report's main table shows, read from verdicts and gates.
 
-import type { ArmStats, GateName, GateStatus, Result, WorkloadResult } from "../schema/result.ts";
-import { figureMs } from "../stats/figure.ts";
+import type { Arm, ArmStats, GateName, GateStatus, Result, WorkloadResult } from "../schema/result.ts";
+import { shownMs } from "../stats/figure.ts";
 import { formatBytes, formatMs } from "../units.ts";
 import { changeText, dash } from "./comparison-words.ts";
 import { engineKey, type GateIndex, indexGates } from "./index-gates.ts";
@@ -96,16 +96,23 @@ function memoryText(base: ArmStats | null, head: ArmStats | null): string {
 	return `${from.endsWith(unit) ? from.slice(0, -unit.length) : from} → ${to}`;
 }
 
-function timeText(arm: ArmStats | null, workload: WorkloadResult): string {
-	const ms = figureMs(arm, workload.figure);
+/** The heading above an arm's times, with the figure that they are. */
+export function armTitle(arm: Arm | "time", rows: readonly WorkloadRow[]): string {
+	const [figure = "median", other] = new Set(rows.map(({ workload }) => workload.figure ?? "median"));
+	// Only a merged result holds both: each row then says on what it ran.
+	return other === undefined ? `${arm}, ${figure}` : `${arm}, median (on a CPU: fastest)`;
+}
+
+function timeText(workload: WorkloadResult, arm: Arm): string {
+	const ms = shownMs(workload, arm);
 	return ms === undefined ? dash : formatMs(ms);
 }
 
 export function workloadTexts({ workload, golden }: WorkloadRow): WorkloadTexts {
 	const { base, head } = workload;
 	return {
-		base: timeText(base, workload),
-		head: timeText(head, workload),
+		base: timeText(workload, "base"),
+		head: timeText(workload, "head"),
 		change: changeText(workload.latency),
 		p99: workload.p99.estimate === null && head !== null ? formatMs(head.p99Ms) : changeText(workload.p99),
 		memory: memoryText(base, head),

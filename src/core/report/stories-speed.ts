@@ -1,7 +1,7 @@
 // Stories of workloads whose speed is not simply unchanged.
 
 import type { Result, WorkloadResult } from "../schema/result.ts";
-import { figureMs, figureNames } from "../stats/figure.ts";
+import { figureNames, shownMs } from "../stats/figure.ts";
 import { formatLimit, formatMs, formatPercent } from "../units.ts";
 import { changeWithInterval, limitsText, openRangeText, pairsText, saidText } from "./comparison-words.ts";
 import type { GateIndex } from "./index-gates.ts";
@@ -15,7 +15,7 @@ function noiseText(workload: WorkloadResult): string {
 }
 
 function levels(workload: WorkloadResult): string {
-	const [base, head] = [figureMs(workload.base, workload.figure), figureMs(workload.head, workload.figure)];
+	const [base, head] = [shownMs(workload, "base"), shownMs(workload, "head")];
 	if (base === undefined || head === undefined) return "";
 	const name = figureNames[workload.figure ?? "median"];
 	return `${name.charAt(0).toUpperCase()}${name.slice(1)} ${formatMs(base)} → ${formatMs(head)}`;
@@ -41,7 +41,7 @@ function changedStory(result: Result, workload: WorkloadResult, severity: StoryS
 		topic: [cautioned(slower ? "slowdown" : "speedup", backend), cautioned(slower ? "slowdowns" : "speedups", backend)],
 		title: `${subjectName(workload)} is ${speedWord(workload.verdict, backend)}: ${changeWithInterval(workload.latency)}`,
 		sentences: sentences([
-			`${pairsText(workload.latency.pairs)}${noiseText(workload)}.`,
+			`${pairsText(workload.latency)}${noiseText(workload)}.`,
 			levels(workload) === "" ? null : `${levels(workload)}.`,
 			tailText(workload),
 			...(workload.notes ?? []).slice(0, 5).map((note) => saidText(note)),

@@ -4,7 +4,7 @@ import { excludedText, intervalText } from "./comparison-words.ts";
 import { cleanName, cleanText } from "./escape.ts";
 import { armsText, jobFacts, noBaseText, partialText } from "./facts.ts";
 import { headline } from "./headline.ts";
-import { type WorkloadRow, workloadRows, workloadTexts } from "./rows.ts";
+import { armTitle, type WorkloadRow, workloadRows, workloadTexts } from "./rows.ts";
 import { stories } from "./stories.ts";
 import { excerptLines } from "./stories-build.ts";
 import { plainPhrase, type Story } from "./story.ts";
@@ -74,7 +74,7 @@ function excludes({ workload: { latency } }: WorkloadRow): string {
 function tableLines(result: Result, options: TerminalOptions): string[] {
 	const rows = workloadRows(result).sort((a, b) => Number(a.quiet) - Number(b.quiet));
 	if (rows.length === 0) return [];
-	const head = ["workload", "verdict", "base", "head", "change", "interval", "excluded", "golden"].map(
+	const head = ["workload", "verdict", armTitle("base", rows), armTitle("head", rows), "change", "interval", "excluded", "golden"].map(
 		(text, column): Cell => ({ text, style: "dim", right: [2, 3, 4, 6, 7].includes(column) }),
 	);
 	const lines = renderColumns([head, ...rows.slice(0, maxRows).map(tableRow)], options);

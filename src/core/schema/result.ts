@@ -524,9 +524,21 @@ export interface Comparison {
    * The smallest change, either way, that the interval excludes.
    */
   excluded: number | null;
+  /**
+   * The base's level: head / base − 1 is the estimate. Geometric mean over the pairs that count, in ms; only of times.
+   */
+  base?: number;
+  /**
+   * The head's level, of the same pairs.
+   */
+  head?: number;
+  /**
+   * Pairs that were measured and do not count: both runs together were far slower than those of the other pairs, whichever arm it was.
+   */
+  setAside?: number;
   minimalEffect: number;
   /**
-   * Confidence over all looks and all workloads of the job, e.g. 0.99.
+   * Confidence over all looks, all workloads of the job, and latency and P99 together, e.g. 0.99.
    */
   level: number;
 }

@@ -1,5 +1,5 @@
 // Every run of one workload, thrown-away ones included, and both arms' figures side by side.
-import type { ArmStats, PerfRun, RunFigure, WorkloadResult } from "../../schema/result.ts";
+import type { Arm, ArmStats, Comparison, PerfRun, RunFigure, WorkloadResult } from "../../schema/result.ts";
 import { formatBytes, formatDuration, formatMs } from "../../units.ts";
 import { changeText, intervalText } from "../comparison-words.ts";
 import { cleanName } from "../escape.ts";
@@ -50,7 +50,8 @@ export function runsTable(workload: WorkloadResult): Piece {
 interface Figure {
 	name: string;
 	of(stats: ArmStats): string;
-	change?: Piece;
+	/** What was compared: its change, and the levels that this change lies between. */
+	compared?: Comparison;
 }
 
 function perSecond(value: number | null): string {
@@ -59,35 +60,44 @@ function perSecond(value: number | null): string {
 
 function figures(workload: WorkloadResult): Figure[] {
 	const { latency, p99, memory } = workload;
-	const change = (comparison: WorkloadResult["latency"]) =>
-		comparison.estimate === null ? "" : html`${changeText(comparison)}<small>${intervalText(comparison)}</small>`;
-	const compared = (figure: RunFigure) => (figure === (workload.figure ?? "median") ? { change: change(latency) } : {});
+	const compared = (figure: RunFigure) => (figure === (workload.figure ?? "median") ? { compared: latency } : {});
 	return [
 		{ name: "median", of: (stats) => formatMs(stats.medianMs), ...compared("median") },
 		{ name: "mean", of: (stats) => formatMs(stats.meanMs) },
 		{ name: "min", of: (stats) => formatMs(stats.minMs), ...compared("fastest") },
 		{ name: "P90", of: (stats) => formatMs(stats.p90Ms) },
 		{ name: "P95", of: (stats) => formatMs(stats.p95Ms) },
-		{ name: "P99", of: (stats) => formatMs(stats.p99Ms), change: change(p99) },
+		{ name: "P99", of: (stats) => formatMs(stats.p99Ms), compared: p99 },
 		{ name: "throughput", of: (stats) => perSecond(stats.throughputPerSecond) },
 		{
 			name: "peak memory",
 			of: (stats) => (stats.peakMemoryBytes === null ? "–" : formatBytes(stats.peakMemoryBytes)),
-			change: change(memory),
+			compared: memory,
 		},
 		{ name: "runs", of: (stats) => stats.runs.toLocaleString("en-US") },
 		{ name: "iterations", of: (stats) => stats.iterations.toLocaleString("en-US") },
 	];
 }
 
-/** Both arms' statistics; only what was compared has a change. */
+function changePiece(comparison: Comparison | undefined): Piece {
+	if (comparison === undefined || comparison.estimate === null) return "";
+	return html`${changeText(comparison)}<small>${intervalText(comparison)}</small>`;
+}
+
+function armText({ compared, of }: Figure, workload: WorkloadResult, arm: Arm): string {
+	const [level, stats] = [compared?.[arm], workload[arm]];
+	if (level !== undefined) return formatMs(level);
+	return stats === null ? "–" : of(stats);
+}
+
+/** Both arms' statistics; only what was compared has a change, and then stands there with the levels of the compared pairs. */
 export function figuresTable(workload: WorkloadResult): Piece {
 	const { base, head } = workload;
 	if (base === null && head === null) return null;
-	const cell = (stats: ArmStats | null, figure: Figure): Markup => html`<td class="n">${stats === null ? "–" : figure.of(stats)}</td>`;
+	const cell = (arm: Arm, figure: Figure): Markup => html`<td class="n">${armText(figure, workload, arm)}</td>`;
 	const rows = figures(workload).map(
 		(figure) =>
-			html`<tr><th scope="row">${figure.name}</th>${cell(base, figure)}${cell(head, figure)}<td class="n">${figure.change ?? ""}</td></tr>\n`,
+			html`<tr><th scope="row">${figure.name}${figure.compared?.base === undefined ? null : html`<small>compared pairs</small>`}</th>${cell("base", figure)}${cell("head", figure)}<td class="n">${changePiece(figure.compared)}</td></tr>\n`,
 	);
 	const gpu = workload.gpu === undefined ? [] : gpuFigures(workload.gpu, workload.runs);
 	const gpuRows = gpu.map(

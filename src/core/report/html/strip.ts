@@ -1,7 +1,7 @@
 // The strip plot of one workload: every run's median, base and head of a pair linked.
 
 import type { PerfRun, WorkloadResult } from "../../schema/result.ts";
-import { figureMs, figureNames } from "../../stats/figure.ts";
+import { figureMs, figureNames, shownMs } from "../../stats/figure.ts";
 import { formatMs } from "../../units.ts";
 import { cleanName } from "../escape.ts";
 import { subjectName } from "../words.ts";
@@ -96,7 +96,7 @@ function horizontalAxis(pairs: readonly PairOfRuns[], x: Scale): Piece {
 }
 
 function middle(workload: WorkloadResult, arm: "base" | "head", y: Scale): Piece {
-	const ms = figureMs(workload[arm], workload.figure);
+	const ms = shownMs(workload, arm);
 	if (ms === undefined || ms < y.from || ms > y.to) return null;
 	const level = at(y.place(ms));
 	return html`<line class="med ${arm}" x1="${size.left}" x2="${size.right}" y1="${level}" y2="${level}"/>`;
@@ -105,7 +105,7 @@ function middle(workload: WorkloadResult, arm: "base" | "head", y: Scale): Piece
 /** The arms' labels at the right edge, kept apart where they would overlap. */
 function middleLabels(workload: WorkloadResult, y: Scale): Piece {
 	const arms = (["base", "head"] as const).flatMap((arm) => {
-		const ms = figureMs(workload[arm], workload.figure);
+		const ms = shownMs(workload, arm);
 		return ms === undefined ? [] : [{ arm, ms, level: y.place(ms) }];
 	});
 	const [upper, lower] = [...arms].sort((a, b) => a.level - b.level);
@@ -125,7 +125,7 @@ export function drawStrip(workload: WorkloadResult): Markup | null {
 	const inset = Math.min(40, (size.right - size.left) / (pairs.length + 1) / 2 + 8);
 	const x = linearScale([0, Math.max(1, pairs.length - 1)], [size.left + inset, size.right - inset]);
 	const radius = pairs.length > 24 ? 3 : 4.5;
-	const reference = figureMs(workload.base, workload.figure) ?? figureMs(workload.head, workload.figure) ?? 0;
+	const reference = shownMs(workload, "base") ?? shownMs(workload, "head") ?? 0;
 	const figure = figureNames[workload.figure ?? "median"];
 	const label = `${figure} of every run of ${subjectName(workload)}, pair by pair`;
 	return html`<svg viewBox="0 0 ${size.width} ${size.height}" role="img" aria-label="${label}"><title>${label}</title>${verticalAxis(y, reference, figure)}${middle(workload, "base", y)}${middle(workload, "head", y)}${pairs.map((pair, index) => drawPair(pair, index, { x, y, radius }))}${horizontalAxis(pairs, x)}${middleLabels(workload, y)}</svg>`;

@@ -43,7 +43,7 @@ function saying(workload: WorkloadResult, result: Result): string {
 function restingOn(workload: WorkloadResult): string {
 	const { noise, latency, replaced } = workload;
 	return [
-		...(latency.pairs === 0 ? [] : [pairsText(latency.pairs)]),
+		...(latency.pairs === 0 ? [] : [pairsText(latency)]),
 		...(noise.runCv === null ? [] : [`run noise ${formatPercent(noise.runCv)}`]),
 		...(noise.detectable === null ? [] : [`could have seen ${formatPercent(noise.detectable)}`]),
 		...(replaced === 0 ? [] : [`${counted(replaced, "run")} thrown away for cause and measured again`]),

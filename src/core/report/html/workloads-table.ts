@@ -1,12 +1,12 @@
 // The main table of the page: one row a workload, with the forest plot.
 
 import type { Result } from "../../schema/result.ts";
-import { figureMs } from "../../stats/figure.ts";
+import { shownMs } from "../../stats/figure.ts";
 import { formatLimit } from "../../units.ts";
 import { levelText } from "../comparison-words.ts";
 import { cleanName } from "../escape.ts";
 import { backendOf } from "../part-backend.ts";
-import { type WorkloadRow, type WorkloadTexts, workloadTexts } from "../rows.ts";
+import { armTitle, type WorkloadRow, type WorkloadTexts, workloadTexts } from "../rows.ts";
 import { cautioned } from "../words.ts";
 import { drawForest, forestAxis, forestScale } from "./forest.ts";
 import { html, type Markup, type Piece } from "./markup.ts";
@@ -44,16 +44,16 @@ function comparedColumns(rows: readonly WorkloadRow[], result: Result): Column<L
 	const scale = forestScale(rows.map((row) => row.workload));
 	return [
 		{
-			title: "base",
+			title: armTitle("base", rows),
 			numeric: true,
 			cell: ({ texts }) => texts.base,
-			sortBy: ({ row }) => figureMs(row.workload.base, row.workload.figure) ?? null,
+			sortBy: ({ row }) => shownMs(row.workload, "base") ?? null,
 		},
 		{
-			title: "head",
+			title: armTitle("head", rows),
 			numeric: true,
 			cell: ({ texts }) => texts.head,
-			sortBy: ({ row }) => figureMs(row.workload.head, row.workload.figure) ?? null,
+			sortBy: ({ row }) => shownMs(row.workload, "head") ?? null,
 		},
 		{
 			title: "change",
@@ -70,13 +70,13 @@ function comparedColumns(rows: readonly WorkloadRow[], result: Result): Column<L
 	];
 }
 
-function headColumns(): Column<Line>[] {
+function headColumns(rows: readonly WorkloadRow[]): Column<Line>[] {
 	return [
 		{
-			title: "time",
+			title: armTitle("time", rows),
 			numeric: true,
 			cell: ({ texts }) => texts.head,
-			sortBy: ({ row }) => figureMs(row.workload.head, row.workload.figure) ?? null,
+			sortBy: ({ row }) => shownMs(row.workload, "head") ?? null,
 		},
 	];
 }
@@ -102,7 +102,7 @@ function columnsOf(rows: readonly WorkloadRow[], result: Result): Column<Line>[]
 			cell: ({ row, anchor }) => (anchor === null ? workloadName(row) : html`<a href="#${anchor}">${workloadName(row)}</a>`),
 		},
 		...(compared ? [{ title: "Verdict", cell: (line: Line) => verdictCell(line, result) }] : []),
-		...(compared ? comparedColumns(rows, result) : headColumns()),
+		...(compared ? comparedColumns(rows, result) : headColumns(rows)),
 		{
 			title: compared ? "P99 change" : "P99",
 			numeric: true,

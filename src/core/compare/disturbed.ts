@@ -1,0 +1,35 @@
+// Which pairs something disturbed, decided without looking at which arm was slow.
+import { median } from "../stats/quantile.ts";
+import type { Pair } from "./noise.ts";
+
+/** A disturbed pair is slower than the median pair by this many standard deviations, these estimated by the median deviation. */
+const mostSds = 3;
+/** From the median of the absolute deviations to the standard deviation of normal noise. */
+const perMedianDeviation = 1.482602218505602;
+/** … and by this much at least: what is below is no disturbance, whatever the others' spread. */
+const leastExcess = 0.005;
+/** Below this many pairs nothing tells a disturbed pair from the others. */
+const leastPairs = 5;
+
+/** ln of the geometric mean of both runs: the same whichever of the two was slow. */
+function centre({ base, head }: Pair): number {
+	return (Math.log(base) + Math.log(head)) / 2;
+}
+
+/**
+ * The pairs without those that something disturbed: other programs and throttled clocks only add time, so a pair whose two
+ * runs together took far longer than the other pairs says nothing of the change. Only the geometric mean of both runs
+ * decides. For arms of equal noise it is independent of their ratio, so setting pairs aside costs none of the error that
+ * the t interval is allowed (bench/error-rates.ts).
+ *
+ * Where more than a third of the pairs stand out, that is how the machine or the engine runs, and all of them count.
+ */
+export function undisturbed(pairs: readonly Pair[]): readonly Pair[] {
+	if (pairs.length < leastPairs) return pairs;
+	const centres = pairs.map(centre);
+	const middle = median(centres);
+	const sd = perMedianDeviation * median(centres.map((value) => Math.abs(value - middle)));
+	const limit = middle + Math.max(mostSds * sd, leastExcess);
+	const kept = pairs.filter((_, index) => (centres[index] ?? 0) <= limit);
+	return pairs.length - kept.length > pairs.length / 3 ? pairs : kept;
+}

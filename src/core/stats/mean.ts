@@ -1,0 +1,28 @@
+// Mean and standard deviation of a sample, mirrored to the bit when every sign turns.
+
+export interface SampleMean {
+	mean: number;
+	/** With n − 1; 0 for a single value, whose spread is unknown. */
+	sd: number;
+	/** Degrees of freedom: values less one. */
+	df: number;
+}
+
+/** Sum taken from both ends at once: a sample and its mirror image then give sums that differ in sign alone. */
+function mirroredSum(sorted: readonly number[], value: (x: number) => number): number {
+	let sum = 0;
+	for (let low = 0, high = sorted.length - 1; low <= high; low += 1, high -= 1) {
+		sum += low === high ? value(sorted[low] ?? Number.NaN) : value(sorted[low] ?? Number.NaN) + value(sorted[high] ?? Number.NaN);
+	}
+	return sum;
+}
+
+/** Null for an empty sample. */
+export function sampleMean(values: readonly number[]): SampleMean | null {
+	const n = values.length;
+	if (n === 0) return null;
+	const sorted = [...values].sort((left, right) => left - right);
+	const mean = mirroredSum(sorted, (value) => value) / n;
+	const squares = mirroredSum(sorted, (value) => (value - mean) ** 2);
+	return { mean, sd: n > 1 ? Math.sqrt(squares / (n - 1)) : 0, df: n - 1 };
+}
