@@ -1,9 +1,9 @@
 // A seeded model of what run medians do on a GPU: warming up, drifting, scattering, now and then disturbed.
+import { compareRuns, type RunsCompared } from "../src/core/compare/compare.ts";
 import { defaultLooks, nextLook } from "../src/core/compare/looks.ts";
-import type { Pair } from "../src/core/compare/noise.ts";
 import { firstArms } from "../src/core/compare/schedule.ts";
-import { judgePairs, shouldStop } from "../src/core/compare/verdict.ts";
-import type { VerdictKind } from "../src/core/schema/result.ts";
+import { shouldStop } from "../src/core/compare/verdict.ts";
+import type { Arm, PerfRun, VerdictKind } from "../src/core/schema/result.ts";
 
 interface Random {
 	/** Uniform in [0, 1). */
@@ -36,56 +36,103 @@ function seededRandom(seed: number): Random {
 	return { uniform, normal };
 }
 
+/** What share of the runs something slows down, and by which fractions. */
+export interface Disturbance {
+	share: number;
+	least: number;
+	most: number;
+}
+
+export const usual: Disturbance = { share: 0.02, least: 0.02, most: 0.1 };
+/** A neighbour now and then: the run takes 1.3 times as long. */
+export const strong: Disturbance = { share: 0.05, least: 0.3, most: 0.3 };
+
 export interface Truth {
 	/** Coefficient of variation from run to run. */
 	runCv: number;
 	/** True change of the head, as a fraction. */
 	effect: number;
+	/** `usual` by default. */
+	disturbance?: Disturbance;
 }
 
-/** Share of runs that something disturbs, and by how much. */
-const disturbedShare = 0.02;
-const disturbance = { least: 0.02, most: 0.1 };
+/** P99 of a run scatters about its median by this many times the run CV; wide enough for its own limit not to protect it. */
+const tailNoise = 5;
+const usedOfRun = { state: "ok", wallMs: 3000, iterations: 500 } as const;
 
-/** The medians of one session, pair by pair, in the order that the schedule demands. */
-function simulatePairs(truth: Truth, pairs: number, random: Random): Pair[] {
+/** The runs of one workload in one session, in the order that the schedule demands. */
+function simulateRuns(truth: Truth, pairs: number, random: Random): PerfRun[] {
+	const { share, least, most } = truth.disturbance ?? usual;
 	const ramp = Math.abs(0.01 * random.normal());
 	const tau = 3 + 7 * random.uniform();
 	let walk = 0;
-	const runOf = (index: number, arm: "base" | "head") => {
+	const runOf = (order: number, arm: Arm): PerfRun => {
 		walk += 0.001 * random.normal();
-		const disturbed = random.uniform() < disturbedShare ? disturbance.least + (disturbance.most - disturbance.least) * random.uniform() : 0;
-		const log = ramp * (1 - Math.exp(-index / tau)) + walk + truth.runCv * random.normal() + disturbed;
-		return Math.exp(log + (arm === "head" ? Math.log1p(truth.effect) : 0));
+		const disturbed = random.uniform() < share ? Math.log1p(least + (most - least) * random.uniform()) : 0;
+		const effect = arm === "head" ? Math.log1p(truth.effect) : 0;
+		const medianMs = Math.exp(ramp * (1 - Math.exp(-order / tau)) + walk + truth.runCv * random.normal() + disturbed + effect);
+		const p99Ms = medianMs * Math.exp(0.1 + tailNoise * truth.runCv * random.normal());
+		const figures = { medianMs, meanMs: medianMs, minMs: medianMs, p90Ms: medianMs, p95Ms: medianMs, p99Ms };
+		return { ...usedOfRun, arm, pair: Math.floor(order / 2), order, ...figures };
 	};
-	return firstArms(String(random.uniform()), pairs).map((first, pair) => {
-		const early = runOf(2 * pair, first);
-		const late = runOf(2 * pair + 1, first === "base" ? "head" : "base");
-		return first === "base" ? { base: early, head: late } : { base: late, head: early };
-	});
+	return firstArms(String(random.uniform()), pairs).flatMap((first, pair) => [
+		runOf(2 * pair, first),
+		runOf(2 * pair + 1, first === "base" ? "head" : "base"),
+	]);
+}
+
+/** One workload as the gate measures it: pairs are added look by look until the latency is decided or the budget is used up. */
+function measureWorkload(truth: Truth, options: { minimalEffect: number; family: number }, random: Random): RunsCompared {
+	const judging = { ...options, p99MinimalEffect: 0.1 };
+	const runs = simulateRuns(truth, defaultLooks.at(-1) ?? 0, random);
+	let compared = compareRuns([], judging);
+	for (let look = nextLook(defaultLooks, 0); look !== null; look = nextLook(defaultLooks, look)) {
+		compared = compareRuns(runs.slice(0, 2 * look), judging);
+		if (shouldStop(compared.latency, defaultLooks)) break;
+	}
+	return compared;
 }
 
 export interface Rates {
+	/** Of the workloads: verdicts on latency. */
 	shares: Record<VerdictKind, number>;
+	/** Of the workloads. */
 	meanPairs: number;
+	/** Of the jobs: at least one workload's latency or P99 was called slower. */
+	slowerJobs: number;
+	/** … slower or faster. */
+	changedJobs: number;
 }
 
-/** Whole verdict path: pairs are added look by look until it is decided or the budget is used up. */
-export function realisedRates(truth: Truth, options: { minimalEffect: number; family?: number; replicates: number; seed: number }): Rates {
-	const random = seededRandom(options.seed);
+export interface Simulation {
+	minimalEffect: number;
+	/** Workloads of a job; 1 by default. */
+	family?: number;
+	/** Number of jobs. */
+	replicates: number;
+	seed: number;
+}
+
+/** Whole jobs through the whole verdict path. */
+export function realisedRates(truth: Truth, { minimalEffect, family = 1, replicates, seed }: Simulation): Rates {
+	const random = seededRandom(seed);
 	const counts: Record<VerdictKind, number> = { regressed: 0, improved: 0, unchanged: 0, inconclusive: 0, "not-comparable": 0, missing: 0 };
-	const judging = { minimalEffect: options.minimalEffect, family: options.family ?? 1 };
-	let pairsUsed = 0;
-	for (let replicate = 0; replicate < options.replicates; replicate += 1) {
-		const session = simulatePairs(truth, defaultLooks.at(-1) ?? 0, random);
-		let comparison = judgePairs([], judging);
-		for (let look = nextLook(defaultLooks, 0); look !== null; look = nextLook(defaultLooks, look)) {
-			comparison = judgePairs(session.slice(0, look), judging);
-			if (shouldStop(comparison, defaultLooks)) break;
+	let [pairs, slower, changed] = [0, 0, 0];
+	for (let replicate = 0; replicate < replicates; replicate += 1) {
+		const rows = Array.from({ length: family }, () => measureWorkload(truth, { minimalEffect, family }, random));
+		for (const { latency } of rows) {
+			counts[latency.verdict] += 1;
+			pairs += latency.pairs;
 		}
-		counts[comparison.verdict] += 1;
-		pairsUsed += comparison.pairs;
+		const verdicts = rows.flatMap(({ latency, p99 }) => [latency.verdict, p99.verdict]);
+		slower += Number(verdicts.includes("regressed"));
+		changed += Number(verdicts.includes("regressed") || verdicts.includes("improved"));
 	}
-	const shares = Object.fromEntries(Object.entries(counts).map(([verdict, count]) => [verdict, count / options.replicates]));
-	return { shares: shares as Rates["shares"], meanPairs: pairsUsed / options.replicates };
+	const shares = Object.fromEntries(Object.entries(counts).map(([verdict, count]) => [verdict, count / (replicates * family)]));
+	return {
+		shares: shares as Rates["shares"],
+		meanPairs: pairs / (replicates * family),
+		slowerJobs: slower / replicates,
+		changedJobs: changed / replicates,
+	};
 }

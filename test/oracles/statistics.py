@@ -56,34 +56,35 @@ def large():
     return {"n": len(x), "golden": 0.6180339887498949, "harrellDavis": [[p, float(mstats.hdquantiles(x, [p])[0])] for p in (0.5, 0.99)]}
 
 
-def trimmed():
+def means():
     rows = []
-    for n in (2, 3, 5, 6, 7, 8, 9, 10, 12, 16, 19, 20, 25, 40):
+    for n in (2, 3, 5, 6, 8, 12, 16, 40):
         x = np.round(rng.normal(0.01, 0.02, n), 12)
-        cut = 0 if n < 6 else max(1, n // 10)
-        share = cut / n
-        mean = float(stats.trim_mean(x, (cut + 0.5) / n)) if cut else float(x.mean())
-        w = np.asarray(mstats.winsorize(x, limits=(share, share)))
-        error = float(mstats.trimmed_stde(x, limits=(share, share))) if cut else float(stats.sem(x))
-        rows.append({"values": x.tolist(), "cut": cut, "mean": mean, "winsorisedSd": float(w.std(ddof=1)), "standardError": error, "df": n - 2 * cut - 1})
+        rows.append({"values": x.tolist(), "mean": float(x.mean()), "sd": float(x.std(ddof=1)), "standardError": float(stats.sem(x)), "df": n - 1})
     return rows
 
 
 def paired():
-    # A whole verdict by scipy alone: ratios, trimmed mean, winsorised error, t at the calibrated nominal p of the look.
-    looks = {5: 2 * stats.t.sf(5.823, 4), 8: 2 * stats.t.sf(4.610, 7), 12: 2 * stats.t.sf(3.856, 11), 16: 2 * stats.t.sf(3.589, 15)}
+    # A whole verdict by numpy and scipy alone: which pairs count, log-ratios, t interval at the share of 0.01 that the look spends.
+    looks = {5: 0.01 * 5 / 16, 8: 0.01 * 3 / 16, 12: 0.01 * 4 / 16, 16: 0.01 * 4 / 16}
     rows = []
-    for effect in (0.0, 0.01, 0.05, -0.05):
+    for effect, slow_runs in ((0.0, ()), (0.01, ()), (0.05, ()), (-0.05, ()), (0.03, (0,)), (0.0, (1, 3)), (0.03, (0, 1, 2, 3, 4, 5))):
         for n, p in looks.items():
-            base = np.round(2 * np.exp(rng.normal(0, 0.005, n)), 9)
-            head = np.round(2 * (1 + effect) * np.exp(rng.normal(0, 0.005, n)), 9)
-            d = np.log(head / base)
-            cut = 0 if n < 6 else max(1, n // 10)
-            mean = stats.trim_mean(d, (cut + 0.5) / n) if cut else d.mean()
-            w = np.asarray(mstats.winsorize(d, limits=(cut / n, cut / n)))
-            half = stats.t.isf(p / 2, n - 2 * cut - 1) * w.std(ddof=1) / ((1 - 2 * cut / n) * np.sqrt(n))
+            base = 2 * np.exp(rng.normal(0, 0.005, n))
+            head = 2 * (1 + effect) * np.exp(rng.normal(0, 0.005, n))
+            for k in slow_runs:
+                (base, head)[k % 2][(5 * k) % n] *= 1.3
+            base, head = np.round(base, 9), np.round(head, 9)
+            centre = np.log(np.sqrt(base * head))
+            limit = np.median(centre) + max(3 * stats.median_abs_deviation(centre, scale="normal"), 0.005)
+            counts = centre <= limit
+            if 3 * np.sum(~counts) > n:
+                counts[:] = True
+            d = np.log(head[counts] / base[counts])
+            low, high = stats.t.interval(1 - p, len(d) - 1, d.mean(), stats.sem(d))
             pairs = [{"base": float(b), "head": float(h)} for b, h in zip(base, head)]
-            rows.append({"pairs": pairs, "estimate": float(np.expm1(mean)), "interval": [float(np.expm1(mean - half)), float(np.expm1(mean + half))]})
+            levels = {"base": float(stats.gmean(base[counts])), "head": float(stats.gmean(head[counts]))}
+            rows.append({"pairs": pairs, "estimate": float(np.expm1(d.mean())), "interval": [float(np.expm1(low)), float(np.expm1(high))], "setAside": int(np.sum(~counts)), **levels})
     return rows
 
 
@@ -96,7 +97,7 @@ if __name__ == "__main__":
         "tQuantile": t_quantile(),
         "samples": {name: describe(values) for name, values in samples().items()},
         "large": large(),
-        "trimmed": trimmed(),
+        "means": means(),
         "paired": paired(),
     }
     path = pathlib.Path(__file__).with_name("statistics.json")

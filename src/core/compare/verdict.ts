@@ -66,12 +66,12 @@ function decide({ estimate, low, high }: LogChange, limit: number): Decision {
 	return "inconclusive";
 }
 
-/** What the interval leaves possible: the slowdown first, for that is what a gate is asked about. */
+/** What the interval leaves possible: the slowdown, which a gate is asked about; a speed-up too where only that is beyond the limit. */
 function openRange({ low, high }: LogChange, limit: number): string {
 	const slowdown = `a slowdown of up to ${formatPercent(toFraction(high))} is not excluded`;
 	const speedUp = `a speed-up of up to ${formatPercent(-toFraction(low))}`;
 	if (high <= 0) return `${speedUp} is not excluded.`;
-	return low > -limit ? `${slowdown}.` : `${slowdown}, nor is ${speedUp}.`;
+	return high >= limit ? `${slowdown}.` : `${slowdown}, nor is ${speedUp}.`;
 }
 
 /** Why nothing could be decided, with the largest change that is still possible. */

@@ -114,7 +114,7 @@ export function workloadTexts({ workload, golden }: WorkloadRow): WorkloadTexts 
 		base: timeText(workload, "base"),
 		head: timeText(workload, "head"),
 		change: changeText(workload.latency),
-		p99: workload.p99.estimate === null && head !== null ? formatMs(head.p99Ms) : changeText(workload.p99),
+		p99: workload.p99.estimate === null && head !== null ? `${formatMs(head.p99Ms)} (head)` : changeText(workload.p99),
 		memory: memoryText(base, head),
 		golden: golden === null ? dash : `${golden.match} / ${golden.total}`,
 	};

@@ -12,11 +12,11 @@ function recorded(name: string) {
 }
 
 describe("recorded on a GPU, eight pairs each", () => {
-	test("a wider network is slower by 4.1 %", () => {
+	test("a wider network is slower by 4.2 %", () => {
 		const got = recorded("slower-head");
 		expect(got.verdict).toBe("regressed");
 		expect(got.estimate).toBeCloseTo(0.042, 2);
-		expect(renderVerdict(got)).toBe("Slower: +4.1 % (99 % interval +3.6 to +4.7 %), 8 pairs.");
+		expect(renderVerdict(got)).toBe("Slower: +4.2 % (99 % interval +3.7 to +4.7 %), 8 pairs.");
 	});
 
 	test("the same model is unchanged, and 1 % is excluded", () => {
@@ -24,7 +24,7 @@ describe("recorded on a GPU, eight pairs each", () => {
 		expect(got.verdict).toBe("unchanged");
 		expect(got.excluded).toBeLessThan(0.01);
 		expect(renderVerdict(got)).toBe(
-			"No relevant change: \u22120.1 % (99 % interval \u22120.3 to +0.1 %), 8 pairs; changes of 0.4 % or more are excluded.",
+			"No relevant change: \u22120.1 % (99 % interval \u22120.3 to +0.2 %), 8 pairs; changes of 0.4 % or more are excluded.",
 		);
 	});
 
@@ -38,7 +38,7 @@ describe("recorded on a GPU, eight pairs each", () => {
 			file.pairs.map(({ base, head }) => ({ base: head, head: base })),
 			file,
 		);
-		expect(renderVerdict(got)).toBe("Faster: \u22124.0 % (99 % interval \u22124.4 to \u22123.5 %), 8 pairs.");
+		expect(renderVerdict(got)).toBe("Faster: \u22124.0 % (99 % interval \u22124.5 to \u22123.5 %), 8 pairs.");
 	});
 });
 
