@@ -76,7 +76,7 @@ function barsOf(found: ReadonlyMap<string, Rates>): Bar[] {
 		power("strong 0.01 0.03", 95),
 		power("strong 0.002 0.03", 95),
 		...[0.002, 0.005, 0.01].map((runCv) => power(`usual ${runCv} 0.03`, 98)),
-		...[0.002, 0.005, 0.01, 0.02].map((runCv) => power(`usual ${runCv} 0.05`, runCv > 0.01 ? 97.5 : 98)),
+		...[0.002, 0.005, 0.01, 0.02].map((runCv) => power(`usual ${runCv} 0.05`, 98)),
 		...[0.002, 0.005, 0.01, 0.02, 0.03].map((runCv): Bar => {
 			const key = `usual ${runCv} 0.02`;
 			return { what: `${key}: called unchanged, %`, got: 100 * at(key).shares.unchanged, most: 1 };

@@ -39,6 +39,25 @@ describe("verdict", () => {
 			interval: [expect.any(Number), expect.any(Number)],
 			excluded: expect.any(Number),
 		});
+		const { base, head, estimate } = value as { base: number; head: number; estimate: number };
+		expect(head / base - 1).toBeCloseTo(estimate, 12);
+	});
+
+	it("finds a slowdown at the first look although something disturbed a run", async () => {
+		const cwd = temporaryFolder();
+		const pairs = [1.031, 1.029, 1.03, 1.032, 1.028].map((head, index) => ({ base: index === 2 ? 1.3 : 1, head }));
+		writeFileSync(join(cwd, "pairs.json"), JSON.stringify({ pairs }));
+		const { stdout } = await runCli(["verdict", "pairs.json"], { cwd });
+		expect(stdout).toMatch(/^regressed: Slower: \+3\.0 % .*, 5 pairs \(1 disturbed and set aside\)\.$/m);
+	});
+
+	it("sums a wide interval up by the slowdown that it leaves open", async () => {
+		const cwd = temporaryFolder();
+		const pairs = [0.2, 2.4, 0.5, 1.35, 0.67].map((head) => ({ base: 1, head }));
+		writeFileSync(join(cwd, "pairs.json"), JSON.stringify({ pairs }));
+		const { stdout } = await runCli(["verdict", "pairs.json"], { cwd });
+		expect(stdout).toMatch(/a slowdown of up to \d+ % is not excluded\. Not a pass\.$/m);
+		expect(stdout).not.toContain("speed-up");
 	});
 });
 

@@ -20,7 +20,7 @@ async function replayDemo() {
 
 describe("the recorded demo", async () => {
 	it("finds the wrong net, the slower net and the unchanged one, within seconds and without a GPU", async () => {
-		const { run, tookMs, result } = await replayDemo();
+		const { run, tookMs, out, result } = await replayDemo();
 		expect(run.exit, run.stderr).toBe(0);
 		expect(tookMs).toBeLessThan(3000);
 		expect(validate(result), JSON.stringify(validate.errors)).toBe(true);
@@ -31,6 +31,10 @@ describe("the recorded demo", async () => {
 		expect(classifier?.latency.estimate).toBeGreaterThan(0.038);
 		expect(classifier?.latency.estimate).toBeLessThan(0.046);
 		expect(encoder?.latency.excluded).toBeLessThanOrEqual(0.01);
+		for (const { latency, p99 } of result.workloads) {
+			for (const { base = 0, head = 0, estimate } of [latency, p99]) expect(head / base - 1).toBeCloseTo(estimate ?? Number.NaN, 12);
+		}
+		expect(readFileSync(join(out, "report.md"), "utf8")).toContain("| base, median | head, median | change (99 % interval) | P99 change |");
 		expect(result.workloads.map(({ replaced }) => replaced)).toEqual([0, 0, 0]);
 		expect(result.golden.map(({ model, state }) => [model, state])).toEqual([["segmenter", "mismatch"]]);
 		expect(result.golden[0]?.checks.map(({ output, pass }) => [output, pass])).toEqual([

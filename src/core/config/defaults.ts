@@ -67,7 +67,7 @@ export const defaultProbes: Omit<ProbesConfig, "pointer"> = { when: "nightly", o
 const minuteMs = 60_000;
 
 export const defaultMeasure: MeasureConfig = {
-	// Four looks, for which the critical values of the verdict were calibrated.
+	// Four looks, over which the verdict spends its error.
 	looks: [5, 8, 12, 16],
 	// Clocks and temperature settle within about a second under load.
 	warmUpMs: 2000,
