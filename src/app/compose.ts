@@ -48,7 +48,7 @@ export function compose(
 	const onnxRuntime = (): Backend =>
 		onnxRuntimeBackend({
 			flavour: config.onnxruntime,
-			workerPath: join(distFolder(), "ort-worker.js"),
+			workerPath: join(distFolder(), "ort", "worker.js"),
 			nodePath: process.execPath,
 			wasmFolder: join(distFolder(), "ort"),
 			cacheFolder: cacheFolder(world.environment),
@@ -90,9 +90,9 @@ export function compose(
 	return { ports, processes, stop };
 }
 
-/** The folder of the bundle; every chunk lies in it. */
+/** The folder of the bundle: this module lies in its folder chunks/. */
 export function distFolder(): string {
-	return dirname(fileURLToPath(import.meta.url));
+	return join(dirname(fileURLToPath(import.meta.url)), "..");
 }
 
 /** Where what is unpacked once stays: the runner's tool cache, the user's cache, or the temporary folder. */

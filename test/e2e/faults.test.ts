@@ -130,7 +130,7 @@ describe("a worker that", () => {
 	it("fails once is replaced, counted and shown, and the verdict stands", async () => {
 		const folder = arms({ "trtgate.yml": impatient });
 		const once =
-			'const { existsSync } = await import("node:fs"); const mark = job.samplesPath.replace(/raw.*/, "failed-once"); if (job.durationMs > 0 && !existsSync(mark)) { writeFileSync(mark, ""); process.exit(9); } await import("./ort-worker-real.js");';
+			'const { existsSync } = await import("node:fs"); const mark = job.samplesPath.replace(/raw.*/, "failed-once"); if (job.durationMs > 0 && !existsSync(mark)) { writeFileSync(mark, ""); process.exit(9); } await import("./worker-real.js");';
 		const run = await runCli(["run", "--base", "base", "--head", "head", "--out", "out"], {
 			cwd: folder,
 			dist: distWithFaultyWorker("measure", once),

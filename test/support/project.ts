@@ -103,12 +103,12 @@ export function distWithFaultyWorker(kind: "build" | "infer" | "measure", misbeh
 	const folder = temporaryFolder();
 	cpSync("dist", join(folder, "dist"), { recursive: true });
 	cpSync("package.json", join(folder, "package.json"));
-	const worker = join(folder, "dist", "ort-worker.js");
-	renameSync(worker, join(folder, "dist", "ort-worker-real.js"));
+	const worker = join(folder, "dist", "ort", "worker.js");
+	renameSync(worker, join(folder, "dist", "ort", "worker-real.js"));
 	const program = `import { readFileSync, writeFileSync } from "node:fs";
 const job = JSON.parse(readFileSync(process.argv[2], "utf8"));
 const write = (text) => writeFileSync(job.resultPath, text);
-if (job.kind === ${JSON.stringify(kind)}) { ${misbehave} } else await import("./ort-worker-real.js");
+if (job.kind === ${JSON.stringify(kind)}) { ${misbehave} } else await import("./worker-real.js");
 `;
 	writeFileSync(worker, program);
 	return join(folder, "dist");

@@ -10,7 +10,7 @@ import { chooseRuntime, type Runtime } from "./runtime.ts";
 
 export interface OnnxRuntimeOptions {
 	flavour: "auto" | "wasm" | "native";
-	/** The bundled `ort-worker.js`. */
+	/** The bundled `ort/worker.js`. */
 	workerPath: string;
 	nodePath: string;
 	/** Holds ort-wasm-simd-threaded.wasm, or its .gz, and the .mjs. */

@@ -41,7 +41,7 @@ export async function withGoldenPorts<Result>(
 	const letGo = stopOnSignals(() => void processes.killAll());
 	const reference = onnxRuntimeReference({
 		flavour: flavourOf(how.onnxruntime),
-		workerPath: join(distFolder(), "ort-worker.js"),
+		workerPath: join(distFolder(), "ort", "worker.js"),
 		nodePath: process.execPath,
 		wasmFolder: join(distFolder(), "ort"),
 		cacheFolder: cacheFolder(environment),
