@@ -1,4 +1,5 @@
-// Writes what is generated: types and validators from golden-schema, the vector kernel from its source, docs/actions.md.
+// Writes what is generated: types and validators from golden-schema, the vector kernel from its source,
+// docs/actions.md, docs/commands.md.
 // `--check` only compares.
 import { readFileSync, writeFileSync } from "node:fs";
 import { Ajv2020 } from "ajv/dist/2020.js";
@@ -6,6 +7,7 @@ import standaloneModule from "ajv/dist/standalone/index.js";
 import asc from "assemblyscript/asc";
 import { compile } from "json-schema-to-typescript";
 import { actionsPage } from "./actions-table.ts";
+import { commandsPage } from "./commands-page.ts";
 
 // A CommonJS module whose default export sits one level deeper than its types say.
 const standaloneCode = (standaloneModule as unknown as { default: (ajv: Ajv2020, validate: unknown) => string }).default;
@@ -86,8 +88,10 @@ async function kernelModule(): Promise<string> {
 	return `${banner}/** A WebAssembly module, base64. */\nexport const module =\n\t"${Buffer.from(bytes as Uint8Array).toString("base64")}";\n`;
 }
 
-const [actionsPath, actionsText] = actionsPage();
-const files: Record<string, string> = { [`${simdFolder}/module.ts`]: await kernelModule(), [actionsPath]: actionsText };
+const files: Record<string, string> = {
+	[`${simdFolder}/module.ts`]: await kernelModule(),
+	...Object.fromEntries([actionsPage(), commandsPage()]),
+};
 for (const name of schemas) {
 	files[`${outDir}/${name}.ts`] = await typesOf(name);
 	files[`${outDir}/${name}-validator.js`] = validatorOf(name);

@@ -3,6 +3,8 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
+import { commandTables } from "../../src/app/cli.ts";
+import { commonOptions, type Option } from "../../src/app/commands/arguments.ts";
 import { quickProject, runCli, temporaryFolder, writeProject } from "../support/project.ts";
 
 /** What a `--json` printed, once its schema has agreed with it. */
@@ -21,7 +23,37 @@ describe("help and version", () => {
 		expect(await runCli(["--help"], { cwd })).toMatchObject({ exit: 0, stdout: expect.stringContaining("preflight") });
 		expect((await runCli(["--version"], { cwd })).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
 		expect(await runCli([], { cwd })).toMatchObject({ exit: 2, stdout: "" });
-		expect((await runCli(["run", "--help"], { cwd })).stdout).toMatch(/--base/);
+	});
+
+	it.each(commandTables)("lists every option of $name with its default, and an example", async (table) => {
+		const run = await runCli([...table.name.split(" "), "--help"], { cwd: temporaryFolder() });
+		expect(run).toMatchObject({ exit: 0, stderr: "" });
+		const [, ...parts] = run.stdout.split(/^Usage: /m);
+		for (const [index, { options, example }] of [table, ...(table.also ?? [])].entries()) {
+			expect(parts[index]).toContain(`Example:\n  ${example}\n`);
+			for (const [name, option] of Object.entries<Option>(options)) {
+				const listed = new RegExp(`^  --${name}( .*)?\n((?: {6}.*\n)+)`, "m").exec(parts[index] ?? "")?.[2]?.replace(/\s+/g, " ");
+				expect(listed, name).toContain(option.does);
+				if (option.default !== undefined) expect(listed, name).toContain(`Default: ${option.default}.`);
+			}
+		}
+		for (const name of Object.keys(commonOptions)) expect(run.stdout).toContain(`\n  --${name}\n`);
+	});
+
+	it.each([
+		["run --confg x", "There is no option --confg", "Did you mean --config?"],
+		["golden record model.onnx --oout x", "There is no option --oout", "Did you mean --out?"],
+		["golden check golden.json --polygrafy x", "There is no option --polygrafy", "Did you mean --polygraphy?"],
+		["doctor --hlep", "There is no option --hlep", "Did you mean --help?"],
+		["golden recrd", 'There is no command "golden recrd"', "Did you mean `trtgate golden record`?"],
+		["goldn check", 'There is no command "goldn"', "Did you mean `trtgate golden`?"],
+		["golden check golden.json", "golden check needs --outputs", "Add --outputs DIR: folder with a folder for each case"],
+		["verdict --nothing-like-it", "There is no option --nothing-like-it", "`trtgate verdict --help` lists its options."],
+	])("says of `%s` what was meant", async (words, message, fix) => {
+		const run = await runCli(words.split(" "), { cwd: temporaryFolder() });
+		expect(run).toMatchObject({ exit: 2, stdout: "" });
+		expect(run.stderr).toContain(message);
+		expect(run.stderr).toContain(fix);
 	});
 });
 

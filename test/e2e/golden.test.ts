@@ -210,14 +210,14 @@ describe("golden check", () => {
 	});
 
 	it.each([
-		[["check", "golden.json"], /cannot be read|is not there/],
+		[["check", "golden.json", "--outputs", "."], /cannot be read|is not there/],
 		[["check", join(quickstart, "golden/classifier/golden.json")], /needs --outputs/],
 		[
 			["check", join(quickstart, "golden/classifier/golden.json"), "--outputs", "."].concat("--precision", "fp17"),
 			/--precision takes fp32/,
 		],
 		[["chekc"], /Did you mean `trtgate golden check`/],
-		[[], /needs to know what to do/],
+		[[], /needs a command/],
 	])("refuses %j", async (argv, says) => {
 		expect(await golden(argv, temporaryFolder())).toMatchObject({ exit: 2, stderr: expect.stringMatching(says) });
 	});

@@ -14,13 +14,13 @@ import { stopOnSignals } from "../signals.ts";
 import type { Terminal } from "../terminal.ts";
 import { parseArguments } from "./arguments.ts";
 import { showResult } from "./run.ts";
+import { demoTable } from "./tables.ts";
 
 type Demonstrated = Pick<GateOptions, "base" | "head" | "inputs" | "ports">;
 
 export async function demo(argv: readonly string[], terminal: Terminal): Promise<number> {
-	const options = { out: { type: "string" }, json: { type: "boolean" }, recorded: { type: "boolean" } } as const;
-	const args = parseArguments(argv, options, { command: "demo", positionals: [] });
-	const out = args.text("out") ?? "trtgate-demo";
+	const args = parseArguments(argv, demoTable);
+	const out = args.text("out");
 	const examples = join(distFolder(), "..", "examples", args.flag("recorded") ? "recorded" : "quickstart");
 	await access(examples).catch(() => {
 		throw new ConfigError({

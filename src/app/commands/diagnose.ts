@@ -12,12 +12,11 @@ import { diagnosisJson, renderDiagnosis } from "../../formats/trtexec/render.ts"
 import { createLineReader } from "../../formats/trtexec/transcript.ts";
 import { exitCodes } from "../exit.ts";
 import type { Terminal } from "../terminal.ts";
-import { type Arguments, parseArguments } from "./arguments.ts";
-
-const options = { "exit-code": { type: "string" }, signal: { type: "string" }, json: { type: "boolean" } } as const;
+import { type ArgumentsOf, parseArguments } from "./arguments.ts";
+import { diagnoseTable } from "./tables.ts";
 
 export async function diagnose(argv: readonly string[], terminal: Terminal): Promise<number> {
-	const args = parseArguments(argv, options, { command: "diagnose", positionals: ["LOG|DIR"] });
+	const args = parseArguments(argv, diagnoseTable);
 	const wanted = args.positionals[0] ?? "";
 	const path = resolve(terminal.cwd, wanted);
 	const known = endingOf(args);
@@ -37,7 +36,7 @@ export async function diagnose(argv: readonly string[], terminal: Terminal): Pro
 }
 
 /** What the user knows of the end stands above what a recording says. */
-function endingOf(args: Arguments): Partial<Pick<Evidence, "exitCode" | "signal">> {
+function endingOf(args: ArgumentsOf<typeof diagnoseTable>): Partial<Pick<Evidence, "exitCode" | "signal">> {
 	const [code, signal] = [args.text("exit-code"), args.text("signal")?.toUpperCase()];
 	if (code !== undefined && !/^\d{1,3}$/.test(code)) throw misused("--exit-code", "a whole number from 0 to 255", code);
 	if (signal !== undefined && !/^(SIG)?[A-Z][A-Z0-9+]{1,9}$/.test(signal)) throw misused("--signal", "a name such as SIGKILL", signal);

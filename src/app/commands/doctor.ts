@@ -11,6 +11,7 @@ import { cacheFolder, distFolder } from "../compose.ts";
 import { exitCodes } from "../exit.ts";
 import type { Terminal } from "../terminal.ts";
 import { parseArguments } from "./arguments.ts";
+import { doctorTable } from "./tables.ts";
 
 interface Check {
 	name: string;
@@ -20,7 +21,7 @@ interface Check {
 }
 
 export async function doctor(argv: readonly string[], terminal: Terminal): Promise<number> {
-	const args = parseArguments(argv, { json: { type: "boolean" } }, { command: "doctor", positionals: [] });
+	const args = parseArguments(argv, doctorTable);
 	const findings: Found[] = [];
 	for (const check of checks(terminal)) findings.push({ name: check.name, weight: check.weight, ...(await check.look()) });
 	if (args.flag("json")) terminal.out(`${JSON.stringify({ checks: findings }, null, "\t")}\n`);

@@ -8,9 +8,10 @@ import { ConfigError } from "../../core/errors.ts";
 import { exitCodes } from "../exit.ts";
 import type { Terminal } from "../terminal.ts";
 import { parseArguments } from "./arguments.ts";
+import { initTable } from "./tables.ts";
 
 export async function init(argv: readonly string[], terminal: Terminal): Promise<number> {
-	const args = parseArguments(argv, {}, { command: "init", positionals: ["MODEL"] });
+	const args = parseArguments(argv, initTable);
 	const path = resolve(terminal.cwd, args.positionals[0] ?? "");
 	const model = await fileModelReader().read(path);
 	const onnxPath = relative(terminal.cwd, path);

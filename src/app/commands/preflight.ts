@@ -8,10 +8,10 @@ import { renderPreflight } from "../../core/onnx/render-preflight.ts";
 import { exitCodes } from "../exit.ts";
 import type { Terminal } from "../terminal.ts";
 import { parseArguments } from "./arguments.ts";
+import { preflightTable } from "./tables.ts";
 
 export async function preflight(argv: readonly string[], terminal: Terminal): Promise<number> {
-	const options = { json: { type: "boolean" }, tensorrt: { type: "string" } } as const;
-	const args = parseArguments(argv, options, { command: "preflight", positionals: ["MODEL"] });
+	const args = parseArguments(argv, preflightTable);
 	const tensorrt = checkedVersion(args.text("tensorrt"));
 	const model = await fileModelReader().read(resolve(terminal.cwd, args.positionals[0] ?? ""));
 	const findings = findingsOf(model, tensorrt === undefined ? { backend: "onnxruntime" } : { backend: "tensorrt", tensorrt });

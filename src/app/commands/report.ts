@@ -13,22 +13,23 @@ import { reportList } from "../kept-files.ts";
 import { readParts } from "../parts/read-parts.ts";
 import type { Terminal } from "../terminal.ts";
 import { version } from "../version.ts";
-import { type Arguments, parseArguments } from "./arguments.ts";
+import { type ArgumentsOf, parseArguments } from "./arguments.ts";
 import { readArgument } from "./read.ts";
 import { showResult } from "./run.ts";
+import { reportTable } from "./tables.ts";
 
-const options = { json: { type: "boolean" }, merge: { type: "boolean" }, plan: { type: "string" }, out: { type: "string" } } as const;
+type ReportArguments = ArgumentsOf<typeof reportTable>;
 
 export async function report(argv: readonly string[], terminal: Terminal): Promise<number> {
-	const args = parseArguments(argv, options, { command: "report", positionals: ["DIR"], more: argv.includes("--merge") });
+	const args = parseArguments(argv, reportTable, { more: argv.includes("--merge") });
 	const { result, outFolder } = args.flag("merge") ? await merged(args, terminal) : await again(args, terminal);
 	showResult(result, { json: args.flag("json"), outFolder }, terminal);
 	return exitOfResult(result);
 }
 
-async function again(args: Arguments, terminal: Terminal): Promise<{ result: Result; outFolder: string }> {
-	for (const option of ["plan", "out"]) {
-		if (args.text(option) === undefined) continue;
+async function again(args: ReportArguments, terminal: Terminal): Promise<{ result: Result; outFolder: string }> {
+	for (const option of ["plan", "out"] as const) {
+		if (!args.isGiven(option)) continue;
 		throw new ConfigError({
 			code: "usage",
 			message: `--${option} goes with --merge only.`,
@@ -43,13 +44,13 @@ async function again(args: Arguments, terminal: Terminal): Promise<{ result: Res
 	return { result, outFolder };
 }
 
-async function merged(args: Arguments, terminal: Terminal): Promise<{ result: Result; outFolder: string }> {
+async function merged(args: ReportArguments, terminal: Terminal): Promise<{ result: Result; outFolder: string }> {
 	const plan = args.text("plan");
 	const expected = plan === undefined ? {} : { expected: parseMatrix((await readArgument(plan, terminal.cwd, "usage")).text) };
 	const parts = await readParts(args.positionals, terminal.cwd);
 	const named = parts.map((part) => ({ ...part, name: nameOf(part.name, expected.expected) }));
 	const result = mergeResults(named, { ...expected, version, files: [...reportList] });
-	const outFolder = resolve(terminal.cwd, args.text("out") ?? "trtgate-merged");
+	const outFolder = resolve(terminal.cwd, args.text("out"));
 	await mkdir(outFolder, { recursive: true });
 	await writeReport(result, outFolder, fileStore());
 	return { result, outFolder };

@@ -7,25 +7,11 @@ import { gate } from "../gate.ts";
 import { progressFor } from "../progress.ts";
 import { stopOnSignals } from "../signals.ts";
 import type { Terminal } from "../terminal.ts";
-import { type Arguments, parseArguments } from "./arguments.ts";
-
-const options = {
-	config: { type: "string" },
-	base: { type: "string" },
-	head: { type: "string" },
-	backend: { type: "string" },
-	device: { type: "string" },
-	only: { type: "string", multiple: true },
-	trtexec: { type: "string" },
-	onnxruntime: { type: "string" },
-	out: { type: "string" },
-	seed: { type: "string" },
-	"dry-run": { type: "boolean" },
-	json: { type: "boolean" },
-} as const;
+import { type ArgumentsOf, parseArguments } from "./arguments.ts";
+import { runTable } from "./tables.ts";
 
 export async function run(argv: readonly string[], terminal: Terminal): Promise<number> {
-	const args = parseArguments(argv, options, { command: "run", positionals: [] });
+	const args = parseArguments(argv, runTable);
 	const gated = await gate({ ...gateOptions(args, terminal), onStart: stopOnSignals }, args.flag("dry-run") ? "plan" : "run");
 	if (gated.state === "planned") {
 		terminal.out(args.flag("json") ? `${JSON.stringify(gated.plan, null, "\t")}\n` : renderPlan(gated.plan, gated.config));
@@ -35,13 +21,13 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
 	return exitOfResult(gated.result);
 }
 
-function gateOptions(args: Arguments, terminal: Terminal) {
+function gateOptions(args: ArgumentsOf<typeof runTable>, terminal: Terminal) {
 	const named = (["config", "base", "head", "seed", "trtexec"] as const).map((name) => [name, args.text(name)] as const);
 	const only = args.texts("only");
 	const inputs = (["backend", "device", "onnxruntime"] as const).map((name) => [name, args.text(name)] as const);
 	return {
 		cwd: terminal.cwd,
-		out: args.text("out") ?? "trtgate-out",
+		out: args.text("out"),
 		...Object.fromEntries(named.filter(([, value]) => value !== undefined)),
 		...(only.length === 0 ? {} : { only: only.join("\n") }),
 		inputs: Object.fromEntries(inputs.filter((entry): entry is [(typeof entry)[0], string] => entry[1] !== undefined)),

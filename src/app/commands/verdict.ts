@@ -6,9 +6,10 @@ import { exitCodes } from "../exit.ts";
 import type { Terminal } from "../terminal.ts";
 import { parseArguments } from "./arguments.ts";
 import { readArgument } from "./read.ts";
+import { verdictTable } from "./tables.ts";
 
 export async function verdict(argv: readonly string[], terminal: Terminal): Promise<number> {
-	const args = parseArguments(argv, { json: { type: "boolean" } }, { command: "verdict", positionals: ["PAIRS.json"] });
+	const args = parseArguments(argv, verdictTable);
 	const { path, text } = await readArgument(args.positionals[0] ?? "", terminal.cwd, "pairs-invalid");
 	const { pairs, minimalEffect } = parsePairs(text, path);
 	const comparison = judgePairs(pairs, { minimalEffect });

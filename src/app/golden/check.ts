@@ -21,6 +21,7 @@ import { askCommands, type CommandsAtHand } from "../../stages/ask-commands.ts";
 import { readTensors } from "../../stages/load-goldens.ts";
 import { parseArguments } from "../commands/arguments.ts";
 import { readArgument } from "../commands/read.ts";
+import { checkTable } from "../commands/tables.ts";
 import { exitCodes } from "../exit.ts";
 import { stopOnSignals } from "../signals.ts";
 import type { Terminal } from "../terminal.ts";
@@ -29,22 +30,13 @@ import { type CheckReport, renderCheck } from "./render-check.ts";
 import { findWhole, readStored, type StoredPorts } from "./stored.ts";
 import { findTensor } from "./stored-cases.ts";
 
-const options = {
-	config: { type: "string" },
-	outputs: { type: "string" },
-	precision: { type: "string" },
-	json: { type: "boolean" },
-} as const;
-
 export async function checkGolden(argv: readonly string[], terminal: Terminal): Promise<number> {
 	const byPolygraphy = argv.some((word) => word === "--polygraphy" || word.startsWith("--polygraphy="));
 	if (byPolygraphy) return (await import("./check-polygraphy.ts")).checkPolygraphy(argv, terminal);
-	const args = parseArguments(argv, options, { command: "golden check", positionals: ["GOLDEN.json"] });
+	const args = parseArguments(argv, checkTable);
 	const { path, text } = await readArgument(args.positionals[0] ?? "", terminal.cwd, "golden-missing");
 	const manifest = parseManifest(text, path);
 	const outputs = args.text("outputs");
-	if (outputs === undefined)
-		throw usage("golden check needs --outputs.", "Name the folder with a folder for each case, and in it a file for each output.");
 	const folder = await outputFolder(resolve(terminal.cwd, outputs));
 	const ports = { files: fileStore(), tensors: fileTensorReader() };
 	const precision = precisionOf(args.text("precision"));
@@ -135,8 +127,7 @@ async function outputFolder(path: string): Promise<string> {
 	throw usage(`--outputs: ${path} is no folder.`, "Name the folder with a folder for each case.");
 }
 
-function precisionOf(text: string | undefined): Precision {
-	if (text === undefined) return "fp32";
+function precisionOf(text: string): Precision {
 	const known = Object.keys(defaultGates.relativeL2);
 	if (known.includes(text)) return text as Precision;
 	throw usage(`--precision takes ${known.join(", ")}; got ${JSON.stringify(text)}.`, "Name the precision that the engine computed in.");

@@ -6,13 +6,14 @@ import { parseManifest } from "../../core/golden/manifest.ts";
 import { inspect } from "../../stages/inspect.ts";
 import { parseArguments } from "../commands/arguments.ts";
 import { readArgument } from "../commands/read.ts";
+import { inspectTable } from "../commands/tables.ts";
 import { exitCodes } from "../exit.ts";
 import type { Terminal } from "../terminal.ts";
 import { renderInspection } from "./render-inspect.ts";
 
 /** Exit 1 where the golden could not fail. */
 export async function inspectGolden(argv: readonly string[], terminal: Terminal): Promise<number> {
-	const args = parseArguments(argv, { json: { type: "boolean" } }, { command: "golden inspect", positionals: ["GOLDEN.json"] });
+	const args = parseArguments(argv, inspectTable);
 	const { path, text } = await readArgument(args.positionals[0] ?? "", terminal.cwd, "golden-missing");
 	const set = { manifest: parseManifest(text, path), folder: dirname(resolve(terminal.cwd, path)) };
 	const inspection = await inspect(set, { files: fileStore(), tensors: fileTensorReader() });

@@ -10,6 +10,7 @@ import {
 	type Quantile,
 } from "../../core/golden/polygraphy/settings.ts";
 import { parseArguments } from "../commands/arguments.ts";
+import { polygraphyTable } from "../commands/tables.ts";
 
 export interface PolygraphyOptions {
 	/** The reference's file, or one with several runners. */
@@ -21,35 +22,15 @@ export interface PolygraphyOptions {
 	settings: PolygraphySettings;
 }
 
-/** Options that take several values at once. */
-const many = [
-	"compare",
-	"rtol",
-	"atol",
-	"check-error-stat",
-	"error-quantile",
-	"index-tolerance",
-	"l2-threshold",
-	"cosine-similarity-threshold",
-	"psnr-threshold",
-	"snr-threshold",
-] as const;
-type Many = (typeof many)[number];
-
-const text = { type: "string" } as const;
-const flag = { type: "boolean" } as const;
-const options = {
-	...Object.fromEntries(many.map((name) => [name, { ...text, multiple: true }])),
-	...{ polygraphy: text, outputs: text, "infinities-compare-equal": flag, strict: flag, json: flag },
-};
+type Name = keyof typeof polygraphyTable.options;
 
 /** @throws ConfigError usage. */
 export function parsePolygraphyOptions(argv: readonly string[]): PolygraphyOptions {
-	const args = parseArguments(oneValueEach(argv), options, { command: "golden check --polygraphy", positionals: [] });
-	const numbers = (name: Many, least = Number.NEGATIVE_INFINITY, most = Number.POSITIVE_INFINITY): ByOutput<number> =>
+	const args = parseArguments(argv, polygraphyTable);
+	const numbers = (name: Name, least = Number.NEGATIVE_INFINITY, most = Number.POSITIVE_INFINITY): ByOutput<number> =>
 		byOutput(args.texts(name), (value) => parseNumber(value, name, { least, most }));
 	return {
-		golden: args.text("polygraphy") ?? "",
+		golden: args.text("polygraphy"),
 		outputs: args.text("outputs"),
 		strict: args.flag("strict"),
 		json: args.flag("json"),
@@ -69,17 +50,6 @@ export function parsePolygraphyOptions(argv: readonly string[]): PolygraphyOptio
 	};
 }
 
-/** `--rtol 1e-5 out:1e-3`, as Polygraphy takes it, becomes `--rtol=1e-5 --rtol=out:1e-3`; without a value `--rtol=`, which is refused. */
-function oneValueEach(argv: readonly string[]): string[] {
-	let open: string | null = null;
-	return argv.flatMap((word, index) => {
-		if (!word.startsWith("--")) return [open === null ? word : `${open}=${word}`];
-		open = many.some((name) => word === `--${name}`) ? word : null;
-		if (open === null) return [word];
-		return argv[index + 1]?.startsWith("--") === false ? [] : [`${open}=`];
-	});
-}
-
 /** The output's name may hold colons: the last one ends it. */
 function byOutput<Value>(words: readonly string[], parse: (text: string) => Value): ByOutput<Value> {
 	return new Map(
@@ -93,7 +63,7 @@ function byOutput<Value>(words: readonly string[], parse: (text: string) => Valu
 const decimal = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 const infinite = /^([+-]?)inf(inity)?$/i;
 
-function parseNumber(word: string, name: Many, { least, most }: { least: number; most: number }): number {
+function parseNumber(word: string, name: Name, { least, most }: { least: number; most: number }): number {
 	const value = Number(word.replace(infinite, "$1Infinity"));
 	const whole = name !== "index-tolerance" || Number.isInteger(value);
 	const known = decimal.test(word) || infinite.test(word);

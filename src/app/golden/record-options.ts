@@ -9,7 +9,8 @@ import type { OnnxModel } from "../../core/onnx/model.ts";
 import { feeds } from "../../core/onnx/model.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import { resolveShapes, symbolicDims } from "../../core/onnx/shapes.ts";
-import { type Arguments, parseArguments } from "../commands/arguments.ts";
+import { type ArgumentsOf, parseArguments } from "../commands/arguments.ts";
+import { recordTable } from "../commands/tables.ts";
 import type { Terminal } from "../terminal.ts";
 
 export interface RecordOptions {
@@ -43,32 +44,15 @@ export interface RecordOptions {
 	command: string;
 }
 
-const known = {
-	out: { type: "string" },
-	cases: { type: "string" },
-	inputs: { type: "string", multiple: true },
-	generator: { type: "string", multiple: true },
-	"non-finite": { type: "string", multiple: true },
-	preprocess: { type: "string" },
-	dims: { type: "string", multiple: true },
-	seed: { type: "string" },
-	reason: { type: "string" },
-	author: { type: "string" },
-	config: { type: "string" },
-	model: { type: "string" },
-	onnxruntime: { type: "string" },
-	"mutation-limit": { type: "string" },
-	timeout: { type: "string" },
-	propose: { type: "boolean" },
-} as const;
+type RecordArguments = ArgumentsOf<typeof recordTable>;
 
-export const defaultCases = 8;
+export const defaultCases = Number(recordTable.options.cases.default);
 const mostCases = 10_000;
 
 /** @throws ConfigError usage, config-missing and the errors of a config. */
 export async function parseRecordOptions(argv: readonly string[], terminal: Terminal): Promise<RecordOptions> {
 	const byConfig = argv.some((word) => word === "--model" || word.startsWith("--model="));
-	const args = parseArguments(argv, known, { command: "golden record", positionals: byConfig ? [] : ["MODEL.onnx"] });
+	const args = parseArguments(argv, recordTable, byConfig ? { positionals: [] } : {});
 	const { cwd } = terminal;
 	const configured = byConfig ? await readModelConfig(args, cwd) : null;
 	const out = args.text("out") ?? (configured?.golden === undefined ? undefined : dirname(configured.golden));
@@ -86,8 +70,7 @@ export async function parseRecordOptions(argv: readonly string[], terminal: Term
 		out: folder,
 		home: configured?.home ?? cwd,
 		name: basename(folder).replace(/[@\s]+/g, "-") || "golden",
-		cases:
-			args.text("cases") === undefined ? undefined : wholeNumber(args, "cases", { byDefault: defaultCases, least: 1, most: mostCases }),
+		cases: args.isGiven("cases") ? wholeNumber(args, "cases", { least: 1, most: mostCases }) : undefined,
 		inputs: args.texts("inputs"),
 		generators: args.texts("generator"),
 		nonFinite: args.texts("non-finite"),
@@ -95,13 +78,13 @@ export async function parseRecordOptions(argv: readonly string[], terminal: Term
 		dims: { ...configured?.dims, ...dimsGiven },
 		dimsGiven,
 		inputConfigs: configured?.inputs ?? {},
-		seed: wholeNumber(args, "seed", { byDefault: 1, least: 0, most: Number.MAX_SAFE_INTEGER }),
+		seed: wholeNumber(args, "seed", { least: 0, most: Number.MAX_SAFE_INTEGER }),
 		reason: args.text("reason"),
 		author: args.text("author"),
 		onnxruntime: args.text("onnxruntime"),
 		propose: args.flag("propose"),
-		mutationLimitMs: duration(args, "mutation-limit", 120_000),
-		timeoutMs: duration(args, "timeout", 600_000),
+		mutationLimitMs: duration(args, "mutation-limit"),
+		timeoutMs: duration(args, "timeout"),
 		quiet: args.flag("quiet"),
 		command: `trtgate golden record ${argv.join(" ")}`.slice(0, 1000),
 	};
@@ -119,8 +102,8 @@ interface Configured {
 	inputs: Readonly<Record<string, InputConfig>>;
 }
 
-async function readModelConfig(args: Arguments, cwd: string): Promise<Configured> {
-	const path = args.text("config") ?? "trtgate.yml";
+async function readModelConfig(args: RecordArguments, cwd: string): Promise<Configured> {
+	const path = args.text("config");
 	const text = await readFile(resolve(cwd, path), "utf8").catch((cause: unknown) => {
 		throw new ConfigError({
 			code: "config-missing",
@@ -168,9 +151,8 @@ function parseDims(texts: readonly string[]): Record<string, number> {
 	return Object.fromEntries(entries);
 }
 
-function wholeNumber(args: Arguments, name: string, of: { byDefault: number; least: number; most: number }): number {
+function wholeNumber(args: RecordArguments, name: "cases" | "seed", of: { least: number; most: number }): number {
 	const text = args.text(name);
-	if (text === undefined) return of.byDefault;
 	const value = Number(text);
 	if (/^\d+$/.test(text) && value >= of.least && value <= of.most) return value;
 	throw usage(`--${name} takes a whole number from ${of.least} to ${of.most}; got ${JSON.stringify(text)}.`, "Correct the number.");
@@ -178,9 +160,8 @@ function wholeNumber(args: Arguments, name: string, of: { byDefault: number; lea
 
 const unitsMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
-function duration(args: Arguments, name: string, byDefault: number): number {
+function duration(args: RecordArguments, name: "mutation-limit" | "timeout"): number {
 	const text = args.text(name);
-	if (text === undefined) return byDefault;
 	const match = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(text);
 	const unit = unitsMs[match?.[2] ?? ""];
 	if (match !== null && unit !== undefined) return Number(match[1]) * unit;

@@ -1,0 +1,103 @@
+// The tables of options, against the code that reads them and every page that shows a command.
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { commandTables } from "../../src/app/cli.ts";
+import { type CommandTable, commonOptions, parseArguments } from "../../src/app/commands/arguments.ts";
+import { polygraphyTable } from "../../src/app/commands/tables.ts";
+import { parsePolygraphyOptions } from "../../src/app/golden/polygraphy-options.ts";
+import { settingsFor } from "../../src/core/golden/polygraphy/settings.ts";
+
+const tables: readonly CommandTable[] = commandTables.flatMap((table) => [table, ...(table.also ?? [])]);
+
+function sources(folder: string, ending: RegExp): { path: string; text: string }[] {
+	return readdirSync(folder, { recursive: true, encoding: "utf8" })
+		.filter((name) => ending.test(name))
+		.map((name) => ({ path: join(folder, name), text: readFileSync(join(folder, name), "utf8") }));
+}
+
+describe.each(tables)("$name", (table) => {
+	it("has an example that its own table parses", () => {
+		const words = table.example.split(" ").slice(1);
+		expect(words.join(" ").startsWith(table.name)).toBe(true);
+		// The name of the table for Polygraphy's files ends in an option.
+		const argv = words.slice(table.name.split(" ").filter((word) => !word.startsWith("--")).length);
+		expect(parseArguments(argv, table, { more: argv.includes("--merge") }).positionals.length).toBeGreaterThanOrEqual(
+			table.positionals.length,
+		);
+	});
+
+	it("lists no option that no code reads", () => {
+		const code = sources("src/app", /\.ts$/).filter(({ path }) => !path.endsWith("commands/tables.ts"));
+		for (const name of Object.keys(table.options))
+			expect(
+				code.filter(({ text }) => text.includes(`"${name}"`)).map(({ path }) => path),
+				name,
+			).not.toEqual([]);
+	});
+});
+
+describe("pages", () => {
+	const pages = [
+		...["README.md", "CONTRIBUTING.md"].map((path) => ({ path, text: readFileSync(path, "utf8") })),
+		...["docs", "examples", "workflows-examples"].flatMap((folder) => sources(folder, /\.(md|ya?ml)$/)),
+		...sources("src", /\.ts$/),
+	];
+
+	it("show no command and no option that there is not", () => {
+		let seen = 0;
+		const wrong = pages.flatMap(({ path, text }) =>
+			[...text.matchAll(/\btrtgate ((?:golden )?[a-z]+)\b([^\n`;"]*)/g)].flatMap(([line, name = "", rest = ""]) => {
+				const own = tables.filter((table) => table.name === name || table.name.startsWith(`${name} `));
+				const options = [...rest.matchAll(/(?<=\s|\[|^)--([a-z][a-z-]*)/g)].map(([, option = ""]) => option);
+				if (own.length === 0) return options.length === 0 ? [] : [`${path}: ${line}`];
+				seen += options.length;
+				const known = new Set(own.flatMap((table) => Object.keys({ ...table.options, ...commonOptions })));
+				return options.filter((option) => !known.has(option)).map((option) => `${path}: trtgate ${name} --${option}`);
+			}),
+		);
+		expect(wrong).toEqual([]);
+		expect(seen).toBeGreaterThan(30);
+	});
+
+	it("name each command in README's table", () => {
+		const rows = [...readFileSync("README.md", "utf8").matchAll(/^\| `([a-z][^`]*)` \|/gm)].map(([, form = ""]) => form);
+		for (const { name } of commandTables) {
+			const [first = "", second] = name.split(" ");
+			const row = rows.find((form) => form.split(" ")[0] === first);
+			expect(row, name).toMatch(second ?? first);
+			for (const [, option = ""] of (row ?? "").matchAll(/--([a-z-]+)/g))
+				expect(commandTables.filter((table) => table.name === name && Object.hasOwn(table.options, option))).toHaveLength(1);
+		}
+	});
+
+	it("give the defaults of `golden record` as its table does", () => {
+		const table = commandTables.find(({ name }) => name === "golden record");
+		const text = readFileSync("docs/goldens.md", "utf8");
+		for (const [name, option] of Object.entries(table?.options ?? {})) {
+			const row = new RegExp(`^\\| \`--${name}[^|]*\\| ([^|]*) \\|`, "m").exec(text);
+			if (row !== null && option.default !== undefined) expect(row[1], name).toBe(`\`${option.default}\``);
+		}
+	});
+});
+
+describe("golden check --polygraphy", () => {
+	it("gives the defaults that the rules have", () => {
+		const { settings } = parsePolygraphyOptions(["--polygraphy", "golden.json"]);
+		const defaults = settingsFor("any", settings);
+		const told = (name: keyof typeof polygraphyTable.options): string =>
+			String((polygraphyTable.options[name] as { otherwise: string }).otherwise);
+		expect(told("compare")).toBe(settings.compare.join(" "));
+		expect(told("check-error-stat")).toBe(defaults.statistic);
+		const numbers = {
+			rtol: "rtol",
+			atol: "atol",
+			"error-quantile": "quantile",
+			"index-tolerance": "indexTolerance",
+			"l2-threshold": "l2",
+		} as const;
+		const thresholds = { "cosine-similarity-threshold": "cosine", "psnr-threshold": "psnr", "snr-threshold": "snr" } as const;
+		for (const [option, setting] of Object.entries({ ...numbers, ...thresholds }))
+			expect(Number(told(option as keyof typeof numbers)), option).toBe(defaults[setting]);
+	});
+});
