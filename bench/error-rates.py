@@ -39,12 +39,16 @@ def disturbed_pairs(base, head):
 
 def verdicts(base, head, p):
     """1 regressed, 2 improved, 3 unchanged, 0 inconclusive."""
-    d = np.ma.masked_array(head - base, disturbed_pairs(base, head))
+    aside = disturbed_pairs(base, head)
+    d = np.ma.masked_array(head - base, aside)
     kept = d.count(axis=1)
     mean, sd = d.mean(axis=1).data, np.maximum(d.std(axis=1, ddof=1).data, 1e-4)
     half = stats.t.isf(p / 2, kept - 1) * sd / np.sqrt(kept)
     low, high = mean - half, mean + half
-    conditions = [(low > 0) & (mean >= LIMIT), (high < 0) & (mean <= -LIMIT), (low > -LIMIT) & (high < LIMIT)]
+    # Pairs set aside that lean to one arm, and any at the first look, leave open what would be unchanged.
+    lean = np.where(aside, np.where(head - base > mean[:, None], 1, -1), 0).sum(axis=1)
+    open_ = (np.abs(lean) > 1) | (aside.any(axis=1) & (base.shape[1] == LOOKS[0]))
+    conditions = [(low > 0) & (mean >= LIMIT), (high < 0) & (mean <= -LIMIT), (low > -LIMIT) & (high < LIMIT) & ~open_]
     return np.select(conditions, [1, 2, 3], 0)
 
 

@@ -33,3 +33,24 @@ export function undisturbed(pairs: readonly Pair[]): readonly Pair[] {
 	const kept = pairs.filter((_, index) => (centres[index] ?? 0) <= limit);
 	return pairs.length - kept.length > pairs.length / 3 ? pairs : kept;
 }
+
+/** Among pairs set aside, how many more have one arm slow than the other before they may be the engine's own doing. */
+const mostLean = 1;
+
+/**
+ * Why `unchanged` cannot be said although the pairs that count agree; null where it can. An engine that is slow in some of
+ * its runs looks like a disturbance. Disturbances hit either arm, so pairs set aside that lean to one arm leave the
+ * comparison open, and a first look with any of them asks for more pairs. The rule can only withhold `unchanged`.
+ *
+ * @param estimate ln of the change, from the pairs that count.
+ */
+export function doubtOfSetAside(aside: readonly Pair[], at: { estimate: number; isFirstLook: boolean }): string | null {
+	if (aside.length === 0) return null;
+	const slowHeads = aside.filter(({ base, head }) => Math.log(head / base) > at.estimate).length;
+	const slowBases = aside.length - slowHeads;
+	if (Math.abs(slowHeads - slowBases) > mostLean) {
+		const [arm, count] = slowHeads > slowBases ? ["head", slowHeads] : ["base", slowBases];
+		return `The pairs that count agree, but in ${count} of the ${aside.length} pairs set aside as disturbed it was the ${arm} that ran slowly: it may be slow in some of its runs.`;
+	}
+	return at.isFirstLook ? "A pair was disturbed and set aside, so the first look is too early for a verdict." : null;
+}

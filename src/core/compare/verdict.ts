@@ -4,8 +4,8 @@ import type { Comparison, Interval } from "../schema/result.ts";
 import { sampleMean } from "../stats/mean.ts";
 import { tCritical } from "../stats/student-t.ts";
 import { formatLimit, formatPercent } from "../units.ts";
-import { undisturbed } from "./disturbed.ts";
-import { defaultAlpha, defaultLooks, nominalP } from "./looks.ts";
+import { doubtOfSetAside, undisturbed } from "./disturbed.ts";
+import { defaultAlpha, defaultLooks, nextLook, nominalP } from "./looks.ts";
 import { type Pair, runCv } from "./noise.ts";
 
 export interface JudgeOptions {
@@ -116,7 +116,7 @@ function faultOf(pairs: readonly Pair[]): string | null {
  *
  * - regressed: the interval is above zero and the estimate at or above the minimal effect; improved: its mirror.
  * - unchanged: the whole interval lies within ± minimal effect.
- * - inconclusive: anything else, and fewer pairs than the first look.
+ * - inconclusive: anything else, fewer pairs than the first look, and pairs set aside that lean to one arm.
  * - not-comparable: a value is not a finite time above 0. missing: no pairs.
  */
 export function judgePairs(pairs: readonly Pair[], options: JudgeOptions): Comparison {
@@ -129,19 +129,22 @@ export function judgePairs(pairs: readonly Pair[], options: JudgeOptions): Compa
 	if (fault !== null) return { verdict: "not-comparable", reason: fault, ...blank };
 	const counted = undisturbed(pairs);
 	const logs = counted.map(logRatio);
-	const setAside = pairs.length - counted.length;
-	const levels = { ...blank, ...levelsOf(counted), ...(setAside > 0 ? { setAside } : {}) };
+	const aside = pairs.filter((pair) => !counted.includes(pair));
+	const levels = { ...blank, ...levelsOf(counted), ...(aside.length > 0 ? { setAside: aside.length } : {}) };
 	const p = nominalP(looks, pairs.length, alpha * share);
 	const change = p === null ? null : intervalOf(logs, p);
 	if (change === null) {
 		const estimate = toFraction(sampleMean(logs)?.mean ?? 0);
 		return { ...levels, verdict: "inconclusive", reason: tooFew(pairs.length, looks), estimate };
 	}
-	const verdict = decide(change, Math.log1p(minimalEffect));
+	const decided = decide(change, Math.log1p(minimalEffect));
+	const isFirstLook = nextLook(looks, 0) === pairs.length;
+	const doubt = decided === "unchanged" ? doubtOfSetAside(aside, { estimate: change.estimate, isFirstLook }) : null;
+	const verdict = doubt === null ? decided : "inconclusive";
 	const interval: Interval = [toFraction(change.low), toFraction(change.high)];
 	const excluded = Math.max(Math.abs(interval[0]), Math.abs(interval[1]));
 	const found = { ...levels, verdict, estimate: toFraction(change.estimate), interval, excluded };
-	return verdict === "inconclusive" ? { ...found, reason: doubtOf(change, pairs, minimalEffect) } : found;
+	return verdict === "inconclusive" ? { ...found, reason: doubt ?? doubtOf(change, pairs, minimalEffect) } : found;
 }
 
 function tooFew(pairs: number, looks: readonly number[]): string {

@@ -125,11 +125,25 @@ describe("pairs that all agree", () => {
 		expect(high - low).toBeLessThan(1e-3);
 	});
 
-	test.each(["base", "head"] as const)("a disturbed %s run at the first look neither makes nor hides a change", (arm) => {
-		const disturb = (pairs: readonly Pair[]) => pairs.map((pair, index) => (index === 2 ? { ...pair, [arm]: 1.3 * pair[arm] } : pair));
-		const logs = [0.001, -0.002, 0.002, 0, -0.001];
-		expect(judge(disturb(fromLogs(logs)))).toMatchObject({ verdict: "unchanged", pairs: 5, setAside: 1 });
-		expect(judge(disturb(fromLogs(logs.map((log) => log + 0.03))))).toMatchObject({ verdict: "regressed", pairs: 5, setAside: 1 });
+	const logs = [0.001, -0.002, 0.002, 0, -0.001];
+	const longer = [...logs, 0.001, 0, -0.002];
+	const disturb = (pairs: readonly Pair[], arms: Readonly<Record<number, "base" | "head">>) =>
+		pairs.map((pair, index) => {
+			const arm = arms[index];
+			return arm === undefined ? pair : { ...pair, [arm]: 1.3 * pair[arm] };
+		});
+
+	test.each(["base", "head"] as const)("a disturbed %s run neither makes nor hides a change, and asks for a second look", (arm) => {
+		expect(judge(disturb(fromLogs(logs), { 2: arm }))).toMatchObject({ verdict: "inconclusive", pairs: 5, setAside: 1 });
+		expect(judge(disturb(fromLogs(longer), { 2: arm }))).toMatchObject({ verdict: "unchanged", pairs: 8, setAside: 1 });
+		expect(judge(disturb(fromLogs(logs.map((log) => log + 0.03)), { 2: arm }))).toMatchObject({ verdict: "regressed", setAside: 1 });
+	});
+
+	test("a head that is slow in some of its runs is not unchanged, a disturbance of both arms is", () => {
+		const leaning = judge(disturb(fromLogs(longer), { 2: "head", 5: "head" }));
+		expect(leaning).toMatchObject({ verdict: "inconclusive", setAside: 2 });
+		expect(leaning.reason).toMatch(/in 2 of the 2 pairs set aside as disturbed it was the head/);
+		expect(judge(disturb(fromLogs(longer), { 2: "head", 5: "base" }))).toMatchObject({ verdict: "unchanged", setAside: 2 });
 	});
 
 	test("pairs count or not whichever of the arms was slow", () => {
