@@ -1,5 +1,8 @@
 #!/usr/bin/env node
 // Door of the command line: parse, run one command, map what it says to the exit code.
-import { runCli } from "./app/cli.ts";
+import { refusesNode } from "./app/old-node.ts";
 
-process.exitCode = await runCli(process.argv.slice(2));
+if (!refusesNode()) {
+	const { runCli } = await import("./app/cli.ts");
+	process.exitCode = await runCli(process.argv.slice(2));
+}

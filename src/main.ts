@@ -1,6 +1,10 @@
 // Door of the action: says that it lives, then loads and runs the gate.
+import { refusesNode } from "./app/old-node.ts";
+
 process.stdout.write("trtgate\n");
-const { runAction } = await import("./app/actions/gate-action.ts");
-const exit = await runAction();
-// A request that we gave up on would hold the process as long as its server pleases.
-process.stdout.write("", () => process.exit(exit));
+if (!refusesNode()) {
+	const { runAction } = await import("./app/actions/gate-action.ts");
+	const exit = await runAction();
+	// A request that we gave up on would hold the process as long as its server pleases.
+	process.stdout.write("", () => process.exit(exit));
+}

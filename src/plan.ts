@@ -1,4 +1,7 @@
 // Door of the action in plan/: makes the job matrix.
-import { runPlanAction } from "./app/actions/plan-action.ts";
+import { refusesNode } from "./app/old-node.ts";
 
-process.exitCode = await runPlanAction();
+if (!refusesNode()) {
+	const { runPlanAction } = await import("./app/actions/plan-action.ts");
+	process.exitCode = await runPlanAction();
+}

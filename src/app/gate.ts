@@ -1,12 +1,12 @@
 // One gate from its options to its result on disk: the same for the command line, the demo and the action.
 import { createHash } from "node:crypto";
-import { access, readFile, rm } from "node:fs/promises";
-import { basename, dirname, join, relative, resolve } from "node:path";
+import { access, rm } from "node:fs/promises";
+import { basename, join, resolve } from "node:path";
 import { lockFolder } from "../adapters/files/lock.ts";
 import type { Environment } from "../adapters/github/env.ts";
 import type { Config } from "../core/config/config.ts";
-import { loadConfig, missingConfig } from "../core/config/parse.ts";
 import { keepSelected, parsePatterns, selectModels, unknownSelection } from "../core/config/select.ts";
+import { ConfigError } from "../core/errors.ts";
 import type { Plan } from "../core/plan/plan.ts";
 import type { Result } from "../core/schema/result.ts";
 import type { RunEvent } from "../formats/github/event.ts";
@@ -15,12 +15,15 @@ import type { Progress } from "../ports/world.ts";
 import { reportFiles, writeReport } from "../stages/report.ts";
 import { type OpenedArms, openArms } from "./arms/arms.ts";
 import { type Composition, compose } from "./compose.ts";
+import { loadConfigAt, type ReadConfig, readConfigFile, repositoryOf } from "./config-file.ts";
 import type { BeforeBuild, GateInput } from "./gate-input.ts";
 import { prepareGate, runGate } from "./run.ts";
 import { version } from "./version.ts";
 
 export interface GateOptions {
 	cwd: string;
+	/** Of an action: no config outside is read. */
+	workspace?: string;
 	/** As the user wrote them. */
 	config?: string;
 	base?: string;
@@ -104,24 +107,13 @@ async function withArms(opening: Opening, how: { composition: Composition; mode:
 	}
 }
 
-interface ReadConfig {
-	config: Config;
-	text: string;
-	/** Absolute folder of the head when none is named: the config's own. */
-	home: string;
-}
-
 async function readConfig(options: GateOptions): Promise<ReadConfig> {
 	const named = options.config ?? join(options.head ?? ".", "trtgate.yml");
 	const fallback =
 		options.config === undefined && options.head !== undefined && !(await exists(resolve(options.cwd, named))) ? "trtgate.yml" : named;
-	const path = resolve(options.cwd, fallback);
-	const shown = relative(options.cwd, path) || path;
-	if (!(await exists(path))) throw missingConfig(shown);
-	const text = await readFile(path, "utf8");
-	const loaded = loadConfig(text, { path: shown, inputs: options.inputs, isRelease: options.isRelease ?? false });
-	if (loaded.state === "invalid") throw new AggregateError(loaded.errors, `${shown} has ${loaded.errors.length} errors`);
-	return { config: selected(loaded.config, options), text, home: dirname(path) };
+	const { cwd, inputs, isRelease = false, workspace } = options;
+	const read = await readConfigFile({ cwd, path: fallback, inputs, isRelease, ...(workspace === undefined ? {} : { workspace }) });
+	return { ...read, config: selected(read.config, options) };
 }
 
 /** @throws ConfigError usage where a pattern means no engine of the head's config. */
@@ -170,13 +162,18 @@ function noBaseConfig({ path }: Config): string {
 /** The base's own config, of the same name as the head's, with the same inputs over it. */
 async function baseConfigOf(folder: string, head: Config, options: GateOptions): Promise<BaseConfig | null> {
 	const name = basename(head.path);
-	const path = join(folder, name);
-	if (!(await exists(path))) return null;
 	const { inputs, isRelease = false, only = "" } = options;
-	const loaded = loadConfig(await readFile(path, "utf8"), { path: name, inputs, isRelease });
+	const read = await loadConfigAt(join(folder, name), { path: name, inputs, isRelease, workspace: repositoryOf(folder) }).catch(refusalOf);
+	if (read instanceof ConfigError) return read.code === "config-missing" ? null : { baseConfigFault: read.message };
+	const { loaded } = read;
 	if (loaded.state !== "ok") return { baseConfigFault: loaded.errors[0]?.message ?? "it is invalid" };
 	// What another job measures is not missing here.
 	return { baseConfig: { ...loaded.config, models: keepSelected(loaded.config.models, parsePatterns(only)) } };
+}
+
+function refusalOf(error: unknown): ConfigError {
+	if (error instanceof ConfigError) return error;
+	throw error;
 }
 
 /** An old result must not be taken for this run's; only what we wrote ourselves is removed. */

@@ -8,6 +8,24 @@ interface Fault {
 	details: ErrorDetails;
 }
 
+/** What the system refuses for want of something, or because a disk or file server is broken; by its code. */
+const systemFaults: Readonly<Record<string, readonly [why: string, fix: string]>> = {
+	EMFILE: ["this process has as many files open as it may", "Raise the limit: `ulimit -n 4096`."],
+	ENFILE: ["the machine has as many files open as it can", "Wait for other work to end, or raise fs.file-max."],
+	ENOMEM: ["the machine has no memory left", "Give the machine or the container more memory."],
+	EAGAIN: ["the machine lets this user start no more processes or threads", "Raise the limit: `ulimit -u`."],
+	EIO: ["the disk or file server failed", "Look at the machine's log for faults of its disk."],
+	ESTALE: ["the file server no longer knows the file", "Mount the file system again."],
+};
+
+/** The fault of the machine that a system call's error is; null for all else. */
+function systemFaultOf(error: unknown): Fault | null {
+	if (!(error instanceof Error) || !("code" in error) || typeof error.code !== "string") return null;
+	const [why, fix] = (Object.hasOwn(systemFaults, error.code) ? systemFaults[error.code] : undefined) ?? [];
+	if (why === undefined || fix === undefined) return null;
+	return { code: "system-error", message: `The system refused a call: ${why} (${error.message}).`, details: { fix } };
+}
+
 export type Place = Pick<ErrorRecord, "model" | "engine" | "workload" | "arm">;
 
 /** The record of a fault of a tool or machine, with what it was doing. */
@@ -30,6 +48,8 @@ export function recordError(error: unknown): ErrorRecord {
 	if (error instanceof ConfigError) return recordFault(error, {}, "configuration");
 	if (error instanceof ToolError) return recordFault(error, {}, "runner");
 	if (error instanceof PlatformError) return recordFault(error, {}, "github");
+	const fault = systemFaultOf(error);
+	if (fault !== null) return recordFault(fault, {}, "runner");
 	const bug = error instanceof BugError ? error : new BugError({ code: "internal", message: String(error), cause: error });
 	const stack = error instanceof Error && error.stack ? error.stack.split("\n").slice(1, 8) : [];
 	const fix = "This is a bug of trtgate: please report it with this message and the log.";

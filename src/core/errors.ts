@@ -11,6 +11,7 @@ export const configCodes = [
 	"config-value",
 	"config-dims",
 	"path-outside-workspace",
+	"path-unreadable",
 	"model-missing",
 	"model-unreadable",
 	"asset-missing",
@@ -43,6 +44,8 @@ export const toolCodes = [
 	"part-missing",
 	"gpu-busy",
 	"disk-full",
+	"system-error",
+	"node-too-old",
 	"interrupted",
 ] as const;
 export type ToolCode = (typeof toolCodes)[number];

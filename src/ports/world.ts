@@ -1,6 +1,7 @@
 // What stages need of the machine and of the people before it. Types only.
 import type { ErrorDetails, ToolCode } from "../core/errors.ts";
 import type { Tensor } from "../core/golden/tensor.ts";
+import type { InputKind } from "../core/input-kind.ts";
 import type { ExternalFile, OnnxModel } from "../core/onnx/model.ts";
 import type { TensorFile } from "../core/schema/golden.ts";
 import type { GpuWindow } from "../core/schema/result.ts";
@@ -15,15 +16,16 @@ export interface ToolFailure {
 
 /** The file system. Every write is atomic: a reader sees the old file, the new one, or none. */
 export interface Files {
-	readText(path: string): Promise<string>;
-	readBytes(path: string): Promise<Uint8Array>;
+	/** @throws ConfigError by the kind: missing, no regular file, too large, forbidden. */
+	readText(path: string, kind: InputKind): Promise<string>;
+	readBytes(path: string, kind: InputKind): Promise<Uint8Array>;
 	writeText(path: string, text: string): Promise<void>;
 	writeBytes(path: string, bytes: Uint8Array): Promise<void>;
 	/** Bytes of a regular file, or null where there is none. */
 	size(path: string): Promise<number | null>;
 	/** Lower-case hex, streamed. */
-	sha256(path: string): Promise<string>;
-	/** The path with every symbolic link resolved, or null where nothing is there. */
+	sha256(path: string, kind: InputKind): Promise<string>;
+	/** The path with every symbolic link resolved, or null where nothing is there. @throws ConfigError path-unreadable. */
 	realPath(path: string): Promise<string | null>;
 	makeFolder(path: string): Promise<void>;
 }

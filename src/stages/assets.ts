@@ -1,5 +1,6 @@
 // Finds the files that an engine needs beside its model: plugin libraries and a calibration cache.
 import { ConfigError } from "../core/errors.ts";
+import { inputKinds } from "../core/input-kind.ts";
 import type { Asset, EngineAssets, EngineSpec } from "../core/plan/plan.ts";
 import type { Files } from "../ports/world.ts";
 import { confine } from "./confine.ts";
@@ -36,7 +37,7 @@ async function readAsset(wanted: Omit<MissingAsset, "state">, folder: string, fi
 	const path = await confine(files, folder, wanted.path);
 	const bytes = path === null ? null : await files.size(path);
 	if (path === null || bytes === null) return { state: "missing", ...wanted };
-	return bytes === 0 ? { state: "empty", ...wanted } : { path, sha256: await files.sha256(path) };
+	return bytes === 0 ? { state: "empty", ...wanted } : { path, sha256: await files.sha256(path, inputKinds.asset) };
 }
 
 export function missingAsset({ state, path, pointer, what }: MissingAsset, spec: EngineSpec): ConfigError {

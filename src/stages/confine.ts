@@ -4,7 +4,7 @@ import type { Files } from "../ports/world.ts";
 
 /**
  * @returns the absolute path, or null where nothing is there.
- * @throws ConfigError path-outside-workspace where a symbolic link leads out of `root`.
+ * @throws ConfigError path-outside-workspace where it leads out of `root`, by a symbolic link or by `..`; path-unreadable.
  */
 export async function confine(files: Files, root: string, path: string): Promise<string | null> {
 	const wanted = `${root}/${path}`;
@@ -13,7 +13,7 @@ export async function confine(files: Files, root: string, path: string): Promise
 	if (real === realRoot || real.startsWith(`${realRoot}/`)) return wanted;
 	throw new ConfigError({
 		code: "path-outside-workspace",
-		message: `${path} is a link to ${real}, outside the workspace ${realRoot}.`,
+		message: `${path} leads to ${real}, outside the workspace ${realRoot}.`,
 		details: {
 			location: { path: wanted },
 			expected: `a file inside ${realRoot}`,

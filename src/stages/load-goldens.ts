@@ -1,9 +1,9 @@
 // Reads the golden sets of the plan, and refuses those that are missing, of another model, or unable to fail.
-import { ConfigError } from "../core/errors.ts";
 import { checkFit } from "../core/golden/fit.ts";
 import { refuseUninformative, watchInformative } from "../core/golden/inform.ts";
 import { parseManifest } from "../core/golden/manifest.ts";
 import type { Tensor } from "../core/golden/tensor.ts";
+import { inputKinds } from "../core/input-kind.ts";
 import type { GoldenCase, GoldenManifest, TensorFile } from "../core/schema/golden.ts";
 import type { Files, Progress, TensorReader } from "../ports/world.ts";
 import { confine } from "./confine.ts";
@@ -50,18 +50,8 @@ export async function loadGoldens(
 }
 
 async function loadSet(path: string, root: string, ports: GoldenPorts): Promise<GoldenSet> {
-	const file = await confine(ports.files, root, path);
-	if (file === null) {
-		throw new ConfigError({
-			code: "golden-missing",
-			message: `There is no golden manifest at ${path}.`,
-			details: {
-				location: { path: `${root}/${path}` },
-				fix: "Correct `golden:` in the config, or record one: `trtgate golden record MODEL.onnx --out FOLDER`.",
-			},
-		});
-	}
-	const manifest = parseManifest(await ports.files.readText(file), path);
+	const file = (await confine(ports.files, root, path)) ?? `${root}/${path}`;
+	const manifest = parseManifest(await ports.files.readText(file, inputKinds.golden), path);
 	const set = { manifest, folder: file.slice(0, file.lastIndexOf("/")) };
 	await checkInformative(set, ports);
 	return set;

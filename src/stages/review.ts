@@ -4,6 +4,7 @@ import { parseManifest } from "../core/golden/manifest.ts";
 import { distance } from "../core/golden/noise-floor.ts";
 import { reviewGolden, reviewGone } from "../core/golden/review.ts";
 import { elementCount, type Tensor } from "../core/golden/tensor.ts";
+import { inputKinds } from "../core/input-kind.ts";
 import type { EngineSpec } from "../core/plan/plan.ts";
 import type { GoldenCase } from "../core/schema/golden.ts";
 import type { GoldenChange, MovedOutput } from "../core/schema/result.ts";
@@ -63,7 +64,7 @@ async function reviewOne({ model, path, head, gates }: One, from: { root: string
 	const { root, ports } = from;
 	const file = await confine(ports.files, root, path);
 	if (file === null) return null;
-	const manifest = parseManifest(await ports.files.readText(file), path);
+	const manifest = parseManifest(await ports.files.readText(file, inputKinds.golden), path);
 	if (head === undefined) return gates.engine.golden === undefined ? reviewGone(model, path, manifest) : null;
 	const base = { manifest, folder: file.slice(0, file.lastIndexOf("/")) };
 	const sides = { base, head, ports };

@@ -210,7 +210,7 @@ describe("golden check", () => {
 	});
 
 	it.each([
-		[["check", "golden.json", "--outputs", "."], /cannot be read|is not there/],
+		[["check", "golden.json", "--outputs", "."], /no golden manifest at golden\.json/],
 		[["check", join(quickstart, "golden/classifier/golden.json")], /needs --outputs/],
 		[
 			["check", join(quickstart, "golden/classifier/golden.json"), "--outputs", "."].concat("--precision", "fp17"),

@@ -10,6 +10,7 @@ import { createProcesses } from "../../src/adapters/process/processes.ts";
 import { quietProgress } from "../../src/adapters/terminal/progress.ts";
 import { parseManifest } from "../../src/core/golden/manifest.ts";
 import type { Tensor } from "../../src/core/golden/tensor.ts";
+import { inputKinds } from "../../src/core/input-kind.ts";
 import { readTensors } from "../../src/stages/load-goldens.ts";
 import { testMutations } from "../../src/stages/record-mutate.ts";
 import { measureScatter } from "../../src/stages/record-noise.ts";
@@ -36,7 +37,7 @@ const variant = { flavour: "wasm", level: "basic", threads: 1 } as const;
 
 async function testModel(name: string, mayTighten: boolean) {
 	const folder = `${quickstart}/golden/${name}`;
-	const manifest = parseManifest(await files.readText(`${folder}/golden.json`), name);
+	const manifest = parseManifest(await files.readText(`${folder}/golden.json`, inputKinds.golden), name);
 	const model = await fileModelReader().read(`${quickstart}/models/${name}.onnx`);
 	const cases: { id: string; inputs: Record<string, Tensor> }[] = [];
 	const expected: Record<string, Tensor>[] = [];

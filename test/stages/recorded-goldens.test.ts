@@ -10,6 +10,7 @@ import { trtexecBackend } from "../../src/adapters/trtexec/backend.ts";
 import { verdictLines } from "../../src/app/golden/render-check.ts";
 import { judgeGolden } from "../../src/core/gates/goldens.ts";
 import { parseManifest } from "../../src/core/golden/manifest.ts";
+import { inputKinds } from "../../src/core/input-kind.ts";
 import { engineSpecs } from "../../src/core/plan/specs.ts";
 import type { GoldenManifest, GoldenOutput, Precision } from "../../src/core/schema/golden.ts";
 import type { GoldenVerdict } from "../../src/core/schema/result.ts";
@@ -247,7 +248,7 @@ async function bed(recorded: Recorded): Promise<Bed> {
 	const config = loaded(`version: 1\nbackend: tensorrt\nmodels:\n  ${name}: { onnx: model.onnx, ${engine}, golden: golden.json }\n`);
 	const [spec] = engineSpecs(config);
 	if (spec === undefined) throw new Error("no engine");
-	const manifest = parseManifest(await ports.files.readText(join(folder, "golden.json")), "golden.json");
+	const manifest = parseManifest(await ports.files.readText(join(folder, "golden.json"), inputKinds.golden), "golden.json");
 	return { recorded, folder, manifest, model: await fileModelReader().read(modelPath(name)), config, spec };
 }
 

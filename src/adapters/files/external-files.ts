@@ -1,9 +1,12 @@
 // Finds the external data of a model on disk: what is missing, short, a pointer, or outside of the model's folder.
-import { closeSync, openSync, readSync, realpathSync, type Stats, statSync } from "node:fs";
+import { closeSync, realpathSync, type Stats, statSync } from "node:fs";
 import { dirname, isAbsolute, join, relative, resolve, sep, win32 } from "node:path";
+import { inputKinds } from "../../core/input-kind.ts";
 import type { ExternalFile, OnnxExternalData, OnnxModel } from "../../core/onnx/model.ts";
 import { scopesOf, tensorsOf } from "../../core/onnx/walk.ts";
 import { isLfsPointer } from "../../formats/onnx/head.ts";
+import { fileSource } from "../process/file-source.ts";
+import { openInput } from "../process/input-file.ts";
 
 /** A pointer is a text of about 130 bytes; Git LFS itself calls anything longer data. */
 const mostPointerBytes = 1024;
@@ -46,7 +49,7 @@ function inspect(modelPath: string, wanted: { location: string; neededBytes: num
 }
 
 /** What lies at a path, or null where nothing does or can (no such file, a loop of links, a name too long). */
-export function factsOf(path: string): Stats | null {
+function factsOf(path: string): Stats | null {
 	try {
 		return statSync(path);
 	} catch {
@@ -65,10 +68,9 @@ function problemOf(path: string, size: number, neededBytes: number): ExternalFil
 }
 
 function readStart(path: string): Uint8Array {
-	const file = openSync(path, "r");
+	const { file, facts } = openInput(path, inputKinds.model);
 	try {
-		const bytes = new Uint8Array(64);
-		return bytes.subarray(0, readSync(file, bytes, 0, bytes.length, 0));
+		return fileSource(file, facts.size).read(0, 64);
 	} finally {
 		closeSync(file);
 	}

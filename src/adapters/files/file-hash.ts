@@ -1,24 +1,20 @@
 // SHA-256 of files, in blocks, so that the memory does not grow with the file.
 import { createHash } from "node:crypto";
 import { read } from "node:fs";
-import { open } from "node:fs/promises";
 import { promisify } from "node:util";
+import type { InputKind } from "../../core/input-kind.ts";
+import { withInput } from "../process/input-file.ts";
 
 const blockBytes = 1024 * 1024;
 const readBlock = promisify(read);
 
-/** Lower-case hex of a file by path, or of an open one from its start; its own position does not move. */
-export async function hashFile(file: string | number): Promise<string> {
-	if (typeof file === "number") return hashOpen(file);
-	const handle = await open(file, "r");
-	try {
-		return await hashOpen(handle.fd);
-	} finally {
-		await handle.close();
-	}
+/** Lower-case hex. @throws ConfigError by the kind. */
+export function hashFile(path: string, kind: InputKind): Promise<string> {
+	return withInput(path, kind, ({ file }) => hashOpen(file));
 }
 
-async function hashOpen(file: number): Promise<string> {
+/** Of an open file from its start; its own position does not move. */
+export async function hashOpen(file: number): Promise<string> {
 	const hash = createHash("sha256");
 	const block = new Uint8Array(blockBytes);
 	for (let position = 0; ; ) {

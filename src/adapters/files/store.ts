@@ -1,22 +1,23 @@
 // The file system: whole files in, atomic writes out.
-import { createHash, randomBytes } from "node:crypto";
-import { createReadStream } from "node:fs";
-import { open, readFile, realpath, rename, rm, stat } from "node:fs/promises";
+import { randomBytes } from "node:crypto";
+import { open, realpath, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { pipeline } from "node:stream/promises";
+import { inputKinds } from "../../core/input-kind.ts";
 import type { Files } from "../../ports/world.ts";
 import { makeFolders } from "../process/folder.ts";
+import { inputError, readInput, readInputText } from "../process/input-file.ts";
 import { classifyWriteError, errorCode } from "../process/write-error.ts";
+import { hashFile } from "./file-hash.ts";
 
 export function fileStore(): Files {
 	return {
-		readText: (path) => readFile(path, "utf8"),
-		readBytes: (path) => readFile(path),
+		readText: readInputText,
+		readBytes: readInput,
 		writeText: (path, text) => writeWhole(path, text),
 		writeBytes: (path, bytes) => writeWhole(path, bytes),
 		size: sizeOf,
-		sha256: hashOf,
-		realPath: (path) => nullIfMissing(realpath(path)),
+		sha256: hashFile,
+		realPath: (path) => nullIfMissing(realpath(path), path),
 		makeFolder: makeFolders,
 	};
 }
@@ -45,21 +46,15 @@ async function writeFlushed(path: string, content: string | Uint8Array): Promise
 }
 
 async function sizeOf(path: string): Promise<number | null> {
-	const found = await nullIfMissing(stat(path));
+	const found = await nullIfMissing(stat(path), path);
 	return found?.isFile() ? found.size : null;
 }
 
-async function hashOf(path: string): Promise<string> {
-	const hash = createHash("sha256");
-	await pipeline(createReadStream(path, { highWaterMark: 1024 * 1024 }), hash);
-	return hash.digest("hex");
-}
-
-async function nullIfMissing<T>(promise: Promise<T>): Promise<T | null> {
+async function nullIfMissing<T>(promise: Promise<T>, path: string): Promise<T | null> {
 	try {
 		return await promise;
 	} catch (error) {
 		if (errorCode(error) === "ENOENT" || errorCode(error) === "ENOTDIR") return null;
-		throw error;
+		throw inputError(error, inputKinds.path, path);
 	}
 }

@@ -1,7 +1,9 @@
 // Fetches files of a worktree that Git LFS keeps elsewhere.
-import { lstat, open } from "node:fs/promises";
+import { lstat } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
+import { inputKinds } from "../../core/input-kind.ts";
 import { isLfsPointer } from "../../formats/onnx/head.ts";
+import { readWhole, withInput } from "../process/input-file.ts";
 import { type Git, slowMs, succeeded } from "./run-git.ts";
 
 export interface LfsWish {
@@ -33,13 +35,7 @@ const filters = [
 export async function isPointerFile(path: string): Promise<boolean> {
 	const facts = await lstat(path).catch(() => null);
 	if (!facts?.isFile() || facts.size > mostPointerBytes) return false;
-	const file = await open(path);
-	try {
-		const { buffer, bytesRead } = await file.read(new Uint8Array(64), 0, 64, 0);
-		return isLfsPointer(buffer.subarray(0, bytesRead));
-	} finally {
-		await file.close();
-	}
+	return withInput(path, inputKinds.tensor, async ({ file }) => isLfsPointer(await readWhole(file, 64)));
 }
 
 /** Whether the commit of a worktree gives any file to Git LFS. */

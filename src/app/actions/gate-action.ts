@@ -105,6 +105,7 @@ async function runJob(job: Job): Promise<Ran | null> {
 	saveState("config", inputs.config ?? "");
 	const gated = await gate({
 		cwd,
+		workspace: cwd,
 		...inputs,
 		inputs: overrides,
 		environment: environmentOf(job),

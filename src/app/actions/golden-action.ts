@@ -4,10 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setFailed, setOutput } from "@actions/core";
 import { ToolError } from "../../core/errors.ts";
+import { readConfigFile } from "../config-file.ts";
 import { exitCodes, explainError } from "../exit.ts";
 import { type GoldenJob, openGoldenJob } from "../golden/action-job.ts";
 import { proposeGoldens, type RecordedGoldens } from "../golden/propose-goldens.ts";
-import { chooseTargets, type GoldenTarget, type RecordedModel, readGoldenConfig, recordModel } from "../golden/record-models.ts";
+import { chooseTargets, type GoldenTarget, type RecordedModel, recordModel } from "../golden/record-models.ts";
 import { tellGoldens } from "../golden/tell-goldens.ts";
 import { stopOnSignals } from "../signals.ts";
 import { announce } from "./announce.ts";
@@ -36,7 +37,7 @@ export async function runGoldenAction(): Promise<number> {
 /** A model that cannot be recorded does not keep the others from it. @throws ToolError interrupted. */
 async function recordAll(job: GoldenJob, stopped: Stopped): Promise<RecordedGoldens> {
 	const { terminal, inputs } = job;
-	const { config, home } = await readGoldenConfig(terminal.cwd, inputs.config);
+	const { config, home } = await readConfigFile({ cwd: terminal.cwd, path: inputs.config, workspace: terminal.cwd });
 	const done: RecordedGoldens = { home, recorded: [], errors: [], notes: [] };
 	for (const target of chooseTargets(config, inputs.model)) {
 		try {

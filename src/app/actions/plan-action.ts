@@ -1,14 +1,12 @@
 // The action in plan/: trtgate.yml in, the job matrix out.
 
-import { readFile } from "node:fs/promises";
-import { relative, resolve } from "node:path";
 import { setOutput, summary } from "@actions/core";
 import { readPlanInputs } from "../../adapters/github/inputs.ts";
 import { say } from "../../adapters/github/say.ts";
-import { loadConfig, missingConfig } from "../../core/config/parse.ts";
 import { formatMatrix, type MatrixJob, parseLabels, planMatrix } from "../../core/plan/matrix.ts";
 import { renderMatrix } from "../../core/plan/render-matrix.ts";
 import { artifactName } from "../../formats/github/artifact-name.ts";
+import { readConfigFile } from "../config-file.ts";
 import { exitCodes } from "../exit.ts";
 import { openTerminal } from "../terminal.ts";
 import { announce } from "./announce.ts";
@@ -29,17 +27,11 @@ export async function runPlanAction(): Promise<number> {
 
 async function plan(cwd: string): Promise<MatrixJob[]> {
 	const inputs = readPlanInputs();
-	const path = resolve(cwd, inputs.config);
-	const shown = relative(cwd, path) || path;
-	const text = await readFile(path, "utf8").catch(() => {
-		throw missingConfig(shown);
-	});
-	const loaded = loadConfig(text, { path: shown });
-	if (loaded.state === "invalid") throw new AggregateError(loaded.errors, `${shown} has ${loaded.errors.length} errors`);
+	const { config } = await readConfigFile({ cwd, path: inputs.config, workspace: cwd });
 	return planMatrix({
-		config: loaded.config,
+		config,
 		labels: parseLabels(inputs.runners),
 		name: inputs.name,
-		artifactOf: (job) => artifactName(inputs.artifact, { config: shown, job }),
+		artifactOf: (job) => artifactName(inputs.artifact, { config: config.path, job }),
 	});
 }

@@ -1,6 +1,7 @@
 // Reads the event that GitHub Actions runs us for, from the payload file that the runner left.
-import { open } from "node:fs/promises";
 import { type Environment, forgetEventFile } from "../../adapters/github/env.ts";
+import { readInputText } from "../../adapters/process/input-file.ts";
+import { inputKinds } from "../../core/input-kind.ts";
 import { parseRunEvent, type RunEvent } from "../../formats/github/event.ts";
 
 /** GitHub caps payloads at 25 MB. */
@@ -17,13 +18,7 @@ export async function readRunEvent(environment: Environment): Promise<RunEvent |
 
 async function readPayload(path: string): Promise<unknown> {
 	try {
-		const file = await open(path);
-		try {
-			const facts = await file.stat();
-			return facts.isFile() && facts.size <= mostPayloadBytes ? JSON.parse(await file.readFile("utf8")) : null;
-		} finally {
-			await file.close();
-		}
+		return JSON.parse(await readInputText(path, { ...inputKinds.argument, mostBytes: mostPayloadBytes }));
 	} catch {
 		return null;
 	}

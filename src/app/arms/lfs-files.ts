@@ -1,14 +1,14 @@
 // Which files of a checkout the gate reads, so that those of Git LFS are fetched and no others.
-import { closeSync, openSync } from "node:fs";
-import { readFile, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { findExternalFiles } from "../../adapters/files/external-files.ts";
 import { isPointerFile, type LfsWish, pullLfs, usesLfs } from "../../adapters/git/lfs.ts";
 import type { Git } from "../../adapters/git/run-git.ts";
 import { fileSource } from "../../adapters/process/file-source.ts";
+import { readInputText, withInput } from "../../adapters/process/input-file.ts";
 import type { Config } from "../../core/config/config.ts";
 import { ConfigError } from "../../core/errors.ts";
 import { parseManifest } from "../../core/golden/manifest.ts";
+import { inputKinds } from "../../core/input-kind.ts";
 import { engineSpecs } from "../../core/plan/specs.ts";
 import type { Arm } from "../../core/schema/result.ts";
 import { readOnnx } from "../../formats/onnx/reader.ts";
@@ -67,24 +67,17 @@ async function filesOfFiles({ config, path, arm }: LfsCheckout): Promise<string[
 }
 
 async function externalData(model: string): Promise<string[]> {
-	const facts = await stat(model).catch(() => null);
-	if (!facts?.isFile()) return [];
-	const file = openSync(model, "r");
 	try {
-		const onnx = readOnnx(fileSource(file, facts.size), model);
+		const onnx = await withInput(model, inputKinds.model, ({ file, facts }) => readOnnx(fileSource(file, facts.size), model));
 		return findExternalFiles(model, onnx).flatMap((external) => (external.path === null ? [] : [external.path]));
 	} catch (error) {
 		return leaveToStages(error);
-	} finally {
-		closeSync(file);
 	}
 }
 
 async function tensorFiles(manifest: string): Promise<string[]> {
-	const text = await readFile(manifest, "utf8").catch(() => null);
-	if (text === null) return [];
 	try {
-		const { cases } = parseManifest(text, manifest);
+		const { cases } = parseManifest(await readInputText(manifest, inputKinds.golden), manifest);
 		const files = cases.flatMap(({ inputs, outputs }) => [...Object.values(inputs), ...Object.values(outputs)]);
 		return files.map((file) => join(dirname(manifest), file.path));
 	} catch (error) {

@@ -1,10 +1,12 @@
 // `trtgate diagnose`: what a run of trtexec turned out to be, from its log or a recording of it.
 import { createReadStream } from "node:fs";
-import { readFile, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
+import { openInput, readInputText } from "../../adapters/process/input-file.ts";
 import { ConfigError } from "../../core/errors.ts";
+import { inputKinds } from "../../core/input-kind.ts";
 import { diagnose as diagnoseEvidence, type Evidence, evidenceOfRecording } from "../../formats/trtexec/diagnose.ts";
 import { createLogScan, type LogScan } from "../../formats/trtexec/log-scan.ts";
 import { parseRecordingMeta } from "../../formats/trtexec/recording.ts";
@@ -53,9 +55,7 @@ function misused(option: string, expected: string, got: string): ConfigError {
 }
 
 async function readRecording(folder: string, wanted: string): Promise<Evidence> {
-	const text = await readFile(join(folder, "meta.json"), "utf8").catch((cause: unknown) => {
-		throw unreadable(join(wanted, "meta.json"), cause);
-	});
+	const text = await readInputText(join(folder, "meta.json"), inputKinds.argument, join(wanted, "meta.json"));
 	const evidence = evidenceOfRecording(parseRecordingMeta(text));
 	for (const name of ["transcript.jsonl", "transcript.jsonl.gz"]) {
 		const isThere = await stat(join(folder, name)).catch(() => null);
@@ -71,8 +71,9 @@ async function scanLog(path: string, wanted: string): Promise<LogScan> {
 	const read = async (chunks: AsyncIterable<Uint8Array>): Promise<void> => {
 		for await (const chunk of chunks) reader.push(chunk);
 	};
+	const { file: fd } = openInput(path, inputKinds.log, wanted);
 	try {
-		const file = createReadStream(path, { highWaterMark: 256 * 1024 });
+		const file = createReadStream(path, { fd, highWaterMark: 256 * 1024 });
 		await (path.endsWith(".gz") ? pipeline(file, createGunzip(), read) : pipeline(file, read));
 	} catch (error) {
 		throw unreadable(wanted, error);

@@ -3,6 +3,7 @@ import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { fileStore } from "../../adapters/files/store.ts";
 import { ConfigError } from "../../core/errors.ts";
+import { inputKinds } from "../../core/input-kind.ts";
 import { mergeResults } from "../../core/merge/merge.ts";
 import { parseMatrix } from "../../core/plan/matrix.ts";
 import { parseResult } from "../../core/report/parse-result.ts";
@@ -37,7 +38,7 @@ async function again(args: ReportArguments, terminal: Terminal): Promise<{ resul
 		});
 	}
 	const folder = args.positionals[0] ?? ".";
-	const { path, text } = await readArgument(join(folder, reportFiles.result), terminal.cwd, "result-invalid");
+	const { path, text } = await readArgument(join(folder, reportFiles.result), terminal.cwd, inputKinds.result);
 	const result = parseResult(text, path);
 	const outFolder = resolve(terminal.cwd, folder);
 	await renderReport(result, outFolder, fileStore());
@@ -46,7 +47,7 @@ async function again(args: ReportArguments, terminal: Terminal): Promise<{ resul
 
 async function merged(args: ReportArguments, terminal: Terminal): Promise<{ result: Result; outFolder: string }> {
 	const plan = args.text("plan");
-	const expected = plan === undefined ? {} : { expected: parseMatrix((await readArgument(plan, terminal.cwd, "usage")).text) };
+	const expected = plan === undefined ? {} : { expected: parseMatrix((await readArgument(plan, terminal.cwd, inputKinds.argument)).text) };
 	const parts = await readParts(args.positionals, terminal.cwd);
 	const named = parts.map((part) => ({ ...part, name: nameOf(part.name, expected.expected) }));
 	const result = mergeResults(named, { ...expected, version, files: [...reportList] });

@@ -14,6 +14,7 @@ import { judgeCase, judgeUnanswered } from "../../core/golden/judge.ts";
 import { parseManifest } from "../../core/golden/manifest.ts";
 import { type SetWatch, watchSet } from "../../core/golden/set/judge-set.ts";
 import type { Tensor } from "../../core/golden/tensor.ts";
+import { inputKinds } from "../../core/input-kind.ts";
 import type { GoldenCase, GoldenManifest, Precision } from "../../core/schema/golden.ts";
 import type { GoldenVerdict } from "../../core/schema/result.ts";
 import type { CustomCommands } from "../../ports/custom.ts";
@@ -22,10 +23,10 @@ import { readTensors } from "../../stages/load-goldens.ts";
 import { parseArguments } from "../commands/arguments.ts";
 import { readArgument } from "../commands/read.ts";
 import { checkTable } from "../commands/tables.ts";
+import { readConfigFile } from "../config-file.ts";
 import { exitCodes } from "../exit.ts";
 import { stopOnSignals } from "../signals.ts";
 import type { Terminal } from "../terminal.ts";
-import { readGoldenConfig } from "./record-models.ts";
 import { type CheckReport, renderCheck } from "./render-check.ts";
 import { findWhole, readStored, type StoredPorts } from "./stored.ts";
 import { findTensor } from "./stored-cases.ts";
@@ -34,7 +35,7 @@ export async function checkGolden(argv: readonly string[], terminal: Terminal): 
 	const byPolygraphy = argv.some((word) => word === "--polygraphy" || word.startsWith("--polygraphy="));
 	if (byPolygraphy) return (await import("./check-polygraphy.ts")).checkPolygraphy(argv, terminal);
 	const args = parseArguments(argv, checkTable);
-	const { path, text } = await readArgument(args.positionals[0] ?? "", terminal.cwd, "golden-missing");
+	const { path, text } = await readArgument(args.positionals[0] ?? "", terminal.cwd, inputKinds.golden);
 	const manifest = parseManifest(text, path);
 	const outputs = args.text("outputs");
 	const folder = await outputFolder(resolve(terminal.cwd, outputs));
@@ -71,7 +72,7 @@ interface Checking {
 async function commandsOf(config: string | undefined, cwd: string, port: CustomCommands): Promise<CommandsAtHand> {
 	const scratchFolder = join(tmpdir(), "trtgate-check");
 	if (config === undefined) return { known: [], cwd, scratchFolder, port };
-	const read = await readGoldenConfig(cwd, config);
+	const read = await readConfigFile({ cwd, path: config });
 	return { known: read.config.commands ?? [], cwd: read.home, scratchFolder, port };
 }
 

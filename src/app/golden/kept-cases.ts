@@ -1,9 +1,10 @@
 // Takes the inputs of the golden that is there, so that recording it again changes what is right and not what is asked.
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { readInput } from "../../adapters/process/input-file.ts";
 import { ConfigError } from "../../core/errors.ts";
 import { findInputMisfit } from "../../core/golden/fit.ts";
 import type { Picture } from "../../core/golden/manifest-draft.ts";
+import { inputKinds } from "../../core/input-kind.ts";
 import type { OnnxModel } from "../../core/onnx/model.ts";
 import { feeds } from "../../core/onnx/model.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
@@ -96,7 +97,7 @@ async function keptPictures(files: GoldenCase["inputs"], folder: string): Promis
 async function keptPicture({ path, sha256, preprocess, tensorSha256 }: TensorFile, folder: string): Promise<Picture | null> {
 	if (preprocess === undefined || tensorSha256 === undefined) return null;
 	const ending = /\.([^./]+)$/.exec(path)?.[1] ?? "png";
-	return { bytes: new Uint8Array(await readFile(join(folder, path))), sha256, ending, preprocess, tensorSha256 };
+	return { bytes: await readInput(join(folder, path), inputKinds.picture), sha256, ending, preprocess, tensorSha256 };
 }
 
 function usage(message: string, fix: string): ConfigError {

@@ -1,10 +1,12 @@
 // Reads PNG and JPEG files as inputs of cases to record, through the preprocessing that was asked for or the one that fits the input.
 import { createHash } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import { preprocessFile } from "../../adapters/files/image-reader.ts";
+import { readInput, readInputText } from "../../adapters/process/input-file.ts";
 import { ConfigError } from "../../core/errors.ts";
+import { describeJsonFault } from "../../core/found.ts";
 import type { Picture } from "../../core/golden/manifest-draft.ts";
 import type { Tensor } from "../../core/golden/tensor.ts";
+import { inputKinds } from "../../core/input-kind.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import type { DType, Preprocess } from "../../core/schema/golden.ts";
 
@@ -31,7 +33,7 @@ export async function readPicture(
 	if (shape === null)
 		throw usage(`Input ${quoteName(name)} has no size, and ${path} is a picture.`, "Bind the model's dimensions with --dims.");
 	const preprocess = asked ?? fittingPreprocess(input, shape);
-	const bytes = new Uint8Array(await readFile(path));
+	const bytes = await readInput(path, inputKinds.picture);
 	const file = { path, sha256: "", dtype, shape: [...shape], format: "image" as const, preprocess };
 	const { tensor, sha256: tensorSha256 } = await preprocessFile(bytes, file, path);
 	const ending = /\.([^.]+)$/.exec(path)?.[1]?.toLowerCase() ?? "png";
@@ -61,14 +63,12 @@ const layouts = ["nchw", "nhwc", "chw", "hwc"];
 
 /** `--preprocess FILE.json`: the object that manifests call `preprocess`. What it says is judged with the whole manifest. */
 export async function readPreprocess(path: string): Promise<Preprocess> {
+	const text = await readInputText(path, inputKinds.argument);
 	try {
-		const said: unknown = JSON.parse(await readFile(path, "utf8"));
+		const said: unknown = JSON.parse(text);
 		if (typeof said === "object" && said !== null && "layout" in said && layouts.includes(String(said.layout))) return said as Preprocess;
 	} catch (cause) {
-		throw usage(
-			`--preprocess: ${path} cannot be read as JSON: ${cause instanceof Error ? cause.message : String(cause)}.`,
-			"Correct the file.",
-		);
+		throw usage(`--preprocess: ${path} is not JSON: ${describeJsonFault(cause)}.`, "Correct the file.");
 	}
 	throw usage(
 		`--preprocess: ${path} names no layout.`,

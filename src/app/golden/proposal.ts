@@ -4,6 +4,7 @@ import { dirname, join, posix } from "node:path";
 import { fileStore } from "../../adapters/files/store.ts";
 import { parseManifest } from "../../core/golden/manifest.ts";
 import { saysTheSame } from "../../core/golden/manifest-draft.ts";
+import { inputKinds } from "../../core/input-kind.ts";
 import type { GoldenManifest } from "../../core/schema/golden.ts";
 import { largeFileFix } from "../../stages/propose/files.ts";
 import type { Proposal, ProposedFile } from "../../stages/propose/proposal.ts";
@@ -47,11 +48,11 @@ function tooMany(count: number) {
 async function proposedFile(path: string, top: string, manifest: GoldenManifest): Promise<ProposedFile> {
 	const absolute = join(top, path);
 	const files = fileStore();
-	const bytes = await files.readBytes(absolute);
+	const bytes = await files.readBytes(absolute, inputKinds.tensor);
 	if (bytes.length > mostBlobBytes)
 		throw proposalRefused(`${path} has ${bytes.length} bytes, and GitHub takes at most ${mostBlobBytes} in one file.`, largeFileFix);
 	const blob = createHash("sha1").update(`blob ${bytes.length}\0`).update(bytes).digest("hex");
-	const file = { path, blob, bytes: bytes.length, read: () => files.readBytes(absolute) };
+	const file = { path, blob, bytes: bytes.length, read: () => files.readBytes(absolute, inputKinds.tensor) };
 	return path.endsWith("/golden.json") ? { ...file, agreesWith: (earlier) => isSaidBefore(earlier, manifest) } : file;
 }
 

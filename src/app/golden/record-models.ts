@@ -1,21 +1,22 @@
 // Records the goldens of a config's models, one after the other, and reviews what moved in each.
-import { copyFile, mkdir, readFile } from "node:fs/promises";
-import { basename, dirname, join, relative, resolve } from "node:path";
+import { mkdir, writeFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import { fileStore } from "../../adapters/files/store.ts";
 import { fileTensorReader } from "../../adapters/files/tensor-reader.ts";
 import type { GoldenInputs } from "../../adapters/github/inputs.ts";
+import { readInput } from "../../adapters/process/input-file.ts";
 import type { Config, ModelConfig } from "../../core/config/config.ts";
 import { didYouMean } from "../../core/config/did-you-mean.ts";
-import { loadConfig, missingConfig } from "../../core/config/parse.ts";
 import { ConfigError } from "../../core/errors.ts";
 import { parseManifest } from "../../core/golden/manifest.ts";
+import { inputKinds } from "../../core/input-kind.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import { engineSpecs } from "../../core/plan/specs.ts";
 import type { GoldenManifest } from "../../core/schema/golden.ts";
 import type { GoldenChange } from "../../core/schema/result.ts";
 import { reviewGoldens } from "../../stages/review.ts";
 import type { Terminal } from "../terminal.ts";
-import { recordWith } from "./record.ts";
+import { readManifestText, recordWith } from "./record.ts";
 import { parseRecordOptions } from "./record-options.ts";
 
 /** A model whose golden is to be recorded. */
@@ -33,18 +34,6 @@ export interface RecordedModel extends GoldenTarget {
 	/** null where there is nothing to compare with, or nothing that can be read of it. */
 	change: GoldenChange | null;
 	notes: readonly string[];
-}
-
-/** @throws ConfigError, or an AggregateError of several. */
-export async function readGoldenConfig(cwd: string, path: string): Promise<{ config: Config; home: string }> {
-	const absolute = resolve(cwd, path);
-	const shown = relative(cwd, absolute) || path;
-	const text = await readFile(absolute, "utf8").catch(() => {
-		throw missingConfig(shown);
-	});
-	const loaded = loadConfig(text, { path: shown });
-	if (loaded.state === "invalid") throw new AggregateError(loaded.errors, `${shown} has ${loaded.errors.length} errors`);
-	return { config: loaded.config, home: dirname(absolute) };
 }
 
 /** @param names one a line, or with commas; empty: all models with a golden. @throws ConfigError usage. */
@@ -120,17 +109,15 @@ function argumentsFor({ model }: GoldenTarget, { inputs, author }: Recording): s
 
 /** Recording removes the old revision's tensors, which the review is to compare with. */
 async function keepOld({ path }: GoldenTarget, { home, before }: { home: string; before: string }): Promise<GoldenManifest | null> {
-	const text = await readFile(join(home, path), "utf8").catch((error: NodeJS.ErrnoException) => {
-		if (error.code === "ENOENT") return null;
-		throw error;
-	});
+	const text = await readManifestText(join(home, path), path);
 	if (text === null) return null;
 	const manifest = parseManifest(text, path);
 	for (const file of ["golden.json", ...tensorPaths(manifest)]) {
 		const to = join(before, dirname(path), file);
 		await mkdir(dirname(to), { recursive: true });
-		// What is not there is for the review to miss.
-		await copyFile(join(home, dirname(path), file), to).catch(() => {});
+		// What cannot be read is for the review to miss.
+		const bytes = await readInput(join(home, dirname(path), file), inputKinds.tensor).catch(() => null);
+		if (bytes !== null) await writeFile(to, bytes);
 	}
 	return manifest;
 }

@@ -1,16 +1,17 @@
 // The options of `trtgate golden record`, with what a config file says of the model.
-import { readFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
+import { fileStore } from "../../adapters/files/store.ts";
 import type { InputConfig, ModelConfig } from "../../core/config/config.ts";
 import { didYouMean } from "../../core/config/did-you-mean.ts";
-import { loadConfig } from "../../core/config/parse.ts";
 import { ConfigError } from "../../core/errors.ts";
 import type { OnnxModel } from "../../core/onnx/model.ts";
 import { feeds } from "../../core/onnx/model.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import { resolveShapes, symbolicDims } from "../../core/onnx/shapes.ts";
+import { confine } from "../../stages/confine.ts";
 import { type ArgumentsOf, parseArguments } from "../commands/arguments.ts";
 import { recordTable } from "../commands/tables.ts";
+import { readConfigFile } from "../config-file.ts";
 import type { Terminal } from "../terminal.ts";
 
 export interface RecordOptions {
@@ -104,28 +105,19 @@ interface Configured {
 
 async function readModelConfig(args: RecordArguments, cwd: string): Promise<Configured> {
 	const path = args.text("config");
-	const text = await readFile(resolve(cwd, path), "utf8").catch((cause: unknown) => {
-		throw new ConfigError({
-			code: "config-missing",
-			message: `${path} cannot be read.`,
-			cause,
-			details: { fix: "Name the config with --config." },
-		});
-	});
-	const loaded = loadConfig(text, { path });
-	if (loaded.state === "invalid") throw new AggregateError(loaded.errors, `${path} has ${loaded.errors.length} errors`);
+	const { config, home } = await readConfigFile({ cwd, path });
 	const name = args.text("model") ?? "";
-	const model = loaded.config.models.find((candidate) => candidate.name === name);
+	const model = config.models.find((candidate) => candidate.name === name);
 	if (model === undefined) {
-		const names = loaded.config.models.map((candidate) => candidate.name);
+		const names = config.models.map((candidate) => candidate.name);
 		const meant = didYouMean(name, names);
 		throw usage(
 			`${path} has no model ${quoteName(name)}.`,
 			meant === undefined ? `Its models are ${names.map((word) => quoteName(word)).join(", ")}.` : `Did you mean ${quoteName(meant)}?`,
 		);
 	}
-	const home = dirname(resolve(cwd, path));
-	return { onnx: join(home, model.onnx), home, golden: goldenOf(model), dims: optimaOf(model), inputs: model.inputs };
+	const onnx = (await confine(fileStore(), home, model.onnx)) ?? join(home, model.onnx);
+	return { onnx, home, golden: goldenOf(model), dims: optimaOf(model), inputs: model.inputs };
 }
 
 function goldenOf(model: ModelConfig): string | undefined {

@@ -1,12 +1,13 @@
 // `trtgate golden record`: makes a golden from ONNX Runtime in fp32, and refuses one that would notice too little.
-import { readFile } from "node:fs/promises";
 import { basename, isAbsolute, join, relative } from "node:path";
+import { readInputText } from "../../adapters/process/input-file.ts";
 import { defaultGates } from "../../core/config/defaults.ts";
 import { ConfigError } from "../../core/errors.ts";
 import type { Weakness } from "../../core/golden/inform-tolerance.ts";
 import { parseManifest } from "../../core/golden/manifest.ts";
 import { nextRevision, packCase, revisionFolder, saysTheSame, type TensorToWrite } from "../../core/golden/manifest-draft.ts";
 import { findRuleProblem } from "../../core/golden/manifest-rules.ts";
+import { inputKinds } from "../../core/input-kind.ts";
 import { counted } from "../../core/report/words.ts";
 import type { GoldenManifest } from "../../core/schema/golden.ts";
 import type { ModelOnDisk } from "../../ports/world.ts";
@@ -82,11 +83,18 @@ interface Work {
 
 async function readOld({ out }: RecordOptions): Promise<GoldenManifest | null> {
 	const path = join(out, "golden.json");
-	const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
-		if (error.code === "ENOENT") return null;
-		throw error;
-	});
+	const text = await readManifestText(path);
 	return text === null ? null : parseManifest(text, path);
+}
+
+/** null where there is none. @throws ConfigError golden-invalid where it cannot be read. */
+export async function readManifestText(path: string, shown = path): Promise<string | null> {
+	try {
+		return await readInputText(path, inputKinds.golden, shown);
+	} catch (error) {
+		if (error instanceof ConfigError && error.code === "golden-missing") return null;
+		throw error;
+	}
 }
 
 /** A golden is an agreement: whoever changes one says who they are and why. */

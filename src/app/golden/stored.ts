@@ -1,9 +1,11 @@
 // Reads tensors that somebody stored: inputs to record, and an engine's outputs to check. What a format does not say is expected.
-import { open, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { inflate } from "../../adapters/files/tensor-reader.ts";
 import { fileSource } from "../../adapters/process/file-source.ts";
+import { withInput } from "../../adapters/process/input-file.ts";
 import { ConfigError } from "../../core/errors.ts";
 import type { Tensor } from "../../core/golden/tensor.ts";
+import { inputKinds } from "../../core/input-kind.ts";
 import type { DType, TensorFile } from "../../core/schema/golden.ts";
 import { decodeOwn, type OwnPlace } from "../../formats/tensor/decode-own.ts";
 import { describeTensorProto } from "../../formats/tensor/tensor-proto.ts";
@@ -55,7 +57,7 @@ export async function readStored(path: string, expected: Expected, ports: Stored
 			details: { location: { path }, fix: "Save it as .npy, or bind the model's dimensions with --dims." },
 		});
 	}
-	const file: TensorFile = { path, sha256: await ports.files.sha256(path), dtype, shape: [...shape] };
+	const file: TensorFile = { path, sha256: await ports.files.sha256(path, inputKinds.tensor), dtype, shape: [...shape] };
 	return ports.tensors.read(path, file);
 }
 
@@ -66,7 +68,7 @@ const mostProtoBytes = 2 ** 31 - 1;
 async function protoLayout(path: string, expected: Expected, { files }: StoredPorts): Promise<Pick<Expected, "dtype" | "shape">> {
 	const bytes = await files.size(path);
 	if (bytes === null || bytes > mostProtoBytes) return expected;
-	const read = await files.readBytes(path);
+	const read = await files.readBytes(path, inputKinds.tensor);
 	return new TextDecoder().decode(read.subarray(0, 8)) === "version " ? expected : describeTensorProto(read, path);
 }
 
@@ -74,14 +76,8 @@ function isOwn(ending: string): ending is OwnPlace["ending"] {
 	return ownEndings.includes(ending);
 }
 
-async function readOwn(path: string, { name: member, dtype }: Expected, ending: OwnPlace["ending"]): Promise<Tensor> {
-	const handle = await open(path, "r").catch((cause) => {
-		const message = `${path} cannot be read.`;
-		throw new ConfigError({ code: "golden-missing", message, cause, details: { location: { path }, fix: "Check its rights." } });
-	});
-	try {
-		return decodeOwn(fileSource(handle.fd, (await handle.stat()).size), { path, ending, member, dtype, inflate });
-	} finally {
-		await handle.close();
-	}
+function readOwn(path: string, { name: member, dtype }: Expected, ending: OwnPlace["ending"]): Promise<Tensor> {
+	return withInput(path, inputKinds.tensor, ({ file, facts }) =>
+		decodeOwn(fileSource(file, facts.size), { path, ending, member, dtype, inflate }),
+	);
 }

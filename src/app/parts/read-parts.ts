@@ -1,7 +1,9 @@
 // Reads the results of several jobs from folders on disk.
-import { readdir, readFile, stat } from "node:fs/promises";
+import { readdir, stat } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
+import { readInputText } from "../../adapters/process/input-file.ts";
 import { ConfigError } from "../../core/errors.ts";
+import { inputKinds } from "../../core/input-kind.ts";
 import type { PartContent, PartInput } from "../../core/merge/parts.ts";
 import { parseResult } from "../../core/report/parse-result.ts";
 import { reportFiles } from "../../stages/report.ts";
@@ -46,7 +48,7 @@ async function readContent(path: string): Promise<PartContent> {
 			kind: "runner",
 		};
 	}
-	return parsePart(await readFile(path, "utf8"), path);
+	return parsePart(await readInputText(path, inputKinds.result), path);
 }
 
 /** What is no result is a part that cannot be merged, and no reason to lose the others. */

@@ -1,5 +1,6 @@
 // The file of the `verdict` command: pairs of run medians.
 import { ConfigError } from "../errors.ts";
+import { describeFound, describeJsonFault } from "../found.ts";
 import type { Pair } from "./noise.ts";
 
 export interface PairsFile {
@@ -18,13 +19,6 @@ interface Fault {
 	cause?: unknown;
 }
 
-/** What was found, short enough for a message. */
-function describe(value: unknown): string {
-	if (value === undefined) return "nothing";
-	const text = JSON.stringify(value) ?? String(value);
-	return text.length > 60 ? `${text.slice(0, 60)}…` : text;
-}
-
 function invalid(path: string, { pointer, expected, got, cause }: Fault): ConfigError {
 	const place = pointer === "" ? path : `${path} at ${pointer}`;
 	const fix = `Give one base and one head time in milliseconds for each pair of runs, such as ${example}.`;
@@ -40,19 +34,19 @@ function parseJson(text: string, path: string): unknown {
 	try {
 		return JSON.parse(text.replace(/^\uFEFF/, ""));
 	} catch (cause) {
-		const got = text.trim() === "" ? "an empty file" : `text that is not JSON (${cause instanceof Error ? cause.message : String(cause)})`;
+		const got = text.trim() === "" ? "an empty file" : `text that is not JSON (${describeJsonFault(cause)})`;
 		throw invalid(path, { pointer: "", expected: "JSON", got, cause });
 	}
 }
 
 function parseTime(value: unknown, path: string, pointer: string): number {
 	if (typeof value === "number" && Number.isFinite(value) && value > 0) return value;
-	const got = typeof value === "number" && !Number.isFinite(value) ? "a number too large" : describe(value);
+	const got = typeof value === "number" && !Number.isFinite(value) ? "a number too large" : describeFound(value, pointer);
 	throw invalid(path, { pointer, expected: "a finite number of milliseconds above 0", got });
 }
 
 function parsePair(value: unknown, path: string, pointer: string): Pair {
-	if (!isObject(value)) throw invalid(path, { pointer, expected: 'an object with "base" and "head"', got: describe(value) });
+	if (!isObject(value)) throw invalid(path, { pointer, expected: 'an object with "base" and "head"', got: describeFound(value, pointer) });
 	return { base: parseTime(own(value, "base"), path, `${pointer}/base`), head: parseTime(own(value, "head"), path, `${pointer}/head`) };
 }
 
@@ -63,20 +57,24 @@ function own(object: Readonly<Record<string, unknown>>, key: string): unknown {
 function parseEffect(value: unknown, path: string): number {
 	if (value === undefined) return defaultMinimalEffect;
 	if (typeof value === "number" && value > 0 && value < 1) return value;
-	throw invalid(path, { pointer: "/minimalEffect", expected: "a fraction between 0 and 1 (0.02 is 2 %)", got: describe(value) });
+	throw invalid(path, {
+		pointer: "/minimalEffect",
+		expected: "a fraction between 0 and 1 (0.02 is 2 %)",
+		got: describeFound(value, "/minimalEffect"),
+	});
 }
 
 /** Reads `{"pairs": [{"base": ms, "head": ms}, …], "minimalEffect": 0.02}`; the effect is 0.02 where it is not given. */
 export function parsePairs(text: string, path: string): PairsFile {
 	const file = parseJson(text, path);
-	if (!isObject(file)) throw invalid(path, { pointer: "", expected: 'an object with "pairs"', got: describe(file) });
+	if (!isObject(file)) throw invalid(path, { pointer: "", expected: 'an object with "pairs"', got: describeFound(file, "") });
 	const stranger = Object.keys(file).find((key) => key !== "pairs" && key !== "minimalEffect");
 	if (stranger !== undefined) {
 		const pointer = `/${stranger.slice(0, 60).replaceAll("~", "~0").replaceAll("/", "~1")}`;
 		throw invalid(path, { pointer, expected: 'only "pairs" and "minimalEffect"', got: "another key" });
 	}
 	const list = own(file, "pairs");
-	if (!Array.isArray(list)) throw invalid(path, { pointer: "/pairs", expected: "an array of pairs", got: describe(list) });
+	if (!Array.isArray(list)) throw invalid(path, { pointer: "/pairs", expected: "an array of pairs", got: describeFound(list, "/pairs") });
 	if (list.length > mostPairs) throw invalid(path, { pointer: "/pairs", expected: `at most ${mostPairs} pairs`, got: `${list.length}` });
 	return {
 		pairs: list.map((pair: unknown, index) => parsePair(pair, path, `/pairs/${index}`)),

@@ -1,5 +1,5 @@
 // The front of the config: trtgate.yml's text in, the resolved configuration or every error with its place out.
-import { ConfigError } from "../errors.ts";
+import type { ConfigError } from "../errors.ts";
 import type { ConfigFile } from "../schema/config.ts";
 import { validate } from "../schema/config-validator.js";
 import { type Complaint, type Origin, toErrors } from "./complaint.ts";
@@ -31,18 +31,4 @@ export function loadConfig(text: string, options: LoadOptions): LoadResult {
 	if (!validate(value)) return invalid(toComplaints(validate.errors ?? [], value));
 	const resolved = resolveConfig(value as ConfigFile, origin);
 	return resolved.complaints.length > 0 ? invalid(resolved.complaints) : { state: "ok", config: resolved.config };
-}
-
-/** For the door that found no file at `path`. */
-export function missingConfig(path: string): ConfigError {
-	return new ConfigError({
-		code: "config-missing",
-		message: `No config at ${path}.`,
-		details: {
-			location: { path },
-			expected: "a trtgate.yml",
-			got: "no file",
-			fix: "Write one with `trtgate init MODEL`, or name another with --config.",
-		},
-	});
 }

@@ -108,7 +108,8 @@ function wrongValue(error: ErrorObject, value: unknown): Complaint {
 	const schema = schemaFor(error.instancePath);
 	const expected = countWords(error) ?? describeExpected(schema);
 	const meant = typeof value === "string" ? didYouMean(value, schema.enum ?? []) : undefined;
-	const got = describeGot(value);
+	// A file that is one text may be any file: it is not quoted.
+	const got = error.instancePath === "" && typeof value === "string" ? "a text" : describeGot(value);
 	return {
 		code: "config-schema",
 		pointer: error.instancePath,

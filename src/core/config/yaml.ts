@@ -117,7 +117,8 @@ const advice: Readonly<Record<string, string>> = {
 };
 
 function describe(error: YAMLError, place: (offset: number) => Position): Said {
-	const message = error.message.replace(/\.$/, "");
+	// What follows a colon is taken from the file.
+	const message = error.message.replace(/(: .*)?\.?$/s, "");
 	// A flow collection left open ends where the indentation does, and that is how the parser notices.
 	const code = /must be sufficiently indented and end with/.test(message) ? "MISSING_CHAR" : error.code;
 	return {

@@ -3,6 +3,7 @@ import type { ErrorObject } from "ajv";
 import goldenSchema from "../../../golden-schema/golden.schema.json" with { type: "json" };
 import { didYouMean } from "../config/did-you-mean.ts";
 import { childPointer, formatName, parsePointer } from "../config/pointer.ts";
+import { describeFound } from "../found.ts";
 
 export interface ManifestProblem {
 	/** JSON pointer; "" is the whole manifest. */
@@ -15,7 +16,7 @@ export interface ManifestProblem {
 /** The most telling of the validator's errors: unknown keys first, then the deepest. */
 export function toProblem(errors: readonly ErrorObject[], manifest: unknown): ManifestProblem {
 	const [first] = [...errors].filter((error) => error.keyword !== "propertyNames").sort((left, right) => rank(right) - rank(left));
-	if (first === undefined) return { pointer: "", expected: "a golden manifest", got: describe(manifest) };
+	if (first === undefined) return { pointer: "", expected: "a golden manifest", got: describeFound(manifest, "") };
 	return describeError(first, manifest);
 }
 
@@ -38,7 +39,7 @@ function describeError(error: ErrorObject, manifest: unknown): ManifestProblem {
 	const value = valueAt(manifest, instancePath);
 	const meant = typeof value === "string" ? didYouMean(value, stringsOf(params["allowedValues"])) : undefined;
 	const fix = meant === undefined ? {} : { fix: `Write "${meant}".` };
-	return { pointer: instancePath, expected: wordsOf(error), got: describe(value), ...fix };
+	return { pointer: instancePath, expected: wordsOf(error), got: describeFound(value, instancePath), ...fix };
 }
 
 function unknownKey(pointer: string, key: string, known: readonly string[]): ManifestProblem {
@@ -90,11 +91,4 @@ function valueAt(manifest: unknown, pointer: string): unknown {
 
 function stringsOf(value: unknown): string[] {
 	return Array.isArray(value) ? value.map(String) : [];
-}
-
-function describe(value: unknown): string {
-	if (value === null || value === undefined) return "nothing";
-	if (Array.isArray(value)) return value.length === 0 ? "an empty list" : "a list";
-	if (typeof value === "object") return Object.keys(value).length === 0 ? "an empty object" : "an object";
-	return typeof value === "string" ? formatName(value) : String(value);
 }

@@ -1,5 +1,6 @@
 // Parses a golden manifest: the schema first, then the rules that no schema can say.
 import { ConfigError } from "../errors.ts";
+import { describeJsonFault } from "../found.ts";
 import type { GoldenManifest } from "../schema/golden.ts";
 import { validate } from "../schema/golden-validator.js";
 import { findRuleProblem } from "./manifest-rules.ts";
@@ -30,7 +31,7 @@ function parseJson(text: string, path: string): unknown {
 	} catch (cause) {
 		const lfs = text.startsWith("version https://git-lfs");
 		const fix = lfs ? "Run `git lfs pull`; in a workflow, check out with `lfs: true`." : "Restore the file, or record the golden again.";
-		const got = lfs ? "a Git LFS pointer" : cause instanceof Error ? cause.message : "something else";
+		const got = lfs ? "a Git LFS pointer" : describeJsonFault(cause);
 		throw invalid(path, { pointer: "", expected: "JSON", got, fix });
 	}
 }

@@ -1,6 +1,7 @@
 // Reads a result.json that may come from another job, another version or another hand.
 import type { ErrorObject } from "ajv";
 import { ConfigError } from "../errors.ts";
+import { describeFound, describeJsonFault } from "../found.ts";
 import type { Result } from "../schema/result.ts";
 import { validate } from "../schema/result-validator.js";
 import { cleanText, shorten } from "./escape.ts";
@@ -40,9 +41,8 @@ function parseJson(text: string, path: string): unknown {
 	try {
 		return JSON.parse(text.replace(/^\ufeff/, ""));
 	} catch (cause) {
-		const why = cause instanceof Error ? cleanText(shorten(cause.message, 200)) : "unreadable";
 		const fix = "The file may be cut short: run again, or fetch the artifact again.";
-		throw invalid(path, { pointer: "", expected: "JSON", got: `text that is not JSON (${why})`, fix, cause });
+		throw invalid(path, { pointer: "", expected: "JSON", got: `text that is not JSON (${describeJsonFault(cause)})`, fix, cause });
 	}
 }
 
@@ -98,5 +98,5 @@ export function parseResult(text: string, path: string): Result {
 	const error = mostTelling(validate.errors ?? []);
 	const pointer = error?.instancePath ?? "";
 	const expected = error === undefined ? "a result" : expectation(error);
-	throw invalid(path, { pointer: cleanText(shorten(pointer, 200)), expected, got: describe(valueAt(value, pointer)) });
+	throw invalid(path, { pointer: cleanText(shorten(pointer, 200)), expected, got: describeFound(valueAt(value, pointer), pointer) });
 }

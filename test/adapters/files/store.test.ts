@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { fileStore } from "../../../src/adapters/files/store.ts";
+import { inputKinds } from "../../../src/core/input-kind.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "trtgate-store-"));
 const files = fileStore();
@@ -14,9 +15,9 @@ describe("fileStore", () => {
 		const path = join(folder, "a.txt");
 		await files.writeText(path, "zwölf\n");
 		await files.writeText(path, "once more\n");
-		expect(await files.readText(path)).toBe("once more\n");
+		expect(await files.readText(path, inputKinds.tensor)).toBe("once more\n");
 		await files.writeBytes(path, Uint8Array.of(0, 255, 128));
-		expect([...(await files.readBytes(path))]).toEqual([0, 255, 128]);
+		expect([...(await files.readBytes(path, inputKinds.tensor))]).toEqual([0, 255, 128]);
 		expect(readdirSync(folder).filter((name) => name.endsWith(".tmp"))).toEqual([]);
 	});
 
@@ -31,7 +32,7 @@ describe("fileStore", () => {
 		void writing.then(() => {
 			done = true;
 		});
-		while (!done) expect([old, fresh]).toContain(await files.readText(path));
+		while (!done) expect([old, fresh]).toContain(await files.readText(path, inputKinds.tensor));
 	});
 
 	it("lets two writers at once end with the whole of one", async () => {
@@ -44,7 +45,7 @@ describe("fileStore", () => {
 		const path = join(folder, "abc");
 		await files.writeText(path, "abc");
 		// FIPS 180-2, B.1.
-		expect(await files.sha256(path)).toBe("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+		expect(await files.sha256(path, inputKinds.tensor)).toBe("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 		expect(await files.size(path)).toBe(3);
 		expect(await files.size(folder)).toBeNull();
 		expect(await files.size(join(path, "below-a-file"))).toBeNull();

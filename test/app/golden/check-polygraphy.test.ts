@@ -177,7 +177,7 @@ describe("the options of Polygraphy's rules", () => {
 		await expect(run(["--polygraphy", "none.json"])).rejects.toMatchObject({ code: "golden-missing" });
 		await expect(run(["--polygraphy", "."])).rejects.toMatchObject({
 			code: "tensor-invalid",
-			message: expect.stringContaining("got no file"),
+			message: expect.stringContaining("it is a folder"),
 		});
 	});
 });

@@ -1,7 +1,6 @@
 // Reading the file: values, units, names, places of errors.
 import { describe, expect, it } from "vitest";
 import { locate } from "../../../src/core/config/location.ts";
-import { missingConfig } from "../../../src/core/config/parse.ts";
 import { formatPointer } from "../../../src/core/config/pointer.ts";
 import { loaded, refused, withModel } from "./load.ts";
 
@@ -132,13 +131,6 @@ describe("messages", () => {
 		["/gates/engine-size/warn", "gates.engine-size.warn"],
 	])("reads the pointer %j as %s", (pointer, text) => {
 		expect(formatPointer(pointer)).toBe(text);
-	});
-
-	it("says how to make a config that is missing", () => {
-		const error = missingConfig("ci/trtgate.yml");
-		expect(error.code).toBe("config-missing");
-		expect(error.message).toBe("No config at ci/trtgate.yml.");
-		expect(error.details.fix).toContain("trtgate init MODEL");
 	});
 });
 

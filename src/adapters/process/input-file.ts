@@ -1,0 +1,129 @@
+// The one way to open a file whose path comes from outside: regular, within a size, and without waiting for anybody.
+import { closeSync, constants, fstatSync, openSync, read, type Stats, statSync } from "node:fs";
+import { promisify } from "node:util";
+import { type ConfigCode, ConfigError, type ErrorInit } from "../../core/errors.ts";
+import type { InputKind } from "../../core/input-kind.ts";
+import { formatBytes } from "../../core/units.ts";
+import { errorCode } from "./write-error.ts";
+
+const readBlock = promisify(read);
+/** Reads beyond 2 GiB in one call fail; blocks also let other work go on. */
+const blockBytes = 4 * 1024 * 1024;
+
+export interface InputFile {
+	file: number;
+	facts: Stats;
+}
+
+/**
+ * Looks before it opens, since some devices act on being opened, and again afterwards: what lies there may have changed.
+ * Without O_NONBLOCK, opening a named pipe waits for a writer, and not even process.exit() ends that.
+ * @param shown the path as the user knows it.
+ * @throws ConfigError with the codes of the kind. What is the machine's fault comes as it is.
+ */
+export function openInput(path: string, kind: InputKind, shown = path): InputFile {
+	try {
+		checkFacts(statSync(path), kind, shown);
+		const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
+		try {
+			const facts = fstatSync(file);
+			checkFacts(facts, kind, shown);
+			return { file, facts };
+		} catch (error) {
+			closeSync(file);
+			throw error;
+		}
+	} catch (error) {
+		throw inputError(error, kind, shown);
+	}
+}
+
+/** Closes the file at the end, whatever becomes of the work. @throws as openInput. */
+export async function withInput<T>(path: string, kind: InputKind, work: (input: InputFile) => T | Promise<T>): Promise<T> {
+	const input = openInput(path, kind);
+	try {
+		return await work(input);
+	} finally {
+		closeSync(input.file);
+	}
+}
+
+/** @throws as openInput. */
+export async function readInput(path: string, kind: InputKind, shown = path): Promise<Uint8Array> {
+	const { file, facts } = openInput(path, kind, shown);
+	try {
+		return await readWhole(file, facts.size);
+	} finally {
+		closeSync(file);
+	}
+}
+
+/** As UTF-8. @throws as openInput. */
+export async function readInputText(path: string, kind: InputKind, shown = path): Promise<string> {
+	return Buffer.from(await readInput(path, kind, shown)).toString("utf8");
+}
+
+/** @returns less than `size` bytes where the file ends before; never more, though it may have grown. */
+export async function readWhole(file: number, size: number): Promise<Uint8Array> {
+	const bytes = new Uint8Array(size);
+	for (let at = 0; at < size; ) {
+		const { bytesRead } = await readBlock(file, bytes, at, Math.min(blockBytes, size - at), at);
+		if (bytesRead === 0) return bytes.subarray(0, at);
+		at += bytesRead;
+	}
+	return bytes;
+}
+
+function checkFacts(facts: Stats, kind: InputKind, shown: string): void {
+	if (facts.isFile() && facts.size <= kind.mostBytes) return;
+	const why = facts.isFile() ? `it has ${formatBytes(facts.size)}` : `it is ${kindOf(facts)}`;
+	const expected = facts.isFile() ? `${kind.what} of at most ${formatBytes(kind.mostBytes)}` : `${kind.what}, a regular file`;
+	throw refused({ code: kind.unreadable, why, expected, fix: "Put the file itself there." }, shown);
+}
+
+function kindOf(facts: Stats): string {
+	if (facts.isDirectory()) return "a folder";
+	if (facts.isFIFO()) return "a named pipe";
+	return facts.isSocket() ? "a socket" : "a device";
+}
+
+const reasons: Readonly<Record<string, string>> = {
+	EACCES: "permission denied",
+	EPERM: "the operation is not permitted",
+	ELOOP: "its path is a loop of links",
+	ENAMETOOLONG: "its name is too long",
+	ENXIO: "it is a device or a socket",
+};
+
+/** The error for a path that could not be looked at or opened; errors of no known kind come back as they are. */
+export function inputError(error: unknown, kind: InputKind, shown: string): unknown {
+	const code = errorCode(error);
+	if (code === "ENOENT" || code === "ENOTDIR") {
+		const details = { location: { path: shown }, expected: kind.what, got: "no file", fix: kind.fix };
+		return new ConfigError({
+			code: kind.missing,
+			message: `There is no ${kind.what.replace(/^an? /, "")} at ${shown}.`,
+			cause: error,
+			details,
+		});
+	}
+	const why = Object.hasOwn(reasons, code) ? reasons[code] : undefined;
+	if (why === undefined) return error;
+	const fix = /^E(ACCES|PERM)$/.test(code) ? "Give the user of this process the right to read it." : "Correct the path or the link.";
+	return refused({ code: kind.unreadable, why: `${why} (${code})`, expected: kind.what, fix, cause: error }, shown);
+}
+
+interface Refusal extends Omit<ErrorInit<ConfigCode>, "message" | "details"> {
+	why: string;
+	expected: string;
+	fix: string;
+}
+
+function refused({ code, why, expected, fix, cause }: Refusal, shown: string): ConfigError {
+	return new ConfigError({
+		code,
+		message: `${shown} cannot be read: ${why}; expected ${expected}.`,
+		cause,
+		details: { location: { path: shown }, expected, got: why, fix },
+	});
+}

@@ -1,0 +1,61 @@
+// Reads trtgate.yml, the same way for every command and action: inside its workspace, and a file that can be read.
+import { existsSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+import { fileStore } from "../adapters/files/store.ts";
+import { readInputText } from "../adapters/process/input-file.ts";
+import type { Config } from "../core/config/config.ts";
+import { type LoadOptions, type LoadResult, loadConfig } from "../core/config/parse.ts";
+import { inputKinds } from "../core/input-kind.ts";
+import { confine } from "../stages/confine.ts";
+
+export interface ConfigRequest extends Omit<LoadOptions, "path"> {
+	cwd: string;
+	/** As the user wrote it. */
+	path: string;
+	/** Of an action: nothing outside is read. Absent: a person names the file, and only links may not lead out of its repository. */
+	workspace?: string;
+}
+
+export interface ReadConfig {
+	config: Config;
+	text: string;
+	/** Absolute folder of the config. */
+	home: string;
+}
+
+/** @throws ConfigError path-outside-workspace and the codes of a config; an AggregateError of several. */
+export async function readConfigFile(request: ConfigRequest): Promise<ReadConfig> {
+	const path = resolve(request.cwd, request.path);
+	const shown = relative(request.cwd, path) || path;
+	const { text, loaded } = await loadConfigAt(path, {
+		...request,
+		path: shown,
+		workspace: request.workspace ?? workspaceOf(path, request.cwd),
+	});
+	if (loaded.state === "invalid") throw new AggregateError(loaded.errors, `${shown} has ${loaded.errors.length} errors`);
+	return { config: loaded.config, text, home: dirname(path) };
+}
+
+/** @throws ConfigError where the file leads out of the workspace or cannot be read; what it says is in the result. */
+export async function loadConfigAt(
+	path: string,
+	options: LoadOptions & { workspace: string },
+): Promise<{ text: string; loaded: LoadResult }> {
+	await confine(fileStore(), options.workspace, relative(options.workspace, path));
+	const text = await readInputText(path, inputKinds.config, options.path);
+	return { text, loaded: loadConfig(text, options) };
+}
+
+/** The repository of the current folder where the path lies in it; else the repository of the path's own folder. */
+function workspaceOf(path: string, cwd: string): string {
+	const own = repositoryOf(cwd);
+	return path.startsWith(`${own}/`) ? own : repositoryOf(dirname(path));
+}
+
+/** The nearest folder from here upwards that git knows; the folder itself where there is none. */
+export function repositoryOf(folder: string): string {
+	for (let at = folder; ; at = dirname(at)) {
+		if (existsSync(join(at, ".git"))) return at;
+		if (dirname(at) === at) return folder;
+	}
+}

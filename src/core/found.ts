@@ -1,0 +1,20 @@
+// Says in short what was found where something else was expected: a file is never quoted beyond the value of the key at fault.
+import { cleanText, shorten } from "./report/escape.ts";
+
+const maxChars = 60;
+
+/** The value at a JSON pointer; of the whole file ("") only what kind it is. */
+export function describeFound(value: unknown, pointer: string): string {
+	if (value === undefined) return "nothing";
+	if (value === null) return "null";
+	if (Array.isArray(value)) return value.length === 0 ? "an empty list" : "a list";
+	if (typeof value === "object") return Object.keys(value).length === 0 ? "an empty object" : "an object";
+	if (pointer === "") return typeof value === "string" ? "a text" : `a ${typeof value}`;
+	return typeof value === "string" ? JSON.stringify(cleanText(shorten(value, maxChars))) : String(value);
+}
+
+/** What JSON.parse complains of, without the text that it quotes: `Unexpected token 'r'`. */
+export function describeJsonFault(cause: unknown): string {
+	const said = cause instanceof SyntaxError ? cause.message : "unreadable";
+	return cleanText(shorten(said.replace(/,? *(\.\.\.)?".*$/s, ""), maxChars));
+}

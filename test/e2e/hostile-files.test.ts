@@ -1,0 +1,216 @@
+// Files that are none, through the built bundle: folders, pipes, loops, devices, far too large ones, and links out of the workspace.
+import { execFileSync, spawn } from "node:child_process";
+import { mkdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { describe, expect, it } from "vitest";
+import { type ActionRun, runActionFolder } from "../support/action-runner.ts";
+import { outputOf } from "../support/child-output.ts";
+import { cacheHome, quickConfig, quickProject, runCli, runNode, temporaryFolder, writeProject } from "../support/project.ts";
+
+const makers: Readonly<Record<string, (path: string) => void>> = {
+	"a folder": (path) => mkdirSync(path),
+	"a named pipe": (path) => void execFileSync("mkfifo", [path]),
+	"a loop of links": (path) => symlinkSync(path, path),
+	"3 GB": (path) => {
+		writeFileSync(path, "");
+		truncateSync(path, 3e9);
+	},
+};
+
+/** A project in which one file is something else. */
+function projectWith(name: string, make: (path: string) => void): string {
+	const folder = quickProject(temporaryFolder(), { "p.json": "{}", "out/result.json": "{}", "trt.log": "" });
+	rmSync(join(folder, name), { force: true });
+	mkdirSync(dirname(join(folder, name)), { recursive: true });
+	make(join(folder, name));
+	return folder;
+}
+
+const readers: readonly { file: string; argv: readonly string[]; code: RegExp }[] = [
+	{ file: "trtgate.yml", argv: ["run"], code: /config-unreadable|path-unreadable/ },
+	{ file: "trtgate.yml", argv: ["golden", "record", "--model", "net"], code: /config-unreadable|path-unreadable/ },
+	{ file: "golden/golden.json", argv: ["run"], code: /golden-invalid|path-unreadable/ },
+	{ file: "golden/golden.json", argv: ["golden", "check", "golden/golden.json", "--outputs", "."], code: /golden-invalid/ },
+	{ file: "golden/golden.json", argv: ["golden", "inspect", "golden/golden.json"], code: /golden-invalid/ },
+	{ file: "golden/golden.json", argv: ["golden", "record", "--model", "net", "--reason", "x", "--author", "y"], code: /golden-invalid/ },
+	{ file: "golden/y0.npy", argv: ["run"], code: /tensor-invalid|path-unreadable/ },
+	{ file: "golden/y0.npy", argv: ["golden", "inspect", "golden/golden.json"], code: /tensor-invalid|path-unreadable/ },
+	{ file: "model.onnx", argv: ["run"], code: /model-unreadable|path-unreadable/ },
+	{ file: "model.onnx", argv: ["preflight", "model.onnx"], code: /model-unreadable/ },
+	{ file: "p.json", argv: ["verdict", "p.json"], code: /pairs-invalid/ },
+	{ file: "out/result.json", argv: ["report", "out"], code: /result-invalid/ },
+	{ file: "p.json", argv: ["golden", "check", "--polygraphy", "p.json"], code: /tensor-invalid/ },
+];
+
+const rows = readers.flatMap((reader) =>
+	Object.entries(makers).map(([what, make]) => ({ ...reader, what, make, command: reader.argv.join(" ") })),
+);
+
+describe("a file that is none", () => {
+	it.each(rows)("$file as $what is refused by `$command` with its path and a fix", async ({ file, argv, code, what, make }) => {
+		const run = await runCli(argv, { cwd: projectWith(file, make) });
+		// A large file is a truncated model or a tensor of another size, as any other.
+		expect(run.stderr).toMatch(what === "3 GB" ? /\[[a-z-]+\]\n/ : new RegExp(`\\[(${code.source})\\]`));
+		expect(run.stderr).toContain(file);
+		expect(run.stderr).toMatch(/→ \S/);
+		expect(run.exit, run.stderr).toBe(2);
+	});
+
+	it("is a log that diagnose is given, too", async () => {
+		for (const [what, make] of Object.entries(makers)) {
+			if (what === "a folder" || what === "3 GB") continue;
+			const run = await runCli(["diagnose", "trt.log"], { cwd: projectWith("trt.log", make) });
+			expect([run.exit, run.stderr], what).toEqual([2, expect.stringMatching(/trt\.log.*\[usage\]\n {2}→/s)]);
+		}
+	});
+
+	it("is a model below a loop of links or below a file", async () => {
+		const folder = quickProject(temporaryFolder(), { "trtgate.yml": quickConfig.replace("onnx: model.onnx", "onnx: loop/model.onnx") });
+		symlinkSync("loop", join(folder, "loop"));
+		const looped = await runCli(["run"], { cwd: folder });
+		expect([looped.exit, looped.stderr]).toEqual([
+			2,
+			expect.stringMatching(/loop\/model\.onnx.*loop of links \(ELOOP\).*\[path-unreadable\]/s),
+		]);
+		rmSync(join(folder, "loop"));
+		writeFileSync(join(folder, "loop"), "a file");
+		const below = await runCli(["run"], { cwd: folder });
+		expect([below.exit, below.stderr]).toEqual([2, expect.stringMatching(/no model at .*loop\/model\.onnx.*\[model-missing\]/s)]);
+	});
+});
+
+it("too few files that may be open are the machine's fault, not a bug", async () => {
+	const folder = quickProject(temporaryFolder());
+	const script = `ulimit -n "$1"; shift; exec "$@"`;
+	const seen: (number | null)[] = [];
+	for (const most of [24, 26, 28, 30, 32]) {
+		const child = spawn("sh", ["-c", script, "sh", String(most), process.execPath, resolve("dist/cli.js"), "run", "--out", "out"], {
+			cwd: folder,
+			env: { PATH: process.env["PATH"], HOME: folder, XDG_CACHE_HOME: cacheHome },
+			stdio: ["ignore", "pipe", "pipe"],
+		});
+		const { exit, stderr, stdout } = await outputOf(child);
+		expect(stdout + stderr).not.toMatch(/bug of trtgate/);
+		seen.push(exit);
+	}
+	expect(seen.filter((exit) => exit !== 0 && exit !== 3 && exit !== 134)).toEqual([]);
+});
+
+describe("a config outside of the workspace", () => {
+	const secret = "root:x:0:0:hunter2";
+
+	function withSecret(): { workspace: string; outside: string } {
+		const root = temporaryFolder();
+		writeProject(root, { "secret.txt": secret, "ws/.git/HEAD": "ref: refs/heads/main\n" });
+		return { workspace: quickProject(join(root, "ws")), outside: join(root, "secret.txt") };
+	}
+
+	function expectRefused(run: Pick<ActionRun, "stdout" | "stderr"> & { exitCode?: number; exit?: number | null }): void {
+		const said = run.stdout + run.stderr;
+		expect(said).toContain("[path-outside-workspace]");
+		expect(said).not.toMatch(/root:x|hunter2/);
+		expect(run.exitCode ?? run.exit).toBe(2);
+	}
+
+	const event = { GITHUB_REPOSITORY: "acme/engines", GITHUB_EVENT_NAME: "workflow_dispatch", GITHUB_SHA: "1".repeat(40) };
+
+	it.each([
+		["the gate", "."],
+		["plan/", "plan"],
+		["golden/", "golden"],
+	])("is refused by %s before it is opened, as a path and as a link", async (_, action) => {
+		const { workspace, outside } = withSecret();
+		const env = { ...event, GITHUB_EVENT_PATH: join(workspace, "event.json"), GITHUB_REF: "refs/heads/main", XDG_CACHE_HOME: cacheHome };
+		writeFileSync(env.GITHUB_EVENT_PATH, "{}");
+		const run = (config: string) =>
+			runActionFolder(action, { cwd: workspace, env, inputs: { config, ...(action === "golden" ? { reason: "x" } : {}) } });
+		expectRefused(await run("../secret.txt"));
+		expectRefused(await run(outside));
+		symlinkSync(outside, join(workspace, "link.yml"));
+		expectRefused(await run("link.yml"));
+	});
+
+	it.each([
+		["run", ["run"]],
+		["golden record", ["golden", "record", "--model", "net"]],
+		["golden check", ["golden", "check", "golden/golden.json", "--outputs", "."]],
+	])("is refused by `%s` where a link of the repository leads there", async (_, argv) => {
+		const { workspace, outside } = withSecret();
+		symlinkSync(outside, join(workspace, "link.yml"));
+		symlinkSync(dirname(outside), join(workspace, "folder"));
+		for (const config of ["link.yml", "folder/secret.txt"]) expectRefused(await runCli([...argv, "--config", config], { cwd: workspace }));
+	});
+
+	it("may be named by a person, and is then a config as any other", async () => {
+		const { workspace } = withSecret();
+		const elsewhere = quickProject(temporaryFolder());
+		const run = await runCli(["run", "--config", join(elsewhere, "trtgate.yml"), "--dry-run"], { cwd: workspace });
+		expect(run.exit, run.stderr).toBe(0);
+	});
+
+	it("that is text and no mapping is not quoted", async () => {
+		const { outside } = withSecret();
+		for (const text of [secret, `- ${secret}\n`, `"${secret}" x`, `{ ${secret}`]) {
+			writeFileSync(outside, text);
+			const run = await runCli(["run", "--config", outside], { cwd: dirname(outside) });
+			expect([run.exit, run.stderr]).toEqual([2, expect.not.stringContaining("hunter2")]);
+		}
+	});
+
+	it.each([
+		["golden inspect", ["golden", "inspect", "secret.json"]],
+		["verdict", ["verdict", "secret.json"]],
+		["report", ["report", "."]],
+		["golden check --polygraphy", ["golden", "check", "--polygraphy", "secret.json"]],
+	])("and text that is no JSON is not quoted by `%s`", async (_, argv) => {
+		const folder = temporaryFolder();
+		for (const text of [secret, `"${secret}"`, `["${secret}"]`, `{"a": ${secret}}`]) {
+			for (const name of ["secret.json", "result.json"]) writeFileSync(join(folder, name), text);
+			const run = await runCli(argv, { cwd: folder });
+			expect([run.exit, run.stderr]).toEqual([2, expect.not.stringMatching(/hunter2|root:x/)]);
+		}
+	});
+});
+
+it("the second signal ends a process that waits for a file for ever", async () => {
+	const folder = temporaryFolder();
+	execFileSync("mkfifo", [join(folder, "pipe")]);
+	writeProject(folder, {
+		"wait.mjs": `import { readFile } from "node:fs/promises";
+import { stopOnSignals } from ${JSON.stringify(resolve("src/app/signals.ts"))};
+stopOnSignals(() => process.stdout.write("asked "));
+process.once("exit", () => process.stdout.write("tidied"));
+void readFile("pipe");
+`,
+	});
+	const waiting = spawn(process.execPath, ["wait.mjs"], {
+		cwd: folder,
+		stdio: ["ignore", "pipe", "pipe"],
+		timeout: 20_000,
+		killSignal: "SIGKILL",
+	});
+	const ended = outputOf(waiting);
+	setTimeout(() => waiting.kill("SIGTERM"), 1_000);
+	waiting.stdout.once("data", () => waiting.kill("SIGTERM"));
+	expect(await ended).toMatchObject({ signal: "SIGTERM", stdout: "asked tidied" });
+});
+
+describe("an old Node", () => {
+	/** Says that it is old, and lacks what old ones lack. */
+	const preload = 'Object.defineProperty(process.versions, "node", { value: "18.20.8" }); delete Array.prototype.toSpliced;';
+
+	it.each(["cli", "main", "plan", "report", "golden", "post"])("is named by dist/%s.js, first thing", async (door) => {
+		const folder = writeProject(temporaryFolder(), { "old.mjs": preload });
+		const run = await runNode(["--import", join(folder, "old.mjs"), resolve(`dist/${door}.js`)], { cwd: folder });
+		expect([run.exit, run.stderr]).toEqual([
+			3,
+			expect.stringMatching(/^runner: trtgate needs Node 20 or later.*18\.20\.8.*\[node-too-old\]\n {2}→ /),
+		]);
+	});
+
+	it.each(["cli", "main", "plan", "report", "golden", "post"])("fails at nothing before that: dist/%s.js loads the check alone", (door) => {
+		const text = readFileSync(`dist/${door}.js`, "utf8");
+		expect([...text.matchAll(/(?:from|import)"([^"]+)"/g)].map((match) => match[1])).toEqual(["./old-node.js"]);
+		expect(readFileSync("dist/old-node.js", "utf8")).not.toContain("import");
+	});
+});
