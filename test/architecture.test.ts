@@ -111,6 +111,18 @@ describe("the one file", () => {
 		expect(holding(/process\.env\b/)).toEqual(["src/adapters/github/env.ts"]);
 	});
 
+	it("that opens files whose paths come from outside is adapters/process/input-file.ts", () => {
+		const opening = holding(/^import \{[^}]*\b(readFile|readFileSync|openSync|copyFile)\b[^}]*\} from "node:fs/m);
+		expect(opening.filter((path) => isIn(path, "app", "stages", "adapters/files"))).toEqual([]);
+	});
+
+	it("that names a child's environment is the only one: no child has ours whole", () => {
+		expect(holding(/createProcesses\((?!\{ env: childEnvironment\(\) \})/).sort()).toEqual([
+			"src/adapters/process/processes.ts",
+			"src/app/compose.ts",
+		]);
+	});
+
 	it("that pronounces on a golden, a speed, a run is one each", () => {
 		expect(holding(/export function judgeCase\(/)).toEqual(["src/core/golden/judge.ts"]);
 		expect(holding(/export function judgePairs\(/)).toEqual(["src/core/compare/verdict.ts"]);

@@ -6,7 +6,7 @@ import { systemClock } from "../adapters/clock.ts";
 import { fileModelReader } from "../adapters/files/model-reader.ts";
 import { fileStore } from "../adapters/files/store.ts";
 import { fileTensorReader } from "../adapters/files/tensor-reader.ts";
-import { childEnvironment, type Environment } from "../adapters/github/env.ts";
+import { childEnvironment, type Environment, lentVariables } from "../adapters/github/env.ts";
 import { onnxRuntimeBackend } from "../adapters/onnxruntime/backend.ts";
 import { customCommands } from "../adapters/process/custom-command.ts";
 import { createProcesses, type Processes } from "../adapters/process/processes.ts";
@@ -79,7 +79,7 @@ export function compose(
 		tensors: fileTensorReader(),
 		backend,
 		clock,
-		shell: userShell(processes),
+		shell: userShell(processes, lentVariables),
 		custom: customCommands(processes),
 		telemetry: gpuWatch({ gpu, processes, clock, device: visibleDevices }),
 		turn: gpuTurn({ gpu, folder: lockFolderOf(world.environment), progress: world.progress, signal: interrupted.signal }),

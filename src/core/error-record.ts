@@ -18,12 +18,12 @@ const systemFaults: Readonly<Record<string, readonly [why: string, fix: string]>
 	ESTALE: ["the file server no longer knows the file", "Mount the file system again."],
 };
 
-/** The fault of the machine that a system call's error is; null for all else. */
-function systemFaultOf(error: unknown): Fault | null {
-	if (!(error instanceof Error) || !("code" in error) || typeof error.code !== "string") return null;
-	const [why, fix] = (Object.hasOwn(systemFaults, error.code) ? systemFaults[error.code] : undefined) ?? [];
+/** The fault of the machine that a system call's words speak of, such as `spawn EMFILE`; null for all else. */
+export function systemFault(said: string): (Fault & { code: "system-error" }) | null {
+	const code = /\bE[A-Z]{2,}\b/.exec(said)?.[0] ?? "";
+	const [why, fix] = (Object.hasOwn(systemFaults, code) ? systemFaults[code] : undefined) ?? [];
 	if (why === undefined || fix === undefined) return null;
-	return { code: "system-error", message: `The system refused a call: ${why} (${error.message}).`, details: { fix } };
+	return { code: "system-error", message: `The system refused a call: ${why} (${said}).`, details: { fix } };
 }
 
 export type Place = Pick<ErrorRecord, "model" | "engine" | "workload" | "arm">;
@@ -48,7 +48,7 @@ export function recordError(error: unknown): ErrorRecord {
 	if (error instanceof ConfigError) return recordFault(error, {}, "configuration");
 	if (error instanceof ToolError) return recordFault(error, {}, "runner");
 	if (error instanceof PlatformError) return recordFault(error, {}, "github");
-	const fault = systemFaultOf(error);
+	const fault = error instanceof Error && "syscall" in error ? systemFault(error.message) : null;
 	if (fault !== null) return recordFault(fault, {}, "runner");
 	const bug = error instanceof BugError ? error : new BugError({ code: "internal", message: String(error), cause: error });
 	const stack = error instanceof Error && error.stack ? error.stack.split("\n").slice(1, 8) : [];

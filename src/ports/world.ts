@@ -1,4 +1,5 @@
 // What stages need of the machine and of the people before it. Types only.
+import type { PrepareConfig } from "../core/config/config.ts";
 import type { ErrorDetails, ToolCode } from "../core/errors.ts";
 import type { Tensor } from "../core/golden/tensor.ts";
 import type { InputKind } from "../core/input-kind.ts";
@@ -60,7 +61,7 @@ export interface Clock {
 /** Runs the user's own `prepare` command by the shell. */
 export interface Shell {
 	run(
-		command: string,
+		command: PrepareConfig,
 		options: { cwd: string; logPath: string; timeoutMs: number },
 	): Promise<{ state: "done" } | { state: "failed"; failure: ToolFailure }>;
 }

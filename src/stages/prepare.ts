@@ -64,16 +64,20 @@ async function runPrepare(
 	folder: ArmFolder,
 	context: { input: PrepareInput; ports: PreparePorts },
 ): Promise<string | null> {
-	const command = spec.model.prepare;
-	if (command === undefined) return null;
+	const { prepare } = spec.model;
+	if (prepare === undefined) return null;
 	const logPath = `${context.input.logFolder}/prepare-${folder.arm}-${context.input.specs.indexOf(spec)}.log`;
-	const result = await context.ports.shell.run(command, { cwd: folder.path, logPath, timeoutMs: context.input.timeoutMs });
+	const result = await context.ports.shell.run(prepare, { cwd: folder.path, logPath, timeoutMs: context.input.timeoutMs });
 	if (result.state === "done") return null;
 	if (folder.arm === "base") return `the base's prepare command failed: ${result.failure.message}`;
 	throw new ConfigError({
 		code: "prepare-failed",
 		message: `The prepare command of ${spec.model.name} failed: ${result.failure.message}`,
-		details: { ...result.failure.details, log: logPath, fix: `Run it by hand in ${folder.path}: ${command}` },
+		details: {
+			...result.failure.details,
+			log: logPath,
+			fix: `Run it by hand in ${folder.path}: ${prepare.command}. A variable that carries rights has to stand under prepare.env.`,
+		},
 	});
 }
 

@@ -1,4 +1,5 @@
 // The one file that reads the environment.
+import { isRunnersOwn, isWithheld } from "../../core/variables.ts";
 
 export interface Environment {
 	/** GitHub Actions runs us, or at least says so. */
@@ -106,14 +107,24 @@ export function readWorkflowRun(env: Readonly<Record<string, string | undefined>
 	};
 }
 
-/**
- * Names that carry the runner's own rights, and the files by which a step sets outputs and what later steps see; a user's
- * command has no use for them.
- */
-const privileged =
-	/^(INPUT_|STATE_|ACTIONS_(RUNTIME|ID_TOKEN|CACHE|RESULTS)_)|^(GITHUB_(TOKEN|ENV|PATH|OUTPUT|STATE|STEP_SUMMARY)|GH_TOKEN)$/;
+type Variables = Readonly<Record<string, string | undefined>>;
 
-/** What child processes see: our environment without the rights that a workflow lends to its actions. */
-export function childEnvironment(env: Readonly<Record<string, string | undefined>> = process.env): Record<string, string | undefined> {
-	return Object.fromEntries(Object.entries(env).filter(([name]) => !privileged.test(name)));
+/** What child processes see: our environment without what carries rights. */
+export function childEnvironment(env: Variables = process.env): Record<string, string | undefined> {
+	return Object.fromEntries(Object.entries(env).filter(([name]) => !isWithheld(name)));
+}
+
+/** The values of variables that a config names for a command of its own; those that are not set are left out. */
+export function lentVariables(names: readonly string[], env: Variables = process.env): Record<string, string> {
+	return Object.fromEntries(
+		names.flatMap((name) => {
+			const value = isRunnersOwn(name) ? undefined : env[name];
+			return value === undefined ? [] : [[name, value]];
+		}),
+	);
+}
+
+/** Names of what is set here and kept from child processes. */
+export function withheldVariables(env: Variables = process.env): string[] {
+	return Object.keys(env).filter(isWithheld).sort();
 }

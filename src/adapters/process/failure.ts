@@ -1,4 +1,5 @@
 // Says in words what became of a child that did not do its work.
+import { systemFault } from "../../core/error-record.ts";
 import type { ToolCode } from "../../core/errors.ts";
 import type { ToolFailure } from "../../ports/world.ts";
 import type { ProcessRecord } from "./spawn.ts";
@@ -38,9 +39,9 @@ function classifyRecord(record: ProcessRecord, words: FailureWords): { code: Too
 	switch (record.state) {
 		case "not-started":
 			return {
-				code: "tool-missing",
+				code: systemFault(record.problem)?.code ?? "tool-missing",
 				message: `${what} did not start: ${record.problem}.`,
-				fix: `Install ${record.argv[0]}, or put it on PATH.`,
+				fix: systemFault(record.problem)?.details.fix ?? `Install ${record.argv[0]}, or put it on PATH.`,
 			};
 		case "timed-out":
 			return {

@@ -6,11 +6,11 @@ import { describeFailure } from "./failure.ts";
 import type { Processes } from "./processes.ts";
 
 /** The shell ends at the first command that fails, as it does in a workflow's `run` step. */
-export function userShell(processes: Processes): Shell {
+export function userShell(processes: Processes, lend: (names: readonly string[]) => Record<string, string> = () => ({})): Shell {
 	return {
-		async run(command, { cwd, logPath, timeoutMs }) {
+		async run({ command, env }, { cwd, logPath, timeoutMs }) {
 			const argv = await shellArgv(command);
-			const record = await processes.run({ argv, cwd, logPath, timeoutMs });
+			const record = await processes.run({ argv, cwd, logPath, timeoutMs, env: lend(env) });
 			if (record.state === "exited" && record.exitCode === 0) return { state: "done" };
 			return { state: "failed", failure: describeFailure(record, { what: "The prepare command", timeoutMs }) };
 		},

@@ -1,4 +1,6 @@
 // `trtgate run`: the gate, and its dry run.
+import { lentVariables, withheldVariables } from "../../adapters/github/env.ts";
+import type { Config } from "../../core/config/config.ts";
 import { renderPlan } from "../../core/plan/render.ts";
 import { renderTerminal } from "../../core/report/terminal.ts";
 import type { Result } from "../../core/schema/result.ts";
@@ -14,11 +16,26 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
 	const args = parseArguments(argv, runTable);
 	const gated = await gate({ ...gateOptions(args, terminal), onStart: stopOnSignals }, args.flag("dry-run") ? "plan" : "run");
 	if (gated.state === "planned") {
-		terminal.out(args.flag("json") ? `${JSON.stringify(gated.plan, null, "\t")}\n` : renderPlan(gated.plan, gated.config));
+		terminal.out(
+			args.flag("json")
+				? `${JSON.stringify(gated.plan, null, "\t")}\n`
+				: `${renderPlan(gated.plan, gated.config)}${describeVariables(gated.config)}`,
+		);
 		return exitCodes.ok;
 	}
 	showResult(gated.result, { json: args.flag("json"), outFolder: gated.outFolder }, terminal);
 	return exitOfResult(gated.result);
+}
+
+/** Which variables the commands do not get, and which they would get and are not set here. Names only. */
+function describeVariables({ models }: Config): string {
+	const lent = new Set(models.flatMap(({ prepare }) => prepare?.env ?? []));
+	const unset = [...lent].filter((name) => !Object.hasOwn(lentVariables([name]), name));
+	const withheld = withheldVariables().filter((name) => !lent.has(name));
+	return [
+		...(withheld.length === 0 ? [] : [`\nNo command is given ${withheld.join(", ")}; a prepare command gets what its \`env\` names.\n`]),
+		...(unset.length === 0 ? [] : [`\nNamed by prepare.env and not set here: ${unset.join(", ")}.\n`]),
+	].join("");
 }
 
 function gateOptions(args: ArgumentsOf<typeof runTable>, terminal: Terminal) {

@@ -117,11 +117,18 @@ export interface ProbesConfig {
 	pointer: string;
 }
 
+/** The command that writes a model's ONNX file. */
+export interface PrepareConfig {
+	command: string;
+	/** Variables that it is given though their names say that they carry rights. */
+	env: readonly string[];
+}
+
 export interface ModelConfig {
 	name: string;
 	/** The model's own ONNX file, relative to an arm's folder; engines may have variants of it. */
 	onnx: string;
-	prepare?: string;
+	prepare?: PrepareConfig;
 	inputs: Readonly<Record<string, InputConfig>>;
 	engines: readonly EngineConfig[];
 	probes: ProbesConfig;

@@ -28,6 +28,7 @@ const notations: Readonly<Record<string, string>> = {
 	TensorrtVersion: "a version such as 10.15",
 	DeviceFile: "a GPU's index, UUID (GPU-…) or MIG slice (MIG-…)",
 	SizeFile: "a size with its unit, such as 512MiB or 4GiB",
+	PrepareFile: "a command, or { command: python export.py, env: [HF_TOKEN] }",
 	PluginFile: "a path, or { path: libplugin.so, dynamic: true }",
 	RunsOnFile: "a label, a list of labels, or { group: NAME, labels: [LABEL] }",
 	ProbesFile: "nightly, on, off, a list of probes, or { when: nightly, only: [neighbours] }",

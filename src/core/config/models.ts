@@ -1,6 +1,7 @@
 // Resolves models and their engines: inheritance of dims, workloads, goldens and gates.
-import type { EngineFile, InputFile, ModelFile, WorkloadFile } from "../schema/config.ts";
-import type { EngineConfig, InputConfig, ModelConfig, ProbesConfig } from "./config.ts";
+import type { EngineFile, InputFile, ModelFile, PrepareFile, WorkloadFile } from "../schema/config.ts";
+import { isRunnersOwn } from "../variables.ts";
+import type { EngineConfig, InputConfig, ModelConfig, PrepareConfig, ProbesConfig } from "./config.ts";
 import { defaultEngine } from "./defaults.ts";
 import { didYouMean } from "./did-you-mean.ts";
 import { type Dims, maxDims, resolveDims } from "./dims.ts";
@@ -81,12 +82,33 @@ function resolveModel(resolving: Resolving, file: ModelFile, context: ModelConte
 	return {
 		name: context.name,
 		onnx: file.onnx,
-		...(file.prepare === undefined ? {} : { prepare: file.prepare }),
+		...(file.prepare === undefined ? {} : { prepare: resolvePrepare(resolving, file.prepare, `${pointer}/prepare`) }),
 		inputs: resolveInputs(resolving, file.inputs, { pointer: `${pointer}/inputs`, engines: resolved }),
 		engines: resolved,
 		probes: resolveProbes(resolving, file, { pointer, wide: context.probes }),
 		pointer,
 	};
+}
+
+function resolvePrepare(resolving: Resolving, prepare: PrepareFile, pointer: string): PrepareConfig {
+	if (typeof prepare === "string") return { command: prepare, env: [] };
+	const { command, env = [] } = prepare;
+	for (const [index, name] of env.entries()) {
+		if (!isRunnersOwn(name)) continue;
+		const [says, fix] = [
+			`names ${name}, which is the runner's own`,
+			"Hand the command a variable of your own under `env:` of the job or step.",
+		];
+		complain(resolving, {
+			code: "config-value",
+			pointer: `${pointer}/env/${index}`,
+			says,
+			expected: "a variable that the job sets",
+			got: name,
+			fix,
+		});
+	}
+	return { command, env };
 }
 
 function resolveProbes(resolving: Resolving, file: ModelFile, around: { pointer: string; wide: ModelContext["probes"] }): ProbesConfig {

@@ -19,7 +19,17 @@ export function parentPointer(pointer: string): string | undefined {
 	return at < 0 ? undefined : pointer.slice(0, at);
 }
 
-const listKeys: readonly (string | undefined)[] = ["workloads", "pairs", "shape", "plugins", "profiles", "flags", "runners", "labels"];
+const listKeys: readonly (string | undefined)[] = [
+	"workloads",
+	"pairs",
+	"shape",
+	"plugins",
+	"profiles",
+	"flags",
+	"runners",
+	"labels",
+	"env",
+];
 const maxNameChars = 60;
 
 /** `/models/resnet50/workloads/0/batch` as `models.resnet50.workloads[0].batch`; odd names in quotes. */

@@ -57,7 +57,7 @@ function usualBackend({ backend }: Config): BackendKind {
 
 /** Stage by stage, so that what is cheap and likely to fail comes before what is slow. */
 function stepsOf(engines: readonly EngineSpec[], { config, arms, cases }: PlanInput): Step[] {
-	const prepared = config.models.flatMap(({ name, prepare }) => (prepare === undefined ? [] : [{ model: name, command: prepare }]));
+	const prepared = config.models.flatMap(({ name, prepare }) => (prepare === undefined ? [] : [{ model: name, ...prepare }]));
 	const withCases = engines.map(({ id }) => ({ engineId: id, cases: cases.get(id) ?? [] })).filter((spec) => spec.cases.length > 0);
 	return [
 		...arms.flatMap((arm) => prepared.map((model): Step => ({ kind: "prepare", arm, ...model }))),

@@ -38,7 +38,7 @@ export interface PlannedCase {
 }
 
 export type Step =
-	| { kind: "prepare"; arm: Arm; model: string; command: string }
+	| { kind: "prepare"; arm: Arm; model: string; command: string; env: readonly string[] }
 	| { kind: "preflight"; arm: Arm; engineId: string }
 	| { kind: "build"; arm: Arm; engineId: string }
 	| { kind: "verify"; arm: Arm; engineId: string; cases: readonly string[] }

@@ -39,7 +39,10 @@ interface Around {
 function describeStep(step: PlannedStep, around: Around): [string, string] {
 	switch (step.kind) {
 		case "prepare":
-			return [step.arm, `${cleanName(step.model)}: ${shorten(cleanText(step.command), 60)}`];
+			return [
+				step.arm,
+				`${cleanName(step.model)}: ${shorten(cleanText(step.command), 60)}${step.env.length === 0 ? "" : `, given ${step.env.join(", ")}`}`,
+			];
 		case "preflight":
 			return [step.arm, cleanName(step.engineId)];
 		case "build":

@@ -9,6 +9,20 @@ export type Backend = "auto" | "tensorrt" | "onnxruntime";
  */
 export type DeviceFile = number | string;
 /**
+ * A command that writes the ONNX file, run by the shell in each arm's folder.
+ */
+export type PrepareFile =
+  | string
+  | {
+      command: string;
+      /**
+       * Variables that the command is given though their names speak of tokens, keys, secrets or passwords, which are otherwise withheld.
+       *
+       * @maxItems 64
+       */
+      env?: string[];
+    };
+/**
  * A size, or the range of an optimization profile.
  */
 export type DimFile =
@@ -183,10 +197,7 @@ export interface ModelFile {
    * The ONNX file, relative to this file. With `prepare`, the file that the command writes.
    */
   onnx: string;
-  /**
-   * A command that writes the ONNX file, run by the shell in each arm's folder.
-   */
-  prepare?: string;
+  prepare?: PrepareFile;
   /**
    * Sizes of the ONNX symbolic dimensions, by name.
    */

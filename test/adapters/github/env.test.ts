@@ -1,26 +1,49 @@
 // What is read of the environment, and what children get of it.
 import { expect, it } from "vitest";
-import { childEnvironment, readEnvironment, readWorkflowRun } from "../../../src/adapters/github/env.ts";
+import { childEnvironment, lentVariables, readEnvironment, readWorkflowRun, withheldVariables } from "../../../src/adapters/github/env.ts";
 
-it("keeps the workflow's rights from child processes, and leaves them the rest", () => {
-	const rights = {
-		INPUT_TOKEN: "a",
-		GITHUB_TOKEN: "b",
-		GH_TOKEN: "c",
-		ACTIONS_RUNTIME_TOKEN: "d",
-		ACTIONS_ID_TOKEN_REQUEST_TOKEN: "e",
-		STATE_out: "f",
-		GITHUB_ENV: "/runner/env",
-		GITHUB_PATH: "/runner/path",
-		GITHUB_OUTPUT: "/runner/output",
-		GITHUB_STATE: "/runner/state",
-		GITHUB_STEP_SUMMARY: "/runner/summary",
-	};
-	expect(childEnvironment({ ...rights, PATH: "/bin", HF_TOKEN: "users own", CUDA_VISIBLE_DEVICES: "1" })).toEqual({
-		PATH: "/bin",
-		HF_TOKEN: "users own",
-		CUDA_VISIBLE_DEVICES: "1",
-	});
+const rights = [
+	...[
+		"INPUT_TOKEN",
+		"INPUT_CONFIG",
+		"STATE_out",
+		"GITHUB_TOKEN",
+		"GH_TOKEN",
+		"GH_ENTERPRISE_TOKEN",
+		"GITHUB_ENTERPRISE_TOKEN",
+		"github_token",
+	],
+	...["ACTIONS_RUNTIME_TOKEN", "ACTIONS_RUNTIME_URL", "ACTIONS_ID_TOKEN_REQUEST_URL", "ACTIONS_CACHE_URL", "RUNNER_PERFLOG"],
+	...["GITHUB_ENV", "GITHUB_PATH", "GITHUB_OUTPUT", "GITHUB_STATE", "GITHUB_STEP_SUMMARY"],
+	...[
+		"HF_TOKEN",
+		"AWS_ACCESS_KEY_ID",
+		"AWS_SECRET_ACCESS_KEY",
+		"NPM_AUTH",
+		"NODE_AUTH_TOKEN",
+		"DOCKER_AUTH_CONFIG",
+		"GH_PAT",
+		"PGPASSWORD",
+	],
+	...["GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_GHA_CREDS_PATH", "AZURE_CLIENT_SECRET", "SSH_PRIVATE_KEY", "GPG_PASSPHRASE", "KUBECONFIG"],
+	...["SLACK_WEBHOOK_URL", "SENTRY_DSN", "KEYMAP"],
+];
+const harmless = [
+	...["PATH", "HOME", "CUDA_VISIBLE_DEVICES", "LD_LIBRARY_PATH", "GITHUB_SHA", "GITHUB_WORKSPACE", "RUNNER_TEMP", "RUNNER_TOOL_CACHE"],
+	// By its mark the runner finds what a killed job left; without its number's name, git refuses to start.
+	...["RUNNER_TRACKING_ID", "GIT_CONFIG_COUNT", "GIT_CONFIG_KEY_0", "GIT_CONFIG_VALUE_0", "SSH_AUTH_SOCK"],
+	...["TOKENIZERS_PARALLELISM", "PATIENCE", "COMPATIBILITY", "AUTHOR", "HTTPS_PROXY"],
+];
+
+it("keeps from child processes whatever carries rights, by its name, and leaves them the rest", () => {
+	const env = Object.fromEntries([...rights, ...harmless].map((name) => [name, "x"]));
+	expect(Object.keys(childEnvironment(env))).toEqual(harmless);
+	expect(withheldVariables(env)).toEqual([...rights].sort());
+});
+
+it("lends a command the variables that its config names, but never the runner's own", () => {
+	const env = { HF_TOKEN: "a", INPUT_TOKEN: "b", ACTIONS_RUNTIME_TOKEN: "c", GITHUB_ENV: "d" };
+	expect(lentVariables(["HF_TOKEN", "INPUT_TOKEN", "ACTIONS_RUNTIME_TOKEN", "GITHUB_ENV", "UNSET"], env)).toEqual({ HF_TOKEN: "a" });
 });
 
 it.each([

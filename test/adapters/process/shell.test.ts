@@ -9,10 +9,11 @@ import { userShell } from "../../../src/adapters/process/shell.ts";
 const folder = mkdtempSync(join(tmpdir(), "trtgate-shell-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 const options = { cwd: folder, logPath: join(folder, "prepare.log"), timeoutMs: 10_000 };
+const prepare = (command: string) => ({ command, env: [] });
 
 describe("userShell", () => {
 	it("runs several commands in the folder and keeps the log", async () => {
-		const result = await userShell(createProcesses()).run("pwd\necho two >made && cat made", options);
+		const result = await userShell(createProcesses()).run(prepare("pwd\necho two >made && cat made"), options);
 		expect(result).toEqual({ state: "done" });
 		expect(readFileSync(options.logPath, "utf8")).toMatch(/trtgate-shell-\w+\ntwo\n$/);
 	});
@@ -22,18 +23,18 @@ describe("userShell", () => {
 		["false | cat\necho never", "The prepare command ended with exit code 1."],
 		["exit 7", "The prepare command ended with exit code 7."],
 	])("stops %j at the first command that fails", async (command, message) => {
-		const result = await userShell(createProcesses()).run(command, options);
+		const result = await userShell(createProcesses()).run(prepare(command), options);
 		expect(result).toMatchObject({ state: "failed", failure: { code: "tool-crashed", message } });
 		expect(readFileSync(options.logPath, "utf8")).not.toContain("never");
 	});
 
 	it("shows the last words of a command that failed", async () => {
-		const result = await userShell(createProcesses()).run("echo out of luck >&2; exit 2", options);
+		const result = await userShell(createProcesses()).run(prepare("echo out of luck >&2; exit 2"), options);
 		expect(result).toMatchObject({ failure: { details: { excerpt: ["out of luck"], exit: 2, log: options.logPath } } });
 	});
 
 	it("kills a command that does not end", async () => {
-		const result = await userShell(createProcesses()).run("sleep 60 & wait", { ...options, timeoutMs: 300 });
+		const result = await userShell(createProcesses()).run(prepare("sleep 60 & wait"), { ...options, timeoutMs: 300 });
 		expect(result).toMatchObject({
 			failure: { code: "tool-timeout", message: "The prepare command did not end within 0.3 s and was killed." },
 		});

@@ -102,7 +102,7 @@ describe("files of Git LFS", () => {
 		const opened = await open(workspace, { base: repo.base, head: repo.head, event: pullEvent(repo) }, world.env);
 		expect(world.pulls().map(({ args }) => args[0])).toEqual(["--include=/golden/x0.npy,/golden/y0.npy"]);
 		await opened.close();
-		const preparing = configOf().models.map((each) => ({ ...each, prepare: "python export.py" }));
+		const preparing = configOf().models.map((each) => ({ ...each, prepare: { command: "python export.py", env: [] } }));
 		const again = await open(workspace, { config: { ...configOf(), models: preparing }, event: pullEvent(repo) }, world.env);
 		expect(world.pulls().at(-1)?.args).toEqual(["--exclude=", "origin"]);
 		expect(read(again, "base", "weights.pt")).toBe("weights");

@@ -1,0 +1,24 @@
+// Whose fault an error is that nobody raised on purpose.
+import { expect, it } from "vitest";
+import { recordError } from "../../src/core/error-record.ts";
+
+const systemError = (code: string, message: string) =>
+	Object.assign(new Error(`${code}: ${message}, open '/x/golden.json'`), { code, syscall: "open" });
+
+it.each([
+	["EMFILE", "too many open files"],
+	["ENFILE", "file table overflow"],
+	["ENOMEM", "not enough memory"],
+	["EIO", "i/o error"],
+	["ESTALE", "stale file handle"],
+	["EAGAIN", "resource temporarily unavailable"],
+])("%s is the machine's fault, with its own words and a fix", (code, message) => {
+	const record = recordError(systemError(code, message));
+	expect(record).toMatchObject({ kind: "runner", code: "system-error", message: expect.stringContaining("/x/golden.json") });
+	expect(record.fix).toMatch(/\w/);
+});
+
+it("what no kind is known of stays a bug", () => {
+	expect(recordError(new TypeError("EMFILE is not a function"))).toMatchObject({ kind: "internal", code: "internal" });
+	expect(recordError(systemError("EWHAT", "something"))).toMatchObject({ kind: "internal" });
+});
