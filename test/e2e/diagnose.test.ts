@@ -61,7 +61,7 @@ describe("diagnose", () => {
 
 	it.each([
 		[["none.log"], /none\.log cannot be read \(ENOENT\)/],
-		[["."], /meta\.json cannot be read/],
+		[["."], /no recording at meta\.json/],
 		[[resolve("README.md"), "--exit-code", "many"], /--exit-code is "many"; expected a whole number/],
 		[[resolve("README.md"), "--signal", "9"], /--signal is "9"; expected a name such as SIGKILL/],
 		[[], /Expected LOG\|DIR/],

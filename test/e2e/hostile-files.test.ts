@@ -64,6 +64,11 @@ describe("a file that is none", () => {
 		}
 	});
 
+	it("is a device that a person names", async () => {
+		const run = await runCli(["run", "--config", "/dev/zero"], { cwd: quickProject(temporaryFolder()) });
+		expect([run.exit, run.stderr]).toEqual([2, expect.stringMatching(/\/dev\/zero cannot be read: it is a device.*\[config-unreadable\]/)]);
+	});
+
 	it("is a model below a loop of links or below a file", async () => {
 		const folder = quickProject(temporaryFolder(), { "trtgate.yml": quickConfig.replace("onnx: model.onnx", "onnx: loop/model.onnx") });
 		symlinkSync("loop", join(folder, "loop"));

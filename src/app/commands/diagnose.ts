@@ -54,8 +54,10 @@ function misused(option: string, expected: string, got: string): ConfigError {
 	});
 }
 
+const recording = { ...inputKinds.argument, what: "a recording", fix: "Give a log of trtexec, or the folder of a recording." };
+
 async function readRecording(folder: string, wanted: string): Promise<Evidence> {
-	const text = await readInputText(join(folder, "meta.json"), inputKinds.argument, join(wanted, "meta.json"));
+	const text = await readInputText(join(folder, "meta.json"), recording, join(wanted, "meta.json"));
 	const evidence = evidenceOfRecording(parseRecordingMeta(text));
 	for (const name of ["transcript.jsonl", "transcript.jsonl.gz"]) {
 		const isThere = await stat(join(folder, name)).catch(() => null);
