@@ -215,7 +215,7 @@ describe("an old Node", () => {
 
 	it.each(["cli", "main", "plan", "report", "golden", "post"])("fails at nothing before that: dist/%s.js loads the check alone", (door) => {
 		const text = readFileSync(`dist/${door}.js`, "utf8");
-		expect([...text.matchAll(/(?:from|import)"([^"]+)"/g)].map((match) => match[1])).toEqual(["./old-node.js"]);
-		expect(readFileSync("dist/old-node.js", "utf8")).not.toContain("import");
+		expect([...text.matchAll(/(?:from|import)"([^"]+)"/g)].map((match) => match[1])).toEqual(["./chunks/app-old-node.js"]);
+		expect(readFileSync("dist/chunks/app-old-node.js", "utf8")).not.toContain("import");
 	});
 });
