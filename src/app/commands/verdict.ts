@@ -2,6 +2,7 @@
 import { parsePairs } from "../../core/compare/pairs-file.ts";
 import { renderVerdict } from "../../core/compare/sentence.ts";
 import { judgePairs } from "../../core/compare/verdict.ts";
+import { jsonText } from "../../core/report/escape.ts";
 import { exitCodes } from "../exit.ts";
 import type { Terminal } from "../terminal.ts";
 import { parseArguments } from "./arguments.ts";
@@ -13,6 +14,6 @@ export async function verdict(argv: readonly string[], terminal: Terminal): Prom
 	const { path, text } = await readArgument(args.positionals[0] ?? "", terminal.cwd, "pairs-invalid");
 	const { pairs, minimalEffect } = parsePairs(text, path);
 	const comparison = judgePairs(pairs, { minimalEffect });
-	terminal.out(args.flag("json") ? `${JSON.stringify(comparison, null, "\t")}\n` : `${comparison.verdict}: ${renderVerdict(comparison)}\n`);
+	terminal.out(args.flag("json") ? jsonText(comparison) : `${comparison.verdict}: ${renderVerdict(comparison)}\n`);
 	return exitCodes.ok;
 }

@@ -3,6 +3,7 @@ import { dirname, resolve } from "node:path";
 import { fileStore } from "../../adapters/files/store.ts";
 import { fileTensorReader } from "../../adapters/files/tensor-reader.ts";
 import { parseManifest } from "../../core/golden/manifest.ts";
+import { jsonText } from "../../core/report/escape.ts";
 import { inspect } from "../../stages/inspect.ts";
 import { parseArguments } from "../commands/arguments.ts";
 import { readArgument } from "../commands/read.ts";
@@ -17,6 +18,6 @@ export async function inspectGolden(argv: readonly string[], terminal: Terminal)
 	const { path, text } = await readArgument(args.positionals[0] ?? "", terminal.cwd, "golden-missing");
 	const set = { manifest: parseManifest(text, path), folder: dirname(resolve(terminal.cwd, path)) };
 	const inspection = await inspect(set, { files: fileStore(), tensors: fileTensorReader() });
-	terminal.out(args.flag("json") ? `${JSON.stringify(inspection, null, "\t")}\n` : renderInspection(inspection));
+	terminal.out(args.flag("json") ? jsonText(inspection) : renderInspection(inspection));
 	return inspection.findings.some(({ severity }) => severity === "refuse") ? exitCodes.failed : exitCodes.ok;
 }
