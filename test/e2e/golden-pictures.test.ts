@@ -131,7 +131,12 @@ describe("a golden of test data sets", () => {
 			mkdirSync(join(cwd, `sets/test_data_set_${set}`), { recursive: true });
 			writeFileSync(join(cwd, `sets/test_data_set_${set}/input_0.pb`), protoOf(set));
 		}
-		const recorded = await cli(["golden", "record", classifier, "--out", "golden", "--inputs", "sets", "--author", "Ann", "--quiet"], cwd);
+		const record = ["golden", "record", classifier, "--out", "golden", "--inputs", "sets", "--author", "Ann", "--quiet"];
+		const other = await cli([...record, "--dims", "batch=2"], cwd);
+		expect(other.exit).toBe(2);
+		expect(other.stderr).toMatch(/--dims asks for batch=2, and the stored input "image" of case "test_data_set_0" has 1\. \[usage\]/);
+		expect(other.stderr).toContain("Leave --dims out, or give inputs of this size.");
+		const recorded = await cli(record, cwd);
 		expect(recorded, recorded.stderr).toMatchObject({ exit: 0 });
 		const manifest: GoldenManifest = JSON.parse(readFileSync(join(cwd, "golden/golden.json"), "utf8"));
 		expect(manifest.cases.map(({ id, inputs }) => [id, inputs["image"]?.shape])).toEqual([
