@@ -162,7 +162,7 @@ models:
     onnx: "net.onnx"
     dims: { batch: { min: 1, opt: 4, max: 8 } }
     engines:
-      fp16: &fp16 { precision: fp16, flags: [--builderOptimizationLevel=3] }
+      fp16: &fp16 { precision: fp16, flags: [--noTF32] }
     prepare: |
       python export.py
   other: { onnx: other.onnx, engines: { fp16: *fp16 } }
