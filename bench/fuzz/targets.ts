@@ -62,11 +62,12 @@ const oracle = json("test/oracles/golden-formats.json");
 const files = json("test/oracles/golden-files.json");
 const file: TensorFile = { path: "y", sha256: "", dtype: "float32", shape: [2, 3], member: "y" };
 const inflate = (packed: Uint8Array, most: number): Uint8Array => inflateRawSync(packed, { maxOutputLength: Math.max(1, most) });
+const place = { path: "y", inflate, once: <Value>(parse: () => Value) => parse() };
 const single = (format: NonNullable<TensorFile["format"]>) => (input: Uint8Array) => decodeTensor(input, { ...file, format }, "y");
 const member =
 	(format: NonNullable<TensorFile["format"]>, name = "y") =>
 	(input: Uint8Array) =>
-		decodeMember(memorySource(input), { ...file, format, member: name }, { path: "y", inflate });
+		decodeMember(memorySource(input), { ...file, format, member: name }, place);
 
 /** Refused where all refuse. */
 function any(...readers: readonly ((input: Uint8Array) => unknown)[]): Target["read"] {
@@ -85,7 +86,7 @@ function any(...readers: readonly ((input: Uint8Array) => unknown)[]): Target["r
 }
 
 function readRunner(input: Uint8Array): unknown {
-	return decodeMember(memorySource(input), { ...file, format: "polygraphy", runner: "onnxrt", iteration: 0 }, { path: "y", inflate });
+	return decodeMember(memorySource(input), { ...file, format: "polygraphy", runner: "onnxrt", iteration: 0 }, place);
 }
 
 function readProto(input: Uint8Array): unknown {
@@ -162,7 +163,7 @@ models:
     onnx: "net.onnx"
     dims: { batch: { min: 1, opt: 4, max: 8 } }
     engines:
-      fp16: &fp16 { precision: fp16, flags: [--noTF32] }
+      fp16: &fp16 { precision: fp16, flags: [--sparsity=enable] }
     prepare: |
       python export.py
   other: { onnx: other.onnx, engines: { fp16: *fp16 } }
