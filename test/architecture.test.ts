@@ -69,6 +69,18 @@ describe("the rooms of src", () => {
 		expect(trespasses("adapters", allowed)).toEqual([]);
 	});
 
+	it("write to stdout and stderr in one place, but for doors and for workers, whose streams their parent reads", () => {
+		const mayWrite = [...doors, "src/adapters/process/standard-streams.ts"];
+		const writers = files.filter((path) => {
+			if (mayWrite.includes(path) || isIn(path, "adapters/onnxruntime/worker")) return false;
+			// Writing nothing waits for what was written.
+			return /process\.std(?:out|err)\.write\((?!"")|\bconsole\.|import \{[^}]*\binfo\b[^}]*\} from "@actions\/core"/.test(
+				readFileSync(path, "utf8"),
+			);
+		});
+		expect(writers).toEqual([]);
+	});
+
 	it("hold no cycle", () => {
 		const graph = new Map(
 			files.map((path) => [path, imports.filter((found) => found.from === path && found.ours).map((found) => found.to)]),

@@ -4,9 +4,10 @@ import { groupProgress, plainProgress, quietProgress, terminalProgress } from ".
 import type { Progress } from "../ports/world.ts";
 import type { Terminal } from "./terminal.ts";
 
-export function progressFor(terminal: Terminal, options: { quiet: boolean }): Progress {
+export function progressFor(terminal: Terminal, options: { quiet: boolean; json?: boolean }): Progress {
 	if (options.quiet) return quietProgress();
 	const stream = { write: terminal.err, columns: terminal.columns };
 	if (terminal.interactive) return terminalProgress(stream, { color: terminal.color.err, clock: systemClock() });
-	return terminal.environment.isActions ? groupProgress((line) => terminal.out(`${line}\n`)) : plainProgress(stream);
+	// Groups are made on stdout, which then holds JSON alone.
+	return terminal.environment.isActions && options.json !== true ? groupProgress(terminal) : plainProgress(stream);
 }

@@ -1,7 +1,8 @@
 // What a command has of its terminal: two streams, their width, whether colour is wanted.
 import { type Environment, readEnvironment } from "../adapters/github/env.ts";
+import { type StandardStreams, standardStreams } from "../adapters/process/standard-streams.ts";
 
-export interface Terminal {
+export interface Terminal extends StandardStreams {
 	/** Results. */
 	out(text: string): void;
 	/** All the rest. */
@@ -18,8 +19,7 @@ export function openTerminal(options: { color: boolean }): Terminal {
 	const environment = readEnvironment();
 	const wanted = options.color && !environment.noColor;
 	return {
-		out: (text) => process.stdout.write(text),
-		err: (text) => process.stderr.write(text),
+		...standardStreams(environment),
 		color: { out: wanted && process.stdout.isTTY === true, err: wanted && process.stderr.isTTY === true },
 		columns: process.stdout.columns ?? 100,
 		interactive: process.stderr.isTTY === true && !environment.isCi,

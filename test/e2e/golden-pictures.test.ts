@@ -1,10 +1,12 @@
 // Goldens of pictures and of test data sets through the built bundle: recorded, checked, and run through the gate with numbers of one's own.
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { deflateSync } from "node:zlib";
 import { PNG } from "pngjs";
 import { describe, expect, it } from "vitest";
 import type { GoldenManifest } from "../../src/core/schema/golden.ts";
 import type { Result } from "../../src/core/schema/result.ts";
+import { pngChunk, pngHeader, pngSignature } from "../support/png-writer.ts";
 import { runCli, temporaryFolder } from "../support/project.ts";
 
 const dist = process.env["TRTGATE_DIST"];
@@ -101,6 +103,27 @@ describe("a golden of pictures", () => {
 	}, 180_000);
 });
 
+describe("a picture that claims more than it holds", () => {
+	const kind = { width: 48, height: 48, depth: 8, colour: 0, interlaced: false };
+	const pixels = (bytes: number): Buffer => pngChunk("IDAT", deflateSync(new Uint8Array(bytes)));
+	it.each([
+		["a second header", [pngHeader(kind), pngHeader({ ...kind, width: 30_000, height: 30_000 }), pixels(5)], "a second IHDR chunk"],
+		["an interlaced bomb", [pngHeader({ ...kind, interlaced: true }), pixels(300_000_000)], "a whole PNG image"],
+		[
+			"eight thousand pixels a side",
+			[pngHeader({ ...kind, width: 8192, height: 8192, interlaced: true }), pixels(5)],
+			"1 to 16777216 pixels",
+		],
+	])("is refused before memory is taken for it: %s", async (_, chunks, words) => {
+		const cwd = temporaryFolder();
+		mkdirSync(join(cwd, "pictures"));
+		writeFileSync(join(cwd, "pictures/a.png"), Buffer.concat([pngSignature, ...chunks, pngChunk("IEND", new Uint8Array())]));
+		const recorded = await cli(["golden", "record", classifier, "--out", "golden", "--inputs", "pictures", "--dims", "batch=1"], cwd);
+		expect(recorded).toMatchObject({ exit: 2, stderr: expect.stringContaining(words) });
+		expect(recorded.stderr).toContain("[tensor-invalid]");
+	});
+});
+
 describe("a golden of test data sets", () => {
 	it("is recorded from the folders beside an ONNX model, and checked against them", async () => {
 		const cwd = temporaryFolder();
@@ -108,7 +131,12 @@ describe("a golden of test data sets", () => {
 			mkdirSync(join(cwd, `sets/test_data_set_${set}`), { recursive: true });
 			writeFileSync(join(cwd, `sets/test_data_set_${set}/input_0.pb`), protoOf(set));
 		}
-		const recorded = await cli(["golden", "record", classifier, "--out", "golden", "--inputs", "sets", "--author", "Ann", "--quiet"], cwd);
+		const record = ["golden", "record", classifier, "--out", "golden", "--inputs", "sets", "--author", "Ann", "--quiet"];
+		const other = await cli([...record, "--dims", "batch=2"], cwd);
+		expect(other.exit).toBe(2);
+		expect(other.stderr).toMatch(/--dims asks for batch=2, and the stored input "image" of case "test_data_set_0" has 1\. \[usage\]/);
+		expect(other.stderr).toContain("Leave --dims out, or give inputs of this size.");
+		const recorded = await cli(record, cwd);
 		expect(recorded, recorded.stderr).toMatchObject({ exit: 0 });
 		const manifest: GoldenManifest = JSON.parse(readFileSync(join(cwd, "golden/golden.json"), "utf8"));
 		expect(manifest.cases.map(({ id, inputs }) => [id, inputs["image"]?.shape])).toEqual([

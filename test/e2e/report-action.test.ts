@@ -277,6 +277,7 @@ describe("report/ after the run of a stranger's pull request", () => {
 	const bomb = Buffer.alloc(70 * 1024 * 1024, 0x20);
 	it.each([
 		["another commit", () => archiveOf(resultOf("l4", other)), /says that it measured commit fffffff; expected d4e5f6a/],
+		["no commit", () => archiveOf(resultOf("l4", { arms: { base: null, head: { label: "head" } } })), /names no commit that it measured/],
 		["no result", () => zipOf([{ name: "../result.json", content: "{}" }]), /holds no result\.json/],
 		["a link", () => zipOf([{ name: "result.json", content: "/etc/passwd", mode: 0o120777 }]), /symbolic link/],
 		["a bomb", () => zipOf([{ name: "result.json", content: bomb }]), /at most 67108864 are read/],

@@ -1,11 +1,16 @@
 // Decodes PNG and JPEG files and makes the tensor of them that the manifest describes, checked by its hash.
 import { createHash } from "node:crypto";
+import { inflateSync } from "node:zlib";
 import type { Tensor } from "../../core/golden/tensor.ts";
 import type { TensorFile } from "../../core/schema/golden.ts";
 import { type ImageHeader, readImageHeader } from "../../formats/image/header.ts";
-import { mostPixels } from "../../formats/image/limits.ts";
+import { jpegFault } from "../../formats/image/jpeg.ts";
+import { mostJpegMebibytes, mostPixels } from "../../formats/image/limits.ts";
+import { decodePng, type InflateZlib } from "../../formats/image/png.ts";
 import { type Pixels, preprocessImage } from "../../formats/image/preprocess.ts";
 import { tensorInvalid } from "../../formats/tensor/refusal.ts";
+
+const tooLarge = "Make the image smaller, or record its tensor (.npy).";
 
 /** @throws ConfigError tensor-invalid. */
 export async function readImage(bytes: Uint8Array, file: TensorFile, path: string): Promise<Tensor> {
@@ -26,37 +31,38 @@ export async function preprocessFile(bytes: Uint8Array, file: TensorFile, path: 
 	const header = readImageHeader(bytes);
 	if (header === null) throw tensorInvalid(path, { expected: "a PNG or JPEG image", got: "another file" });
 	if (header.width * header.height > mostPixels || header.width * header.height === 0) {
-		throw tensorInvalid(path, { expected: `1 to ${mostPixels} pixels`, got: `${header.width} × ${header.height}` });
+		throw tensorInvalid(path, { expected: `1 to ${mostPixels} pixels`, got: `${header.width} × ${header.height}`, fix: tooLarge });
 	}
 	const tensor = preprocessImage(await decode(bytes, header, path), file, path);
 	return { tensor, sha256: createHash("sha256").update(tensor.data).digest("hex") };
 }
 
-/** Loaded when the first image is read: most goldens hold none. */
 async function decode(bytes: Uint8Array, { kind }: ImageHeader, path: string): Promise<Pixels> {
 	try {
-		return kind === "png" ? await decodePng(bytes) : await decodeJpeg(bytes);
+		return kind === "png" ? decodePng(bytes, inflateZlib) : await decodeJpeg(bytes);
 	} catch (cause) {
 		const got = cause instanceof Error ? cause.message : "something else";
-		throw tensorInvalid(path, { expected: `a whole ${kind === "png" ? "PNG" : "JPEG"} image`, got: JSON.stringify(got.slice(0, 200)) });
+		const fix = got.includes("limit exceeded") ? { fix: tooLarge } : {};
+		const expected = `a whole ${kind === "png" ? "PNG" : "JPEG"} image`;
+		throw tensorInvalid(path, { expected, got: JSON.stringify(got.slice(0, 200)), ...fix });
 	}
 }
 
-async function decodePng(bytes: Uint8Array): Promise<Pixels> {
-	const { PNG } = await import("pngjs");
-	const { width, height, data } = PNG.sync.read(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length));
-	return { width, height, rgba: data };
-}
+/** In one piece: pieces would be held beside the whole that is made of them. */
+const inflateZlib: InflateZlib = (packed, bytes) => inflateSync(packed, { maxOutputLength: bytes, chunkSize: bytes + 64 });
 
+/** The decoder is loaded when the first image is read: most goldens hold none. */
 async function decodeJpeg(bytes: Uint8Array): Promise<Pixels> {
+	const fault = jpegFault(bytes);
+	if (fault !== null) throw new Error(fault);
 	const jpeg = await import("jpeg-js");
 	const options = {
 		useTArray: true as const,
-		formatAsRGBA: true,
+		formatAsRGBA: false,
 		tolerantDecoding: false,
 		maxResolutionInMP: mostPixels / 1e6,
-		maxMemoryUsageInMB: 1024,
+		maxMemoryUsageInMB: mostJpegMebibytes,
 	};
 	const { width, height, data } = jpeg.default.decode(bytes, options);
-	return { width, height, rgba: data };
+	return { width, height, rgb: data };
 }

@@ -1,6 +1,6 @@
 // A lock file that names its owner: taken whole or not at all, and broken when its owner has died.
-import { randomBytes } from "node:crypto";
-import { link, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { link, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { makeFolders } from "./folder.ts";
 import { describeSelf, type Owner, parseOwner, stateOfOwner } from "./owner.ts";
@@ -12,25 +12,42 @@ export interface Lock {
 
 export type LockAttempt = { state: "held"; lock: Lock } | { state: "busy"; owner: Owner | null };
 
+export interface LockOptions {
+	/**
+	 * An owner in another container or on another machine cannot be asked; where it renews its file, one older than this is dead.
+	 * Absent: such an owner counts as alive.
+	 */
+	staleMs?: number;
+}
+
+/** Others may take and release the lock between any two of our steps; so many times in a row means that it is in use. */
+const mostAttempts = 100;
+
 /**
- * `staleMs`: an owner elsewhere cannot be asked; where it renews its file, one older than this is dead. Absent: such an
- * owner counts as alive.
+ * One try, without a wait. The folder must be on a file system where link(2) is atomic: every local one, and NFS.
+ *
+ * No library does this: `proper-lockfile` and its kind wait for a time to pass before they break a dead owner's lock, and two that
+ * break it at once may both hold it; flock(2) takes native code. test/adapters/process/lock-file.test.ts puts this one under stress.
  * @throws ConfigError output-unwritable; ToolError disk-full.
  */
-export async function tryLock(path: string, options: { staleMs?: number } = {}): Promise<LockAttempt> {
+export async function tryLock(path: string, options: LockOptions = {}): Promise<LockAttempt> {
 	const owner = await describeSelf();
-	for (let attempt = 0; attempt < 5; attempt++) {
-		if (await claim(path, owner)) return { state: "held", lock: { release: () => releaseLock(path, owner) } };
+	await makeFolders(dirname(path));
+	for (let attempt = 0; attempt < mostAttempts; attempt++) {
+		await claim(path, owner);
 		const text = await readLock(path);
 		if (text === null) continue;
-		const other = parseOwner(text);
-		if (other !== null && (await holds(other, path, options.staleMs))) return { state: "busy", owner: other };
-		await removeDead(path, text);
+		const holder = parseOwner(text);
+		if (holder?.token === owner.token) return { state: "held", lock: { release: () => releaseLock(path, owner) } };
+		if (await holds(text, path, options)) return { state: "busy", owner: holder };
+		if (!(await removeDead(path, text, options))) break;
 	}
 	return { state: "busy", owner: null };
 }
 
-async function holds(owner: Owner, path: string, staleMs: number | undefined): Promise<boolean> {
+async function holds(text: string, path: string, { staleMs }: LockOptions): Promise<boolean> {
+	const owner = parseOwner(text);
+	if (owner === null) return false;
 	const state = await stateOfOwner(owner);
 	if (state !== "elsewhere" || staleMs === undefined) return state !== "dead";
 	try {
@@ -40,17 +57,14 @@ async function holds(owner: Owner, path: string, staleMs: number | undefined): P
 	}
 }
 
-/** A link appears whole or not at all, so that a reader never sees half an owner. */
-async function claim(path: string, owner: Owner): Promise<boolean> {
+/** A link appears whole or not at all, so that a reader never sees half an owner. Who is there already keeps the lock. */
+async function claim(path: string, owner: Owner): Promise<void> {
 	const temporary = `${path}.${owner.token}`;
-	await makeFolders(dirname(path));
 	try {
 		await writeFile(temporary, `${JSON.stringify(owner)}\n`);
 		await link(temporary, path);
-		return true;
 	} catch (error) {
-		if (errorCode(error) === "EEXIST" && (await readLock(path)) !== null) return false;
-		throw classifyWriteError(error, path);
+		if (errorCode(error) !== "EEXIST") throw classifyWriteError(error, path);
 	} finally {
 		await rm(temporary, { force: true }).catch(() => {});
 	}
@@ -65,17 +79,23 @@ async function readLock(path: string): Promise<string | null> {
 	}
 }
 
-/** Moves the dead lock aside; where a living one has come in between, it is put back. */
-async function removeDead(path: string, dead: string): Promise<void> {
-	const aside = `${path}.${randomBytes(6).toString("hex")}.dead`;
+/**
+ * Only who holds a lock named after a dead lock's text may remove that lock. Nobody else can then change the file between the look
+ * and the removal: its owner is dead, and a text never comes back. Who dies in between leaves a dead lock of this second kind,
+ * which is broken in the same way. false: another is at it.
+ */
+async function removeDead(path: string, dead: string, options: LockOptions): Promise<boolean> {
+	const name = createHash("sha256").update(dead).digest("hex").slice(0, 16);
+	const breaking = await tryLock(`${path}.${name}.breaking`, options);
+	if (breaking.state === "busy") return false;
 	try {
-		await rename(path, aside);
+		if ((await readLock(path)) === dead && !(await holds(dead, path, options))) await rm(path, { force: true });
+		return true;
 	} catch (error) {
-		if (errorCode(error) === "ENOENT") return;
 		throw classifyWriteError(error, path);
+	} finally {
+		await breaking.lock.release();
 	}
-	if ((await readLock(aside)) !== dead) await link(aside, path).catch(() => {});
-	await rm(aside, { force: true });
 }
 
 async function releaseLock(path: string, owner: Owner): Promise<void> {

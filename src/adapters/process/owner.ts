@@ -58,7 +58,9 @@ export async function stateOfOwner(owner: Owner): Promise<"alive" | "dead" | "el
 	} catch (error) {
 		if (errorCode(error) === "ESRCH") return "dead";
 	}
-	const born = await bornAt(owner.pid);
+	const [state, born] = await Promise.all([stateOf(owner.pid), bornAt(owner.pid)]);
+	// Killed, and kept in the table until its parent asks: a container's first process may never do.
+	if (state === "Z" || state === "X") return "dead";
 	return born === null || owner.born === "" || born === owner.born ? "alive" : "dead";
 }
 
@@ -73,6 +75,10 @@ async function numberSpace(): Promise<string> {
 /** Field 22 of /proc/PID/stat, after the name that may hold anything. */
 async function bornAt(pid: number): Promise<string | null> {
 	return (await readStat(pid))?.[19] ?? null;
+}
+
+async function stateOf(pid: number): Promise<string | null> {
+	return (await readStat(pid))?.[0] ?? null;
 }
 
 /** The number of a process's group, field 5; null where the process is not to be seen. */

@@ -1,5 +1,6 @@
 // What people see while the gate works: a live line on a terminal, a line a step in a log, groups on GitHub, or nothing.
 import type { Clock, Progress } from "../../ports/world.ts";
+import type { StandardStreams } from "../process/standard-streams.ts";
 import { cleanLine, fitColumns, formatWait } from "./text.ts";
 
 /** The part of a terminal that we need. */
@@ -99,18 +100,18 @@ function countOf(at: number, items: number): string {
 }
 
 /** A folded group for each stage in a workflow's log. */
-export function groupProgress(write: (line: string) => void): Progress {
+export function groupProgress({ out, command }: Pick<StandardStreams, "out" | "command">): Progress {
 	let open: string | null = null;
 	const close = (): void => {
-		if (open !== null) write("::endgroup::");
+		if (open !== null) command("endgroup");
 		open = null;
 	};
-	const lines = plainProgress({ write: (text) => write(disarm(text.trimEnd())) });
+	const lines = plainProgress({ write: out });
 	return {
 		stage(name, items) {
 			close();
 			open = cleanLine(name);
-			write(`::group::${disarm(open)}${items === 0 ? "" : ` (${items})`}`);
+			command("group", `${open}${items === 0 ? "" : ` (${items})`}`);
 			lines.reset(items);
 		},
 		item: lines.item,
@@ -118,12 +119,7 @@ export function groupProgress(write: (line: string) => void): Progress {
 		done(summary) {
 			const name = open === null ? "" : `${open}: `;
 			close();
-			write(disarm(`${name}${cleanLine(summary)}`));
+			out(`${name}${cleanLine(summary)}\n`);
 		},
 	};
-}
-
-/** The runner obeys `::command::` at the start of a line and `##[command]` anywhere in it; users' words must not command. */
-function disarm(line: string): string {
-	return line.replace(/:(?=:)/g, ":\u200b").replace(/##\[/g, "##\u200b[");
 }

@@ -59,7 +59,8 @@ async function uploadWhatIsLeft(outFolder: string): Promise<void> {
 	const { artifacts } = githubPublisher(run, inputs, readEnvironment().temp);
 	const { published } = await uploadFolder({ outFolder, configPath: getState("config") || "trtgate.yml", inputs, run }, artifacts);
 	for (const one of published) {
-		if (one.state === "done") say(`uploaded what the run left: ${one.what}, ${one.url}`);
+		if (one.state === "done")
+			say(`uploaded what the run left: ${[one.what, one.url, one.note].filter((part) => part !== undefined).join(", ")}`);
 		else if (one.state === "failed") say(`no ${one.what}: ${one.fault.message} ${one.fault.fix} [${one.fault.code}]`);
 	}
 }

@@ -35,7 +35,7 @@ export async function demo(argv: readonly string[], terminal: Terminal): Promise
 		out,
 		...shown,
 		environment: terminal.environment,
-		progress: progressFor(terminal, { quiet: args.flag("quiet") }),
+		progress: progressFor(terminal, { quiet: args.flag("quiet"), json: args.flag("json") }),
 		onStart: stopOnSignals,
 	});
 	if (gated.state === "ran") showResult(gated.result, { json: args.flag("json"), outFolder: gated.outFolder }, terminal);

@@ -7,6 +7,7 @@ import { createGunzip } from "node:zlib";
 import { openInput, readInputText } from "../../adapters/process/input-file.ts";
 import { ConfigError } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";
+import { jsonText } from "../../core/report/escape.ts";
 import { diagnose as diagnoseEvidence, type Evidence, evidenceOfRecording } from "../../formats/trtexec/diagnose.ts";
 import { createLogScan, type LogScan } from "../../formats/trtexec/log-scan.ts";
 import { parseRecordingMeta } from "../../formats/trtexec/recording.ts";
@@ -29,11 +30,7 @@ export async function diagnose(argv: readonly string[], terminal: Terminal): Pro
 		? await readRecording(path, wanted)
 		: { exitCode: null, signal: null, scan: await scanLog(path, wanted) };
 	const diagnosis = diagnoseEvidence({ ...evidence, ...known });
-	terminal.out(
-		args.flag("json")
-			? `${JSON.stringify(diagnosisJson(diagnosis), null, "\t")}\n`
-			: `${renderDiagnosis(diagnosis, { color: terminal.color.out })}\n`,
-	);
+	terminal.out(args.flag("json") ? jsonText(diagnosisJson(diagnosis)) : `${renderDiagnosis(diagnosis, { color: terminal.color.out })}\n`);
 	return diagnosis.code === "unknown" ? exitCodes.failed : exitCodes.ok;
 }
 

@@ -6,6 +6,7 @@ import { createProcesses, type Processes } from "../../adapters/process/processe
 import { tensorRtWorker } from "../../adapters/tensorrt-worker/worker.ts";
 import { cleanLine } from "../../adapters/terminal/text.ts";
 import { findTrtexec } from "../../adapters/trtexec/find.ts";
+import { jsonText } from "../../core/report/escape.ts";
 import { formatBytes } from "../../core/units.ts";
 import { findOptions, workerPathOf } from "../choose-backend.ts";
 import { cacheFolder, distFolder } from "../compose.ts";
@@ -25,7 +26,7 @@ export async function doctor(argv: readonly string[], terminal: Terminal): Promi
 	const args = parseArguments(argv, doctorTable);
 	const findings: Found[] = [];
 	for (const check of checks(terminal)) findings.push({ name: check.name, weight: check.weight, ...(await check.look()) });
-	if (args.flag("json")) terminal.out(`${JSON.stringify({ checks: findings }, null, "\t")}\n`);
+	if (args.flag("json")) terminal.out(jsonText({ checks: findings }));
 	else terminal.out(findings.map(renderFinding).join(""));
 	return findings.some((finding) => finding.weight === "need" && !finding.ok) ? exitCodes.runner : exitCodes.ok;
 }

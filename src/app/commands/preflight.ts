@@ -5,6 +5,7 @@ import { ConfigError } from "../../core/errors.ts";
 import { describeModel } from "../../core/onnx/describe.ts";
 import { preflight as findingsOf } from "../../core/onnx/preflight.ts";
 import { renderPreflight } from "../../core/onnx/render-preflight.ts";
+import { jsonText } from "../../core/report/escape.ts";
 import { exitCodes } from "../exit.ts";
 import type { Terminal } from "../terminal.ts";
 import { parseArguments } from "./arguments.ts";
@@ -17,9 +18,7 @@ export async function preflight(argv: readonly string[], terminal: Terminal): Pr
 	const findings = findingsOf(model, tensorrt === undefined ? { backend: "onnxruntime" } : { backend: "tensorrt", tensorrt });
 	const summary = describeModel(model);
 	terminal.out(
-		args.flag("json")
-			? `${JSON.stringify({ model: summary, findings }, null, "\t")}\n`
-			: renderPreflight(summary, findings, { color: terminal.color.out }),
+		args.flag("json") ? jsonText({ model: summary, findings }) : renderPreflight(summary, findings, { color: terminal.color.out }),
 	);
 	return findings.some((finding) => finding.severity === "error") ? exitCodes.failed : exitCodes.ok;
 }

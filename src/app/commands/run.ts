@@ -2,6 +2,7 @@
 import { lentVariables, withheldVariables } from "../../adapters/github/env.ts";
 import type { Config } from "../../core/config/config.ts";
 import { renderPlan } from "../../core/plan/render.ts";
+import { jsonText } from "../../core/report/escape.ts";
 import { renderTerminal } from "../../core/report/terminal.ts";
 import type { Result } from "../../core/schema/result.ts";
 import { describeRecord, exitCodes, exitOfResult } from "../exit.ts";
@@ -16,11 +17,7 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
 	const args = parseArguments(argv, runTable);
 	const gated = await gate({ ...gateOptions(args, terminal), onStart: stopOnSignals }, args.flag("dry-run") ? "plan" : "run");
 	if (gated.state === "planned") {
-		terminal.out(
-			args.flag("json")
-				? `${JSON.stringify(gated.plan, null, "\t")}\n`
-				: `${renderPlan(gated.plan, gated.config)}${describeVariables(gated.config)}`,
-		);
+		terminal.out(args.flag("json") ? jsonText(gated.plan) : `${renderPlan(gated.plan, gated.config)}${describeVariables(gated.config)}`);
 		return exitCodes.ok;
 	}
 	showResult(gated.result, { json: args.flag("json"), outFolder: gated.outFolder }, terminal);
@@ -49,12 +46,12 @@ function gateOptions(args: ArgumentsOf<typeof runTable>, terminal: Terminal) {
 		...(only.length === 0 ? {} : { only: only.join("\n") }),
 		inputs: Object.fromEntries(inputs.filter((entry): entry is [(typeof entry)[0], string] => entry[1] !== undefined)),
 		environment: terminal.environment,
-		progress: progressFor(terminal, { quiet: args.flag("quiet") }),
+		progress: progressFor(terminal, { quiet: args.flag("quiet"), json: args.flag("json") }),
 	};
 }
 
 export function showResult(result: Result, how: { json: boolean; outFolder: string }, terminal: Terminal): void {
-	if (how.json) terminal.out(`${JSON.stringify(result, null, "\t")}\n`);
+	if (how.json) terminal.out(jsonText(result));
 	// A fault before anything was built is an error to mend, not a report to read.
 	if (result.outcome === "error" && result.builds.length === 0) {
 		terminal.err(result.errors.map(describeRecord).join(""));

@@ -3,6 +3,7 @@ import { parsePairs } from "../../core/compare/pairs-file.ts";
 import { renderVerdict } from "../../core/compare/sentence.ts";
 import { judgePairs } from "../../core/compare/verdict.ts";
 import { inputKinds } from "../../core/input-kind.ts";
+import { jsonText } from "../../core/report/escape.ts";
 import { exitCodes } from "../exit.ts";
 import type { Terminal } from "../terminal.ts";
 import { parseArguments } from "./arguments.ts";
@@ -14,6 +15,6 @@ export async function verdict(argv: readonly string[], terminal: Terminal): Prom
 	const { path, text } = await readArgument(args.positionals[0] ?? "", terminal.cwd, inputKinds.pairs);
 	const { pairs, minimalEffect } = parsePairs(text, path);
 	const comparison = judgePairs(pairs, { minimalEffect });
-	terminal.out(args.flag("json") ? `${JSON.stringify(comparison, null, "\t")}\n` : `${comparison.verdict}: ${renderVerdict(comparison)}\n`);
+	terminal.out(args.flag("json") ? jsonText(comparison) : `${comparison.verdict}: ${renderVerdict(comparison)}\n`);
 	return exitCodes.ok;
 }

@@ -3,7 +3,6 @@ import { readWorkflowRun, type WorkflowRun } from "../../adapters/github/env.ts"
 import { type GoldenInputs, readGoldenInputs } from "../../adapters/github/inputs.ts";
 import { ConfigError } from "../../core/errors.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
-import { disarmCommands } from "../../core/report/escape.ts";
 import type { RunEvent } from "../../formats/github/event.ts";
 import { isRefName } from "../../formats/github/names.ts";
 import { readRunEvent } from "../actions/run-event.ts";
@@ -27,13 +26,7 @@ export async function openGoldenJob(): Promise<GoldenJob> {
 		throw usage("This action runs in a workflow of GitHub Actions only.", "On your machine, `trtgate golden record` records goldens.");
 	checkTrust(event, run.eventName);
 	checkInputs(inputs);
-	// What models are called must not command the runner.
-	const terminal: Terminal = {
-		...opened,
-		cwd: environment.workspace ?? opened.cwd,
-		out: (text) => opened.out(disarmCommands(text)),
-		err: (text) => opened.err(disarmCommands(text)),
-	};
+	const terminal: Terminal = { ...opened, cwd: environment.workspace ?? opened.cwd };
 	return { terminal, inputs, run, author: inputs.author.trim() || run.actor || "unknown" };
 }
 

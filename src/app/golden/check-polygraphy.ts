@@ -1,6 +1,7 @@
 // `trtgate golden check --polygraphy`: what Polygraphy's own comparators say of Polygraphy's own files.
 import { ConfigError } from "../../core/errors.ts";
 import { judgeRuns } from "../../core/golden/polygraphy/judge-runs.ts";
+import { jsonText } from "../../core/report/escape.ts";
 import { exitCodes } from "../exit.ts";
 import type { Terminal } from "../terminal.ts";
 import { parsePolygraphyOptions } from "./polygraphy-options.ts";
@@ -20,7 +21,7 @@ export async function checkPolygraphy(argv: readonly string[], terminal: Termina
 	const { passed, ...verdict } = judgeRuns(runners, settings);
 	const state = passed && !(strict && verdict.cautions.length > 0) ? "match" : "mismatch";
 	const report: PolygraphyReport = { rules: release, golden, ...(outputs === undefined ? {} : { outputs }), state, passed, ...verdict };
-	terminal.out(json ? `${JSON.stringify(report, null, "\t")}\n` : renderPolygraphy(report));
+	terminal.out(json ? jsonText(report) : renderPolygraphy(report));
 	return state === "match" ? exitCodes.ok : exitCodes.failed;
 }
 

@@ -15,6 +15,7 @@ import { parseManifest } from "../../core/golden/manifest.ts";
 import { type SetWatch, watchSet } from "../../core/golden/set/judge-set.ts";
 import type { Tensor } from "../../core/golden/tensor.ts";
 import { inputKinds } from "../../core/input-kind.ts";
+import { jsonText } from "../../core/report/escape.ts";
 import type { GoldenCase, GoldenManifest, Precision } from "../../core/schema/golden.ts";
 import type { GoldenVerdict } from "../../core/schema/result.ts";
 import type { CustomCommands } from "../../ports/custom.ts";
@@ -52,7 +53,7 @@ export async function checkGolden(argv: readonly string[], terminal: Terminal): 
 	if (ofSet !== null) cases.push(ofSet);
 	const state = cases.every((verdict) => verdict.state === "match") ? "match" : "mismatch";
 	const report: CheckReport = { golden: manifest.goldenId, precision, outputs, state, cases };
-	terminal.out(args.flag("json") ? `${JSON.stringify(report, null, "\t")}\n` : renderCheck(report));
+	terminal.out(args.flag("json") ? jsonText(report) : renderCheck(report));
 	return state === "match" ? exitCodes.ok : exitCodes.failed;
 }
 

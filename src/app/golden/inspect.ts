@@ -4,6 +4,7 @@ import { fileStore } from "../../adapters/files/store.ts";
 import { fileTensorReader } from "../../adapters/files/tensor-reader.ts";
 import { parseManifest } from "../../core/golden/manifest.ts";
 import { inputKinds } from "../../core/input-kind.ts";
+import { jsonText } from "../../core/report/escape.ts";
 import { inspect } from "../../stages/inspect.ts";
 import { parseArguments } from "../commands/arguments.ts";
 import { readArgument } from "../commands/read.ts";
@@ -18,6 +19,6 @@ export async function inspectGolden(argv: readonly string[], terminal: Terminal)
 	const { path, text } = await readArgument(args.positionals[0] ?? "", terminal.cwd, inputKinds.golden);
 	const set = { manifest: parseManifest(text, path), folder: dirname(resolve(terminal.cwd, path)) };
 	const inspection = await inspect(set, { files: fileStore(), tensors: fileTensorReader() });
-	terminal.out(args.flag("json") ? `${JSON.stringify(inspection, null, "\t")}\n` : renderInspection(inspection));
+	terminal.out(args.flag("json") ? jsonText(inspection) : renderInspection(inspection));
 	return inspection.findings.some(({ severity }) => severity === "refuse") ? exitCodes.failed : exitCodes.ok;
 }

@@ -51,7 +51,7 @@ const otherwise = "Give real ones with --inputs, or have new ones made with --ca
 export async function keptCases({ old, folder, model, dims }: Keeping, ports: StoredPorts): Promise<FoundInputs> {
 	const misfit = findInputMisfit(old, model);
 	if (misfit !== null) throw usage(`The inputs of ${old.goldenId} cannot be recorded again: ${misfit}.`, otherwise);
-	for (const golden of old.cases) checkDims(golden, model, dims);
+	for (const golden of old.cases) checkDims(golden, model, { dims, fix: storedSizes });
 	const boundary = Object.values(old.producer.inputs ?? {}).some((how) => how.includes("boundary"));
 	const cases: CaseToRecord[] = [];
 	for (const { id, tags, labels, inputs } of old.cases) {
@@ -68,18 +68,27 @@ export async function keptCases({ old, folder, model, dims }: Keeping, ports: St
 	return { cases, how: old.producer.inputs ?? Object.fromEntries(feeds(model.graph).map(({ name }) => [name, "given"])) };
 }
 
-/** Stored inputs have the sizes that they have. */
-function checkDims({ id, inputs }: GoldenCase, model: OnnxModel, dims: Readonly<Record<string, number>>): void {
+const storedSizes = "Leave --dims out to record the stored inputs again; or have new ones made with --cases 8.";
+
+interface SizedCase {
+	id: string;
+	inputs: Readonly<Record<string, { shape: readonly number[] }>>;
+}
+
+/** Inputs that are given have the sizes that they have. @throws ConfigError usage where --dims asks for others. */
+export function checkDims(
+	{ id, inputs }: SizedCase,
+	model: OnnxModel,
+	asking: { dims: Readonly<Record<string, number>>; fix: string },
+): void {
+	const { dims, fix } = asking;
 	for (const { name, dims: sizes } of feeds(model.graph)) {
 		for (const [axis, dim] of (sizes ?? []).entries()) {
 			const asked = typeof dim === "string" && Object.hasOwn(dims, dim) ? dims[dim] : undefined;
 			const stored = inputs[name]?.shape[axis];
 			if (asked === undefined || asked === stored) continue;
 			const where = `input ${quoteName(name)} of case ${quoteName(id)}`;
-			throw usage(
-				`--dims asks for ${quoteName(String(dim), "")}=${asked}, and the stored ${where} has ${stored}.`,
-				"Leave --dims out to record the stored inputs again; or have new ones made with --cases 8.",
-			);
+			throw usage(`--dims asks for ${quoteName(String(dim), "")}=${asked}, and the stored ${where} has ${stored ?? "no such axis"}.`, fix);
 		}
 	}
 }

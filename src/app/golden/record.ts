@@ -18,7 +18,7 @@ import type { Terminal } from "../terminal.ts";
 import { findAuthor } from "./author.ts";
 import { type GoldenPorts, withGoldenPorts } from "./compose.ts";
 import { type FoundInputs, generateCases, inputPorts } from "./inputs.ts";
-import { describeKept, keepsInputs, keptCases, withAccuracy } from "./kept-cases.ts";
+import { checkDims, describeKept, keepsInputs, keptCases, withAccuracy } from "./kept-cases.ts";
 import { mustMatch } from "./must-match.ts";
 import { readPreprocess } from "./pictures.ts";
 import { defaultCases, parseRecordOptions, type RecordOptions, shapesOf } from "./record-options.ts";
@@ -116,7 +116,10 @@ async function findInputs({ options, model, kept }: Pick<Work, "options" | "mode
 	if (options.inputs.length > 0) {
 		const shapes = shapesOf(model.onnx, options, "known");
 		const preprocess = options.preprocess === undefined ? undefined : await readPreprocess(options.preprocess);
-		return readCases(options.inputs, inputPorts(model.onnx, shapes), { cwd: options.cwd, ports, preprocess });
+		const found = await readCases(options.inputs, inputPorts(model.onnx, shapes), { cwd: options.cwd, ports, preprocess });
+		const asking = { dims: options.dimsGiven, fix: "Leave --dims out, or give inputs of this size." };
+		for (const one of found.cases) checkDims(one, model.onnx, asking);
+		return found;
 	}
 	const inputs = inputPorts(model.onnx, shapesOf(model.onnx, options, "demanded"));
 	return generateCases(inputs, {

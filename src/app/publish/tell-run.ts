@@ -36,7 +36,10 @@ export async function tellPublished(
 	if (annotate && done("check run") === undefined) writeAnnotations(result);
 	for (const one of published) say(describe(one));
 	const failed = published.flatMap((one) => (one.state === "failed" ? [{ what: one.what, ...one.fault }] : []));
-	await writeSummary(renderMarkdown(result, { limit: summaryLimit, links, ...shown }) + renderUnpublished(failed));
+	const partly = published.flatMap(({ what, ...one }) =>
+		one.state === "done" && one.note !== undefined && what !== "comment" ? [{ what, message: one.note, fix: "" }] : [],
+	);
+	await writeSummary(renderMarkdown(result, { limit: summaryLimit, links, ...shown }) + renderUnpublished([...failed, ...partly]));
 	const [first] = failed;
 	if (first !== undefined) notice(`${first.message} ${first.fix}`, { title: `trtgate: ${first.what} not published (the outcome stands)` });
 	await files.writeText(join(outFolder, publishFile), `${JSON.stringify({ published }, null, "\t")}\n`).catch((fault: unknown) => {

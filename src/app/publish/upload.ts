@@ -29,7 +29,7 @@ const mostFiles = 20_000;
 
 export async function uploadFolder(upload: Upload, store: ArtifactStore): Promise<Uploaded> {
 	const uploaded: Uploaded = { published: [], links: {} };
-	for (const { what, link, draft } of await draftsOf(upload)) {
+	for (const { what, link, draft, leftOut } of await draftsOf(upload)) {
 		const sent = await store.upload(draft);
 		if (sent.state === "failed") {
 			uploaded.published.push({ what, ...sent });
@@ -38,7 +38,8 @@ export async function uploadFolder(upload: Upload, store: ArtifactStore): Promis
 			continue;
 		}
 		const { url } = sent.artifact;
-		uploaded.published.push({ what, state: "done", url });
+		const note = leftOut === 0 ? {} : { note: `${leftOut} of its files were left out, as at most ${mostFiles} are uploaded.` };
+		uploaded.published.push({ what, state: "done", url, ...note });
 		if (link !== null) uploaded.links[link] = url;
 	}
 	return uploaded;
@@ -48,6 +49,8 @@ interface Drafted {
 	what: PublishedThing;
 	link: keyof ReportLinks | null;
 	draft: ArtifactDraft;
+	/** Files beyond the most that are uploaded. */
+	leftOut: number;
 }
 
 async function draftsOf({ outFolder, configPath, inputs, run }: Upload): Promise<Drafted[]> {
@@ -58,7 +61,7 @@ async function draftsOf({ outFolder, configPath, inputs, run }: Upload): Promise
 	const folder = async (name: string): Promise<string[]> => filesBelow(join(outFolder, name));
 	const [profiles, engines] = [await folder("nsys"), inputs.artifactEngines ? await folder("engines") : []];
 	const page = files.filter((path) => path === join(outFolder, reportFiles.html));
-	const drafts: Drafted[] = [
+	const drafts: Omit<Drafted, "leftOut">[] = [
 		{ what: "artifact", link: "artifact", draft: { name: named(inputs.artifact), root: outFolder, files, compression: 6 } },
 		{
 			what: "report page",
@@ -68,7 +71,15 @@ async function draftsOf({ outFolder, configPath, inputs, run }: Upload): Promise
 		{ what: "profiles", link: "profiles", draft: { name: named("nsys"), root: join(outFolder, "nsys"), files: profiles, compression: 1 } },
 		{ what: "artifact", link: null, draft: { name: named("engines"), root: join(outFolder, "engines"), files: engines, compression: 0 } },
 	];
-	return drafts.filter(({ draft }) => draft.files.length > 0);
+	return drafts.filter(({ draft }) => draft.files.length > 0).map(withinLimit);
+}
+
+/** What lies deepest stays behind: result and reports lie at the top. */
+function withinLimit(drafted: Omit<Drafted, "leftOut">): Drafted {
+	const { draft } = drafted;
+	const depth = (path: string): number => path.split("/").length;
+	const files = [...draft.files].sort((a, b) => depth(a) - depth(b)).slice(0, mostFiles);
+	return { ...drafted, draft: { ...draft, files }, leftOut: draft.files.length - files.length };
 }
 
 /** Regular files only: a link could lead out of the folder. Hidden files are ours in passing. */
@@ -79,8 +90,7 @@ async function filesBelow(path: string): Promise<string[]> {
 	if (!found.isDirectory()) return [];
 	const files: string[] = [];
 	for (const name of (await readdir(path)).sort()) {
-		files.push(...(await filesBelow(join(path, name))));
-		if (files.length > mostFiles) return files.slice(0, mostFiles);
+		for (const file of await filesBelow(join(path, name))) files.push(file);
 	}
 	return files;
 }

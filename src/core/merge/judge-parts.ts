@@ -40,13 +40,18 @@ function checkOwn(part: JudgedPart): JudgedPart {
 	return refuse(part, "It is a merged result itself; merge what it was made from.");
 }
 
-/** A commit that is not named cannot differ. */
+/** Where the commit is known from elsewhere, a result that names none could be of anything. */
 function refuseForeignCommits(parts: readonly JudgedPart[], allowed: MergeOptions["headCommits"]): JudgedPart[] {
 	if (allowed === undefined) return [...parts];
 	return parts.map((part) => {
-		const commit = part.content.state === "read" ? part.content.result.arms.head.commit : undefined;
-		if (commit === undefined || allowed.includes(commit)) return part;
-		return refuse(part, `It says that it measured commit ${short(commit)}; expected ${allowed.map(short).join(" or ")}.`);
+		if (part.content.state !== "read") return part;
+		const { commit } = part.content.result.arms.head;
+		if (commit !== undefined && allowed.includes(commit)) return part;
+		const says =
+			commit === undefined
+				? "names no commit that it measured (earlier steps changed tracked files?)"
+				: `says that it measured commit ${short(commit)}`;
+		return refuse(part, `It ${says}; expected ${allowed.map(short).join(" or ")}.`);
 	});
 }
 

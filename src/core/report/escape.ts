@@ -78,5 +78,14 @@ export function markdownFence(lines: readonly string[]): string {
  * in it; a word of a model, a log or a file name must not command.
  */
 export function disarmCommands(text: string): string {
-	return text.replace(/^(\s*):(?=:)/gm, "$1:\u200b").replace(/##(?=\[)/g, "##\u200b");
+	return text.replace(commandStart, "$1:\u200b").replace(/##(?=\[)/g, "##\u200b");
+}
+
+/** The runner cuts lines at \r and \n alone, but trims every blank before it looks; other readers of logs cut at more. */
+const commandStart = /((?:^|[\n\v\f\r\u0085\u2028\u2029])[^\S\n\v\f\r\u2028\u2029]*):(?=:)/g;
+
+/** JSON for stdout, which may be a workflow's log: what would command there stands as an escape, and means the same. */
+export function jsonText(value: unknown): string {
+	const asEscape = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`;
+	return `${JSON.stringify(value, null, "\t").replace(/#(?=\[)|[\u0085\u2028\u2029]/g, asEscape)}\n`;
 }

@@ -6,11 +6,11 @@ import { formatLayout } from "../tensor/layout.ts";
 import { tensorInvalid } from "../tensor/refusal.ts";
 import { mostPixels } from "./limits.ts";
 
-/** Red, green, blue and alpha, a byte each, row by row. */
+/** Red, green and blue, a byte each, row by row. */
 export interface Pixels {
 	width: number;
 	height: number;
-	rgba: Uint8Array;
+	rgb: Uint8Array;
 }
 
 /** One plane for each channel, values from 0 to 255. */
@@ -66,10 +66,10 @@ function plannedShape({ colour, layout }: Preprocess, { cropped }: { cropped: Si
 	return layout.startsWith("n") ? [1, ...plain] : plain;
 }
 
-function toPlanes({ width, height, rgba }: Pixels, colour: "rgb" | "bgr" | "grey"): Planes {
+function toPlanes({ width, height, rgb }: Pixels, colour: "rgb" | "bgr" | "grey"): Planes {
 	const pick = (channel: number): Float32Array => {
 		const plane = new Float32Array(width * height);
-		for (let i = 0; i < plane.length; i += 1) plane[i] = rgba[i * 4 + channel] as number;
+		for (let i = 0; i < plane.length; i += 1) plane[i] = rgb[i * 3 + channel] as number;
 		return plane;
 	};
 	if (colour === "grey") return { width, height, planes: [greyOf(pick(0), pick(1), pick(2))] };

@@ -3,7 +3,9 @@ import { createHash } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { deflateSync } from "node:zlib";
 import fc from "fast-check";
+import { PNG } from "pngjs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { fileTensorReader } from "../../../src/adapters/files/tensor-reader.ts";
 import { ConfigError } from "../../../src/core/errors.ts";
@@ -14,6 +16,7 @@ import { decodeTensor } from "../../../src/formats/tensor/decode.ts";
 import { encodeNpy } from "../../../src/formats/tensor/npy.ts";
 import oracle from "../../oracles/golden-formats.json" with { type: "json" };
 import { float32, fromBase64 } from "../../support/golden-tensors.ts";
+import { type PngKind, pngChunk, pngHeader, pngSignature, writePng } from "../../support/png-writer.ts";
 
 interface Entry {
 	dtype: string;
@@ -217,6 +220,25 @@ describe("images", () => {
 	const { images } = oracle;
 	const png = bytesOf(images.png);
 	const same: Preprocess = { layout: "hwc", scale: 1 };
+	const square: PngKind = { width: 12, height: 12, depth: 8, colour: 0, interlaced: true };
+	const small = pngHeader(square);
+	const idat = (bytes: number): Buffer => pngChunk("IDAT", deflateSync(new Uint8Array(bytes)));
+	const iend = pngChunk("IEND", new Uint8Array());
+	const jpeg = bytesOf(images.jpeg);
+	const frameAt = Buffer.from(jpeg).indexOf("ffc00011", "hex");
+	const scanAt = Buffer.from(jpeg).indexOf("ffda", "hex");
+	const spliced = (at: number, ...parts: Uint8Array[]): Buffer => Buffer.concat([jpeg.subarray(0, at), ...parts, jpeg.subarray(at)]);
+
+	function jpegOfColours(colours: number): Buffer {
+		const size = 8 + 3 * colours;
+		const head = [0xff, 0xc0, size >> 8, size & 255, 8, 0, 8, 0, 8, colours];
+		return Buffer.from([0xff, 0xd8, ...head, ...Array.from({ length: colours }, (_, id) => [id, 0x11, 0]).flat(), 0xff, 0xd9]);
+	}
+
+	/** jpeg-js reads a whole table, whatever the segment's length says, and so goes on at another place. */
+	function hiddenFrame(): Buffer {
+		return spliced(frameAt, Uint8Array.of(0xff, 0xdb, 0, 4, 0, 0));
+	}
 
 	async function hashOf(name: string, bytes: Uint8Array, rest: Parameters<typeof read>[2]): Promise<string> {
 		const error = await read(name, bytes, rest).catch((caught: unknown) => caught);
@@ -231,6 +253,28 @@ describe("images", () => {
 		const tensor = await taken("a.png", png, { dtype: "uint8", shape: [13, 17, 3], preprocess: same });
 		expect(Buffer.from(tensor.data).toString("base64")).toBe(images.pixels);
 		expect(await hashOf("a.png", png, { dtype: "uint8", shape: [13, 17, 3], preprocess: same })).toBe(sha256(bytesOf(images.pixels)));
+	});
+
+	const depths: Readonly<Record<number, readonly number[]>> = { 0: [1, 2, 4, 8, 16], 2: [8, 16], 3: [1, 2, 4, 8], 4: [8, 16], 6: [8, 16] };
+	const kinds = Object.entries(depths).flatMap(([colour, bits]) =>
+		bits.flatMap((depth) =>
+			[false, true].map((interlaced): PngKind => ({ width: 13, height: 11, depth, colour: Number(colour), interlaced })),
+		),
+	);
+	it.each(kinds)("are read from PNG as pngjs reads them: colour $colour, $depth bits, interlaced $interlaced", async (kind) => {
+		for (const [width, height] of [
+			[13, 11],
+			[1, 1],
+			[3, 20],
+		] as const) {
+			let seed = width;
+			const bytes = writePng({ ...kind, width, height }, () => {
+				seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31;
+				return (seed >> 16) & 255;
+			});
+			const tensor = await taken("a.png", bytes, { dtype: "uint8", shape: [height, width, 3], preprocess: same });
+			expect([...tensor.data]).toEqual([...PNG.sync.read(bytes).data].filter((_, at) => at % 4 !== 3));
+		}
 	});
 
 	it("are read from JPEG as libjpeg does, but for rounding", async () => {
@@ -294,6 +338,31 @@ describe("images", () => {
 			rest: { preprocess: { ...same, resize: [16384, 16384] }, shape: [16384, 16384, 3] },
 			words: "got 16384 × 16384",
 		},
+		{
+			what: "a second header",
+			bytes: Buffer.concat([pngSignature, small, pngHeader({ ...square, width: 30_000, height: 30_000 }), idat(5), iend]),
+			words: "a second IHDR",
+		},
+		{ what: "more pixels than the header says", bytes: Buffer.concat([pngSignature, small, idat(1e6), iend]), words: "a whole PNG image" },
+		{
+			what: "fewer pixels than the header says",
+			bytes: Buffer.concat([pngSignature, small, idat(99), iend]),
+			words: "99 bytes of pixels where",
+		},
+		{
+			what: "hardly any pixels for a large header",
+			bytes: Buffer.concat([pngSignature, pngHeader({ ...square, width: 4096, height: 4096 }), idat(5), iend]),
+			words: "too few for the size in the header",
+		},
+		{ what: "a JPEG of two frames", bytes: spliced(frameAt, jpeg.subarray(frameAt, frameAt + 19)), words: "a second frame" },
+		{ what: "a JPEG of many scans", bytes: spliced(scanAt, ...Array(40).fill(jpeg.subarray(scanAt, -2))), words: "more than 32 scans" },
+		{
+			what: "a large JPEG of few bytes",
+			bytes: Uint8Array.from(jpeg, (byte, at) => (at >= frameAt + 5 && at < frameAt + 9 ? 0x0f : byte)),
+			words: "too few for the size in the header",
+		},
+		{ what: "a JPEG of 200 colours", bytes: jpegOfColours(200), words: "200 colour components" },
+		{ what: "a JPEG with a frame behind a table too short", bytes: hiddenFrame(), words: "a broken segment db" },
 	])("are refused with the reason: $what", async ({ bytes, rest, words }) => {
 		const file = { dtype: "uint8", shape: [13, 17, 3], preprocess: same, ...rest };
 		await expect(read("a.png", bytes, file)).rejects.toMatchObject({ code: "tensor-invalid", message: expect.stringContaining(words) });

@@ -1,6 +1,7 @@
 // What people see while the gate works.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { standardStreams } from "../../../src/adapters/process/standard-streams.ts";
 import { groupProgress, plainProgress, quietProgress, terminalProgress } from "../../../src/adapters/terminal/progress.ts";
 import type { Progress } from "../../../src/ports/world.ts";
 
@@ -91,12 +92,12 @@ describe("plainProgress", () => {
 
 describe("groupProgress", () => {
 	it("folds each stage into a group and leaves its summary outside", () => {
-		const lines: string[] = [];
-		const progress = groupProgress((line) => lines.push(line));
+		const log = stream();
+		const progress = groupProgress(standardStreams({ isActions: true }, { out: log, err: log }));
 		work(progress);
 		progress.stage("measure", 0);
 		progress.stage("report", 0);
-		expect(lines).toEqual([
+		expect(log.text.trimEnd().split("\n")).toEqual([
 			"::group::build (2)",
 			"  [1/2] resnet50/fp16 (base)",
 			"  [2/2] resnet50/fp16 (head) · 2 min 5 s left",
@@ -109,14 +110,14 @@ describe("groupProgress", () => {
 	});
 
 	it("lets no name become a command of the runner", () => {
-		const lines: string[] = [];
-		const progress = groupProgress((line) => lines.push(line));
+		const log = stream();
+		const progress = groupProgress(standardStreams({ isActions: true }, { out: log, err: log }));
 		for (const name of ["::set-env name=x::y", "\n::stop-commands::x", "##[group]x", "a::endgroup::", ":::error::x"]) {
 			progress.stage(name, 1);
 			progress.item(name);
 			progress.done(name);
 		}
-		for (const line of lines) expect(line.replace(/^::group::|^::endgroup::$/, "")).not.toMatch(/::|##\[|\n/);
+		for (const line of log.text.split("\n")) if (!/^::(group|endgroup)::/.test(line)) expect(line).not.toMatch(/^\s*::|##\[/);
 	});
 });
 

@@ -46,6 +46,7 @@ async function run(argv: readonly string[]): Promise<{ exit: number; out: string
 			out += text;
 		},
 		err: () => {},
+		command: () => {},
 		color: { out: false, err: false },
 		columns: 100,
 		interactive: false,

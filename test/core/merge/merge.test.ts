@@ -159,6 +159,13 @@ describe("mergeResults", () => {
 				/measured commit 2222222; expected 1111111/,
 				["b"],
 			],
+			[
+				"no commit, where the run's is known",
+				[part("a", onCommit("1")), part("b", { arms: { base: null, head: { label: "head" } } })],
+				{ headCommits: ["1".repeat(40)] },
+				/names no commit that it measured.*; expected 1111111/,
+				["b"],
+			],
 			["what the plan does not name", [part("a"), part("x")], { expected: [{ name: "a" }] }, /plan names no such part/, ["x"]],
 			["a merged result", [part("a"), part("b", { parts: [] })], {}, /a merged result itself/, ["b"]],
 			[

@@ -8,6 +8,7 @@ import {
 	escapeHtml,
 	escapeMarkdown,
 	escapeXml,
+	jsonText,
 	markdownCode,
 	markdownFence,
 	shorten,
@@ -151,8 +152,35 @@ describe("disarmCommands", () => {
 		},
 	);
 
+	it.each(["\r::error::x", "a\u0085 ::error::x", "a\u2028::x::", "\v::x::", "\r\n \f::x::"])(
+		"sees every line break and every blank in %j",
+		(text) => {
+			expect(disarmCommands(text)).toBe(text.replace("::", ":\u200b:"));
+		},
+	);
+
+	it("takes as long as the text, however many blank lines it has", () => {
+		expect(disarmCommands(`${"\n ".repeat(200_000)}::x::`).endsWith(":\u200b:x::")).toBe(true);
+	});
+
 	it("takes out the old form wherever it stands, and leaves all else as it is", () => {
 		expect(disarmCommands("a ##[error]b")).not.toContain("##[");
 		expect(disarmCommands("nvinfer1::IBuilder, 12:30 ## [x]")).toBe("nvinfer1::IBuilder, 12:30 ## [x]");
+	});
+});
+
+describe("jsonText", () => {
+	it("means the same, and holds nothing to disarm", () => {
+		fc.assert(
+			fc.property(
+				fc.array(fc.constantFrom("##[error]", "\u2028::x", "::x::", "\u0085::", "\n", "#", "[", '"', "\\"), { maxLength: 6 }),
+				(parts) => {
+					const value = { [parts.join("")]: parts };
+					const text = jsonText(value);
+					expect(JSON.parse(text)).toEqual(value);
+					expect(disarmCommands(text)).toBe(text);
+				},
+			),
+		);
 	});
 });

@@ -1,0 +1,60 @@
+// Damages files: bytes and digits change, pieces go, come twice or many times over.
+
+/** A whole number below the one given. */
+export type Random = (below: number) => number;
+
+/** Marsaglia's xorshift32: the same inputs in every run. */
+export function randomSource(seed: number): Random {
+	let state = seed;
+	return (below) => {
+		state ^= state << 13;
+		state ^= state >>> 17;
+		state ^= state << 5;
+		return (state >>> 0) % below;
+	};
+}
+
+const telling = [0, 1, 0x7f, 0x80, 0xfe, 0xff, ...Buffer.from('0919-.,:;"{}[]#&*!|>\n\r\t ')];
+const pieces = [
+	"99999999999999999999",
+	"1e999",
+	"-0",
+	"NaN",
+	"\u2028",
+	"[[[[[[[[",
+	'{"":',
+	"&a [*a,*a]",
+	"__proto__",
+	"\\u0000",
+	"::",
+	"\r\n",
+].map((text) => Buffer.from(text));
+const mostBytes = 64 * 1024;
+/** One in so many inputs is as large as this, so that what grows with the square of its input shows. */
+const oneLargeIn = 2000;
+const largeBytes = 512 * 1024;
+
+export function damage(seed: Uint8Array, random: Random): Uint8Array {
+	const bytes = Uint8Array.from(seed.subarray(0, random(4) === 0 ? random(seed.length + 1) : seed.length));
+	for (let left = random(6); left > 0 && bytes.length > 0; left -= 1) {
+		// Headers stand at either end of binary formats.
+		const at = random(2) === 0 ? random(bytes.length) : random(Math.min(128, bytes.length));
+		const place = random(2) === 0 ? at : bytes.length - 1 - at;
+		bytes[place] = random(2) === 0 ? random(256) : (telling[random(telling.length)] ?? 0);
+	}
+	return random(3) === 0 ? spliced(bytes, random) : bytes;
+}
+
+/** A piece of the file itself, or one that parsers stumble over, put in or put in the place of another. */
+function spliced(bytes: Uint8Array, random: Random): Uint8Array {
+	const [from, at] = [random(bytes.length + 1), random(bytes.length + 1)];
+	const own = bytes.subarray(from, from + 1 + random(64));
+	const piece = random(2) === 0 ? own : (pieces[random(pieces.length)] ?? own);
+	const most = random(oneLargeIn) === 0 ? largeBytes : Math.max(0, mostBytes - bytes.length);
+	const times = most > mostBytes ? most / Math.max(1, piece.length) : [1, 1, 2, 64][random(4)];
+	const count = Math.min(times ?? 1, most / Math.max(1, piece.length));
+	const skipped = random(2) === 0 ? 0 : random(32);
+	return new Uint8Array(
+		Buffer.concat([bytes.subarray(0, at), ...Array<Uint8Array>(Math.floor(count)).fill(piece), bytes.subarray(at + skipped)]),
+	);
+}

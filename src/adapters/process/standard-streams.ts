@@ -1,0 +1,40 @@
+// The one writer to stdout and stderr. In a workflow both are read for commands, so none may come from a name, a message or a file.
+import { disarmCommands } from "../../core/report/escape.ts";
+
+export interface StandardStreams {
+	out(text: string): void;
+	err(text: string): void;
+	/** A command of ours to the runner; the value is escaped. */
+	command(name: string, value?: string): void;
+}
+
+interface Writable {
+	write(text: string): unknown;
+}
+
+export function standardStreams(
+	{ isActions }: { isActions: boolean },
+	streams: { out: Writable; err: Writable } = { out: process.stdout, err: process.stderr },
+): StandardStreams {
+	const write = (stream: Writable) => (text: string) => void stream.write(text);
+	const safe = isActions ? (stream: Writable) => disarmed(write(stream)) : write;
+	const out = safe(streams.out);
+	return {
+		out,
+		err: safe(streams.err),
+		command(name, value = "") {
+			const escaped = value.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
+			streams.out.write(`::${name}::${escaped}\n`);
+		},
+	};
+}
+
+/** A line that is written in pieces is looked at as a whole: its first piece may end amid a command. */
+function disarmed(write: (text: string) => void): (text: string) => void {
+	let line = "";
+	return (text) => {
+		const safe = disarmCommands(line + text).slice(line.length);
+		write(safe);
+		line = (line + safe).split(/[\r\n]/).at(-1) ?? "";
+	};
+}

@@ -1,0 +1,213 @@
+// PNG (W3C, third edition) to red, green and blue, a byte each. Nothing is allocated beyond what the first header says, and no
+// more is inflated: pngjs and fast-png bound neither.
+import type { Pixels } from "./preprocess.ts";
+
+/** Inflates zlib data to at most `bytes` bytes; throws where it is broken or becomes more. */
+export type InflateZlib = (packed: Uint8Array, bytes: number) => Uint8Array;
+
+interface Header {
+	width: number;
+	height: number;
+	/** Bits of a sample. */
+	depth: number;
+	samples: number;
+	isPalette: boolean;
+	isInterlaced: boolean;
+}
+
+/** By colour type (table 8): samples of a pixel, and the bits that each may have. */
+const colourTypes: Readonly<Record<number, { samples: number; depths: readonly number[] }>> = {
+	0: { samples: 1, depths: [1, 2, 4, 8, 16] },
+	2: { samples: 3, depths: [8, 16] },
+	3: { samples: 1, depths: [1, 2, 4, 8] },
+	4: { samples: 2, depths: [8, 16] },
+	6: { samples: 4, depths: [8, 16] },
+};
+
+/** Deflate makes at most 1,032 bytes of one. */
+const mostInflation = 1032;
+
+/** The caller has checked the size in the header. @throws Error that says what is wrong. */
+export function decodePng(bytes: Uint8Array, inflate: InflateZlib): Pixels {
+	const { header, palette, packed } = readChunks(bytes);
+	const passes = passesOf(header);
+	const size = passes.reduce((sum, { height, rowBytes }) => sum + height * (1 + rowBytes), 0);
+	if (size > packed.length * mostInflation) throw new Error(`${packed.length} bytes of pixels, too few for the size in the header`);
+	const raw = inflate(packed, size);
+	if (raw.length !== size) throw new Error(`${raw.length} bytes of pixels where ${size} belong`);
+	const rgb = new Uint8Array(header.width * header.height * 3);
+	let at = 0;
+	for (const pass of passes) {
+		const rows = raw.subarray(at, at + pass.height * (1 + pass.rowBytes));
+		unfilter(rows, pass, Math.max(1, (header.samples * header.depth) >> 3));
+		paint(rows, pass, { header, palette, rgb });
+		at += rows.length;
+	}
+	return { width: header.width, height: header.height, rgb };
+}
+
+interface Chunks {
+	header: Header;
+	/** Empty where there is none. */
+	palette: Uint8Array;
+	packed: Uint8Array;
+}
+
+const signatureBytes = 8;
+
+function readChunks(bytes: Uint8Array): Chunks {
+	const parts: Uint8Array[] = [];
+	let header: Header | null = null;
+	let palette = new Uint8Array();
+	for (const { type, data } of chunksOf(bytes)) {
+		if (type === "IHDR" && header !== null) throw new Error("a second IHDR chunk");
+		if (header === null) header = readHeader(type, data);
+		else if (type === "PLTE") palette = data.slice(0, 768);
+		else if (type === "IDAT") parts.push(data);
+		else if (type === "IEND") return { header, palette, packed: join(parts) };
+		// A first letter in lower case marks what a reader may skip.
+		else if (!/^[a-z]/.test(type)) throw new Error(`the unknown chunk ${JSON.stringify(type)}`);
+	}
+	throw new Error("an end before the IEND chunk");
+}
+
+/** Those that are whole. */
+function* chunksOf(bytes: Uint8Array): Generator<{ type: string; data: Uint8Array }> {
+	const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+	for (let at = signatureBytes; at + 12 <= bytes.length; ) {
+		const dataAt = at + 8;
+		const dataEnd = dataAt + view.getUint32(at);
+		if (dataEnd + 4 > bytes.length) return;
+		yield { type: String.fromCharCode(...bytes.subarray(at + 4, dataAt)), data: bytes.subarray(dataAt, dataEnd) };
+		at = dataEnd + 4;
+	}
+}
+
+function join(parts: readonly Uint8Array[]): Uint8Array {
+	const joined = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+	let at = 0;
+	for (const part of parts) {
+		joined.set(part, at);
+		at += part.length;
+	}
+	return joined;
+}
+
+function readHeader(type: string, data: Uint8Array): Header {
+	if (type !== "IHDR" || data.length !== 13) throw new Error("no IHDR chunk of 13 bytes at the start");
+	const view = new DataView(data.buffer, data.byteOffset, data.length);
+	const [depth = 0, colour = 0, compression, filter, interlace = 0] = data.subarray(8);
+	const known = colourTypes[colour];
+	if (known === undefined || !known.depths.includes(depth)) throw new Error(`colour type ${colour} with ${depth} bits`);
+	if (compression !== 0 || filter !== 0 || interlace > 1) throw new Error("an unknown way to compress, filter or interlace");
+	const { samples } = known;
+	return { width: view.getUint32(0), height: view.getUint32(4), depth, samples, isPalette: colour === 3, isInterlaced: interlace === 1 };
+}
+
+/** The rows of an image, or of one of the seven that Adam7 makes of it: every `dx`-th pixel from `x` on. */
+interface Pass {
+	x: number;
+	y: number;
+	dx: number;
+	dy: number;
+	width: number;
+	height: number;
+	rowBytes: number;
+}
+
+const whole = [[0, 0, 1, 1]] as const;
+const adam7 = [
+	[0, 0, 8, 8],
+	[4, 0, 8, 8],
+	[0, 4, 4, 8],
+	[2, 0, 4, 4],
+	[0, 2, 2, 4],
+	[1, 0, 2, 2],
+	[0, 1, 1, 2],
+] as const;
+
+function passesOf(header: Header): Pass[] {
+	const passes = (header.isInterlaced ? adam7 : whole).map(([x, y, dx, dy]) => {
+		const width = Math.ceil((header.width - x) / dx);
+		const height = Math.ceil((header.height - y) / dy);
+		return { x, y, dx, dy, width, height, rowBytes: Math.ceil((width * header.samples * header.depth) / 8) };
+	});
+	return passes.filter(({ width, height }) => width > 0 && height > 0);
+}
+
+/** Each row begins with its filter's number; what it predicts is added in place. */
+function unfilter(rows: Uint8Array, { height, rowBytes }: Pass, pixelBytes: number): void {
+	let above: Uint8Array = new Uint8Array(rowBytes);
+	for (let y = 0; y < height; y += 1) {
+		const start = y * (rowBytes + 1) + 1;
+		const row = rows.subarray(start, start + rowBytes);
+		unfilterRow(row, above, { filter: rows[start - 1] as number, pixelBytes });
+		above = row;
+	}
+}
+
+function unfilterRow(row: Uint8Array, above: Uint8Array, { filter, pixelBytes }: { filter: number; pixelBytes: number }): void {
+	if (filter > 4) throw new Error(`the unknown row filter ${filter}`);
+	if (filter === 0) return;
+	for (let i = 0; i < row.length; i += 1) {
+		const left = i < pixelBytes ? 0 : (row[i - pixelBytes] as number);
+		const corner = i < pixelBytes ? 0 : (above[i - pixelBytes] as number);
+		row[i] = (row[i] as number) + predict(filter, { left, above: above[i] as number, corner });
+	}
+}
+
+function predict(filter: number, { left, above, corner }: { left: number; above: number; corner: number }): number {
+	if (filter === 1) return left;
+	if (filter === 2) return above;
+	if (filter === 3) return (left + above) >> 1;
+	const toLeft = Math.abs(above - corner);
+	const toAbove = Math.abs(left - corner);
+	const toCorner = Math.abs(left + above - 2 * corner);
+	if (toLeft <= toAbove && toLeft <= toCorner) return left;
+	return toAbove <= toCorner ? above : corner;
+}
+
+interface Canvas {
+	header: Header;
+	palette: Uint8Array;
+	rgb: Uint8Array;
+}
+
+/** Alpha is dropped: a tensor has three channels or one. */
+function paint(rows: Uint8Array, pass: Pass, { header, palette, rgb }: Canvas): void {
+	const { width, samples, isPalette } = header;
+	const step = samples >= 3 ? 1 : 0;
+	for (let y = 0; y < pass.height; y += 1) {
+		const start = y * (pass.rowBytes + 1) + 1;
+		let to = ((pass.y + y * pass.dy) * width + pass.x) * 3;
+		for (let index = 0; index < pass.width * samples; index += samples) {
+			const first = sampleAt(rows, start, { index, header });
+			if (isPalette) rgb.set(colourOf(palette, first), to);
+			else {
+				rgb[to] = first;
+				rgb[to + 1] = sampleAt(rows, start, { index: index + step, header });
+				rgb[to + 2] = sampleAt(rows, start, { index: index + 2 * step, header });
+			}
+			to += pass.dx * 3;
+		}
+	}
+}
+
+function colourOf(palette: Uint8Array, index: number): Uint8Array {
+	if (index * 3 + 3 > palette.length) throw new Error(`a pixel of colour ${index}, which the palette lacks`);
+	return palette.subarray(index * 3, index * 3 + 3);
+}
+
+/** Scaled to a byte, but for an index into the palette. */
+function sampleAt(rows: Uint8Array, start: number, { index, header }: { index: number; header: Header }): number {
+	const { depth, isPalette } = header;
+	if (depth === 8) return rows[start + index] as number;
+	if (depth === 16) {
+		const value = (rows[start + index * 2] as number) * 256 + (rows[start + index * 2 + 1] as number);
+		return Math.floor((value * 255) / 65_535 + 0.5);
+	}
+	const bit = index * depth;
+	const most = 2 ** depth - 1;
+	const value = ((rows[start + (bit >> 3)] as number) >> (8 - depth - (bit & 7))) & most;
+	return isPalette ? value : value * (255 / most);
+}

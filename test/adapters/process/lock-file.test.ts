@@ -1,0 +1,58 @@
+// The lock under stress: contenders in processes of their own, owners that die, and those who break a dead one's lock and die as well.
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { tryLock } from "../../../src/adapters/process/lock-file.ts";
+
+let folder = "";
+beforeEach(() => {
+	folder = mkdtempSync(join(tmpdir(), "trtgate-lock-"));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const module = pathToFileURL(resolve("src/adapters/process/lock-file.ts")).href;
+
+interface Contender {
+	child: ChildProcess;
+	started: Promise<unknown>;
+	/** What it said until its end. */
+	lines: Promise<string[]>;
+}
+
+function contend(rounds: number, seed: number): Contender {
+	const args = [resolve("test/support/programs/lock-contender.mjs"), module, folder, String(rounds), String(seed)];
+	const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+	let text = "";
+	child.stdout.on("data", (chunk) => {
+		text += chunk;
+	});
+	return { child, started: once(child.stdout, "data"), lines: once(child, "close").then(() => text.trim().split("\n")) };
+}
+
+describe("the lock file", () => {
+	it("is held by one at a time, and no try throws, where four contend and owners die", async () => {
+		const lines = (await Promise.all([1, 2, 3, 4].map((seed) => contend(1000, seed).lines))).flat();
+		const held = lines.filter((line) => line.startsWith("held")).map((line) => Number(line.slice(5)));
+		expect(lines.filter((line) => line !== "started" && !line.startsWith("held"))).toEqual([]);
+		expect(held).toHaveLength(4);
+		expect(held.reduce((sum, count) => sum + count)).toBeGreaterThan(500);
+	}, 120_000);
+
+	it("is free again after its contenders were killed at any step", async () => {
+		for (let seed = 1; seed <= 6; seed += 1) {
+			const contenders = [seed, seed + 100].map((one) => contend(1_000_000, one));
+			await Promise.all(contenders.map(({ started }) => started));
+			await new Promise((done) => setTimeout(done, 37 * seed));
+			for (const { child } of contenders) child.kill("SIGKILL");
+			expect((await Promise.all(contenders.map(({ lines }) => lines))).flat()).toEqual(["started", "started"]);
+			const attempt = await tryLock(join(folder, "a.lock"));
+			expect(attempt.state).toBe("held");
+			if (attempt.state === "held") await attempt.lock.release();
+			expect(readdirSync(folder)).not.toContain("a.lock");
+		}
+	}, 120_000);
+});

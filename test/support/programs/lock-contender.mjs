@@ -1,0 +1,53 @@
+// Takes a lock again and again, and says where it was not alone in it: node lock-contender.mjs MODULE FOLDER ROUNDS SEED
+// Now and then it leaves its lock as one that a dead process holds.
+import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+const [module, folder, rounds, seed] = process.argv.slice(2);
+const { tryLock } = await import(module);
+const path = join(folder, "a.lock");
+const inside = join(folder, "inside");
+let state = Number(seed);
+const random = () => {
+	state = (state * 1_103_515_245 + 12_345) % 2 ** 31;
+	return state / 2 ** 31;
+};
+
+function isAlive(pid) {
+	try {
+		process.kill(pid, 0);
+		return true;
+	} catch {
+		return false;
+	}
+}
+
+function enter() {
+	try {
+		writeFileSync(inside, String(process.pid), { flag: "wx" });
+	} catch {
+		const other = Number(readFileSync(inside, "utf8"));
+		if (other === 0 || isAlive(other)) console.log(`not alone: ${other}`);
+		writeFileSync(inside, String(process.pid));
+	}
+}
+
+function abandon() {
+	const owner = { ...JSON.parse(readFileSync(path, "utf8")), born: "1", token: `${process.pid}-${random()}` };
+	writeFileSync(`${path}.${process.pid}`, JSON.stringify(owner));
+	renameSync(`${path}.${process.pid}`, path);
+}
+
+console.log("started");
+let held = 0;
+for (let round = 0; round < Number(rounds); round += 1) {
+	const attempt = await tryLock(path).catch((error) => console.log(`threw: ${error.code} ${error.message}`));
+	if (attempt?.state !== "held") continue;
+	held += 1;
+	enter();
+	await new Promise((done) => setTimeout(done, random() * 2));
+	rmSync(inside, { force: true });
+	if (random() < 0.4) abandon();
+	else await attempt.lock.release();
+}
+console.log(`held ${held}`);
