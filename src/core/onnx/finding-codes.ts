@@ -18,6 +18,9 @@ export const findingCodes = [
 	"operator-unknown",
 	"operator-too-new",
 	"operator-withdrawn",
+	"operator-signature",
+	"operator-kernel",
+	"operator-random",
 	"operator-unsupported",
 	"operator-restricted",
 	"operator-domain",
@@ -44,6 +47,7 @@ export const findingCodes = [
 	"zero-point-unsigned",
 	"scale-not-positive",
 	"shape-mismatch",
+	"type-mismatch",
 	"topk-limit",
 ] as const;
 

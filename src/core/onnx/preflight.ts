@@ -10,6 +10,7 @@ import { names } from "./findings/names.ts";
 import { operators } from "./findings/operators.ts";
 import { precision } from "./findings/precision.ts";
 import { quantisation } from "./findings/quantisation.ts";
+import { signatures } from "./findings/signatures.ts";
 import { staticShapes } from "./findings/static-shapes.ts";
 import { type PreflightContext, type Rule, subjectOf } from "./findings/subject.ts";
 import { tensorRtOperators } from "./findings/tensorrt-operators.ts";
@@ -29,6 +30,7 @@ const rules: readonly Rule[] = [
 	names,
 	cycles,
 	operators,
+	signatures,
 	tensorRtOperators,
 	tensorRtRestrictions,
 	inputsAndOutputs,

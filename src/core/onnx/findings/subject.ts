@@ -6,8 +6,9 @@ import type { FindingCode } from "../finding-codes.ts";
 import type { InspectedModel, OnnxInitializer, OnnxNode } from "../model.ts";
 import { quoteName } from "../quote.ts";
 import { inferShapes, type StaticShapes } from "../static-shapes/infer.ts";
+import { inferTypes, type TensorTypes } from "../static-shapes/types.ts";
 import { type TensorRt, tensorRtOf } from "../tensorrt/support.ts";
-import { nodeLabel, type Scope, scopesOf } from "../walk.ts";
+import { nodeLabel, readNames, type Scope, scopesOf } from "../walk.ts";
 
 export interface PreflightContext {
 	backend: "onnxruntime" | "tensorrt";
@@ -46,6 +47,10 @@ export interface Subject {
 	constants: ReadonlyMap<Scope, ReadonlyMap<string, OnnxInitializer>>;
 	/** Of the graph's own tensors. */
 	static: StaticShapes;
+	/** By body, of the graph and its subgraphs. */
+	types: ReadonlyMap<Scope, TensorTypes>;
+	/** Tensors that somebody reads, by body. */
+	read: ReadonlyMap<Scope, ReadonlySet<string>>;
 }
 
 /** A rule reads the subject and says what it found; it never throws. */
@@ -62,6 +67,8 @@ export function subjectOf(model: InspectedModel, context: PreflightContext): Sub
 		tensorrt: context.backend === "tensorrt" ? tensorRtOf(context.tensorrt) : null,
 		scopes,
 		constants,
+		types: inferTypes(model.onnx, scopes, constants),
+		read: readNames(scopes),
 		static: graph === undefined ? nothing : inferShapes(model.onnx, graph, constants.get(graph) ?? new Map()),
 	};
 }
