@@ -12,6 +12,7 @@ import { ConfigError } from "../src/core/errors.ts";
 import type { TensorPlace } from "../src/adapters/onnxruntime/protocol.ts";
 import { tensorBytes } from "../src/core/golden/tensor.ts";
 import { float64Reader } from "../src/core/golden/values.ts";
+import { subjectOf } from "../src/core/onnx/findings/subject.ts";
 import { preflight } from "../src/core/onnx/preflight.ts";
 
 interface Case {
@@ -97,45 +98,62 @@ function areClose(outputs: readonly TensorPlace[], wanted: readonly TensorPlace[
 	});
 }
 
-/** What preflight says before: the codes of its errors. */
-async function announced(path: string): Promise<string[]> {
+/** What preflight says before, by code: its errors, and its warnings of the runtime. */
+async function announced(path: string): Promise<{ errors: string[]; warnings: string[] }> {
 	try {
 		const found = preflight(await fileModelReader().read(path), { backend: "onnxruntime" });
-		return [...new Set(found.filter((finding) => finding.severity === "error").map((finding) => finding.code))];
+		const codes = (severity: string): string[] => [...new Set(found.filter((each) => each.severity === severity).map((each) => each.code))];
+		return { errors: codes("error"), warnings: codes("warning").filter((code) => code.startsWith("operator-")) };
 	} catch (error) {
-		if (error instanceof ConfigError) return [error.code];
+		if (error instanceof ConfigError) return { errors: [error.code], warnings: [] };
 		throw error;
 	}
 }
 
-function outcomeOf(test: Case, answer: Answer | undefined, codes: readonly string[], folder: string): string {
-	if (answer === undefined) return codes.length > 0 ? "not fed, announced" : "not fed, not announced";
-	if (answer.outputs === undefined) return codes.length > 0 ? "refused, announced" : "refused, not announced";
-	if (codes.length > 0) return "announced, yet it runs";
+function outcomeOf(test: Case, answer: Answer | undefined, said: Awaited<ReturnType<typeof announced>>, folder: string): string {
+	const isAnnounced = said.errors.length + said.warnings.length > 0;
+	if (answer === undefined) return isAnnounced ? "not fed, announced" : "not fed, not announced";
+	if (answer.outputs === undefined) return isAnnounced ? "refused, announced" : "refused, not announced";
+	if (said.errors.length > 0) return "announced, yet it runs";
 	if (areClose(answer.outputs, test.native, folder, test)) return "as native";
-	if (areClose(answer.outputs, test.expected, folder, test)) return test.native === undefined ? "as expected, native refuses" : "as expected";
-	return areClose(test.native ?? [], test.expected, folder, test) ? "wrong" : "neither as native nor as expected";
+	if (areClose(answer.outputs, test.expected, folder, test)) return "as expected";
+	return said.warnings.includes("operator-random") ? "random, announced" : "wrong";
+}
+
+/** Shapes of the outputs as preflight infers them, beside those that came out: whether each is right, open or wrong. */
+async function inferredShapes(test: Case): Promise<string[]> {
+	if (test.native === undefined) return [];
+	const { shapes } = subjectOf(await fileModelReader().read(test.model), { backend: "onnxruntime" }).static;
+	return test.native.map(({ name, shape }) => {
+		const dims = shapes.get(name);
+		if (dims === undefined) return "open";
+		return dims.length === shape.length && dims.every((dim, axis) => typeof dim !== "number" || dim === shape[axis]) ? "right" : "wrong";
+	});
 }
 
 async function main(folder: string): Promise<void> {
 	const { onnx, onnxruntime, cases } = readCases(folder);
 	const answers = answersOf(folder);
 	const outcomes: Record<string, string[]> = {};
+	const shapes: Record<string, number> = { right: 0, open: 0, wrong: 0 };
 	for (const [index, test] of cases.entries()) {
-		const codes = await announced(test.model);
+		const said = await announced(test.model);
 		const answer = answers.get(index);
-		const outcome = outcomeOf(test, answer, codes, folder);
-		const why = outcome.startsWith("refused, not") ? ` ${answer?.refused?.slice(0, 200)}` : codes.length > 0 ? ` ${codes.join(" ")}` : "";
-		(outcomes[outcome] ??= []).push(`${test.name}${why}`);
+		const outcome = outcomeOf(test, answer, said, folder);
+		const why = outcome.endsWith("refused, not announced") ? [answer?.refused?.slice(0, 200)] : [...said.errors, ...said.warnings];
+		(outcomes[outcome] ??= []).push([test.name, ...why].join(" "));
+		for (const kind of await inferredShapes(test)) shapes[kind] = (shapes[kind] ?? 0) + 1;
 	}
+	const counts = Object.fromEntries(Object.entries(outcomes).map(([outcome, names]) => [outcome, names.length]));
 	console.log(`ONNX ${onnx} backend tests, native onnxruntime ${onnxruntime} and onnxruntime-web as WebAssembly:`);
-	for (const [outcome, names] of Object.entries(outcomes).sort()) console.log(`  ${String(names.length).padStart(5)} ${outcome}`);
+	for (const [outcome, count] of Object.entries(counts).sort()) console.log(`  ${String(count).padStart(5)} ${outcome}`);
+	console.log(`shapes of outputs, inferred by preflight: ${shapes["right"]} right, ${shapes["open"]} left open, ${shapes["wrong"]} wrong`);
 	const bad = Object.entries(outcomes).filter(([outcome]) => /^wrong|not announced|yet it runs/.test(outcome));
 	for (const [outcome, names] of bad) for (const name of names) console.log(`${outcome}: ${name}`);
-	const { "as native": matching = [], ...rest } = outcomes;
-	const counts = Object.fromEntries(Object.entries(outcomes).map(([outcome, names]) => [outcome, names.length]));
-	writeFileSync(table, `${JSON.stringify({ onnx, onnxruntime, counts, "as native": matching.length, rest }, null, "\t")}\n`);
-	if (bad.length > 0) process.exitCode = 1;
+	const { "as native": _matching, ...rest } = outcomes;
+	for (const names of Object.values(rest)) names.sort();
+	writeFileSync(table, `${JSON.stringify({ onnx, onnxruntime, counts, shapes, rest }, null, "\t")}\n`);
+	if (bad.length > 0 || (shapes["wrong"] ?? 0) > 0) process.exitCode = 1;
 }
 
 function generate(): string | null {

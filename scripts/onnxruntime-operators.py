@@ -5,7 +5,7 @@
 One line for each version of an operator: `inputs > outputs; attributes; types; kernels`. A parameter is a type variable or a set
 of types; `?` optional, `*` any number of one type, `~` any number of any types. An attribute with `!` is required. A type is the
 digit or letter of its number in TensorProto.DataType (`a` is 10), `.` one that is no tensor. Kernels: combinations of types
-between `|`, `function` where the operator is made of others that have kernels, or `none`.
+between `|`, `any`, `function` where the operator is made of others that have kernels, or `none`.
 """
 
 import json
@@ -90,7 +90,7 @@ def has_kernel(name: str, opset: int) -> bool:
 def kernel_text(schema) -> str:
     serving = [kernel for kernel in kernels.get(schema.name, []) if serves(kernel, schema.since_version)]
     body = body_of(schema)
-    ways = [" ".join(f"{name}={types}" for name, types in each.items()) for each in combinations(serving)]
+    ways = [" ".join(f"{name}={types}" for name, types in each.items()) or "any" for each in combinations(serving)]
     if body is not None and all(has_kernel(name, schema.since_version) for name in body):
         ways.append("function")
     return " | ".join(ways) or "none"

@@ -20,6 +20,7 @@ export const findingCodes = [
 	"operator-withdrawn",
 	"operator-signature",
 	"operator-kernel",
+	"operator-refused",
 	"operator-random",
 	"operator-unsupported",
 	"operator-restricted",

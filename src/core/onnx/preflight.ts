@@ -7,9 +7,11 @@ import { cycles, graphOutputs } from "./findings/graph.ts";
 import { hardware } from "./findings/hardware.ts";
 import { inputsAndOutputs } from "./findings/inputs-outputs.ts";
 import { names } from "./findings/names.ts";
+import { onnxRuntimeLimits } from "./findings/onnxruntime-limits.ts";
 import { operators } from "./findings/operators.ts";
 import { precision } from "./findings/precision.ts";
 import { quantisation } from "./findings/quantisation.ts";
+import { randomness } from "./findings/randomness.ts";
 import { signatures } from "./findings/signatures.ts";
 import { staticShapes } from "./findings/static-shapes.ts";
 import { type PreflightContext, type Rule, subjectOf } from "./findings/subject.ts";
@@ -31,6 +33,8 @@ const rules: readonly Rule[] = [
 	cycles,
 	operators,
 	signatures,
+	onnxRuntimeLimits,
+	randomness,
 	tensorRtOperators,
 	tensorRtRestrictions,
 	inputsAndOutputs,

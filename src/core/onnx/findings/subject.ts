@@ -60,16 +60,20 @@ export function subjectOf(model: InspectedModel, context: PreflightContext): Sub
 	const scopes = scopesOf(model.onnx);
 	const constants = new Map(scopes.map((scope) => [scope, constantsOf(scope)]));
 	const [graph] = scopes;
-	const nothing: StaticShapes = { shapes: new Map(), faults: [] };
+	const nothing: StaticShapes = { shapes: new Map(), values: new Map(), faults: [] };
+	const types = inferTypes(model.onnx, scopes, constants);
 	return {
 		model,
 		context,
 		tensorrt: context.backend === "tensorrt" ? tensorRtOf(context.tensorrt) : null,
 		scopes,
 		constants,
-		types: inferTypes(model.onnx, scopes, constants),
+		types,
 		read: readNames(scopes),
-		static: graph === undefined ? nothing : inferShapes(model.onnx, graph, constants.get(graph) ?? new Map()),
+		static:
+			graph === undefined
+				? nothing
+				: inferShapes(model.onnx, graph, { constants: constants.get(graph) ?? new Map(), types: types.get(graph) ?? new Map() }),
 	};
 }
 

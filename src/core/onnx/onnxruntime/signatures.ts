@@ -53,7 +53,7 @@ function parseLine(line: string): Signature {
 		attributes: new Set(names.map((name) => name.replace("!", ""))),
 		required: names.flatMap((name) => (name.endsWith("!") ? [name.slice(0, -1)] : [])),
 		types: typesOf([...words(types), ...fixed]),
-		kernels: ways.filter((way) => way !== "none" && way !== "function").map((way) => typesOf(words(way))),
+		kernels: ways.filter((way) => way !== "none" && way !== "function").map((way) => typesOf(way === "any" ? [] : words(way))),
 		isFunction: ways.includes("function"),
 	};
 }

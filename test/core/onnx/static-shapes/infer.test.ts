@@ -1,7 +1,7 @@
 // Shapes inside a graph, as ONNX itself infers them.
 import { describe, expect, it } from "vitest";
 import { subjectOf } from "../../../../src/core/onnx/findings/subject.ts";
-import { inferShapes } from "../../../../src/core/onnx/static-shapes/infer.ts";
+import type { StaticShapes } from "../../../../src/core/onnx/static-shapes/infer.ts";
 import { memorySource } from "../../../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../../../src/formats/onnx/reader.ts";
 import { attribute, type Bytes, type Dim, int64s, model, node, tensor, value } from "../../../support/onnx-writer.ts";
@@ -18,7 +18,7 @@ interface Case {
 	opset?: number;
 }
 
-function infer(given: Case): ReturnType<typeof inferShapes> {
+function infer(given: Case): StaticShapes {
 	const names = ["a", "b", "c"].slice(0, given.inputs.length);
 	const constant =
 		given.target === undefined ? [] : [tensor({ name: "t", dtype: 7, dims: [given.target.length], raw: int64s(...given.target) })];
@@ -33,10 +33,7 @@ function infer(given: Case): ReturnType<typeof inferShapes> {
 		),
 		"m.onnx",
 	);
-	const subject = subjectOf({ path: "m.onnx", onnx, sha256: "", external: [] }, { backend: "tensorrt" });
-	const [scope] = subject.scopes;
-	if (scope === undefined) throw new Error("no graph");
-	return inferShapes(onnx, scope, subject.constants.get(scope) ?? new Map());
+	return subjectOf({ path: "m.onnx", onnx, sha256: "", external: [] }, { backend: "tensorrt" }).static;
 }
 
 const { integer, integers } = attribute;
