@@ -6,10 +6,10 @@ import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFil
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileModelReader } from "../src/adapters/files/model-reader.ts";
+import type { TensorPlace } from "../src/adapters/onnxruntime/protocol.ts";
 import { tryCase } from "../src/adapters/onnxruntime/worker/infer.ts";
 import { loadRuntime, openSession } from "../src/adapters/onnxruntime/worker/runtime.ts";
 import { ConfigError } from "../src/core/errors.ts";
-import type { TensorPlace } from "../src/adapters/onnxruntime/protocol.ts";
 import { tensorBytes } from "../src/core/golden/tensor.ts";
 import { float64Reader } from "../src/core/golden/values.ts";
 import { subjectOf } from "../src/core/onnx/findings/subject.ts";
@@ -34,7 +34,7 @@ interface Answer {
 	refused?: string;
 }
 
-const table = "bench/onnx-backend.json";
+const table = "bench/onnx-backend.tsv";
 const wasm = resolve("node_modules/onnxruntime-web/dist");
 
 /** One process answers one case after the other, and says in the file what it is at: a crash costs that case alone. */
@@ -134,25 +134,27 @@ async function inferredShapes(test: Case): Promise<string[]> {
 async function main(folder: string): Promise<void> {
 	const { onnx, onnxruntime, cases } = readCases(folder);
 	const answers = answersOf(folder);
-	const outcomes: Record<string, string[]> = {};
+	const outcomes = new Map<string, string[]>();
 	const shapes: Record<string, number> = { right: 0, open: 0, wrong: 0 };
 	for (const [index, test] of cases.entries()) {
 		const said = await announced(test.model);
 		const answer = answers.get(index);
 		const outcome = outcomeOf(test, answer, said, folder);
-		const why = outcome.endsWith("refused, not announced") ? [answer?.refused?.slice(0, 200)] : [...said.errors, ...said.warnings];
-		(outcomes[outcome] ??= []).push([test.name, ...why].join(" "));
+		const why = outcome === "refused, not announced" ? [answer?.refused?.slice(0, 200)] : [...said.errors, ...said.warnings];
+		outcomes.set(outcome, [...(outcomes.get(outcome) ?? []), `${test.name}\t${why.join(" ")}`.trim()]);
 		for (const kind of await inferredShapes(test)) shapes[kind] = (shapes[kind] ?? 0) + 1;
 	}
-	const counts = Object.fromEntries(Object.entries(outcomes).map(([outcome, names]) => [outcome, names.length]));
-	console.log(`ONNX ${onnx} backend tests, native onnxruntime ${onnxruntime} and onnxruntime-web as WebAssembly:`);
-	for (const [outcome, count] of Object.entries(counts).sort()) console.log(`  ${String(count).padStart(5)} ${outcome}`);
-	console.log(`shapes of outputs, inferred by preflight: ${shapes["right"]} right, ${shapes["open"]} left open, ${shapes["wrong"]} wrong`);
-	const bad = Object.entries(outcomes).filter(([outcome]) => /^wrong|not announced|yet it runs/.test(outcome));
-	for (const [outcome, names] of bad) for (const name of names) console.log(`${outcome}: ${name}`);
-	const { "as native": _matching, ...rest } = outcomes;
-	for (const names of Object.values(rest)) names.sort();
-	writeFileSync(table, `${JSON.stringify({ onnx, onnxruntime, counts, shapes, rest }, null, "\t")}\n`);
+	const summary = [
+		`ONNX ${onnx} backend tests, native onnxruntime ${onnxruntime} and onnxruntime-web as WebAssembly:`,
+		...[...outcomes].map(([outcome, names]) => `  ${String(names.length).padStart(5)} ${outcome}`).sort(),
+		`shapes of outputs, inferred by preflight: ${shapes["right"]} right, ${shapes["open"]} left open, ${shapes["wrong"]} wrong`,
+	];
+	console.log(summary.join("\n"));
+	const rows = [...outcomes].flatMap(([outcome, names]) => names.map((name) => `${outcome}\t${name}`)).sort();
+	const bad = rows.filter((row) => /^wrong|^[^\t]*not announced|^[^\t]*yet it runs/.test(row));
+	for (const row of bad) console.log(row);
+	const listed = rows.filter((row) => !row.startsWith("as native"));
+	writeFileSync(table, `${summary.map((line) => `# ${line}`).join("\n")}\n${listed.join("\n")}\n`);
 	if (bad.length > 0 || (shapes["wrong"] ?? 0) > 0) process.exitCode = 1;
 }
 

@@ -27,7 +27,18 @@ export function scopesOf(model: OnnxModel): Scope[] {
 	for (const { domain, name, inputs, outputs, nodes, subgraphs, opsets } of model.functions) {
 		const where = `function ${quoteName(domain === "" ? name : `${domain}.${name}`)}`;
 		const own = Object.keys(opsets).length === 0 ? model.opsets : opsets;
-		addScope(scopes, { where, kind: "function", inputs, outputs, declared: [], initializers: [], nodes, subgraphs, opsets: own, outer: null });
+		addScope(scopes, {
+			where,
+			kind: "function",
+			inputs,
+			outputs,
+			declared: [],
+			initializers: [],
+			nodes,
+			subgraphs,
+			opsets: own,
+			outer: null,
+		});
 	}
 	return scopes;
 }

@@ -55,7 +55,14 @@ function refusedUses(subject: Subject): Finding[] {
 			const what = limit({ node, shapes, type: typeIn(subject.types, scope, node.inputs[0] ?? "") });
 			if (what === null) return [];
 			const message = `${nodeIn(node, scope)} ${what}, which ONNX Runtime refuses.`;
-			return [finding("operator-refused", { severity: "error", message, fix: "Export the operator in another form, or gate this model on TensorRT.", node })];
+			return [
+				finding("operator-refused", {
+					severity: "error",
+					message,
+					fix: "Export the operator in another form, or gate this model on TensorRT.",
+					node,
+				}),
+			];
 		}),
 	);
 }
@@ -69,7 +76,8 @@ function sizesOfShapes(subject: Subject): Finding[] {
 	const wrong = new Set<string>();
 	for (const node of graph?.nodes ?? []) {
 		const [first = ""] = node.outputs;
-		if (node.op === "Size" && node.domain === "" && isMiscounted(numbers(subject.static.values.get(node.inputs[0] ?? "")))) wrong.add(first);
+		if (node.op === "Size" && node.domain === "" && isMiscounted(numbers(subject.static.values.get(node.inputs[0] ?? ""))))
+			wrong.add(first);
 		if (!node.inputs.some((name) => wrong.has(name))) continue;
 		if (carryingOn.has(node.op)) wrong.add(first);
 		if (!shaping.has(node.op)) continue;

@@ -42,7 +42,9 @@ function judge(use: Use): Finding[] {
 function attributeFaults(use: Use): Finding[] {
 	const { attributes, required } = use.signature;
 	const names = use.node.attributes.map(({ name }) => name);
-	const unknown = names.filter((name) => !attributes.has(name)).map((name) => `has an attribute ${quoteName(name)}, which it does not have`);
+	const unknown = names
+		.filter((name) => !attributes.has(name))
+		.map((name) => `has an attribute ${quoteName(name)}, which it does not have`);
 	const missing = required.filter((name) => !names.includes(name) && !use.node.attributes.some((each) => each.name === name));
 	return [...unknown, ...missing.map((name) => `lacks the attribute ${quoteName(name)}`)].map((what) => signatureFault(use, what));
 }
@@ -102,7 +104,8 @@ function kernelFaults(use: Use, given: readonly (OnnxDType | null)[]): Finding[]
 	for (const [place, name] of node.outputs.entries()) {
 		const parameter = parameterAt(signature.outputs, place);
 		const type = typeIn(subject.types, scope, name);
-		if (parameter !== undefined && parameter.form !== "any" && type !== null && !types.has(parameter.variable)) types.set(parameter.variable, type);
+		if (parameter !== undefined && parameter.form !== "any" && type !== null && !types.has(parameter.variable))
+			types.set(parameter.variable, type);
 	}
 	// Halves are computed as floats where there is no kernel for them.
 	const isServed = signature.kernels.some((kernel) =>

@@ -60,7 +60,7 @@ export function subjectOf(model: InspectedModel, context: PreflightContext): Sub
 	const scopes = scopesOf(model.onnx);
 	const constants = new Map(scopes.map((scope) => [scope, constantsOf(scope)]));
 	const [graph] = scopes;
-	const nothing: StaticShapes = { shapes: new Map(), values: new Map(), faults: [] };
+	const nothing: StaticShapes = { shapes: new Map(), values: new Map(), faults: [], stopped: [] };
 	const types = inferTypes(model.onnx, scopes, constants);
 	return {
 		model,

@@ -46,7 +46,9 @@ function parseLine(line: string): Signature {
 	const [inputs, outputs] = parameters.split(">").map((side) => words(side).map(parameterOf));
 	const names = words(attributes);
 	const ways = kernels.split("|").map((way) => way.trim());
-	const fixed = [...(inputs ?? []), ...(outputs ?? [])].flatMap(({ variable }) => (variable.startsWith("=") ? [`${variable}${variable}`] : []));
+	const fixed = [...(inputs ?? []), ...(outputs ?? [])].flatMap(({ variable }) =>
+		variable.startsWith("=") ? [`${variable}${variable}`] : [],
+	);
 	return {
 		inputs: inputs ?? [],
 		outputs: outputs ?? [],

@@ -46,11 +46,21 @@ export const squeeze: OperatorRule = (view) => {
 	const input = view.shapes[0];
 	const axes = listOf(view, "axes", 1);
 	if (!input || axes === "unknown") return untold;
-	if (axes === "absent") return numbers(input) === null ? untold : kept(view, input.filter((dim) => dim !== 1));
+	if (axes === "absent")
+		return numbers(input) === null
+			? untold
+			: kept(
+					view,
+					input.filter((dim) => dim !== 1),
+				);
 	const gone = axesIn(axes, input.length);
 	const odd = gone === null ? undefined : [...gone].find((axis) => differ(input[axis], 1));
-	if (gone === null || odd !== undefined) return { fault: `takes axes ${axes.join(", ")} out of ${formatDims(input)}, which are not all of size 1` };
-	return kept(view, input.filter((_, axis) => !gone.has(axis)));
+	if (gone === null || odd !== undefined)
+		return { fault: `takes axes ${axes.join(", ")} out of ${formatDims(input)}, which are not all of size 1` };
+	return kept(
+		view,
+		input.filter((_, axis) => !gone.has(axis)),
+	);
 };
 
 export const unsqueeze: OperatorRule = (view) => {
@@ -60,7 +70,10 @@ export const unsqueeze: OperatorRule = (view) => {
 	const added = axesIn(axes, input.length + axes.length);
 	if (added === null || added.size !== axes.length) return { fault: `adds axes ${axes.join(", ")} to ${formatDims(input)}` };
 	const rest = input.values();
-	return kept(view, Array.from({ length: input.length + axes.length }, (_, axis) => (added.has(axis) ? 1 : (rest.next().value ?? null))));
+	return kept(
+		view,
+		Array.from({ length: input.length + axes.length }, (_, axis) => (added.has(axis) ? 1 : (rest.next().value ?? null))),
+	);
 };
 
 function kept({ values }: OperatorView, dims: Dims): OperatorResult {
@@ -94,16 +107,16 @@ export const slice: OperatorRule = (view) => {
 	const cut = axes === "absent" && Array.isArray(starts) ? [...starts.keys()] : axes;
 	if (!Array.isArray(cut)) return { dims: unknownOf(input.length) };
 	const dims: OnnxDim[] = [...input];
-	let value = view.values[0];
 	for (const [index, given] of cut.entries()) {
 		const axis = axisIn(given, input.length);
 		if (axis === null) return { fault: `slices axis ${given} of ${formatDims(input)}` };
 		const step = steps === "absent" ? 1 : at(steps, index);
 		const range = spanOf({ start: at(starts, index), end: at(ends, index), step }, input[axis] ?? null);
-		dims[axis] = range === null ? null : range.length;
-		value = value && input.length === 1 && range !== null ? range.map((place) => value?.[place] ?? null) : null;
+		dims[axis] = range?.length ?? null;
+		const list = view.values[0];
+		if (input.length === 1 && list && range !== null) return { dims, value: range.map((place) => list[place] ?? null) };
 	}
-	return value ? { dims, value } : { dims };
+	return { dims };
 };
 
 function at(list: readonly number[] | string | undefined, index: number): number | null {
@@ -111,7 +124,10 @@ function at(list: readonly number[] | string | undefined, index: number): number
 }
 
 /** The places that a slice takes; null where they are not known. Long axes are counted, not listed, by their length. */
-function spanOf(cut: { start: number | null; end: number | null; step: number | null }, size: OnnxDim): { length: number; map<T>(each: (place: number) => T): T[] } | null {
+function spanOf(
+	cut: { start: number | null; end: number | null; step: number | null },
+	size: OnnxDim,
+): { length: number; map<T>(each: (place: number) => T): T[] } | null {
 	const { start, end, step } = cut;
 	if (typeof size !== "number" || start === null || end === null || step === null || step === 0) return null;
 	const clamp = (place: number, least: number, most: number): number => Math.min(Math.max(place < 0 ? place + size : place, least), most);
@@ -129,7 +145,8 @@ export const split: OperatorRule = (view) => {
 	const count = view.node.outputs.length;
 	const sizes = Array.isArray(parts) ? parts : parts === "absent" && typeof size === "number" ? shares(size, count) : [];
 	const whole = sizes.reduce((sum, part) => sum + part, 0);
-	if (Array.isArray(parts) && differ(size, whole)) return { fault: `splits axis ${axis} of ${formatDims(input)} into ${parts.join(" + ")}` };
+	if (Array.isArray(parts) && differ(size, whole))
+		return { fault: `splits axis ${axis} of ${formatDims(input)} into ${parts.join(" + ")}` };
 	const [dims = null, ...more] = Array.from({ length: count }, (_, index) => input.with(axis, sizes[index] ?? null));
 	return { dims, more };
 };
@@ -167,7 +184,8 @@ export const pad: OperatorRule = (view) => {
 	const [pads, axes] = [listOf(view, "pads", 1), listOf(view, "axes", 3)];
 	if (!Array.isArray(pads) || axes === "unknown") return { dims: unknownOf(input.length) };
 	const padded = axes === "absent" ? [...input.keys()] : axes.map((axis) => axisIn(axis, input.length));
-	if (pads.length !== 2 * padded.length) return { fault: `pads ${formatDims(input)} by ${pads.length} numbers, which takes ${2 * padded.length}` };
+	if (pads.length !== 2 * padded.length)
+		return { fault: `pads ${formatDims(input)} by ${pads.length} numbers, which takes ${2 * padded.length}` };
 	return {
 		dims: input.map((dim, axis) => {
 			const place = padded.indexOf(axis);
@@ -188,14 +206,20 @@ export const resize: OperatorRule = (view) => {
 	const sizes = values[3];
 	if (sizes && sizes.length === input.length) return { dims: sizes };
 	const scales = listOf(view, "scales", view.opset >= 11 ? 2 : 1);
-	return { dims: Array.isArray(scales) && scales.length === input.length ? input.map((dim, axis) => scaled(dim, scales[axis] ?? null)) : unknownOf(input.length) };
+	return {
+		dims:
+			Array.isArray(scales) && scales.length === input.length
+				? input.map((dim, axis) => scaled(dim, scales[axis] ?? null))
+				: unknownOf(input.length),
+	};
 };
 
 export const depthToSpace: OperatorRule = ({ node, shapes }) => {
 	const size = integerAttribute(node, "blocksize", 1);
 	const [batch = null, channels = null, ...spatial] = shapes[0] ?? [];
 	if (spatial.length !== 2) return untold;
-	if (typeof channels === "number" && channels % size ** 2 !== 0) return { fault: `takes ${channels} channels apart by blocks of ${size} × ${size}` };
+	if (typeof channels === "number" && channels % size ** 2 !== 0)
+		return { fault: `takes ${channels} channels apart by blocks of ${size} × ${size}` };
 	return { dims: [batch, typeof channels === "number" ? channels / size ** 2 : null, ...spatial.map((dim) => scaled(dim, size))] };
 };
 

@@ -1,9 +1,20 @@
 // Follows the shapes that are certain from the inputs through the graph; what it cannot tell it leaves open.
-import type { OnnxDType, OnnxInitializer, OnnxModel, OnnxNode } from "../model.ts";
+import type { OnnxInitializer, OnnxModel, OnnxNode } from "../model.ts";
 import type { Scope } from "../walk.ts";
 import * as axes from "./axes.ts";
-import { broadcastAll, concat, constantOfShape, expand, flatten, globalPool, reshape, sameAsInput, sameValues, transpose } from "./layouts.ts";
-import { type Dims, mostValues, type OperatorResult, type OperatorRule } from "./operator.ts";
+import {
+	broadcastAll,
+	concat,
+	constantOfShape,
+	expand,
+	flatten,
+	globalPool,
+	reshape,
+	sameAsInput,
+	sameValues,
+	transpose,
+} from "./layouts.ts";
+import { type Dims, mostValues, type OperatorResult, type OperatorRule, type OperatorView, untold } from "./operator.ts";
 import { conv, convTranspose, gemm, matMul, withSecond } from "./products.ts";
 import type { TensorTypes } from "./types.ts";
 import { arithmetic, nonZero, oneHot, range, shapeOf, sizeOf } from "./values.ts";
@@ -29,7 +40,10 @@ const rules: ReadonlyMap<string, OperatorRule> = new Map([
 	...each("Add Div Max Min Mul Sub", arithmetic),
 	...each("AveragePool LpPool MaxPool", pool),
 	...each("GlobalAveragePool GlobalLpPool GlobalMaxPool", globalPool),
-	...each("ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare", axes.reduce),
+	...each(
+		"ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare",
+		axes.reduce,
+	),
 	...each("ArgMax ArgMin", axes.argument),
 	...each("GRU LSTM RNN", axes.recurrent),
 	...each("Resize Upsample", axes.resize),
@@ -73,46 +87,63 @@ export interface StaticShapes {
 	/** Short lists of numbers that are computed of shapes, by tensor. */
 	values: ReadonlyMap<string, Dims>;
 	faults: readonly { node: OnnxNode; what: string }[];
+	/** Nodes whose inputs' shapes are known and whose output's is not: behind them little is checked. */
+	stopped: readonly OnnxNode[];
+}
+
+interface Known {
+	shapes: Map<string, Dims>;
+	values: Map<string, Dims>;
 }
 
 /** Value infos are not believed: both runtimes ignore them, and tools leave stale ones behind. */
 export function inferShapes(
 	model: OnnxModel,
 	graph: Scope,
-	known: { constants: ReadonlyMap<string, OnnxInitializer>; types: TensorTypes },
+	given: { constants: ReadonlyMap<string, OnnxInitializer>; types: TensorTypes },
 ): StaticShapes {
-	const shapes = new Map<string, Dims>();
-	const values = new Map<string, Dims>();
-	for (const { name, dims } of model.graph.inputs) if (dims !== null) shapes.set(name, dims);
-	for (const [name, { dims, values: numbers }] of known.constants) {
-		shapes.set(name, dims);
-		if (numbers !== undefined && dims.length <= 1) values.set(name, numbers);
-	}
+	const known = knownFirst(model, given.constants);
 	const faults: { node: OnnxNode; what: string }[] = [];
+	const stopped: OnnxNode[] = [];
 	const opset = model.opsets[""] ?? 0;
-	if (opset < oldestOpset) return { shapes, values, faults };
+	if (opset < oldestOpset) return { ...known, faults, stopped: graph.nodes };
 	const local = new Set(model.functions.map(({ domain, name }) => `${domain}\n${name}`));
 	for (const node of graph.nodes) {
 		const rule = node.domain === "" && !local.has(`\n${node.op}`) ? rules.get(node.op) : undefined;
-		if (rule === undefined) continue;
-		const result = rule({
-			node,
-			shapes: node.inputs.map((name) => shapes.get(name) ?? null),
-			values: node.inputs.map((name) => values.get(name) ?? null),
-			type: typeOf(known.types, node.inputs[0]),
-			opset,
-		});
+		const result = rule === undefined ? untold : rule(viewOf(node, known, { types: given.types, opset }));
 		if ("fault" in result) faults.push({ node, what: result.fault });
-		else keep(node, result, { shapes, values });
+		else keep(node, result, known);
+		const isFed = node.inputs.every((name) => name === "" || known.shapes.has(name));
+		if (isFed && !known.shapes.has(node.outputs[0] ?? "")) stopped.push(node);
 	}
-	return { shapes, values, faults };
+	return { ...known, faults, stopped };
 }
 
-function typeOf(types: TensorTypes, name: string | undefined): OnnxDType | null {
-	return types.get(name ?? "") ?? null;
+function knownFirst(model: OnnxModel, constants: ReadonlyMap<string, OnnxInitializer>): Known {
+	const known: Known = { shapes: new Map(), values: new Map() };
+	for (const { name, dims } of model.graph.inputs) if (dims !== null) known.shapes.set(name, dims);
+	for (const [name, { dims, values }] of constants) {
+		known.shapes.set(name, dims);
+		if (values !== undefined && dims.length <= 1) known.values.set(name, values);
+	}
+	return known;
 }
 
-function keep(node: OnnxNode, result: Extract<OperatorResult, { dims: Dims | null }>, to: { shapes: Map<string, Dims>; values: Map<string, Dims> }): void {
+function viewOf(node: OnnxNode, { shapes, values }: Known, { types, opset }: { types: TensorTypes; opset: number }): OperatorView {
+	return {
+		node,
+		shapes: node.inputs.map((name) => shapes.get(name) ?? null),
+		values: node.inputs.map((name) => values.get(name) ?? null),
+		type: types.get(node.inputs[0] ?? "") ?? null,
+		opset,
+	};
+}
+
+function keep(
+	node: OnnxNode,
+	result: Extract<OperatorResult, { dims: Dims | null }>,
+	to: { shapes: Map<string, Dims>; values: Map<string, Dims> },
+): void {
 	const [first = ""] = node.outputs;
 	for (const [place, dims] of [result.dims, ...(result.more ?? [])].entries()) {
 		const name = node.outputs[place] ?? "";

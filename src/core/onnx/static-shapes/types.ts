@@ -33,22 +33,30 @@ export function inferTypes(model: OnnxModel, scopes: readonly Scope[], constants
 	const local = new Set(model.functions.map(({ domain, name }) => `${domain}\n${name}`));
 	const found = new Map<Scope, Map<string, OnnxDType>>();
 	for (const scope of scopes) {
-		const types = new Map<string, OnnxDType>();
-		found.set(scope, types);
+		found.set(scope, statedTypes(scope, constants));
 		if (scope.kind === "function") continue;
-		for (const { name, kind, dtype } of scope.declared) if (kind === "tensor" && isTold(dtype)) types.set(name, dtype);
-		for (const [name, { dtype }] of constants.get(scope) ?? []) types.set(name, dtype);
-		for (const node of scope.nodes) {
-			const signature = local.has(`${node.domain}\n${node.op}`) ? null : signatureIn(scope, node);
-			if (signature === null) continue;
-			const given = node.inputs.map((name) => typeIn(found, scope, name));
-			for (const [place, type] of outputTypes(node, signature, given).entries()) {
-				const name = node.outputs[place];
-				if (name !== undefined && name !== "" && type !== null && !types.has(name)) types.set(name, type);
-			}
-		}
+		for (const node of scope.nodes) if (!local.has(`${node.domain}\n${node.op}`)) follow(node, scope, found);
 	}
 	return found;
+}
+
+function statedTypes(scope: Scope, constants: Constants): Map<string, OnnxDType> {
+	const inputs = scope.declared.filter(({ kind, dtype }) => kind === "tensor" && isTold(dtype));
+	return new Map([
+		...inputs.map(({ name, dtype }) => [name, dtype] as const),
+		...[...(constants.get(scope) ?? [])].map(([name, { dtype }]) => [name, dtype] as const),
+	]);
+}
+
+function follow(node: OnnxNode, scope: Scope, found: ReadonlyMap<Scope, Map<string, OnnxDType>>): void {
+	const types = found.get(scope);
+	const signature = signatureIn(scope, node);
+	if (signature === null || types === undefined) return;
+	const given = node.inputs.map((name) => typeIn(found, scope, name));
+	for (const [place, type] of outputTypes(node, signature, given).entries()) {
+		const name = node.outputs[place] ?? "";
+		if (name !== "" && type !== null && !types.has(name)) types.set(name, type);
+	}
 }
 
 export function signatureIn(scope: Scope, node: OnnxNode): Signature | null {

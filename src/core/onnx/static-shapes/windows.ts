@@ -23,7 +23,8 @@ export function spread(node: OnnxNode, input: Dims, kernel: Dims): Dims {
 	return input.map((size, axis) => {
 		const window = windowAt(node, axis, input.length);
 		const taps = kernel[axis];
-		if (stated !== null || typeof size !== "number" || typeof taps !== "number" || window === null || window.padding === "same") return null;
+		if (stated !== null || typeof size !== "number" || typeof taps !== "number" || window === null || window.padding === "same")
+			return null;
 		return window.stride * (size - 1) + (added?.[axis] ?? 0) + window.dilation * (taps - 1) + 1 - window.padding;
 	});
 }
