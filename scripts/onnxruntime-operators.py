@@ -5,7 +5,8 @@
 One line for each version of an operator: `inputs > outputs; attributes; types; kernels`. A parameter is a type variable or a set
 of types; `?` optional, `*` any number of one type, `~` any number of any types. An attribute with `!` is required. A type is the
 digit or letter of its number in TensorProto.DataType (`a` is 10), `.` one that is no tensor. Kernels: combinations of types
-between `|`, `any`, `function` where the operator is made of others that have kernels, or `none`.
+between `|`, `any`, `function` where the operator is made of others that have
+kernels (`function<25`: in opsets before 25), or `none`.
 """
 
 import json
@@ -87,12 +88,20 @@ def has_kernel(name: str, opset: int) -> bool:
     return any(serves(kernel, since) for kernel in kernels.get(name, []))
 
 
+def function_end(schema, body) -> str:
+    """A body that is the same for all inputs holds until one of its operators changes."""
+    if not onnx.defs.get_schema(schema.name, schema.since_version, schema.domain).has_function:
+        return ""
+    changes = [since for name in body for since in schemas[name] if since > schema.since_version]
+    return f"<{min(changes)}" if changes else ""
+
+
 def kernel_text(schema) -> str:
     serving = [kernel for kernel in kernels.get(schema.name, []) if serves(kernel, schema.since_version)]
     body = body_of(schema)
     ways = [" ".join(f"{name}={types}" for name, types in each.items()) or "any" for each in combinations(serving)]
     if body is not None and all(has_kernel(name, schema.since_version) for name in body):
-        ways.append("function")
+        ways.append("function" + function_end(schema, body))
     return " | ".join(ways) or "none"
 
 

@@ -31,11 +31,17 @@ const shortMask: Limit = ({ node, shapes }) => {
 	return `has a mask of ${mask.at(-1)} for a sequence of ${fresh + before}`;
 };
 
+const roundedMod: Limit = ({ node, type }) =>
+	integerAttribute(node, "fmod", 0) === 0 && (type === "float" || type === "double" || type === "float16")
+		? "takes the remainder of floats without fmod = 1"
+		: null;
+
 const limits: ReadonlyMap<string, Limit> = new Map([
 	["Attention", shortMask],
 	["ConvInteger", perChannelZero],
 	["GRU", batchFirst],
 	["LSTM", batchFirst],
+	["Mod", roundedMod],
 	["ReduceMax", emptyBooleans],
 	["ReduceMin", emptyBooleans],
 	["RNN", batchFirst],

@@ -99,7 +99,7 @@ function misfit(
 
 function kernelFaults(use: Use, given: readonly (OnnxDType | null)[]): Finding[] {
 	const { node, scope, signature, subject } = use;
-	if (signature.isFunction || removed.has(node.op) || isUnread(use)) return [];
+	if ((scope.opsets[""] ?? 0) < signature.functionBefore || removed.has(node.op) || isUnread(use)) return [];
 	const types = boundTypes(signature, given);
 	for (const [place, name] of node.outputs.entries()) {
 		const parameter = parameterAt(signature.outputs, place);

@@ -20,8 +20,8 @@ export interface Signature {
 	types: Types;
 	/** Each a combination of types that the CPU computes. */
 	kernels: readonly Types[];
-	/** ONNX Runtime can replace it by other operators. */
-	isFunction: boolean;
+	/** ONNX Runtime can replace it by other operators in opsets before this one. */
+	functionBefore: number;
 }
 
 /** Written by scripts/onnxruntime-operators.py, which says how a line reads. */
@@ -55,8 +55,11 @@ function parseLine(line: string): Signature {
 		attributes: new Set(names.map((name) => name.replace("!", ""))),
 		required: names.flatMap((name) => (name.endsWith("!") ? [name.slice(0, -1)] : [])),
 		types: typesOf([...words(types), ...fixed]),
-		kernels: ways.filter((way) => way !== "none" && way !== "function").map((way) => typesOf(way === "any" ? [] : words(way))),
-		isFunction: ways.includes("function"),
+		kernels: ways.filter((way) => way !== "none" && !way.startsWith("function")).map((way) => typesOf(way === "any" ? [] : words(way))),
+		functionBefore: Math.max(
+			0,
+			...ways.map((way) => (way === "function" ? Number.POSITIVE_INFINITY : Number(/^function<(\d+)$/.exec(way)?.[1] ?? 0))),
+		),
 	};
 }
 
