@@ -28,16 +28,19 @@ export interface Signature {
 const lines: ReadonlyMap<string, Readonly<Record<string, string>>> = new Map(
 	Object.entries(file.operators as Record<string, Record<string, string>>),
 );
-const parsed = new Map<string, Signature>();
+const known = new Map<string, Signature>();
 
 /** Of an operator of the standard domain; null where ONNX Runtime knows none in that opset. */
 export function signatureOf(operator: string, opset: number): Signature | null {
-	const versions = lines.get(operator);
-	const since = Math.max(0, ...Object.keys(versions ?? {}).flatMap((version) => (Number(version) <= opset ? [Number(version)] : [])));
-	const line = versions?.[String(since)];
-	if (line === undefined) return null;
-	const signature = parsed.get(line) ?? parseLine(line);
-	parsed.set(line, signature);
+	const key = `${operator} ${opset}`;
+	const before = known.get(key);
+	if (before !== undefined) return before;
+	const versions = lines.get(operator) ?? {};
+	const since = Math.max(0, ...Object.keys(versions).map(Number).filter((version) => version <= opset));
+	const line = versions[String(since)];
+	const signature = line === undefined ? null : parseLine(line);
+	// A file may name operators without end.
+	if (signature !== null) known.set(key, signature);
 	return signature;
 }
 
