@@ -1,16 +1,18 @@
 // `trtgate diagnose`: what a run of trtexec turned out to be, from its log or a recording of it.
 import { createReadStream } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
 import { ConfigError } from "../../core/errors.ts";
-import { diagnose as diagnoseEvidence, type Evidence, evidenceOfRecording } from "../../formats/trtexec/diagnose.ts";
+import { type Evidence, evidenceOfRecording } from "../../formats/trtexec/diagnose.ts";
 import { createLogScan, type LogScan } from "../../formats/trtexec/log-scan.ts";
 import { parseRecordingMeta } from "../../formats/trtexec/recording.ts";
 import { diagnosisJson, renderDiagnosis } from "../../formats/trtexec/render.ts";
 import { createLineReader } from "../../formats/trtexec/transcript.ts";
+import { diagnoseHonestly } from "../../formats/trtexec/unverified.ts";
 import { exitCodes } from "../exit.ts";
+import { withFactsBeside } from "../facts-beside.ts";
 import type { Terminal } from "../terminal.ts";
 import { type Arguments, parseArguments } from "./arguments.ts";
 
@@ -24,10 +26,11 @@ export async function diagnose(argv: readonly string[], terminal: Terminal): Pro
 	const found = await stat(path).catch((cause: unknown) => {
 		throw unreadable(wanted, cause);
 	});
-	const evidence = found.isDirectory()
-		? await readRecording(path, wanted)
-		: { exitCode: null, signal: null, scan: await scanLog(path, wanted) };
-	const diagnosis = diagnoseEvidence({ ...evidence, ...known });
+	const isFolder = found.isDirectory();
+	const evidence = isFolder ? await readRecording(path, wanted) : { exitCode: null, signal: null, scan: await scanLog(path, wanted) };
+	// A recording lies one or two folders below the place where its run was started.
+	const places = isFolder ? [path, join(path, "files"), dirname(path), dirname(dirname(path))] : [dirname(path), terminal.cwd];
+	const diagnosis = diagnoseHonestly(await withFactsBeside({ ...evidence, ...known }, places));
 	terminal.out(
 		args.flag("json")
 			? `${JSON.stringify(diagnosisJson(diagnosis), null, "\t")}\n`
@@ -53,7 +56,7 @@ function misused(option: string, expected: string, got: string): ConfigError {
 	});
 }
 
-async function readRecording(folder: string, wanted: string): Promise<Evidence> {
+async function readRecording(folder: string, wanted: string): Promise<Evidence & { scan: LogScan }> {
 	const text = await readFile(join(folder, "meta.json"), "utf8").catch((cause: unknown) => {
 		throw unreadable(join(wanted, "meta.json"), cause);
 	});
@@ -62,7 +65,7 @@ async function readRecording(folder: string, wanted: string): Promise<Evidence> 
 		const isThere = await stat(join(folder, name)).catch(() => null);
 		if (isThere !== null) return { ...evidence, scan: await scanLog(join(folder, name), join(wanted, name)) };
 	}
-	return { ...evidence, lines: [] };
+	return { ...evidence, scan: createLogScan().result() };
 }
 
 /** Holds no more of the log than a diagnosis needs. */

@@ -36,7 +36,12 @@ export function signatureOf(operator: string, opset: number): Signature | null {
 	const before = known.get(key);
 	if (before !== undefined) return before;
 	const versions = lines.get(operator) ?? {};
-	const since = Math.max(0, ...Object.keys(versions).map(Number).filter((version) => version <= opset));
+	const since = Math.max(
+		0,
+		...Object.keys(versions)
+			.map(Number)
+			.filter((version) => version <= opset),
+	);
 	const line = versions[String(since)];
 	const signature = line === undefined ? null : parseLine(line);
 	// A file may name operators without end.
