@@ -10,7 +10,7 @@ export interface ExcerptLine {
 }
 
 export interface Diagnosis {
-	/** `ok`, `unknown`, or a code that has a heading in docs/troubleshooting. */
+	/** `ok`, `unverified`, `unknown`, or a code that has a heading in docs/troubleshooting. */
 	code: string;
 	kind: DiagnosisKind;
 	/** What happened, one sentence. */

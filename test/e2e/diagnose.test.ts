@@ -1,5 +1,5 @@
 // `trtgate diagnose` through the built bundle, on recorded runs, plain logs and what is neither.
-import { readFileSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { Ajv2020 } from "ajv/dist/2020.js";
@@ -33,7 +33,8 @@ describe("diagnose", () => {
 		["10.6/golden-data-dependent-fp32-0", "raw-dump-truncated"],
 		["10.15/build-classifier-fp32", "builder-resource-missing"],
 		["11.2/fail-no-such-model", "onnx-file-missing"],
-		["10.6/perf-classifier-graph", "ok"],
+		["10.6/perf-classifier-graph", "unverified"],
+		["10.6/info-help", "ok"],
 	])("says of the recording %s that it is %s, as its schema has it", async (name, code) => {
 		const run = await diagnose(recording(name), "--json");
 		const said = JSON.parse(run.stdout);
@@ -69,6 +70,53 @@ describe("diagnose", () => {
 		const run = await diagnose(...argv);
 		expect(run.exit).toBe(2);
 		expect(run.stderr).toMatch(says);
+	});
+
+	it.each<[string, Record<string, string | number>, string, RegExp]>([
+		[
+			"fail-bad-too-big",
+			{ "models/bad-too-big.onnx": "model" },
+			"tensor-too-big",
+			/"z" has the shape \[300000, 300000\]: at least 335 GiB/,
+		],
+		["fail-bad-too-big", {}, "unverified", /not checked.*the tensors of models\/bad-too-big\.onnx/],
+		["fail-input-wrong-size", { "inputs/classifier-0-images.bin": 49_152 }, "input-file-longer", /49152 bytes, input "images" takes 24576/],
+		["fail-input-wrong-size", {}, "unverified", /not checked.*the size of inputs\/classifier-0-images\.bin/],
+	])("looks at the files of %s that lie beside it: %j", async (name, files, code, says) => {
+		const root = temporaryFolder();
+		const folder = join(root, "trtexec-10.6", name);
+		cpSync(recording(`10.6/${name}`), folder, { recursive: true });
+		for (const [path, content] of Object.entries(files)) {
+			mkdirSync(join(root, path, ".."), { recursive: true });
+			if (typeof content === "number") writeFileSync(join(root, path), Buffer.alloc(content));
+			else cpSync(join("test/fixtures", path), join(root, path));
+		}
+		const said = JSON.parse((await diagnose(folder, "--json")).stdout);
+		expect(said).toMatchObject({ code, title: expect.stringMatching(says) });
+		expect(said.title).not.toContain("did what it was asked to");
+	});
+
+	it.each<[string, string[], RegExp]>([
+		["without the model", [], /^profile-rank-mismatch +--minShapes gives input "images" 3 sizes \(3x32x32\), --optShapes gives it 4\./],
+		[
+			"with the model",
+			["models/classifier.onnx"],
+			/^profile-rank-mismatch +--minShapes gives input "images" 3 sizes \(3x32x32\), the model's input has 4 dimensions\./,
+		],
+	])("names input, flag and both ranks of a shape that TensorRT refuses, %s", async (_, files, says) => {
+		const folder = temporaryFolder();
+		for (const path of files) cpSync(join("test/fixtures", path), join(folder, path), { recursive: true });
+		const shapes = "--minShapes=images:3x32x32 --optShapes=images:4x3x32x32 --maxShapes=images:8x3x32x32";
+		const command = `TensorRT.trtexec [TensorRT v100600] [b26] # trtexec --onnx=models/classifier.onnx ${shapes} --saveEngine=x.plan`;
+		const at = "[11/21/2026-08:04:27] [E]";
+		const refusals = [
+			"Required optimization profile is invalid",
+			"Network And Config setup failed",
+			"Failed to create engine from model or file.",
+		];
+		const lines = [`&&&& RUNNING ${command}`, ...refusals.map((text) => `${at} ${text}`), `&&&& FAILED ${command}`];
+		writeFileSync(join(folder, "trtexec.log"), `${lines.join("\n")}\n`);
+		expect((await diagnose(join(folder, "trtexec.log"), "--exit-code", "1")).stdout).toMatch(says);
 	});
 
 	it("reads a log that is no text to its end", async () => {

@@ -1,19 +1,21 @@
 // `trtgate diagnose`: what a run of trtexec turned out to be, from its log or a recording of it.
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
 import { openInput, readInputText } from "../../adapters/process/input-file.ts";
 import { ConfigError } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { jsonText } from "../../core/report/escape.ts";
-import { diagnose as diagnoseEvidence, type Evidence, evidenceOfRecording } from "../../formats/trtexec/diagnose.ts";
+import { type Evidence, evidenceOfRecording } from "../../formats/trtexec/diagnose.ts";
 import { createLogScan, type LogScan } from "../../formats/trtexec/log-scan.ts";
 import { parseRecordingMeta } from "../../formats/trtexec/recording.ts";
 import { diagnosisJson, renderDiagnosis } from "../../formats/trtexec/render.ts";
 import { createLineReader } from "../../formats/trtexec/transcript.ts";
+import { diagnoseHonestly } from "../../formats/trtexec/unverified.ts";
 import { exitCodes } from "../exit.ts";
+import { withFactsBeside } from "../facts-beside.ts";
 import type { Terminal } from "../terminal.ts";
 import { type ArgumentsOf, parseArguments } from "./arguments.ts";
 import { diagnoseTable } from "./tables.ts";
@@ -26,10 +28,11 @@ export async function diagnose(argv: readonly string[], terminal: Terminal): Pro
 	const found = await stat(path).catch((cause: unknown) => {
 		throw unreadable(wanted, cause);
 	});
-	const evidence = found.isDirectory()
-		? await readRecording(path, wanted)
-		: { exitCode: null, signal: null, scan: await scanLog(path, wanted) };
-	const diagnosis = diagnoseEvidence({ ...evidence, ...known });
+	const isFolder = found.isDirectory();
+	const evidence = isFolder ? await readRecording(path, wanted) : { exitCode: null, signal: null, scan: await scanLog(path, wanted) };
+	// A recording lies one or two folders below the place where its run was started.
+	const places = isFolder ? [path, join(path, "files"), dirname(path), dirname(dirname(path))] : [dirname(path), terminal.cwd];
+	const diagnosis = diagnoseHonestly(await withFactsBeside({ ...evidence, ...known }, places));
 	terminal.out(args.flag("json") ? jsonText(diagnosisJson(diagnosis)) : `${renderDiagnosis(diagnosis, { color: terminal.color.out })}\n`);
 	return diagnosis.code === "unknown" ? exitCodes.failed : exitCodes.ok;
 }
@@ -53,14 +56,14 @@ function misused(option: string, expected: string, got: string): ConfigError {
 
 const recording = { ...inputKinds.argument, what: "a recording", fix: "Give a log of trtexec, or the folder of a recording." };
 
-async function readRecording(folder: string, wanted: string): Promise<Evidence> {
+async function readRecording(folder: string, wanted: string): Promise<Evidence & { scan: LogScan }> {
 	const text = await readInputText(join(folder, "meta.json"), recording, join(wanted, "meta.json"));
 	const evidence = evidenceOfRecording(parseRecordingMeta(text));
 	for (const name of ["transcript.jsonl", "transcript.jsonl.gz"]) {
 		const isThere = await stat(join(folder, name)).catch(() => null);
 		if (isThere !== null) return { ...evidence, scan: await scanLog(join(folder, name), join(wanted, name)) };
 	}
-	return { ...evidence, lines: [] };
+	return { ...evidence, scan: createLogScan().result() };
 }
 
 /** Holds no more of the log than a diagnosis needs. */

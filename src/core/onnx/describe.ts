@@ -1,4 +1,5 @@
 // Describes a model as a plain value, for `preflight --json` and for people.
+import { subjectOf } from "./findings/subject.ts";
 import type { ExternalFile, InspectedModel, OnnxDim, OnnxValue } from "./model.ts";
 import { feeds } from "./model.ts";
 import { type Scope, scopesOf, tensorsOf } from "./walk.ts";
@@ -23,6 +24,14 @@ export interface ModelSummary {
 	/** Weights by type, largest first; tensors inside nodes count too. */
 	weights: { dtype: string; tensors: number; bytes: number }[];
 	quantisation: { quantizeLinear: number; dequantizeLinear: number };
+	/** How far shapes and types are known of what the graph's nodes give: faults are found only where they are. */
+	inferred: {
+		tensors: number;
+		shapes: number;
+		types: number;
+		/** Where shapes are lost, most frequent first. */
+		stoppedAt: { operator: string; count: number }[];
+	};
 	external: { location: string; neededBytes: number; problem: ExternalFile["problem"] }[];
 }
 
@@ -56,6 +65,7 @@ export function describeModel(model: InspectedModel): ModelSummary {
 		operators,
 		weights: weightTotals(scopes),
 		quantisation: { quantizeLinear: count("QuantizeLinear"), dequantizeLinear: count("DequantizeLinear") },
+		inferred: inferredOf(model),
 		external: model.external.map(({ location, neededBytes, problem }) => ({ location, neededBytes, problem })),
 	};
 }
@@ -64,6 +74,21 @@ const standardDomain = "ai.onnx";
 
 function summaryOf({ name, kind, dtype, dims }: OnnxValue): ValueSummary {
 	return { name, kind, dtype, dims };
+}
+
+function inferredOf(model: InspectedModel): ModelSummary["inferred"] {
+	const { scopes, types, static: shaped } = subjectOf(model, { backend: "onnxruntime" });
+	const [graph] = scopes;
+	const given = graph?.nodes.flatMap((node) => node.outputs.filter((name) => name !== "")) ?? [];
+	const known = graph === undefined ? undefined : types.get(graph);
+	const counts = new Map<string, number>();
+	for (const { op } of shaped.stopped) counts.set(op, (counts.get(op) ?? 0) + 1);
+	return {
+		tensors: given.length,
+		shapes: given.filter((name) => shaped.shapes.has(name)).length,
+		types: given.filter((name) => known?.has(name)).length,
+		stoppedAt: [...counts].map(([operator, count]) => ({ operator, count })).sort((left, right) => right.count - left.count),
+	};
 }
 
 function operatorCounts(scopes: readonly Scope[]): ModelSummary["operators"] {

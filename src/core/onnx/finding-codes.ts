@@ -18,6 +18,10 @@ export const findingCodes = [
 	"operator-unknown",
 	"operator-too-new",
 	"operator-withdrawn",
+	"operator-signature",
+	"operator-kernel",
+	"operator-refused",
+	"operator-random",
 	"operator-unsupported",
 	"operator-restricted",
 	"operator-domain",
@@ -44,6 +48,7 @@ export const findingCodes = [
 	"zero-point-unsigned",
 	"scale-not-positive",
 	"shape-mismatch",
+	"type-mismatch",
 	"topk-limit",
 ] as const;
 

@@ -7,9 +7,12 @@ import { cycles, graphOutputs } from "./findings/graph.ts";
 import { hardware } from "./findings/hardware.ts";
 import { inputsAndOutputs } from "./findings/inputs-outputs.ts";
 import { names } from "./findings/names.ts";
+import { onnxRuntimeLimits } from "./findings/onnxruntime-limits.ts";
 import { operators } from "./findings/operators.ts";
 import { precision } from "./findings/precision.ts";
 import { quantisation } from "./findings/quantisation.ts";
+import { randomness } from "./findings/randomness.ts";
+import { signatures } from "./findings/signatures.ts";
 import { staticShapes } from "./findings/static-shapes.ts";
 import { type PreflightContext, type Rule, subjectOf } from "./findings/subject.ts";
 import { tensorRtOperators } from "./findings/tensorrt-operators.ts";
@@ -29,6 +32,9 @@ const rules: readonly Rule[] = [
 	names,
 	cycles,
 	operators,
+	signatures,
+	onnxRuntimeLimits,
+	randomness,
 	tensorRtOperators,
 	tensorRtRestrictions,
 	inputsAndOutputs,

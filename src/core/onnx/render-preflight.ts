@@ -36,6 +36,7 @@ function summaryLines(summary: ModelSummary): string[] {
 	if (quantisation.quantizeLinear + quantisation.dequantizeLinear > 0) {
 		rows.push(["quantised", `${quantisation.quantizeLinear} QuantizeLinear, ${quantisation.dequantizeLinear} DequantizeLinear`]);
 	}
+	rows.push(["checked", inferredText(summary)]);
 	for (const { location, neededBytes, problem } of external)
 		rows.push(["data", `${plain(location)} (${formatBytes(neededBytes)})${problem === null ? "" : `: ${problem}`}`]);
 	return rows.map(([label, text]) => `${label.padEnd(10)} ${text}`);
@@ -59,6 +60,15 @@ function operatorsText({ operators }: ModelSummary): string {
 		.map(({ domain, operator, count }) => `${plain(domain === "ai.onnx" ? operator : `${domain}.${operator}`)} ${count}`);
 	const more = operators.length - shown.length;
 	return [...shown, ...(more > 0 ? [`${more} more`] : [])].join(", ") || "none";
+}
+
+/** What was not looked at, so that silence is not taken for a clean bill. */
+function inferredText({ inferred: { tensors, shapes, types, stoppedAt } }: ModelSummary): string {
+	const text = `shapes of ${shapes} and types of ${types} of ${tensors} tensors inside`;
+	if (shapes === tensors) return text;
+	const named = stoppedAt.slice(0, 5).map(({ operator, count }) => `${plain(operator)} ${count}`);
+	const more = stoppedAt.length > named.length ? ", …" : "";
+	return `${text}; shapes not checked behind ${named.join(", ") || "inputs without a shape"}${more}`;
 }
 
 function plain(text: string): string {

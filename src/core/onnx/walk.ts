@@ -1,5 +1,5 @@
 // Walks every body of nodes in a model: the graph, the subgraphs inside it, and the functions that it defines.
-import type { OnnxGraph, OnnxInitializer, OnnxModel, OnnxNode, OnnxSubgraph } from "./model.ts";
+import type { OnnxGraph, OnnxInitializer, OnnxModel, OnnxNode, OnnxSubgraph, OnnxValue } from "./model.ts";
 import { quoteName } from "./quote.ts";
 
 /** A body of nodes with the names it begins with. */
@@ -9,6 +9,8 @@ export interface Scope {
 	kind: "graph" | "subgraph" | "function";
 	inputs: readonly string[];
 	outputs: readonly string[];
+	/** The inputs with their types; a function has none. */
+	declared: readonly OnnxValue[];
 	initializers: readonly OnnxInitializer[];
 	nodes: readonly OnnxNode[];
 	subgraphs: readonly OnnxSubgraph[];
@@ -25,7 +27,18 @@ export function scopesOf(model: OnnxModel): Scope[] {
 	for (const { domain, name, inputs, outputs, nodes, subgraphs, opsets } of model.functions) {
 		const where = `function ${quoteName(domain === "" ? name : `${domain}.${name}`)}`;
 		const own = Object.keys(opsets).length === 0 ? model.opsets : opsets;
-		addScope(scopes, { where, kind: "function", inputs, outputs, initializers: [], nodes, subgraphs, opsets: own, outer: null });
+		addScope(scopes, {
+			where,
+			kind: "function",
+			inputs,
+			outputs,
+			declared: [],
+			initializers: [],
+			nodes,
+			subgraphs,
+			opsets: own,
+			outer: null,
+		});
 	}
 	return scopes;
 }
@@ -41,7 +54,17 @@ function addScope(scopes: Scope[], scope: Scope): void {
 function graphScope(graph: OnnxGraph, rest: Pick<Scope, "where" | "kind" | "opsets" | "outer">): Scope {
 	const { initializers, nodes, subgraphs } = graph;
 	const names = (values: OnnxGraph["inputs"]): string[] => values.map((value) => value.name);
-	return { ...rest, inputs: names(graph.inputs), outputs: names(graph.outputs), initializers, nodes, subgraphs };
+	return { ...rest, inputs: names(graph.inputs), outputs: names(graph.outputs), declared: graph.inputs, initializers, nodes, subgraphs };
+}
+
+/** The tensors that somebody reads, by body; outputs count as read. A subgraph may read those of every graph around it. */
+export function readNames(scopes: readonly Scope[]): ReadonlyMap<Scope, ReadonlySet<string>> {
+	const read = new Map<Scope, Set<string>>(scopes.map((scope) => [scope, new Set()]));
+	for (const scope of scopes) {
+		for (const name of [...scope.outputs, ...scope.nodes.flatMap((node) => node.inputs)])
+			for (let at: Scope | null = scope; at !== null; at = at.outer) read.get(at)?.add(name);
+	}
+	return read;
 }
 
 /** How people find a node: operator and name, or operator and first output where it has no name. */

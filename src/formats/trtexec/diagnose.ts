@@ -2,7 +2,7 @@
 import type { Diagnosis, ExcerptLine } from "../../core/diagnosis.ts";
 import { catalogue } from "./failures/catalogue.ts";
 import { endingSignal } from "./failures/ends.ts";
-import type { Facts, Names, Rank, Rule } from "./failures/rule.ts";
+import type { Facts, LargestTensor, Names, Rank, Rule } from "./failures/rule.ts";
 import { createLogScan, type Hit, type LogScan } from "./log-scan.ts";
 import type { RecordingMeta, WrittenFile } from "./recording.ts";
 import type { LogLine } from "./transcript.ts";
@@ -26,8 +26,8 @@ export interface Evidence {
 	inputs?: readonly WrittenFile[];
 	/** Digests of the plan at its build and now. */
 	plan?: { builtSha256: string; sha256: string };
-	/** Bytes of the model's largest tensor at the shapes of this run, from the ONNX file. */
-	largestTensorBytes?: number;
+	/** Of the ONNX file at the shapes of this run. */
+	model?: { largestTensor: LargestTensor | null; inputRanks: ReadonlyMap<string, number> };
 }
 
 interface Found {
@@ -40,7 +40,7 @@ const excerptLines = 8;
 const excerptChars = 400;
 const exportFlags = ["--exportTimes", "--exportProfile", "--exportLayerInfo", "--exportOutput"];
 
-function flagsOf(argv: readonly string[]): Map<string, string> {
+export function flagsOf(argv: readonly string[]): Map<string, string> {
 	const flags = new Map<string, string>();
 	for (const argument of argv.slice(1)) {
 		const at = argument.indexOf("=");
@@ -64,7 +64,8 @@ function factsOf(evidence: Evidence, scan: LogScan): Facts {
 		absent: evidence.absent ?? [],
 		inputs: new Map((evidence.inputs ?? []).map((file) => [file.path, file.bytes])),
 		plan: evidence.plan ?? null,
-		largestTensorBytes: evidence.largestTensorBytes ?? null,
+		largestTensor: evidence.model?.largestTensor ?? null,
+		inputRanks: evidence.model?.inputRanks ?? null,
 	};
 }
 
@@ -120,7 +121,9 @@ function excerptOf(found: Found, scan: LogScan): ExcerptLine[] {
 	// The parser names the node well before it says what is wrong there.
 	const { node } = scan.facts;
 	const at = node !== null && said !== undefined && node.line.number < said.number ? [node.line] : [];
-	const own = [...at, ...found.lines].slice(0, excerptLines);
+	// A symptom follows what it is one of.
+	const before = found.rule.rank === "symptom" ? scan.errors.filter((line) => line.number < first).slice(-1) : [];
+	const own = [...new Set([...at, ...before, ...found.lines])].slice(0, excerptLines);
 	const beside = scan.errors.filter((line) => line.number >= first && line.text.trim() !== "" && !own.includes(line));
 	const lines = [...own, ...beside.slice(0, excerptLines - own.length)];
 	return toExcerpt(lines.length > 0 || found.rule.rank === "cause" ? lines : lastLines(scan.tail));

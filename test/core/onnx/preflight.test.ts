@@ -84,7 +84,7 @@ const rows: readonly Row[] = [
 		what: "two nodes of one name",
 		code: "node-name-duplicate",
 		init: { nodes: [node({ op: "Relu", name: "n" }), node({ op: "Exp", name: "n", outputs: ["z"] })] },
-		ort: "error",
+		ort: "warning",
 		trt: "warning",
 	},
 	{
@@ -121,6 +121,65 @@ const rows: readonly Row[] = [
 		},
 		ort: "error",
 		trt: "error",
+	},
+	{
+		what: "an attribute that the operator does not have",
+		code: "operator-signature",
+		init: { nodes: [node({ op: "Relu", attributes: [attribute.integer("slope", 1)] })] },
+		ort: "error",
+		trt: null,
+	},
+	{
+		what: "an attribute that must be there",
+		code: "operator-signature",
+		init: { nodes: [node({ op: "Concat", inputs: ["x", "x"] })] },
+		ort: "error",
+		trt: null,
+	},
+	{
+		what: "an input too many",
+		code: "operator-signature",
+		init: { nodes: [node({ op: "Relu", inputs: ["x", "x"] })] },
+		ort: "error",
+		trt: null,
+	},
+	{
+		what: "an operator without a kernel in its opset",
+		code: "operator-kernel",
+		init: { nodes: [node({ op: "GlobalLpPool" })], opsets: { "": 22 } },
+		ort: "error",
+		trt: null,
+	},
+	{
+		what: "a type without a kernel",
+		code: "operator-kernel",
+		init: { inputs: [value("x", [4], 5)], nodes: [node({ op: "Max", inputs: ["x", "x"] })], outputs: [value("y", [4], 5)] },
+		ort: "error",
+		trt: null,
+	},
+	{
+		what: "a recurrent operator with the batch first",
+		code: "operator-refused",
+		init: {
+			inputs: [value("x", [1, 2, 3])],
+			nodes: [node({ op: "LSTM", inputs: ["x", "w", "r"], attributes: [attribute.integer("layout", 1)] })],
+			initializers: [weight("w", [1, 8, 3]), weight("r", [1, 8, 2])],
+		},
+		ort: "error",
+		trt: null,
+	},
+	{ what: "random numbers", code: "operator-random", init: { nodes: [node({ op: "RandomNormalLike" })] }, ort: "warning", trt: "warning" },
+	{
+		what: "a double among floats",
+		code: "type-mismatch",
+		init: {
+			nodes: [
+				node({ op: "Cast", outputs: ["d"], attributes: [attribute.integer("to", 11)] }),
+				node({ op: "Concat", inputs: ["x", "d"], attributes: [attribute.integer("axis", 0)] }),
+			],
+		},
+		ort: "error",
+		trt: "warning",
 	},
 	{ what: "a graph without outputs", code: "graph-no-outputs", init: { outputs: [] }, ort: "error", trt: "error" },
 	{ what: "no operator set at all", code: "opset-missing", init: { opsets: {} }, ort: "error", trt: "error" },
@@ -399,16 +458,17 @@ describe("finds nothing in", () => {
 		[
 			"subgraphs that read the tensors around them",
 			{
+				inputs: [value("x"), value("c", [], 9)],
 				nodes: [
 					node({
 						op: "If",
-						inputs: ["x"],
-						attributes: [
+						inputs: ["c"],
+						attributes: ["then_branch", "else_branch"].map((branch) =>
 							attribute.graph(
-								"then_branch",
+								branch,
 								graph({ inputs: [], nodes: [node({ op: "Add", inputs: ["x", "w"], outputs: ["r"] })], outputs: [value("r")] }),
 							),
-						],
+						),
 					}),
 				],
 				initializers: [weight("w", [1, 4])],
@@ -481,8 +541,8 @@ describe("says", () => {
 
 	it("nothing of INT64 to a TensorRT that knows the type", () => {
 		const init = {
-			nodes: [node({ op: "Add", inputs: ["x", "w"] })],
-			initializers: [tensor({ name: "w", dims: [1], dtype: 7, raw: int64s(3) })],
+			nodes: [node({ op: "Gather", inputs: ["x", "w"] })],
+			initializers: [tensor({ name: "w", dims: [1], dtype: 7, raw: int64s(0) })],
 		};
 		const found = (tensorrt: string): string[] =>
 			preflight(inspected(model(init)), { backend: "tensorrt", tensorrt }).map(({ code }) => code);

@@ -6,8 +6,9 @@ import type { FindingCode } from "../finding-codes.ts";
 import type { InspectedModel, OnnxInitializer, OnnxNode } from "../model.ts";
 import { quoteName } from "../quote.ts";
 import { inferShapes, type StaticShapes } from "../static-shapes/infer.ts";
+import { inferTypes, type TensorTypes } from "../static-shapes/types.ts";
 import { type TensorRt, tensorRtOf } from "../tensorrt/support.ts";
-import { nodeLabel, type Scope, scopesOf } from "../walk.ts";
+import { nodeLabel, readNames, type Scope, scopesOf } from "../walk.ts";
 
 export interface PreflightContext {
 	backend: "onnxruntime" | "tensorrt";
@@ -46,6 +47,10 @@ export interface Subject {
 	constants: ReadonlyMap<Scope, ReadonlyMap<string, OnnxInitializer>>;
 	/** Of the graph's own tensors. */
 	static: StaticShapes;
+	/** By body, of the graph and its subgraphs. */
+	types: ReadonlyMap<Scope, TensorTypes>;
+	/** Tensors that somebody reads, by body. */
+	read: ReadonlyMap<Scope, ReadonlySet<string>>;
 }
 
 /** A rule reads the subject and says what it found; it never throws. */
@@ -55,14 +60,20 @@ export function subjectOf(model: InspectedModel, context: PreflightContext): Sub
 	const scopes = scopesOf(model.onnx);
 	const constants = new Map(scopes.map((scope) => [scope, constantsOf(scope)]));
 	const [graph] = scopes;
-	const nothing: StaticShapes = { shapes: new Map(), faults: [] };
+	const nothing: StaticShapes = { shapes: new Map(), values: new Map(), faults: [], stopped: [] };
+	const types = inferTypes(model.onnx, scopes, constants);
 	return {
 		model,
 		context,
 		tensorrt: context.backend === "tensorrt" ? tensorRtOf(context.tensorrt) : null,
 		scopes,
 		constants,
-		static: graph === undefined ? nothing : inferShapes(model.onnx, graph, constants.get(graph) ?? new Map()),
+		types,
+		read: readNames(scopes),
+		static:
+			graph === undefined
+				? nothing
+				: inferShapes(model.onnx, graph, { constants: constants.get(graph) ?? new Map(), types: types.get(graph) ?? new Map() }),
 	};
 }
 

@@ -5,7 +5,6 @@ import { tensorBytes } from "../element-type.ts";
 import type { OnnxInitializer } from "../model.ts";
 import { quoteName } from "../quote.ts";
 import { formatDims } from "../shapes.ts";
-import type { Scope } from "../walk.ts";
 import { initialisers } from "./element-types.ts";
 import { finding, inScope, type Rule, type Subject } from "./subject.ts";
 
@@ -29,18 +28,8 @@ function fileSize({ model }: Subject): Finding[] {
 	];
 }
 
-function unusedWeights({ scopes }: Subject): Set<OnnxInitializer> {
-	const used = new Map<Scope, Set<string>>(scopes.map((scope) => [scope, new Set(scope.outputs)]));
-	for (const scope of scopes) {
-		for (const node of scope.nodes) for (const name of node.inputs) markUsed(name, scope, used);
-		for (const name of scope.outputs) markUsed(name, scope, used);
-	}
-	return new Set(scopes.flatMap((scope) => scope.initializers.filter((weight) => used.get(scope)?.has(weight.name) !== true)));
-}
-
-/** A subgraph may read the weights of every graph around it. */
-function markUsed(name: string, scope: Scope, used: ReadonlyMap<Scope, Set<string>>): void {
-	for (let at: Scope | null = scope; at !== null; at = at.outer) used.get(at)?.add(name);
+function unusedWeights({ scopes, read }: Subject): Set<OnnxInitializer> {
+	return new Set(scopes.flatMap((scope) => scope.initializers.filter((weight) => read.get(scope)?.has(weight.name) !== true)));
 }
 
 function wrongSizes({ scopes }: Subject, unused: ReadonlySet<OnnxInitializer>): Finding[] {

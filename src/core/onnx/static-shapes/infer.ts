@@ -1,15 +1,33 @@
 // Follows the shapes that are certain from the inputs through the graph; what it cannot tell it leaves open.
 import type { OnnxInitializer, OnnxModel, OnnxNode } from "../model.ts";
 import type { Scope } from "../walk.ts";
-import { broadcastAll, concat, constantOfShape, expand, flatten, globalPool, pool, reshape, sameAsInput, transpose } from "./layouts.ts";
-import { type Dims, type OperatorResult, type OperatorRule, untold } from "./operator.ts";
-import { conv, convTranspose, gemm, matMul } from "./products.ts";
+import * as axes from "./axes.ts";
+import {
+	broadcastAll,
+	concat,
+	constantOfShape,
+	expand,
+	flatten,
+	globalPool,
+	reshape,
+	sameAsInput,
+	sameValues,
+	transpose,
+} from "./layouts.ts";
+import { type Dims, mostValues, type OperatorResult, type OperatorRule, type OperatorView, untold } from "./operator.ts";
+import { conv, convTranspose, gemm, matMul, withSecond } from "./products.ts";
+import type { TensorTypes } from "./types.ts";
+import { arithmetic, nonZero, oneHot, range, shapeOf, sizeOf } from "./values.ts";
+import { pool } from "./windows.ts";
 
 const keeping =
-	"Abs BatchNormalization Cast Ceil Clip Cos DequantizeLinear Dropout Elu Erf Exp Floor Gelu HardSigmoid HardSwish Identity " +
-	"InstanceNormalization IsNaN LayerNormalization LeakyRelu Log LogSoftmax LRN Mish Neg Not QuantizeLinear Reciprocal Relu Round Selu " +
-	"Sigmoid Sign Sin Softmax Softplus Softsign Sqrt Tanh";
-const broadcasting = "Add And Div Equal Greater GreaterOrEqual Less LessOrEqual Max Min Mul Or Pow Sub Sum Where Xor";
+	"Abs Acos Acosh Asin Asinh Atan Atanh BatchNormalization Bernoulli BitwiseNot CastLike Ceil Celu Clip Cos Cosh CumSum DequantizeLinear Dropout " +
+	"Elu Erf Exp Floor Gelu GroupNormalization HardSigmoid HardSwish Hardmax InstanceNormalization IsInf IsNaN LayerNormalization " +
+	"LeakyRelu Log LogSoftmax LpNormalization LRN MeanVarianceNormalization Mish Neg Not PRelu QuantizeLinear RMSNormalization " +
+	"RandomNormalLike RandomUniformLike Reciprocal Relu ReverseSequence Round ScatterElements ScatterND Selu Shrink Sigmoid Sign Sin Sinh " +
+	"Softmax Softplus Softsign Sqrt Swish Tan Tanh ThresholdedRelu Trilu";
+const broadcasting =
+	"And BitShift BitwiseAnd BitwiseOr BitwiseXor Equal Greater GreaterOrEqual Less LessOrEqual Mean Mod Or Pow Sum Where Xor";
 
 function each(operators: string, rule: OperatorRule): [string, OperatorRule][] {
 	return operators.split(" ").map((operator) => [operator, rule]);
@@ -17,12 +35,23 @@ function each(operators: string, rule: OperatorRule): [string, OperatorRule][] {
 
 const rules: ReadonlyMap<string, OperatorRule> = new Map([
 	...each(keeping, sameAsInput),
+	...each("Cast Identity", sameValues),
 	...each(broadcasting, broadcastAll),
-	...each("MaxPool AveragePool LpPool", pool),
-	...each("GlobalMaxPool GlobalAveragePool", globalPool),
-	["MatMul", matMul],
+	...each("Add Div Max Min Mul Sub", arithmetic),
+	...each("AveragePool LpPool MaxPool", pool),
+	...each("GlobalAveragePool GlobalLpPool GlobalMaxPool", globalPool),
+	...each(
+		"ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare",
+		axes.reduce,
+	),
+	...each("ArgMax ArgMin", axes.argument),
+	...each("GRU LSTM RNN", axes.recurrent),
+	...each("Resize Upsample", axes.resize),
+	...each("MatMul MatMulInteger", matMul),
+	["QLinearMatMul", withSecond(matMul, 3)],
 	["Gemm", gemm],
-	["Conv", conv],
+	...each("Conv ConvInteger", conv),
+	["QLinearConv", withSecond(conv, 3)],
 	["ConvTranspose", convTranspose],
 	["Transpose", transpose],
 	["Flatten", flatten],
@@ -30,6 +59,23 @@ const rules: ReadonlyMap<string, OperatorRule> = new Map([
 	["ConstantOfShape", constantOfShape],
 	["Reshape", reshape],
 	["Concat", concat],
+	["DepthToSpace", axes.depthToSpace],
+	["Gather", axes.gather],
+	["GatherElements", ({ shapes }) => ({ dims: shapes[1] ?? null })],
+	["GatherND", axes.gatherNd],
+	["NonZero", nonZero],
+	["OneHot", oneHot],
+	["Pad", axes.pad],
+	["Range", range],
+	["Shape", shapeOf],
+	["Size", sizeOf],
+	["Slice", axes.slice],
+	["SpaceToDepth", axes.spaceToDepth],
+	["Split", axes.split],
+	["Squeeze", axes.squeeze],
+	["Tile", axes.tile],
+	["TopK", axes.topK],
+	["Unsqueeze", axes.unsqueeze],
 ]);
 
 /** Broadcasting and other meanings are as in NumPy since this opset. */
@@ -38,31 +84,70 @@ const oldestOpset = 7;
 export interface StaticShapes {
 	/** By tensor, of the graph (not its subgraphs). */
 	shapes: ReadonlyMap<string, Dims>;
+	/** Short lists of numbers that are computed of shapes, by tensor. */
+	values: ReadonlyMap<string, Dims>;
 	faults: readonly { node: OnnxNode; what: string }[];
+	/** Nodes whose inputs' shapes are known and whose output's is not: behind them little is checked. */
+	stopped: readonly OnnxNode[];
+}
+
+interface Known {
+	shapes: Map<string, Dims>;
+	values: Map<string, Dims>;
 }
 
 /** Value infos are not believed: both runtimes ignore them, and tools leave stale ones behind. */
-export function inferShapes(model: OnnxModel, graph: Scope, constants: ReadonlyMap<string, OnnxInitializer>): StaticShapes {
-	const shapes = new Map<string, Dims>();
-	for (const { name, dims } of model.graph.inputs) if (dims !== null) shapes.set(name, dims);
-	for (const [name, { dims }] of constants) shapes.set(name, dims);
+export function inferShapes(
+	model: OnnxModel,
+	graph: Scope,
+	given: { constants: ReadonlyMap<string, OnnxInitializer>; types: TensorTypes },
+): StaticShapes {
+	const known = knownFirst(model, given.constants);
 	const faults: { node: OnnxNode; what: string }[] = [];
-	if ((model.opsets[""] ?? 0) < oldestOpset) return { shapes, faults };
+	const stopped: OnnxNode[] = [];
+	const opset = model.opsets[""] ?? 0;
+	if (opset < oldestOpset) return { ...known, faults, stopped: graph.nodes };
+	const local = new Set(model.functions.map(({ domain, name }) => `${domain}\n${name}`));
 	for (const node of graph.nodes) {
-		const result = applyRule(node, shapes, constants);
-		const [output] = node.outputs;
+		const rule = node.domain === "" && !local.has(`\n${node.op}`) ? rules.get(node.op) : undefined;
+		const result = rule === undefined ? untold : rule(viewOf(node, known, { types: given.types, opset }));
 		if ("fault" in result) faults.push({ node, what: result.fault });
-		else if (output !== undefined && result.dims !== null) shapes.set(output, result.dims);
+		else keep(node, result, known);
+		const isFed = node.inputs.every((name) => name === "" || known.shapes.has(name));
+		if (isFed && !known.shapes.has(node.outputs[0] ?? "")) stopped.push(node);
 	}
-	return { shapes, faults };
+	return { ...known, faults, stopped };
 }
 
-function applyRule(node: OnnxNode, shapes: ReadonlyMap<string, Dims>, constants: ReadonlyMap<string, OnnxInitializer>): OperatorResult {
-	const rule = node.domain === "" ? rules.get(node.op) : undefined;
-	if (rule === undefined) return untold;
-	return rule({
+function knownFirst(model: OnnxModel, constants: ReadonlyMap<string, OnnxInitializer>): Known {
+	const known: Known = { shapes: new Map(), values: new Map() };
+	for (const { name, dims } of model.graph.inputs) if (dims !== null) known.shapes.set(name, dims);
+	for (const [name, { dims, values }] of constants) {
+		known.shapes.set(name, dims);
+		if (values !== undefined && dims.length <= 1) known.values.set(name, values);
+	}
+	return known;
+}
+
+function viewOf(node: OnnxNode, { shapes, values }: Known, { types, opset }: { types: TensorTypes; opset: number }): OperatorView {
+	return {
 		node,
 		shapes: node.inputs.map((name) => shapes.get(name) ?? null),
-		values: node.inputs.map((name) => constants.get(name)?.values ?? null),
-	});
+		values: node.inputs.map((name) => values.get(name) ?? null),
+		type: types.get(node.inputs[0] ?? "") ?? null,
+		opset,
+	};
+}
+
+function keep(
+	node: OnnxNode,
+	result: Extract<OperatorResult, { dims: Dims | null }>,
+	to: { shapes: Map<string, Dims>; values: Map<string, Dims> },
+): void {
+	const [first = ""] = node.outputs;
+	for (const [place, dims] of [result.dims, ...(result.more ?? [])].entries()) {
+		const name = node.outputs[place] ?? "";
+		if (name !== "" && dims !== null) to.shapes.set(name, dims);
+	}
+	if (result.value !== undefined && result.value.length <= mostValues) to.values.set(first, result.value);
 }

@@ -8,13 +8,22 @@ import {
 	elementsOf,
 	integerAttribute,
 	integersAttribute,
+	mostValues,
 	type OperatorResult,
 	type OperatorRule,
+	unknownOf,
 	untold,
 } from "./operator.ts";
 
 /** The output has the shape of the first input. */
 export const sameAsInput: OperatorRule = ({ shapes }) => ({ dims: shapes[0] ?? null });
+
+/** The output has the values of the first input too; a Cast to whole numbers cuts fractions off, and these are whole already. */
+export const sameValues: OperatorRule = ({ shapes, values }) => {
+	const value = values[0];
+	const isWhole = value?.every((entry) => typeof entry !== "number" || Number.isInteger(entry));
+	return value && isWhole ? { dims: shapes[0] ?? null, value } : { dims: shapes[0] ?? null };
+};
 
 /** All inputs broadcast to one shape, as NumPy does (ONNX since opset 7). */
 export const broadcastAll: OperatorRule = ({ shapes }) => {
@@ -27,12 +36,6 @@ export const broadcastAll: OperatorRule = ({ shapes }) => {
 		dims = next;
 	}
 	return { dims };
-};
-
-/** Pooling keeps batch and channels. */
-export const pool: OperatorRule = ({ shapes }) => {
-	const input = shapes[0];
-	return input ? { dims: input.map((dim, axis) => (axis < 2 ? dim : null)) } : untold;
 };
 
 export const globalPool: OperatorRule = ({ shapes }) => {
@@ -67,27 +70,38 @@ export const constantOfShape: OperatorRule = ({ values }) => ({ dims: values[0] 
 
 /** A 0 in the target copies the input's size (unless allowzero), a -1 takes what is left. */
 export const reshape: OperatorRule = ({ node, shapes, values }) => {
-	const [input, target] = [shapes[0], values[1]];
+	const [input, target] = [shapes[0], values[1] ?? integersAttribute(node, "shape")];
 	if (!target) return untold;
 	const copiesZeros = integerAttribute(node, "allowzero", 0) === 0;
 	const dims = target.map((size, axis): OnnxDim => {
 		if (size === 0 && copiesZeros) return input?.[axis] ?? null;
-		return size < 0 ? null : size;
+		return typeof size === "number" && size < 0 ? null : size;
 	});
-	return input ? reshaped(input, { dims, target }) : { dims };
+	const result = input ? reshaped(input, { dims, target }) : { dims };
+	return "dims" in result && values[0] && dims.length <= 1 ? { ...result, value: values[0] } : result;
 };
 
-function reshaped(input: Dims, to: { dims: readonly OnnxDim[]; target: readonly number[] }): OperatorResult {
-	const have = elementsOf(input);
-	const gap = to.target.findIndex((size) => size < 0);
-	const want = elementsOf(gap < 0 ? to.dims : to.dims.toSpliced(gap, 1));
-	if (have === null || want === null) return { dims: to.dims };
+function reshaped(input: Dims, to: { dims: readonly OnnxDim[]; target: Dims }): OperatorResult {
+	const gap = to.target.findIndex((size) => typeof size === "number" && size < 0);
+	const [have, want] = withoutShared(input, gap < 0 ? to.dims : to.dims.toSpliced(gap, 1)).map(elementsOf);
+	if (have === null || have === undefined || want === null || want === undefined) return { dims: to.dims };
 	const fits = gap < 0 ? have === want : want === 0 || have % want === 0;
 	if (!fits) return { fault: `reshapes ${formatDims(input)} (${have} elements) to ${formatDims(to.target)}` };
 	return { dims: gap < 0 || want === 0 ? to.dims : to.dims.with(gap, have / want) };
 }
 
-export const concat: OperatorRule = ({ node, shapes }) => {
+/** A symbol on both sides says nothing of the others. */
+function withoutShared(left: Dims, right: Dims): [Dims, Dims] {
+	const rest = [...right];
+	const kept = left.filter((dim) => {
+		const at = typeof dim === "string" ? rest.indexOf(dim) : -1;
+		if (at >= 0) rest.splice(at, 1);
+		return at < 0;
+	});
+	return [kept, rest];
+}
+
+export const concat: OperatorRule = ({ node, shapes, values }) => {
 	const first = shapes[0];
 	if (!first) return untold;
 	const axis = integerAttribute(node, "axis", 0);
@@ -100,5 +114,7 @@ export const concat: OperatorRule = ({ node, shapes }) => {
 		const size: OnnxDim = shape[at] ?? null;
 		along = typeof along === "number" && typeof size === "number" ? along + size : null;
 	}
-	return { dims: first.map((dim, each) => (each === at ? along : dim)) };
+	const dims = first.map((dim, each) => (each === at ? along : dim));
+	if (first.length !== 1 || typeof along !== "number" || along > mostValues) return { dims };
+	return { dims, value: values.flatMap((value, index) => value ?? unknownOf(Number(shapes[index]?.[0]))) };
 };

@@ -1,5 +1,5 @@
 // What a rule of shape propagation for one operator sees and says.
-import type { OnnxDim, OnnxNode } from "../model.ts";
+import type { OnnxDim, OnnxDType, OnnxNode } from "../model.ts";
 
 export type Dims = readonly OnnxDim[];
 
@@ -7,13 +7,20 @@ export interface OperatorView {
 	node: OnnxNode;
 	/** Shapes of the inputs; null where nothing is known. */
 	shapes: readonly (Dims | null)[];
-	/** Values of the inputs that are small constants. */
-	values: readonly (readonly number[] | null)[];
+	/** Values of the inputs that are short lists of numbers, or numbers: constants, and what is computed of shapes. */
+	values: readonly (Dims | null)[];
+	/** Type of the first input. */
+	type: OnnxDType | null;
+	/** Version of the operator set. */
+	opset: number;
 }
 
-/** The output's shape where it can be told (null where not), or why the inputs cannot be right. */
-export type OperatorResult = { dims: Dims | null } | { fault: string };
+/** Shapes of the outputs (null where not known) and the first one's values; or why the inputs cannot be right. */
+export type OperatorResult = { dims: Dims | null; more?: readonly (Dims | null)[]; value?: Dims } | { fault: string };
 export type OperatorRule = (view: OperatorView) => OperatorResult;
+
+/** No operator takes a longer list of sizes. */
+export const mostValues = 64;
 
 export const untold: OperatorResult = { dims: null };
 
@@ -25,6 +32,34 @@ export function integerAttribute(node: OnnxNode, name: string, fallback: number)
 export function integersAttribute(node: OnnxNode, name: string): readonly number[] | null {
 	const value = node.attributes.find((attribute) => attribute.name === name)?.value;
 	return Array.isArray(value) && value.every((entry) => typeof entry === "number") ? value : null;
+}
+
+export function textAttribute(node: OnnxNode, name: string): string | null {
+	const value = node.attributes.find((attribute) => attribute.name === name)?.value;
+	return typeof value === "string" ? value : null;
+}
+
+/** Numbers that older operator sets give as an attribute and newer ones as an input: `absent` where neither is there. */
+export function listOf({ node, values }: OperatorView, attribute: string, place: number): readonly number[] | "absent" | "unknown" {
+	const given = integersAttribute(node, attribute);
+	if (given !== null) return given;
+	if ((node.inputs[place] ?? "") === "") return node.attributes.some(({ name }) => name === attribute) ? "unknown" : "absent";
+	return numbers(values[place]) ?? "unknown";
+}
+
+/** null where one of them is not known. */
+export function numbers(list: Dims | null | undefined): readonly number[] | null {
+	return list?.every((entry) => typeof entry === "number") ? (list as readonly number[]) : null;
+}
+
+/** An axis counted from the front; null where there is none of that number. */
+export function axisIn(axis: number, rank: number): number | null {
+	const at = axis < 0 ? axis + rank : axis;
+	return at >= 0 && at < rank ? at : null;
+}
+
+export function unknownOf(rank: number): Dims {
+	return Array.from({ length: rank }, () => null);
 }
 
 /** True only where both are known sizes and differ. */

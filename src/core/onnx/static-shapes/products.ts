@@ -11,6 +11,7 @@ import {
 	type OperatorView,
 	untold,
 } from "./operator.ts";
+import { slid, spread } from "./windows.ts";
 
 function both(view: OperatorView, judge: (left: Dims, right: Dims) => OperatorResult): OperatorResult {
 	const [left, right] = view.shapes;
@@ -59,7 +60,7 @@ export const conv: OperatorRule = (view) =>
 				fault: `has weights ${formatDims(kernel)} for ${perGroup * group} channels, its input ${formatDims(input)} has ${channels}`,
 			};
 		}
-		return { dims: [input[0] ?? null, kernel[0] ?? null, ...input.slice(2).map(() => null)] };
+		return { dims: [input[0] ?? null, kernel[0] ?? null, ...slid(view.node, input.slice(2), kernel.slice(2))] };
 	});
 
 /** Input [N, C, …], weights [C, M / group, …]. */
@@ -71,8 +72,13 @@ export const convTranspose: OperatorRule = (view) =>
 		}
 		const perGroup = kernel[1];
 		const channels = typeof perGroup === "number" ? perGroup * integerAttribute(view.node, "group", 1) : null;
-		return { dims: [input[0] ?? null, channels, ...input.slice(2).map(() => null)] };
+		return { dims: [input[0] ?? null, channels, ...spread(view.node, input.slice(2), kernel.slice(2))] };
 	});
+
+/** An operator that takes the second of the two as its input number `place`. */
+export function withSecond(rule: OperatorRule, place: number): OperatorRule {
+	return (view) => rule({ ...view, shapes: [view.shapes[0] ?? null, view.shapes[place] ?? null] });
+}
 
 function rankFault(input: Dims, kernel: Dims): OperatorResult {
 	return { fault: `has weights of ${kernel.length} dimensions ${formatDims(kernel)}, its input has ${input.length}: ${formatDims(input)}` };

@@ -44,8 +44,8 @@ const all: readonly Rule[] = [
 	catalogue.incomplete,
 ];
 
-/** Each code once, `ok` and `unknown` included. */
-export const diagnosisCodes: readonly string[] = ["ok", "unknown", ...new Set(all.map((rule) => rule.code))];
+/** Each code once, `ok`, `unverified` and `unknown` included. */
+export const diagnosisCodes: readonly string[] = ["ok", "unverified", "unknown", ...new Set(all.map((rule) => rule.code))];
 
 /** What a scan of the log has to look for. */
 export const linePatterns: readonly LinePattern[] = [...new Set(all.flatMap((rule) => [...(rule.lines ?? []), ...(rule.with ?? [])]))];

@@ -1,32 +1,32 @@
 // Runs that ended with exit code 0 and PASSED, and did not do what they were asked to; worst first.
+import { quoteName } from "../../../core/onnx/quote.ts";
+import { formatBytes } from "../../../core/units.ts";
 import { int8Uncalibrated, precisionIgnored } from "./building.ts";
 import { noArguments } from "./flags.ts";
 import { inferenceLies } from "./inference.ts";
 import { unknownOpset } from "./parsing.ts";
 import { planLies } from "./plans.ts";
 import { assumedShape } from "./profiles.ts";
-import type { Facts, Rule } from "./rule.ts";
+import type { Rule } from "./rule.ts";
 import { exportFacts, planFacts } from "./saving.ts";
 
 const mebibyte = 1024 * 1024;
 
-const tooBig = (facts: Facts): boolean => {
-	const { memoryMiB } = facts.log.device;
-	return facts.largestTensorBytes !== null && memoryMiB !== null && facts.largestTensorBytes > memoryMiB * mebibyte;
-};
-
-const tensorTooLarge: Rule = {
-	code: "tensor-too-large",
+const tensorTooBig: Rule = {
+	code: "tensor-too-big",
 	kind: "refusal",
 	rank: "cause",
-	when: tooBig,
-	names: (facts) => ({
-		tensor: String(Math.ceil((facts.largestTensorBytes ?? 0) / mebibyte)),
-		total: String(facts.log.device.memoryMiB ?? ""),
+	when: ({ largestTensor, log }) =>
+		largestTensor !== null && log.device.memoryMiB !== null && largestTensor.bytes > log.device.memoryMiB * mebibyte,
+	names: ({ largestTensor, log }) => ({
+		tensor: quoteName(largestTensor?.name ?? ""),
+		shape: largestTensor?.shape ?? "",
+		bytes: formatBytes(largestTensor?.bytes ?? 0),
+		total: formatBytes((log.device.memoryMiB ?? 0) * mebibyte),
 	}),
 	title: (names) =>
-		`One tensor of the model takes ${names["tensor"] ?? ""} MiB, the GPU has ${names["total"] ?? ""}: the engine was built without complaint and can never run.`,
-	fix: "Lower the sizes in `dims` or change the model; a built plan proves nothing until it has run once.",
+		`Tensor ${names["tensor"] ?? ""} has the shape ${names["shape"] ?? ""}: at least ${names["bytes"] ?? ""}, more than this GPU has (${names["total"] ?? ""}). The engine was built without complaint and can never run.`,
+	fix: "Check the constant or the dimension that gives this shape; a built plan proves nothing until it has run once.",
 };
 
 const endedSilently: Rule = {
@@ -47,7 +47,7 @@ export const lieRules: readonly Rule[] = [
 	...inferenceLies,
 	assumedShape,
 	precisionIgnored,
-	tensorTooLarge,
+	tensorTooBig,
 	unknownOpset,
 	endedSilently,
 	// Such an engine is one: whether its answers will do is its golden's affair.

@@ -1,12 +1,46 @@
 // Failures of shapes and optimization profiles: the model was read, but what was asked for it does not fit.
-import { error, named, type Rule, warning } from "./rule.ts";
+import { error, type Facts, type Names, named, type Rule, warning } from "./rule.ts";
+import { givenShapes, rankConflict } from "./shape-flags.ts";
+
+const outOfOrder = error(/MIN\s*<=\s*OPT\s*<=\s*MAX/);
+const invalidProfile = [
+	error(/Required optimization profile is invalid/),
+	error(/\bprofile \d+\b.*\bdim(?:ension)?s?\b/i),
+	error(/\bdim(?:ension)?s?\b.*\bprofile \d+\b/i),
+];
+const wrongRank = /(?:^|[\s(])(?<input>[^\s(]+): number of dimensions is (?<rank>\d+) but profile (?<profile>\d+) has (?<got>\d+)/;
+
+function conflictNames(facts: Facts): Names {
+	const { got, rank, ...words } = rankConflict(facts) ?? {};
+	return { ...words, ...(got === undefined ? {} : { got: String(got), rank: String(rank) }) };
+}
+
+/** Which input, both ranks, and the flag, as far as the log and the command line tell. */
+function rankTitle(names: Names): string {
+	const { input, got, rank, flag, shape, by } = names;
+	if (got === undefined || rank === undefined) return "A profile's shape has another number of dimensions than the input.";
+	const told = by ? `${by} gives it ${rank}` : `the model's input has ${rank} dimensions`;
+	return `${flag ?? "The profile"} gives ${named("input", input)} ${got} sizes${shape ? ` (${shape})` : ""}, ${told}.`;
+}
+
+/** Where the command line shapes one input alone, the log may leave its name out. */
+function onlyShape({ flags }: Facts): Names {
+	const given = givenShapes(flags);
+	const [first] = given;
+	if (first === undefined || given.some(({ input, rank }) => input !== first.input || rank !== first.rank)) return {};
+	return { input: first.input, flag: [...new Set(given.map(({ flag }) => flag))].join(", "), shape: first.shape };
+}
+
+const rankFix =
+	"Give every dimension of the input, batch included, in the model's order, the same number in min, opt and max; `trtgate preflight MODEL` prints the inputs.";
 
 export const profileRules: readonly Rule[] = [
 	{
 		code: "profile-order",
 		kind: "refusal",
 		rank: "cause",
-		lines: [error(/MIN\s*<=\s*OPT\s*<=\s*MAX/)],
+		lines: [outOfOrder],
+		when: (facts) => rankConflict(facts) === null,
 		title: () => "An optimization profile is out of order: it must hold that min ≤ opt ≤ max for every dimension.",
 		fix: "Correct min, opt and max of the dimension in `dims`.",
 	},
@@ -27,13 +61,25 @@ export const profileRules: readonly Rule[] = [
 		code: "profile-rank-mismatch",
 		kind: "refusal",
 		rank: "cause",
+		lines: [outOfOrder, ...invalidProfile],
+		when: (facts) => rankConflict(facts) !== null,
+		names: conflictNames,
+		title: rankTitle,
+		fix: rankFix,
+	},
+	{
+		code: "profile-rank-mismatch",
+		kind: "refusal",
+		rank: "cause",
 		lines: [
+			error(wrongRank),
 			error(/Error in set dimensions to profile (?<which>MIN|OPT|MAX)/),
 			error(/(?:number of dimensions|rank|nbDims)\b.*\bprofile/i),
 			error(/profile\b.*\b(?:number of dimensions|rank|nbDims)\b/i),
 		],
-		title: () => "A profile's shape has another number of dimensions than the input.",
-		fix: "Give every dimension of the input, batch included, in the model's order.",
+		names: (facts) => ({ ...onlyShape(facts), ...conflictNames(facts) }),
+		title: rankTitle,
+		fix: rankFix,
 	},
 	{
 		code: "profile-missing",
@@ -130,13 +176,9 @@ export const profileRules: readonly Rule[] = [
 		code: "profile-invalid",
 		kind: "refusal",
 		rank: "symptom",
-		lines: [
-			error(/Required optimization profile is invalid/),
-			error(/\bprofile \d+\b.*\bdim(?:ension)?s?\b/i),
-			error(/\bdim(?:ension)?s?\b.*\bprofile \d+\b/i),
-		],
+		lines: invalidProfile,
 		title: () => "TensorRT refused an optimization profile.",
-		fix: "Read the line before for the reason; check min, opt and max of each dynamic input.",
+		fix: "Check that min, opt and max of each dynamic input have the model's number of dimensions, and that min ≤ opt ≤ max; the lines below are what TensorRT says of it.",
 	},
 	{
 		code: "network-setup-failed",

@@ -65,6 +65,13 @@ export interface LogFacts {
 	node: NodeFacts | null;
 }
 
+export interface LargestTensor {
+	name: string;
+	/** For people: `[2, 3]`. */
+	shape: string;
+	bytes: number;
+}
+
 /** Everything that rules may look at: the log's facts and what the caller knows. */
 export interface Facts {
 	log: LogFacts;
@@ -79,7 +86,10 @@ export interface Facts {
 	absent: readonly string[];
 	inputs: ReadonlyMap<string, number>;
 	plan: { builtSha256: string; sha256: string } | null;
-	largestTensorBytes: number | null;
+	/** Of the ONNX file at the shapes of this run. */
+	largestTensor: LargestTensor | null;
+	/** Number of dimensions of each input, from the ONNX file. */
+	inputRanks: ReadonlyMap<string, number> | null;
 }
 
 export const error = (pattern: RegExp): LinePattern => ({ level: "error", pattern });

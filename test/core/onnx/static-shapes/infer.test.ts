@@ -1,7 +1,7 @@
 // Shapes inside a graph, as ONNX itself infers them.
 import { describe, expect, it } from "vitest";
 import { subjectOf } from "../../../../src/core/onnx/findings/subject.ts";
-import { inferShapes } from "../../../../src/core/onnx/static-shapes/infer.ts";
+import type { StaticShapes } from "../../../../src/core/onnx/static-shapes/infer.ts";
 import { memorySource } from "../../../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../../../src/formats/onnx/reader.ts";
 import { attribute, type Bytes, type Dim, int64s, model, node, tensor, value } from "../../../support/onnx-writer.ts";
@@ -18,7 +18,7 @@ interface Case {
 	opset?: number;
 }
 
-function infer(given: Case): ReturnType<typeof inferShapes> {
+function infer(given: Case): StaticShapes {
 	const names = ["a", "b", "c"].slice(0, given.inputs.length);
 	const constant =
 		given.target === undefined ? [] : [tensor({ name: "t", dtype: 7, dims: [given.target.length], raw: int64s(...given.target) })];
@@ -33,10 +33,7 @@ function infer(given: Case): ReturnType<typeof inferShapes> {
 		),
 		"m.onnx",
 	);
-	const subject = subjectOf({ path: "m.onnx", onnx, sha256: "", external: [] }, { backend: "tensorrt" });
-	const [scope] = subject.scopes;
-	if (scope === undefined) throw new Error("no graph");
-	return inferShapes(onnx, scope, subject.constants.get(scope) ?? new Map());
+	return subjectOf({ path: "m.onnx", onnx, sha256: "", external: [] }, { backend: "tensorrt" }).static;
 }
 
 const { integer, integers } = attribute;
@@ -113,7 +110,7 @@ describe("follows shapes through", () => {
 				],
 				attributes: [integer("group", 2)],
 			},
-			["b", 16, null, null],
+			["b", 16, 30, 30],
 		],
 		[
 			"a transposed convolution",
@@ -125,7 +122,7 @@ describe("follows shapes through", () => {
 				],
 				attributes: [integer("group", 2)],
 			},
-			[1, 6, null],
+			[1, 6, 5],
 		],
 		["pooling", { op: "MaxPool", inputs: [[1, 8, 4, 4]] }, [1, 8, null, null]],
 		["global pooling", { op: "GlobalAveragePool", inputs: [[1, 8, "h", "w"]] }, [1, 8, 1, 1]],
@@ -136,7 +133,7 @@ describe("follows shapes through", () => {
 		["Expand", { op: "Expand", inputs: [[1, 3]], target: [5, 1] }, [5, 3]],
 		["ConstantOfShape", { op: "ConstantOfShape", inputs: [], target: [2, 9] }, [2, 9]],
 		["Reshape with a gap", { op: "Reshape", inputs: [[2, 12]], target: [0, -1, 3] }, [2, 4, 3]],
-		["Reshape of what is unknown", { op: "Reshape", inputs: [["b", 12]], target: [0, -1, 3] }, ["b", null, 3]],
+		["Reshape around a symbol", { op: "Reshape", inputs: [["b", 12]], target: [0, -1, 3] }, ["b", 4, 3]],
 		[
 			"Concat",
 			{
@@ -161,7 +158,52 @@ describe("follows shapes through", () => {
 			},
 			[null, 3],
 		],
-		["nothing it does not know", { op: "NonZero", inputs: [[2, 2]] }, undefined],
+		["NonZero", { op: "NonZero", inputs: [[2, 2]] }, [2, null]],
+		["Shape", { op: "Shape", inputs: [["b", 3, 4]] }, [3]],
+		["a reduction", { op: "ReduceMean", inputs: [["b", 3, 4]], attributes: [integers("axes", [-1])] }, ["b", 3, 1]],
+		[
+			"a reduction that drops its axes",
+			{ op: "ReduceSum", inputs: [["b", 3, 4]], target: [1], attributes: [integer("keepdims", 0)] },
+			["b", 4],
+		],
+		["Squeeze", { op: "Squeeze", inputs: [["b", 1, 4]], target: [1] }, ["b", 4]],
+		["Unsqueeze", { op: "Unsqueeze", inputs: [["b", 4]], target: [0, 3] }, [1, "b", 4, 1]],
+		[
+			"Gather",
+			{
+				op: "Gather",
+				inputs: [
+					["b", 3, 4],
+					[2, 5],
+				],
+				attributes: [integer("axis", 1)],
+			},
+			["b", 2, 5, 4],
+		],
+		[
+			"Slice of old",
+			{ op: "Slice", inputs: [["b", 9]], attributes: [integers("starts", [2]), integers("ends", [-1]), integers("axes", [1])] },
+			["b", 6],
+		],
+		["Split", { op: "Split", inputs: [["b", 9]], attributes: [integer("axis", 1)], target: [2, 7] }, ["b", 2]],
+		["Pad", { op: "Pad", inputs: [["b", 3]], target: [0, 1, 0, 2] }, ["b", 6]],
+		["Tile", { op: "Tile", inputs: [["b", 3]], target: [1, 2] }, ["b", 6]],
+		["DepthToSpace", { op: "DepthToSpace", inputs: [["b", 12, 2, 3]], attributes: [integer("blocksize", 2)] }, ["b", 3, 4, 6]],
+		[
+			"LSTM",
+			{
+				op: "LSTM",
+				inputs: [
+					["s", "b", 3],
+					[2, 20, 3],
+					[2, 20, 5],
+				],
+				attributes: [integer("hidden_size", 5)],
+			},
+			["s", 2, "b", 5],
+		],
+		["ArgMax", { op: "ArgMax", inputs: [["b", 3]], attributes: [integer("axis", 1), integer("keepdims", 0)] }, ["b"]],
+		["nothing it does not know", { op: "Unique", inputs: [[2, 2]] }, undefined],
 		["nothing of opsets with other rules", { op: "Relu", inputs: [[2, 2]], opset: 6 }, undefined],
 	])("%s", (...[, given, expected]) => {
 		const { shapes, faults } = infer(given);
@@ -280,6 +322,21 @@ describe("names what cannot be right", () => {
 			/joins \[2, 4\] and \[1, 3\] along axis 0/,
 		],
 		["Transpose", { op: "Transpose", inputs: [[2, 4]], attributes: [integers("perm", [0, 2, 1])] }, /permutes 3 axes/],
+		["Squeeze", { op: "Squeeze", inputs: [[2, 4]], target: [1] }, /takes axes 1 out of \[2, 4\]/],
+		["Split", { op: "Split", inputs: [[2, 9]], attributes: [integer("axis", 1)], target: [2, 6] }, /splits axis 1 of \[2, 9\] into 2 \+ 6/],
+		["Pad", { op: "Pad", inputs: [[2, 9]], target: [1, 1] }, /pads \[2, 9\] by 2 numbers/],
+		[
+			"weights of LSTM",
+			{
+				op: "LSTM",
+				inputs: [
+					[7, 1, 4],
+					[1, 20, 3],
+					[1, 20, 5],
+				],
+			},
+			/for inputs of size 3/,
+		],
 	])("%s", (...[, given, expected]) => {
 		expect(infer(given).faults.map((fault) => fault.what)).toEqual([expect.stringMatching(expected)]);
 	});

@@ -1,0 +1,132 @@
+// Judges nodes against what ONNX Runtime takes: attributes, number of inputs, element types, and kernels for them.
+import type { Finding } from "../../schema/result.ts";
+import type { OnnxDType, OnnxNode } from "../model.ts";
+import { type Parameter, parameterAt, type Signature } from "../onnxruntime/signatures.ts";
+import { quoteName } from "../quote.ts";
+import { boundTypes, signatureIn, typeIn } from "../static-shapes/types.ts";
+import type { Scope } from "../walk.ts";
+import { finding, nodeIn, type Rule, type Subject } from "./subject.ts";
+import { newestOpset } from "./versions.ts";
+
+/** Taken out of the graph before kernels are chosen, mostly. */
+const removed: ReadonlySet<string> = new Set(["Constant", "Dropout", "Identity"]);
+
+export const signatures: Rule = (subject) => {
+	const local = new Set(subject.model.onnx.functions.map(({ domain, name }) => `${domain}\n${name}`));
+	return subject.scopes.flatMap((scope) => {
+		// Another finding says that this opset is too new for all of it.
+		if ((scope.opsets[""] ?? 0) > newestOpset) return [];
+		return scope.nodes.flatMap((node) => {
+			const signature = local.has(`${node.domain}\n${node.op}`) ? null : signatureIn(scope, node);
+			return signature === null ? [] : judge({ node, scope, signature, subject });
+		});
+	});
+};
+
+interface Use {
+	node: OnnxNode;
+	scope: Scope;
+	signature: Signature;
+	subject: Subject;
+}
+
+/** TensorRT's parser casts where types differ and passes over what it does not know: there only types are worth a warning. */
+function judge(use: Use): Finding[] {
+	const given = use.node.inputs.map((name) => typeIn(use.subject.types, use.scope, name));
+	const types = typeFaults(use, given).slice(0, 1);
+	if (use.subject.tensorrt !== null) return types;
+	const found = [...attributeFaults(use), ...countFaults(use), ...types];
+	return found.length > 0 ? found : kernelFaults(use, given);
+}
+
+function attributeFaults(use: Use): Finding[] {
+	const { attributes, required } = use.signature;
+	const names = use.node.attributes.map(({ name }) => name);
+	const unknown = names
+		.filter((name) => !attributes.has(name))
+		.map((name) => `has an attribute ${quoteName(name)}, which it does not have`);
+	const missing = required.filter((name) => !names.includes(name) && !use.node.attributes.some((each) => each.name === name));
+	return [...unknown, ...missing.map((name) => `lacks the attribute ${quoteName(name)}`)].map((what) => signatureFault(use, what));
+}
+
+function countFaults(use: Use): Finding[] {
+	const { inputs } = use.signature;
+	const least = inputs.findLastIndex(({ form }) => form === "one") + 1;
+	const count = use.node.inputs.length;
+	if (count >= least && parameterAt(inputs, count - 1) !== undefined) return [];
+	if (count === 0 && least === 0) return [];
+	return [signatureFault(use, `has ${count} inputs, where it takes ${least === inputs.length ? least : `${least} to ${inputs.length}`}`)];
+}
+
+function signatureFault({ node, scope }: Use, what: string): Finding {
+	return finding("operator-signature", {
+		severity: "error",
+		message: `${nodeIn(node, scope)} ${what} in opset ${scope.opsets[""]}: ONNX Runtime refuses the model.`,
+		fix: "Export again with the opset that the operator was written for.",
+		node,
+	});
+}
+
+function typeFaults(use: Use, given: readonly (OnnxDType | null)[]): Finding[] {
+	const { node, scope, signature, subject } = use;
+	const bound = boundTypes(signature, given);
+	return given.flatMap((type, place) => {
+		const parameter = parameterAt(signature.inputs, place);
+		const what = type === null || parameter === undefined ? null : misfit(type, parameter, { bound, signature });
+		if (what === null) return [];
+		const isOrt = subject.tensorrt === null;
+		return [
+			finding("type-mismatch", {
+				severity: isOrt ? "error" : "warning",
+				message: `${nodeIn(node, scope)} reads ${quoteName(node.inputs[place] ?? "")}, which is ${type}, ${what}: ONNX Runtime refuses the model${isOrt ? "" : ", and TensorRT may convert it without a word"}.`,
+				fix: "Put a Cast before this node, or take out the one that made the other type; then export again.",
+				node,
+			}),
+		];
+	});
+}
+
+function misfit(
+	type: OnnxDType,
+	{ variable, form }: Parameter,
+	{ bound, signature }: { bound: ReadonlyMap<string, OnnxDType>; signature: Signature },
+): string | null {
+	const allowed = signature.types.get(variable);
+	if (allowed?.has(type) === false) return "a type that this operator does not take there";
+	const other = form === "any" ? undefined : bound.get(variable);
+	return other === undefined || other === type ? null : `beside an input of type ${other}, where both must be the same`;
+}
+
+function kernelFaults(use: Use, given: readonly (OnnxDType | null)[]): Finding[] {
+	const { node, scope, signature, subject } = use;
+	if ((scope.opsets[""] ?? 0) < signature.functionBefore || removed.has(node.op) || isUnread(use)) return [];
+	const types = boundTypes(signature, given);
+	for (const [place, name] of node.outputs.entries()) {
+		const parameter = parameterAt(signature.outputs, place);
+		const type = typeIn(subject.types, scope, name);
+		if (parameter !== undefined && parameter.form !== "any" && type !== null && !types.has(parameter.variable))
+			types.set(parameter.variable, type);
+	}
+	// Halves are computed as floats where there is no kernel for them.
+	const isServed = signature.kernels.some((kernel) =>
+		[...types].every(([variable, type]) => {
+			const served = kernel.get(variable);
+			return served === undefined || served.has(type) || (type === "float16" && served.has("float"));
+		}),
+	);
+	if (isServed) return [];
+	const of = signature.kernels.length === 0 ? "" : ` of ${[...new Set(types.values())].join(" and ")}`;
+	return [
+		finding("operator-kernel", {
+			severity: "error",
+			message: `${nodeIn(node, scope)} has no kernel${of} in opset ${scope.opsets[""]} on the CPU: ONNX Runtime refuses the model.`,
+			fix: "Export with another opset or element type, or gate this model on TensorRT.",
+			node,
+		}),
+	];
+}
+
+/** What nobody reads may be taken out of the graph. */
+function isUnread({ node, scope, subject }: Use): boolean {
+	return node.outputs.every((name) => !subject.read.get(scope)?.has(name));
+}

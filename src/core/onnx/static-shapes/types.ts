@@ -1,0 +1,116 @@
+// Follows element types from the inputs through the graph and its subgraphs, by each operator's signature.
+import { elementTypeOfCode } from "../element-type.ts";
+import type { OnnxDType, OnnxInitializer, OnnxModel, OnnxNode } from "../model.ts";
+import { type Parameter, parameterAt, type Signature, signatureOf } from "../onnxruntime/signatures.ts";
+import type { Scope } from "../walk.ts";
+import { integerAttribute } from "./operator.ts";
+
+export type TensorTypes = ReadonlyMap<string, OnnxDType>;
+type Constants = ReadonlyMap<Scope, ReadonlyMap<string, OnnxInitializer>>;
+
+/** Which attribute names an output's type where no input does. */
+const typeAttributes = ["to", "dtype", "output_dtype", "output_datatype"];
+/** Which type an output has where neither an input nor an attribute says so: a type, or that of an input. */
+const fallbacks: Readonly<Record<string, OnnxDType | number>> = {
+	Bernoulli: 0,
+	BlackmanWindow: "float",
+	ConstantOfShape: "float",
+	DequantizeLinear: 1,
+	EyeLike: 0,
+	HammingWindow: "float",
+	HannWindow: "float",
+	MelWeightMatrix: "float",
+	Multinomial: "int32",
+	QuantizeLinear: "uint8",
+	RandomNormal: "float",
+	RandomNormalLike: 0,
+	RandomUniform: "float",
+	RandomUniformLike: 0,
+};
+
+/** Of every tensor whose type is certain, by the body that gives it. Functions have the types of their callers, and are left out. */
+export function inferTypes(model: OnnxModel, scopes: readonly Scope[], constants: Constants): ReadonlyMap<Scope, TensorTypes> {
+	const local = new Set(model.functions.map(({ domain, name }) => `${domain}\n${name}`));
+	const found = new Map<Scope, Map<string, OnnxDType>>();
+	for (const scope of scopes) {
+		found.set(scope, statedTypes(scope, constants));
+		if (scope.kind === "function") continue;
+		for (const node of scope.nodes) if (!local.has(`${node.domain}\n${node.op}`)) follow(node, scope, found);
+	}
+	return found;
+}
+
+function statedTypes(scope: Scope, constants: Constants): Map<string, OnnxDType> {
+	const inputs = scope.declared.filter(({ kind, dtype }) => kind === "tensor" && isTold(dtype));
+	return new Map([
+		...inputs.map(({ name, dtype }) => [name, dtype] as const),
+		...[...(constants.get(scope) ?? [])].map(([name, { dtype }]) => [name, dtype] as const),
+	]);
+}
+
+function follow(node: OnnxNode, scope: Scope, found: ReadonlyMap<Scope, Map<string, OnnxDType>>): void {
+	const types = found.get(scope);
+	const signature = signatureIn(scope, node);
+	if (signature === null || types === undefined) return;
+	const given = node.inputs.map((name) => typeIn(found, scope, name));
+	for (const [place, type] of outputTypes(node, signature, given).entries()) {
+		const name = node.outputs[place] ?? "";
+		if (name !== "" && type !== null && !types.has(name)) types.set(name, type);
+	}
+}
+
+export function signatureIn(scope: Scope, node: OnnxNode): Signature | null {
+	const opset = scope.opsets[""];
+	return node.domain !== "" || opset === undefined ? null : signatureOf(node.op, opset);
+}
+
+/** The type of a tensor that a body reads, of itself or of what is around it. */
+export function typeIn(types: ReadonlyMap<Scope, TensorTypes>, scope: Scope, name: string): OnnxDType | null {
+	if (name === "") return null;
+	for (let at: Scope | null = scope; at !== null; at = at.outer) {
+		const found = types.get(at)?.get(name);
+		if (found !== undefined) return found;
+	}
+	return null;
+}
+
+/** What the inputs make of the type variables; the first that is known counts. */
+export function boundTypes(signature: Signature, given: readonly (OnnxDType | null)[]): Map<string, OnnxDType> {
+	const bound = new Map<string, OnnxDType>();
+	for (const [place, type] of given.entries()) {
+		const parameter = parameterAt(signature.inputs, place);
+		if (type === null || parameter === undefined || parameter.form === "any" || bound.has(parameter.variable)) continue;
+		bound.set(parameter.variable, type);
+	}
+	return bound;
+}
+
+function outputTypes(node: OnnxNode, signature: Signature, given: readonly (OnnxDType | null)[]): (OnnxDType | null)[] {
+	const bound = boundTypes(signature, given);
+	const typeOf = (parameter: Parameter | undefined): OnnxDType | null => {
+		if (parameter === undefined || parameter.form === "any") return null;
+		const { variable } = parameter;
+		const [only, ...others] = signature.types.get(variable) ?? [];
+		if (only === undefined || (others.length === 0 && only === "other")) return null;
+		if (others.length === 0 && only !== "other") return only;
+		const isFed = signature.inputs.some((input, place) => input.variable === variable && (node.inputs[place] ?? "") !== "");
+		return bound.get(variable) ?? (isFed ? null : statedType(node, given));
+	};
+	return node.outputs.map((_, place) => typeOf(parameterAt(signature.outputs, place)));
+}
+
+/** By attribute, by the tensor of ConstantOfShape, or as the operator has it where nobody says. */
+function statedType(node: OnnxNode, given: readonly (OnnxDType | null)[]): OnnxDType | null {
+	for (const name of typeAttributes) {
+		const type = elementTypeOfCode(integerAttribute(node, name, 0));
+		if (isTold(type)) return type;
+	}
+	const value = node.attributes.find((attribute) => attribute.name === "value")?.tensor?.dtype;
+	if (value !== undefined) return value;
+	const fallback = fallbacks[node.op];
+	return typeof fallback === "number" ? (given[fallback] ?? null) : (fallback ?? null);
+}
+
+function isTold(type: OnnxDType): boolean {
+	return type !== "undefined" && type !== "unknown";
+}

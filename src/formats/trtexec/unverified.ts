@@ -1,0 +1,54 @@
+// What a run that reports success read and wrote, and what of it nobody could look at.
+import type { Diagnosis } from "../../core/diagnosis.ts";
+import { diagnose, type Evidence, flagsOf } from "./diagnose.ts";
+import type { LogScan } from "./log-scan.ts";
+import { dumpBytes } from "./output-dump.ts";
+
+export interface Touched {
+	/** The ONNX file that an engine is built from. */
+	model: string | null;
+	/** Files of --loadInputs, as the log names them. */
+	inputs: readonly string[];
+	/** The plan that is written. */
+	plan: string | null;
+}
+
+export function touchedBy(evidence: Evidence & { scan: LogScan }): Touched {
+	const flags = flagsOf(evidence.argv ?? evidence.scan.facts.command ?? []);
+	const path = (flag: string): string | null => flags.get(flag) || null;
+	const inputs = [...evidence.scan.facts.loadedInputs.values()].map((loaded) => loaded.path);
+	return { model: path("--onnx"), inputs: [...new Set(inputs)], plan: path("--saveEngine") };
+}
+
+/** A run's diagnosis; a success of which not everything could be checked is called that, and says what. */
+export function diagnoseHonestly(evidence: Evidence & { scan: LogScan }): Diagnosis {
+	const diagnosis = diagnose(evidence);
+	const missing = diagnosis.code === "ok" ? unchecked(evidence) : [];
+	if (missing.length === 0) return diagnosis;
+	const most = 4;
+	const named = missing.length > most ? [...missing.slice(0, most), `${missing.length - most} more`] : missing;
+	return {
+		...diagnosis,
+		code: "unverified",
+		title: `trtexec reports success; not checked, because the files are not at hand: ${named.join(", ")}.`,
+		fix: "Run `trtgate diagnose` where the files of this run lie; `trtgate run` looks at all of them beside the run.",
+	};
+}
+
+function unchecked(evidence: Evidence & { scan: LogScan }): string[] {
+	const { facts } = evidence.scan;
+	if (facts.printedHelp) return [];
+	const { model, plan } = touchedBy(evidence);
+	const sizes = new Set((evidence.inputs ?? []).map((file) => file.path));
+	const read = [...facts.loadedInputs].flatMap(([name, { path }]) => {
+		const dump = facts.dumps.get(`input ${name}`);
+		return sizes.has(path) && dump !== undefined && dumpBytes(dump.tensor) !== null ? [] : [`the size of ${path}`];
+	});
+	const loads = flagsOf(evidence.argv ?? facts.command ?? []).get("--loadEngine");
+	return [
+		...(model !== null && evidence.model === undefined ? [`the tensors of ${model}`] : []),
+		...(plan !== null && evidence.wrote?.some((file) => file.path === plan) !== true ? [`the plan ${plan}`] : []),
+		...(loads && evidence.plan === undefined ? [`whether ${loads} is as it was built`] : []),
+		...read,
+	];
+}
