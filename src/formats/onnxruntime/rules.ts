@@ -144,6 +144,13 @@ export const rules: readonly Rule[] = [
 	},
 	{
 		code: "ort-invalid-graph",
+		pattern:
+			/Can't merge shape info\. Both inferred and declared dimension have values but they differ\. Inferred=(?<one>\d+) Declared=(?<other>\d+)/,
+		title: ({ one, other }) => `ONNX Runtime infers the sizes ${one} and ${other} for one dimension.`,
+		fix: "Read what `trtgate preflight` says of the file. If `onnx.checker.check_model(path, full_check=True)` finds no fault, the WebAssembly build misreads it (it does so with the Size of a Shape): set `onnxruntime: native`, or fold constants before export.",
+	},
+	{
+		code: "ort-invalid-graph",
 		pattern: /Node \((?<node>.*?)\) Op \((?<op>\w+)\) \[ShapeInferenceError\] (?<why>.*)/,
 		title: ({ node, op, why }) => `Shapes do not fit at node "${node}" (${op}): ${why}.`,
 		fix: reExport,

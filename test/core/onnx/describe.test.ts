@@ -68,6 +68,7 @@ describe("the terminal text", () => {
 			nodes      1
 			operators  MatMul 1
 			weights    1 × float (16.0 KiB)
+			checked    shapes of 1 and types of 1 of 1 tensors inside
 			data       lost.bin (16.0 KiB): missing
 
 			✗ error external-data-missing

@@ -84,6 +84,18 @@ const rows: readonly Row[] = [
 		what: "two nodes of one name",
 		code: "node-name-duplicate",
 		init: { nodes: [node({ op: "Relu", name: "n" }), node({ op: "Exp", name: "n", outputs: ["z"] })] },
+		ort: "error",
+		trt: "warning",
+	},
+	{
+		what: "a Constant of another node's name",
+		code: "node-name-duplicate",
+		init: {
+			nodes: [
+				node({ op: "Constant", name: "n", inputs: [], outputs: ["c"], attributes: [attribute.tensor("value", weight("", [1]))] }),
+				node({ op: "Add", name: "n", inputs: ["x", "c"] }),
+			],
+		},
 		ort: "warning",
 		trt: "warning",
 	},

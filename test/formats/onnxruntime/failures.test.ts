@@ -45,6 +45,16 @@ describe("diagnoseOrt", () => {
 		expect(diagnoseOrt(message).kind).toBe(kind);
 	});
 
+	it("does not send the user to a new export for sizes that only the WebAssembly build reads wrongly", () => {
+		const message =
+			"Can't create a session. ERROR_CODE: 6, ERROR_MESSAGE: [ShapeInferenceError] Can't merge shape info. Both inferred and declared dimension have values but they differ. Inferred=4 Declared=120 Dimension=0";
+		expect(diagnoseOrt(message)).toMatchObject({
+			code: "ort-invalid-graph",
+			title: "ONNX Runtime infers the sizes 4 and 120 for one dimension.",
+			fix: expect.stringContaining("onnxruntime: native"),
+		});
+	});
+
 	it("bounds what a model's author may have put into names", () => {
 		const failure = diagnoseOrt(
 			`Could not find an implementation for MatMul(13) node with name '${"n".repeat(9_000)}'\n${"x\n".repeat(500)}`,

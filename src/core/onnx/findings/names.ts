@@ -2,7 +2,7 @@
 import type { Finding } from "../../schema/result.ts";
 import { quoteName } from "../quote.ts";
 import type { Scope } from "../walk.ts";
-import { finding, inScope, nodeIn, type Rule } from "./subject.ts";
+import { finding, inScope, nodeIn, type Rule, type Subject } from "./subject.ts";
 
 export const names: Rule = (subject) => {
 	const given = new Map(subject.scopes.map((scope) => [scope, givenBy(scope)]));
@@ -14,7 +14,7 @@ export const names: Rule = (subject) => {
 		...undefinedTensors(scope, (name) => knows(scope, name)),
 		...undefinedOutputs(scope, (name) => knows(scope, name)),
 		...duplicateTensors(scope),
-		...duplicateNodes(scope),
+		...duplicateNodes(scope, subject),
 	]);
 };
 
@@ -77,13 +77,19 @@ function repeated(list: readonly string[]): Set<string> {
 	return new Set(list.filter((name) => seen.size === seen.add(name).size));
 }
 
-/** Both runtimes take it; TensorRT renames its layers, which blurs the comparison of engines. */
-function duplicateNodes(scope: Scope): Finding[] {
-	return [...repeated(scope.nodes.map((node) => node.name).filter((name) => name !== ""))].map((name) =>
-		finding("node-name-duplicate", {
-			severity: "warning",
-			message: `More than one node is named ${quoteName(name)}${inScope(scope)}.`,
+/**
+ * ONNX Runtime refuses it, but for Constants, which become initialisers first. TensorRT renames its layers, which blurs the
+ * comparison of engines.
+ */
+function duplicateNodes(scope: Scope, subject: Subject): Finding[] {
+	const named = scope.nodes.filter((node) => node.name !== "");
+	const staying = repeated(named.filter((node) => node.op !== "Constant" || node.domain !== "").map((node) => node.name));
+	return [...repeated(named.map((node) => node.name))].map((name) => {
+		const isRefused = subject.context.backend === "onnxruntime" && staying.has(name) && scope.kind !== "function";
+		return finding("node-name-duplicate", {
+			severity: isRefused ? "error" : "warning",
+			message: `More than one node is named ${quoteName(name)}${inScope(scope)}${isRefused ? ", which ONNX Runtime refuses" : ""}.`,
 			fix: "Give nodes unique names, or none.",
-		}),
-	);
+		});
+	});
 }
