@@ -1,4 +1,5 @@
 // Ends the story: gates over all facts, the outcome over all gates, and the one Result.
+import { buildFaults, settleBuilds } from "../core/build-faults.ts";
 import type { EngineConfig } from "../core/config/config.ts";
 import { stricterAlarm } from "../core/config/demands.ts";
 import { judgeBuild } from "../core/gates/builds.ts";
@@ -16,9 +17,11 @@ import type { Facts } from "./facts.ts";
 import type { GateInput } from "./gate-input.ts";
 
 export function concludeResult(facts: Facts, input: GateInput, end: { nowMs: number; childMs: number }): Result {
-	const gates = judgeFacts(facts, input);
-	const outcome = foldOutcome(gates, facts.errors);
-	const failureKind = failureKindOf(outcome, facts.errors);
+	const builds = settleBuilds(facts.builds);
+	const errors = [...buildFaults(builds), ...facts.errors];
+	const gates = judgeFacts({ ...facts, builds }, input);
+	const outcome = foldOutcome(gates, errors);
+	const failureKind = failureKindOf(outcome, errors);
 	const base = input.arms.find((folder) => folder.arm === "base")?.source ?? null;
 	const head = input.arms.find((folder) => folder.arm === "head")?.source ?? { label: "head" };
 	const last = facts.errors.at(-1);
@@ -36,13 +39,13 @@ export function concludeResult(facts: Facts, input: GateInput, end: { nowMs: num
 		arms: { base, head, ...(input.noBase === undefined ? {} : { noBase: input.noBase }) },
 		config: { path: input.config.path, sha256: input.configSha256 },
 		findings: facts.findings,
-		builds: facts.builds,
+		builds,
 		golden: facts.golden,
 		...(facts.goldenChanges.length === 0 ? {} : { goldenChanges: facts.goldenChanges }),
 		...(facts.probes.length === 0 ? {} : { probes: facts.probes }),
 		workloads: facts.rows,
 		gates,
-		errors: facts.errors,
+		errors,
 		notes: [...notesOf(facts, input)],
 		files: facts.files,
 	};

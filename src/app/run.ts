@@ -4,7 +4,7 @@ import { ToolError } from "../core/errors.ts";
 import { attachSeen } from "../core/explain/attach.ts";
 import { makePlan } from "../core/plan/make-plan.ts";
 import { engineSpecs } from "../core/plan/specs.ts";
-import type { BuildRecord, ErrorRecord, Result } from "../core/schema/result.ts";
+import type { Result } from "../core/schema/result.ts";
 import type { BuiltEngine } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";
 import { build } from "../stages/build.ts";
@@ -104,19 +104,10 @@ async function buildEngines({ prepared, input, facts }: Work, ports: Ports): Pro
 	};
 	for await (const built of build(building, ports)) {
 		facts.builds.push(built.record);
-		const fault = buildFault(built.record);
-		if (fault !== null) facts.errors.push(fault);
 		if (built.engine) engines.push(built.engine);
 		enterStage("build", facts, ports);
 	}
 	return engines;
-}
-
-/** A build that the machine spoiled is no verdict on the model: it is worth a retry. */
-function buildFault({ failure, model, engine, arm, log }: BuildRecord): ErrorRecord | null {
-	if (failure?.kind !== "runner") return null;
-	const { code, title, fix, excerpt } = failure;
-	return { kind: "runner", code, message: title, fix, excerpt, model, engine, arm, ...(log === undefined ? {} : { log }) };
 }
 
 /** Prepares the models and makes the plan: all that a dry run does. */

@@ -1,5 +1,6 @@
 // Gates of what can be told from the builds: preflight, success, engine size, build time.
 
+import { hitSameLimit } from "../build-faults.ts";
 import { buildTimesApart } from "../build-times.ts";
 import type { Config } from "../config/config.ts";
 import { locate } from "../config/location.ts";
@@ -64,7 +65,8 @@ function buildGate(facts: BuildFacts, config: Config): GateResult | null {
 		case "built":
 			return say("pass", base?.state === "refused" ? "Builds again: the base does not." : builtMessage(head));
 		case "timed-out":
-			return say("fail", `The build did not end within its limit and was stopped after ${formatDuration(head.durationMs)}.`);
+			// A machine that is too slow for the base as well says nothing of the change.
+			return say(hitSameLimit(head, base) ? "error" : "fail", `The build did not end within its limit and was stopped after ${formatDuration(head.durationMs)}.`);
 		case "missing":
 			return say("fail", "The head has no such model.");
 		case "refused":

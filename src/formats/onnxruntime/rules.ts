@@ -8,6 +8,7 @@ export const ortFailureCodes = [
 	"ort-not-onnx",
 	"ort-invalid-graph",
 	"ort-input-mismatch",
+	"ort-not-started",
 	"ort-out-of-memory",
 	"ort-disk-full",
 	"ort-runtime-broken",
@@ -119,6 +120,13 @@ export const rules: readonly Rule[] = [
 		pattern: /input '(?<input>.*)' is missing in 'feeds'/,
 		title: ({ input }) => `The model's input "${input}" was not given.`,
 		fix: feedFix,
+	},
+	{
+		code: "ort-not-started",
+		pattern: /no available backend found[\s\S]*(?:[Oo]ut of memory|could not allocate memory|Array buffer allocation failed)/,
+		title: () => "ONNX Runtime did not start: this machine gives it too little memory.",
+		fix: "Use a runner with more memory, or raise the limit of its processes (`ulimit -v`, the memory of the container).",
+		kind: "runner",
 	},
 	{
 		code: "ort-out-of-memory",

@@ -1,0 +1,51 @@
+// A machine with too little memory, or too slow, for base and head alike: the runner's fault, never the change's.
+import { spawn } from "node:child_process";
+import { join, resolve } from "node:path";
+import { describe, expect, it } from "vitest";
+import { outputOf } from "../support/child-output.ts";
+import { cacheHome, distWithFaultyWorker, quickConfig, quickProject, readResult, runCli, temporaryFolder } from "../support/project.ts";
+
+function arms(files: Record<string, string> = {}): string {
+	const folder = temporaryFolder();
+	quickProject(join(folder, "base"), files);
+	quickProject(join(folder, "head"), { "model.onnx": "fixture:reexported.onnx", ...files });
+	return folder;
+}
+
+const argv = ["run", "--base", "base", "--head", "head", "--out", "out"];
+
+it("whose memory does not hold the runtime is the runner's fault: exit 3", async () => {
+	const cwd = arms();
+	const program = ["-c", 'ulimit -v 1500000; exec "$@"', "sh", process.execPath, resolve("dist/cli.js"), ...argv];
+	const env = { PATH: process.env["PATH"] ?? "", HOME: cwd, XDG_CACHE_HOME: cacheHome, NO_COLOR: "1" };
+	const run = await outputOf(spawn("sh", program, { cwd, env, stdio: ["ignore", "pipe", "pipe"] }));
+	expect(run.exit, run.stdout + run.stderr).toBe(3);
+	const result = readResult(join(cwd, "out"));
+	expect(result).toMatchObject({ outcome: "error", failureKind: "runner" });
+	// By its version, Node refuses the memory or ends itself.
+	for (const { failure } of result.builds) expect(["ort-not-started", "tool-crashed"]).toContain(failure?.code);
+	expect(run.stdout).not.toContain("refused");
+});
+
+const outOfMemory = 'write(JSON.stringify({ kind: "failed", message: "std::bad_alloc" })); process.exit(1);';
+const onHead = (misbehave: string): string =>
+	`if (job.saveTo.includes("/engines/head/")) { ${misbehave} } else await import("./ort-worker-real.js");`;
+
+/** As ONNX Runtime says it below a limit on the address space. */
+const notStarted =
+	'write(JSON.stringify({ kind: "failed", message: "no available backend found. ERR: [wasm] RangeError: WebAssembly.Memory(): could not allocate memory" })); process.exit(1);';
+
+describe("a build", () => {
+	it.each<[string, string, number, object]>([
+		["cannot start the runtime in the head", onHead(notStarted), 3, { outcome: "error", failureKind: "runner" }],
+		["runs out of memory in both arms", outOfMemory, 3, { outcome: "error", failureKind: "runner" }],
+		["runs out of memory in the head alone", onHead(outOfMemory), 1, { outcome: "fail" }],
+		["takes too long in both arms", "await new Promise((end) => setTimeout(end, 60_000));", 3, { outcome: "error", failureKind: "runner" }],
+		["takes too long in the head alone", onHead("await new Promise((end) => setTimeout(end, 60_000));"), 1, { outcome: "fail" }],
+	])("that %s", async (_, misbehave, exit, outcome) => {
+		const cwd = arms({ "trtgate.yml": quickConfig.replace("threads: 1", "threads: 1, build-timeout: 2s") });
+		const run = await runCli(argv, { cwd, dist: distWithFaultyWorker("build", misbehave) });
+		expect(run.exit, run.stdout + run.stderr).toBe(exit);
+		expect(readResult(join(cwd, "out"))).toMatchObject(outcome);
+	});
+});
