@@ -1,6 +1,8 @@
 // Door of the action in golden/: records goldens, and proposes them.
+import { surviveLostOutput } from "./app/lost-output.ts";
 import { refusesNode } from "./app/old-node.ts";
 
+surviveLostOutput();
 process.stdout.write("trtgate golden\n");
 if (!refusesNode()) {
 	const { runGoldenAction } = await import("./app/actions/golden-action.ts");

@@ -1,6 +1,8 @@
 // Door of the action: says that it lives, then loads and runs the gate.
+import { surviveLostOutput } from "./app/lost-output.ts";
 import { refusesNode } from "./app/old-node.ts";
 
+surviveLostOutput();
 process.stdout.write("trtgate\n");
 if (!refusesNode()) {
 	const { runAction } = await import("./app/actions/gate-action.ts");

@@ -1,6 +1,6 @@
 // The commands of the command line, each loaded only when it is asked for.
 import { didYouMean } from "../core/config/did-you-mean.ts";
-import { ConfigError } from "../core/errors.ts";
+import { ConfigError, ToolError } from "../core/errors.ts";
 import type { CommandTable } from "./commands/arguments.ts";
 import { renderHelp, usageOf } from "./commands/help.ts";
 import * as tables from "./commands/tables.ts";
@@ -32,8 +32,18 @@ const commands: readonly Entry[] = [
 export const commandTables: readonly CommandTable[] = commands.map(({ table }) => table);
 
 export async function runCli(argv: readonly string[]): Promise<number> {
-	const [first] = argv;
 	const terminal = openTerminal({ color: !argv.includes("--no-color") });
+	const exit = await answer(argv, terminal);
+	const fault = await terminal.lost();
+	// A report that nobody got must not pass; what is not green stays as it is.
+	if (fault === null || exit !== exitCodes.ok) return exit;
+	const lost = explainError(reportLost(fault));
+	terminal.err(lost.text);
+	return lost.exit;
+}
+
+async function answer(argv: readonly string[], terminal: Terminal): Promise<number> {
+	const [first] = argv;
 	if (first === undefined || first === "--help" || first === "-h" || first === "help") {
 		(first === undefined ? terminal.err : terminal.out)(help(commandTables));
 		return first === undefined ? exitCodes.configuration : exitCodes.ok;
@@ -64,6 +74,15 @@ async function runCommand(argv: readonly string[], terminal: Terminal): Promise<
 	return (await entry.load())(argv.slice(entry.table.name.split(" ").length), terminal);
 }
 
+function reportLost(fault: NodeJS.ErrnoException): ToolError {
+	return new ToolError({
+		code: "output-lost",
+		message: `What this command found could not be written to stdout (${fault.code ?? fault.message}), and stands nowhere else.`,
+		cause: fault,
+		details: { fix: "Run it again with a stdout that takes all of it: a disk with space, or a program that reads to the end." },
+	});
+}
+
 function unknownCommand([first = "", second = ""]: readonly string[]): ConfigError {
 	const names = commandTables.map(({ name }) => name);
 	const group = names.filter((name) => name.startsWith(`${first} `));
@@ -83,6 +102,6 @@ Usage: trtgate COMMAND [options]
 
 ${lines.join("")}
 \`trtgate COMMAND --help\` lists all options of a command, with their defaults.
-Exit: 0 pass or warn · 1 fail · 2 configuration or usage · 3 runner or tool · 70 a bug of trtgate
+Exit: 0 pass or warn · 1 fail · 2 configuration or usage · 3 runner or tool, or a report that was lost · 70 a bug of trtgate
 `;
 }

@@ -9,5 +9,5 @@ export function progressFor(terminal: Terminal, options: { quiet: boolean; json?
 	const stream = { write: terminal.err, columns: terminal.columns };
 	if (terminal.interactive) return terminalProgress(stream, { color: terminal.color.err, clock: systemClock() });
 	// Groups are made on stdout, which then holds JSON alone.
-	return terminal.environment.isActions && options.json !== true ? groupProgress(terminal) : plainProgress(stream);
+	return terminal.environment.isActions && options.json !== true ? groupProgress({ out: terminal.echo, command: terminal.command }) : plainProgress(stream);
 }

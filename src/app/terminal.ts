@@ -3,8 +3,10 @@ import { type Environment, readEnvironment } from "../adapters/github/env.ts";
 import { type StandardStreams, standardStreams } from "../adapters/process/standard-streams.ts";
 
 export interface Terminal extends StandardStreams {
-	/** Results. */
+	/** Results that stand nowhere else. */
 	out(text: string): void;
+	/** Results that files hold as well. */
+	echo(text: string): void;
 	/** All the rest. */
 	err(text: string): void;
 	color: { out: boolean; err: boolean };
@@ -15,15 +17,36 @@ export interface Terminal extends StandardStreams {
 	cwd: string;
 }
 
-export function openTerminal(options: { color: boolean }): Terminal {
+export interface OpenedTerminal extends Terminal {
+	/** Why results that stand nowhere else could not be written; null where none was lost. */
+	lost(): Promise<NodeJS.ErrnoException | null>;
+}
+
+export function openTerminal(options: { color: boolean }): OpenedTerminal {
 	const environment = readEnvironment();
 	const wanted = options.color && !environment.noColor;
+	let fault: NodeJS.ErrnoException | null = null;
+	process.stdout.on("error", (error) => {
+		fault ??= error;
+	});
+	let isOnlyCopy = false;
+	const streams = standardStreams(environment);
 	return {
-		...standardStreams(environment),
+		...streams,
+		out(text) {
+			isOnlyCopy = true;
+			streams.out(text);
+		},
+		echo: streams.out,
 		color: { out: wanted && process.stdout.isTTY === true, err: wanted && process.stderr.isTTY === true },
 		columns: process.stdout.columns ?? 100,
 		interactive: process.stderr.isTTY === true && !environment.isCi,
 		environment,
 		cwd: process.cwd(),
+		async lost() {
+			// Called back when all before it was written, or was refused.
+			await new Promise<void>((done) => process.stdout.write("", () => done()));
+			return isOnlyCopy ? fault : null;
+		},
 	};
 }

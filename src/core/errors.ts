@@ -46,6 +46,7 @@ export const toolCodes = [
 	"disk-full",
 	"system-error",
 	"node-too-old",
+	"output-lost",
 	"interrupted",
 ] as const;
 export type ToolCode = (typeof toolCodes)[number];

@@ -28,9 +28,9 @@ export async function init(argv: readonly string[], terminal: Terminal): Promise
 	for (const name of Object.keys(written)) await files.makeFolder(dirname(join(terminal.cwd, name)));
 	for (const [name, text] of Object.entries(written)) {
 		await files.writeText(join(terminal.cwd, name), text);
-		terminal.out(`wrote ${name}\n`);
+		terminal.echo(`wrote ${name}\n`);
 	}
-	terminal.out("Next: `trtgate run --dry-run` shows the plan, `trtgate run --base REF` the difference from a git ref.\n");
+	terminal.echo("Next: `trtgate run --dry-run` shows the plan, `trtgate run --base REF` the difference from a git ref.\n");
 	return exitCodes.ok;
 }
 

@@ -51,12 +51,12 @@ function gateOptions(args: ArgumentsOf<typeof runTable>, terminal: Terminal) {
 }
 
 export function showResult(result: Result, how: { json: boolean; outFolder: string }, terminal: Terminal): void {
-	if (how.json) terminal.out(jsonText(result));
+	if (how.json) terminal.echo(jsonText(result));
 	// A fault before anything was built is an error to mend, not a report to read.
 	if (result.outcome === "error" && result.builds.length === 0) {
 		terminal.err(result.errors.map(describeRecord).join(""));
 		return;
 	}
-	if (!how.json) terminal.out(renderTerminal(result, { color: terminal.color.out, columns: terminal.columns }));
+	if (!how.json) terminal.echo(renderTerminal(result, { color: terminal.color.out, columns: terminal.columns }));
 	terminal.err(`Report: ${how.outFolder}/report.html\n`);
 }

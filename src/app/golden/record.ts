@@ -216,7 +216,7 @@ async function conclude({ work, manifest, why }: Conclusion, ports: GoldenPorts,
 	const { options, old, files } = work;
 	const shown = relative(options.cwd, options.out) || ".";
 	if (old !== null && saysTheSame(old, manifest)) {
-		terminal.out(`${shown} is ${old.goldenId} already: the same model, inputs, outputs and limits. Nothing was written.\n`);
+		terminal.echo(`${shown} is ${old.goldenId} already: the same model, inputs, outputs and limits. Nothing was written.\n`);
 		return { state: "same", manifest: old };
 	}
 	const [first] = files;
@@ -224,7 +224,7 @@ async function conclude({ work, manifest, why }: Conclusion, ports: GoldenPorts,
 	await writeGolden({ folder: options.out, manifest, files, revisionFolder: first?.path.split("/")[0] ?? "", old }, ports.files);
 	const limits = why.flatMap(({ output, sentences }) => sentences.map((sentence) => `  ${output}: ${sentence}\n`)).join("");
 	const noticed = manifest.mutation === undefined ? "" : noticedText(manifest.mutation);
-	terminal.out(`Recorded ${manifest.goldenId} with ${counted(manifest.cases.length, "case")} in ${shown}.\n${noticed}${limits}`);
-	if (limits !== "") terminal.out("These limits are a proposal: review them in golden.json. `trtgate golden inspect` explains it.\n");
+	terminal.echo(`Recorded ${manifest.goldenId} with ${counted(manifest.cases.length, "case")} in ${shown}.\n${noticed}${limits}`);
+	if (limits !== "") terminal.echo("These limits are a proposal: review them in golden.json. `trtgate golden inspect` explains it.\n");
 	return { state: "written", manifest };
 }

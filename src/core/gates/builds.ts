@@ -66,7 +66,10 @@ function buildGate(facts: BuildFacts, config: Config): GateResult | null {
 			return say("pass", base?.state === "refused" ? "Builds again: the base does not." : builtMessage(head));
 		case "timed-out":
 			// A machine that is too slow for the base as well says nothing of the change.
-			return say(hitSameLimit(head, base) ? "error" : "fail", `The build did not end within its limit and was stopped after ${formatDuration(head.durationMs)}.`);
+			return say(
+				hitSameLimit(head, base) ? "error" : "fail",
+				`The build did not end within its limit and was stopped after ${formatDuration(head.durationMs)}.`,
+			);
 		case "missing":
 			return say("fail", "The head has no such model.");
 		case "refused":

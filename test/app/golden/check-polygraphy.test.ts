@@ -45,6 +45,7 @@ async function run(argv: readonly string[]): Promise<{ exit: number; out: string
 		out: (text: string) => {
 			out += text;
 		},
+		echo: () => {},
 		err: () => {},
 		command: () => {},
 		color: { out: false, err: false },

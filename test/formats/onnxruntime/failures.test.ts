@@ -36,11 +36,7 @@ describe("diagnoseOrt", () => {
 	it.each([
 		["Can't create a session. ERROR_CODE: 6, ERROR_MESSAGE: std::bad_alloc", "ort-out-of-memory", undefined],
 		["WebAssembly.Memory(): could not allocate memory", "ort-out-of-memory", undefined],
-		[
-			"no available backend found. ERR: [wasm] RangeError: WebAssembly.Memory(): could not allocate memory",
-			"ort-not-started",
-			"runner",
-		],
+		["no available backend found. ERR: [wasm] RangeError: WebAssembly.Memory(): could not allocate memory", "ort-not-started", "runner"],
 		["ENOSPC: no space left on device, write", "ort-disk-full", "runner"],
 		["no available backend found. ERR: [wasm] Error: Cannot find module 'x.mjs'", "ort-runtime-broken", "runner"],
 		["/lib64/libm.so.6: version `GLIBC_2.29' not found", "ort-runtime-broken", "runner"],

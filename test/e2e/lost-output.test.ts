@@ -1,0 +1,77 @@
+// A stdout or stderr that cannot be written: a full disk, a reader that went away.
+import { type StdioOptions, spawn } from "node:child_process";
+import { closeSync, openSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { describe, expect, it } from "vitest";
+import { cacheHome, quickProject, readResult, temporaryFolder } from "../support/project.ts";
+
+type Sink = "kept" | "/dev/full" | "closed pipe";
+interface Sinks {
+	stdout?: Sink;
+	stderr?: Sink;
+}
+
+/** The exit code, and what came of stderr where it was kept. */
+async function runInto(
+	argv: readonly string[],
+	cwd: string,
+	{ stdout = "kept", stderr = "kept", door = "cli.js" }: Sinks & { door?: string },
+) {
+	const full = openSync("/dev/full", "w");
+	const stdio: StdioOptions = ["ignore", stdout === "/dev/full" ? full : "pipe", stderr === "/dev/full" ? full : "pipe"];
+	const env = { PATH: process.env["PATH"] ?? "", HOME: cwd, XDG_CACHE_HOME: cacheHome, TRTGATE_LOCKS: join(cwd, ".locks"), NO_COLOR: "1" };
+	const child = spawn(process.execPath, [resolve("dist", door), ...argv], { cwd, env, stdio });
+	closeSync(full);
+	if (stdout === "closed pipe") child.stdout?.destroy();
+	if (stderr === "closed pipe") child.stderr?.destroy();
+	let said = "";
+	child.stdout?.resume();
+	child.stderr?.setEncoding("utf8").on("data", (text) => (said += text));
+	const exit = await new Promise<number | null>((done) => child.on("close", done));
+	return { exit, said };
+}
+
+const log = "[01/01/2026-00:00:00] [E] [TRT] Error Code 2: OutOfMemory\n&&&& FAILED TensorRT.trtexec [TensorRT v100600]\n";
+const pairs = JSON.stringify({ pairs: Array.from({ length: 5 }, (_, turn) => ({ base: 1 + turn / 1000, head: 1 + turn / 1000 })) });
+
+function project(): string {
+	return quickProject(temporaryFolder(), { "pairs.json": pairs, "log.txt": log, "bad.onnx": "fixture:unsupported-op.onnx" });
+}
+
+const reports: [string, number][] = [
+	["verdict pairs.json", 0],
+	["preflight model.onnx", 0],
+	["preflight bad.onnx --tensorrt 10.6 --json", 1],
+	["diagnose log.txt", 0],
+	["golden inspect golden/golden.json", 0],
+	["golden check golden/golden.json --outputs golden", 1],
+	["run --dry-run", 0],
+	["doctor --json", 0],
+	["--help", 0],
+];
+
+describe.each<Sink>(["/dev/full", "closed pipe"])("a stdout that is %s", (stdout) => {
+	it.each(reports)("loses the report of `%s`, which stands nowhere else: never green", async (command, kept) => {
+		const cwd = project();
+		expect((await runInto(command.split(" "), cwd, {})).exit).toBe(kept);
+		const { exit, said } = await runInto(command.split(" "), cwd, { stdout });
+		expect(exit, said).toBe(kept === 0 ? 3 : kept);
+		if (kept === 0) expect(said).toMatch(/^runner: .*\((ENOSPC|EPIPE)\).*\[output-lost\]/m);
+	});
+
+	it("does not change the outcome of a gate, whose report stands in files", async () => {
+		const cwd = project();
+		const { exit, said } = await runInto(["run", "--out", "out"], cwd, { stdout, stderr: stdout });
+		expect(exit, said).toBe(0);
+		expect(readResult(join(cwd, "out")).outcome).toBe("pass");
+		expect((await runInto([], cwd, { stdout, stderr: stdout, door: "main.js" })).exit).toBe(0);
+		expect((await runInto(["report", "out", "--json"], cwd, { stdout, stderr: stdout })).exit).toBe(0);
+		expect((await runInto(["run", "--config", "nowhere.yml"], cwd, { stdout, stderr: stdout })).exit).toBe(2);
+	});
+});
+
+it("loses nothing that matters with stderr", async () => {
+	const cwd = project();
+	for (const stderr of ["/dev/full", "closed pipe"] as const)
+		for (const [command, kept] of reports) expect((await runInto(command.split(" "), cwd, { stderr })).exit, command).toBe(kept);
+}, 60_000);
