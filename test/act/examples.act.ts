@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
-import { quickConfig, temporaryFolder, writeProject } from "../support/project.ts";
+import { quickConfig, quickProject, temporaryFolder, writeProject } from "../support/project.ts";
 import { comparisonFiles, installReplay } from "../support/replay/install.ts";
 import { makeRepository, withoutContainer } from "./run-act.ts";
 import { change, changed, ghStub, good, localGitHub, pullPayload, resultsOf, runExample, test, wrong } from "./scenario.ts";
@@ -109,6 +109,15 @@ describe("nightly.yml", () => {
 		expect(github.state.issues.filter(({ state }) => state === "open")).toHaveLength(1);
 		expect(github.state.violations).toEqual([]);
 	});
+
+	test("raises an alarm when the night could not decide", async () => {
+		const broken = (folder: string) => writeFileSync(join(folder, "model.onnx"), "no model");
+		const repository = makeRepository([good, broken]);
+		const { run, github } = await runExample("nightly.yml", { event: "schedule", payload: { schedule: "17 2 * * *" }, repository });
+		expect(resultsOf(run), run.log).toEqual({ gate: ["failure"] });
+		expect(github.state.issues).toMatchObject([{ state: "open", title: expect.stringContaining("could not decide") }]);
+		expect(github.state.violations).toEqual([]);
+	});
 });
 
 describe("release.yml", () => {
@@ -130,6 +139,20 @@ describe("release.yml", () => {
 		});
 		expect(resultsOf(run)["gate"], run.log).toEqual(["failure"]);
 		expect(gh.calls()).toEqual([]);
+	});
+
+	test("is red where they pass with a warning, and says why nothing was released", async () => {
+		const gh = ghStub();
+		const twoWorkloads = (folder: string): void =>
+			void quickProject(folder, { "trtgate.yml": quickConfig.replace("[{ batch: 2 }]", "[{ batch: 2 }, { batch: 1 }]") });
+		const { run } = await runExample("release.yml", {
+			...{ event: "push", ref: "refs/tags/v2", programs: gh.programs, repository: makeRepository([twoWorkloads, good]) },
+			payload: { ref: "refs/tags/v2", before: "0".repeat(40) },
+		});
+		expect(resultsOf(run), run.log).toEqual({ gate: ["success"], release: ["failure"] });
+		expect(gh.calls()).toEqual([]);
+		expect(run.log).toContain("v2 was not released: the outcome of its gate is 'warn'");
+		expect(run.summaries.join("\n")).toContain("No release: v2 was not released");
 	});
 });
 

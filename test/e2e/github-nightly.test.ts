@@ -46,3 +46,22 @@ it("opens one issue, keeps it up to date, and closes it with a word when the eng
 	expect(state.checkRuns.map(({ conclusion }) => conclusion)).toEqual(["failure", "failure", "success"]);
 	expectTidy(play, third);
 }, 120_000);
+
+it("opens the issue where a night cannot decide, and closes it after the next good one", async () => {
+	const play = await openPlay();
+	const { state } = play.github;
+	const released = play.commit(armFiles("same-model", "base"), { ref: main });
+	play.tag("v1.1.0", released);
+	const night = (sha: string, runId: number): Promise<Played> =>
+		play.run({ event: "schedule", sha, ref: main, payload: schedule(), replay: { comparison: "same-model" }, runId });
+
+	const broken = play.commit(armFiles("same-model", "head", [[/^measure: .*$/m, "mesure: 1"]]), { onto: released, ref: main });
+	const first = await night(broken, 700);
+	expect(first.run.exitCode, first.run.stdout + first.run.stderr).toBe(2);
+	expect(state.issues).toMatchObject([
+		{ state: "open", title: expect.stringContaining("could not decide"), body: expect.stringContaining("mesure") },
+	]);
+	const right = play.commit(armFiles("same-model", "head"), { onto: broken, ref: main });
+	expect((await night(right, 701)).run.exitCode).toBe(0);
+	expect(state.issues).toMatchObject([{ state: "closed" }]);
+}, 120_000);

@@ -1,4 +1,4 @@
-// The issue of a nightly run: opened and kept up to date while a gate fails, closed when all is well again.
+// The issue of a nightly run: opened and kept up to date while a gate fails or cannot decide, closed when all is well again.
 import { alarmBody, alarmLabel, alarmOf, alarmTitle, wellAgain } from "../../core/report/alarm-issue.ts";
 import { findMarker, isNewer, isOwnAuthor, type Marker } from "../../core/report/marker.ts";
 import type { Result } from "../../core/schema/result.ts";

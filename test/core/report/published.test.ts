@@ -165,8 +165,17 @@ describe("a check run", () => {
 });
 
 describe("an alarm", () => {
-	it("sounds for a failure, ends when well, and stays as it is where nothing was found out", () => {
-		expect(outcomes.map(alarmOf)).toEqual(["close", "close", "open", "keep", "keep"]);
+	it("sounds for a failure and an error, ends when well, and stays as it is where a comparison was inconclusive", () => {
+		expect(outcomes).toEqual(["pass", "warn", "fail", "inconclusive", "error"]);
+		expect(outcomes.map(alarmOf)).toEqual(["close", "close", "open", "keep", "open"]);
+	});
+
+	it("says whether the engines failed or nothing is known of them", () => {
+		const marker = { id: "a", runId: 1, attempt: 1, sha: "b" };
+		const error = buildResult({ outcome: "error", failureKind: "runner" });
+		expect(alarmTitle(error, "a")).toContain("could not decide for a");
+		expect(alarmBody(error, marker, {})).toContain("The scheduled gate could not decide");
+		expect(alarmBody(buildResult({ outcome: "fail" }), marker, {})).toContain("The scheduled gate fails");
 	});
 
 	it("mentions nobody", () => {

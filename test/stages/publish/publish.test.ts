@@ -126,11 +126,21 @@ describe("publish", () => {
 		const plan = (runId: number, id = "trtgate.yml") => planFor(runId, { id, comment: "never", checkRun: false });
 		await publish(failing, plan(1), forgeOf(github));
 		await publish(failing, plan(1, "other.yml"), forgeOf(github));
-		await publish(buildResult({ outcome: "error", failureKind: "runner" }), plan(2), forgeOf(github));
 		await publish(buildResult({ outcome: "inconclusive" }), plan(3), forgeOf(github));
 		await publish(passing, plan(4, "other.yml"), forgeOf(github));
 		const alarms = github.state.issues.filter(({ labels }) => labels.includes("trtgate"));
 		expect(alarms.map(({ state }) => state)).toEqual(["open", "closed"]);
+	});
+
+	it("opens an alarm for a run that could not decide, and closes it when all is well", async () => {
+		const github = await open();
+		const plan = (runId: number) => planFor(runId, { comment: "never", checkRun: false });
+		await publish(buildResult({ outcome: "error", failureKind: "runner" }), plan(1), forgeOf(github));
+		expect(github.state.issues.filter(({ labels }) => labels.includes("trtgate"))).toMatchObject([
+			{ state: "open", title: expect.stringContaining("could not decide") },
+		]);
+		await publish(passing, plan(2), forgeOf(github));
+		expect(github.state.issues.filter(({ labels }) => labels.includes("trtgate"))).toMatchObject([{ state: "closed" }]);
 	});
 
 	it("sends annotations by fifties", async () => {
