@@ -37,8 +37,10 @@ function whyNoBase(of: { spec: EngineSpec; workload: Workload }, work: Work): No
 	const difference = work.facts.shapes.get(of.workload.id)?.baseDiffers;
 	if (difference !== undefined) return { verdict: "not-comparable", reason: `Not comparable: ${difference}.` };
 	const base = work.prepared.models.find((model) => model.arm === "base" && model.spec.id === of.spec.id);
-	if (base?.state === "missing") return { verdict: "missing", reason: `New: ${base.reason}.` };
-	return { verdict: "missing", reason: "The base's engine could not be built." };
+	if (base?.state === "broken") return { verdict: "not-comparable", reason: `Not comparable: ${base.error.message}` };
+	if (base?.state !== "missing") return { verdict: "not-comparable", reason: "Not comparable: the base's engine could not be built." };
+	if (base.isNew) return { verdict: "missing", reason: `New: ${base.reason}.` };
+	return { verdict: "not-comparable", reason: `Not comparable: the base's config has this engine, but ${base.reason}.` };
 }
 
 /** The workloads whose head was built; those of the others say so through the build gate. */

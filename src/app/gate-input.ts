@@ -1,6 +1,6 @@
 // What one run of the gate is given.
 import type { Config } from "../core/config/config.ts";
-import type { ArmFolder, PreparedModel } from "../stages/prepare.ts";
+import type { ArmFolder, PreparedModel } from "../stages/prepared.ts";
 
 /** What is known when the first engine is about to be built. */
 export interface BeforeBuild {

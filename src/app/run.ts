@@ -3,8 +3,9 @@ import { recordError } from "../core/error-record.ts";
 import { ToolError } from "../core/errors.ts";
 import { attachSeen } from "../core/explain/attach.ts";
 import { makePlan } from "../core/plan/make-plan.ts";
+import type { EngineSpec } from "../core/plan/plan.ts";
 import { engineSpecs } from "../core/plan/specs.ts";
-import type { Result } from "../core/schema/result.ts";
+import type { ErrorRecord, Result } from "../core/schema/result.ts";
 import type { BuiltEngine } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";
 import { build } from "../stages/build.ts";
@@ -14,7 +15,8 @@ import { isIdentical } from "../stages/identical.ts";
 import { loadGoldens } from "../stages/load-goldens.ts";
 import { measure, type TimedWorkload } from "../stages/measure.ts";
 import { preflight } from "../stages/preflight.ts";
-import { type PreparedModel, prepare } from "../stages/prepare.ts";
+import { prepare } from "../stages/prepare.ts";
+import type { PreparedModel } from "../stages/prepared.ts";
 import { reviewGoldens } from "../stages/review.ts";
 import { shapeWorkloads } from "../stages/shape.ts";
 import { verify } from "../stages/verify.ts";
@@ -44,6 +46,7 @@ async function runStages(input: GateInput, ports: Ports, facts: Facts): Promise<
 	enter("prepare");
 	facts.environment = await ports.backend.fingerprint();
 	const prepared = await prepareGate(input, ports);
+	facts.errors.push(...faultsOfBase(prepared.models));
 	await reviewChanges(prepared, input, { facts, ports });
 	enter("preflight");
 	const { kind, version, memoryBytes, computeCapability } = facts.backend;
@@ -116,7 +119,10 @@ export async function prepareGate(input: GateInput, ports: Ports): Promise<Prepa
 	const specs = engineSpecs(config);
 	const models: PreparedModel[] = [];
 	const { kind: backend } = await ports.backend.facts();
-	const preparing = { specs, arms, backend, logFolder: `${input.outFolder}/logs`, timeoutMs: config.measure.buildTimeoutMs };
+	const preparing = {
+		...{ specs, arms, backend, logFolder: `${input.outFolder}/logs`, timeoutMs: config.measure.buildTimeoutMs },
+		isKnownToBase: (spec: EngineSpec) => isKnownToBase(spec, input),
+	};
 	for await (const model of prepare(preparing, ports)) models.push(model);
 	const headFolder = arms.find((folder) => folder.arm === "head")?.path ?? "";
 	const goldens = await loadGoldens(models, headFolder, ports);
@@ -130,6 +136,18 @@ export async function prepareGate(input: GateInput, ports: Ports): Promise<Prepa
 		backend,
 	});
 	return { models, goldens, plan };
+}
+
+/** Where the base's config cannot be read, nothing says that an engine is new. */
+function isKnownToBase({ id, engine }: EngineSpec, { baseConfig, baseConfigFault }: GateInput): boolean {
+	if (baseConfigFault !== undefined) return true;
+	return engineSpecs(baseConfig ?? { models: [] }).some((base) => base.id === id || base.engine.onnx === engine.onnx);
+}
+
+/** Each is told once, however many engines a model has. */
+function faultsOfBase(models: readonly PreparedModel[]): ErrorRecord[] {
+	const faults = models.flatMap((model) => (model.state === "broken" ? [[JSON.stringify(model.error), model.error] as const] : []));
+	return [...new Map(faults).values()];
 }
 
 /** Marks where the run is, and ends it here when somebody asked to stop. */

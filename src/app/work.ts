@@ -1,7 +1,7 @@
 // What the stages of one run work on: what is known before anything is built, and what is found out.
 import type { Plan } from "../core/plan/plan.ts";
 import type { GoldenSet } from "../stages/load-goldens.ts";
-import type { PreparedModel } from "../stages/prepare.ts";
+import type { PreparedModel } from "../stages/prepared.ts";
 import type { Facts } from "./facts.ts";
 import type { GateInput } from "./gate-input.ts";
 

@@ -39,6 +39,7 @@ export const toolCodes = [
 	"tool-crashed",
 	"tool-timeout",
 	"tool-output",
+	"lfs-unavailable",
 	"runtime-fetch",
 	"runs-unstable",
 	"part-missing",

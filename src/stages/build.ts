@@ -5,7 +5,7 @@ import type { BuildRecord, Finding } from "../core/schema/result.ts";
 import type { Backend, BuiltEngine } from "../ports/backend.ts";
 import type { Progress } from "../ports/world.ts";
 import { isBlocked } from "./preflight.ts";
-import type { PreparedModel } from "./prepare.ts";
+import type { PreparedModel } from "./prepared.ts";
 
 export interface BuildInput {
 	models: readonly PreparedModel[];
@@ -26,6 +26,8 @@ export async function* build(input: BuildInput, ports: { backend: Backend; progr
 	ports.progress.stage("build", input.models.length);
 	let built = 0;
 	for (const prepared of input.models) {
+		// The run's errors tell of it.
+		if (prepared.state === "broken") continue;
 		ports.progress.item(`${prepared.spec.id} (${prepared.arm})`);
 		const result = await buildOne(prepared, input, ports.backend);
 		if (result.engine) built += 1;
@@ -34,7 +36,9 @@ export async function* build(input: BuildInput, ports: { backend: Backend; progr
 	ports.progress.done(`${built} of ${counted(input.models.length, "engine")} built`);
 }
 
-async function buildOne(prepared: PreparedModel, input: BuildInput, backend: Backend): Promise<Built> {
+type Buildable = Exclude<PreparedModel, { state: "broken" }>;
+
+async function buildOne(prepared: Buildable, input: BuildInput, backend: Backend): Promise<Built> {
 	if (prepared.state === "missing") return { record: notBuilt(prepared, "missing") };
 	if (isBlocked(prepared, input.findings, input.strict)) return { record: notBuilt(prepared, "skipped") };
 	const name = folderName(prepared.spec.id);
@@ -55,7 +59,7 @@ async function buildOne(prepared: PreparedModel, input: BuildInput, backend: Bac
 	return { record, engine };
 }
 
-function notBuilt(prepared: PreparedModel, state: "missing" | "skipped"): BuildRecord {
+function notBuilt(prepared: Buildable, state: "missing" | "skipped"): BuildRecord {
 	const { spec, arm } = prepared;
 	return { model: spec.model.name, engine: spec.engine.name, arm, precision: spec.engine.precision, state, durationMs: 0, warnings: [] };
 }

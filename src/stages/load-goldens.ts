@@ -7,7 +7,7 @@ import { inputKinds } from "../core/input-kind.ts";
 import type { GoldenCase, GoldenManifest, TensorFile } from "../core/schema/golden.ts";
 import type { Files, Progress, TensorReader } from "../ports/world.ts";
 import { confine } from "./confine.ts";
-import type { PreparedModel } from "./prepare.ts";
+import type { PreparedModel } from "./prepared.ts";
 
 /** A golden manifest with the folder that its tensors' paths are relative to. */
 export interface GoldenSet {
@@ -40,7 +40,7 @@ export async function loadGoldens(
 	const byPath = new Map<string, GoldenSet>();
 	for (const prepared of models) {
 		const path = prepared.spec.engine.golden;
-		if (prepared.arm === "base" || prepared.state === "missing" || path === undefined) continue;
+		if (prepared.arm === "base" || prepared.state !== "ready" || path === undefined) continue;
 		const set = byPath.get(path) ?? (await loadSet(path, headFolder, ports));
 		byPath.set(path, set);
 		checkFit(set.manifest, prepared.model.onnx);

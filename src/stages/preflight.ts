@@ -6,7 +6,7 @@ import type { EngineSpec } from "../core/plan/plan.ts";
 import { counted } from "../core/report/words.ts";
 import type { BackendFacts, Finding } from "../core/schema/result.ts";
 import type { Progress } from "../ports/world.ts";
-import type { PreparedModel } from "./prepare.ts";
+import type { PreparedModel } from "./prepared.ts";
 
 export interface PreflightInput {
 	models: readonly PreparedModel[];
@@ -21,7 +21,7 @@ export interface PreflightInput {
 export function preflight(input: PreflightInput, ports: { progress: Progress }): Finding[] {
 	ports.progress.stage("preflight", input.models.length);
 	const found = input.models.flatMap((prepared) => {
-		if (prepared.state === "missing") return [];
+		if (prepared.state !== "ready") return [];
 		const place = { model: prepared.spec.model.name, engine: prepared.spec.engine.name, arm: prepared.arm };
 		return judge(prepared, input).map((finding) => ({ ...finding, ...place }));
 	});

@@ -5,7 +5,7 @@ import { feeds, type OnnxValue } from "../core/onnx/model.ts";
 import { resolveShapes } from "../core/onnx/shapes.ts";
 import type { Plan, Workload } from "../core/plan/plan.ts";
 import type { TimedInput } from "../ports/backend.ts";
-import type { PreparedModel } from "./prepare.ts";
+import type { PreparedModel } from "./prepared.ts";
 
 type ReadyModel = Extract<PreparedModel, { state: "ready" }>;
 

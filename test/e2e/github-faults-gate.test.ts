@@ -74,20 +74,25 @@ describe.concurrent("a cache service", () => {
 	);
 });
 
+async function playPull(atEnd: AtEnd, more: (play: Play) => Partial<PlayedJob>): Promise<{ play: Play; played: Played }> {
+	const play = await openPlay(atEnd);
+	const base = play.commit(armFiles("wrong-head", "base", few), { ref: main });
+	const head = play.commit(armFiles("wrong-head", "head", few), { onto: base });
+	const merge = play.merge({ number: 7, base, head });
+	const played = await play.run({
+		...{ event: "pull_request", payload: pullRequest({ head, base, merge }), sha: merge, ref: "refs/pull/7/merge" },
+		replay: { comparison: "wrong-head" },
+		...more(play),
+	});
+	return { play, played };
+}
+
 describe.concurrent("a runner or a server", () => {
 	async function pulled(
 		{ expect, onTestFinished }: Concurrent,
 		more: (play: Play) => Partial<PlayedJob>,
 	): Promise<{ play: Play; played: Played }> {
-		const play = await openPlay(onTestFinished);
-		const base = play.commit(armFiles("wrong-head", "base", few), { ref: main });
-		const head = play.commit(armFiles("wrong-head", "head", few), { onto: base });
-		const merge = play.merge({ number: 7, base, head });
-		const played = await play.run({
-			...{ event: "pull_request", payload: pullRequest({ head, base, merge }), sha: merge, ref: "refs/pull/7/merge" },
-			replay: { comparison: "wrong-head" },
-			...more(play),
-		});
+		const { play, played } = await playPull(onTestFinished, more);
 		expect(played.run.exitCode, played.run.stdout + played.run.stderr).toBe(1);
 		expect(played.run.outputs).toMatchObject({ outcome: "fail", "failure-kind": "" });
 		expect(played.run.summary).toContain("1 golden mismatch");
@@ -127,16 +132,23 @@ describe.concurrent("a runner or a server", () => {
 	it.for<[string, string]>([
 		["is no JSON", "{"],
 		["is hostile", '{"pull_request":{"number":"7/../..","head":{"sha":"$(touch x)","ref":"-x"},"base":{"sha":[],"ref":{}}}}'],
-	])("whose event file %s: what needs no base is judged, and nobody is commented on", { timeout: 120_000 }, async ([, text], context) => {
-		const { expect } = context;
-		const { play, played } = await pulled(context, ({ root }) => {
-			const path = join(root, "odd-event.json");
-			writeFileSync(path, text);
-			return { env: { GITHUB_EVENT_PATH: path } };
-		});
-		expect(played.result().arms).toMatchObject({ base: null, noBase: expect.stringContaining("pull_request event could not be read") });
-		expect(play.github.state.comments).toEqual([]);
-		expect(play.github.state.artifacts).toHaveLength(2);
-		expect(play.github.state.violations).toEqual([]);
-	});
+	])(
+		"whose event file %s: its base is not known, which is an error, and nobody is commented on",
+		{ timeout: 120_000 },
+		async ([, text], { expect, onTestFinished }) => {
+			const { play, played } = await playPull(onTestFinished, ({ root }) => {
+				const path = join(root, "odd-event.json");
+				writeFileSync(path, text);
+				return { env: { GITHUB_EVENT_PATH: path } };
+			});
+			expect(played.run.exitCode, played.run.stdout + played.run.stderr).toBe(3);
+			expect(played.result()).toMatchObject({
+				...{ outcome: "error", failureKind: "runner", arms: { base: null } },
+				errors: [{ code: "tool-output", message: expect.stringContaining("pull_request event could not be read") }],
+			});
+			expect(play.github.state.comments).toEqual([]);
+			expect(play.github.state.artifacts).toHaveLength(2);
+			expect(play.github.state.violations).toEqual([]);
+		},
+	);
 });

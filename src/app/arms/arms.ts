@@ -1,15 +1,18 @@
 // Opens the two folders that a run compares: given by the user as folders or git refs, or found from the event.
 import { stat } from "node:fs/promises";
 import { basename, join, relative, resolve } from "node:path";
+import { whyAbsent } from "../../adapters/git/absent-file.ts";
 import { openHistory } from "../../adapters/git/history.ts";
+import { isRepository } from "../../adapters/git/refs.ts";
 import { remoteName } from "../../adapters/git/remote.ts";
 import { gitIn } from "../../adapters/git/run-git.ts";
 import { describeFolder, openRef } from "../../adapters/git/worktree.ts";
 import type { Processes } from "../../adapters/process/processes.ts";
 import type { Config } from "../../core/config/config.ts";
+import { ConfigError, ToolError } from "../../core/errors.ts";
 import type { Arm, ArmSource } from "../../core/schema/result.ts";
 import type { RunEvent } from "../../formats/github/event.ts";
-import type { ArmFolder } from "../../stages/prepare.ts";
+import type { ArmFolder } from "../../stages/prepared.ts";
 import { findBase } from "./base-and-head.ts";
 import { type BaseRecipe, chooseBase, nameHead } from "./choose-base.ts";
 import { fetchLfsFiles } from "./lfs-files.ts";
@@ -38,7 +41,7 @@ export interface OpenedArms {
 	close(): Promise<void>;
 }
 
-/** @throws ConfigError git-ref where a name or an event means no commit that can be had. */
+/** @throws ConfigError git-ref where a name or an event means no commit that can be had; ToolError where git or the event cannot say. */
 export async function openArms(request: ArmsRequest, processes: Processes): Promise<OpenedArms> {
 	const opening: Opening = { request, processes, notes: [], closers: [] };
 	const close = async (): Promise<void> => {
@@ -106,8 +109,26 @@ async function openBase(head: Head, opening: Opening): Promise<ArmFolder | strin
 	// On a machine of one's own, what is not committed yet may be compared with its own commit.
 	if (recipe.how === "ref" && event === undefined) return openPinnedBase(recipe.ref, opening);
 	const commit = head.commit ?? (await describeFolder(head.repository, opening.processes))?.commit ?? null;
-	if (commit === null) return "git knows no commit of the workspace, so there is no earlier one";
+	if (commit === null) return whyNoCommit(head.repository, opening);
 	return openFoundBase({ head, commit, recipe }, opening);
+}
+
+/** @returns that a repository without any commit has no earlier one; a workspace that git cannot look into may well have a base. */
+async function whyNoCommit(repository: string, { processes }: Opening): Promise<string> {
+	const fix =
+		"Install git in the job's image before actions/checkout, which without git brings files and no history; or name a folder with `--base` or the input `base`.";
+	try {
+		if (await isRepository(gitIn(repository, processes))) return "git knows no commit of the workspace, so there is no earlier one";
+	} catch (error) {
+		if (!(error instanceof ToolError) || error.code !== "tool-missing") throw error;
+		throw new ToolError({
+			code: "tool-missing",
+			message: "The base of this run is a commit, and there is no git here to find it with.",
+			details: { fix },
+		});
+	}
+	const message = "The base of this run is a commit, and the workspace is no git repository, so it cannot be found.";
+	throw new ConfigError({ code: "git-ref", message, details: { expected: "a clone of the repository", got: repository, fix } });
 }
 
 async function openNamedBase(base: string, opening: Opening): Promise<ArmFolder> {
@@ -116,7 +137,7 @@ async function openNamedBase(base: string, opening: Opening): Promise<ArmFolder>
 	if (!(await isFolder(path))) return checkOut({ arm: "base", ref: base, source: { label: base, ref: base } }, opening);
 	const label = relative(request.cwd, path) || basename(path);
 	const known = (await isThere(join(path, ".git"))) ? await describeFolder(path, processes) : null;
-	return { arm: "base", path, source: { label, ...stateOf(known) } };
+	return { arm: "base", path, source: { label, ...stateOf(known) }, whyAbsent: (file) => whyAbsent(file, path, null) };
 }
 
 function openPinnedBase(ref: string, opening: Opening): Promise<ArmFolder> {
@@ -147,12 +168,14 @@ async function checkOut(checkout: Checkout, opening: Opening): Promise<ArmFolder
 	const git = gitIn(repository, processes);
 	// Only a workflow's clone is ours to add to.
 	const fetched = request.event === undefined ? null : await (await openHistory(git)).find(ref);
-	const folder = join(request.outFolder, "worktrees", arm);
-	const tree = await openRef({ repository, ref: fetched ?? ref, folder, processes });
+	const tree = await openRef({ repository, ref: fetched ?? ref, folder: join(request.outFolder, "worktrees", arm), processes });
 	opening.closers.push(() => tree.remove());
 	const lfs = { arm, root: tree.root, path: tree.path, config: request.config, isUntrusted: arm === "head" && isForeign(request.event) };
-	opening.notes.push(...(await fetchLfsFiles({ ...lfs, remote: await remoteName(git) }, gitIn(tree.root, processes))));
-	return { arm, path: tree.path, source: { ...source, commit: tree.commit } };
+	const lfsProblem = await fetchLfsFiles({ ...lfs, remote: await remoteName(git) }, gitIn(tree.root, processes));
+	if (lfsProblem !== null) opening.notes.push(lfsProblem);
+	const folder = { arm, path: tree.path, source: { ...source, commit: tree.commit } };
+	const absent = (file: string): Promise<string | null> => whyAbsent(file, tree.path, gitIn(tree.path, processes));
+	return { ...folder, whyAbsent: absent, ...(lfsProblem === null ? {} : { lfsProblem }) };
 }
 
 /** The head may be the work of anyone. */

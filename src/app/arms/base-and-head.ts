@@ -1,6 +1,6 @@
 // Finds the commit that a run compares with, where the event says which: asks git, and says in one sentence how it was found.
 import type { FoundTag, History } from "../../adapters/git/history.ts";
-import { ConfigError } from "../../core/errors.ts";
+import { ConfigError, ToolError } from "../../core/errors.ts";
 import { releaseTags, tagsBefore } from "../../formats/git/version-tag.ts";
 import type { BaseRecipe, BranchPoint } from "./choose-base.ts";
 
@@ -41,6 +41,8 @@ function follow(recipe: BaseRecipe, search: Search): Promise<FoundBase> {
 			return byRef(recipe.ref, search);
 		case "none":
 			return Promise.resolve({ state: "none", why: recipe.why });
+		case "unknown":
+			throw unknownBase(recipe.why);
 	}
 }
 
@@ -134,6 +136,11 @@ function gone(commit: string, what: string): ConfigError {
 			fix: "Check out this repository with actions/checkout and `fetch-depth: 0`, or name another base with the input `base`.",
 		},
 	});
+}
+
+function unknownBase(why: string): ToolError {
+	const fix = "Run the job again; or name the base with the input `base`.";
+	return new ToolError({ code: "tool-output", message: `Nothing can be compared: ${why}.`, details: { fix } });
 }
 
 function withoutChange(branch: string): ConfigError {

@@ -12,7 +12,9 @@ export type BaseRecipe =
 	| { how: "last-release" }
 	| { how: "ref"; ref: string }
 	/** `why` is a clause. */
-	| { how: "none"; why: string };
+	| { how: "none"; why: string }
+	/** There is a base, and nothing says which. `why` is a clause. */
+	| { how: "unknown"; why: string };
 
 /** Where a pushed branch left the default branch; on that branch itself, and without one, the commit before the head. */
 export interface BranchPoint {
@@ -69,7 +71,7 @@ const namesItsBase = /^(pull_request|push|merge_group|release)/;
 
 function chooseByName(name: string): BaseRecipe {
 	if (!namesItsBase.test(name)) return { how: "last-release" };
-	return { how: "none", why: `the payload of the ${name} event could not be read, so its base is not known` };
+	return { how: "unknown", why: `the payload of the ${name} event could not be read, so its base is not known` };
 }
 
 function chooseByPush({ ref, before, isForced, defaultBranch }: PushEvent): BaseRecipe {

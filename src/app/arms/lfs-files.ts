@@ -20,9 +20,9 @@ export interface LfsCheckout extends Omit<LfsWish, "paths"> {
 	config: Config;
 }
 
-/** @returns sentences about what stays a pointer; the stages then say what they cannot read. */
-export async function fetchLfsFiles(checkout: LfsCheckout, git: Git): Promise<string[]> {
-	if (!(await usesLfs(git))) return [];
+/** @returns why files stay pointers, a sentence, where any do; the stages then say what they cannot read. */
+export async function fetchLfsFiles(checkout: LfsCheckout, git: Git): Promise<string | null> {
+	if (!(await usesLfs(git))) return null;
 	const pull = (paths: LfsWish["paths"]): Promise<string | null> => pullLfs({ ...checkout, paths }, git);
 	// A prepare command may read any file.
 	const rounds = checkout.config.models.some((model) => model.prepare !== undefined)
@@ -31,9 +31,9 @@ export async function fetchLfsFiles(checkout: LfsCheckout, git: Git): Promise<st
 	for (const round of rounds) {
 		const paths = await round();
 		const problem = await pull(paths === "all" ? paths : await pointersOf(paths));
-		if (problem !== null) return [problem];
+		if (problem !== null) return problem;
 	}
-	return [];
+	return null;
 }
 
 async function pointersOf(paths: readonly string[]): Promise<string[]> {

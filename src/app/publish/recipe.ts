@@ -1,7 +1,7 @@
 // One digest for all that an arm's engines are built from, so that a cache of exactly these can be found again.
 import { createHash } from "node:crypto";
 import type { Arm } from "../../core/schema/result.ts";
-import type { PreparedModel } from "../../stages/prepare.ts";
+import type { PreparedModel } from "../../stages/prepared.ts";
 
 const digestChars = 16;
 

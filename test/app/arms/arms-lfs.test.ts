@@ -7,6 +7,7 @@ import { describe, expect, it } from "vitest";
 import { parseRunEvent } from "../../../src/formats/github/event.ts";
 import { push, repository } from "../../support/event-payloads.ts";
 import { checkOut, git } from "../../support/git-history.ts";
+import { pathWithoutLfs } from "../../support/git-without-lfs.ts";
 import { externalTensor, model } from "../../support/onnx-writer.ts";
 import { configOf, open, read, texts } from "../../support/opened-arms.ts";
 import { fixtures, temporaryFolder, writeProject } from "../../support/project.ts";
@@ -47,20 +48,6 @@ function installLfs(folder: string): LfsWorld {
 						.map((text) => JSON.parse(text))
 				: [],
 	};
-}
-
-/** A PATH that has git and no git-lfs, whatever this machine has. */
-function pathWithoutLfs(folder: string): string {
-	const bin = join(folder, "git-only");
-	mkdirSync(bin);
-	const path = execFileSync("sh", ["-c", "command -v git"], { encoding: "utf8" }).trim();
-	// git finds git-lfs also beside its own programs.
-	writeFileSync(
-		join(bin, "git"),
-		`#!/bin/sh\ncase " $* " in *" lfs "*) echo "git: 'lfs' is not a git command." >&2; exit 1;; esac\nexec ${path} "$@"\n`,
-		{ mode: 0o755 },
-	);
-	return `${bin}:/usr/bin:/bin`;
 }
 
 describe("files of Git LFS", () => {

@@ -91,13 +91,16 @@ describe("both arms", () => {
 		await opened.close();
 	});
 
-	it("are one in a folder that git knows nothing of", async () => {
+	it("are none in a workflow's folder that git knows nothing of, or where there is no git: a base may well exist", async () => {
 		const folder = writeProject(temporaryFolder(), { "model.onnx": "x" });
 		const event = parseRunEvent("workflow_dispatch", workflowDispatch("refs/heads/main"), { sha: "a".repeat(40), ref: "refs/heads/main" });
-		expect(await open(folder, { event })).toMatchObject({
-			folders: [{ arm: "head" }],
-			noBase: expect.stringContaining("git knows no commit"),
+		await expect(open(folder, { event })).rejects.toMatchObject({ code: "git-ref", message: expect.stringContaining("no git repository") });
+		await expect(open(folder, { event }, { PATH: folder })).rejects.toMatchObject({
+			code: "tool-missing",
+			details: { fix: expect.stringContaining("Install git") },
 		});
+		git(folder, "init", "--quiet");
+		expect(await open(folder, { event })).toMatchObject({ folders: [{ arm: "head" }], noBase: expect.stringContaining("no commit") });
 	});
 
 	it("stay as they were on the command line", async () => {

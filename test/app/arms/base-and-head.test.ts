@@ -393,13 +393,6 @@ const situations: Situation[] = [
 		says: /v1\.2\.0 is the last release/,
 	},
 	{ ...onMerge, what: "a history that is not there yet", baseline: { from: "history" }, base: null, says: /^there is no history yet, so / },
-	{
-		...onMerge,
-		what: "a payload that cannot be read",
-		payload: () => ({}),
-		base: null,
-		says: /payload of the pull_request event could not be read/,
-	},
 ];
 
 async function find(situation: Situation): Promise<{ base: FoundBase; folder: string }> {
@@ -411,6 +404,16 @@ async function find(situation: Situation): Promise<{ base: FoundBase; folder: st
 }
 
 describe("the base of", () => {
+	it("an event that names one in a payload that cannot be read is an error, never none", async () => {
+		const event = parseRunEvent("pull_request", {}, { sha: at("main-299"), ref: "refs/pull/7/merge" });
+		const history = await openHistory(gitIn(origin, processes));
+		const base = findBase(chooseBase(event, { from: "base-ref" }), at("main-299"), history);
+		await expect(base).rejects.toMatchObject({
+			code: "tool-output",
+			message: expect.stringContaining("payload of the pull_request event could not be read"),
+		});
+	});
+
 	it.concurrent.for(situations)("$what", async (situation, { expect }) => {
 		const { base, folder } = await find(situation);
 		const name = base.state === "found" ? [...commits].find(([, commit]) => commit === base.commit)?.[0] : null;

@@ -8,7 +8,7 @@ import { recipeDigest } from "../../../src/app/publish/recipe.ts";
 import { type SharedCacheOptions, sharedCaches } from "../../../src/app/publish/shared-caches.ts";
 import { engineSpecs } from "../../../src/core/plan/specs.ts";
 import type { Arm } from "../../../src/core/schema/result.ts";
-import type { PreparedModel } from "../../../src/stages/prepare.ts";
+import type { PreparedModel } from "../../../src/stages/prepared.ts";
 import { buildConfig } from "../../support/build-config.ts";
 import { temporaryFolder } from "../../support/project.ts";
 

@@ -1,0 +1,34 @@
+// Why a file that a commit or a folder speaks of is not there: so that it is not taken for one that never was.
+import { lstat, stat } from "node:fs/promises";
+import { join, posix } from "node:path";
+import type { Git } from "./run-git.ts";
+
+/**
+ * @param git of a checkout; null where the folder itself is all there is.
+ * @returns a clause; null where there truly is no such file.
+ */
+export async function whyAbsent(path: string, folder: string, git: Git | null): Promise<string | null> {
+	const steps = posix.normalize(path).split("/");
+	const places = steps.map((_, at) => steps.slice(0, at + 1).join("/"));
+	for (const place of places) if (await isDeadLink(join(folder, place))) return `${place} is a link to something that is not there`;
+	if (git === null) return null;
+	const listed = await git(["ls-tree", "-z", "HEAD", "--", ...places]);
+	for (const entry of listed.stdout.split("\0")) {
+		const [facts = "", name] = entry.split("\t");
+		if (facts.startsWith("160000 ")) return `${name} is a submodule, which is not checked out`;
+		if (name === places.at(-1)) return "the commit has it, and git did not check it out (a sparse checkout?)";
+	}
+	return null;
+}
+
+async function isDeadLink(path: string): Promise<boolean> {
+	const isLink = await lstat(path).then(
+		(facts) => facts.isSymbolicLink(),
+		() => false,
+	);
+	if (!isLink) return false;
+	return stat(path).then(
+		() => false,
+		() => true,
+	);
+}

@@ -1,0 +1,58 @@
+// What the prepare stage is given, and what it makes of it.
+import type { ErrorDetails } from "../core/errors.ts";
+import type { EngineAssets, EngineSpec } from "../core/plan/plan.ts";
+import type { Arm, ArmSource, BackendFacts, ErrorRecord } from "../core/schema/result.ts";
+import type { Files, ModelOnDisk, ModelReader, Progress, Shell } from "../ports/world.ts";
+
+/** Where an arm's files lie. */
+export interface ArmFolder {
+	arm: Arm;
+	/** Absolute. */
+	path: string;
+	source: ArmSource;
+	/** Why files of Git LFS stay pointers, a sentence. */
+	lfsProblem?: string;
+	/** Why a file that belongs to the arm is not there, a clause; null where the arm truly has no such file. */
+	whyAbsent?(path: string): Promise<string | null>;
+}
+
+export type PreparedModel =
+	| { state: "ready"; spec: EngineSpec; arm: Arm; model: ModelOnDisk; assets?: EngineAssets }
+	/** The base has no such file. `isNew`: nor does its config speak of it. */
+	| { state: "missing"; spec: EngineSpec; arm: Arm; isNew: boolean; reason: string }
+	/** The base has it, and it cannot be used: nothing can be compared, which is an error of the run. */
+	| { state: "broken"; spec: EngineSpec; arm: Arm; error: ErrorRecord };
+
+export interface PrepareInput {
+	specs: readonly EngineSpec[];
+	arms: readonly ArmFolder[];
+	/** Whether the base's config has this engine, or one of the same file. */
+	isKnownToBase(spec: EngineSpec): boolean;
+	backend: BackendFacts["kind"];
+	logFolder: string;
+	timeoutMs: number;
+}
+
+export interface PreparePorts {
+	files: Files;
+	models: ModelReader;
+	shell: Shell;
+	progress: Progress;
+}
+
+export interface Context {
+	input: PrepareInput;
+	ports: PreparePorts;
+}
+
+export interface Complaint {
+	message: string;
+	details: ErrorDetails;
+}
+
+export interface Wanted {
+	spec: EngineSpec;
+	folder: ArmFolder;
+	/** Of the prepare command. */
+	complaint: Complaint | null;
+}

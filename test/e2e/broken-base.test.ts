@@ -1,0 +1,222 @@
+// A base that has the model and cannot give it: an error of the run in every report, never new and never green.
+import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { runActionFolder } from "../support/action-runner.ts";
+import { pullRequest, schedule } from "../support/event-payloads.ts";
+import { git } from "../support/git-history.ts";
+import { pathWithoutLfs } from "../support/git-without-lfs.ts";
+import { startLocalGitHub } from "../support/local-github/start.ts";
+import { quickConfig, quickProject, readResult, runCli, temporaryFolder, writeProject } from "../support/project.ts";
+import { makeRepository, workspaceOf } from "../support/pull-repository.ts";
+
+const project = { "trtgate.yml": quickConfig, "model.onnx": "fixture:model.onnx", golden: "fixture:golden" };
+const strict = quickConfig.replace("gates: {", "gates: { inconclusive: fail,");
+const pointer = `version https://git-lfs.github.com/spec/v1\noid sha256:${"a".repeat(64)}\nsize 4711\n`;
+const prepared = (command: string, name = "net"): string =>
+	strict.replace("  net:\n    onnx: model.onnx", `  ${name}:\n    onnx: made.onnx\n    prepare: ${command}`);
+
+/** A repository whose first commit is the base; the head lies in the working tree. */
+function repositoryOf(base: (folder: string) => void, head: Readonly<Record<string, string>> = {}): string {
+	const folder = temporaryFolder();
+	git(folder, "init", "-q", "-b", "main");
+	base(folder);
+	git(folder, "add", "-A");
+	git(folder, "commit", "-qm", "base");
+	for (const name of readdirSync(folder)) if (name !== ".git") rmSync(join(folder, name), { recursive: true });
+	quickProject(folder, { "trtgate.yml": strict, ...head });
+	return folder;
+}
+
+const files = (of: Readonly<Record<string, string>>) => (folder: string) => void writeProject(folder, { ...project, ...of });
+
+interface Broken {
+	what: string;
+	base(folder: string): void;
+	head?: Readonly<Record<string, string>>;
+	exit: 2 | 3;
+	code: string;
+	says: RegExp;
+}
+
+const lfs = { ".gitattributes": "*.onnx filter=lfs -text\n" };
+const inSubmodule = { "trtgate.yml": strict.replace("onnx: model.onnx", "onnx: zoo/model.onnx"), "zoo/model.onnx": "fixture:model.onnx" };
+
+const broken: Broken[] = [
+	{
+		what: "whose model is a pointer of Git LFS that cannot be fetched",
+		base: files({ ...lfs, "model.onnx": pointer }),
+		exit: 3,
+		code: "lfs-unavailable",
+		says: /model\.onnx is a Git LFS pointer.*git-lfs is not installed/,
+	},
+	{
+		what: "whose prepare command fails",
+		base: files({ "trtgate.yml": prepared("false") }),
+		head: { "trtgate.yml": prepared("test -f exporter && cp model.onnx made.onnx"), exporter: "here" },
+		exit: 2,
+		code: "prepare-failed",
+		says: /prepare command of net failed in the base/,
+	},
+	{
+		what: "whose prepare command makes no model",
+		base: files({ "trtgate.yml": prepared("true") }),
+		head: { "trtgate.yml": prepared("if test -f exporter; then cp model.onnx made.onnx; fi"), exporter: "here" },
+		exit: 2,
+		code: "model-missing",
+		says: /ended well in the base, and made no made\.onnx/,
+	},
+	{
+		what: "whose config cannot be read, and whose prepare command fails",
+		base: files({ "trtgate.yml": "version: [" }),
+		head: { "trtgate.yml": prepared("test -f exporter && cp model.onnx made.onnx"), exporter: "here" },
+		exit: 2,
+		code: "prepare-failed",
+		says: /failed in the base/,
+	},
+	{
+		what: "whose model is no model",
+		base: files({ "model.onnx": "<html>" }),
+		exit: 2,
+		code: "model-unreadable",
+		says: /The base's model cannot be read: model\.onnx is a text file/,
+	},
+	{
+		what: "whose model is a link to something that is not there",
+		base(folder) {
+			writeProject(folder, { "trtgate.yml": quickConfig, golden: "fixture:golden" });
+			symlinkSync(".dvc/cache/model", join(folder, "model.onnx"));
+		},
+		exit: 2,
+		code: "model-missing",
+		says: /model\.onnx is a link to something that is not there/,
+	},
+	{
+		what: "whose model lies in a submodule",
+		base(folder) {
+			writeProject(folder, { ...project, "trtgate.yml": inSubmodule["trtgate.yml"] });
+			mkdirSync(join(folder, "zoo"));
+			git(join(folder, "zoo"), "init", "-q");
+			git(join(folder, "zoo"), "commit", "-qm", "models", "--allow-empty");
+		},
+		head: inSubmodule,
+		exit: 2,
+		code: "model-missing",
+		says: /zoo is a submodule, which is not checked out/,
+	},
+];
+
+describe("a base", () => {
+	it.each(broken)(
+		"$what is an error with a fix in every report, and the head is judged all the same",
+		async ({ base, head, exit, code, says }) => {
+			const cwd = repositoryOf(base, head);
+			const env = { PATH: pathWithoutLfs(cwd) };
+			const run = await runCli(["run", "--base", "main", "--out", "out"], { cwd, env });
+			expect(run.exit, run.stdout + run.stderr).toBe(exit);
+			const result = readResult(join(cwd, "out"));
+			expect(result).toMatchObject({ outcome: "error", failureKind: exit === 3 ? "runner" : "configuration" });
+			expect(result.errors).toMatchObject([{ code, arm: "base", model: "net", message: expect.stringMatching(says) }]);
+			expect(result.workloads).toMatchObject([{ verdict: "not-comparable" }]);
+			expect(result.golden.map(({ state }) => state)).toEqual(["match", "match"]);
+			const reports = ["report.md", "report.html", "junit.xml", "exports/findings.sarif"];
+			for (const name of reports) expect(readFileSync(join(cwd, "out", name), "utf8"), name).toContain(code);
+			for (const name of ["report.md", "report.html"])
+				expect(readFileSync(join(cwd, "out", name), "utf8"), name).toContain("compare with another commit");
+			expect(run.stdout).toMatch(/COULD NOT DECIDE/);
+			expect(run.stdout.replace(/\s+/g, " ")).toContain("compare with another commit");
+			expect(JSON.stringify(result) + run.stdout).not.toMatch(/New: |worktrees\/base\/model/);
+		},
+	);
+
+	it.each<[string, (folder: string) => void, Readonly<Record<string, string>>]>([
+		["has neither the model nor a config", (folder) => void writeProject(folder, { "README.md": "nothing yet" }), {}],
+		[
+			"has another model, and no exporter for the new one",
+			files({}),
+			{ "trtgate.yml": prepared("test -f exporter && cp model.onnx made.onnx", "other"), exporter: "here" },
+		],
+	])("that %s makes the model new: exit 0", async (_, base, head) => {
+		const cwd = repositoryOf(base, head);
+		const run = await runCli(["run", "--base", "main", "--out", "out"], { cwd });
+		expect(run.exit, run.stdout + run.stderr).toBe(0);
+		const result = readResult(join(cwd, "out"));
+		expect(result.workloads).toMatchObject([{ verdict: "missing", latency: { reason: expect.stringMatching(/^New: the base has no /) } }]);
+	});
+
+	it("whose config has an engine of which its tree has no model is compared with nothing, and never green", async () => {
+		const cwd = repositoryOf((folder) => void writeProject(folder, { "trtgate.yml": quickConfig }));
+		const run = await runCli(["run", "--base", "main", "--out", "out"], { cwd });
+		expect(run.exit, run.stdout + run.stderr).toBe(0);
+		expect(readResult(join(cwd, "out"))).toMatchObject({ outcome: "inconclusive", workloads: [{ verdict: "not-comparable" }] });
+	});
+
+	it("that does not build is compared with nothing, and never green", async () => {
+		const cwd = repositoryOf(files({ "model.onnx": "fixture:unsupported-op.onnx" }));
+		const run = await runCli(["run", "--base", "main", "--out", "out"], { cwd });
+		expect(readResult(join(cwd, "out"))).toMatchObject({ outcome: "inconclusive", workloads: [{ verdict: "not-comparable" }] });
+		expect(run.stdout).not.toMatch(/PASSED/);
+	});
+});
+
+describe("a workflow's base", () => {
+	async function openPlace(config = quickConfig) {
+		const repo = makeRepository({
+			base: { ...project, "trtgate.yml": config },
+			head: { ...project, "trtgate.yml": config, exporter: "here" },
+		});
+		const workspace = workspaceOf(repo);
+		const github = await startLocalGitHub({ gitDir: repo.origin });
+		onTestFinished(() => github.close());
+		const temp = join(repo.root, "temp");
+		mkdirSync(join(temp, "empty"), { recursive: true });
+		return { repo, workspace, github, temp };
+	}
+
+	type Place = Awaited<ReturnType<typeof openPlace>>;
+	const pulled = ({ repo }: Place) => ({
+		...{ event: "pull_request", payload: pullRequest({ head: repo.head, base: repo.base }) },
+		...{ sha: repo.merge, ref: "refs/pull/7/merge" },
+	});
+	const nightly = ({ repo }: Place) => ({ event: "schedule", payload: schedule(), sha: repo.merge, ref: "refs/heads/main" });
+
+	async function play(place: Place, job: ReturnType<typeof pulled | typeof nightly>, env: Readonly<Record<string, string>> = {}) {
+		const { workspace, temp, github } = place;
+		const given = await github.environment({ ...job, workspace, temp } as Parameters<typeof github.environment>[0]);
+		const run = await runActionFolder(".", { env: { ...given, TRTGATE_LOCKS: temp, ...env }, cwd: workspace });
+		return { run, result: readResult(join(workspace, "trtgate-out")) };
+	}
+
+	it.each([
+		["pull request", pulled],
+		["night", nightly],
+	] as const)("cannot be found without git: a %s ends with an error, and says what to install", async (_, job) => {
+		const place = await openPlace();
+		const { run, result } = await play(place, job(place), { PATH: join(place.temp, "empty") });
+		expect(run.exitCode, run.stdout + run.stderr).toBe(3);
+		expect(run.outputs).toMatchObject({ outcome: "error", "failure-kind": "runner" });
+		expect(result.errors).toMatchObject([{ code: "tool-missing", fix: expect.stringContaining("Install git") }]);
+		expect(place.github.state.checkRuns).toMatchObject([{ conclusion: "failure" }]);
+		expect(run.summary).toContain("there is no git here");
+	});
+
+	it("cannot be found in files without a history: exit 2", async () => {
+		const place = await openPlace();
+		rmSync(join(place.workspace, ".git"), { recursive: true });
+		const { run, result } = await play(place, pulled(place));
+		expect(run.exitCode, run.stdout + run.stderr).toBe(2);
+		expect(result.errors).toMatchObject([{ code: "git-ref", message: expect.stringContaining("no git repository") }]);
+	});
+
+	it("whose prepare command fails is told in the comment, the check run and the summary", async () => {
+		const place = await openPlace(prepared("test -f exporter && cp model.onnx made.onnx"));
+		const { run, result } = await play(place, pulled(place));
+		expect(run.exitCode, run.stdout + run.stderr).toBe(2);
+		expect(run.outputs).toMatchObject({ outcome: "error", "failure-kind": "configuration" });
+		expect(result.errors).toMatchObject([{ code: "prepare-failed", arm: "base" }]);
+		const { comments, checkRuns } = place.github.state;
+		expect(comments[0]?.body).toMatch(/## 🛑 .*[\s\S]*failed in the base[\s\S]*compare with another commit/);
+		expect(checkRuns).toMatchObject([{ conclusion: "failure" }]);
+		expect(run.summary).toContain("failed in the base");
+	});
+});
