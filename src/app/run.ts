@@ -74,9 +74,7 @@ async function reviewChanges(prepared: Prepared, input: GateInput, { facts, port
 	if (base === undefined) return;
 	const baseEngines = engineSpecs(input.baseConfig ?? { models: [] });
 	const engines = { baseEngines, headEngines: engineSpecs(input.config) };
-	const reviewed = await reviewGoldens({ ...engines, goldens: prepared.goldens, baseFolder: base.path }, ports);
-	facts.goldenChanges = reviewed.changes;
-	facts.notes.push(...reviewed.notes);
+	facts.goldenChanges = await reviewGoldens({ ...engines, goldens: prepared.goldens, baseFolder: base.path }, ports);
 }
 
 /** All that needs the machine for itself. */

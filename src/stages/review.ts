@@ -2,7 +2,7 @@
 import { toNumeric } from "../core/golden/checks.ts";
 import { parseManifest } from "../core/golden/manifest.ts";
 import { distance } from "../core/golden/noise-floor.ts";
-import { reviewGolden, reviewGone } from "../core/golden/review.ts";
+import { reviewGolden, reviewGone, reviewUnread } from "../core/golden/review.ts";
 import { elementCount, type Tensor } from "../core/golden/tensor.ts";
 import { inputKinds } from "../core/input-kind.ts";
 import type { EngineSpec } from "../core/plan/plan.ts";
@@ -26,10 +26,9 @@ interface ReviewPorts {
 	tensors: TensorReader;
 }
 
-/** `notes` say of which golden the base's side cannot be read. */
-export async function reviewGoldens(input: ReviewGoldensInput, ports: ReviewPorts): Promise<{ changes: GoldenChange[]; notes: string[] }> {
+/** A base's golden that cannot be read counts as changed: nobody has seen that it did not. */
+export async function reviewGoldens(input: ReviewGoldensInput, ports: ReviewPorts): Promise<GoldenChange[]> {
 	const changes: GoldenChange[] = [];
-	const notes: string[] = [];
 	const seen = new Set<string>();
 	for (const spec of input.baseEngines) {
 		const path = spec.engine.golden;
@@ -38,19 +37,14 @@ export async function reviewGoldens(input: ReviewGoldensInput, ports: ReviewPort
 		// An engine that is gone is the coverage gate's to tell.
 		if (path === undefined || head === undefined || seen.has(key)) continue;
 		seen.add(key);
-		try {
-			const change = await reviewOne(
-				{ model: spec.model.name, path, head: input.goldens.get(spec.id), gates: head },
-				{ root: input.baseFolder, ports },
-			);
-			if (change !== null) changes.push(change);
-		} catch (error) {
-			notes.push(
-				`The base's golden ${path} cannot be read, so nobody sees whether it changed: ${error instanceof Error ? error.message : String(error)}`,
-			);
-		}
+		const one = { model: spec.model.name, path, head: input.goldens.get(spec.id), gates: head };
+		const change = await reviewOne(one, { root: input.baseFolder, ports }).catch((error: unknown) => {
+			const why = error instanceof Error ? error.message : String(error);
+			return reviewUnread(one.model, path, { head: one.head?.manifest ?? null, why });
+		});
+		if (change !== null) changes.push(change);
 	}
-	return { changes, notes };
+	return changes;
 }
 
 interface One {
@@ -98,8 +92,11 @@ async function movedOutputs({ base, head, ports }: Sides): Promise<MovedOutput[]
 		const before = base.manifest.cases.find(({ id }) => id === golden.id);
 		for (const name of before === undefined ? [] : changedNames(before.outputs, golden.outputs)) {
 			const now = await readOne(golden.outputs, name, { set: head, ports });
-			const was = await readOne(before?.outputs ?? {}, name, { set: base, ports });
-			if (now !== undefined && was !== undefined) moved.push(movement({ case: golden.id, output: name }, was, now));
+			const was = await readOne(before?.outputs ?? {}, name, { set: base, ports }).catch(() => null);
+			const place = { case: golden.id, output: name };
+			// As of Git LFS, of which the tensors of the base are not fetched.
+			if (was === null) moved.push({ ...place, relativeL2: null, maxAbs: null, detail: "what it was before cannot be read" });
+			else if (now !== undefined && was !== undefined) moved.push(movement(place, was, now));
 		}
 	}
 	return moved.filter(({ relativeL2 }) => relativeL2 !== 0);

@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type ActionOptions, type ActionRun, runActionFolder } from "../support/action-runner.ts";
+import { git } from "../support/git-history.ts";
 import { startLocalGitHub } from "../support/local-github/start.ts";
 import { cacheHome, quickProject, readResult, temporaryFolder, writeProject } from "../support/project.ts";
 
@@ -60,9 +61,13 @@ describe("the action", () => {
 		const github = await startLocalGitHub();
 		onTestFinished(github.close);
 		const workspace = quickProject(temporaryFolder());
+		git(workspace, "init", "--quiet");
+		git(workspace, "add", "--all");
+		git(workspace, "commit", "--quiet", "--message", "First");
+		const sha = git(workspace, "rev-parse", "HEAD");
 		const env = await github.environment({
-			...{ event: "push", payload: { ref: "refs/heads/main", before: "0".repeat(40), after: "a".repeat(40) }, ref: "refs/heads/main" },
-			...{ sha: "a".repeat(40), workspace, temp: temporaryFolder() },
+			...{ event: "push", payload: { ref: "refs/heads/main", before: "0".repeat(40), after: sha }, ref: "refs/heads/main" },
+			...{ sha, workspace, temp: temporaryFolder() },
 		});
 		const run = await runAction(workspace, {}, { env, post: true });
 		expect(run.exitCode, run.stdout + run.stderr).toBe(0);

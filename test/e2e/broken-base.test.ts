@@ -159,6 +159,31 @@ describe("a base", () => {
 	});
 });
 
+describe("a base's golden", () => {
+	const manifest = readFileSync("test/fixtures/project/golden/golden.json", "utf8");
+
+	it.each<[string, string, RegExp]>([
+		["that cannot be read", "{", /golden\/golden\.json cannot be read, so nobody sees whether it changed/],
+		[
+			"whose tensors stayed pointers of Git LFS, and that is another now",
+			manifest.replace("b0b3c2e742e1bd3175a7533ace61c30b39f8f7ba337fc328629dbeb64f3045e7", "0".repeat(64)),
+			/Golden net@1 became another of the same id.*1 output moved/,
+		],
+	])("%s asks for a review: never green without one", async (_, golden, says) => {
+		const cwd = repositoryOf((folder) => {
+			files({})(folder);
+			writeProject(folder, { "golden/golden.json": golden, "golden/y0.npy": pointer });
+		});
+		const run = await runCli(["run", "--base", "main", "--out", "out"], { cwd });
+		expect(run.exit, run.stdout + run.stderr).toBe(0);
+		const result = readResult(join(cwd, "out"));
+		expect(result.outcome).toBe("warn");
+		expect(result.gates).toContainEqual(
+			expect.objectContaining({ gate: "golden-change", status: "warn", message: expect.stringMatching(says) }),
+		);
+	});
+});
+
 describe("a workflow's base", () => {
 	async function openPlace(config = quickConfig) {
 		const repo = makeRepository({

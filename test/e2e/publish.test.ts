@@ -22,6 +22,10 @@ const pullRequest: Pick<Job, "event" | "ref" | "sha" | "payload"> = {
 /** A model whose output is not that of its golden. */
 const wrong = { "model.onnx": "fixture:wrong.onnx" };
 
+/** The workspace is no clone: these tests are not about what it is compared with. */
+const config = `${quickConfig}baseline: { from: history }\n`;
+const project = (folder: string, files: Record<string, string> = {}): string => quickProject(folder, { "trtgate.yml": config, ...files });
+
 interface Scene {
 	github: LocalGitHub;
 	workspace: string;
@@ -31,7 +35,7 @@ interface Scene {
 async function scene(files: Record<string, string> = {}): Promise<Scene> {
 	const github = await startLocalGitHub();
 	onTestFinished(() => github.close());
-	const workspace = quickProject(temporaryFolder(), files);
+	const workspace = project(temporaryFolder(), files);
 	const temp = temporaryFolder();
 	return {
 		github,
@@ -109,9 +113,9 @@ describe("the action on a pull request", () => {
 		const { github, workspace, run } = await scene();
 		await run({ runId: 1 }, { comment: "changes", "check-run": "false" });
 		expect(github.state.comments).toEqual([]);
-		quickProject(workspace, wrong);
+		project(workspace, wrong);
 		await run({ runId: 2 }, { comment: "changes", "check-run": "false" });
-		quickProject(workspace);
+		project(workspace);
 		await run({ runId: 3 }, { comment: "changes", "check-run": "false" });
 		expect(github.state.comments).toHaveLength(1);
 		expect(github.state.comments[0]?.body).toMatch(/run:3 .*\n## ✅/);
@@ -127,7 +131,7 @@ describe("the action outside of pull requests", () => {
 		await run({ ...nightly, runId: 2 }, { "check-run": "false" });
 		expect(github.state.issues).toMatchObject([{ state: "open", labels: ["trtgate"] }]);
 		expect(github.state.issues[0]?.body).toMatch(/^<!-- trtgate:trtgate\.yml run:2 /);
-		quickProject(workspace);
+		project(workspace);
 		await run({ ...nightly, runId: 3 }, { "check-run": "false" });
 		expect(github.state.issues).toMatchObject([{ state: "closed" }]);
 		expect(github.state.comments.map(({ body }) => body)).toEqual([expect.stringMatching(/^Well again: /)]);
@@ -254,7 +258,7 @@ describe("artifacts", () => {
 
 describe("a cancelled job", () => {
 	it("leaves a partial result, publishes nothing more, and its post step keeps what there is", async () => {
-		const slow = quickConfig.replace("duration: 5ms", "duration: 3s");
+		const slow = config.replace("duration: 5ms", "duration: 3s");
 		const { github, workspace } = await scene({ "trtgate.yml": slow });
 		const env = await github.environment({ ...pullRequest, workspace, temp: temporaryFolder() });
 		const out = join(workspace, "trtgate-out");

@@ -41,9 +41,7 @@ async function recordAll(job: GoldenJob, stopped: Stopped): Promise<RecordedGold
 	const done: RecordedGoldens = { home, recorded: [], errors: [], notes: [] };
 	for (const target of chooseTargets(config, inputs.model)) {
 		try {
-			const one = await recordOne(target, { job, home });
-			done.recorded.push(one);
-			done.notes.push(...one.notes);
+			done.recorded.push(await recordOne(target, { job, home }));
 		} catch (error) {
 			done.errors.push(error);
 			done.notes.push(`${target.model.name} was not recorded: ${explainError(error).records[0]?.message ?? ""}`);

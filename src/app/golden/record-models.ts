@@ -31,9 +31,8 @@ export interface RecordedModel extends GoldenTarget {
 	manifest: GoldenManifest;
 	/** Of before; null where this is the first. */
 	old: GoldenManifest | null;
-	/** null where there is nothing to compare with, or nothing that can be read of it. */
+	/** null where there is nothing to compare with. */
 	change: GoldenChange | null;
-	notes: readonly string[];
 }
 
 /** @param names one a line, or with commas; empty: all models with a golden. @throws ConfigError usage. */
@@ -94,10 +93,8 @@ export async function recordModel(target: GoldenTarget, recording: Recording): P
 	const options = await parseRecordOptions(argumentsFor(target, recording), recording.terminal);
 	const recorded = await recordWith(options, recording.terminal);
 	const isChange = recorded.state === "written" && old !== null;
-	const reviewed = isChange
-		? await review({ target, manifest: recorded.manifest, home: recording.home, before })
-		: { changes: [], notes: [] };
-	return { ...target, ...recorded, old, change: reviewed.changes[0] ?? null, notes: reviewed.notes };
+	const [change = null] = isChange ? await review({ target, manifest: recorded.manifest, home: recording.home, before }) : [];
+	return { ...target, ...recorded, old, change };
 }
 
 /** With an equals sign, so that no value is taken for an option. */

@@ -20,7 +20,8 @@ export function judgeGoldenChange(change: GoldenChange, config: Config, gates: G
 	];
 }
 
-function messageOf({ base, head, loud, movedTotal, reason, author }: GoldenChange): string {
+function messageOf({ base, head, loud, movedTotal, reason, author, notes }: GoldenChange): string {
+	if (base === null) return `${notes.join(" ")} It needs a review.`;
 	const what = head === null ? `Golden ${base} is gone` : `Golden ${base} became ${head === base ? "another of the same id" : head}`;
 	const weaker = loud.length === 0 ? "" : ` and is weaker: ${loud.join(" ")}`;
 	const moved = movedTotal === 0 ? "" : ` ${movedTotal} ${movedTotal === 1 ? "output" : "outputs"} moved.`;

@@ -46,6 +46,12 @@ export function reviewGone(model: string, path: string, base: GoldenManifest): G
 	return { model, path, base: base.goldenId, head: null, loud, moved: [], movedTotal: 0, tolerances: [], notes: [] };
 }
 
+/** The base's golden is there and cannot be read. */
+export function reviewUnread(model: string, path: string, { head, why }: { head: GoldenManifest | null; why: string }): GoldenChange {
+	const notes = [`The base's golden ${path} cannot be read, so nobody sees whether it changed: ${why}`];
+	return { model, path, base: null, head: head?.goldenId ?? null, loud: [], moved: [], movedTotal: 0, tolerances: [], notes };
+}
+
 function size({ relativeL2 }: MovedOutput): number {
 	return typeof relativeL2 === "number" ? relativeL2 : Number.MAX_VALUE;
 }

@@ -396,7 +396,7 @@ export interface GoldenChange {
    */
   path: string;
   /**
-   * goldenId.
+   * goldenId; null: the base's golden cannot be read.
    */
   base: string | null;
   /**
