@@ -71,7 +71,7 @@ const kept = new Set([
 function toJsonSchema(schema: unknown): unknown {
 	if (!isObject(schema)) return schema;
 	const entries = Object.entries(schema).filter(([key]) => kept.has(key));
-	const plain: Json = Object.fromEntries(entries.map(([key, value]) => [key, convertWord(key, value)]));
+	const plain: Json = Object.fromEntries(entries.map(([key, value]) => [key, convertLabel(key, value)]));
 	if (schema["nullable"] !== true) return plain;
 	if (typeof plain["type"] === "string") {
 		const words = Array.isArray(plain["enum"]) ? { enum: [...new Set([...plain["enum"], null])] } : {};
@@ -80,7 +80,7 @@ function toJsonSchema(schema: unknown): unknown {
 	return { anyOf: [plain, { type: "null" }] };
 }
 
-function convertWord(key: string, value: unknown): unknown {
+function convertLabel(key: string, value: unknown): unknown {
 	if (key === "$ref") return String(value).replace("#/components/schemas/", "#/definitions/");
 	if (key === "properties" && isObject(value))
 		return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, toJsonSchema(inner)]));

@@ -137,7 +137,7 @@ describe("the one file", () => {
 	});
 
 	it("that pronounces on a golden, a speed, a run is one each", () => {
-		expect(holding(/export function judgeCase\(/)).toEqual(["src/core/golden/judge.ts"]);
+		expect(holding(/export function judgeCase\(/)).toEqual(["src/core/golden/compare/judge.ts"]);
 		expect(holding(/export function judgePairs\(/)).toEqual(["src/core/compare/verdict.ts"]);
 		expect(holding(/export function foldOutcome\(/)).toEqual(["src/core/outcome.ts"]);
 	});

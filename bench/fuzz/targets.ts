@@ -4,7 +4,7 @@ import { gunzipSync, inflateRawSync } from "node:zlib";
 import { preprocessFile } from "../../src/adapters/files/image-reader.ts";
 import { loadConfig } from "../../src/core/config/parse.ts";
 import { ConfigError } from "../../src/core/errors.ts";
-import { parseManifest } from "../../src/core/golden/manifest.ts";
+import { parseManifest } from "../../src/core/golden/manifest/parse-manifest.ts";
 import { preflight } from "../../src/core/onnx/preflight.ts";
 import { parseMatrix } from "../../src/core/plan/matrix.ts";
 import { parseResult } from "../../src/core/report/parse-result.ts";

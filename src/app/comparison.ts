@@ -6,7 +6,7 @@ import type { BuiltEngine } from "../ports/backend.ts";
 import type { CompareInput } from "../stages/compare.ts";
 import type { Measured, TimedWorkload } from "../stages/measure.ts";
 import type { Facts } from "./facts.ts";
-import type { Work } from "./work.ts";
+import type { RunContext } from "./run-context.ts";
 
 /**
  * The figure of a run that is compared. A GPU under a lock is ours alone, so its median is its speed. A CPU is shared, and
@@ -15,7 +15,7 @@ import type { Work } from "./work.ts";
 export const runFigures: Readonly<Record<BackendFacts["kind"], RunFigure>> = { tensorrt: "median", onnxruntime: "fastest" };
 
 interface ComparisonContext {
-	work: Work;
+	work: RunContext;
 	workloads: readonly TimedWorkload[];
 	family: number;
 	figure: RunFigure;
@@ -32,7 +32,7 @@ export function comparison(measured: Measured, context: ComparisonContext) {
 	return { spec, looks, cudaGraph, family: context.family, figure: context.figure, ...noBase };
 }
 
-function whyNoBase(of: { spec: EngineSpec; workload: Workload }, work: Work): NonNullable<CompareInput["noBase"]> {
+function whyNoBase(of: { spec: EngineSpec; workload: Workload }, work: RunContext): NonNullable<CompareInput["noBase"]> {
 	if (work.input.noBase !== undefined) return { verdict: "missing", reason: work.input.noBase };
 	const difference = work.facts.shapes.get(of.workload.id)?.baseDiffers;
 	if (difference !== undefined) return { verdict: "not-comparable", reason: `Not comparable: ${difference}.` };

@@ -12,12 +12,12 @@ import { customCommands } from "../adapters/process/custom-command.ts";
 import { createProcesses, type Processes } from "../adapters/process/processes.ts";
 import { userShell } from "../adapters/process/shell.ts";
 import type { Config } from "../core/config/config.ts";
-import { formatBytes } from "../core/units.ts";
+import { formatBytes } from "../core/text/units.ts";
 import type { Backend } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";
 import type { Progress } from "../ports/world.ts";
 import { chosenMachine, workerPathOf } from "./choose-backend.ts";
-import { gpuTurn, lockFolderOf } from "./gpu/gpu-turn.ts";
+import { gpuLease, lockFolderOf } from "./gpu/gpu-lease.ts";
 import { gpuWatch } from "./gpu/gpu-watch.ts";
 import { narrowDevices } from "./gpu/visible-devices.ts";
 
@@ -82,7 +82,7 @@ export function compose(
 		shell: userShell(processes, lentVariables),
 		custom: customCommands(processes),
 		telemetry: gpuWatch({ gpu, processes, clock, device: visibleDevices }),
-		turn: gpuTurn({ gpu, folder: lockFolderOf(world.environment), progress: world.progress, signal: interrupted.signal }),
+		gpuLease: gpuLease({ gpu, folder: lockFolderOf(world.environment), progress: world.progress, signal: interrupted.signal }),
 		progress: world.progress,
 		interrupt: { reason: () => reason },
 		childMs: processes.childMs,

@@ -6,7 +6,7 @@ import { readInputText } from "../adapters/process/input-file.ts";
 import type { Config } from "../core/config/config.ts";
 import { type LoadOptions, type LoadResult, loadConfig } from "../core/config/parse.ts";
 import { inputKinds } from "../core/input-kind.ts";
-import { confine } from "../stages/confine.ts";
+import { confine } from "../stages/resolve-in-workspace.ts";
 
 export interface ConfigRequest extends Omit<LoadOptions, "path"> {
 	cwd: string;

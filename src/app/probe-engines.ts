@@ -2,12 +2,12 @@
 import type { BuiltEngine } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";
 import { probe } from "../stages/probe.ts";
-import type { Work } from "./work.ts";
+import type { RunContext } from "./run-context.ts";
 
 /** @param enter called after each engine, so that a run that somebody stopped ends here. */
 export async function probeEngines(
 	engines: readonly BuiltEngine[],
-	work: Work,
+	work: RunContext,
 	{ ports, enter }: { ports: Ports; enter(): void },
 ): Promise<void> {
 	const { input, facts, prepared } = work;

@@ -26,7 +26,7 @@ import { emptyFacts, type Facts } from "./facts.ts";
 import type { GateInput } from "./gate-input.ts";
 import { keptFiles } from "./kept-files.ts";
 import { probeEngines } from "./probe-engines.ts";
-import type { Prepared, Work } from "./work.ts";
+import type { Prepared, RunContext } from "./run-context.ts";
 
 export async function runGate(input: GateInput, ports: Ports): Promise<Result> {
 	const facts = emptyFacts({ startedAt: ports.clock.timestamp(), startedMs: ports.clock.now(), backend: await ports.backend.facts() });
@@ -58,12 +58,12 @@ async function runStages(input: GateInput, ports: Ports, facts: Facts): Promise<
 	facts.findings = preflight({ models: prepared.models, ...context, ...gpu }, ports);
 	facts.shapes = shapeWorkloads(prepared.plan, prepared.models);
 	await input.beforeBuild?.({ config: input.config, fingerprint: facts.environment, models: prepared.models });
-	const turn = await ports.turn.take();
-	if (turn.note !== undefined) facts.notes.push(turn.note);
+	const gpuLease = await ports.gpuLease.take();
+	if (gpuLease.note !== undefined) facts.notes.push(gpuLease.note);
 	try {
 		await runOnMachine({ prepared, input, facts }, ports);
 	} finally {
-		await turn.release();
+		await gpuLease.release();
 	}
 	enter("compare");
 }
@@ -78,7 +78,7 @@ async function reviewChanges(prepared: Prepared, input: GateInput, { facts, port
 }
 
 /** All that needs the machine for itself. */
-async function runOnMachine(work: Work, ports: Ports): Promise<void> {
+async function runOnMachine(work: RunContext, ports: Ports): Promise<void> {
 	const { prepared, facts } = work;
 	const engines = await buildEngines(work, ports);
 	enterStage("verify", facts, ports);
@@ -92,7 +92,7 @@ async function runOnMachine(work: Work, ports: Ports): Promise<void> {
 	if (facts.backend.kind === "tensorrt") await explainWorkloads(workloads, work, ports);
 }
 
-async function buildEngines({ prepared, input, facts }: Work, ports: Ports): Promise<BuiltEngine[]> {
+async function buildEngines({ prepared, input, facts }: RunContext, ports: Ports): Promise<BuiltEngine[]> {
 	enterStage("build", facts, ports);
 	const engines: BuiltEngine[] = [];
 	const { strict } = input.config.preflight;
@@ -162,7 +162,7 @@ function enterStage(stage: string, facts: Facts, ports: Ports): void {
 	});
 }
 
-async function verifyEngines(engines: readonly BuiltEngine[], work: Work, ports: Ports): Promise<void> {
+async function verifyEngines(engines: readonly BuiltEngine[], work: RunContext, ports: Ports): Promise<void> {
 	const { input, facts, prepared } = work;
 	const { threads, timeoutMs } = input.config.measure;
 	const cwd = input.arms.find(({ arm }) => arm === "head")?.path ?? "";
@@ -191,7 +191,7 @@ function ownHashes(models: readonly PreparedModel[]): Map<string, string> {
 	return new Map(own.flatMap((model) => (model.state === "ready" ? [[model.spec.model.name, model.model.sha256] as const] : [])));
 }
 
-async function measureWorkloads(workloads: readonly TimedWorkload[], work: Work, ports: Ports): Promise<void> {
+async function measureWorkloads(workloads: readonly TimedWorkload[], work: RunContext, ports: Ports): Promise<void> {
 	const { input, facts } = work;
 	const family = Math.max(1, workloads.filter((timed) => timed.base && !isIdentical(timed, input.config.measure)).length);
 	const figure = runFigures[facts.backend.kind];
@@ -203,7 +203,7 @@ async function measureWorkloads(workloads: readonly TimedWorkload[], work: Work,
 	facts.notes.push(...ports.telemetry.degradations());
 }
 
-async function explainWorkloads(workloads: readonly TimedWorkload[], { input, facts }: Work, ports: Ports): Promise<void> {
+async function explainWorkloads(workloads: readonly TimedWorkload[], { input, facts }: RunContext, ports: Ports): Promise<void> {
 	const { outFolder, config } = input;
 	const job = { workloads, rows: facts.rows, profile: config.profile, outFolder, timeoutMs: config.measure.timeoutMs };
 	for await (const { files, note, seen } of explain(job, ports)) {

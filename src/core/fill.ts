@@ -1,7 +1,7 @@
 // Makes the inputs of timed runs from a seed: the same bytes on every machine and for both arms.
 import type { InputConfig } from "./config/config.ts";
-import { isPacked, isSmall, type SmallDType, smallBits } from "./golden/small-numbers.ts";
-import { elementBytes, elementCount, tensorBytes } from "./golden/tensor.ts";
+import { isPacked, isSmall, type SmallDType, smallBits } from "./golden/tensor/small-numbers.ts";
+import { elementBytes, elementCount, tensorBytes } from "./golden/tensor/tensor.ts";
 import type { DType } from "./schema/golden.ts";
 
 /** An input as it is filled; its name plays no part. */

@@ -1,5 +1,5 @@
 // Says in short what was found where something else was expected: a file is never quoted beyond the value of the key at fault.
-import { cleanText, shorten } from "./report/escape.ts";
+import { cleanText, shorten } from "./text/escape.ts";
 
 const maxChars = 60;
 

@@ -1,6 +1,6 @@
 // What makes engines of models and runs them: TensorRT or ONNX Runtime. Types only.
 import type { InputConfig } from "../core/config/config.ts";
-import type { Tensor } from "../core/golden/tensor.ts";
+import type { Tensor } from "../core/golden/tensor/tensor.ts";
 import type { EngineAssets, EngineSpec } from "../core/plan/plan.ts";
 import type { DType } from "../core/schema/golden.ts";
 import type { Arm, ArmKernels, ArmLayers, BackendFacts, BuildRecord } from "../core/schema/result.ts";

@@ -1,7 +1,7 @@
 // Asks a command of the user's own how far an output is from the golden's. Types only.
 import type { CommandConfig } from "../core/config/config.ts";
-import type { CommandAnswer, CommandQuestion } from "../core/golden/custom.ts";
-import type { Tensor } from "../core/golden/tensor.ts";
+import type { CommandAnswer, CommandQuestion } from "../core/golden/compare/custom.ts";
+import type { Tensor } from "../core/golden/tensor/tensor.ts";
 
 export interface CommandJob {
 	command: CommandConfig;

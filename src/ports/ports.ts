@@ -1,7 +1,7 @@
 // The world, as stages see it: every port together. Types only.
 import type { Backend } from "./backend.ts";
 import type { CustomCommands } from "./custom.ts";
-import type { Clock, Files, Interrupt, ModelReader, Progress, Shell, Telemetry, TensorReader, Turn } from "./world.ts";
+import type { Clock, Files, GpuLease, Interrupt, ModelReader, Progress, Shell, Telemetry, TensorReader } from "./world.ts";
 
 export interface Ports {
 	files: Files;
@@ -13,7 +13,7 @@ export interface Ports {
 	/** Absent where no command of the user's own may run. */
 	custom?: CustomCommands;
 	telemetry: Telemetry;
-	turn: Turn;
+	gpuLease: GpuLease;
 	progress: Progress;
 	interrupt: Interrupt;
 	/** Wall time so far during which a child process was at work, milliseconds. */

@@ -1,7 +1,7 @@
 // What makes goldens: ONNX Runtime on a model file itself. Types only.
 
-import type { WeightPlace } from "../core/golden/mutate.ts";
-import type { MutationRun } from "../core/golden/mutate-judge.ts";
+import type { WeightPlace } from "../core/golden/record/mutate.ts";
+import type { MutationRun } from "../core/golden/record/mutate-judge.ts";
 import type { InferCase, InferResult } from "./backend.ts";
 import type { ModelOnDisk, ToolFailure } from "./world.ts";
 

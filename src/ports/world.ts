@@ -1,7 +1,7 @@
 // What stages need of the machine and of the people before it. Types only.
 import type { PrepareConfig } from "../core/config/config.ts";
 import type { ErrorDetails, ToolCode } from "../core/errors.ts";
-import type { Tensor } from "../core/golden/tensor.ts";
+import type { Tensor } from "../core/golden/tensor/tensor.ts";
 import type { InputKind } from "../core/input-kind.ts";
 import type { ExternalFile, OnnxModel } from "../core/onnx/model.ts";
 import type { TensorFile } from "../core/schema/golden.ts";
@@ -90,7 +90,7 @@ export interface Telemetry {
 }
 
 /** Jobs of one machine take turns: whoever holds it builds and measures alone. */
-export interface Turn {
+export interface GpuLease {
 	/**
 	 * Waits for the others. `note` says what is not sure about it.
 	 * @throws ToolError gpu-busy, interrupted.

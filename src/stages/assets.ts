@@ -3,7 +3,7 @@ import { ConfigError } from "../core/errors.ts";
 import { inputKinds } from "../core/input-kind.ts";
 import type { Asset, EngineAssets, EngineSpec } from "../core/plan/plan.ts";
 import type { Files } from "../ports/world.ts";
-import { confine } from "./confine.ts";
+import { confine } from "./resolve-in-workspace.ts";
 
 export interface MissingAsset {
 	state: "missing" | "empty";

@@ -1,7 +1,7 @@
 // Builds the engine of every prepared model, base before head so that both may share one timing cache.
 import { folderName } from "../core/config/identity.ts";
-import { counted } from "../core/report/words.ts";
 import type { BuildRecord, Finding } from "../core/schema/result.ts";
+import { counted } from "../core/text/labels.ts";
 import type { Backend, BuiltEngine } from "../ports/backend.ts";
 import type { Progress } from "../ports/world.ts";
 import { isBlocked } from "./preflight.ts";

@@ -4,8 +4,8 @@ import type { Config } from "../core/config/config.ts";
 import { folderName } from "../core/config/identity.ts";
 import type { Seen } from "../core/explain/attach.ts";
 import { kernelOfInterest } from "../core/explain/kernel-choice.ts";
-import { counted } from "../core/report/words.ts";
 import type { Result, VerdictKind, WorkloadKernels, WorkloadResult } from "../core/schema/result.ts";
+import { counted } from "../core/text/labels.ts";
 import type { Backend, BuiltEngine, TraceJob } from "../ports/backend.ts";
 import type { Interrupt, Progress } from "../ports/world.ts";
 import type { TimedWorkload } from "./measure.ts";
@@ -41,7 +41,7 @@ export async function* explain(input: ExplainInput, ports: ExplainPorts): AsyncG
 	if (skipped > 0) {
 		yield {
 			files: [],
-			note: `The layers of ${skipped} more workloads that are not simply unchanged were not timed: ${mostLoud} are enough.`,
+			note: `The layers of ${skipped} more workloads that are not simply unchanged were not timed: ${mostChanged} are enough.`,
 		};
 	}
 	for (const look of looks) {
@@ -53,14 +53,14 @@ export async function* explain(input: ExplainInput, ports: ExplainPorts): AsyncG
 }
 
 /** Each costs two processes and some hundred kilobytes of the result. */
-const mostLoud = 16;
+const mostChanged = 16;
 
 const loud: readonly VerdictKind[] = ["regressed", "improved", "inconclusive", "not-comparable"];
 
 /** The rows that ask for an explanation, loudest first, as many as a run can bear. */
 function withinReason({ rows }: ExplainInput): { rows: ExplainInput["rows"]; skipped: number } {
 	const asking = loud.flatMap((verdict) => rows.filter((row) => row.verdict === verdict));
-	return { rows: asking.slice(0, mostLoud), skipped: Math.max(0, asking.length - mostLoud) };
+	return { rows: asking.slice(0, mostChanged), skipped: Math.max(0, asking.length - mostChanged) };
 }
 
 interface Look {

@@ -1,17 +1,17 @@
 // Explains a golden: what it holds, what its limits would notice, what is weak, and which limits its outputs suggest.
 import { defaultGates } from "../core/config/defaults.ts";
 import { boxComparators, boxKind, boxLimit } from "../core/golden/boxes/check-boxes.ts";
-import { resolveComparators } from "../core/golden/comparators.ts";
-import { findUninformative } from "../core/golden/inform.ts";
-import { tensorStatistics } from "../core/golden/inform-statistics.ts";
-import { findWeaknesses, type Weakness } from "../core/golden/inform-tolerance.ts";
-import { metricNames } from "../core/golden/metric-words.ts";
-import { groupOf } from "../core/golden/mutate-boxes.ts";
-import { floorOf, type RunOutputs } from "../core/golden/noise-floor.ts";
-import { proposeOutput } from "../core/golden/propose.ts";
-import { proposeDetections } from "../core/golden/propose-detections.ts";
-import { metrics } from "../core/golden/registry.ts";
-import { elementCount, type Tensor } from "../core/golden/tensor.ts";
+import { resolveComparators } from "../core/golden/compare/comparators.ts";
+import { metrics } from "../core/golden/compare/registry.ts";
+import { metricLabels } from "../core/golden/metrics/labels.ts";
+import { groupOf } from "../core/golden/record/mutate-boxes.ts";
+import { floorOf, type RunOutputs } from "../core/golden/record/noise-floor.ts";
+import { proposeOutput } from "../core/golden/record/propose.ts";
+import { proposeDetections } from "../core/golden/record/propose-detections.ts";
+import { findInsensitive } from "../core/golden/record/sensitivity.ts";
+import { tensorStatistics } from "../core/golden/record/sensitivity-statistics.ts";
+import { findWeaknesses, type Weakness } from "../core/golden/record/sensitivity-tolerance.ts";
+import { elementCount, type Tensor } from "../core/golden/tensor/tensor.ts";
 import type {
 	Detections,
 	DType,
@@ -124,7 +124,7 @@ function describeTensors(tensors: Readonly<Record<string, Tensor>>): InspectedTe
 }
 
 function findingsOf(manifest: GoldenManifest, outputs: RunOutputs): Weakness[] {
-	const hard = findUninformative(manifest, outputs).map((finding): Weakness => ({ ...finding, severity: "refuse" }));
+	const hard = findInsensitive(manifest, outputs).map((finding): Weakness => ({ ...finding, severity: "refuse" }));
 	const soft = hard.length > 0 ? [] : findWeaknesses({ manifest, cases: outputs, relativeL2: defaultGates.relativeL2 });
 	return [...hard, ...soft, ...unmeasured(manifest)];
 }
@@ -167,7 +167,7 @@ function inspectOutput(name: string, manifest: GoldenManifest, cases: RunOutputs
 function boxLimitsOf(spec: Detections): InspectedLimit[] {
 	return boxComparators(spec).map((comparator) => ({
 		kind: comparator.kind,
-		words: metricNames[comparator.kind],
+		words: metricLabels[comparator.kind],
 		bound: boxKind(comparator.kind).bound,
 		severity: comparator.severity ?? "fail",
 		...(comparator.scope === "set" ? { scope: "set" as const } : {}),
@@ -186,6 +186,6 @@ function limitsOf(spec: GoldenOutput | undefined, expected: Tensor, noise: Sprea
 		const floor = floorOf(noise, expected.dtype);
 		const times = kind === "relative-l2" && noise !== undefined && floor > 0 ? { timesNoise: comparator.allowed / floor } : {};
 		const over = comparator.scope === "set" ? { scope: comparator.scope } : {};
-		return { kind, words: metricNames[kind], bound: metrics[kind].bound, severity, ...over, allowed, ...times };
+		return { kind, words: metricLabels[kind], bound: metrics[kind].bound, severity, ...over, allowed, ...times };
 	});
 }

@@ -1,13 +1,14 @@
 // Reads the golden sets of the plan, and refuses those that are missing, of another model, or unable to fail.
-import { checkFit } from "../core/golden/fit.ts";
-import { refuseUninformative, watchInformative } from "../core/golden/inform.ts";
-import { parseManifest } from "../core/golden/manifest.ts";
-import type { Tensor } from "../core/golden/tensor.ts";
+
+import { parseManifest } from "../core/golden/manifest/parse-manifest.ts";
+import { validateAgainstModel } from "../core/golden/manifest/validate-against-model.ts";
+import { refuseInsensitive, watchSensitivity } from "../core/golden/record/sensitivity.ts";
+import type { Tensor } from "../core/golden/tensor/tensor.ts";
 import { inputKinds } from "../core/input-kind.ts";
 import type { GoldenCase, GoldenManifest, TensorFile } from "../core/schema/golden.ts";
 import type { Files, Progress, TensorReader } from "../ports/world.ts";
-import { confine } from "./confine.ts";
 import type { PreparedModel } from "./prepared.ts";
+import { confine } from "./resolve-in-workspace.ts";
 
 /** A golden manifest with the folder that its tensors' paths are relative to. */
 export interface GoldenSet {
@@ -25,7 +26,7 @@ interface GoldenPorts {
 /** From here on reading takes seconds. */
 const manyCases = 1000;
 /** A word for every case would cost more than the case. */
-const casesBetweenWords = 100;
+const casesBetweenLabels = 100;
 
 /**
  * @returns the golden set of each head engine that has one, by engine id.
@@ -43,7 +44,7 @@ export async function loadGoldens(
 		if (prepared.arm === "base" || prepared.state !== "ready" || path === undefined) continue;
 		const set = byPath.get(path) ?? (await loadSet(path, headFolder, ports));
 		byPath.set(path, set);
-		checkFit(set.manifest, prepared.model.onnx);
+		validateAgainstModel(set.manifest, prepared.model.onnx);
 		sets.set(prepared.spec.id, set);
 	}
 	return sets;
@@ -53,23 +54,23 @@ async function loadSet(path: string, root: string, ports: GoldenPorts): Promise<
 	const file = (await confine(ports.files, root, path)) ?? `${root}/${path}`;
 	const manifest = parseManifest(await ports.files.readText(file, inputKinds.golden), path);
 	const set = { manifest, folder: file.slice(0, file.lastIndexOf("/")) };
-	await checkInformative(set, ports);
+	await checkSensitivity(set, ports);
 	return set;
 }
 
 /** Looks at one case after the other: a set may be larger than memory. */
-async function checkInformative({ manifest, folder }: GoldenSet, ports: GoldenPorts): Promise<void> {
-	const watch = watchInformative(manifest);
+async function checkSensitivity({ manifest, folder }: GoldenSet, ports: GoldenPorts): Promise<void> {
+	const watch = watchSensitivity(manifest);
 	const total = manifest.cases.length;
 	const progress = total >= manyCases ? ports.progress : undefined;
 	progress?.stage("goldens", 0);
 	for (const [index, golden] of manifest.cases.entries()) {
-		if (index % casesBetweenWords === 0)
+		if (index % casesBetweenLabels === 0)
 			progress?.detail(`case ${(index + 1).toLocaleString("en-US")} of ${total.toLocaleString("en-US")}`);
 		watch.see(await readTensors(golden.outputs, folder, ports));
 	}
 	progress?.done(`${total.toLocaleString("en-US")} golden cases of ${manifest.goldenId} read`);
-	refuseUninformative(manifest, watch.findings());
+	refuseInsensitive(manifest, watch.findings());
 }
 
 /** Reads the tensors of one side of a case. */

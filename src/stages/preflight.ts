@@ -3,8 +3,8 @@
 import { formatPointer } from "../core/config/pointer.ts";
 import { preflight as findingsOf, type PreflightContext } from "../core/onnx/preflight.ts";
 import type { EngineSpec } from "../core/plan/plan.ts";
-import { counted } from "../core/report/words.ts";
 import type { BackendFacts, Finding } from "../core/schema/result.ts";
+import { counted } from "../core/text/labels.ts";
 import type { Progress } from "../ports/world.ts";
 import type { PreparedModel } from "./prepared.ts";
 

@@ -25,7 +25,7 @@ export async function readBase(path: string | null, wanted: Wanted, { input, por
 		const model = await ports.models.read(path);
 		const external = model.external.find(({ problem }) => notWhole.has(problem));
 		if (external === undefined) return model;
-		const message = `The base's ${onnx} cannot be used: its external data ${external.location} is ${problemWords[external.problem ?? ""]}.`;
+		const message = `The base's ${onnx} cannot be used: its external data ${external.location} is ${problemLabels[external.problem ?? ""]}.`;
 		return brokenBase(wanted, { code: "model-unreadable", message, details: { fix: otherBase } });
 	} catch (error) {
 		if (!(error instanceof ConfigError)) throw error;
@@ -39,7 +39,7 @@ export async function readBase(path: string | null, wanted: Wanted, { input, por
 	}
 }
 
-const problemWords: Readonly<Record<string, string>> = { "lfs-pointer": "a Git LFS pointer", missing: "not there", short: "too short" };
+const problemLabels: Readonly<Record<string, string>> = { "lfs-pointer": "a Git LFS pointer", missing: "not there", short: "too short" };
 
 /** A command that ended well should have made what the base's config speaks of. */
 async function notMade(wanted: Wanted, input: PrepareInput): Promise<PreparedModel> {

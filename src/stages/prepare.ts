@@ -1,11 +1,11 @@
 // Makes sure that every arm has its models: runs the user's prepare command, then reads each ONNX file's structure.
 import { ConfigError, ToolError } from "../core/errors.ts";
 import type { EngineSpec } from "../core/plan/plan.ts";
-import { counted } from "../core/report/words.ts";
+import { counted } from "../core/text/labels.ts";
 import { missingAsset, readAssets } from "./assets.ts";
-import { confine } from "./confine.ts";
 import { absentFromBase, brokenBase, fixOfCommand, otherBase, readBase } from "./prepare-base.ts";
 import type { ArmFolder, Complaint, Context, PreparedModel, PrepareInput, PreparePorts, Wanted } from "./prepared.ts";
+import { confine } from "./resolve-in-workspace.ts";
 
 /**
  * The head must have every model. What the base has not is `missing`; what it has and cannot give is `broken`.

@@ -2,14 +2,14 @@
 
 import { folderName } from "../core/config/identity.ts";
 import { recordFault } from "../core/error-record.ts";
-import { asksProbes } from "../core/golden/probes/asked.ts";
+import { probesEnabled } from "../core/golden/probes/enabled.ts";
 import { type JudgedProbe, judgeProbes, type ProbeAnswers } from "../core/golden/probes/judge.ts";
 import { type ProbePlan, planProbes } from "../core/golden/probes/plan.ts";
 import { settleProbes } from "../core/golden/probes/settle.ts";
 import { probeSubject } from "../core/golden/probes/subject.ts";
-import type { Tensor } from "../core/golden/tensor.ts";
-import { counted } from "../core/report/words.ts";
+import type { Tensor } from "../core/golden/tensor/tensor.ts";
 import type { ErrorRecord, ProbeResult } from "../core/schema/result.ts";
+import { counted } from "../core/text/labels.ts";
 import type { Backend, BuiltEngine, InferResult } from "../ports/backend.ts";
 import type { Files, Progress, TensorReader } from "../ports/world.ts";
 import { type GoldenSet, readTensors } from "./load-goldens.ts";
@@ -35,7 +35,7 @@ interface ProbePorts {
 
 /** One engine after the other. */
 export async function* probe(input: ProbeInput, ports: ProbePorts): AsyncGenerator<Probed> {
-	const heads = input.engines.filter((engine) => engine.arm === "head" && asksProbes(engine.spec.model.probes, input));
+	const heads = input.engines.filter((engine) => engine.arm === "head" && probesEnabled(engine.spec.model.probes, input));
 	if (heads.length === 0) return;
 	ports.progress.stage("probe", heads.length);
 	let differing = 0;

@@ -1,5 +1,5 @@
 // Proposes changed files as one pull request: a commit on a branch that is ours alone, never over another's work.
-import type { ForgeFault, Repository } from "../ports/forge.ts";
+import type { ApiFault, Repository } from "../ports/code-host.ts";
 import { writeFiles } from "./propose/files.ts";
 import { checkPlace, findPlace } from "./propose/place.ts";
 import type { NotProposed, Proposal, ProposalEnd } from "./propose/proposal.ts";
@@ -24,7 +24,7 @@ export async function propose(proposal: Proposal, repository: Repository): Promi
 }
 
 /** lost: somebody moved the branch meanwhile, which may be another run of ours. */
-type Pushed = { state: "done"; commit: string; isNew: boolean } | { state: "lost"; fault: ForgeFault } | NotProposed;
+type Pushed = { state: "done"; commit: string; isNew: boolean } | { state: "lost"; fault: ApiFault } | NotProposed;
 
 async function push(proposal: Proposal, repository: Repository): Promise<Pushed> {
 	const place = await findPlace(proposal, repository);

@@ -1,12 +1,12 @@
 // Changes the model's weights, one tensor at a time, and sees whether the golden notices; some of them where time is short.
 import { ToolError } from "../core/errors.ts";
-import type { Weakness } from "../core/golden/inform-tolerance.ts";
-import { mutationOrder, type WeightPlace } from "../core/golden/mutate.ts";
-import { tightenDetections } from "../core/golden/mutate-boxes.ts";
-import { judgeMutation, type MutationContext, type MutationFinding, mutationRecord } from "../core/golden/mutate-judge.ts";
-import { canBeNoticed, describeUnnoticed, tightenOutputs } from "../core/golden/mutate-tighten.ts";
-import { counted } from "../core/report/words.ts";
+import { mutationOrder, type WeightPlace } from "../core/golden/record/mutate.ts";
+import { tightenDetections } from "../core/golden/record/mutate-boxes.ts";
+import { judgeMutation, type MutationContext, type MutationFinding, mutationRecord } from "../core/golden/record/mutate-judge.ts";
+import { canBeNoticed, describeUnnoticed, tightenOutputs } from "../core/golden/record/mutate-tighten.ts";
+import type { Weakness } from "../core/golden/record/sensitivity-tolerance.ts";
 import type { GoldenManifest } from "../core/schema/golden.ts";
+import { counted } from "../core/text/labels.ts";
 import type { InferCase } from "../ports/backend.ts";
 import type { Reference, ReferenceVariant } from "../ports/reference.ts";
 import type { Clock, ModelOnDisk, Progress } from "../ports/world.ts";

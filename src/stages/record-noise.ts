@@ -1,5 +1,5 @@
 // Measures how far one model's outputs scatter on this machine: builds of the runtime, levels, threads, and repeated runs.
-import { type LabelledRun, measureNoise, type RunOutputs } from "../core/golden/noise-floor.ts";
+import { type LabelledRun, measureNoise, type RunOutputs } from "../core/golden/record/noise-floor.ts";
 import type { NoiseFloor } from "../core/schema/golden.ts";
 import type { InferCase } from "../ports/backend.ts";
 import type { Reference, ReferenceVariant } from "../ports/reference.ts";

@@ -1,17 +1,17 @@
 // Records a golden: the reference's outputs, their noise floor, the limits, and whether all of it would notice a wrong weight.
 import { ConfigError, ToolError } from "../core/errors.ts";
-import { findUninformative } from "../core/golden/inform.ts";
-import { tensorStatistics } from "../core/golden/inform-statistics.ts";
-import { findWeaknesses, type Weakness } from "../core/golden/inform-tolerance.ts";
-import type { RecordedCase } from "../core/golden/manifest-draft.ts";
-import type { RunOutputs } from "../core/golden/noise-floor.ts";
-import { isBatched, proposeOutput } from "../core/golden/propose.ts";
-import { proposeDetections } from "../core/golden/propose-detections.ts";
-import { describeTightened } from "../core/golden/tightened-words.ts";
+import type { RecordedCase } from "../core/golden/manifest/draft.ts";
+import type { RunOutputs } from "../core/golden/record/noise-floor.ts";
+import { isBatched, proposeOutput } from "../core/golden/record/propose.ts";
+import { proposeDetections } from "../core/golden/record/propose-detections.ts";
+import { findInsensitive } from "../core/golden/record/sensitivity.ts";
+import { tensorStatistics } from "../core/golden/record/sensitivity-statistics.ts";
+import { findWeaknesses, type Weakness } from "../core/golden/record/sensitivity-tolerance.ts";
+import { describeTightened } from "../core/golden/record/tightened-labels.ts";
 import { feeds } from "../core/onnx/model.ts";
 import { quoteName } from "../core/onnx/quote.ts";
-import { counted } from "../core/report/words.ts";
 import type { GoldenManifest, GoldenOutput, NoiseFloor, Precision } from "../core/schema/golden.ts";
+import { counted } from "../core/text/labels.ts";
 import type { InferCase, InferredCase } from "../ports/backend.ts";
 import type { Reference, ReferenceVariant } from "../ports/reference.ts";
 import type { Clock, ModelOnDisk, Progress } from "../ports/world.ts";
@@ -168,7 +168,7 @@ function propose(model: ModelOnDisk, cases: RunOutputs, noise: NoiseFloor | null
 }
 
 function findingsOf(manifest: GoldenManifest, of: { outputs: RunOutputs; relativeL2: RecordInput["relativeL2"] }): Weakness[] {
-	const hard = findUninformative(manifest, of.outputs).map((finding) => ({ ...finding, severity: "refuse" as const }));
+	const hard = findInsensitive(manifest, of.outputs).map((finding) => ({ ...finding, severity: "refuse" as const }));
 	if (hard.length > 0) return hard;
 	const unsure = Object.entries(manifest.noiseFloor?.outputs ?? {}).filter(([, spread]) => !Number.isFinite(spread.relativeL2));
 	const found = unsure.map(

@@ -1,16 +1,16 @@
 // Compares the goldens of base and head, so that a change of what is right is seen by somebody.
-import { toNumeric } from "../core/golden/checks.ts";
-import { parseManifest } from "../core/golden/manifest.ts";
-import { distance } from "../core/golden/noise-floor.ts";
-import { reviewGolden, reviewGone, reviewUnread } from "../core/golden/review.ts";
-import { elementCount, type Tensor } from "../core/golden/tensor.ts";
+import { toNumeric } from "../core/golden/compare/checks.ts";
+import { parseManifest } from "../core/golden/manifest/parse-manifest.ts";
+import { reviewGolden, reviewGone, reviewUnread } from "../core/golden/manifest/review.ts";
+import { distance } from "../core/golden/record/noise-floor.ts";
+import { elementCount, type Tensor } from "../core/golden/tensor/tensor.ts";
 import { inputKinds } from "../core/input-kind.ts";
 import type { EngineSpec } from "../core/plan/plan.ts";
 import type { GoldenCase } from "../core/schema/golden.ts";
 import type { GoldenChange, MovedOutput } from "../core/schema/result.ts";
 import type { Files, TensorReader } from "../ports/world.ts";
-import { confine } from "./confine.ts";
 import { type GoldenSet, readTensors } from "./load-goldens.ts";
+import { confine } from "./resolve-in-workspace.ts";
 
 export interface ReviewGoldensInput {
 	/** Of the base's own config. */

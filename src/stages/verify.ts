@@ -3,19 +3,19 @@
 import type { CommandConfig } from "../core/config/config.ts";
 import { folderName } from "../core/config/identity.ts";
 import { recordFault } from "../core/error-record.ts";
-import { type BatchLimits, cutBatches, defaultBatchLimits } from "../core/golden/batches.ts";
-import { drawErrors } from "../core/golden/errors/draw.ts";
-import { type CaseInput, judgeCase, judgeUnanswered } from "../core/golden/judge.ts";
-import { type SetWatch, watchSet } from "../core/golden/set/judge-set.ts";
-import type { Tensor } from "../core/golden/tensor.ts";
-import { counted } from "../core/report/words.ts";
+import { type BatchLimits, cutBatches, defaultBatchLimits } from "../core/golden/compare/batches.ts";
+import { type CaseInput, judgeCase, judgeUnanswered } from "../core/golden/compare/judge.ts";
+import { attachErrorMaps } from "../core/golden/error-map/attach-error-maps.ts";
+import type { Tensor } from "../core/golden/tensor/tensor.ts";
+import { type SetWatch, watchSet } from "../core/golden/whole-set/judge-set.ts";
 import type { GoldenCase } from "../core/schema/golden.ts";
 import type { ErrorRecord, GoldenVerdict } from "../core/schema/result.ts";
+import { counted } from "../core/text/labels.ts";
 import type { Backend, BuiltEngine, InferCase, InferResult } from "../ports/backend.ts";
 import type { CustomCommands } from "../ports/custom.ts";
 import type { Files, Progress, TensorReader } from "../ports/world.ts";
-import { askCommands, type CommandsAtHand } from "./ask-commands.ts";
 import { type GoldenSet, readTensors } from "./load-goldens.ts";
+import { type CommandsAtHand, runComparatorCommands } from "./run-comparator-commands.ts";
 
 export interface VerifyInput {
 	engines: readonly BuiltEngine[];
@@ -211,9 +211,9 @@ async function judgeOne(
 		got: got.outputs,
 		...(base?.state === "done" ? { base: base.outputs } : {}),
 	};
-	const judged: CaseInput = { ...sides, answers: await askCommands(sides, commandsOf(work)) };
+	const judged: CaseInput = { ...sides, answers: await runComparatorCommands(sides, commandsOf(work)) };
 	work.whole?.see(golden, judged);
-	const { verdict, drawn } = drawErrors(judgeCase(judged), judged, work.pictures.left);
+	const { verdict, drawn } = attachErrorMaps(judgeCase(judged), judged, work.pictures.left);
 	work.pictures.left -= drawn;
 	return verdict;
 }

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { Tensor } from "../../src/core/golden/tensor.ts";
+import type { Tensor } from "../../src/core/golden/tensor/tensor.ts";
 import type { ComparatorSpec, GoldenOutput } from "../../src/core/schema/golden.ts";
 import type { GoldenCheck } from "../../src/core/schema/result.ts";
 import { encodeNpy } from "../../src/formats/tensor/npy.ts";

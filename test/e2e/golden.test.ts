@@ -3,7 +3,7 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, write
 import { dirname, join, resolve } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it, vi } from "vitest";
-import { parseManifest } from "../../src/core/golden/manifest.ts";
+import { parseManifest } from "../../src/core/golden/manifest/parse-manifest.ts";
 import type { GoldenManifest } from "../../src/core/schema/golden.ts";
 import { attribute, floats, model, node, tensor, value } from "../support/onnx-writer.ts";
 import { runCli, temporaryFolder } from "../support/project.ts";

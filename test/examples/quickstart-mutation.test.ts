@@ -7,9 +7,9 @@ import { fileStore } from "../../src/adapters/files/store.ts";
 import { fileTensorReader } from "../../src/adapters/files/tensor-reader.ts";
 import { onnxRuntimeReference } from "../../src/adapters/onnxruntime/reference.ts";
 import { createProcesses } from "../../src/adapters/process/processes.ts";
-import { quietProgress } from "../../src/adapters/terminal/progress.ts";
-import { parseManifest } from "../../src/core/golden/manifest.ts";
-import type { Tensor } from "../../src/core/golden/tensor.ts";
+import { silentProgress } from "../../src/adapters/terminal/progress.ts";
+import { parseManifest } from "../../src/core/golden/manifest/parse-manifest.ts";
+import type { Tensor } from "../../src/core/golden/tensor/tensor.ts";
 import { inputKinds } from "../../src/core/input-kind.ts";
 import { readTensors } from "../../src/stages/load-goldens.ts";
 import { testMutations } from "../../src/stages/record-mutate.ts";
@@ -32,7 +32,7 @@ const reference = {
 	}),
 	weights: readWeights,
 };
-const ports = { reference, progress: quietProgress(), clock: { now: () => performance.now(), timestamp: () => "" } };
+const ports = { reference, progress: silentProgress(), clock: { now: () => performance.now(), timestamp: () => "" } };
 const variant = { flavour: "wasm", level: "basic", threads: 1 } as const;
 
 async function testModel(name: string, mayTighten: boolean) {

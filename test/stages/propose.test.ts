@@ -1,6 +1,6 @@
 // Proposing to a repository in memory: what is committed, and what others do meanwhile.
 import { describe, expect, it } from "vitest";
-import type { Repository } from "../../src/ports/forge.ts";
+import type { Repository } from "../../src/ports/code-host.ts";
 import { propose } from "../../src/stages/propose.ts";
 import { branch, goldenFiles, openPlace, type ProposalPlace, proposalOn, proposed, proposedFile } from "../support/proposals.ts";
 

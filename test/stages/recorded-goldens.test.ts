@@ -9,7 +9,7 @@ import { fileTensorReader } from "../../src/adapters/files/tensor-reader.ts";
 import { trtexecBackend } from "../../src/adapters/trtexec/backend.ts";
 import { verdictLines } from "../../src/app/golden/render-check.ts";
 import { judgeGolden } from "../../src/core/gates/goldens.ts";
-import { parseManifest } from "../../src/core/golden/manifest.ts";
+import { parseManifest } from "../../src/core/golden/manifest/parse-manifest.ts";
 import { inputKinds } from "../../src/core/input-kind.ts";
 import { engineSpecs } from "../../src/core/plan/specs.ts";
 import type { GoldenManifest, GoldenOutput, Precision } from "../../src/core/schema/golden.ts";
@@ -40,9 +40,9 @@ interface Recorded {
 /** As `golden record` proposes for an integer for each pixel, without a limit of its own. */
 const mask: Record<string, GoldenOutput> = { mask: { semantic: "mask", comparators: [{ kind: "pixel-disagreement" }] } };
 const in10 = "trtexec-10.6/golden-";
-const nanWords =
+const nanLabels =
 	"16 NaN or infinite in the engine's output, 16 in the golden, which may hold none: record it again, or set nonFinite: must-match";
-const partWords =
+const partLabels =
 	'The shape of output "y" depends on the data, and trtexec\'s raw dump holds only the first of its values. [raw-dump-truncated] ' +
 	"Install TensorRT's Python package, through which golden cases read such outputs whole; never use trtexec's raw file.";
 const otherWords =
@@ -143,9 +143,9 @@ const table: Recorded[] = [
 				...{ runs: `${in10}nan-output-${precision}-`, model: "nan-output", precision },
 				says: `
 ✗ golden-nan-output-${precision}-0
-    ✗ y: non-finite 16 (≤ 0); ${nanWords}
+    ✗ y: non-finite 16 (≤ 0); ${nanLabels}
 ✗ golden-nan-output-${precision}-1
-    ✗ y: non-finite 16 (≤ 0); ${nanWords}`,
+    ✗ y: non-finite 16 (≤ 0); ${nanLabels}`,
 			},
 		];
 	}),
@@ -161,8 +161,8 @@ const table: Recorded[] = [
 	{
 		...{ runs: `${in10}data-dependent-fp32-`, model: "data-dependent", precision: "fp32" },
 		says: `
-✗ golden-data-dependent-fp32-0: ${partWords}
-✗ golden-data-dependent-fp32-1: ${partWords}`,
+✗ golden-data-dependent-fp32-0: ${partLabels}
+✗ golden-data-dependent-fp32-1: ${partLabels}`,
 	},
 	{
 		...{ runs: `${in10}segmenter-fp32-`, model: "segmenter", precision: "fp32", outputs: mask },
@@ -319,7 +319,7 @@ describe("golden runs that TensorRT 10.6 recorded on an H200", () => {
 	it.each([
 		[`${in10}classifier-int8-`, "fail: relative-l2 of probabilities is 0.767; allowed at most 0.05."],
 		[`${in10}nan-output-fp32-`, "fail: non-finite of y is 16; allowed at most 0."],
-		[`${in10}data-dependent-fp32-`, `fail: ${partWords}`],
+		[`${in10}data-dependent-fp32-`, `fail: ${partLabels}`],
 		[`${in10}half-fp32-`, "pass: 1 check agrees with the golden."],
 	])("go through the gate with a sentence: %s", (runs, sentence) => {
 		const recorded = table.find((one) => one.runs === runs);

@@ -1,5 +1,5 @@
 // Tensors and manifests for tests of golden comparison.
-import { elementBytes, elementCount, type Tensor } from "../../src/core/golden/tensor.ts";
+import { elementBytes, elementCount, type Tensor } from "../../src/core/golden/tensor/tensor.ts";
 import type { DType, GoldenManifest, GoldenOutput, TensorFile } from "../../src/core/schema/golden.ts";
 
 export function fromBase64(dtype: string, shape: readonly number[], data: string): Tensor {

@@ -1,6 +1,6 @@
 // A forge's repository in memory, with the rules of git: commits know their parents, branches only move forward.
 import { createHash } from "node:crypto";
-import type { CommitRelation, Forged, ForgePull, Repository } from "../../src/ports/forge.ts";
+import type { ApiResult, CommitRelation, HostedPull, Repository } from "../../src/ports/code-host.ts";
 
 interface Commit {
 	tree: string;
@@ -11,7 +11,7 @@ interface Commit {
 export interface MemoryRepository extends Repository {
 	branches: Map<string, string>;
 	/** Open ones. */
-	pulls: (ForgePull & { head: string; base: string; draft: boolean })[];
+	pulls: (HostedPull & { head: string; base: string; draft: boolean })[];
 	/** What was written, in order. */
 	writes: string[];
 	parents(commit: string): readonly string[];
@@ -26,7 +26,7 @@ export function blobOf(bytes: Uint8Array): string {
 	return createHash("sha1").update(`blob ${bytes.length}\0`).update(bytes).digest("hex");
 }
 
-function refuse(code: "github-not-found" | "github-rejected", message: string): Extract<Forged<object>, { state: "failed" }> {
+function refuse(code: "github-not-found" | "github-rejected", message: string): Extract<ApiResult<object>, { state: "failed" }> {
 	return { state: "failed", fault: { code, message, fix: "" } };
 }
 

@@ -10,7 +10,7 @@ const mostEntries = 1000;
 const entryPattern = /^[\w-]{1,128}$/;
 const filePattern = /^[\w-][\w.-]{0,127}$/;
 
-export interface Adopted {
+export interface ImportedEntry {
 	/** Entries of the folder that are in the store now, also those that were before. */
 	names: readonly string[];
 	/** Entries that are not whole, or not ours. */
@@ -18,7 +18,7 @@ export interface Adopted {
 }
 
 /** Moves every whole entry of a folder into the store; what the store has already stays as it is. */
-export async function adoptEntries(folder: string, store: string): Promise<Adopted> {
+export async function importEntries(folder: string, store: string): Promise<ImportedEntry> {
 	const names: string[] = [];
 	let refused = 0;
 	const found = (await readdir(folder).catch(() => [])).slice(0, mostEntries);

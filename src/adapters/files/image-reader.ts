@@ -1,7 +1,7 @@
 // Decodes PNG and JPEG files and makes the tensor of them that the manifest describes, checked by its hash.
 import { createHash } from "node:crypto";
 import { inflateSync } from "node:zlib";
-import type { Tensor } from "../../core/golden/tensor.ts";
+import type { Tensor } from "../../core/golden/tensor/tensor.ts";
 import type { TensorFile } from "../../core/schema/golden.ts";
 import { type ImageHeader, readImageHeader } from "../../formats/image/header.ts";
 import { jpegFault } from "../../formats/image/jpeg.ts";

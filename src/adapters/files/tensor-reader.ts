@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { inflateRawSync } from "node:zlib";
 import type { ConfigError } from "../../core/errors.ts";
-import type { Tensor } from "../../core/golden/tensor.ts";
+import type { Tensor } from "../../core/golden/tensor/tensor.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import type { TensorFile } from "../../core/schema/golden.ts";
 import type { Inflate } from "../../formats/npz/npz.ts";

@@ -3,10 +3,10 @@ import { copyFile, mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { otherNames } from "../../formats/github/artifact-name.ts";
-import type { ArtifactDraft, ArtifactStore, Forged, ForgeFault, KeptArtifact } from "../../ports/forge.ts";
+import type { ApiFault, ApiResult, ArtifactDraft, ArtifactStore, KeptArtifact } from "../../ports/code-host.ts";
 import type { WorkflowRun } from "./env.ts";
 import { serviceFault, unsupported } from "./service-faults.ts";
-import { within } from "./within.ts";
+import { withTimeout } from "./with-timeout.ts";
 
 export interface ArtifactOptions {
 	run: Pick<WorkflowRun, "serverUrl" | "repository" | "runId" | "runAttempt" | "services">;
@@ -44,15 +44,15 @@ async function uploadByAnyName(
 	draft: ArtifactDraft,
 	options: ArtifactOptions,
 	copies: string | null,
-): Promise<Forged<{ artifact: KeptArtifact }>> {
+): Promise<ApiResult<{ artifact: KeptArtifact }>> {
 	const sizes = await Promise.all(draft.files.map(async (path) => (await stat(path)).size));
 	const limitMs = (options.limitMs ?? usualLimitMs) + sizes.reduce((sum, size) => sum + size, 0) / bytesPerMs;
-	let last: ForgeFault | null = null;
+	let last: ApiFault | null = null;
 	for (const name of otherNames(draft.name, options.run.runAttempt)) {
 		const named = copies === null ? draft : await renamed(draft, join(copies, name));
 		const what = `upload of the artifact ${name}`;
 		try {
-			const { id, size } = await within(limitMs, sendOnce({ ...named, name }, options));
+			const { id, size } = await withTimeout(limitMs, sendOnce({ ...named, name }, options));
 			return { state: "done", artifact: { id, name, url: urlOf(id, options), bytes: size } };
 		} catch (error) {
 			last = serviceFault(error, what);

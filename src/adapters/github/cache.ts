@@ -1,13 +1,13 @@
 // The cache of the repository, through the toolkit's own client: a folder under a key, found again by the key or its beginning.
-import type { Forged } from "../../ports/forge.ts";
+import type { ApiResult } from "../../ports/code-host.ts";
 import { serviceFault, unsupported } from "./service-faults.ts";
-import { within } from "./within.ts";
+import { withTimeout } from "./with-timeout.ts";
 
 export interface RemoteCache {
 	/** Fills the folder with the newest whose key begins with the first of these, else with the next; `key` is that of what was found. */
-	restore(folder: string, wanted: readonly [string, ...string[]]): Promise<Forged<{ key: string | null }>>;
+	restore(folder: string, wanted: readonly [string, ...string[]]): Promise<ApiResult<{ key: string | null }>>;
 	/** saved: false where the service has this key already, or did not take it and said why in the log. */
-	save(folder: string, kept: { key: string; bytes: number }): Promise<Forged<{ saved: boolean }>>;
+	save(folder: string, kept: { key: string; bytes: number }): Promise<ApiResult<{ saved: boolean }>>;
 }
 
 export interface CacheOptions {
@@ -23,7 +23,7 @@ const downloadMs = 200_000;
 const bytesPerMs = 10_000;
 
 export function githubCache({ available, answerMs = usualAnswerMs }: CacheOptions): RemoteCache {
-	const attempt = async <Value extends object>(what: string, work: () => Promise<Value>): Promise<Forged<Value>> => {
+	const attempt = async <Value extends object>(what: string, work: () => Promise<Value>): Promise<ApiResult<Value>> => {
 		if (!available) return { state: "failed", fault: unsupported("caches") };
 		try {
 			return { state: "done", ...(await work()) };
@@ -35,14 +35,14 @@ export function githubCache({ available, answerMs = usualAnswerMs }: CacheOption
 		restore: (folder, [first, ...others]) =>
 			attempt(`restore of the cache ${first}`, async () => {
 				const { restoreCache } = await import("@actions/cache");
-				const found = await within(answerMs, restoreCache([folder], first, others, { lookupOnly: true }));
+				const found = await withTimeout(answerMs, restoreCache([folder], first, others, { lookupOnly: true }));
 				if (found === undefined) return { key: null };
-				return { key: (await within(downloadMs, restoreCache([folder], found, []))) ?? null };
+				return { key: (await withTimeout(downloadMs, restoreCache([folder], found, []))) ?? null };
 			}),
 		save: (folder, { key, bytes }) =>
 			attempt(`save of the cache ${key}`, async () => {
 				const { saveCache } = await import("@actions/cache");
-				return { saved: (await within(answerMs + bytes / bytesPerMs, saveCache([folder], key))) !== -1 };
+				return { saved: (await withTimeout(answerMs + bytes / bytesPerMs, saveCache([folder], key))) !== -1 };
 			}),
 	};
 }

@@ -1,5 +1,5 @@
 // What every group of calls to GitHub shares.
-import type { Forged } from "../../ports/forge.ts";
+import type { ApiResult } from "../../ports/code-host.ts";
 import type { Ask } from "./request.ts";
 
 /** What every group of calls needs. */
@@ -12,9 +12,9 @@ export interface Calls {
 
 /** The value of an answer under another name. */
 export function named<Value, Name extends string>(
-	answer: Forged<{ value: Value }>,
+	answer: ApiResult<{ value: Value }>,
 	name: Name,
-): ({ state: "done" } & Record<Name, Value>) | Extract<Forged<object>, { state: "failed" }> {
+): ({ state: "done" } & Record<Name, Value>) | Extract<ApiResult<object>, { state: "failed" }> {
 	if (answer.state === "failed") return answer;
 	return { state: "done", ...({ [name]: answer.value } as Record<Name, Value>) };
 }

@@ -1,5 +1,5 @@
 // Check runs, and the commit status that stands in for one.
-import type { CheckRunDraft, Forge, Forged } from "../../ports/forge.ts";
+import type { ApiResult, CheckRunDraft, CodeHost } from "../../ports/code-host.ts";
 import { type Calls, named } from "./calls.ts";
 import { parseCheckRun, parseCheckRuns } from "./replies.ts";
 
@@ -7,7 +7,7 @@ const permission = "checks: write";
 /** GitHub takes so many annotations in one request. */
 const batchSize = 50;
 
-type CheckCalls = Pick<Forge, "findCheckRun" | "createCheckRun" | "updateCheckRun" | "setStatus">;
+type CheckCalls = Pick<CodeHost, "findCheckRun" | "createCheckRun" | "updateCheckRun" | "setStatus">;
 
 export function checkCalls(calls: Calls): CheckCalls {
 	const { ask, place } = calls;
@@ -34,7 +34,7 @@ export function checkCalls(calls: Calls): CheckCalls {
 	};
 }
 
-type Found = Forged<{ found: { id: number; url: string } }>;
+type Found = ApiResult<{ found: { id: number; url: string } }>;
 
 async function createCheckRun(calls: Calls, draft: CheckRunDraft): Promise<Found> {
 	const { ask, place } = calls;

@@ -1,5 +1,5 @@
 // Comments of pull requests and issues.
-import type { Forge, ForgeComment, Forged } from "../../ports/forge.ts";
+import type { ApiResult, CodeHost, HostedComment } from "../../ports/code-host.ts";
 import { type Calls, named } from "./calls.ts";
 import { hasNextPage, parseComment, parseGraphQl, parseList } from "./replies.ts";
 
@@ -8,7 +8,7 @@ const pageSize = 100;
 const mostPages = 50;
 const permission = "pull-requests: write";
 
-type CommentCalls = Pick<Forge, "comments" | "createComment" | "updateComment" | "deleteComment" | "minimiseComment">;
+type CommentCalls = Pick<CodeHost, "comments" | "createComment" | "updateComment" | "deleteComment" | "minimiseComment">;
 
 export function commentCalls(calls: Calls): CommentCalls {
 	const { ask, place } = calls;
@@ -45,8 +45,8 @@ export function commentCalls(calls: Calls): CommentCalls {
 	};
 }
 
-async function readComments({ ask, place }: Calls, issue: number): Promise<Forged<{ comments: readonly ForgeComment[] }>> {
-	const comments: ForgeComment[] = [];
+async function readComments({ ask, place }: Calls, issue: number): Promise<ApiResult<{ comments: readonly HostedComment[] }>> {
+	const comments: HostedComment[] = [];
 	for (let page = 1; page <= mostPages; page += 1) {
 		const answer = await ask({
 			route: "GET /repos/{owner}/{repo}/issues/{issue_number}/comments",
@@ -64,7 +64,7 @@ async function readComments({ ask, place }: Calls, issue: number): Promise<Forge
 	return { state: "done", comments };
 }
 
-async function minimise({ ask, graphQlUrl }: Calls, nodeId: string): Promise<Forged<object>> {
+async function minimise({ ask, graphQlUrl }: Calls, nodeId: string): Promise<ApiResult<object>> {
 	const query =
 		"mutation($id: ID!) { minimizeComment(input: { subjectId: $id, classifier: OUTDATED }) { minimizedComment { isMinimized } } }";
 	return ask({ route: `POST ${graphQlUrl}`, parameters: { query, variables: { id: nodeId } }, permission, parse: parseGraphQl });

@@ -1,7 +1,7 @@
 // Reads what went wrong between us and GitHub: which fault it is, what mends it, and whether to ask again.
 import type { PlatformCode } from "../../core/errors.ts";
-import { cleanText, shorten } from "../../core/report/escape.ts";
-import type { ForgeFault } from "../../ports/forge.ts";
+import { cleanText, shorten } from "../../core/text/escape.ts";
+import type { ApiFault } from "../../ports/code-host.ts";
 
 /** A request, as faults speak of it. */
 export interface Asked {
@@ -113,7 +113,7 @@ function missingPermission({ headers }: Refusal, asked: Asked): string {
 	return offered.length === 0 || offered.includes(asked.permission) ? asked.permission : (offered[0] ?? asked.permission);
 }
 
-export function faultOf(refusal: Refusal, asked: Asked): ForgeFault {
+export function faultOf(refusal: Refusal, asked: Asked): ApiFault {
 	const code = codeOf(refusal);
 	const { kind, status, said } = refusal;
 	const words = said === "" ? "" : `: ${JSON.stringify(said)}`;

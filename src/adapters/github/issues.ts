@@ -1,11 +1,11 @@
 // Issues: the nightly alarm.
-import type { Forge } from "../../ports/forge.ts";
+import type { CodeHost } from "../../ports/code-host.ts";
 import { type Calls, named } from "./calls.ts";
 import { isPullRequest, parseIssue, parseList } from "./replies.ts";
 
 const permission = "issues: write";
 
-export function issueCalls({ ask, place }: Calls): Pick<Forge, "openIssues" | "createIssue" | "updateIssue"> {
+export function issueCalls({ ask, place }: Calls): Pick<CodeHost, "openIssues" | "createIssue" | "updateIssue"> {
 	return {
 		openIssues: async (label) => {
 			const answer = await ask({

@@ -1,9 +1,9 @@
 // What GitHub itself says of a workflow run, of its pull request and of a commit: never what an artifact says.
 import { isCommit, isRefName, isRepositoryName } from "../../formats/github/names.ts";
-import type { Forged } from "../../ports/forge.ts";
+import type { ApiResult } from "../../ports/code-host.ts";
 import { named } from "./calls.ts";
-import type { ForgeOptions } from "./forge.ts";
-import { openRequester } from "./forge.ts";
+import type { CodeHostOptions } from "./code-host.ts";
+import { openRequester } from "./code-host.ts";
 import { createAsk, type Requester, usualPace } from "./request.ts";
 
 export interface MeasuredRun {
@@ -24,14 +24,14 @@ export interface OpenPull {
 }
 
 export interface RunFacts {
-	run(id: number): Promise<Forged<{ run: MeasuredRun }>>;
+	run(id: number): Promise<ApiResult<{ run: MeasuredRun }>>;
 	/** Open pull requests into this repository from that branch. */
-	openPulls(head: Pick<MeasuredRun, "headRepository" | "headBranch">): Promise<Forged<{ pulls: readonly OpenPull[] }>>;
+	openPulls(head: Pick<MeasuredRun, "headRepository" | "headBranch">): Promise<ApiResult<{ pulls: readonly OpenPull[] }>>;
 	/** Of a commit of this repository. */
-	parents(sha: string): Promise<Forged<{ parents: readonly string[] }>>;
+	parents(sha: string): Promise<ApiResult<{ parents: readonly string[] }>>;
 }
 
-export function githubRunFacts(options: ForgeOptions): RunFacts {
+export function githubRunFacts(options: CodeHostOptions): RunFacts {
 	const [owner = "", repo = ""] = options.repository.split("/");
 	const place = { owner, repo };
 	let requester: Promise<Requester> | null = null;

@@ -3,7 +3,7 @@
 import { error, notice, setOutput, summary, warning } from "@actions/core";
 import { annotations } from "../../core/report/annotations.ts";
 import type { Result } from "../../core/schema/result.ts";
-import { say } from "./say.ts";
+import { log } from "./log.ts";
 
 const write = { error, warning, notice } as const;
 
@@ -28,7 +28,7 @@ export async function writeSummary(markdown: string): Promise<void> {
 	try {
 		await summary.emptyBuffer().addRaw(text).write({ overwrite: true });
 	} catch (fault) {
-		say(`The job summary could not be written: ${String(fault)}`);
+		log(`The job summary could not be written: ${String(fault)}`);
 	}
 }
 

@@ -1,5 +1,5 @@
 // Reads GitHub's replies: only what we use, and null for what is not as GitHub promises.
-import type { ForgeComment, ForgeIssue } from "../../ports/forge.ts";
+import type { HostedComment, HostedIssue } from "../../ports/code-host.ts";
 
 type Reply = Record<string, unknown>;
 
@@ -10,7 +10,7 @@ function recordOf(value: unknown): Reply | null {
 const idOf = (value: unknown): number | null => (Number.isSafeInteger(value) && Number(value) > 0 ? Number(value) : null);
 const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
 
-function authorOf(value: unknown): ForgeComment["author"] {
+function authorOf(value: unknown): HostedComment["author"] {
 	const user = recordOf(value);
 	return user === null || typeof user["login"] !== "string" ? null : { login: user["login"], type: textOf(user["type"]) };
 }
@@ -22,7 +22,7 @@ export function parseList<Item>(data: unknown, parse: (item: unknown) => Item | 
 	return items.some((item) => item === null) ? null : items.filter((item) => item !== null);
 }
 
-export function parseComment(data: unknown): ForgeComment | null {
+export function parseComment(data: unknown): HostedComment | null {
 	const reply = recordOf(data);
 	const id = idOf(reply?.["id"]);
 	if (reply === null || id === null) return null;
@@ -40,7 +40,7 @@ export function isPullRequest(data: unknown): boolean {
 	return recordOf(recordOf(data)?.["pull_request"]) !== null;
 }
 
-export function parseIssue(data: unknown): ForgeIssue | null {
+export function parseIssue(data: unknown): HostedIssue | null {
 	const reply = recordOf(data);
 	const number = idOf(reply?.["number"]);
 	if (reply === null || number === null) return null;

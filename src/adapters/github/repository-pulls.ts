@@ -1,5 +1,5 @@
 // Pull requests of a repository at GitHub: found, opened, brought up to date.
-import type { ForgeFault, Repository } from "../../ports/forge.ts";
+import type { ApiFault, Repository } from "../../ports/code-host.ts";
 import { type Calls, named } from "./calls.ts";
 import { parseList } from "./replies.ts";
 import { parsePull } from "./repository-replies.ts";
@@ -42,7 +42,7 @@ export function pullCalls({ ask, place }: Calls): Pick<Repository, "openPulls" |
 }
 
 /** A setting of the repository or its organisation stands above `permissions:`. */
-function settingFault(fault: ForgeFault): ForgeFault {
+function settingFault(fault: ApiFault): ApiFault {
 	if (!/not permitted to create (or approve )?pull requests/i.test(fault.message)) return fault;
 	return {
 		code: fault.code,

@@ -1,5 +1,5 @@
 // What a repository at GitHub holds: branches, commits, trees and files.
-import type { Forged, GitFile, Repository } from "../../ports/forge.ts";
+import type { ApiResult, GitFile, Repository } from "../../ports/code-host.ts";
 import { type Calls, named } from "./calls.ts";
 import {
 	type ListedEntry,
@@ -58,7 +58,7 @@ export function readCalls(calls: Calls): ReadCalls {
 	};
 }
 
-async function readHead({ ask, place }: Calls, name: string): Promise<Forged<{ sha: string | null }>> {
+async function readHead({ ask, place }: Calls, name: string): Promise<ApiResult<{ sha: string | null }>> {
 	const answer = await ask({
 		route: "GET /repos/{owner}/{repo}/git/ref/{ref}",
 		parameters: { ...place, ref: `heads/${name}` },
@@ -70,7 +70,7 @@ async function readHead({ ask, place }: Calls, name: string): Promise<Forged<{ s
 }
 
 /** Goes down to the folder, then lists all of it at once: the listing of a whole repository may be too long for GitHub. */
-async function listFiles(calls: Calls, commit: string, folder: string): Promise<Forged<{ files: readonly GitFile[] }>> {
+async function listFiles(calls: Calls, commit: string, folder: string): Promise<ApiResult<{ files: readonly GitFile[] }>> {
 	let tree = commit;
 	for (const part of folder.split("/").filter((name) => name !== "")) {
 		const listed = await listTree(calls, tree, false);
@@ -88,7 +88,7 @@ async function listFiles(calls: Calls, commit: string, folder: string): Promise<
 	return { state: "done", files };
 }
 
-async function listTree({ ask, place }: Calls, tree: string, recursive: boolean): Promise<Forged<{ entries: ListedEntry[] }>> {
+async function listTree({ ask, place }: Calls, tree: string, recursive: boolean): Promise<ApiResult<{ entries: ListedEntry[] }>> {
 	const parameters = { ...place, tree_sha: tree, ...(recursive ? { recursive: "1" } : {}) };
 	const question = { route: "GET /repos/{owner}/{repo}/git/trees/{tree_sha}", parameters, permission: reads, parse: parseTree };
 	return named(await ask(question), "entries");

@@ -1,5 +1,5 @@
 // Reads what GitHub says of commits, trees and pull requests: only what we use, and null for what is not as GitHub promises.
-import type { CommitRelation, ForgePull } from "../../ports/forge.ts";
+import type { CommitRelation, HostedPull } from "../../ports/code-host.ts";
 
 type Reply = Record<string, unknown>;
 
@@ -70,7 +70,7 @@ export function parseBlob(data: unknown): Uint8Array | null {
 	return encoding === "utf-8" ? new TextEncoder().encode(content) : null;
 }
 
-export function parsePull(data: unknown): ForgePull | null {
+export function parsePull(data: unknown): HostedPull | null {
 	const { number, title, body, html_url: url } = recordOf(data);
 	if (!Number.isSafeInteger(number) || Number(number) <= 0) return null;
 	return { number: Number(number), title: textOf(title), body: textOf(body), url: textOf(url) };

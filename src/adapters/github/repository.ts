@@ -1,7 +1,7 @@
 // A repository at GitHub: commits and branches by its git database, pull requests by its REST interface.
-import type { Forged, ForgeFault, Repository } from "../../ports/forge.ts";
+import type { ApiFault, ApiResult, Repository } from "../../ports/code-host.ts";
 import { type Calls, named } from "./calls.ts";
-import { type ForgeOptions, openRequester } from "./forge.ts";
+import { type CodeHostOptions, openRequester } from "./code-host.ts";
 import { pullCalls } from "./repository-pulls.ts";
 import { readCalls } from "./repository-reads.ts";
 import { parseRef, parseSha } from "./repository-replies.ts";
@@ -12,7 +12,7 @@ const writes = "contents: write";
 /** A blob of 100 MB takes its time, and nobody waits for a GPU meanwhile. */
 const unhurried: Pace = { ...usualPace, callMs: 120_000, patienceMs: 180_000 };
 
-export function githubRepository(options: ForgeOptions): Repository {
+export function githubRepository(options: CodeHostOptions): Repository {
 	const [owner = "", repo = ""] = options.repository.split("/");
 	let requester: Promise<Requester> | null = null;
 	const ask = createAsk(() => {
@@ -31,7 +31,7 @@ function askMending(ask: Ask): Ask {
 	};
 }
 
-function fixOf({ code, fix }: ForgeFault): string {
+function fixOf({ code, fix }: ApiFault): string {
 	switch (code) {
 		case "github-permission":
 			return "Under `permissions:` of the job, write `contents: write` (the branch) and `pull-requests: write` (the pull request). A `token` of your own has to be valid and have both; the runs of Dependabot and of forks only read.";
@@ -48,7 +48,7 @@ function fixOf({ code, fix }: ForgeFault): string {
 }
 
 /** What is written is found by its content: asking twice makes one thing, or one more commit that no branch has. */
-async function askTwice<Value>({ ask }: Calls, question: Question<Value>): Promise<Forged<{ value: Value }>> {
+async function askTwice<Value>({ ask }: Calls, question: Question<Value>): Promise<ApiResult<{ value: Value }>> {
 	const answer = await ask(question);
 	return answer.state === "failed" && answer.fault.unclear === true ? ask(question) : answer;
 }

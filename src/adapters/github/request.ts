@@ -1,5 +1,5 @@
 // Asks GitHub, and asks again where that helps: each request in bounded time, all waiting together within one patience.
-import type { Forged } from "../../ports/forge.ts";
+import type { ApiResult } from "../../ports/code-host.ts";
 import { type Asked, faultOf, type Refusal, readRefusal, readUnfit, waitBefore } from "./faults.ts";
 
 /** As octokit's `request`. */
@@ -38,7 +38,7 @@ export interface Question<Value> {
 	parse(data: unknown, headers: Record<string, unknown>): Value | null;
 }
 
-export type Ask = <Value>(question: Question<Value>) => Promise<Forged<{ value: Value }>>;
+export type Ask = <Value>(question: Question<Value>) => Promise<ApiResult<{ value: Value }>>;
 
 /** `requester` is loaded at the first question. */
 export function createAsk(requester: () => Promise<Requester>, pace: Pace): Ask {

@@ -1,10 +1,10 @@
 // Artifacts of this or of another workflow run: their list, and the archives as they are, never unpacked.
 import { mkdir, readdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { Forged } from "../../ports/forge.ts";
+import type { ApiResult } from "../../ports/code-host.ts";
 import type { WorkflowRun } from "./env.ts";
 import { serviceFault, unsupported } from "./service-faults.ts";
-import { within } from "./within.ts";
+import { withTimeout } from "./with-timeout.ts";
 
 export interface RunArtifact {
 	id: number;
@@ -17,9 +17,9 @@ export interface RunArtifact {
 
 export interface RunArtifacts {
 	/** Of all tries of the run, oldest first. */
-	list(): Promise<Forged<{ artifacts: readonly RunArtifact[] }>>;
+	list(): Promise<ApiResult<{ artifacts: readonly RunArtifact[] }>>;
 	/** @returns the path of the archive, in a folder of its own below `folder`. */
-	fetch(artifact: RunArtifact, folder: string): Promise<Forged<{ path: string }>>;
+	fetch(artifact: RunArtifact, folder: string): Promise<ApiResult<{ path: string }>>;
 }
 
 export interface RunArtifactsOptions {
@@ -40,7 +40,7 @@ export function runArtifacts({ run, other }: RunArtifactsOptions): RunArtifacts 
 		async list() {
 			if (lacks) return { state: "failed", fault: unsupported("artifacts") };
 			try {
-				const { artifacts } = await within(
+				const { artifacts } = await withTimeout(
 					listMs,
 					openClient().then((client) => client.listArtifacts(from)),
 				);
@@ -61,7 +61,7 @@ export function runArtifacts({ run, other }: RunArtifactsOptions): RunArtifacts 
 			try {
 				await mkdir(path, { recursive: true });
 				const options = { ...from, path, skipDecompress: true, ...(digest === undefined ? {} : { expectedHash: digest }) };
-				const { digestMismatch } = await within(
+				const { digestMismatch } = await withTimeout(
 					listMs + bytes / bytesPerMs,
 					openClient().then((client) => client.downloadArtifact(id, options)),
 				);

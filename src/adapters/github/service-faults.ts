@@ -1,7 +1,7 @@
 // Reads what the toolkit's clients of the artifact and cache services throw: words, in which the status stands.
 import type { PlatformCode } from "../../core/errors.ts";
-import { cleanText, shorten } from "../../core/report/escape.ts";
-import type { ForgeFault } from "../../ports/forge.ts";
+import { cleanText, shorten } from "../../core/text/escape.ts";
+import type { ApiFault } from "../../ports/code-host.ts";
 
 const byStatus: Readonly<Record<string, PlatformCode>> = {
 	"401": "github-permission",
@@ -20,7 +20,7 @@ const fixes: Readonly<Partial<Record<PlatformCode, string>>> = {
 };
 
 /** `what` is what was tried, as in `upload of the artifact trtgate-gate`. */
-export function serviceFault(error: unknown, what: string): ForgeFault {
+export function serviceFault(error: unknown, what: string): ApiFault {
 	const [name, message] = error instanceof Error ? [error.name, error.message] : ["", String(error)];
 	const code = codeOf(name, message, statusOf(error));
 	const words = cleanText(shorten(message, 300)).trim();
@@ -44,7 +44,7 @@ function codeOf(name: string, message: string, carried: string | undefined): Pla
 	return byStatus[status] ?? (status.startsWith("4") ? "github-rejected" : "github-unavailable");
 }
 
-export function unsupported(service: "artifacts" | "caches"): ForgeFault {
+export function unsupported(service: "artifacts" | "caches"): ApiFault {
 	return {
 		code: "github-unsupported",
 		message: `This step has no service for ${service}: the runner lends its token for them to actions only.`,

@@ -23,18 +23,18 @@ const answerTimeoutMs = 30_000;
 const mostAnswerBytes = 1024 * 1024;
 
 export async function listGpus(smi: Smi): Promise<Devices> {
-	const help = await askSmi(smi, helpArgs);
+	const help = await queryNvidiaSmi(smi, helpArgs);
 	if (help.state !== "exited" || help.exitCode !== 0) return { state: "none", sentence: whyNot(help) };
 	const offered = parseHelpFields(help.stdout);
 	const fields = chooseFields(inventoryFields, offered);
-	const inventory = await askSmi(smi, queryArgs(fields));
-	const list = await askSmi(smi, listArgs);
+	const inventory = await queryNvidiaSmi(smi, queryArgs(fields));
+	const list = await queryNvidiaSmi(smi, listArgs);
 	const gpus = parseGpus(inventory.stdout, fields, list.stdout);
 	if (gpus.length === 0) return { state: "none", sentence: whyNot(inventory) };
 	return { state: "ok", gpus, sampleFields: chooseFields(sampleFields, offered) };
 }
 
-export function askSmi(smi: Smi, args: readonly string[]): Promise<ProcessRecord> {
+export function queryNvidiaSmi(smi: Smi, args: readonly string[]): Promise<ProcessRecord> {
 	return smi.processes.run({
 		argv: [...smi.argv, ...args],
 		timeoutMs: smi.timeoutMs ?? answerTimeoutMs,

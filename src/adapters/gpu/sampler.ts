@@ -11,7 +11,7 @@ import { dmonParser, hasGpm, useSampleOf } from "../../formats/nvidia-smi/dmon.t
 import type { AskedField } from "../../formats/nvidia-smi/fields.ts";
 import { findGpu, type GpuChoice } from "../../formats/nvidia-smi/gpus.ts";
 import type { Clock, Telemetry } from "../../ports/world.ts";
-import { askSmi, listGpus, type Smi } from "./devices.ts";
+import { listGpus, queryNvidiaSmi, type Smi } from "./devices.ts";
 import { watchProcesses } from "./processes.ts";
 import { createRing, type Ring } from "./ring.ts";
 import { openStream, type Stream } from "./stream.ts";
@@ -163,7 +163,7 @@ async function watchNeighbours({ gpu }: GpuChoice, watch: Watch): Promise<void> 
 			);
 		}
 	});
-	const present = await askSmi(smi, appsArgs({ gpu: gpu.uuid }));
+	const present = await queryNvidiaSmi(smi, appsArgs({ gpu: gpu.uuid }));
 	const rows = present.stdout.split(/\r?\n/).flatMap((line) => parseAppLine(line) ?? []);
 	if (rows.length > 0) await new Promise((resolve) => setTimeout(resolve, settleMs));
 	const idle = (watch.samples.entries().at(-1)?.kernelTime ?? 0) <= busyShare;

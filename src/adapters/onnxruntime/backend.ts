@@ -3,7 +3,7 @@ import { arch, availableParallelism, cpus, platform } from "node:os";
 import type { BackendFacts } from "../../core/schema/result.ts";
 import type { Backend } from "../../ports/backend.ts";
 import type { Processes } from "../process/processes.ts";
-import { type Bench, buildEngine } from "./build.ts";
+import { buildEngine, type OnnxRuntimeContext } from "./build.ts";
 import { inferCases } from "./infer.ts";
 import { measureRun } from "./measure.ts";
 import { chooseRuntime, type Runtime } from "./runtime.ts";
@@ -36,13 +36,13 @@ export function onnxRuntimeBackend(options: OnnxRuntimeOptions): Backend {
 		chosen ??= chooseRuntime({ ...options, nativeFolders: nativeFolders(options) });
 		return chosen;
 	};
-	const bench = async (): Promise<Bench> => ({ runtime: await runtime(), place: options, threads: options.threads });
+	const context = async (): Promise<OnnxRuntimeContext> => ({ runtime: await runtime(), place: options, threads: options.threads });
 	return {
 		facts: async () => describeBackend(await runtime(), options),
 		fingerprint: async () => fingerprintOf(await runtime(), options),
-		build: async (job) => buildEngine(job, await bench()),
-		infer: async (job) => inferCases(job, await bench()),
-		measure: async (job) => measureRun(job, await bench()),
+		build: async (job) => buildEngine(job, await context()),
+		infer: async (job) => inferCases(job, await context()),
+		measure: async (job) => measureRun(job, await context()),
 	};
 }
 

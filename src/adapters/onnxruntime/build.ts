@@ -13,7 +13,7 @@ import { describeFile, type EngineFile, placeModel } from "./engine-file.ts";
 import type { Runtime } from "./runtime.ts";
 import { runWorker, type WorkerPlace, type WorkerResult } from "./worker-process.ts";
 
-export interface Bench {
+export interface OnnxRuntimeContext {
 	runtime: Runtime;
 	place: WorkerPlace;
 	threads: number;
@@ -22,10 +22,10 @@ export interface Bench {
 const optimisedName = "optimised.onnx";
 
 /** @throws ConfigError output-unwritable. */
-export async function buildEngine(job: BuildJob, bench: Bench): Promise<BuildRecord> {
+export async function buildEngine(job: BuildJob, context: OnnxRuntimeContext): Promise<BuildRecord> {
 	const started = performance.now();
 	try {
-		return await build(job, bench, started);
+		return await build(job, context, started);
 	} catch (error) {
 		return {
 			...describeJob(job),
@@ -37,28 +37,31 @@ export async function buildEngine(job: BuildJob, bench: Bench): Promise<BuildRec
 	}
 }
 
-async function build(job: BuildJob, bench: Bench, started: number): Promise<BuildRecord> {
+async function build(job: BuildJob, context: OnnxRuntimeContext, started: number): Promise<BuildRecord> {
 	await makeFolders(job.engineFolder);
 	const warnings = createWarningCounter();
 	const saveTo = join(job.engineFolder, optimisedName);
-	const result = await tryLoad(job, { bench, saveTo, onLine: warnings.add });
+	const result = await tryLoad(job, { context, saveTo, onLine: warnings.add });
 	const record = { ...describeJob(job), durationMs: performance.now() - started, warnings: warnings.classes(), log: job.logPath };
 	if (result.state === "refused") return { ...record, state: "refused", failure: withPaths(diagnoseOrt(result.message), job) };
 	if (result.state === "failed") return { ...record, ...describeFault(result.failure) };
 	const { saved, version } = result.reply;
 	if (!saved) await rm(saveTo, { force: true });
 	const engine = saved ? await describeFile(saveTo) : await placeModel(job.model, job.engineFolder);
-	const recipe = recipeOf(bench, { version, saved });
+	const recipe = recipeOf(context, { version, saved });
 	await writeRecipe(join(job.engineFolder, "recipe.json"), recipe);
 	return { ...record, ...describeEngine(engine, saved), state: "built", recipe, durationMs: performance.now() - started };
 }
 
-function tryLoad(job: BuildJob, how: { bench: Bench; saveTo: string; onLine(line: string): void }): Promise<WorkerResult<"build">> {
-	const { bench, saveTo, onLine } = how;
-	const { flavour, folder } = bench.runtime;
+function tryLoad(
+	job: BuildJob,
+	how: { context: OnnxRuntimeContext; saveTo: string; onLine(line: string): void },
+): Promise<WorkerResult<"build">> {
+	const { context, saveTo, onLine } = how;
+	const { flavour, folder } = context.runtime;
 	const external = job.model.external.filter((file) => file.path !== null).map((file) => file.location);
-	const task = { kind: "build", flavour, folder, modelPath: job.model.path, external, threads: bench.threads, saveTo } as const;
-	return runWorker<"build">(task, bench.place, { logPath: job.logPath, timeoutMs: job.timeoutMs, onLine });
+	const task = { kind: "build", flavour, folder, modelPath: job.model.path, external, threads: context.threads, saveTo } as const;
+	return runWorker<"build">(task, context.place, { logPath: job.logPath, timeoutMs: job.timeoutMs, onLine });
 }
 
 function describeJob(job: BuildJob): Pick<BuildRecord, "model" | "engine" | "arm" | "precision" | "modelSha256" | "modelBytes"> {
@@ -105,13 +108,13 @@ function describeEngine(
 	};
 }
 
-function recipeOf(bench: Bench, built: { version: string; saved: boolean }): Record<string, string> {
+function recipeOf(context: OnnxRuntimeContext, built: { version: string; saved: boolean }): Record<string, string> {
 	return {
-		runtime: bench.runtime.flavour === "wasm" ? "onnxruntime-web" : "onnxruntime-node",
+		runtime: context.runtime.flavour === "wasm" ? "onnxruntime-web" : "onnxruntime-node",
 		version: built.version,
-		flavour: bench.runtime.flavour,
+		flavour: context.runtime.flavour,
 		optimisation: built.saved ? "extended when built, all when loaded" : "all when loaded",
-		threads: String(bench.threads),
+		threads: String(context.threads),
 		file: built.saved ? optimisedName : "the model as it is",
 	};
 }

@@ -1,23 +1,23 @@
 // Sends golden cases through an engine in one worker process.
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type Tensor, tensorBytes } from "../../core/golden/tensor.ts";
+import { type Tensor, tensorBytes } from "../../core/golden/tensor/tensor.ts";
 import { explainRun } from "../../formats/onnxruntime/failures.ts";
 import type { InferCase, InferJob, InferResult, InferredCase } from "../../ports/backend.ts";
 import type { ToolFailure } from "../../ports/world.ts";
 import { makeFolders } from "../process/folder.ts";
 import { classifyWriteError } from "../process/write-error.ts";
-import { asFailure, type Bench, externalOf } from "./build.ts";
+import { asFailure, externalOf, type OnnxRuntimeContext } from "./build.ts";
 import { refusedRun } from "./measure.ts";
 import { type CaseReply, caseLine, type TensorPlace } from "./protocol.ts";
 import { badOutput, runWorker } from "./worker-process.ts";
 
-export async function inferCases(job: InferJob, bench: Bench): Promise<InferResult> {
+export async function inferCases(job: InferJob, context: OnnxRuntimeContext): Promise<InferResult> {
 	const started = performance.now();
 	const folder = join(job.scratchFolder, "tensors");
 	try {
 		await makeFolders(folder);
-		return await inferIn(folder, job, bench);
+		return await inferIn(folder, job, context);
 	} catch (error) {
 		return { state: "failed", failure: asFailure(error), wallMs: performance.now() - started };
 	} finally {
@@ -25,12 +25,12 @@ export async function inferCases(job: InferJob, bench: Bench): Promise<InferResu
 	}
 }
 
-async function inferIn(folder: string, job: InferJob, bench: Bench): Promise<InferResult> {
+async function inferIn(folder: string, job: InferJob, context: OnnxRuntimeContext): Promise<InferResult> {
 	const cases: { inputs: TensorPlace[] }[] = [];
 	for (const [index, item] of job.cases.entries()) cases.push({ inputs: await writeInputs(item, folder, index) });
-	const { flavour, folder: runtimeFolder } = bench.runtime;
+	const { flavour, folder: runtimeFolder } = context.runtime;
 	const engine = { flavour, folder: runtimeFolder, modelPath: job.engine.path, external: externalOf(job.engine), threads: job.threads };
-	const result = await runWorker<"infer">({ kind: "infer", ...engine, cases, outputFolder: folder }, bench.place, {
+	const result = await runWorker<"infer">({ kind: "infer", ...engine, cases, outputFolder: folder }, context.place, {
 		logPath: job.logPath,
 		timeoutMs: job.timeoutMs,
 		onLine: (line) => countCase(line, job),

@@ -7,22 +7,22 @@ import type { ToolFailure } from "../../ports/world.ts";
 import { describeFailure } from "../process/failure.ts";
 import { makeFolders } from "../process/folder.ts";
 import type { ProcessRecord } from "../process/spawn.ts";
-import { asFailure, type Bench, externalOf } from "./build.ts";
+import { asFailure, externalOf, type OnnxRuntimeContext } from "./build.ts";
 import { badOutput, runWorker, type TaskOf } from "./worker-process.ts";
 
-export async function measureRun(job: MeasureJob, bench: Bench): Promise<MeasureResult> {
+export async function measureRun(job: MeasureJob, context: OnnxRuntimeContext): Promise<MeasureResult> {
 	const started = performance.now();
 	try {
 		await makeFolders(dirname(job.samplesPath));
 		await rm(job.samplesPath, { force: true });
-		return await measureIn(job, bench);
+		return await measureIn(job, context);
 	} catch (error) {
 		return unusable(asFailure(error), performance.now() - started);
 	}
 }
 
-async function measureIn(job: MeasureJob, bench: Bench): Promise<MeasureResult> {
-	const result = await runWorker<"measure">(taskOf(job, bench), bench.place, { logPath: job.logPath, timeoutMs: job.timeoutMs });
+async function measureIn(job: MeasureJob, context: OnnxRuntimeContext): Promise<MeasureResult> {
+	const result = await runWorker<"measure">(taskOf(job, context), context.place, { logPath: job.logPath, timeoutMs: job.timeoutMs });
 	const { wallMs } = result;
 	if (result.state === "failed") return unusable(result.failure, wallMs);
 	if (result.state === "refused") return unusable(refusedRun(result), wallMs);
@@ -34,9 +34,9 @@ async function measureIn(job: MeasureJob, bench: Bench): Promise<MeasureResult> 
 	return { state: "ok", samplesMs, timedMs, peakMemoryBytes, wallMs };
 }
 
-function taskOf(job: MeasureJob, bench: Bench): TaskOf<"measure"> {
+function taskOf(job: MeasureJob, context: OnnxRuntimeContext): TaskOf<"measure"> {
 	const { inputs, streams, seed, warmUpMs, durationMs, samplesPath, threads } = job;
-	const { flavour, folder } = bench.runtime;
+	const { flavour, folder } = context.runtime;
 	const engine = { flavour, folder, modelPath: job.engine.path, external: externalOf(job.engine), threads };
 	return { kind: "measure", ...engine, inputs, streams, seed, warmUpMs, durationMs, samplesPath };
 }

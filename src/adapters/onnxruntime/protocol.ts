@@ -1,7 +1,7 @@
 // What the backend and its worker process say to each other: a job file in, a reply file out. The reply is read as hostile.
 
-import type { WeightDType } from "../../core/golden/mutate.ts";
-import { elementBytes } from "../../core/golden/tensor.ts";
+import type { WeightDType } from "../../core/golden/record/mutate.ts";
+import { elementBytes } from "../../core/golden/tensor/tensor.ts";
 import type { DType } from "../../core/schema/golden.ts";
 import type { TimedInput } from "../../ports/backend.ts";
 

@@ -3,8 +3,8 @@ import { constants } from "node:fs";
 import { chmod, copyFile, rm } from "node:fs/promises";
 import { cpus, platform, release } from "node:os";
 import { basename, dirname, join, relative, resolve } from "node:path";
-import type { MutationRun } from "../../core/golden/mutate-judge.ts";
-import type { Tensor } from "../../core/golden/tensor.ts";
+import type { MutationRun } from "../../core/golden/record/mutate-judge.ts";
+import type { Tensor } from "../../core/golden/tensor/tensor.ts";
 import { explainRun } from "../../formats/onnxruntime/failures.ts";
 import type { InferCase, InferResult, InferredCase } from "../../ports/backend.ts";
 import type { MutationJob, MutationResult, Reference, ReferenceJob } from "../../ports/reference.ts";
@@ -47,18 +47,18 @@ async function findBuilds(wanted: OnnxRuntimeOptions["flavour"], runtimeOf: (fla
 	return runtimes.map(({ flavour, version }) => ({ flavour, version }));
 }
 
-interface Bench {
+interface ReferenceContext {
 	options: OnnxRuntimeOptions;
 	runtime: Runtime;
 }
 
-async function runReference(job: ReferenceJob, bench: Bench): Promise<InferResult> {
+async function runReference(job: ReferenceJob, context: ReferenceContext): Promise<InferResult> {
 	return inFolder(job, async (folder) => {
 		const { level } = job.variant;
 		const external = job.model.external.filter((file) => file.path !== null).map((file) => file.location);
-		const engine = { ...runtimeJob(job, bench), modelPath: job.model.path, external };
+		const engine = { ...runtimeJob(job, context), modelPath: job.model.path, external };
 		const cases = await placeCases(job.cases, folder);
-		const result = await runWorker<"infer">({ kind: "infer", ...engine, level, cases, outputFolder: folder }, bench.options, job);
+		const result = await runWorker<"infer">({ kind: "infer", ...engine, level, cases, outputFolder: folder }, context.options, job);
 		const { wallMs } = result;
 		if (result.state === "failed") return { state: "failed", failure: result.failure, wallMs };
 		if (result.state === "refused") return { state: "failed", failure: refusedRun(result), wallMs };
@@ -72,12 +72,12 @@ async function runReference(job: ReferenceJob, bench: Bench): Promise<InferResul
 	});
 }
 
-async function runMutations(job: MutationJob, bench: Bench): Promise<MutationResult> {
+async function runMutations(job: MutationJob, context: ReferenceContext): Promise<MutationResult> {
 	const result = await inFolder<MutationResult>(job, async (folder) => {
 		const copy = await copyModel(job.model, join(folder, "model"));
 		const task = await mutateTask(job, { folder, copy });
 		const limits = { ...job, onLine: (line: string) => countWeight(line, job) };
-		const ran = await runWorker<"mutate">({ ...runtimeJob(job, bench), ...task }, bench.options, limits);
+		const ran = await runWorker<"mutate">({ ...runtimeJob(job, context), ...task }, context.options, limits);
 		if (ran.state === "failed") return { state: "failed", failure: ran.failure };
 		if (ran.state === "refused") return { state: "failed", failure: refusedRun(ran) };
 		const runs: MutationRun[] = [];
@@ -91,7 +91,7 @@ async function runMutations(job: MutationJob, bench: Bench): Promise<MutationRes
 	return result;
 }
 
-function runtimeJob(job: ReferenceJob, { runtime }: Bench) {
+function runtimeJob(job: ReferenceJob, { runtime }: ReferenceContext) {
 	return { flavour: runtime.flavour, folder: runtime.folder, threads: job.variant.threads };
 }
 

@@ -7,7 +7,7 @@ import type { ProcessRecord } from "./spawn.ts";
 /** Lines of a child's log that stand in an error. */
 const excerptLines = 20;
 
-export interface FailureWords {
+export interface FailureText {
 	/** Begins the sentence: `trtexec`, `The prepare command`. */
 	what: string;
 	/** The limit that was passed, for a timeout. */
@@ -18,7 +18,7 @@ export interface FailureWords {
 }
 
 /** The fault of a record whose work is not done, an exit with code 0 included. */
-export function describeFailure(record: ProcessRecord, words: FailureWords): ToolFailure {
+export function describeFailure(record: ProcessRecord, words: FailureText): ToolFailure {
 	const { code, message, fix } = classifyRecord(record, words);
 	return {
 		code,
@@ -34,7 +34,7 @@ export function describeFailure(record: ProcessRecord, words: FailureWords): Too
 	};
 }
 
-function classifyRecord(record: ProcessRecord, words: FailureWords): { code: ToolCode; message: string; fix: string } {
+function classifyRecord(record: ProcessRecord, words: FailureText): { code: ToolCode; message: string; fix: string } {
 	const { what, timeoutMs } = words;
 	switch (record.state) {
 		case "not-started":

@@ -3,7 +3,7 @@ import { closeSync, constants, fstatSync, openSync, read, type Stats, statSync }
 import { promisify } from "node:util";
 import { type ConfigCode, ConfigError, type ErrorInit } from "../../core/errors.ts";
 import type { InputKind } from "../../core/input-kind.ts";
-import { formatBytes } from "../../core/units.ts";
+import { formatBytes } from "../../core/text/units.ts";
 import { errorCode } from "./write-error.ts";
 
 const readBlock = promisify(read);

@@ -1,5 +1,5 @@
 // The one writer to stdout and stderr. In a workflow both are read for commands, so none may come from a name, a message or a file.
-import { disarmCommands } from "../../core/report/escape.ts";
+import { disarmCommands } from "../../core/text/escape.ts";
 
 export interface StandardStreams {
 	out(text: string): void;

@@ -1,5 +1,5 @@
 // The conversation with a golden worker: keeps several cases in flight, so that neither side waits for the other, and collects the answers.
-import type { Tensor } from "../../core/golden/tensor.ts";
+import type { Tensor } from "../../core/golden/tensor/tensor.ts";
 import { createFrameDecoder } from "../../formats/worker/frames.ts";
 import { encodeCase, encodeEnd, parseMessage, type WorkerHello, type WorkerMessage } from "../../formats/worker/messages.ts";
 import type { InferCase, InferredCase } from "../../ports/backend.ts";

@@ -1,5 +1,5 @@
 // Gives an input the type that the engine takes, where that keeps every value.
-import type { Tensor } from "../../core/golden/tensor.ts";
+import type { Tensor } from "../../core/golden/tensor/tensor.ts";
 
 /**
  * TensorRT 8 takes int32 where the ONNX model says int64. Other types are left as they are: the worker refuses them by name.

@@ -11,7 +11,7 @@ export interface LineStream {
 
 const clearLine = "\r\u001b[2K";
 
-export function quietProgress(): Progress {
+export function silentProgress(): Progress {
 	return { stage() {}, item() {}, detail() {}, done() {} };
 }
 

@@ -4,8 +4,8 @@ import type { BackendFacts } from "../../core/schema/result.ts";
 import { gpuFingerprint, memoryOf } from "../../formats/nvidia-smi/gpus.ts";
 import type { Backend } from "../../ports/backend.ts";
 import type { Processes } from "../process/processes.ts";
-import type { Bench, BuildCaches, GoldenWorker, TimingSettings, Tracer } from "./bench.ts";
 import { buildEngine } from "./build.ts";
+import type { BuildCaches, GoldenWorker, TimingSettings, Tracer, TrtexecContext } from "./context.ts";
 import type { Device } from "./device.ts";
 import { newestKnownMajor, type Trtexec } from "./find.ts";
 import { inferCases } from "./infer.ts";
@@ -32,7 +32,7 @@ export interface TrtexecOptions {
 export function trtexecBackend(options: TrtexecOptions): Backend {
 	const { trtexec, gpu } = options;
 	const notes = new Set<string>();
-	const bench: Bench = {
+	const context: TrtexecContext = {
 		trtexec,
 		processes: options.processes,
 		device: options.device ?? 0,
@@ -46,16 +46,18 @@ export function trtexecBackend(options: TrtexecOptions): Backend {
 		note: (sentence) => notes.add(sentence),
 	};
 	if (trtexec.version.major > newestKnownMajor) {
-		bench.note(`TensorRT ${trtexec.version.text} is newer than this program knows (${newestKnownMajor}); its flags may mean other things.`);
+		context.note(
+			`TensorRT ${trtexec.version.text} is newer than this program knows (${newestKnownMajor}); its flags may mean other things.`,
+		);
 	}
 	return {
 		facts: async () => factsOf(options),
 		fingerprint: async () => fingerprintOf(trtexec, gpu, options.timing),
-		build: (job) => buildEngine(job, bench),
-		infer: (job) => inferCases(job, bench),
-		measure: (job) => measureRun(job, bench),
-		profile: (job) => profileEngine(job, bench),
-		trace: (job) => traceRun(job, bench),
+		build: (job) => buildEngine(job, context),
+		infer: (job) => inferCases(job, context),
+		measure: (job) => measureRun(job, context),
+		profile: (job) => profileEngine(job, context),
+		trace: (job) => traceRun(job, context),
 		notes: () => [...notes],
 	};
 }

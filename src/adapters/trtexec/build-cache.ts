@@ -5,9 +5,9 @@ import { dirname, resolve } from "node:path";
 import type { BuildRecord } from "../../core/schema/result.ts";
 import type { BuildJob } from "../../ports/backend.ts";
 import { makeFolders } from "../process/folder.ts";
-import type { Bench } from "./bench.ts";
 import { speakableFlags } from "./build-notes.ts";
 import { type CachedBuild, parseCachedBuild, parseEntries } from "./cached-build.ts";
+import type { TrtexecContext } from "./context.ts";
 import { describePlan } from "./plan-file.ts";
 
 export interface BuildPlaces {
@@ -66,16 +66,16 @@ function timingKey({ spec }: BuildJob, machine: string): string {
  * The first arm to build takes any engine of its key, together with the kernel timings that it was built on: the other
  * arm then builds on them, as it would have. Later arms take only an engine that was built on the timings at hand.
  */
-export async function recallEngine(asked: AskedBuild, bench: Bench): Promise<Partial<BuildRecord> | null> {
-	const { engines } = bench.caches;
+export async function restoreEngine(asked: AskedBuild, context: TrtexecContext): Promise<Partial<BuildRecord> | null> {
+	const { engines } = context.caches;
 	const { places, job } = asked;
-	if (engines === null || bench.machine === null || places.cache === undefined) return null;
-	const key = engineKey(asked, bench.machine);
+	if (engines === null || context.machine === null || places.cache === undefined) return null;
+	const key = engineKey(asked, context.machine);
 	const before = await timingHash(places.cache);
 	const names = await engines.list(before === null ? `${key}-` : `${key}-${before}`);
 	for (const name of names) {
 		const cached = parseCachedBuild(await engines.fetch(name, filesOf(places, places.cache)));
-		if (cached !== null) return describeRecalled(cached, { job, places }, bench);
+		if (cached !== null) return describeRecalled(cached, { job, places }, context);
 		await forget(before === null ? Object.values(filesOf(places, places.cache)) : [places.engine, places.layers]);
 	}
 	return null;
@@ -95,11 +95,11 @@ const filesOf = (places: BuildPlaces, cache: string) => ({
 async function describeRecalled(
 	cached: CachedBuild,
 	{ job, places }: Pick<AskedBuild, "job" | "places">,
-	bench: Bench,
+	context: TrtexecContext,
 ): Promise<Partial<BuildRecord>> {
 	const plan = await describePlan(places.engine);
-	bench.built.set(places.engine, { ...plan, weightsBytes: cached.weightsBytes });
-	if (cached.entries !== null) bench.cacheEntries.set(places.cache ?? "", cached.entries);
+	context.built.set(places.engine, { ...plan, weightsBytes: cached.weightsBytes });
+	if (cached.entries !== null) context.cacheEntries.set(places.cache ?? "", cached.entries);
 	const seconds = (cached.durationMs / 1000).toFixed(1);
 	const note = `Taken from the engine cache: built in ${seconds} s on ${cached.builtAt}, from the same model and flags on the same GPU, driver and TensorRT.`;
 	await makeFolders(dirname(job.logPath));
@@ -119,19 +119,23 @@ async function describeRecalled(
 }
 
 /** Kernel timings of earlier runs, where this run has none of this engine yet. */
-export async function recallTiming({ job, places }: AskedBuild, bench: Bench): Promise<TimingBefore> {
-	const { timing } = bench.caches;
+export async function restoreTimingCache({ job, places }: AskedBuild, context: TrtexecContext): Promise<TimingBefore> {
+	const { timing } = context.caches;
 	const { cache } = places;
 	const hash = await timingHash(cache);
-	if (hash !== null || cache === undefined || timing === null || bench.machine === null) return { hash };
-	const entries = parseEntries(await timing.fetch(timingKey(job, bench.machine), { "timing.cache": cache }));
-	if (entries !== null) bench.cacheEntries.set(cache, entries);
+	if (hash !== null || cache === undefined || timing === null || context.machine === null) return { hash };
+	const entries = parseEntries(await timing.fetch(timingKey(job, context.machine), { "timing.cache": cache }));
+	if (entries !== null) context.cacheEntries.set(cache, entries);
 	return { hash: await timingHash(cache) };
 }
 
 /** Only what was built comes here; what cannot be kept is said once. */
-export async function rememberBuild(asked: AskedBuild, built: CachedBuild, { before, bench }: { before: TimingBefore; bench: Bench }) {
-	const { caches, machine } = bench;
+export async function saveBuild(
+	asked: AskedBuild,
+	built: CachedBuild,
+	{ before, context }: { before: TimingBefore; context: TrtexecContext },
+) {
+	const { caches, machine } = context;
 	const { job, places } = asked;
 	const after = await timingHash(places.cache);
 	if (machine === null || after === null || places.cache === undefined) return;
@@ -142,5 +146,5 @@ export async function rememberBuild(asked: AskedBuild, built: CachedBuild, { bef
 		after === before.hash ? null : await caches.timing?.keep(timingKey(job, machine), timing),
 	];
 	const fault = faults.find((one) => typeof one === "string");
-	if (fault !== undefined) bench.note(`What was built could not be kept for later runs: ${fault}`);
+	if (fault !== undefined) context.note(`What was built could not be kept for later runs: ${fault}`);
 }

@@ -1,7 +1,7 @@
 // Sentences about a build that a reader must know: layers, memory, and what came from the timing cache.
 import { basename } from "node:path";
 import type { EngineLayers } from "../../core/explain/engine-layers.ts";
-import { formatBytes } from "../../core/units.ts";
+import { formatBytes } from "../../core/text/units.ts";
 import type { BuildLogFacts } from "../../formats/trtexec/build-log.ts";
 
 export interface BuiltFacts {

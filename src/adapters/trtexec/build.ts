@@ -3,15 +3,15 @@ import { readFile, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { EngineLayers } from "../../core/explain/engine-layers.ts";
 import type { BuildRecord, Failure } from "../../core/schema/result.ts";
-import { formatDuration } from "../../core/units.ts";
+import { formatDuration } from "../../core/text/units.ts";
 import { buildArgs } from "../../formats/trtexec/args.ts";
 import { type BuildLogFacts, createBuildLog } from "../../formats/trtexec/build-log.ts";
 import { parseLayerInfo } from "../../formats/trtexec/layer-info.ts";
 import type { BuildJob } from "../../ports/backend.ts";
 import { makeFolders } from "../process/folder.ts";
-import type { Bench } from "./bench.ts";
-import { type AskedBuild, askBuild, type BuildPlaces, recallEngine, recallTiming, rememberBuild } from "./build-cache.ts";
+import { type AskedBuild, askBuild, type BuildPlaces, restoreEngine, restoreTimingCache, saveBuild } from "./build-cache.ts";
 import { buildNotes, recipeOf } from "./build-notes.ts";
+import type { TrtexecContext } from "./context.ts";
 import { buildSettings } from "./engine-args.ts";
 import { asFailure, describeTool, refusalOf, type Unbuildable } from "./failure.ts";
 import { checkLoads } from "./load-check.ts";
@@ -23,31 +23,31 @@ import { isTyped, profilesOf } from "./shapes.ts";
 const tolerated: ReadonlySet<string> = new Set(["int8-uncalibrated"]);
 
 /** @throws ConfigError output-unwritable, config-dims. */
-export async function buildEngine(job: BuildJob, bench: Bench): Promise<BuildRecord> {
+export async function buildEngine(job: BuildJob, context: TrtexecContext): Promise<BuildRecord> {
 	const started = performance.now();
 	try {
-		return await build(job, bench);
+		return await build(job, context);
 	} catch (error) {
 		const fault = asFailure(error);
 		return { ...describeJob(job), state: "refused", durationMs: performance.now() - started, failure: describeTool(fault) };
 	}
 }
 
-async function build(job: BuildJob, bench: Bench): Promise<BuildRecord> {
+async function build(job: BuildJob, context: TrtexecContext): Promise<BuildRecord> {
 	const places = await preparePlaces(job);
-	const asked = buildArgs(specOf(job, places, bench), bench.trtexec.version);
+	const asked = buildArgs(specOf(job, places, context), context.trtexec.version);
 	if (asked.kind !== "argv") return { ...describeJob(job), state: "refused", durationMs: 0, failure: cannotAsk(asked, job) };
 	const { argv } = asked;
 	const wanted = await askBuild(job, places, argv);
-	const recalled = await recallEngine(wanted, bench);
+	const recalled = await restoreEngine(wanted, context);
 	const recorded = { ...describeJob(job), state: "built", durationMs: 0 } as const;
-	return recalled === null ? buildAnew(wanted, bench) : { ...recorded, ...recalled };
+	return recalled === null ? buildAnew(wanted, context) : { ...recorded, ...recalled };
 }
 
-async function buildAnew(wanted: AskedBuild, bench: Bench): Promise<BuildRecord> {
+async function buildAnew(wanted: AskedBuild, context: TrtexecContext): Promise<BuildRecord> {
 	const { job, places, argv } = wanted;
-	const before = await recallTiming(wanted, bench);
-	const begins = !bench.cacheEntries.has(places.cache ?? "");
+	const before = await restoreTimingCache(wanted, context);
+	const begins = !context.cacheEntries.has(places.cache ?? "");
 	const reader = createBuildLog();
 	const run = await runTrtexec(
 		{
@@ -59,19 +59,19 @@ async function buildAnew(wanted: AskedBuild, bench: Bench): Promise<BuildRecord>
 			writes: [places.engine],
 			readers: [reader],
 		},
-		bench,
+		context,
 	);
 	const log = reader.result();
 	const record = { ...describeJob(job), durationMs: run.record.wallMs, warnings: warningsOf(log, begins) };
-	const failed = hasFailed(run) ? run : await checkLoads(job, { run, bench, ...places });
+	const failed = hasFailed(run) ? run : await checkLoads(job, { run, context, ...places });
 	if (failed !== null) return { ...record, ...refused(failed, job) };
-	const built = await describeBuilt({ run, log, argv, places }, bench);
+	const built = await describeBuilt({ run, log, argv, places }, context);
 	const { durationMs, warnings } = record;
 	const { recipe, notes, engineBytes } = built;
-	const weightsBytes = bench.built.get(places.engine)?.weightsBytes ?? engineBytes;
+	const weightsBytes = context.built.get(places.engine)?.weightsBytes ?? engineBytes;
 	const { entries } = log.timingCache;
 	const cached = { durationMs, warnings, recipe, notes, weightsBytes, entries, builtAt: new Date().toISOString() };
-	await rememberBuild(wanted, cached, { before, bench });
+	await saveBuild(wanted, cached, { before, context });
 	return { ...record, ...built };
 }
 
@@ -97,7 +97,7 @@ async function preparePlaces(job: BuildJob): Promise<BuildPlaces> {
 }
 
 /** Both arms build on one timing cache, else two builds of one model differ by about 1 %. */
-function specOf(job: BuildJob, places: BuildPlaces, bench: Bench) {
+function specOf(job: BuildJob, places: BuildPlaces, context: TrtexecContext) {
 	const { spec, model } = job;
 	const { precision } = spec.engine;
 	return {
@@ -107,7 +107,7 @@ function specOf(job: BuildJob, places: BuildPlaces, bench: Bench) {
 		precision,
 		typedModel: isTyped(precision, model.onnx),
 		profiles: profilesOf(spec, model.onnx),
-		...buildSettings(job, bench),
+		...buildSettings(job, context),
 		detailedLayers: true,
 		layerInfoPath: places.layers,
 		...(places.cache === undefined ? {} : { timingCachePath: places.cache }),
@@ -172,12 +172,12 @@ interface BuiltRun {
 	places: BuildPlaces;
 }
 
-async function describeBuilt({ run, log, argv, places }: BuiltRun, bench: Bench) {
+async function describeBuilt({ run, log, argv, places }: BuiltRun, context: TrtexecContext) {
 	const plan = await describePlan(places.engine);
-	bench.built.set(places.engine, { ...plan, weightsBytes: log.memory.weightsBytes ?? plan.bytes });
+	context.built.set(places.engine, { ...plan, weightsBytes: log.memory.weightsBytes ?? plan.bytes });
 	const cache = places.cache ?? "";
-	const entriesBefore = bench.cacheEntries.get(cache) ?? null;
-	if (log.timingCache.entries !== null) bench.cacheEntries.set(cache, log.timingCache.entries);
+	const entriesBefore = context.cacheEntries.get(cache) ?? null;
+	if (log.timingCache.entries !== null) context.cacheEntries.set(cache, log.timingCache.entries);
 	const notes = [...buildNotes({ log, layers: await readLayers(places.layers), entriesBefore })];
 	const { title, kind } = run.diagnosis;
 	return {
@@ -186,7 +186,7 @@ async function describeBuilt({ run, log, argv, places }: BuiltRun, bench: Bench)
 		engineBytes: plan.bytes,
 		engineSha256: plan.sha256,
 		enginePath: places.engine,
-		recipe: recipeOf(argv, { version: bench.trtexec.version.text, log }),
+		recipe: recipeOf(argv, { version: context.trtexec.version.text, log }),
 		notes: kind === "none" ? notes : [title, ...notes],
 	} as const;
 }

@@ -3,7 +3,7 @@ import { flagName } from "../../core/config/trtexec-flags.ts";
 import type { EngineAssets, EngineSpec } from "../../core/plan/plan.ts";
 import type { Plugins } from "../../formats/trtexec/args-spec.ts";
 import { flagsOfRuns } from "../../formats/trtexec/flag-table.ts";
-import type { Bench, TimingSettings } from "./bench.ts";
+import type { TimingSettings, TrtexecContext } from "./context.ts";
 
 interface Configured {
 	spec: EngineSpec;
@@ -13,10 +13,10 @@ interface Configured {
 const mebibyte = 1024 * 1024;
 
 /** Beside model, precision, profiles and caches. */
-export function buildSettings({ spec, assets }: Configured, bench: Bench) {
+export function buildSettings({ spec, assets }: Configured, context: TrtexecContext) {
 	const { workspaceBytes, optimizationLevel, dla, flags } = spec.engine.tensorrt;
 	return {
-		...placeSettings({ spec, ...(assets === undefined ? {} : { assets }) }, bench),
+		...placeSettings({ spec, ...(assets === undefined ? {} : { assets }) }, context),
 		extraFlags: flags,
 		...(workspaceBytes === undefined ? {} : { workspaceMiB: Math.floor(workspaceBytes / mebibyte) }),
 		...(optimizationLevel === undefined ? {} : { builderOptimizationLevel: optimizationLevel }),
@@ -26,20 +26,20 @@ export function buildSettings({ spec, assets }: Configured, bench: Bench) {
 }
 
 /** Of a run that loads the engine. */
-export function loadSettings(engine: Configured, bench: Bench) {
+export function loadSettings(engine: Configured, context: TrtexecContext) {
 	const flags = engine.spec.engine.tensorrt.flags.filter((flag) => flagsOfRuns.has(flagName(flag)));
-	return { ...placeSettings(engine, bench), extraFlags: flags };
+	return { ...placeSettings(engine, context), extraFlags: flags };
 }
 
 /** A DLA takes no CUDA graph. */
-export function timingOf({ spec }: Configured, { timing }: Pick<Bench, "timing">): TimingSettings {
+export function timingOf({ spec }: Configured, { timing }: Pick<TrtexecContext, "timing">): TimingSettings {
 	return spec.engine.tensorrt.dla === undefined ? timing : { ...timing, cudaGraph: false };
 }
 
-function placeSettings({ spec, assets }: Configured, bench: Bench) {
+function placeSettings({ spec, assets }: Configured, context: TrtexecContext) {
 	const { dla } = spec.engine.tensorrt;
 	const plugins = pluginsOf(assets);
-	return { device: bench.device, ...(plugins === null ? {} : { plugins }), ...(dla === undefined ? {} : { dlaCore: dla.core }) };
+	return { device: context.device, ...(plugins === null ? {} : { plugins }), ...(dla === undefined ? {} : { dlaCore: dla.core }) };
 }
 
 function pluginsOf(assets: EngineAssets | undefined): Plugins | null {

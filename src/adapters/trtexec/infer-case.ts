@@ -1,14 +1,14 @@
 // Runs one golden case in one trtexec process and reads the raw files that it leaves.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { formatShape, type Tensor, tensorBytes } from "../../core/golden/tensor.ts";
+import { formatShape, type Tensor, tensorBytes } from "../../core/golden/tensor/tensor.ts";
 import { toDType } from "../../core/onnx/dtype.ts";
 import { feeds, type OnnxModel, type OnnxValue } from "../../core/onnx/model.ts";
 import { buildArgs } from "../../formats/trtexec/args.ts";
 import { dumpBytes, dumpDType } from "../../formats/trtexec/output-dump.ts";
 import type { InferCase, InferJob, InferredCase } from "../../ports/backend.ts";
 import type { ToolFailure } from "../../ports/world.ts";
-import type { Bench } from "./bench.ts";
+import type { TrtexecContext } from "./context.ts";
 import { loadSettings } from "./engine-args.ts";
 import { failureOf } from "./failure.ts";
 import { checkPlan } from "./plan-file.ts";
@@ -26,10 +26,10 @@ export interface CasePlace {
 	logPath: string;
 }
 
-export async function inferCase(item: InferCase, place: CasePlace, bench: Bench): Promise<CaseRun> {
+export async function inferCase(item: InferCase, place: CasePlace, context: TrtexecContext): Promise<CaseRun> {
 	const refuse = (message: string): CaseRun => ({ state: "answered", inferred: { id: item.id, state: "failed", message } });
 	const { onnx } = place.job.engine.model;
-	const misfit = misfitOf(item, onnx, bench);
+	const misfit = misfitOf(item, onnx, context);
 	if (misfit !== null) return refuse(misfit);
 	const inputs: InputPlace[] = [];
 	for (const [index, [name, { data }]] of Object.entries(item.inputs).entries())
@@ -37,8 +37,8 @@ export async function inferCase(item: InferCase, place: CasePlace, bench: Bench)
 	const { engine } = place.job;
 	const named = Object.entries(item.inputs).map(([name, { shape }]) => ({ name, shape }));
 	const enginePath = engine.path;
-	const spec = { task: "infer", enginePath, ...shapeSettings(named, engine), inputs, ...loadSettings(engine, bench) } as const;
-	const asked = buildArgs(spec, bench.trtexec.version);
+	const spec = { task: "infer", enginePath, ...shapeSettings(named, engine), inputs, ...loadSettings(engine, context) } as const;
+	const asked = buildArgs(spec, context.trtexec.version);
 	if (asked.kind !== "argv") return refuse(`${asked.message} ${asked.fix}`);
 	const run = await runTrtexec(
 		{
@@ -48,9 +48,9 @@ export async function inferCase(item: InferCase, place: CasePlace, bench: Bench)
 			timeoutMs: place.job.timeoutMs,
 			writes: [],
 			inputs,
-			...(await checkPlan(enginePath, bench.built.get(enginePath))),
+			...(await checkPlan(enginePath, context.built.get(enginePath))),
 		},
-		bench,
+		context,
 	);
 	const { diagnosis, record } = run;
 	if (diagnosis.kind === "refusal" && record.state === "exited") return refuse(`${diagnosis.title} [${diagnosis.code}] ${diagnosis.fix}`);
@@ -66,11 +66,11 @@ function withLog(failure: ToolFailure, { job }: CasePlace): ToolFailure {
 }
 
 /** trtexec reads a file of another type or of twice the size without a word, so all is checked before. */
-function misfitOf(item: InferCase, { graph }: OnnxModel, bench: Bench): string | null {
+function misfitOf(item: InferCase, { graph }: OnnxModel, context: TrtexecContext): string | null {
 	const wanted = new Map(feeds(graph).map((feed) => [feed.name, feed]));
 	for (const [name, tensor] of Object.entries(item.inputs)) {
 		const feed = wanted.get(name);
-		const misfit = feed === undefined ? "is none of the engine's" : (typeMisfit(tensor, feed, bench) ?? shapeMisfit(tensor, feed));
+		const misfit = feed === undefined ? "is none of the engine's" : (typeMisfit(tensor, feed, context) ?? shapeMisfit(tensor, feed));
 		if (misfit !== null) return `input ${name} ${misfit}`;
 		wanted.delete(name);
 	}
@@ -78,7 +78,7 @@ function misfitOf(item: InferCase, { graph }: OnnxModel, bench: Bench): string |
 	return missing === undefined ? null : `the case gives no values for input ${missing}`;
 }
 
-function typeMisfit(tensor: Tensor, feed: OnnxValue, { trtexec }: Bench): string | null {
+function typeMisfit(tensor: Tensor, feed: OnnxValue, { trtexec }: TrtexecContext): string | null {
 	const dtype = toDType(feed.dtype);
 	if (dtype !== tensor.dtype) return `is ${tensor.dtype}, the model's is ${dtype ?? feed.dtype}`;
 	if (dtype !== "int64" || trtexec.version.major >= 10) return null;

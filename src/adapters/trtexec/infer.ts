@@ -7,40 +7,40 @@ import { clashingDumpNames } from "../../formats/trtexec/output-dump.ts";
 import type { InferJob, InferResult, InferredCase } from "../../ports/backend.ts";
 import type { ToolFailure } from "../../ports/world.ts";
 import { makeFolders } from "../process/folder.ts";
-import type { Bench, GoldenWorker } from "./bench.ts";
+import type { GoldenWorker, TrtexecContext } from "./context.ts";
 import { asFailure } from "./failure.ts";
 import { type CaseRun, inferCase } from "./infer-case.ts";
 
 /** Processes at once: a case takes 0.34 s alone and 0.18 s with company, most of it start-up. */
 const atOnce = 4;
 
-export async function inferCases(job: InferJob, bench: Bench): Promise<InferResult> {
+export async function inferCases(job: InferJob, context: TrtexecContext): Promise<InferResult> {
 	// The Python worker loads no plan of a DLA.
-	const worker = job.engine.spec.engine.tensorrt.dla === undefined ? await usableWorker(bench) : null;
+	const worker = job.engine.spec.engine.tensorrt.dla === undefined ? await usableWorker(context) : null;
 	if (worker !== null) {
 		const { engine, cases, timeoutMs, logPath, onCase } = job;
 		const asked = {
 			enginePath: engine.path,
 			cases,
-			device: bench.device,
+			device: context.device,
 			plugins: (engine.assets?.plugins ?? []).map(({ path }) => path),
 			timeoutMs,
 			logPath,
 		};
 		const result = await worker.infer({ ...asked, ...(onCase === undefined ? {} : { onCase: (done: number) => onCase(done) }) });
 		if (result.state === "done" || result.failure.code !== "tool-missing") return result;
-		bench.note(`Golden cases ran in trtexec, one process each: ${result.failure.message}`);
+		context.note(`Golden cases ran in trtexec, one process each: ${result.failure.message}`);
 	}
-	return inferByTrtexec(job, bench);
+	return inferByTrtexec(job, context);
 }
 
 /** One probe for each run of ours; a worker of another TensorRT could not load the plans. */
-async function usableWorker(bench: Bench): Promise<GoldenWorker | null> {
-	bench.workerChoice ??= chooseWorker(bench);
-	return bench.workerChoice;
+async function usableWorker(context: TrtexecContext): Promise<GoldenWorker | null> {
+	context.workerChoice ??= chooseWorker(context);
+	return context.workerChoice;
 }
 
-async function chooseWorker({ worker, trtexec, note }: Bench): Promise<GoldenWorker | null> {
+async function chooseWorker({ worker, trtexec, note }: TrtexecContext): Promise<GoldenWorker | null> {
 	const inTrtexec = (why: string): null => {
 		note(`Golden cases ran in trtexec, one process each: ${why.replace(/\.$/, "")}.`);
 		return null;
@@ -56,7 +56,7 @@ async function chooseWorker({ worker, trtexec, note }: Bench): Promise<GoldenWor
 	return worker;
 }
 
-async function inferByTrtexec(job: InferJob, bench: Bench): Promise<InferResult> {
+async function inferByTrtexec(job: InferJob, context: TrtexecContext): Promise<InferResult> {
 	const started = performance.now();
 	const clash = clashOf(job);
 	if (clash !== null) return { state: "failed", failure: clash, wallMs: 0 };
@@ -64,7 +64,7 @@ async function inferByTrtexec(job: InferJob, bench: Bench): Promise<InferResult>
 	try {
 		await makeFolders(folder);
 		await rm(job.logPath, { force: true });
-		const answers = await runAll(job, { folder, bench });
+		const answers = await runAll(job, { folder, context });
 		const wallMs = performance.now() - started;
 		const broken = answers.find((answer) => answer?.state === "broken");
 		if (broken?.state === "broken") return { state: "failed", failure: broken.failure, wallMs };
@@ -90,7 +90,7 @@ function clashOf(job: InferJob): ToolFailure | null {
 }
 
 /** A few at once; the first fault of the machine stops the rest. */
-async function runAll(job: InferJob, how: { folder: string; bench: Bench }): Promise<(CaseRun | undefined)[]> {
+async function runAll(job: InferJob, how: { folder: string; context: TrtexecContext }): Promise<(CaseRun | undefined)[]> {
 	const answers: (CaseRun | undefined)[] = new Array(job.cases.length).fill(undefined);
 	let next = 0;
 	let done = 0;
@@ -109,14 +109,14 @@ async function runAll(job: InferJob, how: { folder: string; bench: Bench }): Pro
 	return answers;
 }
 
-async function runOne(index: number, job: InferJob, { folder, bench }: { folder: string; bench: Bench }): Promise<CaseRun> {
+async function runOne(index: number, job: InferJob, { folder, context }: { folder: string; context: TrtexecContext }): Promise<CaseRun> {
 	const item = job.cases[index];
 	if (item === undefined)
 		return { state: "answered", inferred: { id: "", state: "failed", message: "no such case" } satisfies InferredCase };
 	const own = join(folder, `case${index}`);
 	await makeFolders(own);
 	const logPath = join(folder, `case${index}.log`);
-	const answer = await inferCase(item, { job, folder: own, logPath }, bench);
+	const answer = await inferCase(item, { job, folder: own, logPath }, context);
 	await appendFile(job.logPath, await readFile(logPath).catch(() => ""));
 	await rm(own, { recursive: true, force: true });
 	return answer;

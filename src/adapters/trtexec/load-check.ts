@@ -4,7 +4,7 @@ import { toDType } from "../../core/onnx/dtype.ts";
 import { feeds } from "../../core/onnx/model.ts";
 import { buildArgs } from "../../formats/trtexec/args.ts";
 import type { BuildJob } from "../../ports/backend.ts";
-import type { Bench } from "./bench.ts";
+import type { TrtexecContext } from "./context.ts";
 import { loadSettings } from "./engine-args.ts";
 import { runTrtexec, type TrtexecRun } from "./run.ts";
 import { runShapes, shapesAt } from "./shapes.ts";
@@ -16,14 +16,17 @@ import { inWorkFolder, writeInput } from "./work-folder.ts";
  */
 export async function checkLoads(
 	job: BuildJob,
-	{ run, bench, engine }: { run: TrtexecRun; bench: Bench; engine: string },
+	{ run, context, engine }: { run: TrtexecRun; context: TrtexecContext; engine: string },
 ): Promise<TrtexecRun | null> {
 	if (run.scan.facts.reached.deserialised) return null;
-	const checked = await inWorkFolder((folder) => inferOnce(job, { folder, bench, engine }));
+	const checked = await inWorkFolder((folder) => inferOnce(job, { folder, context, engine }));
 	return checked.diagnosis.kind === "none" || checked.diagnosis.code === "raw-dump-truncated" ? null : checked;
 }
 
-async function inferOnce(job: BuildJob, { folder, bench, engine }: { folder: string; bench: Bench; engine: string }): Promise<TrtexecRun> {
+async function inferOnce(
+	job: BuildJob,
+	{ folder, context, engine }: { folder: string; context: TrtexecContext; engine: string },
+): Promise<TrtexecRun> {
 	const { onnx } = job.model;
 	const shapes = shapesAt("opt", job.spec, { model: onnx });
 	const inputs = [];
@@ -32,9 +35,9 @@ async function inferOnce(job: BuildJob, { folder, bench, engine }: { folder: str
 		inputs.push(await writeInput(folder, feed.name, { index, data: fillInput(filled, 1, index) }));
 	}
 	const named = Object.entries(shapes).map(([name, shape]) => ({ name, shape }));
-	const spec = { task: "infer", enginePath: engine, shapes: runShapes(named, onnx), inputs, ...loadSettings(job, bench) } as const;
-	const asked = buildArgs(spec, bench.trtexec.version);
+	const spec = { task: "infer", enginePath: engine, shapes: runShapes(named, onnx), inputs, ...loadSettings(job, context) } as const;
+	const asked = buildArgs(spec, context.trtexec.version);
 	const argv = asked.kind === "argv" ? asked.argv : [`--loadEngine=${engine}`];
 	const logPath = job.logPath.replace(/(\.log)?$/, "-load.log");
-	return runTrtexec({ argv, cwd: folder, logPath, timeoutMs: job.timeoutMs, writes: [] }, bench);
+	return runTrtexec({ argv, cwd: folder, logPath, timeoutMs: job.timeoutMs, writes: [] }, context);
 }

@@ -11,7 +11,7 @@ import type { MeasureJob, MeasureResult } from "../../ports/backend.ts";
 import type { ToolFailure } from "../../ports/world.ts";
 import { makeFolders } from "../process/folder.ts";
 import { classifyWriteError } from "../process/write-error.ts";
-import type { Bench, TimingSettings } from "./bench.ts";
+import type { TimingSettings, TrtexecContext } from "./context.ts";
 import { loadSettings, timingOf } from "./engine-args.ts";
 import { asFailure, badOutput, failureOf, unaskable } from "./failure.ts";
 import { checkPlan } from "./plan-file.ts";
@@ -21,12 +21,12 @@ import { inWorkFolder, writeFilled } from "./work-folder.ts";
 
 const timesPath = "times.json";
 
-export async function measureRun(job: MeasureJob, bench: Bench): Promise<MeasureResult> {
+export async function measureRun(job: MeasureJob, context: TrtexecContext): Promise<MeasureResult> {
 	const started = performance.now();
 	try {
 		await makeFolders(dirname(job.samplesPath));
 		await rm(job.samplesPath, { force: true });
-		return await inWorkFolder((folder) => measureIn(folder, job, bench));
+		return await inWorkFolder((folder) => measureIn(folder, job, context));
 	} catch (error) {
 		return unusable(asFailure(error), performance.now() - started);
 	}
@@ -36,7 +36,7 @@ function unusable(failure: ToolFailure, wallMs: number): MeasureResult {
 	return { state: "unusable", reason: failure.message, failure, wallMs };
 }
 
-async function measureIn(folder: string, job: MeasureJob, bench: Bench): Promise<MeasureResult> {
+async function measureIn(folder: string, job: MeasureJob, context: TrtexecContext): Promise<MeasureResult> {
 	const inputs = await writeFilled(folder, job.inputs, job.seed);
 	const asked = buildArgs(
 		{
@@ -48,10 +48,10 @@ async function measureIn(folder: string, job: MeasureJob, bench: Bench): Promise
 			durationMs: job.durationMs,
 			streams: job.streams,
 			timesPath,
-			...loadSettings(job.engine, bench),
-			...timingOf(job.engine, bench),
+			...loadSettings(job.engine, context),
+			...timingOf(job.engine, context),
 		},
-		bench.trtexec.version,
+		context.trtexec.version,
 	);
 	if (asked.kind !== "argv") return unusable(unaskable(asked), 0);
 	const [perf, memory] = [createPerfLog(), createBuildLog()];
@@ -64,18 +64,18 @@ async function measureIn(folder: string, job: MeasureJob, bench: Bench): Promise
 			writes: [timesPath],
 			inputs,
 			readers: [perf, memory],
-			...(await checkPlan(job.engine.path, bench.built.get(job.engine.path))),
+			...(await checkPlan(job.engine.path, context.built.get(job.engine.path))),
 		},
-		bench,
+		context,
 	);
 	const { wallMs } = run.record;
 	if (run.diagnosis.kind !== "none") return unusable(failureOf(run), wallMs);
 	const facts = perf.result();
 	const times = await readTimes(join(folder, timesPath));
-	const fault = complaint(times, { facts, job, bench });
+	const fault = complaint(times, { facts, job, context });
 	if (fault !== null || times.state !== "ok") return unusable(badOutput(fault ?? "", run), wallMs);
 	const contextBytes = (memory.result().memory.contextMiB ?? 0) * 1024 * 1024;
-	return keep(times.times, { job, bench, run, contextBytes, throughput: facts.throughput });
+	return keep(times.times, { job, context, run, contextBytes, throughput: facts.throughput });
 }
 
 async function readTimes(path: string): Promise<TimesResult> {
@@ -85,9 +85,9 @@ async function readTimes(path: string): Promise<TimesResult> {
 }
 
 /** Why the times are not what was asked for; null where they are. */
-function complaint(times: TimesResult, of: { facts: PerfLogFacts; job: MeasureJob; bench: Bench }): string | null {
+function complaint(times: TimesResult, of: { facts: PerfLogFacts; job: MeasureJob; context: TrtexecContext }): string | null {
 	if (times.state === "broken") return times.message;
-	const { facts, job, bench } = of;
+	const { facts, job, context } = of;
 	const { iterations, wallMs } = times.times;
 	if (job.streams === 1 && facts.iterations !== null && facts.iterations !== iterations) {
 		return `The file of times holds ${iterations} iterations, trtexec speaks of ${facts.iterations}.`;
@@ -96,7 +96,7 @@ function complaint(times: TimesResult, of: { facts: PerfLogFacts; job: MeasureJo
 	if (job.streams === 1 && facts.throughput !== null && isApart(facts.throughput / perSecond, wallMs)) {
 		return `The file of times gives ${perSecond.toFixed(1)} iterations a second, trtexec reports ${facts.throughput}.`;
 	}
-	const timing = timingOf(job.engine, bench);
+	const timing = timingOf(job.engine, context);
 	const other = (["cudaGraph", "spinWait", "transfers"] as const).find((key) => (facts.mode[key] ?? timing[key]) !== timing[key]);
 	return other === undefined ? null : `trtexec timed with ${describeMode(facts.mode)}, not with ${describeMode(timing)} as it was asked.`;
 }
@@ -114,7 +114,7 @@ export function describeMode(mode: { [Key in keyof TimingSettings]: boolean | nu
 
 interface Kept {
 	job: MeasureJob;
-	bench: Bench;
+	context: TrtexecContext;
 	run: TrtexecRun;
 	contextBytes: number;
 	/** By trtexec's own account. */
@@ -122,12 +122,12 @@ interface Kept {
 }
 
 /** TensorRT's own memory: the weights, and the activations of one context for each stream. */
-async function keep(times: ExportTimes, { job, bench, run, contextBytes, throughput }: Kept): Promise<MeasureResult> {
-	const samplesMs = bench.timing.transfers ? times.latencyMs : times.computeMs;
+async function keep(times: ExportTimes, { job, context, run, contextBytes, throughput }: Kept): Promise<MeasureResult> {
+	const samplesMs = context.timing.transfers ? times.latencyMs : times.computeMs;
 	await writeFile(job.samplesPath, littleEndian(samplesMs)).catch((error: unknown) => {
 		throw classifyWriteError(error, job.samplesPath);
 	});
-	const weights = bench.built.get(job.engine.path)?.weightsBytes ?? job.engine.record.engineBytes;
+	const weights = context.built.get(job.engine.path)?.weightsBytes ?? job.engine.record.engineBytes;
 	return {
 		state: "ok",
 		samplesMs,

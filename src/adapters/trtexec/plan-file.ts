@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
-import type { BuiltPlan } from "./bench.ts";
+import type { BuiltPlan } from "./context.ts";
 
 export async function describePlan(path: string): Promise<Omit<BuiltPlan, "weightsBytes">> {
 	const { size, mtimeMs } = await stat(path);

@@ -2,13 +2,13 @@
 import { copyFile, readFile, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { ToolError } from "../../core/errors.ts";
-import { formatBytes } from "../../core/units.ts";
+import { formatBytes } from "../../core/text/units.ts";
 import { buildArgs } from "../../formats/trtexec/args.ts";
 import { parseTimedLayers } from "../../formats/trtexec/timed-layers.ts";
 import type { ProfileJob, ProfileResult } from "../../ports/backend.ts";
 import { makeFolders } from "../process/folder.ts";
 import { classifyWriteError } from "../process/write-error.ts";
-import type { Bench } from "./bench.ts";
+import type { TrtexecContext } from "./context.ts";
 import { loadSettings } from "./engine-args.ts";
 import { asFailure, failureOf, unaskable } from "./failure.ts";
 import { runTrtexec } from "./run.ts";
@@ -18,18 +18,18 @@ import { inWorkFolder, writeFilled } from "./work-folder.ts";
 /** Enough for steady medians of layers that take microseconds. */
 const [warmUpMs, iterations] = [200, 200];
 
-export async function profileEngine(job: ProfileJob, bench: Bench): Promise<ProfileResult> {
+export async function profileEngine(job: ProfileJob, context: TrtexecContext): Promise<ProfileResult> {
 	try {
-		return await inWorkFolder((folder) => profileIn(folder, job, bench));
+		return await inWorkFolder((folder) => profileIn(folder, job, context));
 	} catch (error) {
 		return { state: "failed", failure: asFailure(error) };
 	}
 }
 
-async function profileIn(folder: string, job: ProfileJob, bench: Bench): Promise<ProfileResult> {
+async function profileIn(folder: string, job: ProfileJob, context: TrtexecContext): Promise<ProfileResult> {
 	const files = { profilePath: "profile.json", layerInfoPath: "layers.json" };
 	const inputs = await writeFilled(folder, job.inputs, job.seed);
-	const { transfers } = bench.timing;
+	const { transfers } = context.timing;
 	const spec = {
 		task: "profile",
 		enginePath: job.engine.path,
@@ -38,13 +38,13 @@ async function profileIn(folder: string, job: ProfileJob, bench: Bench): Promise
 		transfers,
 		warmUpMs,
 		iterations,
-		...loadSettings(job.engine, bench),
+		...loadSettings(job.engine, context),
 	} as const;
-	const asked = buildArgs({ ...spec, ...files }, bench.trtexec.version);
+	const asked = buildArgs({ ...spec, ...files }, context.trtexec.version);
 	if (asked.kind !== "argv") return { state: "failed", failure: unaskable(asked) };
 	const writes = Object.values(files);
 	const { logPath, timeoutMs } = job;
-	const run = await runTrtexec({ argv: asked.argv, cwd: folder, logPath, timeoutMs, writes, inputs }, bench);
+	const run = await runTrtexec({ argv: asked.argv, cwd: folder, logPath, timeoutMs, writes, inputs }, context);
 	if (run.diagnosis.kind !== "none") return { state: "failed", failure: failureOf(run) };
 	await keepFile(join(folder, files.profilePath), job.profilePath);
 	await keepFile(join(folder, files.layerInfoPath), job.layersPath);

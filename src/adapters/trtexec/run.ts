@@ -7,7 +7,7 @@ import { createLogScan, type LogScan } from "../../formats/trtexec/log-scan.ts";
 import type { WrittenFile } from "../../formats/trtexec/recording.ts";
 import { type LogLevel, type LogLine, parseLogLine } from "../../formats/trtexec/transcript.ts";
 import type { ProcessRecord } from "../process/spawn.ts";
-import type { Bench } from "./bench.ts";
+import type { TrtexecContext } from "./context.ts";
 
 export interface RunJob {
 	argv: readonly string[];
@@ -38,14 +38,14 @@ const mostSearched = 5_000;
 const keptLast = 200;
 
 /** @throws ConfigError output-unwritable, ToolError disk-full of the log. */
-export async function runTrtexec(job: RunJob, bench: Bench): Promise<TrtexecRun> {
+export async function runTrtexec(job: RunJob, context: TrtexecContext): Promise<TrtexecRun> {
 	const scanner = createLogScan();
 	const lines = createLineFilter((line) => {
 		scanner.feed(line);
 		for (const reader of job.readers ?? []) reader.feed(line);
 	});
-	const record = await bench.processes.run({
-		argv: [bench.trtexec.program, ...job.argv],
+	const record = await context.processes.run({
+		argv: [context.trtexec.program, ...job.argv],
 		cwd: job.cwd,
 		logPath: job.logPath,
 		timeoutMs: job.timeoutMs,
@@ -54,7 +54,7 @@ export async function runTrtexec(job: RunJob, bench: Bench): Promise<TrtexecRun>
 	lines.end();
 	const scan = scanner.result();
 	const { wrote, absent } = await lookFor(job.writes, job.cwd);
-	return { record, scan, wrote, diagnosis: diagnoseRun({ record, scan, wrote, absent }, job, bench) };
+	return { record, scan, wrote, diagnosis: diagnoseRun({ record, scan, wrote, absent }, job, context) };
 }
 
 /** Numbers the lines as they come, and passes on what is worth a search. */
@@ -98,9 +98,9 @@ interface Seen {
 	absent: readonly string[];
 }
 
-function diagnoseRun({ record, scan, wrote, absent }: Seen, job: RunJob, bench: Bench): Diagnosis {
+function diagnoseRun({ record, scan, wrote, absent }: Seen, job: RunJob, context: TrtexecContext): Diagnosis {
 	const { version } = scan.facts;
-	if (version !== null && version.text !== bench.trtexec.version.text) return replaced(version.text, bench);
+	if (version !== null && version.text !== context.trtexec.version.text) return replaced(version.text, context);
 	return diagnose({
 		scan,
 		exitCode: record.exitCode,
@@ -115,7 +115,7 @@ function diagnoseRun({ record, scan, wrote, absent }: Seen, job: RunJob, bench: 
 	});
 }
 
-function replaced(version: string, { trtexec }: Bench): Diagnosis {
+function replaced(version: string, { trtexec }: TrtexecContext): Diagnosis {
 	return {
 		code: "version-changed",
 		kind: "runner",

@@ -2,7 +2,7 @@
 import { boundKernels } from "../../core/explain/arm-kernels.ts";
 import { buildArgs } from "../../formats/trtexec/args.ts";
 import type { TraceJob, TraceResult } from "../../ports/backend.ts";
-import type { Bench } from "./bench.ts";
+import type { TrtexecContext } from "./context.ts";
 import { loadSettings, timingOf } from "./engine-args.ts";
 import { asFailure } from "./failure.ts";
 import { shapeSettings } from "./shapes.ts";
@@ -11,16 +11,16 @@ import { inWorkFolder, writeFilled } from "./work-folder.ts";
 /** Enough for a look at every kernel, and a report of some megabytes. */
 const [warmUpMs, iterations] = [200, 50];
 
-export async function traceRun(job: TraceJob, bench: Bench): Promise<TraceResult> {
-	const { tracer } = bench;
+export async function traceRun(job: TraceJob, context: TrtexecContext): Promise<TraceResult> {
+	const { tracer } = context;
 	if (tracer === null) return { state: "absent" };
 	try {
 		return await inWorkFolder(async (cwd) => {
 			const inputs = await writeFilled(cwd, job.inputs, job.seed);
-			const asked = buildArgs(specOf(job, inputs, bench), bench.trtexec.version);
+			const asked = buildArgs(specOf(job, inputs, context), context.trtexec.version);
 			if (asked.kind !== "argv") return { state: "ran", files: [], sentence: asked.message };
 			const { tool, kernel, folder, name, timeoutMs } = job;
-			const command = [bench.trtexec.program, ...asked.argv];
+			const command = [context.trtexec.program, ...asked.argv];
 			const of = kernel === undefined ? {} : { kernel };
 			const { files, kernels, sentence } = await tracer({ tool, ...of, command, cwd, folder, name, timeoutMs });
 			return {
@@ -35,7 +35,7 @@ export async function traceRun(job: TraceJob, bench: Bench): Promise<TraceResult
 	}
 }
 
-function specOf(job: TraceJob, inputs: Awaited<ReturnType<typeof writeFilled>>, bench: Bench) {
+function specOf(job: TraceJob, inputs: Awaited<ReturnType<typeof writeFilled>>, context: TrtexecContext) {
 	return {
 		task: "time",
 		enginePath: job.engine.path,
@@ -46,7 +46,7 @@ function specOf(job: TraceJob, inputs: Awaited<ReturnType<typeof writeFilled>>, 
 		iterations,
 		streams: job.streams,
 		timesPath: "times.json",
-		...loadSettings(job.engine, bench),
-		...timingOf(job.engine, bench),
+		...loadSettings(job.engine, context),
+		...timingOf(job.engine, context),
 	} as const;
 }

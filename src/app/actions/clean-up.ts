@@ -7,7 +7,7 @@ import { lockFolder } from "../../adapters/files/lock.ts";
 import { removeLeftWorktrees } from "../../adapters/git/worktree.ts";
 import { childEnvironment, readEnvironment, readWorkflowRun } from "../../adapters/github/env.ts";
 import { readPublishInputs } from "../../adapters/github/inputs.ts";
-import { say } from "../../adapters/github/say.ts";
+import { log } from "../../adapters/github/log.ts";
 import { createProcesses } from "../../adapters/process/processes.ts";
 import { reportFiles } from "../../stages/report.ts";
 import { githubPublisher } from "../publish/publish-run.ts";
@@ -22,7 +22,7 @@ export async function cleanUp(): Promise<void> {
 	if (await isThere(out)) {
 		await attempt("The lock of the output folder could not be removed", () => removeLock(out));
 		const hasResult = await isThere(join(out, reportFiles.result));
-		if (hasResult) say(`trtgate: the result is at ${join(out, reportFiles.result)}`);
+		if (hasResult) log(`trtgate: the result is at ${join(out, reportFiles.result)}`);
 		else if (!isPublished) warning(`trtgate ended before it could write a result. Its logs are in ${join(out, "logs")}.`);
 		if (!isPublished) await attempt("What the run left could not be uploaded", () => uploadWhatIsLeft(out));
 	} else warning("trtgate ended before it could write anything.");
@@ -32,7 +32,7 @@ async function attempt(what: string, work: () => Promise<void>): Promise<void> {
 	try {
 		await work();
 	} catch (error) {
-		say(`${what}: ${error instanceof Error ? error.message : String(error)}`);
+		log(`${what}: ${error instanceof Error ? error.message : String(error)}`);
 	}
 }
 
@@ -60,8 +60,8 @@ async function uploadWhatIsLeft(outFolder: string): Promise<void> {
 	const { published } = await uploadFolder({ outFolder, configPath: getState("config") || "trtgate.yml", inputs, run }, artifacts);
 	for (const one of published) {
 		if (one.state === "done")
-			say(`uploaded what the run left: ${[one.what, one.url, one.note].filter((part) => part !== undefined).join(", ")}`);
-		else if (one.state === "failed") say(`no ${one.what}: ${one.fault.message} ${one.fault.fix} [${one.fault.code}]`);
+			log(`uploaded what the run left: ${[one.what, one.url, one.note].filter((part) => part !== undefined).join(", ")}`);
+		else if (one.state === "failed") log(`no ${one.what}: ${one.fault.message} ${one.fault.fix} [${one.fault.code}]`);
 	}
 }
 

@@ -7,12 +7,12 @@ import { fileStore } from "../../adapters/files/store.ts";
 import { githubCache } from "../../adapters/github/cache.ts";
 import { type Environment, readWorkflowRun, type WorkflowRun } from "../../adapters/github/env.ts";
 import { type PublishInputs, readInputs, readPublishInputs } from "../../adapters/github/inputs.ts";
+import { log } from "../../adapters/github/log.ts";
 import { setOutputs, writeAnnotations } from "../../adapters/github/publish.ts";
-import { say } from "../../adapters/github/say.ts";
 import { headline } from "../../core/report/headline.ts";
 import { renderTerminal } from "../../core/report/terminal.ts";
 import type { Result } from "../../core/schema/result.ts";
-import { cacheWriteRefusal, isStrangers } from "../../formats/github/cache-policy.ts";
+import { cacheWriteRefusal, isUntrustedRun } from "../../formats/github/cache-policy.ts";
 import type { RunEvent } from "../../formats/github/event.ts";
 import { reportFiles } from "../../stages/report.ts";
 import { cacheFolder } from "../compose.ts";
@@ -22,7 +22,7 @@ import { progressFor } from "../progress.ts";
 import { publishNoResult } from "../publish/publish-no-result.ts";
 import { githubPublisher, publishRun } from "../publish/publish-run.ts";
 import { type SharedCaches, sharedCaches } from "../publish/shared-caches.ts";
-import { tellPublished, tellResult } from "../publish/tell-run.ts";
+import { writePublishOutputs, writeResultOutputs } from "../publish/write-outputs.ts";
 import { stopOnSignals } from "../signals.ts";
 import { openTerminal, type Terminal } from "../terminal.ts";
 import { announceNoResult } from "./announce-no-result.ts";
@@ -53,12 +53,12 @@ export async function runAction(): Promise<number> {
 		if (exit !== exitCodes.ok) setFailed(headline(ran.result));
 		return exit;
 	} catch (error) {
-		if (job !== null) await tellNoResult(job, error);
+		if (job !== null) await writeNoResultOutputs(job, error);
 		return announceNoResult(error);
 	}
 }
 
-async function tellNoResult({ terminal, cwd, publishing: inputs, run, event, stop }: Job, fault: unknown): Promise<void> {
+async function writeNoResultOutputs({ terminal, cwd, publishing: inputs, run, event, stop }: Job, fault: unknown): Promise<void> {
 	if (run === null || event === undefined || stop.asked) return;
 	const { config, out } = readInputs();
 	const { temp } = terminal.environment;
@@ -76,7 +76,7 @@ async function openJob(terminal: Terminal): Promise<Job> {
 /** A stranger's run leaves nothing on this machine that others would take over. */
 function environmentOf({ terminal, run, event }: Pick<Job, "terminal" | "run" | "event">): Environment {
 	const { environment } = terminal;
-	if (run === null || event === undefined || !isStrangers(event, run.eventName)) return environment;
+	if (run === null || event === undefined || !isUntrustedRun(event, run.eventName)) return environment;
 	return { ...environment, toolCache: join(environment.temp ?? tmpdir(), "trtgate-strangers") };
 }
 
@@ -122,9 +122,9 @@ async function runJob(job: Job): Promise<Ran | null> {
 	});
 	if (gated.state !== "ran") return null;
 	const { result, outFolder } = gated;
-	say(renderTerminal(result, { color: false, columns: 120 }));
+	log(renderTerminal(result, { color: false, columns: 120 }));
 	setOutputs(result, join(outFolder, reportFiles.result));
-	await tellResult(result);
+	await writeResultOutputs(result);
 	return { result, outFolder };
 }
 
@@ -141,9 +141,9 @@ async function publishJob(job: Job, { result, outFolder }: Ran): Promise<void> {
 		saveState("published", "true");
 		await caches?.save();
 		const published = [...shown.published, ...(caches?.published() ?? [])];
-		await tellPublished(result, { ...shown, published }, { outFolder, files: fileStore() });
+		await writePublishOutputs(result, { ...shown, published }, { outFolder, files: fileStore() });
 	} catch (error) {
-		say(`Publishing failed: ${explainError(error).text}The outcome stands; the reports are in ${outFolder}.`);
+		log(`Publishing failed: ${explainError(error).text}The outcome stands; the reports are in ${outFolder}.`);
 		writeAnnotations(result);
 	}
 }

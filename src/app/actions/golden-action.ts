@@ -9,7 +9,7 @@ import { exitCodes, explainError } from "../exit.ts";
 import { type GoldenJob, openGoldenJob } from "../golden/action-job.ts";
 import { proposeGoldens, type RecordedGoldens } from "../golden/propose-goldens.ts";
 import { chooseTargets, type GoldenTarget, type RecordedModel, recordModel } from "../golden/record-models.ts";
-import { tellGoldens } from "../golden/tell-goldens.ts";
+import { writeGoldenOutputs } from "../golden/write-outputs.ts";
 import { stopOnSignals } from "../signals.ts";
 import { announce } from "./announce.ts";
 
@@ -25,7 +25,7 @@ export async function runGoldenAction(): Promise<number> {
 		const job = await openGoldenJob();
 		const done = await recordAll(job, () => reason);
 		const proposal = await proposeGoldens(done, job);
-		await tellGoldens(done, proposal);
+		await writeGoldenOutputs(done, proposal);
 		return conclude(proposal.state === "failed" ? [...done.errors, proposal.error] : done.errors);
 	} catch (error) {
 		return conclude([error]);

@@ -2,7 +2,7 @@
 
 import { setOutput, summary } from "@actions/core";
 import { readPlanInputs } from "../../adapters/github/inputs.ts";
-import { say } from "../../adapters/github/say.ts";
+import { log } from "../../adapters/github/log.ts";
 import { formatMatrix, type MatrixJob, parseLabels, planMatrix } from "../../core/plan/matrix.ts";
 import { renderMatrix } from "../../core/plan/render-matrix.ts";
 import { artifactName } from "../../formats/github/artifact-name.ts";
@@ -17,7 +17,7 @@ export async function runPlanAction(): Promise<number> {
 		const jobs = await plan(terminal.environment.workspace ?? terminal.cwd);
 		setOutput("matrix", formatMatrix(jobs));
 		setOutput("count", jobs.length);
-		for (const { name, runner, only } of jobs) say(`${name}: ${only === "" ? "all engines" : only} on ${runner}`);
+		for (const { name, runner, only } of jobs) log(`${name}: ${only === "" ? "all engines" : only} on ${runner}`);
 		await summary.addRaw(renderMatrix(jobs)).write();
 		return exitCodes.ok;
 	} catch (error) {

@@ -6,10 +6,10 @@ import { notice, setFailed } from "@actions/core";
 import { fileStore } from "../../adapters/files/store.ts";
 import { readEnvironment, readWorkflowRun, type WorkflowRun } from "../../adapters/github/env.ts";
 import { type ReportInputs, readReportInputs } from "../../adapters/github/inputs.ts";
+import { log } from "../../adapters/github/log.ts";
 import { githubRunFacts } from "../../adapters/github/measured-run.ts";
 import { setOutputs } from "../../adapters/github/publish.ts";
 import { runArtifacts } from "../../adapters/github/run-artifacts.ts";
-import { say } from "../../adapters/github/say.ts";
 import { ConfigError } from "../../core/errors.ts";
 import { mergeResults } from "../../core/merge/merge.ts";
 import type { PartInput } from "../../core/merge/parts.ts";
@@ -26,7 +26,7 @@ import { reportList } from "../kept-files.ts";
 import { collectParts } from "../parts/collect-parts.ts";
 import { findSubject, type Subject } from "../parts/find-measured-run.ts";
 import { githubPublisher, publishRun } from "../publish/publish-run.ts";
-import { tellPublished, tellResult } from "../publish/tell-run.ts";
+import { writePublishOutputs, writeResultOutputs } from "../publish/write-outputs.ts";
 import { openTerminal } from "../terminal.ts";
 import { version } from "../version.ts";
 import { announceNoResult } from "./announce-no-result.ts";
@@ -61,7 +61,7 @@ async function report(): Promise<number> {
 		prefix: slug(inputs.artifact),
 		...(expected === undefined ? {} : { expected }),
 		temp: environment.temp ?? tmpdir(),
-		say,
+		say: log,
 	});
 	if (parts.length === 0 && expected === undefined) throw nothingCame(inputs.artifact);
 	const headCommits = await commitsOfChange(parts, subject);
@@ -75,7 +75,7 @@ async function report(): Promise<number> {
 	const files = fileStore();
 	await files.makeFolder(outFolder);
 	await writeReport(result, outFolder, files);
-	say(renderTerminal(result, { color: false, columns: 120 }));
+	log(renderTerminal(result, { color: false, columns: 120 }));
 	await show(result, { inputs, run, subject, outFolder });
 	return conclude(result, inputs, subject);
 }
@@ -92,7 +92,7 @@ async function commitsOfChange(parts: readonly PartInput[], subject: Subject): P
 
 async function show(result: Result, { inputs, run, subject, outFolder }: Reporting): Promise<void> {
 	setOutputs(result, join(outFolder, reportFiles.result));
-	await tellResult(result);
+	await writeResultOutputs(result);
 	const context = {
 		// Of two reports the one of the later measurement is the newer.
 		run: { ...run, runId: subject.run.id, runAttempt: subject.run.attempt },
@@ -106,7 +106,7 @@ async function show(result: Result, { inputs, run, subject, outFolder }: Reporti
 	const shown = await publishRun(named, context, githubPublisher(run, inputs, readEnvironment().temp));
 	const uncommented: Published[] = subject.why === null ? [] : [{ what: "comment", state: "skipped", why: subject.why }];
 	if (inputs.comment !== "never" && subject.why !== null) notice(`No comment: ${subject.why}.`, { title: "trtgate" });
-	await tellPublished(result, { ...shown, published: [...shown.published, ...uncommented] }, { outFolder, files: fileStore() });
+	await writePublishOutputs(result, { ...shown, published: [...shown.published, ...uncommented] }, { outFolder, files: fileStore() });
 }
 
 /** What publishing is told: the change as GitHub says it is. Our token may write, whoever the change is from. */

@@ -7,7 +7,7 @@ import { fileSource } from "../../adapters/process/file-source.ts";
 import { readInputText, withInput } from "../../adapters/process/input-file.ts";
 import type { Config } from "../../core/config/config.ts";
 import { ConfigError } from "../../core/errors.ts";
-import { parseManifest } from "../../core/golden/manifest.ts";
+import { parseManifest } from "../../core/golden/manifest/parse-manifest.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { engineSpecs } from "../../core/plan/specs.ts";
 import type { Arm } from "../../core/schema/result.ts";

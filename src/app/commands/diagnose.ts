@@ -7,7 +7,7 @@ import { createGunzip } from "node:zlib";
 import { openInput, readInputText } from "../../adapters/process/input-file.ts";
 import { ConfigError } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";
-import { jsonText } from "../../core/report/escape.ts";
+import { jsonText } from "../../core/text/escape.ts";
 import { type Evidence, evidenceOfRecording } from "../../formats/trtexec/diagnose.ts";
 import { createLogScan, type LogScan } from "../../formats/trtexec/log-scan.ts";
 import { parseRecordingMeta } from "../../formats/trtexec/recording.ts";

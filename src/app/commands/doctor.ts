@@ -6,8 +6,8 @@ import { createProcesses, type Processes } from "../../adapters/process/processe
 import { tensorRtWorker } from "../../adapters/tensorrt-worker/worker.ts";
 import { cleanLine } from "../../adapters/terminal/text.ts";
 import { findTrtexec } from "../../adapters/trtexec/find.ts";
-import { jsonText } from "../../core/report/escape.ts";
-import { formatBytes } from "../../core/units.ts";
+import { jsonText } from "../../core/text/escape.ts";
+import { formatBytes } from "../../core/text/units.ts";
 import { findOptions, workerPathOf } from "../choose-backend.ts";
 import { cacheFolder, distFolder } from "../compose.ts";
 import { exitCodes } from "../exit.ts";

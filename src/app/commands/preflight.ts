@@ -5,7 +5,7 @@ import { ConfigError } from "../../core/errors.ts";
 import { describeModel } from "../../core/onnx/describe.ts";
 import { preflight as findingsOf } from "../../core/onnx/preflight.ts";
 import { renderPreflight } from "../../core/onnx/render-preflight.ts";
-import { jsonText } from "../../core/report/escape.ts";
+import { jsonText } from "../../core/text/escape.ts";
 import { exitCodes } from "../exit.ts";
 import type { Terminal } from "../terminal.ts";
 import { parseArguments } from "./arguments.ts";

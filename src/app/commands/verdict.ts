@@ -3,7 +3,7 @@ import { parsePairs } from "../../core/compare/pairs-file.ts";
 import { renderVerdict } from "../../core/compare/sentence.ts";
 import { judgePairs } from "../../core/compare/verdict.ts";
 import { inputKinds } from "../../core/input-kind.ts";
-import { jsonText } from "../../core/report/escape.ts";
+import { jsonText } from "../../core/text/escape.ts";
 import { exitCodes } from "../exit.ts";
 import type { Terminal } from "../terminal.ts";
 import { parseArguments } from "./arguments.ts";

@@ -1,7 +1,7 @@
 // `trtgate golden check --polygraphy`: what Polygraphy's own comparators say of Polygraphy's own files.
 import { ConfigError } from "../../core/errors.ts";
 import { judgeRuns } from "../../core/golden/polygraphy/judge-runs.ts";
-import { jsonText } from "../../core/report/escape.ts";
+import { jsonText } from "../../core/text/escape.ts";
 import { exitCodes } from "../exit.ts";
 import type { Terminal } from "../terminal.ts";
 import { parsePolygraphyOptions } from "./polygraphy-options.ts";

@@ -10,17 +10,17 @@ import { createProcesses } from "../../adapters/process/processes.ts";
 import { defaultGates } from "../../core/config/defaults.ts";
 import { folderName } from "../../core/config/identity.ts";
 import { ConfigError } from "../../core/errors.ts";
-import { judgeCase, judgeUnanswered } from "../../core/golden/judge.ts";
-import { parseManifest } from "../../core/golden/manifest.ts";
-import { type SetWatch, watchSet } from "../../core/golden/set/judge-set.ts";
-import type { Tensor } from "../../core/golden/tensor.ts";
+import { judgeCase, judgeUnanswered } from "../../core/golden/compare/judge.ts";
+import { parseManifest } from "../../core/golden/manifest/parse-manifest.ts";
+import type { Tensor } from "../../core/golden/tensor/tensor.ts";
+import { type SetWatch, watchSet } from "../../core/golden/whole-set/judge-set.ts";
 import { inputKinds } from "../../core/input-kind.ts";
-import { jsonText } from "../../core/report/escape.ts";
 import type { GoldenCase, GoldenManifest, Precision } from "../../core/schema/golden.ts";
 import type { GoldenVerdict } from "../../core/schema/result.ts";
+import { jsonText } from "../../core/text/escape.ts";
 import type { CustomCommands } from "../../ports/custom.ts";
-import { askCommands, type CommandsAtHand } from "../../stages/ask-commands.ts";
 import { readTensors } from "../../stages/load-goldens.ts";
+import { type CommandsAtHand, runComparatorCommands } from "../../stages/run-comparator-commands.ts";
 import { parseArguments } from "../commands/arguments.ts";
 import { readArgument } from "../commands/read.ts";
 import { checkTable } from "../commands/tables.ts";
@@ -92,7 +92,7 @@ async function checkCase(golden: GoldenCase, checking: Checking): Promise<Golden
 	const expected = await readTensors(golden.outputs, home, ports);
 	whole?.see(golden, { expected, got });
 	const sides = { ...place, golden, expected, got, relativeL2: defaultGates.relativeL2 };
-	return judgeCase({ ...sides, answers: await askCommands(sides, checking.commands) });
+	return judgeCase({ ...sides, answers: await runComparatorCommands(sides, checking.commands) });
 }
 
 /** Outputs that are not there are the judge's to miss. */

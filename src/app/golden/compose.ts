@@ -12,7 +12,7 @@ import { childEnvironment } from "../../adapters/github/env.ts";
 import { onnxRuntimeReference } from "../../adapters/onnxruntime/reference.ts";
 import { createProcesses, type Processes } from "../../adapters/process/processes.ts";
 import { ConfigError } from "../../core/errors.ts";
-import type { TensorPacker } from "../../core/golden/manifest-draft.ts";
+import type { TensorPacker } from "../../core/golden/manifest/draft.ts";
 import { encodeNpy } from "../../formats/tensor/npy.ts";
 import type { Reference } from "../../ports/reference.ts";
 import type { Clock, Files, ModelReader, Progress, TensorReader } from "../../ports/world.ts";

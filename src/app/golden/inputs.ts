@@ -1,10 +1,10 @@
 // Generates the inputs of the cases to record, by the types and shapes of the model.
 import { ConfigError } from "../../core/errors.ts";
-import { canEncode } from "../../core/golden/generators/encode.ts";
-import { defaultGenerator, type GeneratedInput, generateInput } from "../../core/golden/generators/generate.ts";
-import { formatGenerator, type GeneratorSpec, parseGenerator } from "../../core/golden/generators/spec.ts";
-import { vocabularyOf } from "../../core/golden/generators/vocabulary.ts";
-import type { Tensor } from "../../core/golden/tensor.ts";
+import { canEncode } from "../../core/golden/record/generators/encode.ts";
+import { defaultGenerator, type GeneratedInput, generateInput } from "../../core/golden/record/generators/generate.ts";
+import { formatGenerator, type GeneratorSpec, parseGenerator } from "../../core/golden/record/generators/spec.ts";
+import { vocabularyOf } from "../../core/golden/record/generators/vocabulary.ts";
+import type { Tensor } from "../../core/golden/tensor/tensor.ts";
 import { toDType } from "../../core/onnx/dtype.ts";
 import { feeds, type OnnxModel } from "../../core/onnx/model.ts";
 import { quoteName } from "../../core/onnx/quote.ts";

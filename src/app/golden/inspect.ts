@@ -2,9 +2,9 @@
 import { dirname, resolve } from "node:path";
 import { fileStore } from "../../adapters/files/store.ts";
 import { fileTensorReader } from "../../adapters/files/tensor-reader.ts";
-import { parseManifest } from "../../core/golden/manifest.ts";
+import { parseManifest } from "../../core/golden/manifest/parse-manifest.ts";
 import { inputKinds } from "../../core/input-kind.ts";
-import { jsonText } from "../../core/report/escape.ts";
+import { jsonText } from "../../core/text/escape.ts";
 import { inspect } from "../../stages/inspect.ts";
 import { parseArguments } from "../commands/arguments.ts";
 import { readArgument } from "../commands/read.ts";

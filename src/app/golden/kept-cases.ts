@@ -2,14 +2,14 @@
 import { join } from "node:path";
 import { readInput } from "../../adapters/process/input-file.ts";
 import { ConfigError } from "../../core/errors.ts";
-import { findInputMisfit } from "../../core/golden/fit.ts";
-import type { Picture } from "../../core/golden/manifest-draft.ts";
+import type { Picture } from "../../core/golden/manifest/draft.ts";
+import { findInputMisfit } from "../../core/golden/manifest/validate-against-model.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import type { OnnxModel } from "../../core/onnx/model.ts";
 import { feeds } from "../../core/onnx/model.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
-import { counted } from "../../core/report/words.ts";
 import type { GoldenCase, GoldenManifest, GoldenOutput, TensorFile } from "../../core/schema/golden.ts";
+import { counted } from "../../core/text/labels.ts";
 import { readTensors } from "../../stages/load-goldens.ts";
 import type { CaseToRecord } from "../../stages/record.ts";
 import type { FoundInputs } from "./inputs.ts";

@@ -2,8 +2,8 @@
 import { createHash } from "node:crypto";
 import { dirname, join, posix } from "node:path";
 import { fileStore } from "../../adapters/files/store.ts";
-import { parseManifest } from "../../core/golden/manifest.ts";
-import { saysTheSame } from "../../core/golden/manifest-draft.ts";
+import { saysTheSame } from "../../core/golden/manifest/draft.ts";
+import { parseManifest } from "../../core/golden/manifest/parse-manifest.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import type { GoldenManifest } from "../../core/schema/golden.ts";
 import { largeFileFix } from "../../stages/propose/files.ts";

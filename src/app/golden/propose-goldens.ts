@@ -11,7 +11,7 @@ import {
 	goldenPullTitle,
 	goldenTrailer,
 } from "../../core/report/golden-pull.ts";
-import type { ForgeFault, Repository } from "../../ports/forge.ts";
+import type { ApiFault, Repository } from "../../ports/code-host.ts";
 import type { Proposed } from "../../stages/propose/proposal.ts";
 import { propose } from "../../stages/propose.ts";
 import type { GoldenJob } from "./action-job.ts";
@@ -96,6 +96,6 @@ async function defaultBranch(repository: Repository): Promise<string> {
 	return asked.branch;
 }
 
-function platformError({ code, message, fix }: ForgeFault): PlatformError {
+function platformError({ code, message, fix }: ApiFault): PlatformError {
 	return new PlatformError({ code, message, details: { fix } });
 }

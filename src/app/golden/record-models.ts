@@ -8,7 +8,7 @@ import { readInput } from "../../adapters/process/input-file.ts";
 import type { Config, ModelConfig } from "../../core/config/config.ts";
 import { didYouMean } from "../../core/config/did-you-mean.ts";
 import { ConfigError } from "../../core/errors.ts";
-import { parseManifest } from "../../core/golden/manifest.ts";
+import { parseManifest } from "../../core/golden/manifest/parse-manifest.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import { engineSpecs } from "../../core/plan/specs.ts";

@@ -8,7 +8,7 @@ import type { OnnxModel } from "../../core/onnx/model.ts";
 import { feeds } from "../../core/onnx/model.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import { resolveShapes, symbolicDims } from "../../core/onnx/shapes.ts";
-import { confine } from "../../stages/confine.ts";
+import { confine } from "../../stages/resolve-in-workspace.ts";
 import { type ArgumentsOf, parseArguments } from "../commands/arguments.ts";
 import { recordTable } from "../commands/tables.ts";
 import { readConfigFile } from "../config-file.ts";

@@ -3,13 +3,13 @@ import { basename, isAbsolute, join, relative } from "node:path";
 import { readInputText } from "../../adapters/process/input-file.ts";
 import { defaultGates } from "../../core/config/defaults.ts";
 import { ConfigError } from "../../core/errors.ts";
-import type { Weakness } from "../../core/golden/inform-tolerance.ts";
-import { parseManifest } from "../../core/golden/manifest.ts";
-import { nextRevision, packCase, revisionFolder, saysTheSame, type TensorToWrite } from "../../core/golden/manifest-draft.ts";
-import { findRuleProblem } from "../../core/golden/manifest-rules.ts";
+import { nextRevision, packCase, revisionFolder, saysTheSame, type TensorToWrite } from "../../core/golden/manifest/draft.ts";
+import { parseManifest } from "../../core/golden/manifest/parse-manifest.ts";
+import { findRuleProblem } from "../../core/golden/manifest/rules.ts";
+import type { Weakness } from "../../core/golden/record/sensitivity-tolerance.ts";
 import { inputKinds } from "../../core/input-kind.ts";
-import { counted } from "../../core/report/words.ts";
 import type { GoldenManifest } from "../../core/schema/golden.ts";
+import { counted } from "../../core/text/labels.ts";
 import type { ModelOnDisk } from "../../ports/world.ts";
 import { type RecordedFacts, record } from "../../stages/record.ts";
 import { exitCodes } from "../exit.ts";
@@ -22,7 +22,7 @@ import { checkDims, describeKept, keepsInputs, keptCases, withAccuracy } from ".
 import { mustMatch } from "./must-match.ts";
 import { readPreprocess } from "./pictures.ts";
 import { defaultCases, parseRecordOptions, type RecordOptions, shapesOf } from "./record-options.ts";
-import { noticedText } from "./record-words.ts";
+import { noticedText } from "./record-summary.ts";
 import { readCases } from "./stored-cases.ts";
 import { writeGolden } from "./write.ts";
 

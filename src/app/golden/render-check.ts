@@ -1,11 +1,11 @@
 // Words for stored outputs that were judged against a golden: what fails at length, what matches in a few lines.
 import { quoteName, showText } from "../../core/onnx/quote.ts";
-import { goldenCounts } from "../../core/report/golden-words.ts";
-import { apartTexts } from "../../core/report/stories-golden.ts";
-import { counted } from "../../core/report/words.ts";
+import { goldenCounts } from "../../core/report/golden-labels.ts";
+import { apartTexts } from "../../core/report/highlights-golden.ts";
 import type { Precision } from "../../core/schema/golden.ts";
 import type { GoldenCheck, GoldenVerdict } from "../../core/schema/result.ts";
-import { formatValue } from "../../core/units.ts";
+import { counted } from "../../core/text/labels.ts";
+import { formatValue } from "../../core/text/units.ts";
 import { type NearCheck, nearestChecks } from "./nearest-checks.ts";
 
 export interface CheckReport {

@@ -1,5 +1,5 @@
 // Words for an inspected golden.
-import { formatShape } from "../../core/golden/tensor.ts";
+import { formatShape } from "../../core/golden/tensor/tensor.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import type { InspectedLimit, InspectedOutput, InspectedTensor, Inspection } from "../../stages/inspect.ts";
 

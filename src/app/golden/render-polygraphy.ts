@@ -2,7 +2,7 @@
 import type { ComparedIteration, ComparedOutput, RunsVerdict } from "../../core/golden/polygraphy/judge-runs.ts";
 import type { Measure } from "../../core/golden/polygraphy/outcome.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
-import { formatValue } from "../../core/units.ts";
+import { formatValue } from "../../core/text/units.ts";
 
 export interface PolygraphyReport extends RunsVerdict {
 	/** Whose rules. */

@@ -4,7 +4,7 @@ import { inflate } from "../../adapters/files/tensor-reader.ts";
 import { fileSource } from "../../adapters/process/file-source.ts";
 import { withInput } from "../../adapters/process/input-file.ts";
 import { ConfigError } from "../../core/errors.ts";
-import type { Tensor } from "../../core/golden/tensor.ts";
+import type { Tensor } from "../../core/golden/tensor/tensor.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import type { DType, TensorFile } from "../../core/schema/golden.ts";
 import { decodeOwn, type OwnPlace } from "../../formats/tensor/decode-own.ts";

@@ -1,7 +1,7 @@
 // Puts a recorded golden on disk: first the tensors in a folder of their own, then the manifest in one step, then the old tensors go.
 import { rm, rmdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { TensorToWrite } from "../../core/golden/manifest-draft.ts";
+import type { TensorToWrite } from "../../core/golden/manifest/draft.ts";
 import type { GoldenManifest } from "../../core/schema/golden.ts";
 import type { Files } from "../../ports/world.ts";
 

@@ -6,7 +6,7 @@ import type { RunArtifact, RunArtifacts } from "../../adapters/github/run-artifa
 import { ToolError } from "../../core/errors.ts";
 import type { PartContent, PartInput } from "../../core/merge/parts.ts";
 import { type PickedPart, type PickOptions, pickArtifacts } from "../../core/merge/pick-artifacts.ts";
-import { cleanName } from "../../core/report/escape.ts";
+import { cleanName } from "../../core/text/escape.ts";
 import { reportFiles } from "../../stages/report.ts";
 import { mostParts, mostResultBytes, parsePart } from "./read-parts.ts";
 

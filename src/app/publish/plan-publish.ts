@@ -19,7 +19,7 @@ export interface Planned {
 	skipped: Published[];
 }
 
-const forkWords = "the token of a fork's pull request only reads; publish from a second workflow on workflow_run";
+const forkLabels = "the token of a fork's pull request only reads; publish from a second workflow on workflow_run";
 
 /** @param result may be of another job: only its config and outcome are used. */
 export function planPublish(result: Result, { run, event, inputs }: PublishContext): Planned {
@@ -46,8 +46,8 @@ export function planPublish(result: Result, { run, event, inputs }: PublishConte
 		alarm: isAlarmed,
 	};
 	const skipped: Published[] = [
-		...(silenced ? [{ what: "comment", state: "skipped", why: forkWords } as const] : []),
-		...(readOnly && inputs.checkRun ? [{ what: "check run", state: "skipped", why: forkWords } as const] : []),
+		...(silenced ? [{ what: "comment", state: "skipped", why: forkLabels } as const] : []),
+		...(readOnly && inputs.checkRun ? [{ what: "check run", state: "skipped", why: forkLabels } as const] : []),
 	];
 	return { plan, skipped };
 }

@@ -3,8 +3,8 @@ import { mkdir } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
 import { lockFolder } from "../../adapters/files/lock.ts";
 import { fileStore } from "../../adapters/files/store.ts";
+import { log } from "../../adapters/github/log.ts";
 import { setOutputs } from "../../adapters/github/publish.ts";
-import { say } from "../../adapters/github/say.ts";
 import type { ErrorRecord, Result } from "../../core/schema/result.ts";
 import { resultWithoutRun } from "../../core/without-run.ts";
 import { isCommit } from "../../formats/github/names.ts";
@@ -14,7 +14,7 @@ import { reportList } from "../kept-files.ts";
 import { version } from "../version.ts";
 import type { PublishContext } from "./plan-publish.ts";
 import { githubPublisher, publishRun } from "./publish-run.ts";
-import { tellPublished, tellResult } from "./tell-run.ts";
+import { writePublishOutputs, writeResultOutputs } from "./write-outputs.ts";
 
 export interface Unmeasured extends PublishContext {
 	cwd: string;
@@ -34,12 +34,12 @@ export async function publishNoResult(
 		const outFolder = resolve(cwd, out);
 		await writeResult(result, outFolder);
 		setOutputs(result, join(outFolder, reportFiles.result));
-		await tellResult(result);
+		await writeResultOutputs(result);
 		const shown = await publishRun(result, { ...context, outFolder }, githubPublisher(context.run, context.inputs, temp));
-		await tellPublished(result, shown, { outFolder, files: fileStore(), annotate: false });
+		await writePublishOutputs(result, shown, { outFolder, files: fileStore(), annotate: false });
 		return true;
 	} catch (error) {
-		say(`The fault could not be published: ${String(error)}`);
+		log(`The fault could not be published: ${String(error)}`);
 		return false;
 	}
 }

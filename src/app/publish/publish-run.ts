@@ -1,18 +1,18 @@
 // Publishes the result of a run: artifacts first, so that everything after them can link to them. Never changes the outcome.
 import { githubArtifacts } from "../../adapters/github/artifacts.ts";
+import { githubCodeHost } from "../../adapters/github/code-host.ts";
 import type { WorkflowRun } from "../../adapters/github/env.ts";
-import { githubForge } from "../../adapters/github/forge.ts";
 import type { PublishInputs } from "../../adapters/github/inputs.ts";
 import type { ReportLinks } from "../../core/report/links.ts";
 import type { Result } from "../../core/schema/result.ts";
-import type { ArtifactStore, Forge } from "../../ports/forge.ts";
+import type { ArtifactStore, CodeHost } from "../../ports/code-host.ts";
 import type { Published } from "../../stages/publish/plan.ts";
 import { publish } from "../../stages/publish.ts";
 import { type PublishContext, planPublish } from "./plan-publish.ts";
 import { type Uploaded, uploadFolder } from "./upload.ts";
 
 export interface Publisher {
-	forge: Forge | null;
+	codeHost: CodeHost | null;
 	artifacts: ArtifactStore;
 }
 
@@ -27,7 +27,7 @@ export interface PublishedRun {
 export function githubPublisher(run: WorkflowRun, inputs: PublishInputs, temp: string | undefined): Publisher {
 	const { repository, apiUrl, graphQlUrl } = run;
 	return {
-		forge: inputs.token === "" ? null : githubForge({ token: inputs.token, repository, apiUrl, graphQlUrl }),
+		codeHost: inputs.token === "" ? null : githubCodeHost({ token: inputs.token, repository, apiUrl, graphQlUrl }),
 		artifacts: githubArtifacts({
 			run,
 			...(temp === undefined ? {} : { temp }),
@@ -45,14 +45,14 @@ export async function publishRun(
 	const uploaded: Uploaded = await uploadFolder({ outFolder, configPath: result.config.path, inputs, run }, publisher.artifacts);
 	const { plan, skipped } = planPublish(result, context);
 	const links = { ...plan.shown.links, ...uploaded.links };
-	const shown = await show(result, { ...plan, shown: { ...plan.shown, links } }, publisher.forge);
+	const shown = await show(result, { ...plan, shown: { ...plan.shown, links } }, publisher.codeHost);
 	const { change } = plan.shown;
 	return { published: [...uploaded.published, ...shown, ...skipped], links, ...(change === undefined ? {} : { change }) };
 }
 
-async function show(result: Result, plan: Parameters<typeof publish>[1], forge: Forge | null): Promise<Published[]> {
+async function show(result: Result, plan: Parameters<typeof publish>[1], codeHost: CodeHost | null): Promise<Published[]> {
 	if (plan.comment === "never" && !plan.checkRun && !plan.alarm) return [];
-	if (forge !== null) return publish(result, plan, forge);
+	if (codeHost !== null) return publish(result, plan, codeHost);
 	const why = "there is no token; leave the input token at its default";
 	return [{ what: plan.comment === "never" ? "check run" : "comment", state: "skipped", why }];
 }

@@ -1,9 +1,9 @@
 // Brings kernel timings and engines from the repository's cache to a machine that has none of its own, and what is new back.
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { adoptEntries, collectEntries } from "../../adapters/cache/transfer.ts";
+import { collectEntries, importEntries } from "../../adapters/cache/transfer.ts";
 import type { RemoteCache } from "../../adapters/github/cache.ts";
-import { formatBytes } from "../../core/units.ts";
+import { formatBytes } from "../../core/text/units.ts";
 import { type CacheKind, cachePrefix } from "../../formats/github/cache-key.ts";
 import type { Published } from "../../stages/publish/plan.ts";
 import type { BeforeBuild } from "../gate-input.ts";
@@ -117,7 +117,7 @@ async function restoreOne(place: Place, options: SharedCacheOptions): Promise<Re
 	if (restored.state === "failed") return { said: { what: "cache", ...restored }, names: [], key: null };
 	if (restored.key === null)
 		return { said: { what: "cache", state: "skipped", why: `nothing is kept under ${place.prefix} yet` }, names: [], key: null };
-	const { names, refused } = await adoptEntries(place.folder, place.store);
+	const { names, refused } = await importEntries(place.folder, place.store);
 	await rm(place.folder, { recursive: true, force: true });
 	const damaged = refused === 0 ? "" : `; ${refused} were not whole and are not used`;
 	return {

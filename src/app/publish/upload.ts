@@ -5,7 +5,7 @@ import type { WorkflowRun } from "../../adapters/github/env.ts";
 import type { PublishInputs } from "../../adapters/github/inputs.ts";
 import type { ReportLinks } from "../../core/report/links.ts";
 import { artifactName } from "../../formats/github/artifact-name.ts";
-import type { ArtifactDraft, ArtifactStore } from "../../ports/forge.ts";
+import type { ArtifactDraft, ArtifactStore } from "../../ports/code-host.ts";
 import type { Published, PublishedThing } from "../../stages/publish/plan.ts";
 import { reportFiles } from "../../stages/report.ts";
 

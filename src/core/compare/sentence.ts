@@ -1,6 +1,6 @@
 // A comparison of times in one sentence, with its doubt.
 import type { Comparison, Interval } from "../schema/result.ts";
-import { formatPercent, percentDigits } from "../units.ts";
+import { formatPercent, percentDigits } from "../text/units.ts";
 
 /** `−0.2 % (99 % interval −0.9 to +0.5 %)`, with no more decimals than the interval supports. */
 function renderChange(estimate: number, interval: Interval, level: number): string {

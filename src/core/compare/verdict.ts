@@ -3,7 +3,7 @@ import { BugError } from "../errors.ts";
 import type { Comparison, Interval } from "../schema/result.ts";
 import { sampleMean } from "../stats/mean.ts";
 import { tCritical } from "../stats/student-t.ts";
-import { formatLimit, formatPercent } from "../units.ts";
+import { formatLimit, formatPercent } from "../text/units.ts";
 import { doubtOfSetAside, undisturbed } from "./disturbed.ts";
 import { defaultAlpha, defaultLooks, nextLook, nominalP } from "./looks.ts";
 import { type Pair, runCv } from "./noise.ts";

@@ -1,6 +1,6 @@
 // What a config demands, one line a limit or switch, in an order that tells which of two demands is the weaker one.
 import { probeNames } from "../golden/probes/plan.ts";
-import { formatDuration, formatLimit, formatMs, formatValue } from "../units.ts";
+import { formatDuration, formatLimit, formatMs, formatValue } from "../text/units.ts";
 import type { Config, EngineConfig, Gates, ModelConfig, Threshold, WorkloadConfig } from "./config.ts";
 import { childPointer } from "./pointer.ts";
 import { keepSelected } from "./select.ts";

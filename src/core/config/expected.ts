@@ -1,6 +1,6 @@
 // Says in words what the schema expects at a place, and what was found there.
 import configSchema from "../../../golden-schema/config.schema.json" with { type: "json" };
-import { cleanText, shorten } from "../report/escape.ts";
+import { cleanText, shorten } from "../text/escape.ts";
 import { didYouMean } from "./did-you-mean.ts";
 import { parsePointer } from "./pointer.ts";
 
@@ -96,10 +96,10 @@ export function describeExpected(schema: SchemaNode): string {
 	if (target.enum !== undefined) return target.enum.length === 1 ? `${target.enum[0]}` : `one of ${target.enum.join(", ")}`;
 	if (target.oneOf !== undefined) return target.oneOf.map(describeExpected).join(", or ");
 	if (target.type === "number" || target.type === "integer") return describeNumber(target);
-	return typeWords[target.type ?? ""] ?? "something else";
+	return typeLabels[target.type ?? ""] ?? "something else";
 }
 
-const typeWords: Readonly<Record<string, string>> = {
+const typeLabels: Readonly<Record<string, string>> = {
 	string: "a text that is not empty",
 	boolean: "true or false",
 	array: "a list",

@@ -1,6 +1,6 @@
 // Finds the dimensions of an ONNX file's inputs that a config has to bind.
 import type { OnnxValue } from "../onnx/model.ts";
-import { cleanName } from "../report/escape.ts";
+import { cleanName } from "../text/escape.ts";
 import type { DimRange } from "./config.ts";
 import { guessRange } from "./guess.ts";
 import { isName } from "./values.ts";

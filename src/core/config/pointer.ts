@@ -1,5 +1,5 @@
 // JSON pointers (RFC 6901) into the config file, and the way people read them.
-import { cleanText, shorten } from "../report/escape.ts";
+import { cleanText, shorten } from "../text/escape.ts";
 
 /** A pointer to `key` inside what `pointer` points to. */
 export function childPointer(pointer: string, key: string | number): string {

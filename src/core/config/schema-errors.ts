@@ -106,7 +106,7 @@ function missingKey(pointer: string, key: string, properties: Readonly<Record<st
 
 function wrongValue(error: ErrorObject, value: unknown): Complaint {
 	const schema = schemaFor(error.instancePath);
-	const expected = countWords(error) ?? describeExpected(schema);
+	const expected = countLabels(error) ?? describeExpected(schema);
 	const meant = typeof value === "string" ? didYouMean(value, schema.enum ?? []) : undefined;
 	// A file that is one text may be any file: it is not quoted.
 	const got = error.instancePath === "" && typeof value === "string" ? "a text" : describeGot(value);
@@ -121,7 +121,7 @@ function wrongValue(error: ErrorObject, value: unknown): Complaint {
 	};
 }
 
-function countWords({ keyword, params }: ErrorObject): string | undefined {
+function countLabels({ keyword, params }: ErrorObject): string | undefined {
 	if (keyword === "minItems" || keyword === "minProperties") return `at least ${params["limit"]} entry`;
 	if (keyword === "maxItems") return `at most ${params["limit"]} entries`;
 	return undefined;

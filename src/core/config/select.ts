@@ -1,6 +1,6 @@
 // Picks the engines that one job measures, by patterns such as `resnet50`, `resnet50/fp16` or `*/int8`.
 import { ConfigError } from "../errors.ts";
-import { cleanText, shorten } from "../report/escape.ts";
+import { cleanText, shorten } from "../text/escape.ts";
 import type { Config, EngineConfig, ModelConfig } from "./config.ts";
 import { didYouMean } from "./did-you-mean.ts";
 

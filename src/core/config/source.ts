@@ -1,5 +1,5 @@
 // Says where a resolved value came from.
-import { cleanText } from "../report/escape.ts";
+import { cleanText } from "../text/escape.ts";
 import { formatLocation } from "./complaint.ts";
 import type { Config, Source } from "./config.ts";
 

@@ -1,6 +1,7 @@
 // Bounds a profiler's table of kernels for the result.
-import { shorten } from "../report/escape.ts";
+
 import type { ArmKernels } from "../schema/result.ts";
+import { shorten } from "../text/escape.ts";
 
 export interface KernelFact {
 	name: string;

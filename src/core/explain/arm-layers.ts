@@ -1,6 +1,7 @@
 // Joins what is known of an engine's layers with the time that each took, bounded for the result.
-import { shorten } from "../report/escape.ts";
+
 import type { ArmLayers, TimedLayer } from "../schema/result.ts";
+import { shorten } from "../text/escape.ts";
 import type { EngineLayer, EngineLayers, LayerProfile, LayerTime } from "./engine-layers.ts";
 import { numberRepeats } from "./repeats.ts";
 

@@ -6,7 +6,7 @@ import type { Config } from "../config/config.ts";
 import { locate } from "../config/location.ts";
 import type { EngineSpec } from "../plan/plan.ts";
 import type { BuildRecord, Finding, GateName, GateResult, GateStatus } from "../schema/result.ts";
-import { formatBytes, formatDuration, formatPercent } from "../units.ts";
+import { formatBytes, formatDuration, formatPercent } from "../text/units.ts";
 import { judgeChange } from "./threshold.ts";
 
 export interface BuildFacts {

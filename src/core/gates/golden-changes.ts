@@ -20,10 +20,10 @@ export function judgeGoldenChange(change: GoldenChange, config: Config, gates: G
 	];
 }
 
-function messageOf({ base, head, loud, movedTotal, reason, author, notes }: GoldenChange): string {
+function messageOf({ base, head, weakened, movedTotal, reason, author, notes }: GoldenChange): string {
 	if (base === null) return `${notes.join(" ")} It needs a review.`;
 	const what = head === null ? `Golden ${base} is gone` : `Golden ${base} became ${head === base ? "another of the same id" : head}`;
-	const weaker = loud.length === 0 ? "" : ` and is weaker: ${loud.join(" ")}`;
+	const weaker = weakened.length === 0 ? "" : ` and is weaker: ${weakened.join(" ")}`;
 	const moved = movedTotal === 0 ? "" : ` ${movedTotal} ${movedTotal === 1 ? "output" : "outputs"} moved.`;
 	const why = reason === undefined ? " Nobody says why." : ` ${author ?? "Nobody named"} says: ${reason}`;
 	return `${what}${weaker === "" ? "." : weaker}${moved} It needs a review.${head === null ? "" : why}`;

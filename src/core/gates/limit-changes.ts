@@ -2,9 +2,9 @@
 import type { Config, EngineConfig, Gates, ModelConfig } from "../config/config.ts";
 import { type Demand, engineDemands, fileDemands, modelDemands, workloadDemands } from "../config/demands.ts";
 import { locate } from "../config/location.ts";
-import { shorten } from "../report/escape.ts";
-import { counted } from "../report/words.ts";
 import type { GateResult } from "../schema/result.ts";
+import { shorten } from "../text/escape.ts";
+import { counted } from "../text/labels.ts";
 
 interface Place {
 	model: string;

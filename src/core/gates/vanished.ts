@@ -2,7 +2,7 @@
 import type { Config } from "../config/config.ts";
 import { locate } from "../config/location.ts";
 import type { ArmStats, BuildRecord, GateResult, WorkloadResult } from "../schema/result.ts";
-import { formatBytes, formatMs } from "../units.ts";
+import { formatBytes, formatMs } from "../text/units.ts";
 
 interface Metric<Facts> {
 	name: string;

@@ -1,8 +1,8 @@
 // Rows of 64-bit integers, of which binary64 would make equal what is not.
-import type { Pair } from "./difference.ts";
-import { forEachRow, type RowPlace, type RowVisitor } from "./rows.ts";
-import type { Tensor } from "./tensor.ts";
-import { longReader } from "./values.ts";
+import type { Pair } from "./compare/difference.ts";
+import { forEachRow, type RowPlace, type RowVisitor } from "./tensor/rows.ts";
+import type { Tensor } from "./tensor/tensor.ts";
+import { longReader } from "./tensor/values.ts";
 
 interface Way {
 	axis: number;

@@ -1,6 +1,7 @@
 // Joins what each part says of the whole job: where all agree, their word; else what is common, or a list.
-import { cleanName } from "../report/escape.ts";
+
 import type { BackendFacts, Result } from "../schema/result.ts";
+import { cleanName } from "../text/escape.ts";
 
 const mostNamed = 4;
 

@@ -1,6 +1,7 @@
 // Decides which parts may be merged: each once, of one commit, planned, and measured where no other part measured the same.
-import { cleanName } from "../report/escape.ts";
+
 import type { ArmSource, Result } from "../schema/result.ts";
+import { cleanName } from "../text/escape.ts";
 import type { JudgedPart, MergeOptions, PartInput } from "./parts.ts";
 
 /** Every part that was expected or came, by name: the same whatever the order they came in. */

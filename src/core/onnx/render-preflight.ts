@@ -1,6 +1,6 @@
 // Renders a model's summary and its findings for a terminal.
 import type { Finding } from "../schema/result.ts";
-import { formatBytes } from "../units.ts";
+import { formatBytes } from "../text/units.ts";
 import type { ModelSummary, ValueSummary } from "./describe.ts";
 import { quoteName } from "./quote.ts";
 import { formatDims } from "./shapes.ts";

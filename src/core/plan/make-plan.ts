@@ -2,7 +2,7 @@
 import { firstArms } from "../compare/schedule.ts";
 import type { Config } from "../config/config.ts";
 import { ConfigError } from "../errors.ts";
-import { asksProbes } from "../golden/probes/asked.ts";
+import { probesEnabled } from "../golden/probes/enabled.ts";
 import type { Arm } from "../schema/result.ts";
 import { type BackendKind, type Expectation, estimatePairs, estimateStep } from "./estimate.ts";
 import type { EngineSpec, Plan, PlannedCase, Step, Workload } from "./plan.ts";
@@ -69,7 +69,7 @@ function stepsOf(engines: readonly EngineSpec[], { config, arms, cases }: PlanIn
 
 /** Of the head; the base is asked only where the head does not agree with itself. */
 function probeSteps({ id, model }: EngineSpec, { isScheduled = false }: PlanInput): Step[] {
-	return asksProbes(model.probes, { isScheduled }) ? [{ kind: "probe", arm: "head", engineId: id, only: model.probes.only }] : [];
+	return probesEnabled(model.probes, { isScheduled }) ? [{ kind: "probe", arm: "head", engineId: id, only: model.probes.only }] : [];
 }
 
 function measureStep(workload: Workload, input: PlanInput): Step {

@@ -1,5 +1,5 @@
 // The job matrix as a table for the job summary.
-import { cleanName, escapeMarkdown } from "../report/escape.ts";
+import { cleanName, escapeMarkdown } from "../text/escape.ts";
 import type { MatrixJob } from "./matrix.ts";
 
 const mostRows = 256;

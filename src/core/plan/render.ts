@@ -1,8 +1,8 @@
 // The plan as text, for `trtgate run --dry-run`: what would be done, how long it takes, and where the settings come from.
 import type { Config, TensorRtConfig, Threshold } from "../config/config.ts";
 import { formatSource } from "../config/source.ts";
-import { cleanName, cleanText, shorten } from "../report/escape.ts";
-import { formatBytes, formatDuration, formatLimit, formatMs } from "../units.ts";
+import { cleanName, cleanText, shorten } from "../text/escape.ts";
+import { formatBytes, formatDuration, formatLimit, formatMs } from "../text/units.ts";
 import type { EngineSpec, Plan, PlannedStep } from "./plan.ts";
 
 /** Ends in a line break. */

@@ -1,11 +1,11 @@
 // The issue that a nightly run opens when a gate fails or could not decide, and closes when all is well again.
 import type { Outcome, Result } from "../schema/result.ts";
-import { cleanText, escapeMarkdown, shorten } from "./escape.ts";
+import { cleanText, escapeMarkdown, shorten } from "../text/escape.ts";
+import { gateTitle } from "../text/labels.ts";
 import { armsText } from "./facts.ts";
 import { headline } from "./headline.ts";
 import { renderMarkdown, type Shown } from "./markdown.ts";
 import { type Marker, renderMarker } from "./marker.ts";
-import { gateTitle } from "./words.ts";
 
 export const alarmLabel = "trtgate";
 
@@ -36,7 +36,7 @@ export function alarmBody(result: Result, marker: Marker, shown: Shown): string 
 	return first + renderMarkdown(result, { limit: bodyLimit - first.length, ...shown });
 }
 
-export function wellAgain(result: Result, shown: Shown): string {
+export function isRecovered(result: Result, shown: Shown): string {
 	const run = shown.links?.run === undefined ? "" : ` ${shown.links?.run}`;
 	return `Well again: ${escapeMarkdown(headline(result))} (${escapeMarkdown(armsText(result))}).${run}`;
 }

@@ -1,9 +1,9 @@
 // What the forge shows beside the code: one annotation for each gate, error and finding that is not green.
 import type { ErrorRecord, Finding, GateResult, GateStatus, Location, Result } from "../schema/result.ts";
-import { saidText } from "./comparison-words.ts";
-import { cleanText } from "./escape.ts";
+import { cleanText } from "../text/escape.ts";
+import { gateLabel, subjectName } from "../text/labels.ts";
+import { cleanMessage } from "./comparison-format.ts";
 import { backendOf } from "./part-backend.ts";
-import { gateWord, subjectName } from "./words.ts";
 
 type AnnotationLevel = "error" | "warning" | "notice";
 
@@ -35,14 +35,14 @@ function place(location: Location | undefined): Pick<Annotation, "path" | "line"
 }
 
 function withFix(message: string, fix: string | undefined): string {
-	return fix === undefined ? saidText(message, 2000) : `${saidText(message, 2000)} ${saidText(fix, 1000)}`;
+	return fix === undefined ? cleanMessage(message, 2000) : `${cleanMessage(message, 2000)} ${cleanMessage(fix, 1000)}`;
 }
 
 function ofGate(gate: GateResult, result: Result): Annotation[] {
 	if (gate.status === "pass") return [];
-	const word = gateWord(gate.gate, backendOf(result, gate));
+	const word = gateLabel(gate.gate, backendOf(result, gate));
 	const title = `${subjectName(gate)}: ${word} ${gate.status}`;
-	return [{ level: gateLevels[gate.status], title, message: saidText(gate.message, 2000), ...place(gate.location) }];
+	return [{ level: gateLevels[gate.status], title, message: cleanMessage(gate.message, 2000), ...place(gate.location) }];
 }
 
 function ofError(error: ErrorRecord): Annotation {
@@ -53,21 +53,26 @@ function ofError(error: ErrorRecord): Annotation {
 				: `${cleanText(error.part).slice(0, 60)}: `
 			: `${subjectName({ ...error, model: error.model })}: `;
 	const level: AnnotationLevel = error.kind === "github" ? "warning" : "error";
-	return { level, title: `${subject}${saidText(error.code, 80)}`, message: withFix(error.message, error.fix), ...place(error.location) };
+	return {
+		level,
+		title: `${subject}${cleanMessage(error.code, 80)}`,
+		message: withFix(error.message, error.fix),
+		...place(error.location),
+	};
 }
 
 function ofFinding(finding: Finding): Annotation {
 	const subject = finding.model === undefined ? "" : `${subjectName({ ...finding, model: finding.model })}: `;
-	const node = finding.node === undefined ? "" : ` (node ${saidText(finding.node, 120)})`;
+	const node = finding.node === undefined ? "" : ` (node ${cleanMessage(finding.node, 120)})`;
 	return {
 		level: findingLevels[finding.severity],
-		title: `${subject}${saidText(finding.code, 80)}`,
+		title: `${subject}${cleanMessage(finding.code, 80)}`,
 		message: withFix(`${finding.message}${node}`, finding.fix),
 		...place(finding.location),
 	};
 }
 
-const loudness: Readonly<Record<AnnotationLevel, number>> = { error: 0, warning: 1, notice: 2 };
+const urgency: Readonly<Record<AnnotationLevel, number>> = { error: 0, warning: 1, notice: 2 };
 
 /** The same words about the same place are said once, whatever gate, error or arm they came from. */
 function distinct(list: readonly Annotation[]): Annotation[] {
@@ -85,7 +90,7 @@ export function annotations(result: Result, most = maxAnnotations): Annotation[]
 		...result.errors.map(ofError),
 		...result.gates.flatMap((gate) => ofGate(gate, result)),
 		...result.findings.map(ofFinding),
-	]).sort((a, b) => loudness[a.level] - loudness[b.level]);
+	]).sort((a, b) => urgency[a.level] - urgency[b.level]);
 	if (all.length <= most) return all;
 	const shown = all.slice(0, most - 1);
 	const more = all.length - shown.length;

@@ -10,7 +10,7 @@ export interface Detail {
 	findings: number;
 	goldens: number;
 	rows: number;
-	stories: number;
+	highlights: number;
 	sentences: boolean;
 }
 
@@ -24,7 +24,7 @@ const fullDetail: Detail = {
 	goldens: 100,
 	rows: 400,
 	// More would push the table off the screen.
-	stories: 12,
+	highlights: 12,
 	sentences: true,
 };
 
@@ -43,8 +43,8 @@ const steps: readonly Step[] = [
 	{ leavesOut: "log excerpts", less: { excerpts: false } },
 	{ leavesOut: "most findings and goldens", less: { findings: 10, goldens: 20 } },
 	{ leavesOut: "all but 60 rows", less: { rows: 60 } },
-	{ leavesOut: "all but 15 rows and 8 stories", less: { rows: 15, stories: 8, findings: 0, goldens: 5 } },
-	{ leavesOut: "all sentences but the titles", less: { rows: 5, stories: 5, goldens: 0, sentences: false } },
+	{ leavesOut: "all but 15 rows and 8 stories", less: { rows: 15, highlights: 8, findings: 0, goldens: 5 } },
+	{ leavesOut: "all sentences but the titles", less: { rows: 5, highlights: 5, goldens: 0, sentences: false } },
 ];
 
 export interface Budget {

@@ -1,10 +1,10 @@
 // The check run and the commit status: the outcome in GitHub's words, annotations on the lines of the config.
 import type { Outcome, Result } from "../schema/result.ts";
+import { shorten } from "../text/escape.ts";
+import { outcomeLabels } from "../text/labels.ts";
 import { type Annotation, annotations } from "./annotations.ts";
-import { shorten } from "./escape.ts";
 import { headline } from "./headline.ts";
 import { renderMarkdown, type Shown } from "./markdown.ts";
-import { outcomeWords } from "./words.ts";
 
 type Conclusion = "success" | "failure" | "neutral";
 
@@ -46,12 +46,12 @@ const blame: Readonly<Record<NonNullable<Result["failureKind"]>, string>> = {
 
 /** `Could not decide (the runner is at fault, not the change; run it again): …`. */
 function title(result: Result, maxChars: number): string {
-	const word = outcomeWords[result.outcome];
+	const word = outcomeLabels[result.outcome];
 	const why = result.failureKind === undefined ? "" : ` (${blame[result.failureKind]})`;
 	return shorten(`${word.charAt(0).toUpperCase()}${word.slice(1)}${why}: ${headline(result)}`, maxChars);
 }
 
-export interface CheckRunWords {
+export interface CheckRunText {
 	conclusion: Conclusion;
 	title: string;
 	summary: string;
@@ -59,7 +59,7 @@ export interface CheckRunWords {
 }
 
 /** What has no place of its own stands on the first line of the config. */
-export function describeCheckRun(result: Result, shown: Shown): CheckRunWords {
+export function describeCheckRun(result: Result, shown: Shown): CheckRunText {
 	return {
 		conclusion: conclusions[result.outcome],
 		title: title(result, titleChars),

@@ -1,11 +1,11 @@
 // Facts about the whole job that reports show near the top.
 import type { BuildRecord, Result } from "../schema/result.ts";
-import { formatBytes, formatDuration, formatPercent } from "../units.ts";
-import { cleanName } from "./escape.ts";
-import { caseVerdicts } from "./golden-words.ts";
+import { cleanName } from "../text/escape.ts";
+import { armName, counted, withCaution } from "../text/labels.ts";
+import { formatBytes, formatDuration, formatPercent } from "../text/units.ts";
+import { caseVerdicts } from "./golden-labels.ts";
 import { engineKey } from "./index-gates.ts";
-import { partsText, partsToTell } from "./part-backend.ts";
-import { armName, cautioned, counted } from "./words.ts";
+import { partsText, partsToReport } from "./part-backend.ts";
 
 export interface Fact {
 	label: string;
@@ -32,7 +32,7 @@ function noiseBudget(result: Result): NoiseBudget {
 /** `this job could have seen 1.3 %`; null where nothing was compared. */
 export function noiseBudgetText(result: Result): string | null {
 	const { detectable } = noiseBudget(result);
-	return detectable === null ? null : cautioned(`this job could have seen ${formatPercent(detectable)}`, result.backend);
+	return detectable === null ? null : withCaution(`this job could have seen ${formatPercent(detectable)}`, result.backend);
 }
 
 export function countsText(result: Result): string {
@@ -58,15 +58,15 @@ export function jobFacts(result: Result): Fact[] {
 	const { backend, environment } = result;
 	const { detectable, runCv } = noiseBudget(result);
 	const driver = ["driver", "driverBranch"].flatMap((key) => (Object.hasOwn(environment, key) ? (environment[key] ?? []) : []))[0];
-	const parts = partsToTell(result);
+	const parts = partsToReport(result);
 	if (isUnmeasured(result)) return parts.length === 0 ? [] : [{ label: "parts", value: partsText(parts) }];
 	return [
 		...(parts.length === 0 ? [] : [{ label: "parts", value: partsText(parts) }]),
 		{ label: backend.kind === "tensorrt" ? "GPU" : "device", value: cleanName(backend.device) },
 		...(driver === undefined ? [] : [{ label: "driver", value: cleanName(driver) }]),
 		{ label: cleanName(backend.name), value: cleanName(backend.version, 40) },
-		...(runCv === null ? [] : [{ label: "run noise up to", value: cautioned(formatPercent(runCv), backend) }]),
-		...(detectable === null ? [] : [{ label: "this job could have seen", value: cautioned(formatPercent(detectable), backend) }]),
+		...(runCv === null ? [] : [{ label: "run noise up to", value: withCaution(formatPercent(runCv), backend) }]),
+		...(detectable === null ? [] : [{ label: "this job could have seen", value: withCaution(formatPercent(detectable), backend) }]),
 		{ label: "took", value: formatDuration(result.durationMs) },
 	];
 }

@@ -1,11 +1,11 @@
 // Words for goldens that were recorded anew: the pull request that proposes them, and its commit.
 import type { GoldenManifest } from "../schema/golden.ts";
 import type { GoldenChange, MovedOutput, ToleranceChange } from "../schema/result.ts";
-import { formatValue } from "../units.ts";
-import { saidText } from "./comparison-words.ts";
-import { cleanName, cleanText, escapeMarkdown, markdownCode, shorten } from "./escape.ts";
-import { movedText } from "./stories-golden-change.ts";
-import { counted } from "./words.ts";
+import { cleanName, cleanText, escapeMarkdown, markdownCode, shorten } from "../text/escape.ts";
+import { counted } from "../text/labels.ts";
+import { formatValue } from "../text/units.ts";
+import { cleanMessage } from "./comparison-format.ts";
+import { movedText } from "./highlights-golden-change.ts";
 
 export interface RecordedGolden {
 	model: string;
@@ -52,7 +52,7 @@ export function goldenPullTitle({ goldens }: Pick<GoldenPull, "goldens">): strin
 
 export function goldenCommitMessage(pull: GoldenPull): string {
 	const { reason, author, commit, branch, goldens } = pull;
-	const said = inertText(saidText(reason, mostReasonChars));
+	const said = inertText(cleanMessage(reason, mostReasonChars));
 	const revisions = goldens.slice(0, 50).map(({ model, manifest }) => `${cleanName(model, 80)}: ${cleanName(manifest.goldenId, 80)}`);
 	const facts = inertText(`Reason given by ${cleanName(author, 80)}. Models of ${commit}.`);
 	return [goldenPullTitle(pull), said, inertText(revisions.join("\n")), facts, goldenTrailer(branch)].join("\n\n");
@@ -80,10 +80,10 @@ export function goldenPullBody(pull: GoldenPull): string {
 function bodyWith({ goldens, reason, author, commit, notes }: GoldenPull, rows: number): string {
 	return [
 		goldenPullMarker,
-		`**Why:** ${escapeMarkdown(saidText(reason, mostReasonChars))} — ${escapeMarkdown(cleanName(author, 80))}`,
+		`**Why:** ${escapeMarkdown(cleanMessage(reason, mostReasonChars))} — ${escapeMarkdown(cleanName(author, 80))}`,
 		`Recorded by ONNX Runtime in fp32 from the models of ${commit}. What these files say is what every later engine is held to: look at what moved and why, and merge only if the old golden was wrong or the new one is meant.`,
 		...goldens.map((golden) => goldenPart(golden, rows)),
-		...(notes.length === 0 ? [] : [notes.map((note) => `- ${escapeMarkdown(saidText(note, 400))}`).join("\n")]),
+		...(notes.length === 0 ? [] : [notes.map((note) => `- ${escapeMarkdown(cleanMessage(note, 400))}`).join("\n")]),
 	].join("\n\n");
 }
 
@@ -98,8 +98,8 @@ function goldenPart({ model, path, manifest, before, change }: RecordedGolden, r
 	return [
 		head,
 		facts,
-		...listOf(change.loud, (text) => `- **WEAKER:** ${escapeMarkdown(saidText(text, 400))}`, Math.max(rows, 10)),
-		...listOf(change.notes, (text) => `- ${escapeMarkdown(saidText(text, 400))}`, Math.max(rows, 10)),
+		...listOf(change.weakened, (text) => `- **WEAKER:** ${escapeMarkdown(cleanMessage(text, 400))}`, Math.max(rows, 10)),
+		...listOf(change.notes, (text) => `- ${escapeMarkdown(cleanMessage(text, 400))}`, Math.max(rows, 10)),
 		...movedTable(change, rows),
 		...limitTable(change.tolerances, rows),
 	].join("\n\n");

@@ -1,12 +1,12 @@
 // The one line that says it all: what is not green, and how many checks pass.
 import type { Result } from "../schema/result.ts";
-import { cleanName } from "./escape.ts";
-import { stories } from "./stories.ts";
-import type { Story } from "./story.ts";
-import { counted } from "./words.ts";
+import { cleanName } from "../text/escape.ts";
+import { counted } from "../text/labels.ts";
+import type { Highlight } from "./highlight.ts";
+import { highlights } from "./highlights.ts";
 
-function tally(list: readonly Story[]): string[] {
-	const counts = new Map<string, { count: number; topic: Story["topic"] }>();
+function tally(list: readonly Highlight[]): string[] {
+	const counts = new Map<string, { count: number; topic: Highlight["topic"] }>();
 	for (const { topic } of list) counts.set(topic[0], { count: (counts.get(topic[0])?.count ?? 0) + 1, topic });
 	return [...counts.values()].map(({ count, topic }) => counted(count, topic[0], topic[1]));
 }
@@ -23,7 +23,7 @@ function checksText(result: Result): string {
  * `1 golden mismatch, 1 slowdown · 14 of 16 checks pass`.
  * @param all the stories of the result, where they are known already.
  */
-export function headline(result: Result, all: readonly Story[] = stories(result)): string {
+export function headline(result: Result, all: readonly Highlight[] = highlights(result)): string {
 	const told = tally(all);
 	const shown = told.slice(0, 5);
 	const more = told.length > shown.length ? [`${told.length - shown.length} other kinds`] : [];

@@ -1,22 +1,22 @@
 // The gates as JUnit XML, for systems that show test reports: one testcase a gate.
 import type { GateResult, GateStatus, Result } from "../schema/result.ts";
-import { saidText } from "./comparison-words.ts";
-import { cleanName, escapeXml } from "./escape.ts";
+import { cleanName, escapeXml } from "../text/escape.ts";
+import { gateLabel, gateTitle, subjectName } from "../text/labels.ts";
+import { cleanMessage } from "./comparison-format.ts";
 import { backendOf } from "./part-backend.ts";
-import { gateTitle, gateWord, subjectName } from "./words.ts";
 
 function attribute(name: string, value: string): string {
 	return `${name}="${escapeXml(value)}"`;
 }
 
 function element(tag: string, gate: GateResult): string {
-	return `<${tag} ${attribute("message", saidText(gate.message, 1000))} ${attribute("type", gate.gate)}/>`;
+	return `<${tag} ${attribute("message", cleanMessage(gate.message, 1000))} ${attribute("type", gate.gate)}/>`;
 }
 
 /** JUnit knows no warning: it passes and says so. Inconclusive is skipped, which is never shown as passed. */
 const bodies: Readonly<Record<GateStatus, (gate: GateResult) => string>> = {
 	pass: () => "",
-	warn: (gate) => `<system-out>${escapeXml(`Warning: ${saidText(gate.message, 1000)}`)}</system-out>`,
+	warn: (gate) => `<system-out>${escapeXml(`Warning: ${cleanMessage(gate.message, 1000)}`)}</system-out>`,
 	fail: (gate) => element("failure", gate),
 	inconclusive: (gate) => element("skipped", { ...gate, message: `Inconclusive: ${gate.message}` }),
 	error: (gate) => element("error", gate),
@@ -25,7 +25,7 @@ const bodies: Readonly<Record<GateStatus, (gate: GateResult) => string>> = {
 function testcase(gate: GateResult, result: Result): string {
 	const place = [gate.engine, gate.workload, gate.case].filter((part) => part !== undefined).map((part) => cleanName(part));
 	const part = gate.part === undefined ? "" : ` (${cleanName(gate.part, 60)})`;
-	const name = [gateWord(gate.gate, backendOf(result, gate)), ...place].join(" · ") + part;
+	const name = [gateLabel(gate.gate, backendOf(result, gate)), ...place].join(" · ") + part;
 	const head = `<testcase ${attribute("classname", cleanName(gate.model))} ${attribute("name", name)}`;
 	const body = bodies[gate.status](gate);
 	return body === "" ? `\t\t${head}/>` : `\t\t${head}>${body}</testcase>`;
@@ -33,7 +33,7 @@ function testcase(gate: GateResult, result: Result): string {
 
 function errorCase(error: Result["errors"][number]): string {
 	const place = error.model === undefined ? cleanName(error.part ?? "the run", 60) : subjectName({ ...error, model: error.model });
-	const body = `<error ${attribute("message", saidText(error.message, 1000))} ${attribute("type", error.code)}/>`;
+	const body = `<error ${attribute("message", cleanMessage(error.message, 1000))} ${attribute("type", error.code)}/>`;
 	return `\t\t<testcase ${attribute("classname", "errors")} ${attribute("name", place)}>${body}</testcase>`;
 }
 

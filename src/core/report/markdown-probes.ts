@@ -1,16 +1,16 @@
 // The probes in the Markdown report: one small table.
 import type { ProbeResult, Result } from "../schema/result.ts";
+import { cleanName, escapeMarkdown } from "../text/escape.ts";
+import { counted, subjectName } from "../text/labels.ts";
 import type { Detail } from "./budget.ts";
-import { cleanName, escapeMarkdown } from "./escape.ts";
-import { allowedApartText, apartText, baseApartText, probeStateWords, probesTitle, probeWords, sortedProbes } from "./probe-words.ts";
-import { counted, subjectName } from "./words.ts";
+import { allowedApartText, apartText, baseApartText, probeLabels, probeStateLabels, probesTitle, sortedProbes } from "./probe-labels.ts";
 
 function cells(probe: ProbeResult): string {
 	const { model, engine, part, state, message } = probe;
 	const texts = [
 		subjectName({ model, engine, part }),
-		probeWords[probe.probe],
-		probeStateWords[state],
+		probeLabels[probe.probe],
+		probeStateLabels[state],
 		apartText(probe),
 		allowedApartText(probe),
 		baseApartText(probe),

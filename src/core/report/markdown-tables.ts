@@ -1,14 +1,14 @@
 // The tables of the Markdown report; each is left out where it would be empty.
 import type { BuildRecord, Finding, GoldenCheck, Result } from "../schema/result.ts";
-import { formatDuration, formatValue } from "../units.ts";
+import { cleanName, escapeMarkdown } from "../text/escape.ts";
+import { buildLabel, counted, goldenLabels, subjectName, withCaution } from "../text/labels.ts";
+import { formatDuration, formatValue } from "../text/units.ts";
 import type { Detail } from "./budget.ts";
-import { dash, intervalText, levelText } from "./comparison-words.ts";
-import { cleanName, escapeMarkdown } from "./escape.ts";
+import { dash, intervalText, levelText } from "./comparison-format.ts";
 import { type BuildPair, buildPairs, engineSizeText, warningsText } from "./facts.ts";
-import { goldenCounts } from "./golden-words.ts";
+import { goldenCounts } from "./golden-labels.ts";
+import { gotText, metricLabel, worstText } from "./highlights-golden.ts";
 import { armTitle, type WorkloadRow, workloadTexts } from "./rows.ts";
-import { gotText, metricWord, worstText } from "./stories-golden.ts";
-import { buildWord, cautioned, counted, goldenWords, subjectName } from "./words.ts";
 
 export interface Section {
 	summary: string;
@@ -61,14 +61,14 @@ export function rowTable(result: Result, rows: readonly WorkloadRow[], detail: D
 	const caution =
 		result.backend.caution === undefined
 			? []
-			: [`Speed measured on ${escapeMarkdown(cautioned(cleanName(result.backend.name), result.backend))}.`];
+			: [`Speed measured on ${escapeMarkdown(withCaution(cleanName(result.backend.name), result.backend))}.`];
 	return [...caution, rowsTable(result, loud, detail.rows)];
 }
 
 export function quietRowSection(result: Result, rows: readonly WorkloadRow[], detail: Detail): Section[] {
 	const quiet = rows.filter((row) => row.quiet);
 	if (quiet.length === 0) return [];
-	const word = escapeMarkdown(result.arms.base === null ? cautioned("timed", result.backend) : cautioned("unchanged", result.backend));
+	const word = escapeMarkdown(result.arms.base === null ? withCaution("timed", result.backend) : withCaution("unchanged", result.backend));
 	const summary = `${quiet.length.toLocaleString("en-US")} ${word} ${quiet.length === 1 ? "row" : "rows"}`;
 	const body = detail.quietRows ? rowsTable(result, quiet, detail.rows) : "Left out here; `report.html` holds them.";
 	return [{ summary, body }];
@@ -83,7 +83,7 @@ interface CheckRow {
 function checkCells({ subject, state, check }: CheckRow): string[] {
 	return [
 		`${subject} · ${cleanName(check.output, 60)}`,
-		metricWord(check.metric),
+		metricLabel(check.metric),
 		formatValue(check.base ?? null),
 		gotText(check),
 		check.allowed === null ? dash : `${check.bound === "at-least" ? "≥" : "≤"} ${formatValue(check.allowed)}`,
@@ -95,7 +95,7 @@ function checkCells({ subject, state, check }: CheckRow): string[] {
 export function goldenSection(result: Result, detail: Detail): Section[] {
 	if (result.golden.length === 0) return [];
 	const checks: CheckRow[] = result.golden.flatMap((verdict) =>
-		verdict.checks.map((check) => ({ subject: subjectName(verdict), state: goldenWords[verdict.state], check })),
+		verdict.checks.map((check) => ({ subject: subjectName(verdict), state: goldenLabels[verdict.state], check })),
 	);
 	const wanted = checks
 		.filter(({ check }) => detail.matchingGoldens || !check.pass)
@@ -114,11 +114,11 @@ function buildTime({ durationMs, fromCache }: BuildRecord): string {
 }
 
 function buildCells({ model, engine, part, base, head }: BuildPair): string[] {
-	const state = head === null ? dash : buildWord(head);
+	const state = head === null ? dash : buildLabel(head);
 	return [
 		subjectName({ model, engine, part }),
 		state,
-		base === null ? dash : base.state === "built" ? buildTime(base) : buildWord(base),
+		base === null ? dash : base.state === "built" ? buildTime(base) : buildLabel(base),
 		head === null ? dash : buildTime(head),
 		engineSizeText(base),
 		engineSizeText(head),

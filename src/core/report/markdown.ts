@@ -1,18 +1,18 @@
 // The report as GitHub's Markdown: headline, stories, rows that are not green, the rest folded.
 import type { Result } from "../schema/result.ts";
+import { cleanName, cleanText, escapeMarkdown, markdownCode, markdownFence } from "../text/escape.ts";
+import { counted, gateTitle, outcomeSymbols } from "../text/labels.ts";
 import { type Detail, fitBudget } from "./budget.ts";
-import { cleanName, cleanText, escapeMarkdown, markdownCode, markdownFence } from "./escape.ts";
 import { armsText, jobFacts, noBaseText, noiseBudgetText, partialText } from "./facts.ts";
 import { headline } from "./headline.ts";
+import { flagsAsCode, type Highlight, type Phrase } from "./highlight.ts";
+import { highlights } from "./highlights.ts";
+import { excerptLines } from "./highlights-build.ts";
 import { linksMarkdown, type ReportLinks } from "./links.ts";
 import { probeSection } from "./markdown-probes.ts";
 import { buildSection, findingSection, goldenSection, quietRowSection, rowTable } from "./markdown-tables.ts";
 import { partSection } from "./part-table.ts";
 import { type WorkloadRow, workloadRows } from "./rows.ts";
-import { stories } from "./stories.ts";
-import { excerptLines } from "./stories-build.ts";
-import { type Phrase, type Story, spokenPhrase } from "./story.ts";
-import { counted, gateTitle, outcomeSymbols } from "./words.ts";
 
 /** GitHub takes 65,536 characters; the rest is room for the marker that finds the comment again. */
 const commentLimit = 65_000;
@@ -22,17 +22,23 @@ export function phraseMarkdown(phrase: Phrase): string {
 	return phrase.map((piece) => (typeof piece === "string" ? escapeMarkdown(piece) : markdownCode(piece.code))).join("");
 }
 
-const storySymbols: Readonly<Record<Story["severity"], string>> = { fail: "❌", error: "🛑", inconclusive: "❔", warn: "⚠️", note: "ℹ️" };
+const highlightSymbols: Readonly<Record<Highlight["severity"], string>> = {
+	fail: "❌",
+	error: "🛑",
+	inconclusive: "❔",
+	warn: "⚠️",
+	note: "ℹ️",
+};
 
-function storyMarkdown(story: Story, detail: Detail): string {
-	const title = `${storySymbols[story.severity]} **${escapeMarkdown(story.title)}**`;
+function highlightMarkdown(highlight: Highlight, detail: Detail): string {
+	const title = `${highlightSymbols[highlight.severity]} **${escapeMarkdown(highlight.title)}**`;
 	if (!detail.sentences) return title;
-	const sentences = story.sentences.map(phraseMarkdown).join(" ");
-	const fix = story.fix === undefined ? "" : `\n**Next:** ${phraseMarkdown(spokenPhrase(story.fix))}`;
+	const sentences = highlight.sentences.map(phraseMarkdown).join(" ");
+	const fix = highlight.fix === undefined ? "" : `\n**Next:** ${phraseMarkdown(flagsAsCode(highlight.fix))}`;
 	// A line of its own for what happened: the rest is for whoever wants to know why.
 	const told = [title, sentences].filter((part) => part !== "").join("\n") + fix;
-	if (!detail.excerpts || story.excerpt === undefined) return told;
-	return `${told}\n\n${folded("log excerpt", markdownFence(excerptLines(story.excerpt)))}`;
+	if (!detail.excerpts || highlight.excerpt === undefined) return told;
+	return `${told}\n\n${folded("log excerpt", markdownFence(excerptLines(highlight.excerpt)))}`;
 }
 
 /** `summary` is ours and holds no markup. */
@@ -40,9 +46,9 @@ function folded(summary: string, body: string): string {
 	return `<details><summary>${summary}</summary>\n\n${body}\n\n</details>`;
 }
 
-function storiesMarkdown(all: readonly Story[], detail: Detail): string[] {
-	const more = all.length - detail.stories;
-	const shown = all.slice(0, detail.stories).map((story) => storyMarkdown(story, detail));
+function highlightsMarkdown(all: readonly Highlight[], detail: Detail): string[] {
+	const more = all.length - detail.highlights;
+	const shown = all.slice(0, detail.highlights).map((highlight) => highlightMarkdown(highlight, detail));
 	return more > 0 ? [...shown, `… and ${more.toLocaleString("en-US")} more things to tell of, in \`report.html\`.`] : shown;
 }
 
@@ -100,7 +106,7 @@ export interface Shown {
 interface Rendering extends Shown {
 	leftOut: readonly string[];
 	/** The same at every step of the budget, and the most work. */
-	told: readonly Story[];
+	told: readonly Highlight[];
 	rows: readonly WorkloadRow[];
 }
 
@@ -109,7 +115,7 @@ function renderAt(result: Result, detail: Detail, { leftOut, told, rows, label, 
 	const blocks = [
 		`## ${outcomeSymbols[result.outcome]} ${escapeMarkdown(title)}: ${escapeMarkdown(headline(result, told))}`,
 		...notices(result),
-		...storiesMarkdown(told, detail),
+		...highlightsMarkdown(told, detail),
 		...partSection(result, detail.rows).map(({ summary, body }) => folded(summary, body)),
 		...rowTable(result, rows, detail),
 		...quietRowSection(result, rows, detail).map(({ summary, body }) => folded(summary, body)),
@@ -127,6 +133,6 @@ function renderAt(result: Result, detail: Detail, { leftOut, told, rows, label, 
 
 /** The whole comment, at most 65,000 characters and bytes. */
 export function renderMarkdown(result: Result, { limit = commentLimit, ...shown }: Shown & { limit?: number } = {}): string {
-	const known = { told: stories(result), rows: workloadRows(result) };
+	const known = { told: highlights(result), rows: workloadRows(result) };
 	return fitBudget((detail, leftOut) => renderAt(result, detail, { leftOut, ...known, ...shown }), { limit });
 }

@@ -1,5 +1,5 @@
 // The hidden first line by which a comment or an issue is known again: whose it is, and which run wrote it last.
-import { cleanText, shorten } from "./escape.ts";
+import { cleanText, shorten } from "../text/escape.ts";
 
 export interface Marker {
 	/** Of the config and the job's `name`: one comment each. */

@@ -4,7 +4,7 @@ import { ConfigError } from "../errors.ts";
 import { describeFound, describeJsonFault } from "../found.ts";
 import type { Result } from "../schema/result.ts";
 import { validate } from "../schema/result-validator.js";
-import { cleanText, shorten } from "./escape.ts";
+import { cleanText, shorten } from "../text/escape.ts";
 
 /** A result of 300 workloads is about 5 million characters; ten times that is no result of ours. */
 const maxChars = 64 * 1024 * 1024;

@@ -16,7 +16,7 @@ export function partsText(parts: readonly Part[]): string {
 }
 
 /** The parts where there is something to tell of them: one that is whole is the result itself. */
-export function partsToTell({ parts = [] }: Result): readonly Part[] {
+export function partsToReport({ parts = [] }: Result): readonly Part[] {
 	const [only] = parts;
 	return parts.length === 1 && only?.state === "merged" && only.partial === undefined ? [] : parts;
 }

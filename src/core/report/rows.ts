@@ -2,11 +2,11 @@
 
 import type { Arm, ArmStats, GateName, GateStatus, Result, WorkloadResult } from "../schema/result.ts";
 import { shownMs } from "../stats/figure.ts";
-import { formatBytes, formatMs } from "../units.ts";
-import { changeText, dash } from "./comparison-words.ts";
+import { speedLabel, statusTones, type Tone } from "../text/labels.ts";
+import { formatBytes, formatMs } from "../text/units.ts";
+import { changeText, dash } from "./comparison-format.ts";
 import { engineKey, type GateIndex, indexGates } from "./index-gates.ts";
 import { backendOf } from "./part-backend.ts";
-import { speedWord, statusTones, type Tone } from "./words.ts";
 
 interface GoldenTally {
 	match: number;
@@ -82,7 +82,7 @@ export function workloadRows(result: Result): WorkloadRow[] {
 		const golden = tallies.get(engineKey(workload)) ?? null;
 		const steady = isSteady({ workload, tone }, gates, hasBase);
 		const quiet = steady && (golden === null || golden.tone === "ok");
-		const verdict = !hasBase && tone === "plain" ? "no base" : speedWord(workload.verdict, backendOf(result, workload));
+		const verdict = !hasBase && tone === "plain" ? "no base" : speedLabel(workload.verdict, backendOf(result, workload));
 		return { workload, verdict, tone, quiet, steady, golden };
 	});
 }

@@ -1,10 +1,10 @@
 // The probes in the terminal: a small table of those that were asked.
 import type { Result } from "../schema/result.ts";
-import { cleanName } from "./escape.ts";
-import { allowedApartText, apartText, probeStateWords, probesTitle, probeTones, probeWords, sortedProbes } from "./probe-words.ts";
+import { cleanName } from "../text/escape.ts";
+import { counted, subjectName, type Tone } from "../text/labels.ts";
+import { allowedApartText, apartText, probeLabels, probeStateLabels, probesTitle, probeTones, sortedProbes } from "./probe-labels.ts";
 import { type Cell, renderColumns } from "./terminal-table.ts";
 import { paint, type Style } from "./terminal-text.ts";
-import { counted, subjectName, type Tone } from "./words.ts";
 
 const mostRows = 12;
 const styles: Readonly<Record<Tone, Style>> = { bad: "red", warn: "yellow", ok: "green", open: "magenta", plain: "dim" };
@@ -16,8 +16,8 @@ export function probeLines(result: Result, options: { color: boolean; columns: n
 		.slice(0, mostRows)
 		.map((probe): Cell[] => [
 			{ text: subjectName({ model: probe.model, engine: probe.engine, part: probe.part }) },
-			{ text: probeStateWords[probe.state], style: styles[probeTones[probe.state]] },
-			{ text: probeWords[probe.probe] },
+			{ text: probeStateLabels[probe.state], style: styles[probeTones[probe.state]] },
+			{ text: probeLabels[probe.probe] },
 			{ text: apartText(probe), right: true },
 			{ text: allowedApartText(probe), right: true },
 			{ text: probe.output === undefined ? "" : cleanName(probe.output, 40) },

@@ -1,34 +1,34 @@
 // The report for a terminal: headline, stories, a compact table, what to do next, where the files are.
 import type { Result } from "../schema/result.ts";
-import { excludedText, intervalText } from "./comparison-words.ts";
-import { cleanName, cleanText } from "./escape.ts";
+import { cleanName, cleanText } from "../text/escape.ts";
+import { counted, gateTitle, outcomeLabels, subjectName, type Tone } from "../text/labels.ts";
+import { excludedText, intervalText } from "./comparison-format.ts";
 import { armsText, jobFacts, noBaseText, partialText } from "./facts.ts";
 import { headline } from "./headline.ts";
+import { type Highlight, plainPhrase } from "./highlight.ts";
+import { highlights } from "./highlights.ts";
+import { excerptLines } from "./highlights-build.ts";
 import { armTitle, type WorkloadRow, workloadRows, workloadTexts } from "./rows.ts";
-import { stories } from "./stories.ts";
-import { excerptLines } from "./stories-build.ts";
-import { plainPhrase, type Story } from "./story.ts";
 import { probeLines } from "./terminal-probes.ts";
 import { type Cell, renderColumns } from "./terminal-table.ts";
 import { paint, type Style, wrapText } from "./terminal-text.ts";
-import { counted, gateTitle, outcomeWords, subjectName, type Tone } from "./words.ts";
 
 export interface TerminalOptions {
 	color: boolean;
 	columns: number;
 }
 
-const maxStories = 8;
+const maxHighlights = 8;
 const maxRows = 40;
 
-const severityStyles: Readonly<Record<Story["severity"], Style>> = {
+const severityStyles: Readonly<Record<Highlight["severity"], Style>> = {
 	fail: "red",
 	error: "red",
 	inconclusive: "magenta",
 	warn: "yellow",
 	note: "cyan",
 };
-const severityMarks: Readonly<Record<Story["severity"], string>> = { fail: "✗", error: "✗", inconclusive: "?", warn: "!", note: "i" };
+const severityMarks: Readonly<Record<Highlight["severity"], string>> = { fail: "✗", error: "✗", inconclusive: "?", warn: "!", note: "i" };
 const toneStyles: Readonly<Record<Tone, Style>> = { bad: "red", warn: "yellow", ok: "green", open: "magenta", plain: "dim" };
 const outcomeStyles: Readonly<Record<Result["outcome"], Style>> = {
 	pass: "green",
@@ -38,15 +38,15 @@ const outcomeStyles: Readonly<Record<Result["outcome"], Style>> = {
 	error: "red",
 };
 
-function storyLines(story: Story, { color, columns }: TerminalOptions): string[] {
-	const mark = paint(severityMarks[story.severity], severityStyles[story.severity], color);
-	const [first = "", ...rest] = wrapText(story.title, columns - 2);
-	const told = story.sentences.map(plainPhrase).join(" ");
+function highlightLines(highlight: Highlight, { color, columns }: TerminalOptions): string[] {
+	const mark = paint(severityMarks[highlight.severity], severityStyles[highlight.severity], color);
+	const [first = "", ...rest] = wrapText(highlight.title, columns - 2);
+	const told = highlight.sentences.map(plainPhrase).join(" ");
 	return [
 		`${mark} ${paint(first, "bold", color)}`,
 		...rest.map((line) => `  ${paint(line, "bold", color)}`),
 		...wrapText(told, columns - 2).map((line) => `  ${line}`),
-		...excerptLines(story.excerpt ?? []).map((line) => paint(`  │ ${line}`, "dim", color)),
+		...excerptLines(highlight.excerpt ?? []).map((line) => paint(`  │ ${line}`, "dim", color)),
 	];
 }
 
@@ -82,8 +82,8 @@ function tableLines(result: Result, options: TerminalOptions): string[] {
 	return more > 0 ? [...lines, paint(`… and ${counted(more, "more row")} in the report`, "dim", options.color)] : lines;
 }
 
-function nextLines(told: readonly Story[], { color, columns }: TerminalOptions): string[] {
-	const fixes = [...new Set(told.flatMap((story) => (story.fix === undefined ? [] : [cleanText(story.fix)])))].slice(0, 5);
+function nextLines(told: readonly Highlight[], { color, columns }: TerminalOptions): string[] {
+	const fixes = [...new Set(told.flatMap((highlight) => (highlight.fix === undefined ? [] : [cleanText(highlight.fix)])))].slice(0, 5);
 	if (fixes.length === 0) return [];
 	return [
 		paint("What to do next", "bold", color),
@@ -104,11 +104,11 @@ function fileLines(result: Result, { color }: TerminalOptions): string[] {
 }
 
 function headLines(result: Result, { color, columns }: TerminalOptions): string[] {
-	const word = paint(outcomeWords[result.outcome].toUpperCase(), outcomeStyles[result.outcome], color);
+	const word = paint(outcomeLabels[result.outcome].toUpperCase(), outcomeStyles[result.outcome], color);
 	const facts = jobFacts(result).map(({ label, value }) => `${label} ${value}`);
 	const [first = "", ...rest] = wrapText(
 		`${gateTitle(result.backend)}: ${headline(result)}`,
-		columns - outcomeWords[result.outcome].length - 2,
+		columns - outcomeLabels[result.outcome].length - 2,
 	);
 	return [
 		`${word}  ${paint(first, "bold", color)}`,
@@ -126,12 +126,12 @@ function noticeLines(result: Result, { color, columns }: TerminalOptions): strin
 /** Ends with a line break. */
 export function renderTerminal(result: Result, options: TerminalOptions): string {
 	const bounded = { ...options, columns: Math.max(40, Math.min(options.columns, 400)) };
-	const told = stories(result);
-	const hidden = told.length - maxStories;
+	const told = highlights(result);
+	const hidden = told.length - maxHighlights;
 	const blocks = [
 		headLines(result, bounded),
 		noticeLines(result, bounded),
-		...told.slice(0, maxStories).map((story) => storyLines(story, bounded)),
+		...told.slice(0, maxHighlights).map((highlight) => highlightLines(highlight, bounded)),
 		hidden > 0 ? [`… and ${hidden.toLocaleString("en-US")} more like these, in the report.`] : [],
 		tableLines(result, bounded),
 		probeLines(result, bounded),

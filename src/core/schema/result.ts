@@ -411,7 +411,7 @@ export interface GoldenChange {
   /**
    * What makes the golden weaker: looser tolerances, comparators or cases that are gone.
    */
-  loud: string[];
+  weakened: string[];
   /**
    * Furthest first; at most 100.
    */

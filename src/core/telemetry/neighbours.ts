@@ -6,7 +6,7 @@ import type { Neighbour } from "./validity.ts";
 export function neighboursOf(readings: readonly ProcessSample[]): Neighbour[] {
 	const found = new Map<string, Neighbour>();
 	for (const { processes } of readings) {
-		for (const { pid, name, memoryBytes } of strangers(processes))
+		for (const { pid, name, memoryBytes } of untrusted(processes))
 			found.set(`${pid} ${name}`, { pid, name: name || "a process", memoryBytes });
 	}
 	return [...found.values()];
@@ -16,7 +16,7 @@ export function neighboursOf(readings: readonly ProcessSample[]): Neighbour[] {
  * One run is at work at a time. In a container the driver numbers processes as the host does, and ours cannot be told by
  * number: then one of the unknown is ours, and all but one are strangers. The driver lists the oldest first.
  */
-function strangers(processes: readonly GpuProcess[]): readonly GpuProcess[] {
+function untrusted(processes: readonly GpuProcess[]): readonly GpuProcess[] {
 	const foreign = processes.filter(({ owner }) => owner === "foreign");
 	const unknown = processes.filter(({ owner }) => owner === "unknown");
 	const oursIsSeen = processes.some(({ owner }) => owner === "ours");

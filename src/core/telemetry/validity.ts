@@ -1,7 +1,7 @@
 // Judges whether a run may count: by what happened around it, never by its arm or its result.
 import type { GpuWindow } from "../schema/result.ts";
 import { median } from "../stats/quantile.ts";
-import { formatPercent } from "../units.ts";
+import { formatPercent } from "../text/units.ts";
 import { spoilingReason } from "./reasons.ts";
 
 /** A process on the GPU that is not ours and came after we began, or was busy before. */

@@ -1,6 +1,6 @@
 // From pixels to the tensor that a model is fed: colour, resize, crop, normalisation, layout, in this order.
-import type { Tensor } from "../../core/golden/tensor.ts";
-import { formatShape } from "../../core/golden/tensor.ts";
+import type { Tensor } from "../../core/golden/tensor/tensor.ts";
+import { formatShape } from "../../core/golden/tensor/tensor.ts";
 import type { Preprocess, TensorFile } from "../../core/schema/golden.ts";
 import { formatLayout } from "../tensor/layout.ts";
 import { tensorInvalid } from "../tensor/refusal.ts";

@@ -1,5 +1,5 @@
 // NumPy's .npz archives: one member, inflated no further than its tensor needs.
-import type { Tensor } from "../../core/golden/tensor.ts";
+import type { Tensor } from "../../core/golden/tensor/tensor.ts";
 import type { TensorFile } from "../../core/schema/golden.ts";
 import type { ByteSource } from "../bytes/byte-source.ts";
 import { neededBytes } from "../tensor/layout.ts";

@@ -1,6 +1,6 @@
 // Finds where the float weights of a model lie, byte for byte, so that they can be changed in place.
 
-import { type WeightDType, type WeightPlace, weightBytes } from "../../core/golden/mutate.ts";
+import { type WeightDType, type WeightPlace, weightBytes } from "../../core/golden/record/mutate.ts";
 import { elementTypeOfCode } from "../../core/onnx/element-type.ts";
 import type { OnnxDType } from "../../core/onnx/model.ts";
 import type { ByteSource } from "../bytes/byte-source.ts";

@@ -1,7 +1,7 @@
 // Polygraphy's RunResults whole: every runner, iteration and output, each array in its own layout.
 
 import type { RunnerResults } from "../../core/golden/polygraphy/judge-runs.ts";
-import type { Tensor } from "../../core/golden/tensor.ts";
+import type { Tensor } from "../../core/golden/tensor/tensor.ts";
 import { refuseLfsPointer } from "../tensor/decode.ts";
 import { decodeOwnNpy } from "../tensor/npy.ts";
 import { tensorInvalid } from "../tensor/refusal.ts";

@@ -1,5 +1,5 @@
 // Files of the safetensors format: a JSON header with places, then the values; of which only one tensor is read.
-import type { Tensor } from "../../core/golden/tensor.ts";
+import type { Tensor } from "../../core/golden/tensor/tensor.ts";
 import type { DType, TensorFile } from "../../core/schema/golden.ts";
 import type { ByteSource } from "../bytes/byte-source.ts";
 import { formatLayout, neededBytes } from "../tensor/layout.ts";

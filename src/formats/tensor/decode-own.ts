@@ -1,5 +1,5 @@
 // Decodes a tensor in the layout that its file states, for the judge to hold against what is expected.
-import type { Tensor } from "../../core/golden/tensor.ts";
+import type { Tensor } from "../../core/golden/tensor/tensor.ts";
 import type { DType } from "../../core/schema/golden.ts";
 import type { ByteSource } from "../bytes/byte-source.ts";
 import { type Inflate, npzMember } from "../npz/npz.ts";

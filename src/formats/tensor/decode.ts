@@ -1,6 +1,6 @@
 // Decodes a tensor file in any format that a golden manifest may name.
-import { isPacked } from "../../core/golden/small-numbers.ts";
-import type { Tensor } from "../../core/golden/tensor.ts";
+import { isPacked } from "../../core/golden/tensor/small-numbers.ts";
+import type { Tensor } from "../../core/golden/tensor/tensor.ts";
 import type { TensorFile } from "../../core/schema/golden.ts";
 import type { ByteSource } from "../bytes/byte-source.ts";
 import { mostImageBytes } from "../image/limits.ts";

@@ -1,5 +1,5 @@
 // What a manifest says of a tensor file, in bytes and in words.
-import { formatShape, tensorBytes } from "../../core/golden/tensor.ts";
+import { formatShape, tensorBytes } from "../../core/golden/tensor/tensor.ts";
 import type { DType, TensorFile } from "../../core/schema/golden.ts";
 
 /** Bytes of the values; may be beyond any file where the manifest is hostile. */

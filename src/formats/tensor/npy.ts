@@ -1,6 +1,6 @@
 // NumPy's .npy files, versions 1 to 3: read in either order and endianness, written as version 1.
-import { isPacked, isSmall, nibbleAt } from "../../core/golden/small-numbers.ts";
-import { elementBytes, elementCount, type Tensor } from "../../core/golden/tensor.ts";
+import { isPacked, isSmall, nibbleAt } from "../../core/golden/tensor/small-numbers.ts";
+import { elementBytes, elementCount, type Tensor } from "../../core/golden/tensor/tensor.ts";
 import type { DType, TensorFile } from "../../core/schema/golden.ts";
 import { formatLayout, neededBytes } from "./layout.ts";
 import { type NpyHeader, parseNpyHeader } from "./npy-header.ts";

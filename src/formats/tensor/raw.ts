@@ -1,5 +1,5 @@
 // Raw tensors: row-major little-endian values and nothing else, as trtexec reads and writes them.
-import type { Tensor } from "../../core/golden/tensor.ts";
+import type { Tensor } from "../../core/golden/tensor/tensor.ts";
 import type { TensorFile } from "../../core/schema/golden.ts";
 import { formatLayout, neededBytes } from "./layout.ts";
 import { tensorInvalid } from "./refusal.ts";

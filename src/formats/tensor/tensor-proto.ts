@@ -1,7 +1,7 @@
 // ONNX TensorProto files (.pb), as the test data sets beside ONNX models hold them.
 
-import { isPacked } from "../../core/golden/small-numbers.ts";
-import { elementBytes, elementCount, type Tensor } from "../../core/golden/tensor.ts";
+import { isPacked } from "../../core/golden/tensor/small-numbers.ts";
+import { elementBytes, elementCount, type Tensor } from "../../core/golden/tensor/tensor.ts";
 import { toDType } from "../../core/onnx/dtype.ts";
 import { elementTypeOfCode } from "../../core/onnx/element-type.ts";
 import type { DType, TensorFile } from "../../core/schema/golden.ts";

@@ -1,5 +1,5 @@
 // What frames of the golden worker say: cases go out; a hello, results, errors and an end come back.
-import { elementBytes, type Tensor, tensorBytes } from "../../core/golden/tensor.ts";
+import { elementBytes, type Tensor, tensorBytes } from "../../core/golden/tensor/tensor.ts";
 import type { DType } from "../../core/schema/golden.ts";
 import { encodeHeader, type Header, type RawFrame } from "./frames.ts";
 

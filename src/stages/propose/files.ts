@@ -1,9 +1,9 @@
 // Stores the files of a proposal with the forge, as the tree that their commit has.
-import type { Forged, ForgeFault, GitFile, Repository } from "../../ports/forge.ts";
+import type { ApiFault, ApiResult, GitFile, Repository } from "../../ports/code-host.ts";
 import type { Proposal, ProposedFile } from "./proposal.ts";
 
 /** @param head commit of an earlier proposal, whose files need not be sent again. */
-export async function writeFiles(proposal: Proposal, head: string | null, repository: Repository): Promise<Forged<{ tree: string }>> {
+export async function writeFiles(proposal: Proposal, head: string | null, repository: Repository): Promise<ApiResult<{ tree: string }>> {
 	const before = await filesOf(proposal.commit, proposal, repository);
 	if (before.state === "failed") return before;
 	const earlier = head === null ? ({ state: "done", files: [] } as const) : await filesOf(head, proposal, repository);
@@ -24,7 +24,7 @@ export async function writeFiles(proposal: Proposal, head: string | null, reposi
 	return tree.state === "failed" ? tree : { state: "done", tree: tree.sha };
 }
 
-async function filesOf(commit: string, { folders }: Proposal, repository: Repository): Promise<Forged<{ files: readonly GitFile[] }>> {
+async function filesOf(commit: string, { folders }: Proposal, repository: Repository): Promise<ApiResult<{ files: readonly GitFile[] }>> {
 	const files: GitFile[] = [];
 	for (const folder of folders) {
 		const listed = await repository.filesUnder(commit, folder);
@@ -42,7 +42,7 @@ interface Storing {
 	repository: Repository;
 }
 
-async function storeFile(file: ProposedFile, { known, earlier, repository }: Storing): Promise<Forged<{ blob: string }>> {
+async function storeFile(file: ProposedFile, { known, earlier, repository }: Storing): Promise<ApiResult<{ blob: string }>> {
 	if (known.has(file.blob)) return { state: "done", blob: file.blob };
 	if (earlier !== undefined && file.agreesWith !== undefined) {
 		const read = await repository.readBlob(earlier.blob);
@@ -55,7 +55,7 @@ async function storeFile(file: ProposedFile, { known, earlier, repository }: Sto
 	return { state: "done", blob: written.sha };
 }
 
-function tooLarge(fault: ForgeFault, { path, bytes }: ProposedFile): ForgeFault {
+function tooLarge(fault: ApiFault, { path, bytes }: ProposedFile): ApiFault {
 	if (!/too large|\b413\b/i.test(fault.message)) return fault;
 	return { ...fault, message: `${path} (${bytes} bytes): ${fault.message}`, fix: largeFileFix };
 }

@@ -1,5 +1,5 @@
 // Finds where a proposal goes: on top of the base and of our own branch, never on top of what others committed to it.
-import type { CommitRelation, Repository } from "../../ports/forge.ts";
+import type { CommitRelation, Repository } from "../../ports/code-host.ts";
 import type { NotProposed, Proposal } from "./proposal.ts";
 
 /** `head` is where the branch is now; null where it is still to be made. */
@@ -29,7 +29,7 @@ export async function findPlace({ base, commit, branch, trailer }: Proposal, rep
 	if (head === null) return { state: "done", head, parents: [commit] };
 	const added = await repository.compare(base, head);
 	if (added.state === "failed") return added;
-	const stranger = firstStranger(added, trailer);
+	const stranger = firstForeignCommit(added, trailer);
 	if (stranger !== null) {
 		return refused(
 			`Branch ${branch} has ${stranger}, which trtgate did not make; nothing was written over it.`,
@@ -41,7 +41,7 @@ export async function findPlace({ base, commit, branch, trailer }: Proposal, rep
 	// The commit has all of the branch in it, as after a merge.
 	if (compared.relation === "identical" || compared.relation === "behind") return { state: "done", head, parents: [commit] };
 	// Files of an older commit on top of a newer one would take back what came between.
-	if (added.total === 0 || firstStranger(compared, trailer) !== null) {
+	if (added.total === 0 || firstForeignCommit(compared, trailer) !== null) {
 		return refused(
 			`Branch ${branch} is made from a newer commit of ${base} than ${commit.slice(0, 7)}, which is checked out.`,
 			`Start a new run on ${base} in place of running an old one again.`,
@@ -51,7 +51,7 @@ export async function findPlace({ base, commit, branch, trailer }: Proposal, rep
 }
 
 /** Words for the first commit that is not ours; null where all are, and the forge listed all. */
-function firstStranger({ commits, total }: CommitRelation, trailer: string): string | null {
+function firstForeignCommit({ commits, total }: CommitRelation, trailer: string): string | null {
 	const stranger = commits.find(({ message }) => message.trimEnd().split("\n").at(-1) !== trailer);
 	if (stranger !== undefined) return `commit ${stranger.sha.slice(0, 7)}`;
 	return total > commits.length ? `${total - commits.length} more commits` : null;

@@ -1,5 +1,5 @@
 // Changed files, as they are proposed to a forge, and what came of it. Types only.
-import type { ForgeFault, ForgePull } from "../../ports/forge.ts";
+import type { ApiFault, HostedPull } from "../../ports/code-host.ts";
 
 export interface ProposedFile {
 	/** From the top of the repository. */
@@ -39,11 +39,11 @@ export interface Proposed {
 	commit: string;
 	/** false: the branch held the same already. */
 	isNew: boolean;
-	pull: ForgePull;
+	pull: HostedPull;
 	pullIs: "opened" | "updated" | "left as it is";
 }
 
 /** refused: not a fault of the forge; a sentence, and what to do. */
-export type NotProposed = { state: "refused"; why: string; fix: string } | { state: "failed"; fault: ForgeFault };
+export type NotProposed = { state: "refused"; why: string; fix: string } | { state: "failed"; fault: ApiFault };
 
 export type ProposalEnd = { state: "done"; proposed: Proposed } | NotProposed;

@@ -1,10 +1,10 @@
 // Finds the one pull request of a branch of ours, or opens it.
-import type { ForgeFault, ForgePull, Repository } from "../../ports/forge.ts";
+import type { ApiFault, HostedPull, Repository } from "../../ports/code-host.ts";
 import type { Proposal } from "./proposal.ts";
 
 export type FoundPull =
-	| { state: "done"; pull: ForgePull; is: "opened" | "updated" | "left as it is" }
-	| { state: "failed"; fault: ForgeFault };
+	| { state: "done"; pull: HostedPull; is: "opened" | "updated" | "left as it is" }
+	| { state: "failed"; fault: ApiFault };
 
 export async function findPull(proposal: Proposal, repository: Repository): Promise<FoundPull> {
 	const { branch: head, base, title, body, draft } = proposal;

@@ -1,13 +1,13 @@
 // The check run of a commit; where the token may not make one, its commit status; else a word that there is neither.
 import { describeCheckRun, describeStatus } from "../../core/report/check-run.ts";
 import type { Result } from "../../core/schema/result.ts";
-import type { CheckRunDraft, Forge, Forged } from "../../ports/forge.ts";
+import type { ApiResult, CheckRunDraft, CodeHost } from "../../ports/code-host.ts";
 import { createOnce } from "./create-once.ts";
 import type { Published, PublishPlan } from "./plan.ts";
 
 type Found = { id: number; url: string };
 
-export async function publishCheckRun(result: Result, plan: PublishPlan, forge: Forge): Promise<Published[]> {
+export async function publishCheckRun(result: Result, plan: PublishPlan, codeHost: CodeHost): Promise<Published[]> {
 	const { links } = plan.shown;
 	const draft: CheckRunDraft = {
 		name: plan.checkName,
@@ -16,31 +16,31 @@ export async function publishCheckRun(result: Result, plan: PublishPlan, forge: 
 		...describeCheckRun(result, plan.shown),
 		...(links?.run === undefined ? {} : { detailsUrl: links.run }),
 	};
-	const run = await showCheckRun(draft, forge);
+	const run = await showCheckRun(draft, codeHost);
 	if (run.state === "done") return [{ what: "check run", state: "done", url: run.thing.url }];
 	const failed: Published = { what: "check run", ...run };
 	if (run.fault.code === "github-timeout") return [failed];
-	return [failed, await publishStatus(result, plan, forge)];
+	return [failed, await publishStatus(result, plan, codeHost)];
 }
 
 /** A second showing in one try of a run changes the words and adds no annotation twice. */
-async function showCheckRun(draft: CheckRunDraft, forge: Forge): Promise<Forged<{ thing: Found }>> {
+async function showCheckRun(draft: CheckRunDraft, codeHost: CodeHost): Promise<ApiResult<{ thing: Found }>> {
 	const find = async (): Promise<Found | null> => {
-		const found = await forge.findCheckRun(draft);
+		const found = await codeHost.findCheckRun(draft);
 		return found.state === "failed" ? null : found.found;
 	};
 	const before = await find();
-	if (before !== null) return asThing(await forge.updateCheckRun(before.id, { ...draft, annotations: [] }));
-	return createOnce(async () => asThing(await forge.createCheckRun(draft)), find);
+	if (before !== null) return asThing(await codeHost.updateCheckRun(before.id, { ...draft, annotations: [] }));
+	return createOnce(async () => asThing(await codeHost.createCheckRun(draft)), find);
 }
 
-function asThing(answer: Forged<{ found: Found }>): Forged<{ thing: Found }> {
+function asThing(answer: ApiResult<{ found: Found }>): ApiResult<{ thing: Found }> {
 	return answer.state === "failed" ? answer : { state: "done", thing: answer.found };
 }
 
-async function publishStatus(result: Result, plan: PublishPlan, forge: Forge): Promise<Published> {
+async function publishStatus(result: Result, plan: PublishPlan, codeHost: CodeHost): Promise<Published> {
 	const url = plan.shown.links?.run;
 	const draft = { sha: plan.sha, context: plan.checkName, ...describeStatus(result), ...(url === undefined ? {} : { url }) };
-	const set = await forge.setStatus(draft);
+	const set = await codeHost.setStatus(draft);
 	return set.state === "failed" ? { what: "commit status", ...set } : { what: "commit status", state: "done" };
 }

@@ -2,29 +2,29 @@
 import { renderComment } from "../../core/report/comment.ts";
 import { findMarker, isNewer, isOwnAuthor, type Marker } from "../../core/report/marker.ts";
 import type { Result } from "../../core/schema/result.ts";
-import type { Forge, ForgeComment, Forged } from "../../ports/forge.ts";
+import type { ApiResult, CodeHost, HostedComment } from "../../ports/code-host.ts";
 import { createOnce } from "./create-once.ts";
 import type { Published, PublishPlan } from "./plan.ts";
 
 interface Commenting {
-	forge: Forge;
+	codeHost: CodeHost;
 	issue: number;
 	marker: Marker;
 	body: string;
 }
 
-type Own = ForgeComment & { marker: Marker };
+type Own = HostedComment & { marker: Marker };
 
 const what = "comment";
 const newerRun = "a newer run has commented already";
 /** Older ones were folded away by the runs that followed them. */
 const mostMinimised = 3;
 
-export async function publishComment(result: Result, plan: PublishPlan, forge: Forge): Promise<Published> {
+export async function publishComment(result: Result, plan: PublishPlan, codeHost: CodeHost): Promise<Published> {
 	if (plan.pullRequest === null) return { what, state: "skipped", why: "there is no pull request" };
 	const { run, sha, id } = plan;
 	const marker = { id, runId: run.id, attempt: run.attempt, sha };
-	const commenting = { forge, issue: plan.pullRequest, marker, body: renderComment(result, marker, plan.shown) };
+	const commenting = { codeHost, issue: plan.pullRequest, marker, body: renderComment(result, marker, plan.shown) };
 	const own = await findOwn(commenting);
 	if (own.state === "failed") return { what, ...own };
 	if (own.comments.some((comment) => isNewer(comment.marker, marker))) return { what, state: "skipped", why: newerRun };
@@ -36,14 +36,14 @@ export async function publishComment(result: Result, plan: PublishPlan, forge: F
 }
 
 /** Ours of this id, oldest first. Text of others that begins like ours is not ours. */
-async function findOwn({ forge, issue, marker }: Commenting): Promise<Forged<{ comments: Own[] }>> {
-	const listed = await forge.comments(issue);
+async function findOwn({ codeHost, issue, marker }: Commenting): Promise<ApiResult<{ comments: Own[] }>> {
+	const listed = await codeHost.comments(issue);
 	if (listed.state === "failed") return listed;
 	const marked = listed.comments.flatMap((comment) => {
 		const found = findMarker(comment.body, marker.id);
 		return found === null ? [] : [{ ...comment, marker: found }];
 	});
-	const login = marked.length === 0 ? null : await forge.login();
+	const login = marked.length === 0 ? null : await codeHost.login();
 	const comments = marked.filter(({ author }) => isOwnAuthor(author, login)).sort((left, right) => left.id - right.id);
 	return { state: "done", comments };
 }
@@ -51,10 +51,10 @@ async function findOwn({ forge, issue, marker }: Commenting): Promise<Forged<{ c
 /** A request that seemed lost may have been done later: then one run has two comments, and the younger goes. */
 async function update(commenting: Commenting, [comment, ...younger]: readonly Own[]): Promise<Published> {
 	if (comment === undefined) return create(commenting);
-	const { forge, body } = commenting;
-	const updated = await forge.updateComment(comment.id, body);
+	const { codeHost, body } = commenting;
+	const updated = await codeHost.updateComment(comment.id, body);
 	if (updated.state === "done") {
-		for (const twin of younger) if (twin.marker.runId === comment.marker.runId) await remove(forge, twin);
+		for (const twin of younger) if (twin.marker.runId === comment.marker.runId) await remove(codeHost, twin);
 		return { what, state: "done", url: updated.comment.url };
 	}
 	// Somebody deleted it since it was listed.
@@ -68,11 +68,11 @@ async function create(commenting: Commenting): Promise<Published> {
 	return settleRace(commenting, created.thing);
 }
 
-async function createNew(commenting: Commenting): Promise<Forged<{ thing: ForgeComment }>> {
-	const { forge, issue, body, marker } = commenting;
+async function createNew(commenting: Commenting): Promise<ApiResult<{ thing: HostedComment }>> {
+	const { codeHost, issue, body, marker } = commenting;
 	return createOnce(
 		async () => {
-			const created = await forge.createComment(issue, body);
+			const created = await codeHost.createComment(issue, body);
 			return created.state === "failed" ? created : { state: "done", thing: created.comment };
 		},
 		async () => {
@@ -84,27 +84,27 @@ async function createNew(commenting: Commenting): Promise<Forged<{ thing: ForgeC
 }
 
 /** Two jobs may both have seen no comment. The oldest stays; whoever looks and finds a younger one of its own run or before deletes it. */
-async function settleRace(commenting: Commenting, created: ForgeComment): Promise<Published> {
-	const { forge, body, marker } = commenting;
+async function settleRace(commenting: Commenting, created: HostedComment): Promise<Published> {
+	const { codeHost, body, marker } = commenting;
 	const done: Published = { what, state: "done", url: created.url };
 	const own = await findOwn(commenting);
 	if (own.state === "failed") return done;
 	const [oldest, ...younger] = own.comments;
 	if (oldest === undefined || oldest.id >= created.id) {
-		for (const comment of younger) if (!isNewer(comment.marker, marker)) await remove(forge, comment);
+		for (const comment of younger) if (!isNewer(comment.marker, marker)) await remove(codeHost, comment);
 		return done;
 	}
 	if (!isNewer(oldest.marker, marker)) {
-		const updated = await forge.updateComment(oldest.id, body);
+		const updated = await codeHost.updateComment(oldest.id, body);
 		if (updated.state === "failed") return done;
 	}
-	await remove(forge, created);
+	await remove(codeHost, created);
 	return { what, state: "done", url: oldest.url };
 }
 
-async function remove(forge: Forge, comment: ForgeComment): Promise<void> {
-	const deleted = await forge.deleteComment(comment.id);
-	if (deleted.state === "failed" && deleted.fault.code !== "github-not-found") await forge.minimiseComment(comment.nodeId);
+async function remove(codeHost: CodeHost, comment: HostedComment): Promise<void> {
+	const deleted = await codeHost.deleteComment(comment.id);
+	if (deleted.state === "failed" && deleted.fault.code !== "github-not-found") await codeHost.minimiseComment(comment.nodeId);
 }
 
 async function fresh(commenting: Commenting, older: readonly Own[]): Promise<Published> {
@@ -112,7 +112,7 @@ async function fresh(commenting: Commenting, older: readonly Own[]): Promise<Pub
 	if (created.state === "failed") return { what, ...created };
 	const faults: string[] = [];
 	for (const comment of older.slice(-mostMinimised)) {
-		const minimised = await commenting.forge.minimiseComment(comment.nodeId);
+		const minimised = await commenting.codeHost.minimiseComment(comment.nodeId);
 		if (minimised.state === "failed") faults.push(minimised.fault.message);
 	}
 	const [fault] = faults;

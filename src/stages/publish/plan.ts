@@ -1,6 +1,6 @@
 // What is to be shown where, and what became of it.
 import type { Shown } from "../../core/report/markdown.ts";
-import type { ForgeFault } from "../../ports/forge.ts";
+import type { ApiFault } from "../../ports/code-host.ts";
 
 /** one: created once, then updated. changes: as one, but not for the first time when all pass. fresh: a new one each run, older ones folded away. */
 export type CommentMode = "one" | "changes" | "fresh" | "never";
@@ -26,4 +26,4 @@ export type PublishedThing = "check run" | "commit status" | "comment" | "alarm 
 export type Published =
 	| { what: PublishedThing; state: "done"; url?: string; note?: string }
 	| { what: PublishedThing; state: "skipped"; why: string }
-	| { what: PublishedThing; state: "failed"; fault: ForgeFault };
+	| { what: PublishedThing; state: "failed"; fault: ApiFault };

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, symlinkSync, utimesSync, writeFileS
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { entryStore } from "../../../src/adapters/cache/entries.ts";
-import { adoptEntries, collectEntries } from "../../../src/adapters/cache/transfer.ts";
+import { collectEntries, importEntries } from "../../../src/adapters/cache/transfer.ts";
 import { temporaryFolder } from "../../support/project.ts";
 
 async function filled(names: readonly string[], bytes = 10): Promise<{ work: string; store: string }> {
@@ -27,7 +27,7 @@ describe("collectEntries and adoptEntries", () => {
 		const [folder, other] = [join(work, "folder"), join(work, "other")];
 		const collected = await collectEntries(store, folder, every);
 		expect(collected).toMatchObject({ entries: 2, left: 0, digest: expect.stringMatching(/^[0-9a-f]{32}$/) });
-		expect((await adoptEntries(folder, other)).names.toSorted()).toEqual(["a", "b"]);
+		expect((await importEntries(folder, other)).names.toSorted()).toEqual(["a", "b"]);
 		expect((await collectEntries(other, join(work, "again"), every)).digest).toBe(collected.digest);
 		const target = join(work, "target");
 		expect(await entryStore({ folder: other, maxBytes: 1e9 }).fetch("a", { "engine.plan": target })).toEqual({});
@@ -59,7 +59,7 @@ describe("collectEntries and adoptEntries", () => {
 	])("refuse an entry with %s", async (_, damage) => {
 		const { work, store } = await filled(["a"]);
 		damage(join(store, "a"));
-		expect(await adoptEntries(store, join(work, "other"))).toEqual({ names: [], refused: 1 });
+		expect(await importEntries(store, join(work, "other"))).toEqual({ names: [], refused: 1 });
 		expect(readdirSync(join(work, "other"))).toEqual([]);
 	});
 
@@ -67,14 +67,14 @@ describe("collectEntries and adoptEntries", () => {
 		const work = temporaryFolder();
 		mkdirSync(join(work, "in", "..hidden"), { recursive: true });
 		symlinkSync("/etc", join(work, "in", "link"));
-		expect(await adoptEntries(join(work, "in"), join(work, "out"))).toEqual({ names: [], refused: 2 });
-		expect(await adoptEntries(join(work, "nowhere"), join(work, "out"))).toEqual({ names: [], refused: 0 });
+		expect(await importEntries(join(work, "in"), join(work, "out"))).toEqual({ names: [], refused: 2 });
+		expect(await importEntries(join(work, "nowhere"), join(work, "out"))).toEqual({ names: [], refused: 0 });
 	});
 
 	it("never replace what a store has", async () => {
 		const { work, store } = await filled(["a"]);
 		const other = (await filled(["a"], 99)).store;
-		await adoptEntries(store, other);
+		await importEntries(store, other);
 		const target = join(work, "target");
 		await entryStore({ folder: other, maxBytes: 1e9 }).fetch("a", { "engine.plan": target });
 		expect(existsSync(target)).toBe(true);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { githubRepository } from "../../../src/adapters/github/repository.ts";
 import type { Pace } from "../../../src/adapters/github/request.ts";
-import type { Forged } from "../../../src/ports/forge.ts";
+import type { ApiResult } from "../../../src/ports/code-host.ts";
 import { drawRepository, git, line } from "../../support/git-history.ts";
 import { startLocalGitHub } from "../../support/local-github/start.ts";
 import { temporaryFolder } from "../../support/project.ts";
@@ -32,7 +32,7 @@ async function openRepository(permissions: Record<string, "read" | "write"> = { 
 	return { github, origin, repository, main };
 }
 
-function doneOf<Value extends object>(answer: Forged<Value>): Value {
+function doneOf<Value extends object>(answer: ApiResult<Value>): Value {
 	if (answer.state === "failed") throw new Error(answer.fault.message);
 	return answer;
 }
@@ -126,7 +126,7 @@ describe("a refusal", () => {
 	it("for want of rights names both lines that a proposal needs", async () => {
 		const { repository, main } = await openRepository({ contents: "read" });
 		const both = /`contents: write` .* `pull-requests: write`/;
-		const lacking = async (answer: Promise<Forged<object>>, line: string): Promise<void> =>
+		const lacking = async (answer: Promise<ApiResult<object>>, line: string): Promise<void> =>
 			expect(await answer).toMatchObject({
 				fault: { code: "github-permission", message: expect.stringContaining(`lacks \`${line}\``), fix: expect.stringMatching(both) },
 			});

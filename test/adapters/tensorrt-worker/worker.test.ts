@@ -5,7 +5,7 @@ import { delimiter, dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createProcesses } from "../../../src/adapters/process/processes.ts";
 import { tensorRtWorker, type WorkerJob } from "../../../src/adapters/tensorrt-worker/worker.ts";
-import type { Tensor } from "../../../src/core/golden/tensor.ts";
+import type { Tensor } from "../../../src/core/golden/tensor/tensor.ts";
 import type { DType } from "../../../src/core/schema/golden.ts";
 import { createFrameDecoder } from "../../../src/formats/worker/frames.ts";
 import { encodeCase, encodeEnd } from "../../../src/formats/worker/messages.ts";

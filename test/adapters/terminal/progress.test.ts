@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { standardStreams } from "../../../src/adapters/process/standard-streams.ts";
-import { groupProgress, plainProgress, quietProgress, terminalProgress } from "../../../src/adapters/terminal/progress.ts";
+import { groupProgress, plainProgress, silentProgress, terminalProgress } from "../../../src/adapters/terminal/progress.ts";
 import type { Progress } from "../../../src/ports/world.ts";
 
 function stream(columns = 60): { text: string; columns: number; write(text: string): void } {
@@ -123,6 +123,6 @@ describe("groupProgress", () => {
 
 describe("quietProgress", () => {
 	it("says nothing", () => {
-		expect(() => work(quietProgress())).not.toThrow();
+		expect(() => work(silentProgress())).not.toThrow();
 	});
 });

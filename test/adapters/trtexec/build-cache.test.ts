@@ -3,8 +3,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { entryStore } from "../../../src/adapters/cache/entries.ts";
-import type { Bench } from "../../../src/adapters/trtexec/bench.ts";
-import { askBuild, recallEngine, rememberBuild } from "../../../src/adapters/trtexec/build-cache.ts";
+import { askBuild, restoreEngine, saveBuild } from "../../../src/adapters/trtexec/build-cache.ts";
+import type { TrtexecContext } from "../../../src/adapters/trtexec/context.ts";
 import type { BuildJob } from "../../../src/ports/backend.ts";
 import { temporaryFolder } from "../../support/project.ts";
 
@@ -27,71 +27,71 @@ function setUp() {
 	};
 	const engines = entryStore({ folder: join(folder, "cache"), maxBytes: 1e6 });
 	const notes: string[] = [];
-	const bench = {
+	const context = {
 		built: new Map(),
 		cacheEntries: new Map(),
 		caches: { engines, timing: null },
 		machine: "H200",
 		note: (text: string) => notes.push(text),
-	} as unknown as Bench;
+	} as unknown as TrtexecContext;
 	const write = (engine: string, timing: string | null): void => {
 		writeFileSync(places.engine, engine);
 		writeFileSync(places.layers, "{}");
 		if (timing !== null) writeFileSync(places.cache, timing);
 	};
 	const ask = (...flags: string[]) => askBuild(job as unknown as BuildJob, places, [`--onnx=${model.path}`, ...flags]);
-	return { folder, places, bench, write, ask, notes };
+	return { folder, places, context, write, ask, notes };
 }
 
 describe("the engine cache", () => {
 	it("gives back an engine with the timings that it was built on, and what was known of it", async () => {
-		const { places, bench, write, ask } = setUp();
+		const { places, context, write, ask } = setUp();
 		write("plan", "timings");
-		await rememberBuild(await ask("--fp16"), facts, { before: { hash: null }, bench });
+		await saveBuild(await ask("--fp16"), facts, { before: { hash: null }, context });
 		write("other", null);
 		rmSync(places.cache);
-		const recalled = await recallEngine(await ask("--fp16"), bench);
+		const recalled = await restoreEngine(await ask("--fp16"), context);
 		expect(recalled).toMatchObject({ state: "built", durationMs: 1500, engineBytes: 4 });
 		expect([readFileSync(places.engine, "utf8"), readFileSync(places.cache, "utf8")]).toEqual(["plan", "timings"]);
-		expect(bench.cacheEntries.get(places.cache)).toBe(3);
+		expect(context.cacheEntries.get(places.cache)).toBe(3);
 	});
 
 	it("does not give the second arm an engine that was built on other timings", async () => {
-		const { bench, write, ask } = setUp();
+		const { context, write, ask } = setUp();
 		write("plan", "timings");
-		await rememberBuild(await ask(), facts, { before: { hash: null }, bench });
-		expect(await recallEngine(await ask(), bench)).toBeNull();
+		await saveBuild(await ask(), facts, { before: { hash: null }, context });
+		expect(await restoreEngine(await ask(), context)).toBeNull();
 	});
 
 	it("tells flags, and the content of the files that they name, apart", async () => {
-		const { folder, bench, write, ask } = setUp();
+		const { folder, context, write, ask } = setUp();
 		const plugin = join(folder, "plugin.so");
 		for (const content of ["one", "two"]) {
 			writeFileSync(plugin, content);
 			write(content, "timings");
-			await rememberBuild(await ask(`--staticPlugins=${plugin}`), facts, { before: { hash: null }, bench });
+			await saveBuild(await ask(`--staticPlugins=${plugin}`), facts, { before: { hash: null }, context });
 		}
-		await rememberBuild(await ask("--fp16"), facts, { before: { hash: null }, bench });
+		await saveBuild(await ask("--fp16"), facts, { before: { hash: null }, context });
 		expect(readdirSync(join(folder, "cache"))).toHaveLength(3);
 	});
 
 	it("leaves no plan behind where what is kept is of another version", async () => {
-		const { folder, places, bench, write, ask } = setUp();
+		const { folder, places, context, write, ask } = setUp();
 		write("plan", "timings");
-		await rememberBuild(await ask(), { ...facts, durationMs: undefined as unknown as number }, { before: { hash: null }, bench });
+		await saveBuild(await ask(), { ...facts, durationMs: undefined as unknown as number }, { before: { hash: null }, context });
 		for (const path of Object.values(places)) rmSync(path);
 		expect(readdirSync(join(folder, "cache"))).toHaveLength(1);
-		expect(await recallEngine(await ask(), bench)).toBeNull();
+		expect(await restoreEngine(await ask(), context)).toBeNull();
 		for (const path of Object.values(places)) expect(existsSync(path), path).toBe(false);
 	});
 
 	it("keeps nothing where the GPU is unknown, and says once what could not be kept", async () => {
-		const { bench, write, ask, notes, folder } = setUp();
+		const { context, write, ask, notes, folder } = setUp();
 		write("plan", "timings");
-		await rememberBuild(await ask(), facts, { before: { hash: null }, bench: { ...bench, machine: null } });
+		await saveBuild(await ask(), facts, { before: { hash: null }, context: { ...context, machine: null } });
 		expect(() => readdirSync(join(folder, "cache"))).toThrow();
 		writeFileSync(join(folder, "cache"), "");
-		await rememberBuild(await ask(), facts, { before: { hash: null }, bench });
+		await saveBuild(await ask(), facts, { before: { hash: null }, context });
 		expect(notes[0]).toMatch(/^What was built could not be kept for later runs: /);
 	});
 });

@@ -1,7 +1,7 @@
 // Outputs that may hold infinite values, and what the weight test is told by.
 import { describe, expect, it } from "vitest";
 import { mustMatch } from "../../../src/app/golden/must-match.ts";
-import { noticedText } from "../../../src/app/golden/record-words.ts";
+import { noticedText } from "../../../src/app/golden/record-summary.ts";
 
 describe("mustMatch", () => {
 	it("marks the outputs that were named, and keeps all else of them", () => {

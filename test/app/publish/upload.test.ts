@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { uploadFolder } from "../../../src/app/publish/upload.ts";
-import type { ArtifactDraft, ArtifactStore } from "../../../src/ports/forge.ts";
+import type { ArtifactDraft, ArtifactStore } from "../../../src/ports/code-host.ts";
 import { temporaryFolder } from "../../support/project.ts";
 
 describe("an upload of more files than an artifact takes", () => {

@@ -2,8 +2,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { checkBoxes } from "../../../src/core/golden/boxes/check-boxes.ts";
-import { judgeCase } from "../../../src/core/golden/judge.ts";
-import type { Tensor } from "../../../src/core/golden/tensor.ts";
+import { judgeCase } from "../../../src/core/golden/compare/judge.ts";
+import type { Tensor } from "../../../src/core/golden/tensor/tensor.ts";
 import type { Detections } from "../../../src/core/schema/golden.ts";
 import { float32, int64, manifestOf, modelSha256 } from "../../support/golden-tensors.ts";
 

@@ -1,8 +1,8 @@
 // What TensorRT 10.6 on an H200 answered, beside ONNX Runtime's fp32 answers: the default tolerances must tell right from wrong.
 import { describe, expect, it } from "vitest";
-import { findUninformative } from "../../../src/core/golden/inform.ts";
-import { judgeCase } from "../../../src/core/golden/judge.ts";
-import type { Tensor } from "../../../src/core/golden/tensor.ts";
+import { judgeCase } from "../../../src/core/golden/compare/judge.ts";
+import { findInsensitive } from "../../../src/core/golden/record/sensitivity.ts";
+import type { Tensor } from "../../../src/core/golden/tensor/tensor.ts";
 import type { GoldenOutput, Precision } from "../../../src/core/schema/golden.ts";
 import type { GoldenVerdict } from "../../../src/core/schema/result.ts";
 import { decodeTensor } from "../../../src/formats/tensor/decode.ts";
@@ -95,7 +95,7 @@ describe("the verdict on recorded engines", () => {
 		expect(judge(recorded, "fp32")).toMatchObject({ state: "mismatch", checks: [{ metric: "non-finite", pass: false }] });
 		expect(judge(recorded, "fp32", { nonFinite: "must-match" }).state).toBe("mismatch");
 		const { expected } = load(recorded);
-		expect(findUninformative(manifestOf({ y: expected }), [{ y: expected }])).toMatchObject([
+		expect(findInsensitive(manifestOf({ y: expected }), [{ y: expected }])).toMatchObject([
 			{ kind: "non-finite", output: "y", case: "only" },
 		]);
 	});

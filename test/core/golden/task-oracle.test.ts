@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { Detection } from "../../../src/core/golden/boxes/detection.ts";
 import { assignColumns } from "../../../src/core/golden/boxes/match.ts";
 import { meanAveragePrecision } from "../../../src/core/golden/boxes/mean-average-precision.ts";
-import { makePair, type Pair } from "../../../src/core/golden/difference.ts";
+import { makePair, type Pair } from "../../../src/core/golden/compare/difference.ts";
 import { accuracy } from "../../../src/core/golden/metrics/accuracy.ts";
 import { jsDivergence } from "../../../src/core/golden/metrics/js.ts";
 import { plainQuestion } from "../../../src/core/golden/metrics/measured.ts";

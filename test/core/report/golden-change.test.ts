@@ -2,9 +2,9 @@
 import { describe, expect, it } from "vitest";
 import { loadConfig } from "../../../src/core/config/parse.ts";
 import { judgeGoldenChange } from "../../../src/core/gates/golden-changes.ts";
+import { highlights } from "../../../src/core/report/highlights.ts";
 import { renderHtml } from "../../../src/core/report/html/report.ts";
 import { renderMarkdown } from "../../../src/core/report/markdown.ts";
-import { stories } from "../../../src/core/report/stories.ts";
 import type { GoldenChange } from "../../../src/core/schema/result.ts";
 import { validate } from "../../../src/core/schema/result-validator.js";
 import { buildResult } from "../../support/build-result.ts";
@@ -16,7 +16,7 @@ const change: GoldenChange = {
 	head: "segmenter@4",
 	reason: "New <b>labels</b>",
 	author: "Ann",
-	loud: ['relative-l2 of output "logits" is looser: fp16 0.005 → 0.05.'],
+	weakened: ['relative-l2 of output "logits" is looser: fp16 0.005 → 0.05.'],
 	moved: [{ case: "scene-1", output: "logits", relativeL2: 0.093, maxAbs: 0.61 }],
 	movedTotal: 4,
 	tolerances: [{ output: "logits", kind: "relative-l2", what: "fp16", base: 0.005, head: 0.05, looser: true }],
@@ -47,7 +47,7 @@ describe("the gate of changed goldens", () => {
 
 	it("can be off, and says so of a golden that is gone", () => {
 		expect(judged("gates: { golden-change: off }")).toEqual([]);
-		expect(judged("", { ...change, head: null, loud: ["It is gone."], movedTotal: 0 })[0]?.message).toBe(
+		expect(judged("", { ...change, head: null, weakened: ["It is gone."], movedTotal: 0 })[0]?.message).toBe(
 			"Golden segmenter@3 is gone and is weaker: It is gone. It needs a review.",
 		);
 	});
@@ -61,7 +61,7 @@ describe("the report", () => {
 	});
 
 	it("has one story of it, with its numbers, and none twice", () => {
-		const told = stories(result).filter(({ title }) => /golden/.test(title));
+		const told = highlights(result).filter(({ title }) => /golden/.test(title));
 		expect(told).toHaveLength(1);
 		expect(told[0]).toMatchObject({
 			severity: "warn",

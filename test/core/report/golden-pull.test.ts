@@ -25,7 +25,7 @@ const manifest: GoldenManifest = {
 
 const change: GoldenChange = {
 	...{ model: "net", path: "golden/net/golden.json", base: "net@3", head: "net@4" },
-	loud: ['relative-l2 of output "logits" is looser: fp16 0.005 → 0.05.'],
+	weakened: ['relative-l2 of output "logits" is looser: fp16 0.005 → 0.05.'],
 	moved: [
 		{ case: "disc", output: "logits", relativeL2: 0.093, maxAbs: 0.61 },
 		{ case: "ring", output: "logits", relativeL2: null, maxAbs: null, detail: "float32 [1] before, float32 [2] now" },
@@ -91,7 +91,7 @@ function hostilePull(text: string): GoldenPull {
 		{ output: text, kind: text, what: text, base: text, head: null, looser: true },
 	] as unknown as GoldenChange["tolerances"];
 	const its: GoldenManifest = { ...manifest, goldenId: text, producer: { ...manifest.producer, backend: text, version: text } };
-	const part = { ...change, base: text, moved, movedTotal: 9, tolerances, loud: [text], notes: [text] };
+	const part = { ...change, base: text, moved, movedTotal: 9, tolerances, weakened: [text], notes: [text] };
 	const goldens = [{ model: text, path: text, manifest: its, before: text, change: part }];
 	return pullOf({ goldens, reason: text, author: text, notes: [text] });
 }

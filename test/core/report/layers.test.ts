@@ -1,10 +1,10 @@
 // What reports say of layers: why a workload became slower, in one unit, without a claim that the layers do not bear.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { plainPhrase } from "../../../src/core/report/highlight.ts";
 import { renderHtml } from "../../../src/core/report/html/report.ts";
-import { layerUnit, whyPhrases } from "../../../src/core/report/layer-words.ts";
+import { layerUnit, whyPhrases } from "../../../src/core/report/layer-format.ts";
 import { renderMarkdown } from "../../../src/core/report/markdown.ts";
-import { plainPhrase } from "../../../src/core/report/story.ts";
 import type { WorkloadLayers, WorkloadResult } from "../../../src/core/schema/result.ts";
 import { buildKernels, buildLayers } from "../../support/build-layers.ts";
 import { buildBuild, buildComparison, buildResult, buildSlowWorkload, buildWorkload } from "../../support/build-result.ts";

@@ -3,9 +3,9 @@ import { describe, expect, it } from "vitest";
 import { loadConfig } from "../../../src/core/config/parse.ts";
 import { judgeProbe } from "../../../src/core/gates/probes.ts";
 import { headline } from "../../../src/core/report/headline.ts";
+import { highlights } from "../../../src/core/report/highlights.ts";
 import { renderHtml } from "../../../src/core/report/html/report.ts";
 import { renderMarkdown } from "../../../src/core/report/markdown.ts";
-import { stories } from "../../../src/core/report/stories.ts";
 import { renderTerminal } from "../../../src/core/report/terminal.ts";
 import type { ProbeResult } from "../../../src/core/schema/result.ts";
 import { validate } from "../../../src/core/schema/result-validator.js";
@@ -68,23 +68,23 @@ describe("the reports", () => {
 	});
 
 	it("tell each probe that differs once, as loud as its gate, and what is known as a note", () => {
-		const told = stories(result).filter(({ title }) => title.includes("no reference"));
+		const told = highlights(result).filter(({ title }) => title.includes("no reference"));
 		expect(told.map(({ severity, title }) => [severity, title])).toEqual([
 			["warn", "net · fp16 lets rows depend on their neighbours (probe, no reference)"],
 			["note", "net · fp16 gives another answer in another batch size, as its base does (probe, no reference)"],
 		]);
-		expect(stories(judged("gates: { probes: fail }"))[0]).toMatchObject({ severity: "fail" });
+		expect(highlights(judged("gates: { probes: fail }"))[0]).toMatchObject({ severity: "fail" });
 		expect(headline(result)).toContain("1 probe that differs");
 	});
 
 	it("say no more of a probe whose gate is off than the table does", () => {
 		const quiet = judged("gates: { probes: off }");
-		expect(stories(quiet).filter(({ severity }) => severity === "warn")).toEqual([]);
+		expect(highlights(quiet).filter(({ severity }) => severity === "warn")).toEqual([]);
 		expect(renderHtml(quiet)).toContain("a row does not depend on its neighbours");
 	});
 
 	it("say what an answer is that is no number, or none", () => {
-		const titles = stories(judged("", [probe({ got: "NaN" }), probe({ probe: "profile-ends", got: null, allowed: null })])).map(
+		const titles = highlights(judged("", [probe({ got: "NaN" }), probe({ probe: "profile-ends", got: null, allowed: null })])).map(
 			({ title }) => title,
 		);
 		expect(titles).toContain("net · fp16 gives no finite number (probe, no reference)");

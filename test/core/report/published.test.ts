@@ -1,7 +1,7 @@
 // What is published of a result: markers that nobody can forge or break, words within GitHub's limits, names made harmless.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { alarmBody, alarmOf, alarmTitle, wellAgain } from "../../../src/core/report/alarm-issue.ts";
+import { alarmBody, alarmOf, alarmTitle, isRecovered } from "../../../src/core/report/alarm-issue.ts";
 import { describeCheckRun, describeStatus } from "../../../src/core/report/check-run.ts";
 import { renderComment } from "../../../src/core/report/comment.ts";
 import { linksMarkdown } from "../../../src/core/report/links.ts";
@@ -183,7 +183,7 @@ describe("an alarm", () => {
 		expect(alarmTitle(result, "@team #4")).not.toMatch(/@team|#4/);
 		expect(alarmTitle(result, "a\n\u202eb\u001b[31m")).not.toMatch(/[\n\u202e\u001b]/);
 		expect(alarmTitle(result, "x".repeat(500)).length).toBeLessThanOrEqual(200);
-		expect(wellAgain(buildResult({ outcome: "pass" }), { links: { run: "https://github.com/a/b/actions/runs/1" } })).toMatch(
+		expect(isRecovered(buildResult({ outcome: "pass" }), { links: { run: "https://github.com/a/b/actions/runs/1" } })).toMatch(
 			/^Well again: .*runs\/1$/,
 		);
 	});

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { artifactName, otherNames, slug } from "../../../src/formats/github/artifact-name.ts";
 import { cachePrefix } from "../../../src/formats/github/cache-key.ts";
-import { cacheWriteRefusal, isStrangers } from "../../../src/formats/github/cache-policy.ts";
+import { cacheWriteRefusal, isUntrustedRun } from "../../../src/formats/github/cache-policy.ts";
 import type { RunEvent } from "../../../src/formats/github/event.ts";
 
 describe("artifactName", () => {
@@ -91,8 +91,8 @@ describe("the cache", () => {
 	});
 
 	it("of the machine is kept apart from strangers' runs", () => {
-		expect(isStrangers(event({ isFork: true }), "pull_request")).toBe(true);
-		expect(isStrangers(event({}), "pull_request")).toBe(false);
-		expect(isStrangers(caused, "workflow_run")).toBe(true);
+		expect(isUntrustedRun(event({ isFork: true }), "pull_request")).toBe(true);
+		expect(isUntrustedRun(event({}), "pull_request")).toBe(false);
+		expect(isUntrustedRun(caused, "workflow_run")).toBe(true);
 	});
 });

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ConfigError } from "../../../src/core/errors.ts";
-import type { Tensor } from "../../../src/core/golden/tensor.ts";
+import type { Tensor } from "../../../src/core/golden/tensor/tensor.ts";
 import type { DType, TensorFile } from "../../../src/core/schema/golden.ts";
 import { decodeTensor } from "../../../src/formats/tensor/decode.ts";
 import { encodeNpy } from "../../../src/formats/tensor/npy.ts";

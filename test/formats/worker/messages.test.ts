@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Tensor } from "../../../src/core/golden/tensor.ts";
+import type { Tensor } from "../../../src/core/golden/tensor/tensor.ts";
 import { createFrameDecoder, type Header, type RawFrame } from "../../../src/formats/worker/frames.ts";
 import { encodeCase, encodeEnd, parseMessage, type WorkerMessage } from "../../../src/formats/worker/messages.ts";
 

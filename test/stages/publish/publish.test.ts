@@ -1,9 +1,9 @@
 // Publishing through the real adapter to a local GitHub: races, older runs, and every way in which GitHub may refuse.
 import { describe, expect, it, onTestFinished } from "vitest";
-import { githubForge } from "../../../src/adapters/github/forge.ts";
+import { githubCodeHost } from "../../../src/adapters/github/code-host.ts";
 import type { Pace } from "../../../src/adapters/github/request.ts";
 import type { Result } from "../../../src/core/schema/result.ts";
-import type { Forge } from "../../../src/ports/forge.ts";
+import type { CodeHost } from "../../../src/ports/code-host.ts";
 import type { Published, PublishPlan } from "../../../src/stages/publish/plan.ts";
 import { publish } from "../../../src/stages/publish.ts";
 import { buildGate, buildResult } from "../../support/build-result.ts";
@@ -45,11 +45,11 @@ async function open(): Promise<LocalGitHub> {
 
 const allWrite = { contents: "read", "pull-requests": "write", issues: "write", checks: "write", statuses: "write" } as const;
 
-function forgeOf(
+function codeHostOf(
 	github: LocalGitHub,
 	given: { pace?: Pace; permissions?: Record<string, "read" | "write" | "none">; token?: string } = {},
-): Forge {
-	return githubForge({
+): CodeHost {
+	return githubCodeHost({
 		token: given.token ?? github.token(given.permissions ?? allWrite, "github-actions[bot]"),
 		repository: "acme/engines",
 		apiUrl: github.url,
@@ -66,12 +66,12 @@ describe("publish", () => {
 	it("shows one of each, and one of each again", async () => {
 		const github = await open();
 		for (const runId of [1, 2]) {
-			const published = await publish(failing, planFor(runId), forgeOf(github));
+			const published = await publish(failing, planFor(runId), codeHostOf(github));
 			expect(failedOf(published)).toEqual([]);
 		}
 		expect(ours(github)).toHaveLength(1);
 		expect(github.state.issues.filter(({ labels }) => labels.includes("trtgate"))).toHaveLength(1);
-		const twice = await publish(failing, planFor(2), forgeOf(github));
+		const twice = await publish(failing, planFor(2), codeHostOf(github));
 		expect(failedOf(twice)).toEqual([]);
 		expect(github.state.checkRuns).toHaveLength(2);
 		expect(github.state.checkRuns.map(({ annotations }) => annotations.length)).toEqual([1, 1]);
@@ -81,9 +81,9 @@ describe("publish", () => {
 	it("leaves one comment where eight jobs race, the newest run's", async () => {
 		const github = await open();
 		const runs = [11, 12, 13, 14, 15, 16, 17, 18];
-		await Promise.all(runs.map((runId) => publish(failing, planFor(runId, { checkRun: false, alarm: false }), forgeOf(github))));
+		await Promise.all(runs.map((runId) => publish(failing, planFor(runId, { checkRun: false, alarm: false }), codeHostOf(github))));
 		// Whoever comes next finds one, whatever the race has left.
-		await publish(failing, planFor(19, { checkRun: false, alarm: false }), forgeOf(github));
+		await publish(failing, planFor(19, { checkRun: false, alarm: false }), codeHostOf(github));
 		expect(ours(github)).toHaveLength(1);
 		expect(ours(github)[0]?.body).toMatch(/ run:19 /);
 	});
@@ -92,7 +92,7 @@ describe("publish", () => {
 		const github = await open();
 		github.inject({ method: "POST", path: /issues\/7\/comments/, times: 2, delayMs: 100 });
 		const plan = planFor(5, { checkRun: false, alarm: false });
-		await Promise.all([publish(failing, plan, forgeOf(github)), publish(failing, plan, forgeOf(github))]);
+		await Promise.all([publish(failing, plan, codeHostOf(github)), publish(failing, plan, codeHostOf(github))]);
 		expect(ours(github)).toHaveLength(1);
 	});
 
@@ -101,7 +101,7 @@ describe("publish", () => {
 		const marker = `<!-- trtgate:trtgate.yml run:9999 attempt:1 sha:${sha} -->`;
 		github.addComment({ issue: 7, author: "mallory", body: `${marker}\n## all is well` });
 		github.addComment({ issue: 7, author: "github-actions[bot]", body: `> quoting\n${marker}` });
-		await publish(failing, planFor(3), forgeOf(github));
+		await publish(failing, planFor(3), codeHostOf(github));
 		expect(ours(github).map(({ author }) => author)).toEqual(["mallory", "github-actions[bot]"]);
 		expect(github.state.comments.filter(({ issue }) => issue === 7)).toHaveLength(3);
 	});
@@ -109,25 +109,25 @@ describe("publish", () => {
 	it("finds its comment behind two hundred others", async () => {
 		const github = await open();
 		for (let count = 0; count < 120; count += 1) github.addComment({ issue: 7, author: "octocat", body: `${count}` });
-		await publish(failing, planFor(1, { checkRun: false, alarm: false }), forgeOf(github));
+		await publish(failing, planFor(1, { checkRun: false, alarm: false }), codeHostOf(github));
 		for (let count = 0; count < 120; count += 1) github.addComment({ issue: 7, author: "octocat", body: `${count}` });
-		await publish(failing, planFor(2, { checkRun: false, alarm: false }), forgeOf(github));
+		await publish(failing, planFor(2, { checkRun: false, alarm: false }), codeHostOf(github));
 		expect(ours(github)).toHaveLength(1);
 	});
 
 	it("folds the older comment away where a fresh one is wanted", async () => {
 		const github = await open();
-		for (const runId of [1, 2]) await publish(failing, planFor(runId, { comment: "fresh" }), forgeOf(github));
+		for (const runId of [1, 2]) await publish(failing, planFor(runId, { comment: "fresh" }), codeHostOf(github));
 		expect(ours(github).map(({ minimized }) => minimized)).toEqual(["outdated", null]);
 	});
 
 	it("closes its own alarm only, and keeps it where nothing was found out", async () => {
 		const github = await open();
 		const plan = (runId: number, id = "trtgate.yml") => planFor(runId, { id, comment: "never", checkRun: false });
-		await publish(failing, plan(1), forgeOf(github));
-		await publish(failing, plan(1, "other.yml"), forgeOf(github));
-		await publish(buildResult({ outcome: "inconclusive" }), plan(3), forgeOf(github));
-		await publish(passing, plan(4, "other.yml"), forgeOf(github));
+		await publish(failing, plan(1), codeHostOf(github));
+		await publish(failing, plan(1, "other.yml"), codeHostOf(github));
+		await publish(buildResult({ outcome: "inconclusive" }), plan(3), codeHostOf(github));
+		await publish(passing, plan(4, "other.yml"), codeHostOf(github));
 		const alarms = github.state.issues.filter(({ labels }) => labels.includes("trtgate"));
 		expect(alarms.map(({ state }) => state)).toEqual(["open", "closed"]);
 	});
@@ -135,11 +135,11 @@ describe("publish", () => {
 	it("opens an alarm for a run that could not decide, and closes it when all is well", async () => {
 		const github = await open();
 		const plan = (runId: number) => planFor(runId, { comment: "never", checkRun: false });
-		await publish(buildResult({ outcome: "error", failureKind: "runner" }), plan(1), forgeOf(github));
+		await publish(buildResult({ outcome: "error", failureKind: "runner" }), plan(1), codeHostOf(github));
 		expect(github.state.issues.filter(({ labels }) => labels.includes("trtgate"))).toMatchObject([
 			{ state: "open", title: expect.stringContaining("could not decide") },
 		]);
-		await publish(passing, plan(2), forgeOf(github));
+		await publish(passing, plan(2), codeHostOf(github));
 		expect(github.state.issues.filter(({ labels }) => labels.includes("trtgate"))).toMatchObject([{ state: "closed" }]);
 	});
 
@@ -148,7 +148,7 @@ describe("publish", () => {
 		const gates = Array.from({ length: 120 }, (_, at) =>
 			buildGate({ status: "fail", model: `m${at}`, message: `Slower by ${at}.`, location: { path: "trtgate.yml", line: at + 1 } }),
 		);
-		await publish(buildResult({ outcome: "fail", gates }), planFor(1, { comment: "never", alarm: false }), forgeOf(github));
+		await publish(buildResult({ outcome: "fail", gates }), planFor(1, { comment: "never", alarm: false }), codeHostOf(github));
 		expect(github.state.checkRuns.map(({ annotations }) => annotations.length)).toEqual([120]);
 		expect(github.state.violations).toEqual([]);
 	});
@@ -325,7 +325,7 @@ describe("a fault of GitHub", () => {
 			github.inject(fault);
 			const before = JSON.stringify(failing);
 			const pace = quickPace();
-			const published = await publish(failing, planFor(1), forgeOf(github, { pace }));
+			const published = await publish(failing, planFor(1), codeHostOf(github, { pace }));
 			expect(Object.fromEntries(failedOf(published).map(({ what, code }) => [what, code]))).toEqual(lost);
 			expect(JSON.stringify(failing)).toBe(before);
 			expect(pace.waited.reduce((sum, ms) => sum + ms, 0)).toBeLessThanOrEqual(60_000);
@@ -347,20 +347,20 @@ describe("a fault of GitHub", () => {
 		github.inject({ path: everything, times: 999, delayMs: 5000 });
 		const pace = quickPace({ patienceMs: 1200, sleep: (ms) => new Promise((settle) => setTimeout(settle, Math.min(ms, 50))) });
 		const started = performance.now();
-		const published = await publish(failing, planFor(1), forgeOf(github, { pace }));
+		const published = await publish(failing, planFor(1), codeHostOf(github, { pace }));
 		expect(performance.now() - started).toBeLessThan(4000);
 		expect(failedOf(published).some(({ message }) => /was not tried: waiting for GitHub has taken/.test(message))).toBe(true);
 	}, 20_000);
 
 	it("that is nobody at home is told", async () => {
-		const forge = githubForge({
+		const codeHost = githubCodeHost({
 			token: "t",
 			repository: "acme/engines",
 			apiUrl: "http://127.0.0.1:9",
 			graphQlUrl: "http://127.0.0.1:9/graphql",
 			pace: quickPace(),
 		});
-		const published = await publish(passing, planFor(1), forge);
+		const published = await publish(passing, planFor(1), codeHost);
 		expect(failedOf(published).map(({ code }) => code)).toEqual(Array(4).fill("github-unavailable"));
 	});
 });

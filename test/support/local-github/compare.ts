@@ -30,7 +30,7 @@ async function commitAt(world: World, ref: string): Promise<CommitFacts | undefi
 	return sha === undefined ? undefined : await readCommit(git, sha);
 }
 
-const statusWords: Readonly<Record<string, string>> = { A: "added", D: "removed", M: "modified", T: "changed", R: "renamed", C: "copied" };
+const statusLabels: Readonly<Record<string, string>> = { A: "added", D: "removed", M: "modified", T: "changed", R: "renamed", C: "copied" };
 
 /** Files that differ between the merge base and the head; empty where git does not know one of the two. */
 export async function listDifferences(world: World, base: string, head: string): Promise<Json[]> {
@@ -50,7 +50,7 @@ export async function listDifferences(world: World, base: string, head: string):
 		const [additions, deletions] = lines.get(path) ?? [0, 0];
 		const at = `${head}/${path}`;
 		return {
-			...{ sha: status === "D" ? before : after, filename: path, status: statusWords[status] ?? "changed" },
+			...{ sha: status === "D" ? before : after, filename: path, status: statusLabels[status] ?? "changed" },
 			...{ additions, deletions, changes: additions + deletions },
 			...{ blob_url: pageUrl(world, `/blob/${at}`), raw_url: pageUrl(world, `/raw/${at}`) },
 			contents_url: `${repositoryUrl(world)}/contents/${encodeURI(path)}?ref=${head}`,

@@ -25,7 +25,7 @@ async function listAt(world: World, commit: string, argument: string): Promise<E
 	});
 }
 
-function typeWord(entry: Entry): string {
+function typeLabel(entry: Entry): string {
 	if (entry.type === "tree") return "dir";
 	if (entry.type === "commit") return "submodule";
 	return entry.mode === "120000" ? "symlink" : "file";
@@ -37,7 +37,7 @@ function renderEntry(world: World, entry: Entry, ref: string): Json {
 	const html = pageUrl(world, `/${entry.type === "tree" ? "tree" : "blob"}/${ref}/${entry.path}`);
 	const download = entry.type === "blob" ? pageUrl(world, `/raw/${ref}/${entry.path}`) : null;
 	return {
-		...{ type: typeWord(entry), name: entry.path.split("/").at(-1), path: entry.path, sha: entry.sha, size: entry.sizeBytes },
+		...{ type: typeLabel(entry), name: entry.path.split("/").at(-1), path: entry.path, sha: entry.sha, size: entry.sizeBytes },
 		...{ url, git_url: git, html_url: html, download_url: download, _links: { self: url, git, html } },
 	};
 }

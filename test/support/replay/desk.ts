@@ -14,7 +14,7 @@ let desk: string | null = null;
  * Words of a shell program that asks here first; what follows them is for what only a process of its own can do: to hang,
  * crash, flood or take its time. A test that blocks its own process while the program runs must do without.
  */
-export function deskWords(configPath: string): string {
+export function deskLabels(configPath: string): string {
 	return `answer="${deskPath()}.$$"
 mkfifo "$answer"
 exec 9<>"$answer"

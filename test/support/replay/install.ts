@@ -1,7 +1,7 @@
 // Puts replaying programs named trtexec and nvidia-smi on a PATH of their own.
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { deskPath, deskWords } from "./desk.ts";
+import { deskLabels, deskPath } from "./desk.ts";
 
 export interface ReplayFault {
 	step: "help" | "build" | "golden" | "warm" | "perf" | "profile";
@@ -45,7 +45,7 @@ export function installReplay(folder: string, replay: Replay): string {
 	const models = base === head ? {} : { base: modelPath(base), head: modelPath(head) };
 	writeFileSync(configPath, JSON.stringify({ ...config, models, state: join(bin, "state") }));
 	const node = (words: string): string => `"${process.execPath}" ${words}`;
-	writeProgram(join(bin, "trtexec"), node(`${support}/replay/trtexec.mjs "${configPath}"`), alone ? "" : deskWords(configPath));
+	writeProgram(join(bin, "trtexec"), node(`${support}/replay/trtexec.mjs "${configPath}"`), alone ? "" : deskLabels(configPath));
 	const program = node(`${support}/programs/nvidia-smi.mjs ${smi}`);
 	if (smi !== null) writeProgram(join(bin, "nvidia-smi"), program, smi === "steady=yes" ? quickAnswers(program) : "");
 	return `${bin}:${process.env["PATH"] ?? ""}`;

@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { InferenceSession } from "onnxruntime-web";
-import { tensorBytes } from "../../../core/golden/tensor.ts";
+import { tensorBytes } from "../../../core/golden/tensor/tensor.ts";
 import { type CaseReply, caseLine, type InferTask, type Reply, type TensorPlace } from "../protocol.ts";
 import { loadRuntime, type Ort, openSession } from "./runtime.ts";
 import { fromOrtTensor, toOrtTensor } from "./tensors.ts";

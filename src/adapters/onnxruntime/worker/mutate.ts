@@ -1,6 +1,6 @@
 // Changes one weight tensor after the other in a scratch copy of a model, runs all cases each time, and puts the tensor back.
 import { closeSync, openSync, readSync, writeSync } from "node:fs";
-import { mutateWeights } from "../../../core/golden/mutate.ts";
+import { mutateWeights } from "../../../core/golden/record/mutate.ts";
 import { type CaseReply, caseLine, type MutateTask, type Reply, type WeightReply } from "../protocol.ts";
 import { tryCase } from "./infer.ts";
 import { loadRuntime, type Ort, openSession } from "./runtime.ts";

@@ -1,8 +1,8 @@
 // The rules of detections that no schema can say: outputs that every case has, of shapes that go together.
 import { childPointer, formatName } from "../../config/pointer.ts";
 import type { BoxComparatorKind, BoxComparatorSpec, Detections, GoldenCase, GoldenManifest } from "../../schema/golden.ts";
-import type { ManifestProblem } from "../manifest-schema.ts";
-import { boxSetKinds } from "../set/kinds.ts";
+import type { ManifestProblem } from "../manifest/schema-errors.ts";
+import { boxSetKinds } from "../whole-set/kinds.ts";
 
 export function findBadDetections({ detections, cases }: GoldenManifest): ManifestProblem | null {
 	const names = new Set<string>();

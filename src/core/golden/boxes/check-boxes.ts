@@ -1,11 +1,11 @@
 // Checks the detections of a case: which boxes are missing or extra, and how far those that match are apart.
 import type { BoxComparatorKind, BoxComparatorSpec, Detections, Precision } from "../../schema/golden.ts";
 import type { Bound, GoldenCheck } from "../../schema/result.ts";
-import { toNumeric } from "../checks.ts";
-import { toleranceAt } from "../comparators.ts";
+import { toNumeric } from "../compare/checks.ts";
+import { toleranceAt } from "../compare/comparators.ts";
+import { fromZero, keepsLimit, share } from "../compare/registry.ts";
 import { type Range, within } from "../metrics/measured.ts";
-import { fromZero, keepsLimit, share } from "../registry.ts";
-import type { Tensor } from "../tensor.ts";
+import type { Tensor } from "../tensor/tensor.ts";
 import { type BoxTolerances, boxTolerances } from "./box-tolerances.ts";
 import { type Detection, defaultScoreThreshold, type Images, readDetections } from "./detection.ts";
 import { type Match, type Matching, matchBoxes } from "./match.ts";

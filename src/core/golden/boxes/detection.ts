@@ -1,7 +1,7 @@
 // Detections of one image, read from the outputs that hold them.
 import type { Detections } from "../../schema/golden.ts";
-import { elementCount, type Tensor } from "../tensor.ts";
-import { chunkElements, float64Reader, forEachChunk } from "../values.ts";
+import { elementCount, type Tensor } from "../tensor/tensor.ts";
+import { chunkElements, float64Reader, forEachChunk } from "../tensor/values.ts";
 
 export interface Detection {
 	/** Two corners. */

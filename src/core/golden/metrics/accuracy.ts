@@ -1,8 +1,8 @@
 // Share of rows whose label is among the engine's best classes.
-import type { Pair } from "../difference.ts";
-import { forEachRow } from "../rows.ts";
-import { elementCount, isFloating } from "../tensor.ts";
-import { float64Reader } from "../values.ts";
+import type { Pair } from "../compare/difference.ts";
+import { forEachRow } from "../tensor/rows.ts";
+import { elementCount, isFloating } from "../tensor/tensor.ts";
+import { float64Reader } from "../tensor/values.ts";
 import type { Measured, Question } from "./measured.ts";
 import { holdsNaN, topIndices } from "./top-k.ts";
 

@@ -1,5 +1,5 @@
 // Share of elements that are not close.
-import type { Pair } from "../difference.ts";
+import type { Pair } from "../compare/difference.ts";
 import type { Measured, Question } from "./measured.ts";
 
 /**

@@ -1,7 +1,7 @@
 // Cosine similarity of an output.
-import type { Pair } from "../difference.ts";
-import { elementCount } from "../tensor.ts";
-import { float64Reader, forEachChunk } from "../values.ts";
+import type { Pair } from "../compare/difference.ts";
+import { elementCount } from "../tensor/tensor.ts";
+import { float64Reader, forEachChunk } from "../tensor/values.ts";
 import type { Measured } from "./measured.ts";
 
 /**

@@ -1,5 +1,5 @@
 // The mean of a divergence over rows of two class distributions, and the row that is furthest apart.
-import type { Pair } from "../difference.ts";
+import type { Pair } from "../compare/difference.ts";
 import { forEachExactRow } from "../exact-rows.ts";
 import type { Measured, Question } from "./measured.ts";
 import { holdsNaN, topIndices } from "./top-k.ts";

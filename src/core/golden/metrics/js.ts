@@ -1,5 +1,5 @@
 // Jensen-Shannon divergence of the engine's class distribution and the golden's.
-import type { Pair } from "../difference.ts";
+import type { Pair } from "../compare/difference.ts";
 import { divergenceTerm, logSoftmax, probabilities } from "./distribution.ts";
 import { meanDivergence } from "./divergence.ts";
 import type { Measured, Question } from "./measured.ts";

@@ -1,5 +1,5 @@
 // Kullback-Leibler divergence of the engine's class distribution from the golden's.
-import type { Pair } from "../difference.ts";
+import type { Pair } from "../compare/difference.ts";
 import { divergenceTerm, logSoftmax, probabilities } from "./distribution.ts";
 import { meanDivergence } from "./divergence.ts";
 import type { Measured, Question } from "./measured.ts";

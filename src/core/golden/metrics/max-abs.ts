@@ -1,5 +1,5 @@
 // Largest absolute difference of an output.
-import type { Pair } from "../difference.ts";
+import type { Pair } from "../compare/difference.ts";
 import type { Measured } from "./measured.ts";
 
 /** max |got − expected| (L∞), with the flat index where it stands, the lowest of equals (numpy: `argmax(abs(c - g))`). */

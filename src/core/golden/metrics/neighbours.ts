@@ -1,7 +1,7 @@
 // Whether embeddings have the same nearest neighbours among each other, and rank all others alike.
-import type { Pair } from "../difference.ts";
-import { forEachRow } from "../rows.ts";
-import { elementCount } from "../tensor.ts";
+import type { Pair } from "../compare/difference.ts";
+import { forEachRow } from "../tensor/rows.ts";
+import { elementCount } from "../tensor/tensor.ts";
 import type { Measured, Question } from "./measured.ts";
 import { rankCorrelation } from "./rank-correlation.ts";
 import { topIndices } from "./top-k.ts";

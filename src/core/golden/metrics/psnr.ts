@@ -1,5 +1,5 @@
 // Peak signal-to-noise ratio of an image.
-import type { Pair } from "../difference.ts";
+import type { Pair } from "../compare/difference.ts";
 import type { Measured, Question } from "./measured.ts";
 
 /**

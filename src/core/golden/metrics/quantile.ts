@@ -1,7 +1,7 @@
 // A quantile of the absolute error: the largest error but for a share of outliers.
-import { type Pair, wideReader } from "../difference.ts";
-import { elementCount } from "../tensor.ts";
-import { chunkElements, forEachChunk } from "../values.ts";
+import { type Pair, wideReader } from "../compare/difference.ts";
+import { elementCount } from "../tensor/tensor.ts";
+import { chunkElements, forEachChunk } from "../tensor/values.ts";
 import type { Measured, Question } from "./measured.ts";
 
 /**

@@ -1,5 +1,5 @@
 // Relative L2 error of an output.
-import type { Pair } from "../difference.ts";
+import type { Pair } from "../compare/difference.ts";
 import { normRatio } from "../norm.ts";
 import type { Measured } from "./measured.ts";
 

@@ -1,8 +1,8 @@
 // How far two segmentations agree: mean intersection over union, Dice, and the share of pixels that differ.
-import type { Pair } from "../difference.ts";
-import { forEachRow } from "../rows.ts";
-import { elementCount, isFloating } from "../tensor.ts";
-import { float64Reader, forEachChunk } from "../values.ts";
+import type { Pair } from "../compare/difference.ts";
+import { forEachRow } from "../tensor/rows.ts";
+import { elementCount, isFloating } from "../tensor/tensor.ts";
+import { float64Reader, forEachChunk } from "../tensor/values.ts";
 import type { Measured, Question } from "./measured.ts";
 import { argMax } from "./top-k.ts";
 

@@ -1,8 +1,8 @@
 // Mean structural similarity of images.
-import { largestFinite, type Pair } from "../difference.ts";
+import { largestFinite, type Pair } from "../compare/difference.ts";
 import { scaleFor } from "../norm.ts";
-import { elementCount, type Tensor } from "../tensor.ts";
-import { chunkElements, offsetReader, originOf } from "../values.ts";
+import { elementCount, type Tensor } from "../tensor/tensor.ts";
+import { chunkElements, offsetReader, originOf } from "../tensor/values.ts";
 import type { Measured, Question } from "./measured.ts";
 
 /** Constants of the paper. */

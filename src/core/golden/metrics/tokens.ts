@@ -1,8 +1,8 @@
 // Share of tokens that are the same.
-import { type Pair, wideReader } from "../difference.ts";
-import { forEachRow } from "../rows.ts";
-import { elementCount, isFloating } from "../tensor.ts";
-import { forEachChunk } from "../values.ts";
+import { type Pair, wideReader } from "../compare/difference.ts";
+import { forEachRow } from "../tensor/rows.ts";
+import { elementCount, isFloating } from "../tensor/tensor.ts";
+import { forEachChunk } from "../tensor/values.ts";
 import type { Measured, Question } from "./measured.ts";
 import { argMax } from "./top-k.ts";
 

@@ -1,8 +1,8 @@
 // Share of rows whose best classes are the same.
-import type { Pair } from "../difference.ts";
+import type { Pair } from "../compare/difference.ts";
 import { forEachExactRow } from "../exact-rows.ts";
-import type { Tensor } from "../tensor.ts";
-import { longReader } from "../values.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import { longReader } from "../tensor/values.ts";
 import type { Measured, Question } from "./measured.ts";
 
 /** Up to this many, insertion into a short list beats sorting the row. */

@@ -1,8 +1,8 @@
 // Largest distance in units in the last place.
-import type { Pair } from "../difference.ts";
-import { isPacked, nibbleAt } from "../small-numbers.ts";
-import { elementBytes, elementCount, isFloating, type Tensor } from "../tensor.ts";
-import { float64Reader, forEachChunk } from "../values.ts";
+import type { Pair } from "../compare/difference.ts";
+import { isPacked, nibbleAt } from "../tensor/small-numbers.ts";
+import { elementBytes, elementCount, isFloating, type Tensor } from "../tensor/tensor.ts";
+import { float64Reader, forEachChunk } from "../tensor/values.ts";
 import type { Measured } from "./measured.ts";
 
 /**

@@ -1,5 +1,5 @@
 // Polygraphy's comparators by one number: L2 distance, cosine similarity, PSNR and SNR.
-import { elementCount } from "../tensor.ts";
+import { elementCount } from "../tensor/tensor.ts";
 import { castUp, multiply, type NumpyArray, square, subtract } from "./numpy.ts";
 import { largest, mean, sum } from "./numpy-statistics.ts";
 import { type Limit, measure, type Outcome, type Sides, stopped } from "./outcome.ts";

@@ -1,5 +1,5 @@
 // Polygraphy's comparator of indices: how far each value of a row has moved.
-import { elementCount } from "../tensor.ts";
+import { elementCount } from "../tensor/tensor.ts";
 import { castUp, isLong, type NumpyArray, toNumbers } from "./numpy.ts";
 import { measure, type Outcome, type Sides, stopped } from "./outcome.ts";
 import type { OutputSettings } from "./settings.ts";

@@ -1,6 +1,6 @@
 // Says of stored run results what Polygraphy's own comparison says, with a word of caution where that passes for a bad reason.
 import { quoteName } from "../../onnx/quote.ts";
-import { elementCount, formatShape, type Tensor } from "../tensor.ts";
+import { elementCount, formatShape, type Tensor } from "../tensor/tensor.ts";
 import { compareCosine, compareL2, comparePsnr, compareSnr } from "./distance.ts";
 import { compareIndices } from "./indices.ts";
 import { matchingOutput } from "./names.ts";

@@ -1,7 +1,7 @@
 // Arithmetic on arrays in the types in which numpy does it for Polygraphy: what it rounds, wraps and refuses, so does this.
 import type { DType } from "../../schema/golden.ts";
-import { elementCount, type Tensor } from "../tensor.ts";
-import { float64Reader, forEachChunk, longReader } from "../values.ts";
+import { elementCount, type Tensor } from "../tensor/tensor.ts";
+import { float64Reader, forEachChunk, longReader } from "../tensor/values.ts";
 
 /** Binary32 values lie in binary64 arrays, rounded; integers of 32 bits among those of 64, wrapped. */
 export type NumpyArray = { kind: "bool" | "f32" | "f64"; values: Float64Array } | { kind: "i32" | "i64" | "u64"; values: LongArray };

@@ -1,7 +1,7 @@
 // What one of Polygraphy's comparators says of one output.
 import type { Bound, Numeric } from "../../schema/result.ts";
-import { toNumeric } from "../checks.ts";
-import type { Tensor } from "../tensor.ts";
+import { toNumeric } from "../compare/checks.ts";
+import type { Tensor } from "../tensor/tensor.ts";
 
 /** The first runner's output, in Polygraphy's order the candidate's, and the second's, the reference. */
 export interface Sides {

@@ -1,5 +1,5 @@
 // Polygraphy's default comparator: absolute and relative errors, of which only one has to be within its tolerance.
-import { elementCount } from "../tensor.ts";
+import { elementCount } from "../tensor/tensor.ts";
 import { absolute, castUp, divide, type NumpyArray, subtract, subtractWraps, toNumbers, widen } from "./numpy.ts";
 import { largest, mean, median, quantile } from "./numpy-statistics.ts";
 import { measure, type Outcome, type Sides, stopped } from "./outcome.ts";

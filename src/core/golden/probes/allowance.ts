@@ -1,8 +1,8 @@
 // How far apart two answers of one engine to one question may be.
 import type { DType, Precision } from "../../schema/golden.ts";
-import { floorOf } from "../noise-floor.ts";
-import { isFloating } from "../tensor.ts";
-import { defaultTolerances } from "../tolerances.ts";
+import { defaultTolerances } from "../compare/tolerances.ts";
+import { floorOf } from "../record/noise-floor.ts";
+import { isFloating } from "../tensor/tensor.ts";
 
 export interface AllowanceRule {
 	precision: Precision;

@@ -11,7 +11,7 @@ export interface Batch {
 	axes: ReadonlyMap<string, number>;
 }
 
-const batchWords = /batch|^(n|b|bs)$/i;
+const batchLabels = /batch|^(n|b|bs)$/i;
 /** Dimensions that stand first in some layouts and hold no independent rows. */
 const otherWords = /seq|len|time|frame|token|step|point|node|edge|width|height|channel|head/i;
 
@@ -35,7 +35,7 @@ export function findBatch(subject: ProbeSubject, profile: ProbeSubject["profiles
 
 function namedBatch({ inputs }: ProbeSubject): string | null {
 	const names = [...new Set(inputs.flatMap(({ axes }) => axes.filter((axis) => typeof axis === "string")))];
-	const called = names.find((name) => batchWords.test(name));
+	const called = names.find((name) => batchLabels.test(name));
 	if (called !== undefined) return called;
 	const ranked = inputs.filter(({ axes }) => axes.length > 0);
 	const [first] = ranked[0]?.axes ?? [];

@@ -1,7 +1,7 @@
 // How far two answers that should be one are apart: row by row, on the scale of a usual row.
-import { makePair } from "../difference.ts";
+import { makePair } from "../compare/difference.ts";
 import { joinNorms, longerNorm, type Norm, noNorm, normRatio } from "../norm.ts";
-import { isFloating, sliceTensor, type Tensor } from "../tensor.ts";
+import { isFloating, sliceTensor, type Tensor } from "../tensor/tensor.ts";
 
 /** Largest relative L2 of a row, or of integers the share of elements that differ; Infinity where shape or dtype is another; NaN where nothing is finite. */
 export type Distance = number;

@@ -1,6 +1,6 @@
 // Judges what came of an engine's probes: answers that should be one, held against each other.
 import type { ProbeName } from "../../schema/result.ts";
-import { elementCount, type Tensor } from "../tensor.ts";
+import { elementCount, type Tensor } from "../tensor/tensor.ts";
 import { type AllowanceRule, allowance } from "./allowance.ts";
 import { distanceBetween } from "./distance.ts";
 import type { PlannedProbe, ProbePlan } from "./plan.ts";
@@ -124,7 +124,7 @@ function measure(comparison: Comparison, { plan, answers, rule, noise }: Context
 }
 
 /** What the two answers are, for sentences. */
-const answersWords: Readonly<Record<ProbeName, string>> = {
+const answersLabels: Readonly<Record<ProbeName, string>> = {
 	determinism: "Two runs of the same input",
 	"duplicate-rows": "Equal rows of one batch",
 	neighbours: "A row beside other neighbours and the row before",
@@ -135,11 +135,11 @@ const answersWords: Readonly<Record<ProbeName, string>> = {
 
 function sentence(probe: ProbeName, { output, got, allowed }: Measure, agrees: boolean): string {
 	const name = JSON.stringify(output.slice(0, 120));
-	if (got === 0) return `${answersWords[probe]} have the same values.`;
-	if (Number.isNaN(got)) return `${answersWords[probe]} hold no finite number in ${name}.`;
+	if (got === 0) return `${answersLabels[probe]} have the same values.`;
+	if (Number.isNaN(got)) return `${answersLabels[probe]} hold no finite number in ${name}.`;
 	const distance = got === Number.POSITIVE_INFINITY ? "have another shape or other non-finite values" : `are ${figure(got)} apart`;
 	const verdict = agrees ? `within the allowed ${figure(allowed)}` : `allowed is ${figure(allowed)}`;
-	return `${answersWords[probe]} ${distance} in ${name}; ${verdict}.`;
+	return `${answersLabels[probe]} ${distance} in ${name}; ${verdict}.`;
 }
 
 function figure(value: number): string {

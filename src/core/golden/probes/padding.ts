@@ -1,29 +1,29 @@
 // The probe of padding: what stands where a mask or a length says that nothing stands must not change the answer.
 import type { OnnxDim } from "../../onnx/model.ts";
-import { encodeTensor } from "../generators/encode.ts";
-import { sameBytes } from "../kernels.ts";
-import { isFloating, type Tensor } from "../tensor.ts";
-import type { Bench } from "./bench.ts";
+import { sameBytes } from "../compare/kernels.ts";
+import { encodeTensor } from "../record/generators/encode.ts";
+import { isFloating, type Tensor } from "../tensor/tensor.ts";
+import type { ProbeContext } from "./context.ts";
 import { join, pick, upTo } from "./pick.ts";
 import { composeBatch } from "./pool.ts";
 import type { Asked, Comparison, Positions, ProbeCase } from "./question.ts";
 import type { ProbeInput, ProbeSubject } from "./subject.ts";
 
-const maskWords = /(?:^|_|\b)(?:attention|input)_?mask$|^mask$/i;
-const lengthWords = /(?:^|_|\b)(?:lengths?|lens?)$/i;
+const maskLabels = /(?:^|_|\b)(?:attention|input)_?mask$|^mask$/i;
+const lengthLabels = /(?:^|_|\b)(?:lengths?|lens?)$/i;
 
 type Teller = { kind: "mask" | "length"; input: ProbeInput; axis: string | number; places: ReadonlyMap<string, number> };
 
-export function askPadding(bench: Bench): Asked | string {
-	const teller = findTeller(bench);
+export function probePadding(context: ProbeContext): Asked | string {
+	const teller = findTeller(context);
 	if (typeof teller === "string") return teller;
-	const size = typeof teller.axis === "number" ? teller.axis : (bench.sizes.get(teller.axis) ?? 1);
+	const size = typeof teller.axis === "number" ? teller.axis : (context.sizes.get(teller.axis) ?? 1);
 	if (size < 2) return `There is one position only along ${nameOf(teller.axis)}.`;
 	const counted = Math.floor(size / 2);
-	const rows = upTo(bench.rows);
-	const plain = composeBatch(bench.pool, rows);
+	const rows = upTo(context.rows);
+	const plain = composeBatch(context.pool, rows);
 	const shifted = composeBatch(
-		bench.pool,
+		context.pool,
 		rows.map((row) => row + 1),
 	);
 	const cut = { teller, size, counted };
@@ -31,7 +31,7 @@ export function askPadding(bench: Bench): Asked | string {
 	const others = padded(plain, foreign(plain, shifted, cut), cut);
 	const blind = [...teller.places.keys()].every((name) => sameTensor(zeros[name], others[name]));
 	if (blind) return "No input holds anything that could stand in the padding.";
-	const batch = bench.batch === null ? null : bench.rows;
+	const batch = context.batch === null ? null : context.rows;
 	const cases: ProbeCase[] = [
 		{ id: "padding-zeros", inputs: zeros, batch },
 		{ id: "padding-others", inputs: others, batch },
@@ -44,7 +44,7 @@ export function askPadding(bench: Bench): Asked | string {
 		positions,
 	});
 	const comparisons = [compare("padding-others", "same")];
-	if (canBeShort(bench, teller.axis, counted)) {
+	if (canBeShort(context, teller.axis, counted)) {
 		cases.push({ id: "padding-none", inputs: shortened(zeros, cut), batch });
 		comparisons.push(compare("padding-none", "other"));
 	}
@@ -52,7 +52,7 @@ export function askPadding(bench: Bench): Asked | string {
 }
 
 /** The input that tells padding, and the axis of positions of every input that has one. */
-function findTeller({ subject, batch }: Bench): Teller | string {
+function findTeller({ subject, batch }: ProbeContext): Teller | string {
 	const named = subject.mask ?? subject.length;
 	const input = named === undefined ? guessTeller(subject) : subject.inputs.find(({ name }) => name === named);
 	if (input === undefined) {
@@ -60,7 +60,7 @@ function findTeller({ subject, batch }: Bench): Teller | string {
 			? "No input tells padding by its name; `probes: { mask: NAME }` or `length: NAME` names one."
 			: `The model has no input ${JSON.stringify(named)}, which probes names.`;
 	}
-	const isMask = subject.mask !== undefined || (subject.length === undefined && maskWords.test(input.name));
+	const isMask = subject.mask !== undefined || (subject.length === undefined && maskLabels.test(input.name));
 	const ofRows = batch?.axes ?? new Map<string, number>();
 	const axis = isMask ? lastBeside(input, ofRows.get(input.name)) : positionsOf(subject, input, ofRows);
 	if (typeof axis !== "string" && typeof axis !== "number") return `Input ${JSON.stringify(input.name)} has no axis of positions.`;
@@ -76,8 +76,8 @@ function findTeller({ subject, batch }: Bench): Teller | string {
 function guessTeller({ inputs }: ProbeSubject): ProbeInput | undefined {
 	const whole = inputs.filter(({ dtype }) => !isFloating(dtype));
 	return (
-		whole.find(({ name, axes }) => maskWords.test(name) && axes.length === 2) ??
-		whole.find(({ name, axes }) => lengthWords.test(name) && axes.length <= 1)
+		whole.find(({ name, axes }) => maskLabels.test(name) && axes.length === 2) ??
+		whole.find(({ name, axes }) => lengthLabels.test(name) && axes.length <= 1)
 	);
 }
 
@@ -155,7 +155,7 @@ function sameTensor(left: Tensor | undefined, right: Tensor | undefined): boolea
 }
 
 /** Whether the engine takes the counted positions alone. */
-function canBeShort({ profile }: Bench, axis: string | number, counted: number): boolean {
+function canBeShort({ profile }: ProbeContext, axis: string | number, counted: number): boolean {
 	const range = typeof axis === "string" && Object.hasOwn(profile, axis) ? profile[axis] : undefined;
 	return range !== undefined && counted >= range.min && counted <= range.max;
 }

@@ -1,6 +1,6 @@
 // Takes some slices of a tensor along an axis, in any order and more than once, and joins tensors along one.
-import { isPacked } from "../small-numbers.ts";
-import { elementBytes, elementCount, type Tensor } from "../tensor.ts";
+import { isPacked } from "../tensor/small-numbers.ts";
+import { elementBytes, elementCount, type Tensor } from "../tensor/tensor.ts";
 
 /** null for 4-bit elements, which share bytes, and for places that are not there. */
 export function pick(tensor: Tensor, axis: number, places: readonly number[]): Tensor | null {

@@ -1,11 +1,11 @@
 // Plans the probes of an engine: which apply, what is sent through it, and which answers have to be one.
 import type { ProbeName } from "../../schema/result.ts";
-import type { Tensor } from "../tensor.ts";
-import { type Bench, openBench } from "./bench.ts";
-import { askPadding } from "./padding.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import { openTrtexecContext, type ProbeContext } from "./context.ts";
+import { probePadding } from "./padding.ts";
 import { upTo } from "./pick.ts";
 import { composeBatch, otherRow } from "./pool.ts";
-import { askProfileEnds } from "./profile-ends.ts";
+import { probeProfileEnds } from "./profile-ends.ts";
 import { type Asked, again, anchor, type Comparison, type ProbeCase, repetition } from "./question.ts";
 import type { ProbeSubject } from "./subject.ts";
 
@@ -15,7 +15,7 @@ export type PlannedProbe =
 
 export interface ProbePlan {
 	outputs: ProbeSubject["outputs"];
-	batch: Bench["batch"];
+	batch: ProbeContext["batch"];
 	/** In the order in which they are to run: the last is the first once more. */
 	cases: readonly ProbeCase[];
 	probes: readonly PlannedProbe[];
@@ -34,16 +34,16 @@ export interface Planning {
 /** @param subject a sentence where no inputs can be made. */
 export function planProbes(subject: ProbeSubject | string, { only, donors }: Planning): ProbePlan {
 	const wanted = probeNames.filter((name) => only.length === 0 || only.includes(name));
-	const bench = typeof subject === "string" ? subject : openBench(subject, donors);
-	if (typeof bench === "string") {
-		return { outputs: [], batch: null, cases: [], probes: wanted.map((probe) => ({ probe, state: "skipped", why: bench })) };
+	const context = typeof subject === "string" ? subject : openTrtexecContext(subject, donors);
+	if (typeof context === "string") {
+		return { outputs: [], batch: null, cases: [], probes: wanted.map((probe) => ({ probe, state: "skipped", why: context })) };
 	}
-	const asked = wanted.map((probe) => [probe, askers[probe](bench)] as const);
+	const asked = wanted.map((probe) => [probe, askers[probe](context)] as const);
 	return {
-		outputs: bench.subject.outputs,
-		batch: bench.batch,
+		outputs: context.subject.outputs,
+		batch: context.batch,
 		cases: framed(
-			bench,
+			context,
 			asked.flatMap(([, ask]) => (typeof ask === "string" ? [] : ask.cases)),
 		),
 		probes: asked.map(([probe, ask]) => plannedOf(probe, ask)),
@@ -51,7 +51,7 @@ export function planProbes(subject: ProbeSubject | string, { only, donors }: Pla
 }
 
 /** The anchor first, and once more at the end. */
-function framed({ batch, rows, pool }: Bench, between: readonly ProbeCase[]): ProbeCase[] {
+function framed({ batch, rows, pool }: ProbeContext, between: readonly ProbeCase[]): ProbeCase[] {
 	const shared = { inputs: composeBatch(pool, upTo(rows)), batch: batch === null ? null : rows };
 	return [{ id: anchor, ...shared }, ...between, { id: again, ...shared }];
 }
@@ -61,24 +61,24 @@ function plannedOf(probe: ProbeName, ask: Asked | string): PlannedProbe {
 	return { probe, state: "asked", comparisons: ask.comparisons, ...(ask.note === undefined ? {} : { note: ask.note }) };
 }
 
-type Asker = (bench: Bench) => Asked | string;
+type Asker = (context: ProbeContext) => Asked | string;
 
 const askers: Readonly<Record<ProbeName, Asker>> = {
 	determinism: () => ({ cases: [], comparisons: [repetition] }),
-	"duplicate-rows": askDuplicates,
-	neighbours: askNeighbours,
-	"batch-size": askBatchSize,
-	"profile-ends": askProfileEnds,
-	padding: askPadding,
+	"duplicate-rows": probeDuplicates,
+	neighbours: probeNeighbours,
+	"batch-size": probeBatchSize,
+	"profile-ends": probeProfileEnds,
+	padding: probePadding,
 };
 
-function askDuplicates(bench: Bench): Asked | string {
-	if (bench.batch === null) return bench.noBatch;
-	if (bench.rows < 2) return "Its batch holds one row only.";
-	const rows = upTo(bench.rows);
+function probeDuplicates(context: ProbeContext): Asked | string {
+	if (context.batch === null) return context.noBatch;
+	if (context.rows < 2) return "Its batch holds one row only.";
+	const rows = upTo(context.rows);
 	const id = "duplicates";
 	const inputs = composeBatch(
-		bench.pool,
+		context.pool,
 		rows.map(() => 0),
 	);
 	const others = rows.slice(1);
@@ -88,22 +88,22 @@ function askDuplicates(bench: Bench): Asked | string {
 		got: { caseId: id, rows: others },
 		arithmetic: "other",
 	};
-	return { cases: [{ id, inputs, batch: bench.rows }], comparisons: [comparison] };
+	return { cases: [{ id, inputs, batch: context.rows }], comparisons: [comparison] };
 }
 
 /** Twice, with the odd and with the even rows replaced: what leaks upwards only, as a running sum does, shows in one of the two. */
-function askNeighbours(bench: Bench): Asked | string {
-	if (bench.batch === null) return bench.noBatch;
-	if (bench.rows < 2) return "Its batch holds one row only.";
-	const rows = upTo(bench.rows);
-	const strangers = rows.map((row) => otherRow(bench.pool, row, row + bench.rows));
-	if (strangers.some((stranger) => stranger === null)) return "Its inputs are alike in all rows, so that a neighbour cannot be another.";
+function probeNeighbours(context: ProbeContext): Asked | string {
+	if (context.batch === null) return context.noBatch;
+	if (context.rows < 2) return "Its batch holds one row only.";
+	const rows = upTo(context.rows);
+	const untrusted = rows.map((row) => otherRow(context.pool, row, row + context.rows));
+	if (untrusted.some((stranger) => stranger === null)) return "Its inputs are alike in all rows, so that a neighbour cannot be another.";
 	const turns = (["even", "odd"] as const).map((kept, parity) => {
 		const stays = (row: number): boolean => row % 2 === parity;
 		const id = `neighbours-of-${kept}`;
 		const inputs = composeBatch(
-			bench.pool,
-			rows.map((row) => (stays(row) ? row : (strangers[row] ?? row))),
+			context.pool,
+			rows.map((row) => (stays(row) ? row : (untrusted[row] ?? row))),
 		);
 		const watched = rows.filter(stays);
 		const comparison: Comparison = {
@@ -111,14 +111,14 @@ function askNeighbours(bench: Bench): Asked | string {
 			got: { caseId: id, rows: watched },
 			arithmetic: "same",
 		};
-		return { sent: { id, inputs, batch: bench.rows }, comparison };
+		return { sent: { id, inputs, batch: context.rows }, comparison };
 	});
 	return { cases: turns.map(({ sent }) => sent), comparisons: turns.map(({ comparison }) => comparison) };
 }
 
-function askBatchSize(bench: Bench): Asked | string {
-	const { batch, rows } = bench;
-	if (batch === null) return bench.noBatch;
+function probeBatchSize(context: ProbeContext): Asked | string {
+	const { batch, rows } = context;
+	if (batch === null) return context.noBatch;
 	const few = batch.range.min;
 	if (few >= rows) return `It is built for batches of ${rows} only.`;
 	const turns = [upTo(few), upTo(rows).slice(rows - few)].map((places, index) => {
@@ -128,7 +128,7 @@ function askBatchSize(bench: Bench): Asked | string {
 			got: { caseId: id, rows: upTo(few) },
 			arithmetic: "other",
 		};
-		return { sent: { id, inputs: composeBatch(bench.pool, places), batch: few }, comparison };
+		return { sent: { id, inputs: composeBatch(context.pool, places), batch: few }, comparison };
 	});
 	return { cases: turns.map(({ sent }) => sent), comparisons: turns.map(({ comparison }) => comparison) };
 }

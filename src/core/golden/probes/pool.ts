@@ -1,8 +1,9 @@
 // The rows that probes make their batches of: real ones of a golden where there are some, else made up from a seed.
-import { generateInput } from "../generators/generate.ts";
-import { sameBytes } from "../kernels.ts";
-import { isPacked } from "../small-numbers.ts";
-import type { Tensor } from "../tensor.ts";
+
+import { sameBytes } from "../compare/kernels.ts";
+import { generateInput } from "../record/generators/generate.ts";
+import { isPacked } from "../tensor/small-numbers.ts";
+import type { Tensor } from "../tensor/tensor.ts";
 import type { Batch } from "./batch.ts";
 import { join, pick, upTo } from "./pick.ts";
 import { type ProbeSubject, shapeOf } from "./subject.ts";

@@ -1,6 +1,6 @@
 // The probe of a profile's ends: at the smallest and the largest sizes the engine answers, and rows that two batches share come out alike.
 import type { DimRange } from "../../config/config.ts";
-import { type Bench, caseBytes, mostCaseBytes } from "./bench.ts";
+import { caseBytes, mostCaseBytes, type ProbeContext } from "./context.ts";
 import { upTo } from "./pick.ts";
 import { composeBatch, makePool } from "./pool.ts";
 import type { Asked, Comparison, ProbeCase } from "./question.ts";
@@ -9,13 +9,13 @@ import { sizesAt } from "./subject.ts";
 /** A file may name 16; more than these make a night long. */
 const mostProfiles = 4;
 
-export function askProfileEnds(bench: Bench): Asked | string {
+export function probeProfileEnds(context: ProbeContext): Asked | string {
 	const cases: ProbeCase[] = [];
 	const comparisons: Comparison[] = [];
 	const omitted: string[] = [];
-	for (const [index, profile] of bench.subject.profiles.slice(0, mostProfiles).entries()) {
-		for (const level of levelsOf(bench, profile)) {
-			const asked = askLevel(bench, { profile, level, name: `profile-${index}-${level}`, turn: 1 + cases.length });
+	for (const [index, profile] of context.subject.profiles.slice(0, mostProfiles).entries()) {
+		for (const level of levelsOf(context, profile)) {
+			const asked = probeLevel(context, { profile, level, name: `profile-${index}-${level}`, turn: 1 + cases.length });
 			if (typeof asked === "string") omitted.push(asked);
 			else {
 				cases.push(...asked.cases);
@@ -28,18 +28,18 @@ export function askProfileEnds(bench: Bench): Asked | string {
 }
 
 /** Dimensions of the inputs beside the batch that have a range. */
-function isRanged(bench: Bench, profile: Bench["profile"]): boolean {
-	const used = new Set(bench.subject.inputs.flatMap(({ axes }) => axes));
-	return Object.entries(profile).some(([name, { min, max }]) => name !== bench.batch?.dim && used.has(name) && max > Math.max(1, min));
+function isRanged(context: ProbeContext, profile: ProbeContext["profile"]): boolean {
+	const used = new Set(context.subject.inputs.flatMap(({ axes }) => axes));
+	return Object.entries(profile).some(([name, { min, max }]) => name !== context.batch?.dim && used.has(name) && max > Math.max(1, min));
 }
 
-function levelsOf(bench: Bench, profile: Bench["profile"]): (keyof DimRange)[] {
-	if (isRanged(bench, profile)) return ["min", "max"];
-	const { min, max } = rangeIn(bench, profile) ?? { min: 1, max: 1 };
+function levelsOf(context: ProbeContext, profile: ProbeContext["profile"]): (keyof DimRange)[] {
+	if (isRanged(context, profile)) return ["min", "max"];
+	const { min, max } = rangeIn(context, profile) ?? { min: 1, max: 1 };
 	return min < max ? ["opt"] : [];
 }
 
-function rangeIn({ batch }: Bench, profile: Bench["profile"]): DimRange | null {
+function rangeIn({ batch }: ProbeContext, profile: ProbeContext["profile"]): DimRange | null {
 	if (batch === null) return null;
 	const range = batch.dim !== null && Object.hasOwn(profile, batch.dim) ? profile[batch.dim] : undefined;
 	if (range === undefined) return batch.range;
@@ -47,7 +47,7 @@ function rangeIn({ batch }: Bench, profile: Bench["profile"]): DimRange | null {
 }
 
 interface Level {
-	profile: Bench["profile"];
+	profile: ProbeContext["profile"];
 	/** Of all dimensions but the batch. */
 	level: keyof DimRange;
 	name: string;
@@ -55,10 +55,10 @@ interface Level {
 }
 
 /** A sentence where it is too much to hold. */
-function askLevel(bench: Bench, { profile, level, name, turn }: Level): Asked | string {
-	const { subject, batch } = bench;
+function probeLevel(context: ProbeContext, { profile, level, name, turn }: Level): Asked | string {
+	const { subject, batch } = context;
 	const sizes = sizesAt(profile, level);
-	const range = rangeIn(bench, profile);
+	const range = rangeIn(context, profile);
 	const fitting = batchesOf(range).filter((rows) => caseBytes(subject, batch, { sizes, rows }) <= mostCaseBytes);
 	const [least = 1, ...more] = fitting;
 	const most = `${mostCaseBytes / 2 ** 20} MiB`;

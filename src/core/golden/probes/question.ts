@@ -1,5 +1,5 @@
 // What a probe sends through an engine, and which of the answers have to be one.
-import type { Tensor } from "../tensor.ts";
+import type { Tensor } from "../tensor/tensor.ts";
 
 export interface ProbeCase {
 	id: string;

@@ -1,6 +1,6 @@
 // Tells what is new from what the base does just so: the one place where the two arms' probes meet.
 import type { ProbeName, ProbeResult } from "../../schema/result.ts";
-import { toNumeric } from "../checks.ts";
+import { toNumeric } from "../compare/checks.ts";
 import type { JudgedProbe } from "./judge.ts";
 
 /** As of errors that grew: kernels of another choice differ by less than twofold. */

@@ -4,10 +4,10 @@ import { toDType } from "../../onnx/dtype.ts";
 import { feeds, type OnnxDim, type OnnxModel } from "../../onnx/model.ts";
 import type { EngineSpec } from "../../plan/plan.ts";
 import type { DType } from "../../schema/golden.ts";
-import { canEncode } from "../generators/encode.ts";
-import { defaultGenerator } from "../generators/generate.ts";
-import type { GeneratorSpec } from "../generators/spec.ts";
-import { vocabularyOf } from "../generators/vocabulary.ts";
+import { canEncode } from "../record/generators/encode.ts";
+import { defaultGenerator } from "../record/generators/generate.ts";
+import type { GeneratorSpec } from "../record/generators/spec.ts";
+import { vocabularyOf } from "../record/generators/vocabulary.ts";
 
 export interface ProbeInput {
 	name: string;

@@ -1,6 +1,6 @@
 // Judges element types: the ones that a backend narrows, and the ones that TensorRT has not.
 import type { Finding } from "../../schema/result.ts";
-import { formatBytes } from "../../units.ts";
+import { formatBytes } from "../../text/units.ts";
 import { feeds, type OnnxDType, type OnnxInitializer } from "../model.ts";
 import { quoteName } from "../quote.ts";
 import { isAtLeast } from "../tensorrt/support.ts";

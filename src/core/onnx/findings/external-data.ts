@@ -1,6 +1,6 @@
 // Judges the files of external data beside the model.
 import type { Finding } from "../../schema/result.ts";
-import { formatBytes } from "../../units.ts";
+import { formatBytes } from "../../text/units.ts";
 import type { FindingCode } from "../finding-codes.ts";
 import type { ExternalFile } from "../model.ts";
 import { quoteName } from "../quote.ts";

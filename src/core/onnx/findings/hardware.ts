@@ -1,7 +1,7 @@
 // Judges whether the GPU at hand can build the model at all: its number formats, and its memory for the weights.
 import type { Precision } from "../../schema/config.ts";
 import type { Finding } from "../../schema/result.ts";
-import { formatBytes } from "../../units.ts";
+import { formatBytes } from "../../text/units.ts";
 import { elementBits } from "../element-type.ts";
 import type { OnnxDType, OnnxInitializer } from "../model.ts";
 import { leastBitsOf } from "./least-bits.ts";

@@ -1,5 +1,5 @@
 // Judges the graph's inputs and outputs: what can be fed and compared.
-import { isSmall } from "../../golden/small-numbers.ts";
+import { isSmall } from "../../golden/tensor/small-numbers.ts";
 import type { Finding } from "../../schema/result.ts";
 import { toDType } from "../dtype.ts";
 import { feeds, type OnnxDType, type OnnxValue } from "../model.ts";

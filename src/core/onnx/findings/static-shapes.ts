@@ -1,6 +1,6 @@
 // Judges the shapes that are certain from the file: ones that contradict each other, and ones that no device holds.
 import type { Finding } from "../../schema/result.ts";
-import { formatBytes } from "../../units.ts";
+import { formatBytes } from "../../text/units.ts";
 import { elementBits, tensorBytes } from "../element-type.ts";
 import type { OnnxDim } from "../model.ts";
 import { quoteName } from "../quote.ts";

@@ -1,6 +1,6 @@
 // Judges the weights: their sizes, their types, and whether anybody reads them.
 import type { Finding } from "../../schema/result.ts";
-import { formatBytes } from "../../units.ts";
+import { formatBytes } from "../../text/units.ts";
 import { tensorBytes } from "../element-type.ts";
 import type { OnnxInitializer } from "../model.ts";
 import { quoteName } from "../quote.ts";

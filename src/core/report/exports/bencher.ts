@@ -1,6 +1,6 @@
 // The head's figures in the Bencher Metric Format: benchmark, measure, value with its lower and upper end.
 import type { Result } from "../../schema/result.ts";
-import { shorten } from "../escape.ts";
+import { shorten } from "../../text/escape.ts";
 import { type Figure, headFigures } from "./figures.ts";
 
 interface BencherMetric {

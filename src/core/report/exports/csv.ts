@@ -1,6 +1,6 @@
 // One row a workload as CSV (RFC 4180), for spreadsheets and data frames; units stand in the headers.
 import type { Comparison, Result, WorkloadResult } from "../../schema/result.ts";
-import { cleanText, shorten } from "../escape.ts";
+import { cleanText, shorten } from "../../text/escape.ts";
 
 type Cell = string | number | null | undefined;
 type Row = { workload: WorkloadResult; result: Result };

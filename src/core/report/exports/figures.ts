@@ -1,7 +1,7 @@
 // The head's figures of one run, each with its unit, for programs that keep numbers: one list behind every such export.
 import type { GoldenVerdict, Result, WorkloadResult } from "../../schema/result.ts";
+import { subjectName, withCaution } from "../../text/labels.ts";
 import { backendOf } from "../part-backend.ts";
-import { cautioned, subjectName } from "../words.ts";
 
 export interface Figure {
 	/** What was measured, e.g. `classifier · fp16 · batch 8`; on ONNX Runtime with the caution beside it. */
@@ -42,7 +42,7 @@ function ofWorkload(workload: WorkloadResult, result: Result): Figure[] {
 	const { head } = workload;
 	if (head === null) return [];
 	const backend = backendOf(result, workload);
-	const subject = cautioned(subjectName(workload), backend);
+	const subject = withCaution(subjectName(workload), backend);
 	const extra = `${head.runs} runs, ${head.iterations} iterations on ${backend.device}`;
 	return workloadMeasures.flatMap(({ of, ...measure }) => {
 		const value = head[of];
@@ -64,7 +64,7 @@ function ofBuild(build: Result["builds"][number], result: Result): Figure[] {
 	const size = { measure: "file-size", title: "engine size", unit: "bytes", smallerIsBetter: true } as const;
 	return [
 		// A cached engine was not built now.
-		...(build.fromCache === true ? [] : [{ ...time, subject: cautioned(name, backend), value: build.durationMs / 1000 }]),
+		...(build.fromCache === true ? [] : [{ ...time, subject: withCaution(name, backend), value: build.durationMs / 1000 }]),
 		...(build.engineBytes === undefined ? [] : [{ ...size, subject: name, value: build.engineBytes }]),
 	];
 }

@@ -1,8 +1,8 @@
 // Findings about models and faults of the config as SARIF 2.1.0, for code scanning and editors.
 import type { ErrorRecord, Finding, Location, Result } from "../../schema/result.ts";
-import { saidText } from "../comparison-words.ts";
-import { cleanText, shorten } from "../escape.ts";
-import { subjectName } from "../words.ts";
+import { cleanText, shorten } from "../../text/escape.ts";
+import { subjectName } from "../../text/labels.ts";
+import { cleanMessage } from "../comparison-format.ts";
 import { helpUri } from "./help-uri.ts";
 
 type SarifLevel = "error" | "warning" | "note";
@@ -45,14 +45,14 @@ export function renderSarif(result: Result): string {
 function ofError(error: ErrorRecord): Complaint[] {
 	if (error.kind !== "configuration") return [];
 	const { message, fix, location, model } = error;
-	const code = saidText(error.code, longestCode);
+	const code = cleanMessage(error.code, longestCode);
 	const subject = model === undefined ? {} : { subject: subjectName({ ...error, model }) };
 	return [{ code, level: "error", page: "errors", message, ...subject, ...optional({ fix, location }) }];
 }
 
 function ofFinding(finding: Finding): Complaint {
 	const { severity, message, fix, location, node, model } = finding;
-	const code = saidText(finding.code, longestCode);
+	const code = cleanMessage(finding.code, longestCode);
 	const subject = model === undefined ? {} : { subject: subjectName({ ...finding, model }) };
 	return { code, level: severity, page: "findings", message, ...subject, ...optional({ fix, location, node }) };
 }
@@ -76,8 +76,8 @@ function invocationOf(result: Result): object {
 		.filter((error) => error.kind !== "configuration" && error.kind !== "github")
 		.map((error) => ({
 			level: "error",
-			descriptor: { id: saidText(error.code, longestCode) },
-			message: { text: saidText(error.message, 2000) },
+			descriptor: { id: cleanMessage(error.code, longestCode) },
+			message: { text: cleanMessage(error.message, 2000) },
 		}));
 	return {
 		executionSuccessful: result.outcome !== "error",
@@ -90,12 +90,12 @@ function resultOf(complaint: Complaint, { codes, configPath }: { codes: readonly
 	const { code, level, message, fix, subject, node, location } = complaint;
 	const text = [
 		subject === undefined ? "" : `${subject}: `,
-		saidText(message, 2000),
-		fix === undefined ? "" : ` ${saidText(fix, 1000)}`,
+		cleanMessage(message, 2000),
+		fix === undefined ? "" : ` ${cleanMessage(fix, 1000)}`,
 	].join("");
 	const logical = [
 		...(subject === undefined ? [] : [{ fullyQualifiedName: subject, kind: "module" }]),
-		...(node === undefined ? [] : [{ fullyQualifiedName: saidText(node, 200), kind: "element" }]),
+		...(node === undefined ? [] : [{ fullyQualifiedName: cleanMessage(node, 200), kind: "element" }]),
 	];
 	return {
 		ruleId: code,
@@ -107,7 +107,7 @@ function resultOf(complaint: Complaint, { codes, configPath }: { codes: readonly
 			{ physicalLocation: placeOf(location ?? { path: configPath }), ...(logical.length === 0 ? {} : { logicalLocations: logical }) },
 		],
 		// What stays when lines move.
-		partialFingerprints: { "trtgateSubject/v1": [code, subject ?? "", node === undefined ? "" : saidText(node, 200)].join("/") },
+		partialFingerprints: { "trtgateSubject/v1": [code, subject ?? "", node === undefined ? "" : cleanMessage(node, 200)].join("/") },
 	};
 }
 

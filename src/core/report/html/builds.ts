@@ -2,12 +2,12 @@
 
 import { buildTimesApart } from "../../build-times.ts";
 import type { BuildRecord, Result } from "../../schema/result.ts";
-import { formatDuration } from "../../units.ts";
-import { saidText } from "../comparison-words.ts";
-import { cleanName } from "../escape.ts";
+import { cleanName } from "../../text/escape.ts";
+import { buildLabel, counted, subjectName, type Tone } from "../../text/labels.ts";
+import { formatDuration } from "../../text/units.ts";
+import { cleanMessage } from "../comparison-format.ts";
 import { type BuildPair, buildPairs, engineSizeText, warningsText } from "../facts.ts";
-import { excerptLines } from "../stories-build.ts";
-import { buildWord, counted, subjectName, type Tone } from "../words.ts";
+import { excerptLines } from "../highlights-build.ts";
 import { html, type Markup, type Piece } from "./markup.ts";
 import { folded, logExcerpt, moreText, partLine, pill, section } from "./parts.ts";
 import { type Column, sortableTable } from "./table.ts";
@@ -26,7 +26,7 @@ function timeCell(build: BuildRecord | null): Piece {
 	if (build === null) return "–";
 	return build.state === "built"
 		? html`${formatDuration(build.durationMs)}${build.fromCache === true ? html`<small>from the cache, then</small>` : null}`
-		: pill(buildWord(build), build.arm === "head" ? stateTones[build.state] : "open");
+		: pill(buildLabel(build), build.arm === "head" ? stateTones[build.state] : "open");
 }
 
 /** What is true of both builds is said once. */
@@ -46,7 +46,7 @@ const columns: readonly Column<BuildPair>[] = [
 		heading: true,
 		cell: ({ model, engine, part }) => html`<b>${cleanName(model)}</b> <span>${cleanName(engine)}</span>${partLine(part)}`,
 	},
-	{ title: "head", cell: ({ head }) => (head === null ? "–" : pill(buildWord(head), stateTones[head.state])) },
+	{ title: "head", cell: ({ head }) => (head === null ? "–" : pill(buildLabel(head), stateTones[head.state])) },
 	{ title: "build base", numeric: true, cell: ({ base }) => timeCell(base), sortBy: ({ base }) => base?.durationMs ?? null },
 	{ title: "build head", numeric: true, cell: ({ head }) => timeCell(head), sortBy: ({ head }) => head?.durationMs ?? null },
 	{ title: "engine base", numeric: true, cell: ({ base }) => engineSizeText(base), sortBy: ({ base }) => base?.engineBytes ?? null },
@@ -70,8 +70,8 @@ function refusal(build: BuildRecord): Markup {
 	const { failure } = build;
 	if (failure === undefined) return html``;
 	const lines = excerptLines(failure.excerpt);
-	const title = html`${subjectName(build)} <span class="mut">${build.arm}</span>: ${saidText(failure.title, 300)}`;
-	return folded(title, html`<p>${saidText(failure.fix)}</p>${lines.length === 0 ? null : logExcerpt(lines)}`);
+	const title = html`${subjectName(build)} <span class="mut">${build.arm}</span>: ${cleanMessage(failure.title, 300)}`;
+	return folded(title, html`<p>${cleanMessage(failure.fix)}</p>${lines.length === 0 ? null : logExcerpt(lines)}`);
 }
 
 export function buildSection(result: Result): Piece {

@@ -1,6 +1,6 @@
 // The distribution of all iterations of both arms: shown, never tested.
 import type { WorkloadResult } from "../../schema/result.ts";
-import { subjectName } from "../words.ts";
+import { subjectName } from "../../text/labels.ts";
 import { at, html, type Markup } from "./markup.ts";
 import { linearScale, roundTicks } from "./scale.ts";
 import { timeLabels } from "./tick-labels.ts";

@@ -1,7 +1,7 @@
 // The column of the main table that shows every change with its interval on one common axis.
 import type { WorkloadResult } from "../../schema/result.ts";
-import { formatPercent } from "../../units.ts";
-import { changeText, intervalText, levelText } from "../comparison-words.ts";
+import { formatPercent } from "../../text/units.ts";
+import { changeText, intervalText, levelText } from "../comparison-format.ts";
 import type { WorkloadRow } from "../rows.ts";
 import { at, html, type Markup, type Piece } from "./markup.ts";
 import { linearScale, roundTicks, type Scale } from "./scale.ts";

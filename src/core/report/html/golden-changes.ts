@@ -1,10 +1,10 @@
 // The section of goldens that are not the same in base and head: what moved, by how much, which limits, who says why.
 import type { GoldenChange, MovedOutput, Result, ToleranceChange } from "../../schema/result.ts";
-import { formatValue } from "../../units.ts";
-import { saidText } from "../comparison-words.ts";
-import { cleanName } from "../escape.ts";
-import { movedText, revisionText, whyText } from "../stories-golden-change.ts";
-import { counted } from "../words.ts";
+import { cleanName } from "../../text/escape.ts";
+import { counted } from "../../text/labels.ts";
+import { formatValue } from "../../text/units.ts";
+import { cleanMessage } from "../comparison-format.ts";
+import { movedText, revisionText, whyText } from "../highlights-golden-change.ts";
 import { html, type Markup, type Piece } from "./markup.ts";
 import { moreText, pill, section } from "./parts.ts";
 import { type Column, sortableTable } from "./table.ts";
@@ -33,10 +33,10 @@ const limitColumns: readonly Column<ToleranceChange>[] = [
 ];
 
 function changePart(change: GoldenChange): Markup {
-	const { moved, movedTotal, tolerances, loud, notes } = change;
-	return html`<h3>${cleanName(change.model)} <small>${cleanName(change.path, 120)} · ${revisionText(change)}</small> ${pill("needs review", loud.length > 0 ? "bad" : "warn")}</h3>
-${loud.length === 0 ? null : html`<ul>${loud.slice(0, mostRows).map((text) => html`<li>${pill("weaker", "bad")} ${saidText(text, 400)}</li>`)}</ul>\n`}<p>${whyText(change)}</p>
-${notes.map((text) => html`<p>${saidText(text, 400)}</p>\n`)}${moved.length === 0 ? null : sortableTable("outputs that moved", movedColumns, moved.slice(0, mostRows))}${moreText(movedTotal - Math.min(mostRows, moved.length), "outputs")}${tolerances.length === 0 ? null : sortableTable("limits that changed", limitColumns, tolerances.slice(0, mostRows))}${moreText(tolerances.length - mostRows, "limits")}`;
+	const { moved, movedTotal, tolerances, weakened, notes } = change;
+	return html`<h3>${cleanName(change.model)} <small>${cleanName(change.path, 120)} · ${revisionText(change)}</small> ${pill("needs review", weakened.length > 0 ? "bad" : "warn")}</h3>
+${weakened.length === 0 ? null : html`<ul>${weakened.slice(0, mostRows).map((text) => html`<li>${pill("weaker", "bad")} ${cleanMessage(text, 400)}</li>`)}</ul>\n`}<p>${whyText(change)}</p>
+${notes.map((text) => html`<p>${cleanMessage(text, 400)}</p>\n`)}${moved.length === 0 ? null : sortableTable("outputs that moved", movedColumns, moved.slice(0, mostRows))}${moreText(movedTotal - Math.min(mostRows, moved.length), "outputs")}${tolerances.length === 0 ? null : sortableTable("limits that changed", limitColumns, tolerances.slice(0, mostRows))}${moreText(tolerances.length - mostRows, "limits")}`;
 }
 
 export function goldenChangeSection(result: Result): Piece {

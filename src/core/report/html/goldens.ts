@@ -1,11 +1,11 @@
 // The golden section: each check with its cap on a logarithmic bar.
 import type { GoldenCheck, GoldenVerdict, Result } from "../../schema/result.ts";
-import { formatValue } from "../../units.ts";
-import { saidText } from "../comparison-words.ts";
-import { cleanName } from "../escape.ts";
-import { goldenCounts } from "../golden-words.ts";
-import { gotText, metricWord, worstText } from "../stories-golden.ts";
-import { counted, goldenWords, subjectName, type Tone } from "../words.ts";
+import { cleanName } from "../../text/escape.ts";
+import { counted, goldenLabels, subjectName, type Tone } from "../../text/labels.ts";
+import { formatValue } from "../../text/units.ts";
+import { cleanMessage } from "../comparison-format.ts";
+import { goldenCounts } from "../golden-labels.ts";
+import { gotText, metricLabel, worstText } from "../highlights-golden.ts";
 import { errorPictures } from "./errors/pictures.ts";
 import { at, html, type Markup, type Piece } from "./markup.ts";
 import { folded, moreText, partLine, pill, section } from "./parts.ts";
@@ -86,7 +86,7 @@ function columns(scale: Scale): Column<Line>[] {
 		{
 			title: "metric",
 			wraps: true,
-			cell: ({ check }) => `${metricWord(check.metric)}${check.sample === undefined ? "" : `, sample ${check.sample}`}`,
+			cell: ({ check }) => `${metricLabel(check.metric)}${check.sample === undefined ? "" : `, sample ${check.sample}`}`,
 		},
 		{
 			title: "base engine",
@@ -118,7 +118,7 @@ function remarks(result: Result): Piece {
 	if (told.length === 0) return null;
 	return html`<ul>${told.map(
 		({ model, engine, case: name, part, state, message }) =>
-			html`<li>${pill(goldenWords[state], state === "mismatch" ? "bad" : "open")} ${subjectName({ model, engine, case: name, part })}${message === undefined ? "" : `: ${saidText(message)}`}</li>\n`,
+			html`<li>${pill(goldenLabels[state], state === "mismatch" ? "bad" : "open")} ${subjectName({ model, engine, case: name, part })}${message === undefined ? "" : `: ${cleanMessage(message)}`}</li>\n`,
 	)}</ul>\n`;
 }
 

@@ -1,8 +1,8 @@
 // The table of kernels that a profiler saw, both arms side by side.
 import type { ArmKernels, TimedKernel, WorkloadKernels, WorkloadResult } from "../../schema/result.ts";
-import { formatMs, formatPercent } from "../../units.ts";
-import { cleanName } from "../escape.ts";
-import { subjectName } from "../words.ts";
+import { cleanName } from "../../text/escape.ts";
+import { subjectName } from "../../text/labels.ts";
+import { formatMs, formatPercent } from "../../text/units.ts";
 import { html, type Piece } from "./markup.ts";
 import { folded, moreText } from "./parts.ts";
 import { type Column, sortableTable } from "./table.ts";

@@ -1,10 +1,10 @@
 // Where the time went: the layers that moved the most as paired bars, and all layers folded.
 import { type LayerChange, movedMost } from "../../explain/layer-changes.ts";
 import type { ArmLayers, TimedLayer, WorkloadLayers, WorkloadResult } from "../../schema/result.ts";
-import { formatPercent } from "../../units.ts";
-import { cleanName } from "../escape.ts";
-import { changedLayers, differenceWords, isWhole, type LayerUnit, layerUnit } from "../layer-words.ts";
-import { counted, subjectName } from "../words.ts";
+import { cleanName } from "../../text/escape.ts";
+import { counted, subjectName } from "../../text/labels.ts";
+import { formatPercent } from "../../text/units.ts";
+import { changedLayers, differenceLabels, isWhole, type LayerUnit, layerUnit } from "../layer-format.ts";
 import { at, html, type Markup, type Piece } from "./markup.ts";
 import { folded, moreText } from "./parts.ts";
 import { linearScale } from "./scale.ts";
@@ -47,15 +47,15 @@ function pairOfBars({ base, head }: LayerChange, longestMs: number): Markup {
 
 function nameCell(change: LayerChange, isPaired: boolean): Piece {
 	const layer = change.head ?? change.base;
-	const words = [...(layer?.type === undefined ? [] : [cleanName(layer.type, 40)]), ...precisionWords(change)];
-	const news = isPaired ? differenceWords(change).filter((word) => !words.includes(word)) : [];
+	const words = [...(layer?.type === undefined ? [] : [cleanName(layer.type, 40)]), ...precisionLabels(change)];
+	const news = isPaired ? differenceLabels(change).filter((word) => !words.includes(word)) : [];
 	const about = [...words.map((word) => html`${word}`), ...news.map((word) => html`<b>${word}</b>`)];
 	return html`<code>${cleanName(change.name, 120)}</code>${
 		about.length === 0 ? null : html`<small>${about.map((word, index) => [index === 0 ? "" : " · ", word])}</small>`
 	}`;
 }
 
-function precisionWords({ base, head }: LayerChange): string[] {
+function precisionLabels({ base, head }: LayerChange): string[] {
 	const [from, to] = [base?.precision, head?.precision];
 	if (from !== undefined && to !== undefined && from !== to) return [`${cleanName(from, 20)} → ${cleanName(to, 20)}`];
 	const known = to ?? from;

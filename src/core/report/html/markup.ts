@@ -1,5 +1,5 @@
 // Builds HTML in which everything is escaped unless it is markup already.
-import { escapeHtml } from "../escape.ts";
+import { escapeHtml } from "../../text/escape.ts";
 
 export interface Markup {
 	readonly markup: string;

@@ -1,8 +1,8 @@
 // The parts of a merged result: who measured what on which device, and what is missing.
 import type { Part, Result } from "../../schema/result.ts";
-import { partsText, partsToTell } from "../part-backend.ts";
+import { statusTones, type Tone } from "../../text/labels.ts";
+import { partsText, partsToReport } from "../part-backend.ts";
 import { orderedParts, type PartTexts, partTexts } from "../part-table.ts";
-import { statusTones, type Tone } from "../words.ts";
 import { html, type Piece } from "./markup.ts";
 import { pill, section } from "./parts.ts";
 import { type Column, sortableTable } from "./table.ts";
@@ -27,7 +27,7 @@ const columns: readonly Column<Line>[] = [
 ];
 
 export function partsSection(result: Result): Piece {
-	const parts = partsToTell(result);
+	const parts = partsToReport(result);
 	if (parts.length === 0) return null;
 	const lines = orderedParts(parts).map((part) => ({ part, texts: partTexts(part) }));
 	const rule = html`<p class="sub">Numbers of different parts are never compared with each other.</p>`;

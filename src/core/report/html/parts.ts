@@ -1,7 +1,7 @@
 // Small parts that several sections of the page share.
-import { cleanName } from "../escape.ts";
-import type { Phrase } from "../story.ts";
-import type { Tone } from "../words.ts";
+import { cleanName } from "../../text/escape.ts";
+import type { Tone } from "../../text/labels.ts";
+import type { Phrase } from "../highlight.ts";
 import { html, type Markup, type Piece } from "./markup.ts";
 
 export function pill(word: string, tone: Tone): Markup {

@@ -1,17 +1,17 @@
 // The section of probes: whether each engine agrees with itself, where no reference is needed.
 import type { ProbeResult, Result } from "../../schema/result.ts";
-import { saidText } from "../comparison-words.ts";
-import { cleanName } from "../escape.ts";
+import { cleanName } from "../../text/escape.ts";
+import { cleanMessage } from "../comparison-format.ts";
 import {
 	allowedApartText,
 	apartText,
 	baseApartText,
-	probeStateWords,
+	probeLabels,
+	probeStateLabels,
 	probesTitle,
 	probeTones,
-	probeWords,
 	sortedProbes,
-} from "../probe-words.ts";
+} from "../probe-labels.ts";
 import { html, type Piece } from "./markup.ts";
 import { folded, moreText, partLine, pill, section } from "./parts.ts";
 import { type Column, sortableTable } from "./table.ts";
@@ -27,12 +27,12 @@ const columns: readonly Column<ProbeResult>[] = [
 		heading: true,
 		cell: ({ model, engine, part }) => html`<b>${cleanName(model)}</b> ${cleanName(engine)}${partLine(part)}`,
 	},
-	{ title: "probe", wraps: true, cell: ({ probe }) => probeWords[probe] },
-	{ title: "answer", cell: ({ state }) => pill(probeStateWords[state], probeTones[state]) },
+	{ title: "probe", wraps: true, cell: ({ probe }) => probeLabels[probe] },
+	{ title: "answer", cell: ({ state }) => pill(probeStateLabels[state], probeTones[state]) },
 	{ title: "apart", numeric: true, cell: apartText, sortBy: ({ got }) => place(got) },
 	{ title: "allowed", numeric: true, cell: allowedApartText, sortBy: ({ allowed }) => allowed },
 	{ title: "base", numeric: true, cell: baseApartText, sortBy: ({ base }) => place(base) },
-	{ title: "what was compared", wraps: true, cell: ({ message }) => saidText(message, 400) },
+	{ title: "what was compared", wraps: true, cell: ({ message }) => cleanMessage(message, 400) },
 ];
 
 export function probeSection(result: Result): Piece {

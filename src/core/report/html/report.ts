@@ -1,19 +1,19 @@
 // The report as one HTML file that needs nothing else: offline, light and dark, sortable, printable.
 import type { Result } from "../../schema/result.ts";
-import { cleanName } from "../escape.ts";
+import { cleanName } from "../../text/escape.ts";
+import { gateTitle, outcomeLabels } from "../../text/labels.ts";
 import { workloadRows } from "../rows.ts";
-import { gateTitle, outcomeWords } from "../words.ts";
+import { appendixSection, errorSection, findingSection } from "./appendix.ts";
 import { buildSection } from "./builds.ts";
 import { goldenChangeSection } from "./golden-changes.ts";
 import { goldenSection } from "./goldens.ts";
 import { html, type Markup } from "./markup.ts";
-import { errorSection, findingSection, moreSection } from "./more.ts";
 import { partsSection } from "./parts-section.ts";
 import { probeSection } from "./probes.ts";
 import { sortScript, sortScriptHash } from "./script.ts";
 import { styleSheet } from "./style.ts";
-import { noticesPart, pageHeader, storiesPart } from "./summary.ts";
-import { detailAnchors, loudDetails, quietDetails } from "./workload-detail.ts";
+import { highlightsPart, noticesPart, pageHeader } from "./summary.ts";
+import { changedDetails, detailAnchors, unchangedDetails } from "./workload-detail.ts";
 import { workloadSection } from "./workloads-table.ts";
 
 /** Nothing is loaded, sent or framed; one script runs, known by its hash. */
@@ -25,7 +25,7 @@ function pageHead(result: Result): Markup {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="referrer" content="no-referrer">
 <meta name="color-scheme" content="light dark">
-<title>${gateTitle(result.backend)} · ${outcomeWords[result.outcome]}</title>
+<title>${gateTitle(result.backend)} · ${outcomeLabels[result.outcome]}</title>
 <style>${{ markup: styleSheet }}</style>
 `;
 }
@@ -44,7 +44,7 @@ export function renderHtml(result: Result): string {
 ${pageHead(result)}</head>
 <body>
 ${pageHeader(result)}<main>
-${noticesPart(result)}${storiesPart(result)}${partsSection(result)}${workloadSection(result, rows, anchors)}${loudDetails(result, anchors)}${goldenChangeSection(result)}${goldenSection(result)}${probeSection(result)}${buildSection(result)}${findingSection(result)}${errorSection(result)}${quietDetails(result, anchors)}${moreSection(result)}</main>
+${noticesPart(result)}${highlightsPart(result)}${partsSection(result)}${workloadSection(result, rows, anchors)}${changedDetails(result, anchors)}${goldenChangeSection(result)}${goldenSection(result)}${probeSection(result)}${buildSection(result)}${findingSection(result)}${errorSection(result)}${unchangedDetails(result, anchors)}${appendixSection(result)}</main>
 ${pageFooter(result)}<script>${{ markup: sortScript }}</script>
 </body>
 </html>

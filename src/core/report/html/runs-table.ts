@@ -1,10 +1,10 @@
 // Every run of one workload, thrown-away ones included, and both arms' figures side by side.
 import type { Arm, ArmStats, Comparison, PerfRun, RunFigure, WorkloadResult } from "../../schema/result.ts";
-import { formatBytes, formatDuration, formatMs } from "../../units.ts";
-import { changeText, intervalText } from "../comparison-words.ts";
-import { cleanName } from "../escape.ts";
-import { gpuFigures } from "../gpu-words.ts";
-import { subjectName } from "../words.ts";
+import { cleanName } from "../../text/escape.ts";
+import { subjectName } from "../../text/labels.ts";
+import { formatBytes, formatDuration, formatMs } from "../../text/units.ts";
+import { changeText, intervalText } from "../comparison-format.ts";
+import { gpuFigures } from "../gpu-format.ts";
 import { html, type Markup, type Piece } from "./markup.ts";
 import { folded, moreText, pill } from "./parts.ts";
 import { type Column, sortableTable } from "./table.ts";

@@ -2,9 +2,9 @@
 
 import type { PerfRun, WorkloadResult } from "../../schema/result.ts";
 import { figureMs, figureNames, shownMs } from "../../stats/figure.ts";
-import { formatMs } from "../../units.ts";
-import { cleanName } from "../escape.ts";
-import { subjectName } from "../words.ts";
+import { cleanName } from "../../text/escape.ts";
+import { subjectName } from "../../text/labels.ts";
+import { formatMs } from "../../text/units.ts";
 import { at, html, type Markup, type Piece } from "./markup.ts";
 import { linearScale, paddedDomain, roundTicks, type Scale } from "./scale.ts";
 import { timeLabels } from "./tick-labels.ts";

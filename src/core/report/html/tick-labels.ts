@@ -1,5 +1,5 @@
 // Labels for ticks of time: as times, or as shares where times in four digits would look alike.
-import { formatMs, formatPercent } from "../../units.ts";
+import { formatMs, formatPercent } from "../../text/units.ts";
 
 export interface TickLabels {
 	labels: string[];

@@ -1,11 +1,11 @@
 // The evidence for one workload: pairs, distribution, figures and runs.
 import type { Result, WorkloadResult } from "../../schema/result.ts";
-import { formatPercent } from "../../units.ts";
-import { changeWithInterval, pairsText, saidText, unchangedText } from "../comparison-words.ts";
-import { cleanName } from "../escape.ts";
+import { cleanName } from "../../text/escape.ts";
+import { counted, speedLabel, subjectName, withCaution } from "../../text/labels.ts";
+import { formatPercent } from "../../text/units.ts";
+import { changeWithInterval, cleanMessage, pairsText, unchangedText } from "../comparison-format.ts";
 import { backendOf } from "../part-backend.ts";
 import type { WorkloadRow } from "../rows.ts";
-import { cautioned, counted, speedWord, subjectName } from "../words.ts";
 import { drawDistribution } from "./distribution.ts";
 import { drawGpu } from "./gpu-plots.ts";
 import { kernelsPart } from "./kernels.ts";
@@ -15,7 +15,7 @@ import { folded } from "./parts.ts";
 import { figuresTable, runsTable } from "./runs-table.ts";
 import { drawStrip } from "./strip.ts";
 
-const mostLoud = 100;
+const mostChanged = 100;
 const mostQuiet = 300;
 
 function wasTimed(workload: WorkloadResult): boolean {
@@ -33,9 +33,9 @@ function shapesText(workload: WorkloadResult): string {
 function saying(workload: WorkloadResult, result: Result): string {
 	const { latency } = workload;
 	if (workload.verdict === "unchanged") return unchangedText(workload, backendOf(result, workload));
-	const spoken = speedWord(workload.verdict, backendOf(result, workload));
+	const spoken = speedLabel(workload.verdict, backendOf(result, workload));
 	const word = spoken.charAt(0).toUpperCase() + spoken.slice(1);
-	const reason = latency.reason === undefined ? "" : ` ${saidText(latency.reason)}`;
+	const reason = latency.reason === undefined ? "" : ` ${cleanMessage(latency.reason)}`;
 	if (latency.estimate === null) return `${word}.${reason}`;
 	return `${word}: ${changeWithInterval(latency)}.${reason}`;
 }
@@ -72,23 +72,23 @@ function gpuPart(workload: WorkloadResult, level: 3 | 4): Piece {
 
 function evidence({ workload, steady }: WorkloadRow, result: Result): Markup {
 	const level = 3;
-	const notes = (workload.notes ?? []).slice(0, 20).map((note) => html`<p>${saidText(note)}</p>`);
+	const notes = (workload.notes ?? []).slice(0, 20).map((note) => html`<p>${cleanMessage(note)}</p>`);
 	return html`<p>${saying(workload, result)}</p><p class="sub">${restingOn(workload)}</p>${notes}${drawings(workload, level)}${layersPart(workload, { open: !steady })}${gpuPart(workload, level)}${kernelsPart(workload)}${figuresTable(workload)}${runsTable(workload)}`;
 }
 
 /** Which rows get a section of their own, and its anchor. */
 export function detailAnchors(rows: readonly WorkloadRow[]): Map<WorkloadRow, string> {
 	const timed = rows.filter((row) => wasTimed(row.workload));
-	const loud = timed.filter((row) => !row.steady).slice(0, mostLoud);
+	const loud = timed.filter((row) => !row.steady).slice(0, mostChanged);
 	const quiet = timed.filter((row) => row.steady).slice(0, mostQuiet);
 	return new Map([...loud, ...quiet].map((row) => [row, `workload-${rows.indexOf(row) + 1}`]));
 }
 
 /** Rows whose speed asks for attention, open. */
-export function loudDetails(result: Result, anchors: ReadonlyMap<WorkloadRow, string>): Piece {
+export function changedDetails(result: Result, anchors: ReadonlyMap<WorkloadRow, string>): Piece {
 	const loud = [...anchors].filter(([row]) => !row.steady);
 	return loud.map(([row, anchor]) => {
-		const name = cautioned(subjectName(row.workload), backendOf(result, row.workload));
+		const name = withCaution(subjectName(row.workload), backendOf(result, row.workload));
 		return html`<section class="workload" aria-labelledby="${anchor}"><h2 id="${anchor}">${name}</h2>
 ${evidence(row, result)}</section>
 `;
@@ -96,13 +96,13 @@ ${evidence(row, result)}</section>
 }
 
 /** The rest, folded one by one. */
-export function quietDetails(result: Result, anchors: ReadonlyMap<WorkloadRow, string>): Piece {
+export function unchangedDetails(result: Result, anchors: ReadonlyMap<WorkloadRow, string>): Piece {
 	const quiet = [...anchors].filter(([row]) => row.steady);
 	if (quiet.length === 0) return null;
 	const word = result.arms.base === null ? "timed" : "unchanged";
 	const title = `${counted(quiet.length, `${word} workload`)}, run by run`;
 	const parts = quiet.map(([row, anchor]) => folded(html`<span id="${anchor}">${subjectName(row.workload)}</span>`, evidence(row, result)));
-	return html`<section aria-labelledby="quiet"><h2 id="quiet">${cautioned(title, result.backend)}</h2>
+	return html`<section aria-labelledby="quiet"><h2 id="quiet">${withCaution(title, result.backend)}</h2>
 ${parts}</section>
 `;
 }

@@ -2,12 +2,12 @@
 
 import type { Result } from "../../schema/result.ts";
 import { shownMs } from "../../stats/figure.ts";
-import { formatLimit } from "../../units.ts";
-import { levelText } from "../comparison-words.ts";
-import { cleanName } from "../escape.ts";
+import { cleanName } from "../../text/escape.ts";
+import { withCaution } from "../../text/labels.ts";
+import { formatLimit } from "../../text/units.ts";
+import { levelText } from "../comparison-format.ts";
 import { backendOf } from "../part-backend.ts";
 import { armTitle, type WorkloadRow, type WorkloadTexts, workloadTexts } from "../rows.ts";
-import { cautioned } from "../words.ts";
 import { drawForest, forestAxis, forestScale } from "./forest.ts";
 import { html, type Markup, type Piece } from "./markup.ts";
 import { moreText, partLine, pill, section } from "./parts.ts";
@@ -37,7 +37,7 @@ function forestTitle(rows: readonly WorkloadRow[], result: Result): string {
 		zone === undefined ? "grey: too small to count" : `grey ±${zone}`,
 		...(gate === undefined ? ["dashed: fails"] : gate === "" ? [] : [`dashed ${gate}`]),
 	];
-	return cautioned(parts.join(" · "), result.backend);
+	return withCaution(parts.join(" · "), result.backend);
 }
 
 function comparedColumns(rows: readonly WorkloadRow[], result: Result): Column<Line>[] {
@@ -119,6 +119,6 @@ export function workloadSection(result: Result, rows: readonly WorkloadRow[], an
 	if (rows.length === 0) return null;
 	const ordered = [...rows.filter((row) => !row.quiet), ...rows.filter((row) => row.quiet)].slice(0, mostRows);
 	const lines = ordered.map((row): Line => ({ row, texts: workloadTexts(row), anchor: anchors.get(row) ?? null }));
-	const title = cautioned("Workloads", result.backend);
+	const title = withCaution("Workloads", result.backend);
 	return section(title, [sortableTable(title, columnsOf(ordered, result), lines), moreText(rows.length - mostRows, "rows")], "workloads");
 }

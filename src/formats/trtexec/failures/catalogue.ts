@@ -1,9 +1,9 @@
 // Every failure that this program knows, in the order in which rules of one rank are asked.
 import { buildingRules } from "./building.ts";
 import { crashRules, endedFromOutside, logIncomplete } from "./ends.ts";
+import { falseSuccessRules } from "./false-success.ts";
 import { flagRules } from "./flags.ts";
 import { inferenceRules } from "./inference.ts";
-import { lieRules } from "./lies.ts";
 import { machineRules, startRules } from "./machine.ts";
 import { parsingRules } from "./parsing.ts";
 import { planRules } from "./plans.ts";
@@ -31,7 +31,7 @@ export const catalogue: Catalogue = {
 	outside: endedFromOutside,
 	log: [...flagRules, ...parsingRules, ...profileRules, ...buildingRules, ...savingRules, ...planRules, ...inferenceRules, ...machineRules],
 	crash: crashRules,
-	lies: lieRules,
+	lies: falseSuccessRules,
 	incomplete: logIncomplete,
 };
 

@@ -89,7 +89,7 @@ const shortDumps = (facts: Facts): { name: string; line: LogLine; got: number; w
 		return want === null || got === undefined || got === want ? [] : [{ name: tensor.name, line, got, want }];
 	});
 
-export const inferenceLies: readonly Rule[] = [
+export const inferenceFalseSuccess: readonly Rule[] = [
 	{
 		code: "input-file-longer",
 		kind: "refusal",

@@ -87,7 +87,7 @@ export const planRules: readonly Rule[] = [
 	},
 ];
 
-export const planLies: readonly Rule[] = [
+export const planFalseSuccess: readonly Rule[] = [
 	{
 		code: "plan-damaged",
 		kind: "runner",

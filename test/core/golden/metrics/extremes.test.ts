@@ -1,9 +1,9 @@
 // Every comparator at the ends of its numbers, against exact arithmetic in Python (test/oracles/golden-extremes.py).
 import { describe, expect, it } from "vitest";
-import { judgeCase } from "../../../../src/core/golden/judge.ts";
+import { judgeCase } from "../../../../src/core/golden/compare/judge.ts";
+import { keepsLimit, type MetricKind, metrics } from "../../../../src/core/golden/compare/registry.ts";
 import { within } from "../../../../src/core/golden/metrics/measured.ts";
-import { keepsLimit, type MetricKind, metrics } from "../../../../src/core/golden/registry.ts";
-import type { Tensor } from "../../../../src/core/golden/tensor.ts";
+import type { Tensor } from "../../../../src/core/golden/tensor/tensor.ts";
 import type { ComparatorSpec, GoldenOutput } from "../../../../src/core/schema/golden.ts";
 import type { GoldenCheck } from "../../../../src/core/schema/result.ts";
 import oracle from "../../../oracles/golden-extremes.json" with { type: "json" };

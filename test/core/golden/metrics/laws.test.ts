@@ -2,11 +2,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { checkBoxes } from "../../../../src/core/golden/boxes/check-boxes.ts";
-import { makePair } from "../../../../src/core/golden/difference.ts";
-import { judgeCase } from "../../../../src/core/golden/judge.ts";
-import { metricNames } from "../../../../src/core/golden/metric-words.ts";
+import { makePair } from "../../../../src/core/golden/compare/difference.ts";
+import { judgeCase } from "../../../../src/core/golden/compare/judge.ts";
+import { type MetricKind, metrics } from "../../../../src/core/golden/compare/registry.ts";
+import { metricLabels } from "../../../../src/core/golden/metrics/labels.ts";
 import { plainQuestion, type Question } from "../../../../src/core/golden/metrics/measured.ts";
-import { type MetricKind, metrics } from "../../../../src/core/golden/registry.ts";
 import type { BoxComparatorKind, Detections, GoldenOutput } from "../../../../src/core/schema/golden.ts";
 import { float32, manifestOf, modelSha256 } from "../../../support/golden-tensors.ts";
 
@@ -108,7 +108,7 @@ describe.each(kinds)("%s", (kind) => {
 	it.each([Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY])(
 		"has a name for people, and fails an output that holds a %s",
 		(bad) => {
-			expect(metricNames[kind]).toMatch(/\w{3}/);
+			expect(metricLabels[kind]).toMatch(/\w{3}/);
 			const { golden } = pairAt(5, 0);
 			const expected = float32(golden, shape);
 			const manifest = manifestOf({ y: expected }, { y: { comparators: [{ kind, severity: "warn" }] } as GoldenOutput });

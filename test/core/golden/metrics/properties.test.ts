@@ -1,7 +1,7 @@
 // What holds of the metrics for all values.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { makePair } from "../../../../src/core/golden/difference.ts";
+import { makePair } from "../../../../src/core/golden/compare/difference.ts";
 import { allclose } from "../../../../src/core/golden/metrics/allclose.ts";
 import { cosine } from "../../../../src/core/golden/metrics/cosine.ts";
 import { klDivergence } from "../../../../src/core/golden/metrics/kl.ts";

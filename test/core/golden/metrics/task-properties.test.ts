@@ -1,7 +1,7 @@
 // What holds of the task metrics for all values, and of what they say.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { makePair, type Pair } from "../../../../src/core/golden/difference.ts";
+import { makePair, type Pair } from "../../../../src/core/golden/compare/difference.ts";
 import { accuracy } from "../../../../src/core/golden/metrics/accuracy.ts";
 import { jsDivergence } from "../../../../src/core/golden/metrics/js.ts";
 import { type Measured, plainQuestion, type Question } from "../../../../src/core/golden/metrics/measured.ts";

@@ -10,7 +10,7 @@ import {
 	subtract,
 	subtractWraps,
 } from "../../../../src/core/golden/polygraphy/numpy.ts";
-import { elementBytes, type Tensor } from "../../../../src/core/golden/tensor.ts";
+import { elementBytes, type Tensor } from "../../../../src/core/golden/tensor/tensor.ts";
 import type { DType } from "../../../../src/core/schema/golden.ts";
 import oracle from "../../../oracles/golden-numpy.json" with { type: "json" };
 

@@ -6,8 +6,8 @@ import { type JudgedProbe, judgeProbes, type ProbeAnswer, type ProbeAnswers } fr
 import { type ProbePlan, planProbes } from "../../../../src/core/golden/probes/plan.ts";
 import { settleProbes } from "../../../../src/core/golden/probes/settle.ts";
 import type { ProbeInput, ProbeSubject } from "../../../../src/core/golden/probes/subject.ts";
-import type { Tensor } from "../../../../src/core/golden/tensor.ts";
-import { float64Reader } from "../../../../src/core/golden/values.ts";
+import type { Tensor } from "../../../../src/core/golden/tensor/tensor.ts";
+import { float64Reader } from "../../../../src/core/golden/tensor/values.ts";
 import type { ProbeName } from "../../../../src/core/schema/result.ts";
 import { float32 } from "../../../support/golden-tensors.ts";
 

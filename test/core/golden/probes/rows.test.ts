@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { allowance } from "../../../../src/core/golden/probes/allowance.ts";
 import { distanceBetween } from "../../../../src/core/golden/probes/distance.ts";
 import { join, pick, upTo } from "../../../../src/core/golden/probes/pick.ts";
-import { sliceTensor } from "../../../../src/core/golden/tensor.ts";
+import { sliceTensor } from "../../../../src/core/golden/tensor/tensor.ts";
 import { float32, float64, int64 } from "../../../support/golden-tensors.ts";
 
 const shapes = fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 1, maxLength: 4 });

@@ -1,7 +1,7 @@
 // Draws how large the differences of one check are: a histogram over decades, with what is allowed as a line.
 import type { ErrorHistogram } from "../../../schema/result.ts";
-import { formatValue } from "../../../units.ts";
-import { counted } from "../../words.ts";
+import { counted } from "../../../text/labels.ts";
+import { formatValue } from "../../../text/units.ts";
 import { at, html, type Markup, type Piece } from "../markup.ts";
 import { linearScale, roundTicks, type Scale } from "../scale.ts";
 

@@ -1,6 +1,6 @@
 // Draws the error map of one check: where its differences are, in ten colours that suit light and dark.
 import type { ErrorMap, Numeric } from "../../../schema/result.ts";
-import { formatValue } from "../../../units.ts";
+import { formatValue } from "../../../text/units.ts";
 import { at, html, type Markup, type Piece } from "../markup.ts";
 import { type Heat, heatOf, heatSteps, notFiniteByte } from "./heat.ts";
 

@@ -1,9 +1,9 @@
 // The pictures of golden checks that do not pass: the loudest of each output open, the rest folded.
 import type { GoldenCheck, GoldenElement, GoldenVerdict, Numeric, Result } from "../../../schema/result.ts";
-import { formatValue } from "../../../units.ts";
-import { cleanName } from "../../escape.ts";
-import { apartTexts, capRatio, measureText, offBy } from "../../stories-golden.ts";
-import { counted, subjectName } from "../../words.ts";
+import { cleanName } from "../../../text/escape.ts";
+import { counted, subjectName } from "../../../text/labels.ts";
+import { formatValue } from "../../../text/units.ts";
+import { apartTexts, capRatio, measureText, offBy } from "../../highlights-golden.ts";
 import { html, type Markup, type Piece } from "../markup.ts";
 import { folded, moreText, pill } from "../parts.ts";
 import { type Column, sortableTable } from "../table.ts";
@@ -27,7 +27,7 @@ function drawnChecks(result: Result): Drawn[] {
 }
 
 /** The loudest check of each output of each engine, in the order of the result. */
-function loudestOf(all: readonly Drawn[]): Drawn[] {
+function worstOfEach(all: readonly Drawn[]): Drawn[] {
 	const loudest = new Map<string, Drawn>();
 	for (const drawn of all) {
 		const { model, engine, part } = drawn.verdict;
@@ -97,7 +97,7 @@ function picture(drawn: Drawn): Markup {
 
 export function errorPictures(result: Result): Piece {
 	const all = drawnChecks(result);
-	const open = loudestOf(all);
+	const open = worstOfEach(all);
 	const rest = all.filter((drawn) => !open.includes(drawn)).slice(0, mostPictures - open.length);
 	const more = moreText(all.length - open.length - rest.length, "pictures");
 	return [

@@ -1,0 +1,67 @@
+// GitHub as a forge: comments, check runs, statuses and issues over its REST and GraphQL interfaces.
+import type { ApiResult, CodeHost } from "../../ports/code-host.ts";
+import { type Calls, named } from "./calls.ts";
+import { checkCalls } from "./checks.ts";
+import { commentCalls } from "./comments.ts";
+import { issueCalls } from "./issues.ts";
+import { parseLogin, parsePullNumbers } from "./replies.ts";
+import { createAsk, type Pace, type Requester, usualPace } from "./request.ts";
+
+export interface CodeHostOptions {
+	token: string;
+	/** `owner/name`. */
+	repository: string;
+	/** e.g. https://api.github.com */
+	apiUrl: string;
+	graphQlUrl: string;
+	pace?: Pace;
+}
+
+export function githubCodeHost(options: CodeHostOptions): CodeHost {
+	const [owner = "", repo = ""] = options.repository.split("/");
+	let requester: Promise<Requester> | null = null;
+	const ask = createAsk(() => {
+		requester ??= openRequester(options);
+		return requester;
+	}, options.pace ?? usualPace);
+	const calls: Calls = { ask, place: { owner, repo }, graphQlUrl: options.graphQlUrl };
+	return {
+		login: () => readLogin(calls),
+		pullRequestsOf: (sha) => readPullRequests(calls, sha),
+		...commentCalls(calls),
+		...checkCalls(calls),
+		...issueCalls(calls),
+	};
+}
+
+/** octokit is half a megabyte: it is loaded when there is something to ask. */
+export async function openRequester({ token, apiUrl }: CodeHostOptions): Promise<Requester> {
+	const { GitHub, getOctokitOptions } = await import("@actions/github/lib/utils");
+	const quiet = { debug() {}, info() {}, warn() {}, error() {} };
+	const octokit = new GitHub(getOctokitOptions(token, { baseUrl: apiUrl, log: quiet, userAgent: "trtgate" }));
+	return async (route, parameters) => {
+		const { data, headers } = await octokit.request(route, parameters);
+		return { data, headers };
+	};
+}
+
+async function readLogin({ ask, graphQlUrl }: Calls): Promise<string | null> {
+	const query = "query { viewer { login } }";
+	const answer = await ask({
+		route: `POST ${graphQlUrl}`,
+		parameters: { query },
+		permission: "metadata: read",
+		parse: parseLogin,
+	});
+	return answer.state === "done" ? answer.value : null;
+}
+
+async function readPullRequests({ ask, place }: Calls, sha: string): Promise<ApiResult<{ numbers: readonly number[] }>> {
+	const answer = await ask({
+		route: "GET /repos/{owner}/{repo}/commits/{commit_sha}/pulls",
+		parameters: { ...place, commit_sha: sha, per_page: 100 },
+		permission: "pull-requests: read",
+		parse: (data) => parsePullNumbers(data, sha),
+	});
+	return named(answer, "numbers");
+}

@@ -1,0 +1,79 @@
+// What every job on TensorRT needs: the program, the GPU, how it is timed, and what is remembered between jobs.
+import type { MeasureConfig } from "../../core/config/config.ts";
+import type { KernelFact } from "../../core/explain/arm-kernels.ts";
+import type { InferCase, InferResult, TraceJob } from "../../ports/backend.ts";
+import type { Processes } from "../process/processes.ts";
+import type { Trtexec } from "./find.ts";
+
+/** Runs golden cases in TensorRT's Python API; trtexec takes them over where it is absent. */
+export interface GoldenWorker {
+	probe(): Promise<{ tensorrt: string } | { absent: string }>;
+	infer(job: {
+		enginePath: string;
+		cases: readonly InferCase[];
+		device: number;
+		plugins: readonly string[];
+		timeoutMs: number;
+		logPath: string;
+		onCase?(done: number): void;
+	}): Promise<InferResult>;
+}
+
+/** Runs a command under a profiler. `sentence` says what is not there and why. */
+export type Tracer = (job: {
+	tool: TraceJob["tool"];
+	/** Of ncu: the one kernel to look at. */
+	kernel?: string;
+	command: readonly string[];
+	cwd: string;
+	folder: string;
+	name: string;
+	timeoutMs: number;
+}) => Promise<{ files: readonly string[]; kernels?: readonly KernelFact[]; sentence?: string }>;
+
+/** Sets of files kept between runs, by name. */
+export interface FileCache {
+	/** Names that begin so, last used first. */
+	list(prefix: string): Promise<string[]>;
+	/** Copies the files and gives their facts; null, and nothing written, where they are not there whole. */
+	fetch(name: string, targets: Readonly<Record<string, string>>): Promise<unknown>;
+	/** Resolves to why they are not kept, or null. */
+	keep(name: string, entry: { files: Readonly<Record<string, string>>; facts: unknown }): Promise<string | null>;
+}
+
+export interface BuildCaches {
+	engines: FileCache | null;
+	timing: FileCache | null;
+}
+
+export type TimingSettings = Pick<MeasureConfig, "cudaGraph" | "spinWait" | "transfers">;
+
+export interface TrtexecContext {
+	trtexec: Trtexec;
+	processes: Processes;
+	/** CUDA device. */
+	device: number;
+	timing: TimingSettings;
+	worker: GoldenWorker | null;
+	tracer: Tracer | null;
+	caches: BuildCaches;
+	/** What engines and kernel timings hold for: GPU, driver, TensorRT. null where that is not known. */
+	machine: string | null;
+	/** Whether the worker is of use here, once that was asked. */
+	workerChoice?: Promise<GoldenWorker | null>;
+	/** What was built in this run, by the engine's path. */
+	built: Map<string, BuiltPlan>;
+	/** Kernel timings in each timing cache after its last build, by path. */
+	cacheEntries: Map<string, number>;
+	/** Says a sentence once. */
+	note(sentence: string): void;
+}
+
+/** What is remembered of a plan, to know it again. */
+export interface BuiltPlan {
+	sha256: string;
+	bytes: number;
+	/** Last change of the file when its digest was last taken. */
+	modifiedMs: number;
+	weightsBytes: number;
+}

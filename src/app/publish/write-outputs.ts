@@ -1,0 +1,59 @@
+// Tells the workflow run what became of publishing: log, job summary, publish.json, outputs.
+
+import { join } from "node:path";
+import { notice } from "@actions/core";
+import { log } from "../../adapters/github/log.ts";
+import { setUrls, writeAnnotations, writeSummary } from "../../adapters/github/publish.ts";
+import { renderMarkdown } from "../../core/report/markdown.ts";
+import { renderUnpublished } from "../../core/report/not-published.ts";
+import type { Result } from "../../core/schema/result.ts";
+import type { Files } from "../../ports/world.ts";
+import type { Published } from "../../stages/publish/plan.ts";
+import type { PublishedRun } from "./publish-run.ts";
+
+/** Room for far more rows than a comment has, below the runner's 1 MiB. */
+const summaryLimit = 900_000;
+export const publishFile = "publish.json";
+
+/** At once after the measurement: whatever happens to publishing, the run's page has the report. */
+export async function writeResultOutputs(result: Result): Promise<void> {
+	await writeSummary(renderMarkdown(result, { limit: summaryLimit }));
+}
+
+export async function writePublishOutputs(
+	result: Result,
+	{ published, links, ...shown }: PublishedRun,
+	{ outFolder, files, annotate = true }: { outFolder: string; files: Files; annotate?: boolean },
+): Promise<void> {
+	const done = (what: Published["what"]) => published.find((one) => one.what === what && one.state === "done");
+	const comment = done("comment");
+	setUrls({
+		comment: comment?.state === "done" ? (comment.url ?? "") : "",
+		artifact: links.artifact ?? "",
+		report: links.report ?? "",
+	});
+	// The check run shows the same on the same lines.
+	if (annotate && done("check run") === undefined) writeAnnotations(result);
+	for (const one of published) log(describe(one));
+	const failed = published.flatMap((one) => (one.state === "failed" ? [{ what: one.what, ...one.fault }] : []));
+	const partly = published.flatMap(({ what, ...one }) =>
+		one.state === "done" && one.note !== undefined && what !== "comment" ? [{ what, message: one.note, fix: "" }] : [],
+	);
+	await writeSummary(renderMarkdown(result, { limit: summaryLimit, links, ...shown }) + renderUnpublished([...failed, ...partly]));
+	const [first] = failed;
+	if (first !== undefined) notice(`${first.message} ${first.fix}`, { title: `trtgate: ${first.what} not published (the outcome stands)` });
+	await files.writeText(join(outFolder, publishFile), `${JSON.stringify({ published }, null, "\t")}\n`).catch((fault: unknown) => {
+		log(`${publishFile} could not be written: ${String(fault)}`);
+	});
+}
+
+function describe(one: Published): string {
+	switch (one.state) {
+		case "done":
+			return [`published ${one.what}`, one.url, one.note].filter((part) => part !== undefined && part !== "").join(": ");
+		case "skipped":
+			return `no ${one.what}: ${one.why}`;
+		case "failed":
+			return `no ${one.what}: ${one.fault.message} ${one.fault.fix} [${one.fault.code}]`;
+	}
+}

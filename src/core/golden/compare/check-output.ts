@@ -1,0 +1,153 @@
+// Checks one output of one case: what comes before any metric first, then each comparator.
+import type { GoldenOutput, Precision } from "../../schema/golden.ts";
+import type { GoldenCheck } from "../../schema/result.ts";
+import { elementCount, type Tensor } from "../tensor/tensor.ts";
+import { float64Reader, forEachChunk } from "../tensor/values.ts";
+import { exactValues, layoutCheck, nonFiniteCheck, toNumeric, worstOf } from "./checks.ts";
+import { type Comparator, resolveComparators } from "./comparators.ts";
+import { type CommandAnswer, customCheck, customSpecs } from "./custom.ts";
+import { cutParts, findWorst, type Part, type Worst } from "./parts.ts";
+import { keepsLimit, metrics } from "./registry.ts";
+
+export interface OutputSides {
+	name: string;
+	expected: Tensor;
+	got: Tensor;
+	/** The base engine's, where there is one. */
+	base: Tensor | undefined;
+}
+
+export interface OutputContext {
+	spec: GoldenOutput | undefined;
+	precision: Precision;
+	relativeL2: Readonly<Partial<Record<Precision, number>>>;
+	/** What is right by people's word, one class for each row. */
+	labels?: readonly number[] | undefined;
+	/** Of the commands that the output's comparators name, in order; absent where none can be asked, as while a golden is recorded. */
+	answers?: readonly CommandAnswer[] | undefined;
+}
+
+export interface OutputChecks {
+	checks: GoldenCheck[];
+	/** Elements that a metric speaks of. */
+	compared: number;
+}
+
+/** The checks of an output that both sides have. Metrics are asked only of what can be measured. */
+export function checkOutput(sides: OutputSides, context: OutputContext): OutputChecks {
+	const { name, expected, got } = sides;
+	const layout = layoutCheck(name, expected, got);
+	if (layout !== null) return { checks: [layout], compared: 0 };
+	const all = resolveComparators(context.spec, { ...context, expected });
+	// What is asked of the whole set is asked when all cases were seen; here it only has to be comparable.
+	const comparators = all.filter(({ scope }) => scope !== "set");
+	if (elementCount(expected.shape) === 0) return { checks: comparators.map((comparator) => emptyCheck(name, comparator)), compared: 0 };
+	const cut: Cut = { batchAxis: batchAxisOf(context.spec, expected), comparators };
+	const parts = partsOf(expected, got, cut);
+	const mustMatch = context.spec?.nonFinite === "must-match";
+	const nonFinite = nonFiniteCheck(name, parts(comparators[0]?.scope ?? "whole"), { mustMatch, batchAxis: cut.batchAxis });
+	if (nonFinite?.pass === false) return { checks: [nonFinite], compared: 0 };
+	const baseParts = sides.base && layoutCheck(name, expected, sides.base) === null ? partsOf(expected, sides.base, cut) : null;
+	const measured = comparators.map((comparator) => {
+		const check = measuredCheck(name, comparator, { parts: parts(comparator.scope), batchAxis: cut.batchAxis });
+		return sides.base === undefined ? check : withBase(check, comparator, baseParts?.(comparator.scope) ?? null);
+	});
+	const { precision } = context;
+	const answered = customSpecs(context.spec).flatMap((spec, index) =>
+		context.answers === undefined ? [] : [customCheck(name, spec, { answer: context.answers[index] ?? unasked, expected, precision })],
+	);
+	const checks = [...measured, ...answered];
+	const waits = comparators.length < all.length || checks.length === 0;
+	return {
+		checks: nonFinite === null ? checks : [nonFinite, ...checks],
+		compared: waits ? elementCount(expected.shape) : Math.max(nonFinite?.elements ?? 0, ...checks.map((check) => check.elements)),
+	};
+}
+
+const unasked: CommandAnswer = { state: "failed", message: "it was not asked" };
+
+function batchAxisOf(spec: GoldenOutput | undefined, expected: Tensor): number | null {
+	const axis = spec?.batchAxis ?? null;
+	return axis !== null && axis < expected.shape.length ? axis : null;
+}
+
+interface Cut {
+	batchAxis: number | null;
+	comparators: readonly Comparator[];
+}
+
+/** The parts of a scope, cut when first asked for; one pass over them serves the sums and the first allclose. */
+function partsOf(expected: Tensor, got: Tensor, cut: Cut): (scope: Comparator["scope"]) => readonly Part[] {
+	const known = new Map<Comparator["scope"], readonly Part[]>();
+	return (scope) => {
+		const planned = cut.comparators.find((comparator) => comparator.kind === "allclose" && comparator.scope === scope);
+		const parts = known.get(scope) ?? cutParts({ expected, got }, scope === "per-sample" ? cut.batchAxis : null, planned);
+		known.set(scope, parts);
+		return parts;
+	};
+}
+
+function checkOf(output: string, comparator: Comparator): Omit<GoldenCheck, "pass" | "got" | "elements"> {
+	const { kind, allowed, severity } = comparator;
+	return { output, metric: kind, allowed, bound: metrics[kind].bound, severity };
+}
+
+/** Shapes agree, so the outputs do; that nothing was compared is for the case to say. */
+function emptyCheck(output: string, comparator: Comparator): GoldenCheck {
+	return { ...checkOf(output, comparator), got: null, pass: true, elements: 0, detail: "the output is empty, as the golden is" };
+}
+
+function measuredCheck(output: string, comparator: Comparator, cut: { parts: readonly Part[]; batchAxis: number | null }): GoldenCheck {
+	const metric = metrics[comparator.kind];
+	const check = checkOf(output, comparator);
+	const parts = comparator.kind === "accuracy" ? cut.parts : cut.parts.filter(({ pair }) => pair.difference().elements > 0);
+	if (parts.length === 0) return infiniteCheck(check, cut.parts);
+	const worst = findWorst(parts, metric.bound, (pair) => metric.measure(pair, comparator));
+	if (worst === null) return { ...check, got: null, pass: false, elements: 0, detail: "nothing could be measured" };
+	const { measured, part, elements } = worst;
+	const detail = detailOf(worst);
+	return {
+		...check,
+		...(part.sample === null ? {} : { sample: part.sample }),
+		got: toNumeric(measured.value),
+		pass: keepsLimit(measured.value, metric.bound, comparator.allowed),
+		elements,
+		...(measured.worstAt < 0 ? {} : { worst: worstOf(part, measured.worstAt, cut.batchAxis) }),
+		...(detail === undefined ? {} : { detail }),
+	};
+}
+
+/** No element is finite, and both sides are the same: that was checked before. Infinities are values, but NaN everywhere is what any broken engine gives. */
+function infiniteCheck(check: Omit<GoldenCheck, "pass" | "got" | "elements">, parts: readonly Part[]): GoldenCheck {
+	const pass = parts.some(({ pair }) => {
+		const read = float64Reader(pair.expected);
+		let infinite = false;
+		forEachChunk(elementCount(pair.expected.shape), (start, count) => {
+			infinite ||= read(start, count).some((value) => Math.abs(value) === Number.POSITIVE_INFINITY);
+		});
+		return infinite;
+	});
+	const detail = pass
+		? "no element of the golden is finite, and the engine's are the same"
+		: "every element is NaN, so nothing was measured";
+	return { ...check, got: null, pass, elements: 0, detail };
+}
+
+function detailOf({ measured, part }: Worst): string | undefined {
+	const exact = measured.worstAt < 0 ? undefined : exactValues(part, measured.worstAt);
+	const details = [measured.detail, exact].filter((detail) => detail !== undefined);
+	return details.length === 0 ? undefined : details.join("; ");
+}
+
+/** Adds what the base engine scores against the same golden; null: it gave nothing that can be compared. */
+function withBase(check: GoldenCheck, comparator: Comparator, parts: readonly Part[] | null): GoldenCheck {
+	if (parts === null) return { ...check, base: null };
+	const metric = metrics[comparator.kind];
+	const misplaced = parts.some((part) => part.pair.difference().nonFinite.differing > 0);
+	const worst = misplaced ? null : findWorst(parts, metric.bound, (pair) => metric.measure(pair, comparator));
+	const value = misplaced ? Number.NaN : (worst?.measured.value ?? null);
+	if (value === null) return { ...check, base: null };
+	const alsoFails = !check.pass && !keepsLimit(value, metric.bound, comparator.allowed);
+	const detail = [check.detail, alsoFails ? "the base engine fails this check too" : undefined].filter((text) => text !== undefined);
+	return { ...check, base: toNumeric(value), ...(detail.length === 0 ? {} : { detail: detail.join("; ") }) };
+}

@@ -1,0 +1,108 @@
+// Makes the checks of one output that come before any metric: missing, dtype, shape, non-finite.
+import { quoteName } from "../../onnx/quote.ts";
+import type { GoldenCheck, Numeric } from "../../schema/result.ts";
+import { formatShape, type Tensor, tensorBytes, unravel } from "../tensor/tensor.ts";
+import { formatValueAt, valueAt } from "../tensor/values.ts";
+import type { Part } from "./parts.ts";
+
+export function toNumeric(value: number): Numeric {
+	if (Number.isFinite(value)) return value;
+	if (Number.isNaN(value)) return "NaN";
+	return value > 0 ? "Infinity" : "-Infinity";
+}
+
+/** A check that failed before anything could be measured. */
+function structuralCheck(output: string, metric: string, detail: string): GoldenCheck {
+	return { output, metric, got: null, allowed: null, bound: "at-most", pass: false, severity: "fail", elements: 0, detail };
+}
+
+const namesShown = 8;
+
+export function missingCheck(output: string, present: readonly string[]): GoldenCheck {
+	const more = present.length > namesShown ? ` and ${present.length - namesShown} more` : "";
+	const names = present
+		.slice(0, namesShown)
+		.map((name) => quoteName(name))
+		.join(", ");
+	return structuralCheck(
+		output,
+		"missing",
+		present.length === 0 ? "the engine gave no outputs" : `the engine has no such output; it has ${names}${more}`,
+	);
+}
+
+export function extraCheck(output: string): GoldenCheck {
+	return structuralCheck(output, "missing", "the golden has no such output, so nothing can be said of it: record the golden again");
+}
+
+/** The first way in which an output cannot be compared with the golden's, or null. */
+export function layoutCheck(output: string, expected: Tensor, got: Tensor): GoldenCheck | null {
+	if (got.dtype !== expected.dtype) return structuralCheck(output, "dtype", `expected ${expected.dtype}, got ${got.dtype}`);
+	if (!sameShape(got.shape, expected.shape)) {
+		return structuralCheck(output, "shape", `expected ${formatShape(expected.shape)}, got ${formatShape(got.shape)}`);
+	}
+	const wanted = tensorBytes(expected);
+	if (got.data.length === wanted) return null;
+	return structuralCheck(output, "shape", `${formatShape(got.shape)} of ${got.dtype} takes ${wanted} bytes, got ${got.data.length}`);
+}
+
+function sameShape(left: readonly number[], right: readonly number[]): boolean {
+	return left.length === right.length && left.every((size, axis) => size === right[axis]);
+}
+
+/** NaN and infinities: where the golden has none, or where they stand elsewhere. null: none on either side. */
+export function nonFiniteCheck(
+	output: string,
+	parts: readonly Part[],
+	options: { mustMatch: boolean; batchAxis: number | null },
+): GoldenCheck | null {
+	const sum = { expected: 0, got: 0, differing: 0 };
+	let first: { part: Part; at: number } | undefined;
+	for (const part of parts) {
+		const { nonFinite } = part.pair.difference();
+		sum.expected += nonFinite.expected;
+		sum.got += nonFinite.got;
+		sum.differing += nonFinite.differing;
+		if (nonFinite.differing > 0) first ??= { part, at: nonFinite.firstDiffering };
+	}
+	if (sum.expected === 0 && sum.got === 0) return null;
+	const pass = sum.differing === 0 && options.mustMatch;
+	// Where none may be, those at the golden's own places count too.
+	const wrong = pass || sum.differing > 0 ? sum.differing : sum.got;
+	const worst = first ? { worst: worstOf(first.part, first.at, options.batchAxis) } : {};
+	return {
+		output,
+		metric: "non-finite",
+		...(first && first.part.sample !== null ? { sample: first.part.sample } : {}),
+		got: wrong,
+		allowed: 0,
+		bound: "at-most",
+		pass,
+		severity: "fail",
+		elements: sum.expected + sum.got,
+		...worst,
+		detail: describeNonFinite(sum, options.mustMatch),
+	};
+}
+
+function describeNonFinite(sum: { expected: number; got: number; differing: number }, mustMatch: boolean): string {
+	const counts = `${sum.got} NaN or infinite in the engine's output, ${sum.expected} in the golden`;
+	if (sum.differing > 0) return `${counts}, ${sum.differing} of them not at the same places`;
+	return mustMatch ? `${counts}, at the same places` : `${counts}, which may hold none: record it again, or set nonFinite: must-match`;
+}
+
+/** The place to look at, in the coordinates of the whole output. */
+export function worstOf(part: Part, flat: number, batchAxis: number | null): NonNullable<GoldenCheck["worst"]> {
+	const { expected, got } = part.pair;
+	const index = unravel(flat, expected.shape);
+	if (part.sample !== null && batchAxis !== null) index[batchAxis] = part.sample;
+	return { index, got: toNumeric(valueAt(got, flat)), expected: toNumeric(valueAt(expected, flat)) };
+}
+
+/** Both values in decimal where binary64 cannot tell them apart. */
+export function exactValues(part: Part, flat: number): string | undefined {
+	const { expected, got } = part.pair;
+	if (valueAt(expected, flat) !== valueAt(got, flat)) return undefined;
+	const texts = { expected: formatValueAt(expected, flat), got: formatValueAt(got, flat) };
+	return texts.expected === texts.got ? undefined : `expected ${texts.expected}, got ${texts.got}`;
+}

@@ -1,0 +1,189 @@
+// One pass over a golden output and an engine's: everything that relative-l2, max-abs and allclose need, together.
+
+import { isSafeSum, type Norm, scaleFor } from "../norm.ts";
+import { elementBytes, elementCount, type Tensor } from "../tensor/tensor.ts";
+import { chunkElements, fitsFloat32, float32Reader, float64Reader, forEachChunk, longReader } from "../tensor/values.ts";
+import { addNarrow, addSame, addWide, sameBytes, slot, stateLength, type WideChunk } from "./kernels.ts";
+
+/** The allclose rule: an element is outside unless |got − expected| ≤ atol + rtol · |expected|. */
+export interface Closeness {
+	rtol: number;
+	atol: number;
+}
+
+interface Difference {
+	/** Pairs of which both sides are finite: all that the sums and counts below speak of. */
+	elements: number;
+	differenceNorm: Norm;
+	expectedNorm: Norm;
+	/** Infinite where binary64 does not hold it. */
+	maxAbs: number;
+	/** Flat index, the lowest of equals; -1 where there is no element. */
+	maxAbsAt: number;
+	outside: number;
+	nonFinite: NonFinite;
+}
+
+interface NonFinite {
+	expected: number;
+	got: number;
+	/** Places where one side is NaN or infinite and the other is not the very same. */
+	differing: number;
+	/** Flat index of the first such place; -1. */
+	firstDiffering: number;
+}
+
+/** An output of the golden with the engine's, of one dtype and shape. */
+export interface Pair {
+	expected: Tensor;
+	got: Tensor;
+	/** With no closeness, any pass will do and `outside` means nothing. */
+	difference(closeness?: Closeness): Difference;
+}
+
+const anyCloseness: Closeness = { rtol: 0, atol: Number.POSITIVE_INFINITY };
+
+/** Passes are remembered; `planned` is the closeness that will be asked for, so that one pass serves all metrics. */
+export function makePair(expected: Tensor, got: Tensor, planned: Closeness = anyCloseness): Pair {
+	const passes: { closeness: Closeness; difference: Difference }[] = [];
+	return {
+		expected,
+		got,
+		difference(asked) {
+			const known = passes.find((pass) => !asked || (pass.closeness.rtol === asked.rtol && pass.closeness.atol === asked.atol));
+			if (known) return known.difference;
+			const closeness = asked ?? planned;
+			const difference = measureDifference(expected, got, closeness);
+			passes.push({ closeness, difference });
+			return difference;
+		},
+	};
+}
+
+interface Scales {
+	difference: number;
+	expected: number;
+}
+
+/** One pass; of binary64 a second one for the sums where their squares left it. */
+function measureDifference(expected: Tensor, got: Tensor, closeness: Closeness): Difference {
+	const plain = passOver(expected, got, { closeness, scales: { difference: 1, expected: 1 } });
+	const { maxAbs, differenceNorm, expectedNorm } = plain;
+	const safe = isSafeSum(expectedNorm.sumSquared) && (maxAbs === 0 || isSafeSum(differenceNorm.sumSquared));
+	if (expected.dtype !== "float64" || safe) return plain;
+	const scales = { difference: scaleFor(maxAbs), expected: scaleFor(largestFinite(expected)) };
+	const scaled = passOver(expected, got, { closeness, scales });
+	return { ...plain, differenceNorm: scaled.differenceNorm, expectedNorm: scaled.expectedNorm };
+}
+
+function passOver(expected: Tensor, got: Tensor, { closeness, scales }: { closeness: Closeness; scales: Scales }): Difference {
+	const state = new Float64Array(stateLength);
+	state[slot.rtol] = closeness.rtol;
+	state[slot.atol] = closeness.atol;
+	state[slot.differenceScale] = scales.difference;
+	state[slot.expectedScale] = scales.expected;
+	state[slot.maxAbs] = -1;
+	state[slot.maxAbsAt] = -1;
+	state[slot.nonFiniteFirst] = -1;
+	const add = fitsFloat32(expected.dtype) ? narrowAdder(expected, got) : wideAdder(expected, got);
+	const elements = elementCount(expected.shape);
+	forEachChunk(elements, (start, count) => {
+		state[slot.start] = start;
+		add(state, count);
+	});
+	return fromState(state, elements, scales);
+}
+
+function fromState(state: Float64Array, elements: number, scales: Scales): Difference {
+	const at = (place: number): number => state[place] as number;
+	return {
+		elements: elements - at(slot.excluded),
+		differenceNorm: { sumSquared: at(slot.sumSquaredDifference), scale: scales.difference },
+		expectedNorm: { sumSquared: at(slot.sumSquaredExpected), scale: scales.expected },
+		maxAbs: Math.max(0, at(slot.maxAbs)),
+		maxAbsAt: at(slot.maxAbsAt),
+		outside: at(slot.outside),
+		nonFinite: {
+			expected: at(slot.nonFiniteExpected),
+			got: at(slot.nonFiniteGot),
+			differing: at(slot.nonFiniteDiffering),
+			firstDiffering: at(slot.nonFiniteFirst),
+		},
+	};
+}
+
+/** Adds `count` elements from the state's start. */
+type Adder = (state: Float64Array, count: number) => void;
+
+function narrowAdder(expected: Tensor, got: Tensor): Adder {
+	const readExpected = float32Reader(expected);
+	const readGot = float32Reader(got);
+	const careful = wideAdder(expected, got);
+	const size = elementBytes[expected.dtype];
+	return (state, count) => {
+		const start = state[slot.start] as number;
+		const bytes = ({ data }: Tensor): Uint8Array => data.subarray(start * size, Math.ceil((start + count) * size));
+		// Decoding costs more than looking whether there is need for it; binary32 needs no decoding.
+		const same = expected.dtype !== "float32" && sameBytes(bytes(expected), bytes(got));
+		const values = readExpected(start, count);
+		const added = same ? addSame(values, state) : addNarrow(values, readGot(start, count), state);
+		if (!added) careful(state, count);
+	};
+}
+
+function wideAdder(expected: Tensor, got: Tensor): Adder {
+	let read: ((start: number, count: number) => WideChunk) | null = null;
+	return (state, count) => {
+		read ??= wideReader(expected, got);
+		addWide(read(state[slot.start] as number, count), state);
+	};
+}
+
+/** Pairs and their differences in binary64; of 64-bit integers the differences of the integers. Holds until the next call. */
+export function wideReader(expected: Tensor, got: Tensor): (start: number, count: number) => WideChunk {
+	const readExpected = float64Reader(expected);
+	const readGot = float64Reader(got);
+	const fillDifference = longDifference(expected, got);
+	const scratch = new Float64Array(Math.min(elementCount(expected.shape), chunkElements));
+	return (start, count) => {
+		const chunk = { expected: readExpected(start, count), got: readGot(start, count), difference: scratch.subarray(0, count) };
+		if (fillDifference) fillDifference(chunk.difference, start);
+		else for (let i = 0; i < count; i += 1) chunk.difference[i] = (chunk.got[i] as number) - (chunk.expected[i] as number);
+		return chunk;
+	};
+}
+
+/** Differences of 64-bit integers as integers: 2^53 + 1 and 2^53 are one value in binary64. */
+function longDifference(expected: Tensor, got: Tensor): ((out: Float64Array, start: number) => void) | null {
+	const readExpected = longReader(expected);
+	const readGot = longReader(got);
+	if (readExpected === null || readGot === null) return null;
+	return (out, start) => {
+		const left = readExpected(start, out.length);
+		const right = readGot(start, out.length);
+		for (let i = 0; i < out.length; i += 1) {
+			const a = left[i] as bigint;
+			const b = right[i] as bigint;
+			out[i] = a === b ? 0 : Number(b - a);
+		}
+	};
+}
+
+/** Of the finite values, by size. */
+export function largestFinite(tensor: Tensor): number {
+	const read = float64Reader(tensor);
+	let largest = 0;
+	forEachChunk(elementCount(tensor.shape), (start, count) => {
+		for (const value of read(start, count)) {
+			const size = Math.abs(value);
+			if (size > largest && size < Number.POSITIVE_INFINITY) largest = size;
+		}
+	});
+	return largest;
+}
+
+/** Root mean square of the finite values: the scale that default absolute tolerances are shares of. */
+export function rootMeanSquare(tensor: Tensor): number {
+	const { expectedNorm, elements } = measureDifference(tensor, tensor, anyCloseness);
+	return elements === 0 ? 0 : Math.sqrt(expectedNorm.sumSquared / elements) / expectedNorm.scale;
+}

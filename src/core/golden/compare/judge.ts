@@ -1,0 +1,157 @@
+// Pronounces on one golden case: the one place where outputs become a verdict.
+import { BugError } from "../../errors.ts";
+import type { Detections, GoldenCase, GoldenManifest, Precision } from "../../schema/golden.ts";
+import type { GoldenCheck, GoldenState, GoldenVerdict } from "../../schema/result.ts";
+import { type BoxSides, checkBoxes } from "../boxes/check-boxes.ts";
+import { type Tensor, type TensorSet, tensorMap } from "../tensor/tensor.ts";
+import { boxGrowthCheck, errorGrowthCheck } from "./base-error.ts";
+import { checkOutput, type OutputChecks } from "./check-output.ts";
+import { extraCheck, missingCheck } from "./checks.ts";
+import type { CommandAnswer } from "./custom.ts";
+
+/** Which case of which golden was put to which engine. */
+export interface CasePlace {
+	manifest: GoldenManifest;
+	caseId: string;
+	/** The case of that id, where it is at hand: a set may have thousands. */
+	golden?: GoldenCase;
+	model: string;
+	engine: string;
+	precision: Precision;
+	/** Of the model that the golden speaks of, as it is in the head. */
+	modelSha256: string;
+}
+
+export interface CaseInput extends CasePlace {
+	/** The golden's outputs. */
+	expected: TensorSet;
+	/** The engine's. */
+	got: TensorSet;
+	/** The base engine's, where there is one: its error is told beside, and a head whose error is a multiple of it warns. */
+	base?: TensorSet;
+	/** The config's limits, for outputs whose golden names no comparator. */
+	relativeL2: Readonly<Partial<Record<Precision, number>>>;
+	/** Of the commands that comparators name, by output; absent: none can be asked. */
+	answers?: ReadonlyMap<string, readonly CommandAnswer[]>;
+}
+
+/** `match` only if something was compared and every check that may fail the case passes. */
+export function judgeCase(input: CaseInput): GoldenVerdict {
+	const { manifest } = input;
+	const golden = input.golden ?? manifest.cases.find((candidate) => candidate.id === input.caseId);
+	if (golden === undefined) throw new BugError({ code: "internal", message: `Golden ${manifest.goldenId} has no case ${input.caseId}.` });
+	const about = aboutCase(input);
+	const { modelChanged } = about;
+	const policy = manifest.policy?.onModelChange ?? "compare";
+	if (modelChanged && policy !== "compare") {
+		return {
+			...about,
+			state: "stale",
+			severity: policy,
+			message: `${otherModel(input)}; by its policy it is not compared: record it again.`,
+			checks: [],
+		};
+	}
+	const { checks, compared } = checkOutputs(input, golden);
+	const state = stateOf(checks, compared);
+	const message =
+		messageOf(state, input, modelChanged) ?? (checks.length === 0 ? "Its outputs are judged over the whole set alone." : undefined);
+	return { ...about, state, ...(message === undefined ? {} : { message }), checks };
+}
+
+/** The verdict on a case that the engine gave no answer to: never a match. */
+export function judgeUnanswered(place: CasePlace, message: string): GoldenVerdict {
+	return { ...aboutCase(place), state: "error", message, checks: [] };
+}
+
+function aboutCase(place: CasePlace) {
+	return {
+		model: place.model,
+		engine: place.engine,
+		precision: place.precision,
+		case: place.caseId,
+		golden: place.manifest.goldenId,
+		modelChanged: place.manifest.model.sha256 !== place.modelSha256,
+	};
+}
+
+function checkOutputs(input: CaseInput, golden: GoldenCase): OutputChecks {
+	const expected = tensorMap(input.expected);
+	const got = tensorMap(input.got);
+	const base = input.base === undefined ? undefined : tensorMap(input.base);
+	const wanted = Object.keys(golden.outputs);
+	const all = wanted.map((name) => checkNamed(name, input, { expected: expected.get(name), got, base: base?.get(name), golden }));
+	const boxes = checkDetections(input, golden, { expected, got, base });
+	const extra = [...got.keys()].filter((name) => !Object.hasOwn(golden.outputs, name)).map(extraCheck);
+	return {
+		checks: [...[...all, ...boxes].flatMap((output) => output.checks), ...extra],
+		compared: [...all, ...boxes].reduce((sum, output) => sum + output.compared, 0),
+	};
+}
+
+/** Groups of which an output is missing say so by that output alone. */
+function checkDetections(input: CaseInput, golden: GoldenCase, sides: BoxSides): OutputChecks[] {
+	const groups = (input.manifest.detections ?? []).filter((spec) =>
+		outputsOf(spec).every((name) => Object.hasOwn(golden.outputs, name) && sides.got.has(name)),
+	);
+	const rule = { precision: input.precision, most: input.manifest.policy?.mostErrorGrowth };
+	return groups.map((spec) => {
+		const checked = checkBoxes(spec, sides, input.precision);
+		const growth = checked.checks.every(({ pass }) => pass) ? boxGrowthCheck(checked.checks, rule) : null;
+		return growth === null ? checked : { ...checked, checks: [...checked.checks, growth] };
+	});
+}
+
+function outputsOf({ boxes, scores, classes, count }: Detections): string[] {
+	return [boxes, scores, classes, count].filter((name) => name !== undefined);
+}
+
+interface NamedSides {
+	expected: Tensor | undefined;
+	got: ReadonlyMap<string, Tensor>;
+	base: Tensor | undefined;
+	golden: GoldenCase;
+}
+
+function checkNamed(name: string, input: CaseInput, sides: NamedSides): OutputChecks {
+	const { expected, base } = sides;
+	if (expected === undefined) {
+		throw new BugError({ code: "internal", message: `Output ${name} of golden case ${input.caseId} was not read.` });
+	}
+	const got = sides.got.get(name);
+	if (got === undefined) return { checks: [missingCheck(name, [...sides.got.keys()])], compared: 0 };
+	const { outputs, detections } = input.manifest;
+	const spec = Object.hasOwn(outputs, name) ? outputs[name] : undefined;
+	// Boxes come in any order and number: element by element only where comparators ask for it.
+	const grouped = detections?.some((group) => outputsOf(group).includes(name)) === true;
+	if (grouped && spec?.comparators === undefined) return { checks: [], compared: 0 };
+	const labels = Object.hasOwn(sides.golden.labels ?? {}, name) ? sides.golden.labels?.[name] : undefined;
+	const checked = checkOutput(
+		{ name, expected, got, base },
+		{ spec, precision: input.precision, relativeL2: input.relativeL2, labels, answers: input.answers && (input.answers.get(name) ?? []) },
+	);
+	if (base === undefined || checked.compared === 0 || checked.checks.some((check) => !check.pass)) return checked;
+	const { noiseFloor, policy } = input.manifest;
+	const rule = { precision: input.precision, noiseFloor, most: policy?.mostErrorGrowth };
+	const growth = errorGrowthCheck({ name, expected, got, base }, rule);
+	return growth === null ? checked : { ...checked, checks: [...checked.checks, growth] };
+}
+
+function stateOf(checks: readonly GoldenCheck[], compared: number): GoldenState {
+	if (checks.some((check) => !check.pass && check.severity === "fail")) return "mismatch";
+	return compared > 0 ? "match" : "error";
+}
+
+const hashShown = 7;
+
+function otherModel(input: CaseInput): string {
+	const short = (sha256: string): string => `${sha256.slice(0, hashShown)}…`;
+	return `The golden was made from another model (${short(input.manifest.model.sha256)}, this one is ${short(input.modelSha256)})`;
+}
+
+function messageOf(state: GoldenState, input: CaseInput, modelChanged: boolean): string | undefined {
+	if (state === "error") return "Nothing was compared: every output of the case is empty.";
+	if (!modelChanged) return undefined;
+	if (state === "match") return `${otherModel(input)}; the outputs still agree with it.`;
+	return `${otherModel(input)}, and the outputs differ: either the change is wrong or the golden must be recorded again.`;
+}

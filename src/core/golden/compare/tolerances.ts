@@ -1,0 +1,113 @@
+// Default tolerances by precision: what a sound engine of that precision keeps to, with room.
+import type { DType, Precision } from "../../schema/golden.ts";
+
+export interface DefaultTolerances {
+	relativeL2: number;
+	/** Largest absolute difference, as a share of the golden output's root mean square. */
+	maxAbsPerRms: number;
+	/** allclose: rtol, atol as a share of the golden output's root mean square, and the share of elements that may lie outside. */
+	rtol: number;
+	atolPerRms: number;
+	outside: number;
+	cosine: number;
+	topK: number;
+	/** Mean over rows, in nats. */
+	kl: number;
+	/** Mean structural similarity. */
+	ssim: number;
+	/** The smallest probability that the arithmetic can hold: what underflowed to 0 was no larger. */
+	leastProbability: number;
+}
+
+// Of measured rounding noise of a nine-layer network (relative L2: fp32 6e-7, TF32 8e-4, fp16 9e-4, bf16 7e-3, int8 3.5e-2,
+// fp8 0.1) with a factor of three to five. TensorRT uses TF32 in fp32 engines unless told not to, so fp32 leaves room for it.
+const single: DefaultTolerances = {
+	relativeL2: 1e-3,
+	maxAbsPerRms: 1e-2,
+	rtol: 5e-3,
+	atolPerRms: 5e-3,
+	outside: 1e-4,
+	cosine: 0.99999,
+	topK: 0.99,
+	kl: 1e-5,
+	ssim: 0.999,
+	// The smallest normal binary32; GPUs may flush what is below.
+	leastProbability: 2 ** -126,
+};
+const half: DefaultTolerances = {
+	relativeL2: 5e-3,
+	maxAbsPerRms: 5e-2,
+	rtol: 1e-2,
+	atolPerRms: 1e-2,
+	outside: 1e-4,
+	cosine: 0.9999,
+	topK: 0.99,
+	kl: 1e-4,
+	ssim: 0.995,
+	// The smallest binary16.
+	leastProbability: 2 ** -24,
+};
+const brain: DefaultTolerances = {
+	relativeL2: 2e-2,
+	maxAbsPerRms: 0.2,
+	rtol: 5e-2,
+	atolPerRms: 5e-2,
+	outside: 1e-3,
+	cosine: 0.999,
+	topK: 0.98,
+	kl: 5e-4,
+	ssim: 0.99,
+	leastProbability: 2 ** -126,
+};
+const integer: DefaultTolerances = {
+	relativeL2: 5e-2,
+	maxAbsPerRms: 0.5,
+	rtol: 0.1,
+	atolPerRms: 0.1,
+	outside: 1e-2,
+	cosine: 0.99,
+	topK: 0.95,
+	kl: 5e-3,
+	ssim: 0.95,
+	// Layers between the quantised ones run in binary16.
+	leastProbability: 2 ** -24,
+};
+const eight: DefaultTolerances = { ...integer, relativeL2: 0.1, maxAbsPerRms: 1, rtol: 0.2, atolPerRms: 0.2, kl: 2e-2, ssim: 0.9 };
+const four: DefaultTolerances = {
+	...eight,
+	relativeL2: 0.2,
+	maxAbsPerRms: 2,
+	rtol: 0.4,
+	atolPerRms: 0.4,
+	cosine: 0.98,
+	topK: 0.9,
+	kl: 5e-2,
+	ssim: 0.85,
+};
+
+export const defaultTolerances: Readonly<Record<Precision, DefaultTolerances>> = {
+	fp64: single,
+	fp32: single,
+	tf32: { ...half, leastProbability: single.leastProbability },
+	fp16: half,
+	bf16: brain,
+	int8: integer,
+	fp8: eight,
+	int4: four,
+	fp4: four,
+};
+
+const fractionBits: Partial<Record<DType, number>> = {
+	float64: 52,
+	float32: 23,
+	float16: 10,
+	bfloat16: 7,
+	float8e4m3fn: 3,
+	float8e5m2: 2,
+	float4e2m1: 1,
+};
+
+/** From 1 to the next value of a floating dtype. */
+export function epsilonOf(dtype: DType): number {
+	return 2 ** -(fractionBits[dtype] ?? 0);
+}

@@ -1,0 +1,85 @@
+// Counts how large the differences of two tensors are, in bins that are equally wide on a logarithmic scale.
+import type { ErrorHistogram } from "../../schema/result.ts";
+import type { Closeness } from "../compare/difference.ts";
+import { elementCount } from "../tensor/tensor.ts";
+import { distanceAt, forEachDifference, type Sides } from "./walk.ts";
+
+const mostBins = 64;
+/** Sixteen decades are more than binary64 tells apart of one value; what is smaller falls into the first bin. */
+const mostDecades = 16;
+
+interface Extent {
+	least: number;
+	most: number;
+	equal: number;
+	notFinite: number;
+	leastTolerance: number;
+	mostTolerance: number;
+}
+
+/** `closeness`: what an element is allowed, where the check speaks of elements. */
+export function errorHistogram(sides: Sides, closeness: Closeness | null): ErrorHistogram {
+	const extent = extentOf(sides, closeness ?? { rtol: 0, atol: 0 });
+	const { equal, notFinite } = extent;
+	const { from, to, bins } = binsOf(extent);
+	const counts = new Array<number>(bins).fill(0);
+	const perDecade = bins / Math.log10(to / from);
+	const first = Math.log10(from);
+	forEachDifference(sides, ({ difference }) => {
+		for (const value of difference) {
+			const size = Math.abs(value);
+			if (!(size > 0 && size < Number.POSITIVE_INFINITY)) continue;
+			const bin = Math.min(bins - 1, Math.max(0, Math.floor((Math.log10(size) - first) * perDecade)));
+			counts[bin] = (counts[bin] ?? 0) + 1;
+		}
+	});
+	const { leastTolerance, mostTolerance } = extent;
+	const known = closeness !== null && leastTolerance <= mostTolerance;
+	return {
+		from,
+		to,
+		counts,
+		equal,
+		notFinite,
+		elements: elementCount(sides.expected.shape),
+		...(known ? { tolerance: [leastTolerance, mostTolerance] } : {}),
+	};
+}
+
+function extentOf(sides: Sides, closeness: Closeness): Extent {
+	const none = { least: Number.POSITIVE_INFINITY, most: 0, leastTolerance: Number.POSITIVE_INFINITY, mostTolerance: 0 };
+	const extent: Extent = { ...none, equal: 0, notFinite: 0 };
+	forEachDifference(sides, (chunk) => {
+		for (let i = 0; i < chunk.expected.length; i += 1) {
+			const size = distanceAt(chunk, i);
+			if (size === Number.POSITIVE_INFINITY) extent.notFinite += 1;
+			else addSize(extent, size);
+			addTolerance(extent, closeness.atol + closeness.rtol * Math.abs(chunk.expected[i] as number));
+		}
+	});
+	return extent;
+}
+
+function addSize(extent: Extent, size: number): void {
+	if (size === 0) extent.equal += 1;
+	else if (size < extent.least) extent.least = size;
+	if (size > extent.most) extent.most = size;
+}
+
+function addTolerance(extent: Extent, tolerance: number): void {
+	// Of an element that is not finite nothing is asked.
+	if (!(tolerance < Number.POSITIVE_INFINITY)) return;
+	if (tolerance < extent.leastTolerance) extent.leastTolerance = tolerance;
+	if (tolerance > extent.mostTolerance) extent.mostTolerance = tolerance;
+}
+
+/** Whole decades, as finely divided as the number of bins allows. */
+function binsOf({ least, most }: Extent): { from: number; to: number; bins: number } {
+	if (!(most > 0)) return { from: 1, to: 10, bins: 0 };
+	// The ends of binary64 have no decade beyond them.
+	const top = Math.min(308, Math.max(-290, Math.floor(Math.log10(most)) + 1));
+	const bottom = Math.max(top - mostDecades, Math.min(top - 1, Math.floor(Math.log10(least))));
+	const decades = top - bottom;
+	const perDecade = [16, 8, 4].find((count) => count * decades <= mostBins) ?? 4;
+	return { from: 10 ** bottom, to: 10 ** top, bins: decades * perDecade };
+}

@@ -1,0 +1,73 @@
+// Draws where the differences of two tensors are: the largest of each cell of a coarse grid over the output's plane.
+import type { ErrorMap } from "../../schema/result.ts";
+import { toNumeric } from "../compare/checks.ts";
+import { elementCount } from "../tensor/tensor.ts";
+import { distanceAt, forEachDifference, type Sides } from "./walk.ts";
+
+export interface Plane {
+	/** Axes of height and width. */
+	axes: [number, number];
+	/** An image's or a mask's: people see it as a picture. */
+	image: boolean;
+}
+
+const mostCells = 48;
+/** A plane with a shorter side shows nothing that a list would not. */
+const leastSide = 8;
+
+/**
+ * The two axes that a map can be drawn over: the last two, or the two before the last of an image whose channels come last.
+ * null: too narrow.
+ */
+export function planeOf(shape: readonly number[], image: boolean): Plane | null {
+	const rank = shape.length;
+	const wide = (axis: number): boolean => axis >= 0 && (shape[axis] ?? 0) >= leastSide;
+	const channelsLast = rank >= 3 && (shape[rank - 1] ?? 0) < leastSide;
+	const height = rank - (channelsLast ? 3 : 2);
+	// A picture has two axes of space; whether the others are channels, the output's meaning or its rank tells.
+	return wide(height) && wide(height + 1) ? { axes: [height, height + 1], image: image || rank >= 4 } : null;
+}
+
+export function errorMap(sides: Sides, plane: Plane): Omit<ErrorMap, "sample"> {
+	const { shape } = sides.expected;
+	const [height, width] = plane.axes.map((axis) => shape[axis] ?? 1) as [number, number];
+	const rows = Math.min(mostCells, height);
+	const columns = Math.min(mostCells, width);
+	const cells = largestOfCells(sides, plane, { rows, columns });
+	const largest = cells.reduce((most, value) => (Number.isFinite(value) && value > most ? value : most), 0);
+	return {
+		rows,
+		columns,
+		height,
+		width,
+		axes: plane.axes,
+		...(plane.image ? { image: true } : {}),
+		largest: toNumeric(largest),
+		cells: btoa(String.fromCharCode(...cells.map((value) => quantise(value, largest)))),
+	};
+}
+
+/** Whatever differs at all is seen. */
+function quantise(value: number, largest: number): number {
+	if (value === Number.POSITIVE_INFINITY) return 255;
+	return value === 0 || largest === 0 ? 0 : Math.max(1, Math.round((value / largest) * 254));
+}
+
+function largestOfCells(sides: Sides, plane: Plane, grid: { rows: number; columns: number }): Float64Array {
+	const { shape } = sides.expected;
+	const [rowAxis, columnAxis] = plane.axes;
+	const [height, width] = [shape[rowAxis] ?? 1, shape[columnAxis] ?? 1];
+	const step = { row: elementCount(shape.slice(rowAxis + 1)), column: elementCount(shape.slice(columnAxis + 1)) };
+	const cells = new Float64Array(grid.rows * grid.columns);
+	forEachDifference(sides, (chunk, start) => {
+		for (let i = 0; i < chunk.difference.length; i += 1) {
+			const size = distanceAt(chunk, i);
+			if (size === 0) continue;
+			const y = Math.floor((start + i) / step.row) % height;
+			const x = Math.floor((start + i) / step.column) % width;
+			const cell = Math.floor((y * grid.rows) / height) * grid.columns + Math.floor((x * grid.columns) / width);
+			if (size > (cells[cell] as number)) cells[cell] = size;
+		}
+	});
+	return cells;
+}

@@ -1,0 +1,136 @@
+// The rules of comparators that no schema can say: which keys a kind reads, of what outputs, and limits that some output breaks.
+import type { ComparatorKind, ComparatorSpec, DType, GoldenOutput } from "../../schema/golden.ts";
+import { defaultAxis, isMetricSpec, wholeByDefault } from "../compare/comparators.ts";
+import { metrics } from "../compare/registry.ts";
+import { axisFromStart } from "../tensor/rows.ts";
+import { isFloating } from "../tensor/tensor.ts";
+import { isSetKind, setKinds } from "../whole-set/kinds.ts";
+import type { ManifestProblem } from "./schema-errors.ts";
+
+const classMaps = ["miou", "dice", "pixel-disagreement"] as const;
+
+/** Keys that only some kinds read: a tolerance that nothing reads would be a gate that is not there. */
+const keysOf: Readonly<Record<string, readonly ComparatorKind[]>> = {
+	rtol: ["allclose"],
+	atol: ["allclose"],
+	k: ["top-k", "recall-at-k", "accuracy"],
+	axis: ["top-k", "kl", "js", "recall-at-k", "rank-agreement", "token-agreement", "accuracy", ...classMaps],
+	input: ["kl", "js"],
+	quantile: ["quantile"],
+	dataRange: ["psnr", "ssim"],
+	window: ["ssim"],
+	channels: ["ssim"],
+	threshold: classMaps,
+	ignore: ["token-agreement", "accuracy", ...classMaps],
+	name: ["custom"],
+};
+
+export function comparatorProblem(spec: ComparatorSpec, output: GoldenOutput, dtypes: readonly DType[]): ManifestProblem | null {
+	return (
+		strayKey(spec) ??
+		unnamedCommand(spec) ??
+		unsaidInput(spec, output) ??
+		scopeProblem(spec, output) ??
+		dtypeProblem(spec, dtypes) ??
+		limitProblem(spec)
+	);
+}
+
+function strayKey(spec: ComparatorSpec): ManifestProblem | null {
+	const stray = Object.keys(keysOf).find((key) => Object.hasOwn(spec, key) && !keysOf[key]?.includes(spec.kind));
+	if (stray !== undefined) return noSuchKey(stray, spec.kind);
+	return spec.threshold !== undefined && spec.axis !== undefined ? noSuchKey("axis", `${spec.kind} by threshold`) : null;
+}
+
+function noSuchKey(key: string, kind: string): ManifestProblem {
+	return { pointer: `/${key}`, expected: `no such key for ${kind}`, got: `the key ${key}`, fix: "Remove the key." };
+}
+
+function unnamedCommand(spec: ComparatorSpec): ManifestProblem | null {
+	if (spec.kind !== "custom" || spec.name !== undefined) return null;
+	return { pointer: "/name", expected: "the name of a command under `comparators` in trtgate.yml", got: "missing" };
+}
+
+function unsaidInput(spec: ComparatorSpec, output: GoldenOutput): ManifestProblem | null {
+	const distribution = output.semantic === "logits" || output.semantic === "probabilities";
+	if ((spec.kind !== "kl" && spec.kind !== "js") || spec.input !== undefined || distribution) return null;
+	return { pointer: "/input", expected: "logits or probabilities", got: "missing", fix: 'Add "input", or the output\'s "semantic".' };
+}
+
+/** Kinds that only the whole output can be asked for: labels are of the case, neighbours lie in other samples. */
+const wholeOnly: ReadonlySet<ComparatorKind> = new Set(["accuracy", "recall-at-k", "rank-agreement", "custom"]);
+
+function scopeProblem(spec: ComparatorSpec, output: GoldenOutput): ManifestProblem | null {
+	if (spec.scope === "set" && !isSetKind(spec.kind)) {
+		const fix = `Remove the key; the worst case decides. Over the set go ${[...setKinds].join(", ")}.`;
+		return { pointer: "/scope", expected: `per-sample or whole for ${spec.kind}`, got: "set", fix };
+	}
+	if (spec.scope !== "per-sample") return null;
+	if (wholeOnly.has(spec.kind)) {
+		return { pointer: "/scope", expected: `whole for ${spec.kind}`, got: "per-sample", fix: "Remove the key." };
+	}
+	if (typeof output.batchAxis === "number") return null;
+	return {
+		pointer: "/scope",
+		expected: "per-sample only with the output's batchAxis",
+		got: "no batchAxis",
+		fix: 'Add "batchAxis" to the output.',
+	};
+}
+
+const idKinds: ReadonlySet<ComparatorKind> = new Set([...classMaps, "token-agreement", "accuracy"]);
+
+const ofFloats: ReadonlySet<ComparatorKind> = new Set(["top-k", "kl", "js", "cosine", "recall-at-k", "rank-agreement"]);
+
+function dtypeProblem(spec: ComparatorSpec, dtypes: readonly DType[]): ManifestProblem | null {
+	const integer = dtypes.find((dtype) => !isFloating(dtype));
+	if (spec.kind === "ulp" && integer !== undefined) {
+		return { pointer: "/kind", expected: "a comparator of integers, such as max-abs", got: `ulp of ${integer}` };
+	}
+	const whole = ofFloats.has(spec.kind) && integer === "bool";
+	return whole ? { pointer: "/kind", expected: "a comparator of bools, such as allclose", got: `${spec.kind} of bool` } : null;
+}
+
+/** At-most kinds whose upper end, and at-least kinds whose 0, every output keeps. */
+const keptAtUpper: ReadonlySet<ComparatorKind> = new Set(["allclose", "js", "pixel-disagreement"]);
+const keptAtZero: ReadonlySet<ComparatorKind> = new Set(["top-k", "miou", "dice", "recall-at-k", "token-agreement", "accuracy"]);
+
+function limitProblem(spec: ComparatorSpec): ManifestProblem | null {
+	const tolerances = typeof spec.tolerance === "number" ? [spec.tolerance] : Object.values(spec.tolerance ?? {});
+	const upper = isMetricSpec(spec) ? metrics[spec.kind].range.most : Number.POSITIVE_INFINITY;
+	if (upper === Number.POSITIVE_INFINITY) return null;
+	const beyond = tolerances.find((tolerance) => tolerance > upper);
+	if (beyond !== undefined) {
+		return { pointer: "/tolerance", expected: `a limit from 0 to ${Number(upper.toPrecision(4))}`, got: String(beyond) };
+	}
+	const kept = (keptAtUpper.has(spec.kind) && tolerances.includes(upper)) || (keptAtZero.has(spec.kind) && tolerances.includes(0));
+	if (!kept) return null;
+	return { pointer: "/tolerance", expected: "a limit that some output breaks", got: `one that ${spec.kind} always keeps` };
+}
+
+/** What the class axis of a comparator must be, in an output of this kind. Bare integers are classes, and a mask by threshold has none. */
+export function classAxisProblem(spec: ComparatorSpec, file: Layout, batchAxis: number | null): ManifestProblem | null {
+	if (keysOf["axis"]?.includes(spec.kind) !== true || spec.threshold !== undefined) return null;
+	if (spec.axis === undefined && idKinds.has(spec.kind) && !isFloating(file.dtype)) return null;
+	const rank = file.shape.length;
+	const asked = spec.axis ?? defaultAxis(spec.kind);
+	const axis = axisFromStart(asked, rank);
+	if (axis < 0) return { pointer: "/axis", expected: `an axis of the output, which has ${rank}`, got: String(asked) };
+	const sliced = spec.scope === "per-sample" || (spec.scope === undefined && !wholeByDefault.has(spec.kind));
+	if (axis === batchAxis && sliced) return { pointer: "/axis", expected: "another axis than the batch axis", got: String(asked) };
+	return choiceProblem(spec, file.shape[axis] ?? 0);
+}
+
+/** Where k classes are all there are, every engine chooses the same. */
+function choiceProblem(spec: ComparatorSpec, classes: number): ManifestProblem | null {
+	if (spec.kind === "recall-at-k" || spec.kind === "rank-agreement" || classes === 0) return null;
+	const chosen = spec.kind === "top-k" || spec.kind === "accuracy" ? (spec.k ?? 1) : 1;
+	if (classes > chosen) return null;
+	const fix = "Name the axis of the classes; of a mask with one channel, say threshold.";
+	return { pointer: "/axis", expected: `an axis of more than ${chosen} classes`, got: `one of ${classes}`, fix };
+}
+
+interface Layout {
+	dtype: DType;
+	shape: readonly number[];
+}

@@ -1,0 +1,97 @@
+// Puts a manifest together from what was recorded, and tells whether it says anything new.
+import { folderName } from "../../config/identity.ts";
+import type { GoldenCase, GoldenManifest, Preprocess, TensorFile } from "../../schema/golden.ts";
+import { tensorStatistics } from "../record/sensitivity-statistics.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+
+export interface RecordedCase {
+	id: string;
+	tags?: readonly string[];
+	/** What is right by people's word; they belong to the inputs. */
+	labels?: NonNullable<GoldenCase["labels"]>;
+	inputs: Readonly<Record<string, Tensor>>;
+	outputs: Readonly<Record<string, Tensor>>;
+	/** Inputs that are kept as the pictures that they were made from. */
+	pictures?: Readonly<Record<string, Picture>>;
+}
+
+/** A picture file, and how the tensor that was recorded with is made of it. */
+export interface Picture {
+	bytes: Uint8Array;
+	/** Of the file; lower-case hex. */
+	sha256: string;
+	ending: string;
+	preprocess: Preprocess;
+	/** Of the tensor. */
+	tensorSha256: string;
+}
+
+/** A tensor with the path that it is to have, relative to the manifest. */
+export interface TensorToWrite {
+	path: string;
+	bytes: Uint8Array;
+}
+
+/** How tensors become files: bytes, and their hash in lower-case hex. */
+export interface TensorPacker {
+	/** Ending of the name, without the dot. */
+	ending: string;
+	pack(tensor: Tensor): { bytes: Uint8Array; sha256: string };
+}
+
+/** The next revision has a folder of its own, so that the old one stays whole until the manifest is replaced. */
+export function revisionFolder(revision: number): string {
+	return `r${revision}`;
+}
+
+export function nextRevision(existing: GoldenManifest | null, name: string): { goldenId: string; revision: number } {
+	const [known = name, number = "0"] = existing === null ? [name, "0"] : existing.goldenId.split("@");
+	const revision = Number(number) + 1;
+	return { goldenId: `${known}@${revision}`, revision };
+}
+
+const inputPrefix = "in-";
+
+function asImage({ preprocess, tensorSha256 }: Picture): Pick<TensorFile, "format" | "preprocess" | "tensorSha256"> {
+	return { format: "image", preprocess, tensorSha256 };
+}
+
+export function packCase(recorded: RecordedCase, folder: string, packer: TensorPacker): { golden: GoldenCase; files: TensorToWrite[] } {
+	const files: TensorToWrite[] = [];
+	const side = (tensors: Readonly<Record<string, Tensor>>, prefix: string): Record<string, TensorFile> =>
+		Object.fromEntries(
+			Object.entries(tensors).map(([name, tensor]): [string, TensorFile] => {
+				const picture = prefix === inputPrefix && Object.hasOwn(recorded.pictures ?? {}, name) ? recorded.pictures?.[name] : undefined;
+				const { bytes, sha256 } = picture ?? packer.pack(tensor);
+				const path = `${folder}/${folderName(recorded.id)}/${prefix}${folderName(name)}.${picture?.ending ?? packer.ending}`;
+				files.push({ path, bytes });
+				const layout = { dtype: tensor.dtype, shape: [...tensor.shape], stats: tensorStatistics(tensor) };
+				return [name, { path, sha256, ...(picture === undefined ? {} : asImage(picture)), ...layout }];
+			}),
+		);
+	const golden = {
+		id: recorded.id,
+		...(recorded.tags === undefined ? {} : { tags: [...recorded.tags] }),
+		inputs: side(recorded.inputs, inputPrefix),
+		outputs: side(recorded.outputs, "out-"),
+		...(recorded.labels === undefined ? {} : { labels: recorded.labels }),
+	};
+	return { golden, files };
+}
+
+/** Whether an engine would be judged just as before: same model, inputs, outputs and limits. */
+export function saysTheSame(left: GoldenManifest, right: GoldenManifest): boolean {
+	return JSON.stringify(essence(left)) === JSON.stringify(essence(right));
+}
+
+function essence({ model, outputs, detections, cases, policy }: GoldenManifest): unknown {
+	const hashes = (files: GoldenCase["inputs"]): unknown =>
+		Object.entries(files).map(([name, { sha256, dtype, shape, tensorSha256 }]) => [name, sha256, dtype, shape, tensorSha256 ?? null]);
+	return [
+		model.sha256,
+		outputs,
+		detections ?? null,
+		policy ?? null,
+		cases.map(({ id, inputs, outputs: of }) => [id, hashes(inputs), hashes(of)]),
+	];
+}

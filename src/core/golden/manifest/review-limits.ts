@@ -1,0 +1,111 @@
+// Compares what two revisions of a golden demand of an output, defaults filled in, and tells which demands became weaker.
+import type { GoldenManifest, GoldenOutput, Precision } from "../../schema/golden.ts";
+import type { ToleranceChange } from "../../schema/result.ts";
+import { type Comparator, resolveComparators } from "../compare/comparators.ts";
+import { metrics } from "../compare/registry.ts";
+import { defaultTolerances } from "../compare/tolerances.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import { customChanges } from "./review-custom.ts";
+
+export interface LimitContext {
+	/** One golden output by name, for defaults that depend on the type and size of values. */
+	expected: ReadonlyMap<string, Tensor>;
+	relativeL2: Readonly<Partial<Record<Precision, number>>>;
+}
+
+const precisions = (Object.keys(defaultTolerances) as Precision[]).filter((precision) => precision !== "fp64");
+
+export function compareLimits(base: GoldenManifest, head: GoldenManifest, context: LimitContext): ToleranceChange[] {
+	return [...context.expected].flatMap(([name, expected]) => {
+		const [before, after] = [specOf(base, name), specOf(head, name)];
+		const byPrecision = precisions.map((precision) => {
+			const circumstances = { expected, precision, relativeL2: context.relativeL2 };
+			return { precision, before: resolveComparators(before, circumstances), after: resolveComparators(after, circumstances) };
+		});
+		const custom = byPrecision.flatMap(({ precision }) => customChanges(name, precision, [before, after]));
+		return merged([...byPrecision.flatMap((at) => compareAt(name, at)), ...custom]).concat(nonFiniteChange(name, before, after));
+	});
+}
+
+function specOf(manifest: GoldenManifest, name: string): GoldenOutput | undefined {
+	return Object.hasOwn(manifest.outputs, name) ? manifest.outputs[name] : undefined;
+}
+
+interface AtPrecision {
+	precision: Precision;
+	before: readonly Comparator[];
+	after: readonly Comparator[];
+}
+
+/** Comparators of a kind are paired in order. */
+function compareAt(output: string, { precision, before, after }: AtPrecision): ToleranceChange[] {
+	const kinds = [...new Set([...before, ...after].map(({ kind }) => kind))];
+	return kinds.flatMap((kind) => {
+		const [left, right] = [before, after].map((list) => list.filter((comparator) => comparator.kind === kind));
+		const longest = Math.max(left?.length ?? 0, right?.length ?? 0);
+		return Array.from({ length: longest }, (_, index) => comparePair({ output, kind, precision }, left?.[index], right?.[index])).flat();
+	});
+}
+
+interface Place {
+	output: string;
+	kind: Comparator["kind"];
+	precision: Precision;
+}
+
+function comparePair({ output, kind, precision }: Place, before: Comparator | undefined, after: Comparator | undefined): ToleranceChange[] {
+	if (before === undefined || after === undefined) {
+		const there = after !== undefined;
+		return [{ output, kind, what: "comparator", base: there ? "absent" : "present", head: there ? "present" : "absent", looser: !there }];
+	}
+	const keys = Object.keys(after).filter((key) => key !== "kind" && key !== "labels") as (keyof Comparator)[];
+	return keys.flatMap((key) => {
+		const [from, to] = [shown(before[key]), shown(after[key])];
+		if (from === to) return [];
+		const what = key === "allowed" ? precision : key;
+		return [{ output, kind, what, base: from, head: to, looser: isLooser(key, { kind, from, to }) }];
+	});
+}
+
+function shown(value: unknown): number | string | null {
+	if (typeof value === "number" && Number.isFinite(value)) return value;
+	return value === undefined || value === null ? null : String(value);
+}
+
+/** Strictest first: what one slice may not hide in the whole, one case may not hide in the set. */
+const scopes: readonly unknown[] = ["per-sample", "whole", "set"];
+
+/** Settings that mean something else than before count as looser where nobody can tell: a person looks. */
+function isLooser(
+	key: keyof Comparator,
+	change: { kind: Comparator["kind"]; from: number | string | null; to: number | string | null },
+): boolean {
+	const { from, to } = change;
+	if (key === "severity") return to === "warn";
+	if (key === "scope") return scopes.indexOf(to) > scopes.indexOf(from);
+	if (typeof from !== "number" || typeof to !== "number") return true;
+	if (key === "allowed") return metrics[change.kind].bound === "at-most" ? to > from : to < from;
+	if (key === "rtol" || key === "atol" || key === "zeroProbability") return to > from;
+	return true;
+}
+
+/** The same change at all precisions is told once. */
+function merged(changes: readonly ToleranceChange[]): ToleranceChange[] {
+	const seen = new Map<string, { change: ToleranceChange; whats: Set<string> }>();
+	for (const change of changes) {
+		const isPrecision = (precisions as string[]).includes(change.what);
+		const key = JSON.stringify([change.output, change.kind, isPrecision ? "tolerance" : change.what, change.base, change.head]);
+		const known = seen.get(key) ?? { change, whats: new Set<string>() };
+		known.whats.add(change.what);
+		seen.set(key, known);
+	}
+	return [...seen.values()].map(({ change, whats }) => {
+		const what = whats.size === precisions.length ? "every precision" : [...whats].join(", ");
+		return { ...change, what };
+	});
+}
+
+function nonFiniteChange(output: string, before: GoldenOutput | undefined, after: GoldenOutput | undefined): ToleranceChange[] {
+	const [base, head] = [before?.nonFinite ?? "reject", after?.nonFinite ?? "reject"];
+	return base === head ? [] : [{ output, kind: "non-finite", what: "nonFinite", base, head, looser: head === "must-match" }];
+}

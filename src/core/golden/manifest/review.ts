@@ -1,0 +1,124 @@
+// Tells what changed between two revisions of a golden, loudest what makes it weaker, and who says why.
+import { quoteName } from "../../onnx/quote.ts";
+import type { GoldenCase, GoldenManifest } from "../../schema/golden.ts";
+import type { GoldenChange, MovedOutput, ToleranceChange } from "../../schema/result.ts";
+import { counted } from "../../text/labels.ts";
+import { saysTheSame } from "./draft.ts";
+import { compareLimits, type LimitContext } from "./review-limits.ts";
+
+export interface ReviewInput extends LimitContext {
+	model: string;
+	path: string;
+	base: GoldenManifest;
+	head: GoldenManifest;
+	/** Outputs of cases that both have, whose bytes are not the same. */
+	moved: readonly MovedOutput[];
+}
+
+const mostMoved = 100;
+
+/** null: both judge an engine alike. */
+export function reviewGolden(input: ReviewInput): GoldenChange | null {
+	const { base, head } = input;
+	if (saysTheSame(base, head)) return null;
+	const tolerances = compareLimits(base, head, input);
+	const moved = [...input.moved].sort((left, right) => size(right) - size(left));
+	return {
+		model: input.model,
+		path: input.path,
+		base: base.goldenId,
+		head: head.goldenId,
+		...(isNewReason(base, head) ? { reason: head.reason } : {}),
+		...(head.author === undefined ? {} : { author: head.author }),
+		weakened: [...weakenedBy(base, head), ...tolerances.filter(({ looser }) => looser).map(describeLooser)],
+		moved: moved.slice(0, mostMoved),
+		movedTotal: moved.length,
+		tolerances,
+		notes: notesOf(base, head),
+	};
+}
+
+/** The head has no golden any more where the base has one. */
+export function reviewGone(model: string, path: string, base: GoldenManifest): GoldenChange {
+	const weakened = [
+		`The golden ${base.goldenId} with its ${counted(base.cases.length, "case")} is gone: nothing holds this model to what it computed.`,
+	];
+	return { model, path, base: base.goldenId, head: null, weakened, moved: [], movedTotal: 0, tolerances: [], notes: [] };
+}
+
+/** The base's golden is there and cannot be read. */
+export function reviewUnread(model: string, path: string, { head, why }: { head: GoldenManifest | null; why: string }): GoldenChange {
+	const notes = [`The base's golden ${path} cannot be read, so nobody sees whether it changed: ${why}`];
+	return { model, path, base: null, head: head?.goldenId ?? null, weakened: [], moved: [], movedTotal: 0, tolerances: [], notes };
+}
+
+function size({ relativeL2 }: MovedOutput): number {
+	return typeof relativeL2 === "number" ? relativeL2 : Number.MAX_VALUE;
+}
+
+/** A reason that stood there before says nothing of this change. */
+function isNewReason(base: GoldenManifest, head: GoldenManifest): head is GoldenManifest & { reason: string } {
+	return head.reason !== undefined && (head.reason !== base.reason || head.goldenId !== base.goldenId);
+}
+
+function weakenedBy(base: GoldenManifest, head: GoldenManifest): string[] {
+	const kept = new Map(head.cases.map((golden) => [golden.id, golden]));
+	const dropped = base.cases.filter(({ id }) => !kept.has(id)).map(({ id }) => id);
+	const weakened: string[] = [];
+	if (dropped.length > 0) weakened.push(`${counted(dropped.length, "case")} dropped: ${listed(dropped)}.`);
+	for (const golden of base.cases) {
+		const gone = Object.keys(golden.outputs).filter((name) => !Object.hasOwn(kept.get(golden.id)?.outputs ?? golden.outputs, name));
+		if (gone.length > 0) weakened.push(`Case ${quoteName(golden.id)} no longer holds ${listed(gone)}.`);
+	}
+	const count = (manifest: GoldenManifest): number => manifest.detections?.length ?? 0;
+	if (count(head) < count(base)) weakened.push(`${counted(count(base) - count(head), "comparison")} of boxes dropped.`);
+	else if (count(base) > 0 && JSON.stringify(base.detections) !== JSON.stringify(head.detections))
+		weakened.push("How boxes are compared was changed.");
+	const policies = [base, head].map((manifest) => strictness.indexOf(manifest.policy?.onModelChange ?? "compare"));
+	if ((policies[1] ?? 0) < (policies[0] ?? 0))
+		weakened.push(`A changed model now means ${head.policy?.onModelChange ?? "compare"}, before ${base.policy?.onModelChange}.`);
+	return weakened;
+}
+
+const strictness: readonly string[] = ["compare", "warn", "fail"];
+
+function describeLooser({ output, kind, what, base, head }: ToleranceChange): string {
+	if (what === "comparator") return `Output ${quoteName(output)} is no longer compared by ${kind}.`;
+	return `${kind} of output ${quoteName(output)} is looser: ${what} ${base ?? "default"} → ${head ?? "default"}.`;
+}
+
+function notesOf(base: GoldenManifest, head: GoldenManifest): string[] {
+	const notes: string[] = [];
+	const before = new Map(base.cases.map((golden) => [golden.id, golden]));
+	const added = head.cases.filter(({ id }) => !before.has(id)).map(({ id }) => id);
+	if (added.length > 0) notes.push(`${counted(added.length, "case")} added: ${listed(added)}.`);
+	const inputs = head.cases.filter((golden) => inputsDiffer(golden, before.get(golden.id))).map(({ id }) => id);
+	if (inputs.length > 0)
+		notes.push(`${inputs.length === 1 ? "1 case has" : `${inputs.length} cases have`} other inputs: ${listed(inputs)}.`);
+	if (base.model.sha256 !== head.model.sha256) notes.push("It was recorded from another model.");
+	if (head.goldenId === base.goldenId) notes.push(`Its id is still ${head.goldenId}: it was changed by hand.`);
+	if (!isNewReason(base, head)) notes.push("Nobody says why.");
+	if (head.author === undefined) notes.push("Nobody is named as its author.");
+	return notes;
+}
+
+function inputsDiffer(golden: GoldenCase, before: GoldenCase | undefined): boolean {
+	if (before === undefined) return false;
+	const names = new Set([...Object.keys(golden.inputs), ...Object.keys(before.inputs)]);
+	return [...names].some((name) => ownFile(golden.inputs, name)?.sha256 !== ownFile(before.inputs, name)?.sha256);
+}
+
+function ownFile(files: GoldenCase["inputs"], name: string) {
+	return Object.hasOwn(files, name) ? files[name] : undefined;
+}
+
+const mostListed = 5;
+
+function listed(names: readonly string[]): string {
+	const more = names.length - mostListed;
+	const shown = names
+		.slice(0, mostListed)
+		.map((name) => quoteName(name))
+		.join(", ");
+	return more > 0 ? `${shown} and ${more} more` : shown;
+}

@@ -1,0 +1,84 @@
+// Refuses a golden whose inputs and outputs are not the model's.
+import { ConfigError } from "../../errors.ts";
+import { toDType } from "../../onnx/dtype.ts";
+import { feeds, type OnnxDim, type OnnxModel, type OnnxValue } from "../../onnx/model.ts";
+import { quoteName } from "../../onnx/quote.ts";
+import { formatDims } from "../../onnx/shapes.ts";
+import type { GoldenManifest, TensorFile } from "../../schema/golden.ts";
+import { formatShape } from "../tensor/tensor.ts";
+
+type Side = "input" | "output";
+
+/**
+ * Names, dtypes and ranks on both sides, and fixed sizes of inputs: all without which no case can run. Outputs that only the model
+ * has, and sizes of outputs, are left to the verdict, which can say what they do.
+ * @throws ConfigError golden-other-model.
+ */
+export function validateAgainstModel(manifest: GoldenManifest, model: OnnxModel): void {
+	const problem = findInputMisfit(manifest, model) ?? findOutputMisfit(manifest, model);
+	if (problem !== null) throw otherModel(manifest, problem);
+}
+
+/** What keeps the stored inputs from being run through the model; null: nothing. */
+export function findInputMisfit({ cases }: GoldenManifest, model: OnnxModel): string | null {
+	const values = feeds(model.graph);
+	for (const golden of cases) {
+		const where = `case ${quoteName(golden.id)}`;
+		const problem = sideProblem({ side: "input", where, files: golden.inputs, values });
+		if (problem !== null) return problem;
+		const unfed = values.find((input) => !Object.hasOwn(golden.inputs, input.name));
+		if (unfed) return `the model asks for input ${quoteName(unfed.name)}, which ${where} does not have`;
+	}
+	return null;
+}
+
+function findOutputMisfit({ cases }: GoldenManifest, model: OnnxModel): string | null {
+	for (const { id, outputs } of cases) {
+		const problem = sideProblem({ side: "output", where: `case ${quoteName(id)}`, files: outputs, values: model.graph.outputs });
+		if (problem !== null) return problem;
+	}
+	return null;
+}
+
+interface SideOfCase {
+	side: Side;
+	where: string;
+	files: Readonly<Record<string, TensorFile>>;
+	values: readonly OnnxValue[];
+}
+
+function sideProblem({ side, where, files, values }: SideOfCase): string | null {
+	for (const [name, file] of Object.entries(files)) {
+		const value = values.find((candidate) => candidate.name === name);
+		if (value === undefined) {
+			const names = values.map((candidate) => quoteName(candidate.name)).join(", ");
+			return `${where} has ${side} ${quoteName(name)}; the model's ${side}s are ${names || "none"}`;
+		}
+		const problem = differenceOf(file, value, side);
+		if (problem !== null) return `${side} ${quoteName(name)} of ${where} ${problem}`;
+	}
+	return null;
+}
+
+/** What does not fit; what the model leaves open fits everything. */
+function differenceOf(file: TensorFile, value: OnnxValue, side: Side): string | null {
+	if (value.kind !== "tensor") return `is a tensor; the model's is a ${value.kind}`;
+	const known = value.dtype !== "undefined" && value.dtype !== "unknown";
+	if (known && toDType(value.dtype) !== file.dtype) return `is ${file.dtype}; the model's is ${toDType(value.dtype) ?? value.dtype}`;
+	if (value.dims === null) return null;
+	const fits =
+		value.dims.length === file.shape.length && (side === "output" || value.dims.every((dim, axis) => fitsDim(dim, file.shape[axis])));
+	return fits ? null : `has shape ${formatShape(file.shape)}; the model's is ${formatDims(value.dims)}`;
+}
+
+function fitsDim(dim: OnnxDim, size: number | undefined): boolean {
+	return typeof dim !== "number" || dim === size;
+}
+
+function otherModel(manifest: GoldenManifest, problem: string): ConfigError {
+	return new ConfigError({
+		code: "golden-other-model",
+		message: `Golden ${manifest.goldenId} is of another model (${quoteName(manifest.model.path)}): ${problem}.`,
+		details: { fix: "Point `golden:` at this model's manifest, or record the golden again." },
+	});
+}

@@ -1,0 +1,72 @@
+// Writes numbers as a tensor of a dtype, rounded to nearest where it holds fewer digits.
+import type { DType } from "../../../schema/golden.ts";
+import { elementBytes, elementCount, type Tensor } from "../../tensor/tensor.ts";
+
+type Write = (view: DataView, at: number, value: number) => void;
+
+const writers: Partial<Record<DType, Write>> = {
+	float32: (view, at, value) => view.setFloat32(at, value, true),
+	float64: (view, at, value) => view.setFloat64(at, value, true),
+	float16: (view, at, value) => view.setUint16(at, halfBits(value), true),
+	bfloat16: (view, at, value) => view.setUint16(at, brainFloatBits(value), true),
+	int8: (view, at, value) => view.setInt8(at, value),
+	uint8: (view, at, value) => view.setUint8(at, value),
+	int16: (view, at, value) => view.setInt16(at, value, true),
+	uint16: (view, at, value) => view.setUint16(at, value, true),
+	int32: (view, at, value) => view.setInt32(at, value, true),
+	uint32: (view, at, value) => view.setUint32(at, value, true),
+	int64: (view, at, value) => view.setBigInt64(at, BigInt(Math.round(value)), true),
+	uint64: (view, at, value) => view.setBigUint64(at, BigInt(Math.round(value)), true),
+	bool: (view, at, value) => view.setUint8(at, value === 0 ? 0 : 1),
+};
+
+/** Whether inputs of this dtype can be generated. */
+export function canEncode(dtype: DType): boolean {
+	return writers[dtype] !== undefined;
+}
+
+/** `valueAt` is asked for each element in row-major order. */
+export function encodeTensor(dtype: DType, shape: readonly number[], valueAt: (index: number) => number): Tensor {
+	const write = writers[dtype];
+	if (write === undefined) throw new RangeError(`no values are made for ${dtype}`);
+	const size = elementBytes[dtype];
+	const elements = elementCount(shape);
+	const data = new Uint8Array(elements * size);
+	const view = new DataView(data.buffer);
+	for (let index = 0; index < elements; index += 1) write(view, index * size, valueAt(index));
+	return { dtype, shape, data };
+}
+
+const scratch = new DataView(new ArrayBuffer(4));
+
+function floatBits(value: number): number {
+	scratch.setFloat32(0, value);
+	return scratch.getUint32(0);
+}
+
+/** IEEE 754 binary16, to nearest and ties to even; what is too large becomes infinite. */
+export function halfBits(value: number): number {
+	const sign = Object.is(value, -0) || value < 0 ? 0x8000 : 0;
+	const size = Math.abs(value);
+	if (Number.isNaN(value)) return 0x7e00;
+	// Half a step above the largest finite value, 65504.
+	if (size >= 65_520) return sign | 0x7c00;
+	const exponent = size < 2 ** -14 ? -14 : Math.floor(Math.log2(size));
+	// A step of the value's binade; a product by a power of two is exact.
+	const steps = roundEven(size * 2 ** (10 - exponent));
+	// Bits of the exponent lie right above those of the fraction, so that a carry arrives by itself.
+	return sign | (steps + (exponent + 14) * 1024);
+}
+
+function roundEven(value: number): number {
+	const floor = Math.floor(value);
+	const rest = value - floor;
+	return rest > 0.5 || (rest === 0.5 && floor % 2 === 1) ? floor + 1 : floor;
+}
+
+/** The upper half of binary32, to nearest and ties to even. */
+export function brainFloatBits(value: number): number {
+	if (Number.isNaN(value)) return 0x7fc0;
+	const bits = floatBits(value);
+	return ((bits + 0x7fff + ((bits >>> 16) & 1)) >>> 16) & 0xffff;
+}

@@ -1,0 +1,106 @@
+// Pictures that are none: smooth fields whose strength falls with frequency as in photographs, with hard edges on top.
+import { elementCount } from "../../tensor/tensor.ts";
+import type { RandomSource } from "./split-mix.ts";
+
+interface Layout {
+	images: number;
+	channels: number;
+	height: number;
+	width: number;
+	/** Channels lie last. */
+	channelsLast: boolean;
+}
+
+/** Photographs have 1, 3 or 4 channels; an axis of such a length next to two longer ones is theirs. */
+const mostChannels = 4;
+
+export function imageLayout(shape: readonly number[]): Layout {
+	const rank = shape.length;
+	const at = (axis: number): number => shape[rank - axis] ?? 1;
+	if (rank >= 3 && at(1) <= mostChannels && at(3) > mostChannels) {
+		return { images: elementCount(shape.slice(0, -3)), channels: at(1), height: at(3), width: at(2), channelsLast: true };
+	}
+	return { images: elementCount(shape.slice(0, -3)), channels: at(3), height: at(2), width: at(1), channelsLast: false };
+}
+
+/** Values from 0 to 1 in the order of the tensor. Channels share their light, and differ by a smaller field of their own. */
+export function imageValues(shape: readonly number[], random: RandomSource): Float64Array {
+	const layout = imageLayout(shape);
+	const { images, channels, height, width, channelsLast } = layout;
+	const values = new Float64Array(images * channels * height * width);
+	for (let image = 0; image < images; image += 1) {
+		const light = paintEdges(smoothField(layout, random), layout, random);
+		for (let channel = 0; channel < channels; channel += 1) {
+			const tint = smoothField(layout, random);
+			for (let pixel = 0; pixel < height * width; pixel += 1) {
+				const value = clamp(0.5 + 0.35 * (light[pixel] as number) + (channels === 1 ? 0 : 0.12) * (tint[pixel] as number));
+				const at = channelsLast ? pixel * channels + channel : channel * height * width + pixel;
+				values[image * channels * height * width + at] = value;
+			}
+		}
+	}
+	return values;
+}
+
+function clamp(value: number): number {
+	return Math.min(1, Math.max(0, value));
+}
+
+/** Octaves of random lattices, each twice as fine and half as strong: amplitude falls as 1/f. About ±1. */
+function smoothField({ height, width }: Layout, random: RandomSource): Float64Array {
+	const field = new Float64Array(height * width);
+	const longest = Math.max(height, width);
+	let amplitude = 0.6;
+	for (let cells = 2; cells <= longest / 2; cells *= 2) {
+		addLattice(field, { height, width, step: longest / cells, amplitude }, random);
+		amplitude /= 2;
+	}
+	if (longest < 4) for (let i = 0; i < field.length; i += 1) field[i] = 2 * random.uniform() - 1;
+	return field;
+}
+
+interface Octave {
+	height: number;
+	width: number;
+	/** Pixels between two points of the lattice. */
+	step: number;
+	amplitude: number;
+}
+
+/** Bilinear between the points. */
+function addLattice(field: Float64Array, { height, width, step, amplitude }: Octave, random: RandomSource): void {
+	const columns = Math.ceil(width / step) + 2;
+	const rows = Math.ceil(height / step) + 2;
+	const points = Float64Array.from({ length: rows * columns }, () => amplitude * (2 * random.uniform() - 1));
+	const point = (row: number, column: number): number => points[row * columns + column] as number;
+	for (let y = 0; y < height; y += 1) {
+		const row = Math.floor(y / step);
+		const down = y / step - row;
+		for (let x = 0; x < width; x += 1) {
+			const column = Math.floor(x / step);
+			const across = x / step - column;
+			const upper = point(row, column) * (1 - across) + point(row, column + 1) * across;
+			const lower = point(row + 1, column) * (1 - across) + point(row + 1, column + 1) * across;
+			field[y * width + x] = (field[y * width + x] as number) + upper * (1 - down) + lower * down;
+		}
+	}
+}
+
+const shapesPerImage = 6;
+
+/** Discs and boxes of one brightness, the later over the earlier. */
+function paintEdges(field: Float64Array, { height, width }: Layout, random: RandomSource): Float64Array {
+	for (let shape = 0; shape < shapesPerImage; shape += 1) {
+		const centre = { x: random.uniform() * width, y: random.uniform() * height };
+		const radius = { x: (0.05 + 0.2 * random.uniform()) * width, y: (0.05 + 0.2 * random.uniform()) * height };
+		const brightness = 2.4 * random.uniform() - 1.2;
+		const isDisc = random.uniform() < 0.5;
+		for (let y = Math.max(0, Math.ceil(centre.y - radius.y)); y < Math.min(height, centre.y + radius.y); y += 1) {
+			for (let x = Math.max(0, Math.ceil(centre.x - radius.x)); x < Math.min(width, centre.x + radius.x); x += 1) {
+				const inDisc = ((x - centre.x) / radius.x) ** 2 + ((y - centre.y) / radius.y) ** 2 <= 1;
+				if (!isDisc || inDisc) field[y * width + x] = brightness;
+			}
+		}
+	}
+	return field;
+}

@@ -1,0 +1,90 @@
+// What a wrong weight does to detections, and which limits of scores and overlaps would notice it.
+import type { Detections, GoldenManifest } from "../../schema/golden.ts";
+import { checkBoxes } from "../boxes/check-boxes.ts";
+import { type Detection, readDetections } from "../boxes/detection.ts";
+import { limitBetween } from "./mutate-limit.ts";
+import { type RunOutputs, referencePrecision } from "./noise-floor.ts";
+
+/** Boxes come in any order: how far they moved is told by pairs, not by elements. */
+export interface BoxChange {
+	/** Name of the group. */
+	group: string;
+	/** Largest score difference of a pair, and what noise alone may make of it. */
+	score: number;
+	scoreFloor: number;
+	/** Largest share of overlap that a pair lost (1 − IoU), and what noise alone may take. */
+	lost: number;
+	lostFloor: number;
+}
+
+/** Limits that would notice, each null where none would safely. */
+export interface BoxLimits {
+	score: number | null;
+	iou: number | null;
+}
+
+export function groupOf({ detections }: Pick<GoldenManifest, "detections">, output: string | null): Detections | undefined {
+	return detections?.find(({ boxes, scores, classes, count }) => [boxes, scores, classes, count].includes(output ?? ""));
+}
+
+/** What two right builds of fp32 differ by, some ten roundings, even where no run on this machine did. */
+const leastNoise = 1e-6;
+
+export function measureBoxChange(spec: Detections, got: RunOutputs, of: { manifest: GoldenManifest; reference: RunOutputs }): BoxChange {
+	const change = { score: 0, lost: 0, lostFloor: 0 };
+	const noise = of.manifest.noiseFloor?.outputs;
+	const shift = noise?.[spec.boxes]?.maxAbs ?? 0;
+	const asked: Detections = { ...spec, comparators: [{ kind: "box-score" }, { kind: "box-iou" }] };
+	for (const [index, expected] of of.reference.entries()) {
+		const sides = { expected: new Map(Object.entries(expected)), got: new Map(Object.entries(got[index] ?? {})), base: undefined };
+		const [score, iou] = checkBoxes(asked, sides, referencePrecision).checks.map(({ got: value }) => value);
+		if (typeof score === "number") change.score = Math.max(change.score, score);
+		if (typeof iou === "number") change.lost = Math.max(change.lost, 1 - iou);
+		const boxes = readDetections(sides.expected, spec);
+		if (typeof boxes !== "string") change.lostFloor = Math.max(change.lostFloor, ...boxes.flat().map((box) => lostBy(shift, box)));
+	}
+	return { group: spec.name, ...change, scoreFloor: Math.max(leastNoise, noise?.[spec.scores ?? spec.boxes]?.maxAbs ?? 0) };
+}
+
+/** Where each edge of a box of w by h moves by e, 1 − IoU is at most 2e/w + 2e/h to the first order. */
+function lostBy(measured: number, { x1, y1, x2, y2 }: Detection): number {
+	const [width, height] = [x2 - x1, y2 - y1];
+	const shift = Math.max(measured, leastNoise * Math.max(Math.abs(x1), Math.abs(y1), Math.abs(x2), Math.abs(y2)));
+	return width > 0 && height > 0 ? Math.min(1, 2 * shift * (1 / width + 1 / height)) : 0;
+}
+
+export function noticingBoxes({ score, scoreFloor, lost, lostFloor }: BoxChange): BoxLimits {
+	const gap = limitBetween(lost, lostFloor);
+	return { score: limitBetween(score, scoreFloor), iou: gap === null ? null : Number((1 - gap).toPrecision(12)) };
+}
+
+/** A proposed group with its limits low enough to notice all that can be noticed safely. */
+export function tightenDetections(detections: GoldenManifest["detections"], changes: readonly BoxChange[]): GoldenManifest["detections"] {
+	return detections?.map((spec) => {
+		const limits = changes.filter(({ group }) => group === spec.name).map(noticingBoxes);
+		return limits.reduce(tightenGroup, spec);
+	}) as GoldenManifest["detections"];
+}
+
+function tightenGroup(spec: Detections, { score, iou }: BoxLimits): Detections {
+	const comparators = spec.comparators?.map((comparator) => {
+		const limit = comparator.kind === "box-score" ? score : comparator.kind === "box-iou" ? iou : null;
+		if (limit === null) return comparator;
+		const tolerances = typeof comparator.tolerance === "object" ? comparator.tolerance : {};
+		const known = tolerances[referencePrecision] ?? limit;
+		const tighter = comparator.kind === "box-iou" ? Math.max(known, limit) : Math.min(known, limit);
+		return { ...comparator, tolerance: { ...tolerances, [referencePrecision]: tighter } };
+	});
+	return comparators === undefined ? spec : { ...spec, comparators: comparators as NonNullable<Detections["comparators"]> };
+}
+
+/** What to do about given limits that let the change through. */
+export function boxFix(change: BoxChange): string {
+	const { score, iou } = noticingBoxes(change);
+	const limits = [
+		...(score === null ? [] : [`\`{ "kind": "box-score", "tolerance": { "fp32": ${score} } }\``]),
+		...(iou === null ? [] : [`\`{ "kind": "box-iou", "tolerance": { "fp32": ${iou} } }\``]),
+	];
+	if (limits.length === 0) return "Add cases whose boxes depend more on this weight; what they have lies too near to the noise.";
+	return `Set ${limits.join(" or ")} in "detections", or add cases whose boxes depend more on this weight.`;
+}

@@ -1,0 +1,70 @@
+// Draws a proposed limit below what a wrong weight does, and says of a given limit what it lets through.
+import { quoteName } from "../../onnx/quote.ts";
+import type { ComparatorSpec, GoldenManifest, GoldenOutput } from "../../schema/golden.ts";
+import { boxFix, noticingBoxes } from "./mutate-boxes.ts";
+import type { MutationFinding } from "./mutate-judge.ts";
+import { limitBetween } from "./mutate-limit.ts";
+import { referencePrecision } from "./noise-floor.ts";
+
+/** The limit that would notice what moved element by element; null: nothing would, safely. */
+export function noticingLimit({ change, floor }: Pick<MutationFinding, "change" | "floor">): number | null {
+	return limitBetween(change, floor);
+}
+
+/** Whether some limit would notice the change safely. */
+export function canBeNoticed(finding: MutationFinding): boolean {
+	if (finding.boxes === undefined) return noticingLimit(finding) !== null;
+	const { score, iou } = noticingBoxes(finding.boxes);
+	return score !== null || iou !== null;
+}
+
+/** The manifest with each output's limit low enough to notice all that can be noticed safely. */
+export function tightenOutputs(manifest: GoldenManifest, findings: readonly MutationFinding[]): GoldenManifest["outputs"] {
+	const outputs = { ...manifest.outputs };
+	for (const finding of findings) {
+		// Boxes come in any order: no limit of their elements follows from how far these moved.
+		const limit = finding.state === "unnoticed" && finding.boxes === undefined ? noticingLimit(finding) : null;
+		if (limit === null || finding.output === null) continue;
+		const output = Object.hasOwn(outputs, finding.output) ? outputs[finding.output] : undefined;
+		outputs[finding.output] = tightenOutput(output ?? {}, limit);
+	}
+	return outputs;
+}
+
+function tightenOutput(output: GoldenOutput, limit: number): GoldenOutput {
+	const [first, ...others] = (output.comparators ?? [{ kind: "relative-l2" }]).map((spec) => tightenSpec(spec, limit));
+	return first === undefined ? output : { ...output, comparators: [first, ...others] };
+}
+
+function tightenSpec(spec: ComparatorSpec, limit: number): ComparatorSpec {
+	const tolerances = typeof spec.tolerance === "object" ? spec.tolerance : {};
+	// Integers of which some may differ: in fp32 none need to.
+	if (spec.kind === "allclose" || spec.kind === "pixel-disagreement")
+		return { ...spec, tolerance: { ...tolerances, [referencePrecision]: 0 } };
+	if (spec.kind !== "relative-l2") return spec;
+	return { ...spec, tolerance: { ...tolerances, [referencePrecision]: Math.min(tolerances[referencePrecision] ?? limit, limit) } };
+}
+
+/** One sentence for what a golden with given limits lets through. */
+export function describeUnnoticed(finding: MutationFinding, manifest: GoldenManifest, relative: number): { message: string; fix: string } {
+	const { tensor, output, change, floor } = finding;
+	const times = floor > 0 ? `, ${figure(change / floor)} times the noise floor` : "";
+	const where = `output ${quoteName(output ?? "")} of case ${quoteName(finding.case ?? "")}`;
+	const message = `a change of ${figure(relative * 100)} % in weight ${quoteName(tensor)} moves ${where} by ${figure(change)} (relative L2)${times}, and no case notices`;
+	return { message, fix: fixOf(finding, manifest) };
+}
+
+function fixOf(finding: MutationFinding, manifest: GoldenManifest): string {
+	const limit = noticingLimit(finding);
+	if (finding.boxes !== undefined) return boxFix(finding.boxes);
+	if (limit === null) return "Add cases that depend more on this weight; what they have lies too near to the noise.";
+	const output = finding.output === null || !Object.hasOwn(manifest.outputs, finding.output) ? undefined : manifest.outputs[finding.output];
+	const spec = output?.comparators?.find(({ kind }) => kind === "relative-l2");
+	const allowed = typeof spec?.tolerance === "object" ? spec.tolerance[referencePrecision] : spec?.tolerance;
+	const lets = allowed === undefined ? "the default of relative-l2" : `relative-l2 of ${allowed}`;
+	return `At fp32 ${lets} lets it through: set \`{ "kind": "relative-l2", "tolerance": { "fp32": ${limit} } }\` for the output, or add cases that depend more on this weight.`;
+}
+
+function figure(value: number): string {
+	return String(Number(value.toPrecision(2)));
+}

@@ -1,0 +1,126 @@
+// Finds outputs that together hold the boxes of a detector, and proposes to compare them box by box: a person reviews it.
+import type { BoxComparatorSpec, Detections, Spread } from "../../schema/golden.ts";
+import { defaultScoreThreshold } from "../boxes/detection.ts";
+import { elementCount, type Tensor } from "../tensor/tensor.ts";
+import { float64Reader, forEachChunk } from "../tensor/values.ts";
+import type { RunOutputs } from "./noise-floor.ts";
+
+export interface GroupProposal {
+	detections: Detections;
+	/** Outputs of the group: their elements come in any order, so they are not compared one by one. */
+	outputs: string[];
+	why: string[];
+}
+
+/** null: the outputs hold no boxes, or boxes in fixed places, which are better compared element by element. */
+export function proposeDetections(cases: RunOutputs, noise: Readonly<Record<string, Spread>>): GroupProposal | null {
+	const [first] = cases;
+	if (first === undefined) return null;
+	const names = Object.keys(first).filter((name) => cases.every((outputs) => Object.hasOwn(outputs, name)));
+	for (const boxes of names) {
+		const found = splitGroup(boxes, names, first) ?? packedGroup(boxes, cases);
+		if (found !== null) return finish(found, cases, noise);
+	}
+	return null;
+}
+
+interface Found {
+	boxes: string;
+	scores?: string;
+	classes?: string;
+	count?: string;
+	because: string;
+}
+
+/** Boxes, scores and classes or a count in outputs of their own, as the NMS plugins of TensorRT and ONNX exports with NMS inside give them. */
+function splitGroup(boxes: string, names: readonly string[], outputs: Readonly<Record<string, Tensor>>): Found | null {
+	const shape = outputs[boxes]?.shape ?? [];
+	if (!/box/i.test(boxes) || shape.at(-1) !== 4 || shape.length < 2) return null;
+	const each = elementCount(shape.slice(0, -1));
+	const images = elementCount(shape.slice(0, -2));
+	const find = (pattern: RegExp, elements: number): string | undefined =>
+		names.find((name) => name !== boxes && pattern.test(name) && elementCount(outputs[name]?.shape ?? []) === elements);
+	const scores = find(/score|conf/i, each);
+	const classes = find(/class|label/i, each);
+	const count = find(/num|count|valid/i, images);
+	// Without classes or a count nothing says that boxes were chosen: a raw head has each box in its place.
+	if (scores === undefined || (classes === undefined && count === undefined)) return null;
+	const named = [boxes, scores, classes, count].filter((name) => name !== undefined);
+	const because = `${named.join(", ")} have the names and shapes of chosen boxes`;
+	return { boxes, scores, ...(classes ? { classes } : {}), ...(count ? { count } : {}), because };
+}
+
+const packedColumns = 6;
+
+/** Rows of box, score and class in one output. */
+function packedGroup(boxes: string, cases: RunOutputs): Found | null {
+	const tensors = cases.flatMap((outputs) => outputs[boxes] ?? []);
+	if (tensors.length === 0 || !tensors.every(({ shape }) => shape.length >= 2 && shape.at(-1) === packedColumns)) return null;
+	const rows = tensors.flatMap((tensor) => rowsOf(tensor, packedColumns));
+	const fits = rows.every(([, , , , score = -1, label = 0.5]) => score >= 0 && score <= 1 && Number.isInteger(label));
+	const varied = new Set(rows.map((row) => row[4])).size > 2;
+	return fits && varied ? { boxes, because: `each row of ${boxes} holds a box, a score from 0 to 1 and a whole number` } : null;
+}
+
+/** Rows of a tensor that are looked at. */
+const mostRows = 2000;
+
+function rowsOf(tensor: Tensor, columns: number): number[][] {
+	const elements = Math.min(elementCount(tensor.shape), mostRows * columns);
+	const values = new Float64Array(elements);
+	const read = float64Reader(tensor);
+	forEachChunk(elements, (start, count) => values.set(read(start, count), start));
+	return Array.from({ length: elements / columns }, (_, row) => [...values.subarray(row * columns, (row + 1) * columns)]);
+}
+
+function finish(found: Found, cases: RunOutputs, noise: Readonly<Record<string, Spread>>): GroupProposal {
+	const { because, ...roles } = found;
+	const format = formatOf(found, cases);
+	const images = cases.reduce((sum, outputs) => sum + elementCount(outputs[found.boxes]?.shape.slice(0, -2) ?? []), 0);
+	const limits = limitsOf(found, images, noise);
+	return {
+		detections: { name: "detections", ...roles, format: format.format, comparators: limits.comparators },
+		outputs: [found.boxes, found.scores, found.classes, found.count].filter((name) => name !== undefined),
+		why: [`Taken for boxes in any order, because ${because}.`, `Boxes are ${format.format}, because ${format.because}.`, ...limits.why],
+	};
+}
+
+/** Padding is zeros, and says nothing of the format. */
+function formatOf(found: Found, cases: RunOutputs): { format: Detections["format"]; because: string } {
+	const columns = found.scores === undefined ? packedColumns : 4;
+	const rows = cases.flatMap((outputs) => (outputs[found.boxes] === undefined ? [] : rowsOf(outputs[found.boxes] as Tensor, columns)));
+	const real = rows.filter((row) => row.slice(0, 4).some((value) => value !== 0));
+	if (real.every(([a = 0, b = 0, c = 0, d = 0]) => c >= a && d >= b)) {
+		return { format: "xyxy", because: "the second corner is never left of or above the first" };
+	}
+	if (/xywh/i.test(found.boxes) && !/cxcywh/i.test(found.boxes)) return { format: "xywh", because: "its name says so" };
+	return { format: "cxcywh", because: "the last two numbers are not always the larger ones, as those of corners are" };
+}
+
+/** From so many images on their mean precision says something. */
+const imagesForMap = 4;
+/** Room above the noise floor, and the least that two right builds of fp32 differ by in scores from 0 to 1. */
+const noiseRoom = 10;
+const leastScore = 1e-4;
+
+function limitsOf(
+	{ boxes, scores }: Found,
+	images: number,
+	noise: Readonly<Record<string, Spread>>,
+): { comparators: [BoxComparatorSpec, ...BoxComparatorSpec[]]; why: string[] } {
+	const floor = noise[scores ?? boxes]?.maxAbs ?? 0;
+	const score = Number(Math.min(0.01, Math.max(leastScore, scores === undefined ? 0 : noiseRoom * floor)).toPrecision(2));
+	const map: BoxComparatorSpec[] = images >= imagesForMap ? [{ kind: "map", scope: "set" }] : [];
+	const comparators: [BoxComparatorSpec, ...BoxComparatorSpec[]] = [
+		{ kind: "box-missing" },
+		{ kind: "box-extra" },
+		{ kind: "box-iou", tolerance: { fp32: 0.999 } },
+		{ kind: "box-score", tolerance: { fp32: score } },
+		...map,
+	];
+	const why = [
+		`At fp32 scores may differ by ${score} and boxes have to overlap by 0.999; boxes scored below ${defaultScoreThreshold} are not looked at.`,
+	];
+	if (map.length > 0) why.push(`mAP over all ${images} images together, which one image is too few for.`);
+	return { comparators, why };
+}

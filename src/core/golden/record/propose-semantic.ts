@@ -1,0 +1,163 @@
+// Guesses what an output is from its name, shape and values: a proposal that a person reviews.
+import type { GoldenOutput } from "../../schema/golden.ts";
+import { makePair } from "../compare/difference.ts";
+import { topIndices } from "../metrics/top-k.ts";
+import { forEachRow } from "../tensor/rows.ts";
+import { elementCount, isFloating, type Tensor } from "../tensor/tensor.ts";
+import { float64Reader, forEachChunk } from "../tensor/values.ts";
+
+export type Semantic = NonNullable<GoldenOutput["semantic"]>;
+
+export interface Guess {
+	semantic: Semantic;
+	/** Of the classes, where there are such. */
+	axis?: number;
+	/** Of a picture: where its channels are. */
+	channels?: "first" | "last";
+	/** One clause: why it is taken for this. */
+	because: string;
+}
+
+/** All tensors are of one output, case by case, and not empty. */
+export function guessSemantic(name: string, tensors: readonly Tensor[]): Guess {
+	const [first] = tensors;
+	if (first === undefined) return { semantic: "tensor", because: "it has no elements" };
+	const rules = isFloating(first.dtype) ? floatRules : integerRules;
+	for (const rule of rules) {
+		const guess = rule(name, first.shape, tensors);
+		if (guess !== null) return guess;
+	}
+	return isFloating(first.dtype)
+		? { semantic: "tensor", because: "neither name, shape nor values say more" }
+		: { semantic: "ids", because: "its values are integers" };
+}
+
+type Rule = (name: string, shape: readonly number[], tensors: readonly Tensor[]) => Guess | null;
+
+/** Pictures and maps of labels are at least this high and wide. */
+const leastSide = 8;
+/** More are no classes of a picture's pixels. */
+const mostMapClasses = 512;
+
+/** Eight-bit pictures; one channel more likely holds labels, unless its name says otherwise. */
+const pictureRule: Rule = (name, shape, tensors) => {
+	if (tensors.some(({ dtype }) => dtype !== "uint8") || shape.length < 3) return null;
+	const named = /image|picture|photo|rgb|frame/i.test(name);
+	const isColour = (size: number | undefined): boolean => size === 3 || size === 4 || (named && size === 1);
+	const because = "it holds eight-bit colours";
+	if (isColour(shape.at(-1)) && (shape.at(-3) ?? 0) >= leastSide && (shape.at(-2) ?? 0) >= leastSide) {
+		return { semantic: "image", channels: "last", because };
+	}
+	const isMap = (shape.at(-1) ?? 0) >= leastSide && (shape.at(-2) ?? 0) >= leastSide;
+	return isMap && isColour(shape.at(-3)) ? { semantic: "image", channels: "first", because } : null;
+};
+
+const maskRule: Rule = (name, shape) => {
+	const isMap = (shape.at(-1) ?? 0) >= leastSide && (shape.at(-2) ?? 0) >= leastSide && shape.length >= 3;
+	if (!isMap && !/mask|segm/i.test(name)) return null;
+	return { semantic: "mask", because: isMap ? "it holds an integer for each pixel" : "of its name" };
+};
+
+const integerRules: readonly Rule[] = [pictureRule, maskRule];
+
+const floatRules: readonly Rule[] = [
+	// Probabilities first: their values prove it.
+	(_, shape, tensors) => {
+		for (const axis of shape.length === 4 ? [1, -1] : [-1]) {
+			const classes = shape.at(axis) ?? 1;
+			if (shape.length >= 1 && classes > 1 && sumsToOne(tensors, axis)) {
+				return { semantic: "probabilities", axis, because: `its values sum to 1 along axis ${axis}` };
+			}
+		}
+		return null;
+	},
+	(name, shape) =>
+		/box|bbox|rois/i.test(name) && shape.at(-1) === 4 ? { semantic: "boxes", because: "of its name and its last axis of 4" } : null,
+	(name, shape) =>
+		shape.length <= 3 && (/embed|feature|pool|repr|hidden|latent/i.test(name) || false)
+			? { semantic: "embedding", because: "of its name" }
+			: null,
+	(name, shape, tensors) =>
+		shape.length === 2 && !/logit|score|class/i.test(name) && (shape.at(-1) ?? 0) >= 16 && unitRows(tensors)
+			? { semantic: "embedding", because: "its rows have length 1" }
+			: null,
+	(name, shape) => {
+		const [, height = 0, width = 0, last = 0] = shape;
+		const upright = shape.length === 4 && height >= leastSide && width >= leastSide && !isMapShape(shape);
+		return upright && [1, 3, 4].includes(last) && !/logit|segm|mask|class/i.test(name)
+			? { semantic: "image", channels: "last", because: "it has the shape of a picture with its colours last" }
+			: null;
+	},
+	(name, shape) => {
+		if (!isMapShape(shape)) return null;
+		const channels = shape[1] ?? 0;
+		const named = /logit|segm|mask|class/i.test(name);
+		if (named && channels > 1 && channels <= mostMapClasses)
+			return { semantic: "logits", axis: 1, because: "of its name and its shape of classes by pixels" };
+		if ([1, 3, 4].includes(channels) && !named) return { semantic: "image", channels: "first", because: "it has the shape of a picture" };
+		return named && channels === 1 ? { semantic: "mask", because: "of its name" } : null;
+	},
+	(name, shape) => (/logit/i.test(name) && (shape.at(-1) ?? 1) > 1 ? { semantic: "logits", axis: -1, because: "of its name" } : null),
+	(name, shape, tensors) =>
+		shape.length === 2 && (shape[1] ?? 0) >= 2 && /^(output|out|y|cls|class|pred|head|fc)/i.test(name) && choosesSeveral(tensors)
+			? { semantic: "logits", axis: -1, because: "it has one row of numbers a sample" }
+			: null,
+];
+
+/** A guess by shape alone: rows that all choose one class are rather numbers of their own. */
+function choosesSeveral(tensors: readonly Tensor[]): boolean {
+	const best = new Set<number>();
+	for (const tensor of tensors) forEachRow(makePair(tensor, tensor), -1, (row) => best.add(topIndices(row, 1)[0] ?? 0));
+	return best.size > 1;
+}
+
+function isMapShape(shape: readonly number[]): boolean {
+	return shape.length === 4 && (shape[2] ?? 0) >= leastSide && (shape[3] ?? 0) >= leastSide;
+}
+
+/** Rounding of binary16 softmax over thousands of classes stays below this. */
+const sumSlack = 1e-2;
+
+/** Whether every row along the axis is a distribution. */
+function sumsToOne(tensors: readonly Tensor[], axis: number): boolean {
+	return tensors.every((tensor) => everyRow(tensor, axis, (row) => row.least >= 0 && Math.abs(row.sum - 1) <= sumSlack));
+}
+
+function unitRows(tensors: readonly Tensor[]): boolean {
+	return tensors.every((tensor) => everyRow(tensor, -1, (row) => Math.abs(row.squares - 1) <= sumSlack));
+}
+
+interface Row {
+	sum: number;
+	squares: number;
+	least: number;
+}
+
+function everyRow(tensor: Tensor, axis: number, test: (row: Row) => boolean): boolean {
+	const { shape } = tensor;
+	const at = axis < 0 ? axis + shape.length : axis;
+	const length = shape[at] ?? 1;
+	const stride = elementCount(shape.slice(at + 1));
+	const rows = elementCount(shape) / length;
+	const sums = {
+		sum: new Float64Array(rows),
+		squares: new Float64Array(rows),
+		least: new Float64Array(rows).fill(Number.POSITIVE_INFINITY),
+	};
+	const read = float64Reader(tensor);
+	forEachChunk(elementCount(shape), (start, count) => {
+		const values = read(start, count);
+		for (let i = 0; i < count; i += 1) {
+			const flat = start + i;
+			const row = Math.floor(flat / (length * stride)) * stride + (flat % stride);
+			const value = values[i] as number;
+			sums.sum[row] = (sums.sum[row] as number) + value;
+			sums.squares[row] = (sums.squares[row] as number) + value * value;
+			if (!(value >= (sums.least[row] as number))) sums.least[row] = value;
+		}
+	});
+	for (let row = 0; row < rows; row += 1) {
+		if (!test({ sum: sums.sum[row] as number, squares: sums.squares[row] as number, least: sums.least[row] as number })) return false;
+	}
+	return true;
+}

@@ -1,0 +1,207 @@
+// Proposes comparators and limits for an output from what it is, how it scatters, and what a wrong weight does to it.
+import type { OnnxDim } from "../../onnx/model.ts";
+import type { ComparatorSpec, GoldenOutput, Spread } from "../../schema/golden.ts";
+import { elementCount, isFloating, type Tensor } from "../tensor/tensor.ts";
+import { float64Reader, forEachChunk } from "../tensor/values.ts";
+import { floorOf } from "./noise-floor.ts";
+import { type Guess, guessSemantic } from "./propose-semantic.ts";
+
+export interface ProposalInput {
+	name: string;
+	/** Of all cases. */
+	tensors: readonly Tensor[];
+	noise?: Spread | undefined;
+	/** Smallest change of this output, above the noise, that a changed weight makes and that no other output shows better. */
+	smallestMutation?: number | undefined;
+	/** Whether the first axis counts samples. */
+	batched: boolean;
+}
+
+export interface Proposal {
+	output: GoldenOutput;
+	/** Sentences: what it was taken for, and why these limits. */
+	why: string[];
+}
+
+/** What two right builds of fp32 may differ by in a real network, whatever was measured on one machine. */
+const usualFp32 = 2e-5;
+/** Room above the noise floor. */
+const noiseRoom = 10;
+/** Never nearer to the noise than this, or goldens would fail by luck. */
+const leastRoom = 1.5;
+
+export function proposeOutput(input: ProposalInput): Proposal {
+	const filled = input.tensors.filter((tensor) => elementCount(tensor.shape) > 0);
+	const guess = guessSemantic(input.name, filled);
+	const [first] = filled;
+	const shared = { semantic: guess.semantic, ...(input.batched && first && first.shape.length > 0 ? { batchAxis: 0 } : {}) };
+	const why = [`Taken for ${semanticLabels[guess.semantic]}, because ${guess.because}.`];
+	if (first === undefined || !isFloating(first.dtype)) {
+		const exact = ofIntegers(guess, filled);
+		return { output: { ...shared, comparators: exact.comparators }, why: [...why, exact.why] };
+	}
+	const limit = fp32Limit(input, floorOf(input.noise, first.dtype));
+	const task = taskComparators(guess, filled);
+	why.push(limit.why, ...task.why);
+	return { output: { ...shared, comparators: [{ kind: "relative-l2", tolerance: { fp32: limit.value } }, ...task.comparators] }, why };
+}
+
+type Comparators = [ComparatorSpec, ...ComparatorSpec[]];
+
+/** A share of the pixels may differ, by precision: where two classes are near, rounding decides. */
+const pixelShares = { fp32: 1e-4, fp16: 1e-3, tf32: 1e-3, bf16: 1e-2, int8: 2e-2, fp8: 2e-2 } as const;
+/** More are ids of something else. */
+const mostClasses = 65_536;
+
+function ofIntegers(guess: Guess, tensors: readonly Tensor[]): { comparators: Comparators; why: string } {
+	if (guess.semantic === "image") {
+		const comparators = pictureComparators(guess, tensors);
+		const [first, ...others] = comparators;
+		if (first !== undefined)
+			return {
+				comparators: [{ kind: "max-abs" }, first, ...others],
+				why: "Pixels may differ by a step or two: PSNR and SSIM say how much of the picture does.",
+			};
+	}
+	const range = rangeOf(tensors);
+	if (guess.semantic === "mask" && range.least >= 0 && range.most < mostClasses) {
+		const comparators: Comparators = [{ kind: "pixel-disagreement", tolerance: pixelShares }, { kind: "miou" }];
+		return { comparators, why: "A share of the pixels may change their class, by precision; mIoU sees a small class that is lost." };
+	}
+	const share = guess.semantic === "mask" ? pixelShares : 0;
+	const why = guess.semantic === "mask" ? "A share of the pixels may differ, by precision." : "Integers have to be equal.";
+	return { comparators: [{ kind: "allclose", rtol: 0, atol: 0, tolerance: share }], why };
+}
+
+function rangeOf(tensors: readonly Tensor[]): { least: number; most: number; rms: number } {
+	let [least, most, squares, count] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 0, 0];
+	for (const tensor of tensors) {
+		const read = float64Reader(tensor);
+		forEachChunk(elementCount(tensor.shape), (start, length) => {
+			for (const value of read(start, length)) {
+				if (value < least) least = value;
+				if (value > most) most = value;
+				squares += value * value;
+			}
+			count += length;
+		});
+	}
+	return { least, most, rms: Math.sqrt(squares / Math.max(1, count)) };
+}
+
+const semanticLabels: Readonly<Record<Guess["semantic"], string>> = {
+	logits: "logits",
+	probabilities: "probabilities",
+	boxes: "boxes",
+	mask: "a map of labels",
+	image: "a picture",
+	embedding: "embeddings",
+	ids: "ids",
+	tensor: "plain numbers",
+};
+
+/** From so many vectors on their order among each other says something; and from so many on, who the nearest ten are. */
+const vectorsForRanks = 4;
+const vectorsForRecall = 40;
+
+interface Task {
+	comparators: ComparatorSpec[];
+	why: string[];
+}
+
+/** Limits by precision where none stands here. */
+function taskComparators(guess: Guess, tensors: readonly Tensor[]): Task {
+	const { semantic, axis } = guess;
+	const along = axis === undefined || axis === -1 ? {} : { axis };
+	switch (semantic) {
+		case "logits":
+		case "probabilities":
+			// Along axis 1 there is a class for each pixel.
+			if (axis === 1) {
+				const why = "Pixels that change their class, and mIoU, which sees a small class that is lost.";
+				return { comparators: [{ kind: "pixel-disagreement" }, { kind: "miou" }], why: [why] };
+			}
+			return {
+				comparators: [
+					{ kind: "top-k", k: 1, ...along },
+					{ kind: "kl", input: semantic, ...along },
+				],
+				why: ["The chosen class has to stay, and KL divergence sees how sure of it the engine is."],
+			};
+		case "boxes":
+			return { comparators: [{ kind: "max-abs" }], why: ["No corner may lie far off."] };
+		case "image":
+			return { comparators: pictureComparators(guess, tensors), why: pictureLabels(guess, tensors) };
+		case "embedding":
+			return embeddingComparators(tensors);
+		default:
+			return { comparators: [], why: [] };
+	}
+}
+
+/** The window of SSIM. */
+const ssimSide = 11;
+
+function pictureComparators({ channels }: Guess, tensors: readonly Tensor[]): ComparatorSpec[] {
+	const [first] = tensors;
+	if (first === undefined) return [];
+	const { least, most, rms } = rangeOf(tensors);
+	// Of one width for all cases, or each would be measured by its own.
+	const range = first.dtype === "uint8" ? {} : { dataRange: Number((most - least).toPrecision(6)) };
+	// Where the range is small against the values, PSNR would ask for more than relative-l2 does.
+	const psnr: ComparatorSpec[] = first.dtype === "uint8" || most - least >= rms ? [{ kind: "psnr", ...range }] : [];
+	const sides = channels === "last" ? [-3, -2] : [-2, -1];
+	const tall = tensors.every(({ shape }) => sides.every((axis) => (shape.at(axis) ?? 0) >= ssimSide));
+	const ssim: ComparatorSpec[] = tall && most > least ? [{ kind: "ssim", ...range, ...(channels === "last" ? { channels } : {}) }] : [];
+	return [...psnr, ...ssim];
+}
+
+function pictureLabels(guess: Guess, tensors: readonly Tensor[]): string[] {
+	const kinds = pictureComparators(guess, tensors).map(({ kind }) => kind);
+	if (kinds.length === 0) return ["Too small or too flat for PSNR and SSIM."];
+	const { least, most } = rangeOf(tensors);
+	return [`${kinds.join(" and ").toUpperCase()}, with the range of all cases, ${figure(least)} to ${figure(most)}.`];
+}
+
+function embeddingComparators(tensors: readonly Tensor[]): Task {
+	const comparators: ComparatorSpec[] = [{ kind: "cosine" }];
+	const vectors = tensors.reduce((sum, { shape }) => sum + elementCount(shape.slice(0, -1)), 0);
+	const alike = new Set(tensors.map(({ shape }) => shape.at(-1))).size === 1;
+	if (!alike || vectors < vectorsForRanks) {
+		return { comparators, why: [`Cosine alone: ${vectors} ${vectors === 1 ? "vector has" : "vectors have"} no neighbours to speak of.`] };
+	}
+	comparators.push({ kind: "rank-agreement", scope: "set" });
+	if (vectors >= vectorsForRecall) comparators.push({ kind: "recall-at-k", k: 10, scope: "set" });
+	const recall = vectors >= vectorsForRecall ? ", and of the ten nearest who they are" : "";
+	return { comparators, why: [`Cosine of each, and over all ${vectors} vectors the order of their similarities${recall}.`] };
+}
+
+function fp32Limit({ smallestMutation }: ProposalInput, floor: number): { value: number; why: string } {
+	const wide = Math.max(usualFp32, noiseRoom * floor);
+	const measured = `the noise floor is ${figure(floor)}`;
+	if (smallestMutation === undefined || smallestMutation > 2 * wide) {
+		return { value: rounded(wide), why: `relative-l2 at fp32 may be ${figure(wide)}: ${measured}.` };
+	}
+	const tight = Math.max(leastRoom * floor, smallestMutation / 2);
+	return {
+		value: rounded(tight),
+		why: `relative-l2 at fp32 may be ${figure(tight)}: ${measured}, and a weight tensor that is 1 % wrong moves the output by only ${figure(smallestMutation)}.`,
+	};
+}
+
+/** Two digits, rounded down so that a limit never passes what it was made to catch. */
+function rounded(value: number): number {
+	const step = 10 ** (Math.floor(Math.log10(value)) - 1);
+	return Number((Math.floor(value / step + 1e-9) * step).toPrecision(2));
+}
+
+function figure(value: number): string {
+	return String(Number(value.toPrecision(2)));
+}
+
+/** Whether the first axis of an output counts samples: it is called as the first axis of an input is, or both are 1. */
+export function isBatched(output: readonly OnnxDim[] | null, inputs: readonly (readonly OnnxDim[] | null)[]): boolean {
+	const first = output?.[0];
+	if (output === null || output.length < 2 || first === undefined || first === null) return false;
+	return inputs.some((dims) => dims !== null && dims.length >= 2 && dims[0] === first && (typeof first === "string" || first === 1));
+}

@@ -1,0 +1,144 @@
+// Finds goldens that could not fail: not finite, constant, the same for every input, or of one class only.
+import { ConfigError } from "../../errors.ts";
+import { quoteName } from "../../onnx/quote.ts";
+import type { GoldenManifest, GoldenOutput } from "../../schema/golden.ts";
+import { counted } from "../../text/labels.ts";
+import { makePair } from "../compare/difference.ts";
+import { type Tensor, type TensorSet, tensorMap } from "../tensor/tensor.ts";
+import { type OutputWatch, watchOutput, watchSameness } from "./sensitivity-watch.ts";
+
+export interface Insensitive {
+	/** non-finite: NaN or infinities where the golden allows none, or nothing else. */
+	kind: "non-finite" | "constant" | "same-for-all" | "one-class";
+	/** Absent: all outputs. */
+	output?: string;
+	/** Absent: all cases. */
+	case?: string;
+	message: string;
+	fix: string;
+}
+
+const recordAgain = "Record the golden with other inputs, or mend the model that made it.";
+
+/** Sees the outputs of one case after the other, in the order of the manifest's cases, and keeps at most those of the first. */
+export interface SensitivityWatch {
+	see(outputs: TensorSet): void;
+	findings(): Insensitive[];
+}
+
+/**
+ * What makes the golden unable to tell a right engine from a wrong one.
+ *
+ * A float output is refused where it has one value throughout all cases, such as the zeros of a dead layer; one constant case among
+ * others is fine, and so is a constant integer or bool (a count, a flag) as long as some other output varies. Outputs that do not
+ * depend on the input are refused only where none of the outputs does.
+ */
+export function watchSensitivity(manifest: GoldenManifest): SensitivityWatch {
+	const outputs = new Map<string, OutputWatch>();
+	const sameness = watchSameness();
+	const nonFinite: Insensitive[] = [];
+	let seen = 0;
+	return {
+		see(set) {
+			const tensors = tensorMap(set);
+			nonFinite.push(...findNonFinite(manifest, manifest.cases[seen]?.id ?? String(seen), tensors));
+			seen += 1;
+			sameness.see(tensors);
+			for (const [name, tensor] of tensors) {
+				const watch = outputs.get(name) ?? watchOutput(specOf(manifest, name));
+				outputs.set(name, watch);
+				watch.see(tensor);
+			}
+		},
+		findings() {
+			if (nonFinite.length > 0) return firstOfEach(nonFinite);
+			const same = seen > 1 && sameness.same() ? [sameForAll(seen)] : [];
+			return [...findConstant(outputs), ...same, ...[...outputs].flatMap(([name, watch]) => findOneClass(name, watch))];
+		},
+	};
+}
+
+/** Of each output the first case, with how many are like it. */
+function firstOfEach(findings: readonly Insensitive[]): Insensitive[] {
+	const outputs = [...new Set(findings.map(({ output }) => output))];
+	return outputs.flatMap((output) => {
+		const [first, ...others] = findings.filter((finding) => finding.output === output);
+		if (first === undefined) return [];
+		const more = others.length === 0 ? "" : `, and so do ${counted(others.length, "more case")}`;
+		return [{ ...first, message: `${first.message}${more}` }];
+	});
+}
+
+/** `cases` are the outputs in the order of the manifest's cases. */
+export function findInsensitive(manifest: GoldenManifest, cases: readonly TensorSet[]): Insensitive[] {
+	const watch = watchSensitivity(manifest);
+	for (const outputs of cases) watch.see(outputs);
+	return watch.findings();
+}
+
+/** @throws ConfigError golden-uninformative for the first of the findings. */
+export function refuseInsensitive({ goldenId }: GoldenManifest, findings: readonly Insensitive[]): void {
+	const [first, ...others] = findings;
+	if (first === undefined) return;
+	const more = others.length === 0 ? "" : ` (and ${others.length} more ${others.length === 1 ? "finding" : "findings"})`;
+	throw new ConfigError({
+		code: "golden-uninformative",
+		message: `Golden ${goldenId} cannot fail: ${first.message}${more}.`,
+		details: { fix: first.fix },
+	});
+}
+
+/** @throws ConfigError golden-uninformative for the first finding of findUninformative. */
+export function assertSensitive(manifest: GoldenManifest, cases: readonly TensorSet[]): void {
+	refuseInsensitive(manifest, findInsensitive(manifest, cases));
+}
+
+function findNonFinite(manifest: GoldenManifest, id: string, outputs: ReadonlyMap<string, Tensor>): Insensitive[] {
+	return [...outputs].flatMap(([name, tensor]) => {
+		const { elements, nonFinite } = makePair(tensor, tensor).difference();
+		if (nonFinite.expected === 0) return [];
+		const mustMatch = specOf(manifest, name)?.nonFinite === "must-match";
+		if (mustMatch && elements > 0) return [];
+		const values = elements === 0 ? "nothing but NaN or infinite values" : `NaN or infinite values (${nonFinite.expected})`;
+		const message = `output ${quoteName(name)} of case ${quoteName(id)} holds ${values}`;
+		const allow =
+			elements === 0
+				? ""
+				: ` Where such values are right, say so: \`--non-finite ${quoteName(name, "")}\` when recording, or \`"nonFinite": "must-match"\` for the output in golden.json.`;
+		return [{ kind: "non-finite" as const, output: name, case: id, message, fix: `${recordAgain}${allow}` }];
+	});
+}
+
+function findConstant(outputs: ReadonlyMap<string, OutputWatch>): Insensitive[] {
+	const filled = [...outputs].filter(([, watch]) => watch.elements() > 0);
+	const constant = filled.filter(([, watch]) => watch.elements() > 1 && watch.isConstant());
+	const all = constant.length === filled.length;
+	const refused = constant.filter(([, watch]) => all || watch.isFloating());
+	return refused.map(([name, watch]) => ({
+		kind: "constant",
+		output: name,
+		message: `output ${quoteName(name)} is ${watch.first()} everywhere in every case`,
+		fix: recordAgain,
+	}));
+}
+
+function sameForAll(cases: number): Insensitive {
+	return { kind: "same-for-all", message: `all ${cases} cases have the same outputs, so the inputs make no difference`, fix: recordAgain };
+}
+
+function findOneClass(name: string, watch: OutputWatch): Insensitive[] {
+	const only = watch.onlyClass();
+	if (only === null) return [];
+	return [
+		{
+			kind: "one-class",
+			output: name,
+			message: `output ${quoteName(name)} chooses class ${only} in every row of every case`,
+			fix: "Add cases of other classes, so that a network that always answers the same is found out.",
+		},
+	];
+}
+
+function specOf(manifest: GoldenManifest, name: string): GoldenOutput | undefined {
+	return Object.hasOwn(manifest.outputs, name) ? manifest.outputs[name] : undefined;
+}

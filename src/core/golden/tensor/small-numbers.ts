@@ -1,0 +1,74 @@
+// Decodes numbers of 8 and 4 bits: two FP8 formats, FP4 and 4-bit integers, each by a table.
+import type { DType } from "../../schema/golden.ts";
+
+interface FloatFormat {
+	exponentBits: number;
+	fractionBits: number;
+	bias: number;
+	/** ieee: the largest exponent holds infinities and NaN; nan: only its last pattern is NaN; none: all patterns are finite. */
+	special: "ieee" | "nan" | "none";
+}
+
+/** E4M3FN and E5M2 of "FP8 Formats for Deep Learning" (arXiv 2209.05433); E2M1 of the OCP Microscaling Formats specification, 5.3.3. */
+const floatFormats = {
+	float8e4m3fn: { exponentBits: 4, fractionBits: 3, bias: 7, special: "nan" },
+	float8e5m2: { exponentBits: 5, fractionBits: 2, bias: 15, special: "ieee" },
+	float4e2m1: { exponentBits: 2, fractionBits: 1, bias: 1, special: "none" },
+} as const satisfies Partial<Record<DType, FloatFormat>>;
+
+function floatOf(bits: number, format: FloatFormat): number {
+	const { exponentBits, fractionBits, bias, special } = format;
+	const steps = 1 << fractionBits;
+	const fraction = bits & (steps - 1);
+	const last = (1 << exponentBits) - 1;
+	const exponent = (bits >> fractionBits) & last;
+	const sign = (bits >> (fractionBits + exponentBits)) & 1 ? -1 : 1;
+	if (special === "ieee" && exponent === last) return fraction === 0 ? sign * Number.POSITIVE_INFINITY : Number.NaN;
+	if (special === "nan" && exponent === last && fraction === steps - 1) return Number.NaN;
+	return exponent === 0 ? sign * (fraction / steps) * 2 ** (1 - bias) : sign * (1 + fraction / steps) * 2 ** (exponent - bias);
+}
+
+export type SmallDType = keyof typeof floatFormats | "int4" | "uint4";
+
+const tables = new Map<SmallDType, Float32Array>();
+
+/** The value of every pattern; built when first asked for. */
+export function smallValues(dtype: SmallDType): Float32Array {
+	const known = tables.get(dtype);
+	if (known !== undefined) return known;
+	const table = Float32Array.from({ length: isPacked(dtype) ? 16 : 256 }, (_, bits) => smallValue(dtype, bits));
+	tables.set(dtype, table);
+	return table;
+}
+
+function smallValue(dtype: SmallDType, bits: number): number {
+	if (dtype === "uint4") return bits;
+	if (dtype === "int4") return bits < 8 ? bits : bits - 16;
+	return floatOf(bits, floatFormats[dtype]);
+}
+
+export function isSmall(dtype: DType): dtype is SmallDType {
+	return Object.hasOwn(floatFormats, dtype) || dtype === "int4" || dtype === "uint4";
+}
+
+/** Two elements a byte, the first in the low half. */
+export function isPacked(dtype: DType): boolean {
+	return dtype === "int4" || dtype === "uint4" || dtype === "float4e2m1";
+}
+
+/** The 4-bit pattern of one element. */
+export function nibbleAt(data: Uint8Array, flat: number): number {
+	const byte = data[flat >>> 1] ?? 0;
+	return flat & 1 ? byte >> 4 : byte & 15;
+}
+/** The pattern of the nearest finite value, the even pattern of two as near. */
+export function smallBits(dtype: SmallDType, value: number): number {
+	const table = smallValues(dtype);
+	let best = 0;
+	for (let bits = 1; bits < table.length; bits += 1) {
+		const gain = Math.abs((table[best] as number) - value) - Math.abs((table[bits] as number) - value);
+		const nearer = gain > 0 || (gain === 0 && bits % 2 === 0 && best % 2 === 1);
+		if (nearer && Number.isFinite(table[bits])) best = bits;
+	}
+	return best;
+}

@@ -1,0 +1,105 @@
+// Pronounces on all cases of a golden together: sums are taken case by case, the verdict once at the end.
+import { quoteName } from "../../onnx/quote.ts";
+import type { GoldenCase, GoldenManifest, Precision } from "../../schema/golden.ts";
+import type { GoldenCheck, GoldenVerdict } from "../../schema/result.ts";
+import { toNumeric } from "../compare/checks.ts";
+import { keepsLimit } from "../compare/registry.ts";
+import { within } from "../metrics/measured.ts";
+import { type TensorSet, tensorMap } from "../tensor/tensor.ts";
+import { wholeSet } from "./kinds.ts";
+import { type Sum, sumsOf } from "./sums.ts";
+
+export interface SetPlace {
+	manifest: GoldenManifest;
+	model: string;
+	engine: string;
+	precision: Precision;
+	/** Of the model that the golden speaks of, as it is in the head. */
+	modelSha256: string;
+	/** The config's limits, for outputs whose golden names none. */
+	relativeL2: Readonly<Partial<Record<Precision, number>>>;
+}
+
+export interface SetSides {
+	expected: TensorSet;
+	got: TensorSet;
+	/** The base engine's, where there is one. */
+	base?: TensorSet;
+}
+
+export interface SetWatch {
+	/** Every case of the golden, once; `sides` is null where the engine gave no answer. */
+	see(golden: GoldenCase, sides: SetSides | null): void;
+	/** null: the golden is stale by its own policy, so that nothing is compared. */
+	verdict(): GoldenVerdict | null;
+}
+
+/** null: no comparator of the golden speaks of the whole set. */
+export function watchSet(place: SetPlace): SetWatch | null {
+	const sums = sumsOf(place.manifest, place);
+	if (sums.length === 0) return null;
+	const base = { sums: sumsOf(place.manifest, place), whole: true };
+	const lost: string[] = [];
+	let seen = 0;
+	return {
+		see(golden, sides) {
+			seen += 1;
+			if (!addAll(sums, golden, sides === null ? null : { expected: sides.expected, got: sides.got })) lost.push(golden.id);
+			const of = sides?.base === undefined ? null : { expected: sides.expected, got: sides.base };
+			base.whole = base.whole && addAll(base.sums, golden, of);
+		},
+		verdict() {
+			const changed = place.manifest.model.sha256 !== place.modelSha256;
+			if (changed && (place.manifest.policy?.onModelChange ?? "compare") !== "compare") return null;
+			const about = { ...aboutSet(place, seen), modelChanged: changed };
+			if (lost.length > 0 || seen === 0) return { ...about, state: "error", message: lostMessage(lost, seen), checks: [] };
+			const checks = sums.map((sum, index) => checkOf(sum, base.whole ? base.sums[index] : undefined));
+			const fails = checks.some(({ pass, severity }) => !pass && severity === "fail");
+			return { ...about, state: fails ? "mismatch" : "match", checks };
+		},
+	};
+}
+
+/** The verdict on cases that are all at hand; null as of watchSet. */
+export function judgeSet(place: SetPlace, cases: readonly { golden: GoldenCase; sides: SetSides | null }[]): GoldenVerdict | null {
+	const watch = watchSet(place);
+	for (const { golden, sides } of cases) watch?.see(golden, sides);
+	return watch?.verdict() ?? null;
+}
+
+function addAll(sums: readonly Sum[], golden: GoldenCase, sides: { expected: TensorSet; got: TensorSet } | null): boolean {
+	if (sides === null) return false;
+	const maps = { expected: tensorMap(sides.expected), got: tensorMap(sides.got) };
+	let whole = true;
+	for (const sum of sums) whole = sum.add(golden, maps) && whole;
+	return whole;
+}
+
+function aboutSet({ manifest, model, engine, precision }: SetPlace, seen: number) {
+	return { model, engine, precision, case: wholeSet, scope: "set" as const, cases: seen, golden: manifest.goldenId };
+}
+
+function lostMessage(lost: readonly string[], seen: number): string {
+	if (seen === 0) return "No case was compared.";
+	const first = quoteName(lost[0] ?? "");
+	return `${lost.length} of ${seen} cases hold nothing that can be compared (the first is ${first}), and a number over the others would not be of the whole set.`;
+}
+
+function checkOf(sum: Sum, base: Sum | undefined): GoldenCheck {
+	const { output, metric, bound, severity } = sum;
+	const { value, elements, detail } = within(sum.measure(), sum.range);
+	const allowed = sum.allowed();
+	const said = Number.isNaN(value) ? (detail ?? "nothing was compared") : detail;
+	return {
+		output,
+		metric,
+		got: toNumeric(value),
+		allowed: Number.isFinite(allowed) ? allowed : null,
+		bound,
+		pass: keepsLimit(value, bound, allowed),
+		severity,
+		...(base === undefined ? {} : { base: toNumeric(base.measure().value) }),
+		elements,
+		...(said === undefined ? {} : { detail: said }),
+	};
+}

@@ -1,0 +1,79 @@
+// Words for one comparison, with the whole doubt stated.
+import type { BackendFacts, Comparison, Interval, WorkloadResult } from "../schema/result.ts";
+import { cleanText, shorten } from "../text/escape.ts";
+import { counted, withCaution } from "../text/labels.ts";
+import { formatLimit, formatPercent, percentDigits } from "../text/units.ts";
+
+export const dash = "–";
+
+function intervalDigits(interval: Interval | null): number {
+	return interval === null ? 1 : percentDigits((interval[1] - interval[0]) / 2);
+}
+
+/** `+4.2 %`, with as many digits as the interval supports. */
+export function changeText(comparison: Comparison): string {
+	if (comparison.estimate === null) return dash;
+	return formatPercent(comparison.estimate, { sign: true, digits: intervalDigits(comparison.interval) });
+}
+
+/** `+3.7 % … +4.6 %`. */
+export function intervalText(comparison: Comparison): string {
+	const { interval } = comparison;
+	if (interval === null) return "no interval";
+	const digits = intervalDigits(interval);
+	return interval.map((bound) => formatPercent(bound, { sign: true, digits })).join(" … ");
+}
+
+export function levelText(comparison: Comparison): string {
+	// Four digits: a family of many workloads may ask for 99.95 %.
+	return `${Number((comparison.level * 100).toPrecision(4))} %`;
+}
+
+/** `+4.2 % (99 % interval +3.7 % … +4.6 %)`. */
+export function changeWithInterval(comparison: Comparison): string {
+	if (comparison.interval === null) return changeText(comparison);
+	return `${changeText(comparison)} (${levelText(comparison)} interval ${intervalText(comparison)})`;
+}
+
+/** `8 interleaved pairs`; `16 interleaved pairs, 1 of them disturbed and set aside`. */
+export function pairsText({ pairs, setAside }: Comparison): string {
+	const aside = setAside === undefined ? "" : `, ${setAside.toLocaleString("en-US")} of them disturbed and set aside`;
+	return `${counted(pairs, "interleaved pair")}${aside}`;
+}
+
+/** The smallest change that is excluded, rounded up so that it is never claimed too small. */
+export function excludedText(excluded: number): string {
+	return formatPercent(Math.ceil(excluded * 1000 - 1e-9) / 1000);
+}
+
+/** A user's or another room's sentence, cut to a length that a report can bear. */
+export function cleanMessage(text: string, maxChars = 600): string {
+	return shorten(cleanText(shorten(text, maxChars * 4)).trim(), maxChars);
+}
+
+/** `Warns at 2 %, fails at 10 %.`; null where no limit is known. */
+export function limitsText(workload: WorkloadResult): string | null {
+	const { warn, fail } = workload.limits ?? {};
+	const parts = [
+		...(warn === undefined ? [] : [`warns at ${formatLimit(warn)}`]),
+		...(fail === undefined ? [] : [`fails at ${formatLimit(fail)}`]),
+	].join(", ");
+	return parts === "" ? null : `${parts.charAt(0).toUpperCase()}${parts.slice(1)}.`;
+}
+
+/** The one sentence for a row that did not change. */
+export function unchangedText(workload: WorkloadResult, backend: BackendFacts): string {
+	const { latency } = workload;
+	if (latency.estimate === null || latency.pairs === 0)
+		return `${withCaution("No relevant change", backend)}: ${cleanMessage(latency.reason ?? "not timed")}`;
+	const excluded = latency.excluded === null ? "" : `; changes of ${excludedText(latency.excluded)} or more are excluded`;
+	return `${withCaution("No relevant change", backend)}: ${changeWithInterval(latency)}${excluded}.`;
+}
+
+/** What an undecided comparison leaves possible. */
+export function openRangeText(comparison: Comparison): string {
+	const { interval } = comparison;
+	if (interval === null) return "no change can be excluded";
+	if (interval[1] > 0) return `a slowdown up to ${formatPercent(interval[1])} cannot be excluded`;
+	return `a speedup up to ${formatPercent(-interval[0])} cannot be excluded`;
+}

@@ -1,0 +1,31 @@
+// What a story is: one thing that is not green, told in a title and a few sentences.
+import { precedence } from "../precedence.ts";
+
+/** A sentence in pieces: plain text, or a name to be set in code letters. */
+export type Phrase = readonly (string | { code: string })[];
+
+export type HighlightSeverity = "fail" | "error" | "inconclusive" | "warn" | "note";
+
+export interface Highlight {
+	severity: HighlightSeverity;
+	/** What the headline counts: singular and plural. */
+	topic: readonly [one: string, many: string];
+	/** Plain text, cleaned and shortened, not yet escaped for any format. */
+	title: string;
+	sentences: readonly Phrase[];
+	/** What to do next. */
+	fix?: string;
+	/** Lines of a log. */
+	excerpt?: readonly string[];
+}
+
+export const severityOrder: readonly string[] = [...precedence, "note"];
+
+/** A sentence of ours in which backticks mark code. */
+export function flagsAsCode(text: string): Phrase {
+	return text.split(/`([^`]+)`/).map((piece, index) => (index % 2 === 1 ? { code: piece } : piece));
+}
+
+export function plainPhrase(phrase: Phrase): string {
+	return phrase.map((piece) => (typeof piece === "string" ? piece : piece.code)).join("");
+}

@@ -1,0 +1,124 @@
+// Stories of workloads whose speed is not simply unchanged.
+
+import type { Result, WorkloadResult } from "../schema/result.ts";
+import { figureNames, shownMs } from "../stats/figure.ts";
+import { counted, speedLabel, subjectName, withCaution } from "../text/labels.ts";
+import { formatLimit, formatMs, formatPercent } from "../text/units.ts";
+import { changeWithInterval, cleanMessage, limitsText, openRangeText, pairsText } from "./comparison-format.ts";
+import type { Highlight, HighlightSeverity, Phrase } from "./highlight.ts";
+import type { GateIndex } from "./index-gates.ts";
+import { whyPhrases } from "./layer-format.ts";
+import { backendOf } from "./part-backend.ts";
+
+function noiseText(workload: WorkloadResult): string {
+	return workload.noise.runCv === null ? "" : `, run noise ${formatPercent(workload.noise.runCv)}`;
+}
+
+function levels(workload: WorkloadResult): string {
+	const [base, head] = [shownMs(workload, "base"), shownMs(workload, "head")];
+	if (base === undefined || head === undefined) return "";
+	const name = figureNames[workload.figure ?? "median"];
+	return `${name.charAt(0).toUpperCase()}${name.slice(1)} ${formatMs(base)} → ${formatMs(head)}`;
+}
+
+function replacedText(workload: WorkloadResult): string | null {
+	return workload.replaced === 0 ? null : `${counted(workload.replaced, "run was", "runs were")} thrown away for cause and measured again.`;
+}
+
+function tailText(workload: WorkloadResult): string | null {
+	return workload.p99.estimate === null ? null : `P99 ${changeWithInterval(workload.p99)}.`;
+}
+
+function sentences(parts: readonly (string | null | undefined)[]): Phrase[] {
+	return parts.filter((part) => part !== null && part !== undefined && part !== "").map((part) => [part as string]);
+}
+
+function changedHighlight(result: Result, workload: WorkloadResult, severity: HighlightSeverity): Highlight {
+	const slower = workload.verdict === "regressed";
+	const backend = backendOf(result, workload);
+	return {
+		severity,
+		topic: [withCaution(slower ? "slowdown" : "speedup", backend), withCaution(slower ? "slowdowns" : "speedups", backend)],
+		title: `${subjectName(workload)} is ${speedLabel(workload.verdict, backend)}: ${changeWithInterval(workload.latency)}`,
+		sentences: sentences([
+			`${pairsText(workload.latency)}${noiseText(workload)}.`,
+			levels(workload) === "" ? null : `${levels(workload)}.`,
+			tailText(workload),
+			...(workload.notes ?? []).slice(0, 5).map((note) => cleanMessage(note)),
+		]).concat(whyPhrases(workload), sentences([replacedText(workload), limitsText(workload)])),
+	};
+}
+
+/** The judge's own doubt where it gave one; it knows noise from a change near the limit. */
+function doubt(workload: WorkloadResult): string {
+	const { latency, noise } = workload;
+	if (latency.reason !== undefined) return cleanMessage(latency.reason);
+	const limit = formatLimit(latency.minimalEffect);
+	const why = noise.runCv === null ? "The runs cannot decide" : `Run noise ${formatPercent(noise.runCv)} is too high`;
+	return `${why} for a limit of ${limit} on this runner; ${openRangeText(latency)}.`;
+}
+
+function inconclusiveHighlight(result: Result, workload: WorkloadResult, severity: HighlightSeverity): Highlight {
+	const { latency } = workload;
+	const backend = backendOf(result, workload);
+	const after = latency.pairs === 0 ? "" : ` after ${counted(latency.pairs, "pair")}`;
+	const found = latency.estimate === null ? "" : `: ${changeWithInterval(latency)}`;
+	return {
+		severity,
+		topic: [withCaution("inconclusive comparison", backend), withCaution("inconclusive comparisons", backend)],
+		title: `${subjectName(workload)} is ${speedLabel("inconclusive", backend)}${after}${found}`,
+		sentences: sentences([
+			doubt(workload),
+			"Not a pass.",
+			...(workload.notes ?? []).slice(0, 5).map((note) => cleanMessage(note)),
+			replacedText(workload),
+		]),
+	};
+}
+
+function unjudgedHighlight(result: Result, workload: WorkloadResult, severity: HighlightSeverity): Highlight {
+	const word = speedLabel(workload.verdict, backendOf(result, workload));
+	const { reason } = workload.latency;
+	return {
+		severity,
+		topic: [`workload ${word}`, `workloads ${word}`],
+		title: `${subjectName(workload)} is ${word}`,
+		sentences: sentences([
+			reason === undefined ? "Nothing was compared." : cleanMessage(reason),
+			severity === "note" ? null : "Not a pass.",
+		]),
+	};
+}
+
+const fallback: Readonly<Record<WorkloadResult["verdict"], HighlightSeverity>> = {
+	regressed: "warn",
+	improved: "note",
+	unchanged: "note",
+	inconclusive: "inconclusive",
+	"not-comparable": "inconclusive",
+	// A new workload has nothing to compare with, and no gate.
+	missing: "note",
+};
+
+function severityOf(workload: WorkloadResult, gates: GateIndex): HighlightSeverity {
+	const status = gates.status("latency", workload);
+	return status === undefined || status === "pass" ? fallback[workload.verdict] : status;
+}
+
+/** The story of one workload's speed; null where there is none to tell. */
+export function speedHighlight(result: Result, workload: WorkloadResult, gates: GateIndex): Highlight | null {
+	const severity = severityOf(workload, gates);
+	switch (workload.verdict) {
+		case "regressed":
+		case "improved":
+			return changedHighlight(result, workload, severity);
+		case "inconclusive":
+			return inconclusiveHighlight(result, workload, severity);
+		case "not-comparable":
+		case "missing":
+			// Without a base nothing can be compared, and the report says so once.
+			return result.arms.base === null ? null : unjudgedHighlight(result, workload, severity);
+		case "unchanged":
+			return null;
+	}
+}

@@ -1,0 +1,119 @@
+// The words and symbols that every report uses for outcomes, verdicts and states.
+import type { ArmSource, BackendFacts, BuildRecord, GateName, GateStatus, GoldenState, Outcome, VerdictKind } from "../schema/result.ts";
+import { cleanName } from "./escape.ts";
+
+/** How loud a thing is shown: decided by gates and states, never here. */
+export type Tone = "bad" | "warn" | "ok" | "open" | "plain";
+
+export const outcomeLabels: Readonly<Record<Outcome, string>> = {
+	pass: "passed",
+	warn: "passed with warnings",
+	fail: "failed",
+	inconclusive: "inconclusive",
+	error: "could not decide",
+};
+
+export const outcomeSymbols: Readonly<Record<Outcome, string>> = { pass: "✅", warn: "⚠️", fail: "❌", inconclusive: "❔", error: "🛑" };
+
+export const statusTones: Readonly<Record<GateStatus, Tone>> = {
+	pass: "ok",
+	warn: "warn",
+	fail: "bad",
+	inconclusive: "open",
+	error: "bad",
+};
+
+const verdictLabels: Readonly<Record<VerdictKind, string>> = {
+	regressed: "slower",
+	improved: "faster",
+	unchanged: "unchanged",
+	inconclusive: "inconclusive",
+	"not-comparable": "not comparable",
+	missing: "not compared",
+};
+
+const buildLabels: Readonly<Record<BuildRecord["state"], string>> = {
+	built: "built",
+	refused: "refused",
+	"timed-out": "timed out",
+	missing: "not in this version",
+	skipped: "skipped by preflight",
+};
+
+/** A machine's fault refuses nothing: that build failed. */
+export function buildLabel(build: BuildRecord): string {
+	return build.state === "refused" && build.failure?.kind === "runner" ? "failed" : buildLabels[build.state];
+}
+
+export const goldenLabels: Readonly<Record<GoldenState, string>> = {
+	match: "match",
+	mismatch: "mismatch",
+	stale: "stale",
+	error: "not judged",
+};
+
+const gateLabels: Readonly<Record<GateName, string>> = {
+	preflight: "preflight",
+	build: "build",
+	golden: "golden",
+	latency: "latency",
+	p99: "P99 latency",
+	memory: "peak memory",
+	"engine-size": "engine size",
+	"build-time": "build time",
+	"max-latency": "latency limit",
+	run: "timed runs",
+	coverage: "coverage",
+	vanished: "vanished figures",
+	"golden-change": "changed golden",
+	"limit-change": "loosened limits",
+	probe: "probe, no reference",
+};
+
+const speedGates: ReadonlySet<GateName> = new Set(["latency", "p99", "memory", "build-time", "max-latency", "run"]);
+
+/** A word about performance, with the backend's caution beside it. */
+export function withCaution(word: string, backend: BackendFacts): string {
+	if (backend.caution === undefined) return word;
+	const caution = cleanName(backend.caution);
+	return word.endsWith(")") ? `${word.slice(0, -1)}; ${caution})` : `${word} (${caution})`;
+}
+
+export function speedLabel(verdict: VerdictKind, backend: BackendFacts): string {
+	return withCaution(verdictLabels[verdict], backend);
+}
+
+export function gateLabel(gate: GateName, backend: BackendFacts): string {
+	return speedGates.has(gate) ? withCaution(gateLabels[gate], backend) : gateLabels[gate];
+}
+
+/** What the check calls itself: never TensorRT's gate where TensorRT did not run. */
+export function gateTitle(backend: BackendFacts): string {
+	return withCaution(backend.kind === "tensorrt" ? "TensorRT gate" : `Gate on ${cleanName(backend.name)}`, backend);
+}
+
+export function counted(count: number, singular: string, plural = `${singular}s`): string {
+	return `${count.toLocaleString("en-US")} ${count === 1 ? singular : plural}`;
+}
+
+interface Subject {
+	model: string;
+	engine?: string;
+	workload?: string;
+	case?: string;
+	part?: string | undefined;
+}
+
+/** `classifier · fp16 · batch 8`; with the part of a merged result, `classifier · fp16 · batch 8 (l4)`. */
+export function subjectName(subject: Subject): string {
+	const name = [subject.model, subject.engine, subject.workload, subject.case]
+		.filter((piece) => piece !== undefined)
+		.map((piece) => cleanName(piece))
+		.join(" · ");
+	return subject.part === undefined ? name : `${name} (${cleanName(subject.part, 60)})`;
+}
+
+/** The commit in short where one is known, else the label. */
+export function armName(arm: ArmSource): string {
+	return arm.commit === undefined ? cleanName(arm.label) : cleanName(arm.commit).slice(0, 7);
+}

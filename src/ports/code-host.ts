@@ -1,0 +1,175 @@
+// What a forge can show and keep. Types only.
+import type { PlatformCode } from "../core/errors.ts";
+
+/** A fault of the forge, as a value: it is told, and never changes the outcome. */
+export interface ApiFault {
+	code: PlatformCode;
+	/** What was asked of whom, and what came back. */
+	message: string;
+	fix: string;
+	/** The request may have been carried out all the same: look before asking again. */
+	unclear?: true;
+}
+
+export type ApiResult<Value extends object> = ({ state: "done" } & Value) | { state: "failed"; fault: ApiFault };
+
+export interface HostedComment {
+	id: number;
+	/** For what only GraphQL can do. */
+	nodeId: string;
+	body: string;
+	/** Login and type of who wrote it, e.g. `github-actions[bot]`, `Bot`. */
+	author: { login: string; type: string } | null;
+	/** For people. */
+	url: string;
+}
+
+export interface HostedIssue {
+	number: number;
+	body: string;
+	author: HostedComment["author"];
+	url: string;
+}
+
+export interface CheckAnnotation {
+	path: string;
+	line: number;
+	level: "failure" | "warning" | "notice";
+	title: string;
+	message: string;
+}
+
+export interface CheckRunDraft {
+	name: string;
+	sha: string;
+	/** Ours: tells runs of one name apart. */
+	externalId: string;
+	conclusion: "success" | "failure" | "neutral";
+	title: string;
+	/** Markdown, at most 65,535 characters. */
+	summary: string;
+	detailsUrl?: string;
+	annotations: readonly CheckAnnotation[];
+}
+
+export interface StatusDraft {
+	sha: string;
+	context: string;
+	state: "success" | "failure" | "error";
+	/** At most 140 characters. */
+	description: string;
+	url?: string;
+}
+
+/** What a forge can show. Every call resolves, in bounded time; nothing throws. */
+export interface CodeHost {
+	/** Login of whom the token speaks for; null where the forge does not say. */
+	login(): Promise<string | null>;
+	/** All comments of a pull request or an issue, oldest first. */
+	comments(issue: number): Promise<ApiResult<{ comments: readonly HostedComment[] }>>;
+	createComment(issue: number, body: string, on?: "pull-request" | "issue"): Promise<ApiResult<{ comment: HostedComment }>>;
+	updateComment(id: number, body: string): Promise<ApiResult<{ comment: HostedComment }>>;
+	deleteComment(id: number): Promise<ApiResult<object>>;
+	/** Folds a comment away as outdated. */
+	minimiseComment(nodeId: string): Promise<ApiResult<object>>;
+	/** Our check run of this name and external id on a commit. */
+	findCheckRun(
+		wanted: Pick<CheckRunDraft, "name" | "sha" | "externalId">,
+	): Promise<ApiResult<{ found: { id: number; url: string } | null }>>;
+	createCheckRun(draft: CheckRunDraft): Promise<ApiResult<{ found: { id: number; url: string } }>>;
+	/** Annotations are added to those that are there. */
+	updateCheckRun(id: number, draft: CheckRunDraft): Promise<ApiResult<{ found: { id: number; url: string } }>>;
+	setStatus(draft: StatusDraft): Promise<ApiResult<object>>;
+	/** Open issues with a label, oldest first. */
+	openIssues(label: string): Promise<ApiResult<{ issues: readonly HostedIssue[] }>>;
+	createIssue(draft: { title: string; body: string; labels: readonly string[] }): Promise<ApiResult<{ issue: HostedIssue }>>;
+	updateIssue(number: number, change: { title?: string; body?: string; state?: "closed" }): Promise<ApiResult<{ issue: HostedIssue }>>;
+	/** Open pull requests whose head is this commit, also those of forks. */
+	pullRequestsOf(sha: string): Promise<ApiResult<{ numbers: readonly number[] }>>;
+}
+
+/** Keeps files with the workflow run. */
+export interface ArtifactStore {
+	/** Names that the run has already are told apart by the attempt. */
+	upload(artifact: ArtifactDraft): Promise<ApiResult<{ artifact: KeptArtifact }>>;
+}
+
+export interface ArtifactDraft {
+	name: string;
+	/** Absolute folder; paths in the artifact are relative to it. */
+	root: string;
+	/** Absolute paths of regular files. */
+	files: readonly string[];
+	/** As in gzip; 0 for what does not shrink. */
+	compression: number;
+	/** The one file as it is, under its own name, so that a browser opens it. */
+	asIs?: true;
+}
+
+export interface KeptArtifact {
+	id: number;
+	name: string;
+	url: string;
+	bytes: number;
+}
+
+/** A file as git keeps it: its path from the top of the repository, and the hash of its content. */
+export interface GitFile {
+	path: string;
+	blob: string;
+}
+
+export interface GitCommit {
+	sha: string;
+	message: string;
+}
+
+/** What two commits are to each other: whether `head` holds all of `base` (ahead), the other way round, or neither. */
+export interface CommitRelation {
+	relation: "identical" | "ahead" | "behind" | "diverged";
+	/** Those of `head` that `base` does not have; `total` may be more than the forge lists. */
+	commits: readonly GitCommit[];
+	total: number;
+}
+
+export interface HostedPull {
+	number: number;
+	title: string;
+	body: string;
+	/** For people. */
+	url: string;
+}
+
+export interface PullDraft {
+	title: string;
+	/** At most 65,536 characters. */
+	body: string;
+	/** Branches of the repository itself. */
+	head: string;
+	base: string;
+	draft: boolean;
+}
+
+/** Commits, branches and pull requests of a forge's repository, with no clone and no credentials on disk. Nothing throws. */
+export interface Repository {
+	defaultBranch(): Promise<ApiResult<{ branch: string }>>;
+	/** The commit that a branch is at; null where there is no such branch. */
+	branchHead(name: string): Promise<ApiResult<{ sha: string | null }>>;
+	compare(base: string, head: string): Promise<ApiResult<CommitRelation>>;
+	treeOf(commit: string): Promise<ApiResult<{ tree: string }>>;
+	/** All files of a commit below a folder, its path from the top; none where there is no such folder. */
+	filesUnder(commit: string, folder: string): Promise<ApiResult<{ files: readonly GitFile[] }>>;
+	readBlob(sha: string): Promise<ApiResult<{ bytes: Uint8Array }>>;
+	writeBlob(bytes: Uint8Array): Promise<ApiResult<{ sha: string }>>;
+	/** The tree `base` with files put into it, and those without a blob taken out of it. */
+	writeTree(base: string, files: readonly { path: string; blob: string | null }[]): Promise<ApiResult<{ sha: string }>>;
+	writeCommit(commit: { message: string; tree: string; parents: readonly string[] }): Promise<ApiResult<{ sha: string }>>;
+	/** Fails where the branch is there. */
+	createBranch(name: string, sha: string): Promise<ApiResult<object>>;
+	/** Fails where the branch is at a commit that `sha` does not hold: nothing of another's is lost. */
+	advanceBranch(name: string, sha: string): Promise<ApiResult<object>>;
+	/** Open ones between two branches of this repository. */
+	openPulls(between: { head: string; base: string }): Promise<ApiResult<{ pulls: readonly HostedPull[] }>>;
+	createPull(draft: PullDraft): Promise<ApiResult<{ pull: HostedPull }>>;
+	updatePull(number: number, change: { title: string; body: string }): Promise<ApiResult<{ pull: HostedPull }>>;
+}

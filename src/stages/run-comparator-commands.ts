@@ -1,0 +1,63 @@
+// Asks the commands that a golden's comparators name about the outputs of one case.
+import type { CommandConfig } from "../core/config/config.ts";
+import { layoutCheck } from "../core/golden/compare/checks.ts";
+import { toleranceAt } from "../core/golden/compare/comparators.ts";
+import { type CommandAnswer, type CustomSpec, customSpecs } from "../core/golden/compare/custom.ts";
+import type { CaseInput } from "../core/golden/compare/judge.ts";
+import { tensorMap } from "../core/golden/tensor/tensor.ts";
+import { quoteName } from "../core/onnx/quote.ts";
+import type { CustomCommands } from "../ports/custom.ts";
+
+export interface CommandsAtHand {
+	/** Of trtgate.yml; never of a golden, which may be a stranger's. */
+	known: readonly CommandConfig[];
+	/** Absolute: where they run. */
+	cwd: string;
+	scratchFolder: string;
+	port: CustomCommands;
+}
+
+/** Answers by output, in the order of its comparators; every one that a comparator asks for is there. */
+export async function runComparatorCommands(
+	input: Omit<CaseInput, "answers">,
+	commands: CommandsAtHand,
+): Promise<ReadonlyMap<string, readonly CommandAnswer[]>> {
+	const answers = new Map<string, readonly CommandAnswer[]>();
+	for (const [output, spec] of Object.entries(input.manifest.outputs)) {
+		const given: CommandAnswer[] = [];
+		for (const custom of customSpecs(spec)) given.push(await askOne(input, { output, custom, commands }));
+		if (given.length > 0) answers.set(output, given);
+	}
+	return answers;
+}
+
+interface Asking {
+	output: string;
+	custom: CustomSpec;
+	commands: CommandsAtHand;
+}
+
+async function askOne(input: Omit<CaseInput, "answers">, { output, custom, commands }: Asking): Promise<CommandAnswer> {
+	const command = commands.known.find(({ name }) => name === custom.name);
+	if (command === undefined)
+		return { state: "failed", message: `trtgate.yml has no command ${quoteName(custom.name)} under \`comparators\`` };
+	const [expected, got] = [tensorMap(input.expected).get(output), tensorMap(input.got).get(output)];
+	// Outputs that cannot be compared at all are the judge's to refuse; a command is not asked about them.
+	if (expected === undefined || got === undefined || layoutCheck(output, expected, got) !== null)
+		return { state: "failed", message: "it was not asked" };
+	const labels = Object.hasOwn(input.golden?.labels ?? {}, output) ? input.golden?.labels?.[output] : undefined;
+	const { model, engine, precision } = input;
+	const about = {
+		schemaVersion: 1 as const,
+		comparator: custom.name,
+		golden: input.manifest.goldenId,
+		case: input.caseId,
+		output,
+		model,
+		engine,
+		precision,
+		tolerance: toleranceAt(custom.tolerance, precision) ?? null,
+		...(labels === undefined ? {} : { labels }),
+	};
+	return commands.port.ask({ command, cwd: commands.cwd, scratchFolder: commands.scratchFolder, about, expected, got });
+}

@@ -1,0 +1,66 @@
+// Turns on a GPU: none where there is none, the lock's own word where it cannot be had.
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { readEnvironment } from "../../../src/adapters/github/env.ts";
+import type { Machine } from "../../../src/app/choose-backend.ts";
+import { gpuLease, lockFolderOf } from "../../../src/app/gpu/gpu-lease.ts";
+import { silent } from "../../support/fakes.ts";
+import { temporaryFolder } from "../../support/project.ts";
+
+const uuid = "GPU-00000000-0000-0000-0000-000000000000";
+const device = { choice: { gpu: { uuid }, slice: null }, cuda: null } as unknown as Machine["gpu"];
+
+function leaseOn(gpu: Machine["gpu"], folder: string, over: { waitMs?: number; signal?: AbortSignal } = {}) {
+	return gpuLease({ gpu: async () => gpu, folder, progress: silent, signal: new AbortController().signal, waitMs: 0, ...over });
+}
+
+/** Held by this very process, which lives. */
+function hold(folder: string): void {
+	mkdirSync(folder);
+	const owner = { pid: process.pid, host: hostname(), space: "", startedAt: "2026-01-01T00:00:00Z", born: "", token: "x" };
+	writeFileSync(join(folder, `${uuid}.lock`), JSON.stringify(owner));
+}
+
+it.each(["none", "unknown"] as const)("takes nothing where the GPU is %s", async (gpu) => {
+	const folder = temporaryFolder();
+	await (await leaseOn(gpu, folder).take()).release();
+	expect(readdirSync(folder)).toEqual([]);
+});
+
+it("holds the GPU by its UUID until it is released", async () => {
+	const folder = temporaryFolder();
+	const gpuLease = await leaseOn(device, folder).take();
+	expect(readdirSync(folder)).toEqual([`${uuid}.lock`]);
+	await gpuLease.release();
+	expect(readdirSync(folder)).toEqual([]);
+});
+
+it("ends with gpu-busy where another job keeps it beyond the wait", async () => {
+	const folder = join(temporaryFolder(), "locks");
+	hold(folder);
+	await expect(leaseOn(device, folder, { waitMs: 50 }).take()).rejects.toMatchObject({ code: "gpu-busy" });
+});
+
+it("ends its wait when the run is interrupted", async () => {
+	const folder = join(temporaryFolder(), "locks");
+	hold(folder);
+	const stop = new AbortController();
+	const taken = leaseOn(device, folder, { waitMs: 60_000, signal: stop.signal }).take();
+	setTimeout(() => stop.abort(), 50);
+	await expect(taken).rejects.toMatchObject({ code: "interrupted" });
+});
+
+it("goes on without a lock where none can be written, and says so", async () => {
+	const file = join(temporaryFolder(), "file");
+	writeFileSync(file, "");
+	const gpuLease = await leaseOn(device, file).take();
+	expect(gpuLease.note).toMatch(/^The GPU is not locked, so another job may use it meanwhile: Cannot write/);
+	await gpuLease.release();
+});
+
+it("locks in the machine's temporary folder, or where TRTGATE_LOCKS says", () => {
+	expect(lockFolderOf(readEnvironment({}))).toMatch(/trtgate-locks$/);
+	expect(lockFolderOf(readEnvironment({ TRTGATE_LOCKS: "/srv/locks" }))).toBe("/srv/locks");
+});

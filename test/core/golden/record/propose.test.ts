@@ -1,0 +1,117 @@
+// Outputs are taken for what they are, and their proposed limits hold what they should.
+import { describe, expect, it } from "vitest";
+import { findRuleProblem } from "../../../../src/core/golden/manifest/rules.ts";
+import { encodeTensor } from "../../../../src/core/golden/record/generators/encode.ts";
+import { splitMix64 } from "../../../../src/core/golden/record/generators/split-mix.ts";
+import { isBatched, proposeOutput } from "../../../../src/core/golden/record/propose.ts";
+import { findWeaknesses } from "../../../../src/core/golden/record/sensitivity-tolerance.ts";
+import type { Tensor } from "../../../../src/core/golden/tensor/tensor.ts";
+import type { DType, GoldenManifest } from "../../../../src/core/schema/golden.ts";
+import { validate } from "../../../../src/core/schema/golden-validator.js";
+import { float32, manifestOf } from "../../../support/golden-tensors.ts";
+
+function noise(dtype: DType, shape: number[], scale = 1): Tensor {
+	const random = splitMix64(5, shape);
+	return encodeTensor(dtype, shape, () => (dtype.startsWith("int") ? random.below(4) : scale * random.normal()));
+}
+
+function softmax(rows: number, classes: number): Tensor {
+	const logits = Array.from({ length: rows * classes }, (_, index) => Math.exp(Math.sin(index * 1.7)));
+	const sums = Array.from({ length: rows }, (_, row) => logits.slice(row * classes, (row + 1) * classes).reduce((a, b) => a + b, 0));
+	return float32(
+		logits.map((value, index) => value / (sums[Math.floor(index / classes)] ?? 1)),
+		[rows, classes],
+	);
+}
+
+const unit = float32(
+	Array.from({ length: 32 }, (_, index) => Math.sin(index + 1)).map((value, _, all) => value / Math.hypot(...all)),
+	[1, 32],
+);
+
+describe("proposeOutput", () => {
+	it.each<[string, Tensor, string, string[]]>([
+		["logits", noise("float32", [2, 10]), "logits", ["relative-l2", "top-k", "kl"]],
+		["output", noise("float32", [2, 1000]), "logits", ["relative-l2", "top-k", "kl"]],
+		["anything", softmax(3, 7), "probabilities", ["relative-l2", "top-k", "kl"]],
+		["boxes", noise("float32", [1, 9, 4]), "boxes", ["relative-l2", "max-abs"]],
+		["restored", noise("float32", [1, 3, 16, 16]), "image", ["relative-l2", "psnr", "ssim"]],
+		["restored", noise("float32", [1, 16, 16, 3]), "image", ["relative-l2", "psnr", "ssim"]],
+		["small", noise("float32", [1, 3, 8, 8]), "image", ["relative-l2", "psnr"]],
+		["frame", encodeTensor("uint8", [1, 16, 16, 3], (at) => at % 251), "image", ["max-abs", "psnr", "ssim"]],
+		["labels", encodeTensor("uint8", [1, 1, 16, 16], (at) => at % 5), "mask", ["pixel-disagreement", "miou"]],
+		["token_embedding", noise("float32", [5, 8]), "embedding", ["relative-l2", "cosine", "rank-agreement"]],
+		["token_embedding", noise("float32", [64, 8]), "embedding", ["relative-l2", "cosine", "rank-agreement", "recall-at-k"]],
+		["logits", noise("float32", [1, 4, 16, 16]), "logits", ["relative-l2", "pixel-disagreement", "miou"]],
+		["labels", noise("int32", [1, 16, 16]), "mask", ["pixel-disagreement", "miou"]],
+		["labels", encodeTensor("int32", [1, 16, 16], (at) => -(at % 3)), "mask", ["allclose"]],
+		["ids", noise("int64", [1, 5]), "ids", ["allclose"]],
+		["sentence_embedding", noise("float32", [1, 32]), "embedding", ["relative-l2", "cosine"]],
+		["z", unit, "embedding", ["relative-l2", "cosine"]],
+		["heads", noise("float32", [1, 5, 7]), "tensor", ["relative-l2"]],
+		["scores", noise("float32", [1, 256]), "tensor", ["relative-l2"]],
+	])("takes %s for what it is", (name, tensor, semantic, kinds) => {
+		const { output, why } = proposeOutput({ name, tensors: [tensor], batched: tensor.shape.length > 1 });
+		expect(output.semantic).toBe(semantic);
+		expect(output.comparators?.map(({ kind }) => kind)).toEqual(kinds);
+		expect(why.length).toBeGreaterThan(1);
+		const manifest = manifestOf({ [name]: tensor }, { [name]: output });
+		expect(validate(manifest), JSON.stringify(validate.errors)).toBe(true);
+		expect(findRuleProblem(manifest)).toBeNull();
+	});
+
+	it.each([
+		["what two right builds differ by, where the noise is lower", 1e-7, undefined, 2e-5],
+		["ten times the noise, where that is higher", 1e-5, undefined, 1e-4],
+		["half of what a wrong weight does, where that is lower", 1e-7, 1e-5, 5e-6],
+		["never less than one and a half times the noise", 1e-5, 1.8e-5, 1.5e-5],
+	])("allows %s", (_, relativeL2, smallestMutation, limit) => {
+		const { output } = proposeOutput({
+			name: "y",
+			tensors: [noise("float32", [1, 5, 7])],
+			noise: { relativeL2, maxAbs: 0 },
+			smallestMutation,
+			batched: false,
+		});
+		expect(output.comparators?.[0]?.tolerance).toEqual({ fp32: expect.closeTo(limit, 7) });
+	});
+
+	it("knows the axis of samples by its name, or by a 1 on both sides", () => {
+		expect(isBatched(["batch", 8], [["batch", 3, 8, 8]])).toBe(true);
+		expect(isBatched([1, 8], [[1, 3, 8, 8]])).toBe(true);
+		expect(isBatched([256, 4], [[1, 3, 8, 8]])).toBe(false);
+		expect(isBatched([64], [["batch", 8]])).toBe(false);
+		expect(isBatched(null, [["batch", 8]])).toBe(false);
+	});
+});
+
+function weaknesses(outputs: readonly Record<string, Tensor>[], spec: GoldenManifest["outputs"]): string[] {
+	const manifest = manifestOf(outputs[0] ?? {}, spec);
+	const [only] = manifest.cases;
+	const [first = only, ...others] = outputs.map((_, index) => ({ ...only, id: `case ${index}` }));
+	return findWeaknesses({ manifest: { ...manifest, cases: [first, ...others] }, cases: outputs, relativeL2: {} }).map(
+		({ kind, severity }) => `${severity} ${kind}`,
+	);
+}
+
+describe("findWeaknesses", () => {
+	const cases = [{ y: float32([1, 2, 3]) }, { y: float32([3, 1, 2]) }];
+	const near = [{ y: float32([100, 101, 102]) }, { y: float32([102, 101, 100]) }];
+	const limit = (tolerance: number | { fp32: number; int8: number }) =>
+		({ y: { comparators: [{ kind: "relative-l2", tolerance }] } }) as GoldenManifest["outputs"];
+	it.each<[string, readonly Record<string, Tensor>[], GoldenManifest["outputs"], string[]]>([
+		["limits that tell", cases, limit(1e-3), []],
+		["a limit wider than the spread", near, limit(0.05), ["refuse too-wide", "refuse alike"]],
+		["a limit wider than the spread at int8 only", near, limit({ fp32: 1e-4, int8: 0.05 }), ["warn too-wide", "warn alike"]],
+		["one case", cases.slice(0, 1), limit(1e-3), ["warn one-case"]],
+		[
+			"a softmax that is always certain",
+			[{ y: float32([1, 0, 0], [1, 3]) }, { y: float32([0, 0.99999, 1e-5], [1, 3]) }],
+			{ y: { semantic: "probabilities" } },
+			["refuse saturated"],
+		],
+		["a softmax that doubts", [{ y: softmax(1, 3) }, { y: float32([0.2, 0.7, 0.1], [1, 3]) }], { y: { semantic: "probabilities" } }, []],
+	])("of %s", (_, outputs, spec, found) => {
+		expect(weaknesses(outputs, spec)).toEqual(found);
+	});
+});

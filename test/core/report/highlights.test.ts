@@ -1,0 +1,183 @@
+// What is told, and in which words.
+import { describe, expect, it } from "vitest";
+import { headline } from "../../../src/core/report/headline.ts";
+import { plainPhrase } from "../../../src/core/report/highlight.ts";
+import { highlights } from "../../../src/core/report/highlights.ts";
+import type { Result } from "../../../src/core/schema/result.ts";
+import {
+	buildBuild,
+	buildCheck,
+	buildComparison,
+	buildGate,
+	buildGolden,
+	buildResult,
+	buildSlowWorkload,
+	buildWorkload,
+} from "../../support/build-result.ts";
+import { resultCases } from "../../support/result-cases.ts";
+
+function told(result: Result): string[] {
+	return highlights(result).map((highlight) => [highlight.title, ...highlight.sentences.map(plainPhrase)].join(" "));
+}
+
+function named(name: string): Result {
+	const result = resultCases[name];
+	if (result === undefined) throw new Error(`no case ${name}`);
+	return result;
+}
+
+describe("headline", () => {
+	it.each([
+		["all-green", "all 4 checks pass"],
+		["mismatch-and-slowdown", "1 golden mismatch, 1 slowdown · 9 of 12 checks pass"],
+		["inconclusive", "1 inconclusive comparison · 3 of 4 checks pass"],
+		["no-base", "all 4 checks pass"],
+		["on-cpu", "1 golden mismatch, 1 slowdown (CPU, not TensorRT) · 9 of 12 checks pass"],
+		["build-refused", "1 build refused, 1 preflight gate fails · 0 of 2 checks pass"],
+		["partial", "stopped in measure · 1 error · all 3 checks pass"],
+		["errors", "1 error, 1 golden not judged, 1 GitHub fault · 1 of 3 checks pass"],
+		["improved-and-new", "1 speedup, 1 workload not compared · all 4 checks pass"],
+		["many-workloads", "100 slowdowns · 200 of 300 checks pass"],
+	])("of %s says what is not green", (name, expected) => {
+		expect(headline(named(name))).toBe(expected);
+	});
+
+	it("never says that all is well where nothing was checked", () => {
+		expect(headline(buildResult({ gates: [], golden: [], workloads: [] }))).toBe("nothing was checked");
+	});
+
+	it("speaks of one check in the singular", () => {
+		expect(headline(buildResult({ gates: [buildGate()] }))).toBe("the only check passes");
+	});
+});
+
+describe("stories", () => {
+	it("are none where all is green", () => {
+		expect(highlights(named("all-green"))).toEqual([]);
+	});
+
+	it("state a slowdown with its interval, pairs, noise and limits", () => {
+		expect(told(buildResult({ workloads: [buildSlowWorkload()] }))).toEqual([
+			"classifier · fp16 · batch 8 is slower: +4.2 % (99 % interval +3.7 % … +4.6 %) 8 interleaved pairs, run noise 0.2 %. " +
+				"Median 27.91 µs → 29.02 µs. P99 +4.1 % (99 % interval +3.6 % … +4.6 %). Clocks equal in both arms. Warns at 2 %, fails at 10 %.",
+		]);
+	});
+
+	it("state a mismatch with output, metric, cap, base engine and worst element, once for all cases of an engine", () => {
+		expect(told(named("mismatch-and-slowdown"))[0]).toBe(
+			"segmenter · fp32 computes something else: 2 of 2 golden cases logits_out: relative L2 is 3.3e−2, 33 times the allowed 1e−3 (case case1). ".replaceAll(
+				"−",
+				"-",
+			) +
+				"The base engine's own error to the same golden is 3e-7. Worst element [0,4,17,33]: 1.842, not 1.97. " +
+				"mask: share of elements outside tolerance is 2.2e-2, 22 times the allowed 1e-3 (case case0).",
+		);
+	});
+
+	it("state how far the worst element is off where something is allowed of each", () => {
+		const worst = { index: [0, 3], got: 1.84, expected: 1.97, allowed: 2e-3 };
+		const check = buildCheck({ metric: "allclose", output: "mask", got: 0.02, allowed: 1e-3, pass: false, worst });
+		expect(told(buildResult({ golden: [buildGolden({ state: "mismatch", checks: [check] })] }))[0]).toContain(
+			"Worst element [0,3]: 1.84, not 1.97: off by 0.13, where 2e-3 is allowed.",
+		);
+		const hair = { index: [7], got: 1.00000012, expected: 1 };
+		expect(told(buildResult({ golden: [buildGolden({ state: "mismatch", checks: [{ ...check, worst: hair }] })] }))[0]).toContain(
+			"Worst element [7]: 1.0000001, not 1.",
+		);
+	});
+
+	it("say of an inconclusive comparison what is still possible, and that it is no pass", () => {
+		const [highlight] = told(named("inconclusive"));
+		expect(highlight).toContain("is inconclusive after 16 pairs: +1.6 % (99 % interval −0.6 % … +3.8 %)");
+		expect(highlight).toContain("a slowdown of up to 3.8 % is not excluded");
+		expect(highlight).toContain("Not a pass.");
+		const latency = buildComparison({ verdict: "inconclusive", estimate: 0.016, interval: [-0.006, 0.038], pairs: 16, excluded: 0.038 });
+		expect(told(buildResult({ workloads: [buildWorkload({ latency, noise: { runCv: 0.021, detectable: 0.022 } })] }))[0]).toContain(
+			"Run noise 2.1 % is too high for a limit of 2 % on this runner; a slowdown up to 3.8 % cannot be excluded. Not a pass.",
+		);
+	});
+
+	it("carry fix and excerpt of a refused build", () => {
+		const [highlight] = highlights(named("build-refused"));
+		expect(highlight?.title).toBe("encoder · fp16 does not build (head): TensorRT does not know the operator GridSample3D.");
+		expect(highlight?.fix).toContain("Replace the operator");
+		expect(highlight?.excerpt).toHaveLength(2);
+	});
+
+	it("tell once of an engine that fails in both arms, and call a machine's fault no refusal", () => {
+		const failure = {
+			code: "tool-crashed",
+			title: "The worker ended.",
+			fix: "Read the log.",
+			excerpt: Array.from({ length: 30 }, (_, line) => `line ${line}`),
+			kind: "runner",
+		} as const;
+		const builds = (["base", "head"] as const).map((arm) =>
+			buildBuild({ arm, state: "refused", failure: { ...failure, excerpt: [...failure.excerpt] } }),
+		);
+		const list = highlights(buildResult({ builds, gates: [buildGate({ gate: "build", status: "error", message: "The worker ended." })] }));
+		expect(list.map(({ title, severity, topic }) => [title, severity, topic[0]])).toEqual([
+			["encoder · fp16 does not build (base and head): The worker ended.", "error", "build failed"],
+		]);
+		expect(list[0]?.excerpt).toHaveLength(13);
+	});
+
+	it("call a base that does not build a note", () => {
+		const list = highlights(buildResult({ builds: [buildBuild({ arm: "base", state: "timed-out" }), buildBuild()] }));
+		expect(list.map(({ title, severity }) => [title, severity])).toEqual([["encoder · fp16 does not build (base): timed out", "note"]]);
+	});
+
+	it("tell an error once, though its gate says it too", () => {
+		expect(told(named("errors")).filter((text) => text.includes("SIGSEGV"))).toHaveLength(1);
+	});
+
+	it("tell of gates that nothing else tells of", () => {
+		expect(told(named("not-comparable"))).toContain("encoder · fp16: the engine size gate fails Engine 504 KiB → 1.20 MiB (+144 %).");
+	});
+
+	it("stand in the order of their weight", () => {
+		expect(highlights(named("not-comparable")).map((highlight) => highlight.severity)).toEqual(["fail", "inconclusive", "warn", "warn"]);
+	});
+
+	it("take their severity from the gate", () => {
+		const result = buildResult({
+			workloads: [buildSlowWorkload()],
+			gates: [buildGate({ model: "classifier", workload: "batch 8", status: "fail" })],
+		});
+		expect(highlights(result)[0]?.severity).toBe("fail");
+	});
+
+	it.each([
+		[{ got: 0.001004, allowed: 0.001 }, "is 1.004e-3, 1.004 times the allowed 1e-3"],
+		[
+			{ got: 0.64, allowed: 0.99, bound: "at-least", metric: "cosine" } as const,
+			"cosine similarity is 0.64, where at least 0.99 is demanded",
+		],
+		[{ got: "NaN" } as const, "is NaN, where 5e-3 is allowed"],
+		[
+			{ got: null, allowed: null, metric: "shape", detail: "Expected [1,10], got [1,11]." },
+			"shape (case case0). Expected [1,10], got [1,11].",
+		],
+		[{ got: 5e8, allowed: 0.005 }, "times the allowed 5e-3"],
+		[{ got: 0.2, allowed: 0 }, "is 0.2, where 0 is allowed"],
+	])("word a failing check %j", (check, words) => {
+		const golden = [buildGolden({ state: "mismatch", checks: [buildCheck({ ...check, pass: false })] })];
+		expect(told(buildResult({ golden }))[0]).toContain(words);
+	});
+});
+
+describe("on a backend with a caution", () => {
+	it("no title speaks of speed without it", () => {
+		const latency = (verdict: "regressed" | "improved" | "inconclusive" | "not-comparable" | "missing") => buildComparison({ verdict });
+		const result = buildResult({
+			backend: named("on-cpu").backend,
+			workloads: (["regressed", "improved", "inconclusive", "not-comparable", "missing"] as const).map((verdict) =>
+				buildWorkload({ workload: verdict, latency: latency(verdict) }),
+			),
+			gates: (["p99", "memory", "build-time", "max-latency", "run"] as const).map((gate) => buildGate({ gate, status: "warn" })),
+		});
+		const titles = highlights(result).map((highlight) => highlight.title);
+		expect(titles).toHaveLength(10);
+		for (const title of titles) expect(title).toContain("CPU, not TensorRT");
+	});
+});

@@ -1,0 +1,105 @@
+// Quantities read as people write them, at the edges of every unit too.
+import { expect, test } from "vitest";
+import {
+	formatBytes,
+	formatDuration,
+	formatLimit,
+	formatMs,
+	formatPercent,
+	formatValue,
+	percentDigits,
+} from "../../../src/core/text/units.ts";
+
+test.each([
+	[0.0418, "+4.2 %"],
+	[-0.0006, "\u22120.1 %"],
+	[-0.0004, "0.0 %"],
+	[-0, "0.0 %"],
+	[0.124, "+12.4 %"],
+	[0.9994, "+99.9 %"],
+	[0.9996, "+100 %"],
+	[31.4, "+3140 %"],
+	[Number.NaN, "n/a"],
+	[Number.POSITIVE_INFINITY, "n/a"],
+])("a change of %d is written %s", (fraction, text) => {
+	expect(formatPercent(fraction, { sign: true })).toBe(text);
+});
+
+test("a percentage without sign still shows a minus", () => {
+	expect([formatPercent(0.02), formatPercent(-0.02), formatPercent(0.00034, { digits: 2 })]).toEqual(["2.0 %", "\u22122.0 %", "0.03 %"]);
+});
+
+test("a limit is written as its owner wrote it", () => {
+	expect([0.02, 0.025, 0.1, 0.07, 1, 0.0015].map(formatLimit)).toEqual(["2 %", "2.5 %", "10 %", "7 %", "100 %", "0.15 %"]);
+});
+
+test("a narrow interval earns a second decimal", () => {
+	expect([percentDigits(0.004), percentDigits(0.0002)]).toEqual([1, 2]);
+});
+
+test.each([
+	[0.027_912, "27.91 µs"],
+	[0.352_905, "352.9 µs"],
+	[1.2036, "1.204 ms"],
+	[27.9, "27.90 ms"],
+	[999.96, "1.000 s"],
+	[0.999_97, "1.000 ms"],
+	[123_456, "123.5 s"],
+	[1_234_567, "1235 s"],
+	[0.000_012_34, "12.34 ns"],
+	[1e-9, "0.001 ns"],
+	[-0.5, "\u2212500.0 µs"],
+	[0, "0 ms"],
+	[Number.NaN, "n/a"],
+])("a time of %d ms is written %s", (ms, text) => {
+	expect(formatMs(ms)).toBe(text);
+});
+
+test.each([
+	[0, "0 B"],
+	[1023, "1023 B"],
+	[1024, "1.00 KiB"],
+	[455_836, "445 KiB"],
+	[743 * 2 ** 20, "743 MiB"],
+	[1023.7 * 2 ** 20, "1.00 GiB"],
+	[8.52 * 2 ** 20, "8.52 MiB"],
+	[-2 * 2 ** 20, "\u22122.00 MiB"],
+	[Number.NaN, "n/a"],
+])("a size of %d bytes is written %s", (bytes, text) => {
+	expect(formatBytes(bytes)).toBe(text);
+});
+
+test.each([
+	[0, "0 ms"],
+	[999.6, "1.0 s"],
+	[4200, "4.2 s"],
+	[59_960, "1 min 00 s"],
+	[72_000, "1 min 12 s"],
+	[3_599_600, "1 h 00 min"],
+	[7_500_000, "2 h 05 min"],
+	[Number.NaN, "n/a"],
+])("a duration of %d ms is written %s", (ms, text) => {
+	expect(formatDuration(ms)).toBe(text);
+});
+
+test.each([
+	[0, "0"],
+	[0.0332, "3.3e-2"],
+	[3.02e-7, "3e-7"],
+	[0.001, "1e-3"],
+	[0.9987, "0.9987"],
+	[-1.84216, "\u22121.842"],
+	[123456.7, "123457"],
+	[4.2e7, "4.2e+7"],
+	["NaN", "NaN"],
+	["-Infinity", "\u2212Infinity"],
+	[Number.NaN, "n/a"],
+	[null, "–"],
+] as const)("a metric value %j is written %s", (value, text) => {
+	expect(formatValue(value)).toBe(text);
+});
+
+test("a metric value gives more digits where they are asked for", () => {
+	expect(formatValue(0.001004, 8)).toBe("1.004e-3");
+	expect(formatValue(33.2, 2)).toBe("33");
+});
