@@ -30,7 +30,7 @@ export function parseKernelTable(text: string): KernelTable {
 		if (text.trim() === "" || /does not contain .* data/.test(text)) return { state: "no-data" };
 		return { state: "unknown", why: `no header in ${lines.length} lines` };
 	}
-	const columns = splitCsvLine(header, Number.POSITIVE_INFINITY).map((name) => name.replace(/\s+(?=\()/, " ").trim());
+	const columns = splitCsvLine(header, Number.POSITIVE_INFINITY).map((name) => name.replace(/\s+/g, " ").trim());
 	if (!columns.includes("Name")) return { state: "unknown", why: `no column Name in ${columns.join(", ")}` };
 	if (!columns.includes("Total Time (ns)")) return { state: "unknown", why: `no column Total Time (ns) in ${columns.join(", ")}` };
 	const body = lines.slice(at + 1, at + 1 + mostRows).filter((line) => line.trim() !== "");

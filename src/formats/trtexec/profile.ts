@@ -3,15 +3,18 @@ import { ToolError } from "../../core/errors.ts";
 import type { LayerProfile, LayerTime } from "../../core/explain/engine-layers.ts";
 
 const number = "(-?(?:\\d[\\d.]*(?:e[-+]?\\d+)?|nan|inf))";
-// trtexec does not escape names, which may hold quotes and control characters: the name is all up to the last `timeMs`.
-const entry = new RegExp(
-	`"name" : "(.*)", "timeMs" : ${number}, "averageMs" : ${number}(?:, "medianMs" : ${number})?, "percentage" : ${number}`,
-	"s",
-);
+const nameStart = '"name" : "';
+const nameEnd = '", "timeMs" : ';
+const figures = new RegExp(`^${nameEnd}${number}, "averageMs" : ${number}(?:, "medianMs" : ${number})?, "percentage" : ${number}`);
 
+/** trtexec does not escape names, which may hold quotes and control characters: the name is all up to the last `timeMs`. */
 function toTime(line: string): LayerTime | null {
-	const [, name, sum, average, median] = entry.exec(line) ?? [];
-	if (name === undefined) return null;
+	const from = line.indexOf(nameStart) + nameStart.length;
+	const to = line.lastIndexOf(nameEnd);
+	if (from < nameStart.length || to < from) return null;
+	const [whole, sum, average, median] = figures.exec(line.slice(to)) ?? [];
+	if (whole === undefined) return null;
+	const name = line.slice(from, to);
 	const averageMs = Number(average);
 	return { name, sumMs: Number(sum), averageMs, medianMs: median === undefined ? averageMs : Number(median), share: 0 };
 }
@@ -23,7 +26,7 @@ function toTime(line: string): LayerTime | null {
 export function parseProfile(text: string): LayerProfile {
 	const iterations = /"count" : (\d+)/.exec(text)?.[1];
 	const layers = text.split(/\n(?=[,[\]]? *[{\]])/).flatMap((line) => toTime(line) ?? []);
-	const isWhole = /\]\s*$/.test(text);
+	const isWhole = text.trimEnd().endsWith("]");
 	const areNumbers = layers.every(({ sumMs, averageMs, medianMs }) => Number.isFinite(sumMs + averageMs + medianMs));
 	if (iterations === undefined || !isWhole || !areNumbers) {
 		throw new ToolError({
