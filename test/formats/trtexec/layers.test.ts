@@ -97,6 +97,11 @@ describe("parseLayerInfo", () => {
 });
 
 describe("parseProfile", () => {
+	it("takes names that begin over and over and never end, which once took minutes", () => {
+		const text = `[\n  { "count" : 3 }\n, ${'"name" : "'.repeat(200_000)} }\n]\n`;
+		expect(parseProfile(text)).toEqual({ iterations: 3, layers: [] });
+	});
+
 	it("reads every layer of a recorded profile", () => {
 		for (const name of ["profile-classifier-fp16.json", "profile-encoder-fp16.json"]) {
 			const [head, ...entries] = JSON.parse(fixture(name)) as Record<string, number | string>[];
