@@ -52,6 +52,14 @@ describe("the rooms of src", () => {
 		).toEqual([]);
 	});
 
+	it("keep what judges from what reports: shared wording is in core/text", () => {
+		const judges = ["golden", "compare", "gates", "onnx", "config", "plan", "merge", "explain", "telemetry", "stats"].map(
+			(name) => `core/${name}`,
+		);
+		expect(imports.filter(({ from, to }) => isIn(from, ...judges) && isIn(to, "core/report"))).toEqual([]);
+		expect(trespasses("core/text", ({ to }) => isIn(to, "core/text", "core/schema"))).toEqual([]);
+	});
+
 	it("keep formats to core and themselves", () => {
 		expect(trespasses("formats", ({ to, ours }) => (ours ? isIn(to, "core", "formats") : false))).toEqual([]);
 	});

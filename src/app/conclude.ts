@@ -26,7 +26,7 @@ export function concludeResult(facts: Facts, input: GateInput, end: { nowMs: num
 	const head = input.arms.find((folder) => folder.arm === "head")?.source ?? { label: "head" };
 	const last = facts.errors.at(-1);
 	return {
-		schemaVersion: 1,
+		schemaVersion: 2,
 		tool: { name: "trtgate", version: input.version },
 		outcome,
 		...(failureKind === undefined ? {} : { failureKind }),

@@ -16,7 +16,7 @@ export function resultWithoutRun(errors: readonly ErrorRecord[], { version, star
 	const outcome = foldOutcome([], errors);
 	const failureKind = failureKindOf(outcome, errors);
 	return {
-		schemaVersion: 1,
+		schemaVersion: 2,
 		tool: { name: "trtgate", version },
 		outcome,
 		...(failureKind === undefined ? {} : { failureKind }),

@@ -21,7 +21,7 @@ export function mergeResults(parts: readonly PartInput[], options: MergeOptions)
 	const longest = results.reduce((most, result) => (result.durationMs > most.durationMs ? result : most), { durationMs: 0, childMs: 0 });
 	const { workloads, note } = thinned(records.workloads);
 	return {
-		schemaVersion: 1,
+		schemaVersion: 2,
 		tool: { name: "trtgate", version: options.version },
 		outcome,
 		...(failureKind === undefined ? {} : { failureKind }),

@@ -1,4 +1,4 @@
-// Reads a result.json that may come from another job, another version or another hand.
+// Reads a result.json that may come from another job, another version or an untrusted source.
 import type { ErrorObject } from "ajv";
 import { ConfigError } from "../errors.ts";
 import { describeFound, describeJsonFault } from "../found.ts";
@@ -6,9 +6,9 @@ import type { Result } from "../schema/result.ts";
 import { validate } from "../schema/result-validator.js";
 import { cleanText, shorten } from "../text/escape.ts";
 
-/** A result of 300 workloads is about 5 million characters; ten times that is no result of ours. */
+/** A result of 300 workloads is about 5 million characters; ten times that is not a result. */
 const maxChars = 64 * 1024 * 1024;
-const schemaVersion = 1;
+const schemaVersion = 2;
 
 interface Fault {
 	pointer: string;
@@ -46,11 +46,6 @@ function parseJson(text: string, path: string): unknown {
 	}
 }
 
-function versionOf(value: unknown): unknown {
-	if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
-	return Object.hasOwn(value, "schemaVersion") ? (value as Record<string, unknown>)["schemaVersion"] : undefined;
-}
-
 function valueAt(root: unknown, pointer: string): unknown {
 	const parts = pointer.split("/").slice(1);
 	return parts.reduce<unknown>((value, part) => {
@@ -59,7 +54,7 @@ function valueAt(root: unknown, pointer: string): unknown {
 	}, root);
 }
 
-/** What the failed keyword demands, in words. */
+/** What the failed keyword requires. */
 function expectation(error: ErrorObject): string {
 	const { params, keyword, message } = error;
 	if (keyword === "required") return `the field ${describe(params["missingProperty"])}`;
@@ -69,8 +64,8 @@ function expectation(error: ErrorObject): string {
 	return (message ?? keyword).replace(/^must (be )?/, "");
 }
 
-/** The deepest complaint says most; those of `oneOf` itself only say that none of several fitted. */
-function mostTelling(errors: readonly ErrorObject[]): ErrorObject | undefined {
+/** The deepest error is the most specific; those of `oneOf` itself only report that no alternative matched. */
+function mostSpecific(errors: readonly ErrorObject[]): ErrorObject | undefined {
 	const depth = (error: ErrorObject) => error.instancePath.split("/").length - (error.keyword === "oneOf" ? 0.5 : 0);
 	return errors.reduce<ErrorObject | undefined>(
 		(best, error) => (best === undefined || depth(error) > depth(best) ? error : best),
@@ -78,24 +73,40 @@ function mostTelling(errors: readonly ErrorObject[]): ErrorObject | undefined {
 	);
 }
 
-function checkVersion(value: unknown, path: string): void {
-	const version = versionOf(value);
-	if (version === schemaVersion || version === undefined) return;
-	const fix = "Use the trtgate that wrote this file, or run the gate again with this one.";
+function isObject(value: unknown): value is Record<string, unknown> {
+	return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Version 1 named `goldenChanges[].weakened` otherwise. Anything unexpected is left for the schema to refuse. */
+function upgradeVersion1(value: Record<string, unknown>): unknown {
+	const { goldenChanges } = value;
+	const upgraded = { ...value, schemaVersion };
+	if (!Array.isArray(goldenChanges)) return upgraded;
+	const changes = goldenChanges.map((change: unknown) => {
+		if (!isObject(change) || !Object.hasOwn(change, "loud")) return change;
+		const { loud, ...others } = change;
+		return { ...others, weakened: loud };
+	});
+	return { ...upgraded, goldenChanges: changes };
+}
+
+function currentVersion(value: unknown, path: string): unknown {
+	const version = isObject(value) && Object.hasOwn(value, "schemaVersion") ? value["schemaVersion"] : undefined;
+	if (version === schemaVersion || version === undefined) return value;
+	if (version === 1 && isObject(value)) return upgradeVersion1(value);
 	throw invalid(path, {
 		pointer: "/schemaVersion",
-		expected: `schemaVersion ${schemaVersion}`,
+		expected: `schemaVersion ${schemaVersion} (or 1, which is upgraded)`,
 		got: `schemaVersion ${describe(version)}`,
-		fix,
+		fix: "Use the trtgate that wrote this file, or run the gate again with this one.",
 	});
 }
 
 /** @throws ConfigError result-invalid, with the place, what was expected and what was found. */
 export function parseResult(text: string, path: string): Result {
-	const value = parseJson(text, path);
-	checkVersion(value, path);
+	const value = currentVersion(parseJson(text, path), path);
 	if (validate(value)) return value as Result;
-	const error = mostTelling(validate.errors ?? []);
+	const error = mostSpecific(validate.errors ?? []);
 	const pointer = error?.instancePath ?? "";
 	const expected = error === undefined ? "a result" : expectation(error);
 	throw invalid(path, { pointer: cleanText(shorten(pointer, 200)), expected, got: describeFound(valueAt(value, pointer), pointer) });

@@ -26,9 +26,17 @@ describe("parseResult", () => {
 		expect(parseResult(text, name)).toEqual(JSON.parse(text));
 	});
 
+	it("upgrades a result of version 1: `loud` is now `weakened`", () => {
+		const [change] = parseResult(read("version-1/weakened-golden.json"), "r.json").goldenChanges ?? [];
+		expect(change?.weakened).toEqual(["tolerance of logits: 0.001 to 0.01"]);
+		expect(parseResult(JSON.stringify({ ...buildResult(), schemaVersion: 1 }), "r.json")).toEqual(buildResult());
+		const bothKeys = read("version-1/weakened-golden.json").replace('"loud"', '"weakened": [], "loudest"');
+		expect(refusal(bothKeys).message).toContain('no field "loudest"');
+	});
+
 	/** Pointer and expectation by file: every invalid example has its line here. */
 	const invalid: Record<string, [pointer: string, expected: string]> = {
-		"another-version.json": ["/schemaVersion", "schemaVersion 1"],
+		"another-version.json": ["/schemaVersion", "schemaVersion 2 (or 1, which is upgraded)"],
 		"missing-gates.json": ["", 'the field "gates"'],
 		"unknown-field.json": ["/backend", 'no field "gpu"'],
 		"unknown-outcome.json": ["/outcome", 'one of ["pass","warn","fail","inconclusive","error"]'],
