@@ -67,7 +67,7 @@ const faults: Fault[] = [
 	{
 		what: "claims samples that are not there",
 		kind: "measure",
-		misbehave: 'write(JSON.stringify({ kind: "measure", iterations: 100, peakMemoryBytes: 1 }));',
+		misbehave: 'write(JSON.stringify({ kind: "measure", iterations: 100, timedMs: 5, peakMemoryBytes: 1 }));',
 		code: "tool-output",
 		says: /sample/i,
 	},
@@ -75,7 +75,7 @@ const faults: Fault[] = [
 		what: "writes samples that are no times",
 		kind: "measure",
 		misbehave:
-			'writeFileSync(job.samplesPath, Buffer.alloc(800, 255)); write(JSON.stringify({ kind: "measure", iterations: 100, peakMemoryBytes: 1 }));',
+			'writeFileSync(job.samplesPath, Buffer.alloc(800, 255)); write(JSON.stringify({ kind: "measure", iterations: 100, timedMs: 5, peakMemoryBytes: 1 }));',
 		code: "tool-output",
 		says: /sample/i,
 	},

@@ -43,7 +43,7 @@ it("comments, checks and keeps what a wrong change did; a second push turns the 
 	expect(body).toMatch(
 		new RegExp(`^<!-- trtgate:trtgate\\.yml run:500 attempt:1 sha:${wrong.head} -->\n## ❌ TensorRT gate: 1 golden mismatch`),
 	);
-	expect(body).toContain("| net · fp32 · default | unchanged | 27.22\u00a0µs |");
+	expect(body).toContain("| net · fp32 · default | unchanged | 27.21\u00a0µs | 27.25\u00a0µs |");
 	expect(body).toContain("`logits_out`: relative L2 is 3.3e-2, 33 times the allowed 1e-3");
 	expect(state.checkRuns).toMatchObject([
 		{
