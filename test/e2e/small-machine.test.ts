@@ -43,7 +43,7 @@ describe("a build", () => {
 		["takes too long in both arms", "await new Promise((end) => setTimeout(end, 60_000));", 3, { outcome: "error", failureKind: "runner" }],
 		["takes too long in the head alone", onHead("await new Promise((end) => setTimeout(end, 60_000));"), 1, { outcome: "fail" }],
 	])("that %s", async (_, misbehave, exit, outcome) => {
-		const cwd = arms({ "trtgate.yml": quickConfig.replace("threads: 1", "threads: 1, build-timeout: 2s") });
+		const cwd = arms({ "trtgate.yml": quickConfig.replace("threads: 1", "threads: 1, build-timeout: 5s") });
 		const run = await runCli(argv, { cwd, dist: distWithFaultyWorker("build", misbehave) });
 		expect(run.exit, run.stdout + run.stderr).toBe(exit);
 		expect(readResult(join(cwd, "out"))).toMatchObject(outcome);
