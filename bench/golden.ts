@@ -3,10 +3,8 @@
 import { spawnSync } from "node:child_process";
 import { pathToFileURL } from "node:url";
 import { makePair } from "../src/core/golden/compare/difference.ts";
-import { allclose } from "../src/core/golden/metrics/allclose.ts";
-import { maxAbs } from "../src/core/golden/metrics/max-abs.ts";
+import { allclose, maxAbs, relativeL2 } from "../src/core/golden/metrics/element-errors.ts";
 import { plainQuestion } from "../src/core/golden/metrics/measured.ts";
-import { relativeL2 } from "../src/core/golden/metrics/relative-l2.ts";
 import type { Tensor } from "../src/core/golden/tensor/tensor.ts";
 
 const rounds = 9;

@@ -3,15 +3,15 @@ import { defaultGates } from "../core/config/defaults.ts";
 import { boxComparators, boxKind, boxLimit } from "../core/golden/boxes/check-boxes.ts";
 import { resolveComparators } from "../core/golden/compare/comparators.ts";
 import { metrics } from "../core/golden/compare/registry.ts";
-import { metricLabels } from "../core/golden/metrics/labels.ts";
+import { metricLabels } from "../core/golden/metrics/measured.ts";
 import { groupOf } from "../core/golden/record/mutate-boxes.ts";
 import { floorOf, type RunOutputs } from "../core/golden/record/noise-floor.ts";
 import { proposeOutput } from "../core/golden/record/propose.ts";
 import { proposeDetections } from "../core/golden/record/propose-detections.ts";
 import { findInsensitive } from "../core/golden/record/sensitivity.ts";
-import { tensorStatistics } from "../core/golden/record/sensitivity-statistics.ts";
 import { findWeaknesses, type Weakness } from "../core/golden/record/sensitivity-tolerance.ts";
 import { elementCount, type Tensor } from "../core/golden/tensor/tensor.ts";
+import { tensorStatistics } from "../core/golden/tensor/values.ts";
 import type {
 	Detections,
 	DType,

@@ -2,11 +2,9 @@
 
 import { folderName } from "../core/config/identity.ts";
 import { recordFault } from "../core/error-record.ts";
-import { probesEnabled } from "../core/golden/probes/enabled.ts";
-import { type JudgedProbe, judgeProbes, type ProbeAnswers } from "../core/golden/probes/judge.ts";
+import { type JudgedProbe, judgeProbes, type ProbeAnswers, settleProbes } from "../core/golden/probes/judge.ts";
 import { type ProbePlan, planProbes } from "../core/golden/probes/plan.ts";
-import { settleProbes } from "../core/golden/probes/settle.ts";
-import { probeSubject } from "../core/golden/probes/subject.ts";
+import { probeSubject, probesEnabled } from "../core/golden/probes/subject.ts";
 import type { Tensor } from "../core/golden/tensor/tensor.ts";
 import type { ErrorRecord, ProbeResult } from "../core/schema/result.ts";
 import { counted } from "../core/text/labels.ts";

@@ -1,9 +1,8 @@
 // Proposes changed files as one pull request: a commit on a branch that is ours alone, never over another's work.
-import type { ApiFault, Repository } from "../ports/code-host.ts";
+import type { ApiFault, HostedPull, Repository } from "../ports/code-host.ts";
+import { checkPlace, findPlace } from "./propose/branch-target.ts";
 import { writeFiles } from "./propose/files.ts";
-import { checkPlace, findPlace } from "./propose/place.ts";
 import type { NotProposed, Proposal, ProposalEnd } from "./propose/proposal.ts";
-import { findPull } from "./propose/pull.ts";
 
 /** Other runs may propose at the same time; after so many of them, this one gives up. */
 const mostTries = 4;
@@ -58,4 +57,32 @@ async function moveBranch({ branch, from, to }: Move, repository: Repository): P
 	if (now.state === "done" && now.sha === to) return { state: "done", commit: to, isNew: true };
 	const isMoved = now.state === "done" && now.sha !== from;
 	return isMoved ? { state: "lost", fault: moved.fault } : { state: "failed", fault: moved.fault };
+}
+
+type FoundPull = { state: "done"; pull: HostedPull; is: "opened" | "updated" | "left as it is" } | { state: "failed"; fault: ApiFault };
+
+async function findPull(proposal: Proposal, repository: Repository): Promise<FoundPull> {
+	const { branch: head, base, title, body, draft } = proposal;
+	const there = await existing(proposal, repository);
+	if (there !== null) return there;
+	const created = await repository.createPull({ title, body, head, base, draft });
+	if (created.state === "done") return { state: "done", pull: created.pull, is: "opened" };
+	// Another run may have been quicker, or the answer was lost.
+	const { code, unclear } = created.fault;
+	const later = code === "github-rejected" || unclear === true ? await existing(proposal, repository) : null;
+	return later?.state === "done" ? later : { state: "failed", fault: created.fault };
+}
+
+/** null: there is none. */
+async function existing(proposal: Proposal, repository: Repository): Promise<FoundPull | null> {
+	const { branch: head, base, title, body, marker } = proposal;
+	const listed = await repository.openPulls({ head, base });
+	if (listed.state === "failed") return listed;
+	const [pull] = listed.pulls;
+	if (pull === undefined) return null;
+	// A person's own words stay.
+	if (!pull.body.startsWith(marker)) return { state: "done", pull, is: "left as it is" };
+	if (pull.title === title && pull.body === body) return { state: "done", pull, is: "left as it is" };
+	const updated = await repository.updatePull(pull.number, { title, body });
+	return updated.state === "done" ? { state: "done", pull: updated.pull, is: "updated" } : updated;
 }

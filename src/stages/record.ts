@@ -1,13 +1,13 @@
 // Records a golden: the reference's outputs, their noise floor, the limits, and whether all of it would notice a wrong weight.
 import { ConfigError, ToolError } from "../core/errors.ts";
 import type { RecordedCase } from "../core/golden/manifest/draft.ts";
+import { describeTightened } from "../core/golden/record/mutate-tighten.ts";
 import type { RunOutputs } from "../core/golden/record/noise-floor.ts";
 import { isBatched, proposeOutput } from "../core/golden/record/propose.ts";
 import { proposeDetections } from "../core/golden/record/propose-detections.ts";
 import { findInsensitive } from "../core/golden/record/sensitivity.ts";
-import { tensorStatistics } from "../core/golden/record/sensitivity-statistics.ts";
 import { findWeaknesses, type Weakness } from "../core/golden/record/sensitivity-tolerance.ts";
-import { describeTightened } from "../core/golden/record/tightened-labels.ts";
+import { tensorStatistics } from "../core/golden/tensor/values.ts";
 import { feeds } from "../core/onnx/model.ts";
 import { quoteName } from "../core/onnx/quote.ts";
 import type { GoldenManifest, GoldenOutput, NoiseFloor, Precision } from "../core/schema/golden.ts";

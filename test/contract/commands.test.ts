@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { commandTables } from "../../src/app/cli.ts";
 import { type CommandTable, commonOptions, parseArguments } from "../../src/app/commands/arguments.ts";
 import { polygraphyTable } from "../../src/app/commands/tables.ts";
-import { parsePolygraphyOptions } from "../../src/app/golden/polygraphy-options.ts";
+import { parsePolygraphyOptions } from "../../src/app/golden/check-polygraphy.ts";
 import { settingsFor } from "../../src/core/golden/polygraphy/settings.ts";
 
 const tables: readonly CommandTable[] = commandTables.flatMap((table) => [table, ...(table.also ?? [])]);

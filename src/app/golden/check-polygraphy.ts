@@ -1,12 +1,35 @@
 // `trtgate golden check --polygraphy`: what Polygraphy's own comparators say of Polygraphy's own files.
+
+import { resolve } from "node:path";
+import { readInput } from "../../adapters/process/input-file.ts";
 import { ConfigError } from "../../core/errors.ts";
-import { judgeRuns } from "../../core/golden/polygraphy/judge-runs.ts";
+import {
+	type ComparedIteration,
+	type ComparedOutput,
+	judgeRuns,
+	type RunnerResults,
+	type RunsVerdict,
+} from "../../core/golden/polygraphy/judge-runs.ts";
+import {
+	type ByOutput,
+	type CompareName,
+	compareNames,
+	type ErrorStatistic,
+	errorStatistics,
+	type Measure,
+	type PolygraphySettings,
+	type Quantile,
+} from "../../core/golden/polygraphy/settings.ts";
+import { inputKinds } from "../../core/input-kind.ts";
+import { quoteName } from "../../core/onnx/quote.ts";
 import { jsonText } from "../../core/text/escape.ts";
+import { formatValue } from "../../core/text/units.ts";
+import { mostPolygraphyBytes } from "../../formats/polygraphy/polygraphy.ts";
+import { parseRunResults } from "../../formats/polygraphy/run-results.ts";
+import { parseArguments } from "../commands/arguments.ts";
+import { polygraphyTable } from "../commands/tables.ts";
 import { exitCodes } from "../exit.ts";
 import type { Terminal } from "../terminal.ts";
-import { parsePolygraphyOptions } from "./polygraphy-options.ts";
-import { type PolygraphyReport, renderPolygraphy } from "./render-polygraphy.ts";
-import { readRunResults } from "./run-results.ts";
 
 /** The release whose verdicts are given. */
 const release = "polygraphy 0.53.6";
@@ -31,4 +54,145 @@ function alone(golden: string): ConfigError {
 		message: `${golden} holds the results of one runner, and there is nothing to compare them with.`,
 		details: { fix: "Add --outputs with the candidate's results." },
 	});
+}
+
+const kind = { ...inputKinds.tensor, what: "a file of run results", mostBytes: mostPolygraphyBytes, fix: "Check the path." };
+
+/** @throws ConfigError golden-missing, tensor-invalid. */
+export async function readRunResults(path: string, cwd: string): Promise<RunnerResults[]> {
+	return parseRunResults(await readInput(resolve(cwd, path), kind, path), path);
+}
+
+export interface PolygraphyReport extends RunsVerdict {
+	/** Whose rules. */
+	rules: string;
+	/** Files as the command was given them. */
+	golden: string;
+	outputs?: string;
+	/** As passed, unless cautions are asked to fail. */
+	state: "match" | "mismatch";
+}
+
+export function renderPolygraphy({ rules, state, passed, compared, stops, cautions }: PolygraphyReport): string {
+	const outputs = compared.flatMap((iteration) => iteration.outputs);
+	const passing = outputs.filter(passes).length;
+	const says = `${rules} ${passed ? "passes" : "fails"}: ${passing} of ${outputs.length} outputs within its tolerances`;
+	const title = passed && state === "mismatch" ? `${says}; the cautions fail it (--strict)` : says;
+	return [
+		`${state === "match" ? "✓" : "✗"} ${title}`,
+		...compared.flatMap(iterationLines),
+		...stops.map((sentence) => `✗ Polygraphy ends with an error: ${sentence}.`),
+		...cautions.map((sentence) => `! ${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}.`),
+		"",
+	].join("\n");
+}
+
+function passes({ checks }: ComparedOutput): boolean {
+	return checks.every(({ pass }) => pass);
+}
+
+function iterationLines({ first, second, iteration, outputs }: ComparedIteration): string[] {
+	const head = `${outputs.every(passes) ? "✓" : "✗"} ${quoteName(first, "")} against ${quoteName(second, "")}, iteration ${iteration}`;
+	return [head, ...outputs.flatMap(outputLines)];
+}
+
+function outputLines({ output, checks }: ComparedOutput): string[] {
+	return checks.map(({ compare, pass, measures, detail }) => {
+		const numbers = [...measures.map(measureText), ...(detail === undefined ? [] : [detail])].join("; ");
+		return `    ${pass ? "✓" : "✗"} ${quoteName(output, "")}: ${compare}: ${numbers}`;
+	});
+}
+
+function measureText({ name, value, allowed, bound }: Measure): string {
+	return `${name} ${formatValue(value)} (${bound === "at-most" ? "≤" : "≥"} ${formatValue(allowed)})`;
+}
+
+export interface PolygraphyOptions {
+	/** The reference's file, or one with several runners. */
+	golden: string;
+	/** The candidate's. */
+	outputs: string | undefined;
+	strict: boolean;
+	json: boolean;
+	settings: PolygraphySettings;
+}
+
+type Name = keyof typeof polygraphyTable.options;
+
+/** @throws ConfigError usage. */
+export function parsePolygraphyOptions(argv: readonly string[]): PolygraphyOptions {
+	const args = parseArguments(argv, polygraphyTable);
+	const numbers = (name: Name, least = Number.NEGATIVE_INFINITY, most = Number.POSITIVE_INFINITY): ByOutput<number> =>
+		byOutput(args.texts(name), (value) => parseNumber(value, name, { least, most }));
+	return {
+		golden: args.text("polygraphy"),
+		outputs: args.text("outputs"),
+		strict: args.flag("strict"),
+		json: args.flag("json"),
+		settings: {
+			compare: compareOf(args.texts("compare")),
+			rtol: numbers("rtol"),
+			atol: numbers("atol"),
+			statistic: byOutput(args.texts("check-error-stat"), parseStatistic),
+			quantile: byOutput(args.texts("error-quantile"), parseQuantile),
+			infinitiesEqual: args.flag("infinities-compare-equal"),
+			indexTolerance: numbers("index-tolerance", 0),
+			l2: numbers("l2-threshold"),
+			cosine: numbers("cosine-similarity-threshold"),
+			psnr: numbers("psnr-threshold"),
+			snr: numbers("snr-threshold"),
+		},
+	};
+}
+
+/** The output's name may hold colons: the last one ends it. */
+function byOutput<Value>(words: readonly string[], parse: (text: string) => Value): ByOutput<Value> {
+	return new Map(
+		words.map((word) => {
+			const at = word.lastIndexOf(":");
+			return [word.slice(0, Math.max(0, at)), parse(word.slice(at + 1))];
+		}),
+	);
+}
+
+const decimal = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
+const infinite = /^([+-]?)inf(inity)?$/i;
+
+function parseNumber(word: string, name: Name, { least, most }: { least: number; most: number }): number {
+	const value = Number(word.replace(infinite, "$1Infinity"));
+	const whole = name !== "index-tolerance" || Number.isInteger(value);
+	const known = decimal.test(word) || infinite.test(word);
+	if (known && value >= least && value <= most && whole) return value;
+	throw usage(`--${name} takes numbers, or OUTPUT:NUMBER; got ${JSON.stringify(word)}.`);
+}
+
+function parseQuantile(word: string): Quantile {
+	const value = parseNumber(word, "error-quantile", { least: 0, most: 1 });
+	if (!/^[+-]?\d+$/.test(word)) return value;
+	return value === 0 ? "first" : "last";
+}
+
+function parseStatistic(word: string): ErrorStatistic {
+	const known = errorStatistics.find((name) => name === word);
+	if (known !== undefined) return known;
+	throw usage(`--check-error-stat takes ${errorStatistics.join(", ")}; got ${JSON.stringify(word)}.`);
+}
+
+const aliases: Readonly<Record<string, readonly CompareName[]>> = {
+	distance_metrics: ["l2", "cosine_similarity"],
+	quality_metrics: ["psnr", "snr"],
+};
+
+function compareOf(words: readonly string[]): CompareName[] {
+	if (words.length === 0) return ["simple"];
+	return words.flatMap((word) => {
+		const known = compareNames.filter((name) => name === word);
+		const names = Object.hasOwn(aliases, word) ? (aliases[word] ?? []) : known;
+		if (names.length > 0) return names;
+		throw usage(`--compare takes ${[...compareNames, ...Object.keys(aliases)].join(", ")}; got ${JSON.stringify(word)}.`);
+	});
+}
+
+function usage(message: string): ConfigError {
+	return new ConfigError({ code: "usage", message, details: { fix: "Give the options as `polygraphy run` takes them." } });
 }

@@ -1,9 +1,15 @@
 // Generates the inputs of the cases to record, by the types and shapes of the model.
 import { ConfigError } from "../../core/errors.ts";
 import { canEncode } from "../../core/golden/record/generators/encode.ts";
-import { defaultGenerator, type GeneratedInput, generateInput } from "../../core/golden/record/generators/generate.ts";
-import { formatGenerator, type GeneratorSpec, parseGenerator } from "../../core/golden/record/generators/spec.ts";
-import { vocabularyOf } from "../../core/golden/record/generators/vocabulary.ts";
+import {
+	defaultGenerator,
+	formatGenerator,
+	type GeneratedInput,
+	type GeneratorSpec,
+	generateInput,
+	parseGenerator,
+	vocabularyOf,
+} from "../../core/golden/record/generators/generate.ts";
 import type { Tensor } from "../../core/golden/tensor/tensor.ts";
 import { toDType } from "../../core/onnx/dtype.ts";
 import { feeds, type OnnxModel } from "../../core/onnx/model.ts";

@@ -3,15 +3,16 @@ import { dirname, resolve } from "node:path";
 import { fileStore } from "../../adapters/files/store.ts";
 import { fileTensorReader } from "../../adapters/files/tensor-reader.ts";
 import { parseManifest } from "../../core/golden/manifest/parse-manifest.ts";
+import { formatShape } from "../../core/golden/tensor/tensor.ts";
 import { inputKinds } from "../../core/input-kind.ts";
+import { quoteName } from "../../core/onnx/quote.ts";
 import { jsonText } from "../../core/text/escape.ts";
-import { inspect } from "../../stages/inspect.ts";
+import { type InspectedLimit, type InspectedOutput, type InspectedTensor, type Inspection, inspect } from "../../stages/inspect.ts";
 import { parseArguments } from "../commands/arguments.ts";
 import { readArgument } from "../commands/read.ts";
 import { inspectTable } from "../commands/tables.ts";
 import { exitCodes } from "../exit.ts";
 import type { Terminal } from "../terminal.ts";
-import { renderInspection } from "./render-inspect.ts";
 
 /** Exit 1 where the golden could not fail. */
 export async function inspectGolden(argv: readonly string[], terminal: Terminal): Promise<number> {
@@ -21,4 +22,114 @@ export async function inspectGolden(argv: readonly string[], terminal: Terminal)
 	const inspection = await inspect(set, { files: fileStore(), tensors: fileTensorReader() });
 	terminal.out(args.flag("json") ? jsonText(inspection) : renderInspection(inspection));
 	return inspection.findings.some(({ severity }) => severity === "refuse") ? exitCodes.failed : exitCodes.ok;
+}
+
+const shownCases = 12;
+/** Weights whose change moves nothing. */
+const shownUnseen = 8;
+
+export function renderInspection(inspection: Inspection): string {
+	return [
+		...head(inspection),
+		"",
+		...cases(inspection),
+		...inspection.outputs.flatMap((output) => ["", ...outputLines(output)]),
+		...groupLines(inspection),
+		"",
+		...mutation(inspection),
+		...findings(inspection),
+		"",
+	].join("\n");
+}
+
+function head({ golden, model, producer, reason, author, noiseFloor }: Inspection): string[] {
+	const by = author === null ? "nobody named" : quoteName(author, "");
+	return [
+		`${golden}: of ${quoteName(model.path, "")} (${model.sha256.slice(0, 12)}…)`,
+		`made by ${quoteName(producer.backend, "")} ${quoteName(producer.version, "")} in ${producer.precision}${producer.optimisation === undefined ? "" : `, optimisation ${quoteName(producer.optimisation, "")}`}`,
+		...madeOf(producer),
+		`last change: ${reason === null ? "no reason given" : quoteName(reason, "")} (${by})`,
+		noiseFloor === null
+			? "noise floor: not measured"
+			: `noise floor: of ${noiseFloor.runs.length} runs (${noiseFloor.runs.map((run) => quoteName(run, "")).join("; ")})`,
+	];
+}
+
+/** Real inputs are the best there are; of others, what a seed made. */
+function madeOf({ inputs, seed }: Inspection["producer"]): string[] {
+	const how = Object.entries(inputs ?? {}).map(([name, words]) => `${quoteName(name, "")} ${quoteName(words, "")}`);
+	if (how.length === 0) return [];
+	const generated = Object.values(inputs ?? {}).some((words) => words !== "given");
+	return [`inputs: ${how.join("; ")}${generated && seed !== undefined ? ` (seed ${seed})` : ""}`];
+}
+
+function cases({ cases: all }: Inspection): string[] {
+	const lines = all
+		.slice(0, shownCases)
+		.flatMap(({ id, inputs, outputs }) => [
+			`case ${quoteName(id, "")}`,
+			...inputs.map((tensor) => `  in  ${tensorLine(tensor)}`),
+			...outputs.map((tensor) => `  out ${tensorLine(tensor)}`),
+		]);
+	const more = all.length - shownCases;
+	return more > 0 ? [...lines, `… and ${more} more cases (--json shows them)`] : lines;
+}
+
+function tensorLine({ name, dtype, shape, stats }: InspectedTensor): string {
+	const { min, max, mean, std, nan, inf } = stats;
+	const odd = nan + inf === 0 ? "" : `, ${nan} NaN, ${inf} infinite`;
+	const figures = min === null ? "no finite value" : `${figure(min)} … ${figure(max)}, mean ${figure(mean)}, std ${figure(std)}`;
+	return `${quoteName(name, "")} ${dtype} ${formatShape(shape)}: ${figures}${odd}`;
+}
+
+function outputLines({ name, semantic, noise, group, limits, proposal }: InspectedOutput): string[] {
+	const scatter = noise === null ? "" : `, noise ${figure(noise.relativeL2)} (relative L2), ${figure(noise.maxAbs)} (largest)`;
+	return [
+		`output ${quoteName(name, "")}${semantic === null ? "" : ` (${semantic})`}${scatter}`,
+		...(group === undefined ? limits.map(limitLine) : [`  compared with the boxes of ${quoteName(group, "")}`]),
+		...(group === undefined ? proposalLines(proposal) : []),
+	];
+}
+
+function proposalLines({ output, why }: InspectedOutput["proposal"]): string[] {
+	return ["  what its values suggest, for you to review:", ...why.map((sentence) => `    ${sentence}`), `    ${JSON.stringify(output)}`];
+}
+
+function limitLine({ kind, words, bound, allowed, severity, scope, timesNoise }: InspectedLimit): string {
+	const sign = bound === "at-most" ? "≤" : "≥";
+	const byPrecision = allowed.map(({ precision, limit }) => `${precision} ${sign} ${limitFigure(limit)}`).join(", ");
+	const room = timesNoise === undefined ? "" : `; fp32 allows ${figure(timesNoise)} times the noise or the rounding of its type`;
+	return `  ${kind}${severity === "warn" ? " (warns)" : ""}${scope === undefined ? "" : ", over the whole set"}: ${words}: ${byPrecision}${room}`;
+}
+
+function groupLines({ groups, detections }: Inspection): string[] {
+	const own = groups.flatMap(({ name, limits }) => ["", `boxes ${quoteName(name, "")}`, ...limits.map(limitLine)]);
+	if (detections === null) return own;
+	const { proposal, why } = detections;
+	const title = "boxes: what the values suggest, for you to review:";
+	return [...own, "", title, ...why.map((sentence) => `    ${sentence}`), `    ${JSON.stringify(proposal)}`];
+}
+
+function mutation({ mutation: record }: Inspection): string[] {
+	if (record === null) return [];
+	const { tested, tensors, noticed, belowNoise, relative, unseen } = record;
+	const sample = tested < tensors ? ` of ${tensors}, drawn by seed` : "";
+	const line = `weights: ${tested}${sample} changed by ${figure(relative * 100)} %: ${noticed} noticed, ${belowNoise} below the noise`;
+	const shown = (unseen ?? []).slice(0, shownUnseen).map((name) => quoteName(name, ""));
+	const more = belowNoise - shown.length;
+	return shown.length === 0 ? [line] : [line, `  no case depends on ${shown.join(", ")}${more > 0 ? ` and ${more} more` : ""}`];
+}
+
+function findings({ findings: all }: Inspection): string[] {
+	if (all.length === 0) return ["no findings"];
+	return all.flatMap(({ severity, message, fix }) => [`${severity === "refuse" ? "✗ cannot fail" : "! weak"}: ${message}.`, `  → ${fix}`]);
+}
+
+/** Of limits just below one, what is left to one counts. */
+function limitFigure(limit: number): string {
+	return limit > 0.99 && limit < 1 ? String(Number((1 - Number((1 - limit).toPrecision(3))).toPrecision(12))) : figure(limit);
+}
+
+function figure(value: number | null): string {
+	return value === null ? "–" : String(Number(value.toPrecision(3)));
 }

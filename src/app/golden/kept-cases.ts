@@ -5,8 +5,7 @@ import { ConfigError } from "../../core/errors.ts";
 import type { Picture } from "../../core/golden/manifest/draft.ts";
 import { findInputMisfit } from "../../core/golden/manifest/validate-against-model.ts";
 import { inputKinds } from "../../core/input-kind.ts";
-import type { OnnxModel } from "../../core/onnx/model.ts";
-import { feeds } from "../../core/onnx/model.ts";
+import { feeds, type OnnxModel } from "../../core/onnx/model.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import type { GoldenCase, GoldenManifest, GoldenOutput, TensorFile } from "../../core/schema/golden.ts";
 import { counted } from "../../core/text/labels.ts";
@@ -111,4 +110,22 @@ async function keptPicture({ path, sha256, preprocess, tensorSha256 }: TensorFil
 
 function usage(message: string, fix: string): ConfigError {
 	return new ConfigError({ code: "usage", message, details: { fix } });
+}
+
+/** @throws ConfigError usage where the model has no such output. */
+export function mustMatch(outputs: GoldenManifest["outputs"], names: readonly string[]): GoldenManifest["outputs"] {
+	const unknown = names.find((name) => !Object.hasOwn(outputs, name));
+	if (unknown !== undefined) {
+		const known = Object.keys(outputs).map((name) => quoteName(name));
+		throw new ConfigError({
+			code: "usage",
+			message: `--non-finite: there is no output ${quoteName(unknown)}.`,
+			details: { fix: `The outputs are ${known.join(", ")}.` },
+		});
+	}
+	const entries = Object.entries(outputs).map(([name, output]): [string, GoldenOutput] => [
+		name,
+		names.includes(name) ? { ...output, nonFinite: "must-match" } : output,
+	]);
+	return Object.fromEntries(entries);
 }

@@ -1,11 +1,12 @@
 // The options of `trtgate golden record`, with what a config file says of the model.
 import { basename, dirname, join, resolve } from "node:path";
 import { fileStore } from "../../adapters/files/store.ts";
+import { firstLine, gitIn } from "../../adapters/git/run-git.ts";
+import type { Processes } from "../../adapters/process/processes.ts";
 import type { InputConfig, ModelConfig } from "../../core/config/config.ts";
 import { didYouMean } from "../../core/config/did-you-mean.ts";
 import { ConfigError } from "../../core/errors.ts";
-import type { OnnxModel } from "../../core/onnx/model.ts";
-import { feeds } from "../../core/onnx/model.ts";
+import { feeds, type OnnxModel } from "../../core/onnx/model.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import { resolveShapes, symbolicDims } from "../../core/onnx/shapes.ts";
 import { confine } from "../../stages/resolve-in-workspace.ts";
@@ -184,4 +185,18 @@ export function shapesOf(model: OnnxModel, options: RecordOptions, how: "demande
 
 function usage(message: string, fix: string): ConfigError {
 	return new ConfigError({ code: "usage", message, details: { fix } });
+}
+
+/** undefined where neither tells. */
+export async function findAuthor(given: string | undefined, cwd: string, processes: Processes): Promise<string | undefined> {
+	if (given !== undefined) return given;
+	try {
+		const git = gitIn(cwd, processes);
+		const [name, email] = [firstLine(await git(["config", "user.name"])), firstLine(await git(["config", "user.email"]))];
+		if (name === "") return email === "" ? undefined : email;
+		return email === "" ? name : `${name} <${email}>`;
+	} catch {
+		// Without git, nobody is named.
+		return undefined;
+	}
 }

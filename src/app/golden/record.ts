@@ -8,21 +8,19 @@ import { parseManifest } from "../../core/golden/manifest/parse-manifest.ts";
 import { findRuleProblem } from "../../core/golden/manifest/rules.ts";
 import type { Weakness } from "../../core/golden/record/sensitivity-tolerance.ts";
 import { inputKinds } from "../../core/input-kind.ts";
-import type { GoldenManifest } from "../../core/schema/golden.ts";
+import { quoteName } from "../../core/onnx/quote.ts";
+import type { GoldenManifest, MutationRecord } from "../../core/schema/golden.ts";
 import { counted } from "../../core/text/labels.ts";
 import type { ModelOnDisk } from "../../ports/world.ts";
 import { type RecordedFacts, record } from "../../stages/record.ts";
 import { exitCodes } from "../exit.ts";
 import { progressFor } from "../progress.ts";
 import type { Terminal } from "../terminal.ts";
-import { findAuthor } from "./author.ts";
 import { type GoldenPorts, withGoldenPorts } from "./compose.ts";
 import { type FoundInputs, generateCases, inputPorts } from "./inputs.ts";
-import { checkDims, describeKept, keepsInputs, keptCases, withAccuracy } from "./kept-cases.ts";
-import { mustMatch } from "./must-match.ts";
+import { checkDims, describeKept, keepsInputs, keptCases, mustMatch, withAccuracy } from "./kept-cases.ts";
 import { readPreprocess } from "./pictures.ts";
-import { defaultCases, parseRecordOptions, type RecordOptions, shapesOf } from "./record-options.ts";
-import { noticedText } from "./record-summary.ts";
+import { defaultCases, findAuthor, parseRecordOptions, type RecordOptions, shapesOf } from "./record-options.ts";
 import { readCases } from "./stored-cases.ts";
 import { writeGolden } from "./write.ts";
 
@@ -227,4 +225,15 @@ async function conclude({ work, manifest, why }: Conclusion, ports: GoldenPorts,
 	terminal.echo(`Recorded ${manifest.goldenId} with ${counted(manifest.cases.length, "case")} in ${shown}.\n${noticed}${limits}`);
 	if (limits !== "") terminal.echo("These limits are a proposal: review them in golden.json. `trtgate golden inspect` explains it.\n");
 	return { state: "written", manifest };
+}
+
+const mostUnseen = 5;
+
+export function noticedText({ tested, noticed, belowNoise, unseen }: MutationRecord): string {
+	const text = `  Of ${counted(tested, "weight tensor")} changed by 1 %, it notices ${noticed}.\n`;
+	if (belowNoise === 0) return text;
+	const names = (unseen ?? []).slice(0, mostUnseen).map((name) => quoteName(name));
+	const more = belowNoise > names.length ? ", …" : "";
+	const [moves, them] = belowNoise === 1 ? ["One moves", "it"] : [`${belowNoise} move`, "them"];
+	return `${text}  ${moves} no output beyond the noise: ${names.join(", ")}${more}. No case depends on ${them}.\n`;
 }

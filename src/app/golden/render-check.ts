@@ -6,7 +6,6 @@ import type { Precision } from "../../core/schema/golden.ts";
 import type { GoldenCheck, GoldenVerdict } from "../../core/schema/result.ts";
 import { counted } from "../../core/text/labels.ts";
 import { formatValue } from "../../core/text/units.ts";
-import { type NearCheck, nearestChecks } from "./nearest-checks.ts";
 
 export interface CheckReport {
 	golden: string;
@@ -88,4 +87,28 @@ function nearLine({ check, caseId }: NearCheck, named: boolean): string {
 	const detail = check.detail !== undefined && check.metric.startsWith("accuracy") ? `; ${showText(check.detail)}` : "";
 	const got = check.got === null ? (check.detail ?? "agrees") : formatValue(check.got);
 	return `    ✓ ${quoteName(check.output, "")}: ${check.metric} ${got}${limitText(check)}${where}${detail}`;
+}
+
+interface NearCheck {
+	check: GoldenCheck;
+	caseId: string;
+}
+
+function nearestChecks(verdicts: readonly GoldenVerdict[]): NearCheck[] {
+	const nearest = new Map<string, NearCheck>();
+	for (const verdict of verdicts) {
+		for (const check of verdict.checks) {
+			const key = JSON.stringify([check.output, check.metric, check.bound]);
+			const known = nearest.get(key);
+			if (known === undefined || roomOf(check) < roomOf(known.check)) nearest.set(key, { check, caseId: verdict.case });
+		}
+	}
+	return [...nearest.values()];
+}
+
+/** What is left up to the limit; all of it where there is no number. */
+function roomOf({ got, allowed, bound }: GoldenCheck): number {
+	const value = Number(got ?? Number.NaN);
+	if (allowed === null || Number.isNaN(value)) return Number.POSITIVE_INFINITY;
+	return bound === "at-most" ? allowed - value : value - allowed;
 }

@@ -7,7 +7,7 @@ import { ConfigError } from "../../core/errors.ts";
 import type { Tensor } from "../../core/golden/tensor/tensor.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import type { DType, TensorFile } from "../../core/schema/golden.ts";
-import { decodeOwn, type OwnPlace } from "../../formats/tensor/decode-own.ts";
+import { decodeOwn, type OwnPlace } from "../../formats/tensor/decode.ts";
 import { describeTensorProto } from "../../formats/tensor/tensor-proto.ts";
 import type { Files, TensorReader } from "../../ports/world.ts";
 

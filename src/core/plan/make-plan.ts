@@ -2,7 +2,7 @@
 import { firstArms } from "../compare/schedule.ts";
 import type { Config } from "../config/config.ts";
 import { ConfigError } from "../errors.ts";
-import { probesEnabled } from "../golden/probes/enabled.ts";
+import { probesEnabled } from "../golden/probes/subject.ts";
 import type { Arm } from "../schema/result.ts";
 import { type BackendKind, type Expectation, estimatePairs, estimateStep } from "./estimate.ts";
 import type { EngineSpec, Plan, PlannedCase, Step, Workload } from "./plan.ts";

@@ -1,5 +1,5 @@
 // Stories of engines that do not compute what their golden cases hold.
-import { metricLabels } from "../golden/metrics/labels.ts";
+import { metricLabels } from "../golden/metrics/measured.ts";
 import type { GoldenCheck, GoldenElement, GoldenState, GoldenVerdict, Numeric, Result } from "../schema/result.ts";
 import { cleanName } from "../text/escape.ts";
 import { counted, subjectName } from "../text/labels.ts";

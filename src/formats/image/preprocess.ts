@@ -1,10 +1,8 @@
 // From pixels to the tensor that a model is fed: colour, resize, crop, normalisation, layout, in this order.
-import type { Tensor } from "../../core/golden/tensor/tensor.ts";
-import { formatShape } from "../../core/golden/tensor/tensor.ts";
+import { formatShape, type Tensor } from "../../core/golden/tensor/tensor.ts";
 import type { Preprocess, TensorFile } from "../../core/schema/golden.ts";
-import { formatLayout } from "../tensor/layout.ts";
-import { tensorInvalid } from "../tensor/refusal.ts";
-import { mostPixels } from "./limits.ts";
+import { formatLayout, tensorInvalid } from "../tensor/refusal.ts";
+import { mostPixels } from "./header.ts";
 
 /** Red, green and blue, a byte each, row by row. */
 export interface Pixels {

@@ -2,9 +2,8 @@
 import type { Tensor } from "../../core/golden/tensor/tensor.ts";
 import type { TensorFile } from "../../core/schema/golden.ts";
 import type { ByteSource } from "../bytes/byte-source.ts";
-import { neededBytes } from "../tensor/layout.ts";
 import { decodeNpy } from "../tensor/npy.ts";
-import { memberMissing, tensorInvalid } from "../tensor/refusal.ts";
+import { memberMissing, neededBytes, tensorInvalid } from "../tensor/refusal.ts";
 import { findZipEntries, type ZipEntry } from "../zip/zip.ts";
 
 /** Inflates raw deflate data to at most `bytes` bytes; throws where it is broken or becomes more. */

@@ -3,7 +3,6 @@ import type { Tensor } from "../../core/golden/tensor/tensor.ts";
 import type { TensorFile } from "../../core/schema/golden.ts";
 import { decodeNpy } from "../tensor/npy.ts";
 import { memberMissing, tensorInvalid } from "../tensor/refusal.ts";
-import { decodeBase64 } from "./base64.ts";
 
 /** A string of more characters than this is more than V8 holds in one piece; the text also lies in memory beside the values. */
 export const mostPolygraphyBytes = 256 * 1024 * 1024;
@@ -24,7 +23,7 @@ export function polygraphyMember(document: object, run: RunOfFile, { path, membe
 
 type RunOfFile = Pick<TensorFile, "iteration" | "runner">;
 
-export type Fields = Readonly<Record<string, unknown>>;
+type Fields = Readonly<Record<string, unknown>>;
 
 export function isFields(value: unknown): value is Fields {
 	return typeof value === "object" && value !== null && !Array.isArray(value);
@@ -94,4 +93,39 @@ function latin1Bytes(text: string): Uint8Array {
 	const bytes = new Uint8Array(text.length);
 	for (let i = 0; i < text.length; i += 1) bytes[i] = text.charCodeAt(i);
 	return bytes;
+}
+
+const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+const invalid = 255;
+
+const values = new Uint8Array(128).fill(invalid);
+for (let i = 0; i < letters.length; i += 1) values[letters.charCodeAt(i)] = i;
+
+/** null where the text is no base64. */
+function decodeBase64(text: string): Uint8Array | null {
+	if (text.length % 4 !== 0) return null;
+	const padding = text.endsWith("==") ? 2 : text.endsWith("=") ? 1 : 0;
+	const digits = text.length - padding;
+	const out = new Uint8Array((text.length / 4) * 3 - padding);
+	let to = 0;
+	for (let at = 0; at < digits; at += 4) {
+		const bits =
+			(digit(text, at, digits) << 18) |
+			(digit(text, at + 1, digits) << 12) |
+			(digit(text, at + 2, digits) << 6) |
+			digit(text, at + 3, digits);
+		if (bits < 0) return null;
+		out[to] = bits >> 16;
+		if (to + 1 < out.length) out[to + 1] = bits >> 8;
+		if (to + 2 < out.length) out[to + 2] = bits;
+		to += 3;
+	}
+	return out;
+}
+
+/** Negative, and so the whole group, where the character is none of the alphabet's. */
+function digit(text: string, at: number, end: number): number {
+	if (at >= end) return 0;
+	const value = values[text.charCodeAt(at)] ?? invalid;
+	return value === invalid ? -1 : value;
 }

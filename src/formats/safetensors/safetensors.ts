@@ -2,8 +2,7 @@
 import type { Tensor } from "../../core/golden/tensor/tensor.ts";
 import type { DType, TensorFile } from "../../core/schema/golden.ts";
 import type { ByteSource } from "../bytes/byte-source.ts";
-import { formatLayout, neededBytes } from "../tensor/layout.ts";
-import { memberMissing, tensorInvalid } from "../tensor/refusal.ts";
+import { formatLayout, memberMissing, neededBytes, tensorInvalid } from "../tensor/refusal.ts";
 
 /** The names of the format's own `Dtype`. */
 const dtypeNames: Readonly<Record<string, DType>> = {

@@ -1,17 +1,15 @@
 // Decodes a tensor file in any format that a golden manifest may name.
 import { isPacked } from "../../core/golden/tensor/small-numbers.ts";
 import type { Tensor } from "../../core/golden/tensor/tensor.ts";
-import type { TensorFile } from "../../core/schema/golden.ts";
+import type { DType, TensorFile } from "../../core/schema/golden.ts";
 import type { ByteSource } from "../bytes/byte-source.ts";
-import { mostImageBytes } from "../image/limits.ts";
-import { decodeNpzMember, type Inflate } from "../npz/npz.ts";
+import { mostImageBytes } from "../image/header.ts";
+import { decodeNpzMember, type Inflate, npzMember } from "../npz/npz.ts";
 import { isLfsPointer } from "../onnx/head.ts";
-import { decodePolygraphy, mostPolygraphyBytes, parsePolygraphy } from "../polygraphy/polygraphy.ts";
-import { decodeSafetensor } from "../safetensors/safetensors.ts";
-import { neededBytes } from "./layout.ts";
-import { decodeNpy } from "./npy.ts";
-import { decodeRaw } from "./raw.ts";
-import { tensorInvalid } from "./refusal.ts";
+import { decodePolygraphy, mostPolygraphyBytes, parsePolygraphy, polygraphyMember } from "../polygraphy/polygraphy.ts";
+import { decodeOwnSafetensor, decodeSafetensor } from "../safetensors/safetensors.ts";
+import { decodeNpy, decodeOwnNpy } from "./npy.ts";
+import { formatLayout, neededBytes, tensorInvalid } from "./refusal.ts";
 import { decodeTensorProto } from "./tensor-proto.ts";
 
 type TensorFormat = NonNullable<TensorFile["format"]>;
@@ -108,7 +106,7 @@ const decoders: Readonly<Record<SingleFormat, (bytes: Uint8Array, file: TensorFi
 	"tensor-proto": decodeTensorProto,
 };
 
-export interface MemberPlace {
+interface MemberPlace {
 	path: string;
 	inflate: Inflate;
 	/** Parses the file, or knows what came of it before. */
@@ -138,4 +136,47 @@ export function decodeMember(source: ByteSource, file: TensorFile, place: Member
 		default:
 			throw tensorInvalid(path, { expected: "a file of several tensors", got: "a file of one" });
 	}
+}
+
+export interface OwnPlace {
+	path: string;
+	/** Of the formats that state a layout. */
+	ending: "npy" | "npz" | "safetensors" | "json";
+	/** Of a file of several tensors. */
+	member: string;
+	/** What is expected where numpy has no name for the type. */
+	dtype: DType;
+	inflate: Inflate;
+}
+
+/** More values than this are no output that anybody compares. */
+const mostBytes = 2 ** 32;
+/** A pointer of Git LFS is far smaller. */
+const headBytes = 512;
+
+/** @throws ConfigError tensor-invalid. */
+export function decodeOwn(source: ByteSource, place: OwnPlace): Tensor {
+	const { path, ending, dtype } = place;
+	refuseLfsPointer(source.read(0, headBytes), path);
+	const most = ending === "json" ? mostPolygraphyBytes : mostBytes;
+	if (source.size > most && ending !== "npz" && ending !== "safetensors")
+		throw tensorInvalid(path, { expected: `at most ${most} bytes`, got: `${source.size}` });
+	switch (ending) {
+		case "npy":
+			return decodeOwnNpy(source.read(0, source.size), path, dtype);
+		case "npz":
+			return decodeOwnNpy(npzMember(source, mostBytes, place), path, dtype);
+		case "json":
+			return decodeOwnNpy(polygraphyMember(parsePolygraphy(source.read(0, source.size), path), {}, place), path, dtype);
+		case "safetensors":
+			return decodeOwnSafetensor(source, place);
+	}
+}
+
+function decodeRaw(bytes: Uint8Array, file: TensorFile, path: string): Tensor {
+	const needed = neededBytes(file);
+	if (bytes.length !== needed) {
+		throw tensorInvalid(path, { expected: `${needed} bytes for ${formatLayout(file)}`, got: `${bytes.length} bytes` });
+	}
+	return { dtype: file.dtype, shape: file.shape, data: bytes };
 }

@@ -1,10 +1,10 @@
 // NumPy's .npy files, versions 1 to 3: read in either order and endianness, written as version 1.
+
+import { formatName } from "../../core/config/pointer.ts";
 import { isPacked, isSmall, nibbleAt } from "../../core/golden/tensor/small-numbers.ts";
 import { elementBytes, elementCount, type Tensor } from "../../core/golden/tensor/tensor.ts";
 import type { DType, TensorFile } from "../../core/schema/golden.ts";
-import { formatLayout, neededBytes } from "./layout.ts";
-import { type NpyHeader, parseNpyHeader } from "./npy-header.ts";
-import { tensorInvalid } from "./refusal.ts";
+import { formatLayout, neededBytes, tensorInvalid } from "./refusal.ts";
 
 /** numpy's type letters with the size; bfloat16 has none and is written as two bytes of anything. */
 const letters: Readonly<Record<DType, string>> = {
@@ -122,7 +122,7 @@ function stepOn(position: number[], from: number, layout: { shape: readonly numb
 	return at;
 }
 
-const magic = [0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59, 1, 0];
+const magicVersion1 = [0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59, 1, 0];
 const headerAlignment = 64;
 
 /** As `numpy.save` writes it. */
@@ -133,17 +133,83 @@ export function encodeNpy(tensor: Tensor): Uint8Array {
 	const values = isPacked(tensor.dtype) ? unpackHalves(tensor) : tensor.data;
 	const tuple = shape.length === 1 ? `(${shape[0]},)` : `(${shape.join(", ")})`;
 	const dict = `{'descr': '${order}${letter}', 'fortran_order': False, 'shape': ${tuple}, }`;
-	const unpadded = magic.length + 2 + dict.length + 1;
+	const unpadded = magicVersion1.length + 2 + dict.length + 1;
 	const headerBytes = Math.ceil(unpadded / headerAlignment) * headerAlignment;
 	const text = `${dict}${" ".repeat(headerBytes - unpadded)}\n`;
 	const bytes = new Uint8Array(headerBytes + values.length);
-	bytes.set(magic);
-	bytes.set([text.length & 0xff, text.length >> 8], magic.length);
-	bytes.set(new TextEncoder().encode(text), magic.length + 2);
+	bytes.set(magicVersion1);
+	bytes.set([text.length & 0xff, text.length >> 8], magicVersion1.length);
+	bytes.set(new TextEncoder().encode(text), magicVersion1.length + 2);
 	bytes.set(values, headerBytes);
 	return bytes;
 }
 
 function unpackHalves({ data, shape }: Tensor): Uint8Array {
 	return Uint8Array.from({ length: elementCount(shape) }, (_, flat) => nibbleAt(data, flat));
+}
+
+interface NpyHeader {
+	/** numpy's type string, e.g. `<f4`. */
+	descr: string;
+	fortranOrder: boolean;
+	shape: number[];
+	/** Offset of the first value. */
+	dataAt: number;
+}
+
+/** numpy's own limit for headers that it reads without trusting them. */
+const maxHeaderChars = 10_000;
+const prefixBytes = 8;
+const magic = [0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59];
+
+function parseNpyHeader(bytes: Uint8Array, path: string): NpyHeader {
+	if (magic.some((byte, at) => bytes[at] !== byte))
+		throw tensorInvalid(path, { expected: "a .npy file", got: bytes.length === 0 ? "an empty file" : "no .npy magic" });
+	const version = bytes[magic.length] ?? 0;
+	if (version < 1 || version > 3) throw tensorInvalid(path, { expected: ".npy version 1, 2 or 3", got: `version ${version}` });
+	const lengthBytes = version === 1 ? 2 : 4;
+	const textAt = prefixBytes + lengthBytes;
+	const length = littleEndian(bytes, prefixBytes, textAt);
+	if (length > maxHeaderChars) throw tensorInvalid(path, { expected: `a header of at most ${maxHeaderChars} bytes`, got: `${length}` });
+	const dataAt = textAt + length;
+	if (bytes.length < dataAt) throw tensorInvalid(path, { expected: `a header of ${length} bytes`, got: "the end of the file" });
+	if (known === null || known.dataAt !== dataAt || !startsWith(bytes, known.head)) {
+		known = { ...parseDictionary(latin1(bytes.subarray(textAt, dataAt)), path), dataAt, head: bytes.slice(0, dataAt) };
+	}
+	return { descr: known.descr, fortranOrder: known.fortranOrder, shape: [...known.shape], dataAt };
+}
+
+/** The header before: results of many small arrays have a few of them, time after time. */
+let known: (NpyHeader & { head: Uint8Array }) | null = null;
+
+function startsWith(bytes: Uint8Array, head: Uint8Array): boolean {
+	for (let at = 0; at < head.length; at += 1) if (bytes[at] !== head[at]) return false;
+	return true;
+}
+
+function parseDictionary(text: string, path: string): Omit<NpyHeader, "dataAt"> {
+	const problem = (got: string): Error =>
+		tensorInvalid(path, { expected: "a plain array (descr, fortran_order, shape)", got, fix: "Save one plain array with numpy.save." });
+	const descr = /'descr'\s*:\s*(?:'([^']*)'|"([^"]*)"|(\[))/.exec(text);
+	const order = /'fortran_order'\s*:\s*(True|False)\b/.exec(text);
+	const shape = /'shape'\s*:\s*\(([\d,\sL]*)\)/.exec(text);
+	if (descr?.[3] !== undefined) throw problem("an array of records");
+	if (!descr || !order || !shape) throw problem(`the header ${formatName(text.trim())}`);
+	const type = descr[1] ?? descr[2] ?? "";
+	if (type.slice(1).startsWith("O")) throw problem("Python objects (a pickle), which are never loaded");
+	const sizes = (shape[1] ?? "").split(",").map((part) => part.replace(/[\sL]/g, ""));
+	return { descr: type, fortranOrder: order[1] === "True", shape: sizes.filter((size) => size !== "").map(Number) };
+}
+
+function littleEndian(bytes: Uint8Array, from: number, to: number): number {
+	let value = 0;
+	for (let at = to - 1; at >= from; at -= 1) value = value * 256 + (bytes[at] ?? 0);
+	return value;
+}
+
+/** Spreading bytes into arguments takes ten times as long. */
+function latin1(bytes: Uint8Array): string {
+	let text = "";
+	for (const byte of bytes) text += String.fromCharCode(byte);
+	return text;
 }

@@ -1,9 +1,10 @@
 // The one error of tensor files: what was expected, what is there, what to do.
-
 import { formatName } from "../../core/config/pointer.ts";
 import { ConfigError } from "../../core/errors.ts";
+import { formatShape, tensorBytes } from "../../core/golden/tensor/tensor.ts";
+import type { DType, TensorFile } from "../../core/schema/golden.ts";
 
-export interface TensorProblem {
+interface TensorProblem {
 	expected: string;
 	got: string;
 	fix?: string;
@@ -38,4 +39,13 @@ export function memberMissing(path: string, member: string, present: readonly st
 		got: names === "" ? "none" : `${names}${more}`,
 		fix: 'Say "member" in the manifest.',
 	});
+}
+
+/** Bytes of the values; may be beyond any file where the manifest is hostile. */
+export function neededBytes(file: Pick<TensorFile, "dtype" | "shape">): number {
+	return tensorBytes(file);
+}
+
+export function formatLayout(file: { dtype: DType | string; shape: readonly number[] }): string {
+	return `${file.dtype} ${formatShape(file.shape)}`;
 }

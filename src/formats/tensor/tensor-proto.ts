@@ -5,9 +5,8 @@ import { elementBytes, elementCount, type Tensor } from "../../core/golden/tenso
 import { toDType } from "../../core/onnx/dtype.ts";
 import { elementTypeOfCode } from "../../core/onnx/element-type.ts";
 import type { DType, TensorFile } from "../../core/schema/golden.ts";
-import { formatLayout, neededBytes } from "./layout.ts";
 import { type Field, readFields, readVarint } from "./protobuf.ts";
-import { tensorInvalid } from "./refusal.ts";
+import { formatLayout, neededBytes, tensorInvalid } from "./refusal.ts";
 
 /** Field numbers of onnx.proto's TensorProto. */
 const fieldOf = {

@@ -7,7 +7,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import schema from "../../../golden-schema/golden-check-polygraphy.schema.json" with { type: "json" };
 import { checkGolden } from "../../../src/app/golden/check.ts";
-import type { PolygraphyReport } from "../../../src/app/golden/render-polygraphy.ts";
+import type { PolygraphyReport } from "../../../src/app/golden/check-polygraphy.ts";
 import runResults from "../../fixtures/polygraphy/run-results.json" with { type: "json" };
 import oracle from "../../oracles/golden-polygraphy.json" with { type: "json" };
 

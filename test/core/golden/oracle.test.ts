@@ -2,13 +2,11 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { makePair, rootMeanSquare } from "../../../src/core/golden/compare/difference.ts";
-import { allclose } from "../../../src/core/golden/metrics/allclose.ts";
+import { topKAgreement } from "../../../src/core/golden/metrics/classification.ts";
 import { cosineDistance } from "../../../src/core/golden/metrics/cosine.ts";
-import { klDivergence } from "../../../src/core/golden/metrics/kl.ts";
-import { maxAbs } from "../../../src/core/golden/metrics/max-abs.ts";
+import { klDivergence } from "../../../src/core/golden/metrics/divergence.ts";
+import { allclose, maxAbs, relativeL2 } from "../../../src/core/golden/metrics/element-errors.ts";
 import { plainQuestion } from "../../../src/core/golden/metrics/measured.ts";
-import { relativeL2 } from "../../../src/core/golden/metrics/relative-l2.ts";
-import { topKAgreement } from "../../../src/core/golden/metrics/top-k.ts";
 import type { Tensor } from "../../../src/core/golden/tensor/tensor.ts";
 import { float32Reader } from "../../../src/core/golden/tensor/values.ts";
 import oracle from "../../oracles/golden-metrics.json" with { type: "json" };

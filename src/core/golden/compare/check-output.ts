@@ -3,10 +3,9 @@ import type { GoldenOutput, Precision } from "../../schema/golden.ts";
 import type { GoldenCheck } from "../../schema/result.ts";
 import { elementCount, type Tensor } from "../tensor/tensor.ts";
 import { float64Reader, forEachChunk } from "../tensor/values.ts";
-import { exactValues, layoutCheck, nonFiniteCheck, toNumeric, worstOf } from "./checks.ts";
+import { cutParts, exactValues, findWorst, layoutCheck, nonFiniteCheck, type Part, toNumeric, type Worst, worstOf } from "./checks.ts";
 import { type Comparator, resolveComparators } from "./comparators.ts";
 import { type CommandAnswer, customCheck, customSpecs } from "./custom.ts";
-import { cutParts, findWorst, type Part, type Worst } from "./parts.ts";
 import { keepsLimit, metrics } from "./registry.ts";
 
 export interface OutputSides {

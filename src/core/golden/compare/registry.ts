@@ -1,22 +1,14 @@
 // The metrics by comparator kind: how each is measured, which way its limit points, and its limit where the golden names none.
 import type { ComparatorKind } from "../../schema/golden.ts";
 import type { Bound } from "../../schema/result.ts";
-import { accuracy, goldenAccuracy } from "../metrics/accuracy.ts";
-import { allclose } from "../metrics/allclose.ts";
+import { accuracy, goldenAccuracy, tokenAgreement, topKAgreement } from "../metrics/classification.ts";
 import { cosine } from "../metrics/cosine.ts";
-import { jsDivergence } from "../metrics/js.ts";
-import { klDivergence } from "../metrics/kl.ts";
-import { maxAbs } from "../metrics/max-abs.ts";
+import { jsDivergence, klDivergence } from "../metrics/divergence.ts";
+import { allclose, errorQuantile, maxAbs, psnr, relativeL2, ulpDistance } from "../metrics/element-errors.ts";
 import { type Measured, type Question, type Range, within } from "../metrics/measured.ts";
 import { rankAgreement, recallAtK } from "../metrics/neighbours.ts";
-import { psnr } from "../metrics/psnr.ts";
-import { errorQuantile } from "../metrics/quantile.ts";
-import { relativeL2 } from "../metrics/relative-l2.ts";
 import { dice, meanIou, pixelDisagreement } from "../metrics/segmentation.ts";
 import { ssim } from "../metrics/ssim.ts";
-import { tokenAgreement } from "../metrics/tokens.ts";
-import { topKAgreement } from "../metrics/top-k.ts";
-import { ulpDistance } from "../metrics/ulp.ts";
 import { isFloating, type Tensor } from "../tensor/tensor.ts";
 import { makePair, type Pair } from "./difference.ts";
 import { type DefaultTolerances, epsilonOf } from "./tolerances.ts";

@@ -111,3 +111,32 @@ const fractionBits: Partial<Record<DType, number>> = {
 export function epsilonOf(dtype: DType): number {
 	return 2 ** -(fractionBits[dtype] ?? 0);
 }
+
+export interface BoxTolerances {
+	/** Largest score difference, of scores from 0 to 1. */
+	score: number;
+	/** Smallest overlap of two boxes that are one. */
+	iou: number;
+	f1: number;
+	map: number;
+}
+
+// Scores and corners carry the rounding of the layers before them (tolerances.ts): a few times the relative error of the precision,
+// and a box of 100 pixels that moves by one keeps an overlap of 0.98.
+const singleBoxes: BoxTolerances = { score: 0.01, iou: 0.98, f1: 1, map: 0.99 };
+const halfBoxes: BoxTolerances = { score: 0.02, iou: 0.95, f1: 1, map: 0.98 };
+const brainBoxes: BoxTolerances = { score: 0.05, iou: 0.9, f1: 0.98, map: 0.95 };
+const integerBoxes: BoxTolerances = { score: 0.1, iou: 0.8, f1: 0.95, map: 0.9 };
+const fourBoxes: BoxTolerances = { score: 0.2, iou: 0.7, f1: 0.9, map: 0.8 };
+
+export const boxTolerances: Readonly<Record<Precision, BoxTolerances>> = {
+	fp64: singleBoxes,
+	fp32: singleBoxes,
+	tf32: halfBoxes,
+	fp16: halfBoxes,
+	bf16: brainBoxes,
+	int8: integerBoxes,
+	fp8: integerBoxes,
+	int4: fourBoxes,
+	fp4: fourBoxes,
+};

@@ -1,16 +1,14 @@
 // Adds to the checks that do not pass what people look at first: the histogram of errors, the map, the worst elements.
 import type { ComparatorSpec, GoldenOutput } from "../../schema/golden.ts";
 import type { ErrorMap, GoldenCheck, GoldenElement, GoldenVerdict } from "../../schema/result.ts";
-import { layoutCheck, worstOf } from "../compare/checks.ts";
+import { layoutCheck, type Part, worstOf } from "../compare/checks.ts";
 import { type Comparator, resolveComparators } from "../compare/comparators.ts";
 import { type Closeness, makePair } from "../compare/difference.ts";
 import type { CaseInput } from "../compare/judge.ts";
-import type { Part } from "../compare/parts.ts";
 import { elementCount, sliceTensor, type Tensor, tensorMap } from "../tensor/tensor.ts";
+import { largestDifferences, type Sides } from "./element-errors.ts";
 import { errorHistogram } from "./histogram.ts";
-import { largestDifferences } from "./largest.ts";
 import { errorMap, planeOf } from "./map.ts";
-import type { Sides } from "./walk.ts";
 
 const mostElements = 5;
 /** Of several checks of one output and sample, the first of these is drawn: it has a limit to show among the errors. */

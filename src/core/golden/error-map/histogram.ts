@@ -2,7 +2,7 @@
 import type { ErrorHistogram } from "../../schema/result.ts";
 import type { Closeness } from "../compare/difference.ts";
 import { elementCount } from "../tensor/tensor.ts";
-import { distanceAt, forEachDifference, type Sides } from "./walk.ts";
+import { distanceAt, forEachDifference, type Sides } from "./element-errors.ts";
 
 const mostBins = 64;
 /** Sixteen decades are more than binary64 tells apart of one value; what is smaller falls into the first bin. */

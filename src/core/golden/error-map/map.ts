@@ -2,7 +2,7 @@
 import type { ErrorMap } from "../../schema/result.ts";
 import { toNumeric } from "../compare/checks.ts";
 import { elementCount } from "../tensor/tensor.ts";
-import { distanceAt, forEachDifference, type Sides } from "./walk.ts";
+import { distanceAt, forEachDifference, type Sides } from "./element-errors.ts";
 
 export interface Plane {
 	/** Axes of height and width. */

@@ -1,8 +1,8 @@
 // Puts a manifest together from what was recorded, and tells whether it says anything new.
 import { folderName } from "../../config/identity.ts";
 import type { GoldenCase, GoldenManifest, Preprocess, TensorFile } from "../../schema/golden.ts";
-import { tensorStatistics } from "../record/sensitivity-statistics.ts";
 import type { Tensor } from "../tensor/tensor.ts";
+import { tensorStatistics } from "../tensor/values.ts";
 
 export interface RecordedCase {
 	id: string;

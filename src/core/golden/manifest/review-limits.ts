@@ -1,11 +1,11 @@
 // Compares what two revisions of a golden demand of an output, defaults filled in, and tells which demands became weaker.
 import type { GoldenManifest, GoldenOutput, Precision } from "../../schema/golden.ts";
 import type { ToleranceChange } from "../../schema/result.ts";
-import { type Comparator, resolveComparators } from "../compare/comparators.ts";
+import { type Comparator, resolveComparators, toleranceAt } from "../compare/comparators.ts";
+import { type CustomSpec, customSpecs } from "../compare/custom.ts";
 import { metrics } from "../compare/registry.ts";
 import { defaultTolerances } from "../compare/tolerances.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { customChanges } from "./review-custom.ts";
 
 export interface LimitContext {
 	/** One golden output by name, for defaults that depend on the type and size of values. */
@@ -47,13 +47,17 @@ function compareAt(output: string, { precision, before, after }: AtPrecision): T
 	});
 }
 
-interface Place {
+interface ComparatorAt {
 	output: string;
 	kind: Comparator["kind"];
 	precision: Precision;
 }
 
-function comparePair({ output, kind, precision }: Place, before: Comparator | undefined, after: Comparator | undefined): ToleranceChange[] {
+function comparePair(
+	{ output, kind, precision }: ComparatorAt,
+	before: Comparator | undefined,
+	after: Comparator | undefined,
+): ToleranceChange[] {
 	if (before === undefined || after === undefined) {
 		const there = after !== undefined;
 		return [{ output, kind, what: "comparator", base: there ? "absent" : "present", head: there ? "present" : "absent", looser: !there }];
@@ -108,4 +112,30 @@ function merged(changes: readonly ToleranceChange[]): ToleranceChange[] {
 function nonFiniteChange(output: string, before: GoldenOutput | undefined, after: GoldenOutput | undefined): ToleranceChange[] {
 	const [base, head] = [before?.nonFinite ?? "reject", after?.nonFinite ?? "reject"];
 	return base === head ? [] : [{ output, kind: "non-finite", what: "nonFinite", base, head, looser: head === "must-match" }];
+}
+
+/** Commands are paired by name; where one decides alone and then has a limit, or the other way round, a person looks. */
+export function customChanges(output: string, precision: Precision, sides: readonly (GoldenOutput | undefined)[]): ToleranceChange[] {
+	const [before = [], after = []] = sides.map((side) => customSpecs(side));
+	const names = new Set([...before, ...after].map(({ name }) => name));
+	return [...names].flatMap((name) => {
+		const [was, is] = [before, after].map((specs) => specs.find((spec) => spec.name === name));
+		const at = { output, kind: `custom ${name}` };
+		if (was !== undefined && is !== undefined) return [...limitChange(at, precision, [was, is]), ...severityChange(at, [was, is])];
+		const there = is !== undefined;
+		return [{ ...at, what: "comparator", base: there ? "absent" : "present", head: there ? "present" : "absent", looser: !there }];
+	});
+}
+
+type CommandComparator = Pick<ToleranceChange, "output" | "kind">;
+
+function limitChange(at: CommandComparator, precision: Precision, specs: readonly [CustomSpec, CustomSpec]): ToleranceChange[] {
+	const [base, head] = specs.map((spec) => toleranceAt(spec.tolerance, precision) ?? null);
+	if (base === undefined || head === undefined || base === head) return [];
+	return [{ ...at, what: precision, base, head, looser: base === null || head === null || head > base }];
+}
+
+function severityChange(at: CommandComparator, [was, is]: readonly [CustomSpec, CustomSpec]): ToleranceChange[] {
+	const [base, head] = [was.severity ?? "fail", is.severity ?? "fail"];
+	return base === head ? [] : [{ ...at, what: "severity", base, head, looser: head === "warn" }];
 }

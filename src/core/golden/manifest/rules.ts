@@ -1,10 +1,20 @@
 // The rules of a golden manifest that no schema can say: each finds the first problem, or null.
 import { childPointer, formatName } from "../../config/pointer.ts";
-import type { DType, GoldenCase, GoldenManifest, GoldenOutput, TensorFile } from "../../schema/golden.ts";
-import { findBadDetections } from "../boxes/box-rules.ts";
-import { elementCount, tensorBytes } from "../tensor/tensor.ts";
+import type {
+	BoxComparatorKind,
+	BoxComparatorSpec,
+	ComparatorSpec,
+	Detections,
+	DType,
+	GoldenCase,
+	GoldenManifest,
+	GoldenOutput,
+	TensorFile,
+} from "../../schema/golden.ts";
+import { axisFromStart } from "../tensor/rows.ts";
+import { elementCount, isFloating, tensorBytes } from "../tensor/tensor.ts";
+import { boxSetKinds } from "../whole-set/kinds.ts";
 import { classAxisProblem, comparatorProblem } from "./comparator-rules.ts";
-import { findBadLabels } from "./label-rules.ts";
 import type { ManifestProblem } from "./schema-errors.ts";
 
 type Rule = (manifest: GoldenManifest) => ManifestProblem | null;
@@ -118,4 +128,105 @@ function axisProblem(output: GoldenOutput, pointer: string, file: TensorFile | u
 		const problem = classAxisProblem(spec, file, batchAxis);
 		return problem === null ? null : { ...problem, pointer: `${pointer}/comparators/${index}${problem.pointer}` };
 	});
+}
+
+function findBadLabels(manifest: GoldenManifest): ManifestProblem | null {
+	for (const [index, golden] of manifest.cases.entries()) {
+		const problem = badLabels(manifest, golden) ?? missingLabels(manifest, golden);
+		if (problem !== null) return { ...problem, pointer: `/cases/${index}/labels${problem.pointer}` };
+	}
+	return null;
+}
+
+/** Labels that nothing reads are most likely misspelt. */
+function badLabels({ outputs }: GoldenManifest, golden: GoldenCase): ManifestProblem | null {
+	for (const [name, labels] of Object.entries(golden.labels ?? {})) {
+		const specs = accuracyOf(Object.hasOwn(outputs, name) ? outputs[name] : undefined);
+		const file = Object.hasOwn(golden.outputs, name) ? golden.outputs[name] : undefined;
+		const pointer = childPointer("", name);
+		if (specs.length === 0 || file === undefined) {
+			return { pointer, expected: "an output of the case with the comparator accuracy", got: formatName(name) };
+		}
+		const rows = specs.map((spec) => rowsOf(file, spec)).find((count) => count !== labels.length);
+		if (rows !== undefined) return { pointer, expected: `${rows} labels, one for each row`, got: String(labels.length) };
+	}
+	return null;
+}
+
+function missingLabels({ outputs }: GoldenManifest, golden: GoldenCase): ManifestProblem | null {
+	const unlabelled = Object.entries(outputs).find(
+		([name, output]) => accuracyOf(output).length > 0 && Object.hasOwn(golden.outputs, name) && !Object.hasOwn(golden.labels ?? {}, name),
+	);
+	if (unlabelled === undefined) return null;
+	return { pointer: "", expected: `labels of ${formatName(unlabelled[0])}, which accuracy compares`, got: "none" };
+}
+
+function accuracyOf(output: GoldenOutput | undefined): ComparatorSpec[] {
+	return (output?.comparators ?? []).filter((spec) => spec.kind === "accuracy");
+}
+
+/** Of integers every element is an answer. */
+function rowsOf(file: { dtype: DType; shape: readonly number[] }, spec: ComparatorSpec): number {
+	const elements = elementCount(file.shape);
+	if (!isFloating(file.dtype) || elements === 0) return elements;
+	return elements / (file.shape[axisFromStart(spec.axis ?? -1, file.shape.length)] ?? 1);
+}
+
+function findBadDetections({ detections, cases }: GoldenManifest): ManifestProblem | null {
+	const names = new Set<string>();
+	for (const [index, spec] of (detections ?? []).entries()) {
+		const pointer = `/detections/${index}`;
+		if (names.has(spec.name)) return { pointer: `${pointer}/name`, expected: "a name of its own", got: formatName(spec.name) };
+		names.add(spec.name);
+		const problem = groupProblem(spec, cases) ?? limitsProblem(spec);
+		if (problem !== null) return { ...problem, pointer: `${pointer}${problem.pointer}` };
+	}
+	return null;
+}
+
+function groupProblem(spec: Detections, cases: readonly GoldenCase[]): ManifestProblem | null {
+	if (spec.classes !== undefined && spec.scores === undefined) {
+		return {
+			pointer: "/classes",
+			expected: "no classes where boxes hold score and class",
+			got: formatName(spec.classes),
+			fix: 'Add "scores", or remove "classes".',
+		};
+	}
+	for (const key of ["boxes", "scores", "classes", "count"] as const) {
+		const name = spec[key];
+		const without = name === undefined ? undefined : cases.find((golden) => !Object.hasOwn(golden.outputs, name));
+		if (without !== undefined)
+			return { pointer: `/${key}`, expected: `an output of case ${formatName(without.id)}`, got: formatName(name ?? "") };
+	}
+	const columns = spec.scores === undefined ? 6 : 4;
+	const shape = cases
+		.map((golden) => golden.outputs[spec.boxes]?.shape ?? [])
+		.find((sizes) => sizes.length < 2 || sizes.at(-1) !== columns);
+	return shape === undefined
+		? null
+		: { pointer: "/boxes", expected: `an output of [images, boxes, ${columns}]`, got: `[${shape.join(", ")}]` };
+}
+
+const shares: ReadonlySet<BoxComparatorKind> = new Set(["box-f1", "box-iou", "map"]);
+
+function limitsProblem({ comparators }: Detections): ManifestProblem | null {
+	for (const [index, spec] of (comparators ?? []).entries()) {
+		const problem = scopeProblem(spec) ?? limitProblem(spec);
+		if (problem !== null) return { ...problem, pointer: childPointer("/comparators", String(index)) + problem.pointer };
+	}
+	return null;
+}
+
+function scopeProblem({ kind, scope }: BoxComparatorSpec): ManifestProblem | null {
+	if (scope !== "set" || boxSetKinds.includes(kind)) return null;
+	const fix = `Remove the key; the worst case decides. Over the set go ${boxSetKinds.join(", ")}.`;
+	return { pointer: "/scope", expected: `whole for ${kind}`, got: "set", fix };
+}
+
+function limitProblem({ kind, tolerance }: BoxComparatorSpec): ManifestProblem | null {
+	const limits = typeof tolerance === "number" ? [tolerance] : Object.values(tolerance ?? {});
+	if (!shares.has(kind)) return null;
+	const bad = limits.find((limit) => limit > 1 || limit === 0);
+	return bad === undefined ? null : { pointer: "/tolerance", expected: "a limit above 0 and up to 1", got: String(bad) };
 }

@@ -3,8 +3,8 @@ import type { Pair } from "../compare/difference.ts";
 import { forEachRow } from "../tensor/rows.ts";
 import { elementCount, isFloating } from "../tensor/tensor.ts";
 import { float64Reader, forEachChunk } from "../tensor/values.ts";
+import { argMax } from "./classification.ts";
 import type { Measured, Question } from "./measured.ts";
-import { argMax } from "./top-k.ts";
 
 /** More classes than this are no classes. */
 const mostClasses = 65_536;

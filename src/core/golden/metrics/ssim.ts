@@ -1,6 +1,5 @@
 // Mean structural similarity of images.
-import { largestFinite, type Pair } from "../compare/difference.ts";
-import { scaleFor } from "../norm.ts";
+import { largestFinite, type Pair, scaleFor } from "../compare/difference.ts";
 import { elementCount, type Tensor } from "../tensor/tensor.ts";
 import { chunkElements, offsetReader, originOf } from "../tensor/values.ts";
 import type { Measured, Question } from "./measured.ts";

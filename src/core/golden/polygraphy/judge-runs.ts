@@ -1,15 +1,19 @@
 // Says of stored run results what Polygraphy's own comparison says, with a word of caution where that passes for a bad reason.
 import { quoteName } from "../../onnx/quote.ts";
 import { elementCount, formatShape, type Tensor } from "../tensor/tensor.ts";
-import { compareCosine, compareL2, comparePsnr, compareSnr } from "./distance.ts";
-import { compareIndices } from "./indices.ts";
-import { matchingOutput } from "./names.ts";
-import type { Measure, Outcome, Sides } from "./outcome.ts";
-import { type CompareName, type OutputSettings, type PolygraphySettings, settingsFor } from "./settings.ts";
-import { compareSimple } from "./simple.ts";
+import { compareCosine, compareIndices, compareL2, comparePsnr, compareSimple, compareSnr } from "./comparators.ts";
+import {
+	type CompareName,
+	type Measure,
+	type Outcome,
+	type OutputSettings,
+	type PolygraphySettings,
+	type Sides,
+	settingsFor,
+} from "./settings.ts";
 
 /** Outputs by name, in the runner's order. */
-export type Iteration = ReadonlyMap<string, Tensor>;
+type Iteration = ReadonlyMap<string, Tensor>;
 
 export interface RunnerResults {
 	runner: string;
@@ -120,4 +124,19 @@ function compareOutput(output: string, sides: Sides, { settings, notes }: Compar
 		if (stops !== undefined) notes.stops.add(`${compare} of output ${name}: ${stops}`);
 		return { compare, pass, measures, ...(stops === undefined ? {} : { detail: stops }) };
 	});
+}
+
+/** Of the same name; else of a name that holds the other whatever its case; else at the same place. null: none. */
+export function matchingOutput(name: string, first: readonly string[], second: readonly string[]): string | null {
+	const found = findName(name, second, first.indexOf(name));
+	if (found === null || found === name) return found;
+	// An output that the first runner has by its very name is compared with that one alone.
+	return findName(found, first, -1) === found ? null : found;
+}
+
+function findName(name: string, names: readonly string[], place: number): string | null {
+	if (names.includes(name)) return name;
+	const lower = name.toLowerCase();
+	const alike = names.find((other) => lower.includes(other.toLowerCase()) || other.toLowerCase().includes(lower));
+	return alike ?? names[place] ?? null;
 }

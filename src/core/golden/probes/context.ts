@@ -1,8 +1,7 @@
 // Where the probes of an engine take place: its batch, the sizes, the rows, and the first answer that others are held against.
 import { elementBytes, elementCount, type Tensor, tensorBytes } from "../tensor/tensor.ts";
-import { type Batch, findBatch } from "./batch.ts";
 import { makePool, type Pool, poolOf } from "./pool.ts";
-import { type ProbeSubject, shapeOf, sizesAt } from "./subject.ts";
+import { type Batch, findBatch, type ProbeSubject, shapeOf, sizesAt } from "./subject.ts";
 
 export interface ProbeContext {
 	subject: ProbeSubject;
@@ -68,3 +67,53 @@ export function caseBytes(subject: ProbeSubject, batch: Batch | null, at: { size
 	const outputs = subject.outputs.map(({ axes }) => elementCount((axes && shapeOf(axes, sizes)) ?? []) * elementBytes.float32);
 	return [...inputs, ...outputs].reduce((sum, bytes) => sum + bytes, 0);
 }
+
+export interface ProbeCase {
+	id: string;
+	inputs: Readonly<Record<string, Tensor>>;
+	/** Rows of the batch; null where there is none. */
+	batch: number | null;
+}
+
+/** Rows of an answer, in order and maybe more than once; null: all of it. */
+export interface View {
+	caseId: string;
+	rows: readonly number[] | null;
+}
+
+/** Two views that have to hold the same. */
+export interface Comparison {
+	expected: View;
+	got: View;
+	/** same: the same kernels at the same place, which owe the same bits. other: another shape or place, where sums may be taken in another order. */
+	arithmetic: "same" | "other";
+	/** Of answers with padding: how many positions count, by their dimension. */
+	positions?: Positions;
+}
+
+export interface Positions {
+	/** The axis as the file declares it: a name, or a size. */
+	axis: string | number;
+	counted: number;
+	/** With the padding. */
+	padded: number;
+}
+
+/** What one probe asks. */
+export interface Asked {
+	cases: readonly ProbeCase[];
+	comparisons: readonly Comparison[];
+	/** A sentence beside the answer. */
+	note?: string;
+}
+
+/** The answer that most others are held against, and its repetition. */
+export const anchor = "anchor";
+export const again = "again";
+
+/** Last after all others, so that what an inference leaves behind in the engine shows too. */
+export const repetition: Comparison = {
+	expected: { caseId: anchor, rows: null },
+	got: { caseId: again, rows: null },
+	arithmetic: "same",
+};

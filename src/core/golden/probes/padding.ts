@@ -3,10 +3,8 @@ import type { OnnxDim } from "../../onnx/model.ts";
 import { sameBytes } from "../compare/kernels.ts";
 import { encodeTensor } from "../record/generators/encode.ts";
 import { isFloating, type Tensor } from "../tensor/tensor.ts";
-import type { ProbeContext } from "./context.ts";
-import { join, pick, upTo } from "./pick.ts";
-import { composeBatch } from "./pool.ts";
-import type { Asked, Comparison, Positions, ProbeCase } from "./question.ts";
+import type { Asked, Comparison, Positions, ProbeCase, ProbeContext } from "./context.ts";
+import { composeBatch, join, pick, upTo } from "./pool.ts";
 import type { ProbeInput, ProbeSubject } from "./subject.ts";
 
 const maskLabels = /(?:^|_|\b)(?:attention|input)_?mask$|^mask$/i;

@@ -1,12 +1,19 @@
 // Plans the probes of an engine: which apply, what is sent through it, and which answers have to be one.
 import type { ProbeName } from "../../schema/result.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { openTrtexecContext, type ProbeContext } from "./context.ts";
+import {
+	type Asked,
+	again,
+	anchor,
+	type Comparison,
+	openTrtexecContext,
+	type ProbeCase,
+	type ProbeContext,
+	repetition,
+} from "./context.ts";
 import { probePadding } from "./padding.ts";
-import { upTo } from "./pick.ts";
-import { composeBatch, otherRow } from "./pool.ts";
+import { composeBatch, otherRow, upTo } from "./pool.ts";
 import { probeProfileEnds } from "./profile-ends.ts";
-import { type Asked, again, anchor, type Comparison, type ProbeCase, repetition } from "./question.ts";
 import type { ProbeSubject } from "./subject.ts";
 
 export type PlannedProbe =

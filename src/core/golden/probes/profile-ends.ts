@@ -1,9 +1,7 @@
 // The probe of a profile's ends: at the smallest and the largest sizes the engine answers, and rows that two batches share come out alike.
 import type { DimRange } from "../../config/config.ts";
-import { caseBytes, mostCaseBytes, type ProbeContext } from "./context.ts";
-import { upTo } from "./pick.ts";
-import { composeBatch, makePool } from "./pool.ts";
-import type { Asked, Comparison, ProbeCase } from "./question.ts";
+import { type Asked, type Comparison, caseBytes, mostCaseBytes, type ProbeCase, type ProbeContext } from "./context.ts";
+import { composeBatch, makePool, upTo } from "./pool.ts";
 import { sizesAt } from "./subject.ts";
 
 /** A file may name 16; more than these make a night long. */

@@ -1,13 +1,11 @@
 // What probes have to know of an engine: its inputs and outputs by axis, its profiles, and how inputs are made up.
-import type { DimRange, InputConfig } from "../../config/config.ts";
+import type { DimRange, InputConfig, ProbesConfig } from "../../config/config.ts";
 import { toDType } from "../../onnx/dtype.ts";
 import { feeds, type OnnxDim, type OnnxModel } from "../../onnx/model.ts";
 import type { EngineSpec } from "../../plan/plan.ts";
 import type { DType } from "../../schema/golden.ts";
 import { canEncode } from "../record/generators/encode.ts";
-import { defaultGenerator } from "../record/generators/generate.ts";
-import type { GeneratorSpec } from "../record/generators/spec.ts";
-import { vocabularyOf } from "../record/generators/vocabulary.ts";
+import { defaultGenerator, type GeneratorSpec, vocabularyOf } from "../record/generators/generate.ts";
 
 export interface ProbeInput {
 	name: string;
@@ -17,7 +15,7 @@ export interface ProbeInput {
 	generator: readonly GeneratorSpec[];
 }
 
-export interface ProbeOutput {
+interface ProbeOutput {
 	name: string;
 	/** As the file declares them; null where it does not. */
 	axes: readonly OnnxDim[] | null;
@@ -79,4 +77,55 @@ export function shapeOf(axes: readonly OnnxDim[], sizes: ReadonlyMap<string, num
 /** No engine runs on nothing, whatever a profile says. */
 export function sizesAt(profile: Profile, end: keyof DimRange): Map<string, number> {
 	return new Map(Object.entries(profile).map(([name, range]) => [name, Math.max(1, range[end])]));
+}
+
+export interface Batch {
+	/** Name of the dimension; null where the size is fixed. */
+	dim: string | null;
+	/** Of the profile that is probed. */
+	range: DimRange;
+	/** Axis by input; inputs that are not here serve all rows. */
+	axes: ReadonlyMap<string, number>;
+}
+
+const batchLabels = /batch|^(n|b|bs)$/i;
+/** Dimensions that stand first in some layouts and hold no independent rows. */
+const otherWords = /seq|len|time|frame|token|step|point|node|edge|width|height|channel|head/i;
+
+/**
+ * A dimension that is called so, or one that is the first axis of every input that has axes and is not called otherwise; else a
+ * fixed first size above 1 of inputs that all are pictures or volumes (rank 4 or 5). A sentence where there is none.
+ */
+export function findBatch(subject: ProbeSubject, profile: ProbeSubject["profiles"][number]): Batch | string {
+	const named = namedBatch(subject);
+	if (named !== null) {
+		const axes = subject.inputs.flatMap(({ name, axes: of }) => (of.includes(named) ? [[name, of.indexOf(named)] as const] : []));
+		const range = Object.hasOwn(profile, named) ? profile[named] : undefined;
+		if (range === undefined) return `The config gives no size for the batch dimension ${JSON.stringify(named)}.`;
+		const { min, opt, max } = range;
+		return { dim: named, range: { min: Math.max(1, min), opt: Math.max(1, opt), max: Math.max(1, max) }, axes: new Map(axes) };
+	}
+	const fixed = fixedBatch(subject);
+	if (fixed === null) return "None of its inputs has an axis of rows.";
+	return { dim: null, range: { min: fixed, opt: fixed, max: fixed }, axes: new Map(subject.inputs.map(({ name }) => [name, 0])) };
+}
+
+function namedBatch({ inputs }: ProbeSubject): string | null {
+	const names = [...new Set(inputs.flatMap(({ axes }) => axes.filter((axis) => typeof axis === "string")))];
+	const called = names.find((name) => batchLabels.test(name));
+	if (called !== undefined) return called;
+	const ranked = inputs.filter(({ axes }) => axes.length > 0);
+	const [first] = ranked[0]?.axes ?? [];
+	const everywhere = typeof first === "string" && ranked.every(({ axes }) => axes[0] === first);
+	return everywhere && !otherWords.test(first) ? first : null;
+}
+
+function fixedBatch({ inputs }: ProbeSubject): number | null {
+	const [first] = inputs[0]?.axes ?? [];
+	if (typeof first !== "number" || first < 2) return null;
+	return inputs.every(({ axes }) => axes[0] === first && (axes.length === 4 || axes.length === 5)) ? first : null;
+}
+
+export function probesEnabled({ when }: Pick<ProbesConfig, "when">, run: { isScheduled: boolean }): boolean {
+	return when === "on" || (when === "nightly" && run.isScheduled);
 }

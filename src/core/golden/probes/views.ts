@@ -1,9 +1,9 @@
 // Cuts out of two answers what they have to have in common: the same rows, and the positions that count.
 import type { OnnxDim } from "../../onnx/model.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { pick, upTo } from "./pick.ts";
+import type { Comparison, View } from "./context.ts";
 import type { ProbePlan } from "./plan.ts";
-import type { Comparison, View } from "./question.ts";
+import { pick, upTo } from "./pool.ts";
 
 export interface Views {
 	expected: Tensor;

@@ -2,7 +2,6 @@
 import type { Detections, GoldenManifest } from "../../schema/golden.ts";
 import { checkBoxes } from "../boxes/check-boxes.ts";
 import { type Detection, readDetections } from "../boxes/detection.ts";
-import { limitBetween } from "./mutate-limit.ts";
 import { type RunOutputs, referencePrecision } from "./noise-floor.ts";
 
 /** Boxes come in any order: how far they moved is told by pairs, not by elements. */
@@ -18,7 +17,7 @@ export interface BoxChange {
 }
 
 /** Limits that would notice, each null where none would safely. */
-export interface BoxLimits {
+interface BoxLimits {
 	score: number | null;
 	iou: number | null;
 }
@@ -87,4 +86,20 @@ export function boxFix(change: BoxChange): string {
 	];
 	if (limits.length === 0) return "Add cases whose boxes depend more on this weight; what they have lies too near to the noise.";
 	return `Set ${limits.join(" or ")} in "detections", or add cases whose boxes depend more on this weight.`;
+}
+
+/** Never nearer to the noise than this, or goldens would fail by luck. */
+const leastRoom = 1.5;
+
+/** Half of what the change does, unless that is too near to the noise. null: nothing would notice it, safely. */
+export function limitBetween(change: number, floor: number): number | null {
+	const limit = Math.max(change / 2, leastRoom * floor);
+	return limit < change ? roundDown(limit) : null;
+}
+
+/** Two digits. */
+function roundDown(value: number): number {
+	if (!(value > 0) || !Number.isFinite(value)) return 0;
+	const step = 10 ** (Math.floor(Math.log10(value)) - 1);
+	return Number((Math.floor(value / step + 1e-9) * step).toPrecision(2));
 }

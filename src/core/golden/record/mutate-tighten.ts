@@ -1,9 +1,8 @@
 // Draws a proposed limit below what a wrong weight does, and says of a given limit what it lets through.
 import { quoteName } from "../../onnx/quote.ts";
 import type { ComparatorSpec, GoldenManifest, GoldenOutput } from "../../schema/golden.ts";
-import { boxFix, noticingBoxes } from "./mutate-boxes.ts";
+import { boxFix, limitBetween, noticingBoxes } from "./mutate-boxes.ts";
 import type { MutationFinding } from "./mutate-judge.ts";
-import { limitBetween } from "./mutate-limit.ts";
 import { referencePrecision } from "./noise-floor.ts";
 
 /** The limit that would notice what moved element by element; null: nothing would, safely. */
@@ -67,4 +66,39 @@ function fixOf(finding: MutationFinding, manifest: GoldenManifest): string {
 
 function figure(value: number): string {
 	return String(Number(value.toPrecision(2)));
+}
+
+type Limited = Pick<ComparatorSpec, "tolerance"> & { kind: string };
+
+interface Tightened {
+	/** Output, or group of detections. */
+	output: string;
+	sentence: string;
+}
+
+export function describeTightened(before: GoldenManifest, after: GoldenManifest): Tightened[] {
+	const outputs = Object.entries(after.outputs).flatMap(([name, { comparators }]) =>
+		changedLimits(Object.hasOwn(before.outputs, name) ? before.outputs[name]?.comparators : undefined, comparators, name),
+	);
+	const groups = (after.detections ?? []).flatMap(({ name, comparators }) =>
+		changedLimits(before.detections?.find((group) => group.name === name)?.comparators, comparators, name),
+	);
+	return [...outputs, ...groups];
+}
+
+function changedLimits(before: readonly Limited[] | undefined, after: readonly Limited[] | undefined, output: string): Tightened[] {
+	return (after ?? []).flatMap((spec, index) => {
+		const [was, is] = [fp32LimitOf(before?.[index]), fp32LimitOf(spec)];
+		if (is === undefined || is === was) return [];
+		return [
+			{
+				output,
+				sentence: `${spec.kind} at fp32 is ${is}${was === undefined ? "" : ` and not ${was}`}, so that every 1 % wrong weight is noticed.`,
+			},
+		];
+	});
+}
+
+function fp32LimitOf(spec: Limited | undefined): number | undefined {
+	return typeof spec?.tolerance === "object" ? spec.tolerance[referencePrecision] : spec?.tolerance;
 }

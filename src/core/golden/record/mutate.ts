@@ -1,6 +1,6 @@
 // Changes one weight tensor by a little, in the bytes that hold it: every value times 1 plus or minus a share.
 
-import { decodeBrainFloat, decodeHalf } from "../tensor/half.ts";
+import { decodeBrainFloat, decodeHalf } from "../tensor/small-numbers.ts";
 import { brainFloatBits, halfBits } from "./generators/encode.ts";
 import { splitMix64 } from "./generators/split-mix.ts";
 

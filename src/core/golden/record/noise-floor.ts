@@ -1,7 +1,7 @@
 // How far outputs of one model on the same inputs scatter: nothing nearer than this can be told from right.
 import type { DType, NoiseFloor, Precision, Spread } from "../../schema/golden.ts";
 import { makePair } from "../compare/difference.ts";
-import { relativeL2 } from "../metrics/relative-l2.ts";
+import { relativeL2 } from "../metrics/element-errors.ts";
 import { isFloating, type Tensor } from "../tensor/tensor.ts";
 
 /** Outputs of one run, case by case. */

@@ -1,7 +1,7 @@
 // Guesses what an output is from its name, shape and values: a proposal that a person reviews.
 import type { GoldenOutput } from "../../schema/golden.ts";
 import { makePair } from "../compare/difference.ts";
-import { topIndices } from "../metrics/top-k.ts";
+import { topIndices } from "../metrics/classification.ts";
 import { forEachRow } from "../tensor/rows.ts";
 import { elementCount, isFloating, type Tensor } from "../tensor/tensor.ts";
 import { float64Reader, forEachChunk } from "../tensor/values.ts";

@@ -3,12 +3,11 @@ import { quoteName } from "../../onnx/quote.ts";
 import type { GoldenManifest, Precision } from "../../schema/golden.ts";
 import { judgeCase } from "../compare/judge.ts";
 import { elementCount, isFloating, type Tensor } from "../tensor/tensor.ts";
-import { float64Reader, forEachChunk } from "../tensor/values.ts";
+import { float64Reader, forEachChunk, tensorStatistics } from "../tensor/values.ts";
 import { judgeSet } from "../whole-set/judge-set.ts";
 import { encodeTensor } from "./generators/encode.ts";
 import { type RunOutputs, referencePrecision } from "./noise-floor.ts";
 import type { Insensitive } from "./sensitivity.ts";
-import { tensorStatistics } from "./sensitivity-statistics.ts";
 
 export interface Weakness extends Omit<Insensitive, "kind"> {
 	kind: Insensitive["kind"] | "saturated" | "too-wide" | "alike" | "one-case" | "unnoticed" | "unmeasured";

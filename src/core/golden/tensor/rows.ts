@@ -1,9 +1,9 @@
 // Walks two tensors row by row along an axis, such as the class axis of logits.
 import type { Pair } from "../compare/difference.ts";
 import { elementCount, type Tensor } from "./tensor.ts";
-import { chunkElements, float64Reader } from "./values.ts";
+import { chunkElements, float64Reader, longReader } from "./values.ts";
 
-export interface RowPlace {
+interface RowPlace {
 	/** Place among all rows. */
 	row: number;
 	/** Flat index of the row's first element, and the step to the next. */
@@ -12,7 +12,7 @@ export interface RowPlace {
 }
 
 /** The values hold only during the call. */
-export type RowVisitor = (expected: Float64Array, got: Float64Array, place: RowPlace) => void;
+type RowVisitor = (expected: Float64Array, got: Float64Array, place: RowPlace) => void;
 
 /** An axis counted from the end where negative, as one from the start; -1 where there is no such axis. */
 export function axisFromStart(axis: number, rank: number): number {
@@ -71,4 +71,34 @@ function fillPlain(rows: Float64Array, first: number, read: ReturnType<typeof fl
 
 function fillColumn(rows: Float64Array, place: { k: number; length: number }, values: Float64Array): void {
 	for (let i = 0; i < values.length; i += 1) rows[i * place.length + place.k] = values[i] as number;
+}
+
+interface Way {
+	axis: number;
+	/** What the visitor needs of values beyond 2^53: their order, or how far each lies below the largest of its row. */
+	keep: "order" | "differences";
+}
+
+/** As forEachRow; rows that binary64 does not hold come as ranks, or less their largest value. */
+export function forEachExactRow(pair: Pair, { axis, keep }: Way, visit: RowVisitor): void {
+	const expectedRow = exactRow(pair.expected, keep);
+	const gotRow = exactRow(pair.got, keep);
+	forEachRow(pair, axis, (expected, got, place) => {
+		expectedRow?.(expected, place);
+		gotRow?.(got, place);
+		visit(expected, got, place);
+	});
+}
+
+function exactRow(tensor: Tensor, keep: Way["keep"]): ((row: Float64Array, place: RowPlace) => void) | null {
+	const read = longReader(tensor);
+	if (read === null) return null;
+	return (row, { first, stride }) => {
+		if (row.every((value) => Math.abs(value) < 2 ** 53)) return;
+		const values = Array.from(row, (_, k) => read(first + k * stride, 1)[0] as bigint);
+		const ascending = [...new Set(values)].sort((a, b) => (a < b ? -1 : 1));
+		const largest = ascending.at(-1) as bigint;
+		const ranks = keep === "order" ? new Map(ascending.map((value, rank) => [value, rank])) : null;
+		for (const [k, value] of values.entries()) row[k] = ranks?.get(value) ?? Number(value - largest);
+	};
 }

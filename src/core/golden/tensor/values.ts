@@ -1,14 +1,13 @@
 // Reads a tensor's values in chunks, as binary32 where that is exact and as binary64 for every dtype.
-import type { DType } from "../../schema/golden.ts";
-import { decodeBrainFloat, decodeHalf } from "./half.ts";
-import { isPacked, isSmall, nibbleAt, type SmallDType, smallValues } from "./small-numbers.ts";
+import type { DType, TensorStatistics } from "../../schema/golden.ts";
+import { decodeBrainFloat, decodeHalf, isPacked, isSmall, nibbleAt, type SmallDType, smallValues } from "./small-numbers.ts";
 import { elementBytes, elementCount, type Tensor } from "./tensor.ts";
 
 /** Elements of one chunk: two of binary32 fit in the second-level cache of every host. */
 export const chunkElements = 65_536;
 
 /** Reads `count` (at most chunkElements) values from `start`; the array holds until the next call. */
-export type ChunkReader<Values> = (start: number, count: number) => Values;
+type ChunkReader<Values> = (start: number, count: number) => Values;
 
 type NarrowArray = Float32Array | Uint16Array | Int16Array | Uint8Array | Int8Array;
 type WideArray = Float64Array | Int32Array | Uint32Array;
@@ -150,4 +149,40 @@ function elementBytesAt(tensor: Tensor, flat: number): Uint8Array {
 /** Calls `visit` for the chunks of `elements`, in order. */
 export function forEachChunk(elements: number, visit: (start: number, count: number) => void): void {
 	for (let start = 0; start < elements; start += chunkElements) visit(start, Math.min(chunkElements, elements - start));
+}
+
+interface Sums {
+	min: number;
+	max: number;
+	mean: number;
+	/** Sum of squared distances from the mean so far. */
+	squares: number;
+	finite: number;
+	nan: number;
+	inf: number;
+}
+
+/** Mean and population standard deviation in one pass (Welford 1962), of the finite values. */
+export function tensorStatistics(tensor: Tensor): TensorStatistics {
+	const read = float64Reader(tensor);
+	const sums: Sums = { min: Number.POSITIVE_INFINITY, max: Number.NEGATIVE_INFINITY, mean: 0, squares: 0, finite: 0, nan: 0, inf: 0 };
+	forEachChunk(elementCount(tensor.shape), (start, count) => addChunk(read(start, count), sums));
+	const { finite, nan, inf } = sums;
+	if (finite === 0) return { min: null, max: null, mean: null, std: null, nan, inf };
+	return { min: sums.min, max: sums.max, mean: sums.mean, std: Math.sqrt(sums.squares / finite), nan, inf };
+}
+
+function addChunk(values: Float64Array, sums: Sums): void {
+	for (let i = 0; i < values.length; i += 1) {
+		const value = values[i] as number;
+		if (Number.isFinite(value)) {
+			sums.finite += 1;
+			const before = value - sums.mean;
+			sums.mean += before / sums.finite;
+			sums.squares += before * (value - sums.mean);
+			if (value < sums.min) sums.min = value;
+			if (value > sums.max) sums.max = value;
+		} else if (Number.isNaN(value)) sums.nan += 1;
+		else sums.inf += 1;
+	}
 }

@@ -1,5 +1,6 @@
 // The comparators of a golden that speak of all cases together, each with its sum.
 import type {
+	BoxComparatorKind,
 	BoxComparatorSpec,
 	ComparatorSpec,
 	Detections,
@@ -9,21 +10,20 @@ import type {
 	Precision,
 } from "../../schema/golden.ts";
 import type { Bound, GoldenCheck } from "../../schema/result.ts";
-import { boxKind } from "../boxes/check-boxes.ts";
+import { type BoxSides, boxKind, boxLimit, readSides } from "../boxes/check-boxes.ts";
+import { precisionTally } from "../boxes/mean-average-precision.ts";
 import { layoutCheck } from "../compare/checks.ts";
 import { type Comparator, isMetricSpec, type MetricSpec, resolveComparators, toleranceAt } from "../compare/comparators.ts";
 import { makePair, type Pair } from "../compare/difference.ts";
 import { metrics } from "../compare/registry.ts";
 import { defaultTolerances } from "../compare/tolerances.ts";
-import { accuracy } from "../metrics/accuracy.ts";
+import { accuracy } from "../metrics/classification.ts";
 import { plainQuestion, type Range } from "../metrics/measured.ts";
 import { elementCount, type Tensor } from "../tensor/tensor.ts";
-import { boxTally } from "./box-tally.ts";
 import { isSetKind } from "./kinds.ts";
-import type { SetMeasured } from "./measured.ts";
-import { meanTally, setTally } from "./tally.ts";
+import { meanTally, type SetMeasured, setTally } from "./tally.ts";
 
-export interface CaseSides {
+interface CaseSides {
 	expected: ReadonlyMap<string, Tensor>;
 	got: ReadonlyMap<string, Tensor>;
 }
@@ -41,7 +41,7 @@ export interface Sum {
 	allowed(): number;
 }
 
-export interface SumContext {
+interface SumContext {
 	precision: Precision;
 	/** The config's limits, for outputs whose golden names none. */
 	relativeL2: Readonly<Partial<Record<Precision, number>>>;
@@ -131,4 +131,55 @@ function boxSum(group: Detections, spec: BoxComparatorSpec, precision: Precision
 		measure: tally.measure,
 		allowed: () => tally.allowed,
 	};
+}
+
+interface BoxTally {
+	/** false: the case's outputs hold no detections that can be compared. */
+	add(sides: Omit<BoxSides, "base">): boolean;
+	measure(): { value: number; elements: number; detail: string };
+	allowed: number;
+}
+
+function boxTally(group: Detections, spec: BoxComparatorSpec, precision: Precision): BoxTally {
+	const sums = { matches: 0, missing: 0, extra: 0, images: 0, boxes: 0 };
+	const tally = precisionTally();
+	return {
+		allowed: boxLimit(spec, precision),
+		add(sides) {
+			const read = readSides(group, sides, precision);
+			if (typeof read === "string") return false;
+			for (const [index, pair] of read.pairs.entries()) {
+				const image = read.images[index];
+				sums.images += 1;
+				sums.boxes += pair.expected.length;
+				if (spec.kind === "map") tally.add(pair);
+				sums.matches += image?.matches.length ?? 0;
+				sums.missing += image?.missing.length ?? 0;
+				sums.extra += image?.extra.length ?? 0;
+			}
+			return true;
+		},
+		measure() {
+			const { matches, missing, extra, images, boxes } = sums;
+			const detail = `${images} images: ${matches} boxes match, ${missing} missing, ${extra} extra`;
+			const value = images === 0 ? Number.NaN : measureSums(spec.kind, { ...sums, map: tally.value });
+			return { value, elements: boxes, detail };
+		},
+	};
+}
+
+interface BoxSums {
+	matches: number;
+	missing: number;
+	extra: number;
+	map(): number;
+}
+
+function measureSums(kind: BoxComparatorKind, { matches, missing, extra, map }: BoxSums): number {
+	if (kind === "map") return map();
+	if (kind === "box-missing") return missing;
+	if (kind === "box-extra") return extra;
+	// Counts of all images together; two empty sets agree fully.
+	const lone = missing + extra;
+	return lone === 0 ? 1 : (2 * matches) / (2 * matches + lone);
 }

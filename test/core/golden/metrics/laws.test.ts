@@ -5,8 +5,7 @@ import { checkBoxes } from "../../../../src/core/golden/boxes/check-boxes.ts";
 import { makePair } from "../../../../src/core/golden/compare/difference.ts";
 import { judgeCase } from "../../../../src/core/golden/compare/judge.ts";
 import { type MetricKind, metrics } from "../../../../src/core/golden/compare/registry.ts";
-import { metricLabels } from "../../../../src/core/golden/metrics/labels.ts";
-import { plainQuestion, type Question } from "../../../../src/core/golden/metrics/measured.ts";
+import { metricLabels, plainQuestion, type Question } from "../../../../src/core/golden/metrics/measured.ts";
 import type { BoxComparatorKind, Detections, GoldenOutput } from "../../../../src/core/schema/golden.ts";
 import { float32, manifestOf, modelSha256 } from "../../../support/golden-tensors.ts";
 

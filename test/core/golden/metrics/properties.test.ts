@@ -2,13 +2,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { makePair } from "../../../../src/core/golden/compare/difference.ts";
-import { allclose } from "../../../../src/core/golden/metrics/allclose.ts";
+import { topIndices, topKAgreement } from "../../../../src/core/golden/metrics/classification.ts";
 import { cosine } from "../../../../src/core/golden/metrics/cosine.ts";
-import { klDivergence } from "../../../../src/core/golden/metrics/kl.ts";
-import { maxAbs } from "../../../../src/core/golden/metrics/max-abs.ts";
+import { klDivergence } from "../../../../src/core/golden/metrics/divergence.ts";
+import { allclose, maxAbs, relativeL2 } from "../../../../src/core/golden/metrics/element-errors.ts";
 import { plainQuestion } from "../../../../src/core/golden/metrics/measured.ts";
-import { relativeL2 } from "../../../../src/core/golden/metrics/relative-l2.ts";
-import { topIndices, topKAgreement } from "../../../../src/core/golden/metrics/top-k.ts";
 import { float32, float64 } from "../../../support/golden-tensors.ts";
 
 const question = plainQuestion;

@@ -2,16 +2,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { makePair, type Pair } from "../../../../src/core/golden/compare/difference.ts";
-import { accuracy } from "../../../../src/core/golden/metrics/accuracy.ts";
-import { jsDivergence } from "../../../../src/core/golden/metrics/js.ts";
+import { accuracy, tokenAgreement } from "../../../../src/core/golden/metrics/classification.ts";
+import { jsDivergence } from "../../../../src/core/golden/metrics/divergence.ts";
+import { errorQuantile, psnr, ulpDistance } from "../../../../src/core/golden/metrics/element-errors.ts";
 import { type Measured, plainQuestion, type Question } from "../../../../src/core/golden/metrics/measured.ts";
 import { recallAtK } from "../../../../src/core/golden/metrics/neighbours.ts";
-import { psnr } from "../../../../src/core/golden/metrics/psnr.ts";
-import { errorQuantile } from "../../../../src/core/golden/metrics/quantile.ts";
 import { dice, meanIou, pixelDisagreement } from "../../../../src/core/golden/metrics/segmentation.ts";
 import { ssim } from "../../../../src/core/golden/metrics/ssim.ts";
-import { tokenAgreement } from "../../../../src/core/golden/metrics/tokens.ts";
-import { ulpDistance } from "../../../../src/core/golden/metrics/ulp.ts";
 import { float32, float64, int64 } from "../../../support/golden-tensors.ts";
 
 type Metric = (pair: Pair, question: Question) => Measured;

@@ -1,11 +1,15 @@
 // Which probes apply, what they send, and what is said of engines that are plain functions of their inputs.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { findBatch } from "../../../../src/core/golden/probes/batch.ts";
-import { type JudgedProbe, judgeProbes, type ProbeAnswer, type ProbeAnswers } from "../../../../src/core/golden/probes/judge.ts";
+import {
+	type JudgedProbe,
+	judgeProbes,
+	type ProbeAnswer,
+	type ProbeAnswers,
+	settleProbes,
+} from "../../../../src/core/golden/probes/judge.ts";
 import { type ProbePlan, planProbes } from "../../../../src/core/golden/probes/plan.ts";
-import { settleProbes } from "../../../../src/core/golden/probes/settle.ts";
-import type { ProbeInput, ProbeSubject } from "../../../../src/core/golden/probes/subject.ts";
+import { findBatch, type ProbeInput, type ProbeSubject } from "../../../../src/core/golden/probes/subject.ts";
 import type { Tensor } from "../../../../src/core/golden/tensor/tensor.ts";
 import { float64Reader } from "../../../../src/core/golden/tensor/values.ts";
 import type { ProbeName } from "../../../../src/core/schema/result.ts";

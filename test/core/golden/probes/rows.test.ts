@@ -1,9 +1,8 @@
 // Picking and joining rows, and how far two answers are apart.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { allowance } from "../../../../src/core/golden/probes/allowance.ts";
-import { distanceBetween } from "../../../../src/core/golden/probes/distance.ts";
-import { join, pick, upTo } from "../../../../src/core/golden/probes/pick.ts";
+import { allowance, distanceBetween } from "../../../../src/core/golden/probes/distance.ts";
+import { join, pick, upTo } from "../../../../src/core/golden/probes/pool.ts";
 import { sliceTensor } from "../../../../src/core/golden/tensor/tensor.ts";
 import { float32, float64, int64 } from "../../../support/golden-tensors.ts";
 

@@ -3,8 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { noticingBoxes, tightenDetections } from "../../../../src/core/golden/record/mutate-boxes.ts";
 import { judgeMutation, type MutationFinding } from "../../../../src/core/golden/record/mutate-judge.ts";
-import { canBeNoticed, describeUnnoticed, tightenOutputs } from "../../../../src/core/golden/record/mutate-tighten.ts";
-import { describeTightened } from "../../../../src/core/golden/record/tightened-labels.ts";
+import { canBeNoticed, describeTightened, describeUnnoticed, tightenOutputs } from "../../../../src/core/golden/record/mutate-tighten.ts";
 import type { Detections, GoldenManifest } from "../../../../src/core/schema/golden.ts";
 import { float32, manifestOf } from "../../../support/golden-tensors.ts";
 

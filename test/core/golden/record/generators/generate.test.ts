@@ -2,13 +2,17 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { brainFloatBits, encodeTensor, halfBits } from "../../../../../src/core/golden/record/generators/encode.ts";
-import { defaultGenerator, generateInput } from "../../../../../src/core/golden/record/generators/generate.ts";
+import {
+	defaultGenerator,
+	formatGenerator,
+	generateInput,
+	parseGenerator,
+	vocabularyOf,
+} from "../../../../../src/core/golden/record/generators/generate.ts";
 import { imageValues } from "../../../../../src/core/golden/record/generators/image.ts";
-import { formatGenerator, parseGenerator } from "../../../../../src/core/golden/record/generators/spec.ts";
 import { splitMix64 } from "../../../../../src/core/golden/record/generators/split-mix.ts";
-import { vocabularyOf } from "../../../../../src/core/golden/record/generators/vocabulary.ts";
-import { tensorStatistics } from "../../../../../src/core/golden/record/sensitivity-statistics.ts";
-import { decodeBrainFloat, decodeHalf } from "../../../../../src/core/golden/tensor/half.ts";
+import { decodeBrainFloat, decodeHalf } from "../../../../../src/core/golden/tensor/small-numbers.ts";
+import { tensorStatistics } from "../../../../../src/core/golden/tensor/values.ts";
 import type { OnnxModel } from "../../../../../src/core/onnx/model.ts";
 import type { DType } from "../../../../../src/core/schema/golden.ts";
 

@@ -1,6 +1,6 @@
 // What `golden inspect` tells of limits, groups of boxes, inputs, and weights that nothing depends on.
 import { describe, expect, it } from "vitest";
-import { renderInspection } from "../../../src/app/golden/render-inspect.ts";
+import { renderInspection } from "../../../src/app/golden/inspect.ts";
 import type { Inspection } from "../../../src/stages/inspect.ts";
 
 const inspection: Inspection = {

@@ -1,6 +1,6 @@
 // Which outputs are held against each other.
 import { describe, expect, it } from "vitest";
-import { matchingOutput } from "../../../../src/core/golden/polygraphy/names.ts";
+import { matchingOutput } from "../../../../src/core/golden/polygraphy/judge-runs.ts";
 
 describe("the output that an output is held against", () => {
 	it.each<[string, string[], string[], string | null, string]>([

@@ -1,4 +1,4 @@
-// Walks the differences of two tensors of one shape, whatever their dtype.
+// The errors of two tensors of one shape, element by element, for any dtype.
 import { wideReader } from "../compare/difference.ts";
 import type { WideChunk } from "../compare/kernels.ts";
 import { elementCount, type Tensor } from "../tensor/tensor.ts";
@@ -20,4 +20,27 @@ export function distanceAt({ expected, got, difference }: WideChunk, at: number)
 	const size = Math.abs(difference[at] as number);
 	if (Number.isFinite(size)) return size;
 	return Object.is(expected[at], got[at]) ? 0 : Number.POSITIVE_INFINITY;
+}
+
+interface Found {
+	at: number;
+	size: number;
+}
+
+/** Flat indices, furthest first, the lower of equals before; what is not a number on one side alone is furthest. */
+export function largestDifferences(sides: Sides, most: number): number[] {
+	const found: Found[] = [];
+	forEachDifference(sides, (chunk, start) => {
+		for (let i = 0; i < chunk.difference.length; i += 1) {
+			const size = distanceAt(chunk, i);
+			if (size > (found[most - 1]?.size ?? 0)) insert(found, { at: start + i, size }, most);
+		}
+	});
+	return found.map(({ at }) => at);
+}
+
+function insert(found: Found[], item: Found, most: number): void {
+	const place = found.findIndex((other) => item.size > other.size);
+	found.splice(place < 0 ? found.length : place, 0, item);
+	found.length = Math.min(found.length, most);
 }

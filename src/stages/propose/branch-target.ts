@@ -3,7 +3,7 @@ import type { CommitRelation, Repository } from "../../ports/code-host.ts";
 import type { NotProposed, Proposal } from "./proposal.ts";
 
 /** `head` is where the branch is now; null where it is still to be made. */
-export type Place = { state: "done"; head: string | null; parents: readonly string[] } | NotProposed;
+type Place = { state: "done"; head: string | null; parents: readonly string[] } | NotProposed;
 
 /** What was made from a commit that the base does not have would bring that commit along. */
 export async function checkPlace({ commit, base, branch }: Proposal, repository: Repository): Promise<NotProposed | null> {
