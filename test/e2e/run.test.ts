@@ -32,17 +32,19 @@ describe("run", () => {
 		expect(result.golden.map((verdict) => verdict.state)).toEqual(["match", "match"]);
 	});
 
-	it("times a head whose bytes differ, in as many pairs as the first look asks for, and keeps every sample", async () => {
+	it("times a head whose bytes differ until a look decides, and keeps every sample", async () => {
 		const folder = twoArms({ "model.onnx": "fixture:reexported.onnx" });
 		const run = await runCli(twoArmsRun, { cwd: folder });
 		expect(run.exit, run.stderr).toBe(0);
 		const result = readResult(join(folder, "out"));
 		const [row] = result.workloads;
 		expect(row?.verdict).toBe("unchanged");
-		expect(row?.latency.pairs).toBe(5);
+		// A busy machine may disturb a pair of the first look, and more are measured.
+		const pairs = row?.latency.pairs ?? 0;
+		expect([5, 8, 12, 16]).toContain(pairs);
 		expect(row?.latency.excluded).toBeGreaterThan(0);
 		const counted = row?.runs.filter((measured) => measured.state === "ok") ?? [];
-		expect(counted.map((measured) => measured.arm).sort()).toEqual([..."bbbbb"].map(() => "base").concat([..."hhhhh"].map(() => "head")));
+		for (const arm of ["base", "head"]) expect(counted.filter((measured) => measured.arm === arm)).toHaveLength(pairs);
 		for (const measured of counted) {
 			const bytes = readFileSync(join(folder, "out", measured.samples ?? ""));
 			expect(bytes.length).toBe(8 * (measured.iterations ?? 0));
