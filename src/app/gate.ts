@@ -121,7 +121,7 @@ function selected(config: Config, { only = "" }: GateOptions): Config {
 	const patterns = parsePatterns(only);
 	const models = selectModels(config.models, patterns);
 	if (models.state === "ok") return { ...config, models: models.models };
-	throw unknownSelection(models.complaints, config.path);
+	throw unknownSelection(models.problems, config.path);
 }
 
 function exists(path: string): Promise<boolean> {

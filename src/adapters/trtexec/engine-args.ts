@@ -1,5 +1,5 @@
 // What an engine's own settings say to trtexec: to its build, and to every run that loads it.
-import { flagName } from "../../core/config/trtexec-flags.ts";
+import { flagName } from "../../core/config/tensorrt-settings.ts";
 import type { EngineAssets, EngineSpec } from "../../core/plan/plan.ts";
 import type { Plugins } from "../../formats/trtexec/args-spec.ts";
 import { flagsOfRuns } from "../../formats/trtexec/flag-table.ts";

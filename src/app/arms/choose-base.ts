@@ -28,8 +28,6 @@ export interface BranchPoint {
 /** @param event undefined on a machine of one's own, where nothing says what the head goes into. */
 export function chooseBase(event: RunEvent | undefined, baseline: Config["baseline"]): BaseRecipe {
 	switch (baseline.from) {
-		case "history":
-			return { how: "none", why: "there is no history yet, so no earlier run can be the base" };
 		case "pinned":
 			// The config is refused where `pinned` has no ref.
 			return { how: "ref", ref: baseline.ref ?? "" };

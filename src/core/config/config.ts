@@ -186,8 +186,7 @@ export interface Config {
 	/** Empty where one job measures all. */
 	runners: readonly RunnerConfig[];
 	preflight: { tensorrt?: string; strict: boolean };
-	baseline: { from: "base-ref" | "tag" | "pinned" | "history"; ref?: string };
-	trend: { store: "branch" | "directory" | "none"; branch: string };
+	baseline: { from: "base-ref" | "tag" | "pinned"; ref?: string };
 	profile: Record<"nsys" | "ncu", ProfileWhen>;
 	/** What TensorRT takes over from earlier runs on this machine. */
 	cache: { engines: boolean; timing: boolean };

@@ -58,9 +58,6 @@ export const defaultGates: Omit<Gates, "pointers"> = {
 	limitChange: "warn",
 };
 
-/** What is released must be known to be well. */
-export const releaseInconclusive: Gates["inconclusive"] = "fail";
-
 /** A dozen inferences an engine: nothing to wait for in a night, something to wait for in every push. */
 export const defaultProbes: Omit<ProbesConfig, "pointer"> = { when: "nightly", only: [] };
 
@@ -89,16 +86,14 @@ export const defaultMeasure: MeasureConfig = {
 	spinWait: true,
 };
 
-type Rest = Pick<Config, "backend" | "onnxruntime" | "preflight" | "baseline" | "trend" | "profile" | "cache">;
+type Settings = Pick<Config, "backend" | "onnxruntime" | "preflight" | "baseline" | "profile" | "cache">;
 
-export const defaultRest: Rest = {
+export const defaultSettings: Settings = {
 	backend: "auto",
 	onnxruntime: "auto",
 	preflight: { strict: false },
 	// What a pull request would change.
 	baseline: { from: "base-ref" },
-	// A branch of the same repository needs no service and no secret.
-	trend: { store: "branch", branch: "trtgate-history" },
 	// A profile costs a minute and answers questions that only a regression asks.
 	// Nsight Compute replays kernels and needs the right to read counters, which most runners do not give.
 	profile: { nsys: "on-regression", ncu: "never" },

@@ -1,8 +1,8 @@
 // Resolves the sizes of symbolic dimensions: fixed ones, ranges, and an engine's over its model's.
 import type { DimFile } from "../schema/config.ts";
 import type { DimRange } from "./config.ts";
-import { childPointer } from "./pointer.ts";
-import { complain, type Resolving } from "./resolving.ts";
+import { childPointer, formatName } from "./pointer.ts";
+import { problem, type Resolution, resolveEach } from "./resolution.ts";
 import { checkName } from "./values.ts";
 
 export type Dims = Readonly<Record<string, DimRange>>;
@@ -11,27 +11,26 @@ export type Dims = Readonly<Record<string, DimRange>>;
 export const maxDims = 200;
 
 /** `file` over `inherited`, by name; `pointer` is the pointer of `file`. */
-export function resolveDims(
-	resolving: Resolving,
+export function* resolveDims(
 	file: Readonly<Record<string, DimFile>> | undefined,
 	from: { pointer: string; inherited?: Dims },
-): Dims {
+): Resolution<Dims> {
 	const dims: Record<string, DimRange> = Object.assign(Object.create(null), from.inherited);
 	for (const [name, size] of Object.entries(file ?? {})) {
 		const pointer = childPointer(from.pointer, name);
-		checkName(resolving, pointer, { name, what: "a dimension" });
+		yield* checkName(pointer, { name, what: "a dimension" });
 		dims[name] =
 			typeof size === "number"
 				? { min: size, opt: size, max: size }
-				: checkRange(resolving, pointer, { min: size.min, opt: size.opt, max: size.max });
+				: yield* checkRange(pointer, { min: size.min, opt: size.opt, max: size.max });
 	}
 	return dims;
 }
 
-function checkRange(resolving: Resolving, pointer: string, range: DimRange): DimRange {
+function* checkRange(pointer: string, range: DimRange): Resolution<DimRange> {
 	const { min, opt, max } = range;
 	if (min <= opt && opt <= max) return range;
-	complain(resolving, {
+	yield problem({
 		code: "config-dims",
 		pointer,
 		says: `has min ${min}, opt ${opt}, max ${max}`,
@@ -47,4 +46,56 @@ export function optimalSizes(dims: Dims): Record<string, number> {
 	const sizes: Record<string, number> = Object.create(null);
 	for (const [name, range] of Object.entries(dims)) sizes[name] = range.opt;
 	return sizes;
+}
+
+/** At least one. */
+export type DimProfiles = readonly [Dims, ...Dims[]];
+
+export function* resolveProfiles(
+	file: readonly Readonly<Record<string, DimFile>>[] | undefined,
+	from: { pointer: string; dims: Dims },
+): Resolution<DimProfiles> {
+	const profiles = yield* resolveEach(file ?? [], (dims, index) =>
+		resolveDims(dims, { pointer: childPointer(from.pointer, index), inherited: from.dims }),
+	);
+	const names = new Set(profiles.flatMap((profile) => Object.keys(profile)));
+	for (const [index, profile] of profiles.entries()) {
+		const missing = [...names].find((name) => profile[name] === undefined);
+		if (missing !== undefined) yield* missingDim(childPointer(from.pointer, index), missing);
+	}
+	const [first = from.dims, ...rest] = profiles;
+	return [first, ...rest];
+}
+
+function* missingDim(pointer: string, name: string): Resolution<void> {
+	yield problem({
+		code: "config-dims",
+		pointer,
+		says: `says nothing of ${formatName(name)}, which another profile gives a range`,
+		expected: "a range for every dimension in every profile",
+		got: "missing",
+		fix: `Add ${formatName(name)} here, or give it under dims for all profiles.`,
+	});
+}
+
+/** What some profile holds, by dimension; the first profile's optimum. */
+export function hullOf([first, ...rest]: DimProfiles): Dims {
+	const hull: Record<string, DimRange> = Object.assign(Object.create(null), first);
+	for (const profile of rest) {
+		for (const [name, range] of Object.entries(profile)) {
+			const known = hull[name] ?? range;
+			hull[name] = { min: Math.min(known.min, range.min), opt: known.opt, max: Math.max(known.max, range.max) };
+		}
+	}
+	return hull;
+}
+
+/** The first profile that holds all sizes, as TensorRT's users choose it; null where none does. */
+export function profileFor(profiles: DimProfiles, sizes: ReadonlyMap<string, number>): Dims | null {
+	const holds = (profile: Dims): boolean =>
+		[...sizes].every(([name, size]) => {
+			const range = profile[name];
+			return range === undefined || (size >= range.min && size <= range.max);
+		});
+	return profiles.find(holds) ?? null;
 }

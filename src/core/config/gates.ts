@@ -1,18 +1,22 @@
-// Merges the limits of all levels, leaf by leaf: default < file < model < engine < workload < input.
+// Merges the limits of all levels, leaf by leaf: default < release < file < model < engine < workload < input.
 import type { GatesFile, Precision, ThresholdFile } from "../schema/config.ts";
 import type { Gates, Threshold } from "./config.ts";
-import { defaultGates, releaseInconclusive } from "./defaults.ts";
+import { defaultGates } from "./defaults.ts";
 import { childPointer } from "./pointer.ts";
-import { complain, type Resolving } from "./resolving.ts";
+import { problem, type Resolution } from "./resolution.ts";
 import { parseDuration, parseShare } from "./values.ts";
 
 interface Leaf {
 	value: number | string;
-	pointer: string;
+	/** Absent: not from the file. */
+	pointer?: string;
 }
 
-/** What one level says, by leaf: `latency.warn`, `golden.fp16`, `inconclusive`, … */
+/** The limits of one level, by leaf: `latency.warn`, `golden.fp16`, `inconclusive`, … */
 export type Layer = ReadonlyMap<string, Leaf>;
+
+/** Below the file's own: a release must be known to be good. */
+export const releaseLayer: Layer = new Map([["inconclusive", { value: "fail" }]]);
 
 const thresholds = [
 	["latency", "latency"],
@@ -26,10 +30,10 @@ const settings = ["inconclusive", "cpu-speed", "probes", "golden-change", "limit
 const precisions = Object.keys(defaultGates.relativeL2) as Precision[];
 
 /** Reads one level's `gates`; `pointer` is the pointer of that mapping. */
-export function readLayer(resolving: Resolving, file: GatesFile | undefined, pointer: string): Layer {
+export function* readLayer(file: GatesFile | undefined, pointer: string): Resolution<Layer> {
 	const layer = new Map<string, Leaf>();
 	if (file === undefined) return layer;
-	for (const [name] of thresholds) readThreshold(resolving, file[name], { layer, name, pointer: childPointer(pointer, name) });
+	for (const [name] of thresholds) yield* readThreshold(file[name], { layer, name, pointer: childPointer(pointer, name) });
 	readGolden(file.golden?.["relative-l2"], `${pointer}/golden/relative-l2`, layer);
 	for (const name of settings) {
 		const value = file[name];
@@ -37,20 +41,19 @@ export function readLayer(resolving: Resolving, file: GatesFile | undefined, poi
 	}
 	const text = file["max-latency"];
 	const at = childPointer(pointer, "max-latency");
-	if (text !== undefined) layer.set("max-latency", { value: parseDuration(resolving, at, { text }), pointer: at });
+	if (text !== undefined) layer.set("max-latency", { value: yield* parseDuration(at, { text }), pointer: at });
 	return layer;
 }
 
-function readThreshold(
-	resolving: Resolving,
+function* readThreshold(
 	file: ThresholdFile | undefined,
 	into: { layer: Map<string, Leaf>; name: string; pointer: string },
-): void {
+): Resolution<void> {
 	for (const limit of limits) {
 		const value = file?.[limit];
 		if (value === undefined) continue;
 		const pointer = childPointer(into.pointer, limit);
-		into.layer.set(`${into.name}.${limit}`, { value: parseShare(resolving, pointer, value), pointer });
+		into.layer.set(`${into.name}.${limit}`, { value: yield* parseShare(pointer, value), pointer });
 	}
 }
 
@@ -64,26 +67,24 @@ function readGolden(file: number | { [precision: string]: number } | undefined, 
 	layer.set("golden", { value: "", pointer });
 }
 
-/** The settings that inputs made, which win over every level. */
-export function inputLayer(resolving: Resolving, layer: Layer): Layer {
-	return new Map([...layer].filter(([, leaf]) => resolving.inputs.has(leaf.pointer)));
+/** The leaves that inputs set, which win over every level. */
+export function inputLayer(layer: Layer, inputs: ReadonlyMap<string, string>): Layer {
+	return new Map([...layer].filter(([, { pointer }]) => pointer !== undefined && inputs.has(pointer)));
 }
 
 /** @param layers from the widest to the narrowest. */
-export function resolveGates(resolving: Resolving, layers: readonly Layer[]): Gates {
+export function* resolveGates(layers: readonly Layer[]): Resolution<Gates> {
 	const leaves = new Map(layers.flatMap((layer) => [...layer]));
-	const threshold = (name: (typeof thresholds)[number][0], byDefault: Threshold) =>
-		resolveThreshold(resolving, name, { leaves, byDefault });
+	const threshold = (name: (typeof thresholds)[number][0], byDefault: Threshold) => resolveThreshold(name, { leaves, byDefault });
 	const maxLatency = leaves.get("max-latency")?.value;
 	return {
-		latency: threshold("latency", defaultGates.latency),
-		p99: threshold("p99", defaultGates.p99),
-		memory: threshold("memory", defaultGates.memory),
-		engineSize: threshold("engine-size", defaultGates.engineSize),
-		buildTime: threshold("build-time", defaultGates.buildTime),
+		latency: yield* threshold("latency", defaultGates.latency),
+		p99: yield* threshold("p99", defaultGates.p99),
+		memory: yield* threshold("memory", defaultGates.memory),
+		engineSize: yield* threshold("engine-size", defaultGates.engineSize),
+		buildTime: yield* threshold("build-time", defaultGates.buildTime),
 		relativeL2: resolveGolden(leaves),
-		inconclusive: (leaves.get("inconclusive")?.value ??
-			(resolving.isRelease ? releaseInconclusive : defaultGates.inconclusive)) as Gates["inconclusive"],
+		inconclusive: (leaves.get("inconclusive")?.value ?? defaultGates.inconclusive) as Gates["inconclusive"],
 		cpuSpeed: (leaves.get("cpu-speed")?.value ?? defaultGates.cpuSpeed) as Gates["cpuSpeed"],
 		probes: (leaves.get("probes")?.value ?? defaultGates.probes) as Gates["probes"],
 		goldenChange: (leaves.get("golden-change")?.value ?? defaultGates.goldenChange) as Gates["goldenChange"],
@@ -102,7 +103,7 @@ function resolveGolden(leaves: Layer): Gates["relativeL2"] {
 	return resolved;
 }
 
-function resolveThreshold(resolving: Resolving, name: string, given: { leaves: Layer; byDefault: Threshold }): Threshold {
+function* resolveThreshold(name: string, given: { leaves: Layer; byDefault: Threshold }): Resolution<Threshold> {
 	const [warnLeaf, failLeaf] = limits.map((limit) => given.leaves.get(`${name}.${limit}`));
 	const warn = warnLeaf?.value ?? given.byDefault.warn;
 	const fail = failLeaf?.value ?? given.byDefault.fail;
@@ -110,11 +111,11 @@ function resolveThreshold(resolving: Resolving, name: string, given: { leaves: L
 	if (typeof warn === "number") threshold.warn = warn;
 	if (typeof fail === "number") threshold.fail = fail;
 	if (threshold.warn === undefined || threshold.fail === undefined || threshold.warn <= threshold.fail) return threshold;
-	// A fail limit below the default warning: the one who wrote it meant the default no more.
+	// A fail limit below the default warning replaces that default.
 	if (warnLeaf === undefined) return { warn: threshold.fail, fail: threshold.fail };
-	complain(resolving, {
+	yield problem({
 		code: "config-value",
-		pointer: warnLeaf.pointer,
+		pointer: warnLeaf.pointer ?? "/gates",
 		says: `is ${percent(threshold.warn)}, above the limit that fails, ${percent(threshold.fail)}${failLeaf === undefined ? " by default" : ""}`,
 		expected: `at most ${percent(threshold.fail)}`,
 		got: percent(threshold.warn),
@@ -129,7 +130,7 @@ function percent(share: number): string {
 
 function pointersOf(leaves: Layer): Record<string, string> {
 	const pointers: Record<string, string> = {};
-	for (const [name, leaf] of leaves) pointers[name] = leaf.pointer;
+	for (const [name, { pointer }] of leaves) if (pointer !== undefined) pointers[name] = pointer;
 	for (const [name] of thresholds) {
 		const pointer = pointers[`${name}.fail`] ?? pointers[`${name}.warn`];
 		if (pointer !== undefined) pointers[name] = pointer;

@@ -1,8 +1,7 @@
 // Writes what `trtgate init` leaves: a trtgate.yml with the dimensions found in an ONNX file, and a workflow that runs it.
 import { feeds, type OnnxModel } from "../onnx/model.ts";
 import { cleanName } from "../text/escape.ts";
-import { type FoundDim, type FoundDims, findDims } from "./find-dims.ts";
-import { isBatch } from "./guess.ts";
+import { type FoundDim, type FoundDims, findDims, isBatch } from "./find-dims.ts";
 import { folderName } from "./identity.ts";
 import { isName } from "./values.ts";
 import { workloadKeys } from "./workloads.ts";

@@ -1,7 +1,8 @@
 // Values that inputs of the action or flags of the command line put over the file's.
-import type { Complaint } from "./complaint.ts";
+
 import { didYouMean } from "./did-you-mean.ts";
 import { childPointer, formatName } from "./pointer.ts";
+import type { Problem } from "./problem.ts";
 
 interface Target {
 	/** Pointer of the value that the input sets. */
@@ -32,29 +33,29 @@ export interface Overridden {
 	value: unknown;
 	/** Names of inputs by the pointer of what they set. */
 	inputs: Map<string, string>;
-	complaints: readonly Complaint[];
+	problems: readonly Problem[];
 }
 
 /** The file's value with the inputs put in; an input of "" is one that nobody gave. The file's value is not changed. */
 export function applyInputs(file: unknown, inputs: Readonly<Record<string, string>>): Overridden {
-	const complaints: Complaint[] = [];
+	const problems: Problem[] = [];
 	const set = new Map<string, string>();
 	let value = file;
 	for (const [name, text] of Object.entries(inputs)) {
 		const target = Object.hasOwn(configInputs, name) ? configInputs[name] : undefined;
 		if (target === undefined) {
-			const complaint = unknownInput(name);
-			complaints.push(complaint);
-			set.set(complaint.pointer, name);
+			const problem = unknownInput(name);
+			problems.push(problem);
+			set.set(problem.pointer, name);
 		} else if (text.trim() !== "") {
 			set.set(target.pointer, name);
 			value = withValue(value, target.pointer.split("/").slice(1), readText(text.trim(), target.reads));
 		}
 	}
-	return { value, inputs: set, complaints };
+	return { value, inputs: set, problems };
 }
 
-function unknownInput(name: string): Complaint {
+function unknownInput(name: string): Problem {
 	const known = Object.keys(configInputs);
 	const meant = didYouMean(name, known);
 	return {

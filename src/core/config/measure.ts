@@ -1,40 +1,40 @@
 // Resolves `measure`: looks, times and switches, and what they must be together.
-import type { MeasureFile } from "../schema/config.ts";
-import type { MeasureConfig } from "./config.ts";
+import type { ConfigFile, MeasureFile } from "../schema/config.ts";
+import type { MeasureConfig, RunnerConfig } from "./config.ts";
 import { defaultMeasure } from "./defaults.ts";
-import { complain, orDefault, type Resolving } from "./resolving.ts";
-import { parseDuration } from "./values.ts";
+import { childPointer } from "./pointer.ts";
+import { orDefault, problem, type Resolution, resolveEach } from "./resolution.ts";
+import { checkName, parseDuration } from "./values.ts";
 
-export function resolveMeasure(resolving: Resolving, file: MeasureFile): MeasureConfig {
-	const pick = <Value>(key: string, given: Value | undefined, byDefault: Value) =>
-		orDefault(resolving, `/measure/${key}`, { given, byDefault });
-	const time = (key: "warm-up" | "duration" | "timeout" | "build-timeout", byDefault: number) => {
+export function* resolveMeasure(file: MeasureFile): Resolution<MeasureConfig> {
+	const pick = <Value>(key: string, given: Value | undefined, byDefault: Value) => orDefault(`/measure/${key}`, { given, byDefault });
+	const time = function* (key: "warm-up" | "duration" | "timeout" | "build-timeout", byDefault: number): Resolution<number> {
 		const text = file[key];
-		const given = text === undefined ? undefined : parseDuration(resolving, `/measure/${key}`, { text, allowsZero: key === "warm-up" });
-		return pick(key, given, byDefault);
+		const given = text === undefined ? undefined : yield* parseDuration(`/measure/${key}`, { text, allowsZero: key === "warm-up" });
+		return yield* pick(key, given, byDefault);
 	};
 	const measure: MeasureConfig = {
-		looks: pick<readonly number[]>("pairs", file.pairs, defaultMeasure.looks),
-		warmUpMs: time("warm-up", defaultMeasure.warmUpMs),
-		durationMs: time("duration", defaultMeasure.durationMs),
-		timeoutMs: time("timeout", defaultMeasure.timeoutMs),
-		buildTimeoutMs: time("build-timeout", defaultMeasure.buildTimeoutMs),
-		threads: pick("threads", file.threads, defaultMeasure.threads),
-		identicalEngines: pick("identical-engines", file["identical-engines"], defaultMeasure.identicalEngines),
-		cudaGraph: pick("cuda-graph", file["cuda-graph"], defaultMeasure.cudaGraph),
-		transfers: pick("transfers", file.transfers, defaultMeasure.transfers),
-		spinWait: pick("spin-wait", file["spin-wait"], defaultMeasure.spinWait),
+		looks: yield* pick<readonly number[]>("pairs", file.pairs, defaultMeasure.looks),
+		warmUpMs: yield* time("warm-up", defaultMeasure.warmUpMs),
+		durationMs: yield* time("duration", defaultMeasure.durationMs),
+		timeoutMs: yield* time("timeout", defaultMeasure.timeoutMs),
+		buildTimeoutMs: yield* time("build-timeout", defaultMeasure.buildTimeoutMs),
+		threads: yield* pick("threads", file.threads, defaultMeasure.threads),
+		identicalEngines: yield* pick("identical-engines", file["identical-engines"], defaultMeasure.identicalEngines),
+		cudaGraph: yield* pick("cuda-graph", file["cuda-graph"], defaultMeasure.cudaGraph),
+		transfers: yield* pick("transfers", file.transfers, defaultMeasure.transfers),
+		spinWait: yield* pick("spin-wait", file["spin-wait"], defaultMeasure.spinWait),
 	};
-	checkLooks(resolving, measure.looks);
-	checkTimeout(resolving, measure);
+	yield* checkLooks(measure.looks);
+	yield* checkTimeout(measure);
 	return measure;
 }
 
-function checkLooks(resolving: Resolving, looks: readonly number[]): void {
+function* checkLooks(looks: readonly number[]): Resolution<void> {
 	const ascending = looks.every((look, index) => index === 0 || look > (looks[index - 1] ?? 0));
 	if (ascending) return;
 	const sorted = [...new Set(looks)].sort((left, right) => left - right);
-	complain(resolving, {
+	yield problem({
 		code: "config-value",
 		pointer: "/measure/pairs",
 		says: `is [${looks.join(", ")}]`,
@@ -44,14 +44,56 @@ function checkLooks(resolving: Resolving, looks: readonly number[]): void {
 	});
 }
 
-function checkTimeout(resolving: Resolving, { warmUpMs, durationMs, timeoutMs }: MeasureConfig): void {
+function* checkTimeout({ warmUpMs, durationMs, timeoutMs }: MeasureConfig): Resolution<void> {
 	if (warmUpMs + durationMs < timeoutMs) return;
-	complain(resolving, {
+	yield problem({
 		code: "config-value",
 		pointer: "/measure/timeout",
 		says: `is ${timeoutMs / 1000} s, and every run would be killed before its end`,
 		expected: `more than warm-up and duration together, ${(warmUpMs + durationMs) / 1000} s`,
 		got: `${timeoutMs / 1000} s`,
 		fix: "Raise timeout, or shorten the runs.",
+	});
+}
+
+export function* resolveRunners(file: ConfigFile["runners"]): Resolution<RunnerConfig[]> {
+	const seen = new Set<string>();
+	return yield* resolveEach(file ?? [], function* (runner, index) {
+		const pointer = childPointer("/runners", index);
+		yield* checkName(childPointer(pointer, "name"), { name: runner.name, what: "a runner", at: "value" });
+		// Names become artifact names, which systems without case compare.
+		const key = runner.name.toLowerCase();
+		if (seen.has(key)) yield* duplicateName(childPointer(pointer, "name"), runner.name);
+		seen.add(key);
+		return {
+			name: runner.name,
+			labels: labelsOf(runner.labels),
+			engines: runner.engines ?? [],
+			...(runner.device === undefined ? {} : { device: String(runner.device) }),
+			split: runner.split ?? "none",
+			pointer,
+		};
+	});
+}
+
+type RunsOn = NonNullable<ConfigFile["runners"]>[number]["labels"];
+
+/** As `runs-on` takes it. */
+function labelsOf(labels: RunsOn): RunnerConfig["labels"] {
+	if (typeof labels === "string") return [labels];
+	if (Array.isArray(labels)) return labels;
+	return labels.labels === undefined || labels.labels.length === 0
+		? { group: labels.group }
+		: { group: labels.group, labels: labels.labels };
+}
+
+function* duplicateName(pointer: string, name: string): Resolution<void> {
+	yield problem({
+		code: "config-value",
+		pointer,
+		says: `is ${JSON.stringify(name)}, as another runner's`,
+		expected: "a name of its own",
+		got: name,
+		fix: "Rename one of them, or join their engines.",
 	});
 }

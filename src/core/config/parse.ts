@@ -2,11 +2,12 @@
 import type { ConfigError } from "../errors.ts";
 import type { ConfigFile } from "../schema/config.ts";
 import { validate } from "../schema/config-validator.js";
-import { type Complaint, type Origin, toErrors } from "./complaint.ts";
 import type { Config } from "./config.ts";
 import { applyInputs } from "./inputs.ts";
+import { type Origin, type Problem, toErrors } from "./problem.ts";
+import { collect } from "./resolution.ts";
 import { resolveConfig } from "./resolve.ts";
-import { toComplaints } from "./schema-errors.ts";
+import { toProblems } from "./schema-errors.ts";
 import { parseYaml } from "./yaml.ts";
 
 export interface LoadOptions {
@@ -24,11 +25,12 @@ export type LoadResult = { state: "ok"; config: Config } | { state: "invalid"; e
 export function loadConfig(text: string, options: LoadOptions): LoadResult {
 	const yaml = parseYaml(text, options.path);
 	if (yaml.state === "invalid") return yaml;
-	const { value, inputs, complaints } = applyInputs(yaml.value, options.inputs ?? {});
-	const origin: Origin = { path: options.path, places: yaml.places, inputs, isRelease: options.isRelease ?? false };
-	const invalid = (all: readonly Complaint[]): LoadResult => ({ state: "invalid", errors: toErrors(all, origin) });
-	if (complaints.length > 0) return invalid(complaints);
-	if (!validate(value)) return invalid(toComplaints(validate.errors ?? [], value));
-	const resolved = resolveConfig(value as ConfigFile, origin);
-	return resolved.complaints.length > 0 ? invalid(resolved.complaints) : { state: "ok", config: resolved.config };
+	const { value, inputs, problems } = applyInputs(yaml.value, options.inputs ?? {});
+	const origin: Origin = { path: options.path, positions: yaml.positions, inputs, isRelease: options.isRelease ?? false };
+	const invalid = (all: readonly Problem[]): LoadResult => ({ state: "invalid", errors: toErrors(all, origin) });
+	if (problems.length > 0) return invalid(problems);
+	if (!validate(value)) return invalid(toProblems(validate.errors ?? [], value));
+	const resolved = collect(resolveConfig(value as ConfigFile, origin), origin);
+	if (resolved.state === "invalid") return invalid(resolved.problems);
+	return { state: "ok", config: { ...resolved.value, sources: resolved.sources } };
 }

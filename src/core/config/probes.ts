@@ -2,27 +2,27 @@
 import type { ProbesFile } from "../schema/config.ts";
 import type { ProbesConfig } from "./config.ts";
 import { defaultProbes } from "./defaults.ts";
-import { complain, type Resolving } from "./resolving.ts";
+import { problem, type Resolution } from "./resolution.ts";
 import { checkName } from "./values.ts";
 
 /** What one level says; keys that it leaves out are those of the level around it. */
-type ProbesLayer = Partial<Omit<ProbesConfig, "pointer">>;
+export type ProbesLayer = Partial<Omit<ProbesConfig, "pointer">>;
 
-export function readProbes(resolving: Resolving, file: ProbesFile | undefined, pointer: string): ProbesLayer {
+export function* readProbes(file: ProbesFile | undefined, pointer: string): Resolution<ProbesLayer> {
 	if (file === undefined) return {};
 	if (typeof file === "string") return { when: file };
 	// A list is asked for, so it is asked in every run.
 	if (Array.isArray(file)) return { when: "on", only: file };
 	for (const key of ["mask", "length"] as const) {
 		const name = file[key];
-		if (name !== undefined) checkName(resolving, `${pointer}/${key}`, { name, what: "an input", at: "value" });
+		if (name !== undefined) yield* checkName(`${pointer}/${key}`, { name, what: "an input", at: "value" });
 	}
-	if (file.mask !== undefined && file.length !== undefined) complainBoth(resolving, `${pointer}/length`);
+	if (file.mask !== undefined && file.length !== undefined) yield* maskAndLength(`${pointer}/length`);
 	return file;
 }
 
-function complainBoth(resolving: Resolving, pointer: string): void {
-	complain(resolving, {
+function* maskAndLength(pointer: string): Resolution<void> {
+	yield problem({
 		code: "config-value",
 		pointer,
 		says: "stands beside mask, and either alone tells what is padding",

@@ -1,50 +1,49 @@
-// Turns a file that fits the schema into the configuration: every default filled in, every rule between values checked.
+// Turns a file that fits the schema into the configuration: fills in every default, checks every rule between values.
 import type { ConfigFile } from "../schema/config.ts";
-import { resolveCommands } from "./commands.ts";
-import type { Complaint, Origin } from "./complaint.ts";
-import type { Config } from "./config.ts";
-import { defaultGates, defaultRest } from "./defaults.ts";
-import { inputLayer, readLayer, resolveGates } from "./gates.ts";
-import { resolveMeasure } from "./measure.ts";
+import type { CommandConfig, Config } from "./config.ts";
+import { defaultCommandTimeoutMs, defaultGates, defaultSettings } from "./defaults.ts";
+import { inputLayer, readLayer, releaseLayer, resolveGates } from "./gates.ts";
+import { resolveMeasure, resolveRunners } from "./measure.ts";
 import { resolveModels } from "./models.ts";
+import { childPointer } from "./pointer.ts";
 import { readProbes } from "./probes.ts";
-import { complain, orDefault, type Resolving, startResolving } from "./resolving.ts";
-import { resolveRunners } from "./runners.ts";
-import { checkRef } from "./values.ts";
+import type { Origin } from "./problem.ts";
+import { orDefault, problem, type Resolution, resolveEach } from "./resolution.ts";
+import { checkRef, parseDuration } from "./values.ts";
 
-export function resolveConfig(file: ConfigFile, origin: Origin): { config: Config; complaints: readonly Complaint[] } {
-	const resolving = startResolving(origin);
-	const layer = readLayer(resolving, file.gates, "/gates");
-	noteGateDefaults(resolving);
-	const probes = readProbes(resolving, file.probes, "/probes");
-	if (probes.when === undefined) resolving.sources["/probes/when"] ??= { kind: "default" };
-	const config: Config = {
+/** All but the sources, which `collect` adds. */
+export function* resolveConfig(file: ConfigFile, origin: Origin): Resolution<Omit<Config, "sources">> {
+	const fileLayer = yield* readLayer(file.gates, "/gates");
+	const layers = origin.isRelease ? [releaseLayer, fileLayer] : [fileLayer];
+	yield* noteGateDefaults(file, origin.isRelease ?? false);
+	const probes = yield* readProbes(file.probes, "/probes");
+	if (probes.when === undefined) yield { kind: "default", pointer: "/probes/when" };
+	return {
 		path: origin.path,
-		backend: orDefault(resolving, "/backend", { given: file.backend, byDefault: defaultRest.backend }),
-		onnxruntime: orDefault(resolving, "/onnxruntime", { given: file.onnxruntime, byDefault: defaultRest.onnxruntime }),
+		backend: yield* orDefault("/backend", { given: file.backend, byDefault: defaultSettings.backend }),
+		onnxruntime: yield* orDefault("/onnxruntime", { given: file.onnxruntime, byDefault: defaultSettings.onnxruntime }),
 		...(file.device === undefined ? {} : { device: String(file.device) }),
-		models: resolveModels(resolving, file.models, { layer, inputs: inputLayer(resolving, layer), probes }),
-		gates: resolveGates(resolving, [layer]),
-		measure: resolveMeasure(resolving, file.measure ?? {}),
-		runners: resolveRunners(resolving, file.runners),
-		preflight: resolvePreflight(resolving, file.preflight ?? {}),
-		baseline: resolveBaseline(resolving, file.baseline ?? {}),
-		trend: resolveTrend(resolving, file.trend ?? {}),
+		models: yield* resolveModels(file.models, { layers, inputs: inputLayer(fileLayer, origin.inputs), probes }),
+		gates: yield* resolveGates(layers),
+		measure: yield* resolveMeasure(file.measure ?? {}),
+		runners: yield* resolveRunners(file.runners),
+		preflight: yield* resolvePreflight(file.preflight ?? {}),
+		baseline: yield* resolveBaseline(file.baseline ?? {}),
 		profile: {
-			nsys: orDefault(resolving, "/profile/nsys", { given: file.profile?.nsys, byDefault: defaultRest.profile.nsys }),
-			ncu: orDefault(resolving, "/profile/ncu", { given: file.profile?.ncu, byDefault: defaultRest.profile.ncu }),
+			nsys: yield* orDefault("/profile/nsys", { given: file.profile?.nsys, byDefault: defaultSettings.profile.nsys }),
+			ncu: yield* orDefault("/profile/ncu", { given: file.profile?.ncu, byDefault: defaultSettings.profile.ncu }),
 		},
 		cache: {
-			engines: orDefault(resolving, "/cache/engines", { given: file.cache?.engines, byDefault: defaultRest.cache.engines }),
-			timing: orDefault(resolving, "/cache/timing", { given: file.cache?.timing, byDefault: defaultRest.cache.timing }),
+			engines: yield* orDefault("/cache/engines", { given: file.cache?.engines, byDefault: defaultSettings.cache.engines }),
+			timing: yield* orDefault("/cache/timing", { given: file.cache?.timing, byDefault: defaultSettings.cache.timing }),
 		},
-		...(file.comparators === undefined ? {} : { commands: resolveCommands(resolving, file.comparators) }),
-		sources: resolving.sources,
+		...(file.comparators === undefined ? {} : { commands: yield* resolveCommands(file.comparators) }),
 	};
-	return { config, complaints: [...resolving.complaints.values()] };
 }
 
-function noteGateDefaults(resolving: Resolving): void {
+function* noteGateDefaults(file: ConfigFile, isRelease: boolean): Resolution<void> {
+	if (isRelease) yield { kind: "default", pointer: "/gates/inconclusive", because: "release" };
+	const golden = "/gates/golden/relative-l2";
 	const pointers = [
 		...limitsOf("latency", defaultGates.latency),
 		...limitsOf("p99", defaultGates.p99),
@@ -56,29 +55,28 @@ function noteGateDefaults(resolving: Resolving): void {
 		"/gates/probes",
 		"/gates/golden-change",
 		"/gates/limit-change",
+		...(file.gates?.golden?.["relative-l2"] === undefined
+			? Object.keys(defaultGates.relativeL2).map((precision) => `${golden}/${precision}`)
+			: []),
 	];
-	if (resolving.isRelease) resolving.sources["/gates/inconclusive"] ??= { kind: "default", because: "release" };
-	for (const pointer of pointers) resolving.sources[pointer] ??= { kind: "default" };
-	const golden = "/gates/golden/relative-l2";
-	if (resolving.sources[golden]) return;
-	for (const precision of Object.keys(defaultGates.relativeL2)) resolving.sources[`${golden}/${precision}`] ??= { kind: "default" };
+	for (const pointer of pointers) yield { kind: "default", pointer };
 }
 
 function limitsOf(gate: string, threshold: object): string[] {
 	return Object.keys(threshold).map((limit) => `/gates/${gate}/${limit}`);
 }
 
-function resolvePreflight(resolving: Resolving, file: NonNullable<ConfigFile["preflight"]>): Config["preflight"] {
-	const strict = orDefault(resolving, "/preflight/strict", { given: file.strict, byDefault: defaultRest.preflight.strict });
+function* resolvePreflight(file: NonNullable<ConfigFile["preflight"]>): Resolution<Config["preflight"]> {
+	const strict = yield* orDefault("/preflight/strict", { given: file.strict, byDefault: defaultSettings.preflight.strict });
 	return file.tensorrt === undefined ? { strict } : { tensorrt: file.tensorrt, strict };
 }
 
-function resolveBaseline(resolving: Resolving, file: NonNullable<ConfigFile["baseline"]>): Config["baseline"] {
-	const from = orDefault(resolving, "/baseline/from", { given: file.from, byDefault: defaultRest.baseline.from });
+function* resolveBaseline(file: NonNullable<ConfigFile["baseline"]>): Resolution<Config["baseline"]> {
+	const from = yield* orDefault("/baseline/from", { given: file.from, byDefault: defaultSettings.baseline.from });
 	const { ref } = file;
 	if (from === "pinned" && ref === undefined) {
 		const fix = "Add ref: with the tag, branch or commit to compare with.";
-		complain(resolving, {
+		yield problem({
 			code: "config-value",
 			pointer: "/baseline/from",
 			says: "is pinned, and no ref says to what",
@@ -87,10 +85,10 @@ function resolveBaseline(resolving: Resolving, file: NonNullable<ConfigFile["bas
 		});
 	}
 	if (ref === undefined) return { from };
-	checkRef(resolving, "/baseline/ref", ref);
+	yield* checkRef("/baseline/ref", ref);
 	if (from !== "pinned") {
 		const fix = "Write from: pinned, or remove ref.";
-		complain(resolving, {
+		yield problem({
 			code: "config-value",
 			pointer: "/baseline/ref",
 			says: `is read only with from: pinned, and from is ${from}`,
@@ -101,8 +99,14 @@ function resolveBaseline(resolving: Resolving, file: NonNullable<ConfigFile["bas
 	return { from, ref };
 }
 
-function resolveTrend(resolving: Resolving, file: NonNullable<ConfigFile["trend"]>): Config["trend"] {
-	const branch = orDefault(resolving, "/trend/branch", { given: file.branch, byDefault: defaultRest.trend.branch });
-	checkRef(resolving, "/trend/branch", branch);
-	return { store: orDefault(resolving, "/trend/store", { given: file.store, byDefault: defaultRest.trend.store }), branch };
+export function* resolveCommands(file: NonNullable<ConfigFile["comparators"]>): Resolution<CommandConfig[]> {
+	return yield* resolveEach(Object.entries(file), function* ([name, { command, timeout }]) {
+		const pointer = `${childPointer("/comparators", name)}/timeout`;
+		const given = timeout === undefined ? undefined : yield* parseDuration(pointer, { text: timeout });
+		return {
+			name,
+			command: command as [string, ...string[]],
+			timeoutMs: yield* orDefault(pointer, { given, byDefault: defaultCommandTimeoutMs }),
+		};
+	});
 }

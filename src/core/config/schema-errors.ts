@@ -1,27 +1,27 @@
-// Turns what the schema validator says into one complaint per place, in words.
+// Turns what the schema validator says into one problem per place, in words.
 import type { ErrorObject } from "ajv";
-import type { Complaint } from "./complaint.ts";
 import { didYouMean } from "./did-you-mean.ts";
 import { describeExpected, describeGot, findHome, followed, holderOf, type SchemaNode, schemaFor } from "./expected.ts";
 import { childPointer, formatName, parsePointer } from "./pointer.ts";
+import type { Problem } from "./problem.ts";
 
 /** A file full of mistakes: enough is enough, the count comes from what is left. */
 const maxErrors = 1000;
 
-export function toComplaints(errors: readonly ErrorObject[], value: unknown): Complaint[] {
+export function toProblems(errors: readonly ErrorObject[], value: unknown): Problem[] {
 	const first = errors.slice(0, maxErrors);
-	const complaints = withoutUnionNoise(first)
-		.map((error) => toComplaint(error, value))
-		.filter((complaint) => complaint !== null);
-	const byPlace = new Map<string, Complaint>();
-	for (const complaint of complaints) if (!byPlace.has(complaint.pointer)) byPlace.set(complaint.pointer, complaint);
+	const problems = withoutUnionNoise(first)
+		.map((error) => toProblem(error, value))
+		.filter((problem) => problem !== null);
+	const byPlace = new Map<string, Problem>();
+	for (const problem of problems) if (!byPlace.has(problem.pointer)) byPlace.set(problem.pointer, problem);
 	return withoutEchoes([...byPlace.values()]);
 }
 
-/** `oonx: a.onnx` is an unknown key and a missing one: one mistake, one complaint. */
-function withoutEchoes(complaints: readonly Complaint[]): Complaint[] {
-	const meant = new Set(complaints.flatMap(({ pointer, meant }) => (meant === undefined ? [] : [siblingPointer(pointer, meant)])));
-	return complaints.filter((complaint) => complaint.got !== "missing" || !meant.has(complaint.pointer));
+/** `oonx: a.onnx` is an unknown key and a missing one: one mistake, one problem. */
+function withoutEchoes(problems: readonly Problem[]): Problem[] {
+	const meant = new Set(problems.flatMap(({ pointer, meant }) => (meant === undefined ? [] : [siblingPointer(pointer, meant)])));
+	return problems.filter((problem) => problem.got !== "missing" || !meant.has(problem.pointer));
 }
 
 function siblingPointer(pointer: string, name: string): string {
@@ -57,7 +57,7 @@ function branchOf(error: ErrorObject, union: ErrorObject): string {
 	return error.schemaPath.slice(union.schemaPath.length + 1).split("/", 1)[0] ?? "";
 }
 
-function toComplaint(error: ErrorObject, root: unknown): Complaint | null {
+function toProblem(error: ErrorObject, root: unknown): Problem | null {
 	const schema = holderOf(schemaFor(error.instancePath));
 	switch (error.keyword) {
 		case "additionalProperties":
@@ -72,7 +72,7 @@ function toComplaint(error: ErrorObject, root: unknown): Complaint | null {
 	}
 }
 
-function unknownKey(pointer: string, key: string, known: readonly string[]): Complaint {
+function unknownKey(pointer: string, key: string, known: readonly string[]): Problem {
 	const meant = didYouMean(key, known);
 	return {
 		code: "config-schema",
@@ -91,7 +91,7 @@ function adviseKey(key: string): string {
 	return found === undefined ? "Remove the key." : `Remove the key here; ${found.name} belongs to ${found.home}.`;
 }
 
-function missingKey(pointer: string, key: string, properties: Readonly<Record<string, SchemaNode>>): Complaint {
+function missingKey(pointer: string, key: string, properties: Readonly<Record<string, SchemaNode>>): Problem {
 	const expected = describeExpected(properties[key] ?? {});
 	return {
 		code: "config-schema",
@@ -104,7 +104,7 @@ function missingKey(pointer: string, key: string, properties: Readonly<Record<st
 	};
 }
 
-function wrongValue(error: ErrorObject, value: unknown): Complaint {
+function wrongValue(error: ErrorObject, value: unknown): Problem {
 	const schema = schemaFor(error.instancePath);
 	const expected = countLabels(error) ?? describeExpected(schema);
 	const meant = typeof value === "string" ? didYouMean(value, schema.enum ?? []) : undefined;

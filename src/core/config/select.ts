@@ -83,9 +83,9 @@ function piecesOf(pattern: string): string[] {
 	return pieces;
 }
 
-export type Selected = { state: "ok"; models: readonly ModelConfig[] } | { state: "unknown"; complaints: readonly PatternComplaint[] };
+export type Selected = { state: "ok"; models: readonly ModelConfig[] } | { state: "unknown"; problems: readonly PatternProblem[] };
 
-export interface PatternComplaint {
+export interface PatternProblem {
 	/** Place in the list. */
 	index: number;
 	says: string;
@@ -95,8 +95,8 @@ export interface PatternComplaint {
 
 /** Models with the engines that any pattern means; every pattern must mean at least one. */
 export function selectModels(models: Config["models"], patterns: readonly string[]): Selected {
-	const complaints = patterns.slice(0, maxPatterns).flatMap((pattern, index) => complaintOf(pattern, index, models));
-	return complaints.length > 0 ? { state: "unknown", complaints } : { state: "ok", models: keepSelected(models, patterns) };
+	const problems = patterns.slice(0, maxPatterns).flatMap((pattern, index) => problemOf(pattern, index, models));
+	return problems.length > 0 ? { state: "unknown", problems } : { state: "ok", models: keepSelected(models, patterns) };
 }
 
 /** The same without a word about patterns that mean nothing here: for a base, which may not have them yet. */
@@ -110,23 +110,23 @@ export function keepSelected(models: Config["models"], patterns: readonly string
 }
 
 /** For patterns that a flag or an input gave. */
-export function unknownSelection(complaints: readonly PatternComplaint[], path: string): ConfigError {
-	const said = complaints.map(
+export function unknownSelection(problems: readonly PatternProblem[], path: string): ConfigError {
+	const said = problems.map(
 		({ says, expected, meant }) => `it ${says}; expected ${expected}.${meant === undefined ? "" : ` Did you mean ${meant}?`}`,
 	);
-	const meant = complaints[0]?.meant;
+	const meant = problems[0]?.meant;
 	return new ConfigError({
 		code: "usage",
 		message: `only does not fit ${path}: ${said.slice(0, 5).join(" ")}`,
 		details: {
 			location: { path },
-			...(complaints[0] === undefined ? {} : { expected: complaints[0].expected }),
+			...(problems[0] === undefined ? {} : { expected: problems[0].expected }),
 			fix: meant === undefined ? "Name a model or an engine of the config, or leave `only` out." : `Write ${meant}.`,
 		},
 	});
 }
 
-function complaintOf(pattern: string, index: number, models: Config["models"]): PatternComplaint[] {
+function problemOf(pattern: string, index: number, models: Config["models"]): PatternProblem[] {
 	if (pattern.length <= maxPatternChars && keepSelected(models, [pattern]).length > 0) return [];
 	const ids = models.flatMap((model) => [model.name, ...model.engines.map((engine) => `${model.name}/${engine.name}`)]);
 	const meant = didYouMean(pattern, ids);

@@ -1,7 +1,9 @@
 // Says where a resolved value came from.
+import type { Location } from "../schema/result.ts";
 import { cleanText } from "../text/escape.ts";
-import { formatLocation } from "./complaint.ts";
 import type { Config, Source } from "./config.ts";
+import { parentPointer } from "./pointer.ts";
+import { formatLocation } from "./problem.ts";
 
 /** `trtgate.yml:7:5`, `input backend` or `default`; of a mapping, its first part that is no default. */
 export function formatSource(config: Pick<Config, "sources">, pointer: string): string {
@@ -20,4 +22,15 @@ export function formatSource(config: Pick<Config, "sources">, pointer: string): 
 function partOf(config: Pick<Config, "sources">, pointer: string): Source | undefined {
 	const parts = Object.entries(config.sources).filter(([at, source]) => at.startsWith(`${pointer}/`) && source.kind !== "default");
 	return parts[0]?.[1];
+}
+
+/** The place of `pointer`, or of the nearest thing around it that the file holds; undefined where it holds none. */
+export function locate(config: Pick<Config, "sources">, pointer: string): Location | undefined {
+	let at: string | undefined = pointer;
+	while (at !== undefined) {
+		const source = Object.hasOwn(config.sources, at) ? config.sources[at] : undefined;
+		if (source?.kind === "file") return { path: source.path, line: source.line, column: source.column };
+		at = parentPointer(at);
+	}
+	return undefined;
 }

@@ -4,8 +4,7 @@ import type { PluginConfig, TensorRtConfig } from "./config.ts";
 import { defaultGpuFallback } from "./defaults.ts";
 import { didYouMean } from "./did-you-mean.ts";
 import { childPointer } from "./pointer.ts";
-import { complain, orDefault, type Resolving } from "./resolving.ts";
-import { flagFault, ownedFlags } from "./trtexec-flags.ts";
+import { orDefault, problem, type Resolution, resolveEach } from "./resolution.ts";
 import { checkPath, parseSize } from "./values.ts";
 
 export interface EngineFiles {
@@ -17,7 +16,7 @@ export interface EngineFiles {
 }
 
 /** The engine's own settings over its model's: each key as a whole. */
-export function resolveTensorRt(resolving: Resolving, files: EngineFiles): TensorRtConfig {
+export function* resolveTensorRt(files: EngineFiles): Resolution<TensorRtConfig> {
 	const { engine, pointer } = files;
 	const pick = <Key extends "workspace" | "optimization-level" | "plugins" | "flags">(key: Key) => {
 		const own = engine[key] !== undefined;
@@ -25,35 +24,35 @@ export function resolveTensorRt(resolving: Resolving, files: EngineFiles): Tenso
 	};
 	const [workspace, level, plugins, flags] = [pick("workspace"), pick("optimization-level"), pick("plugins"), pick("flags")];
 	const dlaPointer = childPointer(pointer, "dla");
-	if (engine.dla !== undefined) checkDla(resolving, dlaPointer, engine.precision);
+	if (engine.dla !== undefined) yield* checkDla(dlaPointer, engine.precision);
 	return {
-		...(workspace.value === undefined ? {} : { workspaceBytes: parseSize(resolving, workspace.at, workspace.value) }),
+		...(workspace.value === undefined ? {} : { workspaceBytes: yield* parseSize(workspace.at, workspace.value) }),
 		...(level.value === undefined ? {} : { optimizationLevel: level.value }),
-		plugins: (plugins.value ?? []).map((plugin, index) => resolvePlugin(resolving, childPointer(plugins.at, index), plugin)),
-		...(engine.dla === undefined ? {} : { dla: resolveDla(resolving, dlaPointer, engine.dla) }),
-		...resolveCalibration(resolving, childPointer(pointer, "calibration"), engine),
-		flags: checkFlags(resolving, flags.at, flags.value ?? []),
+		plugins: yield* resolveEach(plugins.value ?? [], (plugin, index) => resolvePlugin(childPointer(plugins.at, index), plugin)),
+		...(engine.dla === undefined ? {} : { dla: yield* resolveDla(dlaPointer, engine.dla) }),
+		...(yield* resolveCalibration(childPointer(pointer, "calibration"), engine)),
+		flags: yield* checkFlags(flags.at, flags.value ?? []),
 	};
 }
 
-function resolvePlugin(resolving: Resolving, pointer: string, plugin: PluginFile): PluginConfig {
+function* resolvePlugin(pointer: string, plugin: PluginFile): Resolution<PluginConfig> {
 	const isShort = typeof plugin === "string";
 	const at = isShort ? pointer : childPointer(pointer, "path");
-	const path = checkPath(resolving, at, isShort ? plugin : plugin.path);
+	const path = yield* checkPath(at, isShort ? plugin : plugin.path);
 	return { path, dynamic: !isShort && plugin.dynamic === true, pointer: at };
 }
 
-function resolveDla(resolving: Resolving, pointer: string, dla: DlaFile): NonNullable<TensorRtConfig["dla"]> {
+function* resolveDla(pointer: string, dla: DlaFile): Resolution<NonNullable<TensorRtConfig["dla"]>> {
 	const given = dla["gpu-fallback"];
 	return {
 		core: dla.core,
-		gpuFallback: orDefault(resolving, childPointer(pointer, "gpu-fallback"), { given, byDefault: defaultGpuFallback }),
+		gpuFallback: yield* orDefault(childPointer(pointer, "gpu-fallback"), { given, byDefault: defaultGpuFallback }),
 	};
 }
 
-function checkDla(resolving: Resolving, pointer: string, precision: Precision): void {
+function* checkDla(pointer: string, precision: Precision): Resolution<void> {
 	if (precision === "fp16" || precision === "int8") return;
-	complain(resolving, {
+	yield problem({
 		code: "config-value",
 		pointer,
 		says: `is asked of an engine in ${precision}`,
@@ -64,11 +63,11 @@ function checkDla(resolving: Resolving, pointer: string, precision: Precision): 
 	});
 }
 
-function resolveCalibration(resolving: Resolving, pointer: string, engine: EngineFile): Pick<TensorRtConfig, "calibration"> {
+function* resolveCalibration(pointer: string, engine: EngineFile): Resolution<Pick<TensorRtConfig, "calibration">> {
 	const { calibration, precision } = engine;
 	if (calibration === undefined) return {};
 	if (precision !== "int8") {
-		complain(resolving, {
+		yield problem({
 			code: "config-value",
 			pointer,
 			says: `is of use to int8 alone, and precision is ${precision}`,
@@ -78,15 +77,15 @@ function resolveCalibration(resolving: Resolving, pointer: string, engine: Engin
 			at: "key",
 		});
 	}
-	return { calibration: { path: checkPath(resolving, pointer, calibration), pointer } };
+	return { calibration: { path: yield* checkPath(pointer, calibration), pointer } };
 }
 
-function checkFlags(resolving: Resolving, pointer: string, flags: readonly string[]): readonly string[] {
+function* checkFlags(pointer: string, flags: readonly string[]): Resolution<readonly string[]> {
 	for (const [index, flag] of flags.entries()) {
 		const fault = flagFault(flags, index);
 		if (fault === null) continue;
 		const meant = ownedFlags.has(fault.what) ? undefined : didYouMean(fault.what, [...ownedFlags.keys()]);
-		complain(resolving, {
+		yield problem({
 			code: "config-value",
 			pointer: childPointer(pointer, index),
 			says: `is ${JSON.stringify(fault.what.slice(0, 100))}, which ${fault.says}`,
@@ -96,4 +95,108 @@ function checkFlags(resolving: Resolving, pointer: string, flags: readonly strin
 		});
 	}
 	return flags;
+}
+
+/** Advice on each flag: the key to use in its place, or why there is none. */
+const advice = {
+	onnx: "Name the file under `onnx`.",
+	shapes: "Give sizes under `dims` or `profiles`.",
+	precision: "State the engine's `precision`.",
+	device: "Name the GPU under `device`.",
+	dla: "Use the engine's `dla: { core, gpu-fallback }`.",
+	workspace: "Use `workspace`; other memory pools keep TensorRT's own sizes.",
+	plugins: "List the libraries under `plugins`.",
+	calibration: "Name the calibration cache under `calibration`.",
+	level: "Use `optimization-level`.",
+	caches: "Use `cache: { timing, engines }`: both arms build on one timing cache.",
+	timing: "Use `measure` (`warm-up`, `duration`, `cuda-graph`, `spin-wait`, `transfers`) or a workload's `streams`.",
+	outputs: "Remove it: trtgate writes and reads these files itself.",
+	mode: "Remove it: it would change what is timed, in a way that cannot be compared.",
+	help: "Remove it: such a run builds nothing.",
+} as const;
+
+const flagsBy: Readonly<Record<keyof typeof advice, readonly string[]>> = {
+	onnx: ["--onnx"],
+	shapes: ["--minShapes", "--optShapes", "--maxShapes", "--shapes", "--profile", "--useProfile"],
+	precision: ["--fp16", "--bf16", "--int8", "--fp8", "--int4", "--best", "--noTF32", "--stronglyTyped"],
+	device: ["--device"],
+	dla: ["--useDLACore", "--allowGPUFallback"],
+	workspace: ["--memPoolSize", "--workspace"],
+	plugins: ["--plugins", "--staticPlugins", "--dynamicPlugins"],
+	calibration: ["--calib"],
+	level: ["--builderOptimizationLevel"],
+	caches: ["--timingCacheFile", "--errorOnTimingCacheMiss", "--noBuilderCache"],
+	timing: [
+		"--iterations",
+		"--duration",
+		"--warmUp",
+		"--infStreams",
+		"--streams",
+		"--useCudaGraph",
+		"--noCudaGraph",
+		"--useSpinWait",
+		"--noSpinWait",
+		"--noDataTransfers",
+		"--includeDataTransfers",
+	],
+	outputs: [
+		"--loadEngine",
+		"--saveEngine",
+		"--saveAllEngines",
+		"--skipInference",
+		"--loadInputs",
+		"--loadRefOutputs",
+		"--refPair",
+		"--dumpOutput",
+		"--dumpRawBindingsToFile",
+		"--dumpProfile",
+		"--dumpLayerInfo",
+		"--exportTimes",
+		"--exportOutput",
+		"--exportProfile",
+		"--exportLayerInfo",
+		"--profilingVerbosity",
+		"--avgRuns",
+		"--percentile",
+		"--separateProfileRun",
+		"--verbose",
+	],
+	mode: ["--sleepTime", "--idleTime", "--threads", "--exposeDMA", "--useManagedMemory", "--timeDeserialize", "--timeRefit"],
+	help: ["--help", "-h", "--getPlanVersionOnly"],
+};
+
+/** What to do instead, by flag; a user's own would collide with ours or undo what a comparison rests on. */
+export const ownedFlags: ReadonlyMap<string, string> = new Map(
+	(Object.keys(flagsBy) as (keyof typeof advice)[]).flatMap((kind) => flagsBy[kind].map((flag) => [flag, advice[kind]] as const)),
+);
+
+/** Flags of which trtexec takes more than one; of all others a second one is an `Unknown option`. */
+const repeatableFlags: ReadonlySet<string> = new Set(["--setPluginsToSerialize"]);
+
+export interface FlagFault {
+	/** The flag, or the whole word where it is none. */
+	what: string;
+	/** Follows the name of what is at fault. */
+	says: string;
+	fix: string;
+}
+
+/** What is wrong with the `index`th of a user's flags; null where nothing is. */
+export function flagFault(flags: readonly string[], index: number): FlagFault | null {
+	const argument = flags[index] ?? "";
+	const name = flagName(argument);
+	if (!/^--?[A-Za-z][\w-]*$/.test(name) || /[\p{Cc}]/u.test(argument)) {
+		return { what: argument, says: "is no flag of trtexec", fix: "Write each flag as one word, with its value joined by `=`." };
+	}
+	const owned = ownedFlags.get(name);
+	if (owned !== undefined) return { what: name, says: "is set by trtgate itself", fix: owned };
+	const isSecond = flags.slice(0, index).some((earlier) => flagName(earlier) === name);
+	if (isSecond && !repeatableFlags.has(name)) {
+		return { what: name, says: "is given twice", fix: "Give it once: trtexec knows no second one." };
+	}
+	return null;
+}
+
+export function flagName(argument: string): string {
+	return argument.split("=", 1)[0] ?? "";
 }

@@ -1,17 +1,17 @@
 // Reads the notations of single values (shares, times, names, paths) and refuses those that mean nothing.
 import { describeGot } from "./expected.ts";
 import { formatName } from "./pointer.ts";
-import { complain, type Resolving } from "./resolving.ts";
+import { problem, type Resolution } from "./resolution.ts";
 
 /** Timers of Node count in 32 bits: 24.8 days. A day is more than a job may take. */
 const maxDurationMs = 24 * 3_600_000;
 const unitsInMs = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 } as const;
 
 /** `2%` and 0.02 are 0.02; `off` is no limit. A bare number from 1 on is refused: whoever writes 2 means 2 %. */
-export function parseShare(resolving: Resolving, pointer: string, value: number | string): number | "off" {
+export function* parseShare(pointer: string, value: number | string): Resolution<number | "off"> {
 	if (value === "off") return "off";
 	if (typeof value === "number" && value >= 1) {
-		complain(resolving, {
+		yield problem({
 			code: "config-value",
 			pointer,
 			says: `is ${value}, which would be ${value * 100} %`,
@@ -23,7 +23,7 @@ export function parseShare(resolving: Resolving, pointer: string, value: number 
 	}
 	const share = typeof value === "number" ? value : Number((Number.parseFloat(value) / 100).toPrecision(12));
 	if (share > 0 && Number.isFinite(share)) return share;
-	complain(resolving, {
+	yield problem({
 		code: "config-value",
 		pointer,
 		says: `is ${describeGot(value)}`,
@@ -35,12 +35,12 @@ export function parseShare(resolving: Resolving, pointer: string, value: number 
 }
 
 /** `500ms`, `2s`, `10m`, `1h` in milliseconds. */
-export function parseDuration(resolving: Resolving, pointer: string, options: { text: string; allowsZero?: boolean }): number {
+export function* parseDuration(pointer: string, options: { text: string; allowsZero?: boolean }): Resolution<number> {
 	const match = /^([0-9.]+)(ms|s|m|h)$/.exec(options.text);
 	const unit = match?.[2] as keyof typeof unitsInMs | undefined;
 	const durationMs = unit === undefined ? Number.NaN : Number(match?.[1]) * unitsInMs[unit];
 	if (durationMs <= maxDurationMs && (durationMs > 0 || options.allowsZero === true)) return durationMs;
-	complain(resolving, {
+	yield problem({
 		code: "config-value",
 		pointer,
 		says: `is ${describeGot(options.text)}`,
@@ -57,12 +57,12 @@ const leastBytes = unitsInBytes.MiB;
 const mostBytes = 1024 * unitsInBytes.GiB;
 
 /** `512MiB`, `4GiB`, `4GB` in bytes. */
-export function parseSize(resolving: Resolving, pointer: string, text: string): number {
+export function* parseSize(pointer: string, text: string): Resolution<number> {
 	const match = /^([0-9.]+) ?(MB|MiB|GB|GiB)$/.exec(text);
 	const unit = match?.[2] as keyof typeof unitsInBytes | undefined;
 	const bytes = unit === undefined ? Number.NaN : Number(match?.[1]) * unitsInBytes[unit];
 	if (bytes >= leastBytes && bytes <= mostBytes) return bytes;
-	complain(resolving, {
+	yield problem({
 		code: "config-value",
 		pointer,
 		says: `is ${describeGot(text)}`,
@@ -89,12 +89,12 @@ function nameFault(name: string): string | null {
 }
 
 /** A name may be any text of one line, up to 300 characters. */
-export function checkName(resolving: Resolving, pointer: string, options: { name: string; what: string; at?: "key" | "value" }): void {
+export function* checkName(pointer: string, options: { name: string; what: string; at?: "key" | "value" }): Resolution<void> {
 	const { name, what } = options;
 	const at = options.at ?? "key";
 	const fault = nameFault(name);
 	if (fault === null) return;
-	complain(resolving, {
+	yield problem({
 		code: "config-value",
 		pointer,
 		says: `is no name for ${what}: it ${fault}`,
@@ -106,10 +106,10 @@ export function checkName(resolving: Resolving, pointer: string, options: { name
 }
 
 /** A file inside the workspace, by a relative path. @returns the path without `.` and `..`. */
-export function checkPath(resolving: Resolving, pointer: string, path: string): string {
-	const refuse = (code: "config-value" | "path-outside-workspace", why: string) => {
+export function* checkPath(pointer: string, path: string): Resolution<string> {
+	const refuse = function* (code: "config-value" | "path-outside-workspace", why: string): Resolution<string> {
 		const expected = "a relative path inside the workspace, such as models/net.onnx";
-		complain(resolving, {
+		yield problem({
 			code,
 			pointer,
 			says: `is ${describeGot(path)}, ${why}`,
@@ -119,12 +119,12 @@ export function checkPath(resolving: Resolving, pointer: string, path: string): 
 		});
 		return path;
 	};
-	if (unprintable.test(path)) return refuse("config-value", "which holds a control character or a line break");
-	if (/^[a-z][a-z0-9+.-]+:\/\//i.test(path)) return refuse("config-value", "an address and not a file");
-	if (/^([/\\]|[a-z]:)/i.test(path)) return refuse("path-outside-workspace", "an absolute path");
+	if (unprintable.test(path)) return yield* refuse("config-value", "which holds a control character or a line break");
+	if (/^[a-z][a-z0-9+.-]+:\/\//i.test(path)) return yield* refuse("config-value", "an address and not a file");
+	if (/^([/\\]|[a-z]:)/i.test(path)) return yield* refuse("path-outside-workspace", "an absolute path");
 	const inside = insidePath(path);
-	if (inside === null) return refuse("path-outside-workspace", "which leads out of the workspace");
-	return inside === "" ? refuse("config-value", "which names no file") : inside;
+	if (inside === null) return yield* refuse("path-outside-workspace", "which leads out of the workspace");
+	return inside === "" ? yield* refuse("config-value", "which names no file") : inside;
 }
 
 /** null where the path leaves its start at any step. */
@@ -141,9 +141,9 @@ function insidePath(path: string): string | null {
 }
 
 /** A git ref that git cannot take for an option. */
-export function checkRef(resolving: Resolving, pointer: string, ref: string): void {
+export function* checkRef(pointer: string, ref: string): Resolution<void> {
 	if (ref.length <= maxNameChars && !/^-|[\s\p{Cc}]/u.test(ref)) return;
-	complain(resolving, {
+	yield problem({
 		code: "config-value",
 		pointer,
 		says: `is ${describeGot(ref)}`,

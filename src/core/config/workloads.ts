@@ -3,11 +3,11 @@ import type { WorkloadFile } from "../schema/config.ts";
 import type { WorkloadConfig } from "./config.ts";
 import { defaultWorkloadName } from "./defaults.ts";
 import { didYouMean } from "./did-you-mean.ts";
-import { type Dims, optimalSizes } from "./dims.ts";
+import { type DimProfiles, type Dims, hullOf, optimalSizes, profileFor } from "./dims.ts";
 import { type Layer, readLayer, resolveGates } from "./gates.ts";
 import { childPointer, formatName } from "./pointer.ts";
-import { type DimProfiles, hullOf, profileFor } from "./profiles.ts";
-import { complain, hasEnough, type Resolving } from "./resolving.ts";
+import type { Problem } from "./problem.ts";
+import { problem, type Resolution, resolveEach } from "./resolution.ts";
 import { checkName } from "./values.ts";
 
 /** Keys of a workload that are no dimensions. */
@@ -24,52 +24,49 @@ export interface WorkloadContext {
 }
 
 /** An engine without a list has one workload; an empty list is none. */
-export function resolveWorkloads(
-	resolving: Resolving,
-	file: readonly WorkloadFile[] | undefined,
-	context: WorkloadContext,
-): WorkloadConfig[] {
-	if (file === undefined) return [defaultWorkload(resolving, context)];
-	const workloads = file.map((workload, index) =>
-		resolveWorkload(resolving, workload, { ...context, pointer: childPointer(context.pointer, index) }),
+export function* resolveWorkloads(file: readonly WorkloadFile[] | undefined, context: WorkloadContext): Resolution<WorkloadConfig[]> {
+	if (file === undefined) return [yield* defaultWorkload(context)];
+	const workloads = yield* resolveEach(file, (workload, index) =>
+		resolveWorkload(workload, { ...context, pointer: childPointer(context.pointer, index) }),
 	);
-	refuseTwins(resolving, workloads);
+	yield* refuseTwins(workloads);
 	return workloads;
 }
 
-function defaultWorkload(resolving: Resolving, { profiles, layers, inputs, pointer }: WorkloadContext): WorkloadConfig {
-	resolving.sources[pointer] ??= { kind: "default" };
+function* defaultWorkload({ profiles, layers, inputs, pointer }: WorkloadContext): Resolution<WorkloadConfig> {
+	yield { kind: "default", pointer };
 	return {
 		name: defaultWorkloadName,
 		dims: optimalSizes(profiles[0]),
 		streams: 1,
-		gates: resolveGates(resolving, [...layers, inputs]),
+		gates: yield* resolveGates([...layers, inputs]),
 		pointer,
 	};
 }
 
-function resolveWorkload(resolving: Resolving, file: WorkloadFile, context: WorkloadContext): WorkloadConfig {
+function* resolveWorkload(file: WorkloadFile, context: WorkloadContext): Resolution<WorkloadConfig> {
 	const { pointer, profiles, layers, inputs } = context;
-	const given = givenSizes(resolving, file, pointer);
+	const given = yield* givenSizes(file, pointer);
 	const dims = hullOf(profiles);
-	for (const [name, size] of given) if (!hasEnough(resolving)) checkSize(resolving, { name, ...size }, dims);
+	let isValid = true;
+	for (const [name, size] of given) isValid = (yield* checkSize({ name, ...size }, dims)) && isValid;
 	const streams = file.streams ?? 1;
-	const sizes = optimalSizes(pickProfile(resolving, given, context));
+	const sizes = optimalSizes(isValid ? yield* pickProfile(given, context) : profiles[0]);
 	for (const [name, { size }] of given) sizes[name] = size;
-	if (file.name !== undefined) checkName(resolving, childPointer(pointer, "name"), { name: file.name, what: "a workload", at: "value" });
-	const layer = readLayer(resolving, file.gates, childPointer(pointer, "gates"));
+	if (file.name !== undefined) yield* checkName(childPointer(pointer, "name"), { name: file.name, what: "a workload", at: "value" });
+	const layer = yield* readLayer(file.gates, childPointer(pointer, "gates"));
 	return {
 		name: file.name ?? defaultName(given, streams),
 		dims: sizes,
 		streams,
-		gates: resolveGates(resolving, [...layers, layer, inputs]),
+		gates: yield* resolveGates([...layers, layer, inputs]),
 		pointer,
 	};
 }
 
 type Given = Map<string, { size: number; pointer: string }>;
 
-function givenSizes(resolving: Resolving, file: WorkloadFile, pointer: string): Given {
+function* givenSizes(file: WorkloadFile, pointer: string): Resolution<Given> {
 	const given: Given = new Map();
 	for (const [name, size] of Object.entries(file)) {
 		// The schema lets nothing else but whole numbers stand beside these keys.
@@ -78,7 +75,7 @@ function givenSizes(resolving: Resolving, file: WorkloadFile, pointer: string): 
 	for (const [name, size] of Object.entries(file.dims ?? {})) {
 		const at = childPointer(childPointer(pointer, "dims"), name);
 		if (given.has(name)) {
-			complain(resolving, {
+			yield problem({
 				code: "config-dims",
 				pointer: at,
 				says: "is given twice",
@@ -92,12 +89,11 @@ function givenSizes(resolving: Resolving, file: WorkloadFile, pointer: string): 
 	return given;
 }
 
-/** Sizes that no profile holds together are a fault of the whole workload; each for itself is complained of where it stands. */
-function pickProfile(resolving: Resolving, given: Given, { profiles, pointer }: WorkloadContext): Dims {
+/** Called where each size is valid by itself: sizes that no one profile covers are a problem of the whole workload. */
+function* pickProfile(given: Given, { profiles, pointer }: WorkloadContext): Resolution<Dims> {
 	const profile = profileFor(profiles, new Map([...given].map(([name, { size }]) => [name, size])));
 	if (profile !== null || profiles.length === 1) return profile ?? profiles[0];
-	if (hasEnough(resolving) || [...resolving.complaints.keys()].some((other) => other.startsWith(`${pointer}/`))) return profiles[0];
-	complain(resolving, {
+	yield problem({
 		code: "config-dims",
 		pointer,
 		says: "has sizes that no optimization profile holds together",
@@ -108,12 +104,13 @@ function pickProfile(resolving: Resolving, given: Given, { profiles, pointer }: 
 	return profiles[0];
 }
 
-function checkSize(resolving: Resolving, given: { name: string; size: number; pointer: string }, dims: Dims): void {
+function* checkSize(given: { name: string; size: number; pointer: string }, dims: Dims): Resolution<boolean> {
 	const { name, size, pointer } = given;
 	const range = dims[name];
-	if (range === undefined) complainUndeclared(resolving, given, dims);
-	else if (size < range.min || size > range.max) {
-		complain(resolving, {
+	if (range !== undefined && size >= range.min && size <= range.max) return true;
+	if (range === undefined) yield problem(undeclared(given, dims));
+	else {
+		yield problem({
 			code: "config-dims",
 			pointer,
 			says: `is ${size}, outside the range that engines are built for`,
@@ -122,17 +119,14 @@ function checkSize(resolving: Resolving, given: { name: string; size: number; po
 			fix: `Widen the range of ${formatName(name)} under dims, or time a size inside it.`,
 		});
 	}
+	return false;
 }
 
-function complainUndeclared(
-	resolving: Resolving,
-	{ name, size, pointer }: { name: string; size: number; pointer: string },
-	dims: Dims,
-): void {
+function undeclared({ name, size, pointer }: { name: string; size: number; pointer: string }, dims: Dims): Problem {
 	const declared = Object.keys(dims);
 	const meant = didYouMean(name, [...declared, ...workloadKeys]);
 	const shown = declared.slice(0, 20).map(formatName).join(", ");
-	complain(resolving, {
+	return {
 		code: "config-dims",
 		pointer,
 		says: "is no dimension that this model declares under dims",
@@ -144,7 +138,7 @@ function complainUndeclared(
 				: `Write ${meant}.`,
 		at: "key",
 		...(meant === undefined ? {} : { meant }),
-	});
+	};
 }
 
 function defaultName(given: Given, streams: number): string {
@@ -153,17 +147,17 @@ function defaultName(given: Given, streams: number): string {
 	return parts.length === 0 ? defaultWorkloadName : parts.join(" · ");
 }
 
-function refuseTwins(resolving: Resolving, workloads: readonly WorkloadConfig[]): void {
+function* refuseTwins(workloads: readonly WorkloadConfig[]): Resolution<void> {
 	const seen = new Map<string, string>();
 	for (const { name, pointer } of workloads) {
 		const first = seen.get(name);
 		if (first === undefined) seen.set(name, pointer);
 		else {
-			const place = resolving.places.get(first);
-			complain(resolving, {
+			yield problem({
 				code: "config-value",
 				pointer,
-				says: `is called ${formatName(name)} as the one at line ${place?.value.line ?? "?"}`,
+				says: `is called ${formatName(name)} as the one`,
+				duplicateOf: first,
 				expected: "a name of its own",
 				got: formatName(name),
 				fix: "Remove one of the two, or give them names: { name: …, batch: 8 }.",

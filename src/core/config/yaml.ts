@@ -1,7 +1,7 @@
 // Reads YAML text into plain values with the place of each, within bounds: hostile text costs little and crashes nothing.
 import { Composer, type CST, type Document, isScalar, Lexer, LineCounter, type ParsedNode, Parser, type YAMLError } from "yaml";
 import { ConfigError } from "../errors.ts";
-import { formatLocation, type Place, type Position } from "./complaint.ts";
+import { type EntryPosition, formatLocation, type Position } from "./problem.ts";
 import { walkTree } from "./yaml-tree.ts";
 
 /** A config of a hundred models takes about 60 kB. */
@@ -11,12 +11,14 @@ const maxLexemes = 64_000;
 /** Deeper than any config needs; bounds the recursion of what follows. */
 const maxDepth = 40;
 
-export type YamlResult = { state: "ok"; value: unknown; places: Map<string, Place> } | { state: "invalid"; errors: readonly ConfigError[] };
+export type YamlResult =
+	| { state: "ok"; value: unknown; positions: Map<string, EntryPosition> }
+	| { state: "invalid"; errors: readonly ConfigError[] };
 
 type Parsed = Document.Parsed<ParsedNode>;
 
 export function parseYaml(text: string, path: string): YamlResult {
-	const fault = (said: Said) => ({ state: "invalid" as const, errors: [syntaxError(path, said)] });
+	const fault = (problem: SyntaxProblem) => ({ state: "invalid" as const, errors: [syntaxError(path, problem)] });
 	// A byte order mark is no column of the first line.
 	const source = text.startsWith("\ufeff") ? text.slice(1) : text;
 	const refusal = refuseText(source);
@@ -43,7 +45,7 @@ export function parseYaml(text: string, path: string): YamlResult {
 
 const tooLargeFix = "Check that this is the file you meant; split it into several configs if it is.";
 
-interface Said {
+interface SyntaxProblem {
 	/** Follows the name of the file. */
 	says: string;
 	fix: string;
@@ -51,7 +53,7 @@ interface Said {
 	code?: "config-unreadable";
 }
 
-function syntaxError(path: string, { says, fix, position, code }: Said): ConfigError {
+function syntaxError(path: string, { says, fix, position, code }: SyntaxProblem): ConfigError {
 	const location = { path, ...position };
 	return new ConfigError({
 		code: code ?? "config-syntax",
@@ -60,7 +62,7 @@ function syntaxError(path: string, { says, fix, position, code }: Said): ConfigE
 	});
 }
 
-function refuseText(source: string): Said | null {
+function refuseText(source: string): SyntaxProblem | null {
 	if (source.length > maxChars) {
 		return { says: `has ${source.length} characters; expected at most ${maxChars}`, fix: tooLargeFix, code: "config-unreadable" };
 	}
@@ -102,7 +104,7 @@ function children(token: CST.Token): CST.Token[] {
 }
 
 function compose(tokens: CST.Token[], length: number): Parsed[] {
-	// Keys are compared by the walk over the tree: there both places are known, and the cost stays linear.
+	// Keys are compared by the walk over the tree: there both positions are known, and the cost stays linear.
 	const composer = new Composer({ schema: "core", uniqueKeys: false, strict: true, logLevel: "silent", prettyErrors: false });
 	return [...composer.compose(tokens, true, length)];
 }
@@ -116,7 +118,7 @@ const advice: Readonly<Record<string, string>> = {
 	MISSING_CHAR: "Close the quote or bracket.",
 };
 
-function describe(error: YAMLError, place: (offset: number) => Position): Said {
+function describe(error: YAMLError, place: (offset: number) => Position): SyntaxProblem {
 	// What follows a colon is taken from the file.
 	const message = error.message.replace(/(: .*)?\.?$/s, "");
 	// A flow collection left open ends where the indentation does, and that is how the parser notices.
@@ -130,5 +132,5 @@ function describe(error: YAMLError, place: (offset: number) => Position): Said {
 
 function toResult(contents: ParsedNode, path: string, place: (offset: number) => Position): YamlResult {
 	const tree = walkTree(contents, place);
-	return tree.state === "ok" ? tree : { state: "invalid", errors: tree.faults.map((said) => syntaxError(path, said)) };
+	return tree.state === "ok" ? tree : { state: "invalid", errors: tree.problems.map((problem) => syntaxError(path, problem)) };
 }

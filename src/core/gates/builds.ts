@@ -3,7 +3,7 @@
 import { hitSameLimit } from "../build-faults.ts";
 import { buildTimesApart } from "../build-times.ts";
 import type { Config } from "../config/config.ts";
-import { locate } from "../config/location.ts";
+import { locate } from "../config/source.ts";
 import type { EngineSpec } from "../plan/plan.ts";
 import type { BuildRecord, Finding, GateName, GateResult, GateStatus } from "../schema/result.ts";
 import { formatBytes, formatDuration, formatPercent } from "../text/units.ts";

@@ -1,6 +1,6 @@
 // The gate of goldens that are not the same in base and head: not wrong, but for somebody to look at.
 import type { Config, Gates } from "../config/config.ts";
-import { locate } from "../config/location.ts";
+import { locate } from "../config/source.ts";
 import type { GateResult, GoldenChange } from "../schema/result.ts";
 
 export function judgeGoldenChange(change: GoldenChange, config: Config, gates: Gates): GateResult[] {

@@ -1,7 +1,7 @@
 // The gate of one golden case.
 
 import type { Config, Gates } from "../config/config.ts";
-import { locate } from "../config/location.ts";
+import { locate } from "../config/source.ts";
 import type { GateResult, GateStatus, GoldenVerdict } from "../schema/result.ts";
 
 export function judgeGolden(verdict: GoldenVerdict, config: Config, options: { pointer: string; gates: Gates }): GateResult {

@@ -1,7 +1,7 @@
 // The gate of demands that the head's config makes weaker: who is judged does not set the limits unseen.
 import type { Config, EngineConfig, Gates, ModelConfig } from "../config/config.ts";
 import { type Demand, engineDemands, fileDemands, modelDemands, workloadDemands } from "../config/demands.ts";
-import { locate } from "../config/location.ts";
+import { locate } from "../config/source.ts";
 import type { GateResult } from "../schema/result.ts";
 import { shorten } from "../text/escape.ts";
 import { counted } from "../text/labels.ts";

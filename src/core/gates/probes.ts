@@ -1,6 +1,6 @@
 // The gate of one probe: an engine that disagrees with itself where its base does not.
 import type { Config, Gates } from "../config/config.ts";
-import { locate } from "../config/location.ts";
+import { locate } from "../config/source.ts";
 import type { GateResult, ProbeResult } from "../schema/result.ts";
 
 /** Nothing where the probe does not apply, where the base does just so, or where the gate is off. */

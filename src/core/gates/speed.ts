@@ -2,7 +2,7 @@
 
 import { renderVerdict } from "../compare/sentence.ts";
 import type { Config, Gates, Threshold, WorkloadConfig } from "../config/config.ts";
-import { locate } from "../config/location.ts";
+import { locate } from "../config/source.ts";
 import type { BackendFacts, Comparison, GateName, GateResult, GateStatus, WorkloadResult } from "../schema/result.ts";
 import { formatBytes, formatMs, formatPercent } from "../text/units.ts";
 import { judgeChange } from "./threshold.ts";

@@ -1,6 +1,6 @@
 // The gate of figures that the base reports and the head does not: no other gate speaks where there is nothing to compare.
 import type { Config } from "../config/config.ts";
-import { locate } from "../config/location.ts";
+import { locate } from "../config/source.ts";
 import type { ArmStats, BuildRecord, GateResult, WorkloadResult } from "../schema/result.ts";
 import { formatBytes, formatMs } from "../text/units.ts";
 

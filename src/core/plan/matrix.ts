@@ -52,7 +52,7 @@ export function planMatrix(input: MatrixInput): MatrixJob[] {
 function unknownEngines(runner: RunnerConfig, config: MatrixInput["config"]): ConfigError[] {
 	const selected = selectModels(config.models, runner.engines);
 	if (selected.state === "ok") return [];
-	return selected.complaints.map(({ index, says, expected, meant }) => {
+	return selected.problems.map(({ index, says, expected, meant }) => {
 		const pointer = `${runner.pointer}/engines/${index}`;
 		const guess = meant === undefined ? "" : ` Did you mean ${meant}?`;
 		return new ConfigError({

@@ -157,15 +157,11 @@ export interface ConfigFile {
   runners?: [RunnerFile, ...RunnerFile[]];
   preflight?: PreflightFile;
   baseline?: {
-    from?: "base-ref" | "tag" | "pinned" | "history";
+    from?: "base-ref" | "tag" | "pinned";
     /**
      * The git ref that `pinned` means.
      */
     ref?: string;
-  };
-  trend?: {
-    store?: "branch" | "directory" | "none";
-    branch?: string;
   };
   profile?: {
     nsys?: "never" | "on-regression" | "always";

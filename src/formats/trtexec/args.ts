@@ -1,5 +1,5 @@
 // Builds trtexec's arguments for a build, a timed run, a golden run or a layer profile, in the spelling of one TensorRT version.
-import { flagFault } from "../../core/config/trtexec-flags.ts";
+import { flagFault } from "../../core/config/tensorrt-settings.ts";
 import type {
 	ArgsResult,
 	ArgsSpec,

@@ -392,7 +392,6 @@ const situations: Situation[] = [
 		base: "main-280",
 		says: /v1\.2\.0 is the last release/,
 	},
-	{ ...onMerge, what: "a history that is not there yet", baseline: { from: "history" }, base: null, says: /^there is no history yet, so / },
 ];
 
 async function find(situation: Situation): Promise<{ base: FoundBase; folder: string }> {

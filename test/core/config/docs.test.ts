@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import schema from "../../../golden-schema/config.schema.json" with { type: "json" };
-import { defaultGates, defaultMeasure, defaultProbes, defaultRest } from "../../../src/core/config/defaults.ts";
+import { defaultGates, defaultMeasure, defaultProbes, defaultSettings } from "../../../src/core/config/defaults.ts";
 import { loadConfig } from "../../../src/core/config/parse.ts";
 
 const page = readFileSync("docs/configuration.md", "utf8");
@@ -54,12 +54,10 @@ describe("docs/configuration.md", () => {
 			"cuda-graph": code(defaultMeasure.cudaGraph),
 			transfers: code(defaultMeasure.transfers),
 			"spin-wait": code(defaultMeasure.spinWait),
-			strict: code(defaultRest.preflight.strict),
-			from: code(defaultRest.baseline.from),
-			store: code(defaultRest.trend.store),
-			branch: code(defaultRest.trend.branch),
-			nsys: code(defaultRest.profile.nsys),
-			ncu: code(defaultRest.profile.ncu),
+			strict: code(defaultSettings.preflight.strict),
+			from: code(defaultSettings.baseline.from),
+			nsys: code(defaultSettings.profile.nsys),
+			ncu: code(defaultSettings.profile.ncu),
 			when: code(defaultProbes.when),
 		};
 		for (const [key, text] of Object.entries(wanted)) expect([key, documented(key)]).toEqual([key, text]);

@@ -1,7 +1,7 @@
 // Reading the file: values, units, names, places of errors.
 import { describe, expect, it } from "vitest";
-import { locate } from "../../../src/core/config/location.ts";
 import { formatPointer } from "../../../src/core/config/pointer.ts";
+import { locate } from "../../../src/core/config/source.ts";
 import { loaded, refused, withModel } from "./load.ts";
 
 describe("units", () => {

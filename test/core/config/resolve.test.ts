@@ -12,7 +12,6 @@ describe("defaults", () => {
 		expect(config.measure).toEqual(defaultMeasure);
 		expect(config.gates).toEqual({ ...defaultGates, pointers: {} });
 		expect(config).toMatchObject({ backend: "auto", onnxruntime: "auto", baseline: { from: "base-ref" }, preflight: { strict: false } });
-		expect(config.trend).toEqual({ store: "branch", branch: "trtgate-history" });
 		const [engine, ...more] = config.models[0]?.engines ?? [];
 		expect(more).toEqual([]);
 		expect(engine).toMatchObject({ name: "fp32", precision: "fp32", onnx: "net.onnx" });
@@ -202,7 +201,7 @@ describe("rules between values", () => {
 		["", "baseline: { ref: v1 }", "config-value", "/baseline/ref"],
 		["", "baseline: { from: pinned, ref: --upload-pack=x }", "config-value", "/baseline/ref"],
 		["", "baseline: { from: pinned, ref: a b }", "config-value", "/baseline/ref"],
-		["", "trend: { branch: -x }", "config-value", "/trend/branch"],
+		["", "baseline: { from: pinned, ref: -x }", "config-value", "/baseline/ref"],
 		["gates: { max-latency: 0s }", "", "config-value", "/models/net/gates/max-latency"],
 	])("refuse { %s } %s", (model, more, ...wanted) => {
 		expect(refused(withModel(model, more)).map((error) => [error.code, error.details.pointer])).toEqual([wanted]);

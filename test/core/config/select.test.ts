@@ -43,7 +43,7 @@ describe("patterns of engines", () => {
 		["resnet50/\\*", undefined],
 	])("%j is refused and %j is offered", (text, meant) => {
 		const selected = selectModels(models, parsePatterns(text));
-		expect(selected).toMatchObject({ state: "unknown", complaints: [meant === undefined ? {} : { meant }] });
+		expect(selected).toMatchObject({ state: "unknown", problems: [meant === undefined ? {} : { meant }] });
 	});
 
 	it("keeps every engine exactly once whatever its name, by its own pattern", () => {

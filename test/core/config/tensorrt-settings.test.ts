@@ -1,7 +1,7 @@
 // What an engine takes from its model, which profile a workload is of, and sizes in bytes.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { flagFault, ownedFlags } from "../../../src/core/config/trtexec-flags.ts";
+import { flagFault, ownedFlags } from "../../../src/core/config/tensorrt-settings.ts";
 import { loaded, refused, withModel } from "./load.ts";
 
 const engineOf = (model: string) => {

@@ -1,6 +1,6 @@
 // Table of inputs and TensorRT versions to the arguments that trtexec gets.
 import { describe, expect, it } from "vitest";
-import { ownedFlags } from "../../../src/core/config/trtexec-flags.ts";
+import { ownedFlags } from "../../../src/core/config/tensorrt-settings.ts";
 import { buildArgs } from "../../../src/formats/trtexec/args.ts";
 import type { ArgsSpec, BuildArgs, InferArgs, ProfileArgs, TimeArgs } from "../../../src/formats/trtexec/args-spec.ts";
 import { parseVersionText, type TensorRtVersion } from "../../../src/formats/trtexec/banner.ts";

@@ -1,4 +1,4 @@
-// What is wrong with one place of the config, and how it becomes an error that says where.
+// What is wrong at one place of the config, and how it becomes an error with a location.
 import { type ConfigCode, ConfigError, type ErrorDetails } from "../errors.ts";
 import type { Location } from "../schema/result.ts";
 import { formatPointer, parentPointer } from "./pointer.ts";
@@ -10,55 +10,57 @@ export interface Position {
 	column: number;
 }
 
-/** Where a value stands in the file, and its key where it has one. */
-export interface Place {
+/** Where a value starts in the file, and its key where it has one. */
+export interface EntryPosition {
 	key?: Position;
 	value: Position;
 }
 
-/** Places by JSON pointer. */
-export type Places = ReadonlyMap<string, Place>;
+/** By JSON pointer. */
+export type EntryPositions = ReadonlyMap<string, EntryPosition>;
 
-export interface Complaint {
+export interface Problem {
 	code: ConfigCode;
 	/** "" is the whole file. */
 	pointer: string;
-	/** What follows the name of the place, e.g. `is "fp61"`; a sentence's end. */
+	/** Follows the pointer in the message, e.g. `is "fp61"`. */
 	says: string;
+	/** Pointer of another value, whose line the message adds. */
+	duplicateOf?: string;
 	/** What follows "expected". */
 	expected?: string;
 	got?: string;
 	/** What to do next, one sentence. */
 	fix: string;
-	/** A word that the user may have meant. */
+	/** The known word nearest to the one in the file. */
 	meant?: string;
 	/** Which of the two to point at; values by default. */
 	at?: "key" | "value";
 }
 
 export interface Origin {
-	/** What is released is not let through on a doubt, unless the file says so. */
+	/** In a release an inconclusive comparison fails, unless the file sets otherwise. */
 	isRelease?: boolean;
 	/** Path of the config file as the user wrote it. */
 	path: string;
-	places: Places;
+	positions: EntryPositions;
 	/** Names of inputs by the pointer of the value that they set. */
 	inputs: ReadonlyMap<string, string>;
 }
 
-/** More than this helps nobody; the last error says that there are more. */
+/** With more than this, the last error reports that there are more. */
 export const maxErrors = 50;
 
 /** Errors in the order of the file, inputs first. */
-export function toErrors(complaints: readonly Complaint[], origin: Origin): ConfigError[] {
-	const placed = complaints.map((complaint) => ({ complaint, position: positionOf(complaint, origin) }));
+export function toErrors(problems: readonly Problem[], origin: Origin): ConfigError[] {
+	const placed = problems.map((problem) => ({ problem, position: positionOf(problem, origin) }));
 	placed.sort((left, right) => order(left.position) - order(right.position));
-	const errors = placed.slice(0, maxErrors).map(({ complaint, position }) => toError(complaint, position, origin));
+	const errors = placed.slice(0, maxErrors).map(({ problem, position }) => toError(problem, position, origin));
 	const [beyond] = placed.slice(maxErrors);
 	if (beyond !== undefined) {
 		const details = { location: { path: origin.path }, fix: "Correct the first ones; they are often the cause." };
 		errors.push(
-			new ConfigError({ code: beyond.complaint.code, message: `${origin.path} has more errors than these ${maxErrors}.`, details }),
+			new ConfigError({ code: beyond.problem.code, message: `${origin.path} has more errors than these ${maxErrors}.`, details }),
 		);
 	}
 	return errors;
@@ -69,11 +71,11 @@ function order(position: Position | undefined): number {
 	return position === undefined ? 0 : position.line * 2 ** 20 + position.column;
 }
 
-function positionOf({ pointer, at }: Pick<Complaint, "pointer" | "at">, origin: Origin): Position | undefined {
+function positionOf({ pointer, at }: Pick<Problem, "pointer" | "at">, origin: Origin): Position | undefined {
 	if (inputOf(pointer, origin) !== undefined) return undefined;
-	const place = origin.places.get(pointer);
-	if (place !== undefined) return at === "key" ? (place.key ?? place.value) : place.value;
-	// What is missing is missed in what should hold it.
+	const entry = origin.positions.get(pointer);
+	if (entry !== undefined) return at === "key" ? (entry.key ?? entry.value) : entry.value;
+	// A missing key is reported at the mapping that should have it.
 	const parent = parentPointer(pointer);
 	return parent === undefined ? undefined : positionOf({ pointer: parent, at: "key" }, origin);
 }
@@ -81,22 +83,23 @@ function positionOf({ pointer, at }: Pick<Complaint, "pointer" | "at">, origin: 
 function inputOf(pointer: string, origin: Origin): string | undefined {
 	const own = origin.inputs.get(pointer);
 	if (own !== undefined) return own;
-	// A list from an input: its items are the input's too.
+	// Items of a list that an input sets belong to the input too.
 	const owner = [...origin.inputs.keys()].find((key) => pointer.startsWith(`${key}/`));
 	return owner === undefined ? undefined : origin.inputs.get(owner);
 }
 
-function toError(complaint: Complaint, position: Position | undefined, origin: Origin): ConfigError {
-	const { code, pointer, says, expected, got, fix, meant } = complaint;
+function toError(problem: Problem, position: Position | undefined, origin: Origin): ConfigError {
+	const { code, pointer, says, duplicateOf, expected, got, fix, meant } = problem;
 	const input = inputOf(pointer, origin);
 	const location: Location = { path: origin.path, ...position };
 	const where = input === undefined ? `${formatLocation(location)}: ${formatPointer(pointer)}` : `input ${input}`;
+	const duplicate = duplicateOf === undefined ? "" : ` at line ${origin.positions.get(duplicateOf)?.value.line ?? "?"}`;
 	const wanted = expected === undefined ? "" : `; expected ${expected}`;
 	const guess = meant === undefined ? "" : ` Did you mean ${meant}?`;
 	const details: ErrorDetails = { fix, ...(input === undefined ? { location } : {}), pointer };
 	if (expected !== undefined) details.expected = expected;
 	if (got !== undefined) details.got = got;
-	return new ConfigError({ code, message: `${where} ${says}${wanted}.${guess}`, details });
+	return new ConfigError({ code, message: `${where} ${says}${duplicate}${wanted}.${guess}`, details });
 }
 
 export function formatLocation({ path, line, column }: Location): string {
