@@ -1,10 +1,5 @@
 #!/usr/bin/env node
-// Door of the command line: parse, run one command, map what it says to the exit code.
-import { surviveLostOutput } from "./app/lost-output.ts";
-import { refusesNode } from "./app/old-node.ts";
+// Entry point of the command line: runs one command.
+import { enter } from "./app/entry.ts";
 
-surviveLostOutput();
-if (!refusesNode()) {
-	const { runCli } = await import("./app/cli.ts");
-	process.exitCode = await runCli(process.argv.slice(2));
-}
+await enter(async () => (await import("./app/cli.ts")).runCli(process.argv.slice(2)));

@@ -1,9 +1,4 @@
-// Door of the action in plan/: makes the job matrix.
-import { surviveLostOutput } from "./app/lost-output.ts";
-import { refusesNode } from "./app/old-node.ts";
+// Entry point of the action in plan/: makes the job matrix.
+import { enter } from "./app/entry.ts";
 
-surviveLostOutput();
-if (!refusesNode()) {
-	const { runPlanAction } = await import("./app/actions/plan-action.ts");
-	process.exitCode = await runPlanAction();
-}
+await enter(async () => (await import("./app/actions/plan-action.ts")).runPlanAction());

@@ -1,4 +1,4 @@
-// The borders between the rooms of src, held by reading every import statement.
+// The layers of src, checked by reading every import statement.
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -28,61 +28,60 @@ function importsOf(path: string): Import[] {
 }
 
 const imports = files.flatMap(importsOf);
-const doors = ["main", "post", "cli", "plan", "report", "golden", "ort-worker"].map((name) => `src/${name}.ts`);
+const entryPoints = ["main", "post", "cli", "plan", "report", "golden", "ort-worker"].map((name) => `src/${name}.ts`);
 
-function isIn(path: string, ...rooms: string[]): boolean {
-	return rooms.some((room) => path === `src/${room}` || path.startsWith(`src/${room}/`));
+function isIn(path: string, ...layers: string[]): boolean {
+	return layers.some((layer) => path === `src/${layer}` || path.startsWith(`src/${layer}/`));
 }
 
-/** Imports that leave a room for somewhere the rule does not allow. */
-function trespasses(room: string, allowed: (to: Import) => boolean): string[] {
-	return imports.filter((found) => isIn(found.from, room) && !allowed(found)).map((found) => `${found.from} imports ${found.to}`);
+/** Imports of a layer that its rule does not allow. */
+function violations(layer: string, allowed: (to: Import) => boolean): string[] {
+	return imports.filter((found) => isIn(found.from, layer) && !allowed(found)).map((found) => `${found.from} imports ${found.to}`);
 }
 
-describe("the rooms of src", () => {
-	it("were seen, all of them", () => {
+describe("the layers of src", () => {
+	it("are all found by this test", () => {
 		expect(files.length).toBeGreaterThan(100);
 		expect(imports.length).toBeGreaterThan(300);
-		for (const room of ["core", "formats", "stages", "adapters", "app"]) expect(files.some((path) => isIn(path, room))).toBe(true);
+		for (const layer of ["core", "formats", "stages", "adapters", "app"]) expect(files.some((path) => isIn(path, layer))).toBe(true);
 	});
 
-	it("keep core pure: core, the schemas, ajv and yaml", () => {
+	it("let core import only core, the schemas, ajv and yaml", () => {
 		expect(
-			trespasses("core", ({ to, ours }) => (ours ? isIn(to, "core") || to.startsWith("golden-schema/") : /^(ajv|yaml)(\/|$)/.test(to))),
+			violations("core", ({ to, ours }) => (ours ? isIn(to, "core") || to.startsWith("golden-schema/") : /^(ajv|yaml)(\/|$)/.test(to))),
 		).toEqual([]);
 	});
 
-	it("keep what judges from what reports: shared wording is in core/text", () => {
+	it("keep core modules that judge from importing core/report: shared wording is in core/text", () => {
 		const judges = ["golden", "compare", "gates", "onnx", "config", "plan", "merge", "explain", "telemetry", "stats"].map(
 			(name) => `core/${name}`,
 		);
 		expect(imports.filter(({ from, to }) => isIn(from, ...judges) && isIn(to, "core/report"))).toEqual([]);
-		expect(trespasses("core/text", ({ to }) => isIn(to, "core/text", "core/schema"))).toEqual([]);
+		expect(violations("core/text", ({ to }) => isIn(to, "core/text", "core/schema"))).toEqual([]);
 	});
 
-	it("keep formats to core and themselves", () => {
-		expect(trespasses("formats", ({ to, ours }) => (ours ? isIn(to, "core", "formats") : false))).toEqual([]);
+	it("let formats import only core and formats", () => {
+		expect(violations("formats", ({ to, ours }) => (ours ? isIn(to, "core", "formats") : false))).toEqual([]);
 	});
 
-	it("keep stages to core, ports and themselves", () => {
-		expect(trespasses("stages", ({ to, ours }) => ours && (isIn(to, "core", "stages") || isIn(to, "ports")))).toEqual([]);
+	it("let stages import only core, ports and stages", () => {
+		expect(violations("stages", ({ to, ours }) => ours && (isIn(to, "core", "stages") || isIn(to, "ports")))).toEqual([]);
 	});
 
-	it("keep adapters from stages, the app and each other", () => {
+	it("keep adapters from importing stages, app and each other", () => {
 		const allowed = ({ from, to, ours }: Import): boolean => {
 			if (!ours) return true;
 			const own = from.split("/").slice(0, 3).join("/").slice("src/".length);
 			return isIn(to, "core", "formats", "adapters/process", own) || isIn(to, "ports") || to === "src/adapters/clock.ts";
 		};
-		expect(trespasses("adapters", allowed)).toEqual([]);
+		expect(violations("adapters", allowed)).toEqual([]);
 	});
 
-	it("write to stdout and stderr in one place, but for doors and for workers, whose streams their parent reads", () => {
-		// The check of an old Node loads nothing else.
-		const mayWrite = [...doors, "src/app/old-node.ts", "src/adapters/process/standard-streams.ts"];
+	it("write to stdout and stderr in one place, except for entry points and worker processes", () => {
+		const mayWrite = [...entryPoints, "src/app/entry.ts", "src/adapters/process/standard-streams.ts"];
 		const writers = files.filter((path) => {
 			if (mayWrite.includes(path) || isIn(path, "adapters/onnxruntime/worker")) return false;
-			// Writing nothing waits for what was written.
+			// An empty write only waits for earlier writes.
 			return /process\.std(?:out|err)\.write\((?!"")|\bconsole\.|import \{[^}]*\binfo\b[^}]*\} from "@actions\/core"/.test(
 				readFileSync(path, "utf8"),
 			);
@@ -90,7 +89,7 @@ describe("the rooms of src", () => {
 		expect(writers).toEqual([]);
 	});
 
-	it("hold no cycle", () => {
+	it("have no import cycle", () => {
 		const graph = new Map(
 			files.map((path) => [path, imports.filter((found) => found.from === path && found.ours).map((found) => found.to)]),
 		);
@@ -106,18 +105,48 @@ describe("the rooms of src", () => {
 		expect(cycles).toEqual([]);
 	});
 
-	it("have no drawers", () => {
+	it("have no file named after nothing in particular, such as utils", () => {
 		expect(files.filter((path) => /(^|\/)(utils?|helpers?|common|misc|managers?|services?|index)(\/|\.ts$)/.test(path))).toEqual([]);
 	});
 });
 
-describe("every module but a door", () => {
-	it("has no effect when it is imported", async () => {
+describe("a stage", () => {
+	const stages = files.filter((path) => isIn(path, "stages"));
+	/** The members of each ports type that a stage declares, by name or inline. */
+	const declaredPorts = (text: string): string[] =>
+		[...text.matchAll(/(?:interface \w*Ports|\bports:) \{([^{}]*)\}/g)].flatMap(([, members = ""]) =>
+			[...members.matchAll(/(\w+)\??:/g)].map(([, name = ""]) => name),
+		);
+	/** The file and the stages that it hands its ports to. */
+	const textAndCallees = (path: string): string =>
+		[path, ...imports.filter(({ from, to }) => from === path && isIn(to, "stages")).map(({ to }) => to)]
+			.map((file) => readFileSync(file, "utf8"))
+			.join("\n");
+
+	it("never takes all ports", () => {
+		const takers = imports.filter(({ from, to }) => isIn(from, "stages") && to === "src/ports/ports.ts");
+		expect(takers.map(({ from }) => from)).toEqual([]);
+	});
+
+	it("uses every port it takes", () => {
+		const declaring = stages.filter((path) => declaredPorts(readFileSync(path, "utf8")).length > 0);
+		expect(declaring.length).toBeGreaterThan(5);
+		const unused = declaring.flatMap((path) => {
+			const text = textAndCallees(path);
+			const names = declaredPorts(readFileSync(path, "utf8")).filter((name) => !new RegExp(`[pP]orts\\??\\.${name}\\b`).test(text));
+			return names.map((name) => `${path} takes ${name}`);
+		});
+		expect(unused).toEqual([]);
+	});
+});
+
+describe("every module except entry points", () => {
+	it("has no side effect when imported", async () => {
 		const before = process.listenerCount("SIGINT");
-		const quiet = files.filter((path) => !doors.includes(path));
-		for (const path of quiet) await import(join("..", path));
+		const modules = files.filter((path) => !entryPoints.includes(path));
+		for (const path of modules) await import(join("..", path));
 		expect(process.listenerCount("SIGINT")).toBe(before);
-		expect(quiet.length).toBeGreaterThan(100);
+		expect(modules.length).toBeGreaterThan(100);
 	});
 });
 
@@ -137,20 +166,20 @@ describe("the one file", () => {
 		expect(opening.filter((path) => isIn(path, "app", "stages", "adapters/files"))).toEqual([]);
 	});
 
-	it("that names a child's environment is the only one: no child has ours whole", () => {
+	it("that passes an environment to child processes is one each, and none passes the whole of ours", () => {
 		expect(holding(/createProcesses\((?!\{ env: childEnvironment\(\) \})/).sort()).toEqual([
 			"src/adapters/process/processes.ts",
 			"src/app/compose.ts",
 		]);
 	});
 
-	it("that pronounces on a golden, a speed, a run is one each", () => {
+	it("that decides the verdict on a golden, a speed and a run is one each", () => {
 		expect(holding(/export function judgeCase\(/)).toEqual(["src/core/golden/compare/judge.ts"]);
 		expect(holding(/export function judgePairs\(/)).toEqual(["src/core/compare/verdict.ts"]);
 		expect(holding(/export function foldOutcome\(/)).toEqual(["src/core/outcome.ts"]);
 	});
 
-	it("of a report never judges", () => {
+	it("that renders a report decides no verdict", () => {
 		const judging = imports.filter(
 			({ from, to }) => isIn(from, "core/report") && /core\/(gates\/|outcome|golden\/judge|compare\/(verdict|looks|exact))/.test(to),
 		);
@@ -164,7 +193,7 @@ describe("every file", () => {
 		expect(long).toEqual([]);
 	});
 
-	it("starts with its purpose", () => {
+	it("starts with a comment on its purpose", () => {
 		expect(files.filter((path) => !isIn(path, "core/schema") && !/^(#!.*\n)?\/\/ [A-Z`]/.test(readFileSync(path, "utf8")))).toEqual([]);
 	});
 });

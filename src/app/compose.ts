@@ -17,9 +17,7 @@ import type { Backend } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";
 import type { Progress } from "../ports/world.ts";
 import { chosenMachine, workerPathOf } from "./choose-backend.ts";
-import { gpuLease, lockFolderOf } from "./gpu/gpu-lease.ts";
-import { gpuWatch } from "./gpu/gpu-watch.ts";
-import { narrowDevices } from "./gpu/visible-devices.ts";
+import { gpuLease, gpuWatch, lockFolderOf, narrowDevices } from "./gpu.ts";
 
 export interface Composition {
 	ports: Ports;

@@ -13,8 +13,7 @@ import { judgeVanishedBuild, judgeVanishedFigures } from "../core/gates/vanished
 import { failureKindOf, foldOutcome } from "../core/outcome.ts";
 import { engineSpecs } from "../core/plan/specs.ts";
 import type { GateResult, Result } from "../core/schema/result.ts";
-import type { Facts } from "./facts.ts";
-import type { GateInput } from "./gate-input.ts";
+import type { Facts, GateInput } from "./run-context.ts";
 
 export function concludeResult(facts: Facts, input: GateInput, end: { nowMs: number; childMs: number }): Result {
 	const builds = settleBuilds(facts.builds);

@@ -16,8 +16,8 @@ import { reportFiles, writeReport } from "../stages/report.ts";
 import { type OpenedArms, openArms } from "./arms/arms.ts";
 import { type Composition, compose } from "./compose.ts";
 import { loadConfigAt, type ReadConfig, readConfigFile, repositoryOf } from "./config-file.ts";
-import type { BeforeBuild, GateInput } from "./gate-input.ts";
 import { prepareGate, runGate } from "./run.ts";
+import type { BeforeBuild, GateInput } from "./run-context.ts";
 import { version } from "./version.ts";
 
 export interface GateOptions {

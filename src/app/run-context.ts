@@ -1,9 +1,22 @@
-// What the stages of one run work on: what is known before anything is built, and what is found out.
+// What one run is given, what is known before anything is built, and what the stages have found so far.
+
+import type { Config } from "../core/config/config.ts";
 import type { Plan } from "../core/plan/plan.ts";
+import type {
+	BackendFacts,
+	BuildRecord,
+	ErrorRecord,
+	Finding,
+	GoldenChange,
+	GoldenVerdict,
+	ProbeResult,
+	Result,
+	WorkloadResult,
+} from "../core/schema/result.ts";
+import type { Ports } from "../ports/ports.ts";
 import type { GoldenSet } from "../stages/load-goldens.ts";
-import type { PreparedModel } from "../stages/prepared.ts";
-import type { Facts } from "./facts.ts";
-import type { GateInput } from "./gate-input.ts";
+import type { ArmFolder, PreparedModel } from "../stages/prepared.ts";
+import type { WorkloadShapes } from "../stages/workloads.ts";
 
 /** What is known before any engine is built. */
 export interface Prepared {
@@ -12,8 +25,84 @@ export interface Prepared {
 	plan: Plan;
 }
 
+/** What all stages of a run share. */
 export interface RunContext {
 	prepared: Prepared;
 	input: GateInput;
 	facts: Facts;
+	ports: Ports;
+}
+
+/** What is known when the first engine is about to be built. */
+export interface BeforeBuild {
+	config: Config;
+	fingerprint: Readonly<Record<string, string>>;
+	/** Of both arms. */
+	models: readonly PreparedModel[];
+}
+
+/** What one run is given. */
+export interface GateInput {
+	config: Config;
+	/** Of the config file's bytes. */
+	configSha256: string;
+	/** Base first where there is one; head always. */
+	arms: readonly ArmFolder[];
+	/** Why there is no base, where there is none. */
+	noBase?: string;
+	/** Sentences about how the arms were opened. */
+	notes?: readonly string[];
+	/** The base's own config, to notice lowered limits and lost coverage; absent where it has none. */
+	baseConfig?: Config;
+	/** Why the base's config cannot be read, where it has one. */
+	baseConfigFault?: string;
+	/** Absolute. */
+	outFolder: string;
+	/** A schedule started the run, so nightly work is due. */
+	isScheduled?: boolean;
+	/** Decides the order of the timed runs. */
+	seed: string;
+	version: string;
+	/** Awaited before the machine is taken for this run alone. */
+	beforeBuild?(known: BeforeBuild): Promise<void>;
+}
+
+/** What the stages have found so far. */
+export interface Facts {
+	startedAt: string;
+	startedMs: number;
+	/** The current stage; null after the last. */
+	stage: string | null;
+	backend: BackendFacts;
+	environment: Readonly<Record<string, string>>;
+	findings: Finding[];
+	shapes: ReadonlyMap<string, WorkloadShapes>;
+	builds: BuildRecord[];
+	golden: GoldenVerdict[];
+	goldenChanges: GoldenChange[];
+	probes: ProbeResult[];
+	rows: WorkloadResult[];
+	errors: ErrorRecord[];
+	/** Sentences about what is degraded or unknown. */
+	notes: string[];
+	/** Written by profilers. */
+	files: Result["files"];
+}
+
+export function emptyFacts(start: { startedAt: string; startedMs: number; backend: BackendFacts }): Facts {
+	return {
+		...start,
+		stage: "start",
+		environment: {},
+		findings: [],
+		shapes: new Map(),
+		builds: [],
+		golden: [],
+		goldenChanges: [],
+		probes: [],
+		rows: [],
+		errors: [],
+		notes: [],
+		files: [],
+	};
 }

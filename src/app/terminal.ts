@@ -1,6 +1,10 @@
-// What a command has of its terminal: two streams, their width, whether colour is wanted.
+// The terminal of a command: two streams, their width, whether colour is wanted, and the progress that fits it.
+
+import { systemClock } from "../adapters/clock.ts";
 import { type Environment, readEnvironment } from "../adapters/github/env.ts";
 import { type StandardStreams, standardStreams } from "../adapters/process/standard-streams.ts";
+import { groupProgress, plainProgress, silentProgress, terminalProgress } from "../adapters/terminal/progress.ts";
+import type { Progress } from "../ports/world.ts";
 
 export interface Terminal extends StandardStreams {
 	/** Results that stand nowhere else. */
@@ -49,4 +53,14 @@ export function openTerminal(options: { color: boolean }): OpenedTerminal {
 			return isOnlyCopy ? fault : null;
 		},
 	};
+}
+
+export function progressFor(terminal: Terminal, options: { quiet: boolean; json?: boolean }): Progress {
+	if (options.quiet) return silentProgress();
+	const stream = { write: terminal.err, columns: terminal.columns };
+	if (terminal.interactive) return terminalProgress(stream, { color: terminal.color.err, clock: systemClock() });
+	// Groups are made on stdout, which then holds JSON alone.
+	return terminal.environment.isActions && options.json !== true
+		? groupProgress({ out: terminal.echo, command: terminal.command })
+		: plainProgress(stream);
 }

@@ -1,7 +1,6 @@
 // The world, as stages see it: every port together. Types only.
 import type { Backend } from "./backend.ts";
-import type { CustomCommands } from "./custom.ts";
-import type { Clock, Files, GpuLease, Interrupt, ModelReader, Progress, Shell, Telemetry, TensorReader } from "./world.ts";
+import type { Clock, CustomCommands, Files, GpuLease, Interrupt, ModelReader, Progress, Shell, Telemetry, TensorReader } from "./world.ts";
 
 export interface Ports {
 	files: Files;

@@ -1,6 +1,7 @@
 // What stages need of the machine and of the people before it. Types only.
-import type { PrepareConfig } from "../core/config/config.ts";
+import type { CommandConfig, PrepareConfig } from "../core/config/config.ts";
 import type { ErrorDetails, ToolCode } from "../core/errors.ts";
+import type { CommandAnswer, CommandQuestion } from "../core/golden/compare/custom.ts";
 import type { Tensor } from "../core/golden/tensor/tensor.ts";
 import type { InputKind } from "../core/input-kind.ts";
 import type { ExternalFile, OnnxModel } from "../core/onnx/model.ts";
@@ -102,4 +103,21 @@ export interface GpuLease {
 export interface Interrupt {
 	/** Why to stop, e.g. `interrupted by SIGINT`; null to go on. */
 	reason(): string | null;
+}
+
+export interface CommandJob {
+	command: CommandConfig;
+	/** Absolute folder in which it runs. */
+	cwd: string;
+	/** Absolute folder of our own, for the tensors in passing. */
+	scratchFolder: string;
+	/** As the command is told. */
+	about: CommandQuestion;
+	expected: Tensor;
+	got: Tensor;
+}
+
+/** Never throws: what goes wrong is an answer, and never a pass. */
+export interface CustomCommands {
+	ask(job: CommandJob): Promise<CommandAnswer>;
 }

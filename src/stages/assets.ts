@@ -14,13 +14,15 @@ export interface MissingAsset {
 	what: string;
 }
 
+type AssetFiles = Pick<Files, "realPath" | "size" | "sha256">;
+
 export type AssetsRead = { state: "ready"; assets: EngineAssets } | MissingAsset;
 
 /**
  * trtexec says nothing of a calibration cache that is missing or empty: it makes the ranges up.
  * @throws ConfigError path-outside-workspace.
  */
-export async function readAssets({ engine }: EngineSpec, folder: string, files: Files): Promise<AssetsRead> {
+export async function readAssets({ engine }: EngineSpec, folder: string, files: AssetFiles): Promise<AssetsRead> {
 	const { plugins, calibration } = engine.tensorrt;
 	const read: (Asset & { dynamic: boolean })[] = [];
 	for (const { path, dynamic, pointer } of plugins) {
@@ -33,7 +35,7 @@ export async function readAssets({ engine }: EngineSpec, folder: string, files: 
 	return "state" in asset ? asset : { state: "ready", assets: { plugins: read, calibration: asset } };
 }
 
-async function readAsset(wanted: Omit<MissingAsset, "state">, folder: string, files: Files): Promise<Asset | MissingAsset> {
+async function readAsset(wanted: Omit<MissingAsset, "state">, folder: string, files: AssetFiles): Promise<Asset | MissingAsset> {
 	const path = await confine(files, folder, wanted.path);
 	const bytes = path === null ? null : await files.size(path);
 	if (path === null || bytes === null) return { state: "missing", ...wanted };

@@ -22,7 +22,12 @@ export interface Built {
 	engine?: BuiltEngine;
 }
 
-export async function* build(input: BuildInput, ports: { backend: Backend; progress: Progress }): AsyncGenerator<Built> {
+interface BuildPorts {
+	backend: Pick<Backend, "build">;
+	progress: Progress;
+}
+
+export async function* build(input: BuildInput, ports: BuildPorts): AsyncGenerator<Built> {
 	ports.progress.stage("build", input.models.length);
 	let built = 0;
 	for (const prepared of input.models) {
@@ -38,7 +43,7 @@ export async function* build(input: BuildInput, ports: { backend: Backend; progr
 
 type Buildable = Exclude<PreparedModel, { state: "broken" }>;
 
-async function buildOne(prepared: Buildable, input: BuildInput, backend: Backend): Promise<Built> {
+async function buildOne(prepared: Buildable, input: BuildInput, backend: BuildPorts["backend"]): Promise<Built> {
 	if (prepared.state === "missing") return { record: notBuilt(prepared, "missing") };
 	if (isBlocked(prepared, input.findings, input.strict)) return { record: notBuilt(prepared, "skipped") };
 	const name = folderName(prepared.spec.id);

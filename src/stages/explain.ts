@@ -8,7 +8,7 @@ import type { Result, VerdictKind, WorkloadKernels, WorkloadResult } from "../co
 import { counted } from "../core/text/labels.ts";
 import type { Backend, BuiltEngine, TraceJob } from "../ports/backend.ts";
 import type { Interrupt, Progress } from "../ports/world.ts";
-import type { TimedWorkload } from "./measure.ts";
+import type { TimedWorkload } from "./workloads.ts";
 
 export interface ExplainInput {
 	workloads: readonly TimedWorkload[];
@@ -28,7 +28,7 @@ export interface Explained {
 }
 
 interface ExplainPorts {
-	backend: Backend;
+	backend: Pick<Backend, "profile" | "trace">;
 	progress: Progress;
 	interrupt: Interrupt;
 }
@@ -65,7 +65,7 @@ function withinReason({ rows }: ExplainInput): { rows: ExplainInput["rows"]; ski
 
 interface Look {
 	label: string;
-	look(backend: Backend): Promise<Explained>;
+	look(backend: ExplainPorts["backend"]): Promise<Explained>;
 }
 
 /** The workloads that are not simply unchanged; of each engine that has none, its first. */
@@ -106,12 +106,12 @@ function enginesOf({ base, head }: TimedWorkload): BuiltEngine[] {
 	return base === undefined || base.record.engineSha256 === head.record.engineSha256 ? [head] : [base, head];
 }
 
-interface Place {
+interface LookContext {
 	input: ExplainInput;
-	backend: Backend;
+	backend: ExplainPorts["backend"];
 }
 
-async function lookAtLayers(engine: BuiltEngine, timed: TimedWorkload, { input, backend }: Place): Promise<Explained> {
+async function lookAtLayers(engine: BuiltEngine, timed: TimedWorkload, { input, backend }: LookContext): Promise<Explained> {
 	const { id } = timed.workload;
 	const { arm } = engine;
 	const name = `${folderName(id)}-${arm}`;
@@ -148,7 +148,7 @@ interface KernelLook {
 	found: WorkloadKernels;
 }
 
-async function lookAtKernels({ tool, engine, timed, found }: KernelLook, { input, backend }: Place): Promise<Explained> {
+async function lookAtKernels({ tool, engine, timed, found }: KernelLook, { input, backend }: LookContext): Promise<Explained> {
 	const { id, config } = timed.workload;
 	const { arm } = engine;
 	const kernel = tool === "ncu" ? kernelOfInterest(found) : undefined;

@@ -9,21 +9,10 @@ import type { Workload } from "../core/plan/plan.ts";
 import type { Arm, ErrorRecord, PerfRun, RunFigure } from "../core/schema/result.ts";
 import { summarize, throughputOf } from "../core/stats/summary.ts";
 import { counted } from "../core/text/labels.ts";
-import type { Backend, BuiltEngine, MeasureResult, TimedInput } from "../ports/backend.ts";
+import type { Backend, MeasureResult, TimedInput } from "../ports/backend.ts";
 import type { Clock, Interrupt, Progress, Telemetry, ToolFailure } from "../ports/world.ts";
-import { isIdentical } from "./identical.ts";
 import { discard, discardInvalid, observe, replacementCap, unstable, type WatchedRun } from "./watch.ts";
-
-/** A workload with the engines that it times; base is absent where there is nothing to compare with. */
-export interface TimedWorkload {
-	workload: Workload;
-	head: BuiltEngine;
-	base?: BuiltEngine;
-	inputs: readonly TimedInput[];
-	/** By the plan: which arm begins each pair, and how long all of them take. */
-	firstArms: readonly Arm[];
-	estimateMs: number;
-}
+import { isIdentical, type TimedWorkload } from "./workloads.ts";
 
 export interface MeasureInput {
 	workloads: readonly TimedWorkload[];
@@ -47,7 +36,7 @@ export interface Measured {
 }
 
 interface MeasurePorts {
-	backend: Backend;
+	backend: Pick<Backend, "measure">;
 	progress: Progress;
 	interrupt: Interrupt;
 	clock: Clock;
@@ -195,7 +184,7 @@ async function takePair(job: PairJob, measuring: Measuring, ports: MeasurePorts)
 async function measureRun(
 	at: { pair: number; arm: Arm },
 	measuring: Measuring,
-	backend: Backend,
+	backend: MeasurePorts["backend"],
 ): Promise<{ run: PerfRun; result: MeasureResult }> {
 	const { timed, input, ledger } = measuring;
 	const order = ledger.runs.length;

@@ -1,8 +1,7 @@
-// What the prepare stage is given, and what it makes of it.
-import type { ErrorDetails } from "../core/errors.ts";
+// The folders of the arms, and the models that the prepare stage finds in them.
 import type { EngineAssets, EngineSpec } from "../core/plan/plan.ts";
-import type { Arm, ArmSource, BackendFacts, ErrorRecord } from "../core/schema/result.ts";
-import type { Files, ModelOnDisk, ModelReader, Progress, Shell } from "../ports/world.ts";
+import type { Arm, ArmSource, ErrorRecord } from "../core/schema/result.ts";
+import type { ModelOnDisk } from "../ports/world.ts";
 
 /** Where an arm's files lie. */
 export interface ArmFolder {
@@ -22,37 +21,3 @@ export type PreparedModel =
 	| { state: "missing"; spec: EngineSpec; arm: Arm; isNew: boolean; reason: string }
 	/** The base has it, and it cannot be used: nothing can be compared, which is an error of the run. */
 	| { state: "broken"; spec: EngineSpec; arm: Arm; error: ErrorRecord };
-
-export interface PrepareInput {
-	specs: readonly EngineSpec[];
-	arms: readonly ArmFolder[];
-	/** Whether the base's config has this engine, or one of the same file. */
-	isKnownToBase(spec: EngineSpec): boolean;
-	backend: BackendFacts["kind"];
-	logFolder: string;
-	timeoutMs: number;
-}
-
-export interface PreparePorts {
-	files: Files;
-	models: ModelReader;
-	shell: Shell;
-	progress: Progress;
-}
-
-export interface Context {
-	input: PrepareInput;
-	ports: PreparePorts;
-}
-
-export interface Complaint {
-	message: string;
-	details: ErrorDetails;
-}
-
-export interface Wanted {
-	spec: EngineSpec;
-	folder: ArmFolder;
-	/** Of the prepare command. */
-	complaint: Complaint | null;
-}

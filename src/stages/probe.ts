@@ -25,7 +25,7 @@ export interface ProbeInput {
 export type Probed = { state: "judged"; results: readonly ProbeResult[] } | { state: "failed"; error: ErrorRecord };
 
 interface ProbePorts {
-	backend: Backend;
+	backend: Pick<Backend, "infer">;
 	files: Files;
 	tensors: TensorReader;
 	progress: Progress;

@@ -1,4 +1,4 @@
-// Writes a result and everything that is rendered from it.
+// Writes a result and every report rendered from it, and lists the files of a run.
 import { renderBencher } from "../core/report/exports/bencher.ts";
 import { renderBenchmark } from "../core/report/exports/benchmark.ts";
 import { renderCsv } from "../core/report/exports/csv.ts";
@@ -21,14 +21,16 @@ export const reportFiles = {
 	sarif: "exports/findings.sarif",
 } as const;
 
+type ReportFiles = Pick<Files, "writeText" | "makeFolder">;
+
 /** result.json first: the others can always be made again from it. */
-export async function writeReport(result: Result, outFolder: string, files: Files): Promise<void> {
+export async function writeReport(result: Result, outFolder: string, files: ReportFiles): Promise<void> {
 	await files.writeText(`${outFolder}/${reportFiles.result}`, `${JSON.stringify(result, null, "\t")}\n`);
 	await renderReport(result, outFolder, files);
 }
 
 /** Renders again from a result that is already on disk; the same result gives the same bytes. */
-export async function renderReport(result: Result, outFolder: string, files: Files): Promise<void> {
+export async function renderReport(result: Result, outFolder: string, files: ReportFiles): Promise<void> {
 	await files.writeText(`${outFolder}/${reportFiles.markdown}`, renderMarkdown(result));
 	await files.writeText(`${outFolder}/${reportFiles.html}`, renderHtml(result));
 	await files.writeText(`${outFolder}/${reportFiles.junit}`, renderJunit(result));
@@ -37,4 +39,27 @@ export async function renderReport(result: Result, outFolder: string, files: Fil
 	await files.writeText(`${outFolder}/${reportFiles.bencher}`, renderBencher(result));
 	await files.writeText(`${outFolder}/${reportFiles.csv}`, renderCsv(result));
 	await files.writeText(`${outFolder}/${reportFiles.sarif}`, renderSarif(result));
+}
+
+/** Written after the result that lists them. */
+export const reportList: Result["files"] = [
+	{ path: reportFiles.html, what: "the whole report" },
+	{ path: reportFiles.markdown, what: "the report as a comment" },
+	{ path: reportFiles.junit, what: "the gates as test cases" },
+	{ path: "exports", what: "the figures and findings for other programs: CSV, SARIF, benchmark and Bencher JSON" },
+	{ path: reportFiles.result, what: "everything that was found out and decided" },
+];
+
+const folders: Result["files"] = [
+	{ path: "raw", what: "every sample of every run: 64-bit floats, little-endian, milliseconds" },
+	{ path: "logs", what: "what every tool said" },
+	{ path: "engines", what: "the engines of both arms" },
+];
+
+/** @returns paths relative to the output folder. */
+export async function filesOfRun(outFolder: string, explained: Result["files"], files: Pick<Files, "realPath">): Promise<Result["files"]> {
+	const there = await Promise.all(
+		folders.map(async (folder) => ((await files.realPath(`${outFolder}/${folder.path}`)) === null ? [] : [folder])),
+	);
+	return [...reportList, ...there.flat(), ...explained];
 }

@@ -6,7 +6,7 @@ import { type CommandAnswer, type CustomSpec, customSpecs } from "../core/golden
 import type { CaseInput } from "../core/golden/compare/judge.ts";
 import { tensorMap } from "../core/golden/tensor/tensor.ts";
 import { quoteName } from "../core/onnx/quote.ts";
-import type { CustomCommands } from "../ports/custom.ts";
+import type { CustomCommands } from "../ports/world.ts";
 
 export interface CommandsAtHand {
 	/** Of trtgate.yml; never of a golden, which may be a stranger's. */

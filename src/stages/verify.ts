@@ -1,5 +1,4 @@
 // Sends the golden cases through the engines, one batch after the other, and judges what comes out.
-
 import type { CommandConfig } from "../core/config/config.ts";
 import { folderName } from "../core/config/identity.ts";
 import { recordFault } from "../core/error-record.ts";
@@ -12,8 +11,7 @@ import type { GoldenCase } from "../core/schema/golden.ts";
 import type { ErrorRecord, GoldenVerdict } from "../core/schema/result.ts";
 import { counted } from "../core/text/labels.ts";
 import type { Backend, BuiltEngine, InferCase, InferResult } from "../ports/backend.ts";
-import type { CustomCommands } from "../ports/custom.ts";
-import type { Files, Progress, TensorReader } from "../ports/world.ts";
+import type { CustomCommands, Files, Progress, TensorReader } from "../ports/world.ts";
 import { type GoldenSet, readTensors } from "./load-goldens.ts";
 import { type CommandsAtHand, runComparatorCommands } from "./run-comparator-commands.ts";
 

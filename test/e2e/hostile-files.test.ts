@@ -216,7 +216,7 @@ describe("an old Node", () => {
 	it.each(["cli", "main", "plan", "report", "golden", "post"])("fails at nothing before that: dist/%s.js loads the check alone", (door) => {
 		const importsOf = (path: string) => [...readFileSync(path, "utf8").matchAll(/(?:from|import)"([^"]+)"/g)].map((match) => match[1]);
 		const loaded = importsOf(`dist/${door}.js`);
-		expect(loaded).toContain("./chunks/app-old-node.js");
+		expect(loaded).toContain("./chunks/app-entry.js");
 		expect(loaded.flatMap((path) => importsOf(`dist/${path}`))).toEqual([]);
 	});
 });

@@ -7,7 +7,7 @@ import { ConfigError } from "../../src/core/errors.ts";
 import { engineSpecs } from "../../src/core/plan/specs.ts";
 import type { BuiltEngine } from "../../src/ports/backend.ts";
 import { missingAsset, readAssets } from "../../src/stages/assets.ts";
-import { isIdentical } from "../../src/stages/identical.ts";
+import { isIdentical } from "../../src/stages/workloads.ts";
 import { loaded, withModel } from "../core/config/load.ts";
 import { temporaryFolder, writeProject } from "../support/project.ts";
 

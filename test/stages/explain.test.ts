@@ -4,7 +4,7 @@ import { engineSpecs } from "../../src/core/plan/specs.ts";
 import type { Arm, VerdictKind } from "../../src/core/schema/result.ts";
 import type { Backend, BuiltEngine, ProfileResult, TraceJob, TraceResult } from "../../src/ports/backend.ts";
 import { type Explained, type ExplainInput, explain } from "../../src/stages/explain.ts";
-import type { TimedWorkload } from "../../src/stages/measure.ts";
+import type { TimedWorkload } from "../../src/stages/workloads.ts";
 import { buildConfig } from "../support/build-config.ts";
 import { buildLayers } from "../support/build-layers.ts";
 import { fakeBackend, silent, steadyRun } from "../support/fakes.ts";

@@ -3,7 +3,8 @@ import { describe, expect, it } from "vitest";
 import type { GpuWindow, PerfRun } from "../../src/core/schema/result.ts";
 import type { Neighbour } from "../../src/core/telemetry/validity.ts";
 import type { Telemetry } from "../../src/ports/world.ts";
-import { type Measured, type MeasureInput, measure, type TimedWorkload } from "../../src/stages/measure.ts";
+import { type Measured, type MeasureInput, measure } from "../../src/stages/measure.ts";
+import type { TimedWorkload } from "../../src/stages/workloads.ts";
 
 interface Moment {
 	clock?: number;

@@ -5,7 +5,8 @@ import { engineSpecs } from "../../src/core/plan/specs.ts";
 import type { Arm } from "../../src/core/schema/result.ts";
 import type { BuiltEngine, MeasureResult } from "../../src/ports/backend.ts";
 import { compare } from "../../src/stages/compare.ts";
-import { type Measured, measure, type TimedWorkload } from "../../src/stages/measure.ts";
+import { type Measured, measure } from "../../src/stages/measure.ts";
+import type { TimedWorkload } from "../../src/stages/workloads.ts";
 import { buildConfig } from "../support/build-config.ts";
 import { brokenRun, fakeBackend, fakePorts, steadyRun } from "../support/fakes.ts";
 

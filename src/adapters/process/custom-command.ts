@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type CommandAnswer, parseCommandAnswer } from "../../core/golden/compare/custom.ts";
 import { encodeNpy } from "../../formats/tensor/npy.ts";
-import type { CommandJob, CustomCommands } from "../../ports/custom.ts";
+import type { CommandJob, CustomCommands } from "../../ports/world.ts";
 import type { Processes } from "./processes.ts";
 import type { ProcessRecord } from "./spawn.ts";
 

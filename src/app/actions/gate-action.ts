@@ -1,5 +1,4 @@
 // The action: the same gate as the command line, told to the workflow run.
-
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { saveState, setFailed } from "@actions/core";
@@ -18,15 +17,13 @@ import { reportFiles } from "../../stages/report.ts";
 import { cacheFolder } from "../compose.ts";
 import { exitCodes, exitOfResult, explainError } from "../exit.ts";
 import { gate } from "../gate.ts";
-import { progressFor } from "../progress.ts";
 import { publishNoResult } from "../publish/publish-no-result.ts";
 import { githubPublisher, publishRun } from "../publish/publish-run.ts";
 import { type SharedCaches, sharedCaches } from "../publish/shared-caches.ts";
 import { writePublishOutputs, writeResultOutputs } from "../publish/write-outputs.ts";
 import { stopOnSignals } from "../signals.ts";
-import { openTerminal, type Terminal } from "../terminal.ts";
-import { announceNoResult } from "./announce-no-result.ts";
-import { readRunEvent } from "./run-event.ts";
+import { openTerminal, progressFor, type Terminal } from "../terminal.ts";
+import { announceNoResult, readRunEvent } from "./workflow-run.ts";
 
 /** Where we are, and what is wanted of us. */
 interface Job {

@@ -11,7 +11,7 @@ import { proposeGoldens, type RecordedGoldens } from "../golden/propose-goldens.
 import { chooseTargets, type GoldenTarget, type RecordedModel, recordModel } from "../golden/record-models.ts";
 import { writeGoldenOutputs } from "../golden/write-outputs.ts";
 import { stopOnSignals } from "../signals.ts";
-import { announce } from "./announce.ts";
+import { announce } from "./workflow-run.ts";
 
 /** Why no more is to begin; null: go on. */
 type Stopped = () => string | null;

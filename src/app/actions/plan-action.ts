@@ -1,5 +1,4 @@
 // The action in plan/: trtgate.yml in, the job matrix out.
-
 import { setOutput, summary } from "@actions/core";
 import { readPlanInputs } from "../../adapters/github/inputs.ts";
 import { log } from "../../adapters/github/log.ts";
@@ -9,7 +8,7 @@ import { artifactName } from "../../formats/github/artifact-name.ts";
 import { readConfigFile } from "../config-file.ts";
 import { exitCodes } from "../exit.ts";
 import { openTerminal } from "../terminal.ts";
-import { announce } from "./announce.ts";
+import { announce } from "./workflow-run.ts";
 
 export async function runPlanAction(): Promise<number> {
 	const terminal = openTerminal({ color: false });

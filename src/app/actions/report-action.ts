@@ -1,5 +1,4 @@
 // The action in report/: fetches the parts' results, merges and shows them. It needs no GPU, no checkout and runs nothing of the change.
-
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { notice, setFailed } from "@actions/core";
@@ -20,17 +19,15 @@ import type { Result } from "../../core/schema/result.ts";
 import { slug } from "../../formats/github/artifact-name.ts";
 import type { RunEvent } from "../../formats/github/event.ts";
 import type { Published } from "../../stages/publish/plan.ts";
-import { reportFiles, writeReport } from "../../stages/report.ts";
+import { reportFiles, reportList, writeReport } from "../../stages/report.ts";
 import { exitCodes, exitOfResult } from "../exit.ts";
-import { reportList } from "../kept-files.ts";
 import { collectParts } from "../parts/collect-parts.ts";
 import { findSubject, type Subject } from "../parts/find-measured-run.ts";
 import { githubPublisher, publishRun } from "../publish/publish-run.ts";
 import { writePublishOutputs, writeResultOutputs } from "../publish/write-outputs.ts";
 import { openTerminal } from "../terminal.ts";
 import { version } from "../version.ts";
-import { announceNoResult } from "./announce-no-result.ts";
-import { readRunEvent } from "./run-event.ts";
+import { announceNoResult, readRunEvent } from "./workflow-run.ts";
 
 interface Reporting {
 	inputs: ReportInputs;

@@ -13,8 +13,8 @@ import { ConfigError, ToolError } from "../../core/errors.ts";
 import type { Arm, ArmSource } from "../../core/schema/result.ts";
 import type { RunEvent } from "../../formats/github/event.ts";
 import type { ArmFolder } from "../../stages/prepared.ts";
-import { findBase } from "./base-and-head.ts";
 import { type BaseRecipe, chooseBase, nameHead } from "./choose-base.ts";
+import { findBase } from "./find-base.ts";
 import { fetchLfsFiles } from "./lfs-files.ts";
 
 export interface ArmsRequest {

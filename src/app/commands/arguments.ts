@@ -1,7 +1,11 @@
-// Parses what a command was given by its table, with one clear error for what the table does not list.
+// Parses the arguments of a command by its table and reads the files they name, with one clear error for each mistake.
+
+import { resolve } from "node:path";
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
+import { readInputText } from "../../adapters/process/input-file.ts";
 import { didYouMean } from "../../core/config/did-you-mean.ts";
 import { ConfigError } from "../../core/errors.ts";
+import type { InputKind } from "../../core/input-kind.ts";
 
 export interface Option {
 	/** What stands for the value in the help, as in DIR; a flag has none. */
@@ -129,4 +133,9 @@ function checkRequired(given: Readonly<Record<string, unknown>>, table: CommandT
 function usage(table: CommandTable, message: string, suggestion?: string): ConfigError {
 	const fix = suggestion === undefined ? `\`trtgate ${table.name} --help\` lists its options.` : `Did you mean --${suggestion}?`;
 	return new ConfigError({ code: "usage", message, details: { fix } });
+}
+
+/** @throws ConfigError by the kind where it cannot be read. */
+export async function readArgument(path: string, cwd: string, kind: InputKind): Promise<{ path: string; text: string }> {
+	return { path, text: await readInputText(resolve(cwd, path), kind, path) };
 }

@@ -1,21 +1,23 @@
 // `trtgate diagnose`: what a run of trtexec turned out to be, from its log or a recording of it.
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { dirname, isAbsolute, join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
+import { fileModelReader } from "../../adapters/files/model-reader.ts";
 import { openInput, readInputText } from "../../adapters/process/input-file.ts";
 import { ConfigError } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";
+import { modelFacts } from "../../core/onnx/model-facts.ts";
 import { jsonText } from "../../core/text/escape.ts";
-import { type Evidence, evidenceOfRecording } from "../../formats/trtexec/diagnose.ts";
+import { type Evidence, evidenceOfRecording, flagsOf } from "../../formats/trtexec/diagnose.ts";
+import { givenShapes } from "../../formats/trtexec/failures/shape-flags.ts";
 import { createLogScan, type LogScan } from "../../formats/trtexec/log-scan.ts";
 import { parseRecordingMeta } from "../../formats/trtexec/recording.ts";
 import { diagnosisJson, renderDiagnosis } from "../../formats/trtexec/render.ts";
 import { createLineReader } from "../../formats/trtexec/transcript.ts";
-import { diagnoseHonestly } from "../../formats/trtexec/unverified.ts";
+import { diagnoseHonestly, touchedBy } from "../../formats/trtexec/unverified.ts";
 import { exitCodes } from "../exit.ts";
-import { withFactsBeside } from "../facts-beside.ts";
 import type { Terminal } from "../terminal.ts";
 import { type ArgumentsOf, parseArguments } from "./arguments.ts";
 import { diagnoseTable } from "./tables.ts";
@@ -92,4 +94,50 @@ function unreadable(path: string, cause: unknown): ConfigError {
 		cause,
 		details: { location: { path }, expected: "a log of trtexec, or the folder of a recording", fix: "Check the path." },
 	});
+}
+
+type Known = Evidence & { scan: LogScan };
+
+/** `folders`: where relative paths of the run may begin, the likeliest first. */
+export async function withFactsBeside(evidence: Known, folders: readonly string[]): Promise<Known> {
+	const touched = touchedBy(evidence);
+	const inputs: { path: string; bytes: number }[] = [];
+	for (const path of touched.inputs) {
+		const found = await find(path, folders);
+		if (found !== null) inputs.push({ path, bytes: found.bytes });
+	}
+	const plan = touched.plan === null ? null : await find(touched.plan, folders);
+	const wrote = plan === null || touched.plan === null ? [] : [{ path: touched.plan, bytes: plan.bytes }];
+	const model = touched.model === null ? null : await find(touched.model, folders);
+	return {
+		...evidence,
+		inputs,
+		...(wrote.length > 0 || evidence.wrote !== undefined ? { wrote: [...(evidence.wrote ?? []), ...wrote] } : {}),
+		...(model === null ? {} : await modelOf(model.path, evidence)),
+	};
+}
+
+async function find(path: string, folders: readonly string[]): Promise<{ path: string; bytes: number } | null> {
+	for (const candidate of isAbsolute(path) ? [path] : folders.map((folder) => join(folder, path))) {
+		const found = await stat(candidate).catch(() => null);
+		if (found?.isFile()) return { path: candidate, bytes: found.size };
+	}
+	return null;
+}
+
+/** A file that is no model says nothing of the run beyond what its log says. */
+async function modelOf(path: string, evidence: Known): Promise<Pick<Evidence, "model">> {
+	const flags = flagsOf(evidence.argv ?? evidence.scan.facts.command ?? []);
+	const shapes = new Map(givenShapes(flags).map(({ input, shape }) => [input, shape.split("x").map(Number)]));
+	const model = await fileModelReader()
+		.read(path)
+		.catch(() => null);
+	return model === null ? {} : { model: modelFacts(model, { shapes, leastBits: leastBitsOf(flags) }) };
+}
+
+/** Flags that allow smaller elements than floats. */
+function leastBitsOf(flags: ReadonlyMap<string, string>): number {
+	if (["--int4"].some((flag) => flags.has(flag))) return 4;
+	if (["--best", "--int8", "--fp8"].some((flag) => flags.has(flag))) return 8;
+	return ["--fp16", "--bf16"].some((flag) => flags.has(flag)) ? 16 : 32;
 }

@@ -8,14 +8,12 @@ import { mergeResults } from "../../core/merge/merge.ts";
 import { parseMatrix } from "../../core/plan/matrix.ts";
 import { parseResult } from "../../core/report/parse-result.ts";
 import type { Result } from "../../core/schema/result.ts";
-import { renderReport, reportFiles, writeReport } from "../../stages/report.ts";
+import { renderReport, reportFiles, reportList, writeReport } from "../../stages/report.ts";
 import { exitOfResult } from "../exit.ts";
-import { reportList } from "../kept-files.ts";
 import { readParts } from "../parts/read-parts.ts";
 import type { Terminal } from "../terminal.ts";
 import { version } from "../version.ts";
-import { type ArgumentsOf, parseArguments } from "./arguments.ts";
-import { readArgument } from "./read.ts";
+import { type ArgumentsOf, parseArguments, readArgument } from "./arguments.ts";
 import { showResult } from "./run.ts";
 import { reportTable } from "./tables.ts";
 

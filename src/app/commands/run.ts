@@ -7,9 +7,8 @@ import type { Result } from "../../core/schema/result.ts";
 import { jsonText } from "../../core/text/escape.ts";
 import { describeRecord, exitCodes, exitOfResult } from "../exit.ts";
 import { gate } from "../gate.ts";
-import { progressFor } from "../progress.ts";
 import { stopOnSignals } from "../signals.ts";
-import type { Terminal } from "../terminal.ts";
+import { progressFor, type Terminal } from "../terminal.ts";
 import { type ArgumentsOf, parseArguments } from "./arguments.ts";
 import { runTable } from "./tables.ts";
 

@@ -6,8 +6,7 @@ import { inputKinds } from "../../core/input-kind.ts";
 import { jsonText } from "../../core/text/escape.ts";
 import { exitCodes } from "../exit.ts";
 import type { Terminal } from "../terminal.ts";
-import { parseArguments } from "./arguments.ts";
-import { readArgument } from "./read.ts";
+import { parseArguments, readArgument } from "./arguments.ts";
 import { verdictTable } from "./tables.ts";
 
 export async function verdict(argv: readonly string[], terminal: Terminal): Promise<number> {

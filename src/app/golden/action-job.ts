@@ -5,7 +5,7 @@ import { ConfigError } from "../../core/errors.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import type { RunEvent } from "../../formats/github/event.ts";
 import { isRefName } from "../../formats/github/names.ts";
-import { readRunEvent } from "../actions/run-event.ts";
+import { readRunEvent } from "../actions/workflow-run.ts";
 import { openTerminal, type Terminal } from "../terminal.ts";
 import { proposalRefused } from "./checkout.ts";
 

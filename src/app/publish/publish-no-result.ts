@@ -8,12 +8,10 @@ import { setOutputs } from "../../adapters/github/publish.ts";
 import type { ErrorRecord, Result } from "../../core/schema/result.ts";
 import { resultWithoutRun } from "../../core/without-run.ts";
 import { isCommit } from "../../formats/github/names.ts";
-import { reportFiles, writeReport } from "../../stages/report.ts";
+import { reportFiles, reportList, writeReport } from "../../stages/report.ts";
 import { removeEarlierResult } from "../gate.ts";
-import { reportList } from "../kept-files.ts";
 import { version } from "../version.ts";
-import type { PublishContext } from "./plan-publish.ts";
-import { githubPublisher, publishRun } from "./publish-run.ts";
+import { githubPublisher, type PublishContext, publishRun } from "./publish-run.ts";
 import { writePublishOutputs, writeResultOutputs } from "./write-outputs.ts";
 
 export interface Unmeasured extends PublishContext {

@@ -1,13 +1,16 @@
 // Brings kernel timings and engines from the repository's cache to a machine that has none of its own, and what is new back.
+
+import { createHash } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { collectEntries, importEntries } from "../../adapters/cache/transfer.ts";
 import type { RemoteCache } from "../../adapters/github/cache.ts";
+import type { Arm } from "../../core/schema/result.ts";
 import { formatBytes } from "../../core/text/units.ts";
 import { type CacheKind, cachePrefix } from "../../formats/github/cache-key.ts";
+import type { PreparedModel } from "../../stages/prepared.ts";
 import type { Published } from "../../stages/publish/plan.ts";
-import type { BeforeBuild } from "../gate-input.ts";
-import { recipeDigest } from "./recipe.ts";
+import type { BeforeBuild } from "../run-context.ts";
 
 export interface SharedCacheOptions {
 	remote: RemoteCache;
@@ -154,4 +157,24 @@ async function saveOne(one: Place & Restored, options: SharedCacheOptions): Prom
 	} finally {
 		await rm(one.folder, { recursive: true, force: true });
 	}
+}
+
+const digestChars = 16;
+
+/** null where the arm has no model. Machine and TensorRT are no part of it: they stand in the key before it. */
+export function recipeDigest(models: readonly PreparedModel[], arm: Arm): string | null {
+	const recipes = models.filter((prepared) => prepared.arm === arm).flatMap(recipeOf);
+	if (recipes.length === 0) return null;
+	return createHash("sha256").update(recipes.sort().join("\n")).digest("hex").slice(0, digestChars);
+}
+
+/** Files by their digests, wherever they lie. */
+function recipeOf(prepared: PreparedModel): string[] {
+	if (prepared.state !== "ready") return [];
+	const { spec, model, assets } = prepared;
+	const { precision, profiles, tensorrt } = spec.engine;
+	const { workspaceBytes, optimizationLevel, dla, flags } = tensorrt;
+	const plugins = assets?.plugins.map(({ sha256, dynamic }) => ({ sha256, dynamic }));
+	const files = { model: model.sha256, plugins, calibration: assets?.calibration?.sha256 };
+	return [JSON.stringify([spec.id, files, spec.model.inputs, precision, profiles, { workspaceBytes, optimizationLevel, dla, flags }])];
 }

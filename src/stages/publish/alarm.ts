@@ -3,8 +3,7 @@ import { alarmBody, alarmLabel, alarmOf, alarmTitle, isRecovered } from "../../c
 import { findMarker, isNewer, isOwnAuthor, type Marker } from "../../core/report/marker.ts";
 import type { Result } from "../../core/schema/result.ts";
 import type { ApiResult, CodeHost, HostedIssue } from "../../ports/code-host.ts";
-import { createOnce } from "./create-once.ts";
-import type { Published, PublishPlan } from "./plan.ts";
+import { createOnce, type Published, type PublishPlan } from "./plan.ts";
 
 const what = "alarm issue";
 

@@ -2,8 +2,7 @@
 import { describeCheckRun, describeStatus } from "../../core/report/check-run.ts";
 import type { Result } from "../../core/schema/result.ts";
 import type { ApiResult, CheckRunDraft, CodeHost } from "../../ports/code-host.ts";
-import { createOnce } from "./create-once.ts";
-import type { Published, PublishPlan } from "./plan.ts";
+import { createOnce, type Published, type PublishPlan } from "./plan.ts";
 
 type Found = { id: number; url: string };
 

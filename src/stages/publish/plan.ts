@@ -1,6 +1,6 @@
-// What is to be shown where, and what became of it.
+// What is shown where and what came of it, and how something is created exactly once.
 import type { Shown } from "../../core/report/markdown.ts";
-import type { ApiFault } from "../../ports/code-host.ts";
+import type { ApiFault, ApiResult } from "../../ports/code-host.ts";
 
 /** one: created once, then updated. changes: as one, but not for the first time when all pass. fresh: a new one each run, older ones folded away. */
 export type CommentMode = "one" | "changes" | "fresh" | "never";
@@ -27,3 +27,18 @@ export type Published =
 	| { what: PublishedThing; state: "done"; url?: string; note?: string }
 	| { what: PublishedThing; state: "skipped"; why: string }
 	| { what: PublishedThing; state: "failed"; fault: ApiFault };
+
+const mostTries = 3;
+
+export async function createOnce<Thing extends object>(
+	create: () => Promise<ApiResult<{ thing: Thing }>>,
+	find: () => Promise<Thing | null>,
+): Promise<ApiResult<{ thing: Thing }>> {
+	for (let tries = 1; ; tries += 1) {
+		const created = await create();
+		if (created.state === "done" || !created.fault.unclear) return created;
+		const thing = await find();
+		if (thing !== null) return { state: "done", thing };
+		if (tries === mostTries) return created;
+	}
+}

@@ -7,8 +7,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openHistory } from "../../../src/adapters/git/history.ts";
 import { gitIn } from "../../../src/adapters/git/run-git.ts";
-import { type FoundBase, findBase } from "../../../src/app/arms/base-and-head.ts";
 import { chooseBase } from "../../../src/app/arms/choose-base.ts";
+import { type FoundBase, findBase } from "../../../src/app/arms/find-base.ts";
 import type { Config } from "../../../src/core/config/config.ts";
 import { parseRunEvent } from "../../../src/formats/github/event.ts";
 import {

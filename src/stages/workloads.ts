@@ -1,10 +1,11 @@
-// Gives every workload the concrete shapes of its inputs, and tells whether the base can be fed the same.
-import type { InputConfig } from "../core/config/config.ts";
+// The workloads to time: the concrete shapes of their inputs, and the engines of both arms.
+import type { Config, InputConfig } from "../core/config/config.ts";
 import { toDType } from "../core/onnx/dtype.ts";
 import { feeds, type OnnxValue } from "../core/onnx/model.ts";
 import { resolveShapes } from "../core/onnx/shapes.ts";
 import type { Plan, Workload } from "../core/plan/plan.ts";
-import type { TimedInput } from "../ports/backend.ts";
+import type { Arm } from "../core/schema/result.ts";
+import type { BuiltEngine, TimedInput } from "../ports/backend.ts";
 import type { PreparedModel } from "./prepared.ts";
 
 type ReadyModel = Extract<PreparedModel, { state: "ready" }>;
@@ -63,4 +64,42 @@ function differenceOf(base: ReadyModel, inputs: readonly TimedInput[]): string |
 function accepts(feed: OnnxValue, shape: readonly number[]): boolean {
 	if (feed.dims === null) return true;
 	return feed.dims.length === shape.length && feed.dims.every((dim, axis) => typeof dim !== "number" || dim === shape[axis]);
+}
+
+/** A workload with the engines that it times; base is absent where there is nothing to compare with. */
+export interface TimedWorkload {
+	workload: Workload;
+	head: BuiltEngine;
+	base?: BuiltEngine;
+	inputs: readonly TimedInput[];
+	/** By the plan: which arm runs first in each pair, and the estimated time of all pairs. */
+	firstArms: readonly Arm[];
+	estimateMs: number;
+}
+
+/** The workloads whose head was built; the build gate reports the others. */
+export function timedWorkloads(plan: Plan, engines: readonly BuiltEngine[], shapes: ReadonlyMap<string, WorkloadShapes>): TimedWorkload[] {
+	return plan.workloads.flatMap((workload) => {
+		const [head, base] = (["head", "base"] as const).map((arm) =>
+			engines.find((engine) => engine.arm === arm && engine.spec.id === workload.engineId),
+		);
+		const shaped = shapes.get(workload.id);
+		if (!head || !shaped) return [];
+		const step = plan.steps.find((candidate) => candidate.kind === "measure" && candidate.workloadId === workload.id);
+		if (step?.kind !== "measure") return [];
+		const comparable = base && shaped.baseDiffers === undefined ? { base } : {};
+		return [{ workload, head, ...comparable, inputs: shaped.inputs, firstArms: step.firstArms, estimateMs: step.estimateMs }];
+	});
+}
+
+/** Two engines of the same bytes are not timed, and do not share in the error. */
+export function isIdentical({ head, base }: { head: BuiltEngine; base?: BuiltEngine }, settings: Config["measure"]): boolean {
+	const hash = head.record.engineSha256;
+	const isSamePlan = hash !== undefined && hash === base?.record.engineSha256;
+	return settings.identicalEngines === "skip" && isSamePlan && pluginsOf(head) === pluginsOf(base);
+}
+
+/** A plan only names its plugins: what they do lies in their libraries. */
+function pluginsOf(engine: BuiltEngine | undefined): string {
+	return (engine?.assets?.plugins ?? []).map(({ sha256 }) => sha256).join();
 }

@@ -1,8 +1,13 @@
-// Reads the event that GitHub Actions runs us for, from the payload file that the runner left.
+// What every action does with its workflow run: reads its event, and reports the errors that end the action before there is a result.
+
+import { error as annotateError } from "@actions/core";
 import { type Environment, forgetEventFile } from "../../adapters/github/env.ts";
+import { log } from "../../adapters/github/log.ts";
+import { publishFailure } from "../../adapters/github/publish.ts";
 import { readInputText } from "../../adapters/process/input-file.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { parseRunEvent, type RunEvent } from "../../formats/github/event.ts";
+import { describeRecord, explainError } from "../exit.ts";
 
 /** GitHub caps payloads at 25 MB. */
 const mostPayloadBytes = 32 * 1024 * 1024;
@@ -22,4 +27,20 @@ async function readPayload(path: string): Promise<unknown> {
 	} catch {
 		return null;
 	}
+}
+
+export function announce(fault: unknown): number {
+	const { exit, records, text } = explainError(fault);
+	log(text);
+	for (const record of records) {
+		const { location } = record;
+		const place = location === undefined ? {} : { file: location.path, startLine: location.line ?? 1, startColumn: location.column ?? 1 };
+		annotateError(describeRecord(record), { title: `trtgate: ${record.code}`, ...place });
+	}
+	return exit;
+}
+
+export function announceNoResult(fault: unknown): number {
+	publishFailure(explainError(fault).records[0]?.kind ?? "internal");
+	return announce(fault);
 }

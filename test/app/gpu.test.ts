@@ -2,12 +2,12 @@
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
-import { expect, it } from "vitest";
-import { readEnvironment } from "../../../src/adapters/github/env.ts";
-import type { Machine } from "../../../src/app/choose-backend.ts";
-import { gpuLease, lockFolderOf } from "../../../src/app/gpu/gpu-lease.ts";
-import { silent } from "../../support/fakes.ts";
-import { temporaryFolder } from "../../support/project.ts";
+import { describe, expect, it } from "vitest";
+import { readEnvironment } from "../../src/adapters/github/env.ts";
+import type { Machine } from "../../src/app/choose-backend.ts";
+import { gpuLease, lockFolderOf, narrowDevices } from "../../src/app/gpu.ts";
+import { silent } from "../support/fakes.ts";
+import { temporaryFolder } from "../support/project.ts";
 
 const uuid = "GPU-00000000-0000-0000-0000-000000000000";
 const device = { choice: { gpu: { uuid }, slice: null }, cuda: null } as unknown as Machine["gpu"];
@@ -63,4 +63,21 @@ it("goes on without a lock where none can be written, and says so", async () => 
 it("locks in the machine's temporary folder, or where TRTGATE_LOCKS says", () => {
 	expect(lockFolderOf(readEnvironment({}))).toMatch(/trtgate-locks$/);
 	expect(lockFolderOf(readEnvironment({ TRTGATE_LOCKS: "/srv/locks" }))).toBe("/srv/locks");
+});
+
+describe("narrowDevices", () => {
+	it.each([
+		[undefined, undefined, undefined],
+		["0,1", undefined, "0,1"],
+		["", undefined, ""],
+		[undefined, "1", "1"],
+		["2, 3", "1", "3"],
+		["2,3", "2", ""],
+		["", "0", ""],
+		["GPU-aa,GPU-bb", "1", "GPU-bb"],
+		["2,3", "GPU-cc", "GPU-cc"],
+		[undefined, "MIG-1/2/3", "MIG-1/2/3"],
+	])("of %j with device %j in the config lets children see %j", (visible, wanted, seen) => {
+		expect(narrowDevices(visible, wanted)).toBe(seen);
+	});
 });

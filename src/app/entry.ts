@@ -1,0 +1,30 @@
+// What every entry point does before it loads the rest: checks the version of Node and survives a lost stdout. An old Node must be
+// able to read this file, so it uses nothing new and imports nothing.
+
+const oldestNode = 20;
+
+/** Runs `main` where Node is new enough; its number is the exit code. */
+export async function enter(main: () => Promise<number>): Promise<void> {
+	if (isReady()) process.exitCode = await main();
+}
+
+/** As `enter`, for actions: writes a first line at once, and ends the process even where a request is still open. */
+export async function enterAction(firstLine: string, main: () => Promise<number>): Promise<void> {
+	const ready = isReady();
+	process.stdout.write(firstLine);
+	if (!ready) return;
+	const exit = await main();
+	process.stdout.write("", () => process.exit(exit));
+}
+
+function isReady(): boolean {
+	// Node ends a process at the first write that fails (a full disk, a closed pipe) unless there is a listener.
+	for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
+	const { node } = process.versions;
+	if (Number(node.split(".")[0]) >= oldestNode) return true;
+	process.stderr.write(
+		`runner: trtgate needs Node ${oldestNode} or later; this is Node ${node} (${process.execPath}). [node-too-old]\n  → Install Node ${oldestNode} or later, and start trtgate with it.\n`,
+	);
+	process.exitCode = 3;
+	return false;
+}

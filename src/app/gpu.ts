@@ -1,0 +1,94 @@
+// The GPU of a run: its exclusive use among the jobs of this machine, its telemetry, and which GPU child processes see.
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Environment } from "../adapters/github/env.ts";
+import { lockGpu } from "../adapters/gpu/lock.ts";
+import { noTelemetry } from "../adapters/gpu/no-gpu.ts";
+import { gpuTelemetry } from "../adapters/gpu/sampler.ts";
+import type { Processes } from "../adapters/process/processes.ts";
+import { ConfigError } from "../core/errors.ts";
+import type { Clock, GpuLease, Progress, Telemetry } from "../ports/world.ts";
+import type { Machine } from "./choose-backend.ts";
+
+export interface GpuLeaseOptions {
+	gpu(): Promise<Machine["gpu"]>;
+	/** Absolute folder that all jobs of the machine share. */
+	folder: string;
+	progress: Progress;
+	signal: AbortSignal;
+	waitMs?: number;
+}
+
+/** Two long jobs before this one; a job of GitHub's own may last six hours. */
+const longestWaitMs = 60 * 60_000;
+
+/** Nothing is taken where no GPU is at work, or none that has a name. */
+export function gpuLease(options: GpuLeaseOptions): GpuLease {
+	return {
+		async take() {
+			const gpu = await options.gpu();
+			if (typeof gpu === "string") return { release: () => Promise.resolve() };
+			try {
+				return await takeLock(gpu.choice.gpu.uuid, options);
+			} catch (error) {
+				if (!(error instanceof ConfigError)) throw error;
+				const note = `The GPU is not locked, so another job may use it meanwhile: ${error.message}`;
+				return { note, release: () => Promise.resolve() };
+			}
+		},
+	};
+}
+
+function takeLock(gpuUuid: string, { folder, progress, signal, waitMs = longestWaitMs }: GpuLeaseOptions) {
+	let waits = false;
+	return lockGpu({
+		folder,
+		gpuUuid,
+		waitMs,
+		signal,
+		onWait(owner, waitedMs) {
+			if (!waits) progress.stage("wait for the GPU", 0);
+			waits = true;
+			progress.item(`in use by ${owner}; waited ${Math.round(waitedMs / 1000)} s`);
+		},
+	});
+}
+
+export function lockFolderOf({ lockFolder }: Environment): string {
+	return lockFolder ?? join(tmpdir(), "trtgate-locks");
+}
+
+export interface GpuWatchOptions {
+	gpu(): Promise<Machine["gpu"]>;
+	processes: Processes;
+	clock: Clock;
+	/** As in CUDA_VISIBLE_DEVICES. */
+	device: string | undefined;
+}
+
+export function gpuWatch({ gpu, processes, clock, device }: GpuWatchOptions): Telemetry {
+	let chosen = noTelemetry();
+	return {
+		async start() {
+			if ((await gpu()) !== "none") {
+				const smi = { argv: ["nvidia-smi"] as const, processes };
+				chosen = gpuTelemetry({ smi, clock, ...(device === undefined ? {} : { device }) });
+			}
+			await chosen.start();
+		},
+		window: (fromMs, toMs) => chosen.window(fromMs, toMs),
+		neighbours: (fromMs, toMs) => chosen.neighbours(fromMs, toMs),
+		degradations: () => chosen.degradations(),
+		stop: () => chosen.stop(),
+	};
+}
+
+/**
+ * CUDA_VISIBLE_DEVICES for children, which then find their GPU as device 0. An index counts among those in sight, as
+ * CUDA's own do; "" where there are not so many. UUIDs name GPUs and MIG slices wherever they stand.
+ */
+export function narrowDevices(visible: string | undefined, wanted: string | undefined): string | undefined {
+	if (wanted === undefined || visible === undefined || !/^\d+$/.test(wanted)) return wanted ?? visible;
+	const inSight = visible.split(",").map((device) => device.trim());
+	return inSight[Number(wanted)] ?? "";
+}
