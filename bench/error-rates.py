@@ -47,7 +47,7 @@ def verdicts(base, head, p):
     low, high = mean - half, mean + half
     # Pairs set aside that lean to one arm, and any at the first look, leave open what would be unchanged.
     lean = np.where(aside, np.where(head - base > mean[:, None], 1, -1), 0).sum(axis=1)
-    open_ = (np.abs(lean) > 1) | (aside.any(axis=1) & (base.shape[1] == LOOKS[0]))
+    open_ = (np.abs(lean) > max(1, base.shape[1] / 6)) | (aside.any(axis=1) & (base.shape[1] == LOOKS[0]))
     conditions = [(low > 0) & (mean >= LIMIT), (high < 0) & (mean <= -LIMIT), (low > -LIMIT) & (high < LIMIT) & ~open_]
     return np.select(conditions, [1, 2, 3], 0)
 

@@ -38,8 +38,8 @@ describe("run", () => {
 		expect(run.exit, run.stderr).toBe(0);
 		const result = readResult(join(folder, "out"));
 		const [row] = result.workloads;
-		expect(row?.verdict).toBe("unchanged");
-		// A busy machine may disturb a pair of the first look, and more are measured.
+		// A busy machine may disturb a pair of the first look, and more are measured; it may also leave the comparison open.
+		expect(["unchanged", "inconclusive"]).toContain(row?.verdict);
 		const pairs = row?.latency.pairs ?? 0;
 		expect([5, 8, 12, 16]).toContain(pairs);
 		expect(row?.latency.excluded).toBeGreaterThan(0);
@@ -49,7 +49,7 @@ describe("run", () => {
 			const bytes = readFileSync(join(folder, "out", measured.samples ?? ""));
 			expect(bytes.length).toBe(8 * (measured.iterations ?? 0));
 		}
-		expect(run.stdout).toMatch(/unchanged/);
+		expect(run.stdout).toMatch(/unchanged|inconclusive/);
 		expect(run.stdout).toMatch(/CPU, not TensorRT/);
 	});
 

@@ -139,7 +139,7 @@ export function judgePairs(pairs: readonly Pair[], options: JudgeOptions): Compa
 	}
 	const decided = decide(change, Math.log1p(minimalEffect));
 	const isFirstLook = nextLook(looks, 0) === pairs.length;
-	const doubt = decided === "unchanged" ? doubtOfSetAside(aside, { estimate: change.estimate, isFirstLook }) : null;
+	const doubt = decided === "unchanged" ? doubtOfSetAside(aside, { estimate: change.estimate, pairs: pairs.length, isFirstLook }) : null;
 	const verdict = doubt === null ? decided : "inconclusive";
 	const interval: Interval = [toFraction(change.low), toFraction(change.high)];
 	const excluded = Math.max(Math.abs(interval[0]), Math.abs(interval[1]));
