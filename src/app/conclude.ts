@@ -3,15 +3,12 @@ import { buildFaults, settleBuilds } from "../core/build-faults.ts";
 import type { EngineConfig } from "../core/config/config.ts";
 import { stricterAlarm } from "../core/config/demands.ts";
 import { judgeBuild } from "../core/gates/builds.ts";
-import { judgeCoverage } from "../core/gates/coverage.ts";
-import { judgeGoldenChange } from "../core/gates/golden-changes.ts";
-import { judgeGolden } from "../core/gates/goldens.ts";
+import { judgeCoverage, judgeVanishedBuild, judgeVanishedFigures } from "../core/gates/coverage.ts";
+import { judgeGolden, judgeGoldenChange, judgeProbe } from "../core/gates/goldens.ts";
 import { judgeLimitChanges, judgeUnreadBase } from "../core/gates/limit-changes.ts";
-import { judgeProbe } from "../core/gates/probes.ts";
 import { judgeWorkload } from "../core/gates/speed.ts";
-import { judgeVanishedBuild, judgeVanishedFigures } from "../core/gates/vanished.ts";
 import { failureKindOf, foldOutcome } from "../core/outcome.ts";
-import { engineSpecs } from "../core/plan/specs.ts";
+import { engineSpecs } from "../core/plan/plan.ts";
 import type { GateResult, Result } from "../core/schema/result.ts";
 import type { Facts, GateInput } from "./run-context.ts";
 

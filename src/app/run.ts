@@ -1,10 +1,9 @@
 // One run of the gate: its stages in order, from top to bottom, and the one place that catches what they throw.
 import { recordError } from "../core/error-record.ts";
 import { ToolError } from "../core/errors.ts";
-import { attachSeen } from "../core/explain/attach.ts";
+import { attachSeen } from "../core/explain/layers.ts";
 import { makePlan } from "../core/plan/make-plan.ts";
-import type { EngineSpec } from "../core/plan/plan.ts";
-import { engineSpecs } from "../core/plan/specs.ts";
+import { type EngineSpec, engineSpecs } from "../core/plan/plan.ts";
 import type { ErrorRecord, Finding, Result } from "../core/schema/result.ts";
 import type { BuiltEngine } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";

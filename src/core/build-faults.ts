@@ -1,4 +1,4 @@
-// Tells a build that the machine spoiled from one that the model or the config did not deserve.
+// Separates builds that the machine failed from builds that the model or config failed, and timed builds from cached ones.
 import type { BuildRecord, ErrorRecord } from "./schema/result.ts";
 
 /** Failures that mean either a model that asks for too much or a machine that has too little: the base tells which. */
@@ -27,4 +27,12 @@ export function buildFaults(builds: readonly BuildRecord[]): ErrorRecord[] {
 		faults.set(key, { kind: "runner", code, message: title, fix, excerpt, model, engine, arm, ...(log === undefined ? {} : { log }) });
 	}
 	return [...faults.values()];
+}
+
+/** Why the build times of two arms are not comparable; null where both were built in this run. */
+export function buildTimesApart({ base, head }: { base?: BuildRecord | null; head?: BuildRecord | null }): string | null {
+	const cached = [base, head].flatMap((build) => (build?.state === "built" && build.fromCache === true ? [build.arm] : []));
+	if (cached.length === 0 || base?.state !== "built" || head?.state !== "built") return null;
+	const whose = cached.length === 2 ? "both engines come" : `the ${cached[0]}'s engine comes`;
+	return `Build times are not comparable: ${whose} from the engine cache, and the time is that of an earlier run.`;
 }

@@ -1,5 +1,4 @@
 // Folds facts and verdicts into gates, and gates into the one outcome of the run.
-import { worstOutcome } from "./precedence.ts";
 import type { ErrorRecord, GateResult, Outcome } from "./schema/result.ts";
 
 /** The fold of all gates. Nothing compared is an error, never a pass. */
@@ -13,4 +12,13 @@ export function failureKindOf(outcome: Outcome, errors: readonly ErrorRecord[]):
 	if (outcome !== "error") return undefined;
 	for (const kind of ["internal", "configuration", "runner"] as const) if (errors.some((error) => error.kind === kind)) return kind;
 	return "configuration";
+}
+
+/** Worst first. A definite failure beats an error, because a retry would not mend it. */
+export const precedence: readonly Outcome[] = ["fail", "error", "inconclusive", "warn", "pass"];
+
+/** The worst of all; an error where there is none, because nothing compared is never a pass. */
+export function worstOutcome(outcomes: Iterable<Outcome>): Outcome {
+	const all = new Set(outcomes);
+	return precedence.find((outcome) => all.has(outcome)) ?? "error";
 }

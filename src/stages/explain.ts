@@ -2,8 +2,8 @@
 
 import type { Config } from "../core/config/config.ts";
 import { folderName } from "../core/config/identity.ts";
-import type { Seen } from "../core/explain/attach.ts";
-import { kernelOfInterest } from "../core/explain/kernel-choice.ts";
+import { kernelOfInterest } from "../core/explain/kernels.ts";
+import type { Seen } from "../core/explain/layers.ts";
 import type { Result, VerdictKind, WorkloadKernels, WorkloadResult } from "../core/schema/result.ts";
 import { counted } from "../core/text/labels.ts";
 import type { Backend, BuiltEngine, TraceJob } from "../ports/backend.ts";

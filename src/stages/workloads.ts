@@ -1,6 +1,6 @@
 // The workloads to time: the concrete shapes of their inputs, and the engines of both arms.
 import type { Config, InputConfig } from "../core/config/config.ts";
-import { toDType } from "../core/onnx/dtype.ts";
+import { toDType } from "../core/onnx/element-type.ts";
 import { feeds, type OnnxValue } from "../core/onnx/model.ts";
 import { resolveShapes } from "../core/onnx/shapes.ts";
 import type { Plan, Workload } from "../core/plan/plan.ts";

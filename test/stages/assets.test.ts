@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { fileStore } from "../../src/adapters/files/store.ts";
 import { ConfigError } from "../../src/core/errors.ts";
-import { engineSpecs } from "../../src/core/plan/specs.ts";
+import { engineSpecs } from "../../src/core/plan/plan.ts";
 import type { BuiltEngine } from "../../src/ports/backend.ts";
 import { missingAsset, readAssets } from "../../src/stages/assets.ts";
 import { isIdentical } from "../../src/stages/workloads.ts";

@@ -1,6 +1,6 @@
 // Which engines are looked into, and what a look that fails leaves behind, with an in-memory backend.
 import { describe, expect, it } from "vitest";
-import { engineSpecs } from "../../src/core/plan/specs.ts";
+import { engineSpecs } from "../../src/core/plan/plan.ts";
 import type { Arm, VerdictKind } from "../../src/core/schema/result.ts";
 import type { Backend, BuiltEngine, ProfileResult, TraceJob, TraceResult } from "../../src/ports/backend.ts";
 import { type Explained, type ExplainInput, explain } from "../../src/stages/explain.ts";

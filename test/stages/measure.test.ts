@@ -1,7 +1,7 @@
 // The order, the number and the replacement of runs, with in-memory ports.
 import { describe, expect, it } from "vitest";
 import { firstArms } from "../../src/core/compare/schedule.ts";
-import { engineSpecs } from "../../src/core/plan/specs.ts";
+import { engineSpecs } from "../../src/core/plan/plan.ts";
 import type { Arm } from "../../src/core/schema/result.ts";
 import type { BuiltEngine, MeasureResult } from "../../src/ports/backend.ts";
 import { compare } from "../../src/stages/compare.ts";

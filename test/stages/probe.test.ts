@@ -1,7 +1,7 @@
 // Probes as a stage: who is asked, in what order, and what becomes of a machine that breaks down.
 import { describe, expect, it } from "vitest";
 import { loadConfig } from "../../src/core/config/parse.ts";
-import { engineSpecs } from "../../src/core/plan/specs.ts";
+import { engineSpecs } from "../../src/core/plan/plan.ts";
 import type { Arm } from "../../src/core/schema/result.ts";
 import type { BuiltEngine, InferJob, InferResult, InferredCase } from "../../src/ports/backend.ts";
 import type { Files } from "../../src/ports/world.ts";

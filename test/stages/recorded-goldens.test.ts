@@ -11,7 +11,7 @@ import { verdictLines } from "../../src/app/golden/render-check.ts";
 import { judgeGolden } from "../../src/core/gates/goldens.ts";
 import { parseManifest } from "../../src/core/golden/manifest/parse-manifest.ts";
 import { inputKinds } from "../../src/core/input-kind.ts";
-import { engineSpecs } from "../../src/core/plan/specs.ts";
+import { engineSpecs } from "../../src/core/plan/plan.ts";
 import type { GoldenManifest, GoldenOutput, Precision } from "../../src/core/schema/golden.ts";
 import type { GoldenVerdict } from "../../src/core/schema/result.ts";
 import { parseVersionText } from "../../src/formats/trtexec/banner.ts";

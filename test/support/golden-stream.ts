@@ -1,7 +1,7 @@
 // A golden set that exists nowhere but in its manifest, its reader that counts what is alive, and a backend that echoes.
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { engineSpecs } from "../../src/core/plan/specs.ts";
+import { engineSpecs } from "../../src/core/plan/plan.ts";
 import type { GoldenCase, GoldenManifest, TensorFile } from "../../src/core/schema/golden.ts";
 import type { Arm } from "../../src/core/schema/result.ts";
 import type { Backend, BuiltEngine, InferJob, InferResult, InferredCase } from "../../src/ports/backend.ts";

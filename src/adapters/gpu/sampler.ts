@@ -1,9 +1,8 @@
 // Watches one GPU for a whole job: clocks and power ten times a second, counters and processes once a second.
 
-import { between } from "../../core/telemetry/align.ts";
 import { neighboursOf } from "../../core/telemetry/neighbours.ts";
 import type { ProcessSample, TelemetrySample, UseSample } from "../../core/telemetry/sample.ts";
-import { gpuWindow } from "../../core/telemetry/window.ts";
+import { between, gpuWindow } from "../../core/telemetry/window.ts";
 import { parseAppLine } from "../../formats/nvidia-smi/apps.ts";
 import { appsArgs, gpmArgs, queryArgs } from "../../formats/nvidia-smi/args.ts";
 import { parseSampleLine } from "../../formats/nvidia-smi/csv.ts";

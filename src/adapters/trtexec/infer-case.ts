@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { formatShape, type Tensor, tensorBytes } from "../../core/golden/tensor/tensor.ts";
-import { toDType } from "../../core/onnx/dtype.ts";
+import { toDType } from "../../core/onnx/element-type.ts";
 import { feeds, type OnnxModel, type OnnxValue } from "../../core/onnx/model.ts";
 import { buildArgs } from "../../formats/trtexec/args.ts";
 import { dumpBytes, dumpDType } from "../../formats/trtexec/output-dump.ts";

@@ -1,6 +1,6 @@
 // Makes sure that a new plan loads: the build's own log says so, else one inference does.
 import { fillInput } from "../../core/fill.ts";
-import { toDType } from "../../core/onnx/dtype.ts";
+import { toDType } from "../../core/onnx/element-type.ts";
 import { feeds } from "../../core/onnx/model.ts";
 import { buildArgs } from "../../formats/trtexec/args.ts";
 import type { BuildJob } from "../../ports/backend.ts";

@@ -1,5 +1,5 @@
 // Runs an engine for a moment under a profiler, as it is timed, but for a bounded number of inferences.
-import { boundKernels } from "../../core/explain/arm-kernels.ts";
+import { boundKernels } from "../../core/explain/kernels.ts";
 import { buildArgs } from "../../formats/trtexec/args.ts";
 import type { TraceJob, TraceResult } from "../../ports/backend.ts";
 import type { TrtexecContext } from "./context.ts";

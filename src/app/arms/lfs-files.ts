@@ -9,7 +9,7 @@ import type { Config } from "../../core/config/config.ts";
 import { ConfigError } from "../../core/errors.ts";
 import { parseManifest } from "../../core/golden/manifest/parse-manifest.ts";
 import { inputKinds } from "../../core/input-kind.ts";
-import { engineSpecs } from "../../core/plan/specs.ts";
+import { engineSpecs } from "../../core/plan/plan.ts";
 import type { Arm } from "../../core/schema/result.ts";
 import { readOnnx } from "../../formats/onnx/reader.ts";
 

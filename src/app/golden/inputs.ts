@@ -11,7 +11,7 @@ import {
 	vocabularyOf,
 } from "../../core/golden/record/generators/generate.ts";
 import type { Tensor } from "../../core/golden/tensor/tensor.ts";
-import { toDType } from "../../core/onnx/dtype.ts";
+import { toDType } from "../../core/onnx/element-type.ts";
 import { feeds, type OnnxModel } from "../../core/onnx/model.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import type { DType } from "../../core/schema/golden.ts";

@@ -11,7 +11,7 @@ import { ConfigError } from "../../core/errors.ts";
 import { parseManifest } from "../../core/golden/manifest/parse-manifest.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
-import { engineSpecs } from "../../core/plan/specs.ts";
+import { engineSpecs } from "../../core/plan/plan.ts";
 import type { GoldenManifest } from "../../core/schema/golden.ts";
 import type { GoldenChange } from "../../core/schema/result.ts";
 import { reviewGoldens } from "../../stages/review.ts";

@@ -1,7 +1,6 @@
 // From the runs of one workload to its comparisons: latency, P99 and memory, with the noise and both arms summed up.
 import type { Arm, ArmStats, Comparison, PerfRun, RunFigure, WorkloadResult } from "../schema/result.ts";
-import { figureMs } from "../stats/figure.ts";
-import { isSummarized, peakOf, summarizeArm } from "../stats/summary.ts";
+import { figureMs, isSummarized, peakOf, summarizeArm } from "../stats/summary.ts";
 import { compareExact, observedMemory } from "./exact.ts";
 import { errorShare } from "./looks.ts";
 import { type Pair, runCv } from "./noise.ts";

@@ -1,13 +1,12 @@
 // Gates of what can be told from the builds: preflight, success, engine size, build time.
 
-import { hitSameLimit } from "../build-faults.ts";
-import { buildTimesApart } from "../build-times.ts";
+import { buildTimesApart, hitSameLimit } from "../build-faults.ts";
 import type { Config } from "../config/config.ts";
 import { locate } from "../config/source.ts";
 import type { EngineSpec } from "../plan/plan.ts";
 import type { BuildRecord, Finding, GateName, GateResult, GateStatus } from "../schema/result.ts";
 import { formatBytes, formatDuration, formatPercent } from "../text/units.ts";
-import { judgeChange } from "./threshold.ts";
+import { judgeChange } from "./speed.ts";
 
 export interface BuildFacts {
 	spec: EngineSpec;

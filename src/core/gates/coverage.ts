@@ -1,6 +1,71 @@
-// The gate that notices what is no longer checked: workloads of the base's config that the head's does not have, and engines without any.
+// Gates of what the base checks or reports and the head does not: workloads, engines, figures.
+import type { Config } from "../config/config.ts";
+import { locate } from "../config/source.ts";
 import type { EngineSpec } from "../plan/plan.ts";
-import type { GateResult } from "../schema/result.ts";
+import type { ArmStats, BuildRecord, GateResult, WorkloadResult } from "../schema/result.ts";
+import { formatBytes, formatMs } from "../text/units.ts";
+
+interface Metric<Facts> {
+	name: string;
+	of(facts: Facts): number | null | undefined;
+	format(value: number): string;
+}
+
+const perSecond = (value: number): string => `${Number(value.toPrecision(4)).toLocaleString("en-US")} / s`;
+
+/** Every figure of an arm: the type asks for each one's name. */
+const names: Readonly<Record<Exclude<keyof ArmStats, "runs" | "iterations">, string>> = {
+	medianMs: "median latency",
+	meanMs: "mean latency",
+	minMs: "fastest iteration",
+	p90Ms: "P90 latency",
+	p95Ms: "P95 latency",
+	p99Ms: "P99 latency",
+	throughputPerSecond: "throughput",
+	peakMemoryBytes: "peak memory",
+};
+
+const timed: readonly Metric<ArmStats>[] = (Object.keys(names) as (keyof typeof names)[]).map((key) => ({
+	name: names[key],
+	of: (stats) => stats[key],
+	format: key.endsWith("Ms") ? formatMs : key === "peakMemoryBytes" ? formatBytes : perSecond,
+}));
+
+const built: readonly Metric<BuildRecord>[] = [{ name: "engine size", of: ({ engineBytes }) => engineBytes, format: formatBytes }];
+
+export function judgeVanishedFigures(row: WorkloadResult, config: Config, pointer: string): GateResult[] {
+	const { model, engine, workload, base, head } = row;
+	return vanished(missingOf(timed, base, head), { place: { model, engine, workload }, config, pointer });
+}
+
+/** Only between two engines: a head that is not built is the build gate's to tell. */
+export function judgeVanishedBuild(builds: { base?: BuildRecord; head: BuildRecord }, config: Config, pointer: string): GateResult[] {
+	const { base, head } = builds;
+	if (base?.state !== "built" || head.state !== "built") return [];
+	return vanished(missingOf(built, base, head), { place: { model: head.model, engine: head.engine }, config, pointer });
+}
+
+function missingOf<Facts>(metrics: readonly Metric<Facts>[], base: Facts | null, head: Facts | null): string[] {
+	if (base === null) return [];
+	return metrics.flatMap(({ name, of, format }) => {
+		const before = of(base);
+		const isThere = head !== null && Number.isFinite(of(head));
+		return typeof before !== "number" || !Number.isFinite(before) || isThere ? [] : [`${name} (${format(before)})`];
+	});
+}
+
+interface Subject {
+	place: Pick<GateResult, "model" | "engine" | "workload">;
+	config: Config;
+	pointer: string;
+}
+
+function vanished(missing: readonly string[], { place, config, pointer }: Subject): GateResult[] {
+	if (missing.length === 0) return [];
+	const location = locate(config, pointer);
+	const message = `The base reports ${missing.join(", ")}; the head does not, so nothing was compared.`;
+	return [{ gate: "vanished", ...place, status: "warn", message, ...(location ? { location } : {}) }];
+}
 
 export function judgeCoverage(before: readonly EngineSpec[], now: readonly EngineSpec[]): GateResult[] {
 	const kept = new Set(now.flatMap((spec) => [engineKey(spec), ...workloadKeys(spec)].map(({ key }) => key)));

@@ -1,8 +1,7 @@
-// The gate of one golden case.
-
+// Gates of what engines compute: golden cases, goldens that differ between base and head, probes.
 import type { Config, Gates } from "../config/config.ts";
 import { locate } from "../config/source.ts";
-import type { GateResult, GateStatus, GoldenVerdict } from "../schema/result.ts";
+import type { GateResult, GateStatus, GoldenChange, GoldenVerdict, ProbeResult } from "../schema/result.ts";
 
 export function judgeGolden(verdict: GoldenVerdict, config: Config, options: { pointer: string; gates: Gates }): GateResult {
 	const location = locate(config, options.gates.pointers["golden"] ?? options.pointer);
@@ -61,4 +60,48 @@ function othersText(verdict: GoldenVerdict, told: string): string {
 
 function formatNumeric(value: number | string): string {
 	return typeof value === "string" ? value : String(Number(value.toPrecision(3)));
+}
+
+export function judgeGoldenChange(change: GoldenChange, config: Config, gates: Gates): GateResult[] {
+	if (gates.goldenChange === "off") return [];
+	const location = locate(
+		config,
+		gates.pointers["golden-change"] ?? config.models.find(({ name }) => name === change.model)?.pointer ?? "",
+	);
+	return [
+		{
+			gate: "golden-change",
+			model: change.model,
+			status: gates.goldenChange,
+			message: changeMessage(change),
+			...(location ? { location } : {}),
+		},
+	];
+}
+
+function changeMessage({ base, head, weakened, movedTotal, reason, author, notes }: GoldenChange): string {
+	if (base === null) return `${notes.join(" ")} It needs a review.`;
+	const what = head === null ? `Golden ${base} is gone` : `Golden ${base} became ${head === base ? "another of the same id" : head}`;
+	const weaker = weakened.length === 0 ? "" : ` and is weaker: ${weakened.join(" ")}`;
+	const moved = movedTotal === 0 ? "" : ` ${movedTotal} ${movedTotal === 1 ? "output" : "outputs"} moved.`;
+	const why = reason === undefined ? " Nobody says why." : ` ${author ?? "Nobody named"} says: ${reason}`;
+	return `${what}${weaker === "" ? "." : weaker}${moved} It needs a review.${head === null ? "" : why}`;
+}
+
+/** Nothing where the probe does not apply, where the base does just so, or where the gate is off. */
+export function judgeProbe(result: ProbeResult, config: Config, options: { pointer: string; gates: Gates }): GateResult[] {
+	const { gates, pointer } = options;
+	if (gates.probes === "off" || result.state === "skipped" || result.state === "known") return [];
+	const location = locate(config, gates.pointers["probes"] ?? pointer);
+	return [
+		{
+			gate: "probe",
+			model: result.model,
+			engine: result.engine,
+			case: result.probe,
+			status: result.state === "agrees" ? "pass" : gates.probes,
+			message: result.message,
+			...(location ? { location } : {}),
+		},
+	];
 }

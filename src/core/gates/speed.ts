@@ -1,11 +1,9 @@
 // Gates of one timed workload: latency, tail, memory, and the absolute limit.
-
 import { renderVerdict } from "../compare/sentence.ts";
 import type { Config, Gates, Threshold, WorkloadConfig } from "../config/config.ts";
 import { locate } from "../config/source.ts";
 import type { BackendFacts, Comparison, GateName, GateResult, GateStatus, WorkloadResult } from "../schema/result.ts";
 import { formatBytes, formatMs, formatPercent } from "../text/units.ts";
-import { judgeChange } from "./threshold.ts";
 
 export function judgeWorkload(
 	row: WorkloadResult,
@@ -68,4 +66,11 @@ function memoryMessage({ base, head, memory }: WorkloadResult): string {
 
 function absoluteMessage(row: WorkloadResult, gates: Gates): string {
 	return `Median ${formatMs(row.head?.medianMs ?? 0)}; allowed at most ${formatMs(gates.maxLatencyMs ?? 0)}.`;
+}
+
+/** @param change fraction of the base; NaN never passes. */
+export function judgeChange(change: number, limits: Threshold): Extract<GateStatus, "pass" | "warn" | "fail"> {
+	if (limits.fail !== undefined && !(change < limits.fail)) return "fail";
+	if (limits.warn !== undefined && !(change < limits.warn)) return "warn";
+	return Number.isNaN(change) ? "fail" : "pass";
 }

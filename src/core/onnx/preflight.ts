@@ -1,25 +1,20 @@
 // Finds what can be known of a model before any engine is built, from its file alone.
 import type { Finding } from "../schema/result.ts";
-import { dimsUnbound } from "./findings/dims-unbound.ts";
 import { elementTypes } from "./findings/element-types.ts";
-import { externalData } from "./findings/external-data.ts";
 import { cycles, graphOutputs } from "./findings/graph.ts";
-import { hardware } from "./findings/hardware.ts";
-import { inputsAndOutputs } from "./findings/inputs-outputs.ts";
+import { dimsUnbound, inputsAndOutputs } from "./findings/inputs-outputs.ts";
 import { names } from "./findings/names.ts";
 import { onnxRuntimeLimits } from "./findings/onnxruntime-limits.ts";
-import { operators } from "./findings/operators.ts";
-import { precision } from "./findings/precision.ts";
+import { operators, randomness } from "./findings/operators.ts";
+import { hardware, precision } from "./findings/precision.ts";
 import { quantisation } from "./findings/quantisation.ts";
-import { randomness } from "./findings/randomness.ts";
 import { signatures } from "./findings/signatures.ts";
 import { staticShapes } from "./findings/static-shapes.ts";
 import { type PreflightContext, type Rule, subjectOf } from "./findings/subject.ts";
 import { tensorRtOperators } from "./findings/tensorrt-operators.ts";
-import { tensorRtRestrictions } from "./findings/tensorrt-restrictions.ts";
-import { topkLimit } from "./findings/topk-limit.ts";
+import { tensorRtRestrictions, topkLimit } from "./findings/tensorrt-restrictions.ts";
 import { versions } from "./findings/versions.ts";
-import { weights } from "./findings/weights.ts";
+import { externalData, weights } from "./findings/weights.ts";
 import type { InspectedModel } from "./model.ts";
 
 export type { PreflightContext };

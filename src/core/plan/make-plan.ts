@@ -5,8 +5,7 @@ import { ConfigError } from "../errors.ts";
 import { probesEnabled } from "../golden/probes/subject.ts";
 import type { Arm } from "../schema/result.ts";
 import { type BackendKind, type Expectation, estimatePairs, estimateStep } from "./estimate.ts";
-import type { EngineSpec, Plan, PlannedCase, Step, Workload } from "./plan.ts";
-import { engineSpecs } from "./specs.ts";
+import { type EngineSpec, engineSpecs, type Plan, type PlannedCase, type Step, type Workload } from "./plan.ts";
 
 /** Runs of a workload that has nothing to be compared with: enough to see its noise. */
 export const runsWithoutBase = 3;

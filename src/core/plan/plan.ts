@@ -1,6 +1,5 @@
-// The plan: what will be built, verified and measured, in which order, and how long it should take.
-
-import type { DimRange, EngineConfig, ModelConfig, WorkloadConfig } from "../config/config.ts";
+// What a run does: the engine specs of a config, and the steps for each.
+import type { Config, DimRange, EngineConfig, ModelConfig, WorkloadConfig } from "../config/config.ts";
 import type { Arm, ProbeName } from "../schema/result.ts";
 
 /** The recipe of an engine: the same for both arms. */
@@ -59,3 +58,9 @@ export interface Plan {
 
 /** The longest that the step is expected to take: all pairs of a measurement. */
 export type PlannedStep = Step & { estimateMs: number };
+
+export function engineSpecs(config: Pick<Config, "models">): EngineSpec[] {
+	return config.models.flatMap((model) =>
+		model.engines.map((engine) => ({ id: `${model.name}/${engine.name}`, model, engine, dims: engine.dims })),
+	);
+}

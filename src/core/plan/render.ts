@@ -1,8 +1,9 @@
 // The plan as text, for `trtgate run --dry-run`: what would be done, how long it takes, and where the settings come from.
 import type { Config, TensorRtConfig, Threshold } from "../config/config.ts";
 import { formatSource } from "../config/source.ts";
-import { cleanName, cleanText, shorten } from "../text/escape.ts";
+import { cleanName, cleanText, escapeMarkdown, shorten } from "../text/escape.ts";
 import { formatBytes, formatDuration, formatLimit, formatMs } from "../text/units.ts";
+import type { MatrixJob } from "./matrix.ts";
 import type { EngineSpec, Plan, PlannedStep } from "./plan.ts";
 
 /** Ends in a line break. */
@@ -158,4 +159,21 @@ function gateSettings(config: Config): [string, string][] {
 function describeLimits({ warn, fail }: Threshold): string {
 	const parts = [warn === undefined ? [] : [`warn ${formatLimit(warn)}`], fail === undefined ? [] : [`fail ${formatLimit(fail)}`]].flat();
 	return parts.length === 0 ? "off" : parts.join(", ");
+}
+
+const mostRows = 256;
+
+export function renderMatrix(jobs: readonly MatrixJob[]): string {
+	const rows = jobs.slice(0, mostRows).map(({ name, runner, only, device }) => {
+		const cells = [name, only === "" ? "all" : only, runner, device === "" ? "–" : device];
+		return `| ${cells.map((cell) => escapeMarkdown(cleanName(cell, 200))).join(" | ")} |`;
+	});
+	return [
+		`## Plan: ${jobs.length} ${jobs.length === 1 ? "job" : "jobs"}`,
+		"",
+		"| job | engines | runner | device |",
+		"|---|---|---|---|",
+		...rows,
+		"",
+	].join("\n");
 }

@@ -1,7 +1,7 @@
 // Stories of workloads whose speed is not simply unchanged.
 
 import type { Result, WorkloadResult } from "../schema/result.ts";
-import { figureNames, shownMs } from "../stats/figure.ts";
+import { figureNames, shownMs } from "../stats/summary.ts";
 import { counted, speedLabel, subjectName, withCaution } from "../text/labels.ts";
 import { formatLimit, formatMs, formatPercent } from "../text/units.ts";
 import { changeWithInterval, cleanMessage, limitsText, openRangeText, pairsText } from "./comparison-format.ts";

@@ -1,5 +1,5 @@
 // Words for the layers of an engine and their times, in one unit for all layers of a workload.
-import { type LayerChange, matchLayers } from "../explain/layer-changes.ts";
+import { type LayerChange, matchLayers } from "../explain/layers.ts";
 import type { ArmLayers, TimedLayer, WorkloadLayers, WorkloadResult } from "../schema/result.ts";
 import { cleanName } from "../text/escape.ts";
 import { counted } from "../text/labels.ts";

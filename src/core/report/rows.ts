@@ -1,7 +1,7 @@
 // One row a workload: what every report's main table shows, read from verdicts and gates.
 
 import type { Arm, ArmStats, GateName, GateStatus, Result, WorkloadResult } from "../schema/result.ts";
-import { shownMs } from "../stats/figure.ts";
+import { shownMs } from "../stats/summary.ts";
 import { speedLabel, statusTones, type Tone } from "../text/labels.ts";
 import { formatBytes, formatMs } from "../text/units.ts";
 import { changeText, dash } from "./comparison-format.ts";

@@ -1,7 +1,6 @@
 // Puts the GPU's state in both arms side by side, and says what that means for the change.
 import type { Comparison, GpuSummary, GpuUse, GpuWindow, PerfRun, WorkloadGpu } from "../schema/result.ts";
 import { formatPercent } from "../text/units.ts";
-import { inCycles } from "./cycles.ts";
 import { highest, meanOf } from "./window.ts";
 
 /** Clocks that differ by less are called equal: three times what undisturbed runs of one engine differ by. */
@@ -61,4 +60,15 @@ export function clockNotes(gpu: WorkloadGpu, latency: Pick<Comparison, "verdict"
 
 function lowerFirst(text: string): string {
 	return text.slice(0, 1).toLowerCase() + text.slice(1);
+}
+
+interface Clocked {
+	smClockMhz: number | null;
+}
+
+/** The change in time × SM clock, a fraction of the base, from `ratio`, the change in time; null where a part is not known. */
+export function inCycles(base: Clocked | null, head: Clocked | null, ratio: number | null): number | null {
+	const [from, to] = [base?.smClockMhz ?? 0, head?.smClockMhz ?? 0];
+	if (ratio === null || !(from > 0) || !(to > 0)) return null;
+	return (1 + ratio) * (to / from) - 1;
 }

@@ -1,6 +1,5 @@
-// Sums up what the GPU did in a stretch of time.
+// The telemetry readings of one stretch of time.
 import type { GpuRange, GpuUse, GpuWindow } from "../schema/result.ts";
-import { between } from "./align.ts";
 import { isIdle, isPowerCapped, reasonNames } from "./reasons.ts";
 import type { GpuProcess, GpuTrace, ProcessSample, TelemetrySample, UseSample } from "./sample.ts";
 
@@ -78,4 +77,29 @@ function sampled(busy: readonly TelemetrySample[]): GpuUse | null {
 
 function shareCapped(busy: readonly TelemetrySample[]): number | null {
 	return meanOf(busy.map(({ eventReasons }) => (eventReasons === null ? null : Number(isPowerCapped(eventReasons)))));
+}
+
+interface Timed {
+	atMs: number;
+}
+
+/** Those of `sorted` with fromMs ≤ atMs ≤ toMs. `sorted` ascends in time. */
+export function between<Reading extends Timed>(sorted: readonly Reading[], fromMs: number, toMs: number): readonly Reading[] {
+	return sorted.slice(
+		firstFrom(sorted, (atMs) => atMs >= fromMs),
+		firstFrom(sorted, (atMs) => atMs > toMs),
+	);
+}
+
+/** Index of the first reading whose time passes; `passes` is false, then true, along the list. */
+function firstFrom(sorted: readonly Timed[], passes: (atMs: number) => boolean): number {
+	let low = 0;
+	let high = sorted.length;
+	while (low < high) {
+		const middle = (low + high) >>> 1;
+		const reading = sorted[middle];
+		if (reading !== undefined && !passes(reading.atMs)) low = middle + 1;
+		else high = middle;
+	}
+	return low;
 }

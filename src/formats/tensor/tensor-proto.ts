@@ -2,8 +2,7 @@
 
 import { isPacked } from "../../core/golden/tensor/small-numbers.ts";
 import { elementBytes, elementCount, type Tensor } from "../../core/golden/tensor/tensor.ts";
-import { toDType } from "../../core/onnx/dtype.ts";
-import { elementTypeOfCode } from "../../core/onnx/element-type.ts";
+import { elementTypeOfCode, toDType } from "../../core/onnx/element-type.ts";
 import type { DType, TensorFile } from "../../core/schema/golden.ts";
 import { type Field, readFields, readVarint } from "./protobuf.ts";
 import { formatLayout, neededBytes, tensorInvalid } from "./refusal.ts";

@@ -1,7 +1,7 @@
 // Reads the two files that trtexec writes of an engine's layers, their times and their details, as one.
 import { ToolError } from "../../core/errors.ts";
-import { joinLayers } from "../../core/explain/arm-layers.ts";
 import type { EngineLayers } from "../../core/explain/engine-layers.ts";
+import { joinLayers } from "../../core/explain/layers.ts";
 import type { ArmLayers } from "../../core/schema/result.ts";
 import { parseLayerInfo } from "./layer-info.ts";
 import { parseProfile } from "./profile.ts";

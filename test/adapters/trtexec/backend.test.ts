@@ -7,7 +7,7 @@ import { createProcesses } from "../../../src/adapters/process/processes.ts";
 import { trtexecBackend } from "../../../src/adapters/trtexec/backend.ts";
 import type { GoldenWorker } from "../../../src/adapters/trtexec/context.ts";
 import type { Tensor } from "../../../src/core/golden/tensor/tensor.ts";
-import { engineSpecs } from "../../../src/core/plan/specs.ts";
+import { engineSpecs } from "../../../src/core/plan/plan.ts";
 import { parseVersionText } from "../../../src/formats/trtexec/banner.ts";
 import type { Backend, BuildJob, BuiltEngine } from "../../../src/ports/backend.ts";
 import { loaded } from "../../core/config/load.ts";

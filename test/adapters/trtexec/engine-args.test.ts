@@ -6,8 +6,7 @@ import type { Processes, RunOptions } from "../../../src/adapters/process/proces
 import { trtexecBackend } from "../../../src/adapters/trtexec/backend.ts";
 import type { GoldenWorker } from "../../../src/adapters/trtexec/context.ts";
 import type { Tensor } from "../../../src/core/golden/tensor/tensor.ts";
-import type { EngineAssets, EngineSpec } from "../../../src/core/plan/plan.ts";
-import { engineSpecs } from "../../../src/core/plan/specs.ts";
+import { type EngineAssets, type EngineSpec, engineSpecs } from "../../../src/core/plan/plan.ts";
 import { parseVersionText } from "../../../src/formats/trtexec/banner.ts";
 import type { BuiltEngine } from "../../../src/ports/backend.ts";
 import { loaded } from "../../core/config/load.ts";

@@ -3,9 +3,8 @@ import { describe, expect, it } from "vitest";
 import { judgeBuild } from "../../../src/core/gates/builds.ts";
 import { judgeCoverage } from "../../../src/core/gates/coverage.ts";
 import { judgeGolden } from "../../../src/core/gates/goldens.ts";
-import { judgeWorkload } from "../../../src/core/gates/speed.ts";
-import { judgeChange } from "../../../src/core/gates/threshold.ts";
-import { engineSpecs } from "../../../src/core/plan/specs.ts";
+import { judgeChange, judgeWorkload } from "../../../src/core/gates/speed.ts";
+import { engineSpecs } from "../../../src/core/plan/plan.ts";
 import type {
 	BackendFacts,
 	BuildRecord,

@@ -1,7 +1,7 @@
 // A golden that changed is told in the story, the Markdown and the page, louder where it is weaker.
 import { describe, expect, it } from "vitest";
 import { loadConfig } from "../../../src/core/config/parse.ts";
-import { judgeGoldenChange } from "../../../src/core/gates/golden-changes.ts";
+import { judgeGoldenChange } from "../../../src/core/gates/goldens.ts";
 import { highlights } from "../../../src/core/report/highlights.ts";
 import { renderHtml } from "../../../src/core/report/html/report.ts";
 import { renderMarkdown } from "../../../src/core/report/markdown.ts";

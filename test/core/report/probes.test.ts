@@ -1,7 +1,7 @@
 // Probes in every report: called what they are, told by their gate, and harmless whatever the model is called.
 import { describe, expect, it } from "vitest";
 import { loadConfig } from "../../../src/core/config/parse.ts";
-import { judgeProbe } from "../../../src/core/gates/probes.ts";
+import { judgeProbe } from "../../../src/core/gates/goldens.ts";
 import { headline } from "../../../src/core/report/headline.ts";
 import { highlights } from "../../../src/core/report/highlights.ts";
 import { renderHtml } from "../../../src/core/report/html/report.ts";

@@ -1,8 +1,7 @@
 // The GPU in both arms, side by side.
 import { describe, expect, it } from "vitest";
 import type { GpuWindow, PerfRun } from "../../../src/core/schema/result.ts";
-import { inCycles } from "../../../src/core/telemetry/cycles.ts";
-import { clockNotes, workloadGpu } from "../../../src/core/telemetry/summary.ts";
+import { clockNotes, inCycles, workloadGpu } from "../../../src/core/telemetry/summary.ts";
 
 function run(arm: PerfRun["arm"], clock: number, over: Partial<PerfRun> = {}): PerfRun {
 	const range = (value: number) => ({ mean: value, min: value, max: value });

@@ -1,11 +1,10 @@
 // What the GPU did in a stretch of time.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { between } from "../../../src/core/telemetry/align.ts";
 import { neighboursOf } from "../../../src/core/telemetry/neighbours.ts";
 import { reasonNames } from "../../../src/core/telemetry/reasons.ts";
 import type { GpuProcess, TelemetrySample } from "../../../src/core/telemetry/sample.ts";
-import { gpuWindow } from "../../../src/core/telemetry/window.ts";
+import { between, gpuWindow } from "../../../src/core/telemetry/window.ts";
 
 function sample(atMs: number, over: Partial<TelemetrySample> = {}): TelemetrySample {
 	return {

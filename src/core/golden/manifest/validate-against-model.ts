@@ -1,6 +1,6 @@
 // Refuses a golden whose inputs and outputs are not the model's.
 import { ConfigError } from "../../errors.ts";
-import { toDType } from "../../onnx/dtype.ts";
+import { toDType } from "../../onnx/element-type.ts";
 import { feeds, type OnnxDim, type OnnxModel, type OnnxValue } from "../../onnx/model.ts";
 import { quoteName } from "../../onnx/quote.ts";
 import { formatDims } from "../../onnx/shapes.ts";

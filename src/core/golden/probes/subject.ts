@@ -1,6 +1,6 @@
 // What probes have to know of an engine: its inputs and outputs by axis, its profiles, and how inputs are made up.
 import type { DimRange, InputConfig, ProbesConfig } from "../../config/config.ts";
-import { toDType } from "../../onnx/dtype.ts";
+import { toDType } from "../../onnx/element-type.ts";
 import { feeds, type OnnxDim, type OnnxModel } from "../../onnx/model.ts";
 import type { EngineSpec } from "../../plan/plan.ts";
 import type { DType } from "../../schema/golden.ts";

@@ -3,8 +3,7 @@ import type { Finding } from "../../schema/result.ts";
 import { formatBytes } from "../../text/units.ts";
 import { feeds, type OnnxDType, type OnnxInitializer } from "../model.ts";
 import { quoteName } from "../quote.ts";
-import { isAtLeast } from "../tensorrt/support.ts";
-import { hasType } from "../tensorrt/types.ts";
+import { hasType, isAtLeast } from "../tensorrt/support.ts";
 import { finding, type Rule, type Subject } from "./subject.ts";
 
 export const elementTypes: Rule = (subject) => [...narrowed(subject), ...doubles(subject), ...unsupported(subject)];

@@ -1,9 +1,8 @@
-// Judges operators by name for ONNX Runtime: unknown ones, and ones that the stated operator set does not have.
+// Checks operators by name: unknown ones, ones that the stated operator set does not have, and ones that draw random numbers.
 import type { Finding } from "../../schema/result.ts";
 import type { OnnxNode } from "../model.ts";
-import { nodeLabel } from "../walk.ts";
-import { lifetimeOf, type OperatorJudge, type OperatorUses, operatorUses, others } from "./operator-uses.ts";
-import { finding, nodeIn, type Rule } from "./subject.ts";
+import { nodeLabel, type Scope } from "../walk.ts";
+import { constantOf, finding, nodeIn, type Rule, type Subject } from "./subject.ts";
 
 /** Domains of which ONNX Runtime brings operators that no list of ours holds. */
 const onnxRuntimeDomains: ReadonlySet<string> = new Set(["com.microsoft", "com.microsoft.nchwc"]);
@@ -52,4 +51,81 @@ function withdrawnOperator(uses: OperatorUses, until: number, opset: number): Fi
 		fix: "Export again with a current exporter: Resize stands for Upsample, ScatterElements for Scatter.",
 		node: uses.node,
 	});
+}
+
+import standard from "../standard-operators.json" with { type: "json" };
+
+/** An operator's first node, and how many nodes there are in all. */
+export interface OperatorUses {
+	node: OnnxNode;
+	scope: Scope;
+	count: number;
+}
+
+/** Judges one operator of a model. */
+export type OperatorJudge = (uses: OperatorUses, subject: Subject) => Finding[];
+
+interface Lifetime {
+	since: number;
+	/** First opset without it. */
+	until?: number;
+}
+
+const lifetimes: ReadonlyMap<string, ReadonlyMap<string, Lifetime>> = new Map(
+	Object.entries(standard.domains).map(([domain, operators]) => [domain, new Map<string, Lifetime>(Object.entries(operators))]),
+);
+
+/** When the standard had the operator; undefined where it never did. */
+export function lifetimeOf(node: OnnxNode): Lifetime | undefined {
+	return lifetimes.get(node.domain)?.get(node.op);
+}
+
+/** Every operator once, but for those that the file itself defines. */
+export function operatorUses(subject: Subject): OperatorUses[] {
+	const local = new Set(subject.model.onnx.functions.map(({ domain, name }) => `${domain}\n${name}`));
+	const found = new Map<string, OperatorUses>();
+	for (const scope of subject.scopes) {
+		for (const node of scope.nodes) {
+			const id = `${node.domain}\n${node.op}`;
+			const uses = found.get(id);
+			if (uses !== undefined) uses.count++;
+			else if (!local.has(id)) found.set(id, { node, scope, count: 1 });
+		}
+	}
+	return [...found.values()];
+}
+
+/** ` (3 nodes)`, or nothing where there is only one. */
+export function others({ count }: OperatorUses): string {
+	return count === 1 ? "" : ` (${count} nodes)`;
+}
+
+const drawing: ReadonlySet<string> = new Set([
+	"Bernoulli",
+	"Multinomial",
+	"RandomNormal",
+	"RandomNormalLike",
+	"RandomUniform",
+	"RandomUniformLike",
+]);
+
+export const randomness: Rule = (subject) =>
+	subject.scopes.flatMap((scope) =>
+		scope.nodes
+			.filter((node) => node.domain === "" && (drawing.has(node.op) || isTraining(node, scope, subject)))
+			.map((node) =>
+				finding("operator-random", {
+					severity: "warning",
+					message: `${nodeIn(node, scope)} draws random numbers${node.op === "Dropout" ? " (in training mode)" : ""}: each runtime answers otherwise, and no golden can hold that.`,
+					fix: "Export for inference (model.eval()), or make the random tensor an input.",
+					node,
+				}),
+			),
+	);
+
+/** Dropout since opset 12: data, ratio (0.5), training_mode (false). What is no constant may be any of both. */
+function isTraining(node: OnnxNode, scope: Scope, subject: Subject): boolean {
+	if (node.op !== "Dropout" || (node.inputs[2] ?? "") === "") return false;
+	const [ratio, mode] = [1, 2].map((place) => constantOf(subject, scope, node.inputs[place])?.values?.[0]);
+	return mode !== 0 && ratio !== 0;
 }

@@ -1,10 +1,11 @@
-// Judges whether the file can give the precision that the engine is to be built in on TensorRT.
+// Checks whether the file gives the precision that the engine is to be built in, and whether the GPU can build it.
 import type { Precision } from "../../schema/config.ts";
 import type { Finding } from "../../schema/result.ts";
-import type { OnnxDType } from "../model.ts";
+import { formatBytes } from "../../text/units.ts";
+import { elementBits, elementTypeOfCode } from "../element-type.ts";
+import type { OnnxDType, OnnxInitializer } from "../model.ts";
 import { isAtLeast } from "../tensorrt/support.ts";
 import { tensorsOf } from "../walk.ts";
-import { namedTypes } from "./named-types.ts";
 import { finding, type Rule, type Subject } from "./subject.ts";
 
 /** What of a file shows that it is typed so; fp32 and tf32 need nothing. */
@@ -80,4 +81,84 @@ function uncalibrated(name: string): Finding {
 		message: `The engine is to be int8, and the file has no Q/DQ nodes: ${name} makes up the ranges of all tensors, so that the speed is real and the answers mean nothing.`,
 		fix: "Quantise the model (Q/DQ nodes, e.g. with ModelOpt) and name the file as the engine's `onnx`, or name a calibration cache under `calibration`.",
 	});
+}
+
+/** TensorRT's own operators by which older exports say their type. */
+const ownMarks: readonly { operators: RegExp; dtype: OnnxDType }[] = [
+	{ operators: /^TRT_FP8/, dtype: "float8e4m3fn" },
+	{ operators: /^TRT_INT4/, dtype: "int4" },
+	{ operators: /^TRT_FP4/, dtype: "float4e2m1" },
+];
+/** Attributes that name an element type: of Cast, of QuantizeLinear since opset 21, of EyeLike and the random ones. */
+const typeAttributes: ReadonlySet<string> = new Set(["to", "output_dtype", "dtype"]);
+
+export function namedTypes({ model, scopes }: Subject): ReadonlySet<OnnxDType> {
+	const nodes = scopes.flatMap((scope) => scope.nodes);
+	const named = nodes.flatMap((node) => node.attributes.filter(({ name }) => typeAttributes.has(name)).map(({ value }) => value));
+	return new Set<OnnxDType>([
+		...tensorsOf(scopes).map((tensor) => tensor.dtype),
+		...model.onnx.graph.inputs.map((input) => input.dtype),
+		...named.map((code) => elementTypeOfCode(typeof code === "number" ? code : 0)),
+		...ownMarks.filter(({ operators }) => nodes.some((node) => operators.test(node.op))).map(({ dtype }) => dtype),
+	]);
+}
+
+export function leastBitsOf(precision: Precision | undefined): number {
+	if (precision === undefined || precision === "fp32" || precision === "tf32") return 32;
+	if (precision === "fp16" || precision === "bf16") return 16;
+	return precision === "int4" || precision === "fp4" ? 4 : 8;
+}
+
+export const hardware: Rule = (subject) => (subject.tensorrt === null ? [] : [...tooOld(subject), ...weightsTooBig(subject)]);
+
+interface Format {
+	name: string;
+	precision: Precision;
+	dtypes: readonly OnnxDType[];
+	/** Compute capability from which the tensor cores have it; TensorRT refuses to build on older ones. */
+	since: readonly [major: number, minor: number];
+	/** GPUs that have it, for people. */
+	on: string;
+}
+
+/** Support matrix of TensorRT; on others the build ends with "Networks with FP8 … require hardware with FP8 support". */
+const formats: readonly Format[] = [
+	{ name: "FP8", precision: "fp8", dtypes: ["float8e4m3fn", "float8e5m2"], since: [8, 9], on: "Ada and Hopper" },
+	{ name: "FP4", precision: "fp4", dtypes: ["float4e2m1"], since: [10, 0], on: "Blackwell" },
+];
+
+function tooOld(subject: Subject): Finding[] {
+	const { computeCapability, precision } = subject.context;
+	const [, major, minor] = /^(\d{1,2})\.(\d{1,2})$/.exec(computeCapability ?? "") ?? [];
+	if (major === undefined || minor === undefined) return [];
+	const has = ([from, to]: Format["since"]): boolean => Number(major) > from || (Number(major) === from && Number(minor) >= to);
+	const inFile = namedTypes(subject);
+	return formats.flatMap((format) => {
+		const isInFile = format.dtypes.some((dtype) => inFile.has(dtype));
+		if (has(format.since) || (precision !== format.precision && !isInFile)) return [];
+		const what = precision === format.precision ? `The engine is to be ${format.precision}` : `The file quantises to ${format.name}`;
+		const message = `${what}, and this GPU (compute capability ${computeCapability}) has no ${format.name}: TensorRT builds it from ${format.since.join(".")} on.`;
+		const fix = `Build it on a GPU that has ${format.name} (${format.on} or newer), or quantise to INT8 for this one.`;
+		return [finding("precision-hardware", { severity: "error", message, fix })];
+	});
+}
+
+/** Weights that are streamed from the host need no room at once. */
+function weightsTooBig(subject: Subject): Finding[] {
+	const { gpuMemoryBytes, streamsWeights, precision } = subject.context;
+	if (gpuMemoryBytes === undefined || streamsWeights === true) return [];
+	const bits = leastBitsOf(precision);
+	const bytes = subject.scopes.flatMap((scope) => scope.initializers).reduce((sum, weight) => sum + leastBytes(weight, bits), 0);
+	if (bytes <= gpuMemoryBytes) return [];
+	const message = `The weights take at least ${formatBytes(bytes)}, more than this GPU has (${formatBytes(gpuMemoryBytes)}).`;
+	const fix = 'Use a lower precision or a larger GPU, or stream them: `flags: ["--allowWeightStreaming"]`.';
+	return [finding("weights-too-big", { severity: "error", message, fix })];
+}
+
+/** Floats may become as small as the precision allows; what is smaller in the file stays so. */
+function leastBytes({ dtype, dims, sparse }: OnnxInitializer, least: number): number {
+	const bits = elementBits(dtype);
+	if (bits === null || sparse === true) return 0;
+	const elements = dims.reduce((product, size) => product * size, 1);
+	return Number.isFinite(elements) ? (elements * Math.min(bits, least)) / 8 : 0;
 }

@@ -8,7 +8,7 @@ import { formatDims } from "../shapes.ts";
 import { elementsOf } from "../static-shapes/operator.ts";
 import { isAtLeast } from "../tensorrt/support.ts";
 import { nodeLabel } from "../walk.ts";
-import { leastBitsOf } from "./least-bits.ts";
+import { leastBitsOf } from "./precision.ts";
 import { finding, type PreflightContext, type Rule, type Subject } from "./subject.ts";
 
 /** "The volume must be less than 2^31 elements": NvInfer.h up to TensorRT 10.10; later ones do not say so. */

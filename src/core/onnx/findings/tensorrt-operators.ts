@@ -1,9 +1,8 @@
-// Judges operators for TensorRT: imported by its parser, brought by a plugin, or neither.
+// Checks operators against the lists of what TensorRT imports, and advises what to do about the others.
 import type { Finding } from "../../schema/result.ts";
-import { adviceFor } from "../tensorrt/advice.ts";
 import { listedSpan, type Standing, standingOf, type TensorRt } from "../tensorrt/support.ts";
 import { nodeLabel } from "../walk.ts";
-import { lifetimeOf, type OperatorJudge, type OperatorUses, operatorUses, others } from "./operator-uses.ts";
+import { lifetimeOf, type OperatorJudge, type OperatorUses, operatorUses, others } from "./operators.ts";
 import { finding, nodeIn, type Rule } from "./subject.ts";
 
 /** TensorRT's parser imports these by itself (onnxOpImporters.cpp: TRT_Conv, TRT_FP8QuantizeLinear, …). */
@@ -94,4 +93,29 @@ function unknown(uses: OperatorUses, tensorrt: TensorRt): Finding {
 		fix: "Export it as plain ONNX operators or as a function of the file, which TensorRT reads without a plugin.",
 		node: uses.node,
 	});
+}
+
+const families: readonly { names: RegExp; advice: string }[] = [
+	{
+		names: /^(QLinear|MatMulInteger$|ConvInteger$|DynamicQuantizeLinear$)/,
+		advice: "Quantise again in the QDQ format (QuantizeLinear and DequantizeLinear around float operators), symmetric INT8.",
+	},
+	{
+		names: /^(Sequence|Optional|SplitToSequence$|ConcatFromSequence$)/,
+		advice:
+			"Export without sequences and optional values (Split, Concat and Gather do the same on tensors); simplifying with onnxsim often removes them.",
+	},
+	{
+		names: /^(String|RegexFullMatch$|TfIdfVectorizer$|ImageDecoder$|MelWeightMatrix$)/,
+		advice: "Do this step before the engine, outside of the model.",
+	},
+	{ names: /(Loss$)|^(Bernoulli|Multinomial)$/, advice: "Export the model for inference, not for training." },
+];
+
+/** `listedFirst` is the first TensorRT known to import the operator. */
+export function adviceFor(op: string, listedFirst: string | null): string {
+	if (listedFirst !== null)
+		return `Build with TensorRT ${listedFirst} or newer, or export with an older opset, which writes simpler operators.`;
+	const family = families.find(({ names }) => names.test(op));
+	return family?.advice ?? "Replace it before export, or compute it outside of the engine; else it needs a plugin of that name.";
 }

@@ -1,6 +1,6 @@
 // The build gate: both arms' engines side by side, and the logs of those that were refused.
 
-import { buildTimesApart } from "../../build-times.ts";
+import { buildTimesApart } from "../../build-faults.ts";
 import type { BuildRecord, Result } from "../../schema/result.ts";
 import { cleanName } from "../../text/escape.ts";
 import { buildLabel, counted, subjectName, type Tone } from "../../text/labels.ts";

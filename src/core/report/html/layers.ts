@@ -1,5 +1,5 @@
 // Where the time went: the layers that moved the most as paired bars, and all layers folded.
-import { type LayerChange, movedMost } from "../../explain/layer-changes.ts";
+import { type LayerChange, movedMost } from "../../explain/layers.ts";
 import type { ArmLayers, TimedLayer, WorkloadLayers, WorkloadResult } from "../../schema/result.ts";
 import { cleanName } from "../../text/escape.ts";
 import { counted, subjectName } from "../../text/labels.ts";

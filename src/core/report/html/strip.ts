@@ -1,7 +1,7 @@
 // The strip plot of one workload: every run's median, base and head of a pair linked.
 
 import type { PerfRun, WorkloadResult } from "../../schema/result.ts";
-import { figureMs, figureNames, shownMs } from "../../stats/figure.ts";
+import { figureMs, figureNames, shownMs } from "../../stats/summary.ts";
 import { cleanName } from "../../text/escape.ts";
 import { subjectName } from "../../text/labels.ts";
 import { formatMs } from "../../text/units.ts";

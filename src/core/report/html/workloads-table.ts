@@ -1,7 +1,7 @@
 // The main table of the page: one row a workload, with the forest plot.
 
 import type { Result } from "../../schema/result.ts";
-import { shownMs } from "../../stats/figure.ts";
+import { shownMs } from "../../stats/summary.ts";
 import { cleanName } from "../../text/escape.ts";
 import { withCaution } from "../../text/labels.ts";
 import { formatLimit } from "../../text/units.ts";

@@ -1,6 +1,6 @@
 // A figure that only the base has is named, whichever it is.
 import { describe, expect, it } from "vitest";
-import { judgeVanishedBuild, judgeVanishedFigures } from "../../../src/core/gates/vanished.ts";
+import { judgeVanishedBuild, judgeVanishedFigures } from "../../../src/core/gates/coverage.ts";
 import type { ArmStats } from "../../../src/core/schema/result.ts";
 import { buildConfig } from "../../support/build-config.ts";
 import { buildBuild, buildStats, buildWorkload } from "../../support/build-result.ts";
