@@ -1,4 +1,5 @@
 // Folds facts and verdicts into gates, and gates into the one outcome of the run.
+import { worstOutcome } from "./precedence.ts";
 import type { ErrorRecord, GateResult, Outcome } from "./schema/result.ts";
 
 /** The fold of all gates. Nothing compared is an error, never a pass. */
@@ -7,18 +8,9 @@ export function foldOutcome(gates: readonly GateResult[], errors: readonly Error
 	return worstOutcome([...gates.map(({ status }) => status), ...(isFaulty ? (["error"] as const) : [])]);
 }
 
-/** What decided, where it was not a verdict; a configuration fault before a runner's, since a retry cannot mend it. */
+/** What decided, where it was not a verdict; a configuration fault before a runner's, since a retry cannot fix it. */
 export function failureKindOf(outcome: Outcome, errors: readonly ErrorRecord[]): "runner" | "configuration" | "internal" | undefined {
 	if (outcome !== "error") return undefined;
 	for (const kind of ["internal", "configuration", "runner"] as const) if (errors.some((error) => error.kind === kind)) return kind;
 	return "configuration";
-}
-
-/** Worst first. A definite failure beats an error, because a retry would not mend it. */
-export const precedence: readonly Outcome[] = ["fail", "error", "inconclusive", "warn", "pass"];
-
-/** The worst of all; an error where there is none, because nothing compared is never a pass. */
-export function worstOutcome(outcomes: Iterable<Outcome>): Outcome {
-	const all = new Set(outcomes);
-	return precedence.find((outcome) => all.has(outcome)) ?? "error";
 }

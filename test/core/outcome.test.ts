@@ -1,7 +1,8 @@
 // Gates folded into one outcome.
 import { describe, expect, it } from "vitest";
 import { mergeResults } from "../../src/core/merge/merge.ts";
-import { failureKindOf, foldOutcome, worstOutcome } from "../../src/core/outcome.ts";
+import { failureKindOf, foldOutcome } from "../../src/core/outcome.ts";
+import { worstOutcome } from "../../src/core/precedence.ts";
 import type { ErrorRecord, GateResult, GateStatus } from "../../src/core/schema/result.ts";
 import { buildResult } from "../support/build-result.ts";
 

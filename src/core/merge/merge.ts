@@ -1,5 +1,6 @@
 // Puts the results of several jobs together: every part is shown, what is missing or not to be trusted is named, and numbers of different parts meet nowhere.
-import { failureKindOf, foldOutcome, worstOutcome } from "../outcome.ts";
+import { failureKindOf, foldOutcome } from "../outcome.ts";
+import { worstOutcome } from "../precedence.ts";
 import type { ErrorRecord, Outcome, Part, Result } from "../schema/result.ts";
 import { mergeBackends, mergeConfigs, mergeEnvironments, mergeNotes } from "./join.ts";
 import { judgeParts } from "./judge-parts.ts";

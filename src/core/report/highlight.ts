@@ -1,5 +1,5 @@
 // What a story is: one thing that is not green, told in a title and a few sentences.
-import { precedence } from "../outcome.ts";
+import { precedence } from "../precedence.ts";
 
 /** A sentence in pieces: plain text, or a name to be set in code letters. */
 export type Phrase = readonly (string | { code: string })[];

@@ -1,5 +1,5 @@
 // Finds the gates that spoke about one thing, without searching the list again for every row.
-import { worstOutcome } from "../outcome.ts";
+import { worstOutcome } from "../precedence.ts";
 import type { GateName, GateResult, GateStatus, Result } from "../schema/result.ts";
 
 export interface GateSubject {

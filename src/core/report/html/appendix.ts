@@ -1,5 +1,5 @@
 // What a reader may want to look up: all checks, findings, the method, the environment, files and errors.
-import { precedence } from "../../outcome.ts";
+import { precedence } from "../../precedence.ts";
 import type { ErrorRecord, Finding, GateResult, Result } from "../../schema/result.ts";
 import { cleanName, cleanText } from "../../text/escape.ts";
 import { counted, gateLabel, statusTones, subjectName, type Tone, withCaution } from "../../text/labels.ts";
