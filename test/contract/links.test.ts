@@ -53,12 +53,35 @@ describe.each(pages.filter((page) => !page.endsWith("CHANGELOG.md")))("%s", (pag
 });
 
 describe("docs/ARCHITECTURE.md", () => {
-	it("names only rooms that are there", () => {
-		const text = readFileSync("docs/ARCHITECTURE.md", "utf8");
-		const named = [
-			...text.matchAll(/`((?:src|core|formats|adapters|stages|app|ports|docs|test|scripts|worker|golden-schema)\/[\w./-]*)`/g),
-		];
+	const text = readFileSync("docs/ARCHITECTURE.md", "utf8");
+	const pathPattern =
+		/`((?:src|core|formats|adapters|stages|app|ports|docs|test|scripts|worker|golden-schema|workflows-examples)\/[\w./-]*)`/g;
+	const rowsOf = (heading: string): string[] => {
+		const [, section = ""] = text.split(`\n## ${heading}\n`);
+		return (section.split("\n## ")[0] ?? "")
+			.split("\n")
+			.filter((line) => line.startsWith("| "))
+			.slice(1);
+	};
+
+	it("names only files and folders that exist", () => {
+		const named = [...text.matchAll(pathPattern)];
 		expect(named.length).toBeGreaterThan(30);
-		for (const [, place = ""] of named) expect(existsSync(place) || existsSync(join("src", place)), place).toBe(true);
+		for (const [, path = ""] of named) expect(existsSync(path) || existsSync(join("src", path)), path).toBe(true);
+	});
+
+	it("explains at most 20 terms, one line each", () => {
+		expect(rowsOf("Glossary").length).toBeGreaterThan(10);
+		expect(rowsOf("Glossary").length).toBeLessThanOrEqual(20);
+	});
+
+	it("says of every change which files it touches: one to five", () => {
+		const rows = rowsOf("Where to change what");
+		expect(rows.length).toBeGreaterThan(15);
+		for (const row of rows) {
+			const paths = [...row.matchAll(/`[\w./-]+\/[\w./-]*`|`action\.yml`/g)].length;
+			expect(paths, row).toBeGreaterThan(0);
+			expect(paths, row).toBeLessThanOrEqual(5);
+		}
 	});
 });
