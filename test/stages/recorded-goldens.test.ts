@@ -44,7 +44,7 @@ const nanLabels =
 	"16 NaN or infinite in the engine's output, 16 in the golden, which may hold none: record it again, or set nonFinite: must-match";
 const partLabels =
 	'The shape of output "y" depends on the data, and trtexec\'s raw dump holds only the first of its values. [raw-dump-truncated] ' +
-	"Install TensorRT's Python package, through which golden cases read such outputs whole; never use trtexec's raw file.";
+	"Install TensorRT's Python package: golden cases then run in it and read such outputs completely. Do not use trtexec's raw file.";
 const otherWords =
 	"The golden was made from another model (732b2b5…, this one is 3cc971a…), and the outputs differ: " +
 	"either the change is wrong or the golden must be recorded again.";

@@ -19,7 +19,7 @@ export interface RunJob {
 	writes: readonly string[];
 	/** Files that it reads, with their sizes. */
 	inputs?: readonly WrittenFile[];
-	/** Digests of the plan at its build and now. */
+	/** Digests of the plan after the build and now. */
 	plan?: { builtSha256: string; sha256: string };
 	/** Whatever else reads the log. */
 	readers?: readonly { feed(line: LogLine): void }[];

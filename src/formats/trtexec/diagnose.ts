@@ -1,4 +1,4 @@
-// Says what a run of trtexec turned out to be: facts first, then the log, the exit code last.
+// Diagnoses a run of trtexec: facts first, then the log, the exit code last.
 import type { Diagnosis, ExcerptLine } from "../../core/diagnosis.ts";
 import { catalogue } from "./failures/catalogue.ts";
 import { endingSignal } from "./failures/ends.ts";
@@ -7,7 +7,7 @@ import { createLogScan, type Hit, type LogScan } from "./log-scan.ts";
 import type { RecordingMeta, WrittenFile } from "./recording.ts";
 import type { LogLine } from "./transcript.ts";
 
-/** What is known of a run. The log as lines or as a finished scan; what is left out was not looked at. */
+/** What is known about a run. The log comes as lines or as a finished scan; omitted facts were not checked. */
 export interface Evidence {
 	lines?: Iterable<LogLine>;
 	scan?: LogScan;
@@ -15,16 +15,16 @@ export interface Evidence {
 	exitCode: number | null;
 	signal: string | null;
 	timedOut?: boolean;
-	/** What the system said when the program could not be started. */
+	/** The system's error when the program could not be started. */
 	spawnError?: string | null;
 	argv?: readonly string[];
-	/** Files that the run wrote, as far as was looked. Paths as argv has them. */
+	/** Files that the run wrote, as far as checked. Paths as in argv. */
 	wrote?: readonly WrittenFile[];
-	/** Files that the run should have written and that are not there. */
+	/** Files that the run should have written but did not. */
 	absent?: readonly string[];
 	/** Sizes of the files that --loadInputs names. */
 	inputs?: readonly WrittenFile[];
-	/** Digests of the plan at its build and now. */
+	/** Digests of the plan after the build and now. */
 	plan?: { builtSha256: string; sha256: string };
 	/** Of the ONNX file at the shapes of this run. */
 	model?: { largestTensor: LargestTensor | null; inputRanks: ReadonlyMap<string, number> };
@@ -96,10 +96,10 @@ function findAll(rules: readonly Rule[], facts: Facts, scan: LogScan): Found[] {
 	return rules.flatMap((rule) => findRule(rule, facts, scan) ?? []);
 }
 
-const order: Readonly<Record<Rank, number>> = { cause: 0, symptom: 1, "last-word": 2 };
+const order: Readonly<Record<Rank, number>> = { cause: 0, symptom: 1, fallback: 2 };
 
-/** The first cause in the log; a symptom only where there is no cause. Sorting is stable, so catalogue order decides a tie. */
-function byWeight(found: readonly Found[]): Found[] {
+/** Causes first, then symptoms, each in log order. Sorting is stable, so catalogue order decides a tie. */
+function byRank(found: readonly Found[]): Found[] {
 	const lineOf = (entry: Found): number => entry.lines[0]?.number ?? 0;
 	return found.toSorted((a, b) => order[a.rule.rank] - order[b.rule.rank] || lineOf(a) - lineOf(b));
 }
@@ -116,12 +116,12 @@ function lastLines(lines: readonly LogLine[]): readonly LogLine[] {
 }
 
 function excerptOf(found: Found, scan: LogScan): ExcerptLine[] {
-	const said = found.lines[0];
-	const first = said?.number ?? Number.POSITIVE_INFINITY;
-	// The parser names the node well before it says what is wrong there.
+	const reported = found.lines[0];
+	const first = reported?.number ?? Number.POSITIVE_INFINITY;
+	// The parser names the node well before it reports the problem.
 	const { node } = scan.facts;
-	const at = node !== null && said !== undefined && node.line.number < said.number ? [node.line] : [];
-	// A symptom follows what it is one of.
+	const at = node !== null && reported !== undefined && node.line.number < reported.number ? [node.line] : [];
+	// A symptom follows its cause.
 	const before = found.rule.rank === "symptom" ? scan.errors.filter((line) => line.number < first).slice(-1) : [];
 	const own = [...new Set([...at, ...before, ...found.lines])].slice(0, excerptLines);
 	const beside = scan.errors.filter((line) => line.number >= first && line.text.trim() !== "" && !own.includes(line));
@@ -131,7 +131,7 @@ function excerptOf(found: Found, scan: LogScan): ExcerptLine[] {
 
 const titleChars = 600;
 
-/** A name that was not caught leaves a gap; one from a command line may hold anything. */
+/** A name that was not captured leaves a gap; one from a command line may contain any character. */
 function tidy(sentence: string): string {
 	const plain = sentence.replace(/[\u0000-\u001f\u007f-\u009f]/g, " ").slice(0, titleChars);
 	return plain.replace(/ {2,}/g, " ").replace(/ (?=[.,;:](?: |$))/g, "");
@@ -141,7 +141,7 @@ function toDiagnosis(found: readonly Found[], scan: LogScan): Diagnosis | null {
 	const [first, ...rest] = found;
 	if (!first) return null;
 	const { rule, names } = first;
-	// Two rules that read the same line tell one story.
+	// Two rules that match the same line describe one failure.
 	const others = rest.filter((entry) => entry.rule.rank === "cause" && (entry.lines[0] === undefined || entry.lines[0] !== first.lines[0]));
 	return {
 		code: rule.code,
@@ -154,20 +154,20 @@ function toDiagnosis(found: readonly Found[], scan: LogScan): Diagnosis | null {
 }
 
 function unknown(facts: Facts, scan: LogScan): Diagnosis {
-	const how =
+	const ending =
 		facts.signal !== null ? `was ended by ${facts.signal}` : facts.exitCode !== null ? `ended with exit code ${facts.exitCode}` : "failed";
 	const lines = scan.lastErrors.length > 0 ? scan.lastErrors : scan.tail;
 	return {
 		code: "unknown",
 		kind: "runner",
-		title: `trtexec ${how}, and its log matches no failure that this program knows.`,
-		fix: "Read its last error lines below; run it again with --verbose. If the cause is clear, add a rule for it.",
+		title: `trtexec ${ending}, and its log matches no known failure.`,
+		fix: "Read the last error lines below, and run it again with --verbose. If you find the cause, add a rule for it.",
 		excerpt: toExcerpt(lastLines(lines)),
 		also: [],
 	};
 }
 
-const ok: Diagnosis = { code: "ok", kind: "none", title: "trtexec did what it was asked to.", fix: "", excerpt: [], also: [] };
+const ok: Diagnosis = { code: "ok", kind: "none", title: "trtexec completed without problems.", fix: "", excerpt: [], also: [] };
 
 function hasFailed(facts: Facts): boolean {
 	if (facts.spawnError !== null || facts.timedOut || facts.signal !== null) return true;
@@ -178,24 +178,24 @@ function hasFailed(facts: Facts): boolean {
 function diagnoseFailed(facts: Facts, scan: LogScan): Diagnosis {
 	const started = toDiagnosis(findAll(catalogue.start, facts, scan), scan);
 	const outside = toDiagnosis(findAll(catalogue.outside, facts, scan), scan);
-	const said = byWeight(findAll(catalogue.log, facts, scan));
-	// What trtexec warned of on the way is worth a word, and not the reason why it failed.
+	const logged = byRank(findAll(catalogue.log, facts, scan));
+	// Warnings on the way are listed too, but never as the reason for the failure.
 	const warned = findAll(
-		catalogue.lies.filter((rule) => rule.lines?.some(({ level }) => level !== "error")),
+		catalogue.falseSuccess.filter((rule) => rule.lines?.some(({ level }) => level !== "error")),
 		facts,
 		scan,
 	);
-	const cause = said[0] && said[0].rule.rank !== "last-word" ? toDiagnosis([...said, ...warned], scan) : null;
+	const cause = logged[0] && logged[0].rule.rank !== "fallback" ? toDiagnosis([...logged, ...warned], scan) : null;
 	const crash = toDiagnosis(findAll(catalogue.crash, facts, scan), scan);
-	return started ?? outside ?? cause ?? crash ?? toDiagnosis(said, scan) ?? unknown(facts, scan);
+	return started ?? outside ?? cause ?? crash ?? toDiagnosis(logged, scan) ?? unknown(facts, scan);
 }
 
-/** No exit code and no last line: what the log says is all there is. */
+/** No exit code and no last line: only the log's content counts. */
 function diagnoseOpenEnd(facts: Facts, scan: LogScan): Diagnosis {
-	const said = byWeight(findAll(catalogue.log, facts, scan));
-	const lies = toDiagnosis(findAll(catalogue.lies, facts, scan), scan);
-	if (facts.log.printedHelp && said.length === 0) return lies ?? ok;
-	return toDiagnosis(said, scan) ?? toDiagnosis(findAll([catalogue.incomplete], facts, scan), scan) ?? unknown(facts, scan);
+	const logged = byRank(findAll(catalogue.log, facts, scan));
+	const falseSuccess = toDiagnosis(findAll(catalogue.falseSuccess, facts, scan), scan);
+	if (facts.log.printedHelp && logged.length === 0) return falseSuccess ?? ok;
+	return toDiagnosis(logged, scan) ?? toDiagnosis(findAll([catalogue.incomplete], facts, scan), scan) ?? unknown(facts, scan);
 }
 
 export function diagnose(evidence: Evidence): Diagnosis {
@@ -205,10 +205,10 @@ export function diagnose(evidence: Evidence): Diagnosis {
 	const facts = factsOf(evidence, scan);
 	if (hasFailed(facts)) return diagnoseFailed(facts, scan);
 	if (facts.exitCode === null && facts.log.ending === "none") return diagnoseOpenEnd(facts, scan);
-	return toDiagnosis(findAll(catalogue.lies, facts, scan), scan) ?? ok;
+	return toDiagnosis(findAll(catalogue.falseSuccess, facts, scan), scan) ?? ok;
 }
 
-/** What a recording's meta.json tells beside the log. A recording lists every file that the run wrote below its folder. */
+/** Evidence from a recording's meta.json. A recording lists every file that the run wrote below its folder. */
 export function evidenceOfRecording(meta: RecordingMeta): Omit<Evidence, "lines" | "scan"> {
 	const flags = flagsOf(meta.argv);
 	const wrote = new Set(meta.wrote.map((file) => file.path));

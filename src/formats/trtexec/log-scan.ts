@@ -1,4 +1,4 @@
-// Reads a log line by line and keeps only what a diagnosis needs, whatever the log's size.
+// Reads a log line by line and keeps only what a diagnosis needs, so memory stays bounded.
 import { parseBannerCommand, parseVersionLine } from "./banner.ts";
 import { linePatterns } from "./failures/catalogue.ts";
 import type { LinePattern, LogFacts, Names, NodeFacts } from "./failures/rule.ts";
@@ -12,7 +12,7 @@ export interface Hit {
 
 export interface LogScan {
 	facts: LogFacts;
-	/** The first line of each pattern that was seen. */
+	/** The first line that matched each pattern. */
 	hits: ReadonlyMap<LinePattern, Hit>;
 	/** The first error lines, with their continuation lines. */
 	errors: readonly LogLine[];
@@ -29,16 +29,15 @@ export interface LogScanner {
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
-// Bounds of what is kept, in lines and in tensors.
-const keptErrors = 200;
-const keptLast = 12;
-const keptTensors = 4096;
+const maxErrorLines = 200;
+const maxLastLines = 12;
+const maxTensors = 4096;
 
 const nameChars = 200;
 const infoOfInterest =
 	/Opset version|Cannot find|Device|\(MiB\)|deserialized|execution context|Starting inference|Performance summary|Using (?:values|random)|Writing file|TensorRT version/;
 const nodeLine = /While parsing node number \d+ \[(?<op>[^\]]+?) -> "(?<output>[^"]*)"/;
-// Up to TensorRT 10 the node is printed as protobuf text, from 11 on its name alone.
+// TensorRT 10 and earlier print the node as protobuf text; 11 and later print only its name.
 const nodeName = /^(?:name: "(?<old>.*)"|Node name: (?<new>.*))$/;
 
 const byLevel = {
@@ -54,7 +53,7 @@ function cleanNames(groups: Record<string, string | undefined> | undefined): Nam
 
 function keepLast(list: LogLine[], line: LogLine): void {
 	list.push(line);
-	if (list.length > keptLast) list.shift();
+	if (list.length > maxLastLines) list.shift();
 }
 
 function emptyFacts(): Writable<LogFacts> & {
@@ -82,11 +81,11 @@ type MutableFacts = ReturnType<typeof emptyFacts>;
 
 function readTensors(facts: MutableFacts, line: LogLine): void {
 	const [, path, loaded] = /Using values loaded from (.+) for input (.+)$/.exec(line.text) ?? [];
-	if (path !== undefined && loaded !== undefined && facts.loadedInputs.size < keptTensors) facts.loadedInputs.set(loaded, { path, line });
+	if (path !== undefined && loaded !== undefined && facts.loadedInputs.size < maxTensors) facts.loadedInputs.set(loaded, { path, line });
 	const random = /Using random values for input (.+)$/.exec(line.text)?.[1];
-	if (random !== undefined && facts.randomInputs.size < keptTensors) facts.randomInputs.set(random, line);
+	if (random !== undefined && facts.randomInputs.size < maxTensors) facts.randomInputs.set(random, line);
 	const tensor = parseDumpLine(line.text);
-	if (tensor && facts.dumps.size < keptTensors) facts.dumps.set(`${tensor.io} ${tensor.name}`, { tensor, line });
+	if (tensor && facts.dumps.size < maxTensors) facts.dumps.set(`${tensor.io} ${tensor.name}`, { tensor, line });
 }
 
 function readInfo(facts: MutableFacts, line: LogLine): void {
@@ -147,9 +146,9 @@ export function createLogScan(): LogScanner {
 	const takeError = (line: LogLine): void => {
 		match(byLevel.error, line);
 		facts.node = readNode(facts.node, line);
-		// Without a stream, a line without a level may be anything: it is searched, and not shown as an error.
+		// If the stream is unknown, a line without a level is searched but not shown as an error.
 		if (line.level === "none" && line.stream === undefined) return;
-		if (errors.length < keptErrors) errors.push(line);
+		if (errors.length < maxErrorLines) errors.push(line);
 		keepLast(lastErrors, line);
 	};
 	const takePlain = (line: LogLine): void => {

@@ -10,7 +10,7 @@ export interface RecordingMeta {
 	argv: readonly string[];
 	exitCode: number | null;
 	signal: string | null;
-	/** What the system said when the program could not be started. */
+	/** The system's error when the program could not be started. */
 	spawnError: string | null;
 	/** Every file below the folder that the run was started in. */
 	wrote: readonly WrittenFile[];

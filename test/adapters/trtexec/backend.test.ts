@@ -85,7 +85,7 @@ describe("build", () => {
 		expect(record.state, JSON.stringify(record.failure)).toBe("built");
 		expect(record.recipe?.["typing"]).toBe("FP32+INT8");
 		expect(record.notes?.[0]).toBe(
-			"The engine was built as int8 without calibration and without Q/DQ: trtexec made the ranges up, so its answers mean nothing.",
+			"The engine was built as int8 without calibration and without Q/DQ nodes: trtexec used made-up ranges, so its outputs are meaningless.",
 		);
 	});
 

@@ -1,4 +1,4 @@
-// Every failure that this program knows, in the order in which rules of one rank are asked.
+// Every known failure. Within one rank, rules are tried in this order.
 import { buildingRules } from "./building.ts";
 import { crashRules, endedFromOutside, logIncomplete } from "./ends.ts";
 import { falseSuccessRules } from "./false-success.ts";
@@ -14,15 +14,15 @@ import { savingRules } from "./saving.ts";
 export interface Catalogue {
 	/** The program never ran. */
 	start: readonly Rule[];
-	/** Someone ended it: what the log says before matters less. */
+	/** A signal or a time limit ended it; earlier log lines matter less. */
 	outside: readonly Rule[];
-	/** Reasons that a log can give for a failed run. */
+	/** Reasons found in the log of a failed run. */
 	log: readonly Rule[];
-	/** It died by itself, and the log gives no reason. */
+	/** It crashed, and the log gives no reason. */
 	crash: readonly Rule[];
 	/** It reported success. */
-	lies: readonly Rule[];
-	/** Nothing tells how it ended. */
+	falseSuccess: readonly Rule[];
+	/** Neither the log nor the exit code shows how it ended. */
 	incomplete: Rule;
 }
 
@@ -31,7 +31,7 @@ export const catalogue: Catalogue = {
 	outside: endedFromOutside,
 	log: [...flagRules, ...parsingRules, ...profileRules, ...buildingRules, ...savingRules, ...planRules, ...inferenceRules, ...machineRules],
 	crash: crashRules,
-	lies: falseSuccessRules,
+	falseSuccess: falseSuccessRules,
 	incomplete: logIncomplete,
 };
 
@@ -40,12 +40,12 @@ const all: readonly Rule[] = [
 	...catalogue.outside,
 	...catalogue.log,
 	...catalogue.crash,
-	...catalogue.lies,
+	...catalogue.falseSuccess,
 	catalogue.incomplete,
 ];
 
 /** Each code once, `ok`, `unverified` and `unknown` included. */
 export const diagnosisCodes: readonly string[] = ["ok", "unverified", "unknown", ...new Set(all.map((rule) => rule.code))];
 
-/** What a scan of the log has to look for. */
+/** Every line pattern that a scan of the log looks for. */
 export const linePatterns: readonly LinePattern[] = [...new Set(all.flatMap((rule) => [...(rule.lines ?? []), ...(rule.with ?? [])]))];

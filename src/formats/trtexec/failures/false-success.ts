@@ -1,4 +1,4 @@
-// Runs that ended with exit code 0 and PASSED, and did not do what they were asked to; worst first.
+// Runs that ended with exit code 0 and PASSED but did not do their job; worst first.
 import { quoteName } from "../../../core/onnx/quote.ts";
 import { formatBytes } from "../../../core/text/units.ts";
 import { int8Uncalibrated, precisionIgnored } from "./building.ts";
@@ -25,8 +25,8 @@ const tensorTooBig: Rule = {
 		total: formatBytes((log.device.memoryMiB ?? 0) * mebibyte),
 	}),
 	title: (names) =>
-		`Tensor ${names["tensor"] ?? ""} has the shape ${names["shape"] ?? ""}: at least ${names["bytes"] ?? ""}, more than this GPU has (${names["total"] ?? ""}). The engine was built without complaint and can never run.`,
-	fix: "Check the constant or the dimension that gives this shape; a built plan proves nothing until it has run once.",
+		`Tensor ${names["tensor"] ?? ""} has the shape ${names["shape"] ?? ""}: at least ${names["bytes"] ?? ""}, more than this GPU has (${names["total"] ?? ""}). The build succeeded, but the engine can never run.`,
+	fix: "Check the constant or dimension that produces this shape. A built plan proves nothing until it has run once.",
 };
 
 const endedSilently: Rule = {
@@ -35,8 +35,8 @@ const endedSilently: Rule = {
 	rank: "cause",
 	// From 11.1 on, help ends without a last line; everything else says PASSED or FAILED.
 	when: (facts) => facts.log.ending === "none" && !facts.log.printedHelp && facts.log.version !== null && facts.exitCode === 0,
-	title: () => "trtexec ended with exit code 0 and without its last line: it did not come to its end.",
-	fix: "Take nothing from this run; look for a wrapper script that hides the exit code, and run again.",
+	title: () => "trtexec exited with code 0 but without its last line: it did not finish.",
+	fix: "Discard this run. Look for a wrapper script that hides the exit code, then run again.",
 };
 
 export const falseSuccessRules: readonly Rule[] = [
@@ -50,6 +50,6 @@ export const falseSuccessRules: readonly Rule[] = [
 	tensorTooBig,
 	unknownOpset,
 	endedSilently,
-	// Such an engine is one: whether its answers will do is its golden's affair.
+	// Last: the engine is usable, and its golden decides whether its outputs are good enough.
 	int8Uncalibrated,
 ];

@@ -1,4 +1,4 @@
-// Failures of the command line itself: trtexec stops before it does anything.
+// Failures of the command line: trtexec stops before it does anything.
 import { error, type Rule } from "./rule.ts";
 
 export const flagRules: readonly Rule[] = [
@@ -12,7 +12,7 @@ export const flagRules: readonly Rule[] = [
 			),
 		],
 		when: (facts) => (facts.log.version?.major ?? 11) >= 11,
-		title: (names) => `TensorRT 11 has no --${names["flag"] ?? "precision flag"}: the ONNX file's own types are the precision.`,
+		title: (names) => `TensorRT 11 removed --${names["flag"] ?? "precision flag"}: the types in the ONNX file decide the precision.`,
 		fix: "Convert the model (ModelOpt AutoCast for fp16 and bf16, Q/DQ for int8, fp8 and int4) and build from that ONNX file.",
 	},
 	{
@@ -20,16 +20,16 @@ export const flagRules: readonly Rule[] = [
 		kind: "refusal",
 		rank: "cause",
 		lines: [error(/Unknown option: (?<flag>\S+)/)],
-		title: (names) => `This trtexec does not know ${names["flag"] ?? "a flag"}, or got it twice.`,
-		fix: "Check the flag's spelling and that this TensorRT version has it; flag and value are joined by `=`.",
+		title: (names) => `This trtexec does not accept ${names["flag"] ?? "a flag"}: it is unknown or given twice.`,
+		fix: "Check the flag's spelling and that this TensorRT version has it. Join flag and value with `=`.",
 	},
 	{
 		code: "io-format-invalid",
 		kind: "refusal",
 		rank: "cause",
 		lines: [error(/Invalid (?:DataType|TensorFormat) (?<value>.+)$/)],
-		title: (names) => `The input or output format "${names["value"] ?? ""}" is none that this trtexec knows.`,
-		fix: "Use type:format up to TensorRT 10 (fp16:chw) and the format alone from 11 on (chw).",
+		title: (names) => `This trtexec does not know the input or output format "${names["value"] ?? ""}".`,
+		fix: "Use type:format up to TensorRT 10 (fp16:chw), and only the format from TensorRT 11 on (chw).",
 	},
 	{
 		code: "flag-value-invalid",
@@ -41,8 +41,8 @@ export const flagRules: readonly Rule[] = [
 			error(/\[E\] (?<why>sto(?:i|f|d|ul|l))\s*$/),
 			error(/Uncaught exception detected: (?<why>sto\w*)/),
 		],
-		title: (names) => `A flag of trtexec has a value that it does not take: ${names["why"] ?? ""}.`,
-		fix: "Correct the value in the config or the extra flags; `stoi` and `stof` mean that it is not a number.",
+		title: (names) => `A trtexec flag has an invalid value: ${names["why"] ?? ""}.`,
+		fix: "Correct the value in the config or the extra flags. `stoi` and `stof` mean that it is not a number.",
 	},
 	{
 		code: "flag-value-invalid",
@@ -51,8 +51,8 @@ export const flagRules: readonly Rule[] = [
 		lines: [error(/\[E\] (?<why>.+)$/)],
 		// trtexec prints its whole help before it complains about a flag, and only then.
 		when: (facts) => facts.log.printedHelp,
-		title: (names) => `trtexec refused its command line: ${names["why"] ?? ""}.`,
-		fix: "Correct the flag in the config or the extra flags; `trtexec --help` tells what this version takes.",
+		title: (names) => `trtexec rejected its command line: ${names["why"] ?? ""}.`,
+		fix: "Correct the flag in the config or the extra flags. `trtexec --help` lists what this version accepts.",
 	},
 	{
 		code: "model-not-given",
@@ -60,7 +60,7 @@ export const flagRules: readonly Rule[] = [
 		rank: "cause",
 		lines: [error(/Model missing or format not recognized/)],
 		title: () => "trtexec was given neither a model nor an engine.",
-		fix: "Give --onnx=FILE or --loadEngine=FILE, with the value joined by `=`.",
+		fix: "Pass --onnx=FILE or --loadEngine=FILE, joined with `=`.",
 	},
 ];
 
@@ -69,6 +69,6 @@ export const noArguments: Rule = {
 	kind: "refusal",
 	rank: "cause",
 	when: (facts) => facts.log.printedHelp && facts.argumentCount === 0,
-	title: () => "trtexec was started without arguments: it printed its help, did nothing and reported success.",
-	fix: "Check the script that should have given the arguments: a variable is empty.",
+	title: () => "trtexec was started without arguments. It printed its help, did nothing and reported success.",
+	fix: "Check the script that starts trtexec: a variable is probably empty.",
 };

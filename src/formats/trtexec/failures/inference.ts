@@ -1,4 +1,4 @@
-// Failures of running an engine, and outputs that are not what they seem.
+// Failures while running an engine, and runs whose outputs cannot be trusted.
 import { dumpBytes } from "../output-dump.ts";
 import type { LogLine } from "../transcript.ts";
 import { cudaError, error, type Facts, named, type Rule, warning } from "./rule.ts";
@@ -12,8 +12,8 @@ export const inferenceRules: readonly Rule[] = [
 			error(/Cannot find input tensor with name "(?<input>[^"]*)" in the engine bindings/),
 			error(/Invalid tensor names found in --loadInputs/),
 		],
-		title: (names) => `The engine has no ${named("input", names["input"])}, for which values were given.`,
-		fix: "Use the input's name as the model spells it; the golden manifest names another one.",
+		title: (names) => `Values were given for ${named("input", names["input"])}, but the engine has no such input.`,
+		fix: "Use the input name of the model in the golden manifest; `trtgate preflight MODEL` lists the inputs.",
 	},
 	{
 		code: "input-file-missing",
@@ -21,7 +21,7 @@ export const inferenceRules: readonly Rule[] = [
 		rank: "cause",
 		lines: [error(/Cannot open file (?<file>.+?)!?$/)],
 		title: (names) => `The input file ${names["file"] ?? ""} cannot be opened.`,
-		fix: "Check the path and that the golden's files were fetched (Git LFS).",
+		fix: "Check the path, and that the golden's files were fetched (Git LFS).",
 	},
 	{
 		code: "input-file-size",
@@ -34,16 +34,16 @@ export const inferenceRules: readonly Rule[] = [
 			error(/Unexpected file size for input file/),
 		],
 		title: (names) =>
-			`The input file ${names["file"] ?? ""} has ${names["got"] ?? "another number of"} bytes${names["want"] ? `, the engine's input ${names["want"]}` : ""}.`,
-		fix: "Give the input with the engine's own type and the shape of this run.",
+			`The input file ${names["file"] ?? ""} has ${names["got"] ? `${names["got"]} bytes` : "the wrong size"}${names["want"] ? `; the engine's input takes ${names["want"]}` : ""}.`,
+		fix: "Provide the input in the engine's type and in the shape of this run.",
 	},
 	{
 		code: "accuracy-failed",
 		kind: "refusal",
 		rank: "cause",
 		lines: [error(/Accuracy validation FAILED/)],
-		title: () => "trtexec compared outputs with references itself, and one is farther off than its threshold.",
-		fix: "Compare the outputs against the golden with trtgate: trtexec's own check passes NaN and knows few types.",
+		title: () => "trtexec's own accuracy check failed: an output differs from its reference by more than the threshold.",
+		fix: "Rely on trtgate's golden check instead: trtexec's check lets NaN pass and supports few types.",
 	},
 	{
 		code: "gpu-memory-run",
@@ -51,23 +51,23 @@ export const inferenceRules: readonly Rule[] = [
 		rank: "cause",
 		lines: [cudaError("out of memory"), error(/Error Code 2: OutOfMemory/)],
 		title: () => "The GPU had too little free memory to run the engine.",
-		fix: "See with nvidia-smi what else holds memory on this GPU; run alone, with smaller shapes, or on a larger GPU.",
+		fix: "Check with nvidia-smi what else uses memory on this GPU. Run alone, with smaller shapes, or on a larger GPU.",
 	},
 	{
 		code: "context-failed",
 		kind: "runner",
 		rank: "symptom",
 		lines: [error(/Unable to create execution context/)],
-		title: () => "TensorRT could not create an execution context, most often for want of GPU memory.",
-		fix: "See what else holds memory on this GPU; run alone or with smaller shapes.",
+		title: () => "TensorRT could not create an execution context, most often because GPU memory is short.",
+		fix: "Check with nvidia-smi what else uses memory on this GPU. Run alone or with smaller shapes.",
 	},
 	{
 		code: "inference-failed",
 		kind: "refusal",
-		rank: "last-word",
+		rank: "fallback",
 		lines: [error(/Error occurred during inference/), error(/Inference set up failed/)],
-		title: () => "The engine loaded and could not be run, for a reason that this program does not know.",
-		fix: "Read the error lines below; check shapes, input files and free GPU memory.",
+		title: () => "The engine was loaded but could not be run, for an unknown reason.",
+		fix: "Read the error lines below. Check shapes, input files and free GPU memory.",
 	},
 ];
 
@@ -101,8 +101,8 @@ export const inferenceFalseSuccess: readonly Rule[] = [
 		},
 		show: (facts) => loaded(facts).map(({ line }) => line),
 		title: (names) =>
-			`The input file ${names["file"] ?? ""} has ${names["got"] ?? ""} bytes, ${named("input", names["input"])} takes ${names["want"] ?? ""}: trtexec read the first part and reported success.`,
-		fix: "Give the input with the shape and type of this run; the golden was made for another batch or type.",
+			`The input file ${names["file"] ?? ""} has ${names["got"] ?? ""} bytes, but ${named("input", names["input"])} takes ${names["want"] ?? ""}. trtexec read only the first part and reported success.`,
+		fix: "Provide the input in the shape and type of this run. The golden was probably recorded for another batch size or type.",
 	},
 	{
 		code: "raw-dump-truncated",
@@ -112,8 +112,8 @@ export const inferenceFalseSuccess: readonly Rule[] = [
 		names: (facts) => ({ output: openDumps(facts)[0]?.name ?? "" }),
 		show: (facts) => openDumps(facts).map(({ line }) => line),
 		title: (names) =>
-			`The shape of ${named("output", names["output"])} depends on the data, and trtexec's raw dump holds only the first of its values.`,
-		fix: "Install TensorRT's Python package, through which golden cases read such outputs whole; never use trtexec's raw file.",
+			`The shape of ${named("output", names["output"])} depends on the data, and trtexec's raw dump contains only its first values.`,
+		fix: "Install TensorRT's Python package: golden cases then run in it and read such outputs completely. Do not use trtexec's raw file.",
 	},
 	{
 		code: "raw-dump-size",
@@ -126,8 +126,8 @@ export const inferenceFalseSuccess: readonly Rule[] = [
 		},
 		show: (facts) => shortDumps(facts).map(({ line }) => line),
 		title: (names) =>
-			`The raw file of ${named("tensor", names["tensor"])} has ${names["got"] ?? ""} bytes, its shape needs ${names["want"] ?? ""}.`,
-		fix: "Check the disk's space, and that no other run writes into the same folder; run again in a folder of its own.",
+			`The raw file of ${named("tensor", names["tensor"])} has ${names["got"] ?? ""} bytes, but its shape needs ${names["want"] ?? ""}.`,
+		fix: "Check the free disk space, and that no other run writes to the same folder. Run again in a separate folder.",
 	},
 	{
 		code: "inputs-random",
@@ -136,15 +136,15 @@ export const inferenceFalseSuccess: readonly Rule[] = [
 		when: (facts) => facts.log.randomInputs.size > 0 && (facts.log.loadedInputs.size > 0 || facts.flags.has("--loadInputs")),
 		names: (facts) => ({ input: [...facts.log.randomInputs.keys()].join(", ") }),
 		show: (facts) => [...facts.log.randomInputs.values()],
-		title: (names) => `Values were given for some inputs only; trtexec filled ${named("input", names["input"])} with random numbers.`,
-		fix: "Give a file for every input of the engine: the outputs of this run are no answer to anything.",
+		title: (names) => `Values were given for only some inputs; trtexec filled ${named("input", names["input"])} with random numbers.`,
+		fix: "Provide a file for every input of the engine. The outputs of this run are meaningless.",
 	},
 	{
 		code: "cuda-graph-refused",
 		kind: "refusal",
 		rank: "cause",
 		lines: [warning(/CUDA graph capture on the stream has failed/), warning(/CUDA graph capture failed/)],
-		title: () => "The engine cannot be captured as a CUDA graph; trtexec measured it without one and reported success.",
-		fix: "Set cuda-graph: false for this workload, so that both arms are measured the same way on purpose.",
+		title: () => "The engine cannot be captured as a CUDA graph. trtexec measured it without one and reported success.",
+		fix: "Set cuda-graph: false for this workload, so that both arms are measured the same way.",
 	},
 ];

@@ -10,8 +10,8 @@ const libraryRules: readonly Rule[] = [
 		rank: "cause",
 		lines: [error(new RegExp(`${missingLibrary}(?<library>\\S*nvinfer_builder_resource\\S*?):? `))],
 		title: (names) =>
-			`TensorRT's builder library for this GPU (${names["library"] ?? "libnvinfer_builder_resource"}) is missing, so nothing can be built here.`,
-		fix: "Install the whole TensorRT package of this version; slim containers leave the builder resources out.",
+			`TensorRT's builder library for this GPU (${names["library"] ?? "libnvinfer_builder_resource"}) is missing, so no engine can be built here.`,
+		fix: "Install the complete TensorRT package of this version. Slim containers omit the builder resources.",
 	},
 	{
 		code: "lean-runtime-missing",
@@ -38,7 +38,7 @@ const libraryRules: readonly Rule[] = [
 			error(/[Cc]ould not load plugin library:? (?<library>[^,\s]+)/),
 		],
 		title: (names) => `The plugin library ${names["library"] ?? ""} cannot be loaded.`,
-		fix: "Check the path and that the library was built for this TensorRT and system (ldd shows what it lacks).",
+		fix: "Check the path, and that the library was built for this TensorRT version and system (ldd shows missing dependencies).",
 	},
 	{
 		code: "library-missing",
@@ -46,15 +46,15 @@ const libraryRules: readonly Rule[] = [
 		rank: "symptom",
 		lines: [error(new RegExp(`${missingLibrary}(?<library>[^:\\s]+)`)), error(/cannot open shared object file/)],
 		title: (names) => `The library ${names["library"] ?? ""} is missing or cannot be loaded.`,
-		fix: "Install the whole TensorRT of one version with its CUDA libraries, and check LD_LIBRARY_PATH.",
+		fix: "Install a complete TensorRT of one version with its CUDA libraries, and check LD_LIBRARY_PATH.",
 	},
 	{
 		code: "kernel-library-invalid",
 		kind: "runner",
 		rank: "cause",
 		lines: [error(/Klib \d+ failed validation/), error(/validateCaskKLib/), error(/createCaskKernelLibrary/)],
-		title: () => "TensorRT's kernel library for this GPU is damaged or of another version, so nothing can be built here.",
-		fix: "Install TensorRT again as one package; do not mix libraries of two versions.",
+		title: () => "TensorRT's kernel library for this GPU is damaged or belongs to another version, so no engine can be built here.",
+		fix: "Reinstall TensorRT as one package. Do not mix libraries of two versions.",
 	},
 	{
 		code: "builder-creation-failed",
@@ -62,7 +62,7 @@ const libraryRules: readonly Rule[] = [
 		rank: "symptom",
 		lines: [error(/Builder creation failed/)],
 		title: () => "TensorRT's builder could not be started.",
-		fix: "Check the TensorRT install, the driver and the GPU with `trtgate doctor`.",
+		fix: "Check the TensorRT installation, the driver and the GPU with `trtgate doctor`.",
 	},
 ];
 
@@ -78,7 +78,7 @@ const gpuRules: readonly Rule[] = [
 			error(/CUDA initialization failure with error:? 100\b/),
 		],
 		title: () => "This job sees no GPU.",
-		fix: "Check the runner's labels, `--gpus all` of the container and CUDA_VISIBLE_DEVICES; nvidia-smi -L must list a GPU.",
+		fix: "Check the runner's labels, the container's `--gpus all` and CUDA_VISIBLE_DEVICES. nvidia-smi -L must list a GPU.",
 	},
 	{
 		code: "driver-too-old",
@@ -89,16 +89,16 @@ const gpuRules: readonly Rule[] = [
 			error(/CUDA initialization failure with error:? 35\b/),
 			error(/provided PTX was compiled with an unsupported toolchain/),
 		],
-		title: () => "The GPU driver is older than this TensorRT's CUDA needs.",
-		fix: "Update the driver, or use a TensorRT (container) made for the CUDA that nvidia-smi shows.",
+		title: () => "The GPU driver is too old for the CUDA version of this TensorRT.",
+		fix: "Update the driver, or use a TensorRT (container) built for the CUDA version that nvidia-smi shows.",
 	},
 	{
 		code: "device-index-unknown",
 		kind: "runner",
 		rank: "cause",
 		lines: [info(/Cannot find device ID (?<index>\d+)/), error(/Cannot find device ID (?<index>\d+)/), cudaError("invalid device ordinal")],
-		title: (names) => `The machine has no GPU${names["index"] ? ` number ${names["index"]}` : " of the number asked for"}.`,
-		fix: "Count the GPUs that the job sees (nvidia-smi -L, CUDA_VISIBLE_DEVICES) and choose one of them.",
+		title: (names) => `The machine has no GPU with ${names["index"] ? `index ${names["index"]}` : "the requested index"}.`,
+		fix: "List the GPUs that the job sees (nvidia-smi -L, CUDA_VISIBLE_DEVICES) and choose one of them.",
 	},
 	{
 		code: "gpu-lost",
@@ -110,8 +110,8 @@ const gpuRules: readonly Rule[] = [
 			),
 			error(/CUDA initialization failure with error:? (?:802|999)\b/),
 		],
-		title: () => "The GPU failed, was taken away or is not ready.",
-		fix: "Look at dmesg for Xid errors and at nvidia-smi; take the machine out of the pool until it is reset.",
+		title: () => "The GPU failed, was removed or is not ready.",
+		fix: "Look for Xid errors in dmesg, and check nvidia-smi. Take the machine out of the pool until the GPU is reset.",
 	},
 	{
 		code: "gpu-fault",
@@ -121,7 +121,7 @@ const gpuRules: readonly Rule[] = [
 			cudaError("(?:an )?(?:illegal (?:memory access|instruction)|unspecified launch failure|misaligned address|.*launch timed out)"),
 		],
 		title: () => "A kernel crashed on the GPU.",
-		fix: "Run once more: if it stays, a plugin or TensorRT itself reads outside its memory; try compute-sanitizer and another TensorRT.",
+		fix: "Run again. If it keeps crashing, a plugin or TensorRT itself accesses invalid memory: try compute-sanitizer and another TensorRT version.",
 	},
 	{
 		code: "cuda-error",
@@ -133,7 +133,7 @@ const gpuRules: readonly Rule[] = [
 			error(/CUDA initialization failure with error:? (?<error>\d+)/),
 		],
 		title: (names) => `CUDA failed: ${names["error"] ?? "no reason given"}.`,
-		fix: "Check driver, GPU and what else runs on it; run once more.",
+		fix: "Check the driver, the GPU and what else runs on it, then run again.",
 	},
 ];
 
@@ -143,7 +143,7 @@ export const startRules: readonly Rule[] = [
 		kind: "runner",
 		rank: "cause",
 		when: (facts) => facts.exitCode === 126 || /EACCES|permission denied/i.test(facts.spawnError ?? ""),
-		title: () => "The program may not be executed.",
+		title: () => "There is no permission to execute the program.",
 		fix: "Check its permissions (chmod +x) and that its disk is not mounted noexec.",
 	},
 	{
@@ -151,20 +151,20 @@ export const startRules: readonly Rule[] = [
 		kind: "runner",
 		rank: "cause",
 		when: (facts) => facts.spawnError !== null || (facts.exitCode === 127 && facts.log.lineCount === 0),
-		title: () => "The program could not be started: it is not there.",
-		fix: "Install TensorRT with trtexec (the pip wheels do not have it) and put it on the PATH, or name it by its whole path.",
+		title: () => "The program could not be started because it does not exist.",
+		fix: "Install TensorRT with trtexec (the pip wheels do not contain it) and put it on the PATH, or give its full path.",
 	},
 ];
 
-/** A shell in between says it in its own words. */
+/** Reported by a shell between the caller and trtexec. */
 const shellMissing: Rule = {
 	code: "program-missing",
 	kind: "runner",
 	rank: "cause",
 	lines: [error(/^[^[]*: (?:command )?not found\s*$/)],
 	when: (facts) => facts.exitCode === 127,
-	title: () => "The shell found no such program.",
-	fix: "Install TensorRT with trtexec (the pip wheels do not have it) and put it on the PATH, or name it by its whole path.",
+	title: () => "The shell did not find the program.",
+	fix: "Install TensorRT with trtexec (the pip wheels do not contain it) and put it on the PATH, or give its full path.",
 };
 
 export const machineRules: readonly Rule[] = [shellMissing, ...libraryRules, ...gpuRules];

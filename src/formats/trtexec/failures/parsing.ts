@@ -1,7 +1,7 @@
-// Failures of reading the ONNX file: TensorRT never comes to build anything.
+// Failures while reading the ONNX file: TensorRT never starts the build.
 import { error, info, named, ofNode, type Rule } from "./rule.ts";
 
-// ONNX 1.23 defines opset 28 and adds about two a year; a number far beyond is a mistake of the exporter's. TensorRT takes any.
+// ONNX 1.23 defines opset 28 and adds about two a year; a much larger number is an exporter bug. TensorRT accepts any.
 const farthestOpset = 36;
 
 const fileRules: readonly Rule[] = [
@@ -11,7 +11,7 @@ const fileRules: readonly Rule[] = [
 		rank: "cause",
 		lines: [error(/Could not open file\s*$/), error(/Input file cannot be found, or is not a regular file:\s*$/)],
 		title: () => "The path of the ONNX file is empty.",
-		fix: "Check the variable or expression that should have named the model: `--onnx=` got no value.",
+		fix: "Check the variable or expression that sets the model path: `--onnx=` got no value.",
 	},
 	{
 		code: "onnx-file-missing",
@@ -22,24 +22,24 @@ const fileRules: readonly Rule[] = [
 			error(/Input file cannot be found, or is not a regular file:\s*(?<file>\S.*)$/),
 			error(/Could not open (?:ONNX )?model file:? (?<file>\S.*)$/i),
 		],
-		title: (names) => `The ONNX file ${names["file"] ?? ""} is not there, or is no regular file.`,
-		fix: "Check the path, the working folder and that the export step wrote the file; with Git LFS check that the checkout fetched it.",
+		title: (names) => `The ONNX file ${names["file"] ?? ""} does not exist or is not a regular file.`,
+		fix: "Check the path, the working directory and that the export step wrote the file. With Git LFS, check that the checkout fetched it.",
 	},
 	{
 		code: "onnx-too-large",
 		kind: "refusal",
 		rank: "cause",
 		lines: [error(/exceed(?:s|ed)\s+maximum protobuf size/i)],
-		title: () => "The ONNX file is larger than the 2 GB that one protobuf may have.",
-		fix: "Export the model with external data, so that the weights lie in a file beside the graph.",
+		title: () => "The ONNX file exceeds the protobuf limit of 2 GB.",
+		fix: "Export the model with external data, which stores the weights in a separate file.",
 	},
 	{
 		code: "onnx-unreadable",
 		kind: "refusal",
 		rank: "cause",
 		lines: [error(/MODEL_DESERIALIZE_FAILED/), error(/Failed to parse the ONNX model/)],
-		title: () => "The ONNX file cannot be read as ONNX: it is cut off, of another format, or a Git LFS pointer.",
-		fix: "Look at the file's size and first bytes; fetch it again (git lfs pull) or export it again, and run onnx.checker on it.",
+		title: () => "The file is not a readable ONNX model: it is truncated, in another format, or a Git LFS pointer.",
+		fix: "Check the file's size and first bytes. Fetch it again (git lfs pull) or export it again, and run onnx.checker on it.",
 	},
 	{
 		code: "onnx-unreadable",
@@ -47,7 +47,7 @@ const fileRules: readonly Rule[] = [
 		rank: "symptom",
 		lines: [error(/Failed to parse ONNX model from file: (?<file>[^!\s]+)/)],
 		title: (names) => `TensorRT cannot read ${names["file"] ?? "the file"} as ONNX.`,
-		fix: "Look at the file's size and first bytes; fetch it again (git lfs pull) or export it again, and run onnx.checker on it.",
+		fix: "Check the file's size and first bytes. Fetch it again (git lfs pull) or export it again, and run onnx.checker on it.",
 	},
 	{
 		code: "external-weights-missing",
@@ -58,24 +58,24 @@ const fileRules: readonly Rule[] = [
 			error(/Failed to read weights from external file: (?<file>.+)$/),
 			error(/Failed to open file: (?<file>.+)$/),
 		],
-		title: (names) => `The model keeps weights in ${names["file"] ?? "another file"}, and that file cannot be opened.`,
-		fix: "Put the external data file where the ONNX file says, relative to the ONNX file's folder; upload or cache both together.",
+		title: (names) => `The model stores weights in ${names["file"] ?? "another file"}, which cannot be opened.`,
+		fix: "Put the external data file where the ONNX file refers to it, relative to the ONNX file's folder. Upload or cache both together.",
 	},
 	{
 		code: "external-weights-size",
 		kind: "refusal",
 		rank: "cause",
 		lines: [error(/Unexpected size for the external weights/)],
-		title: () => "The external weights file has another size than the ONNX file says.",
-		fix: "The graph and its data file come from two exports: export both again and ship them together.",
+		title: () => "The size of the external weights file differs from what the ONNX file states.",
+		fix: "The graph and its data file come from different exports. Export both again and keep them together.",
 	},
 	{
 		code: "external-weights-path",
 		kind: "refusal",
 		rank: "cause",
 		lines: [error(/paths? to parent \(\.\.\/\) are not allowed/), error(/[Aa]bsolute paths? .*external weights/)],
-		title: () => "The model names its external weights outside its own folder, which TensorRT refuses.",
-		fix: "Save the model again with the external data in the ONNX file's own folder.",
+		title: () => "The model refers to external weights outside its folder, which TensorRT does not allow.",
+		fix: "Save the model again with the external data in the ONNX file's folder.",
 	},
 	{
 		code: "initializer-refused",
@@ -83,7 +83,7 @@ const fileRules: readonly Rule[] = [
 		rank: "symptom",
 		lines: [error(/Failed to import initializer: (?<tensor>(?!In node)\S.*)$/), error(/initializer (?<tensor>.+) cannot be imported/)],
 		title: (names) => `TensorRT cannot import the constant ${named("tensor", names["tensor"])}.`,
-		fix: "Check the tensor's type and external data; re-export it as float32, float16, int32 or int64.",
+		fix: "Check the tensor's type and external data. Export it again as float32, float16, int32 or int64.",
 	},
 ];
 
@@ -97,8 +97,9 @@ const nodeRules: readonly Rule[] = [
 			error(/could not find plugin:? (?<plugin>\S+)/i),
 			error(/Plugin not found, are the plugin name/),
 		],
-		title: (names) => `TensorRT knows no operator or plugin named ${names["plugin"] ?? names["op"] ?? "so"}, which ${ofNode(names)} needs.`,
-		fix: "Give the plugin's library by --staticPlugins or --dynamicPlugins, check its name, version and namespace, or replace the operator in the model.",
+		title: (names) =>
+			`TensorRT has no operator or plugin ${names["plugin"] ?? names["op"] ?? "of this name"}, which ${ofNode(names)} needs.`,
+		fix: "Load the plugin's library (--staticPlugins or --dynamicPlugins), check its name, version and namespace, or replace the operator in the model.",
 	},
 	{
 		code: "tensor-missing",
@@ -106,7 +107,7 @@ const nodeRules: readonly Rule[] = [
 		rank: "cause",
 		lines: [error(/Node input was not registered/), error(/tensors\(\)\.count\(inputName\)/)],
 		title: (names) => `The ONNX graph is broken: ${ofNode(names)} reads a tensor that nothing produces.`,
-		fix: "Run onnx.checker on the model and correct the export or the graph surgery that removed the tensor.",
+		fix: "Run onnx.checker on the model, and fix the export or the graph edit that removed the tensor.",
 	},
 	{
 		code: "node-shapes-conflict",
@@ -119,8 +120,8 @@ const nodeRules: readonly Rule[] = [
 			error(/reshape (?:would )?chang(?:es|ing) volume/i),
 			error(/all (?:concat )?input tensors must have the same (?:dimensions|number of dimensions)/i),
 		],
-		title: (names) => `The shapes of the inputs of ${ofNode(names)} do not fit together.`,
-		fix: "Run onnx.shape_inference with strict mode on the model and correct the export; check that fixed sizes match the shapes you build for.",
+		title: (names) => `The input shapes of ${ofNode(names)} are incompatible.`,
+		fix: "Run onnx.shape_inference in strict mode on the model and fix the export. Check that fixed sizes match the shapes you build for.",
 	},
 	{
 		code: "node-types-conflict",
@@ -132,7 +133,7 @@ const nodeRules: readonly Rule[] = [
 			error(/mixed (?:data|element) types/i),
 		],
 		title: (names) =>
-			`The inputs of ${ofNode(names)} have different element types, and a strongly typed network converts nothing by itself.`,
+			`The inputs of ${ofNode(names)} have different element types, and a strongly typed network does not convert types automatically.`,
 		fix: "Insert Cast nodes or convert the whole model with one tool, then check it in ONNX Runtime.",
 	},
 	{
@@ -140,23 +141,23 @@ const nodeRules: readonly Rule[] = [
 		kind: "refusal",
 		rank: "cause",
 		lines: [error(/IIfConditionalOutputLayer inputs must have the same shape/)],
-		title: (names) => `The two branches of ${ofNode(names)} give different shapes; TensorRT needs one.`,
-		fix: "Export without the If (constant-fold its condition), or make both branches give the same rank and shape.",
+		title: (names) => `The two branches of ${ofNode(names)} produce different shapes; TensorRT requires the same shape.`,
+		fix: "Export without the If (constant-fold its condition), or make both branches produce the same rank and shape.",
 	},
 	{
 		code: "topk-limit",
 		kind: "refusal",
 		rank: "cause",
 		lines: [error(/K exceeds the maximum value allowed/), error(/only supports input K as an initializer/)],
-		title: (names) => `The K of ${ofNode(names)} is too large for TensorRT (over 3840), or not a constant.`,
-		fix: "Lower K, make it a constant in the graph, or split the selection in two steps.",
+		title: (names) => `The K of ${ofNode(names)} is too large for TensorRT (over 3840) or not a constant.`,
+		fix: "Lower K, make it a constant in the graph, or split the selection into two steps.",
 	},
 	{
 		code: "zero-point-unsupported",
 		kind: "refusal",
 		rank: "cause",
 		lines: [error(/shiftIsAllZeros/), error(/non-?zero zero[- ]point/i)],
-		title: (names) => `The quantisation at ${ofNode(names)} is asymmetric: TensorRT takes zero points of 0 only.`,
+		title: (names) => `The quantisation at ${ofNode(names)} is asymmetric: TensorRT supports only zero points of 0.`,
 		fix: "Quantise symmetrically (int8 weights and activations, zero point 0) and export again.",
 	},
 	{
@@ -165,15 +166,15 @@ const nodeRules: readonly Rule[] = [
 		rank: "cause",
 		lines: [error(/Scale coefficients? must all be positive/)],
 		title: (names) => `A quantisation scale at ${ofNode(names)} is zero, negative or not a number.`,
-		fix: "Calibrate again with inputs that exercise this tensor, or leave it unquantised.",
+		fix: "Calibrate again with inputs that exercise this tensor, or do not quantise it.",
 	},
 	{
 		code: "data-type-unsupported",
 		kind: "refusal",
 		rank: "cause",
 		lines: [error(/Unsupported ONNX data type: (?<type>\w+)/)],
-		title: (names) => `The model uses the element type ${names["type"] ?? ""}, which TensorRT does not take there.`,
-		fix: "Cast the tensor to a supported type in the model, before TensorRT sees it.",
+		title: (names) => `The model uses the element type ${names["type"] ?? ""} where TensorRT does not support it.`,
+		fix: "Cast the tensor to a supported type in the model.",
 	},
 	{
 		code: "network-without-output",
@@ -181,7 +182,7 @@ const nodeRules: readonly Rule[] = [
 		rank: "cause",
 		lines: [error(/[Nn]etwork must have at least one output/)],
 		title: () => "The ONNX graph has no output, so there is nothing to build.",
-		fix: "Check the export: name the outputs, and check that no pass removed them.",
+		fix: "Check the export: name the outputs, and make sure that no optimization pass removed them.",
 	},
 	{
 		code: "operator-unsupported",
@@ -193,15 +194,15 @@ const nodeRules: readonly Rule[] = [
 			error(/No importer registered for op: (?<op>\w+)/),
 		],
 		title: (names) => `TensorRT${names["version"] ? ` ${names["version"]}` : ""} does not support the operator of ${ofNode(names)}.`,
-		fix: "Rewrite that part of the model with supported operators, give a plugin for it, or use a TensorRT version that supports it.",
+		fix: "Rewrite that part of the model with supported operators, provide a plugin, or use a TensorRT version that supports it.",
 	},
 	{
 		code: "node-refused",
 		kind: "refusal",
 		rank: "symptom",
 		lines: [error(/While parsing node number (?<number>\d+)/), error(/INVALID_NODE|INVALID_GRAPH/)],
-		title: (names) => `TensorRT refused ${ofNode(names)} of the model.`,
-		fix: "Read the lines below for the assertion that failed; run onnx.checker and shape inference on the model.",
+		title: (names) => `TensorRT rejected ${ofNode(names)} of the model.`,
+		fix: "Find the failed assertion in the lines below. Run onnx.checker and shape inference on the model.",
 	},
 ];
 
@@ -211,10 +212,10 @@ export const parsingRules: readonly Rule[] = [
 	{
 		code: "parse-failed",
 		kind: "refusal",
-		rank: "last-word",
+		rank: "fallback",
 		lines: [error(/Failed to parse onnx file/i), error(/Parsing model failed/)],
-		title: () => "TensorRT could not read the model, for a reason that this program does not know.",
-		fix: "Read the lines below; run onnx.checker on the model, and trtexec with --verbose for the node it stopped at.",
+		title: () => "TensorRT could not parse the model for an unknown reason.",
+		fix: "Read the lines below. Run onnx.checker on the model, and trtexec with --verbose to find the node where it stopped.",
 	},
 ];
 
@@ -225,6 +226,6 @@ export const unknownOpset: Rule = {
 	lines: [info(/Opset version:\s+(?<opset>\d+)/)],
 	when: (facts) => (facts.log.opset ?? 0) > farthestOpset,
 	title: (names) =>
-		`The model claims ONNX opset ${names["opset"] ?? ""}, far beyond any that ONNX has; TensorRT guessed at its operators and reported success.`,
-	fix: "Export the model again with an opset that ONNX defines and your TensorRT version lists as supported.",
+		`The model declares ONNX opset ${names["opset"] ?? ""}, which does not exist. TensorRT guessed what its operators mean and reported success.`,
+	fix: "Export the model again with an opset that ONNX defines and your TensorRT version supports.",
 };

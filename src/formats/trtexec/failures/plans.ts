@@ -1,4 +1,4 @@
-// Failures of loading an engine file.
+// Failures while loading an engine file.
 import { error, type Facts, named, type Rule } from "./rule.ts";
 
 const planName = (facts: Facts): { file: string } => ({ file: facts.flags.get("--loadEngine") ?? "" });
@@ -9,8 +9,8 @@ export const planRules: readonly Rule[] = [
 		kind: "refusal",
 		rank: "cause",
 		lines: [error(/Error opening engine file: (?<file>.*)$/), error(/Could not open engine file:? (?<file>.*)$/i)],
-		title: (names) => `The engine file ${names["file"] ?? ""} is not there or cannot be opened.`,
-		fix: "Check the path and that the build step before it kept the engine.",
+		title: (names) => `The engine file ${names["file"] ?? ""} does not exist or cannot be opened.`,
+		fix: "Check the path, and that the build step saved the engine.",
 	},
 	{
 		code: "plan-file-empty",
@@ -22,7 +22,7 @@ export const planRules: readonly Rule[] = [
 		],
 		names: planName,
 		title: (names) => `The ${named("engine file", names["file"])} is empty.`,
-		fix: "Build the engine again; a failed build leaves 0 bytes behind, so check the build's log too.",
+		fix: "Build the engine again. A failed build leaves a file of 0 bytes, so check the build log too.",
 	},
 	{
 		code: "plan-truncated",
@@ -31,8 +31,8 @@ export const planRules: readonly Rule[] = [
 		lines: [error(/Failed to read (?:memory|header|data) from the stream: read (?<got>[1-9]\d*) out of (?<want>\d+) bytes/)],
 		names: planName,
 		title: (names) =>
-			`The ${named("engine file", names["file"])} ends too early: ${names["got"] ?? "too few"} of ${names["want"] ?? "the"} bytes were there.`,
-		fix: "The copy, cache or upload cut it off: fetch or build it again, and compare its hash.",
+			`The ${named("engine file", names["file"])} is truncated: TensorRT could read only ${names["got"] ?? "some"} of ${names["want"] ?? "the"} bytes.`,
+		fix: "A copy, cache or upload cut it off. Fetch or build it again, and compare its hash.",
 	},
 	{
 		code: "plan-other-version",
@@ -44,8 +44,8 @@ export const planRules: readonly Rule[] = [
 			error(/incompatible serialization version/),
 		],
 		names: planName,
-		title: (names) => `The ${named("engine file", names["file"])} was built by another version of TensorRT.`,
-		fix: "Build it again with the TensorRT that runs it; check that Python's and trtexec's TensorRT are the same.",
+		title: (names) => `The ${named("engine file", names["file"])} was built with another version of TensorRT.`,
+		fix: "Build it again with the TensorRT version that runs it. Check that Python and trtexec use the same version.",
 	},
 	{
 		code: "plan-other-gpu",
@@ -56,8 +56,8 @@ export const planRules: readonly Rule[] = [
 			error(/generated on an incompatible device/),
 		],
 		title: (names) =>
-			`The engine was built for another GPU${names["want"] && names["got"] ? ` (compute capability ${names["got"]}, this one has ${names["want"]})` : ""}.`,
-		fix: "Build it on this kind of GPU, or with --hardwareCompatibilityLevel if it must run on several.",
+			`The engine was built for another GPU${names["want"] && names["got"] ? ` (compute capability ${names["got"]}; this GPU has ${names["want"]})` : ""}.`,
+		fix: "Build it on this GPU model, or with --hardwareCompatibilityLevel if it must run on several.",
 	},
 	{
 		code: "plan-not-a-plan",
@@ -66,7 +66,7 @@ export const planRules: readonly Rule[] = [
 		lines: [error(/[Mm]agic ?[Tt]ag does not match/), error(/magicTag(?:Read)? ?==/), error(/Failed to verify a plan tag/)],
 		names: planName,
 		title: (names) => `The ${named("file", names["file"])} is not a TensorRT plan.`,
-		fix: "Check what lies at that path: an ONNX file, a text, a Git LFS pointer or a plan of another system.",
+		fix: "Check what is at that path: an ONNX file, a text file, a Git LFS pointer or a plan from another operating system.",
 	},
 	{
 		code: "plan-plugin-missing",
@@ -74,16 +74,16 @@ export const planRules: readonly Rule[] = [
 		rank: "cause",
 		lines: [error(/Cannot deserialize plugin since corresponding IPluginCreator not found/)],
 		title: () => "The engine needs a plugin that was not loaded.",
-		fix: "Give the same plugin libraries at load as at build.",
+		fix: "Load the same plugin libraries that the build used.",
 	},
 	{
 		code: "plan-refused",
 		kind: "refusal",
-		rank: "last-word",
+		rank: "fallback",
 		lines: [error(/Engine deserialization failed/), error(/Got invalid engine/)],
 		names: planName,
-		title: (names) => `TensorRT could not load the ${named("engine", names["file"])}, for a reason that this program does not know.`,
-		fix: "Build it again with the TensorRT and GPU that run it, and read the error lines below.",
+		title: (names) => `TensorRT could not load the ${named("engine", names["file"])} for an unknown reason.`,
+		fix: "Read the error lines below. Build it again with the TensorRT version and GPU that run it.",
 	},
 ];
 
@@ -95,7 +95,7 @@ export const planFalseSuccess: readonly Rule[] = [
 		when: (facts) => facts.plan !== null && facts.plan.builtSha256 !== facts.plan.sha256,
 		names: planName,
 		title: (names) =>
-			`The ${named("engine file", names["file"])} is not the one that was built: its bytes have changed, and TensorRT ran it without a word.`,
+			`The ${named("engine file", names["file"])} is not the one that was built: its bytes have changed, and TensorRT ran it without an error.`,
 		fix: "Build the engine again; look for a disk, cache or transfer that corrupts files.",
 	},
 	{
@@ -103,7 +103,7 @@ export const planFalseSuccess: readonly Rule[] = [
 		kind: "refusal",
 		rank: "cause",
 		lines: [error(/Engine deserialization failed/), error(/Got invalid engine/)],
-		title: () => "The engine cannot be loaded, and trtexec reported success because inference was skipped.",
-		fix: "Treat the build as failed; read the error lines below.",
+		title: () => "The engine cannot be loaded, but trtexec reported success because inference was skipped.",
+		fix: "Treat the build as failed, and read the error lines below.",
 	},
 ];

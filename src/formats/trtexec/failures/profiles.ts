@@ -1,4 +1,4 @@
-// Failures of shapes and optimization profiles: the model was read, but what was asked for it does not fit.
+// Failures of shapes and optimization profiles: the model was parsed, but the given shapes do not match it.
 import { error, type Facts, type Names, named, type Rule, warning } from "./rule.ts";
 import { givenShapes, rankConflict } from "./shape-flags.ts";
 
@@ -11,19 +11,19 @@ const invalidProfile = [
 const wrongRank = /(?:^|[\s(])(?<input>[^\s(]+): number of dimensions is (?<rank>\d+) but profile (?<profile>\d+) has (?<got>\d+)/;
 
 function conflictNames(facts: Facts): Names {
-	const { got, rank, ...words } = rankConflict(facts) ?? {};
-	return { ...words, ...(got === undefined ? {} : { got: String(got), rank: String(rank) }) };
+	const { got, rank, ...text } = rankConflict(facts) ?? {};
+	return { ...text, ...(got === undefined ? {} : { got: String(got), rank: String(rank) }) };
 }
 
-/** Which input, both ranks, and the flag, as far as the log and the command line tell. */
+/** Which input, both ranks, and the flag, as far as known from the log and the command line. */
 function rankTitle(names: Names): string {
 	const { input, got, rank, flag, shape, by } = names;
-	if (got === undefined || rank === undefined) return "A profile's shape has another number of dimensions than the input.";
-	const told = by ? `${by} gives it ${rank}` : `the model's input has ${rank} dimensions`;
-	return `${flag ?? "The profile"} gives ${named("input", input)} ${got} sizes${shape ? ` (${shape})` : ""}, ${told}.`;
+	if (got === undefined || rank === undefined) return "A profile's shape has a different number of dimensions than its input.";
+	const expected = by ? `${by} gives it ${rank}` : `the model's input has ${rank}`;
+	return `${flag ?? "The profile"} gives ${named("input", input)} ${got} dimensions${shape ? ` (${shape})` : ""}, but ${expected}.`;
 }
 
-/** Where the command line shapes one input alone, the log may leave its name out. */
+/** The only input that the command line gives a shape; the log may omit its name. */
 function onlyShape({ flags }: Facts): Names {
 	const given = givenShapes(flags);
 	const [first] = given;
@@ -32,7 +32,7 @@ function onlyShape({ flags }: Facts): Names {
 }
 
 const rankFix =
-	"Give every dimension of the input, batch included, in the model's order, the same number in min, opt and max; `trtgate preflight MODEL` prints the inputs.";
+	"Give every dimension of the input, including the batch, in the model's order and in each of min, opt and max. `trtgate preflight MODEL` lists the inputs.";
 
 export const profileRules: readonly Rule[] = [
 	{
@@ -41,7 +41,7 @@ export const profileRules: readonly Rule[] = [
 		rank: "cause",
 		lines: [outOfOrder],
 		when: (facts) => rankConflict(facts) === null,
-		title: () => "An optimization profile is out of order: it must hold that min ≤ opt ≤ max for every dimension.",
+		title: () => "An optimization profile is out of order: every dimension needs min ≤ opt ≤ max.",
 		fix: "Correct min, opt and max of the dimension in `dims`.",
 	},
 	{
@@ -54,8 +54,8 @@ export const profileRules: readonly Rule[] = [
 			),
 		],
 		title: (names) =>
-			`The profile of ${named("input", names["input"])} changes axis ${names["axis"] ?? ""}, which the model fixes at ${names["size"] ?? "another size"}.`,
-		fix: "Use the model's own size for that axis, or export the model with the axis dynamic.",
+			`The profile of ${named("input", names["input"])} varies axis ${names["axis"] ?? ""}, which is fixed at ${names["size"] ?? "another size"} in the model.`,
+		fix: "Use the model's size for that axis, or export the model with a dynamic axis.",
 	},
 	{
 		code: "profile-rank-mismatch",
@@ -86,7 +86,7 @@ export const profileRules: readonly Rule[] = [
 		kind: "refusal",
 		rank: "cause",
 		lines: [error(/no optimization profile has been defined/)],
-		title: () => "The model has dynamic inputs and the build was given no optimization profile.",
+		title: () => "The model has dynamic inputs, but the build has no optimization profile.",
 		fix: "Give sizes for the dynamic dimensions in `dims` (min, opt and max).",
 	},
 	{
@@ -94,16 +94,16 @@ export const profileRules: readonly Rule[] = [
 		kind: "refusal",
 		rank: "cause",
 		lines: [error(/dynamic input is missing dimensions in profile/)],
-		title: () => "An optimization profile leaves out a dynamic input of the model.",
-		fix: "Give sizes for every dynamic input; check the spelling of the input's name.",
+		title: () => "An optimization profile omits a dynamic input of the model.",
+		fix: "Give sizes for every dynamic input, and check the spelling of the input names.",
 	},
 	{
 		code: "profile-shape-values",
 		kind: "refusal",
 		rank: "cause",
 		lines: [error(/missing values for shape input/)],
-		title: () => "An input of the model is itself a shape, and the profile gives no values for it.",
-		fix: "Make the shape input a constant in the export, or give its values in min, opt and max.",
+		title: () => "An input of the model is a shape tensor, and the profile gives no values for it.",
+		fix: "Make the shape tensor a constant in the export, or give its values in min, opt and max.",
 	},
 	{
 		code: "profile-violates-constraints",
@@ -111,24 +111,24 @@ export const profileRules: readonly Rule[] = [
 		rank: "cause",
 		lines: [error(/k?(?<which>MIN|OPT|MAX) values for profile \d+ violate shape constraints/)],
 		title: (names) =>
-			`The model cannot run at the profile's ${(names["which"] ?? "").toLowerCase()} shape: a reshape or concatenation inside it does not work out.`,
-		fix: "Try that shape in ONNX Runtime to find the node; correct the profile or the model's fixed sizes.",
+			`The model cannot run at the profile's ${(names["which"] ?? "").toLowerCase()} shape: a reshape or concatenation inside it fails.`,
+		fix: "Run that shape in ONNX Runtime to find the node, then correct the profile or the model's fixed sizes.",
 	},
 	{
 		code: "profile-index",
 		kind: "refusal",
 		rank: "cause",
 		lines: [error(/Selected profile index (?<index>\d+) exceeds/)],
-		title: (names) => `The run asks for optimization profile ${names["index"] ?? ""}, which the engine does not have.`,
-		fix: "Build the engine with that profile, or select one of its own.",
+		title: (names) => `The run selects optimization profile ${names["index"] ?? ""}, which the engine does not have.`,
+		fix: "Build the engine with that profile, or select one that it has.",
 	},
 	{
 		code: "shape-name-unknown",
 		kind: "refusal",
 		rank: "cause",
 		lines: [error(/Cannot find input tensor with name "(?<input>[^"]*)" in the network inputs/)],
-		title: (names) => `The model has no ${named("input", names["input"])}, for which a shape was given.`,
-		fix: "Use the input's name as the ONNX file spells it; `trtgate preflight` lists the inputs.",
+		title: (names) => `A shape was given for ${named("input", names["input"])}, but the model has no such input.`,
+		fix: "Use the input's name from the ONNX file; `trtgate preflight MODEL` lists the inputs.",
 	},
 	{
 		code: "shape-on-static-model",
@@ -136,7 +136,7 @@ export const profileRules: readonly Rule[] = [
 		rank: "cause",
 		lines: [error(/Static model does not take explicit shapes/)],
 		title: () => "A shape was given for a model whose shapes are all fixed.",
-		fix: "Take the sizes out of `dims`, or export the model with a dynamic dimension.",
+		fix: "Remove the sizes from `dims`, or export the model with a dynamic dimension.",
 	},
 	{
 		code: "shape-spec-invalid",
@@ -158,7 +158,7 @@ export const profileRules: readonly Rule[] = [
 		],
 		title: (names) =>
 			`The shape ${names["shape"] ? `[${names["shape"]}] ` : ""}of ${named("input", names["input"])} lies outside the engine's optimization profile.`,
-		fix: "Widen the profile (max of the dimension) and build again, or run a workload that lies inside it.",
+		fix: "Widen the profile (max of the dimension) and build again, or run a workload inside it.",
 	},
 	{
 		code: "shape-static-mismatch",
@@ -168,29 +168,28 @@ export const profileRules: readonly Rule[] = [
 			error(/Static dimension mismatch while setting input shape/),
 			error(/engine was built with static shapes for input tensor (?<input>.+) but the provided shapes do not match/),
 		],
-		title: (names) =>
-			`The run gives ${named("input", names["input"])} another shape than the engine was built for, and that dimension is fixed.`,
-		fix: "Run with the shape of the build, or build with a profile that covers both.",
+		title: (names) => `The run gives ${named("input", names["input"])} a shape that differs from the engine's in a fixed dimension.`,
+		fix: "Run with the shape used in the build, or build with a profile that covers both.",
 	},
 	{
 		code: "profile-invalid",
 		kind: "refusal",
 		rank: "symptom",
 		lines: invalidProfile,
-		title: () => "TensorRT refused an optimization profile.",
-		fix: "Check that min, opt and max of each dynamic input have the model's number of dimensions, and that min ≤ opt ≤ max; the lines below are what TensorRT says of it.",
+		title: () => "TensorRT rejected an optimization profile.",
+		fix: "Check that min, opt and max of each dynamic input have the model's number of dimensions, and that min ≤ opt ≤ max. TensorRT's messages are below.",
 	},
 	{
 		code: "network-setup-failed",
 		kind: "refusal",
-		rank: "last-word",
+		rank: "fallback",
 		lines: [error(/Network And Config setup failed/)],
-		title: () => "TensorRT refused the build's settings, for a reason that this program does not know.",
-		fix: "Read the lines below; check shapes, formats and precision of the build.",
+		title: () => "TensorRT rejected the build settings for an unknown reason.",
+		fix: "Read the lines below. Check the shapes, formats and precision of the build.",
 	},
 ];
 
-/** What trtexec does about a shape that nobody gave: it takes 1 and reports success. */
+/** Without a shape for a dynamic input trtexec assumes 1 and reports success. */
 export const assumedShape: Rule = {
 	code: "shape-assumed",
 	kind: "refusal",
@@ -200,6 +199,6 @@ export const assumedShape: Rule = {
 		warning(/Shape missing for input with dynamic shape: (?<input>.+?)\s*Automatically setting shape to: (?<shape>\S+)/),
 	],
 	title: (names) =>
-		`No shape was given for the dynamic ${named("input", names["input"])}; trtexec took ${names["shape"] ?? "1 for each open dimension"} and reported success.`,
-	fix: "Give sizes for the dynamic dimensions in `dims`; nothing that this run measured or built is what you serve.",
+		`No shape was given for the dynamic ${named("input", names["input"])}. trtexec assumed ${names["shape"] ?? "1 for each dynamic dimension"} and reported success.`,
+	fix: "Give sizes for the dynamic dimensions in `dims`. The engine and timings of this run do not match the shapes that you serve.",
 };

@@ -1,25 +1,25 @@
-// The form of one entry of the failure catalogue, and the facts that an entry may ask for.
+// The type of a rule of the failure catalogue, and the facts that it can use.
 import type { DiagnosisKind } from "../../../core/diagnosis.ts";
 import type { TensorRtVersion } from "../banner.ts";
 import type { DumpedTensor } from "../output-dump.ts";
 import type { WrittenFile } from "../recording.ts";
 import type { LogLine } from "../transcript.ts";
 
-/** One shape of line. Rules look at errors unless they say otherwise; lines without a level count as errors. */
+/** Matches a log line. Lines without a level count as errors. */
 export interface LinePattern {
 	level: "error" | "warning" | "info";
-	/** Named groups become the names that titles speak of. */
+	/** Named groups become the names that titles use. */
 	pattern: RegExp;
 }
 
-/** Names that a rule caught, cleaned for one line of text. */
+/** Names that a rule captured, cleaned for one line of text. */
 export type Names = Readonly<Record<string, string>>;
 
 /**
- * cause: says why. symptom: says what broke, and stands back behind any cause.
- * last-word: what trtexec says on its way out, whatever the reason.
+ * cause: explains the failure. symptom: shows what broke; any cause takes precedence.
+ * fallback: a line that trtexec prints on exit after any failure.
  */
-export type Rank = "cause" | "symptom" | "last-word";
+export type Rank = "cause" | "symptom" | "fallback";
 
 export interface Rule {
 	code: string;
@@ -27,27 +27,27 @@ export interface Rule {
 	rank: Rank;
 	/** Any of them. */
 	lines?: readonly LinePattern[];
-	/** All of them, beside a hit of `lines`. */
+	/** All of them, in addition to one of `lines`. */
 	with?: readonly LinePattern[];
 	when?: (facts: Facts) => boolean;
-	/** Names that come from facts. */
+	/** Names taken from facts. */
 	names?: (facts: Facts) => Names;
 	title: (names: Names) => string;
 	fix: string | ((names: Names) => string);
-	/** Lines to show where `lines` are absent. */
+	/** Lines to show if the rule has no `lines`. */
 	show?: (facts: Facts) => readonly LogLine[];
 }
 
-/** The ONNX node that the parser was at when it gave up. */
+/** The ONNX node at which the parser failed. */
 export interface NodeFacts {
 	op: string;
 	output: string;
 	name: string;
-	/** Where the log says that it was at this node. */
+	/** The log line that names this node. */
 	line: LogLine;
 }
 
-/** What the log says beside errors; all of it bounded. */
+/** What the log contains besides errors; bounded in size. */
 export interface LogFacts {
 	lineCount: number;
 	version: TensorRtVersion | null;
@@ -57,7 +57,7 @@ export interface LogFacts {
 	printedHelp: boolean;
 	opset: number | null;
 	device: { name: string | null; memoryMiB: number | null; usedMiB: number | null };
-	/** How far the run came. */
+	/** How far the run got. */
 	reached: { deserialised: boolean; contextCreated: boolean; inferenceStarted: boolean; summary: boolean };
 	loadedInputs: ReadonlyMap<string, { path: string; line: LogLine }>;
 	randomInputs: ReadonlyMap<string, LogLine>;
@@ -72,7 +72,7 @@ export interface LargestTensor {
 	bytes: number;
 }
 
-/** Everything that rules may look at: the log's facts and what the caller knows. */
+/** Everything that rules can use: facts from the log and from the caller. */
 export interface Facts {
 	log: LogFacts;
 	exitCode: number | null;
@@ -96,11 +96,11 @@ export const error = (pattern: RegExp): LinePattern => ({ level: "error", patter
 export const warning = (pattern: RegExp): LinePattern => ({ level: "warning", pattern });
 export const info = (pattern: RegExp): LinePattern => ({ level: "info", pattern });
 
-/** A CUDA error as trtexec prints it, with or without file and line, or as the library quotes it. */
+/** A CUDA error as trtexec prints it, with or without file and line, or as the library reports it. */
 export const cudaError = (text: string): LinePattern =>
 	error(new RegExp(`(?:Cuda failure[^:]*(?::\\d+)?: ?|Cuda Runtime \\()(?:${text})`, "i"));
 
-/** ` of node "x" (Op)`, or as much of it as is known. */
+/** `node "x" (Op)`, or as much of it as is known. */
 export function ofNode(names: Names): string {
 	const { node, op } = names;
 	if (node && op) return `node "${node}" (${op})`;

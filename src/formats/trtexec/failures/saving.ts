@@ -20,7 +20,7 @@ export const savingRules: readonly Rule[] = [
 		rank: "cause",
 		lines: [error(/No space left on device/), error(/ENOSPC/)],
 		title: () => "The disk is full.",
-		fix: "Free space on the runner (df -h): old engines, containers and timing caches are the usual tenants.",
+		fix: "Free space on the runner (df -h): old engines, containers and timing caches usually fill it.",
 	},
 	{
 		code: "save-failed",
@@ -33,15 +33,15 @@ export const savingRules: readonly Rule[] = [
 		],
 		names: (facts) => ({ file: facts.flags.get("--saveEngine") ?? "" }),
 		title: (names) => `The engine file ${names["file"] ?? ""} could not be written.`,
-		fix: "Check that the folder exists and may be written to, and that the disk has space.",
+		fix: "Check that the folder exists and is writable, and that the disk has space.",
 	},
 	{
 		code: "engine-empty",
 		kind: "refusal",
 		rank: "symptom",
 		lines: [error(/Attempting to access an empty engine/)],
-		title: () => "The build failed and left an engine of 0 bytes, for a reason that the log does not give.",
-		fix: "Do not keep or cache this plan. Run the build again with --verbose; check the libraries of this TensorRT install.",
+		title: () => "The build failed and left an engine file of 0 bytes. The log gives no reason.",
+		fix: "Do not keep or cache this plan. Run the build again with --verbose, and check the libraries of this TensorRT installation.",
 	},
 ];
 
@@ -52,8 +52,8 @@ export const planFacts: readonly Rule[] = [
 		rank: "cause",
 		when: (facts) => planBytes(facts) === 0,
 		names: (facts) => ({ file: facts.flags.get("--saveEngine") ?? "" }),
-		title: (names) => `trtexec reported success, and the engine file ${names["file"] ?? ""} has 0 bytes.`,
-		fix: "Delete the file, check the disk's space and build again; never cache a plan without looking at its size.",
+		title: (names) => `trtexec reported success, but the engine file ${names["file"] ?? ""} has 0 bytes.`,
+		fix: "Delete the file, check the free disk space and build again. Check a plan's size before caching it.",
 	},
 	{
 		code: "plan-missing",
@@ -61,8 +61,8 @@ export const planFacts: readonly Rule[] = [
 		rank: "cause",
 		when: (facts) => facts.absent.includes(facts.flags.get("--saveEngine") ?? "\u0000"),
 		names: (facts) => ({ file: facts.flags.get("--saveEngine") ?? "" }),
-		title: (names) => `trtexec reported success, and the engine file ${names["file"] ?? ""} is not there.`,
-		fix: "Check the folder, its permissions and the working folder of the run.",
+		title: (names) => `trtexec reported success, but the engine file ${names["file"] ?? ""} does not exist.`,
+		fix: "Check the folder, its permissions and the working directory of the run.",
 	},
 ];
 
@@ -78,8 +78,8 @@ export const exportFacts: readonly Rule[] = [
 			(facts.log.version?.major ?? 10) < 11 &&
 			!facts.wrote?.has(facts.flags.get("--exportTimes") ?? ""),
 		title: () =>
-			"Times and a layer profile were asked for in one run: trtexec then measures the profile only and writes no times, with exit code 0.",
-		fix: "Add --separateProfileRun, or better profile in a run of its own: profiling slows what it measures.",
+			"The run requested both times and a layer profile. trtexec then measures only the profile and writes no times, with exit code 0.",
+		fix: "Profile in a separate run, because profiling slows down what it measures; or add --separateProfileRun.",
 	},
 	{
 		code: "export-missing",
@@ -87,8 +87,8 @@ export const exportFacts: readonly Rule[] = [
 		rank: "cause",
 		when: (facts) => missingExports(facts).length > 0,
 		names: (facts) => ({ file: missingExports(facts).join(", ") }),
-		title: (names) => `trtexec reported success and did not write ${names["file"] ?? "an export"}.`,
-		fix: "Check that the folder of the export exists before the run: trtexec does not create it and does not complain.",
+		title: (names) => `trtexec reported success but did not write ${names["file"] ?? "an export"}.`,
+		fix: "Create the export's folder before the run: trtexec does not create it, and reports no error when it is missing.",
 	},
 	{
 		code: "export-empty",
@@ -98,7 +98,7 @@ export const exportFacts: readonly Rule[] = [
 		names: (facts) => ({
 			file: exportFlags.map((flag) => facts.flags.get(flag) ?? "\u0000").find((path) => facts.wrote?.get(path)?.bytes === 0) ?? "",
 		}),
-		title: (names) => `trtexec reported success, and ${named("the export", names["file"])} has 0 bytes.`,
-		fix: "Check the disk's space and run again.",
+		title: (names) => `trtexec reported success, but ${named("the export", names["file"])} has 0 bytes.`,
+		fix: "Check the free disk space and run again.",
 	},
 ];

@@ -1,4 +1,4 @@
-// The shapes that a command line gives the inputs, and where their number of dimensions cannot be right.
+// The input shapes on a trtexec command line, and conflicts in their number of dimensions.
 import type { Facts } from "./rule.ts";
 
 const shapeFlags = ["--minShapes", "--optShapes", "--maxShapes", "--shapes"];
@@ -11,7 +11,7 @@ interface GivenShape {
 	rank: number;
 }
 
-/** `name:1x3,other:4`, names and all in quotes or not; a name may hold colons. */
+/** `name:1x3,other:4`, quoted or not; a name may contain colons. */
 export function givenShapes(flags: ReadonlyMap<string, string>): GivenShape[] {
 	return shapeFlags.flatMap((flag) =>
 		(flags.get(flag) ?? "").split(",").flatMap((entry) => {
@@ -26,13 +26,13 @@ export interface RankConflict {
 	input: string;
 	shape: string;
 	got: number;
-	/** What it has to be. */
+	/** The expected rank. */
 	rank: number;
-	/** The flag that says so; empty: the model. */
+	/** The flag that the expected rank comes from; empty: the model. */
 	by: string;
 }
 
-/** The first shape whose rank is not the model's; where the model is not known, not that of most other flags. */
+/** The first shape whose rank differs from the model's or, where the model is unknown, from that of most other flags. */
 export function rankConflict({ flags, inputRanks }: Pick<Facts, "flags" | "inputRanks">): RankConflict | null {
 	const given = givenShapes(flags);
 	for (const { flag, input, shape, rank } of given) {
@@ -45,7 +45,7 @@ export function rankConflict({ flags, inputRanks }: Pick<Facts, "flags" | "input
 	return null;
 }
 
-/** Of two that disagree, the later: min is mostly the one that was written by hand. */
+/** On a tie the later flag wins: min is usually the one written by hand. */
 function commonRank(shapes: readonly GivenShape[]): number {
 	const count = (rank: number): number => shapes.filter((shape) => shape.rank === rank).length;
 	return shapes.reduce((best, { rank }) => (count(rank) >= count(best) ? rank : best), shapes[0]?.rank ?? 0);
