@@ -46,7 +46,7 @@ describe("diagnose", () => {
 	it("shows people the code, the reason, what to do, and the numbered lines of the log", async () => {
 		const path = plainLog("10.6/fail-bad-unsupported-op");
 		const run = await diagnose(path, "--exit-code", "1");
-		expect(run.stdout).toMatch(/^operator-unsupported .*\nDo: .+\n/);
+		expect(run.stdout).toMatch(/^operator-unsupported .*\nFix: .+\n/);
 		const [, number = "", text = ""] = /^ +(\d+) │ (.*)$/m.exec(run.stdout) ?? [];
 		expect(readFileSync(path, "utf8").split("\n")[Number(number) - 1]).toContain(text.slice(0, 100));
 		expect(run.exit).toBe(0);

@@ -2,7 +2,7 @@
 import { copyFile, mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { otherNames } from "../../formats/github/artifact-name.ts";
+import { otherNames } from "../../formats/github/names.ts";
 import type { ApiFault, ApiResult, ArtifactDraft, ArtifactStore, KeptArtifact } from "../../ports/code-host.ts";
 import type { WorkflowRun } from "./env.ts";
 import { serviceFault, unsupported } from "./service-faults.ts";

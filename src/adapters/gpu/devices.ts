@@ -1,7 +1,16 @@
 // Asks nvidia-smi what GPUs there are, and which fields its driver knows.
-import { helpArgs, listArgs, queryArgs } from "../../formats/nvidia-smi/args.ts";
-import { type AskedField, chooseFields, inventoryFields, parseHelpFields, sampleFields } from "../../formats/nvidia-smi/fields.ts";
+
 import { type Gpu, parseGpus } from "../../formats/nvidia-smi/gpus.ts";
+import {
+	type AskedField,
+	chooseFields,
+	helpArgs,
+	inventoryFields,
+	listArgs,
+	parseHelpFields,
+	queryArgs,
+	sampleFields,
+} from "../../formats/nvidia-smi/query.ts";
 import type { Processes } from "../process/processes.ts";
 import type { ProcessRecord } from "../process/spawn.ts";
 

@@ -2,7 +2,7 @@
 import { readFile, readlink } from "node:fs/promises";
 import { basename } from "node:path";
 import type { GpuProcess, ProcessSample } from "../../core/telemetry/sample.ts";
-import { type AppRow, parseAppLine } from "../../formats/nvidia-smi/apps.ts";
+import { type AppRow, parseAppLine } from "../../formats/nvidia-smi/rows.ts";
 import { groupOf } from "../process/owner.ts";
 import type { Processes } from "../process/processes.ts";
 

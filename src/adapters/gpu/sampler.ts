@@ -3,11 +3,8 @@
 import { neighboursOf } from "../../core/telemetry/neighbours.ts";
 import type { ProcessSample, TelemetrySample, UseSample } from "../../core/telemetry/sample.ts";
 import { between, gpuWindow } from "../../core/telemetry/window.ts";
-import { parseAppLine } from "../../formats/nvidia-smi/apps.ts";
-import { appsArgs, gpmArgs, queryArgs } from "../../formats/nvidia-smi/args.ts";
-import { parseSampleLine } from "../../formats/nvidia-smi/csv.ts";
-import { dmonParser, hasGpm, useSampleOf } from "../../formats/nvidia-smi/dmon.ts";
-import type { AskedField } from "../../formats/nvidia-smi/fields.ts";
+import { dmonParser, hasGpm, parseAppLine, parseSampleLine, useSampleOf } from "../../formats/nvidia-smi/rows.ts";
+import { type AskedField, appsArgs, gpmArgs, queryArgs } from "../../formats/nvidia-smi/query.ts";
 import { findGpu, type GpuChoice } from "../../formats/nvidia-smi/gpus.ts";
 import type { Clock, Telemetry } from "../../ports/world.ts";
 import { listGpus, queryNvidiaSmi, type Smi } from "./devices.ts";

@@ -1,8 +1,7 @@
 // Looks into one kernel with Nsight Compute, only where somebody asked for it.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { ncuArgs } from "../../formats/nsys/args.ts";
-import { diagnoseNcu } from "../../formats/nsys/ncu-log.ts";
+import { diagnoseNcu, ncuArgs } from "../../formats/nsys/nsight.ts";
 import { makeFolders } from "../process/folder.ts";
 import { existing } from "./existing.ts";
 import type { Nsight, ProfileJob } from "./profiler.ts";

@@ -1,7 +1,7 @@
 // Profiles one run with Nsight Systems, beside the timing and never for it.
 import { readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { chooseReport, helpReportsArgs, profileArgs, statsArgs } from "../../formats/nsys/args.ts";
+import { chooseReport, helpReportsArgs, profileArgs, statsArgs } from "../../formats/nsys/nsight.ts";
 import { type KernelRow, parseKernelTable } from "../../formats/nsys/stats-csv.ts";
 import { makeFolders } from "../process/folder.ts";
 import type { Processes } from "../process/processes.ts";

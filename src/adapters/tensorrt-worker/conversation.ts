@@ -95,10 +95,14 @@ export function createConversation(options: ConversationOptions): Conversation {
 	};
 }
 
-type Answer = Extract<WorkerMessage, { kind: "result" | "unheld" }> | (WorkerError & { id: string });
+type Answer = Extract<WorkerMessage, { kind: "result" | "unsupported-output" }> | (WorkerError & { id: string });
 
 function isAnswer(message: WorkerMessage): message is Answer {
-	return message.kind === "result" || message.kind === "unheld" || (message.kind === "error" && !message.fatal && message.id !== null);
+	return (
+		message.kind === "result" ||
+		message.kind === "unsupported-output" ||
+		(message.kind === "error" && !message.fatal && message.id !== null)
+	);
 }
 
 function describeAnswer(id: string, answer: Answer): InferredCase {

@@ -6,7 +6,7 @@ import type { BuildRecord, Failure } from "../../core/schema/result.ts";
 import { formatDuration } from "../../core/text/units.ts";
 import { buildArgs } from "../../formats/trtexec/args.ts";
 import { type BuildLogFacts, createBuildLog } from "../../formats/trtexec/build-log.ts";
-import { parseLayerInfo } from "../../formats/trtexec/layer-info.ts";
+import { parseLayerInfo } from "../../formats/trtexec/layers.ts";
 import type { BuildJob } from "../../ports/backend.ts";
 import { makeFolders } from "../process/folder.ts";
 import { type AskedBuild, askBuild, type BuildPlaces, restoreEngine, restoreTimingCache, saveBuild } from "./build-cache.ts";
@@ -117,7 +117,9 @@ function specOf(job: BuildJob, places: BuildPlaces, context: TrtexecContext) {
 /** A precision that this version takes from the ONNX file alone is the config's fault: it names the wrong file. */
 function cannotAsk(reason: Unbuildable, { spec }: BuildJob): Failure {
 	const key = `models.${spec.model.name}.engines.${spec.engine.name}.${keyOf(reason)}`;
-	const code = { "needs-other-onnx": "precision-in-onnx", unsupported: "setting-unsupported", refused: "name-unspeakable" }[reason.kind];
+	const code = { "needs-other-onnx": "precision-in-onnx", unsupported: "setting-unsupported", refused: "tensor-name-unsupported" }[
+		reason.kind
+	];
 	return { code, title: `${key}: ${reason.message}`, fix: reason.fix, excerpt: [], kind: "refusal" };
 }
 

@@ -1,8 +1,7 @@
 // Asks nvidia-smi once what GPU the engines run on.
 
-import { helpArgs, listArgs, queryArgs } from "../../formats/nvidia-smi/args.ts";
-import { chooseFields, inventoryFields, parseHelpFields } from "../../formats/nvidia-smi/fields.ts";
 import { findGpu, type GpuChoice, parseGpus } from "../../formats/nvidia-smi/gpus.ts";
+import { chooseFields, helpArgs, inventoryFields, listArgs, parseHelpFields, queryArgs } from "../../formats/nvidia-smi/query.ts";
 import type { Processes } from "../process/processes.ts";
 
 export interface Device {

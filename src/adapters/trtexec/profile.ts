@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { ToolError } from "../../core/errors.ts";
 import { formatBytes } from "../../core/text/units.ts";
 import { buildArgs } from "../../formats/trtexec/args.ts";
-import { parseTimedLayers } from "../../formats/trtexec/timed-layers.ts";
+import { parseTimedLayers } from "../../formats/trtexec/layers.ts";
 import type { ProfileJob, ProfileResult } from "../../ports/backend.ts";
 import { makeFolders } from "../process/folder.ts";
 import { classifyWriteError } from "../process/write-error.ts";

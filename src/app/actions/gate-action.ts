@@ -11,7 +11,7 @@ import { setOutputs, writeAnnotations } from "../../adapters/github/publish.ts";
 import { headline } from "../../core/report/headline.ts";
 import { renderTerminal } from "../../core/report/terminal.ts";
 import type { Result } from "../../core/schema/result.ts";
-import { cacheWriteRefusal, isUntrustedRun } from "../../formats/github/cache-policy.ts";
+import { cacheWriteRefusal, isUntrustedRun } from "../../formats/github/cache.ts";
 import type { RunEvent } from "../../formats/github/event.ts";
 import { reportFiles } from "../../stages/report.ts";
 import { cacheFolder } from "../compose.ts";

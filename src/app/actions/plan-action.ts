@@ -4,7 +4,7 @@ import { readPlanInputs } from "../../adapters/github/inputs.ts";
 import { log } from "../../adapters/github/log.ts";
 import { formatMatrix, type MatrixJob, parseLabels, planMatrix } from "../../core/plan/matrix.ts";
 import { renderMatrix } from "../../core/plan/render.ts";
-import { artifactName } from "../../formats/github/artifact-name.ts";
+import { artifactName } from "../../formats/github/names.ts";
 import { readConfigFile } from "../config-file.ts";
 import { exitCodes } from "../exit.ts";
 import { openTerminal } from "../terminal.ts";

@@ -16,7 +16,7 @@ import { createLogScan, type LogScan } from "../../formats/trtexec/log-scan.ts";
 import { parseRecordingMeta } from "../../formats/trtexec/recording.ts";
 import { diagnosisJson, renderDiagnosis } from "../../formats/trtexec/render.ts";
 import { createLineReader } from "../../formats/trtexec/transcript.ts";
-import { diagnoseHonestly, touchedBy } from "../../formats/trtexec/unverified.ts";
+import { diagnoseHonestly, touchedFiles } from "../../formats/trtexec/unverified.ts";
 import { exitCodes } from "../exit.ts";
 import type { Terminal } from "../terminal.ts";
 import { type ArgumentsOf, parseArguments } from "./arguments.ts";
@@ -100,7 +100,7 @@ type Known = Evidence & { scan: LogScan };
 
 /** `folders`: where relative paths of the run may begin, the likeliest first. */
 export async function withFactsBeside(evidence: Known, folders: readonly string[]): Promise<Known> {
-	const touched = touchedBy(evidence);
+	const touched = touchedFiles(evidence);
 	const inputs: { path: string; bytes: number }[] = [];
 	for (const path of touched.inputs) {
 		const found = await find(path, folders);

@@ -7,7 +7,7 @@ import { collectEntries, importEntries } from "../../adapters/cache/transfer.ts"
 import type { RemoteCache } from "../../adapters/github/cache.ts";
 import type { Arm } from "../../core/schema/result.ts";
 import { formatBytes } from "../../core/text/units.ts";
-import { type CacheKind, cachePrefix } from "../../formats/github/cache-key.ts";
+import { type CacheKind, cachePrefix } from "../../formats/github/cache.ts";
 import type { PreparedModel } from "../../stages/prepared.ts";
 import type { Published } from "../../stages/publish/plan.ts";
 import type { BeforeBuild } from "../run-context.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { WorkflowRun } from "../../adapters/github/env.ts";
 import type { PublishInputs } from "../../adapters/github/inputs.ts";
 import type { ReportLinks } from "../../core/report/links.ts";
-import { artifactName } from "../../formats/github/artifact-name.ts";
+import { artifactName } from "../../formats/github/names.ts";
 import type { ArtifactDraft, ArtifactStore } from "../../ports/code-host.ts";
 import type { Published, PublishedThing } from "../../stages/publish/plan.ts";
 import { reportFiles } from "../../stages/report.ts";

@@ -1,12 +1,12 @@
-// Reads what git prints for programs.
+// Parses the machine-readable output of git.
 import type { Tag } from "./version-tag.ts";
 
 const commit = /^([0-9a-f]{40}|[0-9a-f]{64})$/;
 
-/** More tags than any list is worth; what git prints may be a stranger's. */
+/** Bounds what an untrusted repository can make us read. */
 const mostTags = 20_000;
 
-/** Of `git ls-remote --tags`: an annotated tag is followed by `NAME^{}` with its commit. A line that was cut off is left out. */
+/** From `git ls-remote --tags`: an annotated tag is followed by `NAME^{}` with its commit. A truncated last line is dropped. */
 export function parseRemoteTags(text: string): Tag[] {
 	const commits = new Map<string, string>();
 	for (const line of text.split("\n").slice(0, -1)) {
@@ -19,7 +19,7 @@ export function parseRemoteTags(text: string): Tag[] {
 	return [...commits].map(([name, hash]) => ({ name, commit: hash }));
 }
 
-/** Format for git for-each-ref: the object and, of an annotated tag, what it names. */
+/** Format for git for-each-ref: the object and, for an annotated tag, its target. */
 export const localTagFormat = "%(objectname) %(*objectname) %(refname:strip=2)";
 
 export function parseLocalTags(text: string): Tag[] {
@@ -31,7 +31,7 @@ export function parseLocalTags(text: string): Tag[] {
 	});
 }
 
-/** The parents that a commit itself names, also where a shallow clone hides them. Of `git cat-file commit`. */
+/** The parents in a commit object (`git cat-file commit`), which are there even in a shallow clone. */
 export function parseParents(text: string): string[] {
 	const header = text.split("\n\n", 1)[0] ?? "";
 	return [...header.matchAll(/^parent ([0-9a-f]{40,64})$/gm)].map((match) => match[1] ?? "");
@@ -44,20 +44,22 @@ export function parseHashes(text: string): string[] {
 
 export type FetchFault = "absent" | "denied" | "owner" | "unreachable";
 
-const faults: readonly { fault: FetchFault; says: RegExp }[] = [
-	{ fault: "owner", says: /dubious ownership/i },
+const faults: readonly { fault: FetchFault; pattern: RegExp }[] = [
+	{ fault: "owner", pattern: /dubious ownership/i },
 	{
 		fault: "absent",
-		says: /not our ref|couldn't find remote ref|no such ref|unadvertised object|did not send all necessary objects|no commits selected for shallow|server does not support (shallow|--)/i,
+		pattern:
+			/not our ref|couldn't find remote ref|no such ref|unadvertised object|did not send all necessary objects|no commits selected for shallow|server does not support (shallow|--)/i,
 	},
 	{
 		fault: "denied",
-		says: /could not read (Username|Password)|Authentication failed|terminal prompts disabled|returned error: 40[13]|Permission denied|Repository not found|access denied|Permission to .* denied/i,
+		pattern:
+			/could not read (Username|Password)|Authentication failed|terminal prompts disabled|returned error: 40[13]|Permission denied|Repository not found|access denied|Permission to .* denied/i,
 	},
 ];
 
 /** Why a fetch failed, from its last lines. */
 export function classifyFetch(lines: readonly string[]): FetchFault {
 	const text = lines.join("\n");
-	return faults.find(({ says }) => says.test(text))?.fault ?? "unreachable";
+	return faults.find(({ pattern }) => pattern.test(text))?.fault ?? "unreachable";
 }

@@ -1,13 +1,13 @@
-// Puts a repository's tags into the order of their versions.
+// Sorts a repository's tags by version.
 
-/** A tag with the commit that it names, annotated or not. */
+/** A tag and its commit, annotated or not. */
 export interface Tag {
 	name: string;
 	commit: string;
 }
 
 interface Version {
-	/** What stands before the number: `engines/`, `release-`; a `v` is no part of it. */
+	/** The prefix before the number: `engines/`, `release-`, without a `v`. */
 	series: string;
 	numbers: readonly number[];
 	/** Words and numbers of a pre-release; empty for a release. */
@@ -15,7 +15,7 @@ interface Version {
 }
 
 export interface Candidates {
-	/** `version`: the best first. `none`: the names say nothing of their order. */
+	/** `version`: the best first. `none`: the names define no order. */
 	order: "version" | "none";
 	tags: readonly Tag[];
 }
@@ -31,12 +31,12 @@ function parseVersion(name: string): Version | null {
 	return {
 		series: match[1] ?? "",
 		numbers: (match[2] ?? "").split(".").map(Number),
-		// SemVer puts rc.10 after rc.9, and rc10 before rc9, which nobody means: letters and digits are told apart.
+		// SemVer sorts rc10 before rc9, which is never intended, so letters and digits are separated.
 		pre: (pre.match(/\d+|[A-Za-z]+/g) ?? []).map((part) => (/^\d/.test(part) ? Number(part) : part)),
 	};
 }
 
-/** Precedence as SemVer 2.0 §11 has it: a pre-release comes before its release, numbers before words. */
+/** Precedence by SemVer 2.0 §11: a pre-release comes before its release, numbers before words. */
 function compareVersions(left: Version, right: Version): number {
 	for (let index = 0; index < 4; index++) {
 		const difference = (left.numbers[index] ?? 0) - (right.numbers[index] ?? 0);
@@ -70,7 +70,7 @@ function versioned(tags: readonly Tag[]): Versioned[] {
 	});
 }
 
-/** A release is compared with releases; where there is none, pre-releases will do. */
+/** A release is compared with releases, or with pre-releases if there are none. */
 function releasesFirst(of: readonly Versioned[], wantsReleases: boolean): Candidates {
 	const releases = of.filter(({ version }) => version.pre.length === 0);
 	const chosen = wantsReleases && releases.length > 0 ? releases : of;
@@ -78,7 +78,7 @@ function releasesFirst(of: readonly Versioned[], wantsReleases: boolean): Candid
 	return { order: "version", tags: sorted.map(({ tag }) => tag) };
 }
 
-/** What the tag before `name` may be: lower versions of the same series, or any other tag where `name` is no version. */
+/** Candidates for the tag before `name`: lower versions of the same series, or any other tag if `name` is not a version. */
 export function tagsBefore(name: string, tags: readonly Tag[]): Candidates {
 	const others = tags.filter((tag) => tag.name !== name);
 	const own = parseVersion(name);
@@ -87,7 +87,7 @@ export function tagsBefore(name: string, tags: readonly Tag[]): Candidates {
 	return releasesFirst(lower, own.pre.length === 0);
 }
 
-/** What the last release may be: versions without a series, or of the only one. Of several series none is the project's own. */
+/** Candidates for the last release: versions without a series, or those of the only series. With several, none is chosen. */
 export function releaseTags(tags: readonly Tag[]): Candidates {
 	const versions = versioned(tags);
 	const series = new Set(versions.map(({ version }) => version.series));

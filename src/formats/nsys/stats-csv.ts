@@ -1,8 +1,8 @@
-// Reads the table of kernels that `nsys stats --format csv` writes.
+// Reads the kernel table of `nsys stats --format csv`.
 
 export interface KernelRow {
 	name: string;
-	/** Of all kernels' time, 0 to 1. */
+	/** Share of all kernels' time, 0 to 1. */
 	timeShare: number;
 	totalNs: number;
 	instances: number;
@@ -18,10 +18,10 @@ export type KernelTable =
 	| { state: "no-data" }
 	| { state: "unknown"; why: string };
 
-/** Nets have some thousand kernels at most; a larger table is no table of kernels. */
+/** Networks have a few thousand kernels at most; a larger table is something else. */
 const mostRows = 100_000;
 
-/** Columns are known by their header, so that added ones, as grids, do no harm. `text` may have sentences before the table. */
+/** Columns are found by their header, so added ones do no harm. `text` may have sentences before the table. */
 export function parseKernelTable(text: string): KernelTable {
 	const lines = text.split(/\r?\n/);
 	const at = lines.findIndex((line) => /^"?Time \(%\)"?,/.test(line) || /^"?Time\(%\)"?,/.test(line));
@@ -62,8 +62,8 @@ function rowOf(cells: readonly string[], columns: readonly string[]): KernelRow 
 }
 
 /**
- * At most `most` cells; the last takes all that is left. nsys does not double the quotes inside a cell, so a kernel's
- * name, which comes last, can be told only by what comes before it.
+ * At most `most` cells; the last takes the remaining text. nsys does not escape quotes inside a cell, so the end of a
+ * kernel's name, the last cell, cannot be found otherwise.
  */
 function splitCsvLine(line: string, most: number): string[] {
 	const cells: string[] = [];

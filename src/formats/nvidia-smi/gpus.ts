@@ -1,6 +1,6 @@
 // Reads what GPUs a machine has, and finds the one that somebody means.
 import { cellNumber, cellText, splitCells } from "./cell.ts";
-import type { AskedField } from "./fields.ts";
+import type { AskedField } from "./query.ts";
 
 export interface Gpu {
 	index: number;

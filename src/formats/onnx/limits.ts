@@ -1,4 +1,5 @@
-// What an ONNX file may ask of the reader: far above real models, far below what hurts.
+// Limits on what an ONNX file may cost the reader, far above real models; and the error for a file beyond them.
+import { ConfigError } from "../../core/errors.ts";
 
 export const limits = {
 	/** Protobuf's own default: a file nested deeper is refused by TensorRT and ONNX Runtime too. */
@@ -20,3 +21,9 @@ export const limits = {
 	/** Tensors of more elements than this are never read as values. */
 	valueElements: 64,
 } as const;
+
+const fixOfDamage = "Export or download the model again; `onnx.checker.check_model` in Python judges the file.";
+
+export function unreadable(message: string, path: string, fix = fixOfDamage): ConfigError {
+	return new ConfigError({ code: "model-unreadable", message, details: { fix, location: { path } } });
+}

@@ -1,10 +1,9 @@
 // Reads an ONNX file's structure in one pass; weights are stepped over, never read.
 import type { OnnxFunction, OnnxModel } from "../../core/onnx/model.ts";
 import type { ByteSource } from "../bytes/byte-source.ts";
-import { emptyOpsets, readFunction, readOpset } from "./function.ts";
-import { emptyGraph, type GraphDraft, readGraphField } from "./graph.ts";
+import { emptyGraph, emptyOpsets, type GraphDraft, readFunction, readGraphField, readOpset } from "./graph.ts";
 import { headBytes, judgeHead } from "./head.ts";
-import { unreadable } from "./refusal.ts";
+import { unreadable } from "./limits.ts";
 import { WireReader } from "./wire.ts";
 
 /** ONNX is at IR 14; far above it lies chance, not a model. */

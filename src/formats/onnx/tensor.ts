@@ -1,10 +1,34 @@
-// Reads TensorProto: everything but the payload, which is stepped over unless it is small.
+// Reads TensorProto: everything but the payload, which is skipped unless it is small.
 import { elementTypeOfCode, tensorBytes } from "../../core/onnx/element-type.ts";
-import type { OnnxDType, OnnxInitializer } from "../../core/onnx/model.ts";
-import { externalDataOf, readPair } from "./external-data.ts";
+import type { OnnxDType, OnnxExternalData, OnnxInitializer } from "../../core/onnx/model.ts";
 import { limits } from "./limits.ts";
 import { valuesOfRaw, valuesOfTyped } from "./tensor-values.ts";
 import type { NumberKind, WireReader } from "./wire.ts";
+
+export function externalDataOf(wire: WireReader, tensor: string, pairs: readonly (readonly [string, string])[]): OnnxExternalData {
+	const entries = new Map(pairs);
+	const size = (key: string): number | null => {
+		const text = entries.get(key);
+		if (text === undefined || text === "") return null;
+		const value = Number(text);
+		if (/^\d+$/.test(text) && Number.isSafeInteger(value)) return value;
+		throw wire.fault(
+			`gives ${JSON.stringify(text.slice(0, 40))} as ${key} of the external data of tensor ${JSON.stringify(tensor.slice(0, 80))}`,
+		);
+	};
+	return { location: entries.get("location") ?? "", offset: size("offset") ?? 0, length: size("length") };
+}
+
+/** A StringStringEntryProto, as external_data has them: key 1, value 2. */
+export function readPair(wire: WireReader): [string, string] {
+	let key = "";
+	let value = "";
+	wire.message((field) => {
+		if (field === 1) key = wire.text();
+		else if (field === 2) value = wire.text();
+	});
+	return [key, value];
+}
 
 /** Fields of onnx.proto that hold values by type; string_data is 6. */
 const typedFields: Readonly<Record<number, NumberKind>> = { 4: "float", 5: "int32", 7: "int64", 10: "double", 11: "uint64" };

@@ -4,8 +4,8 @@ import { type WeightDType, type WeightPlace, weightBytes } from "../../core/gold
 import { elementTypeOfCode } from "../../core/onnx/element-type.ts";
 import type { OnnxDType } from "../../core/onnx/model.ts";
 import type { ByteSource } from "../bytes/byte-source.ts";
-import { externalDataOf, readPair } from "./external-data.ts";
 import { limits } from "./limits.ts";
+import { externalDataOf, readPair } from "./tensor.ts";
 import { type Span, WireReader } from "./wire.ts";
 
 const dtypes: Partial<Record<OnnxDType, WeightDType>> = { float: "float32", double: "float64", float16: "float16", bfloat16: "bfloat16" };

@@ -1,12 +1,12 @@
-// Says what ONNX Runtime's refusal of a model means, and what to do about it.
+// Diagnoses ONNX Runtime's error messages: what each means and how to fix it.
 import type { Failure } from "../../core/schema/result.ts";
 import { type OrtFailureCode, rules } from "./rules.ts";
 
-/** Names may be as long as the model's author liked. */
+/** Names in a model can be arbitrarily long. */
 const longestTitle = 300;
 const longestExcerptLine = 500;
 
-/** What a message of ONNX Runtime about a model that it did not load means. */
+/** The meaning of ONNX Runtime's message about a model that it did not load. */
 export function diagnoseOrt(message: string): Failure & { code: OrtFailureCode } {
 	const text = stripFraming(message);
 	const excerpt = text.split("\n", 20).map((line) => line.slice(0, longestExcerptLine));
@@ -18,19 +18,19 @@ export function diagnoseOrt(message: string): Failure & { code: OrtFailureCode }
 	}
 	return {
 		code: "ort-load-failed",
-		title: "ONNX Runtime does not load this model.",
-		fix: "Read the message of ONNX Runtime in the excerpt.",
+		title: "ONNX Runtime cannot load this model.",
+		fix: "Read ONNX Runtime's message in the excerpt.",
 		excerpt,
 	};
 }
 
-/** What a message about a run that failed means, in one sentence where it is known, else in ONNX Runtime's words. */
+/** One sentence about a failed run: the known explanation, else ONNX Runtime's message. */
 export function explainRun(message: string): string {
 	const { code, title, excerpt } = diagnoseOrt(message);
 	return code === "ort-load-failed" ? (excerpt[0] ?? title) : title;
 }
 
-/** Takes off what says nothing of the model: which function failed, and where ONNX Runtime's source lay. */
+/** Strips what does not concern the model: the failed function and the location in ONNX Runtime's source. */
 function stripFraming(message: string): string {
 	return message
 		.slice(0, 10_000)

@@ -1,4 +1,4 @@
-// The catalogue of ONNX Runtime's refusals: what each message means and what to do about it.
+// The catalogue of ONNX Runtime's error messages: what each means and how to fix it.
 
 export const ortFailureCodes = [
 	"ort-unsupported-op",
@@ -27,18 +27,17 @@ export interface Rule {
 }
 
 const reExport = "Export the model again, and check it with `onnx.checker.check_model`.";
-const feedFix =
-	"Give the inputs that the model asks for: compare the golden's case, or `dims` and `inputs` in trtgate.yml, with the model's inputs.";
-const elsewhere =
-	"Replace the operator at export, or run this model on TensorRT; ONNX Runtime on the CPU has no plugins of TensorRT and no custom operators.";
+const feedFix = "Compare the golden's case, or `dims` and `inputs` in trtgate.yml, with the model's inputs.";
+const replaceOperator =
+	"Replace the operator at export, or run this model on TensorRT. ONNX Runtime on the CPU supports neither TensorRT plugins nor custom operators.";
 
-/** The first rule that fits wins: the special ones stand before the general. */
+/** The first match wins, so specific rules precede general ones. */
 export const rules: readonly Rule[] = [
 	{
 		code: "ort-unsupported-op",
 		pattern: /(?<op>[\w.]+:\w+)\(-?\d+\) is not a registered function\/op/,
 		title: ({ op }) => `ONNX Runtime does not know the operator ${op}.`,
-		fix: elsewhere,
+		fix: replaceOperator,
 	},
 	{
 		code: "ort-unsupported-op",
@@ -50,37 +49,37 @@ export const rules: readonly Rule[] = [
 		code: "ort-unsupported-op",
 		pattern: /Could not find an implementation for (?<op>\w+)\((?<version>\d+)\) node with name '(?<node>[^']*)'/,
 		title: ({ op, version, node }) => `ONNX Runtime has no CPU kernel for ${op} (version ${version}) with these types, at node "${node}".`,
-		fix: "Use a data type that ONNX Runtime computes on the CPU (bfloat16, float8 and int4 mostly are not), or run this model on TensorRT.",
+		fix: "Use a data type that ONNX Runtime supports on the CPU (bfloat16, float8 and int4 mostly are not), or run this model on TensorRT.",
 	},
 	{
 		code: "ort-unsupported-dtype",
 		pattern: /[Uu]nsupported data type: (?<dtype>\d+)/,
-		title: ({ dtype }) => `An input or output is of type ${dtypeName(dtype)}, which ONNX Runtime's JavaScript API cannot carry.`,
+		title: ({ dtype }) => `An input or output is of type ${dtypeName(dtype)}, which ONNX Runtime's JavaScript API does not support.`,
 		fix: "Cast the graph's inputs and outputs to float32 or float16 at export, or run this model on TensorRT.",
 	},
 	{
 		code: "ort-newer-opset",
 		pattern: /Opset (?<opset>\d+) is under development[\s\S]*?domain (?<domain>\S+) is till opset (?<most>\d+)/,
-		title: ({ opset, domain, most }) => `The model asks for opset ${opset} of ${domain}; ONNX Runtime knows opsets up to ${most}.`,
+		title: ({ opset, domain, most }) => `The model uses opset ${opset} of ${domain}; ONNX Runtime supports opsets up to ${most}.`,
 		fix: "Export with an older opset.",
 	},
 	{
 		code: "ort-newer-opset",
 		pattern: /Unsupported model IR version: (?<ir>\d+), max supported IR version: (?<most>\d+)/,
-		title: ({ ir, most }) => `The model's IR version is ${ir}; ONNX Runtime knows versions up to ${most}.`,
+		title: ({ ir, most }) => `The model's IR version is ${ir}; ONNX Runtime supports versions up to ${most}.`,
 		fix: "Save the model with an older IR version (`model.ir_version` in Python).",
 	},
 	{
 		code: "ort-external-data",
 		pattern: /External data path escapes model directory\. External data path: "(?<file>[^"]*)"/,
-		title: ({ file }) => `The model names the external file ${file}, which lies outside the model's folder.`,
-		fix: "Save the external data beside the model.",
+		title: ({ file }) => `The model refers to the external file ${file}, which is outside the model's folder.`,
+		fix: "Save the external data in the model's folder.",
 	},
 	{
 		code: "ort-external-data",
 		pattern: /External data path does not exist: \\?"(?<file>[^"\\]*)|external data file "+(?<other>[^"]*)"+, error: Module\.MountedFiles/,
 		title: ({ file, other }) => `The external data file ${file ?? other} is missing.`,
-		fix: "Put the file beside the model; with Git LFS, fetch it (`git lfs pull`).",
+		fix: "Put the file next to the model. With Git LFS, fetch it (`git lfs pull`).",
 	},
 	{
 		code: "ort-external-data",
@@ -88,13 +87,13 @@ export const rules: readonly Rule[] = [
 			/External initializer: (?<tensor>\S+) .*given file_length: (?<got>\d+)|external data file "+(?<file>[^"]*)"+, error: Out of bounds/,
 		title: ({ tensor, file }) =>
 			file === undefined ? `The external data of ${tensor} is too short.` : `The external data file ${file} is too short.`,
-		fix: "Export the model again; with Git LFS, fetch the file (`git lfs pull`).",
+		fix: "Export the model again. With Git LFS, fetch the file (`git lfs pull`).",
 	},
 	{
 		code: "ort-not-onnx",
 		pattern: /[Pp]rotobuf parsing failed|No graph was found in the protobuf|ModelProto does not have a graph/,
-		title: () => "The file is not a whole ONNX model.",
-		fix: "Export the model again; with Git LFS, fetch it (`git lfs pull`).",
+		title: () => "The file is not a complete ONNX model.",
+		fix: "Export the model again. With Git LFS, fetch it (`git lfs pull`).",
 	},
 	{
 		code: "ort-input-mismatch",
@@ -124,8 +123,8 @@ export const rules: readonly Rule[] = [
 	{
 		code: "ort-not-started",
 		pattern: /no available backend found[\s\S]*(?:[Oo]ut of memory|could not allocate memory|Array buffer allocation failed)/,
-		title: () => "ONNX Runtime did not start: this machine gives it too little memory.",
-		fix: "Use a runner with more memory, or raise the limit of its processes (`ulimit -v`, the memory of the container).",
+		title: () => "ONNX Runtime could not start: too little memory is available to it.",
+		fix: "Use a runner with more memory, or raise the memory limit of its processes (`ulimit -v`, the container's memory).",
 		kind: "runner",
 	},
 	{
@@ -133,7 +132,7 @@ export const rules: readonly Rule[] = [
 		pattern:
 			/std::bad_alloc|[Oo]ut of memory|Failed to allocate memory|Tensor shape is too large|Array buffer allocation failed|could not allocate memory/,
 		title: () => "ONNX Runtime ran out of memory.",
-		fix: "Use smaller shapes or a runner with more memory; WebAssembly ends at 4 GiB, `onnxruntime: native` does not.",
+		fix: "Use smaller shapes or a runner with more memory. WebAssembly is limited to 4 GiB; `onnxruntime: native` is not.",
 	},
 	{
 		code: "ort-disk-full",
@@ -146,7 +145,7 @@ export const rules: readonly Rule[] = [
 		code: "ort-runtime-broken",
 		pattern:
 			/no available backend found|Cannot find (?:module|package) |onnxruntime_binding|GLIBC|cannot open shared object|failed to asynchronously prepare wasm/,
-		title: () => "ONNX Runtime itself does not load.",
+		title: () => "ONNX Runtime itself failed to load.",
 		fix: "Delete the cache folder, or set `onnxruntime: wasm`.",
 		kind: "runner",
 	},
@@ -155,30 +154,30 @@ export const rules: readonly Rule[] = [
 		pattern:
 			/Can't merge shape info\. Both inferred and declared dimension have values but they differ\. Inferred=(?<one>\d+) Declared=(?<other>\d+)/,
 		title: ({ one, other }) => `ONNX Runtime infers the sizes ${one} and ${other} for one dimension.`,
-		fix: "Read what `trtgate preflight` says of the file. If `onnx.checker.check_model(path, full_check=True)` finds no fault, the WebAssembly build misreads it (it does so with the Size of a Shape): set `onnxruntime: native`, or fold constants before export.",
+		fix: "Run `trtgate preflight` on the file. If `onnx.checker.check_model(path, full_check=True)` finds no error, the WebAssembly build misreads it (a known case is the Size of a Shape): set `onnxruntime: native`, or fold constants before export.",
 	},
 	{
 		code: "ort-invalid-graph",
 		pattern: /Node \((?<node>.*?)\) Op \((?<op>\w+)\) \[ShapeInferenceError\] (?<why>.*)/,
-		title: ({ node, op, why }) => `Shapes do not fit at node "${node}" (${op}): ${why}.`,
+		title: ({ node, op, why }) => `Shapes are incompatible at node "${node}" (${op}): ${why}.`,
 		fix: reExport,
 	},
 	{
 		code: "ort-invalid-graph",
 		pattern: /\[ShapeInferenceError\] (?<why>.*)/,
-		title: ({ why }) => `Shapes do not fit: ${why}.`,
+		title: ({ why }) => `Shapes are incompatible: ${why}.`,
 		fix: reExport,
 	},
 	{
 		code: "ort-invalid-graph",
 		pattern: /Type Error: (?<why>.*)/,
-		title: ({ why }) => `Types do not fit: ${why}`,
+		title: ({ why }) => `Types are incompatible: ${why}`,
 		fix: reExport,
 	},
 	{
 		code: "ort-invalid-graph",
 		pattern: /Node input '(?<tensor>[^']*)' is not a graph input/,
-		title: ({ tensor }) => `A node reads the tensor "${tensor}", which nothing makes.`,
+		title: ({ tensor }) => `A node reads the tensor "${tensor}", which nothing produces.`,
 		fix: reExport,
 	},
 	{
@@ -195,8 +194,8 @@ export const rules: readonly Rule[] = [
 	},
 ];
 
-/** ONNX `TensorProto.DataType`, the codes that ONNX Runtime's JavaScript API refuses. */
-const refusedTypes: Readonly<Record<string, string>> = {
+/** ONNX `TensorProto.DataType`: the codes that ONNX Runtime's JavaScript API does not support. */
+const unsupportedTypes: Readonly<Record<string, string>> = {
 	14: "complex64",
 	15: "complex128",
 	16: "bfloat16",
@@ -211,5 +210,5 @@ const refusedTypes: Readonly<Record<string, string>> = {
 };
 
 function dtypeName(code: string | undefined): string {
-	return refusedTypes[code ?? ""] ?? `number ${code}`;
+	return unsupportedTypes[code ?? ""] ?? `number ${code}`;
 }

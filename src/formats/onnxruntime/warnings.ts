@@ -2,7 +2,7 @@
 
 /** `2026-11-21 10:06:32.621724 [W:onnxruntime:, graph.cc:5607 CleanUnused…] Removing initializer 's'. …` */
 const warningLine = /\[W:onnxruntime:[^,\]]*, (?<file>[\w.-]+):\d+ (?<raiser>[^\]]+)\] (?<text>.*)/;
-/** A model may have thousands of classes of its own making; more than this says nothing to anyone. */
+/** A model can cause thousands of classes; a longer list is not useful. */
 const mostClasses = 50;
 
 export interface WarningClass {

@@ -1,4 +1,4 @@
-// What a run of trtexec is asked to do, before it is spelled for one version.
+// What a run of trtexec shall do, independent of the TensorRT version.
 import type { Precision } from "../../core/schema/config.ts";
 
 export interface NamedShape {
@@ -14,14 +14,14 @@ export interface ShapeProfile {
 export interface Plugins {
 	/** Loaded before the parser runs. */
 	static?: readonly string[];
-	/** May be put into the plan. */
+	/** Can be serialised into the plan. */
 	dynamic?: readonly string[];
 }
 
 interface Shared {
 	device?: number;
 	plugins?: Plugins;
-	/** The engine runs there; a run loads a plan of its own core. */
+	/** The engine runs on this core; a run loads a plan built for it. */
 	dlaCore?: number;
 	/** The user's own flags, each as one argument `--flag` or `--flag=value`. */
 	extraFlags?: readonly string[];
@@ -33,18 +33,18 @@ export interface BuildArgs extends Shared {
 	onnxPath: string;
 	enginePath: string;
 	precision: Precision;
-	/** The ONNX file itself has the precision in its types or Q/DQ nodes. */
+	/** The ONNX file has this precision in its types or Q/DQ nodes. */
 	typedModel: boolean;
-	/** Let the ONNX file's types decide also where the version would take flags. */
+	/** The ONNX file's types decide, even if the version has precision flags. */
 	strongTyping?: boolean;
 	profiles: readonly ShapeProfile[];
 	workspaceMiB?: number;
 	timingCachePath?: string;
-	/** Fail rather than time a kernel that the cache lacks. */
+	/** Fail instead of timing a kernel that is missing in the cache. */
 	cacheOnly?: boolean;
 	allowGpuFallback?: boolean;
 	builderOptimizationLevel?: number;
-	/** Calibration cache of INT8; trtexec makes ranges up where the file is missing. */
+	/** INT8 calibration cache; without the file trtexec uses made-up ranges. */
 	calibrationPath?: string;
 	/** Layer types, formats and tactics in the plan and in the exported layer info. */
 	detailedLayers: boolean;
@@ -75,7 +75,7 @@ export interface TimeArgs extends RunArgs, TimingMode {
 
 export interface InferArgs extends RunArgs {
 	task: "infer";
-	/** For outputs whose shape depends on the data: six digits, but all of them. */
+	/** For outputs whose shape depends on the data: only six digits, but all values. */
 	outputPath?: string;
 }
 
@@ -92,9 +92,9 @@ export type ArgsSpec = BuildArgs | TimeArgs | InferArgs | ProfileArgs;
 
 export type ArgsResult =
 	| { kind: "argv"; argv: string[] }
-	/** This precision is a property of the ONNX file in this version: another file is needed. */
+	/** In this version the ONNX file decides the precision: another file is needed. */
 	| { kind: "needs-other-onnx"; precision: Precision; message: string; fix: string }
 	/** This version of TensorRT cannot do it. */
 	| { kind: "unsupported"; what: string; message: string; fix: string }
-	/** A name, path or flag that trtexec cannot be given. */
+	/** A name, path or flag that trtexec does not accept. */
 	| { kind: "refused"; what: string; message: string; fix: string };

@@ -1,4 +1,4 @@
-// Builds trtexec's arguments for a build, a timed run, a golden run or a layer profile, in the spelling of one TensorRT version.
+// Builds trtexec's arguments for a build, a timed run, a golden run or a layer profile, for one TensorRT version.
 import { flagFault } from "../../core/config/tensorrt-settings.ts";
 import type {
 	ArgsResult,
@@ -14,12 +14,12 @@ import type {
 	TimingMode,
 } from "./args-spec.ts";
 import type { TensorRtVersion } from "./banner.ts";
-import { isAlwaysStronglyTyped, type Setting, spell } from "./flag-table.ts";
+import { isAlwaysStronglyTyped, type Setting, settingArgs } from "./flag-table.ts";
 
 type Part = readonly string[] | Exclude<ArgsResult, { kind: "argv" }>;
 
-// trtexec splits lists at commas and takes quotes and stars for its own.
-const unspeakable = /[,'*\u0000-\u001f]/;
+// trtexec splits lists at commas and gives quotes and asterisks a special meaning.
+const unsupportedChars = /[,'*\u0000-\u001f]/;
 
 function refused(what: string, message: string, fix: string): Part {
 	return { kind: "refused", what, message, fix };
@@ -30,23 +30,23 @@ function flag(name: string, value: string | number | undefined): string[] {
 }
 
 function setting(name: Setting, version: TensorRtVersion, what: string = name): Part {
-	const argv = spell(name, version);
+	const argv = settingArgs(name, version);
 	if (argv) return argv;
 	return {
 		kind: "unsupported",
 		what,
 		message: `TensorRT ${version.text} has no ${what}.`,
-		fix: `Use a TensorRT version that has ${what}, or leave it out.`,
+		fix: `Use a TensorRT version that has ${what}, or remove the setting.`,
 	};
 }
 
 function shapeList(flagName: string, shapes: readonly NamedShape[]): Part {
-	const bad = shapes.find(({ name }) => unspeakable.test(name) || name === "");
+	const bad = shapes.find(({ name }) => unsupportedChars.test(name) || name === "");
 	if (bad)
 		return refused(
 			bad.name,
-			`trtexec cannot be given a shape for the input ${JSON.stringify(bad.name)}.`,
-			"Rename the input in the ONNX file: no comma, quote or star.",
+			`trtexec cannot take a shape for the input ${JSON.stringify(bad.name)}: its lists do not allow this name.`,
+			"Rename the input in the ONNX file, without commas, quotes and asterisks.",
 		);
 	const specs = shapes.map(({ name, shape }) => `${name}:${shape.length === 0 ? "scalar" : shape.join("x")}`);
 	return specs.length === 0 ? [] : [`${flagName}=${specs.join(",")}`];
@@ -56,7 +56,7 @@ function profileParts(profiles: readonly ShapeProfile[], version: TensorRtVersio
 	const dynamic = profiles.filter(({ inputs }) => inputs.length > 0);
 	const several = dynamic.length > 1;
 	const parts = dynamic.flatMap(({ inputs }, index): Part[] => [
-		// The index and its three shapes must stand next to each other.
+		// The index and its three shapes must be adjacent.
 		several ? [`--profile=${index}`] : [],
 		...(["min", "opt", "max"] as const).map((which) =>
 			shapeList(
@@ -76,7 +76,7 @@ function precisionPart(spec: BuildArgs, version: TensorRtVersion): Part {
 		return {
 			kind: "needs-other-onnx",
 			precision: spec.precision,
-			message: `TensorRT ${version.text} takes the precision from the ONNX file's types, and ${spec.onnxPath} is not ${spec.precision}.`,
+			message: `TensorRT ${version.text} takes the precision from the ONNX file's types, but ${spec.onnxPath} is not ${spec.precision}.`,
 			fix: `Convert the model to ${spec.precision} (ModelOpt AutoCast for fp16 and bf16, Q/DQ nodes for the others) and name that file in the engine's \`onnx\`.`,
 		};
 	}
@@ -87,8 +87,8 @@ function precisionPart(spec: BuildArgs, version: TensorRtVersion): Part {
 
 function calibrationPart(path: string | undefined, version: TensorRtVersion): Part {
 	if (path === undefined) return [];
-	const spelled = setting("calibration", version);
-	return "kind" in spelled ? spelled : flag(spelled[0] ?? "", path);
+	const part = setting("calibration", version);
+	return "kind" in part ? part : flag(part[0] ?? "", path);
 }
 
 function pluginPart(plugins: Plugins | undefined): Part {
@@ -105,12 +105,12 @@ function extraPart(flags: readonly string[]): Part {
 }
 
 function inputsPart(inputs: RunArgs["inputs"]): Part {
-	const bad = (inputs ?? []).find(({ name, path }) => unspeakable.test(name) || /[,:'\u0000]/.test(path));
+	const bad = (inputs ?? []).find(({ name, path }) => unsupportedChars.test(name) || /[,:'\u0000]/.test(path));
 	if (bad)
 		return refused(
 			bad.path,
-			`trtexec cannot be given the file ${JSON.stringify(bad.path)} for the input ${JSON.stringify(bad.name)}.`,
-			"Use names without comma, quote or star, and paths without comma or colon.",
+			`trtexec cannot take the file ${JSON.stringify(bad.path)} for the input ${JSON.stringify(bad.name)}: its lists do not allow these names.`,
+			"Use names without commas, quotes and asterisks, and paths without commas and colons.",
 		);
 	const specs = (inputs ?? []).map(({ name, path }) => `${name}:${path}`);
 	return specs.length === 0 ? [] : [`--loadInputs=${specs.join(",")}`];
@@ -125,7 +125,7 @@ function modeParts(mode: TimingMode, version: TensorRtVersion): Part[] {
 }
 
 function buildParts(spec: BuildArgs, version: TensorRtVersion): Part[] {
-	const suffix = spell("memory-suffix", version)?.[0] ?? "";
+	const suffix = settingArgs("memory-suffix", version)?.[0] ?? "";
 	return [
 		[`--onnx=${spec.onnxPath}`, `--saveEngine=${spec.enginePath}`, "--skipInference"],
 		precisionPart(spec, version),
@@ -145,7 +145,7 @@ function runParts(spec: TimeArgs | InferArgs | ProfileArgs, version: TensorRtVer
 	return [
 		[`--loadEngine=${spec.enginePath}`],
 		shapeList("--shapes", spec.shapes),
-		spec.profileIndex ? [`${(spell("select-profile", version) ?? ["--useProfile"])[0]}=${spec.profileIndex}`] : [],
+		spec.profileIndex ? [`${(settingArgs("select-profile", version) ?? ["--useProfile"])[0]}=${spec.profileIndex}`] : [],
 		inputsPart(spec.inputs),
 		...taskParts(spec, version),
 	];
@@ -169,8 +169,8 @@ function taskParts(spec: TimeArgs | InferArgs | ProfileArgs, version: TensorRtVe
 			["--profilingVerbosity=detailed", `--exportProfile=${spec.profilePath}`, `--exportLayerInfo=${spec.layerInfoPath}`],
 		];
 	}
-	// Exactly one inference up to 11.0, two from 11.1 on; 0 iterations would crash the versions before 11.1.
-	// Without transfers some versions dump memory that nobody filled.
+	// Exactly one inference up to 11.0, two from 11.1 on; versions before 11.1 crash with 0 iterations.
+	// Without transfers some versions dump uninitialised memory.
 	return [
 		["--warmUp=0", "--duration=0", "--iterations=1", "--avgRuns=1"],
 		...modeParts({ cudaGraph: false, spinWait: false, transfers: true }, version),
@@ -179,7 +179,7 @@ function taskParts(spec: TimeArgs | InferArgs | ProfileArgs, version: TensorRtVe
 	];
 }
 
-/** The arguments after the program's name. Every flag stands alone or joined to its value by `=`. */
+/** The arguments after the program's name. A flag is one argument, joined with its value by `=`. */
 export function buildArgs(spec: ArgsSpec, version: TensorRtVersion): ArgsResult {
 	const parts: Part[] = [
 		...(spec.task === "build" ? buildParts(spec, version) : runParts(spec, version)),

@@ -1,4 +1,4 @@
-// The TensorRT version that trtexec names in its first line.
+// The TensorRT version in trtexec's first line.
 
 export interface TensorRtVersion {
 	major: number;
@@ -16,7 +16,7 @@ function versionOf(major: number, minor: number, patch: number): TensorRtVersion
 	return { major, minor, patch, text: `${major}.${minor}.${patch}` };
 }
 
-/** `100600` to 10.6.0, `8601` to 8.6.1; null for what no TensorRT prints. */
+/** `100600` is 10.6.0, `8601` is 8.6.1; null for anything that TensorRT does not print. */
 export function parseVersionNumber(digits: string): TensorRtVersion | null {
 	if (!/^\d{4,7}$/.test(digits)) return null;
 	const value = Number(digits);
@@ -38,7 +38,7 @@ export function parseVersionLine(text: string): TensorRtVersion | null {
 	return dotted ? versionOf(Number(dotted[1]), Number(dotted[2]), Number(dotted[3])) : null;
 }
 
-/** The command line that the banner repeats, without quotes, or null for another line. */
+/** The command line in the banner, without quotes, or null for any other line. */
 export function parseBannerCommand(text: string): string[] | null {
 	const command = /^&&&& RUNNING .*? # (.*)$/.exec(text)?.[1];
 	return command === undefined ? null : command.split(" ").filter((word) => word !== "");

@@ -1,6 +1,46 @@
-// What the log of a build tells: times, sizes, memory, caches, and warnings by class.
+// Reads the log of a build: times, sizes, memory, caches, and warnings by class.
 import type { LogLine } from "./transcript.ts";
-import { classifyWarning, type WarningClass } from "./warnings.ts";
+
+const classes = [
+	["shape-assumed", /Dynamic dimensions required for input|Shape missing for input with dynamic shape/],
+	["shape-broadcast", /is being broadcasted to/],
+	["int64-binding", /Make sure (?:input|output) .* has Int64 binding/],
+	["int64-narrowed", /generated with INT64 weights|cast down to INT32/],
+	["weights-clamped", /weights outside the range of \w+ was clamped/],
+	["fp16-overflow", /overflow in FP16|Finite FP32 values/],
+	[
+		"fp16-subnormal",
+		/subnormal FP16|smallest positive FP16 subnormal|encountered issues when converting weights|weights are affected by this issue/,
+	],
+	["weak-typing-deprecated", /Weakly-typed networks have been deprecated/],
+	["precision-ignored", /mode is not allowed if graph is strongly typed/],
+	["int8-uncalibrated", /Calibrator is not being used|Missing scale and zero-point for tensor/],
+	["calibration-ignored", /Calibrator won't be used in explicit quantization mode/],
+	["timing-cache-unreadable", /Could not read (?:timing )?cache from|Detected invalid timing cache|timing cache will not be used/],
+	["tactic-memory", /insuff?icient memory|Device memory is insufficient|could not be allocated/],
+	["backend-skipped", /Skipping this backend strategy/],
+	["opset-old", /Models using older opsets are not guaranteed/],
+	["lazy-loading-off", /CUDA lazy loading is not enabled/],
+	["other-gpu-model", /engine plan file across different models of devices/],
+	["cuda-graph-refused", /CUDA graph capture/],
+	["flag-deprecated", /(?:is|has been) deprecated/],
+	["bound-by-enqueue", /Throughput may be bound by Enqueue Time/],
+	["bound-by-input-transfer", /Throughput may be bound by host-to-device/],
+	["bound-by-output-transfer", /Throughput may be bound by device-to-host/],
+	["compute-unstable", /GPU compute time is unstable/],
+	["several-streams", /Multiple inference streams are used/],
+] as const satisfies readonly (readonly [string, RegExp])[];
+
+export type WarningClass = (typeof classes)[number][0] | "other";
+
+/** Second lines of a warning: advice that adds nothing. */
+const advice = /\[W\] {2,}\S/;
+
+/** Null for a line that only continues the warning before it. */
+export function classifyWarning(text: string): WarningClass | null {
+	if (advice.test(text)) return null;
+	return classes.find(([, pattern]) => pattern.test(text))?.[0] ?? "other";
+}
 
 export interface BuildMemory {
 	weightsBytes: number | null;
@@ -8,7 +48,7 @@ export interface BuildMemory {
 	scratchBytes: number | null;
 	hostPersistentBytes: number | null;
 	devicePersistentBytes: number | null;
-	/** Of TensorRT's own allocators, while it built; not what the engine takes. */
+	/** Peak of TensorRT's allocators during the build; not what the engine needs. */
 	peakCpuMiB: number | null;
 	peakGpuMiB: number | null;
 	/** Of one execution context. */
@@ -16,13 +56,13 @@ export interface BuildMemory {
 }
 
 export interface TimingCacheFacts {
-	/** global: read from and written to a file. local: thrown away. */
+	/** global: read from and written to a file. local: discarded. */
 	mode: "global" | "local" | "unknown";
 	loadedBytes: number | null;
 	savedBytes: number | null;
-	/** Kernel timings in the file after this build. The second of two builds on one file adds only what it had to time. */
+	/** Kernel timings in the file after this build. The second of two builds on one file adds only those it had to measure. */
 	entries: number | null;
-	/** There was no readable file. */
+	/** empty: there was no readable file. */
 	started: "empty" | "filled" | "unknown";
 	/** In verbose logs: layers that took their timing from the cache of this build. */
 	cachedResults: number;
@@ -35,13 +75,13 @@ export interface BuildWarning {
 }
 
 export interface BuildLogFacts {
-	/** PASSED or FAILED on the last line; null where neither came. */
+	/** PASSED or FAILED on the last line; null if neither appeared. */
 	ended: "passed" | "failed" | null;
 	parseSeconds: number | null;
-	/** The builder's work alone. */
+	/** The builder only, without loading and saving. */
 	generationSeconds: number | null;
 	builtSeconds: number | null;
-	/** Six digits; the file's size is the truth. */
+	/** Only six digits; the file's size is exact. */
 	engineMiB: number | null;
 	deserialisedSeconds: number | null;
 	precision: string | null;
@@ -50,7 +90,7 @@ export interface BuildLogFacts {
 	producer: string | null;
 	inputs: number | null;
 	outputs: number | null;
-	/** From verbose logs alone. */
+	/** Only from verbose logs. */
 	layers: number | null;
 	memory: BuildMemory;
 	timingCache: TimingCacheFacts;
@@ -139,7 +179,7 @@ function readNumbers(facts: BuildLogFacts, text: string): void {
 	}
 	for (const [key, pattern] of memoryNumbers) {
 		const found = pattern.exec(text)?.[1];
-		// Several passes print their figures one after another: the largest is the one that must fit.
+		// Several passes print their figures; the largest must fit into memory.
 		if (found !== undefined) facts.memory[key] = Math.max(Number(found), facts.memory[key] ?? 0);
 	}
 	facts.precision ??= /\] Precision: (.+)$/.exec(text)?.[1]?.trim() ?? null;

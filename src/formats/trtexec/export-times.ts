@@ -1,18 +1,41 @@
-// Reads what --exportTimes writes, as a stream of bytes, into columns of numbers; nothing else of the text is kept.
-import { createColumn } from "./growing-column.ts";
+// Reads the file of --exportTimes as a stream of bytes into columns of numbers; the text itself is not kept.
 import { readEntryFast, readEntrySlow, timesKeys } from "./times-entry.ts";
+
+export interface GrowingColumn {
+	push(value: number): void;
+	length(): number;
+	/** A copy of exactly the values. */
+	values(): Float64Array;
+}
+
+export function createColumn(): GrowingColumn {
+	let buffer = new Float64Array(1024);
+	let length = 0;
+	return {
+		push: (value) => {
+			if (length === buffer.length) {
+				const larger = new Float64Array(2 * buffer.length);
+				larger.set(buffer);
+				buffer = larger;
+			}
+			buffer[length++] = value;
+		},
+		length: () => length,
+		values: () => buffer.slice(0, length),
+	};
+}
 
 export interface ExportTimes {
 	iterations: number;
-	/** GPU time of each inference: the sample that statistics rest on. */
+	/** GPU time of each inference; the statistics use this sample. */
 	computeMs: Float64Array;
 	/** Transfers and compute. */
 	latencyMs: Float64Array;
 	h2dMs: Float64Array;
 	d2hMs: Float64Array;
-	/** Time that the CPU took to enqueue: of six digits only, so coarse late in a run. */
+	/** CPU time to enqueue. It has only six digits, so it is coarse late in a run. */
 	enqueueMs: Float64Array;
-	/** From the first transfer's or kernel's start to the last one's end. */
+	/** From the start of the first transfer or kernel to the end of the last. */
 	wallMs: number;
 }
 
@@ -25,9 +48,9 @@ export interface TimesParser {
 	end(): TimesResult;
 }
 
-// An entry has some 290 bytes. A longer one is no entry, and would let a hostile file fill the memory.
+// An entry has about 290 bytes. The limit keeps a malicious file from filling the memory.
 const longestEntry = 4096;
-// 12 keys with their marks take 194 bytes, 12 numbers of 15 digits and a point 192.
+// 12 keys with punctuation take 194 bytes; 12 numbers of 15 digits and a decimal point take 192.
 const longestPlainEntry = 512;
 /** Twenty minutes of 25 µs inferences. */
 export const mostIterations = 50_000_000;
@@ -39,14 +62,14 @@ const closeBracket = 0x5d;
 const comma = 0x2c;
 
 const messages: Readonly<Record<TimesFault, string>> = {
-	truncated: "The file of times ends in the middle.",
-	"not-finite": "The file of times holds a value that is no finite number.",
-	malformed: "The file of times is not a list of entries with the keys that trtexec writes.",
-	empty: "The file of times holds no iteration.",
-	"too-many": `The file of times holds more than ${mostIterations} iterations.`,
+	truncated: "The times file is truncated.",
+	"not-finite": "The times file contains a value that is not a finite number.",
+	malformed: "The times file is not a list of entries with the keys that trtexec writes.",
+	empty: "The times file has no iterations.",
+	"too-many": `The times file has more than ${mostIterations} iterations.`,
 };
 
-// Places in an entry's values, as constants: this is asked for each of millions of entries.
+// Indexes into an entry's values. They are constants because they are used for each of millions of entries.
 const slot = {
 	startEnqueue: timesKeys.indexOf("startEnqMs"),
 	endEnqueue: timesKeys.indexOf("endEnqMs"),
@@ -60,8 +83,8 @@ const slot = {
 
 interface Sink {
 	count(): number;
-	/** Keeps one entry's values; false where they cannot be true. */
-	keep(values: Float64Array): boolean;
+	/** Adds one entry's values; false if they are impossible. */
+	add(values: Float64Array): boolean;
 	times(): ExportTimes;
 }
 
@@ -75,7 +98,7 @@ function createSink(): Sink {
 	let lastMs = Number.NEGATIVE_INFINITY;
 	return {
 		count: compute.length,
-		keep: (values) => {
+		add: (values) => {
 			const computeMs = values[slot.compute] as number;
 			const latencyMs = values[slot.latency] as number;
 			if (computeMs < 0 || latencyMs < 0) return false;
@@ -100,32 +123,32 @@ function createSink(): Sink {
 	};
 }
 
-/** What the list's own characters allow next. */
-type Place = "before" | "first" | "entry" | "separator" | "after";
+/** What may come next in the list. */
+type ListState = "before" | "first" | "entry" | "separator" | "after";
 
-function placeAfter(place: Place, byte: number): Place | null {
-	if (byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09) return place;
-	if (byte === openBracket && place === "before") return "first";
-	if (byte === comma && place === "separator") return "entry";
-	if (byte === closeBracket && (place === "separator" || place === "first")) return "after";
+function nextState(state: ListState, byte: number): ListState | null {
+	if (byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09) return state;
+	if (byte === openBracket && state === "before") return "first";
+	if (byte === comma && state === "separator") return "entry";
+	if (byte === closeBracket && (state === "separator" || state === "first")) return "after";
 	return null;
 }
 
-/** Takes the file in chunks of any size. After a fault the rest is ignored, and `end` names the first one. */
+/** Takes the file in chunks of any size. After a fault the remaining input is ignored; `end` returns the first fault. */
 export function createTimesParser(): TimesParser {
 	const decoder = new TextDecoder();
 	const sink = createSink();
 	const values = new Float64Array(timesKeys.length);
-	let held: Uint8Array = new Uint8Array(0);
+	let pending: Uint8Array = new Uint8Array(0);
 	let consumed = 0;
-	let place: Place = "before";
+	let state: ListState = "before";
 	let broken: { fault: TimesFault; atByte: number } | null = null;
 
 	const fail = (fault: TimesFault, at: number): void => {
 		broken ??= { fault, atByte: consumed + at };
 	};
-	/** An entry that is not written as trtexec does, or not whole yet: the place behind it, or -1. */
-	const takeOddEntry = (bytes: Uint8Array, at: number): number => {
+	/** An entry in another notation than trtexec's, or still incomplete: returns the offset after it, or -1. */
+	const takeUnusualEntry = (bytes: Uint8Array, at: number): number => {
 		const next = bytes.indexOf(closeBrace, at) + 1;
 		const length = (next === 0 ? bytes.length : next) - at;
 		const fault = length > longestEntry ? "malformed" : next === 0 ? null : readEntrySlow(decoder.decode(bytes.subarray(at, next)), values);
@@ -133,46 +156,46 @@ export function createTimesParser(): TimesParser {
 		return next === 0 ? -1 : next;
 	};
 	const takeEntry = (bytes: Uint8Array, at: number): number => {
-		// A read behind the end would make the fast way slow for good.
+		// A read past the end would permanently deoptimise the fast path.
 		const fast = bytes.length - at > longestPlainEntry ? readEntryFast(bytes, at, values) : -1;
-		const next = fast < 0 ? takeOddEntry(bytes, at) : fast;
+		const next = fast < 0 ? takeUnusualEntry(bytes, at) : fast;
 		if (next < 0 || broken !== null) return next;
 		if (sink.count() >= mostIterations) fail("too-many", at);
-		else if (!sink.keep(values)) fail("malformed", at);
+		else if (!sink.add(values)) fail("malformed", at);
 		return next;
 	};
-	/** Passes brackets, commas and blanks, up to where an entry begins. */
-	const passMarks = (bytes: Uint8Array, from: number): number => {
+	/** Skips brackets, commas and white space up to the next entry. */
+	const skipPunctuation = (bytes: Uint8Array, from: number): number => {
 		for (let next = from; next < bytes.length; next++) {
 			const byte = bytes[next] as number;
-			if (byte === openBrace && (place === "first" || place === "entry")) return next;
-			const after = placeAfter(place, byte);
+			if (byte === openBrace && (state === "first" || state === "entry")) return next;
+			const after = nextState(state, byte);
 			if (after === null) fail("malformed", next);
 			if (after === null) return next;
-			place = after;
+			state = after;
 		}
 		return bytes.length;
 	};
-	/** Reads all that is whole; gives the place where it stopped. */
+	/** Reads all complete entries; returns the offset where it stopped. */
 	const scan = (bytes: Uint8Array): number => {
-		let next = passMarks(bytes, 0);
+		let next = skipPunctuation(bytes, 0);
 		while (next < bytes.length && broken === null) {
-			const behind = takeEntry(bytes, next);
-			if (behind < 0) break;
-			place = "separator";
-			next = passMarks(bytes, behind);
+			const end = takeEntry(bytes, next);
+			if (end < 0) break;
+			state = "separator";
+			next = skipPunctuation(bytes, end);
 		}
 		return next;
 	};
 	const push = (chunk: Uint8Array): void => {
 		if (broken !== null) return;
-		const bytes = held.length === 0 ? chunk : joinBytes(held, chunk);
+		const bytes = pending.length === 0 ? chunk : joinBytes(pending, chunk);
 		const next = scan(bytes);
-		held = bytes.slice(next);
+		pending = bytes.slice(next);
 		consumed += next;
 	};
 	const end = (): TimesResult => {
-		if (place !== "after") fail("truncated", held.length);
+		if (state !== "after") fail("truncated", pending.length);
 		if (sink.count() === 0) fail("empty", 0);
 		return broken ? { state: "broken", ...broken, message: messages[broken.fault] } : { state: "ok", times: sink.times() };
 	};

@@ -1,4 +1,4 @@
-// The one table of trtexec's flags by TensorRT version: how each setting is spelled, and since and until when.
+// The one table of trtexec's flags by TensorRT version: the flags of each setting, and since and until which version.
 import type { Precision } from "../../core/schema/config.ts";
 import type { TensorRtVersion } from "./banner.ts";
 
@@ -27,9 +27,9 @@ export type Setting =
 
 const none: Row["argv"] = [];
 
-// Rows of a setting are read from the top; the first that holds for the version wins. No row: this version cannot do it.
+// The first row that matches the version wins. No match: this version does not support the setting.
 const table: Readonly<Record<Setting, readonly Row[]>> = {
-	// 11.0 turned the three timing defaults round and made the old spellings no-ops.
+	// 11.0 reversed the three timing defaults and made the old flags no-ops.
 	"cuda-graph-on": [{ until: 1100, argv: ["--useCudaGraph"] }, { argv: none }],
 	"cuda-graph-off": [{ until: 1100, argv: none }, { argv: ["--noCudaGraph"] }],
 	"spin-wait-on": [{ until: 1100, argv: ["--useSpinWait"] }, { argv: none }],
@@ -51,7 +51,7 @@ const table: Readonly<Record<Setting, readonly Row[]>> = {
 	tf32: [{ argv: none }],
 	fp16: [{ until: 1100, argv: ["--fp16"] }],
 	bf16: [{ from: 900, until: 1100, argv: ["--bf16"] }],
-	// What is not quantised runs in fp16, as people who quantise for speed expect.
+	// Layers that are not quantised run in fp16, which is expected when quantising for speed.
 	fp8: [{ from: 806, until: 1100, argv: ["--fp8", "--fp16"] }],
 	int8: [{ until: 1100, argv: ["--int8", "--fp16"] }],
 	int4: [{ from: 1001, until: 1100, argv: ["--int4", "--fp16"] }],
@@ -63,8 +63,8 @@ function ordinal(version: TensorRtVersion): number {
 	return version.major * 100 + version.minor;
 }
 
-/** The arguments that mean this setting in this version, or null where it has none. */
-export function spell(setting: Setting, version: TensorRtVersion): readonly string[] | null {
+/** The arguments for this setting in this version, or null if it is unsupported. */
+export function settingArgs(setting: Setting, version: TensorRtVersion): readonly string[] | null {
 	const at = ordinal(version);
 	const row = table[setting].find(({ from = 0, until = Number.POSITIVE_INFINITY }) => at >= from && at < until);
 	return row?.argv ?? null;
@@ -75,7 +75,7 @@ export function isAlwaysStronglyTyped(version: TensorRtVersion): boolean {
 	return version.major >= 11;
 }
 
-/** Of a user's own flags those that a run of the engine needs as its build did. */
+/** The user's flags that running the engine needs as well as building it. */
 export const flagsOfRuns: ReadonlySet<string> = new Set([
 	"--versionCompatible",
 	"--vc",

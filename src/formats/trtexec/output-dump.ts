@@ -1,12 +1,12 @@
-// Raw tensor files of --dumpRawBindingsToFile: their names, their sizes and the log lines that tell which tensor is in which.
+// Raw tensor files of --dumpRawBindingsToFile: their names, sizes and the log lines that map tensors to files.
 import type { DType } from "../../core/schema/golden.ts";
 
 export interface DumpedTensor {
-	/** The true name, from the log; the file's name has every odd character replaced. */
+	/** The original name, from the log; the file name has special characters replaced. */
 	name: string;
 	io: "input" | "output";
 	dtypeText: string;
-	/** -1 where the shape depends on the data: the file then holds too few values. */
+	/** -1 where the shape depends on the data: the file then has too few values. */
 	dims: readonly number[];
 	path: string;
 }
@@ -24,7 +24,7 @@ const bitsOf: Readonly<Record<string, number>> = {
 	int4: 4,
 	fp4: 4,
 	e8m0: 8,
-	// TensorRT 8.6 writes words.
+	// TensorRT 8.6 uses type names.
 	Float: 32,
 	Half: 16,
 	Int32: 32,
@@ -61,14 +61,14 @@ function dimsOf(text: string): number[] {
 		.map(Number);
 }
 
-/** The tensor that a line of the log says it writes, or null for another line. */
+/** The tensor whose file a log line reports, or null for any other line. */
 export function parseDumpLine(text: string): DumpedTensor | null {
 	const [, io, name, dtypeText, dims, path] = line.exec(text) ?? [];
 	if (io === undefined || name === undefined || dtypeText === undefined || path === undefined) return null;
 	return { name, io: io === "input" ? "input" : "output", dtypeText, dims: dimsOf(dims ?? ""), path };
 }
 
-/** What a dump file's name tells; `name` is the sanitised one. Null for another file. */
+/** Parses a dump file's name; `name` is the sanitised one. Null for any other file. */
 export function parseDumpFileName(path: string): DumpedTensor | null {
 	const base = path.slice(path.lastIndexOf("/") + 1);
 	const [, name, io, dims, dtypeText] = fileName.exec(base) ?? [];
@@ -76,7 +76,7 @@ export function parseDumpFileName(path: string): DumpedTensor | null {
 	return { name, io: io === "input" ? "input" : "output", dtypeText, dims: dimsOf(dims ?? ""), path };
 }
 
-/** As trtexec spells a tensor's name in a file name. Two names may become one: the later file then overwrites the earlier. */
+/** A tensor's name as trtexec writes it in a file name. Two names can collide; the later file then overwrites the earlier. */
 export function sanitiseTensorName(name: string): string {
 	return name.replace(/[^A-Za-z0-9._,-]/g, "_");
 }
@@ -91,7 +91,7 @@ export function clashingDumpNames(names: readonly string[]): string[][] {
 	return [...groups.values()].filter((group) => group.length > 1);
 }
 
-/** Bytes of the whole tensor; null where the shape is not fixed or the type is unknown. */
+/** Size of the whole tensor; null if the shape is not fixed or the type is unknown. */
 export function dumpBytes(tensor: Pick<DumpedTensor, "dims" | "dtypeText">): number | null {
 	const bits = Object.hasOwn(bitsOf, tensor.dtypeText) ? bitsOf[tensor.dtypeText] : undefined;
 	if (bits === undefined || tensor.dims.some((size) => size < 0)) return null;
@@ -99,7 +99,7 @@ export function dumpBytes(tensor: Pick<DumpedTensor, "dims" | "dtypeText">): num
 	return Math.ceil((elements * bits) / 8);
 }
 
-/** The golden's name of the type; null for packed and 8-bit floats, which no golden holds. */
+/** The type's name in goldens; null for packed and 8-bit floats, which goldens do not support. */
 export function dumpDType(dtypeText: string): DType | null {
 	return Object.hasOwn(dtypeOf, dtypeText) ? (dtypeOf[dtypeText] ?? null) : null;
 }

@@ -1,4 +1,4 @@
-// Reads the performance summary that trtexec prints: six digits of what the exported times say exactly; a cross-check.
+// Reads trtexec's performance summary: a six-digit cross-check of the exported times.
 import type { LogLine } from "./transcript.ts";
 
 export interface Spread {
@@ -11,7 +11,7 @@ export interface Spread {
 }
 
 export interface PerfLogFacts {
-	/** Iterations a second, not samples. */
+	/** Iterations per second, not samples. */
 	throughput: number | null;
 	latency: Spread | null;
 	enqueue: Spread | null;
@@ -22,11 +22,11 @@ export interface PerfLogFacts {
 	computeSeconds: number | null;
 	iterations: number | null;
 	warmUpIterations: number | null;
-	/** What trtexec says it did, which a version's defaults may differ from what was asked. */
+	/** The mode that trtexec reports; a version's defaults can differ from what was requested. */
 	mode: { cudaGraph: boolean | null; spinWait: boolean | null; transfers: boolean | null; streams: number | null };
-	/** null: no graph was asked for. */
+	/** null: no graph was requested. */
 	graphCaptured: boolean | null;
-	/** trtexec's own complaint about unsteady times, in percent. */
+	/** From trtexec's warning about unstable times, in percent. */
 	unstablePercent: number | null;
 }
 

@@ -1,4 +1,4 @@
-// Reads meta.json of a recorded run: what was started, how it ended and which files it wrote.
+// Reads meta.json of a recorded run: its command, how it ended and which files it wrote.
 import { ConfigError } from "../../core/errors.ts";
 
 export interface WrittenFile {
@@ -12,7 +12,7 @@ export interface RecordingMeta {
 	signal: string | null;
 	/** The system's error when the program could not be started. */
 	spawnError: string | null;
-	/** Every file below the folder that the run was started in. */
+	/** Every file below the run's working directory. */
 	wrote: readonly WrittenFile[];
 }
 
@@ -28,7 +28,7 @@ function asWritten(value: unknown): WrittenFile[] {
 	});
 }
 
-/** @throws ConfigError usage, where the text is not a recording's meta.json. */
+/** @throws ConfigError usage if the text is not a recording's meta.json. */
 export function parseRecordingMeta(text: string): RecordingMeta {
 	let value: unknown;
 	try {
@@ -46,7 +46,7 @@ export function parseRecordingMeta(text: string): RecordingMeta {
 	if (!Array.isArray(argv)) {
 		throw new ConfigError({
 			code: "usage",
-			message: "meta.json names no argv.",
+			message: "meta.json has no argv.",
 			details: { expected: "argv as a list of strings", fix: "Point diagnose at a recording's folder or at a plain log." },
 		});
 	}

@@ -1,4 +1,4 @@
-// Shows a diagnosis to people and to programs.
+// Renders a diagnosis as text and as JSON.
 import type { Diagnosis } from "../../core/diagnosis.ts";
 
 const red = "\u001b[31m";
@@ -17,8 +17,8 @@ export function renderDiagnosis(diagnosis: Diagnosis, options: { color?: boolean
 	const { code, title, fix, excerpt, also, kind } = diagnosis;
 	const style = kind === "none" ? green : red;
 	const lines = [`${paint(code, style + bold, color)}  ${title}`];
-	if (kind === "runner") lines.push(paint("The machine's doing, not the model's: a retry may help.", dim, color));
-	if (fix) lines.push(`${paint("Do:", bold, color)} ${fix}`);
+	if (kind === "runner") lines.push(paint("Caused by the machine, not the model: a retry may help.", dim, color));
+	if (fix) lines.push(`${paint("Fix:", bold, color)} ${fix}`);
 	if (also.length > 0) lines.push(`${paint("Also:", bold, color)} ${also.join(", ")}`);
 	const width = String(excerpt.at(-1)?.line ?? 0).length;
 	lines.push(...excerpt.map(({ line, text }) => paint(`  ${String(line).padStart(width)} │ ${text}`, dim, color)));
@@ -34,7 +34,7 @@ export interface DiagnosisJson {
 	also: string[];
 }
 
-/** As golden-schema/diagnose.schema.json has it. */
+/** The form that golden-schema/diagnose.schema.json defines. */
 export function diagnosisJson({ code, kind, title, fix, excerpt, also }: Diagnosis): DiagnosisJson {
 	return { code, kind, title, fix, excerpt: excerpt.map(({ line, text }) => ({ line, text })), also: [...also] };
 }

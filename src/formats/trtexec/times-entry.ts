@@ -1,4 +1,4 @@
-// Reads one entry of --exportTimes: the way trtexec writes it without making strings, any other way through JSON.
+// Reads one entry of --exportTimes: trtexec's own notation without creating strings, any other through JSON.
 
 // The order in which every version from 8.6 to 11 writes them.
 export const timesKeys = [
@@ -17,22 +17,22 @@ export const timesKeys = [
 ] as const;
 
 const encoder = new TextEncoder();
-// What stands before each value, and behind the last.
+// The bytes before each value, and after the last.
 const leads = timesKeys.map((key, index) => encoder.encode(`${index === 0 ? "{ " : ", "}"${key}" : `));
 const tail = encoder.encode(" }");
 
-// Powers of ten that a double holds exactly: digits ÷ power is then the correctly rounded value.
+// Powers of ten that a double represents exactly, so that digits ÷ power is correctly rounded.
 const powers = Float64Array.from({ length: 16 }, (_, exponent) => Number(`1e${exponent}`));
 const mostDigits = 15;
 
-/** The place behind `expected`, or -1. */
+/** The offset after `expected`, or -1. */
 function skipExpected(bytes: Uint8Array, from: number, expected: Uint8Array): number {
 	const { length } = expected;
 	for (let index = 0; index < length; index++) if (bytes[from + index] !== expected[index]) return -1;
 	return from + length;
 }
 
-/** Reads a plain decimal into `values[index]`; the place behind it, or -1 for any other number. */
+/** Reads a plain decimal into `values[index]`; returns the offset after it, or -1 for any other number. */
 function readDecimal(bytes: Uint8Array, from: number, into: { values: Float64Array; index: number }): number {
 	let at = from;
 	let mantissa = 0;
@@ -52,7 +52,7 @@ function readDecimal(bytes: Uint8Array, from: number, into: { values: Float64Arr
 		}
 		decimals = at - point - 1;
 		digits += decimals;
-		// `1.` is no number of JSON's.
+		// `1.` is not a JSON number.
 		if (decimals === 0) return -1;
 	}
 	if (digits === 0 || digits > mostDigits || digits === decimals) return -1;
@@ -60,7 +60,7 @@ function readDecimal(bytes: Uint8Array, from: number, into: { values: Float64Arr
 	return at;
 }
 
-/** The place behind the entry at `from`, its numbers in `values`; -1 where it is not written as trtexec does. */
+/** The offset after the entry at `from`, its numbers in `values`; -1 if it is not in trtexec's notation. */
 export function readEntryFast(bytes: Uint8Array, from: number, values: Float64Array): number {
 	const into = { values, index: 0 };
 	let at = from;
@@ -73,7 +73,7 @@ export function readEntryFast(bytes: Uint8Array, from: number, values: Float64Ar
 	return skipExpected(bytes, at, tail);
 }
 
-/** Any flat entry that has the keys: other orders, exponents, minus signs. Null where it was read. */
+/** Reads any flat entry that has the keys: other orders, exponents, minus signs. Null on success. */
 export function readEntrySlow(text: string, values: Float64Array): "malformed" | "not-finite" | null {
 	if (/[:,\s](?:-?nan|-?inf(?:inity)?)\b/i.test(text)) return "not-finite";
 	let entry: unknown;

@@ -1,4 +1,4 @@
-// Reads what trtexec printed, as a recorded transcript or a plain log, into lines with a number, a stream and a level.
+// Reads trtexec's output, a recorded transcript or a plain log, into lines with a number, a stream and a level.
 
 export type LogLevel = "verbose" | "info" | "warning" | "error" | "none";
 
@@ -6,19 +6,19 @@ export interface LogLine {
 	/** From 1. */
 	number: number;
 	stream?: "out" | "err";
-	/** Milliseconds since the program started. */
+	/** Time since the program started. */
 	atMs?: number;
 	level: LogLevel;
 	text: string;
 }
 
-/** Longer lines are cut: no message of TensorRT's that a rule needs comes near it. */
+/** Longer lines are cut. TensorRT messages that rules match are much shorter. */
 export const longestLineChars = 16_384;
 
-// F is fatal; it is told from E by nobody.
+// F (fatal) is treated like E.
 const levels: Readonly<Record<string, LogLevel>> = { V: "verbose", I: "info", W: "warning", E: "error", F: "error" };
 
-// CSI and OSC sequences of a colouring terminal; other control characters would garble a report.
+// CSI and OSC sequences of coloured output; other control characters would garble a report.
 const ansi = /\u001b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\u0007\u001b]{0,512}(?:\u0007|\u001b\\)?)/g;
 const control = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
 const needsCleaning = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/;
@@ -41,7 +41,7 @@ export function parseLogLine(raw: string, number: number): LogLine {
 	return { number, level: levelOf(text), text };
 }
 
-/** One line of a transcript, `[ms, "out" or "err", text]`; what is not one is taken as plain text. */
+/** One line of a transcript, `[ms, "out" or "err", text]`; anything else is parsed as plain text. */
 export function parseTranscriptLine(raw: string, number: number): LogLine {
 	if (!transcriptLine.test(raw)) return parseLogLine(raw, number);
 	let entry: unknown;
@@ -61,40 +61,40 @@ export interface LineReader {
 	end(): void;
 }
 
-/** Bytes in any chunks to lines; holds no more than one line, whatever the log's size. */
+/** Splits chunks of bytes into lines; buffers at most one line. */
 export function createLineReader(onLine: (line: LogLine) => void): LineReader {
 	const decoder = new TextDecoder("utf-8", { fatal: false });
-	let held = "";
+	let pending = "";
 	let number = 0;
 	const emit = (raw: string): void => {
 		number++;
 		onLine(parseTranscriptLine(raw.endsWith("\r") ? raw.slice(0, -1) : raw, number));
 	};
-	// A transcript line carries its text escaped, so it may be longer than the text.
-	const hold = (rest: string): void => {
-		if (held.length < 4 * longestLineChars) held += rest.slice(0, 4 * longestLineChars);
+	// A transcript line contains its text escaped, so it can be longer than the text.
+	const append = (part: string): void => {
+		if (pending.length < 4 * longestLineChars) pending += part.slice(0, 4 * longestLineChars);
 	};
 	const take = (text: string): void => {
 		let from = 0;
 		for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", from)) {
-			hold(text.slice(from, at));
-			emit(held);
-			held = "";
+			append(text.slice(from, at));
+			emit(pending);
+			pending = "";
 			from = at + 1;
 		}
-		hold(text.slice(from));
+		append(text.slice(from));
 	};
 	return {
 		push: (bytes) => take(decoder.decode(bytes, { stream: true })),
 		end: () => {
 			take(decoder.decode());
-			if (held !== "") emit(held);
-			held = "";
+			if (pending !== "") emit(pending);
+			pending = "";
 		},
 	};
 }
 
-/** A whole log or transcript at once, for tests and small logs. */
+/** A whole log or transcript, for tests and small logs. */
 export function parseLog(text: string): LogLine[] {
 	const lines: LogLine[] = [];
 	const reader = createLineReader((line) => lines.push(line));

@@ -1,26 +1,26 @@
-// What a run that reports success read and wrote, and what of it nobody could look at.
+// The files that a run reporting success read and wrote, and which of them could not be checked.
 import type { Diagnosis } from "../../core/diagnosis.ts";
 import { diagnose, type Evidence, flagsOf } from "./diagnose.ts";
 import type { LogScan } from "./log-scan.ts";
 import { dumpBytes } from "./output-dump.ts";
 
-export interface Touched {
-	/** The ONNX file that an engine is built from. */
+export interface TouchedFiles {
+	/** The ONNX file that the engine is built from. */
 	model: string | null;
-	/** Files of --loadInputs, as the log names them. */
+	/** Files of --loadInputs, as named in the log. */
 	inputs: readonly string[];
-	/** The plan that is written. */
+	/** The plan that the run writes. */
 	plan: string | null;
 }
 
-export function touchedBy(evidence: Evidence & { scan: LogScan }): Touched {
+export function touchedFiles(evidence: Evidence & { scan: LogScan }): TouchedFiles {
 	const flags = flagsOf(evidence.argv ?? evidence.scan.facts.command ?? []);
 	const path = (flag: string): string | null => flags.get(flag) || null;
 	const inputs = [...evidence.scan.facts.loadedInputs.values()].map((loaded) => loaded.path);
 	return { model: path("--onnx"), inputs: [...new Set(inputs)], plan: path("--saveEngine") };
 }
 
-/** A run's diagnosis; a success of which not everything could be checked is called that, and says what. */
+/** A run's diagnosis. A success that could not be fully checked is `unverified`, with a list of what is unchecked. */
 export function diagnoseHonestly(evidence: Evidence & { scan: LogScan }): Diagnosis {
 	const diagnosis = diagnose(evidence);
 	const missing = diagnosis.code === "ok" ? unchecked(evidence) : [];
@@ -30,15 +30,15 @@ export function diagnoseHonestly(evidence: Evidence & { scan: LogScan }): Diagno
 	return {
 		...diagnosis,
 		code: "unverified",
-		title: `trtexec reports success; not checked, because the files are not at hand: ${named.join(", ")}.`,
-		fix: "Run `trtgate diagnose` where the files of this run lie; `trtgate run` looks at all of them beside the run.",
+		title: `trtexec reports success, but some files were unavailable. Not checked: ${named.join(", ")}.`,
+		fix: "Run `trtgate diagnose` where this run's files are. `trtgate run` checks all of them during the run.",
 	};
 }
 
 function unchecked(evidence: Evidence & { scan: LogScan }): string[] {
 	const { facts } = evidence.scan;
 	if (facts.printedHelp) return [];
-	const { model, plan } = touchedBy(evidence);
+	const { model, plan } = touchedFiles(evidence);
 	const sizes = new Set((evidence.inputs ?? []).map((file) => file.path));
 	const read = [...facts.loadedInputs].flatMap(([name, { path }]) => {
 		const dump = facts.dumps.get(`input ${name}`);
@@ -48,7 +48,7 @@ function unchecked(evidence: Evidence & { scan: LogScan }): string[] {
 	return [
 		...(model !== null && evidence.model === undefined ? [`the tensors of ${model}`] : []),
 		...(plan !== null && evidence.wrote?.some((file) => file.path === plan) !== true ? [`the plan ${plan}`] : []),
-		...(loads && evidence.plan === undefined ? [`whether ${loads} is as it was built`] : []),
+		...(loads && evidence.plan === undefined ? [`whether ${loads} is unchanged since its build`] : []),
 		...read,
 	];
 }

@@ -6,7 +6,7 @@ export const protocolVersion = 1;
 const magic = [0x54, 0x47, 0x57, 0x46] as const;
 const prefixBytes = 20;
 export const longestHeaderBytes = 1024 * 1024;
-/** What a payload's buffer begins with: more is only taken as bytes arrive, so that a false length costs nothing. */
+/** Initial size of a payload's buffer. It grows only as bytes arrive, so a false length costs nothing. */
 const firstBufferBytes = 64 * 1024;
 
 export type Header = Readonly<Record<string, unknown>>;
@@ -19,7 +19,7 @@ export interface RawFrame {
 /** The prefix and the header as one piece; the payload's parts follow it unchanged. */
 export function encodeHeader(header: Header, payloadBytes: number): Uint8Array {
 	const text = new TextEncoder().encode(JSON.stringify(header));
-	if (text.length > longestHeaderBytes) throw new RangeError(`a header of ${text.length} bytes, ${longestHeaderBytes} are allowed`);
+	if (text.length > longestHeaderBytes) throw new RangeError(`a header of ${text.length} bytes; at most ${longestHeaderBytes} are allowed`);
 	const bytes = new Uint8Array(prefixBytes + text.length);
 	const view = new DataView(bytes.buffer);
 	bytes.set(magic, 0);
@@ -31,11 +31,11 @@ export function encodeHeader(header: Header, payloadBytes: number): Uint8Array {
 }
 
 export interface FrameDecoder {
-	/** The frames that these bytes complete. Once the stream is broken, nothing more comes. */
+	/** The frames that these bytes complete; none once the stream is broken. */
 	push(chunk: Uint8Array): RawFrame[];
-	/** Why the stream cannot be read any further; null while it can. */
+	/** Why the stream cannot be read any further; null while it is intact. */
 	broken(): string | null;
-	/** Whether the stream stands between two frames, where it may end. */
+	/** Whether the stream is between two frames, where it may end. */
 	isIdle(): boolean;
 }
 
@@ -57,9 +57,9 @@ export function createFrameDecoder(limits: { payloadBytes: number }): FrameDecod
 	return {
 		push(chunk) {
 			const frames: RawFrame[] = [];
-			let rest = chunk;
+			let remaining = chunk;
 			while (fault === null) {
-				rest = filler.take(rest);
+				remaining = filler.take(remaining);
 				const whole = filler.whole();
 				if (whole === null) break;
 				advance(whole, frames);
@@ -79,12 +79,12 @@ type Stage =
 
 interface Step {
 	stage: Stage;
-	/** Bytes that the stage needs. */
+	/** Size of the stage in bytes. */
 	bytes: number;
 	frame: RawFrame | null;
 }
 
-/** What follows when a stage has all its bytes, or why nothing can. */
+/** The next stage once a stage has all its bytes, or why the stream is broken. */
 function nextStage(stage: Stage, bytes: Uint8Array, payloadLimit: number): Step | string {
 	if (stage.kind === "prefix") return readPrefix(bytes, payloadLimit);
 	if (stage.kind === "payload") return { stage: { kind: "prefix" }, bytes: prefixBytes, frame: { header: stage.header, payload: bytes } };
@@ -94,13 +94,13 @@ function nextStage(stage: Stage, bytes: Uint8Array, payloadLimit: number): Step 
 
 function readPrefix(bytes: Uint8Array, payloadLimit: number): Step | string {
 	const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-	if (magic.some((byte, index) => bytes[index] !== byte) || view.getUint16(6, true) !== 0) return "these are not frames";
+	if (magic.some((byte, index) => bytes[index] !== byte) || view.getUint16(6, true) !== 0) return "the output is not made of frames";
 	const version = view.getUint16(4, true);
-	if (version !== protocolVersion) return `protocol ${version} is spoken, expected ${protocolVersion}`;
+	if (version !== protocolVersion) return `protocol version ${version}, expected ${protocolVersion}`;
 	const headerBytes = view.getUint32(8, true);
-	if (headerBytes > longestHeaderBytes) return `a header of ${headerBytes} bytes, ${longestHeaderBytes} are allowed`;
+	if (headerBytes > longestHeaderBytes) return `a header of ${headerBytes} bytes; at most ${longestHeaderBytes} are allowed`;
 	const payloadBytes = view.getBigUint64(12, true);
-	if (payloadBytes > BigInt(payloadLimit)) return `a payload of ${payloadBytes} bytes, ${payloadLimit} are allowed`;
+	if (payloadBytes > BigInt(payloadLimit)) return `a payload of ${payloadBytes} bytes; at most ${payloadLimit} are allowed`;
 	return { stage: { kind: "header", payloadBytes: Number(payloadBytes) }, bytes: headerBytes, frame: null };
 }
 
@@ -114,14 +114,14 @@ function parseHeader(bytes: Uint8Array): Header | string {
 }
 
 interface Filler {
-	/** Takes what it needs and gives back the rest. */
+	/** Takes the bytes that it needs and returns the remaining ones. */
 	take(chunk: Uint8Array): Uint8Array;
-	/** All the bytes, or null while some are missing. */
+	/** All bytes, or null while some are missing. */
 	whole(): Uint8Array | null;
 	isEmpty(): boolean;
 }
 
-/** Collects a known number of bytes in a buffer of its own that grows no faster than they come. */
+/** Collects a known number of bytes in a buffer that grows only as they arrive. */
 function createFiller(size: number): Filler {
 	let buffer = new Uint8Array(Math.min(size, firstBufferBytes));
 	let filled = 0;

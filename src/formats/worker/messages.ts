@@ -1,9 +1,9 @@
-// What frames of the golden worker say: cases go out; a hello, results, errors and an end come back.
+// The messages in the golden worker's frames: cases go out; a hello, results, errors and an end come back.
 import { elementBytes, type Tensor, tensorBytes } from "../../core/golden/tensor/tensor.ts";
 import type { DType } from "../../core/schema/golden.ts";
 import { encodeHeader, type Header, type RawFrame } from "./frames.ts";
 
-/** An input or output of the engine. The dtype may be one that goldens do not have, e.g. `float8_e8m0`. */
+/** An input or output of the engine. Its dtype may be one that goldens do not support, such as `float8_e8m0`. */
 export interface WorkerPort {
 	name: string;
 	dtype: string;
@@ -22,19 +22,19 @@ export interface WorkerHello {
 export type WorkerMessage =
 	| WorkerHello
 	| { kind: "result"; id: string; outputs: Readonly<Record<string, Tensor>> }
-	/** The case was run, but an output is of a type that goldens do not have. */
-	| { kind: "unheld"; id: string; message: string }
+	/** The case ran, but an output has a type that goldens do not support. */
+	| { kind: "unsupported-output"; id: string; message: string }
 	| { kind: "error"; id: string | null; tensor: string | null; code: string; message: string; fatal: boolean }
 	| { kind: "end"; cases: number };
 
-/** Types that the worker calls by TensorRT's names and goldens by ONNX's. TensorRT has one FP8 for values, the one without infinities. */
+/** Types that the worker names as TensorRT does, and goldens as ONNX does. TensorRT's FP8 is the one without infinities. */
 const typesByWireName: ReadonlyMap<string, DType> = new Map([
 	["float8_e4m3", "float8e4m3fn"],
 	["float4_e2m1", "float4e2m1"],
 ]);
 const wireNames: ReadonlyMap<DType, string> = new Map([...typesByWireName].map(([wireName, dtype]) => [dtype, wireName]));
 
-/** The pieces of a case's frame, in order; tensors are not copied. */
+/** The parts of a case's frame, in order; tensors are not copied. */
 export function encodeCase(id: string, inputs: Readonly<Record<string, Tensor>>): Uint8Array[] {
 	const entries = Object.entries(inputs);
 	const tensors = entries.map(([name, { dtype, shape, data }]) => ({
@@ -52,7 +52,7 @@ export function encodeEnd(): Uint8Array {
 	return encodeHeader({ kind: "end" }, 0);
 }
 
-/** The message of a frame, or why it is none. */
+/** The message in a frame, or why it is invalid. */
 export function parseMessage({ header, payload }: RawFrame): WorkerMessage | string {
 	switch (header["kind"]) {
 		case "hello":
@@ -94,28 +94,28 @@ function isPort(value: unknown): value is WorkerPort {
 function parseError(header: Header): WorkerMessage | string {
 	const { id, tensor, code, message, fatal } = header;
 	if (typeof code !== "string" || typeof message !== "string" || typeof fatal !== "boolean") return "an error without a message";
-	if (!isNameOrNull(id) || !isNameOrNull(tensor)) return "an error of nobody";
+	if (!isNameOrNull(id) || !isNameOrNull(tensor)) return "an error with an invalid case or tensor";
 	return { kind: "error", id, tensor, code, message, fatal };
 }
 
 function parseResult(header: Header, payload: Uint8Array): WorkerMessage | string {
 	const { id, tensors } = header;
 	if (typeof id !== "string" || !Array.isArray(tensors)) return "a result without a case";
-	// `__proto__` is as good a name as any for an output.
+	// An output may be named `__proto__`.
 	const outputs: Record<string, Tensor> = Object.create(null);
-	let unheld: string | null = null;
+	let unsupported: string | null = null;
 	let at = 0;
 	for (const entry of tensors) {
 		if (!isEntry(entry)) return "a result with an unreadable tensor";
 		if (Object.hasOwn(outputs, entry.name)) return `output ${entry.name} twice in one result`;
 		const tensor = readTensor(entry, payload.subarray(at, at + entry.bytes));
 		if (typeof tensor === "string") return tensor;
-		if (tensor === null) unheld ??= `output ${entry.name} is of type ${entry.dtype}, which goldens do not have`;
+		if (tensor === null) unsupported ??= `output ${entry.name} has type ${entry.dtype}, which goldens do not support`;
 		else outputs[entry.name] = tensor;
 		at += entry.bytes;
 	}
 	if (at !== payload.length) return `a result with ${payload.length} bytes of tensors, expected ${at}`;
-	return unheld === null ? { kind: "result", id, outputs } : { kind: "unheld", id, message: unheld };
+	return unsupported === null ? { kind: "result", id, outputs } : { kind: "unsupported-output", id, message: unsupported };
 }
 
 interface Entry {
@@ -125,7 +125,7 @@ interface Entry {
 	bytes: number;
 }
 
-/** Null where goldens do not have the type; a text where the bytes do not fit the shape. */
+/** Null if goldens do not support the type; a message if the bytes do not match the shape. */
 function readTensor({ name, dtype: wireName, shape, bytes }: Entry, data: Uint8Array): Tensor | string | null {
 	const dtype = typesByWireName.get(wireName) ?? wireName;
 	if (!isDType(dtype)) return null;

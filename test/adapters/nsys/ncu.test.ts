@@ -39,7 +39,7 @@ describe("lookIntoKernel", () => {
 	it.each([
 		["absent", "does not start"],
 		["forbidden", "NVreg_RestrictProfilingToAdminUsers=0"],
-		["no-kernels", "saw no launch of the kernel"],
+		["no-kernels", "saw no launch of the selected kernel"],
 	])("says why there is no report: %s", async (mode, words) => {
 		expect((await look(mode)).sentence).toContain(words);
 	});

@@ -357,7 +357,7 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 	});
 
 	it.each<[string, (good: Buffer) => Uint8Array, number, string]>([
-		["text", () => Buffer.from("GET / HTTP/1.1\r\nHost: example.org\r\n\r\n"), 4, "these are not frames"],
+		["text", () => Buffer.from("GET / HTTP/1.1\r\nHost: example.org\r\n\r\n"), 4, "the input is not made of frames"],
 		["nothing", () => Buffer.alloc(0), 4, "ended without an end frame"],
 		["half a prefix", (good) => good.subarray(0, 9), 4, "ends inside a frame"],
 		["half a header", (good) => good.subarray(0, 30), 4, "ends inside a frame"],
@@ -465,7 +465,7 @@ describe("the client of the golden worker", () => {
 		`${headers.map((header) => `process.stdout.write(Buffer.from("${Buffer.from(withHeader(header)).toString("base64")}", "base64"));`).join("\n")}\nsetInterval(() => {}, 1000);`;
 
 	it.each<[string, string, string]>([
-		["text", `console.log("Hello, I am not a worker at all"); setInterval(() => {}, 1000);`, "these are not frames"],
+		["text", `console.log("Hello, I am not a worker at all"); setInterval(() => {}, 1000);`, "the output is not made of frames"],
 		["a frame of no kind", says("{}"), "a frame of unknown kind"],
 		["two hellos", says(hello, hello), "a second hello"],
 		["a hello without an engine", says(hello.replace(/"engine":.*/, `"engine":null}`)), "a hello without an engine"],

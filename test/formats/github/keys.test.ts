@@ -1,10 +1,9 @@
 // Names of artifacts, keys of caches, and who may write them.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { artifactName, otherNames, slug } from "../../../src/formats/github/artifact-name.ts";
-import { cachePrefix } from "../../../src/formats/github/cache-key.ts";
-import { cacheWriteRefusal, isUntrustedRun } from "../../../src/formats/github/cache-policy.ts";
+import { cachePrefix, cacheWriteRefusal, isUntrustedRun } from "../../../src/formats/github/cache.ts";
 import type { RunEvent } from "../../../src/formats/github/event.ts";
+import { artifactName, otherNames, slug } from "../../../src/formats/github/names.ts";
 
 describe("artifactName", () => {
 	it.each([

@@ -2,8 +2,7 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { chooseReport, ncuArgs, profileArgs, statsArgs } from "../../../src/formats/nsys/args.ts";
-import { diagnoseNcu } from "../../../src/formats/nsys/ncu-log.ts";
+import { chooseReport, diagnoseNcu, ncuArgs, profileArgs, statsArgs } from "../../../src/formats/nsys/nsight.ts";
 import { parseKernelTable } from "../../../src/formats/nsys/stats-csv.ts";
 
 const fixture = (name: string): string => readFileSync(`test/fixtures/nsys/${name}.csv`, "utf8");
@@ -122,10 +121,10 @@ describe("args", () => {
 			"==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access NVIDIA GPU Performance Counters on the target device 0.",
 			"NVreg_RestrictProfilingToAdminUsers=0",
 		],
-		["==PROF== Connected\n==WARNING== No kernels were profiled.", "no launch of the kernel"],
+		["==PROF== Connected\n==WARNING== No kernels were profiled.", "no launch of the selected kernel"],
 		["==ERROR== Failed to load the library.\nbye", "ncu wrote no report: Failed to load the library."],
 		["segmentation fault\n", "ncu wrote no report: segmentation fault"],
-		["", "it said nothing."],
+		["", "it printed no reason."],
 	])("says why ncu left nothing, of %j", (log, why) => {
 		expect(diagnoseNcu(log)).toContain(why);
 	});

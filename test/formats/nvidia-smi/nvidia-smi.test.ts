@@ -2,13 +2,18 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parseAppLine } from "../../../src/formats/nvidia-smi/apps.ts";
-import { appsArgs, gpmArgs, queryArgs } from "../../../src/formats/nvidia-smi/args.ts";
 import { cellMask, cellNumber, readCell } from "../../../src/formats/nvidia-smi/cell.ts";
-import { parseSampleLine } from "../../../src/formats/nvidia-smi/csv.ts";
-import { dmonParser, hasGpm, useSampleOf } from "../../../src/formats/nvidia-smi/dmon.ts";
-import { chooseFields, inventoryFields, parseHelpFields, sampleFields } from "../../../src/formats/nvidia-smi/fields.ts";
 import { findGpu, type Gpu, gpuFingerprint, memoryOf, parseGpus } from "../../../src/formats/nvidia-smi/gpus.ts";
+import {
+	appsArgs,
+	chooseFields,
+	gpmArgs,
+	inventoryFields,
+	parseHelpFields,
+	queryArgs,
+	sampleFields,
+} from "../../../src/formats/nvidia-smi/query.ts";
+import { dmonParser, hasGpm, parseAppLine, parseSampleLine, useSampleOf } from "../../../src/formats/nvidia-smi/rows.ts";
 
 const fixture = (name: string): string => readFileSync(`test/fixtures/nvidia-smi/${name}`, "utf8");
 const offered = parseHelpFields(fixture("h200-help-query-gpu.txt"));

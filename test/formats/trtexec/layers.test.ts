@@ -2,8 +2,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { ToolError } from "../../../src/core/errors.ts";
-import { parseLayerDtype, parseLayerInfo } from "../../../src/formats/trtexec/layer-info.ts";
-import { parseProfile } from "../../../src/formats/trtexec/profile.ts";
+import { parseLayerDtype, parseLayerInfo, parseProfile } from "../../../src/formats/trtexec/layers.ts";
 
 const fixture = (name: string): string => readFileSync(new URL(`../../fixtures/trtexec-exports/${name}`, import.meta.url), "utf8");
 

@@ -1,9 +1,8 @@
 // What build logs and performance summaries tell.
 import { describe, expect, it } from "vitest";
 import { throughputOf } from "../../../src/core/stats/summary.ts";
-import { createBuildLog } from "../../../src/formats/trtexec/build-log.ts";
+import { classifyWarning, createBuildLog } from "../../../src/formats/trtexec/build-log.ts";
 import { createPerfLog } from "../../../src/formats/trtexec/perf-log.ts";
-import { classifyWarning } from "../../../src/formats/trtexec/warnings.ts";
 import { recordedCases, recordedLines, recordedVersions } from "./recorded.ts";
 
 function build(name: string) {

@@ -13,8 +13,8 @@ describe("renderDiagnosis", () => {
 	it("shows code, title, fix and numbered lines", () => {
 		expect(renderDiagnosis(diagnose(recordedEvidence("10.6/fail-shape-unknown-input")))).toBe(
 			[
-				'shape-name-unknown  The model has no input "pictures", for which a shape was given.',
-				"Do: Use the input's name from the ONNX file; `trtgate preflight MODEL` lists the inputs.",
+				'shape-name-unknown  A shape was given for input "pictures", but the model has no such input.',
+				"Fix: Use the input's name from the ONNX file; `trtgate preflight MODEL` lists the inputs.",
 				'  122 │ [11/21/2026-08:04:27] [E] Cannot find input tensor with name "pictures" in the network inputs! Please make sure the input tensor names are correct.',
 				"  123 │ [11/21/2026-08:04:27] [E] Network And Config setup failed",
 				"  125 │ [11/21/2026-08:04:27] [E] Building engine failed",

@@ -64,7 +64,7 @@ describe("frames", () => {
 			fc.property(fc.uint8Array({ minLength: 20, maxLength: 200 }), (noise) => {
 				const { frames, broken } = decode([noise, encode({ kind: "end" }, new Uint8Array())]);
 				expect(frames).toEqual([]);
-				expect(broken).toBe("these are not frames");
+				expect(broken).toBe("the output is not made of frames");
 			}),
 		);
 	});
@@ -80,12 +80,12 @@ describe("frames", () => {
 	});
 
 	it.each<[string, Uint8Array, string]>([
-		["other magic", prefix({ magic: "GET " }), "these are not frames"],
-		["another version", prefix({ version: 2 }), "protocol 2 is spoken, expected 1"],
-		["set reserved bytes", prefix({ zero: 1 }), "these are not frames"],
-		["a long header", prefix({ header: 0xffff_ffff }), `a header of 4294967295 bytes, ${longestHeaderBytes} are allowed`],
-		["a long payload", prefix({ payload: 1_000_001n }), "a payload of 1000001 bytes, 1000000 are allowed"],
-		["an absurd payload", prefix({ payload: 0xffff_ffff_ffff_ffffn }), "a payload of 18446744073709551615 bytes, 1000000 are allowed"],
+		["other magic", prefix({ magic: "GET " }), "the output is not made of frames"],
+		["another version", prefix({ version: 2 }), "protocol version 2, expected 1"],
+		["set reserved bytes", prefix({ zero: 1 }), "the output is not made of frames"],
+		["a long header", prefix({ header: 0xffff_ffff }), `a header of 4294967295 bytes; at most ${longestHeaderBytes} are allowed`],
+		["a long payload", prefix({ payload: 1_000_001n }), "a payload of 1000001 bytes; at most 1000000 are allowed"],
+		["an absurd payload", prefix({ payload: 0xffff_ffff_ffff_ffffn }), "a payload of 18446744073709551615 bytes; at most 1000000 are allowed"],
 		["no header", Buffer.concat([prefix({ header: 0 })]), "a header is not JSON"],
 		["a header that is a list", Buffer.concat([prefix({}), Buffer.from("[]")]), "a header is not an object"],
 		["a header that is not UTF-8", Buffer.concat([prefix({}), Buffer.of(0xff, 0xfe)]), "a header is not JSON"],

@@ -116,7 +116,7 @@ describe("messages of a stranger", () => {
 		expect(typeof message !== "string" && message.kind === "result" && Object.entries(message.outputs)).toEqual([
 			["__proto__", { dtype: "int8", shape: [2], data: Uint8Array.of(1, 2) }],
 		]);
-		expect(result([{ ...tensor, dtype: "constructor" }])).toMatchObject({ kind: "unheld" });
+		expect(result([{ ...tensor, dtype: "constructor" }])).toMatchObject({ kind: "unsupported-output" });
 	});
 
 	it("never make the reader throw", () => {

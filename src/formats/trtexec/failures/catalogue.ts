@@ -6,10 +6,9 @@ import { flagRules } from "./flags.ts";
 import { inferenceRules } from "./inference.ts";
 import { machineRules, startRules } from "./machine.ts";
 import { parsingRules } from "./parsing.ts";
-import { planRules } from "./plans.ts";
+import { planRules, savingRules } from "./plans.ts";
 import { profileRules } from "./profiles.ts";
 import type { LinePattern, Rule } from "./rule.ts";
-import { savingRules } from "./saving.ts";
 
 export interface Catalogue {
 	/** The program never ran. */

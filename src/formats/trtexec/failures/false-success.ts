@@ -5,10 +5,9 @@ import { int8Uncalibrated, precisionIgnored } from "./building.ts";
 import { noArguments } from "./flags.ts";
 import { inferenceFalseSuccess } from "./inference.ts";
 import { unknownOpset } from "./parsing.ts";
-import { planFalseSuccess } from "./plans.ts";
+import { exportFacts, planFacts, planFalseSuccess } from "./plans.ts";
 import { assumedShape } from "./profiles.ts";
 import type { Rule } from "./rule.ts";
-import { exportFacts, planFacts } from "./saving.ts";
 
 const mebibyte = 1024 * 1024;
 

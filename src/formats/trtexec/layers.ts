@@ -1,10 +1,20 @@
-// Reads what --exportLayerInfo writes: an engine's layers, with details or by name alone.
+// Reads --exportLayerInfo (an engine's layers, in detail or by name) and --exportProfile (the time of each layer).
 import { ToolError } from "../../core/errors.ts";
-import type { EngineIo, EngineLayer, EngineLayers, LayerTensor, LayerWeights } from "../../core/explain/engine-layers.ts";
+import { joinLayers } from "../../core/explain/layers.ts";
+import type {
+	EngineIo,
+	EngineLayer,
+	EngineLayers,
+	LayerProfile,
+	LayerTensor,
+	LayerTime,
+	LayerWeights,
+} from "../../core/explain/engine-layers.ts";
+import type { ArmLayers } from "../../core/schema/result.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-// Written forms: `Half`, `Channel major FP16 format where channel % 8 == 0`, from 11 on `FP16` by itself.
+// Examples: `Half`, `Channel major FP16 format where channel % 8 == 0`; from TensorRT 11 on just `FP16`.
 const dtypes: readonly (readonly [pattern: RegExp, dtype: string])[] = [
 	[/\b(?:BF16|BFloat16)\b/i, "bf16"],
 	[/\b(?:FP16|Half|Float16)\b/i, "fp16"],
@@ -20,7 +30,7 @@ const dtypes: readonly (readonly [pattern: RegExp, dtype: string])[] = [
 	[/\bBOOL\b/i, "bool"],
 ];
 
-const carriesNumbers = new Set(["fp32", "fp16", "bf16", "fp8", "fp4", "int8", "int4", "uint8"]);
+const numericTypes = new Set(["fp32", "fp16", "bf16", "fp8", "fp4", "int8", "int4", "uint8"]);
 const reformatTypes = new Set(["Reformat", "cast", "copy", "NoOp"]);
 
 export function parseLayerDtype(text: string): string | null {
@@ -57,7 +67,7 @@ function toWeights(value: unknown): LayerWeights | null {
 }
 
 function precisionOf(inputs: readonly LayerTensor[], outputs: readonly LayerTensor[], weights: LayerWeights | null): string | null {
-	const carrier = inputs.find(({ dtype }) => dtype !== null && carriesNumbers.has(dtype));
+	const carrier = inputs.find(({ dtype }) => dtype !== null && numericTypes.has(dtype));
 	return weights?.dtype ?? carrier?.dtype ?? outputs[0]?.dtype ?? null;
 }
 
@@ -82,13 +92,13 @@ function toLayer(value: unknown): EngineLayer {
 		onnxNodes: [...asText(fields["Metadata"]).matchAll(/\[ONNX Layer: ([^\u001e\u001f]*?)\](?=[\u001e\u001f]|$)/g)].map(
 			(match) => match[1] ?? "",
 		),
-		// A quantisation is built of the same kernel, and is no waste.
+		// Quantisation uses the same kernel but is not overhead.
 		isReformat: type !== null && reformatTypes.has(type) && fields["Origin"] !== "QDQ",
 	};
 }
 
 function toIo(value: unknown): EngineIo {
-	// Up to TensorRT 10 the list holds names alone.
+	// Up to TensorRT 10 the list has only names.
 	if (typeof value === "string") return { name: value, mode: null, dtype: null };
 	const fields = asFields(value);
 	const mode = asText(fields["IOMode"]).toLowerCase();
@@ -99,12 +109,12 @@ function toIo(value: unknown): EngineIo {
 	};
 }
 
-/** Names may hold separators that JSON forbids raw; between tokens such a character is blank anyway. */
+/** Names can contain raw control characters, which JSON forbids. */
 function escapeControls(text: string): string {
 	return text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
-/** @throws ToolError tool-output, where the text is no layer info. */
+/** @throws ToolError tool-output if the text is not layer info. */
 export function parseLayerInfo(text: string): EngineLayers {
 	let value: unknown;
 	try {
@@ -114,7 +124,7 @@ export function parseLayerInfo(text: string): EngineLayers {
 			code: "tool-output",
 			message: "The layer info that trtexec wrote is not JSON.",
 			cause,
-			details: { expected: "an object with Layers", fix: "Check that the run came to its end and the disk has space." },
+			details: { expected: "an object with Layers", fix: "Check that the run finished and that the disk has space." },
 		});
 	}
 	const fields = asFields(value);
@@ -131,4 +141,65 @@ export function parseLayerInfo(text: string): EngineLayers {
 		layers,
 		io: asList(fields["I/O Tensors"] ?? fields["Bindings"]).map(toIo),
 	};
+}
+
+const number = "(-?(?:\\d[\\d.]*(?:e[-+]?\\d+)?|nan|inf))";
+const nameStart = '"name" : "';
+const nameEnd = '", "timeMs" : ';
+const figures = new RegExp(`^${nameEnd}${number}, "averageMs" : ${number}(?:, "medianMs" : ${number})?, "percentage" : ${number}`);
+
+/** trtexec does not escape quotes and control characters in names: the name extends to the last `timeMs`. */
+function toTime(line: string): LayerTime | null {
+	const from = line.indexOf(nameStart) + nameStart.length;
+	const to = line.lastIndexOf(nameEnd);
+	if (from < nameStart.length || to < from) return null;
+	const [whole, sum, average, median] = figures.exec(line.slice(to)) ?? [];
+	if (whole === undefined) return null;
+	const name = line.slice(from, to);
+	const averageMs = Number(average);
+	return { name, sumMs: Number(sum), averageMs, medianMs: median === undefined ? averageMs : Number(median), share: 0 };
+}
+
+/**
+ * Shares are computed here, because trtexec rounds them and prints `nan` if the sum is 0.
+ * @throws ToolError tool-output if the text is not a profile or a time is not a number.
+ */
+export function parseProfile(text: string): LayerProfile {
+	const iterations = /"count" : (\d+)/.exec(text)?.[1];
+	const layers = text.split(/\n(?=[,[\]]? *[{\]])/).flatMap((line) => toTime(line) ?? []);
+	const isComplete = text.trimEnd().endsWith("]");
+	const areNumbers = layers.every(({ sumMs, averageMs, medianMs }) => Number.isFinite(sumMs + averageMs + medianMs));
+	if (iterations === undefined || !isComplete || !areNumbers) {
+		throw new ToolError({
+			code: "tool-output",
+			message: "The layer profile that trtexec wrote cannot be read.",
+			details: {
+				expected: "a count and one entry for each layer, closed by ]",
+				got: !isComplete ? "truncated text" : iterations === undefined ? "no count" : "a time that is not a number",
+				fix: "Check that the run finished and that the disk has space.",
+			},
+		});
+	}
+	const totalMs = layers.reduce((sum, layer) => sum + layer.sumMs, 0);
+	return {
+		iterations: Number(iterations),
+		layers: layers.map((layer) => ({ ...layer, share: totalMs > 0 ? layer.sumMs / totalMs : 0 })),
+	};
+}
+
+/**
+ * Times are useful even without layer details.
+ * @throws ToolError tool-output if the times cannot be read.
+ */
+export function parseTimedLayers(times: string, info: string): ArmLayers {
+	return joinLayers(parseProfile(times), detailsOf(info));
+}
+
+function detailsOf(info: string): EngineLayers | null {
+	try {
+		return parseLayerInfo(info);
+	} catch (error) {
+		if (error instanceof ToolError) return null;
+		throw error;
+	}
 }

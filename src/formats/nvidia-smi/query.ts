@@ -1,4 +1,4 @@
-// The fields that are asked of nvidia-smi, by the names that its versions know them by.
+// Command lines of nvidia-smi, and the fields to query by the names that its versions use.
 
 /** One quantity and its names, newest first: the first that the driver lists is asked for. */
 export interface SmiField {
@@ -64,4 +64,40 @@ export function chooseFields(wanted: readonly SmiField[], offered: ReadonlySet<s
 		const name = names.find((candidate) => offered.has(candidate));
 		return name === undefined ? [] : [{ key, name }];
 	});
+}
+
+const format = "--format=csv,noheader,nounits";
+
+/** GPM metric numbers (nvmlGpmMetricId_t): SM utilisation, SM occupancy, any tensor pipe, DRAM bandwidth. */
+const gpmMetrics = "2,3,5,10";
+
+export const helpArgs: readonly string[] = ["--help-query-gpu"];
+export const listArgs: readonly string[] = ["-L"];
+
+export function queryArgs(fields: readonly AskedField[], options: { gpu?: string; everyMs?: number } = {}): string[] {
+	return [
+		...(options.gpu === undefined ? [] : ["-i", options.gpu]),
+		`--query-gpu=${fields.map(({ name }) => name).join(",")}`,
+		format,
+		...loop(options.everyMs),
+	];
+}
+
+/** The columns of `parseAppLine`, in its order. */
+export function appsArgs(options: { gpu?: string; everyMs?: number } = {}): string[] {
+	return [
+		...(options.gpu === undefined ? [] : ["-i", options.gpu]),
+		"--query-compute-apps=timestamp,gpu_uuid,pid,process_name,used_gpu_memory",
+		format,
+		...loop(options.everyMs),
+	];
+}
+
+/** Hardware counters, once a second: dmon knows no shorter time. Offered from Hopper on. */
+export function gpmArgs(gpu: string): string[] {
+	return ["dmon", "-i", gpu, "-s", "u", "-d", "1", `--gpm-metrics=${gpmMetrics}`];
+}
+
+function loop(everyMs: number | undefined): string[] {
+	return everyMs === undefined ? [] : ["-lms", String(everyMs)];
 }
