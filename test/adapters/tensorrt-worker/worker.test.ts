@@ -134,7 +134,7 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 		};
 		const x: Tensor = { dtype: "int8", shape: [3], data: new Uint8Array(3) };
 		expect(outputsOf(await infer(plan, [{ id: "a", inputs: { x } }]))).toEqual([
-			"output scales is of type float8_e8m0, which goldens do not have",
+			"output scales has type float8_e8m0, which goldens do not support",
 		]);
 	});
 
