@@ -85,7 +85,11 @@ describe("frames", () => {
 		["set reserved bytes", prefix({ zero: 1 }), "the output is not made of frames"],
 		["a long header", prefix({ header: 0xffff_ffff }), `a header of 4294967295 bytes; at most ${longestHeaderBytes} are allowed`],
 		["a long payload", prefix({ payload: 1_000_001n }), "a payload of 1000001 bytes; at most 1000000 are allowed"],
-		["an absurd payload", prefix({ payload: 0xffff_ffff_ffff_ffffn }), "a payload of 18446744073709551615 bytes; at most 1000000 are allowed"],
+		[
+			"an absurd payload",
+			prefix({ payload: 0xffff_ffff_ffff_ffffn }),
+			"a payload of 18446744073709551615 bytes; at most 1000000 are allowed",
+		],
 		["no header", Buffer.concat([prefix({ header: 0 })]), "a header is not JSON"],
 		["a header that is a list", Buffer.concat([prefix({}), Buffer.from("[]")]), "a header is not an object"],
 		["a header that is not UTF-8", Buffer.concat([prefix({}), Buffer.of(0xff, 0xfe)]), "a header is not JSON"],
