@@ -3,9 +3,9 @@
 import { neighboursOf } from "../../core/telemetry/neighbours.ts";
 import type { ProcessSample, TelemetrySample, UseSample } from "../../core/telemetry/sample.ts";
 import { between, gpuWindow } from "../../core/telemetry/window.ts";
-import { dmonParser, hasGpm, parseAppLine, parseSampleLine, useSampleOf } from "../../formats/nvidia-smi/rows.ts";
-import { type AskedField, appsArgs, gpmArgs, queryArgs } from "../../formats/nvidia-smi/query.ts";
 import { findGpu, type GpuChoice } from "../../formats/nvidia-smi/gpus.ts";
+import { type AskedField, appsArgs, gpmArgs, queryArgs } from "../../formats/nvidia-smi/query.ts";
+import { dmonParser, hasGpm, parseAppLine, parseSampleLine, useSampleOf } from "../../formats/nvidia-smi/rows.ts";
 import type { Clock, Telemetry } from "../../ports/world.ts";
 import { listGpus, queryNvidiaSmi, type Smi } from "./devices.ts";
 import { watchProcesses } from "./processes.ts";

@@ -1,6 +1,5 @@
 // Reads --exportLayerInfo (an engine's layers, in detail or by name) and --exportProfile (the time of each layer).
 import { ToolError } from "../../core/errors.ts";
-import { joinLayers } from "../../core/explain/layers.ts";
 import type {
 	EngineIo,
 	EngineLayer,
@@ -10,6 +9,7 @@ import type {
 	LayerTime,
 	LayerWeights,
 } from "../../core/explain/engine-layers.ts";
+import { joinLayers } from "../../core/explain/layers.ts";
 import type { ArmLayers } from "../../core/schema/result.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
