@@ -1,8 +1,7 @@
 // Writes a result and every report rendered from it, and lists the files of a run.
-import { renderBencher } from "../core/report/exports/bencher.ts";
-import { renderBenchmark } from "../core/report/exports/benchmark.ts";
 import { renderCsv } from "../core/report/exports/csv.ts";
 import { renderSarif } from "../core/report/exports/sarif.ts";
+import { renderBencher, renderBenchmark } from "../core/report/exports/trackers.ts";
 import { renderHtml } from "../core/report/html/report.ts";
 import { renderJunit } from "../core/report/junit.ts";
 import { renderMarkdown } from "../core/report/markdown.ts";

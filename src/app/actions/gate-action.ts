@@ -8,7 +8,7 @@ import { type Environment, readWorkflowRun, type WorkflowRun } from "../../adapt
 import { type PublishInputs, readInputs, readPublishInputs } from "../../adapters/github/inputs.ts";
 import { log } from "../../adapters/github/log.ts";
 import { setOutputs, writeAnnotations } from "../../adapters/github/publish.ts";
-import { headline } from "../../core/report/headline.ts";
+import { headline } from "../../core/report/highlights.ts";
 import { renderTerminal } from "../../core/report/terminal.ts";
 import type { Result } from "../../core/schema/result.ts";
 import { cacheWriteRefusal, isUntrustedRun } from "../../formats/github/cache.ts";

@@ -13,7 +13,7 @@ import { ConfigError } from "../../core/errors.ts";
 import { mergeResults } from "../../core/merge/merge.ts";
 import type { PartInput } from "../../core/merge/parts.ts";
 import { parseMatrix } from "../../core/plan/matrix.ts";
-import { headline } from "../../core/report/headline.ts";
+import { headline } from "../../core/report/highlights.ts";
 import { renderTerminal } from "../../core/report/terminal.ts";
 import type { Result } from "../../core/schema/result.ts";
 import type { RunEvent } from "../../formats/github/event.ts";

@@ -1,7 +1,6 @@
 // Words for stored outputs that were judged against a golden: what fails at length, what matches in a few lines.
 import { quoteName, showText } from "../../core/onnx/quote.ts";
-import { goldenCounts } from "../../core/report/golden-labels.ts";
-import { apartTexts } from "../../core/report/highlights-golden.ts";
+import { apartTexts, goldenCounts } from "../../core/report/golden-format.ts";
 import type { Precision } from "../../core/schema/golden.ts";
 import type { GoldenCheck, GoldenVerdict } from "../../core/schema/result.ts";
 import { counted } from "../../core/text/labels.ts";

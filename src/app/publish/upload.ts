@@ -3,7 +3,7 @@ import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { WorkflowRun } from "../../adapters/github/env.ts";
 import type { PublishInputs } from "../../adapters/github/inputs.ts";
-import type { ReportLinks } from "../../core/report/links.ts";
+import type { ReportLinks } from "../../core/report/markdown.ts";
 import { artifactName } from "../../formats/github/names.ts";
 import type { ArtifactDraft, ArtifactStore } from "../../ports/code-host.ts";
 import type { Published, PublishedThing } from "../../stages/publish/plan.ts";

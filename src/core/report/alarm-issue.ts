@@ -2,10 +2,10 @@
 import type { Outcome, Result } from "../schema/result.ts";
 import { cleanText, escapeMarkdown, shorten } from "../text/escape.ts";
 import { gateTitle } from "../text/labels.ts";
+import { type Marker, renderMarker } from "./comment.ts";
 import { armsText } from "./facts.ts";
-import { headline } from "./headline.ts";
+import { headline } from "./highlights.ts";
 import { renderMarkdown, type Shown } from "./markdown.ts";
-import { type Marker, renderMarker } from "./marker.ts";
 
 export const alarmLabel = "trtgate";
 

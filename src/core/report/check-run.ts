@@ -3,7 +3,7 @@ import type { Outcome, Result } from "../schema/result.ts";
 import { shorten } from "../text/escape.ts";
 import { outcomeLabels } from "../text/labels.ts";
 import { type Annotation, annotations } from "./annotations.ts";
-import { headline } from "./headline.ts";
+import { headline } from "./highlights.ts";
 import { renderMarkdown, type Shown } from "./markdown.ts";
 
 type Conclusion = "success" | "failure" | "neutral";

@@ -1,9 +1,64 @@
-// The comment of a pull request: the marker that finds it again, and the report within GitHub's limit.
+// The comment of a pull request, and the hidden first line that identifies comments and issues: whose it is, and which run wrote it last.
 import type { Result } from "../schema/result.ts";
+import { cleanText, shorten } from "../text/escape.ts";
 import { renderMarkdown, type Shown } from "./markdown.ts";
-import { type Marker, renderMarker } from "./marker.ts";
 
-/** GitHub's own. */
+export interface Marker {
+	/** Of the config and the job's `name`: one comment each. */
+	id: string;
+	/** Grows from run to run. */
+	runId: number;
+	/** Grows from try to try of one run. */
+	attempt: number;
+	/** Commit that the words are about. */
+	sha: string;
+}
+
+const mostIdChars = 200;
+
+/** The config's path and the name that tells several jobs apart. */
+export function markerId(configPath: string, name: string): string {
+	return name === "" ? configPath : `${configPath}#${name}`;
+}
+
+/** Nothing that ends an HTML comment, a line or the id itself. */
+function encodeId(id: string): string {
+	return encodeURIComponent(cleanText(shorten(id, mostIdChars))).replace(/--/g, "%2D%2D");
+}
+
+export function renderMarker({ id, runId, attempt, sha }: Marker): string {
+	const hex = /^[0-9a-f]{1,64}$/i.test(sha) ? sha.toLowerCase() : "unknown";
+	return `<!-- trtgate:${encodeId(id)} run:${whole(runId)} attempt:${whole(attempt)} sha:${hex} -->`;
+}
+
+function whole(value: number): number {
+	return Number.isSafeInteger(value) && value > 0 ? value : 0;
+}
+
+// At the very start, so that no quotation of ours is taken for ours. The figures are bounded: larger ones are no run's.
+const pattern = /^<!-- trtgate:([\w.!~*'()%-]{0,1000}) run:(\d{1,15}) attempt:(\d{1,6}) sha:([0-9a-f]{1,64}|unknown) -->/;
+
+/** The marker that a text starts with, if it is one of this id; null otherwise. */
+export function findMarker(body: string, id: string): Marker | null {
+	const match = pattern.exec(body);
+	if (match === null || match[1] !== encodeId(id)) return null;
+	return { id, runId: Number(match[2]), attempt: Number(match[3]), sha: match[4] ?? "" };
+}
+
+/** Whether a later run or a later try wrote it. */
+export function isNewer(theirs: Marker, ours: Pick<Marker, "runId" | "attempt">): boolean {
+	return theirs.runId > ours.runId || (theirs.runId === ours.runId && theirs.attempt > ours.attempt);
+}
+
+/** Whether the author may be ourselves: by login where it is known, else any bot. */
+export function isOwnAuthor(author: { login: string; type: string } | null, login: string | null): boolean {
+	if (author === null) return false;
+	// An app is `github-actions[bot]` to the REST interface and `github-actions` to GraphQL.
+	const bare = (name: string): string => name.toLowerCase().replace(/\[bot\]$/, "");
+	return login === null ? author.type === "Bot" : bare(author.login) === bare(login);
+}
+
+/** GitHub's limit. */
 export const commentLimit = 65_536;
 
 export function renderComment(result: Result, marker: Marker, shown: Shown): string {

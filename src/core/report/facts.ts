@@ -1,10 +1,9 @@
 // Facts about the whole job that reports show near the top.
-import type { BuildRecord, Result } from "../schema/result.ts";
+import type { Result } from "../schema/result.ts";
 import { cleanName } from "../text/escape.ts";
 import { armName, counted, withCaution } from "../text/labels.ts";
-import { formatBytes, formatDuration, formatPercent } from "../text/units.ts";
-import { caseVerdicts } from "./golden-labels.ts";
-import { engineKey } from "./index-gates.ts";
+import { formatDuration, formatPercent } from "../text/units.ts";
+import { caseVerdicts } from "./golden-format.ts";
 import { partsText, partsToReport } from "./part-backend.ts";
 
 export interface Fact {
@@ -81,41 +80,4 @@ export function noBaseText(result: Result): string | null {
 	if (result.arms.base !== null || isUnmeasured(result)) return null;
 	const why = result.arms.noBase === undefined ? "" : ` (${cleanName(result.arms.noBase, 300)})`;
 	return `Nothing to compare with${why}: only builds, goldens and absolute limits were checked.`;
-}
-
-export function partialText(result: Result): string | null {
-	if (result.partial === undefined) return null;
-	const { stage, reason } = result.partial;
-	return `Partial result: the run ended in ${cleanName(stage, 60)} (${cleanName(reason, 300)}). What follows is what was known by then.`;
-}
-
-export interface BuildPair {
-	part: string | undefined;
-	model: string;
-	engine: string;
-	base: BuildRecord | null;
-	head: BuildRecord | null;
-}
-
-/** Both arms' builds of each engine side by side, in the order of the result. */
-export function buildPairs(result: Result): BuildPair[] {
-	const pairs = new Map<string, BuildPair>();
-	for (const build of result.builds) {
-		const key = engineKey(build);
-		const { model, engine, part } = build;
-		const pair = pairs.get(key) ?? { model, engine, part, base: null, head: null };
-		pairs.set(key, { ...pair, [build.arm]: build });
-	}
-	return [...pairs.values()];
-}
-
-export function engineSizeText(build: BuildRecord | null): string {
-	return build?.engineBytes === undefined || build.state !== "built" ? "–" : formatBytes(build.engineBytes);
-}
-
-/** `2 precision, 1 plugin`; `none`. */
-export function warningsText(build: BuildRecord | null): string {
-	if (build === null || build.warnings.length === 0) return "none";
-	const shown = build.warnings.slice(0, 4).map((warning) => `${warning.count} ${cleanName(warning.class, 40)}`);
-	return [...shown, ...(build.warnings.length > 4 ? ["…"] : [])].join(", ");
 }

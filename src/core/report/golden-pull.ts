@@ -5,7 +5,7 @@ import { cleanName, cleanText, escapeMarkdown, markdownCode, shorten } from "../
 import { counted } from "../text/labels.ts";
 import { formatValue } from "../text/units.ts";
 import { cleanMessage } from "./comparison-format.ts";
-import { movedText } from "./highlights-golden-change.ts";
+import { movedText } from "./golden-format.ts";
 
 export interface RecordedGolden {
 	model: string;

@@ -1,5 +1,6 @@
-// What a story is: one thing that is not green, told in a title and a few sentences.
+// A highlight: one thing that is not green, in a title and a few sentences.
 import { precedence } from "../precedence.ts";
+import { cleanText, shorten } from "../text/escape.ts";
 
 /** A sentence in pieces: plain text, or a name to be set in code letters. */
 export type Phrase = readonly (string | { code: string })[];
@@ -28,4 +29,13 @@ export function flagsAsCode(text: string): Phrase {
 
 export function plainPhrase(phrase: Phrase): string {
 	return phrase.map((piece) => (typeof piece === "string" ? piece : piece.code)).join("");
+}
+
+const mostExcerptLines = 12;
+
+/** Lines of a log that a report shows: the first say what broke, the last how it ended. The whole is in the log file. */
+export function excerptLines(lines: readonly string[]): string[] {
+	const half = mostExcerptLines / 2;
+	const shown = lines.length <= mostExcerptLines ? lines : [...lines.slice(0, half), "…", ...lines.slice(-half)];
+	return shown.map((line) => shorten(cleanText(shorten(line, 1000)), 240));
 }

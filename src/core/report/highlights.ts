@@ -1,59 +1,109 @@
-// Gathers one story for each thing that is not green, loudest first, none told twice.
-import type { Result, WorkloadResult } from "../schema/result.ts";
+// Gathers the highlights of all sections, most severe first, and condenses them into the headline.
+import type { Finding, GateName, GateResult, Result } from "../schema/result.ts";
+import { cleanName } from "../text/escape.ts";
+import { counted, gateLabel, subjectName } from "../text/labels.ts";
+import { cleanMessage } from "./comparison-format.ts";
 import { type Highlight, severityOrder } from "./highlight.ts";
-import { buildHighlights, erredSubjects, errorHighlight, gateHighlight, unbuiltSubjects } from "./highlights-build.ts";
-import { goldenHighlights } from "./highlights-golden.ts";
-import { goldenChangeHighlights } from "./highlights-golden-change.ts";
-import { probeHighlights } from "./highlights-probe.ts";
-import { speedHighlight } from "./highlights-speed.ts";
-import { engineKey, failingGates, type GateIndex, indexGates, subjectKey } from "./index-gates.ts";
+import { failingGates, gateKey, indexGates } from "./index-gates.ts";
+import { backendOf } from "./part-backend.ts";
+import { workloadRows } from "./rows.ts";
+import type { ReportContext, ReportSection } from "./section.ts";
+import { reportSections } from "./sections.ts";
 
-interface Told {
-	highlights: Highlight[];
-	/** Gate name and subject of what a story above already tells. */
-	keys: Set<string>;
+const statusLabels: Readonly<Record<GateResult["status"], string>> = {
+	pass: "passes",
+	warn: "warns",
+	fail: "fails",
+	inconclusive: "is inconclusive",
+	error: "could not be judged",
+};
+
+function blockingFindings(result: Result, gate: GateResult): Finding[] {
+	if (gate.gate !== "preflight") return [];
+	return result.findings.filter(
+		(finding) =>
+			finding.severity !== "note" &&
+			finding.part === gate.part &&
+			finding.model === gate.model &&
+			(finding.engine === undefined || finding.engine === gate.engine),
+	);
 }
 
-function tellBuilds(result: Result, gates: GateIndex, told: Told): void {
-	told.highlights.push(...buildHighlights(result, gates));
-	for (const subject of unbuiltSubjects(result)) told.keys.add(`build${subject}`);
+const gateFixes: Readonly<Partial<Record<GateName, string>>> = {
+	"limit-change": "Put the limit back, or let a reviewer approve that less is demanded from now on.",
+	vanished: "Find out why the head no longer reports it; what is not reported is not gated.",
+};
+
+/** Of a gate that no section explains. */
+function gateHighlight(result: Result, gate: GateResult): Highlight {
+	const word = gateLabel(gate.gate, backendOf(result, gate));
+	const findings = blockingFindings(result, gate);
+	const fix = findings.find((finding) => finding.fix !== undefined)?.fix ?? gateFixes[gate.gate];
+	return {
+		severity: gate.status === "pass" ? "note" : gate.status,
+		topic: [
+			`${word} gate ${statusLabels[gate.status]}`,
+			`${word} gates ${gate.status === "inconclusive" ? "are inconclusive" : statusLabels[gate.status].replace(/s$/, "")}`,
+		],
+		title: `${subjectName(gate)}: the ${word} gate ${statusLabels[gate.status]}`,
+		sentences: [
+			[cleanMessage(gate.message)],
+			...findings
+				.filter((finding) => finding.message !== gate.message)
+				.slice(0, 3)
+				.map((finding) => [{ code: cleanMessage(finding.code, 80) }, `: ${cleanMessage(finding.message)}`]),
+		],
+		...(fix === undefined ? {} : { fix: cleanMessage(fix) }),
+	};
 }
 
-function tellWorkloads(result: Result, gates: GateIndex, told: Told): void {
-	// Largest change first: a short report shows the first few.
-	const size = (workload: WorkloadResult) => Math.abs(workload.latency.estimate ?? 0);
-	for (const workload of [...result.workloads].sort((a, b) => size(b) - size(a))) {
-		const highlight = speedHighlight(result, workload, gates);
-		if (highlight === null) continue;
-		told.highlights.push(highlight);
-		told.keys.add(`latency${subjectKey(workload)}`);
-	}
+/** Sections whose highlights come first among those of one severity; the others follow in the order of the report. */
+const firstSections: readonly string[] = ["errors", "goldens", "golden-changes", "probes", "builds", "workloads"];
+
+function inHighlightOrder(sections: readonly ReportSection[]): ReportSection[] {
+	const rank = ({ id }: ReportSection) => (firstSections.includes(id) ? firstSections.indexOf(id) : firstSections.length);
+	return [...sections].sort((a, b) => rank(a) - rank(b));
 }
 
-function writeGoldenOutputs(result: Result, gates: GateIndex, told: Told): void {
-	told.highlights.push(...goldenHighlights(result, gates));
-	const changed = goldenChangeHighlights(result, gates);
-	told.highlights.push(...changed.highlights);
-	for (const key of changed.keys) told.keys.add(key);
-	const probed = probeHighlights(result, gates);
-	told.highlights.push(...probed.highlights);
-	for (const key of probed.keys) told.keys.add(key);
-	for (const verdict of result.golden) {
-		const news = verdict.state !== "match" || verdict.checks.some((check) => !check.pass);
-		if (news) told.keys.add(`golden${engineKey(verdict)}`);
-	}
-}
-
-/** One story for each thing that is not green; improvements close the list as notes. */
-export function highlights(result: Result): Highlight[] {
-	const told: Told = { highlights: result.errors.map(errorHighlight), keys: new Set() };
-	for (const subject of erredSubjects(result)) told.keys.add(`run${subject}`);
+/** One for each thing that is not green; improvements close the list as notes. */
+export function highlights(result: Result, sections: readonly ReportSection[] = reportSections): Highlight[] {
 	const gates = indexGates(result);
-	writeGoldenOutputs(result, gates, told);
-	tellBuilds(result, gates, told);
-	tellWorkloads(result, gates, told);
-	for (const gate of failingGates(result)) {
-		if (!told.keys.has(gate.gate + subjectKey(gate))) told.highlights.push(gateHighlight(result, gate));
-	}
-	return told.highlights.sort((a, b) => severityOrder.indexOf(a.severity) - severityOrder.indexOf(b.severity));
+	const contributions = inHighlightOrder(sections).map((section) => section.highlights(result, gates));
+	const explained = new Set(contributions.flatMap((contribution) => contribution.explained ?? []));
+	return [
+		...contributions.flatMap((contribution) => contribution.highlights),
+		...failingGates(result)
+			.filter((gate) => !explained.has(gateKey(gate.gate, gate)))
+			.map((gate) => gateHighlight(result, gate)),
+	].sort((a, b) => severityOrder.indexOf(a.severity) - severityOrder.indexOf(b.severity));
+}
+
+export function reportContext(result: Result, sections: readonly ReportSection[]): ReportContext {
+	return { result, highlights: highlights(result, sections), rows: workloadRows(result) };
+}
+
+function tally(list: readonly Highlight[]): string[] {
+	const counts = new Map<string, { count: number; topic: Highlight["topic"] }>();
+	for (const { topic } of list) counts.set(topic[0], { count: (counts.get(topic[0])?.count ?? 0) + 1, topic });
+	return [...counts.values()].map(({ count, topic }) => counted(count, topic[0], topic[1]));
+}
+
+function checksText(result: Result): string {
+	const total = result.gates.length;
+	const passing = result.gates.filter((gate) => gate.status === "pass").length;
+	if (total === 0) return "nothing was checked";
+	if (total === 1) return passing === 1 ? "the only check passes" : "the only check does not pass";
+	return passing === total ? `all ${counted(total, "check")} pass` : `${passing} of ${counted(total, "check")} pass`;
+}
+
+/**
+ * `1 golden mismatch, 1 slowdown · 14 of 16 checks pass`.
+ * @param all the highlights of the result, where they are known already.
+ */
+export function headline(result: Result, all: readonly Highlight[] = highlights(result)): string {
+	const topics = tally(all);
+	const shown = topics.slice(0, 5);
+	const more = topics.length > shown.length ? [`${topics.length - shown.length} other kinds`] : [];
+	const stopped = result.partial === undefined ? [] : [`stopped in ${cleanName(result.partial.stage, 40)}`];
+	return [...stopped, [...shown, ...more].join(", "), checksText(result)].filter((part) => part !== "").join(" · ");
 }

@@ -1,4 +1,4 @@
-// Finds the gates that spoke about one thing, without searching the list again for every row.
+// Finds the gates that judged one subject, without searching the list again for every row.
 import { worstOutcome } from "../precedence.ts";
 import type { GateName, GateResult, GateStatus, Result } from "../schema/result.ts";
 
@@ -11,7 +11,7 @@ export interface GateSubject {
 }
 
 export interface GateIndex {
-	/** The gate's worst status about this subject; undefined where it did not speak. */
+	/** The gate's worst status on this subject; undefined where it did not judge it. */
 	status(gate: GateName, subject: GateSubject): GateStatus | undefined;
 }
 
@@ -25,14 +25,19 @@ export function engineKey({ model, engine, part }: { model: string; engine: stri
 	return subjectKey({ model, engine, part });
 }
 
+/** The key of one gate's verdicts on one subject. */
+export function gateKey(gate: GateName, subject: GateSubject): string {
+	return gate + subjectKey(subject);
+}
+
 export function indexGates(result: Result): GateIndex {
 	const found = new Map<string, GateStatus>();
 	for (const gate of result.gates) {
-		const key = gate.gate + subjectKey(gate);
+		const key = gateKey(gate.gate, gate);
 		const known = found.get(key);
 		found.set(key, known === undefined ? gate.status : worstOutcome([known, gate.status]));
 	}
-	return { status: (gate, subject) => found.get(gate + subjectKey(subject)) };
+	return { status: (gate, subject) => found.get(gateKey(gate, subject)) };
 }
 
 export function failingGates(result: Result): GateResult[] {

@@ -1,87 +1,43 @@
-// The report as GitHub's Markdown: headline, stories, rows that are not green, the rest folded.
+// The report as GitHub's Markdown: headline, sections, what was left out, and where the whole report is.
 import type { Result } from "../schema/result.ts";
-import { cleanName, cleanText, escapeMarkdown, markdownCode, markdownFence } from "../text/escape.ts";
-import { counted, gateTitle, outcomeSymbols } from "../text/labels.ts";
+import { cleanName, cleanText, escapeMarkdown } from "../text/escape.ts";
+import { gateTitle, outcomeSymbols } from "../text/labels.ts";
 import { type Detail, fitBudget } from "./budget.ts";
-import { armsText, jobFacts, noBaseText, noiseBudgetText, partialText } from "./facts.ts";
-import { headline } from "./headline.ts";
-import { flagsAsCode, type Highlight, type Phrase } from "./highlight.ts";
-import { highlights } from "./highlights.ts";
-import { excerptLines } from "./highlights-build.ts";
-import { linksMarkdown, type ReportLinks } from "./links.ts";
-import { probeSection } from "./markdown-probes.ts";
-import { buildSection, findingSection, goldenSection, quietRowSection, rowTable } from "./markdown-tables.ts";
-import { partSection } from "./part-table.ts";
-import { type WorkloadRow, workloadRows } from "./rows.ts";
+import { armsText, jobFacts } from "./facts.ts";
+import { flagsAsCode } from "./highlight.ts";
+import { headline, reportContext } from "./highlights.ts";
+import { phraseMarkdown } from "./markdown-parts.ts";
+import type { ReportContext, ReportSection } from "./section.ts";
+import { reportSections } from "./sections.ts";
 
-/** GitHub takes 65,536 characters; the rest is room for the marker that finds the comment again. */
+/** GitHub takes 65,536 characters; the difference is room for the marker that finds the comment again. */
 const commentLimit = 65_000;
-const mostNotes = 10;
 
-export function phraseMarkdown(phrase: Phrase): string {
-	return phrase.map((piece) => (typeof piece === "string" ? escapeMarkdown(piece) : markdownCode(piece.code))).join("");
+/** Links from a published report to the files and the run behind it. */
+export interface ReportLinks {
+	/** report.html, which a browser opens. */
+	report?: string;
+	/** The artifact with result.json, logs and samples. */
+	artifact?: string;
+	/** The artifact with the profiles of Nsight Systems. */
+	profiles?: string;
+	/** The workflow run. */
+	run?: string;
 }
 
-const highlightSymbols: Readonly<Record<Highlight["severity"], string>> = {
-	fail: "❌",
-	error: "🛑",
-	inconclusive: "❔",
-	warn: "⚠️",
-	note: "ℹ️",
-};
+/** Nothing that could end a Markdown link or start another scheme. */
+const plainUrl = /^https?:\/\/[\w.~:/?#@!$&*+,;=%-]{1,500}$/;
 
-function highlightMarkdown(highlight: Highlight, detail: Detail): string {
-	const title = `${highlightSymbols[highlight.severity]} **${escapeMarkdown(highlight.title)}**`;
-	if (!detail.sentences) return title;
-	const sentences = highlight.sentences.map(phraseMarkdown).join(" ");
-	const fix = highlight.fix === undefined ? "" : `\n**Next:** ${phraseMarkdown(flagsAsCode(highlight.fix))}`;
-	// A line of its own for what happened: the rest is for whoever wants to know why.
-	const told = [title, sentences].filter((part) => part !== "").join("\n") + fix;
-	if (!detail.excerpts || highlight.excerpt === undefined) return told;
-	return `${told}\n\n${folded("log excerpt", markdownFence(excerptLines(highlight.excerpt)))}`;
+function link(text: string, url: string | undefined): string[] {
+	return url !== undefined && plainUrl.test(url) ? [`[${text}](${url})`] : [];
 }
 
-/** `summary` is ours and holds no markup. */
-function folded(summary: string, body: string): string {
-	return `<details><summary>${summary}</summary>\n\n${body}\n\n</details>`;
-}
-
-function highlightsMarkdown(all: readonly Highlight[], detail: Detail): string[] {
-	const more = all.length - detail.highlights;
-	const shown = all.slice(0, detail.highlights).map((highlight) => highlightMarkdown(highlight, detail));
-	return more > 0 ? [...shown, `… and ${more.toLocaleString("en-US")} more things to tell of, in \`report.html\`.`] : shown;
-}
-
-function notices(result: Result): string[] {
-	const partial = partialText(result);
-	const noBase = noBaseText(result);
-	return [
-		...(partial === null ? [] : [`> [!WARNING]\n> ${escapeMarkdown(partial)}`]),
-		...(noBase === null ? [] : [`> [!NOTE]\n> ${escapeMarkdown(noBase)}`]),
-	];
-}
-
-/** How it was measured; what happened comes first. */
-function noteSection({ notes }: Result): string[] {
-	if (notes.length === 0) return [];
-	const lines = notes.slice(0, mostNotes).map((note) => `- ${escapeMarkdown(cleanName(note, 400))}`);
-	const more = notes.length > mostNotes ? [`- … and ${counted(notes.length - mostNotes, "more note")}, in \`report.html\`.`] : [];
-	return [folded(counted(notes.length, "note"), [...lines, ...more].join("\n"))];
-}
-
-function noiseSection(result: Result): string[] {
-	const text = noiseBudgetText(result);
-	if (text === null) return [];
-	const body =
-		"Half the width of the widest interval of this job: a smaller change could not be told from none. A quieter runner or more pairs make it smaller.";
-	return [folded(`Noise budget: ${escapeMarkdown(text)}`, body)];
-}
-
-function environmentSection(result: Result, detail: Detail): string[] {
-	const entries = Object.entries(result.environment).slice(0, 100);
-	if (!detail.environment || entries.length === 0) return [];
-	const rows = entries.map(([key, value]) => `| ${escapeMarkdown(cleanName(key))} | ${escapeMarkdown(cleanName(value, 200))} |`);
-	return [folded("Environment", ["| what | value |", "|---|---|", ...rows].join("\n"))];
+/** Markdown for a footer; the names alone where nothing is linked. */
+export function linksMarkdown(links: ReportLinks): string {
+	const report = link("report.html", links.report)[0];
+	const artifact = link("result.json, logs and samples", links.artifact)[0];
+	const whole = [report ?? (artifact === undefined ? "`report.html`" : ""), artifact ?? "`result.json`"].filter((part) => part !== "");
+	return [`the whole in ${whole.join(" and ")}`, ...link("nsys profiles", links.profiles), ...link("run", links.run)].join(" · ");
 }
 
 function footer(result: Result, leftOut: readonly string[], { links = {}, change }: Shown): string {
@@ -91,7 +47,7 @@ function footer(result: Result, leftOut: readonly string[], { links = {}, change
 	const dropped =
 		leftOut.length === 0
 			? ""
-			: `**Shortened to fit a comment; left out: ${leftOut.join("; ")}. \`report.html\` and \`result.json\` hold the whole.**\n\n`;
+			: `**Shortened to fit a comment; left out: ${leftOut.join("; ")}. \`report.html\` and \`result.json\` hold everything.**\n\n`;
 	return `${dropped}<sub>${line}</sub>`;
 }
 
@@ -103,36 +59,50 @@ export interface Shown {
 	change?: string;
 }
 
-interface Rendering extends Shown {
-	leftOut: readonly string[];
-	/** The same at every step of the budget, and the most work. */
-	told: readonly Highlight[];
-	rows: readonly WorkloadRow[];
+interface Rendering {
+	context: ReportContext;
+	sections: readonly ReportSection[];
+	shown: Shown;
 }
 
-function renderAt(result: Result, detail: Detail, { leftOut, told, rows, label, ...shown }: Rendering): string {
-	const title = label === undefined ? gateTitle(result.backend) : `${gateTitle(result.backend)} · ${cleanName(label)}`;
+function renderAt({ context, sections, shown }: Rendering, detail: Detail, leftOut: readonly string[]): string {
+	const { result, highlights } = context;
+	const title = shown.label === undefined ? gateTitle(result.backend) : `${gateTitle(result.backend)} · ${cleanName(shown.label)}`;
+	const isLate = ({ appendix }: ReportSection) => appendix.includes("markdown");
+	const ordered = [...sections.filter((section) => !isLate(section)), ...sections.filter(isLate)];
 	const blocks = [
-		`## ${outcomeSymbols[result.outcome]} ${escapeMarkdown(title)}: ${escapeMarkdown(headline(result, told))}`,
-		...notices(result),
-		...highlightsMarkdown(told, detail),
-		...partSection(result, detail.rows).map(({ summary, body }) => folded(summary, body)),
-		...rowTable(result, rows, detail),
-		...quietRowSection(result, rows, detail).map(({ summary, body }) => folded(summary, body)),
-		...goldenSection(result, detail).map(({ summary, body }) => folded(summary, body)),
-		...probeSection(result, detail).map(({ summary, body }) => folded(summary, body)),
-		...buildSection(result, detail).map(({ summary, body }) => folded(summary, body)),
-		...findingSection(result, detail).map(({ summary, body }) => folded(summary, body)),
-		...noteSection(result),
-		...noiseSection(result),
-		...environmentSection(result, detail),
+		`## ${outcomeSymbols[result.outcome]} ${escapeMarkdown(title)}: ${escapeMarkdown(headline(result, highlights))}`,
+		...ordered.flatMap((section) => section.markdown(context, detail)),
 		footer(result, leftOut, shown),
 	];
 	return `${blocks.join("\n\n")}\n`;
 }
 
-/** The whole comment, at most 65,000 characters and bytes. */
-export function renderMarkdown(result: Result, { limit = commentLimit, ...shown }: Shown & { limit?: number } = {}): string {
-	const known = { told: highlights(result), rows: workloadRows(result) };
-	return fitBudget((detail, leftOut) => renderAt(result, detail, { leftOut, ...known, ...shown }), { limit });
+interface MarkdownOptions extends Shown {
+	/** In characters and bytes. */
+	limit?: number;
+	sections?: readonly ReportSection[];
+}
+
+/** The whole comment, at most 65,000 characters and bytes unless `limit` is given. */
+export function renderMarkdown(
+	result: Result,
+	{ limit = commentLimit, sections = reportSections, ...shown }: MarkdownOptions = {},
+): string {
+	const rendering = { context: reportContext(result, sections), sections, shown };
+	return fitBudget((detail, leftOut) => renderAt(rendering, detail, leftOut), { limit });
+}
+
+export interface Unpublished {
+	what: string;
+	message: string;
+	fix: string;
+}
+
+/** For the job summary: what could not be published, and what to do about it. "" where everything was. */
+export function renderUnpublished(list: readonly Unpublished[]): string {
+	if (list.length === 0) return "";
+	const sentence = (text: string): string => phraseMarkdown(flagsAsCode(cleanName(text, 700)));
+	const lines = list.slice(0, 20).map(({ what, message, fix }) => `> - **${escapeMarkdown(what)}**: ${sentence(message)} ${sentence(fix)}`);
+	return `\n> [!NOTE]\n> The outcome stands. Not everything could be published:\n${lines.join("\n")}\n`;
 }

@@ -1,6 +1,6 @@
 // The issue of a nightly run: opened and kept up to date while a gate fails or cannot decide, closed when all is well again.
 import { alarmBody, alarmLabel, alarmOf, alarmTitle, isRecovered } from "../../core/report/alarm-issue.ts";
-import { findMarker, isNewer, isOwnAuthor, type Marker } from "../../core/report/marker.ts";
+import { findMarker, isNewer, isOwnAuthor, type Marker } from "../../core/report/comment.ts";
 import type { Result } from "../../core/schema/result.ts";
 import type { ApiResult, CodeHost, HostedIssue } from "../../ports/code-host.ts";
 import { createOnce, type Published, type PublishPlan } from "./plan.ts";

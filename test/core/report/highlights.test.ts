@@ -1,8 +1,7 @@
 // What is told, and in which words.
 import { describe, expect, it } from "vitest";
-import { headline } from "../../../src/core/report/headline.ts";
 import { plainPhrase } from "../../../src/core/report/highlight.ts";
-import { highlights } from "../../../src/core/report/highlights.ts";
+import { headline, highlights } from "../../../src/core/report/highlights.ts";
 import type { Result } from "../../../src/core/schema/result.ts";
 import {
 	buildBuild,

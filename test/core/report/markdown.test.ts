@@ -30,7 +30,7 @@ describe("renderMarkdown", () => {
 		expect(whole).not.toContain("Shortened");
 		const shorter = renderMarkdown(result, { limit: whole.length - 10 });
 		expect(shorter).toContain("left out: the environment. ");
-		expect(shorter).toContain("`report.html` and `result.json` hold the whole");
+		expect(shorter).toContain("`report.html` and `result.json` hold everything");
 		const least = renderMarkdown(result, { limit: 3000 });
 		expect(least).toContain("all sentences but the titles");
 		expect(least.length).toBeLessThanOrEqual(3000);

@@ -2,8 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { loadConfig } from "../../../src/core/config/parse.ts";
 import { judgeProbe } from "../../../src/core/gates/goldens.ts";
-import { headline } from "../../../src/core/report/headline.ts";
-import { highlights } from "../../../src/core/report/highlights.ts";
+import { headline, highlights } from "../../../src/core/report/highlights.ts";
 import { renderHtml } from "../../../src/core/report/html/report.ts";
 import { renderMarkdown } from "../../../src/core/report/markdown.ts";
 import { renderTerminal } from "../../../src/core/report/terminal.ts";
@@ -60,7 +59,7 @@ describe("the reports", () => {
 
 	it("call them probes without a reference, everywhere", () => {
 		for (const text of [markdown, terminal, renderHtml(result)]) {
-			expect(text).toContain("Probes (no reference): 1 of 3 answers agree, 1 not asked");
+			expect(text).toContain("Probes (no reference): 1 of 3 answers agree, 1 does not apply");
 			expect(text).toContain("a row does not depend on its neighbours");
 			expect(text).toContain("known on the base");
 		}

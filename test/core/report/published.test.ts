@@ -3,10 +3,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { alarmBody, alarmOf, alarmTitle, isRecovered } from "../../../src/core/report/alarm-issue.ts";
 import { describeCheckRun, describeStatus } from "../../../src/core/report/check-run.ts";
-import { renderComment } from "../../../src/core/report/comment.ts";
-import { linksMarkdown } from "../../../src/core/report/links.ts";
-import { findMarker, isNewer, isOwnAuthor, markerId, renderMarker } from "../../../src/core/report/marker.ts";
-import { renderUnpublished } from "../../../src/core/report/not-published.ts";
+import { findMarker, isNewer, isOwnAuthor, markerId, renderComment, renderMarker } from "../../../src/core/report/comment.ts";
+import { linksMarkdown, renderUnpublished } from "../../../src/core/report/markdown.ts";
 import type { Outcome } from "../../../src/core/schema/result.ts";
 import { buildGate, buildResult, buildWorkload } from "../../support/build-result.ts";
 

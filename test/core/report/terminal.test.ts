@@ -1,8 +1,7 @@
 // The terminal report: plain, narrow, coloured, hostile.
 import { describe, expect, it } from "vitest";
 import { renderTerminal } from "../../../src/core/report/terminal.ts";
-import { renderColumns } from "../../../src/core/report/terminal-table.ts";
-import { fitText, textWidth, wrapText } from "../../../src/core/report/terminal-text.ts";
+import { fitText, renderColumns, textWidth, wrapText } from "../../../src/core/report/terminal-text.ts";
 import { resultCases } from "../../support/result-cases.ts";
 
 describe.each(Object.entries(resultCases))("renderTerminal of %s", (name, result) => {

@@ -3,7 +3,6 @@ import type { ErrorRecord, Finding, Location, Result } from "../../schema/result
 import { cleanText, shorten } from "../../text/escape.ts";
 import { subjectName } from "../../text/labels.ts";
 import { cleanMessage } from "../comparison-format.ts";
-import { helpUri } from "./help-uri.ts";
 
 type SarifLevel = "error" | "warning" | "note";
 
@@ -124,4 +123,13 @@ function fileUri(path: string): string {
 	const clean = cleanText(shorten(path, 2000)).replaceAll("\\", "/");
 	const escaped = clean.split("/").map(encodeURIComponent).join("/");
 	return clean.startsWith("/") ? `file://${escaped}` : escaped;
+}
+
+const documentation = "https://github.com/trtgate/trtgate/blob/main/docs";
+const pages = { errors: "troubleshooting.md", findings: "troubleshooting/preflight.md" } as const;
+
+/** Every code has a heading, whose anchor is the code; null is the page itself. */
+export function helpUri(code: string | null, page: keyof typeof pages): string {
+	const anchor = code === null ? "" : `#${encodeURIComponent(code)}`;
+	return `${documentation}/${pages[page]}${anchor}`;
 }

@@ -2,8 +2,7 @@
 import type { WorkloadResult } from "../../schema/result.ts";
 import { subjectName } from "../../text/labels.ts";
 import { at, html, type Markup } from "./markup.ts";
-import { linearScale, roundTicks } from "./scale.ts";
-import { timeLabels } from "./tick-labels.ts";
+import { linearScale, roundTicks, timeLabels } from "./scale.ts";
 
 const size = { width: 640, height: 220, left: 20, right: 620, top: 14, bottom: 182 } as const;
 /** More bins than a plot of this width can show. */

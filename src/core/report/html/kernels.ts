@@ -3,9 +3,7 @@ import type { ArmKernels, TimedKernel, WorkloadKernels, WorkloadResult } from ".
 import { cleanName } from "../../text/escape.ts";
 import { subjectName } from "../../text/labels.ts";
 import { formatMs, formatPercent } from "../../text/units.ts";
-import { html, type Piece } from "./markup.ts";
-import { folded, moreText } from "./parts.ts";
-import { type Column, sortableTable } from "./table.ts";
+import { type Column, folded, html, moreText, type Piece, sortableTable } from "./markup.ts";
 
 const mostRows = 30;
 

@@ -5,10 +5,8 @@ import { cleanName } from "../../text/escape.ts";
 import { counted, subjectName } from "../../text/labels.ts";
 import { formatPercent } from "../../text/units.ts";
 import { changedLayers, differenceLabels, isWhole, type LayerUnit, layerUnit } from "../layer-format.ts";
-import { at, html, type Markup, type Piece } from "./markup.ts";
-import { folded, moreText } from "./parts.ts";
+import { at, type Column, folded, html, type Markup, moreText, type Piece, sortableTable } from "./markup.ts";
 import { linearScale } from "./scale.ts";
-import { type Column, sortableTable } from "./table.ts";
 
 const mostMoved = 8;
 const mostRows = 1000;

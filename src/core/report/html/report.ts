@@ -1,20 +1,14 @@
 // The report as one HTML file that needs nothing else: offline, light and dark, sortable, printable.
-import type { Result } from "../../schema/result.ts";
+import type { Outcome, Result } from "../../schema/result.ts";
 import { cleanName } from "../../text/escape.ts";
-import { gateTitle, outcomeLabels } from "../../text/labels.ts";
-import { workloadRows } from "../rows.ts";
-import { appendixSection, errorSection, findingSection } from "./appendix.ts";
-import { buildSection } from "./builds.ts";
-import { goldenChangeSection } from "./golden-changes.ts";
-import { goldenSection } from "./goldens.ts";
-import { html, type Markup } from "./markup.ts";
-import { partsSection } from "./parts-section.ts";
-import { probeSection } from "./probes.ts";
+import { armName, gateTitle, outcomeLabels, type Tone } from "../../text/labels.ts";
+import { countsText, jobFacts } from "../facts.ts";
+import { headline, reportContext } from "../highlights.ts";
+import type { ReportContext, ReportSection } from "../section.ts";
+import { reportSections } from "../sections.ts";
+import { html, type Markup, type Piece, pill, section } from "./markup.ts";
 import { sortScript, sortScriptHash } from "./script.ts";
 import { styleSheet } from "./style.ts";
-import { highlightsPart, noticesPart, pageHeader } from "./summary.ts";
-import { changedDetails, detailAnchors, unchangedDetails } from "./workload-detail.ts";
-import { workloadSection } from "./workloads-table.ts";
 
 /** Nothing is loaded, sent or framed; one script runs, known by its hash. */
 const policy = `default-src 'none'; style-src 'unsafe-inline'; script-src '${sortScriptHash}'; base-uri 'none'; form-action 'none'`;
@@ -35,16 +29,37 @@ function pageFooter(result: Result): Markup {
 `;
 }
 
-export function renderHtml(result: Result): string {
-	const rows = workloadRows(result);
-	const anchors = detailAnchors(rows);
+const outcomeTones: Readonly<Record<Outcome, Tone>> = { pass: "ok", warn: "warn", fail: "bad", inconclusive: "open", error: "bad" };
+
+function armsLine(result: Result): Piece {
+	const { base, head } = result.arms;
+	if (base === null) return html`head <code>${armName(head)}</code>, no base`;
+	return html`base <code>${armName(base)}</code> → head <code>${armName(head)}</code>`;
+}
+
+function pageHeader({ result, highlights }: ReportContext): Markup {
+	const facts = jobFacts(result).map(({ label, value }) => html`<li>${label} <b>${value}</b></li>`);
+	const counts = countsText(result);
+	return html`<header>
+<h1>${pill(outcomeLabels[result.outcome], outcomeTones[result.outcome])} <span>${gateTitle(result.backend)}: ${headline(result, highlights)}</span></h1>
+<p class="sub">${counts === "" ? "" : `${counts} · `}${armsLine(result)}</p>
+<ul class="facts" aria-label="facts">${facts}</ul>
+</header>
+`;
+}
+
+export function renderHtml(result: Result, sections: readonly ReportSection[] = reportSections): string {
+	const context = reportContext(result, sections);
+	const isLate = ({ appendix }: ReportSection) => appendix.includes("html");
+	const main = sections.filter((one) => !isLate(one)).map((one) => one.html(context));
+	const appendix = sections.filter(isLate).map((one) => one.html(context));
 	const page = html`<!doctype html>
 <html lang="en">
 <head>
 ${pageHead(result)}</head>
 <body>
-${pageHeader(result)}<main>
-${noticesPart(result)}${highlightsPart(result)}${partsSection(result)}${workloadSection(result, rows, anchors)}${changedDetails(result, anchors)}${goldenChangeSection(result)}${goldenSection(result)}${probeSection(result)}${buildSection(result)}${findingSection(result)}${errorSection(result)}${unchangedDetails(result, anchors)}${appendixSection(result)}</main>
+${pageHeader(context)}<main>
+${main}${section("More", appendix, "more")}</main>
 ${pageFooter(result)}<script>${{ markup: sortScript }}</script>
 </body>
 </html>

@@ -5,9 +5,7 @@ import { subjectName } from "../../text/labels.ts";
 import { formatBytes, formatDuration, formatMs } from "../../text/units.ts";
 import { changeText, intervalText } from "../comparison-format.ts";
 import { gpuFigures } from "../gpu-format.ts";
-import { html, type Markup, type Piece } from "./markup.ts";
-import { folded, moreText, pill } from "./parts.ts";
-import { type Column, sortableTable } from "./table.ts";
+import { type Column, folded, html, type Markup, moreText, type Piece, pill, sortableTable } from "./markup.ts";
 
 const mostRuns = 300;
 

@@ -1,4 +1,5 @@
-// Maps values to coordinates and finds round ticks between two values.
+// Maps values to coordinates, finds round ticks between two values, and labels ticks of time.
+import { formatMs, formatPercent } from "../../text/units.ts";
 
 export interface Scale {
 	from: number;
@@ -41,4 +42,18 @@ export function paddedDomain(values: readonly number[], margin: number): [number
 	if (!(high >= low)) return [0, 1];
 	const width = high - low || Math.abs(high) * 0.02 || 1;
 	return [low - width * margin, high + width * margin];
+}
+
+interface TickLabels {
+	labels: string[];
+	/** What the labels count, for the axis. */
+	unit: string;
+}
+
+/** As times, or as changes where times in four digits would look alike. */
+export function timeLabels(ticksMs: readonly number[], referenceMs: number): TickLabels {
+	const times = ticksMs.map(formatMs);
+	if (new Set(times).size === times.length || referenceMs <= 0) return { labels: times, unit: "time" };
+	const shares = ticksMs.map((tick) => formatPercent(tick / referenceMs - 1, { sign: true, digits: 2 }));
+	return { labels: shares, unit: `change against ${formatMs(referenceMs)}` };
 }

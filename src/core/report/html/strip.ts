@@ -6,8 +6,7 @@ import { cleanName } from "../../text/escape.ts";
 import { subjectName } from "../../text/labels.ts";
 import { formatMs } from "../../text/units.ts";
 import { at, html, type Markup, type Piece } from "./markup.ts";
-import { linearScale, paddedDomain, roundTicks, type Scale } from "./scale.ts";
-import { timeLabels } from "./tick-labels.ts";
+import { linearScale, paddedDomain, roundTicks, type Scale, timeLabels } from "./scale.ts";
 
 const size = { width: 640, height: 220, left: 74, right: 540, top: 14, bottom: 182 } as const;
 /** More pairs than a workload is ever given; a hostile file may hold any number. */

@@ -76,7 +76,7 @@ a{color:var(--a1)}code{font:13px ui-monospace,SFMono-Regular,Menlo,monospace}pre
 .sub{color:var(--mut)}.facts{display:flex;flex-wrap:wrap;gap:4px 22px;color:var(--mut);margin:10px 0 0;padding:0;font-size:14px;list-style:none}.facts b{color:var(--fg);font-weight:600}
 .pill{display:inline-block;padding:1px 9px;border-radius:99px;font-size:13px;font-weight:600;white-space:nowrap;overflow-wrap:normal;color:var(--mut);background:var(--card);border:1px solid transparent}h1 .pill{font-size:14px;padding:2px 12px}
 .pill.bad{color:var(--bad);background:var(--badbg)}.pill.warn{color:var(--warn);background:var(--warnbg)}.pill.ok{color:var(--ok);background:var(--okbg)}.pill.open{color:var(--open);background:var(--openbg)}.pill.plain{border-color:var(--line)}
-.story{border:1px solid var(--line);border-left:4px solid var(--mut);border-radius:6px;padding:12px 16px;margin:12px 0;background:var(--card)}.story h2{font-size:15px;margin:0;font-weight:600}.story.bad{border-left-color:var(--bad)}.story.warn{border-left-color:var(--warn)}.story.open{border-left-color:var(--open)}.story.ok{border-left-color:var(--ok)}.story details{border:0;padding:4px 0 0}
+.highlight{border:1px solid var(--line);border-left:4px solid var(--mut);border-radius:6px;padding:12px 16px;margin:12px 0;background:var(--card)}.highlight h2{font-size:15px;margin:0;font-weight:600}.highlight.bad{border-left-color:var(--bad)}.highlight.warn{border-left-color:var(--warn)}.highlight.open{border-left-color:var(--open)}.highlight.ok{border-left-color:var(--ok)}.highlight details{border:0;padding:4px 0 0}
 .notice{border:1px solid var(--warn);background:var(--warnbg);color:var(--fg);border-radius:6px;padding:10px 16px;margin:12px 0}.notice.plain{border-color:var(--line);background:var(--card)}`;
 
 const tables = `.scroll{overflow-x:auto;-webkit-overflow-scrolling:touch}table{border-collapse:collapse;width:100%;font-size:14px}th,td{padding:7px 10px;border-bottom:1px solid var(--line);text-align:left;vertical-align:middle;white-space:nowrap;overflow-wrap:normal}
@@ -99,7 +99,7 @@ const drawings = `svg{display:block;width:100%;height:auto}.forest{width:230px}.
 details{border-top:1px solid var(--line);padding:10px 0}summary{cursor:pointer;font-weight:600}details details{margin-left:16px}.workload{content-visibility:auto;contain-intrinsic-size:auto 420px}
 .plot{overflow-x:auto}
 @media(max-width:760px){.plot svg{min-width:560px}.two{grid-template-columns:minmax(0,1fr)}main,header,footer{padding-left:14px;padding-right:14px}h1{font-size:20px}th[scope=row]{min-width:118px;max-width:150px}details details{margin-left:6px}}
-@media print{.scroll{overflow:visible}th[scope=row]{position:static}.story,svg,tr{break-inside:avoid}}`;
+@media print{.scroll{overflow:visible}th[scope=row]{position:static}.highlight,svg,tr{break-inside:avoid}}`;
 
 export const styleSheet = `:root{${variables(palettes.light)};color-scheme:light dark}
 @media(prefers-color-scheme:dark){:root{${variables(palettes.dark)}}}

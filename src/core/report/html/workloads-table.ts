@@ -9,9 +9,7 @@ import { levelText } from "../comparison-format.ts";
 import { backendOf } from "../part-backend.ts";
 import { armTitle, type WorkloadRow, type WorkloadTexts, workloadTexts } from "../rows.ts";
 import { drawForest, forestAxis, forestScale } from "./forest.ts";
-import { html, type Markup, type Piece } from "./markup.ts";
-import { moreText, partLine, pill, section } from "./parts.ts";
-import { type Column, sortableTable } from "./table.ts";
+import { type Column, html, type Markup, moreText, type Piece, partLine, pill, section, sortableTable } from "./markup.ts";
 
 interface Line {
 	row: WorkloadRow;
@@ -115,8 +113,7 @@ function columnsOf(rows: readonly WorkloadRow[], result: Result): Column<Line>[]
 }
 
 /** Rows that ask for attention first, each part in the order of the result. */
-export function workloadSection(result: Result, rows: readonly WorkloadRow[], anchors: ReadonlyMap<WorkloadRow, string>): Piece {
-	if (rows.length === 0) return null;
+export function workloadTable(result: Result, rows: readonly WorkloadRow[], anchors: ReadonlyMap<WorkloadRow, string>): Piece {
 	const ordered = [...rows.filter((row) => !row.quiet), ...rows.filter((row) => row.quiet)].slice(0, mostRows);
 	const lines = ordered.map((row): Line => ({ row, texts: workloadTexts(row), anchor: anchors.get(row) ?? null }));
 	const title = withCaution("Workloads", result.backend);

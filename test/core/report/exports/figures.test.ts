@@ -1,8 +1,7 @@
 // The figures that other programs keep: only the head's, only what was measured.
 import { describe, expect, it } from "vitest";
-import { renderBencher } from "../../../../src/core/report/exports/bencher.ts";
-import { renderBenchmark } from "../../../../src/core/report/exports/benchmark.ts";
 import { headFigures } from "../../../../src/core/report/exports/figures.ts";
+import { renderBencher, renderBenchmark } from "../../../../src/core/report/exports/trackers.ts";
 import {
 	buildBuild,
 	buildCheck,

@@ -2,7 +2,40 @@
 import type { ErrorMap, Numeric } from "../../../schema/result.ts";
 import { formatValue } from "../../../text/units.ts";
 import { at, html, type Markup, type Piece } from "../markup.ts";
-import { type Heat, heatOf, heatSteps, notFiniteByte } from "./heat.ts";
+
+/** Ten steps from the smallest to the largest difference. */
+const heatSteps = 10;
+
+/** Bytes of a cell, as result.json has them. */
+const largestByte = 254;
+const notFiniteByte = 255;
+
+interface Heat {
+	kind: "linear" | "logarithmic";
+	/** Step of a cell's byte from 1 to 254, counted from 0. */
+	stepOf(byte: number): number;
+	/** Share of the largest difference that ends a share of the colour bar. */
+	valueAt(place: number): number;
+}
+
+const linear: Heat = {
+	kind: "linear",
+	stepOf: (byte) => Math.min(heatSteps - 1, Math.floor(((byte - 1) / largestByte) * heatSteps)),
+	valueAt: (place) => place,
+};
+
+const logarithmic: Heat = {
+	kind: "logarithmic",
+	stepOf: (byte) => Math.min(heatSteps - 1, Math.floor((Math.log(byte) / Math.log(largestByte)) * heatSteps)),
+	valueAt: (place) => largestByte ** (place - 1),
+};
+
+/** Where one peak would leave all else in the palest step, decades instead of shares. */
+function heatOf(bytes: Uint8Array): Heat {
+	const seen = bytes.filter((byte) => byte > 0 && byte !== notFiniteByte).sort();
+	const median = seen[Math.floor(seen.length / 2)] ?? largestByte;
+	return median <= largestByte / heatSteps ? logarithmic : linear;
+}
 
 /** Coordinates of the drawing; the plane keeps its proportions as far as these sides allow. */
 const frame = { left: 24, top: 8, longest: 268, shortest: 56, right: 8 } as const;

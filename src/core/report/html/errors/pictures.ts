@@ -3,10 +3,8 @@ import type { GoldenCheck, GoldenElement, GoldenVerdict, Numeric, Result } from 
 import { cleanName } from "../../../text/escape.ts";
 import { counted, subjectName } from "../../../text/labels.ts";
 import { formatValue } from "../../../text/units.ts";
-import { apartTexts, capRatio, measureText, offBy } from "../../highlights-golden.ts";
-import { html, type Markup, type Piece } from "../markup.ts";
-import { folded, moreText, pill } from "../parts.ts";
-import { type Column, sortableTable } from "../table.ts";
+import { apartTexts, capRatio, measureText, offBy } from "../../golden-format.ts";
+import { type Column, folded, html, type Markup, moreText, type Piece, pill, sortableTable } from "../markup.ts";
 import { drawErrorHistogram } from "./histogram.ts";
 import { drawErrorMap } from "./map.ts";
 

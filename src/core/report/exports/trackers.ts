@@ -1,4 +1,4 @@
-// The head's figures in the Bencher Metric Format: benchmark, measure, value with its lower and upper end.
+// The head's figures for programs that track numbers: the Bencher Metric Format, and the `customSmallerIsBetter` JSON of github-action-benchmark.
 import type { Result } from "../../schema/result.ts";
 import { shorten } from "../../text/escape.ts";
 import { type Figure, headFigures } from "./figures.ts";
@@ -35,4 +35,28 @@ function metricOf({ value, unit, spread }: Figure): BencherMetric {
 	const scale = unit === "ms" ? nanosecondsInMs : 1;
 	if (spread === undefined) return { value: value * scale };
 	return { value: value * scale, lower_value: spread[0] * scale, upper_value: spread[1] * scale };
+}
+
+interface BenchmarkEntry {
+	name: string;
+	unit: string;
+	value: number;
+	range?: string;
+	extra?: string;
+}
+
+/** Throughput stays out: that tool knows one direction for the whole file. */
+export function renderBenchmark(result: Result): string {
+	const entries = headFigures(result).flatMap((figure) => (figure.smallerIsBetter ? [entryOf(figure)] : []));
+	return `${JSON.stringify(entries, null, "\t")}\n`;
+}
+
+function entryOf({ subject, title, unit, value, spread, extra }: Figure): BenchmarkEntry {
+	return {
+		name: `${subject} · ${title}`,
+		unit,
+		value,
+		...(spread === undefined ? {} : { range: `${spread[0]} … ${spread[1]}` }),
+		...(extra === undefined ? {} : { extra }),
+	};
 }

@@ -4,16 +4,16 @@ import { cleanName } from "../../text/escape.ts";
 import { counted, speedLabel, subjectName, withCaution } from "../../text/labels.ts";
 import { formatPercent } from "../../text/units.ts";
 import { changeWithInterval, cleanMessage, pairsText, unchangedText } from "../comparison-format.ts";
+import { drawDistribution } from "../html/distribution.ts";
+import { drawGpu } from "../html/gpu-plots.ts";
+import { kernelsPart } from "../html/kernels.ts";
+import { layersPart } from "../html/layers.ts";
+import { folded, html, type Markup, type Piece } from "../html/markup.ts";
+import { figuresTable, runsTable } from "../html/runs-table.ts";
+import { drawStrip } from "../html/strip.ts";
 import { backendOf } from "../part-backend.ts";
 import type { WorkloadRow } from "../rows.ts";
-import { drawDistribution } from "./distribution.ts";
-import { drawGpu } from "./gpu-plots.ts";
-import { kernelsPart } from "./kernels.ts";
-import { layersPart } from "./layers.ts";
-import { html, type Markup, type Piece } from "./markup.ts";
-import { folded } from "./parts.ts";
-import { figuresTable, runsTable } from "./runs-table.ts";
-import { drawStrip } from "./strip.ts";
+import { defineSection, type ReportContext } from "../section.ts";
 
 const mostChanged = 100;
 const mostQuiet = 300;
@@ -77,32 +77,43 @@ function evidence({ workload, steady }: WorkloadRow, result: Result): Markup {
 }
 
 /** Which rows get a section of their own, and its anchor. */
-export function detailAnchors(rows: readonly WorkloadRow[]): Map<WorkloadRow, string> {
+export function workloadAnchors(rows: readonly WorkloadRow[]): Map<WorkloadRow, string> {
 	const timed = rows.filter((row) => wasTimed(row.workload));
 	const loud = timed.filter((row) => !row.steady).slice(0, mostChanged);
 	const quiet = timed.filter((row) => row.steady).slice(0, mostQuiet);
 	return new Map([...loud, ...quiet].map((row) => [row, `workload-${rows.indexOf(row) + 1}`]));
 }
 
-/** Rows whose speed asks for attention, open. */
-export function changedDetails(result: Result, anchors: ReadonlyMap<WorkloadRow, string>): Piece {
-	const loud = [...anchors].filter(([row]) => !row.steady);
-	return loud.map(([row, anchor]) => {
-		const name = withCaution(subjectName(row.workload), backendOf(result, row.workload));
-		return html`<section class="workload" aria-labelledby="${anchor}"><h2 id="${anchor}">${name}</h2>
-${evidence(row, result)}</section>
-`;
-	});
+function details({ result, rows }: ReportContext, steady: boolean): { result: Result; rows: readonly [WorkloadRow, string][] } | null {
+	const found = [...workloadAnchors(rows)].filter(([row]) => row.steady === steady);
+	return found.length === 0 ? null : { result, rows: found };
 }
 
-/** The rest, folded one by one. */
-export function unchangedDetails(result: Result, anchors: ReadonlyMap<WorkloadRow, string>): Piece {
-	const quiet = [...anchors].filter(([row]) => row.steady);
-	if (quiet.length === 0) return null;
-	const word = result.arms.base === null ? "timed" : "unchanged";
-	const title = `${counted(quiet.length, `${word} workload`)}, run by run`;
-	const parts = quiet.map(([row, anchor]) => folded(html`<span id="${anchor}">${subjectName(row.workload)}</span>`, evidence(row, result)));
-	return html`<section aria-labelledby="quiet"><h2 id="quiet">${withCaution(title, result.backend)}</h2>
+/** Rows whose speed needs attention, open. */
+export const changedWorkloadSection = defineSection({
+	id: "changed-workloads",
+	select: (context) => details(context, false),
+	html: ({ result, rows }) =>
+		rows.map(([row, anchor]) => {
+			const name = withCaution(subjectName(row.workload), backendOf(result, row.workload));
+			return html`<section class="workload" aria-labelledby="${anchor}"><h2 id="${anchor}">${name}</h2>
+${evidence(row, result)}</section>
+`;
+		}),
+});
+
+/** The other rows, folded one by one. */
+export const unchangedWorkloadSection = defineSection({
+	id: "unchanged-workloads",
+	select: (context) => details(context, true),
+	html: ({ result, rows }) => {
+		const label = result.arms.base === null ? "timed" : "unchanged";
+		const title = `${counted(rows.length, `${label} workload`)}, run by run`;
+		const parts = rows.map(([row, anchor]) =>
+			folded(html`<span id="${anchor}">${subjectName(row.workload)}</span>`, evidence(row, result)),
+		);
+		return html`<section aria-labelledby="quiet"><h2 id="quiet">${withCaution(title, result.backend)}</h2>
 ${parts}</section>
 `;
-}
+	},
+});

@@ -1,14 +1,14 @@
-// Stories of workloads whose speed is not simply unchanged.
-
-import type { Result, WorkloadResult } from "../schema/result.ts";
-import { figureNames, shownMs } from "../stats/summary.ts";
-import { counted, speedLabel, subjectName, withCaution } from "../text/labels.ts";
-import { formatLimit, formatMs, formatPercent } from "../text/units.ts";
-import { changeWithInterval, cleanMessage, limitsText, openRangeText, pairsText } from "./comparison-format.ts";
-import type { Highlight, HighlightSeverity, Phrase } from "./highlight.ts";
-import type { GateIndex } from "./index-gates.ts";
-import { whyPhrases } from "./layer-format.ts";
-import { backendOf } from "./part-backend.ts";
+// Highlights of workloads whose speed is not simply unchanged.
+import type { Result, WorkloadResult } from "../../schema/result.ts";
+import { figureNames, shownMs } from "../../stats/summary.ts";
+import { counted, speedLabel, subjectName, withCaution } from "../../text/labels.ts";
+import { formatLimit, formatMs, formatPercent } from "../../text/units.ts";
+import { changeWithInterval, cleanMessage, limitsText, openRangeText, pairsText } from "../comparison-format.ts";
+import type { Highlight, HighlightSeverity, Phrase } from "../highlight.ts";
+import { type GateIndex, gateKey } from "../index-gates.ts";
+import { whyPhrases } from "../layer-format.ts";
+import { backendOf } from "../part-backend.ts";
+import type { SectionHighlights } from "../section.ts";
 
 function noiseText(workload: WorkloadResult): string {
 	return workload.noise.runCv === null ? "" : `, run noise ${formatPercent(workload.noise.runCv)}`;
@@ -105,8 +105,7 @@ function severityOf(workload: WorkloadResult, gates: GateIndex): HighlightSeveri
 	return status === undefined || status === "pass" ? fallback[workload.verdict] : status;
 }
 
-/** The story of one workload's speed; null where there is none to tell. */
-export function speedHighlight(result: Result, workload: WorkloadResult, gates: GateIndex): Highlight | null {
+function speedHighlight(result: Result, workload: WorkloadResult, gates: GateIndex): Highlight | null {
 	const severity = severityOf(workload, gates);
 	switch (workload.verdict) {
 		case "regressed":
@@ -121,4 +120,16 @@ export function speedHighlight(result: Result, workload: WorkloadResult, gates: 
 		case "unchanged":
 			return null;
 	}
+}
+
+/** One for each workload that is not unchanged, largest change first: a short report shows the first few. */
+export function speedHighlights(result: Result, gates: GateIndex): SectionHighlights {
+	const size = (workload: WorkloadResult) => Math.abs(workload.latency.estimate ?? 0);
+	const found = [...result.workloads]
+		.sort((a, b) => size(b) - size(a))
+		.flatMap((workload) => {
+			const highlight = speedHighlight(result, workload, gates);
+			return highlight === null ? [] : [{ highlight, gate: gateKey("latency", workload) }];
+		});
+	return { highlights: found.map(({ highlight }) => highlight), explained: found.map(({ gate }) => gate) };
 }

@@ -1,65 +1,22 @@
-// Stories of engines that do not compute what their golden cases hold.
-import { metricLabels } from "../golden/metrics/measured.ts";
-import type { GoldenCheck, GoldenElement, GoldenState, GoldenVerdict, Numeric, Result } from "../schema/result.ts";
-import { cleanName } from "../text/escape.ts";
-import { counted, subjectName } from "../text/labels.ts";
-import { formatValue } from "../text/units.ts";
-import { cleanMessage } from "./comparison-format.ts";
-import { goldenExtent } from "./golden-labels.ts";
-import type { Highlight, HighlightSeverity, Phrase } from "./highlight.ts";
-import { engineKey, type GateIndex } from "./index-gates.ts";
+// Highlights of engines that do not match their goldens.
+import type { GoldenCheck, GoldenState, GoldenVerdict, Result } from "../../schema/result.ts";
+import { cleanName } from "../../text/escape.ts";
+import { counted, subjectName } from "../../text/labels.ts";
+import { formatValue } from "../../text/units.ts";
+import { cleanMessage } from "../comparison-format.ts";
+import { capRatio, goldenExtent, measureText, offBy, worstText } from "../golden-format.ts";
+import type { Highlight, HighlightSeverity, Phrase } from "../highlight.ts";
+import { engineKey, type GateIndex, gateKey } from "../index-gates.ts";
+import type { SectionHighlights } from "../section.ts";
 
 interface Failing {
 	verdict: GoldenVerdict;
 	check: GoldenCheck;
 }
 
-const metricWords: ReadonlyMap<string, string> = new Map([
-	...Object.entries(metricLabels),
-	["non-finite", "values that are not finite"],
-	["dtype", "data type"],
-]);
-
-export function metricLabel(metric: string): string {
-	return metricWords.get(metric) ?? cleanName(metric, 60).replaceAll("-", " ");
-}
-
-/** How often the cap fits into what was got; null where that says nothing. */
-function timesTheCap(check: GoldenCheck): number | null {
-	if (check.bound !== "at-most" || typeof check.got !== "number" || check.allowed === null || check.allowed <= 0) return null;
-	const times = check.got / check.allowed;
-	return Number.isFinite(times) ? times : null;
-}
-
-/** More digits where a short form would make two different numbers look alike. */
-export function gotText(check: GoldenCheck): string {
-	const short = formatValue(check.got);
-	return short === formatValue(check.allowed) && check.got !== check.allowed ? formatValue(check.got, 8) : short;
-}
-
-/** Near one, more digits: a miss by a hair must not read as `1 times`. */
-function timesText(times: number): string {
-	if (times < 10) return formatValue(times, times < 1.1 ? 4 : 2);
-	return times < 1e6 ? String(Math.round(times)) : formatValue(times, 2);
-}
-
-function demandText(check: GoldenCheck): string {
-	if (check.allowed === null) return "";
-	const allowed = formatValue(check.allowed);
-	if (check.bound === "at-least") return `, where at least ${allowed} is demanded`;
-	const times = timesTheCap(check);
-	return times === null ? `, where ${allowed} is allowed` : `, ${timesText(times)} times the allowed ${allowed}`;
-}
-
 /** A comparator's remark is no sentence of its own, and the next one follows it. */
 function sentence(text: string): string {
 	return /[.!?…]$/.test(text) ? text : `${text}.`;
-}
-
-/** `relative L2 is 3.3e-2, 33 times the allowed 1e-3`. */
-export function measureText(check: GoldenCheck): string {
-	const measure = metricLabel(check.metric);
-	return check.got === null ? measure : `${measure} is ${gotText(check)}${demandText(check)}`;
 }
 
 function placeOf({ check, verdict }: Failing): Phrase {
@@ -78,34 +35,10 @@ function checkSentence(failing: Failing): Phrase {
 	return [{ code: cleanName(check.output) }, `: ${measureText(check)}`, ...where, `.${detail}`];
 }
 
-/** Both values, with more digits where short forms would look alike. */
-export function apartTexts({ got, expected }: GoldenElement): { got: string; expected: string } {
-	const short = { got: formatValue(got), expected: formatValue(expected) };
-	return short.got === short.expected && got !== expected ? { got: formatValue(got, 8), expected: formatValue(expected, 8) } : short;
-}
-
-/** How far apart both values are; infinite where one of them is no finite number. */
-export function offBy({ got, expected }: GoldenElement): Numeric {
-	const size = typeof got === "number" && typeof expected === "number" ? Math.abs(got - expected) : Number.POSITIVE_INFINITY;
-	return Number.isFinite(size) ? size : "Infinity";
-}
-
-export function worstText(check: GoldenCheck): string | null {
-	if (check.worst === undefined) return null;
-	const index = check.worst.index.slice(0, 12).join(",");
-	const { got, expected } = apartTexts(check.worst);
-	return `[${index}]: ${got}, not ${expected}`;
-}
-
 /** With how far off it is, where something is allowed of each element. */
 function worstSentence({ worst }: GoldenCheck, text: string): string {
 	if (worst?.allowed === undefined) return `Worst element ${text}.`;
 	return `Worst element ${text}: off by ${formatValue(offBy(worst), 3)}, where ${formatValue(worst.allowed, 3)} is allowed.`;
-}
-
-/** How loud a check is: times its cap; one without a ratio (shape, non-finite) is louder than all. */
-export function capRatio(check: GoldenCheck): number {
-	return timesTheCap(check) ?? Number.MAX_VALUE;
 }
 
 function worstFirst(a: Failing, b: Failing): number {
@@ -162,13 +95,15 @@ const topics: Readonly<Record<GoldenState, readonly [string, string]>> = {
 	error: ["golden not judged", "goldens not judged"],
 };
 
-function isNews(verdict: GoldenVerdict): boolean {
-	return verdict.state !== "match" || verdict.checks.some((check) => !check.pass);
+function isPlainMatch({ state, checks }: GoldenVerdict): boolean {
+	return state === "match" && checks.every((check) => check.pass);
 }
 
-function groupHighlight(group: readonly GoldenVerdict[], totalCases: number, gates: GateIndex): Highlight | null {
-	const first = group[0];
-	if (first === undefined) return null;
+function groupHighlight(
+	group: readonly GoldenVerdict[],
+	first: GoldenVerdict,
+	{ totalCases, gates }: { totalCases: number; gates: GateIndex },
+): Highlight {
 	const { model, engine, state, part } = first;
 	const gate = state === "match" ? undefined : gates.status("golden", { model, engine, part });
 	return {
@@ -179,18 +114,23 @@ function groupHighlight(group: readonly GoldenVerdict[], totalCases: number, gat
 	};
 }
 
-/** One story for each engine and state that is not a plain match. */
-export function goldenHighlights(result: Result, gates: GateIndex): Highlight[] {
+/** One for each engine and state that is not a plain match. */
+export function goldenHighlights(result: Result, gates: GateIndex): SectionHighlights {
 	const groups = new Map<string, GoldenVerdict[]>();
 	const totals = new Map<string, number>();
 	for (const verdict of result.golden) {
 		const engine = engineKey(verdict);
 		totals.set(engine, (totals.get(engine) ?? 0) + (verdict.scope === undefined ? 1 : 0));
-		if (!isNews(verdict)) continue;
+		if (isPlainMatch(verdict)) continue;
 		const key = verdict.state + engine;
 		groups.set(key, [...(groups.get(key) ?? []), verdict]);
 	}
-	return [...groups.values()]
-		.map((group) => groupHighlight(group, (group[0] === undefined ? 0 : totals.get(engineKey(group[0]))) ?? 0, gates))
-		.filter((highlight) => highlight !== null);
+	const found = [...groups.values()].flatMap((group) => {
+		const [first] = group;
+		if (first === undefined) return [];
+		const { model, engine, part } = first;
+		const highlight = groupHighlight(group, first, { totalCases: totals.get(engineKey(first)) ?? 0, gates });
+		return [{ highlight, gate: gateKey("golden", { model, engine, part }) }];
+	});
+	return { highlights: found.map(({ highlight }) => highlight), explained: found.map(({ gate }) => gate) };
 }

@@ -1,9 +1,9 @@
 // What reports say of golden cases and of whole sets.
 import { describe, expect, it } from "vitest";
-import { goldenCounts, goldenExtent } from "../../../src/core/report/golden-labels.ts";
-import { goldenHighlights } from "../../../src/core/report/highlights-golden.ts";
+import { goldenCounts, goldenExtent } from "../../../src/core/report/golden-format.ts";
 import { indexGates } from "../../../src/core/report/index-gates.ts";
 import { renderMarkdown } from "../../../src/core/report/markdown.ts";
+import { goldenHighlights } from "../../../src/core/report/sections/golden-highlights.ts";
 import type { GoldenVerdict } from "../../../src/core/schema/result.ts";
 import { buildResult } from "../../support/build-result.ts";
 
@@ -53,7 +53,7 @@ describe("reports of goldens", () => {
 		const detail = "the fp16 error grew 3×: its relative L2 went from 0.001 in the base to 0.003, still within the limits";
 		const grown = { ...check, metric: "error-growth", got: 3, allowed: 2, bound: "at-most", severity: "warn", detail } as const;
 		const result = { ...buildResult(), golden: [{ ...ofCase("a", "match"), checks: [grown] }] };
-		const [highlight] = goldenHighlights(result, indexGates(result));
+		const [highlight] = goldenHighlights(result, indexGates(result)).highlights;
 		expect(highlight?.sentences[0]).toEqual([{ code: grown.output }, `: ${detail}`, " (case ", { code: "a" }, ")", "."]);
 		expect(renderMarkdown(result)).toContain(
 			"the fp16 error grew 3×: its relative L2 went from 0.001 in the base to 0.003, still within the limits",
@@ -62,7 +62,7 @@ describe("reports of goldens", () => {
 
 	it("tell the number over the set as such", () => {
 		const result = { ...buildResult(), golden: [ofCase("a", "match"), ofCase("b", "match"), ofCase("c", "match"), ofSet] };
-		const [highlight] = goldenHighlights(result, indexGates(result));
+		const [highlight] = goldenHighlights(result, indexGates(result)).highlights;
 		expect(highlight?.title).toBe("net · fp16 computes something else over its whole set of 3 cases");
 		expect(JSON.stringify(highlight?.sentences[0])).toContain("over the whole set of 3 cases");
 		expect(renderMarkdown(result)).toContain("Goldens: 3 of 3 cases match, 0 of 1 whole set");

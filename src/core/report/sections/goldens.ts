@@ -1,16 +1,29 @@
-// The golden section: each check with its cap on a logarithmic bar.
+// Each golden check with its cap on a logarithmic bar, the pictures of those that fail, and their highlights.
 import type { GoldenCheck, GoldenVerdict, Result } from "../../schema/result.ts";
 import { cleanName } from "../../text/escape.ts";
 import { counted, goldenLabels, subjectName, type Tone } from "../../text/labels.ts";
 import { formatValue } from "../../text/units.ts";
+import type { Detail } from "../budget.ts";
 import { cleanMessage } from "../comparison-format.ts";
-import { goldenCounts } from "../golden-labels.ts";
-import { gotText, metricLabel, worstText } from "../highlights-golden.ts";
-import { errorPictures } from "./errors/pictures.ts";
-import { at, html, type Markup, type Piece } from "./markup.ts";
-import { folded, moreText, partLine, pill, section } from "./parts.ts";
-import { linearScale, type Scale } from "./scale.ts";
-import { type Column, sortableTable } from "./table.ts";
+import { allowedText, goldenCounts, gotText, metricLabel, worstText } from "../golden-format.ts";
+import { errorPictures } from "../html/errors/pictures.ts";
+import {
+	at,
+	type Column,
+	folded,
+	html,
+	type Markup,
+	moreText,
+	type Piece,
+	partLine,
+	pill,
+	section,
+	sortableTable,
+} from "../html/markup.ts";
+import { linearScale, type Scale } from "../html/scale.ts";
+import { foldedMarkdown, markdownTable, withHiddenRows } from "../markdown-parts.ts";
+import { defineSection } from "../section.ts";
+import { goldenHighlights } from "./golden-highlights.ts";
 
 interface Line {
 	verdict: GoldenVerdict;
@@ -54,11 +67,6 @@ function drawBar({ check }: Line, scale: Scale): Piece {
 	const own = place(check.base ?? null, scale);
 	const label = `${gotText(check)}${check.allowed === null ? "" : `, allowed ${formatValue(check.allowed)}`}`;
 	return html`<svg class="gold" viewBox="0 0 ${barWidth} 12" preserveAspectRatio="none" role="img" aria-label="${label}"><title>${label}</title><rect class="track" y="1" width="${barWidth}" height="10" rx="1"/><rect class="bar${barTone(check)}" y="1" width="${Math.max(0.6, at(got))}" height="10" rx="1"/>${own === null ? null : html`<rect class="own" x="${at(Math.max(0, own - 0.3))}" y="7" width=".6" height="5"/>`}${cap === null ? null : html`<rect class="cap" x="${at(Math.max(0, cap - 0.4))}" width=".8" height="12"/>`}</svg>`;
-}
-
-function allowedText(check: GoldenCheck): string {
-	if (check.allowed === null) return "–";
-	return `${check.bound === "at-least" ? "≥" : "≤"} ${formatValue(check.allowed)}`;
 }
 
 function sortable(value: GoldenCheck["got"] | undefined): number | null {
@@ -122,21 +130,59 @@ function remarks(result: Result): Piece {
 	)}</ul>\n`;
 }
 
-export function goldenSection(result: Result): Piece {
-	if (result.golden.length === 0) return null;
-	const lines = result.golden.flatMap((verdict) => verdict.checks.map((check) => ({ verdict, check })));
+function checkCells({ verdict, check }: Line): string[] {
+	return [
+		`${subjectName(verdict)} · ${cleanName(check.output, 60)}`,
+		metricLabel(check.metric),
+		formatValue(check.base ?? null),
+		gotText(check),
+		allowedText(check),
+		check.pass ? "pass" : check.severity,
+		worstText(check) ?? (check.detail === undefined ? goldenLabels[verdict.state] : cleanName(check.detail, 140)),
+	];
+}
+
+interface Facts {
+	result: Result;
+	title: string;
+	/** Failing ones first. */
+	lines: readonly Line[];
+}
+
+function markdownBlock({ title, lines }: Facts, detail: Detail): string {
+	const shown = lines.filter(({ check }) => detail.matchingGoldens || !check.pass);
+	if (shown.length === 0) return foldedMarkdown(title, "Each output of each case is in `report.html`.");
+	const head = ["case · output", "metric", "base engine", "head engine", "allowed", "check", "worst element"];
+	const table = markdownTable(head, shown.slice(0, detail.goldens).map(checkCells), [2, 3, 4]);
+	return foldedMarkdown(title, withHiddenRows(table, shown.length - detail.goldens, "more check"));
+}
+
+function htmlPart({ result, title, lines }: Facts): Piece {
 	const scale = logScale(lines);
-	const failing = lines.filter(({ check }) => !check.pass);
 	const passing = lines.filter(({ check }) => check.pass);
-	const title = `Goldens: ${goldenCounts(result.golden)}`;
-	const together = lines.length <= openRows;
+	const failing = lines.slice(0, lines.length - passing.length);
 	const table = (label: string, rows: readonly Line[]) =>
 		rows.length === 0 ? null : [sortableTable(label, columns(scale), rows.slice(0, mostRows)), moreText(rows.length - mostRows, "checks")];
-	const body = together
-		? table("golden checks", [...failing, ...passing])
-		: [
-				table("golden checks that fail", failing),
-				passing.length === 0 ? null : folded(`${counted(passing.length, "check")} that pass`, table("golden checks that pass", passing)),
-			];
+	const body =
+		lines.length <= openRows
+			? table("golden checks", lines)
+			: [
+					table("golden checks that fail", failing),
+					passing.length === 0 ? null : folded(`${counted(passing.length, "check")} that pass`, table("golden checks that pass", passing)),
+				];
 	return section(title, [remarks(result), body, errorPictures(result)], "goldens");
 }
+
+export const goldenSection = defineSection({
+	id: "goldens",
+	select: ({ result }) => {
+		if (result.golden.length === 0) return null;
+		const lines = result.golden
+			.flatMap((verdict) => verdict.checks.map((check) => ({ verdict, check })))
+			.sort((a, b) => Number(a.check.pass) - Number(b.check.pass));
+		return { result, title: `Goldens: ${goldenCounts(result.golden)}`, lines };
+	},
+	markdown: (facts, detail) => [markdownBlock(facts, detail)],
+	html: htmlPart,
+	highlights: goldenHighlights,
+});

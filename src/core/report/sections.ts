@@ -1,0 +1,38 @@
+// The sections of a report, in the order in which every format shows them: the one place that knows them all.
+import type { ReportSection } from "./section.ts";
+import { buildSection } from "./sections/builds.ts";
+import { checkSection, methodSection } from "./sections/checks.ts";
+import { environmentSection, noiseSection } from "./sections/environment.ts";
+import { errorSection } from "./sections/errors.ts";
+import { fileSection } from "./sections/files.ts";
+import { findingSection } from "./sections/findings.ts";
+import { goldenChangeSection } from "./sections/golden-changes.ts";
+import { goldenSection } from "./sections/goldens.ts";
+import { highlightSection, nextStepSection } from "./sections/highlights.ts";
+import { noteSection, noticeSection } from "./sections/notices.ts";
+import { partSection } from "./sections/parts.ts";
+import { probeSection } from "./sections/probes.ts";
+import { changedWorkloadSection, unchangedWorkloadSection } from "./sections/workload-details.ts";
+import { workloadSection } from "./sections/workloads.ts";
+
+export const reportSections: readonly ReportSection[] = [
+	noticeSection,
+	noteSection,
+	highlightSection,
+	partSection,
+	workloadSection,
+	changedWorkloadSection,
+	goldenChangeSection,
+	goldenSection,
+	probeSection,
+	buildSection,
+	findingSection,
+	errorSection,
+	unchangedWorkloadSection,
+	nextStepSection,
+	checkSection,
+	noiseSection,
+	methodSection,
+	environmentSection,
+	fileSection,
+];

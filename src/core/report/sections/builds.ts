@@ -1,0 +1,217 @@
+// The build gate: both arms' engines side by side, why an engine was not built, and how each was built.
+import { buildTimesApart } from "../../build-faults.ts";
+import type { BuildRecord, Result } from "../../schema/result.ts";
+import { cleanName } from "../../text/escape.ts";
+import { buildLabel, counted, subjectName, type Tone } from "../../text/labels.ts";
+import { formatBytes, formatDuration } from "../../text/units.ts";
+import type { Detail } from "../budget.ts";
+import { cleanMessage, dash } from "../comparison-format.ts";
+import { excerptLines, type Highlight, type HighlightSeverity } from "../highlight.ts";
+import {
+	type Column,
+	folded,
+	html,
+	logExcerpt,
+	type Markup,
+	moreText,
+	type Piece,
+	partLine,
+	pill,
+	section,
+	sortableTable,
+} from "../html/markup.ts";
+import { engineKey, type GateIndex, gateKey } from "../index-gates.ts";
+import { foldedMarkdown, markdownTable, withHiddenRows } from "../markdown-parts.ts";
+import { defineSection, type SectionHighlights } from "../section.ts";
+
+const mostRows = 500;
+
+interface BuildPair {
+	part: string | undefined;
+	model: string;
+	engine: string;
+	base: BuildRecord | null;
+	head: BuildRecord | null;
+}
+
+/** Both arms' builds of each engine side by side, in the order of the result. */
+export function buildPairs(result: Result): BuildPair[] {
+	const pairs = new Map<string, BuildPair>();
+	for (const build of result.builds) {
+		const key = engineKey(build);
+		const { model, engine, part } = build;
+		const pair = pairs.get(key) ?? { model, engine, part, base: null, head: null };
+		pairs.set(key, { ...pair, [build.arm]: build });
+	}
+	return [...pairs.values()];
+}
+
+export function engineSizeText(build: BuildRecord | null): string {
+	return build?.engineBytes === undefined || build.state !== "built" ? "–" : formatBytes(build.engineBytes);
+}
+
+/** `2 precision, 1 plugin`; `none`. */
+export function warningsText(build: BuildRecord | null): string {
+	if (build === null || build.warnings.length === 0) return "none";
+	const shown = build.warnings.slice(0, 4).map((warning) => `${warning.count} ${cleanName(warning.class, 40)}`);
+	return [...shown, ...(build.warnings.length > 4 ? ["…"] : [])].join(", ");
+}
+/** A cached engine's time is that of the run that built it. */
+function buildTime({ durationMs, fromCache }: BuildRecord): string {
+	return `${formatDuration(durationMs)}${fromCache === true ? " (cached)" : ""}`;
+}
+
+function markdownCells({ model, engine, part, base, head }: BuildPair): string[] {
+	const state = head === null ? dash : buildLabel(head);
+	return [
+		subjectName({ model, engine, part }),
+		state,
+		base === null ? dash : base.state === "built" ? buildTime(base) : buildLabel(base),
+		head === null ? dash : buildTime(head),
+		engineSizeText(base),
+		engineSizeText(head),
+		warningsText(head),
+	];
+}
+
+const stateTones: Readonly<Record<BuildRecord["state"], Tone>> = {
+	built: "ok",
+	refused: "bad",
+	"timed-out": "bad",
+	missing: "open",
+	skipped: "bad",
+};
+
+function timeCell(build: BuildRecord | null): Piece {
+	if (build === null) return "–";
+	return build.state === "built"
+		? html`${formatDuration(build.durationMs)}${build.fromCache === true ? html`<small>from the cache, then</small>` : null}`
+		: pill(buildLabel(build), build.arm === "head" ? stateTones[build.state] : "open");
+}
+
+/** What is true of both builds is said once. */
+function notesCell({ base, head }: BuildPair): Piece {
+	const arms = new Map<string, string[]>();
+	for (const build of [base, head]) {
+		for (const note of build?.notes ?? []) arms.set(note, [...(arms.get(note) ?? []), build?.arm ?? ""]);
+	}
+	const notes = [...arms].map(([note, of]) => `${of.length > 1 ? "both" : of.join("")}: ${cleanName(note, 200)}`);
+	const apart = buildTimesApart({ base, head });
+	return [...(apart === null ? [] : [apart]), ...notes.slice(0, 6)].map((note) => html`<small>${note}</small>`);
+}
+
+const columns: readonly Column<BuildPair>[] = [
+	{
+		title: "Engine",
+		heading: true,
+		cell: ({ model, engine, part }) => html`<b>${cleanName(model)}</b> <span>${cleanName(engine)}</span>${partLine(part)}`,
+	},
+	{ title: "head", cell: ({ head }) => (head === null ? "–" : pill(buildLabel(head), stateTones[head.state])) },
+	{ title: "build base", numeric: true, cell: ({ base }) => timeCell(base), sortBy: ({ base }) => base?.durationMs ?? null },
+	{ title: "build head", numeric: true, cell: ({ head }) => timeCell(head), sortBy: ({ head }) => head?.durationMs ?? null },
+	{ title: "engine base", numeric: true, cell: ({ base }) => engineSizeText(base), sortBy: ({ base }) => base?.engineBytes ?? null },
+	{ title: "engine head", numeric: true, cell: ({ head }) => engineSizeText(head), sortBy: ({ head }) => head?.engineBytes ?? null },
+	{ title: "warnings, notes", wraps: true, cell: (pair) => html`${warningsText(pair.head)}${notesCell(pair)}` },
+];
+
+function recipes(result: Result): Piece {
+	const told = result.builds.filter((build) => build.recipe !== undefined && Object.keys(build.recipe).length > 0).slice(0, 100);
+	if (told.length === 0) return null;
+	const rows = told.map((build) => {
+		const recipe = Object.entries(build.recipe ?? {})
+			.slice(0, 40)
+			.map(([key, value]) => `${cleanName(key, 60)} = ${cleanName(value, 120)}`);
+		return html`<p><b>${subjectName(build)}</b> <span class="mut">${build.arm}</span><br>${recipe.map((entry) => html`<code>${entry}</code> `)}</p>\n`;
+	});
+	return folded("How each engine was built", rows);
+}
+
+function refusal(build: BuildRecord): Markup {
+	const { failure } = build;
+	if (failure === undefined) return html``;
+	const lines = excerptLines(failure.excerpt);
+	const title = html`${subjectName(build)} <span class="mut">${build.arm}</span>: ${cleanMessage(failure.title, 300)}`;
+	return folded(title, html`<p>${cleanMessage(failure.fix)}</p>${lines.length === 0 ? null : logExcerpt(lines)}`);
+}
+
+function hasFailed(build: BuildRecord): boolean {
+	return build.state === "refused" || build.state === "timed-out" || (build.state === "skipped" && build.arm === "head");
+}
+
+/** Builds of one engine that failed in the same way, one or both arms. */
+function sameFailures(builds: readonly BuildRecord[]): BuildRecord[][] {
+	const groups = new Map<string, BuildRecord[]>();
+	for (const build of builds.filter(hasFailed)) {
+		const key = JSON.stringify([engineKey(build), build.state, build.failure?.title ?? null]);
+		groups.set(key, [...(groups.get(key) ?? []), build]);
+	}
+	return [...groups.values()];
+}
+
+function buildSeverity(builds: readonly BuildRecord[], gates: GateIndex): HighlightSeverity {
+	const head = builds.find((build) => build.arm === "head");
+	// A base that does not build is no fault of the change.
+	if (head === undefined) return "note";
+	const status = gates.status("build", head);
+	return status === undefined || status === "pass" ? "fail" : status;
+}
+
+function buildHighlight(builds: readonly BuildRecord[], gates: GateIndex): Highlight[] {
+	const build = builds.find(({ arm }) => arm === "head") ?? builds[0];
+	if (build === undefined) return [];
+	const { failure } = build;
+	const word = buildLabel(build);
+	const arms = builds.map(({ arm }) => arm).join(" and ");
+	const excerpt = excerptLines(failure?.excerpt ?? []);
+	const highlight: Highlight = {
+		severity: buildSeverity(builds, gates),
+		topic: [`build ${word}`, `builds ${word}`],
+		title: `${subjectName(build)} does not build (${arms}): ${failure === undefined ? word : cleanMessage(failure.title, 300)}`,
+		sentences: [
+			[`The build ${word === "failed" || word === "timed out" ? word : `was ${word}`} after ${formatDuration(build.durationMs)}.`],
+			...(failure === undefined ? [] : [["What it is: ", { code: cleanMessage(failure.code, 80) }, "."]]),
+			...(build.log === undefined ? [] : [["The whole log: ", { code: cleanMessage(build.log, 200) }, "."]]),
+		],
+		...(failure === undefined ? {} : { fix: cleanMessage(failure.fix) }),
+		...(excerpt.length === 0 ? {} : { excerpt }),
+	};
+	return [highlight];
+}
+
+/** One for each engine that was not built, or one for both arms where they failed in the same way. */
+function buildHighlights(result: Result, gates: GateIndex): SectionHighlights {
+	return {
+		highlights: sameFailures(result.builds).flatMap((builds) => buildHighlight(builds, gates)),
+		explained: result.builds.filter(hasFailed).map(({ model, engine, part }) => gateKey("build", { model, engine, part })),
+	};
+}
+
+interface Facts {
+	result: Result;
+	title: string;
+	pairs: readonly BuildPair[];
+}
+
+function markdownBlock({ title, pairs }: Facts, detail: Detail): string {
+	const shown = pairs.filter((pair) => detail.builtEngines || pair.head?.state !== "built");
+	if (shown.length === 0) return foldedMarkdown(title, "Times and sizes are in `report.html`.");
+	const head = ["engine", "head", "build time base", "build time head", "size base", "size head", "warnings"];
+	const table = markdownTable(head, shown.slice(0, detail.rows).map(markdownCells), [2, 3, 4, 5]);
+	return foldedMarkdown(title, withHiddenRows(table, shown.length - detail.rows, "more engine"));
+}
+
+export const buildSection = defineSection({
+	id: "builds",
+	select: ({ result }) => {
+		const pairs = buildPairs(result);
+		const built = pairs.filter((pair) => pair.head?.state === "built").length;
+		return pairs.length === 0 ? null : { result, title: `Build gate: ${built} of ${counted(pairs.length, "engine")} built`, pairs };
+	},
+	markdown: (facts, detail) => [markdownBlock(facts, detail)],
+	html: ({ result, title, pairs }) => {
+		const failed = result.builds.filter((build) => build.failure !== undefined).slice(0, 100);
+		const table = sortableTable("build gate", columns, pairs.slice(0, mostRows));
+		return section(title, [table, moreText(pairs.length - mostRows, "engines"), failed.map(refusal), recipes(result)], "builds");
+	},
+	highlights: buildHighlights,
+});

@@ -1,0 +1,65 @@
+// Every gate with its verdict, and the method by which speed was decided.
+import { precedence } from "../../precedence.ts";
+import type { GateResult, Result, WorkloadResult } from "../../schema/result.ts";
+import { cleanName } from "../../text/escape.ts";
+import { gateLabel, statusTones, subjectName, withCaution } from "../../text/labels.ts";
+import { formatDuration, formatLimit } from "../../text/units.ts";
+import { cleanMessage, levelText } from "../comparison-format.ts";
+import { type Column, folded, html, type Markup, moreText, type Piece, pill, sortableTable } from "../html/markup.ts";
+import { backendOf } from "../part-backend.ts";
+import { defineSection } from "../section.ts";
+
+const mostRows = 1000;
+
+function checksTable(result: Result): Piece {
+	const columns: Column<GateResult>[] = [
+		{ title: "Subject", heading: true, cell: (gate) => subjectName(gate) },
+		{ title: "gate", cell: (gate) => gateLabel(gate.gate, backendOf(result, gate)) },
+		{ title: "status", cell: (gate) => pill(gate.status, statusTones[gate.status]), sortBy: (gate) => precedence.indexOf(gate.status) },
+		{ title: "message", wraps: true, cell: (gate) => cleanMessage(gate.message) },
+	];
+	const rows = [...result.gates].sort((a, b) => precedence.indexOf(a.status) - precedence.indexOf(b.status)).slice(0, mostRows);
+	const passing = result.gates.filter((gate) => gate.status === "pass").length;
+	return folded(`All checks: ${passing} of ${result.gates.length} pass`, [
+		sortableTable("all checks", columns, rows),
+		moreText(result.gates.length - mostRows, "checks"),
+	]);
+}
+
+export const checkSection = defineSection({
+	id: "checks",
+	appendix: ["html"],
+	select: ({ result }) => (result.gates.length === 0 ? null : result),
+	html: checksTable,
+});
+
+interface Method {
+	result: Result;
+	compared: WorkloadResult;
+}
+
+function methodText({ result, compared }: Method): Markup {
+	const effect = formatLimit(compared.latency.minimalEffect);
+	const on =
+		result.backend.caution === undefined ? "" : ` All times are of ${withCaution(cleanName(result.backend.name), result.backend)}.`;
+	const figure =
+		compared.figure === "fastest"
+			? " of their fastest iterations, because on a shared CPU other programs only ever add time"
+			: " of medians";
+	const paired = `Base and head ran in turn, in shuffled order, on one device. Each pair of runs gives one ratio${figure}; the change is the mean of the logarithms of these ratios, the base and head beside it are the geometric means of the same runs, and the interval is a t interval. All intervals of latency and P99 hold together with ${levelText(compared.latency)} confidence, over all looks and all workloads of this job. A pair whose two runs together took far longer than the other pairs is set aside, whichever arm was slow. Iterations inside a run are shown and never counted as replication.`;
+	const rules = `Slower or faster: the interval excludes zero and the change is at least the smallest effect that counts (${effect} here, unless a row says otherwise). Unchanged: the whole interval lies within ± that effect. Anything else is inconclusive, which is not a pass. Memory, sizes and goldens are compared exactly.`;
+	return folded(
+		"How this was decided",
+		html`<p>${paired}</p><p>${rules}</p><p>Took ${formatDuration(result.durationMs)}, of which ${formatDuration(result.childMs)} in the measured programs.${on}</p>`,
+	);
+}
+
+export const methodSection = defineSection({
+	id: "method",
+	appendix: ["html"],
+	select: ({ result }) => {
+		const compared = result.workloads.find((workload) => workload.latency.interval !== null);
+		return compared === undefined ? null : { result, compared };
+	},
+	html: methodText,
+});

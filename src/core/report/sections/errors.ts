@@ -1,0 +1,62 @@
+// Errors: what kept the run from deciding, and what GitHub refused.
+import type { ErrorRecord, Result } from "../../schema/result.ts";
+import { cleanName } from "../../text/escape.ts";
+import { subjectName } from "../../text/labels.ts";
+import { cleanMessage } from "../comparison-format.ts";
+import { excerptLines, type Highlight } from "../highlight.ts";
+import { html, logExcerpt, type Markup, moreText, pill, section } from "../html/markup.ts";
+import { gateKey } from "../index-gates.ts";
+import { defineSection, type SectionHighlights } from "../section.ts";
+
+const mostErrors = 200;
+
+const faultOf: Readonly<Record<ErrorRecord["kind"], string>> = {
+	configuration: "the configuration",
+	runner: "the runner, worth a retry",
+	github: "GitHub's side; it does not change the outcome",
+	internal: "trtgate itself",
+};
+
+function errorHighlight(error: ErrorRecord): Highlight {
+	const place = error.model === undefined ? partPrefix(error.part) : `${subjectName({ ...error, model: error.model })}: `;
+	const excerpt = excerptLines(error.excerpt ?? []);
+	return {
+		severity: error.kind === "github" ? "warn" : "error",
+		topic: [error.kind === "github" ? "GitHub fault" : "error", error.kind === "github" ? "GitHub faults" : "errors"],
+		title: `${place}${cleanMessage(error.message, 400)}`,
+		sentences: [
+			["Code ", { code: cleanMessage(error.code, 80) }, `, a fault of ${faultOf[error.kind]}.`],
+			...(error.log === undefined ? [] : [["The whole log: ", { code: cleanMessage(error.log, 200) }, "."]]),
+		],
+		...(error.fix === undefined ? {} : { fix: cleanMessage(error.fix) }),
+		...(excerpt.length === 0 ? {} : { excerpt }),
+	};
+}
+
+function partPrefix(part: string | undefined): string {
+	return part === undefined ? "" : `${cleanName(part, 60)}: `;
+}
+
+function errorItem(error: ErrorRecord): Markup {
+	const place = error.model === undefined ? ` ${cleanName(error.part ?? "", 60)}` : ` ${subjectName({ ...error, model: error.model })}`;
+	const lines = excerptLines(error.excerpt ?? []);
+	const log = error.log === undefined ? null : html`<p>Log: <code>${cleanName(error.log, 200)}</code></p>`;
+	const fix = error.fix === undefined ? null : html`<p>${cleanMessage(error.fix)}</p>`;
+	return html`<li>${pill(error.kind, error.kind === "github" ? "warn" : "bad")} <code>${cleanName(error.code, 60)}</code>${place}<p>${cleanMessage(error.message, 1000)}</p>${fix}${lines.length === 0 ? null : logExcerpt(lines)}${log}</li>\n`;
+}
+
+/** An error explains the `run` gate of its subject. */
+function errorHighlights({ errors }: Result): SectionHighlights {
+	const explained = errors.flatMap((error) => (error.model === undefined ? [] : [gateKey("run", { ...error, model: error.model })]));
+	return { highlights: errors.map(errorHighlight), explained };
+}
+
+export const errorSection = defineSection({
+	id: "errors",
+	select: ({ result: { errors } }) => (errors.length === 0 ? null : errors),
+	html: (errors) => {
+		const list = html`<ul>${errors.slice(0, mostErrors).map(errorItem)}</ul>`;
+		return section(`Errors: ${errors.length.toLocaleString("en-US")}`, [list, moreText(errors.length - mostErrors, "errors")], "errors");
+	},
+	highlights: errorHighlights,
+});

@@ -1,0 +1,116 @@
+// The highlights at the top of every report, and in the terminal the list of what to do next.
+import { cleanText, escapeMarkdown, markdownFence } from "../../text/escape.ts";
+import { counted, type Tone } from "../../text/labels.ts";
+import type { Detail } from "../budget.ts";
+import { excerptLines, flagsAsCode, type Highlight, type HighlightSeverity, plainPhrase } from "../highlight.ts";
+import { folded, html, logExcerpt, type Markup, type Piece, phrase, pill } from "../html/markup.ts";
+import { foldedMarkdown, phraseMarkdown } from "../markdown-parts.ts";
+import { defineSection } from "../section.ts";
+import { paint, type Style, type TerminalOptions, toneStyles, wrapText } from "../terminal-text.ts";
+
+interface SeverityLook {
+	symbol: string;
+	/** In the terminal. */
+	mark: string;
+	tone: Tone;
+	/** Beside the colour, for those who do not see it. */
+	label: string;
+}
+
+const looks: Readonly<Record<HighlightSeverity, SeverityLook>> = {
+	fail: { symbol: "❌", mark: "✗", tone: "bad", label: "fails" },
+	error: { symbol: "🛑", mark: "✗", tone: "bad", label: "error" },
+	inconclusive: { symbol: "❔", mark: "?", tone: "open", label: "inconclusive" },
+	warn: { symbol: "⚠️", mark: "!", tone: "warn", label: "warns" },
+	note: { symbol: "ℹ️", mark: "i", tone: "plain", label: "note" },
+};
+
+/** In HTML the others are folded, so that the table is not pushed off the screen. */
+const mostOpen = 6;
+const mostInHtml = 200;
+const mostInTerminal = 8;
+const mostFixes = 5;
+
+function highlightMarkdown(highlight: Highlight, detail: Detail): string {
+	const title = `${looks[highlight.severity].symbol} **${escapeMarkdown(highlight.title)}**`;
+	if (!detail.sentences) return title;
+	const sentences = highlight.sentences.map(phraseMarkdown).join(" ");
+	const fix = highlight.fix === undefined ? "" : `\n**Next:** ${phraseMarkdown(flagsAsCode(highlight.fix))}`;
+	// What happened has a line of its own; the next lines explain it.
+	const text = [title, sentences].filter((part) => part !== "").join("\n") + fix;
+	if (!detail.excerpts || highlight.excerpt === undefined) return text;
+	return `${text}\n\n${foldedMarkdown("log excerpt", markdownFence(excerptLines(highlight.excerpt)))}`;
+}
+
+function markdownBlocks(all: readonly Highlight[], detail: Detail): string[] {
+	const hidden = all.length - detail.highlights;
+	const shown = all.slice(0, detail.highlights).map((highlight) => highlightMarkdown(highlight, detail));
+	return hidden > 0 ? [...shown, `… and ${counted(hidden, "more item")}, in \`report.html\`.`] : shown;
+}
+
+function highlightCard(highlight: Highlight): Markup {
+	const { tone, label } = looks[highlight.severity];
+	const lines = highlight.excerpt ?? [];
+	const sentences = highlight.sentences.map((sentence) => [phrase(sentence), " "]);
+	return html`<article class="highlight ${tone}"><h2>${highlight.title} ${pill(label, tone)}</h2>
+<p>${sentences}</p>${highlight.fix === undefined ? null : html`<p><b>Next:</b> ${phrase(flagsAsCode(highlight.fix))}</p>`}${lines.length === 0 ? null : folded("Log excerpt", logExcerpt(lines))}</article>
+`;
+}
+
+function htmlCards(all: readonly Highlight[]): Piece {
+	const others = all.slice(mostOpen, mostInHtml).map(highlightCard);
+	const hidden = all.length - mostInHtml;
+	const more = hidden > 0 ? html`<p class="more">… and ${counted(hidden, "more item")}; the table of all checks lists each.</p>` : null;
+	return [
+		all.slice(0, mostOpen).map(highlightCard),
+		others.length === 0 ? null : folded(counted(all.length - mostOpen, "more item"), [others, more]),
+	];
+}
+
+function terminalBlock(highlight: Highlight, { color, columns }: TerminalOptions): string[] {
+	const { mark, tone } = looks[highlight.severity];
+	const style: Style = highlight.severity === "note" ? "cyan" : toneStyles[tone];
+	const [first = "", ...others] = wrapText(highlight.title, columns - 2);
+	const sentences = highlight.sentences.map(plainPhrase).join(" ");
+	return [
+		`${paint(mark, style, color)} ${paint(first, "bold", color)}`,
+		...others.map((line) => `  ${paint(line, "bold", color)}`),
+		...wrapText(sentences, columns - 2).map((line) => `  ${line}`),
+		...excerptLines(highlight.excerpt ?? []).map((line) => paint(`  │ ${line}`, "dim", color)),
+	];
+}
+
+/** Blocks are separated by empty lines. */
+function terminalLines(all: readonly Highlight[], options: TerminalOptions): string[] {
+	const hidden = all.length - mostInTerminal;
+	const blocks = [
+		...all.slice(0, mostInTerminal).map((highlight) => terminalBlock(highlight, options)),
+		...(hidden > 0 ? [[`… and ${counted(hidden, "more item")}, in the report.`]] : []),
+	];
+	return blocks.flatMap((lines, index) => (index === 0 ? lines : ["", ...lines]));
+}
+
+export const highlightSection = defineSection({
+	id: "highlights",
+	select: ({ highlights }) => (highlights.length === 0 ? null : highlights),
+	markdown: markdownBlocks,
+	html: htmlCards,
+	terminal: terminalLines,
+});
+
+function nextStepLines(fixes: readonly string[], { color, columns }: TerminalOptions): string[] {
+	return [
+		paint("What to do next", "bold", color),
+		...fixes.flatMap((fix) => wrapText(fix, columns - 4).map((line, at) => (at === 0 ? `  - ${line}` : `    ${line}`))),
+	];
+}
+
+/** The other formats show each fix beside its highlight. */
+export const nextStepSection = defineSection({
+	id: "next-steps",
+	select: ({ highlights }) => {
+		const fixes = highlights.flatMap(({ fix }) => (fix === undefined ? [] : [cleanText(fix)]));
+		return fixes.length === 0 ? null : [...new Set(fixes)].slice(0, mostFixes);
+	},
+	terminal: nextStepLines,
+});

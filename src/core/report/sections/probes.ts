@@ -1,0 +1,197 @@
+// Probes: whether an engine agrees with itself, where no golden tells which of two answers is right.
+import type { ProbeName, ProbeResult, ProbeState, Result } from "../../schema/result.ts";
+import { cleanName } from "../../text/escape.ts";
+import { counted, subjectName, type Tone } from "../../text/labels.ts";
+import { formatValue } from "../../text/units.ts";
+import type { Detail } from "../budget.ts";
+import { cleanMessage } from "../comparison-format.ts";
+import type { Highlight } from "../highlight.ts";
+import { type Column, folded, html, moreText, type Piece, partLine, pill, section, sortableTable } from "../html/markup.ts";
+import { type GateIndex, gateKey } from "../index-gates.ts";
+import { foldedMarkdown, markdownTable, withHiddenRows } from "../markdown-parts.ts";
+import { defineSection, type SectionHighlights } from "../section.ts";
+import { type Cell, paint, renderColumns, type TerminalOptions, toneStyles } from "../terminal-text.ts";
+
+const mostInTerminal = 12;
+const mostInHtml = 300;
+
+/** What has to hold. */
+const probeLabels: Readonly<Record<ProbeName, string>> = {
+	determinism: "two runs agree",
+	"duplicate-rows": "equal rows agree",
+	neighbours: "a row does not depend on its neighbours",
+	"batch-size": "batch sizes agree",
+	"profile-ends": "the profile's ends agree",
+	padding: "padding does not leak",
+};
+
+const probeStateLabels: Readonly<Record<ProbeState, string>> = {
+	agrees: "agrees",
+	differs: "differs",
+	known: "known on the base",
+	skipped: "does not apply",
+};
+
+/** Of a difference that no gate was asked about. */
+const probeTones: Readonly<Record<ProbeState, Tone>> = { agrees: "ok", differs: "warn", known: "plain", skipped: "plain" };
+
+const order: readonly ProbeState[] = ["differs", "known", "agrees", "skipped"];
+
+/** What asks for attention first. */
+function sortedProbes(probes: readonly ProbeResult[]): ProbeResult[] {
+	return [...probes].sort((a, b) => order.indexOf(a.state) - order.indexOf(b.state));
+}
+
+/** `Probes (no reference): 10 of 11 answers agree, 3 do not apply`. */
+function probesTitle(probes: readonly ProbeResult[]): string {
+	const skipped = probes.filter(({ state }) => state === "skipped").length;
+	const agreeing = probes.filter(({ state }) => state === "agrees").length;
+	const applied = probes.length - skipped;
+	if (applied === 0) return "Probes (no reference): none applies";
+	const summary = `${agreeing} of ${counted(applied, "answer")} ${applied === 1 ? "agrees" : "agree"}`;
+	return `Probes (no reference): ${summary}${skipped === 0 ? "" : `, ${skipped} ${skipped === 1 ? "does" : "do"} not apply`}`;
+}
+
+function apartText({ got }: ProbeResult): string {
+	return got === null ? "–" : formatValue(got);
+}
+
+function allowedApartText({ allowed }: ProbeResult): string {
+	return allowed === null ? "–" : `≤ ${formatValue(allowed)}`;
+}
+
+function baseApartText({ base }: ProbeResult): string {
+	return base === undefined ? "–" : base === null ? "no answer" : formatValue(base);
+}
+
+const place = (value: ProbeResult["got"] | undefined): number | null =>
+	typeof value === "number" ? value : value === undefined || value === null ? null : 1e300;
+
+const columns: readonly Column<ProbeResult>[] = [
+	{
+		title: "Engine",
+		heading: true,
+		cell: ({ model, engine, part }) => html`<b>${cleanName(model)}</b> ${cleanName(engine)}${partLine(part)}`,
+	},
+	{ title: "probe", wraps: true, cell: ({ probe }) => probeLabels[probe] },
+	{ title: "answer", cell: ({ state }) => pill(probeStateLabels[state], probeTones[state]) },
+	{ title: "apart", numeric: true, cell: apartText, sortBy: ({ got }) => place(got) },
+	{ title: "allowed", numeric: true, cell: allowedApartText, sortBy: ({ allowed }) => allowed },
+	{ title: "base", numeric: true, cell: baseApartText, sortBy: ({ base }) => place(base) },
+	{ title: "what was compared", wraps: true, cell: ({ message }) => cleanMessage(message, 400) },
+];
+
+/** Titles, as the end of a sentence that begins with the engine's name. */
+const faults: Readonly<Record<ProbeName, string>> = {
+	determinism: "gives two answers to one input",
+	"duplicate-rows": "gives different answers to equal rows",
+	neighbours: "lets rows depend on their neighbours",
+	"batch-size": "gives another answer in another batch size",
+	"profile-ends": "does not agree with itself at its profile's ends",
+	padding: "lets padding leak into its answers",
+};
+
+const fixes: Readonly<Record<ProbeName, string>> = {
+	determinism:
+		"Look for random operators and plugins with atomic additions; where the model draws numbers on purpose, leave this probe out with `probes: { only: [...] }`.",
+	"duplicate-rows": "Compare a batch of equal rows layer by layer; it may be a defect of a kernel or a plugin.",
+	neighbours:
+		"Look for what reduces over the batch, and for quantisation with one scale for the whole batch; where it is meant, leave this probe out.",
+	"batch-size": "Compare the two batch sizes layer by layer; a reshape may have the exported batch size in it.",
+	"profile-ends": "Run the engine at the size that the message names; narrow the profile where it is not served.",
+	padding: "Look for a pooling or a normalisation that does not read the mask.",
+};
+
+function faultOf({ probe, got }: ProbeResult): string {
+	if (got === null) return "gives no answer at a size that its profile holds";
+	return got === "NaN" ? "gives no finite number" : faults[probe];
+}
+
+function probeHighlight(probe: ProbeResult, status: "warn" | "fail" | "note"): Highlight {
+	const { model, engine, part } = probe;
+	const subject = subjectName({ model, engine, part });
+	const known = probe.state === "known";
+	return {
+		severity: status,
+		topic: known ? ["probe known on the base", "probes known on the base"] : ["probe that differs", "probes that differ"],
+		title: `${subject} ${faultOf(probe)}${known ? ", as its base does" : ""} (probe, no reference)`,
+		sentences: [[`Probe “${probeLabels[probe.probe]}”: ${cleanMessage(probe.message)}`]],
+		...(known ? {} : { fix: fixes[probe.probe] }),
+	};
+}
+
+/** One for each probe that differs and has a gate, and for each that differs on the base too. */
+function probeHighlights(result: Result, gates: GateIndex): SectionHighlights {
+	const found = (result.probes ?? []).flatMap((probe) => {
+		const status = gates.status("probe", probe);
+		if (probe.state !== "known" && (probe.state !== "differs" || status === undefined)) return [];
+		const severity = probe.state === "known" ? "note" : status === "fail" ? "fail" : "warn";
+		const { model, engine, part } = probe;
+		return [{ highlight: probeHighlight(probe, severity), gate: gateKey("probe", { model, engine, part }) }];
+	});
+	return { highlights: found.map(({ highlight }) => highlight), explained: found.map(({ gate }) => gate) };
+}
+
+interface Facts {
+	title: string;
+	probes: readonly ProbeResult[];
+}
+
+function markdownCells(probe: ProbeResult): string[] {
+	const { model, engine, part, state, message } = probe;
+	const distances = [apartText(probe), allowedApartText(probe), baseApartText(probe)];
+	return [subjectName({ model, engine, part }), probeLabels[probe.probe], probeStateLabels[state], ...distances, cleanName(message, 200)];
+}
+
+/** Those that agree go with the goldens that match when room is short. */
+function markdownBlock({ title, probes }: Facts, detail: Detail): string {
+	const shown = probes.filter(({ state }) => detail.matchingGoldens || state === "differs" || state === "known");
+	if (shown.length === 0) return foldedMarkdown(title, "Each probe is in `report.html`.");
+	const head = ["engine", "probe", "answer", "apart", "allowed", "base", "what was compared"];
+	const table = markdownTable(head, shown.slice(0, detail.goldens).map(markdownCells), [3, 4, 5]);
+	return foldedMarkdown(title, withHiddenRows(table, shown.length - detail.goldens, "more probe"));
+}
+
+function htmlPart({ title, probes }: Facts): Piece {
+	const applied = probes.filter(({ state }) => state !== "skipped");
+	const skipped = probes.slice(applied.length);
+	const table = (label: string, rows: readonly ProbeResult[]): Piece =>
+		rows.length === 0 ? null : [sortableTable(label, columns, rows.slice(0, mostInHtml)), moreText(rows.length - mostInHtml, "probes")];
+	const intro = html`<p>Checks without a golden: an engine has to agree with itself. They do not show which of two answers is right. Apart is the relative L2 of the worst row; for integers, the share that differs.</p>
+`;
+	const others = skipped.length === 0 ? null : folded(`${skipped.length} that do not apply`, table("probes that do not apply", skipped));
+	return section(title, [intro, table("probes", applied), others], "probes");
+}
+
+function terminalLines({ title, probes }: Facts, options: TerminalOptions): string[] {
+	const applied = probes.filter(({ state }) => state !== "skipped");
+	const rows = applied.slice(0, mostInTerminal).map((probe): Cell[] => {
+		const { model, engine, part } = probe;
+		return [
+			{ text: subjectName({ model, engine, part }) },
+			{ text: probeStateLabels[probe.state], style: toneStyles[probeTones[probe.state]] },
+			{ text: probeLabels[probe.probe] },
+			{ text: apartText(probe), right: true },
+			{ text: allowedApartText(probe), right: true },
+			{ text: probe.output === undefined ? "" : cleanName(probe.output, 40) },
+		];
+	});
+	const hidden = applied.length - rows.length;
+	return [
+		paint(title, "bold", options.color),
+		...renderColumns(rows, options),
+		...(hidden > 0 ? [paint(`… and ${counted(hidden, "more probe")} in the report`, "dim", options.color)] : []),
+	];
+}
+
+export const probeSection = defineSection({
+	id: "probes",
+	select: ({ result }) => {
+		const probes = sortedProbes(result.probes ?? []);
+		return probes.length === 0 ? null : { title: probesTitle(probes), probes };
+	},
+	markdown: (facts, detail) => [markdownBlock(facts, detail)],
+	html: htmlPart,
+	terminal: terminalLines,
+	highlights: probeHighlights,
+});

@@ -1,0 +1,104 @@
+// The speed of every workload: the main table, its rows that need no attention folded, and the highlights of what changed.
+import type { Result } from "../../schema/result.ts";
+import { cleanName, escapeMarkdown } from "../../text/escape.ts";
+import { counted, subjectName, withCaution } from "../../text/labels.ts";
+import type { Detail } from "../budget.ts";
+import { excludedText, intervalText, levelText } from "../comparison-format.ts";
+import { workloadTable } from "../html/workloads-table.ts";
+import { foldedMarkdown, markdownTable, withHiddenRows } from "../markdown-parts.ts";
+import { armTitle, type WorkloadRow, workloadTexts } from "../rows.ts";
+import { defineSection } from "../section.ts";
+import { type Cell, paint, renderColumns, type TerminalOptions, toneStyles } from "../terminal-text.ts";
+import { speedHighlights } from "./speed-highlights.ts";
+import { workloadAnchors } from "./workload-details.ts";
+
+const mostInTerminal = 40;
+
+interface Facts {
+	result: Result;
+	rows: readonly WorkloadRow[];
+}
+
+function changeCell({ workload: { latency } }: WorkloadRow, change: string): string {
+	return latency.interval === null ? change : `${change} (${intervalText(latency)})`;
+}
+
+function rowCells(row: WorkloadRow): string[] {
+	const texts = workloadTexts(row);
+	return [
+		subjectName(row.workload),
+		row.verdict,
+		texts.base,
+		texts.head,
+		changeCell(row, texts.change),
+		texts.p99,
+		texts.memory,
+		texts.golden,
+	];
+}
+
+function rowsTable(result: Result, rows: readonly WorkloadRow[], limit: number): string {
+	const level = rows[0] === undefined ? "99 %" : levelText(rows[0].workload.latency);
+	const memory = result.backend.kind === "tensorrt" ? "GPU memory" : "peak memory";
+	const times = [armTitle("base", rows), armTitle("head", rows), `change (${level} interval)`, "P99 change"];
+	const head = ["model · engine · workload", "verdict", ...times, memory, "golden"];
+	const table = markdownTable(head, rows.slice(0, limit).map(rowCells), [2, 3, 4, 5, 6, 7]);
+	return withHiddenRows(table, rows.length - limit, "more row");
+}
+
+function foldedRows(result: Result, rows: readonly WorkloadRow[], detail: Detail): string {
+	const label = escapeMarkdown(withCaution(result.arms.base === null ? "timed" : "unchanged", result.backend));
+	const summary = `${rows.length.toLocaleString("en-US")} ${label} ${rows.length === 1 ? "row" : "rows"}`;
+	return foldedMarkdown(summary, detail.quietRows ? rowsTable(result, rows, detail.rows) : "Left out here; see `report.html`.");
+}
+
+function markdownBlocks({ result, rows }: Facts, detail: Detail): string[] {
+	const changed = rows.filter((row) => !row.quiet);
+	const unchanged = rows.filter((row) => row.quiet);
+	const { backend } = result;
+	const caution =
+		backend.caution === undefined ? [] : [`Speed measured on ${escapeMarkdown(withCaution(cleanName(backend.name), backend))}.`];
+	return [
+		...(changed.length === 0 ? [] : [...caution, rowsTable(result, changed, detail.rows)]),
+		...(unchanged.length === 0 ? [] : [foldedRows(result, unchanged, detail)]),
+	];
+}
+
+function terminalRow(row: WorkloadRow): Cell[] {
+	const texts = workloadTexts(row);
+	return [
+		{ text: subjectName(row.workload) },
+		{ text: row.verdict, style: toneStyles[row.tone] },
+		{ text: texts.base, right: true },
+		{ text: texts.head, right: true },
+		{ text: texts.change, right: true },
+		{ text: row.workload.latency.interval === null ? "" : intervalText(row.workload.latency) },
+		{ text: ruledOutText(row), right: true },
+		{ text: texts.golden, right: true },
+	];
+}
+
+/** Only an unchanged row rules out changes that a reader may rely on. */
+function ruledOutText({ workload: { latency } }: WorkloadRow): string {
+	if (latency.verdict !== "unchanged" || latency.excluded === null) return "";
+	return latency.excluded === 0 ? "any" : `≥ ${excludedText(latency.excluded)}`;
+}
+
+/** Rows that need attention first. */
+function terminalLines({ rows }: Facts, options: TerminalOptions): string[] {
+	const ordered = [...rows].sort((a, b) => Number(a.quiet) - Number(b.quiet));
+	const titles = ["workload", "verdict", armTitle("base", rows), armTitle("head", rows), "change", "interval", "ruled out", "golden"];
+	const head = titles.map((text, column): Cell => ({ text, style: "dim", right: [2, 3, 4, 6, 7].includes(column) }));
+	const lines = renderColumns([head, ...ordered.slice(0, mostInTerminal).map(terminalRow)], options);
+	const hidden = rows.length - mostInTerminal;
+	return hidden > 0 ? [...lines, paint(`… and ${counted(hidden, "more row")} in the report`, "dim", options.color)] : lines;
+}
+
+export const workloadSection = defineSection({
+	id: "workloads",
+	select: ({ result, rows }) => (rows.length === 0 ? null : { result, rows }),
+	markdown: markdownBlocks,
+	html: ({ result, rows }) => workloadTable(result, rows, workloadAnchors(rows)),
+	terminal: terminalLines,
+	highlights: speedHighlights,
+});
