@@ -1,7 +1,7 @@
 // Ends the story: gates over all facts, the outcome over all gates, and the one Result.
 import { buildFaults, settleBuilds } from "../core/build-faults.ts";
 import type { EngineConfig } from "../core/config/config.ts";
-import { stricterAlarm } from "../core/config/demands.ts";
+import { stricterAlarm } from "../core/config/requirements.ts";
 import { judgeBuild } from "../core/gates/builds.ts";
 import { judgeCoverage, judgeVanishedBuild, judgeVanishedFigures } from "../core/gates/coverage.ts";
 import { judgeGolden, judgeGoldenChange, judgeProbe } from "../core/gates/goldens.ts";

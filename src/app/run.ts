@@ -1,7 +1,7 @@
 // One run of the gate: its stages in order, from top to bottom, and the one place that catches what they throw.
 import { recordError } from "../core/error-record.ts";
 import { ToolError } from "../core/errors.ts";
-import { attachSeen } from "../core/explain/layers.ts";
+import { attachProfile } from "../core/explain/layers.ts";
 import { makePlan } from "../core/plan/make-plan.ts";
 import { type EngineSpec, engineSpecs } from "../core/plan/plan.ts";
 import type { ErrorRecord, Finding, Result } from "../core/schema/result.ts";
@@ -204,7 +204,7 @@ async function explainWorkloads(workloads: readonly TimedWorkload[], { input, fa
 	const explaining = { workloads, rows: facts.rows, profile: config.profile, outFolder, timeoutMs: config.measure.timeoutMs };
 	for await (const { files, note, seen } of explain(explaining, ports)) {
 		facts.files.push(...files);
-		if (seen !== undefined) attachSeen(facts.rows, seen);
+		if (seen !== undefined) attachProfile(facts.rows, seen);
 		if (note !== undefined && !facts.notes.includes(note)) facts.notes.push(note);
 	}
 }

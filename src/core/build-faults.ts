@@ -1,7 +1,7 @@
 // Separates builds that the machine failed from builds that the model or config failed, and timed builds from cached ones.
 import type { BuildRecord, ErrorRecord } from "./schema/result.ts";
 
-/** Failures that mean either a model that asks for too much or a machine that has too little: the base tells which. */
+/** Failures that mean either a model that asks for too much or a machine that has too little: the base shows which. */
 const limits: ReadonlySet<string> = new Set(["ort-out-of-memory"]);
 
 /** Where base and head run into the same limit, the change did not cause it: the machine is at fault in both. */
@@ -17,7 +17,7 @@ export function hitSameLimit(build: BuildRecord, other: BuildRecord | undefined)
 	return build.state === "timed-out" || (limits.has(build.failure?.code ?? "") && build.failure?.code === other.failure?.code);
 }
 
-/** A build that the machine spoiled is no verdict on the model: it is worth a retry. Told once where both arms say the same. */
+/** A build that failed because of the machine is no verdict on the model, and can be retried. Reported once where both arms fail the same way. */
 export function buildFaults(builds: readonly BuildRecord[]): ErrorRecord[] {
 	const faults = new Map<string, ErrorRecord>();
 	for (const { failure, model, engine, arm, log } of builds) {

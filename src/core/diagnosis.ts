@@ -17,7 +17,7 @@ export interface Diagnosis {
 	title: string;
 	/** What to do next; empty for `ok`. */
 	fix: string;
-	/** The lines of the log that say so, in order. */
+	/** The lines of the log that show it, in order. */
 	excerpt: readonly ExcerptLine[];
 	/** Codes of what else is wrong with this run, e.g. a second mistake behind the first. */
 	also: readonly string[];

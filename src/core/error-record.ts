@@ -8,7 +8,7 @@ interface Fault {
 	details: ErrorDetails;
 }
 
-/** What the system refuses for want of something, or because a disk or file server is broken; by its code. */
+/** What the system refuses for lack of something, or because a disk or file server is broken; by its code. */
 const systemFaults: Readonly<Record<string, readonly [why: string, fix: string]>> = {
 	EMFILE: ["this process has as many files open as it may", "Raise the limit: `ulimit -n 4096`."],
 	ENFILE: ["the machine has as many files open as it can", "Wait for other work to end, or raise fs.file-max."],
@@ -18,7 +18,7 @@ const systemFaults: Readonly<Record<string, readonly [why: string, fix: string]>
 	ESTALE: ["the file server no longer knows the file", "Mount the file system again."],
 };
 
-/** The fault of the machine that a system call's words speak of, such as `spawn EMFILE`; null for all else. */
+/** The fault of the machine that a system call's message names, such as `spawn EMFILE`; null for all else. */
 export function systemFault(said: string): (Fault & { code: "system-error" }) | null {
 	const code = /\bE[A-Z]{2,}\b/.exec(said)?.[0] ?? "";
 	const [why, fix] = (Object.hasOwn(systemFaults, code) ? systemFaults[code] : undefined) ?? [];
@@ -26,16 +26,16 @@ export function systemFault(said: string): (Fault & { code: "system-error" }) | 
 	return { code: "system-error", message: `The system refused a call: ${why} (${said}).`, details: { fix } };
 }
 
-export type Place = Pick<ErrorRecord, "model" | "engine" | "workload" | "arm">;
+export type ErrorSubject = Pick<ErrorRecord, "model" | "engine" | "workload" | "arm">;
 
 /** The record of a fault of a tool or machine, with what it was doing. */
-export function recordFault(fault: Fault, place: Place, kind: ErrorKind = "runner"): ErrorRecord {
+export function recordFault(fault: Fault, subject: ErrorSubject, kind: ErrorKind = "runner"): ErrorRecord {
 	const { fix, excerpt, log, location } = fault.details;
 	return {
 		kind,
 		code: fault.code,
 		message: fault.message,
-		...place,
+		...subject,
 		...(fix === undefined ? {} : { fix }),
 		...(excerpt === undefined ? {} : { excerpt: [...excerpt] }),
 		...(log === undefined ? {} : { log }),

@@ -1,4 +1,4 @@
-// Says in short what was found where something else was expected: a file is never quoted beyond the value of the key at fault.
+// Describes in short what was found where something else was expected: a file is never quoted beyond the value of the key at fault.
 import { cleanText, shorten } from "./text/escape.ts";
 
 const maxChars = 60;
@@ -13,8 +13,8 @@ export function describeFound(value: unknown, pointer: string): string {
 	return typeof value === "string" ? JSON.stringify(cleanText(shorten(value, maxChars))) : String(value);
 }
 
-/** What JSON.parse complains of, without the text that it quotes: `Unexpected token 'r'`. */
+/** The error of JSON.parse, without the text that it quotes: `Unexpected token 'r'`. */
 export function describeJsonFault(cause: unknown): string {
-	const said = cause instanceof SyntaxError ? cause.message : "unreadable";
-	return cleanText(shorten(said.replace(/,? *(\.\.\.)?".*$/s, ""), maxChars));
+	const message = cause instanceof SyntaxError ? cause.message : "unreadable";
+	return cleanText(shorten(message.replace(/,? *(\.\.\.)?".*$/s, ""), maxChars));
 }

@@ -1,10 +1,10 @@
-// Which environment variables carry rights, told by their names: no program that trtgate starts gets them unasked.
+// Recognises environment variables with secrets by their names: programs that trtgate starts get them only where the config names them.
 
-/** What the runner lends its actions, and the files by which a step sets what later steps see: no command has a use for them. */
+/** What the runner gives its actions, and the files by which a step sets what later steps see: no command has a use for them. */
 const runners =
 	/^(INPUT|STATE|ACTIONS)_|^GITHUB_(ENV|PATH|OUTPUT|STATE|STEP_SUMMARY)$|^RUNNER_(?!(ARCH|DEBUG|ENVIRONMENT|NAME|OS|TEMP|TOOL_CACHE|TRACKING_ID|WORKSPACE)$)/i;
 
-/** Rather too much than too little: a command can name what it needs. TOKENIZERS_PARALLELISM is no token. */
+/** Withholds too much rather than too little: a command can name what it needs. TOKENIZERS_PARALLELISM is no token. */
 const secrets =
 	/TOKEN(?!IZ)|SECRET|KEY|PASSW|PASSPHRASE|CREDENTIAL|CREDS|COOKIE|WEBHOOK|_AUTH(_|$)|(^|_)(PAT|DSN)$|KUBECONFIG|CONNECTION_?STRING/i;
 
@@ -12,10 +12,10 @@ const secrets =
 const needed = /^(GIT_CONFIG_KEY_\d+|SSH_AUTH_SOCK)$/;
 
 /** Not even a config may pass these on. */
-export function isRunnersOwn(name: string): boolean {
+export function isRunnerVariable(name: string): boolean {
 	return runners.test(name);
 }
 
 export function isWithheld(name: string): boolean {
-	return !needed.test(name) && (isRunnersOwn(name) || secrets.test(name));
+	return !needed.test(name) && (isRunnerVariable(name) || secrets.test(name));
 }

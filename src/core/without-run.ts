@@ -1,4 +1,4 @@
-// The result of a run that could not begin: what was at fault, and nothing else.
+// The result of a run that could not start: its errors, and nothing else.
 import { mergeBackends } from "./merge/join.ts";
 import { failureKindOf, foldOutcome } from "./outcome.ts";
 import type { ArmSource, ErrorRecord, Result } from "./schema/result.ts";

@@ -3,7 +3,7 @@
 import type { Config } from "../core/config/config.ts";
 import { folderName } from "../core/config/identity.ts";
 import { kernelOfInterest } from "../core/explain/kernels.ts";
-import type { Seen } from "../core/explain/layers.ts";
+import type { ProfiledArm } from "../core/explain/layers.ts";
 import type { Result, VerdictKind, WorkloadKernels, WorkloadResult } from "../core/schema/result.ts";
 import { counted } from "../core/text/labels.ts";
 import type { Backend, BuiltEngine, TraceJob } from "../ports/backend.ts";
@@ -24,7 +24,7 @@ export interface Explained {
 	files: Result["files"];
 	note?: string;
 	/** What was seen, of which workload and arm. */
-	seen?: Seen;
+	seen?: ProfiledArm;
 }
 
 interface ExplainPorts {

@@ -3,7 +3,7 @@ import { compareRuns } from "../core/compare/compare.ts";
 import { shouldStop } from "../core/compare/verdict.ts";
 import type { Config } from "../core/config/config.ts";
 import { folderName } from "../core/config/identity.ts";
-import { type Place, recordFault } from "../core/error-record.ts";
+import { type ErrorSubject, recordFault } from "../core/error-record.ts";
 import { runsWithoutBase } from "../core/plan/make-plan.ts";
 import type { Workload } from "../core/plan/plan.ts";
 import type { Arm, ErrorRecord, PerfRun, RunFigure } from "../core/schema/result.ts";
@@ -97,7 +97,7 @@ async function measureWorkload(timed: TimedWorkload, input: MeasureInput, ports:
 	return finish("measured");
 }
 
-function placeOf(timed: TimedWorkload): Place {
+function placeOf(timed: TimedWorkload): ErrorSubject {
 	const { model, engine } = timed.head.spec;
 	return { model: model.name, engine: engine.name, workload: timed.workload.config.name };
 }

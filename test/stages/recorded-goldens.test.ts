@@ -329,8 +329,8 @@ describe("golden runs that TensorRT 10.6 recorded on an H200", () => {
 	it("fail a head with a wrong weight by both of its outputs, in the gate's one sentence", () => {
 		const recorded = table.find(({ model }) => model === "head-segmenter-wrong");
 		expect(recorded === undefined ? [] : gateOf(recorded)).toEqual([
-			`fail: relative-l2 of logits_out is 0.0331; allowed at most 0.001. Off too: mask. ${otherWords}`,
-			`fail: relative-l2 of logits_out is 0.0332; allowed at most 0.001. Off too: mask. ${otherWords}`,
+			`fail: relative-l2 of logits_out is 0.0331; allowed at most 0.001. Also failing: mask. ${otherWords}`,
+			`fail: relative-l2 of logits_out is 0.0332; allowed at most 0.001. Also failing: mask. ${otherWords}`,
 		]);
 	});
 

@@ -133,7 +133,7 @@ function inconclusive(): Result {
 		interval: [-0.006, 0.038],
 		excluded: 0.038,
 		pairs: 16,
-		reason: "Run noise of 2.1 % is too high for a limit of 2 % with 16 pairs; a slowdown of up to 3.8 % is not excluded.",
+		reason: "Run noise of 2.1 % is too high for a limit of 2 % with 16 pairs; a slowdown of up to 3.8 % is not ruled out.",
 	});
 	const runs = buildRuns({ base: [39.2, 40.1, 39.9, 38.8, 41.2], head: [40.4, 39.6, 41.3, 40.9, 39.5] });
 	runs.push({

@@ -1,5 +1,5 @@
 // The one file that reads the environment.
-import { isRunnersOwn, isWithheld } from "../../core/variables.ts";
+import { isRunnerVariable, isWithheld } from "../../core/variables.ts";
 
 export interface Environment {
 	/** GitHub Actions runs us, or at least says so. */
@@ -118,7 +118,7 @@ export function childEnvironment(env: Variables = process.env): Record<string, s
 export function lentVariables(names: readonly string[], env: Variables = process.env): Record<string, string> {
 	return Object.fromEntries(
 		names.flatMap((name) => {
-			const value = isRunnersOwn(name) ? undefined : env[name];
+			const value = isRunnerVariable(name) ? undefined : env[name];
 			return value === undefined ? [] : [[name, value]];
 		}),
 	);

@@ -8,7 +8,7 @@ const mostSds = 3;
 const perMedianDeviation = 1.482602218505602;
 /** … and by this much at least: what is below is no disturbance, whatever the others' spread. */
 const leastExcess = 0.005;
-/** Below this many pairs nothing tells a disturbed pair from the others. */
+/** With fewer pairs, a disturbed pair cannot be identified. */
 const leastPairs = 5;
 
 /** ln of the geometric mean of both runs: the same whichever of the two was slow. */

@@ -1,4 +1,4 @@
-// Group-sequential looks: after how many pairs the verdict is asked for, and what each look may spend of the error.
+// Group-sequential looks: after how many pairs a verdict is computed, and how much of the error each look may spend.
 
 export const defaultLooks: readonly number[] = [5, 8, 12, 16];
 /** The two-sided error of a whole job: of all its workloads, both figures that can fail it, and all looks. */

@@ -1,4 +1,4 @@
-// A comparison of times in one sentence, with its doubt.
+// Formats a comparison of times as one sentence, with its uncertainty.
 import type { Comparison, Interval } from "../schema/result.ts";
 import { formatPercent, percentDigits } from "../text/units.ts";
 
@@ -10,7 +10,7 @@ function renderChange(estimate: number, interval: Interval, level: number): stri
 	return `${percent(estimate)} (${Number((level * 100).toPrecision(4))} % interval ${low} to ${percent(interval[1])})`;
 }
 
-/** Rounded up, so that no smaller change is claimed to be excluded. */
+/** Rounded up, so that no change below the true bound is claimed to be ruled out. */
 function excludedPercent(excluded: number, digits: number): string {
 	const steps = 10 ** (digits + 2);
 	return formatPercent(Math.ceil(excluded * steps - 1e-9) / steps, { digits });
@@ -27,7 +27,7 @@ function renderMeasured(comparison: Comparison, estimate: number, interval: Inte
 			return `Faster: ${change}, ${pairs}.`;
 		case "unchanged": {
 			const excluded = excludedPercent(comparison.excluded ?? 0, percentDigits((interval[1] - interval[0]) / 2));
-			return `No relevant change: ${change}, ${pairs}; changes of ${excluded} or more are excluded.`;
+			return `No relevant change: ${change}, ${pairs}; changes of ${excluded} or more are ruled out.`;
 		}
 		default:
 			return `Inconclusive after ${pairs}: ${change}. ${reason} Not a pass.`;
@@ -39,7 +39,7 @@ export function renderVerdict(comparison: Comparison): string {
 	const { verdict, estimate, interval, reason = "" } = comparison;
 	if (verdict === "missing") return `Nothing to compare: ${reason}`;
 	if (verdict === "not-comparable") return `Not comparable: ${reason}`;
-	// Engines with the same bytes are not timed: there is a verdict, but no pairs and no interval worth a number.
+	// Engines with the same bytes are not timed: there is a verdict, but no pairs and no interval.
 	if (verdict === "unchanged" && comparison.pairs === 0) return `No change: ${reason}`;
 	if (estimate !== null && interval !== null) return renderMeasured(comparison, estimate, interval);
 	const seen = estimate === null ? "" : ` The runs so far differ by ${formatPercent(estimate, { sign: true })}.`;

@@ -1,4 +1,4 @@
-// The one function that pronounces on speed: pairs of runs in, a verdict with its doubt out.
+// The verdict on speed: pairs of runs in, a verdict with its uncertainty out.
 import { BugError } from "../errors.ts";
 import type { Comparison, Interval } from "../schema/result.ts";
 import { sampleMean } from "../stats/mean.ts";
@@ -9,9 +9,9 @@ import { defaultAlpha, defaultLooks, nextLook, nominalP } from "./looks.ts";
 import { type Pair, runCv } from "./noise.ts";
 
 export interface JudgeOptions {
-	/** The smallest change worth a word, as a fraction: 0.02 is 2 %. Slower by it or faster by it, symmetric in logarithms. */
+	/** The smallest relevant change, as a fraction: 0.02 is 2 %. For slower and faster alike, symmetric in logarithms. */
 	minimalEffect: number;
-	/** Numbers of pairs at which a verdict may be asked for, ascending. */
+	/** Numbers of pairs after which a verdict may be computed, ascending. */
 	looks?: readonly number[];
 	/** Two-sided error of the whole job. */
 	alpha?: number;
@@ -66,11 +66,11 @@ function decide({ estimate, low, high }: LogChange, limit: number): Decision {
 	return "inconclusive";
 }
 
-/** What the interval leaves possible: the slowdown, which a gate is asked about; a speed-up too where only that is beyond the limit. */
+/** What the interval does not rule out: a slowdown, which gates judge; a speed-up too where only that is beyond the limit. */
 function openRange({ low, high }: LogChange, limit: number): string {
-	const slowdown = `a slowdown of up to ${formatPercent(toFraction(high))} is not excluded`;
+	const slowdown = `a slowdown of up to ${formatPercent(toFraction(high))} is not ruled out`;
 	const speedUp = `a speed-up of up to ${formatPercent(-toFraction(low))}`;
-	if (high <= 0) return `${speedUp} is not excluded.`;
+	if (high <= 0) return `${speedUp} is not ruled out.`;
 	return high >= limit ? `${slowdown}.` : `${slowdown}, nor is ${speedUp}.`;
 }
 
@@ -86,7 +86,7 @@ function doubtOf(change: LogChange, pairs: readonly Pair[], minimalEffect: numbe
 		return `Run noise of ${formatPercent(cv ?? 0)} is too high for a limit of ${limit} with ${pairs.length} pairs; ${open}`;
 	}
 	if (change.low > 0 || change.high < 0) {
-		return `There is a change, but whether it reaches the limit of ${limit} is open; ${open}`;
+		return `There is a change, but whether it reaches the limit of ${limit} is undecided; ${open}`;
 	}
 	return `The interval reaches beyond the limit of ${limit}; ${open}`;
 }
@@ -95,7 +95,7 @@ function checkOptions({ minimalEffect, alpha, share, looks }: Required<JudgeOpti
 	const sound = minimalEffect >= 0 && minimalEffect < 1e6 && alpha > 0 && alpha < 1 && share > 0 && share <= 1 && looks.length > 0;
 	if (!sound) {
 		const got = JSON.stringify({ minimalEffect: String(minimalEffect), alpha: String(alpha), share: String(share), looks });
-		throw new BugError({ code: "internal", message: `A comparison was asked for with options out of range: ${got}.` });
+		throw new BugError({ code: "internal", message: `Options of a comparison are out of range: ${got}.` });
 	}
 }
 
@@ -149,7 +149,7 @@ export function judgePairs(pairs: readonly Pair[], options: JudgeOptions): Compa
 
 function tooFew(pairs: number, looks: readonly number[]): string {
 	const needed = Math.max(2, Math.min(...looks));
-	return `${pairs === 1 ? "1 run per arm is" : `${pairs} runs per arm are`} too few for a verdict: ${needed} pairs at least are needed.`;
+	return `${pairs === 1 ? "1 run per arm is" : `${pairs} runs per arm are`} too few for a verdict: at least ${needed} pairs are needed.`;
 }
 
 /**

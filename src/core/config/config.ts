@@ -25,7 +25,7 @@ export interface Threshold {
 	fail?: number;
 }
 
-/** The gates that hold for one workload, after model, engine and workload have had their say. */
+/** The gates of one workload, merged from file, model, engine and workload. */
 export interface Gates {
 	latency: Threshold;
 	p99: Threshold;
@@ -36,11 +36,11 @@ export interface Gates {
 	relativeL2: Readonly<Record<Precision, number>>;
 	inconclusive: "neutral" | "fail";
 	cpuSpeed: "warn" | "fail";
-	/** What an engine that disagrees with itself, and whose base does not, does. */
+	/** What a failing probe does where the base passes it. */
 	probes: "warn" | "fail" | "off";
 	/** What a golden that differs between base and head does. */
 	goldenChange: "warn" | "fail" | "off";
-	/** What a demand that the head's config loosens does: the base's own word counts. */
+	/** What a requirement that the head's config weakens does: the base's setting counts. */
 	limitChange: "warn" | "fail" | "off";
 	maxLatencyMs?: number;
 	/**
@@ -74,7 +74,7 @@ export interface PluginConfig {
 	pointer: string;
 }
 
-/** How TensorRT builds an engine, where the file says so; ONNX Runtime knows none of it. */
+/** How TensorRT builds an engine, where the file says so; ONNX Runtime ignores it. */
 export interface TensorRtConfig {
 	workspaceBytes?: number;
 	optimizationLevel?: number;
@@ -104,23 +104,23 @@ export interface EngineConfig {
 	pointer: string;
 }
 
-/** Questions that need no reference. */
+/** Probes: checks that need no reference. */
 export interface ProbesConfig {
 	when: ProbesWhen;
 	/** Empty: all. */
 	only: readonly ProbeName[];
-	/** The input that is 1 where a position counts; absent: told by its name. */
+	/** The input that is 1 where a position counts; absent: recognised by its name. */
 	mask?: string;
-	/** The input that says how many positions of a row count; absent: told by its name. */
+	/** The input that says how many positions of a row count; absent: recognised by its name. */
 	length?: string;
-	/** Of what the file says nearest to the model. */
+	/** Of the `probes` nearest to the model. */
 	pointer: string;
 }
 
 /** The command that writes a model's ONNX file. */
 export interface PrepareConfig {
 	command: string;
-	/** Variables that it is given though their names say that they carry rights. */
+	/** Variables that it is given although their names look like secrets. */
 	env: readonly string[];
 }
 
@@ -180,7 +180,7 @@ export interface Config {
 	/** Index among the GPUs in sight, or UUID of a GPU or a MIG slice; absent: the first. */
 	device?: string;
 	models: readonly ModelConfig[];
-	/** What the file says for all models; each engine and workload carries its own, resolved. */
+	/** The file's gates for all models; each engine and workload has its own, resolved. */
 	gates: Gates;
 	measure: MeasureConfig;
 	/** Empty where one job measures all. */

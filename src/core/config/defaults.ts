@@ -5,7 +5,7 @@ import type { Config, Gates, MeasureConfig, ProbesConfig, Threshold } from "./co
 const latency: Threshold = {
 	// The smallest change that five to eight pairs tell from none on a quiet GPU (run noise up to 1 %).
 	warn: 0.02,
-	// Far above build luck (about 1 %) and noise: nobody has to ask whether it is real.
+	// Far above build luck (about 1 %) and noise: certainly a real change.
 	fail: 0.1,
 };
 
@@ -18,7 +18,7 @@ const memory: Threshold = { fail: 0.05 };
 // Two builds of one model differ by less; a lost fusion or a fallback to fp32 weights adds more.
 const engineSize: Threshold = { fail: 0.1 };
 
-// Build time depends on caches and neighbours: worth a word, not a red check.
+// Build time depends on caches and other processes, so it only warns.
 const buildTime: Threshold = { warn: 0.5 };
 
 /**
@@ -46,19 +46,19 @@ export const defaultGates: Omit<Gates, "pointers"> = {
 	engineSize,
 	buildTime,
 	relativeL2,
-	// A doubt is shown and does not block a pull request; a release sets `fail`.
+	// Shown, but does not block a pull request; a release sets `fail`.
 	inconclusive: "neutral",
-	// How fast a CPU runs a model says little of the GPU.
+	// How fast a CPU runs a model predicts little about the GPU.
 	cpuSpeed: "warn",
 	// A probe has no reference: some models read their neighbours on purpose, as those with per-tensor dynamic quantisation do.
 	probes: "warn",
-	// Somebody has to look at it; whether it blocks is for branch protection and the team to say.
+	// It needs a review; whether it blocks is decided by branch protection and the team.
 	goldenChange: "warn",
-	// The same of the limits themselves.
+	// The same for the limits themselves.
 	limitChange: "warn",
 };
 
-/** A dozen inferences an engine: nothing to wait for in a night, something to wait for in every push. */
+/** A dozen inferences for each engine: affordable at night, too slow for every push. */
 export const defaultProbes: Omit<ProbesConfig, "pointer"> = { when: "nightly", only: [] };
 
 const minuteMs = 60_000;
@@ -97,14 +97,14 @@ export const defaultSettings: Settings = {
 	// A profile costs a minute and answers questions that only a regression asks.
 	// Nsight Compute replays kernels and needs the right to read counters, which most runners do not give.
 	profile: { nsys: "on-regression", ncu: "never" },
-	// The base of a pull request is built again at every push; kernel timings shared by both arms take the luck out of builds.
+	// The base of a pull request is built again at every push; kernel timings shared by both arms remove random differences between builds.
 	cache: { engines: true, timing: true },
 };
 
 /** A command that compares one output of one case. */
 export const defaultCommandTimeoutMs = minuteMs;
 
-/** A layer that leaves the DLA unasked is what a gate should find out. */
+/** The build fails for a layer that the DLA cannot run, so the gate reports it. */
 export const defaultGpuFallback = false;
 
 /** The one engine of a model that names none: what the ONNX file itself says. */

@@ -1,6 +1,6 @@
 // Finds the known word that a misspelt one most likely meant.
 
-/** Longer words are not compared: the table below is quadratic, and nobody misspells so much by chance. */
+/** Longer words are not compared: the table below is quadratic, and a word that long is hardly a typing error. */
 const maxChars = 40;
 /** A list of names may be a user's own, of any length. */
 const maxKnown = 200;

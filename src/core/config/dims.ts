@@ -71,7 +71,7 @@ function* missingDim(pointer: string, name: string): Resolution<void> {
 	yield problem({
 		code: "config-dims",
 		pointer,
-		says: `says nothing of ${formatName(name)}, which another profile gives a range`,
+		says: `has no range for ${formatName(name)}, which another profile has`,
 		expected: "a range for every dimension in every profile",
 		got: "missing",
 		fix: `Add ${formatName(name)} here, or give it under dims for all profiles.`,

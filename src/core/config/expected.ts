@@ -1,4 +1,4 @@
-// Says in words what the schema expects at a place, and what was found there.
+// Describes what the schema expects at a pointer, and what was found there.
 import configSchema from "../../../golden-schema/config.schema.json" with { type: "json" };
 import { cleanText, shorten } from "../text/escape.ts";
 import { didYouMean } from "./did-you-mean.ts";
@@ -21,7 +21,7 @@ export interface SchemaNode {
 	$ref?: string;
 }
 
-/** Notations that no keyword tells. */
+/** Notations that no keyword describes. */
 const notations: Readonly<Record<string, string>> = {
 	Percentage: "a share such as 2% or 0.02, or off",
 	Duration: "a time with its unit, such as 500ms, 2s or 10m",
@@ -77,7 +77,7 @@ const homes: readonly (readonly [definition: string, words: string])[] = [
 	["workload", "a workload"],
 ];
 
-/** The key, right in itself, and where it belongs: for one that stands at the wrong place. */
+/** The key and the mapping it belongs to: for a known key in the wrong mapping. */
 export function findHome(key: string): { name: string; home: string } | undefined {
 	for (const [definition, home] of homes) {
 		const known = Object.keys(followed({ $ref: `#/$defs/${definition}` }).properties ?? {});

@@ -1,4 +1,4 @@
-// Values that inputs of the action or flags of the command line put over the file's.
+// Values that inputs of the action or flags of the command line set in place of the file's.
 
 import { didYouMean } from "./did-you-mean.ts";
 import { childPointer, formatName } from "./pointer.ts";
@@ -36,7 +36,7 @@ export interface Overridden {
 	problems: readonly Problem[];
 }
 
-/** The file's value with the inputs put in; an input of "" is one that nobody gave. The file's value is not changed. */
+/** The file's value with the inputs put in; an input of "" is not set. The file's value is not changed. */
 export function applyInputs(file: unknown, inputs: Readonly<Record<string, string>>): Overridden {
 	const problems: Problem[] = [];
 	const set = new Map<string, string>();

@@ -1,6 +1,6 @@
 // Resolves models and their engines: inheritance of dims, workloads, goldens and gates.
 import type { EngineFile, InputFile, ModelFile, PrepareFile, WorkloadFile } from "../schema/config.ts";
-import { isRunnersOwn } from "../variables.ts";
+import { isRunnerVariable } from "../variables.ts";
 import type { EngineConfig, InputConfig, ModelConfig, PrepareConfig, ProbesConfig } from "./config.ts";
 import { defaultEngine } from "./defaults.ts";
 import { didYouMean } from "./did-you-mean.ts";
@@ -93,9 +93,9 @@ function* resolvePrepare(prepare: PrepareFile, pointer: string): Resolution<Prep
 	if (typeof prepare === "string") return { command: prepare, env: [] };
 	const { command, env = [] } = prepare;
 	for (const [index, name] of env.entries()) {
-		if (!isRunnersOwn(name)) continue;
+		if (!isRunnerVariable(name)) continue;
 		const [says, fix] = [
-			`names ${name}, which is the runner's own`,
+			`names ${name}, which belongs to the runner`,
 			"Hand the command a variable of your own under `env:` of the job or step.",
 		];
 		yield problem({

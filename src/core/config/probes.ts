@@ -1,17 +1,17 @@
-// Resolves `probes`: when an engine is asked whether it agrees with itself, what it is asked, and which input tells padding.
+// Resolves `probes`: when probes run, which ones, and which input marks the padding.
 import type { ProbesFile } from "../schema/config.ts";
 import type { ProbesConfig } from "./config.ts";
 import { defaultProbes } from "./defaults.ts";
 import { problem, type Resolution } from "./resolution.ts";
 import { checkName } from "./values.ts";
 
-/** What one level says; keys that it leaves out are those of the level around it. */
+/** The settings of one level; missing keys come from the level around it. */
 export type ProbesLayer = Partial<Omit<ProbesConfig, "pointer">>;
 
 export function* readProbes(file: ProbesFile | undefined, pointer: string): Resolution<ProbesLayer> {
 	if (file === undefined) return {};
 	if (typeof file === "string") return { when: file };
-	// A list is asked for, so it is asked in every run.
+	// Probes that are listed run always.
 	if (Array.isArray(file)) return { when: "on", only: file };
 	for (const key of ["mask", "length"] as const) {
 		const name = file[key];
@@ -25,7 +25,7 @@ function* maskAndLength(pointer: string): Resolution<void> {
 	yield problem({
 		code: "config-value",
 		pointer,
-		says: "stands beside mask, and either alone tells what is padding",
+		says: "is given together with mask; either one alone marks the padding",
 		expected: "mask or length",
 		got: "both",
 		fix: "Remove length where the model reads the mask.",
@@ -35,12 +35,12 @@ function* maskAndLength(pointer: string): Resolution<void> {
 
 /** The model's own over the file's, key by key; a model that names a mask means no length of the file, and the other way round. */
 export function mergeProbes(wide: ProbesLayer, narrow: ProbesLayer, pointer: string): ProbesConfig {
-	const told = narrow.mask !== undefined || narrow.length !== undefined ? narrow : wide;
+	const padding = narrow.mask !== undefined || narrow.length !== undefined ? narrow : wide;
 	return {
 		when: narrow.when ?? wide.when ?? defaultProbes.when,
 		only: narrow.only ?? wide.only ?? defaultProbes.only,
-		...(told.mask === undefined ? {} : { mask: told.mask }),
-		...(told.length === undefined ? {} : { length: told.length }),
+		...(padding.mask === undefined ? {} : { mask: padding.mask }),
+		...(padding.length === undefined ? {} : { length: padding.length }),
 		pointer,
 	};
 }

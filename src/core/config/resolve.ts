@@ -79,8 +79,8 @@ function* resolveBaseline(file: NonNullable<ConfigFile["baseline"]>): Resolution
 		yield problem({
 			code: "config-value",
 			pointer: "/baseline/from",
-			says: "is pinned, and no ref says to what",
-			expected: "baseline.ref beside it",
+			says: "is pinned, but baseline.ref is missing",
+			expected: "baseline.ref with a tag, branch or commit",
 			fix,
 		});
 	}

@@ -1,11 +1,11 @@
-// Turns what the schema validator says into one problem per place, in words.
+// Turns the errors of the schema validator into one problem per pointer.
 import type { ErrorObject } from "ajv";
 import { didYouMean } from "./did-you-mean.ts";
 import { describeExpected, describeGot, findHome, followed, holderOf, type SchemaNode, schemaFor } from "./expected.ts";
 import { childPointer, formatName, parsePointer } from "./pointer.ts";
 import type { Problem } from "./problem.ts";
 
-/** A file full of mistakes: enough is enough, the count comes from what is left. */
+/** Bounds the work for a file full of mistakes. */
 const maxErrors = 1000;
 
 export function toProblems(errors: readonly ErrorObject[], value: unknown): Problem[] {
@@ -77,7 +77,7 @@ function unknownKey(pointer: string, key: string, known: readonly string[]): Pro
 	return {
 		code: "config-schema",
 		pointer: childPointer(pointer, key),
-		says: "is no known key",
+		says: "is not a known key",
 		expected: known.length === 1 ? `${known[0]}` : `one of ${known.join(", ")}`,
 		got: formatName(key),
 		fix: meant === undefined ? adviseKey(key) : `Write ${meant}.`,

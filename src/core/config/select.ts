@@ -99,7 +99,7 @@ export function selectModels(models: Config["models"], patterns: readonly string
 	return problems.length > 0 ? { state: "unknown", problems } : { state: "ok", models: keepSelected(models, patterns) };
 }
 
-/** The same without a word about patterns that mean nothing here: for a base, which may not have them yet. */
+/** The same, but ignores patterns without a match: for a base, which may not have these engines yet. */
 export function keepSelected(models: Config["models"], patterns: readonly string[]): ModelConfig[] {
 	if (patterns.length === 0) return [...models];
 	const compiled = patterns.slice(0, maxPatterns).map(compile);

@@ -55,7 +55,7 @@ function* checkDla(pointer: string, precision: Precision): Resolution<void> {
 	yield problem({
 		code: "config-value",
 		pointer,
-		says: `is asked of an engine in ${precision}`,
+		says: `is set for an engine in ${precision}`,
 		expected: "precision fp16 or int8, all that a DLA computes in",
 		got: precision,
 		fix: "Set the engine's precision to fp16 or int8, or remove dla.",
@@ -70,8 +70,8 @@ function* resolveCalibration(pointer: string, engine: EngineFile): Resolution<Pi
 		yield problem({
 			code: "config-value",
 			pointer,
-			says: `is of use to int8 alone, and precision is ${precision}`,
-			expected: "precision: int8 beside it",
+			says: `applies to int8 only, and precision is ${precision}`,
+			expected: "precision: int8",
 			got: precision,
 			fix: "Write precision: int8, or remove calibration.",
 			at: "key",
@@ -186,7 +186,7 @@ export function flagFault(flags: readonly string[], index: number): FlagFault | 
 	const argument = flags[index] ?? "";
 	const name = flagName(argument);
 	if (!/^--?[A-Za-z][\w-]*$/.test(name) || /[\p{Cc}]/u.test(argument)) {
-		return { what: argument, says: "is no flag of trtexec", fix: "Write each flag as one word, with its value joined by `=`." };
+		return { what: argument, says: "is not a flag of trtexec", fix: "Write each flag as one word, with its value joined by `=`." };
 	}
 	const owned = ownedFlags.get(name);
 	if (owned !== undefined) return { what: name, says: "is set by trtgate itself", fix: owned };

@@ -1,4 +1,4 @@
-// Reads the notations of single values (shares, times, names, paths) and refuses those that mean nothing.
+// Reads the notations of single values (shares, times, names, paths) and refuses invalid ones.
 import { describeGot } from "./expected.ts";
 import { formatName } from "./pointer.ts";
 import { problem, type Resolution } from "./resolution.ts";
@@ -7,7 +7,7 @@ import { problem, type Resolution } from "./resolution.ts";
 const maxDurationMs = 24 * 3_600_000;
 const unitsInMs = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 } as const;
 
-/** `2%` and 0.02 are 0.02; `off` is no limit. A bare number from 1 on is refused: whoever writes 2 means 2 %. */
+/** `2%` and 0.02 are 0.02; `off` is no limit. A bare number of 1 or more is refused, as 2 probably means 2 %. */
 export function* parseShare(pointer: string, value: number | string): Resolution<number | "off"> {
 	if (value === "off") return "off";
 	if (typeof value === "number" && value >= 1) {
@@ -97,7 +97,7 @@ export function* checkName(pointer: string, options: { name: string; what: strin
 	yield problem({
 		code: "config-value",
 		pointer,
-		says: `is no name for ${what}: it ${fault}`,
+		says: `is not a valid name for ${what}: it ${fault}`,
 		expected: `one line of 1 to ${maxNameChars} characters`,
 		got: formatName(name),
 		fix: "Rename it.",

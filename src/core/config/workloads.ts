@@ -129,7 +129,7 @@ function undeclared({ name, size, pointer }: { name: string; size: number; point
 	return {
 		code: "config-dims",
 		pointer,
-		says: "is no dimension that this model declares under dims",
+		says: "is not a dimension that this model declares under dims",
 		expected: declared.length === 0 ? "a dimension declared there" : `one of ${shown}`,
 		got: formatName(name),
 		fix:

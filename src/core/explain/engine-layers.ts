@@ -1,4 +1,4 @@
-// The layers of an engine and the time that each takes, as its builder tells them.
+// The layers of an engine and the time that each takes, as its builder reports them.
 
 export interface LayerTensor {
 	name: string;
@@ -16,7 +16,7 @@ export interface LayerWeights {
 }
 
 export interface EngineLayer {
-	/** May repeat; the order tells two of one name apart. */
+	/** May repeat; the order distinguishes two of one name. */
 	name: string;
 	/** `CaskConvolution`, `Reformat`, `kgen`, …; null where the engine was built with names only. */
 	type: string | null;

@@ -105,7 +105,7 @@ function slowest(layers: readonly TimedLayer[]): TimedLayer[] {
 	return layers.filter((layer) => kept.has(layer));
 }
 
-export interface Seen {
+export interface ProfiledArm {
 	id: string;
 	arm: Arm;
 	layers?: ArmLayers;
@@ -113,7 +113,7 @@ export interface Seen {
 }
 
 /** Changes the row: it is explained after it was judged. */
-export function attachSeen(rows: readonly WorkloadResult[], { id, arm, layers, kernels }: Seen): void {
+export function attachProfile(rows: readonly WorkloadResult[], { id, arm, layers, kernels }: ProfiledArm): void {
 	const row = rows.find((candidate) => candidate.id === id);
 	if (row === undefined) return;
 	if (layers !== undefined) row.layers = { ...(row.layers ?? { base: null, head: null }), [arm]: layers };

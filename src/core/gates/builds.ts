@@ -1,4 +1,4 @@
-// Gates of what can be told from the builds: preflight, success, engine size, build time.
+// Gates of the builds: preflight, success, engine size, build time.
 
 import { buildTimesApart, hitSameLimit } from "../build-faults.ts";
 import type { Config } from "../config/config.ts";
@@ -15,7 +15,7 @@ export interface BuildFacts {
 	findings: readonly Finding[];
 }
 
-/** Build times differ for many reasons; below this a longer build is nobody's worry. */
+/** Build times differ for many reasons; a smaller difference is ignored. */
 const noticeableBuildMs = 60_000;
 
 export function judgeBuild(facts: BuildFacts, config: Config): GateResult[] {
@@ -24,7 +24,7 @@ export function judgeBuild(facts: BuildFacts, config: Config): GateResult[] {
 	return gates.filter((gate) => gate !== null);
 }
 
-interface Pronouncement {
+interface BuildGate {
 	gate: GateName;
 	status: GateStatus;
 	message: string;
@@ -32,15 +32,15 @@ interface Pronouncement {
 	pointer?: string;
 }
 
-function pronounce(facts: BuildFacts, config: Config, said: Pronouncement): GateResult {
+function gateResult(facts: BuildFacts, config: Config, init: BuildGate): GateResult {
 	const { model, engine } = facts.spec;
-	const location = locate(config, said.pointer ?? engine.pointer);
+	const location = locate(config, init.pointer ?? engine.pointer);
 	return {
-		gate: said.gate,
+		gate: init.gate,
 		model: model.name,
 		engine: engine.name,
-		status: said.status,
-		message: said.message,
+		status: init.status,
+		message: init.message,
 		...(location ? { location } : {}),
 	};
 }
@@ -51,28 +51,28 @@ function preflightGate(facts: BuildFacts, config: Config): GateResult | null {
 	const status = errors.length > 0 || (config.preflight.strict && warnings.length > 0) ? "fail" : warnings.length > 0 ? "warn" : "pass";
 	const [first] = errors.length > 0 ? errors : warnings;
 	const more = errors.length + warnings.length - 1;
-	const message = first === undefined ? "The model reads well." : `${first.message}${more > 0 ? ` (and ${more} more)` : ""}`;
-	return pronounce(facts, config, { gate: "preflight", status, message });
+	const message = first === undefined ? "No findings." : `${first.message}${more > 0 ? ` (and ${more} more)` : ""}`;
+	return gateResult(facts, config, { gate: "preflight", status, message });
 }
 
 function buildGate(facts: BuildFacts, config: Config): GateResult | null {
 	const { head, base } = facts;
-	const say = (status: GateStatus, message: string) => pronounce(facts, config, { gate: "build", status, message });
+	const result = (status: GateStatus, message: string) => gateResult(facts, config, { gate: "build", status, message });
 	switch (head.state) {
 		case "skipped":
 			return null;
 		case "built":
-			return say("pass", base?.state === "refused" ? "Builds again: the base does not." : builtMessage(head));
+			return result("pass", base?.state === "refused" ? "Builds again: the base does not." : builtMessage(head));
 		case "timed-out":
-			// A machine that is too slow for the base as well says nothing of the change.
-			return say(
+			// If the machine is too slow for the base as well, the change is not the cause.
+			return result(
 				hitSameLimit(head, base) ? "error" : "fail",
 				`The build did not end within its limit and was stopped after ${formatDuration(head.durationMs)}.`,
 			);
 		case "missing":
-			return say("fail", "The head has no such model.");
+			return result("fail", "The head has no such model.");
 		case "refused":
-			return say(head.failure?.kind === "runner" ? "error" : "fail", head.failure?.title ?? "The build failed.");
+			return result(head.failure?.kind === "runner" ? "error" : "fail", head.failure?.title ?? "The build failed.");
 	}
 }
 
@@ -87,7 +87,7 @@ function sizeGate(facts: BuildFacts, config: Config): GateResult | null {
 	const change = head / base - 1;
 	const { gates } = facts.spec.engine;
 	const message = `Engine ${formatBytes(base)} → ${formatBytes(head)} (${formatPercent(change, { sign: true })}).`;
-	return pronounce(
+	return gateResult(
 		facts,
 		config,
 		pointed({ gate: "engine-size", status: judgeChange(change, gates.engineSize), message }, gates.pointers["engine-size"]),
@@ -101,9 +101,9 @@ function timeGate(facts: BuildFacts, config: Config): GateResult | null {
 	const change = head / base - 1;
 	const status = head - base < noticeableBuildMs ? "pass" : judgeChange(change, gates.buildTime);
 	const message = `Build ${formatDuration(base)} → ${formatDuration(head)} (${formatPercent(change, { sign: true })}).`;
-	return pronounce(facts, config, pointed({ gate: "build-time", status, message }, gates.pointers["build-time"]));
+	return gateResult(facts, config, pointed({ gate: "build-time", status, message }, gates.pointers["build-time"]));
 }
 
-function pointed(said: Pronouncement, pointer: string | undefined): Pronouncement {
-	return pointer === undefined ? said : { ...said, pointer };
+function pointed(init: BuildGate, pointer: string | undefined): BuildGate {
+	return pointer === undefined ? init : { ...init, pointer };
 }

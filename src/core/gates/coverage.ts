@@ -38,7 +38,7 @@ export function judgeVanishedFigures(row: WorkloadResult, config: Config, pointe
 	return vanished(missingOf(timed, base, head), { place: { model, engine, workload }, config, pointer });
 }
 
-/** Only between two engines: a head that is not built is the build gate's to tell. */
+/** Only where both are built: the build gate reports a head that is not. */
 export function judgeVanishedBuild(builds: { base?: BuildRecord; head: BuildRecord }, config: Config, pointer: string): GateResult[] {
 	const { base, head } = builds;
 	if (base?.state !== "built" || head.state !== "built") return [];

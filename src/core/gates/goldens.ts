@@ -49,13 +49,13 @@ function agreement(checks: number): string {
 
 const mostNamed = 5;
 
-/** Outputs that fail beside the one whose number is told. */
-function othersText(verdict: GoldenVerdict, told: string): string {
-	const failing = verdict.checks.filter((check) => !check.pass && check.metric !== "error-growth" && check.output !== told);
+/** The other outputs that fail. */
+function othersText(verdict: GoldenVerdict, shown: string): string {
+	const failing = verdict.checks.filter((check) => !check.pass && check.metric !== "error-growth" && check.output !== shown);
 	const others = [...new Set(failing.map(({ output }) => output))];
 	if (others.length === 0) return "";
 	const more = others.length > mostNamed ? ` and ${others.length - mostNamed} more` : "";
-	return ` Off too: ${others.slice(0, mostNamed).join(", ")}${more}.`;
+	return ` Also failing: ${others.slice(0, mostNamed).join(", ")}${more}.`;
 }
 
 function formatNumeric(value: number | string): string {

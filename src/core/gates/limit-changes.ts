@@ -1,42 +1,42 @@
-// The gate of demands that the head's config makes weaker: who is judged does not set the limits unseen.
+// The gate of requirements that the head's config weakens: a change cannot relax its own limits unnoticed.
 import type { Config, EngineConfig, Gates, ModelConfig } from "../config/config.ts";
-import { type Demand, engineDemands, fileDemands, modelDemands, workloadDemands } from "../config/demands.ts";
+import { engineRequirements, fileRequirements, modelRequirements, type Requirement, workloadRequirements } from "../config/requirements.ts";
 import { locate } from "../config/source.ts";
 import type { GateResult } from "../schema/result.ts";
 import { shorten } from "../text/escape.ts";
 import { counted } from "../text/labels.ts";
 
-interface Place {
+interface ConfigSubject {
 	model: string;
 	engine?: string;
 	workload?: string;
 }
 
-/** The two sides of one thing, and what the base says about its loosening. */
+/** The requirements of base and head for one subject, and the base's setting for weaker ones. */
 interface Sides {
 	limitChange: Gates["limitChange"];
-	/** Absent: the file as a whole. */
-	place?: Place;
-	before: readonly Demand[];
-	after: readonly Demand[];
+	/** Absent: the whole file. */
+	subject?: ConfigSubject;
+	before: readonly Requirement[];
+	after: readonly Requirement[];
 }
 
-interface Loosening extends Pick<Sides, "limitChange" | "place"> {
+interface WeakerRequirement extends Pick<Sides, "limitChange" | "subject"> {
 	says: string;
 	pointer: string;
 }
 
-/** What only one of the two configs has is no loosening: the head may add things, and what it drops is the coverage gate's. */
+/** Only what both configs have is compared: the head may add things, and the coverage gate reports what it drops. */
 export function judgeLimitChanges(base: Config, head: Config): GateResult[] {
-	const groups = new Map<string, Loosening[]>();
-	for (const loosening of sidesOf(base, head).flatMap(findLoosened)) {
-		const key = `${loosening.limitChange} ${loosening.says}`;
-		groups.set(key, [...(groups.get(key) ?? []), loosening]);
+	const groups = new Map<string, WeakerRequirement[]>();
+	for (const weaker of sidesOf(base, head).flatMap(findWeaker)) {
+		const key = `${weaker.limitChange} ${weaker.says}`;
+		groups.set(key, [...(groups.get(key) ?? []), weaker]);
 	}
 	return [...groups.values()].flatMap((group) => resultOf(group, head));
 }
 
-/** A base whose config nobody can read leaves the head's limits unseen. */
+/** For a base whose config cannot be read. */
 export function judgeUnreadBase(fault: string, head: Config): GateResult {
 	const message = `The base's config cannot be read, so the head's limits and coverage were not compared with it: ${fault}`;
 	return { gate: "limit-change", model: head.path, status: "warn", message };
@@ -45,29 +45,29 @@ export function judgeUnreadBase(fault: string, head: Config): GateResult {
 function sidesOf(base: Config, head: Config): Sides[] {
 	const models = pairsOf(base.models, head.models);
 	const kept = models.map(([was, is]) => ({ ...is, engines: pairsOf(was.engines, is.engines).map(([, engine]) => engine) }));
-	const file = { limitChange: base.gates.limitChange, before: fileDemands(base, kept), after: fileDemands(head, kept) };
+	const file = { limitChange: base.gates.limitChange, before: fileRequirements(base, kept), after: fileRequirements(head, kept) };
 	return [file, ...models.flatMap(([was, is]) => sidesOfModel(was, is, base.gates))];
 }
 
 function sidesOfModel(was: ModelConfig, is: ModelConfig, { limitChange }: Gates): Sides[] {
 	const model = {
 		limitChange,
-		place: { model: was.name },
-		before: was.probes.when === "off" ? [] : modelDemands(was),
-		after: modelDemands(is),
+		subject: { model: was.name },
+		before: was.probes.when === "off" ? [] : modelRequirements(was),
+		after: modelRequirements(is),
 	};
 	return [model, ...pairsOf(was.engines, is.engines).flatMap(([before, after]) => sidesOfEngine(before, after, was.name))];
 }
 
 function sidesOfEngine(was: EngineConfig, is: EngineConfig, model: string): Sides[] {
-	const place = { model, engine: was.name };
+	const subject = { model, engine: was.name };
 	return [
-		{ limitChange: was.gates.limitChange, place, before: engineDemands(was), after: engineDemands(is) },
+		{ limitChange: was.gates.limitChange, subject, before: engineRequirements(was), after: engineRequirements(is) },
 		...pairsOf(was.workloads, is.workloads).map(([before, after]) => ({
 			limitChange: before.gates.limitChange,
-			place: { ...place, workload: before.name },
-			before: workloadDemands(before),
-			after: workloadDemands(after),
+			subject: { ...subject, workload: before.name },
+			before: workloadRequirements(before),
+			after: workloadRequirements(after),
 		})),
 	];
 }
@@ -80,8 +80,8 @@ function pairsOf<Named extends { name: string }>(before: readonly Named[], after
 	});
 }
 
-function findLoosened({ before, after, ...of }: Sides): Loosening[] {
-	const now = new Map(after.map((demand) => [demand.key, demand]));
+function findWeaker({ before, after, ...of }: Sides): WeakerRequirement[] {
+	const now = new Map(after.map((requirement) => [requirement.key, requirement]));
 	return before.flatMap((was) => {
 		const is = now.get(was.key);
 		const says = describe(was, is);
@@ -90,37 +90,37 @@ function findLoosened({ before, after, ...of }: Sides): Loosening[] {
 }
 
 /** null: as strict as before, or stricter. */
-function describe(was: Demand, is: Demand | undefined): string | null {
-	const { key, looseness, how = "is looser" } = was;
-	if (is === undefined) return `${key} is gone; the base says ${shorten(was.shown, mostShown)}.`;
-	const change = `${shorten(was.shown, mostShown)} → ${shorten(is.shown, mostShown)}.`;
-	if (looseness === undefined || is.looseness === undefined) return was.shown === is.shown ? null : `${key} changed: ${change}`;
-	return is.looseness > looseness ? `${key} ${how}: ${change}` : null;
+function describe(was: Requirement, is: Requirement | undefined): string | null {
+	const { key, laxness, weakerLabel = "is looser" } = was;
+	if (is === undefined) return `${key} is gone; in the base: ${shorten(was.shown, maxShownChars)}.`;
+	const change = `${shorten(was.shown, maxShownChars)} → ${shorten(is.shown, maxShownChars)}.`;
+	if (laxness === undefined || is.laxness === undefined) return was.shown === is.shown ? null : `${key} changed: ${change}`;
+	return is.laxness > laxness ? `${key} ${weakerLabel}: ${change}` : null;
 }
 
-const mostShown = 120;
+const maxShownChars = 120;
 
-/** The same change in many places is told once. */
-function resultOf(group: readonly Loosening[], head: Config): GateResult[] {
+/** The same change in many subjects is reported once. */
+function resultOf(group: readonly WeakerRequirement[], head: Config): GateResult[] {
 	const [first] = group;
 	if (first === undefined || first.limitChange === "off") return [];
-	const places = group.flatMap(({ place }) => place ?? []);
+	const subjects = group.flatMap(({ subject }) => subject ?? []);
 	const location = locate(head, first.pointer);
 	return [
 		{
 			gate: "limit-change",
-			...subjectOf(places, head.path),
+			...subjectOf(subjects, head.path),
 			status: first.limitChange,
-			message: `${first.says}${countOf(places)} It needs a review.`,
+			message: `${first.says}${countOf(subjects)} It needs a review.`,
 			...(location ? { location } : {}),
 		},
 	];
 }
 
-/** What all places have in common; the config itself where that is nothing. */
-function subjectOf(places: readonly Place[], path: string): Place {
-	const common = (key: keyof Place): string | undefined => {
-		const [value, other] = new Set(places.map((place) => place[key]));
+/** What all subjects have in common; the config itself where they have nothing in common. */
+function subjectOf(subjects: readonly ConfigSubject[], path: string): ConfigSubject {
+	const common = (key: keyof ConfigSubject): string | undefined => {
+		const [value, other] = new Set(subjects.map((subject) => subject[key]));
 		return other === undefined ? value : undefined;
 	};
 	const [model, engine, workload] = [common("model"), common("engine"), common("workload")];
@@ -129,9 +129,9 @@ function subjectOf(places: readonly Place[], path: string): Place {
 	return workload === undefined ? { model, engine } : { model, engine, workload };
 }
 
-function countOf(places: readonly Place[]): string {
-	const [first] = places;
-	if (first === undefined || places.length === 1) return "";
+function countOf(subjects: readonly ConfigSubject[]): string {
+	const [first] = subjects;
+	if (first === undefined || subjects.length === 1) return "";
 	const what = first.workload !== undefined ? "workload" : first.engine !== undefined ? "engine" : "model";
-	return ` That holds for ${counted(places.length, what)}.`;
+	return ` Applies to ${counted(subjects.length, what)}.`;
 }

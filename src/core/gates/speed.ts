@@ -43,13 +43,13 @@ function latencyStatus(latency: Comparison, gates: Gates): GateStatus | null {
 	}
 }
 
-/** P99 and memory pronounce only what is certain; their doubt is shown, and does not decide. */
+/** P99 and memory decide only where they are certain; an inconclusive one is shown without a gate. */
 function tailStatus(comparison: Comparison, limits: Threshold): GateStatus | null {
 	if (comparison.verdict === "regressed") return judgeChange(comparison.estimate ?? Number.NaN, limits);
 	return comparison.verdict === "unchanged" || comparison.verdict === "improved" ? "pass" : null;
 }
 
-/** CPU speed says little of TensorRT's: it only warns unless the config wants more. */
+/** CPU speed predicts little about TensorRT's: it only warns unless the config sets otherwise. */
 function capped(status: GateStatus | null, gates: Gates, onCpu: boolean): GateStatus | null {
 	return onCpu && status === "fail" && gates.cpuSpeed === "warn" ? "warn" : status;
 }

@@ -56,7 +56,7 @@ function refuseForeignCommits(parts: readonly JudgedPart[], allowed: MergeOption
 	});
 }
 
-/** Of several commits nobody can say which is meant, so all are refused. */
+/** With several commits it is unknown which is meant, so all parts are refused. */
 function agreeing(parts: readonly JudgedPart[]): JudgedPart[] {
 	const heads = commitsOf(parts, (result) => result.arms.head);
 	const bases = commitsOf(parts, (result) => result.arms.base);
@@ -72,14 +72,14 @@ function commitsOf(parts: readonly JudgedPart[], arm: (result: Result) => ArmSou
 }
 
 function differ(what: string, commits: ReadonlySet<string>): string {
-	return `The parts are of different commits, so none can be told to be right: their ${what} are ${[...commits].sort().slice(0, 5).map(short).join(", ")}.`;
+	return `The parts are of different commits, so it is unknown which is right: their ${what} are ${[...commits].sort().slice(0, 5).map(short).join(", ")}.`;
 }
 
 function short(commit: string): string {
 	return cleanName(commit, 100).slice(0, 7);
 }
 
-/** The same engine of the same config on the same kind of device, twice: which of the two to believe, nobody can say. */
+/** Refuses parts that measured the same engine of the same config on the same kind of device: it is unknown which is right. */
 function refuseDoubles(parts: readonly JudgedPart[]): JudgedPart[] {
 	const owners = new Map<string, Set<string>>();
 	for (const part of parts) {

@@ -4,7 +4,7 @@ import type { Result } from "../schema/result.ts";
 /** What came of one part. */
 export type PartContent =
 	| { state: "read"; result: Result }
-	/** `kind` runner: a retry may mend it. */
+	/** `kind` runner: a retry may fix it. */
 	| { state: "refused"; reason: string; kind: "runner" | "configuration" };
 
 export interface PartInput {
@@ -20,7 +20,7 @@ export interface MergeOptions {
 	headCommits?: readonly string[];
 	/** Of the program that merges. */
 	version: string;
-	/** Files that will lie beside the merged result. */
+	/** Files that will accompany the merged result. */
 	files: Result["files"];
 }
 

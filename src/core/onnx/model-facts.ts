@@ -12,14 +12,14 @@ export interface ModelFacts {
 	largestTensor: { name: string; shape: string; bytes: number } | null;
 }
 
-export interface Asked {
+export interface ModelSizes {
 	/** Shapes of inputs, which size the symbolic dimensions. */
 	shapes: ReadonlyMap<string, readonly number[]>;
 	/** Bits that an element takes at least. */
 	leastBits: number;
 }
 
-export function modelFacts(model: InspectedModel, { shapes, leastBits }: Asked): ModelFacts {
+export function modelFacts(model: InspectedModel, { shapes, leastBits }: ModelSizes): ModelFacts {
 	const inputs = feeds(model.onnx.graph);
 	const sizes = new Map(
 		inputs.flatMap(({ name, dims }) =>

@@ -44,7 +44,7 @@ const rules: readonly Rule[] = [
 ];
 
 const severities: readonly Finding["severity"][] = ["error", "warning", "note"];
-/** One fault can show at a thousand nodes; who needs more than these has the count. */
+/** One fault can show at a thousand nodes; beyond these, only the count is reported. */
 const mostPerCode = 20;
 
 /** Findings, errors first. An error means that the backend refuses the model or cannot be fed; a warning that it may. */

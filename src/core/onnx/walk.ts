@@ -57,7 +57,7 @@ function graphScope(graph: OnnxGraph, rest: Pick<Scope, "where" | "kind" | "opse
 	return { ...rest, inputs: names(graph.inputs), outputs: names(graph.outputs), declared: graph.inputs, initializers, nodes, subgraphs };
 }
 
-/** The tensors that somebody reads, by body; outputs count as read. A subgraph may read those of every graph around it. */
+/** The tensors that are read, by body; outputs count as read. A subgraph may read those of every graph around it. */
 export function readNames(scopes: readonly Scope[]): ReadonlyMap<Scope, ReadonlySet<string>> {
 	const read = new Map<Scope, Set<string>>(scopes.map((scope) => [scope, new Set()]));
 	for (const scope of scopes) {

@@ -1,4 +1,4 @@
-// Tells which processes on the GPU are neither ours nor harmless.
+// Finds the foreign processes on the GPU.
 import type { GpuProcess, ProcessSample } from "./sample.ts";
 import type { Neighbour } from "./validity.ts";
 
@@ -13,8 +13,8 @@ export function neighboursOf(readings: readonly ProcessSample[]): Neighbour[] {
 }
 
 /**
- * One run is at work at a time. In a container the driver numbers processes as the host does, and ours cannot be told by
- * number: then one of the unknown is ours, and all but one are strangers. The driver lists the oldest first.
+ * One run is at work at a time. In a container the driver numbers processes as the host does, and ours cannot be identified by
+ * number: then one of the unknown is ours, and all but one are foreign processes. The driver lists the oldest first.
  */
 function untrusted(processes: readonly GpuProcess[]): readonly GpuProcess[] {
 	const foreign = processes.filter(({ owner }) => owner === "foreign");

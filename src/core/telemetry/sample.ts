@@ -1,4 +1,4 @@
-// What is read of a GPU from moment to moment, whoever reads it. Times are on the Clock port's scale.
+// One reading of a GPU. Times are on the Clock port's scale.
 
 /** One reading, about ten a second; null where the GPU or its driver does not tell. */
 export interface TelemetrySample {

@@ -11,7 +11,7 @@ export interface Neighbour {
 	memoryBytes: number | null;
 }
 
-/** What is known of the world around one run. Nothing here tells its arm. */
+/** The conditions of one run, without its arm. */
 export interface RunConditions {
 	window: GpuWindow | null;
 	/** Iterations × median compute time ÷ wall time; null where no GPU is watched. */

@@ -50,13 +50,13 @@ export function highest(values: readonly (number | null)[]): number | null {
 	return known.length === 0 ? null : known.reduce((a, b) => Math.max(a, b));
 }
 
-/** Where a process hides its memory, or none is known as ours and one might be, no sum can be told. */
+/** Where a process hides its memory, or none is known as ours and one might be, there is no sum. */
 function memoryOf(readings: readonly ProcessSample[], belongs: (process: GpuProcess) => boolean): number | null {
-	const tells = readings.every(({ processes }) => {
-		const told = processes.every(({ memoryBytes }) => memoryBytes !== null);
-		return told && (processes.some(({ owner }) => owner === "ours") || processes.every(({ owner }) => owner !== "unknown"));
+	const isComplete = readings.every(({ processes }) => {
+		const isKnown = processes.every(({ memoryBytes }) => memoryBytes !== null);
+		return isKnown && (processes.some(({ owner }) => owner === "ours") || processes.every(({ owner }) => owner !== "unknown"));
 	});
-	if (!tells) return null;
+	if (!isComplete) return null;
 	return highest(readings.map(({ processes }) => processes.filter(belongs).reduce((sum, process) => sum + (process.memoryBytes ?? 0), 0)));
 }
 

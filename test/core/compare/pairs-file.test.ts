@@ -24,7 +24,7 @@ describe("recorded on a GPU, eight pairs each", () => {
 		expect(got.verdict).toBe("unchanged");
 		expect(got.excluded).toBeLessThan(0.01);
 		expect(renderVerdict(got)).toBe(
-			"No relevant change: \u22120.1 % (99 % interval \u22120.3 to +0.2 %), 8 pairs; changes of 0.4 % or more are excluded.",
+			"No relevant change: \u22120.1 % (99 % interval \u22120.3 to +0.2 %), 8 pairs; changes of 0.4 % or more are ruled out.",
 		);
 	});
 
@@ -99,10 +99,10 @@ describe("sentences", () => {
 
 	test("doubt is not a pass", () => {
 		expect(renderVerdict(judge([-0.05, 0.06, -0.03, 0.05, 0.01, -0.04, 0.03, 0]))).toMatch(
-			/^Inconclusive after 8 pairs: \+0\.\d % \(99 % interval −\d\.\d to \+\d+\.\d %\)\. Run noise of .* is not excluded\. Not a pass\.$/,
+			/^Inconclusive after 8 pairs: \+0\.\d % \(99 % interval −\d\.\d to \+\d+\.\d %\)\. Run noise of .* is not ruled out\. Not a pass\.$/,
 		);
 		expect(renderVerdict(judge([0.01]))).toBe(
-			"Inconclusive: 1 run per arm is too few for a verdict: 5 pairs at least are needed. The runs so far differ by +1.0 %. Not a pass.",
+			"Inconclusive: 1 run per arm is too few for a verdict: at least 5 pairs are needed. The runs so far differ by +1.0 %. Not a pass.",
 		);
 	});
 
@@ -120,7 +120,7 @@ describe("sentences", () => {
 
 	test("a narrow interval is written with the decimals it earns", () => {
 		expect(renderVerdict(judge([0, 0, 0, 0, 0]))).toBe(
-			"No relevant change: 0.00 % (99 % interval \u22120.03 to +0.03 %), 5 pairs; changes of 0.03 % or more are excluded.",
+			"No relevant change: 0.00 % (99 % interval \u22120.03 to +0.03 %), 5 pairs; changes of 0.03 % or more are ruled out.",
 		);
 	});
 });

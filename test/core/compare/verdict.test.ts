@@ -254,22 +254,22 @@ describe("reasons", () => {
 	test("noise too high for the minimal effect is named with what it leaves open", () => {
 		const got = judge(fromLogs([-0.05, 0.06, -0.03, 0.05, 0.01, -0.04, 0.03, 0]));
 		expect(got.reason).toMatch(
-			/^Run noise of \d\.\d % is too high for a limit of 2 % with 8 pairs; a slowdown of up to \d+\.\d % is not excluded\.$/,
+			/^Run noise of \d\.\d % is too high for a limit of 2 % with 8 pairs; a slowdown of up to \d+\.\d % is not ruled out\.$/,
 		);
 	});
 
 	test("a change near the limit is named as such", () => {
 		const near = (centre: number) => judge(fromLogs([-2, -1, 0, 0, 0, 0, 1, 2].map((step) => centre + 0.002 * step))).reason;
 		expect(near(0.0195)).toMatch(
-			/^There is a change, but whether it reaches the limit of 2 % is open; a slowdown of up to 2\.\d % is not excluded\.$/,
+			/^There is a change, but whether it reaches the limit of 2 % is undecided; a slowdown of up to 2\.\d % is not ruled out\.$/,
 		);
-		expect(near(-0.0195)).toMatch(/a speed-up of up to 2\.\d % is not excluded\.$/);
+		expect(near(-0.0195)).toMatch(/a speed-up of up to 2\.\d % is not ruled out\.$/);
 	});
 
 	test("an open slowdown is always named, however large the speed-up beside it", () => {
 		const { reason, interval } = judge(fromLogs([-1.6, 0.9, -0.7, 0.3, -0.4]));
 		expect(Math.log1p(interval?.[1] ?? 0)).toBeLessThan(-Math.log1p(interval?.[0] ?? 0));
-		expect(reason).toMatch(/; a slowdown of up to \d+ % is not excluded\.$/);
+		expect(reason).toMatch(/; a slowdown of up to \d+ % is not ruled out\.$/);
 	});
 });
 

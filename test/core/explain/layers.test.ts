@@ -4,7 +4,7 @@ import { gunzipSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { boundKernels, kernelOfInterest } from "../../../src/core/explain/kernels.ts";
-import { attachSeen, joinLayers, matchLayers, movedMost } from "../../../src/core/explain/layers.ts";
+import { attachProfile, joinLayers, matchLayers, movedMost } from "../../../src/core/explain/layers.ts";
 import { parseTimedLayers } from "../../../src/formats/trtexec/layers.ts";
 import { buildKernels, buildLayers } from "../../support/build-layers.ts";
 import { buildWorkload } from "../../support/build-result.ts";
@@ -105,9 +105,9 @@ describe("what is kept of layers and kernels", () => {
 	it("lies beside its workload, and nothing else is touched", () => {
 		const rows = [buildWorkload({ id: "a" }), buildWorkload({ id: "b" })];
 		const layers = buildLayers({ stem: 1 });
-		attachSeen(rows, { id: "b", arm: "head", layers });
-		attachSeen(rows, { id: "b", arm: "base", kernels: buildKernels({ k: 1 }) });
-		attachSeen(rows, { id: "c", arm: "base", layers });
+		attachProfile(rows, { id: "b", arm: "head", layers });
+		attachProfile(rows, { id: "b", arm: "base", kernels: buildKernels({ k: 1 }) });
+		attachProfile(rows, { id: "c", arm: "base", layers });
 		expect(rows[0]?.layers).toBeUndefined();
 		expect(rows[1]?.layers).toEqual({ base: null, head: layers });
 		expect(rows[1]?.kernels?.head).toBeNull();

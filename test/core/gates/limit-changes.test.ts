@@ -44,12 +44,12 @@ const rows: readonly Row[] = [
 	{ base: "gates: { inconclusive: fail }", says: "gates.inconclusive is looser: fail → neutral." },
 	{ base: "gates: { cpu-speed: fail }", says: "gates.cpu-speed is looser: fail → warn." },
 	{ head: "probes: off", says: "probes is looser: nightly → off." },
-	{ base: "probes: [determinism, padding]", head: "probes: [padding]", says: "probe determinism is gone; the base says that it is asked." },
+	{ base: "probes: [determinism, padding]", head: "probes: [padding]", says: "probe determinism is gone; in the base: enabled." },
 	{ head: "measure: { pairs: [5] }", says: "measure.pairs is lower: at most 16 → at most 5." },
 	{ head: "measure: { duration: 100ms }", says: "measure.duration is lower: 3.0 s → 100 ms." },
 	{ base: "measure: { transfers: true }", says: "measure.transfers is looser: true → false." },
 	{ base: "preflight: { strict: true }", says: "preflight.strict is looser: true → false." },
-	{ base: "preflight: { tensorrt: 10.6 }", says: "preflight.tensorrt is gone; the base says 10.6." },
+	{ base: "preflight: { tensorrt: 10.6 }", says: "preflight.tensorrt is gone; in the base: 10.6." },
 	{ base: "backend: tensorrt", head: "backend: onnxruntime", says: "backend is looser: tensorrt → onnxruntime." },
 	{
 		base: "comparators: { lpips: { command: [python3, lpips.py] } }",
@@ -57,7 +57,7 @@ const rows: readonly Row[] = [
 		says: "comparators.lpips changed: python3 lpips.py → echo ok.",
 		both: true,
 	},
-	{ base: "comparators: { lpips: { command: [python3, lpips.py] } }", says: "comparators.lpips is gone; the base says python3 lpips.py." },
+	{ base: "comparators: { lpips: { command: [python3, lpips.py] } }", says: "comparators.lpips is gone; in the base: python3 lpips.py." },
 	{
 		head: "baseline: { from: pinned, ref: v0 }",
 		says: "baseline changed: base-ref → pinned v0.",
@@ -66,7 +66,7 @@ const rows: readonly Row[] = [
 	{
 		base: "runners: [{ name: l4, labels: gpu }]",
 		head: "runners: [{ name: h100, labels: gpu }]",
-		says: "net/fp32 on runner l4 is gone; the base says that it is measured there.",
+		says: "net/fp32 on runner l4 is gone; in the base: measured there.",
 		both: true,
 	},
 	{ in: "model", head: "gates: { latency: { fail: 400% } }", says: "gates.latency.fail is looser: 10 % → 400 %." },
@@ -116,7 +116,7 @@ describe("a head that demands less", () => {
 	it("is told once for all places, of what they have in common, at the line that says it", () => {
 		const many = "engines: { a: { precision: fp32 }, b: { precision: fp32 } }, workloads: [{ batch: 1 }, { batch: 8 }]";
 		const [everywhere] = judge(file({ model: many }), file({ model: many, rest: "gates: { memory: { fail: off } }" }));
-		expect(everywhere).toMatchObject({ model: "net", message: expect.stringContaining("That holds for 4 workloads. It needs a review.") });
+		expect(everywhere).toMatchObject({ model: "net", message: expect.stringContaining("Applies to 4 workloads. It needs a review.") });
 		expect(everywhere?.engine).toBeUndefined();
 		expect(everywhere?.location).toMatchObject({ path: "trtgate.yml", line: 4 });
 		const one = many.replace("{ batch: 8 }", "{ batch: 8, gates: { latency: { fail: off } } }").replace(", b: { precision: fp32 }", "");

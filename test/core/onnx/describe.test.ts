@@ -72,7 +72,7 @@ describe("the terminal text", () => {
 			data       lost.bin (16.0 KiB): missing
 
 			✗ error external-data-missing
-			  External data "lost.bin" is not there (the model needs 16.0 KiB of it).
+			  External data "lost.bin" is missing (the model needs 16.0 KiB of it).
 			  → Put the file into the model's folder: it belongs to the model and must be checked in, cached or uploaded with it.
 			1 error, 0 warnings, 0 notes.
 			"

@@ -516,7 +516,7 @@ describe("says", () => {
 			{
 				code: "tensor-undefined",
 				severity: "error",
-				message: 'Add "join" reads tensor "ghost", which no input, initialiser or node gives.',
+				message: 'Add "join" reads tensor "ghost", which no input, initialiser or node defines.',
 				fix: expect.stringContaining("Export the model again"),
 				node: "join",
 			},

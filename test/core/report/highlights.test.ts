@@ -88,7 +88,7 @@ describe("stories", () => {
 	it("say of an inconclusive comparison what is still possible, and that it is no pass", () => {
 		const [highlight] = told(named("inconclusive"));
 		expect(highlight).toContain("is inconclusive after 16 pairs: +1.6 % (99 % interval −0.6 % … +3.8 %)");
-		expect(highlight).toContain("a slowdown of up to 3.8 % is not excluded");
+		expect(highlight).toContain("a slowdown of up to 3.8 % is not ruled out");
 		expect(highlight).toContain("Not a pass.");
 		const latency = buildComparison({ verdict: "inconclusive", estimate: 0.016, interval: [-0.006, 0.038], pairs: 16, excluded: 0.038 });
 		expect(told(buildResult({ workloads: [buildWorkload({ latency, noise: { runCv: 0.021, detectable: 0.022 } })] }))[0]).toContain(

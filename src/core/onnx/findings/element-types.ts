@@ -1,4 +1,4 @@
-// Judges element types: the ones that a backend narrows, and the ones that TensorRT has not.
+// Checks element types: the ones that a backend narrows, and the ones that TensorRT has not.
 import type { Finding } from "../../schema/result.ts";
 import { formatBytes } from "../../text/units.ts";
 import { feeds, type OnnxDType, type OnnxInitializer } from "../model.ts";

@@ -1,4 +1,4 @@
-// Judges the graph as a whole: outputs and cycles.
+// Checks the graph as a whole: outputs and cycles.
 import type { Finding } from "../../schema/result.ts";
 import type { OnnxGraph } from "../model.ts";
 import type { Scope } from "../walk.ts";

@@ -12,7 +12,7 @@ export const inputsAndOutputs: Rule = ({ model, tensorrt, context }) => {
 	const { graph } = model.onnx;
 	const inputs = feeds(graph).flatMap((value) => [
 		...border("Input", value, tensorrt),
-		...(isToldElsewhere(value, tensorrt, context) ? [] : dynamic(value)),
+		...(isReportedElsewhere(value, tensorrt, context) ? [] : dynamic(value)),
 		...shapeTensor(value, tensorrt),
 	]);
 	return [...inputs, ...graph.outputs.flatMap((value) => border("Output", value, tensorrt))];
@@ -46,8 +46,8 @@ function isCarried(dtype: OnnxDType, tensorrt: TensorRt | null): boolean {
 	return held !== null && held !== "bfloat16" && !isSmall(held);
 }
 
-/** An input with a shape in the configuration is no news; one without is an error of `dims-unbound` on TensorRT. */
-function isToldElsewhere(value: OnnxValue, tensorrt: TensorRt | null, { dims, shapedInputs = [] }: PreflightContext): boolean {
+/** An input with a shape in the configuration needs no note; one without is an error of `dims-unbound` on TensorRT. */
+function isReportedElsewhere(value: OnnxValue, tensorrt: TensorRt | null, { dims, shapedInputs = [] }: PreflightContext): boolean {
 	return shapedInputs.includes(value.name) || (tensorrt !== null && dims !== undefined);
 }
 

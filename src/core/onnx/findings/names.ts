@@ -1,4 +1,4 @@
-// Judges names: tensors that nobody gives, tensors given twice, nodes that share a name.
+// Checks names: tensors that nothing defines, tensors defined twice, nodes that share a name.
 import type { Finding } from "../../schema/result.ts";
 import { quoteName } from "../quote.ts";
 import type { Scope } from "../walk.ts";
@@ -29,7 +29,7 @@ function undefinedTensors(scope: Scope, isKnown: (name: string) => boolean): Fin
 			.map((name) =>
 				finding("tensor-undefined", {
 					severity: "error",
-					message: `${nodeIn(node, scope)} reads tensor ${quoteName(name)}, which no input, initialiser or node gives.`,
+					message: `${nodeIn(node, scope)} reads tensor ${quoteName(name)}, which no input, initialiser or node defines.`,
 					fix: "Export the model again; a tool that edited the graph may have removed the tensor's producer.",
 					node,
 				}),
@@ -43,7 +43,7 @@ function undefinedOutputs(scope: Scope, isKnown: (name: string) => boolean): Fin
 		.map((name) =>
 			finding("output-undefined", {
 				severity: "error",
-				message: `Output ${quoteName(name)} of ${scope.where} is given by no node, input or initialiser.`,
+				message: `Output ${quoteName(name)} of ${scope.where} is not defined by any node, input or initialiser.`,
 				fix: "Export the model again with the names of tensors that exist as outputs.",
 			}),
 		);
@@ -54,7 +54,7 @@ function duplicateTensors(scope: Scope): Finding[] {
 	const seen = new Set(scope.initializers.map((weight) => weight.name));
 	const found: Finding[] = [];
 	const add = (name: string, severity: Finding["severity"]): void => {
-		const message = `Tensor ${quoteName(name)} is given more than once${inScope(scope)}.`;
+		const message = `Tensor ${quoteName(name)} is defined more than once${inScope(scope)}.`;
 		found.push(
 			finding("tensor-duplicate", { severity, message, fix: "Give each tensor one producer: export again, or rename in the graph." }),
 		);

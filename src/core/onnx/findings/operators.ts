@@ -29,7 +29,7 @@ function isKnown(node: OnnxNode): boolean {
 function unknownOperator(uses: OperatorUses): Finding {
 	return finding("operator-unknown", {
 		severity: "error",
-		message: `${nodeIn(uses.node, uses.scope)} is no ONNX operator and no function of this file${others(uses)}: ONNX Runtime cannot run it.`,
+		message: `${nodeIn(uses.node, uses.scope)} is neither an ONNX operator nor a function of this file${others(uses)}: ONNX Runtime cannot run it.`,
 		fix: "Gate this model on TensorRT with its plugin, or export without the operator.",
 		node: uses.node,
 	});
@@ -38,7 +38,7 @@ function unknownOperator(uses: OperatorUses): Finding {
 function tooNewOperator(uses: OperatorUses, since: number, opset: number): Finding {
 	return finding("operator-too-new", {
 		severity: "error",
-		message: `${nodeIn(uses.node, uses.scope)} exists since opset ${since}, but the model says opset ${opset}${others(uses)}.`,
+		message: `${nodeIn(uses.node, uses.scope)} exists since opset ${since}, but the model states opset ${opset}${others(uses)}.`,
 		fix: `Export with opset ${since} or newer.`,
 		node: uses.node,
 	});
@@ -47,7 +47,7 @@ function tooNewOperator(uses: OperatorUses, since: number, opset: number): Findi
 function withdrawnOperator(uses: OperatorUses, until: number, opset: number): Finding {
 	return finding("operator-withdrawn", {
 		severity: "error",
-		message: `${nodeLabel(uses.node)} was withdrawn from ONNX in opset ${until}, and the model says opset ${opset}${others(uses)}.`,
+		message: `${nodeLabel(uses.node)} was withdrawn from ONNX in opset ${until}, and the model states opset ${opset}${others(uses)}.`,
 		fix: "Export again with a current exporter: Resize stands for Upsample, ScatterElements for Scatter.",
 		node: uses.node,
 	});
@@ -116,7 +116,7 @@ export const randomness: Rule = (subject) =>
 			.map((node) =>
 				finding("operator-random", {
 					severity: "warning",
-					message: `${nodeIn(node, scope)} draws random numbers${node.op === "Dropout" ? " (in training mode)" : ""}: each runtime answers otherwise, and no golden can hold that.`,
+					message: `${nodeIn(node, scope)} draws random numbers${node.op === "Dropout" ? " (in training mode)" : ""}: each runtime computes a different result, so no golden can match.`,
 					fix: "Export for inference (model.eval()), or make the random tensor an input.",
 					node,
 				}),

@@ -30,13 +30,13 @@ interface Typing {
 
 export const precision: Rule = (subject) => {
 	const { tensorrt, context } = subject;
-	const asked = context.precision;
-	if (tensorrt === null || asked === undefined) return [];
+	const wanted = context.precision;
+	if (tensorrt === null || wanted === undefined) return [];
 	const typing = typingOf(subject);
 	const isTyped = isAtLeast(tensorrt, 11, 0) === true;
-	if (isTyped && !isMarked(asked, typing)) return [notTyped(asked, typing, { name: tensorrt.name, key: context.onnxKey })];
-	if (isTyped && (asked === "fp32" || asked === "tf32") && typing.halves > 0) return [typedLower(asked, typing, tensorrt.name)];
-	if (asked === "int8" && typing.quantisers === 0 && context.isCalibrated !== true) return [uncalibrated(tensorrt.name)];
+	if (isTyped && !isMarked(wanted, typing)) return [notTyped(wanted, typing, { name: tensorrt.name, key: context.onnxKey })];
+	if (isTyped && (wanted === "fp32" || wanted === "tf32") && typing.halves > 0) return [typedLower(wanted, typing, tensorrt.name)];
+	if (wanted === "int8" && typing.quantisers === 0 && context.isCalibrated !== true) return [uncalibrated(tensorrt.name)];
 	return [];
 };
 
@@ -53,24 +53,25 @@ function typingOf(subject: Subject): Typing {
 	};
 }
 
-function isMarked(asked: Precision, typing: Typing): boolean {
-	if (asked === "int8") return typing.quantisers > 0;
-	return marks[asked]?.some((dtype) => typing.dtypes.has(dtype)) ?? true;
+function isMarked(wanted: Precision, typing: Typing): boolean {
+	if (wanted === "int8") return typing.quantisers > 0;
+	return marks[wanted]?.some((dtype) => typing.dtypes.has(dtype)) ?? true;
 }
 
-function notTyped(asked: Precision, typing: Typing, { name, key }: { name: string; key: string | undefined }): Finding {
-	const tool = asked === "fp16" || asked === "bf16" ? "ModelOpt's AutoCast (python -m modelopt.onnx.autocast)" : "ModelOpt's quantisation";
+function notTyped(wanted: Precision, typing: Typing, { name, key }: { name: string; key: string | undefined }): Finding {
+	const tool =
+		wanted === "fp16" || wanted === "bf16" ? "ModelOpt's AutoCast (python -m modelopt.onnx.autocast)" : "ModelOpt's quantisation";
 	return finding("precision-typed", {
 		severity: "error",
-		message: `The engine is to be ${asked}, and ${name} has no precision flags: it builds in the types of the file, which has ${typing.floats} float and ${typing.halves} half-precision weights and ${typing.quantisers} Q/DQ nodes.`,
+		message: `The engine is to be ${wanted}, and ${name} has no precision flags: it builds in the types of the file, which has ${typing.floats} float and ${typing.halves} half-precision weights and ${typing.quantisers} Q/DQ nodes.`,
 		fix: `Convert the model with ${tool} and name the file ${key === undefined ? "as the engine's `onnx`" : `under \`${key}\``}, or ask for fp32.`,
 	});
 }
 
-function typedLower(asked: Precision, typing: Typing, name: string): Finding {
+function typedLower(wanted: Precision, typing: Typing, name: string): Finding {
 	return finding("precision-typed", {
 		severity: "warning",
-		message: `The engine is to be ${asked}, but ${name} builds in the types of the file, of which ${typing.halves} weights are half-precision.`,
+		message: `The engine is to be ${wanted}, but ${name} builds in the types of the file, of which ${typing.halves} weights are half-precision.`,
 		fix: "State the precision that the file has, so that its tolerances hold; or export in float.",
 	});
 }

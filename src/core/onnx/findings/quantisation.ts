@@ -1,4 +1,4 @@
-// Judges explicit quantisation: QuantizeLinear and DequantizeLinear with their scales and zero points.
+// Checks explicit quantisation: QuantizeLinear and DequantizeLinear with their scales and zero points.
 import type { Finding } from "../../schema/result.ts";
 import type { OnnxNode } from "../model.ts";
 import { quoteName } from "../quote.ts";

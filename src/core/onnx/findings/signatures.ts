@@ -1,4 +1,4 @@
-// Judges nodes against what ONNX Runtime takes: attributes, number of inputs, element types, and kernels for them.
+// Checks nodes against what ONNX Runtime takes: attributes, number of inputs, element types, and kernels for them.
 import type { Finding } from "../../schema/result.ts";
 import type { OnnxDType, OnnxNode } from "../model.ts";
 import { type Parameter, parameterAt, type Signature } from "../onnxruntime/signatures.ts";
@@ -44,7 +44,7 @@ function attributeFaults(use: Use): Finding[] {
 	const names = use.node.attributes.map(({ name }) => name);
 	const unknown = names
 		.filter((name) => !attributes.has(name))
-		.map((name) => `has an attribute ${quoteName(name)}, which it does not have`);
+		.map((name) => `has an attribute ${quoteName(name)}, which the operator does not have`);
 	const missing = required.filter((name) => !names.includes(name) && !use.node.attributes.some((each) => each.name === name));
 	return [...unknown, ...missing.map((name) => `lacks the attribute ${quoteName(name)}`)].map((what) => signatureFault(use, what));
 }
@@ -78,7 +78,7 @@ function typeFaults(use: Use, given: readonly (OnnxDType | null)[]): Finding[] {
 		return [
 			finding("type-mismatch", {
 				severity: isOrt ? "error" : "warning",
-				message: `${nodeIn(node, scope)} reads ${quoteName(node.inputs[place] ?? "")}, which is ${type}, ${what}: ONNX Runtime refuses the model${isOrt ? "" : ", and TensorRT may convert it without a word"}.`,
+				message: `${nodeIn(node, scope)} reads ${quoteName(node.inputs[place] ?? "")}, which is ${type}, ${what}: ONNX Runtime refuses the model${isOrt ? "" : ", and TensorRT may convert it silently"}.`,
 				fix: "Put a Cast before this node, or take out the one that made the other type; then export again.",
 				node,
 			}),
@@ -126,7 +126,7 @@ function kernelFaults(use: Use, given: readonly (OnnxDType | null)[]): Finding[]
 	];
 }
 
-/** What nobody reads may be taken out of the graph. */
+/** Unread outputs: the node may be taken out of the graph. */
 function isUnread({ node, scope, subject }: Use): boolean {
 	return node.outputs.every((name) => !subject.read.get(scope)?.has(name));
 }

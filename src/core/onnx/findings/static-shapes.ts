@@ -1,4 +1,4 @@
-// Judges the shapes that are certain from the file: ones that contradict each other, and ones that no device holds.
+// Checks the shapes that are certain from the file: ones that contradict each other, and ones that no device holds.
 import type { Finding } from "../../schema/result.ts";
 import { formatBytes } from "../../text/units.ts";
 import { elementBits, tensorBytes } from "../element-type.ts";

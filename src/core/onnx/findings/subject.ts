@@ -30,7 +30,7 @@ export interface PreflightContext {
 	isCalibrated?: boolean;
 	/** Of the GPU that the engine is built on, where it is known. */
 	gpuMemoryBytes?: number;
-	/** As nvidia-smi tells it: `9.0`. */
+	/** As nvidia-smi reports it: `9.0`. */
 	computeCapability?: string;
 	/** Weights stay on the host and are streamed. */
 	streamsWeights?: boolean;
@@ -49,11 +49,11 @@ export interface Subject {
 	static: StaticShapes;
 	/** By body, of the graph and its subgraphs. */
 	types: ReadonlyMap<Scope, TensorTypes>;
-	/** Tensors that somebody reads, by body. */
+	/** Tensors that are read, by body. */
 	read: ReadonlyMap<Scope, ReadonlySet<string>>;
 }
 
-/** A rule reads the subject and says what it found; it never throws. */
+/** A rule returns its findings about the subject; it never throws. */
 export type Rule = (subject: Subject) => Finding[];
 
 export function subjectOf(model: InspectedModel, context: PreflightContext): Subject {

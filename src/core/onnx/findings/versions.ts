@@ -1,4 +1,4 @@
-// Judges the versions that the file states: IR and operator sets.
+// Checks the versions that the file states: IR and operator sets.
 import type { Finding } from "../../schema/result.ts";
 import { quoteName } from "../quote.ts";
 import { isAtLeast, type TensorRt } from "../tensorrt/support.ts";
@@ -35,7 +35,7 @@ function missingOpsets({ scopes, model }: Subject): Finding[] {
 	const fix = "Export again, or add the opset_import with onnx.helper.make_opsetid.";
 	if (Object.keys(model.onnx.opsets).length === 0) {
 		return [
-			finding("opset-missing", { severity: "error", message: "The file names no operator set, so that its operators mean nothing.", fix }),
+			finding("opset-missing", { severity: "error", message: "The file names no operator set, so its operators are undefined.", fix }),
 		];
 	}
 	const missing = new Set(
@@ -74,7 +74,7 @@ function tooNewForTensorRt(opset: number, tensorrt: TensorRt): Finding[] {
 	const certain = isNewest ? tensorRt.newestOf11 : at.newestOpset;
 	if (opset <= certain) return [];
 	const possible = isNewest ? certain : (above?.newestOpset ?? certain);
-	const meaning = "may read newer operators wrongly without a word";
+	const meaning = "may misread newer operators silently";
 	const fix = `Export with opset ${certain} or older, or convert with onnx.version_converter.`;
 	const base = `The model's opset is ${opset}`;
 	if (opset > farthestOpset) {

@@ -88,7 +88,7 @@ const relativeFix = "Save the model with its data beside it: onnx.save(model, pa
 const judgements: Readonly<Record<NonNullable<ExternalFile["problem"]>, Judgement>> = {
 	missing: {
 		code: "external-data-missing",
-		what: (file) => `is not there (the model needs ${formatBytes(file.neededBytes)} of it)`,
+		what: (file) => `is missing (the model needs ${formatBytes(file.neededBytes)} of it)`,
 		fix: "Put the file into the model's folder: it belongs to the model and must be checked in, cached or uploaded with it.",
 	},
 	short: {
@@ -96,7 +96,7 @@ const judgements: Readonly<Record<NonNullable<ExternalFile["problem"]>, Judgemen
 		what: (file) => `is too short: the model's tensors reach to byte ${file.neededBytes}`,
 		fix: "Copy or export the file again together with its model; the two may come from different exports.",
 	},
-	outside: { code: "external-data-outside", what: () => "lies outside of the model's folder, where ONNX forbids it", fix: relativeFix },
+	outside: { code: "external-data-outside", what: () => "is outside the model's folder, which ONNX forbids", fix: relativeFix },
 	absolute: { code: "external-data-outside", what: () => "is an absolute path, which ONNX forbids", fix: relativeFix },
 	"lfs-pointer": {
 		code: "external-data-lfs-pointer",

@@ -103,7 +103,7 @@ function forInference(view: NodeView): string | null {
 	return notFed(2, "training_mode")(view);
 }
 
-/** Reads no other layout: the attribute is passed over, and the result would be wrong without a word. */
+/** Reads no other layout: the attribute is ignored, and the result would be silently wrong. */
 const recurrent: readonly Restriction[] = [sameActivations, integerIs("layout", 0)];
 const pooling: readonly Restriction[] = [undilated];
 const reductions = "L1 L2 LogSum LogSumExp Max Mean Min Prod Sum SumSquare".split(" ").map((each) => `Reduce${each}`);

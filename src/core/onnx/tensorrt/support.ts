@@ -25,11 +25,11 @@ export function tensorRtOf(text: string | undefined): TensorRt {
 	if (parts === null) return { name: "TensorRT", version: null, at: newest, above: null, place: "newest" };
 	const version = { major: Number(parts[1]), minor: Number(parts[2] ?? 0) };
 	const name = `TensorRT ${version.major}.${version.minor}`;
-	const asked = rank(version.major, version.minor);
-	const at = tables.findLast((table) => rankOf(table) <= asked);
+	const wanted = rank(version.major, version.minor);
+	const at = tables.findLast((table) => rankOf(table) <= wanted);
 	if (at === undefined) return { name, version, at: oldest, above: null, place: "oldest" };
-	if (rankOf(at) === asked) return { name, version, at, above: null, place: "exact" };
-	const above = tables.find((table) => rankOf(table) > asked) ?? null;
+	if (rankOf(at) === wanted) return { name, version, at, above: null, place: "exact" };
+	const above = tables.find((table) => rankOf(table) > wanted) ?? null;
 	return { name, version, at, above, place: above === null ? "newest" : "below" };
 }
 

@@ -1,61 +1,65 @@
-// What a config demands, one line a limit or switch, in an order that tells which of two demands is the weaker one.
+// The requirements of a config: one for each limit or switch, ordered so that the weaker of two is known.
 import { probeNames } from "../golden/probes/plan.ts";
 import { formatDuration, formatLimit, formatMs, formatValue } from "../text/units.ts";
 import type { Config, EngineConfig, Gates, ModelConfig, Threshold, WorkloadConfig } from "./config.ts";
 import { childPointer } from "./pointer.ts";
 import { keepSelected } from "./select.ts";
 
-export interface Demand {
+export interface Requirement {
 	/** As trtgate.yml has it: `gates.latency.fail`. */
 	key: string;
-	/** The larger, the weaker. Absent: nobody can tell, so any change is for a person to look at. */
-	looseness?: number;
+	/** The larger, the weaker. Absent: not ordered, so any change needs a review. */
+	laxness?: number;
 	shown: string;
-	/** What a weaker one is called; `is looser` where it is left out. */
-	how?: string;
-	/** Of what says so in the config, or of the nearest thing around it. */
+	/** Describes a weaker value; `is looser` by default. */
+	weakerLabel?: string;
+	/** Of the value in the config, or of the nearest mapping around it. */
 	pointer: string;
 }
 
 type Level = { gates: Gates; pointer: string };
 
-function limit(name: string, value: number | undefined, { format, level }: { format(value: number): string; level: Level }): Demand {
+function limit(name: string, value: number | undefined, { format, level }: { format(value: number): string; level: Level }): Requirement {
 	return {
 		key: `gates.${name}`,
-		looseness: value ?? Number.POSITIVE_INFINITY,
+		laxness: value ?? Number.POSITIVE_INFINITY,
 		shown: value === undefined ? "off" : format(value),
 		pointer: level.gates.pointers[name] ?? level.pointer,
 	};
 }
 
-function thresholds(name: string, { warn, fail }: Threshold, level: Level): Demand[] {
+function thresholds(name: string, { warn, fail }: Threshold, level: Level): Requirement[] {
 	const format = formatLimit;
 	return [limit(`${name}.warn`, warn, { format, level }), limit(`${name}.fail`, fail, { format, level })];
 }
 
 /** @param strictestFirst all values that the key may have. */
-function choice(key: string, value: string, { strictestFirst, pointer }: { strictestFirst: readonly string[]; pointer: string }): Demand {
-	return { key, looseness: strictestFirst.indexOf(value), shown: value, pointer };
+function choice(
+	key: string,
+	value: string,
+	{ strictestFirst, pointer }: { strictestFirst: readonly string[]; pointer: string },
+): Requirement {
+	return { key, laxness: strictestFirst.indexOf(value), shown: value, pointer };
 }
 
-function setting(name: string, value: string, { level, strictestFirst }: { level: Level; strictestFirst: readonly string[] }): Demand {
+function setting(name: string, value: string, { level, strictestFirst }: { level: Level; strictestFirst: readonly string[] }): Requirement {
 	return choice(`gates.${name}`, value, { strictestFirst, pointer: level.gates.pointers[name] ?? level.pointer });
 }
 
-/** Of what finds less the lower it is. */
-function lowest(key: string, value: number, { shown, pointer }: { shown: string; pointer: string }): Demand {
-	return { key, looseness: -value, shown, how: "is lower", pointer };
+/** For settings that find less the lower they are. */
+function lowest(key: string, value: number, { shown, pointer }: { shown: string; pointer: string }): Requirement {
+	return { key, laxness: -value, shown, weakerLabel: "is lower", pointer };
 }
 
 const alarms = ["fail", "warn", "off"] as const;
 
-/** What base and head say of an alarm that only one of them may have set. */
+/** The stricter of the settings of base and head. */
 export function stricterAlarm(left: (typeof alarms)[number], right: (typeof alarms)[number] = "off"): (typeof alarms)[number] {
 	return alarms.find((alarm) => alarm === left || alarm === right) ?? left;
 }
 
-/** Of what is no workload. The limit of a golden without comparators is the one for the engine's own precision. */
-export function engineDemands(engine: EngineConfig): Demand[] {
+/** Those of the engine itself, without its workloads. The limit of a golden without comparators is the one for the engine's own precision. */
+export function engineRequirements(engine: EngineConfig): Requirement[] {
 	const { gates, precision } = engine;
 	const error = gates.relativeL2[precision];
 	return [
@@ -63,7 +67,7 @@ export function engineDemands(engine: EngineConfig): Demand[] {
 		...thresholds("build-time", gates.buildTime, engine),
 		{
 			key: "gates.golden.relative-l2",
-			looseness: error,
+			laxness: error,
 			shown: `${formatValue(error)} (${precision})`,
 			pointer: gates.pointers[`golden.${precision}`] ?? engine.pointer,
 		},
@@ -73,8 +77,8 @@ export function engineDemands(engine: EngineConfig): Demand[] {
 	];
 }
 
-/** Its limits, and how much of the engine it tries: a name may stay and mean less. */
-export function workloadDemands(workload: WorkloadConfig): Demand[] {
+/** Its limits, and how much of the engine it covers: a workload may keep its name and cover less. */
+export function workloadRequirements(workload: WorkloadConfig): Requirement[] {
 	const { gates, dims, streams, pointer } = workload;
 	const size = (name: string, value: number) => lowest(`workloads.${name}`, value, { shown: String(value), pointer });
 	return [
@@ -89,17 +93,17 @@ export function workloadDemands(workload: WorkloadConfig): Demand[] {
 	];
 }
 
-export function modelDemands({ probes }: ModelConfig): Demand[] {
+export function modelRequirements({ probes }: ModelConfig): Requirement[] {
 	const { when, only, pointer } = probes;
-	const asked = only.length === 0 ? probeNames : only;
+	const enabled = only.length === 0 ? probeNames : only;
 	return [
 		choice("probes", when, { strictestFirst: ["on", "nightly", "off"], pointer }),
-		...asked.map((name) => ({ key: `probe ${name}`, looseness: 0, shown: "that it is asked", pointer })),
+		...enabled.map((name) => ({ key: `probe ${name}`, laxness: 0, shown: "enabled", pointer })),
 	];
 }
 
-/** Of the file as a whole. @param models those that both configs have, with the engines that both have. */
-export function fileDemands(config: Config, models: readonly ModelConfig[]): Demand[] {
+/** Those of the whole file. @param models those that both configs have, with the engines that both have. */
+export function fileRequirements(config: Config, models: readonly ModelConfig[]): Requirement[] {
 	const { measure, preflight, baseline } = config;
 	const pairs = measure.looks.at(-1) ?? 0;
 	const flag = (key: string, isOn: boolean) =>
@@ -113,24 +117,24 @@ export function fileDemands(config: Config, models: readonly ModelConfig[]): Dem
 		flag("preflight.strict", preflight.strict),
 		...(preflight.tensorrt === undefined
 			? []
-			: [{ key: "preflight.tensorrt", looseness: 0, shown: preflight.tensorrt, pointer: "/preflight/tensorrt" }]),
+			: [{ key: "preflight.tensorrt", laxness: 0, shown: preflight.tensorrt, pointer: "/preflight/tensorrt" }]),
 		...(config.commands ?? []).map(({ name, command }) => ({
 			key: `comparators.${name}`,
 			shown: command.join(" "),
 			pointer: childPointer("/comparators", name),
 		})),
-		...runnerDemands(config.runners, models),
+		...runnerRequirements(config.runners, models),
 	];
 }
 
 /** One for each engine that a kind of runner measures. */
-function runnerDemands(runners: Config["runners"], models: readonly ModelConfig[]): Demand[] {
+function runnerRequirements(runners: Config["runners"], models: readonly ModelConfig[]): Requirement[] {
 	return runners.flatMap((runner) =>
 		keepSelected(models, runner.engines).flatMap((model) =>
 			model.engines.map(({ name }) => ({
 				key: `${model.name}/${name} on runner ${runner.name}`,
-				looseness: 0,
-				shown: "that it is measured there",
+				laxness: 0,
+				shown: "measured there",
 				pointer: runner.pointer,
 			})),
 		),
