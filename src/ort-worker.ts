@@ -2,10 +2,10 @@
 import { readFileSync } from "node:fs";
 import type { Reply, Task } from "./adapters/onnxruntime/protocol.ts";
 import { runBuild } from "./adapters/onnxruntime/worker/build.ts";
+import { writeAtomic } from "./adapters/onnxruntime/worker/files.ts";
 import { runInfer } from "./adapters/onnxruntime/worker/infer.ts";
 import { runMeasure } from "./adapters/onnxruntime/worker/measure.ts";
 import { runMutate } from "./adapters/onnxruntime/worker/mutate.ts";
-import { writeAtomic } from "./adapters/onnxruntime/worker/write.ts";
 
 function runTask(task: Task): Promise<Reply> {
 	if (task.kind === "build") return runBuild(task);

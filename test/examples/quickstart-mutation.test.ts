@@ -1,8 +1,7 @@
 // The recorder's own mutation test on the quickstart's goldens: 1 % in any weight tensor is noticed, or lies below the noise.
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { fileModelReader } from "../../src/adapters/files/model-reader.ts";
-import { readWeights } from "../../src/adapters/files/model-weights.ts";
+import { fileModelReader, readWeights } from "../../src/adapters/files/model-reader.ts";
 import { fileStore } from "../../src/adapters/files/store.ts";
 import { fileTensorReader } from "../../src/adapters/files/tensor-reader.ts";
 import { onnxRuntimeReference } from "../../src/adapters/onnxruntime/reference.ts";

@@ -1,5 +1,5 @@
 // In-memory ports for the tests of stages: no file, no process, no clock but these.
-import { noTelemetry } from "../../src/adapters/gpu/no-gpu.ts";
+import { noTelemetry } from "../../src/adapters/gpu/sampler.ts";
 import type { Arm } from "../../src/core/schema/result.ts";
 import type { Backend, MeasureJob, MeasureResult } from "../../src/ports/backend.ts";
 import type { Progress } from "../../src/ports/world.ts";

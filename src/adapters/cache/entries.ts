@@ -1,9 +1,39 @@
-// Keeps sets of files by name in a folder of bounded size: each set whole or not at all, the longest unused out first.
-import { randomBytes } from "node:crypto";
+// Entries of the local cache: files with a manifest, each written completely or not at all.
+
+import { createHash, randomBytes } from "node:crypto";
+import { createReadStream } from "node:fs";
 import { copyFile, lstat, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { pipeline } from "node:stream/promises";
 import { makeFolders } from "../process/folder.ts";
-import { digestOf, type KeptFile, parseManifest } from "./manifest.ts";
+
+export interface KeptFile {
+	bytes: number;
+	sha256: string;
+}
+
+/** @throws Error where the text is no manifest. */
+export function parseManifest(text: string): { files: Map<string, KeptFile>; facts: unknown } {
+	const value: unknown = JSON.parse(text);
+	if (!isRecord(value) || value["version"] !== 1 || !isRecord(value["files"])) throw new Error("no manifest of ours");
+	const files = new Map<string, KeptFile>();
+	for (const [name, file] of Object.entries(value["files"])) {
+		if (!isRecord(file)) continue;
+		const { bytes, sha256 } = file;
+		if (typeof bytes === "number" && typeof sha256 === "string") files.set(name, { bytes, sha256 });
+	}
+	return { files, facts: value["facts"] };
+}
+
+export async function digestOf(path: string): Promise<string> {
+	const hash = createHash("sha256");
+	await pipeline(createReadStream(path, { highWaterMark: 1024 * 1024 }), hash);
+	return hash.digest("hex");
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+	return typeof value === "object" && value !== null;
+}
 
 export interface EntryStore {
 	/** Names that begin so, last used first. */

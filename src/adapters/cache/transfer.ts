@@ -2,7 +2,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { cp, lstat, mkdir, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { digestOf, type KeptFile, parseManifest } from "./manifest.ts";
+import { digestOf, type KeptFile, parseManifest } from "./entries.ts";
 
 const manifestName = "entry.json";
 const mostManifestBytes = 1024 * 1024;

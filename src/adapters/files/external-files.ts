@@ -5,8 +5,7 @@ import { inputKinds } from "../../core/input-kind.ts";
 import type { ExternalFile, OnnxExternalData, OnnxModel } from "../../core/onnx/model.ts";
 import { scopesOf, tensorsOf } from "../../core/onnx/walk.ts";
 import { isLfsPointer } from "../../formats/onnx/head.ts";
-import { fileSource } from "../process/file-source.ts";
-import { openInput } from "../process/input-file.ts";
+import { fileSource, openInput } from "../process/input-file.ts";
 
 /** A pointer is a text of about 130 bytes; Git LFS itself calls anything longer data. */
 const mostPointerBytes = 1024;

@@ -1,10 +1,11 @@
-// Reads ONNX models from disk: structure by positioned reads, external data followed, everything hashed.
+// Reads a model from disk: its structure, its hash, its external data, and the weights that can be changed in place.
 import { inputKinds } from "../../core/input-kind.ts";
 import type { ExternalFile } from "../../core/onnx/model.ts";
 import { readOnnx } from "../../formats/onnx/reader.ts";
+import { findWeights } from "../../formats/onnx/weight-places.ts";
+import type { Reference } from "../../ports/reference.ts";
 import type { ModelOnDisk, ModelReader } from "../../ports/world.ts";
-import { fileSource } from "../process/file-source.ts";
-import { withInput } from "../process/input-file.ts";
+import { fileSource, withInput } from "../process/input-file.ts";
 import { findExternalFiles } from "./external-files.ts";
 import { hashFile, hashOfLines, hashOpen } from "./file-hash.ts";
 
@@ -32,4 +33,23 @@ async function hashModel(file: number, external: readonly ExternalFile[]): Promi
 		lines.push(`${path === null || problem === "missing" ? (problem ?? "missing") : await hashFile(path, inputKinds.model)}  ${location}`);
 	}
 	return hashOfLines(lines);
+}
+
+/** One read of Node takes no more. */
+const mostWeightBytes = 2 ** 31 - 1;
+
+export const readWeights: Reference["weights"] = (model) =>
+	withInput(model.path, inputKinds.model, ({ file, facts }) => {
+		const found = findWeights(fileSource(file, facts.size), model.path);
+		const places = found.places.filter((place) => isReachable(place, model));
+		const others = found.places.filter((place) => !isReachable(place, model));
+		return { places, unplaced: [...found.unplaced, ...others.map(({ name }) => name)] };
+	});
+
+function isReachable(place: { file: string | null; bytes: number }, model: ModelOnDisk): boolean {
+	if (place.bytes === 0 || place.bytes > mostWeightBytes) return false;
+	return (
+		place.file === null ||
+		model.external.some(({ location, path, problem }) => location === place.file && path !== null && problem === null)
+	);
 }

@@ -9,8 +9,7 @@ import type { Inflate } from "../../formats/npz/npz.ts";
 import { checkFileSize, decodeMember, decodeTensor, isContainer, refuseLfsPointer, tensorFormat } from "../../formats/tensor/decode.ts";
 import { tensorInvalid } from "../../formats/tensor/refusal.ts";
 import type { TensorReader } from "../../ports/world.ts";
-import { fileSource } from "../process/file-source.ts";
-import { readWhole, withInput } from "../process/input-file.ts";
+import { fileSource, readWhole, withInput } from "../process/input-file.ts";
 import { hashOpen } from "./file-hash.ts";
 import { readImage } from "./image-reader.ts";
 

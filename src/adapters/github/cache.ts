@@ -1,7 +1,6 @@
 // The cache of the repository, through the toolkit's own client: a folder under a key, found again by the key or its beginning.
 import type { ApiResult } from "../../ports/code-host.ts";
-import { serviceFault, unsupported } from "./service-faults.ts";
-import { withTimeout } from "./with-timeout.ts";
+import { serviceFault, unsupported, withTimeout } from "./service-faults.ts";
 
 export interface RemoteCache {
 	/** Fills the folder with the newest whose key begins with the first of these, else with the next; `key` is that of what was found. */

@@ -1,7 +1,7 @@
 // Check runs, and the commit status that stands in for one.
 import type { ApiResult, CheckRunDraft, CodeHost } from "../../ports/code-host.ts";
-import { type Calls, named } from "./calls.ts";
 import { parseCheckRun, parseCheckRuns } from "./replies.ts";
+import { type Calls, named } from "./request.ts";
 
 const permission = "checks: write";
 /** GitHub takes so many annotations in one request. */

@@ -1,11 +1,9 @@
 // GitHub as a forge: comments, check runs, statuses and issues over its REST and GraphQL interfaces.
 import type { ApiResult, CodeHost } from "../../ports/code-host.ts";
-import { type Calls, named } from "./calls.ts";
 import { checkCalls } from "./checks.ts";
-import { commentCalls } from "./comments.ts";
-import { issueCalls } from "./issues.ts";
+import { commentCalls, issueCalls } from "./issues.ts";
 import { parseLogin, parsePullNumbers } from "./replies.ts";
-import { createAsk, type Pace, type Requester, usualPace } from "./request.ts";
+import { type Calls, createAsk, named, type Pace, type Requester, usualPace } from "./request.ts";
 
 export interface CodeHostOptions {
 	token: string;

@@ -1,10 +1,8 @@
 // What GitHub itself says of a workflow run, of its pull request and of a commit: never what an artifact says.
 import { isCommit, isRefName, isRepositoryName } from "../../formats/github/names.ts";
 import type { ApiResult } from "../../ports/code-host.ts";
-import { named } from "./calls.ts";
-import type { CodeHostOptions } from "./code-host.ts";
-import { openRequester } from "./code-host.ts";
-import { createAsk, type Requester, usualPace } from "./request.ts";
+import { type CodeHostOptions, openRequester } from "./code-host.ts";
+import { createAsk, named, type Requester, usualPace } from "./request.ts";
 
 export interface MeasuredRun {
 	id: number;

@@ -3,7 +3,7 @@ import { open } from "node:fs/promises";
 import { crc32, inflateRawSync } from "node:zlib";
 import type { ByteSource } from "../../formats/bytes/byte-source.ts";
 import { findZipEntries, type ZipEntry } from "../../formats/zip/zip.ts";
-import { fileSource } from "../process/file-source.ts";
+import { fileSource } from "../process/input-file.ts";
 
 export type Taken =
 	| { state: "read"; text: string }

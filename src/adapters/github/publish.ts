@@ -1,9 +1,13 @@
-// Carries a result out to the workflow run: outputs, annotations, job summary.
+// Writes a result to the workflow run: outputs, annotations, job summary, log.
 
 import { error, notice, setOutput, summary, warning } from "@actions/core";
 import { annotations } from "../../core/report/annotations.ts";
 import type { Result } from "../../core/schema/result.ts";
-import { log } from "./log.ts";
+import { standardStreams } from "../process/standard-streams.ts";
+
+export function log(text: string): void {
+	standardStreams({ isActions: true }).out(`${text}\n`);
+}
 
 const write = { error, warning, notice } as const;
 

@@ -1,5 +1,5 @@
-// Reads GitHub's replies: only what we use, and null for what is not as GitHub promises.
-import type { HostedComment, HostedIssue } from "../../ports/code-host.ts";
+// Parses GitHub's replies: only the fields in use, and null for anything that GitHub's API does not document.
+import type { CommitRelation, HostedComment, HostedIssue, HostedPull } from "../../ports/code-host.ts";
 
 type Reply = Record<string, unknown>;
 
@@ -89,4 +89,76 @@ export function parseLogin(data: unknown): string | null {
 export function hasNextPage(headers: Record<string, unknown>, page: { items: number; size: number }): boolean {
 	const link = headers["link"];
 	return typeof link === "string" ? /rel="?next"?/.test(link) : page.items === page.size;
+}
+
+/** No fields if the value is not an object. */
+function fieldsOf(value: unknown): Reply {
+	return recordOf(value) ?? {};
+}
+
+export function hashOf(value: unknown): string | null {
+	return typeof value === "string" && /^([0-9a-f]{40}|[0-9a-f]{64})$/.test(value) ? value : null;
+}
+
+export function parseDefaultBranch(data: unknown): string | null {
+	return textOf(fieldsOf(data)["default_branch"]) || null;
+}
+
+/** Of an answer that is about one object. */
+export function parseSha(data: unknown): string | null {
+	return hashOf(fieldsOf(data)["sha"]);
+}
+
+/** Of a ref: a tag may point at an object of its own, a branch never does. */
+export function parseRef(data: unknown): string | null {
+	const object = fieldsOf(fieldsOf(data)["object"]);
+	return object["type"] === "commit" ? hashOf(object["sha"]) : null;
+}
+
+export function parseCommitTree(data: unknown): string | null {
+	return hashOf(fieldsOf(fieldsOf(data)["tree"])["sha"]);
+}
+
+const relations = ["identical", "ahead", "behind", "diverged"] as const;
+
+export function parseRelation(data: unknown): CommitRelation | null {
+	const reply = fieldsOf(data);
+	const relation = relations.find((one) => one === reply["status"]);
+	const total = reply["ahead_by"];
+	if (relation === undefined || typeof total !== "number" || !Array.isArray(reply["commits"])) return null;
+	const commits = reply["commits"].map((one) => ({
+		sha: hashOf(fieldsOf(one)["sha"]) ?? "",
+		message: textOf(fieldsOf(fieldsOf(one)["commit"])["message"]),
+	}));
+	return commits.some(({ sha }) => sha === "") ? null : { relation, commits, total };
+}
+
+export interface ListedEntry {
+	path: string;
+	type: string;
+	sha: string;
+}
+
+/** null also where GitHub left some out, having too many: what is not listed may be there. */
+export function parseTree(data: unknown): ListedEntry[] | null {
+	const { tree, truncated } = fieldsOf(data);
+	if (!Array.isArray(tree) || truncated === true) return null;
+	const entries = tree.map((one) => {
+		const { path, type, sha } = fieldsOf(one);
+		return { path: textOf(path), type: textOf(type), sha: hashOf(sha) ?? "" };
+	});
+	return entries.some(({ path, sha }) => path === "" || sha === "") ? null : entries;
+}
+
+export function parseBlob(data: unknown): Uint8Array | null {
+	const { content, encoding } = fieldsOf(data);
+	if (typeof content !== "string") return null;
+	if (encoding === "base64") return new Uint8Array(Buffer.from(content, "base64"));
+	return encoding === "utf-8" ? new TextEncoder().encode(content) : null;
+}
+
+export function parsePull(data: unknown): HostedPull | null {
+	const { number, title, body, html_url: url } = fieldsOf(data);
+	if (!Number.isSafeInteger(number) || Number(number) <= 0) return null;
+	return { number: Number(number), title: textOf(title), body: textOf(body), url: textOf(url) };
 }

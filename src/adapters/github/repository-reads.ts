@@ -1,15 +1,7 @@
 // What a repository at GitHub holds: branches, commits, trees and files.
 import type { ApiResult, GitFile, Repository } from "../../ports/code-host.ts";
-import { type Calls, named } from "./calls.ts";
-import {
-	type ListedEntry,
-	parseBlob,
-	parseCommitTree,
-	parseDefaultBranch,
-	parseRef,
-	parseRelation,
-	parseTree,
-} from "./repository-replies.ts";
+import { type ListedEntry, parseBlob, parseCommitTree, parseDefaultBranch, parseRef, parseRelation, parseTree } from "./replies.ts";
+import { type Calls, named } from "./request.ts";
 
 const reads = "contents: read";
 

@@ -1,11 +1,9 @@
-// A repository at GitHub: commits and branches by its git database, pull requests by its REST interface.
+// A repository at GitHub: commits and branches through its git database, pull requests through its REST API.
 import type { ApiFault, ApiResult, Repository } from "../../ports/code-host.ts";
-import { type Calls, named } from "./calls.ts";
 import { type CodeHostOptions, openRequester } from "./code-host.ts";
-import { pullCalls } from "./repository-pulls.ts";
+import { parseList, parsePull, parseRef, parseSha } from "./replies.ts";
 import { readCalls } from "./repository-reads.ts";
-import { parseRef, parseSha } from "./repository-replies.ts";
-import { type Ask, createAsk, type Pace, type Question, type Requester, usualPace } from "./request.ts";
+import { type Ask, type Calls, createAsk, named, type Pace, type Question, type Requester, usualPace } from "./request.ts";
 
 const writes = "contents: write";
 
@@ -84,5 +82,52 @@ function branchCalls({ ask, place }: Calls): Pick<Repository, "createBranch" | "
 				permission: writes,
 				parse: parseRef,
 			}),
+	};
+}
+
+const pulls = "pull-requests: write";
+
+export function pullCalls({ ask, place }: Calls): Pick<Repository, "openPulls" | "createPull" | "updatePull"> {
+	return {
+		openPulls: async ({ head, base }) =>
+			named(
+				await ask({
+					route: "GET /repos/{owner}/{repo}/pulls",
+					parameters: { ...place, state: "open", head: `${place.owner}:${head}`, base, per_page: 100 },
+					permission: "pull-requests: read",
+					parse: (data) => parseList(data, parsePull),
+				}),
+				"pulls",
+			),
+		createPull: async (draft) => {
+			const question = {
+				route: "POST /repos/{owner}/{repo}/pulls",
+				parameters: { ...place, ...draft },
+				permission: pulls,
+				parse: parsePull,
+			};
+			const answer = await ask(question);
+			return answer.state === "failed" ? { state: "failed", fault: settingFault(answer.fault) } : named(answer, "pull");
+		},
+		updatePull: async (number, change) =>
+			named(
+				await ask({
+					route: "PATCH /repos/{owner}/{repo}/pulls/{pull_number}",
+					parameters: { ...place, pull_number: number, ...change },
+					permission: pulls,
+					parse: parsePull,
+				}),
+				"pull",
+			),
+	};
+}
+
+/** A setting of the repository or its organisation stands above `permissions:`. */
+function settingFault(fault: ApiFault): ApiFault {
+	if (!/not permitted to create (or approve )?pull requests/i.test(fault.message)) return fault;
+	return {
+		code: fault.code,
+		message: "GitHub Actions may not open pull requests in this repository: its settings say no, whatever `permissions:` says.",
+		fix: "Tick “Allow GitHub Actions to create and approve pull requests” in the repository's settings under Actions, General (an organisation may have to first), or give the token of a GitHub App as `token`.",
 	};
 }

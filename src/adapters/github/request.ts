@@ -1,4 +1,4 @@
-// Asks GitHub, and asks again where that helps: each request in bounded time, all waiting together within one patience.
+// Sends requests to GitHub and retries where that helps: each in bounded time, all waiting within one budget.
 import type { ApiResult } from "../../ports/code-host.ts";
 import { type Asked, faultOf, type Refusal, readRefusal, readUnfit, waitBefore } from "./faults.ts";
 
@@ -94,4 +94,21 @@ function notTried({ endpoint }: Asked, { patienceMs }: Pace) {
 		message: `${endpoint} was not tried: waiting for GitHub has taken ${Math.round(patienceMs / 1000)} s already.`,
 		fix: "Nothing to mend here: the whole report is in the output folder and the job summary. Run the job again to publish it.",
 	};
+}
+
+/** What every group of calls needs. */
+export interface Calls {
+	ask: Ask;
+	/** `owner` and `repo`, for routes. */
+	place: { owner: string; repo: string };
+	graphQlUrl: string;
+}
+
+/** The value of an answer under another name. */
+export function named<Value, Name extends string>(
+	answer: ApiResult<{ value: Value }>,
+	name: Name,
+): ({ state: "done" } & Record<Name, Value>) | Extract<ApiResult<object>, { state: "failed" }> {
+	if (answer.state === "failed") return answer;
+	return { state: "done", ...({ [name]: answer.value } as Record<Name, Value>) };
 }

@@ -1,7 +1,22 @@
-// Reads what the toolkit's clients of the artifact and cache services throw: words, in which the status stands.
+// Classifies the errors of the toolkit's artifact and cache clients, whose messages contain the status; bounds their waits.
 import type { PlatformCode } from "../../core/errors.ts";
 import { cleanText, shorten } from "../../core/text/escape.ts";
 import type { ApiFault } from "../../ports/code-host.ts";
+
+/** @throws an error of the name TimeoutError. What was begun goes on; its end is of no interest any more. */
+export async function withTimeout<Value>(limitMs: number, promise: Promise<Value>): Promise<Value> {
+	let timer: NodeJS.Timeout | undefined;
+	const late = new Promise<never>((_, reject) => {
+		timer = setTimeout(() => reject(new DOMException(`no end within ${Math.round(limitMs / 1000)} s`, "TimeoutError")), limitMs);
+	});
+	try {
+		return await Promise.race([promise, late]);
+	} finally {
+		clearTimeout(timer);
+		// Nobody waits for a late failure.
+		promise.catch(() => {});
+	}
+}
 
 const byStatus: Readonly<Record<string, PlatformCode>> = {
 	"401": "github-permission",

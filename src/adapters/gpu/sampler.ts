@@ -1,5 +1,4 @@
-// Watches one GPU for a whole job: clocks and power ten times a second, counters and processes once a second.
-
+// Watches one GPU during a job: clocks and power ten times a second, counters and processes once a second.
 import { neighboursOf } from "../../core/telemetry/neighbours.ts";
 import type { ProcessSample, TelemetrySample, UseSample } from "../../core/telemetry/sample.ts";
 import { between, gpuWindow } from "../../core/telemetry/window.ts";
@@ -7,10 +6,8 @@ import { findGpu, type GpuChoice } from "../../formats/nvidia-smi/gpus.ts";
 import { type AskedField, appsArgs, gpmArgs, queryArgs } from "../../formats/nvidia-smi/query.ts";
 import { dmonParser, hasGpm, parseAppLine, parseSampleLine, useSampleOf } from "../../formats/nvidia-smi/rows.ts";
 import type { Clock, Telemetry } from "../../ports/world.ts";
-import { listGpus, queryNvidiaSmi, type Smi } from "./devices.ts";
+import { listGpus, openStream, queryNvidiaSmi, type Smi, type Stream } from "./nvidia-smi.ts";
 import { watchProcesses } from "./processes.ts";
-import { createRing, type Ring } from "./ring.ts";
-import { openStream, type Stream } from "./stream.ts";
 
 export interface GpuTelemetryOptions {
 	smi: Smi;
@@ -173,4 +170,32 @@ async function watchNeighbours({ gpu }: GpuChoice, watch: Watch): Promise<void> 
 		onEnd: (why) => watch.sentences.add(`${why}; from then on, neighbours on the GPU are unknown.`),
 	});
 	watch.streams.push(stream);
+}
+
+export interface Ring<Entry> {
+	push(entry: Entry): void;
+	/** Oldest first. */
+	entries(): readonly Entry[];
+}
+
+export function createRing<Entry>(capacity: number): Ring<Entry> {
+	let kept: Entry[] = [];
+	return {
+		push(entry) {
+			kept.push(entry);
+			// In one cut for many entries, so that each costs the same whatever the capacity.
+			if (kept.length >= capacity * 2) kept = kept.slice(-capacity);
+		},
+		entries: () => (kept.length > capacity ? kept.slice(-capacity) : kept),
+	};
+}
+
+export function noTelemetry(): Telemetry {
+	return {
+		start: () => Promise.resolve(),
+		window: () => null,
+		neighbours: () => [],
+		degradations: () => [],
+		stop: () => Promise.resolve(),
+	};
 }

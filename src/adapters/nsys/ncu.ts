@@ -3,8 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { diagnoseNcu, ncuArgs } from "../../formats/nsys/nsight.ts";
 import { makeFolders } from "../process/folder.ts";
-import { existing } from "./existing.ts";
-import type { Nsight, ProfileJob } from "./profiler.ts";
+import { existing, type Nsight, type ProfileJob } from "./profiler.ts";
 
 /** Each launch is replayed some ten times, with the GPU's memory saved and restored. */
 const launches = { one: 3, first: 20 } as const;

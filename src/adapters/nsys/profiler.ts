@@ -1,11 +1,11 @@
-// Profiles one run with Nsight Systems, beside the timing and never for it.
-import { readFile } from "node:fs/promises";
+// Profiles one run with Nsight Systems, separately from timed runs.
+
+import { readFile, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { chooseReport, helpReportsArgs, profileArgs, statsArgs } from "../../formats/nsys/nsight.ts";
 import { type KernelRow, parseKernelTable } from "../../formats/nsys/stats-csv.ts";
 import { makeFolders } from "../process/folder.ts";
 import type { Processes } from "../process/processes.ts";
-import { existing, sizeOf } from "./existing.ts";
 
 export interface ProfileJob {
 	/** The run to profile: short, its iterations bounded. */
@@ -83,4 +83,18 @@ async function readBounded(path: string): Promise<string | null> {
 
 function lastWords(tail: readonly string[]): string {
 	return tail.at(-1)?.slice(0, 300) ?? "it said nothing.";
+}
+
+export async function existing(paths: readonly string[]): Promise<string[]> {
+	const found: string[] = [];
+	for (const path of paths) if ((await sizeOf(path)) > 0) found.push(path);
+	return found;
+}
+
+export async function sizeOf(path: string): Promise<number> {
+	try {
+		return (await stat(path)).size;
+	} catch {
+		return 0;
+	}
 }

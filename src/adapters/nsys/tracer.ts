@@ -1,9 +1,54 @@
-// Runs a command under the profiler that is asked for, once it is known where that is installed.
+// Finds NVIDIA's profilers and runs a command under the requested one.
+
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
 import type { KernelRow } from "../../formats/nsys/stats-csv.ts";
 import type { Processes } from "../process/processes.ts";
-import { findNsight, type NsightTool } from "./find.ts";
 import { lookIntoKernel } from "./ncu.ts";
 import { type ProfileJob, profileRun } from "./profiler.ts";
+
+export type NsightTool = "nsys" | "ncu";
+
+/** A folder whose subfolders of that name are versions, and where in each of them the program lies. */
+interface InstallPlace {
+	parent: string;
+	folders: RegExp;
+	program: string;
+}
+
+/** The installers' own folders, then the CUDA toolkits, whose `bin` has a script that starts the newest. */
+const usualPlaces: Readonly<Record<NsightTool, readonly InstallPlace[]>> = {
+	nsys: [
+		{ parent: "opt/nvidia/nsight-systems", folders: /^\d/, program: "bin/nsys" },
+		{ parent: "opt/nvidia/nsight-systems-cli", folders: /^\d/, program: "bin/nsys" },
+		{ parent: "usr/local", folders: /^cuda/, program: "bin/nsys" },
+	],
+	ncu: [
+		{ parent: "opt/nvidia/nsight-compute", folders: /^\d/, program: "ncu" },
+		{ parent: "usr/local", folders: /^cuda/, program: "bin/ncu" },
+	],
+};
+
+const probeTimeoutMs = 30_000;
+
+/** The program as it is to be started; null where there is none that starts. `root` stands in for `/`. */
+export async function findNsight(tool: NsightTool, { processes, root = "/" }: { processes: Processes; root?: string }) {
+	const lists = await Promise.all(usualPlaces[tool].map((place) => installed(place, root)));
+	for (const program of [tool, ...lists.flat()]) {
+		const { state } = await processes.run({ argv: [program, "--version"], timeoutMs: probeTimeoutMs });
+		if (state !== "not-started") return program;
+	}
+	return null;
+}
+
+/** Newest first. */
+async function installed({ parent, folders, program }: InstallPlace, root: string): Promise<string[]> {
+	const names = await readdir(join(root, parent)).catch(() => []);
+	return names
+		.filter((name) => folders.test(name))
+		.sort((a, b) => b.localeCompare(a, "en", { numeric: true }))
+		.map((name) => join(root, parent, name, program));
+}
 
 export interface Traced {
 	files: readonly string[];

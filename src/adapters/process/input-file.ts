@@ -1,9 +1,11 @@
-// The one way to open a file whose path comes from outside: regular, within a size, and without waiting for anybody.
-import { closeSync, constants, fstatSync, openSync, read, type Stats, statSync } from "node:fs";
+// The one way to open a file whose path comes from outside: regular, within a size limit, without blocking.
+
+import { closeSync, constants, fstatSync, openSync, read, readSync, type Stats, statSync } from "node:fs";
 import { promisify } from "node:util";
 import { type ConfigCode, ConfigError, type ErrorInit } from "../../core/errors.ts";
 import type { InputKind } from "../../core/input-kind.ts";
 import { formatBytes } from "../../core/text/units.ts";
+import type { ByteSource } from "../../formats/bytes/byte-source.ts";
 import { errorCode } from "./write-error.ts";
 
 const readBlock = promisify(read);
@@ -126,4 +128,21 @@ function refused({ code, why, expected, fix, cause }: Refusal, shown: string): C
 		cause,
 		details: { location: { path: shown }, expected, got: why, fix },
 	});
+}
+
+/** Each read is a copy of its own; offsets beyond 2 GiB are as good as others. */
+export function fileSource(file: number, size: number): ByteSource {
+	return {
+		size,
+		read(offset, length) {
+			const bytes = new Uint8Array(Math.max(0, Math.min(length, size - offset)));
+			let filled = 0;
+			while (filled < bytes.length) {
+				const count = readSync(file, bytes, filled, Math.min(blockBytes, bytes.length - filled), offset + filled);
+				if (count === 0) return bytes.subarray(0, filled);
+				filled += count;
+			}
+			return bytes;
+		},
+	};
 }

@@ -1,4 +1,5 @@
-// Says who holds a lock, in words that another process can check.
+// Process identities: who owns a lock, as another process can check; and signals to process groups.
+
 import { randomBytes } from "node:crypto";
 import { readFile, readlink } from "node:fs/promises";
 import { hostname } from "node:os";
@@ -94,5 +95,16 @@ async function readStat(pid: number): Promise<string[] | null> {
 		return text.slice(text.lastIndexOf(")") + 2).split(" ");
 	} catch {
 		return null;
+	}
+}
+
+/** Whether the group took the signal; false where it is gone. */
+export function signalGroup(pid: number, signal: NodeJS.Signals): boolean {
+	try {
+		process.kill(process.platform === "win32" ? pid : -pid, signal);
+		return true;
+	} catch (error) {
+		// EPERM: someone in the group changed its user; the others got the signal.
+		return errorCode(error) === "EPERM";
 	}
 }

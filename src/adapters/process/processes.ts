@@ -1,5 +1,5 @@
 // Runs child processes for one invocation of trtgate: knows the living ones, ends them all on Ctrl-C, adds up the time spent on them.
-import { signalGroup } from "./groups.ts";
+import { signalGroup } from "./owner.ts";
 import { type ProcessOptions, type ProcessRecord, runProcess } from "./spawn.ts";
 
 export interface RunOptions extends Omit<ProcessOptions, "onStart" | "onEnd"> {

@@ -1,9 +1,9 @@
 // Runs one child process: argv only, in its own process group, with a timeout, a log on disk and a flat record of what happened.
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
-import { signalGroup } from "./groups.ts";
 import { cutLines, type LineCutter, lastLines } from "./lines.ts";
 import { type LogFile, openLog } from "./log.ts";
+import { signalGroup } from "./owner.ts";
 
 export interface ProcessOptions {
 	/** Program and arguments; no shell reads them. */

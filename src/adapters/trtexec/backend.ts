@@ -6,12 +6,10 @@ import type { Backend } from "../../ports/backend.ts";
 import type { Processes } from "../process/processes.ts";
 import { buildEngine } from "./build.ts";
 import type { BuildCaches, GoldenWorker, TimingSettings, Tracer, TrtexecContext } from "./context.ts";
-import type { Device } from "./device.ts";
-import { newestKnownMajor, type Trtexec } from "./find.ts";
+import { type Device, newestKnownMajor, type Trtexec } from "./find.ts";
 import { inferCases } from "./infer.ts";
 import { describeMode, measureRun } from "./measure.ts";
-import { profileEngine } from "./profile.ts";
-import { traceRun } from "./trace.ts";
+import { profileEngine, traceRun } from "./profile.ts";
 
 export interface TrtexecOptions {
 	trtexec: Trtexec;

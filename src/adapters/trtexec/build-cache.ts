@@ -1,4 +1,5 @@
-// Takes engines and kernel timings over from earlier runs on the same GPU, driver and TensorRT, and leaves them for later ones.
+// Reuses engines and kernel timings of earlier runs on the same GPU, driver and TensorRT, and saves them for later runs.
+
 import { createHash } from "node:crypto";
 import { readFile, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
@@ -6,9 +7,50 @@ import type { BuildRecord } from "../../core/schema/result.ts";
 import type { BuildJob } from "../../ports/backend.ts";
 import { makeFolders } from "../process/folder.ts";
 import { speakableFlags } from "./build-notes.ts";
-import { type CachedBuild, parseCachedBuild, parseEntries } from "./cached-build.ts";
 import type { TrtexecContext } from "./context.ts";
-import { describePlan } from "./plan-file.ts";
+import { describePlan } from "./run-files.ts";
+
+export interface CachedBuild {
+	durationMs: number;
+	/** ISO 8601, UTC. */
+	builtAt: string;
+	recipe: Record<string, string>;
+	warnings: BuildRecord["warnings"];
+	notes: string[];
+	weightsBytes: number;
+	/** Kernel timings in the cache after the build; null where that was not told. */
+	entries: number | null;
+}
+
+/** null: not what this version writes. */
+export function parseCachedBuild(facts: unknown): CachedBuild | null {
+	if (!isRecord(facts)) return null;
+	const { durationMs, builtAt, recipe, warnings, notes, weightsBytes } = facts;
+	if (typeof durationMs !== "number" || typeof builtAt !== "string" || typeof weightsBytes !== "number") return null;
+	if (!isRecord(recipe) || !Array.isArray(warnings) || !Array.isArray(notes)) return null;
+	return {
+		durationMs,
+		builtAt,
+		recipe: Object.fromEntries(Object.entries(recipe).map(([key, value]) => [key, String(value)])),
+		warnings: warnings.flatMap(parseWarning),
+		notes: notes.map(String),
+		weightsBytes,
+		entries: parseEntries(facts),
+	};
+}
+
+export function parseEntries(facts: unknown): number | null {
+	return isRecord(facts) && typeof facts["entries"] === "number" ? facts["entries"] : null;
+}
+
+function parseWarning(value: unknown): BuildRecord["warnings"] {
+	if (!isRecord(value) || typeof value["count"] !== "number") return [];
+	return [{ class: String(value["class"]), count: value["count"], example: String(value["example"]) }];
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+	return typeof value === "object" && value !== null;
+}
 
 export interface BuildPlaces {
 	engine: string;

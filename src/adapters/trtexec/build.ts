@@ -12,12 +12,11 @@ import { makeFolders } from "../process/folder.ts";
 import { type AskedBuild, askBuild, type BuildPlaces, restoreEngine, restoreTimingCache, saveBuild } from "./build-cache.ts";
 import { buildNotes, recipeOf } from "./build-notes.ts";
 import type { TrtexecContext } from "./context.ts";
-import { buildSettings } from "./engine-args.ts";
+import { buildSettings, isTyped, profilesOf } from "./engine-args.ts";
 import { asFailure, describeTool, refusalOf, type Unbuildable } from "./failure.ts";
 import { checkLoads } from "./load-check.ts";
-import { describePlan } from "./plan-file.ts";
 import { runTrtexec, type TrtexecRun } from "./run.ts";
-import { isTyped, profilesOf } from "./shapes.ts";
+import { describePlan } from "./run-files.ts";
 
 /** What may be wrong with a build that is one all the same: a golden judges its INT8. */
 const tolerated: ReadonlySet<string> = new Set(["int8-uncalibrated"]);

@@ -1,8 +1,12 @@
-// What an engine's own settings say to trtexec: to its build, and to every run that loads it.
+// trtexec's arguments from the config: engine settings, shapes and optimization profiles.
+import type { DimRange } from "../../core/config/config.ts";
 import { flagName } from "../../core/config/tensorrt-settings.ts";
+import { feeds, type OnnxModel } from "../../core/onnx/model.ts";
+import { resolveShapes } from "../../core/onnx/shapes.ts";
 import type { EngineAssets, EngineSpec } from "../../core/plan/plan.ts";
-import type { Plugins } from "../../formats/trtexec/args-spec.ts";
+import type { NamedShape, Plugins, ShapeProfile } from "../../formats/trtexec/args-spec.ts";
 import { flagsOfRuns } from "../../formats/trtexec/flag-table.ts";
+import type { BuiltEngine } from "../../ports/backend.ts";
 import type { TimingSettings, TrtexecContext } from "./context.ts";
 
 interface Configured {
@@ -47,4 +51,72 @@ function pluginsOf(assets: EngineAssets | undefined): Plugins | null {
 	if (plugins.length === 0) return null;
 	const paths = (wanted: boolean): string[] => plugins.filter(({ dynamic }) => dynamic === wanted).map(({ path }) => path);
 	return { static: paths(false), dynamic: paths(true) };
+}
+
+/** Inputs of which the file leaves a size open. */
+function dynamicInputs(model: OnnxModel): string[] {
+	const isOpen = (dims: readonly unknown[] | null): boolean => dims === null || dims.some((dim) => typeof dim !== "number");
+	return feeds(model.graph).flatMap((feed) => (isOpen(feed.dims) ? [feed.name] : []));
+}
+
+type Ranges = EngineSpec["dims"];
+
+/** The shapes of all inputs at one place of every range: of the first profile where none is named. @throws ConfigError config-dims */
+export function shapesAt(
+	which: keyof DimRange,
+	spec: EngineSpec,
+	{ model, profile }: { model: OnnxModel; profile?: Ranges },
+): Record<string, number[]> {
+	const sizes: Record<string, number> = Object.create(null);
+	for (const [name, range] of Object.entries(profile ?? spec.engine.profiles[0] ?? spec.dims)) sizes[name] = range[which];
+	return resolveShapes(model, { dims: sizes, inputs: spec.model.inputs, pointer: spec.engine.pointer });
+}
+
+/** None for a model without open sizes. @throws ConfigError config-dims */
+export function profilesOf(spec: EngineSpec, model: OnnxModel): ShapeProfile[] {
+	const names = dynamicInputs(model);
+	if (names.length === 0) return [];
+	return spec.engine.profiles.map((profile) => {
+		const at = { model, profile };
+		const [min, opt, max] = [shapesAt("min", spec, at), shapesAt("opt", spec, at), shapesAt("max", spec, at)];
+		return { inputs: names.map((name) => ({ name, min: min[name] ?? [], opt: opt[name] ?? [], max: max[name] ?? [] })) };
+	});
+}
+
+/** The first profile that holds the shapes, as the Python worker chooses too; the first of all where none does. */
+export function profileIndexOf(shapes: readonly NamedShape[], spec: EngineSpec, model: OnnxModel): number {
+	if (spec.engine.profiles.length < 2) return 0;
+	const byName = new Map(shapes.map(({ name, shape }) => [name, shape]));
+	const found = profilesOf(spec, model).findIndex(({ inputs }) =>
+		inputs.every(({ name, min, max }) => byName.get(name)?.every((size, axis) => size >= (min[axis] ?? 0) && size <= (max[axis] ?? 0))),
+	);
+	return Math.max(0, found);
+}
+
+/** What `--shapes` says of a run. */
+export function runShapes(inputs: readonly NamedShape[], model: OnnxModel): NamedShape[] {
+	const names = new Set(dynamicInputs(model));
+	return inputs.filter(({ name }) => names.has(name)).map(({ name, shape }) => ({ name, shape }));
+}
+
+/** Shapes and profile of a run. */
+export function shapeSettings(inputs: readonly NamedShape[], { spec, model }: Pick<BuiltEngine, "spec" | "model">) {
+	return { shapes: runShapes(inputs, model.onnx), profileIndex: profileIndexOf(inputs, spec, model.onnx) };
+}
+
+const typedBy: Readonly<Record<string, readonly string[]>> = {
+	fp16: ["float16"],
+	bf16: ["bfloat16"],
+	fp8: ["float8e4m3fn", "float8e5m2"],
+	fp4: ["float4e2m1"],
+	int4: ["int4", "uint4"],
+	int8: [],
+};
+
+/** Whether the ONNX file itself has the precision, in its types or its Q/DQ nodes. */
+export function isTyped(precision: string, { graph }: OnnxModel): boolean {
+	const types = typedBy[precision] ?? [];
+	const stored = [...graph.initializers, ...graph.inputs, ...graph.valueInfo].some(({ dtype }) => types.includes(dtype));
+	const quantised = graph.nodes.some(({ op }) => op === "QuantizeLinear" || op === "DequantizeLinear");
+	return stored || (quantised && precision !== "fp16" && precision !== "bf16");
 }

@@ -1,6 +1,9 @@
-// Finds trtexec and asks it for its version: where the user says, on PATH, or where TensorRT is usually installed.
+// Finds trtexec (at the given path, on PATH, or in TensorRT's usual folders) and the GPU that it will use.
+
 import { readdir } from "node:fs/promises";
 import { isAbsolute, join, resolve } from "node:path";
+import { findGpu, type GpuChoice, parseGpus } from "../../formats/nvidia-smi/gpus.ts";
+import { chooseFields, helpArgs, inventoryFields, listArgs, parseHelpFields, queryArgs } from "../../formats/nvidia-smi/query.ts";
 import { parseVersionLine, type TensorRtVersion } from "../../formats/trtexec/banner.ts";
 import type { Processes } from "../process/processes.ts";
 
@@ -82,4 +85,35 @@ async function probe(program: string, processes: Processes): Promise<TensorRtVer
 	const last = record.tail.at(-1);
 	const how = record.state === "exited" ? `ended with exit code ${record.exitCode ?? "unknown"}` : `was ${record.state}`;
 	return `${how} and named no version${last === undefined ? "" : `: ${last.slice(0, 300)}`}`;
+}
+
+export interface Device {
+	choice: GpuChoice;
+	/** Newest CUDA that the driver runs; null where it does not tell. */
+	cuda: string | null;
+}
+
+const timeoutMs = 20_000;
+const mostBytes = 1024 * 1024;
+
+/** none: nvidia-smi answers and shows no such GPU. unknown: it is not there, or does not answer. */
+export type DeviceRead = { state: "found"; device: Device } | { state: "none" } | { state: "unknown" };
+
+/** `wanted` is an index or a UUID as in CUDA_VISIBLE_DEVICES. */
+export async function readDevice(processes: Processes, wanted?: string): Promise<DeviceRead> {
+	const ask = async (args: readonly string[]): Promise<string> => {
+		const record = await processes.run({ argv: ["nvidia-smi", ...args], timeoutMs, captureBytes: mostBytes });
+		return record.state === "exited" && record.exitCode === 0 ? record.stdout : "";
+	};
+	const fields = chooseFields(inventoryFields, parseHelpFields(await ask(helpArgs)));
+	if (fields.length === 0) return { state: "unknown" };
+	const [csv, list, versions] = await Promise.all([ask(queryArgs(fields)), ask(listArgs), ask(["--version"])]);
+	const choice = findGpu(parseGpus(csv, fields, list), wanted);
+	if (choice === null) return { state: "none" };
+	return { state: "found", device: { choice, cuda: cudaOf(versions) } };
+}
+
+/** Driver 610 calls it `CUDA UMD version`, and says `Deprecated` where it stood before. */
+function cudaOf(versions: string): string | null {
+	return /^CUDA (?:UMD )?version\s*:\s*(\d+(?:\.\d+)*)\s*$/im.exec(versions)?.[1] ?? null;
 }

@@ -9,12 +9,10 @@ import { dumpBytes, dumpDType } from "../../formats/trtexec/output-dump.ts";
 import type { InferCase, InferJob, InferredCase } from "../../ports/backend.ts";
 import type { ToolFailure } from "../../ports/world.ts";
 import type { TrtexecContext } from "./context.ts";
-import { loadSettings } from "./engine-args.ts";
+import { loadSettings, shapeSettings } from "./engine-args.ts";
 import { failureOf } from "./failure.ts";
-import { checkPlan } from "./plan-file.ts";
 import { runTrtexec, type TrtexecRun } from "./run.ts";
-import { shapeSettings } from "./shapes.ts";
-import { type InputPlace, writeInput } from "./work-folder.ts";
+import { checkPlan, type InputPlace, writeInput } from "./run-files.ts";
 
 /** broken: the machine's fault, or all cases': no other case need be tried. */
 export type CaseRun = { state: "answered"; inferred: InferredCase } | { state: "broken"; failure: ToolFailure };

@@ -5,10 +5,9 @@ import { feeds } from "../../core/onnx/model.ts";
 import { buildArgs } from "../../formats/trtexec/args.ts";
 import type { BuildJob } from "../../ports/backend.ts";
 import type { TrtexecContext } from "./context.ts";
-import { loadSettings } from "./engine-args.ts";
+import { loadSettings, runShapes, shapesAt } from "./engine-args.ts";
 import { runTrtexec, type TrtexecRun } from "./run.ts";
-import { runShapes, shapesAt } from "./shapes.ts";
-import { inWorkFolder, writeInput } from "./work-folder.ts";
+import { inWorkFolder, writeInput } from "./run-files.ts";
 
 /**
  * The run that failed, or null where the plan loads. trtexec loads what it has just built even with --skipInference,

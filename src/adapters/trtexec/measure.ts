@@ -12,12 +12,10 @@ import type { ToolFailure } from "../../ports/world.ts";
 import { makeFolders } from "../process/folder.ts";
 import { classifyWriteError } from "../process/write-error.ts";
 import type { TimingSettings, TrtexecContext } from "./context.ts";
-import { loadSettings, timingOf } from "./engine-args.ts";
+import { loadSettings, shapeSettings, timingOf } from "./engine-args.ts";
 import { asFailure, badOutput, failureOf, unaskable } from "./failure.ts";
-import { checkPlan } from "./plan-file.ts";
 import { runTrtexec, type TrtexecRun } from "./run.ts";
-import { shapeSettings } from "./shapes.ts";
-import { inWorkFolder, writeFilled } from "./work-folder.ts";
+import { checkPlan, inWorkFolder, writeFilled } from "./run-files.ts";
 
 const timesPath = "times.json";
 

@@ -1,22 +1,23 @@
-// Times each layer of an engine in a run of its own, and keeps trtexec's two files.
+// Times the layers of an engine, or runs it briefly under a profiler; neither is a timed run.
+
 import { copyFile, readFile, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { ToolError } from "../../core/errors.ts";
+import { boundKernels } from "../../core/explain/kernels.ts";
 import { formatBytes } from "../../core/text/units.ts";
 import { buildArgs } from "../../formats/trtexec/args.ts";
 import { parseTimedLayers } from "../../formats/trtexec/layers.ts";
-import type { ProfileJob, ProfileResult } from "../../ports/backend.ts";
+import type { ProfileJob, ProfileResult, TraceJob, TraceResult } from "../../ports/backend.ts";
 import { makeFolders } from "../process/folder.ts";
 import { classifyWriteError } from "../process/write-error.ts";
 import type { TrtexecContext } from "./context.ts";
-import { loadSettings } from "./engine-args.ts";
+import { loadSettings, shapeSettings, timingOf } from "./engine-args.ts";
 import { asFailure, failureOf, unaskable } from "./failure.ts";
 import { runTrtexec } from "./run.ts";
-import { shapeSettings } from "./shapes.ts";
-import { inWorkFolder, writeFilled } from "./work-folder.ts";
+import { inWorkFolder, writeFilled } from "./run-files.ts";
 
 /** Enough for steady medians of layers that take microseconds. */
-const [warmUpMs, iterations] = [200, 200];
+const layerRun = { warmUpMs: 200, iterations: 200 };
 
 export async function profileEngine(job: ProfileJob, context: TrtexecContext): Promise<ProfileResult> {
 	try {
@@ -36,8 +37,7 @@ async function profileIn(folder: string, job: ProfileJob, context: TrtexecContex
 		...shapeSettings(job.inputs, job.engine),
 		inputs,
 		transfers,
-		warmUpMs,
-		iterations,
+		...layerRun,
 		...loadSettings(job.engine, context),
 	} as const;
 	const asked = buildArgs({ ...spec, ...files }, context.trtexec.version);
@@ -75,4 +75,46 @@ async function keepFile(source: string, target: string): Promise<void> {
 	await copyFile(source, target).catch((error: unknown) => {
 		throw classifyWriteError(error, target);
 	});
+}
+
+/** Enough for a look at every kernel, and a report of some megabytes. */
+const tracedRun = { warmUpMs: 200, iterations: 50 };
+
+export async function traceRun(job: TraceJob, context: TrtexecContext): Promise<TraceResult> {
+	const { tracer } = context;
+	if (tracer === null) return { state: "absent" };
+	try {
+		return await inWorkFolder(async (cwd) => {
+			const inputs = await writeFilled(cwd, job.inputs, job.seed);
+			const asked = buildArgs(specOf(job, inputs, context), context.trtexec.version);
+			if (asked.kind !== "argv") return { state: "ran", files: [], sentence: asked.message };
+			const { tool, kernel, folder, name, timeoutMs } = job;
+			const command = [context.trtexec.program, ...asked.argv];
+			const of = kernel === undefined ? {} : { kernel };
+			const { files, kernels, sentence } = await tracer({ tool, ...of, command, cwd, folder, name, timeoutMs });
+			return {
+				state: "ran",
+				files,
+				...(kernels === undefined || kernels.length === 0 ? {} : { kernels: boundKernels(kernels) }),
+				...(sentence === undefined ? {} : { sentence }),
+			};
+		});
+	} catch (error) {
+		return { state: "ran", files: [], sentence: asFailure(error).message };
+	}
+}
+
+function specOf(job: TraceJob, inputs: Awaited<ReturnType<typeof writeFilled>>, context: TrtexecContext) {
+	return {
+		task: "time",
+		enginePath: job.engine.path,
+		...shapeSettings(job.inputs, job.engine),
+		inputs,
+		...tracedRun,
+		durationMs: 0,
+		streams: job.streams,
+		timesPath: "times.json",
+		...loadSettings(job.engine, context),
+		...timingOf(job.engine, context),
+	} as const;
 }

@@ -2,8 +2,7 @@
 
 import { error as annotateError } from "@actions/core";
 import { type Environment, forgetEventFile } from "../../adapters/github/env.ts";
-import { log } from "../../adapters/github/log.ts";
-import { publishFailure } from "../../adapters/github/publish.ts";
+import { log, publishFailure } from "../../adapters/github/publish.ts";
 import { readInputText } from "../../adapters/process/input-file.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { parseRunEvent, type RunEvent } from "../../formats/github/event.ts";

@@ -1,8 +1,7 @@
 // Reads tensors that somebody stored: inputs to record, and an engine's outputs to check. What a format does not say is expected.
 import { stat } from "node:fs/promises";
 import { inflate } from "../../adapters/files/tensor-reader.ts";
-import { fileSource } from "../../adapters/process/file-source.ts";
-import { withInput } from "../../adapters/process/input-file.ts";
+import { fileSource, withInput } from "../../adapters/process/input-file.ts";
 import { ConfigError } from "../../core/errors.ts";
 import type { Tensor } from "../../core/golden/tensor/tensor.ts";
 import { inputKinds } from "../../core/input-kind.ts";

@@ -1,8 +1,8 @@
 // Fetches the parts' results out of a run's artifacts. What lies in them may be anyone's: bounded, checked, never unpacked onto the disk.
 import { mkdtemp, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import type { RunArtifact, RunArtifacts } from "../../adapters/github/artifacts.ts";
 import { takeFile } from "../../adapters/github/part-archive.ts";
-import type { RunArtifact, RunArtifacts } from "../../adapters/github/run-artifacts.ts";
 import { ToolError } from "../../core/errors.ts";
 import type { PartContent, PartInput } from "../../core/merge/parts.ts";
 import { type PickedPart, type PickOptions, pickArtifacts } from "../../core/merge/pick-artifacts.ts";

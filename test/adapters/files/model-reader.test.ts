@@ -19,7 +19,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { fileModelReader } from "../../../src/adapters/files/model-reader.ts";
-import { fileSource } from "../../../src/adapters/process/file-source.ts";
+import { fileSource } from "../../../src/adapters/process/input-file.ts";
 import { ConfigError } from "../../../src/core/errors.ts";
 import type { ExternalFile } from "../../../src/core/onnx/model.ts";
 import { readOnnx } from "../../../src/formats/onnx/reader.ts";

@@ -3,9 +3,8 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { findNsight } from "../../../src/adapters/nsys/find.ts";
 import { lookIntoKernel } from "../../../src/adapters/nsys/ncu.ts";
-import { nsightTracer } from "../../../src/adapters/nsys/tracer.ts";
+import { findNsight, nsightTracer } from "../../../src/adapters/nsys/tracer.ts";
 import { createProcesses } from "../../../src/adapters/process/processes.ts";
 import { program } from "../../support/ort-jobs.ts";
 

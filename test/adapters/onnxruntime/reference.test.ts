@@ -2,8 +2,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { fileModelReader } from "../../../src/adapters/files/model-reader.ts";
-import { readWeights } from "../../../src/adapters/files/model-weights.ts";
+import { fileModelReader, readWeights } from "../../../src/adapters/files/model-reader.ts";
 import { onnxRuntimeReference } from "../../../src/adapters/onnxruntime/reference.ts";
 import { createProcesses } from "../../../src/adapters/process/processes.ts";
 import { externalTensor, floats, model, node, tensor, value } from "../../support/onnx-writer.ts";

@@ -2,10 +2,9 @@
 import type { InferenceSession } from "onnxruntime-web";
 import { fillInput } from "../../../core/fill.ts";
 import type { MeasureTask, Reply } from "../protocol.ts";
-import { peakMemoryBytes } from "./memory.ts";
+import { peakMemoryBytes, writeAtomic } from "./files.ts";
 import { loadRuntime, type Ort, openSession } from "./runtime.ts";
 import { toOrtTensor } from "./tensors.ts";
-import { writeAtomic } from "./write.ts";
 
 /** A duration of zero asks for a single run, to warm the machine's caches. */
 const leastRuns = 10;

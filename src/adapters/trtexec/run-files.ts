@@ -1,10 +1,15 @@
-// A folder of a run's own, which goes with it: trtexec writes into the folder that it is started in.
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+// Files of a run: its work folder, its inputs, and the plan's digest.
+
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { pipeline } from "node:stream/promises";
 import { fillInput } from "../../core/fill.ts";
 import type { TimedInput } from "../../ports/backend.ts";
 import { classifyWriteError } from "../process/write-error.ts";
+import type { BuiltPlan } from "./context.ts";
 
 export async function inWorkFolder<Result>(work: (folder: string) => Promise<Result>): Promise<Result> {
 	const folder = await mkdtemp(join(tmpdir(), "trtgate-run-")).catch((error: unknown) => {
@@ -40,4 +45,26 @@ export async function writeFilled(folder: string, inputs: readonly TimedInput[],
 		places.push(await writeInput(folder, input.name, { index, data: fillInput(input, seed, index) }));
 	}
 	return places;
+}
+
+export async function describePlan(path: string): Promise<Omit<BuiltPlan, "weightsBytes">> {
+	const { size, mtimeMs } = await stat(path);
+	return { sha256: await hashFile(path), bytes: size, modifiedMs: mtimeMs };
+}
+
+/**
+ * A digest to compare with the build's; absent where nothing is known of this plan. Large plans are read again only
+ * when the file system says that they changed.
+ */
+export async function checkPlan(path: string, built: BuiltPlan | undefined): Promise<{ plan?: { builtSha256: string; sha256: string } }> {
+	const found = await stat(path).catch(() => null);
+	if (built === undefined || found === null) return {};
+	const unchanged = found.size === built.bytes && found.mtimeMs === built.modifiedMs;
+	return { plan: { builtSha256: built.sha256, sha256: unchanged ? built.sha256 : await hashFile(path) } };
+}
+
+async function hashFile(path: string): Promise<string> {
+	const hash = createHash("sha256");
+	await pipeline(createReadStream(path, { highWaterMark: 1024 * 1024 }), hash);
+	return hash.digest("hex");
 }

@@ -1,5 +1,11 @@
-// The largest resident size that this process has had.
-import { readFileSync } from "node:fs";
+// The worker's files, written completely or not at all, and its peak memory.
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
+
+export function writeAtomic(path: string, content: string | Uint8Array): void {
+	const temporary = `${path}.${process.pid}.tmp`;
+	writeFileSync(temporary, content);
+	renameSync(temporary, path);
+}
 
 /**
  * Linux: VmHWM, which starts anew with the program; ru_maxrss would count the parent that we were forked from.

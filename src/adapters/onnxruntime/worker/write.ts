@@ -1,8 +1,0 @@
-// Writes a file of the worker whole or not at all.
-import { renameSync, writeFileSync } from "node:fs";
-
-export function writeAtomic(path: string, content: string | Uint8Array): void {
-	const temporary = `${path}.${process.pid}.tmp`;
-	writeFileSync(temporary, content);
-	renameSync(temporary, path);
-}
