@@ -173,7 +173,7 @@ try {
 	writeFileSync(
 		join(folder, "entry.ts"),
 		`export { readOnnx } from ${JSON.stringify(join(import.meta.dirname, "../src/formats/onnx/reader.ts"))};\n` +
-			`export { fileSource } from ${JSON.stringify(join(import.meta.dirname, "../src/adapters/process/file-source.ts"))};\n`,
+			`export { fileSource } from ${JSON.stringify(join(import.meta.dirname, "../src/adapters/process/input-file.ts"))};\n`,
 	);
 	await build({
 		input: join(folder, "entry.ts"),

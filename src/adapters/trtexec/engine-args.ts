@@ -1,4 +1,4 @@
-// trtexec's arguments from the config: engine settings, shapes and optimization profiles.
+// Builds trtexec's arguments from the config: engine settings, shapes and optimization profiles.
 import type { DimRange } from "../../core/config/config.ts";
 import { flagName } from "../../core/config/tensorrt-settings.ts";
 import { feeds, type OnnxModel } from "../../core/onnx/model.ts";
