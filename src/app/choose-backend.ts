@@ -23,7 +23,7 @@ export interface BackendChoice {
 	cwd: string;
 	environment: Environment;
 	processes: Processes;
-	/** Absolute folder for what is kept between runs. */
+	/** Absolute folder of what later runs may use again. */
 	cacheFolder: string;
 	/** The bundle's own worker/tensorrt.py. */
 	workerPath: string;
@@ -33,7 +33,7 @@ export interface BackendChoice {
 /** What runs the engines, and on which GPU. */
 export interface Machine {
 	backend: Backend;
-	/** none: engines run on the CPU. unknown: on a GPU of which nothing is told. */
+	/** none: engines run on the CPU. unknown: on a GPU that nvidia-smi does not describe. */
 	gpu: Device | "none" | "unknown";
 }
 
@@ -60,15 +60,15 @@ export function chosenMachine(choice: BackendChoice): { backend: Backend; gpu():
 	return { backend: lazy, gpu: async () => (await machine()).gpu };
 }
 
-/** @throws ConfigError backend-mismatch where TensorRT is demanded and is not here. */
+/** @throws ConfigError backend-mismatch where TensorRT is required and missing. */
 async function chooseMachine(choice: BackendChoice): Promise<Machine> {
 	const { config, processes, environment } = choice;
 	const onCpu = (): Machine => ({ backend: choice.onnxRuntime(), gpu: "none" });
 	if (config.backend === "onnxruntime") return onCpu();
 	const [found, read] = await Promise.all([findTrtexec(findOptions(choice)), readDevice(processes, environment.visibleDevices)]);
-	const demanded = config.backend === "tensorrt" || choice.trtexec !== undefined;
-	if (found.state === "missing" && demanded) throw missing(found, choice);
-	if (found.state === "missing" || (read.state !== "found" && !demanded && config.device === undefined)) return onCpu();
+	const required = config.backend === "tensorrt" || choice.trtexec !== undefined;
+	if (found.state === "missing" && required) throw missing(found, choice);
+	if (found.state === "missing" || (read.state !== "found" && !required && config.device === undefined)) return onCpu();
 	if (read.state === "none") throw withoutGpu(choice);
 	const { cudaGraph, spinWait, transfers } = config.measure;
 	const worker = tensorRtWorker({ python: "python3", workerPath: choice.workerPath, processes });

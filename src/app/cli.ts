@@ -1,4 +1,4 @@
-// The commands of the command line, each loaded only when it is asked for.
+// The commands of the command line, each loaded only when it is called.
 import { didYouMean } from "../core/config/did-you-mean.ts";
 import { ConfigError, ToolError } from "../core/errors.ts";
 import type { CommandTable } from "./commands/arguments.ts";
@@ -35,7 +35,7 @@ export async function runCli(argv: readonly string[]): Promise<number> {
 	const terminal = openTerminal({ color: !argv.includes("--no-color") });
 	const exit = await answer(argv, terminal);
 	const fault = await terminal.lost();
-	// A report that nobody got must not pass; what is not green stays as it is.
+	// A report that was lost must not pass; other exit codes stay.
 	if (fault === null || exit !== exitCodes.ok) return exit;
 	const lost = explainError(reportLost(fault));
 	terminal.err(lost.text);

@@ -1,4 +1,4 @@
-// Builds the real adapters into the ports that stages see.
+// Creates the real adapters for the ports.
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -22,7 +22,7 @@ import { gpuLease, gpuWatch, lockFolderOf, narrowDevices } from "./gpu.ts";
 export interface Composition {
 	ports: Ports;
 	processes: Processes;
-	/** Asks the run to stop: ends the children, and lets the stages conclude. */
+	/** Stops the run: ends the child processes, and lets the stages conclude. */
 	stop(reason: string): void;
 }
 
@@ -32,7 +32,7 @@ export function compose(
 ): Composition {
 	const visibleDevices = narrowDevices(world.environment.visibleDevices, config.device);
 	const environment = { ...world.environment, visibleDevices };
-	// CUDA counts GPUs as nvidia-smi does only when it is told to.
+	// Makes CUDA number GPUs as nvidia-smi does.
 	const processes = createProcesses({
 		env: {
 			...childEnvironment(),
@@ -93,7 +93,7 @@ export function distFolder(): string {
 	return join(dirname(fileURLToPath(import.meta.url)), "..");
 }
 
-/** Where what is unpacked once stays: the runner's tool cache, the user's cache, or the temporary folder. */
+/** Folder of caches and unpacked files: the runner's tool cache, the user's cache, or the temporary folder. */
 export function cacheFolder(environment: Environment): string {
 	if (environment.toolCache !== undefined) return join(environment.toolCache, "trtgate");
 	if (environment.cacheHome !== undefined) return join(environment.cacheHome, "trtgate");

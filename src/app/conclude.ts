@@ -1,4 +1,4 @@
-// Ends the story: gates over all facts, the outcome over all gates, and the one Result.
+// Concludes a run: gates over all facts, the outcome over all gates, and the one Result.
 import { buildFaults, settleBuilds } from "../core/build-faults.ts";
 import type { EngineConfig } from "../core/config/config.ts";
 import { stricterAlarm } from "../core/config/requirements.ts";
@@ -90,7 +90,7 @@ function judgeFacts(facts: Facts, input: GateInput): GateResult[] {
 	});
 	const changes = facts.goldenChanges.flatMap((change) => {
 		const [head, base] = [engines, baseEngines].map((list) => list.find((spec) => spec.model.name === change.model)?.engine.gates);
-		// A head that turns the alarm off does not silence it for itself.
+		// A head that disables the alarm does not disable it for its own change.
 		return head ? judgeGoldenChange(change, config, { ...head, goldenChange: stricterAlarm(head.goldenChange, base?.goldenChange) }) : [];
 	});
 	return [...builds, ...goldens, ...changes, ...probes, ...speeds, ...judgeCoverage(baseEngines, engines), ...judgeLimits(input)];

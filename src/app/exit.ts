@@ -1,4 +1,4 @@
-// Outcome or error to exit code, and an error to the words that people read.
+// Outcome or error to exit code, and an error to the text that users read.
 import { recordError } from "../core/error-record.ts";
 import type { ErrorRecord, Result } from "../core/schema/result.ts";
 
@@ -17,7 +17,7 @@ export function exitOfResult(result: Result): number {
 	return byKind[result.failureKind ?? "internal"];
 }
 
-/** What went wrong and what to do, for stderr; and the exit code. Several faults of one file are told together. */
+/** What went wrong and what to do, for stderr; and the exit code. Several errors of one file are reported together. */
 export function explainError(error: unknown): { text: string; exit: number; records: ErrorRecord[] } {
 	const records = error instanceof AggregateError ? error.errors.map(recordError) : [recordError(error)];
 	const exit = Math.max(...records.map((record) => byKind[record.kind]));

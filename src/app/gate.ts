@@ -17,7 +17,7 @@ import { type OpenedArms, openArms } from "./arms/arms.ts";
 import { type Composition, compose } from "./compose.ts";
 import { loadConfigAt, type ReadConfig, readConfigFile, repositoryOf } from "./config-file.ts";
 import { prepareGate, runGate } from "./run.ts";
-import type { BeforeBuild, GateInput } from "./run-context.ts";
+import type { GateInput, PreparedRun } from "./run-context.ts";
 import { version } from "./version.ts";
 
 export interface GateOptions {
@@ -36,26 +36,26 @@ export interface GateOptions {
 	only?: string;
 	/** Path of trtexec, where it is not to be looked for. */
 	trtexec?: string;
-	/** Values that stand above the config file: backend, onnxruntime. */
+	/** Values that override the config file: backend, onnxruntime. */
 	inputs: Readonly<Record<string, string>>;
 	environment: Environment;
 	progress: Progress;
-	/** The run is for a release: a doubt fails, unless the config says otherwise. */
+	/** For a release, inconclusive gates fail unless the config says otherwise. */
 	isRelease?: boolean;
 	/** Called when the machine and the models are known, before anything is built. */
-	beforeBuild?(known: BeforeBuild): Promise<void>;
-	/** Stand in the place of this machine's own, for a replay. */
+	beforeBuild?(known: PreparedRun): Promise<void>;
+	/** Replace the ports of this machine, for a replay. */
 	ports?: Partial<Ports>;
-	/** Hands out the way to stop the run. */
+	/** Receives a function that stops the run. */
 	onStart?(stop: (reason: string) => void): void;
 }
 
-export type Gated = { state: "ran"; result: Result; outFolder: string } | { state: "planned"; plan: Plan; config: Config };
+export type GateCompletion = { state: "ran"; result: Result; outFolder: string } | { state: "planned"; plan: Plan; config: Config };
 
 /**
  * @throws ConfigError before anything ran, or an AggregateError of several; what happens later is in the result.
  */
-export async function gate(options: GateOptions, mode: "run" | "plan" = "run"): Promise<Gated> {
+export async function gate(options: GateOptions, mode: "run" | "plan" = "run"): Promise<GateCompletion> {
 	const outFolder = resolve(options.cwd, options.out);
 	const { config, text, home } = await readConfig(options);
 	const composed = compose(config, options);
@@ -64,7 +64,7 @@ export async function gate(options: GateOptions, mode: "run" | "plan" = "run"): 
 	const { files } = composition.ports;
 	await files.makeFolder(outFolder);
 	const lock = await lockFolder(outFolder);
-	// Whoever asks twice to stop waits for no grace, and still leaves no program on the GPU.
+	// A second signal ends this process at once; no child may stay on the GPU.
 	const endAll = (): void => composition.processes.killNow();
 	process.once("exit", endAll);
 	try {
@@ -85,7 +85,7 @@ interface Opening {
 	outFolder: string;
 }
 
-async function withArms(opening: Opening, how: { composition: Composition; mode: "run" | "plan" }): Promise<Gated> {
+async function withArms(opening: Opening, how: { composition: Composition; mode: "run" | "plan" }): Promise<GateCompletion> {
 	const { composition } = how;
 	const { options, outFolder, home } = opening;
 	const { cwd, base, head, event } = options;
@@ -176,7 +176,7 @@ function refusalOf(error: unknown): ConfigError {
 	throw error;
 }
 
-/** An old result must not be taken for this run's; only what we wrote ourselves is removed. */
+/** An old result must not be taken for this run's; only files that trtgate wrote are removed. */
 export async function removeEarlierResult(outFolder: string): Promise<void> {
 	if (!(await exists(join(outFolder, reportFiles.result)))) return;
 	const ours = [...Object.values(reportFiles), "raw", "logs", "engines", "cache", "layers", "nsys", "ncu", "scratch", "worktrees"];

@@ -21,7 +21,7 @@ export interface GpuLeaseOptions {
 /** Two long jobs before this one; a job of GitHub's own may last six hours. */
 const longestWaitMs = 60 * 60_000;
 
-/** Nothing is taken where no GPU is at work, or none that has a name. */
+/** No lock is taken on a CPU, or on a GPU without a UUID. */
 export function gpuLease(options: GpuLeaseOptions): GpuLease {
 	return {
 		async take() {

@@ -33,8 +33,8 @@ export interface RunContext {
 	ports: Ports;
 }
 
-/** What is known when the first engine is about to be built. */
-export interface BeforeBuild {
+/** A run whose models are ready, before the first engine is built. */
+export interface PreparedRun {
 	config: Config;
 	fingerprint: Readonly<Record<string, string>>;
 	/** Of both arms. */
@@ -64,7 +64,7 @@ export interface GateInput {
 	seed: string;
 	version: string;
 	/** Awaited before the machine is taken for this run alone. */
-	beforeBuild?(known: BeforeBuild): Promise<void>;
+	beforeBuild?(known: PreparedRun): Promise<void>;
 }
 
 /** What the stages have found so far. */

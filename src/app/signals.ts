@@ -1,27 +1,27 @@
-// Ctrl-C and its relatives: the first asks the run to stop and conclude, the second ends it at once.
+// Termination signals: the first stops the run and lets it conclude, the second ends the process at once.
 
 const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-/** @returns what takes the listeners away again. */
+/** @returns a function that removes the listeners. */
 export function stopOnSignals(stop: (reason: string) => void): () => void {
-	let asked = false;
+	let isStopping = false;
 	const listeners = signals.map((signal) => {
 		const listener = (): void => {
-			if (asked) endNow(signal);
-			asked = true;
+			if (isStopping) endNow(signal);
+			isStopping = true;
 			stop(`interrupted by ${signal}`);
 		};
 		process.on(signal, listener);
 		return () => void process.off(signal, listener);
 	});
 	return () => {
-		for (const letGo of listeners) letGo();
+		for (const remove of listeners) remove();
 	};
 }
 
 /**
- * Ends the process, whatever it waits for. process.exit() alone first waits for every call to the system that is under
- * way, and one that is blocked never ends; so the last of the exit listeners lets the signal do what it does by default.
+ * Ends the process even where a system call is blocked: process.exit() alone waits for those in progress, and a blocked one
+ * never ends. So the last exit listener lets the signal take its default effect.
  */
 function endNow(signal: NodeJS.Signals): never {
 	process.once("exit", () => {

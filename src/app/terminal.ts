@@ -7,11 +7,11 @@ import { groupProgress, plainProgress, silentProgress, terminalProgress } from "
 import type { Progress } from "../ports/world.ts";
 
 export interface Terminal extends StandardStreams {
-	/** Results that stand nowhere else. */
+	/** Results that no file has. */
 	out(text: string): void;
-	/** Results that files hold as well. */
+	/** Results that files have too. */
 	echo(text: string): void;
-	/** All the rest. */
+	/** Everything else. */
 	err(text: string): void;
 	color: { out: boolean; err: boolean };
 	columns: number;
@@ -22,7 +22,7 @@ export interface Terminal extends StandardStreams {
 }
 
 export interface OpenedTerminal extends Terminal {
-	/** Why results that stand nowhere else could not be written; null where none was lost. */
+	/** Why results that no file has could not be written; null where none was lost. */
 	lost(): Promise<NodeJS.ErrnoException | null>;
 }
 
@@ -48,7 +48,7 @@ export function openTerminal(options: { color: boolean }): OpenedTerminal {
 		environment,
 		cwd: process.cwd(),
 		async lost() {
-			// Called back when all before it was written, or was refused.
+			// Called back once all earlier output was written or has failed.
 			await new Promise<void>((done) => process.stdout.write("", () => done()));
 			return isOnlyCopy ? fault : null;
 		},

@@ -1,4 +1,4 @@
-// What makes engines of models and runs them: TensorRT or ONNX Runtime. Types only.
+// Builds engines from models and runs them: TensorRT or ONNX Runtime. Types only.
 import type { InputConfig } from "../core/config/config.ts";
 import type { Tensor } from "../core/golden/tensor/tensor.ts";
 import type { EngineAssets, EngineSpec } from "../core/plan/plan.ts";
@@ -6,7 +6,7 @@ import type { DType } from "../core/schema/golden.ts";
 import type { Arm, ArmKernels, ArmLayers, BackendFacts, BuildRecord } from "../core/schema/result.ts";
 import type { ModelOnDisk, ToolFailure } from "./world.ts";
 
-/** An engine that was built, with all that is needed to run it. */
+/** A built engine with everything needed to run it. */
 export interface BuiltEngine {
 	spec: EngineSpec;
 	arm: Arm;
@@ -25,7 +25,7 @@ export interface BuildJob {
 	assets?: EngineAssets;
 	/** Absolute folder for the engine. */
 	engineFolder: string;
-	/** Absolute folder that the builds of this run share, for what the next may take over. */
+	/** Absolute folder that the builds of this run share, such as for a timing cache. */
 	cacheFolder?: string;
 	logPath: string;
 	timeoutMs: number;
@@ -39,7 +39,7 @@ export interface InferCase {
 export interface InferJob {
 	engine: BuiltEngine;
 	cases: readonly InferCase[];
-	/** Absolute folder of our own for inputs and outputs in passing. */
+	/** Absolute scratch folder for inputs and outputs. */
 	scratchFolder: string;
 	logPath: string;
 	threads: number;
@@ -73,7 +73,7 @@ export interface MeasureJob {
 	durationMs: number;
 	threads: number;
 	timeoutMs: number;
-	/** Absolute path; the raw samples lie there before this resolves. */
+	/** Absolute path; the raw samples are there before this resolves. */
 	samplesPath: string;
 	logPath: string;
 }
@@ -86,48 +86,48 @@ export type MeasureResult =
 			wallMs: number;
 			/** Wall time of the timed inferences alone, from the first one's start to the last one's end, over all streams. */
 			timedMs: number;
-			/** Inferences a second by the tool's own account, where it gives one. */
+			/** Inferences per second as the tool reports it, where it does. */
 			reportedThroughputPerSecond?: number;
 			/** Launching the kernels takes the CPU longer than running them takes the GPU. */
 			enqueueBound?: boolean;
 	  }
 	| { state: "unusable"; reason: string; failure: ToolFailure; wallMs: number };
 
-/** A run of its own that times each layer: slower than a timed run, and never compared with one. */
+/** A separate run that times each layer: slower than a timed run, and never compared with one. */
 export interface ProfileJob {
 	engine: BuiltEngine;
 	inputs: readonly TimedInput[];
 	seed: number;
 	timeoutMs: number;
-	/** Absolute paths of what is left. */
+	/** Absolute paths of the files to write. */
 	profilePath: string;
 	layersPath: string;
 	logPath: string;
 }
 
-/** absent: this backend cannot look into an engine. `layers` is null where its files are there and were not understood. */
+/** absent: this backend cannot profile layers. `layers` is null where the files could not be parsed. */
 export type ProfileResult =
 	| { state: "done"; layers: ArmLayers | null; sentence?: string }
 	| { state: "absent" }
 	| { state: "failed"; failure: ToolFailure };
 
-/** A short run under a profiler, for people to look at: slower than a timed run, and never compared with one. */
+/** A short run under a profiler, for people to read: slower than a timed run, and never compared with one. */
 export interface TraceJob {
 	/** nsys: every kernel of the run. ncu: one kernel, by the GPU's own counters. */
 	tool: "nsys" | "ncu";
-	/** Of ncu: the kernel's name as nsys has it; absent: the first ones of the run. */
+	/** For ncu: the kernel's name as nsys reports it; absent: the first kernels of the run. */
 	kernel?: string;
 	engine: BuiltEngine;
 	inputs: readonly TimedInput[];
 	streams: number;
 	seed: number;
 	timeoutMs: number;
-	/** Absolute folder of what is left, and the name that its files begin with. */
+	/** Absolute folder of the files to write, and the prefix of their names. */
 	folder: string;
 	name: string;
 }
 
-/** `sentence` says what is not there and why. absent: this backend has no profiler. */
+/** `sentence` says what is missing and why. absent: this backend has no profiler. */
 export type TraceResult = { state: "ran"; files: readonly string[]; kernels?: ArmKernels; sentence?: string } | { state: "absent" };
 
 /** TensorRT or ONNX Runtime. Failures are values; only a bug throws. */

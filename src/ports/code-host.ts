@@ -1,13 +1,13 @@
-// What a forge can show and keep. Types only.
+// What a code host offers: comments, checks, issues, artifacts, branches and pull requests. Types only.
 import type { PlatformCode } from "../core/errors.ts";
 
-/** A fault of the forge, as a value: it is told, and never changes the outcome. */
+/** A failure of the code host, as a value: it is reported, and never changes the outcome. */
 export interface ApiFault {
 	code: PlatformCode;
-	/** What was asked of whom, and what came back. */
+	/** The request and the response. */
 	message: string;
 	fix: string;
-	/** The request may have been carried out all the same: look before asking again. */
+	/** The request may have succeeded: check before retrying. */
 	unclear?: true;
 }
 
@@ -15,7 +15,7 @@ export type ApiResult<Value extends object> = ({ state: "done" } & Value) | { st
 
 export interface HostedComment {
 	id: number;
-	/** For what only GraphQL can do. */
+	/** For operations that only GraphQL offers. */
 	nodeId: string;
 	body: string;
 	/** Login and type of who wrote it, e.g. `github-actions[bot]`, `Bot`. */
@@ -42,7 +42,7 @@ export interface CheckAnnotation {
 export interface CheckRunDraft {
 	name: string;
 	sha: string;
-	/** Ours: tells runs of one name apart. */
+	/** Distinguishes our check runs of one name. */
 	externalId: string;
 	conclusion: "success" | "failure" | "neutral";
 	title: string;
@@ -61,16 +61,16 @@ export interface StatusDraft {
 	url?: string;
 }
 
-/** What a forge can show. Every call resolves, in bounded time; nothing throws. */
+/** Comments, checks and issues. Every call resolves, in bounded time; nothing throws. */
 export interface CodeHost {
-	/** Login of whom the token speaks for; null where the forge does not say. */
+	/** Login of the token's owner; null where the code host does not say. */
 	login(): Promise<string | null>;
 	/** All comments of a pull request or an issue, oldest first. */
 	comments(issue: number): Promise<ApiResult<{ comments: readonly HostedComment[] }>>;
 	createComment(issue: number, body: string, on?: "pull-request" | "issue"): Promise<ApiResult<{ comment: HostedComment }>>;
 	updateComment(id: number, body: string): Promise<ApiResult<{ comment: HostedComment }>>;
 	deleteComment(id: number): Promise<ApiResult<object>>;
-	/** Folds a comment away as outdated. */
+	/** Minimises a comment as outdated. */
 	minimiseComment(nodeId: string): Promise<ApiResult<object>>;
 	/** Our check run of this name and external id on a commit. */
 	findCheckRun(
@@ -88,9 +88,9 @@ export interface CodeHost {
 	pullRequestsOf(sha: string): Promise<ApiResult<{ numbers: readonly number[] }>>;
 }
 
-/** Keeps files with the workflow run. */
+/** Stores files with the workflow run. */
 export interface ArtifactStore {
-	/** Names that the run has already are told apart by the attempt. */
+	/** A name that the run already has gets the attempt as a suffix. */
 	upload(artifact: ArtifactDraft): Promise<ApiResult<{ artifact: KeptArtifact }>>;
 }
 
@@ -102,7 +102,7 @@ export interface ArtifactDraft {
 	files: readonly string[];
 	/** As in gzip; 0 for what does not shrink. */
 	compression: number;
-	/** The one file as it is, under its own name, so that a browser opens it. */
+	/** Uploads the one file uncompressed under its own name, so that a browser opens it. */
 	asIs?: true;
 }
 
@@ -113,7 +113,7 @@ export interface KeptArtifact {
 	bytes: number;
 }
 
-/** A file as git keeps it: its path from the top of the repository, and the hash of its content. */
+/** A file as git stores it: its path from the top of the repository, and the hash of its content. */
 export interface GitFile {
 	path: string;
 	blob: string;
@@ -124,10 +124,10 @@ export interface GitCommit {
 	message: string;
 }
 
-/** What two commits are to each other: whether `head` holds all of `base` (ahead), the other way round, or neither. */
+/** How two commits relate: `head` contains all of `base` (ahead), the reverse (behind), or neither. */
 export interface CommitRelation {
 	relation: "identical" | "ahead" | "behind" | "diverged";
-	/** Those of `head` that `base` does not have; `total` may be more than the forge lists. */
+	/** Those of `head` that `base` does not have; `total` may be more than the code host lists. */
 	commits: readonly GitCommit[];
 	total: number;
 }
@@ -150,7 +150,7 @@ export interface PullDraft {
 	draft: boolean;
 }
 
-/** Commits, branches and pull requests of a forge's repository, with no clone and no credentials on disk. Nothing throws. */
+/** Commits, branches and pull requests of a repository, with no clone and no credentials on disk. Nothing throws. */
 export interface Repository {
 	defaultBranch(): Promise<ApiResult<{ branch: string }>>;
 	/** The commit that a branch is at; null where there is no such branch. */
@@ -164,9 +164,9 @@ export interface Repository {
 	/** The tree `base` with files put into it, and those without a blob taken out of it. */
 	writeTree(base: string, files: readonly { path: string; blob: string | null }[]): Promise<ApiResult<{ sha: string }>>;
 	writeCommit(commit: { message: string; tree: string; parents: readonly string[] }): Promise<ApiResult<{ sha: string }>>;
-	/** Fails where the branch is there. */
+	/** Fails where the branch exists. */
 	createBranch(name: string, sha: string): Promise<ApiResult<object>>;
-	/** Fails where the branch is at a commit that `sha` does not hold: nothing of another's is lost. */
+	/** Fails where `sha` does not contain the branch's commit, so that no commit is lost. */
 	advanceBranch(name: string, sha: string): Promise<ApiResult<object>>;
 	/** Open ones between two branches of this repository. */
 	openPulls(between: { head: string; base: string }): Promise<ApiResult<{ pulls: readonly HostedPull[] }>>;

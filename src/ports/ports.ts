@@ -1,4 +1,4 @@
-// The world, as stages see it: every port together. Types only.
+// All ports together, as app composes them. Types only.
 import type { Backend } from "./backend.ts";
 import type { Clock, CustomCommands, Files, GpuLease, Interrupt, ModelReader, Progress, Shell, Telemetry, TensorReader } from "./world.ts";
 
@@ -9,12 +9,12 @@ export interface Ports {
 	backend: Backend;
 	clock: Clock;
 	shell: Shell;
-	/** Absent where no command of the user's own may run. */
+	/** Absent where no command of the user may run. */
 	custom?: CustomCommands;
 	telemetry: Telemetry;
 	gpuLease: GpuLease;
 	progress: Progress;
 	interrupt: Interrupt;
-	/** Wall time so far during which a child process was at work, milliseconds. */
+	/** Wall time so far with a child process running, in milliseconds. */
 	childMs(): number;
 }

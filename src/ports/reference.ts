@@ -1,4 +1,4 @@
-// What makes goldens: ONNX Runtime on a model file itself. Types only.
+// Computes golden outputs: ONNX Runtime on the model file itself. Types only.
 
 import type { WeightPlace } from "../core/golden/record/mutate.ts";
 import type { MutationRun } from "../core/golden/record/mutate-judge.ts";
@@ -16,7 +16,7 @@ export interface ReferenceJob {
 	model: ModelOnDisk;
 	cases: readonly InferCase[];
 	variant: ReferenceVariant;
-	/** Absolute folder of our own. */
+	/** Absolute scratch folder. */
 	scratchFolder: string;
 	logPath: string;
 	timeoutMs: number;
@@ -33,9 +33,9 @@ export interface MutationJob extends ReferenceJob {
 
 export type MutationResult = { state: "done"; runs: readonly MutationRun[]; wallMs: number } | { state: "failed"; failure: ToolFailure };
 
-/** ONNX Runtime as the maker of goldens: it runs a model file itself, never an engine under test. */
+/** Computes golden outputs with ONNX Runtime from the model file itself, never from an engine under test. */
 export interface Reference {
-	/** What is on this machine; the first makes the goldens. */
+	/** The builds on this machine; the first records the goldens. */
 	builds(): Promise<readonly { flavour: ReferenceVariant["flavour"]; version: string }[]>;
 	/** The processor, and the system. */
 	machine(): { device: string; os: string };

@@ -1,4 +1,4 @@
-// What stages need of the machine and of the people before it. Types only.
+// What stages need of the machine and its user. Types only.
 import type { CommandConfig, PrepareConfig } from "../core/config/config.ts";
 import type { ErrorDetails, ToolCode } from "../core/errors.ts";
 import type { CommandAnswer, CommandQuestion } from "../core/golden/compare/custom.ts";
@@ -9,7 +9,7 @@ import type { TensorFile } from "../core/schema/golden.ts";
 import type { GpuWindow } from "../core/schema/result.ts";
 import type { Neighbour } from "../core/telemetry/validity.ts";
 
-/** A fault of a tool, as a value: stages decide what it stops. */
+/** A failure of a tool, as a value: the stage decides what it stops. */
 export interface ToolFailure {
 	code: ToolCode;
 	message: string;
@@ -67,7 +67,7 @@ export interface Shell {
 	): Promise<{ state: "done" } | { state: "failed"; failure: ToolFailure }>;
 }
 
-/** What people see while the gate works. */
+/** Progress shown while the gate works. */
 export interface Progress {
 	stage(name: string, items: number): void;
 	/** One item of the stage begins; `etaMs` is the time left of the whole run where it is known. */
@@ -77,7 +77,7 @@ export interface Progress {
 	done(summary: string): void;
 }
 
-/** Watches the GPU beside the runs. Nothing here throws or ends a run: what fails is a sentence in `degradations`. */
+/** Samples the GPU during the runs. Nothing here throws or ends a run; a failure becomes a sentence in `degradations`. */
 export interface Telemetry {
 	/** Resolves at the first reading, or when it is clear that there will be none. */
 	start(): Promise<void>;
@@ -85,21 +85,21 @@ export interface Telemetry {
 	window(fromMs: number, toMs: number): GpuWindow | null;
 	/** Processes on the GPU in that time that are not ours. */
 	neighbours(fromMs: number, toMs: number): readonly Neighbour[];
-	/** What is not known, and why; each sentence once. */
+	/** What is unknown and why; each sentence once. */
 	degradations(): readonly string[];
 	stop(): Promise<void>;
 }
 
-/** Jobs of one machine take turns: whoever holds it builds and measures alone. */
+/** Exclusive use of the GPU: the jobs of one machine build and measure one at a time. */
 export interface GpuLease {
 	/**
-	 * Waits for the others. `note` says what is not sure about it.
+	 * Waits for other jobs. `note` says why the use may not be exclusive.
 	 * @throws ToolError gpu-busy, interrupted.
 	 */
 	take(): Promise<{ note?: string; release(): Promise<void> }>;
 }
 
-/** Whether somebody asked to stop. */
+/** Whether the run was asked to stop. */
 export interface Interrupt {
 	/** Why to stop, e.g. `interrupted by SIGINT`; null to go on. */
 	reason(): string | null;
@@ -109,15 +109,15 @@ export interface CommandJob {
 	command: CommandConfig;
 	/** Absolute folder in which it runs. */
 	cwd: string;
-	/** Absolute folder of our own, for the tensors in passing. */
+	/** Absolute scratch folder for the tensors. */
 	scratchFolder: string;
-	/** As the command is told. */
+	/** What the command receives. */
 	about: CommandQuestion;
 	expected: Tensor;
 	got: Tensor;
 }
 
-/** Never throws: what goes wrong is an answer, and never a pass. */
+/** Never throws: a failure is an answer, and never passes. */
 export interface CustomCommands {
 	ask(job: CommandJob): Promise<CommandAnswer>;
 }

@@ -10,7 +10,7 @@ export interface MissingAsset {
 	/** As the config has it. */
 	path: string;
 	pointer: string;
-	/** For people: what the file is to be. */
+	/** What the file should be, for messages. */
 	what: string;
 }
 
@@ -19,7 +19,7 @@ type AssetFiles = Pick<Files, "realPath" | "size" | "sha256">;
 export type AssetsRead = { state: "ready"; assets: EngineAssets } | MissingAsset;
 
 /**
- * trtexec says nothing of a calibration cache that is missing or empty: it makes the ranges up.
+ * trtexec does not report a missing or empty calibration cache: it invents the ranges.
  * @throws ConfigError path-outside-workspace.
  */
 export async function readAssets({ engine }: EngineSpec, folder: string, files: AssetFiles): Promise<AssetsRead> {

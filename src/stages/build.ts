@@ -31,7 +31,7 @@ export async function* build(input: BuildInput, ports: BuildPorts): AsyncGenerat
 	ports.progress.stage("build", input.models.length);
 	let built = 0;
 	for (const prepared of input.models) {
-		// The run's errors tell of it.
+		// Already among the run's errors.
 		if (prepared.state === "broken") continue;
 		ports.progress.item(`${prepared.spec.id} (${prepared.arm})`);
 		const result = await buildOne(prepared, input, ports.backend);

@@ -62,7 +62,7 @@ function latencyOf(measured: Measured, compared: Comparison, noBase: CompareInpu
 	return { ...compared, ...noBase };
 }
 
-/** Engines with the same bytes cannot differ in speed: every effect is excluded, without a measurement. */
+/** Engines with the same bytes cannot differ in speed, so every change is ruled out without a measurement. */
 function identical(compared: Comparison): Comparison {
 	return {
 		...compared,

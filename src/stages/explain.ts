@@ -1,4 +1,4 @@
-// Looks into the engines after they were timed: layers and their times, kernels of those that became slower.
+// Profiles the engines after they are timed: the time of each layer, and the kernels of workloads that became slower.
 
 import type { Config } from "../core/config/config.ts";
 import { folderName } from "../core/config/identity.ts";
@@ -18,12 +18,12 @@ export interface ExplainInput {
 	timeoutMs: number;
 }
 
-/** What one look left behind, and what it could not see. */
+/** What one profile found, and what it could not find. */
 export interface Explained {
 	/** Paths relative to the output folder. */
 	files: Result["files"];
 	note?: string;
-	/** What was seen, of which workload and arm. */
+	/** Layers or kernels of one workload and arm. */
 	seen?: ProfiledArm;
 }
 
@@ -34,70 +34,70 @@ interface ExplainPorts {
 }
 
 export async function* explain(input: ExplainInput, ports: ExplainPorts): AsyncGenerator<Explained> {
-	const { rows, skipped } = withinReason(input);
+	const { rows, skipped } = chooseRows(input);
 	const chosen = { ...input, rows };
-	const looks = [...layerLooks(chosen), ...kernelLooks(chosen)];
-	ports.progress.stage("explain", looks.length);
+	const profilings = [...layerProfiles(chosen), ...kernelProfiles(chosen)];
+	ports.progress.stage("explain", profilings.length);
 	if (skipped > 0) {
 		yield {
 			files: [],
-			note: `The layers of ${skipped} more workloads that are not simply unchanged were not timed: ${mostChanged} are enough.`,
+			note: `The layers of ${skipped} more workloads that changed or are undecided were not timed; at most ${mostChanged} are.`,
 		};
 	}
-	for (const look of looks) {
+	for (const profiling of profilings) {
 		if (ports.interrupt.reason() !== null) return;
-		ports.progress.item(look.label);
-		yield await look.look(ports.backend);
+		ports.progress.item(profiling.label);
+		yield await profiling.run(ports.backend);
 	}
-	ports.progress.done(counted(looks.length, "profile"));
+	ports.progress.done(counted(profilings.length, "profile"));
 }
 
 /** Each costs two processes and some hundred kilobytes of the result. */
 const mostChanged = 16;
 
-const loud: readonly VerdictKind[] = ["regressed", "improved", "inconclusive", "not-comparable"];
+const explainedVerdicts: readonly VerdictKind[] = ["regressed", "improved", "inconclusive", "not-comparable"];
 
-/** The rows that ask for an explanation, loudest first, as many as a run can bear. */
-function withinReason({ rows }: ExplainInput): { rows: ExplainInput["rows"]; skipped: number } {
-	const asking = loud.flatMap((verdict) => rows.filter((row) => row.verdict === verdict));
-	return { rows: asking.slice(0, mostChanged), skipped: Math.max(0, asking.length - mostChanged) };
+/** The rows to explain, regressions first, up to the limit. */
+function chooseRows({ rows }: ExplainInput): { rows: ExplainInput["rows"]; skipped: number } {
+	const candidates = explainedVerdicts.flatMap((verdict) => rows.filter((row) => row.verdict === verdict));
+	return { rows: candidates.slice(0, mostChanged), skipped: Math.max(0, candidates.length - mostChanged) };
 }
 
-interface Look {
+interface Profiling {
 	label: string;
-	look(backend: ExplainPorts["backend"]): Promise<Explained>;
+	run(backend: ExplainPorts["backend"]): Promise<Explained>;
 }
 
-/** The workloads that are not simply unchanged; of each engine that has none, its first. */
-function* layerLooks(input: ExplainInput): Generator<Look> {
-	const asking = new Set(input.rows.map(({ id }) => id));
+/** The workloads to explain; the first workload of an engine that has none. */
+function* layerProfiles(input: ExplainInput): Generator<Profiling> {
+	const chosen = new Set(input.rows.map(({ id }) => id));
 	for (const engineId of new Set(input.workloads.map(({ workload }) => workload.engineId))) {
 		const own = input.workloads.filter(({ workload }) => workload.engineId === engineId);
-		const some = own.filter(({ workload }) => asking.has(workload.id));
+		const some = own.filter(({ workload }) => chosen.has(workload.id));
 		for (const timed of some.length > 0 ? some : own.slice(0, 1)) {
 			for (const engine of enginesOf(timed)) {
 				const label = `layers of ${timed.workload.id} (${engine.arm})`;
-				yield { label, look: (backend) => lookAtLayers(engine, timed, { input, backend }) };
+				yield { label, run: (backend) => profileLayers(engine, timed, { input, backend }) };
 			}
 		}
 	}
 }
 
-/** Nsight Systems first: it says which kernel Nsight Compute is to look into. */
-function* kernelLooks(input: ExplainInput): Generator<Look> {
+/** Nsight Systems first: it finds the kernel for Nsight Compute to profile. */
+function* kernelProfiles(input: ExplainInput): Generator<Profiling> {
 	for (const timed of input.workloads) {
 		const found: WorkloadKernels = { base: null, head: null };
 		for (const tool of ["nsys", "ncu"] as const) {
-			if (!isAsked(tool, timed, input)) continue;
+			if (!isEnabled(tool, timed, input)) continue;
 			for (const engine of enginesOf(timed)) {
 				const label = `${tool === "nsys" ? "kernels" : "slowest kernel"} of ${timed.workload.id} (${engine.arm})`;
-				yield { label, look: (backend) => lookAtKernels({ tool, engine, timed, found }, { input, backend }) };
+				yield { label, run: (backend) => profileKernels({ tool, engine, timed, found }, { input, backend }) };
 			}
 		}
 	}
 }
 
-function isAsked(tool: TraceJob["tool"], { workload }: TimedWorkload, { profile, rows }: ExplainInput): boolean {
+function isEnabled(tool: TraceJob["tool"], { workload }: TimedWorkload, { profile, rows }: ExplainInput): boolean {
 	const isSlower = rows.some(({ id, verdict }) => id === workload.id && verdict === "regressed");
 	return profile[tool] === "always" || (profile[tool] === "on-regression" && isSlower);
 }
@@ -106,12 +106,12 @@ function enginesOf({ base, head }: TimedWorkload): BuiltEngine[] {
 	return base === undefined || base.record.engineSha256 === head.record.engineSha256 ? [head] : [base, head];
 }
 
-interface LookContext {
+interface ProfileContext {
 	input: ExplainInput;
 	backend: ExplainPorts["backend"];
 }
 
-async function lookAtLayers(engine: BuiltEngine, timed: TimedWorkload, { input, backend }: LookContext): Promise<Explained> {
+async function profileLayers(engine: BuiltEngine, timed: TimedWorkload, { input, backend }: ProfileContext): Promise<Explained> {
 	const { id } = timed.workload;
 	const { arm } = engine;
 	const name = `${folderName(id)}-${arm}`;
@@ -140,15 +140,15 @@ async function lookAtLayers(engine: BuiltEngine, timed: TimedWorkload, { input, 
 	};
 }
 
-interface KernelLook {
+interface KernelProfile {
 	tool: TraceJob["tool"];
 	engine: BuiltEngine;
 	timed: TimedWorkload;
-	/** By nsys so far; filled by the looks in their order. */
+	/** Kernels from nsys so far. */
 	found: WorkloadKernels;
 }
 
-async function lookAtKernels({ tool, engine, timed, found }: KernelLook, { input, backend }: LookContext): Promise<Explained> {
+async function profileKernels({ tool, engine, timed, found }: KernelProfile, { input, backend }: ProfileContext): Promise<Explained> {
 	const { id, config } = timed.workload;
 	const { arm } = engine;
 	const kernel = tool === "ncu" ? kernelOfInterest(found) : undefined;

@@ -60,10 +60,10 @@ export async function* measure(input: MeasureInput, ports: MeasurePorts): AsyncG
 	}
 }
 
-/** What grows while a workload is timed. */
+/** What accumulates while a workload is timed. */
 interface Ledger {
 	runs: PerfRun[];
-	/** Those that were usable, in the order of their pairs' completion; some may not count any more. */
+	/** The usable ones, in the order in which their pairs completed; some may be discarded later. */
 	taken: TakenRun[];
 	replaced: number;
 }
@@ -91,13 +91,13 @@ async function measureWorkload(timed: TimedWorkload, input: MeasureInput, ports:
 		ports.progress.detail(`pair ${pair + 1} of ${looks.find((look) => look > pair) ?? budget}`);
 		const failure = await measureUntilValid(pair, { timed, input, ledger }, ports);
 		if (ports.interrupt.reason() !== null) return finish("interrupted");
-		if (failure) return finish("failed", recordFault(failure, placeOf(timed)));
+		if (failure) return finish("failed", recordFault(failure, subjectOf(timed)));
 		if (timed.base && looks.includes(pair + 1) && isDecided(timed, input, ledger.runs)) break;
 	}
 	return finish("measured");
 }
 
-function placeOf(timed: TimedWorkload): ErrorSubject {
+function subjectOf(timed: TimedWorkload): ErrorSubject {
 	const { model, engine } = timed.head.spec;
 	return { model: model.name, engine: engine.name, workload: timed.workload.config.name };
 }
@@ -125,7 +125,7 @@ interface Measuring {
 	ledger: Ledger;
 }
 
-/** Measures a pair, and then again every pair so far of which the runs together show that it must not count. */
+/** Measures a pair, then repeats every pair that the runs so far show to be invalid. */
 async function measureUntilValid(pair: number, measuring: Measuring, ports: MeasurePorts): Promise<ToolFailure | null> {
 	const { timed, ledger } = measuring;
 	const failure = await measurePair({ pair, arms: armsOf(timed, timed.firstArms[pair]) }, measuring, ports);
@@ -134,14 +134,14 @@ async function measureUntilValid(pair: number, measuring: Measuring, ports: Meas
 		ledger.replaced += 1;
 		if (ledger.replaced > replacementCap) return unstable(invalid.reason);
 		ports.progress.detail(`pair ${invalid.pair + 1} again: ${invalid.reason}`);
-		// Each of these takes one of the replacements, so this ends.
+		// Each repetition uses up one replacement, so this ends.
 		const again = await measureUntilValid(invalid.pair, measuring, ports);
 		if (again || ports.interrupt.reason() !== null) return again;
 	}
 	return null;
 }
 
-/** Repeats the whole pair when one of its runs is unusable, whichever arm it was. */
+/** Repeats the whole pair when one of its runs is unusable, in either arm. */
 async function measurePair(job: PairJob, measuring: Measuring, ports: MeasurePorts): Promise<ToolFailure | null> {
 	const { ledger } = measuring;
 	for (;;) {

@@ -1,4 +1,4 @@
-// Finds what can be known of each model before any engine is built.
+// Checks each model before any engine is built.
 
 import { formatPointer } from "../core/config/pointer.ts";
 import { preflight as findingsOf, type PreflightContext } from "../core/onnx/preflight.ts";
@@ -22,26 +22,26 @@ export function preflight(input: PreflightInput, ports: { progress: Progress }):
 	ports.progress.stage("preflight", input.models.length);
 	const found = input.models.flatMap((prepared) => {
 		if (prepared.state !== "ready") return [];
-		const place = { model: prepared.spec.model.name, engine: prepared.spec.engine.name, arm: prepared.arm };
-		return judge(prepared, input).map((finding) => ({ ...finding, ...place }));
+		const subject = { model: prepared.spec.model.name, engine: prepared.spec.engine.name, arm: prepared.arm };
+		return findingsFor(prepared, input).map((finding) => ({ ...finding, ...subject }));
 	});
-	const kept = found.filter((finding) => finding.arm === "head" || finding.severity === "error");
-	ports.progress.done(kept.length === 0 ? "nothing found" : counted(kept.length, "finding"));
-	return kept;
+	const reported = found.filter((finding) => finding.arm === "head" || finding.severity === "error");
+	ports.progress.done(reported.length === 0 ? "nothing found" : counted(reported.length, "finding"));
+	return reported;
 }
 
 type ReadyModel = Extract<PreparedModel, { state: "ready" }>;
 
-/** On ONNX Runtime a declared TensorRT is foretold: what it would refuse is worth a warning, and stops nothing here. */
-function judge({ model, spec }: ReadyModel, input: PreflightInput): Finding[] {
+/** On ONNX Runtime, what the declared TensorRT version would refuse is a warning and stops nothing. */
+function findingsFor({ model, spec }: ReadyModel, input: PreflightInput): Finding[] {
 	const own = findingsOf(model, contextOf(spec, input));
 	if (input.backend === "tensorrt" || input.tensorrt === undefined) return own;
 	const known = new Set(own.map((finding) => finding.code));
-	const there = findingsOf(model, contextOf(spec, { ...input, backend: "tensorrt" }));
-	const foretold = there.filter((finding) => finding.severity !== "note" && !known.has(finding.code));
+	const onTensorRt = findingsOf(model, contextOf(spec, { ...input, backend: "tensorrt" }));
+	const predicted = onTensorRt.filter((finding) => finding.severity !== "note" && !known.has(finding.code));
 	return [
 		...own,
-		...foretold.map((each): Finding => ({ ...each, severity: "warning", message: `On TensorRT (not run here): ${each.message}` })),
+		...predicted.map((each): Finding => ({ ...each, severity: "warning", message: `On TensorRT (not run here): ${each.message}` })),
 	];
 }
 

@@ -32,7 +32,7 @@ interface Context {
 	ports: PreparePorts;
 }
 
-interface Complaint {
+interface CommandFailure {
 	message: string;
 	details: ErrorDetails;
 }
@@ -41,31 +41,31 @@ interface Wanted {
 	spec: EngineSpec;
 	folder: ArmFolder;
 	/** Of the prepare command. */
-	complaint: Complaint | null;
+	commandFailure: CommandFailure | null;
 }
 
 /**
- * The head must have every model. What the base has not is `missing`; what it has and cannot give is `broken`.
+ * The head must have every model. A file that the base does not have is `missing`; one that it has but that cannot be used is `broken`.
  * @throws ConfigError of the head's models.
  */
 export async function* prepare(input: PrepareInput, ports: PreparePorts): AsyncGenerator<PreparedModel> {
 	ports.progress.stage("prepare", input.specs.length * input.arms.length);
-	const prepared = new Map<string, Promise<Complaint | null>>();
+	const prepared = new Map<string, Promise<CommandFailure | null>>();
 	for (const folder of input.arms) {
 		for (const spec of input.specs) {
 			ports.progress.item(`${spec.id} (${folder.arm})`);
 			const key = `${folder.arm}\n${spec.model.name}`;
 			const command = prepared.get(key) ?? runPrepare(spec, folder, { input, ports });
 			prepared.set(key, command);
-			const complaint = await command;
-			yield await readModel({ spec, folder, complaint }, { input, ports });
+			const commandFailure = await command;
+			yield await readModel({ spec, folder, commandFailure }, { input, ports });
 		}
 	}
 	ports.progress.done(counted(input.specs.length, "engine"));
 }
 
-/** @returns null when there is nothing to complain of. */
-async function runPrepare(spec: EngineSpec, folder: ArmFolder, { input, ports }: Context): Promise<Complaint | null> {
+/** @returns null where the command succeeded. */
+async function runPrepare(spec: EngineSpec, folder: ArmFolder, { input, ports }: Context): Promise<CommandFailure | null> {
 	const { prepare } = spec.model;
 	if (prepare === undefined) return null;
 	const logPath = `${input.logFolder}/prepare-${folder.arm}-${input.specs.indexOf(spec)}.log`;
@@ -88,7 +88,7 @@ async function readModel(wanted: Wanted, context: Context): Promise<PreparedMode
 	const model =
 		arm === "head" ? await ports.models.read(path ?? `${folder.path}/${spec.engine.onnx}`) : await readBase(path, wanted, context);
 	if ("state" in model) return model;
-	// ONNX Runtime needs none, and may run where none was compiled.
+	// ONNX Runtime needs no assets, and may run where none were compiled.
 	if (input.backend !== "tensorrt") return { state: "ready", spec, arm, model };
 	const assets = await readAssets(spec, folder.path, ports.files);
 	if (assets.state === "ready") return { state: "ready", spec, arm, model, assets: assets.assets };
@@ -99,22 +99,22 @@ async function readModel(wanted: Wanted, context: Context): Promise<PreparedMode
 }
 
 const fixOfCommand = "Let the command work in the base as well: it runs in a checkout of the base, on the base's own files.";
-/** The base lies on a branch already: a change cannot fix it. */
+/** The base is already on a branch, so this change cannot fix it. */
 const otherBase =
 	"Where the base itself is at fault, fix it first, or compare with another commit: `--base`, the input `base`, or `baseline.ref` in the config.";
 
-/** Other problems of external data are the model's own, which preflight judges. */
+/** Preflight reports other problems of external data. */
 const notWhole: ReadonlySet<string | null> = new Set(["lfs-pointer", "missing", "short"]);
 
 /** @param path of the model; null where nothing is there. */
 async function readBase(path: string | null, wanted: Wanted, { input, ports }: Context): Promise<ModelOnDisk | PreparedModel> {
-	const { spec, complaint } = wanted;
+	const { spec, commandFailure } = wanted;
 	const { onnx } = spec.engine;
-	if (complaint !== null && (path !== null || input.isKnownToBase(spec))) {
-		const message = `The prepare command of ${spec.model.name} failed in the base: ${complaint.message}`;
-		return brokenBase(wanted, { code: "prepare-failed", message, details: complaint.details });
+	if (commandFailure !== null && (path !== null || input.isKnownToBase(spec))) {
+		const message = `The prepare command of ${spec.model.name} failed in the base: ${commandFailure.message}`;
+		return brokenBase(wanted, { code: "prepare-failed", message, details: commandFailure.details });
 	}
-	if (path === null) return complaint === null ? notMade(wanted, input) : absentFromBase(onnx, wanted, input);
+	if (path === null) return commandFailure === null ? notWritten(wanted, input) : absentFromBase(onnx, wanted, input);
 	try {
 		const model = await ports.models.read(path);
 		const external = model.external.find(({ problem }) => notWhole.has(problem));
@@ -135,8 +135,8 @@ async function readBase(path: string | null, wanted: Wanted, { input, ports }: C
 
 const problemLabels: Readonly<Record<string, string>> = { "lfs-pointer": "a Git LFS pointer", missing: "not there", short: "too short" };
 
-/** A command that ended well should have made what the base's config speaks of. */
-async function notMade(wanted: Wanted, input: PrepareInput): Promise<PreparedModel> {
+/** A command that succeeds should write the file that the base's config names. */
+async function notWritten(wanted: Wanted, input: PrepareInput): Promise<PreparedModel> {
 	const { spec } = wanted;
 	const { onnx } = spec.engine;
 	if (spec.model.prepare === undefined || !input.isKnownToBase(spec)) return absentFromBase(onnx, wanted, input);

@@ -17,7 +17,7 @@ export interface ArmFolder {
 
 export type PreparedModel =
 	| { state: "ready"; spec: EngineSpec; arm: Arm; model: ModelOnDisk; assets?: EngineAssets }
-	/** The base has no such file. `isNew`: nor does its config speak of it. */
+	/** The base has no such file. `isNew`: nor does its config name it. */
 	| { state: "missing"; spec: EngineSpec; arm: Arm; isNew: boolean; reason: string }
-	/** The base has it, and it cannot be used: nothing can be compared, which is an error of the run. */
+	/** The base has it but it cannot be used, so nothing can be compared: an error of the run. */
 	| { state: "broken"; spec: EngineSpec; arm: Arm; error: ErrorRecord };

@@ -1,20 +1,20 @@
-// Lays telemetry beside the runs, and throws out the pairs that must not count.
+// Attaches telemetry to the runs, and discards invalid pairs.
 import type { PerfRun } from "../core/schema/result.ts";
 import { judgeValidity, type RunConditions } from "../core/telemetry/validity.ts";
 import type { Telemetry, ToolFailure } from "../ports/world.ts";
 
-/** After how many replaced runs a workload is given up: the environment is unstable (reference: paired designs, replacement cap). */
+/** Number of replaced runs after which a workload is abandoned, since the environment is unstable (reference: paired designs, replacement cap). */
 export const replacementCap = 3;
 
 export interface WatchedRun {
 	run: PerfRun;
-	/** When its process was at work, on the Clock port's scale. */
+	/** When its process ran, in the time of the Clock port. */
 	fromMs: number;
 	toMs: number;
 	timedMs: number | undefined;
 }
 
-/** Records on the run what the GPU did meanwhile. Readings come late by up to a second: ask again later. */
+/** Records GPU telemetry on the run. Readings arrive up to a second late, so observe again later. */
 export function observe({ run, fromMs, toMs, timedMs }: WatchedRun, telemetry: Telemetry): RunConditions {
 	const window = telemetry.window(fromMs, toMs);
 	if (window !== null) {
@@ -26,7 +26,7 @@ export function observe({ run, fromMs, toMs, timedMs }: WatchedRun, telemetry: T
 	return { window: run.gpu ?? null, computeShare: run.computeShare ?? null, neighbours: telemetry.neighbours(fromMs, toMs) };
 }
 
-/** Judges every run that counts, marks both runs of each pair with an invalid one, and names those pairs. */
+/** Judges every usable run, discards both runs of each pair with an invalid one, and returns those pairs. */
 export function discardInvalid(taken: readonly WatchedRun[], telemetry: Telemetry): { pair: number; reason: string }[] {
 	const counting = taken.filter(({ run }) => run.state === "ok");
 	const conditions = counting.map((watched) => observe(watched, telemetry));

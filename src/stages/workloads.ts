@@ -12,7 +12,7 @@ type ReadyModel = Extract<PreparedModel, { state: "ready" }>;
 
 export interface WorkloadShapes {
 	inputs: readonly TimedInput[];
-	/** Why the base cannot be fed the head's inputs, where it cannot. */
+	/** Why the base cannot take the head's inputs, where it cannot. */
 	baseDiffers?: string;
 }
 
@@ -92,14 +92,14 @@ export function timedWorkloads(plan: Plan, engines: readonly BuiltEngine[], shap
 	});
 }
 
-/** Two engines of the same bytes are not timed, and do not share in the error. */
+/** Two engines with the same bytes are not timed, and take no share of the error budget. */
 export function isIdentical({ head, base }: { head: BuiltEngine; base?: BuiltEngine }, settings: Config["measure"]): boolean {
 	const hash = head.record.engineSha256;
 	const isSamePlan = hash !== undefined && hash === base?.record.engineSha256;
 	return settings.identicalEngines === "skip" && isSamePlan && pluginsOf(head) === pluginsOf(base);
 }
 
-/** A plan only names its plugins: what they do lies in their libraries. */
+/** An engine file only names its plugins; their code is in their libraries. */
 function pluginsOf(engine: BuiltEngine | undefined): string {
 	return (engine?.assets?.plugins ?? []).map(({ sha256 }) => sha256).join();
 }

@@ -1,4 +1,4 @@
-// The post step: ends with nothing of ours left running or lying about, whatever became of the main step.
+// The post step: removes what the main step left, however it ended.
 
 import { access, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -13,15 +13,15 @@ import { reportFiles } from "../../stages/report.ts";
 import { githubPublisher } from "../publish/publish-run.ts";
 import { uploadFolder } from "../publish/upload.ts";
 
-/** Never fails: the main step has decided. */
+/** Never fails: the main step has set the outcome. */
 export async function cleanUp(): Promise<void> {
 	const out = getState("out");
 	if (out === "") return;
 	const isPublished = getState("published") === "true";
 	await attempt("The worktrees could not be removed", () => removeTraces(out));
-	if (await isThere(out)) {
+	if (await exists(out)) {
 		await attempt("The lock of the output folder could not be removed", () => removeLock(out));
-		const hasResult = await isThere(join(out, reportFiles.result));
+		const hasResult = await exists(join(out, reportFiles.result));
 		if (hasResult) log(`trtgate: the result is at ${join(out, reportFiles.result)}`);
 		else if (!isPublished) warning(`trtgate ended before it could write a result. Its logs are in ${join(out, "logs")}.`);
 		if (!isPublished) await attempt("What the run left could not be uploaded", () => uploadWhatIsLeft(out));
@@ -46,7 +46,7 @@ async function removeTraces(out: string): Promise<void> {
 	}
 }
 
-/** That of a main step that was killed; a living owner's stays. */
+/** Removes the lock of a main step that was killed; a running owner keeps its lock. */
 async function removeLock(out: string): Promise<void> {
 	await (await lockFolder(out)).release();
 }
@@ -65,7 +65,7 @@ async function uploadWhatIsLeft(outFolder: string): Promise<void> {
 	}
 }
 
-function isThere(path: string): Promise<boolean> {
+function exists(path: string): Promise<boolean> {
 	return access(path).then(
 		() => true,
 		() => false,

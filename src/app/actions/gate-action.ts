@@ -1,4 +1,4 @@
-// The action: the same gate as the command line, told to the workflow run.
+// The action: the same gate as the command line, reported to the workflow run.
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { saveState, setFailed } from "@actions/core";
@@ -22,9 +22,9 @@ import { type SharedCaches, sharedCaches } from "../publish/shared-caches.ts";
 import { writePublishOutputs, writeResultOutputs } from "../publish/write-outputs.ts";
 import { stopOnSignals } from "../signals.ts";
 import { openTerminal, progressFor, type Terminal } from "../terminal.ts";
-import { announceNoResult, readRunEvent } from "./workflow-run.ts";
+import { readRunEvent, reportNoResult } from "./workflow-run.ts";
 
-/** Where we are, and what is wanted of us. */
+/** The environment and the inputs of this action. */
 interface Job {
 	terminal: Terminal;
 	cwd: string;
@@ -33,8 +33,8 @@ interface Job {
 	run: WorkflowRun | null;
 	event: RunEvent | undefined;
 	caches: SharedCaches | null;
-	/** Somebody asked to stop: there are seconds left. */
-	stop: { asked: boolean };
+	/** A stop was requested: only seconds are left. */
+	stop: { requested: boolean };
 }
 
 export async function runAction(): Promise<number> {
@@ -50,12 +50,12 @@ export async function runAction(): Promise<number> {
 		return exit;
 	} catch (error) {
 		if (job !== null) await writeNoResultOutputs(job, error);
-		return announceNoResult(error);
+		return reportNoResult(error);
 	}
 }
 
 async function writeNoResultOutputs({ terminal, cwd, publishing: inputs, run, event, stop }: Job, fault: unknown): Promise<void> {
-	if (run === null || event === undefined || stop.asked) return;
+	if (run === null || event === undefined || stop.requested) return;
 	const { config, out } = readInputs();
 	const { temp } = terminal.environment;
 	const { records } = explainError(fault);
@@ -66,14 +66,14 @@ async function openJob(terminal: Terminal): Promise<Job> {
 	const { environment } = terminal;
 	const [publishing, run, event] = [readPublishInputs(), readWorkflowRun(), await readRunEvent(environment)];
 	const shared = { terminal, cwd: environment.workspace ?? terminal.cwd, publishing, run, event };
-	return { ...shared, caches: openCaches(shared), stop: { asked: false } };
+	return { ...shared, caches: openCaches(shared), stop: { requested: false } };
 }
 
-/** A stranger's run leaves nothing on this machine that others would take over. */
+/** An untrusted run leaves nothing on this machine that later runs would use. */
 function environmentOf({ terminal, run, event }: Pick<Job, "terminal" | "run" | "event">): Environment {
 	const { environment } = terminal;
 	if (run === null || event === undefined || !isUntrustedRun(event, run.eventName)) return environment;
-	return { ...environment, toolCache: join(environment.temp ?? tmpdir(), "trtgate-strangers") };
+	return { ...environment, toolCache: join(environment.temp ?? tmpdir(), "trtgate-untrusted") };
 }
 
 function openCaches({ terminal, publishing, run, event }: Omit<Job, "caches" | "stop">): SharedCaches | null {
@@ -89,17 +89,17 @@ function openCaches({ terminal, publishing, run, event }: Omit<Job, "caches" | "
 	});
 }
 
-interface Ran {
+interface FinishedRun {
 	result: Result;
 	outFolder: string;
 }
 
-async function runJob(job: Job): Promise<Ran | null> {
+async function runJob(job: Job): Promise<FinishedRun | null> {
 	const { overrides, ...inputs } = readInputs();
 	const { terminal, cwd, event, caches } = job;
 	saveState("out", resolve(cwd, inputs.out));
 	saveState("config", inputs.config ?? "");
-	const gated = await gate({
+	const completed = await gate({
 		cwd,
 		workspace: cwd,
 		...inputs,
@@ -111,23 +111,23 @@ async function runJob(job: Job): Promise<Ran | null> {
 		progress: progressFor(terminal, { quiet: false }),
 		onStart: (stop) =>
 			stopOnSignals((reason) => {
-				job.stop.asked = true;
+				job.stop.requested = true;
 				stop(reason);
 			}),
 		...(caches === null ? {} : { beforeBuild: caches.restore }),
 	});
-	if (gated.state !== "ran") return null;
-	const { result, outFolder } = gated;
+	if (completed.state !== "ran") return null;
+	const { result, outFolder } = completed;
 	log(renderTerminal(result, { color: false, columns: 120 }));
 	setOutputs(result, join(outFolder, reportFiles.result));
 	await writeResultOutputs(result);
 	return { result, outFolder };
 }
 
-/** Whatever goes wrong here is told, and changes nothing. */
-async function publishJob(job: Job, { result, outFolder }: Ran): Promise<void> {
+/** A failure here is reported and does not change the outcome. */
+async function publishJob(job: Job, { result, outFolder }: FinishedRun): Promise<void> {
 	const { run, event, publishing: inputs, caches, terminal } = job;
-	if (run === null || event === undefined || job.stop.asked) {
+	if (run === null || event === undefined || job.stop.requested) {
 		writeAnnotations(result);
 		return;
 	}

@@ -11,14 +11,14 @@ import { proposeGoldens, type RecordedGoldens } from "../golden/propose-goldens.
 import { chooseTargets, type GoldenTarget, type RecordedModel, recordModel } from "../golden/record-models.ts";
 import { writeGoldenOutputs } from "../golden/write-outputs.ts";
 import { stopOnSignals } from "../signals.ts";
-import { announce } from "./workflow-run.ts";
+import { reportError } from "./workflow-run.ts";
 
-/** Why no more is to begin; null: go on. */
+/** Why to stop; null to go on. */
 type Stopped = () => string | null;
 
 export async function runGoldenAction(): Promise<number> {
 	let reason: string | null = null;
-	const letGo = stopOnSignals((why) => {
+	const removeListeners = stopOnSignals((why) => {
 		reason = why;
 	});
 	try {
@@ -30,11 +30,11 @@ export async function runGoldenAction(): Promise<number> {
 	} catch (error) {
 		return conclude([error]);
 	} finally {
-		letGo();
+		removeListeners();
 	}
 }
 
-/** A model that cannot be recorded does not keep the others from it. @throws ToolError interrupted. */
+/** A model that cannot be recorded does not stop the others. @throws ToolError interrupted. */
 async function recordAll(job: GoldenJob, stopped: Stopped): Promise<RecordedGoldens> {
 	const { terminal, inputs } = job;
 	const { config, home } = await readConfigFile({ cwd: terminal.cwd, path: inputs.config, workspace: terminal.cwd });
@@ -62,9 +62,9 @@ async function recordOne(target: GoldenTarget, { job, home }: { job: GoldenJob; 
 	}
 }
 
-/** Unlike where a gate publishes, a pull request that cannot be opened is the failure here. */
+/** Unlike in a gate, a pull request that cannot be opened is a failure. */
 function conclude(errors: readonly unknown[]): number {
-	const explained = errors.map((error) => ({ exit: announce(error), records: explainError(error).records }));
+	const explained = errors.map((error) => ({ exit: reportError(error), records: explainError(error).records }));
 	const kinds = explained.flatMap(({ records }) => records.map(({ kind }) => kind));
 	setOutput("failure-kind", kinds[0] ?? "");
 	if (explained.length === 0) return exitCodes.ok;

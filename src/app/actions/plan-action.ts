@@ -8,7 +8,7 @@ import { artifactName } from "../../formats/github/names.ts";
 import { readConfigFile } from "../config-file.ts";
 import { exitCodes } from "../exit.ts";
 import { openTerminal } from "../terminal.ts";
-import { announce } from "./workflow-run.ts";
+import { reportError } from "./workflow-run.ts";
 
 export async function runPlanAction(): Promise<number> {
 	const terminal = openTerminal({ color: false });
@@ -20,7 +20,7 @@ export async function runPlanAction(): Promise<number> {
 		await summary.addRaw(renderMatrix(jobs)).write();
 		return exitCodes.ok;
 	} catch (error) {
-		return announce(error);
+		return reportError(error);
 	}
 }
 

@@ -26,7 +26,7 @@ import { githubPublisher, publishRun } from "../publish/publish-run.ts";
 import { writePublishOutputs, writeResultOutputs } from "../publish/write-outputs.ts";
 import { openTerminal } from "../terminal.ts";
 import { version } from "../version.ts";
-import { announceNoResult, readRunEvent } from "./workflow-run.ts";
+import { readRunEvent, reportNoResult } from "./workflow-run.ts";
 
 interface Reporting {
 	inputs: ReportInputs;
@@ -39,7 +39,7 @@ export async function runReportAction(): Promise<number> {
 	try {
 		return await report();
 	} catch (error) {
-		return announceNoResult(error);
+		return reportNoResult(error);
 	}
 }
 
@@ -57,9 +57,9 @@ async function report(): Promise<number> {
 		prefix: slug(inputs.artifact),
 		...(expected === undefined ? {} : { expected }),
 		temp: environment.temp ?? tmpdir(),
-		say: log,
+		log,
 	});
-	if (parts.length === 0 && expected === undefined) throw nothingCame(inputs.artifact);
+	if (parts.length === 0 && expected === undefined) throw noParts(inputs.artifact);
 	const headCommits = await commitsOfChange(parts, subject);
 	const result = mergeResults(parts, {
 		...(expected === undefined ? {} : { expected }),
@@ -76,14 +76,14 @@ async function report(): Promise<number> {
 	return conclude(result, inputs, subject);
 }
 
-/** The commits that results may be of; null where any will do. */
+/** The commits that results may belong to; null where any may. */
 async function commitsOfChange(parts: readonly PartInput[], subject: Subject): Promise<string[] | null> {
 	if (!subject.isForeign) return null;
 	const claimed = new Set(parts.flatMap(({ content }) => (content.state === "read" ? (content.result.arms.head.commit ?? []) : [])));
-	const right: string[] = [subject.sha];
-	// Honest parts agree on one commit; more than a few are not worth asking about.
-	for (const commit of [...claimed].sort().slice(0, 5)) if (await subject.isOfChange(commit)) right.push(commit);
-	return right;
+	const confirmed: string[] = [subject.sha];
+	// Genuine parts agree on one commit, so only a few are looked up.
+	for (const commit of [...claimed].sort().slice(0, 5)) if (await subject.isOfChange(commit)) confirmed.push(commit);
+	return confirmed;
 }
 
 async function show(result: Result, { inputs, run, subject, outFolder }: Reporting): Promise<void> {
@@ -93,11 +93,11 @@ async function show(result: Result, { inputs, run, subject, outFolder }: Reporti
 		// Of two reports the one of the later measurement is the newer.
 		run: { ...run, runId: subject.run.id, runAttempt: subject.run.attempt },
 		event: eventOf(subject),
-		// A name that the next report does not take for a part.
+		// A name that the next report does not mistake for a part.
 		inputs: { ...inputs, artifact: inputs.artifact === "none" ? "none" : "merged" },
 		outFolder,
 	};
-	// The comment is found again by the config's path, which a result could make up.
+	// The comment is found again by the config's path, which a result could forge.
 	const named = { ...result, config: { ...result.config, path: inputs.config } };
 	const shown = await publishRun(named, context, githubPublisher(run, inputs, readEnvironment().temp));
 	const uncommented: Published[] = subject.why === null ? [] : [{ what: "comment", state: "skipped", why: subject.why }];
@@ -105,7 +105,7 @@ async function show(result: Result, { inputs, run, subject, outFolder }: Reporti
 	await writePublishOutputs(result, { ...shown, published: [...shown.published, ...uncommented] }, { outFolder, files: fileStore() });
 }
 
-/** What publishing is told: the change as GitHub says it is. Our token may write, whoever the change is from. */
+/** The event for publishing: the change as GitHub reports it. Our token may write even for a fork's change. */
 function eventOf({ pullRequest, sha, event }: Subject): RunEvent {
 	if (event !== null) return event;
 	if (pullRequest === null) return { kind: "other", name: "workflow_run", sha };
@@ -114,7 +114,7 @@ function eventOf({ pullRequest, sha, event }: Subject): RunEvent {
 
 function conclude(result: Result, inputs: ReportInputs, subject: Subject): number {
 	const exit = exitOfResult(result);
-	// In a run of its own, a red report tells nobody more: the measured run is red already.
+	// In a separate run a failing report adds nothing: the measured run has failed already.
 	const fails = inputs.fail === "auto" ? !subject.isForeign : inputs.fail === "true";
 	if (exit === exitCodes.ok || !fails) return exitCodes.ok;
 	setFailed(headline(result));
@@ -129,7 +129,7 @@ function notInAWorkflow(): ConfigError {
 	});
 }
 
-function nothingCame(prefix: string): ConfigError {
+function noParts(prefix: string): ConfigError {
 	return new ConfigError({
 		code: "result-invalid",
 		message: `The run has no artifact ${prefix} or ${prefix}-… with a ${reportFiles.result} in it.`,

@@ -28,18 +28,21 @@ async function readPayload(path: string): Promise<unknown> {
 	}
 }
 
-export function announce(fault: unknown): number {
+/** Logs an error and annotates the file that it is in. @returns the exit code. */
+export function reportError(fault: unknown): number {
 	const { exit, records, text } = explainError(fault);
 	log(text);
 	for (const record of records) {
 		const { location } = record;
-		const place = location === undefined ? {} : { file: location.path, startLine: location.line ?? 1, startColumn: location.column ?? 1 };
-		annotateError(describeRecord(record), { title: `trtgate: ${record.code}`, ...place });
+		const position =
+			location === undefined ? {} : { file: location.path, startLine: location.line ?? 1, startColumn: location.column ?? 1 };
+		annotateError(describeRecord(record), { title: `trtgate: ${record.code}`, ...position });
 	}
 	return exit;
 }
 
-export function announceNoResult(fault: unknown): number {
+/** As reportError, for actions with outputs: these then say why there is no result. */
+export function reportNoResult(fault: unknown): number {
 	publishFailure(explainError(fault).records[0]?.kind ?? "internal");
-	return announce(fault);
+	return reportError(fault);
 }

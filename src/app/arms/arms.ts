@@ -35,13 +35,13 @@ export interface OpenedArms {
 	folders: ArmFolder[];
 	/** Why there is no base, a clause. */
 	noBase?: string;
-	/** What is worth knowing of how they were opened. */
+	/** Notes on how they were opened. */
 	notes: string[];
 	/** Removes the checkouts again, where there are any. */
 	close(): Promise<void>;
 }
 
-/** @throws ConfigError git-ref where a name or an event means no commit that can be had; ToolError where git or the event cannot say. */
+/** @throws ConfigError git-ref where a name or an event refers to no available commit; ToolError where git or the event cannot say. */
 export async function openArms(request: ArmsRequest, processes: Processes): Promise<OpenedArms> {
 	const opening: Opening = { request, processes, notes: [], closers: [] };
 	const close = async (): Promise<void> => {
@@ -68,7 +68,7 @@ interface Opening {
 
 interface Head {
 	folder: ArmFolder;
-	/** Where it is a commit, or a folder that stands at one. */
+	/** Where it is a commit, or a folder checked out at one. */
 	commit: string | null;
 	/** Folder in the repository that has the commit. */
 	repository: string;
@@ -91,7 +91,7 @@ async function openHead(opening: Opening): Promise<Head> {
 
 /** Without an event a folder inside a repository is one of many at its commit, so only a whole checkout is named by it. */
 async function describeHead(path: string, { event }: ArmsRequest, processes: Processes) {
-	return event !== undefined || (await isThere(join(path, ".git"))) ? describeFolder(path, processes) : null;
+	return event !== undefined || (await exists(join(path, ".git"))) ? describeFolder(path, processes) : null;
 }
 
 function stateOf(known: { commit: string; dirty: boolean } | null, event?: RunEvent): Pick<ArmSource, "commit" | "found"> {
@@ -106,14 +106,14 @@ async function openBase(head: Head, opening: Opening): Promise<ArmFolder | strin
 	if (base !== undefined) return openNamedBase(base, opening);
 	const recipe = chooseBase(event, config.baseline);
 	if (recipe.how === "none") return recipe.why;
-	// On a machine of one's own, what is not committed yet may be compared with its own commit.
+	// On a developer's machine, uncommitted changes may be compared with their own commit.
 	if (recipe.how === "ref" && event === undefined) return openPinnedBase(recipe.ref, opening);
 	const commit = head.commit ?? (await describeFolder(head.repository, opening.processes))?.commit ?? null;
 	if (commit === null) return whyNoCommit(head.repository, opening);
 	return openFoundBase({ head, commit, recipe }, opening);
 }
 
-/** @returns that a repository without any commit has no earlier one; a workspace that git cannot look into may well have a base. */
+/** @returns that a repository without any commit has no earlier one; a workspace that git cannot read may have one. */
 async function whyNoCommit(repository: string, { processes }: Opening): Promise<string> {
 	const fix =
 		"Install git in the job's image before actions/checkout, which without git brings files and no history; or name a folder with `--base` or the input `base`.";
@@ -136,7 +136,7 @@ async function openNamedBase(base: string, opening: Opening): Promise<ArmFolder>
 	const path = resolve(request.cwd, base);
 	if (!(await isFolder(path))) return checkOut({ arm: "base", ref: base, source: { label: base, ref: base } }, opening);
 	const label = relative(request.cwd, path) || basename(path);
-	const known = (await isThere(join(path, ".git"))) ? await describeFolder(path, processes) : null;
+	const known = (await exists(join(path, ".git"))) ? await describeFolder(path, processes) : null;
 	return { arm: "base", path, source: { label, ...stateOf(known) }, whyAbsent: (file) => whyAbsent(file, path, null) };
 }
 
@@ -166,7 +166,7 @@ async function checkOut(checkout: Checkout, opening: Opening): Promise<ArmFolder
 	const { request, processes } = opening;
 	const { arm, ref, source, repository = request.home } = checkout;
 	const git = gitIn(repository, processes);
-	// Only a workflow's clone is ours to add to.
+	// Only a workflow's clone may be fetched into.
 	const fetched = request.event === undefined ? null : await (await openHistory(git)).find(ref);
 	const tree = await openRef({ repository, ref: fetched ?? ref, folder: join(request.outFolder, "worktrees", arm), processes });
 	opening.closers.push(() => tree.remove());
@@ -183,7 +183,7 @@ function isForeign(event: RunEvent | undefined): boolean {
 	return event?.kind === "workflow-run" || (event?.kind === "pull-request" && event.isFork);
 }
 
-function isThere(path: string): Promise<boolean> {
+function exists(path: string): Promise<boolean> {
 	return stat(path).then(
 		() => true,
 		() => false,

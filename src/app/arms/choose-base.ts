@@ -1,4 +1,4 @@
-// Which commit a run compares with, and what the head is called: from the event and the config alone, before git is asked.
+// Which commit a run compares with, and what the head is called: from the event and the config alone, without git.
 import type { Config } from "../../core/config/config.ts";
 import type { PullRequestEvent, PushEvent, RunEvent } from "../../formats/github/event.ts";
 
@@ -13,7 +13,7 @@ export type BaseRecipe =
 	| { how: "ref"; ref: string }
 	/** `why` is a clause. */
 	| { how: "none"; why: string }
-	/** There is a base, and nothing says which. `why` is a clause. */
+	/** There is a base, but nothing says which. `why` is a clause. */
 	| { how: "unknown"; why: string };
 
 /** Where a pushed branch left the default branch; on that branch itself, and without one, the commit before the head. */
@@ -25,7 +25,7 @@ export interface BranchPoint {
 	because: string;
 }
 
-/** @param event undefined on a machine of one's own, where nothing says what the head goes into. */
+/** @param event undefined on a developer's machine, where nothing says what the head will be merged into. */
 export function chooseBase(event: RunEvent | undefined, baseline: Config["baseline"]): BaseRecipe {
 	switch (baseline.from) {
 		case "pinned":
@@ -64,7 +64,7 @@ function chooseByEvent(event: RunEvent): BaseRecipe {
 	}
 }
 
-/** Events that name their base: where their payload could not be read, another base would be a wrong one. */
+/** Events that name their base: where their payload could not be read, any other base would be wrong. */
 const namesItsBase = /^(pull_request|push|merge_group|release)/;
 
 function chooseByName(name: string): BaseRecipe {

@@ -12,9 +12,9 @@ export type FoundBase =
 /** @throws ConfigError git-ref where there must be a base and git cannot get it; ToolError where the remote does not answer. */
 export async function findBase(recipe: BaseRecipe, head: string, history: History): Promise<FoundBase> {
 	const search: Search = { head, history };
-	const base = await follow(recipe, search);
+	const base = await followRecipe(recipe, search);
 	if (base.state === "none" || base.commit !== head) return base;
-	// A check of a commit against itself is green whatever the change does.
+	// Comparing a commit with itself would always pass.
 	if (recipe.how === "merge-base") throw withoutChange(recipe.branch);
 	return { state: "none", why: `${short(head)} is itself what it would be compared with (${base.label})` };
 }
@@ -25,7 +25,7 @@ interface Search {
 	history: History;
 }
 
-function follow(recipe: BaseRecipe, search: Search): Promise<FoundBase> {
+function followRecipe(recipe: BaseRecipe, search: Search): Promise<FoundBase> {
 	switch (recipe.how) {
 		case "merge-base":
 			return byMergeBase(recipe, search);
@@ -51,11 +51,11 @@ async function byMergeBase(recipe: Extract<BaseRecipe, { how: "merge-base" }>, {
 	const source = { label: branch, ref: branch };
 	const [first, second] = await history.parents(head);
 	if (first !== undefined && second !== undefined && second === merged) {
-		await demand(first, branch, history);
+		await requireCommit(first, branch, history);
 		return found(first, source, `${short(first)} is the commit of ${branch} that the pull request's merge commit builds on.`);
 	}
 	const newest = (await history.branchTip(branch)) ?? tip ?? null;
-	if (newest === null || !(await history.bring(newest))) throw gone(tip ?? branch, branch);
+	if (newest === null || !(await history.bring(newest))) throw missingCommit(tip ?? branch, branch);
 	const base = await history.mergeBase(head, newest);
 	if (base !== null) return found(base, source, `${short(base)} is the merge base of ${short(head)} and ${branch}.`);
 	return found(newest, source, `${short(newest)} is the newest commit of ${branch}, with which ${short(head)} shares no history.`);
@@ -69,7 +69,7 @@ async function byCommit(recipe: Extract<BaseRecipe, { how: "commit" }>, search: 
 		return found(commit, { label: short(commit) }, `${short(commit)} is ${recipe.found}.`);
 	}
 	if (otherwise !== undefined) return byBranchPoint(otherwise, search);
-	throw gone(commit, recipe.found);
+	throw missingCommit(commit, recipe.found);
 }
 
 async function byBranchPoint(point: BranchPoint, search: Search): Promise<FoundBase> {
@@ -84,7 +84,7 @@ async function byBranchPoint(point: BranchPoint, search: Search): Promise<FoundB
 	}
 	const [parent] = await history.parents(head);
 	if (parent === undefined) return { state: "none", why: `${short(head)} is the first commit of its history` };
-	await demand(parent, branch, history);
+	await requireCommit(parent, branch, history);
 	return found(parent, { label: short(parent) }, `${short(parent)} is the commit before ${short(head)}: ${because}.`);
 }
 
@@ -122,11 +122,11 @@ function found(commit: string, source: { label: string; ref?: string }, sentence
 	return { state: "found", commit, ...source, found: sentence };
 }
 
-async function demand(commit: string, what: string, history: History): Promise<void> {
-	if (!(await history.bring(commit))) throw gone(commit, what);
+async function requireCommit(commit: string, what: string, history: History): Promise<void> {
+	if (!(await history.bring(commit))) throw missingCommit(commit, what);
 }
 
-function gone(commit: string, what: string): ConfigError {
+function missingCommit(commit: string, what: string): ConfigError {
 	return new ConfigError({
 		code: "git-ref",
 		message: `Cannot get ${short(commit)}, the commit to compare with (${what}): neither this clone nor its remote has it.`,

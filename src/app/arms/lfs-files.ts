@@ -54,7 +54,7 @@ async function namedFiles({ config, path }: LfsCheckout): Promise<string[]> {
 	);
 }
 
-/** Files that those name: external data of models; tensors of goldens, which the head alone is asked for. */
+/** Files that those name: external data of models; tensors of goldens, of the head alone. */
 async function filesOfFiles({ config, path, arm }: LfsCheckout): Promise<string[]> {
 	const specs = engineSpecs(config);
 	const models = new Set(specs.map(({ engine }) => join(path, engine.onnx)));
@@ -84,7 +84,7 @@ async function tensorFiles(manifest: string): Promise<string[]> {
 	}
 }
 
-/** What cannot be read is told by the stage that needs it. */
+/** The stage that needs a file reports that it cannot be read. */
 function leaveToStages(error: unknown): [] {
 	if (error instanceof ConfigError) return [];
 	throw error;

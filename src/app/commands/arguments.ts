@@ -8,12 +8,12 @@ import { ConfigError } from "../../core/errors.ts";
 import type { InputKind } from "../../core/input-kind.ts";
 
 export interface Option {
-	/** What stands for the value in the help, as in DIR; a flag has none. */
+	/** Placeholder of the value in the help, such as DIR; a flag has none. */
 	value?: string;
 	does: string;
 	/** The value where the option is left out. */
 	default?: string;
-	/** The same in words, where it depends on something else. */
+	/** The default in words, where it depends on something else. */
 	otherwise?: string;
 	required?: true;
 	/** May be given again. */
@@ -28,12 +28,12 @@ export interface CommandTable {
 	/** Of one or two words. */
 	name: string;
 	positionals: readonly string[];
-	/** What stands behind the name in the help, where `positionals` do not say it. */
+	/** What follows the name in the help, where it is not `positionals`. */
 	usage?: string;
 	does: string;
 	options: Options;
 	example: string;
-	/** Other tables that the command knows. */
+	/** Other tables of the same command. */
 	also?: readonly CommandTable[];
 }
 

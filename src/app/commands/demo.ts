@@ -1,4 +1,4 @@
-// `trtgate demo`: the quickstart through the whole line on ONNX Runtime, or recorded runs of TensorRT replayed through it.
+// `trtgate demo`: the whole gate on the quickstart with ONNX Runtime, or on a replay of recorded TensorRT runs.
 import { access } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { systemClock } from "../../adapters/clock.ts";
@@ -15,7 +15,7 @@ import { parseArguments } from "./arguments.ts";
 import { showResult } from "./run.ts";
 import { demoTable } from "./tables.ts";
 
-type Demonstrated = Pick<GateOptions, "base" | "head" | "inputs" | "ports">;
+type DemoOptions = Pick<GateOptions, "base" | "head" | "inputs" | "ports">;
 
 export async function demo(argv: readonly string[], terminal: Terminal): Promise<number> {
 	const args = parseArguments(argv, demoTable);
@@ -29,7 +29,7 @@ export async function demo(argv: readonly string[], terminal: Terminal): Promise
 		});
 	});
 	const shown = args.flag("recorded") ? await recorded(examples, resolve(terminal.cwd, out, "project")) : quickstart(examples);
-	const gated = await gate({
+	const completed = await gate({
 		cwd: terminal.cwd,
 		out,
 		...shown,
@@ -37,24 +37,24 @@ export async function demo(argv: readonly string[], terminal: Terminal): Promise
 		progress: progressFor(terminal, { quiet: args.flag("quiet"), json: args.flag("json") }),
 		onStart: stopOnSignals,
 	});
-	if (gated.state === "ran") showResult(gated.result, { json: args.flag("json"), outFolder: gated.outFolder }, terminal);
-	// A red report is what the demo is for; only a run that could not finish is a failure of the demo.
-	return gated.state === "ran" && gated.result.outcome === "error" ? exitCodes.runner : exitCodes.ok;
+	if (completed.state === "ran") showResult(completed.result, { json: args.flag("json"), outFolder: completed.outFolder }, terminal);
+	// The demo shows a failing report on purpose; only a run that could not finish is a failure.
+	return completed.state === "ran" && completed.result.outcome === "error" ? exitCodes.runner : exitCodes.ok;
 }
 
-function quickstart(examples: string): Demonstrated {
+function quickstart(examples: string): DemoOptions {
 	return { base: join(examples, "base"), head: join(examples, "head"), inputs: { backend: "onnxruntime", onnxruntime: "wasm" } };
 }
 
-/** The whole line, with a machine that answers from the recording. */
-async function recorded(examples: string, project: string): Promise<Demonstrated> {
+/** The whole gate, on a replay of the recording. */
+async function recorded(examples: string, project: string): Promise<DemoOptions> {
 	for (const arm of ["base", "head"]) await unpackFolder(join(examples, arm), join(project, arm));
 	const clock = systemClock();
 	const { backend, telemetry } = replay(await openRecording(examples), clock);
 	return {
 		base: join(project, "base"),
 		head: join(project, "head"),
-		// Nothing of this machine is looked for: neither TensorRT nor a GPU.
+		// Looks for neither TensorRT nor a GPU on this machine.
 		inputs: { backend: "onnxruntime" },
 		ports: { backend, telemetry, clock },
 	};

@@ -39,7 +39,7 @@ export async function diagnose(argv: readonly string[], terminal: Terminal): Pro
 	return diagnosis.code === "unknown" ? exitCodes.failed : exitCodes.ok;
 }
 
-/** What the user knows of the end stands above what a recording says. */
+/** What the user says about the exit overrides the recording. */
 function endingOf(args: ArgumentsOf<typeof diagnoseTable>): Partial<Pick<Evidence, "exitCode" | "signal">> {
 	const [code, signal] = [args.text("exit-code"), args.text("signal")?.toUpperCase()];
 	if (code !== undefined && !/^\d{1,3}$/.test(code)) throw misused("--exit-code", "a whole number from 0 to 255", code);
@@ -68,7 +68,7 @@ async function readRecording(folder: string, wanted: string): Promise<Evidence &
 	return { ...evidence, scan: createLogScan().result() };
 }
 
-/** Holds no more of the log than a diagnosis needs. */
+/** Keeps no more of the log than a diagnosis needs. */
 async function scanLog(path: string, wanted: string): Promise<LogScan> {
 	const scanner = createLogScan();
 	const reader = createLineReader((line) => scanner.feed(line));

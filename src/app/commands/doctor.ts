@@ -1,4 +1,4 @@
-// `trtgate doctor`: what this machine can do, and what to mend.
+// `trtgate doctor`: what this machine can do, and what to fix.
 import { access, constants, mkdir } from "node:fs/promises";
 import { availableParallelism, cpus, freemem } from "node:os";
 import { childEnvironment } from "../../adapters/github/env.ts";
@@ -19,7 +19,7 @@ interface Check {
 	name: string;
 	/** need: nothing works without it. want: something is lost without it. */
 	weight: "need" | "want";
-	look(): Promise<{ ok: boolean; said: string; mend?: string }>;
+	look(): Promise<{ ok: boolean; status: string; fix?: string }>;
 }
 
 export async function doctor(argv: readonly string[], terminal: Terminal): Promise<number> {
@@ -35,36 +35,36 @@ interface Found {
 	name: string;
 	weight: Check["weight"];
 	ok: boolean;
-	said: string;
-	mend?: string;
+	status: string;
+	fix?: string;
 }
 
-function renderFinding({ name, weight, ok, said, mend }: Found): string {
+function renderFinding({ name, weight, ok, status, fix }: Found): string {
 	const mark = weight === "need" ? "✗" : "–";
-	const advice = ok || mend === undefined ? "" : `  → ${mend}\n`;
-	return `${ok ? "✓" : mark} ${name}: ${said}\n${advice}`;
+	const advice = ok || fix === undefined ? "" : `  → ${fix}\n`;
+	return `${ok ? "✓" : mark} ${name}: ${status}\n${advice}`;
 }
 
 function checks(terminal: Terminal): Check[] {
 	const processes = createProcesses({ env: childEnvironment() });
-	const program = (file: string, args: readonly string[], mend: string) => async () => {
+	const program = (file: string, args: readonly string[], fix: string) => async () => {
 		const record = await processes.run({ argv: [file, ...args], timeoutMs: 10_000 });
 		const ok = record.state === "exited" && record.exitCode === 0;
-		return { ok, said: ok ? cleanLine(record.tail[0] ?? "found") : "not found or not working", mend };
+		return { ok, status: ok ? cleanLine(record.tail[0] ?? "found") : "not found or not working", fix };
 	};
 	return [
 		{
 			name: "Node.js",
 			weight: "need",
-			// An older one does not come this far.
-			look: async () => ({ ok: true, said: process.version }),
+			// An older Node ends in the entry point.
+			look: async () => ({ ok: true, status: process.version }),
 		},
 		{
 			name: "CPU",
 			weight: "want",
 			look: async () => ({
 				ok: true,
-				said: `${cpus()[0]?.model ?? "unknown"}, ${availableParallelism()} threads, ${formatBytes(freemem())} free`,
+				status: `${cpus()[0]?.model ?? "unknown"}, ${availableParallelism()} threads, ${formatBytes(freemem())} free`,
 			}),
 		},
 		{ name: "ONNX Runtime (WebAssembly)", weight: "need", look: () => readable(`${distFolder()}/ort/ort-wasm-simd-threaded.wasm.gz`) },
@@ -87,21 +87,21 @@ function checks(terminal: Terminal): Check[] {
 async function lookForTrtexec(terminal: Terminal, processes: Processes) {
 	const { cwd, environment } = terminal;
 	const found = await findTrtexec(findOptions({ cwd, environment, processes }));
-	if (found.state === "found") return { ok: true, said: `TensorRT ${found.trtexec.version.text}, ${found.trtexec.program}` };
+	if (found.state === "found") return { ok: true, status: `TensorRT ${found.trtexec.version.text}, ${found.trtexec.program}` };
 	const broken = found.tried.filter(({ why }) => why !== "is not there").map(({ program, why }) => `${program} ${why}`);
-	const said = broken.length === 0 ? "not on PATH nor in a usual folder" : broken.join("; ");
+	const status = broken.length === 0 ? "not on PATH nor in a usual folder" : broken.join("; ");
 	return {
 		ok: false,
-		said: cleanLine(said),
-		mend: "Install TensorRT with its programs, or name trtexec with --trtexec; the Python wheels have none.",
+		status: cleanLine(status),
+		fix: "Install TensorRT with its programs, or name trtexec with --trtexec; the Python wheels have none.",
 	};
 }
 
 async function lookForWorker(processes: Processes) {
 	const probed = await tensorRtWorker({ python: "python3", workerPath: workerPathOf(distFolder()), processes }).probe();
 	if ("absent" in probed)
-		return { ok: false, said: cleanLine(probed.absent), mend: "Without it, golden cases run in trtexec, one process each." };
-	return { ok: true, said: `${probed.tensorrt}, ${probed.device}` };
+		return { ok: false, status: cleanLine(probed.absent), fix: "Without it, golden cases run in trtexec, one process each." };
+	return { ok: true, status: `${probed.tensorrt}, ${probed.device}` };
 }
 
 async function readable(path: string) {
@@ -109,7 +109,7 @@ async function readable(path: string) {
 		() => true,
 		() => false,
 	);
-	return { ok, said: ok ? "ships with trtgate" : `missing at ${path}`, mend: "Use a whole clone or release of trtgate." };
+	return { ok, status: ok ? "ships with trtgate" : `missing at ${path}`, fix: "Use a whole clone or release of trtgate." };
 }
 
 async function writable(path: string) {
@@ -119,5 +119,5 @@ async function writable(path: string) {
 			() => true,
 			() => false,
 		);
-	return { ok, said: ok ? path : `${path} cannot be written`, mend: "Unpacked files then go to the temporary folder, at every start." };
+	return { ok, status: ok ? path : `${path} cannot be written`, fix: "Unpacked files then go to the temporary folder, at every start." };
 }

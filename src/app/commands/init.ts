@@ -1,4 +1,4 @@
-// `trtgate init`: writes a trtgate.yml and a workflow for an ONNX file; never over what is there.
+// `trtgate init`: writes a trtgate.yml and a workflow for an ONNX file; never overwrites a file.
 import { access } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { fileModelReader } from "../../adapters/files/model-reader.ts";
@@ -35,11 +35,11 @@ export async function init(argv: readonly string[], terminal: Terminal): Promise
 }
 
 async function refuseToOverwrite(path: string, name: string): Promise<void> {
-	const there = await access(path).then(
+	const exists = await access(path).then(
 		() => true,
 		() => false,
 	);
-	if (!there) return;
+	if (!exists) return;
 	throw new ConfigError({
 		code: "output-unwritable",
 		message: `${name} is already there.`,

@@ -14,13 +14,17 @@ import { runTable } from "./tables.ts";
 
 export async function run(argv: readonly string[], terminal: Terminal): Promise<number> {
 	const args = parseArguments(argv, runTable);
-	const gated = await gate({ ...gateOptions(args, terminal), onStart: stopOnSignals }, args.flag("dry-run") ? "plan" : "run");
-	if (gated.state === "planned") {
-		terminal.out(args.flag("json") ? jsonText(gated.plan) : `${renderPlan(gated.plan, gated.config)}${describeVariables(gated.config)}`);
+	const completed = await gate({ ...gateOptions(args, terminal), onStart: stopOnSignals }, args.flag("dry-run") ? "plan" : "run");
+	if (completed.state === "planned") {
+		terminal.out(
+			args.flag("json")
+				? jsonText(completed.plan)
+				: `${renderPlan(completed.plan, completed.config)}${describeVariables(completed.config)}`,
+		);
 		return exitCodes.ok;
 	}
-	showResult(gated.result, { json: args.flag("json"), outFolder: gated.outFolder }, terminal);
-	return exitOfResult(gated.result);
+	showResult(completed.result, { json: args.flag("json"), outFolder: completed.outFolder }, terminal);
+	return exitOfResult(completed.result);
 }
 
 /** Which variables the commands do not get, and which they would get and are not set here. Names only. */
@@ -51,7 +55,7 @@ function gateOptions(args: ArgumentsOf<typeof runTable>, terminal: Terminal) {
 
 export function showResult(result: Result, how: { json: boolean; outFolder: string }, terminal: Terminal): void {
 	if (how.json) terminal.echo(jsonText(result));
-	// A fault before anything was built is an error to mend, not a report to read.
+	// An error before anything was built is printed instead of a report.
 	if (result.outcome === "error" && result.builds.length === 0) {
 		terminal.err(result.errors.map(describeRecord).join(""));
 		return;

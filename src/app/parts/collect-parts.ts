@@ -1,4 +1,4 @@
-// Fetches the parts' results out of a run's artifacts. What lies in them may be anyone's: bounded, checked, never unpacked onto the disk.
+// Fetches the parts' results out of a run's artifacts. Their content is untrusted: it is bounded, checked and never unpacked onto the disk.
 import { mkdtemp, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { RunArtifact, RunArtifacts } from "../../adapters/github/artifacts.ts";
@@ -13,7 +13,7 @@ import { mostParts, mostResultBytes, parsePart } from "./read-parts.ts";
 /** Raw samples and logs of some hundred workloads. */
 const mostPartBytes = 200 * 1024 * 1024;
 const mostBytes = 2 * 1024 * 1024 * 1024;
-/** Of all results together, unpacked: what one process holds at once. */
+/** Of all results together, unpacked: what is in memory at once. */
 const mostTextBytes = 1024 * 1024 * 1024;
 const atOnce = 6;
 
@@ -21,7 +21,7 @@ export interface Collecting extends PickOptions {
 	artifacts: RunArtifacts;
 	/** Absolute; a folder in it is made and removed. */
 	temp: string;
-	say(line: string): void;
+	log(line: string): void;
 }
 
 /** @throws ToolError part-missing where the artifacts cannot be listed. */
@@ -50,10 +50,10 @@ async function fetchAll(picked: readonly PickedPart<RunArtifact>[], collecting: 
 	for (let from = 0; from < picked.length; from += atOnce) {
 		const some = picked.slice(from, from + atOnce).map(async ({ name, artifact }): Promise<PartInput[]> => {
 			const content = await fetchOne(artifact, { collecting, folder, budget });
-			collecting.say(`${cleanName(name)}: ${content === null ? "holds no result" : content.state === "read" ? "read" : content.reason}`);
+			collecting.log(`${cleanName(name)}: ${content === null ? "holds no result" : content.state === "read" ? "read" : content.reason}`);
 			// Without a plan, not every artifact of our prefix is a part: profiles lie in one of their own.
 			if (content === null && collecting.expected === undefined) return [];
-			return [{ name, artifact: artifact.name, content: content ?? without(artifact.name) }];
+			return [{ name, artifact: artifact.name, content: content ?? withoutResult(artifact.name) }];
 		});
 		parts.push(...(await Promise.all(some)).flat());
 	}
@@ -64,7 +64,7 @@ function refused(reason: string): PartContent {
 	return { state: "refused", reason, kind: "runner" };
 }
 
-function without(name: string): PartContent {
+function withoutResult(name: string): PartContent {
 	return refused(`The artifact ${cleanName(name)} holds no ${reportFiles.result}.`);
 }
 

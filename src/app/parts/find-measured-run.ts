@@ -1,4 +1,4 @@
-// Finds out what the report is about: this run, or the one that caused it. What the measured code wrote is not believed; GitHub is asked.
+// Finds out what the report is about: this run, or the one that caused it. GitHub is the source: what the measured code wrote is untrusted.
 
 import type { WorkflowRun } from "../../adapters/github/env.ts";
 import type { MeasuredRun, RunFacts } from "../../adapters/github/measured-run.ts";
@@ -15,7 +15,7 @@ export interface Subject {
 	why: string | null;
 	/** The event of our own run; null where another run measured. */
 	event: RunEvent | null;
-	/** A run other than ours: its artifacts may hold what a stranger wrote. */
+	/** A run other than ours: its artifacts are untrusted. */
 	isForeign: boolean;
 	/** Whether results of this commit are of the change. */
 	isOfChange(commit: string): Promise<boolean>;
@@ -34,22 +34,22 @@ function ownSubject(run: WorkflowRun, event: RunEvent): Subject {
 		why: isPull ? null : "this run is for no pull request",
 		event,
 		isForeign: false,
-		// The jobs of our own run are ours; the parts need only agree with each other.
+		// The jobs of our own run are trusted; the parts need only agree with each other.
 		isOfChange: async () => true,
 	};
 }
 
 /** @throws ToolError part-missing where GitHub does not say what the run is. */
 async function foreignSubject(event: WorkflowRunEvent, facts: RunFacts): Promise<Subject> {
-	const asked = await facts.run(event.runId);
-	if (asked.state === "failed") {
+	const response = await facts.run(event.runId);
+	if (response.state === "failed") {
 		throw new ToolError({
 			code: "part-missing",
-			message: `The run that measured is not known: ${asked.fault.message}`,
-			details: { fix: asked.fault.fix },
+			message: `The run that measured is not known: ${response.fault.message}`,
+			details: { fix: response.fault.fix },
 		});
 	}
-	const { run } = asked;
+	const { run } = response;
 	const pull = await pullOf(run, facts);
 	return { run, sha: run.headSha, ...pull, event: null, isForeign: true, isOfChange: (commit) => isOfRun(commit, run, facts) };
 }
@@ -72,6 +72,6 @@ async function pullOf(run: MeasuredRun, facts: RunFacts): Promise<{ pullRequest:
 async function isOfRun(commit: string, run: MeasuredRun, facts: RunFacts): Promise<boolean> {
 	if (commit === run.headSha) return true;
 	if (!/^[0-9a-f]{40,64}$/.test(commit)) return false;
-	const asked = await facts.parents(commit);
-	return asked.state === "done" && asked.parents.includes(run.headSha);
+	const response = await facts.parents(commit);
+	return response.state === "done" && response.parents.includes(run.headSha);
 }

@@ -16,7 +16,7 @@ export const mostParts = 300;
 /** Each folder holds a result.json, or folders that do. @throws ConfigError result-invalid where there is none. */
 export async function readParts(folders: readonly string[], cwd: string): Promise<PartInput[]> {
 	const found = (await Promise.all(folders.map((folder) => partFolders(resolve(cwd, folder))))).flat();
-	if (found.length === 0) throw nothingThere(folders);
+	if (found.length === 0) throw noResult(folders);
 	if (found.length > mostParts) throw tooMany(found.length);
 	const parts: PartInput[] = [];
 	// One after the other: each may be some ten megabytes of text.
@@ -51,7 +51,7 @@ async function readContent(path: string): Promise<PartContent> {
 	return parsePart(await readInputText(path, inputKinds.result), path);
 }
 
-/** What is no result is a part that cannot be merged, and no reason to lose the others. */
+/** A file that is not a result is a part that cannot be merged; the others still are. */
 export function parsePart(text: string, path: string): PartContent {
 	try {
 		return { state: "read", result: parseResult(text, path) };
@@ -61,7 +61,7 @@ export function parsePart(text: string, path: string): PartContent {
 	}
 }
 
-function nothingThere(folders: readonly string[]): ConfigError {
+function noResult(folders: readonly string[]): ConfigError {
 	return new ConfigError({
 		code: "result-invalid",
 		message: `There is no ${reportFiles.result} in ${folders.slice(0, 5).join(", ")}, nor in a folder right below.`,

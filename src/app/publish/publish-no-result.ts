@@ -1,4 +1,4 @@
-// Shows what kept a run from a result wherever the result would have been, so that no older one passes for this commit's.
+// Publishes why a run has no result wherever the result would be, so that no older result is taken for this commit's.
 import { mkdir } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
 import { lockFolder } from "../../adapters/files/lock.ts";
@@ -41,7 +41,7 @@ export async function publishNoResult(
 	}
 }
 
-/** Where an earlier run's files lay, this one's would not be told from them. Another run's that is still going on are left alone. */
+/** Removes an earlier run's files, which could be mistaken for this one's, but not those of a run in progress. */
 async function writeResult(result: Result, outFolder: string): Promise<void> {
 	await mkdir(outFolder, { recursive: true });
 	const lock = await lockFolder(outFolder);

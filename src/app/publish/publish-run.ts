@@ -67,17 +67,17 @@ export interface PublishContext {
 
 export interface Planned {
 	plan: PublishPlan;
-	/** What is left out on purpose. */
+	/** What is not published on purpose. */
 	skipped: Published[];
 }
 
-const forkLabels = "the token of a fork's pull request only reads; publish from a second workflow on workflow_run";
+const forkReason = "the token of a fork's pull request only reads; publish from a second workflow on workflow_run";
 
 /** @param result may be of another job: only its config and outcome are used. */
 export function planPublish(result: Result, { run, event, inputs }: PublishContext): Planned {
 	const { name } = inputs;
 	const pullRequest = event.kind === "pull-request" ? event.number : null;
-	// pull_request_target lends a token that writes also where the change is a fork's.
+	// The token of pull_request_target can write even for a fork's change.
 	const readOnly = event.kind === "pull-request" && event.isFork && run.eventName !== "pull_request_target";
 	const silenced = readOnly && inputs.comment !== "never";
 	const comment: CommentMode = pullRequest === null || silenced ? "never" : inputs.comment;
@@ -98,8 +98,8 @@ export function planPublish(result: Result, { run, event, inputs }: PublishConte
 		alarm: isAlarmed,
 	};
 	const skipped: Published[] = [
-		...(silenced ? [{ what: "comment", state: "skipped", why: forkLabels } as const] : []),
-		...(readOnly && inputs.checkRun ? [{ what: "check run", state: "skipped", why: forkLabels } as const] : []),
+		...(silenced ? [{ what: "comment", state: "skipped", why: forkReason } as const] : []),
+		...(readOnly && inputs.checkRun ? [{ what: "check run", state: "skipped", why: forkReason } as const] : []),
 	];
 	return { plan, skipped };
 }
@@ -114,7 +114,7 @@ export function runUrl({ serverUrl, repository, runId }: Pick<WorkflowRun, "serv
 	return `${serverUrl}/${repository}/actions/runs/${runId}`;
 }
 
-/** The change's own commit: a check run on the merge that GitHub tests would be seen by nobody. */
+/** The change's own commit: a check run on GitHub's test merge would not be visible. */
 function shaOf(event: RunEvent, run: WorkflowRun): string {
 	switch (event.kind) {
 		case "pull-request":

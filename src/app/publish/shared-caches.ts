@@ -1,4 +1,4 @@
-// Brings kernel timings and engines from the repository's cache to a machine that has none of its own, and what is new back.
+// Restores kernel timings and engines from the repository's cache on a machine without its own, and saves new ones.
 
 import { createHash } from "node:crypto";
 import { rm } from "node:fs/promises";
@@ -10,13 +10,13 @@ import { formatBytes } from "../../core/text/units.ts";
 import { type CacheKind, cachePrefix } from "../../formats/github/cache.ts";
 import type { PreparedModel } from "../../stages/prepared.ts";
 import type { Published } from "../../stages/publish/plan.ts";
-import type { BeforeBuild } from "../run-context.ts";
+import type { PreparedRun } from "../run-context.ts";
 
 export interface SharedCacheOptions {
 	remote: RemoteCache;
 	/** Folder of the stores on this machine. */
 	cacheFolder: string;
-	/** Folder for what travels; its path is part of what the service finds entries by. */
+	/** Folder for transfers; its path is part of the key by which the service finds entries. */
 	temp: string;
 	/** Why nothing may be saved; null where it may. */
 	refusal: string | null;
@@ -27,10 +27,10 @@ export interface SharedCacheOptions {
 }
 
 export interface SharedCaches {
-	/** What was built from the very models and flags of the head, else of the base, else the newest of this kind of machine. */
-	restore(known: BeforeBuild): Promise<void>;
+	/** Restores what was built from the head's models and flags, else the base's, else the newest of this kind of machine. */
+	restore(known: PreparedRun): Promise<void>;
 	save(): Promise<void>;
-	/** What became of it so far. */
+	/** What was restored and saved so far. */
 	published(): readonly Published[];
 }
 
@@ -41,9 +41,9 @@ const kinds: readonly { kind: CacheKind; store: string; maxBytes: number }[] = [
 	{ kind: "engines", store: "engines", maxBytes: 2 * 1024 ** 3 },
 ];
 
-/** Beginnings of keys, and where the entries lie and travel. */
-interface Place {
-	/** Of whatever was kept by this kind of machine. */
+/** Prefixes of keys, and the folders of the entries. */
+interface CacheLocation {
+	/** For anything saved by this kind of machine. */
 	prefix: string;
 	/** Of what was built from this head; goes on with the digest of what is kept, since a key cannot be written twice. */
 	head: string;
@@ -55,7 +55,7 @@ interface Place {
 }
 
 interface Restored {
-	said: Published;
+	status: Published;
 	/** Entries that came from the repository's cache. */
 	names: readonly string[];
 	/** Key that they came from. */
@@ -66,32 +66,32 @@ interface Restored {
 const clockSlackMs = 2000;
 
 export function sharedCaches(options: SharedCacheOptions): SharedCaches {
-	const opened: (Place & Restored)[] = [];
+	const opened: (CacheLocation & Restored)[] = [];
 	const published: Published[] = [];
 	return {
 		published: () => published,
 		async restore(known) {
-			for (const place of placesOf(known, options)) {
-				const found = await restoreOne(place, options).catch((fault) => ({ said: unusable(fault), names: [], key: null }));
+			for (const location of locationsOf(known, options)) {
+				const found = await restoreOne(location, options).catch((fault) => ({ status: unusable(fault), names: [], key: null }));
 				if (found === null) continue;
-				published.push(found.said);
-				// A service that is not there to read from is not there to read more from, or to write to.
-				if (found.said.state === "failed") break;
-				opened.push({ ...place, ...found });
+				published.push(found.status);
+				// A service that cannot be read now cannot be read again or written to.
+				if (found.status.state === "failed") break;
+				opened.push({ ...location, ...found });
 			}
 		},
 		async save() {
 			for (const one of opened) {
-				const said = await saveOne(one, options).catch(unusable);
-				published.push(said);
-				if (said.state === "failed") break;
+				const status = await saveOne(one, options).catch(unusable);
+				published.push(status);
+				if (status.state === "failed") break;
 			}
 		},
 	};
 }
 
 /** None where the machine is not known well enough. */
-function placesOf({ config, fingerprint, models }: BeforeBuild, { cacheFolder, temp }: SharedCacheOptions): Place[] {
+function locationsOf({ config, fingerprint, models }: PreparedRun, { cacheFolder, temp }: SharedCacheOptions): CacheLocation[] {
 	const [head, base] = [recipeDigest(models, "head"), recipeDigest(models, "base")];
 	return kinds.flatMap(({ kind, store, maxBytes }) => {
 		const prefix = config.cache[kind] ? cachePrefix(kind, fingerprint) : null;
@@ -101,7 +101,7 @@ function placesOf({ config, fingerprint, models }: BeforeBuild, { cacheFolder, t
 	});
 }
 
-/** A disk that is full must not end the run. */
+/** A full disk must not end the run. */
 function unusable(fault: unknown): Published {
 	return {
 		what: "cache",
@@ -111,35 +111,39 @@ function unusable(fault: unknown): Published {
 }
 
 /** null where the machine has a store of its own. */
-async function restoreOne(place: Place, options: SharedCacheOptions): Promise<Restored | null> {
-	const own = await collectEntries(place.store, `${place.folder}-own`, { sinceMs: 0, names: [], maxBytes: 0 });
-	await rm(`${place.folder}-own`, { recursive: true, force: true });
+async function restoreOne(location: CacheLocation, options: SharedCacheOptions): Promise<Restored | null> {
+	const own = await collectEntries(location.store, `${location.folder}-own`, { sinceMs: 0, names: [], maxBytes: 0 });
+	await rm(`${location.folder}-own`, { recursive: true, force: true });
 	if (own.left > 0 && !options.always) return null;
-	await rm(place.folder, { recursive: true, force: true });
-	const restored = await options.remote.restore(place.folder, [place.head, ...(place.base === null ? [] : [place.base]), place.prefix]);
-	if (restored.state === "failed") return { said: { what: "cache", ...restored }, names: [], key: null };
+	await rm(location.folder, { recursive: true, force: true });
+	const restored = await options.remote.restore(location.folder, [
+		location.head,
+		...(location.base === null ? [] : [location.base]),
+		location.prefix,
+	]);
+	if (restored.state === "failed") return { status: { what: "cache", ...restored }, names: [], key: null };
 	if (restored.key === null)
-		return { said: { what: "cache", state: "skipped", why: `nothing is kept under ${place.prefix} yet` }, names: [], key: null };
-	const { names, refused } = await importEntries(place.folder, place.store);
-	await rm(place.folder, { recursive: true, force: true });
+		return { status: { what: "cache", state: "skipped", why: `nothing is kept under ${location.prefix} yet` }, names: [], key: null };
+	const { names, refused } = await importEntries(location.folder, location.store);
+	await rm(location.folder, { recursive: true, force: true });
 	const damaged = refused === 0 ? "" : `; ${refused} were not whole and are not used`;
 	return {
-		said: {
+		status: {
 			what: "cache",
 			state: "done",
-			note: `restored ${names.length} entries of ${restored.key}, ${originOf(restored.key, place)}${damaged}`,
+			note: `restored ${names.length} entries of ${restored.key}, ${originOf(restored.key, location)}${damaged}`,
 		},
 		names,
 		key: restored.key,
 	};
 }
 
-function originOf(key: string, { head, base }: Place): string {
+function originOf(key: string, { head, base }: CacheLocation): string {
 	if (key.startsWith(head)) return "built from the head's models and flags";
 	return base !== null && key.startsWith(base) ? "built from the base's models and flags" : "the newest of this kind of machine";
 }
 
-async function saveOne(one: Place & Restored, options: SharedCacheOptions): Promise<Published> {
+async function saveOne(one: CacheLocation & Restored, options: SharedCacheOptions): Promise<Published> {
 	const what = "cache";
 	if (options.refusal !== null) return { what, state: "skipped", why: `${one.prefix} is not saved: ${options.refusal}` };
 	await rm(one.folder, { recursive: true, force: true });

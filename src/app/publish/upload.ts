@@ -1,4 +1,4 @@
-// Uploads what a run leaves in its output folder: the files together, the report as a page of its own, profiles and engines apart.
+// Uploads what a run leaves in its output folder: the files together, the report as a page of its own, profiles and engines separately.
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { WorkflowRun } from "../../adapters/github/env.ts";
@@ -23,7 +23,7 @@ export interface Uploaded {
 }
 
 /** Folders of the output folder that do not go into the artifact of the run. */
-const apart: ReadonlySet<string> = new Set(["engines", "cache", "scratch", "worktrees", "nsys"]);
+const separate: ReadonlySet<string> = new Set(["engines", "cache", "scratch", "worktrees", "nsys"]);
 /** GitHub shows and keeps them; more files than this are a mistake. */
 const mostFiles = 20_000;
 
@@ -33,7 +33,7 @@ export async function uploadFolder(upload: Upload, store: ArtifactStore): Promis
 		const sent = await store.upload(draft);
 		if (sent.state === "failed") {
 			uploaded.published.push({ what, ...sent });
-			// What fails once for all would fail, and be waited for, once for each.
+			// A failure other than a rejection would repeat for every artifact.
 			if (sent.fault.code !== "github-rejected") break;
 			continue;
 		}
@@ -57,7 +57,7 @@ async function draftsOf({ outFolder, configPath, inputs, run }: Upload): Promise
 	if (inputs.artifact === "none") return [];
 	const named = (prefix: string): string => artifactName(prefix, { config: configPath, job: inputs.name || run.job });
 	const names = await readdir(outFolder).catch(() => []);
-	const files = (await Promise.all(names.filter((name) => !apart.has(name)).map((name) => filesBelow(join(outFolder, name))))).flat();
+	const files = (await Promise.all(names.filter((name) => !separate.has(name)).map((name) => filesBelow(join(outFolder, name))))).flat();
 	const folder = async (name: string): Promise<string[]> => filesBelow(join(outFolder, name));
 	const [profiles, engines] = [await folder("nsys"), inputs.artifactEngines ? await folder("engines") : []];
 	const page = files.filter((path) => path === join(outFolder, reportFiles.html));
@@ -74,7 +74,7 @@ async function draftsOf({ outFolder, configPath, inputs, run }: Upload): Promise
 	return drafts.filter(({ draft }) => draft.files.length > 0).map(withinLimit);
 }
 
-/** What lies deepest stays behind: result and reports lie at the top. */
+/** Drops the deepest files first: result and reports are at the top. */
 function withinLimit(drafted: Omit<Drafted, "leftOut">): Drafted {
 	const { draft } = drafted;
 	const depth = (path: string): number => path.split("/").length;
@@ -82,7 +82,7 @@ function withinLimit(drafted: Omit<Drafted, "leftOut">): Drafted {
 	return { ...drafted, draft: { ...draft, files }, leftOut: draft.files.length - files.length };
 }
 
-/** Regular files only: a link could lead out of the folder. Hidden files are ours in passing. */
+/** Regular files only: a link could lead out of the folder. Hidden files are temporary. */
 async function filesBelow(path: string): Promise<string[]> {
 	const found = await lstat(path).catch(() => null);
 	if (found === null || path.split("/").at(-1)?.startsWith(".")) return [];

@@ -1,4 +1,4 @@
-// Tells the workflow run what became of publishing: log, job summary, publish.json, outputs.
+// Reports to the workflow run what was published: log, job summary, publish.json, outputs.
 
 import { join } from "node:path";
 import { notice } from "@actions/core";

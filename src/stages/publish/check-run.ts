@@ -1,4 +1,4 @@
-// The check run of a commit; where the token may not make one, its commit status; else a word that there is neither.
+// The check run of a commit; where the token may not make one, its commit status; otherwise a note that there is neither.
 import { describeCheckRun, describeStatus } from "../../core/report/check-run.ts";
 import type { Result } from "../../core/schema/result.ts";
 import type { ApiResult, CheckRunDraft, CodeHost } from "../../ports/code-host.ts";
@@ -22,7 +22,7 @@ export async function publishCheckRun(result: Result, plan: PublishPlan, codeHos
 	return [failed, await publishStatus(result, plan, codeHost)];
 }
 
-/** A second showing in one try of a run changes the words and adds no annotation twice. */
+/** Publishing twice in one attempt updates the text and duplicates no annotation. */
 async function showCheckRun(draft: CheckRunDraft, codeHost: CodeHost): Promise<ApiResult<{ thing: Found }>> {
 	const find = async (): Promise<Found | null> => {
 		const found = await codeHost.findCheckRun(draft);

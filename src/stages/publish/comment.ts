@@ -4,7 +4,7 @@ import type { Result } from "../../core/schema/result.ts";
 import type { ApiResult, CodeHost, HostedComment } from "../../ports/code-host.ts";
 import { createOnce, type Published, type PublishPlan } from "./plan.ts";
 
-interface Commenting {
+interface CommentContext {
 	codeHost: CodeHost;
 	issue: number;
 	marker: Marker;
@@ -15,26 +15,26 @@ type Own = HostedComment & { marker: Marker };
 
 const what = "comment";
 const newerRun = "a newer run has commented already";
-/** Older ones were folded away by the runs that followed them. */
+/** Earlier runs have already minimised older ones. */
 const mostMinimised = 3;
 
 export async function publishComment(result: Result, plan: PublishPlan, codeHost: CodeHost): Promise<Published> {
 	if (plan.pullRequest === null) return { what, state: "skipped", why: "there is no pull request" };
 	const { run, sha, id } = plan;
 	const marker = { id, runId: run.id, attempt: run.attempt, sha };
-	const commenting = { codeHost, issue: plan.pullRequest, marker, body: renderComment(result, marker, plan.shown) };
-	const own = await findOwn(commenting);
+	const context = { codeHost, issue: plan.pullRequest, marker, body: renderComment(result, marker, plan.shown) };
+	const own = await findOwn(context);
 	if (own.state === "failed") return { what, ...own };
 	if (own.comments.some((comment) => isNewer(comment.marker, marker))) return { what, state: "skipped", why: newerRun };
-	if (plan.comment === "fresh") return fresh(commenting, own.comments);
-	if (own.comments.length > 0) return update(commenting, own.comments);
+	if (plan.comment === "fresh") return fresh(context, own.comments);
+	if (own.comments.length > 0) return update(context, own.comments);
 	if (plan.comment === "changes" && result.outcome === "pass")
 		return { what, state: "skipped", why: "all pass, and there is no comment yet" };
-	return create(commenting);
+	return create(context);
 }
 
-/** Ours of this id, oldest first. Text of others that begins like ours is not ours. */
-async function findOwn({ codeHost, issue, marker }: Commenting): Promise<ApiResult<{ comments: Own[] }>> {
+/** Our comments of this id, oldest first; similar text of other authors does not count. */
+async function findOwn({ codeHost, issue, marker }: CommentContext): Promise<ApiResult<{ comments: Own[] }>> {
 	const listed = await codeHost.comments(issue);
 	if (listed.state === "failed") return listed;
 	const marked = listed.comments.flatMap((comment) => {
@@ -46,46 +46,46 @@ async function findOwn({ codeHost, issue, marker }: Commenting): Promise<ApiResu
 	return { state: "done", comments };
 }
 
-/** A request that seemed lost may have been done later: then one run has two comments, and the younger goes. */
-async function update(commenting: Commenting, [comment, ...younger]: readonly Own[]): Promise<Published> {
-	if (comment === undefined) return create(commenting);
-	const { codeHost, body } = commenting;
+/** A request that seemed lost may have succeeded later: then one run has two comments, and the newer is deleted. */
+async function update(context: CommentContext, [comment, ...younger]: readonly Own[]): Promise<Published> {
+	if (comment === undefined) return create(context);
+	const { codeHost, body } = context;
 	const updated = await codeHost.updateComment(comment.id, body);
 	if (updated.state === "done") {
 		for (const twin of younger) if (twin.marker.runId === comment.marker.runId) await remove(codeHost, twin);
 		return { what, state: "done", url: updated.comment.url };
 	}
-	// Somebody deleted it since it was listed.
-	if (updated.fault.code === "github-not-found") return create(commenting);
+	// It was deleted since it was listed.
+	if (updated.fault.code === "github-not-found") return create(context);
 	return { what, ...updated };
 }
 
-async function create(commenting: Commenting): Promise<Published> {
-	const created = await createNew(commenting);
+async function create(context: CommentContext): Promise<Published> {
+	const created = await createNew(context);
 	if (created.state === "failed") return { what, ...created };
-	return settleRace(commenting, created.thing);
+	return settleRace(context, created.thing);
 }
 
-async function createNew(commenting: Commenting): Promise<ApiResult<{ thing: HostedComment }>> {
-	const { codeHost, issue, body, marker } = commenting;
+async function createNew(context: CommentContext): Promise<ApiResult<{ thing: HostedComment }>> {
+	const { codeHost, issue, body, marker } = context;
 	return createOnce(
 		async () => {
 			const created = await codeHost.createComment(issue, body);
 			return created.state === "failed" ? created : { state: "done", thing: created.comment };
 		},
 		async () => {
-			const own = await findOwn(commenting);
+			const own = await findOwn(context);
 			const ofThisRun = (one: Own): boolean => one.marker.runId === marker.runId && one.marker.attempt === marker.attempt;
 			return own.state === "failed" ? null : (own.comments.find(ofThisRun) ?? null);
 		},
 	);
 }
 
-/** Two jobs may both have seen no comment. The oldest stays; whoever looks and finds a younger one of its own run or before deletes it. */
-async function settleRace(commenting: Commenting, created: HostedComment): Promise<Published> {
-	const { codeHost, body, marker } = commenting;
+/** Two jobs may both have found no comment. The oldest stays; each job deletes newer ones of its own run or before. */
+async function settleRace(context: CommentContext, created: HostedComment): Promise<Published> {
+	const { codeHost, body, marker } = context;
 	const done: Published = { what, state: "done", url: created.url };
-	const own = await findOwn(commenting);
+	const own = await findOwn(context);
 	if (own.state === "failed") return done;
 	const [oldest, ...younger] = own.comments;
 	if (oldest === undefined || oldest.id >= created.id) {
@@ -105,12 +105,12 @@ async function remove(codeHost: CodeHost, comment: HostedComment): Promise<void>
 	if (deleted.state === "failed" && deleted.fault.code !== "github-not-found") await codeHost.minimiseComment(comment.nodeId);
 }
 
-async function fresh(commenting: Commenting, older: readonly Own[]): Promise<Published> {
-	const created = await createNew(commenting);
+async function fresh(context: CommentContext, older: readonly Own[]): Promise<Published> {
+	const created = await createNew(context);
 	if (created.state === "failed") return { what, ...created };
 	const faults: string[] = [];
 	for (const comment of older.slice(-mostMinimised)) {
-		const minimised = await commenting.codeHost.minimiseComment(comment.nodeId);
+		const minimised = await context.codeHost.minimiseComment(comment.nodeId);
 		if (minimised.state === "failed") faults.push(minimised.fault.message);
 	}
 	const [fault] = faults;

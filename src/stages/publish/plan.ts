@@ -2,7 +2,7 @@
 import type { Shown } from "../../core/report/markdown.ts";
 import type { ApiFault, ApiResult } from "../../ports/code-host.ts";
 
-/** one: created once, then updated. changes: as one, but not for the first time when all pass. fresh: a new one each run, older ones folded away. */
+/** one: created once, then updated. changes: as one, but not for the first time when all pass. fresh: a new one each run, older ones minimised. */
 export type CommentMode = "one" | "changes" | "fresh" | "never";
 
 export interface PublishPlan {
