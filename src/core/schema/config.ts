@@ -16,7 +16,7 @@ export type PrepareFile =
   | {
       command: string;
       /**
-       * Variables that the command is given though their names speak of tokens, keys, secrets or passwords, which are otherwise withheld.
+       * Variables that the command gets although their names look like tokens, keys, secrets or passwords; others of this kind are withheld.
        *
        * @maxItems 64
        */
@@ -38,7 +38,7 @@ export type Precision = "fp32" | "tf32" | "fp16" | "bf16" | "fp8" | "int8" | "in
  */
 export type SizeFile = string;
 /**
- * How long TensorRT looks for faster kernels; 3 where nothing is said.
+ * How long TensorRT looks for faster kernels; 3 by default.
  */
 export type OptimizationLevel = number;
 /**
@@ -79,7 +79,7 @@ export type Percentage = number | string;
  */
 export type Duration = string;
 /**
- * Questions that need no reference: does an engine agree with itself? nightly (default): asked in scheduled runs; on: in every run; a list: only these, in every run.
+ * Checks that need no reference: does an engine agree with itself? nightly (default): in scheduled runs; on: in every run; a list: only these, in every run.
  */
 export type ProbesFile =
   | ProbesWhen
@@ -98,18 +98,18 @@ export type ProbesFile =
         ...("determinism" | "duplicate-rows" | "neighbours" | "batch-size" | "profile-ends" | "padding")[]
       ];
       /**
-       * Of padding: the input that is 1 where a position counts and 0 where it is padding. Left out: told by its name, e.g. attention_mask.
+       * For padding: the input that is 1 where a position counts and 0 where it is padding. Left out: recognised by its name, e.g. attention_mask.
        */
       mask?: string;
       /**
-       * Of padding, where there is no mask: the input that says how many positions of a row count. Left out: told by its name, e.g. lengths.
+       * For padding, where there is no mask: the input that says how many positions of a row count. Left out: recognised by its name, e.g. lengths.
        */
       length?: string;
     };
 export type ProbesWhen = "nightly" | "on" | "off";
 export type ProbeName = "determinism" | "duplicate-rows" | "neighbours" | "batch-size" | "profile-ends" | "padding";
 /**
- * What the job's runs-on says: a label, a list of labels, or a group with labels.
+ * The job's runs-on: a label, a list of labels, or a group with labels.
  */
 export type RunsOnFile =
   | string
@@ -172,18 +172,18 @@ export interface ConfigFile {
   };
   probes?: ProbesFile;
   /**
-   * Commands that compare an output by a rule of your own, by the name that goldens call them with.
+   * Commands that compare an output by your own rule, by the name that goldens use.
    */
   comparators?: {
     [k: string]: CommandFile;
   };
   cache?: {
     /**
-     * Take engines over that an earlier run built from the same model and flags on the same GPU, driver and TensorRT.
+     * Reuse engines that an earlier run built from the same model and flags on the same GPU, driver and TensorRT.
      */
     engines?: boolean;
     /**
-     * Build on the kernel timings of earlier runs.
+     * Reuse the kernel timings of earlier runs.
      */
     timing?: boolean;
   };
@@ -308,7 +308,7 @@ export interface GatesFile {
    */
   "cpu-speed"?: "warn" | "fail";
   /**
-   * What an engine that disagrees with itself, and whose base does not, does to the check.
+   * What a failing probe does to the check where the base passes it.
    */
   probes?: "warn" | "fail" | "off";
   /**
@@ -316,7 +316,7 @@ export interface GatesFile {
    */
   "golden-change"?: "warn" | "fail" | "off";
   /**
-   * What a limit, switch or coverage that the head's config loosens does to the check. Read from the base's config.
+   * What a limit, switch or coverage that the head's config weakens does to the check. Read from the base's config.
    */
   "limit-change"?: "warn" | "fail" | "off";
   "max-latency"?: Duration;
@@ -342,7 +342,7 @@ export interface MeasureFile {
    */
   threads?: number;
   /**
-   * Whether two engines with the same bytes are timed all the same.
+   * Whether two engines with the same bytes are still timed.
    */
   "identical-engines"?: "skip" | "measure";
   "cuda-graph"?: boolean;
@@ -356,7 +356,7 @@ export interface RunnerFile {
   name: string;
   labels: RunsOnFile;
   /**
-   * Models (resnet50) or engines (resnet50/fp16) measured there; * stands for anything. Left out: all.
+   * Models (resnet50) or engines (resnet50/fp16) measured there; * matches anything. Left out: all.
    *
    * @minItems 1
    * @maxItems 200

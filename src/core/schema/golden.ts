@@ -195,7 +195,7 @@ export interface GoldenOutput {
 export interface ComparatorSpec {
   kind: ComparatorKind;
   /**
-   * Of custom: the command under `comparators` in trtgate.yml that is asked. A manifest names commands and holds none.
+   * For custom: the command under `comparators` in trtgate.yml that runs. A manifest names commands and contains none.
    */
   name?: string;
   tolerance?: Tolerance;
@@ -311,7 +311,7 @@ export interface GoldenCase {
     [k: string]: TensorFile;
   };
   /**
-   * What is right by people's word, by output: one class for each row, in order. For accuracy.
+   * The correct classes, labelled by people, by output: one class for each row, in order. For accuracy.
    */
   labels?: {
     /**

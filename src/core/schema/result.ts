@@ -2,7 +2,7 @@
 
 export type Outcome = "pass" | "warn" | "fail" | "inconclusive" | "error";
 /**
- * Set when something other than a verdict decided. runner: worth a retry.
+ * Set when something other than a verdict decided. runner: a retry may help.
  */
 export type FailureKind = "runner" | "configuration" | "internal";
 /**
@@ -15,12 +15,12 @@ export type PartState = "merged" | "missing" | "refused";
 export type PartName = string;
 export type Arm = "base" | "head";
 /**
- * refusal (default): the model's or config's fault, a verdict. runner: the machine's, worth a retry.
+ * refusal (default): the model's or config's fault, a verdict. runner: the machine's; a retry may help.
  */
 export type FailureOf = "refusal" | "runner";
 export type GoldenState = "match" | "mismatch" | "stale" | "error";
 /**
- * A number; those JSON cannot write stand as words.
+ * A number; those that JSON cannot represent are strings.
  */
 export type Numeric = number | ("NaN" | "Infinity" | "-Infinity");
 export type Bound = "at-most" | "at-least";
@@ -31,7 +31,7 @@ export type Bound = "at-most" | "at-least";
 export type Interval = [number, number];
 export type ProbeName = "determinism" | "duplicate-rows" | "neighbours" | "batch-size" | "profile-ends" | "padding";
 /**
- * known: the head differs, and the base just so. skipped: the probe does not apply; the message says why.
+ * known: head and base differ in the same way. skipped: the probe does not apply; the message says why.
  */
 export type ProbeState = "agrees" | "differs" | "known" | "skipped";
 /**
@@ -119,7 +119,7 @@ export interface Result {
    */
   goldenChanges?: GoldenChange[];
   /**
-   * What was asked of the engines without any reference.
+   * Results of the probes, which need no reference.
    */
   probes?: ProbeResult[];
   workloads: WorkloadResult[];
@@ -181,7 +181,7 @@ export interface BackendFacts {
    */
   computeCapability?: string;
   /**
-   * Stands beside every performance word, e.g. "CPU, not TensorRT".
+   * Shown with every statement about speed, e.g. "CPU, not TensorRT".
    */
   caution?: string;
 }
@@ -326,7 +326,7 @@ export interface GoldenElement {
   got: Numeric;
   expected: Numeric;
   /**
-   * How far off this element may be, where the check speaks of elements.
+   * How far off this element may be, where the check is per element.
    */
   allowed?: number;
 }
@@ -459,7 +459,7 @@ export interface ProbeResult {
   got: Numeric | null;
   allowed: number | null;
   /**
-   * The same of the base engine, which is asked where the head differs.
+   * The same for the base engine, which runs only where the head differs.
    */
   base?: Numeric | null;
   /**
@@ -492,7 +492,7 @@ export interface WorkloadResult {
      */
     runCv: number | null;
     /**
-     * Half width of the interval: the smallest change this job could have told from none.
+     * Half width of the interval: the smallest change that this job can detect.
      */
     detectable: number | null;
   };
@@ -640,7 +640,7 @@ export interface TimedLayer {
   type?: string;
   precision?: string;
   /**
-   * The kernel that was chosen, in TensorRT's words.
+   * The kernel that was chosen, as TensorRT names it.
    */
   tactic?: string;
   /**
@@ -736,7 +736,7 @@ export interface GpuWindow {
    */
   memoryUsedBytes: number | null;
   /**
-   * Highest of our own processes, where the list of processes tells them from others.
+   * Highest of our own processes, where the list of processes identifies them.
    */
   ownMemoryBytes?: number | null;
   /**
