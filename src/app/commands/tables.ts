@@ -1,17 +1,17 @@
-// Every option of every command, once: the parser, `--help` and docs/commands.md read these tables.
+// All options of all commands. The parser, `--help` and docs/commands.md read these tables.
 import { defaultGates } from "../../core/config/defaults.ts";
 import { compareNames, errorStatistics } from "../../core/golden/polygraphy/settings.ts";
 import type { CommandTable } from "./arguments.ts";
 
 const json = { does: "Print JSON." } as const;
-const onnxruntime = { value: "auto|wasm|native", does: "Which ONNX Runtime runs the models." } as const;
+const onnxruntime = { value: "auto|wasm|native", does: "ONNX Runtime build that runs the models." } as const;
 
 export const demoTable = {
 	name: "demo",
 	positionals: [],
 	does: "runs the whole gate on examples that ship with trtgate",
 	options: {
-		recorded: { does: "Replay TensorRT on an NVIDIA H200, as recorded; needs no GPU.", otherwise: "four small networks on ONNX Runtime" },
+		recorded: { does: "Replay a recording of TensorRT on an NVIDIA H200; needs no GPU.", otherwise: "four small networks on ONNX Runtime" },
 		out: { value: "DIR", does: "Folder for the reports.", default: "trtgate-demo" },
 		json,
 	},
@@ -21,10 +21,10 @@ export const demoTable = {
 export const runTable = {
 	name: "run",
 	positionals: [],
-	does: "the gate: builds, checks and times the head, and compares it with the base",
+	does: "runs the gate: builds, checks and times the head, and compares it with the base",
 	options: {
-		config: { value: "FILE", does: "The config file.", otherwise: "trtgate.yml in --head, else in the current folder" },
-		base: { value: "DIR|REF", does: "Folder or git ref to compare with.", otherwise: "what `baseline` in the config names, else none" },
+		config: { value: "FILE", does: "Config file.", otherwise: "trtgate.yml in --head, else in the current folder" },
+		base: { value: "DIR|REF", does: "Folder or git ref to compare with.", otherwise: "the config's `baseline`, else none" },
 		head: { value: "DIR|REF", does: "Folder or git ref to check.", otherwise: "the current folder" },
 		only: {
 			value: "MODEL[/ENGINE]",
@@ -32,13 +32,17 @@ export const runTable = {
 			otherwise: "all",
 			again: true,
 		},
-		backend: { value: "auto|tensorrt|onnxruntime", does: "What runs the models.", otherwise: "as the config says" },
-		onnxruntime: { ...onnxruntime, otherwise: "as the config says" },
-		device: { value: "GPU", does: "Index or UUID of the GPU.", otherwise: "as the config says" },
-		trtexec: { value: "PATH", does: "Path of trtexec.", otherwise: "searched for on PATH and in the usual folders" },
-		seed: { value: "TEXT", does: "Decides the order of the timed runs.", otherwise: "the head's commit and the config's path" },
+		backend: { value: "auto|tensorrt|onnxruntime", does: "Backend that runs the models.", otherwise: "the config's" },
+		onnxruntime: { ...onnxruntime, otherwise: "the config's" },
+		device: { value: "GPU", does: "Index or UUID of the GPU.", otherwise: "the config's" },
+		trtexec: { value: "PATH", does: "Path of trtexec.", otherwise: "found on PATH or in the usual folders" },
+		seed: {
+			value: "TEXT",
+			does: "Seed for the order of the timed runs.",
+			otherwise: "derived from the head's commit and the config's path",
+		},
 		out: { value: "DIR", does: "Folder for results, reports and logs.", default: "trtgate-out" },
-		"dry-run": { does: "Print the plan and run nothing." },
+		"dry-run": { does: "Print the plan without running it." },
 		json,
 	},
 	example: "trtgate run --base origin/main --only resnet50/fp16",
@@ -47,9 +51,9 @@ export const runTable = {
 export const preflightTable = {
 	name: "preflight",
 	positionals: ["MODEL"],
-	does: "reads an ONNX file and lists what stops it from being built or run",
+	does: "checks an ONNX file and lists what prevents building or running it",
 	options: {
-		tensorrt: { value: "VERSION", does: "Check against this version of TensorRT.", otherwise: "against ONNX Runtime" },
+		tensorrt: { value: "VERSION", does: "Check for this version of TensorRT.", otherwise: "checks for ONNX Runtime" },
 		json,
 	},
 	example: "trtgate preflight models/resnet50.onnx --tensorrt 10.6",
@@ -59,24 +63,32 @@ export const recordTable = {
 	name: "golden record",
 	positionals: ["MODEL.onnx"],
 	usage: "MODEL.onnx --out DIR | --model NAME",
-	does: "records what ONNX Runtime computes in fp32 as a golden",
+	does: "records the outputs of ONNX Runtime in fp32 as a golden",
 	options: {
-		out: { value: "DIR", does: "Folder of the golden.", otherwise: "with --model that of the config, else required" },
-		model: { value: "NAME", does: "Take model, sizes and folder from the config's model of this name." },
-		config: { value: "FILE", does: "The config file that --model is in.", default: "trtgate.yml" },
-		inputs: { value: "PATH", does: "Real inputs: a file or a folder of cases.", otherwise: "made by generators", again: true },
-		generator: { value: "INPUT=KIND", does: "How the values of an input are made.", otherwise: "by the input", again: true },
-		cases: { value: "N", does: "Number of cases to make.", default: "8" },
+		out: { value: "DIR", does: "Folder of the golden.", otherwise: "with --model, the config's; else required" },
+		model: { value: "NAME", does: "Use the model, sizes and folder of this model in the config." },
+		config: { value: "FILE", does: "Config file that defines --model.", default: "trtgate.yml" },
+		inputs: { value: "PATH", does: "Real inputs: a file or a folder of cases.", otherwise: "generated", again: true },
+		generator: { value: "INPUT=KIND", does: "Generator for an input's values.", otherwise: "chosen for each input", again: true },
+		cases: { value: "N", does: "Number of cases to generate.", default: "8" },
 		dims: { value: "NAME=SIZE", does: "Sizes of symbolic dimensions, separated by commas.", otherwise: "the config's `opt`", again: true },
-		preprocess: { value: "FILE.json", does: "How pictures in --inputs become tensors.", otherwise: "by the input's layout and size" },
-		"non-finite": { value: "OUTPUT", does: "An output whose NaN and infinite values are right.", otherwise: "none", again: true },
-		seed: { value: "N", does: "Seed of generators and mutations.", default: "1" },
-		reason: { value: "TEXT", does: "Why the golden changes; required to change one." },
-		author: { value: "NAME", does: "Who changes it; required to change one.", otherwise: "git's user.name and user.email" },
-		propose: { does: "Propose all limits anew.", otherwise: "the limits of the golden that is there are kept" },
-		onnxruntime: { ...onnxruntime, otherwise: "wasm, and native too where it is installed, for the noise floor" },
-		"mutation-limit": { value: "TIME", does: "How long to try the golden on wrong weights.", default: "2m" },
-		timeout: { value: "TIME", does: "How long one process may take.", default: "10m" },
+		preprocess: {
+			value: "FILE.json",
+			does: "How to convert images in --inputs to tensors.",
+			otherwise: "derived from the input's layout and size",
+		},
+		"non-finite": { value: "OUTPUT", does: "Output that may contain NaN and infinite values.", otherwise: "none", again: true },
+		seed: { value: "N", does: "Seed for generators and mutations.", default: "1" },
+		reason: { value: "TEXT", does: "Why the golden changes; required to change an existing one." },
+		author: {
+			value: "NAME",
+			does: "Who changes the golden; required to change an existing one.",
+			otherwise: "git's user.name and user.email",
+		},
+		propose: { does: "Propose new limits.", otherwise: "keeps the limits of an existing golden" },
+		onnxruntime: { ...onnxruntime, otherwise: "wasm; native too, if installed, for the noise floor" },
+		"mutation-limit": { value: "TIME", does: "Time limit for testing the golden with mutated weights.", default: "2m" },
+		timeout: { value: "TIME", does: "Time limit for each process.", default: "10m" },
 	},
 	example: "trtgate golden record models/resnet50.onnx --out golden/resnet50 --dims batch=4",
 } as const satisfies CommandTable;
@@ -85,27 +97,27 @@ export const polygraphyTable = {
 	name: "golden check --polygraphy",
 	positionals: [],
 	usage: "GOLDEN.json [--outputs CANDIDATE.json]",
-	does: "judges the files of `polygraphy run --save-outputs` by Polygraphy's own rules",
+	does: "judges the files of `polygraphy run --save-outputs` by Polygraphy's rules",
 	options: {
 		polygraphy: { value: "FILE", does: "Reference results, or results of several runners.", required: true },
 		outputs: { value: "FILE", does: "The candidate's results.", otherwise: "the other runners in the same file" },
 		compare: {
 			value: [...compareNames, "distance_metrics", "quality_metrics"].join("|"),
-			does: "Comparators, all of which have to pass.",
+			does: "Comparators; all must pass.",
 			otherwise: "simple",
 			several: true,
 		},
 		rtol: { value: "[OUTPUT:]N", does: "Relative tolerance.", otherwise: "1e-5", several: true },
 		atol: { value: "[OUTPUT:]N", does: "Absolute tolerance.", otherwise: "1e-5", several: true },
-		"check-error-stat": { value: errorStatistics.join("|"), does: "Which error `simple` compares.", otherwise: "elemwise", several: true },
-		"error-quantile": { value: "[OUTPUT:]N", does: "The quantile of --check-error-stat quantile.", otherwise: "0.99", several: true },
-		"infinities-compare-equal": { does: "Infinities of the same sign are equal." },
-		"index-tolerance": { value: "[OUTPUT:]N", does: "How far an index may move, for `indices`.", otherwise: "0", several: true },
-		"l2-threshold": { value: "[OUTPUT:]N", does: "Largest L2 norm, for `l2`.", otherwise: "1e-5", several: true },
-		"cosine-similarity-threshold": { value: "[OUTPUT:]N", does: "Least cosine similarity.", otherwise: "0.997", several: true },
-		"psnr-threshold": { value: "[OUTPUT:]N", does: "Least PSNR in dB.", otherwise: "30", several: true },
-		"snr-threshold": { value: "[OUTPUT:]N", does: "Least SNR in dB.", otherwise: "20", several: true },
-		strict: { does: "Fail where Polygraphy passes but trtgate warns." },
+		"check-error-stat": { value: errorStatistics.join("|"), does: "Error statistic for `simple`.", otherwise: "elemwise", several: true },
+		"error-quantile": { value: "[OUTPUT:]N", does: "Quantile for --check-error-stat quantile.", otherwise: "0.99", several: true },
+		"infinities-compare-equal": { does: "Treat infinities of the same sign as equal." },
+		"index-tolerance": { value: "[OUTPUT:]N", does: "Maximum shift of an index, for `indices`.", otherwise: "0", several: true },
+		"l2-threshold": { value: "[OUTPUT:]N", does: "Maximum L2 norm, for `l2`.", otherwise: "1e-5", several: true },
+		"cosine-similarity-threshold": { value: "[OUTPUT:]N", does: "Minimum cosine similarity.", otherwise: "0.997", several: true },
+		"psnr-threshold": { value: "[OUTPUT:]N", does: "Minimum PSNR in dB.", otherwise: "30", several: true },
+		"snr-threshold": { value: "[OUTPUT:]N", does: "Minimum SNR in dB.", otherwise: "20", several: true },
+		strict: { does: "Also fail if trtgate warns." },
 		json,
 	},
 	example: "trtgate golden check --polygraphy golden.json --outputs candidate.json --rtol 1e-3 logits:1e-2",
@@ -117,9 +129,13 @@ export const checkTable = {
 	usage: "GOLDEN.json --outputs DIR",
 	does: "compares stored outputs with a golden",
 	options: {
-		outputs: { value: "DIR", does: "Folder with a folder for each case, and in it a file for each output.", required: true },
-		precision: { value: Object.keys(defaultGates.relativeL2).join("|"), does: "Precision whose limits apply.", default: "fp32" },
-		config: { value: "FILE", does: "Config file with the `comparators` that the golden names.", otherwise: "none is run" },
+		outputs: { value: "DIR", does: "Folder with one folder per case, each with one file per output.", required: true },
+		precision: { value: Object.keys(defaultGates.relativeL2).join("|"), does: "Apply the limits of this precision.", default: "fp32" },
+		config: {
+			value: "FILE",
+			does: "Config file that defines the golden's custom `comparators`.",
+			otherwise: "none; custom comparators do not run",
+		},
 		json,
 	},
 	example: "trtgate golden check golden/resnet50/golden.json --outputs my-outputs --precision fp16",
@@ -137,10 +153,10 @@ export const inspectTable = {
 export const diagnoseTable = {
 	name: "diagnose",
 	positionals: ["LOG|DIR"],
-	does: "says what happened in a run of trtexec, why, and what to do",
+	does: "explains a trtexec run: what happened, why, and how to fix it",
 	options: {
-		"exit-code": { value: "N", does: "How trtexec ended.", otherwise: "what the recording says" },
-		signal: { value: "NAME", does: "The signal that ended it, such as SIGKILL.", otherwise: "what the recording says" },
+		"exit-code": { value: "N", does: "Exit code of trtexec.", otherwise: "the recorded one" },
+		signal: { value: "NAME", does: "Signal that ended trtexec, such as SIGKILL.", otherwise: "the recorded one" },
 		json,
 	},
 	example: "trtgate diagnose build.log --exit-code 1",
@@ -149,7 +165,7 @@ export const diagnoseTable = {
 export const verdictTable = {
 	name: "verdict",
 	positionals: ["PAIRS.json"],
-	does: "judges pairs of measurements",
+	does: "judges the pairs of measurements in a file",
 	options: { json },
 	example: "trtgate verdict pairs.json",
 } as const satisfies CommandTable;
@@ -158,11 +174,11 @@ export const reportTable = {
 	name: "report",
 	positionals: ["DIR"],
 	usage: "DIR | --merge DIR…",
-	does: "renders the reports of a result.json again, or merges several results into one",
+	does: "renders reports from result.json, or merges several results",
 	options: {
-		merge: { does: "Merge the results of several folders." },
-		plan: { value: "FILE", does: "With --merge: the job matrix, so that a missing job is noticed." },
-		out: { value: "DIR", does: "With --merge: folder for the reports.", default: "trtgate-merged" },
+		merge: { does: "Merge the results in several folders." },
+		plan: { value: "FILE", does: "With --merge: job matrix, to detect missing jobs." },
+		out: { value: "DIR", does: "With --merge: folder for the merged reports.", default: "trtgate-merged" },
 		json,
 	},
 	example: "trtgate report --merge parts/a parts/b --out merged",
@@ -171,7 +187,7 @@ export const reportTable = {
 export const doctorTable = {
 	name: "doctor",
 	positionals: [],
-	does: "lists what this machine can do, and what to fix",
+	does: "checks this machine and lists what to fix",
 	options: { json },
 	example: "trtgate doctor",
 } as const satisfies CommandTable;
