@@ -11,8 +11,8 @@ export default defineConfig({
 		exclude: ["test/gpu/**"],
 		setupFiles: ["test/support/properties.ts"],
 		// A limit is there to end what hangs, on a loaded machine too; what must be fast says so in its test.
-		testTimeout: 120_000,
-		hookTimeout: 120_000,
+		testTimeout: 600_000,
+		hookTimeout: 600_000,
 		// No test leaves anything behind in its worker: a worker for each file would take half of the time of the pure ones.
 		isolate: false,
 		// Most of the end-to-end tests wait for processes.

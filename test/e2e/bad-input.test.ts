@@ -1,9 +1,11 @@
 // Bad input through the built bundle: one clear error with the fix, the right exit code, nothing half-written.
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { fixtures, quickConfig, quickProject, runCli, temporaryFolder, writeProject } from "../support/project.ts";
+import { until } from "../support/until.ts";
 
 const golden = JSON.parse(readFileSync(join(fixtures, "golden/golden.json"), "utf8"));
 const model = readFileSync(join(fixtures, "model.onnx"));
@@ -296,12 +298,14 @@ describe("a disk that fills up", () => {
 	});
 });
 
-it("two runs at once in one output folder: the second is told who has it", async () => {
-	const folder = quickProject(temporaryFolder(), { "trtgate.yml": quickConfig.replace("duration: 5ms", "duration: 900ms") });
+it("a second run in an output folder that is in use is refused, and names the owner", async () => {
+	const waits = quickConfig.replace("    onnx: model.onnx", "    onnx: model.onnx\n    prepare: read _ < gate");
+	const folder = quickProject(temporaryFolder(), { "trtgate.yml": waits });
+	execFileSync("mkfifo", [join(folder, "gate")]);
 	const first = runCli(["run", "--out", "out"], { cwd: folder });
-	for (let tries = 0; tries < 200 && !existsSync(join(folder, "out")); tries += 1) await new Promise((wait) => setTimeout(wait, 20));
-	await new Promise((wait) => setTimeout(wait, 100));
+	await until(() => existsSync(join(folder, "out", ".trtgate.lock")));
 	const second = await runCli(["run", "--out", "out"], { cwd: folder });
+	await writeFile(join(folder, "gate"), "\n");
 	expect(second.exit).toBe(2);
 	expect(second.stderr).toContain("[output-busy]");
 	expect((await first).exit).toBe(0);

@@ -78,7 +78,7 @@ it("refuses to compare a pull request's base with itself", async () => {
 });
 
 it("leaves no worktree in the clone of a runner that stays, also where the job was killed", async () => {
-	const slow = quickConfig.replace("    onnx: model.onnx", "    onnx: model.onnx\n    prepare: sleep 3");
+	const slow = quickConfig.replace("    onnx: model.onnx", "    onnx: model.onnx\n    prepare: sleep 30");
 	const files = { ...project, "trtgate.yml": slow };
 	const place = await openPlace({ base: files, head: files });
 	const tree = join(place.workspace, "trtgate-out", "worktrees", "base");

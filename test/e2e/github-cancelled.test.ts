@@ -6,6 +6,7 @@ import { pullRequest } from "../support/event-payloads.ts";
 import { armFiles, artifactFiles, expectTidy, openPlay, type Play, type Played } from "../support/github-play.ts";
 import type { AtEnd } from "../support/project.ts";
 import type { ReplayFault } from "../support/replay/install.ts";
+import { until } from "../support/until.ts";
 
 /** Living programs whose command lines speak of a folder. */
 function livingIn(folder: string): { pid: number; words: string }[] {
@@ -32,42 +33,23 @@ async function cancel({ signals, fault }: Cancelled, atEnd: AtEnd): Promise<{ pl
 	const base = play.commit(armFiles("wrong-head", "base"), { ref: "refs/heads/main" });
 	const head = play.commit(armFiles("wrong-head", "head"), { onto: base });
 	const merge = play.merge({ number: 7, base, head });
-	const asked = join(play.root, "runner", "replay-bin", "state", "asked.jsonl");
-	const hangs = (): boolean => existsSync(asked) && readFileSync(asked, "utf8").includes(`"step":"${fault.step}"`);
+	const hangs = join(play.root, "runner", "replay-bin", "state", "hangs");
 	const played = await play.run({
 		...{ event: "pull_request", payload: pullRequest({ head, base, merge }), sha: merge, ref: "refs/pull/7/merge" },
 		replay: { comparison: "wrong-head", faults: [fault] },
 		env: { RUNNER_TRACKING_ID: "github_1" },
-		more: { onStart: (pid) => void sendWhen(hangs, () => sendAll(pid, signals)) },
+		more: { onStart: (pid) => void until(() => existsSync(hangs)).then(() => sendAll(pid, signals)) },
 	});
 	return { play, played };
 }
 
-const sleep = (ms: number): Promise<void> => new Promise((settle) => setTimeout(settle, ms));
-
-async function sendWhen(isTime: () => boolean, send: () => Promise<void>): Promise<void> {
-	while (!isTime()) await sleep(20);
-	await sleep(200);
-	await send();
-}
-
-/** The runner waits seven seconds between them; what has ended is not there any more. */
-async function sendAll(pid: number, signals: readonly NodeJS.Signals[]): Promise<void> {
-	for (const signal of signals) {
-		try {
-			process.kill(pid, signal);
-		} catch {
-			return;
-		}
-		await sleep(50);
-	}
+/** The runner waits seven seconds between them; the program hears them one by one all the same. */
+function sendAll(pid: number, signals: readonly NodeJS.Signals[]): void {
+	for (const signal of signals) process.kill(pid, signal);
 }
 
 describe.concurrent("a cancelled job", () => {
-	it("that is asked to stop ends its programs, keeps what it knows, and says it", { timeout: 120_000 }, async ({
-		expect,
-		onTestFinished,
-	}) => {
+	it("that is asked to stop ends its programs, keeps what it knows, and says it", async ({ expect, onTestFinished }) => {
 		const { play, played } = await cancel({ signals: ["SIGINT"], fault: { step: "perf", do: "hang-deaf" } }, onTestFinished);
 		const { run, out } = played;
 		// What has failed until then stays failed.
@@ -90,7 +72,7 @@ describe.concurrent("a cancelled job", () => {
 	it.for<[string, Cancelled]>([
 		["asked twice", { signals: ["SIGINT", "SIGTERM"], fault: { step: "perf", do: "hang-deaf" } }],
 		["killed", { signals: ["SIGKILL"], fault: { step: "build", do: "hang" } }],
-	])("that is %s is tidied up by its post step, which keeps what there is", { timeout: 120_000 }, async ([, cancelled], context) => {
+	])("that is %s is tidied up by its post step, which keeps what there is", async ([, cancelled], context) => {
 		const { expect, onTestFinished } = context;
 		const { play, played } = await cancel(cancelled, onTestFinished);
 		const left = livingIn(play.root);

@@ -57,21 +57,17 @@ describe.concurrent("a cache service", () => {
 			{},
 		],
 		["is full", { path: reserve, times: always, status: 429, body: { code: "resource_exhausted", msg: "quota exceeded" } }, {}],
-	])(
-		"that %s is waited for ten seconds at most, and changes nothing",
-		{ timeout: 120_000 },
-		async ([, fault, lost], { expect, onTestFinished }) => {
-			const { play, played } = await pushed(fault, onTestFinished);
-			expect(played.run.exitCode, played.run.stdout + played.run.stderr).toBe(0);
-			expect(played.run.outputs).toMatchObject({ outcome: "warn" });
-			expect(lostOf(played)).toEqual(lost);
-			expect(publishedOf(played).some(({ what, state }) => what === "cache" && state === "done")).toBe(false);
-			expect(played.run.durationMs).toBeLessThan(60_000);
-			expect(play.github.state.checkRuns).toMatchObject([{ conclusion: "success" }]);
-			expect(play.github.state.artifacts).toHaveLength(2);
-			expect(play.github.state.caches.filter(({ isFinal }) => isFinal)).toEqual([]);
-		},
-	);
+	])("that %s is waited for ten seconds at most, and changes nothing", async ([, fault, lost], { expect, onTestFinished }) => {
+		const { play, played } = await pushed(fault, onTestFinished);
+		expect(played.run.exitCode, played.run.stdout + played.run.stderr).toBe(0);
+		expect(played.run.outputs).toMatchObject({ outcome: "warn" });
+		expect(lostOf(played)).toEqual(lost);
+		expect(publishedOf(played).some(({ what, state }) => what === "cache" && state === "done")).toBe(false);
+		expect(played.run.durationMs).toBeLessThan(60_000);
+		expect(play.github.state.checkRuns).toMatchObject([{ conclusion: "success" }]);
+		expect(play.github.state.artifacts).toHaveLength(2);
+		expect(play.github.state.caches.filter(({ isFinal }) => isFinal)).toEqual([]);
+	});
 });
 
 async function playPull(atEnd: AtEnd, more: (play: Play) => Partial<PlayedJob>): Promise<{ play: Play; played: Played }> {
@@ -108,7 +104,7 @@ describe.concurrent("a runner or a server", () => {
 		expect(play.github.state.comments[0]?.body).toContain("the whole in `report.html` and `result.json`");
 		expect(play.github.state.checkRuns).toHaveLength(1);
 		expect(played.run.summary).toContain("Use the action, not a `run:` step");
-	}, 120_000);
+	});
 
 	it("of an enterprise, which has no such artifact service, gets all the rest", async (context) => {
 		const { expect } = context;
@@ -116,7 +112,7 @@ describe.concurrent("a runner or a server", () => {
 		expect(lostOf(played)).toEqual({ artifact: "github-unsupported" });
 		expect(play.github.state.comments[0]?.body).toContain("[run](https://git.acme.example/acme/engines/actions/runs/");
 		expect(play.github.state.checkRuns).toHaveLength(1);
-	}, 120_000);
+	});
 
 	it("that gives no token still gets artifacts and the summary", async (context) => {
 		const { expect } = context;
@@ -127,14 +123,13 @@ describe.concurrent("a runner or a server", () => {
 		);
 		expect(play.github.state.artifacts).toHaveLength(2);
 		expect(play.github.state.comments).toEqual([]);
-	}, 120_000);
+	});
 
 	it.for<[string, string]>([
 		["is no JSON", "{"],
 		["is hostile", '{"pull_request":{"number":"7/../..","head":{"sha":"$(touch x)","ref":"-x"},"base":{"sha":[],"ref":{}}}}'],
 	])(
 		"whose event file %s: its base is not known, which is an error, and nobody is commented on",
-		{ timeout: 120_000 },
 		async ([, text], { expect, onTestFinished }) => {
 			const { play, played } = await playPull(onTestFinished, ({ root }) => {
 				const path = join(root, "odd-event.json");

@@ -174,7 +174,7 @@ describe.concurrent("a platform that fails", () => {
 		expect(run.summary).not.toContain("could be published");
 	});
 
-	it.for(Object.entries(rows))("by %s changes no outcome", { timeout: 150_000 }, async ([, row], { expect, onTestFinished }) => {
+	it.for(Object.entries(rows))("by %s changes no outcome", async ([, row], { expect, onTestFinished }) => {
 		const { lost = {}, says, within = 40 } = row;
 		const play = await openReportPlay(onTestFinished);
 		play.measured(failing, {});

@@ -44,4 +44,4 @@ it("fails a fork's pull request as any other, writes nothing and saves no cache;
 	expect(state.checkRuns).toMatchObject([{ headSha: head, conclusion: "failure" }]);
 	expect(state.caches).toEqual([]);
 	expect(state.violations).toEqual([]);
-}, 120_000);
+});

@@ -45,7 +45,7 @@ it("opens one issue, keeps it up to date, and closes it with a word when the eng
 	]);
 	expect(state.checkRuns.map(({ conclusion }) => conclusion)).toEqual(["failure", "failure", "success"]);
 	expectTidy(play, third);
-}, 120_000);
+});
 
 it("opens the issue where a night cannot decide, and closes it after the next good one", async () => {
 	const play = await openPlay();
@@ -64,4 +64,4 @@ it("opens the issue where a night cannot decide, and closes it after the next go
 	const right = play.commit(armFiles("same-model", "head"), { onto: broken, ref: main });
 	expect((await night(right, 701)).run.exitCode).toBe(0);
 	expect(state.issues).toMatchObject([{ state: "closed" }]);
-}, 120_000);
+});

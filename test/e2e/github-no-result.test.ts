@@ -40,4 +40,4 @@ it("replaces the green comment by what is at fault and where, in the comment, th
 	expect(parseResult(String(result), "result.json")).toMatchObject({ outcome: "error", failureKind: "configuration", workloads: [] });
 	expect(run.post).toMatchObject({ exitCode: 0, stdout: expect.stringContaining("the result is at") });
 	expectTidy(play, refused);
-}, 120_000);
+});

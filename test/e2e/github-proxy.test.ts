@@ -49,4 +49,4 @@ it("comments, checks, saves caches and keeps artifacts for the days it is told, 
 	expect(report.run.stdout).toContain("trtgate-gate: read");
 	expect(hosts()).toEqual(["api.github.test", "blobs.github.test", "results.github.test"]);
 	expect(state.violations).toEqual([]);
-}, 120_000);
+});

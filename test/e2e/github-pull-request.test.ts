@@ -82,7 +82,7 @@ it("comments, checks and keeps what a wrong change did; a second push turns the 
 	]);
 	expect(second.run.outputs["comment-url"]).toBe(outputs["comment-url"]);
 	expectTidy(play, second);
-}, 120_000);
+});
 
 it("doubles nothing when a job runs again: the comment, the check run and the artifacts of each try are one", async () => {
 	const play = await openPlay();
@@ -98,4 +98,4 @@ it("doubles nothing when a job runs again: the comment, the check run and the ar
 		[1, 2].flatMap((attempt) => [`trtgate-gate of try ${attempt}`, `report-gate.html of try ${attempt}`]),
 	);
 	expect(state.violations).toEqual([]);
-}, 120_000);
+});

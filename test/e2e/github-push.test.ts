@@ -41,7 +41,7 @@ describe("a push to main", () => {
 		expect(state.caches).toHaveLength(1);
 		expect(state.checkRuns.map(({ headSha }) => headSha)).toEqual([after, next]);
 		expectTidy(play, second);
-	}, 120_000);
+	});
 
 	it("that makes the repository has nothing to compare with, says so, and passes", async () => {
 		const play = await openPlay();
@@ -51,7 +51,7 @@ describe("a push to main", () => {
 		});
 		expect(run.exitCode, run.stdout + run.stderr).toBe(0);
 		expect(play.github.state.checkRuns[0]?.summary).toContain("Nothing to compare with");
-	}, 120_000);
+	});
 });
 
 describe("a tag", () => {
@@ -63,40 +63,36 @@ describe("a tag", () => {
 	it.each([
 		["pushed: passes what did not change since the release before it; a second try is a run of its own", "push", [] as Changes, "pass"],
 		["published as a release: fails what could not be decided", "release", fine, "fail"],
-	] as const)(
-		"%s",
-		async (_, event, changes, outcome) => {
-			const play = await openPlay();
-			const old = play.commit(armFiles("same-model", "base", changes), { ref: main });
-			play.tag("v1.1.0", old);
-			play.tag("v1.2.0-rc.1", play.commit({ "notes.md": "Candidate.\n" }, { onto: old }));
-			const released = play.commit(armFiles("same-model", "head", changes), { onto: old, ref: main });
-			play.tag("v1.2.0", released);
-			const job: PlayedJob = {
-				...{ event, sha: released, ref: "refs/tags/v1.2.0", runId: 500, replay: { comparison: "same-model" } },
-				payload: event === "push" ? push("refs/tags/v1.2.0", nothing, released) : release("v1.2.0"),
-			};
-			const played = await play.run(job);
-			expect(played.run.exitCode, played.run.stdout + played.run.stderr).toBe(outcome === "pass" ? 0 : 1);
-			expect(played.run.outputs["outcome"]).toBe(outcome);
-			expect(played.result().arms).toMatchObject({
-				base: { label: "v1.1.0", commit: old },
-				head: { label: "v1.2.0", ref: "v1.2.0", commit: released },
-			});
-			const { checkRuns, comments, issues } = play.github.state;
-			expect(checkRuns).toMatchObject([{ headSha: released, conclusion: outcome === "pass" ? "success" : "failure" }]);
-			expect([comments, issues]).toEqual([[], []]);
-			expectTidy(play, played);
+	] as const)("%s", async (_, event, changes, outcome) => {
+		const play = await openPlay();
+		const old = play.commit(armFiles("same-model", "base", changes), { ref: main });
+		play.tag("v1.1.0", old);
+		play.tag("v1.2.0-rc.1", play.commit({ "notes.md": "Candidate.\n" }, { onto: old }));
+		const released = play.commit(armFiles("same-model", "head", changes), { onto: old, ref: main });
+		play.tag("v1.2.0", released);
+		const job: PlayedJob = {
+			...{ event, sha: released, ref: "refs/tags/v1.2.0", runId: 500, replay: { comparison: "same-model" } },
+			payload: event === "push" ? push("refs/tags/v1.2.0", nothing, released) : release("v1.2.0"),
+		};
+		const played = await play.run(job);
+		expect(played.run.exitCode, played.run.stdout + played.run.stderr).toBe(outcome === "pass" ? 0 : 1);
+		expect(played.run.outputs["outcome"]).toBe(outcome);
+		expect(played.result().arms).toMatchObject({
+			base: { label: "v1.1.0", commit: old },
+			head: { label: "v1.2.0", ref: "v1.2.0", commit: released },
+		});
+		const { checkRuns, comments, issues } = play.github.state;
+		expect(checkRuns).toMatchObject([{ headSha: released, conclusion: outcome === "pass" ? "success" : "failure" }]);
+		expect([comments, issues]).toEqual([[], []]);
+		expectTidy(play, played);
 
-			const again = await play.run({ ...job, runAttempt: 2 });
-			expect(again.run.outputs["outcome"]).toBe(outcome);
-			// GitHub shows the newest of a name.
-			expect(checkRuns.map(({ externalId }) => externalId)).toEqual(["trtgate.yml/500/1", "trtgate.yml/500/2"]);
-			expect([comments, issues]).toEqual([[], []]);
-			expectTidy(play, again);
-		},
-		120_000,
-	);
+		const again = await play.run({ ...job, runAttempt: 2 });
+		expect(again.run.outputs["outcome"]).toBe(outcome);
+		// GitHub shows the newest of a name.
+		expect(checkRuns.map(({ externalId }) => externalId)).toEqual(["trtgate.yml/500/1", "trtgate.yml/500/2"]);
+		expect([comments, issues]).toEqual([[], []]);
+		expectTidy(play, again);
+	});
 });
 
 describe("other events", () => {
@@ -114,7 +110,7 @@ describe("other events", () => {
 		expect(play.github.state.checkRuns).toMatchObject([{ headSha: queued, conclusion: "failure" }]);
 		expect(play.github.state.comments).toEqual([]);
 		expectTidy(play, played);
-	}, 120_000);
+	});
 
 	it("a run by hand: compared with the last release, checked, no issue", async () => {
 		const play = await openPlay();
@@ -130,5 +126,5 @@ describe("other events", () => {
 		expect(play.github.state.checkRuns).toMatchObject([{ headSha: head, conclusion: "failure" }]);
 		expect(play.github.state.issues).toEqual([]);
 		expectTidy(play, played);
-	}, 120_000);
+	});
 });

@@ -133,7 +133,7 @@ describe("a golden that changed", () => {
 		expect(fourth.stdout).toMatch(/Nothing changed: \S+ still says what is right/);
 		expect(state.requests.slice(before)).toEqual([]);
 		expect(state.violations).toEqual([]);
-	}, 120_000);
+	});
 
 	it("is not written over a person's commit, and the run says so", async () => {
 		const place = await openPlace();
@@ -148,7 +148,7 @@ describe("a golden that changed", () => {
 		});
 		expect(run.summary).toContain("What was recorded lies in the workspace");
 		expect(place.at(ref)).toBe(theirs);
-	}, 120_000);
+	});
 });
 
 describe("a run that a stranger may have caused", () => {
@@ -208,21 +208,17 @@ describe("a token without rights", () => {
 	it.each([
 		["contents", { contents: "read", "pull-requests": "write" }, "contents: write"],
 		["pull-requests", { contents: "write" }, "pull-requests: read"],
-	] as const)(
-		"to write %s is told the lines to add, and keeps what was recorded in the workspace",
-		async (_, permissions, lacks) => {
-			const place = await openPlace();
-			const run = await place.run({}, { permissions });
-			expect([run.exitCode, run.outputs["failure-kind"], run.outputs["changed"]]).toEqual([3, "github", "true"]);
-			expect(run.annotations[0]).toMatchObject({
-				title: "trtgate: github-permission",
-				message: expect.stringContaining(`lacks \`${lacks}\``),
-			});
-			expect(run.annotations[0]?.message).toMatch(/`contents: write` .* `pull-requests: write`/);
-			expect(git(run.workspace, "status", "--porcelain")).toContain("golden/golden.json");
-		},
-		60_000,
-	);
+	] as const)("to write %s is told the lines to add, and keeps what was recorded in the workspace", async (_, permissions, lacks) => {
+		const place = await openPlace();
+		const run = await place.run({}, { permissions });
+		expect([run.exitCode, run.outputs["failure-kind"], run.outputs["changed"]]).toEqual([3, "github", "true"]);
+		expect(run.annotations[0]).toMatchObject({
+			title: "trtgate: github-permission",
+			message: expect.stringContaining(`lacks \`${lacks}\``),
+		});
+		expect(run.annotations[0]?.message).toMatch(/`contents: write` .* `pull-requests: write`/);
+		expect(git(run.workspace, "status", "--porcelain")).toContain("golden/golden.json");
+	});
 });
 
 describe("inputs", () => {
@@ -257,5 +253,5 @@ describe("several models", () => {
 		expect(title).toBe("Record the golden of a");
 		expect(body).toMatch(/::\u200derror::b @\u200dacme was not recorded/);
 		expect(run.annotations.filter(({ message }) => message.startsWith("b @acme"))).toEqual([]);
-	}, 120_000);
+	});
 });

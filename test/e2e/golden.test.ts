@@ -2,7 +2,7 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { parseManifest } from "../../src/core/golden/manifest/parse-manifest.ts";
 import type { GoldenManifest } from "../../src/core/schema/golden.ts";
 import { attribute, floats, model, node, tensor, value } from "../support/onnx-writer.ts";
@@ -42,7 +42,6 @@ function hashes({ cases }: GoldenManifest, side: "inputs" | "outputs"): unknown 
 }
 
 // A recording is a dozen processes, one after the other: 2 s on an idle machine, and ten times that on a busy one.
-vi.setConfig({ testTimeout: 180_000 });
 
 const first = ["record", classifier, "--out", "golden", "--dims", "batch=2", "--cases", "3", "--author", "Ann", "--quiet"];
 

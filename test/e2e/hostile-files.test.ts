@@ -2,7 +2,7 @@
 import { execFileSync, spawn } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { type ActionRun, runActionFolder } from "../support/action-runner.ts";
 import { outputOf } from "../support/child-output.ts";
 import { cacheHome, quickConfig, quickProject, runCli, runNode, temporaryFolder, writeProject } from "../support/project.ts";
@@ -185,17 +185,17 @@ it("the second signal ends a process that waits for a file for ever", async () =
 import { stopOnSignals } from ${JSON.stringify(resolve("src/app/signals.ts"))};
 stopOnSignals(() => process.stdout.write("asked "));
 process.once("exit", () => process.stdout.write("tidied"));
+process.stderr.write("listening");
 void readFile("pipe");
 `,
 	});
 	const waiting = spawn(process.execPath, ["wait.mjs"], {
 		cwd: folder,
 		stdio: ["ignore", "pipe", "pipe"],
-		timeout: 20_000,
-		killSignal: "SIGKILL",
 	});
 	const ended = outputOf(waiting);
-	setTimeout(() => waiting.kill("SIGTERM"), 1_000);
+	onTestFinished(() => void waiting.kill("SIGKILL"));
+	waiting.stderr.once("data", () => waiting.kill("SIGTERM"));
 	waiting.stdout.once("data", () => waiting.kill("SIGTERM"));
 	expect(await ended).toMatchObject({ signal: "SIGTERM", stdout: "asked tidied" });
 });

@@ -74,4 +74,4 @@ it("loses nothing that matters with stderr", async () => {
 	const cwd = project();
 	for (const stderr of ["/dev/full", "closed pipe"] as const)
 		for (const [command, kept] of reports) expect((await runInto(command.split(" "), cwd, { stderr })).exit, command).toBe(kept);
-}, 60_000);
+});

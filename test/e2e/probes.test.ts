@@ -114,7 +114,7 @@ describe("probes on ONNX Runtime", () => {
 		expect(run.stdout).toMatch(/batchMean · fp32 lets rows depend on their neighbours \(probe, no reference\)/);
 		for (const name of ["report.md", "report.html"])
 			expect(readFileSync(join(cwd, "out", name), "utf8")).toMatch(/Probes \(no reference\)/);
-	}, 120_000);
+	});
 
 	it("fail what is new where the config says so, and only note what the base does just so", async () => {
 		const folder = temporaryFolder();

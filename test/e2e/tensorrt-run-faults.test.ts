@@ -7,7 +7,8 @@ import { readResult, temporaryFolder, writeProject } from "../support/project.ts
 import { gateReplay } from "../support/replay/gate.ts";
 import { comparisonFiles, installReplay, type ReplayFault } from "../support/replay/install.ts";
 
-const impatient = [["warm-up: 300ms, duration: 1s, timeout: 20s", "warm-up: 1ms, duration: 100ms, timeout: 1s"]] as const;
+const short = [["warm-up: 300ms, duration: 1s", "warm-up: 1ms, duration: 100ms"]] as const;
+const impatient = [...short, ["timeout: 5m", "timeout: 1s"]] as const;
 const withoutGolden = ["    golden: golden/golden.json\n", ""] as const;
 
 interface RunRow {
@@ -119,7 +120,8 @@ const runs: RunRow[] = [
 
 describe("a trtexec that", () => {
 	it.each(runs)("$what is the runner's fault: exit 3, and what was known is kept", async ({ fault, code, says }) => {
-		const config = fault.step === "golden" ? impatient : [...impatient, withoutGolden];
+		const limits = fault.do === "hang" ? impatient : short;
+		const config = fault.step === "golden" ? limits : [...limits, withoutGolden];
 		const { run, result } = await gateReplay({ comparison: "same-model", faults: [{ arm: "head", ...fault }] }, { config });
 		expect(run.exit, run.stdout + run.stderr).toBe(3);
 		expect(result).toMatchObject({ outcome: "error", failureKind: "runner" });
@@ -137,7 +139,7 @@ describe("a golden case that", () => {
 	])("trtexec refuses (%s) is an error of that case, told as %s", async (recording, code) => {
 		const { run, result } = await gateReplay(
 			{ comparison: "same-model", faults: [{ step: "golden", arm: "head", do: "recording", recording }] },
-			{ config: [...impatient, ["workloads: [{ batch: 4, sequence: 64 }]", "workloads: []"]] },
+			{ config: [...short, ["workloads: [{ batch: 4, sequence: 64 }]", "workloads: []"]] },
 		);
 		expect(run.exit, run.stdout).not.toBe(0);
 		expect(JSON.stringify([result.golden, result.errors])).toContain(`[${code}]`);
@@ -149,7 +151,7 @@ describe("a golden case that", () => {
 	] as const)("leaves a bad file (%s) is an error of that case, told by the output's name", async (fault, says) => {
 		const { run, result } = await gateReplay(
 			{ comparison: "same-model", faults: [{ step: "golden", arm: "head", do: fault }] },
-			{ config: [...impatient, ["workloads: [{ batch: 4, sequence: 64 }]", "workloads: []"]] },
+			{ config: [...short, ["workloads: [{ batch: 4, sequence: 64 }]", "workloads: []"]] },
 		);
 		expect(run.exit, run.stdout).not.toBe(0);
 		expect(JSON.stringify([result.golden, result.errors])).toMatch(says);

@@ -23,10 +23,16 @@ function projectOf(replay: Replay): string {
 	return folder;
 }
 
-async function gateIn(folder: string, replay: Replay, env: Readonly<Record<string, string>> = {}): Promise<Gated> {
+async function gateIn(
+	folder: string,
+	replay: Replay,
+	env: Readonly<Record<string, string>> = {},
+	onStderr: (text: string) => void = () => {},
+): Promise<Gated> {
 	const run = await runCli(["run", "--base", "base", "--head", "head", "--out", "out"], {
 		cwd: folder,
 		env: { PATH: installReplay(folder, replay), XDG_CACHE_HOME: join(folder, "caches"), ...env },
+		onStderr,
 		...(dist === undefined ? {} : { dist }),
 	});
 	const out = join(folder, "out");
@@ -248,10 +254,8 @@ describe("the turn on the GPU", () => {
 		mkdirSync(join(folder, ".locks"));
 		const owner = { pid: process.pid, host: hostname(), space: "", startedAt: "2026-01-01T00:00:00Z", born: "", token: "x" };
 		writeFileSync(path, JSON.stringify(owner));
-		const gated = gateIn(folder, replay);
-		await new Promise((resolve) => setTimeout(resolve, 2_500));
-		writeFileSync(path, JSON.stringify({ ...owner, pid: 4_000_000 }));
-		const { run } = await gated;
+		const ownerHasEnded = (): void => writeFileSync(path, JSON.stringify({ ...owner, pid: 4_000_000 }));
+		const { run } = await gateIn(folder, replay, {}, (text) => text.includes("in use by process") && ownerHasEnded());
 		expect(run.exit, run.stdout + run.stderr).toBe(0);
 		expect(run.stderr).toContain(`in use by process ${process.pid} on ${hostname()}`);
 		expect(() => readFileSync(path)).toThrow("ENOENT");

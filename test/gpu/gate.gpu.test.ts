@@ -14,7 +14,7 @@ const real = await lookForReal();
 /** What a project's config says, but for the limits of time and the caches, which are made for doubles. */
 function adapt(text: string): string {
 	return text
-		.replace("timeout: 20s, build-timeout: 20s", "timeout: 5m, build-timeout: 10m")
+		.replace("timeout: 5m, build-timeout: 5m", "timeout: 5m, build-timeout: 10m")
 		.replace("cache: { engines: false, timing: false }", "cache: { engines: true, timing: true }");
 }
 

@@ -38,7 +38,7 @@ export interface ActionOptions {
 	/** Run post alone, with `state` as main would have left it. */
 	entry?: "main" | "post";
 	state?: Record<string, string>;
-	/** A step that runs longer is killed; two minutes by default. */
+	/** A step that runs longer is killed; ten minutes by default. */
 	timeoutMs?: number;
 	/** Called with the process id of main as soon as it runs. */
 	onStart?(pid: number): void;
@@ -83,7 +83,7 @@ async function runEntry(entry: string, env: Record<string, string>, options: Act
 		cwd: options.cwd,
 		env,
 		stdio: ["ignore", "pipe", "pipe"],
-		timeout: options.timeoutMs ?? 120_000,
+		timeout: options.timeoutMs ?? 600_000,
 		killSignal: "SIGKILL",
 	});
 	if (child.pid !== undefined) options.onStart?.(child.pid);

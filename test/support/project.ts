@@ -66,6 +66,8 @@ export interface CliOptions {
 	env?: Readonly<Record<string, string>>;
 	/** Called with the child's process id as soon as it runs. */
 	onStart?(pid: number): void;
+	/** Called with each piece of text that the child writes to stderr. */
+	onStderr?(text: string): void;
 }
 
 /** Where the bundle unpacks ONNX Runtime; one for all tests. */
@@ -88,6 +90,7 @@ export function runNode(argv: readonly string[], options: CliOptions): Promise<C
 	};
 	const child = spawn(process.execPath, argv, { cwd: options.cwd, env, stdio: ["ignore", "pipe", "pipe"] });
 	if (child.pid !== undefined) options.onStart?.(child.pid);
+	child.stderr.on("data", (text) => options.onStderr?.(String(text)));
 	return outputOf(child);
 }
 

@@ -46,13 +46,13 @@ async function findOwn({ codeHost, issue, marker }: CommentContext): Promise<Api
 	return { state: "done", comments };
 }
 
-/** A request that seemed lost may have succeeded later: then one run has two comments, and the newer is deleted. */
+/** Races, and requests that seemed lost but succeeded later, leave newer comments of this run or earlier ones: they are deleted. */
 async function update(context: CommentContext, [comment, ...younger]: readonly Own[]): Promise<Published> {
 	if (comment === undefined) return create(context);
 	const { codeHost, body } = context;
 	const updated = await codeHost.updateComment(comment.id, body);
 	if (updated.state === "done") {
-		for (const twin of younger) if (twin.marker.runId === comment.marker.runId) await remove(codeHost, twin);
+		for (const duplicate of younger) await remove(codeHost, duplicate);
 		return { what, state: "done", url: updated.comment.url };
 	}
 	// It was deleted since it was listed.

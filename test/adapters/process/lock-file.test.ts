@@ -40,7 +40,7 @@ describe("the lock file", () => {
 		expect(lines.filter((line) => line !== "started" && !line.startsWith("held"))).toEqual([]);
 		expect(held).toHaveLength(4);
 		expect(held.reduce((sum, count) => sum + count)).toBeGreaterThan(500);
-	}, 120_000);
+	});
 
 	it("is free again after its contenders were killed at any step", async () => {
 		for (let seed = 1; seed <= 6; seed += 1) {
@@ -54,5 +54,5 @@ describe("the lock file", () => {
 			if (attempt.state === "held") await attempt.lock.release();
 			expect(readdirSync(folder)).not.toContain("a.lock");
 		}
-	}, 120_000);
+	});
 });
