@@ -48,7 +48,7 @@ export function buildJob(model: ModelOnDisk, folder: string, changes: Partial<Bu
 		model,
 		engineFolder: join(folder, "engine"),
 		logPath: join(folder, "build.log"),
-		timeoutMs: 60_000,
+		timeoutMs: 600_000,
 		...changes,
 	};
 }
@@ -61,7 +61,7 @@ export async function builtEngine(backend: Backend, model: ModelOnDisk, folder: 
 }
 
 export function inferJob(engine: BuiltEngine, cases: readonly InferCase[], folder: string) {
-	return { engine, cases, scratchFolder: join(folder, "scratch"), logPath: join(folder, "infer.log"), threads: 1, timeoutMs: 60_000 };
+	return { engine, cases, scratchFolder: join(folder, "scratch"), logPath: join(folder, "infer.log"), threads: 1, timeoutMs: 600_000 };
 }
 
 export function measureJob(engine: BuiltEngine, folder: string) {
@@ -73,7 +73,7 @@ export function measureJob(engine: BuiltEngine, folder: string) {
 		warmUpMs: 20,
 		durationMs: 60,
 		threads: 1,
-		timeoutMs: 60_000,
+		timeoutMs: 600_000,
 		samplesPath: join(folder, "raw", "samples.f64"),
 		logPath: join(folder, "measure.log"),
 	};

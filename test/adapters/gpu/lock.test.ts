@@ -35,7 +35,7 @@ describe("lockGpu", () => {
 	it("waits for its turn, and says for whom", async () => {
 		const first = await lock();
 		const waits: string[] = [];
-		const second = lock({ waitMs: 10_000, onWait: (who) => waits.push(who) });
+		const second = lock({ waitMs: 600_000, onWait: (who) => waits.push(who) });
 		setTimeout(() => void first.release(), 200);
 		await (await second).release();
 		expect(waits).toEqual([expect.stringContaining(`process ${process.pid} on ${hostname()}`)]);
@@ -55,7 +55,7 @@ describe("lockGpu", () => {
 		const first = await lock();
 		const stop = new AbortController();
 		setTimeout(() => stop.abort(), 50);
-		await expect(lock({ waitMs: 10_000, signal: stop.signal })).rejects.toMatchObject({ code: "interrupted" });
+		await expect(lock({ waitMs: 600_000, signal: stop.signal })).rejects.toMatchObject({ code: "interrupted" });
 		await first.release();
 	});
 
@@ -87,7 +87,7 @@ describe("lockGpu", () => {
 		let inside = 0;
 		let most = 0;
 		const job = async (): Promise<void> => {
-			const held = await lock({ waitMs: 20_000 });
+			const held = await lock({ waitMs: 600_000 });
 			inside += 1;
 			most = Math.max(most, inside);
 			await new Promise((done) => setTimeout(done, 10));

@@ -5,6 +5,7 @@ import { watchProcesses } from "../../../src/adapters/gpu/processes.ts";
 import { createProcesses } from "../../../src/adapters/process/processes.ts";
 import type { ProcessSample } from "../../../src/core/telemetry/sample.ts";
 import { program } from "../../support/ort-jobs.ts";
+import { until } from "../../support/until.ts";
 
 describe("watchProcesses", () => {
 	it("tells ours, with their children, from foreign and unknown ones, and other GPUs' apart", async () => {
@@ -12,11 +13,11 @@ describe("watchProcesses", () => {
 		const seen: number[] = [];
 		const ours = processes.run({
 			argv: [process.execPath, program("forker")],
-			timeoutMs: 20_000,
+			timeoutMs: 600_000,
 			onLine: (line: string) => seen.push(Number(/\d+/.exec(line)?.[0])),
 		});
 		const foreign = spawn(process.execPath, [program("sleeper")], { stdio: "ignore" });
-		while (seen.length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+		await until(() => seen.length > 0);
 		const readings: ProcessSample[] = [];
 		const list = watchProcesses("GPU-1", processes, (reading) => readings.push(reading));
 		list.push(`t, GPU-1, ${seen[0]}, node, 100`, 5);
@@ -25,7 +26,7 @@ describe("watchProcesses", () => {
 		list.push(`t, GPU-1, ${process.pid}, trtexec, 7`, 6);
 		list.push("t, GPU-1, [N/A], [Not Found], [N/A]", 6);
 		list.push("t, GPU-2, 1, init, 7", 6);
-		while (readings.length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+		await until(() => readings.length > 0);
 		expect(readings).toHaveLength(1);
 		expect(readings[0]?.atMs).toBe(5);
 		expect(

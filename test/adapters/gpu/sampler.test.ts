@@ -5,6 +5,7 @@ import { gpuTelemetry } from "../../../src/adapters/gpu/sampler.ts";
 import { createProcesses } from "../../../src/adapters/process/processes.ts";
 import type { Telemetry } from "../../../src/ports/world.ts";
 import { program } from "../../support/ort-jobs.ts";
+import { until } from "../../support/until.ts";
 
 const clock = systemClock();
 const open: { telemetry: Telemetry; processes: ReturnType<typeof createProcesses> }[] = [];
@@ -28,20 +29,13 @@ async function watch(options: string[], setting: Setting = {}) {
 	const smi = {
 		argv: argv ?? ([process.execPath, program("nvidia-smi"), ...options] as [string, ...string[]]),
 		processes,
-		timeoutMs: timeoutMs ?? 5_000,
+		timeoutMs: timeoutMs ?? 600_000,
 	};
-	const telemetry = gpuTelemetry({ smi, clock, everyMs: 20, silenceMs: 400, firstMs: 3_000, ...rest });
+	const telemetry = gpuTelemetry({ smi, clock, everyMs: 20, silenceMs: 60_000, firstMs: 60_000, ...rest });
 	open.push({ telemetry, processes });
 	const fromMs = clock.now();
 	await telemetry.start();
 	return { telemetry, processes, fromMs };
-}
-
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
-
-async function until(done: () => boolean): Promise<void> {
-	for (let i = 0; i < 150 && !done(); i += 1) await pause(20);
-	expect(done()).toBe(true);
 }
 
 const noGpm = "NVIDIA H200 offers no hardware counters (GPM), so utilisation is nvidia-smi's: the share of time in which any kernel ran.";
@@ -68,7 +62,7 @@ describe("gpuTelemetry", () => {
 	});
 
 	it.each([
-		["hang:5", "nvidia-smi said nothing for 0.4 s and was ended; from then on"],
+		["hang:5", "nvidia-smi said nothing for 1.5 s and was ended; from then on"],
 		["end:5", "nvidia-smi ended (exit code 15), with the last words: "],
 		["partial:5", "nvidia-smi ended (exit code 0), with the last words: "],
 		["lost:5", "The GPU was lost while it was watched: GPU is lost."],
@@ -76,7 +70,7 @@ describe("gpuTelemetry", () => {
 		["na:5", "nvidia-smi's rows could not be read: no value in any column, but N/A."],
 		["unknown-error:5", "nvidia-smi's rows could not be read: no value in any column, but Unknown Error."],
 	])("with %s keeps what came before, and says what happened", async (fault, sentence) => {
-		const { telemetry, fromMs } = await watch([`fault=${fault}`]);
+		const { telemetry, fromMs } = await watch([`fault=${fault}`], fault.startsWith("hang") ? { silenceMs: 1_500 } : {});
 		await until(() => telemetry.degradations().some((text) => text.startsWith(sentence)));
 		expect(telemetry.window(fromMs, clock.now())?.samples).toBe(5);
 	});

@@ -17,7 +17,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 /** Only what stands in `folder` is found, whatever this machine has. */
 const processes = createProcesses({ env: { PATH: "/nonexistent" } });
 
-function look(mode: string, timeoutMs = 10_000) {
+function look(mode: string, timeoutMs = 600_000) {
 	const argv: [string, ...string[]] = mode === "absent" ? ["/nonexistent/ncu"] : [process.execPath, program("ncu"), `mode=${mode}`];
 	return lookIntoKernel({ command: ["trtexec"], kernel: "k", folder, name: "head", timeoutMs }, { argv, processes });
 }
@@ -71,7 +71,7 @@ describe("findNsight", () => {
 });
 
 describe("nsightTracer", () => {
-	const job = { command: ["trtexec"], name: "head", timeoutMs: 10_000 };
+	const job = { command: ["trtexec"], name: "head", timeoutMs: 600_000 };
 
 	it("traces with what it found, and tells the kernels", async () => {
 		install("usr/local/cuda/bin/nsys", "nsys");

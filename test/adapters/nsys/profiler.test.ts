@@ -13,7 +13,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-function profile(mode: string, timeoutMs = 10_000) {
+function profile(mode: string, timeoutMs = 600_000) {
 	const argv: [string, ...string[]] = mode === "absent" ? ["/nonexistent/nsys"] : [process.execPath, program("nsys"), `mode=${mode}`];
 	return profileRun({ command: ["trtexec"], folder, name: "head", timeoutMs }, { argv, processes: createProcesses() });
 }

@@ -47,7 +47,7 @@ describe("onnxRuntimeReference", () => {
 		};
 		for (const level of ["disabled", "all"] as const) {
 			const variant = { flavour: "wasm", level, threads: 1 } as const;
-			const result = await reference.run({ ...job, variant, logPath: join(folder, "log"), timeoutMs: 60_000 });
+			const result = await reference.run({ ...job, variant, logPath: join(folder, "log"), timeoutMs: 600_000 });
 			const [only] = result.state === "done" ? result.cases : [];
 			expect(only?.state === "done" ? numbers(only.outputs["y"]?.data) : result).toEqual([11, 22, 33, 44]);
 		}
@@ -69,7 +69,7 @@ describe("onnxRuntimeReference", () => {
 			seed: 1,
 			scratchFolder: join(folder, "s"),
 			logPath: join(folder, "log"),
-			timeoutMs: 60_000,
+			timeoutMs: 600_000,
 			onWeight: (count) => done.push(count),
 		});
 		if (result.state !== "done") throw new Error(result.failure.message);

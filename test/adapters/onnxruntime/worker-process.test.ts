@@ -30,10 +30,10 @@ beforeAll(() => {
 
 describe("a worker that does not do its work", () => {
 	it.each([
-		["sleeper", "tool-timeout", 300, "asleep"],
-		["crasher", "tool-crashed", 20_000, "about to touch bad memory"],
-		["garbage", "tool-output", 20_000, "all is well"],
-		["absent", "tool-crashed", 20_000, "Error: Cannot find module"],
+		["sleeper", "tool-timeout", 2_000, "asleep"],
+		["crasher", "tool-crashed", 600_000, "about to touch bad memory"],
+		["garbage", "tool-output", 600_000, "all is well"],
+		["absent", "tool-crashed", 600_000, "Error: Cannot find module"],
 	])("is told for what it is: %s", async (...[name, code, timeoutMs, word]) => {
 		const backend = backendOf(name);
 		const failure = {

@@ -33,7 +33,7 @@ async function ask(source: string, options: { args?: string[]; timeoutMs?: numbe
 		command: {
 			name: "mine",
 			command: [options.program ?? process.execPath, script, ...(options.args ?? [])],
-			timeoutMs: options.timeoutMs ?? 20_000,
+			timeoutMs: options.timeoutMs ?? 600_000,
 		},
 		cwd: folder,
 		scratchFolder: join(folder, "scratch"),

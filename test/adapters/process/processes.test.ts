@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { createProcesses } from "../../../src/adapters/process/processes.ts";
 import { program } from "../../support/ort-jobs.ts";
+import { until } from "../../support/until.ts";
 
 const node = process.execPath;
 
@@ -15,35 +16,35 @@ function alive(pid: number): boolean {
 }
 
 async function gone(pid: number): Promise<boolean> {
-	for (let i = 0; i < 40 && alive(pid); i++) await new Promise((resolve) => setTimeout(resolve, 25));
-	return !alive(pid);
+	await until(() => !alive(pid));
+	return true;
 }
 
 describe("createProcesses", () => {
 	it("ends every living group, grandchildren included, and starts no more", async () => {
 		const processes = createProcesses();
 		const lines: string[] = [];
-		const run = { timeoutMs: 30_000, onLine: (line: string) => lines.push(line) };
+		const run = { timeoutMs: 600_000, onLine: (line: string) => lines.push(line) };
 		const both = [processes.run({ argv: [node, program("forker")], ...run }), processes.run({ argv: [node, program("sleeper")], ...run })];
-		while (lines.length < 2) await new Promise((resolve) => setTimeout(resolve, 10));
+		await until(() => lines.length >= 2);
 		await processes.killAll();
 		expect((await Promise.all(both)).map((record) => record.state)).toEqual(["aborted", "aborted"]);
 		const grandchild = Number(lines.find((line) => /^\d+$/.test(line)));
 		expect(await gone(grandchild)).toBe(true);
 		expect((await processes.run({ argv: [node, "-e", "0"], timeoutMs: 1_000 })).state).toBe("aborted");
-		expect((await processes.run({ argv: [node, "-e", "0"], timeoutMs: 10_000, tidying: true })).state).toBe("exited");
+		expect((await processes.run({ argv: [node, "-e", "0"], timeoutMs: 600_000, tidying: true })).state).toBe("exited");
 	});
 
 	it("kills at once when there is no time left", async () => {
 		const processes = createProcesses();
-		const running = processes.run({ argv: [node, program("sleeper"), "deaf"], timeoutMs: 30_000, onLine: () => processes.killNow() });
+		const running = processes.run({ argv: [node, program("sleeper"), "deaf"], timeoutMs: 600_000, onLine: () => processes.killNow() });
 		expect(await running).toMatchObject({ state: "signalled", signal: "SIGKILL" });
 	});
 
 	it("counts the time of children once, however many there are", async () => {
 		const processes = createProcesses();
 		const started = performance.now();
-		const sleep = { argv: [node, "-e", "setTimeout(() => {}, 200)"] as const, timeoutMs: 10_000 };
+		const sleep = { argv: [node, "-e", "setTimeout(() => {}, 200)"] as const, timeoutMs: 600_000 };
 		await Promise.all([processes.run({ ...sleep, argv: [...sleep.argv] }), processes.run({ ...sleep, argv: [...sleep.argv] })]);
 		const elapsed = performance.now() - started;
 		const counted = processes.childMs();
@@ -66,7 +67,7 @@ describe("createProcesses", () => {
 	it("lays a run's environment over that of all", async () => {
 		const processes = createProcesses({ env: { A: "all", B: "all" } });
 		const argv: [string, ...string[]] = [node, "-p", "process.env.A + process.env.B + process.env.HOME"];
-		const record = await processes.run({ argv, env: { B: "own" }, timeoutMs: 10_000 });
+		const record = await processes.run({ argv, env: { B: "own" }, timeoutMs: 600_000 });
 		expect(record.tail).toEqual(["allownundefined"]);
 	});
 
@@ -83,7 +84,7 @@ describe("createProcesses", () => {
 			return removeEventListener.apply(stop.signal, args);
 		};
 		const processes = createProcesses({ signal: stop.signal });
-		for (let i = 0; i < 3; i++) await processes.run({ argv: [node, "-e", "0"], timeoutMs: 10_000 });
+		for (let i = 0; i < 3; i++) await processes.run({ argv: [node, "-e", "0"], timeoutMs: 600_000 });
 		expect(listeners).toBe(0);
 	});
 });

@@ -8,7 +8,7 @@ import { userShell } from "../../../src/adapters/process/shell.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "trtgate-shell-"));
 afterAll(() => rmSync(folder, { recursive: true }));
-const options = { cwd: folder, logPath: join(folder, "prepare.log"), timeoutMs: 10_000 };
+const options = { cwd: folder, logPath: join(folder, "prepare.log"), timeoutMs: 600_000 };
 const prepare = (command: string) => ({ command, env: [] });
 
 describe("userShell", () => {

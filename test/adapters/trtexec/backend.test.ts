@@ -45,7 +45,7 @@ function bed({ replay, version: versionText = "10.6.0", worker }: Setting = {}):
 		if (spec === undefined) throw new Error("no engine");
 		const read = await fileModelReader().read(resolve("test/fixtures/models", `${model}.onnx`));
 		const places = { engineFolder: join(folder, "engine"), cacheFolder: join(folder, "cache"), logPath: join(folder, "build.log") };
-		return { spec, arm: "base", model: read, timeoutMs: 10_000, ...places };
+		return { spec, arm: "base", model: read, timeoutMs: 600_000, ...places };
 	};
 	const engine = async (): Promise<BuiltEngine> => {
 		const asked = await job();
@@ -64,7 +64,7 @@ function image(change: Partial<Tensor> = {}): Tensor {
 
 function infer({ backend, folder }: Bed, engine: BuiltEngine, inputs: Readonly<Record<string, Tensor>>) {
 	const places = { scratchFolder: join(folder, "scratch"), logPath: join(folder, "verify.log") };
-	return backend.infer({ engine, cases: [{ id: "a", inputs }], ...places, threads: 1, timeoutMs: 10_000 });
+	return backend.infer({ engine, cases: [{ id: "a", inputs }], ...places, threads: 1, timeoutMs: 600_000 });
 }
 
 describe("build", () => {
@@ -167,7 +167,7 @@ describe("measure", () => {
 			warmUpMs: 10,
 			durationMs: 10,
 			threads: 1,
-			timeoutMs: 10_000,
+			timeoutMs: 600_000,
 			samplesPath: join(here.folder, "raw/a.f64"),
 			logPath: join(here.folder, "measure.log"),
 		});

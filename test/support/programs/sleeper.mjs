@@ -1,4 +1,4 @@
 // Sleeps; with "deaf" it ignores SIGTERM.
 if (process.argv[2] === "deaf") process.on("SIGTERM", () => console.log("not listening"));
 console.log("asleep");
-setTimeout(() => {}, 60_000);
+setTimeout(() => {}, 3_600_000);
