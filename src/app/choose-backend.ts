@@ -106,7 +106,7 @@ function missing({ tried }: Extract<Found, { state: "missing" }>, { trtexec }: B
 	const list = tried.map(({ program, why }) => `${program} ${why}`).join("; ");
 	return new ConfigError({
 		code: "backend-mismatch",
-		message: `TensorRT is asked for, and trtexec was not found: ${list}.`,
+		message: `TensorRT is required, but trtexec was not found: ${list}.`,
 		details: {
 			expected: trtexec ?? "trtexec on PATH or in a usual folder",
 			got: list,
@@ -125,7 +125,7 @@ function withoutGpu({ config, environment }: BackendChoice): ConfigError {
 	const wanted = device === undefined ? hidden : ` that is device ${JSON.stringify(device)} of the config or the command line`;
 	return new ConfigError({
 		code: "backend-mismatch",
-		message: `TensorRT is asked for, trtexec is here, and nvidia-smi shows no GPU${wanted}.`,
+		message: `TensorRT is required and trtexec is installed, but nvidia-smi lists no GPU${wanted}.`,
 		details: {
 			expected: "an NVIDIA GPU that nvidia-smi lists",
 			got: "none",

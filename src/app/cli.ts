@@ -77,9 +77,9 @@ async function runCommand(argv: readonly string[], terminal: Terminal): Promise<
 function reportLost(fault: NodeJS.ErrnoException): ToolError {
 	return new ToolError({
 		code: "output-lost",
-		message: `What this command found could not be written to stdout (${fault.code ?? fault.message}), and stands nowhere else.`,
+		message: `What this command found could not be written to stdout (${fault.code ?? fault.message}), and no file has it.`,
 		cause: fault,
-		details: { fix: "Run it again with a stdout that takes all of it: a disk with space, or a program that reads to the end." },
+		details: { fix: "Run it again with a stdout that accepts all of it: a disk with free space, or a program that reads to the end." },
 	});
 }
 

@@ -54,8 +54,7 @@ function* notesOf(facts: Facts, input: GateInput): Generator<string> {
 	);
 	yield* input.notes ?? [];
 	const replaced = facts.rows.reduce((sum, row) => sum + row.replaced, 0);
-	if (replaced > 0)
-		yield `${replaced === 1 ? "1 run was" : `${replaced} runs were`} replaced for cause; the reasons stand beside the runs.`;
+	if (replaced > 0) yield `${replaced === 1 ? "1 run was" : `${replaced} runs were`} replaced as invalid; the report lists the reasons.`;
 	yield* facts.notes;
 }
 

@@ -67,7 +67,7 @@ function identical(compared: Comparison): Comparison {
 	return {
 		...compared,
 		verdict: "unchanged",
-		reason: "Both arms have the same engine, byte for byte; nothing was timed, and any change is excluded.",
+		reason: "Both arms have the same engine, byte for byte; nothing was timed, and any change is ruled out.",
 		estimate: 0,
 		interval: [0, 0],
 		excluded: 0,

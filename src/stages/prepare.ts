@@ -75,7 +75,7 @@ async function runPrepare(spec: EngineSpec, folder: ArmFolder, { input, ports }:
 	if (failure.code === "interrupted") throw new ToolError(failure);
 	const details = { ...failure.details, log: logPath };
 	if (folder.arm === "base") return { message: failure.message, details: { ...details, fix: `${fixOfCommand} ${otherBase}` } };
-	const fix = `Run it by hand in ${folder.path}: ${prepare.command}. A variable that carries rights has to stand under prepare.env.`;
+	const fix = `Run it by hand in ${folder.path}: ${prepare.command}. A variable that holds credentials must be listed under prepare.env.`;
 	const message = `The prepare command of ${spec.model.name} failed: ${failure.message}`;
 	throw new ConfigError({ code: "prepare-failed", message, details: { ...details, fix } });
 }
@@ -98,10 +98,10 @@ async function readModel(wanted: Wanted, context: Context): Promise<PreparedMode
 	return brokenBase(wanted, { code: "asset-missing", message, details: { fix: otherBase } });
 }
 
-const fixOfCommand = "Let the command work in the base as well: it runs in a checkout of the base, on the base's own files.";
+const fixOfCommand = "Make the command work in the base too: it runs in a checkout of the base, on the base's own files.";
 /** The base is already on a branch, so this change cannot fix it. */
 const otherBase =
-	"Where the base itself is at fault, fix it first, or compare with another commit: `--base`, the input `base`, or `baseline.ref` in the config.";
+	"If the base itself is broken, fix it first, or compare with another commit: `--base`, the input `base`, or `baseline.ref` in the config.";
 
 /** Preflight reports other problems of external data. */
 const notWhole: ReadonlySet<string | null> = new Set(["lfs-pointer", "missing", "short"]);
@@ -140,7 +140,7 @@ async function notWritten(wanted: Wanted, input: PrepareInput): Promise<Prepared
 	const { spec } = wanted;
 	const { onnx } = spec.engine;
 	if (spec.model.prepare === undefined || !input.isKnownToBase(spec)) return absentFromBase(onnx, wanted, input);
-	const message = `The prepare command of ${spec.model.name} ended well in the base, and made no ${onnx}.`;
+	const message = `The prepare command of ${spec.model.name} succeeded in the base but wrote no ${onnx}.`;
 	return brokenBase(wanted, { code: "model-missing", message, details: { fix: `${fixOfCommand} ${otherBase}` } });
 }
 
@@ -158,7 +158,7 @@ function brokenBase({ spec, folder }: Wanted, fault: Parameters<typeof recordFau
 	const { lfsProblem } = folder;
 	const isOfLfs = lfsProblem !== undefined && fault.code === "model-unreadable";
 	if (!isOfLfs) return { state: "broken", spec, arm: folder.arm, error: recordFault(fault, place, "configuration") };
-	const fix = "Give the runner git-lfs, and the workflow's token or the remote the right to read these files; then run it again.";
+	const fix = "Install git-lfs on the runner, and let the workflow's token or the remote read these files; then run it again.";
 	const details = { ...fault.details, fix: `${fix} ${otherBase}` };
 	const error = recordFault({ code: "lfs-unavailable", message: `${fault.message} ${lfsProblem}`, details }, place);
 	return { state: "broken", spec, arm: folder.arm, error };

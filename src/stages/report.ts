@@ -46,12 +46,12 @@ export const reportList: Result["files"] = [
 	{ path: reportFiles.markdown, what: "the report as a comment" },
 	{ path: reportFiles.junit, what: "the gates as test cases" },
 	{ path: "exports", what: "the figures and findings for other programs: CSV, SARIF, benchmark and Bencher JSON" },
-	{ path: reportFiles.result, what: "everything that was found out and decided" },
+	{ path: reportFiles.result, what: "every measurement, finding and verdict" },
 ];
 
 const folders: Result["files"] = [
 	{ path: "raw", what: "every sample of every run: 64-bit floats, little-endian, milliseconds" },
-	{ path: "logs", what: "what every tool said" },
+	{ path: "logs", what: "the output of every tool" },
 	{ path: "engines", what: "the engines of both arms" },
 ];
 

@@ -53,7 +53,7 @@ export function discard(run: PerfRun, reason: string): void {
 export function unstable(reason: string): ToolFailure {
 	return {
 		code: "runs-unstable",
-		message: `More than ${replacementCap} pairs of runs could not count, the last because ${reason}.`,
-		details: { fix: "Keep other work off this GPU, let it cool, and run again; the reasons stand beside the runs." },
+		message: `More than ${replacementCap} pairs of runs were invalid, the last because ${reason}.`,
+		details: { fix: "Keep other work off this GPU, let it cool, and run again; the report lists the reason for each run." },
 	};
 }

@@ -64,7 +64,7 @@ const broken: Broken[] = [
 		head: { "trtgate.yml": prepared("if test -f exporter; then cp model.onnx made.onnx; fi"), exporter: "here" },
 		exit: 2,
 		code: "model-missing",
-		says: /ended well in the base, and made no made\.onnx/,
+		says: /succeeded in the base but wrote no made\.onnx/,
 	},
 	{
 		what: "whose config cannot be read, and whose prepare command fails",
@@ -222,7 +222,7 @@ describe("a workflow's base", () => {
 		expect(run.outputs).toMatchObject({ outcome: "error", "failure-kind": "runner" });
 		expect(result.errors).toMatchObject([{ code: "tool-missing", fix: expect.stringContaining("Install git") }]);
 		expect(place.github.state.checkRuns).toMatchObject([{ conclusion: "failure" }]);
-		expect(run.summary).toContain("there is no git here");
+		expect(run.summary).toContain("git is not installed");
 	});
 
 	it("cannot be found in files without a history: exit 2", async () => {

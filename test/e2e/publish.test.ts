@@ -180,7 +180,7 @@ describe("the repository's cache", () => {
 		const { github, run } = await gpuScene("slower-head");
 		const first = await run();
 		expect(first.outputs["outcome"], first.stdout + first.stderr).toBe("fail");
-		expect(first.stdout).toMatch(/nothing is kept under trtgate-timing-v1-linux-x64-NVIDIA-H200-.*10\.6\.0- yet/);
+		expect(first.stdout).toMatch(/nothing is stored under trtgate-timing-v1-linux-x64-NVIDIA-H200-.*10\.6\.0- yet/);
 		const keys = github.state.caches.map(({ key }) => key);
 		expect(keys).toEqual([
 			expect.stringMatching(/^trtgate-timing-v1-.*-[0-9a-f]{32}$/),

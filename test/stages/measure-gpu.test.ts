@@ -141,7 +141,7 @@ describe("measure beside a GPU", () => {
 			state: "failed",
 			error: {
 				code: "runs-unstable",
-				message: "More than 3 pairs of runs could not count, the last because another process used the GPU: miner (process 7).",
+				message: "More than 3 pairs of runs were invalid, the last because another process used the GPU: miner (process 7).",
 			},
 		});
 	});

@@ -118,12 +118,12 @@ async function whyNoCommit(repository: string, { processes }: Opening): Promise<
 	const fix =
 		"Install git in the job's image before actions/checkout, which without git brings files and no history; or name a folder with `--base` or the input `base`.";
 	try {
-		if (await isRepository(gitIn(repository, processes))) return "git knows no commit of the workspace, so there is no earlier one";
+		if (await isRepository(gitIn(repository, processes))) return "the workspace has no commit yet, so there is no earlier one";
 	} catch (error) {
 		if (!(error instanceof ToolError) || error.code !== "tool-missing") throw error;
 		throw new ToolError({
 			code: "tool-missing",
-			message: "The base of this run is a commit, and there is no git here to find it with.",
+			message: "The base of this run is a commit, and git is not installed to find it.",
 			details: { fix },
 		});
 	}

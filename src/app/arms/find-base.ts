@@ -16,7 +16,7 @@ export async function findBase(recipe: BaseRecipe, head: string, history: Histor
 	if (base.state === "none" || base.commit !== head) return base;
 	// Comparing a commit with itself would always pass.
 	if (recipe.how === "merge-base") throw withoutChange(recipe.branch);
-	return { state: "none", why: `${short(head)} is itself what it would be compared with (${base.label})` };
+	return { state: "none", why: `${short(head)} is its own base (${base.label})` };
 }
 
 interface Search {
@@ -146,7 +146,7 @@ function unknownBase(why: string): ToolError {
 function withoutChange(branch: string): ConfigError {
 	return new ConfigError({
 		code: "git-ref",
-		message: `Base and head are the same commit: what is checked out lies on ${branch}, without the change of the pull request.`,
+		message: `Base and head are the same commit: the checked-out commit is on ${branch}, without the change of the pull request.`,
 		details: {
 			expected: "the merge commit or the head of the pull request",
 			got: `a commit of ${branch}`,

@@ -25,7 +25,7 @@ export async function demo(argv: readonly string[], terminal: Terminal): Promise
 		throw new ConfigError({
 			code: "usage",
 			message: `The demo's models are not at ${examples}.`,
-			details: { fix: "Use a whole clone or package of trtgate." },
+			details: { fix: "Use a complete clone or package of trtgate." },
 		});
 	});
 	const shown = args.flag("recorded") ? await recorded(examples, resolve(terminal.cwd, out, "project")) : quickstart(examples);

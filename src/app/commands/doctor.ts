@@ -109,7 +109,7 @@ async function readable(path: string) {
 		() => true,
 		() => false,
 	);
-	return { ok, status: ok ? "ships with trtgate" : `missing at ${path}`, fix: "Use a whole clone or release of trtgate." };
+	return { ok, status: ok ? "ships with trtgate" : `missing at ${path}`, fix: "Use a complete clone or release of trtgate." };
 }
 
 async function writable(path: string) {

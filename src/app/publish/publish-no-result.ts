@@ -36,7 +36,7 @@ export async function publishNoResult(
 		await writePublishOutputs(result, shown, { outFolder, files: fileStore(), annotate: false });
 		return true;
 	} catch (error) {
-		log(`The fault could not be published: ${String(error)}`);
+		log(`The error could not be published: ${String(error)}`);
 		return false;
 	}
 }

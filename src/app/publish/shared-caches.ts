@@ -123,10 +123,10 @@ async function restoreOne(location: CacheLocation, options: SharedCacheOptions):
 	]);
 	if (restored.state === "failed") return { status: { what: "cache", ...restored }, names: [], key: null };
 	if (restored.key === null)
-		return { status: { what: "cache", state: "skipped", why: `nothing is kept under ${location.prefix} yet` }, names: [], key: null };
+		return { status: { what: "cache", state: "skipped", why: `nothing is stored under ${location.prefix} yet` }, names: [], key: null };
 	const { names, refused } = await importEntries(location.folder, location.store);
 	await rm(location.folder, { recursive: true, force: true });
-	const damaged = refused === 0 ? "" : `; ${refused} were not whole and are not used`;
+	const damaged = refused === 0 ? "" : `; ${refused} were damaged and are not used`;
 	return {
 		status: {
 			what: "cache",
@@ -155,8 +155,8 @@ async function saveOne(one: CacheLocation & Restored, options: SharedCacheOption
 			return { what, state: "skipped", why: `${one.prefix} holds nothing new` };
 		const saved = await options.remote.save(one.folder, { key, bytes: collected.bytes });
 		if (saved.state === "failed") return { what, ...saved };
-		if (!saved.saved) return { what, state: "skipped", why: `${key} was not taken: it is there already, or the service says above why` };
-		const left = collected.left === 0 ? "" : `; ${collected.left} older ones found no room`;
+		if (!saved.saved) return { what, state: "skipped", why: `${key} was not saved: it exists already, or the log above says why` };
+		const left = collected.left === 0 ? "" : `; ${collected.left} older ones did not fit`;
 		return { what, state: "done", note: `saved ${collected.entries} entries, ${formatBytes(collected.bytes)}, as ${key}${left}` };
 	} finally {
 		await rm(one.folder, { recursive: true, force: true });

@@ -44,7 +44,7 @@ export async function findPlace({ base, commit, branch, trailer }: Proposal, rep
 	if (added.total === 0 || firstForeignCommit(compared, trailer) !== null) {
 		return refused(
 			`Branch ${branch} is made from a newer commit of ${base} than ${commit.slice(0, 7)}, which is checked out.`,
-			`Start a new run on ${base} in place of running an old one again.`,
+			`Start a new run on ${base} instead of running an old one again.`,
 		);
 	}
 	return { state: "done", head, parents: compared.relation === "ahead" ? [head] : [head, commit] };

@@ -18,12 +18,12 @@ type Own = HostedIssue & { marker: Marker };
 
 export async function publishAlarm(result: Result, plan: PublishPlan, codeHost: CodeHost): Promise<Published> {
 	const alarm = alarmOf(result.outcome);
-	if (alarm === "keep") return { what, state: "skipped", why: `the run was ${result.outcome}, which says nothing of the engines` };
+	if (alarm === "keep") return { what, state: "skipped", why: `the run was ${result.outcome}, which says nothing about the engines` };
 	const marker = { id: plan.id, runId: plan.run.id, attempt: plan.run.attempt, sha: plan.sha };
 	const context = { result, plan, codeHost, marker };
 	const own = await findOwn(context);
 	if (own.state === "failed") return { what, ...own };
-	if (own.issues.some((issue) => isNewer(issue.marker, marker))) return { what, state: "skipped", why: "a newer run has spoken already" };
+	if (own.issues.some((issue) => isNewer(issue.marker, marker))) return { what, state: "skipped", why: "a newer run has already reported" };
 	if (alarm === "close") return close(context, own.issues);
 	const [oldest] = own.issues;
 	return oldest === undefined ? open(context) : update(context, oldest);
@@ -77,7 +77,7 @@ async function settleRace(context: AlarmContext, opened: HostedIssue): Promise<P
 
 async function close({ result, plan, codeHost }: AlarmContext, issues: readonly Own[]): Promise<Published> {
 	const [first] = issues;
-	if (first === undefined) return { what, state: "skipped", why: "all is well, and no alarm is open" };
+	if (first === undefined) return { what, state: "skipped", why: "all gates pass, and no alarm is open" };
 	for (const issue of issues) {
 		const closed = await codeHost.updateIssue(issue.number, { state: "closed" });
 		if (closed.state === "failed") return { what, ...closed };

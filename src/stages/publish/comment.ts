@@ -114,6 +114,6 @@ async function fresh(context: CommentContext, older: readonly Own[]): Promise<Pu
 		if (minimised.state === "failed") faults.push(minimised.fault.message);
 	}
 	const [fault] = faults;
-	const note = fault === undefined ? {} : { note: `An older comment could not be folded away. ${fault}` };
+	const note = fault === undefined ? {} : { note: `An older comment could not be minimised. ${fault}` };
 	return { what, state: "done", url: created.thing.url, ...note };
 }

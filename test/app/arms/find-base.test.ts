@@ -383,7 +383,7 @@ const situations: Situation[] = [
 		what: "the pinned commit itself",
 		baseline: { from: "pinned", ref: "main" },
 		base: null,
-		says: /itself what it would be compared with/,
+		says: /is its own base/,
 	},
 	{
 		...onMerge,
