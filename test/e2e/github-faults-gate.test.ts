@@ -101,7 +101,7 @@ describe.concurrent("a runner or a server", () => {
 		const { play, played } = await pulled(context, () => ({ env: { ACTIONS_RUNTIME_TOKEN: "" } }));
 		expect(lostOf(played)).toMatchObject({ artifact: "github-unsupported" });
 		expect(play.github.state.artifacts).toEqual([]);
-		expect(play.github.state.comments[0]?.body).toContain("the whole in `report.html` and `result.json`");
+		expect(play.github.state.comments[0]?.body).toContain("full report: `report.html` and `result.json`");
 		expect(play.github.state.checkRuns).toHaveLength(1);
 		expect(played.run.summary).toContain("Use the action, not a `run:` step");
 	});

@@ -38,7 +38,7 @@ it("fails a fork's pull request as any other, writes nothing and saves no cache;
 	expect(report.run.exitCode, report.run.stdout + report.run.stderr).toBe(0);
 	expect(report.run.outputs).toMatchObject({ outcome: "fail" });
 	expect(state.comments).toMatchObject([
-		{ issue: 7, body: expect.stringContaining("net · fp32 computes something else: 1 of 1 golden case") },
+		{ issue: 7, body: expect.stringContaining("net · fp32 does not match its goldens: 1 of 1 golden case") },
 	]);
 	expect(state.comments[0]?.body).toMatch(new RegExp(`^<!-- trtgate:trtgate\\.yml run:500 attempt:1 sha:${head} -->`));
 	expect(state.checkRuns).toMatchObject([{ headSha: head, conclusion: "failure" }]);

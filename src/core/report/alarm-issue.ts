@@ -1,4 +1,4 @@
-// The issue that a nightly run opens when a gate fails or could not decide, and closes when all is well again.
+// The issue that a nightly run opens when a gate fails or could not decide, and closes when a run passes again.
 import type { Outcome, Result } from "../schema/result.ts";
 import { cleanText, escapeMarkdown, shorten } from "../text/escape.ts";
 import { gateTitle } from "../text/labels.ts";
@@ -12,27 +12,30 @@ export const alarmLabel = "trtgate";
 const titleChars = 200;
 const bodyLimit = 65_536;
 
-/** open: and keep up to date; a night that compared nothing needs somebody as much as one that failed. keep: what is open stays open. */
+/** open: and keep up to date; a run that compared nothing needs attention as much as one that failed. keep: an open issue stays open. */
 export function alarmOf(outcome: Outcome): "open" | "close" | "keep" {
 	if (outcome === "fail" || outcome === "error") return "open";
 	return outcome === "pass" || outcome === "warn" ? "close" : "keep";
 }
 
-function words({ outcome }: Result): { title: string; body: string } {
+function alarmText({ outcome }: Result): { title: string; body: string } {
 	if (outcome === "fail") return { title: "fails", body: "The scheduled gate fails." };
-	return { title: "could not decide", body: "The scheduled gate could not decide, so nothing says whether the engines are still right." };
+	return {
+		title: "could not decide",
+		body: "The scheduled gate could not decide, so it is unknown whether the engines are still correct.",
+	};
 }
 
-/** Titles are plain text, in which `@` and `#` still mean something to whoever quotes them. */
+/** Titles are plain text, but `@` and `#` become active where they are quoted. */
 export function alarmTitle(result: Result, id: string): string {
 	return shorten(
-		cleanText(`${gateTitle(result.backend)} ${words(result).title} for ${id}: ${headline(result)}`).replace(/[@#](?=\w)/g, "$&\u200d"),
+		cleanText(`${gateTitle(result.backend)} ${alarmText(result).title} for ${id}: ${headline(result)}`).replace(/[@#](?=\w)/g, "$&\u200d"),
 		titleChars,
 	);
 }
 
 export function alarmBody(result: Result, marker: Marker, shown: Shown): string {
-	const first = `${renderMarker(marker)}\n${words(result).body} This text is the newest run's; the issue closes by itself when a run is well again.\n\n`;
+	const first = `${renderMarker(marker)}\n${alarmText(result).body} This text is from the newest run; the issue closes automatically when a run passes again.\n\n`;
 	return first + renderMarkdown(result, { limit: bodyLimit - first.length, ...shown });
 }
 

@@ -1,4 +1,4 @@
-// What the forge shows beside the code: one annotation for each gate, error and finding that is not green.
+// What GitHub shows beside the code: one annotation for each gate, error and finding that is not green.
 import type { ErrorRecord, Finding, GateResult, GateStatus, Location, Result } from "../schema/result.ts";
 import { cleanText } from "../text/escape.ts";
 import { gateLabel, subjectName } from "../text/labels.ts";
@@ -74,7 +74,7 @@ function ofFinding(finding: Finding): Annotation {
 
 const urgency: Readonly<Record<AnnotationLevel, number>> = { error: 0, warning: 1, notice: 2 };
 
-/** The same words about the same place are said once, whatever gate, error or arm they came from. */
+/** The same message about the same place appears once, whatever gate, error or arm it comes from. */
 function distinct(list: readonly Annotation[]): Annotation[] {
 	const seen = new Map<string, Annotation>();
 	for (const annotation of list) {
@@ -84,7 +84,7 @@ function distinct(list: readonly Annotation[]): Annotation[] {
 	return [...seen.values()];
 }
 
-/** At most 50 unless `most` says otherwise, loudest first; the last one says how many more there are. */
+/** At most 50 unless `most` says otherwise, most severe first; the last one counts the others. */
 export function annotations(result: Result, most = maxAnnotations): Annotation[] {
 	const all = distinct([
 		...result.errors.map(ofError),
@@ -94,5 +94,5 @@ export function annotations(result: Result, most = maxAnnotations): Annotation[]
 	if (all.length <= most) return all;
 	const shown = all.slice(0, most - 1);
 	const more = all.length - shown.length;
-	return [...shown, { level: "notice", title: `${more} more`, message: `${more} more annotations stand in report.html and result.json.` }];
+	return [...shown, { level: "notice", title: `${more} more`, message: `${more} more annotations are in report.html and result.json.` }];
 }

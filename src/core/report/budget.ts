@@ -1,4 +1,4 @@
-// Keeps a comment under the size that the forge takes: drops detail step by step and says what was dropped.
+// Keeps a comment under GitHub's size limit: drops detail step by step and reports what was dropped.
 
 /** What a comment shows; each step of the budget takes some of it away. */
 export interface Detail {
@@ -43,7 +43,7 @@ const steps: readonly Step[] = [
 	{ leavesOut: "log excerpts", less: { excerpts: false } },
 	{ leavesOut: "most findings and goldens", less: { findings: 10, goldens: 20 } },
 	{ leavesOut: "all but 60 rows", less: { rows: 60 } },
-	{ leavesOut: "all but 15 rows and 8 stories", less: { rows: 15, highlights: 8, findings: 0, goldens: 5 } },
+	{ leavesOut: "all but 15 rows and 8 highlights", less: { rows: 15, highlights: 8, findings: 0, goldens: 5 } },
 	{ leavesOut: "all sentences but the titles", less: { rows: 5, highlights: 5, goldens: 0, sentences: false } },
 ];
 
@@ -62,7 +62,7 @@ function fits(text: string, { limit }: Budget): boolean {
 	return text.length <= limit && (text.length * 3 <= limit || utf8Bytes(text) <= limit);
 }
 
-/** The last resort, so that a comment always goes out: whole lines that fit, and a word that it was cut. */
+/** The last resort, so that a comment can always be posted: the lines that fit, and a notice. */
 function cut(text: string, { limit }: Budget): string {
 	const notice = "\n\n_Cut here: the report is too large for a comment._\n";
 	const kept: string[] = [];
@@ -75,7 +75,7 @@ function cut(text: string, { limit }: Budget): string {
 	return kept.join("\n") + notice;
 }
 
-/** Renders with less and less detail until it fits; `render` is told what was left out. */
+/** Renders with less and less detail until it fits; `render` gets what was left out. */
 export function fitBudget(render: (detail: Detail, leftOut: readonly string[]) => string, budget: Budget): string {
 	let detail = fullDetail;
 	let text = render(detail, []);

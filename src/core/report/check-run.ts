@@ -1,4 +1,4 @@
-// The check run and the commit status: the outcome in GitHub's words, annotations on the lines of the config.
+// The check run and the commit status: the outcome in GitHub's terms, annotations on the lines of the config.
 import type { Outcome, Result } from "../schema/result.ts";
 import { shorten } from "../text/escape.ts";
 import { outcomeLabels } from "../text/labels.ts";
@@ -8,7 +8,7 @@ import { renderMarkdown, type Shown } from "./markdown.ts";
 
 type Conclusion = "success" | "failure" | "neutral";
 
-/** An inconclusive outcome is none: where the config wants it to fail, its gates have failed. */
+/** An inconclusive outcome is neither: where the config wants it to fail, its gates have failed. */
 const conclusions: Readonly<Record<Outcome, Conclusion>> = {
 	pass: "success",
 	warn: "success",
@@ -31,7 +31,7 @@ const levels: Readonly<Record<Annotation["level"], "failure" | "warning" | "noti
 	notice: "notice",
 };
 
-/** More than this nobody reads, and each 50 cost a request. */
+/** More would not be read, and each 50 cost a request. */
 const mostAnnotations = 200;
 const titleChars = 250;
 /** GitHub's limit is 65,535. */
@@ -58,7 +58,7 @@ export interface CheckRunText {
 	annotations: { path: string; line: number; level: "failure" | "warning" | "notice"; title: string; message: string }[];
 }
 
-/** What has no place of its own stands on the first line of the config. */
+/** An annotation without a location goes on the first line of the config. */
 export function describeCheckRun(result: Result, shown: Shown): CheckRunText {
 	return {
 		conclusion: conclusions[result.outcome],

@@ -8,15 +8,15 @@ export interface Marker {
 	id: string;
 	/** Grows from run to run. */
 	runId: number;
-	/** Grows from try to try of one run. */
+	/** Grows with each attempt of one run. */
 	attempt: number;
-	/** Commit that the words are about. */
+	/** Commit that the text is about. */
 	sha: string;
 }
 
 const mostIdChars = 200;
 
-/** The config's path and the name that tells several jobs apart. */
+/** The config's path and the name that distinguishes jobs. */
 export function markerId(configPath: string, name: string): string {
 	return name === "" ? configPath : `${configPath}#${name}`;
 }

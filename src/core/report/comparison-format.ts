@@ -1,4 +1,4 @@
-// Words for one comparison, with the whole doubt stated.
+// One comparison as text, always with its interval.
 import type { BackendFacts, Comparison, Interval, WorkloadResult } from "../schema/result.ts";
 import { cleanText, shorten } from "../text/escape.ts";
 import { counted, withCaution } from "../text/labels.ts";
@@ -41,12 +41,12 @@ export function pairsText({ pairs, setAside }: Comparison): string {
 	return `${counted(pairs, "interleaved pair")}${aside}`;
 }
 
-/** The smallest change that is excluded, rounded up so that it is never claimed too small. */
+/** The smallest change that is ruled out, rounded up so that the claim is never too strong. */
 export function excludedText(excluded: number): string {
 	return formatPercent(Math.ceil(excluded * 1000 - 1e-9) / 1000);
 }
 
-/** A user's or another room's sentence, cut to a length that a report can bear. */
+/** A sentence from the user or another module, cut to a length that fits a report. */
 export function cleanMessage(text: string, maxChars = 600): string {
 	return shorten(cleanText(shorten(text, maxChars * 4)).trim(), maxChars);
 }
@@ -66,14 +66,14 @@ export function unchangedText(workload: WorkloadResult, backend: BackendFacts): 
 	const { latency } = workload;
 	if (latency.estimate === null || latency.pairs === 0)
 		return `${withCaution("No relevant change", backend)}: ${cleanMessage(latency.reason ?? "not timed")}`;
-	const excluded = latency.excluded === null ? "" : `; changes of ${excludedText(latency.excluded)} or more are excluded`;
+	const excluded = latency.excluded === null ? "" : `; changes of ${excludedText(latency.excluded)} or more are ruled out`;
 	return `${withCaution("No relevant change", backend)}: ${changeWithInterval(latency)}${excluded}.`;
 }
 
 /** What an undecided comparison leaves possible. */
 export function openRangeText(comparison: Comparison): string {
 	const { interval } = comparison;
-	if (interval === null) return "no change can be excluded";
-	if (interval[1] > 0) return `a slowdown up to ${formatPercent(interval[1])} cannot be excluded`;
-	return `a speedup up to ${formatPercent(-interval[0])} cannot be excluded`;
+	if (interval === null) return "no change can be ruled out";
+	if (interval[1] > 0) return `a slowdown of up to ${formatPercent(interval[1])} cannot be ruled out`;
+	return `a speedup of up to ${formatPercent(-interval[0])} cannot be ruled out`;
 }

@@ -12,7 +12,7 @@ export interface Fact {
 }
 
 interface NoiseBudget {
-	/** The widest doubt of any workload: a smaller change could hide in it. */
+	/** Half the widest interval of any workload: a smaller change cannot be detected. */
 	detectable: number | null;
 	runCv: number | null;
 }
@@ -28,10 +28,10 @@ function noiseBudget(result: Result): NoiseBudget {
 	};
 }
 
-/** `this job could have seen 1.3 %`; null where nothing was compared. */
+/** `smallest change this job can detect: 1.3 %`; null where nothing was compared. */
 export function noiseBudgetText(result: Result): string | null {
 	const { detectable } = noiseBudget(result);
-	return detectable === null ? null : withCaution(`this job could have seen ${formatPercent(detectable)}`, result.backend);
+	return detectable === null ? null : withCaution(`smallest change this job can detect: ${formatPercent(detectable)}`, result.backend);
 }
 
 export function countsText(result: Result): string {
@@ -44,7 +44,7 @@ export function countsText(result: Result): string {
 	return parts.join(", ");
 }
 
-/** @param change the pull request's own commit, by which people know it: what is tested is GitHub's merge of it, which they never saw. */
+/** @param change the pull request's own commit, which people know; what is tested is GitHub's merge of it. */
 export function armsText(result: Result, change?: string): string {
 	const { base, head } = result.arms;
 	const isMerge = change !== undefined && head.commit !== undefined && head.commit !== change && /\/merge$/.test(head.ref ?? "");
@@ -65,17 +65,19 @@ export function jobFacts(result: Result): Fact[] {
 		...(driver === undefined ? [] : [{ label: "driver", value: cleanName(driver) }]),
 		{ label: cleanName(backend.name), value: cleanName(backend.version, 40) },
 		...(runCv === null ? [] : [{ label: "run noise up to", value: withCaution(formatPercent(runCv), backend) }]),
-		...(detectable === null ? [] : [{ label: "this job could have seen", value: withCaution(formatPercent(detectable), backend) }]),
+		...(detectable === null
+			? []
+			: [{ label: "smallest change this job can detect:", value: withCaution(formatPercent(detectable), backend) }]),
 		{ label: "took", value: formatDuration(result.durationMs) },
 	];
 }
 
-/** The run could not begin, so a base would have changed nothing. */
+/** The run could not begin, so a missing base made no difference. */
 function isUnmeasured({ errors, builds, golden, workloads, gates }: Result): boolean {
 	return errors.length > 0 && [builds, golden, workloads, gates].every((list) => list.length === 0);
 }
 
-/** What stands in place of a comparison where there is no base. */
+/** Replaces the comparison where there is no base. */
 export function noBaseText(result: Result): string | null {
 	if (result.arms.base !== null || isUnmeasured(result)) return null;
 	const why = result.arms.noBase === undefined ? "" : ` (${cleanName(result.arms.noBase, 300)})`;

@@ -30,17 +30,17 @@ export function goldenExtent(group: readonly GoldenVerdict[], totalCases: number
 	return cases === 0 ? ` ${over}` : `${ofCases}, and ${over}`;
 }
 
-const metricWords: ReadonlyMap<string, string> = new Map([
+const knownMetrics: ReadonlyMap<string, string> = new Map([
 	...Object.entries(metricLabels),
 	["non-finite", "values that are not finite"],
 	["dtype", "data type"],
 ]);
 
 export function metricLabel(metric: string): string {
-	return metricWords.get(metric) ?? cleanName(metric, 60).replaceAll("-", " ");
+	return knownMetrics.get(metric) ?? cleanName(metric, 60).replaceAll("-", " ");
 }
 
-/** How often the cap fits into what was got; null where that says nothing. */
+/** The value as a multiple of its limit; null where that has no meaning. */
 function timesTheCap(check: GoldenCheck): number | null {
 	if (check.bound !== "at-most" || typeof check.got !== "number" || check.allowed === null || check.allowed <= 0) return null;
 	const times = check.got / check.allowed;
@@ -53,7 +53,7 @@ export function gotText(check: GoldenCheck): string {
 	return short === formatValue(check.allowed) && check.got !== check.allowed ? formatValue(check.got, 8) : short;
 }
 
-/** Near one, more digits: a miss by a hair must not read as `1 times`. */
+/** Near one, more digits: a near miss must not read as `1 times`. */
 function timesText(times: number): string {
 	if (times < 10) return formatValue(times, times < 1.1 ? 4 : 2);
 	return times < 1e6 ? String(Math.round(times)) : formatValue(times, 2);
@@ -62,7 +62,7 @@ function timesText(times: number): string {
 function demandText(check: GoldenCheck): string {
 	if (check.allowed === null) return "";
 	const allowed = formatValue(check.allowed);
-	if (check.bound === "at-least") return `, where at least ${allowed} is demanded`;
+	if (check.bound === "at-least") return `, where at least ${allowed} is required`;
 	const times = timesTheCap(check);
 	return times === null ? `, where ${allowed} is allowed` : `, ${timesText(times)} times the allowed ${allowed}`;
 }
@@ -92,7 +92,7 @@ export function worstText(check: GoldenCheck): string | null {
 	return `[${index}]: ${got}, not ${expected}`;
 }
 
-/** How loud a check is: times its cap; one without a ratio (shape, non-finite) is louder than all. */
+/** How bad a check is: the multiple of its limit; one without a ratio (shape, non-finite) is worse than all. */
 export function capRatio(check: GoldenCheck): number {
 	return timesTheCap(check) ?? Number.MAX_VALUE;
 }

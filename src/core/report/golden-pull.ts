@@ -1,4 +1,4 @@
-// Words for goldens that were recorded anew: the pull request that proposes them, and its commit.
+// Texts for goldens that were recorded again: the pull request that proposes them, and its commit.
 import type { GoldenManifest } from "../schema/golden.ts";
 import type { GoldenChange, MovedOutput, ToleranceChange } from "../schema/result.ts";
 import { cleanName, cleanText, escapeMarkdown, markdownCode, shorten } from "../text/escape.ts";
@@ -25,14 +25,14 @@ export interface GoldenPull {
 	/** That the models are of. */
 	commit: string;
 	branch: string;
-	/** Sentences about what could not be found out. */
+	/** What could not be determined. */
 	notes: readonly string[];
 }
 
 /** A body that starts so is ours to rewrite. */
 export const goldenPullMarker = "<!-- trtgate: goldens -->";
 
-/** Ends the message of each commit of ours. */
+/** Ends the message of each of our commits. */
 export function goldenTrailer(branch: string): string {
 	return `Trtgate-Goldens: ${cleanText(branch)}`;
 }
@@ -52,10 +52,10 @@ export function goldenPullTitle({ goldens }: Pick<GoldenPull, "goldens">): strin
 
 export function goldenCommitMessage(pull: GoldenPull): string {
 	const { reason, author, commit, branch, goldens } = pull;
-	const said = inertText(cleanMessage(reason, mostReasonChars));
+	const reasonText = inertText(cleanMessage(reason, mostReasonChars));
 	const revisions = goldens.slice(0, 50).map(({ model, manifest }) => `${cleanName(model, 80)}: ${cleanName(manifest.goldenId, 80)}`);
 	const facts = inertText(`Reason given by ${cleanName(author, 80)}. Models of ${commit}.`);
-	return [goldenPullTitle(pull), said, inertText(revisions.join("\n")), facts, goldenTrailer(branch)].join("\n\n");
+	return [goldenPullTitle(pull), reasonText, inertText(revisions.join("\n")), facts, goldenTrailer(branch)].join("\n\n");
 }
 
 /** In a commit too, GitHub calls whom an `@` names, and closes what `fixes #12` names; an invisible joiner keeps it from that. */
@@ -81,7 +81,7 @@ function bodyWith({ goldens, reason, author, commit, notes }: GoldenPull, rows: 
 	return [
 		goldenPullMarker,
 		`**Why:** ${escapeMarkdown(cleanMessage(reason, mostReasonChars))} — ${escapeMarkdown(cleanName(author, 80))}`,
-		`Recorded by ONNX Runtime in fp32 from the models of ${commit}. What these files say is what every later engine is held to: look at what moved and why, and merge only if the old golden was wrong or the new one is meant.`,
+		`Recorded by ONNX Runtime in fp32 from the models of ${commit}. Every later engine is compared with these files: look at what moved and why, and merge only if the old golden was wrong or the new one is intended.`,
 		...goldens.map((golden) => goldenPart(golden, rows)),
 		...(notes.length === 0 ? [] : [notes.map((note) => `- ${escapeMarkdown(cleanMessage(note, 400))}`).join("\n")]),
 	].join("\n\n");
@@ -94,7 +94,7 @@ function goldenPart({ model, path, manifest, before, change }: RecordedGolden, r
 	const made = `${counted(manifest.cases.length, "case")} by ${escapeMarkdown(cleanName(`${backend} ${version}`, 80))}`;
 	const now = before === null ? `${revision(manifest.goldenId)}, new` : `${revision(before)} → ${revision(manifest.goldenId)}`;
 	const facts = `${file}: ${now}; ${made}.${noticed(manifest)}`;
-	if (change === null) return [head, ...(before === null ? [facts] : [facts, "What moved is not known."])].join("\n\n");
+	if (change === null) return [head, ...(before === null ? [facts] : [facts, "It is unknown what moved."])].join("\n\n");
 	return [
 		head,
 		facts,

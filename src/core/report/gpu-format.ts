@@ -1,4 +1,4 @@
-// Words for what the GPU did while runs were measured.
+// What the GPU did during the measured runs, as text.
 import type { GpuRange, GpuSummary, GpuUse, GpuUseSource, GpuWindow, PerfRun, Result, WorkloadResult } from "../schema/result.ts";
 import { highest } from "../telemetry/window.ts";
 import { cleanName } from "../text/escape.ts";
@@ -24,7 +24,7 @@ function memoryRange({ memoryUsedBytes }: GpuWindow): GpuRange | null {
 	return memoryUsedBytes === null ? null : { mean: memoryUsedBytes, min: memoryUsedBytes, max: memoryUsedBytes };
 }
 
-/** Hardware counters alone: nvidia-smi's own figure is another thing. They come once a second, so a run has their mean only. */
+/** Hardware counters alone: nvidia-smi's own figure means something else. They arrive once a second, so a run has only their mean. */
 function counted({ use }: GpuWindow, of: (use: GpuUse) => number | null): GpuRange | null {
 	const share = use?.source === "gpm" ? of(use) : null;
 	return share === null ? null : { mean: share * 100, min: share * 100, max: share * 100 };
@@ -48,13 +48,13 @@ export function watchedRuns(workload: WorkloadResult): WatchedRun[] {
 /** No GPU comes near it; a hostile file may hold any number. */
 const mostOfAnything = 1e15;
 
-/** What one run's window says of the quantity; null where it says nothing that could be drawn. */
+/** What one run's window says of the quantity; null where it has nothing to draw. */
 export function rangeIn(window: GpuWindow, quantity: GpuQuantity): GpuRange | null {
 	const range = quantity.of(window);
 	return range !== null && Object.values(range).every((value) => Math.abs(value) < mostOfAnything) ? range : null;
 }
 
-/** `1,980 MHz`, `115 to 131 W`; null where no window tells. */
+/** `1,980 MHz`, `115 to 131 W`; null where no window has it. */
 export function rangeText(windows: readonly GpuWindow[], quantity: GpuQuantity): string | null {
 	const ranges = windows.flatMap((window) => rangeIn(window, quantity) ?? []);
 	if (ranges.length === 0) return null;
@@ -80,13 +80,13 @@ interface GpuFigure {
 	change: string;
 }
 
-/** nvidia-smi's own figures are shares of time, not of the hardware: they may not bear the same names. */
+/** nvidia-smi's own figures are shares of time, not of the hardware: they must not have the same names. */
 const useNames: Readonly<Record<GpuUseSource, { sm: string; memory: string }>> = {
 	gpm: { sm: "SM utilisation", memory: "memory bandwidth" },
-	"nvidia-smi": { sm: "time with a kernel at work", memory: "time with memory at work" },
+	"nvidia-smi": { sm: "time with a kernel running", memory: "time with memory active" },
 };
 
-/** Peak of our own processes and of all others, which the list of processes tells apart; nothing where it does not. */
+/** Peak of our own processes and of all others, as far as the list of processes separates them. */
 function memoryFigures(runs: readonly PerfRun[]): GpuFigure[] {
 	const peak = (arm: PerfRun["arm"], of: (window: GpuWindow) => number | null | undefined): string => {
 		const windows = runs.flatMap((run) => (run.arm === arm && run.state === "ok" && run.gpu !== undefined ? [run.gpu] : []));
@@ -133,8 +133,8 @@ export function gpuFigures(gpu: NonNullable<WorkloadResult["gpu"]>, runs: readon
 		...figure(useNames[source].sm, (summary) => use(summary)?.smUtilisation, formatPercent),
 		...figure(useNames[source].memory, (summary) => use(summary)?.memoryBandwidth, formatPercent),
 		...figure("SM occupancy", (summary) => use(summary)?.smOccupancy, formatPercent),
-		...figure("tensor cores at work", (summary) => use(summary)?.tensorActivity, formatPercent),
-		...row("clocks held down by", (summary) => reasonsText(summary.throttleReasons)),
+		...figure("tensor core activity", (summary) => use(summary)?.tensorActivity, formatPercent),
+		...row("clocks limited by", (summary) => reasonsText(summary.throttleReasons)),
 		...(gpu.cycles === null
 			? []
 			: [{ name: "change in GPU cycles", base: "", head: "", change: formatPercent(gpu.cycles, { sign: true }) }]),
@@ -157,7 +157,7 @@ export function gpuFacts(result: Result): Fact[] {
 	const reasons = [...new Set(windows.flatMap((window) => window.throttleReasons))].sort();
 	return [
 		...facts,
-		{ label: "clocks held down by", value: reasonsText(reasons) },
-		{ label: "GPU readings", value: `${readings.toLocaleString("en-US")} beside ${windows.length.toLocaleString("en-US")} runs` },
+		{ label: "clocks limited by", value: reasonsText(reasons) },
+		{ label: "GPU readings", value: `${readings.toLocaleString("en-US")} over ${windows.length.toLocaleString("en-US")} runs` },
 	];
 }

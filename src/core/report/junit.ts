@@ -13,7 +13,7 @@ function element(tag: string, gate: GateResult): string {
 	return `<${tag} ${attribute("message", cleanMessage(gate.message, 1000))} ${attribute("type", gate.gate)}/>`;
 }
 
-/** JUnit knows no warning: it passes and says so. Inconclusive is skipped, which is never shown as passed. */
+/** JUnit has no warning: the case passes with a message. Inconclusive is skipped, which is never shown as passed. */
 const bodies: Readonly<Record<GateStatus, (gate: GateResult) => string>> = {
 	pass: () => "",
 	warn: (gate) => `<system-out>${escapeXml(`Warning: ${cleanMessage(gate.message, 1000)}`)}</system-out>`,
@@ -37,7 +37,7 @@ function errorCase(error: Result["errors"][number]): string {
 	return `\t\t<testcase ${attribute("classname", "errors")} ${attribute("name", place)}>${body}</testcase>`;
 }
 
-/** Readers that check a schema take a file of the suite, not of a case: the one config, where all gates stand in one. */
+/** Readers that check a schema take a file of the suite, not of a case: the one config, where all gates are one suite. */
 function fileOf({ gates }: Result): string {
 	const [path, second] = new Set(gates.flatMap(({ location }) => location?.path ?? []));
 	return path === undefined || second !== undefined ? "" : ` ${attribute("file", path)}`;

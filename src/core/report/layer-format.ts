@@ -1,4 +1,4 @@
-// Words for the layers of an engine and their times, in one unit for all layers of a workload.
+// The layers of an engine and their times as text, in one unit for all layers of a workload.
 import { type LayerChange, matchLayers } from "../explain/layers.ts";
 import type { ArmLayers, TimedLayer, WorkloadLayers, WorkloadResult } from "../schema/result.ts";
 import { cleanName } from "../text/escape.ts";
@@ -15,7 +15,7 @@ export interface LayerUnit {
 	formatChange(ms: number): string;
 }
 
-/** Layers of one engine are read side by side, so all are told in the unit that fits the slowest. */
+/** Layers of one engine are compared with each other, so all use the unit that fits the slowest. */
 export function layerUnit(longestMs: number): LayerUnit {
 	const isLong = longestMs >= 1;
 	const format = (ms: number): string => {
@@ -61,7 +61,7 @@ interface Changed {
 	head: ArmLayers;
 }
 
-/** Those that moved as the whole did, and by a tenth of it at least. */
+/** Layers that changed in the same direction as the total, by at least a tenth of it. */
 function movers({ changes, base, head }: Changed): LayerChange[] {
 	const totalMs = head.totalMs - base.totalMs;
 	return changes
@@ -81,8 +81,8 @@ function whyPhrase(changed: Changed): Phrase {
 	return ["Why: ", ...listed(named), ` (${totals}).`];
 }
 
-/** `New: a, b and 3 more.` Layers that take no time, as those that were optimised away, are no news. */
-function comers(word: "New" | "Gone", changed: Changed): Phrase | null {
+/** `New: a, b and 3 more.` Layers that take no time, such as those optimised away, are left out. */
+function addedOrRemoved(word: "New" | "Gone", changed: Changed): Phrase | null {
 	const layersOf = ({ base, head }: LayerChange): TimedLayer[] => {
 		const [own, other] = word === "New" ? [head, base] : [base, head];
 		return own !== null && other === null && own.meanMs > 0 ? [own] : [];
@@ -126,21 +126,21 @@ export function changedLayers(layers: WorkloadLayers | undefined): Changed | nul
 	return { changes: matchLayers(base, head), unit: layerUnit(longest), base, head };
 }
 
-/** Why a workload became slower or faster, as far as its layers tell. */
+/** Why a workload became slower or faster, as far as its layers show. */
 export function whyPhrases({ layers, latency }: Pick<WorkloadResult, "layers" | "latency">): Phrase[] {
 	const changed = changedLayers(layers);
 	if (changed === null || latency.estimate === null) return [];
 	const { base, head, unit } = changed;
 	const changeMs = head.totalMs - base.totalMs;
-	// A profiled run is slower and noisier: a tenth of the change is the least that speaks for it.
+	// A profiled run is slower and noisier: layers that show less than a tenth of the change do not explain it.
 	if (changeMs * Math.sign(latency.estimate) < (Math.abs(latency.estimate) * base.totalMs) / 10) {
 		const totals = `${unit.format(base.totalMs)} → ${unit.format(head.totalMs)} ${unit.name}`;
 		return [[`The layers, timed in a slower run of their own, do not show it: ${totals} for all of them.`]];
 	}
 	const parts = [
 		whyPhrase(changed),
-		comers("New", changed),
-		comers("Gone", changed),
+		addedOrRemoved("New", changed),
+		addedOrRemoved("Gone", changed),
 		...precisionPhrases(changed),
 		reformatPhrase(changed),
 	];

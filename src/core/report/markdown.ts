@@ -1,4 +1,4 @@
-// The report as GitHub's Markdown: headline, sections, what was left out, and where the whole report is.
+// The report as GitHub's Markdown: headline, sections, what was left out, and where the full report is.
 import type { Result } from "../schema/result.ts";
 import { cleanName, cleanText, escapeMarkdown } from "../text/escape.ts";
 import { gateTitle, outcomeSymbols } from "../text/labels.ts";
@@ -36,8 +36,8 @@ function link(text: string, url: string | undefined): string[] {
 export function linksMarkdown(links: ReportLinks): string {
 	const report = link("report.html", links.report)[0];
 	const artifact = link("result.json, logs and samples", links.artifact)[0];
-	const whole = [report ?? (artifact === undefined ? "`report.html`" : ""), artifact ?? "`result.json`"].filter((part) => part !== "");
-	return [`the whole in ${whole.join(" and ")}`, ...link("nsys profiles", links.profiles), ...link("run", links.run)].join(" · ");
+	const files = [report ?? (artifact === undefined ? "`report.html`" : ""), artifact ?? "`result.json`"].filter((part) => part !== "");
+	return [`full report: ${files.join(" and ")}`, ...link("nsys profiles", links.profiles), ...link("run", links.run)].join(" · ");
 }
 
 function footer(result: Result, leftOut: readonly string[], { links = {}, change }: Shown): string {
@@ -53,7 +53,7 @@ function footer(result: Result, leftOut: readonly string[], { links = {}, change
 
 export interface Shown {
 	links?: ReportLinks;
-	/** Tells this report from others on one page: the name of the job or the config. */
+	/** Distinguishes this report from others on one page: the name of the job or the config. */
 	label?: string;
 	/** Commit of the pull request, where GitHub's merge of it is what was tested. */
 	change?: string;

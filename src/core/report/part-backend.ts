@@ -1,7 +1,7 @@
-// What a report says of the parts of a merged result.
+// The parts of a merged result: their backends and how many there are.
 import type { BackendFacts, Part, Result } from "../schema/result.ts";
 
-/** What ran the record's engine: in a merged result, what its own part says. */
+/** What ran the record's engine: in a merged result, the backend of its part. */
 export function backendOf(result: Result, record: { part?: string | undefined }): BackendFacts {
 	if (record.part === undefined || result.parts === undefined) return result.backend;
 	return result.parts.find((part) => part.name === record.part)?.backend ?? result.backend;
@@ -15,7 +15,7 @@ export function partsText(parts: readonly Part[]): string {
 	return [rest.length === 0 ? `all ${merged} merged` : `${merged} of ${parts.length} merged`, ...rest].join(", ");
 }
 
-/** The parts where there is something to tell of them: one that is whole is the result itself. */
+/** The parts that a report shows: a single complete part is the result itself. */
 export function partsToReport({ parts = [] }: Result): readonly Part[] {
 	const [only] = parts;
 	return parts.length === 1 && only?.state === "merged" && only.partial === undefined ? [] : parts;

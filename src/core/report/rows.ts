@@ -1,4 +1,4 @@
-// One row a workload: what every report's main table shows, read from verdicts and gates.
+// One row a workload: what every report's main table shows, from verdicts and gates.
 
 import type { Arm, ArmStats, GateName, GateStatus, Result, WorkloadResult } from "../schema/result.ts";
 import { shownMs } from "../stats/summary.ts";
@@ -18,9 +18,9 @@ export interface WorkloadRow {
 	workload: WorkloadResult;
 	verdict: string;
 	tone: Tone;
-	/** Nothing about it asks for attention; such rows are folded away. */
+	/** Nothing about it needs attention; such rows are folded. */
 	quiet: boolean;
-	/** Nothing about its speed asks for attention, whatever its goldens say. */
+	/** Nothing about its speed needs attention, whatever its goldens show. */
 	steady: boolean;
 	golden: GoldenTally | null;
 }
@@ -52,7 +52,7 @@ function verdictTone(workload: WorkloadResult, latency: GateStatus | undefined, 
 	}
 }
 
-/** Golden cases by engine: how many match, and how loud the worst of them is. */
+/** Golden cases by engine: how many match, and the tone of the worst. */
 function goldenTallies(result: Result): Map<string, GoldenTally> {
 	const tallies = new Map<string, GoldenTally>();
 	for (const verdict of result.golden) {
@@ -60,7 +60,7 @@ function goldenTallies(result: Result): Map<string, GoldenTally> {
 		const key = engineKey(verdict);
 		const tally = tallies.get(key) ?? { match: 0, total: 0, tone: "ok" };
 		const tone: Tone = state === "mismatch" || tally.tone === "bad" ? "bad" : state === "match" ? tally.tone : "open";
-		// The verdict on the whole set colours the tally, and is no case more.
+		// The verdict on the whole set colours the tally, but is not a case.
 		const one = verdict.scope === undefined ? 1 : 0;
 		tallies.set(key, { match: tally.match + (state === "match" ? one : 0), total: tally.total + one, tone });
 	}
@@ -69,8 +69,8 @@ function goldenTallies(result: Result): Map<string, GoldenTally> {
 
 function isSteady({ workload, tone }: Pick<WorkloadRow, "workload" | "tone">, gates: GateIndex, hasBase: boolean): boolean {
 	const calm = tone === "ok" || tone === "plain";
-	const news = workload.verdict === "improved" || (workload.verdict === "missing" && hasBase);
-	return calm && !news && rowGates.every((gate) => (gates.status(gate, workload) ?? "pass") === "pass");
+	const changed = workload.verdict === "improved" || (workload.verdict === "missing" && hasBase);
+	return calm && !changed && rowGates.every((gate) => (gates.status(gate, workload) ?? "pass") === "pass");
 }
 
 export function workloadRows(result: Result): WorkloadRow[] {
@@ -99,7 +99,7 @@ function memoryText(base: ArmStats | null, head: ArmStats | null): string {
 /** The heading above an arm's times, with the figure that they are. */
 export function armTitle(arm: Arm | "time", rows: readonly WorkloadRow[]): string {
 	const [figure = "median", other] = new Set(rows.map(({ workload }) => workload.figure ?? "median"));
-	// Only a merged result holds both: each row then says on what it ran.
+	// Only a merged result holds both: each row then shows its backend.
 	return other === undefined ? `${arm}, ${figure}` : `${arm}, median (on a CPU: fastest)`;
 }
 

@@ -3,10 +3,10 @@
 // ECMA-48: CSI and OSC sequences, then the two-character ones.
 const ansiSequence = /\u001b\[[0-?]*[ -/]*[@-~]|\u001b[\]PX^_][^\u0007\u001b]*(?:\u0007|\u001b\\)?|\u001b[ -/]*[0-~]/g;
 const controls = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g;
-// Marks that reorder or reshape what stands around them, and tags that nobody sees: a path could show other letters than it has.
+// Marks that reorder or reshape the text around them, and invisible tags: a path could look different from what it is.
 const bidiMarks = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u206f\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
 const loneSurrogates = /\p{Surrogate}/gu;
-/** Breaks a mention, a reference or a link without being seen. */
+/** Breaks a mention, a reference or a link invisibly. */
 const joiner = "\u200d";
 
 /** One line of plain text: no escape sequences, control characters, reordering marks or broken code units. */
@@ -14,7 +14,7 @@ export function cleanText(text: string): string {
 	return text.replace(ansiSequence, "").replace(controls, " ").replace(bidiMarks, "").replace(loneSurrogates, "\ufffd");
 }
 
-/** Cuts the middle out of a text longer than `maxChars`: the ends tell names and paths apart. */
+/** Cuts the middle out of a text longer than `maxChars`: the ends distinguish names and paths. */
 export function shorten(text: string, maxChars: number): string {
 	if (text.length <= maxChars) return text;
 	const points = [...text];
@@ -23,7 +23,7 @@ export function shorten(text: string, maxChars: number): string {
 	return `${points.slice(0, maxChars - 1 - tail).join("")}…${points.slice(points.length - tail).join("")}`;
 }
 
-/** Cleans and shortens what a user named; nothing left of it is said so. */
+/** Cleans and shortens a name from the user; an empty one becomes `(no name)`. */
 export function cleanName(text: string, maxChars = 80): string {
 	// The first cut bounds the work on a hostile text, before any pattern reads it.
 	const clean = cleanText(shorten(text, maxChars * 8)).trim();
@@ -42,7 +42,7 @@ export function escapeXml(text: string): string {
 	return escapeHtml(text).replace(/[\ufffe\uffff]/g, "\ufffd");
 }
 
-/** Inline text for GitHub's Markdown, in paragraphs and table cells: no markup, mention, reference, link or formula comes of it. */
+/** Inline text for GitHub's Markdown, in paragraphs and table cells: it cannot become markup, a mention, a reference, a link or a formula. */
 export function escapeMarkdown(text: string): string {
 	return (
 		cleanText(text)
@@ -75,7 +75,7 @@ export function markdownFence(lines: readonly string[]): string {
 
 /**
  * Lines for a workflow's log. The runner obeys `::command::` at the start of a line, blanks aside, and `##[command]` anywhere
- * in it; a word of a model, a log or a file name must not command.
+ * in it; text from a model, a log or a file name must not act as a command.
  */
 export function disarmCommands(text: string): string {
 	return text.replace(commandStart, "$1:\u200b").replace(/##(?=\[)/g, "##\u200b");
@@ -84,7 +84,7 @@ export function disarmCommands(text: string): string {
 /** The runner cuts lines at \r and \n alone, but trims every blank before it looks; other readers of logs cut at more. */
 const commandStart = /((?:^|[\n\v\f\r\u0085\u2028\u2029])[^\S\n\v\f\r\u2028\u2029]*):(?=:)/g;
 
-/** JSON for stdout, which may be a workflow's log: what would command there stands as an escape, and means the same. */
+/** JSON for stdout, which may be a workflow's log: anything that would act as a command is escaped, and means the same. */
 export function jsonText(value: unknown): string {
 	const asEscape = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`;
 	return `${JSON.stringify(value, null, "\t").replace(/#(?=\[)|[\u0085\u2028\u2029]/g, asEscape)}\n`;

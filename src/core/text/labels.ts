@@ -1,8 +1,8 @@
-// The words and symbols that every report uses for outcomes, verdicts and states.
+// Labels and symbols of outcomes, verdicts and states, the same in every report.
 import type { ArmSource, BackendFacts, BuildRecord, GateName, GateStatus, GoldenState, Outcome, VerdictKind } from "../schema/result.ts";
 import { cleanName } from "./escape.ts";
 
-/** How loud a thing is shown: decided by gates and states, never here. */
+/** How prominently something is shown: decided by gates and states, not here. */
 export type Tone = "bad" | "warn" | "ok" | "open" | "plain";
 
 export const outcomeLabels: Readonly<Record<Outcome, string>> = {
@@ -40,7 +40,7 @@ const buildLabels: Readonly<Record<BuildRecord["state"], string>> = {
 	skipped: "skipped by preflight",
 };
 
-/** A machine's fault refuses nothing: that build failed. */
+/** A fault of the machine is not a refusal: that build failed. */
 export function buildLabel(build: BuildRecord): string {
 	return build.state === "refused" && build.failure?.kind === "runner" ? "failed" : buildLabels[build.state];
 }
@@ -72,11 +72,11 @@ const gateLabels: Readonly<Record<GateName, string>> = {
 
 const speedGates: ReadonlySet<GateName> = new Set(["latency", "p99", "memory", "build-time", "max-latency", "run"]);
 
-/** A word about performance, with the backend's caution beside it. */
-export function withCaution(word: string, backend: BackendFacts): string {
-	if (backend.caution === undefined) return word;
+/** A label about performance, with the backend's caution. */
+export function withCaution(label: string, backend: BackendFacts): string {
+	if (backend.caution === undefined) return label;
 	const caution = cleanName(backend.caution);
-	return word.endsWith(")") ? `${word.slice(0, -1)}; ${caution})` : `${word} (${caution})`;
+	return label.endsWith(")") ? `${label.slice(0, -1)}; ${caution})` : `${label} (${caution})`;
 }
 
 export function speedLabel(verdict: VerdictKind, backend: BackendFacts): string {

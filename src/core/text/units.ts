@@ -1,4 +1,4 @@
-// Turns quantities into words that people read: percent, times, sizes, durations.
+// Formats quantities for people: percent, times, sizes, durations.
 
 const minus = "\u2212";
 const notANumber = "n/a";
@@ -16,15 +16,15 @@ function withMinus(text: string): string {
 	return text.startsWith("-") ? minus + text.slice(1) : text;
 }
 
-/** Strips the sign of a zero: `-0.0` says nothing that `0.0` does not. */
+/** Strips the sign of a zero. */
 function fixed(value: number, digits: number): string {
 	const text = value.toFixed(digits);
 	return Number(text) === 0 ? (0).toFixed(digits) : text;
 }
 
 /**
- * Decimals of a percentage that a doubt of this half width (a fraction) supports:
- * one as a rule, two where the doubt itself is below 0.05 %.
+ * Decimals of a percentage that an interval of this half width (a fraction) supports:
+ * one as a rule, two where the half width is below 0.05 %.
  */
 export function percentDigits(halfWidth: number): 1 | 2 {
 	return Math.abs(halfWidth) < 5e-4 ? 2 : 1;
@@ -42,7 +42,7 @@ export function formatPercent(fraction: number, options: { sign?: boolean; digit
 	return `${sign}${withMinus(text)} %`;
 }
 
-/** A limit as its owner wrote it: 0.02 is `2 %`, 0.025 is `2.5 %`; no trailing zeros. */
+/** A limit as the config has it: 0.02 is `2 %`, 0.025 is `2.5 %`; no trailing zeros. */
 export function formatLimit(fraction: number): string {
 	const percent = Number((fraction * 100).toPrecision(3));
 	return Number.isFinite(percent) ? `${withMinus(String(percent))} %` : notANumber;
@@ -86,8 +86,8 @@ export function formatDuration(ms: number): string {
 }
 
 /**
- * A number of a metric or tensor, short: `0.9987`, `1.842`, below 0.1 or from 1e6 on `3.3e-2`. The words that stand
- * for numbers JSON cannot write stay words; null is a dash. `digits` are the significant ones of the long form.
+ * A number of a metric or tensor, short: `0.9987`, `1.842`, below 0.1 or from 1e6 on `3.3e-2`. The strings that
+ * stand for numbers JSON cannot write stay as they are; null is a dash. `digits` are the significant ones of the long form.
  */
 export function formatValue(value: number | "NaN" | "Infinity" | "-Infinity" | null, digits = 4): string {
 	if (value === null) return "–";

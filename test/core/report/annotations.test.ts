@@ -45,7 +45,7 @@ describe("annotations", () => {
 		expect(list.at(-1)).toEqual({
 			level: "notice",
 			title: "71 more",
-			message: "71 more annotations stand in report.html and result.json.",
+			message: "71 more annotations are in report.html and result.json.",
 		});
 	});
 

@@ -73,7 +73,7 @@ describe("the report", () => {
 	it("shows what moved, by how much and who says why, with users' words escaped", () => {
 		const markdown = renderMarkdown(result);
 		expect(markdown).toMatch(/WEAKER: relative-l2 .* 4 outputs moved, furthest `logits` of case `scene-1`: relative L2 9\.3e-2/);
-		expect(markdown).toMatch(/Ann says: “New &lt;b&gt;labels/);
+		expect(markdown).toMatch(/Ann wrote: “New &lt;b&gt;labels/);
 		const page = renderHtml(result);
 		expect(page).toContain('id="golden-changes"');
 		expect(page).toMatch(/looser/);

@@ -63,7 +63,7 @@ describe("reports of goldens", () => {
 	it("tell the number over the set as such", () => {
 		const result = { ...buildResult(), golden: [ofCase("a", "match"), ofCase("b", "match"), ofCase("c", "match"), ofSet] };
 		const [highlight] = goldenHighlights(result, indexGates(result)).highlights;
-		expect(highlight?.title).toBe("net · fp16 computes something else over its whole set of 3 cases");
+		expect(highlight?.title).toBe("net · fp16 does not match its goldens over its whole set of 3 cases");
 		expect(JSON.stringify(highlight?.sentences[0])).toContain("over the whole set of 3 cases");
 		expect(renderMarkdown(result)).toContain("Goldens: 3 of 3 cases match, 0 of 1 whole set");
 	});

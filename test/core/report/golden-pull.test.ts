@@ -77,7 +77,7 @@ describe("the body", () => {
 		expect(goldenPullBody(pullOf({ goldens: [first] }))).toContain("</code>, new; 1 case");
 		const unread = goldenPullBody(pullOf({ goldens: [{ ...golden, change: null }] }));
 		expect(unread).not.toContain(", new;");
-		expect(unread).toContain("What moved is not known.");
+		expect(unread).toContain("It is unknown what moved.");
 	});
 });
 

@@ -64,7 +64,7 @@ describe("stories", () => {
 
 	it("state a mismatch with output, metric, cap, base engine and worst element, once for all cases of an engine", () => {
 		expect(told(named("mismatch-and-slowdown"))[0]).toBe(
-			"segmenter · fp32 computes something else: 2 of 2 golden cases logits_out: relative L2 is 3.3e−2, 33 times the allowed 1e−3 (case case1). ".replaceAll(
+			"segmenter · fp32 does not match its goldens: 2 of 2 golden cases logits_out: relative L2 is 3.3e−2, 33 times the allowed 1e−3 (case case1). ".replaceAll(
 				"−",
 				"-",
 			) +
@@ -92,7 +92,7 @@ describe("stories", () => {
 		expect(highlight).toContain("Not a pass.");
 		const latency = buildComparison({ verdict: "inconclusive", estimate: 0.016, interval: [-0.006, 0.038], pairs: 16, excluded: 0.038 });
 		expect(told(buildResult({ workloads: [buildWorkload({ latency, noise: { runCv: 0.021, detectable: 0.022 } })] }))[0]).toContain(
-			"Run noise 2.1 % is too high for a limit of 2 % on this runner; a slowdown up to 3.8 % cannot be excluded. Not a pass.",
+			"Run noise 2.1 % is too high for a limit of 2 % on this runner; a slowdown of up to 3.8 % cannot be ruled out. Not a pass.",
 		);
 	});
 
@@ -150,7 +150,7 @@ describe("stories", () => {
 		[{ got: 0.001004, allowed: 0.001 }, "is 1.004e-3, 1.004 times the allowed 1e-3"],
 		[
 			{ got: 0.64, allowed: 0.99, bound: "at-least", metric: "cosine" } as const,
-			"cosine similarity is 0.64, where at least 0.99 is demanded",
+			"cosine similarity is 0.64, where at least 0.99 is required",
 		],
 		[{ got: "NaN" } as const, "is NaN, where 5e-3 is allowed"],
 		[

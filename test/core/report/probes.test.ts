@@ -87,7 +87,7 @@ describe("the reports", () => {
 			({ title }) => title,
 		);
 		expect(titles).toContain("net · fp16 gives no finite number (probe, no reference)");
-		expect(titles).toContain("net · fp16 gives no answer at a size that its profile holds (probe, no reference)");
+		expect(titles).toContain("net · fp16 gives no answer at a size within its profile (probe, no reference)");
 	});
 
 	it("say nothing where nothing was asked", () => {

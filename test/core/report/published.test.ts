@@ -127,16 +127,16 @@ describe("the commits", () => {
 
 describe("links", () => {
 	it("stand where there is something to open, and names where there is not", () => {
-		expect(linksMarkdown({})).toBe("the whole in `report.html` and `result.json`");
+		expect(linksMarkdown({})).toBe("full report: `report.html` and `result.json`");
 		expect(
 			linksMarkdown({ report: "https://github.com/a/b/actions/runs/1/artifacts/2", run: "https://github.com/a/b/actions/runs/1" }),
 		).toBe(
-			"the whole in [report.html](https://github.com/a/b/actions/runs/1/artifacts/2) and `result.json` · [run](https://github.com/a/b/actions/runs/1)",
+			"full report: [report.html](https://github.com/a/b/actions/runs/1/artifacts/2) and `result.json` · [run](https://github.com/a/b/actions/runs/1)",
 		);
 	});
 
 	it.each(["javascript:alert(1)", "https://x)[y](z", "https://x y", 'https://x"', "", "https://x\n"])("leave %j out", (url) => {
-		expect(linksMarkdown({ report: url, artifact: url, run: url, profiles: url })).toBe("the whole in `report.html` and `result.json`");
+		expect(linksMarkdown({ report: url, artifact: url, run: url, profiles: url })).toBe("full report: `report.html` and `result.json`");
 	});
 });
 

@@ -1,4 +1,4 @@
-// One row a workload as CSV (RFC 4180), for spreadsheets and data frames; units stand in the headers.
+// One row a workload as CSV (RFC 4180), for spreadsheets and data frames; units are in the headers.
 import type { Comparison, Result, WorkloadResult } from "../../schema/result.ts";
 import { cleanText, shorten } from "../../text/escape.ts";
 

@@ -6,7 +6,7 @@ import { cleanMessage } from "../comparison-format.ts";
 
 type SarifLevel = "error" | "warning" | "note";
 
-interface Complaint {
+interface Problem {
 	code: string;
 	level: SarifLevel;
 	/** Which page of the documentation has a heading for the code. */
@@ -19,21 +19,21 @@ interface Complaint {
 	location?: Location;
 }
 
-/** A result may come from another hand: no code of ours is half as long. */
+/** A result may come from an untrusted source; our own codes are less than half as long. */
 const longestCode = 100;
 
 export function renderSarif(result: Result): string {
-	const complaints = [...result.errors.flatMap(ofError), ...result.findings.map(ofFinding)];
-	const codes = [...new Set(complaints.map(({ code }) => code))];
+	const problems = [...result.errors.flatMap(ofError), ...result.findings.map(ofFinding)];
+	const codes = [...new Set(problems.map(({ code }) => code))];
 	const log = {
 		$schema: "https://json.schemastore.org/sarif-2.1.0.json",
 		version: "2.1.0",
 		runs: [
 			{
-				tool: { driver: driverOf(result, codes, complaints) },
+				tool: { driver: driverOf(result, codes, problems) },
 				invocations: [invocationOf(result)],
 				columnKind: "utf16CodeUnits",
-				results: complaints.map((complaint) => resultOf(complaint, { codes, configPath: result.config.path })),
+				results: problems.map((problem) => resultOf(problem, { codes, configPath: result.config.path })),
 			},
 		],
 	};
@@ -41,7 +41,7 @@ export function renderSarif(result: Result): string {
 }
 
 /** Only the user's own input: a broken runner or GitHub is no finding about the repository. */
-function ofError(error: ErrorRecord): Complaint[] {
+function ofError(error: ErrorRecord): Problem[] {
 	if (error.kind !== "configuration") return [];
 	const { message, fix, location, model } = error;
 	const code = cleanMessage(error.code, longestCode);
@@ -49,7 +49,7 @@ function ofError(error: ErrorRecord): Complaint[] {
 	return [{ code, level: "error", page: "errors", message, ...subject, ...optional({ fix, location }) }];
 }
 
-function ofFinding(finding: Finding): Complaint {
+function ofFinding(finding: Finding): Problem {
 	const { severity, message, fix, location, node, model } = finding;
 	const code = cleanMessage(finding.code, longestCode);
 	const subject = model === undefined ? {} : { subject: subjectName({ ...finding, model }) };
@@ -61,15 +61,15 @@ function optional<Fields extends object>(fields: Fields): { [Key in keyof Fields
 	return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never;
 }
 
-function driverOf({ tool }: Result, codes: readonly string[], complaints: readonly Complaint[]): object {
+function driverOf({ tool }: Result, codes: readonly string[], problems: readonly Problem[]): object {
 	const rules = codes.map((code) => {
-		const page = complaints.find((complaint) => complaint.code === code)?.page ?? "errors";
+		const page = problems.find((problem) => problem.code === code)?.page ?? "errors";
 		return { id: code, shortDescription: { text: code.replaceAll("-", " ") }, helpUri: helpUri(code, page) };
 	});
 	return { name: tool.name, semanticVersion: tool.version, informationUri: helpUri(null, "errors"), rules };
 }
 
-/** Tells a run that found nothing from one that could not look. */
+/** Distinguishes a run that found nothing from one that could not look. */
 function invocationOf(result: Result): object {
 	const notifications = result.errors
 		.filter((error) => error.kind !== "configuration" && error.kind !== "github")
@@ -85,8 +85,8 @@ function invocationOf(result: Result): object {
 	};
 }
 
-function resultOf(complaint: Complaint, { codes, configPath }: { codes: readonly string[]; configPath: string }): object {
-	const { code, level, message, fix, subject, node, location } = complaint;
+function resultOf(problem: Problem, { codes, configPath }: { codes: readonly string[]; configPath: string }): object {
+	const { code, level, message, fix, subject, node, location } = problem;
 	const text = [
 		subject === undefined ? "" : `${subject}: `,
 		cleanMessage(message, 2000),

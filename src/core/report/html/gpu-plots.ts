@@ -19,7 +19,7 @@ function mark(run: WatchedRun, quantity: GpuQuantity, { x, y }: { x: number; y: 
 	const range = rangeIn(run.gpu, quantity);
 	if (range === null) return null;
 	const unit = quantity.unit === "" ? "" : ` ${quantity.unit}`;
-	const away = run.state === "ok" ? "" : ", thrown away";
+	const away = run.state === "ok" ? "" : ", discarded";
 	const title = `run ${run.order + 1}, ${run.arm}${away}: ${quantity.format(range.mean)}${unit}`;
 	const [top, middle, bottom] = [range.max, range.mean, range.min].map((value) => at(y.place(value)));
 	const spread = top === bottom ? null : html`<line class="spread ${run.arm}" x1="${x}" x2="${x}" y1="${top ?? 0}" y2="${bottom ?? 0}"/>`;

@@ -70,10 +70,10 @@ export function kernelsPart(workload: WorkloadResult): Piece {
 		...arms.flatMap((arm) => armColumns(arm, arms.length > 1 ? `${arm} ` : "")),
 	];
 	const all = Math.max(...arms.map((arm) => countOf(kernels[arm])));
-	return folded("Kernels by time, as Nsight Systems saw them", [
+	return folded("Kernels by time, from Nsight Systems", [
 		sortableTable(`kernels of ${subjectName(workload)}`, columns, rows.slice(0, mostRows)),
 		moreText(Math.max(rows.length, all) - mostRows, "kernels"),
-		html`<p class="legend">of a short run under nsys, which is slower than the timed runs; no gate compares it</p>`,
+		html`<p class="legend">from a short run under nsys, which is slower than the timed runs; not used by any gate</p>`,
 	]);
 }
 

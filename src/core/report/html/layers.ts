@@ -45,9 +45,9 @@ function pairOfBars({ base, head }: LayerChange, longestMs: number): Markup {
 
 function nameCell(change: LayerChange, isPaired: boolean): Piece {
 	const layer = change.head ?? change.base;
-	const words = [...(layer?.type === undefined ? [] : [cleanName(layer.type, 40)]), ...precisionLabels(change)];
-	const news = isPaired ? differenceLabels(change).filter((word) => !words.includes(word)) : [];
-	const about = [...words.map((word) => html`${word}`), ...news.map((word) => html`<b>${word}</b>`)];
+	const labels = [...(layer?.type === undefined ? [] : [cleanName(layer.type, 40)]), ...precisionLabels(change)];
+	const changed = isPaired ? differenceLabels(change).filter((word) => !labels.includes(word)) : [];
+	const about = [...labels.map((word) => html`${word}`), ...changed.map((word) => html`<b>${word}</b>`)];
 	return html`<code>${cleanName(change.name, 120)}</code>${
 		about.length === 0 ? null : html`<small>${about.map((word, index) => [index === 0 ? "" : " · ", word])}</small>`
 	}`;
@@ -133,11 +133,11 @@ function legend(drawing: Drawing): Markup {
 	const known = [arms.base, arms.head].filter((arm): arm is ArmLayers => arm !== null);
 	const inferences = known.map((arm) => arm.iterations.toLocaleString("en-US")).join(" and ");
 	const key = arms.base === null ? null : html`<i class="base"></i>base<i class="head"></i>head · `;
-	return html`<p class="legend">${key}all layers together ${totalsText(drawing)} · means of ${inferences} inferences in a run of its own under TensorRT's profiler, which is slower than the timed runs; no gate compares them</p>
+	return html`<p class="legend">${key}all layers together ${totalsText(drawing)} · means of ${inferences} inferences in a separate run under TensorRT's profiler, which is slower than the timed runs; not used by any gate</p>
 `;
 }
 
-/** `open`: the layers that moved the most stand unfolded, for a workload that asks for attention. */
+/** `open`: the layers that changed the most are shown unfolded, for a workload that needs attention. */
 export function layersPart(workload: WorkloadResult, { open }: { open: boolean }): Piece {
 	const drawing = workload.layers === undefined ? null : drawingOf(workload.layers);
 	if (drawing === null || drawing.changes.length === 0) return null;

@@ -57,7 +57,7 @@ export function partLine(part: string | undefined): Piece {
 }
 
 export function moreText(hidden: number, what: string): Piece {
-	return hidden > 0 ? html`<p class="more">… and ${hidden.toLocaleString("en-US")} more ${what}; result.json holds them all.</p>` : null;
+	return hidden > 0 ? html`<p class="more">… and ${hidden.toLocaleString("en-US")} more ${what}; result.json contains all.</p>` : null;
 }
 
 export interface Column<Row> {

@@ -25,7 +25,7 @@ function pageHead(result: Result): Markup {
 }
 
 function pageFooter(result: Result): Markup {
-	return html`<footer>trtgate ${cleanName(result.tool.version, 40)} · ${cleanName(result.startedAt, 40)} · drawn from result.json, which holds every figure of this page</footer>
+	return html`<footer>trtgate ${cleanName(result.tool.version, 40)} · ${cleanName(result.startedAt, 40)} · rendered from result.json, which contains every figure on this page</footer>
 `;
 }
 

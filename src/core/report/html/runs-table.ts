@@ -1,4 +1,4 @@
-// Every run of one workload, thrown-away ones included, and both arms' figures side by side.
+// Every run of one workload, discarded ones included, and both arms' figures side by side.
 import type { Arm, ArmStats, Comparison, PerfRun, RunFigure, WorkloadResult } from "../../schema/result.ts";
 import { cleanName } from "../../text/escape.ts";
 import { subjectName } from "../../text/labels.ts";
@@ -22,7 +22,7 @@ const runColumns: readonly Column<PerfRun>[] = [
 	{ title: "order", heading: true, cell: (run) => run.order + 1 },
 	{ title: "pair", numeric: true, cell: (run) => run.pair + 1 },
 	{ title: "arm", cell: (run) => run.arm },
-	{ title: "state", cell: (run) => (run.state === "ok" ? "ok" : pill("thrown away", "open")) },
+	{ title: "state", cell: (run) => (run.state === "ok" ? "ok" : pill("discarded", "open")) },
 	time("median", (run) => run.medianMs),
 	time("mean", (run) => run.meanMs),
 	time("min", (run) => run.minMs),

@@ -50,7 +50,7 @@ function dot(run: DrawnRun | undefined, x: number, options: { y: Scale; radius: 
 
 function cross(run: DrawnRun, x: number, y: Scale): Markup {
 	const cy = y.place(run.ms);
-	const title = `pair ${run.pair + 1}, ${run.arm}, thrown away: ${cleanName(run.reason ?? "unusable", 200)}`;
+	const title = `pair ${run.pair + 1}, ${run.arm}, discarded: ${cleanName(run.reason ?? "unusable", 200)}`;
 	return html`<path class="cross" d="M${at(x - 3)} ${at(cy - 3)}l6 6m0 -6l-6 6"><title>${title}</title></path>`;
 }
 

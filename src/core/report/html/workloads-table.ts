@@ -24,7 +24,7 @@ function workloadName({ workload }: WorkloadRow): Markup {
 	return html`<b>${cleanName(workload.model)}</b> <span>${cleanName(workload.engine)} · ${cleanName(workload.workload)}</span>${partLine(workload.part)}`;
 }
 
-/** The limits in words, where all rows share them; each row draws its own. */
+/** The limits, where all rows share them; each row draws its own. */
 function forestTitle(rows: readonly WorkloadRow[], result: Result): string {
 	const same = (texts: readonly string[]) => (new Set(texts).size === 1 ? texts[0] : undefined);
 	const level = same(rows.map((row) => levelText(row.workload.latency)));
@@ -86,7 +86,7 @@ function goldenCell({ golden }: WorkloadRow): Piece {
 function verdictCell({ row }: Line, result: Result): Piece {
 	const { caution } = backendOf(result, row.workload);
 	if (caution === undefined || !row.verdict.includes("(")) return pill(row.verdict, row.tone);
-	// The caution stands beside the word, on a line of its own to keep the column narrow.
+	// The caution has its own line to keep the column narrow.
 	return html`${pill(row.verdict.slice(0, row.verdict.indexOf(" (")), row.tone)}<small>(${cleanName(caution)})</small>`;
 }
 
@@ -112,7 +112,7 @@ function columnsOf(rows: readonly WorkloadRow[], result: Result): Column<Line>[]
 	];
 }
 
-/** Rows that ask for attention first, each part in the order of the result. */
+/** Rows that need attention first, each part in the order of the result. */
 export function workloadTable(result: Result, rows: readonly WorkloadRow[], anchors: ReadonlyMap<WorkloadRow, string>): Piece {
 	const ordered = [...rows.filter((row) => !row.quiet), ...rows.filter((row) => row.quiet)].slice(0, mostRows);
 	const lines = ordered.map((row): Line => ({ row, texts: workloadTexts(row), anchor: anchors.get(row) ?? null }));

@@ -85,11 +85,11 @@ const stateTones: Readonly<Record<BuildRecord["state"], Tone>> = {
 function timeCell(build: BuildRecord | null): Piece {
 	if (build === null) return "–";
 	return build.state === "built"
-		? html`${formatDuration(build.durationMs)}${build.fromCache === true ? html`<small>from the cache, then</small>` : null}`
+		? html`${formatDuration(build.durationMs)}${build.fromCache === true ? html`<small>from the cache</small>` : null}`
 		: pill(buildLabel(build), build.arm === "head" ? stateTones[build.state] : "open");
 }
 
-/** What is true of both builds is said once. */
+/** A note on both builds appears once. */
 function notesCell({ base, head }: BuildPair): Piece {
 	const arms = new Map<string, string[]>();
 	for (const build of [base, head]) {
@@ -115,9 +115,9 @@ const columns: readonly Column<BuildPair>[] = [
 ];
 
 function recipes(result: Result): Piece {
-	const told = result.builds.filter((build) => build.recipe !== undefined && Object.keys(build.recipe).length > 0).slice(0, 100);
-	if (told.length === 0) return null;
-	const rows = told.map((build) => {
+	const builds = result.builds.filter((build) => build.recipe !== undefined && Object.keys(build.recipe).length > 0).slice(0, 100);
+	if (builds.length === 0) return null;
+	const rows = builds.map((build) => {
 		const recipe = Object.entries(build.recipe ?? {})
 			.slice(0, 40)
 			.map(([key, value]) => `${cleanName(key, 60)} = ${cleanName(value, 120)}`);
@@ -150,7 +150,7 @@ function sameFailures(builds: readonly BuildRecord[]): BuildRecord[][] {
 
 function buildSeverity(builds: readonly BuildRecord[], gates: GateIndex): HighlightSeverity {
 	const head = builds.find((build) => build.arm === "head");
-	// A base that does not build is no fault of the change.
+	// A base that does not build is not the change's fault.
 	if (head === undefined) return "note";
 	const status = gates.status("build", head);
 	return status === undefined || status === "pass" ? "fail" : status;
@@ -160,17 +160,17 @@ function buildHighlight(builds: readonly BuildRecord[], gates: GateIndex): Highl
 	const build = builds.find(({ arm }) => arm === "head") ?? builds[0];
 	if (build === undefined) return [];
 	const { failure } = build;
-	const word = buildLabel(build);
+	const label = buildLabel(build);
 	const arms = builds.map(({ arm }) => arm).join(" and ");
 	const excerpt = excerptLines(failure?.excerpt ?? []);
 	const highlight: Highlight = {
 		severity: buildSeverity(builds, gates),
-		topic: [`build ${word}`, `builds ${word}`],
-		title: `${subjectName(build)} does not build (${arms}): ${failure === undefined ? word : cleanMessage(failure.title, 300)}`,
+		topic: [`build ${label}`, `builds ${label}`],
+		title: `${subjectName(build)} does not build (${arms}): ${failure === undefined ? label : cleanMessage(failure.title, 300)}`,
 		sentences: [
-			[`The build ${word === "failed" || word === "timed out" ? word : `was ${word}`} after ${formatDuration(build.durationMs)}.`],
-			...(failure === undefined ? [] : [["What it is: ", { code: cleanMessage(failure.code, 80) }, "."]]),
-			...(build.log === undefined ? [] : [["The whole log: ", { code: cleanMessage(build.log, 200) }, "."]]),
+			[`The build ${label === "failed" || label === "timed out" ? label : `was ${label}`} after ${formatDuration(build.durationMs)}.`],
+			...(failure === undefined ? [] : [["Cause: ", { code: cleanMessage(failure.code, 80) }, "."]]),
+			...(build.log === undefined ? [] : [["Full log: ", { code: cleanMessage(build.log, 200) }, "."]]),
 		],
 		...(failure === undefined ? {} : { fix: cleanMessage(failure.fix) }),
 		...(excerpt.length === 0 ? {} : { excerpt }),

@@ -13,8 +13,8 @@ export const noiseSection = defineSection({
 	select: ({ result }) => noiseBudgetText(result),
 	markdown: (text) => {
 		const body =
-			"Half the width of the widest interval of this job: a smaller change cannot be told from none. A quieter runner or more pairs make it smaller.";
-		return [foldedMarkdown(`Noise budget: ${escapeMarkdown(text)}`, body)];
+			"Half the width of this job's widest interval. Smaller changes cannot be distinguished from no change. A quieter runner or more pairs reduce it.";
+		return [foldedMarkdown(escapeMarkdown(text.replace(/^s/, "S")), body)];
 	},
 });
 

@@ -12,7 +12,7 @@ const mostErrors = 200;
 
 const faultOf: Readonly<Record<ErrorRecord["kind"], string>> = {
 	configuration: "the configuration",
-	runner: "the runner, worth a retry",
+	runner: "the runner; a retry may help",
 	github: "GitHub's side; it does not change the outcome",
 	internal: "trtgate itself",
 };
@@ -26,7 +26,7 @@ function errorHighlight(error: ErrorRecord): Highlight {
 		title: `${place}${cleanMessage(error.message, 400)}`,
 		sentences: [
 			["Code ", { code: cleanMessage(error.code, 80) }, `, a fault of ${faultOf[error.kind]}.`],
-			...(error.log === undefined ? [] : [["The whole log: ", { code: cleanMessage(error.log, 200) }, "."]]),
+			...(error.log === undefined ? [] : [["Full log: ", { code: cleanMessage(error.log, 200) }, "."]]),
 		],
 		...(error.fix === undefined ? {} : { fix: cleanMessage(error.fix) }),
 		...(excerpt.length === 0 ? {} : { excerpt }),

@@ -1,4 +1,4 @@
-// Goldens that are not the same in base and head: what moved, by how much, which limits changed, and who gives which reason.
+// Goldens that are not the same in base and head: what moved, by how much, which limits changed, and and the stated reason.
 import type { GoldenChange, MovedOutput, Result, ToleranceChange } from "../../schema/result.ts";
 import { cleanName } from "../../text/escape.ts";
 import { counted } from "../../text/labels.ts";
@@ -42,12 +42,12 @@ ${notes.map((text) => html`<p>${cleanMessage(text, 400)}</p>\n`)}${moved.length 
 }
 
 function whyText({ reason, author }: GoldenChange): string {
-	const who = author === undefined ? "Nobody named" : cleanName(author, 80);
-	return reason === undefined ? "Nobody says why." : `${who} says: “${cleanMessage(reason, 300)}”`;
+	const who = author === undefined ? "The author" : cleanName(author, 80);
+	return reason === undefined ? "No reason was given." : `${who} wrote: “${cleanMessage(reason, 300)}”`;
 }
 
 function revisionText({ base, head }: GoldenChange): string {
-	const [from, to] = [cleanName(base ?? "none", 60), cleanName(head ?? "gone", 60)];
+	const [from, to] = [cleanName(base ?? "none", 60), cleanName(head ?? "removed", 60)];
 	return from === to ? from : `${from} → ${to}`;
 }
 
@@ -57,7 +57,7 @@ function sentencesOf(change: GoldenChange): Phrase[] {
 	const tighter = tolerances.filter(({ looser }) => !looser).length;
 	return [
 		...weakened.slice(0, mostChanged).map((text): Phrase => [`WEAKER: ${cleanMessage(text, 300)}`]),
-		...(weakened.length > mostChanged ? [[`${counted(weakened.length - mostChanged, "more thing")} became weaker.`]] : []),
+		...(weakened.length > mostChanged ? [[`${counted(weakened.length - mostChanged, "more item")} became weaker.`]] : []),
 		...(first === undefined
 			? []
 			: [
@@ -69,7 +69,7 @@ function sentencesOf(change: GoldenChange): Phrase[] {
 						`: ${movedText(first)}.`,
 					],
 				]),
-		...(tighter === 0 ? [] : [[`${counted(tighter, "limit")} became tighter or came new.`]]),
+		...(tighter === 0 ? [] : [[`${counted(tighter, "limit")} became tighter or is new.`]]),
 		...notes.slice(0, 4).map((text): Phrase => [cleanMessage(text, 300)]),
 		...(change.reason === undefined ? [] : [[whyText(change)]]),
 	];
@@ -82,7 +82,7 @@ function changeHighlight(change: GoldenChange, gates: GateIndex): Highlight {
 		topic: weaker ? ["weakened golden", "weakened goldens"] : ["changed golden", "changed goldens"],
 		title: `${cleanName(change.model)}: the golden changed and needs review${weaker ? ": it is WEAKER" : ""} (${revisionText(change)})`,
 		sentences: sentencesOf(change),
-		fix: "Look at what moved and why; approve the change only if the old golden was wrong or the new one is meant.",
+		fix: "Look at what moved and why; approve the change only if the old golden was wrong or the new one is intended.",
 	};
 }
 

@@ -14,7 +14,7 @@ interface Failing {
 	check: GoldenCheck;
 }
 
-/** A comparator's remark is no sentence of its own, and the next one follows it. */
+/** A comparator's remark may lack its period, and another sentence follows. */
 function sentence(text: string): string {
 	return /[.!?…]$/.test(text) ? text : `${text}.`;
 }
@@ -28,7 +28,7 @@ function placeOf({ check, verdict }: Failing): Phrase {
 function checkSentence(failing: Failing): Phrase {
 	const { check } = failing;
 	const where = placeOf(failing);
-	// Its sentence has both numbers, and what it is held against is no limit of the golden's.
+	// The detail has both numbers, and its limit is not one of the golden's.
 	if (check.metric === "error-growth" && check.detail !== undefined)
 		return [{ code: cleanName(check.output) }, `: ${cleanMessage(check.detail, 300)}`, ...where, "."];
 	const detail = check.detail === undefined ? "" : ` ${sentence(cleanMessage(check.detail, 300))}`;
@@ -45,8 +45,8 @@ function worstFirst(a: Failing, b: Failing): number {
 	return capRatio(b.check) - capRatio(a.check);
 }
 
-/** One failing check an output and metric: the loudest over all cases. */
-function loudest(verdicts: readonly GoldenVerdict[]): Failing[] {
+/** The worst failing check of each output and metric over all cases. */
+function worstChecks(verdicts: readonly GoldenVerdict[]): Failing[] {
 	const failing = verdicts.flatMap((verdict) => verdict.checks.filter((check) => !check.pass).map((check) => ({ verdict, check })));
 	const seen = new Map<string, Failing>();
 	for (const entry of failing.sort(worstFirst)) {
@@ -57,7 +57,7 @@ function loudest(verdicts: readonly GoldenVerdict[]): Failing[] {
 }
 
 function mismatchSentences(verdicts: readonly GoldenVerdict[]): Phrase[] {
-	const checks = loudest(verdicts);
+	const checks = worstChecks(verdicts);
 	const first = checks[0];
 	if (first === undefined) return messages(verdicts);
 	const worst = worstText(first.check);
@@ -73,19 +73,19 @@ function mismatchSentences(verdicts: readonly GoldenVerdict[]): Phrase[] {
 	];
 }
 
-/** What the judge said in words, each sentence once. */
+/** The verdicts' messages, each once. */
 function messages(verdicts: readonly GoldenVerdict[]): Phrase[] {
-	const said = new Set(verdicts.flatMap((verdict) => (verdict.message === undefined ? [] : [cleanMessage(verdict.message)])));
-	return [...said].slice(0, 3).map((message) => [message]);
+	const texts = new Set(verdicts.flatMap((verdict) => (verdict.message === undefined ? [] : [cleanMessage(verdict.message)])));
+	return [...texts].slice(0, 3).map((message) => [message]);
 }
 
 const stateSeverity: Readonly<Record<GoldenState, HighlightSeverity>> = { match: "warn", mismatch: "fail", stale: "warn", error: "error" };
 
 const titles: Readonly<Record<GoldenState, string>> = {
 	match: "stays within its goldens, with warnings",
-	mismatch: "computes something else",
-	stale: "cannot be held against its goldens: they are stale",
-	error: "could not be held against its goldens",
+	mismatch: "does not match its goldens",
+	stale: "cannot be compared with its goldens: they are stale",
+	error: "could not be compared with its goldens",
 };
 
 const topics: Readonly<Record<GoldenState, readonly [string, string]>> = {

@@ -31,7 +31,7 @@ interface Line {
 }
 
 const mostRows = 500;
-/** Up to here all checks stand in one table; beyond, those that pass are folded. */
+/** Up to this many checks are in one table; beyond, those that pass are folded. */
 const openRows = 12;
 const barWidth = 100;
 
@@ -118,13 +118,13 @@ function columns(scale: Scale): Column<Line>[] {
 	];
 }
 
-/** Verdicts that hold no check, or a word to say beside them. */
+/** Verdicts without checks, or with a message. */
 function remarks(result: Result): Piece {
-	const told = result.golden
+	const verdicts = result.golden
 		.filter((verdict) => verdict.state !== "match" && (verdict.checks.length === 0 || verdict.message !== undefined))
 		.slice(0, 50);
-	if (told.length === 0) return null;
-	return html`<ul>${told.map(
+	if (verdicts.length === 0) return null;
+	return html`<ul>${verdicts.map(
 		({ model, engine, case: name, part, state, message }) =>
 			html`<li>${pill(goldenLabels[state], state === "mismatch" ? "bad" : "open")} ${subjectName({ model, engine, case: name, part })}${message === undefined ? "" : `: ${cleanMessage(message)}`}</li>\n`,
 	)}</ul>\n`;

@@ -1,4 +1,4 @@
-// Probes: whether an engine agrees with itself, where no golden tells which of two answers is right.
+// Probes: whether an engine agrees with itself, without a golden.
 import type { ProbeName, ProbeResult, ProbeState, Result } from "../../schema/result.ts";
 import { cleanName } from "../../text/escape.ts";
 import { counted, subjectName, type Tone } from "../../text/labels.ts";
@@ -32,7 +32,7 @@ const probeStateLabels: Readonly<Record<ProbeState, string>> = {
 	skipped: "does not apply",
 };
 
-/** Of a difference that no gate was asked about. */
+/** Of a difference without a gate. */
 const probeTones: Readonly<Record<ProbeState, Tone>> = { agrees: "ok", differs: "warn", known: "plain", skipped: "plain" };
 
 const order: readonly ProbeState[] = ["differs", "known", "agrees", "skipped"];
@@ -93,17 +93,17 @@ const faults: Readonly<Record<ProbeName, string>> = {
 
 const fixes: Readonly<Record<ProbeName, string>> = {
 	determinism:
-		"Look for random operators and plugins with atomic additions; where the model draws numbers on purpose, leave this probe out with `probes: { only: [...] }`.",
+		"Look for random operators and plugins with atomic additions; if the model draws random numbers on purpose, leave this probe out with `probes: { only: [...] }`.",
 	"duplicate-rows": "Compare a batch of equal rows layer by layer; it may be a defect of a kernel or a plugin.",
 	neighbours:
-		"Look for what reduces over the batch, and for quantisation with one scale for the whole batch; where it is meant, leave this probe out.",
-	"batch-size": "Compare the two batch sizes layer by layer; a reshape may have the exported batch size in it.",
-	"profile-ends": "Run the engine at the size that the message names; narrow the profile where it is not served.",
+		"Look for what reduces over the batch, and for quantisation with one scale for the whole batch; if it is intended, leave this probe out.",
+	"batch-size": "Compare the two batch sizes layer by layer; a reshape may contain the exported batch size.",
+	"profile-ends": "Run the engine at the size that the message names; narrow the profile if that size is not needed.",
 	padding: "Look for a pooling or a normalisation that does not read the mask.",
 };
 
 function faultOf({ probe, got }: ProbeResult): string {
-	if (got === null) return "gives no answer at a size that its profile holds";
+	if (got === null) return "gives no answer at a size within its profile";
 	return got === "NaN" ? "gives no finite number" : faults[probe];
 }
 

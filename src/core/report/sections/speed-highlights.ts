@@ -22,7 +22,9 @@ function levels(workload: WorkloadResult): string {
 }
 
 function replacedText(workload: WorkloadResult): string | null {
-	return workload.replaced === 0 ? null : `${counted(workload.replaced, "run was", "runs were")} thrown away for cause and measured again.`;
+	return workload.replaced === 0
+		? null
+		: `${counted(workload.replaced, "run was", "runs were")} discarded for a stated reason and measured again.`;
 }
 
 function tailText(workload: WorkloadResult): string | null {
@@ -49,8 +51,8 @@ function changedHighlight(result: Result, workload: WorkloadResult, severity: Hi
 	};
 }
 
-/** The judge's own doubt where it gave one; it knows noise from a change near the limit. */
-function doubt(workload: WorkloadResult): string {
+/** The comparison's own reason where it gave one: it distinguishes noise from a change near the limit. */
+function undecidedText(workload: WorkloadResult): string {
 	const { latency, noise } = workload;
 	if (latency.reason !== undefined) return cleanMessage(latency.reason);
 	const limit = formatLimit(latency.minimalEffect);
@@ -68,7 +70,7 @@ function inconclusiveHighlight(result: Result, workload: WorkloadResult, severit
 		topic: [withCaution("inconclusive comparison", backend), withCaution("inconclusive comparisons", backend)],
 		title: `${subjectName(workload)} is ${speedLabel("inconclusive", backend)}${after}${found}`,
 		sentences: sentences([
-			doubt(workload),
+			undecidedText(workload),
 			"Not a pass.",
 			...(workload.notes ?? []).slice(0, 5).map((note) => cleanMessage(note)),
 			replacedText(workload),
@@ -77,12 +79,12 @@ function inconclusiveHighlight(result: Result, workload: WorkloadResult, severit
 }
 
 function unjudgedHighlight(result: Result, workload: WorkloadResult, severity: HighlightSeverity): Highlight {
-	const word = speedLabel(workload.verdict, backendOf(result, workload));
+	const label = speedLabel(workload.verdict, backendOf(result, workload));
 	const { reason } = workload.latency;
 	return {
 		severity,
-		topic: [`workload ${word}`, `workloads ${word}`],
-		title: `${subjectName(workload)} is ${word}`,
+		topic: [`workload ${label}`, `workloads ${label}`],
+		title: `${subjectName(workload)} is ${label}`,
 		sentences: sentences([
 			reason === undefined ? "Nothing was compared." : cleanMessage(reason),
 			severity === "note" ? null : "Not a pass.",
@@ -115,7 +117,7 @@ function speedHighlight(result: Result, workload: WorkloadResult, gates: GateInd
 			return inconclusiveHighlight(result, workload, severity);
 		case "not-comparable":
 		case "missing":
-			// Without a base nothing can be compared, and the report says so once.
+			// Without a base nothing can be compared, and the report states it once.
 			return result.arms.base === null ? null : unjudgedHighlight(result, workload, severity);
 		case "unchanged":
 			return null;

@@ -16,7 +16,7 @@ import type { WorkloadRow } from "../rows.ts";
 import { defineSection, type ReportContext } from "../section.ts";
 
 const mostChanged = 100;
-const mostQuiet = 300;
+const mostUnchanged = 300;
 
 function wasTimed(workload: WorkloadResult): boolean {
 	return workload.runs.some((run) => run.medianMs !== undefined) || workload.distribution !== null;
@@ -29,24 +29,25 @@ function shapesText(workload: WorkloadResult): string {
 	return [...shapes, counted(workload.streams, "stream"), cleanName(workload.precision, 20)].join(" · ");
 }
 
-/** The verdict in one sentence, then what it rests on. */
-function saying(workload: WorkloadResult, result: Result): string {
+/** The verdict in one sentence. */
+function verdictText(workload: WorkloadResult, result: Result): string {
 	const { latency } = workload;
 	if (workload.verdict === "unchanged") return unchangedText(workload, backendOf(result, workload));
-	const spoken = speedLabel(workload.verdict, backendOf(result, workload));
-	const word = spoken.charAt(0).toUpperCase() + spoken.slice(1);
+	const label = speedLabel(workload.verdict, backendOf(result, workload));
+	const verdict = label.charAt(0).toUpperCase() + label.slice(1);
 	const reason = latency.reason === undefined ? "" : ` ${cleanMessage(latency.reason)}`;
-	if (latency.estimate === null) return `${word}.${reason}`;
-	return `${word}: ${changeWithInterval(latency)}.${reason}`;
+	if (latency.estimate === null) return `${verdict}.${reason}`;
+	return `${verdict}: ${changeWithInterval(latency)}.${reason}`;
 }
 
-function restingOn(workload: WorkloadResult): string {
+/** What the verdict is based on. */
+function basisText(workload: WorkloadResult): string {
 	const { noise, latency, replaced } = workload;
 	return [
 		...(latency.pairs === 0 ? [] : [pairsText(latency)]),
 		...(noise.runCv === null ? [] : [`run noise ${formatPercent(noise.runCv)}`]),
-		...(noise.detectable === null ? [] : [`could have seen ${formatPercent(noise.detectable)}`]),
-		...(replaced === 0 ? [] : [`${counted(replaced, "run")} thrown away for cause and measured again`]),
+		...(noise.detectable === null ? [] : [`smallest detectable change ${formatPercent(noise.detectable)}`]),
+		...(replaced === 0 ? [] : [`${counted(replaced, "run")} discarded for a stated reason and measured again`]),
 		shapesText(workload),
 	].join(" · ");
 }
@@ -58,30 +59,30 @@ function drawings(workload: WorkloadResult, level: 3 | 4): Piece {
 	const iterations = (workload.base?.iterations ?? 0) + (workload.head?.iterations ?? 0);
 	return html`<div class="two">${strip === null ? null : html`<div>${title("Every run, pair by pair")}<div class="plot">${strip}</div></div>`}${
 		distribution === null ? null : html`<div>${title("All iterations")}<div class="plot">${distribution}</div></div>`
-	}</div><p class="legend"><i class="base"></i>base<i class="head"></i>head · runs are what is tested; the ${iterations.toLocaleString("en-US")} iterations are shown, never tested</p>
+	}</div><p class="legend"><i class="base"></i>base<i class="head"></i>head · the test uses runs; the ${iterations.toLocaleString("en-US")} iterations are shown only</p>
 `;
 }
 
 function gpuPart(workload: WorkloadResult, level: 3 | 4): Piece {
 	const plots = drawGpu(workload);
 	if (plots === null) return null;
-	const heading = level === 3 ? html`<h3>The GPU meanwhile</h3>` : html`<h4>The GPU meanwhile</h4>`;
-	return html`${heading}${plots}<p class="legend">each mark one run, in the order in which they were made, its line from the lowest to the highest reading</p>
+	const heading = level === 3 ? html`<h3>The GPU during the runs</h3>` : html`<h4>The GPU during the runs</h4>`;
+	return html`${heading}${plots}<p class="legend">each mark is one run, in the order of measurement; its line spans the lowest to the highest reading</p>
 `;
 }
 
 function evidence({ workload, steady }: WorkloadRow, result: Result): Markup {
 	const level = 3;
 	const notes = (workload.notes ?? []).slice(0, 20).map((note) => html`<p>${cleanMessage(note)}</p>`);
-	return html`<p>${saying(workload, result)}</p><p class="sub">${restingOn(workload)}</p>${notes}${drawings(workload, level)}${layersPart(workload, { open: !steady })}${gpuPart(workload, level)}${kernelsPart(workload)}${figuresTable(workload)}${runsTable(workload)}`;
+	return html`<p>${verdictText(workload, result)}</p><p class="sub">${basisText(workload)}</p>${notes}${drawings(workload, level)}${layersPart(workload, { open: !steady })}${gpuPart(workload, level)}${kernelsPart(workload)}${figuresTable(workload)}${runsTable(workload)}`;
 }
 
 /** Which rows get a section of their own, and its anchor. */
 export function workloadAnchors(rows: readonly WorkloadRow[]): Map<WorkloadRow, string> {
 	const timed = rows.filter((row) => wasTimed(row.workload));
-	const loud = timed.filter((row) => !row.steady).slice(0, mostChanged);
-	const quiet = timed.filter((row) => row.steady).slice(0, mostQuiet);
-	return new Map([...loud, ...quiet].map((row) => [row, `workload-${rows.indexOf(row) + 1}`]));
+	const changed = timed.filter((row) => !row.steady).slice(0, mostChanged);
+	const unchanged = timed.filter((row) => row.steady).slice(0, mostUnchanged);
+	return new Map([...changed, ...unchanged].map((row) => [row, `workload-${rows.indexOf(row) + 1}`]));
 }
 
 function details({ result, rows }: ReportContext, steady: boolean): { result: Result; rows: readonly [WorkloadRow, string][] } | null {
@@ -112,7 +113,7 @@ export const unchangedWorkloadSection = defineSection({
 		const parts = rows.map(([row, anchor]) =>
 			folded(html`<span id="${anchor}">${subjectName(row.workload)}</span>`, evidence(row, result)),
 		);
-		return html`<section aria-labelledby="quiet"><h2 id="quiet">${withCaution(title, result.backend)}</h2>
+		return html`<section aria-labelledby="unchanged"><h2 id="unchanged">${withCaution(title, result.backend)}</h2>
 ${parts}</section>
 `;
 	},

@@ -148,29 +148,30 @@ describe("the page", () => {
 
 	it("shows what the GPU did in each run, and its figures in both arms", () => {
 		const text = page("on-watched-gpu");
-		expect(text.match(/The GPU meanwhile/g)).toHaveLength(2);
+		expect(text.match(/The GPU during the runs/g)).toHaveLength(2);
 		const plots = text.match(/<figure class="spark">.*?<\/figure>/g) ?? [];
 		// Six of the workload with hardware counters, four of the other.
 		expect(plots).toHaveLength(10);
 		expect(plots[0]).toContain("<figcaption>SM clock <b>1935 to 1980 MHz</b>");
 		expect(plots[0]?.match(/<circle class="base"/g)).toHaveLength(8);
 		expect(plots[0]?.match(/<circle class="head"/g)).toHaveLength(8);
-		expect(plots[0]).toContain("run 17, head, thrown away: 1950 MHz");
+		expect(plots[0]).toContain("run 17, head, discarded: 1950 MHz");
 		expect(plots[3]).toContain("<b>743 MiB</b>");
 		expect(plots[4]).toContain("<figcaption>SM utilisation <b>31 %</b>");
 		expect(plots[5]).toContain("<figcaption>memory bandwidth <b>8 %</b>");
 		expect(plots[6]).toContain("<b>1980 MHz</b>");
 		expect(text).toContain('<th scope="row">GPU memory of the run&#39;s own process</th><td class="n">731 MiB</td>');
 		expect(text).toContain('<th scope="row">GPU memory of other processes</th><td class="n">0 B</td>');
-		for (const name of ["SM utilisation", "memory bandwidth", "SM occupancy", "tensor cores at work", "time with a kernel at work"])
+		for (const name of ["SM utilisation", "memory bandwidth", "SM occupancy", "tensor core activity", "time with a kernel running"])
 			expect(text).toContain(`<th scope="row">${name}</th>`);
 		expect(text).toContain('<th scope="row">change in GPU cycles</th><td class="n"></td><td class="n"></td><td class="n">+2.6 %</td>');
-		expect(text).toContain('<th scope="row">clocks held down by</th><td class="wrap">sw-thermal</td>');
-		expect(text).toContain('<th scope="row">GPU readings</th><td class="wrap">198 beside 33 runs</td>');
+		expect(text).toContain('<th scope="row">clocks limited by</th><td class="wrap">sw-thermal</td>');
+		expect(text).toContain('<th scope="row">GPU readings</th><td class="wrap">198 over 33 runs</td>');
 	});
 
 	it("says nothing of a GPU that nobody watched", () => {
-		for (const name of ["all-green", "on-cpu", "no-base"]) expect(page(name)).not.toMatch(/GPU meanwhile|GPU readings|SM clock|held down/);
+		for (const name of ["all-green", "on-cpu", "no-base"])
+			expect(page(name)).not.toMatch(/GPU during the runs|GPU readings|SM clock|limited by/);
 	});
 
 	it("survives shapes that no run of ours makes", () => {

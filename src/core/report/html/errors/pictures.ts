@@ -1,4 +1,4 @@
-// The pictures of golden checks that do not pass: the loudest of each output open, the rest folded.
+// The pictures of golden checks that do not pass: the worst of each output open, the rest folded.
 import type { GoldenCheck, GoldenElement, GoldenVerdict, Numeric, Result } from "../../../schema/result.ts";
 import { cleanName } from "../../../text/escape.ts";
 import { counted, subjectName } from "../../../text/labels.ts";
@@ -24,16 +24,16 @@ function drawnChecks(result: Result): Drawn[] {
 	);
 }
 
-/** The loudest check of each output of each engine, in the order of the result. */
+/** The worst check of each output of each engine, in the order of the result. */
 function worstOfEach(all: readonly Drawn[]): Drawn[] {
-	const loudest = new Map<string, Drawn>();
+	const worst = new Map<string, Drawn>();
 	for (const drawn of all) {
 		const { model, engine, part } = drawn.verdict;
 		const key = JSON.stringify([part ?? null, model, engine, drawn.check.output]);
-		const known = loudest.get(key);
-		if (known === undefined || capRatio(drawn.check) > capRatio(known.check)) loudest.set(key, drawn);
+		const known = worst.get(key);
+		if (known === undefined || capRatio(drawn.check) > capRatio(known.check)) worst.set(key, drawn);
 	}
-	return [...loudest.values()].slice(0, mostOpen);
+	return [...worst.values()].slice(0, mostOpen);
 }
 
 function sortable(value: Numeric): number {
