@@ -30,8 +30,8 @@ export function undisturbed(pairs: readonly Pair[]): readonly Pair[] {
 	const middle = median(centres);
 	const sd = perMedianDeviation * median(centres.map((value) => Math.abs(value - middle)));
 	const limit = middle + Math.max(mostSds * sd, leastExcess);
-	const kept = pairs.filter((_, index) => (centres[index] ?? 0) <= limit);
-	return pairs.length - kept.length > pairs.length / 3 ? pairs : kept;
+	const counting = pairs.filter((_, index) => (centres[index] ?? 0) <= limit);
+	return pairs.length - counting.length > pairs.length / 3 ? pairs : counting;
 }
 
 /**
@@ -42,7 +42,7 @@ export function undisturbed(pairs: readonly Pair[]): readonly Pair[] {
 const mostLean = 1 / 6;
 
 /**
- * Why `unchanged` cannot be said although the pairs that count agree; null where it can. An engine that is slow in some of
+ * Why `unchanged` cannot be concluded although the pairs that count agree; null where it can. An engine that is slow in some of
  * its runs looks like a disturbance. Disturbances hit either arm, so pairs set aside that lean to one arm leave the
  * comparison open, and a first look with any of them asks for more pairs. The rule can only withhold `unchanged`.
  *

@@ -34,7 +34,7 @@ function renderMeasured(comparison: Comparison, estimate: number, interval: Inte
 	}
 }
 
-/** A comparison of times in words. */
+/** A comparison of times as a sentence. */
 export function renderVerdict(comparison: Comparison): string {
 	const { verdict, estimate, interval, reason = "" } = comparison;
 	if (verdict === "missing") return `Nothing to compare: ${reason}`;

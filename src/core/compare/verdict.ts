@@ -99,7 +99,7 @@ function checkOptions({ minimalEffect, alpha, share, looks }: Required<JudgeOpti
 	}
 }
 
-/** The first value that is no time, in words; null when all are. */
+/** Describes the first value that is not a time; null when all are. */
 function faultOf(pairs: readonly Pair[]): string | null {
 	for (const [index, pair] of pairs.entries()) {
 		for (const arm of ["base", "head"] as const) {

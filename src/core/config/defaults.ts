@@ -3,7 +3,7 @@ import type { Precision } from "../schema/config.ts";
 import type { Config, Gates, MeasureConfig, ProbesConfig, Threshold } from "./config.ts";
 
 const latency: Threshold = {
-	// The smallest change that five to eight pairs tell from none on a quiet GPU (run noise up to 1 %).
+	// The smallest change that five to eight pairs detect on a quiet GPU (run noise up to 1 %).
 	warn: 0.02,
 	// Far above build luck (about 1 %) and noise: certainly a real change.
 	fail: 0.1,

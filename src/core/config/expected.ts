@@ -4,7 +4,7 @@ import { cleanText, shorten } from "../text/escape.ts";
 import { didYouMean } from "./did-you-mean.ts";
 import { parsePointer } from "./pointer.ts";
 
-/** The words of JSON Schema that ours uses. */
+/** The keywords of JSON Schema that ours uses. */
 export interface SchemaNode {
 	title?: string;
 	type?: string;
@@ -63,7 +63,7 @@ export function followed(node: SchemaNode): SchemaNode {
 }
 
 /** Where a key belongs, by the definition that has it. */
-const homes: readonly (readonly [definition: string, words: string])[] = [
+const homes: readonly (readonly [definition: string, label: string])[] = [
 	["model", "a model"],
 	["engine", "an engine"],
 	["dla", "dla"],

@@ -69,7 +69,7 @@ function unknownInput(name: string): Problem {
 	};
 }
 
-/** What does not read as its kind stays text, for the schema to refuse in its own words. */
+/** What does not read as its kind stays text, for the schema to refuse. */
 function readText(text: string, reads: Target["reads"]): unknown {
 	switch (reads) {
 		case "text":

@@ -36,12 +36,12 @@ const maxNameChars = 60;
 export function formatPointer(pointer: string): string {
 	const parts = parsePointer(pointer);
 	if (parts.length === 0) return "the file";
-	const words = parts.map((part, index) => {
+	const formatted = parts.map((part, index) => {
 		if (/^\d+$/.test(part) && listKeys.includes(parts[index - 1])) return `[${part}]`;
 		if (/^[\p{L}_][\p{L}\p{N}_-]*$/u.test(part)) return `.${shorten(part, maxNameChars)}`;
 		return `[${formatName(part)}]`;
 	});
-	return words.join("").replace(/^\./, "");
+	return formatted.join("").replace(/^\./, "");
 }
 
 /** A name in quotes, short, with nothing in it that a terminal would act on. */

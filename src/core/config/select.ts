@@ -111,13 +111,13 @@ export function keepSelected(models: Config["models"], patterns: readonly string
 
 /** For patterns that a flag or an input gave. */
 export function unknownSelection(problems: readonly PatternProblem[], path: string): ConfigError {
-	const said = problems.map(
+	const messages = problems.map(
 		({ says, expected, meant }) => `it ${says}; expected ${expected}.${meant === undefined ? "" : ` Did you mean ${meant}?`}`,
 	);
 	const meant = problems[0]?.meant;
 	return new ConfigError({
 		code: "usage",
-		message: `only does not fit ${path}: ${said.slice(0, 5).join(" ")}`,
+		message: `only does not fit ${path}: ${messages.slice(0, 5).join(" ")}`,
 		details: {
 			location: { path },
 			...(problems[0] === undefined ? {} : { expected: problems[0].expected }),

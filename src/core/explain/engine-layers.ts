@@ -6,7 +6,7 @@ export interface LayerTensor {
 	dims: readonly number[];
 	/** `fp16`, `int8`, …; null where the text is of an unknown form. */
 	dtype: string | null;
-	/** Memory layout and type, in TensorRT's words. */
+	/** Memory layout and type, as TensorRT names them. */
 	format: string;
 }
 

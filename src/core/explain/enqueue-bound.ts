@@ -1,7 +1,7 @@
 // Says where a workload's time is the CPU's, which launches kernels, and not the GPU's.
 import type { PerfRun } from "../schema/result.ts";
 
-/** One sentence, where most runs of an arm were held up so. */
+/** One sentence, where this limits most runs of an arm. */
 export function enqueueNotes(runs: readonly PerfRun[], { cudaGraph }: { cudaGraph: boolean }): string[] {
 	const bound = (["base", "head"] as const).filter((arm) => isBound(runs.filter((run) => run.arm === arm && run.state === "ok")));
 	if (bound.length === 0) return [];

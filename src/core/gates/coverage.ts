@@ -68,10 +68,10 @@ function vanished(missing: readonly string[], { place, config, pointer }: Subjec
 }
 
 export function judgeCoverage(before: readonly EngineSpec[], now: readonly EngineSpec[]): GateResult[] {
-	const kept = new Set(now.flatMap((spec) => [engineKey(spec), ...workloadKeys(spec)].map(({ key }) => key)));
+	const present = new Set(now.flatMap((spec) => [engineKey(spec), ...workloadKeys(spec)].map(({ key }) => key)));
 	return before
 		.flatMap((spec) => (spec.engine.workloads.length === 0 ? [engineKey(spec)] : workloadKeys(spec)))
-		.filter(({ key }) => !kept.has(key))
+		.filter(({ key }) => !present.has(key))
 		.map(({ key: _, workload, ...place }) => ({
 			gate: "coverage",
 			...place,

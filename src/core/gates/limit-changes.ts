@@ -44,8 +44,8 @@ export function judgeUnreadBase(fault: string, head: Config): GateResult {
 
 function sidesOf(base: Config, head: Config): Sides[] {
 	const models = pairsOf(base.models, head.models);
-	const kept = models.map(([was, is]) => ({ ...is, engines: pairsOf(was.engines, is.engines).map(([, engine]) => engine) }));
-	const file = { limitChange: base.gates.limitChange, before: fileRequirements(base, kept), after: fileRequirements(head, kept) };
+	const common = models.map(([was, is]) => ({ ...is, engines: pairsOf(was.engines, is.engines).map(([, engine]) => engine) }));
+	const file = { limitChange: base.gates.limitChange, before: fileRequirements(base, common), after: fileRequirements(head, common) };
 	return [file, ...models.flatMap(([was, is]) => sidesOfModel(was, is, base.gates))];
 }
 

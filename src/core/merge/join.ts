@@ -15,7 +15,7 @@ function listed(values: readonly string[]): string {
 	return more > 0 ? `${all.slice(0, mostNamed).join(", ")} and ${more} more` : all.join(", ");
 }
 
-/** The kind decides what the whole calls itself; each row carries its own part's caution. */
+/** The kind of the parts gives the merged backend its name; each row carries its own part's caution. */
 export function mergeBackends(backends: readonly BackendFacts[]): BackendFacts {
 	const onTensorRt = backends.length === 0 || backends.some(({ kind }) => kind === "tensorrt");
 	const cautions = distinct(backends.flatMap(({ caution }) => caution ?? []));
@@ -50,9 +50,10 @@ export function mergeConfigs(configs: readonly Result["config"][]): Result["conf
 
 /** Each sentence once, with the parts that say it. */
 export function mergeNotes(parts: readonly { name: string; result: Pick<Result, "notes"> }[]): string[] {
-	const said = new Map<string, Set<string>>();
-	for (const { name, result } of parts) for (const note of result.notes) said.set(note, (said.get(note) ?? new Set()).add(name));
-	return [...said].map(([note, names]) => {
+	const partsByNote = new Map<string, Set<string>>();
+	for (const { name, result } of parts)
+		for (const note of result.notes) partsByNote.set(note, (partsByNote.get(note) ?? new Set()).add(name));
+	return [...partsByNote].map(([note, names]) => {
 		if (names.size === parts.length) return note;
 		const shown = [...names]
 			.sort()

@@ -12,7 +12,7 @@ type Records = Pick<Result, "findings" | "builds" | "golden" | "goldenChanges" |
 /** Paths lead into folders that stayed with the parts, so they are left out. */
 export function namedRecords(parts: readonly NamedResult[]): Records {
 	const changes = collect(parts, ({ goldenChanges }) => goldenChanges ?? []);
-	const probes = collect(parts, ({ probes: asked }) => asked ?? []);
+	const probes = collect(parts, ({ probes }) => probes ?? []);
 	return {
 		findings: collect(parts, ({ findings }) => findings),
 		builds: collect(parts, ({ builds }) => builds).map(({ log: _log, enginePath: _path, ...build }) => build),

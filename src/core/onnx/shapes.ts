@@ -41,7 +41,7 @@ interface Binding {
 	by: string;
 }
 
-interface Resolving {
+interface ShapeBindings {
 	options: ShapeOptions;
 	bindings: Map<string, Binding>;
 }
@@ -52,14 +52,14 @@ interface Resolving {
  */
 export function resolveShapes(model: OnnxModel, options: ShapeOptions): Record<string, number[]> {
 	const inputs = feeds(model.graph);
-	const resolving: Resolving = { options, bindings: new Map() };
+	const state: ShapeBindings = { options, bindings: new Map() };
 	for (const [name, size] of Object.entries(options.dims))
-		resolving.bindings.set(name, { size: checkedSize(size, name, options), by: `dims.${name}` });
+		state.bindings.set(name, { size: checkedSize(size, name, options), by: `dims.${name}` });
 	checkInputNames(inputs, options);
 	checkDimNames(model, options);
-	for (const input of inputs) bindFromShape(input, resolving);
+	for (const input of inputs) bindFromShape(input, state);
 	const shapes = Object.create(null) as Record<string, number[]>;
-	for (const input of inputs) shapes[input.name] = shapeOf(input, resolving);
+	for (const input of inputs) shapes[input.name] = shapeOf(input, state);
 	return shapes;
 }
 
@@ -98,18 +98,18 @@ function renameFix(name: string, known: readonly string[], key: string): string 
 }
 
 /** A number that a given shape puts in a symbol's place binds the symbol for all inputs. */
-function bindFromShape(input: OnnxValue, resolving: Resolving): void {
-	const given = givenShape(input, resolving.options);
+function bindFromShape(input: OnnxValue, state: ShapeBindings): void {
+	const given = givenShape(input, state.options);
 	if (given === undefined || input.dims === null) return;
-	checkRank(input, given, resolving.options);
+	checkRank(input, given, state.options);
 	for (const [axis, dim] of input.dims.entries()) {
 		const size = given[axis];
 		if (typeof dim !== "string" || typeof size !== "number") continue;
 		const by = `inputs.${quoteName(input.name, "")}.shape`;
-		const bound = resolving.bindings.get(dim);
-		if (bound === undefined) resolving.bindings.set(dim, { size, by });
+		const bound = state.bindings.get(dim);
+		if (bound === undefined) state.bindings.set(dim, { size, by });
 		else if (bound.size !== size) {
-			throw fault(resolving.options, {
+			throw fault(state.options, {
 				message: `Dimension ${quoteName(dim)} gets two sizes: ${bound.size} from ${bound.by} and ${size} from ${by}.`,
 				fix: "Give it one size: every input that names a dimension has the same there.",
 				expected: String(bound.size),
@@ -129,25 +129,25 @@ function checkRank(input: OnnxValue, given: readonly (number | string)[], option
 	});
 }
 
-function shapeOf(input: OnnxValue, resolving: Resolving): number[] {
-	const { options } = resolving;
+function shapeOf(input: OnnxValue, state: ShapeBindings): number[] {
+	const { options } = state;
 	const given = givenShape(input, options);
-	if (given !== undefined) return given.map((dim, axis) => givenSize(input, { dim, axis }, resolving));
+	if (given !== undefined) return given.map((dim, axis) => givenSize(input, { dim, axis }, state));
 	if (input.dims === null) {
 		throw fault(options, {
 			message: `The model gives no shape for its input ${quoteName(input.name)} (${input.kind}).`,
 			fix: shapeFix(input),
 		});
 	}
-	return input.dims.map((dim, axis) => modelSize(input, { dim, axis }, resolving));
+	return input.dims.map((dim, axis) => modelSize(input, { dim, axis }, state));
 }
 
-function givenSize(input: OnnxValue, at: { dim: number | string; axis: number }, resolving: Resolving): number {
-	const size = typeof at.dim === "number" ? checkedSize(at.dim, input.name, resolving.options) : boundSize(input, at.dim, resolving);
+function givenSize(input: OnnxValue, at: { dim: number | string; axis: number }, state: ShapeBindings): number {
+	const size = typeof at.dim === "number" ? checkedSize(at.dim, input.name, state.options) : boundSize(input, at.dim, state);
 	const fixed = input.dims?.[at.axis];
-	const expected = typeof fixed === "string" ? resolving.bindings.get(fixed)?.size : fixed;
+	const expected = typeof fixed === "string" ? state.bindings.get(fixed)?.size : fixed;
 	if (typeof expected !== "number" || expected === size) return size;
-	throw fault(resolving.options, {
+	throw fault(state.options, {
 		message: `inputs.${quoteName(input.name, "")}.shape contradicts the model at axis ${at.axis}: the model's input is ${formatDims(input.dims ?? [])}.`,
 		fix: `Give ${expected} there, or export the model with a symbolic dimension.`,
 		expected: String(expected),
@@ -155,19 +155,19 @@ function givenSize(input: OnnxValue, at: { dim: number | string; axis: number },
 	});
 }
 
-function modelSize(input: OnnxValue, at: { dim: OnnxDim; axis: number }, resolving: Resolving): number {
+function modelSize(input: OnnxValue, at: { dim: OnnxDim; axis: number }, state: ShapeBindings): number {
 	if (typeof at.dim === "number") return at.dim;
-	if (typeof at.dim === "string") return boundSize(input, at.dim, resolving);
-	throw fault(resolving.options, {
+	if (typeof at.dim === "string") return boundSize(input, at.dim, state);
+	throw fault(state.options, {
 		message: `Axis ${at.axis} of input ${quoteName(input.name)} is dynamic and has no name, so that dims cannot bind it: ${formatDims(input.dims ?? [])}.`,
 		fix: shapeFix(input),
 	});
 }
 
-function boundSize(input: OnnxValue, dim: string, resolving: Resolving): number {
-	const bound = resolving.bindings.get(dim);
+function boundSize(input: OnnxValue, dim: string, state: ShapeBindings): number {
+	const bound = state.bindings.get(dim);
 	if (bound !== undefined) return bound.size;
-	throw fault(resolving.options, {
+	throw fault(state.options, {
 		message: `Dimension ${quoteName(dim)} of input ${quoteName(input.name)} has no size: ${formatDims(input.dims ?? [])}.`,
 		fix: `Bind it in trtgate.yml: \`dims: { ${quoteName(dim, "")}: 1 }\` with the size you serve.`,
 	});

@@ -66,7 +66,7 @@ function stepsOf(engines: readonly EngineSpec[], { config, arms, cases }: PlanIn
 	];
 }
 
-/** Of the head; the base is asked only where the head does not agree with itself. */
+/** Of the head; the base runs only where the head does not agree with itself. */
 function probeSteps({ id, model }: EngineSpec, { isScheduled = false }: PlanInput): Step[] {
 	return probesEnabled(model.probes, { isScheduled }) ? [{ kind: "probe", arm: "head", engineId: id, only: model.probes.only }] : [];
 }

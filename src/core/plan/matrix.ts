@@ -93,7 +93,7 @@ function jobsOf(runner: RunnerConfig, naming: Naming): MatrixJob[] {
 	});
 }
 
-/** Names that differ only in what artifacts cannot hold are told apart by a number. */
+/** Names that are equal without the characters that artifacts cannot have get a number. */
 function nameOfItsOwn(wanted: string, { input, taken }: Naming): { name: string; artifact: string } {
 	for (let count = 1; ; count += 1) {
 		const name = (count === 1 ? wanted : `${count} ${wanted}`).slice(0, maxNameChars);

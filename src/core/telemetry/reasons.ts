@@ -17,7 +17,7 @@ const powerCapBit = 0x4n;
 const known = reasonBits.reduce((mask, [bit]) => mask | bit, idleBit);
 
 /**
- * In words, those that make a run invalid. The power cap is not among them: a data-centre GPU in a large matrix
+ * Labels of those that make a run invalid. The power cap is not among them: a data-centre GPU in a large matrix
  * product is under it all the time (measured on an H200: 100 % of samples at 691 W of 700).
  */
 const spoiling: ReadonlyMap<string, string> = new Map([
@@ -43,11 +43,11 @@ export function isPowerCapped(mask: bigint | null): boolean {
 	return mask !== null && (mask & powerCapBit) !== 0n;
 }
 
-/** What spoils a run that saw these reasons, in words; null where none does. */
+/** The label of the reason that spoils a run; null where none does. */
 export function spoilingReason(names: readonly string[]): string | null {
 	for (const name of names) {
-		const words = spoiling.get(name);
-		if (words !== undefined) return words;
+		const label = spoiling.get(name);
+		if (label !== undefined) return label;
 	}
 	return null;
 }

@@ -48,8 +48,8 @@ export function judgeValidity(run: RunConditions, all: readonly RunConditions[])
 }
 
 function throttled({ window }: RunConditions): string | null {
-	const words = window === null ? null : spoilingReason(window.throttleReasons);
-	return words === null ? null : `the GPU's clocks were held down by ${words}`;
+	const reason = window === null ? null : spoilingReason(window.throttleReasons);
+	return reason === null ? null : `the GPU's clocks were held down by ${reason}`;
 }
 
 function disturbed({ neighbours }: RunConditions): string | null {

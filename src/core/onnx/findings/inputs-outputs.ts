@@ -42,8 +42,8 @@ function typeFinding(message: string): Finding {
 /** ONNX Runtime 1.30 in Node refuses bfloat16 and smaller floats at the border when it loads the model (tried). */
 function isCarried(dtype: OnnxDType, tensorrt: TensorRt | null): boolean {
 	if (tensorrt !== null) return hasType(tensorrt.at, dtype, "border");
-	const held = toDType(dtype);
-	return held !== null && held !== "bfloat16" && !isSmall(held);
+	const carried = toDType(dtype);
+	return carried !== null && carried !== "bfloat16" && !isSmall(carried);
 }
 
 /** An input with a shape in the configuration needs no note; one without is an error of `dims-unbound` on TensorRT. */

@@ -72,7 +72,7 @@ function typeFaults(use: Use, given: readonly (OnnxDType | null)[]): Finding[] {
 	const bound = boundTypes(signature, given);
 	return given.flatMap((type, place) => {
 		const parameter = parameterAt(signature.inputs, place);
-		const what = type === null || parameter === undefined ? null : misfit(type, parameter, { bound, signature });
+		const what = type === null || parameter === undefined ? null : mismatchOf(type, parameter, { bound, signature });
 		if (what === null) return [];
 		const isOrt = subject.tensorrt === null;
 		return [
@@ -86,7 +86,7 @@ function typeFaults(use: Use, given: readonly (OnnxDType | null)[]): Finding[] {
 	});
 }
 
-function misfit(
+function mismatchOf(
 	type: OnnxDType,
 	{ variable, form }: Parameter,
 	{ bound, signature }: { bound: ReadonlyMap<string, OnnxDType>; signature: Signature },

@@ -37,13 +37,13 @@ function tooBig(subject: Subject): Finding[] {
 		const dims = atMost(symbolic, subject.context);
 		const elements = elementsOf(dims);
 		if (elements === null || weights.has(name)) continue;
-		const trouble = troubleOf(elements, subject, name);
-		if (trouble === null) continue;
+		const excess = excessOf(elements, subject, name);
+		if (excess === null) continue;
 		const node = graph.nodes.find((each) => each.outputs.includes(name));
 		const by = node === undefined ? "" : ` of ${nodeLabel(node)}`;
-		const message = `Tensor ${quoteName(name)}${by} has the shape ${formatDims(dims)}: ${trouble.says}.`;
+		const message = `Tensor ${quoteName(name)}${by} has the shape ${formatDims(dims)}: ${excess.says}.`;
 		const fix = "Check the constant or the dimension that gives this shape.";
-		return [finding("tensor-too-big", { severity: trouble.severity, message, fix, ...(node && { node }) })];
+		return [finding("tensor-too-big", { severity: excess.severity, message, fix, ...(node && { node }) })];
 	}
 	return [];
 }
@@ -54,12 +54,12 @@ function atMost(dims: readonly OnnxDim[], { dims: ranges }: PreflightContext): r
 	return dims.map((dim) => (typeof dim === "string" && Object.hasOwn(ranges, dim) ? (ranges[dim]?.max ?? dim) : dim));
 }
 
-interface Trouble {
+interface Excess {
 	severity: Finding["severity"];
 	says: string;
 }
 
-function troubleOf(elements: number, subject: Subject, name: string): Trouble | null {
+function excessOf(elements: number, subject: Subject, name: string): Excess | null {
 	const { tensorrt, context } = subject;
 	const bytes = leastBytes(elements, subject, name);
 	const limitBytes = context.gpuMemoryBytes ?? largestGpuBytes;

@@ -51,8 +51,8 @@ export function signatureOf(operator: string, opset: number): Signature | null {
 
 function parseLine(line: string): Signature {
 	const [parameters = "", attributes = "", types = "", kernels = ""] = line.split(";").map((part) => part.trim());
-	const [inputs, outputs] = parameters.split(">").map((side) => words(side).map(parameterOf));
-	const names = words(attributes);
+	const [inputs, outputs] = parameters.split(">").map((side) => splitNames(side).map(parameterOf));
+	const names = splitNames(attributes);
 	const ways = kernels.split("|").map((way) => way.trim());
 	const fixed = [...(inputs ?? []), ...(outputs ?? [])].flatMap(({ variable }) =>
 		variable.startsWith("=") ? [`${variable}${variable}`] : [],
@@ -62,8 +62,10 @@ function parseLine(line: string): Signature {
 		outputs: outputs ?? [],
 		attributes: new Set(names.map((name) => name.replace("!", ""))),
 		required: names.flatMap((name) => (name.endsWith("!") ? [name.slice(0, -1)] : [])),
-		types: typesOf([...words(types), ...fixed]),
-		kernels: ways.filter((way) => way !== "none" && !way.startsWith("function")).map((way) => typesOf(way === "any" ? [] : words(way))),
+		types: typesOf([...splitNames(types), ...fixed]),
+		kernels: ways
+			.filter((way) => way !== "none" && !way.startsWith("function"))
+			.map((way) => typesOf(way === "any" ? [] : splitNames(way))),
 		functionBefore: Math.max(
 			0,
 			...ways.map((way) => (way === "function" ? Number.POSITIVE_INFINITY : Number(/^function<(\d+)$/.exec(way)?.[1] ?? 0))),
@@ -89,7 +91,7 @@ function typesOf(entries: readonly string[]): Types {
 	);
 }
 
-function words(text: string): string[] {
+function splitNames(text: string): string[] {
 	return text.split(" ").filter((word) => word !== "");
 }
 
