@@ -4,14 +4,14 @@ import { spawnSync } from "node:child_process";
 import { pathToFileURL } from "node:url";
 import { makePair } from "../src/core/golden/compare/difference.ts";
 import { allclose, maxAbs, relativeL2 } from "../src/core/golden/metrics/element-errors.ts";
-import { plainQuestion } from "../src/core/golden/metrics/measured.ts";
+import { defaultMetricOptions } from "../src/core/golden/metrics/measured.ts";
 import type { Tensor } from "../src/core/golden/tensor/tensor.ts";
 
 const rounds = 9;
 const turns = 4;
 /** Of our speed in fp32 to that of numpy's allclose. */
 const leastRatio = 4;
-const question = { ...plainQuestion, rtol: 1e-3, atol: 1e-5 };
+const options = { ...defaultMetricOptions, rtol: 1e-3, atol: 1e-5 };
 
 interface Row {
 	what: string;
@@ -25,8 +25,8 @@ function tensorOf(values: Float32Array | Uint16Array, dtype: Tensor["dtype"]): T
 
 /** Relative L2, largest difference and share outside: one pass over both. */
 function compare(expected: Tensor, got: Tensor): number {
-	const pair = makePair(expected, got, question);
-	return relativeL2(pair).value + maxAbs(pair).value + allclose(pair, question).value;
+	const pair = makePair(expected, got, options);
+	return relativeL2(pair).value + maxAbs(pair).value + allclose(pair, options).value;
 }
 
 /** Of both tensors' bytes, best of the rounds: others share the machine. */

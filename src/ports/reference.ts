@@ -1,6 +1,6 @@
 // Computes golden outputs: ONNX Runtime on the model file itself. Types only.
 
-import type { WeightPlace } from "../core/golden/record/mutate.ts";
+import type { WeightLocation } from "../core/golden/record/mutate.ts";
 import type { MutationRun } from "../core/golden/record/mutate-judge.ts";
 import type { InferCase, InferResult } from "./backend.ts";
 import type { ModelOnDisk, ToolFailure } from "./world.ts";
@@ -24,7 +24,7 @@ export interface ReferenceJob {
 
 export interface MutationJob extends ReferenceJob {
 	/** `index` is the tensor's place among all weights of the model. */
-	weights: readonly { place: WeightPlace; index: number }[];
+	weights: readonly { place: WeightLocation; index: number }[];
 	/** Size of the change, a share of each value. */
 	relative: number;
 	seed: number;
@@ -40,7 +40,7 @@ export interface Reference {
 	/** The processor, and the system. */
 	machine(): { device: string; os: string };
 	/** Float weights that can be changed in place, and the names of those that cannot. */
-	weights(model: ModelOnDisk): Promise<{ places: readonly WeightPlace[]; unplaced: readonly string[] }>;
+	weights(model: ModelOnDisk): Promise<{ places: readonly WeightLocation[]; unplaced: readonly string[] }>;
 	run(job: ReferenceJob): Promise<InferResult>;
 	/** Runs all cases once for each weight, with that one changed in a copy of the model. */
 	mutate(job: MutationJob): Promise<MutationResult>;

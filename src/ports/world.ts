@@ -1,7 +1,7 @@
 // What stages need of the machine and its user. Types only.
 import type { CommandConfig, PrepareConfig } from "../core/config/config.ts";
 import type { ErrorDetails, ToolCode } from "../core/errors.ts";
-import type { CommandAnswer, CommandQuestion } from "../core/golden/compare/custom.ts";
+import type { CommandAnswer, CommandRequest } from "../core/golden/compare/custom.ts";
 import type { Tensor } from "../core/golden/tensor/tensor.ts";
 import type { InputKind } from "../core/input-kind.ts";
 import type { ExternalFile, OnnxModel } from "../core/onnx/model.ts";
@@ -112,7 +112,7 @@ export interface CommandJob {
 	/** Absolute scratch folder for the tensors. */
 	scratchFolder: string;
 	/** What the command receives. */
-	about: CommandQuestion;
+	about: CommandRequest;
 	expected: Tensor;
 	got: Tensor;
 }

@@ -1,4 +1,4 @@
-// Explains a golden: what it holds, what its limits would notice, what is weak, and which limits its outputs suggest.
+// Explains a golden: its contents, what its limits detect, its weaknesses, and the limits that its outputs suggest.
 import { defaultGates } from "../core/config/defaults.ts";
 import { boxComparators, boxKind, boxLimit } from "../core/golden/boxes/check-boxes.ts";
 import { resolveComparators } from "../core/golden/compare/comparators.ts";
@@ -129,7 +129,7 @@ function findingsOf(manifest: GoldenManifest, outputs: RunOutputs): Weakness[] {
 	return [...hard, ...soft, ...unmeasured(manifest)];
 }
 
-/** What `golden record` would have measured. */
+/** Findings for what only `golden record` measures. */
 function unmeasured(manifest: GoldenManifest): Weakness[] {
 	const fix = "Record it with `trtgate golden record`.";
 	const found: Weakness[] = [];
@@ -137,12 +137,12 @@ function unmeasured(manifest: GoldenManifest): Weakness[] {
 		found.push({
 			kind: "unmeasured",
 			severity: "warn",
-			message: "its noise floor was not measured, so nobody knows how near its limits are to chance",
+			message: "its noise floor was not measured, so its limits may be too close to the noise",
 			fix,
 		});
 	}
 	if (manifest.mutation === undefined) {
-		found.push({ kind: "unmeasured", severity: "warn", message: "no weight was changed to see whether it notices", fix });
+		found.push({ kind: "unmeasured", severity: "warn", message: "its sensitivity to changed weights was not tested", fix });
 	}
 	return found;
 }

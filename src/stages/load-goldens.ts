@@ -25,7 +25,7 @@ interface GoldenPorts {
 
 /** From here on reading takes seconds. */
 const manyCases = 1000;
-/** A word for every case would cost more than the case. */
+/** Progress for every case would cost more than the case. */
 const casesBetweenLabels = 100;
 
 /**

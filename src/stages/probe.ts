@@ -1,4 +1,4 @@
-// Asks the head's engines what needs no reference, and the base's where the head's do not agree with themselves.
+// Probes the head's engines without a reference, and the base's where the head's are inconsistent.
 
 import { folderName } from "../core/config/identity.ts";
 import { recordFault } from "../core/error-record.ts";
@@ -44,22 +44,22 @@ export async function* probe(input: ProbeInput, ports: ProbePorts): AsyncGenerat
 		yield probed;
 	}
 	ports.progress.done(
-		differing === 0 ? "all engines agree with themselves" : `${counted(differing, "probe")} ${differing === 1 ? "differs" : "differ"}`,
+		differing === 0 ? "all engines are consistent" : `${counted(differing, "probe")} ${differing === 1 ? "differs" : "differ"}`,
 	);
 }
 
 async function probeEngine(head: BuiltEngine, input: ProbeInput, ports: ProbePorts): Promise<Probed> {
 	const { model, engine, id } = head.spec;
-	const place = { model: model.name, engine: engine.name };
+	const engineRef = { model: model.name, engine: engine.name };
 	const plan = await planOf(head, input, ports);
-	const own = await ask(head, plan, { input, ports });
-	if (own.state === "failed") return { state: "failed", error: recordFault(own.failure, { ...place, arm: "head" }) };
+	const own = await runProbes(head, plan, { input, ports });
+	if (own.state === "failed") return { state: "failed", error: recordFault(own.failure, { ...engineRef, arm: "head" }) };
 	const base = input.engines.find((other) => other.arm === "base" && other.spec.id === id);
-	const isNews = own.judged.some(({ state }) => state === "differs");
-	// A base that breaks down leaves the head's word alone.
-	const other = isNews && base !== undefined ? await ask(base, plan, { input, ports }) : null;
+	const differs = own.judged.some(({ state }) => state === "differs");
+	// If the base fails, the head's result stands alone.
+	const other = differs && base !== undefined ? await runProbes(base, plan, { input, ports }) : null;
 	const known = other?.state === "done" ? new Map(other.judged.map((judged) => [judged.probe, judged] as const)) : null;
-	return { state: "judged", results: settleProbes(own.judged, known, place) };
+	return { state: "judged", results: settleProbes(own.judged, known, engineRef) };
 }
 
 async function planOf({ spec, model }: BuiltEngine, input: ProbeInput, ports: ProbePorts): Promise<ProbePlan> {
@@ -68,7 +68,7 @@ async function planOf({ spec, model }: BuiltEngine, input: ProbeInput, ports: Pr
 	return planProbes(subject, { only, donors: await donorsOf(input.goldens.get(spec.id), ports) });
 }
 
-/** Rows for two batches, of which more tell nothing more. */
+/** Enough rows for two batches; more find nothing more. */
 const mostDonors = 16;
 
 async function donorsOf(set: GoldenSet | undefined, ports: ProbePorts): Promise<Readonly<Record<string, Tensor>>[]> {
@@ -77,9 +77,13 @@ async function donorsOf(set: GoldenSet | undefined, ports: ProbePorts): Promise<
 	return donors;
 }
 
-type Answered = { state: "done"; judged: JudgedProbe[] } | Extract<InferResult, { state: "failed" }>;
+type ProbeRun = { state: "done"; judged: JudgedProbe[] } | Extract<InferResult, { state: "failed" }>;
 
-async function ask(engine: BuiltEngine, plan: ProbePlan, { input, ports }: { input: ProbeInput; ports: ProbePorts }): Promise<Answered> {
+async function runProbes(
+	engine: BuiltEngine,
+	plan: ProbePlan,
+	{ input, ports }: { input: ProbeInput; ports: ProbePorts },
+): Promise<ProbeRun> {
 	const { precision, gates } = engine.spec.engine;
 	const rule = { precision, cap: gates.relativeL2[precision] };
 	if (plan.cases.length === 0) return { state: "done", judged: judgeProbes(plan, new Map(), rule) };
@@ -101,7 +105,7 @@ async function ask(engine: BuiltEngine, plan: ProbePlan, { input, ports }: { inp
 
 type Inferred = Extract<InferResult, { state: "done" }>["cases"][number];
 
-/** Answers come in the order of the cases. */
+/** Results come in the order of the cases. */
 function pairUp(id: string, answer: Inferred | undefined): [string, Inferred][] {
 	return answer === undefined ? [] : [[id, answer]];
 }

@@ -1,6 +1,6 @@
-// Proposes changed files as one pull request: a commit on a branch that is ours alone, never over another's work.
+// Proposes changed files as one pull request: a commit on a branch of trtgate's own, never over others' work.
 import type { ApiFault, HostedPull, Repository } from "../ports/code-host.ts";
-import { checkPlace, findPlace } from "./propose/branch-target.ts";
+import { checkTarget, findTarget } from "./propose/branch-target.ts";
 import { writeFiles } from "./propose/files.ts";
 import type { NotProposed, Proposal, ProposalEnd } from "./propose/proposal.ts";
 
@@ -8,8 +8,8 @@ import type { NotProposed, Proposal, ProposalEnd } from "./propose/proposal.ts";
 const mostTries = 4;
 
 export async function propose(proposal: Proposal, repository: Repository): Promise<ProposalEnd> {
-	const misplaced = await checkPlace(proposal, repository);
-	if (misplaced !== null) return misplaced;
+	const refusal = await checkTarget(proposal, repository);
+	if (refusal !== null) return refusal;
 	for (let tries = 1; ; tries += 1) {
 		const pushed = await push(proposal, repository);
 		if (pushed.state === "lost" && tries < mostTries) continue;
@@ -22,21 +22,21 @@ export async function propose(proposal: Proposal, repository: Repository): Promi
 	}
 }
 
-/** lost: somebody moved the branch meanwhile, which may be another run of ours. */
+/** lost: the branch moved meanwhile, perhaps by another run. */
 type Pushed = { state: "done"; commit: string; isNew: boolean } | { state: "lost"; fault: ApiFault } | NotProposed;
 
 async function push(proposal: Proposal, repository: Repository): Promise<Pushed> {
-	const place = await findPlace(proposal, repository);
-	if (place.state !== "done") return place;
-	const { head, parents } = place;
+	const target = await findTarget(proposal, repository);
+	if (target.state !== "done") return target;
+	const { head, parents } = target;
 	const written = await writeFiles(proposal, head, repository);
 	if (written.state === "failed") return written;
 	const { tree } = written;
 	// A run before may have put just these files on just this commit. A merged branch has nothing left to propose.
 	if (head !== null && parents.includes(head)) {
-		const held = await repository.treeOf(head);
-		if (held.state === "failed") return held;
-		if (held.tree === tree) return { state: "done", commit: head, isNew: false };
+		const current = await repository.treeOf(head);
+		if (current.state === "failed") return current;
+		if (current.tree === tree) return { state: "done", commit: head, isNew: false };
 	}
 	const made = await repository.writeCommit({ message: proposal.message, tree, parents });
 	return made.state === "failed" ? made : moveBranch({ branch: proposal.branch, from: head, to: made.sha }, repository);
@@ -52,7 +52,7 @@ interface Move {
 async function moveBranch({ branch, from, to }: Move, repository: Repository): Promise<Pushed> {
 	const moved = from === null ? await repository.createBranch(branch, to) : await repository.advanceBranch(branch, to);
 	if (moved.state === "done") return { state: "done", commit: to, isNew: true };
-	// Why it failed is told by where the branch is now: there after all, or moved by somebody else.
+	// Where the branch is now shows why it failed: the update went through after all, or another process moved it.
 	const now = await repository.branchHead(branch);
 	if (now.state === "done" && now.sha === to) return { state: "done", commit: to, isNew: true };
 	const isMoved = now.state === "done" && now.sha !== from;
@@ -67,7 +67,7 @@ async function findPull(proposal: Proposal, repository: Repository): Promise<Fou
 	if (there !== null) return there;
 	const created = await repository.createPull({ title, body, head, base, draft });
 	if (created.state === "done") return { state: "done", pull: created.pull, is: "opened" };
-	// Another run may have been quicker, or the answer was lost.
+	// Another run may have created it first, or the response was lost.
 	const { code, unclear } = created.fault;
 	const later = code === "github-rejected" || unclear === true ? await existing(proposal, repository) : null;
 	return later?.state === "done" ? later : { state: "failed", fault: created.fault };
@@ -80,7 +80,7 @@ async function existing(proposal: Proposal, repository: Repository): Promise<Fou
 	if (listed.state === "failed") return listed;
 	const [pull] = listed.pulls;
 	if (pull === undefined) return null;
-	// A person's own words stay.
+	// Text that a person edited stays.
 	if (!pull.body.startsWith(marker)) return { state: "done", pull, is: "left as it is" };
 	if (pull.title === title && pull.body === body) return { state: "done", pull, is: "left as it is" };
 	const updated = await repository.updatePull(pull.number, { title, body });

@@ -1,6 +1,6 @@
-// Changes the model's weights, one tensor at a time, and sees whether the golden notices; some of them where time is short.
+// Changes the model's weights, one tensor at a time, and tests whether the golden detects it; a sample where time is short.
 import { ToolError } from "../core/errors.ts";
-import { mutationOrder, type WeightPlace } from "../core/golden/record/mutate.ts";
+import { mutationOrder, type WeightLocation } from "../core/golden/record/mutate.ts";
 import { tightenDetections } from "../core/golden/record/mutate-boxes.ts";
 import { judgeMutation, type MutationContext, type MutationFinding, mutationRecord } from "../core/golden/record/mutate-judge.ts";
 import { canBeNoticed, describeUnnoticed, tightenOutputs } from "../core/golden/record/mutate-tighten.ts";
@@ -25,13 +25,13 @@ export interface MutateInput {
 }
 
 export interface MutationTest {
-	/** With what was found out, and the limits that follow from it. */
+	/** With the results and the limits that follow from them. */
 	manifest: GoldenManifest;
 	findings: Weakness[];
 	notes: string[];
 }
 
-/** `mayTighten`: the limits are our own proposal, so that they may follow from what was found. */
+/** `mayTighten`: the limits are proposed, not given, so the results may tighten them. */
 export async function testMutations(input: MutateInput & { mayTighten: boolean }, ports: MutatePorts): Promise<MutationTest> {
 	const mutated = await mutateModel(input, ports);
 	const { manifest } = input.context;
@@ -87,13 +87,13 @@ function notesOf({ findings, tensors, unplaced }: Mutated, tested: number): stri
 	const notes: string[] = [];
 	if (tested === 0)
 		notes.push(
-			"No weight was changed: the model holds no float weights that are not zero, so nothing shows whether the golden would notice a wrong one.",
+			"No weight was changed: the model holds no float weights that are not zero, so it is unknown whether the golden would detect a wrong one.",
 		);
 	if (left > 0)
 		notes.push(
-			`Time was short: ${findings.length} of ${tensors} weight tensors were changed, drawn by the seed; --mutation-limit gives more time.`,
+			`The time limit was reached: ${findings.length} of ${tensors} weight tensors were changed, drawn by the seed; --mutation-limit gives more time.`,
 		);
-	if (unplaced.length > 0) notes.push(`${unplaced.length} weight tensors cannot be changed in place and were not tried.`);
+	if (unplaced.length > 0) notes.push(`${unplaced.length} weight tensors cannot be changed in place and were not tested.`);
 	return notes;
 }
 
@@ -141,7 +141,7 @@ function mostFor({ context }: MutateInput): number {
 }
 
 interface Batching {
-	places: readonly WeightPlace[];
+	places: readonly WeightLocation[];
 	input: MutateInput;
 	ports: MutatePorts;
 	/** Weights before this batch. */

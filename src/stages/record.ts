@@ -1,4 +1,4 @@
-// Records a golden: the reference's outputs, their noise floor, the limits, and whether all of it would notice a wrong weight.
+// Records a golden: the reference's outputs, their noise floor, the limits, and whether the golden detects a changed weight.
 import { ConfigError, ToolError } from "../core/errors.ts";
 import type { RecordedCase } from "../core/golden/manifest/draft.ts";
 import { describeTightened } from "../core/golden/record/mutate-tighten.ts";
@@ -24,7 +24,7 @@ export interface CaseToRecord {
 	labels?: NonNullable<RecordedCase["labels"]>;
 	inputs: InferCase["inputs"];
 	pictures?: NonNullable<RecordedCase["pictures"]>;
-	/** A case of boundary values that the model does not bear is left out, with a word. */
+	/** A boundary case that the model cannot handle is left out, with a note. */
 	mayFail: boolean;
 }
 
@@ -133,8 +133,8 @@ function answered(wanted: CaseToRecord, inferred: InferredCase | undefined, note
 function unanswered(id: string, why: string): ConfigError {
 	return new ConfigError({
 		code: "golden-uninformative",
-		message: `ONNX Runtime gives no answer to case ${quoteName(id)}: ${why.replace(/\.$/, "")}.`,
-		details: { fix: "Give inputs that the model takes (--inputs, --generator, --dims), or mend the model." },
+		message: `ONNX Runtime failed on case ${quoteName(id)}: ${why.replace(/\.$/, "")}.`,
+		details: { fix: "Give inputs that the model takes (--inputs, --generator, --dims), or fix the model." },
 	});
 }
 
@@ -157,7 +157,7 @@ function propose(model: ModelOnDisk, cases: RunOutputs, noise: NoiseFloor | null
 		const grouped = group?.outputs.includes(name) === true;
 		const value = grouped ? plain : proposal.output;
 		Object.defineProperty(outputs, name, { value, enumerable: true, configurable: true, writable: true });
-		return { output: name, sentences: grouped ? ["One of the outputs that hold boxes: compared with them."] : proposal.why };
+		return { output: name, sentences: grouped ? ["Compared box by box, together with the other outputs of the boxes."] : proposal.why };
 	});
 	if (group === null) return { outputs, detections: undefined, why };
 	return {
@@ -177,7 +177,7 @@ function findingsOf(manifest: GoldenManifest, of: { outputs: RunOutputs; relativ
 			severity: "refuse",
 			output,
 			message: `output ${quoteName(output)} is NaN or infinite in some runs and a number in others`,
-			fix: "Mend the model: what it computes there depends on the order of its sums.",
+			fix: "Fix the model: this result depends on the order of its sums.",
 		}),
 	);
 	return found.length > 0 ? found : findWeaknesses({ manifest, cases: of.outputs, relativeL2: of.relativeL2 });

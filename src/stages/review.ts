@@ -1,4 +1,4 @@
-// Compares the goldens of base and head, so that a change of what is right is seen by somebody.
+// Compares the goldens of base and head, so that a person sees what changed.
 import { toNumeric } from "../core/golden/compare/checks.ts";
 import { parseManifest } from "../core/golden/manifest/parse-manifest.ts";
 import { reviewGolden, reviewGone, reviewUnread } from "../core/golden/manifest/review.ts";
@@ -26,7 +26,7 @@ interface ReviewPorts {
 	tensors: TensorReader;
 }
 
-/** A base's golden that cannot be read counts as changed: nobody has seen that it did not. */
+/** A base golden that cannot be read counts as changed, because it may have. */
 export async function reviewGoldens(input: ReviewGoldensInput, ports: ReviewPorts): Promise<GoldenChange[]> {
 	const changes: GoldenChange[] = [];
 	const seen = new Set<string>();
@@ -34,46 +34,49 @@ export async function reviewGoldens(input: ReviewGoldensInput, ports: ReviewPort
 		const path = spec.engine.golden;
 		const head = input.headEngines.find((engine) => engine.id === spec.id);
 		const key = JSON.stringify([spec.model.name, path, head?.engine.golden]);
-		// An engine that is gone is the coverage gate's to tell.
+		// The coverage gate reports removed engines.
 		if (path === undefined || head === undefined || seen.has(key)) continue;
 		seen.add(key);
-		const one = { model: spec.model.name, path, head: input.goldens.get(spec.id), gates: head };
-		const change = await reviewOne(one, { root: input.baseFolder, ports }).catch((error: unknown) => {
+		const pair = { model: spec.model.name, path, head: input.goldens.get(spec.id), gates: head };
+		const change = await reviewOne(pair, { root: input.baseFolder, ports }).catch((error: unknown) => {
 			const why = error instanceof Error ? error.message : String(error);
-			return reviewUnread(one.model, path, { head: one.head?.manifest ?? null, why });
+			return reviewUnread(pair.model, path, { head: pair.head?.manifest ?? null, why });
 		});
 		if (change !== null) changes.push(change);
 	}
 	return changes;
 }
 
-interface One {
+interface GoldenPair {
 	model: string;
 	path: string;
 	head: GoldenSet | undefined;
 	gates: EngineSpec;
 }
 
-async function reviewOne({ model, path, head, gates }: One, from: { root: string; ports: ReviewPorts }): Promise<GoldenChange | null> {
+async function reviewOne(
+	{ model, path, head, gates }: GoldenPair,
+	from: { root: string; ports: ReviewPorts },
+): Promise<GoldenChange | null> {
 	const { root, ports } = from;
 	const file = await confine(ports.files, root, path);
 	if (file === null) return null;
 	const manifest = parseManifest(await ports.files.readText(file, inputKinds.golden), path);
 	if (head === undefined) return gates.engine.golden === undefined ? reviewGone(model, path, manifest) : null;
 	const base = { manifest, folder: file.slice(0, file.lastIndexOf("/")) };
-	const sides = { base, head, ports };
-	const [moved, expected] = [await movedOutputs(sides), await sampleOutputs(sides)];
+	const sets = { base, head, ports };
+	const [moved, expected] = [await movedOutputs(sets), await sampleOutputs(sets)];
 	return reviewGolden({ model, path, base: manifest, head: head.manifest, moved, expected, relativeL2: gates.engine.gates.relativeL2 });
 }
 
-interface Sides {
+interface ReviewedSets {
 	base: GoldenSet;
 	head: GoldenSet;
 	ports: ReviewPorts;
 }
 
 /** The first tensor with elements of each output, for limits that depend on the type and size of values. */
-async function sampleOutputs({ head, ports }: Sides): Promise<Map<string, Tensor>> {
+async function sampleOutputs({ head, ports }: ReviewedSets): Promise<Map<string, Tensor>> {
 	const samples = new Map<string, Tensor>();
 	for (const golden of head.manifest.cases) {
 		for (const name of Object.keys(golden.outputs)) {
@@ -86,7 +89,7 @@ async function sampleOutputs({ head, ports }: Sides): Promise<Map<string, Tensor
 }
 
 /** Tensors are read only where their hashes differ. */
-async function movedOutputs({ base, head, ports }: Sides): Promise<MovedOutput[]> {
+async function movedOutputs({ base, head, ports }: ReviewedSets): Promise<MovedOutput[]> {
 	const moved: MovedOutput[] = [];
 	for (const golden of head.manifest.cases) {
 		const before = base.manifest.cases.find(({ id }) => id === golden.id);
@@ -95,7 +98,7 @@ async function movedOutputs({ base, head, ports }: Sides): Promise<MovedOutput[]
 			const was = await readOne(before?.outputs ?? {}, name, { set: base, ports }).catch(() => null);
 			const place = { case: golden.id, output: name };
 			// As of Git LFS, of which the tensors of the base are not fetched.
-			if (was === null) moved.push({ ...place, relativeL2: null, maxAbs: null, detail: "what it was before cannot be read" });
+			if (was === null) moved.push({ ...place, relativeL2: null, maxAbs: null, detail: "the previous output cannot be read" });
 			else if (now !== undefined && was !== undefined) moved.push(movement(place, was, now));
 		}
 	}

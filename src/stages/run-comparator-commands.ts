@@ -1,4 +1,4 @@
-// Asks the commands that a golden's comparators name about the outputs of one case.
+// Runs the commands that a golden's comparators name on the outputs of one case.
 import type { CommandConfig } from "../core/config/config.ts";
 import { layoutCheck } from "../core/golden/compare/checks.ts";
 import { toleranceAt } from "../core/golden/compare/comparators.ts";
@@ -8,8 +8,8 @@ import { tensorMap } from "../core/golden/tensor/tensor.ts";
 import { quoteName } from "../core/onnx/quote.ts";
 import type { CustomCommands } from "../ports/world.ts";
 
-export interface CommandsAtHand {
-	/** Of trtgate.yml; never of a golden, which may be a stranger's. */
+export interface AvailableCommands {
+	/** From trtgate.yml, never from a golden, which may come from an outsider. */
 	known: readonly CommandConfig[];
 	/** Absolute: where they run. */
 	cwd: string;
@@ -17,34 +17,34 @@ export interface CommandsAtHand {
 	port: CustomCommands;
 }
 
-/** Answers by output, in the order of its comparators; every one that a comparator asks for is there. */
+/** Results by output, in the order of its comparators; every command has one. */
 export async function runComparatorCommands(
 	input: Omit<CaseInput, "answers">,
-	commands: CommandsAtHand,
+	commands: AvailableCommands,
 ): Promise<ReadonlyMap<string, readonly CommandAnswer[]>> {
 	const answers = new Map<string, readonly CommandAnswer[]>();
 	for (const [output, spec] of Object.entries(input.manifest.outputs)) {
 		const given: CommandAnswer[] = [];
-		for (const custom of customSpecs(spec)) given.push(await askOne(input, { output, custom, commands }));
+		for (const custom of customSpecs(spec)) given.push(await runOne(input, { output, custom, commands }));
 		if (given.length > 0) answers.set(output, given);
 	}
 	return answers;
 }
 
-interface Asking {
+interface CommandRun {
 	output: string;
 	custom: CustomSpec;
-	commands: CommandsAtHand;
+	commands: AvailableCommands;
 }
 
-async function askOne(input: Omit<CaseInput, "answers">, { output, custom, commands }: Asking): Promise<CommandAnswer> {
+async function runOne(input: Omit<CaseInput, "answers">, { output, custom, commands }: CommandRun): Promise<CommandAnswer> {
 	const command = commands.known.find(({ name }) => name === custom.name);
 	if (command === undefined)
 		return { state: "failed", message: `trtgate.yml has no command ${quoteName(custom.name)} under \`comparators\`` };
 	const [expected, got] = [tensorMap(input.expected).get(output), tensorMap(input.got).get(output)];
-	// Outputs that cannot be compared at all are the judge's to refuse; a command is not asked about them.
+	// The judge refuses outputs that cannot be compared; no command runs for them.
 	if (expected === undefined || got === undefined || layoutCheck(output, expected, got) !== null)
-		return { state: "failed", message: "it was not asked" };
+		return { state: "failed", message: "it was not run" };
 	const labels = Object.hasOwn(input.golden?.labels ?? {}, output) ? input.golden?.labels?.[output] : undefined;
 	const { model, engine, precision } = input;
 	const about = {

@@ -1,4 +1,4 @@
-// Sends the golden cases through the engines, one batch after the other, and judges what comes out.
+// Runs the golden cases through the engines, batch by batch, and judges the outputs.
 import type { CommandConfig } from "../core/config/config.ts";
 import { folderName } from "../core/config/identity.ts";
 import { recordFault } from "../core/error-record.ts";
@@ -13,7 +13,7 @@ import { counted } from "../core/text/labels.ts";
 import type { Backend, BuiltEngine, InferCase, InferResult } from "../ports/backend.ts";
 import type { CustomCommands, Files, Progress, TensorReader } from "../ports/world.ts";
 import { type GoldenSet, readTensors } from "./load-goldens.ts";
-import { type CommandsAtHand, runComparatorCommands } from "./run-comparator-commands.ts";
+import { type AvailableCommands, runComparatorCommands } from "./run-comparator-commands.ts";
 
 export interface VerifyInput {
 	engines: readonly BuiltEngine[];
@@ -39,32 +39,32 @@ interface VerifyPorts {
 	custom?: CustomCommands;
 }
 
-/** The head's outputs are judged; the base's run first, so that each error can be told beside the base's own. */
+/** Judges the head's outputs; the base runs first, so that each error can be shown next to the base's. */
 export async function* verify(input: VerifyInput, ports: VerifyPorts): AsyncGenerator<Verified> {
-	const works = input.engines.flatMap((head) => workOf(head, input, ports));
+	const verifications = input.engines.flatMap((head) => verificationsOf(head, input, ports));
 	ports.progress.stage(
 		"verify",
-		works.reduce((sum, { batches }) => sum + batches.length, 0),
+		verifications.reduce((sum, { batches }) => sum + batches.length, 0),
 	);
 	let mismatches = 0;
 	let picturesLeft: number = mostPictures.all;
-	for (const work of works) {
-		work.pictures.left = Math.min(picturesLeft, mostPictures.engine);
-		picturesLeft -= work.pictures.left;
-		for await (const verified of verifyEngine(work)) {
+	for (const verification of verifications) {
+		verification.pictures.left = Math.min(picturesLeft, mostPictures.engine);
+		picturesLeft -= verification.pictures.left;
+		for await (const verified of verifyEngine(verification)) {
 			if (verified.state === "failed" || verified.verdict.state !== "match") mismatches += 1;
 			yield verified;
 		}
-		picturesLeft += work.pictures.left;
+		picturesLeft += verification.pictures.left;
 	}
 	ports.progress.done(
 		mismatches === 0 ? "all golden cases match" : `${counted(mismatches, "golden case")} ${mismatches === 1 ? "does" : "do"} not match`,
 	);
 }
 
-interface Work {
+interface EngineVerification {
 	head: BuiltEngine;
-	/** Absent where there is none, or where it broke down: what it cannot answer is simply not there to compare with. */
+	/** Absent where there is none, or where it failed: then there is nothing to compare with. */
 	base: BuiltEngine | undefined;
 	set: GoldenSet;
 	batches: readonly (readonly GoldenCase[])[];
@@ -76,29 +76,29 @@ interface Work {
 	whole: SetWatch | null;
 }
 
-/** Of all engines, and of one: a report shows a few, and no engine takes them all. */
+/** For all engines, and for one: a report shows a few, and no engine uses them all. */
 const mostPictures = { all: 50, engine: 16 } as const;
 
-function workOf(head: BuiltEngine, input: VerifyInput, ports: VerifyPorts): Work[] {
+function verificationsOf(head: BuiltEngine, input: VerifyInput, ports: VerifyPorts): EngineVerification[] {
 	const set = input.goldens.get(head.spec.id);
 	if (head.arm !== "head" || set === undefined) return [];
 	const base = input.engines.find((engine) => engine.arm === "base" && engine.spec.id === head.spec.id);
 	const batches = [...cutBatches(set.manifest.cases, input.batch ?? defaultBatchLimits)];
 	const { gates, precision } = head.spec.engine;
-	const whole = watchSet({ ...placeOf(head, set, input), precision, relativeL2: gates.relativeL2 });
+	const whole = watchSet({ ...setRefOf(head, set, input), precision, relativeL2: gates.relativeL2 });
 	return [{ head, base, set, batches, input, ports, pictures: { left: mostPictures.engine }, whole }];
 }
 
-async function* verifyEngine(work: Work): AsyncGenerator<Verified> {
-	// An engine that breaks down in the middle gives no verdict on the whole.
+async function* verifyEngine(verification: EngineVerification): AsyncGenerator<Verified> {
+	// An engine that fails midway gets no verdict on the whole set.
 	let done = 0;
-	for (const [index, cases] of work.batches.entries()) {
+	for (const [index, cases] of verification.batches.entries()) {
 		// All that a batch holds in memory goes with its own call.
-		const end = yield* verifyBatch({ cases, index, done }, work);
+		const end = yield* verifyBatch({ cases, index, done }, verification);
 		if (end === "stop") return;
 		done += cases.length;
 	}
-	const whole = work.whole?.verdict() ?? null;
+	const whole = verification.whole?.verdict() ?? null;
 	if (whole !== null) yield { state: "judged", verdict: whole };
 }
 
@@ -110,25 +110,25 @@ interface Batch {
 	done: number;
 }
 
-async function* verifyBatch(batch: Batch, work: Work): AsyncGenerator<Verified, "go on" | "stop"> {
-	const { head, ports, set } = work;
-	ports.progress.item(labelOf(batch, work));
-	const answers = await inferArms(batch, work);
+async function* verifyBatch(batch: Batch, verification: EngineVerification): AsyncGenerator<Verified, "go on" | "stop"> {
+	const { head, ports, set } = verification;
+	ports.progress.item(labelOf(batch, verification));
+	const answers = await inferArms(batch, verification);
 	if (answers.state === "failed") {
-		const place = { model: head.spec.model.name, engine: head.spec.engine.name, arm: head.arm };
-		yield { state: "failed", error: recordFault(answers.failure, place) };
+		const ref = { model: head.spec.model.name, engine: head.spec.engine.name, arm: head.arm };
+		yield { state: "failed", error: recordFault(answers.failure, ref) };
 		return "stop";
 	}
 	for (const golden of batch.cases) {
 		const expected = await readTensors(golden.outputs, set.folder, ports);
-		yield { state: "judged", verdict: await judgeOne(golden, expected, { answers, work }) };
+		yield { state: "judged", verdict: await judgeOne(golden, expected, { answers, verification }) };
 		answers.head.delete(golden.id);
 		answers.base.delete(golden.id);
 	}
 	return "go on";
 }
 
-function labelOf({ cases, done }: Batch, { head, batches, set }: Work): string {
+function labelOf({ cases, done }: Batch, { head, batches, set }: EngineVerification): string {
 	if (batches.length === 1) return head.spec.id;
 	const [from, to, total] = [done + 1, done + cases.length, set.manifest.cases.length].map((count) => count.toLocaleString("en-US"));
 	return `${head.spec.id} · cases ${from} to ${to} of ${total}`;
@@ -144,29 +144,34 @@ interface Answers {
 }
 
 /** The inputs live as long as this call. */
-async function inferArms(batch: Batch, work: Work): Promise<Answers | Extract<InferResult, { state: "failed" }>> {
+async function inferArms(batch: Batch, verification: EngineVerification): Promise<Answers | Extract<InferResult, { state: "failed" }>> {
 	const cases: InferCase[] = [];
-	for (const { id, inputs } of batch.cases) cases.push({ id, inputs: await readTensors(inputs, work.set.folder, work.ports) });
-	const base = work.base === undefined ? null : await inferBatch(work.base, cases, { batch, work });
-	// An engine that broke down once is not asked again for every batch.
-	if (base?.state === "failed") work.base = undefined;
-	const head = await inferBatch(work.head, cases, { batch, work });
+	for (const { id, inputs } of batch.cases)
+		cases.push({ id, inputs: await readTensors(inputs, verification.set.folder, verification.ports) });
+	const base = verification.base === undefined ? null : await inferBatch(verification.base, cases, { batch, verification });
+	// An engine that failed once is not run again for every batch.
+	if (base?.state === "failed") verification.base = undefined;
+	const head = await inferBatch(verification.head, cases, { batch, verification });
 	if (head.state === "failed") return head;
 	return { state: "done", head: byId(head), base: base === null ? new Map() : byId(base) };
 }
 
-function inferBatch(engine: BuiltEngine, cases: readonly InferCase[], { batch, work }: { batch: Batch; work: Work }): Promise<InferResult> {
-	const { outFolder, threads, timeoutMs } = work.input;
-	const total = work.set.manifest.cases.length.toLocaleString("en-US");
+function inferBatch(
+	engine: BuiltEngine,
+	cases: readonly InferCase[],
+	{ batch, verification }: { batch: Batch; verification: EngineVerification },
+): Promise<InferResult> {
+	const { outFolder, threads, timeoutMs } = verification.input;
+	const total = verification.set.manifest.cases.length.toLocaleString("en-US");
 	const name = `${folderName(engine.spec.id)}-${engine.arm}`;
-	return work.ports.backend.infer({
+	return verification.ports.backend.infer({
 		engine,
 		cases,
 		scratchFolder: `${outFolder}/scratch/${name}`,
 		logPath: `${outFolder}/logs/verify-${name}${batch.index === 0 ? "" : `-${batch.index + 1}`}.log`,
 		threads,
 		timeoutMs,
-		onCase: (done) => work.ports.progress.detail(`case ${(batch.done + done).toLocaleString("en-US")} of ${total} (${engine.arm})`),
+		onCase: (done) => verification.ports.progress.detail(`case ${(batch.done + done).toLocaleString("en-US")} of ${total} (${engine.arm})`),
 	});
 }
 
@@ -175,15 +180,15 @@ function byId(result: InferResult): Map<string, Answer> {
 	return new Map(cases.map((inferred) => [inferred.id, inferred]));
 }
 
-const nobody: CustomCommands = { ask: async () => ({ state: "failed", message: "no command can be run here" }) };
+const noCommands: CustomCommands = { ask: async () => ({ state: "failed", message: "no command can be run here" }) };
 
-function commandsOf({ input, ports, head }: Work): CommandsAtHand {
+function commandsOf({ input, ports, head }: EngineVerification): AvailableCommands {
 	const { known, cwd } = input.commands ?? { known: [], cwd: input.outFolder };
 	const scratchFolder = `${input.outFolder}/scratch/${folderName(head.spec.id)}-custom`;
-	return { known, cwd, scratchFolder, port: ports.custom ?? nobody };
+	return { known, cwd, scratchFolder, port: ports.custom ?? noCommands };
 }
 
-function placeOf(head: BuiltEngine, set: GoldenSet, input: VerifyInput) {
+function setRefOf(head: BuiltEngine, set: GoldenSet, input: VerifyInput) {
 	const { model, engine } = head.spec;
 	const modelSha256 = input.modelSha256.get(model.name) ?? head.model.sha256;
 	return { manifest: set.manifest, model: model.name, engine: engine.name, precision: engine.precision, modelSha256 };
@@ -192,26 +197,26 @@ function placeOf(head: BuiltEngine, set: GoldenSet, input: VerifyInput) {
 async function judgeOne(
 	golden: GoldenCase,
 	expected: Outputs,
-	{ answers, work }: { answers: Answers; work: Work },
+	{ answers, verification }: { answers: Answers; verification: EngineVerification },
 ): Promise<GoldenVerdict> {
-	const { head, set, input } = work;
-	const place = { ...placeOf(head, set, input), caseId: golden.id, golden };
+	const { head, set, input } = verification;
+	const ref = { ...setRefOf(head, set, input), caseId: golden.id, golden };
 	const got = answers.head.get(golden.id);
 	if (got?.state !== "done") {
-		work.whole?.see(golden, null);
-		return judgeUnanswered(place, got?.message ?? "the engine gave no answer to this case");
+		verification.whole?.see(golden, null);
+		return judgeUnanswered(ref, got?.message ?? "the engine gave no answer to this case");
 	}
 	const base = answers.base.get(golden.id);
 	const sides = {
-		...place,
+		...ref,
 		relativeL2: head.spec.engine.gates.relativeL2,
 		expected,
 		got: got.outputs,
 		...(base?.state === "done" ? { base: base.outputs } : {}),
 	};
-	const judged: CaseInput = { ...sides, answers: await runComparatorCommands(sides, commandsOf(work)) };
-	work.whole?.see(golden, judged);
-	const { verdict, drawn } = attachErrorMaps(judgeCase(judged), judged, work.pictures.left);
-	work.pictures.left -= drawn;
+	const judged: CaseInput = { ...sides, answers: await runComparatorCommands(sides, commandsOf(verification)) };
+	verification.whole?.see(golden, judged);
+	const { verdict, drawn } = attachErrorMaps(judgeCase(judged), judged, verification.pictures.left);
+	verification.pictures.left -= drawn;
 	return verdict;
 }

@@ -163,7 +163,7 @@ describe("a base's golden", () => {
 	const manifest = readFileSync("test/fixtures/project/golden/golden.json", "utf8");
 
 	it.each<[string, string, RegExp]>([
-		["that cannot be read", "{", /golden\/golden\.json cannot be read, so nobody sees whether it changed/],
+		["that cannot be read", "{", /golden\/golden\.json cannot be read, so changes to it are unknown/],
 		[
 			"whose tensors stayed pointers of Git LFS, and that is another now",
 			manifest.replace("b0b3c2e742e1bd3175a7533ace61c30b39f8f7ba337fc328629dbeb64f3045e7", "0".repeat(64)),

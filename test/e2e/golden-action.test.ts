@@ -28,7 +28,7 @@ interface Place {
 	): Promise<Awaited<ReturnType<typeof runActionFolder>> & { workspace: string }>;
 }
 
-/** A repository whose golden is of another model than the one that lies there now. */
+/** A repository whose golden belongs to another model than the one that lies there now. */
 async function openPlace(files: Readonly<Record<string, string>> = { "model.onnx": "fixture:wrong.onnx" }): Promise<Place> {
 	const root = temporaryFolder();
 	const [work, origin, workspace, temp] = ["work", "origin.git", "workspace", "temp"].map((name) => join(root, name)) as [
@@ -118,7 +118,7 @@ describe("a golden that changed", () => {
 
 		const second = await place.run({ model: "net" });
 		expect(second.outputs, second.stdout).toMatchObject({ changed: "true", commit, "pull-request": String(number) });
-		expect(second.stdout).toMatch(/was there; its branch held all that was recorded already/);
+		expect(second.stdout).toMatch(/was left unchanged; its branch already had the recorded goldens/);
 		expect([place.at(ref), state.pulls.length]).toEqual([commit, 1]);
 
 		const third = await place.run({ reason: "Other pictures.", seed: "7" });
@@ -130,7 +130,7 @@ describe("a golden that changed", () => {
 		const before = state.requests.length;
 		const fourth = await place.run({ reason: "Again.", seed: "7" });
 		expect(fourth.outputs, fourth.stdout).toMatchObject({ changed: "false", "pull-request": "", commit: "", "failure-kind": "" });
-		expect(fourth.stdout).toMatch(/Nothing changed: \S+ still says what is right/);
+		expect(fourth.stdout).toMatch(/Nothing changed: \S+ is up to date/);
 		expect(state.requests.slice(before)).toEqual([]);
 		expect(state.violations).toEqual([]);
 	});
@@ -146,7 +146,7 @@ describe("a golden that changed", () => {
 			title: "trtgate: proposal-refused",
 			message: expect.stringMatching(/has commit [0-9a-f]{7}, which trtgate did not make; nothing was written over it/),
 		});
-		expect(run.summary).toContain("What was recorded lies in the workspace");
+		expect(run.summary).toContain("The recorded goldens are in the workspace");
 		expect(place.at(ref)).toBe(theirs);
 	});
 });
@@ -224,7 +224,7 @@ describe("a token without rights", () => {
 describe("inputs", () => {
 	it.each([
 		["an empty reason", { reason: " " }, /Input reason is empty/],
-		["a branch that is none", { branch: "a b" }, /Input branch is "a b", which is no name of a branch/],
+		["a branch that is none", { branch: "a b" }, /Input branch is "a b", which is not a valid branch name/],
 		["a base that is an option", { base: "--upload-pack=x" }, /Input base is/],
 		["a model that is not there", { model: "nett" }, /Did you mean "net"/],
 		["a config that is not there", { config: "none.yml" }, /none\.yml/],

@@ -77,7 +77,7 @@ describe("golden record", () => {
 		writeFileSync(join(cwd, "golden/README.md"), "mine");
 		expect(await golden(first, cwd)).toMatchObject({
 			exit: 2,
-			stderr: expect.stringMatching(/golden@1 already; a change of it needs --reason/),
+			stderr: expect.stringMatching(/golden@1 already; changing it needs --reason/),
 		});
 		const same = await golden([...first, "--reason", "Again."], cwd);
 		expect(same, same.stderr).toMatchObject({ exit: 0, stdout: expect.stringMatching(/Nothing was written/) });
@@ -117,7 +117,7 @@ describe("golden record", () => {
 		expect(run, run.stderr).toMatchObject({
 			exit: 0,
 			stdout: expect.stringMatching(/^Recorded golden@2 with 2 cases/),
-			stderr: expect.stringContaining("The 2 cases of golden@1 are recorded again with the inputs stored there"),
+			stderr: expect.stringContaining("The 2 cases of golden@1 are recorded again with the stored inputs"),
 		});
 		const after = read(cwd);
 		expect(after.producer.inputs).toEqual({ image: "given" });
@@ -226,6 +226,6 @@ describe("golden inspect", () => {
 	it("explains the quickstart's goldens and says what was not measured", async () => {
 		const run = await golden(["inspect", "golden/segmenter/golden.json"], quickstart);
 		expect(run.exit, run.stderr).toBe(0);
-		expect(run.stdout).toMatch(/output logits \(logits\)[\s\S]*relative-l2: .*fp32 ≤ 0\.00002[\s\S]*for you to review/);
+		expect(run.stdout).toMatch(/output logits \(logits\)[\s\S]*relative-l2: .*fp32 ≤ 0\.00002[\s\S]*for your review/);
 	});
 });

@@ -17,14 +17,14 @@ import { checkPlan, type InputPlace, writeInput } from "./run-files.ts";
 /** broken: the machine's fault, or all cases': no other case need be tried. */
 export type CaseRun = { state: "answered"; inferred: InferredCase } | { state: "broken"; failure: ToolFailure };
 
-export interface CasePlace {
+export interface CaseRef {
 	job: InferJob;
 	/** Absolute, of this case alone: trtexec writes into it. */
 	folder: string;
 	logPath: string;
 }
 
-export async function inferCase(item: InferCase, place: CasePlace, context: TrtexecContext): Promise<CaseRun> {
+export async function inferCase(item: InferCase, place: CaseRef, context: TrtexecContext): Promise<CaseRun> {
 	const refuse = (message: string): CaseRun => ({ state: "answered", inferred: { id: item.id, state: "failed", message } });
 	const { onnx } = place.job.engine.model;
 	const misfit = misfitOf(item, onnx, context);
@@ -59,7 +59,7 @@ export async function inferCase(item: InferCase, place: CasePlace, context: Trte
 }
 
 /** The case's own log goes with its folder; all are in the job's. */
-function withLog(failure: ToolFailure, { job }: CasePlace): ToolFailure {
+function withLog(failure: ToolFailure, { job }: CaseRef): ToolFailure {
 	return { ...failure, details: { ...failure.details, log: job.logPath } };
 }
 
@@ -92,7 +92,7 @@ function shapeMisfit(tensor: Tensor, { dims }: OnnxValue): string | null {
 }
 
 /** `__proto__` is as good a name as any for an output. A text says what does not hold. */
-async function readOutputs(run: TrtexecRun, { folder }: CasePlace, { graph }: OnnxModel): Promise<Record<string, Tensor> | string> {
+async function readOutputs(run: TrtexecRun, { folder }: CaseRef, { graph }: OnnxModel): Promise<Record<string, Tensor> | string> {
 	const tensors: Record<string, Tensor> = Object.create(null);
 	for (const { name } of graph.outputs) {
 		const dump = run.scan.facts.dumps.get(`output ${name}`)?.tensor;

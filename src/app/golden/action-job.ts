@@ -1,4 +1,4 @@
-// Opens a job of the action in golden/: its inputs, its run, and whether it may change what is right.
+// Opens a job of the action in golden/: its inputs, its run, and whether it may change goldens.
 import { readWorkflowRun, type WorkflowRun } from "../../adapters/github/env.ts";
 import { type GoldenInputs, readGoldenInputs } from "../../adapters/github/inputs.ts";
 import { ConfigError } from "../../core/errors.ts";
@@ -9,7 +9,7 @@ import { readRunEvent } from "../actions/workflow-run.ts";
 import { openTerminal, type Terminal } from "../terminal.ts";
 import { proposalRefused } from "./checkout.ts";
 
-/** Where we are, and what is wanted of us. */
+/** A job of the action: its terminal, inputs and run. */
 export interface GoldenJob {
 	terminal: Terminal;
 	inputs: GoldenInputs;
@@ -35,11 +35,11 @@ const trusted: readonly RunEvent["kind"][] = ["push", "tag", "schedule", "dispat
 
 function checkTrust(event: RunEvent, eventName: string): void {
 	if (trusted.includes(event.kind)) return;
-	// By its kind alone, pull_request_target would pass, which runs with rights on what a stranger may have written.
+	// pull_request_target is excluded: it runs with write access on code that an outsider may have written.
 	if (event.kind === "pull-request" && eventName === "pull_request" && !event.isFork) return;
 	const whose = event.kind === "pull-request" && event.isFork ? "a fork's " : "";
 	throw proposalRefused(
-		`Goldens are not recorded in a run for ${whose}${quoteName(eventName)}, which a stranger may cause or change: it would write what every later engine is held to.`,
+		`Goldens are not recorded in a run for ${whose}${quoteName(eventName)}, which outsiders may trigger or change: it would write the reference for every later engine.`,
 		"Run it on workflow_dispatch, schedule, push, or a pull_request of the repository's own branches.",
 	);
 }
@@ -48,7 +48,8 @@ function checkInputs({ reason, branch, base }: GoldenInputs): void {
 	if (reason.trim() === "") throw usage("Input reason is empty.", "Say why what is right changes.");
 	const names = { branch, ...(base === "" ? {} : { base }) };
 	for (const [input, name] of Object.entries(names))
-		if (!isRefName(name)) throw usage(`Input ${input} is ${quoteName(name)}, which is no name of a branch.`, "Correct it under `with:`.");
+		if (!isRefName(name))
+			throw usage(`Input ${input} is ${quoteName(name)}, which is not a valid branch name.`, "Correct it under `with:`.");
 }
 
 function usage(message: string, fix: string): ConfigError {

@@ -1,4 +1,4 @@
-// `trtgate golden check --polygraphy`: what Polygraphy's own comparators say of Polygraphy's own files.
+// `trtgate golden check --polygraphy`: judges Polygraphy's files as Polygraphy's comparators do.
 
 import { resolve } from "node:path";
 import { readInput } from "../../adapters/process/input-file.ts";
@@ -51,7 +51,7 @@ export async function checkPolygraphy(argv: readonly string[], terminal: Termina
 function alone(golden: string): ConfigError {
 	return new ConfigError({
 		code: "usage",
-		message: `${golden} holds the results of one runner, and there is nothing to compare them with.`,
+		message: `${golden} holds the results of only one runner, so there is nothing to compare.`,
 		details: { fix: "Add --outputs with the candidate's results." },
 	});
 }
@@ -69,19 +69,19 @@ export interface PolygraphyReport extends RunsVerdict {
 	/** Files as the command was given them. */
 	golden: string;
 	outputs?: string;
-	/** As passed, unless cautions are asked to fail. */
+	/** As passed, unless --strict makes warnings fail. */
 	state: "match" | "mismatch";
 }
 
 export function renderPolygraphy({ rules, state, passed, compared, stops, cautions }: PolygraphyReport): string {
 	const outputs = compared.flatMap((iteration) => iteration.outputs);
 	const passing = outputs.filter(passes).length;
-	const says = `${rules} ${passed ? "passes" : "fails"}: ${passing} of ${outputs.length} outputs within its tolerances`;
-	const title = passed && state === "mismatch" ? `${says}; the cautions fail it (--strict)` : says;
+	const summary = `${rules} ${passed ? "passes" : "fails"}: ${passing} of ${outputs.length} outputs within its tolerances`;
+	const title = passed && state === "mismatch" ? `${summary}; its warnings fail it (--strict)` : summary;
 	return [
 		`${state === "match" ? "✓" : "✗"} ${title}`,
 		...compared.flatMap(iterationLines),
-		...stops.map((sentence) => `✗ Polygraphy ends with an error: ${sentence}.`),
+		...stops.map((sentence) => `✗ Polygraphy exits with an error: ${sentence}.`),
 		...cautions.map((sentence) => `! ${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}.`),
 		"",
 	].join("\n");
@@ -146,11 +146,11 @@ export function parsePolygraphyOptions(argv: readonly string[]): PolygraphyOptio
 }
 
 /** The output's name may hold colons: the last one ends it. */
-function byOutput<Value>(words: readonly string[], parse: (text: string) => Value): ByOutput<Value> {
+function byOutput<Value>(values: readonly string[], parse: (text: string) => Value): ByOutput<Value> {
 	return new Map(
-		words.map((word) => {
-			const at = word.lastIndexOf(":");
-			return [word.slice(0, Math.max(0, at)), parse(word.slice(at + 1))];
+		values.map((argument) => {
+			const at = argument.lastIndexOf(":");
+			return [argument.slice(0, Math.max(0, at)), parse(argument.slice(at + 1))];
 		}),
 	);
 }
@@ -158,24 +158,24 @@ function byOutput<Value>(words: readonly string[], parse: (text: string) => Valu
 const decimal = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 const infinite = /^([+-]?)inf(inity)?$/i;
 
-function parseNumber(word: string, name: Name, { least, most }: { least: number; most: number }): number {
-	const value = Number(word.replace(infinite, "$1Infinity"));
+function parseNumber(argument: string, name: Name, { least, most }: { least: number; most: number }): number {
+	const value = Number(argument.replace(infinite, "$1Infinity"));
 	const whole = name !== "index-tolerance" || Number.isInteger(value);
-	const known = decimal.test(word) || infinite.test(word);
+	const known = decimal.test(argument) || infinite.test(argument);
 	if (known && value >= least && value <= most && whole) return value;
-	throw usage(`--${name} takes numbers, or OUTPUT:NUMBER; got ${JSON.stringify(word)}.`);
+	throw usage(`--${name} takes numbers, or OUTPUT:NUMBER; got ${JSON.stringify(argument)}.`);
 }
 
-function parseQuantile(word: string): Quantile {
-	const value = parseNumber(word, "error-quantile", { least: 0, most: 1 });
-	if (!/^[+-]?\d+$/.test(word)) return value;
+function parseQuantile(argument: string): Quantile {
+	const value = parseNumber(argument, "error-quantile", { least: 0, most: 1 });
+	if (!/^[+-]?\d+$/.test(argument)) return value;
 	return value === 0 ? "first" : "last";
 }
 
-function parseStatistic(word: string): ErrorStatistic {
-	const known = errorStatistics.find((name) => name === word);
+function parseStatistic(argument: string): ErrorStatistic {
+	const known = errorStatistics.find((name) => name === argument);
 	if (known !== undefined) return known;
-	throw usage(`--check-error-stat takes ${errorStatistics.join(", ")}; got ${JSON.stringify(word)}.`);
+	throw usage(`--check-error-stat takes ${errorStatistics.join(", ")}; got ${JSON.stringify(argument)}.`);
 }
 
 const aliases: Readonly<Record<string, readonly CompareName[]>> = {
@@ -183,13 +183,13 @@ const aliases: Readonly<Record<string, readonly CompareName[]>> = {
 	quality_metrics: ["psnr", "snr"],
 };
 
-function compareOf(words: readonly string[]): CompareName[] {
-	if (words.length === 0) return ["simple"];
-	return words.flatMap((word) => {
-		const known = compareNames.filter((name) => name === word);
-		const names = Object.hasOwn(aliases, word) ? (aliases[word] ?? []) : known;
+function compareOf(values: readonly string[]): CompareName[] {
+	if (values.length === 0) return ["simple"];
+	return values.flatMap((argument) => {
+		const known = compareNames.filter((name) => name === argument);
+		const names = Object.hasOwn(aliases, argument) ? (aliases[argument] ?? []) : known;
 		if (names.length > 0) return names;
-		throw usage(`--compare takes ${[...compareNames, ...Object.keys(aliases)].join(", ")}; got ${JSON.stringify(word)}.`);
+		throw usage(`--compare takes ${[...compareNames, ...Object.keys(aliases)].join(", ")}; got ${JSON.stringify(argument)}.`);
 	});
 }
 

@@ -1,4 +1,4 @@
-// `trtgate golden check`: judges outputs that somebody stored against a golden.
+// `trtgate golden check`: judges stored outputs against a golden.
 import { stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
@@ -20,7 +20,7 @@ import type { GoldenVerdict } from "../../core/schema/result.ts";
 import { jsonText } from "../../core/text/escape.ts";
 import type { CustomCommands } from "../../ports/world.ts";
 import { readTensors } from "../../stages/load-goldens.ts";
-import { type CommandsAtHand, runComparatorCommands } from "../../stages/run-comparator-commands.ts";
+import { type AvailableCommands, runComparatorCommands } from "../../stages/run-comparator-commands.ts";
 import { parseArguments, readArgument } from "../commands/arguments.ts";
 import { checkTable } from "../commands/tables.ts";
 import { readConfigFile } from "../config-file.ts";
@@ -28,11 +28,11 @@ import { exitCodes } from "../exit.ts";
 import { stopOnSignals } from "../signals.ts";
 import type { Terminal } from "../terminal.ts";
 import { type CheckReport, renderCheck } from "./render-check.ts";
-import { findWhole, readStored, type StoredPorts } from "./stored.ts";
+import { findCaseFile, readStored, type StoredPorts } from "./stored.ts";
 import { findTensor } from "./stored-cases.ts";
 
 export async function checkGolden(argv: readonly string[], terminal: Terminal): Promise<number> {
-	const byPolygraphy = argv.some((word) => word === "--polygraphy" || word.startsWith("--polygraphy="));
+	const byPolygraphy = argv.some((argument) => argument === "--polygraphy" || argument.startsWith("--polygraphy="));
 	if (byPolygraphy) return (await import("./check-polygraphy.ts")).checkPolygraphy(argv, terminal);
 	const args = parseArguments(argv, checkTable);
 	const { path, text } = await readArgument(args.positionals[0] ?? "", terminal.cwd, inputKinds.golden);
@@ -65,11 +65,11 @@ interface Checking {
 	home: string;
 	ports: StoredPorts;
 	whole: SetWatch | null;
-	commands: CommandsAtHand;
+	commands: AvailableCommands;
 }
 
-/** Only a config that is named is read: checking a golden runs nothing that came with it. */
-async function commandsOf(config: string | undefined, cwd: string, port: CustomCommands): Promise<CommandsAtHand> {
+/** Reads only a config that was named, so that checking a golden runs no code that came with it. */
+async function commandsOf(config: string | undefined, cwd: string, port: CustomCommands): Promise<AvailableCommands> {
 	const scratchFolder = join(tmpdir(), "trtgate-check");
 	if (config === undefined) return { known: [], cwd, scratchFolder, port };
 	const read = await readConfigFile({ cwd, path: config });
@@ -82,19 +82,19 @@ function aboutStored(manifest: GoldenManifest, precision: Precision) {
 
 async function checkCase(golden: GoldenCase, checking: Checking): Promise<GoldenVerdict> {
 	const { manifest, precision, ports, home, whole } = checking;
-	const place = { ...aboutStored(manifest, precision), caseId: golden.id };
+	const ref = { ...aboutStored(manifest, precision), caseId: golden.id };
 	const got = await readOutputs(golden, checking);
 	if (got.size === 0) {
 		whole?.see(golden, null);
-		return judgeUnanswered(place, "there are no stored outputs of this case");
+		return judgeUnanswered(ref, "there are no stored outputs of this case");
 	}
 	const expected = await readTensors(golden.outputs, home, ports);
 	whole?.see(golden, { expected, got });
-	const sides = { ...place, golden, expected, got, relativeL2: defaultGates.relativeL2 };
+	const sides = { ...ref, golden, expected, got, relativeL2: defaultGates.relativeL2 };
 	return judgeCase({ ...sides, answers: await runComparatorCommands(sides, checking.commands) });
 }
 
-/** Outputs that are not there are the judge's to miss. */
+/** The judge reports missing outputs. */
 async function readOutputs(golden: GoldenCase, { folder, manifest, ports }: Checking): Promise<Map<string, Tensor>> {
 	const found = new Map<string, Tensor>();
 	for (const [index, [name, file]] of Object.entries(golden.outputs).entries()) {
@@ -116,7 +116,7 @@ async function findOutput(names: readonly string[], id: string, where: { folder:
 		if (path !== null) return path;
 	}
 	for (const folder of folders) {
-		const path = await findWhole(folder);
+		const path = await findCaseFile(folder);
 		if (path !== null) return path;
 	}
 	return null;
@@ -125,7 +125,7 @@ async function findOutput(names: readonly string[], id: string, where: { folder:
 async function outputFolder(path: string): Promise<string> {
 	const facts = await stat(path).catch(() => null);
 	if (facts?.isDirectory() === true) return path;
-	throw usage(`--outputs: ${path} is no folder.`, "Name the folder with a folder for each case.");
+	throw usage(`--outputs: ${path} is not a folder.`, "Name the folder with a folder for each case.");
 }
 
 function precisionOf(text: string): Precision {

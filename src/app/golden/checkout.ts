@@ -1,4 +1,4 @@
-// What git says of the checkout that goldens are recorded in.
+// The git checkout that goldens are recorded in.
 import { realpath } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 import { firstLine, type Git, gitIn, succeeded } from "../../adapters/git/run-git.ts";
@@ -23,10 +23,10 @@ export async function openCheckout(folder: string, processes: Processes): Promis
 		const path = await realpath(firstLine(top));
 		return { git: gitIn(path, processes), top: path, commit: firstLine(head) };
 	}
-	const said = succeeded(top) ? "git knows no commit here" : (top.tail.at(-1) ?? "");
+	const reason = succeeded(top) ? "git has no commit here" : (top.tail.at(-1) ?? "");
 	throw proposalRefused(
-		`${folder} is no checkout of the repository: ${said.slice(0, 200)}`,
-		"Run actions/checkout before this action. Where git speaks of dubious ownership, as in a container, run `git config --global --add safe.directory '*'` before.",
+		`${folder} is not a checkout of the repository: ${reason.slice(0, 200)}`,
+		"Run actions/checkout before this action. If git reports dubious ownership, as in a container, run `git config --global --add safe.directory '*'` before.",
 	);
 }
 
@@ -36,25 +36,25 @@ export async function folderInCheckout({ top }: Checkout, home: string, folder: 
 	const inside = relative(top, real).split(sep).join("/");
 	if (wanted === real && inside !== "" && inside.split("/")[0] !== "..") return inside;
 	throw proposalRefused(
-		`${folder} is a link, or no folder inside the checkout ${top}, so the golden cannot be proposed there.`,
+		`${folder} is a link, or no folder inside the checkout ${top}, so a golden cannot be proposed there.`,
 		"Keep each golden in a folder of the repository itself.",
 	);
 }
 
-/** What a filter makes of a file is not known to GitHub's interface: the file itself would be committed. @throws ConfigError proposal-refused. */
+/** GitHub's API does not apply git filters: it would commit the unfiltered file. @throws ConfigError proposal-refused. */
 export async function checkFilters(paths: readonly string[], { git }: Checkout): Promise<void> {
 	const stdin = paths.map((path) => `${path}\0`).join("");
-	const asked = await git(["check-attr", "-z", "--stdin", "filter"], { stdin, captureBytes: 16 * 1024 * 1024 });
-	if (!succeeded(asked)) {
-		throw proposalRefused(`git does not tell the attributes of the files: ${asked.tail.at(-1) ?? ""}`, "Check .gitattributes.");
+	const attributes = await git(["check-attr", "-z", "--stdin", "filter"], { stdin, captureBytes: 16 * 1024 * 1024 });
+	if (!succeeded(attributes)) {
+		throw proposalRefused(`git could not read the attributes of the files: ${attributes.tail.at(-1) ?? ""}`, "Check .gitattributes.");
 	}
-	const fields = asked.stdout.split("\0");
+	const fields = attributes.stdout.split("\0");
 	for (let at = 0; at + 2 < fields.length; at += 3) {
 		const [path = "", , filter = ""] = fields.slice(at, at + 3);
 		if (filter === "unspecified" || filter === "unset") continue;
 		const what = filter === "lfs" ? "Git LFS" : `git's filter ${JSON.stringify(filter)}`;
 		throw proposalRefused(
-			`${path} belongs to ${what} by .gitattributes, which a commit through GitHub's interface cannot feed.`,
+			`${path} belongs to ${what} by .gitattributes, which GitHub's API cannot apply.`,
 			`Record with the command line and push the golden by hand, or take goldens out of the filter: \`${path.split("/").slice(0, -1).join("/")}/** !filter\` in .gitattributes.`,
 		);
 	}

@@ -36,7 +36,7 @@ export function inputPorts(model: OnnxModel, shapes: Readonly<Record<string, rea
 		const dtype = feed.kind === "tensor" ? toDType(feed.dtype) : null;
 		if (dtype === null) {
 			throw usage(
-				`Input ${quoteName(feed.name)} is ${feed.kind === "tensor" ? feed.dtype : `a ${feed.kind}`}, which no golden can hold.`,
+				`Input ${quoteName(feed.name)} is ${feed.kind === "tensor" ? feed.dtype : `a ${feed.kind}`}, which goldens do not support.`,
 				"Export the model with tensors of plain numbers.",
 			);
 		}
@@ -56,7 +56,7 @@ export function generateCases(ports: readonly InputPort[], { model, cases, seed,
 	const inputs: GeneratedInput[] = ports.map((port) => {
 		const shape = port.shape ?? [];
 		if (!canEncode(port.dtype))
-			throw usage(`No values are made for input ${quoteName(port.name)}, which is ${port.dtype}.`, "Give real ones with --inputs.");
+			throw usage(`No values can be generated for input ${quoteName(port.name)}, which is ${port.dtype}.`, "Give real ones with --inputs.");
 		const vocabulary = vocabularyOf(model, port.name);
 		const own = specs.get(port.name) ?? defaultGenerator({ ...port, shape }, vocabulary);
 		return { name: port.name, dtype: port.dtype, shape, specs: own.map((spec) => withVocabulary(spec, port, vocabulary)) };
@@ -79,7 +79,7 @@ function withVocabulary(spec: GeneratorSpec, port: InputPort, vocabulary: number
 	if (vocabulary !== undefined) return { ...spec, range: [0, vocabulary - 1] };
 	if (spec.kind === "boundary") return spec;
 	throw usage(
-		`The model does not tell how many tokens input ${quoteName(port.name)} may hold.`,
+		`The number of tokens for input ${quoteName(port.name)} is unknown.`,
 		`Give the range: --generator ${quoteName(port.name, "")}=tokens:0..30521`,
 	);
 }
@@ -88,7 +88,7 @@ function parseGenerators(texts: readonly string[], ports: readonly InputPort[]):
 	const specs = new Map<string, readonly GeneratorSpec[]>();
 	for (const text of texts) {
 		const parsed = parseGenerator(text);
-		if (parsed.state === "wrong") throw usage(`--generator: ${parsed.says}.`, parsed.fix);
+		if (parsed.state === "wrong") throw usage(`--generator: ${parsed.problem}.`, parsed.fix);
 		if (!ports.some(({ name }) => name === parsed.input)) {
 			throw usage(
 				`--generator: the model has no input ${quoteName(parsed.input)}.`,

@@ -42,7 +42,7 @@ export function renderInspection(inspection: Inspection): string {
 }
 
 function head({ golden, model, producer, reason, author, noiseFloor }: Inspection): string[] {
-	const by = author === null ? "nobody named" : quoteName(author, "");
+	const by = author === null ? "no author" : quoteName(author, "");
 	return [
 		`${golden}: of ${quoteName(model.path, "")} (${model.sha256.slice(0, 12)}…)`,
 		`made by ${quoteName(producer.backend, "")} ${quoteName(producer.version, "")} in ${producer.precision}${producer.optimisation === undefined ? "" : `, optimisation ${quoteName(producer.optimisation, "")}`}`,
@@ -54,11 +54,11 @@ function head({ golden, model, producer, reason, author, noiseFloor }: Inspectio
 	];
 }
 
-/** Real inputs are the best there are; of others, what a seed made. */
+/** The inputs and, where they were generated, the seed. */
 function madeOf({ inputs, seed }: Inspection["producer"]): string[] {
-	const how = Object.entries(inputs ?? {}).map(([name, words]) => `${quoteName(name, "")} ${quoteName(words, "")}`);
+	const how = Object.entries(inputs ?? {}).map(([name, how]) => `${quoteName(name, "")} ${quoteName(how, "")}`);
 	if (how.length === 0) return [];
-	const generated = Object.values(inputs ?? {}).some((words) => words !== "given");
+	const generated = Object.values(inputs ?? {}).some((how) => how !== "given");
 	return [`inputs: ${how.join("; ")}${generated && seed !== undefined ? ` (seed ${seed})` : ""}`];
 }
 
@@ -91,13 +91,13 @@ function outputLines({ name, semantic, noise, group, limits, proposal }: Inspect
 }
 
 function proposalLines({ output, why }: InspectedOutput["proposal"]): string[] {
-	return ["  what its values suggest, for you to review:", ...why.map((sentence) => `    ${sentence}`), `    ${JSON.stringify(output)}`];
+	return ["  proposal from its values, for your review:", ...why.map((sentence) => `    ${sentence}`), `    ${JSON.stringify(output)}`];
 }
 
 function limitLine({ kind, words, bound, allowed, severity, scope, timesNoise }: InspectedLimit): string {
 	const sign = bound === "at-most" ? "≤" : "≥";
 	const byPrecision = allowed.map(({ precision, limit }) => `${precision} ${sign} ${limitFigure(limit)}`).join(", ");
-	const room = timesNoise === undefined ? "" : `; fp32 allows ${figure(timesNoise)} times the noise or the rounding of its type`;
+	const room = timesNoise === undefined ? "" : `; the fp32 limit is ${figure(timesNoise)} times the noise or the rounding of its type`;
 	return `  ${kind}${severity === "warn" ? " (warns)" : ""}${scope === undefined ? "" : ", over the whole set"}: ${words}: ${byPrecision}${room}`;
 }
 
@@ -105,7 +105,7 @@ function groupLines({ groups, detections }: Inspection): string[] {
 	const own = groups.flatMap(({ name, limits }) => ["", `boxes ${quoteName(name, "")}`, ...limits.map(limitLine)]);
 	if (detections === null) return own;
 	const { proposal, why } = detections;
-	const title = "boxes: what the values suggest, for you to review:";
+	const title = "boxes: proposal from the values, for your review:";
 	return [...own, "", title, ...why.map((sentence) => `    ${sentence}`), `    ${JSON.stringify(proposal)}`];
 }
 

@@ -1,4 +1,4 @@
-// Reads PNG and JPEG files as inputs of cases to record, through the preprocessing that was asked for or the one that fits the input.
+// Reads PNG and JPEG files as inputs of cases to record, with the requested preprocessing or one that fits the input.
 import { createHash } from "node:crypto";
 import { preprocessFile } from "../../adapters/files/image-reader.ts";
 import { readInput, readInputText } from "../../adapters/process/input-file.ts";
@@ -23,16 +23,16 @@ interface PictureInput {
 	shape: readonly number[] | null;
 }
 
-/** @throws ConfigError usage where the input is no picture; tensor-invalid where the file is none, or does not become what the input takes. */
+/** @throws ConfigError usage where the input cannot be a picture; tensor-invalid where the file is not one, or does not fit the input. */
 export async function readPicture(
 	path: string,
 	input: PictureInput,
-	asked: Preprocess | undefined,
+	requested: Preprocess | undefined,
 ): Promise<{ tensor: Tensor; picture: Picture }> {
 	const { name, dtype, shape } = input;
 	if (shape === null)
 		throw usage(`Input ${quoteName(name)} has no size, and ${path} is a picture.`, "Bind the model's dimensions with --dims.");
-	const preprocess = asked ?? fittingPreprocess(input, shape);
+	const preprocess = requested ?? fittingPreprocess(input, shape);
 	const bytes = await readInput(path, inputKinds.picture);
 	const file = { path, sha256: "", dtype, shape: [...shape], format: "image" as const, preprocess };
 	const { tensor, sha256: tensorSha256 } = await preprocessFile(bytes, file, path);
@@ -40,15 +40,15 @@ export async function readPicture(
 	return { tensor, picture: { bytes, sha256: createHash("sha256").update(bytes).digest("hex"), ending, preprocess, tensorSha256 } };
 }
 
-/** The layout that the input's shape speaks of, its size, and values from 0 to 1; of uint8 the pixels as they are. */
+/** The layout and size of the input's shape, and values from 0 to 1 (for uint8, the pixels unchanged). */
 function fittingPreprocess({ name, dtype }: PictureInput, shape: readonly number[]): Preprocess {
 	const batched = shape.length === 4;
 	const axes = batched && shape[0] === 1 ? shape.slice(1) : shape;
 	const channelsFirst = axes[0] === 1 || axes[0] === 3;
 	const channels = channelsFirst ? axes[0] : axes[2];
 	if (axes.length !== 3 || (channels !== 1 && channels !== 3)) {
-		const fix = "Give tensors (.npy), bind the batch to 1 with --dims, or say how pictures become tensors with --preprocess.";
-		throw usage(`Input ${quoteName(name)} of shape [${shape.join(", ")}] takes no picture as it stands.`, fix);
+		const fix = "Give tensors (.npy), bind the batch to 1 with --dims, or describe with --preprocess how pictures become tensors.";
+		throw usage(`Input ${quoteName(name)} of shape [${shape.join(", ")}] cannot take a picture directly.`, fix);
 	}
 	const [height = 1, width = 1] = channelsFirst ? axes.slice(1) : axes;
 	const layout = `${batched ? "n" : ""}${channelsFirst ? "chw" : "hwc"}` as Preprocess["layout"];
@@ -61,12 +61,13 @@ function usage(message: string, fix: string): ConfigError {
 
 const layouts = ["nchw", "nhwc", "chw", "hwc"];
 
-/** `--preprocess FILE.json`: the object that manifests call `preprocess`. What it says is judged with the whole manifest. */
+/** `--preprocess FILE.json`: the object that manifests call `preprocess`. It is validated with the whole manifest. */
 export async function readPreprocess(path: string): Promise<Preprocess> {
 	const text = await readInputText(path, inputKinds.argument);
 	try {
-		const said: unknown = JSON.parse(text);
-		if (typeof said === "object" && said !== null && "layout" in said && layouts.includes(String(said.layout))) return said as Preprocess;
+		const parsed: unknown = JSON.parse(text);
+		if (typeof parsed === "object" && parsed !== null && "layout" in parsed && layouts.includes(String(parsed.layout)))
+			return parsed as Preprocess;
 	} catch (cause) {
 		throw usage(`--preprocess: ${path} is not JSON: ${describeJsonFault(cause)}.`, "Correct the file.");
 	}

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { dirname, join, posix } from "node:path";
 import { fileStore } from "../../adapters/files/store.ts";
-import { saysTheSame } from "../../core/golden/manifest/draft.ts";
+import { isEquivalentGolden } from "../../core/golden/manifest/draft.ts";
 import { parseManifest } from "../../core/golden/manifest/parse-manifest.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import type { GoldenManifest } from "../../core/schema/golden.ts";
@@ -15,7 +15,7 @@ export type ChangedFiles = Pick<Proposal, "files" | "removed" | "folders">;
 
 /** GitHub takes no larger blob. */
 const mostBlobBytes = 100 * 1000 * 1000;
-/** A workflow's token may ask 1,000 times an hour, and each new file is one question. */
+/** A workflow's token allows 1,000 requests an hour, and each new file takes one. */
 const mostFiles = 600;
 
 type Recorded = Pick<RecordedModel, "path" | "manifest" | "old">;
@@ -40,7 +40,7 @@ export async function changedFiles(recorded: readonly Recorded[], home: string, 
 
 function tooMany(count: number) {
 	return proposalRefused(
-		`${count} files were recorded, and each is a request of its own: GitHub allows a workflow 1,000 in an hour.`,
+		`${count} files were recorded, and each takes a request: GitHub allows a workflow 1,000 requests an hour.`,
 		`Record fewer cases, or some models at a time (at most ${mostFiles} files), or record with the command line and commit the golden by hand.`,
 	);
 }
@@ -53,15 +53,15 @@ async function proposedFile(path: string, top: string, manifest: GoldenManifest)
 		throw proposalRefused(`${path} has ${bytes.length} bytes, and GitHub takes at most ${mostBlobBytes} in one file.`, largeFileFix);
 	const blob = createHash("sha1").update(`blob ${bytes.length}\0`).update(bytes).digest("hex");
 	const file = { path, blob, bytes: bytes.length, read: () => files.readBytes(absolute, inputKinds.tensor) };
-	return path.endsWith("/golden.json") ? { ...file, agreesWith: (earlier) => isSaidBefore(earlier, manifest) } : file;
+	return path.endsWith("/golden.json") ? { ...file, agreesWith: (earlier) => isEquivalentFile(earlier, manifest) } : file;
 }
 
-/** Recording the same again differs in the time alone. */
-function isSaidBefore(earlier: Uint8Array, manifest: GoldenManifest): boolean {
+/** Recording the same golden again differs only in the time. */
+function isEquivalentFile(earlier: Uint8Array, manifest: GoldenManifest): boolean {
 	try {
 		const before = parseManifest(new TextDecoder().decode(earlier), "golden.json");
 		return (
-			saysTheSame(before, manifest) &&
+			isEquivalentGolden(before, manifest) &&
 			before.goldenId === manifest.goldenId &&
 			before.reason === manifest.reason &&
 			before.author === manifest.author &&

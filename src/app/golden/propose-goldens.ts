@@ -91,9 +91,9 @@ async function sendPull(pull: GoldenPull, body: string, { done, job, checkout }:
 }
 
 async function defaultBranch(repository: Repository): Promise<string> {
-	const asked = await repository.defaultBranch();
-	if (asked.state === "failed") throw platformError(asked.fault);
-	return asked.branch;
+	const found = await repository.defaultBranch();
+	if (found.state === "failed") throw platformError(found.fault);
+	return found.branch;
 }
 
 function platformError({ code, message, fix }: ApiFault): PlatformError {

@@ -37,8 +37,8 @@ export interface RecordedModel extends GoldenTarget {
 
 /** @param names one a line, or with commas; empty: all models with a golden. @throws ConfigError usage. */
 export function chooseTargets({ models, path }: Config, names: string): GoldenTarget[] {
-	const asked = names.split(/[\n,]/).map((name) => name.trim());
-	const wanted = [...new Set(asked.filter((name) => name !== ""))];
+	const requested = names.split(/[\n,]/).map((name) => name.trim());
+	const wanted = [...new Set(requested.filter((name) => name !== ""))];
 	const chosen =
 		wanted.length === 0 ? models.filter((model) => goldenOf(model) !== undefined) : wanted.map((name) => namedModel(models, name));
 	const targets = chosen.map((model) => targetOf(model));
@@ -72,7 +72,7 @@ function namedModel(models: readonly ModelConfig[], name: string): ModelConfig {
 function targetOf(model: ModelConfig): GoldenTarget {
 	const path = goldenOf(model);
 	if (path !== undefined && basename(path) !== "golden.json")
-		throw usage(`The golden of ${quoteName(model.name)} is ${path}, and recorded ones are called golden.json.`, "Rename it.");
+		throw usage(`The golden of ${quoteName(model.name)} is ${path}, but a recorded golden must be named golden.json.`, "Rename it.");
 	if (path !== undefined) return { model, path };
 	throw usage(`Model ${quoteName(model.name)} has no golden.`, "Give it a `golden:`, the path that its golden.json is to have.");
 }
@@ -97,7 +97,7 @@ export async function recordModel(target: GoldenTarget, recording: Recording): P
 	return { ...target, ...recorded, old, change };
 }
 
-/** With an equals sign, so that no value is taken for an option. */
+/** Joined with an equals sign, so that a value never looks like an option. */
 function argumentsFor({ model }: GoldenTarget, { inputs, author }: Recording): string[] {
 	const given = inputs.options.flatMap(({ name, values }) => values.map((value) => `--${name}=${value}`));
 	const words = [`--config=${inputs.config}`, `--model=${model.name}`, `--reason=${inputs.reason}`, `--author=${author}`];

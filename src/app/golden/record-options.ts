@@ -1,4 +1,4 @@
-// The options of `trtgate golden record`, with what a config file says of the model.
+// The options of `trtgate golden record`, completed from a config file.
 import { basename, dirname, join, resolve } from "node:path";
 import { fileStore } from "../../adapters/files/store.ts";
 import { firstLine, gitIn } from "../../adapters/git/run-git.ts";
@@ -23,13 +23,13 @@ export interface RecordOptions {
 	/** The config's folder, or the current one: the model's path in the manifest is relative to it. */
 	home: string;
 	name: string;
-	/** How many are to be made; undefined where nothing was said. */
+	/** How many to generate; undefined where not given. */
 	cases: number | undefined;
 	inputs: readonly string[];
 	generators: readonly string[];
 	/** Outputs that may hold NaN or infinite values, which then have to match. */
 	nonFinite: readonly string[];
-	/** Absolute path of a file that says how pictures become tensors. */
+	/** Absolute path of a file that describes how pictures become tensors. */
 	preprocess: string | undefined;
 	dims: Readonly<Record<string, number>>;
 	/** Those of them that --dims gave. */
@@ -53,7 +53,7 @@ const mostCases = 10_000;
 
 /** @throws ConfigError usage, config-missing and the errors of a config. */
 export async function parseRecordOptions(argv: readonly string[], terminal: Terminal): Promise<RecordOptions> {
-	const byConfig = argv.some((word) => word === "--model" || word.startsWith("--model="));
+	const byConfig = argv.some((argument) => argument === "--model" || argument.startsWith("--model="));
 	const args = parseArguments(argv, recordTable, byConfig ? { positionals: [] } : {});
 	const { cwd } = terminal;
 	const configured = byConfig ? await readModelConfig(args, cwd) : null;
@@ -62,10 +62,7 @@ export async function parseRecordOptions(argv: readonly string[], terminal: Term
 	const dimsGiven = parseDims(args.texts("dims"));
 	const folder = resolve(configured === null || args.text("out") !== undefined ? cwd : configured.home, out);
 	if (args.text("preprocess") !== undefined && args.texts("inputs").length === 0)
-		throw usage(
-			"--preprocess says how pictures among --inputs become tensors, and there are no --inputs.",
-			"Name the pictures with --inputs.",
-		);
+		throw usage("--preprocess applies to pictures among --inputs, and there are no --inputs.", "Name the pictures with --inputs.");
 	return {
 		cwd,
 		model: configured?.onnx ?? resolve(cwd, args.positionals[0] ?? ""),
@@ -114,7 +111,9 @@ async function readModelConfig(args: RecordArguments, cwd: string): Promise<Conf
 		const meant = didYouMean(name, names);
 		throw usage(
 			`${path} has no model ${quoteName(name)}.`,
-			meant === undefined ? `Its models are ${names.map((word) => quoteName(word)).join(", ")}.` : `Did you mean ${quoteName(meant)}?`,
+			meant === undefined
+				? `Its models are ${names.map((argument) => quoteName(argument)).join(", ")}.`
+				: `Did you mean ${quoteName(meant)}?`,
 		);
 	}
 	const onnx = (await confine(fileStore(), home, model.onnx)) ?? join(home, model.onnx);
@@ -162,7 +161,7 @@ function duration(args: RecordArguments, name: "mutation-limit" | "timeout"): nu
 }
 
 /**
- * `demanded`: every size has to be there, since the inputs are made. `known`: files tell theirs; null where some size is not known.
+ * `demanded`: every size is needed, because inputs are generated. `known`: files have their own sizes; null where some size is unknown.
  * @throws ConfigError config-dims.
  */
 export function shapesOf(model: OnnxModel, options: RecordOptions, how: "demanded" | "known"): Record<string, number[]> | null {
@@ -187,7 +186,7 @@ function usage(message: string, fix: string): ConfigError {
 	return new ConfigError({ code: "usage", message, details: { fix } });
 }
 
-/** undefined where neither tells. */
+/** The author: from the option, else from git; undefined where neither names one. */
 export async function findAuthor(given: string | undefined, cwd: string, processes: Processes): Promise<string | undefined> {
 	if (given !== undefined) return given;
 	try {
@@ -196,7 +195,7 @@ export async function findAuthor(given: string | undefined, cwd: string, process
 		if (name === "") return email === "" ? undefined : email;
 		return email === "" ? name : `${name} <${email}>`;
 	} catch {
-		// Without git, nobody is named.
+		// Without git, there is no author.
 		return undefined;
 	}
 }

@@ -1,9 +1,9 @@
-// `trtgate golden record`: makes a golden from ONNX Runtime in fp32, and refuses one that would notice too little.
+// `trtgate golden record`: records a golden with ONNX Runtime in fp32, and refuses one that would detect too little.
 import { basename, isAbsolute, join, relative } from "node:path";
 import { readInputText } from "../../adapters/process/input-file.ts";
 import { defaultGates } from "../../core/config/defaults.ts";
 import { ConfigError } from "../../core/errors.ts";
-import { nextRevision, packCase, revisionFolder, saysTheSame, type TensorToWrite } from "../../core/golden/manifest/draft.ts";
+import { isEquivalentGolden, nextRevision, packCase, revisionFolder, type TensorToWrite } from "../../core/golden/manifest/draft.ts";
 import { parseManifest } from "../../core/golden/manifest/parse-manifest.ts";
 import { findRuleProblem } from "../../core/golden/manifest/rules.ts";
 import type { Weakness } from "../../core/golden/record/sensitivity-tolerance.ts";
@@ -17,8 +17,8 @@ import { exitCodes } from "../exit.ts";
 import { progressFor, type Terminal } from "../terminal.ts";
 import { type GoldenPorts, withGoldenPorts } from "./compose.ts";
 import { type FoundInputs, generateCases, inputPorts } from "./inputs.ts";
-import { checkDims, describeKept, keepsInputs, keptCases, mustMatch, withAccuracy } from "./kept-cases.ts";
 import { readPreprocess } from "./pictures.ts";
+import { checkDims, describeReuse, mustMatch, previousCases, reusesInputs, withAccuracy } from "./previous-cases.ts";
 import { defaultCases, findAuthor, parseRecordOptions, type RecordOptions, shapesOf } from "./record-options.ts";
 import { readCases } from "./stored-cases.ts";
 import { writeGolden } from "./write.ts";
@@ -28,7 +28,7 @@ export async function recordGolden(argv: readonly string[], terminal: Terminal):
 	return exitCodes.ok;
 }
 
-/** same: the golden that is there says all of it, and nothing was written. */
+/** same: the existing golden is equivalent, and nothing was written. */
 export type RecordedSet = { state: "written" | "same"; manifest: GoldenManifest };
 
 /** @throws ConfigError golden-uninformative, and the errors of the options' files. */
@@ -40,16 +40,16 @@ export async function recordWith(options: RecordOptions, terminal: Terminal): Pr
 		const model = await ports.models.read(options.model);
 		const author = await findAuthor(options.author, terminal.cwd, ports.processes);
 		checkChange({ old, options, author });
-		const kept = keepsInputs(options) ? old : null;
-		const found = await findInputs({ options, model, kept }, ports);
-		if (kept !== null) terminal.err(`note: ${describeKept(kept)}\n`);
-		const work: Work = { options, model, found, old, kept, author, files: [] };
+		const reused = reusesInputs(options) ? old : null;
+		const found = await findInputs({ options, model, reused }, ports);
+		if (reused !== null) terminal.err(`note: ${describeReuse(reused)}\n`);
+		const recording: Recording = { options, model, found, old, reused, author, files: [] };
 		const recorded = await record(
 			{
 				model,
 				cases: found.cases,
 				given: old === null || options.propose ? null : old,
-				assemble: (facts) => assemble(facts, work, ports),
+				assemble: (facts) => assemble(facts, recording, ports),
 				relativeL2: defaultGates.relativeL2,
 				seed: options.seed,
 				mutation: { relative: 0.01, limitMs: options.mutationLimitMs },
@@ -62,17 +62,17 @@ export async function recordWith(options: RecordOptions, terminal: Terminal): Pr
 		refuse(recorded.findings);
 		for (const { message, fix } of recorded.findings) terminal.err(`warning: ${message}. ${fix}\n`);
 		checkRules(recorded.manifest, options);
-		return conclude({ work, manifest: recorded.manifest, why: recorded.why }, ports, terminal);
+		return conclude({ recording, manifest: recorded.manifest, why: recorded.why }, ports, terminal);
 	});
 }
 
-interface Work {
+interface Recording {
 	options: RecordOptions;
 	model: ModelOnDisk;
 	found: FoundInputs;
 	old: GoldenManifest | null;
 	/** The old one, where its inputs are recorded again. */
-	kept: GoldenManifest | null;
+	reused: GoldenManifest | null;
 	author: string | undefined;
 	/** Filled when the manifest is put together. */
 	files: TensorToWrite[];
@@ -94,22 +94,25 @@ export async function readManifestText(path: string, shown = path): Promise<stri
 	}
 }
 
-/** A golden is an agreement: whoever changes one says who they are and why. */
-function checkChange({ old, options, author }: Pick<Work, "old" | "options" | "author">): void {
+/** A change of a golden needs an author and a reason. */
+function checkChange({ old, options, author }: Pick<Recording, "old" | "options" | "author">): void {
 	if (old === null) return;
 	const missing = options.reason === undefined ? "--reason" : author === undefined ? "--author" : null;
 	if (missing === null) return;
 	throw new ConfigError({
 		code: "usage",
-		message: `${join(options.out, "golden.json")} holds ${old.goldenId} already; a change of it needs ${missing}.`,
+		message: `${join(options.out, "golden.json")} holds ${old.goldenId} already; changing it needs ${missing}.`,
 		details: {
-			fix: missing === "--reason" ? 'Say why it changes: --reason "…".' : 'Say who changes it: --author "…", or set git\'s user.name.',
+			fix: missing === "--reason" ? 'Give the reason: --reason "…".' : 'Name the author: --author "…", or set git\'s user.name.',
 		},
 	});
 }
 
-async function findInputs({ options, model, kept }: Pick<Work, "options" | "model" | "kept">, ports: GoldenPorts): Promise<FoundInputs> {
-	if (kept !== null) return keptCases({ old: kept, folder: options.out, model: model.onnx, dims: options.dimsGiven }, ports);
+async function findInputs(
+	{ options, model, reused }: Pick<Recording, "options" | "model" | "reused">,
+	ports: GoldenPorts,
+): Promise<FoundInputs> {
+	if (reused !== null) return previousCases({ old: reused, folder: options.out, model: model.onnx, dims: options.dimsGiven }, ports);
 	if (options.inputs.length > 0) {
 		const shapes = shapesOf(model.onnx, options, "known");
 		const preprocess = options.preprocess === undefined ? undefined : await readPreprocess(options.preprocess);
@@ -127,22 +130,22 @@ async function findInputs({ options, model, kept }: Pick<Work, "options" | "mode
 	});
 }
 
-function assemble(facts: RecordedFacts, work: Work, ports: GoldenPorts): GoldenManifest {
-	const { options, model, old, kept, found } = work;
+function assemble(facts: RecordedFacts, recording: Recording, ports: GoldenPorts): GoldenManifest {
+	const { options, model, old, reused, found } = recording;
 	const { goldenId, revision } = nextRevision(old, options.name);
 	const folder = freeFolder(revision, old);
 	const packed = facts.cases.map((recorded) => packCase(recorded, folder, ports.packer));
-	work.files = packed.flatMap(({ files }) => files);
+	recording.files = packed.flatMap(({ files }) => files);
 	const [first, ...others] = packed.map(({ golden }) => golden);
 	if (first === undefined) throw new ConfigError({ code: "golden-uninformative", message: "There is no case to record." });
 	const opset = model.onnx.opsets[""];
-	const dims = kept === null ? { ...options.dims } : kept.producer.dims;
-	const seed = kept === null ? options.seed : kept.producer.seed;
+	const dims = reused === null ? { ...options.dims } : reused.producer.dims;
+	const seed = reused === null ? options.seed : reused.producer.seed;
 	return {
 		schemaVersion: 1,
 		goldenId,
 		reason: options.reason ?? "First recording.",
-		...(work.author === undefined ? {} : { author: work.author }),
+		...(recording.author === undefined ? {} : { author: recording.author }),
 		model: { path: portablePath(options.home, options.model), sha256: model.sha256, ...(opset === undefined ? {} : { opset }) },
 		producer: {
 			backend: `onnxruntime-${facts.variant.flavour}`,
@@ -158,14 +161,14 @@ function assemble(facts: RecordedFacts, work: Work, ports: GoldenPorts): GoldenM
 			createdAt: ports.clock.timestamp(),
 		},
 		...(facts.noise === null ? {} : { noiseFloor: facts.noise }),
-		outputs: mustMatch(options.propose && kept !== null ? withAccuracy(facts.outputs, kept) : facts.outputs, options.nonFinite),
+		outputs: mustMatch(options.propose && reused !== null ? withAccuracy(facts.outputs, reused) : facts.outputs, options.nonFinite),
 		...(facts.detections === undefined ? {} : { detections: facts.detections }),
 		cases: [first, ...others],
 		...(old?.policy ? { policy: old.policy } : {}),
 	};
 }
 
-/** A folder that the old manifest does not use: it stays whole until the new one stands. */
+/** A folder that the old manifest does not use, so that the old golden stays complete until the new one is written. */
 function freeFolder(revision: number, old: GoldenManifest | null): string {
 	const used = new Set(
 		(old?.cases ?? []).flatMap(({ inputs, outputs }) =>
@@ -189,7 +192,7 @@ function refuse(findings: readonly Weakness[]): void {
 		.filter(({ severity }) => severity === "refuse")
 		.map(({ message, fix }) => new ConfigError({ code: "golden-uninformative", message: `Not recorded: ${message}.`, details: { fix } }));
 	const [first] = errors;
-	if (first !== undefined) throw errors.length === 1 ? first : new AggregateError(errors, "the golden would notice too little");
+	if (first !== undefined) throw errors.length === 1 ? first : new AggregateError(errors, "the golden would detect too little");
 }
 
 /** Limits of an earlier revision may not fit the outputs of now. */
@@ -198,21 +201,21 @@ function checkRules(manifest: GoldenManifest, { out }: RecordOptions): void {
 	if (problem === null) return;
 	throw new ConfigError({
 		code: "golden-invalid",
-		message: `The limits of ${join(out, "golden.json")} do not fit what was recorded: ${problem.pointer}: expected ${problem.expected}, got ${problem.got}.`,
+		message: `The limits of ${join(out, "golden.json")} do not fit the recorded outputs: ${problem.pointer}: expected ${problem.expected}, got ${problem.got}.`,
 		details: { pointer: problem.pointer, fix: problem.fix ?? "Correct them, or let new ones be proposed with --propose." },
 	});
 }
 
 interface Conclusion {
-	work: Work;
+	recording: Recording;
 	manifest: GoldenManifest;
 	why: readonly { output: string; sentences: readonly string[] }[];
 }
 
-async function conclude({ work, manifest, why }: Conclusion, ports: GoldenPorts, terminal: Terminal): Promise<RecordedSet> {
-	const { options, old, files } = work;
+async function conclude({ recording, manifest, why }: Conclusion, ports: GoldenPorts, terminal: Terminal): Promise<RecordedSet> {
+	const { options, old, files } = recording;
 	const shown = relative(options.cwd, options.out) || ".";
-	if (old !== null && saysTheSame(old, manifest)) {
+	if (old !== null && isEquivalentGolden(old, manifest)) {
 		terminal.echo(`${shown} is ${old.goldenId} already: the same model, inputs, outputs and limits. Nothing was written.\n`);
 		return { state: "same", manifest: old };
 	}
@@ -229,10 +232,10 @@ async function conclude({ work, manifest, why }: Conclusion, ports: GoldenPorts,
 const mostUnseen = 5;
 
 export function noticedText({ tested, noticed, belowNoise, unseen }: MutationRecord): string {
-	const text = `  Of ${counted(tested, "weight tensor")} changed by 1 %, it notices ${noticed}.\n`;
+	const text = `  Of ${counted(tested, "weight tensor")} changed by 1 %, it detects ${noticed}.\n`;
 	if (belowNoise === 0) return text;
 	const names = (unseen ?? []).slice(0, mostUnseen).map((name) => quoteName(name));
 	const more = belowNoise > names.length ? ", …" : "";
-	const [moves, them] = belowNoise === 1 ? ["One moves", "it"] : [`${belowNoise} move`, "them"];
+	const [moves, them] = belowNoise === 1 ? ["One changes", "it"] : [`${belowNoise} change`, "them"];
 	return `${text}  ${moves} no output beyond the noise: ${names.join(", ")}${more}. No case depends on ${them}.\n`;
 }

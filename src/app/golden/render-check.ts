@@ -1,4 +1,4 @@
-// Words for stored outputs that were judged against a golden: what fails at length, what matches in a few lines.
+// Renders stored outputs that were judged against a golden: failures in detail, matches in a few lines.
 import { quoteName, showText } from "../../core/onnx/quote.ts";
 import { apartTexts, goldenCounts } from "../../core/report/golden-format.ts";
 import type { Precision } from "../../core/schema/golden.ts";
@@ -15,19 +15,21 @@ export interface CheckReport {
 	cases: GoldenVerdict[];
 }
 
-/** More would be the same again; --json has all. */
+/** --json has all. */
 const mostShown = 10;
 
 export function renderCheck({ golden, precision, state, cases }: CheckReport): string {
 	const title = `${state === "match" ? "✓" : "✗"} ${golden} at ${precision}: ${goldenCounts(cases)}`;
-	const news = cases.filter(isNews).sort((left, right) => Number(left.state === "match") - Number(right.state === "match"));
+	const notable = cases.filter(isNotable).sort((left, right) => Number(left.state === "match") - Number(right.state === "match"));
 	const more =
-		news.length > mostShown ? [`… and ${counted(news.length - mostShown, "more case")} with failures or warnings (--json shows them)`] : [];
-	const plain = cases.filter((verdict) => !isNews(verdict));
-	return `${[title, ...news.slice(0, mostShown).flatMap(newsLines), ...more, ...matchLines(plain, news.length > 0)].join("\n")}\n`;
+		notable.length > mostShown
+			? [`… and ${counted(notable.length - mostShown, "more case")} with failures or warnings (--json shows them)`]
+			: [];
+	const plain = cases.filter((verdict) => !isNotable(verdict));
+	return `${[title, ...notable.slice(0, mostShown).flatMap(notableLines), ...more, ...matchLines(plain, notable.length > 0)].join("\n")}\n`;
 }
 
-function isNews({ state, message, checks }: GoldenVerdict): boolean {
+function isNotable({ state, message, checks }: GoldenVerdict): boolean {
 	return state !== "match" || message !== undefined || checks.some(({ pass }) => !pass);
 }
 
@@ -36,8 +38,8 @@ export function verdictLines(verdict: GoldenVerdict): string[] {
 	return [headOf(verdict), ...verdict.checks.map(checkLine)];
 }
 
-/** What passes beside a failure is counted. */
-function newsLines(verdict: GoldenVerdict): string[] {
+/** Passing checks next to a failure are only counted. */
+function notableLines(verdict: GoldenVerdict): string[] {
 	const failing = verdict.checks.filter(({ pass }) => !pass);
 	const passing = verdict.checks.length - failing.length;
 	const others = passing === 0 ? [] : [`    ✓ ${counted(passing, failing.length === 0 ? "check" : "other check")}`];
@@ -69,7 +71,7 @@ function limitText({ allowed, bound }: GoldenCheck): string {
 	return allowed === null ? "" : ` (${bound === "at-most" ? "≤" : "≥"} ${formatValue(allowed)})`;
 }
 
-/** How near the nearest comes, so that a limit that is far too wide or nearly missed is seen. */
+/** The checks nearest to their limits, which show limits that are too wide or nearly broken. */
 function matchLines(verdicts: readonly GoldenVerdict[], besideOthers: boolean): string[] {
 	const [first] = verdicts;
 	if (first === undefined) return [];

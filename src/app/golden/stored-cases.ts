@@ -56,7 +56,7 @@ async function readPath(path: string, inputs: readonly InputPort[], from: Readin
 	for (const file of files) cases.push(await readSingle(join(path, file), inputs, from));
 	if (cases.length > 0) return cases;
 	throw usage(
-		`--inputs: ${path} holds no tensors.`,
+		`--inputs: ${path} contains no tensors.`,
 		`Give files that end in ${[...storedEndings, ...pictureEndings].map((ending) => `.${ending}`).join(", ")}, or a folder of them for each case.`,
 	);
 }
@@ -66,7 +66,7 @@ function byNumber(left: string, right: string): number {
 	return left.localeCompare(right, "en", { numeric: true });
 }
 
-/** Among other files, JSON is mostly none of Polygraphy's: it has to be named itself. */
+/** JSON files in a folder are rarely Polygraphy's, so they must be named explicitly. */
 function isTensor(name: string): boolean {
 	return isPicture(name) || storedEndings.some((ending) => ending !== "json" && name.toLowerCase().endsWith(`.${ending}`));
 }
@@ -141,7 +141,7 @@ function readDataSet(path: string, set: TestDataSet, from: { inputs: readonly In
 	return caseOf(set.id, files, from);
 }
 
-/** Tensors first: a picture beside one is for people. */
+/** Tensors first: a picture next to a tensor is only for viewing. */
 async function findInput(folder: string, names: readonly string[]): Promise<string | null> {
 	return (await findTensor(folder, names)) ?? findTensor(folder, names, pictureEndings);
 }

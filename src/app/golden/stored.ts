@@ -1,4 +1,4 @@
-// Reads tensors that somebody stored: inputs to record, and an engine's outputs to check. What a format does not say is expected.
+// Reads stored tensors: inputs to record, and outputs to check. What a format does not state comes from what is expected.
 import { stat } from "node:fs/promises";
 import { inflate } from "../../adapters/files/tensor-reader.ts";
 import { fileSource, withInput } from "../../adapters/process/input-file.ts";
@@ -6,7 +6,7 @@ import { ConfigError } from "../../core/errors.ts";
 import type { Tensor } from "../../core/golden/tensor/tensor.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import type { DType, TensorFile } from "../../core/schema/golden.ts";
-import { decodeOwn, type OwnPlace } from "../../formats/tensor/decode.ts";
+import { decodeOwn, type OwnSource } from "../../formats/tensor/decode.ts";
 import { describeTensorProto } from "../../formats/tensor/tensor-proto.ts";
 import type { Files, TensorReader } from "../../ports/world.ts";
 
@@ -28,14 +28,14 @@ const severalEndings = ["npz", "safetensors", "json"] as const;
 /** Endings in the order in which they are looked for. */
 export const storedEndings = ["npy", "raw", "bin", "pb", ...severalEndings] as const;
 /** Of files that state the layout of what they hold. */
-const ownEndings: readonly string[] = ["npy", ...severalEndings] satisfies readonly OwnPlace["ending"][];
+const ownEndings: readonly string[] = ["npy", ...severalEndings] satisfies readonly OwnSource["ending"][];
 
 export function mayHoldSeveral(path: string): boolean {
 	return severalEndings.some((ending) => path.toLowerCase().endsWith(`.${ending}`));
 }
 
 /** A file that holds all tensors of a case: the case's name with an ending. */
-export async function findWhole(path: string): Promise<string | null> {
+export async function findCaseFile(path: string): Promise<string | null> {
 	for (const ending of severalEndings)
 		if ((await stat(`${path}.${ending}`).catch(() => null))?.isFile() === true) return `${path}.${ending}`;
 	return null;
@@ -52,7 +52,7 @@ export async function readStored(path: string, expected: Expected, ports: Stored
 	if (shape === null) {
 		throw new ConfigError({
 			code: "tensor-invalid",
-			message: `${path} says nothing of its shape.`,
+			message: `${path} does not state its shape.`,
 			details: { location: { path }, fix: "Save it as .npy, or bind the model's dimensions with --dims." },
 		});
 	}
@@ -63,7 +63,7 @@ export async function readStored(path: string, expected: Expected, ports: Stored
 /** Larger files are no test data. */
 const mostProtoBytes = 2 ** 31 - 1;
 
-/** What the file says of itself; of a pointer of Git LFS, what is expected: the reader refuses it in its own words. */
+/** The layout that the file states; for a Git LFS pointer the expected one, because the reader refuses it. */
 async function protoLayout(path: string, expected: Expected, { files }: StoredPorts): Promise<Pick<Expected, "dtype" | "shape">> {
 	const bytes = await files.size(path);
 	if (bytes === null || bytes > mostProtoBytes) return expected;
@@ -71,11 +71,11 @@ async function protoLayout(path: string, expected: Expected, { files }: StoredPo
 	return new TextDecoder().decode(read.subarray(0, 8)) === "version " ? expected : describeTensorProto(read, path);
 }
 
-function isOwn(ending: string): ending is OwnPlace["ending"] {
+function isOwn(ending: string): ending is OwnSource["ending"] {
 	return ownEndings.includes(ending);
 }
 
-function readOwn(path: string, { name: member, dtype }: Expected, ending: OwnPlace["ending"]): Promise<Tensor> {
+function readOwn(path: string, { name: member, dtype }: Expected, ending: OwnSource["ending"]): Promise<Tensor> {
 	return withInput(path, inputKinds.tensor, ({ file, facts }) =>
 		decodeOwn(fileSource(file, facts.size), { path, ending, member, dtype, inflate }),
 	);

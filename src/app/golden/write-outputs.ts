@@ -1,4 +1,4 @@
-// Tells the workflow what became of the goldens: outputs, the log, an annotation, and the job summary.
+// Writes the result to the workflow: outputs, the log, an annotation, and the job summary.
 import { notice, setOutput, summary } from "@actions/core";
 import { log } from "../../adapters/github/publish.ts";
 import { escapeMarkdown } from "../../core/text/escape.ts";
@@ -13,12 +13,12 @@ export async function writeGoldenOutputs({ recorded, notes, errors }: RecordedGo
 	setOutput("pull-request-url", proposed?.pull.url ?? "");
 	setOutput("branch", proposal.state === "proposed" ? proposal.branch : "");
 	setOutput("commit", proposed?.commit ?? "");
-	const words = describe(proposal, recorded);
-	log(words);
-	if (proposed !== null || (proposal.state === "none" && errors.length === 0)) notice(words, { title: "trtgate golden" });
+	const message = describe(proposal, recorded);
+	log(message);
+	if (proposed !== null || (proposal.state === "none" && errors.length === 0)) notice(message, { title: "trtgate golden" });
 	for (const note of notes) log(`note: ${note}`);
-	const said = [words, ...notes].map((line) => escapeMarkdown(line)).join("\n\n");
-	await summary.addRaw(`## trtgate golden\n\n${said}\n\n${proposal.state === "none" ? "" : proposal.body}\n`).write();
+	const lines = [message, ...notes].map((line) => escapeMarkdown(line)).join("\n\n");
+	await summary.addRaw(`## trtgate golden\n\n${lines}\n\n${proposal.state === "none" ? "" : proposal.body}\n`).write();
 }
 
 function describe(proposal: GoldenProposal, recorded: readonly RecordedModel[]): string {
@@ -28,17 +28,17 @@ function describe(proposal: GoldenProposal, recorded: readonly RecordedModel[]):
 		case "proposed":
 			return describeProposed(proposal.proposed);
 		case "failed":
-			return "What was recorded lies in the workspace, and no pull request holds it.";
+			return "The recorded goldens are in the workspace, but not in a pull request.";
 	}
 }
 
 function describeSame(recorded: readonly RecordedModel[]): string {
 	if (recorded.length === 0) return "Nothing was recorded.";
 	const names = recorded.map(({ manifest }) => manifest.goldenId).join(", ");
-	return `Nothing changed: ${names} still ${recorded.length === 1 ? "says" : "say"} what is right. There is no pull request to open.`;
+	return `Nothing changed: ${names} ${recorded.length === 1 ? "is" : "are"} up to date. There is no pull request to open.`;
 }
 
 function describeProposed({ pull, pullIs, commit, isNew }: Proposed): string {
-	const what = isNew ? `holds what was recorded, in commit ${commit.slice(0, 7)}` : "held all that was recorded already";
-	return `Pull request ${pull.number} (${pull.url}) was ${pullIs === "left as it is" ? "there" : pullIs}; its branch ${what}.`;
+	const what = isNew ? `has the recorded goldens in commit ${commit.slice(0, 7)}` : "already had the recorded goldens";
+	return `Pull request ${pull.number} (${pull.url}) was ${pullIs === "left as it is" ? "left unchanged" : pullIs}; its branch ${what}.`;
 }

@@ -1,4 +1,4 @@
-// Puts a recorded golden on disk: first the tensors in a folder of their own, then the manifest in one step, then the old tensors go.
+// Writes a recorded golden: first the tensors into a new folder, then the manifest atomically, then removes the old tensors.
 import { rm, rmdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { TensorToWrite } from "../../core/golden/manifest/draft.ts";
@@ -15,7 +15,7 @@ export interface GoldenToWrite {
 	old: GoldenManifest | null;
 }
 
-/** Whatever interrupts this leaves the old manifest with all its tensors, or the new one with all of its own. */
+/** An interruption leaves either the old or the new manifest, with all its tensors. */
 export async function writeGolden({ folder, manifest, files: tensors, revisionFolder, old }: GoldenToWrite, files: Files): Promise<void> {
 	await rm(join(folder, revisionFolder), { recursive: true, force: true });
 	const folders = new Set(tensors.map(({ path }) => dirname(join(folder, path))));
@@ -25,7 +25,7 @@ export async function writeGolden({ folder, manifest, files: tensors, revisionFo
 	if (old !== null) await removeOld(folder, old, new Set(tensors.map(({ path }) => path)));
 }
 
-/** Only what the old manifest names, and the folders that are empty then: the rest is not ours. */
+/** Removes only what the old manifest names, and folders left empty; other files are the user's. */
 async function removeOld(folder: string, old: GoldenManifest, kept: ReadonlySet<string>): Promise<void> {
 	const paths = old.cases.flatMap(({ inputs, outputs }) => [...Object.values(inputs), ...Object.values(outputs)].map(({ path }) => path));
 	for (const path of paths) if (!kept.has(path)) await rm(join(folder, path), { force: true });

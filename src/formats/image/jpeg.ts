@@ -1,5 +1,5 @@
-// What a JPEG file (ITU-T T.81) may ask of its decoder: jpeg-js bounds neither scans nor frames, and sets all blocks up before it
-// has read one. Segments are checked strictly, so that the decoder can see none that this walk does not.
+// Limits the work that a JPEG file (ITU-T T.81) causes: jpeg-js bounds neither scans nor frames, and allocates all blocks before
+// it reads one. Segments are checked strictly, so that the decoder cannot find one that this walk misses.
 
 /** Encoders write one scan or about ten; each goes through all blocks, and takes a few bytes. */
 const mostScans = 32;
@@ -8,7 +8,7 @@ const blocksPerByte = 8;
 
 const marks = { tables: 0xc4, reserved: 0xc8, arithmetic: 0xcc, end: 0xd9, scan: 0xda, quantization: 0xdb, lines: 0xdc, restart: 0xdd };
 
-/** null: nothing is wrong. Else what is. */
+/** null: valid. Else the problem. */
 export function jpegFault(bytes: Uint8Array): string | null {
 	let frames = 0;
 	let scans = 0;

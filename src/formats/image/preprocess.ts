@@ -22,7 +22,7 @@ interface Planes {
 export function preprocessImage(pixels: Pixels, file: TensorFile, path: string): Tensor {
 	const { preprocess } = file;
 	if (preprocess === undefined) {
-		throw tensorInvalid(path, { expected: "how the image becomes a tensor", got: "nothing", fix: 'Say "preprocess" in the manifest.' });
+		throw tensorInvalid(path, { expected: "how the image becomes a tensor", got: "nothing", fix: 'Add "preprocess" to the manifest.' });
 	}
 	const size = sizeAfter(pixels, preprocess);
 	const planned = plannedShape(preprocess, size);
@@ -94,7 +94,7 @@ interface Step {
 }
 
 /**
- * Where each target pixel lies between two sources: (i + 0.5) · from / to − 0.5, held inside the image. The rule of ONNX Resize with
+ * Where each target pixel lies between two sources: (i + 0.5) · from / to − 0.5, clamped to the image. The rule of ONNX Resize with
  * coordinate_transformation_mode half_pixel, of torch's interpolate with align_corners off, and of OpenCV's INTER_LINEAR.
  */
 function steps(from: number, to: number): Step[] {
@@ -164,7 +164,7 @@ function layOut({ planes, width, height }: Planes, { file, channelsLast }: { fil
 		const first = channelsLast ? channel : channel * width * height;
 		for (let i = 0; i < plane.length; i += 1) values[first + i * step] = plane[i] as number;
 	}
-	// Rounded to the nearest, half to even by no means: half away from zero, and held from 0 to 255.
+	// Rounded to nearest, half away from zero, and clamped to 0 to 255.
 	const data =
 		file.dtype === "uint8"
 			? Uint8Array.from(values, (value) => Math.min(255, Math.max(0, Math.floor(value + 0.5))))

@@ -15,19 +15,19 @@ const mostHeaderBytes = 10_000 + 12;
 const packingShare = 1.01;
 const packingBytes = 1024;
 
-export interface MemberPlace {
+export interface NpzMember {
 	path: string;
 	member: string;
 	inflate: Inflate;
 }
 
 /** @throws ConfigError tensor-invalid. */
-export function decodeNpzMember(source: ByteSource, file: TensorFile, { path, member, inflate }: MemberPlace): Tensor {
+export function decodeNpzMember(source: ByteSource, file: TensorFile, { path, member, inflate }: NpzMember): Tensor {
 	return decodeNpy(npzMember(source, neededNpyBytes(file) + mostHeaderBytes, { path, member, inflate }), file, path);
 }
 
 /** The .npy file of at most `most` bytes that a member is. @throws ConfigError tensor-invalid. */
-export function npzMember(source: ByteSource, most: number, { path, member, inflate }: MemberPlace): Uint8Array {
+export function npzMember(source: ByteSource, most: number, { path, member, inflate }: NpzMember): Uint8Array {
 	const entry = findMember(source, member, path);
 	if (entry.bytes > most || entry.packedBytes > most * packingShare + packingBytes) {
 		throw tensorInvalid(path, {

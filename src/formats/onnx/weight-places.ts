@@ -1,6 +1,6 @@
 // Finds where the float weights of a model lie, byte for byte, so that they can be changed in place.
 
-import { type WeightDType, type WeightPlace, weightBytes } from "../../core/golden/record/mutate.ts";
+import { type WeightDType, type WeightLocation, weightBytes } from "../../core/golden/record/mutate.ts";
 import { elementTypeOfCode } from "../../core/onnx/element-type.ts";
 import type { OnnxDType } from "../../core/onnx/model.ts";
 import type { ByteSource } from "../bytes/byte-source.ts";
@@ -11,7 +11,7 @@ import { type Span, WireReader } from "./wire.ts";
 const dtypes: Partial<Record<OnnxDType, WeightDType>> = { float: "float32", double: "float64", float16: "float16", bfloat16: "bfloat16" };
 
 export interface WeightPlaces {
-	places: WeightPlace[];
+	places: WeightLocation[];
 	/** Float weights stored as protobuf numbers of changing length: they cannot be changed in place. */
 	unplaced: string[];
 }
@@ -93,7 +93,7 @@ function keep(wire: WireReader, draft: Draft, into: { found: WeightPlaces; least
 		into.found.places.push({ name: draft.name, dtype, elements: draft.elements, bytes, ...place });
 }
 
-function placeOf(wire: WireReader, draft: Draft, bytes: number): Pick<WeightPlace, "file" | "offset"> | null {
+function placeOf(wire: WireReader, draft: Draft, bytes: number): Pick<WeightLocation, "file" | "offset"> | null {
 	if (draft.external) {
 		const { location, offset, length } = externalDataOf(wire, draft.name, draft.pairs);
 		return length === null || length >= bytes ? { file: location, offset } : null;

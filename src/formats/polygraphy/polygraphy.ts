@@ -40,7 +40,7 @@ export function parsePolygraphy(bytes: Uint8Array, path: string): object {
 	try {
 		value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
 	} catch {
-		throw refused("no JSON");
+		throw refused("invalid JSON");
 	}
 	if (typeof value !== "object" || value === null) throw refused("a single value");
 	return value;
@@ -69,7 +69,7 @@ function iterationsOf(value: unknown, file: RunOfFile, path: string): readonly u
 	if (first === undefined)
 		throw tensorInvalid(path, { expected: `the runner ${JSON.stringify(file.runner ?? "")}`, got: names || "no runners" });
 	if (second === undefined) return first[1];
-	throw tensorInvalid(path, { expected: "results of one runner", got: `${names}`, fix: 'Say "runner" in the manifest.' });
+	throw tensorInvalid(path, { expected: "results of one runner", got: `${names}`, fix: 'Add "runner" to the manifest.' });
 }
 
 /** An array is wrapped as a LazyArray in results. Pickles of torch are programs, and are never loaded. */

@@ -32,7 +32,7 @@ function parse(bytes: Uint8Array, path: string): unknown {
 		const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
 		return JSON.parse(text.replace(wholeNumberKey, '"\\u0000$1"'));
 	} catch {
-		throw tensorInvalid(path, { expected: "Polygraphy's JSON", got: "no JSON", fix: saveAgain });
+		throw tensorInvalid(path, { expected: "Polygraphy's JSON", got: "invalid JSON", fix: saveAgain });
 	}
 }
 

@@ -35,24 +35,24 @@ interface Member {
 
 /** @throws ConfigError tensor-invalid. */
 export function decodeSafetensor(source: ByteSource, file: TensorFile, member: Member): Tensor {
-	const place = findPlace(source, member);
-	checkLayout(place, file, member.path);
-	return readPlace(source, place, { ...file, path: member.path });
+	const span = findSpan(source, member);
+	checkLayout(span, file, member.path);
+	return readSpan(source, span, { ...file, path: member.path });
 }
 
 /** In the layout that the file itself states. @throws ConfigError tensor-invalid. */
 export function decodeOwnSafetensor(source: ByteSource, member: Member): Tensor {
-	const place = findPlace(source, member);
+	const span = findSpan(source, member);
 	const { path } = member;
-	const dtype = Object.hasOwn(dtypeNames, place.dtype) ? dtypeNames[place.dtype] : undefined;
-	if (dtype === undefined) throw tensorInvalid(path, { expected: "numbers or bools", got: place.dtype });
-	return readPlace(source, place, { dtype, shape: place.shape, path });
+	const dtype = Object.hasOwn(dtypeNames, span.dtype) ? dtypeNames[span.dtype] : undefined;
+	if (dtype === undefined) throw tensorInvalid(path, { expected: "numbers or bools", got: span.dtype });
+	return readSpan(source, span, { dtype, shape: span.shape, path });
 }
 
-function findPlace(source: ByteSource, { path, member }: Member): Place {
+function findSpan(source: ByteSource, { path, member }: Member): TensorSpan {
 	const header = readHeader(source, path);
 	const entry = Object.hasOwn(header.entries, member) && member !== "__metadata__" ? header.entries[member] : undefined;
-	if (entry !== undefined) return placeOf(entry, header.dataAt, path);
+	if (entry !== undefined) return spanOf(entry, header.dataAt, path);
 	throw memberMissing(
 		path,
 		member,
@@ -60,7 +60,7 @@ function findPlace(source: ByteSource, { path, member }: Member): Place {
 	);
 }
 
-function readPlace(source: ByteSource, { start, end }: Place, layout: { dtype: DType; shape: number[]; path: string }): Tensor {
+function readSpan(source: ByteSource, { start, end }: TensorSpan, layout: { dtype: DType; shape: number[]; path: string }): Tensor {
 	const { dtype, shape, path } = layout;
 	const needed = neededBytes(layout);
 	if (end - start === needed && end <= source.size) return { dtype, shape, data: source.read(start, needed).slice() };
@@ -91,17 +91,17 @@ function readHeader(source: ByteSource, path: string): Header {
 	} catch {
 		// As no object would be.
 	}
-	throw wrong("a header that is no JSON object");
+	throw wrong("a header that is not a JSON object");
 }
 
-interface Place {
+interface TensorSpan {
 	dtype: string;
 	shape: number[];
 	start: number;
 	end: number;
 }
 
-function placeOf(entry: unknown, dataAt: number, path: string): Place {
+function spanOf(entry: unknown, dataAt: number, path: string): TensorSpan {
 	const { dtype, shape, data_offsets: offsets } = (typeof entry === "object" && entry !== null ? entry : {}) as Record<string, unknown>;
 	const [start, end] = isSizes(offsets) ? offsets : [];
 	if (typeof dtype === "string" && isSizes(shape) && start !== undefined && end !== undefined && start <= end) {
@@ -114,9 +114,9 @@ function isSizes(value: unknown): value is number[] {
 	return Array.isArray(value) && value.every((size) => Number.isSafeInteger(size) && size >= 0);
 }
 
-function checkLayout(place: Place, file: TensorFile, path: string): void {
-	const dtype = Object.hasOwn(dtypeNames, place.dtype) ? dtypeNames[place.dtype] : undefined;
-	const same = place.shape.length === file.shape.length && place.shape.every((size, axis) => size === file.shape[axis]);
+function checkLayout(span: TensorSpan, file: TensorFile, path: string): void {
+	const dtype = Object.hasOwn(dtypeNames, span.dtype) ? dtypeNames[span.dtype] : undefined;
+	const same = span.shape.length === file.shape.length && span.shape.every((size, axis) => size === file.shape[axis]);
 	if (dtype === file.dtype && same) return;
-	throw tensorInvalid(path, { expected: formatLayout(file), got: formatLayout({ dtype: dtype ?? place.dtype, shape: place.shape }) });
+	throw tensorInvalid(path, { expected: formatLayout(file), got: formatLayout({ dtype: dtype ?? span.dtype, shape: span.shape }) });
 }

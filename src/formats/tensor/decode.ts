@@ -38,7 +38,7 @@ export function tensorFormat(file: TensorFile, path: string): TensorFormat {
 	if (format !== undefined) return format;
 	const endings = Object.keys(formatByEnding).map((known) => `.${known}`);
 	const expected = `a name that ends in ${endings.slice(0, -1).join(", ")} or ${endings.at(-1)}`;
-	throw tensorInvalid(path, { expected, got: ending === "" ? "no ending" : `.${ending}`, fix: 'Say "format" in the manifest.' });
+	throw tensorInvalid(path, { expected, got: ending === "" ? "no ending" : `.${ending}`, fix: 'Add "format" to the manifest.' });
 }
 
 export function isContainer(format: TensorFormat): format is ContainerFormat {
@@ -106,7 +106,7 @@ const decoders: Readonly<Record<SingleFormat, (bytes: Uint8Array, file: TensorFi
 	"tensor-proto": decodeTensorProto,
 };
 
-interface MemberPlace {
+interface MemberSource {
 	path: string;
 	inflate: Inflate;
 	/** Parses the file, or knows what came of it before. */
@@ -117,11 +117,11 @@ interface MemberPlace {
  * One tensor of a file of several; only its own bytes are read, of Polygraphy's JSON all.
  * @throws ConfigError tensor-invalid.
  */
-export function decodeMember(source: ByteSource, file: TensorFile, place: MemberPlace): Tensor {
+export function decodeMember(source: ByteSource, file: TensorFile, place: MemberSource): Tensor {
 	const { path, inflate, once } = place;
 	const { member } = file;
 	if (member === undefined)
-		throw tensorInvalid(path, { expected: "the name of a tensor in it", got: "none", fix: 'Say "member" in the manifest.' });
+		throw tensorInvalid(path, { expected: "the name of a tensor in it", got: "none", fix: 'Add "member" to the manifest.' });
 	switch (tensorFormat(file, path)) {
 		case "npz":
 			return decodeNpzMember(source, file, { path, member, inflate });
@@ -138,7 +138,7 @@ export function decodeMember(source: ByteSource, file: TensorFile, place: Member
 	}
 }
 
-export interface OwnPlace {
+export interface OwnSource {
 	path: string;
 	/** Of the formats that state a layout. */
 	ending: "npy" | "npz" | "safetensors" | "json";
@@ -149,13 +149,13 @@ export interface OwnPlace {
 	inflate: Inflate;
 }
 
-/** More values than this are no output that anybody compares. */
+/** Larger files are refused. */
 const mostBytes = 2 ** 32;
 /** A pointer of Git LFS is far smaller. */
 const headBytes = 512;
 
 /** @throws ConfigError tensor-invalid. */
-export function decodeOwn(source: ByteSource, place: OwnPlace): Tensor {
+export function decodeOwn(source: ByteSource, place: OwnSource): Tensor {
 	const { path, ending, dtype } = place;
 	refuseLfsPointer(source.read(0, headBytes), path);
 	const most = ending === "json" ? mostPolygraphyBytes : mostBytes;

@@ -42,13 +42,13 @@ export function decodeNpy(bytes: Uint8Array, file: TensorFile, path: string): Te
 	}
 	if (isPacked(file.dtype)) return { dtype: file.dtype, shape: file.shape, data: packHalves(orderedBytes(values, header, 1)) };
 	const size = elementBytes[file.dtype];
-	// A view, unless the values lie across their natural boundary, which readers would pay for at each turn.
+	// A view, unless the values are misaligned, which would slow down every read.
 	const aligned = values.byteOffset % size === 0 ? values : values.slice();
 	const little = header.descr.startsWith(">") && size > 1 ? swapBytes(values, size) : aligned;
 	return { dtype: file.dtype, shape: file.shape, data: orderedBytes(little, header, size) };
 }
 
-/** An array in the layout that its own header states. numpy has plain letters only for its own types: others are `wanted`, if they can be. */
+/** An array in the layout that its header states. numpy has letters only for its own types: others are read as `wanted`, if possible. */
 export function decodeOwnNpy(bytes: Uint8Array, path: string, wanted?: DType): Tensor {
 	const { descr, shape } = parseNpyHeader(bytes, path);
 	const letter = descr.slice(1);
@@ -179,7 +179,7 @@ function parseNpyHeader(bytes: Uint8Array, path: string): NpyHeader {
 	return { descr: known.descr, fortranOrder: known.fortranOrder, shape: [...known.shape], dataAt };
 }
 
-/** The header before: results of many small arrays have a few of them, time after time. */
+/** The previous header: many small arrays often repeat it. */
 let known: (NpyHeader & { head: Uint8Array }) | null = null;
 
 function startsWith(bytes: Uint8Array, head: Uint8Array): boolean {

@@ -37,7 +37,7 @@ export function memberMissing(path: string, member: string, present: readonly st
 	return tensorInvalid(path, {
 		expected: `a tensor named ${formatName(member)}`,
 		got: names === "" ? "none" : `${names}${more}`,
-		fix: 'Say "member" in the manifest.',
+		fix: 'Add "member" to the manifest.',
 	});
 }
 

@@ -188,10 +188,10 @@ function copyVarints(fields: readonly Field[], out: Uint8Array, dtype: DType): n
 }
 
 function writeLow(out: Uint8Array, at: number, low: { value: bigint; size: number }): void {
-	let rest = low.value;
+	let remaining = low.value;
 	for (let i = 0; i < low.size; i += 1) {
-		out[at + i] = Number(rest & 0xffn);
-		rest >>= 8n;
+		out[at + i] = Number(remaining & 0xffn);
+		remaining >>= 8n;
 	}
 }
 

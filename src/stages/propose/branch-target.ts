@@ -1,12 +1,12 @@
-// Finds where a proposal goes: on top of the base and of our own branch, never on top of what others committed to it.
+// Finds the target of a proposal: on top of the base and trtgate's own branch, never on top of foreign commits.
 import type { CommitRelation, Repository } from "../../ports/code-host.ts";
 import type { NotProposed, Proposal } from "./proposal.ts";
 
 /** `head` is where the branch is now; null where it is still to be made. */
-type Place = { state: "done"; head: string | null; parents: readonly string[] } | NotProposed;
+type BranchTarget = { state: "done"; head: string | null; parents: readonly string[] } | NotProposed;
 
-/** What was made from a commit that the base does not have would bring that commit along. */
-export async function checkPlace({ commit, base, branch }: Proposal, repository: Repository): Promise<NotProposed | null> {
+/** The checked out commit must be on the base, or the pull request would include it. */
+export async function checkTarget({ commit, base, branch }: Proposal, repository: Repository): Promise<NotProposed | null> {
 	if (branch === base) return refused(`The branch to propose on is the base itself, ${base}.`, "Give another `branch`.");
 	const compared = await repository.compare(base, commit);
 	const short = commit.slice(0, 7);
@@ -22,17 +22,17 @@ export async function checkPlace({ commit, base, branch }: Proposal, repository:
 	);
 }
 
-export async function findPlace({ base, commit, branch, trailer }: Proposal, repository: Repository): Promise<Place> {
+export async function findTarget({ base, commit, branch, trailer }: Proposal, repository: Repository): Promise<BranchTarget> {
 	const at = await repository.branchHead(branch);
 	if (at.state === "failed") return at;
 	const head = at.sha;
 	if (head === null) return { state: "done", head, parents: [commit] };
 	const added = await repository.compare(base, head);
 	if (added.state === "failed") return added;
-	const stranger = firstForeignCommit(added, trailer);
-	if (stranger !== null) {
+	const foreignCommit = firstForeignCommit(added, trailer);
+	if (foreignCommit !== null) {
 		return refused(
-			`Branch ${branch} has ${stranger}, which trtgate did not make; nothing was written over it.`,
+			`Branch ${branch} has ${foreignCommit}, which trtgate did not make; nothing was written over it.`,
 			"Merge or close its pull request and delete the branch, or give another `branch`.",
 		);
 	}
@@ -40,7 +40,7 @@ export async function findPlace({ base, commit, branch, trailer }: Proposal, rep
 	if (compared.state === "failed") return compared;
 	// The commit has all of the branch in it, as after a merge.
 	if (compared.relation === "identical" || compared.relation === "behind") return { state: "done", head, parents: [commit] };
-	// Files of an older commit on top of a newer one would take back what came between.
+	// Files of an older commit on top of a newer one would revert the changes in between.
 	if (added.total === 0 || firstForeignCommit(compared, trailer) !== null) {
 		return refused(
 			`Branch ${branch} is made from a newer commit of ${base} than ${commit.slice(0, 7)}, which is checked out.`,
@@ -50,10 +50,10 @@ export async function findPlace({ base, commit, branch, trailer }: Proposal, rep
 	return { state: "done", head, parents: compared.relation === "ahead" ? [head] : [head, commit] };
 }
 
-/** Words for the first commit that is not ours; null where all are, and the forge listed all. */
+/** Describes the first foreign commit; null where there is none and the code host listed all commits. */
 function firstForeignCommit({ commits, total }: CommitRelation, trailer: string): string | null {
-	const stranger = commits.find(({ message }) => message.trimEnd().split("\n").at(-1) !== trailer);
-	if (stranger !== undefined) return `commit ${stranger.sha.slice(0, 7)}`;
+	const foreignCommit = commits.find(({ message }) => message.trimEnd().split("\n").at(-1) !== trailer);
+	if (foreignCommit !== undefined) return `commit ${foreignCommit.sha.slice(0, 7)}`;
 	return total > commits.length ? `${total - commits.length} more commits` : null;
 }
 

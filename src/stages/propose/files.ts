@@ -1,4 +1,4 @@
-// Stores the files of a proposal with the forge, as the tree that their commit has.
+// Stores the files of a proposal on the code host, as the tree of their commit.
 import type { ApiFault, ApiResult, GitFile, Repository } from "../../ports/code-host.ts";
 import type { Proposal, ProposedFile } from "./proposal.ts";
 
@@ -15,7 +15,7 @@ export async function writeFiles(proposal: Proposal, head: string | null, reposi
 		if (stored.state === "failed") return stored;
 		entries.push({ path: file.path, blob: stored.blob });
 	}
-	// GitHub refuses to take out what is not there.
+	// GitHub refuses to remove missing files.
 	const there = new Set(before.files.map(({ path }) => path));
 	for (const path of proposal.removed) if (there.has(path)) entries.push({ path, blob: null });
 	const base = await repository.treeOf(proposal.commit);
@@ -35,7 +35,7 @@ async function filesOf(commit: string, { folders }: Proposal, repository: Reposi
 }
 
 interface Storing {
-	/** What the repository has already. */
+	/** Blobs that the repository already has. */
 	known: Set<string>;
 	/** The file of this path on our branch. */
 	earlier: GitFile | undefined;

@@ -1,4 +1,4 @@
-// Changed files, as they are proposed to a forge, and what came of it. Types only.
+// Changed files as proposed to a code host, and the result. Types only.
 import type { ApiFault, HostedPull } from "../../ports/code-host.ts";
 
 export interface ProposedFile {
@@ -8,14 +8,14 @@ export interface ProposedFile {
 	blob: string;
 	bytes: number;
 	read(): Promise<Uint8Array>;
-	/** The file of an earlier proposal says the same, so that it may stay as it is. */
+	/** Whether the file of an earlier proposal is equivalent, so that it can stay. */
 	agreesWith?(earlier: Uint8Array): boolean;
 }
 
 export interface Proposal {
 	/** The commit that the files were made from; they are put on top of it. */
 	commit: string;
-	/** Where they are to go. */
+	/** The branch to propose to. */
 	base: string;
 	/** Of our own. */
 	branch: string;
@@ -43,7 +43,7 @@ export interface Proposed {
 	pullIs: "opened" | "updated" | "left as it is";
 }
 
-/** refused: not a fault of the forge; a sentence, and what to do. */
+/** refused: not a fault of the code host; a message, and how to fix it. */
 export type NotProposed = { state: "refused"; why: string; fix: string } | { state: "failed"; fault: ApiFault };
 
 export type ProposalEnd = { state: "done"; proposed: Proposed } | NotProposed;

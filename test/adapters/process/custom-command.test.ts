@@ -73,12 +73,12 @@ describe("a command of the user's own", () => {
 	});
 
 	it.each<[string, string, { timeoutMs?: number; program?: string }, string]>([
-		["crashes", "throw new Error('no network')", {}, "where 0 or 1 is an answer"],
+		["crashes", "throw new Error('no network')", {}, "expected 0 or 1"],
 		["hangs", "setInterval(() => {}, 1000)", { timeoutMs: 400 }, "took longer than 0.4 s and was killed"],
 		["is not there", "", { program: "/nowhere/program" }, "did not start"],
 		["ends itself by a signal", "process.kill(process.pid, 'SIGKILL')", {}, "ended by SIGKILL"],
 		["answers with nonsense", 'console.log(\'{"value":null,"pass":"yes"}\')', {}, "its pass is"],
-		["talks without end", "process.stdout.write('{'.repeat(3e6)); process.exitCode = 0", {}, "no JSON object"],
+		["talks without end", "process.stdout.write('{'.repeat(3e6)); process.exitCode = 0", {}, "not a JSON object"],
 	])("that %s gives no answer", async (_, source, options, message) => {
 		const answer = await ask(source, options);
 		// A program that crashes exits with 1 in Node, which is a plain no.

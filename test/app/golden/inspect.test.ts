@@ -68,6 +68,6 @@ describe("renderInspection", () => {
 
 	it("proposes nothing for an output that is not compared by itself", () => {
 		expect(text).not.toContain("Never shown.");
-		expect(text).toContain("for you to review:\n    Taken for logits.");
+		expect(text).toContain("for your review:\n    Taken for logits.");
 	});
 });

@@ -131,9 +131,9 @@ describe("a checkout", () => {
 		const { processes } = openRepository();
 		const empty = temporaryFolder();
 		expect(await refusal(openCheckout(empty, processes))).toMatch(
-			/is no checkout of the repository: .*not a git repository.* → Run actions\/checkout/,
+			/is not a checkout of the repository: .*not a git repository.* → Run actions\/checkout/,
 		);
 		git(empty, "init", "-q");
-		expect(await refusal(openCheckout(empty, processes))).toMatch(/git knows no commit here/);
+		expect(await refusal(openCheckout(empty, processes))).toMatch(/git has no commit here/);
 	});
 });

@@ -29,7 +29,7 @@ describe("the models to record", () => {
 		["a name of JavaScript", { net: "g/golden.json" }, "__proto__", /has no model "__proto__"/],
 		["a model without a golden", { net: null }, "net", /"net" has no golden/],
 		["a config without goldens", { net: null }, "", /No model of trtgate\.yml has a golden/],
-		["a golden of another name", { net: "g/net.json" }, "", /is g\/net\.json, and recorded ones are called golden\.json/],
+		["a golden of another name", { net: "g/net.json" }, "", /is g\/net\.json, but a recorded golden must be named golden\.json/],
 		["one golden of two models", { a: "g/golden.json", b: "g/golden.json" }, "", /"a" and "b" share the golden g\/golden\.json/],
 	])("refuses %s", (_, models, names, says) => {
 		expect(() => chooseTargets(configOf(models), names)).toThrow(says);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { fileStore } from "../../../src/adapters/files/store.ts";
 import { fileTensorReader } from "../../../src/adapters/files/tensor-reader.ts";
-import { type Expected, findWhole, readStored } from "../../../src/app/golden/stored.ts";
+import { type Expected, findCaseFile, readStored } from "../../../src/app/golden/stored.ts";
 import { readCases } from "../../../src/app/golden/stored-cases.ts";
 import type { DType } from "../../../src/core/schema/golden.ts";
 import { encodeNpy } from "../../../src/formats/tensor/npy.ts";
@@ -73,8 +73,8 @@ describe("a file that holds all tensors of a case", () => {
 
 	it("is found beside the case's folder", async () => {
 		const path = store("night.npz", archive);
-		expect(await findWhole(path.replace(/\.npz$/, ""))).toBe(path);
-		expect(await findWhole(path)).toBeNull();
+		expect(await findCaseFile(path.replace(/\.npz$/, ""))).toBe(path);
+		expect(await findCaseFile(path)).toBeNull();
 	});
 
 	it("is a case to record, for a model of several inputs too", async () => {

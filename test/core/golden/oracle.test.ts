@@ -6,13 +6,13 @@ import { topKAgreement } from "../../../src/core/golden/metrics/classification.t
 import { cosineDistance } from "../../../src/core/golden/metrics/cosine.ts";
 import { klDivergence } from "../../../src/core/golden/metrics/divergence.ts";
 import { allclose, maxAbs, relativeL2 } from "../../../src/core/golden/metrics/element-errors.ts";
-import { plainQuestion } from "../../../src/core/golden/metrics/measured.ts";
+import { defaultMetricOptions } from "../../../src/core/golden/metrics/measured.ts";
 import type { Tensor } from "../../../src/core/golden/tensor/tensor.ts";
 import { float32Reader } from "../../../src/core/golden/tensor/values.ts";
 import oracle from "../../oracles/golden-metrics.json" with { type: "json" };
 import { float32, fromBase64, toNumber } from "../../support/golden-tensors.ts";
 
-const question = plainQuestion;
+const options = defaultMetricOptions;
 
 function expectNear(value: number, wanted: number | string, tolerance = 1e-12): void {
 	const target = toNumber(wanted);
@@ -28,11 +28,11 @@ describe("metrics", () => {
 		expectNear(largest.value, entry.maxAbs);
 		expect(largest.worstAt).toBe(entry.maxAbsAt);
 		const { rtol, atol } = entry;
-		const close = allclose(pair, { ...question, rtol, atol });
+		const close = allclose(pair, { ...options, rtol, atol });
 		expect(close.value * close.elements).toBeCloseTo(entry.outside, 9);
 		expectNear(rootMeanSquare(pair.expected), entry.rms);
 		if (entry.cosineDistance !== undefined) expectNear(cosineDistance(pair), entry.cosineDistance);
-		for (const { k, axis, value } of entry.topK) expectNear(topKAgreement(pair, { ...question, k, axis }).value, value);
+		for (const { k, axis, value } of entry.topK) expectNear(topKAgreement(pair, { ...options, k, axis }).value, value);
 	});
 
 	it("agree with numpy over several chunks with an odd rest", () => {
@@ -57,7 +57,7 @@ describe("metrics", () => {
 		(entry) => {
 			const pair = makePair(fromBase64("float64", entry.shape, entry.expected), fromBase64("float64", entry.shape, entry.got));
 			const input = entry.input === "logits" ? "logits" : "probabilities";
-			expectNear(klDivergence(pair, { ...question, axis: entry.axis, input }).value, entry.kl);
+			expectNear(klDivergence(pair, { ...options, axis: entry.axis, input }).value, entry.kl);
 		},
 	);
 

@@ -7,7 +7,7 @@ import { makePair, type Pair } from "../../../src/core/golden/compare/difference
 import { accuracy, tokenAgreement } from "../../../src/core/golden/metrics/classification.ts";
 import { jsDivergence } from "../../../src/core/golden/metrics/divergence.ts";
 import { errorQuantile, psnr, ulpDistance } from "../../../src/core/golden/metrics/element-errors.ts";
-import { plainQuestion } from "../../../src/core/golden/metrics/measured.ts";
+import { defaultMetricOptions } from "../../../src/core/golden/metrics/measured.ts";
 import { recallAtK } from "../../../src/core/golden/metrics/neighbours.ts";
 import { dice, meanIou, pixelDisagreement } from "../../../src/core/golden/metrics/segmentation.ts";
 import { ssim } from "../../../src/core/golden/metrics/ssim.ts";
@@ -27,7 +27,7 @@ describe("task metrics", () => {
 	it.each(numbered(oracle.js))("give scipy's Jensen-Shannon divergence: $input, #$index", (entry) => {
 		const input = entry.input === "logits" ? "logits" : "probabilities";
 		// scipy's own loses digits where the two are near.
-		expectNear(jsDivergence(pairOf(entry), { ...plainQuestion, input }).value, entry.value, entry.value < 1e-9 ? 1e-2 : 1e-10);
+		expectNear(jsDivergence(pairOf(entry), { ...defaultMetricOptions, input }).value, entry.value, entry.value < 1e-9 ? 1e-2 : 1e-10);
 	});
 
 	it.each(oracle.ulp)("give the distance in ULP of $dtype", (entry) => {
@@ -36,16 +36,16 @@ describe("task metrics", () => {
 	});
 
 	it.each(numbered(oracle.quantile))("give numpy's quantile $quantile of the error, #$index", (entry) => {
-		expect(errorQuantile(pairOf(entry), { ...plainQuestion, quantile: entry.quantile }).value).toBe(entry.value);
+		expect(errorQuantile(pairOf(entry), { ...defaultMetricOptions, quantile: entry.quantile }).value).toBe(entry.value);
 	});
 
 	it.each(oracle.images)("give scikit-image's PSNR and SSIM: $name", (entry) => {
-		const question = { ...plainQuestion, dataRange: entry.dataRange };
-		expectNear(psnr(pairOf(entry), question).value, entry.psnr, 1e-9);
+		const options = { ...defaultMetricOptions, dataRange: entry.dataRange };
+		expectNear(psnr(pairOf(entry), options).value, entry.psnr, 1e-9);
 		// scikit-image's variances cancel where values lie far from zero.
 		const tolerance = entry.name === "shifted far" ? 1e-3 : 1e-10;
-		expectNear(ssim(pairOf(entry), question).value, entry.gaussian, tolerance);
-		expectNear(ssim(pairOf(entry), { ...question, window: "uniform" }).value, entry.uniform, tolerance);
+		expectNear(ssim(pairOf(entry), options).value, entry.gaussian, tolerance);
+		expectNear(ssim(pairOf(entry), { ...options, window: "uniform" }).value, entry.uniform, tolerance);
 	});
 
 	it("give the published values of the written image", () => {
@@ -55,21 +55,21 @@ describe("task metrics", () => {
 	});
 
 	it.each(numbered(oracle.segments))("give scikit-learn's IoU and Dice: $name, #$index", (entry) => {
-		const question = { ...plainQuestion, axis: 1, threshold: entry.threshold ?? null, ignore: entry.ignore ?? null };
-		expectNear(meanIou(pairOf(entry), question).value, entry.miou);
-		expectNear(dice(pairOf(entry), question).value, entry.dice);
-		expectNear(pixelDisagreement(pairOf(entry), question).value, entry.pixels);
+		const options = { ...defaultMetricOptions, axis: 1, threshold: entry.threshold ?? null, ignore: entry.ignore ?? null };
+		expectNear(meanIou(pairOf(entry), options).value, entry.miou);
+		expectNear(dice(pairOf(entry), options).value, entry.dice);
+		expectNear(pixelDisagreement(pairOf(entry), options).value, entry.pixels);
 	});
 
 	it.each(oracle.neighbours)("give numpy's recall at $k", (entry) => {
-		expectNear(recallAtK(pairOf(entry), { ...plainQuestion, k: entry.k }).value, entry.value);
+		expectNear(recallAtK(pairOf(entry), { ...defaultMetricOptions, k: entry.k }).value, entry.value);
 	});
 
 	it("give scikit-learn's accuracy and numpy's agreement of tokens", () => {
 		const { labelled } = oracle;
 		for (const { k, value } of labelled.top)
-			expectNear(accuracy(pairOf(labelled), { ...plainQuestion, k, labels: labelled.labels }).value, value);
-		expectNear(tokenAgreement(pairOf(labelled), plainQuestion).value, labelled.tokens);
+			expectNear(accuracy(pairOf(labelled), { ...defaultMetricOptions, k, labels: labelled.labels }).value, value);
+		expectNear(tokenAgreement(pairOf(labelled), defaultMetricOptions).value, labelled.tokens);
 	});
 });
 

@@ -1,4 +1,4 @@
-// Checks the detections of a case: which boxes are missing or extra, and how far those that match are apart.
+// Entry of boxes/: checks the detections of a case, finding missing and extra boxes and the distance of matched ones.
 import type { BoxComparatorKind, BoxComparatorSpec, Detections, Precision } from "../../schema/golden.ts";
 import type { Bound, GoldenCheck } from "../../schema/result.ts";
 import { toNumeric } from "../compare/checks.ts";
@@ -20,11 +20,11 @@ export interface BoxSides {
 
 export interface BoxChecks {
 	checks: GoldenCheck[];
-	/** Boxes of the golden that were looked for, and images that were looked at. */
+	/** Number of golden boxes plus number of images. */
 	compared: number;
 }
 
-/** What one comparator says over all images. */
+/** The value of one comparator over all images. */
 interface BoxMeasured {
 	value: number;
 	/** Of the image that decides. */
@@ -60,7 +60,7 @@ const defaultComparators: readonly BoxComparatorSpec[] = [
 	{ kind: "box-score" },
 ];
 
-/** Those of the group, or what is asked where it names none. */
+/** The group's comparators, or the defaults where it names none. */
 export function boxComparators({ comparators }: Detections): readonly BoxComparatorSpec[] {
 	return comparators ?? defaultComparators;
 }
@@ -71,7 +71,7 @@ interface ReadSides {
 	images: ImageMatching[];
 }
 
-/** The images of a case with their boxes paired; a text says why they cannot be. */
+/** The images of a case with their boxes paired; a string is the reason why that failed. */
 export function readSides(spec: Detections, sides: Omit<BoxSides, "base">, precision: Precision): ReadSides | string {
 	const expected = readDetections(sides.expected, spec);
 	const got = readDetections(sides.got, spec);
@@ -108,7 +108,7 @@ export function checkBoxes(spec: Detections, sides: BoxSides, precision: Precisi
 	return { checks, compared: boxes + images.length };
 }
 
-/** null: the base engine gave nothing that can be compared. */
+/** null: the base engine's output cannot be compared. */
 function pairsWith(expected: readonly (readonly Detection[])[], got: Images): ImagePair[] | null {
 	if (typeof got === "string" || got.length !== expected.length) return null;
 	return expected.map((boxes, image) => ({ expected: boxes, got: got[image] ?? [] }));
@@ -155,7 +155,7 @@ function refused(spec: Detections, detail: string): BoxChecks {
 function matchImages(pairs: readonly ImagePair[], spec: Detections, defaults: BoxTolerances): ImageMatching[] {
 	const rule = { matching: spec.matching ?? "hungarian", iou: spec.iou ?? 0.5 } as const;
 	const certain = (spec.scoreThreshold ?? defaultScoreThreshold) + (spec.scoreBand ?? defaults.score);
-	// Noise decides whether a box this near the threshold is there; a score that is no number is certainly wrong.
+	// Noise decides whether a box this near the threshold is there; a NaN score is always wrong.
 	const matters = (box: Detection): boolean => !(box.score < certain);
 	return pairs.map(({ expected, got }, image) => {
 		const { matches, missing, extra } = matchBoxes(expected, got, rule);

@@ -15,7 +15,7 @@ export interface Detection {
 	at: number;
 }
 
-/** A text says why the outputs hold no detections. */
+/** A string is the reason why the outputs hold no detections. */
 export type Images = readonly (readonly Detection[])[] | string;
 
 /** Boxes of one image: matching takes time with the third power of them. */

@@ -15,7 +15,7 @@ export interface Matching {
 
 export interface MatchRule {
 	matching: "hungarian" | "greedy";
-	/** Pairs that overlap less are none. */
+	/** Boxes that overlap less are not paired. */
 	iou: number;
 }
 
@@ -75,7 +75,7 @@ export function assignColumns(gains: readonly Float64Array[]): number[] {
 	const state: Assignment = {
 		rowPotential: new Float64Array(gains.length + 1),
 		columnPotential: new Float64Array(columns + 1),
-		// Rows and columns count from 1; row 0 is nobody, column 0 the start of a path.
+		// Rows and columns count from 1; row 0 means unassigned, column 0 is the start of a path.
 		rowOf: new Int32Array(columns + 1),
 	};
 	for (let row = 1; row <= gains.length; row += 1) augment(row, gains, state);

@@ -1,4 +1,4 @@
-// Judges an engine's error by the error that its base already had: three times as far from the golden is news, even under the limit.
+// Compares an engine's error with its base's error: growth beyond a factor warns, even within the limits.
 import type { NoiseFloor, Precision } from "../../schema/golden.ts";
 import type { GoldenCheck } from "../../schema/result.ts";
 import { distance, leastErrorFloor } from "../record/noise-floor.ts";
@@ -15,11 +15,11 @@ export interface ErrorSides {
 export interface GrowthRule {
 	precision: Precision;
 	noiseFloor: NoiseFloor | undefined;
-	/** How many times the base's error is too many; absent: 2, the factor between an engine and one of half its digits. */
+	/** Largest allowed multiple of the base's error; default 2. */
 	most: number | undefined;
 }
 
-/** Kernels of another choice differ by less than twofold. */
+/** Different kernel choices change the error by less than a factor of two. */
 const defaultMost = 2;
 
 /** The check that warns, or null where the error did not grow, or is no larger than noise. */
@@ -31,10 +31,10 @@ export function errorGrowthCheck({ name, expected, got, base }: ErrorSides, rule
 	const measured = Object.hasOwn(rule.noiseFloor?.outputs ?? {}, name) ? rule.noiseFloor?.outputs[name]?.relativeL2 : undefined;
 	const floor = Math.max(leastErrorFloor, measured ?? 0);
 	const most = rule.most ?? defaultMost;
-	// An error below the floor is chance: growth counts from there.
+	// An error below the floor is noise, so growth is measured from the floor.
 	const growth = now / Math.max(before, floor);
 	if (!(now > floor) || growth <= most) return null;
-	const from = before > floor ? figure(before) : `chance (${figure(before)})`;
+	const from = before > floor ? figure(before) : `noise (${figure(before)})`;
 	return {
 		...warning(name, { growth, most, elements: elementCount(expected.shape) }),
 		detail: `the ${rule.precision} error grew ${figure(growth)}×: its relative L2 went from ${from} in the base to ${figure(now)}, still within the limits`,
@@ -55,13 +55,13 @@ function warning(output: string, of: { growth: number; most: number; elements: n
 	} as const;
 }
 
-/** Of pairs of boxes: how far off they are, and what two right engines differ by. */
-const boxErrors: Readonly<Record<string, { words: string; floor: number; errorOf(value: number): number }>> = {
-	"box-score": { words: "largest score difference", floor: 1e-4, errorOf: (score) => score },
-	"box-iou": { words: "largest loss of overlap", floor: 1e-3, errorOf: (iou) => 1 - iou },
+/** Errors of matched boxes, with the difference that two correct engines show. */
+const boxErrors: Readonly<Record<string, { label: string; floor: number; errorOf(value: number): number }>> = {
+	"box-score": { label: "largest score difference", floor: 1e-4, errorOf: (score) => score },
+	"box-iou": { label: "largest loss of overlap", floor: 1e-3, errorOf: (iou) => 1 - iou },
 };
 
-/** The same of detections, by the numbers of their own comparators: their elements come in any order. */
+/** The same check for detections, based on their comparators because boxes come in any order. */
 export function boxGrowthCheck(checks: readonly GoldenCheck[], rule: Omit<GrowthRule, "noiseFloor">): GoldenCheck | null {
 	const most = rule.most ?? defaultMost;
 	for (const { metric, got, base, output, elements } of checks) {
@@ -70,10 +70,10 @@ export function boxGrowthCheck(checks: readonly GoldenCheck[], rule: Omit<Growth
 		const [now, before] = [error.errorOf(got), error.errorOf(base)];
 		const growth = now / Math.max(before, error.floor);
 		if (!(now > error.floor) || growth <= most) continue;
-		const from = before > error.floor ? figure(before) : `chance (${figure(before)})`;
+		const from = before > error.floor ? figure(before) : `noise (${figure(before)})`;
 		return {
 			...warning(output, { growth, most, elements }),
-			detail: `the ${rule.precision} error grew ${figure(growth)}×: the ${error.words} went from ${from} in the base to ${figure(now)}, still within the limits`,
+			detail: `the ${rule.precision} error grew ${figure(growth)}×: the ${error.label} went from ${from} in the base to ${figure(now)}, still within the limits`,
 		};
 	}
 	return null;

@@ -11,7 +11,7 @@ export interface BatchLimits {
 /** Each engine's outputs come to about as much again as the golden's; a process is started for each batch, so it should not be small. */
 export const defaultBatchLimits: BatchLimits = { bytes: 64 * 1024 * 1024, cases: 2048 };
 
-/** At least one case each: what is larger than the limit stands alone. */
+/** Each batch has at least one case; a case above the limit gets a batch of its own. */
 export function* cutBatches(cases: readonly GoldenCase[], limits: BatchLimits): Generator<readonly GoldenCase[]> {
 	let start = 0;
 	let bytes = 0;

@@ -3,7 +3,17 @@ import type { GoldenOutput, Precision } from "../../schema/golden.ts";
 import type { GoldenCheck } from "../../schema/result.ts";
 import { elementCount, type Tensor } from "../tensor/tensor.ts";
 import { float64Reader, forEachChunk } from "../tensor/values.ts";
-import { cutParts, exactValues, findWorst, layoutCheck, nonFiniteCheck, type Part, toNumeric, type Worst, worstOf } from "./checks.ts";
+import {
+	exactValues,
+	findWorst,
+	layoutCheck,
+	nonFiniteCheck,
+	type OutputPart,
+	splitParts,
+	toNumeric,
+	type Worst,
+	worstOf,
+} from "./checks.ts";
 import { type Comparator, resolveComparators } from "./comparators.ts";
 import { type CommandAnswer, customCheck, customSpecs } from "./custom.ts";
 import { keepsLimit, metrics } from "./registry.ts";
@@ -20,25 +30,25 @@ export interface OutputContext {
 	spec: GoldenOutput | undefined;
 	precision: Precision;
 	relativeL2: Readonly<Partial<Record<Precision, number>>>;
-	/** What is right by people's word, one class for each row. */
+	/** Human labels: one class for each row. */
 	labels?: readonly number[] | undefined;
-	/** Of the commands that the output's comparators name, in order; absent where none can be asked, as while a golden is recorded. */
+	/** Results of the commands that the output's comparators name, in order; absent where no commands run, such as during recording. */
 	answers?: readonly CommandAnswer[] | undefined;
 }
 
 export interface OutputChecks {
 	checks: GoldenCheck[];
-	/** Elements that a metric speaks of. */
+	/** Elements that some metric covers. */
 	compared: number;
 }
 
-/** The checks of an output that both sides have. Metrics are asked only of what can be measured. */
+/** The checks of an output that both sides have. Metrics run only on what can be measured. */
 export function checkOutput(sides: OutputSides, context: OutputContext): OutputChecks {
 	const { name, expected, got } = sides;
 	const layout = layoutCheck(name, expected, got);
 	if (layout !== null) return { checks: [layout], compared: 0 };
 	const all = resolveComparators(context.spec, { ...context, expected });
-	// What is asked of the whole set is asked when all cases were seen; here it only has to be comparable.
+	// Comparators of the whole set run after all cases; here the output only has to be comparable.
 	const comparators = all.filter(({ scope }) => scope !== "set");
 	if (elementCount(expected.shape) === 0) return { checks: comparators.map((comparator) => emptyCheck(name, comparator)), compared: 0 };
 	const cut: Cut = { batchAxis: batchAxisOf(context.spec, expected), comparators };
@@ -52,18 +62,20 @@ export function checkOutput(sides: OutputSides, context: OutputContext): OutputC
 		return sides.base === undefined ? check : withBase(check, comparator, baseParts?.(comparator.scope) ?? null);
 	});
 	const { precision } = context;
-	const answered = customSpecs(context.spec).flatMap((spec, index) =>
-		context.answers === undefined ? [] : [customCheck(name, spec, { answer: context.answers[index] ?? unasked, expected, precision })],
+	const commandChecks = customSpecs(context.spec).flatMap((spec, index) =>
+		context.answers === undefined ? [] : [customCheck(name, spec, { answer: context.answers[index] ?? notRun, expected, precision })],
 	);
-	const checks = [...measured, ...answered];
-	const waits = comparators.length < all.length || checks.length === 0;
+	const checks = [...measured, ...commandChecks];
+	const hasSetComparators = comparators.length < all.length || checks.length === 0;
 	return {
 		checks: nonFinite === null ? checks : [nonFinite, ...checks],
-		compared: waits ? elementCount(expected.shape) : Math.max(nonFinite?.elements ?? 0, ...checks.map((check) => check.elements)),
+		compared: hasSetComparators
+			? elementCount(expected.shape)
+			: Math.max(nonFinite?.elements ?? 0, ...checks.map((check) => check.elements)),
 	};
 }
 
-const unasked: CommandAnswer = { state: "failed", message: "it was not asked" };
+const notRun: CommandAnswer = { state: "failed", message: "it was not run" };
 
 function batchAxisOf(spec: GoldenOutput | undefined, expected: Tensor): number | null {
 	const axis = spec?.batchAxis ?? null;
@@ -75,12 +87,12 @@ interface Cut {
 	comparators: readonly Comparator[];
 }
 
-/** The parts of a scope, cut when first asked for; one pass over them serves the sums and the first allclose. */
-function partsOf(expected: Tensor, got: Tensor, cut: Cut): (scope: Comparator["scope"]) => readonly Part[] {
-	const known = new Map<Comparator["scope"], readonly Part[]>();
+/** The parts of a scope, created on first use; one pass over them serves the sums and the first allclose. */
+function partsOf(expected: Tensor, got: Tensor, cut: Cut): (scope: Comparator["scope"]) => readonly OutputPart[] {
+	const known = new Map<Comparator["scope"], readonly OutputPart[]>();
 	return (scope) => {
 		const planned = cut.comparators.find((comparator) => comparator.kind === "allclose" && comparator.scope === scope);
-		const parts = known.get(scope) ?? cutParts({ expected, got }, scope === "per-sample" ? cut.batchAxis : null, planned);
+		const parts = known.get(scope) ?? splitParts({ expected, got }, scope === "per-sample" ? cut.batchAxis : null, planned);
 		known.set(scope, parts);
 		return parts;
 	};
@@ -91,12 +103,16 @@ function checkOf(output: string, comparator: Comparator): Omit<GoldenCheck, "pas
 	return { output, metric: kind, allowed, bound: metrics[kind].bound, severity };
 }
 
-/** Shapes agree, so the outputs do; that nothing was compared is for the case to say. */
+/** Shapes agree, so the outputs do; the case reports that nothing was compared. */
 function emptyCheck(output: string, comparator: Comparator): GoldenCheck {
 	return { ...checkOf(output, comparator), got: null, pass: true, elements: 0, detail: "the output is empty, as the golden is" };
 }
 
-function measuredCheck(output: string, comparator: Comparator, cut: { parts: readonly Part[]; batchAxis: number | null }): GoldenCheck {
+function measuredCheck(
+	output: string,
+	comparator: Comparator,
+	cut: { parts: readonly OutputPart[]; batchAxis: number | null },
+): GoldenCheck {
 	const metric = metrics[comparator.kind];
 	const check = checkOf(output, comparator);
 	const parts = comparator.kind === "accuracy" ? cut.parts : cut.parts.filter(({ pair }) => pair.difference().elements > 0);
@@ -116,8 +132,8 @@ function measuredCheck(output: string, comparator: Comparator, cut: { parts: rea
 	};
 }
 
-/** No element is finite, and both sides are the same: that was checked before. Infinities are values, but NaN everywhere is what any broken engine gives. */
-function infiniteCheck(check: Omit<GoldenCheck, "pass" | "got" | "elements">, parts: readonly Part[]): GoldenCheck {
+/** No element is finite, and both sides are the same (checked before). Infinities count as values, but any broken engine returns NaN everywhere. */
+function infiniteCheck(check: Omit<GoldenCheck, "pass" | "got" | "elements">, parts: readonly OutputPart[]): GoldenCheck {
 	const pass = parts.some(({ pair }) => {
 		const read = float64Reader(pair.expected);
 		let infinite = false;
@@ -138,8 +154,8 @@ function detailOf({ measured, part }: Worst): string | undefined {
 	return details.length === 0 ? undefined : details.join("; ");
 }
 
-/** Adds what the base engine scores against the same golden; null: it gave nothing that can be compared. */
-function withBase(check: GoldenCheck, comparator: Comparator, parts: readonly Part[] | null): GoldenCheck {
+/** Adds the base engine's score against the same golden; null: its output cannot be compared. */
+function withBase(check: GoldenCheck, comparator: Comparator, parts: readonly OutputPart[] | null): GoldenCheck {
 	if (parts === null) return { ...check, base: null };
 	const metric = metrics[comparator.kind];
 	const misplaced = parts.some((part) => part.pair.difference().nonFinite.differing > 0);

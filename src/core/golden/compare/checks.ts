@@ -33,7 +33,7 @@ export function missingCheck(output: string, present: readonly string[]): Golden
 }
 
 export function extraCheck(output: string): GoldenCheck {
-	return structuralCheck(output, "missing", "the golden has no such output, so nothing can be said of it: record the golden again");
+	return structuralCheck(output, "missing", "the golden has no such output, so it was not compared: record the golden again");
 }
 
 /** The first way in which an output cannot be compared with the golden's, or null. */
@@ -51,14 +51,14 @@ function sameShape(left: readonly number[], right: readonly number[]): boolean {
 	return left.length === right.length && left.every((size, axis) => size === right[axis]);
 }
 
-/** NaN and infinities: where the golden has none, or where they stand elsewhere. null: none on either side. */
+/** NaN and infinities that the golden lacks or has at other positions. null: none on either side. */
 export function nonFiniteCheck(
 	output: string,
-	parts: readonly Part[],
+	parts: readonly OutputPart[],
 	options: { mustMatch: boolean; batchAxis: number | null },
 ): GoldenCheck | null {
 	const sum = { expected: 0, got: 0, differing: 0 };
-	let first: { part: Part; at: number } | undefined;
+	let first: { part: OutputPart; at: number } | undefined;
 	for (const part of parts) {
 		const { nonFinite } = part.pair.difference();
 		sum.expected += nonFinite.expected;
@@ -68,7 +68,7 @@ export function nonFiniteCheck(
 	}
 	if (sum.expected === 0 && sum.got === 0) return null;
 	const pass = sum.differing === 0 && options.mustMatch;
-	// Where none may be, those at the golden's own places count too.
+	// Where none are allowed, those at the golden's own positions count too.
 	const wrong = pass || sum.differing > 0 ? sum.differing : sum.got;
 	const worst = first ? { worst: worstOf(first.part, first.at, options.batchAxis) } : {};
 	return {
@@ -88,12 +88,14 @@ export function nonFiniteCheck(
 
 function describeNonFinite(sum: { expected: number; got: number; differing: number }, mustMatch: boolean): string {
 	const counts = `${sum.got} NaN or infinite in the engine's output, ${sum.expected} in the golden`;
-	if (sum.differing > 0) return `${counts}, ${sum.differing} of them not at the same places`;
-	return mustMatch ? `${counts}, at the same places` : `${counts}, which may hold none: record it again, or set nonFinite: must-match`;
+	if (sum.differing > 0) return `${counts}, ${sum.differing} of them at other positions`;
+	return mustMatch
+		? `${counts}, at the same positions`
+		: `${counts}, where none are allowed: record it again, or set nonFinite: must-match`;
 }
 
-/** The place to look at, in the coordinates of the whole output. */
-export function worstOf(part: Part, flat: number, batchAxis: number | null): NonNullable<GoldenCheck["worst"]> {
+/** The worst element, in the coordinates of the whole output. */
+export function worstOf(part: OutputPart, flat: number, batchAxis: number | null): NonNullable<GoldenCheck["worst"]> {
 	const { expected, got } = part.pair;
 	const index = unravel(flat, expected.shape);
 	if (part.sample !== null && batchAxis !== null) index[batchAxis] = part.sample;
@@ -101,21 +103,21 @@ export function worstOf(part: Part, flat: number, batchAxis: number | null): Non
 }
 
 /** Both values in decimal where binary64 cannot tell them apart. */
-export function exactValues(part: Part, flat: number): string | undefined {
+export function exactValues(part: OutputPart, flat: number): string | undefined {
 	const { expected, got } = part.pair;
 	if (valueAt(expected, flat) !== valueAt(got, flat)) return undefined;
 	const texts = { expected: formatValueAt(expected, flat), got: formatValueAt(got, flat) };
 	return texts.expected === texts.got ? undefined : `expected ${texts.expected}, got ${texts.got}`;
 }
 
-export interface Part {
+export interface OutputPart {
 	pair: Pair;
 	/** Place along the batch axis; null for the whole. */
 	sample: number | null;
 }
 
 /** Slices along the axis; with null the whole as one part. */
-export function cutParts(sides: { expected: Tensor; got: Tensor }, axis: number | null, planned?: Closeness): Part[] {
+export function splitParts(sides: { expected: Tensor; got: Tensor }, axis: number | null, planned?: Closeness): OutputPart[] {
 	const { expected, got } = sides;
 	if (axis === null) return [{ pair: makePair(expected, got, planned), sample: null }];
 	return Array.from({ length: expected.shape[axis] ?? 0 }, (_, sample) => ({
@@ -125,14 +127,14 @@ export function cutParts(sides: { expected: Tensor; got: Tensor }, axis: number 
 }
 
 export interface Worst {
-	part: Part;
+	part: OutputPart;
 	measured: Measured;
 	/** Elements of all parts together. */
 	elements: number;
 }
 
 /** The part that is furthest on the wrong side; NaN is further than any number. null where no part holds a finite element. */
-export function findWorst(parts: readonly Part[], bound: Bound, measure: (pair: Pair) => Measured): Worst | null {
+export function findWorst(parts: readonly OutputPart[], bound: Bound, measure: (pair: Pair) => Measured): Worst | null {
 	let worst: Worst | null = null;
 	let elements = 0;
 	for (const part of parts) {

@@ -1,25 +1,25 @@
 // Resolves the comparators of an output: every default filled in for its dtype, precision and scale.
 import type { ComparatorKind, ComparatorSpec, GoldenOutput, Precision, Tolerance } from "../../schema/golden.ts";
-import type { Question } from "../metrics/measured.ts";
+import type { MetricOptions } from "../metrics/measured.ts";
 import { elementCount, isFloating, type Tensor } from "../tensor/tensor.ts";
 import { forEachChunk, offsetReader, originOf } from "../tensor/values.ts";
 import { rootMeanSquare } from "./difference.ts";
 import { type MetricKind, metrics } from "./registry.ts";
 import { defaultTolerances } from "./tolerances.ts";
 
-export interface Comparator extends Question {
+export interface Comparator extends MetricOptions {
 	kind: MetricKind;
 	allowed: number;
 	scope: "per-sample" | "whole" | "set";
 	severity: "fail" | "warn";
 }
 
-export interface Circumstances {
+export interface ResolveContext {
 	expected: Tensor;
 	precision: Precision;
 	/** The config's limits of relative-l2, for outputs whose golden names none. */
 	relativeL2: Readonly<Partial<Record<Precision, number>>>;
-	/** What is right by people's word, one class for each row. */
+	/** Human labels: one class for each row. */
 	labels?: readonly number[] | undefined;
 }
 
@@ -34,19 +34,19 @@ export function isMetricSpec(spec: ComparatorSpec): spec is MetricSpec {
  * The comparators of one output that are measured here. Without any in the golden: relative-l2 for floats, equality for integers
  * and bools.
  */
-export function resolveComparators(output: GoldenOutput | undefined, circumstances: Circumstances): Comparator[] {
-	const plain: ComparatorSpec = isFloating(circumstances.expected.dtype)
+export function resolveComparators(output: GoldenOutput | undefined, resolveContext: ResolveContext): Comparator[] {
+	const plain: ComparatorSpec = isFloating(resolveContext.expected.dtype)
 		? { kind: "relative-l2" }
 		: { kind: "allclose", rtol: 0, atol: 0, tolerance: 0 };
-	const rms = onceOnly(() => rootMeanSquare(circumstances.expected));
-	return (output?.comparators ?? [plain]).filter(isMetricSpec).map((spec) => resolve(spec, output ?? {}, { ...circumstances, rms }));
+	const rms = onceOnly(() => rootMeanSquare(resolveContext.expected));
+	return (output?.comparators ?? [plain]).filter(isMetricSpec).map((spec) => resolve(spec, output ?? {}, { ...resolveContext, rms }));
 }
 
-interface Context extends Circumstances {
+interface Context extends ResolveContext {
 	rms: () => number;
 }
 
-/** Their value is a share of rows already, or speaks of all rows together. */
+/** Their value is already a share of rows, or covers all rows together. */
 export const wholeByDefault: ReadonlySet<ComparatorKind> = new Set([
 	"top-k",
 	"recall-at-k",
@@ -57,11 +57,11 @@ export const wholeByDefault: ReadonlySet<ComparatorKind> = new Set([
 
 function resolve(spec: MetricSpec, output: GoldenOutput, context: Context): Comparator {
 	const sliced = typeof output.batchAxis === "number";
-	const question = questionOf(spec, output, context);
+	const options = optionsOf(spec, output, context);
 	return {
-		...question,
+		...options,
 		kind: spec.kind,
-		allowed: limitOf(spec, question, context),
+		allowed: limitOf(spec, options, context),
 		scope: spec.scope ?? (sliced && !wholeByDefault.has(spec.kind) ? "per-sample" : "whole"),
 		severity: spec.severity ?? "fail",
 	};
@@ -72,7 +72,7 @@ export function defaultAxis(kind: ComparatorKind): number {
 	return kind === "miou" || kind === "dice" || kind === "pixel-disagreement" ? 1 : -1;
 }
 
-function questionOf(spec: ComparatorSpec, output: GoldenOutput, context: Context): Question {
+function optionsOf(spec: ComparatorSpec, output: GoldenOutput, context: Context): MetricOptions {
 	return {
 		...closenessOf(spec, context),
 		k: spec.k ?? (spec.kind === "recall-at-k" ? 10 : 1),
@@ -110,12 +110,12 @@ function rangeOf(tensor: Tensor): number {
 	return most >= least ? Math.min(most - least, Number.MAX_VALUE) : 0;
 }
 
-function limitOf(spec: MetricSpec, question: Question, context: Context): number {
+function limitOf(spec: MetricSpec, options: MetricOptions, context: Context): number {
 	const { precision, expected, rms } = context;
 	const own = toleranceAt(spec.tolerance, precision);
 	if (own !== undefined) return own;
 	const configured = spec.kind === "relative-l2" ? context.relativeL2[precision] : undefined;
-	return configured ?? metrics[spec.kind].defaultLimit({ defaults: defaultTolerances[precision], expected, rms, question });
+	return configured ?? metrics[spec.kind].defaultLimit({ defaults: defaultTolerances[precision], expected, rms, options });
 }
 
 export function toleranceAt(tolerance: Tolerance | undefined, precision: Precision): number | undefined {
@@ -126,8 +126,8 @@ export function toleranceAt(tolerance: Tolerance | undefined, precision: Precisi
 /** One of rtol and atol given alone leaves the other 0, as numpy's do when set so; neither: by precision, and exact for integers. */
 function closenessOf(spec: ComparatorSpec, context: Context): { rtol: number; atol: number } {
 	if (spec.kind !== "allclose") return { rtol: 0, atol: 0 };
-	const asked = spec.rtol !== undefined || spec.atol !== undefined;
-	if (asked || !isFloating(context.expected.dtype)) return { rtol: spec.rtol ?? 0, atol: spec.atol ?? 0 };
+	const given = spec.rtol !== undefined || spec.atol !== undefined;
+	if (given || !isFloating(context.expected.dtype)) return { rtol: spec.rtol ?? 0, atol: spec.atol ?? 0 };
 	const defaults = defaultTolerances[context.precision];
 	return { rtol: defaults.rtol, atol: defaults.atolPerRms * context.rms() };
 }

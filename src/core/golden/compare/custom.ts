@@ -1,12 +1,12 @@
-// Comparators that are commands of the user's own: what they are told, how their answer is read, and the check that follows.
+// Custom comparators, which are user commands: their request, how their result is parsed, and the resulting check.
 import type { ComparatorSpec, GoldenOutput, Precision } from "../../schema/golden.ts";
 import type { GoldenCheck } from "../../schema/result.ts";
 import { elementCount, type Tensor } from "../tensor/tensor.ts";
 import { toNumeric } from "./checks.ts";
 import { toleranceAt } from "./comparators.ts";
 
-/** What a command is told as JSON on its input; the tensors lie in the files that it is given as arguments. */
-export interface CommandQuestion {
+/** Sent to a command as JSON on stdin; its arguments name the tensor files. */
+export interface CommandRequest {
 	schemaVersion: 1;
 	comparator: string;
 	/** goldenId. */
@@ -18,11 +18,11 @@ export interface CommandQuestion {
 	precision: Precision;
 	/** The golden's limit at this precision; null: the command decides alone. */
 	tolerance: number | null;
-	/** What is right by people's word, where the case says so. */
+	/** Human labels of the case, if any. */
 	labels?: readonly number[];
 }
 
-/** failed: no answer, which never passes. */
+/** failed: no result, which never passes. */
 export type CommandAnswer =
 	| { state: "answered"; pass: boolean; value: number | null; detail?: string }
 	| { state: "failed"; message: string };
@@ -38,25 +38,24 @@ const longestDetail = 500;
 const shownAnswer = 80;
 
 /**
- * Exit 0 is a pass and 1 is none, unless the last line of the output is a JSON object that says more: `value` (a number, larger is
- * worse), `pass` and `detail`. An exit of 1 stays none whatever the JSON says.
+ * Exit 0 passes and 1 fails. The last line of stdout may be a JSON object with `value` (a number, larger is worse), `pass` and
+ * `detail`. Exit 1 always fails, whatever the JSON holds.
  */
 export function parseCommandAnswer(stdout: string, exitCode: number): CommandAnswer {
-	if (exitCode !== 0 && exitCode !== 1)
-		return { state: "failed", message: `it ended with exit code ${exitCode}, where 0 or 1 is an answer` };
+	if (exitCode !== 0 && exitCode !== 1) return { state: "failed", message: `it exited with code ${exitCode}; expected 0 or 1` };
 	const line = stdout.trimEnd().split("\n").at(-1)?.trim() ?? "";
 	if (!line.startsWith("{")) return { state: "answered", pass: exitCode === 0, value: null };
 	const answer = parseObject(line);
 	if (answer === null)
-		return { state: "failed", message: `its last line is no JSON object: ${JSON.stringify(line.slice(0, shownAnswer))}` };
+		return { state: "failed", message: `its last line is not a JSON object: ${JSON.stringify(line.slice(0, shownAnswer))}` };
 	const { value = null, pass = true, detail } = answer;
 	if (value !== null && (typeof value !== "number" || !Number.isFinite(value))) {
 		return { state: "failed", message: `its value is ${JSON.stringify(value)?.slice(0, shownAnswer)}, where a finite number is expected` };
 	}
 	if (typeof pass !== "boolean")
 		return { state: "failed", message: `its pass is ${JSON.stringify(pass).slice(0, shownAnswer)}, where true or false is expected` };
-	const said = typeof detail === "string" ? { detail: detail.slice(0, longestDetail) } : {};
-	return { state: "answered", pass: pass && exitCode === 0, value, ...said };
+	const shownDetail = typeof detail === "string" ? { detail: detail.slice(0, longestDetail) } : {};
+	return { state: "answered", pass: pass && exitCode === 0, value, ...shownDetail };
 }
 
 function parseObject(line: string): Readonly<{ value?: unknown; pass?: unknown; detail?: unknown }> | null {
@@ -68,7 +67,7 @@ function parseObject(line: string): Readonly<{ value?: unknown; pass?: unknown; 
 	}
 }
 
-/** A limit needs a value that keeps it; and what the command itself calls no pass is none. */
+/** With a limit, the value must keep it; a failure reported by the command always fails. */
 export function customCheck(
 	output: string,
 	spec: CustomSpec,
@@ -77,18 +76,17 @@ export function customCheck(
 	const { answer, expected, precision } = about;
 	const allowed = toleranceAt(spec.tolerance, precision) ?? null;
 	const shared = { output, metric: `custom ${spec.name}`, allowed, bound: "at-most", severity: spec.severity ?? "fail" } as const;
-	if (answer.state === "failed")
-		return { ...shared, got: null, pass: false, elements: 0, detail: `the command gave no answer: ${answer.message}` };
+	if (answer.state === "failed") return { ...shared, got: null, pass: false, elements: 0, detail: `the command failed: ${answer.message}` };
 	const { value, pass, detail } = answer;
 	const keeps = allowed === null || (value !== null && value <= allowed);
-	const silent = allowed !== null && value === null ? "the command gave no value to hold against the limit" : undefined;
-	const refused = keeps && !pass ? "the command calls it no pass" : undefined;
-	const said = [silent ?? refused, detail].filter((text) => text !== undefined).join("; ");
+	const missingValue = allowed !== null && value === null ? "the command gave no value to compare with the limit" : undefined;
+	const refused = keeps && !pass ? "the command reported a failure" : undefined;
+	const details = [missingValue ?? refused, detail].filter((text) => text !== undefined).join("; ");
 	return {
 		...shared,
 		got: value === null ? null : toNumeric(value),
 		pass: keeps && pass,
 		elements: elementCount(expected.shape),
-		...(said === "" ? {} : { detail: said }),
+		...(details === "" ? {} : { detail: details }),
 	};
 }

@@ -10,7 +10,7 @@ export interface Closeness {
 }
 
 interface Difference {
-	/** Pairs of which both sides are finite: all that the sums and counts below speak of. */
+	/** Pairs that are finite on both sides; the sums and counts below cover these. */
 	elements: number;
 	differenceNorm: Norm;
 	expectedNorm: Norm;
@@ -25,7 +25,7 @@ interface Difference {
 interface NonFinite {
 	expected: number;
 	got: number;
-	/** Places where one side is NaN or infinite and the other is not the very same. */
+	/** Positions where one side is NaN or infinite and the other is not the same value. */
 	differing: number;
 	/** Flat index of the first such place; -1. */
 	firstDiffering: number;
@@ -41,16 +41,16 @@ export interface Pair {
 
 const anyCloseness: Closeness = { rtol: 0, atol: Number.POSITIVE_INFINITY };
 
-/** Passes are remembered; `planned` is the closeness that will be asked for, so that one pass serves all metrics. */
+/** Passes are cached; `planned` is the closeness that will be needed, so that one pass serves all metrics. */
 export function makePair(expected: Tensor, got: Tensor, planned: Closeness = anyCloseness): Pair {
 	const passes: { closeness: Closeness; difference: Difference }[] = [];
 	return {
 		expected,
 		got,
-		difference(asked) {
-			const known = passes.find((pass) => !asked || (pass.closeness.rtol === asked.rtol && pass.closeness.atol === asked.atol));
+		difference(requested) {
+			const known = passes.find((pass) => !requested || (pass.closeness.rtol === requested.rtol && pass.closeness.atol === requested.atol));
 			if (known) return known.difference;
-			const closeness = asked ?? planned;
+			const closeness = requested ?? planned;
 			const difference = measureDifference(expected, got, closeness);
 			passes.push({ closeness, difference });
 			return difference;

@@ -1,4 +1,4 @@
-// Pronounces on one golden case: the one place where outputs become a verdict.
+// Entry of compare/: judges one golden case. The only place where outputs become a verdict.
 import { BugError } from "../../errors.ts";
 import type { Detections, GoldenCase, GoldenManifest, Precision } from "../../schema/golden.ts";
 import type { GoldenCheck, GoldenState, GoldenVerdict } from "../../schema/result.ts";
@@ -9,8 +9,8 @@ import { checkOutput, type OutputChecks } from "./check-output.ts";
 import { extraCheck, missingCheck } from "./checks.ts";
 import type { CommandAnswer } from "./custom.ts";
 
-/** Which case of which golden was put to which engine. */
-export interface CasePlace {
+/** A golden case run on an engine. */
+export interface CaseRef {
 	manifest: GoldenManifest;
 	caseId: string;
 	/** The case of that id, where it is at hand: a set may have thousands. */
@@ -18,20 +18,20 @@ export interface CasePlace {
 	model: string;
 	engine: string;
 	precision: Precision;
-	/** Of the model that the golden speaks of, as it is in the head. */
+	/** Hash of the golden's model in the head. */
 	modelSha256: string;
 }
 
-export interface CaseInput extends CasePlace {
+export interface CaseInput extends CaseRef {
 	/** The golden's outputs. */
 	expected: TensorSet;
 	/** The engine's. */
 	got: TensorSet;
-	/** The base engine's, where there is one: its error is told beside, and a head whose error is a multiple of it warns. */
+	/** The base engine's, if any: the report shows its error, and a head whose error is a multiple of it warns. */
 	base?: TensorSet;
 	/** The config's limits, for outputs whose golden names no comparator. */
 	relativeL2: Readonly<Partial<Record<Precision, number>>>;
-	/** Of the commands that comparators name, by output; absent: none can be asked. */
+	/** Results of the commands that comparators name, by output; absent: no commands run. */
 	answers?: ReadonlyMap<string, readonly CommandAnswer[]>;
 }
 
@@ -48,30 +48,30 @@ export function judgeCase(input: CaseInput): GoldenVerdict {
 			...about,
 			state: "stale",
 			severity: policy,
-			message: `${otherModel(input)}; by its policy it is not compared: record it again.`,
+			message: `${otherModel(input)}; its policy forbids a comparison: record it again.`,
 			checks: [],
 		};
 	}
 	const { checks, compared } = checkOutputs(input, golden);
 	const state = stateOf(checks, compared);
 	const message =
-		messageOf(state, input, modelChanged) ?? (checks.length === 0 ? "Its outputs are judged over the whole set alone." : undefined);
+		messageOf(state, input, modelChanged) ?? (checks.length === 0 ? "Its outputs are judged over the whole set only." : undefined);
 	return { ...about, state, ...(message === undefined ? {} : { message }), checks };
 }
 
-/** The verdict on a case that the engine gave no answer to: never a match. */
-export function judgeUnanswered(place: CasePlace, message: string): GoldenVerdict {
-	return { ...aboutCase(place), state: "error", message, checks: [] };
+/** The verdict on a case without engine output: never a match. */
+export function judgeUnanswered(ref: CaseRef, message: string): GoldenVerdict {
+	return { ...aboutCase(ref), state: "error", message, checks: [] };
 }
 
-function aboutCase(place: CasePlace) {
+function aboutCase(ref: CaseRef) {
 	return {
-		model: place.model,
-		engine: place.engine,
-		precision: place.precision,
-		case: place.caseId,
-		golden: place.manifest.goldenId,
-		modelChanged: place.manifest.model.sha256 !== place.modelSha256,
+		model: ref.model,
+		engine: ref.engine,
+		precision: ref.precision,
+		case: ref.caseId,
+		golden: ref.manifest.goldenId,
+		modelChanged: ref.manifest.model.sha256 !== ref.modelSha256,
 	};
 }
 
@@ -89,7 +89,7 @@ function checkOutputs(input: CaseInput, golden: GoldenCase): OutputChecks {
 	};
 }
 
-/** Groups of which an output is missing say so by that output alone. */
+/** A group with a missing output is reported by that output alone. */
 function checkDetections(input: CaseInput, golden: GoldenCase, sides: BoxSides): OutputChecks[] {
 	const groups = (input.manifest.detections ?? []).filter((spec) =>
 		outputsOf(spec).every((name) => Object.hasOwn(golden.outputs, name) && sides.got.has(name)),
@@ -152,6 +152,6 @@ function otherModel(input: CaseInput): string {
 function messageOf(state: GoldenState, input: CaseInput, modelChanged: boolean): string | undefined {
 	if (state === "error") return "Nothing was compared: every output of the case is empty.";
 	if (!modelChanged) return undefined;
-	if (state === "match") return `${otherModel(input)}; the outputs still agree with it.`;
+	if (state === "match") return `${otherModel(input)}; the outputs still match it.`;
 	return `${otherModel(input)}, and the outputs differ: either the change is wrong or the golden must be recorded again.`;
 }

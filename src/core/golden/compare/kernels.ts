@@ -1,5 +1,5 @@
 // The inner loops of the difference pass: small, one array type each, called per chunk, state in a typed array.
-import { blockDifference, blockElements, suits, turnElements } from "../simd/difference.ts";
+import { blockDifference, blockElements, isSupported, stepElements } from "../simd/difference.ts";
 
 /** Places in the state of a pass. */
 export const slot = {
@@ -40,8 +40,8 @@ interface Block {
 	start: number;
 }
 
-/** Fewer elements are not worth the way to the vector kernel and back. */
-const worthVectors = 1024;
+/** For fewer elements the call of the vector kernel costs more than it saves. */
+const leastVectorElements = 1024;
 
 /**
  * Adds a chunk of binary32 values to the state: long runs by the vector kernel, all else in binary64. Either way
@@ -51,10 +51,10 @@ const worthVectors = 1024;
 export function addNarrow(expected: Float32Array, got: Float32Array, state: Float64Array): boolean {
 	const closeness = { rtol: state[slot.rtol] as number, atol: state[slot.atol] as number };
 	const sums: Sums = { difference: 0, expected: 0, max: state[slot.maxAbs] as number, at: -1, outside: 0 };
-	const vectors = suits(closeness);
+	const vectors = isSupported(closeness);
 	for (let start = 0; start < expected.length; start += blockElements) {
 		const end = Math.min(expected.length, start + blockElements);
-		const middle = vectors && end - start >= worthVectors ? end - ((end - start) % turnElements) : start;
+		const middle = vectors && end - start >= leastVectorElements ? end - ((end - start) % stepElements) : start;
 		const part = (from: number, to: number): Block => ({ expected: expected.subarray(from, to), got: got.subarray(from, to), start: from });
 		if (middle > start) addVectors(part(start, middle), closeness, sums);
 		if (end > middle) addScalars(part(middle, end), closeness, sums);

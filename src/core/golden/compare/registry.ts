@@ -1,11 +1,11 @@
-// The metrics by comparator kind: how each is measured, which way its limit points, and its limit where the golden names none.
+// The metrics by comparator kind: measurement, direction of the limit, and default limit. Add a metric here.
 import type { ComparatorKind } from "../../schema/golden.ts";
 import type { Bound } from "../../schema/result.ts";
 import { accuracy, goldenAccuracy, tokenAgreement, topKAgreement } from "../metrics/classification.ts";
 import { cosine } from "../metrics/cosine.ts";
 import { jsDivergence, klDivergence } from "../metrics/divergence.ts";
 import { allclose, errorQuantile, maxAbs, psnr, relativeL2, ulpDistance } from "../metrics/element-errors.ts";
-import { type Measured, type Question, type Range, within } from "../metrics/measured.ts";
+import { type Measured, type MetricOptions, type Range, within } from "../metrics/measured.ts";
 import { rankAgreement, recallAtK } from "../metrics/neighbours.ts";
 import { dice, meanIou, pixelDisagreement } from "../metrics/segmentation.ts";
 import { ssim } from "../metrics/ssim.ts";
@@ -20,14 +20,14 @@ export interface LimitFacts {
 	expected: Tensor;
 	/** Its root mean square. */
 	rms(): number;
-	question: Question;
+	options: MetricOptions;
 }
 
 export interface Metric {
 	bound: Bound;
-	/** What `measure` can give; everything else is NaN. */
+	/** Possible results of `measure`; everything else becomes NaN. */
 	range: Range;
-	measure(pair: Pair, question: Question): Measured;
+	measure(pair: Pair, options: MetricOptions): Measured;
 	defaultLimit(facts: LimitFacts): number;
 }
 
@@ -84,15 +84,15 @@ const plainMetrics: Readonly<Record<MetricKind, Metric>> = {
 		bound: "at-least",
 		range: share,
 		measure: accuracy,
-		defaultLimit: ({ defaults, expected, question }) => goldenAccuracy(makePair(expected, expected), question) * defaults.topK,
+		defaultLimit: ({ defaults, expected, options }) => goldenAccuracy(makePair(expected, expected), options) * defaults.topK,
 	},
 };
 
-/** No metric gets past this: a value that no two outputs can have never passes, and hides no other part or row. */
+/** Applies to every metric: an impossible value never passes and hides no other part or row. */
 export const metrics = Object.fromEntries(
 	Object.entries(plainMetrics).map(([kind, metric]): [string, Metric] => [
 		kind,
-		{ ...metric, measure: (pair, question) => within(metric.measure(pair, question), metric.range) },
+		{ ...metric, measure: (pair, options) => within(metric.measure(pair, options), metric.range) },
 	]),
 ) as Readonly<Record<MetricKind, Metric>>;
 

@@ -1,4 +1,4 @@
-// Default tolerances by precision: what a sound engine of that precision keeps to, with room.
+// Default tolerances by precision: what a correct engine of that precision keeps, with some margin.
 import type { DType, Precision } from "../../schema/golden.ts";
 
 export interface DefaultTolerances {

@@ -1,12 +1,12 @@
-// Adds to the checks that do not pass what people look at first: the histogram of errors, the map, the worst elements.
+// Entry of error-map/: adds a histogram of errors, an error map and the worst elements to failed checks.
 import type { ComparatorSpec, GoldenOutput } from "../../schema/golden.ts";
 import type { ErrorMap, GoldenCheck, GoldenElement, GoldenVerdict } from "../../schema/result.ts";
-import { layoutCheck, type Part, worstOf } from "../compare/checks.ts";
+import { layoutCheck, type OutputPart, worstOf } from "../compare/checks.ts";
 import { type Comparator, resolveComparators } from "../compare/comparators.ts";
 import { type Closeness, makePair } from "../compare/difference.ts";
 import type { CaseInput } from "../compare/judge.ts";
 import { elementCount, sliceTensor, type Tensor, tensorMap } from "../tensor/tensor.ts";
-import { largestDifferences, type Sides } from "./element-errors.ts";
+import { largestDifferences, type TensorPair } from "./element-errors.ts";
 import { errorHistogram } from "./histogram.ts";
 import { errorMap, planeOf } from "./map.ts";
 
@@ -35,7 +35,7 @@ function choose(checks: readonly GoldenCheck[], input: CaseInput): GoldenCheck[]
 }
 
 /** Both sides, where they can be laid over each other and hold anything. */
-function sidesOf(output: string, input: CaseInput): Sides | null {
+function sidesOf(output: string, input: CaseInput): TensorPair | null {
 	const expected = tensorMap(input.expected).get(output);
 	const got = tensorMap(input.got).get(output);
 	if (expected === undefined || got === undefined || elementCount(expected.shape) === 0) return null;
@@ -49,7 +49,7 @@ function drawn(check: GoldenCheck, input: CaseInput): GoldenCheck {
 	const spec = Object.hasOwn(outputs, check.output) ? outputs[check.output] : undefined;
 	const axis = spec?.batchAxis ?? null;
 	const judged = check.sample === undefined || axis === null ? whole : slice(whole, axis, check.sample);
-	const part: Part = { pair: makePair(judged.expected, judged.got), sample: check.sample ?? null };
+	const part: OutputPart = { pair: makePair(judged.expected, judged.got), sample: check.sample ?? null };
 	const map = mapOf(judged, { spec, check, axis });
 	const closeness = closenessOf(check, { spec, input, expected: whole.expected });
 	return {
@@ -61,18 +61,18 @@ function drawn(check: GoldenCheck, input: CaseInput): GoldenCheck {
 	};
 }
 
-/** Of an element whose golden is not finite nothing is asked but to be the same. */
+/** Where the golden is not finite, the element only has to be the same. */
 function withAllowed(element: GoldenElement, closeness: Closeness | null): GoldenElement {
 	if (closeness === null || typeof element.expected !== "number") return element;
 	const allowed = closeness.atol + closeness.rtol * Math.abs(element.expected);
 	return Number.isFinite(allowed) ? { ...element, allowed } : element;
 }
 
-function slice({ expected, got }: Sides, axis: number, at: number): Sides {
+function slice({ expected, got }: TensorPair, axis: number, at: number): TensorPair {
 	return { expected: sliceTensor(expected, axis, at), got: sliceTensor(got, axis, at) };
 }
 
-/** What one element is allowed, where the check speaks of elements. */
+/** The tolerance of one element, for checks of elements. */
 function closenessOf(check: GoldenCheck, from: { spec: GoldenOutput | undefined; input: CaseInput; expected: Tensor }): Closeness | null {
 	if (!byElement.includes(check.metric) || check.allowed === null) return null;
 	if (check.metric !== "allclose") return { rtol: 0, atol: check.allowed };
@@ -87,7 +87,7 @@ interface MapContext {
 	axis: number | null;
 }
 
-function mapOf(judged: Sides, { spec, check, axis }: MapContext): ErrorMap | null {
+function mapOf(judged: TensorPair, { spec, check, axis }: MapContext): ErrorMap | null {
 	const image = spec?.semantic === "image" || spec?.semantic === "mask";
 	const plane = planeOf(judged.expected.shape, image);
 	if (plane === null) return null;
@@ -99,7 +99,7 @@ function mapOf(judged: Sides, { spec, check, axis }: MapContext): ErrorMap | nul
 	return { ...errorMap(slice(judged, samples, worst), plane), sample: worst };
 }
 
-function sampleOfWorst(sides: Sides, axis: number): number {
+function sampleOfWorst(sides: TensorPair, axis: number): number {
 	const [flat = 0] = largestDifferences(sides, 1);
 	const { shape } = sides.expected;
 	return Math.floor(flat / elementCount(shape.slice(axis + 1))) % (shape[axis] ?? 1);

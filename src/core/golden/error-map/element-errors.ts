@@ -4,13 +4,13 @@ import type { WideChunk } from "../compare/kernels.ts";
 import { elementCount, type Tensor } from "../tensor/tensor.ts";
 import { forEachChunk } from "../tensor/values.ts";
 
-export interface Sides {
+export interface TensorPair {
 	expected: Tensor;
 	got: Tensor;
 }
 
 /** Calls `visit` for the chunks in order; their values hold only during the call. */
-export function forEachDifference({ expected, got }: Sides, visit: (chunk: WideChunk, start: number) => void): void {
+export function forEachDifference({ expected, got }: TensorPair, visit: (chunk: WideChunk, start: number) => void): void {
 	const read = wideReader(expected, got);
 	forEachChunk(elementCount(expected.shape), (start, count) => visit(read(start, count), start));
 }
@@ -28,7 +28,7 @@ interface Found {
 }
 
 /** Flat indices, furthest first, the lower of equals before; what is not a number on one side alone is furthest. */
-export function largestDifferences(sides: Sides, most: number): number[] {
+export function largestDifferences(sides: TensorPair, most: number): number[] {
 	const found: Found[] = [];
 	forEachDifference(sides, (chunk, start) => {
 		for (let i = 0; i < chunk.difference.length; i += 1) {

@@ -2,7 +2,7 @@
 import type { ErrorHistogram } from "../../schema/result.ts";
 import type { Closeness } from "../compare/difference.ts";
 import { elementCount } from "../tensor/tensor.ts";
-import { distanceAt, forEachDifference, type Sides } from "./element-errors.ts";
+import { distanceAt, forEachDifference, type TensorPair } from "./element-errors.ts";
 
 const mostBins = 64;
 /** Sixteen decades are more than binary64 tells apart of one value; what is smaller falls into the first bin. */
@@ -17,8 +17,8 @@ interface Extent {
 	mostTolerance: number;
 }
 
-/** `closeness`: what an element is allowed, where the check speaks of elements. */
-export function errorHistogram(sides: Sides, closeness: Closeness | null): ErrorHistogram {
+/** `closeness`: the tolerance of one element, for checks of elements. */
+export function errorHistogram(sides: TensorPair, closeness: Closeness | null): ErrorHistogram {
 	const extent = extentOf(sides, closeness ?? { rtol: 0, atol: 0 });
 	const { equal, notFinite } = extent;
 	const { from, to, bins } = binsOf(extent);
@@ -46,7 +46,7 @@ export function errorHistogram(sides: Sides, closeness: Closeness | null): Error
 	};
 }
 
-function extentOf(sides: Sides, closeness: Closeness): Extent {
+function extentOf(sides: TensorPair, closeness: Closeness): Extent {
 	const none = { least: Number.POSITIVE_INFINITY, most: 0, leastTolerance: Number.POSITIVE_INFINITY, mostTolerance: 0 };
 	const extent: Extent = { ...none, equal: 0, notFinite: 0 };
 	forEachDifference(sides, (chunk) => {
@@ -67,7 +67,7 @@ function addSize(extent: Extent, size: number): void {
 }
 
 function addTolerance(extent: Extent, tolerance: number): void {
-	// Of an element that is not finite nothing is asked.
+	// Elements that are not finite have no tolerance.
 	if (!(tolerance < Number.POSITIVE_INFINITY)) return;
 	if (tolerance < extent.leastTolerance) extent.leastTolerance = tolerance;
 	if (tolerance > extent.mostTolerance) extent.mostTolerance = tolerance;

@@ -2,7 +2,7 @@
 import type { ErrorMap } from "../../schema/result.ts";
 import { toNumeric } from "../compare/checks.ts";
 import { elementCount } from "../tensor/tensor.ts";
-import { distanceAt, forEachDifference, type Sides } from "./element-errors.ts";
+import { distanceAt, forEachDifference, type TensorPair } from "./element-errors.ts";
 
 export interface Plane {
 	/** Axes of height and width. */
@@ -12,7 +12,7 @@ export interface Plane {
 }
 
 const mostCells = 48;
-/** A plane with a shorter side shows nothing that a list would not. */
+/** A smaller plane shows no more than a list does. */
 const leastSide = 8;
 
 /**
@@ -28,7 +28,7 @@ export function planeOf(shape: readonly number[], image: boolean): Plane | null 
 	return wide(height) && wide(height + 1) ? { axes: [height, height + 1], image: image || rank >= 4 } : null;
 }
 
-export function errorMap(sides: Sides, plane: Plane): Omit<ErrorMap, "sample"> {
+export function errorMap(sides: TensorPair, plane: Plane): Omit<ErrorMap, "sample"> {
 	const { shape } = sides.expected;
 	const [height, width] = plane.axes.map((axis) => shape[axis] ?? 1) as [number, number];
 	const rows = Math.min(mostCells, height);
@@ -47,13 +47,13 @@ export function errorMap(sides: Sides, plane: Plane): Omit<ErrorMap, "sample"> {
 	};
 }
 
-/** Whatever differs at all is seen. */
+/** The smallest difference is still visible. */
 function quantise(value: number, largest: number): number {
 	if (value === Number.POSITIVE_INFINITY) return 255;
 	return value === 0 || largest === 0 ? 0 : Math.max(1, Math.round((value / largest) * 254));
 }
 
-function largestOfCells(sides: Sides, plane: Plane, grid: { rows: number; columns: number }): Float64Array {
+function largestOfCells(sides: TensorPair, plane: Plane, grid: { rows: number; columns: number }): Float64Array {
 	const { shape } = sides.expected;
 	const [rowAxis, columnAxis] = plane.axes;
 	const [height, width] = [shape[rowAxis] ?? 1, shape[columnAxis] ?? 1];

@@ -1,4 +1,4 @@
-// The rules of comparators that no schema can say: which keys a kind reads, of what outputs, and limits that some output breaks.
+// Comparator rules beyond the schema: keys by kind, output types, and limits that some output can break.
 import type { ComparatorKind, ComparatorSpec, DType, GoldenOutput } from "../../schema/golden.ts";
 import { defaultAxis, isMetricSpec, wholeByDefault } from "../compare/comparators.ts";
 import { metrics } from "../compare/registry.ts";
@@ -9,7 +9,7 @@ import type { ManifestProblem } from "./schema-errors.ts";
 
 const classMaps = ["miou", "dice", "pixel-disagreement"] as const;
 
-/** Keys that only some kinds read: a tolerance that nothing reads would be a gate that is not there. */
+/** Keys that only some kinds read: an unread tolerance would look like a gate. */
 const keysOf: Readonly<Record<string, readonly ComparatorKind[]>> = {
 	rtol: ["allclose"],
 	atol: ["allclose"],
@@ -29,7 +29,7 @@ export function comparatorProblem(spec: ComparatorSpec, output: GoldenOutput, dt
 	return (
 		strayKey(spec) ??
 		unnamedCommand(spec) ??
-		unsaidInput(spec, output) ??
+		missingInput(spec, output) ??
 		scopeProblem(spec, output) ??
 		dtypeProblem(spec, dtypes) ??
 		limitProblem(spec)
@@ -51,18 +51,18 @@ function unnamedCommand(spec: ComparatorSpec): ManifestProblem | null {
 	return { pointer: "/name", expected: "the name of a command under `comparators` in trtgate.yml", got: "missing" };
 }
 
-function unsaidInput(spec: ComparatorSpec, output: GoldenOutput): ManifestProblem | null {
+function missingInput(spec: ComparatorSpec, output: GoldenOutput): ManifestProblem | null {
 	const distribution = output.semantic === "logits" || output.semantic === "probabilities";
 	if ((spec.kind !== "kl" && spec.kind !== "js") || spec.input !== undefined || distribution) return null;
 	return { pointer: "/input", expected: "logits or probabilities", got: "missing", fix: 'Add "input", or the output\'s "semantic".' };
 }
 
-/** Kinds that only the whole output can be asked for: labels are of the case, neighbours lie in other samples. */
+/** Kinds that need the whole output: labels belong to the case, neighbours are in other samples. */
 const wholeOnly: ReadonlySet<ComparatorKind> = new Set(["accuracy", "recall-at-k", "rank-agreement", "custom"]);
 
 function scopeProblem(spec: ComparatorSpec, output: GoldenOutput): ManifestProblem | null {
 	if (spec.scope === "set" && !isSetKind(spec.kind)) {
-		const fix = `Remove the key; the worst case decides. Over the set go ${[...setKinds].join(", ")}.`;
+		const fix = `Remove the key; the worst case decides. Kinds over the set: ${[...setKinds].join(", ")}.`;
 		return { pointer: "/scope", expected: `per-sample or whole for ${spec.kind}`, got: "set", fix };
 	}
 	if (spec.scope !== "per-sample") return null;
@@ -113,11 +113,11 @@ export function classAxisProblem(spec: ComparatorSpec, file: Layout, batchAxis: 
 	if (keysOf["axis"]?.includes(spec.kind) !== true || spec.threshold !== undefined) return null;
 	if (spec.axis === undefined && idKinds.has(spec.kind) && !isFloating(file.dtype)) return null;
 	const rank = file.shape.length;
-	const asked = spec.axis ?? defaultAxis(spec.kind);
-	const axis = axisFromStart(asked, rank);
-	if (axis < 0) return { pointer: "/axis", expected: `an axis of the output, which has ${rank}`, got: String(asked) };
+	const axisOfSpec = spec.axis ?? defaultAxis(spec.kind);
+	const axis = axisFromStart(axisOfSpec, rank);
+	if (axis < 0) return { pointer: "/axis", expected: `an axis of the output, which has ${rank}`, got: String(axisOfSpec) };
 	const sliced = spec.scope === "per-sample" || (spec.scope === undefined && !wholeByDefault.has(spec.kind));
-	if (axis === batchAxis && sliced) return { pointer: "/axis", expected: "another axis than the batch axis", got: String(asked) };
+	if (axis === batchAxis && sliced) return { pointer: "/axis", expected: "another axis than the batch axis", got: String(axisOfSpec) };
 	return choiceProblem(spec, file.shape[axis] ?? 0);
 }
 
@@ -126,7 +126,7 @@ function choiceProblem(spec: ComparatorSpec, classes: number): ManifestProblem |
 	if (spec.kind === "recall-at-k" || spec.kind === "rank-agreement" || classes === 0) return null;
 	const chosen = spec.kind === "top-k" || spec.kind === "accuracy" ? (spec.k ?? 1) : 1;
 	if (classes > chosen) return null;
-	const fix = "Name the axis of the classes; of a mask with one channel, say threshold.";
+	const fix = "Name the axis of the classes; for a mask with one channel, set threshold.";
 	return { pointer: "/axis", expected: `an axis of more than ${chosen} classes`, got: `one of ${classes}`, fix };
 }
 

@@ -1,4 +1,4 @@
-// Puts a manifest together from what was recorded, and tells whether it says anything new.
+// Builds a manifest from recorded cases, and tells whether it differs from an earlier one.
 import { folderName } from "../../config/identity.ts";
 import type { GoldenCase, GoldenManifest, Preprocess, TensorFile } from "../../schema/golden.ts";
 import type { Tensor } from "../tensor/tensor.ts";
@@ -7,7 +7,7 @@ import { tensorStatistics } from "../tensor/values.ts";
 export interface RecordedCase {
 	id: string;
 	tags?: readonly string[];
-	/** What is right by people's word; they belong to the inputs. */
+	/** Human labels; they belong to the inputs. */
 	labels?: NonNullable<GoldenCase["labels"]>;
 	inputs: Readonly<Record<string, Tensor>>;
 	outputs: Readonly<Record<string, Tensor>>;
@@ -80,7 +80,7 @@ export function packCase(recorded: RecordedCase, folder: string, packer: TensorP
 }
 
 /** Whether an engine would be judged just as before: same model, inputs, outputs and limits. */
-export function saysTheSame(left: GoldenManifest, right: GoldenManifest): boolean {
+export function isEquivalentGolden(left: GoldenManifest, right: GoldenManifest): boolean {
 	return JSON.stringify(essence(left)) === JSON.stringify(essence(right));
 }
 

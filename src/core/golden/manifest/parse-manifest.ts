@@ -1,4 +1,4 @@
-// Parses a golden manifest: the schema first, then the rules that no schema can say.
+// Entry of manifest/: parses a golden manifest, first by its schema, then by the rules beyond it.
 import { ConfigError } from "../../errors.ts";
 import { describeJsonFault } from "../../found.ts";
 import type { GoldenManifest } from "../../schema/golden.ts";

@@ -1,4 +1,4 @@
-// Compares what two revisions of a golden demand of an output, defaults filled in, and tells which demands became weaker.
+// Compares the limits of two golden revisions, defaults filled in, and tells which became weaker.
 import type { GoldenManifest, GoldenOutput, Precision } from "../../schema/golden.ts";
 import type { ToleranceChange } from "../../schema/result.ts";
 import { type Comparator, resolveComparators, toleranceAt } from "../compare/comparators.ts";
@@ -19,8 +19,8 @@ export function compareLimits(base: GoldenManifest, head: GoldenManifest, contex
 	return [...context.expected].flatMap(([name, expected]) => {
 		const [before, after] = [specOf(base, name), specOf(head, name)];
 		const byPrecision = precisions.map((precision) => {
-			const circumstances = { expected, precision, relativeL2: context.relativeL2 };
-			return { precision, before: resolveComparators(before, circumstances), after: resolveComparators(after, circumstances) };
+			const resolveContext = { expected, precision, relativeL2: context.relativeL2 };
+			return { precision, before: resolveComparators(before, resolveContext), after: resolveComparators(after, resolveContext) };
 		});
 		const custom = byPrecision.flatMap(({ precision }) => customChanges(name, precision, [before, after]));
 		return merged([...byPrecision.flatMap((at) => compareAt(name, at)), ...custom]).concat(nonFiniteChange(name, before, after));
@@ -79,7 +79,7 @@ function shown(value: unknown): number | string | null {
 /** Strictest first: what one slice may not hide in the whole, one case may not hide in the set. */
 const scopes: readonly unknown[] = ["per-sample", "whole", "set"];
 
-/** Settings that mean something else than before count as looser where nobody can tell: a person looks. */
+/** A changed setting counts as looser where the direction is unknown, so that a person reviews it. */
 function isLooser(
 	key: keyof Comparator,
 	change: { kind: Comparator["kind"]; from: number | string | null; to: number | string | null },
@@ -93,7 +93,7 @@ function isLooser(
 	return true;
 }
 
-/** The same change at all precisions is told once. */
+/** The same change at all precisions is reported once. */
 function merged(changes: readonly ToleranceChange[]): ToleranceChange[] {
 	const seen = new Map<string, { change: ToleranceChange; whats: Set<string> }>();
 	for (const change of changes) {
@@ -114,7 +114,7 @@ function nonFiniteChange(output: string, before: GoldenOutput | undefined, after
 	return base === head ? [] : [{ output, kind: "non-finite", what: "nonFinite", base, head, looser: head === "must-match" }];
 }
 
-/** Commands are paired by name; where one decides alone and then has a limit, or the other way round, a person looks. */
+/** Commands are paired by name; adding or removing a limit counts as weaker, so that a person reviews it. */
 export function customChanges(output: string, precision: Precision, sides: readonly (GoldenOutput | undefined)[]): ToleranceChange[] {
 	const [before = [], after = []] = sides.map((side) => customSpecs(side));
 	const names = new Set([...before, ...after].map(({ name }) => name));

@@ -1,9 +1,9 @@
-// Tells what changed between two revisions of a golden, loudest what makes it weaker, and who says why.
+// Describes the changes between two golden revisions: what became weaker, what moved, author and reason.
 import { quoteName } from "../../onnx/quote.ts";
 import type { GoldenCase, GoldenManifest } from "../../schema/golden.ts";
 import type { GoldenChange, MovedOutput, ToleranceChange } from "../../schema/result.ts";
 import { counted } from "../../text/labels.ts";
-import { saysTheSame } from "./draft.ts";
+import { isEquivalentGolden } from "./draft.ts";
 import { compareLimits, type LimitContext } from "./review-limits.ts";
 
 export interface ReviewInput extends LimitContext {
@@ -20,7 +20,7 @@ const mostMoved = 100;
 /** null: both judge an engine alike. */
 export function reviewGolden(input: ReviewInput): GoldenChange | null {
 	const { base, head } = input;
-	if (saysTheSame(base, head)) return null;
+	if (isEquivalentGolden(base, head)) return null;
 	const tolerances = compareLimits(base, head, input);
 	const moved = [...input.moved].sort((left, right) => size(right) - size(left));
 	return {
@@ -41,14 +41,14 @@ export function reviewGolden(input: ReviewInput): GoldenChange | null {
 /** The head has no golden any more where the base has one. */
 export function reviewGone(model: string, path: string, base: GoldenManifest): GoldenChange {
 	const weakened = [
-		`The golden ${base.goldenId} with its ${counted(base.cases.length, "case")} is gone: nothing holds this model to what it computed.`,
+		`The golden ${base.goldenId} with its ${counted(base.cases.length, "case")} is gone: this model's outputs are no longer checked.`,
 	];
 	return { model, path, base: base.goldenId, head: null, weakened, moved: [], movedTotal: 0, tolerances: [], notes: [] };
 }
 
-/** The base's golden is there and cannot be read. */
+/** The base's golden exists and cannot be read. */
 export function reviewUnread(model: string, path: string, { head, why }: { head: GoldenManifest | null; why: string }): GoldenChange {
-	const notes = [`The base's golden ${path} cannot be read, so nobody sees whether it changed: ${why}`];
+	const notes = [`The base's golden ${path} cannot be read, so changes to it are unknown: ${why}`];
 	return { model, path, base: null, head: head?.goldenId ?? null, weakened: [], moved: [], movedTotal: 0, tolerances: [], notes };
 }
 
@@ -56,7 +56,7 @@ function size({ relativeL2 }: MovedOutput): number {
 	return typeof relativeL2 === "number" ? relativeL2 : Number.MAX_VALUE;
 }
 
-/** A reason that stood there before says nothing of this change. */
+/** An unchanged reason does not explain this change. */
 function isNewReason(base: GoldenManifest, head: GoldenManifest): head is GoldenManifest & { reason: string } {
 	return head.reason !== undefined && (head.reason !== base.reason || head.goldenId !== base.goldenId);
 }
@@ -97,8 +97,8 @@ function notesOf(base: GoldenManifest, head: GoldenManifest): string[] {
 		notes.push(`${inputs.length === 1 ? "1 case has" : `${inputs.length} cases have`} other inputs: ${listed(inputs)}.`);
 	if (base.model.sha256 !== head.model.sha256) notes.push("It was recorded from another model.");
 	if (head.goldenId === base.goldenId) notes.push(`Its id is still ${head.goldenId}: it was changed by hand.`);
-	if (!isNewReason(base, head)) notes.push("Nobody says why.");
-	if (head.author === undefined) notes.push("Nobody is named as its author.");
+	if (!isNewReason(base, head)) notes.push("No reason is given.");
+	if (head.author === undefined) notes.push("No author is named.");
 	return notes;
 }
 

@@ -1,4 +1,4 @@
-// The rules of a golden manifest that no schema can say: each finds the first problem, or null.
+// Manifest rules beyond the schema: each finds the first problem, or null.
 import { childPointer, formatName } from "../../config/pointer.ts";
 import type {
 	BoxComparatorKind,
@@ -47,7 +47,7 @@ function findDuplicateCase({ cases }: GoldenManifest): ManifestProblem | null {
 	const seen = new Map<string, number>();
 	return firstOf(cases, ({ id }, index) => {
 		const before = seen.get(id);
-		if (before !== undefined) return { pointer: `/cases/${index}/id`, expected: "an id of its own", got: `that of /cases/${before}` };
+		if (before !== undefined) return { pointer: `/cases/${index}/id`, expected: "a unique id", got: `that of /cases/${before}` };
 		seen.set(id, index);
 		return null;
 	});
@@ -138,7 +138,7 @@ function findBadLabels(manifest: GoldenManifest): ManifestProblem | null {
 	return null;
 }
 
-/** Labels that nothing reads are most likely misspelt. */
+/** Unread labels are most likely misspelt. */
 function badLabels({ outputs }: GoldenManifest, golden: GoldenCase): ManifestProblem | null {
 	for (const [name, labels] of Object.entries(golden.labels ?? {})) {
 		const specs = accuracyOf(Object.hasOwn(outputs, name) ? outputs[name] : undefined);
@@ -176,7 +176,7 @@ function findBadDetections({ detections, cases }: GoldenManifest): ManifestProbl
 	const names = new Set<string>();
 	for (const [index, spec] of (detections ?? []).entries()) {
 		const pointer = `/detections/${index}`;
-		if (names.has(spec.name)) return { pointer: `${pointer}/name`, expected: "a name of its own", got: formatName(spec.name) };
+		if (names.has(spec.name)) return { pointer: `${pointer}/name`, expected: "a unique name", got: formatName(spec.name) };
 		names.add(spec.name);
 		const problem = groupProblem(spec, cases) ?? limitsProblem(spec);
 		if (problem !== null) return { ...problem, pointer: `${pointer}${problem.pointer}` };
@@ -188,7 +188,7 @@ function groupProblem(spec: Detections, cases: readonly GoldenCase[]): ManifestP
 	if (spec.classes !== undefined && spec.scores === undefined) {
 		return {
 			pointer: "/classes",
-			expected: "no classes where boxes hold score and class",
+			expected: "no classes, because boxes already hold score and class",
 			got: formatName(spec.classes),
 			fix: 'Add "scores", or remove "classes".',
 		};
@@ -220,7 +220,7 @@ function limitsProblem({ comparators }: Detections): ManifestProblem | null {
 
 function scopeProblem({ kind, scope }: BoxComparatorSpec): ManifestProblem | null {
 	if (scope !== "set" || boxSetKinds.includes(kind)) return null;
-	const fix = `Remove the key; the worst case decides. Over the set go ${boxSetKinds.join(", ")}.`;
+	const fix = `Remove the key; the worst case decides. Kinds over the set: ${boxSetKinds.join(", ")}.`;
 	return { pointer: "/scope", expected: `whole for ${kind}`, got: "set", fix };
 }
 

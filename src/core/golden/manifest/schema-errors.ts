@@ -1,4 +1,4 @@
-// Turns what the manifest's schema validator says into one error, in words, with the nearest key.
+// Turns schema errors of a manifest into one error message, with the nearest key.
 import type { ErrorObject } from "ajv";
 import goldenSchema from "../../../../golden-schema/golden.schema.json" with { type: "json" };
 import { didYouMean } from "../../config/did-you-mean.ts";
@@ -13,7 +13,7 @@ export interface ManifestProblem {
 	fix?: string;
 }
 
-/** The most telling of the validator's errors: unknown keys first, then the deepest. */
+/** The most specific of the validator's errors: unknown keys first, then the deepest. */
 export function toProblem(errors: readonly ErrorObject[], manifest: unknown): ManifestProblem {
 	const [first] = [...errors].filter((error) => error.keyword !== "propertyNames").sort((left, right) => rank(right) - rank(left));
 	if (first === undefined) return { pointer: "", expected: "a golden manifest", got: describeFound(manifest, "") };
@@ -34,12 +34,12 @@ function describeError(error: ErrorObject, manifest: unknown): ManifestProblem {
 	if (error.propertyName !== undefined) return unknownKey(instancePath, error.propertyName, stringsOf(params["allowedValues"]));
 	if (keyword === "required") {
 		const key = String(params["missingProperty"]);
-		return { pointer: childPointer(instancePath, key), expected: "the key to be there", got: "missing", fix: `Add "${key}".` };
+		return { pointer: childPointer(instancePath, key), expected: "a value", got: "missing", fix: `Add "${key}".` };
 	}
 	const value = valueAt(manifest, instancePath);
 	const meant = typeof value === "string" ? didYouMean(value, stringsOf(params["allowedValues"])) : undefined;
 	const fix = meant === undefined ? {} : { fix: `Write "${meant}".` };
-	return { pointer: instancePath, expected: wordsOf(error), got: describeFound(value, instancePath), ...fix };
+	return { pointer: instancePath, expected: expectedOf(error), got: describeFound(value, instancePath), ...fix };
 }
 
 function unknownKey(pointer: string, key: string, known: readonly string[]): ManifestProblem {
@@ -48,7 +48,7 @@ function unknownKey(pointer: string, key: string, known: readonly string[]): Man
 	return { pointer: childPointer(pointer, key), expected: `one of the keys ${known.join(", ")}`, got: `the key ${formatName(key)}`, fix };
 }
 
-function wordsOf({ keyword, params, message }: ErrorObject): string {
+function expectedOf({ keyword, params, message }: ErrorObject): string {
 	switch (keyword) {
 		case "enum":
 			return `one of ${stringsOf(params["allowedValues"]).join(", ")}`;

@@ -10,8 +10,8 @@ import { formatShape } from "../tensor/tensor.ts";
 type Side = "input" | "output";
 
 /**
- * Names, dtypes and ranks on both sides, and fixed sizes of inputs: all without which no case can run. Outputs that only the model
- * has, and sizes of outputs, are left to the verdict, which can say what they do.
+ * Checks what every case needs: names, dtypes and ranks on both sides, and fixed sizes of inputs. The verdict covers sizes of
+ * outputs and outputs that only the model has.
  * @throws ConfigError golden-other-model.
  */
 export function validateAgainstModel(manifest: GoldenManifest, model: OnnxModel): void {
@@ -27,7 +27,7 @@ export function findInputMisfit({ cases }: GoldenManifest, model: OnnxModel): st
 		const problem = sideProblem({ side: "input", where, files: golden.inputs, values });
 		if (problem !== null) return problem;
 		const unfed = values.find((input) => !Object.hasOwn(golden.inputs, input.name));
-		if (unfed) return `the model asks for input ${quoteName(unfed.name)}, which ${where} does not have`;
+		if (unfed) return `the model needs input ${quoteName(unfed.name)}, which ${where} does not have`;
 	}
 	return null;
 }
@@ -78,7 +78,7 @@ function fitsDim(dim: OnnxDim, size: number | undefined): boolean {
 function otherModel(manifest: GoldenManifest, problem: string): ConfigError {
 	return new ConfigError({
 		code: "golden-other-model",
-		message: `Golden ${manifest.goldenId} is of another model (${quoteName(manifest.model.path)}): ${problem}.`,
+		message: `Golden ${manifest.goldenId} belongs to another model (${quoteName(manifest.model.path)}): ${problem}.`,
 		details: { fix: "Point `golden:` at this model's manifest, or record the golden again." },
 	});
 }

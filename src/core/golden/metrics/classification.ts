@@ -3,7 +3,7 @@ import { type Pair, wideReader } from "../compare/difference.ts";
 import { forEachExactRow, forEachRow } from "../tensor/rows.ts";
 import { elementCount, isFloating, type Tensor } from "../tensor/tensor.ts";
 import { float64Reader, forEachChunk, longReader } from "../tensor/values.ts";
-import type { Measured, Question } from "./measured.ts";
+import type { Measured, MetricOptions } from "./measured.ts";
 
 /** Up to this many, insertion into a short list beats sorting the row. */
 const insertionLimit = 32;
@@ -21,15 +21,15 @@ interface TopKTally {
  * index wins (numpy: `argsort(-x, kind="stable")[:k]`, and `argmax` for k = 1). k is cut to the number of classes.
  * The place to look at is the row whose golden's top class leads by most over the engine's choice: a flip at a wide margin is a fault, at a narrow one noise.
  */
-export function topKAgreement(pair: Pair, question: Question): Measured {
+export function topKAgreement(pair: Pair, options: MetricOptions): Measured {
 	const tally: TopKTally = { rows: 0, agreeing: 0, overlap: 0, worstAt: -1, worstMargin: -1 };
 	let elements = 0;
 	const leadOf = exactLead(pair.expected);
-	forEachExactRow(pair, { axis: question.axis, keep: "order" }, (expected, got, place) => {
+	forEachExactRow(pair, { axis: options.axis, keep: "order" }, (expected, got, place) => {
 		if (holdsNaN(expected) || holdsNaN(got)) return;
 		elements += expected.length;
-		const wanted = topIndices(expected, question.k);
-		const found = topIndices(got, question.k);
+		const wanted = topIndices(expected, options.k);
+		const found = topIndices(got, options.k);
 		const missed = notIn(wanted, found);
 		tally.rows += 1;
 		tally.overlap += 1 - missed.length / wanted.length;
@@ -37,7 +37,7 @@ export function topKAgreement(pair: Pair, question: Question): Measured {
 		else noteFlip(tally, { expected, wanted, found, leadOf, flat: (index) => place.first + index * place.stride });
 	});
 	const value = tally.rows === 0 ? Number.NaN : tally.agreeing / tally.rows;
-	return { value, elements, worstAt: tally.worstAt, ...describe(tally, question.k) };
+	return { value, elements, worstAt: tally.worstAt, ...describe(tally, options.k) };
 }
 
 interface Flip {
@@ -123,15 +123,15 @@ function insert(best: number[], index: number, limits: { values: Float64Array; w
 
 /**
  * #{label ∈ top k of got} / n over rows along the axis (sklearn: `top_k_accuracy_score`; of equal values the lower index wins). Of an
- * output of integers, each is a class already. Rows whose label is `ignore` are left out. The golden's own share is told beside.
+ * output of integers, each is a class already. Rows whose label is `ignore` are left out. The detail gives the golden's own share.
  */
-export function accuracy(pair: Pair, question: Question): Measured {
-	const labels = question.labels ?? [];
+export function accuracy(pair: Pair, options: MetricOptions): Measured {
+	const labels = options.labels ?? [];
 	const tally = { rows: 0, seen: 0, right: 0, goldenRight: 0, lost: -1, wrong: -1, elements: 0 };
-	forEachAnswer(pair, question, (answer) => {
+	forEachAnswer(pair, options, (answer) => {
 		const label = labels[tally.seen];
 		tally.seen += 1;
-		if (label === undefined || label === question.ignore) return;
+		if (label === undefined || label === options.ignore) return;
 		tally.rows += 1;
 		tally.elements += answer.elements;
 		const golden = answer.expected.includes(label);
@@ -149,13 +149,13 @@ export function accuracy(pair: Pair, question: Question): Measured {
 		};
 	}
 	const value = tally.rows === 0 ? Number.NaN : tally.right / tally.rows;
-	const detail = `${tally.right} of ${tally.rows} right, the golden ${tally.goldenRight}`;
+	const detail = `${tally.right} of ${tally.rows} right; the golden has ${tally.goldenRight}`;
 	return { value, elements: tally.elements, worstAt: tally.lost < 0 ? tally.wrong : tally.lost, detail };
 }
 
 /** What the golden itself reaches, for a limit that is a share of it. */
-export function goldenAccuracy(pair: Pair, question: Question): number {
-	const value = accuracy(pair, question).value;
+export function goldenAccuracy(pair: Pair, options: MetricOptions): number {
+	const value = accuracy(pair, options).value;
 	return Number.isNaN(value) ? 0 : value;
 }
 
@@ -166,10 +166,10 @@ interface Answer {
 	elements: number;
 }
 
-function forEachAnswer(pair: Pair, question: Question, visit: (answer: Answer) => void): void {
+function forEachAnswer(pair: Pair, options: MetricOptions, visit: (answer: Answer) => void): void {
 	if (isFloating(pair.expected.dtype)) {
-		forEachRow(pair, question.axis, (expected, got, place) => {
-			const [wanted, found] = [expected, got].map((row) => (holdsNaN(row) ? [] : topIndices(row, question.k)));
+		forEachRow(pair, options.axis, (expected, got, place) => {
+			const [wanted, found] = [expected, got].map((row) => (holdsNaN(row) ? [] : topIndices(row, options.k)));
 			const flat = place.first + (wanted?.[0] ?? 0) * place.stride;
 			visit({ expected: wanted ?? [], got: found ?? [], flat, elements: expected.length });
 		});
@@ -188,16 +188,16 @@ function forEachAnswer(pair: Pair, question: Question, visit: (answer: Answer) =
  * (numpy: `mean(g == c)`, after `argmax(axis)`). Tokens of which the golden is `ignore` (padding) are left out. What follows the
  * first token that differs says little in text that a model wrote itself, so that place is named.
  */
-export function tokenAgreement(pair: Pair, question: Question): Measured {
+export function tokenAgreement(pair: Pair, options: MetricOptions): Measured {
 	const tally = { tokens: 0, same: 0, first: -1 };
 	const add = (expected: number, same: boolean, flat: number): void => {
-		if (expected === question.ignore) return;
+		if (expected === options.ignore) return;
 		tally.tokens += 1;
 		if (same) tally.same += 1;
 		else if (tally.first < 0) tally.first = flat;
 	};
 	if (isFloating(pair.expected.dtype)) {
-		forEachRow(pair, question.axis, (expected, got, place) => {
+		forEachRow(pair, options.axis, (expected, got, place) => {
 			const wanted = argMax(expected);
 			add(wanted, wanted === argMax(got), place.first + wanted * place.stride);
 		});

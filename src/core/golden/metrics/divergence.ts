@@ -2,7 +2,7 @@
 import type { Pair } from "../compare/difference.ts";
 import { forEachExactRow } from "../tensor/rows.ts";
 import { holdsNaN, topIndices } from "./classification.ts";
-import type { Measured, Question } from "./measured.ts";
+import type { Measured, MetricOptions } from "./measured.ts";
 
 /**
  * Mean over rows of Σ p · (ln p − ln q), p the golden's distribution, q the engine's, in nats (scipy: `entropy(p, q)`).
@@ -11,11 +11,11 @@ import type { Measured, Question } from "./measured.ts";
  * Logits become ln softmax with the maximum taken off, so that no epsilon is needed. 0 · ln 0 is 0; p > 0 where q = 0
  * is infinite. Rows that are no distribution make NaN, which never passes; rows in which the golden itself is NaN are left out.
  */
-export function klDivergence(pair: Pair, question: Question): Measured {
-	return meanDivergence(pair, question, (expected, got) => {
-		if (question.input === "logits") return klOfRow(logSoftmax(expected), logSoftmax(got));
+export function klDivergence(pair: Pair, options: MetricOptions): Measured {
+	return meanDivergence(pair, options, (expected, got) => {
+		if (options.input === "logits") return klOfRow(logSoftmax(expected), logSoftmax(got));
 		const p = probabilities(expected);
-		return klOfRow(p.map(Math.log), withUnderflow(probabilities(got), p, question.zeroProbability).map(Math.log));
+		return klOfRow(p.map(Math.log), withUnderflow(probabilities(got), p, options.zeroProbability).map(Math.log));
 	});
 }
 
@@ -41,9 +41,9 @@ function klOfRow(logP: Float64Array, logQ: Float64Array): number {
  * Mean over rows of ½ KL(p ‖ m) + ½ KL(q ‖ m) with m = (p + q) / 2, in nats (Lin 1991; the square of scipy's
  * `distance.jensenshannon(p, q)`). Symmetric, and never more than ln 2. Rows that are no distribution make NaN, which never passes.
  */
-export function jsDivergence(pair: Pair, question: Question): Measured {
-	const logOf = question.input === "logits" ? logSoftmax : (values: Float64Array) => probabilities(values).map(Math.log);
-	return meanDivergence(pair, question, (expected, got) => jsOfRow(logOf(expected), logOf(got)));
+export function jsDivergence(pair: Pair, options: MetricOptions): Measured {
+	const logOf = options.input === "logits" ? logSoftmax : (values: Float64Array) => probabilities(values).map(Math.log);
+	return meanDivergence(pair, options, (expected, got) => jsOfRow(logOf(expected), logOf(got)));
 }
 
 function jsOfRow(logP: Float64Array, logQ: Float64Array): number {
@@ -70,7 +70,7 @@ function toMiddle(apart: number): number {
 type RowDivergence = (expected: Float64Array, got: Float64Array) => number;
 
 /** Rows in which the golden itself is NaN are left out. The place of the worst row is the golden's likeliest class in it. */
-function meanDivergence(pair: Pair, { axis }: Question, divergenceOf: RowDivergence): Measured {
+function meanDivergence(pair: Pair, { axis }: MetricOptions, divergenceOf: RowDivergence): Measured {
 	const worst = { value: -1, at: -1 };
 	let rows = 0;
 	let sum = 0;
@@ -90,7 +90,7 @@ function meanDivergence(pair: Pair, { axis }: Question, divergenceOf: RowDiverge
 }
 
 function describe(mean: number, worst: number, rows: number): { detail?: string } {
-	if (Number.isNaN(mean)) return rows === 0 ? {} : { detail: "a row is no distribution: negative, or its sum is not 1" };
+	if (Number.isNaN(mean)) return rows === 0 ? {} : { detail: "a row is not a distribution: it has a negative value, or its sum is not 1" };
 	if (mean === Number.POSITIVE_INFINITY)
 		return { detail: "the engine gives probability 0 where the golden does not; compare logits instead" };
 	return rows > 1 ? { detail: `largest in one row: ${Number(worst.toPrecision(4))} nats` } : {};

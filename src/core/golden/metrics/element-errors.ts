@@ -3,7 +3,7 @@ import { normRatio, type Pair, wideReader } from "../compare/difference.ts";
 import { isPacked, nibbleAt } from "../tensor/small-numbers.ts";
 import { elementBytes, elementCount, isFloating, type Tensor } from "../tensor/tensor.ts";
 import { chunkElements, float64Reader, forEachChunk } from "../tensor/values.ts";
-import type { Measured, Question } from "./measured.ts";
+import type { Measured, MetricOptions } from "./measured.ts";
 
 /**
  * ‖got − expected‖ / ‖expected‖ (Frobenius norms; numpy: `norm(c - g) / norm(g)`), sums in binary64.
@@ -24,8 +24,8 @@ export function maxAbs(pair: Pair): Measured {
  * #{not (|got − expected| ≤ atol + rtol · |expected|)} / n: the rule of numpy.isclose(got, expected), which is not
  * symmetric. 64-bit integers are subtracted as integers.
  */
-export function allclose(pair: Pair, question: Question): Measured {
-	const { outside, elements, maxAbsAt } = pair.difference(question);
+export function allclose(pair: Pair, options: MetricOptions): Measured {
+	const { outside, elements, maxAbsAt } = pair.difference(options);
 	const detail = outside === 0 ? undefined : `${outside} of ${elements} elements lie outside`;
 	return { value: outside / elements, elements, worstAt: maxAbsAt, ...(detail ? { detail } : {}) };
 }
@@ -34,13 +34,13 @@ export function allclose(pair: Pair, question: Question): Measured {
  * 10 · log10(R² / MSE) in dB, R the range of the data (skimage: `peak_signal_noise_ratio(g, c, data_range=R)`).
  * Infinite where nothing differs. Pairs that are not finite are left out.
  */
-export function psnr(pair: Pair, question: Question): Measured {
+export function psnr(pair: Pair, options: MetricOptions): Measured {
 	const { differenceNorm, elements, maxAbs, maxAbsAt } = pair.difference();
 	// Logarithms are subtracted, because the ratio may leave binary64.
 	const logOfError = Math.log10(differenceNorm.sumSquared / elements) / 2 - Math.log10(differenceNorm.scale);
-	const value = elements === 0 ? Number.NaN : 20 * (Math.log10(question.dataRange) - logOfError);
+	const value = elements === 0 ? Number.NaN : 20 * (Math.log10(options.dataRange) - logOfError);
 	const same = maxAbs === 0 && elements > 0;
-	const detail = `data range ${Number(question.dataRange.toPrecision(6))}`;
+	const detail = `data range ${Number(options.dataRange.toPrecision(6))}`;
 	return { value: same ? Number.POSITIVE_INFINITY : value, elements, worstAt: maxAbsAt, detail };
 }
 
@@ -48,9 +48,9 @@ export function psnr(pair: Pair, question: Question): Measured {
  * The smallest e such that a share of at least `quantile` of the elements has |got − expected| ≤ e
  * (numpy: `quantile(abs(c - g), q, method="inverted_cdf")`). Exact, in memory that does not grow with the output.
  */
-export function errorQuantile(pair: Pair, question: Question): Measured {
+export function errorQuantile(pair: Pair, options: MetricOptions): Measured {
 	const { elements, maxAbs, maxAbsAt } = pair.difference();
-	const rank = Math.max(1, Math.ceil(question.quantile * elements - rankSlack * elements));
+	const rank = Math.max(1, Math.ceil(options.quantile * elements - rankSlack * elements));
 	const value = elements === 0 ? Number.NaN : selectRank(pair, rank);
 	return { value, elements, worstAt: maxAbsAt, detail: `the largest error is ${Number(maxAbs.toPrecision(4))}` };
 }
@@ -66,12 +66,12 @@ const bitsPerPass = 16;
  */
 function selectRank(pair: Pair, rank: number): number {
 	const found = new Uint16Array(4);
-	let rest = rank;
+	let remaining = rank;
 	for (let level = 3; level >= 0; level -= 1) {
 		const counts = countLevel(pair, found, level);
 		let bucket = 0;
-		while (bucket < counts.length - 1 && rest > (counts[bucket] as number)) {
-			rest -= counts[bucket] as number;
+		while (bucket < counts.length - 1 && remaining > (counts[bucket] as number)) {
+			remaining -= counts[bucket] as number;
 			bucket += 1;
 		}
 		found[level] = bucket;

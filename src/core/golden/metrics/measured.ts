@@ -1,12 +1,12 @@
-// What a metric says of one output, or of one slice of it.
+// The result of a metric on one output or slice, and the options of metrics.
 import type { BoxComparatorKind, ComparatorKind } from "../../schema/golden.ts";
 
 export interface Measured {
 	/** NaN where the metric is not defined; NaN never passes. */
 	value: number;
-	/** Pairs of elements that the value speaks of. */
+	/** Pairs of elements that the value covers. */
 	elements: number;
-	/** Flat index of the place to look at; -1 where there is none. */
+	/** Flat index of the worst element; -1 where there is none. */
 	worstAt: number;
 	detail?: string;
 }
@@ -25,12 +25,12 @@ export function within<Value extends Pick<Measured, "value" | "detail">>(measure
 	const { value } = measured;
 	if (Number.isNaN(value) || (value >= least - rangeSlack && value <= most + rangeSlack)) return measured;
 	const range = most < Number.POSITIVE_INFINITY ? `from ${least} to ${Number(most.toPrecision(4))}` : `of at least ${least}`;
-	const detail = [`it came out as ${value}, where only a value ${range} is possible`, measured.detail].filter(Boolean).join("; ");
+	const detail = [`the value ${value} is impossible; expected one ${range}`, measured.detail].filter(Boolean).join("; ");
 	return { ...measured, value: Number.NaN, detail };
 }
 
-/** What a comparator asks of its metric; each metric reads what it needs. */
-export interface Question {
+/** Options of a comparator; each metric reads what it needs. */
+export interface MetricOptions {
 	rtol: number;
 	atol: number;
 	k: number;
@@ -53,8 +53,8 @@ export interface Question {
 	labels: readonly number[] | null;
 }
 
-/** What is asked where a comparator says nothing else. */
-export const plainQuestion: Question = {
+/** The options without any comparator key. */
+export const defaultMetricOptions: MetricOptions = {
 	rtol: 0,
 	atol: 0,
 	k: 1,
@@ -89,7 +89,7 @@ export const metricLabels: Readonly<Record<ComparatorKind | BoxComparatorKind, s
 	"rank-agreement": "mean rank correlation of similarities",
 	"token-agreement": "share of tokens that agree",
 	accuracy: "share of rows that are right by their labels",
-	custom: "a command's own number",
+	custom: "value of a command",
 	"box-missing": "boxes of the golden that are missing",
 	"box-extra": "boxes that the golden does not have",
 	"box-f1": "F1 of the boxes",

@@ -3,7 +3,7 @@ import type { Pair } from "../compare/difference.ts";
 import { forEachRow } from "../tensor/rows.ts";
 import { elementCount } from "../tensor/tensor.ts";
 import { topIndices } from "./classification.ts";
-import type { Measured, Question } from "./measured.ts";
+import type { Measured, MetricOptions } from "./measured.ts";
 
 /** All pairs are compared: of more vectors that takes minutes. */
 export const mostVectors = 2048;
@@ -21,23 +21,23 @@ interface Vectors {
  * cosine similarity, the lower index first of equals (numpy: `argsort(-s, kind="stable")[:k]`). k is cut to the vectors there are;
  * a vector of zeros has similarity 0 to all. Symmetric.
  */
-export function recallAtK(pair: Pair, question: Question): Measured {
-	return ofOutput(pair, question, measureRecall);
+export function recallAtK(pair: Pair, options: MetricOptions): Measured {
+	return ofOutput(pair, options, measureRecall);
 }
 
 /**
  * Mean over vectors of Spearman's rank correlation between the golden's and the engine's similarities of that vector to all others
  * (scipy: `spearmanr`; equal values share the mean of their ranks). Symmetric.
  */
-export function rankAgreement(pair: Pair, question: Question): Measured {
-	return ofOutput(pair, question, measureRanks);
+export function rankAgreement(pair: Pair, options: MetricOptions): Measured {
+	return ofOutput(pair, options, measureRanks);
 }
 
-function ofOutput(pair: Pair, question: Question, measure: (vectors: Vectors, k: number) => Scores): Measured {
+function ofOutput(pair: Pair, options: MetricOptions, measure: (vectors: Vectors, k: number) => Scores): Measured {
 	const elements = elementCount(pair.expected.shape);
-	const vectors = unitVectors(pair, question.axis);
+	const vectors = unitVectors(pair, options.axis);
 	if (vectors === null) return { value: Number.NaN, elements, worstAt: -1, detail: `more than ${mostVectors} vectors` };
-	const { value, lowest, at, problem } = measure(vectors, question.k);
+	const { value, lowest, at, problem } = measure(vectors, options.k);
 	if (problem !== undefined) return { value, elements, worstAt: -1, detail: problem };
 	const detail = `lowest of one vector: ${Number(lowest.toPrecision(4))}`;
 	return { value, elements, worstAt: vectors.firsts[at] ?? -1, ...(value < 1 ? { detail } : {}) };

@@ -4,7 +4,7 @@ import { forEachRow } from "../tensor/rows.ts";
 import { elementCount, isFloating } from "../tensor/tensor.ts";
 import { float64Reader, forEachChunk } from "../tensor/values.ts";
 import { argMax } from "./classification.ts";
-import type { Measured, Question } from "./measured.ts";
+import type { Measured, MetricOptions } from "./measured.ts";
 
 /** More classes than this are no classes. */
 const mostClasses = 65_536;
@@ -25,26 +25,26 @@ export interface ClassTally {
  * Mean over classes of TP / (TP + FP + FN) (sklearn: `jaccard_score(average="macro")` over the classes that are there). A class
  * that neither side has is left out; of a mask by threshold only what it holds counts, and two empty masks agree fully. Symmetric.
  */
-export function meanIou(pair: Pair, question: Question): Measured {
-	return meanOverClasses(pair, question, iouScore);
+export function meanIou(pair: Pair, options: MetricOptions): Measured {
+	return meanOverClasses(pair, options, iouScore);
 }
 
 /** Mean over classes of 2 TP / (2 TP + FP + FN) (sklearn: `f1_score(average="macro")`), with the same conventions as meanIou. */
-export function dice(pair: Pair, question: Question): Measured {
-	return meanOverClasses(pair, question, diceScore);
+export function dice(pair: Pair, options: MetricOptions): Measured {
+	return meanOverClasses(pair, options, diceScore);
 }
 
 const iouScore: ClassScore = (both, expected, got) => both / (expected + got - both);
 const diceScore: ClassScore = (both, expected, got) => (2 * both) / (expected + got);
 
 /** The mean over the classes of all that was tallied. */
-export function measureClasses(tally: ClassTally, question: Question, kind: "miou" | "dice"): Measured {
-	return meanOfTally(tally, question, kind === "miou" ? iouScore : diceScore);
+export function measureClasses(tally: ClassTally, options: MetricOptions, kind: "miou" | "dice"): Measured {
+	return meanOfTally(tally, options, kind === "miou" ? iouScore : diceScore);
 }
 
 /** Share of pixels whose class is another than the golden's (numpy: `mean(a != b)`). */
-export function pixelDisagreement(pair: Pair, question: Question): Measured {
-	const tally = tallyClasses(pair, question);
+export function pixelDisagreement(pair: Pair, options: MetricOptions): Measured {
+	const tally = tallyClasses(pair, options);
 	if (tally.stray !== null || tally.pixels === 0) return undefinedFor(tally);
 	const detail = `${tally.differing} of ${tally.pixels} pixels differ`;
 	return {
@@ -57,16 +57,16 @@ export function pixelDisagreement(pair: Pair, question: Question): Measured {
 
 type ClassScore = (both: number, expected: number, got: number) => number;
 
-function meanOverClasses(pair: Pair, question: Question, score: ClassScore): Measured {
-	return meanOfTally(tallyClasses(pair, question), question, score);
+function meanOverClasses(pair: Pair, options: MetricOptions, score: ClassScore): Measured {
+	return meanOfTally(tallyClasses(pair, options), options, score);
 }
 
-function meanOfTally(tally: ClassTally, question: Question, score: ClassScore): Measured {
+function meanOfTally(tally: ClassTally, options: MetricOptions, score: ClassScore): Measured {
 	if (tally.stray !== null || tally.pixels === 0) return undefinedFor(tally);
 	const worst = { score: Number.POSITIVE_INFINITY, class: -1 };
 	let sum = 0;
 	let classes = 0;
-	for (let index = question.threshold === null ? 0 : 1; index < tally.both.length; index += 1) {
+	for (let index = options.threshold === null ? 0 : 1; index < tally.both.length; index += 1) {
 		const expected = tally.expected[index] as number;
 		const got = tally.got[index] as number;
 		if (expected + got === 0) continue;
@@ -86,7 +86,7 @@ function undefinedFor(tally: ClassTally): Measured {
 		value: Number.NaN,
 		elements: Math.max(1, tally.pixels),
 		worstAt: -1,
-		detail: `${tally.stray} is no class from 0 to ${mostClasses - 1}`,
+		detail: `${tally.stray} is not a class from 0 to ${mostClasses - 1}`,
 	};
 }
 
@@ -103,10 +103,10 @@ export function emptyClassTally(): ClassTally {
 }
 
 /** Adds an output's pixels to those that were counted before. */
-export function tallyClasses(pair: Pair, question: Question, tally: ClassTally = emptyClassTally()): ClassTally {
-	const { ignore, threshold } = question;
+export function tallyClasses(pair: Pair, options: MetricOptions, tally: ClassTally = emptyClassTally()): ClassTally {
+	const { ignore, threshold } = options;
 	if (threshold === null && isFloating(pair.expected.dtype)) {
-		forEachRow(pair, question.axis, (expected, got, place) => {
+		forEachRow(pair, options.axis, (expected, got, place) => {
 			const wanted = argMax(expected);
 			if (wanted !== ignore) addPixel(tally, { expected: wanted, got: argMax(got), flat: place.first + wanted * place.stride });
 		});

@@ -2,7 +2,7 @@
 import { largestFinite, type Pair, scaleFor } from "../compare/difference.ts";
 import { elementCount, type Tensor } from "../tensor/tensor.ts";
 import { chunkElements, offsetReader, originOf } from "../tensor/values.ts";
-import type { Measured, Question } from "./measured.ts";
+import type { Measured, MetricOptions } from "./measured.ts";
 
 /** Constants of the paper. */
 const k1 = 0.01;
@@ -15,9 +15,9 @@ const k2 = 0.03;
  * (skimage: `structural_similarity(g, c, data_range=R, gaussian_weights=True, sigma=1.5, use_sample_covariance=False)`);
  * uniform: 7 × 7 with sample covariance (skimage's default).
  */
-export function ssim(pair: Pair, question: Question): Measured {
-	const grid = gridOf(pair.expected.shape, question.channels);
-	const filter = filterOf(question.window);
+export function ssim(pair: Pair, options: MetricOptions): Measured {
+	const grid = gridOf(pair.expected.shape, options.channels);
+	const filter = filterOf(options.window);
 	const size = filter.weights.length;
 	if (grid === null || grid.height < size || grid.width < size) {
 		return {
@@ -28,7 +28,7 @@ export function ssim(pair: Pair, question: Question): Measured {
 		};
 	}
 	const sums: Sums = { total: 0, windows: 0, worst: Number.POSITIVE_INFINITY, worstAt: -1 };
-	const task = { grid, filter, ...readersOf(pair, grid, question.dataRange) };
+	const task = { grid, filter, ...readersOf(pair, grid, options.dataRange) };
 	for (let plane = 0; plane < grid.planes; plane += 1) addPlane(sums, plane, task);
 	const detail = `lowest in one window: ${Number(sums.worst.toPrecision(4))}`;
 	return { value: sums.total / sums.windows, elements: elementCount(pair.expected.shape), worstAt: sums.worstAt, detail };
@@ -61,7 +61,7 @@ interface Filter {
 	covariance: number;
 }
 
-function filterOf(window: Question["window"]): Filter {
+function filterOf(window: MetricOptions["window"]): Filter {
 	if (window === "uniform") return { weights: new Float64Array(7).fill(1 / 7), covariance: 49 / 48 };
 	const raw = Float64Array.from({ length: 11 }, (_, i) => Math.exp(-0.5 * ((i - 5) / 1.5) ** 2));
 	const sum = raw.reduce((total, weight) => total + weight, 0);

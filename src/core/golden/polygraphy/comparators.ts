@@ -18,12 +18,12 @@ import {
 	toNumbers,
 	widen,
 } from "./numpy.ts";
-import { type Limit, measure, type Outcome, type OutputSettings, type Sides, stopped } from "./settings.ts";
+import { type Limit, measure, type Outcome, type OutputSettings, type RunnerOutputs, stopped } from "./settings.ts";
 
 /** 2^-52: stands for zeros of a floating reference, so that relative errors beside them are huge. */
 const zeroStandIn = 2.220446049250313e-16;
 
-export function compareSimple(sides: Sides, settings: OutputSettings): Outcome {
+export function compareSimple(sides: RunnerOutputs, settings: OutputSettings): Outcome {
 	const [candidate, golden] = [castUp(sides.candidate), castUp(sides.golden)];
 	const bools = candidate.kind === "bool" && golden.kind === "bool";
 	const between = settings.statistic === "quantile" && typeof settings.quantile === "number";
@@ -33,7 +33,7 @@ export function compareSimple(sides: Sides, settings: OutputSettings): Outcome {
 	const wraps = outcome.pass && !bools && subtractWraps(candidate, golden);
 	return {
 		...outcome,
-		cautions: wraps ? ["differences of its integers overflow and wrap around, so that large errors may look small"] : [],
+		cautions: wraps ? ["differences of its integers overflow and wrap around, so large errors may look small"] : [],
 	};
 }
 
@@ -104,9 +104,9 @@ function byStatistic(
 }
 
 /** The last values of a row, as many as the tolerance, are not looked at; of equal values the first counts. */
-export function compareIndices({ candidate, golden }: Sides, { indexTolerance }: OutputSettings): Outcome {
+export function compareIndices({ candidate, golden }: RunnerOutputs, { indexTolerance }: OutputSettings): Outcome {
 	const { shape } = candidate;
-	if (shape.length === 0) return stopped("it takes rows of indices, and this is a scalar");
+	if (shape.length === 0) return stopped("it needs rows of indices, and this is a scalar");
 	const width = shape[shape.length - 1] as number;
 	const [got, wanted] = [comparable(castUp(candidate), castUp(golden)), comparable(castUp(golden), castUp(candidate))];
 	const looked = Math.max(0, width - indexTolerance);
@@ -119,7 +119,7 @@ export function compareIndices({ candidate, golden }: Sides, { indexTolerance }:
 	return {
 		pass: misplaced === 0,
 		measures: [measure("misplaced values", misplaced, { allowed: 0, bound: "at-most" })],
-		cautions: blind ? ["the index tolerance is as long as its rows, so that no value was looked at"] : [],
+		cautions: blind ? ["the index tolerance is as long as its rows, so no value was compared"] : [],
 	};
 }
 
@@ -141,13 +141,13 @@ interface Arrays {
 	golden: NumpyArray;
 }
 
-function arraysOf({ candidate, golden }: Sides): Arrays {
+function arraysOf({ candidate, golden }: RunnerOutputs): Arrays {
 	return { candidate: castUp(candidate), golden: castUp(golden) };
 }
 
-/** numpy subtracts no bools. */
+/** numpy cannot subtract bools. */
 function noDifference({ candidate, golden }: Arrays): Outcome | null {
-	return candidate.kind === "bool" && golden.kind === "bool" ? stopped("numpy makes no difference of bools") : null;
+	return candidate.kind === "bool" && golden.kind === "bool" ? stopped("numpy cannot subtract bools") : null;
 }
 
 function plain(name: string, value: number, limit: Limit): Outcome {
@@ -155,19 +155,17 @@ function plain(name: string, value: number, limit: Limit): Outcome {
 	return { pass: only.pass, measures: [only], cautions: [] };
 }
 
-export function compareL2(sides: Sides, { l2 }: OutputSettings): Outcome {
+export function compareL2(sides: RunnerOutputs, { l2 }: OutputSettings): Outcome {
 	const arrays = arraysOf(sides);
 	const distance = (): number => Math.sqrt(sum(square(subtract(arrays.candidate, arrays.golden))));
 	return noDifference(arrays) ?? plain("L2 distance", distance(), { allowed: l2, bound: "at-most" });
 }
 
-export function compareCosine(sides: Sides, { cosine }: OutputSettings): Outcome {
+export function compareCosine(sides: RunnerOutputs, { cosine }: OutputSettings): Outcome {
 	const arrays = arraysOf(sides);
 	const { value, overflows } = cosineOf(arrays);
 	const outcome = plain("cosine similarity", value, { allowed: cosine, bound: "at-least" });
-	return outcome.pass && overflows
-		? { ...outcome, cautions: ["its products overflow, so that its cosine similarity says nothing"] }
-		: outcome;
+	return outcome.pass && overflows ? { ...outcome, cautions: ["its products overflow, so its cosine similarity is meaningless"] } : outcome;
 }
 
 function cosineOf({ candidate, golden }: Arrays): { value: number; overflows: boolean } {
@@ -180,11 +178,11 @@ function cosineOf({ candidate, golden }: Arrays): { value: number; overflows: bo
 	return { value: Number.isNaN(value) ? value : Math.max(-1, Math.min(1, value)), overflows };
 }
 
-export function comparePsnr(sides: Sides, { psnr }: OutputSettings): Outcome {
+export function comparePsnr(sides: RunnerOutputs, { psnr }: OutputSettings): Outcome {
 	return compareByFirst(sides, { name: "PSNR (dB)", takes: "peak", ratio: psnrOf, allowed: psnr });
 }
 
-export function compareSnr(sides: Sides, { snr }: OutputSettings): Outcome {
+export function compareSnr(sides: RunnerOutputs, { snr }: OutputSettings): Outcome {
 	return compareByFirst(sides, { name: "SNR (dB)", takes: "power", ratio: snrOf, allowed: snr });
 }
 
@@ -195,8 +193,8 @@ interface Ratio {
 	allowed: number;
 }
 
-/** Both take their measure from the first runner, which is the candidate: what is too large there looks good. */
-function compareByFirst(sides: Sides, { name, takes, ratio, allowed }: Ratio): Outcome {
+/** Both use the first runner, the candidate, as the reference: values that are too large there look good. */
+function compareByFirst(sides: RunnerOutputs, { name, takes, ratio, allowed }: Ratio): Outcome {
 	const arrays = arraysOf(sides);
 	const stop = noDifference(arrays);
 	if (stop !== null) return stop;

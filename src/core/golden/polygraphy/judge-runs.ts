@@ -1,4 +1,4 @@
-// Says of stored run results what Polygraphy's own comparison says, with a word of caution where that passes for a bad reason.
+// Entry of polygraphy/: judges stored run results as Polygraphy does, and warns where a pass is doubtful.
 import { quoteName } from "../../onnx/quote.ts";
 import { elementCount, formatShape, type Tensor } from "../tensor/tensor.ts";
 import { compareCosine, compareIndices, compareL2, comparePsnr, compareSimple, compareSnr } from "./comparators.ts";
@@ -8,7 +8,7 @@ import {
 	type Outcome,
 	type OutputSettings,
 	type PolygraphySettings,
-	type Sides,
+	type RunnerOutputs,
 	settingsFor,
 } from "./settings.ts";
 
@@ -37,7 +37,7 @@ export interface ComparedIteration {
 export interface RunsVerdict {
 	passed: boolean;
 	compared: ComparedIteration[];
-	/** Why Polygraphy ends with an error; then nothing passes. */
+	/** Why Polygraphy exits with an error; then nothing passes. */
 	stops: string[];
 	cautions: string[];
 }
@@ -47,7 +47,7 @@ export function judgeRuns(runners: readonly RunnerResults[], settings: Polygraph
 	const counts = runners.map(({ iterations }) => iterations.length);
 	const shared = counts.length === 0 ? 0 : Math.min(...counts);
 	const notes: Notes = { cautions: new Set(), stops: new Set() };
-	if (shared === 0) notes.cautions.add("there is no iteration that both have, so nothing was compared");
+	if (shared === 0) notes.cautions.add("the runners share no iteration, so nothing was compared");
 	else if (Math.max(...counts) > shared) {
 		notes.cautions.add(`only the first ${shared} of ${Math.max(...counts)} iterations were compared: not all runners have more`);
 	}
@@ -65,7 +65,7 @@ export function judgeRuns(runners: readonly RunnerResults[], settings: Polygraph
 	return { passed: !failed && notes.stops.size === 0, compared, stops: [...notes.stops], cautions: [...notes.cautions] };
 }
 
-/** The same of every iteration is said once. */
+/** A note that repeats in every iteration is reported once. */
 interface Notes {
 	cautions: Set<string>;
 	stops: Set<string>;
@@ -87,7 +87,7 @@ function compareIteration(got: Iteration, wanted: Iteration, { settings, notes }
 			continue;
 		}
 		if (against !== output)
-			notes.cautions.add(`output ${quoteName(output)} was compared with ${quoteName(against)}, whose name is another`);
+			notes.cautions.add(`output ${quoteName(output)} was compared with ${quoteName(against)}, which has another name`);
 		outputs.push({ output, against, checks: compareOutput(output, { candidate, golden }, { settings, notes }) });
 	}
 	const used = new Set(outputs.map(({ against }) => against));
@@ -98,7 +98,7 @@ function compareIteration(got: Iteration, wanted: Iteration, { settings, notes }
 	return outputs;
 }
 
-const comparators: Readonly<Record<CompareName, (sides: Sides, settings: OutputSettings) => Outcome>> = {
+const comparators: Readonly<Record<CompareName, (sides: RunnerOutputs, settings: OutputSettings) => Outcome>> = {
 	simple: compareSimple,
 	indices: compareIndices,
 	l2: compareL2,
@@ -107,7 +107,7 @@ const comparators: Readonly<Record<CompareName, (sides: Sides, settings: OutputS
 	snr: compareSnr,
 };
 
-function compareOutput(output: string, sides: Sides, { settings, notes }: Comparing): ComparedOutput["checks"] {
+function compareOutput(output: string, sides: RunnerOutputs, { settings, notes }: Comparing): ComparedOutput["checks"] {
 	const { candidate, golden } = sides;
 	const name = quoteName(output);
 	if (formatShape(candidate.shape) !== formatShape(golden.shape)) {
@@ -115,7 +115,7 @@ function compareOutput(output: string, sides: Sides, { settings, notes }: Compar
 		return settings.compare.map((compare) => ({ compare, pass: false, measures: [], detail }));
 	}
 	if (candidate.dtype !== golden.dtype)
-		notes.cautions.add(`output ${name} is ${candidate.dtype} against ${golden.dtype}: dtypes are not looked at`);
+		notes.cautions.add(`output ${name} is ${candidate.dtype} against ${golden.dtype}: dtypes are not compared`);
 	const own = settingsFor(output, settings);
 	return settings.compare.map((compare) => {
 		const { pass, measures, stops, cautions } = comparators[compare](sides, own);

@@ -33,7 +33,7 @@ export interface PolygraphySettings {
 	snr: ByOutput<number>;
 }
 
-/** What applies to one output; Polygraphy's defaults where nothing is said. */
+/** The settings of one output, with Polygraphy's defaults. */
 export interface OutputSettings {
 	rtol: number;
 	atol: number;
@@ -64,7 +64,7 @@ export function settingsFor(output: string, settings: PolygraphySettings): Outpu
 }
 
 /** The first runner's output, in Polygraphy's order the candidate's, and the second's, the reference. */
-export interface Sides {
+export interface RunnerOutputs {
 	candidate: Tensor;
 	golden: Tensor;
 }
@@ -80,9 +80,9 @@ export interface Measure {
 export interface Outcome {
 	pass: boolean;
 	measures: Measure[];
-	/** Why Polygraphy ends with an error instead of a verdict. */
+	/** Why Polygraphy exits with an error instead of a verdict. */
 	stops?: string;
-	/** What passes although it may be wrong. */
+	/** Reasons why a pass may be wrong. */
 	cautions: string[];
 }
 

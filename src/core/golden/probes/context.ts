@@ -1,4 +1,4 @@
-// Where the probes of an engine take place: its batch, the sizes, the rows, and the first answer that others are held against.
+// The context of an engine's probes (batch, sizes, input rows), and what a probe sends and compares.
 import { elementBytes, elementCount, type Tensor, tensorBytes } from "../tensor/tensor.ts";
 import { makePool, type Pool, poolOf } from "./pool.ts";
 import { type Batch, findBatch, type ProbeSubject, shapeOf, sizesAt } from "./subject.ts";
@@ -19,8 +19,8 @@ export interface ProbeContext {
 /** A dozen cases lie in memory together. */
 export const mostCaseBytes = 64 * 1024 * 1024;
 
-/** A sentence where no inputs can be had. */
-export function openTrtexecContext(subject: ProbeSubject, donors: readonly Readonly<Record<string, Tensor>>[]): ProbeContext | string {
+/** A string is the reason why there are no inputs. */
+export function openProbeContext(subject: ProbeSubject, donors: readonly Readonly<Record<string, Tensor>>[]): ProbeContext | string {
 	const profile = profileOfRows(subject);
 	const found = findBatch(subject, profile);
 	const batch = typeof found === "string" ? null : found;
@@ -28,8 +28,8 @@ export function openTrtexecContext(subject: ProbeSubject, donors: readonly Reado
 	const usable = donated !== null && donated.pool.rows > (batch === null ? 0 : 1) && holds(profile, donated.sizes, batch);
 	const sizes = usable ? donated.sizes : sizesAt(profile, "opt");
 	const rows = batch === null ? 1 : rowsOf(batch.range, (count) => caseBytes(subject, batch, { sizes, rows: count }));
-	if (caseBytes(subject, batch, { sizes, rows }) > mostCaseBytes) return `One batch of it takes more than ${mostCaseBytes / 2 ** 20} MiB.`;
-	const pool = usable ? donated.pool : makePool(subject, batch, { sizes, rows: 2 * rows, turn: 0 });
+	if (caseBytes(subject, batch, { sizes, rows }) > mostCaseBytes) return `One batch takes more than ${mostCaseBytes / 2 ** 20} MiB.`;
+	const pool = usable ? donated.pool : makePool(subject, batch, { sizes, rows: 2 * rows, caseIndex: 0 });
 	if (typeof pool === "string") return pool;
 	return { subject, profile, batch, noBatch: typeof found === "string" ? found : "", sizes, pool, rows };
 }
@@ -75,19 +75,19 @@ export interface ProbeCase {
 	batch: number | null;
 }
 
-/** Rows of an answer, in order and maybe more than once; null: all of it. */
+/** Rows of an output, in order, possibly repeated; null: all of it. */
 export interface View {
 	caseId: string;
 	rows: readonly number[] | null;
 }
 
-/** Two views that have to hold the same. */
+/** Two views that must be equal. */
 export interface Comparison {
 	expected: View;
 	got: View;
-	/** same: the same kernels at the same place, which owe the same bits. other: another shape or place, where sums may be taken in another order. */
+	/** same: the same kernels and row, so the same bits. other: another shape or row, where sums may run in another order. */
 	arithmetic: "same" | "other";
-	/** Of answers with padding: how many positions count, by their dimension. */
+	/** For outputs with padding: how many positions count. */
 	positions?: Positions;
 }
 
@@ -99,19 +99,19 @@ export interface Positions {
 	padded: number;
 }
 
-/** What one probe asks. */
-export interface Asked {
+/** The cases and comparisons of one probe. */
+export interface ProbeRequest {
 	cases: readonly ProbeCase[];
 	comparisons: readonly Comparison[];
-	/** A sentence beside the answer. */
+	/** Appended to the message of the result. */
 	note?: string;
 }
 
-/** The answer that most others are held against, and its repetition. */
+/** The case that most others are compared with, and its repetition. */
 export const anchor = "anchor";
 export const again = "again";
 
-/** Last after all others, so that what an inference leaves behind in the engine shows too. */
+/** Runs last, so that state left in the engine by other inferences shows too. */
 export const repetition: Comparison = {
 	expected: { caseId: anchor, rows: null },
 	got: { caseId: again, rows: null },

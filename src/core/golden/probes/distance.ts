@@ -1,4 +1,4 @@
-// How far two answers that should be one are apart: row by row, on the scale of a usual row.
+// How far apart two outputs that should be equal are (row by row, scaled by a typical row), and how far they may be.
 
 import type { DType, Precision } from "../../schema/golden.ts";
 import { joinNorms, longerNorm, makePair, type Norm, noNorm, normRatio } from "../compare/difference.ts";
@@ -67,12 +67,12 @@ export interface AllowanceRule {
 }
 
 /**
- * Two answers by the same kernels owe each other the same bits: what is allowed is only what sums in varying order (atomic additions)
- * make, and that is a part of what the precision costs. A tenth of the cap: fp32 in TF32 1e-4, fp16 5e-4, half an ulp of fp16.
+ * The same kernels should give the same bits. Only sums in varying order (atomic additions) may differ, by a part of what the
+ * precision costs. A tenth of the cap: fp32 in TF32 1e-4, fp16 5e-4, half an ulp of fp16.
  */
 const sameShare = 0.1;
 
-/** A difference of two runs is one draw; another draw of the same spread is hardly ever three times as large. */
+/** The difference of two runs is one sample; another sample is rarely three times as large. */
 const noiseFactor = 3;
 
 /** Two roundings of the output itself. */
@@ -86,7 +86,7 @@ const roundings = 2;
  * five times the measured rounding of a nine-layer network, so that two right answers lie well within one cap of each other), and r is
  * what two runs of the same input on this engine differed by. Of integers: 0, or by other kernels the share that top-k may lose
  * (tolerances.ts), because nearly equal scores may change places.
- * r of the determinism probe itself is 0: noise does not excuse noise.
+ * The determinism probe itself uses r = 0.
  */
 export function allowance(rule: AllowanceRule, of: { arithmetic: "same" | "other"; dtype: DType; noise: number }): number {
 	if (!isFloating(of.dtype)) return of.arithmetic === "same" ? 0 : 1 - defaultTolerances[rule.precision].topK;

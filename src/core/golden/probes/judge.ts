@@ -1,4 +1,4 @@
-// Judges what came of an engine's probes: answers that should be one, held against each other.
+// Judges an engine's probes: compares outputs that should be equal, then with the base's probes.
 import type { ProbeName, ProbeResult } from "../../schema/result.ts";
 import { toNumeric } from "../compare/checks.ts";
 import { elementCount, type Tensor } from "../tensor/tensor.ts";
@@ -10,7 +10,7 @@ import { viewsOf } from "./views.ts";
 export type ProbeAnswer = { state: "done"; outputs: Readonly<Record<string, Tensor>> } | { state: "failed"; message: string };
 export type ProbeAnswers = ReadonlyMap<string, ProbeAnswer>;
 
-/** The outcome of one probe of one engine, before anything is known of its base. */
+/** The outcome of one probe of one engine, before it is compared with its base. */
 export interface JudgedProbe {
 	probe: ProbeName;
 	state: "agrees" | "differs" | "skipped";
@@ -27,8 +27,8 @@ export function judgeProbes(plan: ProbePlan, answers: ProbeAnswers, rule: Allowa
 	const noise = unanswered === null ? noiseOf(plan, answers, rule) : new Map<string, Noise>();
 	return plan.probes.map((planned) => {
 		if (planned.state === "skipped") return skipped(planned.probe, planned.why);
-		// Made-up inputs may be none that the model takes, as indices into a table are not.
-		if (unanswered !== null) return skipped(planned.probe, `The engine gives no answer to the probes' inputs: ${unanswered}`);
+		// The model may reject generated inputs, such as indices beyond a table.
+		if (unanswered !== null) return skipped(planned.probe, `The engine failed on the probes' inputs: ${unanswered}`);
 		return judgeOne(planned, { plan, answers, rule, noise });
 	});
 }
@@ -36,7 +36,7 @@ export function judgeProbes(plan: ProbePlan, answers: ProbeAnswers, rule: Allowa
 interface Noise {
 	/** What two runs differ by. */
 	distance: number;
-	/** More than is allowed: nothing else can be told of this output. */
+	/** More than is allowed: other probes cannot judge this output. */
 	unsteady: boolean;
 }
 
@@ -62,11 +62,11 @@ function noiseOf(plan: ProbePlan, answers: ProbeAnswers, rule: AllowanceRule): M
 	return new Map(measures.map(({ output, got, allowed }) => [output, { distance: got, unsteady: !(got <= allowed) }]));
 }
 
-function judgeOne(planned: Extract<PlannedProbe, { state: "asked" }>, context: Context): JudgedProbe {
+function judgeOne(planned: Extract<PlannedProbe, { state: "planned" }>, context: Context): JudgedProbe {
 	const { probe, comparisons, note } = planned;
 	const failure = firstFailure(comparisons, context.answers);
 	if (failure !== null) {
-		const message = `The engine gives no answer at a size that its profile holds: ${failure}`;
+		const message = `The engine failed at a size within its profile: ${failure}`;
 		return { probe, state: "differs", got: null, allowed: null, message };
 	}
 	const isFirst = probe === "determinism";
@@ -83,8 +83,8 @@ function judgeOne(planned: Extract<PlannedProbe, { state: "asked" }>, context: C
 function whyNothing({ noise }: Context, isFirst: boolean): string {
 	const unsteady = !isFirst && [...noise.values()].some((of) => of.unsteady);
 	return unsteady
-		? "Two runs of the same input already differ or hold no finite number, so that nothing else can be told."
-		: "None of its outputs has what the two answers share.";
+		? "Two runs of the same input already differ or hold no finite number, so other probes cannot judge the outputs."
+		: "No output has rows that both runs share.";
 }
 
 /** Further beyond what is allowed; NaN is further than anything. */
@@ -100,7 +100,7 @@ function firstFailure(comparisons: readonly Comparison[], answers: ProbeAnswers)
 	for (const { expected, got } of comparisons) {
 		for (const { caseId } of [expected, got]) {
 			const answer = answers.get(caseId);
-			if (answer === undefined) return "it ended before this answer.";
+			if (answer === undefined) return "it ended before this case.";
 			if (answer.state === "failed") return answer.message;
 		}
 	}
@@ -123,49 +123,49 @@ function measure(comparison: Comparison, { plan, answers, rule, noise }: Context
 	});
 }
 
-/** What the two answers are, for sentences. */
-const answersLabels: Readonly<Record<ProbeName, string>> = {
+/** The compared outputs, for messages. */
+const answerLabels: Readonly<Record<ProbeName, string>> = {
 	determinism: "Two runs of the same input",
 	"duplicate-rows": "Equal rows of one batch",
-	neighbours: "A row beside other neighbours and the row before",
+	neighbours: "A row with replaced neighbours and the original row",
 	"batch-size": "A row in a large batch and in a small one",
-	"profile-ends": "Answers that the ends of the profile share",
-	padding: "Answers to one input with other padding",
+	"profile-ends": "Outputs that the ends of the profile share",
+	padding: "Outputs for one input with other padding",
 };
 
 function sentence(probe: ProbeName, { output, got, allowed }: Measure, agrees: boolean): string {
 	const name = JSON.stringify(output.slice(0, 120));
-	if (got === 0) return `${answersLabels[probe]} have the same values.`;
-	if (Number.isNaN(got)) return `${answersLabels[probe]} hold no finite number in ${name}.`;
+	if (got === 0) return `${answerLabels[probe]} have the same values.`;
+	if (Number.isNaN(got)) return `${answerLabels[probe]} hold no finite number in ${name}.`;
 	const distance = got === Number.POSITIVE_INFINITY ? "have another shape or other non-finite values" : `are ${figure(got)} apart`;
 	const verdict = agrees ? `within the allowed ${figure(allowed)}` : `allowed is ${figure(allowed)}`;
-	return `${answersLabels[probe]} ${distance} in ${name}; ${verdict}.`;
+	return `${answerLabels[probe]} ${distance} in ${name}; ${verdict}.`;
 }
 
 function figure(value: number): string {
 	return String(Number(value.toPrecision(2)));
 }
 
-/** As of errors that grew: kernels of another choice differ by less than twofold. */
+/** As for error growth: different kernel choices change the error by less than a factor of two. */
 const mostGrowth = 2;
 
-interface ProbePlace {
+interface EngineRef {
 	model: string;
 	engine: string;
 }
 
-/** @param base asked only where the head differs; null: there is no base, or it could not be asked. */
+/** @param base probed only where the head differs; null: there is no base, or its probes did not run. */
 export function settleProbes(
 	head: readonly JudgedProbe[],
 	base: ReadonlyMap<ProbeName, JudgedProbe> | null,
-	place: ProbePlace,
+	engine: EngineRef,
 ): ProbeResult[] {
 	return head.map((own) => {
 		const other = own.state === "differs" ? base?.get(own.probe) : undefined;
 		const known = other !== undefined && isKnown(own, other);
 		return {
-			model: place.model,
-			engine: place.engine,
+			model: engine.model,
+			engine: engine.engine,
 			probe: own.probe,
 			state: known ? "known" : own.state,
 			got: own.got === null ? null : toNumeric(own.got),
@@ -177,7 +177,7 @@ export function settleProbes(
 	});
 }
 
-/** What cannot be told as a number is as bad as can be, in both arms alike. */
+/** A missing number counts as the worst, in both arms. */
 function isKnown(head: JudgedProbe, base: JudgedProbe): boolean {
 	if (base.state !== "differs") return false;
 	const size = ({ got }: JudgedProbe): number => (got === null || Number.isNaN(got) ? Number.POSITIVE_INFINITY : got);
@@ -186,7 +186,7 @@ function isKnown(head: JudgedProbe, base: JudgedProbe): boolean {
 
 function besideBase(head: JudgedProbe, base: JudgedProbe | undefined, known: boolean): string[] {
 	if (base === undefined || base.state === "skipped") return [];
-	if (known) return ["So does the base."];
-	if (base.state === "agrees") return ["The base's engine keeps to it."];
-	return head.got === null ? [] : [`On the base it is ${base.got === null ? "no answer" : Number(base.got.toPrecision(2))}.`];
+	if (known) return ["The base does too."];
+	if (base.state === "agrees") return ["The base's engine passes this probe."];
+	return head.got === null ? [] : [`On the base it is ${base.got === null ? "a failure" : Number(base.got.toPrecision(2))}.`];
 }

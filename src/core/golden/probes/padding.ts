@@ -1,22 +1,22 @@
-// The probe of padding: what stands where a mask or a length says that nothing stands must not change the answer.
+// The padding probe: values that a mask or length excludes must not change the output.
 import type { OnnxDim } from "../../onnx/model.ts";
 import { sameBytes } from "../compare/kernels.ts";
 import { encodeTensor } from "../record/generators/encode.ts";
 import { isFloating, type Tensor } from "../tensor/tensor.ts";
-import type { Asked, Comparison, Positions, ProbeCase, ProbeContext } from "./context.ts";
+import type { Comparison, Positions, ProbeCase, ProbeContext, ProbeRequest } from "./context.ts";
 import { composeBatch, join, pick, upTo } from "./pool.ts";
 import type { ProbeInput, ProbeSubject } from "./subject.ts";
 
 const maskLabels = /(?:^|_|\b)(?:attention|input)_?mask$|^mask$/i;
 const lengthLabels = /(?:^|_|\b)(?:lengths?|lens?)$/i;
 
-type Teller = { kind: "mask" | "length"; input: ProbeInput; axis: string | number; places: ReadonlyMap<string, number> };
+type PaddingInput = { kind: "mask" | "length"; input: ProbeInput; axis: string | number; places: ReadonlyMap<string, number> };
 
-export function probePadding(context: ProbeContext): Asked | string {
-	const teller = findTeller(context);
-	if (typeof teller === "string") return teller;
-	const size = typeof teller.axis === "number" ? teller.axis : (context.sizes.get(teller.axis) ?? 1);
-	if (size < 2) return `There is one position only along ${nameOf(teller.axis)}.`;
+export function probePadding(context: ProbeContext): ProbeRequest | string {
+	const paddingInput = findPaddingInput(context);
+	if (typeof paddingInput === "string") return paddingInput;
+	const size = typeof paddingInput.axis === "number" ? paddingInput.axis : (context.sizes.get(paddingInput.axis) ?? 1);
+	if (size < 2) return `There is only one position along ${nameOf(paddingInput.axis)}.`;
 	const counted = Math.floor(size / 2);
 	const rows = upTo(context.rows);
 	const plain = composeBatch(context.pool, rows);
@@ -24,17 +24,17 @@ export function probePadding(context: ProbeContext): Asked | string {
 		context.pool,
 		rows.map((row) => row + 1),
 	);
-	const cut = { teller, size, counted };
+	const cut = { paddingInput, size, counted };
 	const zeros = padded(plain, zerosLike(plain), cut);
 	const others = padded(plain, foreign(plain, shifted, cut), cut);
-	const blind = [...teller.places.keys()].every((name) => sameTensor(zeros[name], others[name]));
-	if (blind) return "No input holds anything that could stand in the padding.";
+	const blind = [...paddingInput.places.keys()].every((name) => sameTensor(zeros[name], others[name]));
+	if (blind) return "No input holds values that could fill the padding.";
 	const batch = context.batch === null ? null : context.rows;
 	const cases: ProbeCase[] = [
 		{ id: "padding-zeros", inputs: zeros, batch },
 		{ id: "padding-others", inputs: others, batch },
 	];
-	const positions: Positions = { axis: teller.axis, counted, padded: size };
+	const positions: Positions = { axis: paddingInput.axis, counted, padded: size };
 	const compare = (got: string, arithmetic: Comparison["arithmetic"]): Comparison => ({
 		expected: { caseId: "padding-zeros", rows: batch === null ? null : rows },
 		got: { caseId: got, rows: batch === null ? null : rows },
@@ -42,21 +42,21 @@ export function probePadding(context: ProbeContext): Asked | string {
 		positions,
 	});
 	const comparisons = [compare("padding-others", "same")];
-	if (canBeShort(context, teller.axis, counted)) {
+	if (canBeShort(context, paddingInput.axis, counted)) {
 		cases.push({ id: "padding-none", inputs: shortened(zeros, cut), batch });
 		comparisons.push(compare("padding-none", "other"));
 	}
 	return { cases, comparisons };
 }
 
-/** The input that tells padding, and the axis of positions of every input that has one. */
-function findTeller({ subject, batch }: ProbeContext): Teller | string {
+/** The input that marks padding, and the position axis of every input that has one. */
+function findPaddingInput({ subject, batch }: ProbeContext): PaddingInput | string {
 	const named = subject.mask ?? subject.length;
-	const input = named === undefined ? guessTeller(subject) : subject.inputs.find(({ name }) => name === named);
+	const input = named === undefined ? guessPaddingInput(subject) : subject.inputs.find(({ name }) => name === named);
 	if (input === undefined) {
 		return named === undefined
-			? "No input tells padding by its name; `probes: { mask: NAME }` or `length: NAME` names one."
-			: `The model has no input ${JSON.stringify(named)}, which probes names.`;
+			? "No input is named like a mask or a length; set `probes: { mask: NAME }` or `length: NAME`."
+			: `The model has no input ${JSON.stringify(named)}, which the config names.`;
 	}
 	const isMask = subject.mask !== undefined || (subject.length === undefined && maskLabels.test(input.name));
 	const ofRows = batch?.axes ?? new Map<string, number>();
@@ -70,8 +70,8 @@ function findTeller({ subject, batch }: ProbeContext): Teller | string {
 	return { kind: isMask ? "mask" : "length", input, axis, places };
 }
 
-/** Masks of padding are true where nothing stands in some frameworks: only names that say what counts are believed. */
-function guessTeller({ inputs }: ProbeSubject): ProbeInput | undefined {
+/** Some frameworks set the mask to true for padding, so only names that mark counted positions qualify. */
+function guessPaddingInput({ inputs }: ProbeSubject): ProbeInput | undefined {
 	const whole = inputs.filter(({ dtype }) => !isFloating(dtype));
 	return (
 		whole.find(({ name, axes }) => maskLabels.test(name) && axes.length === 2) ??
@@ -84,15 +84,15 @@ function lastBeside({ axes }: ProbeInput, batchAxis: number | undefined): OnnxDi
 }
 
 /** A length counts along the first axis beside the rows of the first input that has one. */
-function positionsOf({ inputs }: ProbeSubject, teller: ProbeInput, ofRows: ReadonlyMap<string, number>): OnnxDim | undefined {
+function positionsOf({ inputs }: ProbeSubject, paddingInput: ProbeInput, ofRows: ReadonlyMap<string, number>): OnnxDim | undefined {
 	const holder =
-		inputs.find(({ name, axes }) => name !== teller.name && axes.length >= 2 && ofRows.has(name)) ??
-		inputs.find(({ name, axes }) => name !== teller.name && axes.length >= 1);
+		inputs.find(({ name, axes }) => name !== paddingInput.name && axes.length >= 2 && ofRows.has(name)) ??
+		inputs.find(({ name, axes }) => name !== paddingInput.name && axes.length >= 1);
 	return holder?.axes.find((_, index) => index !== ofRows.get(holder.name));
 }
 
 interface Cut {
-	teller: Teller;
+	paddingInput: PaddingInput;
 	size: number;
 	/** Positions from here on are padding. */
 	counted: number;
@@ -101,14 +101,17 @@ interface Cut {
 type Tensors = Readonly<Record<string, Tensor>>;
 
 /** The counted positions of `inputs`, the padding of `filling`, and the teller's word on it. */
-function padded(inputs: Tensors, filling: Tensors, { teller, size, counted }: Cut): Record<string, Tensor> {
+function padded(inputs: Tensors, filling: Tensors, { paddingInput, size, counted }: Cut): Record<string, Tensor> {
 	const made: Record<string, Tensor> = Object.assign(Object.create(null), inputs);
-	for (const [name, axis] of teller.places) {
-		const [kept, rest] = [part(inputs[name], axis, { from: 0, to: counted }), part(filling[name], axis, { from: counted, to: size })];
-		if (kept !== null && rest !== null) made[name] = join([kept, rest], axis);
+	for (const [name, axis] of paddingInput.places) {
+		const [counting, padding] = [
+			part(inputs[name], axis, { from: 0, to: counted }),
+			part(filling[name], axis, { from: counted, to: size }),
+		];
+		if (counting !== null && padding !== null) made[name] = join([counting, padding], axis);
 	}
-	const told = inputs[teller.input.name];
-	if (told !== undefined) made[teller.input.name] = tellerTensor(told, { teller, size, counted });
+	const original = inputs[paddingInput.input.name];
+	if (original !== undefined) made[paddingInput.input.name] = paddingTensor(original, { paddingInput, size, counted });
 	return made;
 }
 
@@ -116,8 +119,8 @@ function part(tensor: Tensor | undefined, axis: number, { from, to }: { from: nu
 	return tensor === undefined ? null : pick(tensor, axis, upTo(to).slice(from));
 }
 
-function tellerTensor({ dtype, shape }: Tensor, { teller, size, counted }: Cut): Tensor {
-	if (teller.kind === "length") return encodeTensor(dtype, shape, () => counted);
+function paddingTensor({ dtype, shape }: Tensor, { paddingInput, size, counted }: Cut): Tensor {
+	if (paddingInput.kind === "length") return encodeTensor(dtype, shape, () => counted);
 	return encodeTensor(dtype, shape, (index) => (index % size < counted ? 1 : 0));
 }
 
@@ -125,10 +128,10 @@ function zerosLike(tensors: Tensors): Tensors {
 	return mapTensors(tensors, (tensor) => ({ ...tensor, data: new Uint8Array(tensor.data.length) }));
 }
 
-/** What stands at other places: the next row's values, turned by one so that a lone row has others too. */
-function foreign(plain: Tensors, shifted: Tensors, { teller, size }: Cut): Tensors {
+/** Values for the padding: the next row's, rotated by one so that they differ even for a single row. */
+function foreign(plain: Tensors, shifted: Tensors, { paddingInput, size }: Cut): Tensors {
 	return mapTensors(plain, (tensor, name) => {
-		const axis = teller.places.get(name);
+		const axis = paddingInput.places.get(name);
 		const source = shifted[name] ?? tensor;
 		return (
 			(axis === undefined
@@ -158,11 +161,11 @@ function canBeShort({ profile }: ProbeContext, axis: string | number, counted: n
 	return range !== undefined && counted >= range.min && counted <= range.max;
 }
 
-function shortened(inputs: Tensors, { teller, counted }: Cut): Record<string, Tensor> {
+function shortened(inputs: Tensors, { paddingInput, counted }: Cut): Record<string, Tensor> {
 	const made: Record<string, Tensor> = Object.assign(Object.create(null), inputs);
-	for (const [name, axis] of teller.places) {
-		const kept = part(inputs[name], axis, { from: 0, to: counted });
-		if (kept !== null) made[name] = kept;
+	for (const [name, axis] of paddingInput.places) {
+		const counting = part(inputs[name], axis, { from: 0, to: counted });
+		if (counting !== null) made[name] = counting;
 	}
 	return made;
 }

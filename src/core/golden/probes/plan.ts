@@ -1,14 +1,14 @@
-// Plans the probes of an engine: which apply, what is sent through it, and which answers have to be one.
+// Entry of probes/: plans which probes apply to an engine, their inputs, and which outputs must be equal.
 import type { ProbeName } from "../../schema/result.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import {
-	type Asked,
 	again,
 	anchor,
 	type Comparison,
-	openTrtexecContext,
+	openProbeContext,
 	type ProbeCase,
 	type ProbeContext,
+	type ProbeRequest,
 	repetition,
 } from "./context.ts";
 import { probePadding } from "./padding.ts";
@@ -17,7 +17,7 @@ import { probeProfileEnds } from "./profile-ends.ts";
 import type { ProbeSubject } from "./subject.ts";
 
 export type PlannedProbe =
-	| { probe: ProbeName; state: "asked"; comparisons: readonly Comparison[]; note?: string }
+	| { probe: ProbeName; state: "planned"; comparisons: readonly Comparison[]; note?: string }
 	| { probe: ProbeName; state: "skipped"; why: string };
 
 export interface ProbePlan {
@@ -28,32 +28,32 @@ export interface ProbePlan {
 	probes: readonly PlannedProbe[];
 }
 
-/** In the order in which reports tell them. */
+/** In the order of the reports. */
 export const probeNames: readonly ProbeName[] = ["determinism", "duplicate-rows", "neighbours", "batch-size", "profile-ends", "padding"];
 
 export interface Planning {
 	/** Empty: all. */
 	only: readonly ProbeName[];
-	/** Inputs of golden cases: better than any that are made up. */
+	/** Inputs of golden cases, which are better than generated ones. */
 	donors: readonly Readonly<Record<string, Tensor>>[];
 }
 
-/** @param subject a sentence where no inputs can be made. */
+/** @param subject a string is the reason why no inputs can be made. */
 export function planProbes(subject: ProbeSubject | string, { only, donors }: Planning): ProbePlan {
 	const wanted = probeNames.filter((name) => only.length === 0 || only.includes(name));
-	const context = typeof subject === "string" ? subject : openTrtexecContext(subject, donors);
+	const context = typeof subject === "string" ? subject : openProbeContext(subject, donors);
 	if (typeof context === "string") {
 		return { outputs: [], batch: null, cases: [], probes: wanted.map((probe) => ({ probe, state: "skipped", why: context })) };
 	}
-	const asked = wanted.map((probe) => [probe, askers[probe](context)] as const);
+	const requests = wanted.map((probe) => [probe, requestBuilders[probe](context)] as const);
 	return {
 		outputs: context.subject.outputs,
 		batch: context.batch,
 		cases: framed(
 			context,
-			asked.flatMap(([, ask]) => (typeof ask === "string" ? [] : ask.cases)),
+			requests.flatMap(([, request]) => (typeof request === "string" ? [] : request.cases)),
 		),
-		probes: asked.map(([probe, ask]) => plannedOf(probe, ask)),
+		probes: requests.map(([probe, request]) => plannedOf(probe, request)),
 	};
 }
 
@@ -63,14 +63,14 @@ function framed({ batch, rows, pool }: ProbeContext, between: readonly ProbeCase
 	return [{ id: anchor, ...shared }, ...between, { id: again, ...shared }];
 }
 
-function plannedOf(probe: ProbeName, ask: Asked | string): PlannedProbe {
-	if (typeof ask === "string") return { probe, state: "skipped", why: ask };
-	return { probe, state: "asked", comparisons: ask.comparisons, ...(ask.note === undefined ? {} : { note: ask.note }) };
+function plannedOf(probe: ProbeName, request: ProbeRequest | string): PlannedProbe {
+	if (typeof request === "string") return { probe, state: "skipped", why: request };
+	return { probe, state: "planned", comparisons: request.comparisons, ...(request.note === undefined ? {} : { note: request.note }) };
 }
 
-type Asker = (context: ProbeContext) => Asked | string;
+type RequestBuilder = (context: ProbeContext) => ProbeRequest | string;
 
-const askers: Readonly<Record<ProbeName, Asker>> = {
+const requestBuilders: Readonly<Record<ProbeName, RequestBuilder>> = {
 	determinism: () => ({ cases: [], comparisons: [repetition] }),
 	"duplicate-rows": probeDuplicates,
 	neighbours: probeNeighbours,
@@ -79,9 +79,9 @@ const askers: Readonly<Record<ProbeName, Asker>> = {
 	padding: probePadding,
 };
 
-function probeDuplicates(context: ProbeContext): Asked | string {
+function probeDuplicates(context: ProbeContext): ProbeRequest | string {
 	if (context.batch === null) return context.noBatch;
-	if (context.rows < 2) return "Its batch holds one row only.";
+	if (context.rows < 2) return "Its batch holds only one row.";
 	const rows = upTo(context.rows);
 	const id = "duplicates";
 	const inputs = composeBatch(
@@ -89,7 +89,7 @@ function probeDuplicates(context: ProbeContext): Asked | string {
 		rows.map(() => 0),
 	);
 	const others = rows.slice(1);
-	// Another place in a batch may be another tile of a kernel.
+	// Another row of a batch may use another tile of a kernel.
 	const comparison: Comparison = {
 		expected: { caseId: id, rows: others.map(() => 0) },
 		got: { caseId: id, rows: others },
@@ -98,19 +98,20 @@ function probeDuplicates(context: ProbeContext): Asked | string {
 	return { cases: [{ id, inputs, batch: context.rows }], comparisons: [comparison] };
 }
 
-/** Twice, with the odd and with the even rows replaced: what leaks upwards only, as a running sum does, shows in one of the two. */
-function probeNeighbours(context: ProbeContext): Asked | string {
+/** Twice, with the odd and with the even rows replaced: a leak in one direction, such as a running sum, shows in one of the two. */
+function probeNeighbours(context: ProbeContext): ProbeRequest | string {
 	if (context.batch === null) return context.noBatch;
-	if (context.rows < 2) return "Its batch holds one row only.";
+	if (context.rows < 2) return "Its batch holds only one row.";
 	const rows = upTo(context.rows);
-	const untrusted = rows.map((row) => otherRow(context.pool, row, row + context.rows));
-	if (untrusted.some((stranger) => stranger === null)) return "Its inputs are alike in all rows, so that a neighbour cannot be another.";
-	const turns = (["even", "odd"] as const).map((kept, parity) => {
+	const replacements = rows.map((row) => otherRow(context.pool, row, row + context.rows));
+	if (replacements.some((replacement) => replacement === null))
+		return "All rows of its inputs are equal, so neighbours cannot be replaced.";
+	const rounds = (["even", "odd"] as const).map((kept, parity) => {
 		const stays = (row: number): boolean => row % 2 === parity;
 		const id = `neighbours-of-${kept}`;
 		const inputs = composeBatch(
 			context.pool,
-			rows.map((row) => (stays(row) ? row : (untrusted[row] ?? row))),
+			rows.map((row) => (stays(row) ? row : (replacements[row] ?? row))),
 		);
 		const watched = rows.filter(stays);
 		const comparison: Comparison = {
@@ -120,15 +121,15 @@ function probeNeighbours(context: ProbeContext): Asked | string {
 		};
 		return { sent: { id, inputs, batch: context.rows }, comparison };
 	});
-	return { cases: turns.map(({ sent }) => sent), comparisons: turns.map(({ comparison }) => comparison) };
+	return { cases: rounds.map(({ sent }) => sent), comparisons: rounds.map(({ comparison }) => comparison) };
 }
 
-function probeBatchSize(context: ProbeContext): Asked | string {
+function probeBatchSize(context: ProbeContext): ProbeRequest | string {
 	const { batch, rows } = context;
 	if (batch === null) return context.noBatch;
 	const few = batch.range.min;
-	if (few >= rows) return `It is built for batches of ${rows} only.`;
-	const turns = [upTo(few), upTo(rows).slice(rows - few)].map((places, index) => {
+	if (few >= rows) return `It is built only for batches of ${rows}.`;
+	const rounds = [upTo(few), upTo(rows).slice(rows - few)].map((places, index) => {
 		const id = `batch-${few}-${index === 0 ? "first" : "last"}`;
 		const comparison: Comparison = {
 			expected: { caseId: anchor, rows: places },
@@ -137,5 +138,5 @@ function probeBatchSize(context: ProbeContext): Asked | string {
 		};
 		return { sent: { id, inputs: composeBatch(context.pool, places), batch: few }, comparison };
 	});
-	return { cases: turns.map(({ sent }) => sent), comparisons: turns.map(({ comparison }) => comparison) };
+	return { cases: rounds.map(({ sent }) => sent), comparisons: rounds.map(({ comparison }) => comparison) };
 }

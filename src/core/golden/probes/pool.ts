@@ -1,4 +1,4 @@
-// The rows that probes make their batches of: real ones of a golden where there are some, else made up from a seed.
+// The input rows of probes: those of a golden if there is one, else generated from a seed.
 import { sameBytes } from "../compare/kernels.ts";
 import { generateInput } from "../record/generators/generate.ts";
 import { isPacked } from "../tensor/small-numbers.ts";
@@ -16,14 +16,14 @@ export interface Pool {
 
 /** The same inputs every night, so that two nights can be compared. */
 const seed = 20;
-/** More different rows tell nothing more, and cost time to make. */
+/** More distinct rows find nothing more and take longer to generate. */
 const mostRows = 8;
 
-/** A sentence where a size is missing. */
+/** A string is the reason, such as a missing size. */
 export function makePool(
 	subject: ProbeSubject,
 	batch: Batch | null,
-	at: { sizes: ReadonlyMap<string, number>; rows: number; turn: number },
+	at: { sizes: ReadonlyMap<string, number>; rows: number; caseIndex: number },
 ): Pool | string {
 	const rows = batch === null ? 1 : Math.min(mostRows, at.rows);
 	const tensors: Record<string, Tensor> = Object.create(null);
@@ -32,12 +32,12 @@ export function makePool(
 		if (shape === null) return `The config gives no size for an axis of input ${JSON.stringify(name)}.`;
 		const axis = batch?.axes.get(name);
 		if (axis !== undefined) shape[axis] = rows;
-		tensors[name] = generateInput({ name, dtype, shape, specs }, { seed, caseIndex: at.turn, inputIndex }).tensor;
+		tensors[name] = generateInput({ name, dtype, shape, specs }, { seed, caseIndex: at.caseIndex, inputIndex }).tensor;
 	}
 	return { rows, tensors, axes: batch?.axes ?? new Map() };
 }
 
-/** Rows of golden cases, as many as are alike in all other sizes; null where they do not suit. */
+/** Rows of golden cases, as many as are alike in all other sizes; null where they do not match. */
 export function poolOf(
 	subject: ProbeSubject,
 	batch: Batch | null,
@@ -54,9 +54,9 @@ export function poolOf(
 	for (const { name } of subject.inputs) {
 		const axis = batch.axes.get(name);
 		const own = alike.flatMap((other) => other[name] ?? []);
-		const [head, ...rest] = own;
+		const [head, ...others] = own;
 		if (head === undefined) return null;
-		const joined = axis === undefined ? head : join([head, ...rest], axis);
+		const joined = axis === undefined ? head : join([head, ...others], axis);
 		rows = axis === undefined ? rows : Math.min(mostRows, joined.shape[axis] ?? 0);
 		const cut = axis === undefined ? joined : pick(joined, axis, upTo(rows));
 		if (cut === null) return null;
@@ -65,7 +65,7 @@ export function poolOf(
 	return { pool: { rows, tensors, axes: batch.axes }, sizes };
 }
 
-/** What a golden's case says of the dimensions; null where it contradicts the model or itself. */
+/** The dimensions of a golden case; null where they contradict the model or each other. */
 function bindSizes(subject: ProbeSubject, tensors: Tensors): Map<string, number> | null {
 	const sizes = new Map<string, number>();
 	const fits = subject.inputs.every((input) => {
@@ -85,7 +85,7 @@ function bindAxes(axes: ProbeSubject["inputs"][number]["axes"], shape: readonly 
 	});
 }
 
-/** Only rows may differ: what serves all rows must be the same. */
+/** Only rows may differ; inputs shared by all rows must be equal. */
 function isAlike(subject: ProbeSubject, batch: Batch, { first, other }: { first: Tensors; other: Tensors }): boolean {
 	if (bindSizes(subject, other) === null) return false;
 	return subject.inputs.every(({ name }) => {

@@ -1,27 +1,27 @@
-// The probe of a profile's ends: at the smallest and the largest sizes the engine answers, and rows that two batches share come out alike.
+// The profile-ends probe: the engine runs at the smallest and largest sizes, and rows that two batches share agree.
 import type { DimRange } from "../../config/config.ts";
-import { type Asked, type Comparison, caseBytes, mostCaseBytes, type ProbeCase, type ProbeContext } from "./context.ts";
+import { type Comparison, caseBytes, mostCaseBytes, type ProbeCase, type ProbeContext, type ProbeRequest } from "./context.ts";
 import { composeBatch, makePool, upTo } from "./pool.ts";
 import { sizesAt } from "./subject.ts";
 
-/** A file may name 16; more than these make a night long. */
+/** A config may name 16 profiles; probing more than these takes too long. */
 const mostProfiles = 4;
 
-export function probeProfileEnds(context: ProbeContext): Asked | string {
+export function probeProfileEnds(context: ProbeContext): ProbeRequest | string {
 	const cases: ProbeCase[] = [];
 	const comparisons: Comparison[] = [];
 	const omitted: string[] = [];
 	for (const [index, profile] of context.subject.profiles.slice(0, mostProfiles).entries()) {
 		for (const level of levelsOf(context, profile)) {
-			const asked = probeLevel(context, { profile, level, name: `profile-${index}-${level}`, turn: 1 + cases.length });
-			if (typeof asked === "string") omitted.push(asked);
+			const request = probeLevel(context, { profile, level, name: `profile-${index}-${level}`, caseIndex: 1 + cases.length });
+			if (typeof request === "string") omitted.push(request);
 			else {
-				cases.push(...asked.cases);
-				comparisons.push(...asked.comparisons);
+				cases.push(...request.cases);
+				comparisons.push(...request.comparisons);
 			}
 		}
 	}
-	if (comparisons.length === 0) return omitted[0] ?? "Its sizes are fixed: a profile of one size has no ends.";
+	if (comparisons.length === 0) return omitted[0] ?? "Its sizes are fixed, so its profile has no ends.";
 	return { cases, comparisons, ...(omitted[0] === undefined ? {} : { note: omitted[0] }) };
 }
 
@@ -49,11 +49,11 @@ interface Level {
 	/** Of all dimensions but the batch. */
 	level: keyof DimRange;
 	name: string;
-	turn: number;
+	caseIndex: number;
 }
 
-/** A sentence where it is too much to hold. */
-function probeLevel(context: ProbeContext, { profile, level, name, turn }: Level): Asked | string {
+/** A string is the reason why the level is skipped. */
+function probeLevel(context: ProbeContext, { profile, level, name, caseIndex }: Level): ProbeRequest | string {
 	const { subject, batch } = context;
 	const sizes = sizesAt(profile, level);
 	const range = rangeIn(context, profile);
@@ -61,7 +61,7 @@ function probeLevel(context: ProbeContext, { profile, level, name, turn }: Level
 	const [least = 1, ...more] = fitting;
 	const most = `${mostCaseBytes / 2 ** 20} MiB`;
 	if (fitting.length === 0) return `Sizes whose batch takes more than ${most} are left out.`;
-	const pool = makePool(subject, batch, { sizes, rows: Math.max(...fitting), turn });
+	const pool = makePool(subject, batch, { sizes, rows: Math.max(...fitting), caseIndex });
 	if (typeof pool === "string") return pool;
 	const send = (rows: number, id: string): ProbeCase => ({
 		id,
@@ -69,7 +69,7 @@ function probeLevel(context: ProbeContext, { profile, level, name, turn }: Level
 		batch: batch === null ? null : rows,
 	});
 	const first = send(least, `${name}-${least}`);
-	// One size of batch has nothing in common with another, but with itself.
+	// With a single batch size, two runs of the same size are compared.
 	if (more.length === 0) {
 		const second = send(least, `${name}-${least}-again`);
 		return { cases: [first, second], comparisons: [whole(first.id, second.id)] };

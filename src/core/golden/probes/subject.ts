@@ -1,4 +1,4 @@
-// What probes have to know of an engine: its inputs and outputs by axis, its profiles, and how inputs are made up.
+// What probes know about an engine: inputs and outputs by axis, profiles, batch, and how inputs are generated.
 import type { DimRange, InputConfig, ProbesConfig } from "../../config/config.ts";
 import { toDType } from "../../onnx/element-type.ts";
 import { feeds, type OnnxDim, type OnnxModel } from "../../onnx/model.ts";
@@ -10,7 +10,7 @@ import { defaultGenerator, type GeneratorSpec, vocabularyOf } from "../record/ge
 export interface ProbeInput {
 	name: string;
 	dtype: DType;
-	/** Sizes, names of dimensions, or null where nobody says. */
+	/** Sizes, names of dimensions, or null where unknown. */
 	axes: readonly OnnxDim[];
 	generator: readonly GeneratorSpec[];
 }
@@ -33,14 +33,14 @@ export interface ProbeSubject {
 	length?: string;
 }
 
-/** A sentence where no inputs can be made. */
+/** A string is the reason why no inputs can be made. */
 export function probeSubject(model: OnnxModel, { engine, model: config }: EngineSpec): ProbeSubject | string {
 	const inputs: ProbeInput[] = [];
 	for (const feed of feeds(model.graph)) {
 		const given = Object.hasOwn(config.inputs, feed.name) ? config.inputs[feed.name] : undefined;
 		const dtype = feed.kind === "tensor" ? toDType(feed.dtype) : null;
 		const axes = given?.shape ?? feed.dims;
-		if (dtype === null || axes === null || !canEncode(dtype)) return `No values can be made up for input ${JSON.stringify(feed.name)}.`;
+		if (dtype === null || axes === null || !canEncode(dtype)) return `No values can be generated for input ${JSON.stringify(feed.name)}.`;
 		const shape = axes.map((axis) => (typeof axis === "number" ? axis : (sizeOf(axis, engine.profiles[0] ?? {}) ?? 1)));
 		const generator = generatorOf(given?.fill, { name: feed.name, dtype, shape }, vocabularyOf(model, feed.name));
 		inputs.push({ name: feed.name, dtype, axes, generator });
@@ -59,7 +59,7 @@ function sizeOf(axis: string | null, profile: Profile): number | undefined {
 	return axis === null || !Object.hasOwn(profile, axis) ? undefined : profile[axis]?.opt;
 }
 
-/** `normal` is the default that nobody chose: what the recorder of goldens would make suits better. */
+/** `normal` is the config's default; the generators of `golden record` fit the input better. */
 function generatorOf(
 	fill: InputConfig["fill"] | undefined,
 	input: { name: string; dtype: DType; shape: readonly number[] },
@@ -74,7 +74,7 @@ export function shapeOf(axes: readonly OnnxDim[], sizes: ReadonlyMap<string, num
 	return shape.every((size) => size !== undefined) ? shape : null;
 }
 
-/** No engine runs on nothing, whatever a profile says. */
+/** An engine needs at least one row, even where the profile's minimum is 0. */
 export function sizesAt(profile: Profile, end: keyof DimRange): Map<string, number> {
 	return new Map(Object.entries(profile).map(([name, range]) => [name, Math.max(1, range[end])]));
 }
@@ -90,7 +90,7 @@ export interface Batch {
 
 const batchLabels = /batch|^(n|b|bs)$/i;
 /** Dimensions that stand first in some layouts and hold no independent rows. */
-const otherWords = /seq|len|time|frame|token|step|point|node|edge|width|height|channel|head/i;
+const otherLabels = /seq|len|time|frame|token|step|point|node|edge|width|height|channel|head/i;
 
 /**
  * A dimension that is called so, or one that is the first axis of every input that has axes and is not called otherwise; else a
@@ -117,7 +117,7 @@ function namedBatch({ inputs }: ProbeSubject): string | null {
 	const ranked = inputs.filter(({ axes }) => axes.length > 0);
 	const [first] = ranked[0]?.axes ?? [];
 	const everywhere = typeof first === "string" && ranked.every(({ axes }) => axes[0] === first);
-	return everywhere && !otherWords.test(first) ? first : null;
+	return everywhere && !otherLabels.test(first) ? first : null;
 }
 
 function fixedBatch({ inputs }: ProbeSubject): number | null {

@@ -1,4 +1,4 @@
-// Cuts out of two answers what they have to have in common: the same rows, and the positions that count.
+// Selects what two outputs share: the same rows, and the positions that count.
 import type { OnnxDim } from "../../onnx/model.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { Comparison, View } from "./context.ts";
@@ -14,7 +14,7 @@ export interface Views {
 
 type Outputs = Readonly<Record<string, Tensor>>;
 
-/** null where this output has no such rows, as a sum over the batch has none. */
+/** null where this output has no such rows, such as a sum over the batch. */
 export function viewsOf(output: string, comparison: Comparison, of: { plan: ProbePlan; expected: Outputs; got: Outputs }): Views | null {
 	const { plan } = of;
 	const [expected, got] = [own(of.expected, output), own(of.got, output)];
@@ -35,7 +35,7 @@ function own(outputs: Outputs, name: string): Tensor | undefined {
 	return Object.hasOwn(outputs, name) ? outputs[name] : undefined;
 }
 
-/** Where the file says the batch lies, else the first axis; in both answers it must be as long as the batch was. */
+/** The declared batch axis, else the first axis; in both outputs its size must equal the batch size. */
 function rowAxis(
 	declared: readonly OnnxDim[] | null,
 	{ plan, sides }: { plan: ProbePlan; sides: readonly (readonly [View, Tensor])[] },
@@ -69,7 +69,7 @@ function cutPositions(
 function holdsPositions(declared: OnnxDim, size: number, positions: NonNullable<Comparison["positions"]>): boolean {
 	if (size < positions.counted) return false;
 	if (declared === positions.axis) return true;
-	// A fixed size says that this axis is another; another name may be one that the exporter made up.
+	// A fixed size belongs to another axis; another name may have been chosen by the exporter.
 	if (typeof declared === "number") return false;
 	return size === positions.padded || size === positions.counted;
 }

@@ -1,10 +1,10 @@
-// What a wrong weight does to detections, and which limits of scores and overlaps would notice it.
+// The effect of a changed weight on detections, and the limits that would detect it.
 import type { Detections, GoldenManifest } from "../../schema/golden.ts";
 import { checkBoxes } from "../boxes/check-boxes.ts";
 import { type Detection, readDetections } from "../boxes/detection.ts";
 import { type RunOutputs, referencePrecision } from "./noise-floor.ts";
 
-/** Boxes come in any order: how far they moved is told by pairs, not by elements. */
+/** Boxes come in any order, so their change is measured by pairs, not by elements. */
 export interface BoxChange {
 	/** Name of the group. */
 	group: string;
@@ -16,7 +16,7 @@ export interface BoxChange {
 	lostFloor: number;
 }
 
-/** Limits that would notice, each null where none would safely. */
+/** Limits that would detect the change; null where no limit does so safely. */
 interface BoxLimits {
 	score: number | null;
 	iou: number | null;
@@ -26,7 +26,7 @@ export function groupOf({ detections }: Pick<GoldenManifest, "detections">, outp
 	return detections?.find(({ boxes, scores, classes, count }) => [boxes, scores, classes, count].includes(output ?? ""));
 }
 
-/** What two right builds of fp32 differ by, some ten roundings, even where no run on this machine did. */
+/** Two correct fp32 builds differ by about ten roundings, even if the runs on this machine did not. */
 const leastNoise = 1e-6;
 
 export function measureBoxChange(spec: Detections, got: RunOutputs, of: { manifest: GoldenManifest; reference: RunOutputs }): BoxChange {
@@ -57,7 +57,7 @@ export function noticingBoxes({ score, scoreFloor, lost, lostFloor }: BoxChange)
 	return { score: limitBetween(score, scoreFloor), iou: gap === null ? null : Number((1 - gap).toPrecision(12)) };
 }
 
-/** A proposed group with its limits low enough to notice all that can be noticed safely. */
+/** A proposed group with limits low enough to detect every change that can be detected safely. */
 export function tightenDetections(detections: GoldenManifest["detections"], changes: readonly BoxChange[]): GoldenManifest["detections"] {
 	return detections?.map((spec) => {
 		const limits = changes.filter(({ group }) => group === spec.name).map(noticingBoxes);
@@ -84,14 +84,15 @@ export function boxFix(change: BoxChange): string {
 		...(score === null ? [] : [`\`{ "kind": "box-score", "tolerance": { "fp32": ${score} } }\``]),
 		...(iou === null ? [] : [`\`{ "kind": "box-iou", "tolerance": { "fp32": ${iou} } }\``]),
 	];
-	if (limits.length === 0) return "Add cases whose boxes depend more on this weight; what they have lies too near to the noise.";
+	if (limits.length === 0)
+		return "Add cases whose boxes depend more on this weight; the effect on the present cases is too close to the noise.";
 	return `Set ${limits.join(" or ")} in "detections", or add cases whose boxes depend more on this weight.`;
 }
 
-/** Never nearer to the noise than this, or goldens would fail by luck. */
+/** Limits closer to the noise than this would make goldens fail at random. */
 const leastRoom = 1.5;
 
-/** Half of what the change does, unless that is too near to the noise. null: nothing would notice it, safely. */
+/** Half of the change, unless that is too close to the noise. null: no limit detects it safely. */
 export function limitBetween(change: number, floor: number): number | null {
 	const limit = Math.max(change / 2, leastRoom * floor);
 	return limit < change ? roundDown(limit) : null;

@@ -1,18 +1,18 @@
-// Says of each changed weight tensor whether the golden notices it, and which limit lets through what it does not.
+// Judges for each changed weight tensor whether the golden detects it.
 import type { GoldenManifest, MutationRecord, Precision } from "../../schema/golden.ts";
 import { judgeCase } from "../compare/judge.ts";
 import { judgeSet } from "../whole-set/judge-set.ts";
 import { type BoxChange, groupOf, measureBoxChange } from "./mutate-boxes.ts";
 import { distance, floorOf, type RunOutputs, referencePrecision } from "./noise-floor.ts";
 
-/** What came of running the model with one tensor changed. */
+/** The result of running the model with one changed tensor. */
 export type MutationRun = { tensor: string } & ({ state: "ran"; outputs: RunOutputs } | { state: "broke" } | { state: "unchanged" });
 
 export interface MutationFinding {
 	tensor: string;
-	/** broke: the model no longer runs, which every golden notices. below-noise: no output moves further than the noise floor. */
+	/** broke: the model no longer runs, which every golden detects. below-noise: no output changes by more than the noise floor. */
 	state: "noticed" | "unnoticed" | "below-noise" | "broke" | "unchanged";
-	/** Relative L2 of the output that moved furthest above its own floor. */
+	/** Relative L2 of the output with the largest change relative to its floor. */
 	change: number;
 	/** Of that output. */
 	output: string | null;

@@ -1,23 +1,23 @@
-// Draws a proposed limit below what a wrong weight does, and says of a given limit what it lets through.
+// Tightens proposed limits so that they detect changed weights, and describes what given limits miss.
 import { quoteName } from "../../onnx/quote.ts";
 import type { ComparatorSpec, GoldenManifest, GoldenOutput } from "../../schema/golden.ts";
 import { boxFix, limitBetween, noticingBoxes } from "./mutate-boxes.ts";
 import type { MutationFinding } from "./mutate-judge.ts";
 import { referencePrecision } from "./noise-floor.ts";
 
-/** The limit that would notice what moved element by element; null: nothing would, safely. */
+/** The limit that detects an element-wise change; null: no limit does so safely. */
 export function noticingLimit({ change, floor }: Pick<MutationFinding, "change" | "floor">): number | null {
 	return limitBetween(change, floor);
 }
 
-/** Whether some limit would notice the change safely. */
+/** Whether some limit detects the change safely. */
 export function canBeNoticed(finding: MutationFinding): boolean {
 	if (finding.boxes === undefined) return noticingLimit(finding) !== null;
 	const { score, iou } = noticingBoxes(finding.boxes);
 	return score !== null || iou !== null;
 }
 
-/** The manifest with each output's limit low enough to notice all that can be noticed safely. */
+/** The outputs with limits low enough to detect every change that can be detected safely. */
 export function tightenOutputs(manifest: GoldenManifest, findings: readonly MutationFinding[]): GoldenManifest["outputs"] {
 	const outputs = { ...manifest.outputs };
 	for (const finding of findings) {
@@ -44,19 +44,19 @@ function tightenSpec(spec: ComparatorSpec, limit: number): ComparatorSpec {
 	return { ...spec, tolerance: { ...tolerances, [referencePrecision]: Math.min(tolerances[referencePrecision] ?? limit, limit) } };
 }
 
-/** One sentence for what a golden with given limits lets through. */
+/** Describes a change that the golden's given limits miss. */
 export function describeUnnoticed(finding: MutationFinding, manifest: GoldenManifest, relative: number): { message: string; fix: string } {
 	const { tensor, output, change, floor } = finding;
 	const times = floor > 0 ? `, ${figure(change / floor)} times the noise floor` : "";
 	const where = `output ${quoteName(output ?? "")} of case ${quoteName(finding.case ?? "")}`;
-	const message = `a change of ${figure(relative * 100)} % in weight ${quoteName(tensor)} moves ${where} by ${figure(change)} (relative L2)${times}, and no case notices`;
+	const message = `a change of ${figure(relative * 100)} % in weight ${quoteName(tensor)} moves ${where} by ${figure(change)} (relative L2)${times}, and no case detects it`;
 	return { message, fix: fixOf(finding, manifest) };
 }
 
 function fixOf(finding: MutationFinding, manifest: GoldenManifest): string {
 	const limit = noticingLimit(finding);
 	if (finding.boxes !== undefined) return boxFix(finding.boxes);
-	if (limit === null) return "Add cases that depend more on this weight; what they have lies too near to the noise.";
+	if (limit === null) return "Add cases that depend more on this weight; the effect on the present cases is too close to the noise.";
 	const output = finding.output === null || !Object.hasOwn(manifest.outputs, finding.output) ? undefined : manifest.outputs[finding.output];
 	const spec = output?.comparators?.find(({ kind }) => kind === "relative-l2");
 	const allowed = typeof spec?.tolerance === "object" ? spec.tolerance[referencePrecision] : spec?.tolerance;
@@ -93,7 +93,7 @@ function changedLimits(before: readonly Limited[] | undefined, after: readonly L
 		return [
 			{
 				output,
-				sentence: `${spec.kind} at fp32 is ${is}${was === undefined ? "" : ` and not ${was}`}, so that every 1 % wrong weight is noticed.`,
+				sentence: `${spec.kind} at fp32 is ${is}${was === undefined ? "" : ` instead of ${was}`}, so that every weight change of 1 % is detected.`,
 			},
 		];
 	});

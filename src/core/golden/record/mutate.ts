@@ -7,7 +7,7 @@ import { splitMix64 } from "./generators/split-mix.ts";
 export type WeightDType = "float32" | "float64" | "float16" | "bfloat16";
 
 /** A float weight tensor as it lies in a file. */
-export interface WeightPlace {
+export interface WeightLocation {
 	name: string;
 	dtype: WeightDType;
 	elements: number;

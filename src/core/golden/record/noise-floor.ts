@@ -1,4 +1,4 @@
-// How far outputs of one model on the same inputs scatter: nothing nearer than this can be told from right.
+// The noise floor: how far outputs of one model on the same inputs scatter. Smaller differences are not errors.
 import type { DType, NoiseFloor, Precision, Spread } from "../../schema/golden.ts";
 import { makePair } from "../compare/difference.ts";
 import { relativeL2 } from "../metrics/element-errors.ts";
@@ -44,15 +44,15 @@ export function distance(expected: Tensor, got: Tensor): Spread | null {
 	return { relativeL2: relativeL2(pair).value, maxAbs };
 }
 
-/** Rounding of the output itself, as relative L2: runs that agree to the bit were lucky, not exact. A third of the unit roundoff, uniformly spread. */
+/** Rounding of the output itself, as relative L2, even if all runs agree to the bit. A third of the unit roundoff, uniformly spread. */
 const roundings: Partial<Record<DType, number>> = { float64: 1e-15, float32: 1e-7, float16: 3e-4, bfloat16: 2.5e-3 };
 
-/** The floor that is reckoned with: what was measured, and no less than the dtype's own rounding. */
+/** The effective floor: the measured one, but at least the dtype's own rounding. */
 export function floorOf(measured: Spread | undefined, dtype: DType): number {
 	return Math.max(measured?.relativeL2 ?? 0, isFloating(dtype) ? (roundings[dtype] ?? 1e-7) : 0);
 }
 
-/** Runs of one engine and its base that differ by less are both right: what fp32 loses in a network of some dozen layers. */
+/** Smaller differences between an engine and its base are not errors: fp32 loses this much in a network of some dozen layers. */
 export const leastErrorFloor = 1e-5;
 
 /** The precision at which the reference judges itself. */

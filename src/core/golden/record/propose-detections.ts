@@ -43,10 +43,10 @@ function splitGroup(boxes: string, names: readonly string[], outputs: Readonly<R
 	const scores = find(/score|conf/i, each);
 	const classes = find(/class|label/i, each);
 	const count = find(/num|count|valid/i, images);
-	// Without classes or a count nothing says that boxes were chosen: a raw head has each box in its place.
+	// Without classes or a count the boxes may be a raw head, where each box has a fixed position.
 	if (scores === undefined || (classes === undefined && count === undefined)) return null;
 	const named = [boxes, scores, classes, count].filter((name) => name !== undefined);
-	const because = `${named.join(", ")} have the names and shapes of chosen boxes`;
+	const because = `${named.join(", ")} have the names and shapes of selected boxes`;
 	return { boxes, scores, ...(classes ? { classes } : {}), ...(count ? { count } : {}), because };
 }
 
@@ -85,7 +85,7 @@ function finish(found: Found, cases: RunOutputs, noise: Readonly<Record<string, 
 	};
 }
 
-/** Padding is zeros, and says nothing of the format. */
+/** Padding is zeros, and does not show the format. */
 function formatOf(found: Found, cases: RunOutputs): { format: Detections["format"]; because: string } {
 	const columns = found.scores === undefined ? packedColumns : 4;
 	const rows = cases.flatMap((outputs) => (outputs[found.boxes] === undefined ? [] : rowsOf(outputs[found.boxes] as Tensor, columns)));
@@ -93,7 +93,7 @@ function formatOf(found: Found, cases: RunOutputs): { format: Detections["format
 	if (real.every(([a = 0, b = 0, c = 0, d = 0]) => c >= a && d >= b)) {
 		return { format: "xyxy", because: "the second corner is never left of or above the first" };
 	}
-	if (/xywh/i.test(found.boxes) && !/cxcywh/i.test(found.boxes)) return { format: "xywh", because: "its name says so" };
+	if (/xywh/i.test(found.boxes) && !/cxcywh/i.test(found.boxes)) return { format: "xywh", because: "of its name" };
 	return { format: "cxcywh", because: "the last two numbers are not always the larger ones, as those of corners are" };
 }
 
@@ -119,8 +119,8 @@ function limitsOf(
 		...map,
 	];
 	const why = [
-		`At fp32 scores may differ by ${score} and boxes have to overlap by 0.999; boxes scored below ${defaultScoreThreshold} are not looked at.`,
+		`At fp32 scores may differ by ${score} and boxes have to overlap by 0.999; boxes scored below ${defaultScoreThreshold} are ignored.`,
 	];
-	if (map.length > 0) why.push(`mAP over all ${images} images together, which one image is too few for.`);
+	if (map.length > 0) why.push(`mAP is measured over all ${images} images together, because one image is too few.`);
 	return { comparators, why };
 }

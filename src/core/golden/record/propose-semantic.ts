@@ -28,7 +28,7 @@ export function guessSemantic(name: string, tensors: readonly Tensor[]): Guess {
 		if (guess !== null) return guess;
 	}
 	return isFloating(first.dtype)
-		? { semantic: "tensor", because: "neither name, shape nor values say more" }
+		? { semantic: "tensor", because: "neither its name, shape nor values tell more" }
 		: { semantic: "ids", because: "its values are integers" };
 }
 
@@ -100,7 +100,7 @@ const floatRules: readonly Rule[] = [
 	(name, shape) => (/logit/i.test(name) && (shape.at(-1) ?? 1) > 1 ? { semantic: "logits", axis: -1, because: "of its name" } : null),
 	(name, shape, tensors) =>
 		shape.length === 2 && (shape[1] ?? 0) >= 2 && /^(output|out|y|cls|class|pred|head|fc)/i.test(name) && choosesSeveral(tensors)
-			? { semantic: "logits", axis: -1, because: "it has one row of numbers a sample" }
+			? { semantic: "logits", axis: -1, because: "it has one row of numbers for each sample" }
 			: null,
 ];
 

@@ -1,4 +1,4 @@
-// Proposes comparators and limits for an output from what it is, how it scatters, and what a wrong weight does to it.
+// Entry of record/: proposes comparators and limits for an output from its meaning, noise and sensitivity to weights.
 import type { OnnxDim } from "../../onnx/model.ts";
 import type { ComparatorSpec, GoldenOutput, Spread } from "../../schema/golden.ts";
 import { elementCount, isFloating, type Tensor } from "../tensor/tensor.ts";
@@ -23,11 +23,11 @@ export interface Proposal {
 	why: string[];
 }
 
-/** What two right builds of fp32 may differ by in a real network, whatever was measured on one machine. */
+/** Two correct fp32 builds of a real network may differ by this much, whatever one machine measured. */
 const usualFp32 = 2e-5;
 /** Room above the noise floor. */
 const noiseRoom = 10;
-/** Never nearer to the noise than this, or goldens would fail by luck. */
+/** Limits closer to the noise than this would make goldens fail at random. */
 const leastRoom = 1.5;
 
 export function proposeOutput(input: ProposalInput): Proposal {
@@ -60,13 +60,13 @@ function ofIntegers(guess: Guess, tensors: readonly Tensor[]): { comparators: Co
 		if (first !== undefined)
 			return {
 				comparators: [{ kind: "max-abs" }, first, ...others],
-				why: "Pixels may differ by a step or two: PSNR and SSIM say how much of the picture does.",
+				why: "Pixels may differ by a step or two: PSNR and SSIM measure the whole picture.",
 			};
 	}
 	const range = rangeOf(tensors);
 	if (guess.semantic === "mask" && range.least >= 0 && range.most < mostClasses) {
 		const comparators: Comparators = [{ kind: "pixel-disagreement", tolerance: pixelShares }, { kind: "miou" }];
-		return { comparators, why: "A share of the pixels may change their class, by precision; mIoU sees a small class that is lost." };
+		return { comparators, why: "A share of the pixels may change their class, by precision; mIoU detects the loss of a small class." };
 	}
 	const share = guess.semantic === "mask" ? pixelShares : 0;
 	const why = guess.semantic === "mask" ? "A share of the pixels may differ, by precision." : "Integers have to be equal.";
@@ -118,7 +118,7 @@ function taskComparators(guess: Guess, tensors: readonly Tensor[]): Task {
 		case "probabilities":
 			// Along axis 1 there is a class for each pixel.
 			if (axis === 1) {
-				const why = "Pixels that change their class, and mIoU, which sees a small class that is lost.";
+				const why = "Compared by the share of pixels that change their class, and by mIoU, which detects the loss of a small class.";
 				return { comparators: [{ kind: "pixel-disagreement" }, { kind: "miou" }], why: [why] };
 			}
 			return {
@@ -126,10 +126,10 @@ function taskComparators(guess: Guess, tensors: readonly Tensor[]): Task {
 					{ kind: "top-k", k: 1, ...along },
 					{ kind: "kl", input: semantic, ...along },
 				],
-				why: ["The chosen class has to stay, and KL divergence sees how sure of it the engine is."],
+				why: ["The top class must stay the same, and KL divergence compares the engine's confidence."],
 			};
 		case "boxes":
-			return { comparators: [{ kind: "max-abs" }], why: ["No corner may lie far off."] };
+			return { comparators: [{ kind: "max-abs" }], why: ["No corner may be far off."] };
 		case "image":
 			return { comparators: pictureComparators(guess, tensors), why: pictureLabels(guess, tensors) };
 		case "embedding":
@@ -168,28 +168,28 @@ function embeddingComparators(tensors: readonly Tensor[]): Task {
 	const vectors = tensors.reduce((sum, { shape }) => sum + elementCount(shape.slice(0, -1)), 0);
 	const alike = new Set(tensors.map(({ shape }) => shape.at(-1))).size === 1;
 	if (!alike || vectors < vectorsForRanks) {
-		return { comparators, why: [`Cosine alone: ${vectors} ${vectors === 1 ? "vector has" : "vectors have"} no neighbours to speak of.`] };
+		return { comparators, why: [`Cosine alone: ${vectors} ${vectors === 1 ? "vector has" : "vectors have"} too few neighbours.`] };
 	}
 	comparators.push({ kind: "rank-agreement", scope: "set" });
 	if (vectors >= vectorsForRecall) comparators.push({ kind: "recall-at-k", k: 10, scope: "set" });
-	const recall = vectors >= vectorsForRecall ? ", and of the ten nearest who they are" : "";
-	return { comparators, why: [`Cosine of each, and over all ${vectors} vectors the order of their similarities${recall}.`] };
+	const recall = vectors >= vectorsForRecall ? ", and the ten nearest neighbours" : "";
+	return { comparators, why: [`Compared by cosine, and over all ${vectors} vectors by the order of their similarities${recall}.`] };
 }
 
 function fp32Limit({ smallestMutation }: ProposalInput, floor: number): { value: number; why: string } {
 	const wide = Math.max(usualFp32, noiseRoom * floor);
 	const measured = `the noise floor is ${figure(floor)}`;
 	if (smallestMutation === undefined || smallestMutation > 2 * wide) {
-		return { value: rounded(wide), why: `relative-l2 at fp32 may be ${figure(wide)}: ${measured}.` };
+		return { value: rounded(wide), why: `The limit of relative-l2 at fp32 is ${figure(wide)}: ${measured}.` };
 	}
 	const tight = Math.max(leastRoom * floor, smallestMutation / 2);
 	return {
 		value: rounded(tight),
-		why: `relative-l2 at fp32 may be ${figure(tight)}: ${measured}, and a weight tensor that is 1 % wrong moves the output by only ${figure(smallestMutation)}.`,
+		why: `The limit of relative-l2 at fp32 is ${figure(tight)}: ${measured}, and a 1 % change of a weight tensor changes the output by only ${figure(smallestMutation)}.`,
 	};
 }
 
-/** Two digits, rounded down so that a limit never passes what it was made to catch. */
+/** Two digits, rounded down so that the limit still detects the change it was set for. */
 function rounded(value: number): number {
 	const step = 10 ** (Math.floor(Math.log10(value)) - 1);
 	return Number((Math.floor(value / step + 1e-9) * step).toPrecision(2));
@@ -199,7 +199,7 @@ function figure(value: number): string {
 	return String(Number(value.toPrecision(2)));
 }
 
-/** Whether the first axis of an output counts samples: it is called as the first axis of an input is, or both are 1. */
+/** Whether the first axis of an output counts samples: it has the name of an input's first axis, or both are 1. */
 export function isBatched(output: readonly OnnxDim[] | null, inputs: readonly (readonly OnnxDim[] | null)[]): boolean {
 	const first = output?.[0];
 	if (output === null || output.length < 2 || first === undefined || first === null) return false;

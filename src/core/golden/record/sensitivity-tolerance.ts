@@ -1,4 +1,4 @@
-// Finds goldens whose limits are too wide to tell anything: by judging outputs that are plainly wrong.
+// Finds goldens with limits that are too wide, by judging outputs that are plainly wrong.
 import { quoteName } from "../../onnx/quote.ts";
 import type { GoldenManifest, Precision } from "../../schema/golden.ts";
 import { judgeCase } from "../compare/judge.ts";
@@ -11,7 +11,7 @@ import type { Insensitive } from "./sensitivity.ts";
 
 export interface Weakness extends Omit<Insensitive, "kind"> {
 	kind: Insensitive["kind"] | "saturated" | "too-wide" | "alike" | "one-case" | "unnoticed" | "unmeasured";
-	/** refuse: the golden says nothing. warn: it says less than it could. */
+	/** refuse: the golden detects nothing. warn: it detects less than it could. */
 	severity: "refuse" | "warn";
 }
 
@@ -21,7 +21,7 @@ export interface WeaknessContext {
 	relativeL2: Readonly<Partial<Record<Precision, number>>>;
 }
 
-/** What findUninformative leaves over: all of it is about limits and values that vary too little to matter. */
+/** Weaknesses beyond findInsensitive: limits that are too wide, and values that vary too little. */
 export function findWeaknesses(context: WeaknessContext): Weakness[] {
 	return [...findSaturated(context), ...findTooWide(context), ...findAlike(context), ...findLonely(context)];
 }
@@ -52,7 +52,7 @@ function precisionsOf({ outputs }: GoldenManifest): Precision[] {
 	return [...new Set<Precision>([referencePrecision, ...named])];
 }
 
-/** An output that is its own mean throughout tells nothing of the input; limits that take it are wider than the output's spread. */
+/** Limits that accept an output replaced by its own mean are wider than the output's spread. */
 function findTooWide(context: WeaknessContext): Weakness[] {
 	const names = [...new Set(context.cases.flatMap((outputs) => Object.keys(outputs)))];
 	return precisionsOf(context.manifest).flatMap((precision) => names.flatMap((name) => tooWideAt(context, name, precision)));
@@ -74,7 +74,7 @@ function tooWideAt(context: WeaknessContext, name: string, precision: Precision)
 			severity: precision === referencePrecision ? "refuse" : "warn",
 			output: name,
 			message: `at ${precision} the limits of output ${quoteName(name)} are wider than its spread: its mean alone would pass in every case`,
-			fix: "Set tighter limits, or add a comparator that sees what matters; `trtgate golden inspect` proposes some.",
+			fix: "Set tighter limits, or add a comparator that detects such errors; `trtgate golden inspect` proposes some.",
 		},
 	];
 }
@@ -106,7 +106,7 @@ function findAlike(context: WeaknessContext): Weakness[] {
 			{
 				kind: "alike" as const,
 				severity: precision === referencePrecision ? ("refuse" as const) : ("warn" as const),
-				message: `at ${precision} every case would pass with the outputs of the next one, so the inputs make no difference that counts`,
+				message: `at ${precision} every case would pass with the outputs of the next one, so the inputs make no relevant difference`,
 				fix: "Give inputs that differ more, or set tighter limits.",
 			},
 		];
@@ -116,13 +116,13 @@ function findAlike(context: WeaknessContext): Weakness[] {
 function findLonely({ manifest, cases }: WeaknessContext): Weakness[] {
 	if (cases.length !== 1) return [];
 	const message = `there is only one case, ${quoteName(manifest.cases[0]?.id ?? "")}`;
-	return [{ kind: "one-case", severity: "warn", message, fix: "Add cases: a fault may leave one input alone." }];
+	return [{ kind: "one-case", severity: "warn", message, fix: "Add cases: a fault may not affect every input." }];
 }
 
 /** So near to certainty that the other classes are lost to rounding of binary16. */
 const certain = 1 - 2 ** -11;
 
-/** Probabilities that are 0 and 1 throughout: the softmax swallows errors of the layers before it. */
+/** Probabilities that are 0 and 1 throughout: the softmax hides errors of the layers before it. */
 function findSaturated({ manifest, cases }: WeaknessContext): Weakness[] {
 	return Object.entries(manifest.outputs).flatMap(([name, { semantic, comparators }]) => {
 		const tensors = cases.flatMap((outputs) => outputs[name] ?? []).filter((tensor) => elementCount(tensor.shape) > 1);
@@ -134,8 +134,8 @@ function findSaturated({ manifest, cases }: WeaknessContext): Weakness[] {
 				kind: "saturated" as const,
 				severity: "refuse" as const,
 				output: name,
-				message: `output ${quoteName(name)} is a softmax that is certain in every row of every case, which hides errors of the layers before it`,
-				fix: "Make the logits an output of the model and record those, or give inputs that the model is less sure of.",
+				message: `output ${quoteName(name)} is a softmax that saturates in every row of every case, which hides errors of the layers before it`,
+				fix: "Make the logits an output of the model and record those, or give inputs on which the model is less certain.",
 			},
 		];
 	});

@@ -1,4 +1,4 @@
-// Finds goldens that could not fail: not finite, constant, the same for every input, or of one class only.
+// Finds goldens that cannot fail: not finite, constant, the same for every input, or of one class only.
 import { ConfigError } from "../../errors.ts";
 import { quoteName } from "../../onnx/quote.ts";
 import type { GoldenManifest, GoldenOutput } from "../../schema/golden.ts";
@@ -21,16 +21,16 @@ export interface Insensitive {
 	fix: string;
 }
 
-const recordAgain = "Record the golden with other inputs, or mend the model that made it.";
+const recordAgain = "Record the golden with other inputs, or fix the model that made it.";
 
-/** Sees the outputs of one case after the other, in the order of the manifest's cases, and keeps at most those of the first. */
+/** Takes the outputs case by case, in the order of the manifest, and keeps at most those of the first. */
 interface SensitivityWatch {
 	see(outputs: TensorSet): void;
 	findings(): Insensitive[];
 }
 
 /**
- * What makes the golden unable to tell a right engine from a wrong one.
+ * Finds why the golden cannot tell a correct engine from a wrong one.
  *
  * A float output is refused where it has one value throughout all cases, such as the zeros of a dead layer; one constant case among
  * others is fine, and so is a constant integer or bool (a count, a flag) as long as some other output varies. Outputs that do not
@@ -107,7 +107,7 @@ function findNonFinite(manifest: GoldenManifest, id: string, outputs: ReadonlyMa
 		const allow =
 			elements === 0
 				? ""
-				: ` Where such values are right, say so: \`--non-finite ${quoteName(name, "")}\` when recording, or \`"nonFinite": "must-match"\` for the output in golden.json.`;
+				: ` If such values are correct, use \`--non-finite ${quoteName(name, "")}\` when recording, or \`"nonFinite": "must-match"\` for the output in golden.json.`;
 		return [{ kind: "non-finite" as const, output: name, case: id, message, fix: `${recordAgain}${allow}` }];
 	});
 }
@@ -126,7 +126,7 @@ function findConstant(outputs: ReadonlyMap<string, OutputWatch>): Insensitive[] 
 }
 
 function sameForAll(cases: number): Insensitive {
-	return { kind: "same-for-all", message: `all ${cases} cases have the same outputs, so the inputs make no difference`, fix: recordAgain };
+	return { kind: "same-for-all", message: `all ${cases} cases have the same outputs, so the inputs have no effect`, fix: recordAgain };
 }
 
 function findOneClass(name: string, watch: OutputWatch): Insensitive[] {
@@ -137,7 +137,7 @@ function findOneClass(name: string, watch: OutputWatch): Insensitive[] {
 			kind: "one-class",
 			output: name,
 			message: `output ${quoteName(name)} chooses class ${only} in every row of every case`,
-			fix: "Add cases of other classes, so that a network that always answers the same is found out.",
+			fix: "Add cases of other classes, so that a network with a constant answer fails.",
 		},
 	];
 }

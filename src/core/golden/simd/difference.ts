@@ -1,4 +1,4 @@
-// The difference of long runs of binary32 by WebAssembly's vector instructions; whatever it cannot tell exactly is told so.
+// The difference of long runs of binary32 by WebAssembly's vector instructions; it reports what it cannot compute exactly.
 import { module } from "./module.ts";
 
 /** The part of WebAssembly's interface that is used here; every host has it, and no type library without the web's. */
@@ -24,7 +24,7 @@ export interface BlockDifference {
 /** Elements of one block: both sides and the result fit in 192 KiB, the kernel's memory, and in the second-level cache. */
 export const blockElements = 16_384;
 /** The kernel takes so many elements a turn. */
-export const turnElements = 32;
+export const stepElements = 32;
 
 const outAt = 1024;
 const expectedAt = 4096;
@@ -54,15 +54,15 @@ function load(): Loaded {
 const smallest = 1e-14;
 const smallestLimit = 1e-30;
 
-/** Whether the kernel can test this closeness at all: its limits must be numbers that binary32 holds well. */
-export function suits({ rtol, atol }: { rtol: number; atol: number }): boolean {
+/** Whether the kernel supports this closeness: binary32 must hold its limits accurately. */
+export function isSupported({ rtol, atol }: { rtol: number; atol: number }): boolean {
 	const fits = (limit: number): boolean => limit === 0 || limit >= smallestLimit;
 	return fits(rtol) && fits(atol) && rtol <= 1e6;
 }
 
 /**
  * Sums are within a relative 6e-7 of the exact ones.
- * @param block at most blockElements elements a side, a multiple of turnElements.
+ * @param block at most blockElements elements a side, a multiple of stepElements.
  * @returns null where binary32 cannot hold what the block needs: NaN, infinities, squares too large or too small.
  */
 export function blockDifference(

@@ -3,7 +3,7 @@ import type { Pair } from "../compare/difference.ts";
 import { elementCount, type Tensor } from "./tensor.ts";
 import { chunkElements, float64Reader, longReader } from "./values.ts";
 
-interface RowPlace {
+interface RowPosition {
 	/** Place among all rows. */
 	row: number;
 	/** Flat index of the row's first element, and the step to the next. */
@@ -12,7 +12,7 @@ interface RowPlace {
 }
 
 /** The values hold only during the call. */
-type RowVisitor = (expected: Float64Array, got: Float64Array, place: RowPlace) => void;
+type RowVisitor = (expected: Float64Array, got: Float64Array, place: RowPosition) => void;
 
 /** An axis counted from the end where negative, as one from the start; -1 where there is no such axis. */
 export function axisFromStart(axis: number, rank: number): number {
@@ -90,7 +90,7 @@ export function forEachExactRow(pair: Pair, { axis, keep }: Way, visit: RowVisit
 	});
 }
 
-function exactRow(tensor: Tensor, keep: Way["keep"]): ((row: Float64Array, place: RowPlace) => void) | null {
+function exactRow(tensor: Tensor, keep: Way["keep"]): ((row: Float64Array, place: RowPosition) => void) | null {
 	const read = longReader(tensor);
 	if (read === null) return null;
 	return (row, { first, stride }) => {

@@ -1,4 +1,4 @@
-// A tensor in memory: dtype, shape and little-endian bytes, with its slices and positions.
+// Entry of tensor/: a tensor in memory (dtype, shape, little-endian bytes), its slices and positions.
 import type { DType } from "../../schema/golden.ts";
 import { isPacked, nibbleAt } from "./small-numbers.ts";
 
@@ -63,11 +63,11 @@ export function tensorMap(set: TensorSet): ReadonlyMap<string, Tensor> {
 /** The position of a flat, row-major index. */
 export function unravel(flat: number, shape: readonly number[]): number[] {
 	const position = new Array<number>(shape.length).fill(0);
-	let rest = flat;
+	let remaining = flat;
 	for (let axis = shape.length - 1; axis >= 0; axis -= 1) {
 		const size = shape[axis] ?? 1;
-		position[axis] = rest % size;
-		rest = Math.floor(rest / size);
+		position[axis] = remaining % size;
+		remaining = Math.floor(remaining / size);
 	}
 	return position;
 }

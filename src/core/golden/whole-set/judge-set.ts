@@ -1,4 +1,4 @@
-// Pronounces on all cases of a golden together: sums are taken case by case, the verdict once at the end.
+// Entry of whole-set/: judges all cases of a golden together. Sums grow case by case; the verdict comes once, at the end.
 import { quoteName } from "../../onnx/quote.ts";
 import type { GoldenCase, GoldenManifest, Precision } from "../../schema/golden.ts";
 import type { GoldenCheck, GoldenVerdict } from "../../schema/result.ts";
@@ -9,12 +9,12 @@ import { type TensorSet, tensorMap } from "../tensor/tensor.ts";
 import { wholeSet } from "./kinds.ts";
 import { type Sum, sumsOf } from "./sums.ts";
 
-export interface SetPlace {
+export interface SetRef {
 	manifest: GoldenManifest;
 	model: string;
 	engine: string;
 	precision: Precision;
-	/** Of the model that the golden speaks of, as it is in the head. */
+	/** Hash of the golden's model in the head. */
 	modelSha256: string;
 	/** The config's limits, for outputs whose golden names none. */
 	relativeL2: Readonly<Partial<Record<Precision, number>>>;
@@ -28,17 +28,17 @@ export interface SetSides {
 }
 
 export interface SetWatch {
-	/** Every case of the golden, once; `sides` is null where the engine gave no answer. */
+	/** Call once for every case of the golden; `sides` is null where the engine gave no output. */
 	see(golden: GoldenCase, sides: SetSides | null): void;
 	/** null: the golden is stale by its own policy, so that nothing is compared. */
 	verdict(): GoldenVerdict | null;
 }
 
-/** null: no comparator of the golden speaks of the whole set. */
-export function watchSet(place: SetPlace): SetWatch | null {
-	const sums = sumsOf(place.manifest, place);
+/** null: no comparator of the golden covers the whole set. */
+export function watchSet(ref: SetRef): SetWatch | null {
+	const sums = sumsOf(ref.manifest, ref);
 	if (sums.length === 0) return null;
-	const base = { sums: sumsOf(place.manifest, place), whole: true };
+	const base = { sums: sumsOf(ref.manifest, ref), whole: true };
 	const lost: string[] = [];
 	let seen = 0;
 	return {
@@ -49,9 +49,9 @@ export function watchSet(place: SetPlace): SetWatch | null {
 			base.whole = base.whole && addAll(base.sums, golden, of);
 		},
 		verdict() {
-			const changed = place.manifest.model.sha256 !== place.modelSha256;
-			if (changed && (place.manifest.policy?.onModelChange ?? "compare") !== "compare") return null;
-			const about = { ...aboutSet(place, seen), modelChanged: changed };
+			const changed = ref.manifest.model.sha256 !== ref.modelSha256;
+			if (changed && (ref.manifest.policy?.onModelChange ?? "compare") !== "compare") return null;
+			const about = { ...aboutSet(ref, seen), modelChanged: changed };
 			if (lost.length > 0 || seen === 0) return { ...about, state: "error", message: lostMessage(lost, seen), checks: [] };
 			const checks = sums.map((sum, index) => checkOf(sum, base.whole ? base.sums[index] : undefined));
 			const fails = checks.some(({ pass, severity }) => !pass && severity === "fail");
@@ -61,8 +61,8 @@ export function watchSet(place: SetPlace): SetWatch | null {
 }
 
 /** The verdict on cases that are all at hand; null as of watchSet. */
-export function judgeSet(place: SetPlace, cases: readonly { golden: GoldenCase; sides: SetSides | null }[]): GoldenVerdict | null {
-	const watch = watchSet(place);
+export function judgeSet(ref: SetRef, cases: readonly { golden: GoldenCase; sides: SetSides | null }[]): GoldenVerdict | null {
+	const watch = watchSet(ref);
 	for (const { golden, sides } of cases) watch?.see(golden, sides);
 	return watch?.verdict() ?? null;
 }
@@ -75,21 +75,21 @@ function addAll(sums: readonly Sum[], golden: GoldenCase, sides: { expected: Ten
 	return whole;
 }
 
-function aboutSet({ manifest, model, engine, precision }: SetPlace, seen: number) {
+function aboutSet({ manifest, model, engine, precision }: SetRef, seen: number) {
 	return { model, engine, precision, case: wholeSet, scope: "set" as const, cases: seen, golden: manifest.goldenId };
 }
 
 function lostMessage(lost: readonly string[], seen: number): string {
 	if (seen === 0) return "No case was compared.";
 	const first = quoteName(lost[0] ?? "");
-	return `${lost.length} of ${seen} cases hold nothing that can be compared (the first is ${first}), and a number over the others would not be of the whole set.`;
+	return `${lost.length} of ${seen} cases cannot be compared (the first is ${first}), so there is no result for the whole set.`;
 }
 
 function checkOf(sum: Sum, base: Sum | undefined): GoldenCheck {
 	const { output, metric, bound, severity } = sum;
 	const { value, elements, detail } = within(sum.measure(), sum.range);
 	const allowed = sum.allowed();
-	const said = Number.isNaN(value) ? (detail ?? "nothing was compared") : detail;
+	const shownDetail = Number.isNaN(value) ? (detail ?? "nothing was compared") : detail;
 	return {
 		output,
 		metric,
@@ -100,6 +100,6 @@ function checkOf(sum: Sum, base: Sum | undefined): GoldenCheck {
 		severity,
 		...(base === undefined ? {} : { base: toNumeric(base.measure().value) }),
 		elements,
-		...(said === undefined ? {} : { detail: said }),
+		...(shownDetail === undefined ? {} : { detail: shownDetail }),
 	};
 }

@@ -25,5 +25,5 @@ export function isSetKind(kind: ComparatorKind): kind is SetKind {
 
 export const boxSetKinds: readonly BoxComparatorKind[] = ["box-missing", "box-extra", "box-f1", "map"];
 
-/** What the verdict on the whole set is called where a case has its id. */
+/** The verdict on the whole set has this in place of a case id. */
 export const wholeSet = "whole set";

@@ -1,4 +1,4 @@
-// The comparators of a golden that speak of all cases together, each with its sum.
+// The comparators that cover all cases together, each with its sum.
 import type {
 	BoxComparatorKind,
 	BoxComparatorSpec,
@@ -18,7 +18,7 @@ import { makePair, type Pair } from "../compare/difference.ts";
 import { metrics } from "../compare/registry.ts";
 import { defaultTolerances } from "../compare/tolerances.ts";
 import { accuracy } from "../metrics/classification.ts";
-import { plainQuestion, type Range } from "../metrics/measured.ts";
+import { defaultMetricOptions, type Range } from "../metrics/measured.ts";
 import { elementCount, type Tensor } from "../tensor/tensor.ts";
 import { isSetKind } from "./kinds.ts";
 import { meanTally, type SetMeasured, setTally } from "./tally.ts";
@@ -47,7 +47,7 @@ interface SumContext {
 	relativeL2: Readonly<Partial<Record<Precision, number>>>;
 }
 
-/** Empty where every comparator is content with one case. */
+/** Empty where every comparator covers one case only. */
 export function sumsOf(manifest: GoldenManifest, context: SumContext): Sum[] {
 	const ofOutputs = Object.entries(manifest.outputs).flatMap(([name, output]) => {
 		const listed: readonly ComparatorSpec[] = output.comparators ?? [];
@@ -63,7 +63,7 @@ export function sumsOf(manifest: GoldenManifest, context: SumContext): Sum[] {
 	return [...ofOutputs, ...ofBoxes];
 }
 
-interface Asked {
+interface SetComparator {
 	name: string;
 	output: GoldenOutput;
 	spec: MetricSpec;
@@ -71,7 +71,7 @@ interface Asked {
 	index: number;
 }
 
-function outputSum({ name, output, spec, index }: Asked, context: SumContext): Sum {
+function outputSum({ name, output, spec, index }: SetComparator, context: SumContext): Sum {
 	const tally = isSetKind(spec.kind) ? setTally(spec.kind) : null;
 	// What the golden itself reaches by the labels: the limit of accuracy is a share of it.
 	const own = spec.kind === "accuracy" ? meanTally(accuracy, "at-least") : null;
@@ -95,10 +95,11 @@ function outputSum({ name, output, spec, index }: Asked, context: SumContext): S
 			own?.add(makePair(pair.expected, pair.expected), last, golden.id);
 			return true;
 		},
-		measure: () => withOwn(tally?.measure(last ?? plainQuestion) ?? { value: Number.NaN, elements: 0 }, own?.measure(plainQuestion).value),
+		measure: () =>
+			withOwn(tally?.measure(last ?? defaultMetricOptions) ?? { value: Number.NaN, elements: 0 }, own?.measure(defaultMetricOptions).value),
 		allowed() {
 			if (own === null || toleranceAt(spec.tolerance, context.precision) !== undefined) return last?.allowed ?? Number.NaN;
-			return own.measure(plainQuestion).value * defaultTolerances[context.precision].topK;
+			return own.measure(defaultMetricOptions).value * defaultTolerances[context.precision].topK;
 		},
 	};
 }

@@ -1,7 +1,7 @@
-// Sums that go over all cases of a golden, one case after the other: what is kept does not grow with their number.
+// Sums over all cases of a golden, case by case, in memory that does not grow with their number.
 import { joinNorms, longerNorm, noNorm, normRatio, type Pair } from "../compare/difference.ts";
 import { metrics } from "../compare/registry.ts";
-import type { Measured, Question } from "../metrics/measured.ts";
+import type { Measured, MetricOptions } from "../metrics/measured.ts";
 import { measureRanks, measureRecall, mostVectors, unit } from "../metrics/neighbours.ts";
 import { emptyClassTally, measureClasses, tallyClasses } from "../metrics/segmentation.ts";
 import { forEachRow } from "../tensor/rows.ts";
@@ -18,7 +18,7 @@ export function setTally(kind: SetKind): SetTally {
 		case "relative-l2":
 			return squareTally();
 		default:
-			return meanTally((pair, question) => metrics[kind].measure(pair, question), metrics[kind].bound);
+			return meanTally((pair, options) => metrics[kind].measure(pair, options), metrics[kind].bound);
 	}
 }
 
@@ -26,14 +26,14 @@ export function setTally(kind: SetKind): SetTally {
 const countSlack = 1e-6;
 
 /** The mean of the cases' own numbers, each weighed by the elements that it speaks of: shares and means over rows. */
-export function meanTally(measure: (pair: Pair, question: Question) => Measured, bound: "at-most" | "at-least"): SetTally {
+export function meanTally(measure: (pair: Pair, options: MetricOptions) => Measured, bound: "at-most" | "at-least"): SetTally {
 	let sum = 0;
 	let elements = 0;
 	let worst: { value: number; id: string } | null = null;
 	let problem: string | undefined;
 	return {
-		add(pair, question, id) {
-			const measured = measure(pair, question);
+		add(pair, options, id) {
+			const measured = measure(pair, options);
 			if (Number.isNaN(measured.value) && measured.detail !== undefined) problem ??= `case ${id}: ${measured.detail}`;
 			if (measured.elements === 0) return;
 			const part = measured.value * measured.elements;
@@ -55,8 +55,8 @@ export function meanTally(measure: (pair: Pair, question: Question) => Measured,
 function classTally(kind: "miou" | "dice"): SetTally {
 	const tally = emptyClassTally();
 	return {
-		add: (pair, question) => void tallyClasses(pair, question, tally),
-		measure: (question) => measureClasses(tally, question, kind),
+		add: (pair, options) => void tallyClasses(pair, options, tally),
+		measure: (options) => measureClasses(tally, options, kind),
 	};
 }
 
@@ -88,7 +88,7 @@ const mostBytes = 128 * 1024 * 1024;
 /** With fewer there is hardly a neighbourhood. */
 const leastVectors = 16;
 
-interface Kept {
+interface SampledVectors {
 	expected: Float64Array[];
 	got: Float64Array[];
 	ids: string[];
@@ -99,7 +99,7 @@ interface Kept {
  * over the set, and is the same in every run.
  */
 function vectorTally(kind: "recall-at-k" | "rank-agreement"): SetTally {
-	const kept: Kept = { expected: [], got: [], ids: [] };
+	const sampled: SampledVectors = { expected: [], got: [], ids: [] };
 	const seen = { vectors: 0, step: 1, length: -1, elements: 0 };
 	let problem: string | undefined;
 	const take = (expected: Float64Array, got: Float64Array, id: string): void => {
@@ -111,38 +111,38 @@ function vectorTally(kind: "recall-at-k" | "rank-agreement"): SetTally {
 		seen.vectors += 1;
 		seen.elements += expected.length;
 		if (problem !== undefined || at % seen.step !== 0) return;
-		if (kept.ids.length >= room) {
-			thinOut(kept);
+		if (sampled.ids.length >= room) {
+			thinOut(sampled);
 			seen.step *= 2;
 			if (at % seen.step !== 0) return;
 		}
-		kept.expected.push(unit(expected));
-		kept.got.push(unit(got));
-		kept.ids.push(id);
+		sampled.expected.push(unit(expected));
+		sampled.got.push(unit(got));
+		sampled.ids.push(id);
 	};
 	return {
-		add: (pair: Pair, question, id) => forEachRow(pair, question.axis, (expected, got) => take(expected, got, id)),
-		measure(question): SetMeasured {
-			const vectors = { ...kept, firsts: [] };
-			const scores = kind === "recall-at-k" ? measureRecall(vectors, question.k) : measureRanks(vectors);
+		add: (pair: Pair, options, id) => forEachRow(pair, options.axis, (expected, got) => take(expected, got, id)),
+		measure(options): SetMeasured {
+			const vectors = { ...sampled, firsts: [] };
+			const scores = kind === "recall-at-k" ? measureRecall(vectors, options.k) : measureRanks(vectors);
 			const { value, lowest, at } = problem === undefined ? scores : { value: Number.NaN, lowest: Number.NaN, at: -1 };
-			const sample = seen.step > 1 ? `of ${kept.ids.length} among ${seen.vectors} vectors, evenly drawn` : `of ${seen.vectors} vectors`;
-			const worst = value < 1 ? `; lowest ${Number(lowest.toPrecision(4))}, in case ${kept.ids[at] ?? ""}` : "";
+			const sample = seen.step > 1 ? `of ${sampled.ids.length} among ${seen.vectors} vectors, evenly drawn` : `of ${seen.vectors} vectors`;
+			const worst = value < 1 ? `; lowest ${Number(lowest.toPrecision(4))}, in case ${sampled.ids[at] ?? ""}` : "";
 			return { value, elements: seen.elements, detail: problem ?? scores.problem ?? `${sample}${worst}` };
 		},
 	};
 }
 
-function thinOut(kept: Kept): void {
-	for (const key of ["expected", "got"] as const) kept[key] = kept[key].filter((_, index) => index % 2 === 0);
-	kept.ids = kept.ids.filter((_, index) => index % 2 === 0);
+function thinOut(sampled: SampledVectors): void {
+	for (const key of ["expected", "got"] as const) sampled[key] = sampled[key].filter((_, index) => index % 2 === 0);
+	sampled.ids = sampled.ids.filter((_, index) => index % 2 === 0);
 }
 
 interface SetTally {
 	/** One output of one case. */
-	add(pair: Pair, question: Question, caseId: string): void;
+	add(pair: Pair, options: MetricOptions, caseId: string): void;
 	/** What was added so far; `question` is that of any case. */
-	measure(question: Question): SetMeasured;
+	measure(options: MetricOptions): SetMeasured;
 }
 
 /** NaN where the number is not defined, which never passes. */

@@ -83,8 +83,8 @@ describe("reviewGolden", () => {
 			notes: [
 				"It was recorded from another model.",
 				"Its id is still net@1: it was changed by hand.",
-				"Nobody says why.",
-				"Nobody is named as its author.",
+				"No reason is given.",
+				"No author is named.",
 			],
 		});
 		const said = review(base, golden({}, { ...otherModel, goldenId: "net@2", reason: "Trained anew.", author: "Ann" }));

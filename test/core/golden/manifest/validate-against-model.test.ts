@@ -36,7 +36,7 @@ describe("checkFit", () => {
 	it.each([
 		["an input of another name", modelOf([tensor("image", [1, 3])], [y]), 'has input "x"; the model\'s inputs are "image"'],
 		["an output of another name", modelOf([x], [tensor("probs", [1, 2])]), 'has output "y"; the model\'s outputs are "probs"'],
-		["one more input", modelOf([x, tensor("mask", [1])], [y]), 'asks for input "mask"'],
+		["one more input", modelOf([x, tensor("mask", [1])], [y]), 'needs input "mask"'],
 		["another dtype", modelOf([x], [tensor("y", ["batch", 2], "float16")]), "is float32; the model's is float16"],
 		["a dtype that no tensor of ours has", modelOf([tensor("x", [1, 3], "string")], [y]), "the model's is string"],
 		["another rank", modelOf([x], [tensor("y", [2])]), "has shape [1, 2]; the model's is [2]"],

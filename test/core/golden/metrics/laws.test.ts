@@ -5,7 +5,7 @@ import { checkBoxes } from "../../../../src/core/golden/boxes/check-boxes.ts";
 import { makePair } from "../../../../src/core/golden/compare/difference.ts";
 import { judgeCase } from "../../../../src/core/golden/compare/judge.ts";
 import { type MetricKind, metrics } from "../../../../src/core/golden/compare/registry.ts";
-import { metricLabels, plainQuestion, type Question } from "../../../../src/core/golden/metrics/measured.ts";
+import { defaultMetricOptions, type MetricOptions, metricLabels } from "../../../../src/core/golden/metrics/measured.ts";
 import type { BoxComparatorKind, Detections, GoldenOutput } from "../../../../src/core/schema/golden.ts";
 import { float32, manifestOf, modelSha256 } from "../../../support/golden-tensors.ts";
 
@@ -13,7 +13,7 @@ const [rows, classes] = [40, 24];
 const shape = [1, 1, rows, classes];
 
 /** Not to be read by another law: whether the number stays the same with both sides turned round, and what it is of equal sides. */
-const laws: Readonly<Record<MetricKind, { symmetric: boolean; perfect: number; ask?: Partial<Question> }>> = {
+const laws: Readonly<Record<MetricKind, { symmetric: boolean; perfect: number; ask?: Partial<MetricOptions> }>> = {
 	"relative-l2": { symmetric: false, perfect: 0 },
 	"max-abs": { symmetric: true, perfect: 0 },
 	allclose: { symmetric: false, perfect: 0, ask: { rtol: 1e-2, atol: 1e-2 } },
@@ -59,8 +59,8 @@ function measure(kind: MetricKind, golden: readonly number[], got: readonly numb
 		const values = [...Float32Array.from(golden.slice(row * classes, (row + 1) * classes))];
 		return values.indexOf(Math.max(...values));
 	});
-	const question = { ...plainQuestion, labels, ...laws[kind].ask };
-	return metrics[kind].measure(makePair(float32(golden, shape), float32(got, shape)), question).value;
+	const options = { ...defaultMetricOptions, labels, ...laws[kind].ask };
+	return metrics[kind].measure(makePair(float32(golden, shape), float32(got, shape)), options).value;
 }
 
 describe.each(kinds)("%s", (kind) => {

@@ -6,10 +6,10 @@ import { topIndices, topKAgreement } from "../../../../src/core/golden/metrics/c
 import { cosine } from "../../../../src/core/golden/metrics/cosine.ts";
 import { klDivergence } from "../../../../src/core/golden/metrics/divergence.ts";
 import { allclose, maxAbs, relativeL2 } from "../../../../src/core/golden/metrics/element-errors.ts";
-import { plainQuestion } from "../../../../src/core/golden/metrics/measured.ts";
+import { defaultMetricOptions } from "../../../../src/core/golden/metrics/measured.ts";
 import { float32, float64 } from "../../../support/golden-tensors.ts";
 
-const question = plainQuestion;
+const options = defaultMetricOptions;
 // Multiples of 2^-10, so that no test meets subnormal numbers by chance.
 const value = fc.integer({ min: -(2 ** 20), max: 2 ** 20 }).map((count) => count / 1024);
 const values = fc.array(value, { minLength: 1, maxLength: 40 });
@@ -29,10 +29,10 @@ describe("every metric", () => {
 				const pair = makePair(float32(numbers), float32(numbers));
 				expect(relativeL2(pair).value).toBe(0);
 				expect(maxAbs(pair).value).toBe(0);
-				expect(allclose(pair, question).value).toBe(0);
+				expect(allclose(pair, options).value).toBe(0);
 				expect(cosine(pair).value).toBe(1);
-				expect(topKAgreement(pair, question).value).toBe(1);
-				expect(klDivergence(pair, question).value).toBe(0);
+				expect(topKAgreement(pair, options).value).toBe(1);
+				expect(klDivergence(pair, options).value).toBe(0);
 			}),
 		);
 	});
@@ -51,9 +51,9 @@ describe("every metric", () => {
 				if (!one || !other) return;
 				expectNear(relativeL2(other).value, relativeL2(one).value);
 				expect(maxAbs(other).value).toBe(maxAbs(one).value);
-				expect(allclose(other, { ...question, rtol: 0.1, atol: 1 }).value).toBe(allclose(one, { ...question, rtol: 0.1, atol: 1 }).value);
+				expect(allclose(other, { ...options, rtol: 0.1, atol: 1 }).value).toBe(allclose(one, { ...options, rtol: 0.1, atol: 1 }).value);
 				expect(cosine(other).value).toBeCloseTo(cosine(one).value, 9);
-				expect(klDivergence(other, question).value).toBeCloseTo(klDivergence(one, question).value, 6);
+				expect(klDivergence(other, options).value).toBeCloseTo(klDivergence(one, options).value, 6);
 			}),
 		);
 	});
@@ -121,14 +121,14 @@ describe("top-k", () => {
 		fc.assert(
 			fc.property(fc.uniqueArray(fc.integer(), { minLength: 3, maxLength: 20 }), fc.integer({ min: 1, max: 5 }), (numbers, k) => {
 				const noisy = numbers.map((x, i) => x + (i % 3));
-				const agree = (g: number[], c: number[]): number => topKAgreement(makePair(float64(g), float64(c)), { ...question, k }).value;
+				const agree = (g: number[], c: number[]): number => topKAgreement(makePair(float64(g), float64(c)), { ...options, k }).value;
 				if (new Set(noisy).size === noisy.length) expect(agree(numbers.toReversed(), noisy.toReversed())).toBe(agree(numbers, noisy));
 			}),
 		);
 	});
 
 	it("tells how clear the golden's lead was in the rows that differ", () => {
-		const measured = topKAgreement(makePair(float32([3, 1, 5, 4.5], [2, 2]), float32([1, 3, 4, 5], [2, 2])), question);
+		const measured = topKAgreement(makePair(float32([3, 1, 5, 4.5], [2, 2]), float32([1, 3, 4, 5], [2, 2])), options);
 		expect(measured).toMatchObject({ value: 0, worstAt: 0, detail: expect.stringContaining("2 of 2 rows differ") });
 		expect(measured.detail).toContain("clearest of them is 2");
 	});
@@ -139,19 +139,19 @@ describe("KL divergence", () => {
 		fc.assert(
 			fc.property(pairs, (rows) => {
 				const [g, c] = columns(rows);
-				expect(klDivergence(makePair(float64(g), float64(c)), question).value).toBeGreaterThanOrEqual(-1e-15);
+				expect(klDivergence(makePair(float64(g), float64(c)), options).value).toBeGreaterThanOrEqual(-1e-15);
 			}),
 		);
 	});
 
 	it("takes masked logits as probability 0 on both sides", () => {
 		const masked = float32([1, 2, Number.NEGATIVE_INFINITY]);
-		expect(klDivergence(makePair(masked, masked), question).value).toBe(0);
-		expect(klDivergence(makePair(float32([1, 2, 3]), masked), question).value).toBe(Number.POSITIVE_INFINITY);
+		expect(klDivergence(makePair(masked, masked), options).value).toBe(0);
+		expect(klDivergence(makePair(float32([1, 2, 3]), masked), options).value).toBe(Number.POSITIVE_INFINITY);
 	});
 
 	it("of what is no distribution is NaN, with the reason", () => {
-		const probabilities = { ...question, input: "probabilities" as const };
+		const probabilities = { ...options, input: "probabilities" as const };
 		for (const broken of [
 			[0.5, 0.9],
 			[-0.1, 1.1],
@@ -159,13 +159,13 @@ describe("KL divergence", () => {
 		]) {
 			const measured = klDivergence(makePair(float32([0.5, 0.5]), float32(broken)), probabilities);
 			expect(measured.value).toBeNaN();
-			expect(measured.detail).toContain("no distribution");
+			expect(measured.detail).toContain("not a distribution");
 		}
 	});
 
 	it("reads a 0 of the engine as what underflowed, where it is told so", () => {
 		const pair = makePair(float64([1e-9, 1 - 1e-9]), float64([0, 1]));
-		const probabilities = { ...question, input: "probabilities" as const };
+		const probabilities = { ...options, input: "probabilities" as const };
 		expect(klDivergence(pair, probabilities).value).toBe(Number.POSITIVE_INFINITY);
 		expect(klDivergence(pair, { ...probabilities, zeroProbability: 2 ** -24 }).value).toBeLessThan(1e-6);
 		const lost = makePair(float64([0.5, 0.5]), float64([0, 1]));
@@ -173,7 +173,7 @@ describe("KL divergence", () => {
 	});
 
 	it("adds nothing for 0 against 0, and scales what it reads a 0 as", () => {
-		const probabilities = { ...question, input: "probabilities" as const, zeroProbability: 2 ** -10 };
+		const probabilities = { ...options, input: "probabilities" as const, zeroProbability: 2 ** -10 };
 		const sparse = float64([0.75, 0.25, ...new Array<number>(1000).fill(0)]);
 		expect(klDivergence(makePair(sparse, sparse), probabilities).value).toBe(0);
 		// Read as 1/1024 beside 1, of 1025/1024 in all.
@@ -186,13 +186,13 @@ describe("KL divergence", () => {
 	it("walks rows along an inner axis as along the last", () => {
 		const inner = makePair(float64([1, 5, 2, 6, 3, 7], [3, 2]), float64([1.5, 5, 2, 6.5, 3, 7], [3, 2]));
 		const last = makePair(float64([1, 2, 3, 5, 6, 7], [2, 3]), float64([1.5, 2, 3, 5, 6.5, 7], [2, 3]));
-		expect(klDivergence(inner, { ...question, axis: 0 }).value).toBeCloseTo(klDivergence(last, question).value, 14);
+		expect(klDivergence(inner, { ...options, axis: 0 }).value).toBeCloseTo(klDivergence(last, options).value, 14);
 	});
 
 	it("reads rows longer than a chunk", () => {
 		const long = Array.from({ length: 150_000 }, (_, index) => (index === 149_999 ? 30 : index % 7));
 		const pair = makePair(float32(long), float32(long.map((x, index) => (index === 149_999 ? 29 : x))));
-		expect(klDivergence(pair, question)).toMatchObject({ elements: 150_000, worstAt: 149_999 });
-		expect(topKAgreement(pair, question).value).toBe(1);
+		expect(klDivergence(pair, options)).toMatchObject({ elements: 150_000, worstAt: 149_999 });
+		expect(topKAgreement(pair, options).value).toBe(1);
 	});
 });

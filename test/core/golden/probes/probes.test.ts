@@ -154,7 +154,7 @@ describe("planProbes", () => {
 
 	it("skips neighbours that cannot be others", () => {
 		const plan = ask(subject({ inputs: [input("x", ["batch", 3], { generator: [{ kind: "ones" }] })] }), ["neighbours"]);
-		expect(plan.probes[0]).toMatchObject({ state: "skipped", why: expect.stringMatching(/alike in all rows/) });
+		expect(plan.probes[0]).toMatchObject({ state: "skipped", why: expect.stringMatching(/All rows of its inputs are equal/) });
 	});
 
 	it("makes batches smaller than memory, and says where even one is too large", () => {
@@ -193,11 +193,11 @@ describe("planProbes", () => {
 			{ inputs: [ids, mask("attention_mask")], profiles: [{ batch: range(1, 2, 4), seq: range(8, 8, 8) }] },
 			["padding-zeros", "padding-others"],
 		],
-		["no mask that may mean the padding", { inputs: [ids, mask("key_padding_mask")] }, /No input tells padding/],
-		["no mask of floats", { inputs: [ids, mask("attention_mask", { dtype: "float32" })] }, /No input tells padding/],
+		["no mask that may mean the padding", { inputs: [ids, mask("key_padding_mask")] }, /No input is named like a mask/],
+		["no mask of floats", { inputs: [ids, mask("attention_mask", { dtype: "float32" })] }, /No input is named like a mask/],
 		["a name that is not there", { inputs: [ids], mask: "gone" }, /has no input "gone"/],
-		["a mask alone", { inputs: [mask("attention_mask")] }, /No input holds anything/],
-	])("tells padding: %s", (_, over, expected) => {
+		["a mask alone", { inputs: [mask("attention_mask")] }, /No input holds values that could fill/],
+	])("finds padding: %s", (_, over, expected) => {
 		const plan = ask(subject({ profiles, ...over }), ["padding"]);
 		if (expected instanceof RegExp) expect(plan.probes[0]).toMatchObject({ state: "skipped", why: expect.stringMatching(expected) });
 		else expect(plan.cases.map(({ id }) => id).filter((id) => id.startsWith("padding"))).toEqual(expected);
@@ -290,7 +290,7 @@ describe("judgeProbes", () => {
 		});
 		answers.set("anchor", { state: "failed", message: "an index is out of range." });
 		expect(new Set(judgeProbes(plan, answers, rule).map(({ state }) => state))).toEqual(new Set(["skipped"]));
-		expect(judgeProbes(plan, answers, rule)[0]?.message).toMatch(/no answer to the probes' inputs: an index is out of range/);
+		expect(judgeProbes(plan, answers, rule)[0]?.message).toMatch(/failed on the probes' inputs: an index is out of range/);
 	});
 
 	it("compares no rows of an output that has none, and never calls that agreement", () => {

@@ -47,7 +47,7 @@ describe("a wrong weight of a detector", () => {
 		expect(judge(run(0, 0), manifest(tight!)).state).not.toBe("noticed");
 		expect(tightenOutputs(loose, [finding])).toEqual({});
 		expect(describeTightened(loose, manifest(tight!)).map(({ sentence }) => sentence)).toContainEqual(
-			expect.stringMatching(/^box-(iou|score) at fp32 is [\d.]+ and not 0\.\d+, so that every 1 % wrong weight is noticed\.$/),
+			expect.stringMatching(/^box-(iou|score) at fp32 is [\d.]+ instead of 0\.\d+, so that every weight change of 1 % is detected\.$/),
 		);
 	});
 

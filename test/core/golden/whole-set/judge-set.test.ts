@@ -155,7 +155,7 @@ describe("the verdict on the whole set", () => {
 		const lost = two.map((one, index) => (index === 1 ? { ...one, got: {} } : one));
 		const verdict = judge(lost, { comparators: [{ kind: "miou", scope: "set" }] });
 		expect(verdict).toMatchObject({ state: "error", scope: "set", cases: 3, checks: [] });
-		expect(verdict?.message).toContain('1 of 3 cases hold nothing that can be compared (the first is "case-1")');
+		expect(verdict?.message).toContain('1 of 3 cases cannot be compared (the first is "case-1")');
 	});
 
 	it("is an error where a value is NaN", () => {

@@ -25,7 +25,7 @@ export function canEncode(dtype: DType): boolean {
 	return writers[dtype] !== undefined;
 }
 
-/** `valueAt` is asked for each element in row-major order. */
+/** Calls `valueAt` for each element in row-major order. */
 export function encodeTensor(dtype: DType, shape: readonly number[], valueAt: (index: number) => number): Tensor {
 	const write = writers[dtype];
 	if (write === undefined) throw new RangeError(`no values are made for ${dtype}`);
@@ -60,8 +60,8 @@ export function halfBits(value: number): number {
 
 function roundEven(value: number): number {
 	const floor = Math.floor(value);
-	const rest = value - floor;
-	return rest > 0.5 || (rest === 0.5 && floor % 2 === 1) ? floor + 1 : floor;
+	const fraction = value - floor;
+	return fraction > 0.5 || (fraction === 0.5 && floor % 2 === 1) ? floor + 1 : floor;
 }
 
 /** The upper half of binary32, to nearest and ties to even. */

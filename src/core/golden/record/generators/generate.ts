@@ -16,10 +16,10 @@ export interface GeneratedInput {
 	specs: readonly GeneratorSpec[];
 }
 
-/** Entries of a table that an integer input looks up, where the model tells: tokens lie below it. */
+/** Size of the table that an integer input indexes, if known: tokens lie below it. */
 type Vocabulary = number | undefined;
 
-/** What suits an input of which nothing is said. */
+/** The default generator of an input. */
 export function defaultGenerator(input: { dtype: DType; shape: readonly number[]; name: string }, vocabulary: Vocabulary): GeneratorSpec[] {
 	if (!isFloating(input.dtype)) return [integerDefault(input, vocabulary)];
 	const { channels, height, width } = imageLayout(input.shape);
@@ -34,27 +34,27 @@ function integerDefault({ dtype, name }: { dtype: DType; name: string }, vocabul
 	return /mask/i.test(name) ? { kind: "ones" } : { kind: "tokens", range: [0, 1] };
 }
 
-/** @returns the tensor, and the name of what the turn chose. */
+/** @returns the tensor, and the kind of values in it. */
 export function generateInput(
 	input: GeneratedInput,
-	turn: { seed: number; caseIndex: number; inputIndex: number },
+	draw: { seed: number; caseIndex: number; inputIndex: number },
 ): { tensor: Tensor; kind: string } {
 	const { dtype, shape, specs } = input;
-	const spec = specs[turn.caseIndex % specs.length] ?? { kind: "normal" };
+	const spec = specs[draw.caseIndex % specs.length] ?? { kind: "normal" };
 	if (spec.kind === "boundary") {
 		const fills = boundaryFills(dtype, spec.range);
-		const fill = fills[Math.floor(turn.caseIndex / specs.length) % fills.length];
+		const fill = fills[Math.floor(draw.caseIndex / specs.length) % fills.length];
 		if (fill !== undefined) return { tensor: encodeTensor(dtype, shape, fill.valueAt), kind: fill.name };
 	}
-	return { tensor: encodeTensor(dtype, shape, valuesOf(spec, input, turn)), kind: spec.kind };
+	return { tensor: encodeTensor(dtype, shape, valuesOf(spec, input, draw)), kind: spec.kind };
 }
 
 function valuesOf(
 	spec: GeneratorSpec,
 	{ dtype, shape }: GeneratedInput,
-	turn: { seed: number; caseIndex: number; inputIndex: number },
+	draw: { seed: number; caseIndex: number; inputIndex: number },
 ): (index: number) => number {
-	const random = splitMix64(turn.seed, [turn.caseIndex, turn.inputIndex]);
+	const random = splitMix64(draw.seed, [draw.caseIndex, draw.inputIndex]);
 	const float = isFloating(dtype);
 	const [low, high] = spec.range ?? (dtype === "uint8" ? [0, 255] : [0, 1]);
 	const whole = (value: number): number => (float ? value : Math.round(value));
@@ -84,7 +84,7 @@ interface BoundaryFill {
 const constant = (name: string, value: number): BoundaryFill => ({ name, valueAt: () => value });
 const alternating = (name: string, value: number): BoundaryFill => ({ name, valueAt: (index) => (index % 2 === 0 ? value : -value) });
 
-/** The largest binary16, which every float engine must bear; a denormal of binary32 that GPUs may flush to zero. */
+/** Includes the largest binary16, which every float engine must accept, and a binary32 denormal that GPUs may flush to zero. */
 const floats: readonly BoundaryFill[] = [
 	constant("zeros", 0),
 	constant("ones", 1),
@@ -140,7 +140,7 @@ export interface GeneratorSpec {
 	range?: readonly [low: number, high: number];
 }
 
-type ParsedGenerator = { state: "ok"; input: string; specs: readonly GeneratorSpec[] } | { state: "wrong"; says: string; fix: string };
+type ParsedGenerator = { state: "ok"; input: string; specs: readonly GeneratorSpec[] } | { state: "wrong"; problem: string; fix: string };
 
 const ranged: ReadonlySet<GeneratorKind> = new Set(["uniform", "image", "tokens"]);
 const form = "Write INPUT=KIND, as in --generator image=image:0..1 or --generator ids=tokens:0..30521; several by turns with +.";
@@ -148,11 +148,11 @@ const form = "Write INPUT=KIND, as in --generator image=image:0..1 or --generato
 /** `input=kind[:low..high][+kind…]`; the input's name may hold `=`, the kinds may not. */
 export function parseGenerator(text: string): ParsedGenerator {
 	const at = text.lastIndexOf("=");
-	if (at <= 0) return { state: "wrong", says: `${JSON.stringify(text)} names no input and kind`, fix: form };
+	if (at <= 0) return { state: "wrong", problem: `${JSON.stringify(text)} names no input and kind`, fix: form };
 	const specs: GeneratorSpec[] = [];
 	for (const part of text.slice(at + 1).split("+")) {
 		const spec = parseSpec(part);
-		if (typeof spec === "string") return { state: "wrong", says: spec, fix: form };
+		if (typeof spec === "string") return { state: "wrong", problem: spec, fix: form };
 		specs.push(spec);
 	}
 	return { state: "ok", input: text.slice(0, at), specs };

@@ -1,4 +1,4 @@
-// Pictures that are none: smooth fields whose strength falls with frequency as in photographs, with hard edges on top.
+// Synthetic pictures: smooth fields whose amplitude falls with frequency as in photographs, plus hard edges.
 import { elementCount } from "../../tensor/tensor.ts";
 import type { RandomSource } from "./split-mix.ts";
 

@@ -7,7 +7,7 @@ export interface RandomSource {
 	uniform(): number;
 	/** Uniform among 0 … count − 1; the bias is below count / 2^53. */
 	below(count: number): number;
-	/** About standard normal, within ±6; exact in binary64, so that no library's log or cos has a say. */
+	/** About standard normal, within ±6; exact in binary64, independent of any library's log or cos. */
 	normal(): number;
 }
 

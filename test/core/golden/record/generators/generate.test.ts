@@ -1,4 +1,4 @@
-// Generated inputs are what their generator says, and the same for the same seed.
+// Generated inputs match their generator, and the same for the same seed.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { brainFloatBits, encodeTensor, halfBits } from "../../../../../src/core/golden/record/generators/encode.ts";
@@ -83,8 +83,8 @@ describe("parseGenerator", () => {
 		["x=normal:0..1", /takes no range/],
 		["x=uniform:5..1", /no range/],
 		["x=tokens:a..b", /no range/],
-	])("refuses %s", (text, says) => {
-		expect(parseGenerator(text)).toMatchObject({ state: "wrong", says: expect.stringMatching(says) });
+	])("refuses %s", (text, problem) => {
+		expect(parseGenerator(text)).toMatchObject({ state: "wrong", problem: expect.stringMatching(problem) });
 	});
 });
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { fileStore } from "../../../src/adapters/files/store.ts";
 import { fileTensorReader } from "../../../src/adapters/files/tensor-reader.ts";
-import { describeKept, keptCases, mustMatch, withAccuracy } from "../../../src/app/golden/kept-cases.ts";
+import { describeReuse, mustMatch, previousCases, withAccuracy } from "../../../src/app/golden/previous-cases.ts";
 import { noticedText } from "../../../src/app/golden/record.ts";
 import type { OnnxDim, OnnxModel } from "../../../src/core/onnx/model.ts";
 import type { GoldenManifest } from "../../../src/core/schema/golden.ts";
@@ -42,11 +42,9 @@ function stored(change: Partial<GoldenManifest["cases"][number]> = {}): { old: G
 describe("keptCases", () => {
 	it("gives each case with its inputs, tags and labels, and says what it does", async () => {
 		const { old, folder } = stored({ id: "night", tags: ["dark"], labels: { logits: [1] } });
-		const found = await keptCases({ old, folder, model: modelOf(["batch", 2]), dims: { batch: 2 } }, ports);
+		const found = await previousCases({ old, folder, model: modelOf(["batch", 2]), dims: { batch: 2 } }, ports);
 		expect(found.cases).toEqual([{ id: "night", tags: ["dark"], labels: { logits: [1] }, inputs: { image }, mayFail: false }]);
-		expect(describeKept(old)).toMatch(
-			/^The 1 case of net@3 is recorded again with the inputs stored there; --inputs, --generator or --cases/,
-		);
+		expect(describeReuse(old)).toMatch(/^The 1 case of net@3 is recorded again with the stored inputs; --inputs, --generator or --cases/);
 	});
 
 	it.each<[string, OnnxModel, Record<string, number>, RegExp]>([
@@ -60,7 +58,7 @@ describe("keptCases", () => {
 		["a model of another input", modelOf([2, 2], "picture"), {}, /has input "image"; the model's inputs are "picture"/],
 	])("refuses %s, and says how to get other inputs", async (_, model, dims, says) => {
 		const { old, folder } = stored();
-		await expect(keptCases({ old, folder, model, dims }, ports)).rejects.toMatchObject({
+		await expect(previousCases({ old, folder, model, dims }, ports)).rejects.toMatchObject({
 			code: "usage",
 			message: expect.stringMatching(says),
 			details: { fix: expect.stringMatching(/--cases 8/) },
@@ -70,7 +68,7 @@ describe("keptCases", () => {
 	it("lets generated cases of boundary values fail, which a new model may not bear", async () => {
 		const { old, folder } = stored({ tags: ["generated"] });
 		const generated = { ...old, producer: { ...old.producer, inputs: { image: "image+boundary, SplitMix64" } } };
-		const found = await keptCases({ old: generated, folder, model: modelOf([2, 2]), dims: {} }, ports);
+		const found = await previousCases({ old: generated, folder, model: modelOf([2, 2]), dims: {} }, ports);
 		expect(found).toMatchObject({ cases: [{ mayFail: true }], how: { image: "image+boundary, SplitMix64" } });
 	});
 });
@@ -105,15 +103,15 @@ describe("mustMatch", () => {
 describe("noticedText", () => {
 	const record = { relative: 0.01, seed: 1, tensors: 3, tested: 3, noticed: 3, belowNoise: 0 };
 	it.each([
-		[record, "  Of 3 weight tensors changed by 1 %, it notices 3.\n"],
-		[{ ...record, tested: 1, noticed: 1 }, "  Of 1 weight tensor changed by 1 %, it notices 1.\n"],
+		[record, "  Of 3 weight tensors changed by 1 %, it detects 3.\n"],
+		[{ ...record, tested: 1, noticed: 1 }, "  Of 1 weight tensor changed by 1 %, it detects 1.\n"],
 		[
 			{ ...record, noticed: 2, belowNoise: 1, unseen: ["b"] },
-			/it notices 2\.\n {2}One moves no output beyond the noise: "b"\. No case depends on it\.\n$/,
+			/it detects 2\.\n {2}One changes no output beyond the noise: "b"\. No case depends on it\.\n$/,
 		],
 		[
 			{ ...record, noticed: 0, belowNoise: 7, unseen: ["a", "b", "c", "d", "e", "f"] },
-			/7 move no output .*: "a", "b", "c", "d", "e", …\. No case depends on them/,
+			/7 change no output .*: "a", "b", "c", "d", "e", …\. No case depends on them/,
 		],
 	])("names weights that no case depends on: %j", (mutation, says) => {
 		if (typeof says === "string") expect(noticedText(mutation)).toBe(says);

@@ -1,4 +1,4 @@
-// Takes the inputs of the golden that is there, so that recording it again changes what is right and not what is asked.
+// Reuses the inputs of the existing golden, so that recording it again changes only its outputs.
 import { join } from "node:path";
 import { readInput } from "../../adapters/process/input-file.ts";
 import { ConfigError } from "../../core/errors.ts";
@@ -15,22 +15,22 @@ import type { FoundInputs } from "./inputs.ts";
 import type { RecordOptions } from "./record-options.ts";
 import type { StoredPorts } from "./stored.ts";
 
-interface Keeping {
+interface ReuseRequest {
 	old: GoldenManifest;
 	/** Of the old manifest; absolute. */
 	folder: string;
 	model: OnnxModel;
-	/** Sizes that were asked for in so many words. */
+	/** Sizes given explicitly. */
 	dims: Readonly<Record<string, number>>;
 }
 
-/** Whoever asks for other inputs gets them; else what an engine is asked stays as it was reviewed. */
-export function keepsInputs({ inputs, generators, cases }: RecordOptions): boolean {
+/** The reviewed inputs are reused unless an option asks for others. */
+export function reusesInputs({ inputs, generators, cases }: RecordOptions): boolean {
 	return inputs.length === 0 && generators.length === 0 && cases === undefined;
 }
 
-export function describeKept({ goldenId, cases }: GoldenManifest): string {
-	return `The ${counted(cases.length, "case")} of ${goldenId} ${cases.length === 1 ? "is" : "are"} recorded again with the inputs stored there; --inputs, --generator or --cases take others.`;
+export function describeReuse({ goldenId, cases }: GoldenManifest): string {
+	return `The ${counted(cases.length, "case")} of ${goldenId} ${cases.length === 1 ? "is" : "are"} recorded again with the stored inputs; --inputs, --generator or --cases use others.`;
 }
 
 /** Labels are read by accuracy alone: newly proposed limits keep it where the cases keep their labels. */
@@ -47,14 +47,14 @@ export function withAccuracy(outputs: GoldenManifest["outputs"], { outputs: befo
 const otherwise = "Give real ones with --inputs, or have new ones made with --cases 8.";
 
 /** @throws ConfigError usage where the model or --dims asks for other inputs; golden-missing, tensor-invalid. */
-export async function keptCases({ old, folder, model, dims }: Keeping, ports: StoredPorts): Promise<FoundInputs> {
+export async function previousCases({ old, folder, model, dims }: ReuseRequest, ports: StoredPorts): Promise<FoundInputs> {
 	const misfit = findInputMisfit(old, model);
 	if (misfit !== null) throw usage(`The inputs of ${old.goldenId} cannot be recorded again: ${misfit}.`, otherwise);
 	for (const golden of old.cases) checkDims(golden, model, { dims, fix: storedSizes });
 	const boundary = Object.values(old.producer.inputs ?? {}).some((how) => how.includes("boundary"));
 	const cases: CaseToRecord[] = [];
 	for (const { id, tags, labels, inputs } of old.cases) {
-		const pictures = await keptPictures(inputs, folder);
+		const pictures = await previousPictures(inputs, folder);
 		cases.push({
 			id,
 			...(tags === undefined ? {} : { tags }),
@@ -74,35 +74,35 @@ interface SizedCase {
 	inputs: Readonly<Record<string, { shape: readonly number[] }>>;
 }
 
-/** Inputs that are given have the sizes that they have. @throws ConfigError usage where --dims asks for others. */
+/** @throws ConfigError usage where --dims asks for sizes other than those of the given inputs. */
 export function checkDims(
 	{ id, inputs }: SizedCase,
 	model: OnnxModel,
-	asking: { dims: Readonly<Record<string, number>>; fix: string },
+	requested: { dims: Readonly<Record<string, number>>; fix: string },
 ): void {
-	const { dims, fix } = asking;
+	const { dims, fix } = requested;
 	for (const { name, dims: sizes } of feeds(model.graph)) {
 		for (const [axis, dim] of (sizes ?? []).entries()) {
-			const asked = typeof dim === "string" && Object.hasOwn(dims, dim) ? dims[dim] : undefined;
+			const size = typeof dim === "string" && Object.hasOwn(dims, dim) ? dims[dim] : undefined;
 			const stored = inputs[name]?.shape[axis];
-			if (asked === undefined || asked === stored) continue;
+			if (size === undefined || size === stored) continue;
 			const where = `input ${quoteName(name)} of case ${quoteName(id)}`;
-			throw usage(`--dims asks for ${quoteName(String(dim), "")}=${asked}, and the stored ${where} has ${stored ?? "no such axis"}.`, fix);
+			throw usage(`--dims asks for ${quoteName(String(dim), "")}=${size}, and the stored ${where} has ${stored ?? "no such axis"}.`, fix);
 		}
 	}
 }
 
 /** Inputs that were recorded from pictures stay pictures; null: none was. */
-async function keptPictures(files: GoldenCase["inputs"], folder: string): Promise<Readonly<Record<string, Picture>> | null> {
+async function previousPictures(files: GoldenCase["inputs"], folder: string): Promise<Readonly<Record<string, Picture>> | null> {
 	const pictures: Record<string, Picture> = Object.create(null);
 	for (const [name, file] of Object.entries(files)) {
-		const picture = await keptPicture(file, folder);
+		const picture = await previousPicture(file, folder);
 		if (picture !== null) pictures[name] = picture;
 	}
 	return Object.keys(pictures).length === 0 ? null : pictures;
 }
 
-async function keptPicture({ path, sha256, preprocess, tensorSha256 }: TensorFile, folder: string): Promise<Picture | null> {
+async function previousPicture({ path, sha256, preprocess, tensorSha256 }: TensorFile, folder: string): Promise<Picture | null> {
 	if (preprocess === undefined || tensorSha256 === undefined) return null;
 	const ending = /\.([^./]+)$/.exec(path)?.[1] ?? "png";
 	return { bytes: await readInput(join(folder, path), inputKinds.picture), sha256, ending, preprocess, tensorSha256 };
