@@ -122,11 +122,11 @@ async function makeReference(input: RecordInput, ports: RecordPorts, notes: stri
 
 /** @throws ConfigError golden-uninformative where a case that has to be answered is not. */
 function answered(wanted: CaseToRecord, inferred: InferredCase | undefined, notes: string[]): RecordedCase[] {
-	const { mayFail, ...kept } = wanted;
-	if (inferred?.state === "done" && !(mayFail && holdsNonFinite(inferred.outputs))) return [{ ...kept, outputs: inferred.outputs }];
+	const { mayFail, ...recorded } = wanted;
+	if (inferred?.state === "done" && !(mayFail && holdsNonFinite(inferred.outputs))) return [{ ...recorded, outputs: inferred.outputs }];
 	const why = inferred?.state === "failed" ? inferred.message : "its outputs hold NaN or infinite values";
-	if (!mayFail) throw unanswered(kept.id, why);
-	notes.push(`Case ${quoteName(kept.id)} was left out: ${why.replace(/\.$/, "")}.`);
+	if (!mayFail) throw unanswered(recorded.id, why);
+	notes.push(`Case ${quoteName(recorded.id)} was left out: ${why.replace(/\.$/, "")}.`);
 	return [];
 }
 

@@ -204,7 +204,7 @@ async function judgeOne(
 	const got = answers.head.get(golden.id);
 	if (got?.state !== "done") {
 		verification.whole?.see(golden, null);
-		return judgeUnanswered(ref, got?.message ?? "the engine gave no answer to this case");
+		return judgeUnanswered(ref, got?.message ?? "the engine returned nothing for this case");
 	}
 	const base = answers.base.get(golden.id);
 	const sides = {

@@ -44,17 +44,17 @@ interface Size {
 	width: number;
 }
 
-function sizeAfter(pixels: Pixels, { resize: asked, crop: cut }: Preprocess): { resized: Size; cropped: Size } {
-	const resized = resizedSize(pixels, asked);
+function sizeAfter(pixels: Pixels, { resize: requested, crop: cut }: Preprocess): { resized: Size; cropped: Size } {
+	const resized = resizedSize(pixels, requested);
 	const [height, width] = cut ?? [resized.height, resized.width];
 	return { resized, cropped: { height, width } };
 }
 
-function resizedSize({ height, width }: Size, asked: Preprocess["resize"]): Size {
-	if (asked === undefined) return { height, width };
-	if (typeof asked !== "number") return { height: asked[0], width: asked[1] };
-	const scale = (side: number): number => Math.max(1, Math.floor((side * asked) / Math.min(height, width)));
-	return height <= width ? { height: asked, width: scale(width) } : { height: scale(height), width: asked };
+function resizedSize({ height, width }: Size, requested: Preprocess["resize"]): Size {
+	if (requested === undefined) return { height, width };
+	if (typeof requested !== "number") return { height: requested[0], width: requested[1] };
+	const scale = (side: number): number => Math.max(1, Math.floor((side * requested) / Math.min(height, width)));
+	return height <= width ? { height: requested, width: scale(width) } : { height: scale(height), width: requested };
 }
 
 function plannedShape({ colour, layout }: Preprocess, { cropped }: { cropped: Size }): number[] {

@@ -46,7 +46,7 @@ export function parsePolygraphy(bytes: Uint8Array, path: string): object {
 	return value;
 }
 
-/** The arrays by name of the iteration that is asked for. */
+/** The arrays of the requested iteration, by name. */
 function feedOf(value: unknown, file: RunOfFile, path: string): Fields {
 	const runs = Array.isArray(value) ? value : iterationsOf(value, file, path);
 	const iteration = file.iteration ?? 0;

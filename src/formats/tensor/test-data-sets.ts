@@ -13,7 +13,7 @@ const filePattern = /(?:^|\/)(test_data_set_(\d{1,9}))\/(input|output)_(\d{1,4})
 
 /**
  * The sets among the files of a folder, by number; other files are left aside.
- * @throws ConfigError tensor-invalid where a place is empty: files are told apart by their numbers alone.
+ * @throws ConfigError tensor-invalid where a place is empty: files are identified by their numbers alone.
  */
 export function listTestDataSets(paths: readonly string[]): TestDataSet[] {
 	const sets = new Map<string, { id: string; number: number; input: string[]; output: string[] }>();

@@ -11,7 +11,7 @@ export interface RecordedCase {
 	labels?: NonNullable<GoldenCase["labels"]>;
 	inputs: Readonly<Record<string, Tensor>>;
 	outputs: Readonly<Record<string, Tensor>>;
-	/** Inputs that are kept as the pictures that they were made from. */
+	/** Inputs that are stored as their original pictures. */
 	pictures?: Readonly<Record<string, Picture>>;
 }
 

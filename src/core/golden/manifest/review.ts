@@ -62,12 +62,12 @@ function isNewReason(base: GoldenManifest, head: GoldenManifest): head is Golden
 }
 
 function weakenedBy(base: GoldenManifest, head: GoldenManifest): string[] {
-	const kept = new Map(head.cases.map((golden) => [golden.id, golden]));
-	const dropped = base.cases.filter(({ id }) => !kept.has(id)).map(({ id }) => id);
+	const inHead = new Map(head.cases.map((golden) => [golden.id, golden]));
+	const dropped = base.cases.filter(({ id }) => !inHead.has(id)).map(({ id }) => id);
 	const weakened: string[] = [];
 	if (dropped.length > 0) weakened.push(`${counted(dropped.length, "case")} dropped: ${listed(dropped)}.`);
 	for (const golden of base.cases) {
-		const gone = Object.keys(golden.outputs).filter((name) => !Object.hasOwn(kept.get(golden.id)?.outputs ?? golden.outputs, name));
+		const gone = Object.keys(golden.outputs).filter((name) => !Object.hasOwn(inHead.get(golden.id)?.outputs ?? golden.outputs, name));
 		if (gone.length > 0) weakened.push(`Case ${quoteName(golden.id)} no longer holds ${listed(gone)}.`);
 	}
 	const count = (manifest: GoldenManifest): number => manifest.detections?.length ?? 0;

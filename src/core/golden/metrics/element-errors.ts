@@ -57,7 +57,7 @@ export function errorQuantile(pair: Pair, options: MetricOptions): Measured {
 
 /** 0.9 × 10 is 9 and not the next above, whatever binary64 makes of the product. */
 const rankSlack = 2 ** -50;
-/** Values are told apart by this many bits in one pass. */
+/** Each pass distinguishes values by this many bits. */
 const bitsPerPass = 16;
 
 /**

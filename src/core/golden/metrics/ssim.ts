@@ -57,7 +57,7 @@ function flatOf(grid: Grid, plane: number, row: number): number {
 
 interface Filter {
 	weights: Float64Array;
-	/** From covariance to the one that is asked for. */
+	/** Factor to the requested covariance. */
 	covariance: number;
 }
 
@@ -175,7 +175,7 @@ function addRow(sums: Sums, { ring, valid, row, plane, shift }: RingRow, { grid,
 	}
 	for (let i = 0; i < valid; i += 1) {
 		const mx = columns[i] as number;
-		// What is not finite is the golden's own, and nothing is said of its window.
+		// Values that are not finite come from the golden; their windows are skipped.
 		if (!Number.isFinite(mx)) continue;
 		const my = columns[valid + i] as number;
 		const vx = covariance * ((columns[2 * valid + i] as number) - mx * mx);

@@ -119,7 +119,7 @@ function compareOutput(output: string, sides: RunnerOutputs, { settings, notes }
 	const own = settingsFor(output, settings);
 	return settings.compare.map((compare) => {
 		const { pass, measures, stops, cautions } = comparators[compare](sides, own);
-		for (const caution of cautions) notes.cautions.add(`output ${name} passes ${compare}, but ${caution}`);
+		for (const warning of cautions) notes.cautions.add(`output ${name} passes ${compare}, but ${warning}`);
 		if (pass && elementCount(golden.shape) === 0) notes.cautions.add(`output ${name} passes ${compare}, but it is empty`);
 		if (stops !== undefined) notes.stops.add(`${compare} of output ${name}: ${stops}`);
 		return { compare, pass, measures, ...(stops === undefined ? {} : { detail: stops }) };

@@ -33,10 +33,10 @@ export function measureBoxChange(spec: Detections, got: RunOutputs, of: { manife
 	const change = { score: 0, lost: 0, lostFloor: 0 };
 	const noise = of.manifest.noiseFloor?.outputs;
 	const shift = noise?.[spec.boxes]?.maxAbs ?? 0;
-	const asked: Detections = { ...spec, comparators: [{ kind: "box-score" }, { kind: "box-iou" }] };
+	const measured: Detections = { ...spec, comparators: [{ kind: "box-score" }, { kind: "box-iou" }] };
 	for (const [index, expected] of of.reference.entries()) {
 		const sides = { expected: new Map(Object.entries(expected)), got: new Map(Object.entries(got[index] ?? {})), base: undefined };
-		const [score, iou] = checkBoxes(asked, sides, referencePrecision).checks.map(({ got: value }) => value);
+		const [score, iou] = checkBoxes(measured, sides, referencePrecision).checks.map(({ got: value }) => value);
 		if (typeof score === "number") change.score = Math.max(change.score, score);
 		if (typeof iou === "number") change.lost = Math.max(change.lost, 1 - iou);
 		const boxes = readDetections(sides.expected, spec);

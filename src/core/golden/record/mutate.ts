@@ -88,9 +88,9 @@ export function mutationOrder(tensors: number, seed: number): number[] {
 	const order = Array.from({ length: tensors }, (_, index) => index);
 	for (let last = tensors - 1; last > 0; last -= 1) {
 		const other = random.below(last + 1);
-		const kept = order[last] as number;
+		const swapped = order[last] as number;
 		order[last] = order[other] as number;
-		order[other] = kept;
+		order[other] = swapped;
 	}
 	return order;
 }

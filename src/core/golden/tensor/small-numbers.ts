@@ -32,7 +32,7 @@ export type SmallDType = keyof typeof floatFormats | "int4" | "uint4";
 
 const tables = new Map<SmallDType, Float32Array>();
 
-/** The value of every pattern; built when first asked for. */
+/** The value of every pattern; built on first use. */
 export function smallValues(dtype: SmallDType): Float32Array {
 	const known = tables.get(dtype);
 	if (known !== undefined) return known;
@@ -85,7 +85,7 @@ function halfValue(bits: number): number {
 	return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
 }
 
-/** All 65,536 values; built when first asked for. */
+/** All 65,536 values; built on first use. */
 function halfValues(): Float32Array {
 	halfTable ??= Float32Array.from({ length: 65_536 }, (_, bits) => halfValue(bits));
 	return halfTable;
