@@ -30,12 +30,12 @@ async function gateIn(folder: string, replay: Replay) {
 
 describe("an nvidia-smi that", () => {
 	it.each([
-		["says that the GPU is lost", "fault=lost:3", /The GPU was lost while it was watched/, 0.05],
+		["says that the GPU is lost", "fault=lost:3", /The GPU was lost during monitoring/, 0.05],
 		["gives [N/A] for everything", "fault=na", /no value in any column, but N\/A\./, 0],
 		["gives [Unknown Error] for everything", "fault=unknown-error:3", /no value in any column, but Unknown Error\./, 0.05],
-		["changes its columns", "fault=columns:3", /nvidia-smi's rows could not be read: .*What follows is unknown/, 0.05],
+		["changes its columns", "fault=columns:3", /nvidia-smi's rows could not be parsed: .*What follows is unknown/, 0.05],
 		["stops in the middle of a row", "fault=partial:3", /nvidia-smi ended \(exit code 0\)/, 0.05],
-		["falls silent", "fault=hang:0", /nvidia-smi said nothing for 5 s and was ended/, 0.1],
+		["falls silent", "fault=hang:0", /nvidia-smi printed nothing for 5 s and was stopped/, 0.1],
 	] as const)("%s costs what is known of the GPU, is told, and changes no verdict", async (_what, smi, says, scale) => {
 		const replay: Replay = { comparison: "same-model", smi, scale };
 		const { run, result } = await gateIn(projectOf(replay), replay);

@@ -64,7 +64,7 @@ describe("the GPU beside the runs", () => {
 	});
 
 	it.each([
-		[null, "nvidia-smi is not installed, so clocks, power and neighbours of the GPU are unknown."],
+		[null, "nvidia-smi is not installed, so the GPU's clocks, power and foreign processes are unknown."],
 		["fault=no-driver", "couldn't communicate with the NVIDIA driver"],
 		["fault=end:3", "nvidia-smi ended (exit code 15)"],
 	])("is unknown with nvidia-smi %s, which is said and harms nothing else", async (smi, sentence) => {
@@ -201,7 +201,7 @@ describe("what earlier runs left", () => {
 		const first = await gateIn(folder, replay);
 		const second = await gateIn(folder, replay);
 		expect(builds(folder)).toBe(2);
-		for (const note of notesOf(second)) expect(note).toContain("Taken from the engine cache: built in");
+		for (const note of notesOf(second)) expect(note).toContain("From the engine cache: built in");
 		const plain = ({ result }: Gated) => result.builds.map(({ notes, fromCache, ...record }) => record);
 		expect(plain(second)).toEqual(plain(first));
 		expect(second.result.gates.filter(({ gate }) => gate === "build-time")).toEqual([]);

@@ -85,7 +85,7 @@ describe("a recorded comparison", () => {
 		const { result, out } = await compare({ comparison: "same-model" });
 		const [base, head] = result.builds;
 		expect([base?.arm, head?.arm]).toEqual(["base", "head"]);
-		expect(base?.notes?.join(" ")).toContain("Began the timing cache: 22 kernel timings.");
+		expect(base?.notes?.join(" ")).toContain("Started the timing cache: 22 kernel timings.");
 		expect(head?.notes?.join(" ")).toContain("22 kernel timings were there, 0 had to be measured.");
 		for (const build of [base, head]) {
 			expect(build).toMatchObject({ state: "built", engineKind: "TensorRT plan", engineBytes: 837068 });

@@ -10,7 +10,7 @@ import type { Git } from "./run-git.ts";
 export async function whyAbsent(path: string, folder: string, git: Git | null): Promise<string | null> {
 	const steps = posix.normalize(path).split("/");
 	const places = steps.map((_, at) => steps.slice(0, at + 1).join("/"));
-	for (const place of places) if (await isDeadLink(join(folder, place))) return `${place} is a link to something that is not there`;
+	for (const place of places) if (await isDeadLink(join(folder, place))) return `${place} is a link whose target does not exist`;
 	if (git === null) return null;
 	const listed = await git(["ls-tree", "-z", "HEAD", "--", ...places]);
 	for (const entry of listed.stdout.split("\0")) {

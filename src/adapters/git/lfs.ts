@@ -6,7 +6,7 @@ import { isLfsPointer } from "../../formats/onnx/head.ts";
 import { readWhole, withInput } from "../process/input-file.ts";
 import { type Git, slowMs, succeeded } from "./run-git.ts";
 
-export interface LfsWish {
+export interface LfsRequest {
 	/** Top of the worktree. */
 	root: string;
 	/** Absolute paths of pointers, or all that the commit has. */
@@ -53,13 +53,13 @@ export async function usesLfs(git: Git): Promise<boolean> {
  * own git config are the user's choice and stay.
  * @returns why files stay pointers, a sentence; null where all is well.
  */
-export async function pullLfs({ root, paths, isUntrusted, remote }: LfsWish, git: Git): Promise<string | null> {
+export async function pullLfs({ root, paths, isUntrusted, remote }: LfsRequest, git: Git): Promise<string | null> {
 	if (paths.length === 0) return null;
 	if (isUntrusted && (await lstat(join(root, ".lfsconfig")).catch(() => null)) !== null) {
-		return "Files of Git LFS were not fetched for the head: it names its own LFS server in .lfsconfig and comes from a fork.";
+		return "Files of Git LFS were not fetched for the head: it sets its own LFS server in .lfsconfig and comes from a fork.";
 	}
 	if (!succeeded(await git(["lfs", "version"]))) {
-		return "Files of Git LFS were not fetched, because git-lfs is not installed here: install it, and check out with `lfs: true` (actions/checkout).";
+		return "Files of Git LFS were not fetched, because git-lfs is not installed: install it, and check out with `lfs: true` (actions/checkout).";
 	}
 	const some = paths === "all" || paths.length > mostPaths ? [] : [`--include=${paths.map((path) => patternOf(path, root)).join(",")}`];
 	const args = ["lfs", "pull", ...some, "--exclude=", ...(remote === null ? [] : [remote])];

@@ -27,7 +27,7 @@ export async function resolveRef(ref: string, git: Git, repository: string): Pro
 		const fix = "Name an existing folder, or run inside a git repository.";
 		throw unknownRef(ref, `${repository} is neither a folder nor in a git repository`, fix);
 	}
-	const why = (await isShallow(git)) ? "this clone is shallow and does not hold it" : "the repository does not hold it";
+	const why = (await isShallow(git)) ? "this clone is shallow and does not contain it" : "the repository does not contain it";
 	throw unknownRef(ref, why, `Give actions/checkout \`fetch-depth: 0\`, or fetch it first: \`git fetch origin ${ref}\`.`);
 }
 
@@ -46,7 +46,7 @@ export function refuseForeignOwner(lines: readonly string[]): void {
 	if (!lines.some((line) => /dubious ownership/i.test(line))) return;
 	throw new ConfigError({
 		code: "git-ref",
-		message: "git does not read the workspace, because another user owns it.",
+		message: "git refuses to read the workspace because another user owns it.",
 		details: {
 			excerpt: lines.slice(-5),
 			fix: 'Run `git config --global --add safe.directory "$GITHUB_WORKSPACE"` in a step before, as the user that runs this job.',

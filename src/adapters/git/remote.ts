@@ -91,7 +91,7 @@ function remoteError(fault: FetchFault, record: ProcessRecord, remote: string): 
 	if (fault === "denied") {
 		return new ConfigError({
 			code: "git-ref",
-			message: `The base is not in this clone, and ${remote} does not let git fetch it: it asks for other rights.`,
+			message: `The base is not in this clone, and ${remote} denied the fetch.`,
 			details: {
 				excerpt,
 				fix: "Give the job `permissions: contents: read` and leave `persist-credentials` of actions/checkout on, or check out with `fetch-depth: 0`.",
@@ -105,7 +105,7 @@ function remoteError(fault: FetchFault, record: ProcessRecord, remote: string): 
 			argv: record.argv,
 			excerpt,
 			...(record.exitCode === null ? {} : { exit: record.exitCode }),
-			fix: "Run the job again; or check out with `fetch-depth: 0`, so that nothing has to be fetched later.",
+			fix: "Run the job again, or check out with `fetch-depth: 0`, so that no later fetch is needed.",
 		},
 	});
 }

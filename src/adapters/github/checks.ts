@@ -10,10 +10,10 @@ const batchSize = 50;
 type CheckCalls = Pick<CodeHost, "findCheckRun" | "createCheckRun" | "updateCheckRun" | "setStatus">;
 
 export function checkCalls(calls: Calls): CheckCalls {
-	const { ask, place } = calls;
+	const { send, place } = calls;
 	return {
 		findCheckRun: async ({ name, sha, externalId }) => {
-			const answer = await ask({
+			const answer = await send({
 				route: "GET /repos/{owner}/{repo}/commits/{ref}/check-runs",
 				parameters: { ...place, ref: sha, check_name: name, filter: "all", per_page: 100 },
 				permission: "checks: read",
@@ -25,7 +25,7 @@ export function checkCalls(calls: Calls): CheckCalls {
 		createCheckRun: (draft) => createCheckRun(calls, draft),
 		updateCheckRun: async (id, draft) => sendBatches(calls, { id, draft, first: 0 }),
 		setStatus: ({ sha, state, context, description, url }) =>
-			ask({
+			send({
 				route: "POST /repos/{owner}/{repo}/statuses/{sha}",
 				parameters: { ...place, sha, state, context, description, ...(url === undefined ? {} : { target_url: url }) },
 				permission: "statuses: write",
@@ -37,8 +37,8 @@ export function checkCalls(calls: Calls): CheckCalls {
 type Found = ApiResult<{ found: { id: number; url: string } }>;
 
 async function createCheckRun(calls: Calls, draft: CheckRunDraft): Promise<Found> {
-	const { ask, place } = calls;
-	const answer = await ask({
+	const { send, place } = calls;
+	const answer = await send({
 		route: "POST /repos/{owner}/{repo}/check-runs",
 		parameters: { ...place, head_sha: draft.sha, external_id: draft.externalId, status: "completed", ...parametersOf(draft, 0) },
 		permission,
@@ -52,11 +52,11 @@ async function createCheckRun(calls: Calls, draft: CheckRunDraft): Promise<Found
 
 /** One request for each batch of annotations from `first` on, and one where there are none. */
 async function sendBatches(
-	{ ask, place }: Calls,
+	{ send, place }: Calls,
 	{ id, draft, first }: { id: number; draft: CheckRunDraft; first: number },
 ): Promise<Found> {
 	for (let from = first; ; from += batchSize) {
-		const answer = await ask({
+		const answer = await send({
 			route: "PATCH /repos/{owner}/{repo}/check-runs/{check_run_id}",
 			parameters: { ...place, check_run_id: id, status: "completed", ...parametersOf(draft, from) },
 			permission,

@@ -3,7 +3,7 @@ import type { ApiResult, CodeHost } from "../../ports/code-host.ts";
 import { checkCalls } from "./checks.ts";
 import { commentCalls, issueCalls } from "./issues.ts";
 import { parseLogin, parsePullNumbers } from "./replies.ts";
-import { type Calls, createAsk, named, type Pace, type Requester, usualPace } from "./request.ts";
+import { type Calls, createSender, named, type Pace, type Requester, usualPace } from "./request.ts";
 
 export interface CodeHostOptions {
 	token: string;
@@ -18,11 +18,11 @@ export interface CodeHostOptions {
 export function githubCodeHost(options: CodeHostOptions): CodeHost {
 	const [owner = "", repo = ""] = options.repository.split("/");
 	let requester: Promise<Requester> | null = null;
-	const ask = createAsk(() => {
+	const send = createSender(() => {
 		requester ??= openRequester(options);
 		return requester;
 	}, options.pace ?? usualPace);
-	const calls: Calls = { ask, place: { owner, repo }, graphQlUrl: options.graphQlUrl };
+	const calls: Calls = { send, place: { owner, repo }, graphQlUrl: options.graphQlUrl };
 	return {
 		login: () => readLogin(calls),
 		pullRequestsOf: (sha) => readPullRequests(calls, sha),
@@ -32,7 +32,7 @@ export function githubCodeHost(options: CodeHostOptions): CodeHost {
 	};
 }
 
-/** octokit is half a megabyte: it is loaded when there is something to ask. */
+/** octokit is half a megabyte: it is loaded when there is something to send. */
 export async function openRequester({ token, apiUrl }: CodeHostOptions): Promise<Requester> {
 	const { GitHub, getOctokitOptions } = await import("@actions/github/lib/utils");
 	const quiet = { debug() {}, info() {}, warn() {}, error() {} };
@@ -43,9 +43,9 @@ export async function openRequester({ token, apiUrl }: CodeHostOptions): Promise
 	};
 }
 
-async function readLogin({ ask, graphQlUrl }: Calls): Promise<string | null> {
+async function readLogin({ send, graphQlUrl }: Calls): Promise<string | null> {
 	const query = "query { viewer { login } }";
-	const answer = await ask({
+	const answer = await send({
 		route: `POST ${graphQlUrl}`,
 		parameters: { query },
 		permission: "metadata: read",
@@ -54,8 +54,8 @@ async function readLogin({ ask, graphQlUrl }: Calls): Promise<string | null> {
 	return answer.state === "done" ? answer.value : null;
 }
 
-async function readPullRequests({ ask, place }: Calls, sha: string): Promise<ApiResult<{ numbers: readonly number[] }>> {
-	const answer = await ask({
+async function readPullRequests({ send, place }: Calls, sha: string): Promise<ApiResult<{ numbers: readonly number[] }>> {
+	const answer = await send({
 		route: "GET /repos/{owner}/{repo}/commits/{commit_sha}/pulls",
 		parameters: { ...place, commit_sha: sha, per_page: 100 },
 		permission: "pull-requests: read",

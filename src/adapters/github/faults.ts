@@ -1,54 +1,54 @@
-// Reads what went wrong between us and GitHub: which fault it is, what mends it, and whether to ask again.
+// Classifies failed requests to GitHub: the fault, its fix, and whether to retry.
 import type { PlatformCode } from "../../core/errors.ts";
 import { cleanText, shorten } from "../../core/text/escape.ts";
 import type { ApiFault } from "../../ports/code-host.ts";
 
-/** A request, as faults speak of it. */
-export interface Asked {
+/** The request that a fault describes. */
+export interface RequestInfo {
 	/** `POST /repos/acme/engines/issues/7/comments`. */
 	endpoint: string;
 	/** The line under `permissions:` that it needs, e.g. `pull-requests: write`. */
 	permission: string;
-	/** Asking twice makes two things. */
+	/** Sending it twice creates two objects. */
 	creates: boolean;
 }
 
 /** What came back instead of an answer. */
-export interface Refusal {
+export interface RequestFailure {
 	kind: "status" | "network" | "timeout" | "reply";
 	status: number;
 	headers: Readonly<Record<string, string>>;
-	/** GitHub's own words, or the network's. */
-	said: string;
-	/** The request never left: nobody was there to take it. */
+	/** GitHub's message, or the network's. */
+	message: string;
+	/** The request was never sent. */
 	unsent: boolean;
 }
 
 const unsentCodes: ReadonlySet<string> = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT", "EHOSTUNREACH"]);
 
 /** Reads whatever octokit, fetch or the network threw. */
-export function readRefusal(error: unknown): Refusal {
+export function readFailure(error: unknown): RequestFailure {
 	const fault = recordOf(error);
 	const response = recordOf(fault["response"]);
-	const said = wordsOf(recordOf(response["data"]), String(fault["message"] ?? error));
+	const message = messageOf(recordOf(response["data"]), String(fault["message"] ?? error));
 	if (typeof response["status"] === "number")
-		return { kind: "status", status: response["status"], headers: headersOf(response["headers"]), said, unsent: false };
+		return { kind: "status", status: response["status"], headers: headersOf(response["headers"]), message, unsent: false };
 	const names = causes(error).flatMap((cause) => [String(cause["name"] ?? ""), String(cause["code"] ?? "")]);
 	const timedOut = names.some((name) => name === "TimeoutError" || name === "AbortError" || name === "ETIMEDOUT");
 	const unsent = names.some((name) => unsentCodes.has(name));
-	return { kind: timedOut ? "timeout" : "network", status: 0, headers: {}, said, unsent };
+	return { kind: timedOut ? "timeout" : "network", status: 0, headers: {}, message, unsent };
 }
 
-/** GraphQL refuses with status 200 and a type of its own. */
+/** GraphQL reports errors with status 200 and an error type. */
 const graphQlStatus: Readonly<Record<string, number>> = { FORBIDDEN: 403, NOT_FOUND: 404, RATE_LIMITED: 429 };
 
-/** An answer that is not what it should be. */
-export function readUnfit(data: unknown): Refusal {
+/** A reply that is not as documented. */
+export function readInvalidReply(data: unknown): RequestFailure {
 	const { errors } = recordOf(data);
 	const [first] = Array.isArray(errors) ? errors : [];
 	const status = graphQlStatus[String(recordOf(first)["type"])];
-	const said = wordsOf(recordOf(data), `a reply of type ${typeof data}`);
-	return { kind: status === undefined ? "reply" : "status", status: status ?? 200, headers: {}, said, unsent: false };
+	const message = messageOf(recordOf(data), `a reply of type ${typeof data}`);
+	return { kind: status === undefined ? "reply" : "status", status: status ?? 200, headers: {}, message, unsent: false };
 }
 
 function causes(error: unknown): Record<string, unknown>[] {
@@ -59,7 +59,7 @@ function causes(error: unknown): Record<string, unknown>[] {
 }
 
 /** GraphQL and the REST API both put their reasons into `message` and `errors`. */
-function wordsOf(data: Record<string, unknown>, otherwise: string): string {
+function messageOf(data: Record<string, unknown>, otherwise: string): string {
 	const errors = Array.isArray(data["errors"]) ? data["errors"].slice(0, 3) : [];
 	const reasons = errors.map((one) => {
 		const { resource, field, code, message } = recordOf(one);
@@ -77,26 +77,27 @@ function recordOf(value: unknown): Record<string, unknown> {
 	return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
 }
 
-/** GitHub says 403 or 429 to too many requests; only the words and headers tell the first from a missing permission. */
-function isRateLimit({ status, headers, said }: Refusal): boolean {
+/** GitHub answers 403 or 429 to too many requests; only message and headers distinguish a 403 from a missing permission. */
+function isRateLimit({ status, headers, message }: RequestFailure): boolean {
 	if (status === 429) return true;
 	return (
-		status === 403 && (headers["x-ratelimit-remaining"] === "0" || headers["retry-after"] !== undefined || /rate limit|abuse/i.test(said))
+		status === 403 &&
+		(headers["x-ratelimit-remaining"] === "0" || headers["retry-after"] !== undefined || /rate limit|abuse/i.test(message))
 	);
 }
 
-/** GitHub says 403 also where no permission helps: a locked conversation, a repository that is archived or disabled. */
-function isClosed({ status, said }: Refusal): boolean {
-	return status === 403 && /\b(is locked|was archived|is archived|read-only|is disabled|has been disabled)\b/i.test(said);
+/** GitHub also answers 403 where no permission helps: a locked conversation, an archived or disabled repository. */
+function isClosed({ status, message }: RequestFailure): boolean {
+	return status === 403 && /\b(is locked|was archived|is archived|read-only|is disabled|has been disabled)\b/i.test(message);
 }
 
-export function codeOf(refusal: Refusal): PlatformCode {
-	const { kind, status } = refusal;
+export function codeOf(failure: RequestFailure): PlatformCode {
+	const { kind, status } = failure;
 	if (kind === "timeout") return "github-timeout";
 	if (kind === "network") return "github-unavailable";
 	if (kind === "reply") return "github-reply";
-	if (isRateLimit(refusal)) return "github-rate-limited";
-	if (isClosed(refusal)) return "github-rejected";
+	if (isRateLimit(failure)) return "github-rate-limited";
+	if (isClosed(failure)) return "github-rejected";
 	if (status === 401 || status === 403) return "github-permission";
 	if (status === 404 || status === 410) return "github-not-found";
 	if (status === 409) return "github-conflict";
@@ -105,71 +106,76 @@ export function codeOf(refusal: Refusal): PlatformCode {
 }
 
 /** The line of `permissions:` that is missing, as GitHub's header names it where there is one: `issues=write; pull_requests=write`. */
-function missingPermission({ headers }: Refusal, asked: Asked): string {
+function missingPermission({ headers }: RequestFailure, request: RequestInfo): string {
 	const offered = (headers["x-accepted-github-permissions"] ?? "")
 		.split(/[;,]/)
 		.map((one) => /^\s*([a-z_]{2,40})=(read|write|admin)\s*$/.exec(one))
 		.flatMap((match) => (match === null ? [] : [`${match[1]?.replaceAll("_", "-")}: ${match[2]}`]));
-	return offered.length === 0 || offered.includes(asked.permission) ? asked.permission : (offered[0] ?? asked.permission);
+	return offered.length === 0 || offered.includes(request.permission) ? request.permission : (offered[0] ?? request.permission);
 }
 
-export function faultOf(refusal: Refusal, asked: Asked): ApiFault {
-	const code = codeOf(refusal);
-	const { kind, status, said } = refusal;
-	const words = said === "" ? "" : `: ${JSON.stringify(said)}`;
-	const what = kind === "status" ? `GitHub answered ${status} to ${asked.endpoint}${words}` : `${troubles[kind]} ${asked.endpoint}${words}`;
-	const lacks = code === "github-permission" ? ` The token lacks \`${missingPermission(refusal, asked)}\`.` : "";
-	const unclear = asked.creates && !refusal.unsent && (kind !== "status" || status >= 500);
+export function faultOf(failure: RequestFailure, request: RequestInfo): ApiFault {
+	const code = codeOf(failure);
+	const { kind, status, message } = failure;
+	const quoted = message === "" ? "" : `: ${JSON.stringify(message)}`;
+	const what =
+		kind === "status" ? `GitHub answered ${status} to ${request.endpoint}${quoted}` : `${problems[kind]} ${request.endpoint}${quoted}`;
+	const lacks = code === "github-permission" ? ` The token lacks \`${missingPermission(failure, request)}\`.` : "";
+	const unclear = request.creates && !failure.unsent && (kind !== "status" || status >= 500);
 	return {
 		code,
 		message: `${what}.${lacks}`,
-		fix: fixOf(code, refusal, asked),
+		fix: fixOf(code, failure, request),
 		...(unclear ? { unclear: true as const } : {}),
 	};
 }
 
-const troubles: Readonly<Record<Exclude<Refusal["kind"], "status">, string>> = {
+const problems: Readonly<Record<Exclude<RequestFailure["kind"], "status">, string>> = {
 	network: "GitHub could not be reached for",
 	timeout: "GitHub did not answer in time to",
-	reply: "GitHub's reply cannot be read to",
+	reply: "GitHub sent an invalid reply to",
 };
 
-function fixOf(code: PlatformCode, refusal: Refusal, asked: Asked): string {
+function fixOf(code: PlatformCode, failure: RequestFailure, request: RequestInfo): string {
 	switch (code) {
 		case "github-permission":
-			return refusal.status === 401
-				? `Give the action a valid token (\`token: \${{ github.token }}\`) in a job with \`${missingPermission(refusal, asked)}\` under \`permissions:\`.`
-				: `Add \`${missingPermission(refusal, asked)}\` under \`permissions:\` of the job. The token of a fork's pull request only reads: publish from a second workflow on \`workflow_run\`.`;
+			return failure.status === 401
+				? `Give the action a valid token (\`token: \${{ github.token }}\`) in a job with \`${missingPermission(failure, request)}\` under \`permissions:\`.`
+				: `Add \`${missingPermission(failure, request)}\` under \`permissions:\` of the job. The token of a pull request from a fork is read-only: publish from a second workflow on \`workflow_run\`.`;
 		case "github-not-found":
-			return `Check that it still exists and that the token may see it (\`${missingPermission(refusal, asked)}\`).`;
+			return `Check that it still exists and that the token may see it (\`${missingPermission(failure, request)}\`).`;
 		case "github-conflict":
-			return "Give each job of the matrix its own `name`, so that no two write the same thing.";
+			return "Give each job of the matrix its own `name`, so that no two jobs write the same object.";
 		case "github-rate-limited":
 			return "Run again later, or publish from one job for the whole matrix with the report action.";
 		case "github-rejected":
-			return "Mend what GitHub names; the whole report is in the output folder and the job summary.";
+			return "Fix what GitHub reports. The full report is in the output folder and the job summary.";
 		default:
-			return "Nothing to mend here: the whole report is in the output folder and the job summary. Run the job again to publish it.";
+			return "Nothing to fix on your side. The full report is in the output folder and the job summary; run the job again to publish it.";
 	}
 }
 
-/** Waits between tries of our own; GitHub's word stands above them. */
+/** Waits between retries, unless GitHub names one. */
 const backoffMs = [1000, 3000, 9000] as const;
-/** GitHub asks for "at least a minute" where it names no time; more than this is not worth a runner. */
+/** GitHub asks for "at least a minute" if it names no time; waiting longer than this is not worth the runner's time. */
 const unnamedLimitMs = 15_000;
 
-/** How long to wait before asking again; null where that would not help. `nowMs` is the time of day. */
-export function waitBefore(refusal: Refusal, asked: Asked, { tries, nowMs }: { tries: number; nowMs: number }): number | null {
+/** How long to wait before a retry; null if a retry would not help. `nowMs` is the time of day. */
+export function waitBefore(
+	failure: RequestFailure,
+	request: RequestInfo,
+	{ tries, nowMs }: { tries: number; nowMs: number },
+): number | null {
 	const backoff = backoffMs[tries - 1];
 	if (backoff === undefined) return null;
-	if (refusal.kind === "status" && isRateLimit(refusal)) return namedWait(refusal.headers, nowMs) ?? (tries === 1 ? unnamedLimitMs : null);
-	const mayHaveBeenDone = asked.creates && !refusal.unsent;
-	if (refusal.kind !== "status") return mayHaveBeenDone ? null : backoff;
-	if (refusal.status < 500 && refusal.status !== 408) return null;
-	return mayHaveBeenDone ? null : (namedWait(refusal.headers, nowMs) ?? backoff);
+	if (failure.kind === "status" && isRateLimit(failure)) return namedWait(failure.headers, nowMs) ?? (tries === 1 ? unnamedLimitMs : null);
+	const mayHaveSucceeded = request.creates && !failure.unsent;
+	if (failure.kind !== "status") return mayHaveSucceeded ? null : backoff;
+	if (failure.status < 500 && failure.status !== 408) return null;
+	return mayHaveSucceeded ? null : (namedWait(failure.headers, nowMs) ?? backoff);
 }
 
-function namedWait(headers: Refusal["headers"], nowMs: number): number | null {
+function namedWait(headers: RequestFailure["headers"], nowMs: number): number | null {
 	const after = headers["retry-after"];
 	if (after !== undefined) {
 		const ms = /^\d{1,9}$/.test(after.trim()) ? Number(after) * 1000 : Date.parse(after) - nowMs;

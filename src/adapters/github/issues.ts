@@ -5,10 +5,10 @@ import { type Calls, named } from "./request.ts";
 
 const issuePermission = "issues: write";
 
-export function issueCalls({ ask, place }: Calls): Pick<CodeHost, "openIssues" | "createIssue" | "updateIssue"> {
+export function issueCalls({ send, place }: Calls): Pick<CodeHost, "openIssues" | "createIssue" | "updateIssue"> {
 	return {
 		openIssues: async (label) => {
-			const answer = await ask({
+			const answer = await send({
 				route: "GET /repos/{owner}/{repo}/issues",
 				parameters: { ...place, labels: label, state: "open", sort: "created", direction: "asc", per_page: 100 },
 				permission: "issues: read",
@@ -24,7 +24,7 @@ export function issueCalls({ ask, place }: Calls): Pick<CodeHost, "openIssues" |
 		},
 		createIssue: async ({ title, body, labels }) =>
 			named(
-				await ask({
+				await send({
 					route: "POST /repos/{owner}/{repo}/issues",
 					parameters: { ...place, title, body, labels: [...labels] },
 					permission: issuePermission,
@@ -34,7 +34,7 @@ export function issueCalls({ ask, place }: Calls): Pick<CodeHost, "openIssues" |
 			),
 		updateIssue: async (number, change) =>
 			named(
-				await ask({
+				await send({
 					route: "PATCH /repos/{owner}/{repo}/issues/{issue_number}",
 					parameters: { ...place, issue_number: number, ...change },
 					permission: issuePermission,
@@ -53,12 +53,12 @@ const commentPermission = "pull-requests: write";
 type CommentCalls = Pick<CodeHost, "comments" | "createComment" | "updateComment" | "deleteComment" | "minimiseComment">;
 
 export function commentCalls(calls: Calls): CommentCalls {
-	const { ask, place } = calls;
+	const { send, place } = calls;
 	return {
 		comments: (issue) => readComments(calls, issue),
 		createComment: async (issue, body, on = "pull-request") =>
 			named(
-				await ask({
+				await send({
 					route: "POST /repos/{owner}/{repo}/issues/{issue_number}/comments",
 					parameters: { ...place, issue_number: issue, body },
 					permission: on === "issue" ? "issues: write" : commentPermission,
@@ -68,7 +68,7 @@ export function commentCalls(calls: Calls): CommentCalls {
 			),
 		updateComment: async (id, body) =>
 			named(
-				await ask({
+				await send({
 					route: "PATCH /repos/{owner}/{repo}/issues/comments/{comment_id}",
 					parameters: { ...place, comment_id: id, body },
 					permission: commentPermission,
@@ -77,7 +77,7 @@ export function commentCalls(calls: Calls): CommentCalls {
 				"comment",
 			),
 		deleteComment: (id) =>
-			ask({
+			send({
 				route: "DELETE /repos/{owner}/{repo}/issues/comments/{comment_id}",
 				parameters: { ...place, comment_id: id },
 				permission: commentPermission,
@@ -87,10 +87,10 @@ export function commentCalls(calls: Calls): CommentCalls {
 	};
 }
 
-async function readComments({ ask, place }: Calls, issue: number): Promise<ApiResult<{ comments: readonly HostedComment[] }>> {
+async function readComments({ send, place }: Calls, issue: number): Promise<ApiResult<{ comments: readonly HostedComment[] }>> {
 	const comments: HostedComment[] = [];
 	for (let page = 1; page <= mostPages; page += 1) {
-		const answer = await ask({
+		const answer = await send({
 			route: "GET /repos/{owner}/{repo}/issues/{issue_number}/comments",
 			parameters: { ...place, issue_number: issue, per_page: pageSize, page },
 			permission: "pull-requests: read",
@@ -106,10 +106,10 @@ async function readComments({ ask, place }: Calls, issue: number): Promise<ApiRe
 	return { state: "done", comments };
 }
 
-async function minimise({ ask, graphQlUrl }: Calls, nodeId: string): Promise<ApiResult<object>> {
+async function minimise({ send, graphQlUrl }: Calls, nodeId: string): Promise<ApiResult<object>> {
 	const query =
 		"mutation($id: ID!) { minimizeComment(input: { subjectId: $id, classifier: OUTDATED }) { minimizedComment { isMinimized } } }";
-	return ask({
+	return send({
 		route: `POST ${graphQlUrl}`,
 		parameters: { query, variables: { id: nodeId } },
 		permission: commentPermission,

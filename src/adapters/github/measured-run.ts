@@ -2,7 +2,7 @@
 import { isCommit, isRefName, isRepositoryName } from "../../formats/github/names.ts";
 import type { ApiResult } from "../../ports/code-host.ts";
 import { type CodeHostOptions, openRequester } from "./code-host.ts";
-import { createAsk, named, type Requester, usualPace } from "./request.ts";
+import { createSender, named, type Requester, usualPace } from "./request.ts";
 
 export interface MeasuredRun {
 	id: number;
@@ -33,14 +33,14 @@ export function githubRunFacts(options: CodeHostOptions): RunFacts {
 	const [owner = "", repo = ""] = options.repository.split("/");
 	const place = { owner, repo };
 	let requester: Promise<Requester> | null = null;
-	const ask = createAsk(() => {
+	const send = createSender(() => {
 		requester ??= openRequester(options);
 		return requester;
 	}, options.pace ?? usualPace);
 	return {
 		run: async (id) =>
 			named(
-				await ask({
+				await send({
 					route: "GET /repos/{owner}/{repo}/actions/runs/{run_id}",
 					parameters: { ...place, run_id: id },
 					permission: "actions: read",
@@ -52,11 +52,11 @@ export function githubRunFacts(options: CodeHostOptions): RunFacts {
 			const [headOwner = ""] = headRepository.split("/");
 			const parameters = { ...place, state: "open", head: `${headOwner}:${headBranch}`, per_page: 100 };
 			const parse = (data: unknown) => parsePulls(data, headRepository);
-			return named(await ask({ route: "GET /repos/{owner}/{repo}/pulls", parameters, permission: "pull-requests: read", parse }), "pulls");
+			return named(await send({ route: "GET /repos/{owner}/{repo}/pulls", parameters, permission: "pull-requests: read", parse }), "pulls");
 		},
 		parents: async (sha) =>
 			named(
-				await ask({
+				await send({
 					route: "GET /repos/{owner}/{repo}/git/commits/{commit_sha}",
 					parameters: { ...place, commit_sha: sha },
 					permission: "contents: read",

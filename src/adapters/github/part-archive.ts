@@ -49,12 +49,12 @@ function checkEntry(entry: ZipEntry, limits: TakeLimits): Taken | null {
 function unpack(source: ByteSource, entry: ZipEntry, limits: TakeLimits): Taken {
 	const packed = source.read(entry.dataAt, entry.packedBytes);
 	const bytes = entry.method === "stored" ? packed : inflate(packed, Math.min(limits.bytes, entry.bytes));
-	if (bytes === null || bytes.length !== entry.bytes) return refused(`Its ${entry.name} is not as long as its list says.`);
+	if (bytes === null || bytes.length !== entry.bytes) return refused(`Its ${entry.name} does not have the size in its directory.`);
 	if (crc32(bytes) !== entry.crc32) return refused(`Its ${entry.name} does not match its checksum.`);
 	try {
 		return { state: "read", text: new TextDecoder("utf-8", { fatal: true }).decode(bytes) };
 	} catch {
-		return refused(`Its ${entry.name} is no UTF-8 text.`);
+		return refused(`Its ${entry.name} is not UTF-8 text.`);
 	}
 }
 

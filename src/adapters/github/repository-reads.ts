@@ -8,17 +8,17 @@ const reads = "contents: read";
 type ReadCalls = Pick<Repository, "defaultBranch" | "branchHead" | "compare" | "treeOf" | "filesUnder" | "readBlob">;
 
 export function readCalls(calls: Calls): ReadCalls {
-	const { ask, place } = calls;
+	const { send, place } = calls;
 	return {
 		defaultBranch: async () =>
 			named(
-				await ask({ route: "GET /repos/{owner}/{repo}", parameters: place, permission: "metadata: read", parse: parseDefaultBranch }),
+				await send({ route: "GET /repos/{owner}/{repo}", parameters: place, permission: "metadata: read", parse: parseDefaultBranch }),
 				"branch",
 			),
 		branchHead: (name) => readHead(calls, name),
 		compare: async (base, head) => {
 			const parameters = { ...place, basehead: `${base}...${head}`, per_page: 250 };
-			const answer = await ask({
+			const answer = await send({
 				route: "GET /repos/{owner}/{repo}/compare/{basehead}",
 				parameters,
 				permission: reads,
@@ -28,7 +28,7 @@ export function readCalls(calls: Calls): ReadCalls {
 		},
 		treeOf: async (commit) =>
 			named(
-				await ask({
+				await send({
 					route: "GET /repos/{owner}/{repo}/git/commits/{commit_sha}",
 					parameters: { ...place, commit_sha: commit },
 					permission: reads,
@@ -39,7 +39,7 @@ export function readCalls(calls: Calls): ReadCalls {
 		filesUnder: (commit, folder) => listFiles(calls, commit, folder),
 		readBlob: async (sha) =>
 			named(
-				await ask({
+				await send({
 					route: "GET /repos/{owner}/{repo}/git/blobs/{file_sha}",
 					parameters: { ...place, file_sha: sha },
 					permission: reads,
@@ -50,8 +50,8 @@ export function readCalls(calls: Calls): ReadCalls {
 	};
 }
 
-async function readHead({ ask, place }: Calls, name: string): Promise<ApiResult<{ sha: string | null }>> {
-	const answer = await ask({
+async function readHead({ send, place }: Calls, name: string): Promise<ApiResult<{ sha: string | null }>> {
+	const answer = await send({
 		route: "GET /repos/{owner}/{repo}/git/ref/{ref}",
 		parameters: { ...place, ref: `heads/${name}` },
 		permission: reads,
@@ -80,8 +80,8 @@ async function listFiles(calls: Calls, commit: string, folder: string): Promise<
 	return { state: "done", files };
 }
 
-async function listTree({ ask, place }: Calls, tree: string, recursive: boolean): Promise<ApiResult<{ entries: ListedEntry[] }>> {
+async function listTree({ send, place }: Calls, tree: string, recursive: boolean): Promise<ApiResult<{ entries: ListedEntry[] }>> {
 	const parameters = { ...place, tree_sha: tree, ...(recursive ? { recursive: "1" } : {}) };
-	const question = { route: "GET /repos/{owner}/{repo}/git/trees/{tree_sha}", parameters, permission: reads, parse: parseTree };
-	return named(await ask(question), "entries");
+	const call = { route: "GET /repos/{owner}/{repo}/git/trees/{tree_sha}", parameters, permission: reads, parse: parseTree };
+	return named(await send(call), "entries");
 }

@@ -3,7 +3,7 @@ import type { ApiFault, ApiResult, Repository } from "../../ports/code-host.ts";
 import { type CodeHostOptions, openRequester } from "./code-host.ts";
 import { parseList, parsePull, parseRef, parseSha } from "./replies.ts";
 import { readCalls } from "./repository-reads.ts";
-import { type Ask, type Calls, createAsk, named, type Pace, type Question, type Requester, usualPace } from "./request.ts";
+import { type ApiRequest, type Calls, createSender, named, type Pace, type Requester, type Send, usualPace } from "./request.ts";
 
 const writes = "contents: write";
 
@@ -13,18 +13,18 @@ const unhurried: Pace = { ...usualPace, callMs: 120_000, patienceMs: 180_000 };
 export function githubRepository(options: CodeHostOptions): Repository {
 	const [owner = "", repo = ""] = options.repository.split("/");
 	let requester: Promise<Requester> | null = null;
-	const ask = createAsk(() => {
+	const send = createSender(() => {
 		requester ??= openRequester(options);
 		return requester;
 	}, options.pace ?? unhurried);
-	const calls: Calls = { ask: askMending(ask), place: { owner, repo }, graphQlUrl: options.graphQlUrl };
+	const calls: Calls = { send: withProposalFixes(send), place: { owner, repo }, graphQlUrl: options.graphQlUrl };
 	return { ...readCalls(calls), ...objectCalls(calls), ...branchCalls(calls), ...pullCalls(calls) };
 }
 
-/** What mends publishing does not mend a proposal, for which there is no other way than this. */
-function askMending(ask: Ask): Ask {
-	return async (question) => {
-		const answer = await ask(question);
+/** A proposal needs other fixes than publishing: it has no other way to deliver its result. */
+function withProposalFixes(send: Send): Send {
+	return async (call) => {
+		const answer = await send(call);
 		return answer.state === "failed" ? { state: "failed", fault: { ...answer.fault, fix: fixOf(answer.fault) } } : answer;
 	};
 }
@@ -32,30 +32,30 @@ function askMending(ask: Ask): Ask {
 function fixOf({ code, fix }: ApiFault): string {
 	switch (code) {
 		case "github-permission":
-			return "Under `permissions:` of the job, write `contents: write` (the branch) and `pull-requests: write` (the pull request). A `token` of your own has to be valid and have both; the runs of Dependabot and of forks only read.";
+			return "Under `permissions:` of the job, write `contents: write` (the branch) and `pull-requests: write` (the pull request). Your own `token` must be valid and have both; runs of Dependabot and of forks are read-only.";
 		case "github-not-found":
 			return fix;
 		case "github-conflict":
 		case "github-rejected":
-			return "Mend what GitHub names, a rule of the repository for example, and run it again.";
+			return "Fix what GitHub reports, for example a repository rule, and run it again.";
 		case "github-rate-limited":
 			return "Run it again later, or record fewer models at a time.";
 		default:
-			return "Nothing to mend here: run it again.";
+			return "Nothing to fix on your side: run it again.";
 	}
 }
 
 /** What is written is found by its content: asking twice makes one thing, or one more commit that no branch has. */
-async function askTwice<Value>({ ask }: Calls, question: Question<Value>): Promise<ApiResult<{ value: Value }>> {
-	const answer = await ask(question);
-	return answer.state === "failed" && answer.fault.unclear === true ? ask(question) : answer;
+async function sendTwice<Value>({ send }: Calls, call: ApiRequest<Value>): Promise<ApiResult<{ value: Value }>> {
+	const answer = await send(call);
+	return answer.state === "failed" && answer.fault.unclear === true ? send(call) : answer;
 }
 
 function objectCalls(calls: Calls): Pick<Repository, "writeBlob" | "writeTree" | "writeCommit"> {
 	const { place } = calls;
 	const write = async (kind: "blobs" | "trees" | "commits", given: Readonly<Record<string, unknown>>) => {
 		const route = `POST /repos/{owner}/{repo}/git/${kind}`;
-		return named(await askTwice(calls, { route, parameters: { ...place, ...given }, permission: writes, parse: parseSha }), "sha");
+		return named(await sendTwice(calls, { route, parameters: { ...place, ...given }, permission: writes, parse: parseSha }), "sha");
 	};
 	return {
 		writeBlob: (bytes) => write("blobs", { content: Buffer.from(bytes).toString("base64"), encoding: "base64" }),
@@ -66,17 +66,17 @@ function objectCalls(calls: Calls): Pick<Repository, "writeBlob" | "writeTree" |
 	};
 }
 
-function branchCalls({ ask, place }: Calls): Pick<Repository, "createBranch" | "advanceBranch"> {
+function branchCalls({ send, place }: Calls): Pick<Repository, "createBranch" | "advanceBranch"> {
 	return {
 		createBranch: (name, sha) =>
-			ask({
+			send({
 				route: "POST /repos/{owner}/{repo}/git/refs",
 				parameters: { ...place, ref: `refs/heads/${name}`, sha },
 				permission: writes,
 				parse: parseRef,
 			}),
 		advanceBranch: (name, sha) =>
-			ask({
+			send({
 				route: "PATCH /repos/{owner}/{repo}/git/refs/{ref}",
 				parameters: { ...place, ref: `heads/${name}`, sha, force: false },
 				permission: writes,
@@ -87,11 +87,11 @@ function branchCalls({ ask, place }: Calls): Pick<Repository, "createBranch" | "
 
 const pulls = "pull-requests: write";
 
-export function pullCalls({ ask, place }: Calls): Pick<Repository, "openPulls" | "createPull" | "updatePull"> {
+export function pullCalls({ send, place }: Calls): Pick<Repository, "openPulls" | "createPull" | "updatePull"> {
 	return {
 		openPulls: async ({ head, base }) =>
 			named(
-				await ask({
+				await send({
 					route: "GET /repos/{owner}/{repo}/pulls",
 					parameters: { ...place, state: "open", head: `${place.owner}:${head}`, base, per_page: 100 },
 					permission: "pull-requests: read",
@@ -100,18 +100,18 @@ export function pullCalls({ ask, place }: Calls): Pick<Repository, "openPulls" |
 				"pulls",
 			),
 		createPull: async (draft) => {
-			const question = {
+			const call = {
 				route: "POST /repos/{owner}/{repo}/pulls",
 				parameters: { ...place, ...draft },
 				permission: pulls,
 				parse: parsePull,
 			};
-			const answer = await ask(question);
+			const answer = await send(call);
 			return answer.state === "failed" ? { state: "failed", fault: settingFault(answer.fault) } : named(answer, "pull");
 		},
 		updatePull: async (number, change) =>
 			named(
-				await ask({
+				await send({
 					route: "PATCH /repos/{owner}/{repo}/pulls/{pull_number}",
 					parameters: { ...place, pull_number: number, ...change },
 					permission: pulls,
@@ -127,7 +127,7 @@ function settingFault(fault: ApiFault): ApiFault {
 	if (!/not permitted to create (or approve )?pull requests/i.test(fault.message)) return fault;
 	return {
 		code: fault.code,
-		message: "GitHub Actions may not open pull requests in this repository: its settings say no, whatever `permissions:` says.",
+		message: "The repository's settings do not allow GitHub Actions to open pull requests, regardless of `permissions:`.",
 		fix: "Tick “Allow GitHub Actions to create and approve pull requests” in the repository's settings under Actions, General (an organisation may have to first), or give the token of a GitHub App as `token`.",
 	};
 }

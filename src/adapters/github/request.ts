@@ -1,6 +1,6 @@
 // Sends requests to GitHub and retries where that helps: each in bounded time, all waiting within one budget.
 import type { ApiResult } from "../../ports/code-host.ts";
-import { type Asked, faultOf, type Refusal, readRefusal, readUnfit, waitBefore } from "./faults.ts";
+import { faultOf, type RequestFailure, type RequestInfo, readFailure, readInvalidReply, waitBefore } from "./faults.ts";
 
 /** As octokit's `request`. */
 export type Requester = (
@@ -29,7 +29,7 @@ export const usualPace: Pace = {
 	timeOfDay: () => Date.now(),
 };
 
-export interface Question<Value> {
+export interface ApiRequest<Value> {
 	/** octokit's route, e.g. `GET /repos/{owner}/{repo}/issues/{issue_number}/comments`. */
 	route: string;
 	parameters: Readonly<Record<string, unknown>>;
@@ -38,28 +38,28 @@ export interface Question<Value> {
 	parse(data: unknown, headers: Record<string, unknown>): Value | null;
 }
 
-export type Ask = <Value>(question: Question<Value>) => Promise<ApiResult<{ value: Value }>>;
+export type Send = <Value>(call: ApiRequest<Value>) => Promise<ApiResult<{ value: Value }>>;
 
-/** `requester` is loaded at the first question. */
-export function createAsk(requester: () => Promise<Requester>, pace: Pace): Ask {
+/** `requester` is loaded at the first call. */
+export function createSender(requester: () => Promise<Requester>, pace: Pace): Send {
 	let leftMs = pace.patienceMs;
-	/** A GitHub that stayed away through all tries of one request is asked once by each of the others, until it is back. */
+	/** A GitHub that stayed away through all tries of one request is info once by each of the others, until it is back. */
 	let isAway = false;
-	return async (question) => {
-		const asked = describe(question);
+	return async (call) => {
+		const info = describe(call);
 		for (let tries = 1; ; tries += 1) {
-			if (leftMs <= 0) return { state: "failed", fault: notTried(asked, pace) };
+			if (leftMs <= 0) return { state: "failed", fault: notTried(info, pace) };
 			const startedMs = pace.now();
-			const answer = await askOnce(requester, question, Math.min(pace.callMs, leftMs));
+			const answer = await sendOnce(requester, call, Math.min(pace.callMs, leftMs));
 			if ("value" in answer) {
 				isAway = false;
 				return { state: "done", value: answer.value };
 			}
 			leftMs -= pace.now() - startedMs;
-			const waitMs = isAway ? null : waitBefore(answer.refusal, asked, { tries, nowMs: pace.timeOfDay() });
+			const waitMs = isAway ? null : waitBefore(answer.failure, info, { tries, nowMs: pace.timeOfDay() });
 			if (waitMs === null || waitMs > leftMs) {
 				isAway ||= tries > 1;
-				return { state: "failed", fault: faultOf(answer.refusal, asked) };
+				return { state: "failed", fault: faultOf(answer.failure, info) };
 			}
 			leftMs -= waitMs;
 			await pace.sleep(waitMs);
@@ -67,38 +67,38 @@ export function createAsk(requester: () => Promise<Requester>, pace: Pace): Ask 
 	};
 }
 
-async function askOnce<Value>(
+async function sendOnce<Value>(
 	requester: () => Promise<Requester>,
-	{ route, parameters, parse }: Question<Value>,
+	{ route, parameters, parse }: ApiRequest<Value>,
 	limitMs: number,
-): Promise<{ value: Value } | { refusal: Refusal }> {
+): Promise<{ value: Value } | { failure: RequestFailure }> {
 	try {
 		const request = await requester();
 		const { data, headers } = await request(route, { ...parameters, request: { signal: AbortSignal.timeout(Math.ceil(limitMs)) } });
 		const value = parse(data, headers);
-		return value === null ? { refusal: readUnfit(data) } : { value };
+		return value === null ? { failure: readInvalidReply(data) } : { value };
 	} catch (error) {
-		return { refusal: readRefusal(error) };
+		return { failure: readFailure(error) };
 	}
 }
 
 /** Fills the route's places, as the reader knows them. */
-function describe({ route, parameters, permission }: Question<unknown>): Asked {
+function describe({ route, parameters, permission }: ApiRequest<unknown>): RequestInfo {
 	const endpoint = route.replace(/\{(\w+)\}/g, (_, name: string) => String(parameters[name] ?? ""));
 	return { endpoint, permission, creates: endpoint.startsWith("POST ") };
 }
 
-function notTried({ endpoint }: Asked, { patienceMs }: Pace) {
+function notTried({ endpoint }: RequestInfo, { patienceMs }: Pace) {
 	return {
 		code: "github-timeout" as const,
-		message: `${endpoint} was not tried: waiting for GitHub has taken ${Math.round(patienceMs / 1000)} s already.`,
-		fix: "Nothing to mend here: the whole report is in the output folder and the job summary. Run the job again to publish it.",
+		message: `${endpoint} was not tried: the limit of ${Math.round(patienceMs / 1000)} s for all waiting is used up.`,
+		fix: "Nothing to fix on your side. The full report is in the output folder and the job summary; run the job again to publish it.",
 	};
 }
 
 /** What every group of calls needs. */
 export interface Calls {
-	ask: Ask;
+	send: Send;
 	/** `owner` and `repo`, for routes. */
 	place: { owner: string; repo: string };
 	graphQlUrl: string;

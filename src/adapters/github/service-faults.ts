@@ -29,21 +29,21 @@ const byStatus: Readonly<Record<string, PlatformCode>> = {
 const fixes: Readonly<Partial<Record<PlatformCode, string>>> = {
 	"github-permission": "Check that the runner's token has not expired: a job may not outlive it (six hours on hosted runners).",
 	"github-conflict": "Give each job of the matrix its own `name`.",
-	"github-rejected": "Mend what the service names; in the settings of the repository artifacts and caches can be deleted.",
+	"github-rejected": "Fix what the service reports. Artifacts and caches can be deleted in the settings of the repository.",
 	"github-rate-limited": "Run again later.",
-	"github-unsupported": "Upload the output folder with a step of your own, as your server offers it.",
+	"github-unsupported": "Upload the output folder in a separate step, with what your server offers.",
 };
 
-/** `what` is what was tried, as in `upload of the artifact trtgate-gate`. */
+/** `what` names the operation, for example `upload of the artifact trtgate-gate`. */
 export function serviceFault(error: unknown, what: string): ApiFault {
 	const [name, message] = error instanceof Error ? [error.name, error.message] : ["", String(error)];
 	const code = codeOf(name, message, statusOf(error));
 	const words = cleanText(shorten(message, 300)).trim();
-	const fix = fixes[code] ?? "Nothing to mend here: the files lie in the output folder. Run the job again to publish them.";
+	const fix = fixes[code] ?? "Nothing to fix on your side. The files are in the output folder; run the job again to publish them.";
 	return { code, message: `The ${what} failed: ${words.replace(/\.$/, "")}.`, fix };
 }
 
-/** The blob store's client carries it beside its words. */
+/** The blob store's client has the status in a field of the error. */
 function statusOf(error: unknown): string | undefined {
 	const status = typeof error === "object" && error !== null && "statusCode" in error ? error.statusCode : undefined;
 	return typeof status === "number" && status >= 400 ? String(status) : undefined;
@@ -62,7 +62,7 @@ function codeOf(name: string, message: string, carried: string | undefined): Pla
 export function unsupported(service: "artifacts" | "caches"): ApiFault {
 	return {
 		code: "github-unsupported",
-		message: `This step has no service for ${service}: the runner lends its token for them to actions only.`,
-		fix: "Use the action, not a `run:` step; on GitHub Enterprise Server upload the output folder with a step of your own.",
+		message: `This step cannot use ${service}: the runner gives its token for them only to actions.`,
+		fix: "Use the action, not a `run:` step; on GitHub Enterprise Server, upload the output folder in a separate step.",
 	};
 }

@@ -1,12 +1,12 @@
 // Runs nvidia-smi: queries for the GPUs and the fields its driver supports, and streams of samples.
 import { type Gpu, parseGpus } from "../../formats/nvidia-smi/gpus.ts";
 import {
-	type AskedField,
 	chooseFields,
 	helpArgs,
 	inventoryFields,
 	listArgs,
 	parseHelpFields,
+	type QueryField,
 	queryArgs,
 	sampleFields,
 } from "../../formats/nvidia-smi/query.ts";
@@ -23,7 +23,7 @@ export interface Smi {
 }
 
 export type Devices =
-	| { state: "ok"; gpus: readonly Gpu[]; sampleFields: readonly AskedField[] }
+	| { state: "ok"; gpus: readonly Gpu[]; sampleFields: readonly QueryField[] }
 	/** `sentence` says why there is nothing to watch. */
 	| { state: "none"; sentence: string };
 
@@ -54,15 +54,15 @@ export function queryNvidiaSmi(smi: Smi, args: readonly string[]): Promise<Proce
 export function whyNot(record: ProcessRecord): string {
 	switch (record.state) {
 		case "not-started":
-			return "nvidia-smi is not installed, so clocks, power and neighbours of the GPU are unknown.";
+			return "nvidia-smi is not installed, so the GPU's clocks, power and foreign processes are unknown.";
 		case "timed-out":
-			return `nvidia-smi did not answer within ${Math.round(record.wallMs / 1000)} s, so clocks, power and neighbours of the GPU are unknown.`;
+			return `nvidia-smi did not answer within ${Math.round(record.wallMs / 1000)} s, so the GPU's clocks, power and foreign processes are unknown.`;
 		case "aborted":
 			return "nvidia-smi was interrupted.";
 		default: {
-			const said = record.tail.at(-1)?.slice(0, 200) ?? "nothing";
+			const output = record.tail.at(-1)?.slice(0, 200) ?? "no output";
 			const end = record.exitCode === null ? `signal ${record.signal}` : `exit code ${record.exitCode}`;
-			return `nvidia-smi tells nothing of a GPU (${end}): ${said}`;
+			return `nvidia-smi reports no GPU (${end}): ${output}`;
 		}
 	}
 }
@@ -72,7 +72,7 @@ export interface StreamOptions {
 	/** A silence of this length is a hang; absent where silence says nothing. */
 	silenceMs?: number;
 	onLine(line: string): void;
-	/** It ended without being asked to. */
+	/** It ended by itself. */
 	onEnd(why: string): void;
 }
 
@@ -88,7 +88,7 @@ const looks = 4;
 
 export function openStream(smi: Smi, options: StreamOptions): Stream {
 	const stop = new AbortController();
-	let asked = false;
+	let stopping = false;
 	let silentLooks = 0;
 	const { silenceMs } = options;
 	const look = (): void => {
@@ -111,11 +111,11 @@ export function openStream(smi: Smi, options: StreamOptions): Stream {
 		})
 		.then((record) => {
 			clearInterval(timer);
-			if (!asked) options.onEnd(describeEnd(record, silentLooks > looks ? silenceMs : undefined));
+			if (!stopping) options.onEnd(describeEnd(record, silentLooks > looks ? silenceMs : undefined));
 		});
 	return {
 		stop() {
-			asked = true;
+			stopping = true;
 			clearInterval(timer);
 			stop.abort();
 			return ended;
@@ -124,8 +124,8 @@ export function openStream(smi: Smi, options: StreamOptions): Stream {
 }
 
 function describeEnd(record: ProcessRecord, silenceMs: number | undefined): string {
-	if (silenceMs !== undefined) return `nvidia-smi said nothing for ${silenceMs / 1000} s and was ended`;
+	if (silenceMs !== undefined) return `nvidia-smi printed nothing for ${silenceMs / 1000} s and was stopped`;
 	if (record.state === "aborted") return "nvidia-smi was interrupted";
 	const end = record.exitCode === null ? (record.signal ?? record.problem) : `exit code ${record.exitCode}`;
-	return `nvidia-smi ended (${end}), with the last words: ${record.tail.at(-1)?.slice(0, 200) ?? "none"}`;
+	return `nvidia-smi ended (${end}); its last output: ${record.tail.at(-1)?.slice(0, 200) ?? "none"}`;
 }

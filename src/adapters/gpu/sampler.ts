@@ -3,7 +3,7 @@ import { neighboursOf } from "../../core/telemetry/neighbours.ts";
 import type { ProcessSample, TelemetrySample, UseSample } from "../../core/telemetry/sample.ts";
 import { between, gpuWindow } from "../../core/telemetry/window.ts";
 import { findGpu, type GpuChoice } from "../../formats/nvidia-smi/gpus.ts";
-import { type AskedField, appsArgs, gpmArgs, queryArgs } from "../../formats/nvidia-smi/query.ts";
+import { appsArgs, gpmArgs, type QueryField, queryArgs } from "../../formats/nvidia-smi/query.ts";
 import { dmonParser, hasGpm, parseAppLine, parseSampleLine, useSampleOf } from "../../formats/nvidia-smi/rows.ts";
 import type { Clock, Telemetry } from "../../ports/world.ts";
 import { listGpus, openStream, queryNvidiaSmi, type Smi, type Stream } from "./nvidia-smi.ts";
@@ -27,7 +27,7 @@ const appsEveryMs = 1_000;
 const mostSamples = 72_000;
 /** nvidia-smi's utilisation looks back for up to one second. */
 const settleMs = 1_200;
-/** A GPU busier than this before we begin works for somebody else. */
+/** A GPU busier than this before the start is used by another process. */
 const busyShare = 0.1;
 /** Rows that do not fit, one after the other, after which the columns have changed. */
 const mostMisfits = 3;
@@ -76,7 +76,7 @@ async function begin(watch: Watch): Promise<void> {
 	}
 	const choice = findGpu(devices.gpus, watch.options.device);
 	if (choice === null) {
-		watch.sentences.add(`No GPU here is called ${JSON.stringify(watch.options.device)}, so none is watched.`);
+		watch.sentences.add(`No GPU on this machine matches ${JSON.stringify(watch.options.device)}, so none is monitored.`);
 		return;
 	}
 	noteSettings(choice, watch);
@@ -87,13 +87,13 @@ async function begin(watch: Watch): Promise<void> {
 
 function noteSettings({ gpu, slice }: GpuChoice, watch: Watch): void {
 	if (slice !== null) {
-		watch.sentences.add(`A slice (${slice.profile}) of ${gpu.name} is measured; clocks, power and memory are told of the whole GPU.`);
+		watch.sentences.add(`A MIG slice (${slice.profile}) of ${gpu.name} is measured; clocks, power and memory are those of the whole GPU.`);
 	}
-	if (gpu.displayActive === "Enabled") watch.sentences.add(`${gpu.name} also drives a display, whose work is in the timings.`);
+	if (gpu.displayActive === "Enabled") watch.sentences.add(`${gpu.name} also drives a display, which affects the timings.`);
 }
 
 /** Resolves at the first sample, or when none came in time. */
-function watchSamples({ gpu }: GpuChoice, fields: readonly AskedField[], watch: Watch): Promise<void> {
+function watchSamples({ gpu }: GpuChoice, fields: readonly QueryField[], watch: Watch): Promise<void> {
 	const { clock, smi, everyMs, silenceMs, firstMs } = { ...defaults, ...watch.options };
 	return new Promise((resolve) => {
 		let misfits = 0;
@@ -114,9 +114,9 @@ function watchSamples({ gpu }: GpuChoice, fields: readonly AskedField[], watch: 
 					settle();
 					return;
 				}
-				if (read.state === "lost") watch.sentences.add(`The GPU was lost while it was watched: ${read.why}.`);
+				if (read.state === "lost") watch.sentences.add(`The GPU was lost during monitoring: ${read.why}.`);
 				misfits += 1;
-				if (misfits === mostMisfits) watch.sentences.add(`nvidia-smi's rows could not be read: ${read.why}. What follows is unknown.`);
+				if (misfits === mostMisfits) watch.sentences.add(`nvidia-smi's rows could not be parsed: ${read.why}. Later samples are unknown.`);
 			},
 			onEnd(why) {
 				watch.sentences.add(`${why}; from then on, the GPU's clocks and power are unknown.`);
@@ -152,7 +152,7 @@ async function watchNeighbours({ gpu }: GpuChoice, watch: Watch): Promise<void> 
 		watch.processes.push(reading);
 		if (reading.processes.some(({ pid }) => pid === null)) {
 			watch.sentences.add(
-				"The driver does not tell which processes are on the GPU, so a neighbour shows only in the share of compute time.",
+				"The driver does not list the processes on the GPU, so a foreign process shows only in the share of compute time.",
 			);
 		}
 	});
@@ -167,7 +167,7 @@ async function watchNeighbours({ gpu }: GpuChoice, watch: Watch): Promise<void> 
 	const stream = openStream(smi, {
 		args: appsArgs({ gpu: gpu.uuid, everyMs: appsEveryMs }),
 		onLine: (line) => list.push(line, clock.now()),
-		onEnd: (why) => watch.sentences.add(`${why}; from then on, neighbours on the GPU are unknown.`),
+		onEnd: (why) => watch.sentences.add(`${why}; from then on, foreign processes on the GPU are unknown.`),
 	});
 	watch.streams.push(stream);
 }

@@ -28,8 +28,8 @@ export async function lookIntoKernel(
 		logCapBytes: mostLogBytes,
 	});
 	const files = await existing([`${output}.ncu-rep`, logPath]);
-	if (record.state === "not-started") return { files, sentence: "Nsight Compute (ncu) does not start, so no kernel was looked into." };
-	if (record.state === "timed-out") return { files, sentence: `ncu did not end within ${job.timeoutMs} ms and was killed.` };
+	if (record.state === "not-started") return { files, sentence: "Nsight Compute (ncu) does not start, so no kernel was profiled." };
+	if (record.state === "timed-out") return { files, sentence: `ncu did not finish within ${job.timeoutMs} ms and was killed.` };
 	if (files.some((path) => path.endsWith(".ncu-rep"))) return { files };
 	const log = await readFile(logPath, "utf8").catch(() => record.tail.join("\n"));
 	return { files, sentence: diagnoseNcu(log) };

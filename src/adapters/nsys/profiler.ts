@@ -51,11 +51,11 @@ export async function profileRun(job: ProfileJob, nsys: Nsight): Promise<Profile
 	if (record.state === "not-started")
 		return { state: "unavailable", sentence: "Nsight Systems (nsys) is not installed, so there is no profile.", files };
 	if (record.state === "timed-out")
-		return { state: "unavailable", sentence: `nsys did not end within ${job.timeoutMs} ms and was killed.`, files };
+		return { state: "unavailable", sentence: `nsys did not finish within ${job.timeoutMs} ms and was killed.`, files };
 	const report = files.find((path) => /\.(nsys-rep|qdrep)$/.test(path));
 	if (report !== undefined) return readKernels(report, { output, files }, nsys);
 	const sentence = files.some((path) => path.endsWith(".qdstrm"))
-		? "This nsys is an install without its importer: it kept the raw trace, which a full Nsight Systems opens."
+		? "This nsys installation lacks its importer: it kept the raw trace, which a full Nsight Systems can open."
 		: `nsys wrote no report: ${lastWords(record.tail)}`;
 	return { state: "unavailable", sentence, files };
 }
@@ -71,8 +71,8 @@ async function readKernels(report: string, made: { output: string; files: readon
 	if (text === null) return { ...done, kernels: [], sentence: `nsys stats wrote no ${basename(csv)}; the report itself is kept.` };
 	const table = parseKernelTable(text);
 	if (table.state === "ok" && table.kernels.length > 0) return { ...done, kernels: table.kernels };
-	const why = table.state === "unknown" ? `its table was not understood (${table.why})` : "no kernel was traced";
-	return { ...done, kernels: [], sentence: `The profile names no kernels: ${why}.` };
+	const why = table.state === "unknown" ? `its table could not be parsed (${table.why})` : "no kernel was traced";
+	return { ...done, kernels: [], sentence: `The profile has no kernels: ${why}.` };
 }
 
 /** null: absent, empty or too large to be a summary. */
@@ -82,7 +82,7 @@ async function readBounded(path: string): Promise<string | null> {
 }
 
 function lastWords(tail: readonly string[]): string {
-	return tail.at(-1)?.slice(0, 300) ?? "it said nothing.";
+	return tail.at(-1)?.slice(0, 300) ?? "it printed no reason.";
 }
 
 export async function existing(paths: readonly string[]): Promise<string[]> {

@@ -59,7 +59,7 @@ export interface Traced {
 
 const absent: Readonly<Record<NsightTool, string>> = {
 	nsys: "Nsight Systems (nsys) is not installed, so there is no profile: it is not on PATH, in /opt/nvidia/nsight-systems or /usr/local/cuda.",
-	ncu: "Nsight Compute (ncu) is not installed, so no kernel was looked into: it is not on PATH, in /opt/nvidia/nsight-compute or /usr/local/cuda.",
+	ncu: "Nsight Compute (ncu) is not installed, so no kernel was profiled: it is not on PATH, in /opt/nvidia/nsight-compute or /usr/local/cuda.",
 };
 
 /** `root` stands in for `/` where the installers' folders are looked for. */

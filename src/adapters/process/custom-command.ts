@@ -48,12 +48,12 @@ async function askIn(folder: string, { command, cwd, about, expected, got }: Com
 function withTail(answer: CommandAnswer, { tail }: ProcessRecord): CommandAnswer {
 	return answer.state === "answered" || tail.length === 0
 		? answer
-		: { state: "failed", message: `${answer.message}; it said: ${tail.join(" / ")}` };
+		: { state: "failed", message: `${answer.message}; its output: ${tail.join(" / ")}` };
 }
 
 function describe({ state, signal, problem, tail }: ProcessRecord, timeoutMs: number): string {
-	const said = tail.length === 0 ? "" : `; it said: ${tail.join(" / ")}`;
+	const output = tail.length === 0 ? "" : `; its output: ${tail.join(" / ")}`;
 	if (state === "not-started") return `it did not start: ${problem}`;
-	if (state === "timed-out") return `it took longer than ${timeoutMs / 1000} s and was killed${said}`;
-	return state === "aborted" ? "it was stopped with the run" : `it was ended by ${signal ?? "a signal"}${said}`;
+	if (state === "timed-out") return `it took longer than ${timeoutMs / 1000} s and was killed${output}`;
+	return state === "aborted" ? "it was stopped with the run" : `it was ended by ${signal ?? "a signal"}${output}`;
 }

@@ -1,4 +1,4 @@
-// Says in words what became of a child that did not do its work.
+// Describes why a child process failed.
 import { systemFault } from "../../core/error-record.ts";
 import type { ToolCode } from "../../core/errors.ts";
 import type { ToolFailure } from "../../ports/world.ts";
@@ -46,8 +46,8 @@ function classifyRecord(record: ProcessRecord, words: FailureText): { code: Tool
 		case "timed-out":
 			return {
 				code: "tool-timeout",
-				message: `${what} did not end within ${seconds(timeoutMs)} and was killed${undead(record)}.`,
-				fix: "Read the log for where it stands still; raise the timeout where the work is that long.",
+				message: `${what} did not finish within ${seconds(timeoutMs)} and was killed${undead(record)}.`,
+				fix: "Check in the log where it hangs; raise the timeout if the work takes that long.",
 			};
 		case "aborted":
 			return { code: "interrupted", message: `${what} was interrupted.`, fix: "Start the run again." };
@@ -70,8 +70,9 @@ function undead(record: ProcessRecord): string {
 }
 
 function signalFix(signal: NodeJS.Signals | null): string {
-	if (signal === "SIGKILL") return "Look for the kernel's out-of-memory killer: give the runner more memory, or the model smaller shapes.";
-	return "Read the log; a crash that comes back on another machine is a defect of the tool or the model.";
+	if (signal === "SIGKILL")
+		return "Check whether the kernel's out-of-memory killer ended it. Use a runner with more memory, or smaller shapes.";
+	return "Read the log. If it also crashes on another machine, the tool or the model is at fault.";
 }
 
 function seconds(ms: number): string {

@@ -111,7 +111,7 @@ export function inputError(error: unknown, kind: InputKind, shown: string): unkn
 	}
 	const why = Object.hasOwn(reasons, code) ? reasons[code] : undefined;
 	if (why === undefined) return error;
-	const fix = /^E(ACCES|PERM)$/.test(code) ? "Give the user of this process the right to read it." : "Correct the path or the link.";
+	const fix = /^E(ACCES|PERM)$/.test(code) ? "Give this process's user permission to read it." : "Correct the path or the link.";
 	return refused({ code: kind.unreadable, why: `${why} (${code})`, expected: kind.what, fix, cause: error }, shown);
 }
 

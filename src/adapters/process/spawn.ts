@@ -146,7 +146,7 @@ function startChild(options: ProcessOptions): ChildProcess {
 }
 
 function feed({ stdin: input, stdout: output }: ChildProcess, { stdin: text, talk }: ProcessOptions): void {
-	// A child that does not read to the end is its own affair.
+	// A child may stop reading its input early.
 	input?.on("error", () => {});
 	if (text !== undefined) input?.end(text);
 	if (talk === undefined || input === null || output === null) return;

@@ -66,7 +66,7 @@ async function armOf(id: string, arm: "base" | "head", { recording }: Replay): P
 function notRecorded(what: string): ToolFailure {
 	return {
 		code: "tool-output",
-		message: `The recording holds no ${what}.`,
+		message: `The recording has no ${what}.`,
 		details: { fix: "Replay the project that was recorded, as it is." },
 	};
 }

@@ -160,7 +160,7 @@ function classifyError(code: WorkerError["code"]): { code: ToolCode; fix: string
 		default:
 			return {
 				code: "tool-crashed",
-				fix: "Read the log; a crash that comes back on another machine is a defect of the tool or the model.",
+				fix: "Read the log. If it also crashes on another machine, the tool or the model is at fault.",
 			};
 	}
 }

@@ -45,7 +45,7 @@ export function trtexecBackend(options: TrtexecOptions): Backend {
 	};
 	if (trtexec.version.major > newestKnownMajor) {
 		context.note(
-			`TensorRT ${trtexec.version.text} is newer than this program knows (${newestKnownMajor}); its flags may mean other things.`,
+			`TensorRT ${trtexec.version.text} is newer than the newest supported version (${newestKnownMajor}); its flags may have changed.`,
 		);
 	}
 	return {

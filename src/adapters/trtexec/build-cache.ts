@@ -6,7 +6,7 @@ import { dirname, resolve } from "node:path";
 import type { BuildRecord } from "../../core/schema/result.ts";
 import type { BuildJob } from "../../ports/backend.ts";
 import { makeFolders } from "../process/folder.ts";
-import { speakableFlags } from "./build-notes.ts";
+import { portableFlags } from "./build-notes.ts";
 import type { TrtexecContext } from "./context.ts";
 import { describePlan } from "./run-files.ts";
 
@@ -59,8 +59,8 @@ export interface BuildPlaces {
 	cache: string | undefined;
 }
 
-/** A build as it is asked for. */
-export interface AskedBuild {
+/** A build and everything that identifies it. */
+export interface BuildRequest {
 	job: BuildJob;
 	places: BuildPlaces;
 	argv: readonly string[];
@@ -68,8 +68,8 @@ export interface AskedBuild {
 	files: readonly string[];
 }
 
-/** The model has its own digest; what the build writes is no part of what is asked. */
-export async function askBuild(job: BuildJob, places: BuildPlaces, argv: readonly string[]): Promise<AskedBuild> {
+/** The model has its own digest; output paths do not identify a build. */
+export async function buildRequest(job: BuildJob, places: BuildPlaces, argv: readonly string[]): Promise<BuildRequest> {
 	const known = new Set<string | undefined>([job.model.path, places.engine, places.layers, places.cache]);
 	const named = argv.map((argument) => argument.slice(argument.indexOf("=") + 1)).filter((value) => !known.has(value));
 	const files = await Promise.all(named.map((value) => digestOfFile(resolve(job.engineFolder, value))));
@@ -96,8 +96,8 @@ async function timingHash(path: string | undefined): Promise<string | null> {
 }
 
 /** Flags without this machine's folders, so that a checkout elsewhere finds the same. */
-function engineKey({ job, argv, files }: AskedBuild, machine: string): string {
-	return hashOf(JSON.stringify([machine, job.model.sha256, speakableFlags(argv), files]));
+function engineKey({ job, argv, files }: BuildRequest, machine: string): string {
+	return hashOf(JSON.stringify([machine, job.model.sha256, portableFlags(argv), files]));
 }
 
 function timingKey({ spec }: BuildJob, machine: string): string {
@@ -108,11 +108,11 @@ function timingKey({ spec }: BuildJob, machine: string): string {
  * The first arm to build takes any engine of its key, together with the kernel timings that it was built on: the other
  * arm then builds on them, as it would have. Later arms take only an engine that was built on the timings at hand.
  */
-export async function restoreEngine(asked: AskedBuild, context: TrtexecContext): Promise<Partial<BuildRecord> | null> {
+export async function restoreEngine(request: BuildRequest, context: TrtexecContext): Promise<Partial<BuildRecord> | null> {
 	const { engines } = context.caches;
-	const { places, job } = asked;
+	const { places, job } = request;
 	if (engines === null || context.machine === null || places.cache === undefined) return null;
-	const key = engineKey(asked, context.machine);
+	const key = engineKey(request, context.machine);
 	const before = await timingHash(places.cache);
 	const names = await engines.list(before === null ? `${key}-` : `${key}-${before}`);
 	for (const name of names) {
@@ -136,14 +136,14 @@ const filesOf = (places: BuildPlaces, cache: string) => ({
 
 async function describeRecalled(
 	cached: CachedBuild,
-	{ job, places }: Pick<AskedBuild, "job" | "places">,
+	{ job, places }: Pick<BuildRequest, "job" | "places">,
 	context: TrtexecContext,
 ): Promise<Partial<BuildRecord>> {
 	const plan = await describePlan(places.engine);
 	context.built.set(places.engine, { ...plan, weightsBytes: cached.weightsBytes });
 	if (cached.entries !== null) context.cacheEntries.set(places.cache ?? "", cached.entries);
 	const seconds = (cached.durationMs / 1000).toFixed(1);
-	const note = `Taken from the engine cache: built in ${seconds} s on ${cached.builtAt}, from the same model and flags on the same GPU, driver and TensorRT.`;
+	const note = `From the engine cache: built in ${seconds} s on ${cached.builtAt} from the same model and flags on the same GPU, driver and TensorRT.`;
 	await makeFolders(dirname(job.logPath));
 	await writeFile(job.logPath, `${note}\n`);
 	return {
@@ -161,7 +161,7 @@ async function describeRecalled(
 }
 
 /** Kernel timings of earlier runs, where this run has none of this engine yet. */
-export async function restoreTimingCache({ job, places }: AskedBuild, context: TrtexecContext): Promise<TimingBefore> {
+export async function restoreTimingCache({ job, places }: BuildRequest, context: TrtexecContext): Promise<TimingBefore> {
 	const { timing } = context.caches;
 	const { cache } = places;
 	const hash = await timingHash(cache);
@@ -173,20 +173,20 @@ export async function restoreTimingCache({ job, places }: AskedBuild, context: T
 
 /** Only what was built comes here; what cannot be kept is said once. */
 export async function saveBuild(
-	asked: AskedBuild,
+	request: BuildRequest,
 	built: CachedBuild,
 	{ before, context }: { before: TimingBefore; context: TrtexecContext },
 ) {
 	const { caches, machine } = context;
-	const { job, places } = asked;
+	const { job, places } = request;
 	const after = await timingHash(places.cache);
 	if (machine === null || after === null || places.cache === undefined) return;
-	const name = `${engineKey(asked, machine)}-${before.hash ?? "none"}`;
+	const name = `${engineKey(request, machine)}-${before.hash ?? "none"}`;
 	const timing = { files: { "timing.cache": places.cache }, facts: { entries: built.entries } };
 	const faults = [
 		await caches.engines?.keep(name, { files: filesOf(places, places.cache), facts: built }),
 		after === before.hash ? null : await caches.timing?.keep(timingKey(job, machine), timing),
 	];
 	const fault = faults.find((one) => typeof one === "string");
-	if (fault !== undefined) context.note(`What was built could not be kept for later runs: ${fault}`);
+	if (fault !== undefined) context.note(`The build could not be cached for later runs: ${fault}`);
 }

@@ -12,7 +12,7 @@ export interface BuiltFacts {
 }
 
 export function* buildNotes({ log, layers, entriesBefore }: BuiltFacts): Generator<string> {
-	if (layers === null) yield "trtexec wrote no list of layers that can be read, so the engine's layers are not compared.";
+	if (layers === null) yield "trtexec wrote no readable list of layers, so the engine's layers are not compared.";
 	else {
 		const reformats = layers.layers.filter((layer) => layer.isReformat).length;
 		yield `${layers.layers.length} layers, ${reformats} of them reformats.`;
@@ -27,13 +27,13 @@ export function* buildNotes({ log, layers, entriesBefore }: BuiltFacts): Generat
 
 function cacheNote({ timingCache }: BuildLogFacts, before: number | null): string {
 	const { mode, entries } = timingCache;
-	if (mode === "local" || entries === null) return "No timing cache was kept: two builds of one model may differ in speed by about 1 %.";
-	if (before === null) return `Began the timing cache: ${entries} kernel timings.`;
+	if (mode === "local" || entries === null) return "No timing cache was kept: two builds of one model can differ in speed by about 1 %.";
+	if (before === null) return `Started the timing cache: ${entries} kernel timings.`;
 	const added = Math.max(0, entries - before);
 	return `Timing cache shared with the earlier build: ${before} kernel timings were there, ${added} had to be measured.`;
 }
 
-export function speakableFlags(argv: readonly string[]): string {
+export function portableFlags(argv: readonly string[]): string {
 	const flags = argv.map((argument) => {
 		const at = argument.indexOf("=/");
 		return at < 0 ? argument : `${argument.slice(0, at)}=${basename(argument)}`;
@@ -41,8 +41,8 @@ export function speakableFlags(argv: readonly string[]): string {
 	return flags.join(" ");
 }
 
-/** The flags as anybody could repeat them: without this machine's folders. */
+/** The flags without this machine's folders, so that the build can be repeated anywhere. */
 export function recipeOf(argv: readonly string[], facts: { version: string; log: BuildLogFacts }): Record<string, string> {
 	const { precision } = facts.log;
-	return { tensorrt: facts.version, flags: speakableFlags(argv), ...(precision === null ? {} : { typing: precision }) };
+	return { tensorrt: facts.version, flags: portableFlags(argv), ...(precision === null ? {} : { typing: precision }) };
 }

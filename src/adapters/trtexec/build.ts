@@ -9,7 +9,7 @@ import { type BuildLogFacts, createBuildLog } from "../../formats/trtexec/build-
 import { parseLayerInfo } from "../../formats/trtexec/layers.ts";
 import type { BuildJob } from "../../ports/backend.ts";
 import { makeFolders } from "../process/folder.ts";
-import { type AskedBuild, askBuild, type BuildPlaces, restoreEngine, restoreTimingCache, saveBuild } from "./build-cache.ts";
+import { type BuildPlaces, type BuildRequest, buildRequest, restoreEngine, restoreTimingCache, saveBuild } from "./build-cache.ts";
 import { buildNotes, recipeOf } from "./build-notes.ts";
 import type { TrtexecContext } from "./context.ts";
 import { buildSettings, isTyped, profilesOf } from "./engine-args.ts";
@@ -34,18 +34,18 @@ export async function buildEngine(job: BuildJob, context: TrtexecContext): Promi
 
 async function build(job: BuildJob, context: TrtexecContext): Promise<BuildRecord> {
 	const places = await preparePlaces(job);
-	const asked = buildArgs(specOf(job, places, context), context.trtexec.version);
-	if (asked.kind !== "argv") return { ...describeJob(job), state: "refused", durationMs: 0, failure: cannotAsk(asked, job) };
-	const { argv } = asked;
-	const wanted = await askBuild(job, places, argv);
-	const recalled = await restoreEngine(wanted, context);
+	const args = buildArgs(specOf(job, places, context), context.trtexec.version);
+	if (args.kind !== "argv") return { ...describeJob(job), state: "refused", durationMs: 0, failure: unsupportedSetting(args, job) };
+	const { argv } = args;
+	const request = await buildRequest(job, places, argv);
+	const recalled = await restoreEngine(request, context);
 	const recorded = { ...describeJob(job), state: "built", durationMs: 0 } as const;
-	return recalled === null ? buildAnew(wanted, context) : { ...recorded, ...recalled };
+	return recalled === null ? buildAnew(request, context) : { ...recorded, ...recalled };
 }
 
-async function buildAnew(wanted: AskedBuild, context: TrtexecContext): Promise<BuildRecord> {
-	const { job, places, argv } = wanted;
-	const before = await restoreTimingCache(wanted, context);
+async function buildAnew(request: BuildRequest, context: TrtexecContext): Promise<BuildRecord> {
+	const { job, places, argv } = request;
+	const before = await restoreTimingCache(request, context);
 	const begins = !context.cacheEntries.has(places.cache ?? "");
 	const reader = createBuildLog();
 	const run = await runTrtexec(
@@ -70,7 +70,7 @@ async function buildAnew(wanted: AskedBuild, context: TrtexecContext): Promise<B
 	const weightsBytes = context.built.get(places.engine)?.weightsBytes ?? engineBytes;
 	const { entries } = log.timingCache;
 	const cached = { durationMs, warnings, recipe, notes, weightsBytes, entries, builtAt: new Date().toISOString() };
-	await saveBuild(wanted, cached, { before, context });
+	await saveBuild(request, cached, { before, context });
 	return { ...record, ...built };
 }
 
@@ -114,7 +114,7 @@ function specOf(job: BuildJob, places: BuildPlaces, context: TrtexecContext) {
 }
 
 /** A precision that this version takes from the ONNX file alone is the config's fault: it names the wrong file. */
-function cannotAsk(reason: Unbuildable, { spec }: BuildJob): Failure {
+function unsupportedSetting(reason: Unbuildable, { spec }: BuildJob): Failure {
 	const key = `models.${spec.model.name}.engines.${spec.engine.name}.${keyOf(reason)}`;
 	const code = { "needs-other-onnx": "precision-in-onnx", unsupported: "setting-unsupported", refused: "tensor-name-unsupported" }[
 		reason.kind
@@ -145,7 +145,7 @@ function describeJob(job: BuildJob) {
 	};
 }
 
-/** The folders are this machine's affair. */
+/** Strips this machine's folders. */
 function refused(run: Pick<TrtexecRun, "record" | "diagnosis">, job: BuildJob): Pick<BuildRecord, "state" | "failure"> {
 	const folders = [`${dirname(job.model.path)}/`, `${job.engineFolder}/`];
 	const strip = (text: string): string => folders.reduce((left, folder) => left.split(folder).join(""), text);
@@ -160,8 +160,8 @@ function refused(run: Pick<TrtexecRun, "record" | "diagnosis">, job: BuildJob): 
 function tooSlow(failure: Failure, { arm, timeoutMs }: BuildJob): Failure {
 	return {
 		...failure,
-		title: `The build did not end within its limit of ${formatDuration(timeoutMs)} (measure.build-timeout) and was stopped.`,
-		fix: "See in the log's last lines how far it came. If it was at work, raise `measure.build-timeout`, keep `cache.timing` on, or lower `optimization-level`; if it stood still, look for a busy GPU or a hung driver.",
+		title: `The build did not finish within its limit of ${formatDuration(timeoutMs)} (measure.build-timeout) and was stopped.`,
+		fix: "Check the log's last lines. If they show progress, raise `measure.build-timeout`, keep `cache.timing` on, or lower `optimization-level`; otherwise look for a busy GPU or a hung driver.",
 		kind: arm === "head" ? "refusal" : "runner",
 	};
 }

@@ -46,14 +46,14 @@ export function describeTool(fault: ToolFailure): Failure {
 }
 
 /** What trtexec cannot be asked at all. */
-export function unaskable(reason: Unbuildable): ToolFailure {
+export function unsupportedArgs(reason: Unbuildable): ToolFailure {
 	return { code: "tool-output", message: reason.message, details: { fix: reason.fix } };
 }
 
 /** Output that is there and does not hold. */
 export function badOutput(message: string, run: Pick<TrtexecRun, "record">): ToolFailure {
 	const { argv, logPath } = run.record;
-	const fix = "Check the disk's space and run again; where it comes back, read the log.";
+	const fix = "Check the free disk space and run again. If it fails again, read the log.";
 	return { code: "tool-output", message, details: { fix, argv, ...(logPath === null ? {} : { log: logPath }) } };
 }
 

@@ -36,11 +36,11 @@ export async function inferCase(item: InferCase, place: CaseRef, context: Trtexe
 	const named = Object.entries(item.inputs).map(([name, { shape }]) => ({ name, shape }));
 	const enginePath = engine.path;
 	const spec = { task: "infer", enginePath, ...shapeSettings(named, engine), inputs, ...loadSettings(engine, context) } as const;
-	const asked = buildArgs(spec, context.trtexec.version);
-	if (asked.kind !== "argv") return refuse(`${asked.message} ${asked.fix}`);
+	const args = buildArgs(spec, context.trtexec.version);
+	if (args.kind !== "argv") return refuse(`${args.message} ${args.fix}`);
 	const run = await runTrtexec(
 		{
-			argv: asked.argv,
+			argv: args.argv,
 			cwd: place.folder,
 			logPath: place.logPath,
 			timeoutMs: place.job.timeoutMs,
@@ -99,9 +99,9 @@ async function readOutputs(run: TrtexecRun, { folder }: CaseRef, { graph }: Onnx
 		if (dump === undefined) return `trtexec wrote no file for output ${name}`;
 		const bytes = dumpBytes(dump);
 		const dtype = dumpDType(dump.dtypeText);
-		if (dtype === null) return `output ${name} is ${dump.dtypeText}, which no golden can hold`;
+		if (dtype === null) return `output ${name} is ${dump.dtypeText}, which goldens do not support`;
 		if (bytes === null)
-			return `the shape of output ${name} depends on the data, and trtexec's file holds only a part of it: install TensorRT's Python package`;
+			return `the shape of output ${name} depends on the data, and trtexec's file contains only a part of it: install TensorRT's Python package`;
 		const data = await readFile(join(folder, dump.path)).catch(() => null);
 		if (data === null) return `trtexec's file of output ${name} is not there`;
 		if (data.length !== bytes)

@@ -19,7 +19,7 @@ export async function inferCases(job: InferJob, context: TrtexecContext): Promis
 	const worker = job.engine.spec.engine.tensorrt.dla === undefined ? await usableWorker(context) : null;
 	if (worker !== null) {
 		const { engine, cases, timeoutMs, logPath, onCase } = job;
-		const asked = {
+		const request = {
 			enginePath: engine.path,
 			cases,
 			device: context.device,
@@ -27,7 +27,7 @@ export async function inferCases(job: InferJob, context: TrtexecContext): Promis
 			timeoutMs,
 			logPath,
 		};
-		const result = await worker.infer({ ...asked, ...(onCase === undefined ? {} : { onCase: (done: number) => onCase(done) }) });
+		const result = await worker.infer({ ...request, ...(onCase === undefined ? {} : { onCase: (done: number) => onCase(done) }) });
 		if (result.state === "done" || result.failure.code !== "tool-missing") return result;
 		context.note(`Golden cases ran in trtexec, one process each: ${result.failure.message}`);
 	}
@@ -84,7 +84,7 @@ function clashOf(job: InferJob): ToolFailure | null {
 	if (group === undefined) return null;
 	return {
 		code: "tool-output",
-		message: `trtexec writes the tensors ${group.map((name) => JSON.stringify(name)).join(" and ")} into one file, so that neither can be read.`,
+		message: `trtexec writes the tensors ${group.map((name) => JSON.stringify(name)).join(" and ")} to one file, so neither can be read.`,
 		details: { fix: "Install TensorRT's Python package, which needs no files, or rename one of them in the ONNX file." },
 	};
 }

@@ -35,8 +35,8 @@ async function inferOnce(
 	}
 	const named = Object.entries(shapes).map(([name, shape]) => ({ name, shape }));
 	const spec = { task: "infer", enginePath: engine, shapes: runShapes(named, onnx), inputs, ...loadSettings(job, context) } as const;
-	const asked = buildArgs(spec, context.trtexec.version);
-	const argv = asked.kind === "argv" ? asked.argv : [`--loadEngine=${engine}`];
+	const args = buildArgs(spec, context.trtexec.version);
+	const argv = args.kind === "argv" ? args.argv : [`--loadEngine=${engine}`];
 	const logPath = job.logPath.replace(/(\.log)?$/, "-load.log");
 	return runTrtexec({ argv, cwd: folder, logPath, timeoutMs: job.timeoutMs, writes: [] }, context);
 }

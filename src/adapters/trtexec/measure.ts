@@ -13,7 +13,7 @@ import { makeFolders } from "../process/folder.ts";
 import { classifyWriteError } from "../process/write-error.ts";
 import type { TimingSettings, TrtexecContext } from "./context.ts";
 import { loadSettings, shapeSettings, timingOf } from "./engine-args.ts";
-import { asFailure, badOutput, failureOf, unaskable } from "./failure.ts";
+import { asFailure, badOutput, failureOf, unsupportedArgs } from "./failure.ts";
 import { runTrtexec, type TrtexecRun } from "./run.ts";
 import { checkPlan, inWorkFolder, writeFilled } from "./run-files.ts";
 
@@ -36,7 +36,7 @@ function unusable(failure: ToolFailure, wallMs: number): MeasureResult {
 
 async function measureIn(folder: string, job: MeasureJob, context: TrtexecContext): Promise<MeasureResult> {
 	const inputs = await writeFilled(folder, job.inputs, job.seed);
-	const asked = buildArgs(
+	const args = buildArgs(
 		{
 			task: "time",
 			enginePath: job.engine.path,
@@ -51,11 +51,11 @@ async function measureIn(folder: string, job: MeasureJob, context: TrtexecContex
 		},
 		context.trtexec.version,
 	);
-	if (asked.kind !== "argv") return unusable(unaskable(asked), 0);
+	if (args.kind !== "argv") return unusable(unsupportedArgs(args), 0);
 	const [perf, memory] = [createPerfLog(), createBuildLog()];
 	const run = await runTrtexec(
 		{
-			argv: asked.argv,
+			argv: args.argv,
 			cwd: folder,
 			logPath: job.logPath,
 			timeoutMs: job.timeoutMs,
@@ -82,21 +82,21 @@ async function readTimes(path: string): Promise<TimesResult> {
 	return parser.end();
 }
 
-/** Why the times are not what was asked for; null where they are. */
+/** Why the times are not what was args for; null where they are. */
 function complaint(times: TimesResult, of: { facts: PerfLogFacts; job: MeasureJob; context: TrtexecContext }): string | null {
 	if (times.state === "broken") return times.message;
 	const { facts, job, context } = of;
 	const { iterations, wallMs } = times.times;
 	if (job.streams === 1 && facts.iterations !== null && facts.iterations !== iterations) {
-		return `The file of times holds ${iterations} iterations, trtexec speaks of ${facts.iterations}.`;
+		return `The times file has ${iterations} iterations, but trtexec reports ${facts.iterations}.`;
 	}
 	const perSecond = (1000 * iterations) / wallMs;
 	if (job.streams === 1 && facts.throughput !== null && isApart(facts.throughput / perSecond, wallMs)) {
-		return `The file of times gives ${perSecond.toFixed(1)} iterations a second, trtexec reports ${facts.throughput}.`;
+		return `The times file gives ${perSecond.toFixed(1)} iterations per second, but trtexec reports ${facts.throughput}.`;
 	}
 	const timing = timingOf(job.engine, context);
 	const other = (["cudaGraph", "spinWait", "transfers"] as const).find((key) => (facts.mode[key] ?? timing[key]) !== timing[key]);
-	return other === undefined ? null : `trtexec timed with ${describeMode(facts.mode)}, not with ${describeMode(timing)} as it was asked.`;
+	return other === undefined ? null : `trtexec timed with ${describeMode(facts.mode)} instead of the requested ${describeMode(timing)}.`;
 }
 
 /** More than the rounding of trtexec's times explains: they are 32-bit, so steps of 8 µs once a minute has passed. */

@@ -12,7 +12,7 @@ import { makeFolders } from "../process/folder.ts";
 import { classifyWriteError } from "../process/write-error.ts";
 import type { TrtexecContext } from "./context.ts";
 import { loadSettings, shapeSettings, timingOf } from "./engine-args.ts";
-import { asFailure, failureOf, unaskable } from "./failure.ts";
+import { asFailure, failureOf, unsupportedArgs } from "./failure.ts";
 import { runTrtexec } from "./run.ts";
 import { inWorkFolder, writeFilled } from "./run-files.ts";
 
@@ -40,11 +40,11 @@ async function profileIn(folder: string, job: ProfileJob, context: TrtexecContex
 		...layerRun,
 		...loadSettings(job.engine, context),
 	} as const;
-	const asked = buildArgs({ ...spec, ...files }, context.trtexec.version);
-	if (asked.kind !== "argv") return { state: "failed", failure: unaskable(asked) };
+	const args = buildArgs({ ...spec, ...files }, context.trtexec.version);
+	if (args.kind !== "argv") return { state: "failed", failure: unsupportedArgs(args) };
 	const writes = Object.values(files);
 	const { logPath, timeoutMs } = job;
-	const run = await runTrtexec({ argv: asked.argv, cwd: folder, logPath, timeoutMs, writes, inputs }, context);
+	const run = await runTrtexec({ argv: args.argv, cwd: folder, logPath, timeoutMs, writes, inputs }, context);
 	if (run.diagnosis.kind !== "none") return { state: "failed", failure: failureOf(run) };
 	await keepFile(join(folder, files.profilePath), job.profilePath);
 	await keepFile(join(folder, files.layerInfoPath), job.layersPath);
@@ -86,10 +86,10 @@ export async function traceRun(job: TraceJob, context: TrtexecContext): Promise<
 	try {
 		return await inWorkFolder(async (cwd) => {
 			const inputs = await writeFilled(cwd, job.inputs, job.seed);
-			const asked = buildArgs(specOf(job, inputs, context), context.trtexec.version);
-			if (asked.kind !== "argv") return { state: "ran", files: [], sentence: asked.message };
+			const args = buildArgs(specOf(job, inputs, context), context.trtexec.version);
+			if (args.kind !== "argv") return { state: "ran", files: [], sentence: args.message };
 			const { tool, kernel, folder, name, timeoutMs } = job;
-			const command = [context.trtexec.program, ...asked.argv];
+			const command = [context.trtexec.program, ...args.argv];
 			const of = kernel === undefined ? {} : { kernel };
 			const { files, kernels, sentence } = await tracer({ tool, ...of, command, cwd, folder, name, timeoutMs });
 			return {

@@ -119,8 +119,8 @@ function replaced(version: string, { trtexec }: TrtexecContext): Diagnosis {
 	return {
 		code: "version-changed",
 		kind: "runner",
-		title: `trtexec was TensorRT ${trtexec.version.text} when this run began and is now ${version}: it was replaced meanwhile.`,
-		fix: "Run again, and install nothing on this machine while it measures.",
+		title: `trtexec was TensorRT ${trtexec.version.text} when this run began and is now ${version}: it was replaced during the run.`,
+		fix: "Run again, and do not install anything on this machine during a measurement.",
 		excerpt: [],
 		also: [],
 	};

@@ -1,7 +1,7 @@
 // Which files of a checkout the gate reads, so that those of Git LFS are fetched and no others.
 import { dirname, join } from "node:path";
 import { findExternalFiles } from "../../adapters/files/external-files.ts";
-import { isPointerFile, type LfsWish, pullLfs, usesLfs } from "../../adapters/git/lfs.ts";
+import { isPointerFile, type LfsRequest, pullLfs, usesLfs } from "../../adapters/git/lfs.ts";
 import type { Git } from "../../adapters/git/run-git.ts";
 import { fileSource, readInputText, withInput } from "../../adapters/process/input-file.ts";
 import type { Config } from "../../core/config/config.ts";
@@ -12,7 +12,7 @@ import { engineSpecs } from "../../core/plan/plan.ts";
 import type { Arm } from "../../core/schema/result.ts";
 import { readOnnx } from "../../formats/onnx/reader.ts";
 
-export interface LfsCheckout extends Omit<LfsWish, "paths"> {
+export interface LfsCheckout extends Omit<LfsRequest, "paths"> {
 	arm: Arm;
 	/** Folder of the arm, in the worktree. */
 	path: string;
@@ -22,7 +22,7 @@ export interface LfsCheckout extends Omit<LfsWish, "paths"> {
 /** @returns why files stay pointers, a sentence, where any do; the stages then say what they cannot read. */
 export async function fetchLfsFiles(checkout: LfsCheckout, git: Git): Promise<string | null> {
 	if (!(await usesLfs(git))) return null;
-	const pull = (paths: LfsWish["paths"]): Promise<string | null> => pullLfs({ ...checkout, paths }, git);
+	const pull = (paths: LfsRequest["paths"]): Promise<string | null> => pullLfs({ ...checkout, paths }, git);
 	// A prepare command may read any file.
 	const rounds = checkout.config.models.some((model) => model.prepare !== undefined)
 		? [async () => "all" as const]

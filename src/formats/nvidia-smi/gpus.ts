@@ -1,6 +1,6 @@
 // Reads what GPUs a machine has, and finds the one that somebody means.
 import { cellNumber, cellText, splitCells } from "./cell.ts";
-import type { AskedField } from "./query.ts";
+import type { QueryField } from "./query.ts";
 
 export interface Gpu {
 	index: number;
@@ -31,7 +31,7 @@ export interface MigSlice {
 const mebibyte = 1024 * 1024;
 
 /** Rows of the inventory query, with the slices that `-L` lists. Rows without index or UUID are left out. */
-export function parseGpus(csv: string, fields: readonly AskedField[], list: string): Gpu[] {
+export function parseGpus(csv: string, fields: readonly QueryField[], list: string): Gpu[] {
 	const slices = parseSlices(list);
 	return csv.split(/\r?\n/).flatMap((line) => {
 		const cells = splitCells(line);

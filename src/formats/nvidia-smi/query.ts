@@ -43,7 +43,7 @@ export const inventoryFields: readonly SmiField[] = [
 ];
 
 /** A field as it is asked for: the answer's columns stand in this order, whatever its header calls them. */
-export interface AskedField {
+export interface QueryField {
 	key: string;
 	name: string;
 }
@@ -59,7 +59,7 @@ export function parseHelpFields(help: string): ReadonlySet<string> {
 }
 
 /** One field that a driver does not know would fail the whole query, so only those it lists are asked for. */
-export function chooseFields(wanted: readonly SmiField[], offered: ReadonlySet<string>): AskedField[] {
+export function chooseFields(wanted: readonly SmiField[], offered: ReadonlySet<string>): QueryField[] {
 	return wanted.flatMap(({ key, names }) => {
 		const name = names.find((candidate) => offered.has(candidate));
 		return name === undefined ? [] : [{ key, name }];
@@ -74,7 +74,7 @@ const gpmMetrics = "2,3,5,10";
 export const helpArgs: readonly string[] = ["--help-query-gpu"];
 export const listArgs: readonly string[] = ["-L"];
 
-export function queryArgs(fields: readonly AskedField[], options: { gpu?: string; everyMs?: number } = {}): string[] {
+export function queryArgs(fields: readonly QueryField[], options: { gpu?: string; everyMs?: number } = {}): string[] {
 	return [
 		...(options.gpu === undefined ? [] : ["-i", options.gpu]),
 		`--query-gpu=${fields.map(({ name }) => name).join(",")}`,

@@ -1,7 +1,7 @@
 // Reads the rows that nvidia-smi prints while it runs: samples, processes, and dmon's hardware counters.
 import type { TelemetrySample, UseSample } from "../../core/telemetry/sample.ts";
 import { cellMask, cellNumber, cellText, readCell, splitCells } from "./cell.ts";
-import type { AskedField } from "./query.ts";
+import type { QueryField } from "./query.ts";
 
 export type SampleLine =
 	| { state: "sample"; sample: TelemetrySample }
@@ -15,7 +15,7 @@ const mebibyte = 1024 * 1024;
 const fatal =
 	/GPU is lost|GPU requires reset|fallen off the bus|Failed to initialize NVML|NVIDIA-SMI has failed|Unable to determine the device handle/i;
 
-export function parseSampleLine(line: string, fields: readonly AskedField[], atMs: number): SampleLine {
+export function parseSampleLine(line: string, fields: readonly QueryField[], atMs: number): SampleLine {
 	if (line.trim() === "") return { state: "skipped", why: "a blank line" };
 	const cells = splitCells(line);
 	if (cells.length !== fields.length) {

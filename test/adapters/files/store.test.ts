@@ -63,7 +63,7 @@ describe("fileStore", () => {
 	});
 
 	it.each([
-		["a file stands where a folder is needed", () => join(folder, "abc", "x.json"), "output-unwritable"],
+		["a file is where a folder is needed", () => join(folder, "abc", "x.json"), "output-unwritable"],
 		["a folder stands where the file should", () => join(folder, "taken"), "output-unwritable"],
 		["the folder is not there", () => join(folder, "absent", "x.json"), "output-unwritable"],
 		["the kernel forbids it", () => "/proc/trtgate/x.json", "output-unwritable"],

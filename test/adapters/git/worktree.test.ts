@@ -75,7 +75,7 @@ describe("openRef", () => {
 		const run = openRef({ repository, ref: "v2", folder: join(root, "never"), processes });
 		await expect(run).rejects.toMatchObject({
 			code: "git-ref",
-			message: 'Cannot find "v2": the repository does not hold it.',
+			message: 'Cannot find "v2": the repository does not contain it.',
 			details: { fix: expect.stringContaining("fetch-depth: 0") },
 		});
 	});

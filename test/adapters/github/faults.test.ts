@@ -1,22 +1,22 @@
 // When to ask again, for how long to wait, and what to say.
 import { describe, expect, it } from "vitest";
-import { type Asked, faultOf, type Refusal, readRefusal, waitBefore } from "../../../src/adapters/github/faults.ts";
+import { faultOf, type RequestFailure, type RequestInfo, readFailure, waitBefore } from "../../../src/adapters/github/faults.ts";
 import { serviceFault } from "../../../src/adapters/github/service-faults.ts";
 
-const get: Asked = { endpoint: "GET /repos/a/b", permission: "checks: read", creates: false };
-const post: Asked = { endpoint: "POST /repos/a/b", permission: "checks: write", creates: true };
-const status = (code: number, headers: Record<string, string> = {}, said = ""): Refusal => ({
+const get: RequestInfo = { endpoint: "GET /repos/a/b", permission: "checks: read", creates: false };
+const post: RequestInfo = { endpoint: "POST /repos/a/b", permission: "checks: write", creates: true };
+const status = (code: number, headers: Record<string, string> = {}, message = ""): RequestFailure => ({
 	kind: "status",
 	status: code,
 	headers,
-	said,
+	message,
 	unsent: false,
 });
-const network = (unsent: boolean): Refusal => ({ kind: "network", status: 0, headers: {}, said: "", unsent });
+const network = (unsent: boolean): RequestFailure => ({ kind: "network", status: 0, headers: {}, message: "", unsent });
 const first = { tries: 1, nowMs: Date.parse("2026-01-01T00:00:00Z") };
 
 describe("waitBefore", () => {
-	it.each<[string, Refusal, Asked, number | null]>([
+	it.each<[string, RequestFailure, RequestInfo, number | null]>([
 		["500 to a read", status(500), get, 1000],
 		["500 to what creates", status(500), post, null],
 		["503 that names a time", status(503, { "retry-after": "7" }), get, 7000],
@@ -37,7 +37,7 @@ describe("waitBefore", () => {
 		["a hang-up of a read", network(false), get, 1000],
 		["a hang-up of what creates", network(false), post, null],
 		["nobody there", network(true), post, 1000],
-	])("%s: as long as it should", (_, refusal, asked, waitMs) => expect(waitBefore(refusal, asked, first)).toBe(waitMs));
+	])("%s: as long as it should", (_, failure, request, waitMs) => expect(waitBefore(failure, request, first)).toBe(waitMs));
 
 	it("gives up after three waits", () => {
 		expect([1, 2, 3, 4].map((tries) => waitBefore(status(500), get, { ...first, tries }))).toEqual([1000, 3000, 9000, null]);
@@ -55,7 +55,7 @@ describe("a fault", () => {
 			{ response: { status: 422, data: { message: "a\nb\u001b[31m", errors: ["c", 4, null, {}] } } },
 			Object.assign(new Error("e"), { cause: Object.create(null) }),
 		]) {
-			const fault = faultOf(readRefusal(thrown), post);
+			const fault = faultOf(readFailure(thrown), post);
 			expect(fault.message.length).toBeLessThan(700);
 			expect(fault.message).not.toMatch(/[\n\u001b]/);
 			expect(fault.fix).not.toBe("");

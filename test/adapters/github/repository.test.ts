@@ -140,14 +140,14 @@ describe("a refusal", () => {
 		[
 			"by a setting names the setting",
 			{ status: 403, body: { message: "GitHub Actions is not permitted to create or approve pull requests." } },
-			{ message: expect.stringMatching(/its settings say no/), fix: expect.stringMatching(/^Tick “Allow GitHub Actions to create/) },
+			{ message: expect.stringMatching(/settings do not allow GitHub Actions/), fix: expect.stringMatching(/^Tick “Allow GitHub Actions to create/) },
 		],
 		[
 			"by a rule says what GitHub says",
 			{ status: 422, body: { message: "Repository rule violations found" } },
-			{ code: "github-rejected", message: expect.stringMatching(/rule violations/), fix: expect.stringMatching(/^Mend what GitHub names/) },
+			{ code: "github-rejected", message: expect.stringMatching(/rule violations/), fix: expect.stringMatching(/Fix what GitHub reports/) },
 		],
-		["of a token that is none says so", { status: 401 }, { code: "github-permission", fix: expect.stringMatching(/has to be valid/) }],
+		["of a token that is none says so", { status: 401 }, { code: "github-permission", fix: expect.stringMatching(/must be valid/) }],
 		[
 			"because too much was asked says when",
 			{ status: 429 },
@@ -156,7 +156,7 @@ describe("a refusal", () => {
 		[
 			"by a GitHub that is away is no matter of ours",
 			{ status: 503 },
-			{ code: "github-unavailable", fix: "Nothing to mend here: run it again." },
+			{ code: "github-unavailable", fix: "Nothing to fix on your side: run it again." },
 		],
 	])("%s", async (_, answer, fault) => {
 		const { repository, github } = await openRepository();

@@ -62,13 +62,13 @@ describe("gpuTelemetry", () => {
 	});
 
 	it.each([
-		["hang:5", "nvidia-smi said nothing for 1.5 s and was ended; from then on"],
-		["end:5", "nvidia-smi ended (exit code 15), with the last words: "],
-		["partial:5", "nvidia-smi ended (exit code 0), with the last words: "],
-		["lost:5", "The GPU was lost while it was watched: GPU is lost."],
-		["columns:5", "nvidia-smi's rows could not be read: 10 columns where 8 were asked for."],
-		["na:5", "nvidia-smi's rows could not be read: no value in any column, but N/A."],
-		["unknown-error:5", "nvidia-smi's rows could not be read: no value in any column, but Unknown Error."],
+		["hang:5", "nvidia-smi printed nothing for 1.5 s and was stopped; from then on"],
+		["end:5", "nvidia-smi ended (exit code 15); its last output: "],
+		["partial:5", "nvidia-smi ended (exit code 0); its last output: "],
+		["lost:5", "The GPU was lost during monitoring: GPU is lost."],
+		["columns:5", "nvidia-smi's rows could not be parsed: 10 columns where 8 were asked for."],
+		["na:5", "nvidia-smi's rows could not be parsed: no value in any column, but N/A."],
+		["unknown-error:5", "nvidia-smi's rows could not be parsed: no value in any column, but Unknown Error."],
 	])("with %s keeps what came before, and says what happened", async (fault, sentence) => {
 		const { telemetry, fromMs } = await watch([`fault=${fault}`], fault.startsWith("hang") ? { silenceMs: 1_500 } : {});
 		await until(() => telemetry.degradations().some((text) => text.startsWith(sentence)));
@@ -76,8 +76,8 @@ describe("gpuTelemetry", () => {
 	});
 
 	it.each([
-		["no-driver", "nvidia-smi tells nothing of a GPU (exit code 9): NVIDIA-SMI has failed because"],
-		["no-devices", "nvidia-smi tells nothing of a GPU (exit code 6): No devices were found"],
+		["no-driver", "nvidia-smi reports no GPU (exit code 9): NVIDIA-SMI has failed because"],
+		["no-devices", "nvidia-smi reports no GPU (exit code 6): No devices were found"],
 	])("with %s watches nothing and says why", async (fault, sentence) => {
 		const { telemetry, fromMs } = await watch([`fault=${fault}`]);
 		expect(telemetry.degradations()).toEqual([expect.stringContaining(sentence)]);
@@ -86,7 +86,9 @@ describe("gpuTelemetry", () => {
 
 	it("without nvidia-smi says so", async () => {
 		const { telemetry } = await watch([], { argv: ["/nonexistent/nvidia-smi"] });
-		expect(telemetry.degradations()).toEqual(["nvidia-smi is not installed, so clocks, power and neighbours of the GPU are unknown."]);
+		expect(telemetry.degradations()).toEqual([
+			"nvidia-smi is not installed, so the GPU's clocks, power and foreign processes are unknown.",
+		]);
 	});
 
 	it("does not wait for an nvidia-smi that never answers and ignores SIGTERM", async () => {
@@ -98,7 +100,7 @@ describe("gpuTelemetry", () => {
 		const { telemetry } = await watch(["gpus=2"], { device: "GPU-10000000" });
 		expect(telemetry.degradations()).not.toContain(expect.stringContaining("No GPU"));
 		const none = await watch([], { device: "7" });
-		expect(none.telemetry.degradations()).toEqual(['No GPU here is called "7", so none is watched.']);
+		expect(none.telemetry.degradations()).toEqual(['No GPU on this machine matches "7", so none is monitored.']);
 	});
 
 	it("notes an idle process that was there before, and does not call it a neighbour", async () => {

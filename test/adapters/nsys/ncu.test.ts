@@ -44,7 +44,7 @@ describe("lookIntoKernel", () => {
 	});
 
 	it("ends an ncu that hangs", async () => {
-		expect((await look("hang", 200)).sentence).toBe("ncu did not end within 200 ms and was killed.");
+		expect((await look("hang", 200)).sentence).toBe("ncu did not finish within 200 ms and was killed.");
 	});
 });
 

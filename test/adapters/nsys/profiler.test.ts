@@ -31,7 +31,7 @@ describe("profileRun", () => {
 
 	it.each([
 		["absent", "Nsight Systems (nsys) is not installed, so there is no profile."],
-		["no-importer", "This nsys is an install without its importer"],
+		["no-importer", "This nsys installation lacks its importer"],
 		["no-range", "nsys wrote no report: Generated:"],
 	])("says why there is no profile: %s", async (mode, sentence) => {
 		expect(await profile(mode)).toMatchObject({ state: "unavailable", sentence: expect.stringContaining(sentence) });
@@ -39,12 +39,12 @@ describe("profileRun", () => {
 
 	it.each([
 		["no-data", "nsys stats wrote no head_cuda_gpu_kern_sum.csv"],
-		["odd", "its table was not understood"],
+		["odd", "its table could not be parsed"],
 	])("keeps a report whose kernels cannot be told: %s", async (mode, sentence) => {
 		expect(await profile(mode)).toMatchObject({ state: "done", kernels: [], sentence: expect.stringContaining(sentence) });
 	});
 
 	it("ends an nsys that hangs", async () => {
-		expect(await profile("hang", 200)).toMatchObject({ state: "unavailable", sentence: "nsys did not end within 200 ms and was killed." });
+		expect(await profile("hang", 200)).toMatchObject({ state: "unavailable", sentence: "nsys did not finish within 200 ms and was killed." });
 	});
 });

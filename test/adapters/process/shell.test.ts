@@ -36,7 +36,7 @@ describe("userShell", () => {
 	it("kills a command that does not end", async () => {
 		const result = await userShell(createProcesses()).run(prepare("sleep 60 & wait"), { ...options, timeoutMs: 300 });
 		expect(result).toMatchObject({
-			failure: { code: "tool-timeout", message: "The prepare command did not end within 0.3 s and was killed." },
+			failure: { code: "tool-timeout", message: "The prepare command did not finish within 0.3 s and was killed." },
 		});
 	});
 });

@@ -37,7 +37,7 @@ describe("the replay", () => {
 		}
 		expect(await measure("classifier/fp16", "head")).toMatchObject({
 			state: "unusable",
-			reason: "The recording holds no run 9 of classifier/fp16 (head).",
+			reason: "The recording has no run 9 of classifier/fp16 (head).",
 		});
 	});
 

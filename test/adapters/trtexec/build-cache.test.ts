@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { entryStore } from "../../../src/adapters/cache/entries.ts";
-import { askBuild, restoreEngine, saveBuild } from "../../../src/adapters/trtexec/build-cache.ts";
+import { buildRequest, restoreEngine, saveBuild } from "../../../src/adapters/trtexec/build-cache.ts";
 import type { TrtexecContext } from "../../../src/adapters/trtexec/context.ts";
 import type { BuildJob } from "../../../src/ports/backend.ts";
 import { temporaryFolder } from "../../support/project.ts";
@@ -39,7 +39,7 @@ function setUp() {
 		writeFileSync(places.layers, "{}");
 		if (timing !== null) writeFileSync(places.cache, timing);
 	};
-	const ask = (...flags: string[]) => askBuild(job as unknown as BuildJob, places, [`--onnx=${model.path}`, ...flags]);
+	const ask = (...flags: string[]) => buildRequest(job as unknown as BuildJob, places, [`--onnx=${model.path}`, ...flags]);
 	return { folder, places, context, write, ask, notes };
 }
 
@@ -92,6 +92,6 @@ describe("the engine cache", () => {
 		expect(() => readdirSync(join(folder, "cache"))).toThrow();
 		writeFileSync(join(folder, "cache"), "");
 		await saveBuild(await ask(), facts, { before: { hash: null }, context });
-		expect(notes[0]).toMatch(/^What was built could not be kept for later runs: /);
+		expect(notes[0]).toMatch(/^The build could not be cached for later runs: /);
 	});
 });
