@@ -140,7 +140,10 @@ describe("a refusal", () => {
 		[
 			"by a setting names the setting",
 			{ status: 403, body: { message: "GitHub Actions is not permitted to create or approve pull requests." } },
-			{ message: expect.stringMatching(/settings do not allow GitHub Actions/), fix: expect.stringMatching(/^Tick “Allow GitHub Actions to create/) },
+			{
+				message: expect.stringMatching(/settings do not allow GitHub Actions/),
+				fix: expect.stringMatching(/^Tick “Allow GitHub Actions to create/),
+			},
 		],
 		[
 			"by a rule says what GitHub says",

@@ -45,6 +45,9 @@ describe("profileRun", () => {
 	});
 
 	it("ends an nsys that hangs", async () => {
-		expect(await profile("hang", 200)).toMatchObject({ state: "unavailable", sentence: "nsys did not finish within 200 ms and was killed." });
+		expect(await profile("hang", 200)).toMatchObject({
+			state: "unavailable",
+			sentence: "nsys did not finish within 200 ms and was killed.",
+		});
 	});
 });
