@@ -40,7 +40,7 @@ describe.each(workflows)("$path", (workflow) => {
 		for (const { run } of stepsOf(workflow)) expect(run ?? "").not.toMatch(foreignText);
 	});
 
-	it("never runs a stranger's code with rights", () => {
+	it("runs no code of a fork with write permissions", () => {
 		expect(workflow.on).not.toHaveProperty("pull_request_target");
 		if (!Object.hasOwn(workflow.on, "workflow_run")) return;
 		for (const step of stepsOf(workflow)) {

@@ -246,9 +246,11 @@ const hostile = [
 describe("hostile names", () => {
 	it("go through the whole line and come out inert", async () => {
 		const folder = temporaryFolder();
+		// Each model costs processes: those with markup of Markdown, HTML or GitHub also have a golden.
+		const goldenOf = (name: string): string => (/[|<@-]/.test(name) ? "golden: golden/golden.json, " : "");
 		const models = hostile.map(
 			(name) =>
-				`  ${JSON.stringify(name)}: { onnx: model.onnx, dims: { batch: 2 }, golden: golden/golden.json, workloads: [{ name: ${JSON.stringify(name)} }] }`,
+				`  ${JSON.stringify(name)}: { onnx: model.onnx, dims: { batch: 2 }, ${goldenOf(name)}workloads: [{ name: ${JSON.stringify(name)} }] }`,
 		);
 		const config = quickConfig.replace(/models:[\s\S]*?(?=measure:)/, `models:\n${models.join("\n")}\n`);
 		quickProject(join(folder, "base"), { "trtgate.yml": config });

@@ -2,11 +2,11 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parseManifest } from "../../src/core/golden/manifest/parse-manifest.ts";
 import type { GoldenManifest } from "../../src/core/schema/golden.ts";
 import { attribute, floats, model, node, tensor, value } from "../support/onnx-writer.ts";
-import { runCli, temporaryFolder } from "../support/project.ts";
+import { type CliRun, runCli, temporaryFolder } from "../support/project.ts";
 
 const dist = process.env["TRTGATE_DIST"];
 const quickstart = resolve("examples/quickstart/base");
@@ -41,14 +41,25 @@ function hashes({ cases }: GoldenManifest, side: "inputs" | "outputs"): unknown 
 	return cases.map(({ id, [side]: files }) => [id, ...Object.values(files).map(({ sha256 }) => sha256)]);
 }
 
-// A recording is a dozen processes, one after the other: 2 s on an idle machine, and ten times that on a busy one.
-
 const first = ["record", classifier, "--out", "golden", "--dims", "batch=2", "--cases", "3", "--author", "Ann", "--quiet"];
+
+/** A folder with the first recording, which is made once; a test may change its own copy. */
+let recorded: { folder: string; run: CliRun };
+beforeAll(async () => {
+	const folder = temporaryFolder(afterAll);
+	recorded = { folder, run: await golden(first, folder) };
+});
+
+function withRecording(): string {
+	const cwd = temporaryFolder();
+	cpSync(recorded.folder, cwd, { recursive: true });
+	return cwd;
+}
 
 describe("golden record", () => {
 	it("makes a golden with noise floor, statistics, limits and a mutation test; check and inspect agree with it", async () => {
-		const cwd = temporaryFolder();
-		const run = await golden(first, cwd);
+		const cwd = withRecording();
+		const { run } = recorded;
 		expect(run, run.stderr).toMatchObject({ exit: 0, stdout: expect.stringMatching(/^Recorded golden@1 with 3 cases/) });
 		const manifest = read(cwd);
 		expect(manifest).toMatchObject({
@@ -72,8 +83,7 @@ describe("golden record", () => {
 	});
 
 	it("wants a reason for a change, writes nothing where nothing changed, and replaces all in one step", async () => {
-		const cwd = temporaryFolder();
-		expect((await golden(first, cwd)).exit).toBe(0);
+		const cwd = withRecording();
 		writeFileSync(join(cwd, "golden/README.md"), "mine");
 		expect(await golden(first, cwd)).toMatchObject({
 			exit: 2,
@@ -146,8 +156,7 @@ describe("golden record", () => {
 	});
 
 	it("refuses limits that let a wrong weight through, and names the weight, the limit and a better one", async () => {
-		const cwd = temporaryFolder();
-		expect((await golden(first, cwd)).exit).toBe(0);
+		const cwd = withRecording();
 		const path = join(cwd, "golden/golden.json");
 		const loose = JSON.parse(readFileSync(path, "utf8"));
 		loose.outputs.logits.comparators = [{ kind: "relative-l2", tolerance: { fp32: 0.01 } }];

@@ -3,6 +3,7 @@ import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type ActionRun, runActionFolder } from "../support/action-runner.ts";
+import { git } from "../support/git-history.ts";
 import { type Job, type LocalGitHub, startLocalGitHub } from "../support/local-github/start.ts";
 import { quickConfig, quickProject, readResult, temporaryFolder, writeProject } from "../support/project.ts";
 import { comparisonConfig, comparisonFiles, installReplay } from "../support/replay/install.ts";
@@ -22,9 +23,16 @@ const pullRequest: Pick<Job, "event" | "ref" | "sha" | "payload"> = {
 /** A model whose output is not that of its golden. */
 const wrong = { "model.onnx": "fixture:wrong.onnx" };
 
-/** The workspace is no clone: these tests are not about what it is compared with. */
-const config = `${quickConfig}baseline: { from: history }\n`;
-const project = (folder: string, files: Record<string, string> = {}): string => quickProject(folder, { "trtgate.yml": config, ...files });
+/** Nothing has been released, so there is no base: these tests are not about what a head is compared with. */
+const config = `${quickConfig}baseline: { from: tag }\n`;
+
+function project(folder: string, files: Record<string, string> = {}): string {
+	quickProject(folder, { "trtgate.yml": config, ...files });
+	git(folder, "init", "-q");
+	git(folder, "add", "-A");
+	git(folder, "commit", "-q", "-m", "Add a model");
+	return folder;
+}
 
 interface Scene {
 	github: LocalGitHub;

@@ -14,7 +14,7 @@ function arms(files: Record<string, string> = {}): string {
 
 const argv = ["run", "--base", "base", "--head", "head", "--out", "out"];
 
-it("whose memory does not hold the runtime is the runner's fault: exit 3", async () => {
+it("a machine whose memory does not hold the runtime is the runner's fault: exit 3", async () => {
 	const cwd = arms();
 	const program = ["-c", 'ulimit -v 1500000; exec "$@"', "sh", process.execPath, resolve("dist/cli.js"), ...argv];
 	const env = { PATH: process.env["PATH"] ?? "", HOME: cwd, XDG_CACHE_HOME: cacheHome, NO_COLOR: "1" };

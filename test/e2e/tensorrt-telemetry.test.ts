@@ -246,8 +246,8 @@ describe("what earlier runs left", () => {
 	});
 });
 
-describe("the turn on the GPU", () => {
-	it("is waited for where another job has it, given back at the end, and told", async () => {
+describe("the lease of a GPU", () => {
+	it("is waited for while another job holds it, is released at the end, and both are reported", async () => {
 		const replay = { comparison: "same-model" } as const;
 		const folder = projectOf(replay);
 		const path = join(folder, ".locks", `${gpuUuid}.lock`);

@@ -63,12 +63,11 @@ describe("a recorded comparison", () => {
 		]);
 		expect(run.exit).toBe(1);
 		const layers = result.files.filter(({ path }) => path.startsWith("layers/"));
-		expect(layers).toHaveLength(4);
-		for (const { path } of layers) {
-			const text = readFileSync(join(out, path), "utf8");
-			if (path.endsWith(".layers.json")) expect(parseLayerInfo(text).detail).toBe("detailed");
-			else expect(parseProfile(text).layers.length).toBeGreaterThan(3);
-		}
+		const [infos, profiles] = [true, false].map((isInfo) =>
+			layers.filter(({ path }) => path.endsWith(".layers.json") === isInfo).map(({ path }) => readFileSync(join(out, path), "utf8")),
+		);
+		expect(infos?.map((text) => parseLayerInfo(text).detail)).toEqual(["detailed", "detailed"]);
+		expect(profiles?.map((text) => parseProfile(text).layers.length > 3)).toEqual([true, true]);
 	});
 
 	it("of a net with one wrong tensor fails by its outputs, by name, at the same speed", async () => {
