@@ -3,17 +3,12 @@
 import { error, notice, setOutput, summary, warning } from "@actions/core";
 import { annotations } from "../../core/report/annotations.ts";
 import type { Result } from "../../core/schema/result.ts";
-import { standardStreams } from "../process/standard-streams.ts";
-
-export function log(text: string): void {
-	standardStreams({ isActions: true }).out(`${text}\n`);
-}
+import { log } from "./log.ts";
 
 const write = { error, warning, notice } as const;
 
 export function writeAnnotations(result: Result): void {
-	for (const said of annotations(result)) {
-		const { message, level, path, line, column, title } = said;
+	for (const { message, level, path, line, column, title } of annotations(result)) {
 		const place = {
 			...(path === undefined ? {} : { file: path }),
 			...(line === undefined ? {} : { startLine: line }),
@@ -26,7 +21,7 @@ export function writeAnnotations(result: Result): void {
 /** The runner drops a summary above 1 MiB whole. */
 const mostSummaryBytes = 1024 * 1024 - 1024;
 
-/** Replaces what this step has written before. A summary that cannot be written is said in the log, and that is all. */
+/** Replaces what this step has written before. A summary that cannot be written is reported in the log. */
 export async function writeSummary(markdown: string): Promise<void> {
 	const text = new TextEncoder().encode(markdown).length <= mostSummaryBytes ? markdown : markdown.slice(0, mostSummaryBytes / 4);
 	try {

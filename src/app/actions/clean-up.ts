@@ -7,7 +7,7 @@ import { lockFolder } from "../../adapters/files/lock.ts";
 import { removeLeftWorktrees } from "../../adapters/git/worktree.ts";
 import { childEnvironment, readEnvironment, readWorkflowRun } from "../../adapters/github/env.ts";
 import { readPublishInputs } from "../../adapters/github/inputs.ts";
-import { log } from "../../adapters/github/publish.ts";
+import { log } from "../../adapters/github/log.ts";
 import { createProcesses } from "../../adapters/process/processes.ts";
 import { reportFiles } from "../../stages/report.ts";
 import { githubPublisher } from "../publish/publish-run.ts";

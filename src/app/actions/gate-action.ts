@@ -6,7 +6,8 @@ import { fileStore } from "../../adapters/files/store.ts";
 import { githubCache } from "../../adapters/github/cache.ts";
 import { type Environment, readWorkflowRun, type WorkflowRun } from "../../adapters/github/env.ts";
 import { type PublishInputs, readInputs, readPublishInputs } from "../../adapters/github/inputs.ts";
-import { log, setOutputs, writeAnnotations } from "../../adapters/github/publish.ts";
+import { log } from "../../adapters/github/log.ts";
+import { setOutputs, writeAnnotations } from "../../adapters/github/publish.ts";
 import { headline } from "../../core/report/highlights.ts";
 import { renderTerminal } from "../../core/report/terminal.ts";
 import type { Result } from "../../core/schema/result.ts";
@@ -16,13 +17,13 @@ import { reportFiles } from "../../stages/report.ts";
 import { cacheFolder } from "../compose.ts";
 import { exitCodes, exitOfResult, explainError } from "../exit.ts";
 import { gate } from "../gate.ts";
-import { publishNoResult } from "../publish/publish-no-result.ts";
+import { publishNoResult, reportNoResult } from "../publish/publish-no-result.ts";
 import { githubPublisher, publishRun } from "../publish/publish-run.ts";
 import { type SharedCaches, sharedCaches } from "../publish/shared-caches.ts";
 import { writePublishOutputs, writeResultOutputs } from "../publish/write-outputs.ts";
 import { stopOnSignals } from "../signals.ts";
 import { openTerminal, progressFor, type Terminal } from "../terminal.ts";
-import { readRunEvent, reportNoResult } from "./workflow-run.ts";
+import { readRunEvent } from "./workflow-run.ts";
 
 /** The environment and the inputs of this action. */
 interface Job {

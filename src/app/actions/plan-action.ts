@@ -1,7 +1,7 @@
 // The action in plan/: trtgate.yml in, the job matrix out.
 import { setOutput, summary } from "@actions/core";
 import { readPlanInputs } from "../../adapters/github/inputs.ts";
-import { log } from "../../adapters/github/publish.ts";
+import { log } from "../../adapters/github/log.ts";
 import { formatMatrix, type MatrixJob, parseLabels, planMatrix } from "../../core/plan/matrix.ts";
 import { renderMatrix } from "../../core/plan/render.ts";
 import { artifactName } from "../../formats/github/names.ts";

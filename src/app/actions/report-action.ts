@@ -6,8 +6,9 @@ import { fileStore } from "../../adapters/files/store.ts";
 import { runArtifacts } from "../../adapters/github/artifacts.ts";
 import { readEnvironment, readWorkflowRun, type WorkflowRun } from "../../adapters/github/env.ts";
 import { type ReportInputs, readReportInputs } from "../../adapters/github/inputs.ts";
+import { log } from "../../adapters/github/log.ts";
 import { githubRunFacts } from "../../adapters/github/measured-run.ts";
-import { log, setOutputs } from "../../adapters/github/publish.ts";
+import { setOutputs } from "../../adapters/github/publish.ts";
 import { ConfigError } from "../../core/errors.ts";
 import { mergeResults } from "../../core/merge/merge.ts";
 import type { PartInput } from "../../core/merge/parts.ts";
@@ -22,11 +23,12 @@ import { reportFiles, reportList, writeReport } from "../../stages/report.ts";
 import { exitCodes, exitOfResult } from "../exit.ts";
 import { collectParts } from "../parts/collect-parts.ts";
 import { findSubject, type Subject } from "../parts/find-measured-run.ts";
+import { reportNoResult } from "../publish/publish-no-result.ts";
 import { githubPublisher, publishRun } from "../publish/publish-run.ts";
 import { writePublishOutputs, writeResultOutputs } from "../publish/write-outputs.ts";
 import { openTerminal } from "../terminal.ts";
 import { version } from "../version.ts";
-import { readRunEvent, reportNoResult } from "./workflow-run.ts";
+import { readRunEvent } from "./workflow-run.ts";
 
 interface Reporting {
 	inputs: ReportInputs;

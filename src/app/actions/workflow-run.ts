@@ -2,7 +2,7 @@
 
 import { error as annotateError } from "@actions/core";
 import { type Environment, forgetEventFile } from "../../adapters/github/env.ts";
-import { log, publishFailure } from "../../adapters/github/publish.ts";
+import { log } from "../../adapters/github/log.ts";
 import { readInputText } from "../../adapters/process/input-file.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { parseRunEvent, type RunEvent } from "../../formats/github/event.ts";
@@ -39,10 +39,4 @@ export function reportError(fault: unknown): number {
 		annotateError(describeRecord(record), { title: `trtgate: ${record.code}`, ...position });
 	}
 	return exit;
-}
-
-/** As reportError, for actions with outputs: these then say why there is no result. */
-export function reportNoResult(fault: unknown): number {
-	publishFailure(explainError(fault).records[0]?.kind ?? "internal");
-	return reportError(fault);
 }

@@ -1,6 +1,6 @@
 // Writes the result to the workflow: outputs, the log, an annotation, and the job summary.
 import { notice, setOutput, summary } from "@actions/core";
-import { log } from "../../adapters/github/publish.ts";
+import { log } from "../../adapters/github/log.ts";
 import { escapeMarkdown } from "../../core/text/escape.ts";
 import type { Proposed } from "../../stages/propose/proposal.ts";
 import type { GoldenProposal, RecordedGoldens } from "./propose-goldens.ts";

@@ -3,11 +3,14 @@ import { mkdir } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
 import { lockFolder } from "../../adapters/files/lock.ts";
 import { fileStore } from "../../adapters/files/store.ts";
-import { log, setOutputs } from "../../adapters/github/publish.ts";
+import { log } from "../../adapters/github/log.ts";
+import { publishFailure, setOutputs } from "../../adapters/github/publish.ts";
 import type { ErrorRecord, Result } from "../../core/schema/result.ts";
 import { resultWithoutRun } from "../../core/without-run.ts";
 import { isCommit } from "../../formats/github/names.ts";
 import { reportFiles, reportList, writeReport } from "../../stages/report.ts";
+import { reportError } from "../actions/workflow-run.ts";
+import { explainError } from "../exit.ts";
 import { removeEarlierResult } from "../gate.ts";
 import { version } from "../version.ts";
 import { githubPublisher, type PublishContext, publishRun } from "./publish-run.ts";
@@ -57,4 +60,10 @@ function resultOf(records: readonly ErrorRecord[], { run }: PublishContext, conf
 	const head = { label: "head", ...(isCommit(run.sha) ? { commit: run.sha } : {}), ...(run.ref === "" ? {} : { ref: run.ref }) };
 	const result = resultWithoutRun(records, { version, startedAt: new Date().toISOString(), configPath, head });
 	return { ...result, files: [...reportList] };
+}
+
+/** As `reportError`, for actions with outputs: these then say why there is no result. */
+export function reportNoResult(fault: unknown): number {
+	publishFailure(explainError(fault).records[0]?.kind ?? "internal");
+	return reportError(fault);
 }
