@@ -159,7 +159,7 @@ export function createLogScan(): LogScanner {
 		feed: (line) => {
 			facts.lineCount++;
 			keepLast(tail, line);
-			if (line.level === "verbose") return;
+			if (line.level === "verbose" || line.text.trim() === "") return;
 			if (line.level === "error") takeError(line);
 			else if (line.level === "warning") match(byLevel.warning, line);
 			else if (line.level === "none") takePlain(line);
