@@ -47,7 +47,7 @@ describe("help and version", () => {
 		["doctor --hlep", "There is no option --hlep", "Did you mean --help?"],
 		["golden recrd", 'There is no command "golden recrd"', "Did you mean `trtgate golden record`?"],
 		["goldn check", 'There is no command "goldn"', "Did you mean `trtgate golden`?"],
-		["golden check golden.json", "golden check needs --outputs", "Add --outputs DIR: folder with a folder for each case"],
+		["golden check golden.json", "golden check needs --outputs", "Add --outputs DIR: folder with one folder per case"],
 		["verdict --nothing-like-it", "There is no option --nothing-like-it", "`trtgate verdict --help` lists its options."],
 	])("says of `%s` what was meant", async (words, message, fix) => {
 		const run = await runCli(words.split(" "), { cwd: temporaryFolder() });

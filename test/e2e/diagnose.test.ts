@@ -79,9 +79,14 @@ describe("diagnose", () => {
 			"tensor-too-big",
 			/"z" has the shape \[300000, 300000\]: at least 335 GiB/,
 		],
-		["fail-bad-too-big", {}, "unverified", /not checked.*the tensors of models\/bad-too-big\.onnx/],
-		["fail-input-wrong-size", { "inputs/classifier-0-images.bin": 49_152 }, "input-file-longer", /49152 bytes, input "images" takes 24576/],
-		["fail-input-wrong-size", {}, "unverified", /not checked.*the size of inputs\/classifier-0-images\.bin/],
+		["fail-bad-too-big", {}, "unverified", /Not checked.*the tensors of models\/bad-too-big\.onnx/],
+		[
+			"fail-input-wrong-size",
+			{ "inputs/classifier-0-images.bin": 49_152 },
+			"input-file-longer",
+			/49152 bytes, but input "images" takes 24576/,
+		],
+		["fail-input-wrong-size", {}, "unverified", /Not checked.*the size of inputs\/classifier-0-images\.bin/],
 	])("looks at the files of %s that lie beside it: %j", async (name, files, code, says) => {
 		const root = temporaryFolder();
 		const folder = join(root, "trtexec-10.6", name);
@@ -97,11 +102,15 @@ describe("diagnose", () => {
 	});
 
 	it.each<[string, string[], RegExp]>([
-		["without the model", [], /^profile-rank-mismatch +--minShapes gives input "images" 3 sizes \(3x32x32\), --optShapes gives it 4\./],
+		[
+			"without the model",
+			[],
+			/^profile-rank-mismatch +--minShapes gives input "images" 3 dimensions \(3x32x32\), but --optShapes gives it 4\./,
+		],
 		[
 			"with the model",
 			["models/classifier.onnx"],
-			/^profile-rank-mismatch +--minShapes gives input "images" 3 sizes \(3x32x32\), the model's input has 4 dimensions\./,
+			/^profile-rank-mismatch +--minShapes gives input "images" 3 dimensions \(3x32x32\), but the model's input has 4\./,
 		],
 	])("names input, flag and both ranks of a shape that TensorRT refuses, %s", async (_, files, says) => {
 		const folder = temporaryFolder();

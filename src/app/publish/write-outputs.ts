@@ -36,7 +36,9 @@ export async function writePublishOutputs(
 	for (const one of published) log(describe(one));
 	const failed = published.flatMap((one) => (one.state === "failed" ? [{ what: one.what, ...one.fault }] : []));
 	const partly = published.flatMap(({ what, ...one }) =>
-		one.state === "done" && one.note !== undefined && what !== "comment" ? [{ what, message: one.note, fix: "" }] : [],
+		one.state === "done" && one.note !== undefined && what === "artifact"
+			? [{ what, message: one.note, fix: "The output folder has all of them." }]
+			: [],
 	);
 	await writeSummary(renderMarkdown(result, { limit: summaryLimit, links, ...shown }) + renderUnpublished([...failed, ...partly]));
 	const [first] = failed;
