@@ -89,7 +89,7 @@ const broken: Broken[] = [
 		},
 		exit: 2,
 		code: "model-missing",
-		says: /model\.onnx is a link to something that is not there/,
+		says: /model\.onnx is a link whose target does not exist/,
 	},
 	{
 		what: "whose model lies in a submodule",

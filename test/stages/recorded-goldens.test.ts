@@ -43,7 +43,7 @@ const in10 = "trtexec-10.6/golden-";
 const nanLabels =
 	"16 NaN or infinite in the engine's output, 16 in the golden, where none are allowed: record it again, or set nonFinite: must-match";
 const partLabels =
-	'The shape of output "y" depends on the data, and trtexec\'s raw dump holds only the first of its values. [raw-dump-truncated] ' +
+	'The shape of output "y" depends on the data, and trtexec\'s raw dump contains only its first values. [raw-dump-truncated] ' +
 	"Install TensorRT's Python package: golden cases then run in it and read such outputs completely. Do not use trtexec's raw file.";
 const otherWords =
 	"The golden was made from another model (732b2b5…, this one is 3cc971a…), and the outputs differ: " +

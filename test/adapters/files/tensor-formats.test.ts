@@ -127,7 +127,7 @@ describe("files of several tensors", () => {
 			bytes: Uint8Array.of(99, 0, 0, 0, 0, 0, 0, 0, 1),
 			words: "ends beyond the file",
 		},
-		{ what: "a safetensors header that is no JSON", name: "a.safetensors", bytes: header("{,}"), words: "no JSON object" },
+		{ what: "a safetensors header that is no JSON", name: "a.safetensors", bytes: header("{,}"), words: "not a JSON object" },
 		{ what: "safetensors offsets beyond the file", name: "a.safetensors", bytes: header(place(0, 24)), words: "24 bytes inside the file" },
 		{ what: "safetensors offsets turned round", name: "a.safetensors", bytes: header(place(24, 0), 24), words: "data_offsets" },
 		{ what: "safetensors offsets of another size", name: "a.safetensors", bytes: header(place(0, 20), 24), words: "24 bytes inside" },
@@ -154,7 +154,7 @@ describe("files of several tensors", () => {
 		},
 		{ what: "no base64", name: "a.json", bytes: json([{ y: { array: "a*==" } }]), words: "an array in base64" },
 		{ what: "other JSON", name: "a.json", bytes: json({ lst: 3 }), words: "Polygraphy's inputs or RunResults" },
-		{ what: "no JSON", name: "a.json", bytes: Uint8Array.of(0xff, 0xfe), words: "no JSON" },
+		{ what: "no JSON", name: "a.json", bytes: Uint8Array.of(0xff, 0xfe), words: "invalid JSON" },
 	])("are refused with the reason: $what", async ({ name, bytes, rest, words }) => {
 		await expect(read(name, bytes, { ...y, member: "y", ...rest })).rejects.toMatchObject({
 			code: "tensor-invalid",

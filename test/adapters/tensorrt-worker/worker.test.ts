@@ -315,7 +315,7 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 		const result = await infer({ ...negation, behave: [{ run: 2, do: "hang" }] }, numbered(3), { timeoutMs: 4_500 });
 		expect(failureOf(result)).toMatchObject({
 			code: "tool-timeout",
-			message: expect.stringContaining(`at case "case 1" did not end within 4.5 s`),
+			message: expect.stringContaining(`at case "case 1" did not finish within 4.5 s`),
 		});
 	});
 

@@ -107,7 +107,7 @@ describe("files of Git LFS", () => {
 		git(workspace, "config", "filter.lfs.required", "true");
 		const opened = await open(workspace, { event: pullEvent(repo) }, { PATH: pathWithoutLfs(folder) });
 		expect(read(opened, "base", "model.onnx")).toContain("git-lfs");
-		expect(opened.notes).toEqual([expect.stringMatching(/git-lfs is not installed here.*lfs: true/)]);
+		expect(opened.notes).toEqual([expect.stringMatching(/git-lfs is not installed.*lfs: true/)]);
 		await opened.close();
 	});
 
@@ -131,7 +131,7 @@ describe("files of Git LFS", () => {
 		const workspace = workspaceOf(repo);
 		const headRepository = repository("stranger/engines", 80_002);
 		const opened = await open(workspace, { head: repo.head, event: pullEvent(repo, { headRepository }) }, world.env);
-		expect(opened.notes).toEqual([expect.stringMatching(/names its own LFS server in \.lfsconfig and comes from a fork/)]);
+		expect(opened.notes).toEqual([expect.stringMatching(/sets its own LFS server in \.lfsconfig and comes from a fork/)]);
 		expect(world.pulls()).toEqual([]);
 		await opened.close();
 		const ours = await open(workspace, { head: repo.head, event: pullEvent(repo) }, world.env);

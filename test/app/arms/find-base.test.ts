@@ -491,7 +491,7 @@ describe("where there must be a base and is none", () => {
 		const history = await openHistory(gitIn(folder, processes));
 		await expect(history.bring(at("main-298"))).rejects.toMatchObject({
 			code: "git-ref",
-			message: expect.stringContaining("other rights"),
+			message: expect.stringContaining("denied the fetch"),
 		});
 		expect(seen[0]).toBe("basic eDp0b2tlbg==");
 		server.close();

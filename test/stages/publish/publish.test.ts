@@ -354,7 +354,7 @@ describe("a fault of GitHub", () => {
 		const published = await publish(failing, planFor(1), codeHostOf(github, { pace }));
 		// Each takes its whole 400 ms.
 		expect(github.state.requests.length).toBeLessThanOrEqual(4);
-		expect(failedOf(published).some(({ message }) => /was not tried: waiting for GitHub has taken/.test(message))).toBe(true);
+		expect(failedOf(published).some(({ message }) => /was not tried: the limit of .* for all waiting is used up/.test(message))).toBe(true);
 	});
 
 	it("that is nobody at home is told", async () => {
