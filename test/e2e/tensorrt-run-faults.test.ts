@@ -43,7 +43,7 @@ const runs: RunRow[] = [
 		code: "tool-output",
 		says: /not a list|truncated/,
 	},
-	{ what: "leaves fewer times than it speaks of", fault: { step: "perf", do: "fewer-times" }, code: "tool-output", says: /speaks of 400/ },
+	{ what: "leaves fewer times than it speaks of", fault: { step: "perf", do: "fewer-times" }, code: "tool-output", says: /reports 400/ },
 	{
 		what: "reports another throughput than its times give",
 		fault: { step: "perf", do: "other-throughput" },
