@@ -40,6 +40,6 @@ const packed = gzipSync(readFileSync(`${runtime}/dist/ort-wasm-simd-threaded.was
 packed[9] = 255;
 writeFileSync(`${outDir}/ort/ort-wasm-simd-threaded.wasm.gz`, packed);
 
-// Whoever takes dist/ alone still has the worker: it is found beside the bundle, never beside the sources.
+// dist/ alone is complete: the worker is found beside the bundle, never beside the sources.
 mkdirSync(`${outDir}/worker`);
 copyFileSync("worker/tensorrt.py", `${outDir}/worker/tensorrt.py`);

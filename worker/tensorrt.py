@@ -8,7 +8,7 @@
 
 Needs Python 3.8 or newer, its standard library, the `tensorrt` module (8.6 to 11) and the CUDA driver.
 
-Frames come on standard input (or from --cases) and go to standard output; everything else that is said, by
+Frames come on standard input (or from --cases) and go to standard output; all other output, by
 plugins' printf too, goes to standard error. A frame, all numbers little-endian:
 
     offset  bytes  what
@@ -726,7 +726,7 @@ class Engine:
         if shape is None or any(size < 0 for size in shape):
             raise Refusal("execution", "TensorRT did not say what shape output %s has" % port.name, port.name)
         if byte_count(port.dtype, shape) > (port.host_buffer.size if port.host else port.device_buffer.size):
-            raise Refusal("execution", "output %s is said to have the shape %s, for which no memory was asked" % (port.name, describe_shape(shape)), port.name)
+            raise Refusal("execution", "output %s reports the shape %s, for which no memory was requested" % (port.name, describe_shape(shape)), port.name)
         return shape
 
 

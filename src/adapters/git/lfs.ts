@@ -11,7 +11,7 @@ export interface LfsRequest {
 	root: string;
 	/** Absolute paths of pointers, or all that the commit has. */
 	paths: readonly string[] | "all";
-	/** The commit may be a stranger's. */
+	/** The commit may come from a fork. */
 	isUntrusted: boolean;
 	/** Name of the remote, where there is one. */
 	remote: string | null;
@@ -49,7 +49,7 @@ export async function usesLfs(git: Git): Promise<boolean> {
  * Which server is asked may stand in `.lfsconfig`, a file of the commit. Git LFS takes no program from there (its manual,
  * git-lfs-config(5), lists the few keys that it reads: no transfer agent, no filter), but it takes `lfs.url`, asks that
  * address, and may offer it credentials. A base is a commit that the repository's own people accepted, so its word is
- * taken. A head that may be a stranger's is left as it is where it brings a `.lfsconfig`. Transfer agents of the user's
+ * taken. A head that may come from a fork is left as it is where it brings a `.lfsconfig`. Transfer agents of the user's
  * own git config are the user's choice and stay.
  * @returns why files stay pointers, a sentence; null where all is well.
  */

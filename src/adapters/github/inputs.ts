@@ -131,7 +131,7 @@ export interface GoldenInputs {
 	/** Names of models, one a line or with commas; empty: all that have a golden. */
 	model: string;
 	reason: string;
-	/** Empty: whoever started the workflow. */
+	/** Empty: the user who started the workflow. */
 	author: string;
 	/** Options of `trtgate golden record`, each with its values; those that are left out are not there. */
 	options: readonly { name: string; values: readonly string[] }[];

@@ -59,7 +59,7 @@ async function openFolder(folder: string): Promise<void> {
 function renewed(lock: Lock, path: string): Lock {
 	const renew = (): void => {
 		const now = new Date();
-		// A lock file that is gone or forbidden is found out by whoever wants it.
+		// A lock file that is gone or not accessible shows when the lock is taken.
 		utimes(path, now, now).catch(() => {});
 	};
 	const timer = setInterval(renew, renewMs);

@@ -1,4 +1,4 @@
-// Looks into one kernel with Nsight Compute, only where somebody asked for it.
+// Looks into one kernel with Nsight Compute, only where the config asks for it.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { diagnoseNcu, ncuArgs } from "../../formats/nsys/nsight.ts";

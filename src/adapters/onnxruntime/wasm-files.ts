@@ -80,7 +80,7 @@ function damaged(name: string, cause?: unknown): ToolError {
 	});
 }
 
-/** Two processes may do this at once: whoever renames first wins, and the other finds the same bytes there. */
+/** Two processes may do this at once: the first rename wins, and the other process finds the same bytes there. */
 async function install(target: string, files: Unpacked, pinned: Pinned): Promise<string> {
 	const temporary = `${target}.${randomBytes(6).toString("hex")}.tmp`;
 	try {

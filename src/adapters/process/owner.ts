@@ -29,7 +29,7 @@ export async function describeSelf(): Promise<Owner> {
 	};
 }
 
-/** null: not a lock of ours; whoever wrote it does not hold it by our rules. */
+/** null: not one of our locks, so its writer does not hold it by our rules. */
 export function parseOwner(text: string): Owner | null {
 	try {
 		const value: unknown = JSON.parse(text);

@@ -171,7 +171,7 @@ export async function restoreTimingCache({ job, places }: BuildRequest, context:
 	return { hash: await timingHash(cache) };
 }
 
-/** Only what was built comes here; what cannot be kept is said once. */
+/** Only what was built comes here; what cannot be stored is reported once. */
 export async function saveBuild(
 	request: BuildRequest,
 	built: CachedBuild,

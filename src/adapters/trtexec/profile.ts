@@ -67,7 +67,7 @@ async function readBounded(path: string): Promise<string> {
 	const { size } = await stat(path);
 	if (size <= mostFileBytes) return readFile(path, "utf8");
 	const got = formatBytes(size);
-	throw new ToolError({ code: "tool-output", message: `trtexec wrote ${got} about the layers; the report shows none of it.` });
+	throw new ToolError({ code: "tool-output", message: `trtexec wrote ${got} about the layers; the report shows no layers.` });
 }
 
 async function keepFile(source: string, target: string): Promise<void> {

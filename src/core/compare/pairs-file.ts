@@ -68,9 +68,9 @@ function parseEffect(value: unknown, path: string): number {
 export function parsePairs(text: string, path: string): PairsFile {
 	const file = parseJson(text, path);
 	if (!isObject(file)) throw invalid(path, { pointer: "", expected: 'an object with "pairs"', got: describeFound(file, "") });
-	const stranger = Object.keys(file).find((key) => key !== "pairs" && key !== "minimalEffect");
-	if (stranger !== undefined) {
-		const pointer = `/${stranger.slice(0, 60).replaceAll("~", "~0").replaceAll("/", "~1")}`;
+	const unknownKey = Object.keys(file).find((key) => key !== "pairs" && key !== "minimalEffect");
+	if (unknownKey !== undefined) {
+		const pointer = `/${unknownKey.slice(0, 60).replaceAll("~", "~0").replaceAll("/", "~1")}`;
 		throw invalid(path, { pointer, expected: 'only "pairs" and "minimalEffect"', got: "another key" });
 	}
 	const list = own(file, "pairs");

@@ -69,7 +69,7 @@ type Given = Map<string, { size: number; pointer: string }>;
 function* givenSizes(file: WorkloadFile, pointer: string): Resolution<Given> {
 	const given: Given = new Map();
 	for (const [name, size] of Object.entries(file)) {
-		// The schema lets nothing else but whole numbers stand beside these keys.
+		// Beside these keys the schema allows only whole numbers.
 		if (!workloadKeys.includes(name)) given.set(name, { size: size as number, pointer: childPointer(pointer, name) });
 	}
 	for (const [name, size] of Object.entries(file.dims ?? {})) {

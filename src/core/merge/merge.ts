@@ -54,7 +54,7 @@ function outcomeOf(result: Result): Outcome {
 
 function partFault({ name, content }: JudgedPart): ErrorRecord[] {
 	if (content.state === "missing") {
-		const fix = "Look at the log of its job; when it is mended, run the failed jobs again.";
+		const fix = "Read the log of its job, fix the cause, and run the failed jobs again.";
 		return [{ part: name, kind: "runner", code: "part-missing", message: content.reason, fix }];
 	}
 	if (content.state === "refused") {

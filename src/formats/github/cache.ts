@@ -34,7 +34,7 @@ export function cachePrefix(kind: CacheKind, fingerprint: Readonly<Record<string
 		.slice(0, mostPrefixChars)}-`;
 }
 
-/** Events that run in the context of the default branch on somebody else's word. */
+/** Events that outsiders can trigger and that run in the context of the default branch. */
 const untrustedEvents: ReadonlySet<string> = new Set([
 	"pull_request_target",
 	"workflow_run",

@@ -1,4 +1,4 @@
-// Reads the event that a workflow runs for; its payload may hold what a stranger wrote, so only what has the right form is taken.
+// Reads the event that a workflow runs for; its payload may contain untrusted text, so only well-formed values are taken.
 import { isCommit, isRefName, isRepositoryName, shortName } from "./names.ts";
 
 export type RunEvent =
@@ -114,7 +114,7 @@ function mergeOf(pull: Fields, number: number, run: RunFacts): string | null {
 	return isCommit(merge) ? merge : null;
 }
 
-/** What is not known to be the same repository is a stranger's. */
+/** Anything not known to be the same repository counts as a fork. */
 function isSameRepository(head: Fields, base: Fields): boolean {
 	const [headId, baseId] = [head.value("id"), base.value("id")];
 	if (isId(headId) && isId(baseId)) return headId === baseId;

@@ -1,4 +1,4 @@
-// Reads what GPUs a machine has, and finds the one that somebody means.
+// Reads what GPUs a machine has, and finds the one that a setting selects.
 import { cellNumber, cellText, splitCells } from "./cell.ts";
 import type { QueryField } from "./query.ts";
 
@@ -82,7 +82,7 @@ function parseSlices(list: string): Map<string, MigSlice[]> {
 	return found;
 }
 
-/** A GPU as somebody means it; `slice` where it is a part of one. */
+/** The GPU that a setting selects; `slice` where it is a part of one. */
 export interface GpuChoice {
 	gpu: Gpu;
 	slice: MigSlice | null;
