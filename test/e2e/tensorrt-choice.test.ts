@@ -31,7 +31,7 @@ describe("backend: auto", () => {
 
 describe("backend: tensorrt", () => {
 	it.each([
-		["no GPU", { smi: "fault=no-devices" }, /nvidia-smi shows no GPU/],
+		["no GPU", { smi: "fault=no-devices" }, /nvidia-smi lists no GPU/],
 		[
 			"a trtexec that names no version",
 			{ faults: [{ step: "help", do: "exit", code: 127, says: "libnvinfer.so.10 is missing" }] },
@@ -67,7 +67,7 @@ describe("backend: tensorrt", () => {
 		expect(run.exit, run.stdout + run.stderr).toBe(0);
 		expect(result.backend.version).toBe("12.0.0");
 		expect(result.workloads[0]?.verdict).toBe("unchanged");
-		expect(result.notes.join(" ")).toMatch(/TensorRT 12\.0\.0 is newer than this program knows/);
+		expect(result.notes.join(" ")).toMatch(/TensorRT 12\.0\.0 is newer than the newest supported version/);
 	});
 });
 

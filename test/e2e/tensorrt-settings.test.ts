@@ -57,7 +57,7 @@ describe("settings of TensorRT", () => {
 		expect(new Set(asked.map(({ visible }) => visible))).toEqual(new Set([device]));
 		expect(asked.every(({ argv }) => argv.includes("--device=0"))).toBe(true);
 		expect(result.environment).toMatchObject({ gpu: "NVIDIA H200", cuda: "13.3", mig: slice ?? "Disabled" });
-		if (slice !== undefined) expect(result.notes.join(" ")).toContain("A slice (1g.18gb) of NVIDIA H200 is measured");
+		if (slice !== undefined) expect(result.notes.join(" ")).toContain("A MIG slice (1g.18gb) of NVIDIA H200 is measured");
 	});
 
 	it("take several profiles and streams to the run that uses them", async () => {
@@ -90,7 +90,7 @@ describe("settings of TensorRT", () => {
 			{ config: [engine("flags: [--memPoolSize=workspace:1]")] },
 			/trtgate\.yml:\d+:\d+: .*flags\[0\] is "--memPoolSize"[\s\S]*Use `workspace`/,
 		],
-		["a GPU that is not there", { argv: ["--device", "7"] }, /shows no GPU that is device "7"[\s\S]*nvidia-smi -L[\s\S]*/],
+		["a GPU that is not there", { argv: ["--device", "7"] }, /lists no GPU that is device "7"[\s\S]*nvidia-smi -L[\s\S]*/],
 		["a device that is none", { argv: ["--device", "cuda:0"] }, /input device is "cuda:0"; expected a GPU's index/],
 	])("with %s are the config's fault: exit 2", async (_what, change, says) => {
 		const { run } = await startReplay({ comparison: "same-model" }, change);
