@@ -1,17 +1,2 @@
 #!/usr/bin/env node
-import{t as e}from"./did-you-mean.js";import{n as t}from"./errors.js";import{i as n,n as r}from"./exit.js";import{t as i}from"./terminal.js";import{t as a}from"./version.js";const o={demo:{usage:`[--recorded] [--out DIR]`,does:`the quickstart: a base and a head through the whole line; or TensorRT on an H200, replayed`,load:async()=>(await import(`./demo.js`)).demo},run:{usage:`[--config F] [--base DIR|REF] [--head DIR|REF] [--only MODEL[/ENGINE]] [--device GPU] [--out DIR]`,does:`the gate`,load:async()=>(await import(`./run2.js`)).run},preflight:{usage:`MODEL [--tensorrt V] [--json]`,does:`reads an ONNX file and lists findings`,load:async()=>(await import(`./preflight2.js`)).preflight},golden:{usage:`record MODEL.onnx --out DIR | check GOLDEN.json --outputs DIR | inspect GOLDEN.json`,does:`goldens: record them, judge stored outputs against them, explain one`,details:`
-golden check --polygraphy GOLDEN.json [--outputs CANDIDATE.json] [--strict] [--json]
-RunResults of \`polygraphy run --save-outputs\`, by Polygraphy's own rules and flags:
-  --compare simple|indices|l2|cosine_similarity|psnr|snr|distance_metrics|quality_metrics …
-  --rtol --atol --check-error-stat --error-quantile --infinities-compare-equal --index-tolerance
-  --l2-threshold --cosine-similarity-threshold --psnr-threshold --snr-threshold
-`,load:async()=>(await import(`./golden2.js`)).golden},diagnose:{usage:`LOG|DIR [--exit-code N] [--signal S] [--json]`,does:`what a run of trtexec turned out to be, and what to do`,load:async()=>(await import(`./diagnose.js`)).diagnose},verdict:{usage:`PAIRS.json [--json]`,does:`pairs of measurements to a verdict`,load:async()=>(await import(`./verdict.js`)).verdict},report:{usage:`DIR [--merge DIR… [--plan FILE] [--out DIR]]`,does:`renders again from result.json, or several merged into one`,load:async()=>(await import(`./report3.js`)).report},doctor:{usage:``,does:`what this machine can do, and what to mend`,load:async()=>(await import(`./doctor.js`)).doctor},init:{usage:`MODEL`,does:`writes trtgate.yml and a workflow for an ONNX file`,load:async()=>(await import(`./init.js`)).init}};async function s(e){let[t,...s]=e,u=i({color:!e.includes(`--no-color`)});if(t===void 0||t===`--help`||t===`-h`||t===`help`)return(t===void 0?u.err:u.out)(l()),t===void 0?r.configuration:r.ok;if(t===`--version`||t===`-V`)return u.out(`${a}\n`),r.ok;let d=Object.hasOwn(o,t)?o[t]:void 0;try{if(d===void 0)throw c(t);return s.includes(`--help`)||s.includes(`-h`)?(u.out(`trtgate ${t} ${d.usage}\n${d.does}\n${d.details??``}`),r.ok):await(await d.load())(s,u)}catch(e){let{text:t,exit:r}=n(e);return u.err(t),r}}function c(n){let r=e(n,Object.keys(o)),i=r===void 0?"`trtgate --help` lists the commands.":`Did you mean \`trtgate ${r}\`?`;return new t({code:`usage`,message:`There is no command ${JSON.stringify(n)}.`,details:{fix:i}})}function l(){let e=Math.max(...Object.keys(o).map(e=>e.length)),t=Object.entries(o).map(([t,n])=>`  ${t.padEnd(e)}  ${n.does}\n  ${` `.repeat(e)}  ${n.usage}`.trimEnd());return`trtgate ${a}: does this change still build, compute the right thing, and run as fast?
-
-Usage: trtgate COMMAND [options]
-
-${t.join(`
-`)}
-
-Every command: --quiet, --no-color, --help.
-Exit: 0 pass or warn · 1 fail · 2 configuration or usage · 3 runner or tool · 70 a bug of trtgate
-`}process.exitCode=await s(process.argv.slice(2));export{};
+import{t as e}from"./chunks/app-entry.js";await e(async()=>(await import(`./chunks/app-cli.js`)).runCli(process.argv.slice(2)));export{};

@@ -1,2 +1,2 @@
-process.stdout.write(`trtgate golden
-`);const{runGoldenAction:e}=await import(`./golden-action.js`),t=await e();process.stdout.write(``,()=>process.exit(t));export{};
+import{n as e}from"./chunks/app-entry.js";await e(`trtgate golden
+`,async()=>(await import(`./chunks/app-actions-golden-action.js`)).runGoldenAction());export{};

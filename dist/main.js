@@ -1,2 +1,2 @@
-process.stdout.write(`trtgate
-`);const{runAction:e}=await import(`./gate-action.js`),t=await e();process.stdout.write(``,()=>process.exit(t));export{};
+import{n as e}from"./chunks/app-entry.js";await e(`trtgate
+`,async()=>(await import(`./chunks/app-actions-gate-action.js`)).runAction());export{};

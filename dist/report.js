@@ -1,2 +1,2 @@
-process.stdout.write(`trtgate report
-`);const{runReportAction:e}=await import(`./report-action.js`),t=await e();process.stdout.write(``,()=>process.exit(t));export{};
+import{n as e}from"./chunks/app-entry.js";await e(`trtgate report
+`,async()=>(await import(`./chunks/app-actions-report-action.js`)).runReportAction());export{};

@@ -8,7 +8,7 @@
 
 Needs Python 3.8 or newer, its standard library, the `tensorrt` module (8.6 to 11) and the CUDA driver.
 
-Frames come on standard input (or from --cases) and go to standard output; everything else that is said, by
+Frames come on standard input (or from --cases) and go to standard output; all other output, by
 plugins' printf too, goes to standard error. A frame, all numbers little-endian:
 
     offset  bytes  what
@@ -139,13 +139,13 @@ class Channel:
             raise self.broken("it ends inside a frame")
         magic, version, zero, header_bytes, payload_bytes = PREFIX.unpack(prefix)
         if magic != MAGIC or zero != 0:
-            raise self.broken("these are not frames")
+            raise self.broken("the input is not made of frames")
         if version != PROTOCOL:
-            raise self.broken("protocol %d is spoken, this worker speaks %d" % (version, PROTOCOL))
+            raise self.broken("protocol version %d, expected %d" % (version, PROTOCOL))
         if header_bytes > LONGEST_HEADER:
-            raise self.broken("a header of %d bytes, %d are allowed" % (header_bytes, LONGEST_HEADER))
+            raise self.broken("a header of %d bytes; at most %d are allowed" % (header_bytes, LONGEST_HEADER))
         if payload_bytes > self.largest_payload:
-            raise self.broken("a payload of %d bytes, %d are allowed" % (payload_bytes, self.largest_payload))
+            raise self.broken("a payload of %d bytes; at most %d are allowed" % (payload_bytes, self.largest_payload))
         header = self.parse(self.source.read(header_bytes), header_bytes)
         self.buffer.reserve(payload_bytes)
         self.fill(self.buffer.view(payload_bytes))
@@ -176,7 +176,7 @@ class Channel:
     def write(self, header, parts=()):
         text = json.dumps(header, separators=(",", ":")).encode("utf-8")
         if len(text) > LONGEST_HEADER:
-            raise Refusal("size", "the answer's header has %d bytes, %d are allowed" % (len(text), LONGEST_HEADER))
+            raise Refusal("size", "the answer's header has %d bytes; at most %d are allowed" % (len(text), LONGEST_HEADER))
         sizes = sum(len(part) for part in parts)
         pending = [memoryview(PREFIX.pack(MAGIC, PROTOCOL, 0, len(text), sizes) + text)]
         pending.extend(part for part in parts if len(part) > 0)
@@ -726,7 +726,7 @@ class Engine:
         if shape is None or any(size < 0 for size in shape):
             raise Refusal("execution", "TensorRT did not say what shape output %s has" % port.name, port.name)
         if byte_count(port.dtype, shape) > (port.host_buffer.size if port.host else port.device_buffer.size):
-            raise Refusal("execution", "output %s is said to have the shape %s, for which no memory was asked" % (port.name, describe_shape(shape)), port.name)
+            raise Refusal("execution", "output %s reports the shape %s, for which no memory was requested" % (port.name, describe_shape(shape)), port.name)
         return shape
 
 

@@ -1,1 +1,0 @@
-import{n as e}from"./core.js";import{t}from"./say.js";import{i as n,t as r}from"./exit.js";function i(i){let{exit:a,records:o,text:s}=n(i);t(s);for(let t of o){let{location:n}=t,i=n===void 0?{}:{file:n.path,startLine:n.line??1,startColumn:n.column??1};e(r(t),{title:`trtgate: ${t.code}`,...i})}return a}export{i as t};

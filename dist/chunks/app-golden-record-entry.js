@@ -1,0 +1,1 @@
+export{r as recordGolden}from"./app-golden-record.js";

@@ -1,1 +1,0 @@
-const e={float:`float32`,double:`float64`,float16:`float16`,bfloat16:`bfloat16`,int8:`int8`,uint8:`uint8`,int16:`int16`,uint16:`uint16`,int32:`int32`,uint32:`uint32`,int64:`int64`,uint64:`uint64`,bool:`bool`,float8e4m3fn:`float8e4m3fn`,float8e5m2:`float8e5m2`,int4:`int4`,uint4:`uint4`,float4e2m1:`float4e2m1`};function t(t){return e[t]??null}export{t};

@@ -1,1 +1,0 @@
-var e=class extends Error{code;details;constructor(e){super(e.message,{cause:e.cause}),this.name=new.target.name,this.code=e.code,this.details=e.details??{}}},t=class extends e{},n=class extends e{},r=class extends e{},i=class extends e{};export{n as i,t as n,r,i as t};

@@ -1,1 +1,0 @@
-import{readSync as e}from"node:fs";function t(t,n){return{size:n,read(r,i){let a=new Uint8Array(Math.max(0,Math.min(i,n-r))),o=0;for(;o<a.length;){let n=e(t,a,o,Math.min(4194304,a.length-o),r+o);if(n===0)return a.subarray(0,o);o+=n}return a}}}export{t};

@@ -1,1 +1,0 @@
-export{t as recordGolden}from"./record.js";

@@ -1,1 +1,0 @@
-import{r as e}from"./env.js";function t(t){let n=e(),r=t.color&&!n.noColor;return{out:e=>process.stdout.write(e),err:e=>process.stderr.write(e),color:{out:r&&process.stdout.isTTY===!0,err:r&&process.stderr.isTTY===!0},columns:process.stdout.columns??100,interactive:process.stderr.isTTY===!0&&!n.isCi,environment:n,cwd:process.cwd()}}export{t};

@@ -1,1 +1,0 @@
-export{t as GitHub,r as getOctokitOptions}from"./utils.js";
