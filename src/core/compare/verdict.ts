@@ -138,7 +138,7 @@ export function judgePairs(pairs: readonly Pair[], options: JudgeOptions): Compa
 		return { ...levels, verdict: "inconclusive", reason: tooFew(pairs.length, looks), estimate };
 	}
 	const decided = decide(change, Math.log1p(minimalEffect));
-	const isFirstLook = nextLook(looks, 0) === pairs.length;
+	const isFirstLook = nextLook(looks, 0) === pairs.length && nextLook(looks, pairs.length) !== null;
 	const doubt = decided === "unchanged" ? doubtOfSetAside(aside, { estimate: change.estimate, pairs: pairs.length, isFirstLook }) : null;
 	const verdict = doubt === null ? decided : "inconclusive";
 	const interval: Interval = [toFraction(change.low), toFraction(change.high)];

@@ -136,6 +136,7 @@ describe("pairs that all agree", () => {
 	test.each(["base", "head"] as const)("a disturbed %s run neither makes nor hides a change, and asks for a second look", (arm) => {
 		expect(judge(disturb(fromLogs(logs), { 2: arm }))).toMatchObject({ verdict: "inconclusive", pairs: 5, setAside: 1 });
 		expect(judge(disturb(fromLogs(longer), { 2: arm }))).toMatchObject({ verdict: "unchanged", pairs: 8, setAside: 1 });
+		expect(judgePairs(disturb(fromLogs(logs), { 2: arm }), { minimalEffect: 0.02, looks: [5] })).toMatchObject({ verdict: "unchanged" });
 		expect(judge(disturb(fromLogs(logs.map((log) => log + 0.03)), { 2: arm }))).toMatchObject({ verdict: "regressed", setAside: 1 });
 	});
 

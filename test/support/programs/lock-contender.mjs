@@ -1,6 +1,6 @@
 // Takes a lock again and again, and says where it was not alone in it: node lock-contender.mjs MODULE FOLDER ROUNDS SEED
 // Now and then it leaves its lock as one that a dead process holds.
-import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, readlinkSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 const [module, folder, rounds, seed] = process.argv.slice(2);
@@ -22,13 +22,15 @@ function isAlive(pid) {
 	}
 }
 
+/** A link has its text from the start, so a contender that is killed here never leaves an empty one. */
 function enter() {
 	try {
-		writeFileSync(inside, String(process.pid), { flag: "wx" });
+		symlinkSync(String(process.pid), inside);
 	} catch {
-		const other = Number(readFileSync(inside, "utf8"));
-		if (other === 0 || isAlive(other)) console.log(`not alone: ${other}`);
-		writeFileSync(inside, String(process.pid));
+		const other = Number(readlinkSync(inside));
+		if (isAlive(other)) console.log(`not alone: ${other}`);
+		rmSync(inside, { force: true });
+		symlinkSync(String(process.pid), inside);
 	}
 }
 
