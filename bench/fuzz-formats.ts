@@ -6,10 +6,10 @@ import { ConfigError, ToolError } from "../src/core/errors.ts";
 import { damage, randomSource } from "./fuzz/damage.ts";
 import { type Target, targets } from "./fuzz/targets.ts";
 
-const mostMs = 1000;
-const mostMebibytes = 512;
+const maxMs = 1000;
+const maxMebibytes = 512;
 /** Without it, V8 lets garbage grow to gigabytes before it collects. What needs more than this dies, which is a fault. */
-const heapLimit = `--max-old-space-size=${mostMebibytes / 2}`;
+const heapLimit = `--max-old-space-size=${maxMebibytes / 2}`;
 /** Who has said nothing for so long hangs in one input. */
 const silenceMs = 60_000;
 
@@ -40,8 +40,8 @@ async function fuzz(target: Target, inputs: number): Promise<Row> {
 		}
 		if (await isRead(target, bytes, i)) taken += 1;
 		const ms = performance.now() - before;
-		if (ms > slowestMs) slowestMs = ms > mostMs / 40 ? Math.max(slowestMs, await cpuMsOf(target, bytes)) : ms;
-		if (slowestMs > mostMs) throw new Error(`${target.name}, input ${i} took ${Math.round(slowestMs)} ms: ${shown(bytes)}`);
+		if (ms > slowestMs) slowestMs = ms > maxMs / 40 ? Math.max(slowestMs, await cpuMsOf(target, bytes)) : ms;
+		if (slowestMs > maxMs) throw new Error(`${target.name}, input ${i} took ${Math.round(slowestMs)} ms: ${shown(bytes)}`);
 	}
 	const perSecond = (inputs / (performance.now() - start)) * 1000;
 	return { perSecond, takenShare: taken / inputs, slowestMs, peakMebibytes: process.resourceUsage().maxRSS / 1024 };
@@ -99,14 +99,14 @@ function fuzzApart(target: Target, inputs: number): Promise<Row | string> {
 
 function faultsOf({ slowestMs, peakMebibytes }: Row): string[] {
 	return [
-		...(slowestMs > mostMs ? [`an input took ${Math.round(slowestMs)} ms`] : []),
-		...(peakMebibytes > mostMebibytes ? [`its memory peaked at ${Math.round(peakMebibytes)} MiB`] : []),
+		...(slowestMs > maxMs ? [`an input took ${Math.round(slowestMs)} ms`] : []),
+		...(peakMebibytes > maxMebibytes ? [`its memory peaked at ${Math.round(peakMebibytes)} MiB`] : []),
 	];
 }
 
 async function fuzzAll(inputs: number, only: string | undefined): Promise<string[]> {
 	console.log(
-		`Damaged files, ${inputs} of each format: none may do anything but be read or refused, within ${mostMs} ms and ${mostMebibytes} MiB`,
+		`Damaged files, ${inputs} of each format: none may do anything but be read or refused, within ${maxMs} ms and ${maxMebibytes} MiB`,
 	);
 	console.log("| format | inputs/s | read all the same | slowest | peak |\n|---|---|---|---|---|");
 	const faults: string[] = [];

@@ -11,7 +11,7 @@ import { temporaryFolder } from "../test/support/project.ts";
 
 const widthPx = 900;
 const scale = 2;
-const mostBytes = 300_000;
+const maxBytes = 300_000;
 
 /** A release branch's strictness, so that the picture shows a check that fails. */
 const strict: Changes = [
@@ -85,7 +85,7 @@ const target = resolve(process.argv[2] ?? "docs/comment.png");
 try {
 	const picture = draw(temporaryFolder(atEnd), renderPage(await playComment(atEnd)));
 	const png = PNG.sync.write(picture, { colorType: 2, deflateLevel: 9 });
-	if (png.length > mostBytes) throw new Error(`the picture has ${png.length} bytes, more than ${mostBytes}`);
+	if (png.length > maxBytes) throw new Error(`the picture has ${png.length} bytes, more than ${maxBytes}`);
 	writeFileSync(target, png);
 	console.log(`${target}: ${picture.width} × ${picture.height}, ${png.length} bytes`);
 } finally {

@@ -29,7 +29,7 @@ const pieces = [
 	"::",
 	"\r\n",
 ].map((text) => Buffer.from(text));
-const mostBytes = 64 * 1024;
+const maxBytes = 64 * 1024;
 /** One in so many inputs is as large as this, so that what grows with the square of its input shows. */
 const oneLargeIn = 2000;
 const largeBytes = 512 * 1024;
@@ -50,8 +50,8 @@ function spliced(bytes: Uint8Array, random: Random): Uint8Array {
 	const [from, at] = [random(bytes.length + 1), random(bytes.length + 1)];
 	const own = bytes.subarray(from, from + 1 + random(64));
 	const piece = random(2) === 0 ? own : (pieces[random(pieces.length)] ?? own);
-	const most = random(oneLargeIn) === 0 ? largeBytes : Math.max(0, mostBytes - bytes.length);
-	const times = most > mostBytes ? most / Math.max(1, piece.length) : [1, 1, 2, 64][random(4)];
+	const most = random(oneLargeIn) === 0 ? largeBytes : Math.max(0, maxBytes - bytes.length);
+	const times = most > maxBytes ? most / Math.max(1, piece.length) : [1, 1, 2, 64][random(4)];
 	const count = Math.min(times ?? 1, most / Math.max(1, piece.length));
 	const skipped = random(2) === 0 ? 0 : random(32);
 	return new Uint8Array(

@@ -12,9 +12,9 @@ import { ConfigError } from "../core/errors.ts";
 import type { Backend } from "../ports/backend.ts";
 
 /** Plans are as large as their weights: room for some hundred models of 100 MB. */
-const mostEngineBytes = 10 * 1024 ** 3;
+const maxEngineBytes = 10 * 1024 ** 3;
 /** A timing cache is a few hundred kilobytes. */
-const mostTimingBytes = 256 * 1024 ** 2;
+const maxTimingBytes = 256 * 1024 ** 2;
 
 export interface BackendChoice {
 	config: Pick<Config, "backend" | "device" | "measure" | "cache">;
@@ -80,8 +80,8 @@ async function chooseMachine(choice: BackendChoice): Promise<Machine> {
 		timing: { cudaGraph, spinWait, transfers },
 		worker,
 		caches: {
-			engines: config.cache.engines ? entryStore({ folder: join(choice.cacheFolder, "engines"), maxBytes: mostEngineBytes }) : null,
-			timing: config.cache.timing ? entryStore({ folder: join(choice.cacheFolder, "timing-caches"), maxBytes: mostTimingBytes }) : null,
+			engines: config.cache.engines ? entryStore({ folder: join(choice.cacheFolder, "engines"), maxBytes: maxEngineBytes }) : null,
+			timing: config.cache.timing ? entryStore({ folder: join(choice.cacheFolder, "timing-caches"), maxBytes: maxTimingBytes }) : null,
 		},
 		tracer: nsightTracer({ processes }),
 	});

@@ -4,7 +4,7 @@ import type { ConfigCode } from "./errors.ts";
 export interface InputKind {
 	/** With its article, for messages. */
 	what: string;
-	mostBytes: number;
+	maxBytes: number;
 	/** Code where nothing is there. */
 	missing: ConfigCode;
 	/** Code where something is there that cannot be read. */
@@ -15,74 +15,74 @@ export interface InputKind {
 
 const mebibyte = 1024 * 1024;
 /** Of files that are read piece by piece: weights of the largest models have some hundred GiB. */
-const mostStreamedBytes = 1024 * 1024 * mebibyte;
+const maxStreamedBytes = 1024 * 1024 * mebibyte;
 
 export const inputKinds = {
 	config: {
 		what: "a config",
-		mostBytes: 4 * mebibyte,
+		maxBytes: 4 * mebibyte,
 		missing: "config-missing",
 		unreadable: "config-unreadable",
 		fix: "Write one with `trtgate init MODEL`, or name another with --config.",
 	},
 	model: {
 		what: "a model",
-		mostBytes: mostStreamedBytes,
+		maxBytes: maxStreamedBytes,
 		missing: "model-missing",
 		unreadable: "model-unreadable",
 		fix: "Check the path in trtgate.yml; a model that a command exports needs `prepare`.",
 	},
 	golden: {
 		what: "a golden manifest",
-		mostBytes: 64 * mebibyte,
+		maxBytes: 64 * mebibyte,
 		missing: "golden-missing",
 		unreadable: "golden-invalid",
 		fix: "Correct `golden:` in the config, or record one: `trtgate golden record MODEL.onnx --out FOLDER`.",
 	},
 	tensor: {
 		what: "a tensor file",
-		mostBytes: mostStreamedBytes,
+		maxBytes: maxStreamedBytes,
 		missing: "golden-missing",
 		unreadable: "tensor-invalid",
 		fix: "Add the file to the repository, fetch it (git lfs pull, dvc pull), or record the golden again.",
 	},
 	picture: {
 		what: "a picture",
-		mostBytes: 256 * mebibyte,
+		maxBytes: 256 * mebibyte,
 		missing: "golden-missing",
 		unreadable: "tensor-invalid",
 		fix: "Check the path.",
 	},
 	asset: {
 		what: "a plugin library or calibration cache",
-		mostBytes: mostStreamedBytes,
+		maxBytes: maxStreamedBytes,
 		missing: "asset-missing",
 		unreadable: "asset-missing",
 		fix: "Correct its path in the config.",
 	},
 	result: {
 		what: "a result.json",
-		mostBytes: 64 * mebibyte,
+		maxBytes: 64 * mebibyte,
 		missing: "result-invalid",
 		unreadable: "result-invalid",
 		fix: "Check the path.",
 	},
 	pairs: {
 		what: "a file of pairs",
-		mostBytes: 64 * mebibyte,
+		maxBytes: 64 * mebibyte,
 		missing: "pairs-invalid",
 		unreadable: "pairs-invalid",
 		fix: "Check the path.",
 	},
-	log: { what: "a log of trtexec", mostBytes: mostStreamedBytes, missing: "usage", unreadable: "usage", fix: "Check the path." },
+	log: { what: "a log of trtexec", maxBytes: maxStreamedBytes, missing: "usage", unreadable: "usage", fix: "Check the path." },
 	/** What is to be looked at before anything is read. */
 	path: {
 		what: "a path that leads to a file or folder",
-		mostBytes: mostStreamedBytes,
+		maxBytes: maxStreamedBytes,
 		missing: "path-unreadable",
 		unreadable: "path-unreadable",
 		fix: "Correct the path.",
 	},
 	/** Named on the command line or by the runner. */
-	argument: { what: "a JSON file", mostBytes: 64 * mebibyte, missing: "usage", unreadable: "usage", fix: "Check the path." },
+	argument: { what: "a JSON file", maxBytes: 64 * mebibyte, missing: "usage", unreadable: "usage", fix: "Check the path." },
 } as const satisfies Record<string, InputKind>;

@@ -41,7 +41,7 @@ export async function* explain(input: ExplainInput, ports: ExplainPorts): AsyncG
 	if (skipped > 0) {
 		yield {
 			files: [],
-			note: `The layers of ${skipped} more workloads that changed or are undecided were not timed; at most ${mostChanged} are.`,
+			note: `The layers of ${skipped} more workloads that changed or are undecided were not timed; at most ${maxChanged} are.`,
 		};
 	}
 	for (const profiling of profilings) {
@@ -53,14 +53,14 @@ export async function* explain(input: ExplainInput, ports: ExplainPorts): AsyncG
 }
 
 /** Each costs two processes and some hundred kilobytes of the result. */
-const mostChanged = 16;
+const maxChanged = 16;
 
 const explainedVerdicts: readonly VerdictKind[] = ["regressed", "improved", "inconclusive", "not-comparable"];
 
 /** The rows to explain, regressions first, up to the limit. */
 function chooseRows({ rows }: ExplainInput): { rows: ExplainInput["rows"]; skipped: number } {
 	const candidates = explainedVerdicts.flatMap((verdict) => rows.filter((row) => row.verdict === verdict));
-	return { rows: candidates.slice(0, mostChanged), skipped: Math.max(0, candidates.length - mostChanged) };
+	return { rows: candidates.slice(0, maxChanged), skipped: Math.max(0, candidates.length - maxChanged) };
 }
 
 interface Profiling {

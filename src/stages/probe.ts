@@ -69,11 +69,11 @@ async function planOf({ spec, model }: BuiltEngine, input: ProbeInput, ports: Pr
 }
 
 /** Enough rows for two batches; more find nothing more. */
-const mostDonors = 16;
+const maxDonors = 16;
 
 async function donorsOf(set: GoldenSet | undefined, ports: ProbePorts): Promise<Readonly<Record<string, Tensor>>[]> {
 	const donors: Readonly<Record<string, Tensor>>[] = [];
-	for (const { inputs } of set?.manifest.cases.slice(0, mostDonors) ?? []) donors.push(await readTensors(inputs, set?.folder ?? "", ports));
+	for (const { inputs } of set?.manifest.cases.slice(0, maxDonors) ?? []) donors.push(await readTensors(inputs, set?.folder ?? "", ports));
 	return donors;
 }
 

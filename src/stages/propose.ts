@@ -5,14 +5,14 @@ import { writeFiles } from "./propose/files.ts";
 import type { NotProposed, Proposal, ProposalEnd } from "./propose/proposal.ts";
 
 /** Other runs may propose at the same time; after so many of them, this one gives up. */
-const mostTries = 4;
+const maxTries = 4;
 
 export async function propose(proposal: Proposal, repository: Repository): Promise<ProposalEnd> {
 	const refusal = await checkTarget(proposal, repository);
 	if (refusal !== null) return refusal;
 	for (let tries = 1; ; tries += 1) {
 		const pushed = await push(proposal, repository);
-		if (pushed.state === "lost" && tries < mostTries) continue;
+		if (pushed.state === "lost" && tries < maxTries) continue;
 		if (pushed.state === "lost") return { state: "failed", fault: pushed.fault };
 		if (pushed.state !== "done") return pushed;
 		const found = await findPull(proposal, repository);

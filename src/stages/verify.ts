@@ -47,9 +47,9 @@ export async function* verify(input: VerifyInput, ports: VerifyPorts): AsyncGene
 		verifications.reduce((sum, { batches }) => sum + batches.length, 0),
 	);
 	let mismatches = 0;
-	let picturesLeft: number = mostPictures.all;
+	let picturesLeft: number = maxPictures.all;
 	for (const verification of verifications) {
-		verification.pictures.left = Math.min(picturesLeft, mostPictures.engine);
+		verification.pictures.left = Math.min(picturesLeft, maxPictures.engine);
 		picturesLeft -= verification.pictures.left;
 		for await (const verified of verifyEngine(verification)) {
 			if (verified.state === "failed" || verified.verdict.state !== "match") mismatches += 1;
@@ -77,7 +77,7 @@ interface EngineVerification {
 }
 
 /** For all engines, and for one: a report shows a few, and no engine uses them all. */
-const mostPictures = { all: 50, engine: 16 } as const;
+const maxPictures = { all: 50, engine: 16 } as const;
 
 function verificationsOf(head: BuiltEngine, input: VerifyInput, ports: VerifyPorts): EngineVerification[] {
 	const set = input.goldens.get(head.spec.id);
@@ -86,7 +86,7 @@ function verificationsOf(head: BuiltEngine, input: VerifyInput, ports: VerifyPor
 	const batches = [...cutBatches(set.manifest.cases, input.batch ?? defaultBatchLimits)];
 	const { gates, precision } = head.spec.engine;
 	const whole = watchSet({ ...setRefOf(head, set, input), precision, relativeL2: gates.relativeL2 });
-	return [{ head, base, set, batches, input, ports, pictures: { left: mostPictures.engine }, whole }];
+	return [{ head, base, set, batches, input, ports, pictures: { left: maxPictures.engine }, whole }];
 }
 
 async function* verifyEngine(verification: EngineVerification): AsyncGenerator<Verified> {

@@ -63,14 +63,14 @@ function ancestors({ commits }: Objects, head: string): Set<string> {
 }
 
 /** As many commits as GitHub lists. */
-const mostListed = 250;
+const maxListed = 250;
 
 function relate(objects: Objects, base: string, head: string): CommitRelation {
 	const [had, has] = [ancestors(objects, base), ancestors(objects, head)];
 	const added = [...has].filter((sha) => !had.has(sha)).reverse();
 	const isBehind = [...had].some((sha) => !has.has(sha));
 	const relation = added.length > 0 ? (isBehind ? "diverged" : "ahead") : isBehind ? "behind" : "identical";
-	const commits = added.slice(0, mostListed).map((sha) => ({ sha, message: objects.commits.get(sha)?.message ?? "" }));
+	const commits = added.slice(0, maxListed).map((sha) => ({ sha, message: objects.commits.get(sha)?.message ?? "" }));
 	return { relation, commits, total: added.length };
 }
 

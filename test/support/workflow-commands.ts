@@ -16,7 +16,7 @@ interface Said {
 }
 
 /** Source of the three limits: actions/runner, ExecutionContext.cs and FileCommandManager.cs. */
-const mostAnnotations = 10;
+const maxAnnotations = 10;
 const longestMessage = 4096;
 const largestSummaryBytes = 1024 * 1024;
 
@@ -67,7 +67,7 @@ export function parseWorkflowCommands(text: string): Said {
 /** What is shown of a step: ten annotations of a level, and a summary of up to 1 MiB or none. */
 export function applyStepLimits(annotations: readonly Annotation[], summary: string): { annotations: Annotation[]; summary: string } {
 	const shown = annotations.filter(
-		(said, index) => annotations.slice(0, index).filter((other) => other.level === said.level).length < mostAnnotations,
+		(said, index) => annotations.slice(0, index).filter((other) => other.level === said.level).length < maxAnnotations,
 	);
 	const bytes = Buffer.byteLength(summary);
 	if (bytes <= largestSummaryBytes) return { annotations: shown, summary };

@@ -45,7 +45,7 @@ export interface EntryStore {
 }
 
 const manifestName = "entry.json";
-const mostManifestBytes = 1024 * 1024;
+const maxManifestBytes = 1024 * 1024;
 /** What a run that was killed has left half written. */
 const abandonedMs = 60 * 60_000;
 
@@ -86,7 +86,7 @@ async function copyOut(place: string, targets: Readonly<Record<string, string>>)
 	const path = join(place, manifestName);
 	const found = await stat(path).catch(() => null);
 	if (found === null) return null;
-	if (found.size > mostManifestBytes) throw new Error("no manifest of ours");
+	if (found.size > maxManifestBytes) throw new Error("no manifest of ours");
 	const { files, facts } = parseManifest(await readFile(path, "utf8"));
 	const parts = Object.entries(targets).map(([name, target]) => ({ name, target, part: `${target}.${randomBytes(4).toString("hex")}` }));
 	try {

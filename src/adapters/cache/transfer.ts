@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { digestOf, type KeptFile, parseManifest } from "./entries.ts";
 
 const manifestName = "entry.json";
-const mostManifestBytes = 1024 * 1024;
-const mostEntries = 1000;
+const maxManifestBytes = 1024 * 1024;
+const maxEntries = 1000;
 const entryPattern = /^[\w-]{1,128}$/;
 const filePattern = /^[\w-][\w.-]{0,127}$/;
 
@@ -21,7 +21,7 @@ export interface ImportedEntry {
 export async function importEntries(folder: string, store: string): Promise<ImportedEntry> {
 	const names: string[] = [];
 	let refused = 0;
-	const found = (await readdir(folder).catch(() => [])).slice(0, mostEntries);
+	const found = (await readdir(folder).catch(() => [])).slice(0, maxEntries);
 	await mkdir(store, { recursive: true });
 	for (const name of found) {
 		const place = join(folder, name);
@@ -39,7 +39,7 @@ async function readWhole(place: string): Promise<ReadonlyMap<string, KeptFile> |
 	try {
 		const path = join(place, manifestName);
 		const [own, manifest] = [await lstat(place), await lstat(path)];
-		if (!own.isDirectory() || !manifest.isFile() || manifest.size > mostManifestBytes) return null;
+		if (!own.isDirectory() || !manifest.isFile() || manifest.size > maxManifestBytes) return null;
 		const { files } = parseManifest(await readFile(path, "utf8"));
 		const there = (await readdir(place)).filter((name) => name !== manifestName);
 		if (there.length !== files.size) return null;
@@ -119,7 +119,7 @@ async function describe(store: string, name: string): Promise<Used[]> {
 	try {
 		const path = join(store, name, manifestName);
 		const { mtimeMs, size } = await stat(path);
-		if (size > mostManifestBytes) return [];
+		if (size > maxManifestBytes) return [];
 		const { files } = parseManifest(await readFile(path, "utf8"));
 		const content = [...files].map(([file, kept]): [string, string] => [file, kept.sha256]).sort();
 		return [{ name, usedMs: mtimeMs, bytes: [...files.values()].reduce((sum, kept) => sum + kept.bytes, size), content }];

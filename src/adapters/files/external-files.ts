@@ -8,7 +8,7 @@ import { isLfsPointer } from "../../formats/onnx/head.ts";
 import { fileSource, openInput } from "../process/input-file.ts";
 
 /** A pointer is a text of about 130 bytes; Git LFS itself calls anything longer data. */
-const mostPointerBytes = 1024;
+const maxPointerBytes = 1024;
 
 /** Locations are relative to the model's folder (ONNX, docs/ExternalData.md), in order of appearance. */
 export function findExternalFiles(modelPath: string, model: OnnxModel): ExternalFile[] {
@@ -62,7 +62,7 @@ function isInside(path: string, folder: string): boolean {
 }
 
 function problemOf(path: string, size: number, neededBytes: number): ExternalFile["problem"] {
-	if (size <= mostPointerBytes && isLfsPointer(readStart(path))) return "lfs-pointer";
+	if (size <= maxPointerBytes && isLfsPointer(readStart(path))) return "lfs-pointer";
 	return size < neededBytes ? "short" : null;
 }
 

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { inflateSync } from "node:zlib";
 import type { Tensor } from "../../core/golden/tensor/tensor.ts";
 import type { TensorFile } from "../../core/schema/golden.ts";
-import { type ImageHeader, mostJpegMebibytes, mostPixels, readImageHeader } from "../../formats/image/header.ts";
+import { type ImageHeader, maxJpegMebibytes, maxPixels, readImageHeader } from "../../formats/image/header.ts";
 import { jpegFault } from "../../formats/image/jpeg.ts";
 import { decodePng, type InflateZlib } from "../../formats/image/png.ts";
 import { type Pixels, preprocessImage } from "../../formats/image/preprocess.ts";
@@ -29,8 +29,8 @@ export async function readImage(bytes: Uint8Array, file: TensorFile, path: strin
 export async function preprocessFile(bytes: Uint8Array, file: TensorFile, path: string): Promise<{ tensor: Tensor; sha256: string }> {
 	const header = readImageHeader(bytes);
 	if (header === null) throw tensorInvalid(path, { expected: "a PNG or JPEG image", got: "another file" });
-	if (header.width * header.height > mostPixels || header.width * header.height === 0) {
-		throw tensorInvalid(path, { expected: `1 to ${mostPixels} pixels`, got: `${header.width} × ${header.height}`, fix: tooLarge });
+	if (header.width * header.height > maxPixels || header.width * header.height === 0) {
+		throw tensorInvalid(path, { expected: `1 to ${maxPixels} pixels`, got: `${header.width} × ${header.height}`, fix: tooLarge });
 	}
 	const tensor = preprocessImage(await decode(bytes, header, path), file, path);
 	return { tensor, sha256: createHash("sha256").update(tensor.data).digest("hex") };
@@ -59,8 +59,8 @@ async function decodeJpeg(bytes: Uint8Array): Promise<Pixels> {
 		useTArray: true as const,
 		formatAsRGBA: false,
 		tolerantDecoding: false,
-		maxResolutionInMP: mostPixels / 1e6,
-		maxMemoryUsageInMB: mostJpegMebibytes,
+		maxResolutionInMP: maxPixels / 1e6,
+		maxMemoryUsageInMB: maxJpegMebibytes,
 	};
 	const { width, height, data } = jpeg.default.decode(bytes, options);
 	return { width, height, rgb: data };

@@ -36,7 +36,7 @@ async function hashModel(file: number, external: readonly ExternalFile[]): Promi
 }
 
 /** One read of Node takes no more. */
-const mostWeightBytes = 2 ** 31 - 1;
+const maxWeightBytes = 2 ** 31 - 1;
 
 export const readWeights: Reference["weights"] = (model) =>
 	withInput(model.path, inputKinds.model, ({ file, facts }) => {
@@ -47,7 +47,7 @@ export const readWeights: Reference["weights"] = (model) =>
 	});
 
 function isReachable(place: { file: string | null; bytes: number }, model: ModelOnDisk): boolean {
-	if (place.bytes === 0 || place.bytes > mostWeightBytes) return false;
+	if (place.bytes === 0 || place.bytes > maxWeightBytes) return false;
 	return (
 		place.file === null ||
 		model.external.some(({ location, path, problem }) => location === place.file && path !== null && problem === null)

@@ -33,10 +33,10 @@ const steps: readonly Depth[] = [{ deepenBy: 32 }, { deepenBy: 128 }, { deepenBy
 /** Clocks of committers differ. */
 const clockSlackSeconds = 24 * 3600;
 /** Commits at which a shallow clone of one branch with merges ends are few. */
-const mostEdges = 200;
+const maxEdges = 200;
 /** Each may cost a fetch. */
-const mostVersions = 8;
-const mostUndated = 50;
+const maxVersions = 8;
+const maxUndated = 50;
 
 /** Where it may not fetch, only what the clone has is looked at, and nothing is added to it. */
 export async function openHistory(git: Git, { mayFetch = true }: { mayFetch?: boolean } = {}): Promise<History> {
@@ -106,7 +106,7 @@ async function mergeBase(left: string, right: string, walk: Walk): Promise<strin
 /** Commits of these revisions that have parents which this clone does not hold. */
 async function edges(revisions: readonly string[], { git }: Walk): Promise<string[]> {
 	if (!(await isShallow(git))) return [];
-	const record = await git(["rev-list", "--max-parents=0", `--max-count=${mostEdges}`, ...revisions], { timeoutMs: slowMs });
+	const record = await git(["rev-list", "--max-parents=0", `--max-count=${maxEdges}`, ...revisions], { timeoutMs: slowMs });
 	const ends: string[] = [];
 	for (const commit of parseHashes(record.stdout)) {
 		if (parseParents((await git(["cat-file", "commit", commit])).stdout).length > 0) ends.push(commit);
@@ -154,7 +154,7 @@ async function tags({ git, remote }: Walk): Promise<Tag[]> {
 
 async function nearestVersion(candidates: readonly Tag[], head: string, walk: Walk): Promise<FoundTag | null> {
 	let other: Tag | null = null;
-	for (const tag of candidates.filter(({ commit }) => commit !== head).slice(0, mostVersions)) {
+	for (const tag of candidates.filter(({ commit }) => commit !== head).slice(0, maxVersions)) {
 		if (!(await bring(tag.commit, walk))) continue;
 		if (await isAncestor(tag.commit, head, walk)) return { tag, isAncestor: true };
 		other ??= tag;
@@ -174,7 +174,7 @@ async function nearestByDate(candidates: readonly Tag[], head: string, walk: Wal
 
 async function newestAncestor(candidates: readonly Tag[], head: string, git: Git): Promise<Tag | null> {
 	const byCommit = new Map(candidates.filter(({ commit }) => commit !== head).map((tag) => [tag.commit, tag]));
-	const args = ["rev-list", "--no-walk=sorted", "--ignore-missing", `--max-count=${mostUndated}`, "--stdin"];
+	const args = ["rev-list", "--no-walk=sorted", "--ignore-missing", `--max-count=${maxUndated}`, "--stdin"];
 	const record = await git(args, { stdin: `${[...byCommit.keys()].join("\n")}\n` });
 	for (const commit of parseHashes(record.stdout)) {
 		if (succeeded(await git(["merge-base", "--is-ancestor", commit, head]))) return byCommit.get(commit) ?? null;

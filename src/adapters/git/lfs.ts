@@ -18,9 +18,9 @@ export interface LfsRequest {
 }
 
 /** A pointer is a text of about 130 bytes; Git LFS itself calls anything longer data. */
-const mostPointerBytes = 1024;
+const maxPointerBytes = 1024;
 /** Beyond this many paths on one command line, everything is fetched. */
-const mostPaths = 200;
+const maxPaths = 200;
 
 /** What `git lfs install` writes into the config; without it `git lfs pull` leaves the pointers as they are. */
 const filters = [
@@ -34,7 +34,7 @@ const filters = [
 
 export async function isPointerFile(path: string): Promise<boolean> {
 	const facts = await lstat(path).catch(() => null);
-	if (!facts?.isFile() || facts.size > mostPointerBytes) return false;
+	if (!facts?.isFile() || facts.size > maxPointerBytes) return false;
 	return withInput(path, inputKinds.tensor, async ({ file }) => isLfsPointer(await readWhole(file, 64)));
 }
 
@@ -61,7 +61,7 @@ export async function pullLfs({ root, paths, isUntrusted, remote }: LfsRequest, 
 	if (!succeeded(await git(["lfs", "version"]))) {
 		return "Files of Git LFS were not fetched, because git-lfs is not installed: install it, and check out with `lfs: true` (actions/checkout).";
 	}
-	const some = paths === "all" || paths.length > mostPaths ? [] : [`--include=${paths.map((path) => patternOf(path, root)).join(",")}`];
+	const some = paths === "all" || paths.length > maxPaths ? [] : [`--include=${paths.map((path) => patternOf(path, root)).join(",")}`];
 	const args = ["lfs", "pull", ...some, "--exclude=", ...(remote === null ? [] : [remote])];
 	const pulled = await git(args, { timeoutMs: slowMs, settings: filters, online: true, env: { GIT_LFS_SKIP_SMUDGE: undefined } });
 	if (succeeded(pulled)) return null;

@@ -64,8 +64,8 @@ export interface PublishInputs {
 }
 
 /** GitHub's own upper bound, of private repositories. */
-const mostRetentionDays = 400;
-const mostNameChars = 100;
+const maxRetentionDays = 400;
+const maxNameChars = 100;
 
 /** @throws ConfigError usage. */
 export function readPublishInputs(): PublishInputs {
@@ -82,7 +82,7 @@ function readShownInputs(): Omit<PublishInputs, "issue" | "artifactEngines" | "c
 	const days = getInput("retention-days");
 	return {
 		token: getInput("token"),
-		name: getInput("name").slice(0, mostNameChars),
+		name: getInput("name").slice(0, maxNameChars),
 		comment: readCommentMode(),
 		checkRun: oneOf("check-run", ["true", "false"]) === "true",
 		artifact: getInput("artifact") || "trtgate",
@@ -92,10 +92,10 @@ function readShownInputs(): Omit<PublishInputs, "issue" | "artifactEngines" | "c
 
 function readDays(text: string): number {
 	const days = /^\d{1,3}$/.test(text) ? Number(text) : 0;
-	if (days >= 1 && days <= mostRetentionDays) return days;
+	if (days >= 1 && days <= maxRetentionDays) return days;
 	throw new ConfigError({
 		code: "usage",
-		message: `input retention-days is ${JSON.stringify(text.slice(0, 60))}; expected a number of days from 1 to ${mostRetentionDays}.`,
+		message: `input retention-days is ${JSON.stringify(text.slice(0, 60))}; expected a number of days from 1 to ${maxRetentionDays}.`,
 		details: { fix: "Correct it under `with:`, or leave it out." },
 	});
 }

@@ -47,7 +47,7 @@ export function issueCalls({ send, place }: Calls): Pick<CodeHost, "openIssues" 
 
 const pageSize = 100;
 /** A pull request with more than 5,000 comments has other worries. */
-const mostPages = 50;
+const maxPages = 50;
 const commentPermission = "pull-requests: write";
 
 type CommentCalls = Pick<CodeHost, "comments" | "createComment" | "updateComment" | "deleteComment" | "minimiseComment">;
@@ -89,7 +89,7 @@ export function commentCalls(calls: Calls): CommentCalls {
 
 async function readComments({ send, place }: Calls, issue: number): Promise<ApiResult<{ comments: readonly HostedComment[] }>> {
 	const comments: HostedComment[] = [];
-	for (let page = 1; page <= mostPages; page += 1) {
+	for (let page = 1; page <= maxPages; page += 1) {
 		const answer = await send({
 			route: "GET /repos/{owner}/{repo}/issues/{issue_number}/comments",
 			parameters: { ...place, issue_number: issue, per_page: pageSize, page },

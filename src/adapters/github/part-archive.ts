@@ -59,9 +59,9 @@ function unpack(source: ByteSource, entry: ZipEntry, limits: TakeLimits): Taken 
 }
 
 /** null where it is broken, or unpacks to more than it says. */
-function inflate(packed: Uint8Array, mostBytes: number): Uint8Array | null {
+function inflate(packed: Uint8Array, maxBytes: number): Uint8Array | null {
 	try {
-		return inflateRawSync(packed, { maxOutputLength: Math.max(1, mostBytes) });
+		return inflateRawSync(packed, { maxOutputLength: Math.max(1, maxBytes) });
 	} catch {
 		return null;
 	}

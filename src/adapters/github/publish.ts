@@ -19,11 +19,11 @@ export function writeAnnotations(result: Result): void {
 }
 
 /** The runner drops a summary above 1 MiB whole. */
-const mostSummaryBytes = 1024 * 1024 - 1024;
+const maxSummaryBytes = 1024 * 1024 - 1024;
 
 /** Replaces what this step has written before. A summary that cannot be written is reported in the log. */
 export async function writeSummary(markdown: string): Promise<void> {
-	const text = new TextEncoder().encode(markdown).length <= mostSummaryBytes ? markdown : markdown.slice(0, mostSummaryBytes / 4);
+	const text = new TextEncoder().encode(markdown).length <= maxSummaryBytes ? markdown : markdown.slice(0, maxSummaryBytes / 4);
 	try {
 		await summary.emptyBuffer().addRaw(text).write({ overwrite: true });
 	} catch (fault) {

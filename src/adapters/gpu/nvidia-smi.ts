@@ -28,7 +28,7 @@ export type Devices =
 	| { state: "none"; sentence: string };
 
 const answerTimeoutMs = 30_000;
-const mostAnswerBytes = 1024 * 1024;
+const maxAnswerBytes = 1024 * 1024;
 
 export async function listGpus(smi: Smi): Promise<Devices> {
 	const help = await queryNvidiaSmi(smi, helpArgs);
@@ -46,7 +46,7 @@ export function queryNvidiaSmi(smi: Smi, args: readonly string[]): Promise<Proce
 	return smi.processes.run({
 		argv: [...smi.argv, ...args],
 		timeoutMs: smi.timeoutMs ?? answerTimeoutMs,
-		captureBytes: mostAnswerBytes,
+		captureBytes: maxAnswerBytes,
 		beside: true,
 	});
 }

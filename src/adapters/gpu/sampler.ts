@@ -24,13 +24,13 @@ export interface GpuTelemetryOptions {
 const defaults = { everyMs: 100, silenceMs: 5_000, firstMs: 5_000 };
 const appsEveryMs = 1_000;
 /** Two hours at ten a second, some 20 MB. */
-const mostSamples = 72_000;
+const maxSamples = 72_000;
 /** nvidia-smi's utilisation looks back for up to one second. */
 const settleMs = 1_200;
 /** A GPU busier than this before the start is used by another process. */
 const busyShare = 0.1;
 /** Rows that do not fit, one after the other, after which the columns have changed. */
-const mostMisfits = 3;
+const maxMisfits = 3;
 
 interface Watch {
 	options: GpuTelemetryOptions;
@@ -44,9 +44,9 @@ interface Watch {
 export function gpuTelemetry(options: GpuTelemetryOptions): Telemetry {
 	const watch: Watch = {
 		options,
-		samples: createRing(mostSamples),
-		use: createRing(mostSamples / 10),
-		processes: createRing(mostSamples / 10),
+		samples: createRing(maxSamples),
+		use: createRing(maxSamples / 10),
+		processes: createRing(maxSamples / 10),
 		sentences: new Set(),
 		streams: [],
 	};
@@ -116,7 +116,7 @@ function watchSamples({ gpu }: GpuChoice, fields: readonly QueryField[], watch: 
 				}
 				if (read.state === "lost") watch.sentences.add(`The GPU was lost during monitoring: ${read.why}.`);
 				misfits += 1;
-				if (misfits === mostMisfits) watch.sentences.add(`nvidia-smi's rows could not be parsed: ${read.why}. Later samples are unknown.`);
+				if (misfits === maxMisfits) watch.sentences.add(`nvidia-smi's rows could not be parsed: ${read.why}. Later samples are unknown.`);
 			},
 			onEnd(why) {
 				watch.sentences.add(`${why}; from then on, the GPU's clocks and power are unknown.`);

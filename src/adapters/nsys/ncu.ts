@@ -8,7 +8,7 @@ import { existing, type Nsight, type ProfileJob } from "./profiler.ts";
 /** Each launch is replayed some ten times, with the GPU's memory saved and restored. */
 const launches = { one: 3, first: 20 } as const;
 
-const mostLogBytes = 1024 * 1024;
+const maxLogBytes = 1024 * 1024;
 
 /** Never throws for what ncu does. `sentence` says why there is no report where there is none. */
 export async function lookIntoKernel(
@@ -25,7 +25,7 @@ export async function lookIntoKernel(
 		cwd: job.cwd ?? job.folder,
 		timeoutMs: job.timeoutMs,
 		logPath,
-		logCapBytes: mostLogBytes,
+		logCapBytes: maxLogBytes,
 	});
 	const files = await existing([`${output}.ncu-rep`, logPath]);
 	if (record.state === "not-started") return { files, sentence: "Nsight Compute (ncu) does not start, so no kernel was profiled." };

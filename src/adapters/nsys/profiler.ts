@@ -33,7 +33,7 @@ export interface Nsight {
 
 const statsTimeoutMs = 120_000;
 const helpTimeoutMs = 30_000;
-const mostStatsBytes = 64 * 1024 * 1024;
+const maxStatsBytes = 64 * 1024 * 1024;
 
 /** Never throws for what nsys does: its exit code is its child's or nothing at all, so files decide. */
 export async function profileRun(job: ProfileJob, nsys: Nsight): Promise<Profile> {
@@ -78,7 +78,7 @@ async function readKernels(report: string, made: { output: string; files: readon
 /** null: absent, empty or too large to be a summary. */
 async function readBounded(path: string): Promise<string | null> {
 	const bytes = await sizeOf(path);
-	return bytes === 0 || bytes > mostStatsBytes ? null : readFile(path, "utf8");
+	return bytes === 0 || bytes > maxStatsBytes ? null : readFile(path, "utf8");
 }
 
 function lastWords(tail: readonly string[]): string {

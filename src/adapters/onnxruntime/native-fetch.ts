@@ -108,7 +108,7 @@ function watchBytes(
 			received += chunk.length;
 			hash.update(chunk);
 			onBytes?.(received, total);
-			if (received > pinned.mostBytes) callback(new Error(`it is longer than ${pinned.mostBytes} bytes`));
+			if (received > pinned.maxBytes) callback(new Error(`it is longer than ${pinned.maxBytes} bytes`));
 			else callback(null, chunk);
 		},
 	});

@@ -32,7 +32,7 @@ export interface PinnedPackage {
 	/** `dist.integrity` of the registry, without `sha512-`. */
 	sha512: string;
 	/** Bounds what a wrong server may send. */
-	mostBytes: number;
+	maxBytes: number;
 }
 
 /** The native build and the package that it requires. Its install script and other dependencies are for CUDA and not needed. */
@@ -41,12 +41,12 @@ export const pinnedNative: readonly PinnedPackage[] = [
 		name: "onnxruntime-node",
 		version: ortVersion,
 		sha512: "twhs1C2C/BFkz1yc5OY0KIU2GUq6DURO7hD4bx5Q2Qy3nAMJwRXW8xU3NVczE29VA9lolLOYepoD8fjTGOfIqw==",
-		mostBytes: 200_000_000,
+		maxBytes: 200_000_000,
 	},
 	{
 		name: "onnxruntime-common",
 		version: ortVersion,
 		sha512: "7fdVWjAID1dVhH/G8qK3APARunV4VkBFoCQAP7qp4Wkab0mrorvmc+sqiT+mKXOzDqdjN5j+/Z9nb4gzNPWcyA==",
-		mostBytes: 1_000_000,
+		maxBytes: 1_000_000,
 	},
 ];

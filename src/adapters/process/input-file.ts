@@ -77,9 +77,9 @@ export async function readWhole(file: number, size: number): Promise<Uint8Array>
 }
 
 function checkFacts(facts: Stats, kind: InputKind, shown: string): void {
-	if (facts.isFile() && facts.size <= kind.mostBytes) return;
+	if (facts.isFile() && facts.size <= kind.maxBytes) return;
 	const why = facts.isFile() ? `it has ${formatBytes(facts.size)}` : `it is ${kindOf(facts)}`;
-	const expected = facts.isFile() ? `${kind.what} of at most ${formatBytes(kind.mostBytes)}` : `${kind.what}, a regular file`;
+	const expected = facts.isFile() ? `${kind.what} of at most ${formatBytes(kind.maxBytes)}` : `${kind.what}, a regular file`;
 	throw refused({ code: kind.unreadable, why, expected, fix: "Put the file itself there." }, shown);
 }
 

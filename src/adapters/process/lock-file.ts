@@ -21,7 +21,7 @@ export interface LockOptions {
 }
 
 /** Others may take and release the lock between any two of our steps; so many times in a row means that it is in use. */
-const mostAttempts = 100;
+const maxAttempts = 100;
 
 /**
  * One try, without a wait. The folder must be on a file system where link(2) is atomic: every local one, and NFS.
@@ -33,7 +33,7 @@ const mostAttempts = 100;
 export async function tryLock(path: string, options: LockOptions = {}): Promise<LockAttempt> {
 	const owner = await describeSelf();
 	await makeFolders(dirname(path));
-	for (let attempt = 0; attempt < mostAttempts; attempt++) {
+	for (let attempt = 0; attempt < maxAttempts; attempt++) {
 		await claim(path, owner);
 		const text = await readLock(path);
 		if (text === null) continue;

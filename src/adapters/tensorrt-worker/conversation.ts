@@ -7,8 +7,8 @@ import type { Pipes } from "../process/spawn.ts";
 import { fitInput } from "./fit-input.ts";
 
 /** Cases that may be under way at once, and the bytes of their inputs; one case always may. */
-const mostInFlight = 32;
-const mostBytesInFlight = 64 * 1024 * 1024;
+const maxInFlight = 32;
+const maxBytesInFlight = 64 * 1024 * 1024;
 
 export interface ConversationOptions {
 	cases: readonly InferCase[];
@@ -126,7 +126,7 @@ function createSender({ cases, payloadBytes }: ConversationOptions, refuse: (ind
 	let bytesInFlight = 0;
 	let next = 0;
 	const hasRoom = (bytes: number): boolean =>
-		inFlight.size === 0 || (inFlight.size < mostInFlight && bytesInFlight + bytes <= mostBytesInFlight);
+		inFlight.size === 0 || (inFlight.size < maxInFlight && bytesInFlight + bytes <= maxBytesInFlight);
 	const write = (input: Pipes["input"], index: number): boolean => {
 		const pieces = encodeFitting(String(index), cases[index]?.inputs ?? {}, { dtypes, payloadBytes });
 		if (typeof pieces === "string") {

@@ -94,7 +94,7 @@ export interface Device {
 }
 
 const timeoutMs = 20_000;
-const mostBytes = 1024 * 1024;
+const maxBytes = 1024 * 1024;
 
 /** none: nvidia-smi answers and shows no such GPU. unknown: it is not there, or does not answer. */
 export type DeviceRead = { state: "found"; device: Device } | { state: "none" } | { state: "unknown" };
@@ -102,7 +102,7 @@ export type DeviceRead = { state: "found"; device: Device } | { state: "none" } 
 /** `wanted` is an index or a UUID as in CUDA_VISIBLE_DEVICES. */
 export async function readDevice(processes: Processes, wanted?: string): Promise<DeviceRead> {
 	const ask = async (args: readonly string[]): Promise<string> => {
-		const record = await processes.run({ argv: ["nvidia-smi", ...args], timeoutMs, captureBytes: mostBytes });
+		const record = await processes.run({ argv: ["nvidia-smi", ...args], timeoutMs, captureBytes: maxBytes });
 		return record.state === "exited" && record.exitCode === 0 ? record.stdout : "";
 	};
 	const fields = chooseFields(inventoryFields, parseHelpFields(await ask(helpArgs)));

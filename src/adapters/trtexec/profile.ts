@@ -52,7 +52,7 @@ async function profileIn(folder: string, job: ProfileJob, context: TrtexecContex
 }
 
 /** An engine of ten thousand layers, with every detail, is some tens of megabytes. */
-const mostFileBytes = 128 * 1024 * 1024;
+const maxFileBytes = 128 * 1024 * 1024;
 
 /** The files are kept whatever they hold. */
 async function readLayers({ profilePath, layersPath }: ProfileJob): Promise<ProfileResult> {
@@ -65,7 +65,7 @@ async function readLayers({ profilePath, layersPath }: ProfileJob): Promise<Prof
 
 async function readBounded(path: string): Promise<string> {
 	const { size } = await stat(path);
-	if (size <= mostFileBytes) return readFile(path, "utf8");
+	if (size <= maxFileBytes) return readFile(path, "utf8");
 	const got = formatBytes(size);
 	throw new ToolError({ code: "tool-output", message: `trtexec wrote ${got} about the layers; the report shows no layers.` });
 }

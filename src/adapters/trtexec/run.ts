@@ -34,7 +34,7 @@ export interface TrtexecRun {
 }
 
 /** Lines of one level that are searched for reasons: a flood beyond them only goes to the log, and its end is kept. */
-const mostSearched = 5_000;
+const maxSearched = 5_000;
 const keptLast = 200;
 
 /** @throws ConfigError output-unwritable, ToolError disk-full of the log. */
@@ -67,7 +67,7 @@ function createLineFilter(take: (line: LogLine) => void): { push(text: string): 
 			count += 1;
 			const line = parseLogLine(text, count);
 			const ofLevel = passed.get(line.level) ?? 0;
-			if (ofLevel < mostSearched || text.startsWith("&&&&")) {
+			if (ofLevel < maxSearched || text.startsWith("&&&&")) {
 				passed.set(line.level, ofLevel + 1);
 				return take(line);
 			}

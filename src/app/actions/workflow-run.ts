@@ -9,7 +9,7 @@ import { parseRunEvent, type RunEvent } from "../../formats/github/event.ts";
 import { describeRecord, explainError } from "../exit.ts";
 
 /** GitHub caps payloads at 25 MB. */
-const mostPayloadBytes = 32 * 1024 * 1024;
+const maxPayloadBytes = 32 * 1024 * 1024;
 
 /** Absent outside of GitHub Actions. A payload that cannot be read makes the event `other`, by its name. */
 export async function readRunEvent(environment: Environment): Promise<RunEvent | undefined> {
@@ -22,7 +22,7 @@ export async function readRunEvent(environment: Environment): Promise<RunEvent |
 
 async function readPayload(path: string): Promise<unknown> {
 	try {
-		return JSON.parse(await readInputText(path, { ...inputKinds.argument, mostBytes: mostPayloadBytes }));
+		return JSON.parse(await readInputText(path, { ...inputKinds.argument, maxBytes: maxPayloadBytes }));
 	} catch {
 		return null;
 	}

@@ -132,11 +132,11 @@ async function modelOf(path: string, evidence: Known): Promise<Pick<Evidence, "m
 	const model = await fileModelReader()
 		.read(path)
 		.catch(() => null);
-	return model === null ? {} : { model: modelFacts(model, { shapes, leastBits: leastBitsOf(flags) }) };
+	return model === null ? {} : { model: modelFacts(model, { shapes, minBits: minBitsOf(flags) }) };
 }
 
 /** Flags that allow smaller elements than floats. */
-function leastBitsOf(flags: ReadonlyMap<string, string>): number {
+function minBitsOf(flags: ReadonlyMap<string, string>): number {
 	if (["--int4"].some((flag) => flags.has(flag))) return 4;
 	if (["--best", "--int8", "--fp8"].some((flag) => flags.has(flag))) return 8;
 	return ["--fp16", "--bf16"].some((flag) => flags.has(flag)) ? 16 : 32;

@@ -24,7 +24,7 @@ import { inputKinds } from "../../core/input-kind.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import { jsonText } from "../../core/text/escape.ts";
 import { formatValue } from "../../core/text/units.ts";
-import { mostPolygraphyBytes } from "../../formats/polygraphy/polygraphy.ts";
+import { maxPolygraphyBytes } from "../../formats/polygraphy/polygraphy.ts";
 import { parseRunResults } from "../../formats/polygraphy/run-results.ts";
 import { parseArguments } from "../commands/arguments.ts";
 import { polygraphyTable } from "../commands/tables.ts";
@@ -56,7 +56,7 @@ function alone(golden: string): ConfigError {
 	});
 }
 
-const kind = { ...inputKinds.tensor, what: "a file of run results", mostBytes: mostPolygraphyBytes, fix: "Check the path." };
+const kind = { ...inputKinds.tensor, what: "a file of run results", maxBytes: maxPolygraphyBytes, fix: "Check the path." };
 
 /** @throws ConfigError golden-missing, tensor-invalid. */
 export async function readRunResults(path: string, cwd: string): Promise<RunnerResults[]> {

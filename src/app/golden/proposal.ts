@@ -14,9 +14,9 @@ import { type RecordedModel, tensorPaths } from "./record-models.ts";
 export type ChangedFiles = Pick<Proposal, "files" | "removed" | "folders">;
 
 /** GitHub takes no larger blob. */
-const mostBlobBytes = 100 * 1000 * 1000;
+const maxBlobBytes = 100 * 1000 * 1000;
 /** A workflow's token allows 1,000 requests an hour, and each new file takes one. */
-const mostFiles = 600;
+const maxFiles = 600;
 
 type Recorded = Pick<RecordedModel, "path" | "manifest" | "old">;
 
@@ -31,7 +31,7 @@ export async function changedFiles(recorded: readonly Recorded[], home: string, 
 		for (const name of ["golden.json", ...tensorPaths(manifest)]) manifests.set(inFolder(name), manifest);
 		if (old !== null) before.push(...tensorPaths(old).map(inFolder));
 	}
-	if (manifests.size > mostFiles) throw tooMany(manifests.size);
+	if (manifests.size > maxFiles) throw tooMany(manifests.size);
 	await checkFilters([...manifests.keys()], checkout);
 	const files: ProposedFile[] = [];
 	for (const [path, manifest] of manifests) files.push(await proposedFile(path, checkout.top, manifest));
@@ -41,7 +41,7 @@ export async function changedFiles(recorded: readonly Recorded[], home: string, 
 function tooMany(count: number) {
 	return proposalRefused(
 		`${count} files were recorded, and each takes a request: GitHub allows a workflow 1,000 requests an hour.`,
-		`Record fewer cases, or some models at a time (at most ${mostFiles} files), or record with the command line and commit the golden by hand.`,
+		`Record fewer cases, or some models at a time (at most ${maxFiles} files), or record with the command line and commit the golden by hand.`,
 	);
 }
 
@@ -49,8 +49,8 @@ async function proposedFile(path: string, top: string, manifest: GoldenManifest)
 	const absolute = join(top, path);
 	const files = fileStore();
 	const bytes = await files.readBytes(absolute, inputKinds.tensor);
-	if (bytes.length > mostBlobBytes)
-		throw proposalRefused(`${path} has ${bytes.length} bytes, and GitHub takes at most ${mostBlobBytes} in one file.`, largeFileFix);
+	if (bytes.length > maxBlobBytes)
+		throw proposalRefused(`${path} has ${bytes.length} bytes, and GitHub takes at most ${maxBlobBytes} in one file.`, largeFileFix);
 	const blob = createHash("sha1").update(`blob ${bytes.length}\0`).update(bytes).digest("hex");
 	const file = { path, blob, bytes: bytes.length, read: () => files.readBytes(absolute, inputKinds.tensor) };
 	return path.endsWith("/golden.json") ? { ...file, agreesWith: (earlier) => isEquivalentFile(earlier, manifest) } : file;

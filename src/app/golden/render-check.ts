@@ -16,17 +16,17 @@ export interface CheckReport {
 }
 
 /** --json has all. */
-const mostShown = 10;
+const maxShown = 10;
 
 export function renderCheck({ golden, precision, state, cases }: CheckReport): string {
 	const title = `${state === "match" ? "✓" : "✗"} ${golden} at ${precision}: ${goldenCounts(cases)}`;
 	const notable = cases.filter(isNotable).sort((left, right) => Number(left.state === "match") - Number(right.state === "match"));
 	const more =
-		notable.length > mostShown
-			? [`… and ${counted(notable.length - mostShown, "more case")} with failures or warnings (--json shows them)`]
+		notable.length > maxShown
+			? [`… and ${counted(notable.length - maxShown, "more case")} with failures or warnings (--json shows them)`]
 			: [];
 	const plain = cases.filter((verdict) => !isNotable(verdict));
-	return `${[title, ...notable.slice(0, mostShown).flatMap(notableLines), ...more, ...matchLines(plain, notable.length > 0)].join("\n")}\n`;
+	return `${[title, ...notable.slice(0, maxShown).flatMap(notableLines), ...more, ...matchLines(plain, notable.length > 0)].join("\n")}\n`;
 }
 
 function isNotable({ state, message, checks }: GoldenVerdict): boolean {

@@ -61,12 +61,12 @@ export async function readStored(path: string, expected: Expected, ports: Stored
 }
 
 /** Larger files are no test data. */
-const mostProtoBytes = 2 ** 31 - 1;
+const maxProtoBytes = 2 ** 31 - 1;
 
 /** The layout that the file states; for a Git LFS pointer the expected one, because the reader refuses it. */
 async function protoLayout(path: string, expected: Expected, { files }: StoredPorts): Promise<Pick<Expected, "dtype" | "shape">> {
 	const bytes = await files.size(path);
-	if (bytes === null || bytes > mostProtoBytes) return expected;
+	if (bytes === null || bytes > maxProtoBytes) return expected;
 	const read = await files.readBytes(path, inputKinds.tensor);
 	return new TextDecoder().decode(read.subarray(0, 8)) === "version " ? expected : describeTensorProto(read, path);
 }

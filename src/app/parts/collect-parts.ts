@@ -8,13 +8,13 @@ import type { PartContent, PartInput } from "../../core/merge/parts.ts";
 import { type PickedPart, type PickOptions, pickArtifacts } from "../../core/merge/pick-artifacts.ts";
 import { cleanName } from "../../core/text/escape.ts";
 import { reportFiles } from "../../stages/report.ts";
-import { mostParts, mostResultBytes, parsePart } from "./read-parts.ts";
+import { maxParts, maxResultBytes, parsePart } from "./read-parts.ts";
 
 /** Raw samples and logs of some hundred workloads. */
-const mostPartBytes = 200 * 1024 * 1024;
-const mostBytes = 2 * 1024 * 1024 * 1024;
+const maxPartBytes = 200 * 1024 * 1024;
+const maxBytes = 2 * 1024 * 1024 * 1024;
 /** Of all results together, unpacked: what is in memory at once. */
-const mostTextBytes = 1024 * 1024 * 1024;
+const maxTextBytes = 1024 * 1024 * 1024;
 const atOnce = 6;
 
 export interface Collecting extends PickOptions {
@@ -35,7 +35,7 @@ export async function collectParts(collecting: Collecting): Promise<PartInput[]>
 		});
 	}
 	const picked = pickArtifacts(listed.artifacts, collecting);
-	if (picked.length > mostParts) throw tooMany(picked.length);
+	if (picked.length > maxParts) throw tooMany(picked.length);
 	const folder = await mkdtemp(join(collecting.temp, "trtgate-parts-"));
 	try {
 		return await fetchAll(picked, collecting, folder);
@@ -46,7 +46,7 @@ export async function collectParts(collecting: Collecting): Promise<PartInput[]>
 
 async function fetchAll(picked: readonly PickedPart<RunArtifact>[], collecting: Collecting, folder: string): Promise<PartInput[]> {
 	const parts: PartInput[] = [];
-	const budget = { packedBytes: mostBytes, textBytes: mostTextBytes };
+	const budget = { packedBytes: maxBytes, textBytes: maxTextBytes };
 	for (let from = 0; from < picked.length; from += atOnce) {
 		const some = picked.slice(from, from + atOnce).map(async ({ name, artifact }): Promise<PartInput[]> => {
 			const content = await fetchOne(artifact, { collecting, folder, budget });
@@ -78,17 +78,17 @@ interface Fetching {
 /** null where the artifact holds no result. */
 async function fetchOne(artifact: RunArtifact, { collecting, folder, budget }: Fetching): Promise<PartContent | null> {
 	const { bytes } = artifact;
-	if (bytes > mostPartBytes) return refused(`Its artifact has ${bytes} bytes; at most ${mostPartBytes} are fetched.`);
+	if (bytes > maxPartBytes) return refused(`Its artifact has ${bytes} bytes; at most ${maxPartBytes} are fetched.`);
 	budget.packedBytes -= bytes;
-	if (budget.packedBytes < 0) return refused(`All artifacts together are larger than ${mostBytes} bytes; this one was not fetched.`);
+	if (budget.packedBytes < 0) return refused(`All artifacts together are larger than ${maxBytes} bytes; this one was not fetched.`);
 	const fetched = await collecting.artifacts.fetch(artifact, folder);
 	if (fetched.state === "failed") return refused(fetched.fault.message);
 	try {
-		const taken = await takeFile(fetched.path, reportFiles.result, { packedBytes: mostPartBytes, bytes: mostResultBytes });
+		const taken = await takeFile(fetched.path, reportFiles.result, { packedBytes: maxPartBytes, bytes: maxResultBytes });
 		if (taken.state === "absent") return null;
 		if (taken.state === "refused") return refused(taken.reason);
 		budget.textBytes -= taken.text.length;
-		if (budget.textBytes < 0) return refused(`All results together are larger than ${mostTextBytes} bytes; this one was not read.`);
+		if (budget.textBytes < 0) return refused(`All results together are larger than ${maxTextBytes} bytes; this one was not read.`);
 		return parsePart(taken.text, reportFiles.result);
 	} finally {
 		await rm(dirname(fetched.path), { recursive: true, force: true });
@@ -98,7 +98,7 @@ async function fetchOne(artifact: RunArtifact, { collecting, folder, budget }: F
 function tooMany(count: number): ToolError {
 	return new ToolError({
 		code: "part-missing",
-		message: `The run has ${count} artifacts that could be parts; at most ${mostParts} are merged.`,
-		details: { expected: `at most ${mostParts}`, got: `${count}`, fix: "Give the parts of each report an `artifact` prefix of their own." },
+		message: `The run has ${count} artifacts that could be parts; at most ${maxParts} are merged.`,
+		details: { expected: `at most ${maxParts}`, got: `${count}`, fix: "Give the parts of each report an `artifact` prefix of their own." },
 	});
 }

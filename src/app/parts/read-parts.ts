@@ -9,15 +9,15 @@ import { parseResult } from "../../core/report/parse-result.ts";
 import { reportFiles } from "../../stages/report.ts";
 
 /** Of a part's result.json. */
-export const mostResultBytes = 64 * 1024 * 1024;
+export const maxResultBytes = 64 * 1024 * 1024;
 /** Parts of one merge. */
-export const mostParts = 300;
+export const maxParts = 300;
 
 /** Each folder holds a result.json, or folders that do. @throws ConfigError result-invalid where there is none. */
 export async function readParts(folders: readonly string[], cwd: string): Promise<PartInput[]> {
 	const found = (await Promise.all(folders.map((folder) => partFolders(resolve(cwd, folder))))).flat();
 	if (found.length === 0) throw noResult(folders);
-	if (found.length > mostParts) throw tooMany(found.length);
+	if (found.length > maxParts) throw tooMany(found.length);
 	const parts: PartInput[] = [];
 	// One after the other: each may be some ten megabytes of text.
 	for (const folder of found) parts.push({ name: basename(folder), content: await readContent(join(folder, reportFiles.result)) });
@@ -41,10 +41,10 @@ function hasResult(folder: string): Promise<boolean> {
 
 async function readContent(path: string): Promise<PartContent> {
 	const { size } = await stat(path);
-	if (size > mostResultBytes) {
+	if (size > maxResultBytes) {
 		return {
 			state: "refused",
-			reason: `Its ${reportFiles.result} has ${size} bytes; at most ${mostResultBytes} are read.`,
+			reason: `Its ${reportFiles.result} has ${size} bytes; at most ${maxResultBytes} are read.`,
 			kind: "runner",
 		};
 	}
@@ -72,7 +72,7 @@ function noResult(folders: readonly string[]): ConfigError {
 function tooMany(count: number): ConfigError {
 	return new ConfigError({
 		code: "result-invalid",
-		message: `${count} results are to be merged; at most ${mostParts} can be.`,
-		details: { expected: `at most ${mostParts}`, got: `${count}`, fix: "Merge fewer, or remove old folders." },
+		message: `${count} results are to be merged; at most ${maxParts} can be.`,
+		details: { expected: `at most ${maxParts}`, got: `${count}`, fix: "Merge fewer, or remove old folders." },
 	});
 }

@@ -25,7 +25,7 @@ export interface Uploaded {
 /** Folders of the output folder that do not go into the artifact of the run. */
 const separate: ReadonlySet<string> = new Set(["engines", "cache", "scratch", "worktrees", "nsys"]);
 /** GitHub shows and keeps them; more files than this are a mistake. */
-const mostFiles = 20_000;
+const maxFiles = 20_000;
 
 export async function uploadFolder(upload: Upload, store: ArtifactStore): Promise<Uploaded> {
 	const uploaded: Uploaded = { published: [], links: {} };
@@ -38,7 +38,7 @@ export async function uploadFolder(upload: Upload, store: ArtifactStore): Promis
 			continue;
 		}
 		const { url } = sent.artifact;
-		const note = leftOut === 0 ? {} : { note: `${leftOut} of its files were left out, as at most ${mostFiles} are uploaded.` };
+		const note = leftOut === 0 ? {} : { note: `${leftOut} of its files were left out, as at most ${maxFiles} are uploaded.` };
 		uploaded.published.push({ what, state: "done", url, ...note });
 		if (link !== null) uploaded.links[link] = url;
 	}
@@ -78,7 +78,7 @@ async function draftsOf({ outFolder, configPath, inputs, run }: Upload): Promise
 function withinLimit(drafted: Omit<Drafted, "leftOut">): Drafted {
 	const { draft } = drafted;
 	const depth = (path: string): number => path.split("/").length;
-	const files = [...draft.files].sort((a, b) => depth(a) - depth(b)).slice(0, mostFiles);
+	const files = [...draft.files].sort((a, b) => depth(a) - depth(b)).slice(0, maxFiles);
 	return { ...drafted, draft: { ...draft, files }, leftOut: draft.files.length - files.length };
 }
 

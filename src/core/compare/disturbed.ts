@@ -3,13 +3,13 @@ import { median } from "../stats/quantile.ts";
 import type { Pair } from "./noise.ts";
 
 /** A disturbed pair is slower than the median pair by this many standard deviations, these estimated by the median deviation. */
-const mostSds = 3;
+const maxSds = 3;
 /** From the median of the absolute deviations to the standard deviation of normal noise. */
 const perMedianDeviation = 1.482602218505602;
 /** … and by this much at least: what is below is no disturbance, whatever the others' spread. */
-const leastExcess = 0.005;
+const minExcess = 0.005;
 /** With fewer pairs, a disturbed pair cannot be identified. */
-const leastPairs = 5;
+const minPairs = 5;
 
 /** ln of the geometric mean of both runs: the same whichever of the two was slow. */
 function centre({ base, head }: Pair): number {
@@ -25,11 +25,11 @@ function centre({ base, head }: Pair): number {
  * Where more than a third of the pairs stand out, that is how the machine or the engine runs, and all of them count.
  */
 export function undisturbed(pairs: readonly Pair[]): readonly Pair[] {
-	if (pairs.length < leastPairs) return pairs;
+	if (pairs.length < minPairs) return pairs;
 	const centres = pairs.map(centre);
 	const middle = median(centres);
 	const sd = perMedianDeviation * median(centres.map((value) => Math.abs(value - middle)));
-	const limit = middle + Math.max(mostSds * sd, leastExcess);
+	const limit = middle + Math.max(maxSds * sd, minExcess);
 	const counting = pairs.filter((_, index) => (centres[index] ?? 0) <= limit);
 	return pairs.length - counting.length > pairs.length / 3 ? pairs : counting;
 }
@@ -39,7 +39,7 @@ export function undisturbed(pairs: readonly Pair[]): readonly Pair[] {
  * own doing; one pair always may. Chosen by simulation: of heads that are slow by 10 % in 30 % of their runs, two thirds are
  * then not called unchanged, at the price of a few undecided comparisons on disturbed machines (bench/error-rates.py).
  */
-const mostLean = 1 / 6;
+const maxLean = 1 / 6;
 
 /**
  * Why `unchanged` cannot be concluded although the pairs that count agree; null where it can. An engine that is slow in some of
@@ -52,7 +52,7 @@ export function doubtOfSetAside(aside: readonly Pair[], at: { estimate: number; 
 	if (aside.length === 0) return null;
 	const slowHeads = aside.filter(({ base, head }) => Math.log(head / base) > at.estimate).length;
 	const slowBases = aside.length - slowHeads;
-	if (Math.abs(slowHeads - slowBases) > Math.max(1, at.pairs * mostLean)) {
+	if (Math.abs(slowHeads - slowBases) > Math.max(1, at.pairs * maxLean)) {
 		const [arm, count] = slowHeads > slowBases ? ["head", slowHeads] : ["base", slowBases];
 		return `The pairs that count agree, but in ${count} of the ${aside.length} pairs set aside as disturbed it was the ${arm} that ran slowly: it may be slow in some of its runs.`;
 	}

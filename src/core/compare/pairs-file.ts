@@ -9,7 +9,7 @@ export interface PairsFile {
 }
 
 const defaultMinimalEffect = 0.02;
-const mostPairs = 10_000;
+const maxPairs = 10_000;
 const example = '{"pairs": [{"base": 1.203, "head": 1.251}], "minimalEffect": 0.02}';
 
 interface Fault {
@@ -75,7 +75,7 @@ export function parsePairs(text: string, path: string): PairsFile {
 	}
 	const list = own(file, "pairs");
 	if (!Array.isArray(list)) throw invalid(path, { pointer: "/pairs", expected: "an array of pairs", got: describeFound(list, "/pairs") });
-	if (list.length > mostPairs) throw invalid(path, { pointer: "/pairs", expected: `at most ${mostPairs} pairs`, got: `${list.length}` });
+	if (list.length > maxPairs) throw invalid(path, { pointer: "/pairs", expected: `at most ${maxPairs} pairs`, got: `${list.length}` });
 	return {
 		pairs: list.map((pair: unknown, index) => parsePair(pair, path, `/pairs/${index}`)),
 		minimalEffect: parseEffect(own(file, "minimalEffect"), path),

@@ -23,7 +23,7 @@ export interface JudgeOptions {
  * No clock in use resolves the median of a run better than this share of it, so a smaller spread of the log-ratios is not
  * believed: five equal ratios would otherwise be an interval of no width.
  */
-const leastSd = 1e-4;
+const minSd = 1e-4;
 /** JSON has no infinity; an interval this wide excludes nothing. */
 const widest = 1e12;
 
@@ -47,7 +47,7 @@ function toFraction(log: number): number {
 function intervalOf(logs: readonly number[], p: number): LogChange | null {
 	const sample = sampleMean(logs);
 	if (sample === null || sample.df < 1) return null;
-	const half = (tCritical(p, sample.df) * Math.max(sample.sd, leastSd)) / Math.sqrt(logs.length);
+	const half = (tCritical(p, sample.df) * Math.max(sample.sd, minSd)) / Math.sqrt(logs.length);
 	return { estimate: sample.mean, low: sample.mean - half, high: sample.mean + half };
 }
 

@@ -53,15 +53,15 @@ export function* parseDuration(pointer: string, options: { text: string; allowsZ
 
 const unitsInBytes = { MB: 1e6, MiB: 1024 ** 2, GB: 1e9, GiB: 1024 ** 3 } as const;
 /** trtexec counts in whole MiB. */
-const leastBytes = unitsInBytes.MiB;
-const mostBytes = 1024 * unitsInBytes.GiB;
+const minBytes = unitsInBytes.MiB;
+const maxBytes = 1024 * unitsInBytes.GiB;
 
 /** `512MiB`, `4GiB`, `4GB` in bytes. */
 export function* parseSize(pointer: string, text: string): Resolution<number> {
 	const match = /^([0-9.]+) ?(MB|MiB|GB|GiB)$/.exec(text);
 	const unit = match?.[2] as keyof typeof unitsInBytes | undefined;
 	const bytes = unit === undefined ? Number.NaN : Number(match?.[1]) * unitsInBytes[unit];
-	if (bytes >= leastBytes && bytes <= mostBytes) return bytes;
+	if (bytes >= minBytes && bytes <= maxBytes) return bytes;
 	yield problem({
 		code: "config-value",
 		pointer,
@@ -70,7 +70,7 @@ export function* parseSize(pointer: string, text: string): Resolution<number> {
 		got: text.slice(0, maxNameChars),
 		fix: "Write a size that the GPU has, such as 4GiB.",
 	});
-	return leastBytes;
+	return minBytes;
 }
 
 const maxNameChars = 300;

@@ -8,17 +8,17 @@ export interface KernelFact {
 	instances: number;
 }
 
-const mostKernels = 100;
+const maxKernels = 100;
 /** Templates spell out all their arguments. */
-const mostNameChars = 400;
+const maxNameChars = 400;
 
 export function boundKernels(rows: readonly KernelFact[]): ArmKernels {
 	const totalNs = rows.reduce((sum, row) => sum + Math.max(0, row.totalNs), 0);
 	const kernels = [...rows]
 		.sort((a, b) => b.totalNs - a.totalNs)
-		.slice(0, mostKernels)
+		.slice(0, maxKernels)
 		.map((row) => ({
-			name: shorten(row.name, mostNameChars),
+			name: shorten(row.name, maxNameChars),
 			calls: Math.max(0, Math.round(row.instances)),
 			totalMs: Math.max(0, row.totalNs) / 1e6,
 			share: totalNs > 0 ? Math.max(0, row.totalNs) / totalNs : 0,

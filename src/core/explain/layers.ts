@@ -70,9 +70,9 @@ export function numberRepeats<Entry>(entries: readonly Entry[], nameOf: (entry: 
 	});
 }
 
-const mostLayers = 2000;
+const maxLayers = 2000;
 /** TensorRT names a fused layer after all that went into it: hundreds of characters are usual. */
-const [mostNameChars, mostWordChars] = [300, 160];
+const [maxNameChars, maxWordChars] = [300, 160];
 
 /** `info` is null where only the times are known. */
 export function joinLayers(profile: LayerProfile, info: EngineLayers | null): ArmLayers {
@@ -88,10 +88,10 @@ export function joinLayers(profile: LayerProfile, info: EngineLayers | null): Ar
 
 function describeLayer({ name, averageMs, share }: LayerTime, layer: EngineLayer | undefined): TimedLayer {
 	return {
-		name: shorten(name, mostNameChars),
-		...(layer?.type == null ? {} : { type: shorten(layer.type, mostWordChars) }),
+		name: shorten(name, maxNameChars),
+		...(layer?.type == null ? {} : { type: shorten(layer.type, maxWordChars) }),
 		...(layer?.precision == null ? {} : { precision: layer.precision }),
-		...(layer?.tactic == null ? {} : { tactic: shorten(layer.tactic, mostWordChars) }),
+		...(layer?.tactic == null ? {} : { tactic: shorten(layer.tactic, maxWordChars) }),
 		...(layer?.isReformat === true ? { reformat: true } : {}),
 		meanMs: Math.max(0, averageMs),
 		share: Math.min(1, Math.max(0, share)),
@@ -100,8 +100,8 @@ function describeLayer({ name, averageMs, share }: LayerTime, layer: EngineLayer
 
 /** The order stays. */
 function slowest(layers: readonly TimedLayer[]): TimedLayer[] {
-	if (layers.length <= mostLayers) return [...layers];
-	const kept = new Set([...layers].sort((a, b) => b.meanMs - a.meanMs).slice(0, mostLayers));
+	if (layers.length <= maxLayers) return [...layers];
+	const kept = new Set([...layers].sort((a, b) => b.meanMs - a.meanMs).slice(0, maxLayers));
 	return layers.filter((layer) => kept.has(layer));
 }
 

@@ -47,15 +47,15 @@ function agreement(checks: number): string {
 	return checks === 1 ? "1 check agrees with the golden." : `${checks} checks agree with the golden.`;
 }
 
-const mostNamed = 5;
+const maxNamed = 5;
 
 /** The other outputs that fail. */
 function othersText(verdict: GoldenVerdict, shown: string): string {
 	const failing = verdict.checks.filter((check) => !check.pass && check.metric !== "error-growth" && check.output !== shown);
 	const others = [...new Set(failing.map(({ output }) => output))];
 	if (others.length === 0) return "";
-	const more = others.length > mostNamed ? ` and ${others.length - mostNamed} more` : "";
-	return ` Also failing: ${others.slice(0, mostNamed).join(", ")}${more}.`;
+	const more = others.length > maxNamed ? ` and ${others.length - maxNamed} more` : "";
+	return ` Also failing: ${others.slice(0, maxNamed).join(", ")}${more}.`;
 }
 
 function formatNumeric(value: number | string): string {

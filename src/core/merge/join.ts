@@ -3,7 +3,7 @@
 import type { BackendFacts, Result } from "../schema/result.ts";
 import { cleanName } from "../text/escape.ts";
 
-const mostNamed = 4;
+const maxNamed = 4;
 
 function distinct(values: readonly string[]): string[] {
 	return [...new Set(values)].sort();
@@ -11,8 +11,8 @@ function distinct(values: readonly string[]): string[] {
 
 function listed(values: readonly string[]): string {
 	const all = distinct(values);
-	const more = all.length - mostNamed;
-	return more > 0 ? `${all.slice(0, mostNamed).join(", ")} and ${more} more` : all.join(", ");
+	const more = all.length - maxNamed;
+	return more > 0 ? `${all.slice(0, maxNamed).join(", ")} and ${more} more` : all.join(", ");
 }
 
 /** The kind of the parts gives the merged backend its name; each row carries its own part's caution. */
@@ -57,7 +57,7 @@ export function mergeNotes(parts: readonly { name: string; result: Pick<Result, 
 		if (names.size === parts.length) return note;
 		const shown = [...names]
 			.sort()
-			.slice(0, mostNamed)
+			.slice(0, maxNamed)
 			.map((name) => cleanName(name, 60));
 		const more = names.size - shown.length;
 		return `${shown.join(", ")}${more > 0 ? ` and ${more} more` : ""}: ${note}`;

@@ -41,13 +41,13 @@ function withoutFiles(workload: WorkloadResult): WorkloadResult {
 }
 
 /** Of about 1.5 kB each with what the GPU did: some fifteen megabytes; a page shows the first few hundred rows. */
-const mostRuns = 10_000;
+const maxRuns = 10_000;
 
 /** Keeps the single runs of rows that changed, and of others as long as there is room; the figures of all rows stay. */
 export function thinned(workloads: readonly WorkloadResult[]): { workloads: WorkloadResult[]; note: string | null } {
 	const total = workloads.reduce((sum, { runs }) => sum + runs.length, 0);
-	if (total <= mostRuns) return { workloads: [...workloads], note: null };
-	let left = mostRuns;
+	if (total <= maxRuns) return { workloads: [...workloads], note: null };
+	let left = maxRuns;
 	const kept = new Set<WorkloadResult>();
 	const loudFirst = [...workloads].sort((a, b) => Number(a.verdict === "unchanged") - Number(b.verdict === "unchanged"));
 	for (const workload of loudFirst) {

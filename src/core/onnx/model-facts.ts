@@ -16,10 +16,10 @@ export interface ModelSizes {
 	/** Shapes of inputs, which size the symbolic dimensions. */
 	shapes: ReadonlyMap<string, readonly number[]>;
 	/** Bits that an element takes at least. */
-	leastBits: number;
+	minBits: number;
 }
 
-export function modelFacts(model: InspectedModel, { shapes, leastBits }: ModelSizes): ModelFacts {
+export function modelFacts(model: InspectedModel, { shapes, minBits }: ModelSizes): ModelFacts {
 	const inputs = feeds(model.onnx.graph);
 	const sizes = new Map(
 		inputs.flatMap(({ name, dims }) =>
@@ -33,7 +33,7 @@ export function modelFacts(model: InspectedModel, { shapes, leastBits }: ModelSi
 		if (graph === undefined || constants.get(graph)?.has(name)) continue;
 		const dims = symbolic.map((dim) => sizes.get(dim) ?? dim);
 		const elements = elementsOf(dims);
-		const bits = Math.min(elementBits(types.get(graph)?.get(name) ?? "float") ?? leastBits, leastBits);
+		const bits = Math.min(elementBits(types.get(graph)?.get(name) ?? "float") ?? minBits, minBits);
 		const bytes = elements === null ? 0 : (elements * bits) / 8;
 		if (bytes > (largest?.bytes ?? 0)) largest = { name, shape: formatDims(dims), bytes };
 	}

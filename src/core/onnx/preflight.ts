@@ -45,7 +45,7 @@ const rules: readonly Rule[] = [
 
 const severities: readonly Finding["severity"][] = ["error", "warning", "note"];
 /** One fault can show at a thousand nodes; beyond these, only the count is reported. */
-const mostPerCode = 20;
+const maxPerCode = 20;
 
 /** Findings, errors first. An error means that the backend refuses the model or cannot be fed; a warning that it may. */
 export function preflight(model: InspectedModel, context: PreflightContext): Finding[] {
@@ -64,8 +64,8 @@ function bounded(found: readonly Finding[]): Finding[] {
 	}
 	return [...groups.values()].flatMap((group) => {
 		const [first] = group;
-		if (first === undefined || group.length <= mostPerCode) return group;
-		const message = `${group.length - mostPerCode} more findings of this kind.`;
-		return [...group.slice(0, mostPerCode), { code: first.code, severity: first.severity, message }];
+		if (first === undefined || group.length <= maxPerCode) return group;
+		const message = `${group.length - maxPerCode} more findings of this kind.`;
+		return [...group.slice(0, maxPerCode), { code: first.code, severity: first.severity, message }];
 	});
 }

@@ -1,12 +1,12 @@
 // Writes a name from a file so that it can do no harm: control characters shown, length bounded.
 
-const mostChars = 100;
+const maxChars = 100;
 /** Control characters, line separators and the marks that turn the direction of text. */
 const harmful = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
 /** The name in quotes, e.g. `"conv_1"`; `mark` is the quote, which may be empty. */
 export function quoteName(name: string, mark = '"'): string {
-	const shown = name.length > mostChars ? `${name.slice(0, mostChars - 1)}…` : name;
+	const shown = name.length > maxChars ? `${name.slice(0, maxChars - 1)}…` : name;
 	return `${mark}${showText(shown)}${mark}`;
 }
 

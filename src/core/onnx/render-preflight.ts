@@ -8,7 +8,7 @@ import { formatDims } from "./shapes.ts";
 const csi = "\u001b[";
 const colours: Readonly<Record<Finding["severity"] | "dim", string>> = { error: "31", warning: "33", note: "36", dim: "2" };
 const marks: Readonly<Record<Finding["severity"], string>> = { error: "✗ error", warning: "! warning", note: "· note" };
-const mostOperators = 12;
+const maxOperators = 12;
 
 export function renderPreflight(summary: ModelSummary, findings: readonly Finding[], options: { color?: boolean } = {}): string {
 	const paint = (text: string, colour: keyof typeof colours): string => (options.color ? `${csi}${colours[colour]}m${text}${csi}0m` : text);
@@ -56,7 +56,7 @@ function nodesText({ nodes, subgraphs, functions }: ModelSummary): string {
 
 function operatorsText({ operators }: ModelSummary): string {
 	const shown = operators
-		.slice(0, mostOperators)
+		.slice(0, maxOperators)
 		.map(({ domain, operator, count }) => `${plain(domain === "ai.onnx" ? operator : `${domain}.${operator}`)} ${count}`);
 	const more = operators.length - shown.length;
 	return [...shown, ...(more > 0 ? [`${more} more`] : [])].join(", ") || "none";

@@ -37,9 +37,9 @@ export function makePlan(input: PlanInput): Plan {
 		...step,
 		estimateMs: estimateStep(step, expected),
 	}));
-	const mostMs = steps.reduce((sum, step) => sum + step.estimateMs, 0);
+	const maxMs = steps.reduce((sum, step) => sum + step.estimateMs, 0);
 	const saved = workloads.length * (estimatePairs(lastLook(input), expected) - estimatePairs(firstLook(input), expected));
-	return { arms, engines, workloads, cases, steps, estimateMs: { least: mostMs - saved, most: mostMs } };
+	return { arms, engines, workloads, cases, steps, estimateMs: { least: maxMs - saved, most: maxMs } };
 }
 
 function workloadsOf(spec: EngineSpec): Workload[] {

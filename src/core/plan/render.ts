@@ -161,10 +161,10 @@ function describeLimits({ warn, fail }: Threshold): string {
 	return parts.length === 0 ? "off" : parts.join(", ");
 }
 
-const mostRows = 256;
+const maxRows = 256;
 
 export function renderMatrix(jobs: readonly MatrixJob[]): string {
-	const rows = jobs.slice(0, mostRows).map(({ name, runner, only, device }) => {
+	const rows = jobs.slice(0, maxRows).map(({ name, runner, only, device }) => {
 		const cells = [name, only === "" ? "all" : only, runner, device === "" ? "–" : device];
 		return `| ${cells.map((cell) => escapeMarkdown(cleanName(cell, 200))).join(" | ")} |`;
 	});

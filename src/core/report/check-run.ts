@@ -32,7 +32,7 @@ const levels: Readonly<Record<Annotation["level"], "failure" | "warning" | "noti
 };
 
 /** More would not be read, and each 50 cost a request. */
-const mostAnnotations = 200;
+const maxAnnotations = 200;
 const titleChars = 250;
 /** GitHub's limit is 65,535. */
 const summaryLimit = 65_000;
@@ -64,7 +64,7 @@ export function describeCheckRun(result: Result, shown: Shown): CheckRunText {
 		conclusion: conclusions[result.outcome],
 		title: title(result, titleChars),
 		summary: renderMarkdown(result, { limit: summaryLimit, ...shown }),
-		annotations: annotations(result, mostAnnotations).map(({ path, line, level, title: heading, message }) => ({
+		annotations: annotations(result, maxAnnotations).map(({ path, line, level, title: heading, message }) => ({
 			path: path ?? result.config.path,
 			line: path === undefined ? 1 : Math.max(1, line ?? 1),
 			level: levels[level],

@@ -14,7 +14,7 @@ export interface Marker {
 	sha: string;
 }
 
-const mostIdChars = 200;
+const maxIdChars = 200;
 
 /** The config's path and the name that distinguishes jobs. */
 export function markerId(configPath: string, name: string): string {
@@ -23,7 +23,7 @@ export function markerId(configPath: string, name: string): string {
 
 /** Nothing that ends an HTML comment, a line or the id itself. */
 function encodeId(id: string): string {
-	return encodeURIComponent(cleanText(shorten(id, mostIdChars))).replace(/--/g, "%2D%2D");
+	return encodeURIComponent(cleanText(shorten(id, maxIdChars))).replace(/--/g, "%2D%2D");
 }
 
 export function renderMarker({ id, runId, attempt, sha }: Marker): string {

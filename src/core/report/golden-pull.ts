@@ -37,22 +37,22 @@ export function goldenTrailer(branch: string): string {
 	return `Trtgate-Goldens: ${cleanText(branch)}`;
 }
 
-const mostTitleChars = 200;
+const maxTitleChars = 200;
 /** GitHub takes 65,536 characters; code points are fewer than UTF-16 units. */
-const mostBodyChars = 65_000;
-const mostReasonChars = 1000;
+const maxBodyChars = 65_000;
+const maxReasonChars = 1000;
 
 export function goldenPullTitle({ goldens }: Pick<GoldenPull, "goldens">): string {
 	const [only, second] = goldens;
 	const what =
 		only === undefined || second !== undefined ? counted(goldens.length, "golden") : `the golden of ${cleanName(only.model, 80)}`;
 	const isFirst = goldens.every(({ before }) => before === null);
-	return shorten(inertText(isFirst ? `Record ${what}` : `Record ${what} anew`), mostTitleChars);
+	return shorten(inertText(isFirst ? `Record ${what}` : `Record ${what} anew`), maxTitleChars);
 }
 
 export function goldenCommitMessage(pull: GoldenPull): string {
 	const { reason, author, commit, branch, goldens } = pull;
-	const reasonText = inertText(cleanMessage(reason, mostReasonChars));
+	const reasonText = inertText(cleanMessage(reason, maxReasonChars));
 	const revisions = goldens.slice(0, 50).map(({ model, manifest }) => `${cleanName(model, 80)}: ${cleanName(manifest.goldenId, 80)}`);
 	const facts = inertText(`Reason given by ${cleanName(author, 80)}. Models of ${commit}.`);
 	return [goldenPullTitle(pull), reasonText, inertText(revisions.join("\n")), facts, goldenTrailer(branch)].join("\n\n");
@@ -70,17 +70,17 @@ function inertText(text: string): string {
 const rowLimits = [100, 30, 10, 3, 0];
 
 export function goldenPullBody(pull: GoldenPull): string {
-	const fitting = rowLimits.map((rows) => bodyWith(pull, rows)).find((body) => body.length <= mostBodyChars);
+	const fitting = rowLimits.map((rows) => bodyWith(pull, rows)).find((body) => body.length <= maxBodyChars);
 	if (fitting !== undefined) return fitting;
 	const cut = "\n\nThis was too long for a pull request: the rest is in golden.json and in the report of the gate.";
 	const body = bodyWith({ ...pull, goldens: pull.goldens.slice(0, 20) }, 0);
-	return `${body.slice(0, mostBodyChars - cut.length).replace(/\p{Surrogate}$/u, "")}${cut}`;
+	return `${body.slice(0, maxBodyChars - cut.length).replace(/\p{Surrogate}$/u, "")}${cut}`;
 }
 
 function bodyWith({ goldens, reason, author, commit, notes }: GoldenPull, rows: number): string {
 	return [
 		goldenPullMarker,
-		`**Why:** ${escapeMarkdown(cleanMessage(reason, mostReasonChars))} — ${escapeMarkdown(cleanName(author, 80))}`,
+		`**Why:** ${escapeMarkdown(cleanMessage(reason, maxReasonChars))} — ${escapeMarkdown(cleanName(author, 80))}`,
 		`Recorded by ONNX Runtime in fp32 from the models of ${commit}. Every later engine is compared with these files: look at what moved and why, and merge only if the old golden was wrong or the new one is intended.`,
 		...goldens.map((golden) => goldenPart(golden, rows)),
 		...(notes.length === 0 ? [] : [notes.map((note) => `- ${escapeMarkdown(cleanMessage(note, 400))}`).join("\n")]),

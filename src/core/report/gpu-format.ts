@@ -46,12 +46,12 @@ export function watchedRuns(workload: WorkloadResult): WatchedRun[] {
 }
 
 /** No GPU comes near it; a hostile file may hold any number. */
-const mostOfAnything = 1e15;
+const maxOfAnything = 1e15;
 
 /** What one run's window says of the quantity; null where it has nothing to draw. */
 export function rangeIn(window: GpuWindow, quantity: GpuQuantity): GpuRange | null {
 	const range = quantity.of(window);
-	return range !== null && Object.values(range).every((value) => Math.abs(value) < mostOfAnything) ? range : null;
+	return range !== null && Object.values(range).every((value) => Math.abs(value) < maxOfAnything) ? range : null;
 }
 
 /** `1,980 MHz`, `115 to 131 W`; null where no window has it. */

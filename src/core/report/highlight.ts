@@ -31,11 +31,11 @@ export function plainPhrase(phrase: Phrase): string {
 	return phrase.map((piece) => (typeof piece === "string" ? piece : piece.code)).join("");
 }
 
-const mostExcerptLines = 12;
+const maxExcerptLines = 12;
 
 /** Lines of a log that a report shows: the first say what broke, the last how it ended. The whole is in the log file. */
 export function excerptLines(lines: readonly string[]): string[] {
-	const half = mostExcerptLines / 2;
-	const shown = lines.length <= mostExcerptLines ? lines : [...lines.slice(0, half), "…", ...lines.slice(-half)];
+	const half = maxExcerptLines / 2;
+	const shown = lines.length <= maxExcerptLines ? lines : [...lines.slice(0, half), "…", ...lines.slice(-half)];
 	return shown.map((line) => shorten(cleanText(shorten(line, 1000)), 240));
 }

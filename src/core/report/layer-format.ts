@@ -44,7 +44,7 @@ export function differenceLabels({ base, head }: LayerChange): string[] {
 	];
 }
 
-const mostNamed = 3;
+const maxNamed = 3;
 
 function code(layer: { name: string }): { code: string } {
 	return { code: cleanName(layer.name, 70) };
@@ -67,7 +67,7 @@ function movers({ changes, base, head }: Changed): LayerChange[] {
 	return changes
 		.filter(({ changeMs }) => changeMs * Math.sign(totalMs) >= Math.abs(totalMs) / 10)
 		.sort((a, b) => Math.abs(b.changeMs) - Math.abs(a.changeMs))
-		.slice(0, mostNamed);
+		.slice(0, maxNamed);
 }
 
 function whyPhrase(changed: Changed): Phrase {
@@ -91,9 +91,9 @@ function addedOrRemoved(word: "New" | "Gone", changed: Changed): Phrase | null {
 	const found = changed.changes.flatMap(layersOf).sort((a, b) => b.meanMs - a.meanMs);
 	if (found.length === 0) return null;
 	const named = found
-		.slice(0, mostNamed)
+		.slice(0, maxNamed)
 		.map((layer): Phrase => [code(layer), ` ${changed.unit.format(layer.meanMs)} ${changed.unit.name}`]);
-	const more = found.length > mostNamed ? ` and ${found.length - mostNamed} more` : "";
+	const more = found.length > maxNamed ? ` and ${found.length - maxNamed} more` : "";
 	return [`${word}: `, ...listed(named), `${more}.`];
 }
 
@@ -106,8 +106,8 @@ function precisionPhrases({ changes }: Changed): Phrase[] {
 	}
 	const largest = [...groups].sort(([, a], [, b]) => b.length - a.length).slice(0, 2);
 	return largest.map(([key, layers]): Phrase => {
-		const more = layers.length > mostNamed ? ", …" : "";
-		const names = listed(layers.slice(0, mostNamed).map((layer): Phrase => [code(layer)]));
+		const more = layers.length > maxNamed ? ", …" : "";
+		const names = listed(layers.slice(0, maxNamed).map((layer): Phrase => [code(layer)]));
 		return [`${counted(layers.length, "layer")} went ${key}: `, ...names, `${more}.`];
 	});
 }

@@ -49,7 +49,7 @@ function betaPower(a: number, b: number, { x, y }: UnitPoint): number {
 }
 
 /** Far above what the fraction needs (about √max(a, b) steps); a bound against endless loops. */
-const mostSteps = 100_000;
+const maxSteps = 100_000;
 const tiny = 1e-300;
 
 /** The continued fraction of Numerical Recipes 6.4.5, by Lentz's method. */
@@ -58,7 +58,7 @@ function betaFraction(a: number, b: number, x: number): number {
 	let c = 1;
 	let d = 1 / guard(1 - ((a + b) * x) / (a + 1));
 	let fraction = d;
-	for (let m = 1; m < mostSteps; m += 1) {
+	for (let m = 1; m < maxSteps; m += 1) {
 		const even = (m * (b - m) * x) / ((a + 2 * m - 1) * (a + 2 * m));
 		d = 1 / guard(1 + even * d);
 		c = guard(1 + even / c);

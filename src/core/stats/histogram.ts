@@ -4,7 +4,7 @@ import { quantile } from "./quantile.ts";
 
 const lowest = 0.005;
 const highest = 0.995;
-const mostBins = 1000;
+const maxBins = 1000;
 /** Half width of the range where all samples are equal, as a share of them. */
 const flatMargin = 0.005;
 
@@ -35,7 +35,7 @@ function count(samples: Float64Array, range: { fromMs: number; toMs: number }, b
  * Null where there is nothing to draw: no samples, a sample that is not finite, a number of bins that is not 1 to 1000.
  */
 export function histogram(base: readonly Float64Array[], head: readonly Float64Array[], bins: number): Distribution | null {
-	if (!Number.isInteger(bins) || bins < 1 || bins > mostBins) return null;
+	if (!Number.isInteger(bins) || bins < 1 || bins > maxBins) return null;
 	const arms = { base: pool(base), head: pool(head) };
 	const sorted = pool([arms.base, arms.head]).sort();
 	// Sorting puts -Infinity first and Infinity and NaN last.

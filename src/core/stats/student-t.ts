@@ -14,7 +14,7 @@ export function tCdf(t: number, df: number): number {
 	return t > 0 ? 1 - upperTail(t, df) : upperTail(-t, df);
 }
 
-const mostSteps = 200;
+const maxSteps = 200;
 
 /**
  * The t with P(T > t) = tail, for 0 < tail < ½. Newton on ln tail over ln t, a concave curve that is straight at its end
@@ -24,7 +24,7 @@ function upperQuantile(tail: number, df: number): number {
 	const logScale = logGamma((df + 1) / 2) - logGamma(df / 2) - 0.5 * Math.log(Math.PI * df);
 	let [low, high] = [1e-300, 1e300];
 	let t = 1;
-	for (let step = 0; step < mostSteps; step += 1) {
+	for (let step = 0; step < maxSteps; step += 1) {
 		const reached = upperTail(t, df);
 		if (reached > tail) low = t;
 		else high = t;

@@ -4,7 +4,7 @@ import type { Tag } from "./version-tag.ts";
 const commit = /^([0-9a-f]{40}|[0-9a-f]{64})$/;
 
 /** Bounds what an untrusted repository can make us read. */
-const mostTags = 20_000;
+const maxTags = 20_000;
 
 /** From `git ls-remote --tags`: an annotated tag is followed by `NAME^{}` with its commit. A truncated last line is dropped. */
 export function parseRemoteTags(text: string): Tag[] {
@@ -14,7 +14,7 @@ export function parseRemoteTags(text: string): Tag[] {
 		const [hash, name, peeled] = [match?.[1], match?.[2], match?.[3]];
 		if (hash === undefined || name === undefined || !commit.test(hash)) continue;
 		if (peeled !== undefined || !commits.has(name)) commits.set(name, hash);
-		if (commits.size >= mostTags) break;
+		if (commits.size >= maxTags) break;
 	}
 	return [...commits].map(([name, hash]) => ({ name, commit: hash }));
 }
@@ -23,7 +23,7 @@ export function parseRemoteTags(text: string): Tag[] {
 export const localTagFormat = "%(objectname) %(*objectname) %(refname:strip=2)";
 
 export function parseLocalTags(text: string): Tag[] {
-	const lines = text.split("\n").slice(0, -1).slice(0, mostTags);
+	const lines = text.split("\n").slice(0, -1).slice(0, maxTags);
 	return lines.flatMap((line) => {
 		const match = /^([0-9a-f]{40,64}) ([0-9a-f]{40,64})? ?(.+)$/.exec(line);
 		const [hash, name] = [match?.[2] ?? match?.[1], match?.[3]];

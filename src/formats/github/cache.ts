@@ -6,7 +6,7 @@ import { slug } from "./names.ts";
 /** Grows when what lies in a cache changes its form. */
 const version = "v1";
 /** GitHub takes 512 characters; the hash comes after this. */
-const mostPrefixChars = 400;
+const maxPrefixChars = 400;
 
 export type CacheKind = "timing" | "engines";
 
@@ -31,7 +31,7 @@ export function cachePrefix(kind: CacheKind, fingerprint: Readonly<Record<string
 	return `${parts
 		.filter((one) => one !== "")
 		.join("-")
-		.slice(0, mostPrefixChars)}-`;
+		.slice(0, maxPrefixChars)}-`;
 }
 
 /** Events that outsiders can trigger and that run in the context of the default branch. */

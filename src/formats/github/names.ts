@@ -1,8 +1,8 @@
 // Names and hashes that git and GitHub accept, and names of artifacts.
 
 /** GitHub's own limit for the name of a branch or a tag, in bytes. */
-const mostRefBytes = 255;
-const mostNameChars = 140;
+const maxRefBytes = 255;
+const maxNameChars = 140;
 
 /** SHA-1 or SHA-256 in hexadecimal, lower case; the null hash is no commit. */
 export function isCommit(text: unknown): text is string {
@@ -14,15 +14,15 @@ export function isCommit(text: unknown): text is string {
  * (`a~1`, `a@{1}`) or an option (`-x`) is written with.
  */
 export function isRefName(text: unknown): text is string {
-	if (typeof text !== "string" || text === "" || text === "@" || text.length > mostRefBytes) return false;
-	if (new TextEncoder().encode(text).length > mostRefBytes) return false;
+	if (typeof text !== "string" || text === "" || text === "@" || text.length > maxRefBytes) return false;
+	if (new TextEncoder().encode(text).length > maxRefBytes) return false;
 	if (/[\p{Cc}\p{Zl}\p{Zp}\p{Surrogate} ~^:?*[\\]|\.\.|@\{|\.$/u.test(text)) return false;
 	return text.split("/").every((part) => part !== "" && !part.startsWith(".") && !part.startsWith("-") && !part.endsWith(".lock"));
 }
 
 /** `owner/name`. */
 export function isRepositoryName(text: unknown): text is string {
-	return typeof text === "string" && text.length <= mostNameChars && /^[A-Za-z0-9][A-Za-z0-9-]*\/[A-Za-z0-9._-]+$/.test(text);
+	return typeof text === "string" && text.length <= maxNameChars && /^[A-Za-z0-9][A-Za-z0-9-]*\/[A-Za-z0-9._-]+$/.test(text);
 }
 
 /** `feature/x` of `refs/heads/feature/x`; null for a ref of another kind, or one that git does not allow. */
@@ -34,7 +34,7 @@ export function shortName(ref: unknown, kind: "heads" | "tags"): string | null {
 }
 
 /** Longer names only make lists unreadable. */
-const mostChars = 100;
+const maxChars = 100;
 
 /** Letters, digits, dots, dashes and underscores; "" where nothing is left. */
 export function slug(text: string): string {
@@ -44,7 +44,7 @@ export function slug(text: string): string {
 		.replace(/[^A-Za-z0-9._-]+/g, "-")
 		.replace(/-{2,}/g, "-")
 		.replace(/^[-.]+|[-.]+$/g, "")
-		.slice(0, mostChars)
+		.slice(0, maxChars)
 		.replace(/[-.]+$/, "");
 }
 

@@ -2,7 +2,7 @@
 // it reads one. Segments are checked strictly, so that the decoder cannot find one that this walk misses.
 
 /** Encoders write one scan or about ten; each goes through all blocks, and takes a few bytes. */
-const mostScans = 32;
+const maxScans = 32;
 /** A block's first coefficient takes a bit at least. */
 const blocksPerByte = 8;
 
@@ -17,7 +17,7 @@ export function jpegFault(bytes: Uint8Array): string | null {
 		const { marker, data } = segment;
 		if (marker === marks.end) return null;
 		if (marker === marks.scan) scans += 1;
-		if (scans > mostScans) return `more than ${mostScans} scans`;
+		if (scans > maxScans) return `more than ${maxScans} scans`;
 		if (!isFrame(marker)) continue;
 		frames += 1;
 		const fault = frames > 1 ? "a second frame" : frameFault(data, { marker, bytes: bytes.length });

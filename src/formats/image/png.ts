@@ -25,14 +25,14 @@ const colourTypes: Readonly<Record<number, { samples: number; depths: readonly n
 };
 
 /** Deflate makes at most 1,032 bytes of one. */
-const mostInflation = 1032;
+const maxInflation = 1032;
 
 /** The caller has checked the size in the header. @throws Error that says what is wrong. */
 export function decodePng(bytes: Uint8Array, inflate: InflateZlib): Pixels {
 	const { header, palette, packed } = readChunks(bytes);
 	const passes = passesOf(header);
 	const size = passes.reduce((sum, { height, rowBytes }) => sum + height * (1 + rowBytes), 0);
-	if (size > packed.length * mostInflation) throw new Error(`${packed.length} bytes of pixels, too few for the size in the header`);
+	if (size > packed.length * maxInflation) throw new Error(`${packed.length} bytes of pixels, too few for the size in the header`);
 	const raw = inflate(packed, size);
 	if (raw.length !== size) throw new Error(`${raw.length} bytes of pixels where ${size} belong`);
 	const rgb = new Uint8Array(header.width * header.height * 3);

@@ -2,7 +2,7 @@
 import { formatShape, type Tensor } from "../../core/golden/tensor/tensor.ts";
 import type { Preprocess, TensorFile } from "../../core/schema/golden.ts";
 import { formatLayout, tensorInvalid } from "../tensor/refusal.ts";
-import { mostPixels } from "./header.ts";
+import { maxPixels } from "./header.ts";
 
 /** Red, green and blue, a byte each, row by row. */
 export interface Pixels {
@@ -31,8 +31,8 @@ export function preprocessImage(pixels: Pixels, file: TensorFile, path: string):
 		const dtype = supported ? file.dtype : "float32 or uint8";
 		throw tensorInvalid(path, { expected: formatLayout(file), got: `${dtype} ${formatShape(planned)} by its preprocess` });
 	}
-	if (size.resized.height * size.resized.width > mostPixels) {
-		throw tensorInvalid(path, { expected: `at most ${mostPixels} pixels`, got: `${size.resized.height} × ${size.resized.width}` });
+	if (size.resized.height * size.resized.width > maxPixels) {
+		throw tensorInvalid(path, { expected: `at most ${maxPixels} pixels`, got: `${size.resized.height} × ${size.resized.width}` });
 	}
 	const colours = toPlanes(pixels, preprocess.colour ?? "rgb");
 	const cropped = crop(resize(colours, size.resized), size.cropped);

@@ -10,7 +10,7 @@ import { findZipEntries, type ZipEntry } from "../zip/zip.ts";
 export type Inflate = (packed: Uint8Array, bytes: number) => Uint8Array;
 
 /** numpy's own limit of a header that it reads without trust, and its prefix. */
-const mostHeaderBytes = 10_000 + 12;
+const maxHeaderBytes = 10_000 + 12;
 /** Deflate adds five bytes to every 16 KiB that it cannot shrink; writers may use smaller blocks. */
 const packingShare = 1.01;
 const packingBytes = 1024;
@@ -23,7 +23,7 @@ export interface NpzMember {
 
 /** @throws ConfigError tensor-invalid. */
 export function decodeNpzMember(source: ByteSource, file: TensorFile, { path, member, inflate }: NpzMember): Tensor {
-	return decodeNpy(npzMember(source, neededNpyBytes(file) + mostHeaderBytes, { path, member, inflate }), file, path);
+	return decodeNpy(npzMember(source, neededNpyBytes(file) + maxHeaderBytes, { path, member, inflate }), file, path);
 }
 
 /** The .npy file of at most `most` bytes that a member is. @throws ConfigError tensor-invalid. */

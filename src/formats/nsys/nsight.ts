@@ -86,7 +86,7 @@ function kernelFilter(kernel: string): string {
 
 const forbidden = /ERR_NVGPUCTRPERM|permission to access NVIDIA GPU Performance Counters/i;
 const fault = /^==(?:ERROR|WARNING)==\s*(.+)$/gm;
-const mostChars = 300;
+const maxChars = 300;
 
 /** One or two sentences; the second is the fix. */
 export function diagnoseNcu(log: string): string {
@@ -98,7 +98,7 @@ export function diagnoseNcu(log: string): string {
 		return "ncu could not access the GPU's counters because another tool uses them. Stop DCGM's profiling (dcgmi profile --pause) or the other profiler.";
 	}
 	const reason = [...log.matchAll(fault)].at(-1)?.[1] ?? lastLine(log);
-	return `ncu wrote no report: ${reason === undefined ? "it printed no reason." : reason.slice(0, mostChars)}`;
+	return `ncu wrote no report: ${reason === undefined ? "it printed no reason." : reason.slice(0, maxChars)}`;
 }
 
 function lastLine(log: string): string | undefined {

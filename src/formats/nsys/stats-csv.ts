@@ -19,7 +19,7 @@ export type KernelTable =
 	| { state: "unknown"; why: string };
 
 /** Networks have a few thousand kernels at most; a larger table is something else. */
-const mostRows = 100_000;
+const maxRows = 100_000;
 
 /** Columns are found by their header, so added ones do no harm. `text` may have sentences before the table. */
 export function parseKernelTable(text: string): KernelTable {
@@ -33,7 +33,7 @@ export function parseKernelTable(text: string): KernelTable {
 	const columns = splitCsvLine(header, Number.POSITIVE_INFINITY).map((name) => name.replace(/\s+/g, " ").trim());
 	if (!columns.includes("Name")) return { state: "unknown", why: `no column Name in ${columns.join(", ")}` };
 	if (!columns.includes("Total Time (ns)")) return { state: "unknown", why: `no column Total Time (ns) in ${columns.join(", ")}` };
-	const body = lines.slice(at + 1, at + 1 + mostRows).filter((line) => line.trim() !== "");
+	const body = lines.slice(at + 1, at + 1 + maxRows).filter((line) => line.trim() !== "");
 	const kernels = body.flatMap((line) => rowOf(splitCsvLine(line, columns.length), columns) ?? []);
 	return { state: "ok", kernels, skippedLines: body.length - kernels.length };
 }

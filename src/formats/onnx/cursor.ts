@@ -3,8 +3,8 @@ import type { ConfigError } from "../../core/errors.ts";
 import type { ByteSource } from "../bytes/byte-source.ts";
 import { unreadable } from "./limits.ts";
 
-const leastWindowBytes = 2 * 1024;
-const mostWindowBytes = 256 * 1024;
+const minWindowBytes = 2 * 1024;
+const maxWindowBytes = 256 * 1024;
 const none = new Uint8Array(0);
 
 /** A window that follows the reader: it doubles while reading runs on, and is small again after a leap over a payload. */
@@ -13,7 +13,7 @@ export class ByteWindow {
 	#source: ByteSource;
 	#bytes: Uint8Array = none;
 	#start = 0;
-	#length = leastWindowBytes / 2;
+	#length = minWindowBytes / 2;
 
 	constructor(source: ByteSource) {
 		this.#source = source;
@@ -30,7 +30,7 @@ export class ByteWindow {
 
 	/** `length` bytes at `position`, valid until the next call; fewer only where the source ends. */
 	bytes(position: number, length: number): Uint8Array {
-		if (length > mostWindowBytes) return this.#source.read(position, length);
+		if (length > maxWindowBytes) return this.#source.read(position, length);
 		const from = position - this.#start;
 		if (from >= 0 && from + length <= this.#bytes.length) return this.#bytes.subarray(from, from + length);
 		this.#fill(position, length);
@@ -39,7 +39,7 @@ export class ByteWindow {
 
 	#fill(position: number, atLeast = 1): void {
 		const runsOn = position >= this.#start && position <= this.#start + this.#bytes.length;
-		this.#length = runsOn ? Math.min(this.#length * 2, mostWindowBytes) : leastWindowBytes;
+		this.#length = runsOn ? Math.min(this.#length * 2, maxWindowBytes) : minWindowBytes;
 		const length = Math.min(Math.max(this.#length, atLeast), Math.max(0, this.size - position));
 		this.#bytes = length === 0 ? none : this.#source.read(position, length);
 		this.#start = position;

@@ -7,7 +7,7 @@ import { unreadable } from "./limits.ts";
 import { WireReader } from "./wire.ts";
 
 /** ONNX is at IR 14; far above it lies chance, not a model. */
-const mostIrVersion = 1000;
+const maxIrVersion = 1000;
 
 interface Draft {
 	irVersion: number;
@@ -39,7 +39,7 @@ export function readOnnx(source: ByteSource, path: string): OnnxModel {
 function readModelField(wire: WireReader, field: number, draft: Draft): void {
 	if (field === 1) {
 		draft.irVersion = wire.int64();
-		if (draft.irVersion > 0 && draft.irVersion <= mostIrVersion) wire.recognise();
+		if (draft.irVersion > 0 && draft.irVersion <= maxIrVersion) wire.recognise();
 	} else if (field === 2) draft.producer = wire.text();
 	else if (field === 3) draft.producerVersion = wire.text();
 	else if (field === 7) draft.graph = readGraphInto(wire, draft.graph ?? emptyGraph());

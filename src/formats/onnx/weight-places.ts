@@ -17,7 +17,7 @@ export interface WeightPlaces {
 }
 
 /** Tensors inside Constant nodes are weights from this size on; smaller ones are mostly shapes, limits and scales. */
-const leastConstant = 16;
+const minConstant = 16;
 
 /** @throws ConfigError model-unreadable. */
 export function findWeights(source: ByteSource, path: string): WeightPlaces {
@@ -48,7 +48,7 @@ function readNode(wire: WireReader, found: WeightPlaces): void {
 			else if (inner === 6) wire.message((graph) => readGraph(wire, graph, found));
 		});
 	});
-	for (const draft of drafts) keep(wire, { ...draft, name: draft.name === "" ? output : draft.name }, { found, least: leastConstant });
+	for (const draft of drafts) keep(wire, { ...draft, name: draft.name === "" ? output : draft.name }, { found, least: minConstant });
 }
 
 interface Draft {

@@ -5,7 +5,7 @@ import { decodeNpy } from "../tensor/npy.ts";
 import { memberMissing, tensorInvalid } from "../tensor/refusal.ts";
 
 /** A string of more characters than this is more than V8 holds in one piece; the text also lies in memory beside the values. */
-export const mostPolygraphyBytes = 256 * 1024 * 1024;
+export const maxPolygraphyBytes = 256 * 1024 * 1024;
 
 const saveAgain = "Save the arrays again with `polygraphy run … --save-outputs`, or as .npz.";
 

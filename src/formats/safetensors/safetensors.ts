@@ -26,7 +26,7 @@ const dtypeNames: Readonly<Record<string, DType>> = {
 
 const lengthBytes = 8;
 /** The format allows 100 MB; a golden of a hundred thousand tensors has less. */
-const mostHeaderBytes = 16 * 1024 * 1024;
+const maxHeaderBytes = 16 * 1024 * 1024;
 
 interface Member {
 	path: string;
@@ -80,7 +80,7 @@ function readHeader(source: ByteSource, path: string): Header {
 	if (source.size < lengthBytes) throw wrong(`${source.size} bytes`);
 	const head = source.read(0, lengthBytes);
 	const length = new DataView(head.buffer, head.byteOffset, lengthBytes).getBigUint64(0, true);
-	if (length > BigInt(mostHeaderBytes)) throw wrong(`a header of ${length} bytes, where ${mostHeaderBytes} are read`);
+	if (length > BigInt(maxHeaderBytes)) throw wrong(`a header of ${length} bytes, where ${maxHeaderBytes} are read`);
 	const dataAt = lengthBytes + Number(length);
 	if (dataAt > source.size) throw wrong("a header that ends beyond the file");
 	try {

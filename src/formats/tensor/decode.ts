@@ -3,10 +3,10 @@ import { isPacked } from "../../core/golden/tensor/small-numbers.ts";
 import type { Tensor } from "../../core/golden/tensor/tensor.ts";
 import type { DType, TensorFile } from "../../core/schema/golden.ts";
 import type { ByteSource } from "../bytes/byte-source.ts";
-import { mostImageBytes } from "../image/header.ts";
+import { maxImageBytes } from "../image/header.ts";
 import { decodeNpzMember, type Inflate, npzMember } from "../npz/npz.ts";
 import { isLfsPointer } from "../onnx/head.ts";
-import { decodePolygraphy, mostPolygraphyBytes, parsePolygraphy, polygraphyMember } from "../polygraphy/polygraphy.ts";
+import { decodePolygraphy, maxPolygraphyBytes, parsePolygraphy, polygraphyMember } from "../polygraphy/polygraphy.ts";
 import { decodeOwnSafetensor, decodeSafetensor } from "../safetensors/safetensors.ts";
 import { decodeNpy, decodeOwnNpy } from "./npy.ts";
 import { formatLayout, neededBytes, tensorInvalid } from "./refusal.ts";
@@ -51,7 +51,7 @@ const overheadBytes = 1024 * 1024;
 const varintBytes = 10;
 
 /** Hashing more than this takes minutes. */
-const mostContainerBytes = 2 ** 36;
+const maxContainerBytes = 2 ** 36;
 
 /**
  * Bytes that the file may have by what the manifest says, for a check before it is read.
@@ -74,11 +74,11 @@ function sizeLimits(file: TensorFile, path: string): { least: number; most: numb
 		case "tensor-proto":
 			return { least: 0, most: overheadBytes + needed * varintBytes };
 		case "image":
-			return { least: 0, most: mostImageBytes };
+			return { least: 0, most: maxImageBytes };
 		case "polygraphy":
-			return { least: 0, most: mostPolygraphyBytes };
+			return { least: 0, most: maxPolygraphyBytes };
 		default:
-			return { least: 0, most: mostContainerBytes };
+			return { least: 0, most: maxContainerBytes };
 	}
 }
 
@@ -150,7 +150,7 @@ export interface OwnSource {
 }
 
 /** Larger files are refused. */
-const mostBytes = 2 ** 32;
+const maxBytes = 2 ** 32;
 /** A pointer of Git LFS is far smaller. */
 const headBytes = 512;
 
@@ -158,14 +158,14 @@ const headBytes = 512;
 export function decodeOwn(source: ByteSource, place: OwnSource): Tensor {
 	const { path, ending, dtype } = place;
 	refuseLfsPointer(source.read(0, headBytes), path);
-	const most = ending === "json" ? mostPolygraphyBytes : mostBytes;
+	const most = ending === "json" ? maxPolygraphyBytes : maxBytes;
 	if (source.size > most && ending !== "npz" && ending !== "safetensors")
 		throw tensorInvalid(path, { expected: `at most ${most} bytes`, got: `${source.size}` });
 	switch (ending) {
 		case "npy":
 			return decodeOwnNpy(source.read(0, source.size), path, dtype);
 		case "npz":
-			return decodeOwnNpy(npzMember(source, mostBytes, place), path, dtype);
+			return decodeOwnNpy(npzMember(source, maxBytes, place), path, dtype);
 		case "json":
 			return decodeOwnNpy(polygraphyMember(parsePolygraphy(source.read(0, source.size), path), {}, place), path, dtype);
 		case "safetensors":

@@ -53,7 +53,7 @@ const longestEntry = 4096;
 // 12 keys with punctuation take 194 bytes; 12 numbers of 15 digits and a decimal point take 192.
 const longestPlainEntry = 512;
 /** Twenty minutes of 25 µs inferences. */
-export const mostIterations = 50_000_000;
+export const maxIterations = 50_000_000;
 
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
@@ -66,7 +66,7 @@ const messages: Readonly<Record<TimesFault, string>> = {
 	"not-finite": "The times file contains a value that is not a finite number.",
 	malformed: "The times file is not a list of entries with the keys that trtexec writes.",
 	empty: "The times file has no iterations.",
-	"too-many": `The times file has more than ${mostIterations} iterations.`,
+	"too-many": `The times file has more than ${maxIterations} iterations.`,
 };
 
 // Indexes into an entry's values. They are constants because they are used for each of millions of entries.
@@ -160,7 +160,7 @@ export function createTimesParser(): TimesParser {
 		const fast = bytes.length - at > longestPlainEntry ? readEntryFast(bytes, at, values) : -1;
 		const next = fast < 0 ? takeUnusualEntry(bytes, at) : fast;
 		if (next < 0 || broken !== null) return next;
-		if (sink.count() >= mostIterations) fail("too-many", at);
+		if (sink.count() >= maxIterations) fail("too-many", at);
 		else if (!sink.add(values)) fail("malformed", at);
 		return next;
 	};

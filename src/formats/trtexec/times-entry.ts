@@ -23,7 +23,7 @@ const tail = encoder.encode(" }");
 
 // Powers of ten that a double represents exactly, so that digits ÷ power is correctly rounded.
 const powers = Float64Array.from({ length: 16 }, (_, exponent) => Number(`1e${exponent}`));
-const mostDigits = 15;
+const maxDigits = 15;
 
 /** The offset after `expected`, or -1. */
 function skipExpected(bytes: Uint8Array, from: number, expected: Uint8Array): number {
@@ -55,7 +55,7 @@ function readDecimal(bytes: Uint8Array, from: number, into: { values: Float64Arr
 		// `1.` is not a JSON number.
 		if (decimals === 0) return -1;
 	}
-	if (digits === 0 || digits > mostDigits || digits === decimals) return -1;
+	if (digits === 0 || digits > maxDigits || digits === decimals) return -1;
 	into.values[into.index] = mantissa / (powers[decimals] as number);
 	return at;
 }

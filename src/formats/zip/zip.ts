@@ -32,14 +32,14 @@ const long16 = 0xffff;
 const long32 = 0xffffffff;
 
 /** A directory of more than this is none of ours. */
-const mostDirectoryBytes = 16 * 1024 * 1024;
+const maxDirectoryBytes = 16 * 1024 * 1024;
 
 /** The entries whose names are asked for, in the directory's order. */
 export function findZipEntries(source: ByteSource, wanted: (name: string) => boolean): ZipAnswer<ZipEntry[]> {
 	const directory = findDirectory(source);
 	if (typeof directory === "string") return directory;
 	const { at, bytes } = directory;
-	if (bytes > mostDirectoryBytes) return `a directory of ${bytes} bytes, where at most ${mostDirectoryBytes} are read`;
+	if (bytes > maxDirectoryBytes) return `a directory of ${bytes} bytes, where at most ${maxDirectoryBytes} are read`;
 	if (at + bytes > source.size) return "a directory beyond the end of the file";
 	return readEntries(source, viewOf(source.read(at, bytes)), wanted);
 }

@@ -16,7 +16,7 @@ type Own = HostedComment & { marker: Marker };
 const what = "comment";
 const newerRun = "a newer run has commented already";
 /** Earlier runs have already minimised older ones. */
-const mostMinimised = 3;
+const maxMinimised = 3;
 
 export async function publishComment(result: Result, plan: PublishPlan, codeHost: CodeHost): Promise<Published> {
 	if (plan.pullRequest === null) return { what, state: "skipped", why: "there is no pull request" };
@@ -109,7 +109,7 @@ async function fresh(context: CommentContext, older: readonly Own[]): Promise<Pu
 	const created = await createNew(context);
 	if (created.state === "failed") return { what, ...created };
 	const faults: string[] = [];
-	for (const comment of older.slice(-mostMinimised)) {
+	for (const comment of older.slice(-maxMinimised)) {
 		const minimised = await context.codeHost.minimiseComment(comment.nodeId);
 		if (minimised.state === "failed") faults.push(minimised.fault.message);
 	}

@@ -28,7 +28,7 @@ export type Published =
 	| { what: PublishedThing; state: "skipped"; why: string }
 	| { what: PublishedThing; state: "failed"; fault: ApiFault };
 
-const mostTries = 3;
+const maxTries = 3;
 
 export async function createOnce<Thing extends object>(
 	create: () => Promise<ApiResult<{ thing: Thing }>>,
@@ -39,6 +39,6 @@ export async function createOnce<Thing extends object>(
 		if (created.state === "done" || !created.fault.unclear) return created;
 		const thing = await find();
 		if (thing !== null) return { state: "done", thing };
-		if (tries === mostTries) return created;
+		if (tries === maxTries) return created;
 	}
 }

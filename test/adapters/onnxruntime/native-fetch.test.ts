@@ -24,7 +24,7 @@ const pin = (name: string, archive: Buffer) => ({
 	name,
 	version: "1.0.0",
 	sha512: createHash("sha512").update(archive).digest("base64"),
-	mostBytes: 10_000,
+	maxBytes: 10_000,
 });
 const packages = [pin("onnxruntime-node", node), pin("onnxruntime-common", common)];
 

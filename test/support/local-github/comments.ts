@@ -5,13 +5,13 @@ import type { Comment } from "./state.ts";
 import { nodeIdOf, type World } from "./world.ts";
 
 /** GitHub counts characters of a body and refuses more. */
-export const mostCharacters = 65_536;
+export const maxCharacters = 65_536;
 
 export function bodyTooLong(resource: string, body: string | null | undefined): Reply | undefined {
-	if ((body?.length ?? 0) <= mostCharacters) return undefined;
+	if ((body?.length ?? 0) <= maxCharacters) return undefined;
 	return unprocessable(resource, resource === "IssueComment" ? "data" : "body", {
 		code: resource === "IssueComment" ? "unprocessable" : "custom",
-		message: `Body is too long (maximum is ${mostCharacters} characters)`,
+		message: `Body is too long (maximum is ${maxCharacters} characters)`,
 	});
 }
 

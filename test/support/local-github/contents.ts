@@ -43,13 +43,13 @@ function renderEntry(world: World, entry: Entry, ref: string): Json {
 }
 
 /** GitHub sends no content of files over this size; over the second it refuses them. */
-const [inlineBytes, mostBytes] = [1024 * 1024, 100 * 1024 * 1024];
+const [inlineBytes, maxBytes] = [1024 * 1024, 100 * 1024 * 1024];
 
 async function getFile(call: Call, entry: Entry, ref: string): Promise<Reply> {
 	const content = await (await call.world.git()).run(["cat-file", "blob", entry.sha]);
 	if (/\braw\b/.test(call.headers["accept"] ?? ""))
 		return { status: 200, body: content, headers: { "content-type": "application/vnd.github.raw+json; charset=utf-8" } };
-	if (entry.sizeBytes > mostBytes)
+	if (entry.sizeBytes > maxBytes)
 		return refuse(403, "This API returns blobs up to 100 MB in size.", {
 			errors: [{ resource: "Blob", field: "data", code: "too_large" }],
 		});

@@ -40,14 +40,14 @@ export interface Route {
 }
 
 /** Larger than any request of a test; a runaway client must not fill the memory. */
-const mostBytes = 512 * 1024 * 1024;
+const maxBytes = 512 * 1024 * 1024;
 
 export async function readBytes(message: IncomingMessage): Promise<Buffer> {
 	const chunks: Buffer[] = [];
 	let size = 0;
 	for await (const chunk of message) {
 		size += chunk.length;
-		if (size > mostBytes) throw new Error(`a request of more than ${mostBytes} bytes`);
+		if (size > maxBytes) throw new Error(`a request of more than ${maxBytes} bytes`);
 		chunks.push(chunk);
 	}
 	return Buffer.concat(chunks);

@@ -7,14 +7,14 @@ import { loadRuntime, type Ort, openSession } from "./runtime.ts";
 import { toOrtTensor } from "./tensors.ts";
 
 /** A duration of zero asks for a single run, to warm the machine's caches. */
-const leastRuns = 10;
+const minRuns = 10;
 
 export async function runMeasure(task: MeasureTask): Promise<Reply> {
 	const ort = await loadRuntime(task);
 	const lanes = task.flavour === "native" ? await nativeLanes(ort, task) : await wasmLane(ort, task);
 	const feeds = makeFeeds(ort, task);
 	await Promise.all(lanes.map((lane) => timeRuns(lane, feeds, { durationMs: task.warmUpMs, least: task.warmUpMs > 0 ? 2 : 0 })));
-	const least = task.durationMs > 0 ? leastRuns : 1;
+	const least = task.durationMs > 0 ? minRuns : 1;
 	const started = performance.now();
 	const samples = await Promise.all(lanes.map((lane) => timeRuns(lane, feeds, { durationMs: task.durationMs, least })));
 	const timedMs = performance.now() - started;

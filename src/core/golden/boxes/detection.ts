@@ -19,7 +19,7 @@ export interface Detection {
 export type Images = readonly (readonly Detection[])[] | string;
 
 /** Boxes of one image: matching takes time with the third power of them. */
-const mostBoxes = 1000;
+const maxBoxes = 1000;
 const packedColumns = 6;
 
 /** The detections at or above the threshold of each image, largest score first. */
@@ -37,8 +37,8 @@ export function readDetections(outputs: ReadonlyMap<string, Tensor>, spec: Detec
 	const counts = spec.count === undefined ? null : countsOf(outputs.get(spec.count), grid);
 	if (typeof counts === "string") return counts;
 	const images = Array.from({ length: grid.images }, (_, image) => readImage(rows, { image, spec, count: counts?.[image] ?? null }));
-	const crowded = images.find((detections) => detections.length > mostBoxes);
-	return crowded === undefined ? images : `${crowded.length} boxes in one image, where ${mostBoxes} can be matched: raise scoreThreshold`;
+	const crowded = images.find((detections) => detections.length > maxBoxes);
+	return crowded === undefined ? images : `${crowded.length} boxes in one image, where ${maxBoxes} can be matched: raise scoreThreshold`;
 }
 
 interface Grid {

@@ -4,7 +4,7 @@ import { type Detection, overlap } from "./detection.ts";
 /** IoU from 0.50 to 0.95 by 0.05, 101 recall levels, 100 boxes an image (cocoeval.py, Params). */
 const thresholds = spread(0.5, 0.95, 10);
 const recallLevels = spread(0, 1, 101);
-const mostBoxes = 100;
+const maxBoxes = 100;
 /** np.spacing(1). */
 const spacing = 2 ** -52;
 
@@ -43,7 +43,7 @@ interface ClassAnswers {
 }
 
 /** As many as COCO's largest set has answers; above, the figure is not made. */
-const mostAnswers = 4_000_000;
+const maxAnswers = 4_000_000;
 
 export function precisionTally(): PrecisionTally {
 	const classes = new Map<number, ClassAnswers>();
@@ -54,13 +54,13 @@ export function precisionTally(): PrecisionTally {
 				const known = classes.get(label) ?? { wanted: 0, count: 0, scores: new Float64Array(16), right: new Uint16Array(16) };
 				classes.set(label, known);
 				const ofClass = (boxes: readonly Detection[]): Detection[] => boxes.filter((box) => box.class === label);
-				const image = { expected: ofClass(expected), got: ofClass(got).slice(0, mostBoxes) };
+				const image = { expected: ofClass(expected), got: ofClass(got).slice(0, maxBoxes) };
 				known.wanted += image.expected.length;
 				answers += image.got.length;
-				if (answers <= mostAnswers) addAnswers(known, image);
+				if (answers <= maxAnswers) addAnswers(known, image);
 			}
 		},
-		value: () => (answers > mostAnswers ? Number.NaN : meanOf([...classes.values()])),
+		value: () => (answers > maxAnswers ? Number.NaN : meanOf([...classes.values()])),
 		wanted: () => [...classes.values()].reduce((sum, { wanted }) => sum + wanted, 0),
 	};
 }

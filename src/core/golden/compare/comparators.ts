@@ -78,7 +78,7 @@ function optionsOf(spec: ComparatorSpec, output: GoldenOutput, context: Context)
 		k: spec.k ?? (spec.kind === "recall-at-k" ? 10 : 1),
 		axis: spec.axis ?? defaultAxis(spec.kind),
 		input: spec.input ?? (output.semantic === "probabilities" ? "probabilities" : "logits"),
-		zeroProbability: defaultTolerances[context.precision].leastProbability,
+		zeroProbability: defaultTolerances[context.precision].minProbability,
 		quantile: spec.quantile ?? 0.99,
 		dataRange: dataRangeOf(spec, context.expected),
 		window: spec.window ?? "gaussian",

@@ -195,13 +195,13 @@ export interface Norm {
 
 export const noNorm: Norm = { sumSquared: 0, scale: 1 };
 
-const mostExponent = 400;
+const maxExponent = 400;
 
 /** What brings values of this size near 1; 1 where their squares are safe. */
 export function scaleFor(largest: number): number {
 	if (largest === 0) return 1;
 	const exponent = Math.floor(Math.log2(largest));
-	return Math.abs(exponent) <= mostExponent ? 1 : 2 ** -Math.max(-1000, Math.min(1000, exponent));
+	return Math.abs(exponent) <= maxExponent ? 1 : 2 ** -Math.max(-1000, Math.min(1000, exponent));
 }
 
 /** Whether a sum of plain squares lost nothing that counts. */

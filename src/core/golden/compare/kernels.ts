@@ -41,7 +41,7 @@ interface Block {
 }
 
 /** For fewer elements the call of the vector kernel costs more than it saves. */
-const leastVectorElements = 1024;
+const minVectorElements = 1024;
 
 /**
  * Adds a chunk of binary32 values to the state: long runs by the vector kernel, all else in binary64. Either way
@@ -54,7 +54,7 @@ export function addNarrow(expected: Float32Array, got: Float32Array, state: Floa
 	const vectors = isSupported(closeness);
 	for (let start = 0; start < expected.length; start += blockElements) {
 		const end = Math.min(expected.length, start + blockElements);
-		const middle = vectors && end - start >= leastVectorElements ? end - ((end - start) % stepElements) : start;
+		const middle = vectors && end - start >= minVectorElements ? end - ((end - start) % stepElements) : start;
 		const part = (from: number, to: number): Block => ({ expected: expected.subarray(from, to), got: got.subarray(from, to), start: from });
 		if (middle > start) addVectors(part(start, middle), closeness, sums);
 		if (end > middle) addScalars(part(middle, end), closeness, sums);

@@ -16,7 +16,7 @@ export interface DefaultTolerances {
 	/** Mean structural similarity. */
 	ssim: number;
 	/** The smallest probability that the arithmetic can hold: what underflowed to 0 was no larger. */
-	leastProbability: number;
+	minProbability: number;
 }
 
 // Of measured rounding noise of a nine-layer network (relative L2: fp32 6e-7, TF32 8e-4, fp16 9e-4, bf16 7e-3, int8 3.5e-2,
@@ -32,7 +32,7 @@ const single: DefaultTolerances = {
 	kl: 1e-5,
 	ssim: 0.999,
 	// The smallest normal binary32; GPUs may flush what is below.
-	leastProbability: 2 ** -126,
+	minProbability: 2 ** -126,
 };
 const half: DefaultTolerances = {
 	relativeL2: 5e-3,
@@ -45,7 +45,7 @@ const half: DefaultTolerances = {
 	kl: 1e-4,
 	ssim: 0.995,
 	// The smallest binary16.
-	leastProbability: 2 ** -24,
+	minProbability: 2 ** -24,
 };
 const brain: DefaultTolerances = {
 	relativeL2: 2e-2,
@@ -57,7 +57,7 @@ const brain: DefaultTolerances = {
 	topK: 0.98,
 	kl: 5e-4,
 	ssim: 0.99,
-	leastProbability: 2 ** -126,
+	minProbability: 2 ** -126,
 };
 const integer: DefaultTolerances = {
 	relativeL2: 5e-2,
@@ -70,7 +70,7 @@ const integer: DefaultTolerances = {
 	kl: 5e-3,
 	ssim: 0.95,
 	// Layers between the quantised ones run in binary16.
-	leastProbability: 2 ** -24,
+	minProbability: 2 ** -24,
 };
 const eight: DefaultTolerances = { ...integer, relativeL2: 0.1, maxAbsPerRms: 1, rtol: 0.2, atolPerRms: 0.2, kl: 2e-2, ssim: 0.9 };
 const four: DefaultTolerances = {
@@ -88,7 +88,7 @@ const four: DefaultTolerances = {
 export const defaultTolerances: Readonly<Record<Precision, DefaultTolerances>> = {
 	fp64: single,
 	fp32: single,
-	tf32: { ...half, leastProbability: single.leastProbability },
+	tf32: { ...half, minProbability: single.minProbability },
 	fp16: half,
 	bf16: brain,
 	int8: integer,

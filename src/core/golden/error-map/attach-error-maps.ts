@@ -10,7 +10,7 @@ import { largestDifferences, type TensorPair } from "./element-errors.ts";
 import { errorHistogram } from "./histogram.ts";
 import { errorMap, planeOf } from "./map.ts";
 
-const mostElements = 5;
+const maxElements = 5;
 /** Of several checks of one output and sample, the first of these is drawn: it has a limit to show among the errors. */
 const byElement: readonly string[] = ["allclose", "max-abs", "quantile"] satisfies ComparatorSpec["kind"][];
 
@@ -57,7 +57,7 @@ function drawn(check: GoldenCheck, input: CaseInput): GoldenCheck {
 		...(check.worst === undefined ? {} : { worst: withAllowed(check.worst, closeness) }),
 		histogram: errorHistogram(judged, closeness),
 		...(map === null ? {} : { errorMap: map }),
-		largest: largestDifferences(judged, mostElements).map((flat) => withAllowed(worstOf(part, flat, axis), closeness)),
+		largest: largestDifferences(judged, maxElements).map((flat) => withAllowed(worstOf(part, flat, axis), closeness)),
 	};
 }
 

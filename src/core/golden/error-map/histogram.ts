@@ -4,17 +4,17 @@ import type { Closeness } from "../compare/difference.ts";
 import { elementCount } from "../tensor/tensor.ts";
 import { distanceAt, forEachDifference, type TensorPair } from "./element-errors.ts";
 
-const mostBins = 64;
+const maxBins = 64;
 /** Sixteen decades are more than binary64 tells apart of one value; what is smaller falls into the first bin. */
-const mostDecades = 16;
+const maxDecades = 16;
 
 interface Extent {
 	least: number;
 	most: number;
 	equal: number;
 	notFinite: number;
-	leastTolerance: number;
-	mostTolerance: number;
+	minTolerance: number;
+	maxTolerance: number;
 }
 
 /** `closeness`: the tolerance of one element, for checks of elements. */
@@ -33,8 +33,8 @@ export function errorHistogram(sides: TensorPair, closeness: Closeness | null): 
 			counts[bin] = (counts[bin] ?? 0) + 1;
 		}
 	});
-	const { leastTolerance, mostTolerance } = extent;
-	const known = closeness !== null && leastTolerance <= mostTolerance;
+	const { minTolerance, maxTolerance } = extent;
+	const known = closeness !== null && minTolerance <= maxTolerance;
 	return {
 		from,
 		to,
@@ -42,12 +42,12 @@ export function errorHistogram(sides: TensorPair, closeness: Closeness | null): 
 		equal,
 		notFinite,
 		elements: elementCount(sides.expected.shape),
-		...(known ? { tolerance: [leastTolerance, mostTolerance] } : {}),
+		...(known ? { tolerance: [minTolerance, maxTolerance] } : {}),
 	};
 }
 
 function extentOf(sides: TensorPair, closeness: Closeness): Extent {
-	const none = { least: Number.POSITIVE_INFINITY, most: 0, leastTolerance: Number.POSITIVE_INFINITY, mostTolerance: 0 };
+	const none = { least: Number.POSITIVE_INFINITY, most: 0, minTolerance: Number.POSITIVE_INFINITY, maxTolerance: 0 };
 	const extent: Extent = { ...none, equal: 0, notFinite: 0 };
 	forEachDifference(sides, (chunk) => {
 		for (let i = 0; i < chunk.expected.length; i += 1) {
@@ -69,8 +69,8 @@ function addSize(extent: Extent, size: number): void {
 function addTolerance(extent: Extent, tolerance: number): void {
 	// Elements that are not finite have no tolerance.
 	if (!(tolerance < Number.POSITIVE_INFINITY)) return;
-	if (tolerance < extent.leastTolerance) extent.leastTolerance = tolerance;
-	if (tolerance > extent.mostTolerance) extent.mostTolerance = tolerance;
+	if (tolerance < extent.minTolerance) extent.minTolerance = tolerance;
+	if (tolerance > extent.maxTolerance) extent.maxTolerance = tolerance;
 }
 
 /** Whole decades, as finely divided as the number of bins allows. */
@@ -78,8 +78,8 @@ function binsOf({ least, most }: Extent): { from: number; to: number; bins: numb
 	if (!(most > 0)) return { from: 1, to: 10, bins: 0 };
 	// The ends of binary64 have no decade beyond them.
 	const top = Math.min(308, Math.max(-290, Math.floor(Math.log10(most)) + 1));
-	const bottom = Math.max(top - mostDecades, Math.min(top - 1, Math.floor(Math.log10(least))));
+	const bottom = Math.max(top - maxDecades, Math.min(top - 1, Math.floor(Math.log10(least))));
 	const decades = top - bottom;
-	const perDecade = [16, 8, 4].find((count) => count * decades <= mostBins) ?? 4;
+	const perDecade = [16, 8, 4].find((count) => count * decades <= maxBins) ?? 4;
 	return { from: 10 ** bottom, to: 10 ** top, bins: decades * perDecade };
 }

@@ -11,9 +11,9 @@ export interface Plane {
 	image: boolean;
 }
 
-const mostCells = 48;
+const maxCells = 48;
 /** A smaller plane shows no more than a list does. */
-const leastSide = 8;
+const minSide = 8;
 
 /**
  * The two axes that a map can be drawn over: the last two, or the two before the last of an image whose channels come last.
@@ -21,8 +21,8 @@ const leastSide = 8;
  */
 export function planeOf(shape: readonly number[], image: boolean): Plane | null {
 	const rank = shape.length;
-	const wide = (axis: number): boolean => axis >= 0 && (shape[axis] ?? 0) >= leastSide;
-	const channelsLast = rank >= 3 && (shape[rank - 1] ?? 0) < leastSide;
+	const wide = (axis: number): boolean => axis >= 0 && (shape[axis] ?? 0) >= minSide;
+	const channelsLast = rank >= 3 && (shape[rank - 1] ?? 0) < minSide;
 	const height = rank - (channelsLast ? 3 : 2);
 	// A picture has two axes of space; whether the others are channels, the output's meaning or its rank tells.
 	return wide(height) && wide(height + 1) ? { axes: [height, height + 1], image: image || rank >= 4 } : null;
@@ -31,8 +31,8 @@ export function planeOf(shape: readonly number[], image: boolean): Plane | null 
 export function errorMap(sides: TensorPair, plane: Plane): Omit<ErrorMap, "sample"> {
 	const { shape } = sides.expected;
 	const [height, width] = plane.axes.map((axis) => shape[axis] ?? 1) as [number, number];
-	const rows = Math.min(mostCells, height);
-	const columns = Math.min(mostCells, width);
+	const rows = Math.min(maxCells, height);
+	const columns = Math.min(maxCells, width);
 	const cells = largestOfCells(sides, plane, { rows, columns });
 	const largest = cells.reduce((most, value) => (Number.isFinite(value) && value > most ? value : most), 0);
 	return {

@@ -15,7 +15,7 @@ export interface ReviewInput extends LimitContext {
 	moved: readonly MovedOutput[];
 }
 
-const mostMoved = 100;
+const maxMoved = 100;
 
 /** null: both judge an engine alike. */
 export function reviewGolden(input: ReviewInput): GoldenChange | null {
@@ -31,7 +31,7 @@ export function reviewGolden(input: ReviewInput): GoldenChange | null {
 		...(isNewReason(base, head) ? { reason: head.reason } : {}),
 		...(head.author === undefined ? {} : { author: head.author }),
 		weakened: [...weakenedBy(base, head), ...tolerances.filter(({ looser }) => looser).map(describeLooser)],
-		moved: moved.slice(0, mostMoved),
+		moved: moved.slice(0, maxMoved),
 		movedTotal: moved.length,
 		tolerances,
 		notes: notesOf(base, head),
@@ -112,12 +112,12 @@ function ownFile(files: GoldenCase["inputs"], name: string) {
 	return Object.hasOwn(files, name) ? files[name] : undefined;
 }
 
-const mostListed = 5;
+const maxListed = 5;
 
 function listed(names: readonly string[]): string {
-	const more = names.length - mostListed;
+	const more = names.length - maxListed;
 	const shown = names
-		.slice(0, mostListed)
+		.slice(0, maxListed)
 		.map((name) => quoteName(name))
 		.join(", ");
 	return more > 0 ? `${shown} and ${more} more` : shown;

@@ -6,7 +6,7 @@ import { topIndices } from "./classification.ts";
 import type { Measured, MetricOptions } from "./measured.ts";
 
 /** All pairs are compared: of more vectors that takes minutes. */
-export const mostVectors = 2048;
+export const maxVectors = 2048;
 
 interface Vectors {
 	/** Of length 1, or of zeros. */
@@ -36,7 +36,7 @@ export function rankAgreement(pair: Pair, options: MetricOptions): Measured {
 function ofOutput(pair: Pair, options: MetricOptions, measure: (vectors: Vectors, k: number) => Scores): Measured {
 	const elements = elementCount(pair.expected.shape);
 	const vectors = unitVectors(pair, options.axis);
-	if (vectors === null) return { value: Number.NaN, elements, worstAt: -1, detail: `more than ${mostVectors} vectors` };
+	if (vectors === null) return { value: Number.NaN, elements, worstAt: -1, detail: `more than ${maxVectors} vectors` };
 	const { value, lowest, at, problem } = measure(vectors, options.k);
 	if (problem !== undefined) return { value, elements, worstAt: -1, detail: problem };
 	const detail = `lowest of one vector: ${Number(lowest.toPrecision(4))}`;
@@ -101,12 +101,12 @@ function unitVectors(pair: Pair, axis: number): Vectors | null {
 	const firsts: number[] = [];
 	forEachRow(pair, axis, (left, right, place) => {
 		// One more than allowed is enough to see that there are too many.
-		if (expected.length > mostVectors) return;
+		if (expected.length > maxVectors) return;
 		expected.push(unit(left));
 		got.push(unit(right));
 		firsts.push(place.first);
 	});
-	return expected.length > mostVectors ? null : { expected, got, firsts };
+	return expected.length > maxVectors ? null : { expected, got, firsts };
 }
 
 /** A copy of length 1; what is not finite, and so the golden's own, is left out. */

@@ -7,7 +7,7 @@ import { argMax } from "./classification.ts";
 import type { Measured, MetricOptions } from "./measured.ts";
 
 /** More classes than this are no classes. */
-const mostClasses = 65_536;
+const maxClasses = 65_536;
 
 export interface ClassTally {
 	/** By class: pixels of both, of the golden, of the engine. */
@@ -86,7 +86,7 @@ function undefinedFor(tally: ClassTally): Measured {
 		value: Number.NaN,
 		elements: Math.max(1, tally.pixels),
 		worstAt: -1,
-		detail: `${tally.stray} is not a class from 0 to ${mostClasses - 1}`,
+		detail: `${tally.stray} is not a class from 0 to ${maxClasses - 1}`,
 	};
 }
 
@@ -144,11 +144,11 @@ function addPixel(tally: ClassTally, { expected, got, flat }: { expected: number
 }
 
 function isClass(value: number): boolean {
-	return value >= 0 && value < mostClasses && Number.isInteger(value);
+	return value >= 0 && value < maxClasses && Number.isInteger(value);
 }
 
 function grow(tally: ClassTally, classes: number): void {
-	const length = Math.min(mostClasses, Math.max(classes, 2 * tally.both.length));
+	const length = Math.min(maxClasses, Math.max(classes, 2 * tally.both.length));
 	for (const key of ["both", "expected", "got"] as const) {
 		const longer = new Float64Array(length);
 		longer.set(tally[key]);

@@ -17,7 +17,7 @@ export interface ProbeContext {
 }
 
 /** A dozen cases lie in memory together. */
-export const mostCaseBytes = 64 * 1024 * 1024;
+export const maxCaseBytes = 64 * 1024 * 1024;
 
 /** A string is the reason why there are no inputs. */
 export function openProbeContext(subject: ProbeSubject, donors: readonly Readonly<Record<string, Tensor>>[]): ProbeContext | string {
@@ -28,7 +28,7 @@ export function openProbeContext(subject: ProbeSubject, donors: readonly Readonl
 	const usable = donated !== null && donated.pool.rows > (batch === null ? 0 : 1) && holds(profile, donated.sizes, batch);
 	const sizes = usable ? donated.sizes : sizesAt(profile, "opt");
 	const rows = batch === null ? 1 : rowsOf(batch.range, (count) => caseBytes(subject, batch, { sizes, rows: count }));
-	if (caseBytes(subject, batch, { sizes, rows }) > mostCaseBytes) return `One batch takes more than ${mostCaseBytes / 2 ** 20} MiB.`;
+	if (caseBytes(subject, batch, { sizes, rows }) > maxCaseBytes) return `One batch takes more than ${maxCaseBytes / 2 ** 20} MiB.`;
 	const pool = usable ? donated.pool : makePool(subject, batch, { sizes, rows: 2 * rows, caseIndex: 0 });
 	if (typeof pool === "string") return pool;
 	return { subject, profile, batch, noBatch: typeof found === "string" ? found : "", sizes, pool, rows };
@@ -55,7 +55,7 @@ function holds(profile: ProbeContext["profile"], sizes: ReadonlyMap<string, numb
 function rowsOf({ min, opt, max }: Batch["range"], bytesOf: (rows: number) => number): number {
 	const least = Math.max(min, Math.min(2, max));
 	let rows = Math.max(least, opt);
-	while (rows > least && bytesOf(rows) > mostCaseBytes) rows = Math.max(least, Math.floor(rows / 2));
+	while (rows > least && bytesOf(rows) > maxCaseBytes) rows = Math.max(least, Math.floor(rows / 2));
 	return rows;
 }
 

@@ -147,7 +147,7 @@ function figure(value: number): string {
 }
 
 /** As for error growth: different kernel choices change the error by less than a factor of two. */
-const mostGrowth = 2;
+const maxGrowth = 2;
 
 interface EngineRef {
 	model: string;
@@ -181,7 +181,7 @@ export function settleProbes(
 function isKnown(head: JudgedProbe, base: JudgedProbe): boolean {
 	if (base.state !== "differs") return false;
 	const size = ({ got }: JudgedProbe): number => (got === null || Number.isNaN(got) ? Number.POSITIVE_INFINITY : got);
-	return size(head) <= mostGrowth * size(base);
+	return size(head) <= maxGrowth * size(base);
 }
 
 function besideBase(head: JudgedProbe, base: JudgedProbe | undefined, known: boolean): string[] {

@@ -17,7 +17,7 @@ export interface Pool {
 /** The same inputs every night, so that two nights can be compared. */
 const seed = 20;
 /** More distinct rows find nothing more and take longer to generate. */
-const mostRows = 8;
+const maxRows = 8;
 
 /** A string is the reason, such as a missing size. */
 export function makePool(
@@ -25,7 +25,7 @@ export function makePool(
 	batch: Batch | null,
 	at: { sizes: ReadonlyMap<string, number>; rows: number; caseIndex: number },
 ): Pool | string {
-	const rows = batch === null ? 1 : Math.min(mostRows, at.rows);
+	const rows = batch === null ? 1 : Math.min(maxRows, at.rows);
 	const tensors: Record<string, Tensor> = Object.create(null);
 	for (const [inputIndex, { name, dtype, axes, generator: specs }] of subject.inputs.entries()) {
 		const shape = shapeOf(axes, at.sizes);
@@ -57,7 +57,7 @@ export function poolOf(
 		const [head, ...others] = own;
 		if (head === undefined) return null;
 		const joined = axis === undefined ? head : join([head, ...others], axis);
-		rows = axis === undefined ? rows : Math.min(mostRows, joined.shape[axis] ?? 0);
+		rows = axis === undefined ? rows : Math.min(maxRows, joined.shape[axis] ?? 0);
 		const cut = axis === undefined ? joined : pick(joined, axis, upTo(rows));
 		if (cut === null) return null;
 		tensors[name] = cut;

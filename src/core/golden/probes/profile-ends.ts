@@ -1,17 +1,17 @@
 // The profile-ends probe: the engine runs at the smallest and largest sizes, and rows that two batches share agree.
 import type { DimRange } from "../../config/config.ts";
-import { type Comparison, caseBytes, mostCaseBytes, type ProbeCase, type ProbeContext, type ProbeRequest } from "./context.ts";
+import { type Comparison, caseBytes, maxCaseBytes, type ProbeCase, type ProbeContext, type ProbeRequest } from "./context.ts";
 import { composeBatch, makePool, upTo } from "./pool.ts";
 import { sizesAt } from "./subject.ts";
 
 /** A config may name 16 profiles; probing more than these takes too long. */
-const mostProfiles = 4;
+const maxProfiles = 4;
 
 export function probeProfileEnds(context: ProbeContext): ProbeRequest | string {
 	const cases: ProbeCase[] = [];
 	const comparisons: Comparison[] = [];
 	const omitted: string[] = [];
-	for (const [index, profile] of context.subject.profiles.slice(0, mostProfiles).entries()) {
+	for (const [index, profile] of context.subject.profiles.slice(0, maxProfiles).entries()) {
 		for (const level of levelsOf(context, profile)) {
 			const request = probeLevel(context, { profile, level, name: `profile-${index}-${level}`, caseIndex: 1 + cases.length });
 			if (typeof request === "string") omitted.push(request);
@@ -57,9 +57,9 @@ function probeLevel(context: ProbeContext, { profile, level, name, caseIndex }: 
 	const { subject, batch } = context;
 	const sizes = sizesAt(profile, level);
 	const range = rangeIn(context, profile);
-	const fitting = batchesOf(range).filter((rows) => caseBytes(subject, batch, { sizes, rows }) <= mostCaseBytes);
+	const fitting = batchesOf(range).filter((rows) => caseBytes(subject, batch, { sizes, rows }) <= maxCaseBytes);
 	const [least = 1, ...more] = fitting;
-	const most = `${mostCaseBytes / 2 ** 20} MiB`;
+	const most = `${maxCaseBytes / 2 ** 20} MiB`;
 	if (fitting.length === 0) return `Sizes whose batch takes more than ${most} are left out.`;
 	const pool = makePool(subject, batch, { sizes, rows: Math.max(...fitting), caseIndex });
 	if (typeof pool === "string") return pool;

@@ -2,7 +2,7 @@
 import { joinNorms, longerNorm, noNorm, normRatio, type Pair } from "../compare/difference.ts";
 import { metrics } from "../compare/registry.ts";
 import type { Measured, MetricOptions } from "../metrics/measured.ts";
-import { measureRanks, measureRecall, mostVectors, unit } from "../metrics/neighbours.ts";
+import { maxVectors, measureRanks, measureRecall, unit } from "../metrics/neighbours.ts";
 import { emptyClassTally, measureClasses, tallyClasses } from "../metrics/segmentation.ts";
 import { forEachRow } from "../tensor/rows.ts";
 import type { SetKind } from "./kinds.ts";
@@ -84,9 +84,9 @@ function squareTally(): SetTally {
 }
 
 /** Of both sides together. */
-const mostBytes = 128 * 1024 * 1024;
+const maxBytes = 128 * 1024 * 1024;
 /** With fewer there is hardly a neighbourhood. */
-const leastVectors = 16;
+const minVectors = 16;
 
 interface SampledVectors {
 	expected: Float64Array[];
@@ -105,8 +105,8 @@ function vectorTally(kind: "recall-at-k" | "rank-agreement"): SetTally {
 	const take = (expected: Float64Array, got: Float64Array, id: string): void => {
 		if (seen.length < 0) seen.length = expected.length;
 		if (expected.length !== seen.length) problem ??= `case ${id} has vectors of ${expected.length}, others of ${seen.length}`;
-		const room = Math.min(mostVectors, Math.floor(mostBytes / (16 * Math.max(1, seen.length))));
-		if (room < leastVectors) problem ??= `vectors of ${seen.length} elements are too long to keep ${leastVectors} of them`;
+		const room = Math.min(maxVectors, Math.floor(maxBytes / (16 * Math.max(1, seen.length))));
+		if (room < minVectors) problem ??= `vectors of ${seen.length} elements are too long to keep ${minVectors} of them`;
 		const at = seen.vectors;
 		seen.vectors += 1;
 		seen.elements += expected.length;

@@ -104,7 +104,7 @@ export function namedTypes({ model, scopes }: Subject): ReadonlySet<OnnxDType> {
 	]);
 }
 
-export function leastBitsOf(precision: Precision | undefined): number {
+export function minBitsOf(precision: Precision | undefined): number {
 	if (precision === undefined || precision === "fp32" || precision === "tf32") return 32;
 	if (precision === "fp16" || precision === "bf16") return 16;
 	return precision === "int4" || precision === "fp4" ? 4 : 8;
@@ -148,8 +148,8 @@ function tooOld(subject: Subject): Finding[] {
 function weightsTooBig(subject: Subject): Finding[] {
 	const { gpuMemoryBytes, streamsWeights, precision } = subject.context;
 	if (gpuMemoryBytes === undefined || streamsWeights === true) return [];
-	const bits = leastBitsOf(precision);
-	const bytes = subject.scopes.flatMap((scope) => scope.initializers).reduce((sum, weight) => sum + leastBytes(weight, bits), 0);
+	const bits = minBitsOf(precision);
+	const bytes = subject.scopes.flatMap((scope) => scope.initializers).reduce((sum, weight) => sum + minBytes(weight, bits), 0);
 	if (bytes <= gpuMemoryBytes) return [];
 	const message = `The weights take at least ${formatBytes(bytes)}, more than this GPU has (${formatBytes(gpuMemoryBytes)}).`;
 	const fix = 'Use a lower precision or a larger GPU, or stream them: `flags: ["--allowWeightStreaming"]`.';
@@ -157,7 +157,7 @@ function weightsTooBig(subject: Subject): Finding[] {
 }
 
 /** Floats may become as small as the precision allows; what is smaller in the file stays so. */
-function leastBytes({ dtype, dims, sparse }: OnnxInitializer, least: number): number {
+function minBytes({ dtype, dims, sparse }: OnnxInitializer, least: number): number {
 	const bits = elementBits(dtype);
 	if (bits === null || sparse === true) return 0;
 	const elements = dims.reduce((product, size) => product * size, 1);

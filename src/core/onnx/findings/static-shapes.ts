@@ -8,11 +8,11 @@ import { formatDims } from "../shapes.ts";
 import { elementsOf } from "../static-shapes/operator.ts";
 import { isAtLeast } from "../tensorrt/support.ts";
 import { nodeLabel } from "../walk.ts";
-import { leastBitsOf } from "./precision.ts";
+import { minBitsOf } from "./precision.ts";
 import { finding, type PreflightContext, type Rule, type Subject } from "./subject.ts";
 
 /** "The volume must be less than 2^31 elements": NvInfer.h up to TensorRT 10.10; later ones do not say so. */
-const mostElements = 2 ** 31 - 1;
+const maxElements = 2 ** 31 - 1;
 /** The largest memory of any GPU: NVIDIA B300, 288 GB. */
 const largestGpuBytes = 288e9;
 
@@ -61,20 +61,20 @@ interface Excess {
 
 function excessOf(elements: number, subject: Subject, name: string): Excess | null {
 	const { tensorrt, context } = subject;
-	const bytes = leastBytes(elements, subject, name);
+	const bytes = minBytes(elements, subject, name);
 	const limitBytes = context.gpuMemoryBytes ?? largestGpuBytes;
 	if (tensorrt !== null && bytes > limitBytes) {
 		const gpu = context.gpuMemoryBytes === undefined ? "than any GPU has" : `than this GPU has (${formatBytes(limitBytes)})`;
 		return { severity: "error", says: `at least ${formatBytes(bytes)}, more ${gpu}` };
 	}
-	if (elements <= mostElements || (tensorrt !== null && isAtLeast(tensorrt, 10, 11) === true)) return null;
+	if (elements <= maxElements || (tensorrt !== null && isAtLeast(tensorrt, 10, 11) === true)) return null;
 	const says = `${elements} elements, ${formatBytes(tensorBytes("float", elements) ?? 0)} as float, more than a tensor may have (2^31 - 1)`;
 	return { severity: "warning", says };
 }
 
 /** An input's type is known; what is inside follows the precision that the engine may choose. */
-function leastBytes(elements: number, { model, context }: Subject, name: string): number {
+function minBytes(elements: number, { model, context }: Subject, name: string): number {
 	const input = model.onnx.graph.inputs.find((value) => value.name === name);
 	const bits = input === undefined ? null : elementBits(input.dtype);
-	return (elements * (bits ?? leastBitsOf(context.precision))) / 8;
+	return (elements * (bits ?? minBitsOf(context.precision))) / 8;
 }

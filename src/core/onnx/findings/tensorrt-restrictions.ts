@@ -70,7 +70,7 @@ function ranksOf(scope: Scope, node: OnnxNode, [one, other]: readonly [OnnxSubgr
 }
 
 /** NvInfer.h of every version: "Currently only values of K up to 3840 are supported"; the parser of some lets more through. */
-const mostK = 3840;
+const maxK = 3840;
 
 export const topkLimit: Rule = (subject) => {
 	if (subject.context.backend !== "tensorrt") return [];
@@ -79,9 +79,9 @@ export const topkLimit: Rule = (subject) => {
 			if (node.domain !== "" || node.op !== "TopK") return [];
 			const attribute = node.attributes.find(({ name }) => name === "k")?.value;
 			const k = typeof attribute === "number" ? attribute : constantOf(subject, scope, node.inputs[1])?.values?.[0];
-			if (k === undefined || k <= mostK) return [];
-			const message = `${nodeIn(node, scope)} keeps ${k} elements; TensorRT's TopK keeps at most ${mostK}.`;
-			return [finding("topk-limit", { severity: "error", message, fix: `Keep at most ${mostK}, or sort outside of the engine.`, node })];
+			if (k === undefined || k <= maxK) return [];
+			const message = `${nodeIn(node, scope)} keeps ${k} elements; TensorRT's TopK keeps at most ${maxK}.`;
+			return [finding("topk-limit", { severity: "error", message, fix: `Keep at most ${maxK}, or sort outside of the engine.`, node })];
 		}),
 	);
 };

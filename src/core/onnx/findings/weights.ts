@@ -10,7 +10,7 @@ import { initialisers } from "./element-types.ts";
 import { finding, inScope, type Rule, type Subject } from "./subject.ts";
 
 /** Protobuf counts a message's bytes in 31 bits. */
-const mostProtobufBytes = 2 ** 31 - 1;
+const maxProtobufBytes = 2 ** 31 - 1;
 
 export const weights: Rule = (subject) => {
 	const unused = unusedWeights(subject);
@@ -19,7 +19,7 @@ export const weights: Rule = (subject) => {
 
 function fileSize({ model }: Subject): Finding[] {
 	const { bytes } = model.onnx;
-	if (bytes <= mostProtobufBytes) return [];
+	if (bytes <= maxProtobufBytes) return [];
 	return [
 		finding("protobuf-too-big", {
 			severity: "error",

@@ -14,7 +14,7 @@ import {
 	sameValues,
 	transpose,
 } from "./layouts.ts";
-import { type Dims, mostValues, type OperatorResult, type OperatorRule, type OperatorView, untold } from "./operator.ts";
+import { type Dims, maxValues, type OperatorResult, type OperatorRule, type OperatorView, untold } from "./operator.ts";
 import { conv, convTranspose, gemm, matMul, withSecond } from "./products.ts";
 import type { TensorTypes } from "./types.ts";
 import { arithmetic, nonZero, oneHot, range, shapeOf, sizeOf } from "./values.ts";
@@ -149,5 +149,5 @@ function keep(
 		const name = node.outputs[place] ?? "";
 		if (name !== "" && dims !== null) to.shapes.set(name, dims);
 	}
-	if (result.value !== undefined && result.value.length <= mostValues) to.values.set(first, result.value);
+	if (result.value !== undefined && result.value.length <= maxValues) to.values.set(first, result.value);
 }

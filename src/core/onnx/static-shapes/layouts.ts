@@ -8,7 +8,7 @@ import {
 	elementsOf,
 	integerAttribute,
 	integersAttribute,
-	mostValues,
+	maxValues,
 	type OperatorResult,
 	type OperatorRule,
 	unknownOf,
@@ -115,6 +115,6 @@ export const concat: OperatorRule = ({ node, shapes, values }) => {
 		along = typeof along === "number" && typeof size === "number" ? along + size : null;
 	}
 	const dims = first.map((dim, each) => (each === at ? along : dim));
-	if (first.length !== 1 || typeof along !== "number" || along > mostValues) return { dims };
+	if (first.length !== 1 || typeof along !== "number" || along > maxValues) return { dims };
 	return { dims, value: values.flatMap((value, index) => value ?? unknownOf(Number(shapes[index]?.[0]))) };
 };

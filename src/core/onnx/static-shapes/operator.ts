@@ -20,7 +20,7 @@ export type OperatorResult = { dims: Dims | null; more?: readonly (Dims | null)[
 export type OperatorRule = (view: OperatorView) => OperatorResult;
 
 /** No operator takes a longer list of sizes. */
-export const mostValues = 64;
+export const maxValues = 64;
 
 export const untold: OperatorResult = { dims: null };
 

@@ -6,7 +6,7 @@ import { linearScale, roundTicks, timeLabels } from "./scale.ts";
 
 const size = { width: 640, height: 220, left: 20, right: 620, top: 14, bottom: 182 } as const;
 /** More bins than a plot of this width can show. */
-const mostBins = 1000;
+const maxBins = 1000;
 
 function merged(counts: readonly number[], by: number): number[] {
 	return Array.from({ length: Math.ceil(counts.length / by) }, (_, bin) =>
@@ -64,7 +64,7 @@ function tallestShare(arms: readonly (readonly number[])[]): number {
 /** Null where nothing was kept. */
 export function drawDistribution(workload: WorkloadResult): Markup | null {
 	const found = workload.distribution;
-	if (found === null || found.base.length === 0 || found.base.length > mostBins || found.head.length > mostBins) return null;
+	if (found === null || found.base.length === 0 || found.base.length > maxBins || found.head.length > maxBins) return null;
 	if (found.base.length !== found.head.length && found.head.length > 0) return null;
 	const given = [found.base, found.head].filter((counts) => counts.some((count) => count > 0));
 	if (given.length === 0) return null;

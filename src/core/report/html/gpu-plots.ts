@@ -7,7 +7,7 @@ import { linearScale, paddedDomain, type Scale } from "./scale.ts";
 
 const size = { width: 280, height: 64, left: 6, right: 274, top: 6, bottom: 58 } as const;
 /** More runs than a workload is ever given; a hostile file may hold any number. */
-const mostRuns = 300;
+const maxRuns = 300;
 
 function domain(values: readonly number[], smallest: number): [number, number] {
 	const [low, high] = paddedDomain(values, 0.1);
@@ -51,7 +51,7 @@ function plot(quantity: GpuQuantity, runs: readonly WatchedRun[], workload: Work
 export function drawGpu(workload: WorkloadResult): Markup | null {
 	const runs = watchedRuns(workload)
 		.sort((a, b) => a.order - b.order)
-		.slice(0, mostRuns);
+		.slice(0, maxRuns);
 	const plots = gpuQuantities.map((quantity) => plot(quantity, runs, workload)).filter((drawn) => drawn !== null);
 	return plots.length === 0 ? null : html`<div class="sparks">${plots}</div>`;
 }

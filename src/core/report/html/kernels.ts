@@ -5,7 +5,7 @@ import { subjectName } from "../../text/labels.ts";
 import { formatMs, formatPercent } from "../../text/units.ts";
 import { type Column, folded, html, moreText, type Piece, sortableTable } from "./markup.ts";
 
-const mostRows = 30;
+const maxRows = 30;
 
 interface KernelRow {
 	name: string;
@@ -71,8 +71,8 @@ export function kernelsPart(workload: WorkloadResult): Piece {
 	];
 	const all = Math.max(...arms.map((arm) => countOf(kernels[arm])));
 	return folded("Kernels by time, from Nsight Systems", [
-		sortableTable(`kernels of ${subjectName(workload)}`, columns, rows.slice(0, mostRows)),
-		moreText(Math.max(rows.length, all) - mostRows, "kernels"),
+		sortableTable(`kernels of ${subjectName(workload)}`, columns, rows.slice(0, maxRows)),
+		moreText(Math.max(rows.length, all) - maxRows, "kernels"),
 		html`<p class="legend">from a short run under nsys, which is slower than the timed runs; not used by any gate</p>`,
 	]);
 }

@@ -8,8 +8,8 @@ import { changedLayers, differenceLabels, isWhole, type LayerUnit, layerUnit } f
 import { at, type Column, folded, html, type Markup, moreText, type Piece, sortableTable } from "./markup.ts";
 import { linearScale } from "./scale.ts";
 
-const mostMoved = 8;
-const mostRows = 1000;
+const maxMoved = 8;
+const maxRows = 1000;
 const bars = { width: 200, height: 22, baseTop: 3, headTop: 12, thickness: 7 } as const;
 
 interface Drawing {
@@ -84,7 +84,7 @@ function timeColumns({ unit, arms }: Drawing): Column<LayerChange>[] {
 function movedTable(drawing: Drawing, workload: WorkloadResult): Piece {
 	const { changes, arms } = drawing;
 	const isPaired = arms.base !== null;
-	const moved = movedMost(changes, mostMoved);
+	const moved = movedMost(changes, maxMoved);
 	const largest = Math.abs(moved[0]?.changeMs ?? 0);
 	const rows = moved.filter(({ changeMs }) => Math.abs(changeMs) >= largest / 50);
 	if (rows.length === 0) return null;
@@ -118,8 +118,8 @@ function fullTable(drawing: Drawing, workload: WorkloadResult): Piece {
 	const known = arms.base === null || arms.head === null ? [arms.head ?? arms.base] : [arms.base, arms.head];
 	const isCut = known.some((arm) => arm !== null && !isWhole(arm));
 	const title = isCut ? `The ${counted(changes.length, "slowest layer")}` : `All ${counted(changes.length, "layer")}`;
-	const table = sortableTable(`all layers of ${subjectName(workload)}`, columns, changes.slice(0, mostRows));
-	return folded(title, [table, moreText(changes.length - mostRows, "layers")]);
+	const table = sortableTable(`all layers of ${subjectName(workload)}`, columns, changes.slice(0, maxRows));
+	return folded(title, [table, moreText(changes.length - maxRows, "layers")]);
 }
 
 /** `92.41 → 96.60 µs`. */

@@ -7,7 +7,7 @@ import { changeText, intervalText } from "../comparison-format.ts";
 import { gpuFigures } from "../gpu-format.ts";
 import { type Column, folded, html, type Markup, moreText, type Piece, pill, sortableTable } from "./markup.ts";
 
-const mostRuns = 300;
+const maxRuns = 300;
 
 function time(title: string, of: (run: PerfRun) => number | undefined): Column<PerfRun> {
 	return {
@@ -40,9 +40,9 @@ const runColumns: readonly Column<PerfRun>[] = [
 
 export function runsTable(workload: WorkloadResult): Piece {
 	if (workload.runs.length === 0) return null;
-	const runs = [...workload.runs].sort((a, b) => a.order - b.order).slice(0, mostRuns);
+	const runs = [...workload.runs].sort((a, b) => a.order - b.order).slice(0, maxRuns);
 	const label = `every run of ${subjectName(workload)}`;
-	return folded("Every run in figures", [sortableTable(label, runColumns, runs), moreText(workload.runs.length - mostRuns, "runs")]);
+	return folded("Every run in figures", [sortableTable(label, runColumns, runs), moreText(workload.runs.length - maxRuns, "runs")]);
 }
 
 interface Figure {

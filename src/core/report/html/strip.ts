@@ -10,7 +10,7 @@ import { linearScale, paddedDomain, roundTicks, type Scale, timeLabels } from ".
 
 const size = { width: 640, height: 220, left: 74, right: 540, top: 14, bottom: 182 } as const;
 /** More pairs than a workload is ever given; a hostile file may hold any number. */
-const mostPairs = 128;
+const maxPairs = 128;
 
 interface PairOfRuns {
 	number: number;
@@ -39,7 +39,7 @@ function pairsOf(runs: readonly DrawnRun[]): PairOfRuns[] {
 		else pair.unusable.push(run);
 		pairs.set(run.pair, pair);
 	}
-	return [...pairs.values()].sort((a, b) => a.number - b.number).slice(0, mostPairs);
+	return [...pairs.values()].sort((a, b) => a.number - b.number).slice(0, maxPairs);
 }
 
 function dot(run: DrawnRun | undefined, x: number, options: { y: Scale; radius: number }): Piece {

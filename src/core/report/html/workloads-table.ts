@@ -18,7 +18,7 @@ interface Line {
 	anchor: string | null;
 }
 
-const mostRows = 1000;
+const maxRows = 1000;
 
 function workloadName({ workload }: WorkloadRow): Markup {
 	return html`<b>${cleanName(workload.model)}</b> <span>${cleanName(workload.engine)} · ${cleanName(workload.workload)}</span>${partLine(workload.part)}`;
@@ -114,8 +114,8 @@ function columnsOf(rows: readonly WorkloadRow[], result: Result): Column<Line>[]
 
 /** Rows that need attention first, each part in the order of the result. */
 export function workloadTable(result: Result, rows: readonly WorkloadRow[], anchors: ReadonlyMap<WorkloadRow, string>): Piece {
-	const ordered = [...rows.filter((row) => !row.quiet), ...rows.filter((row) => row.quiet)].slice(0, mostRows);
+	const ordered = [...rows.filter((row) => !row.quiet), ...rows.filter((row) => row.quiet)].slice(0, maxRows);
 	const lines = ordered.map((row): Line => ({ row, texts: workloadTexts(row), anchor: anchors.get(row) ?? null }));
 	const title = withCaution("Workloads", result.backend);
-	return section(title, [sortableTable(title, columnsOf(ordered, result), lines), moreText(rows.length - mostRows, "rows")], "workloads");
+	return section(title, [sortableTable(title, columnsOf(ordered, result), lines), moreText(rows.length - maxRows, "rows")], "workloads");
 }

@@ -24,7 +24,7 @@ import { engineKey, type GateIndex, gateKey } from "../index-gates.ts";
 import { foldedMarkdown, markdownTable, withHiddenRows } from "../markdown-parts.ts";
 import { defineSection, type SectionHighlights } from "../section.ts";
 
-const mostRows = 500;
+const maxRows = 500;
 
 interface BuildPair {
 	part: string | undefined;
@@ -210,8 +210,8 @@ export const buildSection = defineSection({
 	markdown: (facts, detail) => [markdownBlock(facts, detail)],
 	html: ({ result, title, pairs }) => {
 		const failed = result.builds.filter((build) => build.failure !== undefined).slice(0, 100);
-		const table = sortableTable("build gate", columns, pairs.slice(0, mostRows));
-		return section(title, [table, moreText(pairs.length - mostRows, "engines"), failed.map(refusal), recipes(result)], "builds");
+		const table = sortableTable("build gate", columns, pairs.slice(0, maxRows));
+		return section(title, [table, moreText(pairs.length - maxRows, "engines"), failed.map(refusal), recipes(result)], "builds");
 	},
 	highlights: buildHighlights,
 });

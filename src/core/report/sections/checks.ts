@@ -9,7 +9,7 @@ import { type Column, folded, html, type Markup, moreText, type Piece, pill, sor
 import { backendOf } from "../part-backend.ts";
 import { defineSection } from "../section.ts";
 
-const mostRows = 1000;
+const maxRows = 1000;
 
 function checksTable(result: Result): Piece {
 	const columns: Column<GateResult>[] = [
@@ -18,11 +18,11 @@ function checksTable(result: Result): Piece {
 		{ title: "status", cell: (gate) => pill(gate.status, statusTones[gate.status]), sortBy: (gate) => precedence.indexOf(gate.status) },
 		{ title: "message", wraps: true, cell: (gate) => cleanMessage(gate.message) },
 	];
-	const rows = [...result.gates].sort((a, b) => precedence.indexOf(a.status) - precedence.indexOf(b.status)).slice(0, mostRows);
+	const rows = [...result.gates].sort((a, b) => precedence.indexOf(a.status) - precedence.indexOf(b.status)).slice(0, maxRows);
 	const passing = result.gates.filter((gate) => gate.status === "pass").length;
 	return folded(`All checks: ${passing} of ${result.gates.length} pass`, [
 		sortableTable("all checks", columns, rows),
-		moreText(result.gates.length - mostRows, "checks"),
+		moreText(result.gates.length - maxRows, "checks"),
 	]);
 }
 

@@ -8,7 +8,7 @@ import { html, logExcerpt, type Markup, moreText, pill, section } from "../html/
 import { gateKey } from "../index-gates.ts";
 import { defineSection, type SectionHighlights } from "../section.ts";
 
-const mostErrors = 200;
+const maxErrors = 200;
 
 const faultOf: Readonly<Record<ErrorRecord["kind"], string>> = {
 	configuration: "the configuration",
@@ -55,8 +55,8 @@ export const errorSection = defineSection({
 	id: "errors",
 	select: ({ result: { errors } }) => (errors.length === 0 ? null : errors),
 	html: (errors) => {
-		const list = html`<ul>${errors.slice(0, mostErrors).map(errorItem)}</ul>`;
-		return section(`Errors: ${errors.length.toLocaleString("en-US")}`, [list, moreText(errors.length - mostErrors, "errors")], "errors");
+		const list = html`<ul>${errors.slice(0, maxErrors).map(errorItem)}</ul>`;
+		return section(`Errors: ${errors.length.toLocaleString("en-US")}`, [list, moreText(errors.length - maxErrors, "errors")], "errors");
 	},
 	highlights: errorHighlights,
 });

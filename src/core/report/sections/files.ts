@@ -6,8 +6,8 @@ import { folded, html, type Markup, moreText, type Piece } from "../html/markup.
 import { defineSection } from "../section.ts";
 import { paint, type TerminalOptions } from "../terminal-text.ts";
 
-const mostInHtml = 1000;
-const mostInTerminal = 8;
+const maxInHtml = 1000;
+const maxInTerminal = 8;
 
 type Files = Result["files"];
 
@@ -21,13 +21,13 @@ function fileLink(path: string): Markup {
 }
 
 function fileList(files: Files): Piece {
-	const shown = files.slice(0, mostInHtml);
+	const shown = files.slice(0, maxInHtml);
 	const list = shown.map((file) => html`<li>${fileLink(file.path)} <span class="mut">${cleanName(file.what, 160)}</span></li>\n`);
-	return folded(`Files: ${files.length.toLocaleString("en-US")}`, [html`<ul>${list}</ul>`, moreText(files.length - mostInHtml, "files")]);
+	return folded(`Files: ${files.length.toLocaleString("en-US")}`, [html`<ul>${list}</ul>`, moreText(files.length - maxInHtml, "files")]);
 }
 
 function terminalLines(files: Files, { color }: TerminalOptions): string[] {
-	const shown = files.slice(0, mostInTerminal);
+	const shown = files.slice(0, maxInTerminal);
 	const width = Math.max(...shown.map((file) => cleanName(file.path, 100).length));
 	const hidden = files.length - shown.length;
 	return [

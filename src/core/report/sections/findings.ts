@@ -8,7 +8,7 @@ import { type Column, html, moreText, pill, section, sortableTable } from "../ht
 import { foldedMarkdown, markdownTable, withHiddenRows } from "../markdown-parts.ts";
 import { defineSection } from "../section.ts";
 
-const mostRows = 1000;
+const maxRows = 1000;
 
 const findingTones: Readonly<Record<Finding["severity"], Tone>> = { error: "bad", warning: "warn", note: "plain" };
 
@@ -51,7 +51,7 @@ export const findingSection = defineSection({
 	html: ({ title, findings }) =>
 		section(
 			title,
-			[sortableTable("findings", columns, findings.slice(0, mostRows)), moreText(findings.length - mostRows, "findings")],
+			[sortableTable("findings", columns, findings.slice(0, maxRows)), moreText(findings.length - maxRows, "findings")],
 			"findings",
 		),
 });

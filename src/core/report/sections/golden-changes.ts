@@ -10,9 +10,9 @@ import { type Column, html, type Markup, moreText, pill, section, sortableTable 
 import { type GateIndex, gateKey } from "../index-gates.ts";
 import { defineSection, type SectionHighlights } from "../section.ts";
 
-const mostChanged = 6;
-const mostChanges = 100;
-const mostRows = 100;
+const maxChanged = 6;
+const maxChanges = 100;
+const maxRows = 100;
 
 const movedColumns: readonly Column<MovedOutput>[] = [
 	{
@@ -37,8 +37,8 @@ const limitColumns: readonly Column<ToleranceChange>[] = [
 function changePart(change: GoldenChange): Markup {
 	const { moved, movedTotal, tolerances, weakened, notes } = change;
 	return html`<h3>${cleanName(change.model)} <small>${cleanName(change.path, 120)} · ${revisionText(change)}</small> ${pill("needs review", weakened.length > 0 ? "bad" : "warn")}</h3>
-${weakened.length === 0 ? null : html`<ul>${weakened.slice(0, mostRows).map((text) => html`<li>${pill("weaker", "bad")} ${cleanMessage(text, 400)}</li>`)}</ul>\n`}<p>${whyText(change)}</p>
-${notes.map((text) => html`<p>${cleanMessage(text, 400)}</p>\n`)}${moved.length === 0 ? null : sortableTable("outputs that moved", movedColumns, moved.slice(0, mostRows))}${moreText(movedTotal - Math.min(mostRows, moved.length), "outputs")}${tolerances.length === 0 ? null : sortableTable("limits that changed", limitColumns, tolerances.slice(0, mostRows))}${moreText(tolerances.length - mostRows, "limits")}`;
+${weakened.length === 0 ? null : html`<ul>${weakened.slice(0, maxRows).map((text) => html`<li>${pill("weaker", "bad")} ${cleanMessage(text, 400)}</li>`)}</ul>\n`}<p>${whyText(change)}</p>
+${notes.map((text) => html`<p>${cleanMessage(text, 400)}</p>\n`)}${moved.length === 0 ? null : sortableTable("outputs that moved", movedColumns, moved.slice(0, maxRows))}${moreText(movedTotal - Math.min(maxRows, moved.length), "outputs")}${tolerances.length === 0 ? null : sortableTable("limits that changed", limitColumns, tolerances.slice(0, maxRows))}${moreText(tolerances.length - maxRows, "limits")}`;
 }
 
 function whyText({ reason, author }: GoldenChange): string {
@@ -56,8 +56,8 @@ function sentencesOf(change: GoldenChange): Phrase[] {
 	const [first] = moved;
 	const tighter = tolerances.filter(({ looser }) => !looser).length;
 	return [
-		...weakened.slice(0, mostChanged).map((text): Phrase => [`WEAKER: ${cleanMessage(text, 300)}`]),
-		...(weakened.length > mostChanged ? [[`${counted(weakened.length - mostChanged, "more item")} became weaker.`]] : []),
+		...weakened.slice(0, maxChanged).map((text): Phrase => [`WEAKER: ${cleanMessage(text, 300)}`]),
+		...(weakened.length > maxChanged ? [[`${counted(weakened.length - maxChanged, "more item")} became weaker.`]] : []),
 		...(first === undefined
 			? []
 			: [
@@ -100,7 +100,7 @@ export const goldenChangeSection = defineSection({
 	html: (changes) =>
 		section(
 			`${counted(changes.length, "golden")} changed`,
-			[changes.slice(0, mostChanges).map(changePart), moreText(changes.length - mostChanges, "goldens")],
+			[changes.slice(0, maxChanges).map(changePart), moreText(changes.length - maxChanges, "goldens")],
 			"golden-changes",
 		),
 	highlights: changeHighlights,

@@ -30,7 +30,7 @@ interface Line {
 	check: GoldenCheck;
 }
 
-const mostRows = 500;
+const maxRows = 500;
 /** Up to this many checks are in one table; beyond, those that pass are folded. */
 const openRows = 12;
 const barWidth = 100;
@@ -162,7 +162,7 @@ function htmlPart({ result, title, lines }: Facts): Piece {
 	const passing = lines.filter(({ check }) => check.pass);
 	const failing = lines.slice(0, lines.length - passing.length);
 	const table = (label: string, rows: readonly Line[]) =>
-		rows.length === 0 ? null : [sortableTable(label, columns(scale), rows.slice(0, mostRows)), moreText(rows.length - mostRows, "checks")];
+		rows.length === 0 ? null : [sortableTable(label, columns(scale), rows.slice(0, maxRows)), moreText(rows.length - maxRows, "checks")];
 	const body =
 		lines.length <= openRows
 			? table("golden checks", lines)

@@ -26,10 +26,10 @@ const looks: Readonly<Record<HighlightSeverity, SeverityLook>> = {
 };
 
 /** In HTML the others are folded, so that the table is not pushed off the screen. */
-const mostOpen = 6;
-const mostInHtml = 200;
-const mostInTerminal = 8;
-const mostFixes = 5;
+const maxOpen = 6;
+const maxInHtml = 200;
+const maxInTerminal = 8;
+const maxFixes = 5;
 
 function highlightMarkdown(highlight: Highlight, detail: Detail): string {
 	const title = `${looks[highlight.severity].symbol} **${escapeMarkdown(highlight.title)}**`;
@@ -58,12 +58,12 @@ function highlightCard(highlight: Highlight): Markup {
 }
 
 function htmlCards(all: readonly Highlight[]): Piece {
-	const others = all.slice(mostOpen, mostInHtml).map(highlightCard);
-	const hidden = all.length - mostInHtml;
+	const others = all.slice(maxOpen, maxInHtml).map(highlightCard);
+	const hidden = all.length - maxInHtml;
 	const more = hidden > 0 ? html`<p class="more">… and ${counted(hidden, "more item")}; the table of all checks lists each.</p>` : null;
 	return [
-		all.slice(0, mostOpen).map(highlightCard),
-		others.length === 0 ? null : folded(counted(all.length - mostOpen, "more item"), [others, more]),
+		all.slice(0, maxOpen).map(highlightCard),
+		others.length === 0 ? null : folded(counted(all.length - maxOpen, "more item"), [others, more]),
 	];
 }
 
@@ -82,9 +82,9 @@ function terminalBlock(highlight: Highlight, { color, columns }: TerminalOptions
 
 /** Blocks are separated by empty lines. */
 function terminalLines(all: readonly Highlight[], options: TerminalOptions): string[] {
-	const hidden = all.length - mostInTerminal;
+	const hidden = all.length - maxInTerminal;
 	const blocks = [
-		...all.slice(0, mostInTerminal).map((highlight) => terminalBlock(highlight, options)),
+		...all.slice(0, maxInTerminal).map((highlight) => terminalBlock(highlight, options)),
 		...(hidden > 0 ? [[`… and ${counted(hidden, "more item")}, in the report.`]] : []),
 	];
 	return blocks.flatMap((lines, index) => (index === 0 ? lines : ["", ...lines]));
@@ -110,7 +110,7 @@ export const nextStepSection = defineSection({
 	id: "next-steps",
 	select: ({ highlights }) => {
 		const fixes = highlights.flatMap(({ fix }) => (fix === undefined ? [] : [cleanText(fix)]));
-		return fixes.length === 0 ? null : [...new Set(fixes)].slice(0, mostFixes);
+		return fixes.length === 0 ? null : [...new Set(fixes)].slice(0, maxFixes);
 	},
 	terminal: nextStepLines,
 });

@@ -8,7 +8,7 @@ import { foldedMarkdown } from "../markdown-parts.ts";
 import { defineSection, type ReportContext } from "../section.ts";
 import { paint, type TerminalOptions, wrapText } from "../terminal-text.ts";
 
-const mostNotes = { markdown: 10, html: 30, terminal: 10 } as const;
+const maxNotes = { markdown: 10, html: 30, terminal: 10 } as const;
 
 function partialText({ result }: ReportContext): string | null {
 	if (result.partial === undefined) return null;
@@ -44,16 +44,16 @@ export const noteSection = defineSection({
 	appendix: ["markdown"],
 	select: ({ result: { notes } }) => (notes.length === 0 ? null : notes),
 	markdown: (notes) => {
-		const lines = notes.slice(0, mostNotes.markdown).map((note) => `- ${escapeMarkdown(cleanName(note, 400))}`);
-		const hidden = notes.length - mostNotes.markdown;
+		const lines = notes.slice(0, maxNotes.markdown).map((note) => `- ${escapeMarkdown(cleanName(note, 400))}`);
+		const hidden = notes.length - maxNotes.markdown;
 		const more = hidden > 0 ? [`- … and ${counted(hidden, "more note")}, in \`report.html\`.`] : [];
 		return [foldedMarkdown(counted(notes.length, "note"), [...lines, ...more].join("\n"))];
 	},
 	html: (notes) =>
-		html`<div class="notice plain" role="note">${notes.slice(0, mostNotes.html).map((note) => html`<p>${cleanMessage(note)}</p>`)}</div>`,
+		html`<div class="notice plain" role="note">${notes.slice(0, maxNotes.html).map((note) => html`<p>${cleanMessage(note)}</p>`)}</div>`,
 	terminal: (notes, options) =>
 		terminalLines(
-			notes.slice(0, mostNotes.terminal).map((note) => `Note: ${cleanName(note, 400)}`),
+			notes.slice(0, maxNotes.terminal).map((note) => `Note: ${cleanName(note, 400)}`),
 			options,
 		),
 });

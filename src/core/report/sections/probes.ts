@@ -12,8 +12,8 @@ import { foldedMarkdown, markdownTable, withHiddenRows } from "../markdown-parts
 import { defineSection, type SectionHighlights } from "../section.ts";
 import { type Cell, paint, renderColumns, type TerminalOptions, toneStyles } from "../terminal-text.ts";
 
-const mostInTerminal = 12;
-const mostInHtml = 300;
+const maxInTerminal = 12;
+const maxInHtml = 300;
 
 /** What has to hold. */
 const probeLabels: Readonly<Record<ProbeName, string>> = {
@@ -156,7 +156,7 @@ function htmlPart({ title, probes }: Facts): Piece {
 	const applied = probes.filter(({ state }) => state !== "skipped");
 	const skipped = probes.slice(applied.length);
 	const table = (label: string, rows: readonly ProbeResult[]): Piece =>
-		rows.length === 0 ? null : [sortableTable(label, columns, rows.slice(0, mostInHtml)), moreText(rows.length - mostInHtml, "probes")];
+		rows.length === 0 ? null : [sortableTable(label, columns, rows.slice(0, maxInHtml)), moreText(rows.length - maxInHtml, "probes")];
 	const intro = html`<p>Checks without a golden: an engine has to agree with itself. They do not show which of two answers is right. Apart is the relative L2 of the worst row; for integers, the share that differs.</p>
 `;
 	const others = skipped.length === 0 ? null : folded(`${skipped.length} that do not apply`, table("probes that do not apply", skipped));
@@ -165,7 +165,7 @@ function htmlPart({ title, probes }: Facts): Piece {
 
 function terminalLines({ title, probes }: Facts, options: TerminalOptions): string[] {
 	const applied = probes.filter(({ state }) => state !== "skipped");
-	const rows = applied.slice(0, mostInTerminal).map((probe): Cell[] => {
+	const rows = applied.slice(0, maxInTerminal).map((probe): Cell[] => {
 		const { model, engine, part } = probe;
 		return [
 			{ text: subjectName({ model, engine, part }) },

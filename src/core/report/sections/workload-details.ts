@@ -15,8 +15,8 @@ import { backendOf } from "../part-backend.ts";
 import type { WorkloadRow } from "../rows.ts";
 import { defineSection, type ReportContext } from "../section.ts";
 
-const mostChanged = 100;
-const mostUnchanged = 300;
+const maxChanged = 100;
+const maxUnchanged = 300;
 
 function wasTimed(workload: WorkloadResult): boolean {
 	return workload.runs.some((run) => run.medianMs !== undefined) || workload.distribution !== null;
@@ -80,8 +80,8 @@ function evidence({ workload, steady }: WorkloadRow, result: Result): Markup {
 /** Which rows get a section of their own, and its anchor. */
 export function workloadAnchors(rows: readonly WorkloadRow[]): Map<WorkloadRow, string> {
 	const timed = rows.filter((row) => wasTimed(row.workload));
-	const changed = timed.filter((row) => !row.steady).slice(0, mostChanged);
-	const unchanged = timed.filter((row) => row.steady).slice(0, mostUnchanged);
+	const changed = timed.filter((row) => !row.steady).slice(0, maxChanged);
+	const unchanged = timed.filter((row) => row.steady).slice(0, maxUnchanged);
 	return new Map([...changed, ...unchanged].map((row) => [row, `workload-${rows.indexOf(row) + 1}`]));
 }
 

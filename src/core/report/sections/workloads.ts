@@ -12,7 +12,7 @@ import { type Cell, paint, renderColumns, type TerminalOptions, toneStyles } fro
 import { speedHighlights } from "./speed-highlights.ts";
 import { workloadAnchors } from "./workload-details.ts";
 
-const mostInTerminal = 40;
+const maxInTerminal = 40;
 
 interface Facts {
 	result: Result;
@@ -89,8 +89,8 @@ function terminalLines({ rows }: Facts, options: TerminalOptions): string[] {
 	const ordered = [...rows].sort((a, b) => Number(a.quiet) - Number(b.quiet));
 	const titles = ["workload", "verdict", armTitle("base", rows), armTitle("head", rows), "change", "interval", "ruled out", "golden"];
 	const head = titles.map((text, column): Cell => ({ text, style: "dim", right: [2, 3, 4, 6, 7].includes(column) }));
-	const lines = renderColumns([head, ...ordered.slice(0, mostInTerminal).map(terminalRow)], options);
-	const hidden = rows.length - mostInTerminal;
+	const lines = renderColumns([head, ...ordered.slice(0, maxInTerminal).map(terminalRow)], options);
+	const hidden = rows.length - maxInTerminal;
 	return hidden > 0 ? [...lines, paint(`… and ${counted(hidden, "more row")} in the report`, "dim", options.color)] : lines;
 }
 

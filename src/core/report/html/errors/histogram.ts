@@ -9,7 +9,7 @@ const size = { width: 420, height: 256, left: 44, right: 412, top: 24, bottom: 2
 /** Of the bars beside the axis: what is equal, what is not finite. */
 const lane = { width: 34, gap: 20 } as const;
 /** Decades that the axis may be stretched by to show what is allowed. */
-const mostStretch = 4;
+const maxStretch = 4;
 /** Of the least to the largest count from which on only decades show both. */
 const farApart = 40;
 
@@ -38,7 +38,7 @@ function axisOf({ from, to, tolerance, equal, notFinite }: ErrorHistogram): Axis
 	const right = size.right - (notFinite > 0 ? lane.width + lane.gap : 0);
 	const [low, high] = [Math.log10(from), Math.log10(to)];
 	const marks = (tolerance ?? []).filter((value) => value > 0).map(Math.log10);
-	const near = marks.every((mark) => mark > low - mostStretch && mark < high + mostStretch);
+	const near = marks.every((mark) => mark > low - maxStretch && mark < high + maxStretch);
 	const domain = near ? [low, high, ...marks.map((mark) => mark - 0.15), ...marks.map((mark) => mark + 0.15)] : [low, high];
 	const scale = linearScale([Math.min(...domain), Math.max(...domain)], [left, right]);
 	return { scale, tolerance: near && tolerance !== undefined && tolerance[1] > 0 ? tolerance : null };

@@ -13,8 +13,8 @@ interface Drawn {
 	check: GoldenCheck;
 }
 
-const mostOpen = 6;
-const mostPictures = 60;
+const maxOpen = 6;
+const maxPictures = 60;
 
 function drawnChecks(result: Result): Drawn[] {
 	return result.golden.flatMap((verdict) =>
@@ -33,7 +33,7 @@ function worstOfEach(all: readonly Drawn[]): Drawn[] {
 		const known = worst.get(key);
 		if (known === undefined || capRatio(drawn.check) > capRatio(known.check)) worst.set(key, drawn);
 	}
-	return [...worst.values()].slice(0, mostOpen);
+	return [...worst.values()].slice(0, maxOpen);
 }
 
 function sortable(value: Numeric): number {
@@ -96,7 +96,7 @@ function picture(drawn: Drawn): Markup {
 export function errorPictures(result: Result): Piece {
 	const all = drawnChecks(result);
 	const open = worstOfEach(all);
-	const rest = all.filter((drawn) => !open.includes(drawn)).slice(0, mostPictures - open.length);
+	const rest = all.filter((drawn) => !open.includes(drawn)).slice(0, maxPictures - open.length);
 	const more = moreText(all.length - open.length - rest.length, "pictures");
 	return [
 		open.map(picture),
