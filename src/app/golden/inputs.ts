@@ -15,7 +15,7 @@ import { toDType } from "../../core/onnx/element-type.ts";
 import { feeds, type OnnxModel } from "../../core/onnx/model.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import type { DType } from "../../core/schema/golden.ts";
-import type { CaseToRecord } from "../../stages/record.ts";
+import type { CaseToRecord } from "../../stages/record-reference.ts";
 
 export interface InputPort {
 	name: string;

@@ -10,7 +10,7 @@ import { quoteName } from "../../core/onnx/quote.ts";
 import type { GoldenCase, GoldenManifest, GoldenOutput, TensorFile } from "../../core/schema/golden.ts";
 import { counted } from "../../core/text/labels.ts";
 import { readTensors } from "../../stages/load-goldens.ts";
-import type { CaseToRecord } from "../../stages/record.ts";
+import type { CaseToRecord } from "../../stages/record-reference.ts";
 import type { FoundInputs } from "./inputs.ts";
 import type { RecordOptions } from "./record-options.ts";
 import type { StoredPorts } from "./stored.ts";

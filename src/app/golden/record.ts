@@ -12,7 +12,8 @@ import { quoteName } from "../../core/onnx/quote.ts";
 import type { GoldenManifest, MutationRecord } from "../../core/schema/golden.ts";
 import { counted } from "../../core/text/labels.ts";
 import type { ModelOnDisk } from "../../ports/world.ts";
-import { type RecordedFacts, record } from "../../stages/record.ts";
+import { type Evidence, record } from "../../stages/record.ts";
+import type { Limits } from "../../stages/record-limits.ts";
 import { exitCodes } from "../exit.ts";
 import { progressFor, type Terminal } from "../terminal.ts";
 import { type GoldenPorts, withGoldenPorts } from "./compose.ts";
@@ -49,7 +50,7 @@ export async function recordWith(options: RecordOptions, terminal: Terminal): Pr
 				model,
 				cases: found.cases,
 				given: old === null || options.propose ? null : old,
-				assemble: (facts) => assemble(facts, recording, ports),
+				assemble: (evidence, limits) => assemble({ evidence, limits, recording }, ports),
 				relativeL2: defaultGates.relativeL2,
 				seed: options.seed,
 				mutation: { relative: 0.01, limitMs: options.mutationLimitMs },
@@ -130,11 +131,18 @@ async function findInputs(
 	});
 }
 
-function assemble(facts: RecordedFacts, recording: Recording, ports: GoldenPorts): GoldenManifest {
+interface Assembling {
+	evidence: Evidence;
+	limits: Limits;
+	recording: Recording;
+}
+
+function assemble({ evidence, limits, recording }: Assembling, ports: GoldenPorts): GoldenManifest {
 	const { options, model, old, reused, found } = recording;
+	const { cases, variant, version } = evidence.answers;
 	const { goldenId, revision } = nextRevision(old, options.name);
 	const folder = freeFolder(revision, old);
-	const packed = facts.cases.map((recorded) => packCase(recorded, folder, ports.packer));
+	const packed = cases.map((recorded) => packCase(recorded, folder, ports.packer));
 	recording.files = packed.flatMap(({ files }) => files);
 	const [first, ...others] = packed.map(({ golden }) => golden);
 	if (first === undefined) throw new ConfigError({ code: "golden-uninformative", message: "There is no case to record." });
@@ -148,21 +156,21 @@ function assemble(facts: RecordedFacts, recording: Recording, ports: GoldenPorts
 		...(recording.author === undefined ? {} : { author: recording.author }),
 		model: { path: portablePath(options.home, options.model), sha256: model.sha256, ...(opset === undefined ? {} : { opset }) },
 		producer: {
-			backend: `onnxruntime-${facts.variant.flavour}`,
-			version: facts.version,
+			backend: `onnxruntime-${variant.flavour}`,
+			version,
 			precision: "fp32",
-			optimisation: facts.variant.level,
+			optimisation: variant.level,
 			...(seed === undefined ? {} : { seed }),
-			threads: facts.variant.threads,
+			threads: variant.threads,
 			...ports.reference.machine(),
 			...(dims === undefined || Object.keys(dims).length === 0 ? {} : { dims }),
 			inputs: found.how,
 			command: options.command,
 			createdAt: ports.clock.timestamp(),
 		},
-		...(facts.noise === null ? {} : { noiseFloor: facts.noise }),
-		outputs: mustMatch(options.propose && reused !== null ? withAccuracy(facts.outputs, reused) : facts.outputs, options.nonFinite),
-		...(facts.detections === undefined ? {} : { detections: facts.detections }),
+		...(evidence.noise === null ? {} : { noiseFloor: evidence.noise }),
+		outputs: mustMatch(options.propose && reused !== null ? withAccuracy(limits.outputs, reused) : limits.outputs, options.nonFinite),
+		...(limits.detections === undefined ? {} : { detections: limits.detections }),
 		cases: [first, ...others],
 		...(old?.policy ? { policy: old.policy } : {}),
 	};

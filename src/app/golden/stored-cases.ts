@@ -8,7 +8,7 @@ import type { Tensor } from "../../core/golden/tensor/tensor.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import type { Preprocess } from "../../core/schema/golden.ts";
 import { listTestDataSets, type TestDataSet } from "../../formats/tensor/test-data-sets.ts";
-import type { CaseToRecord } from "../../stages/record.ts";
+import type { CaseToRecord } from "../../stages/record-reference.ts";
 import type { FoundInputs, InputPort } from "./inputs.ts";
 import { isPicture, pictureEndings, readPicture } from "./pictures.ts";
 import { mayHoldSeveral, readStored, type StoredPorts, storedEndings } from "./stored.ts";

@@ -1,0 +1,37 @@
+// Proposes what each output is compared by, and its limits, from the evidence of a recording.
+import { isBatched, proposeOutput } from "../core/golden/record/propose.ts";
+import { proposeDetections } from "../core/golden/record/propose-detections.ts";
+import { feeds } from "../core/onnx/model.ts";
+import type { GoldenManifest, GoldenOutput } from "../core/schema/golden.ts";
+import type { Evidence } from "./record.ts";
+
+export interface Limits {
+	outputs: GoldenManifest["outputs"];
+	/** Groups of outputs that hold boxes. */
+	detections?: GoldenManifest["detections"];
+	/** Why each limit is what it is, by output. */
+	why: { output: string; sentences: string[] }[];
+}
+
+export function proposeLimits({ model, answers, noise }: Evidence): Limits {
+	const cases = answers.outputs;
+	const outputs: Record<string, GoldenOutput> = {};
+	const group = proposeDetections(cases, noise?.outputs ?? {});
+	const inputs = feeds(model.onnx.graph).map((feed) => feed.dims);
+	const why = Object.keys(cases[0] ?? {}).map((name) => {
+		const dims = model.onnx.graph.outputs.find((value) => value.name === name)?.dims ?? null;
+		const tensors = cases.flatMap((outputsOfCase) => outputsOfCase[name] ?? []);
+		const proposal = proposeOutput({ name, tensors, noise: noise?.outputs[name], batched: isBatched(dims, inputs) });
+		const { comparators, ...plain } = proposal.output;
+		const grouped = group?.outputs.includes(name) === true;
+		const value = grouped ? plain : proposal.output;
+		Object.defineProperty(outputs, name, { value, enumerable: true, configurable: true, writable: true });
+		return { output: name, sentences: grouped ? ["Compared box by box, together with the other outputs of the boxes."] : proposal.why };
+	});
+	if (group === null) return { outputs, why };
+	return {
+		outputs,
+		detections: [group.detections] as GoldenManifest["detections"],
+		why: [...why, { output: group.detections.name, sentences: group.why }],
+	};
+}

@@ -1,0 +1,82 @@
+// Runs the reference on the cases of a new golden: its outputs are what the golden expects.
+import { ConfigError, ToolError } from "../core/errors.ts";
+import type { RecordedCase } from "../core/golden/manifest/draft.ts";
+import type { RunOutputs } from "../core/golden/record/noise-floor.ts";
+import { tensorStatistics } from "../core/golden/tensor/values.ts";
+import { quoteName } from "../core/onnx/quote.ts";
+import { counted } from "../core/text/labels.ts";
+import type { InferCase, InferredCase } from "../ports/backend.ts";
+import type { Reference, ReferenceVariant } from "../ports/reference.ts";
+import type { ModelOnDisk, Progress } from "../ports/world.ts";
+import { formatVariant } from "./record-noise.ts";
+
+export interface CaseToRecord {
+	id: string;
+	tags?: readonly string[];
+	labels?: NonNullable<RecordedCase["labels"]>;
+	inputs: InferCase["inputs"];
+	pictures?: NonNullable<RecordedCase["pictures"]>;
+	/** A boundary case that the model cannot handle is left out, with a note. */
+	mayFail: boolean;
+}
+
+export interface Answers {
+	variant: ReferenceVariant;
+	version: string;
+	cases: RecordedCase[];
+	/** Of the cases, in their order. */
+	outputs: RunOutputs;
+	/** Sentences about cases that were left out. */
+	notes: string[];
+}
+
+interface ReferenceInput {
+	model: ModelOnDisk;
+	cases: readonly CaseToRecord[];
+	scratchFolder: string;
+	timeoutMs: number;
+}
+
+/** One thread and no rewriting but constant folding: the graph as it is written, in the order in which it is written. */
+const referenceRun = { level: "basic", threads: 1 } as const;
+
+/** @throws ToolError where the reference does not run, ConfigError golden-uninformative where it gives no answer. */
+export async function makeReference(input: ReferenceInput, ports: { reference: Reference; progress: Progress }): Promise<Answers> {
+	const [build] = await ports.reference.builds();
+	if (build === undefined) throw new ToolError({ code: "tool-missing", message: "There is no ONNX Runtime to record with." });
+	const variant: ReferenceVariant = { flavour: build.flavour, ...referenceRun };
+	ports.progress.stage("reference", 1);
+	ports.progress.item(formatVariant(variant));
+	const result = await ports.reference.run({ ...input, variant, logPath: `${input.scratchFolder}/reference.log` });
+	if (result.state === "failed") throw new ToolError({ ...result.failure });
+	const notes: string[] = [];
+	const cases = input.cases.flatMap((wanted, index) => answered(wanted, result.cases[index], notes));
+	ports.progress.done(counted(cases.length, "case"));
+	if (cases.length === 0) throw unanswered(input.cases[0]?.id ?? "", "no case is left");
+	return { variant, version: build.version, cases, outputs: cases.map(({ outputs }) => outputs), notes };
+}
+
+/** @throws ConfigError golden-uninformative where a case that has to be answered is not. */
+function answered(wanted: CaseToRecord, inferred: InferredCase | undefined, notes: string[]): RecordedCase[] {
+	const { mayFail, ...recorded } = wanted;
+	if (inferred?.state === "done" && !(mayFail && holdsNonFinite(inferred.outputs))) return [{ ...recorded, outputs: inferred.outputs }];
+	const why = inferred?.state === "failed" ? inferred.message : "its outputs hold NaN or infinite values";
+	if (!mayFail) throw unanswered(recorded.id, why);
+	notes.push(`Case ${quoteName(recorded.id)} was left out: ${why.replace(/\.$/, "")}.`);
+	return [];
+}
+
+function unanswered(id: string, why: string): ConfigError {
+	return new ConfigError({
+		code: "golden-uninformative",
+		message: `ONNX Runtime failed on case ${quoteName(id)}: ${why.replace(/\.$/, "")}.`,
+		details: { fix: "Give inputs that the model takes (--inputs, --generator, --dims), or fix the model." },
+	});
+}
+
+function holdsNonFinite(outputs: RunOutputs[number]): boolean {
+	return Object.values(outputs).some((tensor) => {
+		const { nan, inf } = tensorStatistics(tensor);
+		return nan + inf > 0;
+	});
+}
