@@ -44,7 +44,7 @@ export interface Disturbance {
 }
 
 export const usual: Disturbance = { share: 0.02, least: 0.02, most: 0.1 };
-/** A neighbour now and then: the run takes 1.3 times as long. */
+/** Another process disturbs some runs, which then take 1.3 times as long. */
 export const strong: Disturbance = { share: 0.05, least: 0.3, most: 0.3 };
 
 export interface Truth {

@@ -208,7 +208,7 @@ for (const source of sources) {
 	});
 	savePacked(`runs/${model}.json.gz`, JSON.stringify(Object.fromEntries(told)));
 	machine = {
-		facts: { ...result.backend, caution: "replay of an H200" },
+		facts: { ...result.backend, caveat: "replay of an H200" },
 		fingerprint: { ...result.environment, recorded: "21 November 2026" },
 		notes: [
 			"This is a replay: nothing was built or timed here. Builds, answers, times and telemetry are as they were recorded on one NVIDIA H200 with TensorRT 10.6; what was decided from them was decided now.",

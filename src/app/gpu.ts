@@ -76,7 +76,7 @@ export function gpuWatch({ gpu, processes, clock, device }: GpuWatchOptions): Te
 			await chosen.start();
 		},
 		window: (fromMs, toMs) => chosen.window(fromMs, toMs),
-		neighbours: (fromMs, toMs) => chosen.neighbours(fromMs, toMs),
+		foreignProcesses: (fromMs, toMs) => chosen.foreignProcesses(fromMs, toMs),
 		degradations: () => chosen.degradations(),
 		stop: () => chosen.stop(),
 	};

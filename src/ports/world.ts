@@ -7,7 +7,7 @@ import type { InputKind } from "../core/input-kind.ts";
 import type { ExternalFile, OnnxModel } from "../core/onnx/model.ts";
 import type { TensorFile } from "../core/schema/golden.ts";
 import type { GpuWindow } from "../core/schema/result.ts";
-import type { Neighbour } from "../core/telemetry/validity.ts";
+import type { ForeignProcess } from "../core/telemetry/validity.ts";
 
 /** A failure of a tool, as a value: the stage decides what it stops. */
 export interface ToolFailure {
@@ -84,7 +84,7 @@ export interface Telemetry {
 	/** Between two times of the Clock port; null where nothing was read. */
 	window(fromMs: number, toMs: number): GpuWindow | null;
 	/** Processes on the GPU in that time that are not ours. */
-	neighbours(fromMs: number, toMs: number): readonly Neighbour[];
+	foreignProcesses(fromMs: number, toMs: number): readonly ForeignProcess[];
 	/** What is unknown and why; each sentence once. */
 	degradations(): readonly string[];
 	stop(): Promise<void>;
@@ -119,5 +119,5 @@ export interface CommandJob {
 
 /** Never throws: a failure is an answer, and never passes. */
 export interface CustomCommands {
-	ask(job: CommandJob): Promise<CommandAnswer>;
+	run(job: CommandJob): Promise<CommandAnswer>;
 }

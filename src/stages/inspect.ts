@@ -36,7 +36,7 @@ export interface InspectedTensor {
 export interface InspectedLimit {
 	kind: string;
 	/** For people: what the number is. */
-	words: string;
+	label: string;
 	bound: "at-most" | "at-least";
 	severity: "fail" | "warn";
 	/** Present where it is one number over all cases. */
@@ -167,7 +167,7 @@ function inspectOutput(name: string, manifest: GoldenManifest, cases: RunOutputs
 function boxLimitsOf(spec: Detections): InspectedLimit[] {
 	return boxComparators(spec).map((comparator) => ({
 		kind: comparator.kind,
-		words: metricLabels[comparator.kind],
+		label: metricLabels[comparator.kind],
 		bound: boxKind(comparator.kind).bound,
 		severity: comparator.severity ?? "fail",
 		...(comparator.scope === "set" ? { scope: "set" as const } : {}),
@@ -186,6 +186,6 @@ function limitsOf(spec: GoldenOutput | undefined, expected: Tensor, noise: Sprea
 		const floor = floorOf(noise, expected.dtype);
 		const times = kind === "relative-l2" && noise !== undefined && floor > 0 ? { timesNoise: comparator.allowed / floor } : {};
 		const over = comparator.scope === "set" ? { scope: comparator.scope } : {};
-		return { kind, words: metricLabels[kind], bound: metrics[kind].bound, severity, ...over, allowed, ...times };
+		return { kind, label: metricLabels[kind], bound: metrics[kind].bound, severity, ...over, allowed, ...times };
 	});
 }

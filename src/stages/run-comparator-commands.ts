@@ -59,5 +59,5 @@ async function runOne(input: Omit<CaseInput, "answers">, { output, custom, comma
 		tolerance: toleranceAt(custom.tolerance, precision) ?? null,
 		...(labels === undefined ? {} : { labels }),
 	};
-	return commands.port.ask({ command, cwd: commands.cwd, scratchFolder: commands.scratchFolder, about, expected, got });
+	return commands.port.run({ command, cwd: commands.cwd, scratchFolder: commands.scratchFolder, about, expected, got });
 }

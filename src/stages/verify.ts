@@ -180,7 +180,7 @@ function byId(result: InferResult): Map<string, Answer> {
 	return new Map(cases.map((inferred) => [inferred.id, inferred]));
 }
 
-const noCommands: CustomCommands = { ask: async () => ({ state: "failed", message: "no command can be run here" }) };
+const noCommands: CustomCommands = { run: async () => ({ state: "failed", message: "no command can be run here" }) };
 
 function commandsOf({ input, ports, head }: EngineVerification): AvailableCommands {
 	const { known, cwd } = input.commands ?? { known: [], cwd: input.outFolder };

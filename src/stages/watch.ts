@@ -23,7 +23,7 @@ export function observe({ run, fromMs, toMs, timedMs }: WatchedRun, telemetry: T
 		const wallMs = timedMs ?? run.wallMs;
 		if (iterations !== undefined && medianMs !== undefined && wallMs > 0) run.computeShare = (iterations * medianMs) / wallMs;
 	}
-	return { window: run.gpu ?? null, computeShare: run.computeShare ?? null, neighbours: telemetry.neighbours(fromMs, toMs) };
+	return { window: run.gpu ?? null, computeShare: run.computeShare ?? null, foreignProcesses: telemetry.foreignProcesses(fromMs, toMs) };
 }
 
 /** Judges every usable run, discards both runs of each pair with an invalid one, and returns those pairs. */

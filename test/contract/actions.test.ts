@@ -7,12 +7,12 @@ import { loadConfig } from "../../src/core/config/parse.ts";
 import { reachableModules } from "../support/module-graph.ts";
 import { quickConfig } from "../support/project.ts";
 
-/** The functions that read an action's inputs, and the door that sets its outputs. */
-const behind: Readonly<Record<string, { readers: readonly string[]; door: string }>> = {
-	"action.yml": { readers: ["readInputs", "readPublishInputs"], door: "src/main.ts" },
-	"plan/action.yml": { readers: ["readPlanInputs"], door: "src/plan.ts" },
-	"report/action.yml": { readers: ["readReportInputs"], door: "src/report.ts" },
-	"golden/action.yml": { readers: ["readGoldenInputs"], door: "src/golden.ts" },
+/** The functions that read an action's inputs, and the entry point that sets its outputs. */
+const behind: Readonly<Record<string, { readers: readonly string[]; entryPoint: string }>> = {
+	"action.yml": { readers: ["readInputs", "readPublishInputs"], entryPoint: "src/main.ts" },
+	"plan/action.yml": { readers: ["readPlanInputs"], entryPoint: "src/plan.ts" },
+	"report/action.yml": { readers: ["readReportInputs"], entryPoint: "src/report.ts" },
+	"golden/action.yml": { readers: ["readGoldenInputs"], entryPoint: "src/golden.ts" },
 };
 
 const surfaces = readSurfaces();
@@ -50,12 +50,12 @@ function defaultsOf(declared: (typeof surfaces)[number]["inputs"]): Record<strin
 	return Object.fromEntries(Object.entries(declared).map(([name, input]) => [name, String(input.default ?? "")]));
 }
 
-function outputsSetBy(door: string): Set<string> {
-	const texts = reachableModules(door).map((path) => readFileSync(path, "utf8"));
+function outputsSetBy(entryPoint: string): Set<string> {
+	const texts = reachableModules(entryPoint).map((path) => readFileSync(path, "utf8"));
 	return new Set(texts.flatMap((text) => [...text.matchAll(/setOutput\(\s*"([^"]+)"/g)].map((match) => match[1] ?? "")));
 }
 
-describe.each(javascript)("$path", ({ path, inputs: declared, outputs, readers, door }) => {
+describe.each(javascript)("$path", ({ path, inputs: declared, outputs, readers, entryPoint }) => {
 	it("declares exactly the inputs that the code reads", () => {
 		expect(watchReaders(readers, defaultsOf(declared)).asked).toEqual(Object.keys(declared).sort());
 	});
@@ -67,9 +67,9 @@ describe.each(javascript)("$path", ({ path, inputs: declared, outputs, readers, 
 	});
 
 	it("declares only outputs that the code sets, and all that it sets", () => {
-		const set = outputsSetBy(door);
+		const set = outputsSetBy(entryPoint);
 		for (const name of Object.keys(outputs)) expect(set, `${path} declares ${name}`).toContain(name);
-		for (const name of set) expect(Object.keys(outputs), `${door} sets ${name}`).toContain(name);
+		for (const name of set) expect(Object.keys(outputs), `${entryPoint} sets ${name}`).toContain(name);
 	});
 
 	it("starts a file that the build makes, and passes through nothing that is not there", () => {

@@ -53,7 +53,7 @@ describe("the recorded demo", () => {
 
 	it("calls itself a replay wherever it says something of speed", async () => {
 		const { run, out, result } = demo;
-		expect(result.backend).toMatchObject({ kind: "tensorrt", version: "10.6.0", device: "NVIDIA H200", caution: "replay of an H200" });
+		expect(result.backend).toMatchObject({ kind: "tensorrt", version: "10.6.0", device: "NVIDIA H200", caveat: "replay of an H200" });
 		expect(result.notes[0]).toMatch(/^This is a replay: nothing was built or timed here/);
 		expect(run.stdout.replaceAll("\n", " ")).toMatch(/^FAILED +TensorRT gate \(replay of an H200\)/);
 		for (const name of ["report.md", "report.html"]) {

@@ -205,19 +205,22 @@ describe("an old Node", () => {
 	/** Says that it is old, and lacks what old ones lack. */
 	const preload = 'Object.defineProperty(process.versions, "node", { value: "18.20.8" }); delete Array.prototype.toSpliced;';
 
-	it.each(["cli", "main", "plan", "report", "golden", "post"])("is named by dist/%s.js, first thing", async (door) => {
+	it.each(["cli", "main", "plan", "report", "golden", "post"])("is named by dist/%s.js, first thing", async (entryPoint) => {
 		const folder = writeProject(temporaryFolder(), { "old.mjs": preload });
-		const run = await runNode(["--import", join(folder, "old.mjs"), resolve(`dist/${door}.js`)], { cwd: folder });
+		const run = await runNode(["--import", join(folder, "old.mjs"), resolve(`dist/${entryPoint}.js`)], { cwd: folder });
 		expect([run.exit, run.stderr]).toEqual([
 			3,
 			expect.stringMatching(/^runner: trtgate needs Node 20 or later.*18\.20\.8.*\[node-too-old\]\n {2}→ /),
 		]);
 	});
 
-	it.each(["cli", "main", "plan", "report", "golden", "post"])("fails at nothing before that: dist/%s.js loads the check alone", (door) => {
-		const importsOf = (path: string) => [...readFileSync(path, "utf8").matchAll(/(?:from|import)"([^"]+)"/g)].map((match) => match[1]);
-		const loaded = importsOf(`dist/${door}.js`);
-		expect(loaded).toContain("./chunks/app-entry.js");
-		expect(loaded.flatMap((path) => importsOf(`dist/${path}`))).toEqual([]);
-	});
+	it.each(["cli", "main", "plan", "report", "golden", "post"])(
+		"fails at nothing before that: dist/%s.js loads the check alone",
+		(entryPoint) => {
+			const importsOf = (path: string) => [...readFileSync(path, "utf8").matchAll(/(?:from|import)"([^"]+)"/g)].map((match) => match[1]);
+			const loaded = importsOf(`dist/${entryPoint}.js`);
+			expect(loaded).toContain("./chunks/app-entry.js");
+			expect(loaded.flatMap((path) => importsOf(`dist/${path}`))).toEqual([]);
+		},
+	);
 });

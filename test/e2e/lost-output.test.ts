@@ -15,12 +15,12 @@ interface Sinks {
 async function runInto(
 	argv: readonly string[],
 	cwd: string,
-	{ stdout = "kept", stderr = "kept", door = "cli.js" }: Sinks & { door?: string },
+	{ stdout = "kept", stderr = "kept", entryPoint = "cli.js" }: Sinks & { entryPoint?: string },
 ) {
 	const full = openSync("/dev/full", "w");
 	const stdio: StdioOptions = ["ignore", stdout === "/dev/full" ? full : "pipe", stderr === "/dev/full" ? full : "pipe"];
 	const env = { PATH: process.env["PATH"] ?? "", HOME: cwd, XDG_CACHE_HOME: cacheHome, TRTGATE_LOCKS: join(cwd, ".locks"), NO_COLOR: "1" };
-	const child = spawn(process.execPath, [resolve("dist", door), ...argv], { cwd, env, stdio });
+	const child = spawn(process.execPath, [resolve("dist", entryPoint), ...argv], { cwd, env, stdio });
 	closeSync(full);
 	if (stdout === "closed pipe") child.stdout?.destroy();
 	if (stderr === "closed pipe") child.stderr?.destroy();
@@ -64,7 +64,7 @@ describe.each<Sink>(["/dev/full", "closed pipe"])("a stdout that is %s", (stdout
 		const { exit, said } = await runInto(["run", "--out", "out"], cwd, { stdout, stderr: stdout });
 		expect(exit, said).toBe(0);
 		expect(readResult(join(cwd, "out")).outcome).toBe("pass");
-		expect((await runInto([], cwd, { stdout, stderr: stdout, door: "main.js" })).exit).toBe(0);
+		expect((await runInto([], cwd, { stdout, stderr: stdout, entryPoint: "main.js" })).exit).toBe(0);
 		expect((await runInto(["report", "out", "--json"], cwd, { stdout, stderr: stdout })).exit).toBe(0);
 		expect((await runInto(["run", "--config", "nowhere.yml"], cwd, { stdout, stderr: stdout })).exit).toBe(2);
 	});

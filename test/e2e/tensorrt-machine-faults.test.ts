@@ -1,4 +1,4 @@
-// A machine that misbehaves beside trtexec, through the built bundle: nvidia-smi, neighbours on the GPU, locks of the dead.
+// A machine that misbehaves beside trtexec, through the built bundle: nvidia-smi, other processes on the GPU, locks of the dead.
 import { mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
@@ -48,7 +48,7 @@ describe("an nvidia-smi that", () => {
 	});
 });
 
-describe("a neighbour on the GPU", () => {
+describe("another process on the GPU", () => {
 	// The runs last some hundred milliseconds, so the list of processes comes ten times a second, not once.
 	it("that is there in every run leaves nothing to compare: exit 3, by its name, and every run is kept", async () => {
 		const folder = projectOf({ comparison: "same-model" });

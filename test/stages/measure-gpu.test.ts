@@ -1,7 +1,7 @@
 // Runs beside a watched GPU: what is recorded on them, and which pairs are measured again.
 import { describe, expect, it } from "vitest";
 import type { GpuWindow, PerfRun } from "../../src/core/schema/result.ts";
-import type { Neighbour } from "../../src/core/telemetry/validity.ts";
+import type { ForeignProcess } from "../../src/core/telemetry/validity.ts";
 import type { Telemetry } from "../../src/ports/world.ts";
 import { type Measured, type MeasureInput, measure } from "../../src/stages/measure.ts";
 import type { TimedWorkload } from "../../src/stages/workloads.ts";
@@ -9,7 +9,7 @@ import type { TimedWorkload } from "../../src/stages/workloads.ts";
 interface Moment {
 	clock?: number;
 	reasons?: string[];
-	neighbours?: Neighbour[];
+	foreignProcesses?: ForeignProcess[];
 	medianMs?: number;
 }
 
@@ -39,7 +39,7 @@ function world(moment: (order: number) => Moment | null) {
 		start: async () => void calls.push("start"),
 		stop: async () => void calls.push("stop"),
 		window,
-		neighbours: (fromMs) => of(fromMs)?.neighbours ?? [],
+		foreignProcesses: (fromMs) => of(fromMs)?.foreignProcesses ?? [],
 		degradations: () => [],
 	};
 	const backend = {
@@ -113,13 +113,13 @@ describe("measure beside a GPU", () => {
 		expect(measured.runs).toHaveLength(12);
 		expect(measured.runs.filter(({ state }) => state === "unusable").map(({ order, reason }) => [order, reason])).toEqual([
 			[2, "the other run of its pair did not count"],
-			[3, "the GPU's clocks were held down by a thermal slowdown by the hardware"],
+			[3, "the GPU's clocks were limited by a thermal slowdown by the hardware"],
 		]);
 		expect(counted(measured.runs, "base")).toEqual(allPairs);
 		expect(counted(measured.runs, "head")).toEqual(allPairs);
 		expect(measured.samples.base).toHaveLength(5);
 		expect(measured.samples.head).toHaveLength(5);
-		expect(calls).toContain("pair 2 again: the GPU's clocks were held down by a thermal slowdown by the hardware");
+		expect(calls).toContain("pair 2 again: the GPU's clocks were limited by a thermal slowdown by the hardware");
 	});
 
 	it("finds out later that the first run's clock was off", async () => {
@@ -136,7 +136,7 @@ describe("measure beside a GPU", () => {
 	});
 
 	it("gives up when more than three pairs do not count, and says why", async () => {
-		const { measured } = await run(() => ({ neighbours: [{ pid: 7, name: "miner", memoryBytes: null }] }));
+		const { measured } = await run(() => ({ foreignProcesses: [{ pid: 7, name: "miner", memoryBytes: null }] }));
 		expect(measured).toMatchObject({
 			state: "failed",
 			error: {

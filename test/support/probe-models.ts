@@ -40,7 +40,7 @@ export const batchMean = rowModel({
 
 const zero = tensor({ name: "axis", dtype: 7, dims: [], raw: int64s(0) });
 
-/** Each row is added to all below it: only those see their neighbours. */
+/** Each row is added to all below it: only those depend on other rows. */
 export const runningSum = rowModel({
 	nodes: [node({ op: "CumSum", inputs: ["x", "axis"], outputs: ["h"] })],
 	initializers: [zero],

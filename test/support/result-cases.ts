@@ -219,7 +219,7 @@ function onCpu(): Result {
 			name: "ONNX Runtime (WebAssembly)",
 			version: "1.30.0",
 			device: "AMD EPYC 7763, 4 threads",
-			caution: "CPU, not TensorRT",
+			caveat: "CPU, not TensorRT",
 		},
 		environment: { cpu: "AMD EPYC 7763", threads: "4" },
 		notes: ["TensorRT was not found: ONNX Runtime ran in its place, on the CPU."],
@@ -285,7 +285,7 @@ function errors(): Result {
 function onWatchedGpu(): Result {
 	const slow = buildSlowWorkload();
 	const hot = { arm: "head", pair: 3, order: 16, state: "unusable", wallMs: 667, medianMs: 0.031 } as const;
-	const runs = [...slow.runs, { ...hot, reason: "the GPU's clocks were held down by a thermal slowdown by the driver" }];
+	const runs = [...slow.runs, { ...hot, reason: "the GPU's clocks were limited by a thermal slowdown by the driver" }];
 	const workloads = [
 		watchGpu({ ...slow, runs, replaced: 1 }, (run) => ({
 			...(run.arm === "head" ? { smClockMhz: { mean: 1950, min: 1935, max: 1965 } } : {}),
@@ -341,7 +341,7 @@ function hostile(): Result {
 			name: hostileNames[2] ?? "",
 			version: hostileNames[4] ?? "",
 			device: hostileNames[3] ?? "",
-			caution: hostileNames[9] ?? "",
+			caveat: hostileNames[9] ?? "",
 		},
 		environment: Object.fromEntries(hostileNames.map((name) => [name, name])),
 		arms: { base: { label: hostileNames[3] ?? "" }, head: { label: hostileNames[6] ?? "", commit: "<img src=x>" } },

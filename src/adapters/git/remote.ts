@@ -30,7 +30,7 @@ export async function openRemote(git: Git): Promise<Remote> {
 	const name = await remoteName(git);
 	if (name === null) return silentRemote(null);
 	const fetch = (args: readonly string[], wanted: readonly string[]): Promise<boolean> =>
-		ask(() => git(["fetch", "--no-tags", "--quiet", ...args, name, ...wanted], { timeoutMs: slowMs, online: true }), name);
+		tryTwice(() => git(["fetch", "--no-tags", "--quiet", ...args, name, ...wanted], { timeoutMs: slowMs, online: true }), name);
 	return {
 		name,
 		// A depth cuts the history of a clone that has all of it, so only a shallow one is given one.
@@ -69,12 +69,12 @@ async function list(git: Git, args: readonly string[]): Promise<string> {
 		text = record.stdout;
 		return record;
 	};
-	await ask(listing, args.find((arg) => !arg.startsWith("-")) ?? "the remote");
+	await tryTwice(listing, args.find((arg) => !arg.startsWith("-")) ?? "the remote");
 	return text;
 }
 
 /** One more try for a line that broke. @returns false where the remote has not what was asked for. */
-async function ask(call: () => Promise<ProcessRecord>, remote: string): Promise<boolean> {
+async function tryTwice(call: () => Promise<ProcessRecord>, remote: string): Promise<boolean> {
 	for (let tries = 1; ; tries++) {
 		const record = await call();
 		if (succeeded(record)) return true;

@@ -74,12 +74,12 @@ function parametersOf({ name, conclusion, title, summary, detailsUrl, annotation
 		output: {
 			title,
 			summary,
-			annotations: annotations.slice(from, from + batchSize).map(({ path, line, level, ...said }) => ({
+			annotations: annotations.slice(from, from + batchSize).map(({ path, line, level, ...texts }) => ({
 				path,
 				start_line: line,
 				end_line: line,
 				annotation_level: level,
-				...said,
+				...texts,
 			})),
 		},
 	};

@@ -35,8 +35,8 @@ export function githubCodeHost(options: CodeHostOptions): CodeHost {
 /** octokit is half a megabyte: it is loaded when there is something to send. */
 export async function openRequester({ token, apiUrl }: CodeHostOptions): Promise<Requester> {
 	const { GitHub, getOctokitOptions } = await import("@actions/github/lib/utils");
-	const quiet = { debug() {}, info() {}, warn() {}, error() {} };
-	const octokit = new GitHub(getOctokitOptions(token, { baseUrl: apiUrl, log: quiet, userAgent: "trtgate" }));
+	const silent = { debug() {}, info() {}, warn() {}, error() {} };
+	const octokit = new GitHub(getOctokitOptions(token, { baseUrl: apiUrl, log: silent, userAgent: "trtgate" }));
 	return async (route, parameters) => {
 		const { data, headers } = await octokit.request(route, parameters);
 		return { data, headers };

@@ -38,9 +38,9 @@ const fixes: Readonly<Partial<Record<PlatformCode, string>>> = {
 export function serviceFault(error: unknown, what: string): ApiFault {
 	const [name, message] = error instanceof Error ? [error.name, error.message] : ["", String(error)];
 	const code = codeOf(name, message, statusOf(error));
-	const words = cleanText(shorten(message, 300)).trim();
+	const text = cleanText(shorten(message, 300)).trim();
 	const fix = fixes[code] ?? "Nothing to fix on your side. The files are in the output folder; run the job again to publish them.";
-	return { code, message: `The ${what} failed: ${words.replace(/\.$/, "")}.`, fix };
+	return { code, message: `The ${what} failed: ${text.replace(/\.$/, "")}.`, fix };
 }
 
 /** The blob store's client has the status in a field of the error. */

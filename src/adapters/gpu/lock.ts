@@ -20,7 +20,7 @@ export interface GpuLockOptions {
 }
 
 const pollMs = 500;
-const sayEveryMs = 10_000;
+const reportEveryMs = 10_000;
 /** The file is renewed this often, and its owner counts as dead when it was not for so long. */
 const renewMs = 10_000;
 export const staleMs = 120_000;
@@ -30,15 +30,15 @@ export async function lockGpu(options: GpuLockOptions): Promise<Lock> {
 	await openFolder(options.folder);
 	const path = lockPath(options);
 	const started = performance.now();
-	let said = Number.NEGATIVE_INFINITY;
+	let reportedMs = Number.NEGATIVE_INFINITY;
 	for (;;) {
 		const attempt = await tryLock(path, { staleMs });
 		if (attempt.state === "held") return renewed(attempt.lock, path);
 		const waitedMs = performance.now() - started;
 		const owner = describeOwner(attempt.owner);
 		if (waitedMs >= options.waitMs) throw busy(options, owner);
-		if (waitedMs - said >= sayEveryMs) {
-			said = waitedMs;
+		if (waitedMs - reportedMs >= reportEveryMs) {
+			reportedMs = waitedMs;
 			options.onWait?.(owner, waitedMs);
 		}
 		await pause(Math.min(pollMs, options.waitMs - waitedMs), options.signal);

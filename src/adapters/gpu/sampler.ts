@@ -1,5 +1,5 @@
 // Watches one GPU during a job: clocks and power ten times a second, counters and processes once a second.
-import { neighboursOf } from "../../core/telemetry/neighbours.ts";
+import { foreignProcessesOf } from "../../core/telemetry/foreign-processes.ts";
 import type { ProcessSample, TelemetrySample, UseSample } from "../../core/telemetry/sample.ts";
 import { between, gpuWindow } from "../../core/telemetry/window.ts";
 import { findGpu, type GpuChoice } from "../../formats/nvidia-smi/gpus.ts";
@@ -60,7 +60,7 @@ export function gpuTelemetry(options: GpuTelemetryOptions): Telemetry {
 			const trace = { samples: watch.samples.entries(), use: watch.use.entries(), processes: watch.processes.entries() };
 			return gpuWindow(trace, fromMs, toMs);
 		},
-		neighbours: (fromMs, toMs) => neighboursOf(between(watch.processes.entries(), fromMs, toMs)),
+		foreignProcesses: (fromMs, toMs) => foreignProcessesOf(between(watch.processes.entries(), fromMs, toMs)),
 		degradations: () => [...watch.sentences],
 		async stop() {
 			await Promise.all(watch.streams.splice(0).map((stream) => stream.stop()));
@@ -82,7 +82,7 @@ async function begin(watch: Watch): Promise<void> {
 	noteSettings(choice, watch);
 	await watchSamples(choice, devices.sampleFields, watch);
 	watchCounters(choice, watch);
-	await watchNeighbours(choice, watch);
+	await watchForeignProcesses(choice, watch);
 }
 
 function noteSettings({ gpu, slice }: GpuChoice, watch: Watch): void {
@@ -146,7 +146,7 @@ function watchCounters({ gpu }: GpuChoice, watch: Watch): void {
 	watch.streams.push(stream);
 }
 
-async function watchNeighbours({ gpu }: GpuChoice, watch: Watch): Promise<void> {
+async function watchForeignProcesses({ gpu }: GpuChoice, watch: Watch): Promise<void> {
 	const { clock, smi } = watch.options;
 	const list = watchProcesses(gpu.uuid, smi.processes, (reading) => {
 		watch.processes.push(reading);
@@ -194,7 +194,7 @@ export function noTelemetry(): Telemetry {
 	return {
 		start: () => Promise.resolve(),
 		window: () => null,
-		neighbours: () => [],
+		foreignProcesses: () => [],
 		degradations: () => [],
 		stop: () => Promise.resolve(),
 	};

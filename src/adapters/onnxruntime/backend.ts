@@ -56,7 +56,7 @@ function describeBackend(runtime: Runtime, options: OnnxRuntimeOptions): Backend
 		name: runtime.flavour === "wasm" ? "ONNX Runtime (WebAssembly)" : "ONNX Runtime (native)",
 		version: runtime.version,
 		device: cpuName(options),
-		caution: "CPU, not TensorRT",
+		caveat: "CPU, not TensorRT",
 	};
 }
 

@@ -48,12 +48,12 @@ function unusable(failure: ToolFailure, wallMs: number): MeasureResult {
 /** An engine that was built and yet does not run. */
 export function refusedRun(result: { message: string; record: ProcessRecord }): ToolFailure {
 	const { fix, excerpt } = diagnoseOrt(result.message);
-	const said = explainRun(result.message);
+	const explained = explainRun(result.message);
 	const failure = describeFailure(result.record, {
 		what: "ONNX Runtime",
 		timeoutMs: 0,
 		fix,
-		output: `cannot run this engine: ${said.replace(/\.$/, "")}`,
+		output: `cannot run this engine: ${explained.replace(/\.$/, "")}`,
 	});
 	return { ...failure, details: { ...failure.details, excerpt } };
 }

@@ -13,12 +13,12 @@ const shownLines = 3;
 
 export function customCommands(processes: Processes): CustomCommands {
 	return {
-		async ask(job) {
+		async run(job) {
 			let folder: string | null = null;
 			try {
 				await mkdir(job.scratchFolder, { recursive: true });
 				folder = await mkdtemp(join(job.scratchFolder, "custom-"));
-				return await askIn(folder, job, processes);
+				return await runIn(folder, job, processes);
 			} catch (error) {
 				return { state: "failed", message: error instanceof Error ? error.message : String(error) };
 			} finally {
@@ -28,7 +28,7 @@ export function customCommands(processes: Processes): CustomCommands {
 	};
 }
 
-async function askIn(folder: string, { command, cwd, about, expected, got }: CommandJob, processes: Processes): Promise<CommandAnswer> {
+async function runIn(folder: string, { command, cwd, about, expected, got }: CommandJob, processes: Processes): Promise<CommandAnswer> {
 	const paths = [join(folder, "expected.npy"), join(folder, "got.npy")] as const;
 	await writeFile(paths[0], encodeNpy(expected));
 	await writeFile(paths[1], encodeNpy(got));

@@ -13,18 +13,18 @@ export interface FailureText {
 	/** The limit that was passed, for a timeout. */
 	timeoutMs: number;
 	fix?: string;
-	/** Stands in for the words of the record, e.g. where the child ended well but wrote nonsense. */
+	/** Replaces the text of the record, e.g. where the child succeeded but wrote nonsense. */
 	output?: string;
 }
 
 /** The fault of a record whose work is not done, an exit with code 0 included. */
-export function describeFailure(record: ProcessRecord, words: FailureText): ToolFailure {
-	const { code, message, fix } = classifyRecord(record, words);
+export function describeFailure(record: ProcessRecord, texts: FailureText): ToolFailure {
+	const { code, message, fix } = classifyRecord(record, texts);
 	return {
 		code,
 		message,
 		details: {
-			fix: words.fix ?? fix,
+			fix: texts.fix ?? fix,
 			argv: record.argv,
 			excerpt: record.tail.slice(-excerptLines),
 			...(record.signal === null ? {} : { exit: record.signal }),
@@ -34,8 +34,8 @@ export function describeFailure(record: ProcessRecord, words: FailureText): Tool
 	};
 }
 
-function classifyRecord(record: ProcessRecord, words: FailureText): { code: ToolCode; message: string; fix: string } {
-	const { what, timeoutMs } = words;
+function classifyRecord(record: ProcessRecord, texts: FailureText): { code: ToolCode; message: string; fix: string } {
+	const { what, timeoutMs } = texts;
 	switch (record.state) {
 		case "not-started":
 			return {
@@ -58,8 +58,8 @@ function classifyRecord(record: ProcessRecord, words: FailureText): { code: Tool
 				fix: signalFix(record.signal),
 			};
 		case "exited":
-			if (record.exitCode === 0 || words.output !== undefined) {
-				return { code: "tool-output", message: `${what} ${words.output ?? "ended without a result"}.`, fix: "Read the log." };
+			if (record.exitCode === 0 || texts.output !== undefined) {
+				return { code: "tool-output", message: `${what} ${texts.output ?? "ended without a result"}.`, fix: "Read the log." };
 			}
 			return { code: "tool-crashed", message: `${what} ended with exit code ${record.exitCode ?? "unknown"}.`, fix: "Read the log." };
 	}

@@ -53,7 +53,7 @@ function telemetryOf({ replayed }: Replay): Telemetry {
 	return {
 		start: async () => {},
 		window: (fromMs, toMs) => replayed.find(({ atMs }) => atMs >= fromMs && atMs <= toMs)?.run.gpu ?? null,
-		neighbours: () => [],
+		foreignProcesses: () => [],
 		degradations: () => [],
 		stop: async () => {},
 	};

@@ -137,9 +137,9 @@ function describeStop(record: ProcessRecord, outcome: Outcome, run: { cases: rea
 }
 
 /** Cases are answered in order, so the first without an answer is the one that was at hand. */
-function whereItStood({ hello, cases }: Outcome, asked: readonly InferCase[]): string {
+function whereItStood({ hello, cases }: Outcome, requested: readonly InferCase[]): string {
 	const at = hello === null ? -1 : cases.indexOf(null);
-	const id = asked[at]?.id;
+	const id = requested[at]?.id;
 	return id === undefined ? "" : ` at case ${JSON.stringify(id)}`;
 }
 

@@ -26,8 +26,8 @@ export function terminalProgress(stream: LineStream, options: { color: boolean; 
 	};
 	const close = (summary: string): void => {
 		if (now === null) return;
-		const told = summary === "" ? now.items.toString() : cleanLine(summary);
-		stream.write(`${clearLine}${tick(options.color)} ${now.name}${dim(` · ${told} · ${formatWait(clock.now() - now.startedMs)}`)}\n`);
+		const result = summary === "" ? now.items.toString() : cleanLine(summary);
+		stream.write(`${clearLine}${tick(options.color)} ${now.name}${dim(` · ${result} · ${formatWait(clock.now() - now.startedMs)}`)}\n`);
 		now = null;
 	};
 	return {

@@ -101,13 +101,13 @@ export type DeviceRead = { state: "found"; device: Device } | { state: "none" } 
 
 /** `wanted` is an index or a UUID as in CUDA_VISIBLE_DEVICES. */
 export async function readDevice(processes: Processes, wanted?: string): Promise<DeviceRead> {
-	const ask = async (args: readonly string[]): Promise<string> => {
+	const query = async (args: readonly string[]): Promise<string> => {
 		const record = await processes.run({ argv: ["nvidia-smi", ...args], timeoutMs, captureBytes: maxBytes });
 		return record.state === "exited" && record.exitCode === 0 ? record.stdout : "";
 	};
-	const fields = chooseFields(inventoryFields, parseHelpFields(await ask(helpArgs)));
+	const fields = chooseFields(inventoryFields, parseHelpFields(await query(helpArgs)));
 	if (fields.length === 0) return { state: "unknown" };
-	const [csv, list, versions] = await Promise.all([ask(queryArgs(fields)), ask(listArgs), ask(["--version"])]);
+	const [csv, list, versions] = await Promise.all([query(queryArgs(fields)), query(listArgs), query(["--version"])]);
 	const choice = findGpu(parseGpus(csv, fields, list), wanted);
 	if (choice === null) return { state: "none" };
 	return { state: "found", device: { choice, cuda: cudaOf(versions) } };

@@ -34,8 +34,8 @@ function optionLines(options: CommandTable["options"]): string {
 			const byDefault = defaultOf(option);
 			const again = option.again === true ? " May be given again." : "";
 			const left = option.required === true ? " Required." : byDefault && ` Default: ${byDefault}.`;
-			const told = `${option.does}${again}${left}`;
-			return `  ${optionForm([name, option])}\n${wrapped(told, "      ")}\n`;
+			const text = `${option.does}${again}${left}`;
+			return `  ${optionForm([name, option])}\n${wrapped(text, "      ")}\n`;
 		})
 		.join("");
 }

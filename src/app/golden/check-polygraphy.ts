@@ -42,7 +42,7 @@ export async function checkPolygraphy(argv: readonly string[], terminal: Termina
 	for (const file of files) runners.push(...(await readRunResults(file, terminal.cwd)));
 	if (runners.length < 2) throw alone(golden);
 	const { passed, ...verdict } = judgeRuns(runners, settings);
-	const state = passed && !(strict && verdict.cautions.length > 0) ? "match" : "mismatch";
+	const state = passed && !(strict && verdict.warnings.length > 0) ? "match" : "mismatch";
 	const report: PolygraphyReport = { rules: release, golden, ...(outputs === undefined ? {} : { outputs }), state, passed, ...verdict };
 	terminal.out(json ? jsonText(report) : renderPolygraphy(report));
 	return state === "match" ? exitCodes.ok : exitCodes.failed;
@@ -73,7 +73,7 @@ export interface PolygraphyReport extends RunsVerdict {
 	state: "match" | "mismatch";
 }
 
-export function renderPolygraphy({ rules, state, passed, compared, stops, cautions }: PolygraphyReport): string {
+export function renderPolygraphy({ rules, state, passed, compared, errors, warnings }: PolygraphyReport): string {
 	const outputs = compared.flatMap((iteration) => iteration.outputs);
 	const passing = outputs.filter(passes).length;
 	const summary = `${rules} ${passed ? "passes" : "fails"}: ${passing} of ${outputs.length} outputs within its tolerances`;
@@ -81,8 +81,8 @@ export function renderPolygraphy({ rules, state, passed, compared, stops, cautio
 	return [
 		`${state === "match" ? "✓" : "✗"} ${title}`,
 		...compared.flatMap(iterationLines),
-		...stops.map((sentence) => `✗ Polygraphy exits with an error: ${sentence}.`),
-		...cautions.map((sentence) => `! ${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}.`),
+		...errors.map((sentence) => `✗ Polygraphy exits with an error: ${sentence}.`),
+		...warnings.map((sentence) => `! ${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}.`),
 		"",
 	].join("\n");
 }

@@ -94,11 +94,11 @@ function proposalLines({ output, why }: InspectedOutput["proposal"]): string[] {
 	return ["  proposal from its values, for your review:", ...why.map((sentence) => `    ${sentence}`), `    ${JSON.stringify(output)}`];
 }
 
-function limitLine({ kind, words, bound, allowed, severity, scope, timesNoise }: InspectedLimit): string {
+function limitLine({ kind, label, bound, allowed, severity, scope, timesNoise }: InspectedLimit): string {
 	const sign = bound === "at-most" ? "≤" : "≥";
 	const byPrecision = allowed.map(({ precision, limit }) => `${precision} ${sign} ${limitFigure(limit)}`).join(", ");
 	const room = timesNoise === undefined ? "" : `; the fp32 limit is ${figure(timesNoise)} times the noise or the rounding of its type`;
-	return `  ${kind}${severity === "warn" ? " (warns)" : ""}${scope === undefined ? "" : ", over the whole set"}: ${words}: ${byPrecision}${room}`;
+	return `  ${kind}${severity === "warn" ? " (warns)" : ""}${scope === undefined ? "" : ", over the whole set"}: ${label}: ${byPrecision}${room}`;
 }
 
 function groupLines({ groups, detections }: Inspection): string[] {

@@ -84,7 +84,7 @@ function changeMessage({ base, head, weakened, movedTotal, reason, author, notes
 	const what = head === null ? `Golden ${base} is gone` : `Golden ${base} became ${head === base ? "another of the same id" : head}`;
 	const weaker = weakened.length === 0 ? "" : ` and is weaker: ${weakened.join(" ")}`;
 	const moved = movedTotal === 0 ? "" : ` ${movedTotal} ${movedTotal === 1 ? "output" : "outputs"} moved.`;
-	const why = reason === undefined ? " Nobody says why." : ` ${author ?? "Nobody named"} says: ${reason}`;
+	const why = reason === undefined ? " No reason is given." : ` ${author ?? "an unnamed author"} says: ${reason}`;
 	return `${what}${weaker === "" ? "." : weaker}${moved} It needs a review.${head === null ? "" : why}`;
 }
 

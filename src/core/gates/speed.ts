@@ -11,7 +11,7 @@ export function judgeWorkload(
 	context: { config: Config; backend: BackendFacts },
 ): GateResult[] {
 	const { gates } = workload;
-	const onCpu = context.backend.caution !== undefined;
+	const onCpu = context.backend.caveat !== undefined;
 	const candidates: [GateName, GateStatus | null, string][] = [
 		["latency", capped(latencyStatus(row.latency, gates), gates, onCpu), renderVerdict(row.latency)],
 		["p99", capped(tailStatus(row.p99, gates.p99), gates, onCpu), `P99: ${renderVerdict(row.p99)}`],

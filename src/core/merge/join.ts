@@ -15,17 +15,17 @@ function listed(values: readonly string[]): string {
 	return more > 0 ? `${all.slice(0, maxNamed).join(", ")} and ${more} more` : all.join(", ");
 }
 
-/** The kind of the parts gives the merged backend its name; each row carries its own part's caution. */
+/** The kind of the parts gives the merged backend its name; each row carries its own part's caveat. */
 export function mergeBackends(backends: readonly BackendFacts[]): BackendFacts {
 	const onTensorRt = backends.length === 0 || backends.some(({ kind }) => kind === "tensorrt");
-	const cautions = distinct(backends.flatMap(({ caution }) => caution ?? []));
-	const everywhere = backends.every(({ caution }) => caution !== undefined);
+	const caveats = distinct(backends.flatMap(({ caveat }) => caveat ?? []));
+	const everywhere = backends.every(({ caveat }) => caveat !== undefined);
 	return {
 		kind: onTensorRt ? "tensorrt" : "onnxruntime",
 		name: backends.length === 0 ? "TensorRT" : listed(backends.map(({ name }) => name)),
 		version: backends.length === 0 ? "unknown" : listed(backends.map(({ version }) => version)),
 		device: backends.length === 0 ? "unknown" : listed(backends.map(({ device }) => device)),
-		...(cautions.length === 0 ? {} : { caution: `${everywhere ? "" : "in part "}${cautions.join(", ")}` }),
+		...(caveats.length === 0 ? {} : { caveat: `${everywhere ? "" : "in part "}${caveats.join(", ")}` }),
 	};
 }
 

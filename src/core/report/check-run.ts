@@ -46,9 +46,9 @@ const blame: Readonly<Record<NonNullable<Result["failureKind"]>, string>> = {
 
 /** `Could not decide (the runner is at fault, not the change; run it again): …`. */
 function title(result: Result, maxChars: number): string {
-	const word = outcomeLabels[result.outcome];
+	const label = outcomeLabels[result.outcome];
 	const why = result.failureKind === undefined ? "" : ` (${blame[result.failureKind]})`;
-	return shorten(`${word.charAt(0).toUpperCase()}${word.slice(1)}${why}: ${headline(result)}`, maxChars);
+	return shorten(`${label.charAt(0).toUpperCase()}${label.slice(1)}${why}: ${headline(result)}`, maxChars);
 }
 
 export interface CheckRunText {

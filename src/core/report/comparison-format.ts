@@ -1,7 +1,7 @@
 // One comparison as text, always with its interval.
 import type { BackendFacts, Comparison, Interval, WorkloadResult } from "../schema/result.ts";
 import { cleanText, shorten } from "../text/escape.ts";
-import { counted, withCaution } from "../text/labels.ts";
+import { counted, withCaveat } from "../text/labels.ts";
 import { formatLimit, formatPercent, percentDigits } from "../text/units.ts";
 
 export const dash = "–";
@@ -65,9 +65,9 @@ export function limitsText(workload: WorkloadResult): string | null {
 export function unchangedText(workload: WorkloadResult, backend: BackendFacts): string {
 	const { latency } = workload;
 	if (latency.estimate === null || latency.pairs === 0)
-		return `${withCaution("No relevant change", backend)}: ${cleanMessage(latency.reason ?? "not timed")}`;
+		return `${withCaveat("No relevant change", backend)}: ${cleanMessage(latency.reason ?? "not timed")}`;
 	const excluded = latency.excluded === null ? "" : `; changes of ${excludedText(latency.excluded)} or more are ruled out`;
-	return `${withCaution("No relevant change", backend)}: ${changeWithInterval(latency)}${excluded}.`;
+	return `${withCaveat("No relevant change", backend)}: ${changeWithInterval(latency)}${excluded}.`;
 }
 
 /** What an undecided comparison leaves possible. */

@@ -1,7 +1,7 @@
 // Facts about the whole job that reports show near the top.
 import type { Result } from "../schema/result.ts";
 import { cleanName } from "../text/escape.ts";
-import { armName, counted, withCaution } from "../text/labels.ts";
+import { armName, counted, withCaveat } from "../text/labels.ts";
 import { formatDuration, formatPercent } from "../text/units.ts";
 import { caseVerdicts } from "./golden-format.ts";
 import { partsText, partsToReport } from "./part-backend.ts";
@@ -31,7 +31,7 @@ function noiseBudget(result: Result): NoiseBudget {
 /** `smallest change this job can detect: 1.3 %`; null where nothing was compared. */
 export function noiseBudgetText(result: Result): string | null {
 	const { detectable } = noiseBudget(result);
-	return detectable === null ? null : withCaution(`smallest change this job can detect: ${formatPercent(detectable)}`, result.backend);
+	return detectable === null ? null : withCaveat(`smallest change this job can detect: ${formatPercent(detectable)}`, result.backend);
 }
 
 export function countsText(result: Result): string {
@@ -64,10 +64,10 @@ export function jobFacts(result: Result): Fact[] {
 		{ label: backend.kind === "tensorrt" ? "GPU" : "device", value: cleanName(backend.device) },
 		...(driver === undefined ? [] : [{ label: "driver", value: cleanName(driver) }]),
 		{ label: cleanName(backend.name), value: cleanName(backend.version, 40) },
-		...(runCv === null ? [] : [{ label: "run noise up to", value: withCaution(formatPercent(runCv), backend) }]),
+		...(runCv === null ? [] : [{ label: "run noise up to", value: withCaveat(formatPercent(runCv), backend) }]),
 		...(detectable === null
 			? []
-			: [{ label: "smallest change this job can detect:", value: withCaution(formatPercent(detectable), backend) }]),
+			: [{ label: "smallest change this job can detect:", value: withCaveat(formatPercent(detectable), backend) }]),
 		{ label: "took", value: formatDuration(result.durationMs) },
 	];
 }

@@ -36,16 +36,16 @@ const gateFixes: Readonly<Partial<Record<GateName, string>>> = {
 
 /** Of a gate that no section explains. */
 function gateHighlight(result: Result, gate: GateResult): Highlight {
-	const word = gateLabel(gate.gate, backendOf(result, gate));
+	const label = gateLabel(gate.gate, backendOf(result, gate));
 	const findings = blockingFindings(result, gate);
 	const fix = findings.find((finding) => finding.fix !== undefined)?.fix ?? gateFixes[gate.gate];
 	return {
 		severity: gate.status === "pass" ? "note" : gate.status,
 		topic: [
-			`${word} gate ${statusLabels[gate.status]}`,
-			`${word} gates ${gate.status === "inconclusive" ? "are inconclusive" : statusLabels[gate.status].replace(/s$/, "")}`,
+			`${label} gate ${statusLabels[gate.status]}`,
+			`${label} gates ${gate.status === "inconclusive" ? "are inconclusive" : statusLabels[gate.status].replace(/s$/, "")}`,
 		],
-		title: `${subjectName(gate)}: the ${word} gate ${statusLabels[gate.status]}`,
+		title: `${subjectName(gate)}: the ${label} gate ${statusLabels[gate.status]}`,
 		sentences: [
 			[cleanMessage(gate.message)],
 			...findings

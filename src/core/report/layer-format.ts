@@ -82,9 +82,9 @@ function whyPhrase(changed: Changed): Phrase {
 }
 
 /** `New: a, b and 3 more.` Layers that take no time, such as those optimised away, are left out. */
-function addedOrRemoved(word: "New" | "Gone", changed: Changed): Phrase | null {
+function addedOrRemoved(label: "New" | "Gone", changed: Changed): Phrase | null {
 	const layersOf = ({ base, head }: LayerChange): TimedLayer[] => {
-		const [own, other] = word === "New" ? [head, base] : [base, head];
+		const [own, other] = label === "New" ? [head, base] : [base, head];
 		return own !== null && other === null && own.meanMs > 0 ? [own] : [];
 	};
 	if (!isWhole(changed.base) || !isWhole(changed.head)) return null;
@@ -94,7 +94,7 @@ function addedOrRemoved(word: "New" | "Gone", changed: Changed): Phrase | null {
 		.slice(0, maxNamed)
 		.map((layer): Phrase => [code(layer), ` ${changed.unit.format(layer.meanMs)} ${changed.unit.name}`]);
 	const more = found.length > maxNamed ? ` and ${found.length - maxNamed} more` : "";
-	return [`${word}: `, ...listed(named), `${more}.`];
+	return [`${label}: `, ...listed(named), `${more}.`];
 }
 
 function precisionPhrases({ changes }: Changed): Phrase[] {

@@ -77,17 +77,29 @@ function isObject(value: unknown): value is Record<string, unknown> {
 	return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Version 1 named `goldenChanges[].weakened` otherwise. Anything unexpected is left for the schema to refuse. */
+function renamed(value: unknown, from: string, to: string): unknown {
+	if (!isObject(value) || !Object.hasOwn(value, from)) return value;
+	const { [from]: found, ...others } = value;
+	return { ...others, [to]: found };
+}
+
+/** Version 1 had other names for three keys. Anything unexpected is left for the schema to refuse. */
 function upgradeVersion1(value: Record<string, unknown>): unknown {
-	const { goldenChanges } = value;
-	const upgraded = { ...value, schemaVersion };
-	if (!Array.isArray(goldenChanges)) return upgraded;
-	const changes = goldenChanges.map((change: unknown) => {
-		if (!isObject(change) || !Object.hasOwn(change, "loud")) return change;
-		const { loud, ...others } = change;
-		return { ...others, weakened: loud };
-	});
-	return { ...upgraded, goldenChanges: changes };
+	const { backend, parts, goldenChanges } = value;
+	const withCaveat = (found: unknown): unknown => renamed(found, "caution", "caveat");
+	return {
+		...value,
+		schemaVersion,
+		...(isObject(backend) ? { backend: withCaveat(backend) } : {}),
+		...(Array.isArray(parts)
+			? {
+					parts: parts.map((part: unknown) =>
+						isObject(part) && isObject(part["backend"]) ? { ...part, backend: withCaveat(part["backend"]) } : part,
+					),
+				}
+			: {}),
+		...(Array.isArray(goldenChanges) ? { goldenChanges: goldenChanges.map((change: unknown) => renamed(change, "loud", "weakened")) } : {}),
+	};
 }
 
 function currentVersion(value: unknown, path: string): unknown {

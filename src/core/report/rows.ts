@@ -19,9 +19,9 @@ export interface WorkloadRow {
 	verdict: string;
 	tone: Tone;
 	/** Nothing about it needs attention; such rows are folded. */
-	quiet: boolean;
+	isUnchanged: boolean;
 	/** Nothing about its speed needs attention, whatever its goldens show. */
-	steady: boolean;
+	isSpeedUnchanged: boolean;
 	golden: GoldenTally | null;
 }
 
@@ -67,7 +67,7 @@ function goldenTallies(result: Result): Map<string, GoldenTally> {
 	return tallies;
 }
 
-function isSteady({ workload, tone }: Pick<WorkloadRow, "workload" | "tone">, gates: GateIndex, hasBase: boolean): boolean {
+function hasSameSpeed({ workload, tone }: Pick<WorkloadRow, "workload" | "tone">, gates: GateIndex, hasBase: boolean): boolean {
 	const calm = tone === "ok" || tone === "plain";
 	const changed = workload.verdict === "improved" || (workload.verdict === "missing" && hasBase);
 	return calm && !changed && rowGates.every((gate) => (gates.status(gate, workload) ?? "pass") === "pass");
@@ -80,10 +80,10 @@ export function workloadRows(result: Result): WorkloadRow[] {
 	return result.workloads.map((workload) => {
 		const tone = verdictTone(workload, gates.status("latency", workload), hasBase);
 		const golden = tallies.get(engineKey(workload)) ?? null;
-		const steady = isSteady({ workload, tone }, gates, hasBase);
-		const quiet = steady && (golden === null || golden.tone === "ok");
+		const isSpeedUnchanged = hasSameSpeed({ workload, tone }, gates, hasBase);
+		const isUnchanged = isSpeedUnchanged && (golden === null || golden.tone === "ok");
 		const verdict = !hasBase && tone === "plain" ? "no base" : speedLabel(workload.verdict, backendOf(result, workload));
-		return { workload, verdict, tone, quiet, steady, golden };
+		return { workload, verdict, tone, isUnchanged, isSpeedUnchanged, golden };
 	});
 }
 

@@ -183,14 +183,14 @@ export interface BackendFacts {
   /**
    * Shown with every statement about speed, e.g. "CPU, not TensorRT".
    */
-  caution?: string;
+  caveat?: string;
 }
 export interface ArmSource {
   label: string;
   ref?: string;
   commit?: string;
   /**
-   * How this commit was come by, one sentence.
+   * How this commit was found, one sentence.
    */
   found?: string;
 }

@@ -5,7 +5,7 @@ import { formatPercent } from "../text/units.ts";
 import { spoilingReason } from "./reasons.ts";
 
 /** A process on the GPU that is not ours and came after we began, or was busy before. */
-export interface Neighbour {
+export interface ForeignProcess {
 	pid: number | null;
 	name: string;
 	memoryBytes: number | null;
@@ -16,7 +16,7 @@ export interface RunConditions {
 	window: GpuWindow | null;
 	/** Iterations × median compute time ÷ wall time; null where no GPU is watched. */
 	computeShare: number | null;
-	neighbours: readonly Neighbour[];
+	foreignProcesses: readonly ForeignProcess[];
 }
 
 export type Validity = { state: "valid" } | { state: "invalid"; reason: string };
@@ -29,7 +29,7 @@ export const validityLimits = {
 	clockShare: 0.03,
 	/**
 	 * Compute share fallen against the median of the others. Undisturbed processes stay within 6 % of it (H200, 196
-	 * processes); a neighbour that shares the GPU halves it, while the median compute time moves by 1 %.
+	 * processes); a foreign process that shares the GPU halves it, while the median compute time moves by 1 %.
 	 */
 	computeFall: 0.2,
 	/**
@@ -49,13 +49,13 @@ export function judgeValidity(run: RunConditions, all: readonly RunConditions[])
 
 function throttled({ window }: RunConditions): string | null {
 	const reason = window === null ? null : spoilingReason(window.throttleReasons);
-	return reason === null ? null : `the GPU's clocks were held down by ${reason}`;
+	return reason === null ? null : `the GPU's clocks were limited by ${reason}`;
 }
 
-function disturbed({ neighbours }: RunConditions): string | null {
-	const [first] = neighbours;
+function disturbed({ foreignProcesses }: RunConditions): string | null {
+	const [first] = foreignProcesses;
 	if (first === undefined) return null;
-	const others = neighbours.length === 1 ? "" : ` and ${neighbours.length - 1} more`;
+	const others = foreignProcesses.length === 1 ? "" : ` and ${foreignProcesses.length - 1} more`;
 	return `another process used the GPU: ${first.name}${first.pid === null ? "" : ` (process ${first.pid})`}${others}`;
 }
 

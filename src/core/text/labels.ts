@@ -72,24 +72,24 @@ const gateLabels: Readonly<Record<GateName, string>> = {
 
 const speedGates: ReadonlySet<GateName> = new Set(["latency", "p99", "memory", "build-time", "max-latency", "run"]);
 
-/** A label about performance, with the backend's caution. */
-export function withCaution(label: string, backend: BackendFacts): string {
-	if (backend.caution === undefined) return label;
-	const caution = cleanName(backend.caution);
-	return label.endsWith(")") ? `${label.slice(0, -1)}; ${caution})` : `${label} (${caution})`;
+/** A label about performance, with the backend's caveat. */
+export function withCaveat(label: string, backend: BackendFacts): string {
+	if (backend.caveat === undefined) return label;
+	const caveat = cleanName(backend.caveat);
+	return label.endsWith(")") ? `${label.slice(0, -1)}; ${caveat})` : `${label} (${caveat})`;
 }
 
 export function speedLabel(verdict: VerdictKind, backend: BackendFacts): string {
-	return withCaution(verdictLabels[verdict], backend);
+	return withCaveat(verdictLabels[verdict], backend);
 }
 
 export function gateLabel(gate: GateName, backend: BackendFacts): string {
-	return speedGates.has(gate) ? withCaution(gateLabels[gate], backend) : gateLabels[gate];
+	return speedGates.has(gate) ? withCaveat(gateLabels[gate], backend) : gateLabels[gate];
 }
 
 /** What the check calls itself: never TensorRT's gate where TensorRT did not run. */
 export function gateTitle(backend: BackendFacts): string {
-	return withCaution(backend.kind === "tensorrt" ? "TensorRT gate" : `Gate on ${cleanName(backend.name)}`, backend);
+	return withCaveat(backend.kind === "tensorrt" ? "TensorRT gate" : `Gate on ${cleanName(backend.name)}`, backend);
 }
 
 export function counted(count: number, singular: string, plural = `${singular}s`): string {

@@ -57,12 +57,12 @@ export interface RunFacts {
 /** Events whose payload is that of a pull request. */
 const pullRequestEvents = ["pull_request", "pull_request_target", "pull_request_review", "pull_request_review_comment"];
 /** Names of events and conclusions: lower-case words. */
-const word = /^[a-z][a-z0-9_]{0,63}$/;
+const namePattern = /^[a-z][a-z0-9_]{0,63}$/;
 
 /** Never throws: a payload that is not as GitHub documents it makes the event `other`. */
 export function parseRunEvent(name: string, payload: unknown, run: RunFacts): RunEvent {
 	const sha = isCommit(run.sha) ? run.sha : "";
-	const other: RunEvent = { kind: "other", name: word.test(name) ? name : "", sha };
+	const other: RunEvent = { kind: "other", name: namePattern.test(name) ? name : "", sha };
 	const root = fieldsOf(payload);
 	if (pullRequestEvents.includes(name)) return parsePullRequest(root, { sha, ref: run.ref }) ?? other;
 	switch (name) {
@@ -153,7 +153,7 @@ function parseWorkflowRun(run: Fields): RunEvent | null {
 	const [runId, attempt, headSha] = [run.value("id"), run.value("run_attempt"), run.value("head_sha")];
 	const headRepository = run.fields("head_repository").value("full_name");
 	const [event, conclusion] = [run.value("event"), run.value("conclusion")];
-	if (!isId(runId) || !isCommit(headSha) || typeof event !== "string" || !word.test(event)) return null;
+	if (!isId(runId) || !isCommit(headSha) || typeof event !== "string" || !namePattern.test(event)) return null;
 	return {
 		kind: "workflow-run",
 		runId,
@@ -162,7 +162,7 @@ function parseWorkflowRun(run: Fields): RunEvent | null {
 		// "" where the fork is gone.
 		headRepository: isRepositoryName(headRepository) ? headRepository : "",
 		event,
-		conclusion: typeof conclusion === "string" && word.test(conclusion) ? conclusion : null,
+		conclusion: typeof conclusion === "string" && namePattern.test(conclusion) ? conclusion : null,
 	};
 }
 

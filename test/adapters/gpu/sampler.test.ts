@@ -48,7 +48,7 @@ describe("gpuTelemetry", () => {
 		expect(window?.smClockMhz?.mean).toBe(1980);
 		expect(window).toMatchObject({ throttleReasons: [], use: { source: "nvidia-smi", memoryBandwidth: null } });
 		expect(telemetry.window(fromMs - 1000, fromMs - 1)).toBeNull();
-		expect(telemetry.neighbours(fromMs, clock.now())).toEqual([]);
+		expect(telemetry.foreignProcesses(fromMs, clock.now())).toEqual([]);
 		await until(() => telemetry.degradations().includes(noGpm));
 		expect(telemetry.degradations()).toEqual([noGpm]);
 		expect(processes.childMs()).toBe(0);
@@ -103,19 +103,19 @@ describe("gpuTelemetry", () => {
 		expect(none.telemetry.degradations()).toEqual(['No GPU on this machine matches "7", so none is monitored.']);
 	});
 
-	it("notes an idle process that was there before, and does not call it a neighbour", async () => {
+	it("notes an idle process that was there before, and does not count it as foreign", async () => {
 		const options = ["samples=h200-query-idle.csv", "apps=h200-neighbour-apps.csv", "speed=10"];
 		const { telemetry, fromMs } = await watch(options, { silenceMs: 10_000 });
 		expect(telemetry.degradations()).toContain("python3 (process 5796) was on the GPU before the measurements, idle.");
 		await until(() => telemetry.window(fromMs, clock.now())?.otherMemoryBytes === 682 * 1024 * 1024);
-		expect(telemetry.neighbours(fromMs, clock.now())).toEqual([]);
+		expect(telemetry.foreignProcesses(fromMs, clock.now())).toEqual([]);
 		expect(telemetry.window(fromMs, clock.now())?.ownMemoryBytes).toBe(0);
 	});
 
-	it("calls one that keeps the GPU busy a neighbour", async () => {
+	it("counts a process that keeps the GPU busy as foreign", async () => {
 		const { telemetry, fromMs } = await watch(["samples=h200-query-load.csv", "apps=h200-neighbour-apps.csv", "speed=10"]);
-		await until(() => telemetry.neighbours(fromMs, clock.now()).length > 0);
-		expect(telemetry.neighbours(fromMs, clock.now())[0]).toMatchObject({ pid: 5796, name: "python3" });
+		await until(() => telemetry.foreignProcesses(fromMs, clock.now()).length > 0);
+		expect(telemetry.foreignProcesses(fromMs, clock.now())[0]).toMatchObject({ pid: 5796, name: "python3" });
 	});
 
 	it("leaves no process behind, and stops twice as well as once", async () => {

@@ -34,7 +34,7 @@ describe("facts", () => {
 			name: "ONNX Runtime (WebAssembly)",
 			version: "1.30.0",
 			device: "Test CPU",
-			caution: "CPU, not TensorRT",
+			caveat: "CPU, not TensorRT",
 		});
 		expect(await backend.fingerprint()).toEqual({
 			os: process.platform,

@@ -25,11 +25,11 @@ console.log("loading a network …");
 console.log(JSON.stringify({ value, detail: about.case + " " + about.output + " " + process.cwd() }));
 `;
 
-async function ask(source: string, options: { args?: string[]; timeoutMs?: number; program?: string } = {}): Promise<CommandAnswer> {
+async function run(source: string, options: { args?: string[]; timeoutMs?: number; program?: string } = {}): Promise<CommandAnswer> {
 	const script = join(folder, `${Math.abs(hash(source))}.mjs`);
 	writeFileSync(script, source);
 	const processes = createProcesses({ env: { PATH: process.env["PATH"] } });
-	return customCommands(processes).ask({
+	return customCommands(processes).run({
 		command: {
 			name: "mine",
 			command: [options.program ?? process.execPath, script, ...(options.args ?? [])],
@@ -59,17 +59,17 @@ function hash(text: string): number {
 
 describe("a command of the user's own", () => {
 	it("gets both tensors, the case and its own arguments, and its answer is read", async () => {
-		expect(await ask(honest, { args: ["2"] })).toEqual({ state: "answered", pass: true, value: 1, detail: `a; rm -rf $HOME y ${folder}` });
+		expect(await run(honest, { args: ["2"] })).toEqual({ state: "answered", pass: true, value: 1, detail: `a; rm -rf $HOME y ${folder}` });
 	});
 
 	it("leaves no files behind", async () => {
-		await ask(honest, { args: ["1"] });
+		await run(honest, { args: ["1"] });
 		expect(readdirSync(join(folder, "scratch"))).toEqual([]);
 	});
 
 	it("sees no shell: words of a case are no commands, and arguments stay whole", async () => {
 		const echo = "console.log(JSON.stringify({ value: 0, detail: process.argv[2] }))";
-		expect(await ask(echo, { args: ["$(id) `id` * ; id"] })).toMatchObject({ detail: "$(id) `id` * ; id" });
+		expect(await run(echo, { args: ["$(id) `id` * ; id"] })).toMatchObject({ detail: "$(id) `id` * ; id" });
 	});
 
 	it.each<[string, string, { timeoutMs?: number; program?: string }, string]>([
@@ -80,7 +80,7 @@ describe("a command of the user's own", () => {
 		["answers with nonsense", 'console.log(\'{"value":null,"pass":"yes"}\')', {}, "its pass is"],
 		["talks without end", "process.stdout.write('{'.repeat(3e6)); process.exitCode = 0", {}, "not a JSON object"],
 	])("that %s gives no answer", async (_, source, options, message) => {
-		const answer = await ask(source, options);
+		const answer = await run(source, options);
 		// A program that crashes exits with 1 in Node, which is a plain no.
 		if (source.startsWith("throw")) expect(answer).toEqual({ state: "answered", pass: false, value: null });
 		else expect(answer).toMatchObject({ state: "failed", message: expect.stringContaining(message) });

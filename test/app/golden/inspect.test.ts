@@ -25,7 +25,7 @@ const inspection: Inspection = {
 			limits: [
 				{
 					kind: "cosine",
-					words: "cosine similarity",
+					label: "cosine similarity",
 					bound: "at-least",
 					severity: "warn",
 					allowed: [{ precision: "fp32", limit: 0.99999 }],
@@ -40,7 +40,7 @@ const inspection: Inspection = {
 			limits: [
 				{
 					kind: "box-iou",
-					words: "smallest overlap",
+					label: "smallest overlap",
 					bound: "at-least",
 					severity: "fail",
 					allowed: [{ precision: "fp32", limit: 0.99982 }],

@@ -17,7 +17,7 @@ import type {
 import { buildConfig } from "../../support/build-config.ts";
 
 const gpu: BackendFacts = { kind: "tensorrt", name: "TensorRT", version: "10.6.0", device: "NVIDIA H200" };
-const cpu: BackendFacts = { kind: "onnxruntime", name: "ONNX Runtime", version: "1.30.0", device: "CPU", caution: "CPU, not TensorRT" };
+const cpu: BackendFacts = { kind: "onnxruntime", name: "ONNX Runtime", version: "1.30.0", device: "CPU", caveat: "CPU, not TensorRT" };
 
 function comparison(verdict: Comparison["verdict"], estimate: number | null): Comparison {
 	return {

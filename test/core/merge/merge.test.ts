@@ -196,7 +196,7 @@ describe("mergeResults", () => {
 	});
 
 	it("says of each row what ran it: CPU words stay with the CPU's rows", () => {
-		const cpu = { kind: "onnxruntime", name: "ONNX Runtime", version: "1.30", device: "CPU", caution: "CPU, not TensorRT" } as const;
+		const cpu = { kind: "onnxruntime", name: "ONNX Runtime", version: "1.30", device: "CPU", caveat: "CPU, not TensorRT" } as const;
 		const slow = buildSlowWorkload();
 		const text = renderMarkdown(
 			mergeResults([part("l4", { workloads: [slow], gates: [] }), part("cpu", { backend: cpu, workloads: [slow], gates: [] })], how),

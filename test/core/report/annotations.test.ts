@@ -55,7 +55,7 @@ describe("annotations", () => {
 		}
 	});
 
-	it("carry the caution with every word about speed", () => {
+	it("carry the caveat with every word about speed", () => {
 		const list = annotations(resultCases["on-cpu"] ?? buildResult());
 		expect(list.filter(({ title }) => title.includes("latency")).map(({ title }) => title)).toEqual([
 			"classifier · fp16 · batch 8: latency (CPU, not TensorRT) warn",

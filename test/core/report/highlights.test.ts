@@ -165,7 +165,7 @@ describe("stories", () => {
 	});
 });
 
-describe("on a backend with a caution", () => {
+describe("on a backend with a caveat", () => {
 	it("no title speaks of speed without it", () => {
 		const latency = (verdict: "regressed" | "improved" | "inconclusive" | "not-comparable" | "missing") => buildComparison({ verdict });
 		const result = buildResult({

@@ -8,7 +8,7 @@ import { gpuWindow } from "../../../src/core/telemetry/window.ts";
 import { readComparison } from "../../support/gpu-recording.ts";
 
 function conditions(
-	of: { clock?: number; reasons?: string[]; share?: number; capped?: number; neighbours?: string[] } = {},
+	of: { clock?: number; reasons?: string[]; share?: number; capped?: number; foreignProcesses?: string[] } = {},
 ): RunConditions {
 	const clock = of.clock ?? 1980;
 	const window: GpuWindow = {
@@ -22,7 +22,11 @@ function conditions(
 		throttleReasons: of.reasons ?? [],
 		powerCapShare: of.capped ?? 0,
 	};
-	return { window, computeShare: of.share ?? 0.64, neighbours: (of.neighbours ?? []).map((name) => ({ pid: 7, name, memoryBytes: null })) };
+	return {
+		window,
+		computeShare: of.share ?? 0.64,
+		foreignProcesses: (of.foreignProcesses ?? []).map((name) => ({ pid: 7, name, memoryBytes: null })),
+	};
 }
 
 const usual = (count: number): RunConditions[] => Array.from({ length: count }, () => conditions());
@@ -37,7 +41,7 @@ describe("judgeValidity", () => {
 	])("throws out a run that saw %s", (reason, words) => {
 		expect(judge(conditions({ reasons: ["sw-power-cap", reason] }), usual(5))).toEqual({
 			state: "invalid",
-			reason: `the GPU's clocks were held down by ${words}`,
+			reason: `the GPU's clocks were limited by ${words}`,
 		});
 	});
 
@@ -49,7 +53,7 @@ describe("judgeValidity", () => {
 	);
 
 	it("names another process on the GPU", () => {
-		expect(judge(conditions({ neighbours: ["python3", "ffmpeg"] }), [])).toEqual({
+		expect(judge(conditions({ foreignProcesses: ["python3", "ffmpeg"] }), [])).toEqual({
 			state: "invalid",
 			reason: "another process used the GPU: python3 (process 7) and 1 more",
 		});
@@ -82,7 +86,7 @@ describe("judgeValidity", () => {
 	});
 
 	it("judges nothing that is not known", () => {
-		const unknown: RunConditions = { window: null, computeShare: null, neighbours: [] };
+		const unknown: RunConditions = { window: null, computeShare: null, foreignProcesses: [] };
 		expect(judgeValidity(unknown, [])).toEqual({ state: "valid" });
 		expect(judge(unknown, usual(5))).toEqual({ state: "valid" });
 		expect(judgeValidity(conditions(), [])).toEqual({ state: "valid" });
@@ -108,7 +112,7 @@ describe("recorded comparisons on one H200", () => {
 		expect(runs).toHaveLength(16);
 		const all = runs.map(({ fromMs, toMs }): RunConditions => {
 			const window = gpuWindow({ samples, use: [], processes: [] }, fromMs, toMs);
-			return { window, computeShare: null, neighbours: [] };
+			return { window, computeShare: null, foreignProcesses: [] };
 		});
 		for (const run of all) {
 			expect(run.window?.samples).toBeGreaterThanOrEqual(4);
@@ -118,11 +122,13 @@ describe("recorded comparisons on one H200", () => {
 		}
 	});
 
-	it("a neighbour on the GPU is found by the compute share alone, and no undisturbed process is accused", () => {
+	it("another process on the GPU is found by the compute share alone, and no undisturbed process is accused", () => {
 		const runs: { series: string; arm: string; n: number; medianMs: number; meanMs: number; wallMs: number }[] = JSON.parse(
 			readFileSync("test/fixtures/nvidia-smi/shares.json", "utf8"),
 		);
-		const all = runs.map((run): RunConditions => ({ window: null, computeShare: (run.n * run.medianMs) / run.wallMs, neighbours: [] }));
+		const all = runs.map(
+			(run): RunConditions => ({ window: null, computeShare: (run.n * run.medianMs) / run.wallMs, foreignProcesses: [] }),
+		);
 		const invalid = runs.filter((_, at) => judgeValidity(all[at]!, all).state === "invalid");
 		expect(runs.filter(({ arm }) => arm === "neighbour")).toHaveLength(4);
 		expect(invalid.map(({ arm }) => arm)).toEqual(["neighbour", "neighbour", "neighbour", "neighbour"]);

@@ -1,7 +1,7 @@
 // What the GPU did in a stretch of time.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { neighboursOf } from "../../../src/core/telemetry/neighbours.ts";
+import { foreignProcessesOf } from "../../../src/core/telemetry/foreign-processes.ts";
 import { reasonNames } from "../../../src/core/telemetry/reasons.ts";
 import type { GpuProcess, TelemetrySample } from "../../../src/core/telemetry/sample.ts";
 import { between, gpuWindow } from "../../../src/core/telemetry/window.ts";
@@ -122,16 +122,16 @@ describe("reasonNames", () => {
 	});
 });
 
-describe("neighboursOf", () => {
+describe("foreignProcessesOf", () => {
 	it("takes foreign processes, once each, and no resident", () => {
 		const readings = [1, 2].map((atMs) => ({ atMs, processes: [process("ours", 1), process("resident", 2), process("foreign", 3)] }));
-		expect(neighboursOf(readings).map(({ pid }) => pid)).toEqual([3]);
+		expect(foreignProcessesOf(readings).map(({ pid }) => pid)).toEqual([3]);
 	});
 
 	it("takes one unknown process for ours, and the older ones for strangers", () => {
 		const reading = (...pids: number[]) => [{ atMs: 0, processes: pids.map((pid) => process("unknown", pid)) }];
-		expect(neighboursOf(reading(8))).toEqual([]);
-		expect(neighboursOf(reading(8, 9)).map(({ pid }) => pid)).toEqual([8]);
-		expect(neighboursOf([{ atMs: 0, processes: [process("ours", 1), process("unknown", 9)] }]).map(({ pid }) => pid)).toEqual([9]);
+		expect(foreignProcessesOf(reading(8))).toEqual([]);
+		expect(foreignProcessesOf(reading(8, 9)).map(({ pid }) => pid)).toEqual([8]);
+		expect(foreignProcessesOf([{ atMs: 0, processes: [process("ours", 1), process("unknown", 9)] }]).map(({ pid }) => pid)).toEqual([9]);
 	});
 });

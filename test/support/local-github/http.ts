@@ -71,7 +71,7 @@ export function isReply(value: object): value is Reply {
 	return "status" in value && typeof value.status === "number";
 }
 
-/** The page that was asked for, with the links to its neighbours. */
+/** The page that was asked for, with links to the previous and the next one. */
 export function paginate(call: Call, items: readonly unknown[], wrap?: (page: unknown[], total: number) => unknown): Reply {
 	const asked = (name: string, fallback: number): number => {
 		const value = Number.parseInt(call.query.get(name) ?? "", 10);

@@ -33,7 +33,7 @@ export function compareSimple(sides: RunnerOutputs, settings: OutputSettings): O
 	const wraps = outcome.pass && !bools && subtractWraps(candidate, golden);
 	return {
 		...outcome,
-		cautions: wraps ? ["differences of its integers overflow and wrap around, so large errors may look small"] : [],
+		warnings: wraps ? ["differences of its integers overflow and wrap around, so large errors may look small"] : [],
 	};
 }
 
@@ -70,7 +70,7 @@ function withoutZeros(golden: NumpyArray): NumpyArray {
 	return { kind: golden.kind, values: golden.values.map((value) => (value === 0 ? zeroStandIn : value)) };
 }
 
-function eachElement(errors: Errors, { atol, rtol }: OutputSettings): Omit<Outcome, "cautions"> {
+function eachElement(errors: Errors, { atol, rtol }: OutputSettings): Omit<Outcome, "warnings"> {
 	const [absolutes, relatives] = [toNumbers(errors.absolute), toNumbers(errors.relative)];
 	let outside = 0;
 	for (let i = 0; i < absolutes.length; i += 1)
@@ -90,7 +90,7 @@ function byStatistic(
 	errors: Errors,
 	settings: OutputSettings,
 	statistic: "max" | "mean" | "median" | "quantile",
-): Omit<Outcome, "cautions"> {
+): Omit<Outcome, "warnings"> {
 	const statistics: Readonly<Record<typeof statistic, (array: NumpyArray) => number>> = {
 		max: largest,
 		mean: (array) => mean(array, "binary32"),
@@ -119,7 +119,7 @@ export function compareIndices({ candidate, golden }: RunnerOutputs, { indexTole
 	return {
 		pass: misplaced === 0,
 		measures: [measure("misplaced values", misplaced, { allowed: 0, bound: "at-most" })],
-		cautions: blind ? ["the index tolerance is as long as its rows, so no value was compared"] : [],
+		warnings: blind ? ["the index tolerance is as long as its rows, so no value was compared"] : [],
 	};
 }
 
@@ -152,7 +152,7 @@ function noDifference({ candidate, golden }: Arrays): Outcome | null {
 
 function plain(name: string, value: number, limit: Limit): Outcome {
 	const only = measure(name, value, limit);
-	return { pass: only.pass, measures: [only], cautions: [] };
+	return { pass: only.pass, measures: [only], warnings: [] };
 }
 
 export function compareL2(sides: RunnerOutputs, { l2 }: OutputSettings): Outcome {
@@ -165,7 +165,7 @@ export function compareCosine(sides: RunnerOutputs, { cosine }: OutputSettings):
 	const arrays = arraysOf(sides);
 	const { value, overflows } = cosineOf(arrays);
 	const outcome = plain("cosine similarity", value, { allowed: cosine, bound: "at-least" });
-	return outcome.pass && overflows ? { ...outcome, cautions: ["its products overflow, so its cosine similarity is meaningless"] } : outcome;
+	return outcome.pass && overflows ? { ...outcome, warnings: ["its products overflow, so its cosine similarity is meaningless"] } : outcome;
 }
 
 function cosineOf({ candidate, golden }: Arrays): { value: number; overflows: boolean } {
@@ -204,7 +204,7 @@ function compareByFirst(sides: RunnerOutputs, { name, takes, ratio, allowed }: R
 	const byGolden = measure(name, ratio({ candidate: arrays.golden, golden: arrays.candidate }), limit);
 	if (byGolden.pass) return outcome;
 	const value = typeof byGolden.value === "number" ? Number(byGolden.value.toPrecision(3)) : byGolden.value;
-	return { ...outcome, cautions: [`its ${takes} is taken from the first runner; by the second's own it is ${value} dB and fails`] };
+	return { ...outcome, warnings: [`its ${takes} is taken from the first runner; by the second's own it is ${value} dB and fails`] };
 }
 
 function psnrOf({ candidate, golden }: Arrays): number {

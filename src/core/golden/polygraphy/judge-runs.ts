@@ -38,18 +38,18 @@ export interface RunsVerdict {
 	passed: boolean;
 	compared: ComparedIteration[];
 	/** Why Polygraphy exits with an error; then nothing passes. */
-	stops: string[];
-	cautions: string[];
+	errors: string[];
+	warnings: string[];
 }
 
 /** Each runner is compared with the next, over the iterations that all have. */
 export function judgeRuns(runners: readonly RunnerResults[], settings: PolygraphySettings): RunsVerdict {
 	const counts = runners.map(({ iterations }) => iterations.length);
 	const shared = counts.length === 0 ? 0 : Math.min(...counts);
-	const notes: Notes = { cautions: new Set(), stops: new Set() };
-	if (shared === 0) notes.cautions.add("the runners share no iteration, so nothing was compared");
+	const notes: Notes = { warnings: new Set(), errors: new Set() };
+	if (shared === 0) notes.warnings.add("the runners share no iteration, so nothing was compared");
 	else if (Math.max(...counts) > shared) {
-		notes.cautions.add(`only the first ${shared} of ${Math.max(...counts)} iterations were compared: not all runners have more`);
+		notes.warnings.add(`only the first ${shared} of ${Math.max(...counts)} iterations were compared: not all runners have more`);
 	}
 	const compared: ComparedIteration[] = [];
 	for (let iteration = 0; iteration < shared; iteration += 1) {
@@ -62,13 +62,13 @@ export function judgeRuns(runners: readonly RunnerResults[], settings: Polygraph
 		}
 	}
 	const failed = compared.some(({ outputs }) => outputs.some(({ checks }) => checks.some(({ pass }) => !pass)));
-	return { passed: !failed && notes.stops.size === 0, compared, stops: [...notes.stops], cautions: [...notes.cautions] };
+	return { passed: !failed && notes.errors.size === 0, compared, errors: [...notes.errors], warnings: [...notes.warnings] };
 }
 
 /** A note that repeats in every iteration is reported once. */
 interface Notes {
-	cautions: Set<string>;
-	stops: Set<string>;
+	warnings: Set<string>;
+	errors: Set<string>;
 }
 
 interface Comparing {
@@ -83,18 +83,18 @@ function compareIteration(got: Iteration, wanted: Iteration, { settings, notes }
 		const against = matchingOutput(output, names.first, names.second);
 		const golden = against === null ? undefined : wanted.get(against);
 		if (against === null || golden === undefined) {
-			notes.cautions.add(`output ${quoteName(output)} of the first runner was not compared: the second has no such output`);
+			notes.warnings.add(`output ${quoteName(output)} of the first runner was not compared: the second has no such output`);
 			continue;
 		}
 		if (against !== output)
-			notes.cautions.add(`output ${quoteName(output)} was compared with ${quoteName(against)}, which has another name`);
+			notes.warnings.add(`output ${quoteName(output)} was compared with ${quoteName(against)}, which has another name`);
 		outputs.push({ output, against, checks: compareOutput(output, { candidate, golden }, { settings, notes }) });
 	}
 	const used = new Set(outputs.map(({ against }) => against));
 	for (const name of names.second)
-		if (!used.has(name)) notes.cautions.add(`output ${quoteName(name)} of the second runner was not compared`);
-	if (outputs.length === 0 && got.size + wanted.size > 0) notes.stops.add("the runners have no output in common");
-	if (got.size + wanted.size === 0) notes.cautions.add("the runners have no outputs, so nothing was compared");
+		if (!used.has(name)) notes.warnings.add(`output ${quoteName(name)} of the second runner was not compared`);
+	if (outputs.length === 0 && got.size + wanted.size > 0) notes.errors.add("the runners have no output in common");
+	if (got.size + wanted.size === 0) notes.warnings.add("the runners have no outputs, so nothing was compared");
 	return outputs;
 }
 
@@ -115,14 +115,14 @@ function compareOutput(output: string, sides: RunnerOutputs, { settings, notes }
 		return settings.compare.map((compare) => ({ compare, pass: false, measures: [], detail }));
 	}
 	if (candidate.dtype !== golden.dtype)
-		notes.cautions.add(`output ${name} is ${candidate.dtype} against ${golden.dtype}: dtypes are not compared`);
+		notes.warnings.add(`output ${name} is ${candidate.dtype} against ${golden.dtype}: dtypes are not compared`);
 	const own = settingsFor(output, settings);
 	return settings.compare.map((compare) => {
-		const { pass, measures, stops, cautions } = comparators[compare](sides, own);
-		for (const warning of cautions) notes.cautions.add(`output ${name} passes ${compare}, but ${warning}`);
-		if (pass && elementCount(golden.shape) === 0) notes.cautions.add(`output ${name} passes ${compare}, but it is empty`);
-		if (stops !== undefined) notes.stops.add(`${compare} of output ${name}: ${stops}`);
-		return { compare, pass, measures, ...(stops === undefined ? {} : { detail: stops }) };
+		const { pass, measures, error, warnings } = comparators[compare](sides, own);
+		for (const warning of warnings) notes.warnings.add(`output ${name} passes ${compare}, but ${warning}`);
+		if (pass && elementCount(golden.shape) === 0) notes.warnings.add(`output ${name} passes ${compare}, but it is empty`);
+		if (error !== undefined) notes.errors.add(`${compare} of output ${name}: ${error}`);
+		return { compare, pass, measures, ...(error === undefined ? {} : { detail: error }) };
 	});
 }
 

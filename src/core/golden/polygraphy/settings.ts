@@ -81,9 +81,9 @@ export interface Outcome {
 	pass: boolean;
 	measures: Measure[];
 	/** Why Polygraphy exits with an error instead of a verdict. */
-	stops?: string;
+	error?: string;
 	/** Reasons why a pass may be wrong. */
-	cautions: string[];
+	warnings: string[];
 }
 
 export interface Limit {
@@ -103,5 +103,5 @@ export function measure(name: string, value: number, { allowed, bound }: Limit):
 }
 
 export function stopped(why: string): Outcome {
-	return { pass: false, measures: [], stops: why, cautions: [] };
+	return { pass: false, measures: [], error: why, warnings: [] };
 }

@@ -1,10 +1,10 @@
 // The head's figures of one run, each with its unit, for programs that keep numbers: one list behind every such export.
 import type { GoldenVerdict, Result, WorkloadResult } from "../../schema/result.ts";
-import { subjectName, withCaution } from "../../text/labels.ts";
+import { subjectName, withCaveat } from "../../text/labels.ts";
 import { backendOf } from "../part-backend.ts";
 
 export interface Figure {
-	/** What was measured, e.g. `classifier · fp16 · batch 8`; on ONNX Runtime with the caution beside it. */
+	/** What was measured, e.g. `classifier · fp16 · batch 8`; on ONNX Runtime with the caveat beside it. */
 	subject: string;
 	/** Lower case with hyphens, e.g. `p99-latency`. */
 	measure: string;
@@ -42,7 +42,7 @@ function ofWorkload(workload: WorkloadResult, result: Result): Figure[] {
 	const { head } = workload;
 	if (head === null) return [];
 	const backend = backendOf(result, workload);
-	const subject = withCaution(subjectName(workload), backend);
+	const subject = withCaveat(subjectName(workload), backend);
 	const extra = `${head.runs} runs, ${head.iterations} iterations on ${backend.device}`;
 	return workloadMeasures.flatMap(({ of, ...measure }) => {
 		const value = head[of];
@@ -64,7 +64,7 @@ function ofBuild(build: Result["builds"][number], result: Result): Figure[] {
 	const size = { measure: "file-size", title: "engine size", unit: "bytes", smallerIsBetter: true } as const;
 	return [
 		// A cached engine was not built now.
-		...(build.fromCache === true ? [] : [{ ...time, subject: withCaution(name, backend), value: build.durationMs / 1000 }]),
+		...(build.fromCache === true ? [] : [{ ...time, subject: withCaveat(name, backend), value: build.durationMs / 1000 }]),
 		...(build.engineBytes === undefined ? [] : [{ ...size, subject: name, value: build.engineBytes }]),
 	];
 }
@@ -81,8 +81,8 @@ function ofGoldens(golden: readonly GoldenVerdict[]): Figure[] {
 			const known = worst.get(key);
 			if (known !== undefined && known.value >= check.got) continue;
 			const extra = `worst case: ${subjectName({ model: verdict.case })}, output ${subjectName({ model: check.output })}`;
-			const words = { measure: `golden-${check.metric}`, title: `golden ${check.metric}`, unit: "error", smallerIsBetter: true } as const;
-			worst.set(key, { ...words, subject, value: check.got, extra });
+			const fields = { measure: `golden-${check.metric}`, title: `golden ${check.metric}`, unit: "error", smallerIsBetter: true } as const;
+			worst.set(key, { ...fields, subject, value: check.got, extra });
 		}
 	}
 	return [...worst.values()];

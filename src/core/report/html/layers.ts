@@ -46,10 +46,10 @@ function pairOfBars({ base, head }: LayerChange, longestMs: number): Markup {
 function nameCell(change: LayerChange, isPaired: boolean): Piece {
 	const layer = change.head ?? change.base;
 	const labels = [...(layer?.type === undefined ? [] : [cleanName(layer.type, 40)]), ...precisionLabels(change)];
-	const changed = isPaired ? differenceLabels(change).filter((word) => !labels.includes(word)) : [];
-	const about = [...labels.map((word) => html`${word}`), ...changed.map((word) => html`<b>${word}</b>`)];
+	const changed = isPaired ? differenceLabels(change).filter((label) => !labels.includes(label)) : [];
+	const about = [...labels.map((label) => html`${label}`), ...changed.map((label) => html`<b>${label}</b>`)];
 	return html`<code>${cleanName(change.name, 120)}</code>${
-		about.length === 0 ? null : html`<small>${about.map((word, index) => [index === 0 ? "" : " · ", word])}</small>`
+		about.length === 0 ? null : html`<small>${about.map((label, index) => [index === 0 ? "" : " · ", label])}</small>`
 	}`;
 }
 

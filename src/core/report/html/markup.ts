@@ -27,8 +27,8 @@ export function at(value: number): number {
 	return Math.round(value * 10) / 10;
 }
 
-export function pill(word: string, tone: Tone): Markup {
-	return html`<span class="pill ${tone}">${word}</span>`;
+export function pill(label: string, tone: Tone): Markup {
+	return html`<span class="pill ${tone}">${label}</span>`;
 }
 
 export function phrase(pieces: Phrase): Piece {

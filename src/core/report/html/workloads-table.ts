@@ -3,7 +3,7 @@
 import type { Result } from "../../schema/result.ts";
 import { shownMs } from "../../stats/summary.ts";
 import { cleanName } from "../../text/escape.ts";
-import { withCaution } from "../../text/labels.ts";
+import { withCaveat } from "../../text/labels.ts";
 import { formatLimit } from "../../text/units.ts";
 import { levelText } from "../comparison-format.ts";
 import { backendOf } from "../part-backend.ts";
@@ -35,7 +35,7 @@ function forestTitle(rows: readonly WorkloadRow[], result: Result): string {
 		zone === undefined ? "grey: too small to count" : `grey ±${zone}`,
 		...(gate === undefined ? ["dashed: fails"] : gate === "" ? [] : [`dashed ${gate}`]),
 	];
-	return withCaution(parts.join(" · "), result.backend);
+	return withCaveat(parts.join(" · "), result.backend);
 }
 
 function comparedColumns(rows: readonly WorkloadRow[], result: Result): Column<Line>[] {
@@ -84,10 +84,10 @@ function goldenCell({ golden }: WorkloadRow): Piece {
 }
 
 function verdictCell({ row }: Line, result: Result): Piece {
-	const { caution } = backendOf(result, row.workload);
-	if (caution === undefined || !row.verdict.includes("(")) return pill(row.verdict, row.tone);
-	// The caution has its own line to keep the column narrow.
-	return html`${pill(row.verdict.slice(0, row.verdict.indexOf(" (")), row.tone)}<small>(${cleanName(caution)})</small>`;
+	const { caveat } = backendOf(result, row.workload);
+	if (caveat === undefined || !row.verdict.includes("(")) return pill(row.verdict, row.tone);
+	// The caveat has its own line to keep the column narrow.
+	return html`${pill(row.verdict.slice(0, row.verdict.indexOf(" (")), row.tone)}<small>(${cleanName(caveat)})</small>`;
 }
 
 function columnsOf(rows: readonly WorkloadRow[], result: Result): Column<Line>[] {
@@ -114,8 +114,8 @@ function columnsOf(rows: readonly WorkloadRow[], result: Result): Column<Line>[]
 
 /** Rows that need attention first, each part in the order of the result. */
 export function workloadTable(result: Result, rows: readonly WorkloadRow[], anchors: ReadonlyMap<WorkloadRow, string>): Piece {
-	const ordered = [...rows.filter((row) => !row.quiet), ...rows.filter((row) => row.quiet)].slice(0, maxRows);
+	const ordered = [...rows.filter((row) => !row.isUnchanged), ...rows.filter((row) => row.isUnchanged)].slice(0, maxRows);
 	const lines = ordered.map((row): Line => ({ row, texts: workloadTexts(row), anchor: anchors.get(row) ?? null }));
-	const title = withCaution("Workloads", result.backend);
+	const title = withCaveat("Workloads", result.backend);
 	return section(title, [sortableTable(title, columnsOf(ordered, result), lines), moreText(rows.length - maxRows, "rows")], "workloads");
 }

@@ -2,7 +2,7 @@
 import { precedence } from "../../precedence.ts";
 import type { GateResult, Result, WorkloadResult } from "../../schema/result.ts";
 import { cleanName } from "../../text/escape.ts";
-import { gateLabel, statusTones, subjectName, withCaution } from "../../text/labels.ts";
+import { gateLabel, statusTones, subjectName, withCaveat } from "../../text/labels.ts";
 import { formatDuration, formatLimit } from "../../text/units.ts";
 import { cleanMessage, levelText } from "../comparison-format.ts";
 import { type Column, folded, html, type Markup, moreText, type Piece, pill, sortableTable } from "../html/markup.ts";
@@ -40,8 +40,7 @@ interface Method {
 
 function methodText({ result, compared }: Method): Markup {
 	const effect = formatLimit(compared.latency.minimalEffect);
-	const on =
-		result.backend.caution === undefined ? "" : ` All times are of ${withCaution(cleanName(result.backend.name), result.backend)}.`;
+	const on = result.backend.caveat === undefined ? "" : ` All times are of ${withCaveat(cleanName(result.backend.name), result.backend)}.`;
 	const figure =
 		compared.figure === "fastest" ? " of their fastest iterations, because on a shared CPU other programs only add time" : " of medians";
 	const paired = `Base and head ran alternately, in shuffled order, on one device. Each pair of runs gives one ratio${figure}; the change is the mean of the logarithms of these ratios, the base and head beside it are the geometric means of the same runs, and the interval is a t interval. All intervals of latency and P99 hold together with ${levelText(compared.latency)} confidence, over all looks and all workloads of this job. A pair whose two runs together took far longer than the other pairs is set aside, whichever arm was slow. Iterations within one process are correlated, so the sample is the run; iterations are only shown.`;

@@ -21,11 +21,11 @@ interface PartTexts {
 
 function partTexts(part: Part): PartTexts {
 	const { backend, partial, reason } = part;
-	const caution = backend?.caution === undefined ? "" : ` (${cleanName(backend.caution, 60)})`;
+	const caveat = backend?.caveat === undefined ? "" : ` (${cleanName(backend.caveat, 60)})`;
 	return {
 		name: cleanName(part.name, 80),
 		state: part.state === "merged" ? (part.outcome === undefined ? "merged" : outcomeLabels[part.outcome]) : part.state,
-		device: backend === undefined ? dash : `${cleanName(backend.device, 80)}${caution}`,
+		device: backend === undefined ? dash : `${cleanName(backend.device, 80)}${caveat}`,
 		software: backend === undefined ? dash : `${cleanName(backend.name, 60)} ${cleanName(backend.version, 40)}`,
 		workloads: part.workloads === undefined ? dash : part.workloads.toLocaleString("en-US"),
 		took: part.durationMs === undefined ? dash : formatDuration(part.durationMs),

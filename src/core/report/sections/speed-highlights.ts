@@ -1,7 +1,7 @@
 // Highlights of workloads whose speed is not simply unchanged.
 import type { Result, WorkloadResult } from "../../schema/result.ts";
 import { figureNames, shownMs } from "../../stats/summary.ts";
-import { counted, speedLabel, subjectName, withCaution } from "../../text/labels.ts";
+import { counted, speedLabel, subjectName, withCaveat } from "../../text/labels.ts";
 import { formatLimit, formatMs, formatPercent } from "../../text/units.ts";
 import { changeWithInterval, cleanMessage, limitsText, openRangeText, pairsText } from "../comparison-format.ts";
 import type { Highlight, HighlightSeverity, Phrase } from "../highlight.ts";
@@ -40,7 +40,7 @@ function changedHighlight(result: Result, workload: WorkloadResult, severity: Hi
 	const backend = backendOf(result, workload);
 	return {
 		severity,
-		topic: [withCaution(slower ? "slowdown" : "speedup", backend), withCaution(slower ? "slowdowns" : "speedups", backend)],
+		topic: [withCaveat(slower ? "slowdown" : "speedup", backend), withCaveat(slower ? "slowdowns" : "speedups", backend)],
 		title: `${subjectName(workload)} is ${speedLabel(workload.verdict, backend)}: ${changeWithInterval(workload.latency)}`,
 		sentences: sentences([
 			`${pairsText(workload.latency)}${noiseText(workload)}.`,
@@ -67,7 +67,7 @@ function inconclusiveHighlight(result: Result, workload: WorkloadResult, severit
 	const found = latency.estimate === null ? "" : `: ${changeWithInterval(latency)}`;
 	return {
 		severity,
-		topic: [withCaution("inconclusive comparison", backend), withCaution("inconclusive comparisons", backend)],
+		topic: [withCaveat("inconclusive comparison", backend), withCaveat("inconclusive comparisons", backend)],
 		title: `${subjectName(workload)} is ${speedLabel("inconclusive", backend)}${after}${found}`,
 		sentences: sentences([
 			undecidedText(workload),

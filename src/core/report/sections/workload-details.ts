@@ -1,7 +1,7 @@
 // The evidence for one workload: pairs, distribution, figures and runs.
 import type { Result, WorkloadResult } from "../../schema/result.ts";
 import { cleanName } from "../../text/escape.ts";
-import { counted, speedLabel, subjectName, withCaution } from "../../text/labels.ts";
+import { counted, speedLabel, subjectName, withCaveat } from "../../text/labels.ts";
 import { formatPercent } from "../../text/units.ts";
 import { changeWithInterval, cleanMessage, pairsText, unchangedText } from "../comparison-format.ts";
 import { drawDistribution } from "../html/distribution.ts";
@@ -71,22 +71,25 @@ function gpuPart(workload: WorkloadResult, level: 3 | 4): Piece {
 `;
 }
 
-function evidence({ workload, steady }: WorkloadRow, result: Result): Markup {
+function evidence({ workload, isSpeedUnchanged }: WorkloadRow, result: Result): Markup {
 	const level = 3;
 	const notes = (workload.notes ?? []).slice(0, 20).map((note) => html`<p>${cleanMessage(note)}</p>`);
-	return html`<p>${verdictText(workload, result)}</p><p class="sub">${basisText(workload)}</p>${notes}${drawings(workload, level)}${layersPart(workload, { open: !steady })}${gpuPart(workload, level)}${kernelsPart(workload)}${figuresTable(workload)}${runsTable(workload)}`;
+	return html`<p>${verdictText(workload, result)}</p><p class="sub">${basisText(workload)}</p>${notes}${drawings(workload, level)}${layersPart(workload, { open: !isSpeedUnchanged })}${gpuPart(workload, level)}${kernelsPart(workload)}${figuresTable(workload)}${runsTable(workload)}`;
 }
 
 /** Which rows get a section of their own, and its anchor. */
 export function workloadAnchors(rows: readonly WorkloadRow[]): Map<WorkloadRow, string> {
 	const timed = rows.filter((row) => wasTimed(row.workload));
-	const changed = timed.filter((row) => !row.steady).slice(0, maxChanged);
-	const unchanged = timed.filter((row) => row.steady).slice(0, maxUnchanged);
+	const changed = timed.filter((row) => !row.isSpeedUnchanged).slice(0, maxChanged);
+	const unchanged = timed.filter((row) => row.isSpeedUnchanged).slice(0, maxUnchanged);
 	return new Map([...changed, ...unchanged].map((row) => [row, `workload-${rows.indexOf(row) + 1}`]));
 }
 
-function details({ result, rows }: ReportContext, steady: boolean): { result: Result; rows: readonly [WorkloadRow, string][] } | null {
-	const found = [...workloadAnchors(rows)].filter(([row]) => row.steady === steady);
+function details(
+	{ result, rows }: ReportContext,
+	isSpeedUnchanged: boolean,
+): { result: Result; rows: readonly [WorkloadRow, string][] } | null {
+	const found = [...workloadAnchors(rows)].filter(([row]) => row.isSpeedUnchanged === isSpeedUnchanged);
 	return found.length === 0 ? null : { result, rows: found };
 }
 
@@ -96,7 +99,7 @@ export const changedWorkloadSection = defineSection({
 	select: (context) => details(context, false),
 	html: ({ result, rows }) =>
 		rows.map(([row, anchor]) => {
-			const name = withCaution(subjectName(row.workload), backendOf(result, row.workload));
+			const name = withCaveat(subjectName(row.workload), backendOf(result, row.workload));
 			return html`<section class="workload" aria-labelledby="${anchor}"><h2 id="${anchor}">${name}</h2>
 ${evidence(row, result)}</section>
 `;
@@ -113,7 +116,7 @@ export const unchangedWorkloadSection = defineSection({
 		const parts = rows.map(([row, anchor]) =>
 			folded(html`<span id="${anchor}">${subjectName(row.workload)}</span>`, evidence(row, result)),
 		);
-		return html`<section aria-labelledby="unchanged"><h2 id="unchanged">${withCaution(title, result.backend)}</h2>
+		return html`<section aria-labelledby="unchanged"><h2 id="unchanged">${withCaveat(title, result.backend)}</h2>
 ${parts}</section>
 `;
 	},

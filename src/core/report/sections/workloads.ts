@@ -1,7 +1,7 @@
 // The speed of every workload: the main table, its rows that need no attention folded, and the highlights of what changed.
 import type { Result } from "../../schema/result.ts";
 import { cleanName, escapeMarkdown } from "../../text/escape.ts";
-import { counted, subjectName, withCaution } from "../../text/labels.ts";
+import { counted, subjectName, withCaveat } from "../../text/labels.ts";
 import type { Detail } from "../budget.ts";
 import { excludedText, intervalText, levelText } from "../comparison-format.ts";
 import { workloadTable } from "../html/workloads-table.ts";
@@ -47,19 +47,18 @@ function rowsTable(result: Result, rows: readonly WorkloadRow[], limit: number):
 }
 
 function foldedRows(result: Result, rows: readonly WorkloadRow[], detail: Detail): string {
-	const label = escapeMarkdown(withCaution(result.arms.base === null ? "timed" : "unchanged", result.backend));
+	const label = escapeMarkdown(withCaveat(result.arms.base === null ? "timed" : "unchanged", result.backend));
 	const summary = `${rows.length.toLocaleString("en-US")} ${label} ${rows.length === 1 ? "row" : "rows"}`;
 	return foldedMarkdown(summary, detail.quietRows ? rowsTable(result, rows, detail.rows) : "Left out here; see `report.html`.");
 }
 
 function markdownBlocks({ result, rows }: Facts, detail: Detail): string[] {
-	const changed = rows.filter((row) => !row.quiet);
-	const unchanged = rows.filter((row) => row.quiet);
+	const changed = rows.filter((row) => !row.isUnchanged);
+	const unchanged = rows.filter((row) => row.isUnchanged);
 	const { backend } = result;
-	const caution =
-		backend.caution === undefined ? [] : [`Speed measured on ${escapeMarkdown(withCaution(cleanName(backend.name), backend))}.`];
+	const caveat = backend.caveat === undefined ? [] : [`Speed measured on ${escapeMarkdown(withCaveat(cleanName(backend.name), backend))}.`];
 	return [
-		...(changed.length === 0 ? [] : [...caution, rowsTable(result, changed, detail.rows)]),
+		...(changed.length === 0 ? [] : [...caveat, rowsTable(result, changed, detail.rows)]),
 		...(unchanged.length === 0 ? [] : [foldedRows(result, unchanged, detail)]),
 	];
 }
@@ -86,7 +85,7 @@ function ruledOutText({ workload: { latency } }: WorkloadRow): string {
 
 /** Rows that need attention first. */
 function terminalLines({ rows }: Facts, options: TerminalOptions): string[] {
-	const ordered = [...rows].sort((a, b) => Number(a.quiet) - Number(b.quiet));
+	const ordered = [...rows].sort((a, b) => Number(a.isUnchanged) - Number(b.isUnchanged));
 	const titles = ["workload", "verdict", armTitle("base", rows), armTitle("head", rows), "change", "interval", "ruled out", "golden"];
 	const head = titles.map((text, column): Cell => ({ text, style: "dim", right: [2, 3, 4, 6, 7].includes(column) }));
 	const lines = renderColumns([head, ...ordered.slice(0, maxInTerminal).map(terminalRow)], options);

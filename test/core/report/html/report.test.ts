@@ -113,7 +113,7 @@ describe("the page", () => {
 			expect(bare).not.toContain(title);
 	});
 
-	it("carries the caution with every verdict on a CPU", () => {
+	it("carries the caveat with every verdict on a CPU", () => {
 		const verdicts = page("on-cpu").match(/<span class="pill \w+">(slower|unchanged|faster|inconclusive)<\/span>.{0,30}/g) ?? [];
 		expect(verdicts.length).toBeGreaterThan(2);
 		for (const verdict of verdicts) expect(verdict).toContain("<small>(CPU, not TensorRT");

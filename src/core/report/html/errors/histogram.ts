@@ -170,8 +170,8 @@ function keysOf(tolerance: Tolerance, isDrawn: boolean): Markup {
 	const [least, most] = tolerance;
 	if (most === 0) return html`<i class="err ok"></i>equal<i class="err bad"></i>different, where no difference is allowed · `;
 	const either = least < most ? html`<i class="err warn"></i>within or beyond, by element` : null;
-	const told = isDrawn ? null : ` (${toleranceText(tolerance)})`;
-	return html`<i class="err ok"></i>within${either}<i class="err bad"></i>beyond what is allowed${told} · `;
+	const allowed = isDrawn ? null : ` (${toleranceText(tolerance)})`;
+	return html`<i class="err ok"></i>within${either}<i class="err bad"></i>beyond what is allowed${allowed} · `;
 }
 
 function legendOf({ tolerance, elements }: ErrorHistogram, { axis, height }: { axis: Axis; height: Height }): Markup {

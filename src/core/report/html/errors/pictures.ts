@@ -87,8 +87,8 @@ function picture(drawn: Drawn): Markup {
 	const subject = subjectName({ model, engine, case: id, part });
 	const name = `${output}, ${subject}`;
 	const sample = check.sample === undefined ? "" : `, sample ${check.sample}`;
-	const word = check.severity === "warn" ? pill("warn", "warn") : pill("fail", "bad");
-	return html`<article class="picture"><h3>${output} <small>${subject}${sample}</small> ${word}</h3>
+	const label = check.severity === "warn" ? pill("warn", "warn") : pill("fail", "bad");
+	return html`<article class="picture"><h3>${output} <small>${subject}${sample}</small> ${label}</h3>
 <p>${measureText(check)}.</p><div class="errors">${mapPart(drawn, name)}${histogramPart(drawn, name)}${elementsPart(drawn, name)}</div></article>
 `;
 }

@@ -1,10 +1,10 @@
 // Finds the foreign processes on the GPU.
 import type { GpuProcess, ProcessSample } from "./sample.ts";
-import type { Neighbour } from "./validity.ts";
+import type { ForeignProcess } from "./validity.ts";
 
 /** Each process once, over all readings. */
-export function neighboursOf(readings: readonly ProcessSample[]): Neighbour[] {
-	const found = new Map<string, Neighbour>();
+export function foreignProcessesOf(readings: readonly ProcessSample[]): ForeignProcess[] {
+	const found = new Map<string, ForeignProcess>();
 	for (const { processes } of readings) {
 		for (const { pid, name, memoryBytes } of untrusted(processes))
 			found.set(`${pid} ${name}`, { pid, name: name || "a process", memoryBytes });
