@@ -1,4 +1,4 @@
-// Entry point of the process that runs ONNX Runtime: one job file in, one reply file out. Exit 0: done; 1: failed, and the reply says why.
+// Entry point of the process that runs ONNX Runtime: one job file in, one reply file out. Exit 0: done; 1: failed, and the reply explains why.
 import { readFileSync } from "node:fs";
 import type { Reply, Task } from "./adapters/onnxruntime/protocol.ts";
 import { runBuild } from "./adapters/onnxruntime/worker/build.ts";

@@ -36,7 +36,7 @@ export async function readConfigFile(request: ConfigRequest): Promise<ReadConfig
 	return { config: loaded.config, text, home: dirname(path) };
 }
 
-/** @throws ConfigError where the file leads out of the workspace or cannot be read; what it says is in the result. */
+/** @throws ConfigError where the file leads out of the workspace or cannot be read; its content goes into the result. */
 export async function loadConfigAt(
 	path: string,
 	options: LoadOptions & { workspace: string },

@@ -40,7 +40,7 @@ export interface GateOptions {
 	inputs: Readonly<Record<string, string>>;
 	environment: Environment;
 	progress: Progress;
-	/** For a release, inconclusive gates fail unless the config says otherwise. */
+	/** For a release, inconclusive gates fail unless the config overrides it. */
 	isRelease?: boolean;
 	/** Called when the machine and the models are known, before anything is built. */
 	beforeBuild?(known: PreparedRun): Promise<void>;

@@ -1,7 +1,7 @@
 // Separates builds that the machine failed from builds that the model or config failed, and timed builds from cached ones.
 import type { BuildRecord, ErrorRecord } from "./schema/result.ts";
 
-/** Failures that mean either a model that asks for too much or a machine that has too little: the base shows which. */
+/** The model may need too much, or the machine have too little: the base shows which. */
 const limits: ReadonlySet<string> = new Set(["ort-out-of-memory"]);
 
 /** Where base and head run into the same limit, the change did not cause it: the machine is at fault in both. */

@@ -19,11 +19,11 @@ const systemFaults: Readonly<Record<string, readonly [why: string, fix: string]>
 };
 
 /** The fault of the machine that a system call's message names, such as `spawn EMFILE`; null for all else. */
-export function systemFault(said: string): (Fault & { code: "system-error" }) | null {
-	const code = /\bE[A-Z]{2,}\b/.exec(said)?.[0] ?? "";
+export function systemFault(message: string): (Fault & { code: "system-error" }) | null {
+	const code = /\bE[A-Z]{2,}\b/.exec(message)?.[0] ?? "";
 	const [why, fix] = (Object.hasOwn(systemFaults, code) ? systemFaults[code] : undefined) ?? [];
 	if (why === undefined || fix === undefined) return null;
-	return { code: "system-error", message: `The system refused a call: ${why} (${said}).`, details: { fix } };
+	return { code: "system-error", message: `The system refused a call: ${why} (${message}).`, details: { fix } };
 }
 
 export type ErrorSubject = Pick<ErrorRecord, "model" | "engine" | "workload" | "arm">;

@@ -33,7 +33,7 @@ function normalSource(uniform: () => number): () => number {
 
 /**
  * Little-endian values of one input; `index` is its place among the inputs, so that two inputs differ.
- * Integers and bools are 0 or 1 whatever the fill says but `ones` and `zeros`: valid as token, index and mask.
+ * Integers and bools are 0 or 1 whatever the fill, except for `ones` and `zeros`: valid as token, index and mask.
  */
 export function fillInput(input: FilledInput, seed: number, index: number): Uint8Array {
 	const bytes = new Uint8Array(tensorBytes(input));

@@ -127,7 +127,7 @@ export interface TraceJob {
 	name: string;
 }
 
-/** `sentence` says what is missing and why. absent: this backend has no profiler. */
+/** `sentence` explains what is missing and why. absent: this backend has no profiler. */
 export type TraceResult = { state: "ran"; files: readonly string[]; kernels?: ArmKernels; sentence?: string } | { state: "absent" };
 
 /** TensorRT or ONNX Runtime. Failures are values; only a bug throws. */

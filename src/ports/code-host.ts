@@ -63,7 +63,7 @@ export interface StatusDraft {
 
 /** Comments, checks and issues. Every call resolves, in bounded time; nothing throws. */
 export interface CodeHost {
-	/** Login of the token's owner; null where the code host does not say. */
+	/** Login of the token's owner; null where the code host does not report it. */
 	login(): Promise<string | null>;
 	/** All comments of a pull request or an issue, oldest first. */
 	comments(issue: number): Promise<ApiResult<{ comments: readonly HostedComment[] }>>;

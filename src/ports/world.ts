@@ -48,7 +48,7 @@ export interface ModelOnDisk {
 
 /** Reads a golden's tensor files in any format that manifests may name. */
 export interface TensorReader {
-	/** @throws ConfigError golden-missing, tensor-invalid (size, hash, dtype or shape not as the manifest says). */
+	/** @throws ConfigError golden-missing, tensor-invalid (size, hash, dtype or shape other than in the manifest). */
 	read(path: string, file: TensorFile): Promise<Tensor>;
 }
 
@@ -93,13 +93,13 @@ export interface Telemetry {
 /** Exclusive use of the GPU: the jobs of one machine build and measure one at a time. */
 export interface GpuLease {
 	/**
-	 * Waits for other jobs. `note` says why the use may not be exclusive.
+	 * Waits for other jobs. `note` explains why the use may not be exclusive.
 	 * @throws ToolError gpu-busy, interrupted.
 	 */
 	take(): Promise<{ note?: string; release(): Promise<void> }>;
 }
 
-/** Whether the run was asked to stop. */
+/** Whether the run was cancelled. */
 export interface Interrupt {
 	/** Why to stop, e.g. `interrupted by SIGINT`; null to go on. */
 	reason(): string | null;

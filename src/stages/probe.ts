@@ -56,7 +56,7 @@ async function probeEngine(head: BuiltEngine, input: ProbeInput, ports: ProbePor
 	if (own.state === "failed") return { state: "failed", error: recordFault(own.failure, { ...engineRef, arm: "head" }) };
 	const base = input.engines.find((other) => other.arm === "base" && other.spec.id === id);
 	const differs = own.judged.some(({ state }) => state === "differs");
-	// If the base fails, the head's result stands alone.
+	// If the base fails, the head's result is used alone.
 	const other = differs && base !== undefined ? await runProbes(base, plan, { input, ports }) : null;
 	const known = other?.state === "done" ? new Map(other.judged.map((judged) => [judged.probe, judged] as const)) : null;
 	return { state: "judged", results: settleProbes(own.judged, known, engineRef) };

@@ -72,7 +72,7 @@ interface EngineVerification {
 	ports: VerifyPorts;
 	/** How many checks may still be drawn. */
 	pictures: { left: number };
-	/** Sums over all cases; null where no comparator asks for them. */
+	/** Sums over all cases; null where no comparator needs them. */
 	whole: SetWatch | null;
 }
 

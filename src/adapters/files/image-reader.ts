@@ -18,7 +18,7 @@ export async function readImage(bytes: Uint8Array, file: TensorFile, path: strin
 	throw tensorInvalid(path, {
 		expected: file.tensorSha256 === undefined ? "the hash of the tensor" : `a tensor of SHA-256 ${file.tensorSha256}`,
 		got: file.tensorSha256 === undefined ? "none" : sha256,
-		fix: `If image and preprocessing are right, say "tensorSha256": "${sha256}" in the manifest.`,
+		fix: `If image and preprocessing are right, set "tensorSha256": "${sha256}" in the manifest.`,
 	});
 }
 
@@ -47,7 +47,7 @@ async function decode(bytes: Uint8Array, { kind }: ImageHeader, path: string): P
 	}
 }
 
-/** In one piece: pieces would be held beside the whole that is made of them. */
+/** Read as a whole: chunks and their concatenation would need twice the memory. */
 const inflateZlib: InflateZlib = (packed, bytes) => inflateSync(packed, { maxOutputLength: bytes, chunkSize: bytes + 64 });
 
 /** The decoder is loaded when the first image is read: most goldens hold none. */

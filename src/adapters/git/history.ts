@@ -28,7 +28,7 @@ export interface FoundTag {
 	isAncestor: boolean;
 }
 
-/** Each step asks for a few times as many commits as all before; who branched off longer ago gets the whole history. */
+/** Each step fetches a few times as many commits as all before; after the last one, the whole history. */
 const steps: readonly Depth[] = [{ deepenBy: 32 }, { deepenBy: 128 }, { deepenBy: 512 }, { deepenBy: 2048 }, "all"];
 /** Clocks of committers differ. */
 const clockSlackSeconds = 24 * 3600;
@@ -65,7 +65,7 @@ async function bring(commit: string, { git, remote }: Walk): Promise<boolean> {
 	return (await remote.bring(commit)) && (await commitOf(commit, git)) !== null;
 }
 
-/** A clone with all history has what it was given rights for, so its remote is not asked. */
+/** A complete clone already has everything that it may read, so its remote is not contacted. */
 async function branchTip(branch: string, { git, remote }: Walk): Promise<string | null> {
 	const names = [...(remote.name === null ? [] : [`refs/remotes/${remote.name}/${branch}`]), `refs/heads/${branch}`];
 	const local = async (): Promise<string | null> => firstCommit(names, git);

@@ -28,7 +28,7 @@ const filters = [
 	"filter.lfs.smudge=git-lfs smudge -- %f",
 	"filter.lfs.process=git-lfs filter-process",
 	"filter.lfs.required=true",
-	// A download that failed is to be said, whatever the repository wishes.
+	// A failed download must be reported, whatever the repository configures.
 	"lfs.skipdownloaderrors=false",
 ];
 

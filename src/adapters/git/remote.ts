@@ -1,4 +1,4 @@
-// Asks the remote of a clone: for single commits, for older history, for the names of its tags and branches.
+// Fetches from the remote of a clone: single commits, older history, names of tags and branches.
 import { ConfigError, ToolError } from "../../core/errors.ts";
 import { classifyFetch, type FetchFault, parseRemoteTags } from "../../formats/git/output.ts";
 import type { Tag } from "../../formats/git/version-tag.ts";
@@ -45,7 +45,7 @@ export async function openRemote(git: Git): Promise<Remote> {
 	};
 }
 
-/** One that has nothing and is never asked. */
+/** A remote that has nothing and is never contacted. */
 export function silentRemote(name: string | null): Remote {
 	const absent = async (): Promise<false> => false;
 	return { name, bring: absent, deepen: absent, branchTip: async () => null, tags: async () => [] };
@@ -73,7 +73,7 @@ async function list(git: Git, args: readonly string[]): Promise<string> {
 	return text;
 }
 
-/** One more try for a line that broke. @returns false where the remote has not what was asked for. */
+/** Tries again if the connection broke. @returns false where the remote lacks what was requested. */
 async function tryTwice(call: () => Promise<ProcessRecord>, remote: string): Promise<boolean> {
 	for (let tries = 1; ; tries++) {
 		const record = await call();

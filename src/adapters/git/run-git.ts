@@ -1,4 +1,4 @@
-// Runs git in one folder: never asks, runs no hook, follows no submodule, ends in bounded time.
+// Runs git in one folder: without prompts, hooks or submodules, and with a time limit.
 import { ToolError } from "../../core/errors.ts";
 import { describeFailure } from "../process/failure.ts";
 import type { Processes } from "../process/processes.ts";
@@ -10,9 +10,9 @@ export interface GitCall {
 	captureBytes?: number;
 	/** Settings for this call, `name=value`. */
 	settings?: readonly string[];
-	/** Runs although all was told to stop. */
+	/** Runs even after the run was cancelled. */
 	tidying?: boolean;
-	/** May ask the remote for objects that a partial clone lacks. */
+	/** May fetch objects that a partial clone lacks from the remote. */
 	online?: boolean;
 	/** Of the child, above those that all have. */
 	env?: Readonly<Record<string, string | undefined>>;
@@ -37,7 +37,7 @@ const settings = [
 	"advice.detachedHead=false",
 ];
 
-/** Nobody is there to answer; words are read by us, so they stay English; the folder alone says which repository is meant. */
+/** No prompts; English messages, because they are parsed; only the folder selects the repository. */
 const environment: Readonly<Record<string, string | undefined>> = {
 	GIT_TERMINAL_PROMPT: "0",
 	GCM_INTERACTIVE: "never",
@@ -57,7 +57,7 @@ export function gitIn(folder: string, processes: Processes): Git {
 	return async (args, call = {}) => {
 		const { timeoutMs = quickMs, stdin, captureBytes = 64 * 1024, tidying = false, online = false } = call;
 		const given = [...settings, ...(call.settings ?? [])].flatMap((setting) => ["-c", setting]);
-		// `--no-optional-locks`: two runs may ask at once.
+		// `--no-optional-locks`: two runs may query at once.
 		const argv: [string, ...string[]] = ["git", "--no-optional-locks", ...given, "-C", folder, ...args];
 		const env = { ...environment, ...(online ? {} : { GIT_NO_LAZY_FETCH: "1" }), ...call.env };
 		const record = await processes.run({ argv, env, timeoutMs, captureBytes, tidying, ...(stdin === undefined ? {} : { stdin }) });

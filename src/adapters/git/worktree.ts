@@ -1,4 +1,4 @@
-// Checks a commit out beside the working tree, and says which commit a folder stands at.
+// Checks a commit out beside the working tree, and finds the commit that a folder has checked out.
 import { readdir, readFile, rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { ToolError } from "../../core/errors.ts";
@@ -81,7 +81,7 @@ export async function describeFolder(path: string, processes: Processes): Promis
 		const status = await git(["status", "--porcelain", "--untracked-files=no", "--", "."]);
 		return { commit, dirty: firstLine(status) !== "" };
 	} catch (error) {
-		// Without git there is simply nothing to tell.
+		// Without git there is no commit to report.
 		if (error instanceof ToolError && error.code === "tool-missing") return null;
 		throw error;
 	}

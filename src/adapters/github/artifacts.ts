@@ -10,7 +10,7 @@ import { serviceFault, unsupported, withTimeout } from "./service-faults.ts";
 
 export interface ArtifactOptions {
 	run: Pick<WorkflowRun, "serverUrl" | "repository" | "runId" | "runAttempt" | "services">;
-	/** Fewer than the repository keeps; absent: as the repository says. */
+	/** Fewer than the repository keeps; absent: the repository's default. */
 	retentionDays?: number;
 	/** Folder for copies. */
 	temp?: string;

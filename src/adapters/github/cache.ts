@@ -5,13 +5,13 @@ import { serviceFault, unsupported, withTimeout } from "./service-faults.ts";
 export interface RemoteCache {
 	/** Fills the folder with the newest whose key begins with the first of these, else with the next; `key` is that of what was found. */
 	restore(folder: string, wanted: readonly [string, ...string[]]): Promise<ApiResult<{ key: string | null }>>;
-	/** saved: false where the service has this key already, or did not take it and said why in the log. */
+	/** saved: false where the service has this key already, or refused it and logged why. */
 	save(folder: string, kept: { key: string; bytes: number }): Promise<ApiResult<{ saved: boolean }>>;
 }
 
 export interface CacheOptions {
 	available: boolean;
-	/** For the service to say what it has, or that it takes what it is offered. */
+	/** For the service to list what it has, or to accept an upload. */
 	answerMs?: number;
 }
 

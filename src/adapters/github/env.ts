@@ -2,7 +2,7 @@
 import { isRunnerVariable, isWithheld } from "../../core/variables.ts";
 
 export interface Environment {
-	/** GitHub Actions runs us, or at least says so. */
+	/** GITHUB_ACTIONS is set. */
 	isActions: boolean;
 	isCi: boolean;
 	noColor: boolean;
@@ -53,7 +53,7 @@ export function forgetEventFile(env: Record<string, string | undefined> = proces
 	delete env["GITHUB_EVENT_PATH"];
 }
 
-/** The workflow run that we are part of, as the runner tells it. */
+/** The workflow run that we are part of, from the runner's variables. */
 export interface WorkflowRun {
 	/** https://github.com, or where the enterprise has its own. */
 	serverUrl: string;

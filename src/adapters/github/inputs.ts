@@ -10,7 +10,7 @@ export interface ActionInputs {
 	trtexec?: string;
 	only?: string;
 	out: string;
-	/** Values that stand above the config file. */
+	/** Values that override the config file. */
 	overrides: Readonly<Record<string, string>>;
 }
 
@@ -47,11 +47,11 @@ export function readPlanInputs(): PlanInputs {
 	};
 }
 
-/** Inputs that say what is shown where, and kept. */
+/** Inputs that control what is published where, and for how long. */
 export interface PublishInputs {
 	/** "" where the workflow gives none. */
 	token: string;
-	/** Tells several configs or jobs of one workflow apart. */
+	/** Distinguishes several configs or jobs of one workflow. */
 	name: string;
 	comment: "one" | "changes" | "fresh" | "never";
 	checkRun: boolean;

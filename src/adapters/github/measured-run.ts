@@ -1,4 +1,4 @@
-// What GitHub itself says of a workflow run, of its pull request and of a commit: never what an artifact says.
+// Facts about a workflow run, its pull request and a commit, from GitHub itself and never from an artifact.
 import { isCommit, isRefName, isRepositoryName } from "../../formats/github/names.ts";
 import type { ApiResult } from "../../ports/code-host.ts";
 import { type CodeHostOptions, openRequester } from "./code-host.ts";

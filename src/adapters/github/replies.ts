@@ -85,7 +85,7 @@ export function parseLogin(data: unknown): string | null {
 	return typeof login === "string" && login !== "" ? login : null;
 }
 
-/** Whether `Link` or a full page says that there is more. */
+/** Whether `Link` or a full page shows that there is more. */
 export function hasNextPage(headers: Record<string, unknown>, page: { items: number; size: number }): boolean {
 	const link = headers["link"];
 	return typeof link === "string" ? /rel="?next"?/.test(link) : page.items === page.size;

@@ -7,7 +7,7 @@ import { type ApiRequest, type Calls, createSender, named, type Pace, type Reque
 
 const writes = "contents: write";
 
-/** A blob of 100 MB takes its time, and nobody waits for a GPU meanwhile. */
+/** A blob of 100 MB takes a while, and no GPU is leased meanwhile. */
 const unhurried: Pace = { ...usualPace, callMs: 120_000, patienceMs: 180_000 };
 
 export function githubRepository(options: CodeHostOptions): Repository {
@@ -122,7 +122,7 @@ export function pullCalls({ send, place }: Calls): Pick<Repository, "openPulls" 
 	};
 }
 
-/** A setting of the repository or its organisation stands above `permissions:`. */
+/** A setting of the repository or its organisation overrides `permissions:`. */
 function settingFault(fault: ApiFault): ApiFault {
 	if (!/not permitted to create (or approve )?pull requests/i.test(fault.message)) return fault;
 	return {

@@ -13,7 +13,7 @@ export async function withTimeout<Value>(limitMs: number, promise: Promise<Value
 		return await Promise.race([promise, late]);
 	} finally {
 		clearTimeout(timer);
-		// Nobody waits for a late failure.
+		// A late failure has no handler any more.
 		promise.catch(() => {});
 	}
 }

@@ -24,7 +24,7 @@ export interface Smi {
 
 export type Devices =
 	| { state: "ok"; gpus: readonly Gpu[]; sampleFields: readonly QueryField[] }
-	/** `sentence` says why there is nothing to watch. */
+	/** `sentence` explains why nothing can be watched. */
 	| { state: "none"; sentence: string };
 
 const answerTimeoutMs = 30_000;
@@ -69,7 +69,7 @@ export function whyNot(record: ProcessRecord): string {
 
 export interface StreamOptions {
 	args: readonly string[];
-	/** A silence of this length is a hang; absent where silence says nothing. */
+	/** A silence of this length is a hang; absent where silence is normal. */
 	silenceMs?: number;
 	onLine(line: string): void;
 	/** It ended by itself. */
@@ -83,7 +83,7 @@ export interface Stream {
 /** Longer than any job: nvidia-smi in a loop never ends of itself. */
 const dayMs = 24 * 60 * 60 * 1000;
 const graceMs = 500;
-/** Looks in one length of silence. A loop of events that stood still itself makes up for one look, not for four. */
+/** Checks per silence limit. A blocked event loop then accounts for one check, not for all four. */
 const looks = 4;
 
 export function openStream(smi: Smi, options: StreamOptions): Stream {

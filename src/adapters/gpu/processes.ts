@@ -1,4 +1,4 @@
-// Watches the list of processes on one GPU, and tells ours from others.
+// Watches the list of processes on one GPU, and separates ours from foreign ones.
 import { readFile, readlink } from "node:fs/promises";
 import { basename } from "node:path";
 import type { GpuProcess, ProcessSample } from "../../core/telemetry/sample.ts";
@@ -53,7 +53,7 @@ export function watchProcesses(gpuUuid: string, processes: Processes, onReading:
 	};
 }
 
-/** Where two readings came close together, a process stands in both. */
+/** Two readings in quick succession both list a process. */
 function lastOfEach(rows: readonly AppRow[]): AppRow[] {
 	const numbered = new Map(rows.flatMap((row) => (row.pid === null ? [] : [[row.pid, row] as const])));
 	return [...numbered.values(), ...rows.filter(({ pid }) => pid === null)];

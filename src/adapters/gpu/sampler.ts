@@ -14,7 +14,7 @@ export interface GpuTelemetryOptions {
 	clock: Clock;
 	/** Index, UUID, or a list as in CUDA_VISIBLE_DEVICES; absent: the first GPU. */
 	device?: string;
-	/** Between samples. Faster than ten a second tells nothing new: the driver's own figures do not move faster. */
+	/** Between samples. The driver updates its figures about ten times a second, so faster sampling adds nothing. */
 	everyMs?: number;
 	silenceMs?: number;
 	/** How long `start` waits for the first sample. */

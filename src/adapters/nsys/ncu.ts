@@ -1,4 +1,4 @@
-// Looks into one kernel with Nsight Compute, only where the config asks for it.
+// Profiles one kernel with Nsight Compute, if the config enables it.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { diagnoseNcu, ncuArgs } from "../../formats/nsys/nsight.ts";
@@ -10,7 +10,7 @@ const launches = { one: 3, first: 20 } as const;
 
 const maxLogBytes = 1024 * 1024;
 
-/** Never throws for what ncu does. `sentence` says why there is no report where there is none. */
+/** Never throws for what ncu does. `sentence` explains a missing report. */
 export async function lookIntoKernel(
 	job: ProfileJob & { kernel?: string },
 	ncu: Nsight,

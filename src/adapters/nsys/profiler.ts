@@ -21,7 +21,7 @@ export interface ProfileJob {
 }
 
 export type Profile =
-	/** `sentence` says why there are no kernels where there are none. */
+	/** `sentence` explains missing kernels. */
 	| { state: "done"; report: string; kernels: readonly KernelRow[]; files: readonly string[]; sentence?: string }
 	| { state: "unavailable"; sentence: string; files: readonly string[] };
 

@@ -31,7 +31,7 @@ const usualPlaces: Readonly<Record<NsightTool, readonly InstallPlace[]>> = {
 
 const probeTimeoutMs = 30_000;
 
-/** The program as it is to be started; null where there is none that starts. `root` stands in for `/`. */
+/** The program to start; null where none starts. `root` replaces `/`. */
 export async function findNsight(tool: NsightTool, { processes, root = "/" }: { processes: Processes; root?: string }) {
 	const lists = await Promise.all(usualPlaces[tool].map((place) => installed(place, root)));
 	for (const program of [tool, ...lists.flat()]) {
@@ -62,7 +62,7 @@ const absent: Readonly<Record<NsightTool, string>> = {
 	ncu: "Nsight Compute (ncu) is not installed, so no kernel was profiled: it is not on PATH, in /opt/nvidia/nsight-compute or /usr/local/cuda.",
 };
 
-/** `root` stands in for `/` where the installers' folders are looked for. */
+/** `root` replaces `/` in the search for the installers' folders. */
 export function nsightTracer(world: {
 	processes: Processes;
 	root?: string;

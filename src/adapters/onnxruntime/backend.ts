@@ -26,7 +26,7 @@ export interface OnnxRuntimeOptions {
 	registry?: string;
 	/** How far a download is. */
 	onBytes?(received: number, total: number | null): void;
-	/** Absent: as the system says. */
+	/** Absent: the system's count. */
 	cpuName?: string;
 }
 

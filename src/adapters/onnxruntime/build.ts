@@ -76,7 +76,7 @@ function describeJob(job: BuildJob): Pick<BuildRecord, "model" | "engine" | "arm
 	};
 }
 
-/** Where the fault is the machine's, the failure says so, and the build is no verdict on the model. */
+/** A fault of the machine is marked as one: such a build is no verdict on the model. */
 function describeFault(fault: ToolFailure): Pick<BuildRecord, "state" | "failure"> {
 	const { fix, excerpt } = fault.details;
 	const failure: Failure = {

@@ -48,7 +48,7 @@ function countCase(line: string, job: InferJob): void {
 	if (line.startsWith(caseLine)) job.onCase?.(Number(line.slice(caseLine.length)));
 }
 
-/** Names of files are numbers: those of tensors are users' words. */
+/** Files are numbered: tensor names come from users. */
 export async function writeInputs(item: InferCase, folder: string, index: number): Promise<TensorPlace[]> {
 	const places: TensorPlace[] = [];
 	for (const [k, [name, tensor]] of Object.entries(item.inputs).entries()) {

@@ -1,4 +1,4 @@
-// What the backend and its worker process say to each other: a job file in, a reply file out. The reply is read as hostile.
+// The messages between the backend and its worker process: a job file in, a reply file out. The reply is untrusted.
 
 import type { WeightDType } from "../../core/golden/record/mutate.ts";
 import { elementBytes } from "../../core/golden/tensor/tensor.ts";

@@ -35,7 +35,7 @@ export function onnxRuntimeReference(options: OnnxRuntimeOptions): Omit<Referenc
 	};
 }
 
-/** WebAssembly first: it gives the same bits on every machine. Native where it is installed, or asked for. */
+/** WebAssembly first: it gives the same bits on every machine. Native where it is installed or requested. */
 async function findBuilds(wanted: OnnxRuntimeOptions["flavour"], runtimeOf: (flavour: "auto" | "wasm" | "native") => Promise<Runtime>) {
 	const runtimes: Runtime[] = [];
 	if (wanted === "native") runtimes.push(await runtimeOf("native"));

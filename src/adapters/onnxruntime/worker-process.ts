@@ -21,7 +21,7 @@ export interface WorkerLimits {
 	onLine?(line: string): void;
 }
 
-/** refused: the worker lives, and ONNX Runtime said no with this message. */
+/** refused: the worker is alive, and ONNX Runtime refused with this message. */
 export type WorkerResult<K extends Task["kind"]> =
 	| { state: "done"; reply: Extract<Reply, { kind: K }>; wallMs: number }
 	| { state: "refused"; message: string; record: ProcessRecord; wallMs: number }
@@ -96,7 +96,7 @@ function judgeEnd<K extends Task["kind"]>(record: ProcessRecord, end: End<K>): W
 	return { state: "failed", failure, record, wallMs };
 }
 
-/** A reply whose files are not what it says. */
+/** A reply that its files contradict. */
 export function badOutput(what: string, record: { logPath: string }): ToolFailure {
 	return {
 		code: "tool-output",

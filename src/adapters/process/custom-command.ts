@@ -7,7 +7,7 @@ import type { CommandJob, CustomCommands } from "../../ports/world.ts";
 import type { Processes } from "./processes.ts";
 import type { ProcessRecord } from "./spawn.ts";
 
-/** An answer is one line; what a command says before it may be more. */
+/** The answer is the last line; a command may print more before it. */
 const captureBytes = 1024 * 1024;
 const shownLines = 3;
 

@@ -4,7 +4,7 @@ import type { ToolCode } from "../../core/errors.ts";
 import type { ToolFailure } from "../../ports/world.ts";
 import type { ProcessRecord } from "./spawn.ts";
 
-/** Lines of a child's log that stand in an error. */
+/** Lines of a child's log that an error quotes. */
 const excerptLines = 20;
 
 export interface FailureText {

@@ -14,7 +14,7 @@ export type LockAttempt = { state: "held"; lock: Lock } | { state: "busy"; owner
 
 export interface LockOptions {
 	/**
-	 * An owner in another container or on another machine cannot be asked; where it renews its file, one older than this is dead.
+	 * An owner in another container or on another machine cannot be checked; if it renews its file, a file older than this has a dead owner.
 	 * Absent: such an owner counts as alive.
 	 */
 	staleMs?: number;
@@ -80,7 +80,7 @@ async function readLock(path: string): Promise<string | null> {
 }
 
 /**
- * Only who holds a lock named after a dead lock's text may remove that lock. Nobody else can then change the file between the look
+ * Only the holder of a lock named after a dead lock's text may remove that lock. No other process can then change the file between the check
  * and the removal: its owner is dead, and a text never comes back. Who dies in between leaves a dead lock of this second kind,
  * which is broken in the same way. false: another is at it.
  */

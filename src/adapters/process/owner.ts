@@ -50,7 +50,7 @@ export function describeOwner(owner: Owner | null): string {
 	return owner === null ? "another run" : `process ${owner.pid} on ${owner.host}, since ${owner.startedAt}`;
 }
 
-/** elsewhere: on another machine, or in another container, where its number says nothing to us. */
+/** elsewhere: on another machine, or in another container, where its process id means nothing here. */
 export async function stateOfOwner(owner: Owner): Promise<"alive" | "dead" | "elsewhere"> {
 	const space = await numberSpace();
 	if (owner.host !== hostname() || (owner.space !== "" && space !== "" && owner.space !== space)) return "elsewhere";
@@ -60,7 +60,7 @@ export async function stateOfOwner(owner: Owner): Promise<"alive" | "dead" | "el
 		if (errorCode(error) === "ESRCH") return "dead";
 	}
 	const [state, born] = await Promise.all([stateOf(owner.pid), bornAt(owner.pid)]);
-	// Killed, and kept in the table until its parent asks: a container's first process may never do.
+	// A zombie: killed, and not yet reaped by its parent; the first process of a container may never do so.
 	if (state === "Z" || state === "X") return "dead";
 	return born === null || owner.born === "" || born === owner.born ? "alive" : "dead";
 }

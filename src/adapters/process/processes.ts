@@ -3,7 +3,7 @@ import { signalGroup } from "./owner.ts";
 import { type ProcessOptions, type ProcessRecord, runProcess } from "./spawn.ts";
 
 export interface RunOptions extends Omit<ProcessOptions, "onStart" | "onEnd"> {
-	/** Runs although all was told to stop: for tidying up. */
+	/** Runs even after the run was cancelled: for cleaning up. */
 	tidying?: boolean;
 	/** Runs beside the work, as a watcher does: its time is not time spent on children. */
 	beside?: boolean;
@@ -24,7 +24,7 @@ export interface Processes {
 export interface ProcessesOptions {
 	/** Ends every run when it aborts. */
 	signal?: AbortSignal;
-	/** The environment of every child; a run's own values stand above it. Absent: a child that names none has ours. */
+	/** The environment of every child; a run's own values override it. Absent: a child without its own gets ours. */
 	env?: Readonly<Record<string, string | undefined>>;
 }
 
@@ -76,7 +76,7 @@ export function createProcesses(options: ProcessesOptions = {}): Processes {
 	};
 }
 
-/** What a run names stands above what all have; where neither says anything, the child has our own. */
+/** A run's own variables override the common ones; without either, the child gets our environment. */
 function environmentOf(all: ProcessOptions["env"], own: ProcessOptions["env"]): Pick<ProcessOptions, "env"> {
 	return all === undefined && own === undefined ? {} : { env: { ...all, ...own } };
 }

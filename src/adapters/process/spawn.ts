@@ -17,7 +17,7 @@ export interface ProcessOptions {
 	talk?(pipes: Pipes): void;
 	timeoutMs: number;
 	signal?: AbortSignal;
-	/** Everything that the child says, both streams in order of arrival. */
+	/** All output of the child, both streams in order of arrival. */
 	logPath?: string;
 	logCapBytes?: number;
 	/** Lines kept for `tail`. */
@@ -33,7 +33,7 @@ export interface ProcessOptions {
 	onEnd?(pid: number): void;
 }
 
-/** Of a living child; both may break at any time, which the record tells. */
+/** Of a running child; both may break at any time, and the record shows it. */
 export interface Pipes {
 	input: Writable;
 	output: Readable;

@@ -1,4 +1,4 @@
-// Says whose fault a failed write is: a full disk is the machine's, a forbidden or impossible path the user's.
+// Classifies a failed write: a full disk is the machine's fault, a forbidden or impossible path the user's.
 import { ConfigError, ToolError } from "../../core/errors.ts";
 
 const fullDisk = new Set(["ENOSPC", "EDQUOT", "EFBIG"]);

@@ -31,7 +31,7 @@ export interface RecordedRun {
 export interface RecordedOutput {
 	dtype: DType;
 	shape: readonly number[];
-	/** File of 32-bit differences, and of the golden that they stand against. */
+	/** File of 32-bit differences, and of the golden that they refer to. */
 	differences: string;
 	golden: string;
 }

@@ -26,7 +26,7 @@ export interface Outcome {
 	hello: WorkerHello | null;
 	/** In the order of the cases; null where one was not answered. */
 	cases: readonly (InferredCase | null)[];
-	/** The worker said that this was all. */
+	/** The worker reported that it is done. */
 	ended: boolean;
 	error: WorkerError | null;
 	/** Why its output could not be read. */
@@ -64,7 +64,7 @@ export function createConversation(options: ConversationOptions): Conversation {
 	};
 	const settleAnswer = (answer: Answer): string | null => {
 		const index = sender.answered(answer.id);
-		if (index === null) return "an answer to a case that was not asked";
+		if (index === null) return "an answer to a case that was not sent";
 		settle(index, describeAnswer(cases[index]?.id ?? "", answer));
 		return null;
 	};

@@ -2,8 +2,8 @@
 import type { Tensor } from "../../core/golden/tensor/tensor.ts";
 
 /**
- * TensorRT 8 takes int32 where the ONNX model says int64. Other types are left as they are: the worker refuses them by name.
- * A text says why a value does not fit.
+ * TensorRT 8 takes int32 where the ONNX model has int64. Other types are left as they are: the worker refuses them by name.
+ * A returned text explains why a value does not fit.
  */
 export function fitInput(tensor: Tensor, dtype: string): Tensor | string {
 	if (tensor.dtype !== "int64" || dtype !== "int32") return tensor;

@@ -113,7 +113,7 @@ async function converse(run: Run, options: TensorRtWorkerOptions): Promise<{ rec
 	return { record, outcome: conversation.outcome() };
 }
 
-/** Why the cases were not all answered: what the worker said itself, else what became of its process. */
+/** Why cases have no answer: the worker's own message, else how its process ended. */
 function describeStop(record: ProcessRecord, outcome: Outcome, run: { cases: readonly InferCase[]; timeoutMs: number }): ToolFailure {
 	const where = whereItStood(outcome, run.cases);
 	const { timeoutMs } = run;

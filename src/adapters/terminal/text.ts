@@ -1,4 +1,4 @@
-// Makes users' words safe for one line of a terminal or a workflow log.
+// Makes users' text safe for one line of a terminal or a workflow log.
 import { stripVTControlCharacters } from "node:util";
 
 /** One line without control characters or escapes, so that a model's name cannot move the cursor. */

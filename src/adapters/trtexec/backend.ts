@@ -13,7 +13,7 @@ import { profileEngine, traceRun } from "./profile.ts";
 
 export interface TrtexecOptions {
 	trtexec: Trtexec;
-	/** As nvidia-smi tells; null where it does not. */
+	/** As nvidia-smi reports it; null where it does not. */
 	gpu: Device | null;
 	processes: Processes;
 	timing: TimingSettings;

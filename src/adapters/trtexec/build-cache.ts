@@ -18,7 +18,7 @@ export interface CachedBuild {
 	warnings: BuildRecord["warnings"];
 	notes: string[];
 	weightsBytes: number;
-	/** Kernel timings in the cache after the build; null where that was not told. */
+	/** Kernel timings in the cache after the build; null where it is unknown. */
 	entries: number | null;
 }
 
@@ -81,7 +81,7 @@ async function digestOfFile(path: string): Promise<string | null> {
 	return found?.isFile() ? (await describePlan(path)).sha256 : null;
 }
 
-/** What the timing cache held before the build; null where there was none. */
+/** The timing cache before the build; null where there was none. */
 export interface TimingBefore {
 	hash: string | null;
 }

@@ -122,7 +122,7 @@ function unsupportedSetting(reason: Unbuildable, { spec }: BuildJob): Failure {
 	return { code, title: `${key}: ${reason.message}`, fix: reason.fix, excerpt: [], kind: "refusal" };
 }
 
-/** The key of the engine that asks for it. */
+/** The key of the engine that requests it. */
 function keyOf(reason: Unbuildable): string {
 	if (reason.kind === "needs-other-onnx") return "onnx";
 	if (reason.what.startsWith("--")) return "flags";

@@ -19,7 +19,7 @@ export interface GoldenWorker {
 	}): Promise<InferResult>;
 }
 
-/** Runs a command under a profiler. `sentence` says what is not there and why. */
+/** Runs a command under a profiler. `sentence` explains what is missing and why. */
 export type Tracer = (job: {
 	tool: TraceJob["tool"];
 	/** Of ncu: the one kernel to look at. */
@@ -59,13 +59,13 @@ export interface TrtexecContext {
 	caches: BuildCaches;
 	/** What engines and kernel timings hold for: GPU, driver, TensorRT. null where that is not known. */
 	machine: string | null;
-	/** Whether the worker is of use here, once that was asked. */
+	/** Whether the worker can be used here, once that was checked. */
 	workerChoice?: Promise<GoldenWorker | null>;
 	/** What was built in this run, by the engine's path. */
 	built: Map<string, BuiltPlan>;
 	/** Kernel timings in each timing cache after its last build, by path. */
 	cacheEntries: Map<string, number>;
-	/** Says a sentence once. */
+	/** Notes a sentence once. */
 	note(sentence: string): void;
 }
 

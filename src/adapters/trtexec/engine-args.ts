@@ -93,7 +93,7 @@ export function profileIndexOf(shapes: readonly NamedShape[], spec: EngineSpec, 
 	return Math.max(0, found);
 }
 
-/** What `--shapes` says of a run. */
+/** The value of `--shapes` for a run. */
 export function runShapes(inputs: readonly NamedShape[], model: OnnxModel): NamedShape[] {
 	const names = new Set(dynamicInputs(model));
 	return inputs.filter(({ name }) => names.has(name)).map(({ name, shape }) => ({ name, shape }));

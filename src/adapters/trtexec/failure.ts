@@ -1,4 +1,4 @@
-// Says in the words of a tool's fault, or of a refused build, what a run of trtexec turned out to be.
+// Turns a failed run of trtexec into a tool failure or a refused build.
 
 import type { Diagnosis } from "../../core/diagnosis.ts";
 import { ToolError } from "../../core/errors.ts";
@@ -45,7 +45,7 @@ export function describeTool(fault: ToolFailure): Failure {
 	return { code: fault.code, title: fault.message, fix: fix ?? "Read the log.", excerpt: [...(excerpt ?? [])], kind: "runner" };
 }
 
-/** What trtexec cannot be asked at all. */
+/** What trtexec has no way to express. */
 export function unsupportedArgs(reason: Unbuildable): ToolFailure {
 	return { code: "tool-output", message: reason.message, details: { fix: reason.fix } };
 }

@@ -89,7 +89,7 @@ async function probe(program: string, processes: Processes): Promise<TensorRtVer
 
 export interface Device {
 	choice: GpuChoice;
-	/** Newest CUDA that the driver runs; null where it does not tell. */
+	/** Newest CUDA that the driver runs; null where it does not report it. */
 	cuda: string | null;
 }
 
@@ -113,7 +113,7 @@ export async function readDevice(processes: Processes, wanted?: string): Promise
 	return { state: "found", device: { choice, cuda: cudaOf(versions) } };
 }
 
-/** Driver 610 calls it `CUDA UMD version`, and says `Deprecated` where it stood before. */
+/** Driver 610 calls it `CUDA UMD version`, and prints `Deprecated` in the old place. */
 function cudaOf(versions: string): string | null {
 	return /^CUDA (?:UMD )?version\s*:\s*(\d+(?:\.\d+)*)\s*$/im.exec(versions)?.[1] ?? null;
 }

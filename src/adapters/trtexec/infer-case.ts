@@ -63,7 +63,7 @@ function withLog(failure: ToolFailure, { job }: CaseRef): ToolFailure {
 	return { ...failure, details: { ...failure.details, log: job.logPath } };
 }
 
-/** trtexec reads a file of another type or of twice the size without a word, so all is checked before. */
+/** trtexec silently reads a file of another type or of twice the size, so everything is checked before. */
 function misfitOf(item: InferCase, { graph }: OnnxModel, context: TrtexecContext): string | null {
 	const wanted = new Map(feeds(graph).map((feed) => [feed.name, feed]));
 	for (const [name, tensor] of Object.entries(item.inputs)) {
@@ -91,7 +91,7 @@ function shapeMisfit(tensor: Tensor, { dims }: OnnxValue): string | null {
 	return fits ? null : `has the shape ${formatShape(shape)}, which the model does not take`;
 }
 
-/** `__proto__` is as good a name as any for an output. A text says what does not hold. */
+/** `__proto__` is as good a name as any for an output. A returned text names what is wrong. */
 async function readOutputs(run: TrtexecRun, { folder }: CaseRef, { graph }: OnnxModel): Promise<Record<string, Tensor> | string> {
 	const tensors: Record<string, Tensor> = Object.create(null);
 	for (const { name } of graph.outputs) {

@@ -1,4 +1,4 @@
-// Makes sure that a new plan loads: the build's own log says so, else one inference does.
+// Makes sure that a new plan loads: the build's own log shows it, else one inference is run.
 import { fillInput } from "../../core/fill.ts";
 import { toDType } from "../../core/onnx/element-type.ts";
 import { feeds } from "../../core/onnx/model.ts";
@@ -11,7 +11,7 @@ import { inWorkFolder, writeInput } from "./run-files.ts";
 
 /**
  * The run that failed, or null where the plan loads. trtexec loads what it has just built even with --skipInference,
- * and says so; a version that does not is run once, at the optimal shapes.
+ * and logs it; a version that does not is run once, at the optimal shapes.
  */
 export async function checkLoads(
 	job: BuildJob,

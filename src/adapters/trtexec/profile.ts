@@ -16,7 +16,7 @@ import { asFailure, failureOf, unsupportedArgs } from "./failure.ts";
 import { runTrtexec } from "./run.ts";
 import { inWorkFolder, writeFilled } from "./run-files.ts";
 
-/** Enough for steady medians of layers that take microseconds. */
+/** Enough for stable medians of layers that take microseconds. */
 const layerRun = { warmUpMs: 200, iterations: 200 };
 
 export async function profileEngine(job: ProfileJob, context: TrtexecContext): Promise<ProfileResult> {

@@ -29,7 +29,7 @@ export interface InputPlace {
 	bytes: number;
 }
 
-/** Names of files are numbers: those of tensors are users' words. */
+/** Files are numbered: tensor names come from users. */
 export async function writeInput(folder: string, name: string, content: { index: number; data: Uint8Array }): Promise<InputPlace> {
 	const path = `in${content.index}.bin`;
 	await writeFile(join(folder, path), content.data).catch((error: unknown) => {
@@ -54,7 +54,7 @@ export async function describePlan(path: string): Promise<Omit<BuiltPlan, "weigh
 
 /**
  * A digest to compare with the build's; absent where nothing is known of this plan. Large plans are read again only
- * when the file system says that they changed.
+ * when the file system shows that they changed.
  */
 export async function checkPlan(path: string, built: BuiltPlan | undefined): Promise<{ plan?: { builtSha256: string; sha256: string } }> {
 	const found = await stat(path).catch(() => null);

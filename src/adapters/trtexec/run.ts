@@ -1,4 +1,4 @@
-// Runs trtexec once and says what the run turned out to be: by its files, then its log, its exit code last.
+// Runs trtexec once and classifies the run: by its files, then its log, its exit code last.
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Diagnosis } from "../../core/diagnosis.ts";

@@ -26,7 +26,7 @@ export interface ArmsRequest {
 	/** Folders or git refs, as the user wrote them. */
 	base?: string;
 	head?: string;
-	/** What the workflow runs for: says which commit is the base, and allows to fetch it. */
+	/** What triggered the workflow: determines the base, and allows fetching it. */
 	event?: RunEvent;
 }
 
@@ -41,7 +41,7 @@ export interface OpenedArms {
 	close(): Promise<void>;
 }
 
-/** @throws ConfigError git-ref where a name or an event refers to no available commit; ToolError where git or the event cannot say. */
+/** @throws ConfigError git-ref where a name or an event refers to no available commit; ToolError where neither git nor the event names it. */
 export async function openArms(request: ArmsRequest, processes: Processes): Promise<OpenedArms> {
 	const opening: Opening = { request, processes, notes: [], closers: [] };
 	const close = async (): Promise<void> => {

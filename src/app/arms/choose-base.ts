@@ -13,7 +13,7 @@ export type BaseRecipe =
 	| { how: "ref"; ref: string }
 	/** `why` is a clause. */
 	| { how: "none"; why: string }
-	/** There is a base, but nothing says which. `why` is a clause. */
+	/** There is a base, but it is unknown. `why` is a clause. */
 	| { how: "unknown"; why: string };
 
 /** Where a pushed branch left the default branch; on that branch itself, and without one, the commit before the head. */
@@ -25,7 +25,7 @@ export interface BranchPoint {
 	because: string;
 }
 
-/** @param event undefined on a developer's machine, where nothing says what the head will be merged into. */
+/** @param event undefined on a developer's machine, where the target branch is unknown. */
 export function chooseBase(event: RunEvent | undefined, baseline: Config["baseline"]): BaseRecipe {
 	switch (baseline.from) {
 		case "pinned":

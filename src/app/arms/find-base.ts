@@ -1,4 +1,4 @@
-// Finds the commit that a run compares with, where the event says which: asks git, and says in one sentence how it was found.
+// Finds the base commit that the event determines, through git, and explains in one sentence how it was found.
 import type { FoundTag, History } from "../../adapters/git/history.ts";
 import { ConfigError, ToolError } from "../../core/errors.ts";
 import { releaseTags, tagsBefore } from "../../formats/git/version-tag.ts";

@@ -19,7 +19,7 @@ export interface LfsCheckout extends Omit<LfsRequest, "paths"> {
 	config: Config;
 }
 
-/** @returns why files stay pointers, a sentence, where any do; the stages then say what they cannot read. */
+/** @returns one sentence on why files stay pointers, where any do; the stages then report what they cannot read. */
 export async function fetchLfsFiles(checkout: LfsCheckout, git: Git): Promise<string | null> {
 	if (!(await usesLfs(git))) return null;
 	const pull = (paths: LfsRequest["paths"]): Promise<string | null> => pullLfs({ ...checkout, paths }, git);

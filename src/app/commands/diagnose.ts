@@ -39,7 +39,7 @@ export async function diagnose(argv: readonly string[], terminal: Terminal): Pro
 	return diagnosis.code === "unknown" ? exitCodes.failed : exitCodes.ok;
 }
 
-/** What the user says about the exit overrides the recording. */
+/** The user's own exit code or signal overrides the recording. */
 function endingOf(args: ArgumentsOf<typeof diagnoseTable>): Partial<Pick<Evidence, "exitCode" | "signal">> {
 	const [code, signal] = [args.text("exit-code"), args.text("signal")?.toUpperCase()];
 	if (code !== undefined && !/^\d{1,3}$/.test(code)) throw misused("--exit-code", "a whole number from 0 to 255", code);
@@ -125,7 +125,7 @@ async function find(path: string, folders: readonly string[]): Promise<{ path: s
 	return null;
 }
 
-/** A file that is no model says nothing of the run beyond what its log says. */
+/** A file that is no model adds nothing to the log. */
 async function modelOf(path: string, evidence: Known): Promise<Pick<Evidence, "model">> {
 	const flags = flagsOf(evidence.argv ?? evidence.scan.facts.command ?? []);
 	const shapes = new Map(givenShapes(flags).map(({ input, shape }) => [input, shape.split("x").map(Number)]));

@@ -1,4 +1,4 @@
-// `trtgate preflight`: what an ONNX file says of itself, without a runtime.
+// `trtgate preflight`: checks an ONNX file without a runtime.
 import { resolve } from "node:path";
 import { fileModelReader } from "../../adapters/files/model-reader.ts";
 import { ConfigError } from "../../core/errors.ts";

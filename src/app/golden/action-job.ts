@@ -45,7 +45,7 @@ function checkTrust(event: RunEvent, eventName: string): void {
 }
 
 function checkInputs({ reason, branch, base }: GoldenInputs): void {
-	if (reason.trim() === "") throw usage("Input reason is empty.", "Say why what is right changes.");
+	if (reason.trim() === "") throw usage("Input reason is empty.", "Explain why the expected outputs change.");
 	const names = { branch, ...(base === "" ? {} : { base }) };
 	for (const [input, name] of Object.entries(names))
 		if (!isRefName(name))

@@ -30,7 +30,7 @@ export interface FoundInputs {
 	how: Record<string, string>;
 }
 
-/** @throws ConfigError usage where an input's type cannot be held by a tensor file. */
+/** @throws ConfigError usage where a tensor file cannot hold an input's type. */
 export function inputPorts(model: OnnxModel, shapes: Readonly<Record<string, readonly number[]>> | null): InputPort[] {
 	return feeds(model.graph).map((feed) => {
 		const dtype = feed.kind === "tensor" ? toDType(feed.dtype) : null;

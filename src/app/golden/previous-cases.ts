@@ -24,7 +24,7 @@ interface ReuseRequest {
 	dims: Readonly<Record<string, number>>;
 }
 
-/** The reviewed inputs are reused unless an option asks for others. */
+/** The reviewed inputs are reused unless an option sets others. */
 export function reusesInputs({ inputs, generators, cases }: RecordOptions): boolean {
 	return inputs.length === 0 && generators.length === 0 && cases === undefined;
 }

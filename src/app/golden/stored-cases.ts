@@ -31,7 +31,7 @@ export async function readCases(
 
 interface Reading {
 	ports: StoredPorts;
-	/** How pictures become tensors; absent: as the input's shape says. */
+	/** How pictures become tensors; absent: from the input's shape. */
 	preprocess?: Preprocess | undefined;
 }
 

@@ -19,7 +19,7 @@ export interface Expected {
 	/** Of the input or output: what it is called in a file of several tensors. */
 	name: string;
 	dtype: DType;
-	/** null: any; then the file has to say. */
+	/** null: any; then the file must declare it. */
 	shape: readonly number[] | null;
 }
 
@@ -42,7 +42,7 @@ export async function findCaseFile(path: string): Promise<string | null> {
 }
 
 /**
- * A tensor of the file's own layout where it states one, so that a wrong shape is for the judge to tell; else of the expected one.
+ * A tensor of the file's own layout where it states one, so that the judge sees a wrong shape; else of the expected one.
  * @throws ConfigError golden-missing, tensor-invalid.
  */
 export async function readStored(path: string, expected: Expected, ports: StoredPorts): Promise<Tensor> {

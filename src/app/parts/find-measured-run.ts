@@ -39,7 +39,7 @@ function ownSubject(run: WorkflowRun, event: RunEvent): Subject {
 	};
 }
 
-/** @throws ToolError part-missing where GitHub does not say what the run is. */
+/** @throws ToolError part-missing where GitHub does not identify the run. */
 async function foreignSubject(event: WorkflowRunEvent, facts: RunFacts): Promise<Subject> {
 	const response = await facts.run(event.runId);
 	if (response.state === "failed") {

@@ -62,7 +62,7 @@ function resultOf(records: readonly ErrorRecord[], { run }: PublishContext, conf
 	return { ...result, files: [...reportList] };
 }
 
-/** As `reportError`, for actions with outputs: these then say why there is no result. */
+/** As `reportError`, for actions with outputs: these then explain why there is no result. */
 export function reportNoResult(fault: unknown): number {
 	publishFailure(explainError(fault).records[0]?.kind ?? "internal");
 	return reportError(fault);

@@ -155,7 +155,7 @@ async function saveOne(one: CacheLocation & Restored, options: SharedCacheOption
 			return { what, state: "skipped", why: `${one.prefix} holds nothing new` };
 		const saved = await options.remote.save(one.folder, { key, bytes: collected.bytes });
 		if (saved.state === "failed") return { what, ...saved };
-		if (!saved.saved) return { what, state: "skipped", why: `${key} was not saved: it exists already, or the log above says why` };
+		if (!saved.saved) return { what, state: "skipped", why: `${key} was not saved: it exists already, or the log above shows why` };
 		const left = collected.left === 0 ? "" : `; ${collected.left} older ones did not fit`;
 		return { what, state: "done", note: `saved ${collected.entries} entries, ${formatBytes(collected.bytes)}, as ${key}${left}` };
 	} finally {
@@ -165,7 +165,7 @@ async function saveOne(one: CacheLocation & Restored, options: SharedCacheOption
 
 const digestChars = 16;
 
-/** null where the arm has no model. Machine and TensorRT are no part of it: they stand in the key before it. */
+/** null where the arm has no model. Machine and TensorRT are not part of it: they precede it in the key. */
 export function recipeDigest(models: readonly PreparedModel[], arm: Arm): string | null {
 	const recipes = models.filter((prepared) => prepared.arm === arm).flatMap(recipeOf);
 	if (recipes.length === 0) return null;

@@ -18,7 +18,7 @@ function centre({ base, head }: Pair): number {
 
 /**
  * The pairs without those that something disturbed: other programs and throttled clocks only add time, so a pair whose two
- * runs together took far longer than the other pairs says nothing of the change. Only the geometric mean of both runs
+ * runs together took far longer than the other pairs says nothing about the change. Only the geometric mean of both runs
  * decides. For arms of equal noise it is independent of their ratio, so setting pairs aside costs none of the error that
  * the t interval is allowed (bench/error-rates.ts).
  *
@@ -44,7 +44,7 @@ const maxLean = 1 / 6;
 /**
  * Why `unchanged` cannot be concluded although the pairs that count agree; null where it can. An engine that is slow in some of
  * its runs looks like a disturbance. Disturbances hit either arm, so pairs set aside that lean to one arm leave the
- * comparison open, and a first look with any of them asks for more pairs. The rule can only withhold `unchanged`.
+ * comparison open, and a first look with any of them requires more pairs. The rule can only withhold `unchanged`.
  *
  * @param estimate ln of the change, from the pairs that count.
  */

@@ -154,7 +154,7 @@ function tooFew(pairs: number, looks: readonly number[]): string {
 
 /**
  * Whether measuring may end: something is decided, or the budget of pairs is used up. Asked between two looks, the answer
- * is no: looking more often than the error was spent for inflates it. Without `looks`, the caller asks at a look.
+ * is no: looking more often than the error was spent for inflates it. Without `looks`, the caller must call it at a look.
  */
 export function shouldStop(comparison: Comparison, looks?: readonly number[]): boolean {
 	if (comparison.verdict === "not-comparable" || comparison.verdict === "missing") return true;

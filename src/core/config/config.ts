@@ -74,7 +74,7 @@ export interface PluginConfig {
 	pointer: string;
 }
 
-/** How TensorRT builds an engine, where the file says so; ONNX Runtime ignores it. */
+/** TensorRT build settings that the file gives; ONNX Runtime ignores them. */
 export interface TensorRtConfig {
 	workspaceBytes?: number;
 	optimizationLevel?: number;
@@ -111,7 +111,7 @@ export interface ProbesConfig {
 	only: readonly ProbeName[];
 	/** The input that is 1 where a position counts; absent: recognised by its name. */
 	mask?: string;
-	/** The input that says how many positions of a row count; absent: recognised by its name. */
+	/** The input that masks padded positions of a row; absent: recognised by its name. */
 	length?: string;
 	/** Of the `probes` nearest to the model. */
 	pointer: string;

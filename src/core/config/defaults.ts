@@ -5,7 +5,7 @@ import type { Config, Gates, MeasureConfig, ProbesConfig, Threshold } from "./co
 const latency: Threshold = {
 	// The smallest change that five to eight pairs detect on a quiet GPU (run noise up to 1 %).
 	warn: 0.02,
-	// Far above build luck (about 1 %) and noise: certainly a real change.
+	// Far above the variation between builds (about 1 %) and noise: certainly a real change.
 	fail: 0.1,
 };
 
@@ -34,7 +34,7 @@ const relativeL2: Readonly<Record<Precision, number>> = {
 	int8: 5e-2,
 	// Three mantissa bits, as e4m3: the rounding alone may reach 0.1.
 	fp8: 1e-1,
-	// Four bits: only a task metric in the golden manifest says more than that nothing is broken outright.
+	// Four bits: beyond gross errors, only a task metric in the golden manifest is meaningful.
 	int4: 2e-1,
 	fp4: 2e-1,
 };
@@ -74,7 +74,7 @@ export const defaultMeasure: MeasureConfig = {
 	timeoutMs: 10 * minuteMs,
 	// Large models without a timing cache build for many minutes.
 	buildTimeoutMs: 30 * minuteMs,
-	// One thread has no neighbours to wait for: the least noise on a shared CPU.
+	// One thread waits for no other: the least noise on a shared CPU.
 	threads: 1,
 	// The same bytes cannot differ in speed.
 	identicalEngines: "skip",
@@ -94,7 +94,7 @@ export const defaultSettings: Settings = {
 	preflight: { strict: false },
 	// What a pull request would change.
 	baseline: { from: "base-ref" },
-	// A profile costs a minute and answers questions that only a regression asks.
+	// A profile costs a minute and is useful only after a regression.
 	// Nsight Compute replays kernels and needs the right to read counters, which most runners do not give.
 	profile: { nsys: "on-regression", ncu: "never" },
 	// The base of a pull request is built again at every push; kernel timings shared by both arms remove random differences between builds.
@@ -107,7 +107,7 @@ export const defaultCommandTimeoutMs = minuteMs;
 /** The build fails for a layer that the DLA cannot run, so the gate reports it. */
 export const defaultGpuFallback = false;
 
-/** The one engine of a model that names none: what the ONNX file itself says. */
+/** The one engine of a model that names none: the precision of the ONNX file. */
 export const defaultEngine = { name: "fp32", precision: "fp32" } as const;
 
 /** The one workload of an engine that names none: every dimension at its optimum. */

@@ -33,7 +33,7 @@ export function folderName(id: string): string {
 	return slug === "" ? `x-${hash}` : `${slug}-${hash}`;
 }
 
-/** FNV-1a over the text's UTF-16 code units, low byte first: not against attackers, only to tell names apart. */
+/** FNV-1a over the text's UTF-16 code units, low byte first: only to distinguish names, not against attackers. */
 function hashText(text: string): string {
 	let hash = offsetBasis;
 	for (let at = 0; at < text.length; at += 1) {

@@ -15,7 +15,7 @@ export interface StarterOptions {
 	goldenPath?: string;
 }
 
-/** A config that loads as it stands. */
+/** A config that loads unchanged. */
 export function starterConfig(model: OnnxModel, options: StarterOptions): string {
 	const found = findDims(feeds(model.graph));
 	const name = isName(options.name) ? options.name : cleanName(options.name);

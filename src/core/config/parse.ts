@@ -13,7 +13,7 @@ import { parseYaml } from "./yaml.ts";
 export interface LoadOptions {
 	/** Path of the file as the user wrote it, for messages. */
 	path: string;
-	/** Values of action inputs or flags that stand over the file's, by name; "" is not given. See `configInputs`. */
+	/** Values of action inputs or flags that override the file's, by name; "" is not given. See `configInputs`. */
 	inputs?: Readonly<Record<string, string>>;
 	/** The run is for a release, where a doubt fails by default. */
 	isRelease?: boolean;

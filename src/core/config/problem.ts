@@ -32,7 +32,7 @@ export interface Problem {
 	got?: string;
 	/** What to do next, one sentence. */
 	fix: string;
-	/** The known word nearest to the one in the file. */
+	/** The closest known name. */
 	meant?: string;
 	/** Which of the two to point at; values by default. */
 	at?: "key" | "value";

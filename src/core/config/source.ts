@@ -1,4 +1,4 @@
-// Says where a resolved value came from.
+// Describes where a resolved value came from.
 import type { Location } from "../schema/result.ts";
 import { cleanText } from "../text/escape.ts";
 import type { Config, Source } from "./config.ts";

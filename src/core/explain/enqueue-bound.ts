@@ -1,4 +1,4 @@
-// Says where a workload's time is the CPU's, which launches kernels, and not the GPU's.
+// Detects workloads that are limited by the CPU, which launches kernels, and not by the GPU.
 import type { PerfRun } from "../schema/result.ts";
 
 /** One sentence, where this limits most runs of an arm. */

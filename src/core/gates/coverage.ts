@@ -13,7 +13,7 @@ interface Metric<Facts> {
 
 const perSecond = (value: number): string => `${Number(value.toPrecision(4)).toLocaleString("en-US")} / s`;
 
-/** Every figure of an arm: the type asks for each one's name. */
+/** Every figure of an arm: the type requires a name for each. */
 const names: Readonly<Record<Exclude<keyof ArmStats, "runs" | "iterations">, string>> = {
 	medianMs: "median latency",
 	meanMs: "mean latency",

@@ -1,4 +1,4 @@
-// Joins what each part says of the whole job: where all agree, their word; else what is common, or a list.
+// Joins what each part reports about the whole job: the common value where all agree, else what is common, or a list.
 
 import type { BackendFacts, Result } from "../schema/result.ts";
 import { cleanName } from "../text/escape.ts";
@@ -48,7 +48,7 @@ export function mergeConfigs(configs: readonly Result["config"][]): Result["conf
 	};
 }
 
-/** Each sentence once, with the parts that say it. */
+/** Each sentence once, with the parts that report it. */
 export function mergeNotes(parts: readonly { name: string; result: Pick<Result, "notes"> }[]): string[] {
 	const partsByNote = new Map<string, Set<string>>();
 	for (const { name, result } of parts)

@@ -46,7 +46,7 @@ export function mergeResults(parts: readonly PartInput[], options: MergeOptions)
 	};
 }
 
-/** What its gates say, or what it says itself where that is worse: a part cannot talk itself green. */
+/** The outcome of its gates, or its own where that is worse: a part cannot declare itself green. */
 function outcomeOf(result: Result): Outcome {
 	const own = foldOutcome(result.gates, result.errors);
 	return worstOutcome([own, result.outcome, ...(result.partial === undefined ? [] : (["error"] as const))]);

@@ -25,7 +25,7 @@ export function namedRecords(parts: readonly NamedResult[]): Records {
 	};
 }
 
-/** `part` last: what a record says of itself is not believed. */
+/** `part` last, so that it overrides a record's own. */
 function collect<Item extends { part?: string }>(parts: readonly NamedResult[], list: (result: Result) => readonly Item[]): Item[] {
 	return parts.flatMap(({ name, result }) => list(result).map((item) => renamed(item, name)));
 }

@@ -18,7 +18,7 @@ export interface PlanInput {
 	cases: ReadonlyMap<string, readonly string[]>;
 	/** Decides which arm goes first in each pair. */
 	seed: string;
-	/** A schedule started the run, which asks probes that wait for the night. */
+	/** A schedule started the run, so nightly probes run too. */
 	isScheduled?: boolean;
 	/** The backend in use where it is known; else the config's, and TensorRT for `auto`, as the slower. */
 	backend?: BackendKind;
@@ -94,12 +94,12 @@ function lastLook(input: PlanInput): number {
 function nothingToCheck(config: Config): ConfigError {
 	return new ConfigError({
 		code: "nothing-to-check",
-		message: `${config.path} asks for nothing: no engine has a workload or a golden case.`,
+		message: `${config.path} requests nothing: no engine has a workload or a golden case.`,
 		details: {
 			location: { path: config.path },
 			expected: "at least one workload or golden case",
 			got: "none",
-			fix: "Remove `workloads: []`, record a golden and name it under golden, or ask `probes: on`.",
+			fix: "Remove `workloads: []`, record a golden and name it under golden, or set `probes: on`.",
 		},
 	});
 }

@@ -141,7 +141,7 @@ function settingLines(config: Config): string[] {
 	];
 }
 
-/** The file's own level; what models, engines and workloads set stands in the file beside them. */
+/** The file's top level; settings of models, engines and workloads are next to them in the file. */
 function gateSettings(config: Config): [string, string][] {
 	const gates = config.gates;
 	const limits: [string, Threshold][] = [

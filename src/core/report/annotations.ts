@@ -40,8 +40,8 @@ function withFix(message: string, fix: string | undefined): string {
 
 function ofGate(gate: GateResult, result: Result): Annotation[] {
 	if (gate.status === "pass") return [];
-	const word = gateLabel(gate.gate, backendOf(result, gate));
-	const title = `${subjectName(gate)}: ${word} ${gate.status}`;
+	const label = gateLabel(gate.gate, backendOf(result, gate));
+	const title = `${subjectName(gate)}: ${label} ${gate.status}`;
 	return [{ level: gateLevels[gate.status], title, message: cleanMessage(gate.message, 2000), ...place(gate.location) }];
 }
 
@@ -84,7 +84,7 @@ function distinct(list: readonly Annotation[]): Annotation[] {
 	return [...seen.values()];
 }
 
-/** At most 50 unless `most` says otherwise, most severe first; the last one counts the others. */
+/** At most 50 unless `most` is given, most severe first; the last one counts the others. */
 export function annotations(result: Result, most = maxAnnotations): Annotation[] {
 	const all = distinct([
 		...result.errors.map(ofError),

@@ -48,7 +48,7 @@ export function watchedRuns(workload: WorkloadResult): WatchedRun[] {
 /** No GPU comes near it; a hostile file may hold any number. */
 const maxOfAnything = 1e15;
 
-/** What one run's window says of the quantity; null where it has nothing to draw. */
+/** The quantity in one run's window; null where there is nothing to draw. */
 export function rangeIn(window: GpuWindow, quantity: GpuQuantity): GpuRange | null {
 	const range = quantity.of(window);
 	return range !== null && Object.values(range).every((value) => Math.abs(value) < maxOfAnything) ? range : null;

@@ -33,7 +33,7 @@ export function plainPhrase(phrase: Phrase): string {
 
 const maxExcerptLines = 12;
 
-/** Lines of a log that a report shows: the first say what broke, the last how it ended. The whole is in the log file. */
+/** Lines of a log that a report shows: the first show what broke, the last how it ended. The whole is in the log file. */
 export function excerptLines(lines: readonly string[]): string[] {
 	const half = maxExcerptLines / 2;
 	const shown = lines.length <= maxExcerptLines ? lines : [...lines.slice(0, half), "…", ...lines.slice(-half)];

@@ -27,7 +27,7 @@ const spoiling: ReadonlyMap<string, string> = new Map([
 	["hw-power-brake", "the power brake of the machine"],
 ]);
 
-/** Names of the reasons in a mask, idleness left out; newer bits stand as `bit-9`. */
+/** Names of the reasons in a mask, idleness left out; newer bits are shown as `bit-9`. */
 export function reasonNames(mask: bigint): string[] {
 	const names = reasonBits.filter(([bit]) => (mask & bit) !== 0n).map(([, name]) => name);
 	const rest = BigInt.asUintN(64, mask & ~known);

@@ -1,6 +1,6 @@
 // One reading of a GPU. Times are on the Clock port's scale.
 
-/** One reading, about ten a second; null where the GPU or its driver does not tell. */
+/** One reading, about ten a second; null where the GPU or its driver does not report it. */
 export interface TelemetrySample {
 	atMs: number;
 	smClockMhz: number | null;
@@ -18,7 +18,7 @@ export interface TelemetrySample {
 	eventReasons: bigint | null;
 }
 
-/** What the hardware's own counters say of the time since the reading before, fractions from 0 to 1. */
+/** The hardware counters over the time since the previous reading, fractions from 0 to 1. */
 export interface UseSample {
 	atMs: number;
 	smUtilisation: number | null;

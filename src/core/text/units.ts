@@ -32,7 +32,7 @@ export function percentDigits(halfWidth: number): 1 | 2 {
 
 /**
  * A fraction as percent: 0.0418 is `4.2 %`, with sign `+4.2 %`; minus is U+2212. One decimal unless
- * `digits` says otherwise, none from 100 % on. A value that rounds to zero has no sign.
+ * `digits` is given, none from 100 % on. A value that rounds to zero has no sign.
  */
 export function formatPercent(fraction: number, options: { sign?: boolean; digits?: number } = {}): string {
 	const percent = fraction * 100;

@@ -37,7 +37,7 @@ export interface Proposal {
 
 export interface Proposed {
 	commit: string;
-	/** false: the branch held the same already. */
+	/** false: the branch already had the same content. */
 	isNew: boolean;
 	pull: HostedPull;
 	pullIs: "opened" | "updated" | "left as it is";

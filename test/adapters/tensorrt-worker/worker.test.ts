@@ -469,11 +469,15 @@ describe("the client of the golden worker", () => {
 		["a frame of no kind", says("{}"), "a frame of unknown kind"],
 		["two hellos", says(hello, hello), "a second hello"],
 		["a hello without an engine", says(hello.replace(/"engine":.*/, `"engine":null}`)), "a hello without an engine"],
-		["answers that nobody asked for", says(hello, `{"kind":"result","id":"7","tensors":[]}`), "an answer to a case that was not asked"],
+		[
+			"answers to a case that was not sent",
+			says(hello, `{"kind":"result","id":"7","tensors":[]}`),
+			"an answer to a case that was not sent",
+		],
 		[
 			"one answer twice",
 			says(hello, ...new Array(2).fill(`{"kind":"result","id":"0","tensors":[]}`)),
-			"an answer to a case that was not asked",
+			"an answer to a case that was not sent",
 		],
 	])("ends a worker that says %s", async (_, script, fault) => {
 		expect(failureOf(await talkTo(script))).toMatchObject({ code: "tool-output", message: expect.stringContaining(fault) });

@@ -85,7 +85,7 @@ describe("makePlan", () => {
 	it("refuses to check nothing", () => {
 		const nothing = { ...input, config: loaded("version: 1\nmodels: { a: { onnx: b, workloads: [] } }"), cases: new Map() };
 		expect(() => makePlan(nothing)).toThrow(ConfigError);
-		expect(() => makePlan(nothing)).toThrow(/asks for nothing/);
+		expect(() => makePlan(nothing)).toThrow(/requests nothing/);
 		expect(makePlan({ ...nothing, cases: new Map([["a/fp32", ["x"]]]) }).workloads).toEqual([]);
 	});
 });

@@ -6,7 +6,7 @@ import { peakMemoryBytes, writeAtomic } from "./files.ts";
 import { loadRuntime, type Ort, openSession } from "./runtime.ts";
 import { toOrtTensor } from "./tensors.ts";
 
-/** A duration of zero asks for a single run, to warm the machine's caches. */
+/** A duration of zero means a single run, to warm the machine's caches. */
 const minRuns = 10;
 
 export async function runMeasure(task: MeasureTask): Promise<Reply> {

@@ -5,7 +5,7 @@ import { elementCount } from "../tensor/tensor.ts";
 import { distanceAt, forEachDifference, type TensorPair } from "./element-errors.ts";
 
 const maxBins = 64;
-/** Sixteen decades are more than binary64 tells apart of one value; what is smaller falls into the first bin. */
+/** Sixteen decades exceed the precision of binary64; what is smaller falls into the first bin. */
 const maxDecades = 16;
 
 interface Extent {

@@ -24,7 +24,7 @@ export function planeOf(shape: readonly number[], image: boolean): Plane | null 
 	const wide = (axis: number): boolean => axis >= 0 && (shape[axis] ?? 0) >= minSide;
 	const channelsLast = rank >= 3 && (shape[rank - 1] ?? 0) < minSide;
 	const height = rank - (channelsLast ? 3 : 2);
-	// A picture has two axes of space; whether the others are channels, the output's meaning or its rank tells.
+	// A picture has two axes of space; the output's meaning or its rank shows whether the others are channels.
 	return wide(height) && wide(height + 1) ? { axes: [height, height + 1], image: image || rank >= 4 } : null;
 }
 

@@ -1,4 +1,4 @@
-// Builds a manifest from recorded cases, and tells whether it differs from an earlier one.
+// Builds a manifest from recorded cases, and checks whether it differs from an earlier one.
 import { folderName } from "../../config/identity.ts";
 import type { GoldenCase, GoldenManifest, Preprocess, TensorFile } from "../../schema/golden.ts";
 import type { Tensor } from "../tensor/tensor.ts";

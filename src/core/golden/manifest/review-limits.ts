@@ -1,4 +1,4 @@
-// Compares the limits of two golden revisions, defaults filled in, and tells which became weaker.
+// Compares the limits of two golden revisions, defaults filled in, and lists which became weaker.
 import type { GoldenManifest, GoldenOutput, Precision } from "../../schema/golden.ts";
 import type { ToleranceChange } from "../../schema/result.ts";
 import { type Comparator, resolveComparators, toleranceAt } from "../compare/comparators.ts";

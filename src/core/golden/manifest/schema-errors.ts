@@ -23,7 +23,7 @@ export function toProblem(errors: readonly ErrorObject[], manifest: unknown): Ma
 function rank(error: ErrorObject): number {
 	const depth = parsePointer(error.instancePath).length;
 	if (error.keyword === "additionalProperties" || error.propertyName !== undefined) return 1000 + depth;
-	// A union's own error says less than those of its branches.
+	// A union's own error is less specific than those of its branches.
 	return error.keyword === "oneOf" ? depth - 0.5 : depth;
 }
 

@@ -107,7 +107,7 @@ export function topIndices(values: Float64Array, k: number): number[] {
 	return best;
 }
 
-/** Infinities are equal to themselves, which their difference, NaN, would not say. */
+/** Infinities are equal to themselves, which their difference, NaN, would not show. */
 function compareDescending(a: number, b: number): number {
 	if (a === b) return 0;
 	return a > b ? -1 : 1;

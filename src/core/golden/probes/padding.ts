@@ -100,7 +100,7 @@ interface Cut {
 
 type Tensors = Readonly<Record<string, Tensor>>;
 
-/** The counted positions of `inputs`, the padding of `filling`, and the teller's word on it. */
+/** The counted positions of `inputs`, the padding of `filling`, and which input marks it. */
 function padded(inputs: Tensors, filling: Tensors, { paddingInput, size, counted }: Cut): Record<string, Tensor> {
 	const made: Record<string, Tensor> = Object.assign(Object.create(null), inputs);
 	for (const [name, axis] of paddingInput.places) {

@@ -17,7 +17,7 @@ export interface BlockDifference {
 	sumSquaredExpected: number;
 	/** The largest difference, rounded to binary32. */
 	largest: number;
-	/** Elements outside of the closeness; null where some lie too near its edge for binary32 to tell. */
+	/** Elements outside of the closeness; null where some lie too near its edge for binary32 to decide. */
 	outside: number | null;
 }
 

@@ -117,7 +117,7 @@ export function longReader(tensor: Tensor): ChunkReader<LongArray> | null {
 	return View === undefined ? null : (start, count) => viewChunk(tensor, View, { start, count });
 }
 
-/** As float64Reader, but 64-bit integers less the origin, so that near ones are told apart. */
+/** As float64Reader, but 64-bit integers less the origin, so that close values stay distinct. */
 export function offsetReader(tensor: Tensor, origin: bigint): ChunkReader<Float64Array> {
 	const long = longReader(tensor);
 	if (long === null || origin === 0n) return float64Reader(tensor);

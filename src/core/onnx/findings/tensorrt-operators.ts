@@ -13,7 +13,7 @@ export const tensorRtOperators: Rule = (subject) => {
 	return subject.context.loadsPlugins === true ? found.map(leftToPlugins) : found;
 };
 
-/** A library of the user's may bring what TensorRT lacks; the build is to tell. */
+/** The user's plugin library may provide what TensorRT lacks; the build will show it. */
 function leftToPlugins(found: Finding): Finding {
 	const isLack = (["operator-unknown", "operator-unsupported", "plugin-absent"] as const).some((code) => code === found.code);
 	if (!isLack) return found;

@@ -29,7 +29,7 @@ function gapWidths(counts: readonly number[]): number[] {
 	return widths;
 }
 
-/** Bins narrower than the clock's tick draw a comb that is not there: one lone empty bin tells, or several wider gaps. */
+/** Bins narrower than the clock's tick draw a comb that is not there: one isolated empty bin shows it, or several wider gaps. */
 function isComb(counts: readonly number[]): boolean {
 	const gaps = gapWidths(counts);
 	return gaps.includes(1) || gaps.length > 2;

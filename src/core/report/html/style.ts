@@ -1,8 +1,8 @@
 // The report's one style sheet, light and dark; no resource from outside.
 
 /**
- * Text colours are at least 4.5 : 1 on every ground they stand on; a test computes it. h0 to h9 colour error maps: lightness
- * alone tells their order, towards the page's text.
+ * Text colours are at least 4.5 : 1 on every background; a test computes it. h0 to h9 colour error maps: lightness
+ * alone shows their order, towards the page's text.
  */
 export const palettes = {
 	light: {

@@ -37,7 +37,7 @@ const probeTones: Readonly<Record<ProbeState, Tone>> = { agrees: "ok", differs: 
 
 const order: readonly ProbeState[] = ["differs", "known", "agrees", "skipped"];
 
-/** What asks for attention first. */
+/** What needs attention first. */
 function sortedProbes(probes: readonly ProbeResult[]): ProbeResult[] {
 	return [...probes].sort((a, b) => order.indexOf(a.state) - order.indexOf(b.state));
 }
