@@ -19,6 +19,7 @@ import type {
 	GoldenOutput,
 	MutationRecord,
 	NoiseFloor,
+	OutputSlice,
 	Precision,
 	Spread,
 	TensorStatistics,
@@ -35,6 +36,7 @@ export interface InspectedTensor {
 
 export interface InspectedLimit {
 	kind: string;
+	slice?: OutputSlice;
 	/** For people: what the number is. */
 	label: string;
 	bound: "at-most" | "at-least";
@@ -181,11 +183,12 @@ function limitsOf(spec: GoldenOutput | undefined, expected: Tensor, noise: Sprea
 		comparators: resolveComparators(spec, { expected, precision, relativeL2: defaultGates.relativeL2 }),
 	}));
 	return (byPrecision[0]?.comparators ?? []).map((comparator, index) => {
-		const { kind, severity } = comparator;
+		const { kind, severity, slice } = comparator;
 		const allowed = byPrecision.map(({ precision, comparators }) => ({ precision, limit: comparators[index]?.allowed ?? Number.NaN }));
 		const floor = floorOf(noise, expected.dtype);
 		const times = kind === "relative-l2" && noise !== undefined && floor > 0 ? { timesNoise: comparator.allowed / floor } : {};
 		const over = comparator.scope === "set" ? { scope: comparator.scope } : {};
-		return { kind, label: metricLabels[kind], bound: metrics[kind].bound, severity, ...over, allowed, ...times };
+		const part = slice === undefined ? {} : { slice };
+		return { kind, ...part, label: metricLabels[kind], bound: metrics[kind].bound, severity, ...over, allowed, ...times };
 	});
 }

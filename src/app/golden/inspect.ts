@@ -3,6 +3,7 @@ import { dirname, resolve } from "node:path";
 import { fileStore } from "../../adapters/files/store.ts";
 import { fileTensorReader } from "../../adapters/files/tensor-reader.ts";
 import { parseManifest } from "../../core/golden/manifest/parse-manifest.ts";
+import { ofSlice } from "../../core/golden/tensor/slice.ts";
 import { formatShape } from "../../core/golden/tensor/tensor.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
@@ -94,11 +95,11 @@ function proposalLines({ output, why }: InspectedOutput["proposal"]): string[] {
 	return ["  proposal from its values, for your review:", ...why.map((sentence) => `    ${sentence}`), `    ${JSON.stringify(output)}`];
 }
 
-function limitLine({ kind, label, bound, allowed, severity, scope, timesNoise }: InspectedLimit): string {
+function limitLine({ kind, slice, label, bound, allowed, severity, scope, timesNoise }: InspectedLimit): string {
 	const sign = bound === "at-most" ? "≤" : "≥";
 	const byPrecision = allowed.map(({ precision, limit }) => `${precision} ${sign} ${limitFigure(limit)}`).join(", ");
 	const room = timesNoise === undefined ? "" : `; the fp32 limit is ${figure(timesNoise)} times the noise or the rounding of its type`;
-	return `  ${kind}${severity === "warn" ? " (warns)" : ""}${scope === undefined ? "" : ", over the whole set"}: ${label}: ${byPrecision}${room}`;
+	return `  ${kind}${ofSlice(slice)}${severity === "warn" ? " (warns)" : ""}${scope === undefined ? "" : ", over the whole set"}: ${label}: ${byPrecision}${room}`;
 }
 
 function groupLines({ groups, detections }: Inspection): string[] {

@@ -1,4 +1,5 @@
 // Renders stored outputs that were judged against a golden: failures in detail, matches in a few lines.
+import { ofSlice } from "../../core/golden/tensor/slice.ts";
 import { quoteName, showText } from "../../core/onnx/quote.ts";
 import { apartTexts, goldenCounts } from "../../core/report/golden-format.ts";
 import type { Precision } from "../../core/schema/golden.ts";
@@ -60,11 +61,11 @@ function headOf(verdict: GoldenVerdict): string {
 }
 
 function checkLine(check: GoldenCheck): string {
-	const { pass, severity, output, metric, got, detail, sample } = check;
+	const { pass, severity, output, metric, slice, got, detail, sample } = check;
 	const mark = pass ? "✓" : severity === "warn" ? "!" : "✗";
 	const where = sample === undefined ? "" : `, sample ${sample}`;
 	const more = detail === undefined || (pass && !metric.startsWith("accuracy")) ? "" : `; ${showText(detail)}`;
-	return `    ${mark} ${quoteName(output, "")}: ${metric}${where}${got === null ? "" : ` ${formatValue(got)}`}${limitText(check)}${more}`;
+	return `    ${mark} ${quoteName(output, "")}: ${metric}${ofSlice(slice)}${where}${got === null ? "" : ` ${formatValue(got)}`}${limitText(check)}${more}`;
 }
 
 function limitText({ allowed, bound }: GoldenCheck): string {
@@ -87,7 +88,7 @@ function nearLine({ check, caseId }: NearCheck, named: boolean): string {
 		: "";
 	const detail = check.detail !== undefined && check.metric.startsWith("accuracy") ? `; ${showText(check.detail)}` : "";
 	const got = check.got === null ? (check.detail ?? "agrees") : formatValue(check.got);
-	return `    ✓ ${quoteName(check.output, "")}: ${check.metric} ${got}${limitText(check)}${where}${detail}`;
+	return `    ✓ ${quoteName(check.output, "")}: ${check.metric}${ofSlice(check.slice)} ${got}${limitText(check)}${where}${detail}`;
 }
 
 interface NearCheck {
@@ -99,7 +100,7 @@ function nearestChecks(verdicts: readonly GoldenVerdict[]): NearCheck[] {
 	const nearest = new Map<string, NearCheck>();
 	for (const verdict of verdicts) {
 		for (const check of verdict.checks) {
-			const key = JSON.stringify([check.output, check.metric, check.bound]);
+			const key = JSON.stringify([check.output, check.metric, check.slice, check.bound]);
 			const known = nearest.get(key);
 			if (known === undefined || roomOf(check) < roomOf(known.check)) nearest.set(key, { check, caseId: verdict.case });
 		}

@@ -1,6 +1,7 @@
 // Gates of what engines compute: golden cases, goldens that differ between base and head, probes.
 import type { Config, Gates } from "../config/config.ts";
 import { locate } from "../config/source.ts";
+import { ofSlice } from "../golden/tensor/slice.ts";
 import type { GateResult, GateStatus, GoldenChange, GoldenVerdict, ProbeResult } from "../schema/result.ts";
 
 export function judgeGolden(verdict: GoldenVerdict, config: Config, options: { pointer: string; gates: Gates }): GateResult {
@@ -40,7 +41,7 @@ function messageOf(verdict: GoldenVerdict): string {
 	const limit = failing.allowed === null ? "" : `; allowed ${bound} ${failing.allowed}`;
 	const got = failing.got === null ? (failing.detail ?? "does not agree") : `is ${formatNumeric(failing.got)}`;
 	const about = verdict.message === undefined ? "" : ` ${verdict.message}`;
-	return `${failing.metric} of ${failing.output} ${got}${limit}.${othersText(verdict, failing.output)}${about}`;
+	return `${failing.metric}${ofSlice(failing.slice)} of ${failing.output} ${got}${limit}.${othersText(verdict, failing.output)}${about}`;
 }
 
 function agreement(checks: number): string {

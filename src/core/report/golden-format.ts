@@ -1,5 +1,6 @@
 // Golden verdicts, checks and changes as text: counts, metrics, limits, elements.
 import { metricLabels } from "../golden/metrics/measured.ts";
+import { ofSlice } from "../golden/tensor/slice.ts";
 import type { GoldenCheck, GoldenElement, GoldenVerdict, MovedOutput, Numeric } from "../schema/result.ts";
 import { cleanName } from "../text/escape.ts";
 import { counted } from "../text/labels.ts";
@@ -40,6 +41,11 @@ export function metricLabel(metric: string): string {
 	return knownMetrics.get(metric) ?? cleanName(metric, 60).replaceAll("-", " ");
 }
 
+/** The metric, with the part of the output that it covers. */
+export function checkLabel({ metric, slice }: Pick<GoldenCheck, "metric" | "slice">): string {
+	return `${metricLabel(metric)}${ofSlice(slice)}`;
+}
+
 /** The value as a multiple of its limit; null where that has no meaning. */
 function timesTheCap(check: GoldenCheck): number | null {
 	if (check.bound !== "at-most" || typeof check.got !== "number" || check.allowed === null || check.allowed <= 0) return null;
@@ -69,7 +75,7 @@ function demandText(check: GoldenCheck): string {
 
 /** `relative L2 is 3.3e-2, 33 times the allowed 1e-3`. */
 export function measureText(check: GoldenCheck): string {
-	const measure = metricLabel(check.metric);
+	const measure = checkLabel(check);
 	return check.got === null ? measure : `${measure} is ${gotText(check)}${demandText(check)}`;
 }
 

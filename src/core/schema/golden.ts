@@ -241,10 +241,43 @@ export interface ComparatorSpec {
    */
   ignore?: number;
   /**
+   * Of top-k: rows whose largest golden value is below it are left out, such as the background of a detector.
+   */
+  minScore?: number;
+  /**
+   * Elements that are smaller than this on both sides do not count: they are noise. Of relative-l2, max-abs, allclose, quantile, ulp, cosine and psnr.
+   */
+  floor?: number;
+  slice?: OutputSlice;
+  /**
    * Whether the worst slice along batchAxis decides, the whole tensor, or one number over all cases of the golden. Left out: per-sample where the output has a batchAxis, except for top-k, recall-at-k, rank-agreement, token-agreement, accuracy and custom.
    */
   scope?: "per-sample" | "whole" | "set";
   severity?: "fail" | "warn";
+}
+/**
+ * Indices along one axis: from…to, or several ranges. The axis keeps its place, so that other axes are counted as in the whole output.
+ */
+export interface OutputSlice {
+  /**
+   * -1: the last.
+   */
+  axis: number;
+  /**
+   * The first index; 0 where it is left out.
+   */
+  from?: number;
+  /**
+   * The index behind the last one; left out: up to the end.
+   */
+  to?: number;
+  /**
+   * In place of from and to: several such pairs, in ascending order and apart from each other.
+   *
+   * @minItems 1
+   * @maxItems 256
+   */
+  ranges?: [[number, number], ...[number, number][]];
 }
 export interface Detections {
   /**

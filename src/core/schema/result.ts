@@ -296,6 +296,7 @@ export interface GoldenCheck {
    * relative-l2, …; or shape, dtype, non-finite, missing for what comes before any metric.
    */
   metric: string;
+  slice?: CheckedSlice;
   /**
    * The worst slice along the batch axis, where slices are judged one by one.
    */
@@ -320,6 +321,30 @@ export interface GoldenCheck {
    */
   largest?: GoldenElement[];
   detail?: string;
+}
+/**
+ * The part of the output that the comparator covers, as the golden names it; absent: all of it.
+ */
+export interface CheckedSlice {
+  /**
+   * -1: the last.
+   */
+  axis: number;
+  /**
+   * The first index; 0 where it is left out.
+   */
+  from?: number;
+  /**
+   * The index behind the last one; left out: up to the end.
+   */
+  to?: number;
+  /**
+   * In place of from and to: several such pairs, in ascending order and apart from each other.
+   *
+   * @minItems 1
+   * @maxItems 256
+   */
+  ranges?: [[number, number], ...[number, number][]];
 }
 export interface GoldenElement {
   index: number[];

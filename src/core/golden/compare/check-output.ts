@@ -1,6 +1,7 @@
 // Checks one output of one case: what comes before any metric first, then each comparator.
 import type { GoldenOutput, Precision } from "../../schema/golden.ts";
 import type { GoldenCheck } from "../../schema/result.ts";
+import { placeSlice } from "../tensor/slice.ts";
 import { elementCount, type Tensor } from "../tensor/tensor.ts";
 import { float64Reader, forEachChunk } from "../tensor/values.ts";
 import {
@@ -15,6 +16,7 @@ import {
 	worstOf,
 } from "./checks.ts";
 import { type Comparator, resolveComparators } from "./comparators.ts";
+import { coveredSides } from "./coverage.ts";
 import { type CommandAnswer, customCheck, customSpecs } from "./custom.ts";
 import { keepsLimit, metrics } from "./registry.ts";
 
@@ -52,14 +54,17 @@ export function checkOutput(sides: OutputSides, context: OutputContext): OutputC
 	const comparators = all.filter(({ scope }) => scope !== "set");
 	if (elementCount(expected.shape) === 0) return { checks: comparators.map((comparator) => emptyCheck(name, comparator)), compared: 0 };
 	const cut: Cut = { batchAxis: batchAxisOf(context.spec, expected), comparators };
-	const parts = partsOf(expected, got, cut);
+	const parts = partsOf({ expected, got }, cut);
 	const mustMatch = context.spec?.nonFinite === "must-match";
-	const nonFinite = nonFiniteCheck(name, parts(comparators[0]?.scope ?? "whole"), { mustMatch, batchAxis: cut.batchAxis });
+	const nonFinite = nonFiniteCheck(name, parts({ scope: comparators[0]?.scope ?? "whole", slice: undefined, floor: 0 }), {
+		mustMatch,
+		batchAxis: cut.batchAxis,
+	});
 	if (nonFinite?.pass === false) return { checks: [nonFinite], compared: 0 };
-	const baseParts = sides.base && layoutCheck(name, expected, sides.base) === null ? partsOf(expected, sides.base, cut) : null;
+	const baseParts = sides.base && layoutCheck(name, expected, sides.base) === null ? partsOf({ expected, got: sides.base }, cut) : null;
 	const measured = comparators.map((comparator) => {
-		const check = measuredCheck(name, comparator, { parts: parts(comparator.scope), batchAxis: cut.batchAxis });
-		return sides.base === undefined ? check : withBase(check, comparator, baseParts?.(comparator.scope) ?? null);
+		const check = measuredCheck(name, comparator, { parts: parts(comparator), batchAxis: cut.batchAxis });
+		return sides.base === undefined ? check : withBase(check, comparator, baseParts?.(comparator) ?? null);
 	});
 	const { precision } = context;
 	const commandChecks = customSpecs(context.spec).flatMap((spec, index) =>
@@ -87,20 +92,32 @@ interface Cut {
 	comparators: readonly Comparator[];
 }
 
-/** The parts of a scope, created on first use; one pass over them serves the sums and the first allclose. */
-function partsOf(expected: Tensor, got: Tensor, cut: Cut): (scope: Comparator["scope"]) => readonly OutputPart[] {
-	const known = new Map<Comparator["scope"], readonly OutputPart[]>();
-	return (scope) => {
-		const planned = cut.comparators.find((comparator) => comparator.kind === "allclose" && comparator.scope === scope);
-		const parts = known.get(scope) ?? splitParts({ expected, got }, scope === "per-sample" ? cut.batchAxis : null, planned);
-		known.set(scope, parts);
+/** What a comparator covers. */
+type Coverage = Pick<Comparator, "scope" | "slice" | "floor">;
+
+function coverageKey({ scope, slice, floor }: Coverage): string {
+	return JSON.stringify([scope, slice ?? null, floor]);
+}
+
+/** The parts that a comparator covers, created on first use; one pass over them serves the sums and the first allclose. */
+function partsOf(whole: { expected: Tensor; got: Tensor }, cut: Cut): (coverage: Coverage) => readonly OutputPart[] {
+	const known = new Map<string, readonly OutputPart[]>();
+	return (coverage) => {
+		const { scope, slice, floor } = coverage;
+		const key = coverageKey(coverage);
+		const planned = cut.comparators.find((comparator) => comparator.kind === "allclose" && coverageKey(comparator) === key);
+		const axis = scope === "per-sample" ? cut.batchAxis : null;
+		const parts =
+			known.get(key) ??
+			splitParts(coveredSides(whole, { slice, floor }), { axis, slice: placeSlice(slice, whole.expected.shape), planned });
+		known.set(key, parts);
 		return parts;
 	};
 }
 
 function checkOf(output: string, comparator: Comparator): Omit<GoldenCheck, "pass" | "got" | "elements"> {
-	const { kind, allowed, severity } = comparator;
-	return { output, metric: kind, allowed, bound: metrics[kind].bound, severity };
+	const { kind, allowed, severity, slice } = comparator;
+	return { output, metric: kind, ...(slice === undefined ? {} : { slice }), allowed, bound: metrics[kind].bound, severity };
 }
 
 /** Shapes agree, so the outputs do; the case reports that nothing was compared. */

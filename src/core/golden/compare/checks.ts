@@ -2,6 +2,7 @@
 import { quoteName } from "../../onnx/quote.ts";
 import type { Bound, GoldenCheck, Numeric } from "../../schema/result.ts";
 import type { Measured } from "../metrics/measured.ts";
+import { type PlacedSlice, positionInWhole } from "../tensor/slice.ts";
 import { formatShape, sliceTensor, type Tensor, tensorBytes, unravel } from "../tensor/tensor.ts";
 import { formatValueAt, valueAt } from "../tensor/values.ts";
 import { type Closeness, makePair, type Pair } from "./difference.ts";
@@ -99,7 +100,7 @@ export function worstOf(part: OutputPart, flat: number, batchAxis: number | null
 	const { expected, got } = part.pair;
 	const index = unravel(flat, expected.shape);
 	if (part.sample !== null && batchAxis !== null) index[batchAxis] = part.sample;
-	return { index, got: toNumeric(valueAt(got, flat)), expected: toNumeric(valueAt(expected, flat)) };
+	return { index: positionInWhole(index, part.slice), got: toNumeric(valueAt(got, flat)), expected: toNumeric(valueAt(expected, flat)) };
 }
 
 /** Both values in decimal where binary64 cannot tell them apart. */
@@ -114,15 +115,24 @@ export interface OutputPart {
 	pair: Pair;
 	/** Place along the batch axis; null for the whole. */
 	sample: number | null;
+	/** Where both sides lie in the whole output; null: they are all of it. */
+	slice: PlacedSlice | null;
 }
 
-/** Slices along the axis; with null the whole as one part. */
-export function splitParts(sides: { expected: Tensor; got: Tensor }, axis: number | null, planned?: Closeness): OutputPart[] {
-	const { expected, got } = sides;
-	if (axis === null) return [{ pair: makePair(expected, got, planned), sample: null }];
+interface PartCut {
+	/** Slices along it are parts of their own; null: one part. */
+	axis: number | null;
+	slice: PlacedSlice | null;
+	planned: Closeness | undefined;
+}
+
+/** `sides` are cut to the slice already. */
+export function splitParts({ expected, got }: { expected: Tensor; got: Tensor }, { axis, slice, planned }: PartCut): OutputPart[] {
+	if (axis === null) return [{ pair: makePair(expected, got, planned), sample: null, slice }];
 	return Array.from({ length: expected.shape[axis] ?? 0 }, (_, sample) => ({
 		pair: makePair(sliceTensor(expected, axis, sample), sliceTensor(got, axis, sample), planned),
 		sample,
+		slice,
 	}));
 }
 

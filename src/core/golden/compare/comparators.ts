@@ -1,6 +1,7 @@
 // Resolves the comparators of an output: every default filled in for its dtype, precision and scale.
-import type { ComparatorKind, ComparatorSpec, GoldenOutput, Precision, Tolerance } from "../../schema/golden.ts";
+import type { ComparatorKind, ComparatorSpec, GoldenOutput, OutputSlice, Precision, Tolerance } from "../../schema/golden.ts";
 import type { MetricOptions } from "../metrics/measured.ts";
+import { cutSlice } from "../tensor/slice.ts";
 import { elementCount, isFloating, type Tensor } from "../tensor/tensor.ts";
 import { forEachChunk, offsetReader, originOf } from "../tensor/values.ts";
 import { rootMeanSquare } from "./difference.ts";
@@ -12,6 +13,10 @@ export interface Comparator extends MetricOptions {
 	allowed: number;
 	scope: "per-sample" | "whole" | "set";
 	severity: "fail" | "warn";
+	/** The part of the output that it covers; undefined: all of it. */
+	slice: OutputSlice | undefined;
+	/** Elements below it on both sides do not count. */
+	floor: number;
 }
 
 export interface ResolveContext {
@@ -38,12 +43,28 @@ export function resolveComparators(output: GoldenOutput | undefined, resolveCont
 	const plain: ComparatorSpec = isFloating(resolveContext.expected.dtype)
 		? { kind: "relative-l2" }
 		: { kind: "allclose", rtol: 0, atol: 0, tolerance: 0 };
-	const rms = onceOnly(() => rootMeanSquare(resolveContext.expected));
-	return (output?.comparators ?? [plain]).filter(isMetricSpec).map((spec) => resolve(spec, output ?? {}, { ...resolveContext, rms }));
+	const part = partFacts(resolveContext.expected);
+	return (output?.comparators ?? [plain])
+		.filter(isMetricSpec)
+		.map((spec) => resolve(spec, output ?? {}, { ...resolveContext, ...part(spec.slice) }));
 }
 
 interface Context extends ResolveContext {
+	/** The part of the output that the comparator covers, and its root mean square. */
+	part: () => Tensor;
 	rms: () => number;
+}
+
+/** Each part is cut and measured once, and only where a default depends on it. */
+function partFacts(expected: Tensor): (slice: OutputSlice | undefined) => Pick<Context, "part" | "rms"> {
+	const known = new Map<string, Pick<Context, "part" | "rms">>();
+	return (slice) => {
+		const key = JSON.stringify(slice ?? null);
+		const part = onceOnly(() => cutSlice(expected, slice));
+		const facts = known.get(key) ?? { part, rms: onceOnly(() => rootMeanSquare(part())) };
+		known.set(key, facts);
+		return facts;
+	};
 }
 
 /** Their value is already a share of rows, or covers all rows together. */
@@ -64,6 +85,8 @@ function resolve(spec: MetricSpec, output: GoldenOutput, context: Context): Comp
 		allowed: limitOf(spec, options, context),
 		scope: spec.scope ?? (sliced && !wholeByDefault.has(spec.kind) ? "per-sample" : "whole"),
 		severity: spec.severity ?? "fail",
+		slice: spec.slice,
+		floor: spec.floor ?? 0,
 	};
 }
 
@@ -80,19 +103,20 @@ function optionsOf(spec: ComparatorSpec, output: GoldenOutput, context: Context)
 		input: spec.input ?? (output.semantic === "probabilities" ? "probabilities" : "logits"),
 		zeroProbability: defaultTolerances[context.precision].minProbability,
 		quantile: spec.quantile ?? 0.99,
-		dataRange: dataRangeOf(spec, context.expected),
+		dataRange: dataRangeOf(spec, context),
 		window: spec.window ?? "gaussian",
 		channels: spec.channels ?? "first",
 		threshold: spec.threshold ?? null,
 		ignore: spec.ignore ?? null,
 		labels: context.labels ?? null,
+		minScore: spec.minScore ?? null,
 	};
 }
 
-function dataRangeOf(spec: ComparatorSpec, expected: Tensor): number {
+function dataRangeOf(spec: ComparatorSpec, { expected, part }: Context): number {
 	if (spec.dataRange !== undefined) return spec.dataRange;
 	if (spec.kind !== "psnr" && spec.kind !== "ssim") return 1;
-	return expected.dtype === "uint8" ? 255 : rangeOf(expected);
+	return expected.dtype === "uint8" ? 255 : rangeOf(part());
 }
 
 /** The largest finite value less the smallest, as far as binary64 reaches. */
@@ -111,11 +135,13 @@ function rangeOf(tensor: Tensor): number {
 }
 
 function limitOf(spec: MetricSpec, options: MetricOptions, context: Context): number {
-	const { precision, expected, rms } = context;
+	const { precision, expected, part, rms } = context;
 	const own = toleranceAt(spec.tolerance, precision);
 	if (own !== undefined) return own;
 	const configured = spec.kind === "relative-l2" ? context.relativeL2[precision] : undefined;
-	return configured ?? metrics[spec.kind].defaultLimit({ defaults: defaultTolerances[precision], expected, rms, options });
+	return (
+		configured ?? metrics[spec.kind].defaultLimit({ defaults: defaultTolerances[precision], dtype: expected.dtype, part, rms, options })
+	);
 }
 
 export function toleranceAt(tolerance: Tolerance | undefined, precision: Precision): number | undefined {
@@ -132,8 +158,8 @@ function closenessOf(spec: ComparatorSpec, context: Context): { rtol: number; at
 	return { rtol: defaults.rtol, atol: defaults.atolPerRms * context.rms() };
 }
 
-function onceOnly(compute: () => number): () => number {
-	let known: number | undefined;
+function onceOnly<Value>(compute: () => Value): () => Value {
+	let known: Value | undefined;
 	return () => {
 		known ??= compute();
 		return known;

@@ -5,6 +5,7 @@ import { layoutCheck, type OutputPart, worstOf } from "../compare/checks.ts";
 import { type Comparator, resolveComparators } from "../compare/comparators.ts";
 import { type Closeness, makePair } from "../compare/difference.ts";
 import type { CaseInput } from "../compare/judge.ts";
+import { cutSlice, placeSlice } from "../tensor/slice.ts";
 import { elementCount, sliceTensor, type Tensor, tensorMap } from "../tensor/tensor.ts";
 import { largestDifferences, type TensorPair } from "./element-errors.ts";
 import { errorHistogram } from "./histogram.ts";
@@ -27,7 +28,7 @@ function choose(checks: readonly GoldenCheck[], input: CaseInput): GoldenCheck[]
 	const chosen = new Map<string, GoldenCheck>();
 	for (const check of checks) {
 		if (check.pass || sidesOf(check.output, input) === null) continue;
-		const key = JSON.stringify([check.output, check.sample ?? null]);
+		const key = JSON.stringify([check.output, check.slice ?? null, check.sample ?? null]);
 		const known = chosen.get(key);
 		if (known === undefined || (!byElement.includes(known.metric) && byElement.includes(check.metric))) chosen.set(key, check);
 	}
@@ -43,15 +44,20 @@ function sidesOf(output: string, input: CaseInput): TensorPair | null {
 }
 
 function drawn(check: GoldenCheck, input: CaseInput): GoldenCheck {
-	const whole = sidesOf(check.output, input);
-	if (whole === null) return check;
+	const sides = sidesOf(check.output, input);
+	if (sides === null) return check;
+	const whole = { expected: cutSlice(sides.expected, check.slice), got: cutSlice(sides.got, check.slice) };
 	const { outputs } = input.manifest;
 	const spec = Object.hasOwn(outputs, check.output) ? outputs[check.output] : undefined;
 	const axis = spec?.batchAxis ?? null;
 	const judged = check.sample === undefined || axis === null ? whole : slice(whole, axis, check.sample);
-	const part: OutputPart = { pair: makePair(judged.expected, judged.got), sample: check.sample ?? null };
+	const part: OutputPart = {
+		pair: makePair(judged.expected, judged.got),
+		sample: check.sample ?? null,
+		slice: placeSlice(check.slice, sides.expected.shape),
+	};
 	const map = mapOf(judged, { spec, check, axis });
-	const closeness = closenessOf(check, { spec, input, expected: whole.expected });
+	const closeness = closenessOf(check, { spec, input, expected: sides.expected });
 	return {
 		...check,
 		...(check.worst === undefined ? {} : { worst: withAllowed(check.worst, closeness) }),
@@ -77,7 +83,8 @@ function closenessOf(check: GoldenCheck, from: { spec: GoldenOutput | undefined;
 	if (!byElement.includes(check.metric) || check.allowed === null) return null;
 	if (check.metric !== "allclose") return { rtol: 0, atol: check.allowed };
 	const all: readonly Comparator[] = resolveComparators(from.spec, { ...from.input, expected: from.expected });
-	const same = all.find(({ kind, allowed }) => kind === "allclose" && allowed === check.allowed);
+	const part = JSON.stringify(check.slice);
+	const same = all.find(({ kind, allowed, slice }) => kind === "allclose" && allowed === check.allowed && JSON.stringify(slice) === part);
 	return same === undefined ? null : { rtol: same.rtol, atol: same.atol };
 }
 

@@ -3,7 +3,8 @@ import type { ComparatorKind, ComparatorSpec, DType, GoldenOutput } from "../../
 import { defaultAxis, isMetricSpec, wholeByDefault } from "../compare/comparators.ts";
 import { metrics } from "../compare/registry.ts";
 import { axisFromStart } from "../tensor/rows.ts";
-import { isFloating } from "../tensor/tensor.ts";
+import { slicedShape, sliceProblem } from "../tensor/slice.ts";
+import { formatShape, isFloating } from "../tensor/tensor.ts";
 import { isSetKind, setKinds } from "../whole-set/kinds.ts";
 import type { ManifestProblem } from "./schema-errors.ts";
 
@@ -23,6 +24,8 @@ const keysOf: Readonly<Record<string, readonly ComparatorKind[]>> = {
 	threshold: classMaps,
 	ignore: ["token-agreement", "accuracy", ...classMaps],
 	name: ["custom"],
+	minScore: ["top-k"],
+	floor: ["relative-l2", "max-abs", "allclose", "quantile", "ulp", "cosine", "psnr"],
 };
 
 export function comparatorProblem(spec: ComparatorSpec, output: GoldenOutput, dtypes: readonly DType[]): ManifestProblem | null {
@@ -37,6 +40,7 @@ export function comparatorProblem(spec: ComparatorSpec, output: GoldenOutput, dt
 }
 
 function strayKey(spec: ComparatorSpec): ManifestProblem | null {
+	if (spec.kind === "custom" && spec.slice !== undefined) return noSuchKey("slice", spec.kind);
 	const stray = Object.keys(keysOf).find((key) => Object.hasOwn(spec, key) && !keysOf[key]?.includes(spec.kind));
 	if (stray !== undefined) return noSuchKey(stray, spec.kind);
 	return spec.threshold !== undefined && spec.axis !== undefined ? noSuchKey("axis", `${spec.kind} by threshold`) : null;
@@ -108,16 +112,34 @@ function limitProblem(spec: ComparatorSpec): ManifestProblem | null {
 	return { pointer: "/tolerance", expected: "a limit that some output breaks", got: `one that ${spec.kind} always keeps` };
 }
 
+/** What does not fit an output of this kind: the slice, or the axis of the classes in it. */
+export function layoutProblem(spec: ComparatorSpec, file: Layout, batchAxis: number | null): ManifestProblem | null {
+	if (spec.slice === undefined) return classAxisProblem(spec, file, batchAxis);
+	const problem = sliceProblem(spec.slice, file.shape);
+	if (problem !== null) {
+		const fix = `The output has shape ${formatShape(file.shape)}; the end of a range is the index behind its last one.`;
+		return { ...problem, pointer: `/slice${problem.pointer}`, fix };
+	}
+	if (axisFromStart(spec.slice.axis, file.shape.length) === batchAxis && isPerSample(spec)) {
+		return { pointer: "/slice/axis", expected: "another axis than the batch axis", got: String(spec.slice.axis) };
+	}
+	return classAxisProblem(spec, { ...file, shape: slicedShape(spec.slice, file.shape) }, batchAxis);
+}
+
+function isPerSample(spec: ComparatorSpec): boolean {
+	return spec.scope === "per-sample" || (spec.scope === undefined && !wholeByDefault.has(spec.kind));
+}
+
 /** What the class axis of a comparator must be, in an output of this kind. Bare integers are classes, and a mask by threshold has none. */
-export function classAxisProblem(spec: ComparatorSpec, file: Layout, batchAxis: number | null): ManifestProblem | null {
+function classAxisProblem(spec: ComparatorSpec, file: Layout, batchAxis: number | null): ManifestProblem | null {
 	if (keysOf["axis"]?.includes(spec.kind) !== true || spec.threshold !== undefined) return null;
 	if (spec.axis === undefined && idKinds.has(spec.kind) && !isFloating(file.dtype)) return null;
 	const rank = file.shape.length;
 	const axisOfSpec = spec.axis ?? defaultAxis(spec.kind);
 	const axis = axisFromStart(axisOfSpec, rank);
 	if (axis < 0) return { pointer: "/axis", expected: `an axis of the output, which has ${rank}`, got: String(axisOfSpec) };
-	const sliced = spec.scope === "per-sample" || (spec.scope === undefined && !wholeByDefault.has(spec.kind));
-	if (axis === batchAxis && sliced) return { pointer: "/axis", expected: "another axis than the batch axis", got: String(axisOfSpec) };
+	if (axis === batchAxis && isPerSample(spec))
+		return { pointer: "/axis", expected: "another axis than the batch axis", got: String(axisOfSpec) };
 	return choiceProblem(spec, file.shape[axis] ?? 0);
 }
 

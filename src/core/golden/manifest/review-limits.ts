@@ -5,6 +5,7 @@ import { type Comparator, resolveComparators, toleranceAt } from "../compare/com
 import { type CustomSpec, customSpecs } from "../compare/custom.ts";
 import { metrics } from "../compare/registry.ts";
 import { defaultTolerances } from "../compare/tolerances.ts";
+import { ofSlice } from "../tensor/slice.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
 export interface LimitContext {
@@ -37,19 +38,24 @@ interface AtPrecision {
 	after: readonly Comparator[];
 }
 
-/** Comparators of a kind are paired in order. */
+/** Comparators of a kind and part of the output are paired in order. */
 function compareAt(output: string, { precision, before, after }: AtPrecision): ToleranceChange[] {
-	const kinds = [...new Set([...before, ...after].map(({ kind }) => kind))];
-	return kinds.flatMap((kind) => {
-		const [left, right] = [before, after].map((list) => list.filter((comparator) => comparator.kind === kind));
+	const labels = [...new Set([...before, ...after].map(labelOf))];
+	return labels.flatMap((kind) => {
+		const [left, right] = [before, after].map((list) => list.filter((comparator) => labelOf(comparator) === kind));
 		const longest = Math.max(left?.length ?? 0, right?.length ?? 0);
 		return Array.from({ length: longest }, (_, index) => comparePair({ output, kind, precision }, left?.[index], right?.[index])).flat();
 	});
 }
 
+function labelOf({ kind, slice }: Comparator): string {
+	return `${kind}${ofSlice(slice)}`;
+}
+
 interface ComparatorAt {
 	output: string;
-	kind: Comparator["kind"];
+	/** With the part of the output. */
+	kind: string;
 	precision: Precision;
 }
 
@@ -62,12 +68,12 @@ function comparePair(
 		const there = after !== undefined;
 		return [{ output, kind, what: "comparator", base: there ? "absent" : "present", head: there ? "present" : "absent", looser: !there }];
 	}
-	const keys = Object.keys(after).filter((key) => key !== "kind" && key !== "labels") as (keyof Comparator)[];
+	const keys = Object.keys(after).filter((key) => key !== "kind" && key !== "slice" && key !== "labels") as (keyof Comparator)[];
 	return keys.flatMap((key) => {
 		const [from, to] = [shown(before[key]), shown(after[key])];
 		if (from === to) return [];
 		const what = key === "allowed" ? precision : key;
-		return [{ output, kind, what, base: from, head: to, looser: isLooser(key, { kind, from, to }) }];
+		return [{ output, kind, what, base: from, head: to, looser: isLooser(key, { kind: after.kind, from, to }) }];
 	});
 }
 
@@ -89,7 +95,7 @@ function isLooser(
 	if (key === "scope") return scopes.indexOf(to) > scopes.indexOf(from);
 	if (typeof from !== "number" || typeof to !== "number") return true;
 	if (key === "allowed") return metrics[change.kind].bound === "at-most" ? to > from : to < from;
-	if (key === "rtol" || key === "atol" || key === "zeroProbability") return to > from;
+	if (key === "rtol" || key === "atol" || key === "zeroProbability" || key === "floor") return to > from;
 	return true;
 }
 

@@ -12,9 +12,10 @@ import type {
 	TensorFile,
 } from "../../schema/golden.ts";
 import { axisFromStart } from "../tensor/rows.ts";
+import { slicedShape } from "../tensor/slice.ts";
 import { elementCount, isFloating, tensorBytes } from "../tensor/tensor.ts";
 import { boxSetKinds } from "../whole-set/kinds.ts";
-import { classAxisProblem, comparatorProblem } from "./comparator-rules.ts";
+import { comparatorProblem, layoutProblem } from "./comparator-rules.ts";
 import type { ManifestProblem } from "./schema-errors.ts";
 
 type Rule = (manifest: GoldenManifest) => ManifestProblem | null;
@@ -125,7 +126,7 @@ function axisProblem(output: GoldenOutput, pointer: string, file: TensorFile | u
 		return { pointer: `${pointer}/batchAxis`, expected: `an axis of the output, which has ${rank}`, got: String(batchAxis) };
 	}
 	return firstOf(output.comparators ?? [], (spec, index) => {
-		const problem = classAxisProblem(spec, file, batchAxis);
+		const problem = layoutProblem(spec, file, batchAxis);
 		return problem === null ? null : { ...problem, pointer: `${pointer}/comparators/${index}${problem.pointer}` };
 	});
 }
@@ -167,9 +168,10 @@ function accuracyOf(output: GoldenOutput | undefined): ComparatorSpec[] {
 
 /** Of integers every element is an answer. */
 function rowsOf(file: { dtype: DType; shape: readonly number[] }, spec: ComparatorSpec): number {
-	const elements = elementCount(file.shape);
+	const shape = slicedShape(spec.slice, file.shape);
+	const elements = elementCount(shape);
 	if (!isFloating(file.dtype) || elements === 0) return elements;
-	return elements / (file.shape[axisFromStart(spec.axis ?? -1, file.shape.length)] ?? 1);
+	return elements / (shape[axisFromStart(spec.axis ?? -1, shape.length)] ?? 1);
 }
 
 function findBadDetections({ detections, cases }: GoldenManifest): ManifestProblem | null {

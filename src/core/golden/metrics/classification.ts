@@ -28,6 +28,7 @@ export function topKAgreement(pair: Pair, options: MetricOptions): Measured {
 	forEachExactRow(pair, { axis: options.axis, keep: "order" }, (expected, got, place) => {
 		if (holdsNaN(expected) || holdsNaN(got)) return;
 		elements += expected.length;
+		if (options.minScore !== null && !expected.some((value) => value >= (options.minScore as number))) return;
 		const wanted = topIndices(expected, options.k);
 		const found = topIndices(got, options.k);
 		const missed = notIn(wanted, found);
@@ -36,6 +37,8 @@ export function topKAgreement(pair: Pair, options: MetricOptions): Measured {
 		if (missed.length === 0) tally.agreeing += 1;
 		else noteFlip(tally, { expected, wanted, found, leadOf, flat: (index) => place.first + index * place.stride });
 	});
+	if (tally.rows === 0 && elements > 0)
+		return { value: 1, elements, worstAt: -1, detail: `no row of the golden reaches ${options.minScore}` };
 	const value = tally.rows === 0 ? Number.NaN : tally.agreeing / tally.rows;
 	return { value, elements, worstAt: tally.worstAt, ...describe(tally, options.k) };
 }

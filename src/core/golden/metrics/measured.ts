@@ -51,6 +51,8 @@ export interface MetricOptions {
 	ignore: number | null;
 	/** One class for each row. */
 	labels: readonly number[] | null;
+	/** Rows whose largest golden value is below it are left out; null: all count. */
+	minScore: number | null;
 }
 
 /** The options without any comparator key. */
@@ -68,6 +70,7 @@ export const defaultMetricOptions: MetricOptions = {
 	threshold: null,
 	ignore: null,
 	labels: null,
+	minScore: null,
 };
 
 export const metricLabels: Readonly<Record<ComparatorKind | BoxComparatorKind, string>> = {

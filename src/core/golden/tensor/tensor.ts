@@ -72,32 +72,75 @@ export function unravel(flat: number, shape: readonly number[]): number[] {
 	return position;
 }
 
-/** One slice along an axis, that axis kept with size 1. A view where the slice lies in one piece, else a copy. */
+/** The first index, and the one behind the last. */
+export type IndexRange = readonly [number, number];
+
+/** One slice along an axis, that axis kept with size 1. */
 export function sliceTensor(tensor: Tensor, axis: number, at: number): Tensor {
-	if (isPacked(tensor.dtype)) return slicePacked(tensor, axis, at);
-	const size = tensor.shape[axis] ?? 1;
-	const blockBytes = elementCount(tensor.shape.slice(axis + 1)) * elementBytes[tensor.dtype];
-	const blocks = elementCount(tensor.shape.slice(0, axis));
-	const shape = tensor.shape.map((length, index) => (index === axis ? 1 : length));
-	const start = (block: number): number => (block * size + at) * blockBytes;
-	if (blocks === 1) return { dtype: tensor.dtype, shape, data: tensor.data.subarray(start(0), start(0) + blockBytes) };
-	const data = new Uint8Array(blocks * blockBytes);
-	for (let block = 0; block < blocks; block += 1) {
-		data.set(tensor.data.subarray(start(block), start(block) + blockBytes), block * blockBytes);
-	}
-	return { dtype: tensor.dtype, shape, data };
+	return cutRanges(tensor, axis, [[at, at + 1]]);
 }
 
-/** Slices of 4-bit elements may begin in the middle of a byte, so they are copied. */
-function slicePacked(tensor: Tensor, axis: number, at: number): Tensor {
+/** Some indices of an axis, which keeps its place. A view where they lie in one piece, else a copy. */
+export function cutRanges(tensor: Tensor, axis: number, ranges: readonly IndexRange[]): Tensor {
 	const size = tensor.shape[axis] ?? 1;
-	const block = elementCount(tensor.shape.slice(axis + 1));
-	const blocks = elementCount(tensor.shape.slice(0, axis));
-	const shape = tensor.shape.map((length, index) => (index === axis ? 1 : length));
-	const data = new Uint8Array(Math.ceil((block * blocks) / 2));
-	for (let to = 0; to < block * blocks; to += 1) {
-		const from = (Math.floor(to / block) * size + at) * block + (to % block);
-		data[to >>> 1] = (data[to >>> 1] ?? 0) | (nibbleAt(tensor.data, from) << (to & 1 ? 4 : 0));
+	const inner = elementCount(tensor.shape.slice(axis + 1));
+	const outer = elementCount(tensor.shape.slice(0, axis));
+	const kept = ranges.reduce((sum, [from, to]) => sum + to - from, 0);
+	const shape = tensor.shape.map((length, index) => (index === axis ? kept : length));
+	const layout = { blocks: outer, block: size * inner, runs: ranges.map(([from, to]): IndexRange => [from * inner, to * inner]) };
+	if (isPacked(tensor.dtype)) return { dtype: tensor.dtype, shape, data: copyNibbles(tensor.data, layout) };
+	const bytes = elementBytes[tensor.dtype];
+	const [run] = layout.runs;
+	if (outer === 1 && ranges.length === 1 && run !== undefined)
+		return { dtype: tensor.dtype, shape, data: tensor.data.subarray(run[0] * bytes, run[1] * bytes) };
+	return { dtype: tensor.dtype, shape, data: copyRuns(tensor.data, layout, bytes) };
+}
+
+/** In elements: runs within each of equally long blocks. */
+interface RunLayout {
+	blocks: number;
+	block: number;
+	runs: readonly IndexRange[];
+}
+
+function runsLength({ blocks, runs }: RunLayout): number {
+	return blocks * runs.reduce((sum, [from, to]) => sum + to - from, 0);
+}
+
+/** For shorter runs a call costs more than a loop. */
+const minCopyBytes = 128;
+
+function copyRuns(data: Uint8Array, layout: RunLayout, bytes: number): Uint8Array {
+	const out = new Uint8Array(runsLength(layout) * bytes);
+	// Elements of four bytes move as one where they lie on their boundary.
+	const words = bytes % 4 === 0 && data.byteOffset % 4 === 0;
+	const source = words ? new Uint32Array(data.buffer, data.byteOffset, data.byteLength >> 2) : data;
+	const target = words ? new Uint32Array(out.buffer) : out;
+	const unit = words ? bytes / 4 : bytes;
+	let at = 0;
+	for (let block = 0; block < layout.blocks; block += 1) {
+		for (const [from, to] of layout.runs) {
+			const start = (block * layout.block + from) * unit;
+			const length = (to - from) * unit;
+			if ((to - from) * bytes >= minCopyBytes) target.set(source.subarray(start, start + length), at);
+			else for (let i = 0; i < length; i += 1) target[at + i] = source[start + i] as number;
+			at += length;
+		}
 	}
-	return { dtype: tensor.dtype, shape, data };
+	return out;
+}
+
+/** Runs of 4-bit elements may begin in the middle of a byte. */
+function copyNibbles(data: Uint8Array, layout: RunLayout): Uint8Array {
+	const out = new Uint8Array(Math.ceil(runsLength(layout) / 2));
+	let at = 0;
+	for (let block = 0; block < layout.blocks; block += 1) {
+		for (const [from, to] of layout.runs) {
+			for (let i = from; i < to; i += 1) {
+				out[at >>> 1] = (out[at >>> 1] ?? 0) | (nibbleAt(data, block * layout.block + i) << (at & 1 ? 4 : 0));
+				at += 1;
+			}
+		}
+	}
+	return out;
 }

@@ -86,13 +86,14 @@ function lostMessage(lost: readonly string[], seen: number): string {
 }
 
 function checkOf(sum: Sum, base: Sum | undefined): GoldenCheck {
-	const { output, metric, bound, severity } = sum;
+	const { output, metric, slice, bound, severity } = sum;
 	const { value, elements, detail } = within(sum.measure(), sum.range);
 	const allowed = sum.allowed();
 	const shownDetail = Number.isNaN(value) ? (detail ?? "nothing was compared") : detail;
 	return {
 		output,
 		metric,
+		...(slice === undefined ? {} : { slice }),
 		got: toNumeric(value),
 		allowed: Number.isFinite(allowed) ? allowed : null,
 		bound,

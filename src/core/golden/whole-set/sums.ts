@@ -7,6 +7,7 @@ import type {
 	GoldenCase,
 	GoldenManifest,
 	GoldenOutput,
+	OutputSlice,
 	Precision,
 } from "../../schema/golden.ts";
 import type { Bound, GoldenCheck } from "../../schema/result.ts";
@@ -14,6 +15,7 @@ import { type BoxSides, boxKind, boxLimit, readSides } from "../boxes/check-boxe
 import { precisionTally } from "../boxes/mean-average-precision.ts";
 import { layoutCheck } from "../compare/checks.ts";
 import { type Comparator, isMetricSpec, type MetricSpec, resolveComparators, toleranceAt } from "../compare/comparators.ts";
+import { coveredSides } from "../compare/coverage.ts";
 import { makePair, type Pair } from "../compare/difference.ts";
 import { metrics } from "../compare/registry.ts";
 import { defaultTolerances } from "../compare/tolerances.ts";
@@ -31,6 +33,7 @@ interface CaseSides {
 export interface Sum {
 	output: string;
 	metric: GoldenCheck["metric"];
+	slice: OutputSlice | undefined;
 	bound: Bound;
 	range: Range;
 	severity: "fail" | "warn";
@@ -79,6 +82,7 @@ function outputSum({ name, output, spec, index }: SetComparator, context: SumCon
 	return {
 		output: name,
 		metric: spec.kind,
+		slice: spec.slice,
 		bound: metrics[spec.kind].bound,
 		range: metrics[spec.kind].range,
 		severity: spec.severity ?? "fail",
@@ -91,8 +95,9 @@ function outputSum({ name, output, spec, index }: SetComparator, context: SumCon
 			const all = resolveComparators(output, { ...context, expected: pair.expected, labels });
 			last = all.filter(({ scope }) => scope === "set")[index] ?? last;
 			if (last === undefined) return false;
-			tally?.add(pair, last, golden.id);
-			own?.add(makePair(pair.expected, pair.expected), last, golden.id);
+			const { expected, got } = coveredSides(pair, last);
+			tally?.add(makePair(expected, got), last, golden.id);
+			own?.add(makePair(expected, expected), last, golden.id);
 			return true;
 		},
 		measure: () =>
@@ -125,6 +130,7 @@ function boxSum(group: Detections, spec: BoxComparatorSpec, precision: Precision
 	return {
 		output: group.name,
 		metric: spec.kind,
+		slice: undefined,
 		bound: boxKind(spec.kind).bound,
 		range: boxKind(spec.kind).range,
 		severity: spec.severity ?? "fail",

@@ -50,7 +50,7 @@ function worstChecks(verdicts: readonly GoldenVerdict[]): Failing[] {
 	const failing = verdicts.flatMap((verdict) => verdict.checks.filter((check) => !check.pass).map((check) => ({ verdict, check })));
 	const seen = new Map<string, Failing>();
 	for (const entry of failing.sort(worstFirst)) {
-		const key = JSON.stringify([entry.check.output, entry.check.metric]);
+		const key = JSON.stringify([entry.check.output, entry.check.metric, entry.check.slice]);
 		if (!seen.has(key)) seen.set(key, entry);
 	}
 	return [...seen.values()];

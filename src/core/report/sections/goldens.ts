@@ -5,7 +5,7 @@ import { counted, goldenLabels, subjectName, type Tone } from "../../text/labels
 import { formatValue } from "../../text/units.ts";
 import type { Detail } from "../budget.ts";
 import { cleanMessage } from "../comparison-format.ts";
-import { allowedText, goldenCounts, gotText, metricLabel, worstText } from "../golden-format.ts";
+import { allowedText, checkLabel, goldenCounts, gotText, worstText } from "../golden-format.ts";
 import { errorPictures } from "../html/errors/pictures.ts";
 import {
 	at,
@@ -94,7 +94,7 @@ function columns(scale: Scale): Column<Line>[] {
 		{
 			title: "metric",
 			wraps: true,
-			cell: ({ check }) => `${metricLabel(check.metric)}${check.sample === undefined ? "" : `, sample ${check.sample}`}`,
+			cell: ({ check }) => `${checkLabel(check)}${check.sample === undefined ? "" : `, sample ${check.sample}`}`,
 		},
 		{
 			title: "base engine",
@@ -133,7 +133,7 @@ function remarks(result: Result): Piece {
 function checkCells({ verdict, check }: Line): string[] {
 	return [
 		`${subjectName(verdict)} · ${cleanName(check.output, 60)}`,
-		metricLabel(check.metric),
+		checkLabel(check),
 		formatValue(check.base ?? null),
 		gotText(check),
 		allowedText(check),

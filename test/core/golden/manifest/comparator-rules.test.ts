@@ -33,6 +33,9 @@ function problemOf(
 describe("comparators of a manifest", () => {
 	it.each<[object, Parameters<typeof problemOf>[1]?]>([
 		[{ kind: "js", input: "logits" }],
+		[{ kind: "relative-l2", floor: 1e-6, slice: { axis: 1, from: 1, to: 3 } }],
+		[{ kind: "top-k", minScore: 0.25, slice: { axis: -1, from: 2 } }],
+		[{ kind: "accuracy", slice: { axis: 1, to: 2 } }, { labels: { y: [1, 2, 3, 0] } }],
 		[{ kind: "ulp" }],
 		[{ kind: "quantile", quantile: 0.999, tolerance: 0.1 }],
 		[{ kind: "psnr", dataRange: 255, tolerance: 40 }],
@@ -54,6 +57,13 @@ describe("comparators of a manifest", () => {
 
 	it.each<[object, string, Parameters<typeof problemOf>[1]?]>([
 		[{ kind: "psnr", window: "uniform" }, "no such key for psnr"],
+		[{ kind: "kl", input: "logits", floor: 1 }, "no such key for kl"],
+		[{ kind: "relative-l2", minScore: 1 }, "no such key for relative-l2"],
+		[{ kind: "custom", name: "x", slice: { axis: 1 } }, "no such key for custom"],
+		[{ kind: "relative-l2", slice: { axis: 1, from: 2, to: 5 } }, "indices up to 4"],
+		[{ kind: "relative-l2", slice: { axis: 0, to: 1 } }, "another axis than the batch axis"],
+		[{ kind: "top-k", slice: { axis: -1, from: 5 } }, "an axis of more than 1 classes"],
+		[{ kind: "accuracy", slice: { axis: 1, to: 2 } }, "4 labels", { labels: { y: [1, 2, 3, 4, 5, 0, 1, 2] } }],
 		[{ kind: "ulp", k: 2 }, "no such key for ulp"],
 		[{ kind: "quantile", dataRange: 1 }, "no such key for quantile"],
 		[{ kind: "miou", threshold: 0.5, axis: 1 }, "no such key for miou by threshold"],

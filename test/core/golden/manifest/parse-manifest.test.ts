@@ -34,6 +34,7 @@ const complaints: Record<string, readonly string[]> = {
 	"sample-without-axis": ["/outputs/y/comparators/0/scope", "batchAxis"],
 	"batch-axis-beyond-rank": ["/outputs/y/batchAxis", "an axis of the output, which has 2"],
 	"class-axis-beyond-rank": ["/outputs/y/comparators/0/axis"],
+	"slice-beyond-shape": ["/outputs/y/comparators/0/slice/to", "indices up to 10, the size of the axis", "40"],
 	"class-axis-is-batch-axis": ["/outputs/y/comparators/0/axis", "another axis than the batch axis"],
 	"limit-that-cannot-break": ["/outputs/y/comparators/0/tolerance", "one that top-k always keeps"],
 	"share-above-one": ["/outputs/y/comparators/0/tolerance", "a limit from 0 to 1"],

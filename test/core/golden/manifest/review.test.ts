@@ -53,6 +53,19 @@ describe("reviewGolden", () => {
 			/no longer compared by cosine/,
 		],
 		[
+			"a limit of one part that is looser",
+			comparators({ kind: "relative-l2", tolerance: 1e-4 }, { kind: "relative-l2", slice: { axis: 0, to: 1 }, tolerance: 1e-4 }),
+			comparators({ kind: "relative-l2", slice: { axis: 0, to: 1 }, tolerance: 1e-2 }, { kind: "relative-l2", tolerance: 1e-4 }),
+			/^relative-l2 of 0 of axis 0 of output "y" is looser: every precision 0\.0001 → 0\.01/,
+		],
+		[
+			"a part that is no longer compared",
+			comparators({ kind: "relative-l2" }, { kind: "relative-l2", slice: { axis: -1, to: 1 } }),
+			comparators({ kind: "relative-l2" }),
+			/no longer compared by relative-l2 of column 0/,
+		],
+		["a floor that is higher", comparators({ kind: "relative-l2" }), comparators({ kind: "relative-l2", floor: 1e-3 }), /floor 0 → 0\.001/],
+		[
 			"a failure that only warns now",
 			comparators({ kind: "relative-l2" }),
 			comparators({ kind: "relative-l2", severity: "warn" }),

@@ -1,0 +1,39 @@
+// What a comparator covers of an output: a slice of it, without the elements that are noise on both sides.
+import { cutSlice } from "../tensor/slice.ts";
+import { isPacked } from "../tensor/small-numbers.ts";
+import { elementBytes, elementCount, isFloating, type Tensor } from "../tensor/tensor.ts";
+import { float64Reader, forEachChunk } from "../tensor/values.ts";
+import type { Comparator } from "./comparators.ts";
+
+export interface Sides {
+	expected: Tensor;
+	got: Tensor;
+}
+
+/** Both sides cut to the slice. Where both are below the floor, the engine's value is the golden's. */
+export function coveredSides(whole: Sides, { slice, floor }: Pick<Comparator, "slice" | "floor">): Sides {
+	const sides = { expected: cutSlice(whole.expected, slice), got: cutSlice(whole.got, slice) };
+	return floor > 0 && isFloating(sides.expected.dtype) && !isPacked(sides.expected.dtype)
+		? { ...sides, got: withoutNoise(sides, floor) }
+		: sides;
+}
+
+/** A copy only where something is below the floor. */
+function withoutNoise({ expected, got }: Sides, floor: number): Tensor {
+	const bytes = elementBytes[got.dtype];
+	const [readExpected, readGot] = [float64Reader(expected), float64Reader(got)];
+	let data: Uint8Array | null = null;
+	forEachChunk(elementCount(got.shape), (start, count) => {
+		const left = readExpected(start, count);
+		const right = readGot(start, count);
+		for (let i = 0; i < count; i += 1) {
+			const wanted = left[i] as number;
+			const found = right[i] as number;
+			if (wanted === found || !(Math.abs(wanted) < floor && Math.abs(found) < floor)) continue;
+			data ??= got.data.slice();
+			const at = (start + i) * bytes;
+			for (let byte = at; byte < at + bytes; byte += 1) data[byte] = expected.data[byte] as number;
+		}
+	});
+	return data === null ? got : { ...got, data };
+}
