@@ -5,7 +5,7 @@ import { resolveComparators } from "../core/golden/compare/comparators.ts";
 import { metrics } from "../core/golden/compare/registry.ts";
 import { metricLabels } from "../core/golden/metrics/measured.ts";
 import { groupOf } from "../core/golden/record/mutate-boxes.ts";
-import { floorOf, type RunOutputs } from "../core/golden/record/noise-floor.ts";
+import { floorOf, noiseOfPart, type RunOutputs } from "../core/golden/record/noise-floor.ts";
 import { proposeOutput } from "../core/golden/record/propose.ts";
 import { proposeDetections } from "../core/golden/record/propose-detections.ts";
 import { findInsensitive } from "../core/golden/record/sensitivity.ts";
@@ -185,7 +185,7 @@ function limitsOf(spec: GoldenOutput | undefined, expected: Tensor, noise: Sprea
 	return (byPrecision[0]?.comparators ?? []).map((comparator, index) => {
 		const { kind, severity, slice } = comparator;
 		const allowed = byPrecision.map(({ precision, comparators }) => ({ precision, limit: comparators[index]?.allowed ?? Number.NaN }));
-		const floor = floorOf(noise, expected.dtype);
+		const floor = floorOf(noiseOfPart(noise, slice), expected.dtype);
 		const times = kind === "relative-l2" && noise !== undefined && floor > 0 ? { timesNoise: comparator.allowed / floor } : {};
 		const over = comparator.scope === "set" ? { scope: comparator.scope } : {};
 		const part = slice === undefined ? {} : { slice };

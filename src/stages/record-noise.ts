@@ -1,5 +1,6 @@
 // Measures how far one model's outputs scatter on this machine: builds of the runtime, levels, threads, and repeated runs.
-import { type LabelledRun, measureNoise, type RunOutputs } from "../core/golden/record/noise-floor.ts";
+import { type LabelledRun, measureNoise, type OutputParts, type RunOutputs } from "../core/golden/record/noise-floor.ts";
+import { outputParts } from "../core/golden/record/propose.ts";
 import type { NoiseFloor } from "../core/schema/golden.ts";
 import type { InferCase } from "../ports/backend.ts";
 import type { Reference, ReferenceVariant } from "../ports/reference.ts";
@@ -58,5 +59,18 @@ export async function measureScatter(input: NoiseInput, ports: { reference: Refe
 		else notes.push(`The noise floor is without "${label}", which did not run.`);
 	}
 	ports.progress.done(`${runs.length} of ${variants.length} runs`);
-	return { noise: measureNoise(input.reference, runs), notes };
+	return { noise: measureNoise(input.reference, runs, partsOf(input.reference)), notes };
+}
+
+function partsOf(reference: RunOutputs): OutputParts {
+	const names = [...new Set(reference.flatMap((outputs) => Object.keys(outputs)))];
+	return Object.fromEntries(
+		names.map((name) => [
+			name,
+			outputParts(
+				name,
+				reference.flatMap((outputs) => outputs[name] ?? []),
+			),
+		]),
+	);
 }

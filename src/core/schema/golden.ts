@@ -143,6 +143,41 @@ export interface NoiseFloor {
 export interface Spread {
   relativeL2: number;
   maxAbs: number;
+  /**
+   * Of an output whose parts lie on scales far apart: each part by itself.
+   *
+   * @minItems 1
+   */
+  parts?: [PartSpread, ...PartSpread[]];
+}
+export interface PartSpread {
+  slice: OutputSlice;
+  relativeL2: number;
+  maxAbs: number;
+}
+/**
+ * Indices along one axis: from…to, or several ranges. The axis keeps its place, so that other axes are counted as in the whole output.
+ */
+export interface OutputSlice {
+  /**
+   * -1: the last.
+   */
+  axis: number;
+  /**
+   * The first index; 0 where it is left out.
+   */
+  from?: number;
+  /**
+   * The index behind the last one; left out: up to the end.
+   */
+  to?: number;
+  /**
+   * In place of from and to: several such pairs, in ascending order and apart from each other.
+   *
+   * @minItems 1
+   * @maxItems 256
+   */
+  ranges?: [[number, number], ...[number, number][]];
 }
 /**
  * What the recorder's change of one weight tensor at a time did: the golden notices it where a comparator fails at the precision of the reference.
@@ -254,30 +289,6 @@ export interface ComparatorSpec {
    */
   scope?: "per-sample" | "whole" | "set";
   severity?: "fail" | "warn";
-}
-/**
- * Indices along one axis: from…to, or several ranges. The axis keeps its place, so that other axes are counted as in the whole output.
- */
-export interface OutputSlice {
-  /**
-   * -1: the last.
-   */
-  axis: number;
-  /**
-   * The first index; 0 where it is left out.
-   */
-  from?: number;
-  /**
-   * The index behind the last one; left out: up to the end.
-   */
-  to?: number;
-  /**
-   * In place of from and to: several such pairs, in ascending order and apart from each other.
-   *
-   * @minItems 1
-   * @maxItems 256
-   */
-  ranges?: [[number, number], ...[number, number][]];
 }
 export interface Detections {
   /**

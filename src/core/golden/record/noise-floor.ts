@@ -1,7 +1,8 @@
 // The noise floor: how far outputs of one model on the same inputs scatter. Smaller differences are not errors.
-import type { DType, NoiseFloor, Precision, Spread } from "../../schema/golden.ts";
+import type { DType, NoiseFloor, OutputSlice, Precision, Spread } from "../../schema/golden.ts";
 import { makePair } from "../compare/difference.ts";
 import { relativeL2 } from "../metrics/element-errors.ts";
+import { cutSlice } from "../tensor/slice.ts";
 import { isFloating, type Tensor } from "../tensor/tensor.ts";
 
 /** Outputs of one run, case by case. */
@@ -13,32 +14,52 @@ export interface LabelledRun {
 	outputs: RunOutputs;
 }
 
-/** The largest distance of any run from the reference, by output; whole tensors, worst case. */
-export function measureNoise(reference: RunOutputs, runs: readonly LabelledRun[]): NoiseFloor | null {
+/** The parts of each output that have a scale of their own. */
+export type OutputParts = Readonly<Record<string, readonly OutputSlice[]>>;
+
+/** The largest distance of any run from the reference, by output and part of it; worst case. */
+export function measureNoise(reference: RunOutputs, runs: readonly LabelledRun[], parts: OutputParts = {}): NoiseFloor | null {
 	const [first, ...others] = runs;
 	if (first === undefined) return null;
-	const outputs: Record<string, Spread> = Object.create(null);
-	for (const run of runs) {
-		for (const [index, expected] of reference.entries()) {
-			for (const [name, tensor] of Object.entries(expected)) {
-				const got = run.outputs[index]?.[name];
-				outputs[name] = wider(outputs[name] ?? { relativeL2: 0, maxAbs: 0 }, got === undefined ? null : distance(tensor, got));
-			}
-		}
-	}
-	return { runs: [first.label, ...others.map((run) => run.label)], outputs };
+	const names = [...new Set(reference.flatMap((outputs) => Object.keys(outputs)))];
+	const outputs = names.map((name): [string, Spread] => {
+		const of = (slice?: OutputSlice): Scatter => scatterOf(name, reference, { runs, slice });
+		const slices = Object.hasOwn(parts, name) ? (parts[name] ?? []) : [];
+		const [head, ...rest] = slices.map((slice) => ({ slice, ...of(slice) }));
+		return [name, head === undefined ? of() : { ...of(), parts: [head, ...rest] }];
+	});
+	return { runs: [first.label, ...others.map((run) => run.label)], outputs: Object.fromEntries(outputs) };
 }
 
-function wider(known: Spread, found: Spread | null): Spread {
-	if (found === null) return known;
-	return { relativeL2: Math.max(known.relativeL2, found.relativeL2), maxAbs: Math.max(known.maxAbs, found.maxAbs) };
+type Scatter = Pick<Spread, "relativeL2" | "maxAbs">;
+
+function scatterOf(
+	name: string,
+	reference: RunOutputs,
+	{ runs, slice }: { runs: readonly LabelledRun[]; slice: OutputSlice | undefined },
+): Scatter {
+	const found = runs.flatMap((run) =>
+		reference.flatMap((outputs, index) => {
+			const [expected, got] = [outputs[name], run.outputs[index]?.[name]];
+			return expected === undefined || got === undefined ? [] : (distance(expected, got, slice) ?? []);
+		}),
+	);
+	const most = (key: keyof Scatter): number => found.reduce((max, spread) => Math.max(max, spread[key]), 0);
+	return { relativeL2: most("relativeL2"), maxAbs: most("maxAbs") };
+}
+
+/** The noise of what a comparator covers. */
+export function noiseOfPart(measured: Spread | undefined, slice: OutputSlice | undefined): Scatter | undefined {
+	if (slice === undefined) return measured;
+	const wanted = JSON.stringify(slice);
+	return measured?.parts?.find((part) => JSON.stringify(part.slice) === wanted) ?? measured;
 }
 
 /** How far apart two outputs are; null where they cannot be compared (other shape or type). Infinite where one is not finite and the other is. */
-export function distance(expected: Tensor, got: Tensor): Spread | null {
+export function distance(expected: Tensor, got: Tensor, slice?: OutputSlice): Scatter | null {
 	const same = expected.dtype === got.dtype && expected.shape.length === got.shape.length;
 	if (!same || expected.shape.some((size, axis) => size !== got.shape[axis])) return null;
-	const pair = makePair(expected, got);
+	const pair = makePair(cutSlice(expected, slice), cutSlice(got, slice));
 	const { nonFinite, maxAbs } = pair.difference();
 	if (nonFinite.differing > 0) return { relativeL2: Number.POSITIVE_INFINITY, maxAbs: Number.POSITIVE_INFINITY };
 	return { relativeL2: relativeL2(pair).value, maxAbs };
@@ -48,7 +69,7 @@ export function distance(expected: Tensor, got: Tensor): Spread | null {
 const roundings: Partial<Record<DType, number>> = { float64: 1e-15, float32: 1e-7, float16: 3e-4, bfloat16: 2.5e-3 };
 
 /** The effective floor: the measured one, but at least the dtype's own rounding. */
-export function floorOf(measured: Spread | undefined, dtype: DType): number {
+export function floorOf(measured: Scatter | undefined, dtype: DType): number {
 	return Math.max(measured?.relativeL2 ?? 0, isFloating(dtype) ? (roundings[dtype] ?? 1e-7) : 0);
 }
 

@@ -1,10 +1,12 @@
 // Entry of record/: proposes comparators and limits for an output from its meaning, noise and sensitivity to weights.
 import type { OnnxDim } from "../../onnx/model.ts";
-import type { ComparatorSpec, GoldenOutput, Spread } from "../../schema/golden.ts";
+import type { ComparatorSpec, GoldenOutput, OutputSlice, Spread } from "../../schema/golden.ts";
 import { elementCount, isFloating, type Tensor } from "../tensor/tensor.ts";
 import { float64Reader, forEachChunk } from "../tensor/values.ts";
-import { floorOf } from "./noise-floor.ts";
+import { floorOf, noiseOfPart } from "./noise-floor.ts";
+import { partComparators } from "./propose-parts.ts";
 import { type Guess, guessSemantic } from "./propose-semantic.ts";
+import { findScaleParts, type ScalePart } from "./scales.ts";
 
 export interface ProposalInput {
 	name: string;
@@ -40,10 +42,27 @@ export function proposeOutput(input: ProposalInput): Proposal {
 		const exact = ofIntegers(guess, filled);
 		return { output: { ...shared, comparators: exact.comparators }, why: [...why, exact.why] };
 	}
+	const parts = partsOf(guess, filled);
+	if (parts.length > 0) {
+		const proposed = partComparators(filled, parts, (slice) => fp32Limit(input, floorOf(noiseOfPart(input.noise, slice), first.dtype)));
+		return { output: { ...shared, comparators: proposed.comparators }, why: [...why, ...proposed.why] };
+	}
 	const limit = fp32Limit(input, floorOf(input.noise, first.dtype));
 	const task = taskComparators(guess, filled);
 	why.push(limit.why, ...task.why);
 	return { output: { ...shared, comparators: [{ kind: "relative-l2", tolerance: { fp32: limit.value } }, ...task.comparators] }, why };
+}
+
+/** The parts of an output that have a scale of their own, and so a noise and limits of their own. */
+export function outputParts(name: string, tensors: readonly Tensor[]): OutputSlice[] {
+	const filled = tensors.filter((tensor) => elementCount(tensor.shape) > 0);
+	return partsOf(guessSemantic(name, filled), filled).map(({ slice }) => slice);
+}
+
+/** Of numbers that nothing else is known of: probabilities and pictures have one scale. */
+function partsOf({ semantic }: Guess, filled: readonly Tensor[]): ScalePart[] {
+	const plain = semantic === "tensor" || semantic === "boxes" || semantic === "logits" || semantic === "embedding";
+	return plain && filled.every(({ dtype }) => isFloating(dtype)) ? findScaleParts(filled) : [];
 }
 
 type Comparators = [ComparatorSpec, ...ComparatorSpec[]];

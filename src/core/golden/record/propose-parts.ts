@@ -1,0 +1,92 @@
+// Proposes comparators for an output whose parts lie on scales far apart: each part has its own limit, and classes have to stay.
+import type { ComparatorSpec, OutputSlice } from "../../schema/golden.ts";
+import { makePair } from "../compare/difference.ts";
+import { topIndices } from "../metrics/classification.ts";
+import { axisFromStart, forEachRow } from "../tensor/rows.ts";
+import { cutSlice, sliceLabel } from "../tensor/slice.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import type { ScalePart } from "./scales.ts";
+
+interface PartProposal {
+	comparators: [ComparatorSpec, ...ComparatorSpec[]];
+	why: string[];
+}
+
+/** `limitOf`: of relative-l2 at fp32. */
+export function partComparators(
+	tensors: readonly Tensor[],
+	parts: readonly ScalePart[],
+	limitOf: (slice: OutputSlice) => { value: number; why: string },
+): PartProposal {
+	const scales = parts.map(({ slice, rms }) => `${sliceLabel(slice)} about ${figure(rms)}`).join(", ");
+	const why = [`Compared part by part, because their scales lie more than 100 times apart (root mean square): ${scales}.`];
+	const comparators = parts.flatMap(({ slice, kind }): ComparatorSpec[] => {
+		const limit = limitOf(slice);
+		why.push(`${sliceLabel(slice)}: ${limit.why}`);
+		const classes = kind === "scores" ? classComparator(tensors, slice) : null;
+		if (classes !== null) why.push(classes.why);
+		return [{ kind: "relative-l2", slice, tolerance: { fp32: limit.value } }, ...(classes === null ? [] : [classes.comparator])];
+	});
+	return { comparators: comparators as PartProposal["comparators"], why };
+}
+
+/** Where detectors cut off the background. */
+const usualScore = 0.25;
+/** A case whose best score is a smaller share of the best of all shows nothing. */
+const quietShare = 0.1;
+/** A lead of less than this share of the best score may turn by rounding. */
+const narrowLead = 0.1;
+/** Of the rows that lead clearly, so many have to keep their class. */
+const keptShare = 0.99;
+
+/**
+ * The class of each row that is no background. null: the rows that count all choose one class, or most leads are too narrow.
+ */
+export function classComparator(tensors: readonly Tensor[], slice: OutputSlice): { comparator: ComparatorSpec; why: string } | null {
+	const byCase = tensors.map((tensor) => rowsOf(tensor, slice));
+	const rows = byCase.flat();
+	const minScore = scoreOf(byCase);
+	const counted = rows.filter((row) => row.best >= minScore);
+	const clear = counted.filter((row) => row.lead > narrowLead * row.best);
+	const several = new Set(clear.map(({ index }) => index)).size > 1;
+	if (!(minScore > 0) || !several || clear.length < counted.length / 2) return null;
+	// Rows with a narrow lead may all turn.
+	const tolerance = Math.floor(1000 * keptShare * (clear.length / counted.length)) / 1000;
+	const why = `${sliceLabel(slice)} hold classes: the best one of each row that scores at least ${minScore} (${counted.length} of ${rows.length} rows) has to stay the same in ${figure(100 * tolerance)} % of them; the others are background.`;
+	return { comparator: { kind: "top-k", k: 1, axis: slice.axis, slice, minScore, tolerance }, why };
+}
+
+/** Each case that shows something has rows that count. */
+function scoreOf(cases: readonly (readonly ClassRow[])[]): number {
+	const best = cases.map((rows) => rows.reduce((max, row) => Math.max(max, row.best), 0));
+	const shown = Math.max(...best) * quietShare;
+	return Math.min(usualScore, roundDown(Math.min(...best.filter((score) => score >= shown)) / 2));
+}
+
+interface ClassRow {
+	index: number;
+	best: number;
+	lead: number;
+}
+
+function rowsOf(tensor: Tensor, slice: OutputSlice): ClassRow[] {
+	const part = cutSlice(tensor, slice);
+	const axis = axisFromStart(slice.axis, part.shape.length);
+	const found: ClassRow[] = [];
+	forEachRow(makePair(part, part), axis, (row) => {
+		const [first = 0, second = first] = topIndices(row, 2);
+		const best = row[first] ?? 0;
+		found.push({ index: first, best, lead: row.length < 2 ? 0 : best - (row[second] ?? 0) });
+	});
+	return found;
+}
+
+function roundDown(value: number): number {
+	if (!(value > 0)) return 0;
+	const step = 10 ** Math.floor(Math.log10(value) - 1);
+	return Number((Math.floor(value / step) * step).toPrecision(2));
+}
+
+function figure(value: number): string {
+	return String(Number(value.toPrecision(2)));
+}

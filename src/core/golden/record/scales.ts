@@ -1,0 +1,138 @@
+// Finds the parts of an output that lie on scales far apart, such as boxes in pixels beside scores from 0 to 1.
+import type { OutputSlice } from "../../schema/golden.ts";
+import type { IndexRange, Tensor } from "../tensor/tensor.ts";
+import { elementCount } from "../tensor/tensor.ts";
+import { float64Reader, forEachChunk } from "../tensor/values.ts";
+
+export interface ScalePart {
+	slice: OutputSlice;
+	/** scores: every value lies from 0 to 1. */
+	kind: "scores" | "numbers";
+	rms: number;
+}
+
+/** Root mean squares further apart than this hide each other in one norm. */
+const maxRatio = 100;
+/** Vectors of features vary by themselves; channels of few rows vary by chance. */
+const maxChannels = 512;
+const minRows = 16;
+/** As many as the manifest takes. */
+const maxRanges = 256;
+/** Of the largest channel: a channel below it is dead, and has no scale. */
+const deadShare = 1e-10;
+/** Fewer channels from 0 to 1 among the others are so by chance. */
+const minScoreShare = 0.1;
+
+/** Empty where one norm does for all of it. `tensors`: of all cases. */
+export function findScaleParts(tensors: readonly Tensor[]): ScalePart[] {
+	const axis = channelAxis(tensors);
+	if (axis === null) return [];
+	return partsAlong(axis === (tensors[0]?.shape.length ?? 0) - 1 ? -1 : axis, channelsOf(tensors, axis));
+}
+
+/** The axis of channels: the second or the last one, whichever is shorter. null: no tensor has one, or they differ in it. */
+function channelAxis(tensors: readonly Tensor[]): number | null {
+	const shape = tensors[0]?.shape ?? [];
+	const last = shape.length - 1;
+	if (last < 1) return null;
+	// Of a map, height and width are no channels, even where it has only one.
+	const isSecond = shape.length > 3 ? (shape[1] ?? 0) <= (shape[last] ?? 0) : (shape[1] ?? 0) > 1 && (shape[1] ?? 0) < (shape[last] ?? 0);
+	const axis = isSecond ? 1 : last;
+	const size = shape[axis] ?? 1;
+	const alike = tensors.every((tensor) => tensor.shape.length === shape.length && tensor.shape[axis] === size);
+	const rows = tensors.reduce((sum, tensor) => sum + elementCount(tensor.shape), 0) / size;
+	return alike && size > 1 && size <= maxChannels && rows >= minRows ? axis : null;
+}
+
+interface Channel {
+	index: number;
+	rms: number;
+	min: number;
+	max: number;
+}
+
+function channelsOf(tensors: readonly Tensor[], axis: number): Channel[] {
+	const size = tensors[0]?.shape[axis] ?? 0;
+	const sums = new Float64Array(size);
+	const counts = new Float64Array(size);
+	const [least, most] = [new Float64Array(size).fill(Number.POSITIVE_INFINITY), new Float64Array(size).fill(Number.NEGATIVE_INFINITY)];
+	for (const tensor of tensors) {
+		const inner = elementCount(tensor.shape.slice(axis + 1));
+		const read = float64Reader(tensor);
+		forEachChunk(elementCount(tensor.shape), (start, count) => {
+			const values = read(start, count);
+			for (let i = 0; i < count; i += 1) {
+				const value = values[i] as number;
+				if (!Number.isFinite(value)) continue;
+				const at = Math.floor((start + i) / inner) % size;
+				sums[at] = (sums[at] as number) + value * value;
+				counts[at] = (counts[at] as number) + 1;
+				if (value < (least[at] as number)) least[at] = value;
+				if (value > (most[at] as number)) most[at] = value;
+			}
+		});
+	}
+	return Array.from(sums, (sum, index) => ({
+		index,
+		rms: Math.sqrt(sum / Math.max(1, counts[index] as number)),
+		min: least[index] as number,
+		max: most[index] as number,
+	}));
+}
+
+function partsAlong(axis: number, all: readonly Channel[]): ScalePart[] {
+	const largest = Math.max(...all.map(({ rms }) => rms));
+	const live = all.filter(({ rms }) => rms > deadShare * largest);
+	const smallest = Math.min(...live.map(({ rms }) => rms));
+	if (!(largest > maxRatio * smallest)) return [];
+	const scores = live.filter(({ min, max }) => min >= 0 && max <= 1);
+	// Scores have a scale of their own, 1: a class that no picture shows is no smaller for that.
+	if (scores.length === live.length) return [];
+	const apart = scores.length >= minScoreShare * all.length;
+	const numbers = clusters(apart ? live.filter((channel) => !scores.includes(channel)) : live);
+	const groups = [
+		...numbers.map((channels) => ({ kind: "numbers" as const, channels })),
+		...(apart ? [{ kind: "scores" as const, channels: scores }] : []),
+	];
+	const parts = groups
+		.sort((left, right) => (left.channels[0]?.index ?? 0) - (right.channels[0]?.index ?? 0))
+		.map(({ kind, channels }) => ({ kind, rms: quadraticMean(channels), slice: sliceOf(axis, rangesOf(channels, all.length, live)) }));
+	const ranges = parts.reduce((sum, { slice }) => sum + (slice.ranges?.length ?? 1), 0);
+	return parts.length < 2 || ranges > maxRanges ? [] : parts;
+}
+
+/** Channels of similar scale: wherever the sorted scales leave a wide gap, a group ends. Dead channels aside, that makes a few groups. */
+function clusters(channels: readonly Channel[]): Channel[][] {
+	const groups: Channel[][] = [];
+	let before = 0;
+	for (const channel of channels.toSorted((left, right) => left.rms - right.rms)) {
+		const last = groups.at(-1);
+		if (last === undefined || channel.rms > maxRatio * before) groups.push([channel]);
+		else last.push(channel);
+		before = channel.rms;
+	}
+	return groups.map((group) => group.sort((left, right) => left.index - right.index));
+}
+
+function quadraticMean(channels: readonly Channel[]): number {
+	return Math.sqrt(channels.reduce((sum, { rms }) => sum + rms * rms, 0) / channels.length);
+}
+
+/** Runs of neighbours. Dead channels belong to the live one before them, or to the first. */
+function rangesOf(channels: readonly Channel[], size: number, live: readonly Channel[]): IndexRange[] {
+	const ranges: [number, number][] = [];
+	for (const { index } of channels) {
+		const at = live.findIndex((other) => other.index === index);
+		const [from, to] = [at === 0 ? 0 : index, live[at + 1]?.index ?? size];
+		const last = ranges.at(-1);
+		if (last !== undefined && last[1] === from) last[1] = to;
+		else ranges.push([from, to]);
+	}
+	return ranges;
+}
+
+function sliceOf(axis: number, ranges: readonly IndexRange[]): OutputSlice {
+	const [first = [0, 0]] = ranges;
+	if (ranges.length === 1) return { axis, from: first[0], to: first[1] };
+	return { axis, ranges: ranges.map(([from, to]): [number, number] => [from, to]) as [[number, number], ...[number, number][]] };
+}
