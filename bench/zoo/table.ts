@@ -1,0 +1,70 @@
+// The zoo's results as a Markdown table.
+import type { ZooModel } from "./fetch.ts";
+import type { Step, ZooResult } from "./trial.ts";
+
+function seconds(step: Step | undefined): string {
+	if (step === undefined) return "–";
+	const time = step.seconds < 1 ? step.seconds.toFixed(2) : step.seconds.toFixed(0);
+	return step.exit === 0 ? time : `**exit ${step.exit}**, ${time}`;
+}
+
+/** A head that fails is what the table wants to see. */
+function caught(step: Step | undefined): string {
+	if (step === undefined) return "–";
+	return step.exit === 1 ? "fails" : `**exit ${step.exit}**`;
+}
+
+function share(result: ZooResult, precision: "fp32" | "fp16"): string {
+	const count = result.defects?.[precision];
+	if (count === undefined) return "–";
+	const text = `${count.noticed} of ${count.counting}`;
+	return count.noticed < count.counting ? `**${text}**` : text;
+}
+
+function row(model: ZooModel, result: ZooResult | undefined): string {
+	if (result === undefined) return `| ${model.name} | ${model.task} | not run | | | | | | | |`;
+	const { steps, falseAlarms } = result;
+	const alarms = falseAlarms === undefined ? "–" : falseAlarms.length === 0 ? "0" : `**${falseAlarms.join(", ")}**`;
+	const cells = [
+		model.name,
+		model.task,
+		seconds(steps["preflight"]),
+		seconds(steps["init"]),
+		seconds(steps["record"]),
+		alarms,
+		share(result, "fp32"),
+		share(result, "fp16"),
+		seconds(steps["run, same"]),
+		caught(steps["run, defective"]),
+	];
+	return `| ${cells.join(" | ")} |`;
+}
+
+export function zooTable(models: readonly ZooModel[], results: ReadonlyMap<string, ZooResult>): string {
+	const head = [
+		"model",
+		"task",
+		"preflight s",
+		"init s",
+		"record s",
+		"false alarms",
+		"defects at fp32",
+		"at fp16",
+		"run, same: s",
+		"run, defective",
+	];
+	return [`| ${head.join(" | ")} |`, `|${"---|".repeat(head.length)}`, ...models.map((model) => row(model, results.get(model.name)))].join(
+		"\n",
+	);
+}
+
+/** What to look into: everything that did not go as it should. */
+export function faults({ model, steps, falseAlarms = [], defects }: ZooResult): string[] {
+	const failed = Object.entries(steps).filter(([name, step]) => step.exit !== (name === "run, defective" ? 1 : 0));
+	const missed = Object.entries(defects ?? {}).filter(([, count]) => count.missed.length > 0);
+	return [
+		...failed.map(([name, step]) => `${model}: ${name}: exit ${step.exit}\n    ${step.said?.replaceAll("\n", "\n    ") ?? ""}`),
+		...falseAlarms.map((name) => `${model}: false alarm: ${name}`),
+		...missed.map(([precision, count]) => `${model}: ${precision}: not noticed: ${count.missed.join("; ")}`),
+	];
+}
