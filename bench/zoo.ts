@@ -1,5 +1,5 @@
 // Public models through the whole product: init, a golden of real inputs, right and defective answers judged by it, and the gate.
-// node bench/zoo.ts [--only NAME,…] [--fresh] [--write] [--archives DIR] [--cache DIR] [--record "OPTIONS"]   (PYTHON names the interpreter)
+// node bench/zoo.ts [--only NAME,…] [--fresh] [--write] [--archives DIR] [--cache DIR] [--dist DIR] [--record "OPTIONS"]   (PYTHON names the interpreter)
 // What this build of dist/ has done already is not done again, unless --fresh; --write puts the table into docs/models.md.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
@@ -16,6 +16,7 @@ const { values } = parseArgs({
 		fresh: { type: "boolean", default: false },
 		write: { type: "boolean", default: false },
 		archives: { type: "string" },
+		dist: { type: "string", default: join(here, "../dist") },
 		cache: { type: "string", default: join(homedir(), ".cache", "trtgate-zoo") },
 		record: { type: "string", default: "" },
 	},
@@ -48,7 +49,8 @@ const setting: Setting = {
 	cache,
 	archives: values.archives === undefined ? null : resolve(values.archives),
 	work: join(cache, "work"),
-	product: productDigest(),
+	dist: resolve(values.dist),
+	product: productDigest(resolve(values.dist)),
 	recordOptions: values.record.split(" ").filter(Boolean),
 };
 for (const model of chosen) {

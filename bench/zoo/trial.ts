@@ -1,7 +1,7 @@
 // One model of the zoo through the product, step by step, as a user would go: each step is a command of dist/cli.js.
 import { spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { basename, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { isMap, parseDocument } from "yaml";
 import { type Fetching, fetchModel, runTool, type ZooModel } from "./fetch.ts";
 
@@ -44,15 +44,21 @@ export interface ZooResult {
 }
 
 export interface Setting extends Fetching {
+	/** Folder of the product, as a build makes it. */
+	dist: string;
 	work: string;
 	product: string;
 	/** Further arguments of `golden record`. */
 	recordOptions: readonly string[];
 }
 
-const cli = resolve(import.meta.dirname, "../../dist/cli.js");
+type Product = (folder: string, ...args: string[]) => Step & { output: string };
 
-function trtgate(folder: string, ...args: string[]): Step & { output: string } {
+function productOf({ dist }: Setting): Product {
+	return (folder, ...args) => runProduct(join(dist, "cli.js"), folder, args);
+}
+
+function runProduct(cli: string, folder: string, args: readonly string[]): Step & { output: string } {
 	const started = performance.now();
 	const { status, stdout, stderr } = spawnSync(process.execPath, [cli, ...args], { cwd: folder, encoding: "utf8", maxBuffer: 2 ** 28 });
 	const seconds = Math.round(performance.now() - started) / 1000;
@@ -105,7 +111,11 @@ function tryVariants(
 	return JSON.parse(readFileSync(join(out, "trial.json"), "utf8"));
 }
 
-function judge(work: string, variants: readonly Variant[]): Pick<ZooResult, "falseAlarms" | "defects"> & { slowest: number } {
+function judge(
+	work: string,
+	trtgate: Product,
+	variants: readonly Variant[],
+): Pick<ZooResult, "falseAlarms" | "defects"> & { slowest: number } {
 	let slowest = 0;
 	const passes = (variant: Variant): boolean => {
 		const outputs = resolve(work, "trial", variant.folder);
@@ -133,7 +143,7 @@ function judge(work: string, variants: readonly Variant[]): Pick<ZooResult, "fal
 }
 
 /** `run` of the base against itself, and against a head with a defect. */
-function runGate(work: string, file: string): Record<string, Step> {
+function runGate(work: string, trtgate: Product, file: string): Record<string, Step> {
 	const base = join(work, "base");
 	const run = (head: string): Step =>
 		noted(trtgate(base, "run", "--backend", "onnxruntime", "--base", base, "--head", head, "--out", join(work, "out")));
@@ -147,6 +157,7 @@ function runGate(work: string, file: string): Record<string, Step> {
 }
 
 export function tryModel(model: ZooModel, setting: Setting): ZooResult {
+	const trtgate = productOf(setting);
 	const { folder, file, inputs } = prepare(model, setting);
 	const work = join(setting.work, model.name);
 	const steps: Record<string, Step> = {};
@@ -163,17 +174,14 @@ export function tryModel(model: ZooModel, setting: Setting): ZooResult {
 	result.says = record.output.split("\n").filter((line) => line.startsWith("  "));
 	if (record.exit !== 0 || !existsSync(join(folder, "golden", "golden.json"))) return result;
 	const { head, rounding, variants } = tryVariants(model, work, setting);
-	const { slowest, ...judged } = judge(work, variants);
+	const { slowest, ...judged } = judge(work, trtgate, variants);
 	steps["check"] = { exit: 0, seconds: slowest };
-	Object.assign(result, { head, rounding, ...judged }, { steps: { ...steps, ...runGate(work, file) } });
+	Object.assign(result, { head, rounding, ...judged }, { steps: { ...steps, ...runGate(work, trtgate, file) } });
 	return result;
 }
 
-/** Names the product by what is in dist/. */
-export function productDigest(): string {
-	const files = runTool("find", [resolve(import.meta.dirname, "../../dist"), "-name", "*.js", "-type", "f"])
-		.trim()
-		.split("\n")
-		.sort();
-	return basename(runTool("sh", ["-c", 'cat "$@" | sha256sum', "sh", ...files]).slice(0, 12));
+/** Names the product by what is in its folder. */
+export function productDigest(dist: string): string {
+	const files = runTool("find", [dist, "-name", "*.js", "-type", "f"]).trim().split("\n").sort();
+	return runTool("sh", ["-c", 'cat "$@" | sha256sum', "sh", ...files]).slice(0, 12);
 }

@@ -36,11 +36,13 @@ type ReadyModel = Extract<PreparedModel, { state: "ready" }>;
 function findingsFor({ model, spec }: ReadyModel, input: PreflightInput): Finding[] {
 	const own = findingsOf(model, contextOf(spec, input));
 	if (input.backend === "tensorrt" || input.tensorrt === undefined) return own;
-	const known = new Set(own.map((finding) => finding.code));
+	const isSevere = (finding: Finding): boolean => finding.severity !== "note";
+	const known = new Set(own.filter(isSevere).map((finding) => finding.code));
 	const onTensorRt = findingsOf(model, contextOf(spec, { ...input, backend: "tensorrt" }));
-	const predicted = onTensorRt.filter((finding) => finding.severity !== "note" && !known.has(finding.code));
+	const predicted = onTensorRt.filter((finding) => isSevere(finding) && !known.has(finding.code));
+	const told = new Set(predicted.map((finding) => finding.code));
 	return [
-		...own,
+		...own.filter((finding) => isSevere(finding) || !told.has(finding.code)),
 		...predicted.map((each): Finding => ({ ...each, severity: "warning", message: `On TensorRT (not run here): ${each.message}` })),
 	];
 }

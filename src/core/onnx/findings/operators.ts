@@ -16,14 +16,14 @@ const judge: OperatorJudge = (uses) => {
 	const { node, scope } = uses;
 	const lifetime = lifetimeOf(node);
 	const opset = Object.hasOwn(scope.opsets, node.domain) ? scope.opsets[node.domain] : undefined;
-	if (lifetime === undefined) return isKnown(node) ? [] : [unknownOperator(uses)];
+	if (lifetime === undefined) return isKnownToOnnxRuntime(node) ? [] : [unknownOperator(uses)];
 	if (opset === undefined) return [];
 	if (opset < lifetime.since && !onnxRuntimeExtras.has(node.op)) return [tooNewOperator(uses, lifetime.since, opset)];
 	return lifetime.until !== undefined && opset >= lifetime.until ? [withdrawnOperator(uses, lifetime.until, opset)] : [];
 };
 
-function isKnown(node: OnnxNode): boolean {
-	return onnxRuntimeDomains.has(node.domain) || (node.domain === "" && onnxRuntimeExtras.has(node.op));
+export function isKnownToOnnxRuntime(node: OnnxNode): boolean {
+	return lifetimeOf(node) !== undefined || onnxRuntimeDomains.has(node.domain) || (node.domain === "" && onnxRuntimeExtras.has(node.op));
 }
 
 function unknownOperator(uses: OperatorUses): Finding {

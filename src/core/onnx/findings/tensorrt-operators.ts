@@ -2,14 +2,15 @@
 import type { Finding } from "../../schema/result.ts";
 import { listedSpan, type Standing, standingOf, type TensorRt } from "../tensorrt/support.ts";
 import { nodeLabel } from "../walk.ts";
-import { lifetimeOf, type OperatorJudge, type OperatorUses, operatorUses, others } from "./operators.ts";
+import { isKnownToOnnxRuntime, lifetimeOf, type OperatorJudge, type OperatorUses, operatorUses, others } from "./operators.ts";
 import { finding, nodeIn, type Rule } from "./subject.ts";
 
 /** TensorRT's parser imports these by itself (onnxOpImporters.cpp: TRT_Conv, TRT_FP8QuantizeLinear, …). */
 const ownPrefix = "TRT_";
 
 export const tensorRtOperators: Rule = (subject) => {
-	const found = subject.tensorrt === null ? [] : operatorUses(subject).flatMap((uses) => judge(uses, subject));
+	if (subject.tensorrt === null) return operatorUses(subject).flatMap(neverImported);
+	const found = operatorUses(subject).flatMap((uses) => judge(uses, subject));
 	return subject.context.loadsPlugins === true ? found.map(leftToPlugins) : found;
 };
 
@@ -19,6 +20,21 @@ function leftToPlugins(found: Finding): Finding {
 	if (!isLack) return found;
 	const fix = "Nothing, where a library under `plugins` brings it; else the build fails.";
 	return { ...found, severity: "note", fix };
+}
+
+/** On ONNX Runtime, which runs it: what no version of TensorRT builds, because most such models are meant for TensorRT in the end. */
+function neverImported(uses: OperatorUses): Finding[] {
+	const { node, scope } = uses;
+	const isListed = node.op.startsWith(ownPrefix) || (["operators", "plugins"] as const).some((kind) => listedSpan(kind, node.op) !== null);
+	if (isListed || !isKnownToOnnxRuntime(node)) return [];
+	return [
+		finding("operator-unsupported", {
+			severity: "note",
+			message: `TensorRT has no importer for ${nodeIn(node, scope)}${others(uses)}; the ONNX Runtime backend runs it.`,
+			fix: `For TensorRT: ${adviceFor(node.op, null)}`,
+			node,
+		}),
+	];
 }
 
 /** The parser looks for an importer, then for a plugin of the name; it does not look at the domain. */
@@ -97,7 +113,7 @@ function unknown(uses: OperatorUses, tensorrt: TensorRt): Finding {
 
 const families: readonly { names: RegExp; advice: string }[] = [
 	{
-		names: /^(QLinear|MatMulInteger$|ConvInteger$|DynamicQuantizeLinear$)/,
+		names: /^(QLinear|MatMulInteger$|ConvInteger$|DynamicQuantize)/,
 		advice: "Quantise again in the QDQ format (QuantizeLinear and DequantizeLinear around float operators), symmetric INT8.",
 	},
 	{

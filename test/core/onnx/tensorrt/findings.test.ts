@@ -35,6 +35,29 @@ const operator = (op: string, domain = ""): ModelInit => ({
 	opsets: { "": 17, "com.microsoft": 1 },
 });
 
+/** Dynamic quantisation as ONNX Runtime's tool writes it. */
+it.each([
+	["DynamicQuantizeLinear", ""],
+	["MatMulInteger", ""],
+	["ConvInteger", ""],
+	["DynamicQuantizeLSTM", "com.microsoft"],
+])("tells without a version that no TensorRT imports %s", (op, domain) => {
+	const name = domain === "" ? op : `${domain}.${op}`;
+	const found = findings(operator(op, domain), { backend: "onnxruntime" });
+	expect(found.map(({ severity, message, fix }) => ({ severity, message, fix }))).toContainEqual({
+		severity: "note",
+		message: `TensorRT has no importer for ${name} "n"; the ONNX Runtime backend runs it.`,
+		fix: "For TensorRT: Quantise again in the QDQ format (QuantizeLinear and DequantizeLinear around float operators), symmetric INT8.",
+	});
+});
+
+it("says nothing without a version of operators that some TensorRT imports, alone or by a plugin", () => {
+	const codes = ["Conv", "STFT", "EfficientNMS_TRT"].flatMap((op) =>
+		findings(operator(op), { backend: "onnxruntime" }).map(({ code }) => code),
+	);
+	expect(codes).not.toContain("operator-unsupported");
+});
+
 describe("an operator", () => {
 	it.each<[string, string, string, string]>([
 		["Det", "", "10.15", 'error operator-unsupported: TensorRT 10.15 does not import Det "n".'],
