@@ -4,7 +4,7 @@ import { access, rm } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import { lockFolder } from "../adapters/files/lock.ts";
 import type { Environment } from "../adapters/github/env.ts";
-import type { Config } from "../core/config/config.ts";
+import type { Config, Occasion } from "../core/config/config.ts";
 import { keepSelected, parsePatterns, selectModels, unknownSelection } from "../core/config/select.ts";
 import { ConfigError } from "../core/errors.ts";
 import type { Plan } from "../core/plan/plan.ts";
@@ -40,8 +40,6 @@ export interface GateOptions {
 	inputs: Readonly<Record<string, string>>;
 	environment: Environment;
 	progress: Progress;
-	/** For a release, inconclusive gates fail unless the config overrides it. */
-	isRelease?: boolean;
 	/** Called when the machine and the models are known, before anything is built. */
 	beforeBuild?(known: PreparedRun): Promise<void>;
 	/** Replace the ports of this machine, for a replay. */
@@ -111,9 +109,21 @@ async function readConfig(options: GateOptions): Promise<ReadConfig> {
 	const named = options.config ?? join(options.head ?? ".", "trtgate.yml");
 	const fallback =
 		options.config === undefined && options.head !== undefined && !(await exists(resolve(options.cwd, named))) ? "trtgate.yml" : named;
-	const { cwd, inputs, isRelease = false, workspace } = options;
-	const read = await readConfigFile({ cwd, path: fallback, inputs, isRelease, ...(workspace === undefined ? {} : { workspace }) });
+	const { cwd, inputs, workspace } = options;
+	const read = await readConfigFile({
+		cwd,
+		path: fallback,
+		inputs,
+		...occasionOf(options),
+		...(workspace === undefined ? {} : { workspace }),
+	});
 	return { ...read, config: selected(read.config, options) };
+}
+
+/** Releases and nightly runs are stricter unless the config says otherwise. */
+function occasionOf({ event }: GateOptions): { occasion?: Occasion } {
+	if (event?.kind === "tag") return { occasion: "release" };
+	return event?.kind === "schedule" ? { occasion: "nightly" } : {};
 }
 
 /** @throws ConfigError usage where a pattern means no engine of the head's config. */
@@ -162,8 +172,13 @@ function noBaseConfig({ path }: Config): string {
 /** The base's own config, of the same name as the head's, with the same inputs over it. */
 async function baseConfigOf(folder: string, head: Config, options: GateOptions): Promise<BaseConfig | null> {
 	const name = basename(head.path);
-	const { inputs, isRelease = false, only = "" } = options;
-	const read = await loadConfigAt(join(folder, name), { path: name, inputs, isRelease, workspace: repositoryOf(folder) }).catch(refusalOf);
+	const { inputs, only = "" } = options;
+	const read = await loadConfigAt(join(folder, name), {
+		path: name,
+		inputs,
+		...occasionOf(options),
+		workspace: repositoryOf(folder),
+	}).catch(refusalOf);
 	if (read instanceof ConfigError) return read.code === "config-missing" ? null : { baseConfigFault: read.message };
 	const { loaded } = read;
 	if (loaded.state !== "ok") return { baseConfigFault: loaded.errors[0]?.message ?? "it is invalid" };

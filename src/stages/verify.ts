@@ -85,7 +85,8 @@ function verificationsOf(head: BuiltEngine, input: VerifyInput, ports: VerifyPor
 	const base = input.engines.find((engine) => engine.arm === "base" && engine.spec.id === head.spec.id);
 	const batches = [...cutBatches(set.manifest.cases, input.batch ?? defaultBatchLimits)];
 	const { gates, precision } = head.spec.engine;
-	const whole = watchSet({ ...setRefOf(head, set, input), precision, relativeL2: gates.relativeL2 });
+	const { relativeL2, errorGrowth } = gates;
+	const whole = watchSet({ ...setRefOf(head, set, input), precision, relativeL2, errorGrowth });
 	return [{ head, base, set, batches, input, ports, pictures: { left: maxPictures.engine }, whole }];
 }
 
@@ -210,6 +211,7 @@ async function judgeOne(
 	const sides = {
 		...ref,
 		relativeL2: head.spec.engine.gates.relativeL2,
+		errorGrowth: head.spec.engine.gates.errorGrowth,
 		expected,
 		got: got.outputs,
 		...(base?.state === "done" ? { base: base.outputs } : {}),

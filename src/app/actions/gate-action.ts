@@ -106,7 +106,6 @@ async function runJob(job: Job): Promise<FinishedRun | null> {
 		...inputs,
 		inputs: overrides,
 		environment: environmentOf(job),
-		isRelease: event?.kind === "tag",
 		// Names the base where the user names none.
 		...(event === undefined ? {} : { event }),
 		progress: progressFor(terminal, { quiet: false }),

@@ -1,9 +1,12 @@
 // The resolved configuration: every default filled in, every unit converted, every value's source known.
 import type { Precision, ProbeName, ProbesWhen } from "../schema/config.ts";
 
+/** What a run is for, where some defaults are stricter than those for a change under review. */
+export type Occasion = "release" | "nightly";
+
 /** Where a resolved value came from. */
 export type Source =
-	| { kind: "default"; because?: "release" }
+	| { kind: "default"; because?: Occasion }
 	| { kind: "file"; path: string; line: number; column: number }
 	| { kind: "input"; name: string };
 
@@ -34,6 +37,10 @@ export interface Gates {
 	buildTime: Threshold;
 	/** Largest relative L2 by precision, for outputs whose golden names no comparator. */
 	relativeL2: Readonly<Record<Precision, number>>;
+	/** What a golden that head and base both fail does. */
+	existing: "warn" | "fail";
+	/** Multiples of the base's error, not shares. */
+	errorGrowth: Threshold;
 	inconclusive: "neutral" | "fail";
 	cpuSpeed: "warn" | "fail";
 	/** What a failing probe does where the base passes it. */

@@ -46,6 +46,10 @@ export const defaultGates: Omit<Gates, "pointers"> = {
 	engineSize,
 	buildTime,
 	relativeL2,
+	// A change is not blocked for what it did not cause; releases and nightly runs set `fail`.
+	existing: "warn",
+	// Different kernel choices change the error by less than a factor of two; ten times is another computation.
+	errorGrowth: { warn: 2, fail: 10 },
 	// Shown, but does not block a pull request; a release sets `fail`.
 	inconclusive: "neutral",
 	// How fast a CPU runs a model predicts little about the GPU.

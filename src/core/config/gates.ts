@@ -1,6 +1,7 @@
-// Merges the limits of all levels, leaf by leaf: default < release < file < model < engine < workload < input.
-import type { GatesFile, Precision, ThresholdFile } from "../schema/config.ts";
-import type { Gates, Threshold } from "./config.ts";
+// Merges the limits of all levels, leaf by leaf: default < release or nightly run < file < model < engine < workload < input.
+import type { GatesFile, GrowthFile, Precision, ThresholdFile } from "../schema/config.ts";
+import { formatTimes } from "../text/units.ts";
+import type { Gates, Occasion, Threshold } from "./config.ts";
 import { defaultGates } from "./defaults.ts";
 import { childPointer } from "./pointer.ts";
 import { problem, type Resolution } from "./resolution.ts";
@@ -15,8 +16,14 @@ interface Leaf {
 /** The limits of one level, by leaf: `latency.warn`, `golden.fp16`, `inconclusive`, … */
 export type Layer = ReadonlyMap<string, Leaf>;
 
-/** Below the file's own: a release must be known to be good. */
-export const releaseLayer: Layer = new Map([["inconclusive", { value: "fail" }]]);
+/** Below the file's own: a release must be known to be good, and a nightly run reports faults whoever caused them. */
+export const occasionLayers: Readonly<Record<Occasion, Layer>> = {
+	release: new Map([
+		["inconclusive", { value: "fail" }],
+		["golden.existing", { value: "fail" }],
+	]),
+	nightly: new Map([["golden.existing", { value: "fail" }]]),
+};
 
 const thresholds = [
 	["latency", "latency"],
@@ -34,7 +41,7 @@ export function* readLayer(file: GatesFile | undefined, pointer: string): Resolu
 	const layer = new Map<string, Leaf>();
 	if (file === undefined) return layer;
 	for (const [name] of thresholds) yield* readThreshold(file[name], { layer, name, pointer: childPointer(pointer, name) });
-	readGolden(file.golden?.["relative-l2"], `${pointer}/golden/relative-l2`, layer);
+	readGolden(file.golden ?? {}, `${pointer}/golden`, layer);
 	for (const name of settings) {
 		const value = file[name];
 		if (value !== undefined) layer.set(name, { value, pointer: childPointer(pointer, name) });
@@ -57,7 +64,20 @@ function* readThreshold(
 	}
 }
 
-function readGolden(file: number | { [precision: string]: number } | undefined, pointer: string, layer: Map<string, Leaf>): void {
+function readGolden(file: NonNullable<GatesFile["golden"]>, pointer: string, layer: Map<string, Leaf>): void {
+	readRelativeL2(file["relative-l2"], `${pointer}/relative-l2`, layer);
+	readGrowth(file["error-growth"] ?? {}, `${pointer}/error-growth`, layer);
+	if (file.existing !== undefined) layer.set("golden.existing", { value: file.existing, pointer: `${pointer}/existing` });
+}
+
+function readGrowth(file: GrowthFile, pointer: string, layer: Map<string, Leaf>): void {
+	for (const limit of limits) {
+		const value = file[limit];
+		if (value !== undefined) layer.set(`golden.error-growth.${limit}`, { value, pointer: `${pointer}/${limit}` });
+	}
+}
+
+function readRelativeL2(file: number | { [precision: string]: number } | undefined, pointer: string, layer: Map<string, Leaf>): void {
 	if (file === undefined) return;
 	for (const precision of precisions) {
 		const value = typeof file === "number" ? file : file[precision];
@@ -75,7 +95,8 @@ export function inputLayer(layer: Layer, inputs: ReadonlyMap<string, string>): L
 /** @param layers from the widest to the narrowest. */
 export function* resolveGates(layers: readonly Layer[]): Resolution<Gates> {
 	const leaves = new Map(layers.flatMap((layer) => [...layer]));
-	const threshold = (name: (typeof thresholds)[number][0], byDefault: Threshold) => resolveThreshold(name, { leaves, byDefault });
+	const threshold = (name: (typeof thresholds)[number][0], byDefault: Threshold) =>
+		resolveThreshold(name, { leaves, byDefault, format: percent });
 	const maxLatency = leaves.get("max-latency")?.value;
 	return {
 		latency: yield* threshold("latency", defaultGates.latency),
@@ -84,6 +105,8 @@ export function* resolveGates(layers: readonly Layer[]): Resolution<Gates> {
 		engineSize: yield* threshold("engine-size", defaultGates.engineSize),
 		buildTime: yield* threshold("build-time", defaultGates.buildTime),
 		relativeL2: resolveGolden(leaves),
+		existing: (leaves.get("golden.existing")?.value ?? defaultGates.existing) as Gates["existing"],
+		errorGrowth: yield* resolveThreshold("golden.error-growth", { leaves, byDefault: defaultGates.errorGrowth, format: formatTimes }),
 		inconclusive: (leaves.get("inconclusive")?.value ?? defaultGates.inconclusive) as Gates["inconclusive"],
 		cpuSpeed: (leaves.get("cpu-speed")?.value ?? defaultGates.cpuSpeed) as Gates["cpuSpeed"],
 		probes: (leaves.get("probes")?.value ?? defaultGates.probes) as Gates["probes"],
@@ -103,7 +126,14 @@ function resolveGolden(leaves: Layer): Gates["relativeL2"] {
 	return resolved;
 }
 
-function* resolveThreshold(name: string, given: { leaves: Layer; byDefault: Threshold }): Resolution<Threshold> {
+interface GivenThreshold {
+	leaves: Layer;
+	byDefault: Threshold;
+	format(limit: number): string;
+}
+
+function* resolveThreshold(name: string, given: GivenThreshold): Resolution<Threshold> {
+	const { format } = given;
 	const [warnLeaf, failLeaf] = limits.map((limit) => given.leaves.get(`${name}.${limit}`));
 	const warn = warnLeaf?.value ?? given.byDefault.warn;
 	const fail = failLeaf?.value ?? given.byDefault.fail;
@@ -116,9 +146,9 @@ function* resolveThreshold(name: string, given: { leaves: Layer; byDefault: Thre
 	yield problem({
 		code: "config-value",
 		pointer: warnLeaf.pointer ?? "/gates",
-		says: `is ${percent(threshold.warn)}, above the limit that fails, ${percent(threshold.fail)}${failLeaf === undefined ? " by default" : ""}`,
-		expected: `at most ${percent(threshold.fail)}`,
-		got: percent(threshold.warn),
+		says: `is ${format(threshold.warn)}, above the limit that fails, ${format(threshold.fail)}${failLeaf === undefined ? " by default" : ""}`,
+		expected: `at most ${format(threshold.fail)}`,
+		got: format(threshold.warn),
 		fix: failLeaf === undefined ? "Set fail beside it, to a number or to off." : "Lower warn or raise fail.",
 	});
 	return threshold;
@@ -131,7 +161,7 @@ function percent(share: number): string {
 function pointersOf(leaves: Layer): Record<string, string> {
 	const pointers: Record<string, string> = {};
 	for (const [name, { pointer }] of leaves) if (pointer !== undefined) pointers[name] = pointer;
-	for (const [name] of thresholds) {
+	for (const name of [...thresholds.map(([threshold]) => threshold), "golden.error-growth"]) {
 		const pointer = pointers[`${name}.fail`] ?? pointers[`${name}.warn`];
 		if (pointer !== undefined) pointers[name] = pointer;
 	}

@@ -2,7 +2,7 @@
 import type { ConfigError } from "../errors.ts";
 import type { ConfigFile } from "../schema/config.ts";
 import { validate } from "../schema/config-validator.js";
-import type { Config } from "./config.ts";
+import type { Config, Occasion } from "./config.ts";
 import { applyInputs } from "./inputs.ts";
 import { type Origin, type Problem, toErrors } from "./problem.ts";
 import { collect } from "./resolution.ts";
@@ -15,8 +15,8 @@ export interface LoadOptions {
 	path: string;
 	/** Values of action inputs or flags that override the file's, by name; "" is not given. See `configInputs`. */
 	inputs?: Readonly<Record<string, string>>;
-	/** The run is for a release, where a doubt fails by default. */
-	isRelease?: boolean;
+	/** What the run is for, where some defaults are stricter. */
+	occasion?: Occasion;
 }
 
 export type LoadResult = { state: "ok"; config: Config } | { state: "invalid"; errors: readonly ConfigError[] };
@@ -26,7 +26,8 @@ export function loadConfig(text: string, options: LoadOptions): LoadResult {
 	const yaml = parseYaml(text, options.path);
 	if (yaml.state === "invalid") return yaml;
 	const { value, inputs, problems } = applyInputs(yaml.value, options.inputs ?? {});
-	const origin: Origin = { path: options.path, positions: yaml.positions, inputs, isRelease: options.isRelease ?? false };
+	const { path, occasion } = options;
+	const origin: Origin = { path, positions: yaml.positions, inputs, ...(occasion === undefined ? {} : { occasion }) };
 	const invalid = (all: readonly Problem[]): LoadResult => ({ state: "invalid", errors: toErrors(all, origin) });
 	if (problems.length > 0) return invalid(problems);
 	if (!validate(value)) return invalid(toProblems(validate.errors ?? [], value));

@@ -1,6 +1,7 @@
 // What is wrong at one place of the config, and how it becomes an error with a location.
 import { type ConfigCode, ConfigError, type ErrorDetails } from "../errors.ts";
 import type { Location } from "../schema/result.ts";
+import type { Occasion } from "./config.ts";
 import { formatPointer, parentPointer } from "./pointer.ts";
 
 export interface Position {
@@ -39,8 +40,8 @@ export interface Problem {
 }
 
 export interface Origin {
-	/** In a release an inconclusive comparison fails, unless the file sets otherwise. */
-	isRelease?: boolean;
+	/** Makes some defaults stricter. */
+	occasion?: Occasion;
 	/** Path of the config file as the user wrote it. */
 	path: string;
 	positions: EntryPositions;

@@ -1,6 +1,6 @@
 // The requirements of a config: one for each limit or switch, ordered so that the weaker of two is known.
 import { probeNames } from "../golden/probes/plan.ts";
-import { formatDuration, formatLimit, formatMs, formatValue } from "../text/units.ts";
+import { formatDuration, formatLimit, formatMs, formatTimes, formatValue } from "../text/units.ts";
 import type { Config, EngineConfig, Gates, ModelConfig, Threshold, WorkloadConfig } from "./config.ts";
 import { childPointer } from "./pointer.ts";
 import { keepSelected } from "./select.ts";
@@ -29,7 +29,7 @@ function limit(name: string, value: number | undefined, { format, level }: { for
 }
 
 function thresholds(name: string, { warn, fail }: Threshold, level: Level): Requirement[] {
-	const format = formatLimit;
+	const format = name === "golden.error-growth" ? formatTimes : formatLimit;
 	return [limit(`${name}.warn`, warn, { format, level }), limit(`${name}.fail`, fail, { format, level })];
 }
 
@@ -71,6 +71,8 @@ export function engineRequirements(engine: EngineConfig): Requirement[] {
 			shown: `${formatValue(error)} (${precision})`,
 			pointer: gates.pointers[`golden.${precision}`] ?? engine.pointer,
 		},
+		...thresholds("golden.error-growth", gates.errorGrowth, engine),
+		setting("golden.existing", gates.existing, { level: engine, strictestFirst: alarms }),
 		setting("probes", gates.probes, { level: engine, strictestFirst: alarms }),
 		setting("golden-change", gates.goldenChange, { level: engine, strictestFirst: alarms }),
 		setting("limit-change", gates.limitChange, { level: engine, strictestFirst: alarms }),

@@ -1,8 +1,8 @@
 // A resolver turns a part of the file into a value. It yields what it noticed on the way: problems, and defaults in use.
-import type { Source, Sources } from "./config.ts";
+import type { Occasion, Source, Sources } from "./config.ts";
 import { maxErrors, type Origin, type Problem } from "./problem.ts";
 
-export type Note = { kind: "problem"; problem: Problem } | { kind: "default"; pointer: string; because?: "release" };
+export type Note = { kind: "problem"; problem: Problem } | { kind: "default"; pointer: string; because?: Occasion };
 
 export type Resolution<Value> = Generator<Note, Value, void>;
 

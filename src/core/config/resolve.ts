@@ -1,8 +1,8 @@
 // Turns a file that fits the schema into the configuration: fills in every default, checks every rule between values.
 import type { ConfigFile } from "../schema/config.ts";
-import type { CommandConfig, Config } from "./config.ts";
+import type { CommandConfig, Config, Occasion } from "./config.ts";
 import { defaultCommandTimeoutMs, defaultGates, defaultSettings } from "./defaults.ts";
-import { inputLayer, readLayer, releaseLayer, resolveGates } from "./gates.ts";
+import { inputLayer, occasionLayers, readLayer, resolveGates } from "./gates.ts";
 import { resolveMeasure, resolveRunners } from "./measure.ts";
 import { resolveModels } from "./models.ts";
 import { childPointer } from "./pointer.ts";
@@ -14,8 +14,9 @@ import { checkRef, parseDuration } from "./values.ts";
 /** All but the sources, which `collect` adds. */
 export function* resolveConfig(file: ConfigFile, origin: Origin): Resolution<Omit<Config, "sources">> {
 	const fileLayer = yield* readLayer(file.gates, "/gates");
-	const layers = origin.isRelease ? [releaseLayer, fileLayer] : [fileLayer];
-	yield* noteGateDefaults(file, origin.isRelease ?? false);
+	const { occasion } = origin;
+	const layers = occasion === undefined ? [fileLayer] : [occasionLayers[occasion], fileLayer];
+	yield* noteGateDefaults(file, occasion);
 	const probes = yield* readProbes(file.probes, "/probes");
 	if (probes.when === undefined) yield { kind: "default", pointer: "/probes/when" };
 	return {
@@ -41,8 +42,11 @@ export function* resolveConfig(file: ConfigFile, origin: Origin): Resolution<Omi
 	};
 }
 
-function* noteGateDefaults(file: ConfigFile, isRelease: boolean): Resolution<void> {
-	if (isRelease) yield { kind: "default", pointer: "/gates/inconclusive", because: "release" };
+function* noteGateDefaults(file: ConfigFile, occasion: Occasion | undefined): Resolution<void> {
+	if (occasion !== undefined) {
+		for (const name of occasionLayers[occasion].keys())
+			yield { kind: "default", pointer: `/gates/${name.replace(".", "/")}`, because: occasion };
+	}
 	const golden = "/gates/golden/relative-l2";
 	const pointers = [
 		...limitsOf("latency", defaultGates.latency),
@@ -50,6 +54,8 @@ function* noteGateDefaults(file: ConfigFile, isRelease: boolean): Resolution<voi
 		...limitsOf("memory", defaultGates.memory),
 		...limitsOf("engine-size", defaultGates.engineSize),
 		...limitsOf("build-time", defaultGates.buildTime),
+		...limitsOf("golden/error-growth", defaultGates.errorGrowth),
+		"/gates/golden/existing",
 		"/gates/inconclusive",
 		"/gates/cpu-speed",
 		"/gates/probes",

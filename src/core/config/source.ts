@@ -1,9 +1,11 @@
 // Describes where a resolved value came from.
 import type { Location } from "../schema/result.ts";
 import { cleanText } from "../text/escape.ts";
-import type { Config, Source } from "./config.ts";
+import type { Config, Occasion, Source } from "./config.ts";
 import { parentPointer } from "./pointer.ts";
 import { formatLocation } from "./problem.ts";
+
+const occasionLabels: Readonly<Record<Occasion, string>> = { release: "default on a release", nightly: "default in a scheduled run" };
 
 /** `trtgate.yml:7:5`, `input backend` or `default`; of a mapping, its first part that is no default. */
 export function formatSource(config: Pick<Config, "sources">, pointer: string): string {
@@ -11,7 +13,7 @@ export function formatSource(config: Pick<Config, "sources">, pointer: string): 
 	const source = own ?? partOf(config, pointer) ?? { kind: "default" };
 	switch (source.kind) {
 		case "default":
-			return source.because === "release" ? "default on a release" : "default";
+			return source.because === undefined ? "default" : occasionLabels[source.because];
 		case "input":
 			return `input ${source.name}`;
 		case "file":

@@ -2,28 +2,32 @@
 import type { Config, Gates } from "../config/config.ts";
 import { locate } from "../config/source.ts";
 import { ofSlice } from "../golden/tensor/slice.ts";
-import type { GateResult, GateStatus, GoldenChange, GoldenVerdict, ProbeResult } from "../schema/result.ts";
+import type { GateResult, GateStatus, GoldenChange, GoldenCheck, GoldenVerdict, ProbeResult } from "../schema/result.ts";
 
 export function judgeGolden(verdict: GoldenVerdict, config: Config, options: { pointer: string; gates: Gates }): GateResult {
-	const location = locate(config, options.gates.pointers["golden"] ?? options.pointer);
+	const { pointers } = options.gates;
+	const own = shownCheck(verdict)?.metric === growthMetric ? "golden.error-growth" : "golden";
+	const location = locate(config, pointers[own] ?? options.pointer);
 	return {
 		gate: "golden",
 		model: verdict.model,
 		engine: verdict.engine,
 		case: verdict.case,
-		status: statusOf(verdict),
+		status: statusOf(verdict, options.gates),
 		message: messageOf(verdict),
 		...(location ? { location } : {}),
 	};
 }
 
-function statusOf(verdict: GoldenVerdict): GateStatus {
+function statusOf(verdict: GoldenVerdict, gates: Gates): GateStatus {
 	const failing = verdict.checks.filter((check) => !check.pass);
 	switch (verdict.state) {
 		case "match":
 			return failing.length > 0 ? "warn" : "pass";
 		case "mismatch":
 			return "fail";
+		case "existing":
+			return gates.existing;
 		case "stale":
 			return verdict.severity ?? "fail";
 		case "error":
@@ -32,16 +36,24 @@ function statusOf(verdict: GoldenVerdict): GateStatus {
 }
 
 function messageOf(verdict: GoldenVerdict): string {
-	const failed = verdict.checks.filter((check) => !check.pass);
-	// What fails the case comes before what only warns.
-	const failing = failed.find(({ severity }) => severity === "fail") ?? failed[0];
+	const failing = shownCheck(verdict);
 	if (failing === undefined) return verdict.message ?? agreement(verdict.checks.length);
-	if (failing.metric === "error-growth") return `Output ${failing.output}: ${failing.detail ?? "its error grew"}.`;
+	if (failing.metric === growthMetric) return `Output ${failing.output}: ${failing.detail ?? "its error grew"}.`;
 	const bound = failing.bound === "at-most" ? "at most" : "at least";
 	const limit = failing.allowed === null ? "" : `; allowed ${bound} ${failing.allowed}`;
 	const got = failing.got === null ? (failing.detail ?? "does not agree") : `is ${formatNumeric(failing.got)}`;
 	const about = verdict.message === undefined ? "" : ` ${verdict.message}`;
-	return `${failing.metric}${ofSlice(failing.slice)} of ${failing.output} ${got}${limit}.${othersText(verdict, failing.output)}${about}`;
+	const cause = verdict.state === "existing" ? " The base engine fails this too, so this change did not cause it." : "";
+	return `${failing.metric}${ofSlice(failing.slice)} of ${failing.output} ${got}${limit}.${othersText(verdict, failing.output)}${cause}${about}`;
+}
+
+const growthMetric = "error-growth";
+
+/** What fails the case comes before what only warns, and what the base passes before what it fails too. */
+function shownCheck({ checks }: GoldenVerdict): GoldenCheck | undefined {
+	const failed = checks.filter((check) => !check.pass);
+	const failing = failed.filter(({ severity }) => severity === "fail");
+	return failing.find(({ existing }) => existing !== true) ?? failing[0] ?? failed[0];
 }
 
 function agreement(checks: number): string {
@@ -52,7 +64,7 @@ const maxNamed = 5;
 
 /** The other outputs that fail. */
 function othersText(verdict: GoldenVerdict, shown: string): string {
-	const failing = verdict.checks.filter((check) => !check.pass && check.metric !== "error-growth" && check.output !== shown);
+	const failing = verdict.checks.filter((check) => !check.pass && check.metric !== growthMetric && check.output !== shown);
 	const others = [...new Set(failing.map(({ output }) => output))];
 	if (others.length === 0) return "";
 	const more = others.length > maxNamed ? ` and ${others.length - maxNamed} more` : "";

@@ -13,6 +13,8 @@ export interface GateSubject {
 export interface GateIndex {
 	/** The gate's worst status on this subject; undefined where it did not judge it. */
 	status(gate: GateName, subject: GateSubject): GateStatus | undefined;
+	/** The same of some of the subject's cases. */
+	statusOfCases(gate: GateName, subject: GateSubject, cases: readonly string[]): GateStatus | undefined;
 }
 
 /** A key that no name can forge. */
@@ -30,14 +32,27 @@ export function gateKey(gate: GateName, subject: GateSubject): string {
 	return gate + subjectKey(subject);
 }
 
+function caseKey(key: string, name: string): string {
+	return `${key} ${JSON.stringify(name)}`;
+}
+
 export function indexGates(result: Result): GateIndex {
 	const found = new Map<string, GateStatus>();
 	for (const gate of result.gates) {
 		const key = gateKey(gate.gate, gate);
-		const known = found.get(key);
-		found.set(key, known === undefined ? gate.status : worstOutcome([known, gate.status]));
+		for (const each of gate.case === undefined ? [key] : [key, caseKey(key, gate.case)]) {
+			const known = found.get(each);
+			found.set(each, known === undefined ? gate.status : worstOutcome([known, gate.status]));
+		}
 	}
-	return { status: (gate, subject) => found.get(gateKey(gate, subject)) };
+	return {
+		status: (gate, subject) => found.get(gateKey(gate, subject)),
+		statusOfCases(gate, subject, cases) {
+			const key = gateKey(gate, subject);
+			const statuses = cases.flatMap((name) => found.get(caseKey(key, name)) ?? []);
+			return statuses.length === 0 ? undefined : worstOutcome(statuses);
+		},
+	};
 }
 
 export function failingGates(result: Result): GateResult[] {

@@ -75,6 +75,10 @@ export type Flags = string[];
  */
 export type Percentage = number | string;
 /**
+ * A multiple of the base: 2 is twice as much; off: no limit.
+ */
+export type FactorFile = number | "off";
+/**
  * A time with its unit: 500ms, 2s, 10m.
  */
 export type Duration = string;
@@ -298,6 +302,11 @@ export interface GatesFile {
       | {
           [k: string]: number;
         };
+    /**
+     * What a golden that head and base both fail does to the check. Left out: warn; fail for a release and in scheduled runs.
+     */
+    existing?: "warn" | "fail";
+    "error-growth"?: GrowthFile;
   };
   /**
    * What an inconclusive comparison does to the check.
@@ -324,6 +333,13 @@ export interface GatesFile {
 export interface ThresholdFile {
   warn?: Percentage;
   fail?: Percentage;
+}
+/**
+ * How many times the base engine's error to the golden the head's may be, above the noise, even within the golden's limits.
+ */
+export interface GrowthFile {
+  warn?: FactorFile;
+  fail?: FactorFile;
 }
 export interface MeasureFile {
   /**

@@ -18,7 +18,10 @@ export type Arm = "base" | "head";
  * refusal (default): the model's or config's fault, a verdict. runner: the machine's; a retry may help.
  */
 export type FailureOf = "refusal" | "runner";
-export type GoldenState = "match" | "mismatch" | "stale" | "error";
+/**
+ * existing: the base engine fails every check that the head fails, so this change did not cause it.
+ */
+export type GoldenState = "match" | "mismatch" | "existing" | "stale" | "error";
 /**
  * A number; those that JSON cannot represent are strings.
  */
@@ -310,6 +313,10 @@ export interface GoldenCheck {
    * The same metric of the base engine against the same golden.
    */
   base?: Numeric | null;
+  /**
+   * The base engine fails this check too.
+   */
+  existing?: true;
   elements: number;
   worst?: GoldenElement;
   histogram?: ErrorHistogram;

@@ -48,6 +48,7 @@ export function buildLabel(build: BuildRecord): string {
 export const goldenLabels: Readonly<Record<GoldenState, string>> = {
 	match: "match",
 	mismatch: "mismatch",
+	existing: "mismatch in the base too",
 	stale: "stale",
 	error: "not judged",
 };

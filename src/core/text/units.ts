@@ -48,6 +48,11 @@ export function formatLimit(fraction: number): string {
 	return Number.isFinite(percent) ? `${withMinus(String(percent))} %` : notANumber;
 }
 
+/** A multiple: `6.8×`. */
+export function formatTimes(factor: number): string {
+	return Number.isFinite(factor) ? `${Number(factor.toPrecision(2)).toLocaleString("en-US")}×` : "∞×";
+}
+
 /** A latency in the unit that fits, four significant digits: `27.91 µs`, `1.204 ms`, `2.500 s`. */
 export function formatMs(ms: number): string {
 	if (!Number.isFinite(ms)) return notANumber;

@@ -226,6 +226,7 @@ describe("the golden gate", () => {
 		[{}, "pass"],
 		[{ checks: [{ ...check, severity: "warn" }] }, "warn"],
 		[{ state: "mismatch", checks: [check] }, "fail"],
+		[{ state: "existing", checks: [check] }, "warn"],
 		[{ state: "stale" }, "fail"],
 		[{ state: "stale", severity: "warn" }, "warn"],
 		[{ state: "error", message: "nothing was compared" }, "fail"],

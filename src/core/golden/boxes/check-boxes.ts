@@ -1,7 +1,7 @@
 // Entry of boxes/: checks the detections of a case, finding missing and extra boxes and the distance of matched ones.
 import type { BoxComparatorKind, BoxComparatorSpec, Detections, Precision } from "../../schema/golden.ts";
 import type { Bound, GoldenCheck } from "../../schema/result.ts";
-import { toNumeric } from "../compare/checks.ts";
+import { markExisting, toNumeric } from "../compare/checks.ts";
 import { toleranceAt } from "../compare/comparators.ts";
 import { fromZero, keepsLimit, share } from "../compare/registry.ts";
 import { type BoxTolerances, boxTolerances } from "../compare/tolerances.ts";
@@ -92,7 +92,8 @@ export function boxKind(kind: BoxComparatorKind): Pick<BoxKind, "bound" | "range
 
 export function checkBoxes(spec: Detections, sides: BoxSides, precision: Precision): BoxChecks {
 	const read = readSides(spec, sides, precision);
-	if (typeof read === "string") return refused(spec, read);
+	if (typeof read === "string")
+		return refused(spec, read, sides.base !== undefined && readSides(spec, { ...sides, got: sides.base }, precision) === read);
 	const { expected, pairs, images } = read;
 	const defaults = boxTolerances[precision];
 	const base = sides.base === undefined ? undefined : pairsWith(expected, readDetections(sides.base, spec));
@@ -103,7 +104,9 @@ export function checkBoxes(spec: Detections, sides: BoxSides, precision: Precisi
 		const allowed = boxLimit(comparator, precision);
 		const check = boxCheck(spec, kind.measure(images, pairs), { ...comparator, allowed, boxes });
 		if (base === undefined) return check;
-		return { ...check, base: base === null ? null : toNumeric(kind.measure(matchImages(base, spec, defaults), base).value) };
+		if (base === null) return { ...check, base: null };
+		const { value } = kind.measure(matchImages(base, spec, defaults), base);
+		return markExisting({ ...check, base: toNumeric(value) }, !keepsLimit(value, kind.bound, allowed));
 	});
 	return { checks, compared: boxes + images.length };
 }
@@ -137,7 +140,7 @@ function boxCheck(spec: Detections, measured: BoxMeasured, { kind, severity, all
 	};
 }
 
-function refused(spec: Detections, detail: string): BoxChecks {
+function refused(spec: Detections, detail: string, baseFails: boolean): BoxChecks {
 	const check = {
 		output: spec.name,
 		metric: "shape",
@@ -149,7 +152,7 @@ function refused(spec: Detections, detail: string): BoxChecks {
 		elements: 0,
 		detail,
 	} as const;
-	return { checks: [check], compared: 0 };
+	return { checks: [markExisting(check, baseFails)], compared: 0 };
 }
 
 function matchImages(pairs: readonly ImagePair[], spec: Detections, defaults: BoxTolerances): ImageMatching[] {

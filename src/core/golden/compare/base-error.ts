@@ -1,7 +1,11 @@
-// Compares an engine's error with its base's error: growth beyond a factor warns, even within the limits.
-import type { NoiseFloor, Precision } from "../../schema/golden.ts";
+// Compares an engine's error with its base's error: growth beyond a factor warns or fails, even within the golden's limits.
+import type { Threshold } from "../../config/config.ts";
+import type { NoiseFloor, OutputSlice, Precision } from "../../schema/golden.ts";
 import type { GoldenCheck } from "../../schema/result.ts";
-import { distance, leastErrorFloor } from "../record/noise-floor.ts";
+import { formatTimes } from "../../text/units.ts";
+import { metricLabels } from "../metrics/measured.ts";
+import { distance, leastErrorFloor, noiseOfPart } from "../record/noise-floor.ts";
+import { ofSlice } from "../tensor/slice.ts";
 import { elementCount, isFloating, type Tensor } from "../tensor/tensor.ts";
 import { toNumeric } from "./checks.ts";
 
@@ -15,44 +19,105 @@ export interface ErrorSides {
 export interface GrowthRule {
 	precision: Precision;
 	noiseFloor: NoiseFloor | undefined;
-	/** Largest allowed multiple of the base's error; default 2. */
-	most: number | undefined;
+	limits: Threshold;
 }
 
-/** Different kernel choices change the error by less than a factor of two. */
-const defaultMost = 2;
-
-/** The check that warns, or null where the error did not grow, or is no larger than noise. */
-export function errorGrowthCheck({ name, expected, got, base }: ErrorSides, rule: GrowthRule): GoldenCheck | null {
-	if (!isFloating(expected.dtype)) return null;
-	const now = distance(expected, got)?.relativeL2;
-	const before = distance(expected, base)?.relativeL2;
-	if (now === undefined || before === undefined || !Number.isFinite(now) || !Number.isFinite(before)) return null;
-	const measured = Object.hasOwn(rule.noiseFloor?.outputs ?? {}, name) ? rule.noiseFloor?.outputs[name]?.relativeL2 : undefined;
-	const floor = Math.max(leastErrorFloor, measured ?? 0);
-	const most = rule.most ?? defaultMost;
-	// An error below the floor is noise, so growth is measured from the floor.
-	const growth = now / Math.max(before, floor);
-	if (!(now > floor) || growth <= most) return null;
-	const from = before > floor ? figure(before) : `noise (${figure(before)})`;
-	return {
-		...warning(name, { growth, most, elements: elementCount(expected.shape) }),
-		detail: `the ${rule.precision} error grew ${figure(growth)}×: its relative L2 went from ${from} in the base to ${figure(now)}, still within the limits`,
-	};
+/** A golden that allows more growth than the config's warning replaces it. */
+export function growthLimits({ warn, fail }: Threshold, most: number | undefined): Threshold {
+	if (most === undefined) return { ...(warn === undefined ? {} : { warn }), ...(fail === undefined ? {} : { fail }) };
+	return { warn: most, ...(fail === undefined ? {} : { fail: Math.max(fail, most) }) };
 }
 
-function warning(output: string, of: { growth: number; most: number; elements: number }) {
-	const { growth, most, elements } = of;
-	return {
-		output,
-		metric: "error-growth",
-		got: toNumeric(growth),
-		allowed: most,
-		bound: "at-most",
-		pass: false,
-		severity: "warn",
-		elements,
-	} as const;
+/**
+ * Rounding of a whole network's values to the precision, as relative L2. A builder may leave layers in fp32, so that a
+ * base's error lies below it: growth up to here is another choice of kernels, which warns and never fails.
+ */
+const roundings: Readonly<Record<Precision, number>> = {
+	fp64: 1e-15,
+	fp32: leastErrorFloor,
+	tf32: 3e-4,
+	fp16: 3e-4,
+	bf16: 2.5e-3,
+	int8: 1e-2,
+	fp8: 4e-2,
+	int4: 1e-1,
+	fp4: 1e-1,
+};
+
+/** One error of both engines, with what two right engines show of it. */
+interface Errors {
+	output: string;
+	slice: OutputSlice | undefined;
+	/** What it measures. */
+	label: string;
+	now: number;
+	before: number;
+	noise: number;
+	/** Larger than the noise where the precision alone explains more. */
+	rounding: number;
+	elements: number;
+	/** Head and base both fail the golden's own limit. */
+	existing: boolean;
+}
+
+/**
+ * Checks that warn or fail: of each relative L2 that the golden asks for, else of the whole output, and of all that head
+ * and base both fail. Empty where no error grew, or is no larger than noise.
+ */
+export function errorGrowthChecks(checks: readonly GoldenCheck[], sides: ErrorSides, rule: GrowthRule): GoldenCheck[] {
+	const ofExisting = existingGrowthChecks(checks, rule);
+	if (!isFloating(sides.expected.dtype)) return ofExisting;
+	const asked = checks.filter(({ metric }) => metric === relativeL2);
+	const errors = asked.length > 0 ? asked.map(({ got, base, ...check }) => ({ now: got, before: base, ...check })) : [wholeErrors(sides)];
+	const elements = elementCount(sides.expected.shape);
+	return [
+		...errors.flatMap(({ now, before, existing = false, slice }) => {
+			const about = { output: sides.name, slice, label: `relative L2${ofSlice(slice)}`, elements, existing };
+			return growthCheck({ ...about, ...floorsOf(sides.name, slice, rule), now: finite(now), before: finite(before) }, rule);
+		}),
+		...ofExisting,
+	];
+}
+
+const relativeL2 = "relative-l2";
+
+function floorsOf(name: string, slice: OutputSlice | undefined, { noiseFloor, precision }: GrowthRule): Pick<Errors, "noise" | "rounding"> {
+	const measured = Object.hasOwn(noiseFloor?.outputs ?? {}, name) ? noiseFloor?.outputs[name] : undefined;
+	const noise = Math.max(leastErrorFloor, noiseOfPart(measured, slice)?.relativeL2 ?? 0);
+	return { noise, rounding: Math.max(noise, roundings[precision]) };
+}
+
+function wholeErrors({
+	expected,
+	got,
+	base,
+}: ErrorSides): Partial<Pick<GoldenCheck, "existing" | "slice">> & { now?: number; before?: number } {
+	const [now, before] = [distance(expected, got), distance(expected, base)];
+	return now === null || before === null ? {} : { now: now.relativeL2, before: before.relativeL2 };
+}
+
+function finite(value: GoldenCheck["base"]): number {
+	return typeof value === "number" && Number.isFinite(value) ? value : Number.NaN;
+}
+
+/** A check that the base fails too still fails the head where the head is far worse: by the loss, where more is better. */
+export function existingGrowthChecks(checks: readonly GoldenCheck[], rule: GrowthRule): GoldenCheck[] {
+	const failing = checks.filter(({ existing, metric, allowed }) => existing === true && metric !== relativeL2 && allowed !== null);
+	return failing.flatMap((check) => {
+		const { output, slice, metric, bound, elements } = check;
+		const errorOf = (value: GoldenCheck["base"]) => (bound === "at-most" ? finite(value) : 1 - finite(value));
+		const floor = errorOf(check.allowed);
+		// Decibels have no loss.
+		if (floor < 0) return [];
+		const label = bound === "at-most" ? metricLabelOf(metric) : `loss of ${metricLabelOf(metric)}`;
+		const about = { output, slice, label, elements, noise: floor, rounding: floor, existing: true };
+		return growthCheck({ ...about, now: errorOf(check.got), before: errorOf(check.base) }, rule);
+	});
+}
+
+function metricLabelOf(metric: string): string {
+	const labels: Readonly<Record<string, string>> = metricLabels;
+	return Object.hasOwn(labels, metric) ? (labels[metric] ?? metric) : metric;
 }
 
 /** Errors of matched boxes, with the difference that two correct engines show. */
@@ -61,22 +126,52 @@ const boxErrors: Readonly<Record<string, { label: string; floor: number; errorOf
 	"box-iou": { label: "largest loss of overlap", floor: 1e-3, errorOf: (iou) => 1 - iou },
 };
 
-/** The same check for detections, based on their comparators because boxes come in any order. */
-export function boxGrowthCheck(checks: readonly GoldenCheck[], rule: Omit<GrowthRule, "noiseFloor">): GoldenCheck | null {
-	const most = rule.most ?? defaultMost;
-	for (const { metric, got, base, output, elements } of checks) {
+/**
+ * The same for detections, based on their comparators because boxes come in any order; the first that grew. It only warns:
+ * the worst box of a picture scatters more than a norm over all of an output.
+ */
+export function boxGrowthChecks(checks: readonly GoldenCheck[], rule: GrowthRule): GoldenCheck[] {
+	const grown = checks.flatMap(({ metric, got, base, output, elements, existing = false }) => {
 		const error = Object.hasOwn(boxErrors, metric) ? boxErrors[metric] : undefined;
-		if (error === undefined || typeof got !== "number" || typeof base !== "number") continue;
-		const [now, before] = [error.errorOf(got), error.errorOf(base)];
-		const growth = now / Math.max(before, error.floor);
-		if (!(now > error.floor) || growth <= most) continue;
-		const from = before > error.floor ? figure(before) : `noise (${figure(before)})`;
-		return {
-			...warning(output, { growth, most, elements }),
-			detail: `the ${rule.precision} error grew ${figure(growth)}×: the ${error.label} went from ${from} in the base to ${figure(now)}, still within the limits`,
-		};
-	}
-	return null;
+		if (error === undefined || existing) return [];
+		const { label, floor, errorOf } = error;
+		const errors = { now: errorOf(finite(got)), before: errorOf(finite(base)), noise: floor, rounding: floor };
+		const { fail: _, ...limits } = rule.limits;
+		return growthCheck({ output, slice: undefined, label, elements, existing, ...errors }, { ...rule, limits });
+	});
+	return [...grown, ...existingGrowthChecks(checks, rule)].slice(0, 1);
+}
+
+/** An error below the noise is none, so growth is measured from there. NaN on either side exceeds nothing. */
+function growthCheck(errors: Errors, { limits, precision }: GrowthRule): GoldenCheck[] {
+	const { now, before, noise, rounding } = errors;
+	const [growth, certain] = [now / Math.max(before, noise), now / Math.max(before, rounding)];
+	const fails = limits.fail !== undefined && certain > limits.fail;
+	const allowed = fails ? limits.fail : limits.warn;
+	if (!(now > noise) || allowed === undefined || !(growth > allowed)) return [];
+	return [
+		{
+			output: errors.output,
+			...(errors.slice === undefined ? {} : { slice: errors.slice }),
+			metric: "error-growth",
+			got: toNumeric(growth),
+			allowed,
+			bound: "at-most",
+			pass: false,
+			severity: fails ? "fail" : "warn",
+			elements: errors.elements,
+			detail: detailOf(errors, { growth, precision, limits }),
+		},
+	];
+}
+
+function detailOf(errors: Errors, of: { growth: number; precision: Precision; limits: Threshold }): string {
+	const { label, now, before, noise, existing } = errors;
+	const { warn, fail } = of.limits;
+	const from = before > noise ? figure(before) : `noise (${figure(before)})`;
+	const limits = [warn === undefined ? [] : `${formatTimes(warn)} warns`, fail === undefined ? [] : `${formatTimes(fail)} fails`].flat();
+	const within = existing ? "" : ", still within the limits of the golden";
+	return `the ${of.precision} error grew ${formatTimes(of.growth)}: its ${label} went from ${from} in the base to ${figure(now)}${within} ; growth above ${limits.join(", above ")}`;
 }
 
 function figure(value: number): string {

@@ -8,6 +8,7 @@ import {
 	exactValues,
 	findWorst,
 	layoutCheck,
+	markExisting,
 	nonFiniteCheck,
 	type OutputPart,
 	splitParts,
@@ -48,7 +49,8 @@ export interface OutputChecks {
 export function checkOutput(sides: OutputSides, context: OutputContext): OutputChecks {
 	const { name, expected, got } = sides;
 	const layout = layoutCheck(name, expected, got);
-	if (layout !== null) return { checks: [layout], compared: 0 };
+	const baseLayout = sides.base && layoutCheck(name, expected, sides.base);
+	if (layout !== null) return { checks: [markExisting(layout, baseLayout?.detail === layout.detail)], compared: 0 };
 	const all = resolveComparators(context.spec, { ...context, expected });
 	// Comparators of the whole set run after all cases; here the output only has to be comparable.
 	const comparators = all.filter(({ scope }) => scope !== "set");
@@ -56,12 +58,14 @@ export function checkOutput(sides: OutputSides, context: OutputContext): OutputC
 	const cut: Cut = { batchAxis: batchAxisOf(context.spec, expected), comparators };
 	const parts = partsOf({ expected, got }, cut);
 	const mustMatch = context.spec?.nonFinite === "must-match";
-	const nonFinite = nonFiniteCheck(name, parts({ scope: comparators[0]?.scope ?? "whole", slice: undefined, floor: 0 }), {
-		mustMatch,
-		batchAxis: cut.batchAxis,
-	});
-	if (nonFinite?.pass === false) return { checks: [nonFinite], compared: 0 };
-	const baseParts = sides.base && layoutCheck(name, expected, sides.base) === null ? partsOf({ expected, got: sides.base }, cut) : null;
+	const first = { scope: comparators[0]?.scope ?? "whole", slice: undefined, floor: 0 } as const;
+	const placing = { mustMatch, batchAxis: cut.batchAxis };
+	const nonFinite = nonFiniteCheck(name, parts(first), placing);
+	const baseParts = sides.base && baseLayout === null ? partsOf({ expected, got: sides.base }, cut) : null;
+	if (nonFinite?.pass === false) {
+		const ofBase = baseParts && nonFiniteCheck(name, baseParts(first), placing);
+		return { checks: [markExisting(nonFinite, ofBase?.pass === false)], compared: 0 };
+	}
 	const measured = comparators.map((comparator) => {
 		const check = measuredCheck(name, comparator, { parts: parts(comparator), batchAxis: cut.batchAxis });
 		return sides.base === undefined ? check : withBase(check, comparator, baseParts?.(comparator) ?? null);
@@ -179,7 +183,5 @@ function withBase(check: GoldenCheck, comparator: Comparator, parts: readonly Ou
 	const worst = misplaced ? null : findWorst(parts, metric.bound, (pair) => metric.measure(pair, comparator));
 	const value = misplaced ? Number.NaN : (worst?.measured.value ?? null);
 	if (value === null) return { ...check, base: null };
-	const alsoFails = !check.pass && !keepsLimit(value, metric.bound, comparator.allowed);
-	const detail = [check.detail, alsoFails ? "the base engine fails this check too" : undefined].filter((text) => text !== undefined);
-	return { ...check, base: toNumeric(value), ...(detail.length === 0 ? {} : { detail: detail.join("; ") }) };
+	return markExisting({ ...check, base: toNumeric(value) }, !keepsLimit(value, metric.bound, comparator.allowed));
 }

@@ -18,6 +18,18 @@ function structuralCheck(output: string, metric: string, detail: string): Golden
 	return { output, metric, got: null, allowed: null, bound: "at-most", pass: false, severity: "fail", elements: 0, detail };
 }
 
+/** Marks a check that head and base both fail. */
+export function markExisting(check: GoldenCheck, baseFails: boolean): GoldenCheck {
+	return check.pass || !baseFails ? check : { ...check, existing: true };
+}
+
+/** null: no check fails. existing: the base fails all that fail; only then is the change free of blame. */
+export function mismatchState(checks: readonly GoldenCheck[]): "mismatch" | "existing" | null {
+	const failing = checks.filter(({ pass, severity }) => !pass && severity === "fail");
+	if (failing.length === 0) return null;
+	return failing.every(({ existing }) => existing === true) ? "existing" : "mismatch";
+}
+
 const namesShown = 8;
 
 export function missingCheck(output: string, present: readonly string[]): GoldenCheck {

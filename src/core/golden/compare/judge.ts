@@ -1,12 +1,14 @@
 // Entry of compare/: judges one golden case. The only place where outputs become a verdict.
+import type { Threshold } from "../../config/config.ts";
+import { defaultGates } from "../../config/defaults.ts";
 import { BugError } from "../../errors.ts";
 import type { Detections, GoldenCase, GoldenManifest, Precision } from "../../schema/golden.ts";
 import type { GoldenCheck, GoldenState, GoldenVerdict } from "../../schema/result.ts";
 import { type BoxSides, checkBoxes } from "../boxes/check-boxes.ts";
 import { type Tensor, type TensorSet, tensorMap } from "../tensor/tensor.ts";
-import { boxGrowthCheck, errorGrowthCheck } from "./base-error.ts";
+import { boxGrowthChecks, errorGrowthChecks, type GrowthRule, growthLimits } from "./base-error.ts";
 import { checkOutput, type OutputChecks } from "./check-output.ts";
-import { extraCheck, missingCheck } from "./checks.ts";
+import { extraCheck, markExisting, mismatchState, missingCheck } from "./checks.ts";
 import type { CommandAnswer } from "./custom.ts";
 
 /** A golden case run on an engine. */
@@ -27,10 +29,12 @@ export interface CaseInput extends CaseRef {
 	expected: TensorSet;
 	/** The engine's. */
 	got: TensorSet;
-	/** The base engine's, if any: the report shows its error, and a head whose error is a multiple of it warns. */
+	/** The base engine's, if any: the report shows its error, and limits apply to how far the head's error grows beyond it. */
 	base?: TensorSet;
 	/** The config's limits, for outputs whose golden names no comparator. */
 	relativeL2: Readonly<Partial<Record<Precision, number>>>;
+	/** The config's limits on how many times the base's error the head's may be; the defaults where they are left out. */
+	errorGrowth?: Threshold;
 	/** Results of the commands that comparators name, by output; absent: no commands run. */
 	answers?: ReadonlyMap<string, readonly CommandAnswer[]>;
 }
@@ -80,9 +84,11 @@ function checkOutputs(input: CaseInput, golden: GoldenCase): OutputChecks {
 	const got = tensorMap(input.got);
 	const base = input.base === undefined ? undefined : tensorMap(input.base);
 	const wanted = Object.keys(golden.outputs);
-	const all = wanted.map((name) => checkNamed(name, input, { expected: expected.get(name), got, base: base?.get(name), golden }));
+	const all = wanted.map((name) => checkNamed(name, input, { expected: expected.get(name), got, base, golden }));
 	const boxes = checkDetections(input, golden, { expected, got, base });
-	const extra = [...got.keys()].filter((name) => !Object.hasOwn(golden.outputs, name)).map(extraCheck);
+	const extra = [...got.keys()]
+		.filter((name) => !Object.hasOwn(golden.outputs, name))
+		.map((name) => markExisting(extraCheck(name), base?.has(name) === true));
 	return {
 		checks: [...[...all, ...boxes].flatMap((output) => output.checks), ...extra],
 		compared: [...all, ...boxes].reduce((sum, output) => sum + output.compared, 0),
@@ -94,11 +100,10 @@ function checkDetections(input: CaseInput, golden: GoldenCase, sides: BoxSides):
 	const groups = (input.manifest.detections ?? []).filter((spec) =>
 		outputsOf(spec).every((name) => Object.hasOwn(golden.outputs, name) && sides.got.has(name)),
 	);
-	const rule = { precision: input.precision, most: input.manifest.policy?.mostErrorGrowth };
 	return groups.map((spec) => {
 		const checked = checkBoxes(spec, sides, input.precision);
-		const growth = checked.checks.every(({ pass }) => pass) ? boxGrowthCheck(checked.checks, rule) : null;
-		return growth === null ? checked : { ...checked, checks: [...checked.checks, growth] };
+		if (hasNewFailure(checked.checks)) return checked;
+		return { ...checked, checks: [...checked.checks, ...boxGrowthChecks(checked.checks, growthRule(input))] };
 	});
 }
 
@@ -109,17 +114,31 @@ function outputsOf({ boxes, scores, classes, count }: Detections): string[] {
 interface NamedSides {
 	expected: Tensor | undefined;
 	got: ReadonlyMap<string, Tensor>;
-	base: Tensor | undefined;
+	base: ReadonlyMap<string, Tensor> | undefined;
 	golden: GoldenCase;
 }
 
+/** Growth says nothing more of an output that fails where the base passes. */
+function hasNewFailure(checks: readonly GoldenCheck[]): boolean {
+	return checks.some(({ pass, existing }) => !pass && existing !== true);
+}
+
+function growthRule({ manifest, precision, errorGrowth = defaultGates.errorGrowth }: CaseInput): GrowthRule {
+	const { noiseFloor, policy } = manifest;
+	return { precision, noiseFloor, limits: growthLimits(errorGrowth, policy?.mostErrorGrowth) };
+}
+
 function checkNamed(name: string, input: CaseInput, sides: NamedSides): OutputChecks {
-	const { expected, base } = sides;
+	const { expected } = sides;
+	const base = sides.base?.get(name);
 	if (expected === undefined) {
 		throw new BugError({ code: "internal", message: `Output ${name} of golden case ${input.caseId} was not read.` });
 	}
 	const got = sides.got.get(name);
-	if (got === undefined) return { checks: [missingCheck(name, [...sides.got.keys()])], compared: 0 };
+	if (got === undefined) {
+		const alsoMissing = sides.base !== undefined && base === undefined;
+		return { checks: [markExisting(missingCheck(name, [...sides.got.keys()]), alsoMissing)], compared: 0 };
+	}
 	const { outputs, detections } = input.manifest;
 	const spec = Object.hasOwn(outputs, name) ? outputs[name] : undefined;
 	// Boxes come in any order and number: element by element only where comparators ask for it.
@@ -130,16 +149,13 @@ function checkNamed(name: string, input: CaseInput, sides: NamedSides): OutputCh
 		{ name, expected, got, base },
 		{ spec, precision: input.precision, relativeL2: input.relativeL2, labels, answers: input.answers && (input.answers.get(name) ?? []) },
 	);
-	if (base === undefined || checked.compared === 0 || checked.checks.some((check) => !check.pass)) return checked;
-	const { noiseFloor, policy } = input.manifest;
-	const rule = { precision: input.precision, noiseFloor, most: policy?.mostErrorGrowth };
-	const growth = errorGrowthCheck({ name, expected, got, base }, rule);
-	return growth === null ? checked : { ...checked, checks: [...checked.checks, growth] };
+	if (base === undefined || checked.compared === 0 || hasNewFailure(checked.checks)) return checked;
+	const growth = errorGrowthChecks(checked.checks, { name, expected, got, base }, growthRule(input));
+	return { ...checked, checks: [...checked.checks, ...growth] };
 }
 
 function stateOf(checks: readonly GoldenCheck[], compared: number): GoldenState {
-	if (checks.some((check) => !check.pass && check.severity === "fail")) return "mismatch";
-	return compared > 0 ? "match" : "error";
+	return mismatchState(checks) ?? (compared > 0 ? "match" : "error");
 }
 
 const hashShown = 7;
@@ -153,5 +169,6 @@ function messageOf(state: GoldenState, input: CaseInput, modelChanged: boolean):
 	if (state === "error") return "Nothing was compared: every output of the case is empty.";
 	if (!modelChanged) return undefined;
 	if (state === "match") return `${otherModel(input)}; the outputs still match it.`;
+	if (state === "existing") return `${otherModel(input)}, and the outputs of head and base differ from it: record the golden again.`;
 	return `${otherModel(input)}, and the outputs differ: either the change is wrong or the golden must be recorded again.`;
 }

@@ -1,8 +1,11 @@
 // Entry of whole-set/: judges all cases of a golden together. Sums grow case by case; the verdict comes once, at the end.
+import type { Threshold } from "../../config/config.ts";
+import { defaultGates } from "../../config/defaults.ts";
 import { quoteName } from "../../onnx/quote.ts";
 import type { GoldenCase, GoldenManifest, Precision } from "../../schema/golden.ts";
 import type { GoldenCheck, GoldenVerdict } from "../../schema/result.ts";
-import { toNumeric } from "../compare/checks.ts";
+import { existingGrowthChecks, growthLimits } from "../compare/base-error.ts";
+import { markExisting, mismatchState, toNumeric } from "../compare/checks.ts";
 import { keepsLimit } from "../compare/registry.ts";
 import { within } from "../metrics/measured.ts";
 import { type TensorSet, tensorMap } from "../tensor/tensor.ts";
@@ -18,6 +21,8 @@ export interface SetRef {
 	modelSha256: string;
 	/** The config's limits, for outputs whose golden names none. */
 	relativeL2: Readonly<Partial<Record<Precision, number>>>;
+	/** The config's limits on how far an error may grow beyond the base's; the defaults where they are left out. */
+	errorGrowth?: Threshold;
 }
 
 export interface SetSides {
@@ -54,8 +59,11 @@ export function watchSet(ref: SetRef): SetWatch | null {
 			const about = { ...aboutSet(ref, seen), modelChanged: changed };
 			if (lost.length > 0 || seen === 0) return { ...about, state: "error", message: lostMessage(lost, seen), checks: [] };
 			const checks = sums.map((sum, index) => checkOf(sum, base.whole ? base.sums[index] : undefined));
-			const fails = checks.some(({ pass, severity }) => !pass && severity === "fail");
-			return { ...about, state: fails ? "mismatch" : "match", checks };
+			const state = mismatchState(checks) ?? "match";
+			const { precision, errorGrowth = defaultGates.errorGrowth } = ref;
+			const limits = growthLimits(errorGrowth, ref.manifest.policy?.mostErrorGrowth);
+			const grown = state === "mismatch" ? [] : existingGrowthChecks(checks, { precision, noiseFloor: undefined, limits });
+			return { ...about, state: mismatchState(grown) ?? state, checks: [...checks, ...grown] };
 		},
 	};
 }
@@ -90,7 +98,8 @@ function checkOf(sum: Sum, base: Sum | undefined): GoldenCheck {
 	const { value, elements, detail } = within(sum.measure(), sum.range);
 	const allowed = sum.allowed();
 	const shownDetail = Number.isNaN(value) ? (detail ?? "nothing was compared") : detail;
-	return {
+	const ofBase = base?.measure().value;
+	const check: GoldenCheck = {
 		output,
 		metric,
 		...(slice === undefined ? {} : { slice }),
@@ -99,8 +108,9 @@ function checkOf(sum: Sum, base: Sum | undefined): GoldenCheck {
 		bound,
 		pass: keepsLimit(value, bound, allowed),
 		severity,
-		...(base === undefined ? {} : { base: toNumeric(base.measure().value) }),
+		...(ofBase === undefined ? {} : { base: toNumeric(ofBase) }),
 		elements,
 		...(shownDetail === undefined ? {} : { detail: shownDetail }),
 	};
+	return markExisting(check, ofBase !== undefined && !keepsLimit(ofBase, bound, allowed));
 }

@@ -63,13 +63,18 @@ function mismatchSentences(verdicts: readonly GoldenVerdict[]): Phrase[] {
 	const worst = worstText(first.check);
 	return [
 		checkSentence(first),
-		...(first.check.base === undefined || first.check.base === null
-			? []
-			: [[`The base engine's own error to the same golden is ${formatValue(first.check.base)}.`]]),
+		...baseSentences(first.check),
 		...(worst === null ? [] : [[worstSentence(first.check, worst)]]),
 		...checks.slice(1, 4).map(checkSentence),
 		...(checks.length > 4 ? [[`${counted(checks.length - 4, "more check")} of other outputs or metrics fail.`]] : []),
 		...messages(verdicts),
+	];
+}
+
+function baseSentences({ base, existing }: GoldenCheck): Phrase[] {
+	if (base === undefined || base === null) return existing === true ? [["The base engine fails this check too."]] : [];
+	return [
+		[`The base engine's own error to the same golden is ${formatValue(base)}${existing === true ? ", so it fails this check too" : ""}.`],
 	];
 }
 
@@ -79,11 +84,18 @@ function messages(verdicts: readonly GoldenVerdict[]): Phrase[] {
 	return [...texts].slice(0, 3).map((message) => [message]);
 }
 
-const stateSeverity: Readonly<Record<GoldenState, HighlightSeverity>> = { match: "warn", mismatch: "fail", stale: "warn", error: "error" };
+const stateSeverity: Readonly<Record<GoldenState, HighlightSeverity>> = {
+	match: "warn",
+	mismatch: "fail",
+	existing: "warn",
+	stale: "warn",
+	error: "error",
+};
 
 const titles: Readonly<Record<GoldenState, string>> = {
 	match: "stays within its goldens, with warnings",
 	mismatch: "does not match its goldens",
+	existing: "fails its goldens just as the base does, so this change did not cause it",
 	stale: "cannot be compared with its goldens: they are stale",
 	error: "could not be compared with its goldens",
 };
@@ -91,9 +103,16 @@ const titles: Readonly<Record<GoldenState, string>> = {
 const topics: Readonly<Record<GoldenState, readonly [string, string]>> = {
 	match: ["golden warning", "golden warnings"],
 	mismatch: ["golden mismatch", "golden mismatches"],
+	existing: ["golden mismatch that this change did not cause", "golden mismatches that this change did not cause"],
 	stale: ["stale golden", "stale goldens"],
 	error: ["golden not judged", "goldens not judged"],
 };
+
+/** Warning or failing, by the config. */
+function existingFix(gate: HighlightSeverity): string {
+	const fix = "Repair the base's model or engine; if the golden is what is wrong, record it again.";
+	return gate === "fail" ? fix : `${fix} With \`gates: { golden: { existing: fail } }\` it would fail the check.`;
+}
 
 function isPlainMatch({ state, checks }: GoldenVerdict): boolean {
 	return state === "match" && checks.every((check) => check.pass);
@@ -105,12 +124,15 @@ function groupHighlight(
 	{ totalCases, gates }: { totalCases: number; gates: GateIndex },
 ): Highlight {
 	const { model, engine, state, part } = first;
-	const gate = state === "match" ? undefined : gates.status("golden", { model, engine, part });
+	const cases = group.map((verdict) => verdict.case);
+	const gate = state === "match" ? undefined : gates.statusOfCases("golden", { model, engine, part }, cases);
+	const severity = gate === undefined || gate === "pass" ? stateSeverity[state] : gate;
 	return {
-		severity: gate === undefined || gate === "pass" ? stateSeverity[state] : gate,
+		severity,
 		topic: topics[state],
 		title: `${subjectName({ model, engine, part })} ${titles[state]}${goldenExtent(group, totalCases)}`,
 		sentences: mismatchSentences(group),
+		...(state === "existing" ? { fix: existingFix(severity) } : {}),
 	};
 }
 

@@ -75,7 +75,11 @@ function sortable(value: GoldenCheck["got"] | undefined): number | null {
 
 function checkPill(check: GoldenCheck): Markup {
 	const tone: Tone = check.pass ? "ok" : check.severity === "warn" ? "warn" : "bad";
-	return pill(check.pass ? "pass" : check.severity, tone);
+	return pill(checkWord(check), tone);
+}
+
+function checkWord({ pass, severity, existing }: GoldenCheck): string {
+	return pass ? "pass" : existing === true ? `${severity}, base too` : severity;
 }
 
 function worstCell({ check }: Line): string {
@@ -137,7 +141,7 @@ function checkCells({ verdict, check }: Line): string[] {
 		formatValue(check.base ?? null),
 		gotText(check),
 		allowedText(check),
-		check.pass ? "pass" : check.severity,
+		checkWord(check),
 		worstText(check) ?? (check.detail === undefined ? goldenLabels[verdict.state] : cleanName(check.detail, 140)),
 	];
 }

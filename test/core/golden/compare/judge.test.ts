@@ -5,7 +5,7 @@ import { type CaseInput, judgeCase } from "../../../../src/core/golden/compare/j
 import { keepsLimit } from "../../../../src/core/golden/compare/registry.ts";
 import type { Tensor } from "../../../../src/core/golden/tensor/tensor.ts";
 import type { GoldenOutput } from "../../../../src/core/schema/golden.ts";
-import type { GoldenVerdict } from "../../../../src/core/schema/result.ts";
+import type { GoldenState, GoldenVerdict } from "../../../../src/core/schema/result.ts";
 import { float32, float64, int64, manifestOf, modelSha256, zeros } from "../../../support/golden-tensors.ts";
 
 type Outputs = Record<string, Tensor>;
@@ -248,8 +248,39 @@ describe("judgeCase", () => {
 			expect(verdict.state).toBe("match");
 			expect(verdict.checks[0]?.base).toBeCloseTo(1 / Math.sqrt(91), 12);
 			const both = judge({ y: golden }, { y: off }, { base: { y: off } });
-			expect(both.state).toBe("mismatch");
-			expect(both.checks[0]?.detail).toContain("the base engine fails this check too");
+			expect(both).toMatchObject({ state: "existing", checks: [{ existing: true, severity: "fail" }] });
+		});
+
+		const nan = float32([1, 2, 3, 4, 5, Number.NaN], [2, 3]);
+		const short = float32([1, 2], [2]);
+		it.each<[string, Outputs, Outputs, GoldenState]>([
+			["has an output of another shape", { y: short }, { y: short }, "existing"],
+			["has an output of another shape than the base's", { y: short }, { y: float32([1], [1]) }, "mismatch"],
+			["lacks an output", {}, {}, "existing"],
+			["lacks an output that the base has", {}, { y: golden }, "mismatch"],
+			["gives NaN", { y: nan }, { y: nan }, "existing"],
+			["gives NaN where the base does not", { y: nan }, { y: golden }, "mismatch"],
+			["has one more output", { y: golden, z: short }, { y: golden, z: short }, "existing"],
+			["has one more output than the base", { y: golden, z: short }, { y: golden }, "mismatch"],
+		])("blames the change only for what the base passes, where the head %s", (_, head, base, state) => {
+			expect(judge({ y: golden }, head, { base }).state).toBe(state);
+		});
+
+		it("fails a case that head and base both fail only where the head is far worse", () => {
+			const specs: Record<string, GoldenOutput> = {
+				y: {
+					comparators: [
+						{ kind: "relative-l2", tolerance: 1e-6 },
+						{ kind: "max-abs", tolerance: 1e-6 },
+					],
+				},
+			};
+			const at = (off: number) => float32([1, 2, 3, 4, 5, 6 + off], [2, 3]);
+			const states = [0.1, 0.15, 0.5, 1.5].map((off) => {
+				const { state, checks } = judge({ y: golden }, { y: at(off) }, { base: { y: at(0.1) }, specs });
+				return [state, ...checks.filter(({ metric }) => metric === "error-growth").map(({ severity }) => severity)];
+			});
+			expect(states).toEqual([["existing"], ["existing"], ["existing", "warn", "warn"], ["mismatch", "fail", "fail"]]);
 		});
 
 		it("says null where the base gave nothing to compare, and NaN where it gave NaN", () => {

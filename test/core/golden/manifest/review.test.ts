@@ -1,8 +1,10 @@
 // Changed goldens: what is weaker is loud, what moved is measured, what is unchanged is silent.
 import { describe, expect, it } from "vitest";
+import type { Threshold } from "../../../../src/core/config/config.ts";
 import { judgeCase } from "../../../../src/core/golden/compare/judge.ts";
 import { reviewGolden, reviewGone } from "../../../../src/core/golden/manifest/review.ts";
 import type { ComparatorSpec, GoldenManifest, GoldenOutput } from "../../../../src/core/schema/golden.ts";
+import type { GoldenCheck } from "../../../../src/core/schema/result.ts";
 import { float32, manifestOf, modelSha256 } from "../../../support/golden-tensors.ts";
 
 const y = float32([1, 2]);
@@ -123,7 +125,7 @@ describe("reviewGolden", () => {
 describe("an error that grew", () => {
 	const manifest = golden();
 	const off = (by: number) => ({ y: float32([1 + by, 2 + 2 * by]) });
-	const judge = (head: number, base: number, more: Partial<GoldenManifest> = {}) =>
+	const judge = (head: number, base: number, more: Partial<GoldenManifest> = {}, errorGrowth?: Threshold) =>
 		judgeCase({
 			manifest: { ...manifest, ...more },
 			caseId: "only",
@@ -134,7 +136,8 @@ describe("an error that grew", () => {
 			expected: { y },
 			got: off(head),
 			base: off(base),
-			relativeL2: {},
+			relativeL2: { fp16: 1 },
+			...(errorGrowth === undefined ? {} : { errorGrowth }),
 		});
 	const growth = (...args: Parameters<typeof judge>) => judge(...args).checks.find(({ metric }) => metric === "error-growth");
 
@@ -154,12 +157,28 @@ describe("an error that grew", () => {
 
 	it("is told by how much, and still within the limits", () => {
 		expect(growth(3e-3, 1e-3)?.detail).toMatch(
-			/the fp16 error grew 3×: its relative L2 went from 0\.001 in the base to 0\.003, still within the limits/,
+			/the fp16 error grew 3×: its relative L2 went from 0\.001 in the base to 0\.003, still within the limits.*above 2× warns, above 10× fails/,
 		);
 	});
 
+	it.each<[number, number, Threshold | undefined, GoldenCheck["severity"] | undefined]>([
+		[9.9e-3, 1e-3, undefined, "warn"],
+		[1.1e-2, 1e-3, undefined, "fail"],
+		// The base may have computed in fp32: up to the rounding of fp16 that is another choice of kernels.
+		[2.9e-3, 1e-6, undefined, "warn"],
+		[3.1e-3, 1e-6, undefined, "fail"],
+		[1.1e-2, 1e-3, { warn: 20, fail: 30 }, undefined],
+		[1.1e-2, 1e-3, { warn: 2 }, "warn"],
+		[2.5e-3, 1e-3, { fail: 2 }, "fail"],
+		[0.5, 1e-3, {}, undefined],
+	])("to %f from %f in the base, with limits %j: %s", (head, base, limits, severity) => {
+		const verdict = judge(head, base, {}, limits);
+		expect(verdict.checks.find(({ metric }) => metric === "error-growth")?.severity).toBe(severity);
+		expect(verdict.state).toBe(severity === "fail" ? "mismatch" : "match");
+	});
+
 	it("is silent where the case fails anyway, and obeys the golden's own factor and noise floor", () => {
-		expect(judge(0.5, 1e-3)).toMatchObject({ state: "mismatch", checks: { length: 1 } });
+		expect(judge(2, 1e-3)).toMatchObject({ state: "mismatch", checks: { length: 1 } });
 		expect(growth(3e-3, 1e-3, { policy: { mostErrorGrowth: 4 } })).toBeUndefined();
 		const noiseFloor = { runs: ["again"] as [string], outputs: { y: { relativeL2: 4e-3, maxAbs: 0 } } };
 		expect(growth(3e-3, 1e-3, { noiseFloor })).toBeUndefined();
