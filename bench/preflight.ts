@@ -8,20 +8,13 @@ import { preflight } from "../src/core/onnx/preflight.ts";
 import { memorySource } from "../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../src/formats/onnx/reader.ts";
 import {
-	attribute,
-	bytes,
-	graph,
-	header,
-	int64s,
-	integer,
-	join as joined,
-	model as modelFile,
-	node,
-	opset,
-	tensor,
-	text,
-	value,
-} from "../test/support/onnx-writer.ts";
+	bytesField as bytes,
+	fieldHeader as header,
+	integerField as integer,
+	joinBytes as joined,
+	textField as text,
+} from "../src/formats/onnx/write.ts";
+import { attribute, graph, int64s, model as modelFile, node, opset, tensor, value } from "../test/support/onnx-writer.ts";
 
 const weightBytes = 10 * 2 ** 20;
 const weightDims = [1, weightBytes / 4];

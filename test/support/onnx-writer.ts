@@ -1,46 +1,16 @@
 // Writes ONNX files for tests and benchmarks: each function gives the bytes of one protobuf message.
 
+import {
+	bytesField as bytes,
+	floatValues,
+	int64Values,
+	integerField as integer,
+	joinBytes as join,
+	textField as text,
+	varint,
+} from "../../src/formats/onnx/write.ts";
+
 export type Bytes = Uint8Array;
-
-const utf8 = new TextEncoder();
-
-export function join(...parts: readonly Bytes[]): Bytes {
-	const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-	let at = 0;
-	for (const part of parts) {
-		whole.set(part, at);
-		at += part.length;
-	}
-	return whole;
-}
-
-export function varint(value: number | bigint): Bytes {
-	let rest = BigInt.asUintN(64, BigInt(value));
-	const bytes: number[] = [];
-	while (rest > 127n) {
-		bytes.push(Number(rest & 127n) | 128);
-		rest >>= 7n;
-	}
-	bytes.push(Number(rest));
-	return Uint8Array.from(bytes);
-}
-
-export function integer(field: number, value: number | bigint): Bytes {
-	return join(varint(field * 8), varint(value));
-}
-
-/** Tag and length of a length-delimited field, without its payload. */
-export function header(field: number, length: number): Bytes {
-	return join(varint(field * 8 + 2), varint(length));
-}
-
-export function bytes(field: number, payload: Bytes): Bytes {
-	return join(header(field, payload.length), payload);
-}
-
-export function text(field: number, value: string): Bytes {
-	return bytes(field, utf8.encode(value));
-}
 
 function float(field: number, value: number): Bytes {
 	return join(varint(field * 8 + 5), new Uint8Array(new Float32Array([value]).buffer));
@@ -66,11 +36,11 @@ export function tensor(init: TensorInit): Bytes {
 }
 
 export function floats(...values: readonly number[]): Bytes {
-	return new Uint8Array(new Float32Array(values).buffer);
+	return floatValues(values);
 }
 
 export function int64s(...values: readonly number[]): Bytes {
-	return new Uint8Array(new BigInt64Array(values.map(BigInt)).buffer);
+	return int64Values(values);
 }
 
 export function externalTensor(name: string, dims: readonly number[], entries: Readonly<Record<string, string>>): Bytes {

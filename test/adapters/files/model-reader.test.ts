@@ -23,7 +23,13 @@ import { fileSource } from "../../../src/adapters/process/input-file.ts";
 import { ConfigError } from "../../../src/core/errors.ts";
 import type { ExternalFile } from "../../../src/core/onnx/model.ts";
 import { readOnnx } from "../../../src/formats/onnx/reader.ts";
-import { type Bytes, bytes, externalTensor, graph, header, integer, join as joined, model, tensor } from "../../support/onnx-writer.ts";
+import {
+	bytesField as bytes,
+	fieldHeader as header,
+	integerField as integer,
+	joinBytes as joined,
+} from "../../../src/formats/onnx/write.ts";
+import { type Bytes, externalTensor, graph, model, tensor } from "../../support/onnx-writer.ts";
 
 let folder = "";
 beforeAll(() => {

@@ -5,24 +5,21 @@ import type { ExternalFile, InspectedModel } from "../../../src/core/onnx/model.
 import { type PreflightContext, preflight } from "../../../src/core/onnx/preflight.ts";
 import { memorySource } from "../../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../../src/formats/onnx/reader.ts";
+import { bytesField as bytes, integerField as integer, joinBytes as join, textField as text } from "../../../src/formats/onnx/write.ts";
 import { cpuMs } from "../../support/cpu-time.ts";
 import {
 	attribute,
 	type Bytes,
-	bytes,
 	externalTensor,
 	floats,
 	graph,
 	int64s,
-	integer,
-	join,
 	type ModelInit,
 	model,
 	node,
 	opset,
 	tensor,
 	tensorType,
-	text,
 	value,
 } from "../../support/onnx-writer.ts";
 

@@ -6,23 +6,14 @@ import type { OnnxModel } from "../../../src/core/onnx/model.ts";
 import { type ByteSource, memorySource } from "../../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../../src/formats/onnx/reader.ts";
 import {
-	attribute,
-	bytes,
-	externalTensor,
-	floats,
-	graph,
-	header,
-	int64s,
-	integer,
-	join,
-	model,
-	node,
-	packed,
-	tensor,
-	text,
-	value,
+	bytesField as bytes,
+	fieldHeader as header,
+	integerField as integer,
+	joinBytes as join,
+	textField as text,
 	varint,
-} from "../../support/onnx-writer.ts";
+} from "../../../src/formats/onnx/write.ts";
+import { attribute, externalTensor, floats, graph, int64s, model, node, packed, tensor, value } from "../../support/onnx-writer.ts";
 
 function read(file: Uint8Array): OnnxModel {
 	return readOnnx(memorySource(file), "m.onnx");

@@ -4,21 +4,8 @@ import { type PreflightContext, preflight } from "../../../../src/core/onnx/pref
 import type { Finding } from "../../../../src/core/schema/result.ts";
 import { memorySource } from "../../../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../../../src/formats/onnx/reader.ts";
-import {
-	attribute,
-	type Bytes,
-	bytes,
-	graph,
-	int64s,
-	join,
-	type ModelInit,
-	model,
-	node,
-	opset,
-	tensor,
-	text,
-	value,
-} from "../../../support/onnx-writer.ts";
+import { bytesField as bytes, joinBytes as join, textField as text } from "../../../../src/formats/onnx/write.ts";
+import { attribute, type Bytes, graph, int64s, type ModelInit, model, node, opset, tensor, value } from "../../../support/onnx-writer.ts";
 
 function findings(init: ModelInit, context: Partial<PreflightContext> = {}): Finding[] {
 	const onnx = readOnnx(memorySource(model(init)), "m.onnx");

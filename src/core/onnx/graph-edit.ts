@@ -1,0 +1,33 @@
+// What to change in a graph: its nodes in their new order, each as it was, wired differently, or new.
+
+/** A small tensor that a new Constant node holds. */
+export interface ConstantValue {
+	dtype: "float" | "int64";
+	dims: readonly number[];
+	values: readonly number[];
+}
+
+export interface NewNode {
+	op: string;
+	inputs: readonly string[];
+	outputs: readonly string[];
+	attributes?: Readonly<Record<string, number | ConstantValue>>;
+}
+
+/** A node of the file: its attributes and everything unknown stay as they are. */
+export interface KeptNode {
+	/** Index in the graph's nodes. */
+	kept: number;
+	/** Absent: as before. */
+	inputs?: readonly string[];
+	outputs?: readonly string[];
+	/** Edits of the graphs in its attributes. */
+	bodies?: ReadonlyMap<string, GraphEdit>;
+}
+
+export interface GraphEdit {
+	/** All nodes; those of the file that are missing here are gone. */
+	nodes: readonly (KeptNode | NewNode)[];
+	/** Float outputs to add, of one dimension. */
+	addedOutputs?: readonly { name: string; size: number }[];
+}

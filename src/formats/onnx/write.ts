@@ -1,0 +1,79 @@
+// Writes protobuf fields and the small messages of ONNX: each function gives the bytes of one field or message.
+import type { ConstantValue, NewNode } from "../../core/onnx/graph-edit.ts";
+
+const utf8 = new TextEncoder();
+
+export function joinBytes(...parts: readonly Uint8Array[]): Uint8Array {
+	const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+	let at = 0;
+	for (const part of parts) {
+		whole.set(part, at);
+		at += part.length;
+	}
+	return whole;
+}
+
+export function varint(value: number | bigint): Uint8Array {
+	let rest = BigInt.asUintN(64, BigInt(value));
+	const bytes: number[] = [];
+	while (rest > 127n) {
+		bytes.push(Number(rest & 127n) | 128);
+		rest >>= 7n;
+	}
+	bytes.push(Number(rest));
+	return Uint8Array.from(bytes);
+}
+
+export function integerField(field: number, value: number | bigint): Uint8Array {
+	return joinBytes(varint(field * 8), varint(value));
+}
+
+/** Tag and length of a length-delimited field, without its payload. */
+export function fieldHeader(field: number, length: number): Uint8Array {
+	return joinBytes(varint(field * 8 + 2), varint(length));
+}
+
+export function bytesField(field: number, payload: Uint8Array): Uint8Array {
+	return joinBytes(fieldHeader(field, payload.length), payload);
+}
+
+export function textField(field: number, value: string): Uint8Array {
+	return bytesField(field, utf8.encode(value));
+}
+
+export function floatValues(values: readonly number[]): Uint8Array {
+	return new Uint8Array(new Float32Array(values).buffer);
+}
+
+export function int64Values(values: readonly number[]): Uint8Array {
+	return new Uint8Array(new BigInt64Array(values.map(BigInt)).buffer);
+}
+
+/** TensorProto: dims 1, data_type 2 (float is 1, int64 is 7), raw_data 9. */
+function tensorMessage({ dtype, dims, values }: ConstantValue): Uint8Array {
+	const raw = dtype === "float" ? floatValues(values) : int64Values(values);
+	return joinBytes(...dims.map((size) => integerField(1, size)), integerField(2, dtype === "float" ? 1 : 7), bytesField(9, raw));
+}
+
+/** AttributeProto: name 1, i 3, t 5, type 20 (2 is an integer, 4 a tensor). */
+function attributeMessage(name: string, value: number | ConstantValue): Uint8Array {
+	const parts =
+		typeof value === "number" ? [integerField(3, value), integerField(20, 2)] : [bytesField(5, tensorMessage(value)), integerField(20, 4)];
+	return joinBytes(textField(1, name), ...parts);
+}
+
+/** NodeProto: input 1, output 2, op_type 4, attribute 5. */
+export function nodeMessage({ op, inputs, outputs, attributes = {} }: NewNode): Uint8Array {
+	return joinBytes(
+		...inputs.map((input) => textField(1, input)),
+		...outputs.map((output) => textField(2, output)),
+		textField(4, op),
+		...Object.entries(attributes).map(([name, value]) => bytesField(5, attributeMessage(name, value))),
+	);
+}
+
+/** ValueInfoProto of a float tensor of one dimension: name 1, type 2; in it tensor_type 1: elem_type 1, shape 2; dim 1: dim_value 1. */
+export function floatVectorInfo(name: string, size: number): Uint8Array {
+	const shape = bytesField(1, integerField(1, size));
+	return joinBytes(textField(1, name), bytesField(2, bytesField(1, joinBytes(integerField(1, 1), bytesField(2, shape)))));
+}
