@@ -2,7 +2,8 @@
 
 import type { WeightLocation } from "../core/golden/record/mutate.ts";
 import type { MutationRun } from "../core/golden/record/mutate-judge.ts";
-import type { InferCase, InferResult } from "./backend.ts";
+import type { RoundedPrecision } from "../core/onnx/rounding/rounding-nodes.ts";
+import type { InferCase, InferResult, InferredCase } from "./backend.ts";
 import type { ModelOnDisk, ToolFailure } from "./world.ts";
 
 /** How a reference runs: which build of ONNX Runtime, how far it optimises the graph, on how many threads. */
@@ -31,6 +32,24 @@ export interface MutationJob extends ReferenceJob {
 	onWeight?(done: number): void;
 }
 
+export interface EmulationJob extends ReferenceJob {
+	precision: RoundedPrecision;
+}
+
+/** absent: the model cannot be rounded, or nothing in it is; a sentence says why. */
+export type EmulationResult =
+	| {
+			state: "done";
+			cases: readonly InferredCase[];
+			/** Tensors that were rounded, outside control flow. */
+			tensors: number;
+			/** Those with values beyond the precision's range, which stayed as they were. */
+			beyondRange: readonly string[];
+			wallMs: number;
+	  }
+	| { state: "absent"; sentence: string }
+	| { state: "failed"; failure: ToolFailure };
+
 export type MutationResult = { state: "done"; runs: readonly MutationRun[]; wallMs: number } | { state: "failed"; failure: ToolFailure };
 
 /** Computes golden outputs with ONNX Runtime from the model file itself, never from an engine under test. */
@@ -42,6 +61,8 @@ export interface Reference {
 	/** Float weights that can be changed in place, and the names of those that cannot. */
 	weights(model: ModelOnDisk): Promise<{ places: readonly WeightLocation[]; unplaced: readonly string[] }>;
 	run(job: ReferenceJob): Promise<InferResult>;
+	/** Runs the cases with weights and results rounded to a precision, as an engine of that precision has them. */
+	emulate(job: EmulationJob): Promise<EmulationResult>;
 	/** Runs all cases once for each weight, with that one changed in a copy of the model. */
 	mutate(job: MutationJob): Promise<MutationResult>;
 }

@@ -1,20 +1,20 @@
 // ONNX Runtime as the maker of goldens: runs a model file as it is, in any build, level and thread count, and with weights changed.
-import { constants } from "node:fs";
-import { chmod, copyFile, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { cpus, platform, release } from "node:os";
-import { basename, dirname, join, relative, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import type { MutationRun } from "../../core/golden/record/mutate-judge.ts";
 import type { Tensor } from "../../core/golden/tensor/tensor.ts";
 import { explainRun } from "../../formats/onnxruntime/failures.ts";
 import type { InferCase, InferResult, InferredCase } from "../../ports/backend.ts";
 import type { MutationJob, MutationResult, Reference, ReferenceJob } from "../../ports/reference.ts";
-import type { ModelOnDisk, ToolFailure } from "../../ports/world.ts";
+import type { ToolFailure } from "../../ports/world.ts";
 import { makeFolders } from "../process/folder.ts";
-import { classifyWriteError } from "../process/write-error.ts";
 import type { OnnxRuntimeOptions } from "./backend.ts";
 import { asFailure } from "./build.ts";
+import { runEmulation } from "./emulate.ts";
 import { readOutputs, writeInputs } from "./infer.ts";
 import { refusedRun } from "./measure.ts";
+import { type Copy, copyModel } from "./model-copy.ts";
 import { type CaseReply, caseLine, type MutateTask, type TensorPlace, type WeightReply } from "./protocol.ts";
 import { chooseRuntime, type Runtime } from "./runtime.ts";
 import { badOutput, runWorker } from "./worker-process.ts";
@@ -31,6 +31,8 @@ export function onnxRuntimeReference(options: OnnxRuntimeOptions): Omit<Referenc
 		builds: () => findBuilds(options.flavour, runtimeOf),
 		machine: () => ({ device: options.cpuName ?? (cpus()[0]?.model.trim() || "unknown CPU"), os: `${platform()} ${release()}` }),
 		run: async (job) => runReference(job, { options, runtime: await runtimeOf(job.variant.flavour) }),
+		emulate: async (job) =>
+			runEmulation(job, async (rounded) => runReference(rounded, { options, runtime: await runtimeOf(job.variant.flavour) })),
 		mutate: async (job) => runMutations(job, { options, runtime: await runtimeOf(job.variant.flavour) }),
 	};
 }
@@ -155,33 +157,6 @@ async function readRun(
 		outputs.push(read.outputs);
 	}
 	return { tensor, state: "ran", outputs };
-}
-
-interface Copy {
-	path: string;
-	external: string[];
-}
-
-/** Real copies, never links: they are written to. */
-async function copyModel(model: ModelOnDisk, folder: string): Promise<Copy> {
-	const path = join(folder, basename(model.path));
-	await copyWritable(model.path, path);
-	const external: string[] = [];
-	for (const { location, path: source } of model.external) {
-		const target = resolve(folder, location);
-		if (source === null || relative(folder, target).startsWith("..")) continue;
-		await copyWritable(source, target);
-		external.push(location);
-	}
-	return { path, external };
-}
-
-async function copyWritable(source: string, target: string): Promise<void> {
-	await makeFolders(dirname(target));
-	await copyFile(source, target, constants.COPYFILE_FICLONE).catch((error: unknown) => {
-		throw classifyWriteError(error, target);
-	});
-	await chmod(target, 0o600);
 }
 
 /** Runs in a folder of its own, which is gone afterwards; faults of the machine come back as values. */

@@ -1,0 +1,39 @@
+// Copies a model with its external data into a folder where it may be changed.
+import { constants } from "node:fs";
+import { chmod, copyFile } from "node:fs/promises";
+import { basename, dirname, join, relative, resolve } from "node:path";
+import type { ModelOnDisk } from "../../ports/world.ts";
+import { makeFolders } from "../process/folder.ts";
+import { classifyWriteError } from "../process/write-error.ts";
+
+export interface Copy {
+	path: string;
+	external: string[];
+}
+
+/** Real copies, never links: they are written to. */
+export async function copyModel(model: ModelOnDisk, folder: string): Promise<Copy> {
+	const path = join(folder, basename(model.path));
+	await copyWritable(model.path, path);
+	return { path, external: await copyExternal(model, folder) };
+}
+
+/** The files of external data, where a model in the folder looks for them. */
+export async function copyExternal(model: ModelOnDisk, folder: string): Promise<string[]> {
+	const external: string[] = [];
+	for (const { location, path: source } of model.external) {
+		const target = resolve(folder, location);
+		if (source === null || relative(folder, target).startsWith("..")) continue;
+		await copyWritable(source, target);
+		external.push(location);
+	}
+	return external;
+}
+
+async function copyWritable(source: string, target: string): Promise<void> {
+	await makeFolders(dirname(target));
+	await copyFile(source, target, constants.COPYFILE_FICLONE).catch((error: unknown) => {
+		throw classifyWriteError(error, target);
+	});
+	await chmod(target, 0o600);
+}
