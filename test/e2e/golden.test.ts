@@ -60,7 +60,12 @@ describe("golden record", () => {
 	it("makes a golden with noise floor, statistics, limits and a mutation test; check and inspect agree with it", async () => {
 		const cwd = withRecording();
 		const { run } = recorded;
-		expect(run, run.stderr).toMatchObject({ exit: 0, stdout: expect.stringMatching(/^Recorded golden@1 with 3 cases/) });
+		expect(run, run.stderr).toMatchObject({
+			exit: 0,
+			stdout: expect.stringMatching(
+				/^Inputs: made-up pictures\. They show whether the arithmetic is right.*\nRecorded golden@1 with 3 cases/,
+			),
+		});
 		const manifest = read(cwd);
 		expect(manifest).toMatchObject({
 			goldenId: "golden@1",
@@ -92,7 +97,7 @@ describe("golden record", () => {
 		const same = await golden([...first, "--reason", "Again."], cwd);
 		expect(same, same.stderr).toMatchObject({ exit: 0, stdout: expect.stringMatching(/Nothing was written/) });
 		const changed = await golden([...first, "--reason", "Other pictures.", "--seed", "2"], cwd);
-		expect(changed, changed.stderr).toMatchObject({ exit: 0, stdout: expect.stringMatching(/^Recorded golden@2/) });
+		expect(changed, changed.stderr).toMatchObject({ exit: 0, stdout: expect.stringMatching(/^Recorded golden@2/m) });
 		expect(read(cwd)).toMatchObject({ goldenId: "golden@2", reason: "Other pictures." });
 		expect(readdirSync(join(cwd, "golden")).sort()).toEqual(["README.md", "golden.json", "r2"]);
 		expect(await golden(["check", "golden/golden.json", "--outputs", "golden/r2"], cwd)).toMatchObject({ exit: 0 });
@@ -126,7 +131,7 @@ describe("golden record", () => {
 		const run = await golden([...again, "--reason", "Retrained."], cwd);
 		expect(run, run.stderr).toMatchObject({
 			exit: 0,
-			stdout: expect.stringMatching(/^Recorded golden@2 with 2 cases/),
+			stdout: expect.stringMatching(/^Inputs: 2 real cases\.\nRecorded golden@2 with 2 cases/),
 			stderr: expect.stringContaining("The 2 cases of golden@1 are recorded again with the stored inputs"),
 		});
 		const after = read(cwd);
@@ -135,7 +140,7 @@ describe("golden record", () => {
 		expect(hashes(after, "inputs")).toEqual(hashes(before, "inputs"));
 		expect(hashes(after, "outputs")).not.toEqual(hashes(before, "outputs"));
 		const anew = await golden([...again, "--reason", "Other inputs.", "--cases", "2"], cwd);
-		expect(anew, anew.stderr).toMatchObject({ exit: 0, stdout: expect.stringMatching(/^Recorded golden@3 with 2 cases/) });
+		expect(anew, anew.stderr).toMatchObject({ exit: 0, stdout: expect.stringMatching(/^Recorded golden@3 with 2 cases/m) });
 		expect(read(cwd).cases.map(({ id }) => id)).toEqual(["1-image", "2-image"]);
 	});
 
@@ -168,7 +173,7 @@ describe("golden record", () => {
 		expect(readFileSync(path, "utf8")).toBe(before);
 		expect(readdirSync(join(cwd, "golden")).sort()).toEqual(["golden.json", "r1"]);
 		const proposed = await golden([...first, "--reason", "Let the recorder propose.", "--propose"], cwd);
-		expect(proposed, proposed.stderr).toMatchObject({ exit: 0, stdout: expect.stringMatching(/^Recorded golden@2/) });
+		expect(proposed, proposed.stderr).toMatchObject({ exit: 0, stdout: expect.stringMatching(/^Recorded golden@2/m) });
 	});
 
 	it("refuses a model whose outputs do not depend on its inputs", async () => {

@@ -3,6 +3,7 @@ import { dirname, resolve } from "node:path";
 import { fileStore } from "../../adapters/files/store.ts";
 import { fileTensorReader } from "../../adapters/files/tensor-reader.ts";
 import { parseManifest } from "../../core/golden/manifest/parse-manifest.ts";
+import { describeWorth, isGiven } from "../../core/golden/record/inputs-worth.ts";
 import { ofSlice } from "../../core/golden/tensor/slice.ts";
 import { formatShape } from "../../core/golden/tensor/tensor.ts";
 import { inputKinds } from "../../core/input-kind.ts";
@@ -42,12 +43,12 @@ export function renderInspection(inspection: Inspection): string {
 	].join("\n");
 }
 
-function head({ golden, model, producer, reason, author, noiseFloor }: Inspection): string[] {
+function head({ golden, model, producer, reason, author, noiseFloor, cases: all }: Inspection): string[] {
 	const by = author === null ? "no author" : quoteName(author, "");
 	return [
 		`${golden}: of ${quoteName(model.path, "")} (${model.sha256.slice(0, 12)}…)`,
 		`made by ${quoteName(producer.backend, "")} ${quoteName(producer.version, "")} in ${producer.precision}${producer.optimisation === undefined ? "" : `, optimisation ${quoteName(producer.optimisation, "")}`}`,
-		...madeOf(producer),
+		...madeOf(producer, all.length),
 		`last change: ${reason === null ? "no reason given" : quoteName(reason, "")} (${by})`,
 		noiseFloor === null
 			? "noise floor: not measured"
@@ -56,11 +57,11 @@ function head({ golden, model, producer, reason, author, noiseFloor }: Inspectio
 }
 
 /** The inputs and, where they were generated, the seed. */
-function madeOf({ inputs, seed }: Inspection["producer"]): string[] {
+function madeOf({ inputs, seed }: Inspection["producer"], cases: number): string[] {
 	const how = Object.entries(inputs ?? {}).map(([name, how]) => `${quoteName(name, "")} ${quoteName(how, "")}`);
 	if (how.length === 0) return [];
-	const generated = Object.values(inputs ?? {}).some((how) => how !== "given");
-	return [`inputs: ${how.join("; ")}${generated && seed !== undefined ? ` (seed ${seed})` : ""}`];
+	const generated = Object.values(inputs ?? {}).some((how) => !isGiven(how));
+	return [describeWorth(inputs ?? {}, cases), `inputs: ${how.join("; ")}${generated && seed !== undefined ? ` (seed ${seed})` : ""}`];
 }
 
 function cases({ cases: all }: Inspection): string[] {

@@ -6,6 +6,7 @@ import { ConfigError } from "../../core/errors.ts";
 import { isEquivalentGolden, nextRevision, packCase, revisionFolder, type TensorToWrite } from "../../core/golden/manifest/draft.ts";
 import { parseManifest } from "../../core/golden/manifest/parse-manifest.ts";
 import { findRuleProblem } from "../../core/golden/manifest/rules.ts";
+import { describeWorth } from "../../core/golden/record/inputs-worth.ts";
 import type { Weakness } from "../../core/golden/record/sensitivity-tolerance.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
@@ -43,6 +44,7 @@ export async function recordWith(options: RecordOptions, terminal: Terminal): Pr
 		checkChange({ old, options, author });
 		const reused = reusesInputs(options) ? old : null;
 		const found = await findInputs({ options, model, reused }, ports);
+		terminal.echo(`${describeWorth(found.how, found.cases.length)}\n`);
 		if (reused !== null) terminal.err(`note: ${describeReuse(reused)}\n`);
 		const recording: Recording = { options, model, found, old, reused, author, files: [] };
 		const recorded = await record(
@@ -123,12 +125,7 @@ async function findInputs(
 		return found;
 	}
 	const inputs = inputPorts(model.onnx, shapesOf(model.onnx, options, "demanded"));
-	return generateCases(inputs, {
-		model: model.onnx,
-		cases: options.cases ?? defaultCases,
-		seed: options.seed,
-		generators: options.generators,
-	});
+	return generateCases(inputs, options.cases ?? defaultCases, { model: model.onnx, seed: options.seed, generators: options.generators });
 }
 
 interface Assembling {

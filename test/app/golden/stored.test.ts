@@ -79,7 +79,14 @@ describe("a file that holds all tensors of a case", () => {
 
 	it("is a case to record, for a model of several inputs too", async () => {
 		const path = store("night.npz", archive);
-		const { cases } = await readCases([path], [expected("a"), expected("b")], { cwd: "/", ports });
+		const { cases } = await readCases(
+			[path],
+			[
+				{ ...expected("a"), axes: null },
+				{ ...expected("b"), axes: null },
+			],
+			{ cwd: "/", ports },
+		);
 		expect(cases).toMatchObject([{ id: "night", inputs: { a: { shape: [2] }, b: { shape: [1] } } }]);
 	});
 });

@@ -1,5 +1,6 @@
 // The input rows of probes: those of a golden if there is one, else generated from a seed.
 import { sameBytes } from "../compare/kernels.ts";
+import { positionsBeside } from "../record/generators/defaults.ts";
 import { generateInput } from "../record/generators/generate.ts";
 import { isPacked } from "../tensor/small-numbers.ts";
 import { elementBytes, elementCount, type Tensor } from "../tensor/tensor.ts";
@@ -26,13 +27,18 @@ export function makePool(
 	at: { sizes: ReadonlyMap<string, number>; rows: number; caseIndex: number },
 ): Pool | string {
 	const rows = batch === null ? 1 : Math.min(maxRows, at.rows);
-	const tensors: Record<string, Tensor> = Object.create(null);
-	for (const [inputIndex, { name, dtype, axes, generator: specs }] of subject.inputs.entries()) {
-		const shape = shapeOf(axes, at.sizes);
-		if (shape === null) return `The config gives no size for an axis of input ${JSON.stringify(name)}.`;
-		const axis = batch?.axes.get(name);
+	const sized: (ProbeSubject["inputs"][number] & { shape: number[] })[] = [];
+	for (const input of subject.inputs) {
+		const shape = shapeOf(input.axes, at.sizes);
+		if (shape === null) return `The config gives no size for an axis of input ${JSON.stringify(input.name)}.`;
+		const axis = batch?.axes.get(input.name);
 		if (axis !== undefined) shape[axis] = rows;
-		tensors[name] = generateInput({ name, dtype, shape, specs }, { seed, caseIndex: at.caseIndex, inputIndex }).tensor;
+		sized.push({ ...input, shape });
+	}
+	const tensors: Record<string, Tensor> = Object.create(null);
+	for (const [inputIndex, { name, dtype, shape, generator: specs }] of sized.entries()) {
+		const input = { name, dtype, shape, specs, positions: positionsBeside(name, sized) };
+		tensors[name] = generateInput(input, { seed, caseIndex: at.caseIndex, inputIndex }).tensor;
 	}
 	return { rows, tensors, axes: batch?.axes ?? new Map() };
 }

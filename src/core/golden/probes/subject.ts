@@ -1,11 +1,13 @@
 // What probes know about an engine: inputs and outputs by axis, profiles, batch, and how inputs are generated.
 import type { DimRange, InputConfig, ProbesConfig } from "../../config/config.ts";
 import { toDType } from "../../onnx/element-type.ts";
+import { valuesOfInputs } from "../../onnx/input-values.ts";
 import { feeds, type OnnxDim, type OnnxModel } from "../../onnx/model.ts";
 import type { EngineSpec } from "../../plan/plan.ts";
 import type { DType } from "../../schema/golden.ts";
+import { type DefaultGenerator, defaultGenerators, type InputToFill } from "../record/generators/defaults.ts";
 import { canEncode } from "../record/generators/encode.ts";
-import { defaultGenerator, type GeneratorSpec, vocabularyOf } from "../record/generators/generate.ts";
+import type { GeneratorSpec } from "../record/generators/spec.ts";
 
 export interface ProbeInput {
 	name: string;
@@ -35,15 +37,25 @@ export interface ProbeSubject {
 
 /** A string is the reason why no inputs can be made. */
 export function probeSubject(model: OnnxModel, { engine, model: config }: EngineSpec): ProbeSubject | string {
-	const inputs: ProbeInput[] = [];
-	for (const feed of feeds(model.graph)) {
-		const given = Object.hasOwn(config.inputs, feed.name) ? config.inputs[feed.name] : undefined;
+	const found = feeds(model.graph).map((feed) => ({
+		feed,
+		given: Object.hasOwn(config.inputs, feed.name) ? config.inputs[feed.name] : undefined,
+	}));
+	const sized: InputToFill[] = [];
+	for (const { feed, given } of found) {
 		const dtype = feed.kind === "tensor" ? toDType(feed.dtype) : null;
 		const axes = given?.shape ?? feed.dims;
-		if (dtype === null || axes === null || !canEncode(dtype)) return `No values can be generated for input ${JSON.stringify(feed.name)}.`;
+		if (dtype === null || axes === null || !canEncode(dtype)) return noValues(feed.name);
 		const shape = axes.map((axis) => (typeof axis === "number" ? axis : (sizeOf(axis, engine.profiles[0] ?? {}) ?? 1)));
-		const generator = generatorOf(given?.fill, { name: feed.name, dtype, shape }, vocabularyOf(model, feed.name));
-		inputs.push({ name: feed.name, dtype, axes, generator });
+		sized.push({ name: feed.name, dtype, axes, shape });
+	}
+	const names = sized.map(({ name }) => name);
+	const defaults = defaultGenerators(sized, valuesOfInputs(model, names));
+	const inputs: ProbeInput[] = [];
+	for (const [index, { name, dtype, axes }] of sized.entries()) {
+		const generator = specsOf(found[index]?.given?.fill, defaults.get(name));
+		if (generator === null) return noValues(name);
+		inputs.push({ name, dtype, axes: axes ?? [], generator });
 	}
 	const { mask, length } = config.probes;
 	return {
@@ -55,17 +67,17 @@ export function probeSubject(model: OnnxModel, { engine, model: config }: Engine
 	};
 }
 
+function noValues(input: string): string {
+	return `No values can be generated for input ${JSON.stringify(input)}.`;
+}
+
 function sizeOf(axis: string | null, profile: Profile): number | undefined {
 	return axis === null || !Object.hasOwn(profile, axis) ? undefined : profile[axis]?.opt;
 }
 
 /** `normal` is the config's default; the generators of `golden record` fit the input better. */
-function generatorOf(
-	fill: InputConfig["fill"] | undefined,
-	input: { name: string; dtype: DType; shape: readonly number[] },
-	vocabulary: number | undefined,
-): GeneratorSpec[] {
-	return fill === undefined || fill === "normal" ? defaultGenerator(input, vocabulary) : [{ kind: fill }];
+function specsOf(fill: InputConfig["fill"] | undefined, generator: DefaultGenerator | null | undefined): readonly GeneratorSpec[] | null {
+	return fill === undefined || fill === "normal" ? (generator?.specs ?? null) : [{ kind: fill }];
 }
 
 /** Sizes by dimension; the shape of an input, or null where a size is missing. */

@@ -2,6 +2,7 @@
 import type { DimRange } from "../../config/config.ts";
 import type { Precision } from "../../schema/config.ts";
 import type { Finding } from "../../schema/result.ts";
+import { type Constants, constantNamed, constantsIn } from "../constants.ts";
 import type { FindingCode } from "../finding-codes.ts";
 import type { InspectedModel, OnnxInitializer, OnnxNode } from "../model.ts";
 import { quoteName } from "../quote.ts";
@@ -44,7 +45,7 @@ export interface Subject {
 	/** The graph first, then everything inside it, then functions. */
 	scopes: readonly Scope[];
 	/** Tensors with known values or dims by name: initialisers and outputs of Constant nodes. */
-	constants: ReadonlyMap<Scope, ReadonlyMap<string, OnnxInitializer>>;
+	constants: Constants;
 	/** Of the graph's own tensors. */
 	static: StaticShapes;
 	/** By body, of the graph and its subgraphs. */
@@ -58,7 +59,7 @@ export type Rule = (subject: Subject) => Finding[];
 
 export function subjectOf(model: InspectedModel, context: PreflightContext): Subject {
 	const scopes = scopesOf(model.onnx);
-	const constants = new Map(scopes.map((scope) => [scope, constantsOf(scope)]));
+	const constants = constantsIn(scopes);
 	const [graph] = scopes;
 	const nothing: StaticShapes = { shapes: new Map(), values: new Map(), faults: [], stopped: [] };
 	const types = inferTypes(model.onnx, scopes, constants);
@@ -102,32 +103,5 @@ export function nodeIn(node: OnnxNode, scope: Scope): string {
 
 /** The constant that a name means in a scope, or in the ones around it. */
 export function constantOf(subject: Subject, scope: Scope, name: string | undefined): OnnxInitializer | null {
-	if (name === undefined || name === "") return null;
-	for (let at: Scope | null = scope; at !== null; at = at.outer) {
-		const found = subject.constants.get(at)?.get(name);
-		if (found !== undefined) return found;
-	}
-	return null;
-}
-
-function constantsOf(scope: Scope): Map<string, OnnxInitializer> {
-	const constants = new Map(scope.initializers.map((weight) => [weight.name, weight]));
-	for (const node of scope.nodes) {
-		const name = node.outputs[0];
-		if (node.op !== "Constant" || node.domain !== "" || name === undefined) continue;
-		const tensor = constantTensor(node, name);
-		if (tensor !== null) constants.set(name, tensor);
-	}
-	return constants;
-}
-
-/** Constant holds its value as a tensor, or since opset 12 as numbers. */
-function constantTensor(node: OnnxNode, name: string): OnnxInitializer | null {
-	const attribute = node.attributes[0];
-	if (attribute?.tensor !== undefined) return { ...attribute.tensor, name };
-	const value = attribute?.value;
-	const dtype = attribute?.name.startsWith("value_int") ? "int64" : "float";
-	if (typeof value === "number") return { name, dtype, dims: [], bytes: 0, storage: "typed", values: [value] };
-	const numbers = Array.isArray(value) ? value.filter((entry) => typeof entry === "number") : [];
-	return numbers.length === 0 ? null : { name, dtype, dims: [numbers.length], bytes: 0, storage: "typed", values: numbers };
+	return constantNamed(subject.constants, scope, name);
 }

@@ -1,19 +1,15 @@
 // Generated inputs match their generator, and the same for the same seed.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { defaultGenerators, positionsBeside } from "../../../../../src/core/golden/record/generators/defaults.ts";
 import { brainFloatBits, encodeTensor, halfBits } from "../../../../../src/core/golden/record/generators/encode.ts";
-import {
-	defaultGenerator,
-	formatGenerator,
-	generateInput,
-	parseGenerator,
-	vocabularyOf,
-} from "../../../../../src/core/golden/record/generators/generate.ts";
+import { generateInput } from "../../../../../src/core/golden/record/generators/generate.ts";
 import { imageValues } from "../../../../../src/core/golden/record/generators/image.ts";
+import { formatGenerator, isDrawn, parseGenerator } from "../../../../../src/core/golden/record/generators/spec.ts";
 import { splitMix64 } from "../../../../../src/core/golden/record/generators/split-mix.ts";
 import { decodeBrainFloat, decodeHalf } from "../../../../../src/core/golden/tensor/small-numbers.ts";
 import { tensorStatistics } from "../../../../../src/core/golden/tensor/values.ts";
-import type { OnnxModel } from "../../../../../src/core/onnx/model.ts";
+import type { InputValues } from "../../../../../src/core/onnx/input-values.ts";
 import type { DType } from "../../../../../src/core/schema/golden.ts";
 
 const turn = (caseIndex: number, seed = 1) => ({ seed, caseIndex, inputIndex: 0 });
@@ -129,27 +125,87 @@ describe("generateInput", () => {
 });
 
 describe("what suits an input", () => {
-	it.each<[string, DType, number[], number | undefined, string]>([
-		["image", "float32", [1, 3, 224, 224], undefined, "image"],
-		["image", "float32", [1, 224, 224, 3], undefined, "image"],
-		["features", "float32", [1, 128], undefined, "normal"],
-		["input_ids", "int64", [1, 12], 30_522, "tokens:0..30521"],
-		["attention_mask", "int64", [1, 12], undefined, "ones"],
-		["pixels", "uint8", [1, 3, 32, 32], undefined, "image"],
-	])("is for %s %s %j: %s %s", (name, dtype, shape, vocabulary, kind) => {
-		expect(formatGenerator(defaultGenerator({ name, dtype, shape }, vocabulary))).toBe(kind);
+	const unknown: InputValues = { kind: "unknown" };
+	const table: InputValues = { kind: "range", low: 0, high: 30_521, why: "looked up" };
+	const choice = (values: number[], only = true): InputValues => ({ kind: "choice", values, only, why: "compared" });
+	const of = (inputs: [string, DType, (number | string)[], InputValues][]): (string | null)[] => {
+		const sized = inputs.map(([name, dtype, axes]) => ({
+			name,
+			dtype,
+			axes,
+			shape: axes.map((axis) => (typeof axis === "number" ? axis : 12)),
+		}));
+		const found = defaultGenerators(sized, new Map(inputs.map(([name, , , values]) => [name, values])));
+		return sized.map(({ name }) => {
+			const generator = found.get(name) ?? null;
+			return generator && formatGenerator(generator.specs);
+		});
+	};
+
+	it.each<[string, DType, (number | string)[], InputValues, string | null]>([
+		["image", "float32", [1, 3, 224, 224], unknown, "image"],
+		["image", "float32", [1, 224, 224, 3], unknown, "image"],
+		["features", "float32", [1, 128], unknown, "normal"],
+		["ids", "float32", [1, 128], table, "tokens:0..30521"],
+		["input_ids", "int64", [1, "seq"], table, "tokens:0..30521"],
+		["attention_mask", "int64", [1, "seq"], choice([0]), "ones"],
+		["mask", "bool", [1, "seq"], unknown, "ones"],
+		["flags", "bool", ["seq"], unknown, "tokens:0..1"],
+		["pixels", "uint8", [1, 3, 32, 32], unknown, "image"],
+		["quantised", "int8", [1, 4], unknown, "tokens:-128..127"],
+		["rate", "int64", [], choice([16_000, 8000], false), "const:16000"],
+		["rate", "int64", [1], choice([16_000]), "const:16000"],
+		["ids", "int64", [1, "seq"], choice([5]), "tokens:0..5"],
+		["rest", "int64", [], { kind: "unused" }, "zeros"],
+		["ids", "int64", [1, "seq"], unknown, null],
+		["ids", "int64", [1, "seq"], choice([0], false), null],
+		["steps", "int64", [], unknown, null],
+		["threshold", "float32", [], unknown, null],
+		["use_cache", "bool", [1], unknown, null],
+	])("is for %s %s %j %j: %s", (name, dtype, axes, values, kind) => {
+		expect(of([[name, dtype, axes, values]])).toEqual([kind]);
 	});
 
-	it("takes the vocabulary from the table that ids are looked up in", () => {
-		const node = (op: string, inputs: string[], outputs: string[]) => ({ name: "", domain: "", op, inputs, outputs, attributes: [] });
-		const graph = {
-			nodes: [node("Cast", ["ids"], ["wide"]), node("Gather", ["words", "wide"], ["x"]), node("Gather", ["kinds", "types"], ["z"])],
-			initializers: [
-				{ name: "words", dims: [30_522, 8] },
-				{ name: "kinds", dims: [2, 8] },
-			],
-		};
-		const model = { graph } as unknown as OnnxModel;
-		expect([vocabularyOf(model, "ids"), vocabularyOf(model, "types"), vocabularyOf(model, "mask")]).toEqual([30_522, 2, undefined]);
+	it("begins states at zero beside data, and takes a state alone for data", () => {
+		const audio: [string, DType, number[], InputValues] = ["input", "float32", [1, 576], unknown];
+		const states = ["state", "h0", "hidden", "c", "past_key_values.0.key"].map((name): typeof audio => [
+			name,
+			"float32",
+			[2, 1, 128],
+			unknown,
+		]);
+		expect(of([audio, ...states, ["x1", "float32", [1, 1, 8], { kind: "state" }]])).toEqual([
+			"normal",
+			"zeros",
+			"zeros",
+			"zeros",
+			"zeros",
+			"zeros",
+			"zeros",
+		]);
+		expect(of([["state", "float32", [1, 8], unknown]])).toEqual(["normal"]);
+		expect(of([audio, ["hidden_states", "float32", [1, 8], unknown]])).toEqual(["normal", "normal"]);
+	});
+
+	it("gives a length that of the inputs beside it", () => {
+		expect(
+			of([
+				["ids", "int64", ["batch", "seq"], table],
+				["input_lengths", "int64", ["batch"], unknown],
+			]),
+		).toEqual(["tokens:0..30521", "length"]);
+		const mel = { name: "mel", axes: ["batch", 80, "time"], shape: [2, 80, 300] };
+		const fixed = { name: "ids", axes: [1, 7], shape: [1, 7] };
+		expect([positionsBeside("n", [{ name: "n", axes: ["batch"], shape: [2] }, mel]), positionsBeside("n", [fixed])]).toEqual([300, 7]);
+		const made = generateInput({ name: "n", dtype: "int64", shape: [2], specs: [{ kind: "length" }], positions: 300 }, turn(0));
+		expect([...new BigInt64Array(made.tensor.data.buffer)]).toEqual([300n, 300n]);
+	});
+
+	it("writes a constant, by turns with others", () => {
+		const parsed = parseGenerator("sr=const:16000+const:-8e3");
+		if (parsed.state !== "ok") throw new Error(parsed.problem);
+		const made = [0, 1].map((index) => generateInput({ name: "sr", dtype: "int64", shape: [], specs: parsed.specs }, turn(index)).tensor);
+		expect(made.map(({ data }) => new BigInt64Array(data.buffer)[0])).toEqual([16_000n, -8000n]);
+		expect([formatGenerator(parsed.specs), isDrawn(parsed.specs)]).toEqual(["const:16000+const:-8000", false]);
 	});
 });

@@ -1,0 +1,110 @@
+// The generator of each input without real ones: by its type and name, and by what the model does with it.
+import type { InputValues } from "../../../onnx/input-values.ts";
+import type { OnnxDim } from "../../../onnx/model.ts";
+import type { DType } from "../../../schema/golden.ts";
+import { isFloating } from "../../tensor/tensor.ts";
+import { imageLayout } from "./image.ts";
+import type { GeneratorSpec } from "./spec.ts";
+
+export interface InputToFill {
+	name: string;
+	dtype: DType;
+	/** As the model declares them; null: it declares no shape. */
+	axes: readonly OnnxDim[] | null;
+	shape: readonly number[];
+}
+
+/** data: what the model is about. setting: a switch, a length, a mask, a state: what accompanies the data. */
+export interface DefaultGenerator {
+	role: "data" | "setting";
+	specs: readonly [GeneratorSpec];
+	/** Why these values, where the model says so. */
+	why?: string;
+}
+
+const unknown: InputValues = { kind: "unknown" };
+
+/** By input; null where nothing says which values suit it, so that a person has to. */
+export function defaultGenerators(
+	inputs: readonly InputToFill[],
+	values: ReadonlyMap<string, InputValues>,
+): Map<string, DefaultGenerator | null> {
+	const states = inputs.filter((input) => isState(input, values.get(input.name) ?? unknown));
+	const hasData = states.length < inputs.length;
+	return new Map(
+		inputs.map((input) => [
+			input.name,
+			hasData && states.includes(input)
+				? setting({ kind: "zeros" }, "a state at its beginning")
+				: defaultOf(input, values.get(input.name) ?? unknown),
+		]),
+	);
+}
+
+function defaultOf(input: InputToFill, values: InputValues): DefaultGenerator | null {
+	const { name, dtype, shape } = input;
+	if (values.kind === "range") return data({ kind: "tokens", range: [Math.ceil(values.low), Math.floor(values.high)] }, values.why);
+	if (values.kind === "unused") return setting({ kind: "zeros" }, "the model does not read it");
+	if (/mask/i.test(name) && !looksLikePicture(shape)) return setting({ kind: "ones" }, "a mask that hides nothing");
+	if (!isFloating(dtype) && isLength(input, values)) return setting({ kind: "length" }, "the length of the other inputs");
+	const isSwitch = isScalar(input);
+	if (isSwitch && values.kind === "choice") return setting(constant(values.values[0] ?? 0), values.why);
+	if (isSwitch) return null;
+	return isFloating(dtype) ? data({ kind: looksLikePicture(shape) ? "image" : "normal" }) : wholeNumbers(dtype, values);
+}
+
+/** Where the type itself has few values, all of them are meant. */
+function wholeNumbers(dtype: DType, values: InputValues): DefaultGenerator | null {
+	if (dtype === "uint8") return data({ kind: "image" });
+	if (dtype === "int8") return data({ kind: "tokens", range: [-128, 127] }, "all values of int8");
+	if (dtype === "bool") return data({ kind: "tokens", range: [0, 1] });
+	if (values.kind !== "choice" || !values.only) return null;
+	return data({ kind: "tokens", range: [Math.min(0, ...values.values), Math.max(1, ...values.values)] }, values.why);
+}
+
+function data(spec: GeneratorSpec, why?: string): DefaultGenerator {
+	return { role: "data", specs: [spec], ...(why === undefined ? {} : { why }) };
+}
+
+function setting(spec: GeneratorSpec, why: string): DefaultGenerator {
+	return { role: "setting", specs: [spec], why };
+}
+
+function constant(value: number): GeneratorSpec {
+	return { kind: "const", range: [value, value] };
+}
+
+function looksLikePicture(shape: readonly number[]): boolean {
+	const { channels, height, width } = imageLayout(shape);
+	return shape.length === 4 && [1, 3, 4].includes(channels) && height >= 8 && width >= 8;
+}
+
+/** One number by declaration; a batch of one is none. */
+function isScalar({ axes, shape }: InputToFill): boolean {
+	const declared = axes ?? shape;
+	return declared.length === 0 || (declared.length === 1 && declared[0] === 1);
+}
+
+/** `hidden_states` is what transformers call their data. */
+const stateNames =
+	/^(h|c|hx|cx)_?\d*(_?(in|n|prev|init))?$|(^|[_.])(hidden|state|cell|cache|past)(_?(in|prev|init|state|key_values))?_?\d*($|[_.])/i;
+
+function isState({ name, dtype }: InputToFill, values: InputValues): boolean {
+	return isFloating(dtype) && (values.kind === "state" || (stateNames.test(name) && !/hidden_states$/i.test(name)));
+}
+
+const lengthNames = /(?:^|_|\b)(?:lengths?|lens?)$/i;
+
+function isLength({ name, shape }: InputToFill, values: InputValues): boolean {
+	return shape.length <= 1 && (values.kind === "length" || lengthNames.test(name));
+}
+
+/** What a length counts: the last axis of open size behind the first one, else the second, of the first other input that has one. */
+export function positionsBeside(name: string, inputs: readonly Pick<InputToFill, "name" | "axes" | "shape">[]): number {
+	for (const { name: other, axes, shape } of inputs) {
+		if (other === name || shape.length < 2) continue;
+		const open = (axes ?? []).findLastIndex((axis, index) => index > 0 && typeof axis !== "number");
+		return shape[open > 0 ? open : 1] ?? 1;
+	}
+	return 1;
+}
