@@ -27,7 +27,7 @@ export function comparisonOf({ workload }: Measured, { workloads, family, figure
 	const timed = workloads.find((candidate) => candidate.workload === workload);
 	const noBase = timed?.base ? {} : { noBase: whyNoBase(spec, workload, run) };
 	const { looks, cudaGraph } = run.input.config.measure;
-	return { spec, looks, cudaGraph, family, figure, ...noBase };
+	return { isShared: timed?.head.record.sharedWithBase === true, spec, looks, cudaGraph, family, figure, ...noBase };
 }
 
 function whyNoBase(spec: EngineSpec, workload: Workload, { input, facts, prepared }: RunContext): NonNullable<CompareInput["noBase"]> {

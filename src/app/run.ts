@@ -4,7 +4,8 @@ import { ToolError } from "../core/errors.ts";
 import { attachProfile } from "../core/explain/layers.ts";
 import { makePlan } from "../core/plan/make-plan.ts";
 import { type EngineSpec, engineSpecs } from "../core/plan/plan.ts";
-import type { ErrorRecord, Finding, Result } from "../core/schema/result.ts";
+import type { BuildRecord, ErrorRecord, Finding, Result } from "../core/schema/result.ts";
+import { counted } from "../core/text/labels.ts";
 import type { BuiltEngine } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";
 import { build } from "../stages/build.ts";
@@ -158,6 +159,7 @@ async function buildEngines({ prepared, input, facts, ports }: RunContext): Prom
 		models: prepared.models,
 		findings: facts.findings,
 		strict: input.config.preflight.strict,
+		sharesUnchanged: (input.config.measure.unchangedModels ?? (input.isScheduled ? "rebuild" : "skip")) === "skip",
 		outFolder: input.outFolder,
 		timeoutMs: input.config.measure.buildTimeoutMs,
 	};
@@ -166,7 +168,17 @@ async function buildEngines({ prepared, input, facts, ports }: RunContext): Prom
 		if (built.engine) engines.push(built.engine);
 		stopIfInterrupted(ports);
 	}
+	const shared = facts.builds.filter(({ sharedWithBase }) => sharedWithBase === true);
+	if (shared.length > 0) facts.notes.push(sharedNote(shared, facts.builds.filter(({ arm }) => arm === "head").length));
 	return engines;
+}
+
+const maxNamed = 5;
+
+function sharedNote(shared: readonly BuildRecord[], total: number): string {
+	const names = shared.slice(0, maxNamed).map(({ model, engine }) => `${model}/${engine}`);
+	const more = shared.length > maxNamed ? `, and ${shared.length - maxNamed} more` : "";
+	return `Unchanged: ${shared.length} of ${counted(total, "engine")} (${names.join(", ")}${more}). Same model and settings in both arms, so one engine serves both and is not timed.`;
 }
 
 async function verifyEngines(engines: readonly BuiltEngine[], { input, facts, prepared, ports }: RunContext): Promise<void> {

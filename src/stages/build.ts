@@ -1,5 +1,6 @@
 // Builds the engine of every prepared model, base before head so that both may share one timing cache.
 import { folderName } from "../core/config/identity.ts";
+import type { EngineAssets } from "../core/plan/plan.ts";
 import type { BuildRecord, Finding } from "../core/schema/result.ts";
 import { counted } from "../core/text/labels.ts";
 import type { Backend, BuiltEngine } from "../ports/backend.ts";
@@ -11,6 +12,8 @@ export interface BuildInput {
 	models: readonly PreparedModel[];
 	findings: readonly Finding[];
 	strict: boolean;
+	/** One engine serves both arms where base and head have the same model and settings. */
+	sharesUnchanged: boolean;
 	/** Absolute folder of the output. */
 	outFolder: string;
 	timeoutMs: number;
@@ -30,11 +33,15 @@ interface BuildPorts {
 export async function* build(input: BuildInput, ports: BuildPorts): AsyncGenerator<Built> {
 	ports.progress.stage("build", input.models.length);
 	let built = 0;
+	const ofBase = new Map<string, { prepared: Buildable; result: Built }>();
 	for (const prepared of input.models) {
 		// Already among the run's errors.
 		if (prepared.state === "broken") continue;
 		ports.progress.item(`${prepared.spec.id} (${prepared.arm})`);
-		const result = await buildOne(prepared, input, ports.backend);
+		const base = prepared.arm === "head" && input.sharesUnchanged ? ofBase.get(prepared.spec.id) : undefined;
+		const isShared = base !== undefined && isUnchanged(base.prepared, prepared);
+		const result = isShared ? shareWithHead(base.result) : await buildOne(prepared, input, ports.backend);
+		if (prepared.arm === "base") ofBase.set(prepared.spec.id, { prepared, result });
 		if (result.engine) built += 1;
 		yield result;
 	}
@@ -42,6 +49,21 @@ export async function* build(input: BuildInput, ports: BuildPorts): AsyncGenerat
 }
 
 type Buildable = Exclude<PreparedModel, { state: "broken" }>;
+
+/** Whether two arms build from the same bytes; the recipe is the head's for both. */
+export function isUnchanged(base: PreparedModel, head: PreparedModel): boolean {
+	if (base.state !== "ready" || head.state !== "ready") return false;
+	return base.model.sha256 === head.model.sha256 && assetHashes(base.assets) === assetHashes(head.assets);
+}
+
+function assetHashes(assets: EngineAssets | undefined): string {
+	return JSON.stringify([assets?.plugins.map(({ sha256, dynamic }) => [sha256, dynamic]) ?? [], assets?.calibration?.sha256 ?? null]);
+}
+
+function shareWithHead({ record, engine }: Built): Built {
+	const shared: BuildRecord = { ...record, arm: "head", sharedWithBase: true };
+	return engine === undefined ? { record: shared } : { record: shared, engine: { ...engine, arm: "head", record: shared } };
+}
 
 async function buildOne(prepared: Buildable, input: BuildInput, backend: BuildPorts["backend"]): Promise<Built> {
 	if (prepared.state === "missing") return { record: notBuilt(prepared, "missing") };

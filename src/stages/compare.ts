@@ -13,6 +13,8 @@ export interface CompareInput {
 	looks: Config["measure"]["looks"];
 	family: number;
 	figure: RunFigure;
+	/** One engine serves both arms, because the model did not change. */
+	isShared: boolean;
 	/** Kernels are launched as one CUDA graph. */
 	cudaGraph: boolean;
 	/** Why there is no base to compare with, where there is none. */
@@ -26,7 +28,7 @@ export function compare(measured: Measured, input: CompareInput): WorkloadResult
 	const { workload } = measured;
 	const options = comparisonOptions(workload, input);
 	const compared = compareRuns(measured.runs, options);
-	const latency = latencyOf(measured, compared.latency, input.noBase);
+	const latency = latencyOf(measured, compared.latency, input);
 	const gpu = workloadGpu(measured.runs, latency.estimate);
 	const notes = [...(gpu === null ? [] : clockNotes(gpu, latency)), ...enqueueNotes(measured.runs, { cudaGraph: input.cudaGraph })];
 	return {
@@ -40,8 +42,8 @@ export function compare(measured: Measured, input: CompareInput): WorkloadResult
 		figure: input.figure,
 		verdict: latency.verdict,
 		latency,
-		p99: measured.state === "identical" ? identical(compared.p99) : compared.p99,
-		memory: measured.state === "identical" ? identical(compared.memory) : compared.memory,
+		p99: measured.state === "identical" ? identical(compared.p99, input) : compared.p99,
+		memory: measured.state === "identical" ? identical(compared.memory, input) : compared.memory,
 		base: compared.base,
 		head: compared.head,
 		noise: compared.noise,
@@ -54,20 +56,22 @@ export function compare(measured: Measured, input: CompareInput): WorkloadResult
 	};
 }
 
-function latencyOf(measured: Measured, compared: Comparison, noBase: CompareInput["noBase"]): Comparison {
-	if (measured.state === "identical") return identical(compared);
+function latencyOf(measured: Measured, compared: Comparison, input: CompareInput): Comparison {
+	if (measured.state === "identical") return identical(compared, input);
 	if (measured.state === "interrupted") return { ...compared, verdict: "inconclusive", reason: "The timing was interrupted." };
 	if (measured.state === "failed")
 		return { ...compared, verdict: "not-comparable", reason: measured.error?.message ?? "The timing failed." };
-	return { ...compared, ...noBase };
+	return { ...compared, ...input.noBase };
 }
 
 /** Engines with the same bytes cannot differ in speed, so every change is ruled out without a measurement. */
-function identical(compared: Comparison): Comparison {
+function identical(compared: Comparison, { isShared }: CompareInput): Comparison {
 	return {
 		...compared,
 		verdict: "unchanged",
-		reason: "Both arms have the same engine, byte for byte; nothing was timed, and any change is ruled out.",
+		reason: isShared
+			? "Same model and settings in both arms: one engine serves both, so nothing was timed."
+			: "Both arms have the same engine, byte for byte; nothing was timed, and any change is ruled out.",
 		estimate: 0,
 		interval: [0, 0],
 		excluded: 0,

@@ -54,10 +54,11 @@ async function probeEngine(head: BuiltEngine, input: ProbeInput, ports: ProbePor
 	const plan = await planOf(head, input, ports);
 	const own = await runProbes(head, plan, { input, ports });
 	if (own.state === "failed") return { state: "failed", error: recordFault(own.failure, { ...engineRef, arm: "head" }) };
-	const base = input.engines.find((other) => other.arm === "base" && other.spec.id === id);
 	const differs = own.judged.some(({ state }) => state === "differs");
+	const base = differs ? input.engines.find((other) => other.arm === "base" && other.spec.id === id) : undefined;
+	const ofBase = () => (base === undefined ? null : runProbes(base, plan, { input, ports }));
 	// If the base fails, the head's result is used alone.
-	const other = differs && base !== undefined ? await runProbes(base, plan, { input, ports }) : null;
+	const other = head.record.sharedWithBase === true ? own : await ofBase();
 	const known = other?.state === "done" ? new Map(other.judged.map((judged) => [judged.probe, judged] as const)) : null;
 	return { state: "judged", results: settleProbes(own.judged, known, engineRef) };
 }

@@ -149,11 +149,13 @@ async function inferArms(batch: Batch, verification: EngineVerification): Promis
 	const cases: InferCase[] = [];
 	for (const { id, inputs } of batch.cases)
 		cases.push({ id, inputs: await readTensors(inputs, verification.set.folder, verification.ports) });
-	const base = verification.base === undefined ? null : await inferBatch(verification.base, cases, { batch, verification });
+	const isShared = verification.head.record.sharedWithBase === true;
+	const own = verification.base === undefined || isShared ? null : await inferBatch(verification.base, cases, { batch, verification });
 	// An engine that failed once is not run again for every batch.
-	if (base?.state === "failed") verification.base = undefined;
+	if (own?.state === "failed") verification.base = undefined;
 	const head = await inferBatch(verification.head, cases, { batch, verification });
 	if (head.state === "failed") return head;
+	const base = isShared ? head : own;
 	return { state: "done", head: byId(head), base: base === null ? new Map() : byId(base) };
 }
 

@@ -13,9 +13,12 @@ const validate = new Ajv2020({ allowUnionTypes: true, strictRequired: false }).c
 );
 const dist = process.env["TRTGATE_DIST"];
 
-async function compare(replay: Replay): Promise<{ run: CliRun; result: Result; out: string }> {
+async function compare(replay: Replay, edit = (config: string) => config): Promise<{ run: CliRun; result: Result; out: string }> {
 	const folder = temporaryFolder();
-	for (const arm of ["base", "head"] as const) writeProject(join(folder, arm), comparisonFiles(replay.comparison, arm));
+	for (const arm of ["base", "head"] as const) {
+		const files = comparisonFiles(replay.comparison, arm);
+		writeProject(join(folder, arm), { ...files, "trtgate.yml": edit(String(files["trtgate.yml"])) });
+	}
 	const run = await runCli(["run", "--base", "base", "--head", "head", "--out", "out"], {
 		cwd: folder,
 		env: { PATH: installReplay(folder, replay) },
@@ -78,6 +81,27 @@ describe("a recorded comparison", () => {
 		const failing = result.golden.flatMap(({ checks }) => checks.filter(({ pass }) => !pass).map(({ output }) => output));
 		expect([...new Set(failing)].sort()).toEqual(["logits_out", "mask"]);
 		expect(run.stdout).toMatch(/logits_out/);
+	});
+
+	it("builds and verifies one engine for both arms of an unchanged model, and times nothing", async () => {
+		const { run, result, out } = await compare({ comparison: "same-model" }, (config) => config.replace(", unchanged-models: rebuild", ""));
+		expect(run.exit, run.stdout + run.stderr).toBe(0);
+		const [base, head] = result.builds;
+		expect([base?.sharedWithBase, head?.sharedWithBase]).toEqual([undefined, true]);
+		expect(head?.enginePath).toBe(base?.enginePath);
+		const logs = readdirSync(join(out, "logs"));
+		expect(logs.filter((name) => name.startsWith("build-"))).toHaveLength(1);
+		expect(logs.filter((name) => name.startsWith("measure-"))).toEqual([]);
+		expect(result.workloads[0]).toMatchObject({
+			verdict: "unchanged",
+			runs: [],
+			latency: { reason: expect.stringContaining("Same model and settings") },
+		});
+		expect(result.golden.map(({ state }) => state)).toEqual(["match", "match"]);
+		const [check] = result.golden[0]?.checks ?? [];
+		expect(check?.base).toBe(check?.got);
+		expect(result.gates.find(({ gate }) => gate === "build")?.message).toContain("one engine serves both");
+		expect(run.stdout).toContain("Same model and settings");
 	});
 
 	it("builds both arms on one timing cache, tells so, and keeps logs, layers and digests", async () => {

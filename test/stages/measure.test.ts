@@ -44,6 +44,7 @@ async function measureOne(
 			looks: config.measure.looks,
 			family: 1,
 			figure: "median",
+			isShared: false,
 			cudaGraph: options.cudaGraph ?? true,
 		}),
 	};
@@ -161,7 +162,9 @@ describe("the figure that is compared", () => {
 	] as const)("is the %s: %s where only the fastest iterations agree", async (figure, verdict) => {
 		const input = { workloads: [timed()], measure: config.measure, family: 1, figure, outFolder: "/out" };
 		for await (const measured of measure(input, fakePorts(fakeBackend(disturbed)))) {
-			expect(compare(measured, { spec: spec!, looks: config.measure.looks, family: 1, figure, cudaGraph: true })).toMatchObject({
+			expect(
+				compare(measured, { spec: spec!, looks: config.measure.looks, family: 1, figure, isShared: false, cudaGraph: true }),
+			).toMatchObject({
 				verdict,
 				figure,
 			});

@@ -150,6 +150,8 @@ export interface MeasureConfig {
 	timeoutMs: number;
 	buildTimeoutMs: number;
 	threads: number;
+	/** What is done where the change does not touch a model; absent: skip, and rebuild on a schedule. */
+	unchangedModels?: "skip" | "rebuild";
 	identicalEngines: "skip" | "measure";
 	cudaGraph: boolean;
 	transfers: boolean;

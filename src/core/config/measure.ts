@@ -25,6 +25,8 @@ export function* resolveMeasure(file: MeasureFile): Resolution<MeasureConfig> {
 		transfers: yield* pick("transfers", file.transfers, defaultMeasure.transfers),
 		spinWait: yield* pick("spin-wait", file["spin-wait"], defaultMeasure.spinWait),
 	};
+	const unchangedModels = file["unchanged-models"];
+	if (unchangedModels !== undefined) measure.unchangedModels = unchangedModels;
 	yield* checkLooks(measure.looks);
 	yield* checkTimeout(measure);
 	return measure;

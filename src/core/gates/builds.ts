@@ -20,7 +20,8 @@ const noticeableBuildMs = 60_000;
 
 export function judgeBuild(facts: BuildFacts, config: Config): GateResult[] {
 	const gates = [preflightGate(facts, config), buildGate(facts, config)];
-	if (facts.head.state === "built" && facts.base?.state === "built") gates.push(sizeGate(facts, config), timeGate(facts, config));
+	if (facts.head.state === "built" && facts.base?.state === "built" && !facts.head.sharedWithBase)
+		gates.push(sizeGate(facts, config), timeGate(facts, config));
 	return gates.filter((gate) => gate !== null);
 }
 
@@ -76,8 +77,9 @@ function buildGate(facts: BuildFacts, config: Config): GateResult | null {
 	}
 }
 
-function builtMessage({ durationMs, fromCache }: BuildRecord): string {
+function builtMessage({ durationMs, fromCache, sharedWithBase }: BuildRecord): string {
 	const time = formatDuration(durationMs);
+	if (sharedWithBase === true) return "Unchanged: the same model and settings as in the base, so one engine serves both.";
 	return fromCache === true ? `Taken from the engine cache; it was built in ${time}.` : `Built in ${time}.`;
 }
 

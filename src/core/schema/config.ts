@@ -358,6 +358,10 @@ export interface MeasureFile {
    */
   threads?: number;
   /**
+   * What is done where base and head have the same model, plugins and calibration. skip: one engine serves both arms, and is not timed. rebuild: each arm builds its own and both are timed. Default: skip, and rebuild on a schedule.
+   */
+  "unchanged-models"?: "skip" | "rebuild";
+  /**
    * Whether two engines with the same bytes are still timed.
    */
   "identical-engines"?: "skip" | "measure";

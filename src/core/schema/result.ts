@@ -229,6 +229,10 @@ export interface BuildRecord {
    * Taken from the engine cache: durationMs is of the build that made it, some time ago, and is compared with nothing.
    */
   fromCache?: boolean;
+  /**
+   * Of the head: the base has the same model and settings, so its engine, or its failure, is the head's too. Nothing was built for the head.
+   */
+  sharedWithBase?: boolean;
   modelSha256?: string;
   modelBytes?: number;
   /**

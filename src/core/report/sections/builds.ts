@@ -67,7 +67,7 @@ function markdownCells({ model, engine, part, base, head }: BuildPair): string[]
 		subjectName({ model, engine, part }),
 		state,
 		base === null ? dash : base.state === "built" ? buildTime(base) : buildLabel(base),
-		head === null ? dash : buildTime(head),
+		head === null ? dash : head.sharedWithBase ? "same engine" : buildTime(head),
 		engineSizeText(base),
 		engineSizeText(head),
 		warningsText(head),
@@ -84,6 +84,7 @@ const stateTones: Readonly<Record<BuildRecord["state"], Tone>> = {
 
 function timeCell(build: BuildRecord | null): Piece {
 	if (build === null) return "–";
+	if (build.sharedWithBase === true) return "same engine";
 	return build.state === "built"
 		? html`${formatDuration(build.durationMs)}${build.fromCache === true ? html`<small>from the cache</small>` : null}`
 		: pill(buildLabel(build), build.arm === "head" ? stateTones[build.state] : "open");
