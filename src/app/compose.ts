@@ -2,6 +2,8 @@
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { entryStore } from "../adapters/cache/entries.ts";
+import { verdictStore } from "../adapters/cache/verdicts.ts";
 import { systemClock } from "../adapters/clock.ts";
 import { fileModelReader } from "../adapters/files/model-reader.ts";
 import { fileStore } from "../adapters/files/store.ts";
@@ -18,6 +20,9 @@ import type { Ports } from "../ports/ports.ts";
 import type { Progress } from "../ports/world.ts";
 import { chosenMachine, workerPathOf } from "./choose-backend.ts";
 import { gpuLease, gpuWatch, lockFolderOf, narrowDevices } from "./gpu.ts";
+
+/** A verdict is a few kilobytes. */
+const maxVerdictBytes = 256 * 1024 ** 2;
 
 export interface Composition {
 	ports: Ports;
@@ -76,6 +81,7 @@ export function compose(
 		models: fileModelReader(),
 		tensors: fileTensorReader(),
 		backend,
+		...keptVerdicts(config, world.environment),
 		clock,
 		shell: userShell(processes, lentVariables),
 		custom: customCommands(processes),
@@ -86,6 +92,11 @@ export function compose(
 		childMs: processes.childMs,
 	};
 	return { ports, processes, stop };
+}
+
+function keptVerdicts({ cache }: Pick<Config, "cache">, environment: Environment): Pick<Ports, "keptVerdicts"> {
+	if (!cache.verdicts) return {};
+	return { keptVerdicts: verdictStore(entryStore({ folder: join(cacheFolder(environment), "verdicts"), maxBytes: maxVerdictBytes })) };
 }
 
 /** The folder of the bundle: this module lies in its folder chunks/. */

@@ -34,6 +34,8 @@ export interface GateOptions {
 	seed?: string;
 	/** Patterns of the engines to measure, as the user wrote them; all where it is left out. */
 	only?: string;
+	/** Nothing is taken over from earlier runs: no engine, kernel timing or verdict. */
+	isFresh?: boolean;
 	/** Path of trtexec, where it is not to be looked for. */
 	trtexec?: string;
 	/** Values that override the config file: backend, onnxruntime. */
@@ -55,7 +57,8 @@ export type GateCompletion = { state: "ran"; result: Result; outFolder: string }
  */
 export async function gate(options: GateOptions, mode: "run" | "plan" = "run"): Promise<GateCompletion> {
 	const outFolder = resolve(options.cwd, options.out);
-	const { config, text, home } = await readConfig(options);
+	const { config: asWritten, text, home } = await readConfig(options);
+	const config = options.isFresh ? { ...asWritten, cache: { engines: false, timing: false, verdicts: false } } : asWritten;
 	const composed = compose(config, options);
 	const composition = { ...composed, ports: { ...composed.ports, ...options.ports } };
 	options.onStart?.(composition.stop);

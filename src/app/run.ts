@@ -1,4 +1,5 @@
 // One run of the gate: its stages in order, from top to bottom, and the one place that catches what they throw.
+import type { Config } from "../core/config/config.ts";
 import { recordError } from "../core/error-record.ts";
 import { ToolError } from "../core/errors.ts";
 import { attachProfile } from "../core/explain/layers.ts";
@@ -11,6 +12,7 @@ import type { Ports } from "../ports/ports.ts";
 import { build } from "../stages/build.ts";
 import { compare } from "../stages/compare.ts";
 import { explain } from "../stages/explain.ts";
+import { keepVerdicts, recallVerdicts, type TakenOver } from "../stages/kept-verdicts.ts";
 import { loadGoldens } from "../stages/load-goldens.ts";
 import { measure } from "../stages/measure.ts";
 import { preflight } from "../stages/preflight.ts";
@@ -19,7 +21,7 @@ import type { PreparedModel } from "../stages/prepared.ts";
 import { probe } from "../stages/probe.ts";
 import { filesOfRun } from "../stages/report.ts";
 import { reviewGoldens } from "../stages/review.ts";
-import { verify } from "../stages/verify.ts";
+import { type Verified, verify } from "../stages/verify.ts";
 import { shapeWorkloads, type TimedWorkload } from "../stages/workloads.ts";
 import { comparisonOf, timingOf } from "./comparison.ts";
 import { concludeResult } from "./conclude.ts";
@@ -159,7 +161,7 @@ async function buildEngines({ prepared, input, facts, ports }: RunContext): Prom
 		models: prepared.models,
 		findings: facts.findings,
 		strict: input.config.preflight.strict,
-		sharesUnchanged: (input.config.measure.unchangedModels ?? (input.isScheduled ? "rebuild" : "skip")) === "skip",
+		sharesUnchanged: unchangedMode(input) !== "rebuild",
 		outFolder: input.outFolder,
 		timeoutMs: input.config.measure.buildTimeoutMs,
 	};
@@ -175,10 +177,13 @@ async function buildEngines({ prepared, input, facts, ports }: RunContext): Prom
 
 const maxNamed = 5;
 
+function listNames(names: readonly string[]): string {
+	return `${names.slice(0, maxNamed).join(", ")}${names.length > maxNamed ? `, and ${names.length - maxNamed} more` : ""}`;
+}
+
 function sharedNote(shared: readonly BuildRecord[], total: number): string {
-	const names = shared.slice(0, maxNamed).map(({ model, engine }) => `${model}/${engine}`);
-	const more = shared.length > maxNamed ? `, and ${shared.length - maxNamed} more` : "";
-	return `Unchanged: ${shared.length} of ${counted(total, "engine")} (${names.join(", ")}${more}). Same model and settings in both arms, so one engine serves both and is not timed.`;
+	const names = listNames(shared.map(({ model, engine }) => `${model}/${engine}`));
+	return `Unchanged: ${shared.length} of ${counted(total, "engine")} (${names}). Same model and settings in both arms, so one engine serves both and is not timed.`;
 }
 
 async function verifyEngines(engines: readonly BuiltEngine[], { input, facts, prepared, ports }: RunContext): Promise<void> {
@@ -188,11 +193,30 @@ async function verifyEngines(engines: readonly BuiltEngine[], { input, facts, pr
 		modelSha256: hashesOfModels(prepared.models),
 		commands: { known: input.config.commands ?? [], cwd: input.arms.find(({ arm }) => arm === "head")?.path ?? "" },
 	};
-	for await (const verified of verify(verifying, ports)) {
+	const { keptVerdicts: kept } = ports;
+	const conditions = { version: input.version, backend: facts.backend, environment: facts.environment };
+	const takenOver = kept === undefined || unchangedMode(input) !== "skip" ? [] : await recallVerdicts(verifying, conditions, kept);
+	facts.golden.push(...takenOver.flatMap(({ verdicts }) => verdicts));
+	if (takenOver.length > 0) facts.notes.push(takenOverNote(takenOver));
+	const left = engines.filter(({ spec }) => !takenOver.some(({ engineId }) => engineId === spec.id));
+	const found: Verified[] = [];
+	for await (const verified of verify({ ...verifying, engines: left }, ports)) {
+		found.push(verified);
 		if (verified.state === "judged") facts.golden.push(verified.verdict);
 		else facts.errors.push(verified.error);
 		stopIfInterrupted(ports);
 	}
+	if (kept !== undefined) await keepVerdicts(verifying, found, { facts: conditions, kept, at: ports.clock.timestamp() });
+}
+
+/** A nightly run builds each arm for itself, which shows how much one build differs from the next. */
+function unchangedMode({ config, isScheduled }: GateInput): NonNullable<Config["measure"]["unchangedModels"]> {
+	return config.measure.unchangedModels ?? (isScheduled ? "rebuild" : "skip");
+}
+
+function takenOverNote(takenOver: readonly TakenOver[]): string {
+	const names = listNames(takenOver.map(({ engineId, at }) => `${engineId} of ${at}`));
+	return `Golden verdicts taken over from earlier runs with the same engine, golden, limits, GPU and driver: ${names}. Run with --fresh to verify again.`;
 }
 
 /** Hashes of the head's models themselves, not of their variants; a model of which only variants are built has none. */

@@ -1,12 +1,26 @@
 // All ports together, as app composes them. Types only.
 import type { Backend } from "./backend.ts";
-import type { Clock, CustomCommands, Files, GpuLease, Interrupt, ModelReader, Progress, Shell, Telemetry, TensorReader } from "./world.ts";
+import type {
+	Clock,
+	CustomCommands,
+	Files,
+	GpuLease,
+	Interrupt,
+	KeptVerdicts,
+	ModelReader,
+	Progress,
+	Shell,
+	Telemetry,
+	TensorReader,
+} from "./world.ts";
 
 export interface Ports {
 	files: Files;
 	models: ModelReader;
 	tensors: TensorReader;
 	backend: Backend;
+	/** Absent where nothing is taken over from earlier runs. */
+	keptVerdicts?: KeptVerdicts;
 	clock: Clock;
 	shell: Shell;
 	/** Absent where no command of the user may run. */

@@ -6,7 +6,7 @@ import type { Tensor } from "../core/golden/tensor/tensor.ts";
 import type { InputKind } from "../core/input-kind.ts";
 import type { ExternalFile, OnnxModel } from "../core/onnx/model.ts";
 import type { TensorFile } from "../core/schema/golden.ts";
-import type { GpuWindow } from "../core/schema/result.ts";
+import type { GoldenVerdict, GpuWindow } from "../core/schema/result.ts";
 import type { ForeignProcess } from "../core/telemetry/validity.ts";
 
 /** A failure of a tool, as a value: the stage decides what it stops. */
@@ -50,6 +50,13 @@ export interface ModelOnDisk {
 export interface TensorReader {
 	/** @throws ConfigError golden-missing, tensor-invalid (size, hash, dtype or shape other than in the manifest). */
 	read(path: string, file: TensorFile): Promise<Tensor>;
+}
+
+/** Golden verdicts of earlier runs on this machine, each under everything that it depends on. */
+export interface KeptVerdicts {
+	/** `at`: ISO 8601, UTC. */
+	recall(key: string): Promise<{ verdicts: GoldenVerdict[]; at: string } | null>;
+	keep(key: string, verdicts: readonly GoldenVerdict[], at: string): Promise<void>;
 }
 
 export interface Clock {

@@ -4,11 +4,11 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { type ActionOptions, type ActionRun, runActionFolder } from "../support/action-runner.ts";
 import { git } from "../support/git-history.ts";
 import { startLocalGitHub } from "../support/local-github/start.ts";
-import { cacheHome, quickProject, readResult, temporaryFolder, writeProject } from "../support/project.ts";
+import { quickProject, readResult, temporaryFolder, writeProject } from "../support/project.ts";
 
 /** The action of this repository on a workspace. */
 function runAction(workspace: string, inputs: Record<string, string>, more: Partial<ActionOptions> = {}): Promise<ActionRun> {
-	const env = { XDG_CACHE_HOME: cacheHome, TRTGATE_LOCKS: join(workspace, ".locks"), ...more.env };
+	const env = { XDG_CACHE_HOME: join(workspace, ".cache"), TRTGATE_LOCKS: join(workspace, ".locks"), ...more.env };
 	return runActionFolder(".", { cwd: workspace, inputs, ...more, env });
 }
 

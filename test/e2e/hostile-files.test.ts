@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { type ActionRun, runActionFolder } from "../support/action-runner.ts";
 import { outputOf } from "../support/child-output.ts";
 import { compileCache } from "../support/compile-cache.ts";
-import { cacheHome, quickConfig, quickProject, runCli, runNode, temporaryFolder, writeProject } from "../support/project.ts";
+import { quickConfig, quickProject, runCli, runNode, temporaryFolder, writeProject } from "../support/project.ts";
 
 const makers: Readonly<Record<string, (path: string) => void>> = {
 	"a folder": (path) => mkdirSync(path),
@@ -92,7 +92,7 @@ it("too few files that may be open are the machine's fault, not a bug", async ()
 	for (const most of [24, 28, 32]) {
 		const child = spawn("sh", ["-c", script, "sh", String(most), process.execPath, resolve("dist/cli.js"), "run", "--out", "out"], {
 			cwd: folder,
-			env: { PATH: process.env["PATH"], HOME: folder, XDG_CACHE_HOME: cacheHome, NODE_COMPILE_CACHE: compileCache },
+			env: { PATH: process.env["PATH"], HOME: folder, XDG_CACHE_HOME: join(folder, ".cache"), NODE_COMPILE_CACHE: compileCache },
 			stdio: ["ignore", "pipe", "pipe"],
 		});
 		const { exit, stderr, stdout } = await outputOf(child);
@@ -126,7 +126,12 @@ describe("a config outside of the workspace", () => {
 		["golden/", "golden"],
 	])("is refused by %s before it is opened, as a path and as a link", async (_, action) => {
 		const { workspace, outside } = withSecret();
-		const env = { ...event, GITHUB_EVENT_PATH: join(workspace, "event.json"), GITHUB_REF: "refs/heads/main", XDG_CACHE_HOME: cacheHome };
+		const env = {
+			...event,
+			GITHUB_EVENT_PATH: join(workspace, "event.json"),
+			GITHUB_REF: "refs/heads/main",
+			XDG_CACHE_HOME: join(workspace, ".cache"),
+		};
 		writeFileSync(env.GITHUB_EVENT_PATH, "{}");
 		const run = (config: string) =>
 			runActionFolder(action, { cwd: workspace, env, inputs: { config, ...(action === "golden" ? { reason: "x" } : {}) } });

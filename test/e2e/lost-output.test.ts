@@ -3,7 +3,7 @@ import { type StdioOptions, spawn } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
-import { cacheHome, quickProject, readResult, temporaryFolder } from "../support/project.ts";
+import { quickProject, readResult, temporaryFolder } from "../support/project.ts";
 
 type Sink = "kept" | "/dev/full" | "closed pipe";
 interface Sinks {
@@ -19,7 +19,13 @@ async function runInto(
 ) {
 	const full = openSync("/dev/full", "w");
 	const stdio: StdioOptions = ["ignore", stdout === "/dev/full" ? full : "pipe", stderr === "/dev/full" ? full : "pipe"];
-	const env = { PATH: process.env["PATH"] ?? "", HOME: cwd, XDG_CACHE_HOME: cacheHome, TRTGATE_LOCKS: join(cwd, ".locks"), NO_COLOR: "1" };
+	const env = {
+		PATH: process.env["PATH"] ?? "",
+		HOME: cwd,
+		XDG_CACHE_HOME: join(cwd, ".cache"),
+		TRTGATE_LOCKS: join(cwd, ".locks"),
+		NO_COLOR: "1",
+	};
 	const child = spawn(process.execPath, [resolve("dist", entryPoint), ...argv], { cwd, env, stdio });
 	closeSync(full);
 	if (stdout === "closed pipe") child.stdout?.destroy();

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { outputOf } from "../support/child-output.ts";
-import { cacheHome, distWithFaultyWorker, quickConfig, quickProject, readResult, runCli, temporaryFolder } from "../support/project.ts";
+import { distWithFaultyWorker, quickConfig, quickProject, readResult, runCli, temporaryFolder } from "../support/project.ts";
 
 function arms(files: Record<string, string> = {}): string {
 	const folder = temporaryFolder();
@@ -17,7 +17,7 @@ const argv = ["run", "--base", "base", "--head", "head", "--out", "out"];
 it("a machine whose memory does not hold the runtime is the runner's fault: exit 3", async () => {
 	const cwd = arms();
 	const program = ["-c", 'ulimit -v 1500000; exec "$@"', "sh", process.execPath, resolve("dist/cli.js"), ...argv];
-	const env = { PATH: process.env["PATH"] ?? "", HOME: cwd, XDG_CACHE_HOME: cacheHome, NO_COLOR: "1" };
+	const env = { PATH: process.env["PATH"] ?? "", HOME: cwd, XDG_CACHE_HOME: join(cwd, ".cache"), NO_COLOR: "1" };
 	const run = await outputOf(spawn("sh", program, { cwd, env, stdio: ["ignore", "pipe", "pipe"] }));
 	expect(run.exit, run.stdout + run.stderr).toBe(3);
 	const result = readResult(join(cwd, "out"));

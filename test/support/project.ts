@@ -75,7 +75,9 @@ export const cacheHome = join(tmpdir(), "trtgate-test-cache");
 
 export function runCli(argv: readonly string[], options: CliOptions): Promise<CliRun> {
 	const cli = join(options.dist ?? resolve("dist"), "cli.js");
-	return runNode([cli, ...argv], options);
+	// All tests share one cache, for the sake of what is unpacked there; none may take over another's verdicts.
+	const isFresh = argv[0] === "run" && options.env?.["XDG_CACHE_HOME"] === undefined;
+	return runNode([cli, ...argv, ...(isFresh ? ["--fresh"] : [])], options);
 }
 
 export function runNode(argv: readonly string[], options: CliOptions): Promise<CliRun> {

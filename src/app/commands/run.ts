@@ -45,6 +45,7 @@ function gateOptions(args: ArgumentsOf<typeof runTable>, terminal: Terminal) {
 	return {
 		cwd: terminal.cwd,
 		out: args.text("out"),
+		isFresh: args.flag("fresh"),
 		...Object.fromEntries(named.filter(([, value]) => value !== undefined)),
 		...(only.length === 0 ? {} : { only: only.join("\n") }),
 		inputs: Object.fromEntries(inputs.filter((entry): entry is [(typeof entry)[0], string] => entry[1] !== undefined)),

@@ -42,6 +42,7 @@ export const runTable = {
 			otherwise: "derived from the head's commit and the config's path",
 		},
 		out: { value: "DIR", does: "Folder for results, reports and logs.", default: "trtgate-out" },
+		fresh: { does: "Take nothing over from earlier runs: no engine, kernel timing or golden verdict." },
 		"dry-run": { does: "Print the plan without running it." },
 		json,
 	},

@@ -151,7 +151,7 @@ export interface MeasureConfig {
 	buildTimeoutMs: number;
 	threads: number;
 	/** What is done where the change does not touch a model; absent: skip, and rebuild on a schedule. */
-	unchangedModels?: "skip" | "rebuild";
+	unchangedModels?: "skip" | "verify" | "rebuild";
 	identicalEngines: "skip" | "measure";
 	cudaGraph: boolean;
 	transfers: boolean;
@@ -198,7 +198,7 @@ export interface Config {
 	baseline: { from: "base-ref" | "tag" | "pinned"; ref?: string };
 	profile: Record<"nsys" | "ncu", ProfileWhen>;
 	/** What TensorRT takes over from earlier runs on this machine. */
-	cache: { engines: boolean; timing: boolean };
+	cache: { engines: boolean; timing: boolean; verdicts: boolean };
 	/** Absent: none. */
 	commands?: readonly CommandConfig[];
 	sources: Sources;

@@ -102,7 +102,7 @@ export const defaultSettings: Settings = {
 	// Nsight Compute replays kernels and needs the right to read counters, which most runners do not give.
 	profile: { nsys: "on-regression", ncu: "never" },
 	// The base of a pull request is built again at every push; kernel timings shared by both arms remove random differences between builds.
-	cache: { engines: true, timing: true },
+	cache: { engines: true, timing: true, verdicts: true },
 };
 
 /** A command that compares one output of one case. */

@@ -36,6 +36,7 @@ export function* resolveConfig(file: ConfigFile, origin: Origin): Resolution<Omi
 		},
 		cache: {
 			engines: yield* orDefault("/cache/engines", { given: file.cache?.engines, byDefault: defaultSettings.cache.engines }),
+			verdicts: yield* orDefault("/cache/verdicts", { given: file.cache?.verdicts, byDefault: defaultSettings.cache.verdicts }),
 			timing: yield* orDefault("/cache/timing", { given: file.cache?.timing, byDefault: defaultSettings.cache.timing }),
 		},
 		...(file.comparators === undefined ? {} : { commands: yield* resolveCommands(file.comparators) }),

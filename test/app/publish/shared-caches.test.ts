@@ -12,7 +12,7 @@ import { buildConfig } from "../../support/build-config.ts";
 import { temporaryFolder } from "../../support/project.ts";
 
 const fingerprint = { os: "linux", arch: "x64", gpu: "NVIDIA H200", driver: "580.159", tensorrt: "10.15.1" };
-const config = { ...buildConfig(), cache: { engines: true, timing: false } };
+const config = { ...buildConfig(), cache: { engines: true, timing: false, verdicts: false } };
 
 function prepared(arm: Arm, sha256: string, engine = "{ precision: fp32 }"): PreparedModel {
 	const [spec] = engineSpecs(buildConfig("", engine));

@@ -1,0 +1,76 @@
+// Takes over golden verdicts of an earlier run where nothing that they depend on has changed, and keeps those of this run.
+import type { BackendFacts, GoldenVerdict } from "../core/schema/result.ts";
+import type { BuiltEngine } from "../ports/backend.ts";
+import type { KeptVerdicts } from "../ports/world.ts";
+import type { Verified, VerifyInput } from "./verify.ts";
+
+export interface VerdictFacts {
+	/** Our own version: a later one may judge otherwise. */
+	version: string;
+	backend: BackendFacts;
+	/** What must match before two machines' numbers may be compared. */
+	environment: Readonly<Record<string, string>>;
+}
+
+/** An engine with a golden, and what its verdicts depend on. */
+interface Keyed {
+	head: BuiltEngine;
+	key: string;
+}
+
+export interface TakenOver {
+	engineId: string;
+	verdicts: readonly GoldenVerdict[];
+	/** ISO 8601, UTC: when they were found. */
+	at: string;
+}
+
+/** @returns the verdicts of every engine that an earlier run has verified under the same conditions. */
+export async function recallVerdicts(input: VerifyInput, facts: VerdictFacts, kept: KeptVerdicts): Promise<TakenOver[]> {
+	const found: TakenOver[] = [];
+	for (const { head, key } of keyedEngines(input, facts)) {
+		const known = await kept.recall(key);
+		if (known !== null) found.push({ engineId: head.spec.id, ...known });
+	}
+	return found;
+}
+
+/** Only complete verifications are kept: an engine of which one case failed to run is verified again. */
+export async function keepVerdicts(
+	input: VerifyInput,
+	verified: readonly Verified[],
+	how: { facts: VerdictFacts; kept: KeptVerdicts; at: string },
+): Promise<void> {
+	const failed = verified.flatMap((one) => (one.state === "failed" ? [`${one.error.model}/${one.error.engine}`] : []));
+	for (const { head, key } of keyedEngines(input, how.facts)) {
+		const ofEngine = verified.flatMap((one) => (one.state === "judged" && engineOf(one.verdict) === head.spec.id ? [one.verdict] : []));
+		const isComplete = ofEngine.length > 0 && ofEngine.every(({ state }) => state !== "error") && !failed.includes(head.spec.id);
+		if (isComplete) await how.kept.keep(key, ofEngine, how.at);
+	}
+}
+
+function engineOf({ model, engine }: GoldenVerdict): string {
+	return `${model}/${engine}`;
+}
+
+/** Programs of the user have no digest here, so what they judged is never taken over. */
+function keyedEngines(input: VerifyInput, facts: VerdictFacts): Keyed[] {
+	return input.engines.flatMap((head) => {
+		const set = input.goldens.get(head.spec.id);
+		if (head.arm !== "head" || set === undefined || head.record.engineSha256 === undefined) return [];
+		const isCustom = Object.values(set.manifest.outputs).some(({ comparators }) => comparators?.some(({ kind }) => kind === "custom"));
+		if (isCustom) return [];
+		const base = input.engines.find(({ arm, spec }) => arm === "base" && spec.id === head.spec.id);
+		const { id, engine, model } = head.spec;
+		const conditions = [
+			[facts.version, facts.backend.kind, facts.backend.version, facts.environment],
+			[id, digestsOf(head), base === undefined ? null : digestsOf(base), input.modelSha256.get(model.name) ?? head.model.sha256],
+			[engine.precision, engine.gates.relativeL2, input.threads, set.manifest],
+		];
+		return [{ head, key: JSON.stringify(conditions) }];
+	});
+}
+
+function digestsOf({ record, assets }: BuiltEngine): unknown {
+	return [record.engineSha256, assets?.plugins.map(({ sha256 }) => sha256) ?? []];
+}

@@ -1,0 +1,56 @@
+// What a change does not touch: one engine for both arms, and golden verdicts of an earlier run.
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import type { Result } from "../../src/core/schema/result.ts";
+import { quickConfig, quickProject, readResult, runCli, temporaryFolder, writeProject } from "../support/project.ts";
+
+const verifyLogs = (folder: string) => readdirSync(join(folder, "out/logs")).filter((name) => name.startsWith("verify-"));
+const withoutTime = ({ golden }: Result) => golden.map(({ state, checks }) => [state, checks]);
+
+it("takes over golden verdicts while engine, golden and limits stay the same, and says from when", async () => {
+	const folder = temporaryFolder();
+	for (const arm of ["base", "head"]) quickProject(join(folder, arm));
+	const gate = async (...more: string[]) => {
+		const run = await runCli(["run", "--base", "base", "--head", "head", "--out", "out", ...more], {
+			cwd: folder,
+			env: { XDG_CACHE_HOME: join(folder, ".cache") },
+		});
+		expect(run.exit, run.stdout + run.stderr).toBe(0);
+		return readResult(join(folder, "out"));
+	};
+	const first = await gate();
+	expect(verifyLogs(folder)).toHaveLength(1);
+	expect(first.builds.map(({ arm, sharedWithBase }) => [arm, sharedWithBase])).toEqual([
+		["base", undefined],
+		["head", true],
+	]);
+	expect(first.notes.join(" ")).toContain("Unchanged: 1 of 1 engine");
+
+	const second = await gate();
+	expect(verifyLogs(folder)).toEqual([]);
+	expect(withoutTime(second)).toEqual(withoutTime(first));
+	expect(second.golden.map(({ state }) => state)).toEqual(["match", "match"]);
+	expect(second.notes.join(" ")).toMatch(/Golden verdicts taken over .*net\/\S+ of \d{4}-\d\d-\d\dT/);
+
+	await gate("--fresh");
+	expect(verifyLogs(folder)).toHaveLength(1);
+
+	const stricter = quickConfig.replace("gates: {", "gates: { golden: { relative-l2: { fp32: 2e-3 } },");
+	for (const arm of ["base", "head"]) writeProject(join(folder, arm), { "trtgate.yml": stricter });
+	await gate();
+	expect(verifyLogs(folder)).toHaveLength(1);
+});
+
+it("takes over a mismatch as well as a match", async () => {
+	const folder = quickProject(temporaryFolder(), { "model.onnx": "fixture:wrong.onnx" });
+	const env = { XDG_CACHE_HOME: join(folder, ".cache") };
+	for (const _ of ["first", "second"]) {
+		const run = await runCli(["run", "--out", "out"], { cwd: folder, env });
+		expect(run.exit, run.stdout).toBe(1);
+		expect(existsSync(join(folder, "out/result.json"))).toBe(true);
+	}
+	// A mismatch is a verdict like any other.
+	expect(verifyLogs(folder)).toEqual([]);
+	expect(readResult(join(folder, "out")).golden.map(({ state }) => state)).toContain("mismatch");
+});
