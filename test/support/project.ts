@@ -71,7 +71,7 @@ export interface CliOptions {
 }
 
 /** Where the bundle unpacks ONNX Runtime; one for all tests. */
-export const cacheHome = join(tmpdir(), "trtgate-test-cache");
+const cacheHome = join(tmpdir(), "trtgate-test-cache");
 
 export function runCli(argv: readonly string[], options: CliOptions): Promise<CliRun> {
 	const cli = join(options.dist ?? resolve("dist"), "cli.js");
