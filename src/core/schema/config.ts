@@ -190,6 +190,10 @@ export interface ConfigFile {
      * Reuse the kernel timings of earlier runs.
      */
     timing?: boolean;
+    /**
+     * Take over the golden verdicts of an earlier run on this machine where engine, golden, limits, GPU, driver and versions are the same.
+     */
+    verdicts?: boolean;
   };
 }
 export interface ModelFile {
@@ -358,9 +362,9 @@ export interface MeasureFile {
    */
   threads?: number;
   /**
-   * What is done where base and head have the same model, plugins and calibration. skip: one engine serves both arms, and is not timed. rebuild: each arm builds its own and both are timed. Default: skip, and rebuild on a schedule.
+   * What is done where base and head have the same model, plugins and calibration. skip: one engine serves both arms and is not timed, and golden verdicts of an earlier run are taken over. verify: the same, but verified again. rebuild: each arm builds its own and both are timed. Default: skip, and rebuild on a schedule.
    */
-  "unchanged-models"?: "skip" | "rebuild";
+  "unchanged-models"?: "skip" | "verify" | "rebuild";
   /**
    * Whether two engines with the same bytes are still timed.
    */
