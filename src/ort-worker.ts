@@ -2,14 +2,14 @@
 import { readFileSync } from "node:fs";
 import type { Reply, Task } from "./adapters/onnxruntime/protocol.ts";
 import { runBuild } from "./adapters/onnxruntime/worker/build.ts";
+import { runDefects } from "./adapters/onnxruntime/worker/defects.ts";
 import { writeAtomic } from "./adapters/onnxruntime/worker/files.ts";
 import { runInfer } from "./adapters/onnxruntime/worker/infer.ts";
 import { runMeasure } from "./adapters/onnxruntime/worker/measure.ts";
-import { runMutate } from "./adapters/onnxruntime/worker/mutate.ts";
 
 function runTask(task: Task): Promise<Reply> {
 	if (task.kind === "build") return runBuild(task);
-	if (task.kind === "mutate") return runMutate(task);
+	if (task.kind === "defects") return runDefects(task);
 	return task.kind === "infer" ? runInfer(task) : runMeasure(task);
 }
 

@@ -1,7 +1,7 @@
 // Computes golden outputs: ONNX Runtime on the model file itself. Types only.
 
-import type { WeightLocation } from "../core/golden/record/mutate.ts";
-import type { MutationRun } from "../core/golden/record/mutate-judge.ts";
+import type { DefectVerdict, Trial } from "../core/golden/record/defects/judge.ts";
+import type { WeightDefect, WeightLocation } from "../core/golden/record/defects/weights.ts";
 import type { RoundedPrecision } from "../core/onnx/rounding/rounding-nodes.ts";
 import type { InferCase, InferResult, InferredCase } from "./backend.ts";
 import type { ModelOnDisk, ToolFailure } from "./world.ts";
@@ -23,13 +23,11 @@ export interface ReferenceJob {
 	timeoutMs: number;
 }
 
-export interface MutationJob extends ReferenceJob {
-	/** `index` is the tensor's place among all weights of the model. */
-	weights: readonly { place: WeightLocation; index: number }[];
-	/** Size of the change, a share of each value. */
-	relative: number;
-	seed: number;
-	onWeight?(done: number): void;
+/** A defect with its place in the plan. */
+export interface PlannedDefect {
+	number: number;
+	place: WeightLocation;
+	defect: WeightDefect;
 }
 
 export interface EmulationJob extends ReferenceJob {
@@ -50,7 +48,16 @@ export type EmulationResult =
 	| { state: "absent"; sentence: string }
 	| { state: "failed"; failure: ToolFailure };
 
-export type MutationResult = { state: "done"; runs: readonly MutationRun[]; wallMs: number } | { state: "failed"; failure: ToolFailure };
+export interface DefectJob extends ReferenceJob {
+	trial: Trial;
+	/** In the order in which they are tried. */
+	defects: readonly PlannedDefect[];
+	/** verdict: null where the defect changes no byte. */
+	onVerdict(number: number, verdict: DefectVerdict | null): void;
+}
+
+/** done: all were tried. time: the time was over first. */
+export type DefectResult = { state: "done" | "time" } | { state: "failed"; failure: ToolFailure };
 
 /** Computes golden outputs with ONNX Runtime from the model file itself, never from an engine under test. */
 export interface Reference {
@@ -58,11 +65,13 @@ export interface Reference {
 	builds(): Promise<readonly { flavour: ReferenceVariant["flavour"]; version: string }[]>;
 	/** The processor, and the system. */
 	machine(): { device: string; os: string };
-	/** Float weights that can be changed in place, and the names of those that cannot. */
+	/** How many runs the machine bears at once. */
+	parallelRuns(model: ModelOnDisk): number;
+	/** Weights that can be changed in place, and the names of those that cannot. */
 	weights(model: ModelOnDisk): Promise<{ places: readonly WeightLocation[]; unplaced: readonly string[] }>;
 	run(job: ReferenceJob): Promise<InferResult>;
 	/** Runs the cases with weights and results rounded to a precision, as an engine of that precision has them. */
 	emulate(job: EmulationJob): Promise<EmulationResult>;
-	/** Runs all cases once for each weight, with that one changed in a copy of the model. */
-	mutate(job: MutationJob): Promise<MutationResult>;
+	/** Tries defects in a copy of the model, one after the other, each on as many cases as its verdict takes. */
+	tryDefects(job: DefectJob): Promise<DefectResult>;
 }

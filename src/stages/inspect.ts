@@ -4,12 +4,15 @@ import { boxComparators, boxKind, boxLimit } from "../core/golden/boxes/check-bo
 import { resolveComparators } from "../core/golden/compare/comparators.ts";
 import { metrics } from "../core/golden/compare/registry.ts";
 import { metricLabels } from "../core/golden/metrics/measured.ts";
-import { groupOf } from "../core/golden/record/mutate-boxes.ts";
-import { floorOf, noiseOfPart, type RunOutputs } from "../core/golden/record/noise-floor.ts";
+import { emptyRecord, withOutputDefects } from "../core/golden/record/defects/record.ts";
+import { defaultLeastShares, sharesAt } from "../core/golden/record/defects/share.ts";
+import { tryOutputDefects } from "../core/golden/record/defects/try-outputs.ts";
+import { floorOf, noiseOfPart, type RunOutputs, referencePrecision } from "../core/golden/record/noise-floor.ts";
 import { proposeOutput } from "../core/golden/record/propose.ts";
 import { proposeDetections } from "../core/golden/record/propose-detections.ts";
 import { findInsensitive } from "../core/golden/record/sensitivity.ts";
-import { findWeaknesses, type Weakness } from "../core/golden/record/sensitivity-tolerance.ts";
+import { findSensitivityWeaknesses } from "../core/golden/record/sensitivity-findings.ts";
+import { findWeaknesses, type Weakness } from "../core/golden/record/weaknesses.ts";
 import { elementCount, type Tensor } from "../core/golden/tensor/tensor.ts";
 import { tensorStatistics } from "../core/golden/tensor/values.ts";
 import type {
@@ -21,6 +24,7 @@ import type {
 	NoiseFloor,
 	OutputSlice,
 	Precision,
+	SensitivityRecord,
 	Spread,
 	TensorStatistics,
 } from "../core/schema/golden.ts";
@@ -72,7 +76,10 @@ export interface Inspection {
 	/** Outputs that together hold boxes, and how to compare them; null where there are none. */
 	detections: { proposal: Detections; why: string[] } | null;
 	noiseFloor: NoiseFloor | null;
+	/** Of goldens recorded before `sensitivity`. */
 	mutation: MutationRecord | null;
+	/** With the defects of the outputs, which are tried anew. */
+	sensitivity: SensitivityRecord;
 	findings: Weakness[];
 }
 
@@ -91,6 +98,7 @@ export async function inspect(
 		outputs.push(expected);
 		cases.push({ id: golden.id, tags: golden.tags ?? [], inputs: describeTensors(inputs), outputs: describeTensors(expected) });
 	}
+	const sensitivity = sensitivityOf(manifest, outputs);
 	return {
 		golden: manifest.goldenId,
 		reason: manifest.reason ?? null,
@@ -103,7 +111,8 @@ export async function inspect(
 		detections: proposedGroup(manifest, outputs),
 		noiseFloor: manifest.noiseFloor ?? null,
 		mutation: manifest.mutation ?? null,
-		findings: findingsOf(manifest, outputs),
+		sensitivity,
+		findings: findingsOf({ ...manifest, sensitivity }, outputs),
 	};
 }
 
@@ -125,14 +134,30 @@ function describeTensors(tensors: Readonly<Record<string, Tensor>>): InspectedTe
 	}));
 }
 
-function findingsOf(manifest: GoldenManifest, outputs: RunOutputs): Weakness[] {
+/** Defects of the outputs need no model: they are tried on every golden. */
+function sensitivityOf(manifest: GoldenManifest, reference: RunOutputs): SensitivityRecord {
+	const trial = { manifest, reference, relativeL2: defaultGates.relativeL2, rounding: {} };
+	return withOutputDefects(manifest.sensitivity ?? emptyRecord({ seed: 0, planned: 0, tensors: 0 }), tryOutputDefects(trial));
+}
+
+type Tested = GoldenManifest & { sensitivity: SensitivityRecord };
+
+function findingsOf(manifest: Tested, outputs: RunOutputs): Weakness[] {
 	const hard = findInsensitive(manifest, outputs).map((finding): Weakness => ({ ...finding, severity: "refuse" }));
-	const soft = hard.length > 0 ? [] : findWeaknesses({ manifest, cases: outputs, relativeL2: defaultGates.relativeL2 });
+	const soft = hard.length > 0 ? [] : [...blindness(manifest.sensitivity, outputs), ...findWeaknesses({ manifest, cases: outputs })];
 	return [...hard, ...soft, ...unmeasured(manifest)];
 }
 
+/** A golden that was recorded or written with a purpose may notice less than a new one has to; one that notices nothing is of no use. */
+function blindness(record: SensitivityRecord, reference: RunOutputs): Weakness[] {
+	const { outputs } = sharesAt(record, referencePrecision);
+	const blind = outputs.moving > 0 && outputs.noticed === 0;
+	const found = findSensitivityWeaknesses({ record, graph: null, reference, least: defaultLeastShares });
+	return found.map((weakness) => ({ ...weakness, severity: blind ? "refuse" : "warn" }));
+}
+
 /** Findings for what only `golden record` measures. */
-function unmeasured(manifest: GoldenManifest): Weakness[] {
+function unmeasured(manifest: Tested): Weakness[] {
 	const fix = "Record it with `trtgate golden record`.";
 	const found: Weakness[] = [];
 	if (manifest.noiseFloor === undefined) {
@@ -143,10 +168,19 @@ function unmeasured(manifest: GoldenManifest): Weakness[] {
 			fix,
 		});
 	}
-	if (manifest.mutation === undefined) {
-		found.push({ kind: "unmeasured", severity: "warn", message: "its sensitivity to changed weights was not tested", fix });
+	if (manifest.mutation === undefined && (manifest.sensitivity.state === "untested" || manifest.sensitivity.state === "unfinished")) {
+		found.push({
+			kind: "unmeasured",
+			severity: "warn",
+			message: "its sensitivity to defects of the weights was not tested to the end",
+			fix,
+		});
 	}
 	return found;
+}
+
+function groupOf({ detections }: GoldenManifest, output: string): Detections | undefined {
+	return detections?.find(({ boxes, scores, classes, count }) => [boxes, scores, classes, count].includes(output));
 }
 
 function inspectOutput(name: string, manifest: GoldenManifest, cases: RunOutputs): InspectedOutput {
@@ -154,7 +188,6 @@ function inspectOutput(name: string, manifest: GoldenManifest, cases: RunOutputs
 	const tensors = cases.flatMap((outputs) => outputs[name] ?? []);
 	const first = tensors.find((tensor) => elementCount(tensor.shape) > 0) ?? tensors[0];
 	const noise = manifest.noiseFloor?.outputs[name];
-	const smallestMutation = manifest.mutation?.smallest;
 	const group = spec?.comparators === undefined ? groupOf(manifest, name) : undefined;
 	return {
 		name,
@@ -162,7 +195,7 @@ function inspectOutput(name: string, manifest: GoldenManifest, cases: RunOutputs
 		noise: noise ?? null,
 		...(group === undefined ? {} : { group: group.name }),
 		limits: group !== undefined || first === undefined ? [] : limitsOf(spec, first, noise),
-		proposal: proposeOutput({ name, tensors, noise, smallestMutation, batched: typeof spec?.batchAxis === "number" }),
+		proposal: proposeOutput({ name, tensors, noise, batched: typeof spec?.batchAxis === "number" }),
 	};
 }
 

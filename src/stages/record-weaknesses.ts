@@ -1,12 +1,13 @@
 // Finds why the golden that was recorded would detect nothing.
-import type { MutationContext } from "../core/golden/record/mutate-judge.ts";
+import type { RunOutputs } from "../core/golden/record/noise-floor.ts";
 import { findInsensitive } from "../core/golden/record/sensitivity.ts";
-import { findWeaknesses, type Weakness } from "../core/golden/record/sensitivity-tolerance.ts";
+import { findWeaknesses, type Weakness } from "../core/golden/record/weaknesses.ts";
 import { quoteName } from "../core/onnx/quote.ts";
+import type { GoldenManifest } from "../core/schema/golden.ts";
 
 /** Before any weight is changed: what makes the golden useless whatever its limits are. */
-export function findRecordWeaknesses({ manifest, reference, relativeL2 }: MutationContext): Weakness[] {
-	const hard = findInsensitive(manifest, reference).map((finding) => ({ ...finding, severity: "refuse" as const }));
+export function findRecordWeaknesses({ manifest, cases }: { manifest: GoldenManifest; cases: RunOutputs }): Weakness[] {
+	const hard = findInsensitive(manifest, cases).map((finding) => ({ ...finding, severity: "refuse" as const }));
 	if (hard.length > 0) return hard;
 	const unsure = Object.entries(manifest.noiseFloor?.outputs ?? {}).filter(([, spread]) => !Number.isFinite(spread.relativeL2));
 	const found = unsure.map(
@@ -18,5 +19,5 @@ export function findRecordWeaknesses({ manifest, reference, relativeL2 }: Mutati
 			fix: "Fix the model: this result depends on the order of its sums.",
 		}),
 	);
-	return found.length > 0 ? found : findWeaknesses({ manifest, cases: reference, relativeL2 });
+	return found.length > 0 ? found : findWeaknesses({ manifest, cases });
 }

@@ -1,13 +1,14 @@
 // Records a golden, step by step: each step adds evidence, and the golden is put together from all of it.
-import { describeTightened } from "../core/golden/record/mutate-tighten.ts";
-import type { Weakness } from "../core/golden/record/sensitivity-tolerance.ts";
-import type { GoldenManifest, NoiseFloor, Precision } from "../core/schema/golden.ts";
+import type { LeastShares } from "../core/golden/record/defects/share.ts";
+import { findSensitivityWeaknesses } from "../core/golden/record/sensitivity-findings.ts";
+import type { Weakness } from "../core/golden/record/weaknesses.ts";
+import type { GoldenManifest, NoiseFloor, Precision, SensitivityRecord } from "../core/schema/golden.ts";
 import type { Reference } from "../ports/reference.ts";
 import type { Clock, ModelOnDisk, Progress } from "../ports/world.ts";
 import { type Limits, proposeLimits } from "./record-limits.ts";
-import { testMutations } from "./record-mutate.ts";
 import { measureScatter } from "./record-noise.ts";
 import { type Answers, type CaseToRecord, makeReference } from "./record-reference.ts";
+import { assertFinished, testSensitivity } from "./record-sensitivity.ts";
 import { findRecordWeaknesses } from "./record-weaknesses.ts";
 
 export interface RecordInput {
@@ -19,7 +20,12 @@ export interface RecordInput {
 	assemble(evidence: Evidence, limits: Limits): GoldenManifest;
 	relativeL2: Readonly<Partial<Record<Precision, number>>>;
 	seed: number;
-	mutation: { relative: number; limitMs: number };
+	/** What the golden has to notice. */
+	least: LeastShares;
+	/** Of the whole recording: after it no more defects are tried. */
+	limitMs: number;
+	/** Keeps the golden as it is so far: usable, but not tested to the end. */
+	save(manifest: GoldenManifest): Promise<void>;
 	scratchFolder: string;
 	timeoutMs: number;
 }
@@ -46,20 +52,40 @@ export interface RecordPorts {
 	clock: Clock;
 }
 
+/** The least time for the trial, however long the steps before it took. */
+const leastTrialMs = 5_000;
+
+/** @throws ToolError where it was stopped; what was saved until then stays. */
 export async function record(input: RecordInput, ports: RecordPorts): Promise<Recorded> {
+	const startedMs = ports.clock.now();
 	const notes: string[] = [];
 	const evidence = await gatherEvidence(input, ports, notes);
-	const { answers } = evidence;
 	const limits = input.given === null ? proposeLimits(evidence) : { ...input.given, why: [] };
 	const draft = input.assemble(evidence, limits);
-	const context = { manifest: draft, reference: answers.outputs, relativeL2: input.relativeL2 };
-	const findings = findRecordWeaknesses(context);
+	const findings = findRecordWeaknesses({ manifest: draft, cases: evidence.answers.outputs });
 	if (findings.some(({ severity }) => severity === "refuse")) return { manifest: draft, findings, why: limits.why, notes };
-	const job = { ...jobOf(input, answers), variant: answers.variant, context, seed: input.seed, ...input.mutation };
-	const tested = await testMutations({ ...job, mayTighten: input.given === null }, ports);
+	const limitMs = Math.max(leastTrialMs, input.limitMs - (ports.clock.now() - startedMs));
+	const tested = await testGolden({ draft, evidence, known: null, limitMs }, input, ports);
 	notes.push(...tested.notes);
-	const tightened = describeTightened(draft, tested.manifest).map(({ output, sentence }) => ({ output, sentences: [sentence] }));
-	return { manifest: tested.manifest, findings: [...tested.findings, ...findings], why: [...limits.why, ...tightened], notes };
+	return { manifest: { ...draft, sensitivity: tested.record }, findings: [...tested.findings, ...findings], why: limits.why, notes };
+}
+
+interface GoldenToTest {
+	draft: GoldenManifest;
+	evidence: Evidence;
+	known: SensitivityRecord | null;
+	limitMs: number;
+}
+
+async function testGolden({ draft, evidence, known, limitMs }: GoldenToTest, input: RecordInput, ports: RecordPorts) {
+	const { answers } = evidence;
+	const trial = { manifest: draft, reference: answers.outputs, relativeL2: input.relativeL2, rounding: {} };
+	const save = (record: SensitivityRecord): Promise<void> => input.save({ ...draft, sensitivity: record });
+	const job = { ...jobOf(input, answers), variant: answers.variant, trial, seed: input.seed, known, limitMs, save };
+	const tested = await testSensitivity(job, ports);
+	assertFinished(tested);
+	const facts = { record: tested.record, graph: input.model.onnx.graph, reference: answers.outputs, least: input.least };
+	return { ...tested, findings: findSensitivityWeaknesses(facts) };
 }
 
 async function gatherEvidence(input: RecordInput, ports: RecordPorts, notes: string[]): Promise<Evidence> {

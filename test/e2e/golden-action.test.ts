@@ -68,7 +68,7 @@ async function openPlace(files: Readonly<Record<string, string>> = { "model.onnx
 				temp,
 			};
 			const env = await github.environment({ ...job, ...more });
-			const given = { reason: "The head was retrained.", "mutation-limit": "200ms", cases: "2", onnxruntime: "wasm", ...inputs };
+			const given = { reason: "The head was retrained.", "time-limit": "1s", cases: "2", onnxruntime: "wasm", ...inputs };
 			const run = await runActionFolder("golden", { inputs: given, env, cwd: workspace, onStart });
 			return { ...run, workspace };
 		},
@@ -196,7 +196,7 @@ describe("a job that is cancelled", () => {
 			if (children === "") setTimeout(cancel, 20, pid);
 			else process.kill(pid, "SIGINT");
 		};
-		const run = await place.run({ "mutation-limit": "10m", cases: "2000" }, {}, cancel);
+		const run = await place.run({ "time-limit": "10m", cases: "2000" }, {}, cancel);
 		expect([run.exitCode, run.signal], run.stdout + run.stderr).toEqual([3, null]);
 		expect(run.annotations[0]).toMatchObject({ title: "trtgate: interrupted", message: expect.stringMatching(/Nothing was proposed/) });
 		expect(run.durationMs).toBeLessThan(20_000);

@@ -1,6 +1,7 @@
 // The messages between the backend and its worker process: a job file in, a reply file out. The reply is untrusted.
 
-import type { WeightDType } from "../../core/golden/record/mutate.ts";
+import type { DefectVerdict, Trial } from "../../core/golden/record/defects/judge.ts";
+import type { WeightDefect, WeightLocation } from "../../core/golden/record/defects/weights.ts";
 import { elementBytes } from "../../core/golden/tensor/tensor.ts";
 import type { DType } from "../../core/schema/golden.ts";
 import type { TimedInput } from "../../ports/backend.ts";
@@ -55,33 +56,32 @@ export interface MeasureTask extends RuntimeJob {
 	samplesPath: string;
 }
 
-/** One float weight tensor, changed in the scratch copy that `modelPath` names. */
-export interface MutateTask extends RuntimeJob {
-	kind: "mutate";
+/** Defects of weight tensors, one after the other, in the scratch copy that `modelPath` names. */
+export interface DefectTask extends RuntimeJob {
+	kind: "defects";
 	level: Level;
-	cases: readonly { inputs: readonly TensorPlace[] }[];
-	outputFolder: string;
-	relative: number;
-	seed: number;
-	/** `index` is the tensor's place in the model; `path` the absolute file that holds it. */
-	weights: readonly { index: number; path: string; offset: number; bytes: number; dtype: WeightDType }[];
+	/** With the golden's outputs. */
+	cases: readonly { inputs: readonly TensorPlace[]; expected: readonly TensorPlace[] }[];
+	trial: Omit<Trial, "reference">;
+	/** `number` is the defect's place in the plan; `path` the absolute file that holds the tensor. */
+	defects: readonly { number: number; path: string; place: WeightLocation; defect: WeightDefect }[];
 }
 
-export type Task = BuildTask | InferTask | MeasureTask | MutateTask;
+export type Task = BuildTask | InferTask | MeasureTask | DefectTask;
 
 /** A line of the worker's output that counts cases. */
 export const caseLine = "trtgate: case ";
 
 export type CaseReply = { state: "done"; outputs: readonly TensorPlace[] } | { state: "failed"; message: string };
 
-/** unchanged: the tensor holds zeros only. */
-export type WeightReply = { state: "unchanged" } | { state: "broke"; message: string } | { state: "ran"; cases: readonly CaseReply[] };
+/** A line of the worker's output that holds the result of one defect, as JSON. */
+export const defectLine = "trtgate: defect ";
 
 export type Reply =
 	| { kind: "failed"; message: string }
 	| { kind: "build"; version: string; saved: boolean; note: string }
 	| { kind: "infer"; cases: readonly CaseReply[] }
-	| { kind: "mutate"; weights: readonly WeightReply[] }
+	| { kind: "defects"; tried: number }
 	| { kind: "measure"; iterations: number; timedMs: number; peakMemoryBytes: number | null };
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -96,7 +96,7 @@ export function parseReply(text: string): Reply | null {
 		return isText(version) && typeof saved === "boolean" && isText(note) ? { kind: "build", version, saved, note } : null;
 	}
 	if (value.kind === "measure") return parseMeasure(value);
-	if (value.kind === "mutate") return Array.isArray(value.weights) ? parseWeights(value.weights) : null;
+	if (value.kind === "defects") return isCount(value.tried) ? { kind: "defects", tried: value.tried } : null;
 	const cases = value.kind === "infer" && Array.isArray(value.cases) ? parseCases(value.cases) : null;
 	return cases === null ? null : { kind: "infer", cases };
 }
@@ -117,21 +117,22 @@ function parseMeasure(value: Fields): Reply | null {
 	return { kind: "measure", iterations, timedMs, peakMemoryBytes };
 }
 
-function parseWeights(values: readonly unknown[]): Reply | null {
-	const weights: WeightReply[] = [];
-	for (const value of values) {
-		const parsed = isFields(value) ? parseWeight(value) : null;
-		if (parsed === null) return null;
-		weights.push(parsed);
-	}
-	return { kind: "mutate", weights };
+/** The place in the plan, and the verdict: null where the defect changes no byte. null as a whole: not such a line. */
+export function parseDefectLine(line: string): { number: number; verdict: DefectVerdict | null } | null {
+	const value = line.startsWith(defectLine) ? parseObject(line.slice(defectLine.length)) : null;
+	if (value === null || !isCount(value.number)) return null;
+	if (value.verdict === null) return { number: value.number, verdict: null };
+	const verdict = isFields(value.verdict) ? parseVerdict(value.verdict) : null;
+	return verdict === null ? null : { number: value.number, verdict };
 }
 
-function parseWeight(value: Fields): WeightReply | null {
-	if (value.state === "unchanged") return { state: "unchanged" };
-	if (value.state === "broke") return isText(value.message) ? { state: "broke", message: value.message } : null;
-	const cases = value.state === "ran" && Array.isArray(value.cases) ? parseCases(value.cases) : null;
-	return cases === null ? null : { state: "ran", cases };
+const defectStates: ReadonlySet<unknown> = new Set(["noticed", "missed", "unmoved"]);
+
+/** JSON has no infinity: such a change arrives as null. */
+function parseVerdict({ states, change, output }: Fields): DefectVerdict | null {
+	if (!isFields(states) || !Object.values(states).every((state) => defectStates.has(state))) return null;
+	if ((change !== null && typeof change !== "number") || (output !== null && !isText(output))) return null;
+	return { states: states as DefectVerdict["states"], change: change ?? Number.POSITIVE_INFINITY, output };
 }
 
 function parseCases(values: readonly unknown[]): CaseReply[] | null {

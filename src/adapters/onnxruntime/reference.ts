@@ -1,21 +1,17 @@
-// ONNX Runtime as the maker of goldens: runs a model file as it is, in any build, level and thread count, and with weights changed.
-import { rm } from "node:fs/promises";
-import { cpus, platform, release } from "node:os";
-import { dirname, join, resolve } from "node:path";
-import type { MutationRun } from "../../core/golden/record/mutate-judge.ts";
+// ONNX Runtime as the maker of goldens: runs a model file as it is, in any build, level and thread count, and with defects.
+import { availableParallelism, cpus, platform, release } from "node:os";
 import type { Tensor } from "../../core/golden/tensor/tensor.ts";
 import { explainRun } from "../../formats/onnxruntime/failures.ts";
-import type { InferCase, InferResult, InferredCase } from "../../ports/backend.ts";
-import type { MutationJob, MutationResult, Reference, ReferenceJob } from "../../ports/reference.ts";
-import type { ToolFailure } from "../../ports/world.ts";
-import { makeFolders } from "../process/folder.ts";
+import type { InferResult, InferredCase } from "../../ports/backend.ts";
+import type { Reference, ReferenceJob } from "../../ports/reference.ts";
+import type { ModelOnDisk, ToolFailure } from "../../ports/world.ts";
 import type { OnnxRuntimeOptions } from "./backend.ts";
-import { asFailure } from "./build.ts";
+import { tryDefects } from "./defects.ts";
 import { runEmulation } from "./emulate.ts";
-import { readOutputs, writeInputs } from "./infer.ts";
+import { readOutputs } from "./infer.ts";
 import { refusedRun } from "./measure.ts";
-import { type Copy, copyModel } from "./model-copy.ts";
-import { type CaseReply, caseLine, type MutateTask, type TensorPlace, type WeightReply } from "./protocol.ts";
+import type { CaseReply } from "./protocol.ts";
+import { inFolder, placeCases, type ReferenceContext, runtimeJob } from "./reference-job.ts";
 import { chooseRuntime, type Runtime } from "./runtime.ts";
 import { badOutput, runWorker } from "./worker-process.ts";
 
@@ -33,7 +29,8 @@ export function onnxRuntimeReference(options: OnnxRuntimeOptions): Omit<Referenc
 		run: async (job) => runReference(job, { options, runtime: await runtimeOf(job.variant.flavour) }),
 		emulate: async (job) =>
 			runEmulation(job, async (rounded) => runReference(rounded, { options, runtime: await runtimeOf(job.variant.flavour) })),
-		mutate: async (job) => runMutations(job, { options, runtime: await runtimeOf(job.variant.flavour) }),
+		tryDefects: async (job) => tryDefects(job, { options, runtime: await runtimeOf(job.variant.flavour) }),
+		parallelRuns,
 	};
 }
 
@@ -49,9 +46,13 @@ async function findBuilds(wanted: OnnxRuntimeOptions["flavour"], runtimeOf: (fla
 	return runtimes.map(({ flavour, version }) => ({ flavour, version }));
 }
 
-interface ReferenceContext {
-	options: OnnxRuntimeOptions;
-	runtime: Runtime;
+/** Copies of a model that are in memory at once. */
+const mostModelBytes = 2 ** 31;
+const mostRuns = 16;
+
+function parallelRuns({ onnx, external }: ModelOnDisk): number {
+	const bytes = external.reduce((sum, { neededBytes }) => sum + neededBytes, onnx.bytes);
+	return Math.max(1, Math.min(availableParallelism(), mostRuns, Math.floor(mostModelBytes / Math.max(1, bytes))));
 }
 
 async function runReference(job: ReferenceJob, context: ReferenceContext): Promise<InferResult> {
@@ -74,62 +75,6 @@ async function runReference(job: ReferenceJob, context: ReferenceContext): Promi
 	});
 }
 
-async function runMutations(job: MutationJob, context: ReferenceContext): Promise<MutationResult> {
-	const result = await inFolder<MutationResult>(job, async (folder) => {
-		const copy = await copyModel(job.model, join(folder, "model"));
-		const task = await mutateTask(job, { folder, copy });
-		const limits = { ...job, onLine: (line: string) => countWeight(line, job) };
-		const ran = await runWorker<"mutate">({ ...runtimeJob(job, context), ...task }, context.options, limits);
-		if (ran.state === "failed") return { state: "failed", failure: ran.failure };
-		if (ran.state === "refused") return { state: "failed", failure: refusedRun(ran) };
-		const runs: MutationRun[] = [];
-		for (const [turn, { place }] of job.weights.entries()) {
-			const run = await readRun(ran.reply.weights[turn], { folder, tensor: place.name, job });
-			if ("code" in run) return { state: "failed", failure: run };
-			runs.push(run);
-		}
-		return { state: "done", runs, wallMs: ran.wallMs };
-	});
-	return result;
-}
-
-function runtimeJob(job: ReferenceJob, { runtime }: ReferenceContext) {
-	return { flavour: runtime.flavour, folder: runtime.folder, threads: job.variant.threads };
-}
-
-async function mutateTask(
-	job: MutationJob,
-	{ folder, copy }: { folder: string; copy: Copy },
-): Promise<Pick<MutateTask, "kind" | "modelPath" | "external" | "level" | "cases" | "outputFolder" | "relative" | "seed" | "weights">> {
-	const weights = job.weights.map(({ place, index }) => {
-		const path = place.file === null ? copy.path : resolve(dirname(copy.path), place.file);
-		return { index, path, offset: place.offset, bytes: place.bytes, dtype: place.dtype };
-	});
-	const { relative: share, seed } = job;
-	const cases = await placeCases(job.cases, folder);
-	return {
-		kind: "mutate",
-		modelPath: copy.path,
-		external: copy.external,
-		level: job.variant.level,
-		cases,
-		outputFolder: folder,
-		relative: share,
-		seed,
-		weights,
-	};
-}
-
-function countWeight(line: string, job: MutationJob): void {
-	if (line.startsWith(caseLine)) job.onWeight?.(Number(line.slice(caseLine.length)));
-}
-
-async function placeCases(cases: readonly InferCase[], folder: string): Promise<{ inputs: TensorPlace[] }[]> {
-	const placed: { inputs: TensorPlace[] }[] = [];
-	for (const [index, item] of cases.entries()) placed.push({ inputs: await writeInputs(item, folder, index) });
-	return placed;
-}
-
 interface Reading {
 	folder: string;
 	id: string;
@@ -141,37 +86,4 @@ async function readReply(reply: CaseReply | undefined, { folder, id, job }: Read
 	if (reply.state === "failed") return { id, state: "failed", message: explainRun(reply.message) };
 	const outputs: { tensors: Record<string, Tensor> } | ToolFailure = await readOutputs(reply.outputs, folder, job);
 	return "code" in outputs ? (outputs as ToolFailure) : { id, state: "done", outputs: outputs.tensors };
-}
-
-async function readRun(
-	reply: WeightReply | undefined,
-	{ folder, tensor, job }: { folder: string; tensor: string; job: MutationJob },
-): Promise<MutationRun | ToolFailure> {
-	if (reply === undefined) return badOutput(`weight ${tensor} did not come back`, job);
-	if (reply.state !== "ran") return { tensor, state: reply.state };
-	const outputs: Readonly<Record<string, Tensor>>[] = [];
-	for (const [index, item] of job.cases.entries()) {
-		const read = await readReply(reply.cases[index], { folder, id: item.id, job });
-		if ("code" in read) return read;
-		if (read.state === "failed") return { tensor, state: "broke" };
-		outputs.push(read.outputs);
-	}
-	return { tensor, state: "ran", outputs };
-}
-
-/** Runs in a folder of its own, which is gone afterwards; faults of the machine come back as values. */
-async function inFolder<Result>(
-	job: ReferenceJob,
-	work: (folder: string) => Promise<Result>,
-): Promise<Result | { state: "failed"; failure: ToolFailure; wallMs: number }> {
-	const started = performance.now();
-	const folder = join(job.scratchFolder, "tensors");
-	try {
-		await makeFolders(folder);
-		return await work(folder);
-	} catch (error) {
-		return { state: "failed", failure: asFailure(error), wallMs: performance.now() - started };
-	} finally {
-		await rm(folder, { recursive: true, force: true });
-	}
 }

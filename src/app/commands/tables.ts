@@ -79,7 +79,7 @@ export const recordTable = {
 			otherwise: "derived from the input's layout and size",
 		},
 		"non-finite": { value: "OUTPUT", does: "Output that may contain NaN and infinite values.", otherwise: "none", again: true },
-		seed: { value: "N", does: "Seed for generators and mutations.", default: "1" },
+		seed: { value: "N", does: "Seed for generators and for the order of defects.", default: "1" },
 		reason: { value: "TEXT", does: "Why the golden changes; required to change an existing one." },
 		author: {
 			value: "NAME",
@@ -88,7 +88,13 @@ export const recordTable = {
 		},
 		propose: { does: "Propose new limits.", otherwise: "keeps the limits of an existing golden" },
 		onnxruntime: { ...onnxruntime, otherwise: "wasm; native too, if installed, for the noise floor" },
-		"mutation-limit": { value: "TIME", does: "Time limit for testing the golden with mutated weights.", default: "2m" },
+		notice: {
+			value: "PRECISION=SHARE",
+			does: "Smallest share of the tested defects that the golden must notice, separated by commas.",
+			otherwise: "fp32=1,fp16=0.95",
+			again: true,
+		},
+		"time-limit": { value: "TIME", does: "Time limit of the recording; the same command goes on where it stopped.", default: "60s" },
 		timeout: { value: "TIME", does: "Time limit for each process.", default: "10m" },
 	},
 	example: "trtgate golden record models/resnet50.onnx --out golden/resnet50 --dims batch=4",

@@ -3,6 +3,7 @@ import { dirname, resolve } from "node:path";
 import { fileStore } from "../../adapters/files/store.ts";
 import { fileTensorReader } from "../../adapters/files/tensor-reader.ts";
 import { parseManifest } from "../../core/golden/manifest/parse-manifest.ts";
+import { describeSensitivity } from "../../core/golden/record/defects/describe.ts";
 import { describeWorth, isGiven } from "../../core/golden/record/inputs-worth.ts";
 import { ofSlice } from "../../core/golden/tensor/slice.ts";
 import { formatShape } from "../../core/golden/tensor/tensor.ts";
@@ -38,6 +39,7 @@ export function renderInspection(inspection: Inspection): string {
 		...groupLines(inspection),
 		"",
 		...mutation(inspection),
+		...describeSensitivity(inspection.sensitivity),
 		...findings(inspection),
 		"",
 	].join("\n");

@@ -6,6 +6,8 @@ import type { Processes } from "../../adapters/process/processes.ts";
 import type { InputConfig, ModelConfig } from "../../core/config/config.ts";
 import { didYouMean } from "../../core/config/did-you-mean.ts";
 import { ConfigError } from "../../core/errors.ts";
+import { defaultTolerances } from "../../core/golden/compare/tolerances.ts";
+import { defaultLeastShares, type LeastShares } from "../../core/golden/record/defects/share.ts";
 import { feeds, type OnnxModel } from "../../core/onnx/model.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import { resolveShapes, symbolicDims } from "../../core/onnx/shapes.ts";
@@ -40,7 +42,10 @@ export interface RecordOptions {
 	author: string | undefined;
 	onnxruntime: string | undefined;
 	propose: boolean;
-	mutationLimitMs: number;
+	/** Of the whole recording. */
+	timeLimitMs: number;
+	/** What the golden has to notice. */
+	leastShares: LeastShares;
 	timeoutMs: number;
 	quiet: boolean;
 	command: string;
@@ -82,7 +87,8 @@ export async function parseRecordOptions(argv: readonly string[], terminal: Term
 		author: args.text("author"),
 		onnxruntime: args.text("onnxruntime"),
 		propose: args.flag("propose"),
-		mutationLimitMs: duration(args, "mutation-limit"),
+		timeLimitMs: duration(args, "time-limit"),
+		leastShares: parseShares(args.texts("notice")),
 		timeoutMs: duration(args, "timeout"),
 		quiet: args.flag("quiet"),
 		command: `trtgate golden record ${argv.join(" ")}`.slice(0, 1000),
@@ -150,9 +156,24 @@ function wholeNumber(args: RecordArguments, name: "cases" | "seed", of: { least:
 	throw usage(`--${name} takes a whole number from ${of.least} to ${of.most}; got ${JSON.stringify(text)}.`, "Correct the number.");
 }
 
+/** `fp16=0.9`, several with commas. */
+function parseShares(texts: readonly string[]): LeastShares {
+	const entries = texts
+		.flatMap((text) => text.split(","))
+		.map((text): [string, number] => {
+			const [, precision = "", share = ""] = /^(\w+)=(\d+(?:\.\d+)?)$/.exec(text) ?? [];
+			if (Object.hasOwn(defaultTolerances, precision) && Number(share) <= 1) return [precision, Number(share)];
+			throw usage(
+				`--notice takes PRECISION=SHARE, the share from 0 to 1; got ${JSON.stringify(text)}.`,
+				"Write it as in --notice fp16=0.9.",
+			);
+		});
+	return { ...defaultLeastShares, ...Object.fromEntries(entries) };
+}
+
 const unitsMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
-function duration(args: RecordArguments, name: "mutation-limit" | "timeout"): number {
+function duration(args: RecordArguments, name: "time-limit" | "timeout"): number {
 	const text = args.text(name);
 	const match = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(text);
 	const unit = unitsMs[match?.[2] ?? ""];

@@ -6,11 +6,11 @@ import { ConfigError } from "../../core/errors.ts";
 import { isEquivalentGolden, nextRevision, packCase, revisionFolder, type TensorToWrite } from "../../core/golden/manifest/draft.ts";
 import { parseManifest } from "../../core/golden/manifest/parse-manifest.ts";
 import { findRuleProblem } from "../../core/golden/manifest/rules.ts";
+import { describeSensitivity } from "../../core/golden/record/defects/describe.ts";
 import { describeWorth } from "../../core/golden/record/inputs-worth.ts";
-import type { Weakness } from "../../core/golden/record/sensitivity-tolerance.ts";
+import type { Weakness } from "../../core/golden/record/weaknesses.ts";
 import { inputKinds } from "../../core/input-kind.ts";
-import { quoteName } from "../../core/onnx/quote.ts";
-import type { GoldenManifest, MutationRecord } from "../../core/schema/golden.ts";
+import type { GoldenManifest } from "../../core/schema/golden.ts";
 import { counted } from "../../core/text/labels.ts";
 import type { ModelOnDisk } from "../../ports/world.ts";
 import { type Evidence, record } from "../../stages/record.ts";
@@ -55,7 +55,9 @@ export async function recordWith(options: RecordOptions, terminal: Terminal): Pr
 				assemble: (evidence, limits) => assemble({ evidence, limits, recording }, ports),
 				relativeL2: defaultGates.relativeL2,
 				seed: options.seed,
-				mutation: { relative: 0.01, limitMs: options.mutationLimitMs },
+				least: options.leastShares,
+				limitMs: options.timeLimitMs,
+				save: async () => {},
 				scratchFolder,
 				timeoutMs: options.timeoutMs,
 			},
@@ -228,19 +230,10 @@ async function conclude({ recording, manifest, why }: Conclusion, ports: GoldenP
 	await ports.files.makeFolder(options.out);
 	await writeGolden({ folder: options.out, manifest, files, revisionFolder: first?.path.split("/")[0] ?? "", old }, ports.files);
 	const limits = why.flatMap(({ output, sentences }) => sentences.map((sentence) => `  ${output}: ${sentence}\n`)).join("");
-	const noticed = manifest.mutation === undefined ? "" : noticedText(manifest.mutation);
+	const noticed = (manifest.sensitivity === undefined ? [] : describeSensitivity(manifest.sensitivity))
+		.map((sentence) => `  ${sentence}\n`)
+		.join("");
 	terminal.echo(`Recorded ${manifest.goldenId} with ${counted(manifest.cases.length, "case")} in ${shown}.\n${noticed}${limits}`);
 	if (limits !== "") terminal.echo("These limits are a proposal: review them in golden.json. `trtgate golden inspect` explains it.\n");
 	return { state: "written", manifest };
-}
-
-const mostUnseen = 5;
-
-export function noticedText({ tested, noticed, belowNoise, unseen }: MutationRecord): string {
-	const text = `  Of ${counted(tested, "weight tensor")} changed by 1 %, it detects ${noticed}.\n`;
-	if (belowNoise === 0) return text;
-	const names = (unseen ?? []).slice(0, mostUnseen).map((name) => quoteName(name));
-	const more = belowNoise > names.length ? ", …" : "";
-	const [moves, them] = belowNoise === 1 ? ["One changes", "it"] : [`${belowNoise} change`, "them"];
-	return `${text}  ${moves} no output beyond the noise: ${names.join(", ")}${more}. No case depends on ${them}.\n`;
 }

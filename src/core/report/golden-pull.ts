@@ -1,4 +1,5 @@
 // Texts for goldens that were recorded again: the pull request that proposes them, and its commit.
+import { describeSensitivity } from "../golden/record/defects/describe.ts";
 import type { GoldenManifest } from "../schema/golden.ts";
 import type { GoldenChange, MovedOutput, ToleranceChange } from "../schema/result.ts";
 import { cleanName, cleanText, escapeMarkdown, markdownCode, shorten } from "../text/escape.ts";
@@ -109,9 +110,11 @@ function revision(goldenId: string): string {
 	return markdownCode(cleanName(goldenId, 80));
 }
 
-function noticed({ mutation }: GoldenManifest): string {
-	if (mutation === undefined) return "";
-	return ` Of ${counted(mutation.tested, "weight tensor")} changed by ${formatValue(mutation.relative * 100)} % it notices ${mutation.noticed}.`;
+function noticed({ sensitivity }: GoldenManifest): string {
+	if (sensitivity === undefined) return "";
+	return describeSensitivity(sensitivity)
+		.map((sentence) => ` ${escapeMarkdown(cleanMessage(sentence, 400))}`)
+		.join("");
 }
 
 function listOf(texts: readonly string[], line: (text: string) => string, most: number): string[] {

@@ -102,6 +102,7 @@ export interface GoldenManifest {
   };
   noiseFloor?: NoiseFloor;
   mutation?: MutationRecord;
+  sensitivity?: SensitivityRecord;
   outputs: {
     [k: string]: GoldenOutput;
   };
@@ -180,7 +181,7 @@ export interface OutputSlice {
   ranges?: [[number, number], ...[number, number][]];
 }
 /**
- * What the recorder's change of one weight tensor at a time did: the golden notices it where a comparator fails at the precision of the reference.
+ * Of goldens recorded before `sensitivity`: what the change of one weight tensor at a time did.
  */
 export interface MutationRecord {
   /**
@@ -211,6 +212,61 @@ export interface MutationRecord {
    * @maxItems 1000
    */
   unseen?: string[];
+}
+/**
+ * What the recorder's trial found: which defects, of outputs and of weight tensors, the golden notices.
+ */
+export interface SensitivityRecord {
+  /**
+   * untested, unfinished: the recording was stopped, and the same command goes on. sampled: the time limit allowed a fair sample of the planned defects. complete: all were tried.
+   */
+  state: "untested" | "unfinished" | "sampled" | "complete";
+  seed: number;
+  /**
+   * Defects of weight tensors in the plan.
+   */
+  planned: number;
+  /**
+   * Weight tensors that can be changed.
+   */
+  tensors: number;
+  /**
+   * How many of the planned defects were tried, in the order of the plan.
+   */
+  tested: number;
+  /**
+   * Weight tensors of which no defect that was tried moves an output beyond its rounding.
+   *
+   * @maxItems 1000
+   */
+  unseen?: string[];
+  precisions: {
+    [k: string]: {
+      /**
+       * By kind of defect: how many were tried, how many of them move an output by more than three times its rounding, and how many of those a comparator fails.
+       */
+      kinds: {
+        [k: string]: {
+          tried: number;
+          moving: number;
+          noticed: number;
+        };
+      };
+      /**
+       * @maxItems 1000
+       */
+      missed: SensitivityMiss[];
+    };
+  };
+}
+export interface SensitivityMiss {
+  kind: string;
+  weight?: string;
+  output?: string;
+  /**
+   * Relative L2 of the output that moves most.
+   */
+  change?: number;
 }
 export interface GoldenOutput {
   semantic?: "logits" | "probabilities" | "boxes" | "mask" | "image" | "embedding" | "ids" | "tensor";

@@ -1,6 +1,6 @@
 // Finds where the float weights of a model lie, byte for byte, so that they can be changed in place.
 
-import { type WeightDType, type WeightLocation, weightBytes } from "../../core/golden/record/mutate.ts";
+import { type WeightDType, type WeightLocation, weightBytes } from "../../core/golden/record/defects/weights.ts";
 import { elementTypeOfCode } from "../../core/onnx/element-type.ts";
 import type { OnnxDType } from "../../core/onnx/model.ts";
 import type { ByteSource } from "../bytes/byte-source.ts";
@@ -8,7 +8,14 @@ import { limits } from "./limits.ts";
 import { externalDataOf, readPair } from "./tensor.ts";
 import { type Span, WireReader } from "./wire.ts";
 
-const dtypes: Partial<Record<OnnxDType, WeightDType>> = { float: "float32", double: "float64", float16: "float16", bfloat16: "bfloat16" };
+const dtypes: Partial<Record<OnnxDType, WeightDType>> = {
+	float: "float32",
+	double: "float64",
+	float16: "float16",
+	bfloat16: "bfloat16",
+	int8: "int8",
+	uint8: "uint8",
+};
 
 export interface WeightPlaces {
 	places: WeightLocation[];
@@ -18,6 +25,8 @@ export interface WeightPlaces {
 
 /** Tensors inside Constant nodes are weights from this size on; smaller ones are mostly shapes, limits and scales. */
 const minConstant = 16;
+/** Shorter ones of eight bits are zero points. */
+const minQuantised = 16;
 
 /** @throws ConfigError model-unreadable. */
 export function findWeights(source: ByteSource, path: string): WeightPlaces {
@@ -54,7 +63,7 @@ function readNode(wire: WireReader, found: WeightPlaces): void {
 interface Draft {
 	name: string;
 	code: number;
-	elements: number;
+	dims: number[];
 	raw: Span | null;
 	/** Of float_data or double_data, packed: little-endian values as in raw_data. */
 	packed: Span | null;
@@ -63,7 +72,7 @@ interface Draft {
 }
 
 function readPlace(wire: WireReader): Draft {
-	const draft: Draft = { name: "", code: 0, elements: 1, raw: null, packed: null, pairs: [], external: false };
+	const draft: Draft = { name: "", code: 0, dims: [], raw: null, packed: null, pairs: [], external: false };
 	wire.message((field) => readTensorField(wire, field, draft));
 	return draft;
 }
@@ -72,7 +81,7 @@ function readPlace(wire: WireReader): Draft {
 function readTensorField(wire: WireReader, field: number, draft: Draft): void {
 	if (field === 1) {
 		wire.numbers("int64", (size) => {
-			draft.elements *= size;
+			draft.dims.push(size);
 		});
 	} else if (field === 2) draft.code = wire.int32();
 	else if (field === 8) draft.name = wire.text();
@@ -84,13 +93,14 @@ function readTensorField(wire: WireReader, field: number, draft: Draft): void {
 
 function keep(wire: WireReader, draft: Draft, into: { found: WeightPlaces; least: number }): void {
 	const dtype = dtypes[elementTypeOfCode(draft.code)];
-	if (dtype === undefined || !(draft.elements >= into.least)) return;
-	const bytes = draft.elements * weightBytes[dtype];
+	const elements = draft.dims.reduce((product, size) => product * size, 1);
+	if (dtype === undefined || !(elements >= (weightBytes[dtype] === 1 ? minQuantised : into.least))) return;
+	const bytes = elements * weightBytes[dtype];
 	const place = placeOf(wire, draft, bytes);
 	wire.keep();
 	if (place === null) into.found.unplaced.push(draft.name);
 	else if (into.found.places.length < limits.elements)
-		into.found.places.push({ name: draft.name, dtype, elements: draft.elements, bytes, ...place });
+		into.found.places.push({ name: draft.name, dtype, dims: draft.dims, bytes, ...place });
 }
 
 function placeOf(wire: WireReader, draft: Draft, bytes: number): Pick<WeightLocation, "file" | "offset"> | null {

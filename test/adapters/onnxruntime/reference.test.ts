@@ -1,10 +1,12 @@
-// The reference runs a model in every variant, and changes weights only in a copy of its own.
+// The reference runs a model in every variant, and damages weights only in a copy of its own.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { fileModelReader, readWeights } from "../../../src/adapters/files/model-reader.ts";
 import { onnxRuntimeReference } from "../../../src/adapters/onnxruntime/reference.ts";
 import { createProcesses } from "../../../src/adapters/process/processes.ts";
+import type { DefectVerdict } from "../../../src/core/golden/record/defects/judge.ts";
+import { manifestOf } from "../../support/golden-tensors.ts";
 import { externalTensor, floats, model, node, tensor, value } from "../../support/onnx-writer.ts";
 import { temporaryFolder, floats as tensorOf, wasmSource } from "../../support/ort-jobs.ts";
 
@@ -53,34 +55,79 @@ describe("onnxRuntimeReference", () => {
 		}
 	});
 
-	it("changes one weight at a time by 1 %, beside the model and in it, and never the user's own files", async () => {
+	it("tries one defect after the other, beside the model and in it, and never in the user's own files", async () => {
 		const folder = temporaryFolder();
 		const onDisk = await writeModel(folder);
 		const before = [readFileSync(join(folder, "m.onnx")), readFileSync(join(folder, "w.bin"))];
 		const { places, unplaced } = await readWeights(onDisk);
 		expect([places.map(({ name }) => name), unplaced]).toEqual([["far", "near", "zero"], []]);
-		const done: number[] = [];
-		const result = await reference.mutate({
+		const cases = [{ id: "case", inputs: { x: tensorOf([1, 1, 1, 1], [1, 4]) } }];
+		const expected = { y: tensorOf([11, 22, 33, 44], [1, 4]) };
+		const manifest = {
+			...manifestOf(expected, { y: { comparators: [{ kind: "relative-l2", tolerance: { fp32: 0.08, fp16: 0.2 } }] } }),
+			model: { path: "m.onnx", sha256: "0".repeat(64) },
+		};
+		const kinds = ["tensor-zero", "tensor-noise", "row-zero"] as const;
+		const defects = kinds.flatMap((kind, round) =>
+			places.map((place, index) => ({ number: round * 3 + index, place, defect: { kind, index, axis: 0, row: 0, seed: 1 } })),
+		);
+		const verdicts: Record<number, DefectVerdict | null> = {};
+		const result = await reference.tryDefects({
 			model: onDisk,
-			cases: [{ id: "one", inputs: { x: tensorOf([1, 1, 1, 1], [1, 4]) } }],
+			cases,
 			variant: { flavour: "wasm", level: "basic", threads: 1 },
-			weights: places.map((place, index) => ({ place, index })),
-			relative: 0.01,
-			seed: 1,
+			trial: { manifest, reference: [expected], relativeL2: {}, rounding: {} },
+			defects,
 			scratchFolder: join(folder, "s"),
 			logPath: join(folder, "log"),
 			timeoutMs: 600_000,
-			onWeight: (count) => done.push(count),
+			onVerdict: (number, verdict) => {
+				verdicts[number] = verdict;
+			},
 		});
-		if (result.state !== "done") throw new Error(result.failure.message);
-		const outputs = result.runs.map((run) => (run.state === "ran" ? numbers(run.outputs[0]?.["y"]?.data) : run.state));
-		const [far, near, zero] = outputs;
-		expect(zero).toBe("unchanged");
-		const moves = (got: unknown, weight: number[]) =>
-			(got as number[]).map((sum, at) => Math.abs(sum - [11, 22, 33, 44][at]!) / weight[at]!);
-		for (const move of moves(far, [10, 20, 30, 40])) expect(move).toBeCloseTo(0.01, 5);
-		for (const move of moves(near, [1, 2, 3, 4])) expect(move).toBeCloseTo(0.01, 5);
-		expect(done).toEqual([1, 2, 3]);
+		expect(result).toEqual({ state: "done" });
+		const states = defects.map(({ number, place, defect }) => [
+			defect.kind,
+			place.name,
+			verdicts[number] === null ? null : verdicts[number]?.states,
+		]);
+		expect(states).toEqual([
+			["tensor-zero", "far", { fp32: "noticed", fp16: "noticed" }],
+			["tensor-zero", "near", { fp32: "noticed", fp16: "missed" }],
+			["tensor-zero", "zero", null],
+			["tensor-noise", "far", { fp32: "missed", fp16: "missed" }],
+			["tensor-noise", "near", { fp32: "missed", fp16: "unmoved" }],
+			["tensor-noise", "zero", null],
+			["row-zero", "far", { fp32: "noticed", fp16: "missed" }],
+			["row-zero", "near", { fp32: "missed", fp16: "missed" }],
+			["row-zero", "zero", null],
+		]);
+		// Row 0 of "far" is 10 of 11 in the first of four outputs.
+		expect(verdicts[6]).toMatchObject({ change: expect.closeTo(10 / Math.hypot(11, 22, 33, 44), 5), output: "y" });
 		expect([readFileSync(join(folder, "m.onnx")), readFileSync(join(folder, "w.bin"))]).toEqual(before);
+	});
+
+	it("stops when the time is over", async () => {
+		const folder = temporaryFolder();
+		const onDisk = await writeModel(folder);
+		const { places } = await readWeights(onDisk);
+		const expected = { y: tensorOf([11, 22, 33, 44], [1, 4]) };
+		const defects = places.map((place, number) => ({
+			number,
+			place,
+			defect: { kind: "tensor-zero" as const, index: number, axis: 0, row: 0, seed: 1 },
+		}));
+		const result = await reference.tryDefects({
+			model: onDisk,
+			cases: [{ id: "case", inputs: { x: tensorOf([1, 1, 1, 1], [1, 4]) } }],
+			variant: { flavour: "wasm", level: "basic", threads: 1 },
+			trial: { manifest: manifestOf(expected), reference: [expected], relativeL2: {}, rounding: {} },
+			defects,
+			scratchFolder: join(folder, "s"),
+			logPath: join(folder, "log"),
+			timeoutMs: 1,
+			onVerdict: () => {},
+		});
+		expect(result).toEqual({ state: "time" });
 	});
 });

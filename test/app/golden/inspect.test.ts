@@ -51,6 +51,15 @@ const inspection: Inspection = {
 	detections: null,
 	noiseFloor: null,
 	mutation: { relative: 0.01, seed: 1, tensors: 9, tested: 9, noticed: 7, belowNoise: 2, unseen: ["a.bias", "b.bias"] },
+	sensitivity: {
+		state: "complete",
+		seed: 1,
+		planned: 72,
+		tensors: 9,
+		tested: 72,
+		unseen: ["c.bias"],
+		precisions: { fp32: { kinds: { "tensor-zero": { tried: 9, moving: 8, noticed: 8 } }, missed: [] } },
+	},
 	findings: [],
 };
 
@@ -62,6 +71,8 @@ describe("renderInspection", () => {
 		["limits of boxes", "boxes found\n  box-iou: smallest overlap: fp32 ≥ 0.99982"],
 		["outputs that are compared as boxes", "output boxes (boxes)\n  compared with the boxes of found\n"],
 		["weights that no case depends on", "7 noticed, 2 below the noise\n  no case depends on a.bias, b.bias"],
+		["what it notices", "At fp32 it notices all 8 defects that move an output beyond its rounding."],
+		["weights that no defect shows", 'No case depends on 1 of 9 weight tensors: "c.bias".'],
 	])("tells %s", (_, words) => {
 		expect(text).toContain(words);
 	});

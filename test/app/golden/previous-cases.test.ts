@@ -6,7 +6,6 @@ import { describe, expect, it } from "vitest";
 import { fileStore } from "../../../src/adapters/files/store.ts";
 import { fileTensorReader } from "../../../src/adapters/files/tensor-reader.ts";
 import { describeReuse, mustMatch, previousCases, withAccuracy } from "../../../src/app/golden/previous-cases.ts";
-import { noticedText } from "../../../src/app/golden/record.ts";
 import type { OnnxDim, OnnxModel } from "../../../src/core/onnx/model.ts";
 import type { GoldenManifest } from "../../../src/core/schema/golden.ts";
 import { encodeNpy } from "../../../src/formats/tensor/npy.ts";
@@ -97,24 +96,5 @@ describe("mustMatch", () => {
 
 	it.each(["x", "__proto__"])("refuses %s, which is no output", (name) => {
 		expect(() => mustMatch({ y: {} }, [name])).toThrow(`--non-finite: there is no output "${name}".`);
-	});
-});
-
-describe("noticedText", () => {
-	const record = { relative: 0.01, seed: 1, tensors: 3, tested: 3, noticed: 3, belowNoise: 0 };
-	it.each([
-		[record, "  Of 3 weight tensors changed by 1 %, it detects 3.\n"],
-		[{ ...record, tested: 1, noticed: 1 }, "  Of 1 weight tensor changed by 1 %, it detects 1.\n"],
-		[
-			{ ...record, noticed: 2, belowNoise: 1, unseen: ["b"] },
-			/it detects 2\.\n {2}One changes no output beyond the noise: "b"\. No case depends on it\.\n$/,
-		],
-		[
-			{ ...record, noticed: 0, belowNoise: 7, unseen: ["a", "b", "c", "d", "e", "f"] },
-			/7 change no output .*: "a", "b", "c", "d", "e", …\. No case depends on them/,
-		],
-	])("names weights that no case depends on: %j", (mutation, says) => {
-		if (typeof says === "string") expect(noticedText(mutation)).toBe(says);
-		else expect(noticedText(mutation)).toMatch(says);
 	});
 });

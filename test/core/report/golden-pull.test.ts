@@ -18,7 +18,14 @@ const manifest: GoldenManifest = {
 	goldenId: "net@4",
 	model: { path: "net.onnx", sha256: "a".repeat(64) },
 	producer: { backend: "onnxruntime-wasm", version: "1.30.0", precision: "fp32" },
-	mutation: { relative: 0.01, tensors: 6, tested: 6, noticed: 5, belowNoise: 1 },
+	sensitivity: {
+		state: "complete",
+		seed: 1,
+		planned: 40,
+		tensors: 6,
+		tested: 40,
+		precisions: { fp32: { kinds: { "tensor-zero": { tried: 6, moving: 5, noticed: 5 } }, missed: [] } },
+	},
 	outputs: { logits: {} },
 	cases: [{ id: "disc", inputs: {}, outputs: {} }],
 } as unknown as GoldenManifest;
@@ -64,7 +71,9 @@ describe("the body", () => {
 		expect(body.startsWith(`${goldenPullMarker}\n\n**Why:** The head was retrained. — Ann`)).toBe(true);
 		expect(body).toContain(`from the models of ${"c".repeat(40)}`);
 		expect(body).toContain("`golden/net/golden.json`: <code>net@");
-		expect(body).toMatch(/→ .*; 1 case by onnxruntime-wasm 1\.30\.0\. Of 6 weight tensors changed by 1 % it notices 5\./);
+		expect(body).toMatch(
+			/→ .*; 1 case by onnxruntime-wasm 1\.30\.0\. 40 defects of 6 weight tensors were tried\. At fp32 it notices all 5/,
+		);
 		expect(body).toContain("- **WEAKER:** relative-l2 of output");
 		expect(body).toContain("4 outputs moved, the 2 furthest of them:");
 		expect(body).toMatch(/^\| `disc` \| `logits` \| 9\.3e-2 \| 0\.61 \|$/m);

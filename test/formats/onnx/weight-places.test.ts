@@ -23,9 +23,9 @@ describe("findWeights", () => {
 			],
 		});
 		const { places, unplaced } = find(file);
-		expect(places.map(({ name, dtype, elements, file: where }) => [name, dtype, elements, where])).toEqual([
-			["raw", "float32", 2, null],
-			["typed", "float32", 2, null],
+		expect(places.map(({ name, dtype, dims, file: where }) => [name, dtype, dims, where])).toEqual([
+			["raw", "float32", [2], null],
+			["typed", "float32", [2], null],
 		]);
 		expect(places.map((place) => at(file, place))).toEqual([
 			[1, 2],

@@ -5,7 +5,7 @@ import type { InferenceSession } from "onnxruntime-web";
 import { tensorBytes } from "../../../core/golden/tensor/tensor.ts";
 import { type CaseReply, caseLine, type InferTask, type Reply, type TensorPlace } from "../protocol.ts";
 import { loadRuntime, type Ort, openSession } from "./runtime.ts";
-import { fromOrtTensor, toOrtTensor } from "./tensors.ts";
+import { fromOrtTensor, type OutputBytes, toOrtTensor } from "./tensors.ts";
 
 export async function runInfer(task: InferTask): Promise<Reply> {
 	const ort = await loadRuntime(task);
@@ -25,12 +25,7 @@ export interface Engine {
 
 export async function tryCase(engine: Engine, inputs: readonly TensorPlace[], to: { folder: string; prefix: string }): Promise<CaseReply> {
 	try {
-		const feeds = Object.fromEntries(inputs.map((input) => [input.name, readInput(engine.ort, input)]));
-		const results = await engine.session.run(feeds);
-		const outputs = engine.session.outputNames.map((name, k): TensorPlace => {
-			const tensor = results[name];
-			if (tensor === undefined) throw new Error(`Output ${name} is missing.`);
-			const { dtype, shape, bytes } = fromOrtTensor(name, tensor);
+		const outputs = (await runCase(engine, inputs)).map(({ name, dtype, shape, bytes }, k): TensorPlace => {
 			const path = `out-${to.prefix}-${k}.bin`;
 			writeFileSync(join(to.folder, path), bytes);
 			return { name, dtype, shape, path };
@@ -39,6 +34,17 @@ export async function tryCase(engine: Engine, inputs: readonly TensorPlace[], to
 	} catch (error) {
 		return { state: "failed", message: error instanceof Error ? error.message : String(error) };
 	}
+}
+
+/** @throws Error where the model fails on these inputs. */
+export async function runCase(engine: Engine, inputs: readonly TensorPlace[]): Promise<(OutputBytes & { name: string })[]> {
+	const feeds = Object.fromEntries(inputs.map((input) => [input.name, readInput(engine.ort, input)]));
+	const results = await engine.session.run(feeds);
+	return engine.session.outputNames.map((name) => {
+		const tensor = results[name];
+		if (tensor === undefined) throw new Error(`Output ${name} is missing.`);
+		return { name, ...fromOrtTensor(name, tensor) };
+	});
 }
 
 function readInput(ort: Ort, input: TensorPlace): ReturnType<typeof toOrtTensor> {

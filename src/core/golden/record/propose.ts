@@ -1,4 +1,4 @@
-// Entry of record/: proposes comparators and limits for an output from its meaning, noise and sensitivity to weights.
+// Entry of record/: proposes comparators and limits for an output from its meaning and noise.
 import type { OnnxDim } from "../../onnx/model.ts";
 import type { ComparatorSpec, GoldenOutput, OutputSlice, Spread } from "../../schema/golden.ts";
 import { elementCount, isFloating, type Tensor } from "../tensor/tensor.ts";
@@ -13,8 +13,6 @@ export interface ProposalInput {
 	/** Of all cases. */
 	tensors: readonly Tensor[];
 	noise?: Spread | undefined;
-	/** Smallest change of this output, above the noise, that a changed weight makes and that no other output shows better. */
-	smallestMutation?: number | undefined;
 	/** Whether the first axis counts samples. */
 	batched: boolean;
 }
@@ -29,8 +27,6 @@ export interface Proposal {
 const usualFp32 = 2e-5;
 /** Room above the noise floor. */
 const noiseRoom = 10;
-/** Limits closer to the noise than this would make goldens fail at random. */
-const leastRoom = 1.5;
 
 export function proposeOutput(input: ProposalInput): Proposal {
 	const filled = input.tensors.filter((tensor) => elementCount(tensor.shape) > 0);
@@ -44,10 +40,10 @@ export function proposeOutput(input: ProposalInput): Proposal {
 	}
 	const parts = partsOf(guess, filled);
 	if (parts.length > 0) {
-		const proposed = partComparators(filled, parts, (slice) => fp32Limit(input, floorOf(noiseOfPart(input.noise, slice), first.dtype)));
+		const proposed = partComparators(filled, parts, (slice) => fp32Limit(floorOf(noiseOfPart(input.noise, slice), first.dtype)));
 		return { output: { ...shared, comparators: proposed.comparators }, why: [...why, ...proposed.why] };
 	}
-	const limit = fp32Limit(input, floorOf(input.noise, first.dtype));
+	const limit = fp32Limit(floorOf(input.noise, first.dtype));
 	const task = taskComparators(guess, filled);
 	why.push(limit.why, ...task.why);
 	return { output: { ...shared, comparators: [{ kind: "relative-l2", tolerance: { fp32: limit.value } }, ...task.comparators] }, why };
@@ -195,20 +191,12 @@ function embeddingComparators(tensors: readonly Tensor[]): Task {
 	return { comparators, why: [`Compared by cosine, and over all ${vectors} vectors by the order of their similarities${recall}.`] };
 }
 
-function fp32Limit({ smallestMutation }: ProposalInput, floor: number): { value: number; why: string } {
+function fp32Limit(floor: number): { value: number; why: string } {
 	const wide = Math.max(usualFp32, noiseRoom * floor);
-	const measured = `the noise floor is ${figure(floor)}`;
-	if (smallestMutation === undefined || smallestMutation > 2 * wide) {
-		return { value: rounded(wide), why: `The limit of relative-l2 at fp32 is ${figure(wide)}: ${measured}.` };
-	}
-	const tight = Math.max(leastRoom * floor, smallestMutation / 2);
-	return {
-		value: rounded(tight),
-		why: `The limit of relative-l2 at fp32 is ${figure(tight)}: ${measured}, and a 1 % change of a weight tensor changes the output by only ${figure(smallestMutation)}.`,
-	};
+	return { value: rounded(wide), why: `The limit of relative-l2 at fp32 is ${figure(wide)}: the noise floor is ${figure(floor)}.` };
 }
 
-/** Two digits, rounded down so that the limit still detects the change it was set for. */
+/** Two digits, rounded down. */
 function rounded(value: number): number {
 	const step = 10 ** (Math.floor(Math.log10(value)) - 1);
 	return Number((Math.floor(value / step + 1e-9) * step).toPrecision(2));

@@ -1,18 +1,16 @@
-// Finds goldens that cannot fail: not finite, constant, the same for every input, or of one class only.
+// Finds goldens that cannot fail: not finite, constant, or the same for every input.
 import { ConfigError } from "../../errors.ts";
 import { quoteName } from "../../onnx/quote.ts";
 import type { GoldenManifest, GoldenOutput } from "../../schema/golden.ts";
 import { counted } from "../../text/labels.ts";
 import { makePair } from "../compare/difference.ts";
 import { sameBytes } from "../compare/kernels.ts";
-import { topIndices } from "../metrics/classification.ts";
-import { forEachRow } from "../tensor/rows.ts";
-import { elementCount, isFloating, type Tensor, type TensorSet, tensorMap } from "../tensor/tensor.ts";
+import { elementCount, type Tensor, type TensorSet, tensorMap } from "../tensor/tensor.ts";
 import { float64Reader, forEachChunk } from "../tensor/values.ts";
 
 export interface Insensitive {
 	/** non-finite: NaN or infinities where the golden allows none, or nothing else. */
-	kind: "non-finite" | "constant" | "same-for-all" | "one-class";
+	kind: "non-finite" | "constant" | "same-for-all";
 	/** Absent: all outputs. */
 	output?: string;
 	/** Absent: all cases. */
@@ -32,9 +30,8 @@ interface SensitivityWatch {
 /**
  * Finds why the golden cannot tell a correct engine from a wrong one.
  *
- * A float output is refused where it has one value throughout all cases, such as the zeros of a dead layer; one constant case among
- * others is fine, and so is a constant integer or bool (a count, a flag) as long as some other output varies. Outputs that do not
- * depend on the input are refused only where none of the outputs does.
+ * Outputs that have one value throughout all cases, such as the zeros of a dead layer, are refused only where all of them do, and so
+ * are outputs that do not depend on the input. What a golden notices beyond that, the recorder finds out by trial.
  */
 export function watchSensitivity(manifest: GoldenManifest): SensitivityWatch {
 	const outputs = new Map<string, OutputWatch>();
@@ -48,7 +45,7 @@ export function watchSensitivity(manifest: GoldenManifest): SensitivityWatch {
 			seen += 1;
 			sameness.see(tensors);
 			for (const [name, tensor] of tensors) {
-				const watch = outputs.get(name) ?? watchOutput(specOf(manifest, name));
+				const watch = outputs.get(name) ?? watchOutput();
 				outputs.set(name, watch);
 				watch.see(tensor);
 			}
@@ -56,7 +53,7 @@ export function watchSensitivity(manifest: GoldenManifest): SensitivityWatch {
 		findings() {
 			if (nonFinite.length > 0) return firstOfEach(nonFinite);
 			const same = seen > 1 && sameness.same() ? [sameForAll(seen)] : [];
-			return [...findConstant(outputs), ...same, ...[...outputs].flatMap(([name, watch]) => findOneClass(name, watch))];
+			return [...findConstant(outputs), ...same];
 		},
 	};
 }
@@ -115,9 +112,8 @@ function findNonFinite(manifest: GoldenManifest, id: string, outputs: ReadonlyMa
 function findConstant(outputs: ReadonlyMap<string, OutputWatch>): Insensitive[] {
 	const filled = [...outputs].filter(([, watch]) => watch.elements() > 0);
 	const constant = filled.filter(([, watch]) => watch.elements() > 1 && watch.isConstant());
-	const all = constant.length === filled.length;
-	const refused = constant.filter(([, watch]) => all || watch.isFloating());
-	return refused.map(([name, watch]) => ({
+	if (constant.length < filled.length) return [];
+	return constant.map(([name, watch]) => ({
 		kind: "constant",
 		output: name,
 		message: `output ${quoteName(name)} is ${watch.first()} everywhere in every case`,
@@ -127,19 +123,6 @@ function findConstant(outputs: ReadonlyMap<string, OutputWatch>): Insensitive[] 
 
 function sameForAll(cases: number): Insensitive {
 	return { kind: "same-for-all", message: `all ${cases} cases have the same outputs, so the inputs have no effect`, fix: recordAgain };
-}
-
-function findOneClass(name: string, watch: OutputWatch): Insensitive[] {
-	const only = watch.onlyClass();
-	if (only === null) return [];
-	return [
-		{
-			kind: "one-class",
-			output: name,
-			message: `output ${quoteName(name)} chooses class ${only} in every row of every case`,
-			fix: "Add cases of other classes, so that a network with a constant answer fails.",
-		},
-	];
 }
 
 function specOf(manifest: GoldenManifest, name: string): GoldenOutput | undefined {
@@ -154,29 +137,21 @@ interface OutputWatch {
 	first(): number;
 	/** Every value so far is the first. */
 	isConstant(): boolean;
-	isFloating(): boolean;
-	/** The class that every row of all (at least two) tensors chooses; null where they differ or choose nothing. */
-	onlyClass(): number | null;
 }
 
-function watchOutput(spec: GoldenOutput | undefined): OutputWatch {
-	const state = { elements: 0, first: Number.NaN, constant: true, floating: false };
-	const classes = watchClasses(spec);
+function watchOutput(): OutputWatch {
+	const state = { elements: 0, first: Number.NaN, constant: true };
 	return {
 		see(tensor) {
 			const count = elementCount(tensor.shape);
 			if (state.elements === 0 && count > 0) state.first = float64Reader(tensor)(0, 1)[0] ?? Number.NaN;
 			state.elements += count;
-			state.floating ||= isFloating(tensor.dtype);
 			// What was not constant once will not become it.
 			state.constant &&= isAll(tensor, state.first);
-			classes.see(tensor);
 		},
 		elements: () => state.elements,
 		first: () => state.first,
 		isConstant: () => state.constant,
-		isFloating: () => state.floating,
-		onlyClass: classes.only,
 	};
 }
 
@@ -187,33 +162,6 @@ function isAll(tensor: Tensor, value: number): boolean {
 		same &&= read(start, count).every((other) => other === value);
 	});
 	return same;
-}
-
-interface ClassWatch {
-	see(tensor: Tensor): void;
-	only(): number | null;
-}
-
-const noClasses: ClassWatch = { see() {}, only: () => null };
-
-/** Only of outputs that say they are logits or probabilities. */
-function watchClasses(spec: GoldenOutput | undefined): ClassWatch {
-	if (spec?.semantic !== "logits" && spec?.semantic !== "probabilities") return noClasses;
-	const axis = spec.comparators?.find((comparator) => comparator.axis !== undefined)?.axis ?? -1;
-	const chosen = new Set<number>();
-	let tensors = 0;
-	let choices = 0;
-	return {
-		see(tensor) {
-			tensors += 1;
-			if (chosen.size > 1) return;
-			forEachRow(makePair(tensor, tensor), axis, (row) => {
-				choices = Math.max(choices, row.length);
-				if (chosen.size < 2) chosen.add(topIndices(row, 1)[0] ?? 0);
-			});
-		},
-		only: () => (tensors >= 2 && choices >= 2 && chosen.size === 1 ? ([...chosen][0] ?? null) : null),
-	};
 }
 
 /** Whether all cases have the same outputs; keeps those of the first, and only for as long as nothing differed. */

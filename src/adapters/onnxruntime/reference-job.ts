@@ -1,0 +1,44 @@
+// What every run of the reference needs: its runtime, its inputs as files, and a folder that is gone afterwards.
+import { mkdtemp, rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { InferCase } from "../../ports/backend.ts";
+import type { ReferenceJob } from "../../ports/reference.ts";
+import type { ToolFailure } from "../../ports/world.ts";
+import { makeFolders } from "../process/folder.ts";
+import type { OnnxRuntimeOptions } from "./backend.ts";
+import { asFailure } from "./build.ts";
+import { writeInputs } from "./infer.ts";
+import type { TensorPlace } from "./protocol.ts";
+import type { Runtime } from "./runtime.ts";
+
+export interface ReferenceContext {
+	options: OnnxRuntimeOptions;
+	runtime: Runtime;
+}
+
+export function runtimeJob({ variant }: Pick<ReferenceJob, "variant">, { runtime }: ReferenceContext) {
+	return { flavour: runtime.flavour, folder: runtime.folder, threads: variant.threads };
+}
+
+export async function placeCases(cases: readonly InferCase[], folder: string): Promise<{ inputs: TensorPlace[] }[]> {
+	const placed: { inputs: TensorPlace[] }[] = [];
+	for (const [index, item] of cases.entries()) placed.push({ inputs: await writeInputs(item, folder, index) });
+	return placed;
+}
+
+/** Runs in a folder of its own, which is gone afterwards; faults of the machine come back as values. */
+export async function inFolder<Result>(
+	job: ReferenceJob,
+	work: (folder: string) => Promise<Result>,
+): Promise<Result | { state: "failed"; failure: ToolFailure; wallMs: number }> {
+	const started = performance.now();
+	await makeFolders(job.scratchFolder);
+	const folder = await mkdtemp(join(job.scratchFolder, "tensors-"));
+	try {
+		return await work(folder);
+	} catch (error) {
+		return { state: "failed", failure: asFailure(error), wallMs: performance.now() - started };
+	} finally {
+		await rm(folder, { recursive: true, force: true });
+	}
+}

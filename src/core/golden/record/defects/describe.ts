@@ -1,0 +1,79 @@
+// What a golden notices, in sentences.
+import { quoteName } from "../../../onnx/quote.ts";
+import type { Precision, SensitivityMiss, SensitivityRecord } from "../../../schema/golden.ts";
+import { counted } from "../../../text/labels.ts";
+import type { OutputDefectKind } from "./outputs.ts";
+import { sharesAt } from "./share.ts";
+import type { WeightDefectKind } from "./weights.ts";
+
+const defectLabels: Readonly<Record<WeightDefectKind | OutputDefectKind, string>> = {
+	"tensor-zero": "zeroed",
+	"tensor-scale": "scaled by 1.5",
+	"tensor-coarse": "rounded to 3 significant bits",
+	"tensor-noise": "changed by 1 %",
+	"row-zero": "one row or channel zeroed",
+	"row-scale": "one row or channel scaled by 1.5",
+	"row-noise": "one row or channel changed by 5 %",
+	"rows-permuted": "rows or channels permuted",
+	"output-scale-down": "scaled by 0.1",
+	"output-scale-up": "scaled by 1.5",
+	"output-sign": "with the opposite sign",
+	"output-noise": "with 5 % of noise",
+	"output-mean": "replaced by its mean",
+	"output-zero": "zeroed",
+	"channel-zero": "one class or channel zeroed",
+	"channels-swapped": "two classes or channels swapped",
+	"channels-shuffled": "classes or channels shuffled",
+	"half-the-channels-shuffled": "half of the classes or channels shuffled",
+	"other-case": "of another case",
+};
+
+const mostNamed = 3;
+
+/** One sentence for each precision, and one for weights that no case depends on. */
+export function describeSensitivity(record: SensitivityRecord): string[] {
+	const precisions = Object.keys(record.precisions) as Precision[];
+	const sentences = precisions.map((precision) => sentenceAt(record, precision));
+	const state = stateLabel(record);
+	return [...(state === null ? [] : [state]), ...sentences, ...describeUnseen(record)];
+}
+
+function stateLabel({ state, tested, planned, tensors }: SensitivityRecord): string | null {
+	if (tensors === 0) return null;
+	if (state === "untested") return "Defects of the weights were not tested yet.";
+	if (state === "unfinished")
+		return `The test of its sensitivity is unfinished: ${tested} of ${planned} defects of the weights were tried.`;
+	return `${tested}${tested < planned ? ` of ${planned}` : ""} defects of ${counted(tensors, "weight tensor")} were tried${tested < planned ? ", drawn over all layers" : ""}.`;
+}
+
+function sentenceAt(record: SensitivityRecord, precision: Precision): string {
+	const { weights, outputs, from } = sharesAt(record, precision);
+	const moving = weights.moving + outputs.moving;
+	const missed = moving - weights.noticed - outputs.noticed;
+	if (moving === 0) return `At ${precision} no defect moves an output by more than its rounding.`;
+	if (missed === 0) return `At ${precision} it notices all ${moving} defects that move an output beyond its rounding.`;
+	const sizes = from === null || weights.moving === 0 ? "" : `, and any tensor, row or channel that is wrong by ${100 * from} % or more`;
+	return `At ${precision} it notices ${moving - missed} of ${moving} defects that move an output beyond its rounding${sizes}; not: ${namedMisses(record, precision)}.`;
+}
+
+export function namedMisses({ precisions }: SensitivityRecord, precision: Precision): string {
+	const missed = [...(precisions[precision]?.missed ?? [])].sort((left, right) => (right.change ?? 0) - (left.change ?? 0));
+	const named = missed.slice(0, mostNamed).map(describeMiss);
+	return [...named, ...(missed.length > mostNamed ? [`${missed.length - mostNamed} more`] : [])].join("; ");
+}
+
+function describeMiss({ kind, weight, output, change }: SensitivityMiss): string {
+	const subject = weight === undefined ? `output ${quoteName(output ?? "")}` : quoteName(weight);
+	const moves = weight === undefined || change === undefined ? "" : ` (an output moves by ${Number(change.toPrecision(2))})`;
+	const label = Object.hasOwn(defectLabels, kind) ? defectLabels[kind as keyof typeof defectLabels] : kind;
+	return `${subject} ${label}${moves}`;
+}
+
+const mostUnseen = 5;
+
+function describeUnseen({ unseen = [], tensors }: SensitivityRecord): string[] {
+	if (unseen.length === 0) return [];
+	const names = unseen.slice(0, mostUnseen).map((name) => quoteName(name));
+	const more = unseen.length > mostUnseen ? ", …" : "";
+	return [`No case depends on ${unseen.length} of ${counted(tensors, "weight tensor")}: ${names.join(", ")}${more}.`];
+}

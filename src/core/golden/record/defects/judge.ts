@@ -1,0 +1,142 @@
+// Judges whether the golden notices a defect, precision by precision, case after case until all is settled.
+import type { GoldenManifest, Precision } from "../../../schema/golden.ts";
+import { judgeCase } from "../../compare/judge.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
+import { judgeSet } from "../../whole-set/judge-set.ts";
+import { distance, floorOf, type RunOutputs } from "../noise-floor.ts";
+
+/** How far rounding alone moves an output, as relative L2, by precision and output. */
+export type RoundingTable = Readonly<Partial<Record<Precision, Readonly<Record<string, number>>>>>;
+
+export interface Trial {
+	manifest: GoldenManifest;
+	/** The golden's outputs, case by case. */
+	reference: RunOutputs;
+	relativeL2: Readonly<Partial<Record<Precision, number>>>;
+	rounding: RoundingTable;
+}
+
+/** unmoved: no output moves by more than a multiple of its rounding, so that no golden could tell it from a right engine. */
+export type DefectState = "noticed" | "missed" | "unmoved";
+
+export interface DefectVerdict {
+	states: Readonly<Partial<Record<Precision, DefectState>>>;
+	/** Relative L2 of the output that moves furthest, against its rounding at the reference's precision. */
+	change: number;
+	output: string | null;
+}
+
+/** Smaller changes of an output may be rounding. */
+export const timesRounding = 3;
+
+export interface DefectWatch {
+	/** The outputs of one case. @returns whether the verdict is settled, so that the other cases need not run. */
+	see(index: number, outputs: Readonly<Record<string, Tensor>>): boolean;
+	/** After the last case. */
+	verdict(): DefectVerdict;
+}
+
+interface Watched {
+	precision: Precision;
+	moved: boolean;
+	noticed: boolean;
+}
+
+export function watchDefect(trial: Trial): DefectWatch {
+	const watched = precisionsOf(trial).map((precision): Watched => ({ precision, moved: false, noticed: false }));
+	const seen: Readonly<Record<string, Tensor>>[] = [];
+	let furthest = { change: 0, output: null as string | null, times: 0 };
+	return {
+		see(index, outputs) {
+			seen[index] = outputs;
+			const changes = changesOf(trial, index, outputs);
+			for (const one of watched) {
+				one.moved ||= changes.some(({ name, change }) => change > timesRounding * roundingOf(trial, one.precision, name));
+				one.noticed ||= failsCase(trial, index, { outputs, precision: one.precision });
+			}
+			for (const { name, change } of changes) {
+				const times = change / Math.max(roundingOf(trial, "fp32", name), Number.MIN_VALUE);
+				if (change > 0 && times > furthest.times) furthest = { change, output: name, times };
+			}
+			return watched.every(({ moved, noticed }) => moved && noticed);
+		},
+		verdict() {
+			const whole = seen.length === trial.reference.length && !seen.includes(undefined as never);
+			for (const one of watched) one.noticed ||= whole && one.moved && failsSet(trial, seen, one.precision);
+			return {
+				states: Object.fromEntries(watched.map((one) => [one.precision, stateOf(one)])),
+				change: furthest.change,
+				output: furthest.output,
+			};
+		},
+	};
+}
+
+/** Of a model that no longer runs, which every golden notices. */
+export function brokenVerdict(trial: Trial): DefectVerdict {
+	return {
+		states: Object.fromEntries(precisionsOf(trial).map((precision) => [precision, "noticed"])),
+		change: Number.POSITIVE_INFINITY,
+		output: null,
+	};
+}
+
+function stateOf({ moved, noticed }: Watched): DefectState {
+	if (!moved) return "unmoved";
+	return noticed ? "noticed" : "missed";
+}
+
+/** The reference's own precision, the one that most engines are built for, and those that the limits name. */
+export function precisionsOf({ manifest }: Pick<Trial, "manifest">): Precision[] {
+	const outputs = Object.values(manifest.outputs).flatMap(({ comparators }) => (comparators ?? []).map(({ tolerance }) => tolerance));
+	const boxes = (manifest.detections ?? []).flatMap(({ comparators }) => (comparators ?? []).map(({ tolerance }) => tolerance));
+	const named = [...outputs, ...boxes].flatMap((tolerance) =>
+		typeof tolerance === "object" ? (Object.keys(tolerance) as Precision[]) : [],
+	);
+	return [...new Set<Precision>(["fp32", "fp16", ...named])];
+}
+
+/** Where nothing was measured: so that the usual limits are three times as large. */
+const usualRounding: Readonly<Record<Precision, number>> = {
+	fp64: 7e-6,
+	fp32: 7e-6,
+	tf32: 1.7e-3,
+	fp16: 1.7e-3,
+	bf16: 7e-3,
+	int8: 3.5e-2,
+	fp8: 0.1,
+	int4: 0.2,
+	fp4: 0.2,
+};
+
+function roundingOf({ rounding, manifest, reference }: Trial, precision: Precision, output: string): number {
+	const dtype = reference[0]?.[output]?.dtype ?? "float32";
+	const noise = floorOf(manifest.noiseFloor?.outputs[output], dtype);
+	if (noise === 0) return 0;
+	return Math.max(noise, rounding[precision]?.[output] ?? usualRounding[precision]);
+}
+
+function changesOf({ reference }: Trial, index: number, outputs: Readonly<Record<string, Tensor>>): { name: string; change: number }[] {
+	return Object.entries(reference[index] ?? {}).map(([name, tensor]) => {
+		const got = outputs[name];
+		return { name, change: (got === undefined ? null : distance(tensor, got))?.relativeL2 ?? Number.POSITIVE_INFINITY };
+	});
+}
+
+interface Judged {
+	outputs: Readonly<Record<string, Tensor>>;
+	precision: Precision;
+}
+
+function failsCase({ manifest, reference, relativeL2 }: Trial, index: number, { outputs, precision }: Judged): boolean {
+	const [golden, expected] = [manifest.cases[index], reference[index]];
+	if (golden === undefined || expected === undefined) return false;
+	const place = { manifest, caseId: golden.id, golden, model: "", engine: "", precision, modelSha256: manifest.model.sha256 };
+	return judgeCase({ ...place, expected, got: outputs, relativeL2 }).state === "mismatch";
+}
+
+function failsSet({ manifest, reference, relativeL2 }: Trial, outputs: RunOutputs, precision: Precision): boolean {
+	const place = { manifest, model: "", engine: "", precision, modelSha256: manifest.model.sha256, relativeL2 };
+	const seen = manifest.cases.map((golden, index) => ({ golden, sides: { expected: reference[index] ?? {}, got: outputs[index] ?? {} } }));
+	return judgeSet(place, seen)?.state === "mismatch";
+}

@@ -1,0 +1,96 @@
+// Defects of an output itself: what a fault behind the last layer makes of it. Pure and cheap, so all are tried on every output.
+import { elementCount, isFloating, type Tensor } from "../../tensor/tensor.ts";
+import { float64Reader, forEachChunk, tensorStatistics } from "../../tensor/values.ts";
+import { canEncode, encodeTensor } from "../generators/encode.ts";
+import { splitMix64 } from "../generators/split-mix.ts";
+
+type Damage = (tensor: Tensor, values: Float64Array, channels: Channels) => ((index: number) => number) | null;
+
+/** Slices along the axis of the classes or channels. */
+interface Channels {
+	count: number;
+	/** Elements that lie together. */
+	inner: number;
+}
+
+const noiseShare = 0.05;
+
+const floatDamages = {
+	"output-scale-down": (_, values) => (at) => 0.1 * (values[at] ?? 0),
+	"output-scale-up": (_, values) => (at) => 1.5 * (values[at] ?? 0),
+	"output-sign": (_, values) => (at) => -(values[at] ?? 0),
+	"output-noise": (_, values) => {
+		const random = splitMix64(1);
+		return (at) => (values[at] ?? 0) * (1 + noiseShare * random.normal());
+	},
+	"output-mean": (tensor) => {
+		const { mean } = tensorStatistics(tensor);
+		return mean === null ? null : () => mean;
+	},
+} as const satisfies Record<string, Damage>;
+
+const anyDamages = {
+	"output-zero": () => () => 0,
+	"channel-zero": (_, values, channels) => (at) => (channelOf(at, channels) === channels.count - 1 ? 0 : (values[at] ?? 0)),
+	"channels-swapped": (_, values, channels) =>
+		moved(values, channels, (channel) => (channel < channels.count - 2 ? channel : 2 * channels.count - 3 - channel)),
+	"channels-shuffled": (_, values, channels) => moved(values, channels, (channel) => (channel + 1) % channels.count),
+	"half-the-channels-shuffled": (_, values, channels) => {
+		const from = Math.floor(channels.count / 2);
+		return moved(values, channels, (channel) => (channel < from ? channel : from + ((channel - from + 1) % (channels.count - from))));
+	},
+} as const satisfies Record<string, Damage>;
+
+export type OutputDefectKind = keyof typeof floatDamages | keyof typeof anyDamages | "other-case";
+
+export const outputDefectKinds = [...Object.keys(floatDamages), ...Object.keys(anyDamages), "other-case"] as OutputDefectKind[];
+
+/** The output of each case with the defect; null where it has no meaning for this output, or changes nothing. */
+export function damageOutput(tensors: readonly Tensor[], kind: OutputDefectKind): Tensor[] | null {
+	if (kind === "other-case") return otherCases(tensors);
+	const damaged = tensors.map((tensor) => damageTensor(tensor, kind));
+	return damaged.every((tensor) => tensor === null) ? null : tensors.map((tensor, index) => damaged[index] ?? tensor);
+}
+
+/** Each case has the output of the next one; null where shapes differ. */
+function otherCases(tensors: readonly Tensor[]): Tensor[] | null {
+	const alike = tensors.every(({ shape }) => shape.join() === tensors[0]?.shape.join());
+	return tensors.length < 2 || !alike ? null : tensors.map((tensor, index) => tensors[(index + 1) % tensors.length] ?? tensor);
+}
+
+function damageTensor(tensor: Tensor, kind: Exclude<OutputDefectKind, "other-case">): Tensor | null {
+	const elements = elementCount(tensor.shape);
+	if (elements === 0 || !canEncode(tensor.dtype)) return null;
+	const damage: Damage | undefined = isFloating(tensor.dtype)
+		? { ...floatDamages, ...anyDamages }[kind]
+		: anyDamages[kind as keyof typeof anyDamages];
+	const channels = channelsOf(tensor.shape);
+	if (damage === undefined || (kind.includes("channel") && channels.count < 2)) return null;
+	const valueAt = damage(tensor, valuesOf(tensor), channels);
+	return valueAt === null ? null : encodeTensor(tensor.dtype, tensor.shape, valueAt);
+}
+
+/** The shortest axis of more than one entry, the first left out where there are others: it counts samples. */
+function channelsOf(shape: readonly number[]): Channels {
+	const axes = shape.map((size, axis) => ({ size, axis })).filter(({ size, axis }) => size > 1 && (axis > 0 || shape.length === 1));
+	const shortest = axes.reduce((known, one) => (one.size < known.size ? one : known), axes[0] ?? { size: 1, axis: 0 });
+	return { count: shortest.size, inner: elementCount(shape.slice(shortest.axis + 1)) };
+}
+
+function channelOf(at: number, { count, inner }: Channels): number {
+	return Math.floor(at / inner) % count;
+}
+
+function moved(values: Float64Array, channels: Channels, from: (channel: number) => number): (at: number) => number {
+	return (at) => {
+		const channel = channelOf(at, channels);
+		return values[at + (from(channel) - channel) * channels.inner] ?? 0;
+	};
+}
+
+function valuesOf(tensor: Tensor): Float64Array {
+	const values = new Float64Array(elementCount(tensor.shape));
+	const read = float64Reader(tensor);
+	forEachChunk(values.length, (start, count) => values.set(read(start, count), start));
+	return values;
+}

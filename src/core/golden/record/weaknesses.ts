@@ -1,0 +1,124 @@
+// Finds what makes a golden weak whatever its limits are: few cases, one class, a saturated softmax, outputs that never change.
+import { quoteName } from "../../onnx/quote.ts";
+import type { GoldenManifest, GoldenOutput } from "../../schema/golden.ts";
+import { makePair } from "../compare/difference.ts";
+import { topIndices } from "../metrics/classification.ts";
+import { forEachRow } from "../tensor/rows.ts";
+import { elementCount, type Tensor } from "../tensor/tensor.ts";
+import { float64Reader, forEachChunk, tensorStatistics } from "../tensor/values.ts";
+import type { RunOutputs } from "./noise-floor.ts";
+import type { Insensitive } from "./sensitivity.ts";
+
+export interface Weakness extends Omit<Insensitive, "kind"> {
+	kind: Insensitive["kind"] | "saturated" | "one-class" | "one-case" | "unnoticed" | "unseen" | "hidden" | "unmeasured";
+	/** refuse: the golden detects nothing. warn: it detects less than it could. */
+	severity: "refuse" | "warn";
+}
+
+interface Recorded {
+	manifest: GoldenManifest;
+	cases: RunOutputs;
+}
+
+/** Warnings beyond findInsensitive: the trial decides how much they matter. */
+export function findWeaknesses(recorded: Recorded): Weakness[] {
+	return [...outputsOf(recorded).flatMap(findInOutput), ...findLonely(recorded)];
+}
+
+interface OutputOfCases {
+	name: string;
+	spec: GoldenOutput;
+	/** Of all cases, with more than one element. */
+	tensors: Tensor[];
+	/** Of the classes. */
+	axis: number;
+}
+
+function outputsOf({ manifest, cases }: Recorded): OutputOfCases[] {
+	return Object.entries(manifest.outputs).map(([name, spec]) => {
+		const tensors = cases.flatMap((outputs) => outputs[name] ?? []).filter((tensor) => elementCount(tensor.shape) > 1);
+		return { name, spec, tensors, axis: spec.comparators?.find((comparator) => comparator.axis !== undefined)?.axis ?? -1 };
+	});
+}
+
+function findInOutput(output: OutputOfCases): Weakness[] {
+	if (output.tensors.length === 0) return [];
+	return [...findConstant(output), ...findSaturated(output), ...findOneClass(output)];
+}
+
+function findConstant({ name, tensors }: OutputOfCases): Weakness[] {
+	const [first] = tensors.map(tensorStatistics);
+	const constant = tensors.every((tensor) => {
+		const { min, max, nan, inf } = tensorStatistics(tensor);
+		return nan + inf === 0 && min === max && min === first?.min;
+	});
+	if (!constant) return [];
+	return [
+		{
+			kind: "constant",
+			severity: "warn",
+			output: name,
+			message: `output ${quoteName(name)} is ${first?.min} everywhere in every case, so it shows nothing`,
+			fix: "Give inputs on which it varies; the other outputs are compared.",
+		},
+	];
+}
+
+/** So near to certainty that the other classes are lost to rounding of binary16. */
+const certain = 1 - 2 ** -11;
+
+/** Probabilities that are 0 and 1 throughout: the softmax hides errors of the layers before it. */
+function findSaturated({ name, spec, tensors, axis }: OutputOfCases): Weakness[] {
+	if (spec.semantic !== "probabilities" || !tensors.every((tensor) => isSaturated(tensor, axis))) return [];
+	return [
+		{
+			kind: "saturated",
+			severity: "warn",
+			output: name,
+			message: `output ${quoteName(name)} is a softmax that saturates in every row of every case, which hides errors of the layers before it`,
+			fix: "Make the logits an output of the model and record those, or give inputs on which the model is less certain.",
+		},
+	];
+}
+
+function isSaturated(tensor: Tensor, axis: number): boolean {
+	const { shape } = tensor;
+	const classes = shape.at(axis) ?? 1;
+	const rows = elementCount(shape) / classes;
+	const read = float64Reader(tensor);
+	let sure = 0;
+	forEachChunk(elementCount(shape), (start, count) => {
+		for (const value of read(start, count)) if (value >= certain) sure += 1;
+	});
+	return classes > 1 && sure >= rows;
+}
+
+/** Only of outputs that say they are logits or probabilities, and of at least two cases. */
+function findOneClass({ name, spec, tensors, axis }: OutputOfCases): Weakness[] {
+	if ((spec.semantic !== "logits" && spec.semantic !== "probabilities") || tensors.length < 2) return [];
+	const chosen = new Set<number>();
+	let choices = 0;
+	for (const tensor of tensors) {
+		if (chosen.size > 1) return [];
+		forEachRow(makePair(tensor, tensor), axis, (row) => {
+			choices = Math.max(choices, row.length);
+			if (chosen.size < 2) chosen.add(topIndices(row, 1)[0] ?? 0);
+		});
+	}
+	if (chosen.size !== 1 || choices < 2) return [];
+	return [
+		{
+			kind: "one-class",
+			severity: "warn",
+			output: name,
+			message: `output ${quoteName(name)} chooses class ${[...chosen][0]} in every row of every case`,
+			fix: "Add cases of other classes, so that a network with a constant answer fails.",
+		},
+	];
+}
+
+function findLonely({ manifest, cases }: Recorded): Weakness[] {
+	if (cases.length !== 1) return [];
+	const message = `there is only one case, ${quoteName(manifest.cases[0]?.id ?? "")}`;
+	return [{ kind: "one-case", severity: "warn", message, fix: "Add cases: a fault may not affect every input." }];
+}

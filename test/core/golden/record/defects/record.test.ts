@@ -1,0 +1,154 @@
+// The trial counts what moves an output and what is noticed, and says it in sentences; too little is refused with what would help.
+import { describe, expect, it } from "vitest";
+import { describeSensitivity } from "../../../../../src/core/golden/record/defects/describe.ts";
+import { brokenVerdict, type DefectVerdict, watchDefect } from "../../../../../src/core/golden/record/defects/judge.ts";
+import {
+	emptyRecord,
+	type TriedDefect,
+	withOutputDefects,
+	withWeightDefects,
+} from "../../../../../src/core/golden/record/defects/record.ts";
+import { defaultLeastShares, sharesAt, shortfalls } from "../../../../../src/core/golden/record/defects/share.ts";
+import { tryOutputDefects } from "../../../../../src/core/golden/record/defects/try-outputs.ts";
+import type { Tensor } from "../../../../../src/core/golden/tensor/tensor.ts";
+import type { GoldenManifest, GoldenOutput } from "../../../../../src/core/schema/golden.ts";
+import { validate } from "../../../../../src/core/schema/golden-validator.js";
+import { float32, int64, manifestOf } from "../../../../support/golden-tensors.ts";
+
+function trialOf(cases: readonly Record<string, Tensor>[], specs: Record<string, GoldenOutput>) {
+	const manifest = manifestOf(cases[0] ?? {}, specs);
+	const [only] = manifest.cases;
+	const [first = only, ...others] = cases.map((_, index) => ({ ...only, id: `case ${index}` }));
+	return { manifest: { ...manifest, cases: [first, ...others] } as GoldenManifest, reference: cases, relativeL2: {}, rounding: {} };
+}
+
+const limits = (fp32: number, fp16: number): Record<string, GoldenOutput> => ({
+	y: { comparators: [{ kind: "relative-l2", tolerance: { fp32, fp16 } }] },
+});
+const cases = [{ y: float32([1, 2, 3]) }, { y: float32([3, 1, 2]) }];
+
+describe("watchDefect", () => {
+	const see = (by: number, rounding = {}): DefectVerdict => {
+		const watch = watchDefect({ ...trialOf(cases, limits(1e-3, 1e-1)), rounding });
+		for (const [index, { y }] of cases.entries()) {
+			const values = [...new Float32Array(y.data.slice().buffer)].map((value) => value * (1 + by));
+			if (watch.see(index, { y: float32(values) })) break;
+		}
+		return watch.verdict();
+	};
+	it.each([
+		["what lies within rounding at both", 1e-5, {}, { fp32: "unmoved", fp16: "unmoved" }],
+		["what moves at fp32 alone, within the limit", 5e-4, {}, { fp32: "missed", fp16: "unmoved" }],
+		["what moves at fp32 alone, above the limit", 4e-3, {}, { fp32: "noticed", fp16: "unmoved" }],
+		["what fp16 lets through", 5e-2, {}, { fp32: "noticed", fp16: "missed" }],
+		["what all notice", 0.5, {}, { fp32: "noticed", fp16: "noticed" }],
+		["what the measured rounding hides", 5e-2, { fp16: { y: 2e-2 } }, { fp32: "noticed", fp16: "unmoved" }],
+	])("tells %s", (_, by, rounding, states) => {
+		expect(see(by, rounding).states).toEqual(states);
+	});
+
+	it("needs no further case once all is settled", () => {
+		const watch = watchDefect(trialOf(cases, limits(1e-3, 1e-1)));
+		expect(watch.see(1, { y: float32([0, 0, 0]) })).toBe(true);
+		expect(watch.verdict()).toMatchObject({ states: { fp32: "noticed", fp16: "noticed" }, change: 1, output: "y" });
+	});
+
+	it("asks comparators of the whole set after the last case", () => {
+		const vectors = [
+			[1, 0, 0],
+			[0.9, 0.1, 0],
+			[0, 1, 0.2],
+			[0.1, 0.2, 1],
+		].map((values) => ({ y: float32(values, [1, 3]) }));
+		const watch = watchDefect(trialOf(vectors, { y: { comparators: [{ kind: "rank-agreement", scope: "set", tolerance: 0.99 }] } }));
+		for (const index of vectors.keys()) expect(watch.see(index, vectors[(index + 1) % 4 === 0 ? 1 : (index * 2) % 4] ?? {})).toBe(false);
+		expect(watch.verdict().states).toEqual({ fp32: "noticed", fp16: "noticed" });
+	});
+
+	it("counts any difference of integers", () => {
+		const watch = watchDefect(trialOf([{ n: int64([1n, 2n]) }], {}));
+		watch.see(0, { n: int64([1n, 3n]) });
+		expect(watch.verdict().states).toEqual({ fp32: "noticed", fp16: "noticed" });
+	});
+});
+
+const verdict = (fp32: "noticed" | "missed" | "unmoved", change = 0.1): DefectVerdict => ({ states: { fp32 }, change, output: "y" });
+const tried = (weight: string, of: DefectVerdict | null, more: Partial<TriedDefect> = {}): TriedDefect => ({
+	kind: "tensor-scale",
+	weight,
+	first: true,
+	verdict: of,
+	...more,
+});
+
+describe("the record of the trial", () => {
+	const empty = emptyRecord({ seed: 1, planned: 8, tensors: 4 });
+	const record = withWeightDefects(empty, [
+		tried("a", verdict("noticed")),
+		tried("b", verdict("missed")),
+		tried("c", verdict("unmoved", 0)),
+		tried("zeros", null),
+		tried("d", verdict("unmoved", 0), { kind: "tensor-noise" }),
+		tried("d", verdict("noticed"), { kind: "tensor-zero", first: false }),
+	]);
+
+	it("counts by kind, names what was missed and what moves nothing", () => {
+		expect(record).toMatchObject({
+			tested: 6,
+			unseen: ["c"],
+			precisions: {
+				fp32: {
+					kinds: {
+						"tensor-scale": { tried: 3, moving: 2, noticed: 1 },
+						"tensor-noise": { tried: 1, moving: 0, noticed: 0 },
+						"tensor-zero": { tried: 1, moving: 1, noticed: 1 },
+					},
+					missed: [{ kind: "tensor-scale", weight: "b", change: 0.1 }],
+				},
+			},
+		});
+		expect(sharesAt(record, "fp32")).toMatchObject({ weights: { tried: 5, moving: 3, noticed: 2 }, from: 1 });
+	});
+
+	it("fits the schema of manifests, also where a model broke", () => {
+		const broken = withWeightDefects(record, [tried("b", brokenVerdict(trialOf(cases, {})))]);
+		const manifest = { ...manifestOf(cases[0]!, limits(1, 1)), sensitivity: broken };
+		expect(validate(manifest), JSON.stringify(validate.errors)).toBe(true);
+		expect(JSON.parse(JSON.stringify(broken))).toEqual(broken);
+	});
+
+	it("says what it notices, from which size on, what it misses and what no case depends on", () => {
+		expect(describeSensitivity({ ...record, state: "sampled" })).toEqual([
+			"6 of 8 defects of 4 weight tensors were tried, drawn over all layers.",
+			'At fp32 it notices 2 of 3 defects that move an output beyond its rounding, and any tensor, row or channel that is wrong by 100 % or more; not: "b" scaled by 1.5 (an output moves by 0.1).',
+			'No case depends on 1 of 4 weight tensors: "c".',
+		]);
+		expect(describeSensitivity(empty)).toEqual(["Defects of the weights were not tested yet."]);
+	});
+
+	it.each([
+		["all that move are noticed", limits(1e-6, 1e-2), []],
+		["the limit at fp16 lets too much through", limits(1e-6, 2), ["fp16"]],
+		["no limit holds anything back", limits(2, 2), ["fp32", "fp16"]],
+	])("finds that %s", (_, specs, short) => {
+		const of = withOutputDefects(record, tryOutputDefects(trialOf(cases, specs)));
+		const without = {
+			...of,
+			precisions: {
+				...of.precisions,
+				fp32: {
+					...of.precisions["fp32"]!,
+					kinds: { ...of.precisions["fp32"]!.kinds, "tensor-scale": { tried: 0, moving: 0, noticed: 0 } },
+				},
+			},
+		};
+		expect(shortfalls(without, defaultLeastShares).map(({ precision }) => precision)).toEqual(short);
+	});
+
+	it("tries the outputs anew without counting twice", () => {
+		const found = tryOutputDefects(trialOf(cases, limits(2, 2)));
+		const once = withOutputDefects(record, found);
+		expect(withOutputDefects(once, found)).toEqual(once);
+		expect(once.precisions["fp32"]?.missed[0]).toMatchObject({ weight: "b" });
+	});
+});
