@@ -2,8 +2,16 @@
 import { isBatched, proposeOutput } from "../core/golden/record/propose.ts";
 import { proposeDetections } from "../core/golden/record/propose-detections.ts";
 import { feeds } from "../core/onnx/model.ts";
-import type { GoldenManifest, GoldenOutput } from "../core/schema/golden.ts";
-import type { Evidence } from "./record.ts";
+import type { GoldenManifest, GoldenOutput, NoiseFloor } from "../core/schema/golden.ts";
+import type { ModelOnDisk } from "../ports/world.ts";
+import type { Answers } from "./record-reference.ts";
+
+/** What the steps found out, before any limit. A later step reads what the earlier ones found. */
+export interface Evidence {
+	model: ModelOnDisk;
+	answers: Answers;
+	noise: NoiseFloor | null;
+}
 
 export interface Limits {
 	outputs: GoldenManifest["outputs"];

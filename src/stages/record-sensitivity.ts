@@ -111,37 +111,36 @@ const progressMs = 1_000;
 const saveMs = 10_000;
 
 async function tryAll(tally: Tally, input: SensitivityInput, ports: Ports): Promise<DefectResult> {
-	const { clock, progress, reference } = ports;
 	const open = tally.open();
 	const done = tally.tried();
-	const startedMs = clock.now();
+	const startedMs = ports.clock.now();
 	const last = { shownMs: startedMs, savedMs: startedMs };
 	let saving = Promise.resolve();
 	const onVerdict = (number: number, verdict: DefectVerdict | null): void => {
 		tally.add(number, verdict);
-		const now = clock.now();
+		const now = ports.clock.now();
 		if (now - last.shownMs >= progressMs) {
 			last.shownMs = now;
 			const perDefectMs = (now - startedMs) / (tally.tried() - done);
 			const leftMs = Math.min(input.limitMs - (now - startedMs), perDefectMs * (done + open.length - tally.tried()));
-			progress.item(`${tally.tried()} of ${done + open.length} defects`, Math.max(0, leftMs));
+			ports.progress.item(`${tally.tried()} of ${done + open.length} defects`, Math.max(0, leftMs));
 		}
 		if (now - last.savedMs < saveMs) return;
 		last.savedMs = now;
 		saving = saving.then(() => input.save({ ...tally.record(), state: "unfinished" }));
 	};
-	progress.stage("sensitivity", 0);
-	const workers = Math.min(open.length, reference.parallelRuns(input.model));
+	ports.progress.stage("sensitivity", 0);
+	const workers = Math.min(open.length, ports.reference.parallelRuns(input.model));
 	const { model, cases, variant, trial, scratchFolder, limitMs: timeoutMs } = input;
 	const results = await Promise.all(
 		Array.from({ length: workers }, (_, worker) => {
 			const defects = open.filter((_defect, index) => index % workers === worker);
 			const logPath = `${scratchFolder}/defects-${worker}.log`;
-			return reference.tryDefects({ model, cases, variant, trial, scratchFolder, timeoutMs, defects, logPath, onVerdict });
+			return ports.reference.tryDefects({ model, cases, variant, trial, scratchFolder, timeoutMs, defects, logPath, onVerdict });
 		}),
 	);
 	await saving;
-	progress.done(`${tally.tried()} of ${done + open.length} defects tried`);
+	ports.progress.done(`${tally.tried()} of ${done + open.length} defects tried`);
 	return results.find(({ state }) => state === "failed") ?? results.find(({ state }) => state === "time") ?? { state: "done" };
 }
 

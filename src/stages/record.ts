@@ -2,10 +2,10 @@
 import type { LeastShares } from "../core/golden/record/defects/share.ts";
 import { findSensitivityWeaknesses } from "../core/golden/record/sensitivity-findings.ts";
 import type { Weakness } from "../core/golden/record/weaknesses.ts";
-import type { GoldenManifest, NoiseFloor, Precision, SensitivityRecord } from "../core/schema/golden.ts";
+import type { GoldenManifest, Precision, SensitivityRecord } from "../core/schema/golden.ts";
 import type { Reference } from "../ports/reference.ts";
 import type { Clock, ModelOnDisk, Progress } from "../ports/world.ts";
-import { type Limits, proposeLimits } from "./record-limits.ts";
+import { type Evidence, type Limits, proposeLimits } from "./record-limits.ts";
 import { measureScatter } from "./record-noise.ts";
 import { type Answers, type CaseToRecord, makeReference } from "./record-reference.ts";
 import { assertFinished, testSensitivity } from "./record-sensitivity.ts";
@@ -28,13 +28,6 @@ export interface RecordInput {
 	save(manifest: GoldenManifest): Promise<void>;
 	scratchFolder: string;
 	timeoutMs: number;
-}
-
-/** What the steps found out, before any limit. A later step reads what the earlier ones found. */
-export interface Evidence {
-	model: ModelOnDisk;
-	answers: Answers;
-	noise: NoiseFloor | null;
 }
 
 export interface Recorded {
