@@ -21,6 +21,8 @@ export interface ReferenceJob {
 	scratchFolder: string;
 	logPath: string;
 	timeoutMs: number;
+	/** The cases are alternatives: those after the first that runs are left out. */
+	stopAtFirst?: true;
 }
 
 /** A defect with its place in the plan. */

@@ -1,8 +1,9 @@
 // The workloads to time: the concrete shapes of their inputs, and the engines of both arms.
 import type { Config, InputConfig } from "../core/config/config.ts";
 import { toDType } from "../core/onnx/element-type.ts";
+import { type ShapeCheck, shapeCheck } from "../core/onnx/input-shapes/check.ts";
+import { refuseImpossible, resolveShapes } from "../core/onnx/input-shapes/resolve.ts";
 import { feeds, type OnnxValue } from "../core/onnx/model.ts";
-import { resolveShapes } from "../core/onnx/shapes.ts";
 import type { Plan, Workload } from "../core/plan/plan.ts";
 import type { Arm } from "../core/schema/result.ts";
 import type { BuiltEngine, TimedInput } from "../ports/backend.ts";
@@ -18,24 +19,30 @@ export interface WorkloadShapes {
 
 /**
  * @returns the inputs by workload id.
- * @throws ConfigError config-dims where the head's dimensions are not all given.
+ * @throws ConfigError config-dims where the head's dimensions are not all given, or the model cannot run with them.
  */
 export function shapeWorkloads(plan: Plan, models: readonly PreparedModel[]): Map<string, WorkloadShapes> {
 	const ready = models.filter((prepared) => prepared.state === "ready");
+	const checks = new Map<string, ShapeCheck>();
 	const shaped = plan.workloads.map((workload): [string, WorkloadShapes] => {
 		const [head, base] = (["head", "base"] as const).map((arm) =>
 			ready.find((model) => model.arm === arm && model.spec.id === workload.engineId),
 		);
-		const inputs = head ? timedInputs(workload, head) : [];
+		const inputs = head ? timedInputs(workload, head, checks) : [];
 		const difference = base ? differenceOf(base, inputs) : null;
 		return [workload.id, { inputs, ...(difference === null ? {} : { baseDiffers: difference }) }];
 	});
 	return new Map(shaped);
 }
 
-function timedInputs(workload: Workload, head: ReadyModel): TimedInput[] {
+function timedInputs(workload: Workload, head: ReadyModel, checks: Map<string, ShapeCheck>): TimedInput[] {
 	const { inputs } = head.spec.model;
-	const shapes = resolveShapes(head.model.onnx, { dims: workload.config.dims, inputs, pointer: workload.config.pointer });
+	const { onnx, sha256 } = head.model;
+	const source = { dims: workload.config.dims, inputs, pointer: workload.config.pointer };
+	const shapes = resolveShapes(onnx, source);
+	const check = checks.get(sha256) ?? shapeCheck(onnx);
+	checks.set(sha256, check);
+	refuseImpossible(onnx, { check, shapes }, source);
 	return feeds(head.model.onnx.graph).map((feed) => ({
 		name: feed.name,
 		dtype: toDType(feed.dtype) ?? "float32",

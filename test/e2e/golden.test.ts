@@ -145,11 +145,7 @@ describe("golden record", () => {
 	});
 
 	it.each([
-		[
-			"no size of a dimension",
-			[classifier, "--out", "g"],
-			/Dimension "batch" of input "image" has no size.*\[config-dims\][\s\S]*--dims batch=1/,
-		],
+		["a shape of another rank", [classifier, "--out", "g", "--shape", "image=3,64,64"], /--shape image has 3 dimensions.*\[config-dims\]/],
 		["no folder", [classifier], /needs --out/],
 		["an input that is not there", [classifier, "--out", "g", "--dims", "batch=1", "--generator", "picture=image"], /no input "picture"/],
 		["no model", ["none.onnx", "--out", "g"], /There is no model/],

@@ -149,7 +149,7 @@ export function readGoldenInputs(): GoldenInputs {
 			.split(/\r?\n/)
 			.map((line) => line.trim())
 			.filter((line) => line !== "");
-	const options = ["cases", "inputs", "generator", "dims", "seed", "onnxruntime", "notice", "time-limit", "timeout"] as const;
+	const options = ["cases", "inputs", "generator", "dims", "shape", "seed", "onnxruntime", "notice", "time-limit", "timeout"] as const;
 	return {
 		token: getInput("token"),
 		config: getInput("config") || "trtgate.yml",

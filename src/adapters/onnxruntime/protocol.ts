@@ -43,6 +43,8 @@ export interface InferTask extends RuntimeJob {
 	/** Absent: all. */
 	level?: Level;
 	cases: readonly { inputs: readonly TensorPlace[] }[];
+	/** Later cases are left out once one has given outputs that hold something. */
+	stopAtFirst?: true;
 	outputFolder: string;
 }
 

@@ -61,12 +61,22 @@ async function runReference(job: ReferenceJob, context: ReferenceContext): Promi
 		const external = job.model.external.filter((file) => file.path !== null).map((file) => file.location);
 		const engine = { ...runtimeJob(job, context), modelPath: job.model.path, external };
 		const cases = await placeCases(job.cases, folder);
-		const result = await runWorker<"infer">({ kind: "infer", ...engine, level, cases, outputFolder: folder }, context.options, job);
+		const { stopAtFirst } = job;
+		const task = {
+			kind: "infer",
+			...engine,
+			level,
+			cases,
+			outputFolder: folder,
+			...(stopAtFirst === undefined ? {} : { stopAtFirst }),
+		} as const;
+		const result = await runWorker<"infer">(task, context.options, job);
 		const { wallMs } = result;
 		if (result.state === "failed") return { state: "failed", failure: result.failure, wallMs };
 		if (result.state === "refused") return { state: "failed", failure: refusedRun(result), wallMs };
 		const inferred: InferredCase[] = [];
 		for (const [index, item] of job.cases.entries()) {
+			if (stopAtFirst === true && index >= result.reply.cases.length) break;
 			const read = await readReply(result.reply.cases[index], { folder, id: item.id, job });
 			if ("code" in read) return { state: "failed", failure: read, wallMs };
 			inferred.push(read);

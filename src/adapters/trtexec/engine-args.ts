@@ -1,8 +1,8 @@
 // Builds trtexec's arguments from the config: engine settings, shapes and optimization profiles.
 import type { DimRange } from "../../core/config/config.ts";
 import { flagName } from "../../core/config/tensorrt-settings.ts";
+import { resolveShapes } from "../../core/onnx/input-shapes/resolve.ts";
 import { feeds, type OnnxModel } from "../../core/onnx/model.ts";
-import { resolveShapes } from "../../core/onnx/shapes.ts";
 import type { EngineAssets, EngineSpec } from "../../core/plan/plan.ts";
 import type { NamedShape, Plugins, ShapeProfile } from "../../formats/trtexec/args-spec.ts";
 import { flagsOfRuns } from "../../formats/trtexec/flag-table.ts";

@@ -6,6 +6,8 @@ import type { CommandTable } from "./arguments.ts";
 const json = { does: "Print JSON." } as const;
 const onnxruntime = { value: "auto|wasm|native", does: "ONNX Runtime build that runs the models." } as const;
 
+const shape = { value: "INPUT=SIZE,…", does: "Whole shape of an input, for axes without a name of their own.", again: true } as const;
+
 export const demoTable = {
 	name: "demo",
 	positionals: [],
@@ -72,7 +74,13 @@ export const recordTable = {
 		inputs: { value: "PATH", does: "Real inputs: a file or a folder of cases.", otherwise: "generated", again: true },
 		generator: { value: "INPUT=KIND", does: "Generator for an input's values.", otherwise: "chosen for each input", again: true },
 		cases: { value: "N", does: "Number of cases to generate.", default: "8" },
-		dims: { value: "NAME=SIZE", does: "Sizes of symbolic dimensions, separated by commas.", otherwise: "the config's `opt`", again: true },
+		dims: {
+			value: "NAME=SIZE",
+			does: "Sizes of symbolic dimensions, separated by commas.",
+			otherwise: "the config's `opt`, else tried out",
+			again: true,
+		},
+		shape: { ...shape, otherwise: "the config's, else tried out" },
 		preprocess: {
 			value: "FILE.json",
 			does: "How to convert images in --inputs to tensors.",

@@ -5,7 +5,8 @@ import { ConfigError } from "../../core/errors.ts";
 import type { Picture } from "../../core/golden/manifest/draft.ts";
 import { findInputMisfit } from "../../core/golden/manifest/validate-against-model.ts";
 import { inputKinds } from "../../core/input-kind.ts";
-import { feeds, type OnnxModel } from "../../core/onnx/model.ts";
+import { shapeGivenFor } from "../../core/onnx/input-shapes/open-axes.ts";
+import { feeds, type OnnxDim, type OnnxModel } from "../../core/onnx/model.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import type { GoldenCase, GoldenManifest, GoldenOutput, TensorFile } from "../../core/schema/golden.ts";
 import { counted } from "../../core/text/labels.ts";
@@ -20,8 +21,7 @@ interface ReuseRequest {
 	/** Of the old manifest; absolute. */
 	folder: string;
 	model: OnnxModel;
-	/** Sizes given explicitly. */
-	dims: Readonly<Record<string, number>>;
+	given: RecordOptions["given"];
 }
 
 /** The reviewed inputs are reused unless an option sets others. */
@@ -47,10 +47,10 @@ export function withAccuracy(outputs: GoldenManifest["outputs"], { outputs: befo
 const otherwise = "Give real ones with --inputs, or have new ones made with --cases 8.";
 
 /** @throws ConfigError usage where the model or --dims asks for other inputs; golden-missing, tensor-invalid. */
-export async function previousCases({ old, folder, model, dims }: ReuseRequest, ports: StoredPorts): Promise<FoundInputs> {
+export async function previousCases({ old, folder, model, given }: ReuseRequest, ports: StoredPorts): Promise<FoundInputs> {
 	const misfit = findInputMisfit(old, model);
 	if (misfit !== null) throw usage(`The inputs of ${old.goldenId} cannot be recorded again: ${misfit}.`, otherwise);
-	for (const golden of old.cases) checkDims(golden, model, { dims, fix: storedSizes });
+	for (const golden of old.cases) checkGiven(golden, model, { given, fix: storedSizes });
 	const boundary = Object.values(old.producer.inputs ?? {}).some((how) => how.includes("boundary"));
 	const cases: CaseToRecord[] = [];
 	for (const { id, tags, labels, inputs } of old.cases) {
@@ -67,29 +67,35 @@ export async function previousCases({ old, folder, model, dims }: ReuseRequest, 
 	return { cases, how: old.producer.inputs ?? Object.fromEntries(feeds(model.graph).map(({ name }) => [name, "given"])) };
 }
 
-const storedSizes = "Leave --dims out to record the stored inputs again; or have new ones made with --cases 8.";
+const storedSizes = "Leave --dims and --shape out to record the stored inputs again; or have new ones made with --cases 8.";
 
 interface SizedCase {
 	id: string;
 	inputs: Readonly<Record<string, { shape: readonly number[] }>>;
 }
 
-/** @throws ConfigError usage where --dims asks for sizes other than those of the given inputs. */
-export function checkDims(
+/** @throws ConfigError usage where --dims or --shape asks for sizes other than those of the given inputs. */
+export function checkGiven(
 	{ id, inputs }: SizedCase,
 	model: OnnxModel,
-	requested: { dims: Readonly<Record<string, number>>; fix: string },
+	{ given, fix }: { given: RecordOptions["given"]; fix: string },
 ): void {
-	const { dims, fix } = requested;
-	for (const { name, dims: sizes } of feeds(model.graph)) {
-		for (const [axis, dim] of (sizes ?? []).entries()) {
-			const size = typeof dim === "string" && Object.hasOwn(dims, dim) ? dims[dim] : undefined;
-			const stored = inputs[name]?.shape[axis];
-			if (size === undefined || size === stored) continue;
-			const where = `input ${quoteName(name)} of case ${quoteName(id)}`;
-			throw usage(`--dims asks for ${quoteName(String(dim), "")}=${size}, and the stored ${where} has ${stored ?? "no such axis"}.`, fix);
+	for (const input of feeds(model.graph)) {
+		const stored = inputs[input.name]?.shape ?? [];
+		const where = `input ${quoteName(input.name)} of case ${quoteName(id)}`;
+		const odd = (input.dims ?? []).findIndex((dim, axis) => (sizeOf(dim, given.dims) ?? stored[axis]) !== stored[axis]);
+		if (odd >= 0) {
+			const [dim, has] = [String(input.dims?.[odd]), stored[odd] ?? "no such axis"];
+			throw usage(`--dims asks for ${quoteName(dim, "")}=${given.dims[dim]}, and the stored ${where} has ${has}.`, fix);
 		}
+		const shape = shapeGivenFor(input.name, given.inputs);
+		if (shape === undefined || shape.join() === stored.join()) continue;
+		throw usage(`--shape asks for ${quoteName(input.name, "")}=${shape.join(",")}, and the stored ${where} has ${stored.join(",")}.`, fix);
 	}
+}
+
+function sizeOf(dim: OnnxDim, dims: Readonly<Record<string, number>>): number | undefined {
+	return typeof dim === "string" && Object.hasOwn(dims, dim) ? dims[dim] : undefined;
 }
 
 /** Inputs that were recorded from pictures stay pictures; null: none was. */

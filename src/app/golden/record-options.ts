@@ -3,19 +3,26 @@ import { basename, dirname, join, resolve } from "node:path";
 import { fileStore } from "../../adapters/files/store.ts";
 import { firstLine, gitIn } from "../../adapters/git/run-git.ts";
 import type { Processes } from "../../adapters/process/processes.ts";
-import type { InputConfig, ModelConfig } from "../../core/config/config.ts";
+import type { ModelConfig } from "../../core/config/config.ts";
 import { didYouMean } from "../../core/config/did-you-mean.ts";
 import { ConfigError } from "../../core/errors.ts";
 import { defaultTolerances } from "../../core/golden/compare/tolerances.ts";
 import { defaultLeastShares, type LeastShares } from "../../core/golden/record/defects/share.ts";
-import { feeds, type OnnxModel } from "../../core/onnx/model.ts";
+import type { GivenShapes } from "../../core/onnx/input-shapes/open-axes.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
-import { resolveShapes, symbolicDims } from "../../core/onnx/shapes.ts";
 import { confine } from "../../stages/resolve-in-workspace.ts";
 import { type ArgumentsOf, parseArguments } from "../commands/arguments.ts";
+import { parseDims, parseShapes } from "../commands/sizes.ts";
 import { recordTable } from "../commands/tables.ts";
 import { readConfigFile } from "../config-file.ts";
 import type { Terminal } from "../terminal.ts";
+
+export interface GivenSizes {
+	/** By name. */
+	dims: Readonly<Record<string, number>>;
+	/** Whole shapes by input. */
+	inputs: GivenShapes;
+}
 
 export interface RecordOptions {
 	cwd: string;
@@ -33,10 +40,9 @@ export interface RecordOptions {
 	nonFinite: readonly string[];
 	/** Absolute path of a file that describes how pictures become tensors. */
 	preprocess: string | undefined;
-	dims: Readonly<Record<string, number>>;
-	/** Those of them that --dims gave. */
-	dimsGiven: Readonly<Record<string, number>>;
-	inputConfigs: Readonly<Record<string, InputConfig>>;
+	/** Sizes of the config, and those of --dims and --shape. */
+	configured: GivenSizes;
+	given: GivenSizes;
 	seed: number;
 	reason: string | undefined;
 	author: string | undefined;
@@ -61,27 +67,26 @@ export async function parseRecordOptions(argv: readonly string[], terminal: Term
 	const byConfig = argv.some((argument) => argument === "--model" || argument.startsWith("--model="));
 	const args = parseArguments(argv, recordTable, byConfig ? { positionals: [] } : {});
 	const { cwd } = terminal;
-	const configured = byConfig ? await readModelConfig(args, cwd) : null;
-	const out = args.text("out") ?? (configured?.golden === undefined ? undefined : dirname(configured.golden));
+	const configured: Configured = byConfig ? await readModelConfig(args, cwd) : { home: cwd };
+	const out = args.text("out") ?? (configured.golden === undefined ? undefined : dirname(configured.golden));
 	if (out === undefined) throw usage("golden record needs --out.", "Name the golden's folder, as in --out golden/resnet50.");
-	const dimsGiven = parseDims(args.texts("dims"));
-	const folder = resolve(configured === null || args.text("out") !== undefined ? cwd : configured.home, out);
+	const given = { dims: parseDims(args.texts("dims")), inputs: parseShapes(args.texts("shape")) };
+	const folder = resolve(args.text("out") !== undefined ? cwd : configured.home, out);
 	if (args.text("preprocess") !== undefined && args.texts("inputs").length === 0)
 		throw usage("--preprocess applies to pictures among --inputs, and there are no --inputs.", "Name the pictures with --inputs.");
 	return {
 		cwd,
-		model: configured?.onnx ?? resolve(cwd, args.positionals[0] ?? ""),
+		model: configured.onnx ?? resolve(cwd, args.positionals[0] ?? ""),
 		out: folder,
-		home: configured?.home ?? cwd,
+		home: configured.home,
 		name: basename(folder).replace(/[@\s]+/g, "-") || "golden",
 		cases: args.isGiven("cases") ? wholeNumber(args, "cases", { least: 1, most: mostCases }) : undefined,
 		inputs: args.texts("inputs"),
 		generators: args.texts("generator"),
 		nonFinite: args.texts("non-finite"),
 		preprocess: pathOf(args.text("preprocess"), cwd),
-		dims: { ...configured?.dims, ...dimsGiven },
-		dimsGiven,
-		inputConfigs: configured?.inputs ?? {},
+		configured: configured.sizes ?? { dims: {}, inputs: {} },
+		given,
 		seed: wholeNumber(args, "seed", { least: 0, most: Number.MAX_SAFE_INTEGER }),
 		reason: args.text("reason"),
 		author: args.text("author"),
@@ -99,12 +104,12 @@ function pathOf(text: string | undefined, cwd: string): string | undefined {
 	return text === undefined ? undefined : resolve(cwd, text);
 }
 
+/** What the config says; without one, only where the command runs. */
 interface Configured {
-	onnx: string;
 	home: string;
-	golden: string | undefined;
-	dims: Readonly<Record<string, number>>;
-	inputs: Readonly<Record<string, InputConfig>>;
+	onnx?: string;
+	golden?: string | undefined;
+	sizes?: GivenSizes;
 }
 
 async function readModelConfig(args: RecordArguments, cwd: string): Promise<Configured> {
@@ -123,7 +128,7 @@ async function readModelConfig(args: RecordArguments, cwd: string): Promise<Conf
 		);
 	}
 	const onnx = (await confine(fileStore(), home, model.onnx)) ?? join(home, model.onnx);
-	return { onnx, home, golden: goldenOf(model), dims: optimaOf(model), inputs: model.inputs };
+	return { onnx, home, golden: goldenOf(model), sizes: { dims: optimaOf(model), inputs: model.inputs } };
 }
 
 function goldenOf(model: ModelConfig): string | undefined {
@@ -132,21 +137,6 @@ function goldenOf(model: ModelConfig): string | undefined {
 
 function optimaOf(model: ModelConfig): Record<string, number> {
 	return Object.fromEntries(Object.entries(model.engines[0]?.dims ?? {}).map(([name, range]) => [name, range.opt]));
-}
-
-/** `batch=4`, several with commas. */
-function parseDims(texts: readonly string[]): Record<string, number> {
-	const entries = texts
-		.flatMap((text) => text.split(","))
-		.map((text): [string, number] => {
-			const at = text.lastIndexOf("=");
-			const size = Number(text.slice(at + 1));
-			if (at <= 0 || !/^\d{1,10}$/.test(text.slice(at + 1)) || size > 2_147_483_647) {
-				throw usage(`--dims takes NAME=SIZE; got ${JSON.stringify(text)}.`, "Write --dims batch=4, or --dims batch=4,height=224.");
-			}
-			return [text.slice(0, at), size];
-		});
-	return Object.fromEntries(entries);
 }
 
 function wholeNumber(args: RecordArguments, name: "cases" | "seed", of: { least: number; most: number }): number {
@@ -179,28 +169,6 @@ function duration(args: RecordArguments, name: "time-limit" | "timeout"): number
 	const unit = unitsMs[match?.[2] ?? ""];
 	if (match !== null && unit !== undefined) return Number(match[1]) * unit;
 	throw usage(`--${name} takes a time with its unit; got ${JSON.stringify(text)}.`, `Write it as in --${name} 2m.`);
-}
-
-/**
- * `demanded`: every size is needed, because inputs are generated. `known`: files have their own sizes; null where some size is unknown.
- * @throws ConfigError config-dims.
- */
-export function shapesOf(model: OnnxModel, options: RecordOptions, how: "demanded" | "known"): Record<string, number[]> | null {
-	const missing = symbolicDims(model).filter(({ name }) => !Object.hasOwn(options.dims, name));
-	const unnamed = feeds(model.graph).some(
-		(feed) => (feed.dims ?? [null]).includes(null) && options.inputConfigs[feed.name]?.shape === undefined,
-	);
-	if (how === "known" && (missing.length > 0 || unnamed)) return null;
-	const [first] = missing;
-	if (first !== undefined && Object.keys(options.inputConfigs).length === 0) {
-		const input = first.uses[0]?.input ?? "";
-		throw new ConfigError({
-			code: "config-dims",
-			message: `Dimension ${quoteName(first.name)} of input ${quoteName(input)} has no size.`,
-			details: { fix: `Give the size that you serve: --dims ${quoteName(first.name, "")}=1` },
-		});
-	}
-	return resolveShapes(model, { dims: options.dims, inputs: options.inputConfigs, pointer: "/models" });
 }
 
 function usage(message: string, fix: string): ConfigError {

@@ -18,11 +18,9 @@ import type { Evidence, Limits } from "../../stages/record-limits.ts";
 import { exitCodes } from "../exit.ts";
 import { progressFor, type Terminal } from "../terminal.ts";
 import { type GoldenPorts, withGoldenPorts } from "./compose.ts";
-import { type FoundInputs, generateCases, inputPorts } from "./inputs.ts";
-import { readPreprocess } from "./pictures.ts";
-import { checkDims, describeReuse, mustMatch, previousCases, reusesInputs, withAccuracy } from "./previous-cases.ts";
-import { defaultCases, findAuthor, parseRecordOptions, type RecordOptions, shapesOf } from "./record-options.ts";
-import { readCases } from "./stored-cases.ts";
+import { describeReuse, mustMatch, reusesInputs, withAccuracy } from "./previous-cases.ts";
+import { findRecordInputs, type RecordInputs } from "./record-inputs.ts";
+import { findAuthor, parseRecordOptions, type RecordOptions } from "./record-options.ts";
 import { writeGolden } from "./write.ts";
 
 export async function recordGolden(argv: readonly string[], terminal: Terminal): Promise<number> {
@@ -43,8 +41,9 @@ export async function recordWith(options: RecordOptions, terminal: Terminal): Pr
 		const author = await findAuthor(options.author, terminal.cwd, ports.processes);
 		checkChange({ old, options, author });
 		const reused = reusesInputs(options) ? old : null;
-		const found = await findInputs({ options, model, reused }, ports);
+		const found = await findRecordInputs({ options, model, reused, scratchFolder }, ports);
 		terminal.echo(`${describeWorth(found.how, found.cases.length)}\n`);
+		for (const note of found.notes) terminal.err(`note: ${note}\n`);
 		if (reused !== null) terminal.err(`note: ${describeReuse(reused)}\n`);
 		const recording: Recording = { options, model, found, old, reused, author, files: [] };
 		const recorded = await record(
@@ -74,7 +73,7 @@ export async function recordWith(options: RecordOptions, terminal: Terminal): Pr
 interface Recording {
 	options: RecordOptions;
 	model: ModelOnDisk;
-	found: FoundInputs;
+	found: RecordInputs;
 	old: GoldenManifest | null;
 	/** The old one, where its inputs are recorded again. */
 	reused: GoldenManifest | null;
@@ -113,23 +112,6 @@ function checkChange({ old, options, author }: Pick<Recording, "old" | "options"
 	});
 }
 
-async function findInputs(
-	{ options, model, reused }: Pick<Recording, "options" | "model" | "reused">,
-	ports: GoldenPorts,
-): Promise<FoundInputs> {
-	if (reused !== null) return previousCases({ old: reused, folder: options.out, model: model.onnx, dims: options.dimsGiven }, ports);
-	if (options.inputs.length > 0) {
-		const shapes = shapesOf(model.onnx, options, "known");
-		const preprocess = options.preprocess === undefined ? undefined : await readPreprocess(options.preprocess);
-		const found = await readCases(options.inputs, inputPorts(model.onnx, shapes), { cwd: options.cwd, ports, preprocess });
-		const asking = { dims: options.dimsGiven, fix: "Leave --dims out, or give inputs of this size." };
-		for (const one of found.cases) checkDims(one, model.onnx, asking);
-		return found;
-	}
-	const inputs = inputPorts(model.onnx, shapesOf(model.onnx, options, "demanded"));
-	return generateCases(inputs, options.cases ?? defaultCases, { model: model.onnx, seed: options.seed, generators: options.generators });
-}
-
 interface Assembling {
 	evidence: Evidence;
 	limits: Limits;
@@ -146,7 +128,6 @@ function assemble({ evidence, limits, recording }: Assembling, ports: GoldenPort
 	const [first, ...others] = packed.map(({ golden }) => golden);
 	if (first === undefined) throw new ConfigError({ code: "golden-uninformative", message: "There is no case to record." });
 	const opset = model.onnx.opsets[""];
-	const dims = reused === null ? { ...options.dims } : reused.producer.dims;
 	const seed = reused === null ? options.seed : reused.producer.seed;
 	return {
 		schemaVersion: 1,
@@ -162,7 +143,8 @@ function assemble({ evidence, limits, recording }: Assembling, ports: GoldenPort
 			...(seed === undefined ? {} : { seed }),
 			threads: variant.threads,
 			...ports.reference.machine(),
-			...(dims === undefined || Object.keys(dims).length === 0 ? {} : { dims }),
+			...(Object.keys(found.dims).length === 0 ? {} : { dims: { ...found.dims } }),
+			...(found.sizes === undefined ? {} : { sizes: found.sizes }),
 			inputs: found.how,
 			command: options.command,
 			createdAt: ports.clock.timestamp(),

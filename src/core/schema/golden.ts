@@ -94,6 +94,10 @@ export interface GoldenManifest {
       [k: string]: number;
     };
     /**
+     * How sizes that nobody gave were chosen.
+     */
+    sizes?: string;
+    /**
      * How each input was made: given, or the generator.
      */
     inputs?: {

@@ -41,7 +41,7 @@ function stored(change: Partial<GoldenManifest["cases"][number]> = {}): { old: G
 describe("keptCases", () => {
 	it("gives each case with its inputs, tags and labels, and says what it does", async () => {
 		const { old, folder } = stored({ id: "night", tags: ["dark"], labels: { logits: [1] } });
-		const found = await previousCases({ old, folder, model: modelOf(["batch", 2]), dims: { batch: 2 } }, ports);
+		const found = await previousCases({ old, folder, model: modelOf(["batch", 2]), given: { dims: { batch: 2 }, inputs: {} } }, ports);
 		expect(found.cases).toEqual([{ id: "night", tags: ["dark"], labels: { logits: [1] }, inputs: { image }, mayFail: false }]);
 		expect(describeReuse(old)).toMatch(/^The 1 case of net@3 is recorded again with the stored inputs; --inputs, --generator or --cases/);
 	});
@@ -57,7 +57,7 @@ describe("keptCases", () => {
 		["a model of another input", modelOf([2, 2], "picture"), {}, /has input "image"; the model's inputs are "picture"/],
 	])("refuses %s, and says how to get other inputs", async (_, model, dims, says) => {
 		const { old, folder } = stored();
-		await expect(previousCases({ old, folder, model, dims }, ports)).rejects.toMatchObject({
+		await expect(previousCases({ old, folder, model, given: { dims, inputs: {} } }, ports)).rejects.toMatchObject({
 			code: "usage",
 			message: expect.stringMatching(says),
 			details: { fix: expect.stringMatching(/--cases 8/) },
@@ -67,7 +67,7 @@ describe("keptCases", () => {
 	it("lets generated cases of boundary values fail, which a new model may not bear", async () => {
 		const { old, folder } = stored({ tags: ["generated"] });
 		const generated = { ...old, producer: { ...old.producer, inputs: { image: "image+boundary, SplitMix64" } } };
-		const found = await previousCases({ old: generated, folder, model: modelOf([2, 2]), dims: {} }, ports);
+		const found = await previousCases({ old: generated, folder, model: modelOf([2, 2]), given: { dims: {}, inputs: {} } }, ports);
 		expect(found).toMatchObject({ cases: [{ mayFail: true }], how: { image: "image+boundary, SplitMix64" } });
 	});
 });

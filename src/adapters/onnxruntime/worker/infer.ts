@@ -12,8 +12,10 @@ export async function runInfer(task: InferTask): Promise<Reply> {
 	const session = await openSession(ort, task, { level: task.level ?? "all" });
 	const cases: CaseReply[] = [];
 	for (const [index, item] of task.cases.entries()) {
-		cases.push(await tryCase({ ort, session }, item.inputs, { folder: task.outputFolder, prefix: `${index}` }));
+		const reply = await tryCase({ ort, session }, item.inputs, { folder: task.outputFolder, prefix: `${index}` });
+		cases.push(reply);
 		process.stdout.write(`${caseLine}${index + 1}\n`);
+		if (task.stopAtFirst === true && reply.state === "done" && reply.outputs.every(({ shape }) => !shape.includes(0))) break;
 	}
 	return { kind: "infer", cases };
 }

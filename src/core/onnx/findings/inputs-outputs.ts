@@ -2,17 +2,19 @@
 import { isSmall } from "../../golden/tensor/small-numbers.ts";
 import type { Finding } from "../../schema/result.ts";
 import { toDType } from "../element-type.ts";
+import { type AxisLabel, labelAxes, openAxes } from "../input-shapes/open-axes.ts";
 import { feeds, type OnnxDType, type OnnxValue } from "../model.ts";
 import { quoteName } from "../quote.ts";
-import { formatDims, symbolicDims } from "../shapes.ts";
+import { formatDims } from "../shapes.ts";
 import { hasType, type TensorRt } from "../tensorrt/support.ts";
 import { finding, type PreflightContext, type Rule } from "./subject.ts";
 
 export const inputsAndOutputs: Rule = ({ model, tensorrt, context }) => {
 	const { graph } = model.onnx;
-	const inputs = feeds(graph).flatMap((value) => [
+	const labels = labelAxes(feeds(graph));
+	const inputs = feeds(graph).flatMap((value, index) => [
 		...border("Input", value, tensorrt),
-		...(isReportedElsewhere(value, tensorrt, context) ? [] : dynamic(value)),
+		...(isReportedElsewhere(value, tensorrt, context) ? [] : dynamic(value, labels[index] ?? null)),
 		...shapeTensor(value, tensorrt),
 	]);
 	return [...inputs, ...graph.outputs.flatMap((value) => border("Output", value, tensorrt))];
@@ -51,10 +53,10 @@ function isReportedElsewhere(value: OnnxValue, tensorrt: TensorRt | null, { dims
 	return shapedInputs.includes(value.name) || (tensorrt !== null && dims !== undefined);
 }
 
-function dynamic(value: OnnxValue): Finding[] {
+function dynamic(value: OnnxValue, labels: readonly AxisLabel[] | null): Finding[] {
 	if (value.kind !== "tensor") return [];
-	if (value.dims !== null && !value.dims.includes(null)) return [];
-	const what = value.dims === null ? "has no shape" : `has a dynamic dimension without a name: ${formatDims(value.dims)}`;
+	if (labels?.every((label) => typeof label === "number" || label.isNamed)) return [];
+	const what = value.dims === null ? "has no shape" : `has a dynamic dimension without a name of its own: ${formatDims(value.dims)}`;
 	return [
 		finding("io-dynamic", {
 			severity: "note",
@@ -80,10 +82,15 @@ function shapeTensor(value: OnnxValue, tensorrt: TensorRt | null): Finding[] {
 export const dimsUnbound: Rule = ({ model, context, tensorrt }) => {
 	if (tensorrt === null) return [];
 	const { dims, shapedInputs = [] } = context;
-	if (dims === undefined) return toBind(symbolicDims(model.onnx).map(({ name }) => name));
-	return feeds(model.onnx.graph)
-		.filter((input) => !shapedInputs.includes(input.name))
-		.flatMap((input) => unbound(input, (name) => Object.hasOwn(dims, name)));
+	const inputs = feeds(model.onnx.graph);
+	const labels = labelAxes(inputs);
+	const named = openAxes(inputs, labels).filter(({ isNamed }) => isNamed);
+	if (dims === undefined) return toBind(named.map(({ name }) => name));
+	const isBound = (label: AxisLabel): boolean => typeof label === "number" || (label.isNamed && Object.hasOwn(dims, label.name));
+	return inputs.flatMap((input, index) => {
+		const open = labels[index]?.filter((label) => !isBound(label)) ?? [null];
+		return shapedInputs.includes(input.name) || input.kind !== "tensor" || open.length === 0 ? [] : [unbound(input, open)];
+	});
 };
 
 function toBind(names: readonly string[]): Finding[] {
@@ -95,15 +102,14 @@ function toBind(names: readonly string[]): Finding[] {
 	return [finding("dims-unbound", { severity: "note", message, fix: "Give min, opt and max in trtgate.yml under `dims`." })];
 }
 
-function unbound(input: OnnxValue, isBound: (name: string) => boolean): Finding[] {
-	const open = (input.dims ?? [null]).filter((dim) => dim === null || (typeof dim === "string" && !isBound(dim)));
-	if (input.kind !== "tensor" || open.length === 0) return [];
+/** @param open the axes without a size; null for an input of which no shape is known. */
+function unbound(input: OnnxValue, open: readonly (AxisLabel | null)[]): Finding {
 	const shape = input.dims === null ? "no shape at all" : `the shape ${formatDims(input.dims)}`;
-	const names = open.filter((dim) => typeof dim === "string").map((dim) => quoteName(dim));
+	const names = open.flatMap((label) => (label !== null && typeof label !== "number" && label.isNamed ? [quoteName(label.name)] : []));
 	const says = names.length === 0 ? "and the configuration gives none" : `and the configuration gives no size for ${names.join(", ")}`;
 	const message = `Input ${quoteName(input.name)} has ${shape}, ${says}: TensorRT would build for size 1.`;
 	const byShape = `\`inputs: { ${quoteName(input.name, "")}: { shape: […] } }\``;
 	const fix =
 		names.length === open.length ? "Give min, opt and max in trtgate.yml under `dims`." : `Give its shape in trtgate.yml: ${byShape}.`;
-	return [finding("dims-unbound", { severity: "error", message, fix })];
+	return finding("dims-unbound", { severity: "error", message, fix });
 }

@@ -186,6 +186,11 @@ export const pad: OperatorRule = (view) => {
 	const padded = axes === "absent" ? [...input.keys()] : axes.map((axis) => axisIn(axis, input.length));
 	if (pads.length !== 2 * padded.length)
 		return { fault: `pads ${formatDims(input)} by ${pads.length} numbers, which takes ${2 * padded.length}` };
+	const short =
+		textAttribute(view.node, "mode") === "reflect"
+			? padded.findIndex((axis, place) => isShort(input[axis ?? -1], [pads[place], pads[place + padded.length]]))
+			: -1;
+	if (short >= 0) return { fault: `reflects more of axis ${padded[short]} of ${formatDims(input)} than it has` };
 	return {
 		dims: input.map((dim, axis) => {
 			const place = padded.indexOf(axis);
@@ -194,6 +199,11 @@ export const pad: OperatorRule = (view) => {
 		}),
 	};
 };
+
+/** A reflection leaves out the edge itself. */
+function isShort(size: OnnxDim | undefined, pads: readonly (number | undefined)[]): boolean {
+	return typeof size === "number" && pads.some((pad) => (pad ?? 0) >= size);
+}
 
 /** By sizes or by scales; what depends on a policy is left open. */
 export const resize: OperatorRule = (view) => {
@@ -228,17 +238,4 @@ export const spaceToDepth: OperatorRule = ({ node, shapes }) => {
 	const [batch = null, channels = null, ...spatial] = shapes[0] ?? [];
 	if (spatial.length !== 2) return untold;
 	return { dims: [batch, scaled(channels, size ** 2), ...spatial.map((dim) => (typeof dim === "number" ? Math.floor(dim / size) : null))] };
-};
-
-/** Input [sequence, batch, size], weights [directions, gates × hidden, size]. */
-export const recurrent: OperatorRule = ({ node, shapes }) => {
-	const [input, weights] = [shapes[0], shapes[1]];
-	if (!input || !weights || input.length !== 3 || weights.length !== 3 || integerAttribute(node, "layout", 0) !== 0) return untold;
-	if (differ(input[2], weights[2])) {
-		return { fault: `has weights ${formatDims(weights)} for inputs of size ${weights[2]}, its input ${formatDims(input)} has ${input[2]}` };
-	}
-	const hidden = integerAttribute(node, "hidden_size", 0) || (shapes[2]?.[2] ?? null);
-	const [sequence = null, batch = null, directions = null] = [input[0], input[1], weights[0]];
-	const last = [directions, batch, hidden];
-	return { dims: [sequence, directions, batch, hidden], more: [last, last] };
 };

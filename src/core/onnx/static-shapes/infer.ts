@@ -15,7 +15,7 @@ import {
 	transpose,
 } from "./layouts.ts";
 import { type Dims, maxValues, type OperatorResult, type OperatorRule, type OperatorView, untold } from "./operator.ts";
-import { conv, convTranspose, gemm, matMul, withSecond } from "./products.ts";
+import { conv, convTranspose, gemm, matMul, recurrent, withSecond } from "./products.ts";
 import type { TensorTypes } from "./types.ts";
 import { arithmetic, nonZero, oneHot, range, shapeOf, sizeOf } from "./values.ts";
 import { pool } from "./windows.ts";
@@ -45,7 +45,7 @@ const rules: ReadonlyMap<string, OperatorRule> = new Map([
 		axes.reduce,
 	),
 	...each("ArgMax ArgMin", axes.argument),
-	...each("GRU LSTM RNN", axes.recurrent),
+	...each("GRU LSTM RNN", recurrent),
 	...each("Resize Upsample", axes.resize),
 	...each("MatMul MatMulInteger", matMul),
 	["QLinearMatMul", withSecond(matMul, 3)],

@@ -1,4 +1,4 @@
-// Shapes of matrix products and convolutions, where wrong weights show.
+// Shapes of matrix products, convolutions and recurrent layers, where wrong weights show.
 import type { OnnxDim } from "../model.ts";
 import { formatDims } from "../shapes.ts";
 import {
@@ -74,6 +74,22 @@ export const convTranspose: OperatorRule = (view) =>
 		const channels = typeof perGroup === "number" ? perGroup * integerAttribute(view.node, "group", 1) : null;
 		return { dims: [input[0] ?? null, channels, ...spread(view.node, input.slice(2), kernel.slice(2))] };
 	});
+
+/** Input [sequence, batch, size], weights [directions, gates × hidden, size]. */
+export const recurrent: OperatorRule = ({ node, shapes }) => {
+	const [input, weights] = [shapes[0], shapes[1]];
+	if (!input || !weights || input.length !== 3 || weights.length !== 3 || integerAttribute(node, "layout", 0) !== 0) return untold;
+	if (differ(input[2], weights[2])) {
+		return { fault: `has weights ${formatDims(weights)} for inputs of size ${weights[2]}, its input ${formatDims(input)} has ${input[2]}` };
+	}
+	const hidden = integerAttribute(node, "hidden_size", 0) || (shapes[2]?.[2] ?? null);
+	const [sequence = null, batch = null, directions = null] = [input[0], input[1], weights[0]];
+	const first = shapes[5];
+	if (first && differ(first[1], batch))
+		return { fault: `starts from a state ${formatDims(first)}, and its input ${formatDims(input)} has ${batch} rows` };
+	const last = [directions, batch, hidden];
+	return { dims: [sequence, directions, batch, hidden], more: [last, last] };
+};
 
 /** An operator that takes the second of the two as its input number `place`. */
 export function withSecond(rule: OperatorRule, place: number): OperatorRule {

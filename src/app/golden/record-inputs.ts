@@ -1,0 +1,144 @@
+// Finds the inputs of the cases to record: stored, real or generated ones, and the sizes that nobody gave.
+import { readdir, stat } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { type BoundShapes, bindShapes, fillShapes, overConfig, type ShapeSource } from "../../core/onnx/input-shapes/bind.ts";
+import { shapeCheck } from "../../core/onnx/input-shapes/check.ts";
+import { missingSizes, refuseImpossible } from "../../core/onnx/input-shapes/resolve.ts";
+import type { Sizes } from "../../core/onnx/input-shapes/search.ts";
+import { describeAttempts, describeChosen, sameSizes } from "../../core/onnx/input-shapes/tried.ts";
+import { quoteName } from "../../core/onnx/quote.ts";
+import type { GoldenManifest } from "../../core/schema/golden.ts";
+import type { ModelOnDisk } from "../../ports/world.ts";
+import type { CaseToRecord } from "../../stages/record-reference.ts";
+import { trySizes } from "../../stages/try-sizes.ts";
+import type { GoldenPorts } from "./compose.ts";
+import { type FoundInputs, generateCases, inputPorts } from "./inputs.ts";
+import { isPicture, readPreprocess } from "./pictures.ts";
+import { checkGiven, previousCases } from "./previous-cases.ts";
+import { defaultCases, type RecordOptions } from "./record-options.ts";
+import { readCases } from "./stored-cases.ts";
+
+export interface RecordInputs extends FoundInputs {
+	/** Sizes by name, for the manifest. */
+	dims: Readonly<Record<string, number>>;
+	/** How sizes that nobody gave were chosen. */
+	sizes?: string;
+	/** For the user. */
+	notes: string[];
+}
+
+interface Finding {
+	options: RecordOptions;
+	model: ModelOnDisk;
+	/** The golden whose inputs are recorded again. */
+	reused: GoldenManifest | null;
+	scratchFolder: string;
+}
+
+/** @throws ConfigError config-dims, usage and the errors of the files. */
+export async function findRecordInputs(finding: Finding, ports: GoldenPorts): Promise<RecordInputs> {
+	const { options, model, reused } = finding;
+	if (reused !== null) {
+		const found = await previousCases({ old: reused, folder: options.out, model: model.onnx, given: options.given }, ports);
+		return { ...found, dims: reused.producer.dims ?? {}, notes: [] };
+	}
+	const source = overConfig(model.onnx, options.configured, options.given);
+	const bound = bindShapes(model.onnx, source);
+	return options.inputs.length > 0 ? readReal(finding, { source, bound }, ports) : generate(finding, { source, bound }, ports);
+}
+
+interface Sources {
+	source: ShapeSource;
+	bound: BoundShapes;
+}
+
+async function generate(finding: Finding, { source, bound }: Sources, ports: GoldenPorts): Promise<RecordInputs> {
+	const { options, model } = finding;
+	const chosen = await chooseSizes(finding, { source, bound }, ports);
+	const shapes = fillShapes(bound, chosen.sizes) ?? {};
+	if (bound.open.length === 0) refuseImpossible(model.onnx, { check: shapeCheck(model.onnx), shapes }, source);
+	const found = generateCases(inputPorts(model.onnx, shapes), options.cases ?? defaultCases, generating(finding));
+	return { ...found, ...factsOf(source, bound, chosen) };
+}
+
+function generating({ options, model }: Finding) {
+	return { model: model.onnx, seed: options.seed, generators: options.generators };
+}
+
+async function readReal(finding: Finding, { source, bound }: Sources, ports: GoldenPorts): Promise<RecordInputs> {
+	const { options, model } = finding;
+	const isShown = options.preprocess !== undefined || !(await leaveSizesOpen(options));
+	const chosen: Chosen = isShown ? { sizes: new Map(), notes: [] } : await chooseSizes(finding, { source, bound }, ports);
+	const shapes = shapesByInput(bound, chosen.sizes);
+	const preprocess = options.preprocess === undefined ? undefined : await readPreprocess(options.preprocess);
+	const found = await readCases(options.inputs, inputPorts(model.onnx, shapes), { cwd: options.cwd, ports, preprocess });
+	checkShown(found.cases, finding);
+	return { ...found, ...factsOf(source, bound, chosen) };
+}
+
+/** Those inputs whose every size is known. */
+function shapesByInput({ inputs, labels }: BoundShapes, sizes: Sizes): Record<string, number[]> {
+	const shapes: Record<string, number[]> = Object.create(null);
+	for (const [index, { name }] of inputs.entries()) {
+		const shape = labels[index]?.map((label) => (typeof label === "number" ? label : sizes.get(label.name)));
+		if (shape?.every((size) => size !== undefined)) shapes[name] = shape;
+	}
+	return shapes;
+}
+
+/** @throws ConfigError config-dims where real inputs contradict the options, the model, or each other. */
+function checkShown(cases: readonly CaseToRecord[], { options, model }: Finding): void {
+	const checked = new Set<string>();
+	const check = shapeCheck(model.onnx);
+	for (const one of cases) {
+		checkGiven(one, model.onnx, { given: options.given, fix: "Leave --dims and --shape out, or give inputs of this size." });
+		const inputs = Object.fromEntries(Object.entries(one.inputs).map(([name, { shape }]) => [name, { shape }]));
+		const key = JSON.stringify(inputs);
+		if (checked.has(key)) continue;
+		checked.add(key);
+		const source = { dims: {}, inputs, shownBy: `case ${quoteName(one.id)}` };
+		const shapes = fillShapes(bindShapes(model.onnx, source), new Map());
+		if (shapes !== null) refuseImpossible(model.onnx, { check, shapes }, source);
+	}
+}
+
+/** Whether a file takes its shape from the model: pictures and raw bytes, at most one folder deep. */
+async function leaveSizesOpen({ inputs, cwd }: RecordOptions): Promise<boolean> {
+	const isOpen = (name: string): boolean => isPicture(name) || /\.(raw|bin)$/i.test(name);
+	for (const path of inputs.map((input) => resolve(cwd, input))) {
+		const folder = (await stat(path).catch(() => null))?.isDirectory() === true;
+		const names = folder ? await readdir(path).catch(() => []) : [path];
+		for (const name of names) {
+			if (isOpen(name) || (folder && (await readdir(join(path, name)).catch(() => [])).some(isOpen))) return true;
+		}
+	}
+	return false;
+}
+
+interface Chosen {
+	sizes: Sizes;
+	text?: string;
+	notes: string[];
+}
+
+/** Trying sizes out takes at most this long. */
+const limitMs = 10_000;
+
+/** @throws ConfigError config-dims where no sizes run. */
+async function chooseSizes(finding: Finding, { source, bound }: Sources, ports: GoldenPorts): Promise<Chosen> {
+	const { model, scratchFolder } = finding;
+	if (bound.labels.includes(null)) throw missingSizes(model.onnx, bound, source);
+	if (bound.open.length === 0) return { sizes: new Map(), notes: [] };
+	const feed = (shapes: Readonly<Record<string, readonly number[]>>) =>
+		generateCases(inputPorts(model.onnx, shapes), 1, generating(finding)).cases[0]?.inputs ?? {};
+	const tried = await trySizes({ model, bound, feed, limitMs, scratchFolder }, ports);
+	if (tried.state === "none") throw missingSizes(model.onnx, bound, { ...source, tried: describeAttempts(bound, tried.attempts) });
+	const untried = tried.state === "ran" ? null : tried.why;
+	const text = describeChosen(model.onnx, bound, { ...tried, untried });
+	return { sizes: tried.sizes, text, notes: [`${text}. Others: ${sameSizes(bound, tried.sizes)}`] };
+}
+
+function factsOf({ dims }: ShapeSource, { open }: BoundShapes, { sizes, text, notes }: Chosen): Omit<RecordInputs, keyof FoundInputs> {
+	const named = open.flatMap(({ name, isNamed }) => (isNamed && sizes.has(name) ? [[name, sizes.get(name) ?? 1] as const] : []));
+	return { dims: { ...dims, ...Object.fromEntries(named) }, ...(text === undefined ? {} : { sizes: text }), notes };
+}

@@ -1,0 +1,133 @@
+// Searches sizes for open axes: combinations of what is worth trying, without those that the static shapes rule out.
+import type { OnnxModel } from "../model.ts";
+import { type BoundShapes, fillShapes } from "./bind.ts";
+import { type ShapeCheck, shapeCheck } from "./check.ts";
+import { type AxisKind, kindsOf } from "./propose.ts";
+
+export type Sizes = ReadonlyMap<string, number>;
+
+/** Sizes that cannot run, or did not. */
+export interface Attempt {
+	sizes: Sizes;
+	why: string;
+	by: "static shapes" | "run";
+}
+
+export interface SizeSearch {
+	/** The next sizes worth a run, best first; none left where it is empty. */
+	next(count: number): Sizes[];
+	/** They did not run, for this reason, whose numbers lead to other sizes. */
+	failed(sizes: Sizes, why: string): void;
+	attempts: readonly Attempt[];
+}
+
+/** Combinations that one search looks at: each costs milliseconds. */
+const maxChecks = 300;
+const maxSize = 65_536;
+
+export function searchSizes(model: OnnxModel, bound: BoundShapes): SizeSearch {
+	const kinds = kindsOf(model, bound.open);
+	const candidates = new Map([...kinds].map(([name, { sizes }]) => [name, [...sizes]]));
+	const check: ShapeCheck = bound.open.length === 0 ? () => null : shapeCheck(model);
+	const [seen, attempts]: [Set<string>, Attempt[]] = [new Set(), []];
+	let checks = 0;
+	const learn = (attempt: Attempt): void => {
+		attempts.push(attempt);
+		addHints(attempt, { candidates, bound, kinds });
+	};
+	const firstNew = (): Sizes | null => {
+		for (const sizes of combinations(candidates)) {
+			const key = [...sizes.values()].join();
+			if (seen.has(key)) continue;
+			seen.add(key);
+			return sizes;
+		}
+		return null;
+	};
+	return {
+		attempts,
+		failed: (sizes, why) => learn({ sizes, why, by: "run" }),
+		next(count) {
+			const found: Sizes[] = [];
+			while (found.length < count && checks++ < maxChecks) {
+				const sizes = firstNew();
+				if (sizes === null) break;
+				const shapes = fillShapes(bound, sizes);
+				const why = shapes === null ? "an input has no shape" : check(shapes);
+				if (why === null) found.push(sizes);
+				else learn({ sizes, why, by: "static shapes" });
+			}
+			return found;
+		},
+	};
+}
+
+/** By the sum of the ranks: the best of all first, then those with one second choice. */
+function* combinations(candidates: ReadonlyMap<string, readonly number[]>): Generator<Sizes> {
+	const lists = [...candidates];
+	const highest = lists.reduce((sum, [, sizes]) => sum + sizes.length - 1, 0);
+	for (let sum = 0; sum <= highest; sum++) yield* withSum(lists, sum);
+}
+
+function* withSum(lists: readonly (readonly [string, readonly number[]])[], sum: number): Generator<Map<string, number>> {
+	const [first, ...others] = lists;
+	if (first === undefined) {
+		if (sum === 0) yield new Map();
+		return;
+	}
+	const [name, sizes] = first;
+	const reach = others.reduce((total, [, list]) => total + list.length - 1, 0);
+	for (let rank = Math.max(0, sum - reach); rank <= Math.min(sum, sizes.length - 1); rank++) {
+		for (const tail of withSum(others, sum - rank)) yield new Map([[name, sizes[rank] ?? 1], ...tail]);
+	}
+}
+
+interface Hinted {
+	candidates: Map<string, number[]>;
+	bound: BoundShapes;
+	kinds: ReadonlyMap<string, AxisKind>;
+}
+
+/** What a message names goes to the front. */
+function addHints({ sizes, why }: Attempt, { candidates, bound, kinds }: Hinted): void {
+	const named = expectedSize(why, bound);
+	// A message's numbers seldom are batch sizes.
+	const mayHint = (name: string): boolean => named === null && kinds.get(name)?.isBatch !== true;
+	for (const [name, list] of candidates) {
+		const size = sizes.get(name) ?? 1;
+		const hints = mayHint(name) ? hintsFor(size, why) : named?.name === name ? [named.size] : [];
+		// Guesses of guesses lead nowhere.
+		if (named === null && kinds.get(name)?.sizes.includes(size) !== true) continue;
+		const likely = [...hints.filter((hint) => list.includes(hint)), ...hints.filter((hint) => !list.includes(hint))];
+		candidates.set(name, [...likely, ...list.filter((each) => !likely.includes(each))]);
+	}
+}
+
+/** ONNX Runtime about an input: `Got invalid dimensions for input: x … index: 2 Got: 16 Expected: 48`. */
+function expectedSize(why: string, { inputs, labels }: BoundShapes): { name: string; size: number } | null {
+	const told = /Input "(?<input>.+)" has size \d+ in dimension (?<axis>\d+), expected (?<size>\d+)/.exec(why)?.groups;
+	const label = labels[inputs.findIndex(({ name }) => name === told?.["input"])]?.[Number(told?.["axis"])];
+	return label === undefined || typeof label === "number" ? null : { name: label.name, size: Number(told?.["size"]) };
+}
+
+const mostNumbers = 8;
+const mostHints = 4;
+
+/**
+ * A message such as `joins [1, 401, 64] and [1, 197, 64]` names what came out and what was expected: the size is off by their
+ * ratio, or by its root where height and width both count; one class token may be among them.
+ */
+function hintsFor(size: number, why: string): number[] {
+	const numbers = [...new Set([...why.matchAll(/(?<![\w.])\d{1,6}(?![\w.])/g)].map(([text]) => Number(text)))].filter(
+		(number) => number > 1,
+	);
+	const few = numbers.slice(0, mostNumbers);
+	const pairs = few.flatMap((got) => few.flatMap((expected) => (got === expected ? [] : [[got, expected] as const])));
+	const hints = pairs.flatMap(([got, expected]) => [
+		(size * expected) / got,
+		size * Math.sqrt(expected / got),
+		size * Math.sqrt((expected - 1) / (got - 1)),
+	]);
+	const usable = hints.filter((hint) => Number.isInteger(hint) && hint > 0 && hint <= maxSize && hint !== size);
+	return [...new Set(usable)].slice(0, mostHints);
+}

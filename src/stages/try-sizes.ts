@@ -1,0 +1,112 @@
+// Tries sizes for the open axes of a model's inputs on the model itself, best first, within a time limit.
+import { type BoundShapes, fillShapes } from "../core/onnx/input-shapes/bind.ts";
+import { type Attempt, type SizeSearch, type Sizes, searchSizes } from "../core/onnx/input-shapes/search.ts";
+import { counted } from "../core/text/labels.ts";
+import type { InferCase, InferResult } from "../ports/backend.ts";
+import type { Reference } from "../ports/reference.ts";
+import type { Clock, ModelOnDisk, Progress } from "../ports/world.ts";
+
+export interface TryInput {
+	model: ModelOnDisk;
+	bound: BoundShapes;
+	/** Inputs of these shapes. */
+	feed(shapes: Readonly<Record<string, readonly number[]>>): InferCase["inputs"];
+	limitMs: number;
+	scratchFolder: string;
+}
+
+export interface TryPorts {
+	reference: Reference;
+	progress: Progress;
+	clock: Clock;
+}
+
+/** ran: the model answered. guessed: it could not be tried. none: no sizes ran in the time given, or the static shapes rule all out. */
+export type TriedSizes =
+	| { state: "ran"; sizes: Sizes; attempts: readonly Attempt[] }
+	| { state: "guessed"; sizes: Sizes; why: string; attempts: readonly Attempt[] }
+	| { state: "none"; attempts: readonly Attempt[] };
+
+/** Starting a process and loading the model takes longer than a run that fails. */
+const triesPerProcess = 4;
+
+export async function trySizes(input: TryInput, ports: TryPorts): Promise<TriedSizes> {
+	const search = searchSizes(input.model.onnx, input.bound);
+	const endMs = ports.clock.now() + input.limitMs;
+	ports.progress.stage("sizes", 1);
+	for (;;) {
+		const tried = await tryRound(search, { ...input, limitMs: endMs - ports.clock.now() }, ports);
+		if (tried === null) continue;
+		ports.progress.done(tried.state === "ran" ? `found after ${counted(search.attempts.length + 1, "attempt")}` : tried.state);
+		return tried;
+	}
+}
+
+/** null: none of these ran, and there may be others. */
+async function tryRound(search: SizeSearch, input: TryInput, ports: TryPorts): Promise<TriedSizes | null> {
+	const { attempts } = search;
+	const round = search.next(triesPerProcess);
+	const [first] = round;
+	if (first === undefined || input.limitMs <= 0) return { state: "none", attempts };
+	ports.progress.item(label(first));
+	const result = await runAll(round, input, ports);
+	if (typeof result === "string") {
+		const isNew = attempts.every(({ by }) => by !== "run");
+		return isNew ? { state: "guessed", sizes: first, why: result, attempts } : { state: "none", attempts };
+	}
+	for (const [index, sizes] of round.entries()) {
+		const why = faultOf(result[index]);
+		if (why === null) return { state: "ran", sizes, attempts };
+		if (why !== undefined) search.failed(sizes, why);
+	}
+	return null;
+}
+
+function label(sizes: Sizes): string {
+	return [...sizes].map(([name, size]) => `${name} ${size}`).join(", ");
+}
+
+/** The answers, up to the first that ran; a sentence where the model could not be tried at all. */
+async function runAll(
+	round: readonly Sizes[],
+	input: TryInput,
+	ports: TryPorts,
+): Promise<Extract<InferResult, { state: "done" }>["cases"] | string> {
+	const [build] = await ports.reference.builds();
+	if (build === undefined) return "there is no ONNX Runtime";
+	const cases = round.map((sizes, index): InferCase => ({ id: String(index), inputs: input.feed(fillShapes(input.bound, sizes) ?? {}) }));
+	const result = await ports.reference.run({
+		model: input.model,
+		cases,
+		variant: { flavour: build.flavour, level: "basic", threads: 1 },
+		stopAtFirst: true,
+		scratchFolder: input.scratchFolder,
+		logPath: `${input.scratchFolder}/sizes.log`,
+		timeoutMs: Math.ceil(input.limitMs),
+	});
+	if (result.state === "done") return result.cases;
+	return result.failure.code === "tool-timeout" ? "the time was up" : result.failure.message;
+}
+
+/** null: it ran and gave something; undefined: it was not reached. */
+function faultOf(answer: Extract<InferResult, { state: "done" }>["cases"][number] | undefined): string | null | undefined {
+	if (answer === undefined) return undefined;
+	if (answer.state === "failed") return answer.message;
+	const empty = Object.entries(answer.outputs).find(([, { shape }]) => shape.includes(0));
+	return empty === undefined ? null : `output ${empty[0]} is empty`;
+}
+
+/** Which of these sizes run, in their order, as far as the time goes; undefined where it was not tried. */
+export async function checkSizes(candidates: readonly Sizes[], input: TryInput, ports: TryPorts): Promise<(boolean | undefined)[]> {
+	const endMs = ports.clock.now() + input.limitMs;
+	ports.progress.stage("other sizes", candidates.length);
+	const ran: (boolean | undefined)[] = [];
+	for (const sizes of candidates) {
+		const limitMs = endMs - ports.clock.now();
+		ports.progress.item(label(sizes));
+		const result = limitMs <= 0 ? "the time was up" : await runAll([sizes], { ...input, limitMs }, ports);
+		ran.push(typeof result === "string" ? undefined : faultOf(result[0]) === null);
+	}
+	ports.progress.done(`${ran.filter((each) => each === true).length} of ${candidates.length} run`);
+	return ran;
+}
