@@ -15,7 +15,7 @@ export default defineConfig({
 		hookTimeout: 600_000,
 		// No test leaves anything behind in its worker: a worker for each file would take half of the time of the pure ones.
 		isolate: false,
-		// Most of the end-to-end tests wait for processes.
-		maxWorkers: availableParallelism() + 1,
+		// Most of the end-to-end tests wait for processes, and some of these for a time limit.
+		maxWorkers: availableParallelism() + 2,
 	},
 });

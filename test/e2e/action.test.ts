@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { type ActionOptions, type ActionRun, runActionFolder } from "../support/action-runner.ts";
 import { git } from "../support/git-history.ts";
 import { startLocalGitHub } from "../support/local-github/start.ts";
-import { quickProject, readResult, temporaryFolder, writeProject } from "../support/project.ts";
+import { quickProject, readResult, temporaryFolder, untimed, writeProject } from "../support/project.ts";
 
 /** The action of this repository on a workspace. */
 function runAction(workspace: string, inputs: Record<string, string>, more: Partial<ActionOptions> = {}): Promise<ActionRun> {
@@ -32,8 +32,8 @@ describe("the action", () => {
 
 	it("fails the step and annotates the config line of what failed", async () => {
 		const workspace = temporaryFolder();
-		quickProject(join(workspace, "base"));
-		quickProject(workspace, { "model.onnx": "fixture:wrong.onnx" });
+		quickProject(join(workspace, "base"), { "trtgate.yml": untimed() });
+		quickProject(workspace, { "trtgate.yml": untimed(), "model.onnx": "fixture:wrong.onnx" });
 		const run = await runAction(workspace, { base: "base" });
 		expect(run.exitCode).toBe(1);
 		expect(run.outputs).toMatchObject({ outcome: "fail", "failure-kind": "", failed: "2" });
@@ -60,7 +60,7 @@ describe("the action", () => {
 	it("asks nothing of GitHub that GitHub would not take, main and post", async () => {
 		const github = await startLocalGitHub();
 		onTestFinished(github.close);
-		const workspace = quickProject(temporaryFolder());
+		const workspace = quickProject(temporaryFolder(), { "trtgate.yml": untimed() });
 		git(workspace, "init", "--quiet");
 		git(workspace, "add", "--all");
 		git(workspace, "commit", "--quiet", "--message", "First");

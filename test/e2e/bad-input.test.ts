@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFil
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { fixtures, quickConfig, quickProject, runCli, temporaryFolder, writeProject } from "../support/project.ts";
+import { fixtures, quickConfig, quickProject, runCli, temporaryFolder, untimed, writeProject } from "../support/project.ts";
 import { until } from "../support/until.ts";
 
 const golden = JSON.parse(readFileSync(join(fixtures, "golden/golden.json"), "utf8"));
@@ -301,7 +301,7 @@ describe("a disk that fills up", () => {
 });
 
 it("a second run in an output folder that is in use is refused, and names the owner", async () => {
-	const waits = quickConfig.replace("    onnx: model.onnx", "    onnx: model.onnx\n    prepare: read _ < gate");
+	const waits = untimed().replace("    onnx: model.onnx", "    onnx: model.onnx\n    prepare: read _ < gate");
 	const folder = quickProject(temporaryFolder(), { "trtgate.yml": waits });
 	execFileSync("mkfifo", [join(folder, "gate")]);
 	const first = runCli(["run", "--out", "out"], { cwd: folder });
@@ -315,7 +315,7 @@ it("a second run in an output folder that is in use is refused, and names the ow
 
 it("a project whose files are links inside the workspace works", async () => {
 	const folder = writeProject(temporaryFolder(), {
-		"trtgate.yml": quickConfig,
+		"trtgate.yml": untimed(),
 		"real/model.onnx": "fixture:model.onnx",
 		golden: "fixture:golden",
 	});

@@ -6,11 +6,11 @@ import { type ActionRun, runActionFolder } from "../support/action-runner.ts";
 import { mergeGroup, pullRequest, schedule } from "../support/event-payloads.ts";
 import { git } from "../support/git-history.ts";
 import { type Job, startLocalGitHub } from "../support/local-github/start.ts";
-import { quickConfig, readResult } from "../support/project.ts";
+import { quickConfig, readResult, untimed } from "../support/project.ts";
 import { makeRepository, type ProjectFiles, type PullRepository, workspaceOf } from "../support/pull-repository.ts";
 
-const project: ProjectFiles = { "trtgate.yml": quickConfig, "model.onnx": "fixture:model.onnx", golden: "fixture:golden" };
-const preparing = quickConfig.replace("    onnx: model.onnx", "    onnx: made.onnx\n    prepare: cp model.onnx made.onnx; echo prepared");
+const project: ProjectFiles = { "trtgate.yml": untimed(), "model.onnx": "fixture:model.onnx", golden: "fixture:golden" };
+const preparing = untimed().replace("    onnx: model.onnx", "    onnx: made.onnx\n    prepare: cp model.onnx made.onnx; echo prepared");
 
 interface Place {
 	repo: PullRepository;

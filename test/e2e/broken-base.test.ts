@@ -7,7 +7,7 @@ import { pullRequest, schedule } from "../support/event-payloads.ts";
 import { git } from "../support/git-history.ts";
 import { pathWithoutLfs } from "../support/git-without-lfs.ts";
 import { startLocalGitHub } from "../support/local-github/start.ts";
-import { quickConfig, quickProject, readResult, runCli, temporaryFolder, writeProject } from "../support/project.ts";
+import { quickConfig, quickProject, readResult, runCli, temporaryFolder, untimed, writeProject } from "../support/project.ts";
 import { makeRepository, workspaceOf } from "../support/pull-repository.ts";
 
 const project = { "trtgate.yml": quickConfig, "model.onnx": "fixture:model.onnx", golden: "fixture:golden" };
@@ -234,7 +234,7 @@ describe("a workflow's base", () => {
 	});
 
 	it("whose prepare command fails is told in the comment, the check run and the summary", async () => {
-		const place = await openPlace(prepared("test -f exporter && cp model.onnx made.onnx"));
+		const place = await openPlace(untimed(prepared("test -f exporter && cp model.onnx made.onnx")));
 		const { run, result } = await play(place, pulled(place));
 		expect(run.exitCode, run.stdout + run.stderr).toBe(2);
 		expect(run.outputs).toMatchObject({ outcome: "error", "failure-kind": "configuration" });

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { distWithFaultyWorker, quickConfig, quickProject, readResult, runCli, temporaryFolder } from "../support/project.ts";
+import { distWithFaultyWorker, quickConfig, quickProject, readResult, runCli, temporaryFolder, untimed } from "../support/project.ts";
 import { until } from "../support/until.ts";
 
 /** No golden case runs where each timed run hangs: the limit ends nothing but what hangs, on a loaded machine too. */
@@ -109,8 +109,8 @@ const faults: Fault[] = [
 describe("a worker that", () => {
 	it.each(faults)("$what is the runner's fault: exit 3, and what was known is kept", async ({ kind, misbehave, code, says }) => {
 		const hangs = code === "tool-timeout";
-		const config = kind === "measure" ? withoutGolden : impatient;
-		const folder = arms({ "trtgate.yml": hangs ? config : quickConfig });
+		const config = hangs ? (kind === "measure" ? withoutGolden : impatient) : quickConfig;
+		const folder = arms({ "trtgate.yml": kind === "infer" ? untimed(config) : config });
 		const run = await runCli(["run", "--base", "base", "--head", "head", "--out", "out"], {
 			cwd: folder,
 			dist: distWithFaultyWorker(kind, misbehave),

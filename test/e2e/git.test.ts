@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { quickConfig, quickProject, readResult, runCli, temporaryFolder, writeProject } from "../support/project.ts";
+import { quickConfig, quickProject, readResult, runCli, temporaryFolder, untimed, writeProject } from "../support/project.ts";
 
 function git(folder: string, ...args: string[]): string {
 	return execFileSync("git", ["-c", "user.name=t", "-c", "user.email=t@example.invalid", ...args], {
@@ -12,7 +12,7 @@ function git(folder: string, ...args: string[]): string {
 }
 
 it("checks the base out of the repository, and removes the checkout again", async () => {
-	const folder = quickProject(temporaryFolder());
+	const folder = quickProject(temporaryFolder(), { "trtgate.yml": untimed() });
 	git(folder, "init", "-q", "-b", "main");
 	git(folder, "add", "-A");
 	git(folder, "commit", "-qm", "base");
@@ -38,7 +38,7 @@ it("names a ref that is not there, and how to fetch it", async () => {
 it("runs the prepare command in each arm", async () => {
 	const folder = quickProject(temporaryFolder());
 	writeProject(folder, {
-		"trtgate.yml": quickConfig.replace("    onnx: model.onnx", "    onnx: made.onnx\n    prepare: cp model.onnx made.onnx"),
+		"trtgate.yml": untimed().replace("    onnx: model.onnx", "    onnx: made.onnx\n    prepare: cp model.onnx made.onnx"),
 	});
 	const run = await runCli(["run", "--out", "out"], { cwd: folder });
 	expect(run.exit, run.stderr).toBe(0);

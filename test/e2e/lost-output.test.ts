@@ -3,7 +3,8 @@ import { type StdioOptions, spawn } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
-import { quickProject, readResult, temporaryFolder } from "../support/project.ts";
+import { compileCache } from "../support/compile-cache.ts";
+import { quickProject, readResult, temporaryFolder, untimed } from "../support/project.ts";
 
 type Sink = "kept" | "/dev/full" | "closed pipe";
 interface Sinks {
@@ -23,6 +24,7 @@ async function runInto(
 		PATH: process.env["PATH"] ?? "",
 		HOME: cwd,
 		XDG_CACHE_HOME: join(cwd, ".cache"),
+		NODE_COMPILE_CACHE: compileCache,
 		TRTGATE_LOCKS: join(cwd, ".locks"),
 		NO_COLOR: "1",
 	};
@@ -41,7 +43,12 @@ const log = "[01/01/2026-00:00:00] [E] [TRT] Error Code 2: OutOfMemory\n&&&& FAI
 const pairs = JSON.stringify({ pairs: Array.from({ length: 5 }, (_, turn) => ({ base: 1 + turn / 1000, head: 1 + turn / 1000 })) });
 
 function project(): string {
-	return quickProject(temporaryFolder(), { "pairs.json": pairs, "log.txt": log, "bad.onnx": "fixture:unsupported-op.onnx" });
+	return quickProject(temporaryFolder(), {
+		"trtgate.yml": untimed(),
+		"pairs.json": pairs,
+		"log.txt": log,
+		"bad.onnx": "fixture:unsupported-op.onnx",
+	});
 }
 
 const reports: [string, number][] = [

@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { type ActionRun, runActionFolder } from "../support/action-runner.ts";
 import { git } from "../support/git-history.ts";
 import { type Job, type LocalGitHub, startLocalGitHub } from "../support/local-github/start.ts";
-import { quickConfig, quickProject, readResult, temporaryFolder, writeProject } from "../support/project.ts";
+import { quickConfig, quickProject, readResult, temporaryFolder, untimed, writeProject } from "../support/project.ts";
 import { comparisonConfig, comparisonFiles, installReplay } from "../support/replay/install.ts";
 
 const sha = "a".repeat(40);
@@ -23,8 +23,9 @@ const pullRequest: Pick<Job, "event" | "ref" | "sha" | "payload"> = {
 /** A model whose output is not that of its golden. */
 const wrong = { "model.onnx": "fixture:wrong.onnx" };
 
-/** Nothing has been released, so there is no base: these tests are not about what a head is compared with. */
-const config = `${quickConfig}baseline: { from: tag }\n`;
+/** Nothing has been released, so there is no base, and nothing is timed: these tests are about what is published. */
+const timed = `${quickConfig}baseline: { from: tag }\n`;
+const config = untimed(timed);
 
 function project(folder: string, files: Record<string, string> = {}): string {
 	quickProject(folder, { "trtgate.yml": config, ...files });
@@ -146,7 +147,7 @@ describe("the action outside of pull requests", () => {
 	});
 
 	it("needs no workflow run around it", async () => {
-		const workspace = quickProject(temporaryFolder());
+		const workspace = quickProject(temporaryFolder(), { "trtgate.yml": untimed() });
 		const ran = await runActionFolder(".", { env: {}, cwd: workspace });
 		expect(ran.exitCode, ran.stdout).toBe(0);
 		expect(existsSync(join(workspace, "trtgate-out", "result.json"))).toBe(true);
@@ -266,7 +267,7 @@ describe("artifacts", () => {
 
 describe("a cancelled job", () => {
 	it("leaves a partial result, publishes nothing more, and its post step keeps what there is", async () => {
-		const slow = config.replace("duration: 5ms", "duration: 3s");
+		const slow = timed.replace("duration: 5ms", "duration: 3s");
 		const { github, workspace } = await scene({ "trtgate.yml": slow });
 		const env = await github.environment({ ...pullRequest, workspace, temp: temporaryFolder() });
 		const out = join(workspace, "trtgate-out");

@@ -2,16 +2,25 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { describe, expect, it } from "vitest";
-import { quickConfig, quickProject, readResult, runCli, temporaryFolder, writeProject } from "../support/project.ts";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import {
+	type AtEnd,
+	type CliRun,
+	quickConfig,
+	quickProject,
+	readResult,
+	runCli,
+	temporaryFolder,
+	writeProject,
+} from "../support/project.ts";
 
 const validate = new Ajv2020({ allowUnionTypes: true, strictRequired: false }).compile(
 	JSON.parse(readFileSync("golden-schema/result.schema.json", "utf8")),
 );
 
 /** Two folders below one: a base, and a head with `change` on top. */
-function twoArms(change: Record<string, string>): string {
-	const folder = temporaryFolder();
+function twoArms(change: Record<string, string>, atEnd?: AtEnd): string {
+	const folder = temporaryFolder(atEnd);
 	quickProject(join(folder, "base"));
 	quickProject(join(folder, "head"), change);
 	return folder;
@@ -19,10 +28,23 @@ function twoArms(change: Record<string, string>): string {
 
 const twoArmsRun = ["run", "--base", "base", "--head", "head", "--out", "out"];
 
+interface Finished {
+	folder: string;
+	run: CliRun;
+}
+
+/** Runs that several tests read. */
+let same: Finished;
+let wrong: Finished;
+beforeAll(async () => {
+	const finished = async (folder: string): Promise<Finished> => ({ folder, run: await runCli(twoArmsRun, { cwd: folder }) });
+	same = await finished(twoArms({}, afterAll));
+	wrong = await finished(twoArms({ "model.onnx": "fixture:wrong.onnx" }, afterAll));
+});
+
 describe("run", () => {
-	it("passes a head with the same engine, byte for byte, and excludes any change", async () => {
-		const folder = twoArms({});
-		const run = await runCli(twoArmsRun, { cwd: folder });
+	it("passes a head with the same engine, byte for byte, and rules out any change", () => {
+		const { folder, run } = same;
 		expect(run.stderr).toContain("report.html");
 		expect(run.exit).toBe(0);
 		const result = readResult(join(folder, "out"));
@@ -66,9 +88,8 @@ describe("run", () => {
 		}
 	});
 
-	it("fails a head that computes something else, naming output, case, metric, got and allowed", async () => {
-		const folder = twoArms({ "model.onnx": "fixture:wrong.onnx" });
-		const run = await runCli(twoArmsRun, { cwd: folder });
+	it("fails a head that computes something else, naming output, case, metric, got and allowed", () => {
+		const { folder, run } = wrong;
 		expect(run.exit).toBe(1);
 		const result = readResult(join(folder, "out"));
 		expect(result.outcome).toBe("fail");
@@ -129,10 +150,8 @@ describe("run", () => {
 		expect(existsSync(join(folder, "out", "raw"))).toBe(false);
 	});
 
-	it("leaves no scratch files, locks or worktrees behind", async () => {
-		const folder = twoArms({});
-		await runCli(twoArmsRun, { cwd: folder });
-		expect(readdirSync(join(folder, "out")).sort()).toEqual([
+	it("leaves no scratch files, locks or worktrees behind", () => {
+		expect(readdirSync(join(same.folder, "out")).sort()).toEqual([
 			"engines",
 			"exports",
 			"junit.xml",
@@ -146,8 +165,7 @@ describe("run", () => {
 
 describe("report", () => {
 	it("renders again, byte for byte", async () => {
-		const folder = twoArms({ "model.onnx": "fixture:wrong.onnx" });
-		await runCli(twoArmsRun, { cwd: folder });
+		const { folder } = wrong;
 		const names = ["report.html", "report.md", "junit.xml", "result.json", "exports/workloads.csv", "exports/findings.sarif"];
 		const read = (): string[] => names.map((name) => readFileSync(join(folder, "out", name), "utf8"));
 		const before = read();

@@ -3,10 +3,10 @@ import { spawn } from "node:child_process";
 import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { outputOf } from "../support/child-output.ts";
-import { distWithFaultyWorker, quickConfig, quickProject, readResult, runCli, temporaryFolder } from "../support/project.ts";
+import { type AtEnd, distWithFaultyWorker, quickConfig, quickProject, readResult, runCli, temporaryFolder } from "../support/project.ts";
 
-function arms(files: Record<string, string> = {}): string {
-	const folder = temporaryFolder();
+function arms(files: Record<string, string> = {}, atEnd?: AtEnd): string {
+	const folder = temporaryFolder(atEnd);
 	quickProject(join(folder, "base"), files);
 	quickProject(join(folder, "head"), { "model.onnx": "fixture:reexported.onnx", ...files });
 	return folder;
@@ -23,13 +23,15 @@ it("a machine whose memory does not hold the runtime is the runner's fault: exit
 	const result = readResult(join(cwd, "out"));
 	expect(result).toMatchObject({ outcome: "error", failureKind: "runner" });
 	// By its version, Node refuses the memory or ends itself.
+	expect(result.builds).not.toEqual([]);
 	for (const { failure } of result.builds) expect(["ort-not-started", "tool-crashed"]).toContain(failure?.code);
 	expect(run.stdout).not.toContain("refused");
 });
 
 const outOfMemory = 'write(JSON.stringify({ kind: "failed", message: "std::bad_alloc" })); process.exit(1);';
-/** Longer than what builds takes on a loaded machine. */
-const limit = "10s";
+/** Longer than what a build takes on a loaded machine. */
+const generous = "10s";
+const forEver = "await new Promise((end) => setTimeout(end, 600_000));";
 const onHead = (misbehave: string): string =>
 	`if (job.saveTo.includes("/engines/head/")) { ${misbehave} } else await import("./worker-real.js");`;
 
@@ -37,21 +39,17 @@ const onHead = (misbehave: string): string =>
 const notStarted =
 	'write(JSON.stringify({ kind: "failed", message: "no available backend found. ERR: [wasm] RangeError: WebAssembly.Memory(): could not allocate memory" })); process.exit(1);';
 
-describe("a build", () => {
-	it.each<[string, string, number, object]>([
-		["cannot start the runtime in the head", onHead(notStarted), 3, { outcome: "error", failureKind: "runner" }],
-		["runs out of memory in both arms", outOfMemory, 3, { outcome: "error", failureKind: "runner" }],
-		["runs out of memory in the head alone", onHead(outOfMemory), 1, { outcome: "fail" }],
-		[
-			"takes too long in both arms",
-			"await new Promise((end) => setTimeout(end, 600_000));",
-			3,
-			{ outcome: "error", failureKind: "runner" },
-		],
-		["takes too long in the head alone", onHead("await new Promise((end) => setTimeout(end, 600_000));"), 1, { outcome: "fail" }],
-	])("that %s", async (_, misbehave, exit, outcome) => {
-		const cwd = arms({ "trtgate.yml": quickConfig.replace("threads: 1", `threads: 1, build-timeout: ${limit}`) });
-		const run = await runCli(argv, { cwd, dist: distWithFaultyWorker("build", misbehave) });
+// At the same time, as those that take too long only wait.
+describe.concurrent("a build", () => {
+	it.for<[string, string, string, number, object]>([
+		["cannot start the runtime in the head", onHead(notStarted), generous, 3, { outcome: "error", failureKind: "runner" }],
+		["runs out of memory in both arms", outOfMemory, generous, 3, { outcome: "error", failureKind: "runner" }],
+		["runs out of memory in the head alone", onHead(outOfMemory), generous, 1, { outcome: "fail" }],
+		["takes too long in both arms", forEver, "1s", 3, { outcome: "error", failureKind: "runner" }],
+		["takes too long in the head alone", onHead(forEver), generous, 1, { outcome: "fail" }],
+	])("that %s", async ([_, misbehave, limit, exit, outcome], { expect, onTestFinished }) => {
+		const cwd = arms({ "trtgate.yml": quickConfig.replace("threads: 1", `threads: 1, build-timeout: ${limit}`) }, onTestFinished);
+		const run = await runCli(argv, { cwd, dist: distWithFaultyWorker("build", misbehave, onTestFinished) });
 		expect(run.exit, run.stdout + run.stderr).toBe(exit);
 		expect(readResult(join(cwd, "out"))).toMatchObject(outcome);
 	});

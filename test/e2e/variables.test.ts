@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { quickConfig, quickProject, runCli, temporaryFolder } from "../support/project.ts";
+import { quickProject, runCli, temporaryFolder, untimed } from "../support/project.ts";
 
 const rights = {
 	GH_ENTERPRISE_TOKEN: "hunter2",
@@ -19,7 +19,7 @@ function watching(prepare: string): string {
 	const look = 'env >judge.txt; echo "{\\"value\\": 0, \\"pass\\": true}"';
 	return quickProject(temporaryFolder(), {
 		"golden/golden.json": JSON.stringify(golden),
-		"trtgate.yml": `${quickConfig.replace("    onnx: model.onnx", `    onnx: made.onnx\n    prepare: ${prepare}`)}comparators: { look: { command: [sh, -c, '${look.replaceAll("\\\\", "\\")}'] } }\n`,
+		"trtgate.yml": `${untimed().replace("    onnx: model.onnx", `    onnx: made.onnx\n    prepare: ${prepare}`)}comparators: { look: { command: [sh, -c, '${look.replaceAll("\\\\", "\\")}'] } }\n`,
 	});
 }
 

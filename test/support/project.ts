@@ -25,6 +25,11 @@ models:
     golden: golden/golden.json
 ${quickMeasure}`;
 
+/** `config` without its timed runs, each of which is a process: for tests that are not about speed. */
+export function untimed(config: string = quickConfig): string {
+	return config.replace("workloads: [{ batch: 2 }]", "workloads: []");
+}
+
 /** Calls back at the end of a test; one of several that run at the same time must bring its own. */
 export type AtEnd = (clean: () => void | Promise<void>) => void;
 
@@ -104,8 +109,8 @@ export function readResult(out: string): Result {
  * A bundle like the committed one, whose ONNX Runtime worker runs `misbehave` on jobs of one kind; all else is real.
  * In it, `job` is the job and `write(text)` writes the answer's file.
  */
-export function distWithFaultyWorker(kind: "build" | "infer" | "measure", misbehave: string): string {
-	const folder = temporaryFolder();
+export function distWithFaultyWorker(kind: "build" | "infer" | "measure", misbehave: string, atEnd?: AtEnd): string {
+	const folder = temporaryFolder(atEnd);
 	cpSync("dist", join(folder, "dist"), { recursive: true });
 	cpSync("package.json", join(folder, "package.json"));
 	const worker = join(folder, "dist", "ort", "worker.js");
