@@ -1,6 +1,10 @@
-// Measures how far one model's outputs scatter on this machine: builds of the runtime, levels, threads, and repeated runs.
+// Measures how far one model's outputs scatter on this machine: builds of the runtime, levels, threads, and batches.
+import { batchCases, type CaseBatch, splitBatch } from "../core/golden/record/case-batch.ts";
 import { type LabelledRun, measureNoise, type OutputParts, type RunOutputs } from "../core/golden/record/noise-floor.ts";
 import { outputParts } from "../core/golden/record/propose.ts";
+import { findQuietCases, keepLoudCases } from "../core/golden/record/quiet-cases.ts";
+import { isQuantised } from "../core/onnx/quantised.ts";
+import { quoteName } from "../core/onnx/quote.ts";
 import type { NoiseFloor } from "../core/schema/golden.ts";
 import type { InferCase } from "../ports/backend.ts";
 import type { Reference, ReferenceVariant } from "../ports/reference.ts";
@@ -10,56 +14,137 @@ export interface NoiseInput {
 	model: ModelOnDisk;
 	cases: readonly InferCase[];
 	reference: RunOutputs;
-	/** The variant that made the reference; it is run once more. */
+	/** The variant that made the reference. */
 	made: ReferenceVariant;
+	/** Whether cases that say nothing may be left out. */
+	dropsQuiet: boolean;
 	scratchFolder: string;
 	timeoutMs: number;
 }
 
 export interface NoiseMeasured {
+	/** Of the cases that are left. */
 	noise: NoiseFloor | null;
-	/** Sentences about variants that did not run. */
+	/** Places of the cases that say something, in order. */
+	kept: readonly number[];
+	/** Sentences about runs that are not counted, and cases that are left out. */
 	notes: string[];
 }
 
-/** Each differs from the reference in one thing, the last two in several. */
+const levels = ["disabled", "basic", "extended", "all"] as const;
+
+/** Each differs from the reference in one thing: threads, level, build. */
 function variantsOf(made: ReferenceVariant, flavours: readonly ReferenceVariant["flavour"][]): ReferenceVariant[] {
-	const changes: Omit<ReferenceVariant, "flavour">[] = [
-		{ level: made.level, threads: made.threads },
-		{ level: "disabled", threads: 1 },
-		{ level: "all", threads: 1 },
-		{ level: "all", threads: 2 },
-	];
-	return flavours.flatMap((flavour) => changes.map((change) => ({ flavour, ...change })));
+	const others = levels.filter((level) => level !== made.level);
+	return flavours.flatMap((flavour) => [
+		{ ...made, flavour, threads: flavour === made.flavour ? made.threads + 1 : made.threads },
+		...others.map((level) => ({ ...made, flavour, level })),
+	]);
 }
 
 export function formatVariant({ flavour, level, threads }: ReferenceVariant): string {
 	return `${flavour}, ${level}, ${threads === 1 ? "1 thread" : `${threads} threads`}`;
 }
 
-export async function measureScatter(input: NoiseInput, ports: { reference: Reference; progress: Progress }): Promise<NoiseMeasured> {
+interface NoisePorts {
+	reference: Reference;
+	progress: Progress;
+}
+
+export async function measureScatter(input: NoiseInput, ports: NoisePorts): Promise<NoiseMeasured> {
 	const flavours = (await ports.reference.builds()).map(({ flavour }) => flavour);
-	const runs: LabelledRun[] = [];
-	const notes: string[] = [];
 	const variants = variantsOf(input.made, flavours);
-	ports.progress.stage("noise", variants.length);
+	const batch = batchCases(
+		input.model.onnx.graph,
+		input.cases.map(({ inputs }) => inputs),
+	);
+	const total = variants.length + (batch === null ? 0 : 1);
+	ports.progress.stage("noise", total);
+	const notes: string[] = [];
+	const ran: { variant: ReferenceVariant; run: LabelledRun }[] = [];
 	for (const variant of variants) {
-		const label = formatVariant(variant);
-		ports.progress.item(label);
-		const result = await ports.reference.run({
-			model: input.model,
-			cases: input.cases,
-			variant,
-			scratchFolder: input.scratchFolder,
-			logPath: `${input.scratchFolder}/noise-${variant.flavour}-${variant.level}-${variant.threads}.log`,
-			timeoutMs: input.timeoutMs,
-		});
-		const outputs = result.state === "done" ? result.cases.flatMap((item) => (item.state === "done" ? [item.outputs] : [])) : [];
-		if (outputs.length === input.cases.length) runs.push({ label, outputs });
-		else notes.push(`The noise floor is without "${label}", which did not run.`);
+		const run = await runVariant(variant, input, ports);
+		if (run === null) notes.push(`The noise floor is without "${formatVariant(variant)}", which did not run.`);
+		else ran.push({ variant, run });
 	}
-	ports.progress.done(`${runs.length} of ${variants.length} runs`);
-	return { noise: measureNoise(input.reference, runs, partsOf(input.reference)), notes };
+	const together = batch === null ? null : await runBatch(batch, input, ports);
+	ports.progress.done(`${ran.length + (together === null ? 0 : 1)} of ${total} runs`);
+	const alone = countedRuns(input, ran, notes);
+	return conclude(input, [...alone, ...countedBatch(together, input.reference, notes)], notes);
+}
+
+async function runVariant(variant: ReferenceVariant, input: NoiseInput, ports: NoisePorts): Promise<LabelledRun | null> {
+	const label = formatVariant(variant);
+	ports.progress.item(label);
+	const { model, cases, scratchFolder, timeoutMs } = input;
+	const logPath = `${scratchFolder}/noise-${variant.flavour}-${variant.level}-${variant.threads}.log`;
+	const result = await ports.reference.run({ model, cases, variant, scratchFolder, logPath, timeoutMs });
+	const outputs = result.state === "done" ? result.cases.flatMap((item) => (item.state === "done" ? [item.outputs] : [])) : [];
+	return outputs.length === cases.length ? { label, outputs } : null;
+}
+
+/** null: the model does not take them together, so that its first axis is no batch. */
+async function runBatch(batch: CaseBatch, input: NoiseInput, ports: NoisePorts): Promise<LabelledRun | null> {
+	const label = `${formatVariant(input.made)}, a batch of ${batch.members.length}`;
+	ports.progress.item(label);
+	const { model, made, scratchFolder, timeoutMs, cases } = input;
+	const job = { model, cases: [{ id: "batch", inputs: batch.inputs }], variant: made, scratchFolder, timeoutMs };
+	const result = await ports.reference.run({ ...job, logPath: `${scratchFolder}/noise-batch.log` });
+	const [answer] = result.state === "done" ? result.cases : [];
+	return answer?.state === "done" ? { label, outputs: splitBatch(batch, answer.outputs, cases.length) } : null;
+}
+
+/** Levels of a quantised model round at other places: how far they lie apart is no noise of the level that records it. */
+function countedRuns(
+	{ model, made, reference }: NoiseInput,
+	ran: readonly { variant: ReferenceVariant; run: LabelledRun }[],
+	notes: string[],
+): LabelledRun[] {
+	if (!isQuantised(model.onnx.graph)) return ran.map(({ run }) => run);
+	const [same, other] = [true, false].map((alike) =>
+		ran.filter(({ variant }) => (variant.level === made.level) === alike).map(({ run }) => run),
+	);
+	const far = furthest(measureNoise(reference, other ?? []));
+	if (far !== null && far.relativeL2 > levelsApart)
+		notes.push(
+			`The model is quantised: optimisation levels of ONNX Runtime lie up to ${percent(far.relativeL2)} apart in output ${quoteName(far.name)} (relative L2). It is recorded at ${made.level}, and the noise floor is that of this level.`,
+		);
+	return same ?? [];
+}
+
+const levelsApart = 1e-3;
+/** Rows that depend on each other differ by far more than sums in another order do. */
+const rowsApart = 1e-2;
+
+function countedBatch(run: LabelledRun | null, reference: RunOutputs, notes: string[]): LabelledRun[] {
+	const far = run === null ? null : furthest(measureNoise(reference, [run]));
+	if (run === null || far === null) return [];
+	if (far.relativeL2 <= rowsApart) return [run];
+	notes.push(
+		`In one batch, cases give other outputs than one by one: output ${quoteName(far.name)} differs by ${percent(far.relativeL2)} (relative L2). Its rows depend on each other, or its first axis is no batch; the noise floor is without it.`,
+	);
+	return [];
+}
+
+function furthest(noise: NoiseFloor | null): { name: string; relativeL2: number } | null {
+	const all = Object.entries(noise?.outputs ?? {}).map(([name, { relativeL2 }]) => ({ name, relativeL2 }));
+	return all.toSorted((left, right) => right.relativeL2 - left.relativeL2)[0] ?? null;
+}
+
+function percent(share: number): string {
+	return `${Number((100 * share).toPrecision(2))} %`;
+}
+
+/** Quiet cases of a golden that is recorded again stay: a person chose them. */
+function conclude(input: NoiseInput, runs: readonly LabelledRun[], notes: string[]): NoiseMeasured {
+	const { cases, reference } = input;
+	const quiet = input.dropsQuiet ? findQuietCases(reference, runs, partsOf(reference)) : [];
+	const loud = keepLoudCases(cases, quiet);
+	const kept = loud.kept.map(({ index }) => index);
+	const outputsOf = (outputs: RunOutputs): RunOutputs => kept.map((index) => outputs[index] ?? {});
+	const left = outputsOf(reference);
+	const rest = runs.map(({ label, outputs }) => ({ label, outputs: outputsOf(outputs) }));
+	return { noise: measureNoise(left, rest, partsOf(left)), kept, notes: [...notes, ...loud.notes] };
 }
 
 function partsOf(reference: RunOutputs): OutputParts {

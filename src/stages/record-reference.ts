@@ -56,6 +56,12 @@ export async function makeReference(input: ReferenceInput, ports: { reference: R
 	return { variant, version: build.version, cases, outputs: cases.map(({ outputs }) => outputs), notes };
 }
 
+/** The cases at these places. */
+export function keepAnswers(answers: Answers, places: readonly number[]): Answers {
+	const cases = places.flatMap((place) => answers.cases[place] ?? []);
+	return { ...answers, cases, outputs: cases.map(({ outputs }) => outputs) };
+}
+
 /** @throws ConfigError golden-uninformative where a case that has to be answered is not. */
 function answered(wanted: CaseToRecord, inferred: InferredCase | undefined, notes: string[]): RecordedCase[] {
 	const { mayFail, ...recorded } = wanted;

@@ -7,7 +7,7 @@ import type { Reference } from "../ports/reference.ts";
 import type { Clock, ModelOnDisk, Progress } from "../ports/world.ts";
 import { type Evidence, type Limits, proposeLimits } from "./record-limits.ts";
 import { measureScatter } from "./record-noise.ts";
-import { type Answers, type CaseToRecord, makeReference } from "./record-reference.ts";
+import { type Answers, type CaseToRecord, keepAnswers, makeReference } from "./record-reference.ts";
 import { assertFinished, testSensitivity } from "./record-sensitivity.ts";
 import { findRecordWeaknesses } from "./record-weaknesses.ts";
 
@@ -83,9 +83,10 @@ async function testGolden({ draft, evidence, known, limitMs }: GoldenToTest, inp
 
 async function gatherEvidence(input: RecordInput, ports: RecordPorts, notes: string[]): Promise<Evidence> {
 	const answers = await makeReference(input, ports);
-	const scatter = await measureScatter({ ...jobOf(input, answers), reference: answers.outputs, made: answers.variant }, ports);
+	const made = { reference: answers.outputs, made: answers.variant };
+	const scatter = await measureScatter({ ...jobOf(input, answers), ...made, dropsQuiet: input.given === null }, ports);
 	notes.push(...answers.notes, ...scatter.notes);
-	return { model: input.model, answers, noise: scatter.noise };
+	return { model: input.model, answers: keepAnswers(answers, scatter.kept), noise: scatter.noise };
 }
 
 /** The model and the cases that it answered, as every later step runs them. */

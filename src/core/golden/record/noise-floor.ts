@@ -1,6 +1,7 @@
 // The noise floor: how far outputs of one model on the same inputs scatter. Smaller differences are not errors.
 import type { DType, NoiseFloor, OutputSlice, Precision, Spread } from "../../schema/golden.ts";
-import { makePair } from "../compare/difference.ts";
+import { coveredSides } from "../compare/coverage.ts";
+import { largestFinite, makePair } from "../compare/difference.ts";
 import { relativeL2 } from "../metrics/element-errors.ts";
 import { cutSlice } from "../tensor/slice.ts";
 import { isFloating, type Tensor } from "../tensor/tensor.ts";
@@ -33,19 +34,43 @@ export function measureNoise(reference: RunOutputs, runs: readonly LabelledRun[]
 
 type Scatter = Pick<Spread, "relativeL2" | "maxAbs">;
 
-function scatterOf(
-	name: string,
-	reference: RunOutputs,
-	{ runs, slice }: { runs: readonly LabelledRun[]; slice: OutputSlice | undefined },
-): Scatter {
-	const found = runs.flatMap((run) =>
+interface ScatterOf {
+	runs: readonly LabelledRun[];
+	slice: OutputSlice | undefined;
+}
+
+/** Elements below the floor, which the largest difference sets, are left out of the relative one. */
+function scatterOf(name: string, reference: RunOutputs, { runs, slice }: ScatterOf): Scatter {
+	const pairs = runs.flatMap((run) =>
 		reference.flatMap((outputs, index) => {
 			const [expected, got] = [outputs[name], run.outputs[index]?.[name]];
-			return expected === undefined || got === undefined ? [] : (distance(expected, got, slice) ?? []);
+			return expected === undefined || got === undefined ? [] : [{ expected, got }];
 		}),
 	);
-	const most = (key: keyof Scatter): number => found.reduce((max, spread) => Math.max(max, spread[key]), 0);
-	return { relativeL2: most("relativeL2"), maxAbs: most("maxAbs") };
+	const maxAbs = widest(pairs.map(({ expected, got }) => distance(expected, got, { slice })?.maxAbs));
+	const floor = signalFloor(peakOf(name, reference, slice), maxAbs);
+	return { relativeL2: widest(pairs.map(({ expected, got }) => distance(expected, got, { slice, floor })?.relativeL2)), maxAbs };
+}
+
+function widest(sizes: readonly (number | undefined)[]): number {
+	return sizes.reduce<number>((max, size) => Math.max(max, size ?? 0), 0);
+}
+
+/** The largest value of an output, or of a part of it, in all cases. */
+export function peakOf(name: string, reference: RunOutputs, slice: OutputSlice | undefined): number {
+	return widest(reference.map((outputs) => (outputs[name] === undefined ? 0 : largestFinite(cutSlice(outputs[name], slice)))));
+}
+
+/** An element, or a case, below so many times the noise says nothing. */
+export const signalOverNoise = 100;
+/** Rounding of binary32 in what an output adds up, as a share of its largest value. */
+const rounding = 1e-7;
+/** Noise that grows with the values hides none that are larger than this share of the largest. */
+const maxFloorShare = 1e-3;
+
+/** Below it an element is noise: 100 times the largest difference of two runs, within sensible shares of the largest value. */
+export function signalFloor(peak: number, noise: number): number {
+	return Math.min(signalOverNoise * Math.max(noise, rounding * peak), maxFloorShare * peak);
 }
 
 /** The noise of what a comparator covers. */
@@ -55,11 +80,18 @@ export function noiseOfPart(measured: Spread | undefined, slice: OutputSlice | u
 	return measured?.parts?.find((part) => JSON.stringify(part.slice) === wanted) ?? measured;
 }
 
+/** What is compared: a part of the output, without what is below the floor on both sides. */
+interface Covered {
+	slice?: OutputSlice | undefined;
+	floor?: number;
+}
+
 /** How far apart two outputs are; null where they cannot be compared (other shape or type). Infinite where one is not finite and the other is. */
-export function distance(expected: Tensor, got: Tensor, slice?: OutputSlice): Scatter | null {
+export function distance(expected: Tensor, got: Tensor, { slice, floor = 0 }: Covered = {}): Scatter | null {
 	const same = expected.dtype === got.dtype && expected.shape.length === got.shape.length;
 	if (!same || expected.shape.some((size, axis) => size !== got.shape[axis])) return null;
-	const pair = makePair(cutSlice(expected, slice), cutSlice(got, slice));
+	const sides = coveredSides({ expected, got }, { slice, floor });
+	const pair = makePair(sides.expected, sides.got);
 	const { nonFinite, maxAbs } = pair.difference();
 	if (nonFinite.differing > 0) return { relativeL2: Number.POSITIVE_INFINITY, maxAbs: Number.POSITIVE_INFINITY };
 	return { relativeL2: relativeL2(pair).value, maxAbs };

@@ -4,6 +4,7 @@ import type { ComparatorSpec, GoldenOutput, OutputSlice, Spread } from "../../sc
 import { elementCount, isFloating, type Tensor } from "../tensor/tensor.ts";
 import { float64Reader, forEachChunk } from "../tensor/values.ts";
 import { floorOf, noiseOfPart } from "./noise-floor.ts";
+import { noiseMask } from "./noise-mask.ts";
 import { partComparators } from "./propose-parts.ts";
 import { type Guess, guessSemantic } from "./propose-semantic.ts";
 import { findScaleParts, type ScalePart } from "./scales.ts";
@@ -40,13 +41,18 @@ export function proposeOutput(input: ProposalInput): Proposal {
 	}
 	const parts = partsOf(guess, filled);
 	if (parts.length > 0) {
-		const proposed = partComparators(filled, parts, (slice) => fp32Limit(floorOf(noiseOfPart(input.noise, slice), first.dtype)));
+		const proposed = partComparators(filled, parts, (slice) => ({
+			...fp32Limit(floorOf(noiseOfPart(input.noise, slice), first.dtype)),
+			floor: noiseMask(filled, input.noise, slice),
+		}));
 		return { output: { ...shared, comparators: proposed.comparators }, why: [...why, ...proposed.why] };
 	}
 	const limit = fp32Limit(floorOf(input.noise, first.dtype));
 	const task = taskComparators(guess, filled);
-	why.push(limit.why, ...task.why);
-	return { output: { ...shared, comparators: [{ kind: "relative-l2", tolerance: { fp32: limit.value } }, ...task.comparators] }, why };
+	const mask = noiseMask(filled, input.noise, undefined);
+	why.push(limit.why, ...maskWhy(mask), ...task.why);
+	const relative: ComparatorSpec = { kind: "relative-l2", ...(mask === null ? {} : { floor: mask }), tolerance: { fp32: limit.value } };
+	return { output: { ...shared, comparators: [relative, ...task.comparators] }, why };
 }
 
 /** The parts of an output that have a scale of their own, and so a noise and limits of their own. */
@@ -59,6 +65,10 @@ export function outputParts(name: string, tensors: readonly Tensor[]): OutputSli
 function partsOf({ semantic }: Guess, filled: readonly Tensor[]): ScalePart[] {
 	const plain = semantic === "tensor" || semantic === "boxes" || semantic === "logits" || semantic === "embedding";
 	return plain && filled.every(({ dtype }) => isFloating(dtype)) ? findScaleParts(filled) : [];
+}
+
+function maskWhy(floor: number | null): string[] {
+	return floor === null ? [] : [`Elements below ${figure(floor)} on both sides are noise and do not count.`];
 }
 
 type Comparators = [ComparatorSpec, ...ComparatorSpec[]];
@@ -193,11 +203,11 @@ function embeddingComparators(tensors: readonly Tensor[]): Task {
 
 function fp32Limit(floor: number): { value: number; why: string } {
 	const wide = Math.max(usualFp32, noiseRoom * floor);
-	return { value: rounded(wide), why: `The limit of relative-l2 at fp32 is ${figure(wide)}: the noise floor is ${figure(floor)}.` };
+	return { value: roundDown(wide), why: `The limit of relative-l2 at fp32 is ${figure(wide)}: the noise floor is ${figure(floor)}.` };
 }
 
 /** Two digits, rounded down. */
-function rounded(value: number): number {
+function roundDown(value: number): number {
 	const step = 10 ** (Math.floor(Math.log10(value)) - 1);
 	return Number((Math.floor(value / step + 1e-9) * step).toPrecision(2));
 }

@@ -1,0 +1,193 @@
+// Noise: what differs between runs of one model, which elements and cases drown in it, and batches of cases.
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { ConfigError } from "../../../../src/core/errors.ts";
+import { batchCases, splitBatch } from "../../../../src/core/golden/record/case-batch.ts";
+import { measureNoise, type RunOutputs, signalFloor } from "../../../../src/core/golden/record/noise-floor.ts";
+import { proposeOutput } from "../../../../src/core/golden/record/propose.ts";
+import { findQuietCases, keepLoudCases } from "../../../../src/core/golden/record/quiet-cases.ts";
+import type { Tensor } from "../../../../src/core/golden/tensor/tensor.ts";
+import type { OnnxDim } from "../../../../src/core/onnx/model.ts";
+import { isQuantised } from "../../../../src/core/onnx/quantised.ts";
+import { memorySource } from "../../../../src/formats/bytes/byte-source.ts";
+import { readOnnx } from "../../../../src/formats/onnx/reader.ts";
+import { float32, int64 } from "../../../support/golden-tensors.ts";
+import { model, node, value } from "../../../support/onnx-writer.ts";
+
+const wave = (scale: number, elements = 50) =>
+	float32(
+		Array.from({ length: elements }, (_, at) => scale * Math.sin(1 + at)),
+		[1, elements],
+	);
+
+function shaken(outputs: RunOutputs, by: number): RunOutputs {
+	return outputs.map((named) =>
+		Object.fromEntries(
+			Object.entries(named).map(([name, tensor]) => {
+				if (tensor.dtype !== "float32") return [name, tensor];
+				const values = new Float32Array(tensor.data.buffer, tensor.data.byteOffset, tensor.data.byteLength / 4);
+				return [
+					name,
+					float32(
+						Array.from(values, (number, at) => number + by * Math.cos(3 * at)),
+						tensor.shape,
+					),
+				];
+			}),
+		),
+	);
+}
+
+const placesOf = (reference: RunOutputs, by: number) =>
+	findQuietCases(reference, [{ label: "other", outputs: shaken(reference, by) }], {}).map(({ index }) => index);
+
+describe("findQuietCases", () => {
+	it("finds the cases of a map that shows nothing beside one that does", () => {
+		const map = [wave(1e-8), wave(1), float32(new Array(50).fill(0), [1, 50]), wave(1e-12)].map((y) => ({ y }));
+		expect(placesOf(map, 1e-9)).toEqual([0, 2, 3]);
+	});
+
+	it("keeps what is small but well above the noise", () => {
+		expect(placesOf([{ y: wave(2e-3) }, { y: wave(0.9) }], 1e-8)).toEqual([]);
+	});
+
+	it("finds all cases where runs differ by more than a hundredth throughout", () => {
+		expect(placesOf([{ y: wave(1e-8) }, { y: wave(2e-8) }], 1e-9)).toEqual([0, 1]);
+	});
+
+	it("keeps a case that says something in one output, and asks no integers", () => {
+		const ids = int64([1n, 2n, 3n]);
+		expect(
+			placesOf(
+				[
+					{ y: wave(1e-9), z: wave(1) },
+					{ y: wave(1), z: wave(1e-9) },
+				],
+				1e-12,
+			),
+		).toEqual([]);
+		expect(
+			placesOf(
+				[
+					{ y: wave(1e-9), ids },
+					{ y: wave(1), ids },
+				],
+				1e-12,
+			),
+		).toEqual([]);
+	});
+
+	it("leaves outputs without any value to those who look for constants", () => {
+		const nothing = { y: float32([0, 0], [1, 2]) };
+		expect(placesOf([nothing, nothing], 0)).toEqual([]);
+	});
+});
+
+describe("keepLoudCases", () => {
+	const cases = [{ id: "a" }, { id: "b" }];
+	it("names each case that is left out, with the reason", () => {
+		const { kept, notes } = keepLoudCases(cases, [{ index: 0, why: "the largest value is 0" }]);
+		expect(kept.map(({ golden }) => golden.id)).toEqual(["b"]);
+		expect(notes).toEqual(['Case "a" was left out, because it is noise: the largest value is 0.']);
+	});
+
+	it("refuses where none is left, and says what would help", () => {
+		const quiet = cases.map((_, index) => ({ index, why: "it is 1e-12" }));
+		expect(() => keepLoudCases(cases, quiet)).toThrow(ConfigError);
+		expect(() => keepLoudCases(cases, quiet)).toThrow(/every case is noise; of case "a", it is 1e-12/);
+	});
+});
+
+describe("the floor of noise", () => {
+	it.each([
+		["a hundred times the noise", 1, 1e-6, 1e-4],
+		["a hundred roundings of the largest value, where runs agree to the bit", 200, 0, 2e-3],
+		["a thousandth of the largest value, where noise grows with the values", 1, 0.02, 1e-3],
+	])("is %s", (_, peak, noise, floor) => {
+		expect(signalFloor(peak, noise)).toBeCloseTo(floor, 12);
+	});
+
+	it("keeps an output that one case does not show from a limit of many times itself", () => {
+		const reference: RunOutputs = [{ y: wave(1) }, { y: wave(1e-9) }];
+		const noise = measureNoise(reference, [{ label: "other", outputs: shaken(reference, 1e-8) }]);
+		expect(noise?.outputs["y"]?.relativeL2).toBeLessThan(1e-7);
+		const { output, why } = proposeOutput({
+			name: "y",
+			tensors: reference.map(({ y }) => y as Tensor),
+			noise: noise?.outputs["y"],
+			batched: true,
+		});
+		expect(output.comparators?.[0]).toMatchObject({ kind: "relative-l2", floor: 1e-5, tolerance: { fp32: 2e-5 } });
+		expect(why.join(" ")).toContain("Elements below 0.00001 on both sides are noise");
+		const loud = proposeOutput({ name: "y", tensors: [wave(1)], noise: noise?.outputs["y"], batched: true });
+		expect(loud.output.comparators?.[0]).not.toHaveProperty("floor");
+	});
+});
+
+const graphOf = (...dims: (readonly OnnxDim[])[]) =>
+	readOnnx(memorySource(model({ inputs: dims.map((shape, index) => value(`x${index}`, shape)) })), "x.onnx").graph;
+
+describe("cases in one batch", () => {
+	it("come apart as they went in", () => {
+		const rows = fc.integer({ min: 1, max: 3 });
+		fc.assert(
+			fc.property(rows, fc.integer({ min: 2, max: 6 }), (size, count) => {
+				const cases = Array.from({ length: count }, (_, index) => ({ x0: { ...wave(index + 1, 4 * size), shape: [size, 4] } }));
+				const batch = batchCases(graphOf(["batch", 4]), cases);
+				expect(batch?.inputs["x0"]?.shape).toEqual([size * count, 4]);
+				const outputs = splitBatch(batch as NonNullable<typeof batch>, { x0: batch?.inputs["x0"] as Tensor, z: wave(1) }, count);
+				expect(outputs.map((output) => Buffer.from(output["x0"]?.data ?? []))).toEqual(cases.map(({ x0 }) => Buffer.from(x0.data)));
+				expect(outputs.some((output) => Object.hasOwn(output, "z") && size * count !== 1)).toBe(false);
+			}),
+		);
+	});
+
+	it("are those of one shape; the others stay out", () => {
+		const of = (length: number) => ({ x0: { ...wave(1, length), shape: [1, length] } });
+		const batch = batchCases(graphOf(["batch", "length"]), [of(3), of(5), of(4), of(5)]);
+		expect(batch).toMatchObject({ members: [1, 3], rows: 1 });
+		expect(splitBatch(batch as NonNullable<typeof batch>, { x0: batch?.inputs["x0"] as Tensor }, 4).map((one) => Object.keys(one))).toEqual(
+			[[], ["x0"], [], ["x0"]],
+		);
+	});
+
+	it.each<[string, readonly (readonly OnnxDim[])[], readonly Readonly<Record<string, Tensor>>[]]>([
+		["a fixed first axis", [[1, 4]], [{ x0: wave(1, 4) }, { x0: wave(2, 4) }]],
+		[
+			"first axes of two names",
+			[
+				["a", 4],
+				["b", 4],
+			],
+			[
+				{ x0: wave(1, 4), x1: wave(1, 4) },
+				{ x0: wave(2, 4), x1: wave(1, 4) },
+			],
+		],
+		["one case", [["batch", 4]], [{ x0: wave(1, 4) }]],
+		[
+			"scalars that differ",
+			[["batch", 4], []],
+			[
+				{ x0: wave(1, 4), x1: float32([1], []) },
+				{ x0: wave(1, 4), x1: float32([2], []) },
+			],
+		],
+	])("are none with %s", (_, dims, cases) => {
+		expect(batchCases(graphOf(...dims), cases)).toBeNull();
+	});
+});
+
+describe("isQuantised", () => {
+	it.each([
+		["QuantizeLinear", true],
+		["DequantizeLinear", true],
+		["MatMulInteger", true],
+		["DynamicQuantizeLSTM", true],
+		["QLinearConv", true],
+		["MatMul", false],
+		["Cast", false],
+	])("of %s is %s", (op, expected) => {
+		expect(isQuantised(readOnnx(memorySource(model({ nodes: [node({ op })] })), "x.onnx").graph)).toBe(expected);
+	});
+});

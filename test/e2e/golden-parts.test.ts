@@ -1,0 +1,165 @@
+// Goldens of a detector's raw head through the built bundle: parts with limits of their own, and cases that are noise.
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { parseManifest } from "../../src/core/golden/manifest/parse-manifest.ts";
+import type { Tensor } from "../../src/core/golden/tensor/tensor.ts";
+import type { GoldenManifest, TensorFile } from "../../src/core/schema/golden.ts";
+import { decodeNpy, encodeNpy } from "../../src/formats/tensor/npy.ts";
+import { changeHead } from "../support/detector-heads.ts";
+import { float32 } from "../support/golden-tensors.ts";
+import { attribute, floats, model, node, tensor, value } from "../support/onnx-writer.ts";
+import { type CliRun, runCli, temporaryFolder } from "../support/project.ts";
+
+const dist = process.env["TRTGATE_DIST"];
+
+function golden(argv: readonly string[], cwd: string): Promise<CliRun> {
+	return runCli(["golden", ...argv], { cwd, ...(dist === undefined ? {} : { dist: resolve(dist) }) });
+}
+
+function read(cwd: string): GoldenManifest {
+	const path = join(cwd, "golden/golden.json");
+	return parseManifest(readFileSync(path, "utf8"), path);
+}
+
+const classes = 6;
+const anchors = 200;
+
+function weights(rows: number, scale: number): Uint8Array {
+	return floats(...Array.from({ length: rows * 8 }, (_, at) => scale * Math.sin(1 + 2.3 * at)));
+}
+
+/** head [batch, 4 + classes, anchors] = boxes of hundreds beside sigmoid(scores − shift). */
+function headModel(shift: number): Uint8Array {
+	return model({
+		nodes: [
+			node({ op: "MatMul", inputs: ["boxWeights", "x"], outputs: ["boxes"] }),
+			node({ op: "MatMul", inputs: ["scoreWeights", "x"], outputs: ["raw"] }),
+			node({ op: "Sub", inputs: ["raw", "shift"], outputs: ["logits"] }),
+			node({ op: "Sigmoid", inputs: ["logits"], outputs: ["scores"] }),
+			node({ op: "Concat", inputs: ["boxes", "scores"], outputs: ["head"], attributes: [attribute.integer("axis", 1)] }),
+		],
+		initializers: [
+			tensor({ name: "boxWeights", dims: [4, 8], raw: weights(4, 150) }),
+			tensor({ name: "scoreWeights", dims: [classes, 8], raw: weights(classes, 2) }),
+			tensor({ name: "shift", dims: [1], raw: floats(shift) }),
+		],
+		inputs: [value("x", ["batch", 8, anchors])],
+		outputs: [value("head", ["batch", 4 + classes, anchors])],
+	});
+}
+
+/** An input that is a multiple of normal-looking numbers. */
+function input(seed: number, scale = 1): Tensor {
+	return float32(
+		Array.from({ length: 8 * anchors }, (_, at) => scale * Math.sin(seed + 12.9898 * at) * Math.cos(seed * at)),
+		[1, 8, anchors],
+	);
+}
+
+function writeAll(cwd: string, files: Readonly<Record<string, Uint8Array>>): void {
+	for (const [path, data] of Object.entries(files)) {
+		mkdirSync(dirname(join(cwd, path)), { recursive: true });
+		writeFileSync(join(cwd, path), data);
+	}
+}
+
+const quick = ["--time-limit", "20s", "--quiet"];
+
+let cwd: string;
+let run: CliRun;
+beforeAll(async () => {
+	cwd = temporaryFolder(afterAll);
+	const inputs = Object.fromEntries([1, 2, 3].map((seed) => [`inputs/case-${seed}/x.npy`, encodeNpy(input(seed, 1.5))]));
+	writeAll(cwd, { "head.onnx": headModel(9), ...inputs });
+	run = await golden(["record", "head.onnx", "--inputs", "inputs", "--out", "golden", ...quick], cwd);
+});
+
+/** Writes the golden's own outputs, changed, and checks them. */
+async function checkChanged(
+	name: string,
+	change: (channel: number, value: (channel: number) => number) => number,
+	precision = "fp16",
+): Promise<CliRun> {
+	for (const { id, outputs } of read(cwd).cases) {
+		const file = outputs["head"] as TensorFile;
+		const stored = decodeNpy(new Uint8Array(readFileSync(join(cwd, "golden", file.path))), file, file.path);
+		const changed = changeHead(stored, { channels: "first" }, (channel, _, at) => change(channel, at));
+		writeAll(cwd, { [`${name}/${id}/head.npy`]: encodeNpy(changed) });
+	}
+	return golden(["check", "golden/golden.json", "--outputs", name, "--precision", precision], cwd);
+}
+
+describe("a golden of boxes beside scores", () => {
+	it("has a limit and a noise floor for each part, and says why", () => {
+		expect(run, run.stderr).toMatchObject({ exit: 0 });
+		expect(run.stdout).toMatch(/head: Compared part by part.*channels 0…3 about .*, channels 4…9 about/);
+		const { outputs, noiseFloor } = read(cwd);
+		const slices = [
+			{ axis: 1, from: 0, to: 4 },
+			{ axis: 1, from: 4, to: 10 },
+		];
+		expect(outputs["head"]?.comparators).toMatchObject([
+			{ kind: "relative-l2", slice: slices[0] },
+			{ kind: "relative-l2", slice: slices[1] },
+			{ kind: "top-k", slice: slices[1], axis: 1 },
+		]);
+		expect(noiseFloor?.outputs["head"]?.parts?.map(({ slice }) => slice)).toEqual(slices);
+		expect(noiseFloor?.runs).toContain("wasm, basic, 1 thread, a batch of 3");
+	});
+
+	it.each<[string, (channel: number, value: (channel: number) => number) => number, RegExp]>([
+		["permuted", (channel, value) => value(channel < 4 ? channel : 4 + ((channel - 3) % classes)), /✗ head: relative-l2 of channels 4…9/],
+		["weak", (channel, value) => value(channel) * (channel < 4 ? 1 : 0.1), /✗ head: relative-l2 of channels 4…9/],
+		["shifted", (channel, value) => value(channel) + (channel < 4 ? 20 : 0), /✗ head: relative-l2 of channels 0…3/],
+	])("notices at fp16 that it is %s, and names the part", async (name, change, words) => {
+		const check = await checkChanged(name, change);
+		expect(check).toMatchObject({ exit: 1, stdout: expect.stringMatching(words) });
+	});
+
+	it("takes what rounding makes of it, and shows the part nearest to its limit", async () => {
+		const check = await checkChanged("right", (channel, value) => value(channel) * (1 + 1e-4 * Math.sin(channel)));
+		expect(check).toMatchObject({ exit: 0, stdout: expect.stringMatching(/✓ head: relative-l2 of channels 4…9 \S+ \(≤/) });
+	});
+
+	it("is explained by inspect, part by part", async () => {
+		const inspect = await golden(["inspect", "golden/golden.json"], cwd);
+		expect(inspect).toMatchObject({ exit: 0, stdout: expect.stringMatching(/relative-l2 of channels 0…3: relative L2: fp32 ≤/) });
+	});
+});
+
+/** map [batch, 1, anchors] = sigmoid(weights · x − 15): of an input near zero nothing but 3e-7. */
+function mapModel(): Uint8Array {
+	return model({
+		nodes: [
+			node({ op: "MatMul", inputs: ["weights", "x"], outputs: ["raw"] }),
+			node({ op: "Sub", inputs: ["raw", "shift"], outputs: ["logits"] }),
+			node({ op: "Sigmoid", inputs: ["logits"], outputs: ["map"] }),
+		],
+		initializers: [tensor({ name: "weights", dims: [1, 8], raw: weights(1, 12) }), tensor({ name: "shift", dims: [1], raw: floats(15) })],
+		inputs: [value("x", ["batch", 8, anchors])],
+		outputs: [value("map", ["batch", 1, anchors])],
+	});
+}
+
+describe("cases that are noise", () => {
+	it("are left out with the reason, and set no limit", async () => {
+		const folder = temporaryFolder();
+		const inputs = {
+			"inputs/blank/x.npy": encodeNpy(input(1, 1e-3)),
+			"inputs/first/x.npy": encodeNpy(input(2, 3)),
+			"inputs/second/x.npy": encodeNpy(input(3, 3)),
+		};
+		writeAll(folder, { "map.onnx": mapModel(), ...inputs });
+		const recorded = await golden(["record", "map.onnx", "--inputs", "inputs", "--out", "golden", ...quick], folder);
+		expect(recorded, recorded.stderr).toMatchObject({
+			exit: 0,
+			stderr: expect.stringMatching(
+				/Case "blank" was left out, because it is noise: the largest value of output "map" is [\d.e-]+, where other cases reach 1/,
+			),
+		});
+		const { cases, noiseFloor } = read(folder);
+		expect(cases.map(({ id }) => id)).toEqual(["first", "second"]);
+		expect(noiseFloor?.outputs["map"]?.relativeL2).toBeLessThan(1e-5);
+	});
+});
