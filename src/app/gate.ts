@@ -63,7 +63,10 @@ export async function gate(options: GateOptions, mode: "run" | "plan" = "run"): 
 	const composition = { ...composed, ports: { ...composed.ports, ...options.ports } };
 	options.onStart?.(composition.stop);
 	const { files } = composition.ports;
+	const isNew = !(await exists(outFolder));
 	await files.makeFolder(outFolder);
+	// Results are not committed by accident; a folder of the user's is left as it is.
+	if (isNew) await files.writeText(join(outFolder, ".gitignore"), "*\n");
 	const lock = await lockFolder(outFolder);
 	// A second signal ends this process at once; no child may stay on the GPU.
 	const endAll = (): void => composition.processes.killNow();

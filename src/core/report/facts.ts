@@ -31,7 +31,7 @@ function noiseBudget(result: Result): NoiseBudget {
 /** `smallest change this job can detect: 1.3 %`; null where nothing was compared. */
 export function noiseBudgetText(result: Result): string | null {
 	const { detectable } = noiseBudget(result);
-	return detectable === null ? null : withCaveat(`smallest change this job can detect: ${formatPercent(detectable)}`, result.backend);
+	return detectable === null ? null : `smallest change this job can detect: ${formatPercent(detectable)}`;
 }
 
 export function countsText(result: Result): string {
@@ -64,10 +64,8 @@ export function jobFacts(result: Result): Fact[] {
 		{ label: backend.kind === "tensorrt" ? "GPU" : "device", value: cleanName(backend.device) },
 		...(driver === undefined ? [] : [{ label: "driver", value: cleanName(driver) }]),
 		{ label: cleanName(backend.name), value: cleanName(backend.version, 40) },
-		...(runCv === null ? [] : [{ label: "run noise up to", value: withCaveat(formatPercent(runCv), backend) }]),
-		...(detectable === null
-			? []
-			: [{ label: "smallest change this job can detect:", value: withCaveat(formatPercent(detectable), backend) }]),
+		...(runCv === null ? [] : [{ label: "run noise up to", value: formatPercent(runCv) }]),
+		...(detectable === null ? [] : [{ label: "smallest change this job can detect:", value: formatPercent(detectable) }]),
 		{ label: "took", value: formatDuration(result.durationMs) },
 	];
 }

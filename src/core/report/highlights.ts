@@ -5,7 +5,7 @@ import { counted, gateLabel, subjectName } from "../text/labels.ts";
 import { cleanMessage } from "./comparison-format.ts";
 import { type Highlight, severityOrder } from "./highlight.ts";
 import { failingGates, gateKey, indexGates } from "./index-gates.ts";
-import { backendOf } from "./part-backend.ts";
+import { backendOfRow } from "./part-backend.ts";
 import { workloadRows } from "./rows.ts";
 import type { ReportContext, ReportSection } from "./section.ts";
 import { reportSections } from "./sections.ts";
@@ -36,7 +36,7 @@ const gateFixes: Readonly<Partial<Record<GateName, string>>> = {
 
 /** Of a gate that no section explains. */
 function gateHighlight(result: Result, gate: GateResult): Highlight {
-	const label = gateLabel(gate.gate, backendOf(result, gate));
+	const label = gateLabel(gate.gate, backendOfRow(result, gate));
 	const findings = blockingFindings(result, gate);
 	const fix = findings.find((finding) => finding.fix !== undefined)?.fix ?? gateFixes[gate.gate];
 	return {

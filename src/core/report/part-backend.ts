@@ -7,6 +7,15 @@ export function backendOf(result: Result, record: { part?: string | undefined })
 	return result.parts.find((part) => part.name === record.part)?.backend ?? result.backend;
 }
 
+/** The backend that a row or a sentence names: without its caveat where headline and table title already state it for all of them. */
+export function backendOfRow(result: Result, record: { part?: string | undefined }): BackendFacts {
+	const own = backendOf(result, record);
+	const caveats = new Set([result.backend, ...(result.parts ?? []).flatMap(({ backend }) => backend ?? [])].map(({ caveat }) => caveat));
+	if (caveats.size > 1) return own;
+	const { caveat: _, ...plain } = own;
+	return plain;
+}
+
 /** `3 of 5 merged, 1 missing, 1 refused`. */
 export function partsText(parts: readonly Part[]): string {
 	const count = (state: Part["state"]): number => parts.filter((part) => part.state === state).length;

@@ -6,7 +6,7 @@ import { speedLabel, statusTones, type Tone } from "../text/labels.ts";
 import { formatBytes, formatMs } from "../text/units.ts";
 import { changeText, dash } from "./comparison-format.ts";
 import { engineKey, type GateIndex, indexGates } from "./index-gates.ts";
-import { backendOf } from "./part-backend.ts";
+import { backendOfRow } from "./part-backend.ts";
 
 interface GoldenTally {
 	match: number;
@@ -82,7 +82,7 @@ export function workloadRows(result: Result): WorkloadRow[] {
 		const golden = tallies.get(engineKey(workload)) ?? null;
 		const isSpeedUnchanged = hasSameSpeed({ workload, tone }, gates, hasBase);
 		const isUnchanged = isSpeedUnchanged && (golden === null || golden.tone === "ok");
-		const verdict = !hasBase && tone === "plain" ? "no base" : speedLabel(workload.verdict, backendOf(result, workload));
+		const verdict = !hasBase && tone === "plain" ? "no base" : speedLabel(workload.verdict, backendOfRow(result, workload));
 		return { workload, verdict, tone, isUnchanged, isSpeedUnchanged, golden };
 	});
 }

@@ -41,14 +41,30 @@ export function wrapText(text: string, columns: number): string[] {
 	return line === "" ? lines : [...lines, line];
 }
 
+/** Cuts the middle out, because names of one list tend to begin and end alike. */
 export function fitText(text: string, columns: number): string {
 	if (textWidth(text) <= columns) return text;
-	let kept = "";
-	for (const char of text) {
-		if (textWidth(kept + char) > columns - 1) break;
-		kept += char;
+	const end = firstThatFit([...text].reverse(), Math.floor((columns - 1) / 2))
+		.reverse()
+		.join("");
+	return `${firstThatFit([...text], columns - 1 - textWidth(end)).join("")}…${end}`;
+}
+
+/** The smallest width, from `least` on, at which different texts stay different. */
+function distinctWidth(texts: readonly string[], least: number): number {
+	const different = new Set(texts).size;
+	let width = least;
+	while (new Set(texts.map((text) => fitText(text, width))).size < different) width += 1;
+	return width;
+}
+
+function firstThatFit(chars: readonly string[], columns: number): string[] {
+	const kept: string[] = [];
+	for (const char of chars) {
+		if (textWidth(kept.join("") + char) > columns) break;
+		kept.push(char);
 	}
-	return `${kept}…`;
+	return kept;
 }
 
 export interface Cell {
@@ -65,9 +81,9 @@ function widths(rows: readonly (readonly Cell[])[]): number[] {
 	return Array.from({ length: columns }, (_, column) => Math.max(0, ...rows.map((row) => textWidth(row[column]?.text ?? ""))));
 }
 
-/** How many columns fit if the first, the names, may shrink; the verdict beside it always stays. */
-function fitting(all: readonly number[], available: number): number {
-	const used = (count: number) => all.slice(1, count).reduce((sum, width) => sum + width + gap, Math.min(all[0] ?? 0, leastFirst));
+/** How many columns fit if the first, the names, may shrink to `first`; the verdict beside it always stays. */
+function fitting(all: readonly number[], first: number, available: number): number {
+	const used = (count: number) => all.slice(1, count).reduce((sum, width) => sum + width + gap, first);
 	let count = all.length;
 	while (count > 2 && used(count) > available) count -= 1;
 	return count;
@@ -83,9 +99,13 @@ function pad(cell: Cell, width: number, color: boolean): string {
 /** Lays cells out in columns; where the terminal is too narrow, whole columns go. */
 export function renderColumns(rows: readonly (readonly Cell[])[], options: TerminalOptions): string[] {
 	const all = widths(rows);
-	const count = fitting(all, options.columns);
+	const least = distinctWidth(
+		rows.map((row) => row[0]?.text ?? ""),
+		Math.min(all[0] ?? 0, leastFirst),
+	);
+	const count = fitting(all, least, options.columns);
 	const rest = all.slice(1, count).reduce((sum, width) => sum + width + gap, 0);
-	const first = Math.max(leastFirst, Math.min(all[0] ?? 0, options.columns - rest));
+	const first = Math.max(least, Math.min(all[0] ?? 0, options.columns - rest));
 	const sizes = [first, ...all.slice(1, count)];
 	return rows.map((row) =>
 		row

@@ -31,7 +31,7 @@ describe("headline", () => {
 		["mismatch-and-slowdown", "1 golden mismatch, 1 slowdown · 9 of 12 checks pass"],
 		["inconclusive", "1 inconclusive comparison · 3 of 4 checks pass"],
 		["no-base", "all 4 checks pass"],
-		["on-cpu", "1 golden mismatch, 1 slowdown (CPU, not TensorRT) · 9 of 12 checks pass"],
+		["on-cpu", "1 golden mismatch, 1 slowdown · 9 of 12 checks pass"],
 		["build-refused", "1 build refused, 1 preflight gate fails · 0 of 2 checks pass"],
 		["partial", "stopped in measure · 1 error · all 3 checks pass"],
 		["errors", "1 error, 1 golden not judged, 1 GitHub fault · 1 of 3 checks pass"],
@@ -166,7 +166,7 @@ describe("stories", () => {
 });
 
 describe("on a backend with a caveat", () => {
-	it("no title speaks of speed without it", () => {
+	it("repeats the caveat in a title about speed only where a merged result has another backend too", () => {
 		const latency = (verdict: "regressed" | "improved" | "inconclusive" | "not-comparable" | "missing") => buildComparison({ verdict });
 		const result = buildResult({
 			backend: named("on-cpu").backend,
@@ -175,7 +175,11 @@ describe("on a backend with a caveat", () => {
 			),
 			gates: (["p99", "memory", "build-time", "max-latency", "run"] as const).map((gate) => buildGate({ gate, status: "warn" })),
 		});
-		const titles = highlights(result).map((highlight) => highlight.title);
+		const titlesOf = (shown: typeof result) => highlights(shown).map((highlight) => highlight.title);
+		expect(titlesOf(result)).toHaveLength(10);
+		expect(titlesOf(result).join()).not.toContain("CPU, not TensorRT");
+		const onGpu = { name: "gpu", state: "merged" as const, backend: buildResult().backend };
+		const titles = titlesOf({ ...result, parts: [onGpu] });
 		expect(titles).toHaveLength(10);
 		for (const title of titles) expect(title).toContain("CPU, not TensorRT");
 	});

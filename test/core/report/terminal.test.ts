@@ -48,11 +48,21 @@ describe("layout", () => {
 		expect(wrapText("one two three", 7)).toEqual(["one two", "three"]);
 		expect(wrapText("a/very/long/path/that/is/copied x", 10)).toEqual(["a/very/long/path/that/is/copied", "x"]);
 		expect(wrapText("", 10)).toEqual([]);
-		expect(fitText("abcdef", 4)).toBe("abc…");
+		expect(fitText("abcdef", 4)).toBe("ab…f");
+	});
+
+	it("never cuts two names into equal ones", () => {
+		const rows = ["detector with a very long name · fp16 · batch 1", "detector with a very long name · fp32 · batch 1"].map((text) => [
+			{ text },
+			{ text: "slower" },
+		]);
+		const lines = renderColumns(rows, { color: false, columns: 20 });
+		expect(new Set(lines).size).toBe(2);
+		expect(lines[0]).toContain("…");
 	});
 
 	it("drops whole columns where there is no room", () => {
 		const row = ["a long name of a workload", "slower", "27.91 µs", "29.02 µs"].map((text) => ({ text }));
-		expect(renderColumns([row], { color: false, columns: 30 })).toEqual(["a long name of a work…  slower"]);
+		expect(renderColumns([row], { color: false, columns: 30 })).toEqual(["a long name…a workload  slower"]);
 	});
 });

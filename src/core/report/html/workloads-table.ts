@@ -25,7 +25,7 @@ function workloadName({ workload }: WorkloadRow): Markup {
 }
 
 /** The limits, where all rows share them; each row draws its own. */
-function forestTitle(rows: readonly WorkloadRow[], result: Result): string {
+function forestTitle(rows: readonly WorkloadRow[]): string {
 	const same = (texts: readonly string[]) => (new Set(texts).size === 1 ? texts[0] : undefined);
 	const level = same(rows.map((row) => levelText(row.workload.latency)));
 	const zone = same(rows.map((row) => formatLimit(row.workload.latency.minimalEffect)));
@@ -35,10 +35,10 @@ function forestTitle(rows: readonly WorkloadRow[], result: Result): string {
 		zone === undefined ? "grey: too small to count" : `grey ±${zone}`,
 		...(gate === undefined ? ["dashed: fails"] : gate === "" ? [] : [`dashed ${gate}`]),
 	];
-	return withCaveat(parts.join(" · "), result.backend);
+	return parts.join(" · ");
 }
 
-function comparedColumns(rows: readonly WorkloadRow[], result: Result): Column<Line>[] {
+function comparedColumns(rows: readonly WorkloadRow[]): Column<Line>[] {
 	const scale = forestScale(rows.map((row) => row.workload));
 	return [
 		{
@@ -60,7 +60,7 @@ function comparedColumns(rows: readonly WorkloadRow[], result: Result): Column<L
 			sortBy: ({ row }) => row.workload.latency.estimate,
 		},
 		{
-			title: forestTitle(rows, result),
+			title: forestTitle(rows),
 			axis: forestAxis(scale),
 			cell: ({ row }) => drawForest(row, scale),
 			sortBy: ({ row }) => row.workload.latency.interval?.[1] ?? null,
@@ -100,7 +100,7 @@ function columnsOf(rows: readonly WorkloadRow[], result: Result): Column<Line>[]
 			cell: ({ row, anchor }) => (anchor === null ? workloadName(row) : html`<a href="#${anchor}">${workloadName(row)}</a>`),
 		},
 		...(compared ? [{ title: "Verdict", cell: (line: Line) => verdictCell(line, result) }] : []),
-		...(compared ? comparedColumns(rows, result) : headColumns(rows)),
+		...(compared ? comparedColumns(rows) : headColumns(rows)),
 		{
 			title: compared ? "P99 change" : "P99",
 			numeric: true,

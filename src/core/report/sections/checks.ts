@@ -6,7 +6,7 @@ import { gateLabel, statusTones, subjectName, withCaveat } from "../../text/labe
 import { formatDuration, formatLimit } from "../../text/units.ts";
 import { cleanMessage, levelText } from "../comparison-format.ts";
 import { type Column, folded, html, type Markup, moreText, type Piece, pill, sortableTable } from "../html/markup.ts";
-import { backendOf } from "../part-backend.ts";
+import { backendOfRow } from "../part-backend.ts";
 import { defineSection } from "../section.ts";
 
 const maxRows = 1000;
@@ -14,7 +14,7 @@ const maxRows = 1000;
 function checksTable(result: Result): Piece {
 	const columns: Column<GateResult>[] = [
 		{ title: "Subject", heading: true, cell: (gate) => subjectName(gate) },
-		{ title: "gate", cell: (gate) => gateLabel(gate.gate, backendOf(result, gate)) },
+		{ title: "gate", cell: (gate) => gateLabel(gate.gate, backendOfRow(result, gate)) },
 		{ title: "status", cell: (gate) => pill(gate.status, statusTones[gate.status]), sortBy: (gate) => precedence.indexOf(gate.status) },
 		{ title: "message", wraps: true, cell: (gate) => cleanMessage(gate.message) },
 	];
@@ -40,14 +40,13 @@ interface Method {
 
 function methodText({ result, compared }: Method): Markup {
 	const effect = formatLimit(compared.latency.minimalEffect);
-	const on = result.backend.caveat === undefined ? "" : ` All times are of ${withCaveat(cleanName(result.backend.name), result.backend)}.`;
 	const figure =
 		compared.figure === "fastest" ? " of their fastest iterations, because on a shared CPU other programs only add time" : " of medians";
 	const paired = `Base and head ran alternately, in shuffled order, on one device. Each pair of runs gives one ratio${figure}; the change is the mean of the logarithms of these ratios, the base and head beside it are the geometric means of the same runs, and the interval is a t interval. All intervals of latency and P99 hold together with ${levelText(compared.latency)} confidence, over all looks and all workloads of this job. A pair whose two runs together took far longer than the other pairs is set aside, whichever arm was slow. Iterations within one process are correlated, so the sample is the run; iterations are only shown.`;
 	const rules = `Slower or faster: the interval excludes zero and the change is at least the smallest effect that counts (${effect} here, unless a row says otherwise). Unchanged: the whole interval lies within ± that effect. Anything else is inconclusive, which is not a pass. Memory, sizes and goldens are compared exactly.`;
 	return folded(
 		"How this was decided",
-		html`<p>${paired}</p><p>${rules}</p><p>Took ${formatDuration(result.durationMs)}, of which ${formatDuration(result.childMs)} in the measured programs.${on}</p>`,
+		html`<p>${paired}</p><p>${rules}</p><p>Took ${formatDuration(result.durationMs)}, of which ${formatDuration(result.childMs)} in the measured programs.</p>`,
 	);
 }
 

@@ -7,7 +7,7 @@ import { changeWithInterval, cleanMessage, limitsText, openRangeText, pairsText 
 import type { Highlight, HighlightSeverity, Phrase } from "../highlight.ts";
 import { type GateIndex, gateKey } from "../index-gates.ts";
 import { whyPhrases } from "../layer-format.ts";
-import { backendOf } from "../part-backend.ts";
+import { backendOfRow } from "../part-backend.ts";
 import type { SectionHighlights } from "../section.ts";
 
 function noiseText(workload: WorkloadResult): string {
@@ -37,7 +37,7 @@ function sentences(parts: readonly (string | null | undefined)[]): Phrase[] {
 
 function changedHighlight(result: Result, workload: WorkloadResult, severity: HighlightSeverity): Highlight {
 	const slower = workload.verdict === "regressed";
-	const backend = backendOf(result, workload);
+	const backend = backendOfRow(result, workload);
 	return {
 		severity,
 		topic: [withCaveat(slower ? "slowdown" : "speedup", backend), withCaveat(slower ? "slowdowns" : "speedups", backend)],
@@ -62,7 +62,7 @@ function undecidedText(workload: WorkloadResult): string {
 
 function inconclusiveHighlight(result: Result, workload: WorkloadResult, severity: HighlightSeverity): Highlight {
 	const { latency } = workload;
-	const backend = backendOf(result, workload);
+	const backend = backendOfRow(result, workload);
 	const after = latency.pairs === 0 ? "" : ` after ${counted(latency.pairs, "pair")}`;
 	const found = latency.estimate === null ? "" : `: ${changeWithInterval(latency)}`;
 	return {
@@ -79,7 +79,7 @@ function inconclusiveHighlight(result: Result, workload: WorkloadResult, severit
 }
 
 function unjudgedHighlight(result: Result, workload: WorkloadResult, severity: HighlightSeverity): Highlight {
-	const label = speedLabel(workload.verdict, backendOf(result, workload));
+	const label = speedLabel(workload.verdict, backendOfRow(result, workload));
 	const { reason } = workload.latency;
 	return {
 		severity,

@@ -11,7 +11,7 @@ import { layersPart } from "../html/layers.ts";
 import { folded, html, type Markup, type Piece } from "../html/markup.ts";
 import { figuresTable, runsTable } from "../html/runs-table.ts";
 import { drawStrip } from "../html/strip.ts";
-import { backendOf } from "../part-backend.ts";
+import { backendOfRow } from "../part-backend.ts";
 import type { WorkloadRow } from "../rows.ts";
 import { defineSection, type ReportContext } from "../section.ts";
 
@@ -32,8 +32,8 @@ function shapesText(workload: WorkloadResult): string {
 /** The verdict in one sentence. */
 function verdictText(workload: WorkloadResult, result: Result): string {
 	const { latency } = workload;
-	if (workload.verdict === "unchanged") return unchangedText(workload, backendOf(result, workload));
-	const label = speedLabel(workload.verdict, backendOf(result, workload));
+	if (workload.verdict === "unchanged") return unchangedText(workload, backendOfRow(result, workload));
+	const label = speedLabel(workload.verdict, backendOfRow(result, workload));
 	const verdict = label.charAt(0).toUpperCase() + label.slice(1);
 	const reason = latency.reason === undefined ? "" : ` ${cleanMessage(latency.reason)}`;
 	if (latency.estimate === null) return `${verdict}.${reason}`;
@@ -99,7 +99,7 @@ export const changedWorkloadSection = defineSection({
 	select: (context) => details(context, false),
 	html: ({ result, rows }) =>
 		rows.map(([row, anchor]) => {
-			const name = withCaveat(subjectName(row.workload), backendOf(result, row.workload));
+			const name = withCaveat(subjectName(row.workload), backendOfRow(result, row.workload));
 			return html`<section class="workload" aria-labelledby="${anchor}"><h2 id="${anchor}">${name}</h2>
 ${evidence(row, result)}</section>
 `;
@@ -116,7 +116,7 @@ export const unchangedWorkloadSection = defineSection({
 		const parts = rows.map(([row, anchor]) =>
 			folded(html`<span id="${anchor}">${subjectName(row.workload)}</span>`, evidence(row, result)),
 		);
-		return html`<section aria-labelledby="unchanged"><h2 id="unchanged">${withCaveat(title, result.backend)}</h2>
+		return html`<section aria-labelledby="unchanged"><h2 id="unchanged">${title}</h2>
 ${parts}</section>
 `;
 	},

@@ -47,18 +47,21 @@ function rowsTable(result: Result, rows: readonly WorkloadRow[], limit: number):
 }
 
 function foldedRows(result: Result, rows: readonly WorkloadRow[], detail: Detail): string {
-	const label = escapeMarkdown(withCaveat(result.arms.base === null ? "timed" : "unchanged", result.backend));
+	const label = result.arms.base === null ? "timed" : "unchanged";
 	const summary = `${rows.length.toLocaleString("en-US")} ${label} ${rows.length === 1 ? "row" : "rows"}`;
 	return foldedMarkdown(summary, detail.quietRows ? rowsTable(result, rows, detail.rows) : "Left out here; see `report.html`.");
+}
+
+/** Over the table, for all of its rows; a caveat that only some parts of a result have is in their rows. */
+function speedCaveat({ backend }: Result): string[] {
+	return backend.caveat === undefined ? [] : [`Speed measured on ${withCaveat(cleanName(backend.name), backend)}.`];
 }
 
 function markdownBlocks({ result, rows }: Facts, detail: Detail): string[] {
 	const changed = rows.filter((row) => !row.isUnchanged);
 	const unchanged = rows.filter((row) => row.isUnchanged);
-	const { backend } = result;
-	const caveat = backend.caveat === undefined ? [] : [`Speed measured on ${escapeMarkdown(withCaveat(cleanName(backend.name), backend))}.`];
 	return [
-		...(changed.length === 0 ? [] : [...caveat, rowsTable(result, changed, detail.rows)]),
+		...(changed.length === 0 ? [] : [...speedCaveat(result).map(escapeMarkdown), rowsTable(result, changed, detail.rows)]),
 		...(unchanged.length === 0 ? [] : [foldedRows(result, unchanged, detail)]),
 	];
 }
@@ -84,13 +87,14 @@ function ruledOutText({ workload: { latency } }: WorkloadRow): string {
 }
 
 /** Rows that need attention first. */
-function terminalLines({ rows }: Facts, options: TerminalOptions): string[] {
+function terminalLines({ result, rows }: Facts, options: TerminalOptions): string[] {
 	const ordered = [...rows].sort((a, b) => Number(a.isUnchanged) - Number(b.isUnchanged));
 	const titles = ["workload", "verdict", armTitle("base", rows), armTitle("head", rows), "change", "interval", "ruled out", "golden"];
 	const head = titles.map((text, column): Cell => ({ text, style: "dim", right: [2, 3, 4, 6, 7].includes(column) }));
 	const lines = renderColumns([head, ...ordered.slice(0, maxInTerminal).map(terminalRow)], options);
 	const hidden = rows.length - maxInTerminal;
-	return hidden > 0 ? [...lines, paint(`… and ${counted(hidden, "more row")} in the report`, "dim", options.color)] : lines;
+	const all = [...speedCaveat(result), ...lines];
+	return hidden > 0 ? [...all, paint(`… and ${counted(hidden, "more row")} in the report`, "dim", options.color)] : all;
 }
 
 export const workloadSection = defineSection({
