@@ -3,14 +3,14 @@ import { mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { readResult, runCli, temporaryFolder, writeProject } from "../support/project.ts";
+import { type AtEnd, readResult, runCli, temporaryFolder, writeProject } from "../support/project.ts";
 import { comparisonFiles, installReplay, type Replay } from "../support/replay/install.ts";
 
 const dist = process.env["TRTGATE_DIST"];
 const gpuUuid = "GPU-00000000-0000-0000-0000-000000000000";
 
-function projectOf(replay: Replay): string {
-	const folder = temporaryFolder();
+function projectOf(replay: Replay, atEnd?: AtEnd): string {
+	const folder = temporaryFolder(atEnd);
 	for (const arm of ["base", "head"] as const) {
 		const files = comparisonFiles(replay.comparison, arm);
 		const config = String(files["trtgate.yml"]).replace("    golden: golden/golden.json\n", "").replace("pairs: [5, 8]", "pairs: [5]");
@@ -28,24 +28,30 @@ async function gateIn(folder: string, replay: Replay) {
 	return { run, result: readResult(join(folder, "out")) };
 }
 
-describe("an nvidia-smi that", () => {
-	it.each([
+// At the same time, as they mostly wait for what the GPU is doing.
+describe.concurrent("an nvidia-smi that", () => {
+	it.for([
 		["says that the GPU is lost", "fault=lost:3", /The GPU was lost during monitoring/, 0.05],
 		["gives [N/A] for everything", "fault=na", /no value in any column, but N\/A\./, 0],
 		["gives [Unknown Error] for everything", "fault=unknown-error:3", /no value in any column, but Unknown Error\./, 0.05],
 		["changes its columns", "fault=columns:3", /nvidia-smi's rows could not be parsed: .*Later samples are unknown/, 0.05],
 		["stops in the middle of a row", "fault=partial:3", /nvidia-smi ended \(exit code 0\)/, 0.05],
 		["falls silent", "fault=hang:0", /nvidia-smi printed nothing for 5 s and was stopped/, 0.1],
-	] as const)("%s costs what is known of the GPU, is told, and changes no verdict", async (_what, smi, says, scale) => {
-		const replay: Replay = { comparison: "same-model", smi, scale };
-		const { run, result } = await gateIn(projectOf(replay), replay);
-		expect(run.exit, run.stdout + run.stderr).toBe(0);
-		expect(result).toMatchObject({ outcome: "pass", errors: [] });
-		expect(result.failureKind).toBeUndefined();
-		expect(result.workloads[0]).toMatchObject({ verdict: "unchanged", replaced: 0 });
-		expect(result.workloads[0]?.runs.every(({ samples }) => samples !== undefined)).toBe(true);
-		expect(result.notes.join(" ")).toMatch(says);
-	});
+	] as const)(
+		"%s loses the GPU's telemetry, is reported, and changes no verdict",
+		async ([_what, smi, says, scale], { expect, onTestFinished }) => {
+			const replay: Replay = { comparison: "same-model", smi, scale };
+			const { run, result } = await gateIn(projectOf(replay, onTestFinished), replay);
+			expect(run.exit, run.stdout + run.stderr).toBe(0);
+			expect(result).toMatchObject({ outcome: "pass", errors: [] });
+			expect(result.failureKind).toBeUndefined();
+			expect(result.workloads[0]).toMatchObject({ verdict: "unchanged", replaced: 0 });
+			const runs = result.workloads.flatMap((workload) => workload.runs);
+			expect(runs.length).toBeGreaterThanOrEqual(10);
+			expect(runs.filter(({ samples }) => samples === undefined)).toEqual([]);
+			expect(result.notes.join(" ")).toMatch(says);
+		},
+	);
 });
 
 describe("another process on the GPU", () => {
@@ -67,16 +73,16 @@ describe("another process on the GPU", () => {
 	});
 });
 
-describe("the lock of a GPU", () => {
+describe.concurrent("the lock of a GPU", () => {
 	const dead = { pid: 4_000_000, host: hostname(), space: "", startedAt: "2026-01-01T00:00:00Z", born: "", token: "x" };
 
-	it.each([
+	it.for<[string, string | object, number]>([
 		["whose owner has died on this machine", dead, 0],
 		["that another machine has not renewed for an hour", { ...dead, host: "elsewhere" }, 3600],
 		["that is no lock at all", "half a li", 0],
-	])("%s is broken, and given back at the end", async (_what, owner, secondsAgo) => {
+	])("%s is broken, and given back at the end", async ([_what, owner, secondsAgo], { expect, onTestFinished }) => {
 		const replay: Replay = { comparison: "same-model" };
-		const folder = projectOf(replay);
+		const folder = projectOf(replay, onTestFinished);
 		const locks = join(folder, "locks");
 		const path = join(locks, `${gpuUuid}.lock`);
 		mkdirSync(locks);
