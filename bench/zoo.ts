@@ -6,6 +6,7 @@ import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import type { ZooModel } from "./zoo/fetch.ts";
+import { zooPage } from "./zoo/page.ts";
 import { faults, zooTable } from "./zoo/table.ts";
 import { productDigest, type Setting, tryModel, type ZooResult } from "./zoo/trial.ts";
 
@@ -58,6 +59,11 @@ for (const model of chosen) {
 	console.error(model.name);
 	results.set(model.name, tryOrExplain(model, setting));
 	writeFileSync(resultsPath, `${JSON.stringify({ results: [...results.values()] }, null, "\t")}\n`);
+}
+if (values.write) {
+	writeFileSync(join(here, "zoo", "results.json"), readFileSync(resultsPath));
+	const page = join(here, "../docs/models.md");
+	writeFileSync(page, zooPage(readFileSync(page, "utf8"), models, results));
 }
 console.log(zooTable(chosen, results));
 console.log(

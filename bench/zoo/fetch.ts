@@ -20,8 +20,8 @@ export interface ZooModel {
 	recipe: string;
 	/** Where outputs hold their classes: OUTPUT:AXIS:FIRST. */
 	classes?: string[];
-	/** Whether docs/models.md shows the config as an example, and of what. */
-	example?: string;
+	/** Of what docs/models.md shows the config as an example, and what the recipe makes. */
+	example?: { heading: string; inputs: string };
 }
 
 export interface Fetching {
