@@ -1,5 +1,6 @@
 // Public models through the whole product: init, a golden of real inputs, right and defective answers judged by it, and the gate.
-// node bench/zoo.ts [--only NAME,…] [--fresh] [--write] [--archives DIR] [--cache DIR] [--dist DIR] [--record "OPTIONS"]   (PYTHON names the interpreter)
+// node bench/zoo.ts [--only NAME,…] [--fresh] [--prepare] [--no-run] [--write] [--archives DIR] [--cache DIR] [--dist DIR] [--record "OPTIONS"]   (PYTHON names the interpreter)
+// --prepare only fetches and makes inputs and native answers; --no-run leaves out `trtgate run`.
 // What this build of dist/ has done already is not done again, unless --fresh; --write puts the table into docs/models.md.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
@@ -8,7 +9,7 @@ import { parseArgs } from "node:util";
 import type { ZooModel } from "./zoo/fetch.ts";
 import { zooPage } from "./zoo/page.ts";
 import { faults, zooTable } from "./zoo/table.ts";
-import { productDigest, type Setting, tryModel, type ZooResult } from "./zoo/trial.ts";
+import { prepareModel, productDigest, type Setting, tryModel, type ZooResult } from "./zoo/trial.ts";
 
 const here = import.meta.dirname;
 const { values } = parseArgs({
@@ -16,6 +17,8 @@ const { values } = parseArgs({
 		only: { type: "string" },
 		fresh: { type: "boolean", default: false },
 		write: { type: "boolean", default: false },
+		prepare: { type: "boolean", default: false },
+		"no-run": { type: "boolean", default: false },
 		archives: { type: "string" },
 		dist: { type: "string", default: join(here, "../dist") },
 		cache: { type: "string", default: join(homedir(), ".cache", "trtgate-zoo") },
@@ -52,11 +55,16 @@ const setting: Setting = {
 	work: join(cache, "work"),
 	dist: resolve(values.dist),
 	product: productDigest(resolve(values.dist)),
+	runsGate: !values["no-run"],
 	recordOptions: values.record.split(" ").filter(Boolean),
 };
 for (const model of chosen) {
 	if (!values.fresh && results.get(model.name)?.product === setting.product) continue;
 	console.error(model.name);
+	if (values.prepare) {
+		prepareModel(model, setting);
+		continue;
+	}
 	results.set(model.name, tryOrExplain(model, setting));
 	writeFileSync(resultsPath, `${JSON.stringify({ results: [...results.values()] }, null, "\t")}\n`);
 }

@@ -1,7 +1,7 @@
 // One model of the zoo through the product, step by step, as a user would go: each step is a command of dist/cli.js.
 import { spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { isMap, parseDocument } from "yaml";
 import { type Fetching, fetchModel, runTool, type ZooModel } from "./fetch.ts";
 
@@ -48,6 +48,8 @@ export interface Setting extends Fetching {
 	dist: string;
 	work: string;
 	product: string;
+	/** Whether `run` is tried too. */
+	runsGate: boolean;
 	/** Further arguments of `golden record`. */
 	recordOptions: readonly string[];
 }
@@ -82,53 +84,38 @@ function withGolden(config: string): { name: string; text: string } {
 	return { name, text: document.toString({ lineWidth: 0 }) };
 }
 
-function prepare(model: ZooModel, setting: Setting): { folder: string; file: string; inputs: string; source: string } {
-	const fetched = fetchModel(model, setting);
-	const work = join(setting.work, model.name);
-	rmSync(work, { recursive: true, force: true });
-	const folder = join(work, "base");
-	mkdirSync(folder, { recursive: true });
-	const inputs = resolve(work, "inputs");
-	runTool(setting.python, [join(import.meta.dirname, "inputs.py"), model.recipe, fetched.folder, inputs]);
-	const file = `${model.name}.onnx`;
-	copyFileSync(fetched.path, join(folder, file));
-	return { folder, file, inputs, source: fetched.path };
+interface Prepared {
+	/** Path of the model's file. */
+	model: string;
+	inputs: string;
+	/** Folder of the answers of native ONNX Runtime. */
+	answers: string;
+	trial: { head: string | null; rounding: NonNullable<ZooResult["rounding"]>; variants: Variant[] };
 }
 
-function tryVariants(
-	model: ZooModel,
-	work: string,
-	setting: Setting,
-): { head: string | null; rounding: ZooResult["rounding"]; variants: Variant[] } {
-	const out = join(work, "trial");
-	runTool(setting.python, [
-		join(import.meta.dirname, "trial.py"),
-		join(work, "base", `${model.name}.onnx`),
-		join(work, "inputs"),
-		out,
-		...(model.classes ?? []),
-	]);
-	return JSON.parse(readFileSync(join(out, "trial.json"), "utf8"));
+/** Inputs and native answers: they depend on the model and on these scripts alone, and are kept. */
+export function prepareModel(model: ZooModel, { python, cache, ...fetching }: Fetching): Prepared {
+	const fetched = fetchModel(model, { python, cache, ...fetching });
+	const scripts = ["inputs.py", "trial.py"].map((name) => join(import.meta.dirname, name));
+	const state = [model.sha256, model.recipe, ...(model.classes ?? []), ...scripts.map((path) => readFileSync(path, "utf8"))].join("\n");
+	const folder = join(cache, "answers", model.name);
+	const [inputs, answers, stamp] = ["inputs", "trial", "made-from"].map((name) => resolve(folder, name)) as [string, string, string];
+	if (!existsSync(stamp) || readFileSync(stamp, "utf8") !== state) {
+		rmSync(folder, { recursive: true, force: true });
+		const [makeInputs = "", makeAnswers = ""] = scripts;
+		runTool(python, [makeInputs, model.recipe, fetched.folder, inputs]);
+		runTool(python, [makeAnswers, fetched.path, inputs, answers, ...(model.classes ?? [])]);
+		writeFileSync(stamp, state);
+	}
+	return { model: fetched.path, inputs, answers, trial: JSON.parse(readFileSync(join(answers, "trial.json"), "utf8")) };
 }
 
-function judge(
-	work: string,
-	trtgate: Product,
-	variants: readonly Variant[],
-): Pick<ZooResult, "falseAlarms" | "defects"> & { slowest: number } {
+function judge(base: string, trtgate: Product, prepared: Prepared): Pick<ZooResult, "falseAlarms" | "defects"> & { slowest: number } {
 	let slowest = 0;
-	const passes = (variant: Variant): boolean => {
-		const outputs = resolve(work, "trial", variant.folder);
-		const step = trtgate(
-			join(work, "base"),
-			"golden",
-			"check",
-			"golden/golden.json",
-			"--outputs",
-			outputs,
-			"--precision",
-			variant.precision,
-		);
+	const { variants } = prepared.trial;
+	const passes = ({ folder, precision }: Variant): boolean => {
+		const outputs = join(prepared.answers, folder);
+		const step = trtgate(base, "golden", "check", "golden/golden.json", "--outputs", outputs, "--precision", precision);
 		slowest = Math.max(slowest, step.seconds);
 		if (step.exit !== 0 && step.exit !== 1) throw new Error(`golden check: exit ${step.exit}\n${step.said}`);
 		return step.exit === 0;
@@ -143,12 +130,12 @@ function judge(
 }
 
 /** `run` of the base against itself, and against a head with a defect. */
-function runGate(work: string, trtgate: Product, file: string): Record<string, Step> {
-	const base = join(work, "base");
+function runGate(base: string, trtgate: Product, { answers, file }: { answers: string; file: string }): Record<string, Step> {
+	const work = dirname(base);
 	const run = (head: string): Step =>
 		noted(trtgate(base, "run", "--backend", "onnxruntime", "--base", base, "--head", head, "--out", join(work, "out")));
 	const steps: Record<string, Step> = { "run, same": run(base) };
-	const defective = join(work, "trial", "defective.onnx");
+	const defective = join(answers, "defective.onnx");
 	if (!existsSync(defective)) return steps;
 	const head = join(work, "head");
 	runTool("cp", ["-r", base, head]);
@@ -156,10 +143,20 @@ function runGate(work: string, trtgate: Product, file: string): Record<string, S
 	return { ...steps, "run, defective": run(head) };
 }
 
+/** A folder that holds the model alone, as a user begins. */
+function freshFolder(work: string, model: string, file: string): string {
+	rmSync(work, { recursive: true, force: true });
+	const folder = join(work, "base");
+	mkdirSync(folder, { recursive: true });
+	copyFileSync(model, join(folder, file));
+	return folder;
+}
+
 export function tryModel(model: ZooModel, setting: Setting): ZooResult {
 	const trtgate = productOf(setting);
-	const { folder, file, inputs } = prepare(model, setting);
-	const work = join(setting.work, model.name);
+	const prepared = prepareModel(model, setting);
+	const file = `${model.name}.onnx`;
+	const folder = freshFolder(join(setting.work, model.name), prepared.model, file);
 	const steps: Record<string, Step> = {};
 	const result: ZooResult = { model: model.name, product: setting.product, steps };
 	steps["preflight"] = noted(trtgate(folder, "preflight", file));
@@ -169,15 +166,15 @@ export function tryModel(model: ZooModel, setting: Setting): ZooResult {
 	const { name, text } = withGolden(readFileSync(path, "utf8"));
 	result.config = text;
 	writeFileSync(path, text + shortMeasuring);
-	const record = trtgate(folder, "golden", "record", "--model", name, "--inputs", inputs, ...setting.recordOptions);
+	const record = trtgate(folder, "golden", "record", "--model", name, "--inputs", prepared.inputs, ...setting.recordOptions);
 	steps["record"] = noted(record);
 	result.says = record.output.split("\n").filter((line) => line.startsWith("  "));
 	if (record.exit !== 0 || !existsSync(join(folder, "golden", "golden.json"))) return result;
-	const { head, rounding, variants } = tryVariants(model, work, setting);
-	const { slowest, ...judged } = judge(work, trtgate, variants);
+	const { slowest, ...judged } = judge(folder, trtgate, prepared);
 	steps["check"] = { exit: 0, seconds: slowest };
-	Object.assign(result, { head, rounding, ...judged }, { steps: { ...steps, ...runGate(work, trtgate, file) } });
-	return result;
+	const { head, rounding } = prepared.trial;
+	const gate = setting.runsGate ? runGate(folder, trtgate, { answers: prepared.answers, file }) : {};
+	return Object.assign(result, { head, rounding, ...judged, steps: { ...steps, ...gate } });
 }
 
 /** Names the product by what is in its folder. */
