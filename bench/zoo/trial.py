@@ -2,7 +2,7 @@
 
     python trial.py MODEL.onnx INPUTS OUT [OUTPUT:AXIS:FIRST_CLASS ...]
 
-Right answers: each optimisation level; weights rounded to fp16; weights and the output of every node rounded to fp16. The rounding is done on
+Right answers: each optimisation level, and weights that are one unit in the last place off; weights rounded to fp16; weights and the output of every node rounded to fp16. The rounding is done on
 the graph that ONNX Runtime's `basic` level leaves (constants folded, normalisation merged), as an engine builder would. Defects: in the first,
 middle and last weights a zeroed channel, zeroed rows and 5 % noise; each output times 0.1; classes exchanged. A defect counts if it moves some
 output of some case by more than three times what the right answers of that precision differ by. Needs numpy, onnx and onnxruntime.
@@ -24,7 +24,8 @@ LEVELS = {
     "all": ort.GraphOptimizationLevel.ORT_ENABLE_ALL,
 }
 LARGEST_FP16 = 65504.0
-SMALLEST_ROUNDING = 1e-6
+# What two right builds of an operator library differ by in fp32 at least: a third of the smallest limit that trtgate proposes.
+SMALLEST_ROUNDING = 2e-5 / 3
 
 
 def options(level, saved=None):
@@ -74,10 +75,21 @@ def fp16(values):
     return np.clip(values, -LARGEST_FP16, LARGEST_FP16).astype(np.float16).astype(np.float32)
 
 
-def round_weights(model):
+def change_floats(model, change):
     for tensor in tensors(model):
         if tensor.data_type == TensorProto.FLOAT:
-            replace(tensor, fp16(numpy_helper.to_array(tensor)))
+            replace(tensor, change(numpy_helper.to_array(tensor)))
+
+
+def next_floats(model):
+    """Moves weights to the float above or below: it shows how far rounding alone carries."""
+    random = np.random.default_rng(7)
+
+    def moved(values):
+        towards = np.where(random.random(values.shape) < 0.5, -np.inf, np.inf).astype(np.float32)
+        return np.where(np.abs(values) > 1e-20, np.nextafter(values, towards), values) if values.size > 1 else values
+
+    change_floats(model, moved)
 
 
 def float_values(model):
@@ -134,7 +146,7 @@ def copy(model):
 
 def at_fp16(model):
     rounded = copy(model)
-    round_weights(rounded)
+    change_floats(rounded, fp16)
     round_nodes(rounded)
     return rounded
 
@@ -293,8 +305,11 @@ class Trial:
         rounding = distances(wanted, wanted, self.class_axes)
         for level in LEVELS:
             rounding = largest(rounding, self.add(f"native, {level}", "right", "fp32", answers(self.path, self.cases, level), wanted, None))
+        near = copy(model)
+        next_floats(near)
+        rounding = largest(rounding, self.add("weights one ulp off", "right", "fp32", answers(near, self.cases, "basic"), wanted, None))
         weights = copy(model)
-        round_weights(weights)
+        change_floats(weights, fp16)
         half = self.add("fp16 weights", "right", "fp16", answers(weights, self.cases, "disabled"), wanted, None)
         half = largest(half, self.add("fp16 weights and layers", "right", "fp16", answers(at_fp16(model), self.cases, "disabled"), wanted, None))
         return wanted, {"fp32": rounding, "fp16": half}
