@@ -35,7 +35,8 @@ function whyNoBase(spec: EngineSpec, workload: Workload, { input, facts, prepare
 	const difference = facts.shapes.get(workload.id)?.baseDiffers;
 	if (difference !== undefined) return { verdict: "not-comparable", reason: `Not comparable: ${difference}.` };
 	const base = prepared.models.find((model) => model.arm === "base" && model.spec.id === spec.id);
-	if (base?.state === "broken") return { verdict: "not-comparable", reason: `Not comparable: ${base.error.message}` };
+	if (base?.state === "broken" && base.arm === "base")
+		return { verdict: "not-comparable", reason: `Not comparable: ${base.error.message}` };
 	if (base?.state !== "missing") return { verdict: "not-comparable", reason: "Not comparable: the base's engine could not be built." };
 	if (base.isNew) return { verdict: "missing", reason: `New: ${base.reason}.` };
 	return { verdict: "not-comparable", reason: `Not comparable: the base's config has this engine, but ${base.reason}.` };

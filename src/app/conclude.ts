@@ -5,6 +5,7 @@ import { stricterAlarm } from "../core/config/requirements.ts";
 import { judgeBuild } from "../core/gates/builds.ts";
 import { judgeCoverage, judgeVanishedBuild, judgeVanishedFigures } from "../core/gates/coverage.ts";
 import { judgeGolden, judgeGoldenChange, judgeProbe } from "../core/gates/goldens.ts";
+import { judgeInterface } from "../core/gates/interfaces.ts";
 import { judgeLimitChanges, judgeUnreadBase } from "../core/gates/limit-changes.ts";
 import { judgeWorkload } from "../core/gates/speed.ts";
 import { failureKindOf, foldOutcome } from "../core/outcome.ts";
@@ -37,6 +38,7 @@ export function concludeResult(facts: Facts, input: GateInput, end: { nowMs: num
 		findings: facts.findings,
 		builds,
 		golden: facts.golden,
+		...(facts.interfaceChanges.length === 0 ? {} : { interfaceChanges: [...facts.interfaceChanges] }),
 		...(facts.goldenChanges.length === 0 ? {} : { goldenChanges: facts.goldenChanges }),
 		...(facts.probes.length === 0 ? {} : { probes: facts.probes }),
 		workloads: facts.rows,
@@ -78,6 +80,10 @@ function judgeFacts(facts: Facts, input: GateInput): GateResult[] {
 		const engine = engineOf(verdict.model, verdict.engine);
 		return engine ? [judgeGolden(verdict, config, engine)] : [];
 	});
+	const interfaces = facts.interfaceChanges.flatMap((change) => {
+		const spec = engines.find(({ model, engine }) => model.name === change.model && engine.name === (change.engine ?? engine.name));
+		return spec ? judgeInterface(change, config, spec.engine) : [];
+	});
 	const probes = facts.probes.flatMap((result) => {
 		const engine = engineOf(result.model, result.engine);
 		return engine ? judgeProbe(result, config, engine) : [];
@@ -92,7 +98,16 @@ function judgeFacts(facts: Facts, input: GateInput): GateResult[] {
 		// A head that disables the alarm does not disable it for its own change.
 		return head ? judgeGoldenChange(change, config, { ...head, goldenChange: stricterAlarm(head.goldenChange, base?.goldenChange) }) : [];
 	});
-	return [...builds, ...goldens, ...changes, ...probes, ...speeds, ...judgeCoverage(baseEngines, engines), ...judgeLimits(input)];
+	return [
+		...builds,
+		...interfaces,
+		...goldens,
+		...changes,
+		...probes,
+		...speeds,
+		...judgeCoverage(baseEngines, engines),
+		...judgeLimits(input),
+	];
 }
 
 function judgeLimits({ baseConfig, baseConfigFault, config }: GateInput): GateResult[] {

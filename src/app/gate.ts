@@ -16,7 +16,7 @@ import { reportFiles, writeReport } from "../stages/report.ts";
 import { type OpenedArms, openArms } from "./arms/arms.ts";
 import { type Composition, compose } from "./compose.ts";
 import { loadConfigAt, type ReadConfig, readConfigFile, repositoryOf } from "./config-file.ts";
-import { prepareGate, runGate } from "./run.ts";
+import { prepareGate, refuseFaults, runGate } from "./run.ts";
 import type { GateInput, PreparedRun } from "./run-context.ts";
 import { version } from "./version.ts";
 
@@ -101,7 +101,11 @@ async function withArms(opening: Opening, how: { composition: Composition; mode:
 	const opened = await openArms({ cwd, home, outFolder, config: opening.config, ...named }, composition.processes);
 	try {
 		const input = await gateInput(opening, opened);
-		if (how.mode === "plan") return { state: "planned", plan: (await prepareGate(input, composition.ports)).plan, config: opening.config };
+		if (how.mode === "plan") {
+			const prepared = await prepareGate(input, composition.ports);
+			refuseFaults(prepared);
+			return { state: "planned", plan: prepared.plan, config: opening.config };
+		}
 		const result = await runGate(input, composition.ports);
 		await writeReport(result, outFolder, composition.ports.files);
 		return { state: "ran", result, outFolder };

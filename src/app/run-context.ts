@@ -1,6 +1,7 @@
 // What one run is given, what is known before anything is built, and what the stages have found so far.
 
 import type { Config } from "../core/config/config.ts";
+import type { ConfigError } from "../core/errors.ts";
 import type { Plan } from "../core/plan/plan.ts";
 import type {
 	BackendFacts,
@@ -9,11 +10,13 @@ import type {
 	Finding,
 	GoldenChange,
 	GoldenVerdict,
+	InterfaceChange,
 	ProbeResult,
 	Result,
 	WorkloadResult,
 } from "../core/schema/result.ts";
 import type { Ports } from "../ports/ports.ts";
+import type { Interfaces } from "../stages/interfaces.ts";
 import type { GoldenSet } from "../stages/load-goldens.ts";
 import type { ArmFolder, PreparedModel } from "../stages/prepared.ts";
 import type { WorkloadShapes } from "../stages/workloads.ts";
@@ -22,6 +25,9 @@ import type { WorkloadShapes } from "../stages/workloads.ts";
 export interface Prepared {
 	models: readonly PreparedModel[];
 	goldens: ReadonlyMap<string, GoldenSet>;
+	/** Of the head's engines whose golden cannot be used, by id. */
+	goldenFaults: ReadonlyMap<string, ConfigError>;
+	interfaces: Interfaces;
 	plan: Plan;
 }
 
@@ -79,6 +85,7 @@ export interface Facts {
 	shapes: ReadonlyMap<string, WorkloadShapes>;
 	builds: BuildRecord[];
 	golden: GoldenVerdict[];
+	interfaceChanges: readonly InterfaceChange[];
 	goldenChanges: GoldenChange[];
 	probes: ProbeResult[];
 	rows: WorkloadResult[];
@@ -98,6 +105,7 @@ export function emptyFacts(start: { startedAt: string; startedMs: number; backen
 		shapes: new Map(),
 		builds: [],
 		golden: [],
+		interfaceChanges: [],
 		goldenChanges: [],
 		probes: [],
 		rows: [],

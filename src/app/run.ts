@@ -1,7 +1,7 @@
 // One run of the gate: its stages in order, from top to bottom, and the one place that catches what they throw.
 import type { Config } from "../core/config/config.ts";
 import { recordError } from "../core/error-record.ts";
-import { ToolError } from "../core/errors.ts";
+import { type ConfigError, ToolError } from "../core/errors.ts";
 import { attachProfile } from "../core/explain/layers.ts";
 import { makePlan } from "../core/plan/make-plan.ts";
 import { type EngineSpec, engineSpecs } from "../core/plan/plan.ts";
@@ -12,6 +12,7 @@ import type { Ports } from "../ports/ports.ts";
 import { build } from "../stages/build.ts";
 import { compare } from "../stages/compare.ts";
 import { explain } from "../stages/explain.ts";
+import { compareInterfaces } from "../stages/interfaces.ts";
 import { keepVerdicts, recallVerdicts, type TakenOver } from "../stages/kept-verdicts.ts";
 import { loadGoldens } from "../stages/load-goldens.ts";
 import { measure } from "../stages/measure.ts";
@@ -33,7 +34,8 @@ export async function runGate(input: GateInput, ports: Ports): Promise<Result> {
 		await runStages(input, ports, facts);
 		facts.stage = null;
 	} catch (error) {
-		facts.errors.push(recordError(error));
+		const all: readonly unknown[] = error instanceof AggregateError ? error.errors : [error];
+		facts.errors.push(...all.map(recordError));
 	}
 	facts.notes.push(...(ports.backend.notes?.() ?? []));
 	facts.files = await filesOfRun(input.outFolder, facts.files, ports.files);
@@ -44,13 +46,17 @@ export async function runGate(input: GateInput, ports: Ports): Promise<Result> {
 async function runStages(input: GateInput, ports: Ports, facts: Facts): Promise<void> {
 	enterStage("prepare", facts, ports);
 	facts.environment = await ports.backend.fingerprint();
-	const prepared = await prepareGate(input, ports);
-	facts.errors.push(...errorsOfBase(prepared.models));
-	const run: RunContext = { prepared, input, facts, ports };
-	await reviewChanges(run);
+	const found = await prepareGate(input, ports);
+	facts.errors.push(...errorsOfBase(found.models));
+	facts.interfaceChanges = found.interfaces.changes;
+	await reviewChanges({ prepared: found, input, facts, ports });
 	enterStage("preflight", facts, ports);
-	facts.findings = runPreflight(run);
-	facts.shapes = shapeWorkloads(prepared.plan, prepared.models);
+	facts.findings = runPreflight({ prepared: found, input, facts, ports });
+	const { shapes, models } = shapeWorkloads(found.plan, found.models);
+	facts.shapes = shapes;
+	const prepared = { ...found, models };
+	stopIfNothingIsLeft(prepared);
+	const run: RunContext = { prepared, input, facts, ports };
 	await input.beforeBuild?.({ config: input.config, fingerprint: facts.environment, models: prepared.models });
 	const gpuLease = await ports.gpuLease.take();
 	if (gpuLease.note !== undefined) facts.notes.push(gpuLease.note);
@@ -111,8 +117,11 @@ export async function prepareGate(input: GateInput, ports: Ports): Promise<Prepa
 	};
 	for await (const model of prepare(preparing, ports)) models.push(model);
 	const headFolder = arms.find((folder) => folder.arm === "head")?.path ?? "";
-	const goldens = await loadGoldens(models, headFolder, ports);
-	const cases = new Map([...goldens].map(([id, set]) => [id, set.manifest.cases.map((golden) => golden.id)]));
+	const interfaces = compareInterfaces(models);
+	const { sets, faults } = await loadGoldens({ models, changed: interfaces.engines, headFolder }, ports);
+	const known = { models, goldens: sets, goldenFaults: faults, interfaces };
+	stopIfNothingIsLeft(known);
+	const cases = new Map([...sets].map(([id, set]) => [id, set.manifest.cases.map((golden) => golden.id)]));
 	const plan = makePlan({
 		config,
 		arms: arms.map((folder) => folder.arm),
@@ -121,7 +130,29 @@ export async function prepareGate(input: GateInput, ports: Ports): Promise<Prepa
 		isScheduled: input.isScheduled ?? false,
 		backend,
 	});
-	return { models, goldens, plan };
+	return { ...known, plan };
+}
+
+/** Faults of the head's models and goldens, each once: several engines may share one file. */
+function faultsOf({ models, goldenFaults }: Pick<Prepared, "models" | "goldenFaults">): ConfigError[] {
+	const ofModels = models.flatMap((model) => (model.state === "broken" && model.arm === "head" ? [model.fault] : []));
+	const all = [...ofModels, ...goldenFaults.values()];
+	return [...new Map(all.map((fault) => [fault.message, fault])).values()];
+}
+
+/** A dry run has no gates that a fault could fail. @throws ConfigError, or an AggregateError of several. */
+export function refuseFaults(known: Pick<Prepared, "models" | "goldenFaults">): void {
+	const [first, ...others] = faultsOf(known);
+	if (first === undefined) return;
+	throw others.length === 0 ? first : new AggregateError([first, ...others], "Several models cannot be checked.");
+}
+
+/** One model's fault fails its own gate; where every engine has one, the configuration is at fault. @throws as refuseFaults. */
+function stopIfNothingIsLeft(known: Omit<Prepared, "plan">): void {
+	const { models, goldenFaults, interfaces } = known;
+	const isUsable = ({ arm, state, spec }: PreparedModel): boolean => arm === "head" && state === "ready" && !goldenFaults.has(spec.id);
+	// A changed interface is a verdict already.
+	if (interfaces.changes.length === 0 && !models.some(isUsable)) refuseFaults(known);
 }
 
 /** Where the base's config cannot be read, no engine counts as new. */
@@ -132,7 +163,9 @@ function isKnownToBase({ id, engine }: EngineSpec, { baseConfig, baseConfigFault
 
 /** Each error once, however many engines a model has. */
 function errorsOfBase(models: readonly PreparedModel[]): ErrorRecord[] {
-	const errors = models.flatMap((model) => (model.state === "broken" ? [[JSON.stringify(model.error), model.error] as const] : []));
+	const errors = models.flatMap((model) =>
+		model.state === "broken" && model.arm === "base" ? [[JSON.stringify(model.error), model.error] as const] : [],
+	);
 	return [...new Map(errors).values()];
 }
 
@@ -188,7 +221,12 @@ function sharedNote(shared: readonly BuildRecord[], total: number): string {
 
 async function verifyEngines(engines: readonly BuiltEngine[], { input, facts, prepared, ports }: RunContext): Promise<void> {
 	const { threads, timeoutMs } = input.config.measure;
+	const unusable = engines.flatMap(({ spec, arm }) => {
+		const fault = arm === "head" ? prepared.goldenFaults.get(spec.id) : undefined;
+		return fault === undefined ? [] : [{ spec, fault }];
+	});
 	const verifying = {
+		unusable,
 		...{ engines, threads, timeoutMs, goldens: prepared.goldens, outFolder: input.outFolder },
 		modelSha256: hashesOfModels(prepared.models),
 		commands: { known: input.config.commands ?? [], cwd: input.arms.find(({ arm }) => arm === "head")?.path ?? "" },

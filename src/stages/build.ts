@@ -1,9 +1,10 @@
 // Builds the engine of every prepared model, base before head so that both may share one timing cache.
 import { folderName } from "../core/config/identity.ts";
+import { ConfigError } from "../core/errors.ts";
 import type { EngineAssets } from "../core/plan/plan.ts";
 import type { BuildRecord, Finding } from "../core/schema/result.ts";
 import { counted } from "../core/text/labels.ts";
-import type { Backend, BuiltEngine } from "../ports/backend.ts";
+import type { Backend, BuildJob, BuiltEngine } from "../ports/backend.ts";
 import type { Progress } from "../ports/world.ts";
 import { isBlocked } from "./preflight.ts";
 import type { PreparedModel } from "./prepared.ts";
@@ -36,7 +37,7 @@ export async function* build(input: BuildInput, ports: BuildPorts): AsyncGenerat
 	const ofBase = new Map<string, { prepared: Buildable; result: Built }>();
 	for (const prepared of input.models) {
 		// Already among the run's errors.
-		if (prepared.state === "broken") continue;
+		if (prepared.state === "broken" && prepared.arm === "base") continue;
 		ports.progress.item(`${prepared.spec.id} (${prepared.arm})`);
 		const base = prepared.arm === "head" && input.sharesUnchanged ? ofBase.get(prepared.spec.id) : undefined;
 		const isShared = base !== undefined && isUnchanged(base.prepared, prepared);
@@ -48,7 +49,7 @@ export async function* build(input: BuildInput, ports: BuildPorts): AsyncGenerat
 	ports.progress.done(`${built} of ${counted(input.models.length, "engine")} built`);
 }
 
-type Buildable = Exclude<PreparedModel, { state: "broken" }>;
+type Buildable = Exclude<PreparedModel, { state: "broken"; arm: "base" }>;
 
 /** Whether two arms build from the same bytes; the recipe is the head's for both. */
 export function isUnchanged(base: PreparedModel, head: PreparedModel): boolean {
@@ -66,11 +67,12 @@ function shareWithHead({ record, engine }: Built): Built {
 }
 
 async function buildOne(prepared: Buildable, input: BuildInput, backend: BuildPorts["backend"]): Promise<Built> {
+	if (prepared.state === "broken") return { record: { ...notBuilt(prepared, "missing"), ...describeFault(prepared.fault) } };
 	if (prepared.state === "missing") return { record: notBuilt(prepared, "missing") };
 	if (isBlocked(prepared, input.findings, input.strict)) return { record: notBuilt(prepared, "skipped") };
 	const name = folderName(prepared.spec.id);
 	const engineFolder = `${input.outFolder}/engines/${prepared.arm}/${name}`;
-	const record = await backend.build({
+	const record = await buildOrRefuse(backend, {
 		spec: prepared.spec,
 		arm: prepared.arm,
 		model: prepared.model,
@@ -86,7 +88,22 @@ async function buildOne(prepared: Buildable, input: BuildInput, backend: BuildPo
 	return { record, engine };
 }
 
-function notBuilt(prepared: Buildable, state: "missing" | "skipped"): BuildRecord {
+/** Dimensions that do not fit the model are a fault of this engine alone. */
+async function buildOrRefuse(backend: BuildPorts["backend"], job: BuildJob): Promise<BuildRecord> {
+	try {
+		return await backend.build(job);
+	} catch (error) {
+		if (!(error instanceof ConfigError) || error.code !== "config-dims") throw error;
+		return { ...notBuilt(job, "refused"), ...describeFault(error) };
+	}
+}
+
+function describeFault({ code, message, details }: ConfigError): Pick<BuildRecord, "failure" | "log"> {
+	const { fix = "", excerpt = [], log } = details;
+	return { failure: { code, title: message, fix, excerpt: [...excerpt] }, ...(log === undefined ? {} : { log }) };
+}
+
+function notBuilt(prepared: Pick<BuildJob, "spec" | "arm">, state: "missing" | "skipped" | "refused"): BuildRecord {
 	const { spec, arm } = prepared;
 	return { model: spec.model.name, engine: spec.engine.name, arm, precision: spec.engine.precision, state, durationMs: 0, warnings: [] };
 }

@@ -1,11 +1,15 @@
 // Reads the golden sets of the plan, and refuses those that are missing, of another model, or unable to fail.
 
+import { ConfigError } from "../core/errors.ts";
 import { parseManifest } from "../core/golden/manifest/parse-manifest.ts";
 import { validateAgainstModel } from "../core/golden/manifest/validate-against-model.ts";
 import { refuseInsensitive, watchSensitivity } from "../core/golden/record/sensitivity.ts";
 import type { Tensor } from "../core/golden/tensor/tensor.ts";
+import { wholeSet } from "../core/golden/whole-set/kinds.ts";
 import { inputKinds } from "../core/input-kind.ts";
+import type { EngineSpec } from "../core/plan/plan.ts";
 import type { GoldenCase, GoldenManifest, TensorFile } from "../core/schema/golden.ts";
+import type { GoldenVerdict } from "../core/schema/result.ts";
 import type { Files, Progress, TensorReader } from "../ports/world.ts";
 import type { PreparedModel } from "./prepared.ts";
 import { confine } from "./resolve-in-workspace.ts";
@@ -28,26 +32,46 @@ const manyCases = 1000;
 /** Progress for every case would cost more than the case. */
 const casesBetweenLabels = 100;
 
-/**
- * @returns the golden set of each head engine that has one, by engine id.
- * @throws ConfigError golden-missing, golden-invalid, golden-other-model, golden-uninformative, tensor-invalid.
- */
-export async function loadGoldens(
-	models: readonly PreparedModel[],
-	headFolder: string,
-	ports: GoldenPorts,
-): Promise<Map<string, GoldenSet>> {
+/** By the id of the head's engine that has it. */
+export interface Goldens {
+	sets: ReadonlyMap<string, GoldenSet>;
+	/** golden-missing, golden-invalid, golden-other-model, golden-uninformative, tensor-invalid: of one engine, never of the run. */
+	faults: ReadonlyMap<string, ConfigError>;
+}
+
+interface GoldenInput {
+	models: readonly PreparedModel[];
+	/** Engines whose interface is not the base's: the verdict tells which outputs are missing. */
+	changed: ReadonlySet<string>;
+	headFolder: string;
+}
+
+export async function loadGoldens(input: GoldenInput, ports: GoldenPorts): Promise<Goldens> {
 	const sets = new Map<string, GoldenSet>();
-	const byPath = new Map<string, GoldenSet>();
-	for (const prepared of models) {
+	const faults = new Map<string, ConfigError>();
+	const byPath = new Map<string, Promise<GoldenSet>>();
+	for (const prepared of input.models) {
 		const path = prepared.spec.engine.golden;
 		if (prepared.arm === "base" || prepared.state !== "ready" || path === undefined) continue;
-		const set = byPath.get(path) ?? (await loadSet(path, headFolder, ports));
-		byPath.set(path, set);
-		validateAgainstModel(set.manifest, prepared.model.onnx);
-		sets.set(prepared.spec.id, set);
+		const { id } = prepared.spec;
+		try {
+			const loading = byPath.get(path) ?? loadSet(path, input.headFolder, ports);
+			byPath.set(path, loading);
+			const set = await loading;
+			validateAgainstModel(set.manifest, prepared.model.onnx, input.changed.has(id) ? "inputs" : "both");
+			sets.set(id, set);
+		} catch (error) {
+			if (!(error instanceof ConfigError)) throw error;
+			faults.set(id, error);
+		}
 	}
-	return sets;
+	return { sets, faults };
+}
+
+/** The verdict on an engine whose golden cannot be used. */
+export function judgeUnusable({ model, engine }: EngineSpec, { code, message, details }: ConfigError): GoldenVerdict {
+	const about = { model: model.name, engine: engine.name, precision: engine.precision, case: wholeSet, scope: "set" } as const;
+	return { ...about, state: "error", modelChanged: false, message, fault: { code, fix: details.fix ?? "" }, checks: [] };
 }
 
 async function loadSet(path: string, root: string, ports: GoldenPorts): Promise<GoldenSet> {

@@ -45,8 +45,8 @@ interface Wanted {
 }
 
 /**
- * The head must have every model. A file that the base does not have is `missing`; one that it has but that cannot be used is `broken`.
- * @throws ConfigError of the head's models.
+ * The head must have every model: one without a usable file is `broken`. A file that the base does not have is `missing`; one
+ * that it has but that cannot be used is `broken`.
  */
 export async function* prepare(input: PrepareInput, ports: PreparePorts): AsyncGenerator<PreparedModel> {
 	ports.progress.stage("prepare", input.specs.length * input.arms.length);
@@ -76,14 +76,26 @@ async function runPrepare(spec: EngineSpec, folder: ArmFolder, { input, ports }:
 	const details = { ...failure.details, log: logPath };
 	if (folder.arm === "base") return { message: failure.message, details: { ...details, fix: `${fixOfCommand} ${otherBase}` } };
 	const fix = `Run it by hand in ${folder.path}: ${prepare.command}. A variable that holds credentials must be listed under prepare.env.`;
-	const message = `The prepare command of ${spec.model.name} failed: ${failure.message}`;
-	throw new ConfigError({ code: "prepare-failed", message, details: { ...details, fix } });
+	return { message: `The prepare command of ${spec.model.name} failed: ${failure.message}`, details: { ...details, fix } };
 }
 
+/** A fault of one model is a value, so that it never ends the run of the others. */
 async function readModel(wanted: Wanted, context: Context): Promise<PreparedModel> {
 	const { spec, folder } = wanted;
+	try {
+		return await readArm(wanted, context);
+	} catch (error) {
+		if (!(error instanceof ConfigError)) throw error;
+		if (folder.arm === "head") return { state: "broken", spec, arm: "head", fault: error };
+		return brokenBase(wanted, { code: error.code, message: error.message, details: { ...error.details, fix: otherBase } });
+	}
+}
+
+async function readArm(wanted: Wanted, context: Context): Promise<PreparedModel> {
+	const { spec, folder, commandFailure } = wanted;
 	const { input, ports } = context;
 	const { arm } = folder;
+	if (arm === "head" && commandFailure !== null) throw new ConfigError({ code: "prepare-failed", ...commandFailure });
 	const path = await confine(ports.files, folder.path, spec.engine.onnx);
 	const model =
 		arm === "head" ? await ports.models.read(path ?? `${folder.path}/${spec.engine.onnx}`) : await readBase(path, wanted, context);
@@ -157,9 +169,9 @@ function brokenBase({ spec, folder }: Wanted, fault: Parameters<typeof recordFau
 	const place = { model: spec.model.name, arm: folder.arm };
 	const { lfsProblem } = folder;
 	const isOfLfs = lfsProblem !== undefined && fault.code === "model-unreadable";
-	if (!isOfLfs) return { state: "broken", spec, arm: folder.arm, error: recordFault(fault, place, "configuration") };
+	if (!isOfLfs) return { state: "broken", spec, arm: "base", error: recordFault(fault, place, "configuration") };
 	const fix = "Install git-lfs on the runner, and let the workflow's token or the remote read these files; then run it again.";
 	const details = { ...fault.details, fix: `${fix} ${otherBase}` };
 	const error = recordFault({ code: "lfs-unavailable", message: `${fault.message} ${lfsProblem}`, details }, place);
-	return { state: "broken", spec, arm: folder.arm, error };
+	return { state: "broken", spec, arm: "base", error };
 }

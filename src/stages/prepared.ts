@@ -1,4 +1,5 @@
 // The folders of the arms, and the models that the prepare stage finds in them.
+import type { ConfigError } from "../core/errors.ts";
 import type { EngineAssets, EngineSpec } from "../core/plan/plan.ts";
 import type { Arm, ArmSource, ErrorRecord } from "../core/schema/result.ts";
 import type { ModelOnDisk } from "../ports/world.ts";
@@ -19,5 +20,7 @@ export type PreparedModel =
 	| { state: "ready"; spec: EngineSpec; arm: Arm; model: ModelOnDisk; assets?: EngineAssets }
 	/** The base has no such file. `isNew`: nor does its config name it. */
 	| { state: "missing"; spec: EngineSpec; arm: Arm; isNew: boolean; reason: string }
-	/** The base has it but it cannot be used, so nothing can be compared: an error of the run. */
-	| { state: "broken"; spec: EngineSpec; arm: Arm; error: ErrorRecord };
+	/** It is there and cannot be used. In the base: an error of the run, because nothing can be compared. */
+	| { state: "broken"; spec: EngineSpec; arm: "base"; error: ErrorRecord }
+	/** In the head, where the file may also be gone: the engine's build fails, and all others are checked. */
+	| { state: "broken"; spec: EngineSpec; arm: "head"; fault: ConfigError };

@@ -2,6 +2,7 @@
 
 import { folderName } from "../core/config/identity.ts";
 import { recordFault } from "../core/error-record.ts";
+import { ConfigError } from "../core/errors.ts";
 import { type JudgedProbe, judgeProbes, type ProbeAnswers, settleProbes } from "../core/golden/probes/judge.ts";
 import { type ProbePlan, planProbes } from "../core/golden/probes/plan.ts";
 import { probeSubject, probesEnabled } from "../core/golden/probes/subject.ts";
@@ -74,7 +75,13 @@ const maxDonors = 16;
 
 async function donorsOf(set: GoldenSet | undefined, ports: ProbePorts): Promise<Readonly<Record<string, Tensor>>[]> {
 	const donors: Readonly<Record<string, Tensor>>[] = [];
-	for (const { inputs } of set?.manifest.cases.slice(0, maxDonors) ?? []) donors.push(await readTensors(inputs, set?.folder ?? "", ports));
+	if (set === undefined) return donors;
+	try {
+		for (const { inputs } of set.manifest.cases.slice(0, maxDonors)) donors.push(await readTensors(inputs, set.folder, ports));
+	} catch (error) {
+		// The verdict on the golden reports what cannot be read.
+		if (!(error instanceof ConfigError)) throw error;
+	}
 	return donors;
 }
 

@@ -2,22 +2,26 @@
 import type { CommandConfig } from "../core/config/config.ts";
 import { folderName } from "../core/config/identity.ts";
 import { recordFault } from "../core/error-record.ts";
+import { ConfigError } from "../core/errors.ts";
 import { type BatchLimits, cutBatches, defaultBatchLimits } from "../core/golden/compare/batches.ts";
 import { type CaseInput, judgeCase, judgeUnanswered } from "../core/golden/compare/judge.ts";
 import { attachErrorMaps } from "../core/golden/error-map/attach-error-maps.ts";
 import type { Tensor } from "../core/golden/tensor/tensor.ts";
 import { type SetWatch, watchSet } from "../core/golden/whole-set/judge-set.ts";
+import type { EngineSpec } from "../core/plan/plan.ts";
 import type { GoldenCase } from "../core/schema/golden.ts";
 import type { ErrorRecord, GoldenVerdict } from "../core/schema/result.ts";
 import { counted } from "../core/text/labels.ts";
 import type { Backend, BuiltEngine, InferCase, InferResult } from "../ports/backend.ts";
 import type { CustomCommands, Files, Progress, TensorReader } from "../ports/world.ts";
-import { type GoldenSet, readTensors } from "./load-goldens.ts";
+import { type GoldenSet, judgeUnusable, readTensors } from "./load-goldens.ts";
 import { type AvailableCommands, runComparatorCommands } from "./run-comparator-commands.ts";
 
 export interface VerifyInput {
 	engines: readonly BuiltEngine[];
 	goldens: ReadonlyMap<string, GoldenSet>;
+	/** Engines whose golden cannot be used. */
+	unusable?: readonly { spec: EngineSpec; fault: ConfigError }[];
 	/** Of each model's own ONNX file in the head, by model: the goldens of its variants speak of it too. */
 	modelSha256: ReadonlyMap<string, string>;
 	outFolder: string;
@@ -41,6 +45,7 @@ interface VerifyPorts {
 
 /** Judges the head's outputs; the base runs first, so that each error can be shown next to the base's. */
 export async function* verify(input: VerifyInput, ports: VerifyPorts): AsyncGenerator<Verified> {
+	for (const { spec, fault } of input.unusable ?? []) yield { state: "judged", verdict: judgeUnusable(spec, fault) };
 	const verifications = input.engines.flatMap((head) => verificationsOf(head, input, ports));
 	ports.progress.stage(
 		"verify",
@@ -51,7 +56,7 @@ export async function* verify(input: VerifyInput, ports: VerifyPorts): AsyncGene
 	for (const verification of verifications) {
 		verification.pictures.left = Math.min(picturesLeft, maxPictures.engine);
 		picturesLeft -= verification.pictures.left;
-		for await (const verified of verifyEngine(verification)) {
+		for await (const verified of verifyReadable(verification)) {
 			if (verified.state === "failed" || verified.verdict.state !== "match") mismatches += 1;
 			yield verified;
 		}
@@ -89,6 +94,18 @@ function verificationsOf(head: BuiltEngine, input: VerifyInput, ports: VerifyPor
 	const whole = watchSet({ ...setRefOf(head, set, input), precision, relativeL2, errorGrowth });
 	return [{ head, base, set, batches, input, ports, pictures: { left: maxPictures.engine }, whole }];
 }
+
+/** A tensor of the golden that cannot be read ends the verdicts on this engine alone. */
+async function* verifyReadable(verification: EngineVerification): AsyncGenerator<Verified> {
+	try {
+		yield* verifyEngine(verification);
+	} catch (error) {
+		if (!(error instanceof ConfigError) || !goldenFaults.has(error.code)) throw error;
+		yield { state: "judged", verdict: judgeUnusable(verification.head.spec, error) };
+	}
+}
+
+const goldenFaults: ReadonlySet<string> = new Set(["golden-missing", "tensor-invalid", "path-outside-workspace", "path-unreadable"]);
 
 async function* verifyEngine(verification: EngineVerification): AsyncGenerator<Verified> {
 	// An engine that fails midway gets no verdict on the whole set.

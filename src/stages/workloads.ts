@@ -1,5 +1,6 @@
 // The workloads to time: the concrete shapes of their inputs, and the engines of both arms.
 import type { Config, InputConfig } from "../core/config/config.ts";
+import { ConfigError } from "../core/errors.ts";
 import { toDType } from "../core/onnx/element-type.ts";
 import { type ShapeCheck, shapeCheck } from "../core/onnx/input-shapes/check.ts";
 import { refuseImpossible, resolveShapes } from "../core/onnx/input-shapes/resolve.ts";
@@ -17,22 +18,37 @@ export interface WorkloadShapes {
 	baseDiffers?: string;
 }
 
-/**
- * @returns the inputs by workload id.
- * @throws ConfigError config-dims where the head's dimensions are not all given, or the model cannot run with them.
- */
-export function shapeWorkloads(plan: Plan, models: readonly PreparedModel[]): Map<string, WorkloadShapes> {
+export interface ShapedWorkloads {
+	/** By workload. */
+	shapes: ReadonlyMap<string, WorkloadShapes>;
+	/** The models as they were, those of the head `broken` whose dimensions the config does not give. */
+	models: readonly PreparedModel[];
+}
+
+export function shapeWorkloads(plan: Plan, models: readonly PreparedModel[]): ShapedWorkloads {
 	const ready = models.filter((prepared) => prepared.state === "ready");
+	const shapes = new Map<string, WorkloadShapes>();
+	const faults = new Map<string, ConfigError>();
 	const checks = new Map<string, ShapeCheck>();
-	const shaped = plan.workloads.map((workload): [string, WorkloadShapes] => {
+	for (const workload of plan.workloads) {
 		const [head, base] = (["head", "base"] as const).map((arm) =>
 			ready.find((model) => model.arm === arm && model.spec.id === workload.engineId),
 		);
-		const inputs = head ? timedInputs(workload, head, checks) : [];
-		const difference = base ? differenceOf(base, inputs) : null;
-		return [workload.id, { inputs, ...(difference === null ? {} : { baseDiffers: difference }) }];
-	});
-	return new Map(shaped);
+		try {
+			const inputs = head ? timedInputs(workload, head, checks) : [];
+			const difference = base ? differenceOf(base, inputs) : null;
+			shapes.set(workload.id, { inputs, ...(difference === null ? {} : { baseDiffers: difference }) });
+		} catch (error) {
+			if (!(error instanceof ConfigError)) throw error;
+			faults.set(workload.engineId, error);
+		}
+	}
+	return { shapes, models: models.map((prepared) => withFault(prepared, faults.get(prepared.spec.id))) };
+}
+
+function withFault(prepared: PreparedModel, fault: ConfigError | undefined): PreparedModel {
+	if (fault === undefined || prepared.arm === "base") return prepared;
+	return { state: "broken", spec: prepared.spec, arm: "head", fault };
 }
 
 function timedInputs(workload: Workload, head: ReadyModel, checks: Map<string, ShapeCheck>): TimedInput[] {

@@ -45,6 +45,8 @@ export interface Gates {
 	cpuSpeed: "warn" | "fail";
 	/** What a failing probe does where the base passes it. */
 	probes: "warn" | "fail" | "off";
+	/** What a model whose inputs or outputs differ between base and head does. */
+	interface: "warn" | "fail" | "off";
 	/** What a golden that differs between base and head does. */
 	goldenChange: "warn" | "fail" | "off";
 	/** What a requirement that the head's config weakens does: the base's setting counts. */

@@ -56,6 +56,8 @@ export const defaultGates: Omit<Gates, "pointers"> = {
 	cpuSpeed: "warn",
 	// A probe has no reference: some models read their neighbours on purpose, as those with per-tensor dynamic quantisation do.
 	probes: "warn",
+	// Whatever feeds and reads the engine breaks with it.
+	interface: "fail",
 	// It needs a review; whether it blocks is decided by branch protection and the team.
 	goldenChange: "warn",
 	// The same for the limits themselves.

@@ -33,7 +33,7 @@ const thresholds = [
 	["build-time", "buildTime"],
 ] as const;
 const limits = ["warn", "fail"] as const;
-const settings = ["inconclusive", "cpu-speed", "probes", "golden-change", "limit-change"] as const;
+const settings = ["inconclusive", "cpu-speed", "probes", "interface", "golden-change", "limit-change"] as const;
 const precisions = Object.keys(defaultGates.relativeL2) as Precision[];
 
 /** Reads one level's `gates`; `pointer` is the pointer of that mapping. */
@@ -110,6 +110,7 @@ export function* resolveGates(layers: readonly Layer[]): Resolution<Gates> {
 		inconclusive: (leaves.get("inconclusive")?.value ?? defaultGates.inconclusive) as Gates["inconclusive"],
 		cpuSpeed: (leaves.get("cpu-speed")?.value ?? defaultGates.cpuSpeed) as Gates["cpuSpeed"],
 		probes: (leaves.get("probes")?.value ?? defaultGates.probes) as Gates["probes"],
+		interface: (leaves.get("interface")?.value ?? defaultGates.interface) as Gates["interface"],
 		goldenChange: (leaves.get("golden-change")?.value ?? defaultGates.goldenChange) as Gates["goldenChange"],
 		limitChange: (leaves.get("limit-change")?.value ?? defaultGates.limitChange) as Gates["limitChange"],
 		...(typeof maxLatency === "number" ? { maxLatencyMs: maxLatency } : {}),

@@ -74,6 +74,7 @@ export function engineRequirements(engine: EngineConfig): Requirement[] {
 		...thresholds("golden.error-growth", gates.errorGrowth, engine),
 		setting("golden.existing", gates.existing, { level: engine, strictestFirst: alarms }),
 		setting("probes", gates.probes, { level: engine, strictestFirst: alarms }),
+		setting("interface", gates.interface, { level: engine, strictestFirst: alarms }),
 		setting("golden-change", gates.goldenChange, { level: engine, strictestFirst: alarms }),
 		setting("limit-change", gates.limitChange, { level: engine, strictestFirst: alarms }),
 	];

@@ -60,6 +60,7 @@ function* noteGateDefaults(file: ConfigFile, occasion: Occasion | undefined): Re
 		"/gates/inconclusive",
 		"/gates/cpu-speed",
 		"/gates/probes",
+		"/gates/interface",
 		"/gates/golden-change",
 		"/gates/limit-change",
 		...(file.gates?.golden?.["relative-l2"] === undefined

@@ -71,7 +71,7 @@ function buildGate(facts: BuildFacts, config: Config): GateResult | null {
 				`The build did not end within its limit and was stopped after ${formatDuration(head.durationMs)}.`,
 			);
 		case "missing":
-			return result("fail", "The head has no such model.");
+			return result("fail", head.failure?.title ?? "The head has no such model.");
 		case "refused":
 			return result(head.failure?.kind === "runner" ? "error" : "fail", head.failure?.title ?? "The build failed.");
 	}

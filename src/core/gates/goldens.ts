@@ -36,6 +36,7 @@ function statusOf(verdict: GoldenVerdict, gates: Gates): GateStatus {
 }
 
 function messageOf(verdict: GoldenVerdict): string {
+	if (verdict.fault !== undefined) return `${verdict.message ?? "The golden cannot be used."} ${verdict.fault.fix}`;
 	const failing = shownCheck(verdict);
 	if (failing === undefined) return verdict.message ?? agreement(verdict.checks.length);
 	if (failing.metric === growthMetric) return `Output ${failing.output}: ${failing.detail ?? "its error grew"}.`;

@@ -36,6 +36,7 @@ export function mergeResults(parts: readonly PartInput[], options: MergeOptions)
 		findings: records.findings,
 		builds: records.builds,
 		golden: records.golden,
+		...(records.interfaceChanges === undefined ? {} : { interfaceChanges: records.interfaceChanges }),
 		...(records.goldenChanges === undefined ? {} : { goldenChanges: records.goldenChanges }),
 		...(records.probes === undefined ? {} : { probes: records.probes }),
 		workloads,

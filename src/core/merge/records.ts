@@ -7,16 +7,21 @@ interface NamedResult {
 	result: Result;
 }
 
-type Records = Pick<Result, "findings" | "builds" | "golden" | "goldenChanges" | "probes" | "workloads" | "gates" | "errors">;
+type Records = Pick<
+	Result,
+	"findings" | "builds" | "golden" | "interfaceChanges" | "goldenChanges" | "probes" | "workloads" | "gates" | "errors"
+>;
 
 /** Paths lead into folders that stayed with the parts, so they are left out. */
 export function namedRecords(parts: readonly NamedResult[]): Records {
+	const interfaces = collect(parts, ({ interfaceChanges }) => interfaceChanges ?? []);
 	const changes = collect(parts, ({ goldenChanges }) => goldenChanges ?? []);
 	const probes = collect(parts, ({ probes }) => probes ?? []);
 	return {
 		findings: collect(parts, ({ findings }) => findings),
 		builds: collect(parts, ({ builds }) => builds).map(({ log: _log, enginePath: _path, ...build }) => build),
 		golden: collect(parts, ({ golden }) => golden),
+		...(interfaces.length === 0 ? {} : { interfaceChanges: interfaces }),
 		...(changes.length === 0 ? {} : { goldenChanges: changes }),
 		...(probes.length === 0 ? {} : { probes }),
 		workloads: collect(parts, ({ workloads }) => workloads).map(withoutFiles),

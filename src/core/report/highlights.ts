@@ -58,7 +58,7 @@ function gateHighlight(result: Result, gate: GateResult): Highlight {
 }
 
 /** Sections whose highlights come first among those of one severity; the others follow in the order of the report. */
-const firstSections: readonly string[] = ["errors", "goldens", "golden-changes", "probes", "builds", "workloads"];
+const firstSections: readonly string[] = ["errors", "interfaces", "goldens", "golden-changes", "probes", "builds", "workloads"];
 
 function inHighlightOrder(sections: readonly ReportSection[]): ReportSection[] {
 	const rank = ({ id }: ReportSection) => (firstSections.includes(id) ? firstSections.indexOf(id) : firstSections.length);

@@ -9,6 +9,7 @@ import { findingSection } from "./sections/findings.ts";
 import { goldenChangeSection } from "./sections/golden-changes.ts";
 import { goldenSection } from "./sections/goldens.ts";
 import { highlightSection, nextStepSection } from "./sections/highlights.ts";
+import { interfaceSection } from "./sections/interfaces.ts";
 import { noteSection, noticeSection } from "./sections/notices.ts";
 import { partSection } from "./sections/parts.ts";
 import { probeSection } from "./sections/probes.ts";
@@ -22,6 +23,7 @@ export const reportSections: readonly ReportSection[] = [
 	partSection,
 	workloadSection,
 	changedWorkloadSection,
+	interfaceSection,
 	goldenChangeSection,
 	goldenSection,
 	probeSection,

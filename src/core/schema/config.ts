@@ -325,6 +325,10 @@ export interface GatesFile {
    */
   probes?: "warn" | "fail" | "off";
   /**
+   * What a model whose inputs or outputs differ between base and head does to the check.
+   */
+  interface?: "warn" | "fail" | "off";
+  /**
    * What a golden that differs between base and head does to the check.
    */
   "golden-change"?: "warn" | "fail" | "off";

@@ -58,7 +58,8 @@ export type GateName =
   | "vanished"
   | "golden-change"
   | "limit-change"
-  | "probe";
+  | "probe"
+  | "interface";
 export type GateStatus = "pass" | "warn" | "fail" | "inconclusive" | "error";
 export type ErrorKind = "configuration" | "runner" | "github" | "internal";
 
@@ -117,6 +118,10 @@ export interface Result {
   findings: Finding[];
   builds: BuildRecord[];
   golden: GoldenVerdict[];
+  /**
+   * Models whose inputs or outputs are not the same in base and head.
+   */
+  interfaceChanges?: InterfaceChange[];
   /**
    * Goldens that are not the same in base and head: each needs a review.
    */
@@ -221,7 +226,7 @@ export interface BuildRecord {
   arm: Arm;
   precision?: string;
   /**
-   * missing: this arm has no such model. skipped: preflight refused it before the build.
+   * missing: this arm has no such model, or with a failure none that can be used. skipped: preflight refused it before the build.
    */
   state: "built" | "refused" | "timed-out" | "missing" | "skipped";
   durationMs: number;
@@ -291,11 +296,19 @@ export interface GoldenVerdict {
    */
   modelChanged: boolean;
   message?: string;
+  fault?: GoldenFault;
   /**
    * What a stale golden does to the check, by its own policy.
    */
   severity?: "fail" | "warn";
   checks: GoldenCheck[];
+}
+/**
+ * Present where the golden itself cannot be used, so that no case was judged; `message` says why.
+ */
+export interface GoldenFault {
+  code: string;
+  fix: string;
 }
 export interface GoldenCheck {
   output: string;
@@ -423,6 +436,35 @@ export interface ErrorMap {
    * A byte a cell, row by row, in base64: 0 for no difference, 254 for the largest, 255 where one side is NaN or infinite and the other is not the very same.
    */
   cells: string;
+}
+export interface InterfaceChange {
+  part?: PartName;
+  model: string;
+  /**
+   * Present where the engine has an ONNX file of its own.
+   */
+  engine?: string;
+  /**
+   * @minItems 1
+   * @maxItems 1000
+   */
+  rows: [InterfaceRow, ...InterfaceRow[]];
+}
+/**
+ * One input or output that differs; null: this arm has none.
+ */
+export interface InterfaceRow {
+  side: "input" | "output";
+  base: InterfaceValue | null;
+  head: InterfaceValue | null;
+}
+export interface InterfaceValue {
+  name: string;
+  dtype: string;
+  /**
+   * [batch, 3, 224, 224]; ? where the file says nothing.
+   */
+  shape: string;
 }
 export interface GoldenChange {
   part?: PartName;

@@ -1,5 +1,16 @@
 // Labels and symbols of outcomes, verdicts and states, the same in every report.
-import type { ArmSource, BackendFacts, BuildRecord, GateName, GateStatus, GoldenState, Outcome, VerdictKind } from "../schema/result.ts";
+import type {
+	ArmSource,
+	BackendFacts,
+	BuildRecord,
+	GateName,
+	GateStatus,
+	GoldenState,
+	InterfaceRow,
+	InterfaceValue,
+	Outcome,
+	VerdictKind,
+} from "../schema/result.ts";
 import { cleanName } from "./escape.ts";
 
 /** How prominently something is shown: decided by gates and states, not here. */
@@ -40,8 +51,9 @@ const buildLabels: Readonly<Record<BuildRecord["state"], string>> = {
 	skipped: "skipped by preflight",
 };
 
-/** A fault of the machine is not a refusal: that build failed. */
+/** A fault of the machine is not a refusal: that build failed. A model that is missing may also be there and of no use. */
 export function buildLabel(build: BuildRecord): string {
+	if (build.state === "missing" && build.failure !== undefined) return "unusable";
 	return build.state === "refused" && build.failure?.kind === "runner" ? "failed" : buildLabels[build.state];
 }
 
@@ -66,6 +78,7 @@ const gateLabels: Readonly<Record<GateName, string>> = {
 	run: "timed runs",
 	coverage: "coverage",
 	vanished: "vanished figures",
+	interface: "interface",
 	"golden-change": "changed golden",
 	"limit-change": "loosened limits",
 	probe: "probe, no reference",
@@ -117,4 +130,15 @@ export function subjectName(subject: Subject): string {
 /** The commit in short where one is known, else the label. */
 export function armName(arm: ArmSource): string {
 	return arm.commit === undefined ? cleanName(arm.label) : cleanName(arm.commit).slice(0, 7);
+}
+
+/** `output y float32 [batch, 4] is gone`. */
+export function interfaceText({ side, base, head }: InterfaceRow): string {
+	if (base === null) return head === null ? side : `${side} ${interfaceValueText(head)} is new`;
+	if (head === null) return `${side} ${interfaceValueText(base)} is gone`;
+	return `${side} ${interfaceValueText(base)} → ${interfaceValueText(head)}`;
+}
+
+function interfaceValueText({ name, dtype, shape }: InterfaceValue): string {
+	return `${name} ${dtype} ${shape}`;
 }

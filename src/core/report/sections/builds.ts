@@ -82,12 +82,16 @@ const stateTones: Readonly<Record<BuildRecord["state"], Tone>> = {
 	skipped: "bad",
 };
 
+function toneOf({ state, failure }: BuildRecord): Tone {
+	return state === "missing" && failure !== undefined ? "bad" : stateTones[state];
+}
+
 function timeCell(build: BuildRecord | null): Piece {
 	if (build === null) return "–";
 	if (build.sharedWithBase === true) return "same engine";
 	return build.state === "built"
 		? html`${formatDuration(build.durationMs)}${build.fromCache === true ? html`<small>from the cache</small>` : null}`
-		: pill(buildLabel(build), build.arm === "head" ? stateTones[build.state] : "open");
+		: pill(buildLabel(build), build.arm === "head" ? toneOf(build) : "open");
 }
 
 /** A note on both builds appears once. */
@@ -107,7 +111,7 @@ const columns: readonly Column<BuildPair>[] = [
 		heading: true,
 		cell: ({ model, engine, part }) => html`<b>${cleanName(model)}</b> <span>${cleanName(engine)}</span>${partLine(part)}`,
 	},
-	{ title: "head", cell: ({ head }) => (head === null ? "–" : pill(buildLabel(head), stateTones[head.state])) },
+	{ title: "head", cell: ({ head }) => (head === null ? "–" : pill(buildLabel(head), toneOf(head))) },
 	{ title: "build base", numeric: true, cell: ({ base }) => timeCell(base), sortBy: ({ base }) => base?.durationMs ?? null },
 	{ title: "build head", numeric: true, cell: ({ head }) => timeCell(head), sortBy: ({ head }) => head?.durationMs ?? null },
 	{ title: "engine base", numeric: true, cell: ({ base }) => engineSizeText(base), sortBy: ({ base }) => base?.engineBytes ?? null },
@@ -136,7 +140,8 @@ function refusal(build: BuildRecord): Markup {
 }
 
 function hasFailed(build: BuildRecord): boolean {
-	return build.state === "refused" || build.state === "timed-out" || (build.state === "skipped" && build.arm === "head");
+	const isUnusable = build.state === "missing" && build.failure !== undefined;
+	return isUnusable || build.state === "refused" || build.state === "timed-out" || (build.state === "skipped" && build.arm === "head");
 }
 
 /** Builds of one engine that failed in the same way, one or both arms. */
@@ -157,6 +162,10 @@ function buildSeverity(builds: readonly BuildRecord[], gates: GateIndex): Highli
 	return status === undefined || status === "pass" ? "fail" : status;
 }
 
+function wasBuilt(label: string): string {
+	return label === "failed" || label === "timed out" ? label : `was ${label}`;
+}
+
 function buildHighlight(builds: readonly BuildRecord[], gates: GateIndex): Highlight[] {
 	const build = builds.find(({ arm }) => arm === "head") ?? builds[0];
 	if (build === undefined) return [];
@@ -166,10 +175,10 @@ function buildHighlight(builds: readonly BuildRecord[], gates: GateIndex): Highl
 	const excerpt = excerptLines(failure?.excerpt ?? []);
 	const highlight: Highlight = {
 		severity: buildSeverity(builds, gates),
-		topic: [`build ${label}`, `builds ${label}`],
-		title: `${subjectName(build)} does not build (${arms}): ${failure === undefined ? label : cleanMessage(failure.title, 300)}`,
+		topic: label === "unusable" ? ["unusable model", "unusable models"] : [`build ${label}`, `builds ${label}`],
+		title: `${subjectName(build)} ${label === "unusable" ? "was not built" : "does not build"} (${arms}): ${failure === undefined ? label : cleanMessage(failure.title, 300)}`,
 		sentences: [
-			[`The build ${label === "failed" || label === "timed out" ? label : `was ${label}`} after ${formatDuration(build.durationMs)}.`],
+			...(label === "unusable" ? [] : [[`The build ${wasBuilt(label)} after ${formatDuration(build.durationMs)}.`]]),
 			...(failure === undefined ? [] : [["Cause: ", { code: cleanMessage(failure.code, 80) }, "."]]),
 			...(build.log === undefined ? [] : [["Full log: ", { code: cleanMessage(build.log, 200) }, "."]]),
 		],

@@ -123,15 +123,16 @@ function groupHighlight(
 	first: GoldenVerdict,
 	{ totalCases, gates }: { totalCases: number; gates: GateIndex },
 ): Highlight {
-	const { model, engine, state, part } = first;
+	const { model, engine, state, part, fault } = first;
 	const cases = group.map((verdict) => verdict.case);
 	const gate = state === "match" ? undefined : gates.statusOfCases("golden", { model, engine, part }, cases);
 	const severity = gate === undefined || gate === "pass" ? stateSeverity[state] : gate;
 	return {
 		severity,
-		topic: topics[state],
-		title: `${subjectName({ model, engine, part })} ${titles[state]}${goldenExtent(group, totalCases)}`,
-		sentences: mismatchSentences(group),
+		topic: fault === undefined ? topics[state] : ["unusable golden", "unusable goldens"],
+		title: `${subjectName({ model, engine, part })} ${fault === undefined ? `${titles[state]}${goldenExtent(group, totalCases)}` : "has a golden that cannot be used"}`,
+		sentences: fault === undefined ? mismatchSentences(group) : messages(group),
+		...(fault === undefined ? {} : { fix: cleanMessage(fault.fix) }),
 		...(state === "existing" ? { fix: existingFix(severity) } : {}),
 	};
 }
@@ -144,7 +145,7 @@ export function goldenHighlights(result: Result, gates: GateIndex): SectionHighl
 		const engine = engineKey(verdict);
 		totals.set(engine, (totals.get(engine) ?? 0) + (verdict.scope === undefined ? 1 : 0));
 		if (isPlainMatch(verdict)) continue;
-		const key = verdict.state + engine;
+		const key = (verdict.fault === undefined ? verdict.state : "fault") + engine;
 		groups.set(key, [...(groups.get(key) ?? []), verdict]);
 	}
 	const found = [...groups.values()].flatMap((group) => {

@@ -1,0 +1,80 @@
+// Models whose inputs or outputs differ between base and head: a table of what was and what is.
+import type { InterfaceChange, InterfaceRow, InterfaceValue, Result } from "../../schema/result.ts";
+import { cleanName } from "../../text/escape.ts";
+import { counted, interfaceText, subjectName } from "../../text/labels.ts";
+import { cleanMessage } from "../comparison-format.ts";
+import type { Highlight } from "../highlight.ts";
+import { type Column, html, moreText, section, sortableTable } from "../html/markup.ts";
+import { type GateIndex, gateKey } from "../index-gates.ts";
+import { foldedMarkdown, markdownTable, withHiddenRows } from "../markdown-parts.ts";
+import { defineSection, type SectionHighlights } from "../section.ts";
+
+const maxNamed = 6;
+const maxRows = 200;
+
+interface Line {
+	change: InterfaceChange;
+	row: InterfaceRow;
+}
+
+function valueText(value: InterfaceValue | null): string {
+	return value === null ? "–" : `${cleanName(value.name, 80)} ${cleanName(value.dtype, 40)} ${cleanName(value.shape, 120)}`;
+}
+
+function cells({ change, row }: Line): string[] {
+	return [subjectName(change), row.side, valueText(row.base), valueText(row.head)];
+}
+
+const columns: readonly Column<Line>[] = [
+	{ title: "Model", heading: true, cell: ({ change }) => html`<b>${subjectName(change)}</b>` },
+	{ title: "", cell: ({ row }) => row.side },
+	{ title: "base", wraps: true, cell: ({ row }) => html`<code>${valueText(row.base)}</code>` },
+	{ title: "head", wraps: true, cell: ({ row }) => html`<code>${valueText(row.head)}</code>` },
+];
+
+function highlightOf(change: InterfaceChange, gates: GateIndex): Highlight {
+	const { rows } = change;
+	const status = gates.status("interface", change);
+	return {
+		severity: status === "fail" ? "fail" : "warn",
+		topic: ["changed interface", "changed interfaces"],
+		title: `${subjectName(change)}: the interface changed (${counted(rows.length, "input or output", "inputs and outputs")})`,
+		sentences: [
+			...rows.slice(0, maxNamed).map((row) => [`${sentenceOf(row)}.`]),
+			...(rows.length > maxNamed ? [[`${rows.length - maxNamed} more differ.`]] : []),
+		],
+		fix: "If the change is not meant, export the model with the old interface. If it is, record its golden again, adapt what feeds and reads the engine, and set `gates: { interface: warn }` for this model in the same change.",
+	};
+}
+
+function sentenceOf(row: InterfaceRow): string {
+	const text = cleanMessage(interfaceText(row), 400);
+	return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+function interfaceHighlights(result: Result, gates: GateIndex): SectionHighlights {
+	const changes = (result.interfaceChanges ?? []).filter((change) => gates.status("interface", change) !== undefined);
+	return {
+		highlights: changes.map((change) => highlightOf(change, gates)),
+		explained: changes.map((change) => gateKey("interface", change)),
+	};
+}
+
+export const interfaceSection = defineSection({
+	id: "interfaces",
+	select: ({ result: { interfaceChanges = [] } }) => {
+		const lines = interfaceChanges.flatMap((change) => change.rows.map((row): Line => ({ change, row })));
+		return lines.length === 0 ? null : { title: `${counted(interfaceChanges.length, "changed interface")}, base → head`, lines };
+	},
+	markdown: ({ title, lines }, detail) => {
+		const table = markdownTable(["model", "", "base", "head"], lines.slice(0, detail.rows).map(cells), []);
+		return [foldedMarkdown(title, withHiddenRows(table, lines.length - detail.rows, "more row"))];
+	},
+	html: ({ title, lines }) =>
+		section(
+			title,
+			[sortableTable("changed interfaces", columns, lines.slice(0, maxRows)), moreText(lines.length - maxRows, "rows")],
+			"interfaces",
+		),
+	highlights: interfaceHighlights,
+});
