@@ -16,7 +16,8 @@ import { reportFiles, writeReport } from "../stages/report.ts";
 import { type OpenedArms, openArms } from "./arms/arms.ts";
 import { type Composition, compose } from "./compose.ts";
 import { loadConfigAt, type ReadConfig, readConfigFile, repositoryOf } from "./config-file.ts";
-import { prepareGate, refuseFaults, runGate } from "./run.ts";
+import { prepareGate, refuseFaults } from "./prepare-gate.ts";
+import { runGate } from "./run.ts";
 import type { GateInput, PreparedRun } from "./run-context.ts";
 import { version } from "./version.ts";
 

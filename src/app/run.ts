@@ -1,23 +1,19 @@
 // One run of the gate: its stages in order, from top to bottom, and the one place that catches what they throw.
 import type { Config } from "../core/config/config.ts";
 import { recordError } from "../core/error-record.ts";
-import { type ConfigError, ToolError } from "../core/errors.ts";
+import { ToolError } from "../core/errors.ts";
 import { attachProfile } from "../core/explain/layers.ts";
-import { makePlan } from "../core/plan/make-plan.ts";
-import { type EngineSpec, engineSpecs } from "../core/plan/plan.ts";
-import type { BuildRecord, ErrorRecord, Finding, Result } from "../core/schema/result.ts";
+import { engineSpecs } from "../core/plan/plan.ts";
+import type { BuildRecord, Finding, Result } from "../core/schema/result.ts";
 import { counted } from "../core/text/labels.ts";
 import type { BuiltEngine } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";
 import { build } from "../stages/build.ts";
 import { compare } from "../stages/compare.ts";
 import { explain } from "../stages/explain.ts";
-import { compareInterfaces } from "../stages/interfaces.ts";
 import { keepVerdicts, recallVerdicts, type TakenOver } from "../stages/kept-verdicts.ts";
-import { loadGoldens } from "../stages/load-goldens.ts";
 import { measure } from "../stages/measure.ts";
 import { preflight } from "../stages/preflight.ts";
-import { prepare } from "../stages/prepare.ts";
 import type { PreparedModel } from "../stages/prepared.ts";
 import { probe } from "../stages/probe.ts";
 import { filesOfRun } from "../stages/report.ts";
@@ -26,7 +22,8 @@ import { type Verified, verify } from "../stages/verify.ts";
 import { shapeWorkloads, type TimedWorkload } from "../stages/workloads.ts";
 import { comparisonOf, timingOf } from "./comparison.ts";
 import { concludeResult } from "./conclude.ts";
-import { emptyFacts, type Facts, type GateInput, type Prepared, type RunContext } from "./run-context.ts";
+import { errorsOfBase, prepareGate, stopIfNothingIsLeft } from "./prepare-gate.ts";
+import { emptyFacts, type Facts, type GateInput, type RunContext } from "./run-context.ts";
 
 export async function runGate(input: GateInput, ports: Ports): Promise<Result> {
 	const facts = emptyFacts({ startedAt: ports.clock.timestamp(), startedMs: ports.clock.now(), backend: await ports.backend.facts() });
@@ -103,70 +100,6 @@ function stopIfInterrupted({ interrupt }: Ports): void {
 		message: `The run was ${reason}.`,
 		details: { fix: "Run it again; what was measured so far is kept." },
 	});
-}
-
-/** Prepares the models and makes the plan: all that a dry run does. */
-export async function prepareGate(input: GateInput, ports: Ports): Promise<Prepared> {
-	const { config, arms } = input;
-	const specs = engineSpecs(config);
-	const models: PreparedModel[] = [];
-	const { kind: backend } = await ports.backend.facts();
-	const preparing = {
-		...{ specs, arms, backend, logFolder: `${input.outFolder}/logs`, timeoutMs: config.measure.buildTimeoutMs },
-		isKnownToBase: (spec: EngineSpec) => isKnownToBase(spec, input),
-	};
-	for await (const model of prepare(preparing, ports)) models.push(model);
-	const headFolder = arms.find((folder) => folder.arm === "head")?.path ?? "";
-	const interfaces = compareInterfaces(models);
-	const { sets, faults } = await loadGoldens({ models, changed: interfaces.engines, headFolder }, ports);
-	const known = { models, goldens: sets, goldenFaults: faults, interfaces };
-	stopIfNothingIsLeft(known);
-	const cases = new Map([...sets].map(([id, set]) => [id, set.manifest.cases.map((golden) => golden.id)]));
-	const plan = makePlan({
-		config,
-		arms: arms.map((folder) => folder.arm),
-		cases,
-		seed: input.seed,
-		isScheduled: input.isScheduled ?? false,
-		backend,
-	});
-	return { ...known, plan };
-}
-
-/** Faults of the head's models and goldens, each once: several engines may share one file. */
-function faultsOf({ models, goldenFaults }: Pick<Prepared, "models" | "goldenFaults">): ConfigError[] {
-	const ofModels = models.flatMap((model) => (model.state === "broken" && model.arm === "head" ? [model.fault] : []));
-	const all = [...ofModels, ...goldenFaults.values()];
-	return [...new Map(all.map((fault) => [fault.message, fault])).values()];
-}
-
-/** A dry run has no gates that a fault could fail. @throws ConfigError, or an AggregateError of several. */
-export function refuseFaults(known: Pick<Prepared, "models" | "goldenFaults">): void {
-	const [first, ...others] = faultsOf(known);
-	if (first === undefined) return;
-	throw others.length === 0 ? first : new AggregateError([first, ...others], "Several models cannot be checked.");
-}
-
-/** One model's fault fails its own gate; where every engine has one, the configuration is at fault. @throws as refuseFaults. */
-function stopIfNothingIsLeft(known: Omit<Prepared, "plan">): void {
-	const { models, goldenFaults, interfaces } = known;
-	const isUsable = ({ arm, state, spec }: PreparedModel): boolean => arm === "head" && state === "ready" && !goldenFaults.has(spec.id);
-	// A changed interface is a verdict already.
-	if (interfaces.changes.length === 0 && !models.some(isUsable)) refuseFaults(known);
-}
-
-/** Where the base's config cannot be read, no engine counts as new. */
-function isKnownToBase({ id, engine }: EngineSpec, { baseConfig, baseConfigFault }: GateInput): boolean {
-	if (baseConfigFault !== undefined) return true;
-	return engineSpecs(baseConfig ?? { models: [] }).some((base) => base.id === id || base.engine.onnx === engine.onnx);
-}
-
-/** Each error once, however many engines a model has. */
-function errorsOfBase(models: readonly PreparedModel[]): ErrorRecord[] {
-	const errors = models.flatMap((model) =>
-		model.state === "broken" && model.arm === "base" ? [[JSON.stringify(model.error), model.error] as const] : [],
-	);
-	return [...new Map(errors).values()];
 }
 
 /** A golden that changed needs a review: otherwise a change could redefine what is correct unnoticed. */

@@ -1,0 +1,75 @@
+// Reads the models and goldens of both arms and makes the plan. A fault of one model or golden is a value; it stops nothing else.
+import type { ConfigError } from "../core/errors.ts";
+import { makePlan } from "../core/plan/make-plan.ts";
+import { type EngineSpec, engineSpecs } from "../core/plan/plan.ts";
+import type { ErrorRecord } from "../core/schema/result.ts";
+import type { Ports } from "../ports/ports.ts";
+import { compareInterfaces } from "../stages/interfaces.ts";
+import { loadGoldens } from "../stages/load-goldens.ts";
+import { prepare } from "../stages/prepare.ts";
+import type { PreparedModel } from "../stages/prepared.ts";
+import type { GateInput, Prepared } from "./run-context.ts";
+
+/** Prepares the models and makes the plan: all that a dry run does. */
+export async function prepareGate(input: GateInput, ports: Ports): Promise<Prepared> {
+	const { config, arms } = input;
+	const specs = engineSpecs(config);
+	const models: PreparedModel[] = [];
+	const { kind: backend } = await ports.backend.facts();
+	const preparing = {
+		...{ specs, arms, backend, logFolder: `${input.outFolder}/logs`, timeoutMs: config.measure.buildTimeoutMs },
+		isKnownToBase: (spec: EngineSpec) => isKnownToBase(spec, input),
+	};
+	for await (const model of prepare(preparing, ports)) models.push(model);
+	const headFolder = arms.find((folder) => folder.arm === "head")?.path ?? "";
+	const interfaces = compareInterfaces(models);
+	const { sets, faults } = await loadGoldens({ models, changed: interfaces.engines, headFolder }, ports);
+	const known = { models, goldens: sets, goldenFaults: faults, interfaces };
+	stopIfNothingIsLeft(known);
+	const cases = new Map([...sets].map(([id, set]) => [id, set.manifest.cases.map((golden) => golden.id)]));
+	const plan = makePlan({
+		config,
+		arms: arms.map((folder) => folder.arm),
+		cases,
+		seed: input.seed,
+		isScheduled: input.isScheduled ?? false,
+		backend,
+	});
+	return { ...known, plan };
+}
+
+/** Faults of the head's models and goldens, each once: several engines may share one file. */
+function faultsOf({ models, goldenFaults }: Pick<Prepared, "models" | "goldenFaults">): ConfigError[] {
+	const ofModels = models.flatMap((model) => (model.state === "broken" && model.arm === "head" ? [model.fault] : []));
+	const all = [...ofModels, ...goldenFaults.values()];
+	return [...new Map(all.map((fault) => [fault.message, fault])).values()];
+}
+
+/** A dry run has no gates that a fault could fail. @throws ConfigError, or an AggregateError of several. */
+export function refuseFaults(known: Pick<Prepared, "models" | "goldenFaults">): void {
+	const [first, ...others] = faultsOf(known);
+	if (first === undefined) return;
+	throw others.length === 0 ? first : new AggregateError([first, ...others], "Several models cannot be checked.");
+}
+
+/** One model's fault fails its own gate; where every engine has one, the configuration is at fault. @throws as refuseFaults. */
+export function stopIfNothingIsLeft(known: Omit<Prepared, "plan">): void {
+	const { models, goldenFaults, interfaces } = known;
+	const isUsable = ({ arm, state, spec }: PreparedModel): boolean => arm === "head" && state === "ready" && !goldenFaults.has(spec.id);
+	// A changed interface is a verdict already.
+	if (interfaces.changes.length === 0 && !models.some(isUsable)) refuseFaults(known);
+}
+
+/** Where the base's config cannot be read, no engine counts as new. */
+function isKnownToBase({ id, engine }: EngineSpec, { baseConfig, baseConfigFault }: GateInput): boolean {
+	if (baseConfigFault !== undefined) return true;
+	return engineSpecs(baseConfig ?? { models: [] }).some((base) => base.id === id || base.engine.onnx === engine.onnx);
+}
+
+/** Each error once, however many engines a model has. */
+export function errorsOfBase(models: readonly PreparedModel[]): ErrorRecord[] {
+	const errors = models.flatMap((model) =>
+		model.state === "broken" && model.arm === "base" ? [[JSON.stringify(model.error), model.error] as const] : [],
+	);
+	return [...new Map(errors).values()];
+}
