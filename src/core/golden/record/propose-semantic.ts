@@ -12,6 +12,8 @@ export interface Guess {
 	semantic: Semantic;
 	/** Of the classes, where there are such. */
 	axis?: number;
+	/** Of a map of probabilities: what is above it belongs to the mask. */
+	threshold?: number;
 	/** Of a picture: where its channels are. */
 	channels?: "first" | "last";
 	/** One clause: why it is taken for this. */
@@ -52,7 +54,9 @@ const pictureRule: Rule = (name, shape, tensors) => {
 	return isMap && isColour(shape.at(-3)) ? { semantic: "image", channels: "first", because } : null;
 };
 
-const maskRule: Rule = (name, shape) => {
+const maskRule: Rule = (name, shape, tensors) => {
+	// Flags say which positions count: each has to be right.
+	if (tensors.some(({ dtype }) => dtype === "bool") && shape.length < 3) return null;
 	const isMap = (shape.at(-1) ?? 0) >= leastSide && (shape.at(-2) ?? 0) >= leastSide && shape.length >= 3;
 	if (!isMap && !/mask|segm/i.test(name)) return null;
 	return { semantic: "mask", because: isMap ? "it holds an integer for each pixel" : "of its name" };
@@ -70,6 +74,15 @@ const floatRules: readonly Rule[] = [
 			}
 		}
 		return null;
+	},
+	(_, shape, tensors) => {
+		const single = shape.length === 3 || (shape.length === 4 && shape[1] === 1);
+		// Without an axis of channels a table of scores is as wide as it is.
+		const side = shape.length === 3 ? 4 * leastSide : leastSide;
+		const isMap = single && (shape.at(-1) ?? 0) >= side && (shape.at(-2) ?? 0) >= side;
+		return isMap && isDecided(tensors)
+			? { semantic: "mask", threshold: 0.5, because: "it has one number for each pixel, nearly all of them close to 0 or 1" }
+			: null;
 	},
 	(name, shape) =>
 		/box|bbox|rois/i.test(name) && shape.at(-1) === 4 ? { semantic: "boxes", because: "of its name and its last axis of 4" } : null,
@@ -97,12 +110,80 @@ const floatRules: readonly Rule[] = [
 		if ([1, 3, 4].includes(channels) && !named) return { semantic: "image", channels: "first", because: "it has the shape of a picture" };
 		return named && channels === 1 ? { semantic: "mask", because: "of its name" } : null;
 	},
-	(name, shape) => (/logit/i.test(name) && (shape.at(-1) ?? 1) > 1 ? { semantic: "logits", axis: -1, because: "of its name" } : null),
+	(name, shape) =>
+		/log_?(it|prob)/i.test(name) && (shape.at(-1) ?? 1) > 1 ? { semantic: "logits", axis: -1, because: "of its name" } : null,
+	(_, shape, tensors) =>
+		shape.length >= 2 &&
+		shape.length <= 3 &&
+		(shape.at(-1) ?? 0) >= minManyClasses &&
+		!everyValue(tensors, (value) => value >= 0) &&
+		hasPeaks(tensors)
+			? { semantic: "logits", axis: -1, because: "in each row one number stands out, not always the same" }
+			: null,
 	(name, shape, tensors) =>
 		shape.length === 2 && (shape[1] ?? 0) >= 2 && /^(output|out|y|cls|class|pred|head|fc)/i.test(name) && choosesSeveral(tensors)
 			? { semantic: "logits", axis: -1, because: "it has one row of numbers for each sample" }
 			: null,
 ];
+
+/** So far above its row's mean, in standard deviations, that chance does not explain it: the largest of 8000 normal numbers lies below four. */
+const peak = 6;
+/** Of the rows, at least so many have such a value, and they choose so many classes: features that stand out are always the same. */
+const minPeakedShare = 0.5;
+const minChosen = 3;
+const minManyClasses = 32;
+
+/** Rows of many numbers of which one stands out, by turns. */
+function hasPeaks(tensors: readonly Tensor[]): boolean {
+	const chosen = new Set<number>();
+	let [rows, peaked] = [0, 0];
+	for (const tensor of tensors) {
+		forEachRow(makePair(tensor, tensor), -1, (row) => {
+			const [best = 0] = topIndices(row, 1);
+			const mean = row.reduce((sum, value) => sum + value, 0) / row.length;
+			const deviation = Math.sqrt(row.reduce((sum, value) => sum + (value - mean) ** 2, 0) / row.length);
+			rows += 1;
+			if (!((row[best] ?? 0) - mean > peak * deviation)) return;
+			peaked += 1;
+			chosen.add(best);
+		});
+	}
+	return chosen.size >= minChosen && peaked >= minPeakedShare * rows;
+}
+
+/** Share of probabilities that are near 0 or near 1: all but the edges of what a mask holds. */
+const minDecided = 0.8;
+/** Share of them that the mask holds. */
+const minInside = 1e-3;
+
+/** Probabilities of a mask: from 0 to 1, both sides of a half, and few between. */
+function isDecided(tensors: readonly Tensor[]): boolean {
+	let [elements, decided, inside] = [0, 0, 0];
+	for (const tensor of tensors) {
+		const read = float64Reader(tensor);
+		forEachChunk(elementCount(tensor.shape), (start, count) => {
+			for (const value of read(start, count)) {
+				if ((value >= 0 && value <= 0.1) || (value >= 0.9 && value <= 1)) decided += 1;
+				if (value > 0.5) inside += 1;
+			}
+			elements += count;
+		});
+	}
+	return decided >= minDecided * elements && inside >= minInside * elements && inside < elements && everyValue(tensors, isShare);
+}
+
+const isShare = (value: number): boolean => value >= 0 && value <= 1;
+
+function everyValue(tensors: readonly Tensor[], test: (value: number) => boolean): boolean {
+	return tensors.every((tensor) => {
+		const read = float64Reader(tensor);
+		let all = true;
+		forEachChunk(elementCount(tensor.shape), (start, count) => {
+			all &&= read(start, count).every(test);
+		});
+		return all;
+	});
+}
 
 /** A guess by shape alone: rows that all choose one class are rather numbers of their own. */
 function choosesSeveral(tensors: readonly Tensor[]): boolean {

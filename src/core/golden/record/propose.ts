@@ -118,7 +118,7 @@ const semanticLabels: Readonly<Record<Guess["semantic"], string>> = {
 	logits: "logits",
 	probabilities: "probabilities",
 	boxes: "boxes",
-	mask: "a map of labels",
+	mask: "a mask",
 	image: "a picture",
 	embedding: "embeddings",
 	ids: "ids",
@@ -155,6 +155,8 @@ function taskComparators(guess: Guess, tensors: readonly Tensor[]): Task {
 			};
 		case "boxes":
 			return { comparators: [{ kind: "max-abs" }], why: ["No corner may be far off."] };
+		case "mask":
+			return guess.threshold === undefined ? { comparators: [], why: [] } : maskComparators(guess.threshold);
 		case "image":
 			return { comparators: pictureComparators(guess, tensors), why: pictureLabels(guess, tensors) };
 		case "embedding":
@@ -162,6 +164,17 @@ function taskComparators(guess: Guess, tensors: readonly Tensor[]): Task {
 		default:
 			return { comparators: [], why: [] };
 	}
+}
+
+function maskComparators(threshold: number): Task {
+	const why = `Compared by the share of pixels that change sides of ${threshold}, and by Dice, which detects the loss of a small region.`;
+	return {
+		comparators: [
+			{ kind: "pixel-disagreement", threshold },
+			{ kind: "dice", threshold },
+		],
+		why: [why],
+	};
 }
 
 /** The window of SSIM. */
@@ -191,6 +204,8 @@ function pictureLabels(guess: Guess, tensors: readonly Tensor[]): string[] {
 function embeddingComparators(tensors: readonly Tensor[]): Task {
 	const comparators: ComparatorSpec[] = [{ kind: "cosine" }];
 	const vectors = tensors.reduce((sum, { shape }) => sum + elementCount(shape.slice(0, -1)), 0);
+	// Of tokens and states each is compared with its own: who their neighbours are serves no one.
+	if (tensors.some(({ shape }) => shape.length > 2)) return { comparators, why: ["Each vector is compared by its cosine."] };
 	const alike = new Set(tensors.map(({ shape }) => shape.at(-1))).size === 1;
 	if (!alike || vectors < vectorsForRanks) {
 		return { comparators, why: [`Cosine alone: ${vectors} ${vectors === 1 ? "vector has" : "vectors have"} too few neighbours.`] };
