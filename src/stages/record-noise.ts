@@ -9,6 +9,7 @@ import type { NoiseFloor } from "../core/schema/golden.ts";
 import type { InferCase } from "../ports/backend.ts";
 import type { Reference, ReferenceVariant } from "../ports/reference.ts";
 import type { ModelOnDisk, Progress } from "../ports/world.ts";
+import { inParallel } from "./in-parallel.ts";
 
 export interface NoiseInput {
 	model: ModelOnDisk;
@@ -62,8 +63,9 @@ export async function measureScatter(input: NoiseInput, ports: NoisePorts): Prom
 	ports.progress.stage("noise", total);
 	const notes: string[] = [];
 	const ran: { variant: ReferenceVariant; run: LabelledRun }[] = [];
-	for (const variant of variants) {
-		const run = await runVariant(variant, input, ports);
+	const runs = await inParallel(variants, ports.reference.parallelRuns(input.model), (variant) => runVariant(variant, input, ports));
+	for (const [index, variant] of variants.entries()) {
+		const run = runs[index] ?? null;
 		if (run === null) notes.push(`The noise floor is without "${formatVariant(variant)}", which did not run.`);
 		else ran.push({ variant, run });
 	}

@@ -49,12 +49,14 @@ export async function testSensitivity(input: SensitivityInput, ports: Ports): Pr
 	const tally = createTally(start, planned);
 	await input.save({ ...start, state: start.tested === 0 ? "untested" : "unfinished" });
 	const end = planned.length === start.tested ? { state: "done" as const } : await tryAll(tally, input, ports);
-	const record = { ...tally.record(), state: stateOf(end) };
+	const record = { ...tally.record(), state: stateOf(end, tally.record().tested) };
+	await input.save(record);
 	return { record, notes: notesOf(record, unplaced), failure: end.state === "failed" ? end.failure : null };
 }
 
-function stateOf({ state }: DefectResult): SensitivityRecord["state"] {
+function stateOf({ state }: DefectResult, tested: number): SensitivityRecord["state"] {
 	if (state === "done") return "complete";
+	if (tested === 0) return "untested";
 	return state === "time" ? "sampled" : "unfinished";
 }
 
@@ -62,7 +64,7 @@ function notesOf({ state, tested, planned, tensors }: SensitivityRecord, unplace
 	const notes: string[] = [];
 	if (tensors === 0)
 		notes.push("The model holds no weights that can be changed, so it is unknown whether the golden would notice wrong ones.");
-	if (state === "sampled")
+	if (state !== "complete")
 		notes.push(
 			`The time limit was reached: ${tested} of ${planned} defects were tried. The same command tries more; --time-limit gives more time.`,
 		);
@@ -146,5 +148,7 @@ async function tryAll(tally: Tally, input: SensitivityInput, ports: Ports): Prom
 
 /** @throws ToolError where the trial was stopped, or the machine is at fault. */
 export function assertFinished({ failure }: SensitivityTest): void {
-	if (failure !== null) throw new ToolError({ ...failure });
+	if (failure === null) return;
+	const fix = [failure.details.fix, "The golden that was written is usable; the same command goes on with its test."];
+	throw new ToolError({ ...failure, details: { ...failure.details, fix: fix.filter((part) => part !== undefined).join(" ") } });
 }

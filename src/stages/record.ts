@@ -1,9 +1,10 @@
 // Records a golden, step by step: each step adds evidence, and the golden is put together from all of it.
 import type { LeastShares } from "../core/golden/record/defects/share.ts";
+import type { RunOutputs } from "../core/golden/record/noise-floor.ts";
 import { findSensitivityWeaknesses } from "../core/golden/record/sensitivity-findings.ts";
 import type { Weakness } from "../core/golden/record/weaknesses.ts";
 import type { GoldenManifest, Precision, SensitivityRecord } from "../core/schema/golden.ts";
-import type { Reference } from "../ports/reference.ts";
+import type { Reference, ReferenceVariant } from "../ports/reference.ts";
 import type { Clock, ModelOnDisk, Progress } from "../ports/world.ts";
 import { type Evidence, type Limits, proposeLimits } from "./record-limits.ts";
 import { measureScatter } from "./record-noise.ts";
@@ -14,10 +15,14 @@ import { findRecordWeaknesses } from "./record-weaknesses.ts";
 export interface RecordInput {
 	model: ModelOnDisk;
 	cases: readonly CaseToRecord[];
+	/** An unfinished recording of these cases: it goes on with the trial. */
+	begun: { manifest: GoldenManifest; outputs: RunOutputs } | null;
 	/** The limits of an earlier revision, which a person reviewed; null: propose some. */
 	given: Pick<GoldenManifest, "outputs" | "detections" | "policy"> | null;
 	/** Makes the whole manifest of what was recorded. */
 	assemble(evidence: Evidence, limits: Limits): GoldenManifest;
+	/** Whether the golden of before is the same, so that there is nothing to test or keep. */
+	isKnown(draft: GoldenManifest): boolean;
 	relativeL2: Readonly<Partial<Record<Precision, number>>>;
 	seed: number;
 	/** What the golden has to notice. */
@@ -31,6 +36,8 @@ export interface RecordInput {
 }
 
 export interface Recorded {
+	/** known: the golden of before is the same. */
+	state: "recorded" | "known";
 	manifest: GoldenManifest;
 	/** Those to refuse first. */
 	findings: Weakness[];
@@ -45,36 +52,63 @@ export interface RecordPorts {
 	clock: Clock;
 }
 
-/** The least time for the trial, however long the steps before it took. */
-const leastTrialMs = 5_000;
-
 /** @throws ToolError where it was stopped; what was saved until then stays. */
 export async function record(input: RecordInput, ports: RecordPorts): Promise<Recorded> {
 	const startedMs = ports.clock.now();
 	const notes: string[] = [];
+	const { draft, answers, why } = input.begun === null ? await draftGolden(input, ports, notes) : recall(input.begun, input.cases);
+	if (input.isKnown(draft)) return { state: "known", manifest: draft, findings: [], why, notes };
+	const findings = findRecordWeaknesses({ manifest: draft, cases: answers.outputs });
+	if (findings.some(({ severity }) => severity === "refuse")) return { state: "recorded", manifest: draft, findings, why, notes };
+	const tested = await testGolden({ draft, answers, spentMs: ports.clock.now() - startedMs }, input, ports);
+	notes.push(...tested.notes);
+	const manifest = { ...draft, sensitivity: tested.record };
+	return { state: "recorded", manifest, findings: [...tested.findings, ...findings], why, notes };
+}
+
+interface Drafted {
+	draft: GoldenManifest;
+	answers: Pick<Answers, "variant" | "cases" | "outputs">;
+	why: Recorded["why"];
+}
+
+async function draftGolden(input: RecordInput, ports: RecordPorts, notes: string[]): Promise<Drafted> {
 	const evidence = await gatherEvidence(input, ports, notes);
 	const limits = input.given === null ? proposeLimits(evidence) : { ...input.given, why: [] };
-	const draft = input.assemble(evidence, limits);
-	const findings = findRecordWeaknesses({ manifest: draft, cases: evidence.answers.outputs });
-	if (findings.some(({ severity }) => severity === "refuse")) return { manifest: draft, findings, why: limits.why, notes };
-	const limitMs = Math.max(leastTrialMs, input.limitMs - (ports.clock.now() - startedMs));
-	const tested = await testGolden({ draft, evidence, known: null, limitMs }, input, ports);
-	notes.push(...tested.notes);
-	return { manifest: { ...draft, sensitivity: tested.record }, findings: [...tested.findings, ...findings], why: limits.why, notes };
+	return { draft: input.assemble(evidence, limits), answers: evidence.answers, why: limits.why };
 }
 
-interface GoldenToTest {
-	draft: GoldenManifest;
-	evidence: Evidence;
-	known: SensitivityRecord | null;
-	limitMs: number;
+/** Goes on with the outputs that are stored. */
+function recall({ manifest, outputs }: NonNullable<RecordInput["begun"]>, given: readonly CaseToRecord[]): Drafted {
+	const { backend, optimisation, threads } = manifest.producer;
+	const variant = { flavour: backend.endsWith("native") ? "native" : "wasm", level: optimisation ?? "basic", threads: threads ?? 1 };
+	const cases = manifest.cases.map(({ id }, index) => ({
+		id,
+		inputs: {},
+		...given.find((one) => one.id === id),
+		outputs: outputs[index] ?? {},
+	}));
+	return { draft: manifest, answers: { variant: variant as ReferenceVariant, cases, outputs }, why: [] };
 }
 
-async function testGolden({ draft, evidence, known, limitMs }: GoldenToTest, input: RecordInput, ports: RecordPorts) {
-	const { answers } = evidence;
+/** The least time for the trial, however long the steps before it took. */
+const minTrialMs = 5_000;
+
+type ToTest = Pick<Drafted, "draft" | "answers"> & { spentMs: number };
+
+async function testGolden({ draft, answers, spentMs }: ToTest, input: RecordInput, ports: RecordPorts) {
 	const trial = { manifest: draft, reference: answers.outputs, relativeL2: input.relativeL2, rounding: {} };
 	const save = (record: SensitivityRecord): Promise<void> => input.save({ ...draft, sensitivity: record });
-	const job = { ...jobOf(input, answers), variant: answers.variant, trial, seed: input.seed, known, limitMs, save };
+	const limitMs = Math.max(Math.min(minTrialMs, input.limitMs), input.limitMs - spentMs);
+	const job = {
+		...jobOf(input, answers),
+		variant: answers.variant,
+		trial,
+		seed: input.seed,
+		known: draft.sensitivity ?? null,
+		limitMs,
+		save,
+	};
 	const tested = await testSensitivity(job, ports);
 	assertFinished(tested);
 	const facts = { record: tested.record, graph: input.model.onnx.graph, reference: answers.outputs, least: input.least };
@@ -90,6 +124,6 @@ async function gatherEvidence(input: RecordInput, ports: RecordPorts, notes: str
 }
 
 /** The model and the cases that it answered, as every later step runs them. */
-function jobOf({ model, scratchFolder, timeoutMs }: RecordInput, { cases }: Answers) {
+function jobOf({ model, scratchFolder, timeoutMs }: RecordInput, { cases }: Pick<Answers, "cases">) {
 	return { model, cases: cases.map(({ id, inputs }) => ({ id, inputs })), scratchFolder, timeoutMs };
 }

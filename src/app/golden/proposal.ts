@@ -9,7 +9,8 @@ import type { GoldenManifest } from "../../core/schema/golden.ts";
 import { largeFileFix } from "../../stages/propose/files.ts";
 import type { Proposal, ProposedFile } from "../../stages/propose/proposal.ts";
 import { type Checkout, checkFilters, folderInCheckout, proposalRefused } from "./checkout.ts";
-import { type RecordedModel, tensorPaths } from "./record-models.ts";
+import type { RecordedModel } from "./record-models.ts";
+import { tensorPaths } from "./write.ts";
 
 export type ChangedFiles = Pick<Proposal, "files" | "removed" | "folders">;
 

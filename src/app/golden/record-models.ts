@@ -16,8 +16,10 @@ import type { GoldenManifest } from "../../core/schema/golden.ts";
 import type { GoldenChange } from "../../core/schema/result.ts";
 import { reviewGoldens } from "../../stages/review.ts";
 import type { Terminal } from "../terminal.ts";
-import { readManifestText, recordWith } from "./record.ts";
+import { readManifestText } from "./read-old.ts";
+import { recordWith } from "./record.ts";
 import { parseRecordOptions } from "./record-options.ts";
+import { tensorPaths } from "./write.ts";
 
 /** A model whose golden is to be recorded. */
 export interface GoldenTarget {
@@ -117,12 +119,6 @@ async function keepOld({ path }: GoldenTarget, { home, before }: { home: string;
 		if (bytes !== null) await writeFile(to, bytes);
 	}
 	return manifest;
-}
-
-/** Of all tensors, relative to the manifest. */
-export function tensorPaths({ cases }: GoldenManifest): string[] {
-	const paths = cases.flatMap(({ inputs, outputs }) => [...Object.values(inputs), ...Object.values(outputs)].map((file) => file.path));
-	return [...new Set(paths)];
 }
 
 interface Reviewing {

@@ -1,27 +1,25 @@
 // `trtgate golden record`: records a golden with ONNX Runtime in fp32, and refuses one that would detect too little.
 import { basename, isAbsolute, join, relative } from "node:path";
-import { readInputText } from "../../adapters/process/input-file.ts";
 import { defaultGates } from "../../core/config/defaults.ts";
 import { ConfigError } from "../../core/errors.ts";
 import { isEquivalentGolden, nextRevision, packCase, revisionFolder, type TensorToWrite } from "../../core/golden/manifest/draft.ts";
-import { parseManifest } from "../../core/golden/manifest/parse-manifest.ts";
 import { findRuleProblem } from "../../core/golden/manifest/rules.ts";
 import { describeSensitivity } from "../../core/golden/record/defects/describe.ts";
 import { describeWorth } from "../../core/golden/record/inputs-worth.ts";
 import type { Weakness } from "../../core/golden/record/weaknesses.ts";
-import { inputKinds } from "../../core/input-kind.ts";
 import type { GoldenManifest } from "../../core/schema/golden.ts";
 import { counted } from "../../core/text/labels.ts";
 import type { ModelOnDisk } from "../../ports/world.ts";
-import { record } from "../../stages/record.ts";
+import { type Recorded, record } from "../../stages/record.ts";
 import type { Evidence, Limits } from "../../stages/record-limits.ts";
 import { exitCodes } from "../exit.ts";
 import { progressFor, type Terminal } from "../terminal.ts";
 import { type GoldenPorts, withGoldenPorts } from "./compose.ts";
+import { keepGolden } from "./keep.ts";
 import { describeReuse, mustMatch, reusesInputs, withAccuracy } from "./previous-cases.ts";
+import { type Begun, mayGoOn, readBegun, readOld } from "./read-old.ts";
 import { findRecordInputs, type RecordInputs } from "./record-inputs.ts";
 import { findAuthor, parseRecordOptions, type RecordOptions } from "./record-options.ts";
-import { writeGolden } from "./write.ts";
 
 export async function recordGolden(argv: readonly string[], terminal: Terminal): Promise<number> {
 	await recordWith(await parseRecordOptions(argv, terminal), terminal);
@@ -39,35 +37,60 @@ export async function recordWith(options: RecordOptions, terminal: Terminal): Pr
 		const old = await readOld(options);
 		const model = await ports.models.read(options.model);
 		const author = await findAuthor(options.author, terminal.cwd, ports.processes);
-		checkChange({ old, options, author });
+		const goesOn = mayGoOn(old, options, model);
+		if (!goesOn) checkChange({ old, options, author });
 		const reused = reusesInputs(options) ? old : null;
 		const found = await findRecordInputs({ options, model, reused, scratchFolder }, ports);
 		terminal.echo(`${describeWorth(found.how, found.cases.length)}\n`);
 		for (const note of found.notes) terminal.err(`note: ${note}\n`);
 		if (reused !== null) terminal.err(`note: ${describeReuse(reused)}\n`);
-		const recording: Recording = { options, model, found, old, reused, author, files: [] };
-		const recorded = await record(
-			{
-				model,
-				cases: found.cases,
-				given: old === null || options.propose ? null : old,
-				assemble: (evidence, limits) => assemble({ evidence, limits, recording }, ports),
-				relativeL2: defaultGates.relativeL2,
-				seed: options.seed,
-				least: options.leastShares,
-				limitMs: options.timeLimitMs,
-				save: async () => {},
-				scratchFolder,
-				timeoutMs: options.timeoutMs,
-			},
-			ports,
-		);
-		for (const note of recorded.notes) terminal.err(`note: ${note}\n`);
-		refuse(recorded.findings);
-		for (const { message, fix } of recorded.findings) terminal.err(`warning: ${message}. ${fix}\n`);
-		checkRules(recorded.manifest, options);
-		return conclude({ recording, manifest: recorded.manifest, why: recorded.why }, ports, terminal);
+		const begun = goesOn ? await readBegun(old, { folder: options.out, cases: found.cases, ports }) : null;
+		if (begun === null) checkChange({ old, options, author });
+		else terminal.err(`note: The recording of ${begun.manifest.goldenId} goes on where it stopped.\n`);
+		const recording: Recording = { options, model, found, old, reused, begun, author, files: [] };
+		return recordAndKeep(recording, { ports, terminal, scratchFolder });
 	});
+}
+
+interface Place {
+	ports: GoldenPorts;
+	terminal: Terminal;
+	scratchFolder: string;
+}
+
+async function recordAndKeep(recording: Recording, { ports, terminal, scratchFolder }: Place): Promise<RecordedSet> {
+	const { options, model, found, old, begun } = recording;
+	const keeper = await keepGolden({ folder: options.out, old, goesOn: begun !== null, files: () => recording.files }, ports.files);
+	const recorded = await record(
+		{
+			model,
+			cases: found.cases,
+			begun,
+			given: old === null || options.propose ? null : old,
+			assemble: (evidence, limits) => checkRules(assemble({ evidence, limits, recording }, ports), options),
+			isKnown: (draft) => begun === null && old !== null && isEquivalentGolden(old, draft),
+			relativeL2: defaultGates.relativeL2,
+			seed: options.seed,
+			least: options.leastShares,
+			limitMs: options.timeLimitMs,
+			save: keeper.save,
+			scratchFolder,
+			timeoutMs: options.timeoutMs,
+		},
+		ports,
+	);
+	const shown = relative(options.cwd, options.out) || ".";
+	if (recorded.state === "known" && old !== null) {
+		terminal.echo(`${shown} is ${old.goldenId} already: the same model, inputs, outputs and limits. Nothing was written.\n`);
+		return { state: "same", manifest: old };
+	}
+	for (const note of recorded.notes) terminal.err(`note: ${note}\n`);
+	if (recorded.findings.some(({ severity }) => severity === "refuse")) await keeper.takeBack();
+	refuse(recorded.findings);
+	for (const { message, fix } of recorded.findings) terminal.err(`warning: ${message}. ${fix}\n`);
+	await keeper.finish(recorded.manifest);
+	terminal.echo(describeRecorded(recorded, shown));
+	return { state: "written", manifest: recorded.manifest };
 }
 
 interface Recording {
@@ -78,24 +101,10 @@ interface Recording {
 	/** The old one, where its inputs are recorded again. */
 	reused: GoldenManifest | null;
 	author: string | undefined;
+	/** What an earlier run of the same command left unfinished. */
+	begun: Begun | null;
 	/** Filled when the manifest is put together. */
 	files: TensorToWrite[];
-}
-
-async function readOld({ out }: RecordOptions): Promise<GoldenManifest | null> {
-	const path = join(out, "golden.json");
-	const text = await readManifestText(path);
-	return text === null ? null : parseManifest(text, path);
-}
-
-/** null where there is none. @throws ConfigError golden-invalid where it cannot be read. */
-export async function readManifestText(path: string, shown = path): Promise<string | null> {
-	try {
-		return await readInputText(path, inputKinds.golden, shown);
-	} catch (error) {
-		if (error instanceof ConfigError && error.code === "golden-missing") return null;
-		throw error;
-	}
 }
 
 /** A change of a golden needs an author and a reason. */
@@ -185,9 +194,9 @@ function refuse(findings: readonly Weakness[]): void {
 }
 
 /** Limits of an earlier revision may not fit the outputs of now. */
-function checkRules(manifest: GoldenManifest, { out }: RecordOptions): void {
+function checkRules(manifest: GoldenManifest, { out }: RecordOptions): GoldenManifest {
 	const problem = findRuleProblem(manifest);
-	if (problem === null) return;
+	if (problem === null) return manifest;
 	throw new ConfigError({
 		code: "golden-invalid",
 		message: `The limits of ${join(out, "golden.json")} do not fit the recorded outputs: ${problem.pointer}: expected ${problem.expected}, got ${problem.got}.`,
@@ -195,27 +204,13 @@ function checkRules(manifest: GoldenManifest, { out }: RecordOptions): void {
 	});
 }
 
-interface Conclusion {
-	recording: Recording;
-	manifest: GoldenManifest;
-	why: readonly { output: string; sentences: readonly string[] }[];
-}
-
-async function conclude({ recording, manifest, why }: Conclusion, ports: GoldenPorts, terminal: Terminal): Promise<RecordedSet> {
-	const { options, old, files } = recording;
-	const shown = relative(options.cwd, options.out) || ".";
-	if (old !== null && isEquivalentGolden(old, manifest)) {
-		terminal.echo(`${shown} is ${old.goldenId} already: the same model, inputs, outputs and limits. Nothing was written.\n`);
-		return { state: "same", manifest: old };
-	}
-	const [first] = files;
-	await ports.files.makeFolder(options.out);
-	await writeGolden({ folder: options.out, manifest, files, revisionFolder: first?.path.split("/")[0] ?? "", old }, ports.files);
-	const limits = why.flatMap(({ output, sentences }) => sentences.map((sentence) => `  ${output}: ${sentence}\n`)).join("");
-	const noticed = (manifest.sensitivity === undefined ? [] : describeSensitivity(manifest.sensitivity))
-		.map((sentence) => `  ${sentence}\n`)
-		.join("");
-	terminal.echo(`Recorded ${manifest.goldenId} with ${counted(manifest.cases.length, "case")} in ${shown}.\n${noticed}${limits}`);
-	if (limits !== "") terminal.echo("These limits are a proposal: review them in golden.json. `trtgate golden inspect` explains it.\n");
-	return { state: "written", manifest };
+function describeRecorded({ manifest, why }: Pick<Recorded, "manifest" | "why">, shown: string): string {
+	const notices = manifest.sensitivity === undefined ? [] : describeSensitivity(manifest.sensitivity);
+	const limits = why.flatMap(({ output, sentences }) => sentences.map((sentence) => `${output}: ${sentence}`));
+	const lines = [
+		`Recorded ${manifest.goldenId} with ${counted(manifest.cases.length, "case")} in ${shown}.`,
+		...[...notices, ...limits].map((sentence) => `  ${sentence}`),
+		...(limits.length === 0 ? [] : ["These limits are a proposal: review them in golden.json. `trtgate golden inspect` explains it."]),
+	];
+	return `${lines.join("\n")}\n`;
 }

@@ -27,10 +27,6 @@ const floatDamages = {
 		const { mean } = tensorStatistics(tensor);
 		return mean === null ? null : () => mean;
 	},
-} as const satisfies Record<string, Damage>;
-
-const anyDamages = {
-	"output-zero": () => () => 0,
 	"channel-zero": (_, values, channels) => (at) => (channelOf(at, channels) === channels.count - 1 ? 0 : (values[at] ?? 0)),
 	"channels-swapped": (_, values, channels) =>
 		moved(values, channels, (channel) => (channel < channels.count - 2 ? channel : 2 * channels.count - 3 - channel)),
@@ -39,6 +35,10 @@ const anyDamages = {
 		const from = Math.floor(channels.count / 2);
 		return moved(values, channels, (channel) => (channel < from ? channel : from + ((channel - from + 1) % (channels.count - from))));
 	},
+} as const satisfies Record<string, Damage>;
+
+const anyDamages = {
+	"output-zero": () => () => 0,
 } as const satisfies Record<string, Damage>;
 
 export type OutputDefectKind = keyof typeof floatDamages | keyof typeof anyDamages | "other-case";
@@ -70,10 +70,11 @@ function damageTensor(tensor: Tensor, kind: Exclude<OutputDefectKind, "other-cas
 	return valueAt === null ? null : encodeTensor(tensor.dtype, tensor.shape, valueAt);
 }
 
-/** The shortest axis of more than one entry, the first left out where there are others: it counts samples. */
+/** Of a map with height and width: the axis before or behind them; else the shortest axis, the first left out: it counts samples. */
 function channelsOf(shape: readonly number[]): Channels {
-	const axes = shape.map((size, axis) => ({ size, axis })).filter(({ size, axis }) => size > 1 && (axis > 0 || shape.length === 1));
-	const shortest = axes.reduce((known, one) => (one.size < known.size ? one : known), axes[0] ?? { size: 1, axis: 0 });
+	const candidates = shape.length === 4 ? [1, 3] : shape.map((_, axis) => axis).slice(shape.length > 1 ? 1 : 0);
+	const axes = candidates.map((axis) => ({ axis, size: shape[axis] ?? 1 }));
+	const shortest = axes.reduce((known, one) => (one.size < known.size ? one : known), axes[0] ?? { axis: 0, size: 1 });
 	return { count: shortest.size, inner: elementCount(shape.slice(shortest.axis + 1)) };
 }
 

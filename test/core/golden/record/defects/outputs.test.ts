@@ -48,6 +48,8 @@ describe("damageOutput", () => {
 		["one number", "channels-swapped", [float32([1])]],
 		["no elements", "output-zero", [zeros("float32", [0])]],
 		["integers", "output-sign", [int64([1n, 2n])]],
+		["labels of pixels", "channels-swapped", [int64([1n, 2n, 3n, 4n], [1, 2, 2])]],
+		["a map of one channel", "channels-swapped", [zeros("float32", [1, 1, 8, 8])]],
 	])("means nothing for %s", (_, kind, tensors) => {
 		expect(damageOutput(tensors, kind)).toBeNull();
 	});

@@ -1,0 +1,71 @@
+// Keeps a golden on disk while it is recorded: written as soon as it is usable, improved, finished, or taken back.
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { TensorToWrite } from "../../core/golden/manifest/draft.ts";
+import { parseManifest } from "../../core/golden/manifest/parse-manifest.ts";
+import type { GoldenManifest } from "../../core/schema/golden.ts";
+import type { Files } from "../../ports/world.ts";
+import { readManifestText } from "./read-old.ts";
+import { manifestText, removeTensors, writeTensors } from "./write.ts";
+
+/** Beside golden.json while a golden is recorded again: the manifest of before, whose tensors stay until the new one is finished. */
+const previousName = "golden.previous.json";
+
+export interface Keeper {
+	save(manifest: GoldenManifest): Promise<void>;
+	/** Removes what belonged to the golden of before. */
+	finish(manifest: GoldenManifest): Promise<void>;
+	/** Puts the golden of before back; where there was none, nothing stays. */
+	takeBack(): Promise<void>;
+}
+
+export interface KeptGolden {
+	/** Absolute. */
+	folder: string;
+	/** The golden on disk; null: none. */
+	old: GoldenManifest | null;
+	/** Whether that one is unfinished, and goes on. */
+	goesOn: boolean;
+	/** Of the new golden, known when it is put together; nothing that the old manifest names lies among them. */
+	files(): readonly TensorToWrite[];
+}
+
+export async function keepGolden(kept: KeptGolden, files: Files): Promise<Keeper> {
+	const { folder, old, goesOn } = kept;
+	const path = (name: string): string => join(folder, name);
+	const stale = goesOn ? null : old;
+	const before = (await readPrevious(folder)) ?? stale;
+	const removeStale = async (of: readonly (GoldenManifest | null)[], wanted: GoldenManifest | null): Promise<void> => {
+		for (const manifest of of) if (manifest !== null) await removeTensors(folder, manifest, wanted);
+		await rm(path(previousName), { force: true });
+	};
+	let saved: GoldenManifest | null = goesOn ? old : null;
+	const save = async (manifest: GoldenManifest): Promise<void> => {
+		if (saved === null) {
+			await files.makeFolder(folder);
+			if (before !== null) await files.writeText(path(previousName), manifestText(before));
+			await writeTensors(folder, kept.files(), files);
+		}
+		await files.writeText(path("golden.json"), manifestText(manifest));
+		saved = manifest;
+	};
+	return {
+		save,
+		async finish(manifest) {
+			await save(manifest);
+			await removeStale([before, stale], manifest);
+		},
+		async takeBack() {
+			if (saved === null) return;
+			if (before !== null) await files.writeText(path("golden.json"), manifestText(before));
+			else await rm(path("golden.json"), { force: true });
+			await removeStale([saved, stale], before);
+		},
+	};
+}
+
+async function readPrevious(folder: string): Promise<GoldenManifest | null> {
+	const path = join(folder, previousName);
+	const text = await readManifestText(path);
+	return text === null ? null : parseManifest(text, path);
+}

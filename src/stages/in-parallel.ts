@@ -1,0 +1,14 @@
+// Does work on many items, some at a time; results keep the order of the items.
+export async function inParallel<Item, Result>(
+	items: readonly Item[],
+	atOnce: number,
+	work: (item: Item, index: number) => Promise<Result>,
+): Promise<Result[]> {
+	const results: Result[] = [];
+	const queue = items.entries();
+	const lane = async (): Promise<void> => {
+		for (const [index, item] of queue) results[index] = await work(item, index);
+	};
+	await Promise.all(Array.from({ length: Math.max(1, Math.min(atOnce, items.length)) }, lane));
+	return results;
+}
