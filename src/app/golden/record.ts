@@ -43,7 +43,7 @@ export async function recordWith(options: RecordOptions, terminal: Terminal): Pr
 		const found = await findRecordInputs({ options, model, reused, scratchFolder }, ports);
 		terminal.echo(`${describeWorth(found.how, found.cases.length)}\n`);
 		for (const note of found.notes) terminal.err(`note: ${note}\n`);
-		if (reused !== null) terminal.err(`note: ${describeReuse(reused)}\n`);
+		if (reused !== null && !goesOn) terminal.err(`note: ${describeReuse(reused)}\n`);
 		const begun = goesOn ? await readBegun(old, { folder: options.out, cases: found.cases, ports }) : null;
 		if (begun === null) checkChange({ old, options, author });
 		else terminal.err(`note: The recording of ${begun.manifest.goldenId} goes on where it stopped.\n`);
