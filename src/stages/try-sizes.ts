@@ -49,7 +49,7 @@ async function tryRound(search: SizeSearch, input: TryInput, ports: TryPorts): P
 	const [first] = round;
 	if (first === undefined || input.limitMs <= 0) return { state: "none", attempts };
 	ports.progress.item(label(first));
-	const result = await runAll(round, input, ports);
+	const result = await runAll(round, { ...input, stopAtFirst: true }, ports);
 	if (typeof result === "string") {
 		const isNew = attempts.every(({ by }) => by !== "run");
 		return isNew ? { state: "guessed", sizes: first, why: result, attempts } : { state: "none", attempts };
@@ -66,10 +66,10 @@ function label(sizes: Sizes): string {
 	return [...sizes].map(([name, size]) => `${name} ${size}`).join(", ");
 }
 
-/** The answers, up to the first that ran; a sentence where the model could not be tried at all. */
+/** The answers; a sentence where the model could not be tried at all. */
 async function runAll(
 	round: readonly Sizes[],
-	input: TryInput,
+	input: TryInput & { stopAtFirst?: true },
 	ports: TryPorts,
 ): Promise<Extract<InferResult, { state: "done" }>["cases"] | string> {
 	const [build] = await ports.reference.builds();
@@ -79,7 +79,7 @@ async function runAll(
 		model: input.model,
 		cases,
 		variant: { flavour: build.flavour, level: "basic", threads: 1 },
-		stopAtFirst: true,
+		...(input.stopAtFirst === undefined ? {} : { stopAtFirst: input.stopAtFirst }),
 		scratchFolder: input.scratchFolder,
 		logPath: `${input.scratchFolder}/sizes.log`,
 		timeoutMs: Math.ceil(input.limitMs),
@@ -96,17 +96,21 @@ function faultOf(answer: Extract<InferResult, { state: "done" }>["cases"][number
 	return empty === undefined ? null : `output ${empty[0]} is empty`;
 }
 
-/** Which of these sizes run, in their order, as far as the time goes; undefined where it was not tried. */
-export async function checkSizes(candidates: readonly Sizes[], input: TryInput, ports: TryPorts): Promise<(boolean | undefined)[]> {
+/** Which of these sizes run, in their order, each group in one process, as far as the time goes; undefined where it was not tried. */
+export async function checkSizes(
+	groups: readonly (readonly Sizes[])[],
+	input: TryInput,
+	ports: TryPorts,
+): Promise<(boolean | undefined)[]> {
 	const endMs = ports.clock.now() + input.limitMs;
-	ports.progress.stage("other sizes", candidates.length);
+	ports.progress.stage("other sizes", groups.length);
 	const ran: (boolean | undefined)[] = [];
-	for (const sizes of candidates) {
+	for (const group of groups) {
 		const limitMs = endMs - ports.clock.now();
-		ports.progress.item(label(sizes));
-		const result = limitMs <= 0 ? "the time was up" : await runAll([sizes], { ...input, limitMs }, ports);
-		ran.push(typeof result === "string" ? undefined : faultOf(result[0]) === null);
+		ports.progress.item(group.map(label).join("; "));
+		const result = limitMs <= 0 ? "the time was up" : await runAll(group, { ...input, limitMs }, ports);
+		ran.push(...group.map((_, index) => (typeof result === "string" ? undefined : faultOf(result[index]) === null)));
 	}
-	ports.progress.done(`${ran.filter((each) => each === true).length} of ${candidates.length} run`);
+	ports.progress.done(`${ran.filter((each) => each === true).length} of ${ran.length} run`);
 	return ran;
 }

@@ -131,3 +131,51 @@ describe("sizes that are given", () => {
 		});
 	});
 });
+
+describe("init", () => {
+	it("writes sizes that ran on the model, with what each axis seems to be", async () => {
+		const cwd = temporaryFolder();
+		writeFileSync(join(cwd, "net.onnx"), lineReader([null, 3, "?", "?"]));
+		const run = await runCli(["init", "net.onnx", "--quiet"], { cwd });
+		expect(run.exit, run.stderr).toBe(0);
+		const text = readFileSync(join(cwd, "trtgate.yml"), "utf8");
+		expect(text).toMatch(/# ONNX Runtime runs x:0 \[1, 3, 48, 320\]/);
+		expect(text).toMatch(/"x:0_2": 48 # axis 2 of x:0: the height of a line of text/);
+		expect(text).toContain('"x:0": { shape: ["x:0_0", 3, "x:0_2", "x:0_3"] }');
+		const plan = await runCli(["run", "--dry-run"], { cwd });
+		expect(plan.exit, plan.stderr).toBe(0);
+	});
+
+	it("writes one size where the model takes no other, and what the user gives", async () => {
+		const cwd = temporaryFolder();
+		writeFileSync(join(cwd, "net.onnx"), digitReader());
+		const run = await runCli(["init", "net.onnx", "--quiet", "--dims", "batch=4"], { cwd });
+		expect(run.exit, run.stderr).toBe(0);
+		const text = readFileSync(join(cwd, "trtgate.yml"), "utf8");
+		expect(text).toMatch(/batch: 4 # .*given\n +height: 28 # .*\n +width: 28 # /);
+		expect(text).toContain("not the largest sizes");
+	});
+
+	it("guesses, and says so, where nothing runs", async () => {
+		const cwd = temporaryFolder();
+		const nodes = [node({ op: "Acme", domain: "com.acme" })];
+		writeFileSync(join(cwd, "net.onnx"), model({ nodes, inputs: [value("x", ["batch", 4])], opsets: { "": 17, "com.acme": 1 } }));
+		const run = await runCli(["init", "net.onnx", "--quiet"], { cwd });
+		expect(run.exit, run.stderr).toBe(0);
+		expect(readFileSync(join(cwd, "trtgate.yml"), "utf8")).toMatch(/# Guesses: x \[1, 4\] was not tried, because .*com\.acme/);
+	});
+});
+
+describe("preflight", () => {
+	it.each([
+		[["--shape", "image=1,1,28,28"], 0, /Nothing found|note/],
+		[["--dims", "batch=1,height=30,width=28"], 2, /image \[1, 1, 30, 28\]: Gemm .*840 and 784/],
+		[["--dims", "batch=1"], 2, /Sizes are missing: "height" \(axis 2 of "image"\).*--dims height=28,width=28/s],
+	])("checks the model with the sizes of %j", async (argv, exit, says) => {
+		const cwd = temporaryFolder();
+		writeFileSync(join(cwd, "net.onnx"), digitReader());
+		const run = await runCli(["preflight", "net.onnx", ...argv], { cwd });
+		expect(run).toMatchObject({ exit });
+		expect(run.stdout + run.stderr).toMatch(says);
+	});
+});

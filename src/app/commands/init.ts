@@ -8,7 +8,12 @@ import { ConfigError } from "../../core/errors.ts";
 import { exitCodes } from "../exit.ts";
 import type { Terminal } from "../terminal.ts";
 import { parseArguments } from "./arguments.ts";
+import { chooseInitSizes } from "./init-sizes.ts";
+import { parseDims, parseShapes } from "./sizes.ts";
 import { initTable } from "./tables.ts";
+
+const configName = "trtgate.yml";
+const workflowName = ".github/workflows/trtgate.yml";
 
 export async function init(argv: readonly string[], terminal: Terminal): Promise<number> {
 	const args = parseArguments(argv, initTable);
@@ -19,11 +24,13 @@ export async function init(argv: readonly string[], terminal: Terminal): Promise
 		const fix = `Run \`trtgate init\` in a folder above ${path}.`;
 		throw new ConfigError({ code: "path-outside-workspace", message: `${path} is not below ${terminal.cwd}.`, details: { fix } });
 	}
+	for (const name of [configName, workflowName]) await refuseToOverwrite(join(terminal.cwd, name), name);
+	const given = { dims: parseDims(args.texts("dims")), inputs: parseShapes(args.texts("shape")) };
+	const { comments, ...known } = await chooseInitSizes(model, given, { ...terminal, quiet: args.flag("quiet") });
 	const written = {
-		"trtgate.yml": starterConfig(model.onnx, { name: basename(path).replace(/\.onnx$/i, ""), onnxPath }),
-		".github/workflows/trtgate.yml": starterWorkflow({}),
+		[configName]: starterConfig(model.onnx, { name: basename(path).replace(/\.onnx$/i, ""), onnxPath, known, comments }),
+		[workflowName]: starterWorkflow({}),
 	};
-	for (const name of Object.keys(written)) await refuseToOverwrite(join(terminal.cwd, name), name);
 	const files = fileStore();
 	for (const name of Object.keys(written)) await files.makeFolder(dirname(join(terminal.cwd, name)));
 	for (const [name, text] of Object.entries(written)) {

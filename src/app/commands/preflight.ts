@@ -3,24 +3,41 @@ import { resolve } from "node:path";
 import { fileModelReader } from "../../adapters/files/model-reader.ts";
 import { ConfigError } from "../../core/errors.ts";
 import { describeModel } from "../../core/onnx/describe.ts";
-import { preflight as findingsOf } from "../../core/onnx/preflight.ts";
+import type { ShapeSource } from "../../core/onnx/input-shapes/bind.ts";
+import { shapeCheck } from "../../core/onnx/input-shapes/check.ts";
+import { refuseImpossible, resolveShapes } from "../../core/onnx/input-shapes/resolve.ts";
+import type { OnnxModel } from "../../core/onnx/model.ts";
+import { preflight as findingsOf, type PreflightContext } from "../../core/onnx/preflight.ts";
 import { renderPreflight } from "../../core/onnx/render-preflight.ts";
 import { jsonText } from "../../core/text/escape.ts";
 import { exitCodes } from "../exit.ts";
 import type { Terminal } from "../terminal.ts";
 import { parseArguments } from "./arguments.ts";
+import { parseDims, parseShapes } from "./sizes.ts";
 import { preflightTable } from "./tables.ts";
 
 export async function preflight(argv: readonly string[], terminal: Terminal): Promise<number> {
 	const args = parseArguments(argv, preflightTable);
 	const tensorrt = checkedVersion(args.text("tensorrt"));
 	const model = await fileModelReader().read(resolve(terminal.cwd, args.positionals[0] ?? ""));
-	const findings = findingsOf(model, tensorrt === undefined ? { backend: "onnxruntime" } : { backend: "tensorrt", tensorrt });
+	const given = { dims: parseDims(args.texts("dims")), inputs: parseShapes(args.texts("shape")) };
+	const sizes = args.isGiven("dims") || args.isGiven("shape") ? checkedSizes(model.onnx, given) : {};
+	const findings = findingsOf(model, {
+		...(tensorrt === undefined ? { backend: "onnxruntime" } : { backend: "tensorrt", tensorrt }),
+		...sizes,
+	});
 	const summary = describeModel(model);
 	terminal.out(
 		args.flag("json") ? jsonText({ model: summary, findings }) : renderPreflight(summary, findings, { color: terminal.color.out }),
 	);
 	return findings.some((finding) => finding.severity === "error") ? exitCodes.failed : exitCodes.ok;
+}
+
+/** @throws ConfigError config-dims where a size is missing, or the model cannot run with them. */
+function checkedSizes(model: OnnxModel, given: ShapeSource): Pick<PreflightContext, "dims" | "shapedInputs"> {
+	refuseImpossible(model, { check: shapeCheck(model), shapes: resolveShapes(model, given) }, given);
+	const dims = Object.entries(given.dims).map(([name, size]) => [name, { min: size, opt: size, max: size }] as const);
+	return { dims: Object.fromEntries(dims), shapedInputs: Object.keys(given.inputs) };
 }
 
 function checkedVersion(version: string | undefined): string | undefined {

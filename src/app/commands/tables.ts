@@ -56,6 +56,8 @@ export const preflightTable = {
 	positionals: ["MODEL"],
 	does: "checks an ONNX file and lists what prevents building or running it",
 	options: {
+		dims: { value: "NAME=SIZE", does: "Sizes of symbolic dimensions to check the model with, separated by commas.", again: true },
+		shape,
 		tensorrt: { value: "VERSION", does: "Check for this version of TensorRT.", otherwise: "checks for ONNX Runtime" },
 		json,
 	},
@@ -211,6 +213,9 @@ export const initTable = {
 	name: "init",
 	positionals: ["MODEL"],
 	does: "writes trtgate.yml and a workflow for an ONNX file",
-	options: {},
+	options: {
+		dims: { value: "NAME=SIZE", does: "Sizes of symbolic dimensions, separated by commas.", otherwise: "tried out", again: true },
+		shape: { ...shape, otherwise: "tried out" },
+	},
 	example: "trtgate init models/resnet50.onnx",
 } as const satisfies CommandTable;

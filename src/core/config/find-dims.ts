@@ -1,5 +1,7 @@
-// Finds the dimensions of an ONNX file's inputs that a config has to bind.
-import type { OnnxValue } from "../onnx/model.ts";
+// Finds the dimensions of an ONNX file's inputs that a config has to bind, with a range for each.
+import { type AxisLabel, labelAxes, openAxes } from "../onnx/input-shapes/open-axes.ts";
+import { type AxisKind, kindsOf } from "../onnx/input-shapes/propose.ts";
+import { feeds, type OnnxModel } from "../onnx/model.ts";
 import { cleanName } from "../text/escape.ts";
 import type { DimRange } from "./config.ts";
 import { isName } from "./values.ts";
@@ -7,16 +9,33 @@ import { isName } from "./values.ts";
 export interface FoundDim {
 	name: string;
 	range: DimRange;
-	/** For people: which axis of which input. */
+	/** For people: which axis of which input, and what it seems to be. */
 	where: string;
+	isBatch: boolean;
 }
 
 export interface FoundDims {
 	dims: readonly FoundDim[];
-	/** Shapes of inputs whose dimensions the file does not name. */
+	/** Shapes of inputs with axes that have no name of their own in the file. */
 	shapes: readonly { input: string; shape: readonly (number | string)[] }[];
 	/** Inputs that the config cannot describe. */
 	unshaped: readonly string[];
+}
+
+/** Which sizes beside the chosen ones run; undefined where it was not tried. */
+export interface RangeEnds {
+	/** More than one row. */
+	batch?: boolean | undefined;
+	smallest?: boolean | undefined;
+	largest?: boolean | undefined;
+}
+
+/** Sizes that were chosen or given, by the name of the open axis. */
+export interface KnownSizes {
+	sizes: ReadonlyMap<string, number>;
+	/** Those that the user gave: the only ones wanted. */
+	given: ReadonlySet<string>;
+	ends: RangeEnds;
 }
 
 /** More than any hand would write; also what the config takes. */
@@ -24,59 +43,62 @@ const maxDims = 50;
 /** More axes than TensorRT's eight and all that ONNX operators use. */
 const maxAxes = 16;
 
-export function findDims(inputs: readonly OnnxValue[]): FoundDims {
-	const dims = new Map<string, FoundDim>();
-	// By input: a broken file may name one twice.
-	const shapes = new Map<string, FoundDims["shapes"][number]>();
-	const unshaped: string[] = [];
-	for (const input of inputs) {
-		if (input.dims === null || input.dims.length > maxAxes || !isName(input.name)) {
-			unshaped.push(input.name);
-			continue;
-		}
-		const named = input.dims.map((size, axis) => nameAxis(size, `${input.name}_${axis}`));
-		if (named.some((axis) => axis.invented)) shapes.set(input.name, { input: input.name, shape: named.map((axis) => axis.size) });
-		for (const [axis, { size }] of named.entries()) {
-			if (typeof size !== "string" || dims.has(size) || dims.size >= maxDims) continue;
-			dims.set(size, { name: size, range: guessRange(size, axis), where: `axis ${axis} of ${cleanName(input.name, 40)}` });
-		}
-	}
-	const known = [...shapes.values()].filter(({ shape }) => shape.every((size) => typeof size === "number" || dims.has(size)));
-	return { dims: [...dims.values()], shapes: known.slice(0, maxDims), unshaped: unshaped.slice(0, maxDims) };
+const nothing: KnownSizes = { sizes: new Map(), given: new Set(), ends: {} };
+
+export function findDims(model: OnnxModel, known: KnownSizes = nothing): FoundDims {
+	// By name: a broken file may name one twice.
+	const all = [...new Map(feeds(model.graph).map((input) => [input.name, input])).values()];
+	const usable = all.filter(({ dims, name }) => dims !== null && dims.length <= maxAxes && isName(name));
+	const labels = labelAxes(usable);
+	const open = openAxes(usable, labels).slice(0, maxDims);
+	const kinds = kindsOf(model, open);
+	const dims = open.map(({ name, uses: [use] }): FoundDim => {
+		const kind = kinds.get(name) ?? { says: "unknown", sizes: [1] };
+		const where = `axis ${use?.axis} of ${cleanName(use?.input ?? "", 40)}: ${known.given.has(name) ? "given" : kind.says}`;
+		return { name, range: rangeOf(name, kind, known), where, isBatch: kind.isBatch === true };
+	});
+	const names = new Set(dims.map(({ name }) => name));
+	const shapes = usable.flatMap(({ name }, index) => {
+		const axes = labels[index] ?? [];
+		const isKnown = axes.every((axis) => typeof axis === "number" || names.has(axis.name));
+		return isKnown && axes.some(isNameless)
+			? [{ input: name, shape: axes.map((axis) => (typeof axis === "number" ? axis : axis.name)) }]
+			: [];
+	});
+	return { dims, shapes, unshaped: all.flatMap((input) => (usable.includes(input) ? [] : [input.name])).slice(0, maxDims) };
 }
 
-interface Axis {
-	size: number | string;
-	/** The file has no name for it that a config could use. */
-	invented: boolean;
+function isNameless(axis: AxisLabel): boolean {
+	return typeof axis !== "number" && !axis.isNamed;
 }
 
-function nameAxis(size: number | string | null, fallback: string): Axis {
-	if (typeof size === "number" && Number.isInteger(size) && size >= 0 && size < 2 ** 31) return { size, invented: false };
-	if (typeof size === "string" && isName(size)) return { size, invented: false };
-	return { size: fallback.slice(-200), invented: true };
+/** Engines for several rows are made fastest for this many. */
+const optimalBatch = 8;
+
+function rangeOf(name: string, kind: AxisKind, { sizes, given, ends }: KnownSizes): DimRange {
+	const chosen = sizes.get(name) ?? kind.sizes[0] ?? 1;
+	const fixed = { min: chosen, opt: chosen, max: chosen };
+	if (given.has(name) || kind.range === undefined) return fixed;
+	const { min, max } = kind.range;
+	if (kind.isBatch) return ends.batch === false ? fixed : { min, opt: Math.max(optimalBatch, chosen), max: Math.max(max, chosen) };
+	return {
+		min: ends.smallest === false ? chosen : Math.min(min, chosen),
+		opt: chosen,
+		max: ends.largest === false ? chosen : Math.max(max, chosen),
+	};
 }
 
-interface Kind {
-	name: RegExp;
-	range: DimRange;
+/** Sizes beside the chosen ones that the ranges promise, to be tried: by what `RangeEnds` calls them. */
+export function endsOf(found: FoundDims, chosen: ReadonlyMap<string, number>): [keyof RangeEnds, ReadonlyMap<string, number>][] {
+	const { dims } = found;
+	const at = (pick: (dim: FoundDim, size: number) => number): ReadonlyMap<string, number> =>
+		new Map([...chosen].map(([name, size]) => [name, pick(dims.find((dim) => dim.name === name) ?? noDim, size)]));
+	const ends: [keyof RangeEnds, ReadonlyMap<string, number>][] = [
+		["batch", at(({ isBatch, range }, size) => (isBatch && range.max > size ? size + 1 : size))],
+		["smallest", at(({ isBatch, range }, size) => (isBatch ? size : Math.min(range.min, size)))],
+		["largest", at(({ isBatch, range }, size) => (isBatch ? size : Math.max(range.max, size)))],
+	];
+	return ends.filter(([, sizes]) => [...sizes].some(([name, size]) => size !== chosen.get(name)));
 }
 
-/** Checked in this order. The optima are what the common public models are trained or exported with. */
-const kinds: readonly Kind[] = [
-	{ name: /batch|^n$|^b$/i, range: { min: 1, opt: 8, max: 32 } },
-	{ name: /seq|len|token|time|frames|^t$|^l$|^s$/i, range: { min: 1, opt: 128, max: 512 } },
-	{ name: /height|width|^h$|^w$/i, range: { min: 64, opt: 224, max: 640 } },
-];
-
-const batch: DimRange = { min: 1, opt: 8, max: 32 };
-const unknown: DimRange = { min: 1, opt: 16, max: 64 };
-
-/** @param axis of the input that has the dimension; the first is the batch where the name says nothing. */
-export function guessRange(name: string, axis: number): DimRange {
-	return kinds.find((kind) => kind.name.test(name))?.range ?? (axis === 0 ? batch : unknown);
-}
-
-export function isBatch(range: DimRange): boolean {
-	return range.min === batch.min && range.opt === batch.opt && range.max === batch.max;
-}
+const noDim: FoundDim = { name: "", range: { min: Number.POSITIVE_INFINITY, opt: 1, max: 0 }, where: "", isBatch: false };

@@ -1,7 +1,8 @@
 // Writes what `trtgate init` leaves: a trtgate.yml with the dimensions found in an ONNX file, and a workflow that runs it.
-import { feeds, type OnnxModel } from "../onnx/model.ts";
+import { yamlText } from "../onnx/input-shapes/render.ts";
+import type { OnnxModel } from "../onnx/model.ts";
 import { cleanName } from "../text/escape.ts";
-import { type FoundDim, type FoundDims, findDims, isBatch } from "./find-dims.ts";
+import { type FoundDim, type FoundDims, findDims, type KnownSizes } from "./find-dims.ts";
 import { folderName } from "./identity.ts";
 import { isName } from "./values.ts";
 import { workloadKeys } from "./workloads.ts";
@@ -13,11 +14,15 @@ export interface StarterOptions {
 	onnxPath: string;
 	/** Golden manifest, relative to the config, where there is one. */
 	goldenPath?: string;
+	/** Sizes that were given or tried out. */
+	known?: KnownSizes;
+	/** How these came about, a line each. */
+	comments?: readonly string[];
 }
 
 /** A config that loads unchanged. */
 export function starterConfig(model: OnnxModel, options: StarterOptions): string {
-	const found = findDims(feeds(model.graph));
+	const found = findDims(model, options.known);
 	const name = isName(options.name) ? options.name : cleanName(options.name);
 	const lines = [
 		"# What trtgate checks on every change. All keys: docs/configuration.md.",
@@ -29,7 +34,7 @@ export function starterConfig(model: OnnxModel, options: StarterOptions): string
 		"models:",
 		`  ${yamlText(name)}:`,
 		`    onnx: ${yamlText(options.onnxPath)}`,
-		...dimLines(found),
+		...dimLines(found, options.comments ?? ["Guessed from names and places."]),
 		...shapeLines(found),
 		"    engines:",
 		"      fp32: { precision: fp32 }",
@@ -48,15 +53,20 @@ export function starterConfig(model: OnnxModel, options: StarterOptions): string
 	return `${lines.join("\n")}\n`;
 }
 
-function dimLines({ dims }: FoundDims): string[] {
+function dimLines({ dims }: FoundDims, comments: readonly string[]): string[] {
 	if (dims.length === 0) return ["    # Its shapes are fixed: no dims to bind."];
 	return [
-		"    # Sizes that engines are built for: smallest, the one to be fastest at, largest. Guessed from the names: check them.",
+		"    # Sizes that engines are built for: smallest, the one to be fastest at, largest. Check them.",
+		...comments.map((comment) => `    # ${cleanName(comment, mostCommentChars)}`),
 		"    dims:",
-		...dims.map(
-			({ name, range, where }) => `      ${yamlText(name)}: { min: ${range.min}, opt: ${range.opt}, max: ${range.max} } # ${where}`,
-		),
+		...dims.map(({ name, range, where }) => `      ${yamlText(name)}: ${rangeText(range)} # ${where}`),
 	];
+}
+
+const mostCommentChars = 600;
+
+function rangeText({ min, opt, max }: FoundDim["range"]): string {
+	return min === max ? String(opt) : `{ min: ${min}, opt: ${opt}, max: ${max} }`;
 }
 
 function shapeLines({ shapes, unshaped }: FoundDims): string[] {
@@ -66,12 +76,12 @@ function shapeLines({ shapes, unshaped }: FoundDims): string[] {
 		({ input, shape }) =>
 			`      ${yamlText(input)}: { shape: [${shape.map((size) => (typeof size === "number" ? size : yamlText(size))).join(", ")}] }`,
 	);
-	return [...comments, "    # Dimensions without a name in the ONNX file.", "    inputs:", ...rows];
+	return [...comments, "    # Axes without a name of their own in the ONNX file.", "    inputs:", ...rows];
 }
 
 function workloadLines({ dims }: FoundDims): string[] {
 	const head = ["    # The rows of the speed table."];
-	const batch = dims.find(({ range }) => isBatch(range));
+	const batch = dims.find(({ range, isBatch }) => isBatch && range.max > range.min);
 	if (batch === undefined) return [...head, `    workloads: [${workload(dims.slice(0, 3))}]`];
 	const single = { ...batch, range: { ...batch.range, opt: batch.range.min } };
 	return [...head, `    workloads: [${workload([single])}, ${workload([batch])}]`];
@@ -90,14 +100,6 @@ function goldenLines({ goldenPath }: StarterOptions, name: string): string[] {
 		"    # What the engines must compute: `trtgate golden record --config trtgate.yml --model NAME` makes it.",
 		`    # golden: golden/${folderName(name)}/golden.json`,
 	];
-}
-
-/** Words that some reader of YAML takes for something else than text. */
-const keyword = /^(true|false|null|yes|no|on|off|y|n)$/i;
-
-/** Plain where no reader could mistake it; else in double quotes, where YAML reads what JSON writes. */
-function yamlText(text: string): string {
-	return /^[A-Za-z_][\w./-]*$/.test(text) && !keyword.test(text) ? text : JSON.stringify(text);
 }
 
 export interface WorkflowOptions {

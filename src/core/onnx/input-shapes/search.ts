@@ -98,8 +98,7 @@ function addHints({ sizes, why }: Attempt, { candidates, bound, kinds }: Hinted)
 		const hints = mayHint(name) ? hintsFor(size, why) : named?.name === name ? [named.size] : [];
 		// Guesses of guesses lead nowhere.
 		if (named === null && kinds.get(name)?.sizes.includes(size) !== true) continue;
-		const likely = [...hints.filter((hint) => list.includes(hint)), ...hints.filter((hint) => !list.includes(hint))];
-		candidates.set(name, [...likely, ...list.filter((each) => !likely.includes(each))]);
+		candidates.set(name, [...hints, ...list.filter((each) => !hints.includes(each))]);
 	}
 }
 
@@ -118,16 +117,28 @@ const mostHints = 4;
  * ratio, or by its root where height and width both count; one class token may be among them.
  */
 function hintsFor(size: number, why: string): number[] {
-	const numbers = [...new Set([...why.matchAll(/(?<![\w.])\d{1,6}(?![\w.])/g)].map(([text]) => Number(text)))].filter(
-		(number) => number > 1,
-	);
-	const few = numbers.slice(0, mostNumbers);
-	const pairs = few.flatMap((got) => few.flatMap((expected) => (got === expected ? [] : [[got, expected] as const])));
-	const hints = pairs.flatMap(([got, expected]) => [
-		(size * expected) / got,
+	const hints = pairsIn(why).flatMap(([got, expected]) => [
 		size * Math.sqrt(expected / got),
+		(size * expected) / got,
 		size * Math.sqrt((expected - 1) / (got - 1)),
 	]);
 	const usable = hints.filter((hint) => Number.isInteger(hint) && hint > 0 && hint <= maxSize && hint !== size);
 	return [...new Set(usable)].slice(0, mostHints);
+}
+
+/**
+ * Numbers of a message that may be at odds, what came out before what was expected, and the other way round: those that it says
+ * so of, else those in which two shapes of one rank differ, else all.
+ */
+function pairsIn(why: string): (readonly [number, number])[] {
+	const both = (one: number, other: number) => [[one, other] as const, [other, one] as const];
+	const stated = /(\d{1,9}) and (\d{1,9})(?= must be the same|$)/.exec(why);
+	if (stated !== null) return both(Number(stated[1]), Number(stated[2]));
+	const shapes = [...why.matchAll(/[[{](\d+(?:, ?\d+)+)[\]}]/g)].map(([, list = ""]) => list.split(",").map(Number));
+	const [first, last] = [shapes.at(-2) ?? [], shapes.at(-1) ?? []];
+	const odd = last.length === first.length ? [...last.keys()].filter((axis) => last[axis] !== first[axis]) : [];
+	if (odd.length > 0) return odd.flatMap((axis) => both(first[axis] ?? 1, last[axis] ?? 1));
+	const numbers = [...why.matchAll(/(?<![\w.])\d{1,6}(?![\w.])/g)].map(([text]) => Number(text)).filter((number) => number > 1);
+	const few = [...new Set(numbers)].slice(0, mostNumbers);
+	return few.flatMap((got, index) => few.slice(index + 1).flatMap((expected) => both(got, expected)));
 }

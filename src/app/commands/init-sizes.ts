@@ -1,0 +1,108 @@
+// Chooses the sizes of a first config: those that the user gives, and for the others what runs on ONNX Runtime.
+import { endsOf, findDims, type KnownSizes, type RangeEnds } from "../../core/config/find-dims.ts";
+import { ConfigError, ToolError } from "../../core/errors.ts";
+import { type BoundShapes, bindShapes, fillShapes, type ShapeSource } from "../../core/onnx/input-shapes/bind.ts";
+import { shapeCheck } from "../../core/onnx/input-shapes/check.ts";
+import { labelAxes } from "../../core/onnx/input-shapes/open-axes.ts";
+import { proposeSizes } from "../../core/onnx/input-shapes/propose.ts";
+import { describeShapes } from "../../core/onnx/input-shapes/render.ts";
+import { refuseImpossible } from "../../core/onnx/input-shapes/resolve.ts";
+import { describeAttempts } from "../../core/onnx/input-shapes/tried.ts";
+import type { OnnxModel } from "../../core/onnx/model.ts";
+import type { ModelOnDisk } from "../../ports/world.ts";
+import { checkSizes, type TryInput, trySizes } from "../../stages/try-sizes.ts";
+import { type GoldenPorts, withGoldenPorts } from "../golden/compose.ts";
+import { generateCases, inputPorts } from "../golden/inputs.ts";
+import { progressFor, type Terminal } from "../terminal.ts";
+
+export interface InitSizes extends KnownSizes {
+	/** How they came about, a comment line each. */
+	comments: readonly string[];
+}
+
+/** Of all trials together. */
+const limitMs = 10_000;
+
+/** @throws ConfigError config-dims where what is given contradicts the model. */
+export async function chooseInitSizes(model: ModelOnDisk, given: ShapeSource, terminal: Terminal & { quiet: boolean }): Promise<InitSizes> {
+	const bound = bindShapes(model.onnx, given);
+	const sizes = givenSizes(bound);
+	const known = { sizes, given: new Set(sizes.keys()), ends: {} };
+	const shapes = fillShapes(bound, new Map());
+	if (shapes !== null) refuseImpossible(model.onnx, { check: shapeCheck(model.onnx), shapes }, given);
+	if (bound.open.length === 0 || bound.labels.includes(null)) return { ...known, comments: [] };
+	const guesses = new Map([...sizes, ...proposeSizes(model.onnx, bound.open)]);
+	const progress = progressFor(terminal, terminal);
+	try {
+		return await withGoldenPorts({ terminal, progress, onnxruntime: "wasm" }, (ports, scratchFolder) =>
+			tryOut({ model, bound, feed: feedOf(model.onnx), limitMs, scratchFolder }, known, ports),
+		);
+	} catch (error) {
+		if (!(error instanceof ConfigError || error instanceof ToolError)) throw error;
+		return { ...known, sizes: guesses, comments: [`Guesses: they were not tried. ${error.message}`] };
+	}
+}
+
+/** Of axes that the file leaves open and the user does not. */
+function givenSizes({ inputs, labels }: BoundShapes): Map<string, number> {
+	const sizes = new Map<string, number>();
+	for (const [index, axes] of labelAxes(inputs).entries()) {
+		for (const [axis, label] of (axes ?? []).entries()) {
+			const size = labels[index]?.[axis];
+			if (typeof label !== "number" && typeof size === "number") sizes.set(label.name, size);
+		}
+	}
+	return sizes;
+}
+
+function feedOf(model: OnnxModel): TryInput["feed"] {
+	return (shapes) => generateCases(inputPorts(model, shapes), 1, { model, seed: 1, generators: [] }).cases[0]?.inputs ?? {};
+}
+
+async function tryOut(input: TryInput, known: KnownSizes, ports: GoldenPorts): Promise<InitSizes> {
+	const { model, bound } = input;
+	const endMs = ports.clock.now() + input.limitMs;
+	const tried = await trySizes(input, ports);
+	if (tried.state === "none") {
+		const sizes = new Map([...known.sizes, ...proposeSizes(model.onnx, bound.open)]);
+		return { ...known, sizes, comments: ["Guesses that do not run: correct them.", describeAttempts(bound, tried.attempts)] };
+	}
+	const chosen = { ...known, sizes: new Map([...known.sizes, ...tried.sizes]) };
+	const shapes = describeShapes(fillShapes(bound, tried.sizes) ?? {});
+	if (tried.state === "guessed")
+		return { ...chosen, comments: [`Guesses: ${shapes} was not tried, because ${tried.why.replace(/\.$/, "")}.`] };
+	const ends = await tryEnds({ ...input, limitMs: endMs - ports.clock.now() }, { chosen, sizes: tried.sizes }, ports);
+	return { ...chosen, ends, comments: [`ONNX Runtime runs ${shapes}${endsText(ends)}.`] };
+}
+
+/** What the static shapes rule out is not run. */
+async function tryEnds(
+	input: TryInput,
+	{ chosen, sizes }: { chosen: KnownSizes; sizes: ReadonlyMap<string, number> },
+	ports: GoldenPorts,
+): Promise<RangeEnds> {
+	const { model, bound } = input;
+	const check = shapeCheck(model.onnx);
+	const ends = endsOf(findDims(model.onnx, chosen), sizes);
+	const possible = ends.filter(([, candidate]) => check(fillShapes(bound, candidate) ?? {}) === null);
+	// The largest may take long: it must not keep the others from an answer.
+	const isLargest = ([end]: (typeof possible)[number]): boolean => end === "largest";
+	const ordered = [possible.filter((each) => !isLargest(each)), possible.filter(isLargest)].filter((group) => group.length > 0);
+	const ran = await checkSizes(
+		ordered.map((group) => group.map(([, candidate]) => candidate)),
+		input,
+		ports,
+	);
+	const known = new Map(ordered.flat().map(([end], index) => [end, ran[index]]));
+	return Object.fromEntries(ends.map(([end]) => [end, known.has(end) ? known.get(end) : false]));
+}
+
+function endsText(ends: RangeEnds): string {
+	const labels = { batch: "more rows", smallest: "the smallest sizes", largest: "the largest sizes" } as const;
+	const named = (state: boolean | undefined): string =>
+		Object.entries(labels)
+			.flatMap(([end, label]) => (Object.hasOwn(ends, end) && ends[end as keyof RangeEnds] === state ? [label] : []))
+			.join(", ");
+	const [ran, failed, untried] = [named(true), named(false), named(undefined)];
+	return `${ran === "" ? "" : `, and ${ran}`}${failed === "" ? "" : `; not ${failed}`}${untried === "" ? "" : `; not tried: ${untried}`}`;
+}
