@@ -61,10 +61,8 @@ const setting: Setting = {
 for (const model of chosen) {
 	if (!values.fresh && results.get(model.name)?.product === setting.product) continue;
 	console.error(model.name);
-	if (values.prepare) {
-		prepareModel(model, setting);
-		continue;
-	}
+	if (values.prepare) prepareModel(model, setting);
+	if (values.prepare) continue;
 	results.set(model.name, tryOrExplain(model, setting));
 	writeFileSync(resultsPath, `${JSON.stringify({ results: [...results.values()] }, null, "\t")}\n`);
 }

@@ -82,12 +82,12 @@ def change_floats(model, change):
 
 
 def next_floats(model):
-    """Moves weights to the float above or below: it shows how far rounding alone carries."""
+    """Moves matrices and kernels (no scales of Resize) to the float above or below: it shows how far rounding alone carries."""
     random = np.random.default_rng(7)
 
     def moved(values):
         towards = np.where(random.random(values.shape) < 0.5, -np.inf, np.inf).astype(np.float32)
-        return np.where(np.abs(values) > 1e-20, np.nextafter(values, towards), values) if values.size > 1 else values
+        return np.where(np.abs(values) > 1e-20, np.nextafter(values, towards), values) if values.ndim >= 2 else values
 
     change_floats(model, moved)
 

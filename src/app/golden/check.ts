@@ -29,7 +29,7 @@ import { stopOnSignals } from "../signals.ts";
 import type { Terminal } from "../terminal.ts";
 import { type CheckReport, renderCheck } from "./render-check.ts";
 import { findCaseFile, readStored, type StoredPorts } from "./stored.ts";
-import { findTensor } from "./stored-cases.ts";
+import { fileNamesOf, findTensor, plainName } from "./stored-cases.ts";
 
 export async function checkGolden(argv: readonly string[], terminal: Terminal): Promise<number> {
 	const byPolygraphy = argv.some((argument) => argument === "--polygraphy" || argument.startsWith("--polygraphy="));
@@ -86,7 +86,8 @@ async function checkCase(golden: GoldenCase, checking: Checking): Promise<Golden
 	const got = await readOutputs(golden, checking);
 	if (got.size === 0) {
 		whole?.see(golden, null);
-		return judgeUnanswered(ref, "there are no stored outputs of this case");
+		const [name = ""] = Object.keys(golden.outputs);
+		return judgeUnanswered(ref, `there are no stored outputs of this case, such as ${golden.id}/${plainName(name)}.npy`);
 	}
 	const expected = await readTensors(golden.outputs, home, ports);
 	whole?.see(golden, { expected, got });
@@ -97,11 +98,9 @@ async function checkCase(golden: GoldenCase, checking: Checking): Promise<Golden
 /** The judge reports missing outputs. */
 async function readOutputs(golden: GoldenCase, { folder, manifest, ports }: Checking): Promise<Map<string, Tensor>> {
 	const found = new Map<string, Tensor>();
+	const names = Object.keys(golden.outputs);
 	for (const [index, [name, file]] of Object.entries(golden.outputs).entries()) {
-		const path = await findOutput([name, `out-${folderName(name)}`, `output_${index}`], golden.id, {
-			folder,
-			alone: manifest.cases.length === 1,
-		});
+		const path = await findOutput(fileNamesOf(names, index, "out"), golden.id, { folder, alone: manifest.cases.length === 1 });
 		if (path !== null) found.set(name, await readStored(path, { ...file, name }, ports));
 	}
 	return found;

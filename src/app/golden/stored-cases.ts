@@ -72,8 +72,8 @@ function isTensor(name: string): boolean {
 }
 
 async function holdsAll(folder: string, inputs: readonly InputPort[]): Promise<boolean> {
-	for (const [index, { name }] of inputs.entries())
-		if ((await findInput(folder, [name, `in-${folderName(name)}`, `input_${index}`])) === null) return false;
+	const names = inputs.map(({ name }) => name);
+	for (const index of inputs.keys()) if ((await findInput(folder, fileNamesOf(names, index, "in"))) === null) return false;
 	return true;
 }
 
@@ -96,10 +96,11 @@ async function readSingle(path: string, inputs: readonly InputPort[], from: Read
 
 async function readCase(folder: string, id: string, from: { inputs: readonly InputPort[] } & Reading): Promise<CaseToRecord> {
 	const found: [InputPort, string][] = [];
+	const names = from.inputs.map(({ name }) => name);
 	for (const [index, input] of from.inputs.entries()) {
-		const path = await findInput(folder, [input.name, `in-${folderName(input.name)}`, `input_${index}`]);
+		const path = await findInput(folder, fileNamesOf(names, index, "in"));
 		if (path === null)
-			throw usage(`--inputs: ${folder} has no file for input ${quoteName(input.name)}.`, `Call it ${folderName(input.name)}.npy.`);
+			throw usage(`--inputs: ${folder} has no file for input ${quoteName(input.name)}.`, `Call it ${plainName(input.name)}.npy.`);
 		found.push([input, path]);
 	}
 	return caseOf(id, found, from);
@@ -144,6 +145,20 @@ function readDataSet(path: string, set: TestDataSet, from: { inputs: readonly In
 /** Tensors first: a picture next to a tensor is only for viewing. */
 async function findInput(folder: string, names: readonly string[]): Promise<string | null> {
 	return (await findTensor(folder, names)) ?? findTensor(folder, names, pictureEndings);
+}
+
+/** The names that a tensor's file may have: its own, those of `golden record` and of ONNX's test data, and its own with `_` for what file names lack. */
+export function fileNamesOf(names: readonly string[], index: number, kind: "in" | "out"): string[] {
+	const name = names[index] ?? "";
+	const plain = plainName(name);
+	const isShared = names.some((other) => other !== name && plainName(other) === plain);
+	const ordinal = kind === "in" ? `input_${index}` : `output_${index}`;
+	return [name, `${kind}-${folderName(name)}`, ordinal, ...(isShared ? [] : [plain])];
+}
+
+/** As trtexec names files after tensors. */
+export function plainName(name: string): string {
+	return name.replace(/[^A-Za-z0-9._,-]/g, "_");
 }
 
 /** The first of the names that a file in the folder has, with any ending; names that lead elsewhere are none. */
