@@ -1,5 +1,6 @@
 // Times each workload: base and head in interleaved pairs of processes, more pairs while the comparison is undecided.
 import { compareRuns } from "../core/compare/compare.ts";
+import { chooseRunLength, pilotMs, type RunLength } from "../core/compare/run-length.ts";
 import { shouldStop } from "../core/compare/verdict.ts";
 import type { Config } from "../core/config/config.ts";
 import { folderName } from "../core/config/identity.ts";
@@ -86,10 +87,10 @@ async function measureWorkload(timed: TimedWorkload, input: MeasureInput, ports:
 	if (isIdentical(timed, input.measure)) return finish("identical");
 	const looks = timed.base ? input.measure.looks : [runsWithoutBase];
 	const budget = looks.at(-1) ?? 0;
-	await warm(timed, input, ports);
+	const length = await pilot(timed, input, ports);
 	for (let pair = 0; pair < budget; pair += 1) {
 		ports.progress.detail(`pair ${pair + 1} of ${looks.find((look) => look > pair) ?? budget}`);
-		const failure = await measureUntilValid(pair, { timed, input, ledger }, ports);
+		const failure = await measureUntilValid(pair, { timed, input, length, ledger }, ports);
 		if (ports.interrupt.reason() !== null) return finish("interrupted");
 		if (failure) return finish("failed", recordFault(failure, subjectOf(timed)));
 		if (timed.base && looks.includes(pair + 1) && isDecided(timed, input, ledger.runs)) break;
@@ -122,6 +123,7 @@ export function comparisonOptions(workload: Workload, job: { looks: readonly num
 interface Measuring {
 	timed: TimedWorkload;
 	input: MeasureInput;
+	length: RunLength;
 	ledger: Ledger;
 }
 
@@ -192,8 +194,7 @@ async function measureRun(
 	const samples = `raw/${folder}/${String(order).padStart(3, "0")}-pair${at.pair}-${at.arm}.f64`;
 	const result = await backend.measure({
 		...timing(timed, at.arm, input),
-		warmUpMs: input.measure.warmUpMs,
-		durationMs: input.measure.durationMs,
+		...measuring.length,
 		samplesPath: `${input.outFolder}/${samples}`,
 		logPath: `${input.outFolder}/logs/measure-${folder}-${order}.log`,
 	});
@@ -221,18 +222,29 @@ function timing(timed: TimedWorkload, arm: Arm, input: MeasureInput) {
 	return { engine, inputs: timed.inputs, streams: timed.workload.config.streams, seed: 1, threads, timeoutMs };
 }
 
-/** One short discarded process per arm, so that no pair pays for cold caches. */
-async function warm(timed: TimedWorkload, input: MeasureInput, ports: MeasurePorts): Promise<void> {
+/**
+ * One short discarded process per arm, so that no pair pays for cold caches. On a GPU it also shows how long the runs have to be; on a
+ * shared CPU the length of its other programs' bursts decides, which a pilot does not show.
+ */
+async function pilot(timed: TimedWorkload, input: MeasureInput, ports: MeasurePorts): Promise<RunLength> {
+	const { warmUpMs, durationMs, adaptsLength } = input.measure;
+	const isAdaptive = adaptsLength && input.figure === "median";
 	const arms: readonly Arm[] = timed.base ? ["base", "head"] : ["head"];
+	const pilots: Float64Array[] = [];
 	for (const arm of arms) {
-		if (ports.interrupt.reason() !== null) return;
+		if (ports.interrupt.reason() !== null) break;
 		const path = `${input.outFolder}/scratch/warm-${folderName(timed.workload.id)}-${arm}`;
-		await ports.backend.measure({
+		const result = await ports.backend.measure({
 			...timing(timed, arm, input),
 			warmUpMs: 0,
-			durationMs: 0,
+			durationMs: isAdaptive ? pilotMs : 0,
 			samplesPath: `${path}.f64`,
 			logPath: `${path}.log`,
 		});
+		if (result.state === "ok") pilots.push(result.samplesMs);
 	}
+	const { minimalEffect } = comparisonOptions(timed.workload, { ...input, looks: input.measure.looks });
+	return isAdaptive && pilots.length === arms.length
+		? chooseRunLength(pilots, { warmUpMs, durationMs, minimalEffect })
+		: { warmUpMs, durationMs };
 }

@@ -20,7 +20,8 @@ function engine(arm: Arm, probes: string): BuiltEngine {
 	const plain = streamedEngine(arm);
 	const [spec] = engineSpecs(loaded.config);
 	const port = (name: string) => ({ name, kind: "tensor", dtype: "float", dims: ["batch", 3] }) as const;
-	const graph = { ...plain.model.onnx.graph, inputs: [port("x")], outputs: [port("y")] };
+	const node = { name: "", domain: "", op: "Identity", inputs: ["x"], outputs: ["y"], attributes: [] };
+	const graph = { ...plain.model.onnx.graph, nodes: [node], inputs: [port("x")], outputs: [port("y")] };
 	return { ...plain, spec: spec!, model: { ...plain.model, onnx: { ...plain.model.onnx, graph } } };
 }
 

@@ -147,8 +147,10 @@ export interface ModelConfig {
 export interface MeasureConfig {
 	/** Numbers of pairs after which the verdict is looked at, ascending. */
 	looks: readonly number[];
+	/** Fixed where the config gives one of the two, else the most: the runs are as long as a pilot shows to be enough. */
 	warmUpMs: number;
 	durationMs: number;
+	adaptsLength: boolean;
 	timeoutMs: number;
 	buildTimeoutMs: number;
 	threads: number;

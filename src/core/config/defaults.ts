@@ -76,6 +76,7 @@ export const defaultMeasure: MeasureConfig = {
 	warmUpMs: 2000,
 	// Longer than the one-second swing of a GPU at its power limit; more runs help, longer ones do not.
 	durationMs: 3000,
+	adaptsLength: true,
 	// A run takes seconds; a golden set of a large model minutes.
 	timeoutMs: 10 * minuteMs,
 	// Large models without a timing cache build for many minutes.

@@ -17,6 +17,7 @@ export function* resolveMeasure(file: MeasureFile): Resolution<MeasureConfig> {
 		looks: yield* pick<readonly number[]>("pairs", file.pairs, defaultMeasure.looks),
 		warmUpMs: yield* time("warm-up", defaultMeasure.warmUpMs),
 		durationMs: yield* time("duration", defaultMeasure.durationMs),
+		adaptsLength: file["warm-up"] === undefined && file.duration === undefined,
 		timeoutMs: yield* time("timeout", defaultMeasure.timeoutMs),
 		buildTimeoutMs: yield* time("build-timeout", defaultMeasure.buildTimeoutMs),
 		threads: yield* pick("threads", file.threads, defaultMeasure.threads),

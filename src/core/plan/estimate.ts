@@ -1,4 +1,5 @@
 // How long each step should take, roughly: for progress and for people who choose a job's time limit.
+import { leastRunLength, pilotMs } from "../compare/run-length.ts";
 import type { MeasureConfig } from "../config/config.ts";
 import type { BackendFacts } from "../schema/result.ts";
 import type { Step } from "./plan.ts";
@@ -47,6 +48,8 @@ export function estimateStep(step: Step, expected: Expectation): number {
 	}
 }
 
-export function estimatePairs(pairs: number, { measure, arms }: Expectation): number {
-	return pairs * arms * (measure.warmUpMs + measure.durationMs + runOverheadMs);
+export function estimatePairs(pairs: number, { backend, measure, arms }: Expectation): number {
+	const isAdaptive = measure.adaptsLength && backend === "tensorrt";
+	const runMs = isAdaptive ? leastRunLength.warmUpMs + leastRunLength.durationMs : measure.warmUpMs + measure.durationMs;
+	return pairs * arms * (runMs + runOverheadMs) + (isAdaptive ? arms * (pilotMs + runOverheadMs) : 0);
 }

@@ -120,14 +120,18 @@ function estimateLine({ estimateMs }: Plan): string {
 		: `Estimated time: ${least} where every verdict is plain at the first look, ${most} at most.`;
 }
 
+function lengthText(ms: number, { backend, measure }: Config): string {
+	return measure.adaptsLength && backend !== "onnxruntime" ? `up to ${formatDuration(ms)}, by a pilot` : formatDuration(ms);
+}
+
 function settingLines(config: Config): string[] {
 	const { measure, baseline } = config;
 	const settings: [string, string][] = [
 		["/backend", config.backend],
 		...(config.device === undefined ? [] : [["/device", cleanText(config.device)] satisfies [string, string]]),
 		["/measure/pairs", measure.looks.join(", ")],
-		["/measure/warm-up", formatDuration(measure.warmUpMs)],
-		["/measure/duration", formatDuration(measure.durationMs)],
+		["/measure/warm-up", lengthText(measure.warmUpMs, config)],
+		["/measure/duration", lengthText(measure.durationMs, config)],
 		["/baseline/from", baseline.ref === undefined ? baseline.from : `${baseline.from} ${cleanText(baseline.ref)}`],
 	];
 	const rows = [...settings, ...gateSettings(config)].map(([pointer, value]) => [

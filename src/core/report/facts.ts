@@ -1,7 +1,7 @@
 // Facts about the whole job that reports show near the top.
 import type { Result } from "../schema/result.ts";
 import { cleanName } from "../text/escape.ts";
-import { armName, counted, withCaveat } from "../text/labels.ts";
+import { armName, counted } from "../text/labels.ts";
 import { formatDuration, formatPercent } from "../text/units.ts";
 import { caseVerdicts } from "./golden-format.ts";
 import { partsText, partsToReport } from "./part-backend.ts";

@@ -1,8 +1,7 @@
 // Every gate with its verdict, and the method by which speed was decided.
 import { precedence } from "../../precedence.ts";
 import type { GateResult, Result, WorkloadResult } from "../../schema/result.ts";
-import { cleanName } from "../../text/escape.ts";
-import { gateLabel, statusTones, subjectName, withCaveat } from "../../text/labels.ts";
+import { gateLabel, statusTones, subjectName } from "../../text/labels.ts";
 import { formatDuration, formatLimit } from "../../text/units.ts";
 import { cleanMessage, levelText } from "../comparison-format.ts";
 import { type Column, folded, html, type Markup, moreText, type Piece, pill, sortableTable } from "../html/markup.ts";
