@@ -1,5 +1,5 @@
 // Gathers the highlights of all sections, most severe first, and condenses them into the headline.
-import type { Finding, GateName, GateResult, Result } from "../schema/result.ts";
+import type { Finding, GateResult, Result } from "../schema/result.ts";
 import { cleanName } from "../text/escape.ts";
 import { counted, gateLabel, subjectName } from "../text/labels.ts";
 import { cleanMessage } from "./comparison-format.ts";
@@ -29,16 +29,11 @@ function blockingFindings(result: Result, gate: GateResult): Finding[] {
 	);
 }
 
-const gateFixes: Readonly<Partial<Record<GateName, string>>> = {
-	"limit-change": "Put the limit back, or let a reviewer approve that less is demanded from now on.",
-	vanished: "Find out why the head no longer reports it; what is not reported is not gated.",
-};
-
 /** Of a gate that no section explains. */
 function gateHighlight(result: Result, gate: GateResult): Highlight {
 	const label = gateLabel(gate.gate, backendOfRow(result, gate));
 	const findings = blockingFindings(result, gate);
-	const fix = findings.find((finding) => finding.fix !== undefined)?.fix ?? gateFixes[gate.gate];
+	const fix = findings.find((finding) => finding.fix !== undefined)?.fix;
 	return {
 		severity: gate.status === "pass" ? "note" : gate.status,
 		topic: [

@@ -13,6 +13,7 @@ import { interfaceSection } from "./sections/interfaces.ts";
 import { noteSection, noticeSection } from "./sections/notices.ts";
 import { partSection } from "./sections/parts.ts";
 import { probeSection } from "./sections/probes.ts";
+import { coverageSection, limitChangeSection } from "./sections/requirements.ts";
 import { changedWorkloadSection, unchangedWorkloadSection } from "./sections/workload-details.ts";
 import { workloadSection } from "./sections/workloads.ts";
 
@@ -24,6 +25,8 @@ export const reportSections: readonly ReportSection[] = [
 	workloadSection,
 	changedWorkloadSection,
 	interfaceSection,
+	limitChangeSection,
+	coverageSection,
 	goldenChangeSection,
 	goldenSection,
 	probeSection,

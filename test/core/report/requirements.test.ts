@@ -1,0 +1,72 @@
+// Loosened limits and lost coverage: one section each, in every format, instead of the general highlights of their gates.
+import { describe, expect, it } from "vitest";
+import { headline, highlights } from "../../../src/core/report/highlights.ts";
+import { renderHtml } from "../../../src/core/report/html/report.ts";
+import { renderMarkdown } from "../../../src/core/report/markdown.ts";
+import { renderTerminal } from "../../../src/core/report/terminal.ts";
+import type { GateResult } from "../../../src/core/schema/result.ts";
+import { buildGate, buildResult } from "../../support/build-result.ts";
+
+const loosened: GateResult = {
+	gate: "limit-change",
+	model: "net",
+	engine: "fp16",
+	status: "warn",
+	message: "gates.latency.fail is looser: 10 % → 400 %. It needs a review.",
+	location: { path: "trtgate.yml", line: 11 },
+};
+const dropped: GateResult = {
+	gate: "coverage",
+	model: "net",
+	engine: "int8",
+	workload: "batch 8",
+	status: "warn",
+	message: "The base checks this workload; the head no longer does.",
+};
+const vanished: GateResult = {
+	gate: "vanished",
+	model: "net",
+	engine: "fp16",
+	workload: "batch 1",
+	status: "warn",
+	message: "The base reports peak memory (742 MiB); the head does not, so nothing was compared.",
+};
+
+const result = buildResult({ gates: [buildGate(), loosened, dropped, vanished] });
+const texts = {
+	markdown: renderMarkdown(result),
+	html: renderHtml(result),
+	terminal: renderTerminal(result, { color: false, columns: 120 }),
+};
+
+describe.each(Object.entries(texts))("the report as %s", (_, text) => {
+	it("lists the loosened limits, with their place in the config", () => {
+		expect(text).toContain("Limits: 1 change to review");
+		expect(text.replaceAll("\\", "")).toContain("gates.latency.fail is looser: 10 % → 400 %. It needs a review.");
+		expect(text).toContain("trtgate.yml:11");
+	});
+
+	it("lists what is no longer checked or reported", () => {
+		expect(text).toContain("Coverage: 2 no longer checked or reported");
+		expect(text).toContain("peak memory (742 MiB)");
+		expect(text).toContain("int8 · batch 8");
+	});
+
+	it("has neither section where nothing was loosened or dropped", () => {
+		const nothing = buildResult({ gates: [buildGate()] });
+		const shown = [renderMarkdown(nothing), renderHtml(nothing), renderTerminal(nothing, { color: false, columns: 120 })];
+		for (const plain of shown) expect(plain).not.toMatch(/Limits: |Coverage: /);
+	});
+});
+
+it("explains each gate once, and tells how to fix it", () => {
+	expect(highlights(result).map(({ title, fix }) => [title, fix])).toEqual([
+		["net · fp16: its limits need a review", "Restore the limit, or let a reviewer approve that it is looser from now on."],
+		["net · int8 · batch 8: no longer checked", "Restore it in trtgate.yml, or let a reviewer approve that it is no longer checked."],
+		[
+			"net · fp16 · batch 1: figures are no longer reported",
+			"Find out why the head no longer reports it; what is not reported is not gated.",
+		],
+	]);
+	expect(headline(result)).toContain("1 limit to review, 1 subject no longer checked, 1 subject with vanished figures");
+});
