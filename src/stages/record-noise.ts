@@ -59,20 +59,21 @@ export async function measureScatter(input: NoiseInput, ports: NoisePorts): Prom
 		input.model.onnx.graph,
 		input.cases.map(({ inputs }) => inputs),
 	);
-	const total = variants.length + (batch === null ? 0 : 1);
-	ports.progress.stage("noise", total);
+	const tasks = [
+		...variants.map((variant) => () => runVariant(variant, input, ports)),
+		...(batch === null ? [] : [() => runBatch(batch, input, ports)]),
+	];
+	ports.progress.stage("noise", tasks.length);
+	const runs = await inParallel(tasks, ports.reference.parallelRuns(input.model), (task) => task());
+	ports.progress.done(`${runs.filter((run) => run !== null).length} of ${tasks.length} runs`);
 	const notes: string[] = [];
-	const ran: { variant: ReferenceVariant; run: LabelledRun }[] = [];
-	const runs = await inParallel(variants, ports.reference.parallelRuns(input.model), (variant) => runVariant(variant, input, ports));
-	for (const [index, variant] of variants.entries()) {
+	const ran = variants.flatMap((variant, index) => {
 		const run = runs[index] ?? null;
 		if (run === null) notes.push(`The noise floor is without "${formatVariant(variant)}", which did not run.`);
-		else ran.push({ variant, run });
-	}
-	const together = batch === null ? null : await runBatch(batch, input, ports);
-	ports.progress.done(`${ran.length + (together === null ? 0 : 1)} of ${total} runs`);
+		return run === null ? [] : [{ variant, run }];
+	});
 	const alone = countedRuns(input, ran, notes);
-	return conclude(input, [...alone, ...countedBatch(together, input.reference, notes)], notes);
+	return conclude(input, [...alone, ...countedBatch(runs[variants.length] ?? null, input.reference, notes)], notes);
 }
 
 async function runVariant(variant: ReferenceVariant, input: NoiseInput, ports: NoisePorts): Promise<LabelledRun | null> {
