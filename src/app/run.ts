@@ -3,6 +3,7 @@ import type { Config } from "../core/config/config.ts";
 import { recordError } from "../core/error-record.ts";
 import { ToolError } from "../core/errors.ts";
 import { attachProfile } from "../core/explain/layers.ts";
+import { unfinishedNote } from "../core/golden/record/defects/describe.ts";
 import { engineSpecs } from "../core/plan/plan.ts";
 import type { BuildRecord, Finding, Result } from "../core/schema/result.ts";
 import { counted } from "../core/text/labels.ts";
@@ -46,6 +47,7 @@ async function runStages(input: GateInput, ports: Ports, facts: Facts): Promise<
 	const found = await prepareGate(input, ports);
 	facts.errors.push(...errorsOfBase(found.models));
 	facts.interfaceChanges = found.interfaces.changes;
+	facts.notes.push(...new Set([...found.goldens.values()].flatMap(({ manifest }) => unfinishedNote(manifest) ?? [])));
 	await reviewChanges({ prepared: found, input, facts, ports });
 	enterStage("preflight", facts, ports);
 	facts.findings = runPreflight({ prepared: found, input, facts, ports });

@@ -12,6 +12,7 @@ import { folderName } from "../../core/config/identity.ts";
 import { ConfigError } from "../../core/errors.ts";
 import { judgeCase, judgeUnanswered } from "../../core/golden/compare/judge.ts";
 import { parseManifest } from "../../core/golden/manifest/parse-manifest.ts";
+import { unfinishedNote } from "../../core/golden/record/defects/describe.ts";
 import type { Tensor } from "../../core/golden/tensor/tensor.ts";
 import { type SetWatch, watchSet } from "../../core/golden/whole-set/judge-set.ts";
 import { inputKinds } from "../../core/input-kind.ts";
@@ -51,6 +52,8 @@ export async function checkGolden(argv: readonly string[], terminal: Terminal): 
 	const ofSet = whole?.verdict() ?? null;
 	if (ofSet !== null) cases.push(ofSet);
 	const state = cases.every((verdict) => verdict.state === "match") ? "match" : "mismatch";
+	const unfinished = unfinishedNote(manifest);
+	if (unfinished !== null) terminal.err(`note: ${unfinished}\n`);
 	const report: CheckReport = { golden: manifest.goldenId, precision, outputs, state, cases };
 	terminal.out(args.flag("json") ? jsonText(report) : renderCheck(report));
 	return state === "match" ? exitCodes.ok : exitCodes.failed;

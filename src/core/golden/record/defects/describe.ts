@@ -1,6 +1,6 @@
 // What a golden notices, in sentences.
 import { quoteName } from "../../../onnx/quote.ts";
-import type { Precision, SensitivityMiss, SensitivityRecord } from "../../../schema/golden.ts";
+import type { GoldenManifest, Precision, SensitivityMiss, SensitivityRecord } from "../../../schema/golden.ts";
 import { counted } from "../../../text/labels.ts";
 import type { OutputDefectKind } from "./outputs.ts";
 import { sharesAt } from "./share.ts";
@@ -76,4 +76,11 @@ function describeUnseen({ unseen = [], tensors }: SensitivityRecord): string[] {
 	const names = unseen.slice(0, mostUnseen).map((name) => quoteName(name));
 	const more = unseen.length > mostUnseen ? ", …" : "";
 	return [`No case depends on ${unseen.length} of ${counted(tensors, "weight tensor")}: ${names.join(", ")}${more}.`];
+}
+
+/** null: the trial came to an end, or the golden was not recorded with one. */
+export function unfinishedNote({ goldenId, producer, sensitivity }: GoldenManifest): string | null {
+	if (sensitivity?.state !== "untested" && sensitivity?.state !== "unfinished") return null;
+	const command = producer.command === undefined ? "the command that recorded it" : `\`${producer.command}\``;
+	return `Golden ${goldenId} was not tested to the end: it is unknown which defects it notices. Run ${command} once more.`;
 }

@@ -1,12 +1,12 @@
 // Judges whether the golden notices a defect, precision by precision, case after case until all is settled.
-import type { GoldenManifest, Precision } from "../../../schema/golden.ts";
+import type { ComparatorSpec, GoldenManifest, OutputSlice, Precision, Spread } from "../../../schema/golden.ts";
 import { judgeCase } from "../../compare/judge.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { judgeSet } from "../../whole-set/judge-set.ts";
-import { distance, floorOf, type RunOutputs } from "../noise-floor.ts";
+import { distance, floorOf, noiseOfPart, type RunOutputs, referencePrecision } from "../noise-floor.ts";
 
-/** How far rounding alone moves an output, as relative L2, by precision and output. */
-export type RoundingTable = Readonly<Partial<Record<Precision, Readonly<Record<string, number>>>>>;
+/** How far rounding alone moves each output, and parts of it, by precision. */
+export type RoundingTable = Readonly<Partial<Record<Precision, Readonly<Record<string, Spread>>>>>;
 
 export interface Trial {
 	manifest: GoldenManifest;
@@ -51,12 +51,12 @@ export function watchDefect(trial: Trial): DefectWatch {
 			seen[index] = outputs;
 			const changes = changesOf(trial, index, outputs);
 			for (const one of watched) {
-				one.moved ||= changes.some(({ name, change }) => change > timesRounding * roundingOf(trial, one.precision, name));
+				one.moved ||= changes.some((change) => change.size > timesRounding * roundingOf(trial, one.precision, change));
 				one.noticed ||= failsCase(trial, index, { outputs, precision: one.precision });
 			}
-			for (const { name, change } of changes) {
-				const times = change / Math.max(roundingOf(trial, "fp32", name), Number.MIN_VALUE);
-				if (change > 0 && times > furthest.times) furthest = { change, output: name, times };
+			for (const change of changes) {
+				const times = change.size / Math.max(roundingOf(trial, referencePrecision, change), Number.MIN_VALUE);
+				if (change.size > 0 && times > furthest.times) furthest = { change: change.size, output: change.output, times };
 			}
 			return watched.every(({ moved, noticed }) => moved && noticed);
 		},
@@ -109,17 +109,31 @@ const usualRounding: Readonly<Record<Precision, number>> = {
 	fp4: 0.2,
 };
 
-function roundingOf({ rounding, manifest, reference }: Trial, precision: Precision, output: string): number {
-	const dtype = reference[0]?.[output]?.dtype ?? "float32";
-	const noise = floorOf(manifest.noiseFloor?.outputs[output], dtype);
-	if (noise === 0) return 0;
-	return Math.max(noise, rounding[precision]?.[output] ?? usualRounding[precision]);
+interface Change {
+	output: string;
+	/** The part that a comparator covers; absent: the whole output. */
+	slice?: OutputSlice;
+	/** Relative L2. */
+	size: number;
 }
 
-function changesOf({ reference }: Trial, index: number, outputs: Readonly<Record<string, Tensor>>): { name: string; change: number }[] {
-	return Object.entries(reference[index] ?? {}).map(([name, tensor]) => {
-		const got = outputs[name];
-		return { name, change: (got === undefined ? null : distance(tensor, got))?.relativeL2 ?? Number.POSITIVE_INFINITY };
+function roundingOf({ rounding, manifest, reference }: Trial, precision: Precision, { output, slice }: Change): number {
+	const dtype = reference[0]?.[output]?.dtype ?? "float32";
+	const noise = floorOf(noiseOfPart(manifest.noiseFloor?.outputs[output], slice), dtype);
+	if (noise === 0) return 0;
+	const measured = noiseOfPart(rounding[precision]?.[output], slice)?.relativeL2;
+	return Math.max(noise, measured ?? usualRounding[precision], precision === referencePrecision ? usualRounding[precision] : 0);
+}
+
+function changesOf({ manifest, reference }: Trial, index: number, outputs: Readonly<Record<string, Tensor>>): Change[] {
+	return Object.entries(reference[index] ?? {}).flatMap(([output, tensor]) => {
+		const specs = Object.hasOwn(manifest.outputs, output) ? (manifest.outputs[output]?.comparators ?? []) : [];
+		const covered: readonly Pick<ComparatorSpec, "slice" | "floor">[] = specs.length === 0 ? [{}] : specs;
+		return covered.map((of): Change => {
+			const got = outputs[output];
+			const size = (got === undefined ? null : distance(tensor, got, of))?.relativeL2 ?? Number.POSITIVE_INFINITY;
+			return { output, size, ...(of.slice === undefined ? {} : { slice: of.slice }) };
+		});
 	});
 }
 

@@ -1,6 +1,6 @@
 // The trial counts what moves an output and what is noticed, and says it in sentences; too little is refused with what would help.
 import { describe, expect, it } from "vitest";
-import { describeSensitivity } from "../../../../../src/core/golden/record/defects/describe.ts";
+import { describeSensitivity, unfinishedNote } from "../../../../../src/core/golden/record/defects/describe.ts";
 import { brokenVerdict, type DefectVerdict, watchDefect } from "../../../../../src/core/golden/record/defects/judge.ts";
 import {
 	emptyRecord,
@@ -42,7 +42,7 @@ describe("watchDefect", () => {
 		["what moves at fp32 alone, above the limit", 4e-3, {}, { fp32: "noticed", fp16: "unmoved" }],
 		["what fp16 lets through", 5e-2, {}, { fp32: "noticed", fp16: "missed" }],
 		["what all notice", 0.5, {}, { fp32: "noticed", fp16: "noticed" }],
-		["what the measured rounding hides", 5e-2, { fp16: { y: 2e-2 } }, { fp32: "noticed", fp16: "unmoved" }],
+		["what the measured rounding hides", 5e-2, { fp16: { y: { relativeL2: 2e-2, maxAbs: 0 } } }, { fp32: "noticed", fp16: "unmoved" }],
 	])("tells %s", (_, by, rounding, states) => {
 		expect(see(by, rounding).states).toEqual(states);
 	});
@@ -143,6 +143,17 @@ describe("the record of the trial", () => {
 			},
 		};
 		expect(shortfalls(without, defaultLeastShares).map(({ precision }) => precision)).toEqual(short);
+	});
+
+	it.each([
+		["untested", true],
+		["unfinished", true],
+		["sampled", false],
+		["complete", false],
+	] as const)("says of a golden whose test is %s that it is unfinished: %s", (state, says) => {
+		const manifest = { ...manifestOf(cases[0]!), sensitivity: { ...empty, state } };
+		expect(unfinishedNote(manifest) !== null).toBe(says);
+		expect(unfinishedNote(manifestOf(cases[0]!))).toBeNull();
 	});
 
 	it("tries the outputs anew without counting twice", () => {
