@@ -56,7 +56,6 @@ function actionFolder(): string {
 	for (const name of ["action.yml", "package.json", "plan", "report", "golden", "composite"])
 		if (existsSync(name)) cpSync(name, join(folder, name), { recursive: true });
 	cpSync(process.env["TRTGATE_DIST"] ?? "dist", join(folder, "dist"), { recursive: true });
-	cpSync("worker", join(folder, "worker"), { recursive: true });
 	return folder;
 }
 
