@@ -54,6 +54,13 @@ export interface Truth {
 	effect: number;
 	/** `usual` by default. */
 	disturbance?: Disturbance;
+	/** Runs of one engine to draw from, in place of the model's scatter, drift and disturbances. */
+	recorded?: readonly RecordedRun[];
+}
+
+export interface RecordedRun {
+	medianMs: number;
+	p99Ms: number;
 }
 
 /** P99 of a run scatters about its median by this many times the run CV; wide enough for its own limit not to protect it. */
@@ -62,6 +69,7 @@ const usedOfRun = { state: "ok", wallMs: 3000, iterations: 500 } as const;
 
 /** The runs of one workload in one session, in the order that the schedule demands. */
 function simulateRuns(truth: Truth, pairs: number, random: Random): PerfRun[] {
+	if (truth.recorded !== undefined) return drawRuns(truth.recorded, truth.effect, { pairs, random });
 	const { share, least, most } = truth.disturbance ?? usual;
 	const ramp = Math.abs(0.01 * random.normal());
 	const tau = 3 + 7 * random.uniform();
@@ -79,6 +87,17 @@ function simulateRuns(truth: Truth, pairs: number, random: Random): PerfRun[] {
 		runOf(2 * pair, first),
 		runOf(2 * pair + 1, first === "base" ? "head" : "base"),
 	]);
+}
+
+function drawRuns(recorded: readonly RecordedRun[], effect: number, { pairs, random }: { pairs: number; random: Random }): PerfRun[] {
+	return Array.from({ length: 2 * pairs }, (_, order) => {
+		const arm: Arm = order % 2 === 0 ? "base" : "head";
+		const factor = arm === "head" ? 1 + effect : 1;
+		const drawn = recorded[Math.floor(random.uniform() * recorded.length)] ?? { medianMs: Number.NaN, p99Ms: Number.NaN };
+		const medianMs = drawn.medianMs * factor;
+		const figures = { medianMs, meanMs: medianMs, minMs: medianMs, p90Ms: medianMs, p95Ms: medianMs, p99Ms: drawn.p99Ms * factor };
+		return { ...usedOfRun, arm, pair: Math.floor(order / 2), order, ...figures };
+	});
 }
 
 /** One workload as the gate measures it: pairs are added look by look until the latency is decided or the budget is used up. */

@@ -28,7 +28,7 @@ const leastIterations = 300;
  *
  * Runs scatter among each other by something that longer runs do not reduce: cut to 0.25 s, 0.5 s and 1.4 s, recorded runs on an H200
  * scatter by 0.17, 0.17 and 0.17 % (an encoder) and by 0.02 % (ResNet-50). So a run is only lengthened until its own median is known
- * to a twentieth of the smallest effect that counts; further precision comes from more pairs.
+ * to a tenth of the smallest effect that counts; further precision comes from more pairs.
  *
  * @param pilots the iterations of one run of each arm, in milliseconds, begun without a warm-up.
  */
@@ -43,7 +43,7 @@ function lengthOf(samplesMs: Float64Array, minimalEffect: number): RunLength {
 	const windows = windowMedians(samplesMs);
 	const steadyFrom = steadyWindow(windows);
 	const typicalMs = median([...samplesMs]);
-	const target = (minimalEffect / 20) * typicalMs;
+	const target = (minimalEffect / 10) * typicalMs;
 	const spread = sampleMean(windows.slice(steadyFrom))?.sd ?? 0;
 	const byNoiseMs = windowMs * (spread / target) ** 2;
 	const durationMs = Math.max(leastRunLength.durationMs, byNoiseMs, leastIterations * typicalMs);

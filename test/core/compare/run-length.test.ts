@@ -54,9 +54,9 @@ describe("chooseRunLength", () => {
 	});
 
 	it("lengthens runs whose median swings, up to the longest", () => {
-		const some = chosen({ medianMs: 1, swing: 0.003 }).durationMs;
+		const some = chosen({ medianMs: 1, swing: 0.006 }).durationMs;
 		expect(some).toBeGreaterThan(500);
-		expect(chosen({ medianMs: 1, swing: 0.02 }).durationMs).toBe(3000);
+		expect(chosen({ medianMs: 1, swing: 0.05 }).durationMs).toBe(3000);
 		expect(some).toBeLessThan(3000);
 	});
 
