@@ -7,6 +7,7 @@ import { metricLabels } from "../core/golden/metrics/measured.ts";
 import { emptyRecord, withOutputDefects } from "../core/golden/record/defects/record.ts";
 import { defaultLeastShares, sharesAt } from "../core/golden/record/defects/share.ts";
 import { tryOutputDefects } from "../core/golden/record/defects/try-outputs.ts";
+import { emulatedPrecisions } from "../core/golden/record/limits.ts";
 import { floorOf, noiseOfPart, type RunOutputs, referencePrecision } from "../core/golden/record/noise-floor.ts";
 import { proposeOutput } from "../core/golden/record/propose.ts";
 import { proposeDetections } from "../core/golden/record/propose-detections.ts";
@@ -57,6 +58,8 @@ export interface InspectedOutput {
 	name: string;
 	semantic: string | null;
 	noise: Spread | null;
+	/** Relative L2 where a precision was emulated. */
+	rounding: { precision: Precision; relativeL2: number }[];
 	/** Where it is one of the outputs that hold boxes, and is compared with them alone: the group's name. */
 	group?: string;
 	limits: InspectedLimit[];
@@ -193,10 +196,19 @@ function inspectOutput(name: string, manifest: GoldenManifest, cases: RunOutputs
 		name,
 		semantic: spec?.semantic ?? null,
 		noise: noise ?? null,
+		rounding: roundingOf(name, manifest),
 		...(group === undefined ? {} : { group: group.name }),
 		limits: group !== undefined || first === undefined ? [] : limitsOf(spec, first, noise),
 		proposal: proposeOutput({ name, tensors, noise, batched: typeof spec?.batchAxis === "number" }),
 	};
+}
+
+function roundingOf(name: string, { rounding = {} }: GoldenManifest): InspectedOutput["rounding"] {
+	return emulatedPrecisions.flatMap((precision) => {
+		const outputs = rounding[precision]?.outputs ?? {};
+		const spread = Object.hasOwn(outputs, name) ? outputs[name] : undefined;
+		return spread === undefined ? [] : [{ precision, relativeL2: spread.relativeL2 }];
+	});
 }
 
 function boxLimitsOf(spec: Detections): InspectedLimit[] {

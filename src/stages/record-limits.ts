@@ -1,8 +1,10 @@
 // Proposes what each output is compared by, and its limits, from the evidence of a recording.
+import { deriveLimits, type LimitEvidence } from "../core/golden/record/derive-limits.ts";
 import { isBatched, proposeOutput } from "../core/golden/record/propose.ts";
 import { proposeDetections } from "../core/golden/record/propose-detections.ts";
 import { feeds } from "../core/onnx/model.ts";
-import type { GoldenManifest, GoldenOutput, NoiseFloor } from "../core/schema/golden.ts";
+import { isQuantised } from "../core/onnx/quantised.ts";
+import type { GoldenManifest, GoldenOutput, NoiseFloor, RoundingRecord } from "../core/schema/golden.ts";
 import type { ModelOnDisk } from "../ports/world.ts";
 import type { Answers } from "./record-reference.ts";
 
@@ -11,6 +13,10 @@ export interface Evidence {
 	model: ModelOnDisk;
 	answers: Answers;
 	noise: NoiseFloor | null;
+	/** null: no precision was emulated. */
+	rounding: RoundingRecord | null;
+	/** Outputs of the runs that noise and rounding were measured on. */
+	strayed: Pick<LimitEvidence, "noise" | "rounded">;
 }
 
 export interface Limits {
@@ -21,6 +27,23 @@ export interface Limits {
 	why: { output: string; sentences: string[] }[];
 }
 
+/** Gives the proposed comparators of a manifest their limits. */
+export function withLimits(
+	draft: GoldenManifest,
+	{ why: proposed }: Limits,
+	evidence: Evidence,
+): { manifest: GoldenManifest; why: Limits["why"] } {
+	const { model, answers, strayed } = evidence;
+	const quantised = isQuantised(model.onnx.graph);
+	const { why, outputs, detections } = deriveLimits(draft, { reference: answers.outputs, ...strayed, quantised });
+	const sentencesOf = (output: string): string[] => why.flatMap((found) => (found.output === output ? found.sentences : []));
+	return {
+		manifest: { ...draft, outputs, ...(detections && { detections }) },
+		why: proposed.map(({ output, sentences }) => ({ output, sentences: [...sentences, ...sentencesOf(output)] })),
+	};
+}
+
+/** Comparators alone. */
 export function proposeLimits({ model, answers, noise }: Evidence): Limits {
 	const cases = answers.outputs;
 	const outputs: Record<string, GoldenOutput> = {};
@@ -29,7 +52,7 @@ export function proposeLimits({ model, answers, noise }: Evidence): Limits {
 	const why = Object.keys(cases[0] ?? {}).map((name) => {
 		const dims = model.onnx.graph.outputs.find((value) => value.name === name)?.dims ?? null;
 		const tensors = cases.flatMap((outputsOfCase) => outputsOfCase[name] ?? []);
-		const proposal = proposeOutput({ name, tensors, noise: noise?.outputs[name], batched: isBatched(dims, inputs) });
+		const proposal = proposeOutput({ name, tensors, batched: isBatched(dims, inputs) });
 		const { comparators, ...plain } = proposal.output;
 		const grouped = group?.outputs.includes(name) === true;
 		const value = grouped ? plain : proposal.output;

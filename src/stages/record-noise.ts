@@ -26,6 +26,8 @@ export interface NoiseInput {
 export interface NoiseMeasured {
 	/** Of the cases that are left. */
 	noise: NoiseFloor | null;
+	/** The runs that it was measured on, with those cases. */
+	runs: readonly LabelledRun[];
 	/** Places of the cases that say something, in order. */
 	kept: readonly number[];
 	/** Sentences about runs that are not counted, and cases that are left out. */
@@ -141,16 +143,16 @@ function percent(share: number): string {
 /** Quiet cases of a golden that is recorded again stay: a person chose them. */
 function conclude(input: NoiseInput, runs: readonly LabelledRun[], notes: string[]): NoiseMeasured {
 	const { cases, reference } = input;
-	const quiet = input.dropsQuiet ? findQuietCases(reference, runs, partsOf(reference)) : [];
+	const quiet = input.dropsQuiet ? findQuietCases(reference, runs, partsOfOutputs(reference)) : [];
 	const loud = keepLoudCases(cases, quiet);
 	const kept = loud.kept.map(({ index }) => index);
 	const outputsOf = (outputs: RunOutputs): RunOutputs => kept.map((index) => outputs[index] ?? {});
 	const left = outputsOf(reference);
 	const rest = runs.map(({ label, outputs }) => ({ label, outputs: outputsOf(outputs) }));
-	return { noise: measureNoise(left, rest, partsOf(left)), kept, notes: [...notes, ...loud.notes] };
+	return { noise: measureNoise(left, rest, partsOfOutputs(left)), runs: rest, kept, notes: [...notes, ...loud.notes] };
 }
 
-function partsOf(reference: RunOutputs): OutputParts {
+export function partsOfOutputs(reference: RunOutputs): OutputParts {
 	const names = [...new Set(reference.flatMap((outputs) => Object.keys(outputs)))];
 	return Object.fromEntries(
 		names.map((name) => [

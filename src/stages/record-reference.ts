@@ -3,6 +3,8 @@ import { ConfigError, ToolError } from "../core/errors.ts";
 import type { RecordedCase } from "../core/golden/manifest/draft.ts";
 import type { RunOutputs } from "../core/golden/record/noise-floor.ts";
 import { tensorStatistics } from "../core/golden/tensor/values.ts";
+import type { OnnxModel } from "../core/onnx/model.ts";
+import { isQuantised } from "../core/onnx/quantised.ts";
 import { quoteName } from "../core/onnx/quote.ts";
 import { counted } from "../core/text/labels.ts";
 import type { InferCase, InferredCase } from "../ports/backend.ts";
@@ -26,6 +28,7 @@ export interface Answers {
 	cases: RecordedCase[];
 	/** Of the cases, in their order. */
 	outputs: RunOutputs;
+	wallMs: number;
 	/** Sentences about cases that were left out. */
 	notes: string[];
 }
@@ -37,14 +40,19 @@ interface ReferenceInput {
 	timeoutMs: number;
 }
 
-/** One thread and no rewriting but constant folding: the graph as it is written, in the order in which it is written. */
-const referenceRun = { level: "basic", threads: 1 } as const;
+/**
+ * One thread and no rewriting but constant folding: the graph as it is written, in the order in which it is written. Quantised layers
+ * are computed in integers, as every engine does, from the level on that all builds share.
+ */
+export function referenceLevel(model: OnnxModel): ReferenceVariant["level"] {
+	return isQuantised(model.graph) ? "extended" : "basic";
+}
 
 /** @throws ToolError where the reference does not run, ConfigError golden-uninformative where it gives no answer. */
 export async function makeReference(input: ReferenceInput, ports: { reference: Reference; progress: Progress }): Promise<Answers> {
 	const [build] = await ports.reference.builds();
 	if (build === undefined) throw new ToolError({ code: "tool-missing", message: "There is no ONNX Runtime to record with." });
-	const variant: ReferenceVariant = { flavour: build.flavour, ...referenceRun };
+	const variant: ReferenceVariant = { flavour: build.flavour, level: referenceLevel(input.model.onnx), threads: 1 };
 	ports.progress.stage("reference", 1);
 	ports.progress.item(formatVariant(variant));
 	const result = await ports.reference.run({ ...input, variant, logPath: `${input.scratchFolder}/reference.log` });
@@ -53,13 +61,14 @@ export async function makeReference(input: ReferenceInput, ports: { reference: R
 	const cases = input.cases.flatMap((wanted, index) => answered(wanted, result.cases[index], notes));
 	ports.progress.done(counted(cases.length, "case"));
 	if (cases.length === 0) throw unanswered(input.cases[0]?.id ?? "", "no case is left");
-	return { variant, version: build.version, cases, outputs: cases.map(({ outputs }) => outputs), notes };
+	return { variant, version: build.version, cases, outputs: cases.map(({ outputs }) => outputs), wallMs: result.wallMs, notes };
 }
 
 /** The cases at these places. */
 export function keepAnswers(answers: Answers, places: readonly number[]): Answers {
 	const cases = places.flatMap((place) => answers.cases[place] ?? []);
-	return { ...answers, cases, outputs: cases.map(({ outputs }) => outputs) };
+	const wallMs = (answers.wallMs * cases.length) / Math.max(1, answers.cases.length);
+	return { ...answers, wallMs, cases, outputs: cases.map(({ outputs }) => outputs) };
 }
 
 /** @throws ConfigError golden-uninformative where a case that has to be answered is not. */

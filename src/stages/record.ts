@@ -6,9 +6,10 @@ import type { Weakness } from "../core/golden/record/weaknesses.ts";
 import type { GoldenManifest, Precision, SensitivityRecord } from "../core/schema/golden.ts";
 import type { Reference, ReferenceVariant } from "../ports/reference.ts";
 import type { Clock, ModelOnDisk, Progress } from "../ports/world.ts";
-import { type Evidence, type Limits, proposeLimits } from "./record-limits.ts";
+import { type Evidence, type Limits, proposeLimits, withLimits } from "./record-limits.ts";
 import { measureScatter } from "./record-noise.ts";
 import { type Answers, type CaseToRecord, keepAnswers, makeReference } from "./record-reference.ts";
+import { measureRounding, roundingTable } from "./record-rounding.ts";
 import { assertFinished, testSensitivity } from "./record-sensitivity.ts";
 import { findRecordWeaknesses } from "./record-weaknesses.ts";
 
@@ -75,7 +76,9 @@ interface Drafted {
 async function draftGolden(input: RecordInput, ports: RecordPorts, notes: string[]): Promise<Drafted> {
 	const evidence = await gatherEvidence(input, ports, notes);
 	const limits = input.given === null ? proposeLimits(evidence) : { ...input.given, why: [] };
-	return { draft: input.assemble(evidence, limits), answers: evidence.answers, why: limits.why };
+	const proposed = input.assemble(evidence, limits);
+	const { manifest: draft, why } = input.given === null ? withLimits(proposed, limits, evidence) : { manifest: proposed, why: [] };
+	return { draft, answers: evidence.answers, why };
 }
 
 /** Goes on with the outputs that are stored. */
@@ -97,7 +100,12 @@ const minTrialMs = 5_000;
 type ToTest = Pick<Drafted, "draft" | "answers"> & { spentMs: number };
 
 async function testGolden({ draft, answers, spentMs }: ToTest, input: RecordInput, ports: RecordPorts) {
-	const trial = { manifest: draft, reference: answers.outputs, relativeL2: input.relativeL2, rounding: {} };
+	const trial = {
+		manifest: draft,
+		reference: answers.outputs,
+		relativeL2: input.relativeL2,
+		rounding: roundingTable(draft, input.model.onnx.graph),
+	};
 	const save = (record: SensitivityRecord): Promise<void> => input.save({ ...draft, sensitivity: record });
 	const limitMs = Math.max(Math.min(minTrialMs, input.limitMs), input.limitMs - spentMs);
 	const job = {
@@ -119,8 +127,10 @@ async function gatherEvidence(input: RecordInput, ports: RecordPorts, notes: str
 	const answers = await makeReference(input, ports);
 	const made = { reference: answers.outputs, made: answers.variant };
 	const scatter = await measureScatter({ ...jobOf(input, answers), ...made, dropsQuiet: input.given === null }, ports);
-	notes.push(...answers.notes, ...scatter.notes);
-	return { model: input.model, answers: keepAnswers(answers, scatter.kept), noise: scatter.noise };
+	const kept = keepAnswers(answers, scatter.kept);
+	const { rounded, rounding, notes: roundingNotes } = await measureRounding({ ...jobOf(input, kept), answers: kept }, ports);
+	notes.push(...answers.notes, ...scatter.notes, ...roundingNotes);
+	return { model: input.model, answers: kept, noise: scatter.noise, rounding, strayed: { noise: scatter.runs, rounded } };
 }
 
 /** The model and the cases that it answered, as every later step runs them. */

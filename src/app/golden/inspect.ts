@@ -85,17 +85,26 @@ function tensorLine({ name, dtype, shape, stats }: InspectedTensor): string {
 	return `${quoteName(name, "")} ${dtype} ${formatShape(shape)}: ${figures}${odd}`;
 }
 
-function outputLines({ name, semantic, noise, group, limits, proposal }: InspectedOutput): string[] {
+function outputLines({ name, semantic, noise, rounding, group, limits, proposal }: InspectedOutput): string[] {
 	const scatter = noise === null ? "" : `, noise ${figure(noise.relativeL2)} (relative L2), ${figure(noise.maxAbs)} (largest)`;
 	return [
 		`output ${quoteName(name, "")}${semantic === null ? "" : ` (${semantic})`}${scatter}`,
+		...(rounding.length === 0
+			? []
+			: [
+					`  rounding moves it by ${rounding.map(({ precision, relativeL2 }) => `${figure(relativeL2)} at ${precision}`).join(", ")} (relative L2, emulated)`,
+				]),
 		...(group === undefined ? limits.map(limitLine) : [`  compared with the boxes of ${quoteName(group, "")}`]),
 		...(group === undefined ? proposalLines(proposal) : []),
 	];
 }
 
 function proposalLines({ output, why }: InspectedOutput["proposal"]): string[] {
-	return ["  proposal from its values, for your review:", ...why.map((sentence) => `    ${sentence}`), `    ${JSON.stringify(output)}`];
+	return [
+		"  comparators that suit its values, for your review (`golden record --propose` derives their limits):",
+		...why.map((sentence) => `    ${sentence}`),
+		`    ${JSON.stringify(output)}`,
+	];
 }
 
 function limitLine({ kind, slice, label, bound, allowed, severity, scope, timesNoise }: InspectedLimit): string {

@@ -159,6 +159,7 @@ function assemble({ evidence, limits, recording }: Assembling, ports: GoldenPort
 			createdAt: ports.clock.timestamp(),
 		},
 		...(evidence.noise === null ? {} : { noiseFloor: evidence.noise }),
+		...(evidence.rounding === null ? {} : { rounding: evidence.rounding }),
 		outputs: mustMatch(options.propose && reused !== null ? withAccuracy(limits.outputs, reused) : limits.outputs, options.nonFinite),
 		...(limits.detections === undefined ? {} : { detections: limits.detections }),
 		cases: [first, ...others],

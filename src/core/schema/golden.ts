@@ -105,6 +105,7 @@ export interface GoldenManifest {
     };
   };
   noiseFloor?: NoiseFloor;
+  rounding?: RoundingRecord;
   mutation?: MutationRecord;
   sensitivity?: SensitivityRecord;
   outputs: {
@@ -183,6 +184,37 @@ export interface OutputSlice {
    * @maxItems 256
    */
   ranges?: [[number, number], ...[number, number][]];
+}
+/**
+ * How far the outputs move where weights and results are rounded to another precision, emulated on ONNX Runtime: the basis of the limits at that precision.
+ */
+export interface RoundingRecord {
+  fp16?: RoundingAt;
+  tf32?: RoundingAt;
+  bf16?: RoundingAt;
+}
+export interface RoundingAt {
+  /**
+   * Cases that were run; fewer than the golden has where the model is slow.
+   */
+  cases: number;
+  /**
+   * Weights and results that were rounded, outside control flow.
+   */
+  tensors: number;
+  /**
+   * Tensors with values that the precision cannot hold; those stayed as they were.
+   *
+   * @minItems 1
+   * @maxItems 100
+   */
+  beyondRange?: [string, ...string[]];
+  /**
+   * The largest difference from the golden, by output.
+   */
+  outputs: {
+    [k: string]: Spread;
+  };
 }
 /**
  * Of goldens recorded before `sensitivity`: what the change of one weight tensor at a time did.

@@ -17,11 +17,20 @@ const inspection: Inspection = {
 	},
 	cases: [],
 	outputs: [
-		{ name: "boxes", semantic: "boxes", noise: null, group: "found", limits: [], proposal: { output: {}, why: ["Never shown."] } },
+		{
+			name: "boxes",
+			semantic: "boxes",
+			noise: null,
+			rounding: [],
+			group: "found",
+			limits: [],
+			proposal: { output: {}, why: ["Never shown."] },
+		},
 		{
 			name: "logits",
 			semantic: "logits",
 			noise: { relativeL2: 0, maxAbs: 0 },
+			rounding: [],
 			limits: [
 				{
 					kind: "cosine",
@@ -79,6 +88,6 @@ describe("renderInspection", () => {
 
 	it("proposes nothing for an output that is not compared by itself", () => {
 		expect(text).not.toContain("Never shown.");
-		expect(text).toContain("for your review:\n    Taken for logits.");
+		expect(text).toContain("derives their limits):\n    Taken for logits.");
 	});
 });

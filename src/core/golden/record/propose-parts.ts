@@ -12,22 +12,20 @@ interface PartProposal {
 	why: string[];
 }
 
-/** `limitOf`: of relative-l2 at fp32. */
+/** `floorOf`: below it elements of a part are noise; null: none are. */
 export function partComparators(
 	tensors: readonly Tensor[],
 	parts: readonly ScalePart[],
-	limitOf: (slice: OutputSlice) => { value: number; floor: number | null; why: string },
+	floorOf: (slice: OutputSlice) => number | null,
 ): PartProposal {
 	const scales = parts.map(({ slice, rms }) => `${sliceLabel(slice)} about ${figure(rms)}`).join(", ");
 	const why = [`Compared part by part, because their scales lie more than 100 times apart (root mean square): ${scales}.`];
 	const comparators = parts.flatMap(({ slice, kind }): ComparatorSpec[] => {
-		const limit = limitOf(slice);
-		const mask = limit.floor === null ? {} : { floor: limit.floor };
-		const masked = limit.floor === null ? "" : ` Elements below ${figure(limit.floor)} on both sides are noise and do not count.`;
-		why.push(`${sliceLabel(slice)}: ${limit.why}${masked}`);
+		const floor = floorOf(slice);
+		if (floor !== null) why.push(`${sliceLabel(slice)}: elements below ${figure(floor)} on both sides are noise and do not count.`);
 		const classes = kind === "scores" ? classComparator(tensors, slice) : null;
 		if (classes !== null) why.push(classes.why);
-		return [{ kind: "relative-l2", slice, ...mask, tolerance: { fp32: limit.value } }, ...(classes === null ? [] : [classes.comparator])];
+		return [{ kind: "relative-l2", slice, ...(floor === null ? {} : { floor }) }, ...(classes === null ? [] : [classes.comparator])];
 	});
 	return { comparators: comparators as PartProposal["comparators"], why };
 }

@@ -1,9 +1,8 @@
-// Entry of record/: proposes comparators and limits for an output from its meaning and noise.
+// Entry of record/: proposes comparators for an output from its meaning and noise; their limits come from derive-limits.ts.
 import type { OnnxDim } from "../../onnx/model.ts";
 import type { ComparatorSpec, GoldenOutput, OutputSlice, Spread } from "../../schema/golden.ts";
 import { elementCount, isFloating, type Tensor } from "../tensor/tensor.ts";
 import { float64Reader, forEachChunk } from "../tensor/values.ts";
-import { floorOf, noiseOfPart } from "./noise-floor.ts";
 import { noiseMask } from "./noise-mask.ts";
 import { partComparators } from "./propose-parts.ts";
 import { type Guess, guessSemantic } from "./propose-semantic.ts";
@@ -20,14 +19,9 @@ export interface ProposalInput {
 
 export interface Proposal {
 	output: GoldenOutput;
-	/** Sentences: what it was taken for, and why these limits. */
+	/** Sentences: what it was taken for, and why it is compared so. */
 	why: string[];
 }
-
-/** Two correct fp32 builds of a real network may differ by this much, whatever one machine measured. */
-const usualFp32 = 2e-5;
-/** Room above the noise floor. */
-const noiseRoom = 10;
 
 export function proposeOutput(input: ProposalInput): Proposal {
 	const filled = input.tensors.filter((tensor) => elementCount(tensor.shape) > 0);
@@ -41,17 +35,13 @@ export function proposeOutput(input: ProposalInput): Proposal {
 	}
 	const parts = partsOf(guess, filled);
 	if (parts.length > 0) {
-		const proposed = partComparators(filled, parts, (slice) => ({
-			...fp32Limit(floorOf(noiseOfPart(input.noise, slice), first.dtype)),
-			floor: noiseMask(filled, input.noise, slice),
-		}));
+		const proposed = partComparators(filled, parts, (slice) => noiseMask(filled, input.noise, slice));
 		return { output: { ...shared, comparators: proposed.comparators }, why: [...why, ...proposed.why] };
 	}
-	const limit = fp32Limit(floorOf(input.noise, first.dtype));
 	const task = taskComparators(guess, filled);
 	const mask = noiseMask(filled, input.noise, undefined);
-	why.push(limit.why, ...maskWhy(mask), ...task.why);
-	const relative: ComparatorSpec = { kind: "relative-l2", ...(mask === null ? {} : { floor: mask }), tolerance: { fp32: limit.value } };
+	why.push(...maskWhy(mask), ...task.why);
+	const relative: ComparatorSpec = { kind: "relative-l2", ...(mask === null ? {} : { floor: mask }) };
 	return { output: { ...shared, comparators: [relative, ...task.comparators] }, why };
 }
 
@@ -214,17 +204,6 @@ function embeddingComparators(tensors: readonly Tensor[]): Task {
 	if (vectors >= vectorsForRecall) comparators.push({ kind: "recall-at-k", k: 10, scope: "set" });
 	const recall = vectors >= vectorsForRecall ? ", and the ten nearest neighbours" : "";
 	return { comparators, why: [`Compared by cosine, and over all ${vectors} vectors by the order of their similarities${recall}.`] };
-}
-
-function fp32Limit(floor: number): { value: number; why: string } {
-	const wide = Math.max(usualFp32, noiseRoom * floor);
-	return { value: roundDown(wide), why: `The limit of relative-l2 at fp32 is ${figure(wide)}: the noise floor is ${figure(floor)}.` };
-}
-
-/** Two digits, rounded down. */
-function roundDown(value: number): number {
-	const step = 10 ** (Math.floor(Math.log10(value)) - 1);
-	return Number((Math.floor(value / step + 1e-9) * step).toPrecision(2));
 }
 
 function figure(value: number): string {

@@ -117,7 +117,7 @@ describe("the floor of noise", () => {
 			noise: noise?.outputs["y"],
 			batched: true,
 		});
-		expect(output.comparators?.[0]).toMatchObject({ kind: "relative-l2", floor: 1e-5, tolerance: { fp32: 2e-5 } });
+		expect(output.comparators?.[0]).toMatchObject({ kind: "relative-l2", floor: 1e-5 });
 		expect(why.join(" ")).toContain("Elements below 0.00001 on both sides are noise");
 		const loud = proposeOutput({ name: "y", tensors: [wave(1)], noise: noise?.outputs["y"], batched: true });
 		expect(loud.output.comparators?.[0]).not.toHaveProperty("floor");

@@ -1,0 +1,84 @@
+// What each comparator of a golden measures on other outputs of the same model: how far correct outputs stray.
+
+import type { GoldenManifest, OutputSlice, Precision } from "../../schema/golden.ts";
+import type { GoldenCheck, Numeric } from "../../schema/result.ts";
+import { type BoxSides, checkBoxes } from "../boxes/check-boxes.ts";
+import { checkOutput } from "../compare/check-output.ts";
+import { tensorMap } from "../tensor/tensor.ts";
+import { judgeSet } from "../whole-set/judge-set.ts";
+import type { RunOutputs } from "./noise-floor.ts";
+
+export interface RoundedRun {
+	precision: Precision;
+	/** Of the first cases; fewer than the reference's where time was short. */
+	outputs: RunOutputs;
+}
+
+/** Worst value of all cases, by comparator; absent where nothing could be compared. */
+export type ComparatorErrors = ReadonlyMap<string, number>;
+
+export interface ComparatorRef {
+	/** The output, or the group of boxes. */
+	output: string;
+	kind: string;
+	slice?: OutputSlice | undefined;
+	/** Place among the comparators of the same kind and slice. */
+	place: number;
+}
+
+export function comparatorKey({ output, kind, slice, place }: ComparatorRef): string {
+	return JSON.stringify([output, kind, slice ?? null, place]);
+}
+
+export function measureErrors(manifest: GoldenManifest, reference: RunOutputs, run: RoundedRun): ComparatorErrors {
+	const worst = new Map<string, number>();
+	for (const [index, got] of run.outputs.entries()) {
+		const expected = reference[index];
+		if (expected !== undefined) keepWorst(worst, checksOfCase(manifest, { expected, got }, run.precision));
+	}
+	keepWorst(worst, checksOfSet(manifest, reference, run));
+	return worst;
+}
+
+type Outputs = RunOutputs[number];
+
+function checksOfCase(
+	manifest: GoldenManifest,
+	{ expected, got }: { expected: Outputs; got: Outputs },
+	precision: Precision,
+): GoldenCheck[] {
+	const outputs = Object.entries(manifest.outputs).flatMap(([name, spec]) => {
+		const [wanted, found] = [expected[name], got[name]];
+		if (wanted === undefined || found === undefined || spec.comparators === undefined) return [];
+		const sides = { name, expected: wanted, got: found, base: undefined };
+		return checkOutput(sides, { spec, precision, relativeL2: {} }).checks;
+	});
+	const sides: BoxSides = { expected: tensorMap(expected), got: tensorMap(got), base: undefined };
+	return [...outputs, ...(manifest.detections ?? []).flatMap((spec) => checkBoxes(spec, sides, precision).checks)];
+}
+
+function checksOfSet(manifest: GoldenManifest, reference: RunOutputs, { precision, outputs }: RoundedRun): GoldenCheck[] {
+	const place = { manifest, model: "", engine: "", precision, modelSha256: manifest.model.sha256, relativeL2: {} };
+	const seen = manifest.cases.flatMap((golden, index) => {
+		const [expected, got] = [reference[index], outputs[index]];
+		return expected === undefined || got === undefined ? [] : [{ golden, sides: { expected, got } }];
+	});
+	return judgeSet(place, seen)?.checks ?? [];
+}
+
+function keepWorst(worst: Map<string, number>, checks: readonly GoldenCheck[]): void {
+	const places = new Map<string, number>();
+	for (const { output, metric, slice, bound, got } of checks) {
+		const place = places.get(JSON.stringify([output, metric, slice])) ?? 0;
+		places.set(JSON.stringify([output, metric, slice]), place + 1);
+		const value = got === null ? Number.NaN : numberOf(got);
+		const key = comparatorKey({ output, kind: metric, slice, place });
+		const known = worst.get(key);
+		if (Number.isNaN(value)) continue;
+		worst.set(key, known === undefined ? value : bound === "at-most" ? Math.max(known, value) : Math.min(known, value));
+	}
+}
+
+function numberOf(value: Numeric): number {
+	return typeof value === "number" ? value : Number(value);
+}

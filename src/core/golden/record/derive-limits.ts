@@ -1,0 +1,252 @@
+// Gives every proposed comparator limits that follow from evidence, and says in words where they come from.
+import type {
+	BoxComparatorSpec,
+	ComparatorSpec,
+	Detections,
+	GoldenManifest,
+	GoldenOutput,
+	Precision,
+	Tolerance,
+} from "../../schema/golden.ts";
+import type { Bound } from "../../schema/result.ts";
+import { boxKind, boxLimit } from "../boxes/check-boxes.ts";
+import { isMetricSpec, toleranceAt } from "../compare/comparators.ts";
+import { metrics } from "../compare/registry.ts";
+import { defaultTolerances } from "../compare/tolerances.ts";
+import { sliceLabel } from "../tensor/slice.ts";
+import { isFloating } from "../tensor/tensor.ts";
+import { type ComparatorErrors, comparatorKey, measureErrors, type RoundedRun } from "./comparator-errors.ts";
+import {
+	amplifiedRounding,
+	type Emulated,
+	emulatedPrecisions,
+	growthOf,
+	relativeL2Limits,
+	rules,
+	type StrayAt,
+	scaledLimit,
+	usualAt,
+} from "./limits.ts";
+import { type LabelledRun, type RunOutputs, referencePrecision } from "./noise-floor.ts";
+
+export interface LimitEvidence {
+	reference: RunOutputs;
+	/** fp32 runs of other builds, levels and threads. */
+	noise: readonly LabelledRun[];
+	rounded: readonly RoundedRun[];
+	/** Some layers of the model are quantised. */
+	quantised: boolean;
+}
+
+export interface DerivedLimits {
+	outputs: GoldenManifest["outputs"];
+	detections?: GoldenManifest["detections"];
+	/** By output, or group of boxes. */
+	why: { output: string; sentences: string[] }[];
+}
+
+/** The manifest's comparators are proposals: their kinds stay, their limits follow. */
+export function deriveLimits(manifest: GoldenManifest, evidence: LimitEvidence): DerivedLimits {
+	const errors = {
+		noise: evidence.noise.map(({ outputs }) => measureErrors(manifest, evidence.reference, { precision: referencePrecision, outputs })),
+		rounding: new Map(evidence.rounded.map((run) => [run.precision, measureErrors(manifest, evidence.reference, run)])),
+	};
+	const why: DerivedLimits["why"] = [];
+	const outputs = Object.entries(manifest.outputs).map(([name, output]): [string, GoldenOutput] => {
+		const derived = deriveOutput(output, { name, evidence, errors });
+		if (derived.sentences.length > 0) why.push({ output: name, sentences: derived.sentences });
+		return [name, derived.output];
+	});
+	const detections = manifest.detections?.map((group) => {
+		const derived = deriveGroup(group, errors.rounding);
+		if (derived.sentences.length > 0) why.push({ output: group.name, sentences: derived.sentences });
+		return derived.group;
+	});
+	const [first, ...others] = detections ?? [];
+	return { outputs: Object.fromEntries(outputs), ...(first === undefined ? {} : { detections: [first, ...others] }), why };
+}
+
+interface Errors {
+	noise: readonly ComparatorErrors[];
+	rounding: ReadonlyMap<Precision, ComparatorErrors>;
+}
+
+interface OutputContext {
+	name: string;
+	evidence: LimitEvidence;
+	errors: Errors;
+}
+
+function deriveOutput(output: GoldenOutput, context: OutputContext): { output: GoldenOutput; sentences: string[] } {
+	const { name, evidence, errors } = context;
+	const dtype = evidence.reference.find((outputs) => outputs[name] !== undefined)?.[name]?.dtype;
+	const specs = output.comparators;
+	if (specs === undefined || dtype === undefined) return { output, sentences: [] };
+	const keys = specs.map((spec, index) =>
+		comparatorKey({ output: name, kind: spec.kind, slice: spec.slice, place: placeOf(specs, index) }),
+	);
+	const bases = new Map<string, Basis>();
+	const sentences: string[] = [];
+	for (const [index, spec] of specs.entries()) {
+		if (spec.kind !== "relative-l2" || !isFloating(dtype)) continue;
+		const key = keys[index] ?? "";
+		const noise = errors.noise.reduce((max, run) => Math.max(max, run.get(key) ?? 0), 0);
+		const strayed = { dtype, noise, rounding: roundingAt(errors.rounding, key), quantised: evidence.quantised };
+		const basis = { rounding: strayed.rounding, limits: relativeL2Limits(strayed) };
+		bases.set(JSON.stringify(spec.slice ?? null), basis);
+		sentences.push(...explain(spec, { ...strayed, ...basis }));
+	}
+	const [first, ...others] = specs.map((spec, index) =>
+		deriveSpec(spec, { key: keys[index] ?? "", basis: bases.get(JSON.stringify(spec.slice ?? null)), errors }),
+	);
+	return { output: first === undefined ? output : { ...output, comparators: [first, ...others] }, sentences };
+}
+
+function placeOf(specs: readonly ComparatorSpec[], index: number): number {
+	const same = (spec: ComparatorSpec | undefined): string => JSON.stringify([spec?.kind, spec?.slice, spec?.scope === "set"]);
+	return specs.slice(0, index).filter((spec) => same(spec) === same(specs[index])).length;
+}
+
+function roundingAt(rounding: Errors["rounding"], key: string): Partial<Record<Emulated, number>> {
+	return Object.fromEntries(
+		emulatedPrecisions.flatMap((precision) => {
+			const value = rounding.get(precision)?.get(key);
+			return value === undefined ? [] : [[precision, value]];
+		}),
+	);
+}
+
+/** Of relative L2, of the part of the output that other comparators cover too. */
+interface Basis {
+	rounding: Partial<Record<Emulated, number>>;
+	limits: Partial<Record<Precision, StrayAt>>;
+}
+
+interface SpecContext {
+	key: string;
+	basis: Basis | undefined;
+	errors: Errors;
+}
+
+function deriveSpec(spec: ComparatorSpec, { key, basis, errors }: SpecContext): ComparatorSpec {
+	if (!isMetricSpec(spec)) return spec;
+	const { bound } = metrics[spec.kind];
+	if (growthOf(spec.kind) === "share") {
+		const usual = (precision: Precision): number | undefined =>
+			toleranceAt(spec.tolerance, precision) ?? shareDefault(spec.kind, precision);
+		return withLimits(spec, loosened({ bound, usual, measured: (precision) => errors.rounding.get(precision)?.get(key), kind: spec.kind }));
+	}
+	if (basis === undefined) return spec;
+	const limits: Partial<Record<Precision, number>> = {};
+	for (const [precision, { limit }] of Object.entries(basis.limits) as [Precision, StrayAt][]) {
+		const derived = spec.kind === "relative-l2" ? limit : relatedLimit(spec.kind, { bound, key, basis, errors, precision, limit });
+		if (derived !== null) limits[precision] = derived;
+	}
+	return withLimits(spec, limits);
+}
+
+interface Related {
+	bound: Bound;
+	key: string;
+	basis: Basis;
+	errors: Errors;
+	precision: Precision;
+	/** Of relative L2. */
+	limit: number;
+}
+
+/** What a metric is where relative L2 reaches its limit: the emulation relates the two. */
+function relatedLimit(kind: string, { bound, key, basis, errors, precision, limit }: Related): number | null {
+	const known = emulatedPrecisions.filter((at) => (basis.rounding[at] ?? 0) > 0 && errors.rounding.get(at)?.has(key));
+	const from = known.find((at) => at === precision) ?? known[0];
+	const error = from === undefined ? undefined : basis.rounding[from];
+	const value = from === undefined ? undefined : errors.rounding.get(from)?.get(key);
+	return error === undefined || value === undefined ? null : scaledLimit(kind, bound, { value, times: limit / error });
+}
+
+function shareDefault(kind: string, precision: Precision): number | undefined {
+	const { topK } = defaultTolerances[precision];
+	if (kind === "pixel-disagreement") return 1 - topK;
+	return kind === "allclose" || kind === "accuracy" ? undefined : topK;
+}
+
+interface Loosening {
+	kind: string;
+	bound: Bound;
+	/** The limit without evidence. */
+	usual(precision: Precision): number | undefined;
+	measured(precision: Precision): number | undefined;
+}
+
+/** Limits at the precisions where a correct engine would break the usual one, or come near it. */
+function loosened({ kind, bound, usual, measured }: Loosening): Partial<Record<Precision, number>> {
+	const limits: Partial<Record<Precision, number>> = {};
+	for (const precision of emulatedPrecisions) {
+		const [value, allowed] = [measured(precision), usual(precision)];
+		const limit = value === undefined || allowed === undefined ? null : scaledLimit(kind, bound, { value, times: rules.room });
+		if (limit === null || allowed === undefined) continue;
+		if (bound === "at-most" ? limit > allowed : limit < allowed) limits[precision] = limit;
+	}
+	return limits;
+}
+
+/** Precisions without evidence keep what they had. */
+function withLimits<Spec extends { tolerance?: Tolerance }>(spec: Spec, limits: Partial<Record<Precision, number>>): Spec {
+	if (Object.keys(limits).length === 0) return spec;
+	const { tolerance } = spec;
+	if (typeof tolerance !== "number") return { ...spec, tolerance: { ...tolerance, ...limits } };
+	const all = Object.fromEntries((Object.keys(defaultTolerances) as Precision[]).map((precision) => [precision, tolerance]));
+	return { ...spec, tolerance: { ...all, ...limits } };
+}
+
+function deriveGroup(group: Detections, rounding: Errors["rounding"]): { group: Detections; sentences: string[] } {
+	const { comparators } = group;
+	if (comparators === undefined) return { group, sentences: [] };
+	const sentences: string[] = [];
+	const [first, ...others] = comparators.map((spec): BoxComparatorSpec => {
+		const key = comparatorKey({ output: group.name, kind: spec.kind, place: 0 });
+		const { bound } = boxKind(spec.kind);
+		const usual = (precision: Precision): number => boxLimit(spec, precision);
+		const limits = loosened({ kind: spec.kind, bound, usual, measured: (precision) => rounding.get(precision)?.get(key) });
+		for (const [precision, limit] of Object.entries(limits)) {
+			const value = rounding.get(precision as Precision)?.get(key) ?? 0;
+			sentences.push(`Rounding at ${precision} gives ${spec.kind} ${figure(value)}, so its limit there is ${limit}.`);
+		}
+		return withLimits(spec, limits);
+	});
+	return { group: first === undefined ? group : { ...group, comparators: [first, ...others] }, sentences };
+}
+
+interface Explained extends Basis {
+	noise: number;
+	quantised: boolean;
+}
+
+function explain(spec: ComparatorSpec, { noise, rounding, limits, quantised }: Explained): string[] {
+	const part = spec.slice === undefined ? "" : ` of ${sliceLabel(spec.slice)}`;
+	const list = (Object.entries(limits) as [Precision, StrayAt][]).map(([precision, { limit }]) => `${limit} at ${precision}`).join(", ");
+	const amplified = amplifiedRounding({ rounding, quantised });
+	const single = amplified === null ? "" : `, and rounding at fp32 becomes about ${figure(amplified)} at this output`;
+	const strayed = emulatedPrecisions.flatMap((precision) => {
+		const error = rounding[precision];
+		return error === undefined ? [] : [`at ${precision} ${figure(error)}`];
+	});
+	const least = `at least ${usualAt({ quantised })}${quantised ? ", since some layers are quantised" : ""}`;
+	return [
+		`relative-l2${part} may be ${list}: ${rules.room} times as far as correct outputs stray (at fp32 ${least}); other precisions keep their defaults.`,
+		`The noise floor is ${figure(noise)}${single}${strayed.length === 0 ? "" : `, ${strayed.join(", ")} (emulated)`}.`,
+		...warnings(limits),
+	];
+}
+
+/** Where correct outputs stray so far that the golden says little. */
+function warnings(limits: Basis["limits"]): string[] {
+	const lost = (Object.entries(limits) as [Precision, StrayAt][]).filter(([, { stray }]) => stray > rules.mostStray);
+	if (lost.length === 0) return [];
+	const names = lost.map(([precision, { stray }]) => `${precision} (${figure(stray)})`).join(", ");
+	return [`Correct outputs stray so far at ${names} that this golden says little there: a wrong engine may pass.`];
+}
+
+function figure(value: number): string {
+	return String(Number(value.toPrecision(2)));
+}

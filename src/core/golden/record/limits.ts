@@ -1,0 +1,132 @@
+// Derives limits from how far correct outputs stray: rounding at a precision, other implementations, the type's own rounding.
+import type { DType, Precision } from "../../schema/golden.ts";
+import { floorOf } from "./noise-floor.ts";
+
+/** Precisions whose rounding is emulated, with their unit roundoff. */
+export const emulated = { fp16: 2 ** -11, tf32: 2 ** -11, bf16: 2 ** -8 } as const;
+export type Emulated = keyof typeof emulated;
+export const emulatedPrecisions = Object.keys(emulated) as Emulated[];
+
+/** The only constants of derived limits, and their reasons. */
+export const rules = {
+	/**
+	 * A limit is this many times what correct outputs stray by. Emulated fp16 lies within 25 % of an H200's on YOLOv8n and up to four
+	 * times above it on a detector; what is left is for other cases, other kernels and sums in fp16. A defect that moves an output by
+	 * more than three times its rounding is detected.
+	 */
+	room: 3,
+	/**
+	 * TensorRT's fp32 engines of the quickstart's networks stray three times as far as one rounding for each node: their sums are long, and
+	 * each kernel takes them in its own order.
+	 */
+	sumsAt: 3,
+	/** Two correct fp32 builds of a real network may differ by this much (relative L2), whatever one machine measured. */
+	usualFp32: 2e-5,
+	/**
+	 * The same of networks with quantised layers: a value near a boundary becomes one integer or its neighbour. ONNX Runtime's own builds
+	 * differ by 2e-4 to 2e-2 on four public models.
+	 */
+	usualQuantised: 2e-2,
+	/** Where rounding alone moves an output this far, it is another output, and a golden says little about it. */
+	mostStray: 0.25,
+	/** No more of the rows or pixels may change than this share, whatever the evidence. */
+	mostChanged: 0.5,
+} as const;
+
+const unitOfFp32 = 2 ** -24;
+/** An engine's results are rounded at least once: a third of the unit roundoff, uniformly spread. */
+const ownRounding: Readonly<Record<Emulated, number>> = { fp16: 3e-4, tf32: 3e-4, bf16: 2.5e-3 };
+
+export interface Strayed {
+	dtype: DType;
+	/** Relative L2 between implementations in fp32: builds, levels, threads. */
+	noise: number;
+	/** Relative L2 of the emulated precisions; absent where one was not emulated or gave no numbers. */
+	rounding: Readonly<Partial<Record<Emulated, number>>>;
+	/** Some layers of the network are quantised. */
+	quantised: boolean;
+}
+
+export interface StrayAt {
+	stray: number;
+	limit: number;
+}
+
+/**
+ * What fp32 loses in this network, of what the emulated precisions lose: null where none was emulated. Errors grow in proportion to
+ * the rounding; in quantised layers the number of integers that change does, so that their relative L2 grows with its root.
+ */
+export function amplifiedRounding({ rounding, quantised }: Pick<Strayed, "rounding" | "quantised">): number | null {
+	const estimates = emulatedPrecisions.flatMap((precision) => {
+		const error = rounding[precision];
+		const share = unitOfFp32 / emulated[precision];
+		if (error === undefined || !Number.isFinite(error)) return [];
+		// An output that is all wrong tells nothing of how errors grow, but that quantised layers make much of little.
+		if (error > rules.mostStray) return quantised ? [error / rules.sumsAt] : [];
+		return [error * (quantised ? Math.sqrt(share) : share)];
+	});
+	return estimates.length === 0 ? null : rules.sumsAt * Math.max(...estimates);
+}
+
+/** Limits of relative L2, by precision. */
+export function relativeL2Limits(strayed: Strayed): Partial<Record<Precision, StrayAt>> {
+	const floor = floorOf({ relativeL2: strayed.noise, maxAbs: 0 }, strayed.dtype);
+	const single = Math.max(floor, amplifiedRounding(strayed) ?? 0);
+	const fp32 = { stray: single, limit: roundedUp(Math.max(usualAt(strayed), rules.room * single)) };
+	const limits: Partial<Record<Precision, StrayAt>> = { fp32 };
+	for (const precision of emulatedPrecisions) {
+		const error = strayed.rounding[precision];
+		if (error === undefined || !Number.isFinite(error)) continue;
+		const stray = Math.max(error, ownRounding[precision], single);
+		limits[precision] = { stray, limit: roundedUp(Math.max(rules.room * stray, fp32.limit)) };
+	}
+	return limits;
+}
+
+/** The least limit of relative L2 at fp32. */
+export function usualAt({ quantised }: Pick<Strayed, "quantised">): number {
+	return quantised ? rules.usualQuantised : rules.usualFp32;
+}
+
+/** How a metric follows the error: in proportion, with its square, in decibels, or as a share or number of answers that change. */
+type Growth = "linear" | "square" | "decibels" | "share" | "count";
+const growths: Readonly<Record<string, Growth>> = {
+	"relative-l2": "linear",
+	"max-abs": "linear",
+	quantile: "linear",
+	ulp: "linear",
+	cosine: "square",
+	kl: "square",
+	js: "square",
+	ssim: "square",
+	psnr: "decibels",
+	"box-missing": "count",
+	"box-extra": "count",
+};
+
+export function growthOf(kind: string): Growth {
+	return growths[kind] ?? "share";
+}
+
+/** The limit of a metric for an error `times` as large as the one it was measured at; null where none follows. */
+export function scaledLimit(
+	kind: string,
+	bound: "at-most" | "at-least",
+	{ value, times }: { value: number; times: number },
+): number | null {
+	const growth = growthOf(kind);
+	if (growth === "decibels") return Number.isFinite(value) ? Math.floor(10 * (value - 20 * Math.log10(times))) / 10 : null;
+	const measured = bound === "at-most" ? value : 1 - value;
+	const away = measured * (growth === "square" ? times ** 2 : times);
+	if (!(away > 0) || !Number.isFinite(away)) return null;
+	if (growth === "count") return Math.ceil(away);
+	const limit = roundedUp(growth === "share" ? Math.min(away, rules.mostChanged) : away);
+	if (bound === "at-most") return limit;
+	return limit < 1 ? Number((1 - limit).toPrecision(12)) : null;
+}
+
+/** Two digits. */
+export function roundedUp(value: number): number {
+	const step = 10 ** (Math.floor(Math.log10(value)) - 1);
+	return Number((Math.ceil(value / step - 1e-9) * step).toPrecision(2));
+}

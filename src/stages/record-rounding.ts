@@ -1,0 +1,125 @@
+// Emulates other precisions on the cases of a golden: how far correct engines of those precisions stray from it.
+
+import type { RoundedRun } from "../core/golden/record/comparator-errors.ts";
+import type { RoundingTable } from "../core/golden/record/defects/judge.ts";
+import { amplifiedRounding, type Emulated, emulatedPrecisions } from "../core/golden/record/limits.ts";
+import { measureNoise } from "../core/golden/record/noise-floor.ts";
+import type { OnnxGraph } from "../core/onnx/model.ts";
+import { isQuantised } from "../core/onnx/quantised.ts";
+import { quoteName } from "../core/onnx/quote.ts";
+import type { GoldenManifest, RoundingRecord, Spread } from "../core/schema/golden.ts";
+import { counted } from "../core/text/labels.ts";
+import type { InferCase } from "../ports/backend.ts";
+import type { EmulationResult, Reference } from "../ports/reference.ts";
+import type { ModelOnDisk, Progress } from "../ports/world.ts";
+import { inParallel } from "./in-parallel.ts";
+import { partsOfOutputs } from "./record-noise.ts";
+import type { Answers } from "./record-reference.ts";
+
+export interface RoundingInput {
+	model: ModelOnDisk;
+	cases: readonly InferCase[];
+	/** Of those cases, and what made them. */
+	answers: Answers;
+	scratchFolder: string;
+	timeoutMs: number;
+}
+
+export interface RoundingMeasured {
+	rounded: RoundedRun[];
+	/** null: nothing was emulated. */
+	rounding: RoundingRecord | null;
+	notes: string[];
+}
+
+/** For each precision. Rounding takes an inference about this many times as long. */
+const limitMs = 20_000;
+const slowdown = 3;
+
+export async function measureRounding(
+	input: RoundingInput,
+	ports: { reference: Reference; progress: Progress },
+): Promise<RoundingMeasured> {
+	const cases = input.cases.slice(0, affordable(input));
+	const measured: RoundingMeasured = { rounded: [], rounding: null, notes: [] };
+	const absent = new Map<string, Emulated[]>();
+	const { model, scratchFolder, timeoutMs } = input;
+	const { variant } = input.answers;
+	ports.progress.stage("rounding", emulatedPrecisions.length);
+	const results = await inParallel(emulatedPrecisions, ports.reference.parallelRuns(model), (precision) => {
+		ports.progress.item(`${precision}, emulated`);
+		const logPath = `${scratchFolder}/rounding-${precision}.log`;
+		return ports.reference.emulate({ model, cases, variant, scratchFolder, timeoutMs, precision, logPath });
+	});
+	for (const [index, precision] of emulatedPrecisions.entries()) {
+		const result = results[index];
+		const why = result?.state === "done" ? keep(measured, { result, precision, input }) : whyNot(result);
+		if (why !== null) absent.set(why, [...(absent.get(why) ?? []), precision]);
+	}
+	ports.progress.done(`${measured.rounded.length} of ${emulatedPrecisions.length} precisions`);
+	for (const [why, precisions] of absent)
+		measured.notes.push(`Rounding at ${precisions.join(", ")} was not emulated: ${why}. Its limits are the defaults.`);
+	if (measured.rounded.length > 0 && cases.length < input.cases.length)
+		measured.notes.push(`Rounding was emulated on ${cases.length} of ${counted(input.cases.length, "case")}, because the model is slow.`);
+	return measured;
+}
+
+function affordable({ cases, answers }: RoundingInput): number {
+	const perCaseMs = answers.wallMs / Math.max(1, cases.length);
+	return Math.max(1, Math.floor(limitMs / Math.max(1, slowdown * perCaseMs)));
+}
+
+function whyNot(result: Exclude<EmulationResult, { state: "done" }> | undefined): string {
+	if (result === undefined) return "it did not run";
+	return result.state === "absent" ? result.sentence : result.failure.message.replace(/\.$/, "");
+}
+
+interface Emulation {
+	result: Extract<EmulationResult, { state: "done" }>;
+	precision: Emulated;
+	input: RoundingInput;
+}
+
+/** What stands against it, or null. */
+function keep(measured: RoundingMeasured, { result, precision, input }: Emulation): string | null {
+	const failed = result.cases.find((item) => item.state === "failed");
+	if (failed?.state === "failed") return failed.message.replace(/\.$/, "");
+	const outputs = result.cases.flatMap((item) => (item.state === "done" ? [item.outputs] : []));
+	const spreads =
+		measureNoise(input.answers.outputs, [{ label: precision, outputs }], partsOfOutputs(input.answers.outputs))?.outputs ?? {};
+	const finite = Object.entries(spreads).filter(([, spread]) => Number.isFinite(spread.relativeL2) && Number.isFinite(spread.maxAbs));
+	measured.rounded.push({ precision, outputs });
+	const { tensors, beyondRange } = result;
+	const beyond = beyondRange.length === 0 ? {} : { beyondRange: beyondRange.slice(0, mostNamed) };
+	measured.rounding = {
+		...measured.rounding,
+		[precision]: { cases: outputs.length, tensors, ...beyond, outputs: Object.fromEntries(finite) },
+	};
+	if (beyondRange.length > 0) measured.notes.push(describeBeyond(precision, beyondRange));
+	return null;
+}
+
+const mostNamed = 100;
+const mostShown = 3;
+
+function describeBeyond(precision: Emulated, names: readonly string[]): string {
+	const shown = names.slice(0, mostShown).map((name) => quoteName(name));
+	const more = names.length > mostShown ? ` and ${names.length - mostShown} more` : "";
+	return `At ${precision} ${counted(names.length, "tensor")} would overflow (${shown.join(", ")}${more}) and stayed in fp32 in the emulation; an engine has to keep their layers in fp32 too.`;
+}
+
+/** How far rounding alone moves each output, by precision. */
+export function roundingTable({ noiseFloor, rounding }: GoldenManifest, graph: OnnxGraph): RoundingTable {
+	const emulated = Object.entries(rounding ?? {}).map(([precision, { outputs }]) => [precision, relativeL2Of(outputs)] as const);
+	const quantised = isQuantised(graph);
+	const names = [...new Set(emulated.flatMap(([, outputs]) => Object.keys(outputs)))];
+	const single = names.map((name) => {
+		const at = Object.fromEntries(emulated.map(([precision, outputs]) => [precision, outputs[name]]));
+		return [name, Math.max(noiseFloor?.outputs[name]?.relativeL2 ?? 0, amplifiedRounding({ rounding: at, quantised }) ?? 0)] as const;
+	});
+	return { ...Object.fromEntries(emulated), ...(names.length === 0 ? {} : { fp32: Object.fromEntries(single) }) };
+}
+
+function relativeL2Of(outputs: Readonly<Record<string, Spread>>): Record<string, number> {
+	return Object.fromEntries(Object.entries(outputs).map(([name, { relativeL2 }]) => [name, relativeL2]));
+}

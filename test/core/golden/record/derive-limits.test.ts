@@ -1,0 +1,182 @@
+// Limits follow from how far correct outputs stray, at each precision and by each comparator's own number.
+import { describe, expect, it } from "vitest";
+import { resolveComparators } from "../../../../src/core/golden/compare/comparators.ts";
+import { judgeCase } from "../../../../src/core/golden/compare/judge.ts";
+import { findRuleProblem } from "../../../../src/core/golden/manifest/rules.ts";
+import { deriveLimits } from "../../../../src/core/golden/record/derive-limits.ts";
+import { amplifiedRounding, relativeL2Limits } from "../../../../src/core/golden/record/limits.ts";
+import type { Tensor } from "../../../../src/core/golden/tensor/tensor.ts";
+import type { ComparatorSpec, GoldenOutput, Precision } from "../../../../src/core/schema/golden.ts";
+import { validate } from "../../../../src/core/schema/golden-validator.js";
+import { float32, manifestOf, modelSha256 } from "../../../support/golden-tensors.ts";
+
+describe("limits of relative L2", () => {
+	const strayed = { dtype: "float32", quantised: false, noise: 1e-7, rounding: { fp16: 6e-4, tf32: 3e-4, bf16: 5e-3 } } as const;
+	const limits = (more: object) => {
+		const found = relativeL2Limits({ ...strayed, ...more });
+		return Object.fromEntries(Object.entries(found).map(([precision, { limit }]) => [precision, limit]));
+	};
+
+	it.each<[string, object, Record<string, number>]>([
+		["three times the emulated rounding, never less than 2e-5 at fp32", {}, { fp32: 2e-5, fp16: 1.8e-3, tf32: 9e-4, bf16: 0.015 }],
+		[
+			"three times the noise, also where a lower precision strays less",
+			{ noise: 1e-3 },
+			{ fp32: 3e-3, fp16: 3e-3, tf32: 3e-3, bf16: 0.015 },
+		],
+		[
+			"no less than an engine's own rounding",
+			{ rounding: { fp16: 0, tf32: 0, bf16: 0 } },
+			{ fp32: 2e-5, fp16: 9e-4, tf32: 9e-4, bf16: 7.5e-3 },
+		],
+		["what the network makes of fp32 rounding", { rounding: { fp16: 0.2 } }, { fp32: 2.2e-4, fp16: 0.6 }],
+		["not of an output that is all wrong", { rounding: { fp16: 1, tf32: 1e-3 } }, { fp32: 2e-5, fp16: 3, tf32: 3e-3 }],
+		["the root of the rounding where integers jump", { quantised: true, rounding: { tf32: 0.2 } }, { fp32: 0.02, tf32: 0.6 }],
+		["what quantised builds differ by", { quantised: true, rounding: { tf32: 0.002 } }, { fp32: 0.02, tf32: 0.02 }],
+		["nothing where nothing was emulated", { rounding: {} }, { fp32: 2e-5 }],
+	])("are %s", (_, more, expected) => {
+		expect(limits(more)).toEqual(expected);
+	});
+
+	it("estimate what fp32 loses from the precision that shows the most", () => {
+		expect(amplifiedRounding({ quantised: false, rounding: { fp16: 2 ** -11, bf16: 2 ** -6 } })).toBe(3 * 2 ** -22);
+		expect(amplifiedRounding({ quantised: false, rounding: {} })).toBeNull();
+	});
+});
+
+/** Each value off by a share; the signs differ. */
+function shaken(tensor: Tensor, share: number): Tensor {
+	const values = new Float32Array(tensor.data.slice().buffer);
+	return float32(
+		[...values].map((value, index) => value * (1 + share * Math.sign(Math.sin(7 * index + 1)))),
+		tensor.shape,
+	);
+}
+
+const rows = 16;
+const classes = 8;
+const logits = float32(
+	Array.from({ length: rows * classes }, (_, index) => 4 * Math.sin(index * index + 1)),
+	[rows, classes],
+);
+const picture = float32(
+	Array.from({ length: 32 * 32 }, (_, index) => 1 + Math.sin(index / 9)),
+	[1, 1, 32, 32],
+);
+
+function derive(tensor: Tensor, output: GoldenOutput, shares: Partial<Record<Precision, number>>) {
+	const manifest = manifestOf({ y: tensor }, { y: output });
+	const rounded = (Object.entries(shares) as [Precision, number][]).map(([precision, share]) => ({
+		precision,
+		outputs: [{ y: shaken(tensor, share) }],
+	}));
+	const noise = [{ label: "again", outputs: [{ y: shaken(tensor, 1e-7) }] }];
+	const derived = deriveLimits(manifest, { reference: [{ y: tensor }], noise, rounded, quantised: false });
+	const full = { ...manifest, outputs: derived.outputs };
+	expect(validate(full), JSON.stringify(validate.errors)).toBe(true);
+	expect(findRuleProblem(full)).toBeNull();
+	return { manifest: full, why: derived.why.flatMap(({ sentences }) => sentences), output: derived.outputs["y"] ?? {} };
+}
+
+function stateOf(
+	manifest: ReturnType<typeof manifestOf>,
+	got: Tensor,
+	{ tensor, precision }: { tensor: Tensor; precision: Precision },
+): string {
+	const place = { manifest, caseId: "only", model: "net", engine: precision, precision, modelSha256, relativeL2: {} };
+	return judgeCase({ ...place, expected: { y: tensor }, got: { y: got } }).state;
+}
+
+const shares = { fp16: 1e-3, tf32: 8e-4, bf16: 8e-3 } as const;
+const all: [string, Tensor, ComparatorSpec[]][] = [
+	[
+		"logits",
+		logits,
+		[
+			{ kind: "relative-l2" },
+			{ kind: "max-abs" },
+			{ kind: "kl", input: "logits" },
+			{ kind: "js", input: "logits" },
+			{ kind: "cosine" },
+			{ kind: "quantile" },
+		],
+	],
+	["a picture", picture, [{ kind: "relative-l2" }, { kind: "psnr", dataRange: 2 }, { kind: "ssim", dataRange: 2 }, { kind: "max-abs" }]],
+];
+
+describe("deriveLimits", () => {
+	it.each(all)(
+		"lets every comparator of %s pass errors like the emulated ones, and none allow five times as much",
+		(_, tensor, comparators) => {
+			const [first, ...others] = comparators;
+			const { manifest } = derive(tensor, { comparators: [first as ComparatorSpec, ...others] }, shares);
+			for (const [precision, share] of Object.entries(shares) as [Precision, number][]) {
+				expect(stateOf(manifest, shaken(tensor, share), { tensor, precision })).toBe("match");
+				expect(stateOf(manifest, shaken(tensor, 2.5 * share), { tensor, precision })).toBe("match");
+				for (const spec of comparators) {
+					const alone = { ...manifest, outputs: { y: { comparators: [specOf(manifest, spec)] as [ComparatorSpec] } } };
+					expect([precision, spec.kind, stateOf(alone, shaken(tensor, 5 * share), { tensor, precision })]).toEqual([
+						precision,
+						spec.kind,
+						"mismatch",
+					]);
+				}
+			}
+		},
+	);
+
+	it("gives the other comparators at fp32 what relative-l2 allows there", () => {
+		const { manifest, output } = derive(
+			logits,
+			{ comparators: [{ kind: "relative-l2" }, { kind: "kl", input: "logits" }, { kind: "max-abs" }] },
+			shares,
+		);
+		const [l2, kl, most] = resolveComparators(output, { expected: logits, precision: "fp32", relativeL2: {} }).map(
+			({ allowed }) => allowed,
+		);
+		expect(l2).toBe(2e-5);
+		expect(kl).toBeLessThan(1e-8);
+		expect(most).toBeLessThan(1e-3);
+		expect(stateOf(manifest, shaken(logits, 1.5e-5), { tensor: logits, precision: "fp32" })).toBe("match");
+		expect(stateOf(manifest, shaken(logits, 3e-5), { tensor: logits, precision: "fp32" })).toBe("mismatch");
+	});
+
+	it("loosens a share of rows where rounding changes more of them, and leaves it otherwise", () => {
+		const near = float32(
+			Array.from({ length: 200 }, (_, index) => 1 + (index % 2 === 0 ? 0 : 2e-3)),
+			[100, 2],
+		);
+		const top: GoldenOutput = { comparators: [{ kind: "relative-l2" }, { kind: "top-k", k: 1 }] };
+		const turned = derive(near, top, { fp16: 2e-3, tf32: 1e-5 }).output.comparators?.[1]?.tolerance;
+		expect(turned).toHaveProperty("fp16");
+		expect(turned).not.toHaveProperty("tf32");
+		const steady = derive(logits, top, shares).output.comparators?.[1];
+		expect(steady?.tolerance).toBeUndefined();
+	});
+
+	it("keeps default limits where no precision was emulated, and lets no more than half of all elements change", () => {
+		const plain: GoldenOutput = { comparators: [{ kind: "relative-l2" }, { kind: "kl", input: "logits" }] };
+		const { output, why } = derive(logits, plain, {});
+		expect(output.comparators).toEqual([
+			{ kind: "relative-l2", tolerance: { fp32: 2e-5 } },
+			{ kind: "kl", input: "logits" },
+		]);
+		expect(why.join(" ")).toContain("other precisions keep their defaults");
+		const integers: GoldenOutput = { comparators: [{ kind: "allclose", rtol: 0, atol: 0, tolerance: 0 }] };
+		expect(derive(logits, integers, shares).output.comparators?.[0]?.tolerance).toMatchObject({ fp32: 0, fp16: 0.5, int8: 0 });
+	});
+
+	it("says how much rounding grows in the network, once for each output", () => {
+		const { why } = derive(logits, { comparators: [{ kind: "relative-l2" }, { kind: "kl", input: "logits" }] }, { fp16: 1e-3 });
+		expect(why).toHaveLength(2);
+		expect(why[1]).toMatch(
+			/^The noise floor is 1.1e-7, and rounding at fp32 becomes about 3.7e-7 at this output, at fp16 0.001 \(emulated\)\.$/,
+		);
+	});
+});
+
+function specOf(manifest: ReturnType<typeof manifestOf>, { kind }: ComparatorSpec): ComparatorSpec {
+	const found = manifest.outputs["y"]?.comparators?.find((spec) => spec.kind === kind);
+	if (found === undefined) throw new Error(`No ${kind}.`);
+	return found;
+}
