@@ -29,6 +29,9 @@ export const rules = {
 	usualQuantised: 2e-2,
 	/** Where rounding alone moves an output this far, it is another output, and a golden says little about it. */
 	mostStray: 0.25,
+	/** Beyond it an output of zeros would pass: up to there the room shrinks, but no further than to the factor after it. */
+	mostLimit: 0.9,
+	minRoom: 1.2,
 	/** No more of the rows or pixels may change than this share, whatever the evidence. */
 	mostChanged: 0.5,
 } as const;
@@ -72,15 +75,19 @@ export function amplifiedRounding({ rounding, quantised }: Pick<Strayed, "roundi
 export function relativeL2Limits(strayed: Strayed): Partial<Record<Precision, StrayAt>> {
 	const floor = floorOf({ relativeL2: strayed.noise, maxAbs: 0 }, strayed.dtype);
 	const single = Math.max(floor, amplifiedRounding(strayed) ?? 0);
-	const fp32 = { stray: single, limit: roundedUp(Math.max(usualAt(strayed), rules.room * single)) };
+	const fp32 = { stray: single, limit: roundedUp(Math.max(usualAt(strayed), withRoom(single))) };
 	const limits: Partial<Record<Precision, StrayAt>> = { fp32 };
 	for (const precision of emulatedPrecisions) {
 		const error = strayed.rounding[precision];
 		if (error === undefined || !Number.isFinite(error)) continue;
 		const stray = Math.max(error, ownRounding[precision], single);
-		limits[precision] = { stray, limit: roundedUp(Math.max(rules.room * stray, fp32.limit)) };
+		limits[precision] = { stray, limit: roundedUp(Math.max(withRoom(stray), fp32.limit)) };
 	}
 	return limits;
+}
+
+function withRoom(stray: number): number {
+	return Math.min(rules.room * stray, Math.max(rules.mostLimit, rules.minRoom * stray));
 }
 
 /** The least limit of relative L2 at fp32. */
