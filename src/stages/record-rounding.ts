@@ -3,11 +3,11 @@
 import type { RoundedRun } from "../core/golden/record/comparator-errors.ts";
 import type { RoundingTable } from "../core/golden/record/defects/judge.ts";
 import { amplifiedRounding, type Emulated, emulatedPrecisions } from "../core/golden/record/limits.ts";
-import { measureNoise } from "../core/golden/record/noise-floor.ts";
+import { measureNoise, noiseOfPart } from "../core/golden/record/noise-floor.ts";
 import type { OnnxGraph } from "../core/onnx/model.ts";
 import { isQuantised } from "../core/onnx/quantised.ts";
 import { quoteName } from "../core/onnx/quote.ts";
-import type { GoldenManifest, RoundingRecord, Spread } from "../core/schema/golden.ts";
+import type { GoldenManifest, OutputSlice, RoundingRecord, Spread } from "../core/schema/golden.ts";
 import { counted } from "../core/text/labels.ts";
 import type { InferCase } from "../ports/backend.ts";
 import type { EmulationResult, Reference } from "../ports/reference.ts";
@@ -108,18 +108,25 @@ function describeBeyond(precision: Emulated, names: readonly string[]): string {
 	return `At ${precision} ${counted(names.length, "tensor")} would overflow (${shown.join(", ")}${more}) and stayed in fp32 in the emulation; an engine has to keep their layers in fp32 too.`;
 }
 
-/** How far rounding alone moves each output, by precision. */
-export function roundingTable({ noiseFloor, rounding }: GoldenManifest, graph: OnnxGraph): RoundingTable {
-	const emulated = Object.entries(rounding ?? {}).map(([precision, { outputs }]) => [precision, relativeL2Of(outputs)] as const);
-	const quantised = isQuantised(graph);
-	const names = [...new Set(emulated.flatMap(([, outputs]) => Object.keys(outputs)))];
-	const single = names.map((name) => {
-		const at = Object.fromEntries(emulated.map(([precision, outputs]) => [precision, outputs[name]]));
-		return [name, Math.max(noiseFloor?.outputs[name]?.relativeL2 ?? 0, amplifiedRounding({ rounding: at, quantised }) ?? 0)] as const;
+/** How far rounding alone moves each output and parts of it, by precision; fp32 by what the network makes of the others. */
+export function roundingTable({ noiseFloor, rounding = {} }: GoldenManifest, graph: OnnxGraph): RoundingTable {
+	const emulated = emulatedPrecisions.flatMap((precision) => {
+		const outputs = rounding[precision]?.outputs;
+		return outputs === undefined ? [] : [{ precision, outputs }];
 	});
-	return { ...Object.fromEntries(emulated), ...(names.length === 0 ? {} : { fp32: Object.fromEntries(single) }) };
-}
-
-function relativeL2Of(outputs: Readonly<Record<string, Spread>>): Record<string, number> {
-	return Object.fromEntries(Object.entries(outputs).map(([name, { relativeL2 }]) => [name, relativeL2]));
+	const quantised = isQuantised(graph);
+	const single = (name: string, slice?: OutputSlice): Pick<Spread, "relativeL2" | "maxAbs"> => {
+		const at = emulated.flatMap(({ precision, outputs }) => {
+			const spread = noiseOfPart(outputs[name], slice);
+			return spread === undefined ? [] : [[precision, spread.relativeL2] as const];
+		});
+		const noise = noiseOfPart(noiseFloor?.outputs[name], slice) ?? { relativeL2: 0, maxAbs: 0 };
+		return { ...noise, relativeL2: Math.max(noise.relativeL2, amplifiedRounding({ rounding: Object.fromEntries(at), quantised }) ?? 0) };
+	};
+	const fp32 = Object.entries(emulated[0]?.outputs ?? {}).map(([name, { parts }]): [string, Spread] => {
+		const [first, ...others] = (parts ?? []).map(({ slice }) => ({ slice, ...single(name, slice) }));
+		return [name, first === undefined ? single(name) : { ...single(name), parts: [first, ...others] }];
+	});
+	const table = emulated.map(({ precision, outputs }) => [precision, outputs] as const);
+	return { ...Object.fromEntries(table), ...(fp32.length === 0 ? {} : { fp32: Object.fromEntries(fp32) }) };
 }
