@@ -54,10 +54,13 @@ export async function testSensitivity(input: SensitivityInput, ports: Ports): Pr
 	return { record, notes: notesOf(record, unplaced), failure: end.state === "failed" ? end.failure : null };
 }
 
+/** Fewer defects are no fair sample. */
+const minSample = 30;
+
 function stateOf({ state }: DefectResult, tested: number): SensitivityRecord["state"] {
 	if (state === "done") return "complete";
 	if (tested === 0) return "untested";
-	return state === "time" ? "sampled" : "unfinished";
+	return state === "time" && tested >= minSample ? "sampled" : "unfinished";
 }
 
 function notesOf({ state, tested, planned, tensors }: SensitivityRecord, unplaced: readonly string[]): string[] {

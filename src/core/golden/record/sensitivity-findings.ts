@@ -37,12 +37,15 @@ function findShortfalls({ record, least }: TrialFacts): Weakness[] {
 	});
 }
 
+/** Fewer defects say little about the others. */
+const minTested = 10;
+
 /** Answers in integers hide most defects, whatever the limits are. */
 function findHidden({ record, graph, reference }: TrialFacts): Weakness[] {
 	const outputs = [...new Set(reference.flatMap((of) => Object.keys(of)))];
 	const inNumbers = reference.some((of) => Object.values(of).some(({ dtype }) => isFloating(dtype)));
 	const { weights } = sharesAt(record, referencePrecision);
-	if (inNumbers || weights.tried === 0 || 2 * weights.moving >= weights.tried) return [];
+	if (inNumbers || weights.tried < minTested || 2 * weights.moving >= weights.tried) return [];
 	const inner = outputs.flatMap((output) => (graph === null ? [] : findInnerNumbers(graph, output))).map((name) => quoteName(name));
 	const add = inner.length === 0 ? "the numbers that the answer is chosen from" : inner.join(", ");
 	return [
@@ -60,7 +63,8 @@ const mostUnseenShare = 0.25;
 
 function findUnseen({ record }: TrialFacts): Weakness[] {
 	const { unseen = [], tensors } = record;
-	if (unseen.length <= mostUnseenShare * Math.min(tensors, record.tested)) return [];
+	const begun = Math.min(tensors, record.tested);
+	if (begun < minTested || unseen.length <= mostUnseenShare * begun) return [];
 	return [
 		{
 			kind: "unseen",

@@ -29,7 +29,7 @@ describe("findInnerNumbers", () => {
 
 describe("findSensitivityWeaknesses", () => {
 	const record = (moving: number) => ({
-		...{ state: "complete" as const, seed: 1, planned: 40, tensors: 5, tested: 40 },
+		...{ state: "complete" as const, seed: 1, planned: 80, tensors: 10, tested: 80 },
 		precisions: { fp32: { kinds: { "tensor-noise": { tried: 40, moving, noticed: moving } }, missed: [] } },
 	});
 	const graph = graphOf(fc, best);
@@ -50,7 +50,7 @@ describe("findSensitivityWeaknesses", () => {
 	});
 
 	it("warns where no case depends on many weights", () => {
-		const unseen = { ...record(30), unseen: ["a", "b"] };
+		const unseen = { ...record(30), unseen: ["a", "b", "c"] };
 		expect(findSensitivityWeaknesses({ record: unseen, graph, reference: [{ logits: float32([1]) }], least })).toMatchObject([
 			{ kind: "unseen", severity: "warn" },
 		]);
