@@ -6,6 +6,7 @@ import { largestFinite } from "../compare/difference.ts";
 import { cutSlice } from "../tensor/slice.ts";
 import { elementCount, isFloating, type Tensor } from "../tensor/tensor.ts";
 import { distance, type LabelledRun, type OutputParts, type RunOutputs, signalFloor, signalOverNoise } from "./noise-floor.ts";
+import { proposeDetections } from "./propose-detections.ts";
 
 export interface QuietCase {
 	/** Among all cases. */
@@ -14,10 +15,11 @@ export interface QuietCase {
 	why: string;
 }
 
-/** Cases that are below the noise in every output. Integers that vary are no noise. */
+/** Cases that are below the noise in every output. Integers are no noise, nor are boxes, which come in any order. */
 export function findQuietCases(reference: RunOutputs, runs: readonly LabelledRun[], parts: OutputParts): QuietCase[] {
-	const names = [...new Set(reference.flatMap((outputs) => Object.keys(outputs)))];
-	const checks = names.flatMap((name) => checkOf(name, reference, { runs, parts }) ?? []);
+	const boxes = proposeDetections(reference, {})?.outputs ?? [];
+	const names = new Set(reference.flatMap((outputs) => Object.keys(outputs)).filter((name) => !boxes.includes(name)));
+	const checks = [...names].flatMap((name) => checkOf(name, reference, { runs, parts }) ?? []);
 	return reference.flatMap((_, index) => {
 		const whys = checks.map((whyQuiet) => whyQuiet(index));
 		const [why] = whys;

@@ -1,4 +1,5 @@
 // The head's figures of one run, each with its unit, for programs that keep numbers: one list behind every such export.
+import { ofSlice } from "../../golden/tensor/slice.ts";
 import type { GoldenVerdict, Result, WorkloadResult } from "../../schema/result.ts";
 import { subjectName, withCaveat } from "../../text/labels.ts";
 import { backendOf } from "../part-backend.ts";
@@ -80,7 +81,7 @@ function ofGoldens(golden: readonly GoldenVerdict[]): Figure[] {
 			const key = JSON.stringify([subject, check.metric]);
 			const known = worst.get(key);
 			if (known !== undefined && known.value >= check.got) continue;
-			const extra = `worst case: ${subjectName({ model: verdict.case })}, output ${subjectName({ model: check.output })}`;
+			const extra = `worst case: ${subjectName({ model: verdict.case })}, output ${subjectName({ model: check.output })}${ofSlice(check.slice)}`;
 			const fields = { measure: `golden-${check.metric}`, title: `golden ${check.metric}`, unit: "error", smallerIsBetter: true } as const;
 			worst.set(key, { ...fields, subject, value: check.got, extra });
 		}

@@ -1,4 +1,5 @@
 // The pictures of golden checks that do not pass: the worst of each output open, the rest folded.
+import { ofSlice } from "../../../golden/tensor/slice.ts";
 import type { GoldenCheck, GoldenElement, GoldenVerdict, Numeric, Result } from "../../../schema/result.ts";
 import { cleanName } from "../../../text/escape.ts";
 import { counted, subjectName } from "../../../text/labels.ts";
@@ -85,7 +86,7 @@ function picture(drawn: Drawn): Markup {
 	const { model, engine, case: id, part } = verdict;
 	const output = cleanName(check.output, 60);
 	const subject = subjectName({ model, engine, case: id, part });
-	const name = `${output}, ${subject}`;
+	const name = `${output}${ofSlice(check.slice)}, ${subject}`;
 	const sample = check.sample === undefined ? "" : `, sample ${check.sample}`;
 	const label = check.severity === "warn" ? pill("warn", "warn") : pill("fail", "bad");
 	return html`<article class="picture"><h3>${output} <small>${subject}${sample}</small> ${label}</h3>
