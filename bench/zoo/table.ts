@@ -14,15 +14,20 @@ function caught(step: Step | undefined): string {
 	return step.exit === 1 ? "fails" : `**exit ${step.exit}**`;
 }
 
-function share(result: ZooResult, precision: "fp32" | "fp16"): string {
-	const count = result.defects?.[precision];
+/** A recording that is refused for a stated reason has an answer; any other failure has none. */
+function recorded(step: Step | undefined): string {
+	const refused = /\[golden-[\w-]+\]/.test(step?.said ?? "");
+	return refused && step !== undefined ? `refused, ${step.seconds.toFixed(0)}` : seconds(step);
+}
+
+function share(count: { counting: number; noticed: number } | undefined): string {
 	if (count === undefined) return "–";
 	const text = `${count.noticed} of ${count.counting}`;
 	return count.noticed < count.counting ? `**${text}**` : text;
 }
 
 function row(model: ZooModel, result: ZooResult | undefined): string {
-	if (result === undefined) return `| ${model.name} | ${model.task} | not run | | | | | | | |`;
+	if (result === undefined) return `| ${model.name} | ${model.task} | not run | | | | | | | | |`;
 	const { steps, falseAlarms } = result;
 	const alarms = falseAlarms === undefined ? "–" : falseAlarms.length === 0 ? "0" : `**${falseAlarms.join(", ")}**`;
 	const cells = [
@@ -30,10 +35,11 @@ function row(model: ZooModel, result: ZooResult | undefined): string {
 		model.task,
 		seconds(steps["preflight"]),
 		seconds(steps["init"]),
-		seconds(steps["record"]),
+		recorded(steps["record"]),
 		alarms,
-		share(result, "fp32"),
-		share(result, "fp16"),
+		share(result.defects?.fp32),
+		share(result.defects?.fp16),
+		share(result.own?.fp16),
 		seconds(steps["run, same"]),
 		caught(steps["run, defective"]),
 	];

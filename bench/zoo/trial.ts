@@ -2,7 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { isMap, parseDocument } from "yaml";
+import { type Document, isMap, isSeq, parseDocument } from "yaml";
 import { type Fetching, fetchModel, runTool, type ZooModel } from "./fetch.ts";
 
 export interface Step {
@@ -36,8 +36,10 @@ export interface ZooResult {
 	falseAlarms?: string[];
 	defects?: Record<"fp32" | "fp16", Count>;
 	rounding?: Record<"fp32" | "fp16", Record<string, number>>;
-	/** What the golden says of itself. */
+	/** What the recording said. */
 	says?: string[];
+	/** What the golden says of itself: of the defects that its own trial found to count, how many it notices. */
+	own?: Partial<Record<"fp32" | "fp16", { counting: number; noticed: number }>>;
 	/** The defect of the head that `run` judged. */
 	head?: string | null;
 	config?: string;
@@ -65,23 +67,29 @@ function runProduct(cli: string, folder: string, args: readonly string[]): Step 
 	const { status, stdout, stderr } = spawnSync(process.execPath, [cli, ...args], { cwd: folder, encoding: "utf8", maxBuffer: 2 ** 28 });
 	const seconds = Math.round(performance.now() - started) / 1000;
 	const lines = `${stderr}\n${stdout}`.split("\n").filter((line) => line.trim() !== "");
-	return { exit: status, seconds, ...(status === 0 ? {} : { said: lines.slice(-6).join("\n") }), output: stdout };
+	return { exit: status, seconds, ...(status === 0 ? {} : { said: lines.slice(-6).join("\n").replaceAll(folder, ".") }), output: stdout };
 }
 
 function noted({ output: _, ...step }: Step & { output: string }): Step {
 	return step;
 }
 
-/** The zoo is about outputs: it times little. */
-const shortMeasuring = "\nmeasure: { pairs: [5], warm-up: 100ms, duration: 200ms }\n";
-
 /** The config with the golden of its only model. */
-function withGolden(config: string): { name: string; text: string } {
+function withGolden(config: string): { name: string; text: string; short: string } {
 	const document = parseDocument(config);
 	const models = document.get("models");
 	const name = isMap(models) ? String(models.items[0]?.key) : "";
-	document.setIn(["models", name, "golden"], "golden/golden.json");
-	return { name, text: document.toString({ lineWidth: 0 }) };
+	document.setIn(["models", name, "golden"], `golden/${name}/golden.json`);
+	const text = document.toString({ lineWidth: 0 });
+	shorten(document, name);
+	return { name, text, short: document.toString({ lineWidth: 0 }) };
+}
+
+/** The zoo is about outputs: it times one workload, and that little. */
+function shorten(document: Document, name: string): void {
+	const workloads = document.getIn(["models", name, "workloads"]);
+	if (isSeq(workloads)) workloads.items.splice(1);
+	document.set("measure", { pairs: [5], "warm-up": "50ms", duration: "100ms" });
 }
 
 interface Prepared {
@@ -110,12 +118,16 @@ export function prepareModel(model: ZooModel, { python, cache, ...fetching }: Fe
 	return { model: fetched.path, inputs, answers, trial: JSON.parse(readFileSync(join(answers, "trial.json"), "utf8")) };
 }
 
-function judge(base: string, trtgate: Product, prepared: Prepared): Pick<ZooResult, "falseAlarms" | "defects"> & { slowest: number } {
+function judge(
+	{ base, golden }: { base: string; golden: string },
+	trtgate: Product,
+	prepared: Prepared,
+): Pick<ZooResult, "falseAlarms" | "defects"> & { slowest: number } {
 	let slowest = 0;
 	const { variants } = prepared.trial;
 	const passes = ({ folder, precision }: Variant): boolean => {
 		const outputs = join(prepared.answers, folder);
-		const step = trtgate(base, "golden", "check", "golden/golden.json", "--outputs", outputs, "--precision", precision);
+		const step = trtgate(base, "golden", "check", golden, "--outputs", outputs, "--precision", precision);
 		slowest = Math.max(slowest, step.seconds);
 		if (step.exit !== 0 && step.exit !== 1) throw new Error(`golden check: exit ${step.exit}\n${step.said}`);
 		return step.exit === 0;
@@ -143,6 +155,21 @@ function runGate(base: string, trtgate: Product, { answers, file }: { answers: s
 	return { ...steps, "run, defective": run(head) };
 }
 
+interface Sensitivity {
+	precisions?: Record<string, { kinds: Record<string, { moving: number; noticed: number }> }>;
+}
+
+function ownCount(path: string): NonNullable<ZooResult["own"]> {
+	const { sensitivity }: { sensitivity?: Sensitivity } = JSON.parse(readFileSync(path, "utf8"));
+	const own: NonNullable<ZooResult["own"]> = {};
+	for (const precision of ["fp32", "fp16"] as const) {
+		const kinds = Object.values(sensitivity?.precisions?.[precision]?.kinds ?? {});
+		const sum = (of: (kind: (typeof kinds)[number]) => number): number => kinds.reduce((total, kind) => total + of(kind), 0);
+		if (kinds.length > 0) own[precision] = { counting: sum(({ moving }) => moving), noticed: sum(({ noticed }) => noticed) };
+	}
+	return own;
+}
+
 /** A folder that holds the model alone, as a user begins. */
 function freshFolder(work: string, model: string, file: string): string {
 	rmSync(work, { recursive: true, force: true });
@@ -163,14 +190,16 @@ export function tryModel(model: ZooModel, setting: Setting): ZooResult {
 	steps["init"] = noted(trtgate(folder, "init", file));
 	if (steps["init"].exit !== 0) return result;
 	const path = join(folder, "trtgate.yml");
-	const { name, text } = withGolden(readFileSync(path, "utf8"));
+	const { name, text, short } = withGolden(readFileSync(path, "utf8"));
 	result.config = text;
-	writeFileSync(path, text + shortMeasuring);
+	writeFileSync(path, short);
+	const golden = join("golden", name, "golden.json");
 	const record = trtgate(folder, "golden", "record", "--model", name, "--inputs", prepared.inputs, ...setting.recordOptions);
 	steps["record"] = noted(record);
 	result.says = record.output.split("\n").filter((line) => line.startsWith("  "));
-	if (record.exit !== 0 || !existsSync(join(folder, "golden", "golden.json"))) return result;
-	const { slowest, ...judged } = judge(folder, trtgate, prepared);
+	if (record.exit !== 0 || !existsSync(join(folder, golden))) return result;
+	result.own = ownCount(join(folder, golden));
+	const { slowest, ...judged } = judge({ base: folder, golden }, trtgate, prepared);
 	steps["check"] = { exit: 0, seconds: slowest };
 	const { head, rounding } = prepared.trial;
 	const gate = setting.runsGate ? runGate(folder, trtgate, { answers: prepared.answers, file }) : {};
