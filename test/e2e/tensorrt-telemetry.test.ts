@@ -201,6 +201,7 @@ describe("what earlier runs left", () => {
 		const first = await gateIn(folder, replay);
 		const second = await gateIn(folder, replay);
 		expect(builds(folder)).toBe(2);
+		expect(notesOf(second)).toHaveLength(2);
 		for (const note of notesOf(second)) expect(note).toContain("From the engine cache: built in");
 		const plain = ({ result }: Gated) => result.builds.map(({ notes, fromCache, ...record }) => record);
 		expect(plain(second)).toEqual(plain(first));

@@ -114,6 +114,7 @@ describe("explain", () => {
 
 	it("keeps silent on a backend that cannot look into engines", async () => {
 		const { explained } = await look({ nsys: "always" }, { profile: { state: "absent" }, trace: { state: "absent" } });
+		expect(explained).not.toEqual([]);
 		expect(explained.every(({ files, note }) => files.length === 0 && note === undefined)).toBe(true);
 	});
 

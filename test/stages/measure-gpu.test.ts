@@ -149,6 +149,7 @@ describe("measure beside a GPU", () => {
 	it("records nothing where no GPU is watched", async () => {
 		const { measured } = await run(() => null);
 		expect(measured.replaced).toBe(0);
+		expect(measured.runs).not.toEqual([]);
 		for (const one of measured.runs) expect(Object.keys(one)).not.toContain("computeShare");
 	});
 });

@@ -32,12 +32,14 @@ describe("lockGpu", () => {
 		expect(lockPath({ folder, gpuUuid: "../../etc/passwd" })).toBe(join(folder, "______etc_passwd.lock"));
 	});
 
-	it("waits for its turn, and says for whom", async () => {
+	it("waits until the owner releases it, and names the owner", async () => {
 		const first = await lock();
 		const waits: string[] = [];
-		const second = lock({ waitMs: 600_000, onWait: (who) => waits.push(who) });
-		setTimeout(() => void first.release(), 200);
-		await (await second).release();
+		const release = (who: string): void => {
+			waits.push(who);
+			void first.release();
+		};
+		await (await lock({ waitMs: 600_000, onWait: release })).release();
 		expect(waits).toEqual([expect.stringContaining(`process ${process.pid} on ${hostname()}`)]);
 	});
 
@@ -51,11 +53,10 @@ describe("lockGpu", () => {
 		await first.release();
 	});
 
-	it("stops to wait when it is told to", async () => {
+	it("stops waiting when it is cancelled", async () => {
 		const first = await lock();
 		const stop = new AbortController();
-		setTimeout(() => stop.abort(), 50);
-		await expect(lock({ waitMs: 600_000, signal: stop.signal })).rejects.toMatchObject({ code: "interrupted" });
+		await expect(lock({ waitMs: 600_000, signal: stop.signal, onWait: () => stop.abort() })).rejects.toMatchObject({ code: "interrupted" });
 		await first.release();
 	});
 
@@ -90,7 +91,7 @@ describe("lockGpu", () => {
 			const held = await lock({ waitMs: 600_000 });
 			inside += 1;
 			most = Math.max(most, inside);
-			await new Promise((done) => setTimeout(done, 10));
+			await new Promise(setImmediate);
 			inside -= 1;
 			await held.release();
 		};

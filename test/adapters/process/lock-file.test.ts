@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { readdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -46,7 +47,7 @@ describe("the lock file", () => {
 		for (let seed = 1; seed <= 6; seed += 1) {
 			const contenders = [seed, seed + 100].map((one) => contend(1_000_000, one));
 			await Promise.all(contenders.map(({ started }) => started));
-			await new Promise((done) => setTimeout(done, 37 * seed));
+			for (let reads = 0; reads < 40 * seed; reads += 1) await readdir(folder);
 			for (const { child } of contenders) child.kill("SIGKILL");
 			expect((await Promise.all(contenders.map(({ lines }) => lines))).flat()).toEqual(["started", "started"]);
 			const attempt = await tryLock(join(folder, "a.lock"));

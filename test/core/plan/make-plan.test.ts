@@ -45,6 +45,7 @@ describe("makePlan", () => {
 
 	it("gives each workload an order of its own that the seed decides", () => {
 		const measured = makePlan(input).steps.filter((step) => step.kind === "measure");
+		expect(measured).not.toEqual([]);
 		for (const step of measured) expect(step.firstArms).toEqual(firstArms(`seed:${step.workloadId}`, 16));
 		expect(makePlan(input)).toEqual(makePlan(input));
 		expect(makePlan({ ...input, seed: "other" }).steps).not.toEqual(makePlan(input).steps);
@@ -78,6 +79,7 @@ describe("makePlan", () => {
 		const plan = makePlan({ ...input, arms: ["head"] });
 		expect(plan.steps.every((step) => !("arm" in step) || step.arm === "head")).toBe(true);
 		const measured = plan.steps.filter((step) => step.kind === "measure");
+		expect(measured).not.toEqual([]);
 		for (const step of measured) expect([step.pairs, step.firstArms]).toEqual([runsWithoutBase, ["head", "head", "head"]]);
 		expect(plan.estimateMs.least).toBe(plan.estimateMs.most);
 	});

@@ -63,6 +63,7 @@ describe("diagnoseOrt", () => {
 		);
 		expect(failure.title.length).toBeLessThanOrEqual(300);
 		expect(failure.excerpt.length).toBeLessThanOrEqual(20);
+		expect(failure.excerpt).not.toEqual([]);
 		for (const line of failure.excerpt) expect(line.length).toBeLessThanOrEqual(500);
 	});
 
