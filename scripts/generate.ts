@@ -53,7 +53,8 @@ function requireToImport(code: string): string {
 	return imports.join("\n") + body;
 }
 
-function validatorOf(name: string): string {
+/** Of a whole schema, or of some of its definitions by name. */
+function validatorOf(name: string, definitions?: Readonly<Record<string, string>>): string {
 	const ajv = new Ajv2020({
 		code: { source: true, esm: true },
 		allErrors: true,
@@ -61,9 +62,15 @@ function validatorOf(name: string): string {
 		strictRequired: false,
 		allowUnionTypes: true,
 	});
-	const validate = ajv.compile(readSchema(name));
-	return banner + requireToImport(standaloneCode(ajv, validate));
+	const schema = readSchema(name);
+	if (definitions === undefined) return banner + requireToImport(standaloneCode(ajv, ajv.compile(schema)));
+	ajv.addSchema(schema);
+	const references = Object.entries(definitions).map(([key, definition]) => [key, `${schema["$id"]}#/$defs/${definition}`]);
+	return banner + requireToImport(standaloneCode(ajv, Object.fromEntries(references)));
 }
+
+/** What `--preprocess` may hold, by kind. */
+const preprocessDefinitions = { image: "preprocess", audio: "audioPreprocess", bytes: "bytesPreprocess", text: "textPreprocess" };
 
 const validatorTypes = `${banner}import type { ValidateFunction } from "ajv";\n\nexport declare const validate: ValidateFunction;\n`;
 
@@ -97,6 +104,10 @@ for (const name of schemas) {
 	files[`${outDir}/${name}-validator.js`] = validatorOf(name);
 	files[`${outDir}/${name}-validator.d.ts`] = validatorTypes;
 }
+
+files[`${outDir}/preprocess-validator.js`] = validatorOf("golden", preprocessDefinitions);
+files[`${outDir}/preprocess-validator.d.ts`] =
+	`${banner}import type { ValidateFunction } from "ajv";\n\nexport declare const image: ValidateFunction, audio: ValidateFunction, bytes: ValidateFunction, text: ValidateFunction;\n`;
 
 const stale = Object.entries(files).filter(([path, text]) => {
 	if (!process.argv.includes("--check")) {

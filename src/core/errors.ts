@@ -21,6 +21,7 @@ export const configCodes = [
 	"golden-uninformative",
 	"proposal-refused",
 	"tensor-invalid",
+	"tokenizer-invalid",
 	"pairs-invalid",
 	"result-invalid",
 	"part-refused",

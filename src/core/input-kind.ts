@@ -53,6 +53,35 @@ export const inputKinds = {
 		unreadable: "tensor-invalid",
 		fix: "Check the path.",
 	},
+	sound: {
+		what: "a WAV file",
+		maxBytes: 256 * mebibyte,
+		missing: "golden-missing",
+		unreadable: "tensor-invalid",
+		fix: "Check the path.",
+	},
+	text: {
+		what: "a text file",
+		maxBytes: 16 * mebibyte,
+		missing: "golden-missing",
+		unreadable: "tensor-invalid",
+		fix: "Check the path.",
+	},
+	/** Whose bytes are the model's input. */
+	bytes: {
+		what: "a file",
+		maxBytes: 256 * mebibyte,
+		missing: "golden-missing",
+		unreadable: "tensor-invalid",
+		fix: "Check the path.",
+	},
+	tokenizer: {
+		what: "a tokenizer.json",
+		maxBytes: 64 * mebibyte,
+		missing: "tokenizer-invalid",
+		unreadable: "tokenizer-invalid",
+		fix: 'Correct "tokenizer" in the file of --preprocess.',
+	},
 	asset: {
 		what: "a plugin library or calibration cache",
 		maxBytes: maxStreamedBytes,

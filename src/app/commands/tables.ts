@@ -84,8 +84,8 @@ export const recordTable = {
 		},
 		shape: { ...shape, otherwise: "the config's, else tried out" },
 		preprocess: {
-			value: "FILE.json",
-			does: "How to convert images in --inputs to tensors.",
+			value: "FILE",
+			does: "How to convert pictures, sound, bytes and text in --inputs to tensors.",
 			otherwise: "derived from the input's layout and size",
 		},
 		"non-finite": { value: "OUTPUT", does: "Output that may contain NaN and infinite values.", otherwise: "none", again: true },

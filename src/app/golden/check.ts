@@ -28,9 +28,9 @@ import { readConfigFile } from "../config-file.ts";
 import { exitCodes } from "../exit.ts";
 import { stopOnSignals } from "../signals.ts";
 import type { Terminal } from "../terminal.ts";
+import { fileNamesOf, findTensor, plainName } from "./find-files.ts";
 import { type CheckReport, renderCheck } from "./render-check.ts";
 import { findCaseFile, readStored, type StoredPorts } from "./stored.ts";
-import { fileNamesOf, findTensor, plainName } from "./stored-cases.ts";
 
 export async function checkGolden(argv: readonly string[], terminal: Terminal): Promise<number> {
 	const byPolygraphy = argv.some((argument) => argument === "--polygraphy" || argument.startsWith("--polygraphy="));

@@ -9,7 +9,7 @@ import { toDType } from "../../core/onnx/element-type.ts";
 import { type InputValues, valuesOfInputs } from "../../core/onnx/input-values.ts";
 import { feeds, type OnnxDim, type OnnxModel } from "../../core/onnx/model.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
-import type { DType } from "../../core/schema/golden.ts";
+import type { DType, InputPreprocess } from "../../core/schema/golden.ts";
 import type { CaseToRecord } from "../../stages/record-reference.ts";
 
 export interface InputPort {
@@ -17,6 +17,8 @@ export interface InputPort {
 	dtype: DType;
 	/** As the model declares them. */
 	axes: readonly OnnxDim[] | null;
+	/** Of each axis, null where it is open; null: not even their number is known. */
+	sizes: readonly (number | null)[] | null;
 	/** null where a size is not known. */
 	shape: readonly number[] | null;
 }
@@ -25,10 +27,12 @@ export interface FoundInputs {
 	cases: CaseToRecord[];
 	/** How each input was made, for the manifest. */
 	how: Record<string, string>;
+	/** How files became tensors, by input; for the manifest. */
+	preprocess?: Readonly<Record<string, InputPreprocess>>;
 }
 
-/** @throws ConfigError usage where a tensor file cannot hold an input's type. */
-export function inputPorts(model: OnnxModel, shapes: Readonly<Record<string, readonly number[]>> | null): InputPort[] {
+/** @param known sizes by input and axis. @throws ConfigError usage where a tensor file cannot hold an input's type. */
+export function inputPorts(model: OnnxModel, known: Readonly<Record<string, readonly (number | null)[]>>): InputPort[] {
 	return feeds(model.graph).map((feed) => {
 		const dtype = feed.kind === "tensor" ? toDType(feed.dtype) : null;
 		if (dtype === null) {
@@ -37,7 +41,8 @@ export function inputPorts(model: OnnxModel, shapes: Readonly<Record<string, rea
 				"Export the model with tensors of plain numbers.",
 			);
 		}
-		return { name: feed.name, dtype, axes: feed.dims, shape: shapes?.[feed.name] ?? null };
+		const sizes = known[feed.name] ?? feed.dims?.map((axis) => (typeof axis === "number" ? axis : null)) ?? null;
+		return { name: feed.name, dtype, axes: feed.dims, sizes, shape: sizes?.every((size) => size !== null) ? sizes : null };
 	});
 }
 
@@ -104,7 +109,9 @@ export function inputsToGenerate(ports: readonly InputPort[], recipes: ReadonlyM
 }
 
 function valuesUnknown(inputs: readonly { name: string; dtype: DType; shape: readonly number[] }[]): ConfigError {
-	const named = inputs.map(({ name, dtype, shape }) => `${quoteName(name)} (${dtype} ${formatShape(shape)})`);
+	const named = inputs.map(
+		({ name, dtype, shape }) => `${quoteName(name)} (${shape.length === 0 ? `one ${dtype}` : `${dtype} ${formatShape(shape)}`})`,
+	);
 	const examples = inputs.map(
 		({ name, shape }) => `--generator ${quoteName(name, "")}=${elementCount(shape) === 1 ? "const:1" : "tokens:0..99"}`,
 	);

@@ -64,7 +64,8 @@ export async function previousCases({ old, folder, model, given }: ReuseRequest,
 			mayFail: boundary && tags?.includes("generated") === true,
 		});
 	}
-	return { cases, how: old.producer.inputs ?? Object.fromEntries(feeds(model.graph).map(({ name }) => [name, "given"])) };
+	const how = old.producer.inputs ?? Object.fromEntries(feeds(model.graph).map(({ name }) => [name, "given"]));
+	return { cases, how, ...(old.producer.preprocess === undefined ? {} : { preprocess: old.producer.preprocess }) };
 }
 
 const storedSizes = "Leave --dims and --shape out to record the stored inputs again; or have new ones made with --cases 8.";

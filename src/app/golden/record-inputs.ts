@@ -1,6 +1,6 @@
 // Finds the inputs of the cases to record: stored, real or generated ones, and the sizes that nobody gave.
 import { readdir, stat } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { type BoundShapes, bindShapes, fillShapes, overConfig, type ShapeSource } from "../../core/onnx/input-shapes/bind.ts";
 import { shapeCheck } from "../../core/onnx/input-shapes/check.ts";
 import { missingSizes, refuseImpossible } from "../../core/onnx/input-shapes/resolve.ts";
@@ -12,8 +12,9 @@ import type { ModelOnDisk } from "../../ports/world.ts";
 import type { CaseToRecord } from "../../stages/record-reference.ts";
 import { trySizes } from "../../stages/try-sizes.ts";
 import type { GoldenPorts } from "./compose.ts";
-import { type FoundInputs, generateCases, inputPorts } from "./inputs.ts";
-import { isPicture, readPreprocess } from "./pictures.ts";
+import { type FoundInputs, generateCases, inputPorts, recipesOf } from "./inputs.ts";
+import { isPicture } from "./pictures.ts";
+import { readPreprocessing } from "./preprocess-file.ts";
 import { checkGiven, previousCases } from "./previous-cases.ts";
 import { defaultCases, type RecordOptions } from "./record-options.ts";
 import { readCases } from "./stored-cases.ts";
@@ -69,21 +70,24 @@ async function readReal(finding: Finding, { source, bound }: Sources, ports: Gol
 	const { options, model } = finding;
 	const isShown = options.preprocess !== undefined || !(await leaveSizesOpen(options));
 	const chosen: Chosen = isShown ? { sizes: new Map(), notes: [] } : await chooseSizes(finding, { source, bound }, ports);
-	const shapes = shapesByInput(bound, chosen.sizes);
-	const preprocess = options.preprocess === undefined ? undefined : await readPreprocess(options.preprocess);
-	const found = await readCases(options.inputs, inputPorts(model.onnx, shapes), { cwd: options.cwd, ports, preprocess });
+	const inputs = inputPorts(model.onnx, sizesByInput(bound, chosen.sizes));
+	const names = inputs.map(({ name }) => name);
+	const preprocessing = options.preprocess === undefined ? undefined : await readPreprocessing(options.preprocess, names);
+	const recipes = recipesOf(inputs, generating(finding));
+	const from = { cwd: options.cwd, ports, modelFolder: dirname(options.model), preprocessing, recipes, seed: options.seed };
+	const found = await readCases(options.inputs, inputs, from);
 	checkShown(found.cases, finding);
-	return { ...found, ...factsOf(source, bound, chosen) };
+	return { ...found, ...factsOf(source, bound, chosen), notes: [...found.notes, ...chosen.notes] };
 }
 
-/** Those inputs whose every size is known. */
-function shapesByInput({ inputs, labels }: BoundShapes, sizes: Sizes): Record<string, number[]> {
-	const shapes: Record<string, number[]> = Object.create(null);
+/** null where a size is open; inputs of unknown rank are left out. */
+function sizesByInput({ inputs, labels }: BoundShapes, sizes: Sizes): Record<string, (number | null)[]> {
+	const known: Record<string, (number | null)[]> = Object.create(null);
 	for (const [index, { name }] of inputs.entries()) {
-		const shape = labels[index]?.map((label) => (typeof label === "number" ? label : sizes.get(label.name)));
-		if (shape?.every((size) => size !== undefined)) shapes[name] = shape;
+		const axes = labels[index]?.map((label) => (typeof label === "number" ? label : (sizes.get(label.name) ?? null)));
+		if (axes !== undefined) known[name] = axes;
 	}
-	return shapes;
+	return known;
 }
 
 /** @throws ConfigError config-dims where real inputs contradict the options, the model, or each other. */

@@ -73,7 +73,7 @@ export async function parseRecordOptions(argv: readonly string[], terminal: Term
 	const given = { dims: parseDims(args.texts("dims")), inputs: parseShapes(args.texts("shape")) };
 	const folder = resolve(args.text("out") !== undefined ? cwd : configured.home, out);
 	if (args.text("preprocess") !== undefined && args.texts("inputs").length === 0)
-		throw usage("--preprocess applies to pictures among --inputs, and there are no --inputs.", "Name the pictures with --inputs.");
+		throw usage("--preprocess applies to files among --inputs, and there are no --inputs.", "Name the files with --inputs.");
 	return {
 		cwd,
 		model: configured.onnx ?? resolve(cwd, args.positionals[0] ?? ""),

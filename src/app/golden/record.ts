@@ -155,6 +155,7 @@ function assemble({ evidence, limits, recording }: Assembling, ports: GoldenPort
 			...(Object.keys(found.dims).length === 0 ? {} : { dims: { ...found.dims } }),
 			...(found.sizes === undefined ? {} : { sizes: found.sizes }),
 			inputs: found.how,
+			...(found.preprocess === undefined ? {} : { preprocess: found.preprocess }),
 			command: options.command,
 			createdAt: ports.clock.timestamp(),
 		},

@@ -1,122 +1,188 @@
-// Reads the inputs of the cases to record from files: a case a folder, a case a file, or the test data sets beside an ONNX model.
+// Reads the cases to record from files: a case a folder, a case a file (or several), or the test data sets beside an ONNX model.
 import { readdir, stat } from "node:fs/promises";
-import { basename, join, resolve } from "node:path";
-import { folderName } from "../../core/config/identity.ts";
+import { basename, extname, join, relative, resolve } from "node:path";
 import { ConfigError } from "../../core/errors.ts";
 import type { Picture } from "../../core/golden/manifest/draft.ts";
 import type { Tensor } from "../../core/golden/tensor/tensor.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
-import type { Preprocess } from "../../core/schema/golden.ts";
+import type { InputPreprocess } from "../../core/schema/golden.ts";
 import { listTestDataSets, type TestDataSet } from "../../formats/tensor/test-data-sets.ts";
 import type { CaseToRecord } from "../../stages/record-reference.ts";
+import { dataInputs, describeFilled, fillInputs, type Recipes } from "./fill-inputs.ts";
+import { byNumber, fileNamesOf, findInput, findTensor, plainName } from "./find-files.ts";
+import { type CasePart, type FileKind, type FileReading, fileKind, preprocessOf, readParts } from "./input-files.ts";
 import type { FoundInputs, InputPort } from "./inputs.ts";
-import { isPicture, pictureEndings, readPicture } from "./pictures.ts";
+import { pictureEndings } from "./pictures.ts";
+import type { Preprocessing } from "./preprocess-file.ts";
 import { mayHoldSeveral, readStored, type StoredPorts, storedEndings } from "./stored.ts";
+import { readTextCases } from "./text-cases.ts";
 
-/** Each path is a file (one case of a model with one input), a folder of files, or a folder of one folder for each case. */
+export interface CaseSource {
+	cwd: string;
+	ports: StoredPorts;
+	modelFolder: string;
+	/** How files become tensors; undefined: as their names and the inputs' shapes say. */
+	preprocessing: Preprocessing | undefined;
+	/** Of the inputs that no file gives. */
+	recipes: Recipes;
+	seed: number;
+}
+
+interface Reading extends CaseSource, FileReading {
+	inputs: readonly InputPort[];
+	/** How each input came about. */
+	how: Map<string, string>;
+	cases: CaseToRecord[];
+}
+
+/** Each path is a file (a case, or several), a folder of files, or a folder of one folder for each case. */
 export async function readCases(
 	paths: readonly string[],
 	inputs: readonly InputPort[],
-	from: { cwd: string } & Reading,
-): Promise<FoundInputs> {
-	const cases: CaseToRecord[] = [];
-	for (const path of paths) cases.push(...(await readPath(resolve(from.cwd, path), inputs, from)));
+	from: CaseSource,
+): Promise<FoundInputs & { notes: string[] }> {
+	const reading: Reading = { ...from, inputs, how: new Map(), cases: [], tokenizers: new Map(), used: new Map(), notes: new Set() };
+	for (const path of paths) await readPath(resolve(from.cwd, path), reading);
 	const seen = new Set<string>();
-	for (const { id } of cases) {
+	for (const { id } of reading.cases) {
 		if (seen.has(id)) throw usage(`Two cases are called ${quoteName(id)}.`, "Rename one of the files or folders.");
 		seen.add(id);
 	}
-	return { cases, how: Object.fromEntries(inputs.map(({ name }) => [name, "given"])) };
+	const found = { cases: reading.cases, how: describeFilled(inputs, from.recipes, reading.how), notes: [...reading.notes] };
+	return reading.used.size === 0 ? found : { ...found, preprocess: Object.fromEntries<InputPreprocess>(reading.used) };
 }
 
-interface Reading {
-	ports: StoredPorts;
-	/** How pictures become tensors; absent: from the input's shape. */
-	preprocess?: Preprocess | undefined;
-}
-
-async function readPath(path: string, inputs: readonly InputPort[], from: Reading): Promise<CaseToRecord[]> {
+async function readPath(path: string, reading: Reading): Promise<void> {
+	const { inputs } = reading;
 	const facts = await stat(path).catch(() => null);
 	if (facts === null) throw usage(`--inputs: there is nothing at ${path}.`, "Check the path.");
-	if (!facts.isDirectory()) return [await readSingle(path, inputs, from)];
+	if (!facts.isDirectory()) return readSingle(path, relative(reading.cwd, path), reading);
 	const entries = (await readdir(path, { withFileTypes: true })).filter((entry) => !entry.name.startsWith("."));
-	const folders = entries
-		.filter((entry) => entry.isDirectory())
-		.map((entry) => entry.name)
-		.sort(byNumber);
+	const named = (directories: boolean): string[] =>
+		entries
+			.filter((entry) => entry.isDirectory() === directories)
+			.map((entry) => entry.name)
+			.sort(byNumber);
+	const folders = named(true);
 	const sets = folders.some((folder) => testDataSet.test(folder)) ? await dataSets(path, folders) : null;
-	if (sets !== null) return Promise.all(sets.map((set) => readDataSet(path, set, { inputs, ...from })));
-	const cases: CaseToRecord[] = [];
-	for (const folder of folders) cases.push(await readCase(join(path, folder), folder, { inputs, ...from }));
-	const files = entries
-		.filter((entry) => !entry.isDirectory() && isTensor(entry.name))
-		.map((entry) => entry.name)
-		.sort(byNumber);
-	if (folders.length === 0 && (await holdsAll(path, inputs))) return [await readCase(path, basename(path), { inputs, ...from })];
-	for (const file of files) cases.push(await readSingle(join(path, file), inputs, from));
-	if (cases.length > 0) return cases;
+	if (sets !== null) {
+		for (const set of sets) await readDataSet(path, set, reading);
+		return;
+	}
+	for (const folder of folders) await readCase(join(path, folder), folder, reading);
+	if (folders.length === 0 && (await holdsAll(path, inputs))) return readCase(path, basename(path), reading);
+	const files = filesToRead(named(false), reading);
+	for (const file of files) await readSingle(join(path, file), patternOf(path, file, reading), reading);
+	if (reading.cases.length > 0) return;
 	throw usage(
-		`--inputs: ${path} contains no tensors.`,
-		`Give files that end in ${[...storedEndings, ...pictureEndings].map((ending) => `.${ending}`).join(", ")}, or a folder of them for each case.`,
+		`--inputs: ${path} contains no inputs.`,
+		`Give files that end in ${[...storedEndings, ...pictureEndings, "wav", "txt"].map((ending) => `.${ending}`).join(", ")}, or a folder of them for each case.`,
 	);
 }
 
-/** `case-2` before `case-10`. */
-function byNumber(left: string, right: string): number {
-	return left.localeCompare(right, "en", { numeric: true });
+/** `pages/*.png`; of bytes, which may end in anything, `pages/*`. */
+function patternOf(folder: string, file: string, reading: Reading): string {
+	const ending = kindOfSingle(file, reading) === "bytes" ? "" : extname(file);
+	return `${relative(reading.cwd, folder) || "."}/*${ending}`;
 }
 
-/** JSON files in a folder are rarely Polygraphy's, so they must be named explicitly. */
-function isTensor(name: string): boolean {
-	return isPicture(name) || storedEndings.some((ending) => ending !== "json" && name.toLowerCase().endsWith(`.${ending}`));
+/** JSON files in a folder are rarely Polygraphy's, and text beside other files is rarely input: both must be named. */
+function filesToRead(names: readonly string[], reading: Reading): readonly string[] {
+	const kinds = names.map((name) => kindOfSingle(name, reading));
+	const readable = names.filter((name, at) => {
+		if (kinds[at] === "text") return reading.preprocessing?.all?.kind === "text";
+		return kinds[at] !== "tensor" || storedEndings.some((ending) => ending !== "json" && name.toLowerCase().endsWith(`.${ending}`));
+	});
+	return readable.length > 0 ? readable : names.filter((_, at) => kinds[at] === "text");
+}
+
+/** Of a file that gives a whole case. */
+function kindOfSingle(path: string, reading: Reading): FileKind {
+	return fileKind(path, preprocessOf(targetOf(reading)?.name ?? null, reading));
+}
+
+/** The one input whose values a file has to give; null where there are several. */
+function targetOf({ inputs, recipes, preprocessing }: Reading): InputPort | null {
+	const wanted = dataInputs(inputs, recipes);
+	const described = inputs.filter(({ name }) => preprocessing?.byInput.has(name));
+	const found = described.length > 0 ? described : wanted.length > 0 ? wanted : inputs;
+	return found.length === 1 ? (found[0] ?? null) : null;
 }
 
 async function holdsAll(folder: string, inputs: readonly InputPort[]): Promise<boolean> {
 	const names = inputs.map(({ name }) => name);
-	for (const index of inputs.keys()) if ((await findInput(folder, fileNamesOf(names, index, "in"))) === null) return false;
+	for (const index of inputs.keys()) if ((await findTensor(folder, fileNamesOf(names, index, "in"))) === null) return false;
 	return true;
 }
 
-async function readSingle(path: string, inputs: readonly InputPort[], from: Reading): Promise<CaseToRecord> {
-	const id = basename(path).replace(/\.[^.]+$/, "");
-	if (mayHoldSeveral(path)) {
+async function readSingle(path: string, pattern: string, reading: Reading): Promise<void> {
+	const { inputs } = reading;
+	const kind = kindOfSingle(path, reading);
+	const id = kind === "bytes" ? basename(path) : basename(path).replace(/\.[^.]+$/, "");
+	if (kind === "tensor" && mayHoldSeveral(path)) {
 		const tensors: Record<string, Tensor> = Object.create(null);
-		for (const input of inputs) tensors[input.name] = await readStored(path, input, from.ports);
-		return { id, inputs: tensors, mayFail: false };
+		for (const input of inputs) tensors[input.name] = await readStored(path, input, reading.ports);
+		return addCase({ id, path, part: { suffix: "", tensors, pictures: {} } }, reading, null);
 	}
-	const [input, ...others] = inputs;
-	if (input === undefined || others.length > 0) {
+	const target = kind === "text" ? null : targetOf(reading);
+	if (target === null && kind !== "text") {
 		throw usage(
 			`--inputs: ${path} is one file, and the model has ${inputs.length} inputs.`,
-			"Give a folder for each case, with one file for each input, named as the input is.",
+			"Give a folder for each case, with one file for each input, named as the input is; or give the others by --generator.",
 		);
 	}
-	return caseOf(id, [[input, path]], from);
+	const parts = target === null ? await readTextCases(path, inputs, reading) : await readParts(path, target, reading);
+	for (const part of parts) addCase({ id, path, part }, reading, { kind, pattern });
 }
 
-async function readCase(folder: string, id: string, from: { inputs: readonly InputPort[] } & Reading): Promise<CaseToRecord> {
-	const found: [InputPort, string][] = [];
-	const names = from.inputs.map(({ name }) => name);
-	for (const [index, input] of from.inputs.entries()) {
-		const path = await findInput(folder, fileNamesOf(names, index, "in"));
-		if (path === null)
-			throw usage(`--inputs: ${folder} has no file for input ${quoteName(input.name)}.`, `Call it ${plainName(input.name)}.npy.`);
-		found.push([input, path]);
-	}
-	return caseOf(id, found, from);
-}
-
-async function caseOf(id: string, files: readonly (readonly [InputPort, string])[], { ports, preprocess }: Reading): Promise<CaseToRecord> {
+async function readCase(folder: string, id: string, reading: Reading): Promise<void> {
 	const tensors: Record<string, Tensor> = Object.create(null);
 	const pictures: Record<string, Picture> = Object.create(null);
-	for (const [input, path] of files) {
-		if (isPicture(path)) {
-			const { tensor, picture } = await readPicture(path, input, preprocess);
-			tensors[input.name] = tensor;
-			pictures[input.name] = picture;
-		} else tensors[input.name] = await readStored(path, input, ports);
+	const names = reading.inputs.map(({ name }) => name);
+	for (const [index, input] of reading.inputs.entries()) {
+		const path = await findInput(folder, fileNamesOf(names, index, "in"), reading);
+		if (path !== null) await readPart(path, input, { tensors, pictures, reading });
+		else if (dataInputs([input], reading.recipes).length > 0)
+			throw usage(`--inputs: ${folder} has no file for input ${quoteName(input.name)}.`, `Call it ${plainName(input.name)}.npy.`);
 	}
-	return { id, inputs: tensors, ...(Object.keys(pictures).length === 0 ? {} : { pictures }), mayFail: false };
+	addCase({ id, path: folder, part: { suffix: "", tensors, pictures } }, reading, null);
+}
+
+interface Gathering {
+	tensors: Record<string, Tensor>;
+	pictures: Record<string, Picture>;
+	reading: Reading;
+}
+
+async function readPart(path: string, input: InputPort, { tensors, pictures, reading }: Gathering): Promise<void> {
+	const [part, ...others] = await readParts(path, input, reading);
+	if (others.length > 0)
+		throw usage(`${path} gives ${others.length + 1} cases, and lies in the folder of one.`, 'Remove "windows", or give the file alone.');
+	Object.assign(tensors, part?.tensors);
+	Object.assign(pictures, part?.pictures);
+}
+
+const shownKinds: Readonly<Record<FileKind, string | null>> = {
+	image: "pictures",
+	audio: "recordings",
+	bytes: "files",
+	text: "texts",
+	tensor: null,
+};
+
+/** The part of a case that files give, with the inputs that none does. */
+function addCase(
+	{ id, path, part }: { id: string; path: string; part: CasePart },
+	reading: Reading,
+	from: { kind: FileKind; pattern: string } | null,
+): void {
+	const { inputs, recipes, seed, cases, how } = reading;
+	const tensors = fillInputs(part.tensors, { inputs, recipes, seed, caseIndex: cases.length, path });
+	const words = from === null ? null : shownKinds[from.kind];
+	for (const name of Object.keys(part.tensors))
+		if (!how.has(name)) how.set(name, words === null ? "given" : `given as ${words} (${from?.pattern})`);
+	const pictures = Object.keys(part.pictures).length === 0 ? {} : { pictures: part.pictures };
+	cases.push({ id: `${id}${part.suffix}`, inputs: tensors, ...pictures, mayFail: false });
 }
 
 const testDataSet = /^test_data_set_\d+$/;
@@ -131,50 +197,15 @@ async function dataSets(path: string, folders: readonly string[]): Promise<TestD
 }
 
 /** As many inputs as the set has; the graph's others would be missing. */
-function readDataSet(path: string, set: TestDataSet, from: { inputs: readonly InputPort[] } & Reading): Promise<CaseToRecord> {
-	if (set.inputs.length !== from.inputs.length) {
-		throw usage(
-			`--inputs: ${set.id} has ${set.inputs.length} inputs, and the model ${from.inputs.length}.`,
-			"Give the sets of this model.",
-		);
+async function readDataSet(path: string, set: TestDataSet, reading: Reading): Promise<void> {
+	const { inputs } = reading;
+	if (set.inputs.length !== inputs.length) {
+		throw usage(`--inputs: ${set.id} has ${set.inputs.length} inputs, and the model ${inputs.length}.`, "Give the sets of this model.");
 	}
-	const files = from.inputs.map((input, index) => [input, join(path, set.inputs[index] ?? "")] as const);
-	return caseOf(set.id, files, from);
-}
-
-/** Tensors first: a picture next to a tensor is only for viewing. */
-async function findInput(folder: string, names: readonly string[]): Promise<string | null> {
-	return (await findTensor(folder, names)) ?? findTensor(folder, names, pictureEndings);
-}
-
-/** The names that a tensor's file may have: its own, those of `golden record` and of ONNX's test data, and its own with `_` for what file names lack. */
-export function fileNamesOf(names: readonly string[], index: number, kind: "in" | "out"): string[] {
-	const name = names[index] ?? "";
-	const plain = plainName(name);
-	const isShared = names.some((other) => other !== name && plainName(other) === plain);
-	const ordinal = kind === "in" ? `input_${index}` : `output_${index}`;
-	return [name, `${kind}-${folderName(name)}`, ordinal, ...(isShared ? [] : [plain])];
-}
-
-/** As trtexec names files after tensors. */
-export function plainName(name: string): string {
-	return name.replace(/[^A-Za-z0-9._,-]/g, "_");
-}
-
-/** The first of the names that a file in the folder has, with any ending; names that lead elsewhere are none. */
-export async function findTensor(
-	folder: string,
-	names: readonly string[],
-	endings: readonly string[] = storedEndings,
-): Promise<string | null> {
-	for (const name of [...names, ...names.slice(0, 1).map(folderName)]) {
-		if (/[\\/\0]/.test(name) || name.startsWith(".")) continue;
-		for (const ending of endings) {
-			const path = join(folder, `${name}.${ending}`);
-			if ((await stat(path).catch(() => null))?.isFile() === true) return path;
-		}
-	}
-	return null;
+	const tensors: Record<string, Tensor> = Object.create(null);
+	for (const [index, input] of inputs.entries())
+		tensors[input.name] = await readStored(join(path, set.inputs[index] ?? ""), input, reading.ports);
+	addCase({ id: set.id, path, part: { suffix: "", tensors, pictures: {} } }, reading, null);
 }
 
 function usage(message: string, fix: string): ConfigError {

@@ -44,7 +44,7 @@ interface Size {
 	width: number;
 }
 
-function sizeAfter(pixels: Pixels, { resize: requested, crop: cut }: Preprocess): { resized: Size; cropped: Size } {
+function sizeAfter(pixels: Size, { resize: requested, crop: cut }: Preprocess): { resized: Size; cropped: Size } {
 	const resized = resizedSize(pixels, requested);
 	const [height, width] = cut ?? [resized.height, resized.width];
 	return { resized, cropped: { height, width } };
@@ -52,9 +52,20 @@ function sizeAfter(pixels: Pixels, { resize: requested, crop: cut }: Preprocess)
 
 function resizedSize({ height, width }: Size, requested: Preprocess["resize"]): Size {
 	if (requested === undefined) return { height, width };
-	if (typeof requested !== "number") return { height: requested[0], width: requested[1] };
+	if (typeof requested !== "number") return inProportion({ height, width }, { height: requested[0], width: requested[1] });
 	const scale = (side: number): number => Math.max(1, Math.floor((side * requested) / Math.min(height, width)));
 	return height <= width ? { height: requested, width: scale(width) } : { height: scale(height), width: requested };
+}
+
+/** A free side keeps the picture's proportion. */
+function inProportion(own: Size, { height, width }: { height: number | null; width: number | null }): Size {
+	const side = (fixed: number | null, of: number, other: number): number => Math.max(1, Math.round(((fixed ?? other) * of) / other));
+	return { height: height ?? side(width, own.height, own.width), width: width ?? side(height, own.width, own.height) };
+}
+
+/** Of the tensor that is made of a picture of this size. */
+export function imageShape(own: Size, preprocess: Preprocess): number[] {
+	return plannedShape(preprocess, sizeAfter(own, preprocess));
 }
 
 function plannedShape({ colour, layout }: Preprocess, { cropped }: { cropped: Size }): number[] {

@@ -82,10 +82,10 @@ describe("a file that holds all tensors of a case", () => {
 		const { cases } = await readCases(
 			[path],
 			[
-				{ ...expected("a"), axes: null },
-				{ ...expected("b"), axes: null },
+				{ ...expected("a"), axes: null, sizes: null },
+				{ ...expected("b"), axes: null, sizes: null },
 			],
-			{ cwd: "/", ports },
+			{ cwd: "/", ports, modelFolder: "/", preprocessing: undefined, recipes: new Map(), seed: 1 },
 		);
 		expect(cases).toMatchObject([{ id: "night", inputs: { a: { shape: [2] }, b: { shape: [1] } } }]);
 	});

@@ -13,11 +13,14 @@ export interface ManifestProblem {
 	fix?: string;
 }
 
-/** The most specific of the validator's errors: unknown keys first, then the deepest. */
-export function toProblem(errors: readonly ErrorObject[], manifest: unknown): ManifestProblem {
+/**
+ * The most specific of the validator's errors: unknown keys first, then the deepest.
+ * @param schema what was validated against: a part of the manifest's schema, or all of it.
+ */
+export function toProblem(errors: readonly ErrorObject[], manifest: unknown, schema: unknown = goldenSchema): ManifestProblem {
 	const [first] = [...errors].filter((error) => error.keyword !== "propertyNames").sort((left, right) => rank(right) - rank(left));
 	if (first === undefined) return { pointer: "", expected: "a golden manifest", got: describeFound(manifest, "") };
-	return describeError(first, manifest);
+	return describeError(first, manifest, schema);
 }
 
 function rank(error: ErrorObject): number {
@@ -27,9 +30,9 @@ function rank(error: ErrorObject): number {
 	return error.keyword === "oneOf" ? depth - 0.5 : depth;
 }
 
-function describeError(error: ErrorObject, manifest: unknown): ManifestProblem {
+function describeError(error: ErrorObject, manifest: unknown, schema: unknown): ManifestProblem {
 	const { instancePath, keyword, params } = error;
-	const known = knownKeys(error.schemaPath);
+	const known = knownKeys(error.schemaPath, schema);
 	if (keyword === "additionalProperties") return unknownKey(instancePath, String(params["additionalProperty"]), known);
 	if (error.propertyName !== undefined) return unknownKey(instancePath, error.propertyName, stringsOf(params["allowedValues"]));
 	if (keyword === "required") {
@@ -74,8 +77,8 @@ const patternLabels: Readonly<Record<string, string>> = {
 };
 
 /** The keys of the schema node that an error's path leads through, e.g. `#/$defs/case/additionalProperties`. */
-function knownKeys(schemaPath: string): string[] {
-	let node: unknown = goldenSchema;
+function knownKeys(schemaPath: string, schema: unknown): string[] {
+	let node: unknown = schema;
 	for (const part of parsePointer(schemaPath).slice(0, -1)) node = childOf(node, part);
 	const properties = childOf(node, "properties");
 	return typeof properties === "object" && properties !== null ? Object.keys(properties) : [];

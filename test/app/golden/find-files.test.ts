@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { fileNamesOf, findTensor } from "../../../src/app/golden/stored-cases.ts";
+import { fileNamesOf, findTensor } from "../../../src/app/golden/find-files.ts";
 import { temporaryFolder } from "../../support/project.ts";
 
 describe("a tensor whose name no file can have", () => {

@@ -1,0 +1,135 @@
+// Reads text files as cases: each line that is not empty, as token ids, mask, types and positions by the inputs' names.
+import { stat } from "node:fs/promises";
+import { join, relative, resolve } from "node:path";
+import { readInput } from "../../adapters/process/input-file.ts";
+import { ConfigError } from "../../core/errors.ts";
+import { encodeTensor } from "../../core/golden/record/generators/encode.ts";
+import { fitTokens, type TokenRow } from "../../core/golden/record/tokens.ts";
+import { isFloating, type Tensor } from "../../core/golden/tensor/tensor.ts";
+import { inputKinds } from "../../core/input-kind.ts";
+import { quoteName } from "../../core/onnx/quote.ts";
+import type { TextPreprocess } from "../../core/schema/golden.ts";
+import { tensorInvalid } from "../../formats/tensor/refusal.ts";
+import { type CasePart, type FileReading, lineOf, preprocessOf, tokenizerAt } from "./input-files.ts";
+import type { InputPort } from "./inputs.ts";
+
+type Row = keyof TokenRow | "positions";
+
+const rowsByName: readonly (readonly [RegExp, Row])[] = [
+	[/mask/i, "mask"],
+	[/(token_?)?type|segment/i, "types"],
+	[/position/i, "positions"],
+	[/ids?$|tokens?$|^(input|text|src|source)s?$|inputs$/i, "ids"],
+];
+
+/** What a tokenizer gives for these inputs; inputs that no name tells are left to the generators. */
+function rowsOf(inputs: readonly InputPort[]): Map<InputPort, Row> {
+	const whole = inputs.filter(({ dtype }) => !isFloating(dtype));
+	const found = new Map<InputPort, Row>();
+	for (const input of whole) {
+		const row = rowsByName.find(([pattern]) => pattern.test(input.name))?.[1];
+		if (row !== undefined) found.set(input, row);
+	}
+	const [only] = whole;
+	if (only !== undefined && whole.length === 1) found.set(only, "ids");
+	return found;
+}
+
+/** A longer line is no sentence; patterns of a tokenizer can take time that grows with its square or worse. */
+const maxLineChars = 20_000;
+const maxLines = 10_000;
+
+/** @throws ConfigError usage, tensor-invalid, tokenizer-invalid. */
+export async function readTextCases(path: string, inputs: readonly InputPort[], reading: FileReading): Promise<CasePart[]> {
+	const rows = rowsOf(inputs);
+	const ids = [...rows].find(([, row]) => row === "ids")?.[0];
+	if (ids === undefined) {
+		throw usage(
+			`--inputs: ${path} is text, and no input of the model is named like token ids.`,
+			"Give tensors (.npy), in a folder for each case.",
+		);
+	}
+	const preprocess = preprocessOf(ids.name, reading);
+	if (preprocess !== undefined && preprocess.kind !== "text")
+		throw usage(`--preprocess does not describe text, and ${path} is text.`, 'Write { "kind": "text", "tokenizer": "tokenizer.json" }.');
+	const lines = linesOf(await readInput(path, inputKinds.text), path);
+	const from = await findTokenizer(preprocess, reading);
+	const tokenizer = await tokenizerAt(from, reading);
+	const length = preprocess?.length ?? lineOf(ids, path).length;
+	const padding = { ...tokenizer.padding, ...(preprocess?.padding === undefined ? {} : { id: preprocess.padding }) };
+	const shown = relative(reading.modelFolder, from).split("\\").join("/");
+	reading.used.set(ids.name, {
+		kind: "text",
+		tokenizer: shown.startsWith("..") ? (preprocess?.tokenizer ?? shown) : shown,
+		sha256: tokenizer.sha256,
+		...(length === null ? {} : { length }),
+		padding: padding.id,
+	});
+	return lines.map((line, index) => ({
+		suffix: lines.length === 1 ? "" : `-${index + 1}`,
+		tensors: tensorsOf(fitTokens(tokenizer.encode(line), length, padding), rows, path),
+		pictures: {},
+	}));
+}
+
+function tensorsOf(tokens: TokenRow, rows: ReadonlyMap<InputPort, Row>, path: string): Record<string, Tensor> {
+	const tensors: Record<string, Tensor> = Object.create(null);
+	for (const [input, row] of rows) {
+		const values = row === "positions" ? tokens.ids.map((_, at) => at) : tokens[row];
+		tensors[input.name] = encodeTensor(input.dtype, lineOf(input, path).shapeOf(values.length), (at) => values[at] ?? 0);
+	}
+	return tensors;
+}
+
+/** @throws ConfigError tensor-invalid where it is no text of lines. */
+function linesOf(bytes: Uint8Array, path: string): string[] {
+	const lines = decodeText(bytes, path)
+		.split(/\r?\n/)
+		.map((line, index) => ({ line, number: index + 1 }))
+		.filter(({ line }) => line.trim() !== "");
+	const long = lines.find(({ line }) => line.length > maxLineChars);
+	if (long !== undefined) {
+		throw tensorInvalid(path, {
+			expected: `at most ${maxLineChars} characters in a line`,
+			got: `${long.line.length} in line ${long.number}`,
+			fix: "Each line is a case: break it up.",
+		});
+	}
+	if (lines.length === 0 || lines.length > maxLines)
+		throw tensorInvalid(path, {
+			expected: `1 to ${maxLines} lines that are not empty`,
+			got: `${lines.length}`,
+			fix: "Write one case a line.",
+		});
+	return lines.map(({ line }) => line);
+}
+
+function decodeText(bytes: Uint8Array, path: string): string {
+	try {
+		return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+	} catch {
+		const line = new TextDecoder()
+			.decode(bytes)
+			.split("\n")
+			.findIndex((one) => one.includes("\ufffd"));
+		throw tensorInvalid(path, { expected: "text in UTF-8", got: `other bytes in line ${line + 1}`, fix: "Save it as UTF-8." });
+	}
+}
+
+/** As the preprocessing says, else beside the model. */
+async function findTokenizer(preprocess: TextPreprocess | undefined, { preprocessing, modelFolder, notes }: FileReading): Promise<string> {
+	if (preprocess?.tokenizer !== undefined) return resolve(preprocessing?.folder ?? "", preprocess.tokenizer);
+	const beside = join(modelFolder, "tokenizer.json");
+	if ((await stat(beside).catch(() => null))?.isFile() !== true) {
+		throw usage(
+			`There is no tokenizer for text among --inputs: ${quoteName(beside, "")} is not there.`,
+			'Name one with --preprocess FILE.json: { "kind": "text", "tokenizer": "tokenizer.json", "length": 128 }.',
+		);
+	}
+	notes.add("Text goes through the tokenizer.json beside the model.");
+	return beside;
+}
+
+function usage(message: string, fix: string): ConfigError {
+	return new ConfigError({ code: "usage", message, details: { fix } });
+}
