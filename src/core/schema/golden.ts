@@ -2,6 +2,7 @@
 
 export type Sha256 = string;
 export type Precision = "fp64" | "fp32" | "tf32" | "fp16" | "bf16" | "fp8" | "int8" | "int4" | "fp4";
+export type InputPreprocess = Preprocess | AudioPreprocess | BytesPreprocess | TextPreprocess;
 export type ComparatorKind =
   | "relative-l2"
   | "max-abs"
@@ -103,6 +104,12 @@ export interface GoldenManifest {
     inputs?: {
       [k: string]: string;
     };
+    /**
+     * How files became the tensors of an input; of pictures it is with each file.
+     */
+    preprocess?: {
+      [k: string]: InputPreprocess;
+    };
   };
   noiseFloor?: NoiseFloor;
   rounding?: RoundingRecord;
@@ -131,6 +138,116 @@ export interface GoldenManifest {
      */
     mostErrorGrowth?: number;
   };
+}
+/**
+ * Of an image, in this order: colour, resize, crop, (value * scale - mean) / std, layout.
+ */
+export interface Preprocess {
+  kind?: "image";
+  /**
+   * rgb where it is left out. Alpha is dropped; grey is 0.299 R + 0.587 G + 0.114 B.
+   */
+  colour?: "rgb" | "bgr" | "grey";
+  /**
+   * Bilinear with half-pixel centers and no antialiasing, edges repeated.
+   */
+  resize?: number | [number | null, number | null, ...(number | null)[]];
+  /**
+   * Height and width, cut from the middle.
+   *
+   * @minItems 2
+   * @maxItems 2
+   */
+  crop?: [number, number, ...number[]];
+  /**
+   * What pixel values from 0 to 255 are multiplied with; 1/255 where it is left out.
+   */
+  scale?: number;
+  /**
+   * After scale, by channel in the order of colour; 0 where it is left out.
+   *
+   * @minItems 1
+   * @maxItems 3
+   */
+  mean?: [number, ...number[]];
+  /**
+   * By channel; 1 where it is left out.
+   *
+   * @minItems 1
+   * @maxItems 3
+   */
+  std?: [number, ...number[]];
+  /**
+   * How the axes of the tensor lie; n is 1.
+   */
+  layout: "nchw" | "nhwc" | "chw" | "hwc";
+}
+/**
+ * Of a WAV file, in this order: samples from -1 to 1, mean of the channels, rate, start, length, scale.
+ */
+export interface AudioPreprocess {
+  kind: "audio";
+  /**
+   * Samples per second that the model takes; left out: those of the file. Resampled by a polyphase filter with a Kaiser window (beta 5, ten zero crossings), as scipy.signal.resample_poly does.
+   */
+  rate?: number;
+  /**
+   * Seconds that are left out at the beginning; 0 where it is left out.
+   */
+  start?: number;
+  /**
+   * Samples of a case: longer sound is cut at the end, shorter sound is padded with zeros there. Left out: the size of the input, else all of the file.
+   */
+  length?: number;
+  /**
+   * Cases of each file, evenly spread from start to the end; 1 where it is left out.
+   */
+  windows?: number;
+  /**
+   * What samples from -1 to 1 are multiplied with; 1 where it is left out.
+   */
+  scale?: number;
+}
+/**
+ * Of any file: each byte is a number from 0 to 255.
+ */
+export interface BytesPreprocess {
+  kind: "bytes";
+  /**
+   * Whether white space at both ends (space, tab, line feed, vertical tab, form feed, carriage return) is dropped first; false where it is left out.
+   */
+  strip?: boolean;
+  /**
+   * How many bytes from the beginning, padded behind them. Left out beside tail: 0; without tail: the size of the input.
+   */
+  head?: number;
+  /**
+   * How many bytes from the end, after those of head, padded before them; 0 where it is left out.
+   */
+  tail?: number;
+  /**
+   * The number where there is no byte; 0 where it is left out.
+   */
+  padding?: number;
+}
+/**
+ * Of a text file: each line that is not empty is a case, as the ids of its tokens.
+ */
+export interface TextPreprocess {
+  kind: "text";
+  /**
+   * A tokenizer.json of Hugging Face, relative to this file. Left out: tokenizer.json beside the model.
+   */
+  tokenizer?: string;
+  sha256?: Sha256;
+  /**
+   * Tokens of a case: more are cut (tokens that the tokenizer puts around the text stay), fewer are padded. Left out: the size of the input, else as many as the line has.
+   */
+  length?: number;
+  /**
+   * The id of padding; left out: the tokenizer's.
+   */
+  padding?: number;
 }
 /**
  * How far the same model on the same inputs scatters in fp32: between builds of the runtime, thread counts, optimisation levels and repeated runs.
@@ -486,48 +603,6 @@ export interface TensorFile {
    */
   shape: number[];
   stats?: TensorStatistics;
-}
-/**
- * Of an image, in this order: colour, resize, crop, (value * scale - mean) / std, layout.
- */
-export interface Preprocess {
-  /**
-   * rgb where it is left out. Alpha is dropped; grey is 0.299 R + 0.587 G + 0.114 B.
-   */
-  colour?: "rgb" | "bgr" | "grey";
-  /**
-   * Bilinear with half-pixel centers and no antialiasing, edges repeated.
-   */
-  resize?: number | [number, number, ...number[]];
-  /**
-   * Height and width, cut from the middle.
-   *
-   * @minItems 2
-   * @maxItems 2
-   */
-  crop?: [number, number, ...number[]];
-  /**
-   * What pixel values from 0 to 255 are multiplied with; 1/255 where it is left out.
-   */
-  scale?: number;
-  /**
-   * After scale, by channel in the order of colour; 0 where it is left out.
-   *
-   * @minItems 1
-   * @maxItems 3
-   */
-  mean?: [number, ...number[]];
-  /**
-   * By channel; 1 where it is left out.
-   *
-   * @minItems 1
-   * @maxItems 3
-   */
-  std?: [number, ...number[]];
-  /**
-   * How the axes of the tensor lie; n is 1.
-   */
-  layout: "nchw" | "nhwc" | "chw" | "hwc";
 }
 /**
  * Of the finite values; null where there is none.
