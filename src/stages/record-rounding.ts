@@ -2,7 +2,7 @@
 
 import type { RoundedRun } from "../core/golden/record/comparator-errors.ts";
 import type { RoundingTable } from "../core/golden/record/defects/judge.ts";
-import { amplifiedRounding, type Emulated, emulatedPrecisions } from "../core/golden/record/limits.ts";
+import { type Emulated, emulatedPrecisions, strayAtFp32 } from "../core/golden/record/limits.ts";
 import { measureNoise, noiseOfPart } from "../core/golden/record/noise-floor.ts";
 import type { OnnxGraph } from "../core/onnx/model.ts";
 import { isQuantised } from "../core/onnx/quantised.ts";
@@ -121,7 +121,8 @@ export function roundingTable({ noiseFloor, rounding = {} }: GoldenManifest, gra
 			return spread === undefined ? [] : [[precision, spread.relativeL2] as const];
 		});
 		const noise = noiseOfPart(noiseFloor?.outputs[name], slice) ?? { relativeL2: 0, maxAbs: 0 };
-		return { ...noise, relativeL2: Math.max(noise.relativeL2, amplifiedRounding({ rounding: Object.fromEntries(at), quantised }) ?? 0) };
+		const stray = strayAtFp32({ dtype: "float32", noise: noise.relativeL2, rounding: Object.fromEntries(at), quantised });
+		return { maxAbs: noise.maxAbs, relativeL2: stray };
 	};
 	const fp32 = Object.entries(emulated[0]?.outputs ?? {}).map(([name, { parts }]): [string, Spread] => {
 		const [first, ...others] = (parts ?? []).map(({ slice }) => ({ slice, ...single(name, slice) }));
