@@ -14,6 +14,8 @@ export interface ToolFailure {
 	code: ToolCode;
 	message: string;
 	details: ErrorDetails;
+	/** Set where the tool works, and the model cannot run with what it is fed: no retry helps. The code says why. */
+	refusal?: string;
 }
 
 /** The file system. Every write is atomic: a reader sees the old file, the new one, or none. */

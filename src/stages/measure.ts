@@ -92,10 +92,16 @@ async function measureWorkload(timed: TimedWorkload, input: MeasureInput, ports:
 		ports.progress.detail(`pair ${pair + 1} of ${looks.find((look) => look > pair) ?? budget}`);
 		const failure = await measureUntilValid(pair, { timed, input, length, ledger }, ports);
 		if (ports.interrupt.reason() !== null) return finish("interrupted");
-		if (failure) return finish("failed", recordFault(failure, subjectOf(timed)));
+		if (failure) return finish("failed", recordOf(failure, subjectOf(timed)));
 		if (timed.base && looks.includes(pair + 1) && isDecided(timed, input, ledger.runs)) break;
 	}
 	return finish("measured");
+}
+
+/** What the model refuses is the configuration's fault, not the machine's. */
+function recordOf(failure: ToolFailure, subject: ErrorSubject): ErrorRecord {
+	const { refusal } = failure;
+	return refusal === undefined ? recordFault(failure, subject) : recordFault({ ...failure, code: refusal }, subject, "configuration");
 }
 
 function subjectOf(timed: TimedWorkload): ErrorSubject {
@@ -153,7 +159,7 @@ async function measurePair(job: PairJob, measuring: Measuring, ports: MeasurePor
 			return null;
 		}
 		for (const { run } of taken) discard(run, "the other run of its pair was unusable");
-		if (ports.interrupt.reason() !== null) return failure;
+		if (ports.interrupt.reason() !== null || failure.refusal !== undefined) return failure;
 		ledger.replaced += 1;
 		if (ledger.replaced > replacementCap) return failure;
 	}

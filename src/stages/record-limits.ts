@@ -52,7 +52,9 @@ export function proposeLimits({ model, answers, noise }: Evidence): Limits {
 	const why = Object.keys(cases[0] ?? {}).map((name) => {
 		const dims = model.onnx.graph.outputs.find((value) => value.name === name)?.dims ?? null;
 		const tensors = cases.flatMap((outputsOfCase) => outputsOfCase[name] ?? []);
-		const proposal = proposeOutput({ name, tensors, batched: isBatched(dims, inputs) });
+		// What a file declares of its outputs may be wrong, in rank too.
+		const batched = isBatched(dims, inputs) && tensors.every(({ shape }) => shape.length === dims?.length);
+		const proposal = proposeOutput({ name, tensors, batched });
 		const { comparators, ...plain } = proposal.output;
 		const grouped = group?.outputs.includes(name) === true;
 		const value = grouped ? plain : proposal.output;

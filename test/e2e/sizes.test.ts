@@ -130,6 +130,27 @@ describe("sizes that are given", () => {
 			stderr: expect.stringMatching(/"height" \(axis 2 of "image"\), "width".*dims: { height: 28, width: 28 }/s),
 		});
 	});
+
+	it("are the configuration's fault where only the run shows that the model cannot take them, which no retry helps", async () => {
+		const cwd = temporaryFolder();
+		// As many places as x has values that are not 0, added to three.
+		const nodes = [
+			node({ op: "NonZero", inputs: ["x"], outputs: ["places"] }),
+			node({ op: "Cast", inputs: ["places"], outputs: ["cast"], attributes: [attribute.integer("to", 1)] }),
+			node({ op: "Add", inputs: ["cast", "three"], outputs: ["y"], name: "sum" }),
+		];
+		const initializers = [weights("three", [2, 3])];
+		writeFileSync(join(cwd, "net.onnx"), model({ nodes, initializers, inputs: [value("x", [1, "n"])], outputs: [value("y", [2, null])] }));
+		const config = "models: { net: { onnx: net.onnx, dims: { n: 4 }, inputs: { x: { fill: ones } } } }";
+		writeFileSync(join(cwd, "trtgate.yml"), `version: 1\nbackend: onnxruntime\nonnxruntime: wasm\n${config}\n${quickMeasure}`);
+		const run = await runCli(["run"], { cwd });
+		expect(run.exit).toBe(2);
+		const text = run.stdout.replace(/\s+/g, " ");
+		expect(text).toMatch(
+			/A node cannot run with these inputs: Attempting to broadcast .* Code ort-run-failed, a fault of the configuration/,
+		);
+		expect(text).not.toContain("a retry may help");
+	});
 });
 
 describe("init", () => {

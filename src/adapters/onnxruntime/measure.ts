@@ -47,7 +47,7 @@ function unusable(failure: ToolFailure, wallMs: number): MeasureResult {
 
 /** An engine that was built and yet does not run. */
 export function refusedRun(result: { message: string; record: ProcessRecord }): ToolFailure {
-	const { fix, excerpt } = diagnoseOrt(result.message);
+	const { code, fix, excerpt } = diagnoseOrt(result.message);
 	const explained = explainRun(result.message);
 	const failure = describeFailure(result.record, {
 		what: "ONNX Runtime",
@@ -55,7 +55,8 @@ export function refusedRun(result: { message: string; record: ProcessRecord }): 
 		fix,
 		output: `cannot run this engine: ${explained.replace(/\.$/, "")}`,
 	});
-	return { ...failure, details: { ...failure.details, excerpt } };
+	const refusal = code === "ort-run-failed" || code === "ort-input-mismatch" ? { refusal: code } : {};
+	return { ...failure, details: { ...failure.details, excerpt }, ...refusal };
 }
 
 /** Raw samples: milliseconds as little-endian 64-bit floats. null: not such a file. */

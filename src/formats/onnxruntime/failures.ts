@@ -27,16 +27,7 @@ export function diagnoseOrt(message: string): Failure & { code: OrtFailureCode }
 /** One sentence about a failed run: the known explanation, else ONNX Runtime's message. */
 export function explainRun(message: string): string {
 	const { code, title, excerpt } = diagnoseOrt(message);
-	return code === "ort-load-failed" ? innermost(excerpt[0] ?? title) : title;
-}
-
-/** Every node around the one that failed repeats its message: `If "a": If "b": LSTM "c": …` is `LSTM "c": …`. */
-function innermost(text: string): string {
-	const last = text.lastIndexOf("Non-zero status code returned while running");
-	const found = /^Non-zero status code returned while running (?<op>\w+) node\. Name:'(?<node>[^']*)' Status Message: (?<why>.*)/s.exec(
-		text.slice(last),
-	);
-	return found?.groups === undefined ? text : `${found.groups["op"]} "${found.groups["node"]}": ${found.groups["why"]}`;
+	return code === "ort-load-failed" ? (excerpt[0] ?? title) : title;
 }
 
 /** Strips what does not concern the model: the failed function and the location in ONNX Runtime's source. */

@@ -8,6 +8,7 @@ export const ortFailureCodes = [
 	"ort-not-onnx",
 	"ort-invalid-graph",
 	"ort-input-mismatch",
+	"ort-run-failed",
 	"ort-not-started",
 	"ort-out-of-memory",
 	"ort-disk-full",
@@ -28,6 +29,7 @@ export interface Rule {
 
 const reExport = "Export the model again, and check it with `onnx.checker.check_model`.";
 const feedFix = "Compare the golden's case, or `dims` and `inputs` in trtgate.yml, with the model's inputs.";
+const runFix = "Give sizes and values that the model takes: `dims` and `inputs` in trtgate.yml, or --dims, --shape and --inputs.";
 const replaceOperator =
 	"Replace the operator at export, or run this model on TensorRT. ONNX Runtime on the CPU supports neither TensorRT plugins nor custom operators.";
 
@@ -191,6 +193,19 @@ export const rules: readonly Rule[] = [
 		pattern: /(?<why>Unrecognized attribute: .*|Node\(.*\) with schema\(.*\) has (?:in|out)put size .*|[Ii]nvalid model\b.*)/,
 		title: ({ why }) => `The graph is not valid: ${why}`,
 		fix: reExport,
+	},
+	{
+		code: "ort-run-failed",
+		// Every node around the one that failed repeats its message: the last is that of the node itself.
+		pattern: /^[\s\S]*Non-zero status code returned while running (?<op>\w+) node\. Name:'(?<node>[^']*)' Status Message: (?<why>[^\n]*)/,
+		title: ({ op, node, why }) => `${op} "${node}" cannot run with these inputs: ${why}`,
+		fix: runFix,
+	},
+	{
+		code: "ort-run-failed",
+		pattern: /^\S*\/onnxruntime\/core\/providers\/\S+:\d+ .* was false\. (?<why>[^\n]+)/,
+		title: ({ why }) => `A node cannot run with these inputs: ${why}`,
+		fix: runFix,
 	},
 ];
 

@@ -25,6 +25,7 @@ describe("diagnoseOrt", () => {
 		const seen = new Set(messages.map((message) => message.code));
 		expect(ortFailureCodes.filter((code) => !seen.has(code))).toEqual([
 			"ort-input-mismatch",
+			"ort-run-failed",
 			"ort-not-started",
 			"ort-out-of-memory",
 			"ort-disk-full",
@@ -37,6 +38,16 @@ describe("diagnoseOrt", () => {
 		["Can't create a session. ERROR_CODE: 6, ERROR_MESSAGE: std::bad_alloc", "ort-out-of-memory", undefined],
 		["WebAssembly.Memory(): could not allocate memory", "ort-out-of-memory", undefined],
 		["no available backend found. ERR: [wasm] RangeError: WebAssembly.Memory(): could not allocate memory", "ort-not-started", "runner"],
+		[
+			"Non-zero status code returned while running If node. Name:'If_0' Status Message: Non-zero status code returned while running Pad node. Name:'pad' Status Message: Pad reflect: post-pad (32) exceeds maximum allowed (15)",
+			"ort-run-failed",
+			undefined,
+		],
+		[
+			"failed to call OrtRun(). ERROR_CODE: 1, ERROR_MESSAGE: /a/b/onnxruntime/core/providers/cpu/math/element_wise_ops.h:563 void onnxruntime::BroadcastIterator::Init(ptrdiff_t, ptrdiff_t) axis == 1 || axis == largest was false. Attempting to broadcast an axis by a dimension other than 1. 3 by 4\n",
+			"ort-run-failed",
+			undefined,
+		],
 		["ENOSPC: no space left on device, write", "ort-disk-full", "runner"],
 		["no available backend found. ERR: [wasm] Error: Cannot find module 'x.mjs'", "ort-runtime-broken", "runner"],
 		["/lib64/libm.so.6: version `GLIBC_2.29' not found", "ort-runtime-broken", "runner"],

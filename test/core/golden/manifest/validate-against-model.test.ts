@@ -29,6 +29,7 @@ describe("checkFit", () => {
 		["a model that says nothing of shapes and types", modelOf([tensor("x", null, "undefined")], [tensor("y", null, "undefined")])],
 		["a model with one more output", modelOf([x], [y, tensor("z", [1])])],
 		["a model whose stated output size is not the real one", modelOf([x], [tensor("y", [7, 7])])],
+		["a model whose stated output rank is not the real one", modelOf([x], [tensor("y", [2])])],
 	])("lets pass %s", (_, model) => {
 		expect(() => validateAgainstModel(golden(), model)).not.toThrow();
 	});
@@ -39,7 +40,7 @@ describe("checkFit", () => {
 		["one more input", modelOf([x, tensor("mask", [1])], [y]), 'needs input "mask"'],
 		["another dtype", modelOf([x], [tensor("y", ["batch", 2], "float16")]), "is float32; the model's is float16"],
 		["a dtype that no tensor of ours has", modelOf([tensor("x", [1, 3], "string")], [y]), "the model's is string"],
-		["another rank", modelOf([x], [tensor("y", [2])]), "has shape [1, 2]; the model's is [2]"],
+		["another rank of an input", modelOf([tensor("x", [3])], [y]), "has shape [1, 3]; the model's is [3]"],
 		["another fixed size of an input", modelOf([tensor("x", ["batch", 4])], [y]), "has shape [1, 3]; the model's is [batch, 4]"],
 		["a sequence", modelOf([x], [{ ...y, kind: "sequence" }]), "is a sequence"],
 	])("refuses a model with %s", (_, model, words) => {
