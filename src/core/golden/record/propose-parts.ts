@@ -2,10 +2,11 @@
 import type { ComparatorSpec, OutputSlice } from "../../schema/golden.ts";
 import { makePair } from "../compare/difference.ts";
 import { topIndices } from "../metrics/classification.ts";
-import { axisFromStart, forEachRow } from "../tensor/rows.ts";
+import { forEachRow } from "../tensor/rows.ts";
 import { cutSlice, sliceLabel } from "../tensor/slice.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import type { ScalePart } from "./scales.ts";
+import { tensorStatistics } from "../tensor/values.ts";
+import { channelAxis, type ScalePart } from "./scales.ts";
 
 interface PartProposal {
 	comparators: [ComparatorSpec, ...ComparatorSpec[]];
@@ -23,7 +24,7 @@ export function partComparators(
 	const comparators = parts.flatMap(({ slice, kind }): ComparatorSpec[] => {
 		const floor = floorOf(slice);
 		if (floor !== null) why.push(`${sliceLabel(slice)}: elements below ${figure(floor)} on both sides are noise and do not count.`);
-		const classes = kind === "scores" ? classComparator(tensors, slice) : null;
+		const classes = kind === "scores" ? classComparator(tensors, { axis: slice.axis, slice }) : null;
 		if (classes !== null) why.push(classes.why);
 		return [{ kind: "relative-l2", slice, ...(floor === null ? {} : { floor }) }, ...(classes === null ? [] : [classes.comparator])];
 	});
@@ -42,8 +43,8 @@ const keptShare = 0.99;
 /**
  * The class of each row that is no background. null: the rows that count all choose one class, or most leads are too narrow.
  */
-export function classComparator(tensors: readonly Tensor[], slice: OutputSlice): { comparator: ComparatorSpec; why: string } | null {
-	const byCase = tensors.map((tensor) => rowsOf(tensor, slice));
+function classComparator(tensors: readonly Tensor[], scores: Scores): { comparator: ComparatorSpec; why: string } | null {
+	const byCase = tensors.map((tensor) => rowsOf(tensor, scores));
 	const rows = byCase.flat();
 	const minScore = scoreOf(byCase);
 	const counted = rows.filter((row) => row.best >= minScore);
@@ -52,8 +53,24 @@ export function classComparator(tensors: readonly Tensor[], slice: OutputSlice):
 	if (!(minScore > 0) || !several || clear.length < counted.length / 2) return null;
 	// Rows with a narrow lead may all turn.
 	const tolerance = Math.floor(1000 * keptShare * (clear.length / counted.length)) / 1000;
-	const why = `${sliceLabel(slice)} hold classes: the best one of each row that scores at least ${minScore} (${counted.length} of ${rows.length} rows) has to stay the same in ${figure(100 * tolerance)} % of them; the others are background.`;
-	return { comparator: { kind: "top-k", k: 1, axis: slice.axis, slice, minScore, tolerance }, why };
+	const { axis, slice } = scores;
+	const why = `${slice === undefined ? "All channels" : sliceLabel(slice)} hold classes: the best one of each row that scores at least ${minScore} (${counted.length} of ${rows.length} rows) has to stay the same in ${figure(100 * tolerance)} % of them; the others are background.`;
+	return { comparator: { kind: "top-k", k: 1, axis, ...(slice === undefined ? {} : { slice }), minScore, tolerance }, why };
+}
+
+/** Of an output that holds nothing but scores from 0 to 1: the class of each row that is no background, where its channels are classes. */
+export function scoreComparators(tensors: readonly Tensor[]): { comparators: ComparatorSpec[]; why: string[] } {
+	const axis = channelAxis(tensors);
+	const scores = tensors.map(tensorStatistics).every(({ min, max }) => min !== null && max !== null && min >= 0 && max <= 1);
+	const classes = axis === null || !scores ? null : classComparator(tensors, { axis, slice: undefined });
+	return classes === null ? { comparators: [], why: [] } : { comparators: [classes.comparator], why: [classes.why] };
+}
+
+interface Scores {
+	/** Of the classes. */
+	axis: number;
+	/** undefined: all of the output. */
+	slice: OutputSlice | undefined;
 }
 
 /** Each case that shows something has rows that count. */
@@ -69,9 +86,8 @@ interface ClassRow {
 	lead: number;
 }
 
-function rowsOf(tensor: Tensor, slice: OutputSlice): ClassRow[] {
+function rowsOf(tensor: Tensor, { axis, slice }: Scores): ClassRow[] {
 	const part = cutSlice(tensor, slice);
-	const axis = axisFromStart(slice.axis, part.shape.length);
 	const found: ClassRow[] = [];
 	forEachRow(makePair(part, part), axis, (row) => {
 		const [first = 0, second = first] = topIndices(row, 2);

@@ -4,7 +4,7 @@ import type { ComparatorSpec, GoldenOutput, OutputSlice, Spread } from "../../sc
 import { elementCount, isFloating, type Tensor } from "../tensor/tensor.ts";
 import { float64Reader, forEachChunk } from "../tensor/values.ts";
 import { noiseMask } from "./noise-mask.ts";
-import { partComparators } from "./propose-parts.ts";
+import { partComparators, scoreComparators } from "./propose-parts.ts";
 import { type Guess, guessSemantic } from "./propose-semantic.ts";
 import { findScaleParts, type ScalePart } from "./scales.ts";
 
@@ -145,6 +145,8 @@ function taskComparators(guess: Guess, tensors: readonly Tensor[]): Task {
 			};
 		case "boxes":
 			return { comparators: [{ kind: "max-abs" }], why: ["No corner may be far off."] };
+		case "tensor":
+			return scoreComparators(tensors);
 		case "mask":
 			return guess.threshold === undefined ? { comparators: [], why: [] } : maskComparators(guess.threshold);
 		case "image":

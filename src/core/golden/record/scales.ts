@@ -1,5 +1,6 @@
 // Finds the parts of an output that lie on scales far apart, such as boxes in pixels beside scores from 0 to 1.
 import type { OutputSlice } from "../../schema/golden.ts";
+import { axisFromStart } from "../tensor/rows.ts";
 import type { IndexRange, Tensor } from "../tensor/tensor.ts";
 import { elementCount } from "../tensor/tensor.ts";
 import { float64Reader, forEachChunk } from "../tensor/values.ts";
@@ -26,12 +27,11 @@ const minScoreShare = 0.1;
 /** Empty where one norm does for all of it. `tensors`: of all cases. */
 export function findScaleParts(tensors: readonly Tensor[]): ScalePart[] {
 	const axis = channelAxis(tensors);
-	if (axis === null) return [];
-	return partsAlong(axis === (tensors[0]?.shape.length ?? 0) - 1 ? -1 : axis, channelsOf(tensors, axis));
+	return axis === null ? [] : partsAlong(axis, channelsOf(tensors, axis));
 }
 
-/** The axis of channels: the second or the last one, whichever is shorter. null: no tensor has one, or they differ in it. */
-function channelAxis(tensors: readonly Tensor[]): number | null {
+/** The axis of channels: the second one, or the last (-1), whichever is shorter. null: no tensor has one, or they differ in it. */
+export function channelAxis(tensors: readonly Tensor[]): number | null {
 	const shape = tensors[0]?.shape ?? [];
 	const last = shape.length - 1;
 	if (last < 1) return null;
@@ -41,7 +41,7 @@ function channelAxis(tensors: readonly Tensor[]): number | null {
 	const size = shape[axis] ?? 1;
 	const alike = tensors.every((tensor) => tensor.shape.length === shape.length && tensor.shape[axis] === size);
 	const rows = tensors.reduce((sum, tensor) => sum + elementCount(tensor.shape), 0) / size;
-	return alike && size > 1 && size <= maxChannels && rows >= minRows ? axis : null;
+	return alike && size > 1 && size <= maxChannels && rows >= minRows ? (axis === last ? -1 : axis) : null;
 }
 
 interface Channel {
@@ -51,7 +51,8 @@ interface Channel {
 	max: number;
 }
 
-function channelsOf(tensors: readonly Tensor[], axis: number): Channel[] {
+function channelsOf(tensors: readonly Tensor[], along: number): Channel[] {
+	const axis = axisFromStart(along, tensors[0]?.shape.length ?? 0);
 	const size = tensors[0]?.shape[axis] ?? 0;
 	const sums = new Float64Array(size);
 	const counts = new Float64Array(size);

@@ -6,8 +6,9 @@ import { deriveLimits } from "../../../../src/core/golden/record/derive-limits.t
 import { splitMix64 } from "../../../../src/core/golden/record/generators/split-mix.ts";
 import { proposeOutput } from "../../../../src/core/golden/record/propose.ts";
 import { findScaleParts } from "../../../../src/core/golden/record/scales.ts";
+import { cutSlice } from "../../../../src/core/golden/tensor/slice.ts";
 import type { Tensor } from "../../../../src/core/golden/tensor/tensor.ts";
-import type { GoldenOutput } from "../../../../src/core/schema/golden.ts";
+import type { ComparatorSpec, GoldenOutput } from "../../../../src/core/schema/golden.ts";
 import { validate } from "../../../../src/core/schema/golden-validator.js";
 import { changeHead, detectorHead, type Head } from "../../../support/detector-heads.ts";
 import { float32, manifestOf, modelSha256 } from "../../../support/golden-tensors.ts";
@@ -155,6 +156,17 @@ describe("the proposal for an output of mixed scales", () => {
 		expect(limits?.[0]).toBeCloseTo(2e-5, 9);
 		expect(limits?.[1]).toBeGreaterThan(8e-4);
 		expect(limits?.[1]).toBeLessThan(1e-3);
+	});
+
+	it("asks for the classes of an output that holds nothing but scores", () => {
+		const heads = [1, 2].map((seed) => detectorHead(yolox, seed));
+		const scores = heads.map((head) => cutSlice(head, { axis: -1, from: 4 }));
+		const { output } = proposeOutput({ name: "transpose_0", tensors: scores, batched: true });
+		expect(output.comparators).toMatchObject([{ kind: "relative-l2" }, { kind: "top-k", axis: -1, minScore: 0.25 }]);
+		expect(output.comparators?.[1]).not.toHaveProperty("slice");
+		const [golden] = scores as [Tensor];
+		const permuted = changeHead(golden, yolox, (channel, _, value) => value((channel + 1) % yolox.classes));
+		expect(judged(golden, permuted, { comparators: [output.comparators?.[1] as ComparatorSpec] }).state).toBe("mismatch");
 	});
 
 	it("asks for no class where all rows that count choose the same one", () => {
