@@ -21,6 +21,7 @@ const commands: readonly Entry[] = [
 	{ table: tables.preflightTable, load: async () => (await import("./commands/preflight.ts")).preflight },
 	{ table: tables.recordTable, load: async () => (await import("./golden/record.ts")).recordGolden },
 	{ table: tables.checkTable, load: async () => (await import("./golden/check.ts")).checkGolden },
+	{ table: tables.calibrateTable, load: async () => (await import("./golden/calibrate.ts")).calibrateGolden },
 	{ table: tables.inspectTable, load: async () => (await import("./golden/inspect.ts")).inspectGolden },
 	{ table: tables.diagnoseTable, load: async () => (await import("./commands/diagnose.ts")).diagnose },
 	{ table: tables.verdictTable, load: async () => (await import("./commands/verdict.ts")).verdict },

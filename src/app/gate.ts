@@ -43,6 +43,8 @@ export interface GateOptions {
 	inputs: Readonly<Record<string, string>>;
 	environment: Environment;
 	progress: Progress;
+	/** Changes the head's config once it is read, for a run of another purpose. */
+	adapt?(config: Config): Config;
 	/** Called when the machine and the models are known, before anything is built. */
 	beforeBuild?(known: PreparedRun): Promise<void>;
 	/** Replace the ports of this machine, for a replay. */
@@ -128,7 +130,8 @@ async function readConfig(options: GateOptions): Promise<ReadConfig> {
 		...occasionOf(options),
 		...(workspace === undefined ? {} : { workspace }),
 	});
-	return { ...read, config: selected(read.config, options) };
+	const config = selected(read.config, options);
+	return { ...read, config: options.adapt?.(config) ?? config };
 }
 
 /** Releases and nightly runs are stricter unless the config says otherwise. */

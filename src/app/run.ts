@@ -3,6 +3,7 @@ import type { Config } from "../core/config/config.ts";
 import { recordError } from "../core/error-record.ts";
 import { ToolError } from "../core/errors.ts";
 import { attachProfile } from "../core/explain/layers.ts";
+import { calibrationDue } from "../core/golden/calibrate/due.ts";
 import { unfinishedNote } from "../core/golden/record/defects/describe.ts";
 import { engineSpecs } from "../core/plan/plan.ts";
 import type { BuildRecord, Finding, Result } from "../core/schema/result.ts";
@@ -179,6 +180,7 @@ async function verifyEngines(engines: readonly BuiltEngine[], { input, facts, pr
 		else facts.errors.push(verified.error);
 		stopIfInterrupted(ports);
 	}
+	facts.notes.push(...calibrationDue(facts.golden, prepared.goldens, facts.backend));
 	if (kept !== undefined) await keepVerdicts(verifying, found, { facts: conditions, kept, at: ports.clock.timestamp() });
 }
 

@@ -71,7 +71,10 @@ export async function loadGoldens(input: GoldenInput, ports: GoldenPorts): Promi
 /** The verdict on an engine whose golden cannot be used. */
 export function judgeUnusable({ model, engine }: EngineSpec, { code, message, details }: ConfigError): GoldenVerdict {
 	const about = { model: model.name, engine: engine.name, precision: engine.precision, case: wholeSet, scope: "set" } as const;
-	return { ...about, state: "error", modelChanged: false, message, fault: { code, fix: details.fix ?? "" }, checks: [] };
+	const { fix = "" } = details;
+	// Some messages end with their fix, which reports show apart.
+	const what = fix !== "" && message.endsWith(fix) ? message.slice(0, -fix.length).trim() : message;
+	return { ...about, state: "error", modelChanged: false, message: what, fault: { code, fix }, checks: [] };
 }
 
 async function loadSet(path: string, root: string, ports: GoldenPorts): Promise<GoldenSet> {

@@ -165,6 +165,7 @@ function assemble({ evidence, limits, recording }: Assembling, ports: GoldenPort
 		...(limits.detections === undefined ? {} : { detections: limits.detections }),
 		cases: [first, ...others],
 		...(old?.policy ? { policy: old.policy } : {}),
+		...(old?.calibration && !options.propose ? { calibration: old.calibration } : {}),
 	};
 }
 

@@ -15,11 +15,13 @@ export function caseVerdicts(verdicts: readonly GoldenVerdict[]): readonly Golde
 export function goldenCounts(verdicts: readonly GoldenVerdict[]): string {
 	const matching = (some: readonly GoldenVerdict[]): number => some.filter(({ state }) => state === "match").length;
 	const cases = caseVerdicts(verdicts);
-	const sets = verdicts.filter(({ scope }) => scope !== undefined);
+	const sets = verdicts.filter(({ scope, fault }) => scope !== undefined && fault === undefined);
+	const unusable = verdicts.filter(({ fault }) => fault !== undefined).length;
+	const ofUnusable = unusable === 0 ? "" : `, ${counted(unusable, "golden")} unusable`;
 	const ofSets = sets.length === 0 ? "" : `, ${matching(sets)} of ${counted(sets.length, "whole set")}`;
 	const warned = verdicts.filter(({ state, checks }) => state === "match" && checks.some(({ pass }) => !pass)).length;
 	const warnings = warned === 0 ? "" : `, ${warned} with warnings`;
-	return `${matching(cases)} of ${counted(cases.length, "case matches", "cases match")}${ofSets}${warnings}`;
+	return `${matching(cases)} of ${counted(cases.length, "case matches", "cases match")}${ofSets}${ofUnusable}${warnings}`;
 }
 
 /** `: 1 of 9 golden cases`, ` over its whole set of 9 cases`, or both. */

@@ -16,7 +16,8 @@ interface Failing {
 
 /** A comparator's remark may lack its period, and another sentence follows. */
 function sentence(text: string): string {
-	return /[.!?…]$/.test(text) ? text : `${text}.`;
+	const capital = /^[a-z]/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
+	return /[.!?…]$/.test(capital) ? capital : `${capital}.`;
 }
 
 function placeOf({ check, verdict }: Failing): Phrase {

@@ -1,0 +1,95 @@
+// Writes calibrated limits into a manifest, with the evidence for them.
+import type { CalibrationRecord, ComparatorSpec, GoldenManifest, GoldenOutput, Precision, Tolerance } from "../../schema/golden.ts";
+import { nextRevision } from "../manifest/draft.ts";
+import { lossOf } from "./errors.ts";
+import type { ProposedLimit } from "./propose-limits.ts";
+
+export interface CalibratedEngine extends Omit<CalibrationRecord, "limits"> {
+	limits: readonly ProposedLimit[];
+}
+
+/**
+ * The manifest with the limits of all engines; where several share an output and precision, the widest. The evidence of an
+ * earlier calibration of the same engine, device and backend is replaced.
+ */
+export function applyCalibration(
+	old: GoldenManifest,
+	engines: readonly CalibratedEngine[],
+	change: { reason: string; author: string },
+): GoldenManifest {
+	const widest = widestLimits(engines);
+	let { outputs } = old;
+	for (const { limit, precision } of widest.values()) outputs = withLimit(outputs, limit, precision);
+	const records = engines.map(({ limits, ...about }): CalibrationRecord => {
+		const final = (one: ProposedLimit) => widest.get(keyOf(one, about.precision))?.limit.limit ?? one.limit;
+		return { ...about, limits: limits.map((one) => evidenceOf(one, final(one))) };
+	});
+	const sources = new Set(records.map(sourceOf));
+	const kept = (old.calibration ?? []).filter((record) => !sources.has(sourceOf(record)));
+	const { goldenId } = nextRevision(old, old.goldenId.split("@")[0] ?? "golden");
+	return { ...old, goldenId, ...change, outputs, calibration: [...records, ...kept].slice(0, maxRecords) };
+}
+
+interface PreciseLimit {
+	limit: ProposedLimit;
+	precision: Precision;
+}
+
+function widestLimits(engines: readonly CalibratedEngine[]): Map<string, PreciseLimit> {
+	const widest = new Map<string, PreciseLimit>();
+	for (const { precision, limits } of engines) {
+		for (const limit of limits) {
+			const key = keyOf(limit, precision);
+			const known = widest.get(key);
+			const { bound } = limit.errors;
+			if (known === undefined || lossOf(limit.limit, bound) > lossOf(known.limit.limit, bound)) widest.set(key, { limit, precision });
+		}
+	}
+	return widest;
+}
+
+function keyOf({ errors }: ProposedLimit, precision: Precision): string {
+	return JSON.stringify([errors.output, errors.comparator, precision]);
+}
+
+const maxRecords = 100;
+
+function sourceOf({ engine, backend, device }: Pick<CalibrationRecord, "engine" | "backend" | "device">): string {
+	return JSON.stringify([engine, backend, device]);
+}
+
+function evidenceOf({ errors, before, why }: ProposedLimit, limit: number): CalibrationRecord["limits"][number] {
+	const { output, comparator, kind, cases } = errors;
+	const [worst] = cases;
+	return { output, comparator, kind, case: worst?.case ?? "", error: typeof worst?.got === "number" ? worst.got : 0, before, limit, why };
+}
+
+function withLimit(
+	outputs: GoldenManifest["outputs"],
+	{ errors, state, limit }: ProposedLimit,
+	precision: Precision,
+): GoldenManifest["outputs"] {
+	if (state === "kept" || state === "refused") return outputs;
+	const output: GoldenOutput = Object.hasOwn(outputs, errors.output) ? (outputs[errors.output] ?? {}) : {};
+	const [first, ...others] = output.comparators ?? [{ kind: errors.kind } satisfies ComparatorSpec];
+	const changed = (spec: ComparatorSpec, place: number): ComparatorSpec =>
+		place === errors.comparator ? { ...spec, tolerance: withPrecision(spec.tolerance, precision, limit) } : spec;
+	const comparators: NonNullable<GoldenOutput["comparators"]> = [
+		changed(first, 0),
+		...others.map((spec, index) => changed(spec, index + 1)),
+	];
+	return { ...outputs, [errors.output]: { ...output, comparators } };
+}
+
+const precisions: readonly Precision[] = ["fp32", "tf32", "fp16", "bf16", "int8", "fp8", "int4", "fp4"];
+
+/** One number for all precisions becomes one for each. */
+function withPrecision(tolerance: Tolerance | undefined, precision: Precision, limit: number): Tolerance {
+	const before = typeof tolerance === "number" ? Object.fromEntries(precisions.map((name) => [name, tolerance])) : (tolerance ?? {});
+	return { ...before, [precision]: limit };
+}
+
+/** Whether an engine of this backend ever set or confirmed the limits at this precision. */
+export function isCalibrated({ calibration = [] }: GoldenManifest, precision: string, backend: CalibrationRecord["backend"]): boolean {
+	return calibration.some((record) => record.precision === precision && record.backend === backend);
+}

@@ -1,0 +1,105 @@
+// How far an engine strays from its golden, comparator by comparator and case by case, beside each limit.
+import type { ComparatorSpec, GoldenManifest, OutputSlice, Precision } from "../../schema/golden.ts";
+import type { Bound, GoldenVerdict, Numeric } from "../../schema/result.ts";
+import { isMetricSpec, type MetricSpec } from "../compare/comparators.ts";
+import { type MetricKind, metrics } from "../compare/registry.ts";
+
+export interface CaseError {
+	case: string;
+	/** What the comparator measured; null where nothing could be measured. */
+	got: Numeric | null;
+	allowed: number;
+	/** The error as a share of its limit; infinite where it is no number, or nothing is allowed. */
+	share: number;
+}
+
+/** One comparator of one output, over all cases; worst case first. */
+export interface ComparatorErrors {
+	output: string;
+	/** Its place among the output's comparators; 0 too where the golden names none. */
+	comparator: number;
+	kind: MetricKind;
+	slice?: OutputSlice;
+	bound: Bound;
+	cases: readonly CaseError[];
+}
+
+/** The errors of one engine. */
+export interface EngineErrors {
+	/** Model and engine of the config. */
+	engine: string;
+	precision: Precision;
+	errors: readonly ComparatorErrors[];
+	/** What kept an output or a case from being measured, sentences. */
+	faults: readonly string[];
+}
+
+/** @param verdicts on this engine alone, of the head. */
+export function errorsOf(manifest: GoldenManifest, verdicts: readonly GoldenVerdict[]): Pick<EngineErrors, "errors" | "faults"> {
+	const cases = verdicts.filter(({ scope }) => scope === undefined);
+	const errors = outputsOf(manifest).flatMap((output) => errorsOfOutput(output, manifest, cases));
+	return { errors, faults: [...new Set(verdicts.flatMap(faultsOf))] };
+}
+
+function outputsOf({ cases }: GoldenManifest): string[] {
+	return [...new Set(cases.flatMap(({ outputs }) => Object.keys(outputs)))];
+}
+
+/** A verdict has the checks of an output in the order of its comparators. */
+function errorsOfOutput(output: string, manifest: GoldenManifest, verdicts: readonly GoldenVerdict[]): ComparatorErrors[] {
+	const named = Object.hasOwn(manifest.outputs, output) ? manifest.outputs[output]?.comparators : undefined;
+	const places = placesOf(named);
+	const cases = verdicts.flatMap((verdict) => {
+		const checks = verdict.checks.filter((check) => check.output === output && Object.hasOwn(metrics, check.metric));
+		return checks.length === (places?.length ?? 1) ? [{ id: verdict.case, checks }] : [];
+	});
+	const count = places?.length ?? 1;
+	return Array.from({ length: count }, (_, index) => index).flatMap((index) => {
+		const [first] = cases;
+		const check = first?.checks[index];
+		if (check === undefined) return [];
+		const { metric, bound, slice } = check;
+		const measured = cases.flatMap(({ id, checks }) => {
+			const { got = null, allowed = null } = checks[index] ?? {};
+			return allowed === null ? [] : [{ case: id, got, allowed, share: shareOf(got, allowed, bound) }];
+		});
+		return [
+			{
+				...{ output, comparator: places?.[index] ?? 0, kind: metric as MetricKind, bound },
+				...(slice === undefined ? {} : { slice }),
+				cases: measured.sort((left, right) => right.share - left.share),
+			},
+		];
+	});
+}
+
+/** Those that judge one case at a time. */
+function placesOf(specs: readonly ComparatorSpec[] | undefined): number[] | undefined {
+	return specs?.flatMap((spec, place) => (isMetricSpec(spec) && spec.scope !== "set" ? [place] : []));
+}
+
+/** Of what more is better, the loss counts: 1 is the best of every such kind that a limit is proposed for. */
+export function lossOf(value: number, bound: Bound): number {
+	return bound === "at-most" ? value : 1 - value;
+}
+
+function shareOf(got: Numeric | null, allowed: number, bound: Bound): number {
+	if (got === null) return 0;
+	if (typeof got === "string") return Number.POSITIVE_INFINITY;
+	const [error, limit] = [lossOf(got, bound), lossOf(allowed, bound)];
+	if (bound === "at-least" && limit < 0) return got > 0 ? allowed / got : Number.POSITIVE_INFINITY;
+	if (error <= 0) return 0;
+	return limit > 0 ? error / limit : Number.POSITIVE_INFINITY;
+}
+
+function faultsOf({ case: id, state, message, checks }: GoldenVerdict): string[] {
+	if (state === "error" || state === "stale") return [`${id}: ${message ?? "it was not judged"}`];
+	const structural = checks.filter(({ pass, metric }) => !pass && (metric === "missing" || metric === "dtype" || metric === "shape"));
+	const infinite = checks.filter(({ pass, metric }) => !pass && metric === "non-finite");
+	return [...structural, ...infinite].map(({ output, metric, detail }) => `${id}: output ${output}, ${metric}: ${detail ?? "it differs"}`);
+}
+
+/** Whether a comparator's limit can be set by a multiple of its loss. */
+export function isProposable({ kind, bound }: Pick<MetricSpec, "kind"> & { bound: Bound }): boolean {
+	return bound === "at-most" || metrics[kind].range.most === 1;
+}

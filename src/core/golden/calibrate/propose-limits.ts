@@ -1,0 +1,118 @@
+// Proposes limits from an engine's own errors: a stated multiple of them where the limit is far from it.
+import type { Precision } from "../../schema/golden.ts";
+import type { BackendFacts } from "../../schema/result.ts";
+import { defaultTolerances } from "../compare/tolerances.ts";
+import { type ComparatorErrors, type EngineErrors, isProposable, lossOf } from "./errors.ts";
+
+/** Kernel choices of right engines change an error by less than two; another GPU or version deserves as much again. */
+export const defaultMultiple = 4;
+/** Of the limit: from here on a right engine of tomorrow may fail. */
+export const tightShare = 0.5;
+/** A limit this many times the one that would be proposed is loose. */
+const looseTimes = 5;
+/** An error this many times what engines of the precision usually reach says that the engine is wrong. */
+const suspectTimes = 4;
+
+/** Two right fp32 builds of a real network may differ by this much, whatever one of them shows. */
+const leastError = 2e-5;
+
+/** ONNX Runtime computes in fp32 whatever an engine is named for; only weights that the model itself holds as integers are so. */
+const honestOnCpu: ReadonlySet<Precision> = new Set(["fp32", "int8"]);
+
+export interface ProposedLimit {
+	errors: ComparatorErrors;
+	/** refused: the engine's error says that it is wrong. given: the user set the limit. */
+	state: "kept" | "raised" | "lowered" | "refused" | "given";
+	before: number;
+	limit: number;
+	/** A sentence without its period. */
+	why: string;
+}
+
+export interface CalibrationRule {
+	multiple: number;
+	backend: BackendFacts["kind"];
+	/** Limits that the user set, by output. */
+	given: ReadonlyMap<string, number>;
+}
+
+/** One for each comparator that a limit can be proposed for, in the order of the outputs. */
+export function proposeLimits({ errors, precision }: EngineErrors, rule: CalibrationRule): ProposedLimit[] {
+	return errors.flatMap((one) => {
+		const [worst] = one.cases;
+		if (worst === undefined || !isProposable(one)) return [];
+		const given = one.kind === "relative-l2" ? rule.given.get(one.output) : undefined;
+		const before = Math.max(...one.cases.map(({ allowed }) => allowed));
+		if (given !== undefined)
+			return [{ errors: one, state: "given", before, limit: given, why: `set by --limit; the engine's own error is ${text(worst.got)}` }];
+		return [{ errors: one, before, ...onBackend(judge(one, { before, precision, multiple: rule.multiple }), { before, precision, rule }) }];
+	});
+}
+
+type Judged = Pick<ProposedLimit, "state" | "limit" | "why">;
+
+/** What an engine on a CPU does not show. */
+function onBackend(judged: Judged, { before, precision, rule }: { before: number; precision: Precision; rule: CalibrationRule }): Judged {
+	if (rule.backend === "tensorrt" || judged.state === "refused") return judged;
+	const keep = (why: string): Judged => ({ state: "kept", limit: before, why });
+	if (!honestOnCpu.has(precision)) return keep(`ONNX Runtime computes in fp32 here, which says nothing of ${precision}`);
+	return judged.state === "lowered" ? keep(`${judged.why}, but only TensorRT shows whether it may be lower`) : judged;
+}
+
+interface Limited {
+	before: number;
+	precision: Precision;
+	multiple: number;
+}
+
+function judge(errors: ComparatorErrors, { before, precision, multiple }: Limited): Judged {
+	const { bound, kind, cases } = errors;
+	const [worst] = cases;
+	const got = worst?.got ?? null;
+	const keep = (why: string) => ({ state: "kept", limit: before, why }) as const;
+	if (got === null) return keep("nothing was measured");
+	const error = typeof got === "number" ? lossOf(got, bound) : Number.POSITIVE_INFINITY;
+	const suspect = suspectError(kind, lossOf(before, bound), precision);
+	if (!(error <= suspect))
+		return {
+			...{ state: "refused", limit: before },
+			why: `an error of ${text(got)} at ${precision} says that the engine is wrong: above ${figure(suspect)}, a limit would hide defects`,
+		};
+	const floor = kind === "relative-l2" ? leastError : 0;
+	const proposed = fromLoss(roundUp(multiple * Math.max(error, floor)), bound);
+	const share = lossOf(before, bound) > 0 ? error / lossOf(before, bound) : Number.POSITIVE_INFINITY;
+	if (error > 0 && share > tightShare)
+		return { state: "raised", limit: proposed, why: `too tight: its own error takes ${percent(share)} of the limit` };
+	const times = lossOf(before, bound) / lossOf(proposed, bound);
+	if (error > 0 && times > looseTimes)
+		return { state: "lowered", limit: proposed, why: `too loose: the limit is ${figure(lossOf(before, bound) / error)}× its own error` };
+	return keep(error <= 0 ? "no error" : `fits: its own error takes ${percent(share)} of the limit`);
+}
+
+/** For other kinds than relative L2 the limit itself is the only measure. */
+function suspectError(kind: ComparatorErrors["kind"], limit: number, precision: Precision): number {
+	return kind === "relative-l2" ? suspectTimes * defaultTolerances[precision].relativeL2 : suspectTimes * limit;
+}
+
+function fromLoss(loss: number, bound: ComparatorErrors["bound"]): number {
+	return bound === "at-most" ? loss : Math.max(0, Number((1 - loss).toPrecision(6)));
+}
+
+/** To two digits. */
+function roundUp(value: number): number {
+	if (!(value > 0)) return 0;
+	const unit = 10 ** (Math.floor(Math.log10(value)) - 1);
+	return Number((Math.ceil(value / unit - 1e-9) * unit).toPrecision(2));
+}
+
+function figure(value: number): string {
+	return String(Number(value.toPrecision(2)));
+}
+
+function text(value: ComparatorErrors["cases"][number]["got"]): string {
+	return typeof value === "number" ? figure(value) : (value ?? "none");
+}
+
+function percent(share: number): string {
+	return Number.isFinite(share) ? `${Number((100 * share).toPrecision(2))} %` : "all";
+}

@@ -1,0 +1,114 @@
+// `golden calibrate`: what recorded engines of TensorRT stray from their goldens, and which limits follow.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { parseManifest } from "../../src/core/golden/manifest/parse-manifest.ts";
+import type { GoldenManifest, Tolerance } from "../../src/core/schema/golden.ts";
+import { quickConfig, quickProject, readResult, runCli, temporaryFolder, writeProject } from "../support/project.ts";
+import { comparisonFiles, installReplay, type Replay } from "../support/replay/install.ts";
+
+const readGolden = (cwd: string): GoldenManifest => parseManifest(readFileSync(join(cwd, "golden", "golden.json"), "utf8"), "golden.json");
+
+/** A project on recorded TensorRT, and the command in it. */
+function recorded(comparison: Replay["comparison"], edit: (golden: GoldenManifest) => GoldenManifest = (golden) => golden) {
+	const cwd = temporaryFolder();
+	const files = comparisonFiles(comparison, "head");
+	const golden = JSON.stringify(edit(JSON.parse(String(files["golden/golden.json"]))));
+	writeProject(cwd, { ...files, "golden/golden.json": golden });
+	const env = { PATH: installReplay(cwd, { comparison }) };
+	return { cwd, run: (...argv: string[]) => runCli(argv, { cwd, env }) };
+}
+
+/** The encoder's golden with one limit for its output. */
+const limited = (tolerance: Tolerance) => (golden: GoldenManifest) => ({
+	...golden,
+	outputs: { hidden: { comparators: [{ kind: "relative-l2", tolerance }] } } as GoldenManifest["outputs"],
+});
+const limitOf = ({ outputs }: GoldenManifest) => outputs["hidden"]?.comparators?.[0]?.tolerance;
+
+it("prints the engine's own error of each case beside its limit, worst first, and keeps a limit that fits", async () => {
+	const { cwd, run } = recorded("same-model");
+	const { exit, stdout } = await run("golden", "calibrate");
+	expect(exit, stdout).toBe(0);
+	expect(stdout).toMatch(/^net\/fp16 at fp16, TensorRT 10\.6\.0 on NVIDIA H200, golden encoder@1$/m);
+	const rows = stdout.split("\n").filter((line) => line.includes("case-"));
+	expect(rows.map((line) => line.trim().split(/ {2,}/).slice(-4))).toEqual([
+		["case-1", "1.2e-3", "5e-3", "25 %"],
+		["case-0", "1.2e-3", "5e-3", "24 %"],
+	]);
+	expect(stdout).toContain("hidden, relative L2 at fp16: keeps 5e-3, fits: its own error takes 25 % of the limit");
+	expect(readGolden(cwd)).not.toHaveProperty("calibration");
+});
+
+it("raises a limit that is too tight, keeps the evidence, and is due until then", async () => {
+	const { cwd, run } = recorded("same-model", limited(2e-3));
+	const due = await run("run", "--out", "before");
+	expect(due.exit, due.stdout + due.stderr).toBe(0);
+	const said = "Calibration is due: net/fp16 takes 61 % of its limit (output hidden, case case-1)";
+	expect(readResult(join(cwd, "before")).notes).toContainEqual(expect.stringContaining(said));
+	expect(due.stdout.replace(/\s+/g, " ")).toContain("trtgate golden calibrate --only net/fp16");
+
+	const { exit, stdout } = await run("golden", "calibrate", "--write", "--author", "Ann", "--reason", "New GPU.");
+	expect(exit, stdout).toBe(0);
+	expect(stdout).toContain("2e-3 → 5e-3, too tight: its own error takes 61 % of the limit");
+	const golden = readGolden(cwd);
+	expect(golden).toMatchObject({ goldenId: "encoder@2", author: "Ann", reason: "New GPU." });
+	expect(limitOf(golden)).toMatchObject({ fp32: 2e-3, fp16: 5e-3, int8: 2e-3 });
+	expect(golden.calibration).toMatchObject([
+		{
+			...{ engine: "net/fp16", precision: "fp16", backend: "tensorrt", version: "10.6.0", device: "NVIDIA H200" },
+			limits: [{ output: "hidden", comparator: 0, kind: "relative-l2", case: "case-1", before: 2e-3, limit: 5e-3 }],
+		},
+	]);
+	expect(golden.calibration?.[0]?.limits[0]?.error).toBeCloseTo(1.23e-3, 5);
+
+	const after = await run("run", "--out", "after");
+	expect(after.exit, after.stdout + after.stderr).toBe(0);
+	expect(readResult(join(cwd, "after")).notes.join()).not.toContain("Calibration is due");
+	await run("golden", "calibrate", "--write", "--author", "Ann");
+	expect(readGolden(cwd).calibration).toHaveLength(1);
+});
+
+it("lowers a limit that is far above the error, by the multiple that is asked for", async () => {
+	const { cwd, run } = recorded("same-model", limited({ fp16: 0.1 }));
+	const { stdout } = await run("golden", "calibrate", "--write", "--author", "Ann", "--multiple", "3");
+	expect(stdout).toContain("0.1 → 3.7e-3, too loose: the limit is 82× its own error");
+	expect(limitOf(readGolden(cwd))).toEqual({ fp16: 3.7e-3 });
+});
+
+it("refuses the error of a wrong engine, and takes a limit that the user gives", async () => {
+	const { cwd, run } = recorded("wrong-head");
+	const refused = await run("golden", "calibrate", "--write", "--author", "Ann");
+	expect(refused.exit).toBe(1);
+	expect(refused.stdout).toMatch(/logits_out, relative L2 at fp32: REFUSED, an error of 0\.033 at fp32 says that the engine is wrong/);
+	expect(refused.stdout).toContain("Nothing was written.");
+	expect(readGolden(cwd).goldenId).toBe("segmenter@1");
+	const given = await run("golden", "calibrate", "--write", "--author", "Ann", "--limit", "logits_out=5e-2");
+	expect(given.stdout).toContain("1e-3 → 5e-2, set by --limit; the engine's own error is 0.033");
+	expect(readGolden(cwd).outputs["logits_out"]?.comparators?.[0]?.tolerance).toMatchObject({ fp32: 5e-2 });
+});
+
+it("is labelled on a CPU, which shows nothing of fp16 and never lowers a limit", async () => {
+	const cwd = temporaryFolder();
+	const engines = "    engines: { fp32: { precision: fp32 }, fp16: { precision: fp16 } }\n";
+	quickProject(cwd, { "trtgate.yml": quickConfig.replace("    golden:", `${engines}    golden:`) });
+	const { exit, stdout, stderr } = await runCli(["golden", "calibrate", "--json"], { cwd });
+	expect(exit, stdout + stderr).toBe(0);
+	const { backend, engines: found } = JSON.parse(stdout);
+	expect(backend).toMatchObject({ kind: "onnxruntime", caveat: "CPU, not TensorRT" });
+	expect(found).toMatchObject([
+		{ engine: "net/fp32", limits: [{ state: "kept", why: expect.stringContaining("only TensorRT shows whether it may be lower") }] },
+		{ engine: "net/fp16", limits: [{ state: "kept", why: "ONNX Runtime computes in fp32 here, which says nothing of fp16" }] },
+	]);
+});
+
+it("says what it cannot calibrate, and what it does not understand", async () => {
+	const cwd = temporaryFolder();
+	quickProject(cwd, { "golden/x0.npy": "no tensor" });
+	const broken = await runCli(["golden", "calibrate", "--write", "--author", "Ann"], { cwd });
+	expect(broken).toMatchObject({ exit: 1, stdout: expect.stringMatching(/not calibrated: whole set: .*x0\.npy/) });
+	expect(readGolden(cwd).goldenId).toBe("net@1");
+	const usage = async (...argv: string[]) => (await runCli(["golden", "calibrate", ...argv], { cwd })).stderr;
+	expect(await usage("--multiple", "0.5")).toMatch(/--multiple is "0.5"; expected a number from 1 to 1000/);
+	expect(await usage("--limit", "y")).toMatch(/--limit is "y"; expected OUTPUT=VALUE/);
+});
