@@ -13,7 +13,7 @@ import type { Result } from "../../core/schema/result.ts";
 import type { Files } from "../../ports/world.ts";
 import { readConfigFile } from "../config-file.ts";
 import { type GateOptions, gate } from "../gate.ts";
-import { readManifestText } from "./record.ts";
+import { readManifestText } from "./read-old.ts";
 
 export interface Calibration {
 	/** Of the run that built and ran the engines: its golden gates mean nothing here. */

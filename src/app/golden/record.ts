@@ -164,9 +164,14 @@ function assemble({ evidence, limits, recording }: Assembling, ports: GoldenPort
 		outputs: mustMatch(options.propose && reused !== null ? withAccuracy(limits.outputs, reused) : limits.outputs, options.nonFinite),
 		...(limits.detections === undefined ? {} : { detections: limits.detections }),
 		cases: [first, ...others],
-		...(old?.policy ? { policy: old.policy } : {}),
-		...(old?.calibration && !options.propose ? { calibration: old.calibration } : {}),
+		...settingsOf(old, options),
 	};
+}
+
+/** What the old golden has beside what was recorded. Evidence goes with the limits that it is for. */
+function settingsOf(old: GoldenManifest | null, { propose }: RecordOptions): Pick<GoldenManifest, "policy" | "calibration"> {
+	const { policy, calibration } = old ?? {};
+	return { ...(policy ? { policy } : {}), ...(calibration && !propose ? { calibration } : {}) };
 }
 
 /** A folder that the old manifest does not use, so that the old golden stays complete until the new one is written. */

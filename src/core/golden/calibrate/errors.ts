@@ -3,6 +3,7 @@ import type { ComparatorSpec, GoldenManifest, OutputSlice, Precision } from "../
 import type { Bound, GoldenVerdict, Numeric } from "../../schema/result.ts";
 import { isMetricSpec, type MetricSpec } from "../compare/comparators.ts";
 import { type MetricKind, metrics } from "../compare/registry.ts";
+import { emulatedRounding } from "../record/emulated-rounding.ts";
 
 export interface CaseError {
 	case: string;
@@ -21,6 +22,8 @@ export interface ComparatorErrors {
 	kind: MetricKind;
 	slice?: OutputSlice;
 	bound: Bound;
+	/** Of relative L2: how far rounding to the precision moves the output, where the golden was recorded with that. */
+	rounding?: number;
 	cases: readonly CaseError[];
 }
 
@@ -54,11 +57,13 @@ function errorsOfOutput(output: string, manifest: GoldenManifest, verdicts: read
 		return checks.length === (places?.length ?? 1) ? [{ id: verdict.case, checks }] : [];
 	});
 	const count = places?.length ?? 1;
+	const precision = (verdicts[0]?.precision ?? "fp32") as Precision;
 	return Array.from({ length: count }, (_, index) => index).flatMap((index) => {
 		const [first] = cases;
 		const check = first?.checks[index];
 		if (check === undefined) return [];
 		const { metric, bound, slice } = check;
+		const rounding = metric === "relative-l2" ? emulatedRounding(manifest.rounding, { output, slice, precision }) : undefined;
 		const measured = cases.flatMap(({ id, checks }) => {
 			const { got = null, allowed = null } = checks[index] ?? {};
 			return allowed === null ? [] : [{ case: id, got, allowed, share: shareOf(got, allowed, bound) }];
@@ -67,6 +72,7 @@ function errorsOfOutput(output: string, manifest: GoldenManifest, verdicts: read
 			{
 				...{ output, comparator: places?.[index] ?? 0, kind: metric as MetricKind, bound },
 				...(slice === undefined ? {} : { slice }),
+				...(rounding === undefined ? {} : { rounding }),
 				cases: measured.sort((left, right) => right.share - left.share),
 			},
 		];

@@ -2,6 +2,8 @@
 import type { Precision } from "../../schema/golden.ts";
 import type { BackendFacts } from "../../schema/result.ts";
 import { defaultTolerances } from "../compare/tolerances.ts";
+import { usualRoundings } from "../record/emulated-rounding.ts";
+import { rules } from "../record/limits.ts";
 import { type ComparatorErrors, type EngineErrors, isProposable, lossOf } from "./errors.ts";
 
 /** Kernel choices of right engines change an error by less than two; another GPU or version deserves as much again. */
@@ -10,11 +12,8 @@ export const defaultMultiple = 4;
 export const tightShare = 0.5;
 /** A limit this many times the one that would be proposed is loose. */
 const looseTimes = 5;
-/** An error this many times what engines of the precision usually reach says that the engine is wrong. */
+/** An error this many times what rounding does to the output, or what engines of the precision usually reach, says that the engine is wrong. */
 const suspectTimes = 4;
-
-/** Two right fp32 builds of a real network may differ by this much, whatever one of them shows. */
-const leastError = 2e-5;
 
 /** ONNX Runtime computes in fp32 whatever an engine is named for; only weights that the model itself holds as integers are so. */
 const honestOnCpu: ReadonlySet<Precision> = new Set(["fp32", "int8"]);
@@ -66,20 +65,21 @@ interface Limited {
 }
 
 function judge(errors: ComparatorErrors, { before, precision, multiple }: Limited): Judged {
-	const { bound, kind, cases } = errors;
+	const { bound, kind, cases, rounding = 0 } = errors;
 	const [worst] = cases;
 	const got = worst?.got ?? null;
 	const keep = (why: string) => ({ state: "kept", limit: before, why }) as const;
 	if (got === null) return keep("nothing was measured");
 	const error = typeof got === "number" ? lossOf(got, bound) : Number.POSITIVE_INFINITY;
-	const suspect = suspectError(kind, lossOf(before, bound), precision);
+	const suspect = suspectError(errors, lossOf(before, bound), precision);
 	if (!(error <= suspect))
 		return {
 			...{ state: "refused", limit: before },
 			why: `an error of ${text(got)} at ${precision} says that the engine is wrong: above ${figure(suspect)}, a limit would hide defects`,
 		};
-	const floor = kind === "relative-l2" ? leastError : 0;
-	const proposed = fromLoss(roundUp(multiple * Math.max(error, floor)), bound);
+	const floor = kind === "relative-l2" ? rules.usualFp32 : 0;
+	// What rounding alone may do on another GPU stays allowed, whatever this engine keeps.
+	const proposed = fromLoss(roundUp(Math.max(multiple * Math.max(error, floor), rules.room * rounding)), bound);
 	const share = lossOf(before, bound) > 0 ? error / lossOf(before, bound) : Number.POSITIVE_INFINITY;
 	if (error > 0 && share > tightShare)
 		return { state: "raised", limit: proposed, why: `too tight: its own error takes ${percent(share)} of the limit` };
@@ -89,9 +89,10 @@ function judge(errors: ComparatorErrors, { before, precision, multiple }: Limite
 	return keep(error <= 0 ? "no error" : `fits: its own error takes ${percent(share)} of the limit`);
 }
 
-/** For other kinds than relative L2 the limit itself is the only measure. */
-function suspectError(kind: ComparatorErrors["kind"], limit: number, precision: Precision): number {
-	return kind === "relative-l2" ? suspectTimes * defaultTolerances[precision].relativeL2 : suspectTimes * limit;
+/** By the rounding that the golden was recorded with, else by what is usual. Of other kinds the limit is the only measure. */
+function suspectError({ kind, rounding }: ComparatorErrors, limit: number, precision: Precision): number {
+	if (kind !== "relative-l2") return suspectTimes * limit;
+	return suspectTimes * (rounding === undefined ? defaultTolerances[precision].relativeL2 : Math.max(rounding, usualRoundings[precision]));
 }
 
 function fromLoss(loss: number, bound: ComparatorErrors["bound"]): number {

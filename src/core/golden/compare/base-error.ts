@@ -1,9 +1,10 @@
 // Compares an engine's error with its base's error: growth beyond a factor warns or fails, even within the golden's limits.
 import type { Threshold } from "../../config/config.ts";
-import type { NoiseFloor, OutputSlice, Precision } from "../../schema/golden.ts";
+import type { GoldenManifest, NoiseFloor, OutputSlice, Precision } from "../../schema/golden.ts";
 import type { GoldenCheck } from "../../schema/result.ts";
 import { formatTimes } from "../../text/units.ts";
 import { metricLabels } from "../metrics/measured.ts";
+import { emulatedRounding, usualRoundings } from "../record/emulated-rounding.ts";
 import { distance, leastErrorFloor, noiseOfPart } from "../record/noise-floor.ts";
 import { ofSlice } from "../tensor/slice.ts";
 import { elementCount, isFloating, type Tensor } from "../tensor/tensor.ts";
@@ -19,6 +20,8 @@ export interface ErrorSides {
 export interface GrowthRule {
 	precision: Precision;
 	noiseFloor: NoiseFloor | undefined;
+	/** Of the golden. */
+	rounding: GoldenManifest["rounding"];
 	limits: Threshold;
 }
 
@@ -27,22 +30,6 @@ export function growthLimits({ warn, fail }: Threshold, most: number | undefined
 	if (most === undefined) return { ...(warn === undefined ? {} : { warn }), ...(fail === undefined ? {} : { fail }) };
 	return { warn: most, ...(fail === undefined ? {} : { fail: Math.max(fail, most) }) };
 }
-
-/**
- * Rounding of a whole network's values to the precision, as relative L2. A builder may leave layers in fp32, so that a
- * base's error lies below it: growth up to here is another choice of kernels, which warns and never fails.
- */
-const roundings: Readonly<Record<Precision, number>> = {
-	fp64: 1e-15,
-	fp32: leastErrorFloor,
-	tf32: 3e-4,
-	fp16: 3e-4,
-	bf16: 2.5e-3,
-	int8: 1e-2,
-	fp8: 4e-2,
-	int4: 1e-1,
-	fp4: 1e-1,
-};
 
 /** One error of both engines, with what two right engines show of it. */
 interface Errors {
@@ -53,7 +40,10 @@ interface Errors {
 	now: number;
 	before: number;
 	noise: number;
-	/** Larger than the noise where the precision alone explains more. */
+	/**
+	 * Larger than the noise where the precision alone explains more. A builder may leave layers in fp32, so that a base's error lies
+	 * below it: growth up to here is another choice of kernels, which warns and never fails.
+	 */
 	rounding: number;
 	elements: number;
 	/** Head and base both fail the golden's own limit. */
@@ -81,10 +71,15 @@ export function errorGrowthChecks(checks: readonly GoldenCheck[], sides: ErrorSi
 
 const relativeL2 = "relative-l2";
 
-function floorsOf(name: string, slice: OutputSlice | undefined, { noiseFloor, precision }: GrowthRule): Pick<Errors, "noise" | "rounding"> {
+function floorsOf(
+	name: string,
+	slice: OutputSlice | undefined,
+	{ noiseFloor, rounding, precision }: GrowthRule,
+): Pick<Errors, "noise" | "rounding"> {
 	const measured = Object.hasOwn(noiseFloor?.outputs ?? {}, name) ? noiseFloor?.outputs[name] : undefined;
 	const noise = Math.max(leastErrorFloor, noiseOfPart(measured, slice)?.relativeL2 ?? 0);
-	return { noise, rounding: Math.max(noise, roundings[precision]) };
+	const emulated = emulatedRounding(rounding, { output: name, slice, precision });
+	return { noise, rounding: Math.max(noise, emulated ?? usualRoundings[precision]) };
 }
 
 function wholeErrors({

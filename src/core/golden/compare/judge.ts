@@ -124,8 +124,8 @@ function hasNewFailure(checks: readonly GoldenCheck[]): boolean {
 }
 
 function growthRule({ manifest, precision, errorGrowth = defaultGates.errorGrowth }: CaseInput): GrowthRule {
-	const { noiseFloor, policy } = manifest;
-	return { precision, noiseFloor, limits: growthLimits(errorGrowth, policy?.mostErrorGrowth) };
+	const { noiseFloor, rounding, policy } = manifest;
+	return { precision, noiseFloor, rounding, limits: growthLimits(errorGrowth, policy?.mostErrorGrowth) };
 }
 
 function checkNamed(name: string, input: CaseInput, sides: NamedSides): OutputChecks {

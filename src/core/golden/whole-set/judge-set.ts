@@ -62,7 +62,8 @@ export function watchSet(ref: SetRef): SetWatch | null {
 			const state = mismatchState(checks) ?? "match";
 			const { precision, errorGrowth = defaultGates.errorGrowth } = ref;
 			const limits = growthLimits(errorGrowth, ref.manifest.policy?.mostErrorGrowth);
-			const grown = state === "mismatch" ? [] : existingGrowthChecks(checks, { precision, noiseFloor: undefined, limits });
+			const rule = { precision, noiseFloor: undefined, rounding: undefined, limits };
+			const grown = state === "mismatch" ? [] : existingGrowthChecks(checks, rule);
 			return { ...about, state: mismatchState(grown) ?? state, checks: [...checks, ...grown] };
 		},
 	};

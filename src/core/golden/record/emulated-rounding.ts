@@ -1,0 +1,30 @@
+// How far rounding to a precision moves an output: emulated when the golden was recorded, else what it usually is.
+import type { GoldenManifest, OutputSlice, Precision } from "../../schema/golden.ts";
+import { leastErrorFloor, noiseOfPart } from "./noise-floor.ts";
+
+interface RoundedPart {
+	output: string;
+	slice: OutputSlice | undefined;
+	precision: Precision;
+}
+
+/** Relative L2 of the worst case; undefined where the golden does not say. */
+export function emulatedRounding(rounding: GoldenManifest["rounding"], { output, slice, precision }: RoundedPart): number | undefined {
+	if (precision !== "fp16" && precision !== "tf32" && precision !== "bf16") return undefined;
+	const outputs = rounding?.[precision]?.outputs ?? {};
+	const measured = Object.hasOwn(outputs, output) ? outputs[output] : undefined;
+	return noiseOfPart(measured, slice)?.relativeL2;
+}
+
+/** Rounding of an engine's values to the precision, as relative L2: no engine of that precision must keep less. */
+export const usualRoundings: Readonly<Record<Precision, number>> = {
+	fp64: 1e-15,
+	fp32: leastErrorFloor,
+	tf32: 3e-4,
+	fp16: 3e-4,
+	bf16: 2.5e-3,
+	int8: 1e-2,
+	fp8: 4e-2,
+	int4: 1e-1,
+	fp4: 1e-1,
+};
