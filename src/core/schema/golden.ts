@@ -115,6 +115,12 @@ export interface GoldenManifest {
   rounding?: RoundingRecord;
   mutation?: MutationRecord;
   sensitivity?: SensitivityRecord;
+  /**
+   * What engines of the golden's model strayed from it when `golden calibrate` set limits: the evidence for them.
+   *
+   * @maxItems 100
+   */
+  calibration?: CalibrationRecord[];
   outputs: {
     [k: string]: GoldenOutput;
   };
@@ -420,6 +426,55 @@ export interface SensitivityMiss {
    * Relative L2 of the output that moves most.
    */
   change?: number;
+}
+export interface CalibrationRecord {
+  /**
+   * Model and engine of the config: detector/fp16.
+   */
+  engine: string;
+  precision: Precision;
+  backend: "tensorrt" | "onnxruntime";
+  /**
+   * Of TensorRT or ONNX Runtime.
+   */
+  version: string;
+  /**
+   * The GPU's or CPU's name.
+   */
+  device: string;
+  /**
+   * ISO 8601, UTC.
+   */
+  at: string;
+  /**
+   * @maxItems 1000
+   */
+  limits: CalibratedLimit[];
+}
+export interface CalibratedLimit {
+  output: string;
+  /**
+   * Its place among the output's comparators.
+   */
+  comparator: number;
+  kind: ComparatorKind;
+  /**
+   * The case in which the engine strayed furthest.
+   */
+  case: string;
+  /**
+   * What the comparator measured there.
+   */
+  error: number;
+  /**
+   * The limit before.
+   */
+  before: number;
+  /**
+   * The limit since.
+   */
+  limit: number;
+  why: string;
 }
 export interface GoldenOutput {
   semantic?: "logits" | "probabilities" | "boxes" | "mask" | "image" | "embedding" | "ids" | "tensor";
