@@ -52,7 +52,7 @@ it("ends its wait when the run is interrupted", async () => {
 	await expect(taken).rejects.toMatchObject({ code: "interrupted" });
 });
 
-it("goes on without a lock where none can be written, and says so", async () => {
+it("goes on without a lock where none can be written, and reports it", async () => {
 	const file = join(temporaryFolder(), "file");
 	writeFileSync(file, "");
 	const gpuLease = await leaseOn(device, file).take();

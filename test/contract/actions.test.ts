@@ -95,7 +95,7 @@ describe("docs/actions.md", () => {
 		expect(readFileSync(page, "utf8")).toBe(text);
 	});
 
-	it("tells of every action, and leaves no input or output without a word", () => {
+	it("lists every action, and describes every input and output", () => {
 		for (const { uses, inputs: declared, outputs } of surfaces) {
 			expect(actionsPage()[1]).toContain(`## \`${uses}\``);
 			for (const [name, { description }] of [...Object.entries(declared), ...Object.entries(outputs)])

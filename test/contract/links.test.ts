@@ -75,7 +75,7 @@ describe("docs/ARCHITECTURE.md", () => {
 		expect(rowsOf("Glossary").length).toBeLessThanOrEqual(20);
 	});
 
-	it("says of every change which files it touches: one to five", () => {
+	it("names one to five files for every change", () => {
 		const rows = rowsOf("Where to change what");
 		expect(rows.length).toBeGreaterThan(15);
 		for (const row of rows) {

@@ -89,7 +89,7 @@ describe("the examples", () => {
 		}
 	});
 
-	it("all stand in the README, and nothing else does", () => {
+	it("are all in the README, and nothing else is", () => {
 		const named = [...readFileSync("workflows-examples/README.md", "utf8").matchAll(/\(([\w-]+\.yml)\)/g)].map((match) => match[1]);
 		expect([...new Set(named)].sort()).toEqual(examples.map(({ path }) => path.split("/").at(-1)).sort());
 	});

@@ -41,7 +41,7 @@ describe("the action", () => {
 		expect(run.summary).toMatch(/y.*relative L2/s);
 	});
 
-	it("annotates a fault of the config where it stands", async () => {
+	it("annotates a fault of the config at its line", async () => {
 		const workspace = quickProject(temporaryFolder(), { "trtgate.yml": "version: 1\nmodles: {}\n" });
 		const run = await runAction(workspace, {});
 		expect(run.exitCode).toBe(2);
@@ -57,7 +57,7 @@ describe("the action", () => {
 		expect(run.annotations).toContainEqual({ level: "warning", message: expect.stringMatching(/before it could write a result/) });
 	});
 
-	it("asks nothing of GitHub that GitHub would not take, main and post", async () => {
+	it("sends GitHub only valid requests, main and post", async () => {
 		const github = await startLocalGitHub();
 		onTestFinished(github.close);
 		const workspace = quickProject(temporaryFolder(), { "trtgate.yml": untimed() });

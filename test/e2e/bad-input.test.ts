@@ -204,7 +204,7 @@ const rows: Row[] = [
 ];
 
 describe("bad input", () => {
-	it.each(rows)("is told from: $what", async ({ files, argv, exit, code, says, prepare }) => {
+	it.each(rows)("is refused with one clear error: $what", async ({ files, argv, exit, code, says, prepare }) => {
 		const folder = quickProject(join(temporaryFolder(), "project"), files);
 		prepare?.(folder);
 		const before = readdirSync(folder).sort();
@@ -244,7 +244,7 @@ const hostile = [
 ];
 
 describe("hostile names", () => {
-	it("go through the whole line and come out inert", async () => {
+	it("pass through every stage and end up inert", async () => {
 		const folder = temporaryFolder();
 		// Each model costs processes: those with markup of Markdown, HTML or GitHub also have a golden.
 		const goldenOf = (name: string): string => (/[|<@-]/.test(name) ? "golden: golden/golden.json, " : "");

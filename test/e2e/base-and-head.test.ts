@@ -56,7 +56,7 @@ it("compares the merge commit of a pull request with its merge base, each prepar
 	expect(git(workspace, "rev-parse", "HEAD")).toBe(repo.merge);
 });
 
-it("says why there is no base, and checks the rest", async () => {
+it("explains why there is no base, and checks the rest", async () => {
 	const place = await openPlace({ base: project, head: project }, "base");
 	const run = await place.run({ event: "schedule", payload: schedule(), sha: place.repo.base, ref: "refs/heads/main" });
 	expect(run.exitCode, run.stdout + run.stderr).toBe(0);

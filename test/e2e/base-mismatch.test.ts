@@ -21,7 +21,7 @@ async function compare(base: Readonly<Record<string, string>>, head: Readonly<Re
 	return { run, result: readResult(join(cwd, "out")), report: (name: string) => readFileSync(join(cwd, "out", name), "utf8") };
 }
 
-it("does not block a pull request for a golden that its base fails too, and says so everywhere", async () => {
+it("does not block a pull request for a golden that its base fails too, and reports it everywhere", async () => {
 	const repo = makeRepository({ base: wrong, head: { ...wrong, "notes.txt": "new" } });
 	const workspace = workspaceOf(repo);
 	const github = await startLocalGitHub({ gitDir: repo.origin });
@@ -49,7 +49,7 @@ it("does not block a pull request for a golden that its base fails too, and says
 	expect(run.summary).toContain("golden: { existing: fail }");
 });
 
-it("fails for it where the config says so", async () => {
+it("fails for it if the config requires it", async () => {
 	const fails = { ...wrong, "trtgate.yml": withGolden("existing: fail") };
 	const { run, result, report } = await compare(fails, fails);
 	expect(run.exit, run.stdout + run.stderr).toBe(1);

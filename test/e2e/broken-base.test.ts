@@ -215,7 +215,7 @@ describe("a workflow's base", () => {
 	it.each([
 		["pull request", pulled],
 		["night", nightly],
-	] as const)("cannot be found without git: a %s ends with an error, and says what to install", async (_, job) => {
+	] as const)("cannot be found without git: a %s ends with an error, and reports what to install", async (_, job) => {
 		const place = await openPlace();
 		const { run, result } = await play(place, job(place), { PATH: join(place.temp, "empty") });
 		expect(run.exitCode, run.stdout + run.stderr).toBe(3);

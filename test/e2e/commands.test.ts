@@ -58,7 +58,7 @@ describe("help and version", () => {
 });
 
 describe("verdict", () => {
-	it("says what pairs of measurements mean, in words and as JSON", async () => {
+	it("explains pairs of measurements, as text and as JSON", async () => {
 		const cwd = temporaryFolder();
 		const pairs = [1.041, 1.043, 1.04, 1.044, 1.042, 1.041].map((head) => ({ base: 1, head }));
 		writeFileSync(join(cwd, "pairs.json"), JSON.stringify({ pairs, minimalEffect: 0.02 }));

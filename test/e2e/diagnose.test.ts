@@ -52,7 +52,7 @@ describe("diagnose", () => {
 		expect(run.exit).toBe(0);
 	});
 
-	it("believes the exit code or signal that it is given", async () => {
+	it("trusts the exit code or signal that it is given", async () => {
 		const path = plainLog("10.6/perf-classifier-graph");
 		expect((await diagnose(path, "--signal", "kill")).stdout).toMatch(/^killed /);
 		const unknown = await diagnose(path, "--exit-code", "9");

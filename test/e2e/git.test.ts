@@ -26,7 +26,7 @@ it("checks the base out of the repository, and removes the checkout again", asyn
 	expect(git(folder, "worktree", "list").split("\n")).toHaveLength(1);
 });
 
-it("names a ref that is not there, and how to fetch it", async () => {
+it("names a missing ref, and how to fetch it", async () => {
 	const folder = quickProject(temporaryFolder());
 	git(folder, "init", "-q");
 	const run = await runCli(["run", "--base", "v9.9", "--out", "out"], { cwd: folder });

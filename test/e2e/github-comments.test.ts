@@ -45,7 +45,7 @@ describe("comments of one pull request", () => {
 		expect(play.github.state.violations).toEqual([]);
 	});
 
-	it("are new ones where that is asked for, and the older ones are folded away", async () => {
+	it("are new ones where that is requested, and the older ones are folded away", async () => {
 		const play = await open();
 		for (const runAttempt of [1, 2, 3]) await play.report({ inputs: { comment: "fresh" }, runAttempt });
 		expect(play.github.state.comments.map(({ minimized }) => minimized)).toEqual(["outdated", "outdated", null]);
@@ -63,7 +63,7 @@ describe("a report of 500 workloads", () => {
 		workloads: models.map((model) => ({ ...buildSlowWorkload(), model })),
 	});
 
-	it("fits into the comment and the check run, which say what they leave out; the job summary and report.html hold all rows", async () => {
+	it("fits into the comment and the check run, which report what they leave out; the job summary and report.html hold all rows", async () => {
 		const play = await open(large);
 		const { run, published } = await play.report();
 		expect(run.exitCode, run.stdout + run.stderr).toBe(1);

@@ -5,7 +5,7 @@ import { armFiles, expectTidy, openPlay, type Played } from "../support/github-p
 
 const main = "refs/heads/main";
 
-it("opens one issue, keeps it up to date, and closes it with a word when the engines are well again", async () => {
+it("opens one issue, keeps it up to date, and closes it with a comment when the engines recover", async () => {
 	const play = await openPlay();
 	const { state } = play.github;
 	const released = play.commit(armFiles("wrong-head", "base"), { ref: main });

@@ -10,7 +10,7 @@ function expectShown({ run }: Played): void {
 	expect(run.summary).not.toContain("could be published");
 }
 
-it("comments, checks, saves caches and keeps artifacts for the days it is told, by the proxy alone; so does the report on that run", async () => {
+it("comments, checks, saves caches and keeps artifacts for the given days, through the proxy alone; so does the report on that run", async () => {
 	const play = await openPlay();
 	const { state } = play.github;
 	const proxy = await startProxy(play.github.url);

@@ -43,7 +43,7 @@ describe("a push to main", () => {
 		expectTidy(play, second);
 	});
 
-	it("that makes the repository has nothing to compare with, says so, and passes", async () => {
+	it("that makes the repository has nothing to compare with, reports it, and passes", async () => {
 		const play = await openPlay();
 		const only = play.commit(armFiles("same-model", "head"), { ref: main });
 		const { run } = await play.run({

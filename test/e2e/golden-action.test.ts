@@ -135,7 +135,7 @@ describe("a golden that changed", () => {
 		expect(state.violations).toEqual([]);
 	});
 
-	it("is not written over a person's commit, and the run says so", async () => {
+	it("is not written over a person's commit, and the run reports it", async () => {
 		const place = await openPlace();
 		writeProject(place.work, { "golden/README.md": "A person's words.\n" });
 		const theirs = place.push(ref);
@@ -208,7 +208,7 @@ describe("a token without rights", () => {
 	it.each([
 		["contents", { contents: "read", "pull-requests": "write" }, "contents: write"],
 		["pull-requests", { contents: "write" }, "pull-requests: read"],
-	] as const)("to write %s is told the lines to add, and keeps what was recorded in the workspace", async (_, permissions, lacks) => {
+	] as const)("to write %s reports the lines to add, and keeps what was recorded in the workspace", async (_, permissions, lacks) => {
 		const place = await openPlace();
 		const run = await place.run({}, { permissions });
 		expect([run.exitCode, run.outputs["failure-kind"], run.outputs["changed"]]).toEqual([3, "github", "true"]);

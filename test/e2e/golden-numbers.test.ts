@@ -81,7 +81,7 @@ describe("golden check at the ends of numbers", () => {
 		expect(said.checks[0]?.got).toBeCloseTo(Math.abs(cosine), 9);
 	});
 
-	it("tells errors of 3 beyond 2^53 in a quantile", async () => {
+	it("distinguishes errors of 3 beyond 2^53 in a quantile", async () => {
 		const golden = Array.from({ length: 64 }, (_, at) => 2n ** 60n + BigInt(at));
 		const engine = golden.map((value) => value + 3n);
 		const said = await check(int64(golden), int64(engine), asked({ kind: "quantile", tolerance: 2 }));

@@ -91,7 +91,7 @@ async function checkChanged(
 }
 
 describe("a golden of boxes beside scores", () => {
-	it("has a limit and a noise floor for each part, and says why", () => {
+	it("has a limit and a noise floor for each part, and explains why", () => {
 		expect(run, run.stderr).toMatchObject({ exit: 0 });
 		expect(run.stdout).toMatch(/head: Compared part by part.*channels 0…3 about .*, channels 4…9 about/);
 		const { outputs, noiseFloor } = read(cwd);

@@ -87,7 +87,7 @@ describe("golden record", () => {
 		expect(matches(inspect.stdout, "golden-inspect")).toMatchObject({ findings: [], outputs: [{ name: "logits", semantic: "logits" }] });
 	});
 
-	it("wants a reason for a change, writes nothing where nothing changed, and replaces all in one step", async () => {
+	it("requires a reason for a change, writes nothing where nothing changed, and replaces all in one step", async () => {
 		const cwd = withRecording();
 		writeFileSync(join(cwd, "golden/README.md"), "mine");
 		expect(await golden(first, cwd)).toMatchObject({
@@ -119,7 +119,7 @@ describe("golden record", () => {
 		}
 	});
 
-	it("records the stored inputs again where no others are asked for, so that no real case is lost", async () => {
+	it("records the stored inputs again where no others are requested, so that no real case is lost", async () => {
 		const cwd = temporaryFolder();
 		for (const name of ["scene-1", "scene-2"]) cpSync(join(folderOf("segmenter", name), "in-image.npy"), join(cwd, "real", `${name}.npy`));
 		const use = (arm: string) => cpSync(resolve(`examples/quickstart/${arm}/models/segmenter.onnx`), join(cwd, "net.onnx"));
@@ -191,7 +191,7 @@ describe("golden record", () => {
 		expect(attribute).toBeDefined();
 	});
 
-	it("leaves boundary cases out that the model does not bear", async () => {
+	it("leaves out boundary cases that the model does not tolerate", async () => {
 		const cwd = temporaryFolder();
 		const run = await golden([...first, "--cases", "12", "--generator", "image=image+boundary"], cwd);
 		expect(run.exit, run.stderr).toBe(0);
@@ -235,7 +235,7 @@ describe("golden check", () => {
 });
 
 describe("golden inspect", () => {
-	it("explains the quickstart's goldens and says what was not measured", async () => {
+	it("explains the quickstart's goldens and reports what was not measured", async () => {
 		const run = await golden(["inspect", "golden/segmenter/golden.json"], quickstart);
 		expect(run.exit, run.stderr).toBe(0);
 		expect(run.stdout).toMatch(/output logits \(logits\)[\s\S]*relative-l2: .*fp32 ≤ 0\.00002[\s\S]*for your review/);

@@ -72,14 +72,14 @@ describe("a head that loosens its own limits", () => {
 		}
 	});
 
-	it("fails where the base says so", async () => {
+	it("fails if the base requires it", async () => {
 		const gated = await gateCommits(config("gates: { limit-change: fail }\n"), config(loose));
 		expect(gated.run.exit).toBe(1);
 		expect(gated.result.outcome).toBe("fail");
 		expect(limitChanges(gated).map(({ status }) => status)).toEqual(["fail", "fail", "fail", "fail"]);
 	});
 
-	it("is silent where the base says so, and where limits become tighter", async () => {
+	it("is accepted if the base allows it, and if limits become tighter", async () => {
 		const [off, tighter] = [
 			await gateCommits(config("gates: { limit-change: off }\n"), config(loose)),
 			await gateCommits(config(loose), config("")),
@@ -101,14 +101,14 @@ describe("a head that loosens its own limits", () => {
 		expect(gated.result.gates.filter(({ gate }) => gate === "golden-change").map(({ status }) => status)).toEqual(["fail"]);
 	});
 
-	it("is said to be unknown where the base has no config of that name", async () => {
+	it("is reported as unknown where the base has no config of that name", async () => {
 		const rename = (folder: string): void => writeFileSync(join(folder, "other.yml"), config(loose));
 		const gated = await gateCommits(config(""), config(""), { change: rename, argv: ["--config", "other.yml"] });
 		expect(limitChanges(gated)).toEqual([]);
 		expect(gated.result.notes).toContain("The base has no other.yml, so the head's limits and coverage were not compared with it.");
 	});
 
-	it("is said to be unknown where the base's config cannot be read", async () => {
+	it("is reported as unknown where the base's config cannot be read", async () => {
 		const gated = await gateCommits("version: 1\nmodels: 7\n", config(loose));
 		expect(limitChanges(gated)).toMatchObject([{ status: "warn", message: expect.stringMatching(/base's config cannot be read.*models/) }]);
 	});

@@ -32,7 +32,7 @@ describe("the command line in a workflow", () => {
 		expect(commands(run.stdout + run.stderr)).toEqual([]);
 	});
 
-	it("prints no command from a config, nor in its JSON, which says the same", async () => {
+	it("prints no command from a config, nor in its JSON, which has the same content", async () => {
 		const cwd = temporaryFolder();
 		cpSync(resolve("examples/quickstart/base/models/classifier.onnx"), join(cwd, "##[group]net.onnx"));
 		writeFileSync(

@@ -64,7 +64,7 @@ const reports: [string, number][] = [
 ];
 
 describe.each<Sink>(["/dev/full", "closed pipe"])("a stdout that is %s", (stdout) => {
-	it.each(reports)("loses the report of `%s`, which stands nowhere else: never green", async (command, kept) => {
+	it.each(reports)("loses the report of `%s`, which is nowhere else: never green", async (command, kept) => {
 		const cwd = project();
 		expect((await runInto(command.split(" "), cwd, {})).exit).toBe(kept);
 		const { exit, said } = await runInto(command.split(" "), cwd, { stdout });
@@ -72,7 +72,7 @@ describe.each<Sink>(["/dev/full", "closed pipe"])("a stdout that is %s", (stdout
 		if (kept === 0) expect(said).toMatch(/^runner: .*\((ENOSPC|EPIPE)\).*\[output-lost\]/m);
 	});
 
-	it("does not change the outcome of a gate, whose report stands in files", async () => {
+	it("does not change the outcome of a gate, whose report is in files", async () => {
 		const cwd = project();
 		const { exit, said } = await runInto(["run", "--out", "out"], cwd, { stdout, stderr: stdout });
 		expect(exit, said).toBe(0);
@@ -83,7 +83,7 @@ describe.each<Sink>(["/dev/full", "closed pipe"])("a stdout that is %s", (stdout
 	});
 });
 
-it("loses nothing that matters with stderr", async () => {
+it("a lost stderr loses no result", async () => {
 	const cwd = project();
 	for (const stderr of ["/dev/full", "closed pipe"] as const)
 		for (const [command, kept] of reports) expect((await runInto(command.split(" "), cwd, { stderr })).exit, command).toBe(kept);

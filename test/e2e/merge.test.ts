@@ -41,7 +41,7 @@ describe("trtgate report --merge", () => {
 		expect(run.stdout).toContain("orin: The plan names this part");
 	});
 
-	it("says where there is nothing to merge", async () => {
+	it("reports where there is nothing to merge", async () => {
 		const root = await folders([]);
 		const run = trtgate(root, "report", "parts", "--merge");
 		expect(run).toMatchObject({ status: 2, stderr: expect.stringContaining("no result.json in parts") });

@@ -136,7 +136,7 @@ describe("preflight", () => {
 		expect(await preflighted(pool(21))).toMatchObject({ exit: 0, taken: true, codes: [] });
 	});
 
-	it("says how far it could look", async () => {
+	it("reports how far it could look", async () => {
 		const nodes = [node({ op: "Unique", outputs: ["u"] }), node({ op: "Relu", inputs: ["u"] })];
 		const found = await preflighted({ nodes, outputs: [value("y", null)] });
 		expect(found.text).toContain("checked    shapes of 0 and types of 2 of 2 tensors inside; shapes not checked behind Unique 1");

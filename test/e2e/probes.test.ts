@@ -45,7 +45,7 @@ const states = (result: Result, model: string): Record<string, string> =>
 	Object.fromEntries([...probesOf(result, model)].map(([name, { state }]) => [name, state]));
 
 describe("probes on ONNX Runtime", () => {
-	it("tell the model that breaks a rule from the one that keeps them all", async () => {
+	it("distinguish a model that breaks a rule from one that keeps them all", async () => {
 		const byRows = {
 			steady: models.steady,
 			batchMean: models.batchMean,
@@ -116,7 +116,7 @@ describe("probes on ONNX Runtime", () => {
 			expect(readFileSync(join(cwd, "out", name), "utf8")).toMatch(/Probes \(no reference\)/);
 	});
 
-	it("fail what is new where the config says so, and only note what the base does just so", async () => {
+	it("fail what is new if the config requires it, and only note what the base does too", async () => {
 		const folder = temporaryFolder();
 		const top = "probes: [neighbours]\ngates: { probes: fail }";
 		const dims = { old: rows, fresh: rows };

@@ -88,7 +88,7 @@ describe("the action on a pull request", () => {
 		expect(github.state.violations).toEqual([]);
 	});
 
-	it("tells the same outcome with a token that may do nothing, and names each permission that is missing", async () => {
+	it("reports the same outcome with a token that may do nothing, and names each permission that is missing", async () => {
 		const { github, workspace, run } = await scene(wrong);
 		const ran = await run({ permissions: { contents: "read" } });
 		expect(ran.exitCode).toBe(1);
@@ -118,7 +118,7 @@ describe("the action on a pull request", () => {
 		expect(github.state.artifacts.length).toBe(2);
 	});
 
-	it("says nothing with `comment: changes` as long as all pass, then keeps its comment up to date", async () => {
+	it("reports nothing with `comment: changes` as long as all pass, then keeps its comment up to date", async () => {
 		const { github, workspace, run } = await scene();
 		await run({ runId: 1 }, { comment: "changes", "check-run": "false" });
 		expect(github.state.comments).toEqual([]);
@@ -247,7 +247,7 @@ describe("artifacts", () => {
 		expect(ran.summary).toMatch(/Not everything could be published/);
 	});
 
-	it("whose name another job has taken get one of their own, and a server without them is told", async () => {
+	it("whose name another job has taken get one of their own, and a server without them is reported", async () => {
 		const { github, run } = await scene();
 		await run({ runId: 5 }, { "check-run": "false" });
 		await run({ runId: 5 }, { "check-run": "false" });

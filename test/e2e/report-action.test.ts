@@ -196,7 +196,7 @@ describe("report/ in the run that measured", () => {
 		expect(place.github.state.comments).toHaveLength(1);
 	});
 
-	it("says so where nothing came at all", async () => {
+	it("reports that no part arrived", async () => {
 		const place = await openPlace();
 		const run = await reportSameRun(place, {});
 		expect(run).toMatchObject({ exitCode: 2, outputs: { outcome: "error", "failure-kind": "configuration" } });
@@ -225,7 +225,7 @@ describe("report/ at night", () => {
 		expect(state.comments).toMatchObject([{ body: expect.stringContaining("Well again: ") }]);
 	});
 
-	it("opens none where it is told so", async () => {
+	it("opens none if the input disables it", async () => {
 		const place = await openPlace();
 		const failing = resultOf("L4", { outcome: "fail", gates: [buildGate({ status: "fail" })] });
 		addArtifact(place, 500, { name: "trtgate-l4", archive: archiveOf(failing) });
@@ -302,7 +302,7 @@ describe("report/ after the run of a stranger's pull request", () => {
 		expect(place.github.state.comments[0]?.body).not.toContain("<script");
 	});
 
-	it("says what permission it lacks to find out about the run", async () => {
+	it("reports what permission it lacks to find out about the run", async () => {
 		const place = await openPlace();
 		place.github.inject({
 			method: "GET",

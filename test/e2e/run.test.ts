@@ -101,7 +101,7 @@ describe("run", () => {
 		expect(result.golden[0]?.modelChanged).toBe(true);
 	});
 
-	it("checks builds and goldens alone where there is no base, and says so", async () => {
+	it("checks builds and goldens alone where there is no base, and reports it", async () => {
 		const folder = quickProject(temporaryFolder());
 		const run = await runCli(["run", "--out", "out"], { cwd: folder });
 		expect(run.exit, run.stderr).toBe(0);
@@ -112,7 +112,7 @@ describe("run", () => {
 		expect(result.notes.join(" ")).toMatch(/no base/i);
 	});
 
-	it("calls a model that the base does not have new, and does not fail", async () => {
+	it("reports a model that the base does not have as new, and does not fail", async () => {
 		const folder = temporaryFolder();
 		writeProject(join(folder, "base"), { "README.md": "no model yet" });
 		quickProject(join(folder, "head"));

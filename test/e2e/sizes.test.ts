@@ -53,7 +53,7 @@ function read(cwd: string): GoldenManifest {
 	return parseManifest(readFileSync(join(cwd, "g/golden.json"), "utf8"), "g/golden.json");
 }
 
-describe("sizes that nobody gave", () => {
+describe("sizes that were not given", () => {
 	it("are tried out on the model, each axis without a name by itself", async () => {
 		const cwd = temporaryFolder();
 		writeFileSync(join(cwd, "net.onnx"), lineReader([null, 3, "?", "?"]));
@@ -177,7 +177,7 @@ describe("init", () => {
 		expect(text).toContain("not the largest sizes");
 	});
 
-	it("guesses, and says so, where nothing runs", async () => {
+	it("guesses, and reports it, where nothing runs", async () => {
 		const cwd = temporaryFolder();
 		const nodes = [node({ op: "Acme", domain: "com.acme" })];
 		writeFileSync(join(cwd, "net.onnx"), model({ nodes, inputs: [value("x", ["batch", 4])], opsets: { "": 17, "com.acme": 1 } }));

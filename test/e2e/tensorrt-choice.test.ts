@@ -60,7 +60,7 @@ describe("backend: tensorrt", () => {
 		expect(run.stderr).toMatch(/none\/trtexec is not there/);
 	});
 
-	it("runs a newer major version than it knows to the end, and says so", async () => {
+	it("runs a newer major version than it knows to the end, and reports it", async () => {
 		// From 11 on the file's types are the precision, and this one's are fp32: the recorded fp16 answers are no golden of it.
 		const config = [...fast, ["precision: fp16", "precision: fp32"], ["    golden: golden/golden.json\n", ""]] as const;
 		const { run, result } = await gateReplay({ comparison: "same-model", version: "120000" }, { config });

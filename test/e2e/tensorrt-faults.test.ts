@@ -51,7 +51,7 @@ const recordedBuilds: readonly (readonly [recording: string, code: string, exit:
 const banners: Readonly<Record<string, string>> = { "10.6": "100600", "10.15": "101501", "11.2": "110100" };
 
 describe("a recorded build that failed", () => {
-	it.each(recordedBuilds)("%s is told as %s and ends with exit code %i", async (recording, code, exit) => {
+	it.each(recordedBuilds)("%s is reported as %s and ends with exit code %i", async (recording, code, exit) => {
 		const version = recording.split("/", 1)[0] ?? "";
 		const config = version === "11.2" ? ([["precision: fp16", "precision: fp32"]] as const) : [];
 		const { run, result } = await gate({ step: "build", arm: "head", do: "recording", recording }, config, banners[version]);

@@ -136,7 +136,7 @@ describe("a golden case that", () => {
 	it.each([
 		["10.6/fail-input-unknown-name", "input-name-unknown"],
 		["10.6/golden-data-dependent-fp32-0", "raw-dump-truncated"],
-	])("trtexec refuses (%s) is an error of that case, told as %s", async (recording, code) => {
+	])("trtexec refuses (%s) is an error of that case, reported as %s", async (recording, code) => {
 		const { run, result } = await gateReplay(
 			{ comparison: "same-model", faults: [{ step: "golden", arm: "head", do: "recording", recording }] },
 			{ config: [...short, ["workloads: [{ batch: 4, sequence: 64 }]", "workloads: []"]] },
@@ -184,7 +184,7 @@ describe("a trtexec that works, and", () => {
 		expect(result.workloads[0]?.latency.pairs).toBe(5);
 	});
 
-	it("fails once is replaced, counted and shown, and the verdict stands", async () => {
+	it("fails once is replaced, counted and shown, and the verdict is unchanged", async () => {
 		const faults: ReplayFault[] = [{ step: "perf", arm: "head", until: 1, do: "kill", signal: "SIGSEGV" }];
 		const { run, result } = await gateReplay({ comparison: "same-model", faults }, { config: [withoutGolden] });
 		expect(run.exit, run.stdout + run.stderr).toBe(0);

@@ -49,7 +49,7 @@ function busySamples(folder: string): string {
 }
 
 describe("the GPU beside the runs", () => {
-	it("stands with each run and in both arms of its workload", async () => {
+	it("is recorded with each run and in both arms of its workload", async () => {
 		// Slow enough that the GPU is seen beside each run.
 		const replay = { comparison: "same-model", scale: 0.05 } as const;
 		const folder = projectOf(replay);
@@ -67,7 +67,7 @@ describe("the GPU beside the runs", () => {
 		[null, "nvidia-smi is not installed, so the GPU's clocks, power and foreign processes are unknown."],
 		["fault=no-driver", "couldn't communicate with the NVIDIA driver"],
 		["fault=end:3", "nvidia-smi ended (exit code 15)"],
-	])("is unknown with nvidia-smi %s, which is said and harms nothing else", async (smi, sentence) => {
+	])("is unknown with nvidia-smi %s, which is reported and harms nothing else", async (smi, sentence) => {
 		const replay = { comparison: "same-model", smi } as const;
 		const { run, result } = await gateIn(projectOf(replay), replay);
 		expect(run.exit, run.stdout + run.stderr).toBe(0);
@@ -121,7 +121,7 @@ describe("profiles", () => {
 		}
 	});
 
-	it("stand in the result and in the reports: layers, kernels, and why", async () => {
+	it("are in the result and in the reports: layers, kernels, and why", async () => {
 		const replay = { comparison: "slower-head" } as const;
 		const folder = projectOf(replay);
 		installNsight(folder, "nsys", "full");
@@ -136,7 +136,7 @@ describe("profiles", () => {
 		for (const words of ["Where the time went", "All 15 layers", "Kernels by time"]) expect(html).toContain(words);
 	});
 
-	it("look into the slowest kernel where ncu is asked for, and keep what it wrote", async () => {
+	it("look into the slowest kernel where ncu is requested, and keep what it wrote", async () => {
 		const replay = { comparison: "slower-head" } as const;
 		const folder = projectOf(replay);
 		installNsight(folder, "nsys", "full");
@@ -153,7 +153,7 @@ describe("profiles", () => {
 	it.each([
 		["forbidden", "ERR_NVGPUCTRPERM"],
 		[null, "Nsight Compute (ncu) is not installed"],
-	])("say once why ncu saw nothing (%s), and change no verdict", async (mode, words) => {
+	])("explain once why ncu saw nothing (%s), and change no verdict", async (mode, words) => {
 		const replay = { comparison: "slower-head" } as const;
 		const folder = projectOf(replay);
 		if (mode !== null) installNsight(folder, "ncu", mode);
@@ -173,7 +173,7 @@ describe("profiles", () => {
 		expect(result.files.map(({ path }) => path).filter((path) => path.startsWith("layers/"))).toHaveLength(4);
 	});
 
-	it("say once that there is no nsys, and that layers could not be timed, and change no verdict", async () => {
+	it("report once that there is no nsys, and that layers could not be timed, and change no verdict", async () => {
 		const replay: Replay = { comparison: "slower-head", faults: [{ step: "profile", do: "kill", signal: "SIGSEGV" }] };
 		const folder = projectOf(replay);
 		const { result } = await gateIn(folder, replay);

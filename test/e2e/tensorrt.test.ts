@@ -104,7 +104,7 @@ describe("a recorded comparison", () => {
 		expect(run.stdout).toContain("Same model and settings");
 	});
 
-	it("builds both arms on one timing cache, tells so, and keeps logs, layers and digests", async () => {
+	it("builds both arms on one timing cache, reports it, and keeps logs, layers and digests", async () => {
 		const { result, out } = await compare({ comparison: "same-model" });
 		const [base, head] = result.builds;
 		expect([base?.arm, head?.arm]).toEqual(["base", "head"]);

@@ -8,7 +8,7 @@ import { quickConfig, quickProject, readResult, runCli, temporaryFolder, writePr
 const verifyLogs = (folder: string) => readdirSync(join(folder, "out/logs")).filter((name) => name.startsWith("verify-"));
 const withoutTime = ({ golden }: Result) => golden.map(({ state, checks }) => [state, checks]);
 
-it("takes over golden verdicts while engine, golden and limits stay the same, and says from when", async () => {
+it("takes over golden verdicts while engine, golden and limits stay the same, and reports from when", async () => {
 	const folder = temporaryFolder();
 	for (const arm of ["base", "head"]) quickProject(join(folder, arm));
 	const gate = async (...more: string[]) => {

@@ -36,7 +36,7 @@ it("no program is given a variable that carries rights", async () => {
 	}
 });
 
-it("a prepare command is given what its config names, nobody else is, and the dry run says so without a value", async () => {
+it("only a prepare command receives what its config names, and the dry run reports the names without values", async () => {
 	const folder = watching(`{ command: "${command}", env: [HF_TOKEN, NOT_SET_KEY] }`);
 	const dry = await runCli(["run", "--dry-run"], { cwd: folder, env: rights });
 	expect(dry.stdout).toMatch(/prepare +head +net: env >prepare\.txt.*, given HF_TOKEN, NOT_SET_KEY/);

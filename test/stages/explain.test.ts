@@ -100,7 +100,7 @@ describe("explain", () => {
 		expect(reports).toHaveLength(times);
 	});
 
-	it("says what it could not see, and throws nothing", async () => {
+	it("reports what it could not see, and throws nothing", async () => {
 		const failure = { code: "tool-crashed", message: "It died.", details: {} } as const;
 		const { explained } = await look(
 			{ nsys: "always", workloads: [timed("one", null)] },
@@ -112,7 +112,7 @@ describe("explain", () => {
 		]);
 	});
 
-	it("keeps silent on a backend that cannot look into engines", async () => {
+	it("reports nothing on a backend that cannot look into engines", async () => {
 		const { explained } = await look({ nsys: "always" }, { profile: { state: "absent" }, trace: { state: "absent" } });
 		expect(explained).not.toEqual([]);
 		expect(explained.every(({ files, note }) => files.length === 0 && note === undefined)).toBe(true);
@@ -129,7 +129,7 @@ describe("explain", () => {
 		expect(new Set(explained.map(({ seen }) => seen?.id))).toEqual(new Set(Object.keys(verdicts).map((name) => `net/plain/${name}`)));
 	});
 
-	it("times the layers of so many workloads, the slower ones first, and says how many it left out", async () => {
+	it("times the layers of so many workloads, the slower ones first, and reports how many it left out", async () => {
 		const names = Array.from({ length: 20 }, (_, index) => `w${index}`);
 		const verdicts = Object.fromEntries(names.map((name, index) => [name, index === 19 ? "regressed" : "inconclusive"] as const));
 		const { explained } = await look({ nsys: "never", workloads: names.map((name) => timed(name)), verdicts });
@@ -151,7 +151,7 @@ describe("explain", () => {
 		expect((await look({ nsys: "never", ncu: "always", workloads: [timed("one")] })).counted).toEqual([undefined, undefined]);
 	});
 
-	it("ends when somebody asked to stop", async () => {
+	it("ends when the run is cancelled", async () => {
 		expect((await look({}, { stopAfter: 1 })).layers).toEqual(["base"]);
 	});
 });

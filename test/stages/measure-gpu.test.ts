@@ -135,7 +135,7 @@ describe("measure beside a GPU", () => {
 		expect(measured.runs[6]?.reason).toBe("the GPU computed for 25.0 % of the time, in other runs for 50.0 %");
 	});
 
-	it("gives up when more than three pairs do not count, and says why", async () => {
+	it("gives up when more than three pairs do not count, and explains why", async () => {
 		const { measured } = await run(() => ({ foreignProcesses: [{ pid: 7, name: "miner", memoryBytes: null }] }));
 		expect(measured).toMatchObject({
 			state: "failed",

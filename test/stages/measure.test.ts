@@ -69,7 +69,7 @@ describe("measure", () => {
 		["both", true, /takes the GPU, so that .+ Check that this engine runs as a CUDA graph/],
 		["both", false, /takes the GPU, so that .+ `measure.cuda-graph: true` launches them all at once\./],
 		["head", false, /takes the GPU in the head, so that/],
-	] as const)("says once where launching the kernels is the bottleneck: %s arms, CUDA graph %s", async (arms, cudaGraph, words) => {
+	] as const)("reports once where launching the kernels is the bottleneck: %s arms, CUDA graph %s", async (arms, cudaGraph, words) => {
 		const answer = (arm: Arm, nth: number): MeasureResult => ({
 			...(steadyRun(wobble(nth)) as Extract<MeasureResult, { state: "ok" }>),
 			enqueueBound: arms === "both" || arm === arms ? nth !== 1 : nth === 1,
@@ -79,7 +79,7 @@ describe("measure", () => {
 		expect(row.notes?.[0]).toMatch(words);
 	});
 
-	it("says nothing of launching where it is none", async () => {
+	it("reports nothing of launching where it is none", async () => {
 		const { row } = await measureOne((_, nth) => ({ ...(steadyRun(wobble(nth)) as object), enqueueBound: false }) as MeasureResult);
 		expect(row.notes).toBeUndefined();
 		expect(row.runs[0]?.enqueueBound).toBe(false);
@@ -129,7 +129,7 @@ describe("measure", () => {
 	it.each([
 		["empty", []],
 		["not finite", [1, Number.NaN]],
-	])("does not believe a run whose samples are %s", async (_, values) => {
+	])("rejects a run whose samples are %s", async (_, values) => {
 		const { measured } = await measureOne(() => ({
 			state: "ok",
 			samplesMs: Float64Array.from(values),

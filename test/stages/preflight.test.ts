@@ -30,7 +30,7 @@ const codes = (findings: readonly Finding[]): string[] => findings.map(({ arm, s
 const batch = { batch: { min: 1, opt: 8, max: 32 } };
 
 describe("the stage preflight", () => {
-	it("tells the precision and sizes of the engine to the judgement", async () => {
+	it("passes the engine's precision and sizes to the checks", async () => {
 		const typed = await judge("classifier", { backend: "tensorrt", tensorrt: "11.1" }, { precision: "fp16", dims: batch });
 		expect(codes(typed)).toEqual(["base error precision-typed", "head error precision-typed"]);
 		expect(typed[0]?.fix).toMatch(/AutoCast .* under `models\.m\.engines\.e\.onnx`, or ask for fp32\.$/);

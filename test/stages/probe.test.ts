@@ -65,7 +65,7 @@ const found = (probed: readonly Probed[], name: string) =>
 	probed.flatMap((one) => (one.state === "judged" ? one.results : [])).find(({ probe: of }) => of === name);
 
 describe("probe", () => {
-	it("asks the head alone where it agrees with itself", async () => {
+	it("probes only the head if it agrees with itself", async () => {
 		const { probed, asked, jobs } = await probeAll({ answer: echo });
 		expect(asked).toEqual(["head"]);
 		expect(jobs[0]?.ids[0]).toBe("probe anchor");
@@ -73,7 +73,7 @@ describe("probe", () => {
 		expect(found(probed, "neighbours")).toMatchObject({ state: "agrees", got: 0, model: "net" });
 	});
 
-	it("asks the base where the head does not, and tells what is new", async () => {
+	it("probes the base if the head does not agree with itself, and reports what is new", async () => {
 		const fresh = await probeAll({ answer: (job) => (job.engine.arm === "head" ? leaking(job) : echo(job)) });
 		expect(fresh.asked).toEqual(["head", "base"]);
 		expect(found(fresh.probed, "neighbours")).toMatchObject({ state: "differs", base: 0 });
@@ -82,7 +82,7 @@ describe("probe", () => {
 	});
 
 	const crash: InferResult = { state: "failed", failure: { code: "tool-crashed", message: "it died", details: {} }, wallMs: 1 };
-	it("tells a machine that broke down, and does without a base that did", async () => {
+	it("reports a machine that failed, and goes on without a base that did", async () => {
 		const { probed } = await probeAll({ answer: () => crash });
 		expect(probed).toMatchObject([{ state: "failed", error: { kind: "runner", code: "tool-crashed", model: "net", arm: "head" } }]);
 		const alone = await probeAll({ answer: (job) => (job.engine.arm === "head" ? leaking(job) : crash) });

@@ -97,7 +97,7 @@ describe("another run at the same time", () => {
 		expect(headOf(place)).toBe(commit);
 	});
 
-	it("that never stops makes us give up, in the words of GitHub", async () => {
+	it("that never stops ends the attempt, with GitHub's message", async () => {
 		const place = openPlace();
 		await rival(place, "0")();
 		const rivals = Array.from({ length: 9 }, (_, index) => rival(place, `${index + 1}`));
@@ -158,7 +158,7 @@ it("takes a pull request to another base for another", async () => {
 	expect(repository.pulls.map(({ base }) => base)).toEqual(["release", "main"]);
 });
 
-it.each(["openPulls", "createPull"] as const)("tells what kept it from %s, and asks once", async (name) => {
+it.each(["openPulls", "createPull"] as const)("reports what kept it from %s, and asks once", async (name) => {
 	const { repository, main } = openPlace();
 	const fault = { code: "github-permission", message: "no", fix: "ask" } as const;
 	let asked = 0;

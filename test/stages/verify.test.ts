@@ -48,7 +48,7 @@ const states = (verdicts: readonly Verified[]): string[] =>
 	verdicts.map((verified) => (verified.state === "judged" ? `${verified.verdict.case} ${verified.verdict.state}` : verified.error.message));
 
 describe("verify", () => {
-	it("asks both arms batch by batch and judges every case once, in order", async () => {
+	it("runs both arms batch by batch and judges every case once, in order", async () => {
 		const { verdicts, jobs } = await verifyAll({ cases: 7, batch: 3 });
 		expect(jobs.map(({ arm, ids }) => `${arm} ${ids.length}`)).toEqual(["base 3", "head 3", "base 3", "head 3", "base 1", "head 1"]);
 		expect(states(verdicts)).toEqual(Array.from({ length: 7 }, (_, index) => `case-${index} match`));
@@ -81,7 +81,7 @@ describe("verify", () => {
 		expect(Math.max(...alive)).toBe(10);
 	});
 
-	it("says which case of all is at hand, with the arm", async () => {
+	it("reports which case of all is at hand, with the arm", async () => {
 		const told: string[] = [];
 		const items: string[] = [];
 		const progress: Progress = { ...silent, detail: (text) => told.push(text), item: (label) => items.push(label) };
@@ -109,7 +109,7 @@ describe("verify", () => {
 		expect(verdicts.at(-1)).toMatchObject({ verdict: { case: "whole set", scope: "set", cases: 40, state: "match" } });
 	});
 
-	it("asks only commands of the config, and takes an unknown one for no match", async () => {
+	it("runs only commands of the config, and counts an unknown one as no match", async () => {
 		const { verdicts } = await verifyAll({ cases: 1, batch: 1, comparators: [{ kind: "custom", name: "mine" }] });
 		expect(verdicts[0]).toMatchObject({
 			verdict: { state: "mismatch", checks: [{ metric: "custom mine", detail: expect.stringContaining("trtgate.yml has no command") }] },
@@ -137,7 +137,7 @@ describe("verify", () => {
 		expect(jobs.length).toBe(4);
 	});
 
-	it("asks a base that broke down no more, and judges the head without it", async () => {
+	it("stops running a base that failed, and judges the head without it", async () => {
 		const { verdicts, jobs } = await verifyAll({ cases: 4, batch: 2, answer: (job) => (job.engine.arm === "base" ? crash : echo(job)) });
 		expect(jobs.map(({ arm }) => arm)).toEqual(["base", "head", "head"]);
 		expect(states(verdicts).every((state) => state.endsWith(" match"))).toBe(true);

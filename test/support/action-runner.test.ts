@@ -70,7 +70,7 @@ describe("an action folder", () => {
 		);
 	});
 
-	it("tells of the signal that ended it", async () => {
+	it("reports the signal that ended it", async () => {
 		expect(await runProbe('process.kill(process.pid, "SIGTERM"); setTimeout(() => {}, 1000);')).toMatchObject({ signal: "SIGTERM" });
 	});
 });

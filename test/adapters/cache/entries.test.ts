@@ -73,7 +73,7 @@ describe("entryStore", () => {
 		expect(readdirSync(folder).sort()).toEqual(["c", "d"]);
 	});
 
-	it("says why it could not keep something, and leaves nothing half written", async () => {
+	it("explains why it could not keep something, and leaves nothing half written", async () => {
 		const { folder, store, work } = open();
 		expect(await store.keep("a", { files: { "engine.plan": join(work, "absent") }, facts: {} })).toMatch(/ENOENT/);
 		expect(readdirSync(folder)).toEqual([]);

@@ -33,7 +33,7 @@ describe("collectEntries and adoptEntries", () => {
 		expect(await entryStore({ folder: other, maxBytes: 1e9 }).fetch("a", { "engine.plan": target })).toEqual({});
 	});
 
-	it("take the last used as long as there is room, and say how many found none", async () => {
+	it("take the last used as long as there is room, and report how many found none", async () => {
 		const { work, store } = await filled(["old", "middle", "new"], 1000);
 		const collected = await collectEntries(store, join(work, "folder"), { ...every, maxBytes: 2500 });
 		expect(readdirSync(join(work, "folder")).sort()).toEqual(["middle", "new"]);

@@ -26,7 +26,7 @@ describe("lockFolder", () => {
 		expect(readdirSync(deep)).toEqual([]);
 	});
 
-	it("names the owner to whoever comes second", async () => {
+	it("names the owner to the second run", async () => {
 		const lock = await lockFolder(folder);
 		await expect(lockFolder(folder)).rejects.toMatchObject({
 			code: "output-busy",
@@ -58,7 +58,7 @@ describe("lockFolder", () => {
 		expect(existsSync(file())).toBe(false);
 	});
 
-	it("believes an owner on another machine", async () => {
+	it("trusts an owner on another machine", async () => {
 		const owner = { pid: deadPid(), host: "elsewhere", startedAt: "2026-01-01T00:00:00Z", born: "", token: "x" };
 		writeFileSync(file(), JSON.stringify(owner));
 		await expect(lockFolder(folder)).rejects.toMatchObject({ code: "output-busy", message: expect.stringContaining("on elsewhere") });
@@ -77,7 +77,7 @@ describe("lockFolder", () => {
 		expect(existsSync(file())).toBe(true);
 	});
 
-	it("says so where the folder cannot be written", async () => {
+	it("reports a folder that cannot be written", async () => {
 		await expect(lockFolder("/proc/trtgate")).rejects.toMatchObject({ code: "output-unwritable" });
 		await expect(lockFolder(join(process.execPath, "out"))).rejects.toMatchObject({ code: "output-unwritable" });
 	});

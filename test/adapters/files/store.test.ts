@@ -41,7 +41,7 @@ describe("fileStore", () => {
 		expect(readFileSync(path, "utf8")).toMatch(/^(\d)\1{999}$/);
 	});
 
-	it("hashes and sizes files, and knows what is not there", async () => {
+	it("hashes and sizes files, and reports missing ones", async () => {
 		const path = join(folder, "abc");
 		await files.writeText(path, "abc");
 		// FIPS 180-2, B.1.
@@ -67,7 +67,7 @@ describe("fileStore", () => {
 		["a folder stands where the file should", () => join(folder, "taken"), "output-unwritable"],
 		["the folder is not there", () => join(folder, "absent", "x.json"), "output-unwritable"],
 		["the kernel forbids it", () => "/proc/trtgate/x.json", "output-unwritable"],
-	])("says so when %s, and leaves nothing behind", async (_what, pathOf, code) => {
+	])("fails when %s, and leaves nothing behind", async (_what, pathOf, code) => {
 		mkdirSync(join(folder, "taken", "inside"), { recursive: true });
 		const before = readdirSync(folder).sort();
 		const path = pathOf();

@@ -249,7 +249,7 @@ describe("images", () => {
 		return read(name, bytes, { ...rest, tensorSha256: await hashOf(name, bytes, rest) });
 	}
 
-	it("are read from PNG to the byte, and tell the hash that the manifest is to hold", async () => {
+	it("are read from PNG to the byte, and report the hash that the manifest is to hold", async () => {
 		const tensor = await taken("a.png", png, { dtype: "uint8", shape: [13, 17, 3], preprocess: same });
 		expect(Buffer.from(tensor.data).toString("base64")).toBe(images.pixels);
 		expect(await hashOf("a.png", png, { dtype: "uint8", shape: [13, 17, 3], preprocess: same })).toBe(sha256(bytesOf(images.pixels)));

@@ -42,7 +42,7 @@ describe("fileTensorReader", () => {
 		expect(Buffer.from(read.data).equals(bytes)).toBe(true);
 	});
 
-	it("says that a file is missing", async () => {
+	it("reports that a file is missing", async () => {
 		const { file } = await write("there.raw", tensor.data);
 		await expect(reader.read(join(folder, "gone.raw"), file)).rejects.toMatchObject({
 			code: "golden-missing",

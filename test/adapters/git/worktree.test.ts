@@ -56,7 +56,7 @@ describe("openRef", () => {
 		await again.remove();
 	});
 
-	it("tidies up even after all was told to stop", async () => {
+	it("tidies up even after the run was cancelled", async () => {
 		const stopped = createProcesses({ env: childEnvironment() });
 		const folder = join(root, "stopped");
 		const tree = await openRef({ repository, ref: "v1", folder, processes: stopped });
@@ -71,7 +71,7 @@ describe("openRef", () => {
 		await expect(run).rejects.toMatchObject({ code: "git-ref", details: { expected: "a folder or a git ref" } });
 	});
 
-	it("says how to get a ref that is not there", async () => {
+	it("explains how to get a missing ref", async () => {
 		const run = openRef({ repository, ref: "v2", folder: join(root, "never"), processes });
 		await expect(run).rejects.toMatchObject({
 			code: "git-ref",
@@ -80,7 +80,7 @@ describe("openRef", () => {
 		});
 	});
 
-	it("knows a shallow clone and the remote's branches", async () => {
+	it("recognises a shallow clone, and lists the remote's branches", async () => {
 		const clone = join(root, "clone");
 		git(root, "clone", "-q", "--depth", "1", "--no-single-branch", `file://${repository}`, clone);
 		const tree = await openRef({ repository: clone, ref: "feature/x", folder: join(root, "remote"), processes });
@@ -91,14 +91,14 @@ describe("openRef", () => {
 		});
 	});
 
-	it("tells a folder outside any repository from a missing ref", async () => {
+	it("distinguishes a folder outside any repository from a missing ref", async () => {
 		await expect(openRef({ repository: tmpdir(), ref: "v1", folder: join(root, "never"), processes })).rejects.toMatchObject({
 			code: "git-ref",
 			message: expect.stringContaining("is neither a folder nor in a git repository"),
 		});
 	});
 
-	it("says that git is missing", async () => {
+	it("reports that git is missing", async () => {
 		const bare = createProcesses({ env: { PATH: "/nowhere" } });
 		await expect(openRef({ repository, ref: "v1", folder: join(root, "never"), processes: bare })).rejects.toMatchObject({
 			code: "tool-missing",
@@ -108,13 +108,13 @@ describe("openRef", () => {
 });
 
 describe("describeFolder", () => {
-	it("tells the commit and whether files were changed", async () => {
+	it("reports the commit and whether files were changed", async () => {
 		expect(await describeFolder(join(repository, "deep"), processes)).toEqual({ commit: commits[1], dirty: false });
 		writeFileSync(join(repository, "deep", "model.txt"), "three");
 		expect(await describeFolder(repository, processes)).toEqual({ commit: commits[1], dirty: true });
 	});
 
-	it("knows nothing of a folder without git", async () => {
+	it("finds no commit in a folder without git", async () => {
 		expect(await describeFolder(tmpdir(), processes)).toBeNull();
 	});
 });

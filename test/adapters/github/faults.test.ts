@@ -80,7 +80,7 @@ describe("a fault", () => {
 		["connect ETIMEDOUT 1.2.3.4:443", "github-timeout"],
 	])("of a service is read from its words: %s", (message, code) => expect(serviceFault(new Error(message), "upload").code).toBe(code));
 
-	it("of a server without the service is told apart, and so is a full quota", () => {
+	it("of a server without the service has its own code, and so has a full quota", () => {
 		const named = (name: string) => Object.assign(new Error("no"), { name });
 		expect(serviceFault(named("GHESNotSupportedError"), "upload").code).toBe("github-unsupported");
 		expect(serviceFault(named("UsageError"), "upload").code).toBe("github-rejected");

@@ -30,7 +30,7 @@ describe("takeFile", () => {
 		expect(await take(zipOf(files))).toEqual({ taken: { state: "read", text: '{"ok":"é"}' }, left: ["a.zip"] });
 	});
 
-	it("says where there is no such file", async () => {
+	it("reports where there is no such file", async () => {
 		expect(
 			(
 				await take(

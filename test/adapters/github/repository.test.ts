@@ -106,7 +106,7 @@ describe("what is written", () => {
 		expect(git(origin, "show", "-s", "--format=%T", commit)).toBe(sha);
 	});
 
-	it("as a pull request is not asked for twice: the fault says that it may be there", async () => {
+	it("as a pull request is not requested twice: the fault warns that it may exist", async () => {
 		const { repository, github } = await openRepository();
 		await repository.createBranch("x", doneOf(await repository.branchHead("main")).sha ?? "");
 		github.inject({ method: "POST", path: /\/pulls$/, hangUp: true });

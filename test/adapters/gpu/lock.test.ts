@@ -74,7 +74,7 @@ describe("lockGpu", () => {
 	it.each([
 		["another machine", { host: "elsewhere" }],
 		["another container", { space: "pid:[1]" }],
-	])("believes an owner in %s as long as it renews its lock", async (_, where) => {
+	])("trusts an owner in %s as long as it renews its lock", async (_, where) => {
 		await (await lock()).release();
 		const path = lockPath({ folder, gpuUuid });
 		writeFileSync(path, owner(where));

@@ -41,7 +41,7 @@ async function watch(options: string[], setting: Setting = {}) {
 const noGpm = "NVIDIA H200 offers no hardware counters (GPM), so utilisation is nvidia-smi's: the share of time in which any kernel ran.";
 
 describe("gpuTelemetry", () => {
-	it("samples a GPU, and says what it did between two times", async () => {
+	it("samples a GPU, and reports what it did between two times", async () => {
 		const { telemetry, processes, fromMs } = await watch(["samples=comparison-same-model.csv"]);
 		await until(() => (telemetry.window(fromMs, clock.now())?.samples ?? 0) > 20);
 		const window = telemetry.window(fromMs, clock.now());
@@ -69,7 +69,7 @@ describe("gpuTelemetry", () => {
 		["columns:5", "nvidia-smi's rows could not be parsed: 10 columns where 8 were asked for."],
 		["na:5", "nvidia-smi's rows could not be parsed: no value in any column, but N/A."],
 		["unknown-error:5", "nvidia-smi's rows could not be parsed: no value in any column, but Unknown Error."],
-	])("with %s keeps what came before, and says what happened", async (fault, sentence) => {
+	])("with %s keeps what came before, and reports what happened", async (fault, sentence) => {
 		const { telemetry, fromMs } = await watch([`fault=${fault}`], fault.startsWith("hang") ? { silenceMs: 1_500 } : {});
 		await until(() => telemetry.degradations().some((text) => text.startsWith(sentence)));
 		expect(telemetry.window(fromMs, clock.now())?.samples).toBe(5);
@@ -78,13 +78,13 @@ describe("gpuTelemetry", () => {
 	it.each([
 		["no-driver", "nvidia-smi reports no GPU (exit code 9): NVIDIA-SMI has failed because"],
 		["no-devices", "nvidia-smi reports no GPU (exit code 6): No devices were found"],
-	])("with %s watches nothing and says why", async (fault, sentence) => {
+	])("with %s watches nothing and explains why", async (fault, sentence) => {
 		const { telemetry, fromMs } = await watch([`fault=${fault}`]);
 		expect(telemetry.degradations()).toEqual([expect.stringContaining(sentence)]);
 		expect(telemetry.window(fromMs, clock.now())).toBeNull();
 	});
 
-	it("without nvidia-smi says so", async () => {
+	it("without nvidia-smi reports that it is missing", async () => {
 		const { telemetry } = await watch([], { argv: ["/nonexistent/nvidia-smi"] });
 		expect(telemetry.degradations()).toEqual([
 			"nvidia-smi is not installed, so the GPU's clocks, power and foreign processes are unknown.",
@@ -96,7 +96,7 @@ describe("gpuTelemetry", () => {
 		expect(telemetry.degradations()[0]).toMatch(/^nvidia-smi did not answer within \d s/);
 	});
 
-	it("finds the GPU that is meant, and says where there is none", async () => {
+	it("finds the given GPU, and reports if there is none", async () => {
 		const { telemetry } = await watch(["gpus=2"], { device: "GPU-10000000" });
 		expect(telemetry.degradations()).not.toContain(expect.stringContaining("No GPU"));
 		const none = await watch([], { device: "7" });

@@ -39,7 +39,7 @@ describe("lookIntoKernel", () => {
 		["absent", "does not start"],
 		["forbidden", "NVreg_RestrictProfilingToAdminUsers=0"],
 		["no-kernels", "saw no launch of the selected kernel"],
-	])("says why there is no report: %s", async (mode, words) => {
+	])("explains why there is no report: %s", async (mode, words) => {
 		expect((await look(mode)).sentence).toContain(words);
 	});
 
@@ -73,14 +73,14 @@ describe("findNsight", () => {
 describe("nsightTracer", () => {
 	const job = { command: ["trtexec"], name: "head", timeoutMs: 600_000 };
 
-	it("traces with what it found, and tells the kernels", async () => {
+	it("traces with what it found, and reports the kernels", async () => {
 		install("usr/local/cuda/bin/nsys", "nsys");
 		const traced = await nsightTracer({ processes, root: folder })({ ...job, tool: "nsys", folder: join(folder, "out") });
 		expect(traced.kernels).toHaveLength(10);
 		expect(traced.sentence).toBeUndefined();
 	});
 
-	it.each(["nsys", "ncu"] as const)("says where it looked for %s", async (tool) => {
+	it.each(["nsys", "ncu"] as const)("reports where it looked for %s", async (tool) => {
 		const { files, sentence } = await nsightTracer({ processes, root: folder })({ ...job, tool, folder });
 		expect(files).toEqual([]);
 		expect(sentence).toMatch(new RegExp(`\\(${tool}\\) is not installed, so .+ not on PATH, in /opt/nvidia/nsight-`));

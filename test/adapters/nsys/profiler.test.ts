@@ -33,7 +33,7 @@ describe("profileRun", () => {
 		["absent", "Nsight Systems (nsys) is not installed, so there is no profile."],
 		["no-importer", "This nsys installation lacks its importer"],
 		["no-range", "nsys wrote no report: Generated:"],
-	])("says why there is no profile: %s", async (mode, sentence) => {
+	])("explains why there is no profile: %s", async (mode, sentence) => {
 		expect(await profile(mode)).toMatchObject({ state: "unavailable", sentence: expect.stringContaining(sentence) });
 	});
 

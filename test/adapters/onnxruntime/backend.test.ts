@@ -27,7 +27,7 @@ beforeAll(async () => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 describe("facts", () => {
-	it("say what runs the models and that it is not TensorRT", async () => {
+	it("report what runs the models and that it is not TensorRT", async () => {
 		const facts = await backend.facts();
 		expect(facts).toEqual({
 			kind: "onnxruntime",
@@ -77,7 +77,7 @@ describe("build", () => {
 		expect(record.enginePath).toBeUndefined();
 	});
 
-	it("takes external data along, so that the engine stands on its own", async () => {
+	it("copies external data, so that the engine is self-contained", async () => {
 		const model = modelAt(fixture("external"), [
 			{ location: "external.bin", path: join(models, "external.bin"), neededBytes: 64, problem: null },
 		]);
@@ -112,7 +112,7 @@ describe("infer", () => {
 		expect(existsSync(join(job.scratchFolder, "tensors"))).toBe(false);
 	});
 
-	it("lets one bad case fail alone, with ONNX Runtime's own words", async () => {
+	it("lets one bad case fail alone, with ONNX Runtime's own message", async () => {
 		const cases = [
 			{ id: "wrong shape", inputs: { image: floats([1, 2], [1, 2]) } },
 			{ id: "wrong name", inputs: { images: image(0) } },
@@ -162,7 +162,7 @@ describe("infer", () => {
 		expect(result).toMatchObject({ cases: [{ state: "failed", message: "An input is of type float, expected string." }] });
 	});
 
-	it("says of bfloat16 inputs that they cannot be fed", async () => {
+	it("reports that bfloat16 inputs cannot be fed", async () => {
 		const x = { dtype: "bfloat16", shape: [1, 2], data: new Uint8Array(4) } as const;
 		const same = { ...engine, path: fixture("same-float32"), model: modelAt(fixture("same-float32")) };
 		const result = await backend.infer(inferJob(same, [{ id: "a", inputs: { x } }], folder));
@@ -179,7 +179,7 @@ describe("infer", () => {
 });
 
 describe("measure", () => {
-	it("leaves the raw samples on disk and tells the memory", async () => {
+	it("leaves the raw samples on disk and reports the memory", async () => {
 		const job = measureJob(engine, folder);
 		const result = await backend.measure(job);
 		if (result.state !== "ok") throw new Error(result.reason);
@@ -195,13 +195,13 @@ describe("measure", () => {
 		expect(result.state === "ok" && result.samplesMs.length).toBe(1);
 	});
 
-	it("lets streams take turns and says so in the log", async () => {
+	it("lets streams take turns and reports it in the log", async () => {
 		const job = { ...measureJob(engine, folder), streams: 2, threads: 2 };
 		expect((await backend.measure(job)).state).toBe("ok");
 		expect(readFileSync(job.logPath, "utf8")).toContain("the streams take turns");
 	});
 
-	it("tells why an engine does not run", async () => {
+	it("explains why an engine does not run", async () => {
 		const result = await backend.measure({
 			...measureJob(engine, folder),
 			inputs: [{ name: "image", dtype: "float32", shape: [1, 3, 32], fill: "ones" }],

@@ -73,7 +73,7 @@ describe("an emulated precision", () => {
 		expect(result.beyondRange).toEqual(precision === "fp16" ? ["limit", "mask", "masked"] : []);
 	});
 
-	it("leaves a model of integers and of other types alone, and says why", async () => {
+	it("leaves a model of integers and of other types alone, and explains why", async () => {
 		const folder = temporaryFolder();
 		const cast = node({ op: "Cast", inputs: ["x"], outputs: ["i"], attributes: [attribute.integer("to", 6)] });
 		const nodes = [cast, node({ op: "Abs", inputs: ["i"], outputs: ["y"] })];

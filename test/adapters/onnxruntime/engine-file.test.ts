@@ -56,7 +56,7 @@ describe("placeModel", () => {
 });
 
 describe("describeFile", () => {
-	it("tells size and hash", async () => {
+	it("reports size and hash", async () => {
 		writeFileSync(join(folder, "abc"), "abc");
 		// FIPS 180-2, B.1.
 		const sha256 = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";

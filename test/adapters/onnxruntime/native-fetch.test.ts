@@ -116,12 +116,12 @@ describe("fetchNative", () => {
 		expect(readdirSync(cacheFolder)).toEqual([]);
 	});
 
-	it("says what was expected and what came", async () => {
+	it("reports what was expected and what came", async () => {
 		const wrong = [{ ...pin("onnxruntime-node", node), sha512: "AAAA" }];
 		await expect(fetchIt({ packages: wrong })).rejects.toMatchObject({ details: { expected: "AAAA", got: packages[0]?.sha512 } });
 	});
 
-	it("says that there is no build for this machine", async () => {
+	it("reports that there is no build for this machine", async () => {
 		await expect(fetchIt({ platform: "aix" })).rejects.toThrow("it has no build for aix on x64");
 	});
 
@@ -138,7 +138,7 @@ describe("fetchNative", () => {
 		});
 	});
 
-	it("says that the cache cannot be written", async () => {
+	it("reports that the cache cannot be written", async () => {
 		const file = join(cacheFolder, "file");
 		writeFileSync(file, "");
 		await expect(fetchIt({ cacheFolder: file })).rejects.toMatchObject({ code: "output-unwritable" });

@@ -68,7 +68,7 @@ describe("the native runtime", () => {
 		expect(record).toMatchObject({ engineKind: "ONNX model with recipe", recipe: { optimisation: "all when loaded" } });
 	});
 
-	it("says no where the model does not load either way", async () => {
+	it("refuses where the model does not load either way", async () => {
 		const record = await backend.build(buildJob(modelOf("refuse"), join(folder, "refuse")));
 		expect(record).toMatchObject({ state: "refused", failure: { code: "ort-unsupported-op" } });
 	});

@@ -41,7 +41,7 @@ describe("untar", () => {
 		expect(readFileSync(join(to, "deep/odd"), "utf8")).toBe("y".repeat(513));
 	});
 
-	it("says the same however the bytes come in", async () => {
+	it("gives the same files however the bytes arrive", async () => {
 		const archive = tarball([
 			{ path: "package/a", text: "one" },
 			{ path: "b.txt", prefix: "package/long", text: "x".repeat(700) },
@@ -57,7 +57,7 @@ describe("untar", () => {
 		);
 	});
 
-	it("leaves out what nobody wants, and links", async () => {
+	it("leaves out unneeded files and links", async () => {
 		const archive = tarball([
 			{ path: "package/a", text: "one" },
 			{ path: "package/b", text: "x".repeat(2_000) },

@@ -34,7 +34,7 @@ describe("a worker that does not do its work", () => {
 		["crasher", "tool-crashed", 600_000, "about to touch bad memory"],
 		["garbage", "tool-output", 600_000, "all is well"],
 		["absent", "tool-crashed", 600_000, "Error: Cannot find module"],
-	])("is told for what it is: %s", async (...[name, code, timeoutMs, word]) => {
+	])("is reported with its cause: %s", async (...[name, code, timeoutMs, word]) => {
 		const backend = backendOf(name);
 		const failure = {
 			code,
@@ -51,23 +51,20 @@ describe("a worker that does not do its work", () => {
 		expect(await backend.measure(measureJob(engine, folder))).toMatchObject({ state: "unusable", failure: { code: "tool-missing" } });
 	});
 
-	it("is interrupted when all is told to stop", async () => {
+	it("is interrupted when the run is cancelled", async () => {
 		const processes = createProcesses();
 		const backend = testBackend({ processes, workerPath: program("sleeper") });
 		setTimeout(() => void processes.killAll(), 200);
 		expect(await backend.measure(measureJob(engine, folder))).toMatchObject({ state: "unusable", failure: { code: "interrupted" } });
 	});
 
-	it.each(["short-output", "lost-output", "outside-output", "huge-output", "few-cases", "other-job"])(
-		"is not believed: %s",
-		async (lie) => {
-			const liar = { ...engine, path: `/x/${lie}.onnx` };
-			const result = await backendOf("wrong-answer").infer(inferJob(liar, cases, join(folder, lie)));
-			expect(result).toMatchObject({ state: "failed", failure: { code: "tool-output" } });
-		},
-	);
+	it.each(["short-output", "lost-output", "outside-output", "huge-output", "few-cases", "other-job"])("is rejected: %s", async (lie) => {
+		const liar = { ...engine, path: `/x/${lie}.onnx` };
+		const result = await backendOf("wrong-answer").infer(inferJob(liar, cases, join(folder, lie)));
+		expect(result).toMatchObject({ state: "failed", failure: { code: "tool-output" } });
+	});
 
-	it.each(["few-samples", "nan-samples", "other-job"])("is not believed: %s", async (lie) => {
+	it.each(["few-samples", "nan-samples", "other-job"])("is rejected: %s", async (lie) => {
 		const liar = { ...engine, path: `/x/${lie}.onnx` };
 		const result = await backendOf("wrong-answer").measure(measureJob(liar, join(folder, lie)));
 		expect(result).toMatchObject({ state: "unusable", failure: { code: "tool-output" } });

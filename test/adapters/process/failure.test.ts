@@ -35,7 +35,7 @@ describe("describeFailure", () => {
 		expect(failure.details.excerpt).toHaveLength(20);
 	});
 
-	it("speaks of memory where the kernel may have killed", () => {
+	it("mentions memory if the kernel may have killed the process", () => {
 		const failure = describeFailure({ ...record, state: "signalled", signal: "SIGKILL", exitCode: null }, { what: "Tool", timeoutMs: 1 });
 		expect(failure.details.fix).toContain("out-of-memory");
 	});

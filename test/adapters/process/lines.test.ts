@@ -20,7 +20,7 @@ describe("cutLines", () => {
 		expect(cut([Buffer.from("\u001b[0;93mwarn\u001b[m \u0007x\u0000y\tz\n")])).toEqual(["warn xy\tz"]);
 	});
 
-	it("says the same however the bytes are cut into chunks", () => {
+	it("gives the same lines however the bytes are split", () => {
 		const text = "zwölf Boxkämpfer\r\njagen — 🥊\n\nübers Deich\n";
 		const bytes = Buffer.from(text);
 		fc.assert(

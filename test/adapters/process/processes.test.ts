@@ -54,7 +54,7 @@ describe("createProcesses", () => {
 		expect(processes.childMs()).toBe(counted);
 	});
 
-	it("obeys the signal of its maker and that of a run", async () => {
+	it("stops on the signal of its creator and on that of a run", async () => {
 		const stop = new AbortController();
 		const processes = createProcesses({ signal: stop.signal });
 		const own = new AbortController();

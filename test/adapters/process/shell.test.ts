@@ -28,7 +28,7 @@ describe("userShell", () => {
 		expect(readFileSync(options.logPath, "utf8")).not.toContain("never");
 	});
 
-	it("shows the last words of a command that failed", async () => {
+	it("shows the last lines of a command that failed", async () => {
 		const result = await userShell(createProcesses()).run(prepare("echo out of luck >&2; exit 2"), options);
 		expect(result).toMatchObject({ failure: { details: { excerpt: ["out of luck"], exit: 2, log: options.logPath } } });
 	});

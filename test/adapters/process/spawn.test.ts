@@ -118,7 +118,7 @@ describe("runProcess", () => {
 	it.each([
 		["a program that is not there", ["/no/such/program"] as const],
 		["a name with a zero byte", ["no\0de"] as const],
-	])("says of %s that it did not start", async (_what, argv) => {
+	])("reports that %s did not start", async (_what, argv) => {
 		const record = await runProcess({ argv: [argv[0]], timeoutMs: 1_000 });
 		expect(record.state).toBe("not-started");
 		expect(record.problem).not.toBe("");
@@ -160,7 +160,7 @@ describe("runProcess", () => {
 		await expect(run).rejects.toMatchObject({ code: "output-unwritable" });
 	});
 
-	it("says that the disk is full where the log no longer fits", async () => {
+	it("reports that the disk is full where the log no longer fits", async () => {
 		const run = runProcess({ argv: [node, "-e", "console.log('x'.repeat(100000))"], timeoutMs: 600_000, logPath: "/dev/full" });
 		await expect(run).rejects.toMatchObject({ code: "disk-full", message: "No space left for /dev/full (ENOSPC)." });
 	});

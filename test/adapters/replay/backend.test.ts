@@ -41,7 +41,7 @@ describe("the replay", () => {
 		});
 	});
 
-	it("tells what the GPU did in a run between the times of that run alone", async () => {
+	it("reports what the GPU did in a run between the times of that run alone", async () => {
 		const { recording, telemetry, measure } = await open();
 		const [first, second] = (await recording.engine("encoder/fp16"))?.base.runs ?? [];
 		await measure("encoder/fp16", "base");
@@ -51,7 +51,7 @@ describe("the replay", () => {
 		expect(telemetry.window(25, 35)).toBeNull();
 	});
 
-	it.each(["nobody/fp16", "__proto__", "constructor"])("knows no engine named %s", async (id) => {
+	it.each(["nobody/fp16", "__proto__", "constructor"])("rejects an engine named %s", async (id) => {
 		const { backend, measure } = await open();
 		expect(await measure(id, "base")).toMatchObject({ state: "unusable" });
 		const job = {
@@ -65,7 +65,7 @@ describe("the replay", () => {
 		expect(await backend.infer(job)).toMatchObject({ state: "done", cases: [{ id: "case-0", state: "failed" }] });
 	});
 
-	it("knows no golden case but its own", async () => {
+	it("rejects golden cases other than its own", async () => {
 		const { backend } = await open();
 		const cases = ["case-0", "case-1", "__proto__"].map((id) => ({ id, inputs: {} }));
 		const job = { engine: engine("segmenter/fp32", "head"), cases, scratchFolder: "", logPath: "", threads: 1, timeoutMs: 1 };

@@ -295,7 +295,7 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 		});
 	});
 
-	it("tells at which case the process crashed", async () => {
+	it("reports at which case the process crashed", async () => {
 		const result = await infer({ ...negation, behave: [{ run: 3, do: "crash" }] }, numbered(4));
 		expect(failureOf(result)).toMatchObject({
 			code: "tool-crashed",
@@ -303,7 +303,7 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 		});
 	});
 
-	it("tells at which case it left with exit code 0", async () => {
+	it("reports at which case it left with exit code 0", async () => {
 		const result = await infer({ ...negation, behave: [{ run: 1, do: "exit" }] }, numbered(1));
 		expect(failureOf(result)).toMatchObject({
 			code: "tool-output",
@@ -331,7 +331,7 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 		["is empty", "", "is empty"],
 		["is text", "not a plan", "is not a TensorRT plan"],
 		["is damaged", `ftrt${"\0".repeat(24)}{`, "a plan of version 0.0.0.0: IRuntime::deserializeCudaEngine: the plan is damaged"],
-	])("says that an engine %s", async (_, content, message) => {
+	])("reports that an engine %s", async (_, content, message) => {
 		const enginePath = join(temporaryFolder(), "other.plan");
 		if (content !== null) writeFileSync(enginePath, content);
 		expect(failureOf(await infer(negation, numbered(1), { enginePath }))).toMatchObject({
@@ -431,7 +431,7 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 		}
 	});
 
-	it("finds TensorRT, or says why there is none", async () => {
+	it("finds TensorRT, or explains why there is none", async () => {
 		expect(await fakeWorker().probe()).toEqual({ tensorrt: "10.6.0", device: "Fake GPU" });
 		const broken = temporaryFolder();
 		writeFileSync(join(broken, "tensorrt.py"), "raise ImportError('libnvinfer.so.10: cannot open shared object file')");

@@ -54,7 +54,7 @@ describe("terminalProgress", () => {
 		for (const line of out.text.split("\r\u001b[2K").slice(1, -1)) expect(line.length).toBeLessThan(30);
 	});
 
-	it("closes a stage that nobody ended, and minds no word outside a stage", () => {
+	it("closes a stage that was not ended, and ignores text outside a stage", () => {
 		const out = stream();
 		const progress = terminalProgress(out, { color: true, clock: clockOf(1) });
 		progress.item("lost");
@@ -122,7 +122,7 @@ describe("groupProgress", () => {
 });
 
 describe("quietProgress", () => {
-	it("says nothing", () => {
+	it("reports nothing", () => {
 		expect(() => work(silentProgress())).not.toThrow();
 	});
 });

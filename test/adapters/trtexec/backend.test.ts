@@ -78,7 +78,7 @@ describe("build", () => {
 		expect(existsSync(join(folder, "build.log"))).toBe(false);
 	});
 
-	it("builds an engine whose INT8 was never calibrated, and says so: its golden is to judge it", async () => {
+	it("builds an engine whose INT8 was never calibrated, and reports it: its golden is to judge it", async () => {
 		const recording = "10.6/build-classifier-int8-no-calibration";
 		const { backend, job } = bed({ replay: { comparison: "slower-head", faults: [{ step: "build", do: "recording", recording }] } });
 		const record = await backend.build(await job({ config: ["precision: fp16", "precision: int8"] }));
@@ -89,7 +89,7 @@ describe("build", () => {
 		);
 	});
 
-	it("runs once a plan of which the log does not say that it was loaded", async () => {
+	it("runs a plan once if the log does not show that it was loaded", async () => {
 		const silent = bed({ replay: { faults: [{ step: "build", do: "unloaded" }] } });
 		expect((await silent.backend.build(await silent.job())).state).toBe("built");
 		const faults = [
@@ -128,7 +128,7 @@ describe("infer", () => {
 		expect(result).toMatchObject({ state: "done", cases: [{ state: "failed", message: expect.stringMatching(says) }] });
 	});
 
-	it("prefers the Python worker of the same TensorRT, and asks for it once", async () => {
+	it("prefers the Python worker of the same TensorRT, and probes it once", async () => {
 		let probes = 0;
 		const worker: GoldenWorker = {
 			probe: async () => ({ tensorrt: "10.6.0.26", n: probes++ }),
@@ -146,7 +146,7 @@ describe("infer", () => {
 	it.each([
 		["of another version", { tensorrt: "10.7.0" }, /Python has TensorRT 10\.7\.0, trtexec is 10\.6\.0/],
 		["that is absent", { absent: "Python has no TensorRT." }, /Python has no TensorRT\.$/],
-	])("falls back to trtexec from a worker %s, and says so", async (_what, probed, says) => {
+	])("falls back to trtexec from a worker %s, and reports it", async (_what, probed, says) => {
 		const worker: GoldenWorker = { probe: async () => probed, infer: () => Promise.reject(new Error("not to be asked")) };
 		const here = bed({ worker });
 		expect(await infer(here, await here.engine(), { image: image() })).toMatchObject({ state: "done", cases: [{ state: "done" }] });
@@ -155,7 +155,7 @@ describe("infer", () => {
 });
 
 describe("measure", () => {
-	it("feeds its own inputs, keeps the samples, and tells TensorRT's memory", async () => {
+	it("feeds its own inputs, keeps the samples, and reports TensorRT's memory", async () => {
 		const here = bed();
 		const engine = await here.engine();
 		mkdirSync(join(here.folder, "raw"));

@@ -85,7 +85,7 @@ describe("the engine cache", () => {
 		for (const path of Object.values(places)) expect(existsSync(path), path).toBe(false);
 	});
 
-	it("keeps nothing where the GPU is unknown, and says once what could not be kept", async () => {
+	it("keeps nothing where the GPU is unknown, and reports once what could not be kept", async () => {
 		const { context, write, ask, notes, folder } = setUp();
 		write("plan", "timings");
 		await saveBuild(await ask(), facts, { before: { hash: null }, context: { ...context, machine: null } });

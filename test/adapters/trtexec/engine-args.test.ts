@@ -151,7 +151,7 @@ describe("the arguments of a run", () => {
 		],
 		["10.6.0", `precision: fp16, ${profiles}`, 16, ["--useProfile=1"]],
 		["10.6.0", `precision: fp16, ${profiles}`, 1, []],
-	])("of TensorRT %s for { %s } at batch %i say what the engine needs", async (version, engine, batch, argv) => {
+	])("of TensorRT %s for { %s } at batch %i are those that the engine needs", async (version, engine, batch, argv) => {
 		const here = bed(`{ ${engine} }`, version);
 		const [shape, modes] = [shapes("shapes", batch), ["--useCudaGraph", "--useSpinWait", "--noDataTransfers"]];
 		const sorted = [...argv].sort();
@@ -170,7 +170,7 @@ describe("the arguments of a run", () => {
 		expect(tellingArgv(here)).toEqual([shapes("shapes", 4), "--useDLACore=1"]);
 	});
 
-	it("are not asked for int64 on TensorRT 8, which would read it as int32: the case says what to install", async () => {
+	it("are not requested for int64 on TensorRT 8, which would read it as int32: the case names what to install", async () => {
 		const here = bed("{ precision: fp32 }", "8.6.1");
 		const engine = { ...(await built(here)), model: await fileModelReader().read("test/fixtures/models/int64.onnx") };
 		const x: Tensor = { dtype: "int64", shape: [4], data: new Uint8Array(32) };

@@ -63,7 +63,7 @@ describe("findTrtexec", () => {
 		expect(await findTrtexec({ cwd: "/", home, processes })).toMatchObject({ trtexec: { version: { text: "10.6.0" } } });
 	});
 
-	it("tells why a program that is there does not do", async () => {
+	it("explains why a program that exists cannot be used", async () => {
 		const path = program(temporaryFolder(), "echo 'error while loading shared libraries: libnvinfer.so.10' >&2; exit 127");
 		const found = await find({ wanted: path });
 		expect(found).toMatchObject({ state: "missing", tried: [{ why: expect.stringMatching(/127.*libnvinfer\.so\.10/) }] });

@@ -158,7 +158,7 @@ const hasLfs = (() => {
 })();
 
 describe.skipIf(!hasLfs)("the real git-lfs", () => {
-	it("fetches what is asked for, and takes no program from the repository's .lfsconfig", async () => {
+	it("fetches what is requested, and takes no program from the repository's .lfsconfig", async () => {
 		const root = temporaryFolder();
 		const [work, origin, mark] = [join(root, "work"), join(root, "origin.git"), join(root, "ran")];
 		const evil = join(root, "evil.sh");

@@ -455,7 +455,7 @@ describe("where there must be a base and is none", () => {
 		await expect(run).rejects.toMatchObject({ code: "git-ref", message: expect.stringContaining('"v9"') });
 	});
 
-	it("says that the remote cannot be reached, and what helps", async () => {
+	it("reports that the remote cannot be reached, and what helps", async () => {
 		const folder = checkOut({ origin, folder: join(root, "cut-off"), ref: "refs/heads/main", commit: at("main-299"), depth: 1 });
 		git(folder, "remote", "set-url", "origin", "file:///nowhere/at/all.git");
 		const history = await openHistory(gitIn(folder, processes));

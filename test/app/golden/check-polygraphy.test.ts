@@ -82,7 +82,7 @@ describe("golden check by Polygraphy's rules", () => {
 		expect(new Set(cases.map(({ name }) => name)).size).toBe(cases.length);
 	});
 
-	it.each(cases)("says what Polygraphy says: $name", async (one) => {
+	it.each(cases)("gives Polygraphy's verdict: $name", async (one) => {
 		const said = await report(argvOf(one));
 		expect(said.passed).toBe(one.passed);
 		expect(one.exit === 0).toBe(one.passed);

@@ -39,7 +39,7 @@ function stored(change: Partial<GoldenManifest["cases"][number]> = {}): { old: G
 }
 
 describe("keptCases", () => {
-	it("gives each case with its inputs, tags and labels, and says what it does", async () => {
+	it("gives each case with its inputs, tags and labels, and reports what it does", async () => {
 		const { old, folder } = stored({ id: "night", tags: ["dark"], labels: { logits: [1] } });
 		const found = await previousCases({ old, folder, model: modelOf(["batch", 2]), given: { dims: { batch: 2 }, inputs: {} } }, ports);
 		expect(found.cases).toEqual([{ id: "night", tags: ["dark"], labels: { logits: [1] }, inputs: { image }, mayFail: false }]);
@@ -55,7 +55,7 @@ describe("keptCases", () => {
 		],
 		["a model of another size", modelOf([2, 3]), {}, /net@3 cannot be recorded again: input "image" .* has shape \[2, 2\]; the model's is/],
 		["a model of another input", modelOf([2, 2], "picture"), {}, /has input "image"; the model's inputs are "picture"/],
-	])("refuses %s, and says how to get other inputs", async (_, model, dims, says) => {
+	])("refuses %s, and explains how to get other inputs", async (_, model, dims, says) => {
 		const { old, folder } = stored();
 		await expect(previousCases({ old, folder, model, given: { dims, inputs: {} } }, ports)).rejects.toMatchObject({
 			code: "usage",
@@ -64,7 +64,7 @@ describe("keptCases", () => {
 		});
 	});
 
-	it("lets generated cases of boundary values fail, which a new model may not bear", async () => {
+	it("lets generated cases of boundary values fail, which a new model may not tolerate", async () => {
 		const { old, folder } = stored({ tags: ["generated"] });
 		const generated = { ...old, producer: { ...old.producer, inputs: { image: "image+boundary, SplitMix64" } } };
 		const found = await previousCases({ old: generated, folder, model: modelOf([2, 2]), given: { dims: {}, inputs: {} } }, ports);

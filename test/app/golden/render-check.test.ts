@@ -25,7 +25,7 @@ function render(cases: GoldenVerdict[]): string {
 }
 
 describe("renderCheck", () => {
-	it("tells of matching cases how near each limit came, and in which case", () => {
+	it("reports how near matching cases came to each limit, and in which case", () => {
 		const text = render([verdict("day", [check()]), verdict("night", [check({ got: 9e-4 })])]);
 		expect(text).toBe("✓ net@1 at fp32: 2 of 2 cases match\n  nearest to its limit:\n    ✓ logits: relative-l2 9e-4 (≤ 1e-3), in night\n");
 	});

@@ -46,7 +46,7 @@ describe("readStored", () => {
 		});
 	});
 
-	it("names the tensors of a file that has not the one that is asked for", async () => {
+	it("names the tensors of a file that lacks the requested one", async () => {
 		const path = store("a.npz", zipOf([{ name: "other.npy", content: encodeNpy(float32([1])) }]));
 		await expect(readStored(path, expected("logits"), ports)).rejects.toMatchObject({
 			code: "tensor-invalid",

@@ -7,7 +7,7 @@ import type { ArtifactDraft, ArtifactStore } from "../../../src/ports/code-host.
 import { temporaryFolder } from "../../support/project.ts";
 
 describe("an upload of more files than an artifact takes", () => {
-	it("keeps what lies at the top, and says how many files it left out", async () => {
+	it("keeps what lies at the top, and reports how many files it left out", async () => {
 		const outFolder = temporaryFolder();
 		mkdirSync(join(outFolder, "logs/deep"), { recursive: true });
 		for (let nth = 0; nth < 20_003; nth += 1) writeFileSync(join(outFolder, `logs/deep/${nth}.log`), "");

@@ -106,7 +106,7 @@ describe("sentences", () => {
 		);
 	});
 
-	test("nothing to compare says so", () => {
+	test("nothing to compare is reported", () => {
 		expect(renderVerdict(judge([]))).toBe("Nothing to compare: There is no pair of runs to compare.");
 		expect(renderVerdict(judgePairs([{ base: Number.NaN, head: 1 }], { minimalEffect: 0.02 }))).toMatch(
 			/^Not comparable: The base run of pair 1 gave NaN/,

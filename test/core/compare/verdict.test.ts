@@ -239,7 +239,7 @@ describe("whatever the pairs", () => {
 		);
 	});
 
-	test("the estimate lies in its interval, and a doubtful verdict always says why", () => {
+	test("the estimate lies in its interval, and a doubtful verdict always explains why", () => {
 		fc.assert(
 			fc.property(eitherPairs, (pairs) => {
 				const { verdict, estimate, interval, reason } = judge(pairs);

@@ -44,7 +44,7 @@ describe("didYouMean", () => {
 		expect(didYouMean(word, known)).toBe(meant);
 	});
 
-	it.each(["", "throughput", "x", "a".repeat(10_000)])("says nothing where nothing is near: %.20s", (word) => {
+	it.each(["", "throughput", "x", "a".repeat(10_000)])("reports nothing where nothing is near: %.20s", (word) => {
 		expect(didYouMean(word, known)).toBeUndefined();
 	});
 

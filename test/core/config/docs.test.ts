@@ -29,12 +29,12 @@ describe("docs/configuration.md", () => {
 		expect(unknown).toEqual([]);
 	});
 
-	it.each(["latency", "p99", "memory"] as const)("tells the default limits of %s", (gate) => {
+	it.each(["latency", "p99", "memory"] as const)("reports the default limits of %s", (gate) => {
 		expect(documented(`${gate}.warn`)).toBe(share(defaultGates[gate].warn));
 		expect(documented(`${gate}.fail`)).toBe(share(defaultGates[gate].fail));
 	});
 
-	it("tells the other defaults", () => {
+	it("reports the other defaults", () => {
 		const seconds = (ms: number) => (ms >= 60_000 ? `\`${ms / 60_000}m\`` : `\`${ms / 1000}s\``);
 		const code = (value: unknown) => `\`${String(value)}\``;
 		const wanted: Record<string, string> = {
@@ -63,7 +63,7 @@ describe("docs/configuration.md", () => {
 		for (const [key, text] of Object.entries(wanted)) expect([key, documented(key)]).toEqual([key, text]);
 	});
 
-	it("tells the default tolerances in the order of its heading", () => {
+	it("reports the default tolerances in the order of its heading", () => {
 		const lines = page.split("\n");
 		const heading = lines.findIndex((line) => line.startsWith("| fp32 | tf32 |"));
 		const cells = (line: string | undefined) =>

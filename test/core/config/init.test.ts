@@ -26,7 +26,7 @@ describe("starterConfig", () => {
 		expect(engine?.golden).toBeUndefined();
 	});
 
-	it("says that fixed shapes need nothing", () => {
+	it("reports that fixed shapes need nothing", () => {
 		const text = starterConfig(model([value("image", [1, 3, 4, 4])]), { ...options, goldenPath: "golden/net/golden.json" });
 		const [engine] = loaded(text).models[0]?.engines ?? [];
 		expect(text).toContain("shapes are fixed");
@@ -96,7 +96,7 @@ describe("starterWorkflow", () => {
 		]);
 	});
 
-	it("names the config and the runner where they are told", () => {
+	it("names the config and the runner if they are given", () => {
 		const { jobs } = parse(starterWorkflow({ configPath: "ci/a b.yml", runsOn: ["self-hosted", "gpu"] }));
 		expect(jobs.gate["runs-on"]).toEqual(["self-hosted", "gpu"]);
 		expect(jobs.gate.steps[1].with.config).toBe("ci/a b.yml");

@@ -161,7 +161,7 @@ gates: { latency: { warn: 1%, fail: 12% }, golden: { relative-l2: 0.02 } }
 		]);
 	});
 
-	it("remember where the file says so", () => {
+	it("remember where the file sets them", () => {
 		const [fp16] = loaded(levels).models[0]?.engines ?? [];
 		expect(fp16?.workloads[1]?.gates.pointers).toMatchObject({
 			latency: "/models/net/engines/fp16/gates/latency/fail",
@@ -264,7 +264,7 @@ describe("inputs", () => {
 		]);
 	});
 
-	it("that nobody knows are refused", () => {
+	it("that are unknown are refused", () => {
 		const [error] = refused(withModel(""), { bakend: "auto" });
 		expect(error?.code).toBe("usage");
 		expect(error?.message).toMatch(/^input bakend is not known; expected one of .* Did you mean backend\?$/);

@@ -11,7 +11,7 @@ const engineOf = (model: string) => {
 };
 
 describe("settings of TensorRT", () => {
-	it("are empty where the file says nothing", () => {
+	it("are empty if the file sets none", () => {
 		expect(engineOf("golden: g.json").tensorrt).toEqual({ plugins: [], flags: [] });
 	});
 

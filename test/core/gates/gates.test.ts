@@ -104,7 +104,7 @@ describe("the latency gate", () => {
 		expect(statusOf("latency", { latency: comparison(verdict, estimate) })).toBe(status);
 	});
 
-	it("fails on doubt where the config says so", () => {
+	it("fails on doubt if the config requires it", () => {
 		expect(statusOf("latency", { latency: comparison("inconclusive", 0.05) }, { yaml: "gates: { inconclusive: fail }" })).toBe("fail");
 	});
 

@@ -113,7 +113,7 @@ describe("a head that demands less", () => {
 		}
 	});
 
-	it("is told once for all places, of what they have in common, at the line that says it", () => {
+	it("is reported once for all places, for what they have in common, at its line", () => {
 		const many = "engines: { a: { precision: fp32 }, b: { precision: fp32 } }, workloads: [{ batch: 1 }, { batch: 8 }]";
 		const [everywhere] = judge(file({ model: many }), file({ model: many, rest: "gates: { memory: { fail: off } }" }));
 		expect(everywhere).toMatchObject({ model: "net", message: expect.stringContaining("Applies to 4 workloads. It needs a review.") });
@@ -132,7 +132,7 @@ describe("a head that demands less", () => {
 		expect(judge(file({}), `${file({})}  other: { onnx: o.onnx, ${loose} }\n`)).toEqual([]);
 	});
 
-	it("stays unseen where nobody can read the base's config, which is said", () => {
+	it("is unknown if the base's config cannot be read, which is reported", () => {
 		const gate = judgeUnreadBase("models is missing", loaded(file({})));
 		expect(gate).toMatchObject({ status: "warn", model: "trtgate.yml", message: expect.stringContaining("models is missing") });
 	});

@@ -82,7 +82,7 @@ describe("checkBoxes", () => {
 		});
 	});
 
-	it("tells how far the boxes and scores are apart", () => {
+	it("reports how far apart boxes and scores are", () => {
 		const checks = check([[10, 10, 60, 70, 0.85, 1], golden[1] as Row, golden[2] as Row]);
 		expect(checks["box-iou"]).toMatchObject({ pass: false, allowed: 0.95 });
 		expect(checks["box-iou"]?.got).toBeCloseTo(50 / 60, 6);
@@ -119,7 +119,7 @@ describe("checkBoxes", () => {
 		expect(overlaps[1]).toBeCloseTo(Number(overlaps[0]), 6);
 	});
 
-	it("counts F1 and mAP where they are asked for", () => {
+	it("counts F1 and mAP where they are requested", () => {
 		const comparators: Detections["comparators"] = [{ kind: "box-f1" }, { kind: "map", tolerance: 0.5 }];
 		const checks = check(golden.slice(0, 2), { comparators });
 		expect(checks["box-f1"]).toMatchObject({ pass: false, got: 0.8, detail: "2 match, 1 missing, 0 extra" });
@@ -186,7 +186,7 @@ describe("judgeCase with detections", () => {
 	const place = { caseId: "only", model: "net", engine: "fp16", precision: "fp16", modelSha256, relativeL2: {} } as const;
 	const manifest = { ...manifestOf(Object.fromEntries(separate(golden))), detections: [nms] as [Detections] };
 
-	it("compares boxes by their group alone, and tells the base's beside", () => {
+	it("compares boxes by their group alone, and reports the base's error too", () => {
 		const verdict = judgeCase({
 			...place,
 			manifest,
@@ -231,7 +231,7 @@ describe("judgeCase with detections", () => {
 		else expect(growth).toMatchObject({ output: "detections", severity: "warn", pass: false, detail: expect.stringMatching(says) });
 	});
 
-	it("says which output is missing", () => {
+	it("reports which output is missing", () => {
 		const got = new Map([...separate(golden)].filter(([name]) => name !== "scores"));
 		const verdict = judgeCase({ ...place, manifest, expected: separate(golden), got });
 		expect(verdict.state).toBe("mismatch");

@@ -33,7 +33,7 @@ function states(result: Result): string[] {
 }
 
 describe("mergeResults", () => {
-	it("tells what kept a part from beginning, and takes nothing of the machine from it", () => {
+	it("reports why a part did not start, and takes no machine facts from it", () => {
 		const fault = { kind: "configuration", code: "config-value", message: "pairs is no list." } as const;
 		const known = { version: "0.1.0", startedAt: "2026-01-01T00:00:00Z", configPath: "trtgate.yml", head: { label: "head" } };
 		const unbegun: PartInput = { name: "h200", content: { state: "read", result: resultWithoutRun([fault], known) } };
@@ -82,7 +82,7 @@ describe("mergeResults", () => {
 		expect(renderMarkdown(again)).toContain("never compared with each other");
 	});
 
-	it("tells the same workload of two parts apart in every verdict", () => {
+	it("distinguishes the same workload of two parts in every verdict", () => {
 		const slow = buildSlowWorkload();
 		const regressed = part("l4", {
 			workloads: [slow],
@@ -109,14 +109,14 @@ describe("mergeResults", () => {
 		expect(mergeResults([part("a", { outcome: one }), part("b", { outcome: two })], how).outcome).toBe(wanted);
 	});
 
-	it("does not believe a part that calls itself green and is not", () => {
+	it("overrides a part that declares itself green and is not", () => {
 		const failing = part("a", { outcome: "pass", gates: [buildGate({ status: "fail" })] });
 		const empty = part("b", { outcome: "pass", gates: [] });
 		expect(mergeResults([failing], how).outcome).toBe("fail");
 		expect(mergeResults([empty, part("c")], how).outcome).toBe("error");
 	});
 
-	it("keeps what a partial part has, says where it ended, and is no pass", () => {
+	it("keeps what a partial part has, reports where it ended, and is no pass", () => {
 		const cut = part("l4", { partial: { stage: "measure", reason: "interrupted by SIGTERM" } });
 		const merged = mergeResults([cut, part("h200")], how);
 		expect(merged).toMatchObject({ outcome: "error", failureKind: "runner" });
@@ -124,7 +124,7 @@ describe("mergeResults", () => {
 		expect(renderMarkdown(merged)).toContain("partial: ended in measure");
 	});
 
-	it("says that all are missing where none came", () => {
+	it("reports that all are missing where none came", () => {
 		const merged = mergeResults([], { ...how, expected: [{ name: "l4" }, { name: "h200" }] });
 		expect(merged).toMatchObject({ outcome: "error", failureKind: "runner" });
 		expect(states(merged)).toEqual(["h200 missing", "l4 missing"]);

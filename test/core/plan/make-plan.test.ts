@@ -97,7 +97,7 @@ describe("renderPlan", () => {
 		await expect(renderPlan(makePlan(input), config)).toMatchFileSnapshot("./plan.txt");
 	});
 
-	it("tells how TensorRT builds, where the config says so", () => {
+	it("includes the config's TensorRT build settings", () => {
 		const engine =
 			"{ precision: int8, workspace: 4GiB, optimization-level: 5, plugins: [a.so], dla: { core: 0, gpu-fallback: true }, calibration: net.cache, flags: [--sparsity=force] }";
 		const model = `{ onnx: net.onnx, profiles: [{ batch: 1 }, { batch: { min: 2, opt: 4, max: 8 } }], engines: { e: ${engine} } }`;

@@ -45,7 +45,7 @@ describe("planMatrix", () => {
 		expect(byEngine.map(({ only }) => only)).toEqual(["resnet50/fp16", "resnet50/int8", "bert/fp32"]);
 	});
 
-	it("tells several plans of one workflow apart by their name", () => {
+	it("distinguishes several plans of one workflow by their name", () => {
 		const [one, two] = [plan("", { name: "one" }), plan("", { name: "two" })];
 		expect(one[0]?.artifact).not.toBe(two[0]?.artifact);
 	});

@@ -20,7 +20,7 @@ describe("annotations", () => {
 		});
 	});
 
-	it("say the same words about the same place once", () => {
+	it("report the same message about the same place once", () => {
 		const gate = buildGate({ status: "fail", message: "Same.", location: { path: "trtgate.yml", line: 1 } });
 		const finding = { code: "c", severity: "warning", message: "Same finding.", location: { path: "m.onnx" } } as const;
 		const list = annotations(

@@ -38,14 +38,14 @@ describe("the gate of changed goldens", () => {
 	it.each([
 		["", "warn"],
 		["gates: { golden-change: fail }", "fail"],
-	])("with %j is %s, and says what is weaker and who says why", (gates, status) => {
+	])("with %j is %s, and reports what is weaker and the author's reason", (gates, status) => {
 		expect(judged(gates)).toMatchObject([{ gate: "golden-change", model: "segmenter", status }]);
 		expect(judged(gates)[0]?.message).toMatch(
 			/^Golden segmenter@3 became segmenter@4 and is weaker: relative-l2 .* 4 outputs moved\. It needs a review\. Ann says: New/,
 		);
 	});
 
-	it("can be off, and says so of a golden that is gone", () => {
+	it("can be off, and reports a removed golden", () => {
 		expect(judged("gates: { golden-change: off }")).toEqual([]);
 		expect(judged("", { ...change, head: null, weakened: ["It is gone."], movedTotal: 0 })[0]?.message).toBe(
 			"Golden segmenter@3 is gone and is weaker: It is gone. It needs a review.",
@@ -70,7 +70,7 @@ describe("the report", () => {
 		});
 	});
 
-	it("shows what moved, by how much and who says why, with users' words escaped", () => {
+	it("shows what moved, by how much and the author's reason, with users' text escaped", () => {
 		const markdown = renderMarkdown(result);
 		expect(markdown).toMatch(/WEAKER: relative-l2 .* 4 outputs moved, furthest `logits` of case `scene-1`: relative L2 9\.3e-2/);
 		expect(markdown).toMatch(/Ann wrote: “New &lt;b&gt;labels/);

@@ -60,7 +60,7 @@ describe("reports of goldens", () => {
 		);
 	});
 
-	it("tell the number over the set as such", () => {
+	it("mark the number over the set as such", () => {
 		const result = { ...buildResult(), golden: [ofCase("a", "match"), ofCase("b", "match"), ofCase("c", "match"), ofSet] };
 		const [highlight] = goldenHighlights(result, indexGates(result)).highlights;
 		expect(highlight?.title).toBe("net · fp16 does not match its goldens over its whole set of 3 cases");

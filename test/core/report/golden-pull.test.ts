@@ -66,7 +66,7 @@ describe("the title", () => {
 });
 
 describe("the body", () => {
-	it("says who says why, what the models are of, what moved, and what is weaker", () => {
+	it("names the author, the reason, the models' commit, what moved, and what is weaker", () => {
 		const body = goldenPullBody(pullOf({ notes: ["other was not recorded: There is no model."] }));
 		expect(body.startsWith(`${goldenPullMarker}\n\n**Why:** The head was retrained. — Ann`)).toBe(true);
 		expect(body).toContain(`from the models of ${"c".repeat(40)}`);
@@ -82,7 +82,7 @@ describe("the body", () => {
 		expect(body).toContain("- other was not recorded: There is no model.");
 	});
 
-	it("tells a first golden from one of which it is not known what moved", () => {
+	it("distinguishes a first golden from one whose changes are unknown", () => {
 		expect(goldenPullBody(pullOf({ goldens: [first] }))).toContain("</code>, new; 1 case");
 		const unread = goldenPullBody(pullOf({ goldens: [{ ...golden, change: null }] }));
 		expect(unread).not.toContain(", new;");
@@ -148,7 +148,7 @@ describe("the size", () => {
 		expect(body.match(/^\| `c+` /gm)).toHaveLength(100);
 	});
 
-	it("is kept by fewer rows for each of many models, and tells how many there are", () => {
+	it("is kept by fewer rows for each of many models, and reports how many there are", () => {
 		const goldens = Array.from({ length: 30 }, () => ({ ...golden, change: { ...change, moved: many, movedTotal: 100 } }));
 		const body = goldenPullBody(pullOf({ goldens }));
 		expect(body.length).toBeLessThanOrEqual(65_000);

@@ -37,11 +37,11 @@ describe("headline", () => {
 		["errors", "1 error, 1 golden not judged, 1 GitHub fault · 1 of 3 checks pass"],
 		["improved-and-new", "1 speedup, 1 workload not compared · all 4 checks pass"],
 		["many-workloads", "100 slowdowns · 200 of 300 checks pass"],
-	])("of %s says what is not green", (name, expected) => {
+	])("of %s report what is not green", (name, expected) => {
 		expect(headline(named(name))).toBe(expected);
 	});
 
-	it("never says that all is well where nothing was checked", () => {
+	it("never reports that all is well where nothing was checked", () => {
 		expect(headline(buildResult({ gates: [], golden: [], workloads: [] }))).toBe("nothing was checked");
 	});
 
@@ -130,7 +130,7 @@ describe("stories", () => {
 		expect(told(named("errors")).filter((text) => text.includes("SIGSEGV"))).toHaveLength(1);
 	});
 
-	it("tell of gates that nothing else tells of", () => {
+	it("report gates that nothing else explains", () => {
 		expect(told(named("not-comparable"))).toContain("encoder · fp16: the engine size gate fails Engine 504 KiB → 1.20 MiB (+144 %).");
 	});
 

@@ -37,12 +37,12 @@ describe("whyPhrases", () => {
 		);
 	});
 
-	it("says so where the layers' own times do not show the change", () => {
+	it("reports that the layers' own times do not show the change", () => {
 		const layers = { base: buildLayers({ a: 0.01 }), head: buildLayers({ a: 0.00999 }) };
 		expect(why(layers)).toBe("The layers, timed in a slower run of their own, do not show it: 10.00 → 9.99 µs for all of them.");
 	});
 
-	it("says so where no layer stands out", () => {
+	it("reports that no layer stands out", () => {
 		const times = (ms: number) => Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`l${index}`, ms]));
 		expect(why({ base: buildLayers(times(0.01)), head: buildLayers(times(0.011)) })).toMatch(/^Why: no single layer; many moved a little/);
 	});
@@ -88,7 +88,7 @@ function page(workload: Partial<WorkloadResult>): string {
 }
 
 describe("reports with engines from the cache", () => {
-	it("say that their build times are not comparable", () => {
+	it("report that their build times are not comparable", () => {
 		const builds = [buildBuild({ arm: "base", fromCache: true }), buildBuild()];
 		expect(renderHtml(buildResult({ builds }))).toContain(
 			"Build times are not comparable: the base&#39;s engine comes from the engine cache",
@@ -134,7 +134,7 @@ describe("reports with layers", () => {
 		expect(html).toContain("… and 10 more kernels");
 	});
 
-	it("tell why in the comment, with names in code letters", () => {
+	it("explain why in the comment, with names as code", () => {
 		const text = renderMarkdown(buildResult({ outcome: "warn", workloads: [buildSlowWorkload({ layers })] }));
 		expect(text).toContain("Why: `stem` +10.00 µs");
 		expect(text).not.toContain("<img");

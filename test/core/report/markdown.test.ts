@@ -21,7 +21,7 @@ describe("renderMarkdown", () => {
 		expect((text.match(/^`{3,}text$/gm) ?? []).length).toBe((text.match(/^`{3,}$/gm) ?? []).length - strayFences(text));
 	});
 
-	it("says what it left out, and drops the cheapest first", () => {
+	it("reports what it left out, and drops the cheapest first", () => {
 		const result = buildResult({
 			...resultCases["many-workloads"],
 			environment: Object.fromEntries(Array.from({ length: 100 }, (_, key) => [`key ${key}`, "v".repeat(200)])),

@@ -70,7 +70,7 @@ describe("parseResult", () => {
 		expect(error.message).toContain("out/result.json");
 	});
 
-	it("says what an empty file is", () => {
+	it("reports what an empty file is", () => {
 		expect(refusal(" ").message).toBe("out/result.json is not a result: expected JSON, got an empty file.");
 	});
 

@@ -66,7 +66,7 @@ describe("the reports", () => {
 		expect(markdown).toContain("No input tells padding by its name");
 	});
 
-	it("tell each probe that differs once, as loud as its gate, and what is known as a note", () => {
+	it("report each probe that differs once, as severe as its gate, and what is known as a note", () => {
 		const told = highlights(result).filter(({ title }) => title.includes("no reference"));
 		expect(told.map(({ severity, title }) => [severity, title])).toEqual([
 			["warn", "net · fp16 lets rows depend on their neighbours (probe, no reference)"],
@@ -82,7 +82,7 @@ describe("the reports", () => {
 		expect(renderHtml(quiet)).toContain("a row does not depend on its neighbours");
 	});
 
-	it("say what an answer is that is no number, or none", () => {
+	it("show answers that are missing or not a number", () => {
 		const titles = highlights(judged("", [probe({ got: "NaN" }), probe({ probe: "profile-ends", got: null, allowed: null })])).map(
 			({ title }) => title,
 		);
@@ -90,7 +90,7 @@ describe("the reports", () => {
 		expect(titles).toContain("net · fp16 gives no answer at a size within its profile (probe, no reference)");
 	});
 
-	it("say nothing where nothing was asked", () => {
+	it("report nothing if no probe ran", () => {
 		expect(renderHtml(buildResult())).not.toContain("Probes");
 		expect(renderMarkdown(buildResult())).not.toContain("Probes");
 	});

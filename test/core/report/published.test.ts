@@ -38,7 +38,7 @@ describe("a marker", () => {
 			expect(findMarker(`<!-- trtgate:trtgate.yml ${text} sha:${sha} -->`, "trtgate.yml")).toBeNull();
 	});
 
-	it("tells the later run, then the later try", () => {
+	it("prefers the later run, then the later attempt", () => {
 		expect(isNewer({ ...marker, runId: 13, attempt: 1 }, marker)).toBe(true);
 		expect(isNewer({ ...marker, attempt: 3 }, marker)).toBe(true);
 		expect(isNewer(marker, marker)).toBe(false);
@@ -93,7 +93,7 @@ describe("a comment", () => {
 		expect(text.match(/^## /gm)).toHaveLength(1);
 	});
 
-	it.each([10, 400, 3000])("of %i workloads stays below GitHub's limit and says what it leaves out", (count) => {
+	it.each([10, 400, 3000])("of %i workloads stays below GitHub's limit and reports what it leaves out", (count) => {
 		const wide = "🚗".repeat(30);
 		const workloads = Array.from({ length: count }, (_, at) =>
 			buildWorkload({ id: `w${at}`, model: `${wide}${at}`, verdict: "regressed" }),
@@ -168,7 +168,7 @@ describe("an alarm", () => {
 		expect(outcomes.map(alarmOf)).toEqual(["close", "close", "open", "keep", "open"]);
 	});
 
-	it("says whether the engines failed or nothing is known of them", () => {
+	it("reports whether the engines failed or nothing is known of them", () => {
 		const marker = { id: "a", runId: 1, attempt: 1, sha: "b" };
 		const error = buildResult({ outcome: "error", failureKind: "runner" });
 		expect(alarmTitle(error, "a")).toContain("could not decide for a");
@@ -176,7 +176,7 @@ describe("an alarm", () => {
 		expect(alarmBody(buildResult({ outcome: "fail" }), marker, {})).toContain("The scheduled gate fails");
 	});
 
-	it("mentions nobody", () => {
+	it("mentions no user", () => {
 		const result = buildResult({ outcome: "fail" });
 		expect(alarmTitle(result, "@team #4")).not.toMatch(/@team|#4/);
 		expect(alarmTitle(result, "a\n\u202eb\u001b[31m")).not.toMatch(/[\n\u202e\u001b]/);
@@ -188,7 +188,7 @@ describe("an alarm", () => {
 });
 
 describe("what was not published", () => {
-	it("is told with what mends it, and nothing of it is markup but our own code letters", () => {
+	it("is reported with its fix, and contains no markup except our own code spans", () => {
 		const text = renderUnpublished([
 			{ what: "comment", message: 'GitHub says "@octocat <b>". The token lacks `checks: write`.', fix: "Add `checks: write`." },
 		]);

@@ -59,7 +59,7 @@ describe.each(Object.entries(texts))("the report as %s", (_, text) => {
 	});
 });
 
-it("explains each gate once, and tells how to fix it", () => {
+it("explains each gate once, and reports how to fix it", () => {
 	expect(highlights(result).map(({ title, fix }) => [title, fix])).toEqual([
 		["net · fp16: its limits need a review", "Restore the limit, or let a reviewer approve that it is looser from now on."],
 		["net · int8 · batch 8: no longer checked", "Restore it in trtgate.yml, or let a reviewer approve that it is no longer checked."],

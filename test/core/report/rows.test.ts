@@ -60,7 +60,7 @@ test("the CSV holds both levels with the change", () => {
 	expect(cell("latency_head_ms") / cell("latency_base_ms") - 1).toBeCloseTo(cell("latency_change_fraction"), 9);
 });
 
-test("a merged result with both figures says which belongs to which", () => {
+test("a merged result with both figures reports which belongs to which", () => {
 	const both = buildResult({ workloads: [workload, { ...workload, figure: "median" as const }] });
 	expect(renderMarkdown(both)).toContain("base, median (on a CPU: fastest)");
 });

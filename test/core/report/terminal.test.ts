@@ -29,7 +29,7 @@ describe.each(Object.entries(resultCases))("renderTerminal of %s", (name, result
 });
 
 describe("renderTerminal", () => {
-	it("tells what to do next and where the files are", () => {
+	it("reports what to do next and where the files are", () => {
 		const result = resultCases["build-refused"];
 		const text = result === undefined ? "" : renderTerminal(result, { color: false, columns: 100 });
 		expect(text).toContain("What to do next\n  - Replace the operator in the export");

@@ -77,7 +77,7 @@ describe("judgeValidity", () => {
 		for (const run of slow) expect(judgeValidity(run, [...slow, ...usual(4)])).toEqual({ state: "valid" });
 	});
 
-	it("says how far the compute share fell", () => {
+	it("reports how far the compute share fell", () => {
 		expect(judge(conditions({ share: 0.3 }), usual(5))).toEqual({
 			state: "invalid",
 			reason: "the GPU computed for 30.0 % of the time, in other runs for 64.0 %",

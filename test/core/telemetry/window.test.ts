@@ -58,7 +58,7 @@ describe("gpuWindow", () => {
 		});
 	});
 
-	it("is nothing where nothing was read, and null where nothing is told", () => {
+	it("is nothing where nothing was read, and null where nothing is reported", () => {
 		expect(gpuWindow({ samples: [sample(0)], use: [], processes: [] }, 1, 5)).toBeNull();
 		const dumb = sample(0, {
 			smClockMhz: null,

@@ -125,7 +125,7 @@ describe("args", () => {
 		["==ERROR== Failed to load the library.\nbye", "ncu wrote no report: Failed to load the library."],
 		["segmentation fault\n", "ncu wrote no report: segmentation fault"],
 		["", "it printed no reason."],
-	])("says why ncu left nothing, of %j", (log, why) => {
+	])("explains why ncu left nothing, of %j", (log, why) => {
 		expect(diagnoseNcu(log)).toContain(why);
 	});
 });

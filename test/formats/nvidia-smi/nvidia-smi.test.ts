@@ -260,7 +260,7 @@ describe("GPUs", () => {
 		expect(findGpu(gpus, wanted)).toBeNull();
 	});
 
-	it("says what must match before numbers may be compared", () => {
+	it("reports what must match before numbers may be compared", () => {
 		expect(gpuFingerprint(findGpu(gpus, "MIG-0002")!)).toEqual({
 			gpu: "NVIDIA H200",
 			computeCapability: "9.0",

@@ -33,7 +33,7 @@ const ascii = (words: string): Uint8Array => new TextEncoder().encode(words);
 const fixture = (name: string): Uint8Array => readFileSync(`test/fixtures/models/${name}.onnx`);
 const withWeight = (init: Uint8Array): OnnxModel => read(model({ initializers: [init] }));
 
-describe("refuses what is no model, and says what it is", () => {
+describe("refuses what is no model, and reports what it is", () => {
 	it.each<[string, Uint8Array, RegExp, RegExp]>([
 		["an empty file", fixture("bad-empty"), /m\.onnx is empty \(0 bytes\)/, /failed export/],
 		["a Git LFS pointer", fixture("bad-not-onnx"), /Git LFS pointer of 134 bytes/, /git lfs pull/],

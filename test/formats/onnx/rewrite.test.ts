@@ -25,7 +25,7 @@ describe("rewriteOnnx", () => {
 		}
 	});
 
-	it("keeps fields that nobody knows, of the model, the graph and a node", () => {
+	it("keeps unknown fields of the model, the graph and a node", () => {
 		const unknown = (text: string) => bytesField(1999, new TextEncoder().encode(text));
 		const relu = joinBytes(node({ op: "Relu", inputs: ["x"], outputs: ["y"] }), unknown("in the node"));
 		const file = model({ nodes: [relu], more: unknown("in the graph"), modelMore: unknown("in the model") });

@@ -34,7 +34,7 @@ describe("findWeights", () => {
 		expect(unplaced).toEqual([]);
 	});
 
-	it("finds half floats, and says which cannot be changed in place", () => {
+	it("finds half floats, and reports which cannot be changed in place", () => {
 		const half = tensor({ name: "half", dtype: 10, dims: [2], raw: Uint8Array.of(0, 60, 0, 64) });
 		const varints = tensor({ name: "varints", dtype: 10, dims: [2], more: packed(5, [15_360, 16_384]) });
 		expect(find(model({ initializers: [half, varints] }))).toMatchObject({

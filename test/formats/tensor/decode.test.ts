@@ -148,7 +148,7 @@ describe("decodeTensor", () => {
 			words: "at most 0",
 		},
 		{ what: "a .pb of strings", bytes: Uint8Array.of(8, 1, 16, 8), file: fileOf("float32", [1], proto), words: "got string [1]" },
-	])("refuses $what and says what it expected", ({ bytes, file, words }) => {
+	])("refuses $what and reports what it expected", ({ bytes, file, words }) => {
 		const error = refusalOf(bytes, file);
 		expect(error.code).toBe("tensor-invalid");
 		expect(error.message).toContain("golden/y");

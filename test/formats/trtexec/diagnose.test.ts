@@ -108,7 +108,7 @@ describe("runs that passed", () => {
 		expect(judged(passed(argv.join(" ")), { argv, exitCode: 0, wrote: [], absent: ["absent/t.json"] })).toBe("export-missing");
 	});
 
-	it("says why times are missing beside a profile", () => {
+	it("explains why times are missing beside a profile", () => {
 		const argv = ["trtexec", "--loadEngine=e.plan", "--exportTimes=t.json", "--exportProfile=p.json"];
 		const wrote = [{ path: "p.json", bytes: 100 }];
 		expect(judged(passed(argv.join(" ")), { argv, exitCode: 0, wrote, absent: ["t.json"] })).toBe("times-not-written");
@@ -147,7 +147,7 @@ describe("runs that passed", () => {
 		expect(judged(text, { exitCode: 0 })).toBe("ended-early");
 	});
 
-	it("believes the last line FAILED more than exit code 0", () => {
+	it("trusts the last line FAILED more than exit code 0", () => {
 		expect(judged(passed("trtexec --onnx=m.onnx").replace("PASSED", "FAILED"), { exitCode: 0 })).toBe("unknown");
 	});
 

@@ -116,7 +116,7 @@ describe("createTimesParser", () => {
 		}
 	});
 
-	it("tells where the fault is", () => {
+	it("reports where the fault is", () => {
 		const good = entryOf("1");
 		expect(parseText(`[${good},${entryOf("nan")}]`, 50)).toMatchObject({ atByte: good.length + 2 });
 	});

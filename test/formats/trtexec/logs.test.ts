@@ -18,7 +18,7 @@ function perf(name: string) {
 }
 
 describe("build logs", () => {
-	it("tell times, sizes and memory", () => {
+	it("report times, sizes and memory", () => {
 		expect(build("10.6/build-classifier-fp16-warm-cache")).toMatchObject({
 			ended: "passed",
 			generationSeconds: 0.538059,
@@ -43,7 +43,7 @@ describe("build logs", () => {
 		});
 	});
 
-	it("tell whether the timing cache was filled before", () => {
+	it("report whether the timing cache was filled before", () => {
 		expect(build("10.6/build-classifier-fp16-warm-cache").timingCache).toEqual({
 			mode: "global",
 			loadedBytes: 119_892,
@@ -56,20 +56,20 @@ describe("build logs", () => {
 		expect(build("10.6/build-superres-fp32").timingCache).toMatchObject({ mode: "local", started: "unknown", entries: null });
 	});
 
-	it("tell layers and cached timings when they are verbose", () => {
+	it("report layers and cached timings when they are verbose", () => {
 		const facts = build("10.6/build-classifier-verbose");
 		expect(facts.layers).toBe(9);
 		expect(facts.timingCache.cachedResults).toBeGreaterThan(50);
 	});
 
-	it("tell warnings by class", () => {
+	it("report warnings by class", () => {
 		expect(build("10.6/build-classifier-int8-no-calibration").warnings.map((entry) => [entry.class, entry.count])).toEqual([
 			["int8-uncalibrated", 1],
 		]);
 		expect(build("10.6/build-int64-fp32").warnings.map((entry) => [entry.class, entry.count])).toEqual([["int64-binding", 2]]);
 	});
 
-	it("tell a failed build", () => {
+	it("report a failed build", () => {
 		expect(build("10.6/fail-workspace-tiny")).toMatchObject({ ended: "failed", engineMiB: null, builtSeconds: null });
 		expect(build("10.6/fail-workspace-tiny").warnings.map((entry) => entry.class)).toContain("tactic-memory");
 	});
@@ -85,7 +85,7 @@ describe("build logs", () => {
 });
 
 describe("performance summaries", () => {
-	it("tell every figure", () => {
+	it("report every figure", () => {
 		const facts = perf("10.6/perf-classifier-graph");
 		expect(facts).toMatchObject({
 			iterations: 34_100,
@@ -107,14 +107,14 @@ describe("performance summaries", () => {
 		expect(facts.throughput).toBeGreaterThan(30_000);
 	});
 
-	it("tell the throughput that was measured, which the mean latency does not give", () => {
+	it("report the throughput that was measured, which the mean latency does not give", () => {
 		const { throughput, compute, iterations, wallSeconds } = perf("10.6/perf-build-and-run");
 		expect(throughput).toBeCloseTo(15_247.6, 1);
 		expect(throughputOf({ iterations: iterations ?? 0, timedMs: 1000 * (wallSeconds ?? 0) })).toBeCloseTo(15_247.7, 0);
 		expect(1000 / (compute?.meanMs ?? 0)).toBeGreaterThan(29_000);
 	});
 
-	it("tell the mode that trtexec really used, and its own doubt", () => {
+	it("report the mode that trtexec really used, and its own doubt", () => {
 		expect(perf("10.6/perf-classifier-defaults")).toMatchObject({
 			mode: { cudaGraph: false, spinWait: false, transfers: true },
 			graphCaptured: null,
@@ -122,7 +122,7 @@ describe("performance summaries", () => {
 		});
 	});
 
-	it("tell nothing where no inference ran", () => {
+	it("report nothing where no inference ran", () => {
 		expect(perf("10.6/build-superres-fp32")).toMatchObject({ throughput: null, compute: null, iterations: null });
 	});
 

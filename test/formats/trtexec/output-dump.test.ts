@@ -11,7 +11,7 @@ import {
 import { recordedCases, recordedLines, recordedMeta } from "./recorded.ts";
 
 describe("dumped tensors", () => {
-	it("are told by the log with name, type, shape and file", () => {
+	it("are reported by the log with name, type, shape and file", () => {
 		expect(
 			parseDumpLine(
 				"[I] Writing file for output binding a to (with b) (1) (with datatype int64 and dimensions 2.-1) to a_to__with_b___1_.output.2.-1.int64.raw",

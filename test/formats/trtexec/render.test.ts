@@ -24,7 +24,7 @@ describe("renderDiagnosis", () => {
 		);
 	});
 
-	it("says when the machine is at fault, and what else is wrong", () => {
+	it("reports when the machine is at fault, and what else is wrong", () => {
 		const text = renderDiagnosis(diagnose(recordedEvidence("11.2/fail-save-no-folder")));
 		expect(text).toContain("a retry may help");
 		expect(text).toContain("Also: save-failed");

@@ -17,7 +17,7 @@ function read(chunks: readonly Uint8Array[]): LogLine[] {
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 
 describe("parseLog", () => {
-	it("tells the level of each line", () => {
+	it("reports the level of each line", () => {
 		const at = "[11/21/2026-08:04:27]";
 		const levels = parseLog(["V", "I", "W", "E", "F"].map((letter) => `${at} [${letter}] x`).join("\n")).map((line) => line.level);
 		expect(levels).toEqual(["verbose", "info", "warning", "error", "error"]);

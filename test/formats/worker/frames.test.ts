@@ -59,7 +59,7 @@ describe("frames", () => {
 		);
 	});
 
-	it("never throw on noise, and say nothing once they are broken", () => {
+	it("never throw on noise, and report nothing once they are broken", () => {
 		fc.assert(
 			fc.property(fc.uint8Array({ minLength: 20, maxLength: 200 }), (noise) => {
 				const { frames, broken } = decode([noise, encode({ kind: "end" }, new Uint8Array())]);
@@ -104,7 +104,7 @@ describe("frames", () => {
 		expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(200 * 200_000);
 	});
 
-	it("tell where a stream may end", () => {
+	it("report where a stream may end", () => {
 		const decoder = createFrameDecoder(limits);
 		expect(decoder.isIdle()).toBe(true);
 		decoder.push(prefix({}));

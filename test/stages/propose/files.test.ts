@@ -20,14 +20,14 @@ describe("a file that GitHub does not take", () => {
 		},
 	);
 
-	it("is no matter of size where GitHub says something else", async () => {
+	it("is not about size if GitHub reports something else", async () => {
 		const { repository, main } = openPlace();
 		const written = await writeFiles(proposalOn(main[2]), null, { ...repository, writeBlob: refusing("no") });
 		expect(written).toMatchObject({ state: "failed", fault: { message: "no", fix: "?" } });
 	});
 });
 
-it("reads a golden of an earlier proposal only where the bytes differ, and keeps it where it says the same", async () => {
+it("reads a golden of an earlier proposal only if the bytes differ, and keeps it if its content is the same", async () => {
 	const { repository, main } = openPlace();
 	let reads = 0;
 	const counting: typeof repository = { ...repository, readBlob: (sha) => repository.readBlob(sha).finally(() => (reads += 1)) };

@@ -105,7 +105,7 @@ describe("publish", () => {
 		expect(ours(github)).toHaveLength(1);
 	});
 
-	it("takes nobody else's text for its own", async () => {
+	it("ignores similar text by other authors", async () => {
 		const github = await open();
 		const marker = `<!-- trtgate:trtgate.yml run:9999 attempt:1 sha:${sha} -->`;
 		github.addComment({ issue: 7, author: "mallory", body: `${marker}\n## all is well` });
@@ -327,7 +327,7 @@ const cases: readonly Case[] = [
 ];
 
 describe("a fault of GitHub", () => {
-	it.each(cases)("$name: is told, changes nothing, and doubles nothing", async ({ fault, lost = {}, says }) => {
+	it.each(cases)("$name: is reported, changes nothing, and doubles nothing", async ({ fault, lost = {}, says }) => {
 		const github = await open();
 		github.inject(fault);
 		const before = JSON.stringify(failing);
@@ -357,7 +357,7 @@ describe("a fault of GitHub", () => {
 		expect(failedOf(published).some(({ message }) => /was not tried: the limit of .* for all waiting is used up/.test(message))).toBe(true);
 	});
 
-	it("that is nobody at home is told", async () => {
+	it("that is unreachable is reported", async () => {
 		const codeHost = githubCodeHost({
 			token: "t",
 			repository: "acme/engines",

@@ -53,7 +53,7 @@ describe("the cache service", () => {
 		expect(github.state.violations).toEqual([]);
 	});
 
-	it("lets a pull request read main, and nobody else read the pull request", async () => {
+	it("lets a pull request read main, and no other branch read the pull request", async () => {
 		const { github, run } = await start();
 		await run(main, [save("of-main")]);
 		await run(pull(7), [save("of-7")]);

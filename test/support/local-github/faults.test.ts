@@ -19,7 +19,7 @@ async function start(): Promise<{ github: LocalGitHub; comment(): Promise<unknow
 }
 
 describe("an injected fault", () => {
-	it("answers in place of the service, as often as it is told to, and leaves other requests alone", async () => {
+	it("answers in place of the service, as often as configured, and leaves other requests alone", async () => {
 		const { github, comment } = await start();
 		github.inject({ method: "POST", path: comments, status: 502, body: { message: "Bad Gateway" }, times: 2 });
 		github.inject({ method: "GET", path: comments, status: 500 });

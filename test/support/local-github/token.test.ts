@@ -23,7 +23,7 @@ describe("the token of a job", () => {
 		expect(comment.headers["x-accepted-github-permissions"]).toBe("issues=write; pull_requests=write");
 	});
 
-	it("is refused where nobody issued it", async () => {
+	it("is refused if it was not issued", async () => {
 		const { github } = await startPull();
 		const stranger = getOctokit("ghs_unknown", { baseUrl: github.url });
 		expect(await refusal(stranger.rest.repos.get(target))).toMatchObject({

@@ -33,7 +33,7 @@ function judge(
 const golden = float32([1, 2, 3, 4, 5, 6], [2, 3]);
 
 describe("judgeCase", () => {
-	it("matches equal outputs and says how many elements it compared", () => {
+	it("matches equal outputs and reports how many elements it compared", () => {
 		expect(judge({ y: golden }, { y: golden })).toMatchObject({
 			state: "match",
 			modelChanged: false,
@@ -178,7 +178,7 @@ describe("judgeCase", () => {
 		const holed = float32([1, Number.NaN, 3, Number.POSITIVE_INFINITY, 5, Number.NEGATIVE_INFINITY], [2, 3]);
 		const mustMatch = { y: { nonFinite: "must-match" } } as const;
 
-		it("fails a golden that holds them unless it says that it may", () => {
+		it("fails a golden that contains them unless it allows them", () => {
 			expect(judge({ y: holed }, { y: holed })).toMatchObject({ state: "mismatch", checks: [{ metric: "non-finite", pass: false }] });
 		});
 
@@ -242,7 +242,7 @@ describe("judgeCase", () => {
 	});
 
 	describe("with a base engine", () => {
-		it("tells the base's own error beside the head's, and never judges by it", () => {
+		it("reports the base's own error beside the head's, and never judges by it", () => {
 			const off = float32([1, 2, 3, 4, 5, 7], [2, 3]);
 			const verdict = judge({ y: golden }, { y: golden }, { base: { y: off } });
 			expect(verdict.state).toBe("match");
@@ -295,7 +295,7 @@ describe("judgeCase", () => {
 	describe("with another model than the golden's", () => {
 		const other = { modelSha256: "c".repeat(64) };
 
-		it("compares all the same by default and says so", () => {
+		it("compares anyway by default, and reports it", () => {
 			const match = judge({ y: golden }, { y: golden }, other);
 			expect(match).toMatchObject({
 				state: "match",

@@ -166,7 +166,7 @@ describe("top-k of rows that reach a score", () => {
 			pass: false,
 		});
 	});
-	it("agrees where no row reaches it, and says so", () => {
+	it("agrees where no row reaches it, and reports it", () => {
 		const quiet = float32([0.1, 0.2, 0.1, 0.2, 0.1, 0.2], [1, 2, 3]);
 		expect(judge(quiet, quiet, output).verdict.checks[0]).toMatchObject({
 			got: 1,

@@ -63,7 +63,7 @@ describe("drawErrors", () => {
 		]);
 	});
 
-	it("says what each of the furthest elements is allowed, where the check speaks of elements", () => {
+	it("gives the limit of each of the furthest elements, if the check is per element", () => {
 		const comparators: GoldenOutput["comparators"] = [{ kind: "allclose", atol: 0.5, rtol: 0.25 }];
 		const { verdict } = draw(inputOf({ y: ramp(shape) }, wrong, { y: { comparators } }));
 		const [element] = verdict.checks[0]?.largest ?? [];

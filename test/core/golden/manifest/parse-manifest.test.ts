@@ -63,7 +63,7 @@ describe("parseManifest", () => {
 		);
 	});
 
-	it.each(Object.entries(complaints))("refuses %s and says where and why", (name, words) => {
+	it.each(Object.entries(complaints))("refuses %s and reports where and why", (name, words) => {
 		const error = refusalOf(example(`invalid/${name}.json`));
 		expect(error.code).toBe("golden-invalid");
 		expect(error.message).toContain("golden/net/golden.json: ");

@@ -91,7 +91,7 @@ describe("reviewGolden", () => {
 		expect(change?.notes).toContain('1 case added: "other".');
 	});
 
-	it("tells the reason only where it is of this change, and misses it where there is none", () => {
+	it("reports the reason only if it belongs to this change, and its absence", () => {
 		const base = golden({}, { reason: "First recording." });
 		const otherModel = { model: { path: "net.onnx", sha256: "c".repeat(64) } };
 		expect(review(base, golden({}, { ...otherModel, reason: "First recording." }))).toMatchObject({
@@ -155,7 +155,7 @@ describe("an error that grew", () => {
 		expect(growth(head, base)?.severity).toBe(warns ? "warn" : undefined);
 	});
 
-	it("is told by how much, and still within the limits", () => {
+	it("is reported by how much, and still within the limits", () => {
 		expect(growth(3e-3, 1e-3)?.detail).toMatch(
 			/the fp16 error grew 3×: its relative L2 went from 0\.001 in the base to 0\.003, still within the limits.*above 2× warns, above 10× fails/,
 		);

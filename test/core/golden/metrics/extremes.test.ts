@@ -95,7 +95,7 @@ describe("a value that no outputs can have", () => {
 });
 
 describe("integers beyond 2^53", () => {
-	it.each(["int64", "uint64"] as const)("are told apart in a quantile, a ranking and tokens of %s", (dtype) => {
+	it.each(["int64", "uint64"] as const)("stay distinct in a quantile, a ranking and tokens of %s", (dtype) => {
 		const from = 2n ** 60n;
 		const of = (offsets: readonly number[]): Tensor => {
 			const data = new Uint8Array(BigUint64Array.from(offsets, (offset) => from + BigInt(offset)).buffer);

@@ -127,7 +127,7 @@ describe("top-k", () => {
 		);
 	});
 
-	it("tells how clear the golden's lead was in the rows that differ", () => {
+	it("reports how clear the golden's lead was in the rows that differ", () => {
 		const measured = topKAgreement(makePair(float32([3, 1, 5, 4.5], [2, 2]), float32([1, 3, 4, 5], [2, 2])), options);
 		expect(measured).toMatchObject({ value: 0, worstAt: 0, detail: expect.stringContaining("2 of 2 rows differ") });
 		expect(measured.detail).toContain("clearest of them is 2");

@@ -95,7 +95,7 @@ describe("findBatch", () => {
 });
 
 describe("planProbes", () => {
-	it("says why where no inputs can be made", () => {
+	it("explains why where no inputs can be made", () => {
 		expect(ask("No values.").probes.map((probe) => probe.state === "skipped" && probe.why)).toEqual(Array(6).fill("No values."));
 		expect(ask(subject({ inputs: [input("x", ["batch", "gone"])] })).probes[0]).toMatchObject({
 			state: "skipped",
@@ -157,7 +157,7 @@ describe("planProbes", () => {
 		expect(plan.probes[0]).toMatchObject({ state: "skipped", why: expect.stringMatching(/All rows of its inputs are equal/) });
 	});
 
-	it("makes batches smaller than memory, and says where even one is too large", () => {
+	it("makes batches smaller than memory, and reports where even one is too large", () => {
 		const wide = (columns: number) =>
 			ask(
 				subject({
@@ -279,7 +279,7 @@ describe("judgeProbes", () => {
 		expect(states(judge(noisy(0.1)))).toMatchObject({ determinism: "agrees", neighbours: "differs" });
 	});
 
-	it("tells a size that the engine does not answer, and inputs that it does not take", () => {
+	it("reports a size at which the engine fails, and inputs that it refuses", () => {
 		const answers = new Map(answer(plan, (row) => [...row]));
 		const failing = new Map(answers);
 		for (const { id, batch } of plan.cases) if (batch === 1) failing.set(id, { state: "failed", message: "no kernel." });

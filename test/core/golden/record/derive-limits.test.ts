@@ -171,7 +171,7 @@ describe("deriveLimits", () => {
 		expect(derive(logits, integers, shares).output.comparators?.[0]?.tolerance).toMatchObject({ fp32: 0, fp16: 0.5, int8: 0 });
 	});
 
-	it("says how much rounding grows in the network, once for each output", () => {
+	it("reports how much rounding grows in the network, once for each output", () => {
 		const { why } = derive(logits, { comparators: [{ kind: "relative-l2" }, { kind: "kl", input: "logits" }] }, { fp16: 1e-3 });
 		expect(why).toHaveLength(2);
 		expect(why[1]).toMatch(

@@ -98,7 +98,7 @@ describe("keepLoudCases", () => {
 		expect(notes).toEqual(['Case "a" was left out, because it is noise: the largest value is 0.']);
 	});
 
-	it("refuses where none is left, and says what would help", () => {
+	it("refuses where none is left, and reports what would help", () => {
 		const quiet = cases.map((_, index) => ({ index, why: "it is 1e-12" }));
 		expect(() => keepLoudCases(cases, quiet)).toThrow(ConfigError);
 		expect(() => keepLoudCases(cases, quiet)).toThrow(/every case is noise; of case "a", it is 1e-12/);

@@ -125,7 +125,7 @@ describe("one number over all cases", () => {
 		expect(judge(cases, { comparators: [{ kind: "accuracy", scope: "set", tolerance: 0.1 }] })?.state).toBe("match");
 	});
 
-	it("tells the base's own number beside", () => {
+	it("reports the base's own number too", () => {
 		const [check] = judge(casesOf(maps.cases), { comparators: [{ kind: "miou", scope: "set" }] }, { base: true })?.checks ?? [];
 		expect(check?.base).toBe(check?.got);
 	});
@@ -169,7 +169,7 @@ describe("the verdict on the whole set", () => {
 		expect(judgeSet(place, [])).toBeNull();
 	});
 
-	it("keeps an even sample of too many vectors, and says so", () => {
+	it("keeps an even sample of too many vectors, and reports it", () => {
 		const manifest = manifestFor([{ expected: { y: float32([1, 0], [1, 2]) }, got: {} }], {
 			comparators: [{ kind: "recall-at-k", k: 1, scope: "set" }],
 		});

@@ -62,7 +62,7 @@ describe("gives every input its shape", () => {
 	});
 });
 
-describe("refuses sizes that do not fit, and says what to write", () => {
+describe("refuses sizes that do not fit, and reports what to write", () => {
 	it.each<[string, Record<string, readonly Dim[] | null>, ShapeSource, RegExp, RegExp]>([
 		[
 			"a symbol without a size",

@@ -38,7 +38,7 @@ it.each([
 	});
 });
 
-it("says nothing without a version of operators that some TensorRT imports, alone or by a plugin", () => {
+it("reports nothing without a version of operators that some TensorRT imports, alone or by a plugin", () => {
 	const codes = ["Conv", "STFT", "EfficientNMS_TRT"].flatMap((op) =>
 		findings(operator(op), { backend: "onnxruntime" }).map(({ code }) => code),
 	);
@@ -96,7 +96,7 @@ describe("an operator", () => {
 		expect(findings(operator(op))[0]?.fix).toContain(advice);
 	});
 
-	it("is told once, with the number of its nodes", () => {
+	it("is reported once, with the number of its nodes", () => {
 		const nodes = ["a", "b", "y"].map((name, index) => node({ op: "Det", inputs: [["x", "a", "b"][index] ?? ""], outputs: [name] }));
 		expect(said({ nodes })).toEqual([
 			'error operator-unsupported: TensorRT 10.6 does not import Det (unnamed, output "a") (3 nodes): neither 10.1 nor 10.14 does.',

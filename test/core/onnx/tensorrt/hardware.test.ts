@@ -42,7 +42,7 @@ describe("a number format that the GPU does not have", () => {
 		expect(severities("precision-hardware", init, context)).toEqual(Array.from({ length: count }, () => "error"));
 	});
 
-	it("is told with both sides and what to do", () => {
+	it("is reported with both sides and what to do", () => {
 		const [finding] = found({}, { precision: "fp8", computeCapability: "8.6" });
 		expect(finding?.message).toBe(
 			"The engine is to be fp8, and this GPU (compute capability 8.6) has no FP8: TensorRT builds it from 8.9 on.",
@@ -80,7 +80,7 @@ describe("a dimension without a name and without a size", () => {
 		["by the configuration's lack, on TensorRT", { dims: {} }, ["error dims-unbound"]],
 		["by the file alone, where there is no configuration", {}, ["note io-dynamic"]],
 		["by the file alone, on ONNX Runtime", { backend: "onnxruntime", dims: {} }, ["note io-dynamic"]],
-	])("is told once: %s", (_, context, expected) => {
+	])("is reported once: %s", (_, context, expected) => {
 		expect(codes(context)).toEqual(expected);
 	});
 

@@ -14,7 +14,7 @@ describe("the tables of TensorRT", () => {
 		expect(tables.map((table) => table.version)).toEqual(versions);
 	});
 
-	it.each(files)("%s says where it comes from, and is small", (file) => {
+	it.each(files)("%s names its source, and is small", (file) => {
 		const { source } = JSON.parse(readFileSync(`${folder}/${file}`, "utf8"));
 		expect(source.repository).toBe("onnx/onnx-tensorrt");
 		expect(source.commit).toMatch(/^[0-9a-f]{40}$/);
@@ -51,7 +51,7 @@ describe("the tables of TensorRT", () => {
 const notInFile =
 	"DeformConv DequantizeLinear EyeLike Hardmax If Loop QuantizeLinear RandomNormal RandomNormalLike RandomUniform RandomUniformLike RotaryEmbedding";
 
-it("judges every condition that the newest table knows of, or says why not", () => {
+it("judges every condition that the newest table knows of, or explains why not", () => {
 	const judged = new Set([...restrictions.keys(), ...notInFile.split(" ")]);
 	expect([...(tables.at(-1)?.restricted ?? [])].filter((name) => !judged.has(name))).toEqual([]);
 });

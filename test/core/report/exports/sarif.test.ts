@@ -9,7 +9,7 @@ function runOf(parts: { findings?: Finding[]; errors?: ErrorRecord[] }) {
 }
 
 describe("renderSarif", () => {
-	it("says where, what and how to mend it, and where to read on", () => {
+	it("names the place, the problem, the fix, and where to read on", () => {
 		const run = runOf({
 			findings: [
 				{
@@ -63,7 +63,7 @@ describe("renderSarif", () => {
 		expect(run.invocations[0].toolExecutionNotifications).toMatchObject([{ descriptor: { id: "tool-crashed" } }]);
 	});
 
-	it("says that it looked and found nothing", () => {
+	it("reports that it checked and found nothing", () => {
 		const run = runOf({});
 		expect(run.results).toEqual([]);
 		expect(run.invocations[0].executionSuccessful).toBe(true);

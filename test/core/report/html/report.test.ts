@@ -171,7 +171,7 @@ describe("the page", () => {
 		expect(text).toContain('<th scope="row">GPU readings</th><td class="wrap">198 over 33 runs</td>');
 	});
 
-	it("says nothing of a GPU that nobody watched", () => {
+	it("reports nothing about a GPU that was not watched", () => {
 		for (const name of ["all-green", "on-cpu", "no-base"])
 			expect(page(name)).not.toMatch(/GPU during the runs|GPU readings|SM clock|limited by/);
 	});

@@ -72,7 +72,7 @@ describe("damageWeights", () => {
 		expect(Math.abs(size / weightDefectSizes[kind] - 1)).toBeLessThan(slack);
 	});
 
-	it("leaves zeros and what is not finite, and says so", () => {
+	it("leaves zeros and what is not finite, and reports it", () => {
 		const dull = float32([0, -0, Number.NaN, Number.POSITIVE_INFINITY]);
 		const { bytes, changed } = damageWeights(dull.data, { dtype: "float32", dims: [4] }, defect("tensor-noise"));
 		expect({ bytes, changed }).toEqual({ bytes: dull.data, changed: false });

@@ -37,7 +37,7 @@ describe("pictures of golden checks that do not pass", () => {
 		expect(picture).toContain("1.0000001");
 	});
 
-	it("say that a limit on all elements is none on each", () => {
+	it("report that a limit on all elements is none on each", () => {
 		const plain = { index: [1], got: 2, expected: 1 };
 		const text = pageOf([mismatch([buildDrawnCheck({ metric: "relative-l2", largest: [plain] })])]);
 		expect(text).toContain("the limit is on all elements together, not on each");
@@ -66,7 +66,7 @@ describe("pictures of golden checks that do not pass", () => {
 		expect(picture).toContain("errhist");
 	});
 
-	it("are at most 60 and 3 MB, and say that there are more", () => {
+	it("are at most 60 and 3 MB, and report that there are more", () => {
 		const noise = Array.from({ length: 48 * 48 }, (_, cell) => ((cell * 2_654_435_761) >>> 8) % 255);
 		const errorMap = buildErrorMap({ rows: 48, columns: 48, cells: cellsOf(noise) });
 		const text = pageOf(Array.from({ length: 100 }, (_, at) => mismatch([buildDrawnCheck({ output: `y${at}`, errorMap })])));
