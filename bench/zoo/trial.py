@@ -72,7 +72,8 @@ def replace(tensor, values):
 
 
 def fp16(values):
-    return np.clip(values, -LARGEST_FP16, LARGEST_FP16).astype(np.float16).astype(np.float32)
+    with np.errstate(over="ignore"):
+        return np.where(np.abs(values) > LARGEST_FP16, values, values.astype(np.float16).astype(np.float32))
 
 
 def change_floats(model, change):
@@ -107,15 +108,8 @@ def float_values(model):
     }
 
 
-def clip(model, source, target):
-    opset = next(entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx"))
-    if opset < 11:
-        return helper.make_node("Clip", [source], [target], min=-LARGEST_FP16, max=LARGEST_FP16)
-    return helper.make_node("Clip", [source, "fp16/least", "fp16/most"], [target])
-
-
 def round_nodes(model):
-    """Clips the output of every node that gives float32 to fp16's range, and casts it to fp16 and back."""
+    """Casts the output of every node that gives float32 to fp16 and back, but for what is beyond fp16's range: a right engine keeps that in fp32."""
     known = float_values(model)
     for graph in list(graphs(model.graph)):
         nodes = []
@@ -127,15 +121,17 @@ def round_nodes(model):
                 if name not in known or name == "":
                     continue
                 node.output[index] = f"{name}/full"
+                full, half, near, size, beyond = (f"{name}/{part}" for part in ("full", "half", "near", "size", "beyond"))
                 nodes += [
-                    clip(model, f"{name}/full", f"{name}/clipped"),
-                    helper.make_node("Cast", [f"{name}/clipped"], [f"{name}/half"], to=TensorProto.FLOAT16),
-                    helper.make_node("Cast", [f"{name}/half"], [name], to=TensorProto.FLOAT),
+                    helper.make_node("Cast", [full], [half], to=TensorProto.FLOAT16),
+                    helper.make_node("Cast", [half], [near], to=TensorProto.FLOAT),
+                    helper.make_node("Abs", [full], [size]),
+                    helper.make_node("Greater", [size, "fp16/most"], [beyond]),
+                    helper.make_node("Where", [beyond, full, near], [name]),
                 ]
         del graph.node[:]
         graph.node.extend(nodes)
-    for name, value in (("least", -LARGEST_FP16), ("most", LARGEST_FP16)):
-        model.graph.initializer.append(numpy_helper.from_array(np.array(value, np.float32), f"fp16/{name}"))
+    model.graph.initializer.append(numpy_helper.from_array(np.array(LARGEST_FP16, np.float32), "fp16/most"))
 
 
 def copy(model):
