@@ -3,6 +3,7 @@ import { batchCases, type CaseBatch, splitBatch } from "../core/golden/record/ca
 import { type LabelledRun, measureNoise, type OutputParts, type RunOutputs } from "../core/golden/record/noise-floor.ts";
 import { outputParts } from "../core/golden/record/propose.ts";
 import { findQuietCases, keepLoudCases } from "../core/golden/record/quiet-cases.ts";
+import { unitRun } from "../core/golden/record/unit-run.ts";
 import { isQuantised } from "../core/onnx/quantised.ts";
 import { quoteName } from "../core/onnx/quote.ts";
 import type { NoiseFloor } from "../core/schema/golden.ts";
@@ -148,7 +149,8 @@ function conclude(input: NoiseInput, runs: readonly LabelledRun[], notes: string
 	const kept = loud.kept.map(({ index }) => index);
 	const outputsOf = (outputs: RunOutputs): RunOutputs => kept.map((index) => outputs[index] ?? {});
 	const left = outputsOf(reference);
-	const rest = runs.map(({ label, outputs }) => ({ label, outputs: outputsOf(outputs) }));
+	const unit = unitRun(left);
+	const rest = [...runs.map(({ label, outputs }) => ({ label, outputs: outputsOf(outputs) })), ...(unit === null ? [] : [unit])];
 	return { noise: measureNoise(left, rest, partsOfOutputs(left)), runs: rest, kept, notes: [...notes, ...loud.notes] };
 }
 
