@@ -2,12 +2,12 @@
 
 import type { RoundedRun } from "../core/golden/record/comparator-errors.ts";
 import type { RoundingTable } from "../core/golden/record/defects/judge.ts";
-import { type Emulated, emulatedPrecisions, strayAtFp32 } from "../core/golden/record/limits.ts";
+import { type Emulated, emulatedPrecisions, relativeL2Limits, rules } from "../core/golden/record/limits.ts";
 import { measureNoise, noiseOfPart } from "../core/golden/record/noise-floor.ts";
 import type { OnnxGraph } from "../core/onnx/model.ts";
 import { isQuantised } from "../core/onnx/quantised.ts";
 import { quoteName } from "../core/onnx/quote.ts";
-import type { GoldenManifest, OutputSlice, RoundingRecord, Spread } from "../core/schema/golden.ts";
+import type { GoldenManifest, OutputSlice, Precision, RoundingRecord, Spread } from "../core/schema/golden.ts";
 import { counted } from "../core/text/labels.ts";
 import type { InferCase } from "../ports/backend.ts";
 import type { EmulationResult, Reference } from "../ports/reference.ts";
@@ -108,26 +108,29 @@ function describeBeyond(precision: Emulated, names: readonly string[]): string {
 	return `At ${precision} ${counted(names.length, "tensor")} would overflow (${shown.join(", ")}${more}) and stayed in fp32 in the emulation; an engine has to keep their layers in fp32 too.`;
 }
 
-/** How far rounding alone moves each output and parts of it, by precision; fp32 by what the network makes of the others. */
+/** How far correct outputs, and parts of them, stray by precision; at least what the least limits of that precision make room for. */
 export function roundingTable({ noiseFloor, rounding = {} }: GoldenManifest, graph: OnnxGraph): RoundingTable {
-	const emulated = emulatedPrecisions.flatMap((precision) => {
-		const outputs = rounding[precision]?.outputs;
-		return outputs === undefined ? [] : [{ precision, outputs }];
-	});
 	const quantised = isQuantised(graph);
-	const single = (name: string, slice?: OutputSlice): Pick<Spread, "relativeL2" | "maxAbs"> => {
-		const at = emulated.flatMap(({ precision, outputs }) => {
-			const spread = noiseOfPart(outputs[name], slice);
+	const strayOf = (name: string, slice?: OutputSlice) => {
+		const at = emulatedPrecisions.flatMap((precision) => {
+			const spread = noiseOfPart(rounding[precision]?.outputs[name], slice);
 			return spread === undefined ? [] : [[precision, spread.relativeL2] as const];
 		});
-		const noise = noiseOfPart(noiseFloor?.outputs[name], slice) ?? { relativeL2: 0, maxAbs: 0 };
-		const stray = strayAtFp32({ dtype: "float32", noise: noise.relativeL2, rounding: Object.fromEntries(at), quantised });
-		return { maxAbs: noise.maxAbs, relativeL2: stray };
+		const noise = noiseOfPart(noiseFloor?.outputs[name], slice)?.relativeL2 ?? 0;
+		return relativeL2Limits({ dtype: "float32", noise, rounding: Object.fromEntries(at), quantised });
 	};
-	const fp32 = Object.entries(emulated[0]?.outputs ?? {}).map(([name, { parts }]): [string, Spread] => {
-		const [first, ...others] = (parts ?? []).map(({ slice }) => ({ slice, ...single(name, slice) }));
-		return [name, first === undefined ? single(name) : { ...single(name), parts: [first, ...others] }];
-	});
-	const table = emulated.map(({ precision, outputs }) => [precision, outputs] as const);
-	return { ...Object.fromEntries(table), ...(fp32.length === 0 ? {} : { fp32: Object.fromEntries(fp32) }) };
+	const spreads = { ...noiseFloor?.outputs, ...rounding.fp16?.outputs };
+	const table: Partial<Record<Precision, Record<string, Spread>>> = {};
+	for (const [name, { parts }] of Object.entries(spreads)) {
+		for (const precision of ["fp32", ...emulatedPrecisions] as const) {
+			const spread = (slice?: OutputSlice) => {
+				const { stray = 0, limit = 0 } = strayOf(name, slice)[precision] ?? {};
+				return { relativeL2: Math.max(stray, limit / rules.room), maxAbs: 0 };
+			};
+			if (precision !== "fp32" && rounding[precision]?.outputs[name] === undefined) continue;
+			const [first, ...others] = (parts ?? []).map(({ slice }) => ({ slice, ...spread(slice) }));
+			table[precision] = { ...table[precision], [name]: first === undefined ? spread() : { ...spread(), parts: [first, ...others] } };
+		}
+	}
+	return table;
 }

@@ -94,8 +94,8 @@ function recall({ manifest, outputs }: NonNullable<RecordInput["begun"]>, given:
 	return { draft: manifest, answers: { variant: variant as ReferenceVariant, cases, outputs }, why: [] };
 }
 
-/** The least time for the trial, however long the steps before it took. */
-const minTrialMs = 5_000;
+/** Of the time limit, for the trial, however long the steps before it took. */
+const minTrialShare = 0.25;
 
 type ToTest = Pick<Drafted, "draft" | "answers"> & { spentMs: number };
 
@@ -107,7 +107,7 @@ async function testGolden({ draft, answers, spentMs }: ToTest, input: RecordInpu
 		rounding: roundingTable(draft, input.model.onnx.graph),
 	};
 	const save = (record: SensitivityRecord): Promise<void> => input.save({ ...draft, sensitivity: record });
-	const limitMs = Math.max(Math.min(minTrialMs, input.limitMs), input.limitMs - spentMs);
+	const limitMs = Math.max(minTrialShare * input.limitMs, input.limitMs - spentMs);
 	const job = {
 		...jobOf(input, answers),
 		variant: answers.variant,

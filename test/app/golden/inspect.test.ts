@@ -80,7 +80,7 @@ describe("renderInspection", () => {
 		["limits of boxes", "boxes found\n  box-iou: smallest overlap: fp32 ≥ 0.99982"],
 		["outputs that are compared as boxes", "output boxes (boxes)\n  compared with the boxes of found\n"],
 		["weights that no case depends on", "7 noticed, 2 below the noise\n  no case depends on a.bias, b.bias"],
-		["what it notices", "At fp32 it notices all 8 defects that move an output beyond its rounding."],
+		["what it notices", "It notices all defects that move an output beyond its rounding: 8 at fp32."],
 		["weights that no defect shows", 'No case depends on 1 of 9 weight tensors: "c.bias".'],
 	])("tells %s", (_, words) => {
 		expect(text).toContain(words);

@@ -30,12 +30,23 @@ const defectLabels: Readonly<Record<WeightDefectKind | OutputDefectKind, string>
 
 const mostNamed = 3;
 
-/** One sentence for each precision, and one for weights that no case depends on. */
+/** What was tried, what is noticed, what is not, and which weights no case depends on. */
 export function describeSensitivity(record: SensitivityRecord): string[] {
 	const precisions = Object.keys(record.precisions) as Precision[];
-	const sentences = precisions.map((precision) => sentenceAt(record, precision));
+	const whole = precisions.filter((precision) => countsAt(record, precision).missed === 0);
 	const state = stateLabel(record);
-	return [...(state === null ? [] : [state]), ...sentences, ...describeUnseen(record)];
+	return [
+		...(state === null ? [] : [state]),
+		...describeWhole(record, whole),
+		...precisions.filter((precision) => !whole.includes(precision)).map((precision) => describePart(record, precision)),
+		...describeUnseen(record),
+	];
+}
+
+function countsAt(record: SensitivityRecord, precision: Precision): { moving: number; missed: number } {
+	const { weights, outputs } = sharesAt(record, precision);
+	const moving = weights.moving + outputs.moving;
+	return { moving, missed: moving - weights.noticed - outputs.noticed };
 }
 
 function stateLabel({ state, tested, planned, tensors }: SensitivityRecord): string | null {
@@ -46,12 +57,15 @@ function stateLabel({ state, tested, planned, tensors }: SensitivityRecord): str
 	return `${tested}${tested < planned ? ` of ${planned}` : ""} defects of ${counted(tensors, "weight tensor")} were tried${tested < planned ? ", drawn over all layers" : ""}.`;
 }
 
-function sentenceAt(record: SensitivityRecord, precision: Precision): string {
-	const { weights, outputs, from } = sharesAt(record, precision);
-	const moving = weights.moving + outputs.moving;
-	const missed = moving - weights.noticed - outputs.noticed;
-	if (moving === 0) return `At ${precision} no defect moves an output by more than its rounding.`;
-	if (missed === 0) return `At ${precision} it notices all ${moving} defects that move an output beyond its rounding.`;
+function describeWhole(record: SensitivityRecord, precisions: readonly Precision[]): string[] {
+	if (precisions.length === 0) return [];
+	const counts = precisions.map((precision) => `${countsAt(record, precision).moving} at ${precision}`);
+	return [`It notices all defects that move an output beyond its rounding: ${counts.join(", ")}.`];
+}
+
+function describePart(record: SensitivityRecord, precision: Precision): string {
+	const { moving, missed } = countsAt(record, precision);
+	const { weights, from } = sharesAt(record, precision);
 	const sizes = from === null || weights.moving === 0 ? "" : `, and any tensor, row or channel that is wrong by ${100 * from} % or more`;
 	return `At ${precision} it notices ${moving - missed} of ${moving} defects that move an output beyond its rounding${sizes}; not: ${namedMisses(record, precision)}.`;
 }

@@ -3,6 +3,7 @@ import type { ComparatorSpec, GoldenManifest, OutputSlice, Precision, Spread } f
 import { judgeCase } from "../../compare/judge.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { judgeSet } from "../../whole-set/judge-set.ts";
+import { rules } from "../limits.ts";
 import { distance, floorOf, noiseOfPart, type RunOutputs, referencePrecision } from "../noise-floor.ts";
 
 /** How far rounding alone moves each output, and parts of it, by precision. */
@@ -27,7 +28,7 @@ export interface DefectVerdict {
 }
 
 /** Smaller changes of an output may be rounding. */
-export const timesRounding = 3;
+const timesRounding = rules.room;
 
 export interface DefectWatch {
 	/** The outputs of one case. @returns whether the verdict is settled, so that the other cases need not run. */
@@ -38,12 +39,14 @@ export interface DefectWatch {
 
 interface Watched {
 	precision: Precision;
+	/** Largest change so far, in multiples of the rounding. */
+	times: number;
 	moved: boolean;
 	noticed: boolean;
 }
 
 export function watchDefect(trial: Trial): DefectWatch {
-	const watched = precisionsOf(trial).map((precision): Watched => ({ precision, moved: false, noticed: false }));
+	const watched = precisionsOf(trial).map((precision): Watched => ({ precision, times: 0, moved: false, noticed: false }));
 	const seen: Readonly<Record<string, Tensor>>[] = [];
 	let furthest = { change: 0, output: null as string | null, times: 0 };
 	return {
@@ -51,14 +54,16 @@ export function watchDefect(trial: Trial): DefectWatch {
 			seen[index] = outputs;
 			const changes = changesOf(trial, index, outputs);
 			for (const one of watched) {
-				one.moved ||= changes.some((change) => change.size > timesRounding * roundingOf(trial, one.precision, change));
+				one.times = Math.max(one.times, ...changes.map((change) => timesOf(change, roundingOf(trial, one.precision, change))));
+				one.moved = one.times > timesRounding;
 				one.noticed ||= failsCase(trial, index, { outputs, precision: one.precision });
 			}
 			for (const change of changes) {
-				const times = change.size / Math.max(roundingOf(trial, referencePrecision, change), Number.MIN_VALUE);
-				if (change.size > 0 && times > furthest.times) furthest = { change: change.size, output: change.output, times };
+				const times = timesOf(change, roundingOf(trial, referencePrecision, change));
+				if (times > furthest.times) furthest = { change: change.size, output: change.output, times };
 			}
-			return watched.every(({ moved, noticed }) => moved && noticed);
+			const cases = Object.keys(seen).length;
+			return watched.every((one) => isSettled(one, cases));
 		},
 		verdict() {
 			const whole = seen.length === trial.reference.length && !seen.includes(undefined as never);
@@ -70,6 +75,19 @@ export function watchDefect(trial: Trial): DefectWatch {
 			};
 		},
 	};
+}
+
+function timesOf({ size }: Change, rounding: number): number {
+	return size === 0 ? 0 : size / Math.max(rounding, Number.MIN_VALUE);
+}
+
+/** What moves so little in so many cases is taken not to move in the others. */
+const enoughCases = 3;
+const littleOfThreshold = 0.5;
+
+function isSettled({ moved, noticed, times }: Watched, cases: number): boolean {
+	if (moved) return noticed;
+	return cases >= enoughCases && times < littleOfThreshold * timesRounding;
 }
 
 /** Of a model that no longer runs, which every golden notices. */
@@ -122,7 +140,7 @@ function roundingOf({ rounding, manifest, reference }: Trial, precision: Precisi
 	const noise = floorOf(noiseOfPart(manifest.noiseFloor?.outputs[output], slice), dtype);
 	if (noise === 0) return 0;
 	const measured = noiseOfPart(rounding[precision]?.[output], slice)?.relativeL2;
-	return Math.max(noise, measured ?? usualRounding[precision], precision === referencePrecision ? usualRounding[precision] : 0);
+	return Math.max(noise, measured ?? usualRounding[precision]);
 }
 
 function changesOf({ manifest, reference }: Trial, index: number, outputs: Readonly<Record<string, Tensor>>): Change[] {

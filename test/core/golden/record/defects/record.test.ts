@@ -53,6 +53,12 @@ describe("watchDefect", () => {
 		expect(watch.verdict()).toMatchObject({ states: { fp32: "noticed", fp16: "noticed" }, change: 1, output: "y" });
 	});
 
+	it("takes what hardly moves in three cases not to move in the others", () => {
+		const many = [...cases, ...cases];
+		const watch = watchDefect(trialOf(many, limits(1e-3, 1e-1)));
+		expect(many.map(({ y }, index) => watch.see(index, { y }))).toEqual([false, false, true, true]);
+	});
+
 	it("asks comparators of the whole set after the last case", () => {
 		const vectors = [
 			[1, 0, 0],
