@@ -65,8 +65,12 @@ it("raises a limit that is too tight, keeps the evidence, and is due until then"
 	const after = await run("run", "--out", "after");
 	expect(after.exit, after.stdout + after.stderr).toBe(0);
 	expect(readResult(join(cwd, "after")).notes.join()).not.toContain("Calibration is due");
-	await run("golden", "calibrate", "--write", "--author", "Ann");
-	expect(readGolden(cwd).calibration).toHaveLength(1);
+	const again = await run("golden", "calibrate", "--write", "--author", "Ann");
+	expect(again.stdout).toContain("hidden, relative L2 at fp16: keeps 5e-3");
+	const confirmed = readGolden(cwd);
+	expect(confirmed.calibration).toMatchObject([{ limits: [{ limit: 5e-3 }] }]);
+	expect((await run("golden", "calibrate", "--write", "--author", "Ann")).stdout).toContain("Nothing was written: ");
+	expect(readGolden(cwd)).toEqual(confirmed);
 });
 
 it("lowers a limit that is far above the error, by the multiple that is asked for", async () => {
@@ -81,7 +85,7 @@ it("refuses the error of a wrong engine, and takes a limit that the user gives",
 	const refused = await run("golden", "calibrate", "--write", "--author", "Ann");
 	expect(refused.exit).toBe(1);
 	expect(refused.stdout).toMatch(/logits_out, relative L2 at fp32: REFUSED, an error of 0\.033 at fp32 says that the engine is wrong/);
-	expect(refused.stdout).toContain("Nothing was written.");
+	expect(refused.stdout).toContain("Nothing was written: ");
 	expect(readGolden(cwd).goldenId).toBe("segmenter@1");
 	const given = await run("golden", "calibrate", "--write", "--author", "Ann", "--limit", "logits_out=5e-2");
 	expect(given.stdout).toContain("1e-3 → 5e-2, set by --limit; the engine's own error is 0.033");

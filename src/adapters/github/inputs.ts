@@ -136,6 +136,8 @@ export interface GoldenInputs {
 	/** Options of `trtgate golden record`, each with its values; those that are left out are not there. */
 	options: readonly { name: string; values: readonly string[] }[];
 	propose: boolean;
+	/** Limits follow from the engines of this runner; nothing is recorded. */
+	calibrate: boolean;
 	branch: string;
 	/** Empty: the default branch. */
 	base: string;
@@ -158,6 +160,7 @@ export function readGoldenInputs(): GoldenInputs {
 		author: getInput("author"),
 		options: options.map((name) => ({ name, values: lines(name) })).filter(({ values }) => values.length > 0),
 		propose: oneOf("propose", ["false", "true"]) === "true",
+		calibrate: oneOf("calibrate", ["false", "true"]) === "true",
 		branch: getInput("branch") || "trtgate/goldens",
 		base: getInput("base"),
 		draft: oneOf("draft", ["false", "true"]) === "true",

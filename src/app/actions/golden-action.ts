@@ -1,4 +1,4 @@
-// The action in golden/: records the goldens of models, and proposes what changed as one pull request.
+// The action in golden/: records or calibrates the goldens of models, and proposes what changed as one pull request.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,6 +7,7 @@ import { ToolError } from "../../core/errors.ts";
 import { readConfigFile } from "../config-file.ts";
 import { exitCodes, explainError } from "../exit.ts";
 import { type GoldenJob, openGoldenJob } from "../golden/action-job.ts";
+import { calibrateModels } from "../golden/calibrate-models.ts";
 import { proposeGoldens, type RecordedGoldens } from "../golden/propose-goldens.ts";
 import { chooseTargets, type GoldenTarget, type RecordedModel, recordModel } from "../golden/record-models.ts";
 import { writeGoldenOutputs } from "../golden/write-outputs.ts";
@@ -23,7 +24,8 @@ export async function runGoldenAction(): Promise<number> {
 	});
 	try {
 		const job = await openGoldenJob();
-		const done = await recordAll(job, () => reason);
+		const done = job.inputs.calibrate ? await calibrateModels(job) : await recordAll(job, () => reason);
+		if (reason !== null) throw new ToolError({ code: "interrupted", message: `Nothing was proposed: ${reason}.` });
 		const proposal = await proposeGoldens(done, job);
 		await writeGoldenOutputs(done, proposal);
 		return conclude(proposal.state === "failed" ? [...done.errors, proposal.error] : done.errors);

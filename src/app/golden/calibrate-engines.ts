@@ -2,7 +2,7 @@
 import { dirname, join } from "node:path";
 import type { Config } from "../../core/config/config.ts";
 import { BugError } from "../../core/errors.ts";
-import { applyCalibration, type CalibratedEngine } from "../../core/golden/calibrate/apply.ts";
+import { applyCalibration, type CalibratedEngine, isSameCalibration } from "../../core/golden/calibrate/apply.ts";
 import { errorsOf } from "../../core/golden/calibrate/errors.ts";
 import { type CalibrationRule, proposeLimits } from "../../core/golden/calibrate/propose-limits.ts";
 import type { CalibratedErrors } from "../../core/golden/calibrate/render.ts";
@@ -94,7 +94,7 @@ function usableEngines({ engines }: CalibratedGolden, { backend, startedAt }: Re
 	});
 }
 
-/** @returns the new manifest; null where no engine gave evidence. */
+/** @returns the new manifest; null where no engine gave evidence, or none that is new. */
 export async function writeCalibration(
 	golden: CalibratedGolden,
 	{ home, result }: Calibration,
@@ -103,6 +103,7 @@ export async function writeCalibration(
 	const engines = usableEngines(golden, result);
 	if (engines.length === 0) return null;
 	const manifest = applyCalibration(golden.old, engines, how.change);
+	if (isSameCalibration(golden.old, manifest)) return null;
 	const path = join(home, golden.path);
 	await how.files.makeFolder(dirname(path));
 	await how.files.writeText(path, `${JSON.stringify(manifest, null, "\t")}\n`);

@@ -75,7 +75,7 @@ async function writeAll(calibration: Calibration, change: Change): Promise<strin
 function conclusion({ goldens }: Calibration, { written, writes }: { written: readonly string[]; writes: boolean }): string {
 	if (goldens.length === 0) return "No engine with a golden was run, so nothing was calibrated.\n";
 	if (written.length > 0) return `Written, with the evidence:\n${written.map((line) => `  ${line}\n`).join("")}`;
-	if (writes) return "Nothing was written.\n";
+	if (writes) return "Nothing was written: no engine gave evidence that the goldens do not hold already.\n";
 	const limits = goldens.flatMap((golden) => golden.engines.flatMap((engine) => engine.limits));
 	const isRefused = limits.some(({ state }) => state === "refused");
 	const refused = isRefused

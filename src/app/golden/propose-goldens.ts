@@ -55,7 +55,7 @@ function describePull({ recorded, notes }: RecordedGoldens, { inputs, author }: 
 	const goldens = recorded
 		.filter(({ state }) => state === "written")
 		.map(({ model, path, manifest, old, change }) => ({ model: model.name, path, manifest, before: old?.goldenId ?? null, change }));
-	return { goldens, reason: inputs.reason, author, commit, branch: inputs.branch, notes };
+	return { goldens, reason: inputs.reason, author, commit, branch: inputs.branch, notes, calibrated: inputs.calibrate };
 }
 
 interface Sending {

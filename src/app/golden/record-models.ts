@@ -95,7 +95,7 @@ export async function recordModel(target: GoldenTarget, recording: Recording): P
 	const options = await parseRecordOptions(argumentsFor(target, recording), recording.terminal);
 	const recorded = await recordWith(options, recording.terminal);
 	const isChange = recorded.state === "written" && old !== null;
-	const [change = null] = isChange ? await review({ target, manifest: recorded.manifest, home: recording.home, before }) : [];
+	const [change = null] = isChange ? await reviewTarget({ target, manifest: recorded.manifest, home: recording.home, before }) : [];
 	return { ...target, ...recorded, old, change };
 }
 
@@ -107,7 +107,7 @@ function argumentsFor({ model }: GoldenTarget, { inputs, author }: Recording): s
 }
 
 /** Recording removes the old revision's tensors, which the review is to compare with. */
-async function keepOld({ path }: GoldenTarget, { home, before }: { home: string; before: string }): Promise<GoldenManifest | null> {
+export async function keepOld({ path }: GoldenTarget, { home, before }: { home: string; before: string }): Promise<GoldenManifest | null> {
 	const text = await readManifestText(join(home, path), path);
 	if (text === null) return null;
 	const manifest = parseManifest(text, path);
@@ -129,7 +129,7 @@ interface Reviewing {
 	before: string;
 }
 
-function review({ target: { model, path }, manifest, home, before }: Reviewing) {
+export function reviewTarget({ target: { model, path }, manifest, home, before }: Reviewing) {
 	const specs = engineSpecs({ models: [model] }).filter((spec) => spec.engine.golden === path);
 	const set = { manifest, folder: join(home, dirname(path)) };
 	const goldens = new Map(specs.map((spec) => [spec.id, set]));

@@ -28,6 +28,8 @@ export interface GoldenPull {
 	branch: string;
 	/** What could not be determined. */
 	notes: readonly string[];
+	/** Only limits changed, by what engines strayed. */
+	calibrated?: boolean;
 }
 
 /** A body that starts so is ours to rewrite. */
@@ -43,10 +45,11 @@ const maxTitleChars = 200;
 const maxBodyChars = 65_000;
 const maxReasonChars = 1000;
 
-export function goldenPullTitle({ goldens }: Pick<GoldenPull, "goldens">): string {
+export function goldenPullTitle({ goldens, calibrated }: Pick<GoldenPull, "goldens" | "calibrated">): string {
 	const [only, second] = goldens;
 	const what =
 		only === undefined || second !== undefined ? counted(goldens.length, "golden") : `the golden of ${cleanName(only.model, 80)}`;
+	if (calibrated) return shorten(inertText(`Calibrate ${what}`), maxTitleChars);
 	const isFirst = goldens.every(({ before }) => before === null);
 	return shorten(inertText(isFirst ? `Record ${what}` : `Record ${what} anew`), maxTitleChars);
 }
@@ -78,12 +81,17 @@ export function goldenPullBody(pull: GoldenPull): string {
 	return `${body.slice(0, maxBodyChars - cut.length).replace(/\p{Surrogate}$/u, "")}${cut}`;
 }
 
-function bodyWith({ goldens, reason, author, commit, notes }: GoldenPull, rows: number): string {
+const calibratedText =
+	"Limits calibrated on engines: each engine's own error to the golden, and the limit that follows from it. Inputs and outputs are as they were. Merge only if these engines are known to be right.";
+
+function bodyWith({ goldens, reason, author, commit, notes, calibrated }: GoldenPull, rows: number): string {
 	return [
 		goldenPullMarker,
 		`**Why:** ${escapeMarkdown(cleanMessage(reason, maxReasonChars))} — ${escapeMarkdown(cleanName(author, 80))}`,
-		`Recorded by ONNX Runtime in fp32 from the models of ${commit}. Every later engine is compared with these files: look at what moved and why, and merge only if the old golden was wrong or the new one is intended.`,
-		...goldens.map((golden) => goldenPart(golden, rows)),
+		calibrated
+			? `${calibratedText} Models of ${commit}.`
+			: `Recorded by ONNX Runtime in fp32 from the models of ${commit}. Every later engine is compared with these files: look at what moved and why, and merge only if the old golden was wrong or the new one is intended.`,
+		...goldens.map((golden) => [goldenPart(golden, rows), ...(calibrated ? evidenceTables(golden, rows) : [])].join("\n\n")),
 		...(notes.length === 0 ? [] : [notes.map((note) => `- ${escapeMarkdown(cleanMessage(note, 400))}`).join("\n")]),
 	].join("\n\n");
 }
@@ -145,6 +153,23 @@ function limitTable(changes: readonly ToleranceChange[], rows: number): string[]
 		`| ${markdownCell(output)} | ${markdownCell(`${kind}, ${what}`)} | ${limitText(base)} | ${limitText(head)} | ${looser ? "**looser**" : "tighter or new"} |`;
 	const title = `${counted(changes.length, "limit")} changed${shown.length < changes.length ? `, ${shown.length} of them` : ""}:`;
 	return [[title, "", "| output | limit | before | now | |", "|---|---|---:|---:|---|", ...shown.map(line)].join("\n")];
+}
+
+/** One table for each engine that was calibrated now: its records come first. */
+function evidenceTables({ manifest }: RecordedGolden, rows: number): string[] {
+	const [latest] = manifest.calibration ?? [];
+	return (manifest.calibration ?? [])
+		.filter(({ at }) => at === latest?.at)
+		.map(({ engine, precision, backend, version, device, limits }) => {
+			const name = `${cleanName(engine, 120)} at ${precision}, ${backend === "tensorrt" ? "TensorRT" : "ONNX Runtime"} ${cleanName(version, 40)} on ${cleanName(device, 80)}`;
+			const line = (one: (typeof limits)[number]): string =>
+				`| ${markdownCell(one.output)} | ${markdownCell(one.kind)} | ${markdownCell(one.case)} | ${formatValue(one.error)} | ${formatValue(one.before)} | ${formatValue(one.limit)} | ${escapeMarkdown(cleanMessage(one.why, 200))} |`;
+			const shown = limits.slice(0, rows).map(line);
+			const head = ["| output | check | worst case | error | limit before | limit now | why |", "|---|---|---|---:|---:|---:|---|"];
+			return [`${escapeMarkdown(name)}:`, "", ...(shown.length === 0 ? [`${counted(limits.length, "limit")}.`] : [...head, ...shown])].join(
+				"\n",
+			);
+		});
 }
 
 function markdownCell(text: string): string {

@@ -54,6 +54,16 @@ function keyOf({ errors }: ProposedLimit, precision: Precision): string {
 
 const maxRecords = 100;
 
+/** Whether a calibration found what an earlier one had written: the same limits, of the same engines, devices and versions. */
+export function isSameCalibration(before: GoldenManifest, after: GoldenManifest): boolean {
+	const essence = ({ outputs, calibration = [] }: GoldenManifest): string =>
+		JSON.stringify([
+			outputs,
+			calibration.map((record) => [sourceOf(record), record.version, record.limits.map(({ limit }) => limit)]).sort(),
+		]);
+	return essence(before) === essence(after);
+}
+
 function sourceOf({ engine, backend, device }: Pick<CalibrationRecord, "engine" | "backend" | "device">): string {
 	return JSON.stringify([engine, backend, device]);
 }

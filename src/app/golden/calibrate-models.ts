@@ -1,0 +1,89 @@
+// Calibrates the goldens of a config's models on this runner's engines, for a pull request.
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileStore } from "../../adapters/files/store.ts";
+import { ConfigError, ToolError } from "../../core/errors.ts";
+import { defaultMultiple } from "../../core/golden/calibrate/propose-limits.ts";
+import { renderCalibration } from "../../core/golden/calibrate/render.ts";
+import type { ErrorRecord, Result } from "../../core/schema/result.ts";
+import { readConfigFile } from "../config-file.ts";
+import { stopOnSignals } from "../signals.ts";
+import { progressFor } from "../terminal.ts";
+import type { GoldenJob } from "./action-job.ts";
+import { type CalibratedGolden, type Calibration, calibrateEngines, writeCalibration } from "./calibrate-engines.ts";
+import type { RecordedGoldens } from "./propose-goldens.ts";
+import { chooseTargets, type GoldenTarget, keepOld, type RecordedModel, reviewTarget } from "./record-models.ts";
+
+/** An engine that fails does not stop the others. */
+export async function calibrateModels(job: GoldenJob): Promise<RecordedGoldens> {
+	const { terminal, inputs } = job;
+	const { config, home } = await readConfigFile({ cwd: terminal.cwd, path: inputs.config, workspace: terminal.cwd });
+	const targets = chooseTargets(config, inputs.model);
+	const scratchFolder = await mkdtemp(join(terminal.environment.temp ?? tmpdir(), "trtgate-calibration-"));
+	const before = join(scratchFolder, "before");
+	try {
+		for (const target of targets) await keepOld(target, { home, before });
+		const calibration = await calibrate(targets, job, join(scratchFolder, "out"));
+		terminal.out(
+			renderCalibration(
+				calibration.goldens.flatMap(({ engines }) => engines),
+				calibration.result.backend,
+			),
+		);
+		const recorded: RecordedModel[] = [];
+		for (const target of targets) recorded.push(...(await writeOne(target, { job, calibration, before })));
+		return { home, recorded, errors: errorsOf(calibration.result), notes: calibration.goldens.flatMap(notesOf) };
+	} finally {
+		await rm(scratchFolder, { recursive: true, force: true });
+	}
+}
+
+function calibrate(targets: readonly GoldenTarget[], { terminal, inputs }: GoldenJob, out: string): Promise<Calibration> {
+	const options = {
+		...{ cwd: terminal.cwd, workspace: terminal.cwd, config: inputs.config, out, inputs: {} },
+		only: targets.map(({ model }) => model.name).join("\n"),
+		environment: terminal.environment,
+		progress: progressFor(terminal, { quiet: false }),
+		onStart: (stop: (reason: string) => void) => void stopOnSignals(stop),
+	};
+	return calibrateEngines(options, { multiple: defaultMultiple, given: new Map() });
+}
+
+interface Writing {
+	job: GoldenJob;
+	calibration: Calibration;
+	before: string;
+}
+
+async function writeOne(target: GoldenTarget, { job, calibration, before }: Writing): Promise<RecordedModel[]> {
+	const golden = calibration.goldens.find(({ path }) => path === target.path);
+	if (golden === undefined) return [];
+	const change = { reason: job.inputs.reason, author: job.author };
+	const manifest = await writeCalibration(golden, calibration, { change, files: fileStore() });
+	if (manifest === null) return [{ ...target, state: "same", manifest: golden.old, old: golden.old, change: null }];
+	const [reviewed = null] = await reviewTarget({ target, manifest, home: calibration.home, before });
+	return [{ ...target, state: "written", manifest, old: golden.old, change: reviewed }];
+}
+
+function notesOf({ engines }: CalibratedGolden): string[] {
+	return engines.flatMap(({ engine, faults, limits }) => [
+		...faults.map((fault) => `${engine} was not calibrated: ${fault}`),
+		...limits.flatMap(({ state, errors, why }) => (state === "refused" ? [`${engine} sets no limit: ${errors.output}: ${why}`] : [])),
+	]);
+}
+
+/** What kept engines from being built or run. */
+function errorsOf({ errors, builds }: Result): Error[] {
+	const failed = builds.flatMap(({ model, engine, failure }) =>
+		failure === undefined || failure.kind === "runner" ? [] : [`${model}/${engine} was not built: ${failure.title} ${failure.fix}`],
+	);
+	return [...errors.map(asError), ...failed.map((message) => new ConfigError({ code: "model-unreadable", message }))];
+}
+
+function asError({ kind, message, fix }: ErrorRecord): Error {
+	const details = fix === undefined ? {} : { fix };
+	return kind === "runner"
+		? new ToolError({ code: "tool-crashed", message, details })
+		: new ConfigError({ code: "config-value", message, details });
+}
