@@ -139,7 +139,7 @@ async function chooseSizes(finding: Finding, { source, bound }: Sources, ports: 
 	if (tried.state === "none") throw missingSizes(model.onnx, bound, { ...source, tried: describeAttempts(bound, tried.attempts) });
 	const untried = tried.state === "ran" ? null : tried.why;
 	const text = describeChosen(model.onnx, bound, { ...tried, untried });
-	return { sizes: tried.sizes, text, notes: [`${text}. Others: ${sameSizes(bound, tried.sizes)}`] };
+	return { sizes: tried.sizes, text, notes: [`${text}. Give others with ${sameSizes(bound, tried.sizes)}`] };
 }
 
 function factsOf({ dims }: ShapeSource, { open }: BoundShapes, { sizes, text, notes }: Chosen): Omit<RecordInputs, keyof FoundInputs> {

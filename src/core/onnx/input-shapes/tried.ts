@@ -20,7 +20,9 @@ export function describeChosen(model: OnnxModel, bound: BoundShapes, { sizes, un
 	const kinds = kindsOf(model, bound.open);
 	const reasons = bound.open.map(({ name }) => `${quoteName(name, "")} ${sizes.get(name)} (${reasonFor(name, sizes, kinds)})`);
 	const shown = reasons.length > mostReasons ? [...reasons.slice(0, mostReasons), "…"] : reasons;
-	const failed = attempts.length === 0 ? "" : ` after ${attempts.length} other${attempts.length === 1 ? "" : "s"} that cannot run`;
+	const isFirst = bound.open.every(({ name }) => kinds.get(name)?.sizes[0] === sizes.get(name));
+	const failed =
+		attempts.length === 0 || isFirst ? "" : ` after ${attempts.length} other${attempts.length === 1 ? "" : "s"} that cannot run`;
 	const proof = untried === null ? `ONNX Runtime runs them${failed}` : `not tried, because ${untried.replace(/\.$/, "")}`;
 	return `sizes chosen: ${shown.join(", ")}; ${proof}`;
 }
