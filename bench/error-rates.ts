@@ -1,5 +1,5 @@
-// Simulates whole jobs and prints how often their verdicts are right and wrong, each figure beside its limit; fails where one is missed.
-// Beside it stands an independent simulation of the same model and rules: error-rates.py wrote error-rates.json.
+// Simulates whole jobs and prints how often their verdicts are right and wrong, each figure next to its limit; fails if one is exceeded.
+// It is compared with an independent simulation of the same model and rules: error-rates.py wrote error-rates.json.
 // node bench/error-rates.ts [part of the replicates, 1 by default]
 import { readFileSync } from "node:fs";
 import { type Rates, realisedRates, strong, type Truth, usual } from "./run-model.ts";
@@ -50,7 +50,7 @@ interface Bar {
 	most?: number;
 }
 
-/** What whole jobs say where nothing changed: latency and P99 of all their workloads share one error. */
+/** Verdicts of whole jobs without a change: latency and P99 of all their workloads share one error. */
 function jobBars(what: string, { slowerJobs, changedJobs }: Rates): Bar[] {
 	return [
 		{ what: `${what}: jobs with a false slower, %`, got: 100 * slowerJobs, most: 0.5 },

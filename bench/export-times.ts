@@ -1,4 +1,4 @@
-// Prints how fast the streaming parser of --exportTimes is beside JSON.parse, and how much memory each needs.
+// Prints how fast the streaming parser of --exportTimes is compared with JSON.parse, and how much memory each needs.
 import { createTimesParser } from "../src/formats/trtexec/export-times.ts";
 
 /** Entries as trtexec prints them, six significant digits. */
@@ -43,7 +43,7 @@ function byJson(): number {
 }
 
 if (byStream() !== byJson()) throw new Error("The two disagree.");
-// In turns, so that a busy machine slows both.
+// Alternating, so that a busy machine slows both.
 const rounds = Array.from({ length: 11 }, () => ({ stream: elapsedMs(byStream), json: elapsedMs(byJson) }));
 const streamMs = medianOf(rounds.map((round) => round.stream));
 const jsonMs = medianOf(rounds.map((round) => round.json));

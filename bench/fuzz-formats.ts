@@ -1,4 +1,4 @@
-// Feeds damaged files to every reader of what comes from outside: each has to be read or refused, within a second and 512 MiB.
+// Feeds damaged files to every reader of outside data: each must be read or refused, within a second and 512 MiB.
 // node bench/fuzz-formats.ts [inputs of each format, in thousands] [name of a format]
 import { spawn } from "node:child_process";
 import { setImmediate } from "node:timers/promises";
@@ -8,9 +8,9 @@ import { type Target, targets } from "./fuzz/targets.ts";
 
 const maxMs = 1000;
 const maxMebibytes = 512;
-/** Without it, V8 lets garbage grow to gigabytes before it collects. What needs more than this dies, which is a fault. */
+/** Without it, V8 lets garbage grow to gigabytes before it collects. A process that needs more dies, which is a failure. */
 const heapLimit = `--max-old-space-size=${maxMebibytes / 2}`;
-/** Who has said nothing for so long hangs in one input. */
+/** A process that is silent for this long hangs in one input. */
 const silenceMs = 60_000;
 
 interface Row {
@@ -21,8 +21,8 @@ interface Row {
 }
 
 /**
- * After so many inputs the event loop gets its turn. What an inflateSync that threw had in hand, Node frees only then, and the
- * product ends at the first file that it refuses.
+ * After this many inputs the event loop runs: only then does Node free the memory of an inflateSync that threw. The product
+ * itself ends at the first file that it refuses.
  */
 const inputsOfATurn = 1000;
 
@@ -49,7 +49,7 @@ async function fuzz(target: Target, inputs: number): Promise<Row> {
 
 async function isRead(target: Target, bytes: Uint8Array, at: number): Promise<boolean> {
 	try {
-		// A copy: readers may keep or change what they are given.
+		// A copy: readers may keep or change their input.
 		await target.read(Uint8Array.from(bytes));
 		return true;
 	} catch (error) {
@@ -58,7 +58,7 @@ async function isRead(target: Target, bytes: Uint8Array, at: number): Promise<bo
 	}
 }
 
-/** The time of the processor: a machine at other work stretches that of the clock. The lesser of two, as one may meet a collection. */
+/** Processor time, because other load distorts wall time. The lesser of two, because one may include a garbage collection. */
 async function cpuMsOf(target: Target, bytes: Uint8Array): Promise<number> {
 	const times: number[] = [];
 	for (let nth = 0; nth < 2; nth += 1) {
@@ -74,7 +74,7 @@ function shown(bytes: Uint8Array): string {
 	return `${bytes.length} bytes, ${Buffer.from(bytes).toString("base64").slice(0, 4000)}`;
 }
 
-/** A process of its own, so that its peak is its own, and a reader that does not return can be ended. */
+/** A separate process, so that its peak is its own, and a reader that hangs can be ended. */
 function fuzzApart(target: Target, inputs: number): Promise<Row | string> {
 	return new Promise((done) => {
 		const child = spawn(process.execPath, [heapLimit, import.meta.filename, String(inputs), target.name, "--alone"], {

@@ -1,4 +1,4 @@
-// A whole validation set through the gate: cases a second on ONNX Runtime's WASM, and whether memory stays level.
+// A whole validation set through the gate: cases a second on ONNX Runtime's WASM, and whether memory stays bounded.
 // node bench/golden-cases.ts [folder of the bundle]
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -11,7 +11,7 @@ import { model, node, value } from "../test/support/onnx-writer.ts";
 
 const half = 5000;
 const many = 10_000;
-/** Judging all may take this many times the memory of judging half: what V8 lets pile up before it collects is the same for both. */
+/** Judging all may take this many times the memory of judging half: what V8 accumulates before it collects is the same for both. */
 const flat = 1.2;
 const shape = [1, 4, 16, 16];
 const elements = shape.reduce((product, size) => product * size, 1);
@@ -66,7 +66,7 @@ function writeProject(folder: string, cases: number): void {
 	writeFileSync(join(folder, "golden", "golden.json"), JSON.stringify(manifest));
 }
 
-/** High-water mark of a process's resident memory, as Linux keeps it; null where it has ended or is not told. */
+/** High-water mark of a process's resident memory, as Linux keeps it; null if it has ended or is unknown. */
 function peakMebibytes(pid: number): number | null {
 	try {
 		const kibibytes = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
@@ -91,12 +91,12 @@ interface Peaks {
 }
 
 interface Watched {
-	/** Until half of the cases had been judged, until all had, and of the whole run. */
+	/** After half of the cases, after all, and of the whole run. */
 	early: Peaks;
 	verified: Peaks;
 	whole: Peaks;
 	verifyMs: number;
-	/** Lines that said how far the cases are. */
+	/** Lines that reported progress. */
 	words: string[];
 	exit: number | null;
 }

@@ -1,9 +1,9 @@
-// Prints how fast Polygraphy's results are read, beside JSON.parse of the same bytes in the same run.
+// Prints how fast Polygraphy's results are read, compared with JSON.parse of the same bytes in the same run.
 // node bench/golden-polygraphy.ts [MiB of the file]
 import { parseRunResults } from "../src/formats/polygraphy/run-results.ts";
 
 const rounds = 5;
-/** Of our speed to that of JSON.parse, which an idle core does at 500 MB/s and more. */
+/** Of our speed to that of JSON.parse, which reaches 500 MB/s and more on an idle core. */
 const minRatio = 0.1;
 
 /** A header of .npy is a multiple of 64 bytes. */
@@ -42,7 +42,7 @@ function resultsOf({ elements, encoding }: Kind, mebibytes: number): Uint8Array 
 	return new TextEncoder().encode(JSON.stringify({ lst: [["r", iterations]], polygraphy_class: "RunResults" }));
 }
 
-/** Best of the rounds: others share the machine. */
+/** Best of the rounds, because the machine is shared. */
 function speedOf(bytes: Uint8Array, read: () => unknown): number {
 	let bestMs = Number.POSITIVE_INFINITY;
 	for (let round = 0; round < rounds; round += 1) {

@@ -1,4 +1,4 @@
-// Prints how fast two fp32 tensors are compared as the gate compares them, beside numpy's allclose in the same run.
+// Prints how fast two fp32 tensors are compared as the gate compares them, and numpy's allclose in the same run.
 // node bench/golden.ts [MiB of each tensor]
 import { spawnSync } from "node:child_process";
 import { pathToFileURL } from "node:url";
@@ -29,7 +29,7 @@ function compare(expected: Tensor, got: Tensor): number {
 	return relativeL2(pair).value + maxAbs(pair).value + allclose(pair, options).value;
 }
 
-/** Of both tensors' bytes, best of the rounds: others share the machine. */
+/** Of both tensors' bytes, best of the rounds, because the machine is shared. */
 function speedOf(expected: Tensor, got: Tensor): number {
 	let bestMs = Number.POSITIVE_INFINITY;
 	for (let round = 0; round < rounds; round += 1) {
@@ -94,7 +94,7 @@ function numpyRows(mebibytes: number): Row[] {
 	];
 }
 
-/** Each row at its best. */
+/** The best of each row. */
 function bestRows(passes: readonly (readonly Row[])[]): Row[] {
 	return (passes[0] ?? []).map((row, at) => {
 		const speeds = passes.flatMap((pass) => pass[at]?.gigabytesPerSecond ?? []);
@@ -103,7 +103,7 @@ function bestRows(passes: readonly (readonly Row[])[]): Row[] {
 }
 
 function printTable(mebibytes: number): void {
-	// In turn, and the best of each: others share the machine, and not evenly.
+	// Alternating, and the best of each, because the machine is shared unevenly.
 	const passes = Array.from({ length: turns }, () => ({ numpy: numpyRows(mebibytes), own: ownRows(mebibytes) }));
 	const numpy = bestRows(passes.map((pass) => pass.numpy));
 	const rows = [...bestRows(passes.map((pass) => pass.own)), ...numpy];

@@ -24,7 +24,7 @@ function row(job: number, at: number): WorkloadResult {
 	return watchGpu(at === job % workloads ? buildSlowWorkload(name) : buildWorkload(name));
 }
 
-/** As large as a job's own: every run with what the GPU did meanwhile. */
+/** As large as in a real job: every run with its GPU telemetry. */
 function jobText(job: number): string {
 	const rows = Array.from({ length: workloads }, (_, at) => row(job, at));
 	const engines = [...new Set(rows.map(({ model }) => model))];

@@ -1,5 +1,5 @@
-// ONNX's own backend tests through preflight and ONNX Runtime as WebAssembly, beside native ONNX Runtime: nothing may come out
-// wrong, and whatever the runtime refuses, preflight has to announce. Python with onnx and onnxruntime writes the tests.
+// ONNX's own backend tests through preflight and ONNX Runtime as WebAssembly, compared with native ONNX Runtime: no output may be
+// wrong, and preflight must report whatever the runtime refuses. Python with onnx and onnxruntime writes the tests.
 // node bench/onnx-backend.ts [folder that onnx-backend.py wrote]   (PYTHON names the interpreter)
 import { spawnSync } from "node:child_process";
 import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -37,7 +37,7 @@ interface Answer {
 const table = "bench/onnx-backend.tsv";
 const wasm = resolve("node_modules/onnxruntime-web/dist");
 
-/** One process answers one case after the other, and says in the file what it is at: a crash costs that case alone. */
+/** One process runs one case after the other and writes the current one to a file: a crash costs only that case. */
 async function answerAll(folder: string, from: number): Promise<void> {
 	const { cases } = readCases(folder);
 	const job = { flavour: "wasm" as const, folder: wasm, external: [], threads: 1, resultPath: "", modelPath: "" };
@@ -98,7 +98,7 @@ function areClose(outputs: readonly TensorPlace[], wanted: readonly TensorPlace[
 	});
 }
 
-/** What preflight says before, by code: its errors, and its warnings of the runtime. */
+/** Preflight's findings by code: its errors, and its warnings about the runtime. */
 async function announced(path: string): Promise<{ errors: string[]; warnings: string[] }> {
 	try {
 		const found = preflight(await fileModelReader().read(path), { backend: "onnxruntime" });
@@ -120,7 +120,7 @@ function outcomeOf(test: Case, answer: Answer | undefined, said: Awaited<ReturnT
 	return said.warnings.includes("operator-random") ? "random, announced" : "wrong";
 }
 
-/** Shapes of the outputs as preflight infers them, beside those that came out: whether each is right, open or wrong. */
+/** Shapes of the outputs as preflight infers them, compared with the actual ones: whether each is right, open or wrong. */
 async function inferredShapes(test: Case): Promise<string[]> {
 	if (test.native === undefined) return [];
 	const { shapes } = subjectOf(await fileModelReader().read(test.model), { backend: "onnxruntime" }).static;

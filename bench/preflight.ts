@@ -1,4 +1,4 @@
-// Prints how fast and in how much memory our ONNX reader inspects large models, beside the onnx package and protobufjs; and how fast a deep graph is judged.
+// Prints how fast and in how much memory our ONNX reader inspects large models, compared with the onnx package and protobufjs; and how fast a deep graph is judged.
 import { execFileSync, spawnSync } from "node:child_process";
 import { closeSync, ftruncateSync, mkdtempSync, openSync, rmSync, statSync, writeFileSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -50,7 +50,7 @@ function writeModel(path: string, weights: number): void {
 	closeSync(file);
 }
 
-/** What is measured in a process of its own; each prints `{ ms, peakMb }` or fails. */
+/** Each is measured in a separate process; each prints `{ ms, peakMb }` or fails. */
 const ours = `
 import { closeSync, openSync, statSync } from "node:fs";
 import { fileSource, readOnnx } from "./reader.mjs";
@@ -147,7 +147,7 @@ function deepModel(nodes: number): Uint8Array {
 	});
 }
 
-/** In this process; the first call pays for compilation. */
+/** In this process; the first call includes compilation. */
 function measureJudgement(nodes: number): void {
 	const onnx = readOnnx(memorySource(deepModel(nodes)), "deep.onnx");
 	const times = Array.from({ length: 20 }, () => {

@@ -1,4 +1,4 @@
-// A seeded model of what run medians do on a GPU: warming up, drifting, scattering, now and then disturbed.
+// A seeded model of what run medians do on a GPU: warm-up, drift, noise and occasional disturbance.
 import { compareRuns, type RunsCompared } from "../src/core/compare/compare.ts";
 import { defaultLooks, nextLook } from "../src/core/compare/looks.ts";
 import { firstArms } from "../src/core/compare/schedule.ts";
@@ -36,7 +36,7 @@ function seededRandom(seed: number): Random {
 	return { uniform, normal };
 }
 
-/** What share of the runs something slows down, and by which fractions. */
+/** The share of disturbed runs, and by which fractions they are slower. */
 export interface Disturbance {
 	share: number;
 	least: number;
@@ -63,11 +63,11 @@ export interface RecordedRun {
 	p99Ms: number;
 }
 
-/** P99 of a run scatters about its median by this many times the run CV; wide enough for its own limit not to protect it. */
+/** P99 of a run varies around its median by this many times the run CV; wide enough that its own limit does not protect it. */
 const tailNoise = 5;
 const usedOfRun = { state: "ok", wallMs: 3000, iterations: 500 } as const;
 
-/** The runs of one workload in one session, in the order that the schedule demands. */
+/** The runs of one workload in one session, in the order of the schedule. */
 function simulateRuns(truth: Truth, pairs: number, random: Random): PerfRun[] {
 	if (truth.recorded !== undefined) return drawRuns(truth.recorded, truth.effect, { pairs, random });
 	const { share, least, most } = truth.disturbance ?? usual;

@@ -1,4 +1,4 @@
-// Cold starts, sizes and our own share of a run; limits stand beside each figure. `node bench/start.ts`
+// Cold starts, sizes and our own share of a run; each with its limit. `node bench/start.ts`
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,7 +8,7 @@ function medianOf(values: number[]): number {
 	return values.sort((left, right) => left - right)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
-/** Milliseconds of whole processes, the median of eleven after two that warm the disk. */
+/** Milliseconds of whole processes, the median of eleven after two warm-up runs. */
 function wallMs(argv: string[], env: Record<string, string> = {}): number {
 	const times = Array.from({ length: 13 }, () => {
 		const start = performance.now();
@@ -18,7 +18,7 @@ function wallMs(argv: string[], env: Record<string, string> = {}): number {
 	return medianOf(times.slice(2));
 }
 
-/** Milliseconds until the action prints its first line; the action then ends on a config that is not there. */
+/** Milliseconds until the action prints its first line; the action then ends because the config is missing. */
 async function firstLineMs(): Promise<number> {
 	const { spawn } = await import("node:child_process");
 	const times: number[] = [];

@@ -1,4 +1,4 @@
-// Damages files: bytes and digits change, pieces go, come twice or many times over.
+// Damages files: changes bytes and digits, removes, duplicates or repeats pieces.
 
 /** A whole number below the one given. */
 export type Random = (below: number) => number;
@@ -30,14 +30,14 @@ const pieces = [
 	"\r\n",
 ].map((text) => Buffer.from(text));
 const maxBytes = 64 * 1024;
-/** One in so many inputs is as large as this, so that what grows with the square of its input shows. */
+/** One in this many inputs has this size, to reveal quadratic time. */
 const oneLargeIn = 2000;
 const largeBytes = 512 * 1024;
 
 export function damage(seed: Uint8Array, random: Random): Uint8Array {
 	const bytes = Uint8Array.from(seed.subarray(0, random(4) === 0 ? random(seed.length + 1) : seed.length));
 	for (let left = random(6); left > 0 && bytes.length > 0; left -= 1) {
-		// Headers stand at either end of binary formats.
+		// Binary formats have headers at either end.
 		const at = random(2) === 0 ? random(bytes.length) : random(Math.min(128, bytes.length));
 		const place = random(2) === 0 ? at : bytes.length - 1 - at;
 		bytes[place] = random(2) === 0 ? random(256) : (telling[random(telling.length)] ?? 0);
@@ -45,7 +45,7 @@ export function damage(seed: Uint8Array, random: Random): Uint8Array {
 	return random(3) === 0 ? spliced(bytes, random) : bytes;
 }
 
-/** A piece of the file itself, or one that parsers stumble over, put in or put in the place of another. */
+/** Inserts a piece of the file itself, or a difficult one, or replaces a piece with it. */
 function spliced(bytes: Uint8Array, random: Random): Uint8Array {
 	const [from, at] = [random(bytes.length + 1), random(bytes.length + 1)];
 	const own = bytes.subarray(from, from + 1 + random(64));

@@ -1,4 +1,4 @@
-// Every reader of what comes from outside, with files that it reads.
+// Every reader of outside data, with files that it reads.
 import { readFileSync } from "node:fs";
 import { gunzipSync, inflateRawSync } from "node:zlib";
 import { preprocessFile } from "../../src/adapters/files/image-reader.ts";
@@ -129,7 +129,7 @@ function smallPng(input: Uint8Array): Uint8Array {
 	return input;
 }
 
-/** For readers that refuse by an error of no kind, which their caller words. */
+/** For readers that throw a plain error, which their caller turns into a message. */
 function refusable(read: () => unknown): unknown {
 	try {
 		return read();

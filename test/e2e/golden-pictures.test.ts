@@ -108,7 +108,7 @@ describe("a picture that claims more than it holds", () => {
 	const pixels = (bytes: number): Buffer => pngChunk("IDAT", deflateSync(new Uint8Array(bytes)));
 	it.each([
 		["a second header", [pngHeader(kind), pngHeader({ ...kind, width: 30_000, height: 30_000 }), pixels(5)], "a second IHDR chunk"],
-		["an interlaced bomb", [pngHeader({ ...kind, interlaced: true }), pixels(300_000_000)], "a whole PNG image"],
+		["an interlaced bomb", [pngHeader({ ...kind, interlaced: true }), pixels(300_000_000)], "a complete PNG image"],
 		[
 			"eight thousand pixels a side",
 			[pngHeader({ ...kind, width: 8192, height: 8192, interlaced: true }), pixels(5)],

@@ -15,7 +15,7 @@ export interface KeptFile {
 /** @throws Error where the text is no manifest. */
 export function parseManifest(text: string): { files: Map<string, KeptFile>; facts: unknown } {
 	const value: unknown = JSON.parse(text);
-	if (!isRecord(value) || value["version"] !== 1 || !isRecord(value["files"])) throw new Error("no manifest of ours");
+	if (!isRecord(value) || value["version"] !== 1 || !isRecord(value["files"])) throw new Error("not a manifest of trtgate");
 	const files = new Map<string, KeptFile>();
 	for (const [name, file] of Object.entries(value["files"])) {
 		if (!isRecord(file)) continue;
@@ -36,20 +36,20 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 }
 
 export interface EntryStore {
-	/** Names that begin so, last used first. */
+	/** Names with this prefix, last used first. */
 	list(prefix: string): Promise<string[]>;
-	/** Copies the files to their targets and gives the facts; null, and nothing written, where the entry is not there or not whole. */
+	/** Copies the files to their targets and returns the facts; null, and nothing written, where the entry is missing or incomplete. */
 	fetch(name: string, targets: Readonly<Record<string, string>>): Promise<unknown>;
-	/** Copies the files, by the names that they are fetched by. Resolves to why they are not kept, or null. */
+	/** Copies the files under the names by which they are restored. Resolves to why they are not kept, or null. */
 	keep(name: string, entry: { files: Readonly<Record<string, string>>; facts: unknown }): Promise<string | null>;
 }
 
 const manifestName = "entry.json";
 const maxManifestBytes = 1024 * 1024;
-/** What a run that was killed has left half written. */
+/** Incomplete entries of a killed run. */
 const abandonedMs = 60 * 60_000;
 
-/** `folder` is absolute and shared by runs, also at the same time. */
+/** `folder` is absolute and shared by concurrent runs. */
 export function entryStore({ folder, maxBytes }: { folder: string; maxBytes: number }): EntryStore {
 	return {
 		async list(prefix) {
@@ -81,12 +81,12 @@ export function entryStore({ folder, maxBytes }: { folder: string; maxBytes: num
 	};
 }
 
-/** @throws where the entry is not whole. */
+/** @throws where the entry is incomplete. */
 async function copyOut(place: string, targets: Readonly<Record<string, string>>): Promise<unknown> {
 	const path = join(place, manifestName);
 	const found = await stat(path).catch(() => null);
 	if (found === null) return null;
-	if (found.size > maxManifestBytes) throw new Error("no manifest of ours");
+	if (found.size > maxManifestBytes) throw new Error("not a manifest of trtgate");
 	const { files, facts } = parseManifest(await readFile(path, "utf8"));
 	const parts = Object.entries(targets).map(([name, target]) => ({ name, target, part: `${target}.${randomBytes(4).toString("hex")}` }));
 	try {
@@ -118,7 +118,7 @@ async function copyIn(aside: string, { files, facts }: { files: Readonly<Record<
 	await writeFile(join(aside, manifestName), JSON.stringify({ version: 1, files: Object.fromEntries(kept), facts }));
 }
 
-/** A folder cannot be renamed onto one that has files: the old one goes first. */
+/** A folder cannot be renamed onto one that has files: the old one is removed first. */
 async function replace(aside: string, place: string): Promise<void> {
 	try {
 		await rename(aside, place);

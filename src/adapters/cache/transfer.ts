@@ -1,4 +1,4 @@
-// Carries entries between a store on this machine and a folder that travels: only whole ones, and only those of this run.
+// Moves entries between a store on this machine and a folder for the cache service: only complete ones, and only those of this run.
 import { createHash, randomBytes } from "node:crypto";
 import { cp, lstat, mkdir, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -11,13 +11,13 @@ const entryPattern = /^[\w-]{1,128}$/;
 const filePattern = /^[\w-][\w.-]{0,127}$/;
 
 export interface ImportedEntry {
-	/** Entries of the folder that are in the store now, also those that were before. */
+	/** Entries of the folder that are in the store now, including earlier ones. */
 	names: readonly string[];
-	/** Entries that are not whole, or not ours. */
+	/** Entries that are incomplete, or not of trtgate. */
 	refused: number;
 }
 
-/** Moves every whole entry of a folder into the store; what the store has already stays as it is. */
+/** Moves every complete entry of a folder into the store; existing entries are kept. */
 export async function importEntries(folder: string, store: string): Promise<ImportedEntry> {
 	const names: string[] = [];
 	let refused = 0;
@@ -34,7 +34,7 @@ export async function importEntries(folder: string, store: string): Promise<Impo
 	return { names, refused };
 }
 
-/** The manifest's files, where each is there, plain, of its size and digest, and nothing else is. */
+/** The manifest's files, if each is a regular file of its size and digest, and there are no others. */
 async function readWhole(place: string): Promise<ReadonlyMap<string, KeptFile> | null> {
 	try {
 		const path = join(place, manifestName);
@@ -74,14 +74,14 @@ export interface Collected {
 	digest: string;
 	entries: number;
 	bytes: number;
-	/** Entries that found no room. */
+	/** Entries for which there was no room. */
 	left: number;
 }
 
 export interface Selection {
-	/** Entries that were used or made from then on, by the clock of the files; others may be of other repositories. */
+	/** Entries that were used or created since then, by file times; others may belong to other repositories. */
 	sinceMs: number;
-	/** Entries that came from where these go. */
+	/** Entries that were restored from there. */
 	names: readonly string[];
 	maxBytes: number;
 }

@@ -1,4 +1,4 @@
-// Finds the external data of a model on disk: what is missing, short, a pointer, or outside of the model's folder.
+// Finds the external data of a model on disk: what is missing, short, a pointer, or outside the model's folder.
 import { closeSync, realpathSync, type Stats, statSync } from "node:fs";
 import { dirname, isAbsolute, join, relative, resolve, sep, win32 } from "node:path";
 import { inputKinds } from "../../core/input-kind.ts";
@@ -27,7 +27,7 @@ function endOf(external: OnnxExternalData, bytes: number): number {
 	return external.offset + (external.length ?? bytes);
 }
 
-/** The folder that the path names, and the one where a linked model really lies: model caches link both model and data. */
+/** The folder of the path, and the real folder of a linked model: model caches link both model and data. */
 function allowedFolders(modelPath: string): string[] {
 	return [realpathSync(dirname(resolve(modelPath))), dirname(realpathSync(modelPath))];
 }
@@ -47,7 +47,7 @@ function inspect(modelPath: string, wanted: { location: string; neededBytes: num
 	return { location, neededBytes, path, problem: problemOf(path, facts.size, neededBytes) };
 }
 
-/** What lies at a path, or null where nothing does or can (no such file, a loop of links, a name too long). */
+/** The file at a path, or null where there is none (no such file, a loop of links, a name too long). */
 function factsOf(path: string): Stats | null {
 	try {
 		return statSync(path);

@@ -1,4 +1,4 @@
-// SHA-256 of files, in blocks, so that the memory does not grow with the file.
+// SHA-256 of files, in blocks of bounded memory.
 import { createHash } from "node:crypto";
 import { read } from "node:fs";
 import { promisify } from "node:util";
@@ -13,7 +13,7 @@ export function hashFile(path: string, kind: InputKind): Promise<string> {
 	return withInput(path, kind, ({ file }) => hashOpen(file));
 }
 
-/** Of an open file from its start; its own position does not move. */
+/** Of an open file from its start; its position does not change. */
 export async function hashOpen(file: number): Promise<string> {
 	const hash = createHash("sha256");
 	const block = new Uint8Array(blockBytes);

@@ -1,4 +1,4 @@
-// Decodes PNG and JPEG files and makes the tensor of them that the manifest describes, checked by its hash.
+// Decodes PNG and JPEG files into the tensor that the manifest describes, checked by its hash.
 import { createHash } from "node:crypto";
 import { inflateSync } from "node:zlib";
 import type { Tensor } from "../../core/golden/tensor/tensor.ts";
@@ -23,7 +23,7 @@ export async function readImage(bytes: Uint8Array, file: TensorFile, path: strin
 }
 
 /**
- * The tensor that preprocessing makes of an image, with its hash: for recording, where there is none to hold it against.
+ * The tensor that preprocessing makes of an image, with its hash: for recording, where there is no hash to compare with.
  * @throws ConfigError tensor-invalid.
  */
 export async function preprocessFile(bytes: Uint8Array, file: TensorFile, path: string): Promise<{ tensor: Tensor; sha256: string }> {
@@ -42,7 +42,7 @@ async function decode(bytes: Uint8Array, { kind }: ImageHeader, path: string): P
 	} catch (cause) {
 		const got = cause instanceof Error ? cause.message : "something else";
 		const fix = got.includes("limit exceeded") ? { fix: tooLarge } : {};
-		const expected = `a whole ${kind === "png" ? "PNG" : "JPEG"} image`;
+		const expected = `a complete ${kind === "png" ? "PNG" : "JPEG"} image`;
 		throw tensorInvalid(path, { expected, got: JSON.stringify(got.slice(0, 200)), ...fix });
 	}
 }
@@ -50,7 +50,7 @@ async function decode(bytes: Uint8Array, { kind }: ImageHeader, path: string): P
 /** Read as a whole: chunks and their concatenation would need twice the memory. */
 const inflateZlib: InflateZlib = (packed, bytes) => inflateSync(packed, { maxOutputLength: bytes, chunkSize: bytes + 64 });
 
-/** The decoder is loaded when the first image is read: most goldens hold none. */
+/** The decoder is loaded when the first image is read: most goldens have none. */
 async function decodeJpeg(bytes: Uint8Array): Promise<Pixels> {
 	const fault = jpegFault(bytes);
 	if (fault !== null) throw new Error(fault);

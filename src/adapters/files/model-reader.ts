@@ -35,7 +35,7 @@ async function hashModel(file: number, external: readonly ExternalFile[]): Promi
 	return hashOfLines(lines);
 }
 
-/** One read of Node takes no more. */
+/** The largest read that Node allows. */
 const maxWeightBytes = 2 ** 31 - 1;
 
 export const readWeights: Reference["weights"] = (model) =>

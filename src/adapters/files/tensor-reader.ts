@@ -16,7 +16,7 @@ import { readImage } from "./image-reader.ts";
 /** A Git LFS pointer is far smaller. */
 const headBytes = 512;
 
-/** Files of several tensors are hashed once for all of them, and parsed once while memory lasts. */
+/** Files of several tensors are hashed once, and parsed once while memory allows. */
 type KnownHashes = Map<string, { identity: string; sha256: string; document?: WeakRef<object> }>;
 
 export function fileTensorReader(): TensorReader {
@@ -46,7 +46,7 @@ function readTensor(path: string, file: TensorFile, known: KnownHashes): Promise
 interface HashTask {
 	path: string;
 	file: TensorFile;
-	/** Changes where the file does. */
+	/** Changes with the file. */
 	identity: string;
 	known: KnownHashes;
 }
@@ -65,7 +65,7 @@ function parseOnce(known: KnownHashes, path: string, parse: () => object): objec
 	return document;
 }
 
-/** A bomb stops at the size that its archive promised. */
+/** An archive bomb stops at its declared size. */
 export const inflate: Inflate = (packed, bytes) => inflateRawSync(packed, { maxOutputLength: Math.max(1, bytes) });
 
 function wrongHash(path: string, file: TensorFile, sha256: string): ConfigError {

@@ -1,11 +1,11 @@
-// Why a file that a commit or a folder speaks of is not there: so that it is not taken for one that never was.
+// Why a file that a commit or a folder refers to is missing, so that it is not mistaken for one that never existed.
 import { lstat, stat } from "node:fs/promises";
 import { join, posix } from "node:path";
 import type { Git } from "./run-git.ts";
 
 /**
- * @param git of a checkout; null where the folder itself is all there is.
- * @returns a clause; null where there truly is no such file.
+ * @param git of a checkout; null for a plain folder.
+ * @returns a clause; null where there really is no such file.
  */
 export async function whyAbsent(path: string, folder: string, git: Git | null): Promise<string | null> {
 	const steps = posix.normalize(path).split("/");

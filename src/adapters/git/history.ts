@@ -1,4 +1,4 @@
-// Looks into the history of a clone, and fetches as much more of it as an answer needs.
+// Reads the history of a clone, and fetches as much more of it as needed.
 import { localTagFormat, parseHashes, parseLocalTags, parseParents } from "../../formats/git/output.ts";
 import type { Candidates, Tag } from "../../formats/git/version-tag.ts";
 import { commitOf, isShallow } from "./refs.ts";
@@ -6,11 +6,11 @@ import { type Depth, openRemote, type Remote, remoteName, silentRemote } from ".
 import { firstLine, type Git, slowMs, succeeded } from "./run-git.ts";
 
 export interface History {
-	/** Makes sure that a commit is here; false where neither this clone nor its remote has it. */
+	/** Makes a commit available; false where neither this clone nor its remote has it. */
 	bring(commit: string): Promise<boolean>;
-	/** As the commit itself names them, also at the edge of a shallow clone. */
+	/** From the commit itself, also at the edge of a shallow clone. */
 	parents(commit: string): Promise<string[]>;
-	/** The newest commit of a branch, as the remote or else this clone has it. */
+	/** The newest commit of a branch, of the remote or else of this clone. */
 	branchTip(branch: string): Promise<string | null>;
 	/** The commit that a branch, a tag or a hash names, fetched where this clone lacks it. */
 	find(ref: string): Promise<string | null>;
@@ -24,7 +24,7 @@ export interface History {
 
 export interface FoundTag {
 	tag: Tag;
-	/** It is an ancestor; else it lies on a branch of its own. */
+	/** It is an ancestor; else it is on another branch. */
 	isAncestor: boolean;
 }
 
@@ -32,13 +32,13 @@ export interface FoundTag {
 const steps: readonly Depth[] = [{ deepenBy: 32 }, { deepenBy: 128 }, { deepenBy: 512 }, { deepenBy: 2048 }, "all"];
 /** Clocks of committers differ. */
 const clockSlackSeconds = 24 * 3600;
-/** Commits at which a shallow clone of one branch with merges ends are few. */
+/** A shallow clone of one branch with merges ends at few commits. */
 const maxEdges = 200;
 /** Each may cost a fetch. */
 const maxVersions = 8;
 const maxUndated = 50;
 
-/** Where it may not fetch, only what the clone has is looked at, and nothing is added to it. */
+/** If it may not fetch, it reads only what the clone has, and adds nothing. */
 export async function openHistory(git: Git, { mayFetch = true }: { mayFetch?: boolean } = {}): Promise<History> {
 	const remote = mayFetch ? await openRemote(git) : silentRemote(await remoteName(git));
 	const walk: Walk = { git, remote };
@@ -95,7 +95,7 @@ async function mergeBase(left: string, right: string, walk: Walk): Promise<strin
 	for (const step of [null, ...steps]) {
 		if (step !== null && !(await walk.remote.deepen(await edges([left, right], walk), step))) break;
 		const found = firstLine(await walk.git(["merge-base", left, right]));
-		// Behind an edge there might be a nearer one.
+		// Beyond an edge there might be a nearer one.
 		if (found !== "" && (await edges([left, right, `^${found}`], walk)).length === 0) return found;
 		if (found === "" && (await edges([left, right], walk)).length === 0) return null;
 	}
@@ -103,7 +103,7 @@ async function mergeBase(left: string, right: string, walk: Walk): Promise<strin
 	return found === "" ? null : found;
 }
 
-/** Commits of these revisions that have parents which this clone does not hold. */
+/** Commits of these revisions whose parents are missing from this clone. */
 async function edges(revisions: readonly string[], { git }: Walk): Promise<string[]> {
 	if (!(await isShallow(git))) return [];
 	const record = await git(["rev-list", "--max-parents=0", `--max-count=${maxEdges}`, ...revisions], { timeoutMs: slowMs });
@@ -120,7 +120,7 @@ async function isAncestor(commit: string, of: string, walk: Walk): Promise<boole
 	if (await isKnown()) return true;
 	const since = (await dates([commit], git)).get(commit);
 	if (since === undefined) return false;
-	// What is older than the commit cannot descend from it.
+	// Older commits cannot descend from it.
 	const sinceSeconds = since - clockSlackSeconds;
 	if (!(await remote.deepen(await newerEdges(of, sinceSeconds, walk), { sinceSeconds }))) return false;
 	return isKnown();
@@ -143,12 +143,12 @@ async function dates(commits: readonly string[], git: Git): Promise<Map<string, 
 	return new Map(lines);
 }
 
-/** A workflow's clone has no tags unless it has all history; the remote's list costs one question and no object. */
+/** A workflow's clone has no tags unless it has all history; listing the remote's costs one request and no object. */
 async function tags({ git, remote }: Walk): Promise<Tag[]> {
 	const record = await git(["for-each-ref", `--format=${localTagFormat}`, "refs/tags"], { captureBytes: 4 * 1024 * 1024 });
 	const local = parseLocalTags(record.stdout);
 	if (await isShallow(git)) return [...new Map([...local, ...(await remote.tags())].map((tag) => [tag.name, tag])).values()];
-	// A clone with all history and no tag is mostly of a repository with none: a remote that does not answer adds no doubt.
+	// A complete clone without tags usually means a repository without tags, so a remote that does not answer is no problem.
 	return local.length > 0 ? local : remote.tags().catch(() => []);
 }
 

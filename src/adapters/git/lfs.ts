@@ -38,7 +38,7 @@ export async function isPointerFile(path: string): Promise<boolean> {
 	return withInput(path, inputKinds.tensor, async ({ file }) => isLfsPointer(await readWhole(file, 64)));
 }
 
-/** Whether the commit of a worktree gives any file to Git LFS. */
+/** Whether the commit of a worktree has files in Git LFS. */
 export async function usesLfs(git: Git): Promise<boolean> {
 	return succeeded(
 		await git(["grep", "-q", "-e", "filter=lfs", "HEAD", "--", ".gitattributes", ":(glob)**/.gitattributes"], { online: true }),
@@ -46,12 +46,12 @@ export async function usesLfs(git: Git): Promise<boolean> {
 }
 
 /**
- * Which server is asked may stand in `.lfsconfig`, a file of the commit. Git LFS takes no program from there (its manual,
- * git-lfs-config(5), lists the few keys that it reads: no transfer agent, no filter), but it takes `lfs.url`, asks that
- * address, and may offer it credentials. A base is a commit that the repository's own people accepted, so its word is
- * taken. A head that may come from a fork is left as it is where it brings a `.lfsconfig`. Transfer agents of the user's
+ * The server may be set in `.lfsconfig`, a file of the commit. Git LFS takes no program from there (its manual,
+ * git-lfs-config(5), lists the few keys that it reads: no transfer agent, no filter), but it uses `lfs.url`, contacts that
+ * address, and may offer it credentials. A base is a commit that the repository's maintainers accepted, so it is
+ * trusted. A head that may come from a fork keeps its pointers if it contains a `.lfsconfig`. Transfer agents of the user's
  * own git config are the user's choice and stay.
- * @returns why files stay pointers, a sentence; null where all is well.
+ * @returns one sentence on why files stay pointers; null if all were fetched.
  */
 export async function pullLfs({ root, paths, isUntrusted, remote }: LfsRequest, git: Git): Promise<string | null> {
 	if (paths.length === 0) return null;
@@ -69,7 +69,7 @@ export async function pullLfs({ root, paths, isUntrusted, remote }: LfsRequest, 
 	return `Files of Git LFS could not be fetched: ${last.slice(0, 200)}`;
 }
 
-/** A pattern that matches the path and hardly more: what means something in a pattern or a list of them is any character. */
+/** A pattern for the path: each special character of patterns and lists matches any character. */
 function patternOf(path: string, root: string): string {
 	return `/${relative(root, path)
 		.split(sep)

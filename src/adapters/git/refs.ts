@@ -1,4 +1,4 @@
-// Names of commits: which one a ref means, and the refusal of a ref that means none.
+// Resolves refs to commits, and refuses unknown ones.
 import { ConfigError } from "../../core/errors.ts";
 import { firstLine, type Git, succeeded } from "./run-git.ts";
 

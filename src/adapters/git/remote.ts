@@ -7,15 +7,15 @@ import type { ProcessRecord } from "../process/spawn.ts";
 import { isPlainRef, isShallow, refuseForeignOwner } from "./refs.ts";
 import { type Git, slowMs, succeeded } from "./run-git.ts";
 
-/** How much of the history a fetch adds: so many commits more, all since a time, or all there is. */
+/** How much of the history a fetch adds: a number of commits, all since a time, or everything. */
 export type Depth = { deepenBy: number } | { sinceSeconds: number } | "all";
 
 export interface Remote {
 	/** Name of the remote; null where the clone has none. */
 	name: string | null;
-	/** Brings one commit; false where the remote has no such commit (any more). */
+	/** Fetches one commit; false where the remote does not have it (any more). */
 	bring(commit: string): Promise<boolean>;
-	/** Brings the history before commits at which a shallow clone ends; false where the remote would not. */
+	/** Fetches the history before the commits at which a shallow clone ends; false where the remote refuses. */
 	deepen(edges: readonly string[], depth: Depth): Promise<boolean>;
 	branchTip(branch: string): Promise<string | null>;
 	tags(): Promise<Tag[]>;
@@ -33,7 +33,7 @@ export async function openRemote(git: Git): Promise<Remote> {
 		tryTwice(() => git(["fetch", "--no-tags", "--quiet", ...args, name, ...wanted], { timeoutMs: slowMs, online: true }), name);
 	return {
 		name,
-		// A depth cuts the history of a clone that has all of it, so only a shallow one is given one.
+		// A depth truncates a complete clone, so only a shallow one gets one.
 		bring: async (commit) => fetch((await isShallow(git)) ? ["--depth=1"] : [], [commit]),
 		deepen: (edges, depth) => (edges.length === 0 ? Promise.resolve(false) : fetch([depthFlag(depth)], edges)),
 		async branchTip(branch) {
@@ -51,7 +51,7 @@ export function silentRemote(name: string | null): Remote {
 	return { name, bring: absent, deepen: absent, branchTip: async () => null, tags: async () => [] };
 }
 
-/** `origin`, or whatever the clone calls its first remote. */
+/** `origin`, or else the first remote of the clone. */
 export async function remoteName(git: Git): Promise<string | null> {
 	const names = (await git(["remote"])).stdout.split("\n").filter((line) => line !== "" && isPlainRef(line));
 	return names.includes("origin") ? "origin" : (names[0] ?? null);

@@ -14,7 +14,7 @@ export interface GitCall {
 	tidying?: boolean;
 	/** May fetch objects that a partial clone lacks from the remote. */
 	online?: boolean;
-	/** Of the child, above those that all have. */
+	/** Of the child, in addition to the common ones. */
 	env?: Readonly<Record<string, string | undefined>>;
 }
 
@@ -22,7 +22,7 @@ export interface GitCall {
 export type Git = (args: readonly string[], call?: GitCall) => Promise<ProcessRecord>;
 
 export const quickMs = 30_000;
-/** A worktree of a large repository on a slow disk, or the history of one over a slow line. */
+/** For a worktree of a large repository on a slow disk, or its history over a slow connection. */
 export const slowMs = 10 * 60_000;
 
 const settings = [
@@ -31,7 +31,7 @@ const settings = [
 	"core.fsmonitor=false",
 	"submodule.recurse=false",
 	"fetch.recurseSubmodules=false",
-	// Housekeeping is the user's; in a workflow's clone it costs more than it saves.
+	// Maintenance is up to the user; in a workflow's clone it costs more than it saves.
 	"gc.auto=0",
 	"maintenance.auto=false",
 	"advice.detachedHead=false",

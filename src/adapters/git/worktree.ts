@@ -11,7 +11,7 @@ export interface RefRequest {
 	/** A folder in the repository; the checkout's `path` is the same folder of the other commit. */
 	repository: string;
 	ref: string;
-	/** Where the worktree goes; what lies there is replaced. */
+	/** Path of the worktree; anything there is replaced. */
 	folder: string;
 	processes: Processes;
 }
@@ -25,8 +25,8 @@ export interface OpenedRef {
 }
 
 /**
- * Git LFS is left out of the checkout: its files stay pointers, and those that are needed are fetched afterwards, together
- * and in bounded time. A git-lfs that is configured and not installed would fail the checkout.
+ * The checkout skips Git LFS: its files stay pointers, and the needed ones are fetched afterwards, together and with a
+ * time limit. A git-lfs that is configured but not installed would fail the checkout.
  */
 const withoutLfs = ["filter.lfs.smudge=", "filter.lfs.process=", "filter.lfs.required=false"];
 
@@ -69,7 +69,7 @@ export async function removeLeftWorktrees(folder: string, processes: Processes):
 	await rm(folder, { recursive: true, force: true });
 }
 
-/** The commit of a folder, and whether its files differ from it; null where git knows nothing of it. */
+/** The commit of a folder, and whether its files differ from it; null where it is not in a repository. */
 export async function describeFolder(path: string, processes: Processes): Promise<{ commit: string; dirty: boolean } | null> {
 	const git = gitIn(path, processes);
 	try {

@@ -18,13 +18,13 @@ export interface OnnxRuntimeOptions {
 	cacheFolder: string;
 	processes: Processes;
 	threads: number;
-	/** Where an installed onnxruntime-node is looked for first. */
+	/** First place to look for an installed onnxruntime-node. */
 	nativeFolder?: string;
-	/** The workspace, where it is looked for next; absent: the current folder. */
+	/** The workspace, the next place to look; absent: the current folder. */
 	cwd?: string;
 	/** Base address of the npm registry for `native`. */
 	registry?: string;
-	/** How far a download is. */
+	/** Progress of a download. */
 	onBytes?(received: number, total: number | null): void;
 	/** Absent: the system's count. */
 	cpuName?: string;

@@ -1,4 +1,4 @@
-// Builds an engine for ONNX Runtime: checks that the model loads, and keeps it with the recipe of how it is run.
+// Builds an engine for ONNX Runtime: checks that the model loads, and stores it with its recipe.
 import { rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { ToolError } from "../../core/errors.ts";
@@ -89,7 +89,7 @@ function describeFault(fault: ToolFailure): Pick<BuildRecord, "state" | "failure
 	return { state: fault.code === "tool-timeout" ? "timed-out" : "refused", failure };
 }
 
-/** The model's folder is this machine's affair. */
+/** Removes the model's folder, which is specific to this machine. */
 function withPaths(failure: Failure, job: BuildJob): Failure {
 	const folder = `${dirname(job.model.path)}/`;
 	const strip = (text: string): string => text.split(folder).join("");
@@ -125,13 +125,13 @@ async function writeRecipe(path: string, recipe: Readonly<Record<string, string>
 	});
 }
 
-/** The machine's fault as a value; a folder that the user may not write to, and our own bugs, stay errors. */
+/** A fault of the machine as a value; an unwritable folder and our own bugs stay errors. */
 export function asFailure(error: unknown): ToolFailure {
 	if (error instanceof ToolError) return { code: error.code, message: error.message, details: error.details };
 	throw error;
 }
 
-/** Locations of the external data that lies beside an engine; an optimised model holds all in itself. */
+/** Locations of the external data next to an engine; an optimised model contains everything. */
 export function externalOf(engine: { path: string; model: BuildJob["model"] }): string[] {
 	if (basename(engine.path) === optimisedName) return [];
 	return engine.model.external.filter((file) => file.path !== null).map((file) => file.location);

@@ -75,7 +75,7 @@ async function readCases(job: InferJob, from: { folder: string; replies: readonl
 	return { state: "done", cases, wallMs: from.wallMs };
 }
 
-/** `__proto__` is as good a name as any for an output. */
+/** An output may be named `__proto__`. */
 export async function readOutputs(
 	places: readonly TensorPlace[],
 	folder: string,

@@ -1,4 +1,4 @@
-// Times an engine in one worker process, and reads back the raw samples that it left.
+// Times an engine in one worker process, and reads the raw samples that it wrote.
 import { readFile, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { diagnoseOrt, explainRun } from "../../formats/onnxruntime/failures.ts";
@@ -45,7 +45,7 @@ function unusable(failure: ToolFailure, wallMs: number): MeasureResult {
 	return { state: "unusable", reason: failure.message, failure, wallMs };
 }
 
-/** An engine that was built and yet does not run. */
+/** An engine that was built but does not run. */
 export function refusedRun(result: { message: string; record: ProcessRecord }): ToolFailure {
 	const { code, fix, excerpt } = diagnoseOrt(result.message);
 	const explained = explainRun(result.message);

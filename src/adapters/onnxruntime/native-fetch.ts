@@ -1,4 +1,4 @@
-// Fetches the native ONNX Runtime from the npm registry, pinned by hash, and keeps only the files of this machine.
+// Fetches the native ONNX Runtime from the npm registry, pinned by hash, and keeps only the files for this machine.
 import { createHash, randomBytes } from "node:crypto";
 import { access, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -38,7 +38,7 @@ export async function fetchNative(source: NativeSource): Promise<string> {
 	try {
 		for (const pinned of source.packages ?? pinnedNative) await fetchPackage(pinned, temporary, { ...source, platform, arch });
 		await rename(temporary, target).catch(async (error: unknown) => {
-			// Another run was faster.
+			// Another run finished first.
 			if (!(await isThere(target))) throw classifyWriteError(error, target);
 		});
 		return target;

@@ -1,4 +1,4 @@
-// Decides which ONNX Runtime runs the models, and where its files lie.
+// Decides which ONNX Runtime runs the models, and where its files are.
 import { constants } from "node:fs";
 import { access, readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
@@ -20,7 +20,7 @@ export interface RuntimeChoice {
 	flavour: "auto" | Flavour;
 	wasmFolder: string;
 	cacheFolder: string;
-	/** Folders from which an installed onnxruntime-node is looked for. */
+	/** Folders in which to look for an installed onnxruntime-node. */
 	nativeFolders: readonly string[];
 	registry?: string;
 	onBytes?(received: number, total: number | null): void;

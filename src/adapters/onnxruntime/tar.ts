@@ -13,7 +13,7 @@ export interface TarTarget {
 	wants(path: string): boolean;
 }
 
-/** Links, devices and folders are passed over; a path that leaves the folder is an error. */
+/** Links, devices and folders are skipped; a path that leaves the folder is an error. */
 export function untar(target: TarTarget): Writable {
 	const state: Unpacking = { pending: Buffer.alloc(0), leftBytes: 0, paddingBytes: 0, file: null };
 	return new Writable({
@@ -22,7 +22,7 @@ export function untar(target: TarTarget): Writable {
 		},
 		final(callback) {
 			const whole = state.leftBytes === 0 && state.pending.length === 0;
-			closeFile(state).then(() => callback(whole ? null : new Error("the archive is cut short")), callback);
+			closeFile(state).then(() => callback(whole ? null : new Error("the archive is truncated")), callback);
 		},
 		destroy(error, callback) {
 			state.file?.destroy();
@@ -32,12 +32,12 @@ export function untar(target: TarTarget): Writable {
 }
 
 interface Unpacking {
-	/** Bytes of a header that is not whole yet. */
+	/** Bytes of an incomplete header. */
 	pending: Buffer;
 	leftBytes: number;
 	/** Zeros after the content, up to the next block. */
 	paddingBytes: number;
-	/** null: the content at hand is not wanted. */
+	/** null: the current content is skipped. */
 	file: WriteStream | null;
 }
 

@@ -1,4 +1,4 @@
-// Answers as the machine did on which a comparison was recorded: the n-th run of an arm gives its n-th recorded run.
+// Replays a recorded comparison: the n-th run of an arm gives its n-th recorded run.
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { BuildRecord } from "../../core/schema/result.ts";
@@ -29,7 +29,7 @@ interface Replay {
 	clock: Clock;
 	/** Timed runs so far, in order of time. */
 	replayed: Replayed[];
-	/** How many of an engine's and arm's runs were given. */
+	/** How many runs of an engine and arm were replayed. */
 	given: Map<string, number>;
 }
 
@@ -126,7 +126,7 @@ async function measure(job: MeasureJob, state: Replay): Promise<MeasureResult> {
 	}
 	const { wallMs, timedMs, peakMemoryBytes } = run;
 	const samplesMs = Float64Array.from(run.samples, (ticks) => ticks / samplesPerMs);
-	// A run of no duration warms the machine; it is none of the recorded ones.
+	// A run without duration only warms up the machine and was not recorded.
 	if (job.durationMs > 0) {
 		state.given.set(key, given + 1);
 		state.replayed.push({ atMs: state.clock.now(), run });

@@ -1,4 +1,4 @@
-// Reads a recorded comparison: what each engine's builds, golden cases and timed runs were on the machine where they ran.
+// Reads a recorded comparison: each engine's builds, golden cases and timed runs.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -9,7 +9,7 @@ import type { Arm, BackendFacts, BuildRecord, GpuWindow } from "../../core/schem
 
 const inflate = promisify(gunzip);
 
-/** What is true of the whole recording. */
+/** Facts about the whole recording. */
 export interface RecordedMachine {
 	facts: BackendFacts;
 	fingerprint: Readonly<Record<string, string>>;
@@ -27,7 +27,7 @@ export interface RecordedRun {
 	gpu: GpuWindow;
 }
 
-/** An output as its difference from the golden: the two are near each other, so that it packs well. */
+/** An output as its difference from the golden: the two are close, so it compresses well. */
 export interface RecordedOutput {
 	dtype: DType;
 	shape: readonly number[];
@@ -39,9 +39,9 @@ export interface RecordedOutput {
 export interface RecordedArm {
 	build: Pick<BuildRecord, "durationMs" | "warnings" | "engineKind" | "engineBytes" | "engineSha256" | "recipe" | "notes">;
 	log: readonly string[];
-	/** In the order in which they were made. */
+	/** In recorded order. */
 	runs: readonly RecordedRun[];
-	/** What trtexec wrote of the layers and their times, where that was kept. */
+	/** What trtexec wrote about the layers and their times, if recorded. */
 	profile?: { layers: string; times: string };
 	/** By golden case and output. */
 	outputs: Readonly<Record<string, Readonly<Record<string, RecordedOutput>>>>;
@@ -56,7 +56,7 @@ export interface Recording {
 	output(recorded: RecordedOutput): Promise<Uint8Array>;
 }
 
-/** Of a folder of ours, made by examples/recorded/make.ts: its content is not judged. */
+/** For folders written by examples/recorded/make.ts: the content is trusted. */
 export async function openRecording(folder: string): Promise<Recording> {
 	const machine: RecordedMachine = JSON.parse(await readFile(join(folder, "recording.json"), "utf8"));
 	const engines = new Map<string, Promise<RecordedEngine>>();

@@ -6,7 +6,7 @@ import { gunzip } from "node:zlib";
 
 const inflate = promisify(gunzip);
 
-/** What was at the target is gone. */
+/** Replaces the target. */
 export async function unpackFolder(from: string, to: string): Promise<void> {
 	await rm(to, { recursive: true, force: true });
 	await mkdir(to, { recursive: true });

@@ -6,7 +6,7 @@ import type { InferCase, InferredCase } from "../../ports/backend.ts";
 import type { Pipes } from "../process/spawn.ts";
 import { fitInput } from "./fit-input.ts";
 
-/** Cases that may be under way at once, and the bytes of their inputs; one case always may. */
+/** Most cases in flight, and most bytes of their inputs; a single case is always allowed. */
 const maxInFlight = 32;
 const maxBytesInFlight = 64 * 1024 * 1024;
 
@@ -15,7 +15,7 @@ export interface ConversationOptions {
 	/** Bytes that the inputs or the outputs of one case may have. */
 	payloadBytes: number;
 	onCase?(done: number): void;
-	/** The worker speaks nonsense: end it. */
+	/** The worker sends invalid data: end it. */
 	onFault(): void;
 }
 
@@ -113,13 +113,13 @@ function describeAnswer(id: string, answer: Answer): InferredCase {
 interface Sender {
 	/** Once the engine's inputs are known. */
 	start(hello: WorkerHello): void;
-	/** Writes as many cases as may be under way, and the end after the last. */
+	/** Writes as many cases as may be in flight, and the end after the last. */
 	send(input: Pipes["input"]): void;
-	/** Which case has this id on the wire; null for none that is under way. */
+	/** The case with this id on the wire; null if it is not in flight. */
 	answered(wireId: string): number | null;
 }
 
-/** On the wire a case's id is its place in the list: ids of users may be long or come twice. */
+/** On the wire a case's id is its place in the list: ids of users may be long or duplicate. */
 function createSender({ cases, payloadBytes }: ConversationOptions, refuse: (index: number, message: string) => void): Sender {
 	const dtypes = new Map<string, string>();
 	const inFlight = new Map<string, { index: number; bytes: number }>();

@@ -24,7 +24,7 @@ export interface WorkerJob {
 	device: number;
 	/** Paths of plugin libraries. */
 	plugins: readonly string[];
-	/** Optimization profile; absent: the first that holds a case's shapes. */
+	/** Optimization profile; absent: the first that covers a case's shapes. */
 	profile?: number;
 	timeoutMs: number;
 	logPath: string;
@@ -72,7 +72,7 @@ async function infer(job: WorkerJob, options: TensorRtWorkerOptions): Promise<In
 	const { record, outcome } = await converse({ ...job, arguments: engineArguments(job) }, options);
 	const { wallMs } = record;
 	const cases = outcome.cases.filter((answer): answer is InferredCase => answer !== null);
-	// The answers are all here: how the process then left the stage does not change them.
+	// All answers have arrived: how the process then ended does not matter.
 	if (outcome.ended && outcome.fault === null && cases.length === job.cases.length) return { state: "done", cases, wallMs };
 	return { state: "failed", failure: describeStop(record, outcome, job), wallMs };
 }
@@ -136,7 +136,7 @@ function describeStop(record: ProcessRecord, outcome: Outcome, run: { cases: rea
 	return { ...ended, code, message, details: { ...ended.details, fix } };
 }
 
-/** Cases are answered in order, so the first without an answer is the one that was at hand. */
+/** Cases are answered in order, so the first without an answer is the current one. */
 function whereItStood({ hello, cases }: Outcome, requested: readonly InferCase[]): string {
 	const at = hello === null ? -1 : cases.indexOf(null);
 	const id = requested[at]?.id;

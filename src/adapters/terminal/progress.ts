@@ -3,7 +3,7 @@ import type { Clock, Progress } from "../../ports/world.ts";
 import type { StandardStreams } from "../process/standard-streams.ts";
 import { cleanLine, fitColumns, formatWait } from "./text.ts";
 
-/** The part of a terminal that we need. */
+/** The part of a terminal that is used. */
 export interface LineStream {
 	write(text: string): unknown;
 	columns?: number;
@@ -15,7 +15,7 @@ export function silentProgress(): Progress {
 	return { stage() {}, item() {}, detail() {}, done() {} };
 }
 
-/** One line that is drawn anew while a stage lasts; its end leaves a line with its summary behind. */
+/** One line that is redrawn during a stage; at its end, a line with its summary remains. */
 export function terminalProgress(stream: LineStream, options: { color: boolean; clock: Clock }): Progress {
 	const { clock } = options;
 	const dim = (text: string): string => (options.color ? `\u001b[2m${text}\u001b[22m` : text);

@@ -1,6 +1,6 @@
 // What the ONNX reader finds in a file: structure only, never the weights themselves.
 
-/** ONNX `TensorProto.DataType`, by the names of onnx.proto in lower case; `unknown` for codes of the future. */
+/** ONNX `TensorProto.DataType`, by the names of onnx.proto in lower case; `unknown` for newer codes. */
 export type OnnxDType =
 	| "undefined"
 	| "float"
@@ -33,12 +33,12 @@ export type OnnxDType =
 	| "float6e3m2"
 	| "unknown";
 
-/** A size, the name of a symbolic dimension, or null where the file says nothing (or a negative size, as some exporters do). */
+/** A size, the name of a symbolic dimension, or null where the file gives none (or a negative size, as some exporters write). */
 export type OnnxDim = number | string | null;
 
 export interface OnnxValue {
 	name: string;
-	/** Tensor, or the kind of what is not one: sequence, map, optional. */
+	/** Tensor, or another kind: sequence, map, optional. */
 	kind: "tensor" | "sparse-tensor" | "sequence" | "map" | "optional" | "unknown";
 	dtype: OnnxDType;
 	/** null: the file gives no shape at all. */
@@ -57,7 +57,7 @@ export interface OnnxNode {
 
 export interface OnnxAttribute {
 	name: string;
-	/** Scalars and short lists; null for long ones, and where `tensor` or `reference` stands. Graphs are in `subgraphs`. */
+	/** Scalars and short lists; null for long ones, and where `tensor` or `reference` is set. Graphs are in `subgraphs`. */
 	value: number | string | readonly number[] | readonly string[] | null;
 	/** The tensor of a tensor attribute, e.g. of Constant. */
 	tensor?: OnnxInitializer;
@@ -71,7 +71,7 @@ export interface OnnxInitializer {
 	dims: readonly number[];
 	/** Payload bytes in the file, or declared in the external data. */
 	bytes: number;
-	/** How the payload lies: raw bytes, typed protobuf fields, a file beside the model, or not at all. */
+	/** How the payload is stored: raw bytes, typed protobuf fields, an external file, or not at all. */
 	storage: "raw" | "typed" | "external" | "none";
 	/** Set for a sparse tensor: `bytes` then count values and indices. */
 	sparse?: true;
@@ -87,12 +87,12 @@ export interface OnnxExternalData {
 	length: number | null;
 }
 
-/** A file of external data as it lies on disk beside the model. */
+/** A file of external data on disk. */
 export interface ExternalFile {
 	location: string;
 	/** Absolute path; null where the location may not be followed. */
 	path: string | null;
-	/** Bytes that the model asks for, to the furthest end of its tensors. */
+	/** Bytes that the model needs, up to the end of its last tensor. */
 	neededBytes: number;
 	problem: null | "missing" | "short" | "outside" | "absolute" | "lfs-pointer";
 }
@@ -101,7 +101,7 @@ export interface ExternalFile {
 export interface OnnxSubgraph {
 	/** The node's name; may be empty or shared with others. */
 	node: string;
-	/** Its place in the `nodes` beside this list. */
+	/** Its index in `nodes`. */
 	nodeIndex: number;
 	attribute: string;
 	graph: OnnxGraph;
@@ -136,7 +136,7 @@ export interface OnnxModel {
 	irVersion: number;
 	producer: string;
 	producerVersion: string;
-	/** Domain to version; "" is the standard domain. Without a prototype: domains are the file's own words. */
+	/** Domain to version; "" is the standard domain. Without a prototype: domains come from the file. */
 	opsets: Readonly<Record<string, number>>;
 	graph: OnnxGraph;
 	functions: readonly OnnxFunction[];

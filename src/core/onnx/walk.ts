@@ -2,7 +2,7 @@
 import type { OnnxGraph, OnnxInitializer, OnnxModel, OnnxNode, OnnxSubgraph, OnnxValue } from "./model.ts";
 import { quoteName } from "./quote.ts";
 
-/** A body of nodes with the names it begins with. */
+/** A body of nodes with its initial names. */
 export interface Scope {
 	/** For people, e.g. `the graph`, `subgraph then_branch of If "gate"`, `function com.acme.Gelu`. */
 	where: string;
@@ -67,7 +67,7 @@ export function readNames(scopes: readonly Scope[]): ReadonlyMap<Scope, Readonly
 	return read;
 }
 
-/** How people find a node: operator and name, or operator and first output where it has no name. */
+/** For messages: operator and name, or operator and first output if the node has no name. */
 export function nodeLabel(node: OnnxNode | undefined): string {
 	if (node === undefined) return "a node";
 	const op = node.domain === "" ? node.op : `${node.domain}.${node.op}`;

@@ -14,13 +14,13 @@ export interface PullRequestEvent {
 	kind: "pull-request";
 	number: number;
 	headSha: string;
-	/** "" where the payload's is no name that git allows. */
+	/** "" where the payload's name is invalid in git. */
 	headRef: string;
 	baseRef: string;
 	baseSha: string;
 	/** The merge of the head into the base branch, where the run is for one: what actions/checkout takes by default. */
 	mergeSha?: string;
-	/** The head lies in another repository, or in one that is gone: its author may be anyone. */
+	/** The head is in another repository, or in a deleted one: its author may be anyone. */
 	isFork: boolean;
 	isDraft: boolean;
 }
@@ -48,7 +48,7 @@ export interface WorkflowRunEvent {
 	conclusion: string | null;
 }
 
-/** What the runner itself says of a run: GITHUB_SHA and GITHUB_REF. */
+/** The runner's own variables: GITHUB_SHA and GITHUB_REF. */
 export interface RunFacts {
 	sha: string;
 	ref: string;
@@ -107,7 +107,7 @@ function parsePullRequest(root: Fields, run: RunFacts): PullRequestEvent | null 
 	};
 }
 
-/** GITHUB_SHA is the merge that the run is for; the payload's may be of an earlier push. */
+/** GITHUB_SHA is the merge commit of the run; the payload's may be from an earlier push. */
 function mergeOf(pull: Fields, number: number, run: RunFacts): string | null {
 	if (run.ref === `refs/pull/${number}/merge` && isCommit(run.sha)) return run.sha;
 	const merge = pull.value("merge_commit_sha");
@@ -166,7 +166,7 @@ function parseWorkflowRun(run: Fields): RunEvent | null {
 	};
 }
 
-/** The name of the branch or tag that GITHUB_REF says; "" for any other ref. */
+/** The name of the branch or tag in GITHUB_REF; "" for any other ref. */
 function branchOrTag(ref: string): string {
 	return shortName(ref, "heads") ?? shortName(ref, "tags") ?? "";
 }
@@ -175,7 +175,7 @@ function isId(value: unknown): value is number {
 	return typeof value === "number" && Number.isSafeInteger(value) && value > 0;
 }
 
-/** A JSON object's own fields; nothing of what is no object. */
+/** A JSON object's own fields; none if it is no object. */
 interface Fields {
 	value(name: string): unknown;
 	fields(name: string): Fields;

@@ -1,9 +1,9 @@
-// Reads one cell of nvidia-smi's output: a value, or a token that stands for none.
+// Reads one cell of nvidia-smi's output: a value, or a token for a missing one.
 
-/** What nvidia-smi says where it has no value: `[N/A]`, `[Not Supported]`, bare `N/A`, `-`; `ERR!` and `Unknown Error` on failure. */
+/** What nvidia-smi prints where it has no value: `[N/A]`, `[Not Supported]`, bare `N/A`, `-`; `ERR!` and `Unknown Error` on failure. */
 export type Cell = { state: "value"; text: string } | { state: "none"; why: string } | { state: "lost"; why: string };
 
-/** These are no gap but the end: the GPU no longer answers (NVML's error strings). */
+/** Not a missing value: the GPU no longer responds (NVML's error strings). */
 const losses = /GPU is lost|GPU requires reset|fallen off the bus|Unable to determine the device handle/i;
 
 export function readCell(text: string): Cell {
@@ -27,7 +27,7 @@ export function cellNumber(text: string | undefined): number | null {
 	return Number.isFinite(value) ? value : null;
 }
 
-/** The cell's words, or null where it has none. */
+/** The cell's text, or null where it has none. */
 export function cellText(text: string | undefined): string | null {
 	const cell = readCell(text ?? "");
 	return cell.state === "value" ? cell.text : null;

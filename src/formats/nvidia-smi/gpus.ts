@@ -89,8 +89,8 @@ export interface GpuChoice {
 }
 
 /**
- * By index, UUID, the start of a UUID, or a slice's UUID; of a list as in CUDA_VISIBLE_DEVICES, its first. Nothing
- * named: the first GPU. null where none is meant or none fits. Indexes are nvidia-smi's, which CUDA shares only
+ * By index, UUID, the start of a UUID, or a slice's UUID; of a list as in CUDA_VISIBLE_DEVICES, its first. Without a
+ * setting: the first GPU. null where none is selected or none matches. Indexes are nvidia-smi's, which CUDA shares only
  * under CUDA_DEVICE_ORDER=PCI_BUS_ID.
  */
 export function findGpu(gpus: readonly Gpu[], wanted?: string): GpuChoice | null {
@@ -127,7 +127,7 @@ export function memoryOf({ gpu, slice }: GpuChoice): number | null {
 	return size === undefined ? null : Number(size) * gibibyte;
 }
 
-/** What of a GPU must match before numbers may be compared; the UUID is not among it. */
+/** Facts about a GPU that must match before numbers may be compared; not the UUID. */
 export function gpuFingerprint({ gpu, slice }: GpuChoice): Record<string, string> {
 	const known: Readonly<Record<string, string | null>> = {
 		gpu: gpu.name,

@@ -1,6 +1,6 @@
 // Command lines of nvidia-smi, and the fields to query by the names that its versions use.
 
-/** One quantity and its names, newest first: the first that the driver lists is asked for. */
+/** One quantity and its names, newest first: the first that the driver lists is queried. */
 export interface SmiField {
 	key: string;
 	names: readonly string[];
@@ -10,7 +10,7 @@ function field(key: string, ...names: string[]): SmiField {
 	return { key, names: names.length === 0 ? [key] : names };
 }
 
-/** Ten times a second. `clocks_throttle_reasons` became `clocks_event_reasons` with driver 530; 535 and later know both. */
+/** Ten times a second. `clocks_throttle_reasons` became `clocks_event_reasons` with driver 530; 535 and later support both. */
 export const sampleFields: readonly SmiField[] = [
 	field("clocks.sm", "clocks.sm", "clocks.current.sm"),
 	field("clocks.mem", "clocks.mem", "clocks.current.memory"),
@@ -42,7 +42,7 @@ export const inventoryFields: readonly SmiField[] = [
 	field("display_active"),
 ];
 
-/** A field as it is asked for: the answer's columns stand in this order, whatever its header calls them. */
+/** A queried field: the columns of the answer have this order, whatever its header calls them. */
 export interface QueryField {
 	key: string;
 	name: string;
@@ -58,7 +58,7 @@ export function parseHelpFields(help: string): ReadonlySet<string> {
 	return names;
 }
 
-/** One field that a driver does not know would fail the whole query, so only those it lists are asked for. */
+/** One field that a driver does not know would fail the whole query, so only those that it lists are queried. */
 export function chooseFields(wanted: readonly SmiField[], offered: ReadonlySet<string>): QueryField[] {
 	return wanted.flatMap(({ key, names }) => {
 		const name = names.find((candidate) => offered.has(candidate));
@@ -93,7 +93,7 @@ export function appsArgs(options: { gpu?: string; everyMs?: number } = {}): stri
 	];
 }
 
-/** Hardware counters, once a second: dmon knows no shorter time. Offered from Hopper on. */
+/** Hardware counters, once a second: dmon has no shorter interval. Offered from Hopper on. */
 export function gpmArgs(gpu: string): string[] {
 	return ["dmon", "-i", gpu, "-s", "u", "-d", "1", `--gpm-metrics=${gpmMetrics}`];
 }

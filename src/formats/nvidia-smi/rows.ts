@@ -5,13 +5,13 @@ import type { QueryField } from "./query.ts";
 
 export type SampleLine =
 	| { state: "sample"; sample: TelemetrySample }
-	/** Not a row of ours: blank, half a row at the end, or a message. */
+	/** Not a row: blank, incomplete at the end, or a message. */
 	| { state: "skipped"; why: string }
-	/** The GPU or its driver is gone: no later row will be better. */
+	/** The GPU or its driver failed: later rows will not recover. */
 	| { state: "lost"; why: string };
 
 const mebibyte = 1024 * 1024;
-/** Messages of a driver or GPU that has failed; they stand where a row should. */
+/** Messages of a driver or GPU that has failed; they are printed instead of a row. */
 const fatal =
 	/GPU is lost|GPU requires reset|fallen off the bus|Failed to initialize NVML|NVIDIA-SMI has failed|Unable to determine the device handle/i;
 
@@ -20,7 +20,7 @@ export function parseSampleLine(line: string, fields: readonly QueryField[], atM
 	const cells = splitCells(line);
 	if (cells.length !== fields.length) {
 		if (fatal.test(line)) return { state: "lost", why: line.trim().slice(0, 200) };
-		return { state: "skipped", why: `${cells.length} columns where ${fields.length} were asked for` };
+		return { state: "skipped", why: `${cells.length} columns where ${fields.length} were expected` };
 	}
 	let none = "";
 	for (const cell of cells) {
@@ -63,7 +63,7 @@ export interface AppRow {
 	gpuUuid: string;
 	/** As the driver numbers it: in a container, the host's number. */
 	pid: number | null;
-	/** "" where the driver does not tell. */
+	/** "" where the driver does not report it. */
 	name: string;
 	memoryBytes: number | null;
 }
@@ -114,7 +114,7 @@ export function hasGpm(columns: readonly string[]): boolean {
 	return Object.values(gpmColumns).some((name) => columns.includes(name));
 }
 
-/** null where the row tells nothing: the first after the start has dashes, as a rate needs two readings. */
+/** null where the row has no value: the first one has dashes, as a rate needs two readings. */
 export function useSampleOf(row: ReadonlyMap<string, string>, atMs: number): UseSample | null {
 	const percent = (column: string): number | null => fraction(cellNumber(row.get(column)));
 	const sample = {

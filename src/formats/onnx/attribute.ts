@@ -1,4 +1,4 @@
-// Reads AttributeProto: scalars, short lists and tensors; graphs only as the place where they lie.
+// Reads AttributeProto: scalars, short lists and tensors; graphs only by their location.
 import type { OnnxAttribute, OnnxInitializer } from "../../core/onnx/model.ts";
 import { limits } from "./limits.ts";
 import { readTensor } from "./tensor.ts";
@@ -78,7 +78,7 @@ function addText(wire: WireReader, draft: Draft): void {
 	else draft.texts.push(text);
 }
 
-/** AttributeType of what writers may leave out when it is zero or empty. */
+/** AttributeType of values that writers may omit if zero or empty. */
 const defaults: Readonly<Record<number, () => OnnxAttribute["value"]>> = {
 	1: () => 0,
 	2: () => 0,

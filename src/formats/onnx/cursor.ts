@@ -7,7 +7,7 @@ const minWindowBytes = 2 * 1024;
 const maxWindowBytes = 256 * 1024;
 const none = new Uint8Array(0);
 
-/** A window that follows the reader: it doubles while reading runs on, and is small again after a leap over a payload. */
+/** A window that follows the reader: it doubles during sequential reads, and is small again after skipping a payload. */
 export class ByteWindow {
 	readonly size: number;
 	#source: ByteSource;
@@ -53,7 +53,7 @@ export class ByteCursor {
 	readonly path: string;
 	readonly size: number;
 	position = 0;
-	/** End of the message at hand. */
+	/** End of the current message. */
 	end: number;
 	/** Messages around the cursor; 0 in the outermost one. */
 	depth = 0;
@@ -112,7 +112,7 @@ export class ByteCursor {
 		this.position = neededEnd;
 	}
 
-	/** The refusal of this file; what it says depends on whether the file was an ONNX model so far. */
+	/** The error for this file; its text depends on whether the file was an ONNX model so far. */
 	fault(what: string, fix?: string): ConfigError {
 		const prefix = this.recognised ? this.path : `${this.path} is not an ONNX model: it`;
 		return unreadable(`${prefix} ${what} at byte ${this.position}.`, this.path, fix);

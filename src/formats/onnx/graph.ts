@@ -41,7 +41,7 @@ export function readNode(wire: WireReader): ReadNode {
 	return { node: { name, domain, op, inputs, outputs, attributes }, graphs };
 }
 
-/** A graph while it is read: protobuf merges a message that comes twice, so fields only ever add. */
+/** A graph while it is read: protobuf merges repeated messages, so fields only add. */
 export interface GraphDraft extends OnnxGraph {
 	inputs: OnnxValue[];
 	outputs: OnnxValue[];
@@ -66,7 +66,7 @@ export function readGraphField(wire: WireReader, field: number, graph: GraphDraf
 	else if (field === 15) graph.initializers.push(readSparseTensor(wire));
 }
 
-/** Adds the node at hand, and the graphs inside it, to a graph or a function's body. */
+/** Adds the current node, and the graphs inside it, to a graph or a function's body. */
 export function readNodeInto(wire: WireReader, body: { nodes: OnnxNode[]; subgraphs: OnnxSubgraph[] }): void {
 	const { node, graphs } = readNode(wire);
 	const nodeIndex = body.nodes.push(node) - 1;
@@ -97,7 +97,7 @@ export function readFunction(wire: WireReader): OnnxFunction {
 	return { domain, name, inputs, outputs, opsets, ...body };
 }
 
-/** Without a prototype: domains are the file's own words. */
+/** Without a prototype: domains come from the file. */
 export function emptyOpsets(): Record<string, number> {
 	return Object.create(null) as Record<string, number>;
 }

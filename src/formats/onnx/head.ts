@@ -5,7 +5,7 @@ import { unreadable } from "./limits.ts";
 
 const utf8 = new TextDecoder();
 const lfsPrefix = "version https://git-lfs";
-/** As many bytes as the judgement needs. */
+/** Bytes that are needed to decide. */
 export const headBytes = 512;
 
 interface Kind {
@@ -63,7 +63,7 @@ export function judgeHead(head: Uint8Array, size: number, path: string): ConfigE
 	return null;
 }
 
-/** No ONNX model is free of control characters at its start: lengths and tags are such. Most text is mostly ASCII. */
+/** An ONNX model begins with control characters (lengths and tags); text is mostly ASCII. */
 function isText(head: Uint8Array): boolean {
 	const isSpace = (byte: number): boolean => byte === 9 || byte === 10 || byte === 12 || byte === 13;
 	const hasControls = head.some((byte) => byte < 32 && !isSpace(byte));

@@ -12,7 +12,7 @@ export const limits = {
 	textBytes: 1_048_576,
 	/** All names together. */
 	allTextBytes: 268_435_456,
-	/** A string attribute longer than this is skipped: engines and caches are embedded so. */
+	/** A string attribute longer than this is skipped: engines and caches are embedded this way. */
 	attributeTextBytes: 4096,
 	/** A list attribute longer than this is skipped. */
 	attributeEntries: 1024,

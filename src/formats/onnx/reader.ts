@@ -1,4 +1,4 @@
-// Reads an ONNX file's structure in one pass; weights are stepped over, never read.
+// Reads an ONNX file's structure in one pass; weights are skipped, never read.
 import type { OnnxFunction, OnnxModel } from "../../core/onnx/model.ts";
 import type { ByteSource } from "../bytes/byte-source.ts";
 import { emptyGraph, emptyOpsets, type GraphDraft, readFunction, readGraphField, readOpset } from "./graph.ts";
@@ -6,7 +6,7 @@ import { headBytes, judgeHead } from "./head.ts";
 import { unreadable } from "./limits.ts";
 import { WireReader } from "./wire.ts";
 
-/** ONNX is at IR 14; far above it lies chance, not a model. */
+/** ONNX is at IR 14; a far higher number is a random file, not a model. */
 const maxIrVersion = 1000;
 
 interface Draft {

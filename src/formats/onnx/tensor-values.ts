@@ -83,7 +83,7 @@ export function valuesOfTyped(dtype: OnnxDType, entries: readonly number[], elem
 	return values.every((value) => value !== null) ? values : null;
 }
 
-/** Elements of less than a byte lie from the low bits up. */
+/** Elements smaller than a byte are stored from the low bits up. */
 function bitsAt(view: DataView, index: number, bits: number): number {
 	if (bits === 16) return view.getUint16(index * 2, true);
 	const bit = index * bits;

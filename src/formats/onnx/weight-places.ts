@@ -1,4 +1,4 @@
-// Finds where the float weights of a model lie, byte for byte, so that they can be changed in place.
+// Finds the byte ranges of the float weights of a model, so that they can be changed in place.
 
 import { type WeightDType, type WeightLocation, weightBytes } from "../../core/golden/record/defects/weights.ts";
 import { elementTypeOfCode } from "../../core/onnx/element-type.ts";

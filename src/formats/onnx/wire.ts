@@ -19,13 +19,13 @@ const wireTypes: Readonly<Record<NumberKind, number>> = {
 	double: fixed64Type,
 };
 
-/** Where a message lies in the file. */
+/** The byte range of a message in the file. */
 export interface Span {
 	start: number;
 	end: number;
 }
 
-/** A subgraph lies three messages below its graph: node, attribute, graph. */
+/** A subgraph is nested three messages deeper than its graph: node, attribute, graph. */
 const messagesPerSubgraph = 3;
 const utf8 = new TextDecoder();
 
@@ -54,7 +54,7 @@ export class WireReader {
 		this.#walk(onField);
 	}
 
-	/** The same for the message in the field at hand. */
+	/** The same for the message in the current field. */
 	message(onField: (field: number) => void): void {
 		const cursor = this.#cursor;
 		const outerEnd = cursor.end;
@@ -65,7 +65,7 @@ export class WireReader {
 		cursor.end = outerEnd;
 	}
 
-	/** Steps over the message in the field at hand and returns where it lies. */
+	/** Skips the message in the current field and returns its range. */
 	span(): Span {
 		const end = this.#payloadEnd();
 		const start = this.#cursor.position;
@@ -73,7 +73,7 @@ export class WireReader {
 		return { start, end };
 	}
 
-	/** Reads a subgraph that was stepped over; the cursor is back where it was afterwards. */
+	/** Reads a skipped subgraph, then restores the cursor. */
 	revisit(span: Span, onField: (field: number) => void): void {
 		const cursor = this.#cursor;
 		const back = { position: cursor.position, end: cursor.end };
@@ -137,7 +137,7 @@ export class WireReader {
 		return length > most ? null : this.#cursor.window.bytes(start, length).slice();
 	}
 
-	/** Bytes of the payload of the field at hand, without moving; of a number 1, which is the least it takes. */
+	/** Bytes of the current field's payload, without moving; 1 for a number, its minimum. */
 	peekLength(): number {
 		if (this.#type !== lengthType) return 1;
 		const start = this.#cursor.position;
@@ -209,7 +209,7 @@ export class WireReader {
 		if (this.#type !== type) throw this.fault(`is damaged (a field has wire type ${this.#type} where ${type} belongs)`);
 	}
 
-	/** Read, and known to lie inside the message. */
+	/** Read, and checked to be inside the message. */
 	#payloadLength(): number {
 		this.#expect(lengthType);
 		this.#cursor.varint();

@@ -1,10 +1,10 @@
-// The directory of a ZIP archive: where one member's bytes lie. Nothing is extracted, and every offset is checked first.
+// The directory of a ZIP archive: the byte ranges of its members. Nothing is extracted, and every offset is checked first.
 import type { ByteSource } from "../bytes/byte-source.ts";
 
 export interface ZipEntry {
 	name: string;
 	method: "stored" | "deflated";
-	/** Where the member's bytes begin, how many they are, and how many they become. */
+	/** Offset, compressed size and size of the member. */
 	dataAt: number;
 	packedBytes: number;
 	bytes: number;
@@ -13,7 +13,7 @@ export interface ZipEntry {
 	isLink: boolean;
 }
 
-/** A text says why the archive cannot be read. */
+/** A text explains why the archive cannot be read. */
 export type ZipAnswer<Value> = Value | string;
 
 /** Signatures, sizes and fields by PKWARE's APPNOTE 6.3.10, 4.3 and 4.5.3. */
@@ -31,10 +31,10 @@ const localBytes = 30;
 const long16 = 0xffff;
 const long32 = 0xffffffff;
 
-/** A directory of more than this is none of ours. */
+/** Larger directories are refused. */
 const maxDirectoryBytes = 16 * 1024 * 1024;
 
-/** The entries whose names are asked for, in the directory's order. */
+/** The entries with the requested names, in the directory's order. */
 export function findZipEntries(source: ByteSource, wanted: (name: string) => boolean): ZipAnswer<ZipEntry[]> {
 	const directory = findDirectory(source);
 	if (typeof directory === "string") return directory;
@@ -115,12 +115,12 @@ function readEntry(source: ByteSource, view: DataView, name: string): ZipAnswer<
 	const dataAt = localAt + localBytes + local.getUint16(26, true) + local.getUint16(28, true);
 	if (dataAt + packedBytes > source.size) return "a member beyond the end of the file";
 	if (method === 0 && packedBytes !== bytes) return "a stored member of two sizes";
-	// The high half holds the mode of Unix.
+	// The high half is the Unix mode.
 	const isLink = ((view.getUint32(38, true) >>> 16) & 0xf000) === 0xa000;
 	return { name, method: method === 0 ? "stored" : "deflated", dataAt, packedBytes, bytes, crc32: view.getUint32(16, true), isLink };
 }
 
-/** Size, packed size and place; those that are all ones stand in the ZIP64 field, in this order. */
+/** Size, packed size and place; those that are all ones are in the ZIP64 field, in this order. */
 function sizesOf(view: DataView): [number, number, number] | null {
 	const short = [view.getUint32(24, true), view.getUint32(20, true), view.getUint32(42, true)];
 	let at = zip64At(view);

@@ -325,7 +325,7 @@ describe("images", () => {
 		{ what: "no preprocess", bytes: png, rest: { preprocess: undefined }, words: "how the image becomes a tensor" },
 		{ what: "a shape that preprocessing does not give", bytes: png, rest: { shape: [3, 13, 17] }, words: "got uint8 [13, 17, 3]" },
 		{ what: "another dtype", bytes: png, rest: { dtype: "float16" }, words: "float32 or uint8" },
-		{ what: "a cut image", bytes: png.subarray(0, 60), words: "a whole PNG image" },
+		{ what: "a cut image", bytes: png.subarray(0, 60), words: "a complete PNG image" },
 		{ what: "no image", bytes: new Uint8Array(50), words: "a PNG or JPEG image" },
 		{
 			what: "a bomb",
@@ -343,7 +343,11 @@ describe("images", () => {
 			bytes: Buffer.concat([pngSignature, small, pngHeader({ ...square, width: 30_000, height: 30_000 }), idat(5), iend]),
 			words: "a second IHDR",
 		},
-		{ what: "more pixels than the header says", bytes: Buffer.concat([pngSignature, small, idat(1e6), iend]), words: "a whole PNG image" },
+		{
+			what: "more pixels than the header says",
+			bytes: Buffer.concat([pngSignature, small, idat(1e6), iend]),
+			words: "a complete PNG image",
+		},
 		{
 			what: "fewer pixels than the header says",
 			bytes: Buffer.concat([pngSignature, small, idat(99), iend]),

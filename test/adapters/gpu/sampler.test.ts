@@ -66,7 +66,7 @@ describe("gpuTelemetry", () => {
 		["end:5", "nvidia-smi ended (exit code 15); its last output: "],
 		["partial:5", "nvidia-smi ended (exit code 0); its last output: "],
 		["lost:5", "The GPU was lost during monitoring: GPU is lost."],
-		["columns:5", "nvidia-smi's rows could not be parsed: 10 columns where 8 were asked for."],
+		["columns:5", "nvidia-smi's rows could not be parsed: 10 columns where 8 were expected."],
 		["na:5", "nvidia-smi's rows could not be parsed: no value in any column, but N/A."],
 		["unknown-error:5", "nvidia-smi's rows could not be parsed: no value in any column, but Unknown Error."],
 	])("with %s keeps what came before, and reports what happened", async (fault, sentence) => {

@@ -82,7 +82,7 @@ describe("untar", () => {
 		const archive = tarball([{ path: "package/a", text: "x".repeat(600) }]);
 		for (const length of [1, 511, 513, 1_100]) {
 			const to = mkdtempSync(join(folder, "cut-"));
-			await expect(unpack(archive.subarray(0, length), { to })).rejects.toThrow("the archive is cut short");
+			await expect(unpack(archive.subarray(0, length), { to })).rejects.toThrow("the archive is truncated");
 		}
 	});
 

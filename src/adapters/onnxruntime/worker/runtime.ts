@@ -1,4 +1,4 @@
-// Loads ONNX Runtime, as WebAssembly or native, and makes sessions of it.
+// Loads ONNX Runtime, as WebAssembly or native, and creates sessions.
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
@@ -46,7 +46,7 @@ export function openSession(ort: Ort, job: RuntimeJob, options: { level: Level; 
 	});
 }
 
-/** WebAssembly cannot open files: their bytes are handed over. */
+/** WebAssembly cannot open files, so it gets their bytes. */
 function readExternal(job: RuntimeJob): { path: string; data: Uint8Array }[] {
 	return job.external.map((location) => ({ path: location, data: readFileSync(join(dirname(job.modelPath), location)) }));
 }

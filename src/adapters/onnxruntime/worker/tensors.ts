@@ -29,7 +29,7 @@ export function toOrtTensor(ort: Ort, value: { name: string; dtype: DType; shape
 	const data = new view(aligned(bytes, size), 0, bytes.length / size);
 	const make = ort.Tensor as unknown as new (type: string, data: unknown, dims: readonly number[]) => OrtTensor;
 	const tensor = new make(dtype, data, shape);
-	// Node 24 has Float16Array, to which the constructor converts and which the native addon does not know.
+	// Node 24 has Float16Array, to which the constructor converts, but the native addon does not support it.
 	if (dtype === "float16") Object.defineProperty(tensor, "data", { value: data });
 	return tensor;
 }

@@ -1,4 +1,4 @@
-// Shapes of operators that take axes away, add them, cut them or pick along them.
+// Shapes of operators that remove, add, slice or index axes.
 import type { OnnxDim } from "../model.ts";
 import { formatDims } from "../shapes.ts";
 import {
@@ -92,7 +92,7 @@ export const gather: OperatorRule = ({ node, shapes, values }) => {
 	return { dims, value: picks.map((pick) => list.at(pick) ?? null) };
 };
 
-/** The last axis of the indices says how many axes of the data one index reaches. */
+/** The last axis of the indices gives the number of data axes that one index covers. */
 export const gatherNd: OperatorRule = ({ node, shapes }) => {
 	const [data, indices] = [shapes[0], shapes[1]];
 	const reach = indices?.at(-1);
@@ -151,7 +151,7 @@ export const split: OperatorRule = (view) => {
 	return { dims, more };
 };
 
-/** Equal ones, the last smaller where it does not come out even. */
+/** Equal sizes, the last one smaller if they do not divide evenly. */
 function shares(size: number, count: number): number[] {
 	const share = Math.ceil(size / count);
 	return Array.from({ length: count }, (_, index) => Math.max(0, Math.min(share, size - index * share)));

@@ -1,4 +1,4 @@
-// Follows the shapes that are certain from the inputs through the graph; what it cannot tell it leaves open.
+// Propagates the shapes that are certain from the inputs through the graph; the others stay open.
 import type { OnnxInitializer, OnnxModel, OnnxNode } from "../model.ts";
 import type { Scope } from "../walk.ts";
 import * as axes from "./axes.ts";
@@ -84,10 +84,10 @@ const oldestOpset = 7;
 export interface StaticShapes {
 	/** By tensor, of the graph (not its subgraphs). */
 	shapes: ReadonlyMap<string, Dims>;
-	/** Short lists of numbers that are computed of shapes, by tensor. */
+	/** Short lists of numbers that are computed from shapes, by tensor. */
 	values: ReadonlyMap<string, Dims>;
 	faults: readonly { node: OnnxNode; what: string }[];
-	/** Nodes whose inputs' shapes are known and whose output's is not: behind them little is checked. */
+	/** Nodes whose inputs' shapes are known and whose output's is not: after them little is checked. */
 	stopped: readonly OnnxNode[];
 }
 
@@ -96,7 +96,7 @@ interface Known {
 	values: Map<string, Dims>;
 }
 
-/** Value infos are not believed: both runtimes ignore them, and tools leave stale ones behind. */
+/** Value infos are not used: both runtimes ignore them, and tools leave stale ones behind. */
 export function inferShapes(
 	model: OnnxModel,
 	graph: Scope,

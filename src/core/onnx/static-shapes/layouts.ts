@@ -68,7 +68,7 @@ export const expand: OperatorRule = ({ shapes, values }) => {
 
 export const constantOfShape: OperatorRule = ({ values }) => ({ dims: values[0] ?? null });
 
-/** A 0 in the target copies the input's size (unless allowzero), a -1 takes what is left. */
+/** A 0 in the target copies the input's size (unless allowzero), a -1 takes the remainder. */
 export const reshape: OperatorRule = ({ node, shapes, values }) => {
 	const [input, target] = [shapes[0], values[1] ?? integersAttribute(node, "shape")];
 	if (!target) return untold;
@@ -90,7 +90,7 @@ function reshaped(input: Dims, to: { dims: readonly OnnxDim[]; target: Dims }): 
 	return { dims: gap < 0 || want === 0 ? to.dims : to.dims.with(gap, have / want) };
 }
 
-/** A symbol on both sides says nothing of the others. */
+/** A symbol on both sides gives no information about the others. */
 function withoutShared(left: Dims, right: Dims): [Dims, Dims] {
 	const rest = [...right];
 	const kept = left.filter((dim) => {

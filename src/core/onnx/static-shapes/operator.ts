@@ -1,4 +1,4 @@
-// What a rule of shape propagation for one operator sees and says.
+// Input and output of the shape rule of one operator.
 import type { OnnxDim, OnnxDType, OnnxNode } from "../model.ts";
 
 export type Dims = readonly OnnxDim[];
@@ -7,7 +7,7 @@ export interface OperatorView {
 	node: OnnxNode;
 	/** Shapes of the inputs; null where nothing is known. */
 	shapes: readonly (Dims | null)[];
-	/** Values of the inputs that are short lists of numbers, or numbers: constants, and what is computed of shapes. */
+	/** Values of the inputs that are short lists of numbers, or numbers: constants, and what is computed from shapes. */
 	values: readonly (Dims | null)[];
 	/** Type of the first input. */
 	type: OnnxDType | null;
@@ -52,7 +52,7 @@ export function numbers(list: Dims | null | undefined): readonly number[] | null
 	return list?.every((entry) => typeof entry === "number") ? (list as readonly number[]) : null;
 }
 
-/** An axis counted from the front; null where there is none of that number. */
+/** An axis counted from the front; null where it does not exist. */
 export function axisIn(axis: number, rank: number): number | null {
 	const at = axis < 0 ? axis + rank : axis;
 	return at >= 0 && at < rank ? at : null;
@@ -67,7 +67,7 @@ export function differ(left: OnnxDim | undefined, right: OnnxDim | undefined): b
 	return typeof left === "number" && typeof right === "number" && left !== right;
 }
 
-/** NumPy's broadcasting; null where two known sizes do not go together. */
+/** NumPy's broadcasting; null where two known sizes are incompatible. */
 export function broadcast(left: Dims, right: Dims): Dims | null {
 	const rank = Math.max(left.length, right.length);
 	const dims: OnnxDim[] = [];

@@ -10,7 +10,7 @@ type Constants = ReadonlyMap<Scope, ReadonlyMap<string, OnnxInitializer>>;
 
 /** Which attribute names an output's type where no input does. */
 const typeAttributes = ["to", "dtype", "output_dtype", "output_datatype"];
-/** Which type an output has where neither an input nor an attribute says so: a type, or that of an input. */
+/** Which type an output has where neither an input nor an attribute determines it: a type, or that of an input. */
 const fallbacks: Readonly<Record<string, OnnxDType | number>> = {
 	Bernoulli: 0,
 	BlackmanWindow: "float",
@@ -64,7 +64,7 @@ export function signatureIn(scope: Scope, node: OnnxNode): Signature | null {
 	return node.domain !== "" || opset === undefined ? null : signatureOf(node.op, opset);
 }
 
-/** The type of a tensor that a body reads, of itself or of what is around it. */
+/** The type of a tensor that a body reads, from itself or an enclosing body. */
 export function typeIn(types: ReadonlyMap<Scope, TensorTypes>, scope: Scope, name: string): OnnxDType | null {
 	if (name === "") return null;
 	for (let at: Scope | null = scope; at !== null; at = at.outer) {
@@ -74,7 +74,7 @@ export function typeIn(types: ReadonlyMap<Scope, TensorTypes>, scope: Scope, nam
 	return null;
 }
 
-/** What the inputs make of the type variables; the first that is known counts. */
+/** Type variables as the inputs bind them; the first known one counts. */
 export function boundTypes(signature: Signature, given: readonly (OnnxDType | null)[]): Map<string, OnnxDType> {
 	const bound = new Map<string, OnnxDType>();
 	for (const [place, type] of given.entries()) {
@@ -99,7 +99,7 @@ function outputTypes(node: OnnxNode, signature: Signature, given: readonly (Onnx
 	return node.outputs.map((_, place) => typeOf(parameterAt(signature.outputs, place)));
 }
 
-/** By attribute, by the tensor of ConstantOfShape, or as the operator has it where nobody says. */
+/** By attribute, by the tensor of ConstantOfShape, or the operator's default. */
 function statedType(node: OnnxNode, given: readonly (OnnxDType | null)[]): OnnxDType | null {
 	for (const name of typeAttributes) {
 		const type = elementTypeOfCode(integerAttribute(node, name, 0));

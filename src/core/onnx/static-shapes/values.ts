@@ -1,4 +1,4 @@
-// What is computed of shapes: lists of sizes that a Reshape or Slice reads further down.
+// Values computed from shapes: lists of sizes that a Reshape or Slice reads later.
 import type { OnnxDim } from "../model.ts";
 import { broadcastAll } from "./layouts.ts";
 import { type Dims, elementsOf, integerAttribute, type OperatorRule, untold } from "./operator.ts";

@@ -1,4 +1,4 @@
-// Sizes that a sliding window leaves: of convolutions and pooling.
+// Output sizes of sliding windows: convolutions and pooling.
 import type { OnnxDim, OnnxNode } from "../model.ts";
 import { type Dims, integerAttribute, integersAttribute, type OperatorRule, textAttribute, untold } from "./operator.ts";
 
@@ -10,7 +10,7 @@ export function slid(node: OnnxNode, input: Dims, kernel: Dims): Dims {
 		if (typeof size !== "number" || typeof taps !== "number" || window === null) return null;
 		if (window.padding === "same") return Math.ceil(size / window.stride);
 		const steps = (size + window.padding - window.dilation * (taps - 1) - 1) / window.stride;
-		// Where the last window hangs over, versions differ.
+		// If the last window exceeds the input, versions differ.
 		if (integerAttribute(node, "ceil_mode", 0) !== 0 && !Number.isInteger(steps)) return null;
 		return steps < 0 ? null : Math.floor(steps) + 1;
 	});
