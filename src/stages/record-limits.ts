@@ -54,7 +54,7 @@ export function proposeLimits({ model, answers, noise }: Evidence): Limits {
 		const tensors = cases.flatMap((outputsOfCase) => outputsOfCase[name] ?? []);
 		// What a file declares of its outputs may be wrong, in rank too.
 		const batched = isBatched(dims, inputs) && tensors.every(({ shape }) => shape.length === dims?.length);
-		const proposal = proposeOutput({ name, tensors, batched });
+		const proposal = proposeOutput({ name, tensors, noise: noise?.outputs[name], batched });
 		const { comparators, ...plain } = proposal.output;
 		const grouped = group?.outputs.includes(name) === true;
 		const value = grouped ? plain : proposal.output;

@@ -1,36 +1,67 @@
-// What another build's last operator may do: builds approximate Sigmoid to one rounding of 1, however small the value is.
-import { largestFinite } from "../compare/difference.ts";
-import type { Tensor } from "../tensor/tensor.ts";
+// Rounding that runs of one build do not show: sigmoids of two implementations differ by a rounding of 1, however small their values are.
+import { placeSlice } from "../tensor/slice.ts";
+import { elementCount, type Tensor } from "../tensor/tensor.ts";
+import { float64Reader, forEachChunk, tensorStatistics } from "../tensor/values.ts";
 import type { LabelledRun, RunOutputs } from "./noise-floor.ts";
+import { guessSemantic } from "./propose-semantic.ts";
+import { findScaleParts } from "./scales.ts";
 
-/** One rounding of binary32 at 1. ONNX Runtime's native Sigmoid and that of WebAssembly differ by up to twice as much at 0.004. */
+/** Native ONNX Runtime and WebAssembly differ by this in the scores of a YOLOv8 (root mean square), from 1e-6 to 0.1 alike. */
 const unit = 2 ** -24;
-/** Scores reach it in some case; what stays below has another scale of its own. */
-const scorePeak = 0.1;
+/** Values that stay below it are no scores: their scale is another than 1. */
+const minPeak = 0.01;
 
-/** The reference with each score moved by one rounding of 1, up and down by turns; null where no output looks like scores. */
+/** The reference with that rounding in all values from 0 to 1 but softmaxes, whose small values are exact to the last digit. null: there are none. */
 export function unitRun(reference: RunOutputs): LabelledRun | null {
-	const names = new Set(reference.flatMap((outputs) => Object.keys(outputs).filter((name) => areScores(name, reference))));
-	if (names.size === 0) return null;
-	const outputs = reference.map((all) =>
-		Object.fromEntries(Object.entries(all).map(([name, tensor]) => [name, names.has(name) ? moved(tensor) : tensor])),
+	const names = [...new Set(reference.flatMap((outputs) => Object.keys(outputs)))];
+	const covers = new Map(names.flatMap((name) => scoresOf(name, reference)));
+	if (covers.size === 0) return null;
+	const outputs = reference.map((named) =>
+		Object.fromEntries(
+			Object.entries(named).flatMap(([name, tensor]) => {
+				const isScore = covers.get(name);
+				return isScore === undefined ? [] : [[name, shaken(tensor, isScore(tensor))]];
+			}),
+		),
 	);
 	return { label: "each score one rounding of 1 away", outputs };
 }
 
-/** Float32 values of 0 or more. */
-function areScores(name: string, reference: RunOutputs): boolean {
-	const tensors = reference.flatMap((outputs) => outputs[name] ?? []);
-	const isScore = (tensor: Tensor): boolean => tensor.dtype === "float32" && floatsOf(tensor).every((value) => value >= 0);
-	return tensors.some((tensor) => largestFinite(tensor) >= scorePeak) && tensors.every(isScore);
+/** Whether the element at a flat index is a score. */
+type IsScore = (flat: number) => boolean;
+
+function scoresOf(name: string, reference: RunOutputs): [string, (tensor: Tensor) => IsScore][] {
+	const tensors = reference.flatMap((outputs) => outputs[name] ?? []).filter(({ shape }) => elementCount(shape) > 0);
+	if (tensors.length === 0 || tensors.some(({ dtype }) => dtype !== "float32")) return [];
+	const statistics = tensors.map(tensorStatistics);
+	if (Math.max(...statistics.map(({ max }) => max ?? 0)) < minPeak) return [];
+	const { semantic } = guessSemantic(name, tensors);
+	if (semantic === "probabilities" || semantic === "embedding") return [];
+	const isShare = statistics.every(({ min, max }) => min !== null && max !== null && min >= 0 && max <= 1);
+	if (isShare) return [[name, () => () => true]];
+	const part = findScaleParts(tensors).find(({ kind }) => kind === "scores");
+	return part === undefined ? [] : [[name, ({ shape }) => insideOf(placeSlice(part.slice, shape), shape)]];
 }
 
-function moved(tensor: Tensor): Tensor {
-	const values = floatsOf(tensor).map((value, index) => Math.max(0, value + (index % 2 === 0 ? unit : -unit)));
-	return { ...tensor, data: new Uint8Array(values.buffer) };
+function insideOf(placed: ReturnType<typeof placeSlice>, shape: readonly number[]): IsScore {
+	if (placed === null) return () => true;
+	const inner = elementCount(shape.slice(placed.axis + 1));
+	const size = shape[placed.axis] ?? 1;
+	const chosen = new Set(placed.ranges.flatMap(([from, to]) => Array.from({ length: to - from }, (_, at) => from + at)));
+	return (flat) => chosen.has(Math.floor(flat / inner) % size);
 }
 
-/** A copy: the bytes of a tensor may start anywhere. */
-function floatsOf({ data }: Tensor): Float32Array<ArrayBuffer> {
-	return new Float32Array(data.slice().buffer);
+/** By turns up and down; zeros and ones stay. */
+function shaken(tensor: Tensor, isScore: IsScore): Tensor {
+	const out = new Float32Array(elementCount(tensor.shape));
+	const read = float64Reader(tensor);
+	forEachChunk(out.length, (start, count) => {
+		const values = read(start, count);
+		for (let i = 0; i < count; i += 1) {
+			const value = values[i] as number;
+			const moves = value > 0 && value < 1 && isScore(start + i);
+			out[start + i] = moves ? Math.min(1, Math.abs(value + (i % 2 === 0 ? unit : -unit))) : value;
+		}
+	});
+	return { ...tensor, data: new Uint8Array(out.buffer) };
 }

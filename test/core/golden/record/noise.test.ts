@@ -6,11 +6,13 @@ import { batchCases, splitBatch } from "../../../../src/core/golden/record/case-
 import { measureNoise, type RunOutputs, signalFloor } from "../../../../src/core/golden/record/noise-floor.ts";
 import { proposeOutput } from "../../../../src/core/golden/record/propose.ts";
 import { findQuietCases, keepLoudCases } from "../../../../src/core/golden/record/quiet-cases.ts";
+import { unitRun } from "../../../../src/core/golden/record/unit-run.ts";
 import type { Tensor } from "../../../../src/core/golden/tensor/tensor.ts";
 import type { OnnxDim } from "../../../../src/core/onnx/model.ts";
 import { isQuantised } from "../../../../src/core/onnx/quantised.ts";
 import { memorySource } from "../../../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../../../src/formats/onnx/reader.ts";
+import { detectorHead } from "../../../support/detector-heads.ts";
 import { float32, int64 } from "../../../support/golden-tensors.ts";
 import { model, node, value } from "../../../support/onnx-writer.ts";
 
@@ -128,6 +130,30 @@ describe("the floor of noise", () => {
 		expect(why.join(" ")).toContain("Elements below 0.00001 on both sides are noise");
 		const loud = proposeOutput({ name: "y", tensors: [wave(1)], noise: noise?.outputs["y"], batched: true });
 		expect(loud.output.comparators?.[0]).not.toHaveProperty("floor");
+	});
+});
+
+describe("unitRun", () => {
+	const valuesOf = (tensor: Tensor | undefined) => [...new Float32Array(tensor?.data.slice().buffer ?? new ArrayBuffer(0))];
+
+	it("moves the scores of a detector by a rounding of 1, and nothing else", () => {
+		const head = detectorHead({ anchors: 300, classes: 6, channels: "first", best: 0.9 }, 1);
+		const [before, after] = [head, unitRun([{ y: head, z: wave(1) }])?.outputs[0]?.["y"]].map(valuesOf) as [number[], number[]];
+		const moved = after.map((value, at) => Math.abs(value - (before[at] ?? 0)));
+		expect(Math.max(...moved.slice(0, 4 * 300))).toBe(0);
+		expect(Math.max(...moved)).toBeCloseTo(2 ** -24, 9);
+		expect(moved.filter((size) => size > 0).length).toBe(6 * 300);
+		expect(Math.min(...after)).toBeGreaterThanOrEqual(0);
+	});
+
+	it("moves whole outputs from 0 to 1, but no softmax, no zeros and no ones", () => {
+		const map = float32([0, 1, 0.5, 1e-9], [1, 4]);
+		const softmax = float32([0.5, 0.5, 1e-9, 1 - 1e-9], [2, 2]);
+		const run = unitRun([{ map, softmax }]);
+		expect(Object.keys(run?.outputs[0] ?? {})).toEqual(["map"]);
+		expect(valuesOf(run?.outputs[0]?.["map"])).toMatchObject([0, 1, expect.closeTo(0.5, 6), expect.closeTo(2 ** -24, 8)]);
+		expect(unitRun([{ softmax }])).toBeNull();
+		expect(unitRun([{ y: wave(1e-4) }, { y: float32([2e-4, 1e-5], [1, 2]) }])).toBeNull();
 	});
 });
 
