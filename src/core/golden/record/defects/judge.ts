@@ -108,9 +108,11 @@ function stateOf({ moved, noticed }: Watched): DefectState {
 export function precisionsOf({ manifest }: Pick<Trial, "manifest">): Precision[] {
 	const outputs = Object.values(manifest.outputs).flatMap(({ comparators }) => (comparators ?? []).map(({ tolerance }) => tolerance));
 	const boxes = (manifest.detections ?? []).flatMap(({ comparators }) => (comparators ?? []).map(({ tolerance }) => tolerance));
-	const named = [...outputs, ...boxes].flatMap((tolerance) =>
-		typeof tolerance === "object" ? (Object.keys(tolerance) as Precision[]) : [],
-	);
+	const named = [...outputs, ...boxes].flatMap((tolerance) => {
+		const keys = typeof tolerance === "object" ? (Object.keys(tolerance) as Precision[]) : [];
+		// A limit for every precision is about none of them in particular.
+		return keys.length < Object.keys(usualRounding).length ? keys : [];
+	});
 	return [...new Set<Precision>(["fp32", "fp16", ...named])];
 }
 
