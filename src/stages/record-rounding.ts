@@ -2,8 +2,9 @@
 
 import type { RoundedRun } from "../core/golden/record/comparator-errors.ts";
 import type { RoundingTable } from "../core/golden/record/defects/judge.ts";
-import { type Emulated, emulatedPrecisions, relativeL2Limits, rules } from "../core/golden/record/limits.ts";
-import { measureNoise, noiseOfPart } from "../core/golden/record/noise-floor.ts";
+import { type Emulated, emulatedPrecisions, quietnessOf, relativeL2Limits, rules } from "../core/golden/record/limits.ts";
+import { measureNoise, noiseOfPart, type RunOutputs } from "../core/golden/record/noise-floor.ts";
+import { cutSlice } from "../core/golden/tensor/slice.ts";
 import type { OnnxGraph } from "../core/onnx/model.ts";
 import { isQuantised } from "../core/onnx/quantised.ts";
 import { quoteName } from "../core/onnx/quote.ts";
@@ -109,7 +110,7 @@ function describeBeyond(precision: Emulated, names: readonly string[]): string {
 }
 
 /** How far correct outputs, and parts of them, stray by precision; at least what the least limits of that precision make room for. */
-export function roundingTable({ noiseFloor, rounding = {} }: GoldenManifest, graph: OnnxGraph): RoundingTable {
+export function roundingTable({ noiseFloor, rounding = {} }: GoldenManifest, graph: OnnxGraph, reference: RunOutputs): RoundingTable {
 	const quantised = isQuantised(graph);
 	const strayOf = (name: string, slice?: OutputSlice) => {
 		const at = emulatedPrecisions.flatMap((precision) => {
@@ -117,19 +118,22 @@ export function roundingTable({ noiseFloor, rounding = {} }: GoldenManifest, gra
 			return spread === undefined ? [] : [[precision, spread.relativeL2] as const];
 		});
 		const noise = noiseOfPart(noiseFloor?.outputs[name], slice)?.relativeL2 ?? 0;
-		return relativeL2Limits({ dtype: "float32", noise, rounding: Object.fromEntries(at), quantised });
+		const quietness = quietnessOf(reference.flatMap((outputs) => (outputs[name] === undefined ? [] : [cutSlice(outputs[name], slice)])));
+		return relativeL2Limits({ dtype: "float32", noise, quietness, rounding: Object.fromEntries(at), quantised });
 	};
-	const spreads = { ...noiseFloor?.outputs, ...rounding.fp16?.outputs };
 	const table: Partial<Record<Precision, Record<string, Spread>>> = {};
-	for (const [name, { parts }] of Object.entries(spreads)) {
+	for (const [name, { parts }] of Object.entries({ ...noiseFloor?.outputs, ...rounding.fp16?.outputs })) {
+		const whole = strayOf(name);
+		const [first, ...others] = (parts ?? []).map(({ slice }) => ({ slice, limits: strayOf(name, slice) }));
 		for (const precision of ["fp32", ...emulatedPrecisions] as const) {
-			const spread = (slice?: OutputSlice) => {
-				const { stray = 0, limit = 0 } = strayOf(name, slice)[precision] ?? {};
+			const spread = (limits: typeof whole) => {
+				const { stray = 0, limit = 0 } = limits[precision] ?? {};
 				return { relativeL2: Math.max(stray, limit / rules.room), maxAbs: 0 };
 			};
 			if (precision !== "fp32" && rounding[precision]?.outputs[name] === undefined) continue;
-			const [first, ...others] = (parts ?? []).map(({ slice }) => ({ slice, ...spread(slice) }));
-			table[precision] = { ...table[precision], [name]: first === undefined ? spread() : { ...spread(), parts: [first, ...others] } };
+			const part = (found: NonNullable<typeof first>) => ({ slice: found.slice, ...spread(found.limits) });
+			const all = first === undefined ? spread(whole) : { ...spread(whole), parts: [part(first), ...others.map(part)] };
+			table[precision] = { ...table[precision], [name]: all as Spread };
 		}
 	}
 	return table;

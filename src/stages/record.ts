@@ -104,7 +104,7 @@ async function testGolden({ draft, answers, spentMs }: ToTest, input: RecordInpu
 		manifest: draft,
 		reference: answers.outputs,
 		relativeL2: input.relativeL2,
-		rounding: roundingTable(draft, input.model.onnx.graph),
+		rounding: roundingTable(draft, input.model.onnx.graph, answers.outputs),
 	};
 	const save = (record: SensitivityRecord): Promise<void> => input.save({ ...draft, sensitivity: record });
 	const limitMs = Math.max(minTrialShare * input.limitMs, input.limitMs - spentMs);

@@ -13,7 +13,7 @@ import { boxKind, boxLimit } from "../boxes/check-boxes.ts";
 import { isMetricSpec, toleranceAt } from "../compare/comparators.ts";
 import { metrics } from "../compare/registry.ts";
 import { defaultTolerances } from "../compare/tolerances.ts";
-import { sliceLabel } from "../tensor/slice.ts";
+import { cutSlice, sliceLabel } from "../tensor/slice.ts";
 import { isFloating } from "../tensor/tensor.ts";
 import { type ComparatorErrors, comparatorKey, measureErrors, type RoundedRun } from "./comparator-errors.ts";
 import {
@@ -21,6 +21,7 @@ import {
 	type Emulated,
 	emulatedPrecisions,
 	growthOf,
+	quietnessOf,
 	relativeL2Limits,
 	rules,
 	type StrayAt,
@@ -91,7 +92,10 @@ function deriveOutput(output: GoldenOutput, context: OutputContext): { output: G
 		if (spec.kind !== "relative-l2" || !isFloating(dtype)) continue;
 		const key = keys[index] ?? "";
 		const noise = errors.noise.reduce((max, run) => Math.max(max, run.get(key) ?? 0), 0);
-		const strayed = { dtype, noise, rounding: roundingAt(errors.rounding, key), quantised: evidence.quantised };
+		const quietness = quietnessOf(
+			evidence.reference.flatMap((outputs) => (outputs[name] === undefined ? [] : [cutSlice(outputs[name], spec.slice)])),
+		);
+		const strayed = { dtype, noise, quietness, rounding: roundingAt(errors.rounding, key), quantised: evidence.quantised };
 		const basis = { rounding: strayed.rounding, limits: relativeL2Limits(strayed) };
 		bases.set(JSON.stringify(spec.slice ?? null), basis);
 		sentences.push(...explain(spec, { ...strayed, ...basis }));

@@ -4,7 +4,7 @@ import { resolveComparators } from "../../../../src/core/golden/compare/comparat
 import { judgeCase } from "../../../../src/core/golden/compare/judge.ts";
 import { findRuleProblem } from "../../../../src/core/golden/manifest/rules.ts";
 import { deriveLimits } from "../../../../src/core/golden/record/derive-limits.ts";
-import { amplifiedRounding, relativeL2Limits } from "../../../../src/core/golden/record/limits.ts";
+import { amplifiedRounding, quietnessOf, relativeL2Limits } from "../../../../src/core/golden/record/limits.ts";
 import type { Tensor } from "../../../../src/core/golden/tensor/tensor.ts";
 import type { ComparatorSpec, GoldenOutput, Precision } from "../../../../src/core/schema/golden.ts";
 import { validate } from "../../../../src/core/schema/golden-validator.js";
@@ -36,11 +36,23 @@ describe("limits of relative L2", () => {
 			{ rounding: { fp16: 0.5, bf16: 0.31 } },
 			{ fp32: 2e-5, fp16: 0.9, bf16: 0.9 },
 		],
-		["the root of the rounding where integers jump", { quantised: true, rounding: { tf32: 0.2 } }, { fp32: 0.02, tf32: 0.6 }],
-		["what quantised builds differ by", { quantised: true, rounding: { tf32: 0.002 } }, { fp32: 0.02, tf32: 0.02 }],
+		["the root of the rounding where integers jump", { quantised: true, rounding: { tf32: 0.2 } }, { fp32: 0.06, tf32: 0.6 }],
+		["what quantised builds differ by", { quantised: true, rounding: { tf32: 0.002 } }, { fp32: 0.06, tf32: 0.06 }],
 		["nothing where nothing was emulated", { rounding: {} }, { fp32: 2e-5 }],
 	])("are %s", (_, more, expected) => {
 		expect(limits(more)).toEqual(expected);
+	});
+
+	it("leave room for rounding of the largest value where a case is quiet", () => {
+		const scores = (peak: number) =>
+			float32(
+				Array.from({ length: 100 }, (_, index) => (index === 0 ? peak : 1e-4)),
+				[1, 100],
+			);
+		expect(quietnessOf([scores(0.5), scores(0)])).toBeCloseTo(10_050, -1);
+		expect(quietnessOf([float32([-3, 4], [1, 2])])).toBeCloseTo(4 / Math.sqrt(12.5), 6);
+		expect(quietnessOf([])).toBe(1);
+		expect(limits({ quietness: 1e4 })["fp32"]).toBe(3e-3);
 	});
 
 	it("estimate what fp32 loses from the precision that shows the most", () => {
