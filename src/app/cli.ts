@@ -2,6 +2,7 @@
 import { didYouMean } from "../core/config/did-you-mean.ts";
 import { ConfigError, ToolError } from "../core/errors.ts";
 import type { CommandTable } from "./commands/arguments.ts";
+import { calibrateTable } from "./commands/calibrate-table.ts";
 import { renderHelp, usageOf } from "./commands/help.ts";
 import * as tables from "./commands/tables.ts";
 import { exitCodes, explainError } from "./exit.ts";
@@ -21,7 +22,7 @@ const commands: readonly Entry[] = [
 	{ table: tables.preflightTable, load: async () => (await import("./commands/preflight.ts")).preflight },
 	{ table: tables.recordTable, load: async () => (await import("./golden/record.ts")).recordGolden },
 	{ table: tables.checkTable, load: async () => (await import("./golden/check.ts")).checkGolden },
-	{ table: tables.calibrateTable, load: async () => (await import("./golden/calibrate.ts")).calibrateGolden },
+	{ table: calibrateTable, load: async () => (await import("./golden/calibrate.ts")).calibrateGolden },
 	{ table: tables.inspectTable, load: async () => (await import("./golden/inspect.ts")).inspectGolden },
 	{ table: tables.diagnoseTable, load: async () => (await import("./commands/diagnose.ts")).diagnose },
 	{ table: tables.verdictTable, load: async () => (await import("./commands/verdict.ts")).verdict },
