@@ -22,7 +22,7 @@ export interface RecordInput {
 	given: Pick<GoldenManifest, "outputs" | "detections" | "policy"> | null;
 	/** Makes the whole manifest of what was recorded. */
 	assemble(evidence: Evidence, limits: Limits): GoldenManifest;
-	/** Whether the golden of before is the same, so that there is nothing to test or keep. */
+	/** Whether the golden of before is the same, so that there is nothing to keep. */
 	isKnown(draft: GoldenManifest): boolean;
 	relativeL2: Readonly<Partial<Record<Precision, number>>>;
 	seed: number;
@@ -58,13 +58,15 @@ export async function record(input: RecordInput, ports: RecordPorts): Promise<Re
 	const startedMs = ports.clock.now();
 	const notes: string[] = [];
 	const { draft, answers, why } = input.begun === null ? await draftGolden(input, ports, notes) : recall(input.begun, input.cases);
-	if (input.isKnown(draft)) return { state: "known", manifest: draft, findings: [], why, notes };
+	const state = input.isKnown(draft) ? "known" : "recorded";
 	const findings = findRecordWeaknesses({ manifest: draft, cases: answers.outputs });
-	if (findings.some(({ severity }) => severity === "refuse")) return { state: "recorded", manifest: draft, findings, why, notes };
-	const tested = await testGolden({ draft, answers, spentMs: ports.clock.now() - startedMs }, input, ports);
+	if (findings.some(({ severity }) => severity === "refuse")) return { state, manifest: draft, findings, why, notes };
+	// What is known stays as it is, but its limits may have been changed by hand since it was tested.
+	const kept = state === "known" ? { ...input, save: async () => {} } : input;
+	const tested = await testGolden({ draft, answers, spentMs: ports.clock.now() - startedMs }, kept, ports);
 	notes.push(...tested.notes);
 	const manifest = { ...draft, sensitivity: tested.record };
-	return { state: "recorded", manifest, findings: [...tested.findings, ...findings], why, notes };
+	return { state, manifest, findings: [...tested.findings, ...findings], why, notes };
 }
 
 interface Drafted {

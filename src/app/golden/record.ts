@@ -79,15 +79,15 @@ async function recordAndKeep(recording: Recording, { ports, terminal, scratchFol
 		},
 		ports,
 	);
+	for (const note of recorded.notes) terminal.err(`note: ${note}\n`);
+	if (recorded.findings.some(({ severity }) => severity === "refuse")) await keeper.takeBack();
+	refuse(recorded.findings);
+	for (const { message, fix } of recorded.findings) terminal.err(`warning: ${message}. ${fix}\n`);
 	const shown = relative(options.cwd, options.out) || ".";
 	if (recorded.state === "known" && old !== null) {
 		terminal.echo(`${shown} is ${old.goldenId} already: the same model, inputs, outputs and limits. Nothing was written.\n`);
 		return { state: "same", manifest: old };
 	}
-	for (const note of recorded.notes) terminal.err(`note: ${note}\n`);
-	if (recorded.findings.some(({ severity }) => severity === "refuse")) await keeper.takeBack();
-	refuse(recorded.findings);
-	for (const { message, fix } of recorded.findings) terminal.err(`warning: ${message}. ${fix}\n`);
 	await keeper.finish(recorded.manifest);
 	terminal.echo(describeRecorded(recorded, shown));
 	return { state: "written", manifest: recorded.manifest };
