@@ -6,6 +6,8 @@ interface Fault {
 	code: string;
 	message: string;
 	details: ErrorDetails;
+	/** Why the model cannot run with what it is fed: the configuration's fault, not the machine's. */
+	refusal?: string;
 }
 
 /** What the system refuses for lack of something, or because a disk or file server is broken; by its code. */
@@ -29,11 +31,11 @@ export function systemFault(message: string): (Fault & { code: "system-error" })
 export type ErrorSubject = Pick<ErrorRecord, "model" | "engine" | "workload" | "arm">;
 
 /** The record of a fault of a tool or machine, with what it was doing. */
-export function recordFault(fault: Fault, subject: ErrorSubject, kind: ErrorKind = "runner"): ErrorRecord {
+export function recordFault(fault: Fault, subject: ErrorSubject, kind?: ErrorKind): ErrorRecord {
 	const { fix, excerpt, log, location } = fault.details;
 	return {
-		kind,
-		code: fault.code,
+		kind: kind ?? (fault.refusal === undefined ? "runner" : "configuration"),
+		code: fault.refusal ?? fault.code,
 		message: fault.message,
 		...subject,
 		...(fix === undefined ? {} : { fix }),

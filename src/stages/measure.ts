@@ -92,16 +92,10 @@ async function measureWorkload(timed: TimedWorkload, input: MeasureInput, ports:
 		ports.progress.detail(`pair ${pair + 1} of ${looks.find((look) => look > pair) ?? budget}`);
 		const failure = await measureUntilValid(pair, { timed, input, length, ledger }, ports);
 		if (ports.interrupt.reason() !== null) return finish("interrupted");
-		if (failure) return finish("failed", recordOf(failure, subjectOf(timed)));
+		if (failure) return finish("failed", recordFault(failure, subjectOf(timed)));
 		if (timed.base && looks.includes(pair + 1) && isDecided(timed, input, ledger.runs)) break;
 	}
 	return finish("measured");
-}
-
-/** What the model refuses is the configuration's fault, not the machine's. */
-function recordOf(failure: ToolFailure, subject: ErrorSubject): ErrorRecord {
-	const { refusal } = failure;
-	return refusal === undefined ? recordFault(failure, subject) : recordFault({ ...failure, code: refusal }, subject, "configuration");
 }
 
 function subjectOf(timed: TimedWorkload): ErrorSubject {
