@@ -67,7 +67,13 @@ for (const model of chosen) {
 	writeFileSync(resultsPath, `${JSON.stringify({ results: [...results.values()] }, null, "\t")}\n`);
 }
 if (values.write) {
-	writeFileSync(join(here, "zoo", "results.json"), readFileSync(resultsPath));
+	const kept = models.flatMap(({ name, example }) => {
+		const found = results.get(name);
+		if (found === undefined) return [];
+		const { says: _, config, ...result } = found;
+		return [{ ...result, ...(example === undefined || config === undefined ? {} : { config }) }];
+	});
+	writeFileSync(join(here, "zoo", "results.json"), `${JSON.stringify({ results: kept }, null, "\t")}\n`);
 	const page = join(here, "../docs/models.md");
 	writeFileSync(page, zooPage(readFileSync(page, "utf8"), models, results));
 }

@@ -16,7 +16,10 @@ function plainConfig(config: string): string {
 	document.commentBefore = null;
 	document.comment = null;
 	for (const key of ["gates", "backend"]) document.delete(key);
-	return document.toString({ lineWidth: 0, flowCollectionPadding: true }).trim();
+	return document
+		.toString({ lineWidth: 0 })
+		.replace(/^(?:#.*\n)+/, "")
+		.trim();
 }
 
 function exampleOf({ name, example, package: source }: ZooModel, results: Results): string[] {

@@ -92,6 +92,11 @@ function shorten(document: Document, name: string): void {
 	document.set("measure", { pairs: [5], "warm-up": "50ms", duration: "100ms" });
 }
 
+/** Python writes numbers that JSON does not have. */
+function readTrial(path: string): Prepared["trial"] {
+	return JSON.parse(readFileSync(path, "utf8").replaceAll(/\b(?:Infinity|NaN)\b/g, "1e300"));
+}
+
 interface Prepared {
 	/** Path of the model's file. */
 	model: string;
@@ -115,7 +120,7 @@ export function prepareModel(model: ZooModel, { python, cache, ...fetching }: Fe
 		runTool(python, [makeAnswers, fetched.path, inputs, answers, ...(model.classes ?? [])]);
 		writeFileSync(stamp, state);
 	}
-	return { model: fetched.path, inputs, answers, trial: JSON.parse(readFileSync(join(answers, "trial.json"), "utf8")) };
+	return { model: fetched.path, inputs, answers, trial: readTrial(join(answers, "trial.json")) };
 }
 
 function judge(

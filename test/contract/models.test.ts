@@ -1,0 +1,36 @@
+// docs/models.md: its configs load and its table is what bench/zoo.ts measured.
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import type { ZooModel } from "../../bench/zoo/fetch.ts";
+import { zooPage } from "../../bench/zoo/page.ts";
+import type { ZooResult } from "../../bench/zoo/trial.ts";
+import { loadConfig } from "../../src/core/config/parse.ts";
+
+const page = readFileSync("docs/models.md", "utf8");
+const { models }: { models: ZooModel[] } = JSON.parse(readFileSync("bench/zoo/models.json", "utf8"));
+const { results }: { results: ZooResult[] } = JSON.parse(readFileSync("bench/zoo/results.json", "utf8"));
+const examples = [...page.matchAll(/^### (.+)\n[\s\S]*?```yaml\n([\s\S]*?)```/gm)].map(([, heading = "", text = ""]) => ({
+	heading,
+	text,
+}));
+
+describe("docs/models.md", () => {
+	it("shows a config for each example of the zoo", () => {
+		const tried = new Set(results.map(({ model }) => model));
+		const wanted = models.flatMap(({ name, example }) =>
+			example === undefined || !tried.has(name) ? [] : [`${example.heading}: ${name}`],
+		);
+		expect(examples.map(({ heading }) => heading)).toEqual(wanted);
+		expect(wanted.length).toBeGreaterThanOrEqual(6);
+	});
+
+	it.each(examples)("$heading: loads, with a golden for its model", ({ text }) => {
+		const loaded = loadConfig(text, { path: "trtgate.yml" });
+		if (loaded.state !== "ok") expect.fail(JSON.stringify(loaded));
+		expect(loaded.config.models.flatMap(({ engines }) => engines.map(({ golden }) => golden))).not.toContain(undefined);
+	});
+
+	it("is what the bench wrote from its results", () => {
+		expect(zooPage(page, models, new Map(results.map((result) => [result.model, result])))).toBe(page);
+	});
+});
