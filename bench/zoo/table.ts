@@ -56,6 +56,7 @@ export function zooTable(models: readonly ZooModel[], results: ReadonlyMap<strin
 		"false alarms",
 		"defects at fp32",
 		"at fp16",
+		"its own count at fp16",
 		"run, same: s",
 		"run, defective",
 	];
