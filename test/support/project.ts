@@ -82,7 +82,7 @@ export function runCli(argv: readonly string[], options: CliOptions): Promise<Cl
 	const cli = join(options.dist ?? resolve("dist"), "cli.js");
 	// All tests share one cache, for the sake of what is unpacked there; none may take over another's verdicts.
 	const isFresh = argv[0] === "run" && options.env?.["XDG_CACHE_HOME"] === undefined;
-	return runNode([cli, ...argv, ...(isFresh ? ["--fresh"] : [])], options);
+	return runNode([cli, ...(isFresh ? ["run", "--fresh", ...argv.slice(1)] : argv)], options);
 }
 
 export function runNode(argv: readonly string[], options: CliOptions): Promise<CliRun> {

@@ -13,21 +13,11 @@ import { boxKind, boxLimit } from "../boxes/check-boxes.ts";
 import { isMetricSpec, toleranceAt } from "../compare/comparators.ts";
 import { metrics } from "../compare/registry.ts";
 import { defaultTolerances } from "../compare/tolerances.ts";
-import { cutSlice, sliceLabel } from "../tensor/slice.ts";
+import { cutSlice } from "../tensor/slice.ts";
 import { isFloating } from "../tensor/tensor.ts";
 import { type ComparatorErrors, comparatorKey, measureErrors, type RoundedRun } from "./comparator-errors.ts";
-import {
-	amplifiedRounding,
-	type Emulated,
-	emulatedPrecisions,
-	growthOf,
-	quietnessOf,
-	relativeL2Limits,
-	rules,
-	type StrayAt,
-	scaledLimit,
-	usualAt,
-} from "./limits.ts";
+import { explainLimits, figure } from "./explain-limits.ts";
+import { type Emulated, emulatedPrecisions, growthOf, quietnessOf, relativeL2Limits, rules, type StrayAt, scaledLimit } from "./limits.ts";
 import { type LabelledRun, type RunOutputs, referencePrecision } from "./noise-floor.ts";
 
 export interface LimitEvidence {
@@ -98,7 +88,7 @@ function deriveOutput(output: GoldenOutput, context: OutputContext): { output: G
 		const strayed = { dtype, noise, quietness, rounding: roundingAt(errors.rounding, key), quantised: evidence.quantised };
 		const basis = { rounding: strayed.rounding, limits: relativeL2Limits(strayed) };
 		bases.set(JSON.stringify(spec.slice ?? null), basis);
-		sentences.push(...explain(spec, { ...strayed, ...basis }));
+		sentences.push(...explainLimits(spec, { ...strayed, ...basis }));
 	}
 	const [first, ...others] = specs.map((spec, index) =>
 		deriveSpec(spec, { key: keys[index] ?? "", basis: bases.get(JSON.stringify(spec.slice ?? null)), errors }),
@@ -219,38 +209,4 @@ function deriveGroup(group: Detections, rounding: Errors["rounding"]): { group: 
 		return withLimits(spec, limits);
 	});
 	return { group: first === undefined ? group : { ...group, comparators: [first, ...others] }, sentences };
-}
-
-interface Explained extends Basis {
-	noise: number;
-	quantised: boolean;
-}
-
-function explain(spec: ComparatorSpec, { noise, rounding, limits, quantised }: Explained): string[] {
-	const part = spec.slice === undefined ? "" : ` of ${sliceLabel(spec.slice)}`;
-	const list = (Object.entries(limits) as [Precision, StrayAt][]).map(([precision, { limit }]) => `${limit} at ${precision}`).join(", ");
-	const amplified = amplifiedRounding({ rounding, quantised });
-	const single = amplified === null ? "" : `, and rounding at fp32 becomes about ${figure(amplified)} at this output`;
-	const strayed = emulatedPrecisions.flatMap((precision) => {
-		const error = rounding[precision];
-		return error === undefined ? [] : [`at ${precision} ${figure(error)}`];
-	});
-	const least = `at least ${usualAt({ quantised })}${quantised ? ", since some layers are quantised" : ""}`;
-	return [
-		`relative-l2${part} may be ${list}: ${rules.room} times as far as correct outputs stray (at fp32 ${least}); other precisions keep their defaults.`,
-		`The noise floor is ${figure(noise)}${single}${strayed.length === 0 ? "" : `, ${strayed.join(", ")} (emulated)`}.`,
-		...warnings(limits),
-	];
-}
-
-/** Where correct outputs stray so far that the golden says little. */
-function warnings(limits: Basis["limits"]): string[] {
-	const lost = (Object.entries(limits) as [Precision, StrayAt][]).filter(([, { stray }]) => stray > rules.mostStray);
-	if (lost.length === 0) return [];
-	const names = lost.map(([precision, { stray }]) => `${precision} (${figure(stray)})`).join(", ");
-	return [`Correct outputs stray so far at ${names} that this golden says little there: a wrong engine may pass.`];
-}
-
-function figure(value: number): string {
-	return String(Number(value.toPrecision(2)));
 }

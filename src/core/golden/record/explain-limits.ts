@@ -1,0 +1,42 @@
+// Says in words where the derived limits of an output come from.
+import type { ComparatorSpec, Precision } from "../../schema/golden.ts";
+import { sliceLabel } from "../tensor/slice.ts";
+import { amplifiedRounding, type Emulated, emulatedPrecisions, rules, type StrayAt, usualAt } from "./limits.ts";
+
+/** What is known of the relative L2 of an output or a part of it. */
+export interface Explained {
+	rounding: Partial<Record<Emulated, number>>;
+	limits: Partial<Record<Precision, StrayAt>>;
+	noise: number;
+	quantised: boolean;
+}
+
+/** Sentences: the limits, and where they come from. */
+export function explainLimits(spec: ComparatorSpec, { noise, rounding, limits, quantised }: Explained): string[] {
+	const part = spec.slice === undefined ? "" : ` of ${sliceLabel(spec.slice)}`;
+	const list = (Object.entries(limits) as [Precision, StrayAt][]).map(([precision, { limit }]) => `${limit} at ${precision}`).join(", ");
+	const amplified = amplifiedRounding({ rounding, quantised });
+	const single = amplified === null ? "" : `, and rounding at fp32 becomes about ${figure(amplified)} at this output`;
+	const strayed = emulatedPrecisions.flatMap((precision) => {
+		const error = rounding[precision];
+		return error === undefined ? [] : [`at ${precision} ${figure(error)}`];
+	});
+	const least = `at least ${usualAt({ quantised })}${quantised ? ", since some layers are quantised" : ""}`;
+	return [
+		`relative-l2${part} may be ${list}: ${rules.room} times as far as correct outputs stray (at fp32 ${least}); other precisions keep their defaults.`,
+		`The noise floor is ${figure(noise)}${single}${strayed.length === 0 ? "" : `, ${strayed.join(", ")} (emulated)`}.`,
+		...warnings(limits),
+	];
+}
+
+/** Where correct outputs stray so far that the golden says little. */
+function warnings(limits: Explained["limits"]): string[] {
+	const lost = (Object.entries(limits) as [Precision, StrayAt][]).filter(([, { stray }]) => stray > rules.mostStray);
+	if (lost.length === 0) return [];
+	const names = lost.map(([precision, { stray }]) => `${precision} (${figure(stray)})`).join(", ");
+	return [`Correct outputs stray so far at ${names} that this golden says little there: a wrong engine may pass.`];
+}
+
+export function figure(value: number): string {
+	return String(Number(value.toPrecision(2)));
+}
