@@ -46,6 +46,6 @@ describe("the npm package", () => {
 			"node_modules/trtgate/examples/quickstart/base/models/classifier.onnx",
 			...["--out", "golden", "--cases", "1", "--dims", "batch=1", "--quiet"],
 		);
-		expect(said).toMatch(/^Recorded golden/);
+		expect(said).toMatch(/^Recorded golden/m);
 	});
 });
