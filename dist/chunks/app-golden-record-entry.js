@@ -1,1 +1,1 @@
-export{r as recordGolden}from"./app-golden-record.js";
+export{t as recordGolden}from"./app-golden-record.js";

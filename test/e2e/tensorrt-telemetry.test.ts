@@ -66,7 +66,7 @@ describe("the GPU beside the runs", () => {
 	it.each([
 		[null, "nvidia-smi is not installed, so the GPU's clocks, power and foreign processes are unknown."],
 		["fault=no-driver", "couldn't communicate with the NVIDIA driver"],
-		["fault=end:3", "nvidia-smi ended (exit code 15)"],
+		["fault=end:1", "nvidia-smi ended (exit code 15)"],
 	])("is unknown with nvidia-smi %s, which is reported and harms nothing else", async (smi, sentence) => {
 		const replay = { comparison: "same-model", smi } as const;
 		const { run, result } = await gateIn(projectOf(replay), replay);
