@@ -1,0 +1,4 @@
+import{a as e,c as t}from"./core-text-labels.js";import{T as n,c as r,d as i,f as a,l as o,u as s,w as c}from"./stages-report.js";const l={pass:`green`,warn:`yellow`,fail:`red`,inconclusive:`magenta`,error:`red`};function u({result:o,highlights:s},{color:u,columns:d}){let f=i(t[o.outcome].toUpperCase(),l[o.outcome],u),p=n(o).map(({label:e,value:t})=>`${e} ${t}`),[m=``,...h]=a(`${e(o.backend)}: ${r(o,s)}`,d-t[o.outcome].length-2);return[`${f}  ${i(m,`bold`,u)}`,...h.map(e=>i(e,`bold`,u)),...a([c(o),...p].join(` · `),d).map(e=>i(e,`dim`,u))]}function d(e,t,n=s){let r={...t,columns:Math.max(40,Math.min(t.columns,400))},i=o(e,n);return`${[u(i,r),...n.map(e=>e.terminal(i,r))].filter(e=>e.length>0).map(e=>e.join(`
+`)).join(`
+
+`)}\n`}export{d as t};
