@@ -188,7 +188,10 @@ describe("what earlier runs left", () => {
 	const cached = (folder: string, cache: string): void => {
 		for (const arm of ["base", "head"]) {
 			const path = join(folder, arm, "trtgate.yml");
-			writeFileSync(path, readFileSync(path, "utf8").replace("cache: { engines: false, timing: false, verdicts: false }", `cache: ${cache}`));
+			writeFileSync(
+				path,
+				readFileSync(path, "utf8").replace("cache: { engines: false, timing: false, verdicts: false }", `cache: ${cache}`),
+			);
 		}
 	};
 	const builds = (folder: string): number => Number(readFileSync(join(folder, "replay-bin/state/build"), "utf8"));
