@@ -1,12 +1,13 @@
 // Measures how far one model's outputs scatter on this machine: builds of the runtime, levels, threads, and batches.
 import { batchCases, type CaseBatch, splitBatch } from "../core/golden/record/case-batch.ts";
+import { dropNoiseCases, findNoiseCases } from "../core/golden/record/noise-cases.ts";
 import { type LabelledRun, measureNoise, type OutputParts, type RunOutputs } from "../core/golden/record/noise-floor.ts";
 import { outputParts } from "../core/golden/record/propose.ts";
-import { findQuietCases, keepLoudCases } from "../core/golden/record/quiet-cases.ts";
 import { unitRun } from "../core/golden/record/unit-run.ts";
 import { isQuantised } from "../core/onnx/quantised.ts";
 import { quoteName } from "../core/onnx/quote.ts";
 import type { NoiseFloor } from "../core/schema/golden.ts";
+import { twoDigits } from "../core/text/units.ts";
 import type { InferCase } from "../ports/backend.ts";
 import type { Reference, ReferenceVariant } from "../ports/reference.ts";
 import type { ModelOnDisk, Progress } from "../ports/world.ts";
@@ -19,7 +20,7 @@ export interface NoiseInput {
 	/** The variant that made the reference. */
 	made: ReferenceVariant;
 	/** Whether cases that say nothing may be left out. */
-	dropsQuiet: boolean;
+	dropsNoise: boolean;
 	scratchFolder: string;
 	timeoutMs: number;
 }
@@ -113,7 +114,7 @@ function countedRuns(
 	const far = furthest(measureNoise(reference, other ?? []));
 	if (far !== null && far.relativeL2 > levelsApart)
 		notes.push(
-			`The model is quantised: optimisation levels of ONNX Runtime lie up to ${percent(far.relativeL2)} apart in output ${quoteName(far.name)} (relative L2). It is recorded at ${made.level}, and the noise floor is that of this level.`,
+			`The model is quantised: optimisation levels of ONNX Runtime lie up to ${twoDigits(100 * far.relativeL2)} % apart in output ${quoteName(far.name)} (relative L2). It is recorded at ${made.level}, and the noise floor is that of this level.`,
 		);
 	return same ?? [];
 }
@@ -127,7 +128,7 @@ function countedBatch(run: LabelledRun | null, reference: RunOutputs, notes: str
 	if (run === null || far === null) return [];
 	if (far.relativeL2 <= rowsApart) return [run];
 	notes.push(
-		`In one batch, cases give other outputs than one by one: output ${quoteName(far.name)} differs by ${percent(far.relativeL2)} (relative L2). Its rows depend on each other, or its first axis is no batch; the noise floor is without it.`,
+		`In one batch, cases give other outputs than one by one: output ${quoteName(far.name)} differs by ${twoDigits(100 * far.relativeL2)} % (relative L2). Its rows depend on each other, or its first axis is no batch; the noise floor is without it.`,
 	);
 	return [];
 }
@@ -137,21 +138,17 @@ function furthest(noise: NoiseFloor | null): { name: string; relativeL2: number 
 	return all.toSorted((left, right) => right.relativeL2 - left.relativeL2)[0] ?? null;
 }
 
-function percent(share: number): string {
-	return `${Number((100 * share).toPrecision(2))} %`;
-}
-
-/** Quiet cases of a golden that is recorded again stay: a person chose them. */
+/** Cases that are noise in a golden that is recorded again stay: a person chose them. */
 function conclude(input: NoiseInput, runs: readonly LabelledRun[], notes: string[]): NoiseMeasured {
 	const { cases, reference } = input;
-	const quiet = input.dropsQuiet ? findQuietCases(reference, runs, partsOfOutputs(reference)) : [];
-	const loud = keepLoudCases(cases, quiet);
-	const kept = loud.kept.map(({ index }) => index);
+	const noisy = input.dropsNoise ? findNoiseCases(reference, runs, partsOfOutputs(reference)) : [];
+	const dropped = dropNoiseCases(cases, noisy);
+	const kept = dropped.kept.map(({ index }) => index);
 	const outputsOf = (outputs: RunOutputs): RunOutputs => kept.map((index) => outputs[index] ?? {});
 	const left = outputsOf(reference);
 	const unit = unitRun(left);
 	const rest = [...runs.map(({ label, outputs }) => ({ label, outputs: outputsOf(outputs) })), ...(unit === null ? [] : [unit])];
-	return { noise: measureNoise(left, rest, partsOfOutputs(left)), runs: rest, kept, notes: [...notes, ...loud.notes] };
+	return { noise: measureNoise(left, rest, partsOfOutputs(left)), runs: rest, kept, notes: [...notes, ...dropped.notes] };
 }
 
 export function partsOfOutputs(reference: RunOutputs): OutputParts {

@@ -2,7 +2,7 @@
 
 import type { RoundedRun } from "../core/golden/record/comparator-errors.ts";
 import type { RoundingTable } from "../core/golden/record/defects/judge.ts";
-import { type Emulated, emulatedPrecisions, quietnessOf, relativeL2Limits, rules } from "../core/golden/record/limits.ts";
+import { type Emulated, emulatedPrecisions, peakToRms, relativeL2Limits, rules } from "../core/golden/record/limits.ts";
 import { measureNoise, noiseOfPart, type RunOutputs } from "../core/golden/record/noise-floor.ts";
 import { cutSlice } from "../core/golden/tensor/slice.ts";
 import type { OnnxGraph } from "../core/onnx/model.ts";
@@ -83,7 +83,7 @@ interface Emulation {
 	input: RoundingInput;
 }
 
-/** What stands against it, or null. */
+/** Why it cannot be used; null where it can. */
 function keep(measured: RoundingMeasured, { result, precision, input }: Emulation): string | null {
 	const failed = result.cases.find((item) => item.state === "failed");
 	if (failed?.state === "failed") return failed.message.replace(/\.$/, "");
@@ -93,7 +93,7 @@ function keep(measured: RoundingMeasured, { result, precision, input }: Emulatio
 	const finite = Object.entries(spreads).filter(([, spread]) => Number.isFinite(spread.relativeL2) && Number.isFinite(spread.maxAbs));
 	measured.rounded.push({ precision, outputs });
 	const { tensors, beyondRange } = result;
-	const beyond = beyondRange.length === 0 ? {} : { beyondRange: beyondRange.slice(0, mostNamed) };
+	const beyond = beyondRange.length === 0 ? {} : { beyondRange: beyondRange.slice(0, maxNamed) };
 	measured.rounding = {
 		...measured.rounding,
 		[precision]: { cases: outputs.length, tensors, ...beyond, outputs: Object.fromEntries(finite) },
@@ -102,12 +102,12 @@ function keep(measured: RoundingMeasured, { result, precision, input }: Emulatio
 	return null;
 }
 
-const mostNamed = 100;
-const mostShown = 3;
+const maxNamed = 100;
+const maxShown = 3;
 
 function describeBeyond(precision: Emulated, names: readonly string[]): string {
-	const shown = names.slice(0, mostShown).map((name) => quoteName(name));
-	const more = names.length > mostShown ? ` and ${names.length - mostShown} more` : "";
+	const shown = names.slice(0, maxShown).map((name) => quoteName(name));
+	const more = names.length > maxShown ? ` and ${names.length - maxShown} more` : "";
 	return `At ${precision} ${counted(names.length, "tensor")} would overflow (${shown.join(", ")}${more}) and stayed in fp32 in the emulation; an engine has to keep their layers in fp32 too.`;
 }
 
@@ -120,8 +120,8 @@ export function roundingTable({ noiseFloor, rounding = {} }: GoldenManifest, gra
 			return spread === undefined ? [] : [[precision, spread.relativeL2] as const];
 		});
 		const noise = noiseOfPart(noiseFloor?.outputs[name], slice)?.relativeL2 ?? 0;
-		const quietness = quietnessOf(reference.flatMap((outputs) => (outputs[name] === undefined ? [] : [cutSlice(outputs[name], slice)])));
-		return relativeL2Limits({ dtype: "float32", noise, quietness, rounding: Object.fromEntries(at), quantised });
+		const peakRatio = peakToRms(reference.flatMap((outputs) => (outputs[name] === undefined ? [] : [cutSlice(outputs[name], slice)])));
+		return relativeL2Limits({ dtype: "float32", noise, peakRatio, rounding: Object.fromEntries(at), quantised });
 	};
 	const table: Partial<Record<Precision, Record<string, Spread>>> = {};
 	for (const [name, { parts }] of Object.entries({ ...noiseFloor?.outputs, ...rounding.fp16?.outputs })) {

@@ -128,7 +128,7 @@ async function testGolden({ draft, answers, spentMs }: ToTest, input: RecordInpu
 async function gatherEvidence(input: RecordInput, ports: RecordPorts, notes: string[]): Promise<Evidence> {
 	const answers = await makeReference(input, ports);
 	const made = { reference: answers.outputs, made: answers.variant };
-	const scatter = await measureScatter({ ...jobOf(input, answers), ...made, dropsQuiet: input.given === null }, ports);
+	const scatter = await measureScatter({ ...jobOf(input, answers), ...made, dropsNoise: input.given === null }, ports);
 	const kept = keepAnswers(answers, scatter.kept);
 	const { rounded, rounding, notes: roundingNotes } = await measureRounding({ ...jobOf(input, kept), answers: kept }, ports);
 	notes.push(...answers.notes, ...scatter.notes, ...roundingNotes);

@@ -54,8 +54,8 @@ export function thinned(workloads: readonly WorkloadResult[]): { workloads: Work
 	if (total <= maxRuns) return { workloads: [...workloads], note: null };
 	let left = maxRuns;
 	const kept = new Set<WorkloadResult>();
-	const loudFirst = [...workloads].sort((a, b) => Number(a.verdict === "unchanged") - Number(b.verdict === "unchanged"));
-	for (const workload of loudFirst) {
+	const changedFirst = [...workloads].sort((a, b) => Number(a.verdict === "unchanged") - Number(b.verdict === "unchanged"));
+	for (const workload of changedFirst) {
 		if (workload.runs.length > left) break;
 		left -= workload.runs.length;
 		kept.add(workload);

@@ -48,6 +48,11 @@ export function formatLimit(fraction: number): string {
 	return Number.isFinite(percent) ? `${withMinus(String(percent))} %` : notANumber;
 }
 
+/** Two significant digits: `0.0038`, `12`, `3.8e-7`. */
+export function twoDigits(value: number): string {
+	return String(Number(value.toPrecision(2)));
+}
+
 /** A multiple: `6.8×`. */
 export function formatTimes(factor: number): string {
 	return Number.isFinite(factor) ? `${Number(factor.toPrecision(2)).toLocaleString("en-US")}×` : "∞×";

@@ -1,9 +1,10 @@
 // Proposes limits from an engine's own errors: a stated multiple of them where the limit is far from it.
 import type { Precision } from "../../schema/golden.ts";
 import type { BackendFacts } from "../../schema/result.ts";
+import { twoDigits } from "../../text/units.ts";
 import { defaultTolerances } from "../compare/tolerances.ts";
 import { usualRoundings } from "../record/emulated-rounding.ts";
-import { rules } from "../record/limits.ts";
+import { roundedUp, rules } from "../record/limits.ts";
 import { type ComparatorErrors, type EngineErrors, isProposable, lossOf } from "./errors.ts";
 
 /** Kernel choices of right engines change an error by less than two; another GPU or version deserves as much again. */
@@ -75,7 +76,7 @@ function judge(errors: ComparatorErrors, { before, precision, multiple }: Limite
 	if (!(error <= suspect))
 		return {
 			...{ state: "refused", limit: before },
-			why: `an error of ${text(got)} at ${precision} says that the engine is wrong: above ${figure(suspect)}, a limit would hide defects`,
+			why: `an error of ${text(got)} at ${precision} says that the engine is wrong: above ${twoDigits(suspect)}, a limit would hide defects`,
 		};
 	const floor = kind === "relative-l2" ? rules.usualFp32 : 0;
 	// What rounding alone may do on another GPU stays allowed, whatever this engine keeps.
@@ -85,7 +86,7 @@ function judge(errors: ComparatorErrors, { before, precision, multiple }: Limite
 		return { state: "raised", limit: proposed, why: `too tight: its own error takes ${percent(share)} of the limit` };
 	const times = lossOf(before, bound) / lossOf(proposed, bound);
 	if (error > 0 && times > looseTimes)
-		return { state: "lowered", limit: proposed, why: `too loose: the limit is ${figure(lossOf(before, bound) / error)}× its own error` };
+		return { state: "lowered", limit: proposed, why: `too loose: the limit is ${twoDigits(lossOf(before, bound) / error)}× its own error` };
 	return keep(error <= 0 ? "no error" : `fits: its own error takes ${percent(share)} of the limit`);
 }
 
@@ -101,19 +102,13 @@ function fromLoss(loss: number, bound: ComparatorErrors["bound"]): number {
 
 /** To two digits. */
 function roundUp(value: number): number {
-	if (!(value > 0)) return 0;
-	const unit = 10 ** (Math.floor(Math.log10(value)) - 1);
-	return Number((Math.ceil(value / unit - 1e-9) * unit).toPrecision(2));
-}
-
-function figure(value: number): string {
-	return String(Number(value.toPrecision(2)));
+	return value > 0 ? roundedUp(value) : 0;
 }
 
 function text(value: ComparatorErrors["cases"][number]["got"]): string {
-	return typeof value === "number" ? figure(value) : (value ?? "none");
+	return typeof value === "number" ? twoDigits(value) : (value ?? "none");
 }
 
 function percent(share: number): string {
-	return Number.isFinite(share) ? `${Number((100 * share).toPrecision(2))} %` : "all";
+	return Number.isFinite(share) ? `${twoDigits(100 * share)} %` : "all";
 }

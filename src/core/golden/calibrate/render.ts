@@ -2,7 +2,7 @@
 import type { BackendFacts } from "../../schema/result.ts";
 import { cleanName, cleanText } from "../../text/escape.ts";
 import { counted, withCaveat } from "../../text/labels.ts";
-import { formatValue } from "../../text/units.ts";
+import { formatValue, twoDigits } from "../../text/units.ts";
 import { metricLabels } from "../metrics/measured.ts";
 import { ofSlice } from "../tensor/slice.ts";
 import type { CaseError, ComparatorErrors, EngineErrors } from "./errors.ts";
@@ -50,12 +50,7 @@ function nameCells({ output, kind, slice }: ComparatorErrors): string[] {
 }
 
 function caseCells({ case: id, got, allowed, share }: CaseError): string[] {
-	return [
-		cleanName(id, 40),
-		formatValue(got),
-		formatValue(allowed),
-		Number.isFinite(share) ? `${Number((100 * share).toPrecision(2))} %` : "all of it",
-	];
+	return [cleanName(id, 40), formatValue(got), formatValue(allowed), Number.isFinite(share) ? `${twoDigits(100 * share)} %` : "all of it"];
 }
 
 function proposalText({ errors, state, before, limit, why }: ProposedLimit, precision: string): string {

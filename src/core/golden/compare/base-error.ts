@@ -2,7 +2,7 @@
 import type { Threshold } from "../../config/config.ts";
 import type { GoldenManifest, NoiseFloor, OutputSlice, Precision } from "../../schema/golden.ts";
 import type { GoldenCheck } from "../../schema/result.ts";
-import { formatTimes } from "../../text/units.ts";
+import { formatTimes, twoDigits } from "../../text/units.ts";
 import { metricLabels } from "../metrics/measured.ts";
 import { emulatedRounding, usualRoundings } from "../record/emulated-rounding.ts";
 import { distance, leastErrorFloor, noiseOfPart } from "../record/noise-floor.ts";
@@ -163,12 +163,8 @@ function growthCheck(errors: Errors, { limits, precision }: GrowthRule): GoldenC
 function detailOf(errors: Errors, of: { growth: number; precision: Precision; limits: Threshold }): string {
 	const { label, now, before, noise, existing } = errors;
 	const { warn, fail } = of.limits;
-	const from = before > noise ? figure(before) : `noise (${figure(before)})`;
+	const from = before > noise ? twoDigits(before) : `noise (${twoDigits(before)})`;
 	const limits = [warn === undefined ? [] : `${formatTimes(warn)} warns`, fail === undefined ? [] : `${formatTimes(fail)} fails`].flat();
 	const within = existing ? "" : ", still within the limits of the golden";
-	return `the ${of.precision} error grew ${formatTimes(of.growth)}: its ${label} went from ${from} in the base to ${figure(now)}${within} ; growth above ${limits.join(", above ")}`;
-}
-
-function figure(value: number): string {
-	return String(Number(value.toPrecision(2)));
+	return `the ${of.precision} error grew ${formatTimes(of.growth)}: its ${label} went from ${from} in the base to ${twoDigits(now)}${within}; growth above ${limits.join(", above ")}`;
 }

@@ -1,5 +1,6 @@
 // Judges an engine's probes: compares outputs that should be equal, then with the base's probes.
 import type { ProbeName, ProbeResult } from "../../schema/result.ts";
+import { twoDigits } from "../../text/units.ts";
 import { toNumeric } from "../compare/checks.ts";
 import { elementCount, type Tensor } from "../tensor/tensor.ts";
 import { type Comparison, repetition } from "./context.ts";
@@ -137,13 +138,9 @@ function sentence(probe: ProbeName, { output, got, allowed }: Measure, agrees: b
 	const name = JSON.stringify(output.slice(0, 120));
 	if (got === 0) return `${answerLabels[probe]} have the same values.`;
 	if (Number.isNaN(got)) return `${answerLabels[probe]} hold no finite number in ${name}.`;
-	const distance = got === Number.POSITIVE_INFINITY ? "have another shape or other non-finite values" : `are ${figure(got)} apart`;
-	const verdict = agrees ? `within the allowed ${figure(allowed)}` : `allowed is ${figure(allowed)}`;
+	const distance = got === Number.POSITIVE_INFINITY ? "have another shape or other non-finite values" : `are ${twoDigits(got)} apart`;
+	const verdict = agrees ? `within the allowed ${twoDigits(allowed)}` : `allowed is ${twoDigits(allowed)}`;
 	return `${answerLabels[probe]} ${distance} in ${name}; ${verdict}.`;
-}
-
-function figure(value: number): string {
-	return String(Number(value.toPrecision(2)));
 }
 
 /** As for error growth: different kernel choices change the error by less than a factor of two. */

@@ -9,6 +9,7 @@ import type {
 	Tolerance,
 } from "../../schema/golden.ts";
 import type { Bound } from "../../schema/result.ts";
+import { twoDigits } from "../../text/units.ts";
 import { boxKind, boxLimit } from "../boxes/check-boxes.ts";
 import { isMetricSpec, toleranceAt } from "../compare/comparators.ts";
 import { metrics } from "../compare/registry.ts";
@@ -16,8 +17,8 @@ import { defaultTolerances } from "../compare/tolerances.ts";
 import { cutSlice } from "../tensor/slice.ts";
 import { isFloating } from "../tensor/tensor.ts";
 import { type ComparatorErrors, comparatorKey, measureErrors, type RoundedRun } from "./comparator-errors.ts";
-import { explainLimits, figure } from "./explain-limits.ts";
-import { type Emulated, emulatedPrecisions, growthOf, quietnessOf, relativeL2Limits, rules, type StrayAt, scaledLimit } from "./limits.ts";
+import { explainLimits } from "./explain-limits.ts";
+import { type Emulated, emulatedPrecisions, growthOf, peakToRms, relativeL2Limits, rules, type StrayAt, scaledLimit } from "./limits.ts";
 import { type LabelledRun, type RunOutputs, referencePrecision } from "./noise-floor.ts";
 
 export interface LimitEvidence {
@@ -82,10 +83,10 @@ function deriveOutput(output: GoldenOutput, context: OutputContext): { output: G
 		if (spec.kind !== "relative-l2" || !isFloating(dtype)) continue;
 		const key = keys[index] ?? "";
 		const noise = errors.noise.reduce((max, run) => Math.max(max, run.get(key) ?? 0), 0);
-		const quietness = quietnessOf(
+		const peakRatio = peakToRms(
 			evidence.reference.flatMap((outputs) => (outputs[name] === undefined ? [] : [cutSlice(outputs[name], spec.slice)])),
 		);
-		const strayed = { dtype, noise, quietness, rounding: roundingAt(errors.rounding, key), quantised: evidence.quantised };
+		const strayed = { dtype, noise, peakRatio, rounding: roundingAt(errors.rounding, key), quantised: evidence.quantised };
 		const basis = { rounding: strayed.rounding, limits: relativeL2Limits(strayed) };
 		bases.set(JSON.stringify(spec.slice ?? null), basis);
 		sentences.push(...explainLimits(spec, { ...strayed, ...basis }));
@@ -204,7 +205,7 @@ function deriveGroup(group: Detections, rounding: Errors["rounding"]): { group: 
 		const limits = loosened({ kind: spec.kind, bound, usual, measured: (precision) => rounding.get(precision)?.get(key) });
 		for (const [precision, limit] of Object.entries(limits)) {
 			const value = rounding.get(precision as Precision)?.get(key) ?? 0;
-			sentences.push(`Rounding at ${precision} gives ${spec.kind} ${figure(value)}, so its limit there is ${limit}.`);
+			sentences.push(`Rounding at ${precision} gives ${spec.kind} ${twoDigits(value)}, so its limit there is ${limit}.`);
 		}
 		return withLimits(spec, limits);
 	});

@@ -1,5 +1,6 @@
 // Says in words where the derived limits of an output come from.
 import type { ComparatorSpec, Precision } from "../../schema/golden.ts";
+import { twoDigits } from "../../text/units.ts";
 import { sliceLabel } from "../tensor/slice.ts";
 import { amplifiedRounding, type Emulated, emulatedPrecisions, rules, type StrayAt, usualAt } from "./limits.ts";
 
@@ -16,15 +17,15 @@ export function explainLimits(spec: ComparatorSpec, { noise, rounding, limits, q
 	const part = spec.slice === undefined ? "" : ` of ${sliceLabel(spec.slice)}`;
 	const list = (Object.entries(limits) as [Precision, StrayAt][]).map(([precision, { limit }]) => `${limit} at ${precision}`).join(", ");
 	const amplified = amplifiedRounding({ rounding, quantised });
-	const single = amplified === null ? "" : `, and rounding at fp32 becomes about ${figure(amplified)} at this output`;
+	const single = amplified === null ? "" : `, and rounding at fp32 becomes about ${twoDigits(amplified)} at this output`;
 	const strayed = emulatedPrecisions.flatMap((precision) => {
 		const error = rounding[precision];
-		return error === undefined ? [] : [`at ${precision} ${figure(error)}`];
+		return error === undefined ? [] : [`at ${precision} ${twoDigits(error)}`];
 	});
 	const least = `at least ${usualAt({ quantised })}${quantised ? ", since some layers are quantised" : ""}`;
 	return [
 		`relative-l2${part} may be ${list}: ${rules.room} times as far as correct outputs stray (at fp32 ${least}); other precisions keep their defaults.`,
-		`The noise floor is ${figure(noise)}${single}${strayed.length === 0 ? "" : `, ${strayed.join(", ")} (emulated)`}.`,
+		`The noise floor is ${twoDigits(noise)}${single}${strayed.length === 0 ? "" : `, ${strayed.join(", ")} (emulated)`}.`,
 		...warnings(limits),
 	];
 }
@@ -33,10 +34,6 @@ export function explainLimits(spec: ComparatorSpec, { noise, rounding, limits, q
 function warnings(limits: Explained["limits"]): string[] {
 	const lost = (Object.entries(limits) as [Precision, StrayAt][]).filter(([, { stray }]) => stray > rules.mostStray);
 	if (lost.length === 0) return [];
-	const names = lost.map(([precision, { stray }]) => `${precision} (${figure(stray)})`).join(", ");
+	const names = lost.map(([precision, { stray }]) => `${precision} (${twoDigits(stray)})`).join(", ");
 	return [`Correct outputs stray so far at ${names} that this golden says little there: a wrong engine may pass.`];
-}
-
-export function figure(value: number): string {
-	return String(Number(value.toPrecision(2)));
 }

@@ -57,8 +57,8 @@ export interface Strayed {
 	rounding: Readonly<Partial<Record<Emulated, number>>>;
 	/** Some layers of the network are quantised. */
 	quantised: boolean;
-	/** The largest value of all cases ÷ the root mean square of the quietest one; 1 where nothing is known. */
-	quietness?: number;
+	/** The largest value of all cases ÷ the root mean square of the smallest case; 1 where nothing is known. */
+	peakRatio?: number;
 }
 
 export interface StrayAt {
@@ -84,7 +84,7 @@ export function amplifiedRounding({ rounding, quantised }: Pick<Strayed, "roundi
 
 /** How far correct outputs stray in fp32: other implementations, rounding of the output, what the network makes of rounding, and what is usual. */
 function strayAtFp32(strayed: Strayed): number {
-	const floor = Math.max(floorOf(undefined, strayed.dtype), rules.absolute * (strayed.quietness ?? 1));
+	const floor = Math.max(floorOf(undefined, strayed.dtype), rules.absolute * (strayed.peakRatio ?? 1));
 	return Math.max(rules.othersAt * strayed.noise, floor, amplifiedRounding(strayed) ?? 0, usualAt(strayed) / rules.room);
 }
 
@@ -154,8 +154,8 @@ export function roundedUp(value: number): number {
 	return Number((Math.ceil(value / step - 1e-9) * step).toPrecision(2));
 }
 
-/** Of one output, or a part of it: what it holds in the quietest case, beside the largest value. Scores and probabilities reach to 1. */
-export function quietnessOf(tensors: readonly Tensor[]): number {
+/** Of one output, or a part of it: what it holds in its smallest case, next to the largest value. Scores and probabilities reach to 1. */
+export function peakToRms(tensors: readonly Tensor[]): number {
 	const sizes = tensors.map(sizeOf).filter(({ rms }) => rms > 0);
 	if (sizes.length === 0) return 1;
 	const least = Math.min(...sizes.map(({ min }) => min));

@@ -1,5 +1,6 @@
 // Proposes comparators for an output whose parts lie on scales far apart: each part has its own limit, and classes have to stay.
 import type { ComparatorSpec, OutputSlice } from "../../schema/golden.ts";
+import { twoDigits } from "../../text/units.ts";
 import { makePair } from "../compare/difference.ts";
 import { topIndices } from "../metrics/classification.ts";
 import { forEachRow } from "../tensor/rows.ts";
@@ -19,11 +20,11 @@ export function partComparators(
 	parts: readonly ScalePart[],
 	floorOf: (slice: OutputSlice) => number | null,
 ): PartProposal {
-	const scales = parts.map(({ slice, rms }) => `${sliceLabel(slice)} about ${figure(rms)}`).join(", ");
+	const scales = parts.map(({ slice, rms }) => `${sliceLabel(slice)} about ${twoDigits(rms)}`).join(", ");
 	const why = [`Compared part by part, because their scales lie more than 100 times apart (root mean square): ${scales}.`];
 	const comparators = parts.flatMap(({ slice, kind }): ComparatorSpec[] => {
 		const floor = floorOf(slice);
-		if (floor !== null) why.push(`${sliceLabel(slice)}: elements below ${figure(floor)} on both sides are noise and do not count.`);
+		if (floor !== null) why.push(`${sliceLabel(slice)}: elements below ${twoDigits(floor)} on both sides are noise and do not count.`);
 		const classes = kind === "scores" ? classComparator(tensors, { axis: slice.axis, slice }) : null;
 		if (classes !== null) why.push(classes.why);
 		return [{ kind: "relative-l2", slice, ...(floor === null ? {} : { floor }) }, ...(classes === null ? [] : [classes.comparator])];
@@ -54,7 +55,7 @@ function classComparator(tensors: readonly Tensor[], scores: Scores): { comparat
 	// Rows with a narrow lead may all turn.
 	const tolerance = Math.floor(1000 * keptShare * (clear.length / counted.length)) / 1000;
 	const { axis, slice } = scores;
-	const why = `${slice === undefined ? "All channels" : sliceLabel(slice)} hold classes: the best one of each row that scores at least ${minScore} (${counted.length} of ${rows.length} rows) has to stay the same in ${figure(100 * tolerance)} % of them; the others are background.`;
+	const why = `${slice === undefined ? "All channels" : sliceLabel(slice)} hold classes: the best one of each row that scores at least ${minScore} (${counted.length} of ${rows.length} rows) has to stay the same in ${twoDigits(100 * tolerance)} % of them; the others are background.`;
 	return { comparator: { kind: "top-k", k: 1, axis, ...(slice === undefined ? {} : { slice }), minScore, tolerance }, why };
 }
 
@@ -101,8 +102,4 @@ function roundDown(value: number): number {
 	if (!(value > 0)) return 0;
 	const step = 10 ** Math.floor(Math.log10(value) - 1);
 	return Number((Math.floor(value / step) * step).toPrecision(2));
-}
-
-function figure(value: number): string {
-	return String(Number(value.toPrecision(2)));
 }

@@ -1,6 +1,7 @@
 // Entry of record/: proposes comparators for an output from its meaning and noise; their limits come from derive-limits.ts.
 import type { OnnxDim } from "../../onnx/model.ts";
 import type { ComparatorSpec, GoldenOutput, OutputSlice, Spread } from "../../schema/golden.ts";
+import { twoDigits } from "../../text/units.ts";
 import { elementCount, isFloating, type Tensor } from "../tensor/tensor.ts";
 import { float64Reader, forEachChunk } from "../tensor/values.ts";
 import { noiseMask } from "./noise-mask.ts";
@@ -58,7 +59,7 @@ function partsOf({ semantic }: Guess, filled: readonly Tensor[]): ScalePart[] {
 }
 
 function maskWhy(floor: number | null): string[] {
-	return floor === null ? [] : [`Elements below ${figure(floor)} on both sides are noise and do not count.`];
+	return floor === null ? [] : [`Elements below ${twoDigits(floor)} on both sides are noise and do not count.`];
 }
 
 type Comparators = [ComparatorSpec, ...ComparatorSpec[]];
@@ -190,7 +191,7 @@ function pictureLabels(guess: Guess, tensors: readonly Tensor[]): string[] {
 	const kinds = pictureComparators(guess, tensors).map(({ kind }) => kind);
 	if (kinds.length === 0) return ["Too small or too flat for PSNR and SSIM."];
 	const { least, most } = rangeOf(tensors);
-	return [`${kinds.join(" and ").toUpperCase()}, with the range of all cases, ${figure(least)} to ${figure(most)}.`];
+	return [`${kinds.join(" and ").toUpperCase()}, with the range of all cases, ${twoDigits(least)} to ${twoDigits(most)}.`];
 }
 
 function embeddingComparators(tensors: readonly Tensor[]): Task {
@@ -206,10 +207,6 @@ function embeddingComparators(tensors: readonly Tensor[]): Task {
 	if (vectors >= vectorsForRecall) comparators.push({ kind: "recall-at-k", k: 10, scope: "set" });
 	const recall = vectors >= vectorsForRecall ? ", and the ten nearest neighbours" : "";
 	return { comparators, why: [`Compared by cosine, and over all ${vectors} vectors by the order of their similarities${recall}.`] };
-}
-
-function figure(value: number): string {
-	return String(Number(value.toPrecision(2)));
 }
 
 /** Whether the first axis of an output counts samples: it has the name of an input's first axis, or both are 1. */

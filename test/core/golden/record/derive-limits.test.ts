@@ -4,7 +4,7 @@ import { resolveComparators } from "../../../../src/core/golden/compare/comparat
 import { judgeCase } from "../../../../src/core/golden/compare/judge.ts";
 import { findRuleProblem } from "../../../../src/core/golden/manifest/rules.ts";
 import { deriveLimits } from "../../../../src/core/golden/record/derive-limits.ts";
-import { amplifiedRounding, quietnessOf, relativeL2Limits } from "../../../../src/core/golden/record/limits.ts";
+import { amplifiedRounding, peakToRms, relativeL2Limits } from "../../../../src/core/golden/record/limits.ts";
 import type { Tensor } from "../../../../src/core/golden/tensor/tensor.ts";
 import type { ComparatorSpec, GoldenOutput, Precision } from "../../../../src/core/schema/golden.ts";
 import { validate } from "../../../../src/core/schema/golden-validator.js";
@@ -49,10 +49,10 @@ describe("limits of relative L2", () => {
 				Array.from({ length: 100 }, (_, index) => (index === 0 ? peak : 1e-4)),
 				[1, 100],
 			);
-		expect(quietnessOf([scores(0.5), scores(0)])).toBeCloseTo(10_050, -1);
-		expect(quietnessOf([float32([-3, 4], [1, 2])])).toBeCloseTo(4 / Math.sqrt(12.5), 6);
-		expect(quietnessOf([])).toBe(1);
-		expect(limits({ quietness: 1e4 })["fp32"]).toBe(3e-3);
+		expect(peakToRms([scores(0.5), scores(0)])).toBeCloseTo(10_050, -1);
+		expect(peakToRms([float32([-3, 4], [1, 2])])).toBeCloseTo(4 / Math.sqrt(12.5), 6);
+		expect(peakToRms([])).toBe(1);
+		expect(limits({ peakRatio: 1e4 })["fp32"]).toBe(3e-3);
 	});
 
 	it("estimate what fp32 loses from the precision that shows the most", () => {

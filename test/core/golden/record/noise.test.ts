@@ -3,9 +3,9 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ConfigError } from "../../../../src/core/errors.ts";
 import { batchCases, splitBatch } from "../../../../src/core/golden/record/case-batch.ts";
+import { dropNoiseCases, findNoiseCases } from "../../../../src/core/golden/record/noise-cases.ts";
 import { measureNoise, type RunOutputs, signalFloor } from "../../../../src/core/golden/record/noise-floor.ts";
 import { proposeOutput } from "../../../../src/core/golden/record/propose.ts";
-import { findQuietCases, keepLoudCases } from "../../../../src/core/golden/record/quiet-cases.ts";
 import { unitRun } from "../../../../src/core/golden/record/unit-run.ts";
 import type { Tensor } from "../../../../src/core/golden/tensor/tensor.ts";
 import type { OnnxDim } from "../../../../src/core/onnx/model.ts";
@@ -41,9 +41,9 @@ function shaken(outputs: RunOutputs, by: number): RunOutputs {
 }
 
 const placesOf = (reference: RunOutputs, by: number) =>
-	findQuietCases(reference, [{ label: "other", outputs: shaken(reference, by) }], {}).map(({ index }) => index);
+	findNoiseCases(reference, [{ label: "other", outputs: shaken(reference, by) }], {}).map(({ index }) => index);
 
-describe("findQuietCases", () => {
+describe("findNoiseCases", () => {
 	it("finds the cases of a map that shows nothing beside one that does", () => {
 		const map = [wave(1e-8), wave(1), float32(new Array(50).fill(0), [1, 50]), wave(1e-12)].map((y) => ({ y }));
 		expect(placesOf(map, 1e-9)).toEqual([0, 2, 3]);
@@ -83,7 +83,7 @@ describe("findQuietCases", () => {
 		const rows = Array.from({ length: 20 }, (_, row) => [row, row, row + 9, row + 9, 0.5 + row / 50, row % 3]);
 		const [boxes, turned] = [rows, rows.toReversed()].map((table) => float32(table.flat(), [1, 20, 6]));
 		const reference: RunOutputs = [{ y: boxes as Tensor }, { y: turned as Tensor }];
-		expect(findQuietCases(reference, [{ label: "other", outputs: reference.toReversed() }], {})).toEqual([]);
+		expect(findNoiseCases(reference, [{ label: "other", outputs: reference.toReversed() }], {})).toEqual([]);
 	});
 
 	it("leaves outputs without any value to those who look for constants", () => {
@@ -92,18 +92,18 @@ describe("findQuietCases", () => {
 	});
 });
 
-describe("keepLoudCases", () => {
+describe("dropNoiseCases", () => {
 	const cases = [{ id: "a" }, { id: "b" }];
 	it("names each case that is left out, with the reason", () => {
-		const { kept, notes } = keepLoudCases(cases, [{ index: 0, why: "the largest value is 0" }]);
+		const { kept, notes } = dropNoiseCases(cases, [{ index: 0, why: "the largest value is 0" }]);
 		expect(kept.map(({ golden }) => golden.id)).toEqual(["b"]);
 		expect(notes).toEqual(['Case "a" was left out, because it is noise: the largest value is 0.']);
 	});
 
 	it("refuses where none is left, and reports what would help", () => {
 		const quiet = cases.map((_, index) => ({ index, why: "it is 1e-12" }));
-		expect(() => keepLoudCases(cases, quiet)).toThrow(ConfigError);
-		expect(() => keepLoudCases(cases, quiet)).toThrow(/every case is noise; of case "a", it is 1e-12/);
+		expect(() => dropNoiseCases(cases, quiet)).toThrow(ConfigError);
+		expect(() => dropNoiseCases(cases, quiet)).toThrow(/every case is noise; of case "a", it is 1e-12/);
 	});
 });
 

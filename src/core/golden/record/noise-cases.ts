@@ -2,40 +2,41 @@
 import { ConfigError } from "../../errors.ts";
 import { quoteName } from "../../onnx/quote.ts";
 import type { OutputSlice } from "../../schema/golden.ts";
+import { twoDigits } from "../../text/units.ts";
 import { largestFinite } from "../compare/difference.ts";
 import { cutSlice } from "../tensor/slice.ts";
 import { elementCount, isFloating, type Tensor } from "../tensor/tensor.ts";
 import { distance, type LabelledRun, type OutputParts, type RunOutputs, signalFloor, signalOverNoise } from "./noise-floor.ts";
 import { proposeDetections } from "./propose-detections.ts";
 
-export interface QuietCase {
+export interface NoiseCase {
 	/** Among all cases. */
 	index: number;
-	/** A clause: why it says nothing. */
+	/** A clause: why it carries no information. */
 	why: string;
 }
 
 /** Cases that are below the noise in every output. Integers are no noise, nor are boxes, which come in any order. */
-export function findQuietCases(reference: RunOutputs, runs: readonly LabelledRun[], parts: OutputParts): QuietCase[] {
+export function findNoiseCases(reference: RunOutputs, runs: readonly LabelledRun[], parts: OutputParts): NoiseCase[] {
 	const boxes = proposeDetections(reference, {})?.outputs ?? [];
 	const names = new Set(reference.flatMap((outputs) => Object.keys(outputs)).filter((name) => !boxes.includes(name)));
 	const checks = [...names].flatMap((name) => checkOf(name, reference, { runs, parts }) ?? []);
 	return reference.flatMap((_, index) => {
-		const whys = checks.map((whyQuiet) => whyQuiet(index));
+		const whys = checks.map((whyNoise) => whyNoise(index));
 		const [why] = whys;
 		return why === undefined || why === null || whys.includes(null) ? [] : [{ index, why }];
 	});
 }
 
-/** Why the output of a case says nothing; null where it says something. */
-type WhyQuiet = (index: number) => string | null;
+/** Why the output of a case is noise; null where it is not. */
+type WhyNoise = (index: number) => string | null;
 
-/** null: an output that neither speaks for a case nor against it. */
+/** null: an output that cannot tell. */
 function checkOf(
 	name: string,
 	reference: RunOutputs,
 	{ runs, parts }: { runs: readonly LabelledRun[]; parts: OutputParts },
-): WhyQuiet | null {
+): WhyNoise | null {
 	const tensors = reference.map((outputs) => outputs[name]);
 	const filled = tensors.filter((tensor) => tensor !== undefined && elementCount(tensor.shape) > 0);
 	if (filled.length === 0) return null;
@@ -43,7 +44,7 @@ function checkOf(
 	const slices: readonly (OutputSlice | undefined)[] = Object.hasOwn(parts, name) && parts[name]?.length ? parts[name] : [undefined];
 	const byPart = slices.map((slice) => partCheck({ name, tensors, slice }, runs));
 	return (index) => {
-		const whys = byPart.map((whyQuiet) => whyQuiet(index));
+		const whys = byPart.map((whyNoise) => whyNoise(index));
 		return whys.includes(null) ? null : (whys[0] ?? null);
 	};
 }
@@ -55,7 +56,7 @@ interface OutputPart {
 	slice: OutputSlice | undefined;
 }
 
-function partCheck({ name, tensors, slice }: OutputPart, runs: readonly LabelledRun[]): WhyQuiet {
+function partCheck({ name, tensors, slice }: OutputPart, runs: readonly LabelledRun[]): WhyNoise {
 	const largest = tensors.map((tensor) => (tensor === undefined ? 0 : largestFinite(cutSlice(tensor, slice))));
 	const spreads = tensors.map((tensor, index) => spreadOf(tensor, { runs, name, index, slice }));
 	const peak = Math.max(0, ...largest);
@@ -63,9 +64,10 @@ function partCheck({ name, tensors, slice }: OutputPart, runs: readonly Labelled
 	const floor = signalFloor(peak, noise);
 	return (index) => {
 		const [value, spread] = [largest[index] ?? 0, spreads[index]?.relativeL2 ?? 0];
-		if (value < floor) return `the largest value of output ${quoteName(name)} is ${figure(value)}, where other cases reach ${figure(peak)}`;
+		if (value < floor)
+			return `the largest value of output ${quoteName(name)} is ${twoDigits(value)}, where other cases reach ${twoDigits(peak)}`;
 		if (!(spread > 1 / signalOverNoise && spread < Number.POSITIVE_INFINITY)) return null;
-		return `two runs of the same model differ by ${figure(100 * spread)} % in output ${quoteName(name)} (relative L2), whose largest value is ${figure(value)}`;
+		return `two runs of the same model differ by ${twoDigits(100 * spread)} % in output ${quoteName(name)} (relative L2), whose largest value is ${twoDigits(value)}`;
 	};
 }
 
@@ -89,12 +91,12 @@ function spreadOf(expected: Tensor | undefined, { runs, name, index, slice }: Ru
 }
 
 /** @throws ConfigError golden-uninformative where no case is left. */
-export function keepLoudCases<Case extends { id: string }>(
+export function dropNoiseCases<Case extends { id: string }>(
 	cases: readonly Case[],
-	quiet: readonly QuietCase[],
+	noisy: readonly NoiseCase[],
 ): { kept: { golden: Case; index: number }[]; notes: string[] } {
-	const [first] = quiet;
-	if (first !== undefined && quiet.length === cases.length) {
+	const [first] = noisy;
+	if (first !== undefined && noisy.length === cases.length) {
 		throw new ConfigError({
 			code: "golden-uninformative",
 			message: `Not recorded: every case is noise; of case ${quoteName(cases[first.index]?.id ?? "")}, ${first.why}.`,
@@ -103,11 +105,7 @@ export function keepLoudCases<Case extends { id: string }>(
 			},
 		});
 	}
-	const notes = quiet.map(({ index, why }) => `Case ${quoteName(cases[index]?.id ?? "")} was left out, because it is noise: ${why}.`);
-	const kept = cases.flatMap((golden, index) => (quiet.some((other) => other.index === index) ? [] : [{ golden, index }]));
+	const notes = noisy.map(({ index, why }) => `Case ${quoteName(cases[index]?.id ?? "")} was left out, because it is noise: ${why}.`);
+	const kept = cases.flatMap((golden, index) => (noisy.some((other) => other.index === index) ? [] : [{ golden, index }]));
 	return { kept, notes };
-}
-
-function figure(value: number): string {
-	return String(Number(value.toPrecision(2)));
 }
