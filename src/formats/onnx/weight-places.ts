@@ -1,21 +1,11 @@
 // Finds the byte ranges of the float weights of a model, so that they can be changed in place.
 
 import { type WeightDType, type WeightLocation, weightBytes } from "../../core/golden/record/defects/weights.ts";
-import { elementTypeOfCode } from "../../core/onnx/element-type.ts";
-import type { OnnxDType } from "../../core/onnx/model.ts";
+import { elementTypeOfCode, toDType } from "../../core/onnx/element-type.ts";
 import type { ByteSource } from "../bytes/byte-source.ts";
 import { limits } from "./limits.ts";
 import { externalDataOf, readPair } from "./tensor.ts";
 import { type Span, WireReader } from "./wire.ts";
-
-const dtypes: Partial<Record<OnnxDType, WeightDType>> = {
-	float: "float32",
-	double: "float64",
-	float16: "float16",
-	bfloat16: "bfloat16",
-	int8: "int8",
-	uint8: "uint8",
-};
 
 export interface WeightPlaces {
 	places: WeightLocation[];
@@ -91,8 +81,13 @@ function readTensorField(wire: WireReader, field: number, draft: Draft): void {
 	else if (field === 14) draft.external = wire.int32() === 1;
 }
 
+function weightDType(code: number): WeightDType | undefined {
+	const dtype = toDType(elementTypeOfCode(code));
+	return (Object.keys(weightBytes) as WeightDType[]).find((weight) => weight === dtype);
+}
+
 function keep(wire: WireReader, draft: Draft, into: { found: WeightPlaces; least: number }): void {
-	const dtype = dtypes[elementTypeOfCode(draft.code)];
+	const dtype = weightDType(draft.code);
 	const elements = draft.dims.reduce((product, size) => product * size, 1);
 	if (dtype === undefined || !(elements >= (weightBytes[dtype] === 1 ? minQuantised : into.least))) return;
 	const bytes = elements * weightBytes[dtype];
