@@ -50,7 +50,7 @@ const rows = readers.flatMap((reader) =>
 describe("a file that is none", () => {
 	it.each(rows)("$file as $what is refused by `$command` with its path and a fix", async ({ file, argv, code, what, make }) => {
 		const run = await runCli(argv, { cwd: projectWith(file, make) });
-		// A large file is a truncated model or a tensor of another size, as any other.
+		// A large file is a truncated model or a tensor of another size, like any other large file.
 		expect(run.stderr).toMatch(what === "3 GB" ? /\[[a-z-]+\]\n/ : new RegExp(`\\[(${code.source})\\]`));
 		expect(run.stderr).toContain(file);
 		expect(run.stderr).toMatch(/→ \S/);
@@ -152,7 +152,7 @@ describe("a config outside of the workspace", () => {
 		for (const config of ["link.yml", "folder/secret.txt"]) expectRefused(await runCli([...argv, "--config", config], { cwd: workspace }));
 	});
 
-	it("may be named by a person, and is then a config as any other", async () => {
+	it("may be named by a person, and is then read like any config", async () => {
 		const { workspace } = withSecret();
 		const elsewhere = quickProject(temporaryFolder());
 		const run = await runCli(["run", "--config", join(elsewhere, "trtgate.yml"), "--dry-run"], { cwd: workspace });

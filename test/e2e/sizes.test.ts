@@ -106,7 +106,7 @@ describe("sizes that are given", () => {
 			["--dims", "batch=1,height=32,width=32"],
 			/cannot run with these sizes, image \[1, 1, 32, 32\]: Gemm .*1024 and 784.*height=28,width=28/s,
 		],
-		["what the weights rule out for one axis", ["--dims", "height=0"], /Sizes are missing: .*Tried in vain/s],
+		["what the weights rule out for one axis", ["--dims", "height=0"], /Sizes are missing: .*Tried without success/s],
 	])("refuses %s before anything is recorded", async (_, argv, says) => {
 		const cwd = temporaryFolder();
 		writeFileSync(join(cwd, "net.onnx"), digitReader());

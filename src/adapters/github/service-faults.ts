@@ -3,7 +3,7 @@ import type { PlatformCode } from "../../core/errors.ts";
 import { cleanText, shorten } from "../../core/text/escape.ts";
 import type { ApiFault } from "../../ports/code-host.ts";
 
-/** @throws an error of the name TimeoutError. What was begun goes on; its end is of no interest any more. */
+/** @throws an error of the name TimeoutError. The request itself continues; its result is ignored. */
 export async function withTimeout<Value>(limitMs: number, promise: Promise<Value>): Promise<Value> {
 	let timer: NodeJS.Timeout | undefined;
 	const late = new Promise<never>((_, reject) => {

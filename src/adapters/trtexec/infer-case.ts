@@ -91,7 +91,7 @@ function shapeMisfit(tensor: Tensor, { dims }: OnnxValue): string | null {
 	return fits ? null : `has the shape ${formatShape(shape)}, which the model does not take`;
 }
 
-/** `__proto__` is as good a name as any for an output. A returned text names what is wrong. */
+/** `__proto__` is a valid name of an output. A returned text names what is wrong. */
 async function readOutputs(run: TrtexecRun, { folder }: CaseRef, { graph }: OnnxModel): Promise<Record<string, Tensor> | string> {
 	const tensors: Record<string, Tensor> = Object.create(null);
 	for (const { name } of graph.outputs) {

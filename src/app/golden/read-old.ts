@@ -1,4 +1,4 @@
-// Reads the golden that a recording finds in its folder, and tells whether it is unfinished work of the same command.
+// Reads the golden that a recording finds in its folder, and decides whether it is an unfinished recording by the same command.
 import { join } from "node:path";
 import { readInputText } from "../../adapters/process/input-file.ts";
 import { ConfigError } from "../../core/errors.ts";

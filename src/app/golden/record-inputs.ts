@@ -1,4 +1,4 @@
-// Finds the inputs of the cases to record: stored, real or generated ones, and the sizes that nobody gave.
+// Finds the inputs of the cases to record: stored, real or generated ones, and the sizes that were not given.
 import { readdir, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { type BoundShapes, bindShapes, fillShapes, overConfig, type ShapeSource } from "../../core/onnx/input-shapes/bind.ts";
@@ -22,7 +22,7 @@ import { readCases } from "./stored-cases.ts";
 export interface RecordInputs extends FoundInputs {
 	/** Sizes by name, for the manifest. */
 	dims: Readonly<Record<string, number>>;
-	/** How sizes that nobody gave were chosen. */
+	/** How sizes that were not given were chosen. */
 	sizes?: string;
 	/** For the user. */
 	notes: string[];

@@ -16,7 +16,7 @@ interface Leaf {
 /** The limits of one level, by leaf: `latency.warn`, `golden.fp16`, `inconclusive`, … */
 export type Layer = ReadonlyMap<string, Leaf>;
 
-/** Below the file's own: a release must be known to be good, and a nightly run reports faults whoever caused them. */
+/** Below the file's own: a release must be known to be good, and a nightly run reports faults of any cause. */
 export const occasionLayers: Readonly<Record<Occasion, Layer>> = {
 	release: new Map([
 		["inconclusive", { value: "fail" }],

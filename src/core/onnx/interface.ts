@@ -6,7 +6,7 @@ import { formatDims } from "./shapes.ts";
 
 type Side = InterfaceRow["side"];
 
-/** More rows help nobody. */
+/** A longer table is not read. */
 const maxRows = 1000;
 
 /** Empty where every caller of the base can call the head. Names of symbolic dimensions are no part of the interface. */

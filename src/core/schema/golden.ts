@@ -95,7 +95,7 @@ export interface GoldenManifest {
       [k: string]: number;
     };
     /**
-     * How sizes that nobody gave were chosen.
+     * How sizes that were not given were chosen.
      */
     sizes?: string;
     /**

@@ -20,7 +20,7 @@ export function resolveShapes(model: OnnxModel, source: ShapeSource): Record<str
 	return shapes;
 }
 
-/** All inputs and axes without a size, with one line that gives them; `tried` says what was tried in vain. */
+/** All inputs and axes without a size, with one line that gives them; `tried` says what failed. */
 export function missingSizes(model: OnnxModel, bound: BoundShapes, source: ShapeSource & { tried?: string }): ConfigError {
 	const unshaped = bound.inputs.filter((_, index) => bound.labels[index] === null);
 	const style = source.pointer === undefined ? "options" : "config";

@@ -104,9 +104,9 @@ function addHints({ sizes, why }: Attempt, { candidates, bound, kinds }: Hinted)
 
 /** ONNX Runtime about an input: `Got invalid dimensions for input: x … index: 2 Got: 16 Expected: 48`. */
 function expectedSize(why: string, { inputs, labels }: BoundShapes): { name: string; size: number } | null {
-	const told = /Input "(?<input>.+)" has size \d+ in dimension (?<axis>\d+), expected (?<size>\d+)/.exec(why)?.groups;
-	const label = labels[inputs.findIndex(({ name }) => name === told?.["input"])]?.[Number(told?.["axis"])];
-	return label === undefined || typeof label === "number" ? null : { name: label.name, size: Number(told?.["size"]) };
+	const groups = /Input "(?<input>.+)" has size \d+ in dimension (?<axis>\d+), expected (?<size>\d+)/.exec(why)?.groups;
+	const label = labels[inputs.findIndex(({ name }) => name === groups?.["input"])]?.[Number(groups?.["axis"])];
+	return label === undefined || typeof label === "number" ? null : { name: label.name, size: Number(groups?.["size"]) };
 }
 
 const mostNumbers = 8;

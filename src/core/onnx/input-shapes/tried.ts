@@ -1,4 +1,4 @@
-// Says which sizes were chosen where nobody gave them, and what was tried before.
+// Says which sizes were chosen where none were given, and what was tried before.
 import type { OnnxModel } from "../model.ts";
 import { quoteName, showText } from "../quote.ts";
 import { type BoundShapes, fillShapes } from "./bind.ts";
@@ -41,7 +41,7 @@ export function sameSizes(bound: BoundShapes, sizes: Sizes): string {
 
 const mostAttempts = 5;
 
-/** `Tried in vain: x [1, 3, 16, 16]: …`. */
+/** `Tried without success: x [1, 3, 16, 16]: …`. */
 export function describeAttempts(bound: BoundShapes, attempts: readonly Attempt[]): string {
 	if (attempts.length === 0) return "";
 	const texts = attempts.slice(0, mostAttempts).map(({ sizes, why, by }) => {
@@ -49,5 +49,5 @@ export function describeAttempts(bound: BoundShapes, attempts: readonly Attempt[
 		return `${shapes} ${by === "run" ? "failed" : "cannot run"}: ${showText(why.slice(0, 200)).replace(/\.$/, "")}`;
 	});
 	const more = attempts.length > mostAttempts ? `; and ${attempts.length - mostAttempts} more` : "";
-	return `Tried in vain: ${texts.join("; ")}${more}.`;
+	return `Tried without success: ${texts.join("; ")}${more}.`;
 }
