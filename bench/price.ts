@@ -53,7 +53,7 @@ row(...Array.from({ length: 8 }, () => "---"));
 for (const [index, [name, runs]] of Object.entries(recorded).entries()) {
 	const [first, second] = runs;
 	if (first === undefined || second === undefined) continue;
-	const length = chooseRunLength([first, second].map(iterationsOf), { ...longest, minimalEffect });
+	const length = chooseRunLength([first, second].map(iterationsOf), { ...longest, minimalEffect, streams: 1 });
 	const source = cut(runs, length.durationMs);
 	const rates = (effect: number) => realisedRates({ runCv: 0, effect, recorded: source }, { minimalEffect, replicates, seed: 31 + index });
 	const [same, slower] = [rates(0), rates(0.01)];

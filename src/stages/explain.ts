@@ -12,7 +12,7 @@ import type { TimedWorkload } from "./workloads.ts";
 
 export interface ExplainInput {
 	workloads: readonly TimedWorkload[];
-	rows: readonly Pick<WorkloadResult, "id" | "verdict">[];
+	rows: readonly Pick<WorkloadResult, "id" | "verdict" | "runs">[];
 	profile: Config["profile"];
 	outFolder: string;
 	timeoutMs: number;
@@ -35,7 +35,7 @@ interface ExplainPorts {
 
 export async function* explain(input: ExplainInput, ports: ExplainPorts): AsyncGenerator<Explained> {
 	const { rows, skipped } = chooseRows(input);
-	const chosen = { ...input, rows };
+	const chosen = { ...input, rows, workloads: input.workloads.filter((timed) => wasTimed(timed, input)) };
 	const profilings = [...layerProfiles(chosen), ...kernelProfiles(chosen)];
 	ports.progress.stage("explain", profilings.length);
 	if (skipped > 0) {
@@ -50,6 +50,11 @@ export async function* explain(input: ExplainInput, ports: ExplainPorts): AsyncG
 		yield await profiling.run(ports.backend);
 	}
 	ports.progress.done(counted(profilings.length, "profile"));
+}
+
+/** What the change does not touch has nothing to explain. */
+function wasTimed({ workload }: TimedWorkload, { rows }: ExplainInput): boolean {
+	return rows.find(({ id }) => id === workload.id)?.runs.length !== 0;
 }
 
 /** Each costs two processes and some hundred kilobytes of the result. */

@@ -35,13 +35,16 @@ export async function recallVerdicts(input: VerifyInput, facts: VerdictFacts, ke
 	return found;
 }
 
-/** Only complete verifications are kept: an engine of which one case failed to run is verified again. */
+/** Only complete verifications are kept: an engine of which one case failed to run, in either arm, is verified again. */
 export async function keepVerdicts(
 	input: VerifyInput,
 	verified: readonly Verified[],
 	how: { facts: VerdictFacts; kept: KeptVerdicts; at: string },
 ): Promise<void> {
-	const failed = verified.flatMap((one) => (one.state === "failed" ? [`${one.error.model}/${one.error.engine}`] : []));
+	const failed = verified.flatMap((one) => {
+		if (one.state === "failed") return [`${one.error.model}/${one.error.engine}`];
+		return one.lacksBase === true ? [engineOf(one.verdict)] : [];
+	});
 	for (const { head, key } of keyedEngines(input, how.facts)) {
 		const ofEngine = verified.flatMap((one) => (one.state === "judged" && engineOf(one.verdict) === head.spec.id ? [one.verdict] : []));
 		const isComplete = ofEngine.length > 0 && ofEngine.every(({ state }) => state !== "error") && !failed.includes(head.spec.id);

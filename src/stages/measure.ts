@@ -245,6 +245,6 @@ async function pilot(timed: TimedWorkload, input: MeasureInput, ports: MeasurePo
 	}
 	const { minimalEffect } = comparisonOptions(timed.workload, { ...input, looks: input.measure.looks });
 	return isAdaptive && pilots.length === arms.length
-		? chooseRunLength(pilots, { warmUpMs, durationMs, minimalEffect })
+		? chooseRunLength(pilots, { warmUpMs, durationMs, minimalEffect, streams: timed.workload.config.streams })
 		: { warmUpMs, durationMs };
 }

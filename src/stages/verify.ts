@@ -33,7 +33,9 @@ export interface VerifyInput {
 	commands?: { known: readonly CommandConfig[]; cwd: string };
 }
 
-export type Verified = { state: "judged"; verdict: GoldenVerdict } | { state: "failed"; error: ErrorRecord };
+export type Verified =
+	/** `lacksBase`: there is a base, but it gave no answer to compare the head's error with. */
+	{ state: "judged"; verdict: GoldenVerdict; lacksBase?: boolean } | { state: "failed"; error: ErrorRecord };
 
 interface VerifyPorts {
 	backend: Backend;
@@ -71,6 +73,7 @@ interface EngineVerification {
 	head: BuiltEngine;
 	/** Absent where there is none, or where it failed: then there is nothing to compare with. */
 	base: BuiltEngine | undefined;
+	hasBase: boolean;
 	set: GoldenSet;
 	batches: readonly (readonly GoldenCase[])[];
 	input: VerifyInput;
@@ -92,7 +95,7 @@ function verificationsOf(head: BuiltEngine, input: VerifyInput, ports: VerifyPor
 	const { gates, precision } = head.spec.engine;
 	const { relativeL2, errorGrowth } = gates;
 	const whole = watchSet({ ...setRefOf(head, set, input), precision, relativeL2, errorGrowth });
-	return [{ head, base, set, batches, input, ports, pictures: { left: maxPictures.engine }, whole }];
+	return [{ head, base, hasBase: base !== undefined, set, batches, input, ports, pictures: { left: maxPictures.engine }, whole }];
 }
 
 /** A tensor of the golden that cannot be read ends the verdicts on this engine alone. */
@@ -139,7 +142,8 @@ async function* verifyBatch(batch: Batch, verification: EngineVerification): Asy
 	}
 	for (const golden of batch.cases) {
 		const expected = await readTensors(golden.outputs, set.folder, ports);
-		yield { state: "judged", verdict: await judgeOne(golden, expected, { answers, verification }) };
+		const lacksBase = verification.hasBase && answers.base.get(golden.id)?.state !== "done";
+		yield { state: "judged", verdict: await judgeOne(golden, expected, { answers, verification }), lacksBase };
 		answers.head.delete(golden.id);
 		answers.base.delete(golden.id);
 	}

@@ -37,7 +37,7 @@ interface Looked {
 }
 
 async function look(
-	over: Partial<Omit<ExplainInput, "profile">> & { nsys?: When; ncu?: When; verdicts?: Record<string, VerdictKind> },
+	over: Partial<Omit<ExplainInput, "profile">> & { nsys?: When; ncu?: When; verdicts?: Record<string, VerdictKind>; untimed?: string[] },
 	answers: { profile?: ProfileResult; trace?: TraceResult | ((job: TraceJob) => TraceResult); stopAfter?: number } = {},
 ): Promise<Looked> {
 	const looked: Looked = { layers: [], kernels: [], counted: [], explained: [] };
@@ -57,8 +57,13 @@ async function look(
 			return answers.trace ?? { state: "ran", files: [`${job.folder}/${job.name}.nsys-rep`] };
 		},
 	};
-	const { verdicts = {}, nsys = "on-regression", ncu = "never", ...rest } = over;
-	const rows = Object.entries(verdicts).map(([name, verdict]) => ({ id: `net/plain/${name}`, verdict }));
+	const { verdicts = {}, untimed = [], nsys = "on-regression", ncu = "never", ...rest } = over;
+	const runs = [{ arm: "head", pair: 0, order: 0, state: "ok", wallMs: 1 }] as const;
+	const rows = Object.entries(verdicts).map(([name, verdict]) => ({
+		id: `net/plain/${name}`,
+		verdict,
+		runs: untimed.includes(name) ? [] : [...runs],
+	}));
 	const input: ExplainInput = {
 		workloads: [timed("one"), timed("two")],
 		rows,
@@ -98,6 +103,11 @@ describe("explain", () => {
 		expect(kernels).toHaveLength(times);
 		const reports = explained.flatMap(({ files }) => files.filter(({ path }) => path.startsWith("nsys/")));
 		expect(reports).toHaveLength(times);
+	});
+
+	it("does not look at what was not timed, because nothing changed", async () => {
+		const { layers, kernels } = await look({ nsys: "always", verdicts: { one: "unchanged", two: "unchanged" }, untimed: ["one", "two"] });
+		expect([...layers, ...kernels]).toEqual([]);
 	});
 
 	it("reports what it could not see, and throws nothing", async () => {

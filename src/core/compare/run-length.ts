@@ -10,6 +10,8 @@ export interface RunLength {
 export interface LengthLimits extends RunLength {
 	/** Smallest effect that counts, as a share. */
 	minimalEffect: number;
+	/** Iterations that run at once. */
+	streams: number;
 }
 
 /** A pilot begins cold, and lasts as long as the longest warm-up that is worth looking for. */
@@ -33,13 +35,13 @@ const leastIterations = 300;
  * @param pilots the iterations of one run of each arm, in milliseconds, begun without a warm-up.
  */
 export function chooseRunLength(pilots: readonly Float64Array[], limits: LengthLimits): RunLength {
-	const wanted = pilots.filter((samples) => samples.length > 0).map((samples) => lengthOf(samples, limits.minimalEffect));
+	const wanted = pilots.filter((samples) => samples.length > 0).map((samples) => lengthOf(samples, limits));
 	if (wanted.length === 0) return { warmUpMs: limits.warmUpMs, durationMs: limits.durationMs };
 	const most = (key: keyof RunLength): number => Math.round(Math.min(limits[key], Math.max(...wanted.map((length) => length[key]))));
 	return { warmUpMs: most("warmUpMs"), durationMs: most("durationMs") };
 }
 
-function lengthOf(samplesMs: Float64Array, minimalEffect: number): RunLength {
+function lengthOf(samplesMs: Float64Array, { minimalEffect, streams }: LengthLimits): RunLength {
 	const windows = windowMedians(samplesMs);
 	const steadyFrom = steadyWindow(windows);
 	const typicalMs = median([...samplesMs]);
@@ -50,7 +52,7 @@ function lengthOf(samplesMs: Float64Array, minimalEffect: number): RunLength {
 	return {
 		// Half as long again as the pilot took; one that never became steady asks for the longest.
 		warmUpMs: steadyFrom >= windows.length / 2 ? Number.MAX_VALUE : Math.max(leastRunLength.warmUpMs, 1.5 * steadyFrom * windowMs),
-		durationMs: Math.max(leastDurationMs, Math.min(durationMs, maxIterations * typicalMs)),
+		durationMs: Math.max(leastDurationMs, Math.min(durationMs, (maxIterations * typicalMs) / streams)),
 	};
 }
 

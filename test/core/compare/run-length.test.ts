@@ -29,7 +29,7 @@ function pilotOf({ medianMs, noise = 0.003, swing = 0, cold = { share: 0, untilM
 	return Float64Array.from(samples);
 }
 
-const limits = { warmUpMs: 2000, durationMs: 3000, minimalEffect: 0.02 };
+const limits = { warmUpMs: 2000, durationMs: 3000, minimalEffect: 0.02, streams: 1 };
 const chosen = (...pilots: Pilot[]) => chooseRunLength(pilots.map(pilotOf), limits);
 
 describe("chooseRunLength", () => {
@@ -43,6 +43,10 @@ describe("chooseRunLength", () => {
 		expect(length.warmUpMs).toBe(expected.warmUpMs);
 		expect(length.durationMs / expected.durationMs).toBeGreaterThan(0.95);
 		expect(length.durationMs / expected.durationMs).toBeLessThan(1.05);
+	});
+
+	it("counts the iterations of all streams", () => {
+		expect(chooseRunLength([pilotOf({ medianMs: 0.04 })], { ...limits, streams: 2 }).durationMs).toBeCloseTo(400, -1);
 	});
 
 	it("warms up for as long as the pilot was slower, and half as long again", () => {
