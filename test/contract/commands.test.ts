@@ -4,9 +4,6 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { commandTables } from "../../src/app/cli.ts";
 import { type CommandTable, commonOptions, parseArguments } from "../../src/app/commands/arguments.ts";
-import { polygraphyTable } from "../../src/app/commands/tables.ts";
-import { parsePolygraphyOptions } from "../../src/app/golden/check-polygraphy.ts";
-import { settingsFor } from "../../src/core/golden/polygraphy/settings.ts";
 
 const tables: readonly CommandTable[] = commandTables.flatMap((table) => [table, ...(table.also ?? [])]);
 
@@ -82,26 +79,5 @@ describe("pages", () => {
 			compared += 1;
 		}
 		expect(compared).toBeGreaterThan(3);
-	});
-});
-
-describe("golden check --polygraphy", () => {
-	it("gives the defaults that the rules have", () => {
-		const { settings } = parsePolygraphyOptions(["--polygraphy", "golden.json"]);
-		const defaults = settingsFor("any", settings);
-		const told = (name: keyof typeof polygraphyTable.options): string =>
-			String((polygraphyTable.options[name] as { otherwise: string }).otherwise);
-		expect(told("compare")).toBe(settings.compare.join(" "));
-		expect(told("check-error-stat")).toBe(defaults.statistic);
-		const numbers = {
-			rtol: "rtol",
-			atol: "atol",
-			"error-quantile": "quantile",
-			"index-tolerance": "indexTolerance",
-			"l2-threshold": "l2",
-		} as const;
-		const thresholds = { "cosine-similarity-threshold": "cosine", "psnr-threshold": "psnr", "snr-threshold": "snr" } as const;
-		for (const [option, setting] of Object.entries({ ...numbers, ...thresholds }))
-			expect(Number(told(option as keyof typeof numbers)), option).toBe(defaults[setting]);
 	});
 });

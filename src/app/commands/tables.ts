@@ -1,6 +1,5 @@
 // All options of all commands. The parser, `--help` and docs/commands.md read these tables.
 import { defaultGates } from "../../core/config/defaults.ts";
-import { compareNames, errorStatistics } from "../../core/golden/polygraphy/settings.ts";
 import type { CommandTable } from "./arguments.ts";
 
 export const json = { does: "Print JSON." } as const;
@@ -114,26 +113,13 @@ export const polygraphyTable = {
 	name: "golden check --polygraphy",
 	positionals: [],
 	usage: "GOLDEN.json [--outputs CANDIDATE.json]",
-	does: "judges the files of `polygraphy run --save-outputs` by Polygraphy's rules",
+	does: "judges the files of `polygraphy run --save-outputs` by Polygraphy's default comparator",
 	options: {
 		polygraphy: { value: "FILE", does: "Reference results, or results of several runners.", required: true },
 		outputs: { value: "FILE", does: "The candidate's results.", otherwise: "the other runners in the same file" },
-		compare: {
-			value: [...compareNames, "distance_metrics", "quality_metrics"].join("|"),
-			does: "Comparators; all must pass.",
-			otherwise: "simple",
-			several: true,
-		},
 		rtol: { value: "[OUTPUT:]N", does: "Relative tolerance.", otherwise: "1e-5", several: true },
 		atol: { value: "[OUTPUT:]N", does: "Absolute tolerance.", otherwise: "1e-5", several: true },
-		"check-error-stat": { value: errorStatistics.join("|"), does: "Error statistic for `simple`.", otherwise: "elemwise", several: true },
-		"error-quantile": { value: "[OUTPUT:]N", does: "Quantile for --check-error-stat quantile.", otherwise: "0.99", several: true },
 		"infinities-compare-equal": { does: "Treat infinities of the same sign as equal." },
-		"index-tolerance": { value: "[OUTPUT:]N", does: "Maximum shift of an index, for `indices`.", otherwise: "0", several: true },
-		"l2-threshold": { value: "[OUTPUT:]N", does: "Maximum L2 norm, for `l2`.", otherwise: "1e-5", several: true },
-		"cosine-similarity-threshold": { value: "[OUTPUT:]N", does: "Minimum cosine similarity.", otherwise: "0.997", several: true },
-		"psnr-threshold": { value: "[OUTPUT:]N", does: "Minimum PSNR in dB.", otherwise: "30", several: true },
-		"snr-threshold": { value: "[OUTPUT:]N", does: "Minimum SNR in dB.", otherwise: "20", several: true },
 		strict: { does: "Also fail if trtgate warns." },
 		json,
 	},

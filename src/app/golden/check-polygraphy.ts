@@ -1,25 +1,18 @@
-// `trtgate golden check --polygraphy`: judges Polygraphy's files as Polygraphy's comparators do.
+// `trtgate golden check --polygraphy`: judges Polygraphy's files as Polygraphy's default comparator does.
 
 import { resolve } from "node:path";
 import { readInput } from "../../adapters/process/input-file.ts";
 import { ConfigError } from "../../core/errors.ts";
+import type { Measure } from "../../core/golden/polygraphy/compare-elements.ts";
 import {
+	type ByOutput,
 	type ComparedIteration,
 	type ComparedOutput,
 	judgeRuns,
+	type PolygraphySettings,
 	type RunnerResults,
 	type RunsVerdict,
 } from "../../core/golden/polygraphy/judge-runs.ts";
-import {
-	type ByOutput,
-	type CompareName,
-	compareNames,
-	type ErrorStatistic,
-	errorStatistics,
-	type Measure,
-	type PolygraphySettings,
-	type Quantile,
-} from "../../core/golden/polygraphy/settings.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import { jsonText } from "../../core/text/escape.ts";
@@ -59,7 +52,7 @@ function alone(golden: string): ConfigError {
 const kind = { ...inputKinds.tensor, what: "a file of run results", maxBytes: maxPolygraphyBytes, fix: "Check the path." };
 
 /** @throws ConfigError golden-missing, tensor-invalid. */
-export async function readRunResults(path: string, cwd: string): Promise<RunnerResults[]> {
+async function readRunResults(path: string, cwd: string): Promise<RunnerResults[]> {
 	return parseRunResults(await readInput(resolve(cwd, path), kind, path), path);
 }
 
@@ -73,7 +66,7 @@ export interface PolygraphyReport extends RunsVerdict {
 	state: "match" | "mismatch";
 }
 
-export function renderPolygraphy({ rules, state, passed, compared, errors, warnings }: PolygraphyReport): string {
+function renderPolygraphy({ rules, state, passed, compared, errors, warnings }: PolygraphyReport): string {
 	const outputs = compared.flatMap((iteration) => iteration.outputs);
 	const passing = outputs.filter(passes).length;
 	const summary = `${rules} ${passed ? "passes" : "fails"}: ${passing} of ${outputs.length} outputs within its tolerances`;
@@ -107,7 +100,7 @@ function measureText({ name, value, allowed, bound }: Measure): string {
 	return `${name} ${formatValue(value)} (${bound === "at-most" ? "≤" : "≥"} ${formatValue(allowed)})`;
 }
 
-export interface PolygraphyOptions {
+interface PolygraphyOptions {
 	/** The reference's file, or one with several runners. */
 	golden: string;
 	/** The candidate's. */
@@ -117,40 +110,28 @@ export interface PolygraphyOptions {
 	settings: PolygraphySettings;
 }
 
-type Name = keyof typeof polygraphyTable.options;
-
 /** @throws ConfigError usage. */
-export function parsePolygraphyOptions(argv: readonly string[]): PolygraphyOptions {
+function parsePolygraphyOptions(argv: readonly string[]): PolygraphyOptions {
 	const args = parseArguments(argv, polygraphyTable);
-	const numbers = (name: Name, least = Number.NEGATIVE_INFINITY, most = Number.POSITIVE_INFINITY): ByOutput<number> =>
-		byOutput(args.texts(name), (value) => parseNumber(value, name, { least, most }));
 	return {
 		golden: args.text("polygraphy"),
 		outputs: args.text("outputs"),
 		strict: args.flag("strict"),
 		json: args.flag("json"),
 		settings: {
-			compare: compareOf(args.texts("compare")),
-			rtol: numbers("rtol"),
-			atol: numbers("atol"),
-			statistic: byOutput(args.texts("check-error-stat"), parseStatistic),
-			quantile: byOutput(args.texts("error-quantile"), parseQuantile),
+			rtol: byOutput(args.texts("rtol"), "rtol"),
+			atol: byOutput(args.texts("atol"), "atol"),
 			infinitiesEqual: args.flag("infinities-compare-equal"),
-			indexTolerance: numbers("index-tolerance", 0),
-			l2: numbers("l2-threshold"),
-			cosine: numbers("cosine-similarity-threshold"),
-			psnr: numbers("psnr-threshold"),
-			snr: numbers("snr-threshold"),
 		},
 	};
 }
 
 /** The output's name may hold colons: the last one ends it. */
-function byOutput<Value>(values: readonly string[], parse: (text: string) => Value): ByOutput<Value> {
+function byOutput(values: readonly string[], name: "rtol" | "atol"): ByOutput {
 	return new Map(
 		values.map((argument) => {
 			const at = argument.lastIndexOf(":");
-			return [argument.slice(0, Math.max(0, at)), parse(argument.slice(at + 1))];
+			return [argument.slice(0, Math.max(0, at)), parseNumber(argument.slice(at + 1), name)];
 		}),
 	);
 }
@@ -158,41 +139,11 @@ function byOutput<Value>(values: readonly string[], parse: (text: string) => Val
 const decimal = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 const infinite = /^([+-]?)inf(inity)?$/i;
 
-function parseNumber(argument: string, name: Name, { least, most }: { least: number; most: number }): number {
-	const value = Number(argument.replace(infinite, "$1Infinity"));
-	const whole = name !== "index-tolerance" || Number.isInteger(value);
-	const known = decimal.test(argument) || infinite.test(argument);
-	if (known && value >= least && value <= most && whole) return value;
-	throw usage(`--${name} takes numbers, or OUTPUT:NUMBER; got ${JSON.stringify(argument)}.`);
-}
-
-function parseQuantile(argument: string): Quantile {
-	const value = parseNumber(argument, "error-quantile", { least: 0, most: 1 });
-	if (!/^[+-]?\d+$/.test(argument)) return value;
-	return value === 0 ? "first" : "last";
-}
-
-function parseStatistic(argument: string): ErrorStatistic {
-	const known = errorStatistics.find((name) => name === argument);
-	if (known !== undefined) return known;
-	throw usage(`--check-error-stat takes ${errorStatistics.join(", ")}; got ${JSON.stringify(argument)}.`);
-}
-
-const aliases: Readonly<Record<string, readonly CompareName[]>> = {
-	distance_metrics: ["l2", "cosine_similarity"],
-	quality_metrics: ["psnr", "snr"],
-};
-
-function compareOf(values: readonly string[]): CompareName[] {
-	if (values.length === 0) return ["simple"];
-	return values.flatMap((argument) => {
-		const known = compareNames.filter((name) => name === argument);
-		const names = Object.hasOwn(aliases, argument) ? (aliases[argument] ?? []) : known;
-		if (names.length > 0) return names;
-		throw usage(`--compare takes ${[...compareNames, ...Object.keys(aliases)].join(", ")}; got ${JSON.stringify(argument)}.`);
+function parseNumber(argument: string, name: string): number {
+	if (decimal.test(argument) || infinite.test(argument)) return Number(argument.replace(infinite, "$1Infinity"));
+	throw new ConfigError({
+		code: "usage",
+		message: `--${name} takes numbers, or OUTPUT:NUMBER; got ${JSON.stringify(argument)}.`,
+		details: { fix: "Give the options as `polygraphy run` takes them." },
 	});
-}
-
-function usage(message: string): ConfigError {
-	return new ConfigError({ code: "usage", message, details: { fix: "Give the options as `polygraphy run` takes them." } });
 }

@@ -19,8 +19,7 @@ interface Case {
 	exit: number;
 	passed: boolean;
 	stops?: string;
-	compared?: { pair: string[]; iteration: number; outputs: Record<string, Record<string, boolean>> }[];
-	passedBefore?: boolean;
+	compared?: { pair: string[]; iteration: number; outputs: Record<string, boolean> }[];
 }
 
 const cases = oracle.cases as unknown as Case[];
@@ -69,43 +68,37 @@ function asTable({ compared }: PolygraphyReport): Case["compared"] {
 	return compared.map(({ first, second, iteration, outputs }) => ({
 		pair: [first, second],
 		iteration,
-		outputs: Object.fromEntries(
-			outputs.map(({ output, checks }) => [output, Object.fromEntries(checks.map(({ compare, pass }) => [compare, pass]))]),
-		),
+		outputs: Object.fromEntries(outputs.map(({ output, checks }) => [output, checks.every(({ pass }) => pass)])),
 	}));
 }
 
-describe("golden check by Polygraphy's rules", () => {
-	it("has a table of at least 60 cases of which many pass and many fail", () => {
-		const passing = cases.filter(({ passed }) => passed).length;
-		expect(Math.min(passing, cases.length - passing)).toBeGreaterThan(60);
-		expect(new Set(cases.map(({ name }) => name)).size).toBe(cases.length);
-	});
+/** Integers that numpy wraps are subtracted exactly here: Polygraphy passes the first wrongly and fails the second wrongly. */
+const exact = new Map([
+	["int32 that overflows", false],
+	["uint64 wraps below zero", true],
+]);
 
-	it.each(cases)("gives Polygraphy's verdict: $name", async (one) => {
-		const said = await report(argvOf(one));
-		expect(said.passed).toBe(one.passed);
-		expect(one.exit === 0).toBe(one.passed);
-		if (one.compared !== undefined) expect(asTable(said)).toEqual(one.compared);
-		expect(said.errors.length > 0).toBe(one.stops !== undefined);
-		expect((await run(argvOf(one))).exit).toBe(one.exit);
-	});
+it("the table of Polygraphy's verdicts has at least 30 cases that pass and 30 that fail, each with its own name", () => {
+	const passing = cases.filter(({ passed }) => passed).length;
+	expect(Math.min(passing, cases.length - passing)).toBeGreaterThanOrEqual(30);
+	expect(new Set(cases.map(({ name }) => name)).size).toBe(cases.length);
+	expect([...exact.keys()].filter((name) => !cases.some((one) => one.name === name))).toEqual([]);
+});
 
-	it("has two cases that the Polygraphy of TensorRT 10's containers judges otherwise", () => {
-		const before = cases.filter(({ passedBefore }) => passedBefore !== undefined);
-		expect(before.map(({ name, passed, passedBefore }) => [name, passedBefore, passed])).toEqual([
-			// Of infinity less infinity it made a cosine similarity of 1.
-			["cosine of overflows of both signs", true, false],
-			["cosine of bools", false, true],
-		]);
-	});
+it.each(cases)("golden check --polygraphy gives Polygraphy's verdict: $name", async (one) => {
+	const said = await report(argvOf(one));
+	const passes = exact.get(one.name) ?? one.passed;
+	expect(said.passed).toBe(passes);
+	if (one.compared !== undefined && !exact.has(one.name)) expect(asTable(said)).toEqual(one.compared);
+	expect(said.errors.length > 0).toBe(one.stops !== undefined);
+	expect((await run(argvOf(one))).exit).toBe(passes ? 0 : 1);
 });
 
 function between(candidate: string, golden: string, ...flags: string[]): string[] {
 	return ["--polygraphy", `${golden}.json`, "--outputs", `${candidate}.json`, ...flags];
 }
 
-describe("what Polygraphy passes for a bad reason", () => {
+describe("golden check --polygraphy, where Polygraphy passes for a bad reason", () => {
 	it.each<[string, string[], string]>([
 		[
 			"an output that only the candidate has",
@@ -116,17 +109,10 @@ describe("what Polygraphy passes for a bad reason", () => {
 		["iterations that only one side has", between("c-third", "g-two"), "Only the first 2 of 3 iterations were compared"],
 		["no iterations", between("c-no-runs", "g-three"), "The runners share no iteration"],
 		["no outputs", between("c-nothing", "g-nothing"), "The runners have no outputs"],
-		["empty outputs", between("c-empty", "g-empty"), 'Output "out" passes simple, but it is empty'],
+		["empty outputs", between("c-empty", "g-empty"), 'Output "out" passes, but it is empty'],
 		["another name", between("c-other", "g-tenth-exact"), 'was compared with "out", which has another name'],
 		["another dtype", between("c-int-long", "g-int-long"), 'Output "out" is int32 against int64'],
-		["integers that wrap", between("c-int-wrap", "g-int-wrap", "--rtol", "0", "--atol", "1"), "overflow and wrap around"],
-		["a tolerance as long as the row", between("c-strangers", "g-strangers", "--compare", "indices", "--index-tolerance", "2"), "no value"],
-		[
-			"a peak of the candidate's",
-			between("c-hundred", "g-hundred", "--compare", "psnr", "--psnr-threshold", "4.5"),
-			"the second's own it is -34.8 dB",
-		],
-	])("is reported with a warning, and fails under --strict: %s", async (_, argv, words) => {
+	])("warns of %s, and --strict fails it", async (_, argv, words) => {
 		const { exit, out } = await run(argv);
 		expect(exit).toBe(0);
 		expect(out).toMatch(/^✓ polygraphy /);
@@ -144,18 +130,10 @@ describe("the options of Polygraphy's rules", () => {
 		[["--rtol", "0x10"], 'got "0x10"'],
 		[["--rtol", "out:"], 'got ""'],
 		[["--atol", "nan"], 'got "nan"'],
-		[["--error-quantile", "1.5"], 'got "1.5"'],
-		[["--index-tolerance", "0.5"], 'got "0.5"'],
-		[["--index-tolerance", "-1"], 'got "-1"'],
-		[["--check-error-stat", "worst"], '--check-error-stat takes elemwise, max, mean, median, quantile; got "worst".'],
-		[
-			["--compare", "lpips"],
-			'--compare takes simple, indices, l2, cosine_similarity, psnr, snr, distance_metrics, quality_metrics; got "lpips".',
-		],
-		[["--compare", "constructor"], 'got "constructor"'],
+		[["--compare", "l2"], "There is no option --compare."],
 		[["--no-shape-check"], "There is no option --no-shape-check."],
 		[["--rtol"], "--rtol needs a value."],
-		[["--compare", "--strict"], "--compare needs a value."],
+		[["--rtol", "--strict"], "--rtol needs a value."],
 	])("are refused with a sentence: %j", async (flags, words) => {
 		await expect(run(between("c-same", "g-same", ...flags))).rejects.toMatchObject({
 			code: "usage",

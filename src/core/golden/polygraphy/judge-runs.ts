@@ -1,16 +1,16 @@
-// Entry of polygraphy/: judges stored run results as Polygraphy does, and warns where a pass is doubtful.
+// Entry of polygraphy/: judges stored run results by the rules of Polygraphy's default comparator, and warns where a pass is doubtful.
 import { quoteName } from "../../onnx/quote.ts";
 import { elementCount, formatShape, type Tensor } from "../tensor/tensor.ts";
-import { compareCosine, compareIndices, compareL2, comparePsnr, compareSimple, compareSnr } from "./comparators.ts";
-import {
-	type CompareName,
-	type Measure,
-	type Outcome,
-	type OutputSettings,
-	type PolygraphySettings,
-	type RunnerOutputs,
-	settingsFor,
-} from "./settings.ts";
+import { compareElements, type Measure, type RunnerOutputs, type Tolerances } from "./compare-elements.ts";
+
+/** By the first runner's output; the empty name is for all others. */
+export type ByOutput = ReadonlyMap<string, number>;
+
+export interface PolygraphySettings {
+	rtol: ByOutput;
+	atol: ByOutput;
+	infinitiesEqual: boolean;
+}
 
 /** Outputs by name, in the runner's order. */
 type Iteration = ReadonlyMap<string, Tensor>;
@@ -24,7 +24,7 @@ export interface ComparedOutput {
 	output: string;
 	/** The second runner's. */
 	against: string;
-	checks: { compare: CompareName; pass: boolean; measures: Measure[]; detail?: string }[];
+	checks: { compare: "simple"; pass: boolean; measures: Measure[]; detail?: string }[];
 }
 
 export interface ComparedIteration {
@@ -98,32 +98,25 @@ function compareIteration(got: Iteration, wanted: Iteration, { settings, notes }
 	return outputs;
 }
 
-const comparators: Readonly<Record<CompareName, (sides: RunnerOutputs, settings: OutputSettings) => Outcome>> = {
-	simple: compareSimple,
-	indices: compareIndices,
-	l2: compareL2,
-	cosine_similarity: compareCosine,
-	psnr: comparePsnr,
-	snr: compareSnr,
-};
-
 function compareOutput(output: string, sides: RunnerOutputs, { settings, notes }: Comparing): ComparedOutput["checks"] {
 	const { candidate, golden } = sides;
 	const name = quoteName(output);
 	if (formatShape(candidate.shape) !== formatShape(golden.shape)) {
 		const detail = `shape ${formatShape(candidate.shape)} against ${formatShape(golden.shape)}`;
-		return settings.compare.map((compare) => ({ compare, pass: false, measures: [], detail }));
+		return [{ compare: "simple", pass: false, measures: [], detail }];
 	}
 	if (candidate.dtype !== golden.dtype)
 		notes.warnings.add(`output ${name} is ${candidate.dtype} against ${golden.dtype}: dtypes are not compared`);
-	const own = settingsFor(output, settings);
-	return settings.compare.map((compare) => {
-		const { pass, measures, error, warnings } = comparators[compare](sides, own);
-		for (const warning of warnings) notes.warnings.add(`output ${name} passes ${compare}, but ${warning}`);
-		if (pass && elementCount(golden.shape) === 0) notes.warnings.add(`output ${name} passes ${compare}, but it is empty`);
-		if (error !== undefined) notes.errors.add(`${compare} of output ${name}: ${error}`);
-		return { compare, pass, measures, ...(error === undefined ? {} : { detail: error }) };
-	});
+	const measures = compareElements(sides, tolerancesOf(output, settings));
+	const pass = measures[0]?.pass === true;
+	if (pass && elementCount(golden.shape) === 0) notes.warnings.add(`output ${name} passes, but it is empty`);
+	return [{ compare: "simple", pass, measures }];
+}
+
+/** With Polygraphy's defaults. */
+function tolerancesOf(output: string, { atol, rtol, infinitiesEqual }: PolygraphySettings): Tolerances {
+	const of = (given: ByOutput): number => given.get(output) ?? given.get("") ?? 1e-5;
+	return { absolute: of(atol), relative: of(rtol), infinitiesEqual };
 }
 
 /** Of the same name; else of a name that holds the other whatever its case; else at the same place. null: none. */
