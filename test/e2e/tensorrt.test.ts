@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
 import type { Result } from "../../src/core/schema/result.ts";
-import { parseLayerInfo, parseProfile } from "../../src/formats/trtexec/layers.ts";
+import { parseProfile } from "../../src/formats/trtexec/layer-profile.ts";
+import { parseLayerInfo } from "../../src/formats/trtexec/layers.ts";
 import { type CliRun, readResult, runCli, temporaryFolder, writeProject } from "../support/project.ts";
 import { comparisonFiles, installReplay, type Replay } from "../support/replay/install.ts";
 

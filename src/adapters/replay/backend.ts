@@ -2,7 +2,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { BuildRecord } from "../../core/schema/result.ts";
-import { parseTimedLayers } from "../../formats/trtexec/layers.ts";
+import { parseTimedLayers } from "../../formats/trtexec/layer-profile.ts";
 import type {
 	Backend,
 	BuildJob,

@@ -1,6 +1,6 @@
 // Sentences about a build that a reader must know: layers, memory, and what came from the timing cache.
 import { basename } from "node:path";
-import type { EngineLayers } from "../../core/explain/engine-layers.ts";
+import { type EngineLayers, isReformat } from "../../core/engine/layer.ts";
 import { formatBytes } from "../../core/text/units.ts";
 import type { BuildLogFacts } from "../../formats/trtexec/build-log.ts";
 
@@ -14,7 +14,7 @@ export interface BuiltFacts {
 export function* buildNotes({ log, layers, entriesBefore }: BuiltFacts): Generator<string> {
 	if (layers === null) yield "trtexec wrote no readable list of layers, so the engine's layers are not compared.";
 	else {
-		const reformats = layers.layers.filter((layer) => layer.isReformat).length;
+		const reformats = layers.layers.filter(isReformat).length;
 		yield `${layers.layers.length} layers, ${reformats} of them reformats.`;
 	}
 	const { weightsBytes, activationBytes, scratchBytes } = log.memory;

@@ -1,7 +1,7 @@
 // Builds a TensorRT engine with trtexec; built is what left a plan that is there, is not empty and loads.
 import { readFile, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import type { EngineLayers } from "../../core/explain/engine-layers.ts";
+import type { EngineLayers } from "../../core/engine/layer.ts";
 import type { BuildRecord, Failure } from "../../core/schema/result.ts";
 import { formatDuration } from "../../core/text/units.ts";
 import { buildArgs } from "../../formats/trtexec/args.ts";

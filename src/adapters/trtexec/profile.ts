@@ -6,7 +6,7 @@ import { ToolError } from "../../core/errors.ts";
 import { boundKernels } from "../../core/explain/kernels.ts";
 import { formatBytes } from "../../core/text/units.ts";
 import { buildArgs } from "../../formats/trtexec/args.ts";
-import { parseTimedLayers } from "../../formats/trtexec/layers.ts";
+import { parseTimedLayers } from "../../formats/trtexec/layer-profile.ts";
 import type { ProfileJob, ProfileResult, TraceJob, TraceResult } from "../../ports/backend.ts";
 import { makeFolders } from "../process/folder.ts";
 import { classifyWriteError } from "../process/write-error.ts";

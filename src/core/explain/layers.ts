@@ -1,7 +1,9 @@
 // Compares the layers of both arms: joins each layer with its time, and matches the base's layers with the head's.
+
+import { engineFingerprint, unnumbered } from "../engine/fingerprint.ts";
+import { type EngineLayer, type EngineLayers, isReformat, type LayerProfile, type LayerTime } from "../engine/layer.ts";
 import type { Arm, ArmKernels, ArmLayers, TimedLayer, WorkloadResult } from "../schema/result.ts";
 import { shorten } from "../text/escape.ts";
-import type { EngineLayer, EngineLayers, LayerProfile, LayerTime } from "./engine-layers.ts";
 
 export interface LayerChange {
 	/** Of the head where it has the layer. */
@@ -18,10 +20,10 @@ export function matchLayers(base: ArmLayers, head: ArmLayers): LayerChange[] {
 	const left = new Map(numberRepeats(base.layers, ({ name }) => name));
 	const matched = new Map<TimedLayer, TimedLayer>();
 	take(head.layers, { left, matched, nameOf: ({ name }) => name });
-	const again = new Map(numberRepeats([...left.values()], unnumbered));
+	const again = new Map(numberRepeats([...left.values()], ({ name }) => unnumbered(name)));
 	take(
 		head.layers.filter((layer) => !matched.has(layer)),
-		{ left: again, matched, nameOf: unnumbered },
+		{ left: again, matched, nameOf: ({ name }) => unnumbered(name) },
 	);
 	const ofHead = head.layers.map((layer) => change(matched.get(layer) ?? null, layer));
 	return [...ofHead, ...[...again.values()].map((layer) => change(layer, null))];
@@ -41,11 +43,6 @@ function take(layers: readonly TimedLayer[], { left, matched, nameOf }: Matching
 		matched.set(layer, own);
 		left.delete(key);
 	}
-}
-
-/** Myelin counts its regions and kernels: `__mye170_0_myl11_0`, `head_myl11_2`. A layer more, and all numbers move. */
-function unnumbered({ name }: TimedLayer): string {
-	return name.replace(/__mye\d+(_\d+)?/g, "__mye").replace(/_myl\d+(_\d+)?/g, "_myl");
 }
 
 function change(base: TimedLayer | null, head: TimedLayer | null): LayerChange {
@@ -79,6 +76,7 @@ export function joinLayers(profile: LayerProfile, info: EngineLayers | null): Ar
 	const known = new Map(numberRepeats(info?.layers ?? [], ({ name }) => name));
 	const layers = numberRepeats(profile.layers, ({ name }) => name).map(([key, time]) => describeLayer(time, known.get(key)));
 	return {
+		...(info === null ? {} : { fingerprint: engineFingerprint(info) }),
 		iterations: profile.iterations,
 		count: layers.length,
 		totalMs: layers.reduce((sum, layer) => sum + layer.meanMs, 0),
@@ -92,7 +90,7 @@ function describeLayer({ name, averageMs, share }: LayerTime, layer: EngineLayer
 		...(layer?.type == null ? {} : { type: shorten(layer.type, maxWordChars) }),
 		...(layer?.precision == null ? {} : { precision: layer.precision }),
 		...(layer?.tactic == null ? {} : { tactic: shorten(layer.tactic, maxWordChars) }),
-		...(layer?.isReformat === true ? { reformat: true } : {}),
+		...(layer !== undefined && isReformat(layer) ? { reformat: true } : {}),
 		meanMs: Math.max(0, averageMs),
 		share: Math.min(1, Math.max(0, share)),
 	};

@@ -709,6 +709,7 @@ export interface ArmLayers {
    * @maxItems 2000
    */
   layers: TimedLayer[];
+  fingerprint?: EngineFingerprint;
 }
 export interface TimedLayer {
   /**
@@ -730,6 +731,16 @@ export interface TimedLayer {
    * Of the time of all layers; 0 to 1.
    */
   share: number;
+}
+export interface EngineFingerprint {
+  /**
+   * Hash of layers, connections, shapes, parameters and precisions: the same for rebuilds of one model, whatever its names.
+   */
+  structure: string;
+  /**
+   * Hash of the kernels and memory layouts that were chosen.
+   */
+  tactics: string;
 }
 export interface WorkloadKernels {
   base: ArmKernels | null;

@@ -1,16 +1,8 @@
-// Reads --exportLayerInfo (an engine's layers, in detail or by name) and --exportProfile (the time of each layer).
+// Reads --exportLayerInfo: an engine's layers, in detail or by name.
+
+import type { EngineIo, EngineLayer, EngineLayers, LayerKind, LayerTensor, LayerWeights } from "../../core/engine/layer.ts";
 import { ToolError } from "../../core/errors.ts";
-import type {
-	EngineIo,
-	EngineLayer,
-	EngineLayers,
-	LayerProfile,
-	LayerTensor,
-	LayerTime,
-	LayerWeights,
-} from "../../core/explain/engine-layers.ts";
-import { joinLayers } from "../../core/explain/layers.ts";
-import type { ArmLayers } from "../../core/schema/result.ts";
+import { readLayerName } from "./layer-names.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -31,7 +23,7 @@ const dtypes: readonly (readonly [pattern: RegExp, dtype: string])[] = [
 ];
 
 const numericTypes = new Set(["fp32", "fp16", "bf16", "fp8", "fp4", "int8", "int4", "uint8"]);
-const reformatTypes = new Set(["Reformat", "cast", "copy", "NoOp"]);
+const reformatTypes = new Set(["Reformat", "cast", "copy"]);
 
 export function parseLayerDtype(text: string): string | null {
 	return dtypes.find(([pattern]) => pattern.test(text))?.[1] ?? null;
@@ -66,34 +58,88 @@ function toWeights(value: unknown): LayerWeights | null {
 	return typeof count === "number" && count > 0 ? { dtype: parseLayerDtype(asText(fields["Type"])), elements: count } : null;
 }
 
-function precisionOf(inputs: readonly LayerTensor[], outputs: readonly LayerTensor[], weights: LayerWeights | null): string | null {
+function precisionOf({ inputs, outputs, weights, tactic }: Pick<EngineLayer, "inputs" | "outputs" | "weights" | "tactic">): string | null {
 	const carrier = inputs.find(({ dtype }) => dtype !== null && numericTypes.has(dtype));
-	return weights?.dtype ?? carrier?.dtype ?? outputs[0]?.dtype ?? null;
+	const precision = weights?.dtype ?? carrier?.dtype ?? outputs[0]?.dtype ?? null;
+	return precision === "fp32" && tactic !== null && /tf32/i.test(tactic) ? "tf32" : precision;
+}
+
+const noopTypes = new Set(["NoOp", "Constant", "constant"]);
+const controlTypes = new Set(["shape_call", "TrainStation", "jmp", "cjmp", "DeviceToShapeHost", "ShapeHostToDevice", "signal", "wait"]);
+const sizeTypes = new Set(["int32", "int64", "bool"]);
+
+/** Myelin computes sizes on the GPU: a few integers. */
+function holdsSizes({ dtype, dims }: LayerTensor): boolean {
+	return dtype !== null && sizeTypes.has(dtype) && dims.length <= 1 && (dims[0] ?? 1) >= 0 && (dims[0] ?? 1) <= 16;
+}
+
+function kindOf(type: string | null, fields: Fields, { inputs, outputs }: Pick<EngineLayer, "inputs" | "outputs">): LayerKind {
+	if (type === null) return "compute";
+	if (noopTypes.has(type)) return "noop";
+	if (controlTypes.has(type)) return "shape";
+	const tensors = [...inputs, ...outputs];
+	if (outputs.length > 0 && tensors.every(holdsSizes)) return "shape";
+	// Quantisation uses the same kernel as a reformat but is not overhead.
+	if (reformatTypes.has(type)) return fields["Origin"] === "QDQ" ? "quantize" : "reformat";
+	return "compute";
+}
+
+const parameterKeys = [
+	"ParameterType",
+	"Kernel",
+	"Stride",
+	"Dilation",
+	"Groups",
+	"OutMaps",
+	"Activation",
+	"HasResidual",
+	"HasSparseWeights",
+	"PoolingType",
+	"WindowSize",
+	"NbOperations",
+	"Axes",
+] as const;
+
+function parametersOf(fields: Fields): EngineLayer["parameters"] {
+	const known = parameterKeys.flatMap((key): [string, string | number | number[]][] => {
+		const value = fields[key];
+		if (typeof value === "string" || typeof value === "number") return [[key, value]];
+		return Array.isArray(value) ? [[key, value.filter((item) => typeof item === "number").slice(0, 8)]] : [];
+	});
+	return Object.fromEntries(known);
+}
+
+/** Each node stands in brackets; U+001E and U+001F separate them. */
+function metadataNodes(text: string): string[] {
+	const nodes = text.split(/[\u001e\u001f]/).flatMap((part) => /^\[ONNX Layer: (.*)\]$/s.exec(part.trim())?.[1] ?? []);
+	return [...new Set(nodes)];
 }
 
 function toLayer(value: unknown): EngineLayer {
-	if (typeof value === "string") {
-		const isReformat = value.startsWith("Reformatting CopyNode");
-		return { name: value, type: null, inputs: [], outputs: [], precision: null, tactic: null, weights: null, onnxNodes: [], isReformat };
-	}
-	const fields = asFields(value);
+	const fields = typeof value === "string" ? { Name: value } : asFields(value);
+	const name = asText(fields["Name"]);
 	const inputs = asList(fields["Inputs"]).map(toTensor);
 	const outputs = asList(fields["Outputs"]).map(toTensor);
 	const weights = toWeights(fields["Weights"]);
 	const type = asText(fields["LayerType"]) || null;
+	const tactic = asText(fields["TacticName"]) || asText(fields["TacticValue"]) || null;
+	const { nodes, ...named } = readLayerName(name);
+	const stated = metadataNodes(asText(fields["Metadata"]));
+	const onnxNodes = stated.length > 0 ? stated : nodes;
+	const isServing = named.servedLayer !== null && type === null;
 	return {
-		name: asText(fields["Name"]),
+		...named,
+		name,
+		kind: isServing ? "reformat" : kindOf(type, fields, { inputs, outputs }),
 		type,
 		inputs,
 		outputs,
-		precision: precisionOf(inputs, outputs, weights),
-		tactic: asText(fields["TacticName"]) || asText(fields["TacticValue"]) || null,
+		precision: precisionOf({ inputs, outputs, weights, tactic }),
+		tactic,
 		weights,
-		onnxNodes: [...asText(fields["Metadata"]).matchAll(/\[ONNX Layer: ([^\u001e\u001f]*?)\](?=[\u001e\u001f]|$)/g)].map(
-			(match) => match[1] ?? "",
-		),
-		// Quantisation uses the same kernel but is not overhead.
-		isReformat: type !== null && reformatTypes.has(type) && fields["Origin"] !== "QDQ",
+		onnxNodes,
+		foreign: stated.length > 0 ? null : named.foreign,
+		parameters: parametersOf(fields),
 	};
 }
 
@@ -141,65 +187,4 @@ export function parseLayerInfo(text: string): EngineLayers {
 		layers,
 		io: asList(fields["I/O Tensors"] ?? fields["Bindings"]).map(toIo),
 	};
-}
-
-const number = "(-?(?:\\d[\\d.]*(?:e[-+]?\\d+)?|nan|inf))";
-const nameStart = '"name" : "';
-const nameEnd = '", "timeMs" : ';
-const figures = new RegExp(`^${nameEnd}${number}, "averageMs" : ${number}(?:, "medianMs" : ${number})?, "percentage" : ${number}`);
-
-/** trtexec does not escape quotes and control characters in names: the name extends to the last `timeMs`. */
-function toTime(line: string): LayerTime | null {
-	const from = line.indexOf(nameStart) + nameStart.length;
-	const to = line.lastIndexOf(nameEnd);
-	if (from < nameStart.length || to < from) return null;
-	const [whole, sum, average, median] = figures.exec(line.slice(to)) ?? [];
-	if (whole === undefined) return null;
-	const name = line.slice(from, to);
-	const averageMs = Number(average);
-	return { name, sumMs: Number(sum), averageMs, medianMs: median === undefined ? averageMs : Number(median), share: 0 };
-}
-
-/**
- * Shares are computed here, because trtexec rounds them and prints `nan` if the sum is 0.
- * @throws ToolError tool-output if the text is not a profile or a time is not a number.
- */
-export function parseProfile(text: string): LayerProfile {
-	const iterations = /"count" : (\d+)/.exec(text)?.[1];
-	const layers = text.split(/\n(?=[,[\]]? *[{\]])/).flatMap((line) => toTime(line) ?? []);
-	const isComplete = text.trimEnd().endsWith("]");
-	const areNumbers = layers.every(({ sumMs, averageMs, medianMs }) => Number.isFinite(sumMs + averageMs + medianMs));
-	if (iterations === undefined || !isComplete || !areNumbers) {
-		throw new ToolError({
-			code: "tool-output",
-			message: "The layer profile that trtexec wrote cannot be read.",
-			details: {
-				expected: "a count and one entry for each layer, closed by ]",
-				got: !isComplete ? "truncated text" : iterations === undefined ? "no count" : "a time that is not a number",
-				fix: "Check that the run finished and that the disk has space.",
-			},
-		});
-	}
-	const totalMs = layers.reduce((sum, layer) => sum + layer.sumMs, 0);
-	return {
-		iterations: Number(iterations),
-		layers: layers.map((layer) => ({ ...layer, share: totalMs > 0 ? layer.sumMs / totalMs : 0 })),
-	};
-}
-
-/**
- * Times are useful even without layer details.
- * @throws ToolError tool-output if the times cannot be read.
- */
-export function parseTimedLayers(times: string, info: string): ArmLayers {
-	return joinLayers(parseProfile(times), detailsOf(info));
-}
-
-function detailsOf(info: string): EngineLayers | null {
-	try {
-		return parseLayerInfo(info);
-	} catch (error) {
-		if (error instanceof ToolError) return null;
-		throw error;
-	}
 }

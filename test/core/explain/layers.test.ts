@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { boundKernels, kernelOfInterest } from "../../../src/core/explain/kernels.ts";
 import { attachProfile, joinLayers, matchLayers, movedMost } from "../../../src/core/explain/layers.ts";
-import { parseTimedLayers } from "../../../src/formats/trtexec/layers.ts";
+import { parseTimedLayers } from "../../../src/formats/trtexec/layer-profile.ts";
 import { buildKernels, buildLayers } from "../../support/build-layers.ts";
 import { buildWorkload } from "../../support/build-result.ts";
 

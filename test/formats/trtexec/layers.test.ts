@@ -2,7 +2,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { ToolError } from "../../../src/core/errors.ts";
-import { parseLayerDtype, parseLayerInfo, parseProfile } from "../../../src/formats/trtexec/layers.ts";
+import { parseProfile } from "../../../src/formats/trtexec/layer-profile.ts";
+import { parseLayerDtype, parseLayerInfo } from "../../../src/formats/trtexec/layers.ts";
 
 const fixture = (name: string): string => readFileSync(new URL(`../../fixtures/trtexec-exports/${name}`, import.meta.url), "utf8");
 
@@ -13,13 +14,13 @@ describe("parseLayerInfo", () => {
 		expect(info.layers[0]).toMatchObject({
 			name: "Reformatting CopyNode for Input Tensor 0 to stem + stem.relu",
 			type: "Reformat",
-			isReformat: true,
+			kind: "reformat",
 		});
 		expect(info.layers[1]).toMatchObject({
 			name: "stem + stem.relu",
 			type: "CaskConvolution",
 			precision: "fp16",
-			isReformat: false,
+			kind: "compute",
 			weights: { dtype: "fp16", elements: 432 },
 		});
 		expect(info.layers[1]?.inputs[0]).toMatchObject({
@@ -47,15 +48,21 @@ describe("parseLayerInfo", () => {
 
 	it("knows a quantisation from a reformat", () => {
 		const info = parseLayerInfo(fixture("layers-quantised.json"));
-		expect(info.layers.map((layer) => [layer.name, layer.isReformat, layer.precision])).toEqual([
-			["QuantizeLinear_1", false, "fp32"],
-			["w + QuantizeLinear_3 + q_conv", false, "int8"],
+		expect(info.layers.map((layer) => [layer.name, layer.kind, layer.precision])).toEqual([
+			["QuantizeLinear_1", "quantize", "fp32"],
+			["w + QuantizeLinear_3 + q_conv", "compute", "int8"],
 		]);
 	});
 
 	it("reads names alone, where the engine has no details", () => {
 		const info = parseLayerInfo('{"Layers": ["conv1", "Reformatting CopyNode for Output Tensor 0 to fc"],"Bindings": ["x","y"]}');
-		expect(info).toMatchObject({ detail: "names", layers: [{ name: "conv1", type: null, isReformat: false }, { isReformat: true }] });
+		expect(info).toMatchObject({
+			detail: "names",
+			layers: [
+				{ name: "conv1", type: null, kind: "compute" },
+				{ kind: "reformat", servedLayer: "fc" },
+			],
+		});
 	});
 
 	it("reads the form of TensorRT 11", () => {

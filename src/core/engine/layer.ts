@@ -15,21 +15,39 @@ export interface LayerWeights {
 	elements: number;
 }
 
+/**
+ * compute: everything that works on data. reformat: it only changes layout or type. quantize: it is a Q or DQ node of the model.
+ * shape: it works on sizes or on control flow, a few bytes. noop: it takes no time.
+ */
+export type LayerKind = "compute" | "reformat" | "quantize" | "shape" | "noop";
+
 export interface EngineLayer {
 	/** May repeat; the order distinguishes two of one name. */
 	name: string;
+	kind: LayerKind;
 	/** `CaskConvolution`, `Reformat`, `kgen`, …; null where the engine was built with names only. */
 	type: string | null;
 	inputs: readonly LayerTensor[];
 	outputs: readonly LayerTensor[];
-	/** What the layer computes in: the type of its weights, else of its first number-carrying input, else of its output. */
+	/** What the layer computes in: the type of its weights, else of its first number-carrying input, else of its output. `tf32` by its tactic. */
 	precision: string | null;
 	tactic: string | null;
 	weights: LayerWeights | null;
-	/** The ONNX nodes that were fused into it. */
+	/** The ONNX nodes that were fused into it: from its metadata, else from its name. */
 	onnxNodes: readonly string[];
-	/** It only changes layout or type. */
-	isReformat: boolean;
+	/** First and last node of a region whose name states only these; the nodes between are in the ONNX graph. */
+	foreign: readonly [from: string, to: string] | null;
+	/** The layer that a reformat was made for. */
+	servedLayer: string | null;
+	/** The number of the region that Myelin, TensorRT's graph compiler, made the layer in. */
+	region: number | null;
+	/** Kernel size, stride, groups, … as far as the inspector states them. */
+	parameters: Readonly<Record<string, string | number | readonly number[]>>;
+}
+
+/** It only changes layout or type; a copy that was optimised away counts. */
+export function isReformat({ kind, servedLayer }: EngineLayer): boolean {
+	return kind === "reformat" || servedLayer !== null;
 }
 
 export interface EngineIo {

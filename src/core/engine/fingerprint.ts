@@ -1,0 +1,66 @@
+// What an engine is made of, as a short text that rebuilds of one model share: names, numbering and order do not count.
+import type { EngineFingerprint } from "../schema/result.ts";
+import { hashText } from "./hash.ts";
+import type { EngineLayer, EngineLayers, LayerTensor } from "./layer.ts";
+
+export function engineFingerprint({ layers, detail }: EngineLayers): EngineFingerprint {
+	const counted = layers.filter(({ kind }) => kind !== "shape" && kind !== "noop");
+	if (detail === "names") return { structure: digest(counted.map(({ name }) => unnumbered(name))), tactics: digest([]) };
+	const producers = producersOf(layers);
+	let marks = new Map(layers.map((layer) => [layer, hashText(layerFacts(layer))]));
+	for (let round = 0; round < 2; round += 1) {
+		const before = marks;
+		const next = (layer: EngineLayer) => [before.get(layer), ...sourcesOf(layer, producers).map((source) => before.get(source))].join(" ");
+		marks = new Map(layers.map((layer) => [layer, hashText(next(layer))]));
+	}
+	return {
+		structure: digest(counted.map((layer) => marks.get(layer) ?? "")),
+		tactics: digest(counted.map((layer) => `${marks.get(layer)} ${kernelName(layer)} ${formats(layer)}`)),
+	};
+}
+
+function digest(parts: readonly string[]): string {
+	return hashText([...parts].sort().join("\n"));
+}
+
+/** Which layer wrote each tensor last; a tensor that no layer writes is an input or a constant. */
+export function producersOf(layers: readonly EngineLayer[]): Map<string, EngineLayer> {
+	return new Map(layers.flatMap((layer) => layer.outputs.map(({ name }) => [name, layer] as const)));
+}
+
+/** The layers that a layer reads from; copies that were optimised away are looked through. */
+function sourcesOf(layer: EngineLayer, producers: ReadonlyMap<string, EngineLayer>): EngineLayer[] {
+	return layer.inputs.flatMap(({ name }) => {
+		let source = producers.get(name);
+		for (let step = 0; source?.kind === "noop" && step < 8; step += 1) source = producers.get(source.inputs[0]?.name ?? "");
+		return source === undefined || source === layer ? [] : [source];
+	});
+}
+
+function shapes(tensors: readonly LayerTensor[]): string {
+	return tensors
+		.filter(({ dims }) => dims.length > 1)
+		.map(({ dims, dtype }) => `${dtype}:${dims.join("x")}`)
+		.join(",");
+}
+
+/** What a layer does, without names. */
+export function layerFacts(layer: EngineLayer): string {
+	const { type, precision, weights, parameters, inputs, outputs, onnxNodes } = layer;
+	const work = JSON.stringify(Object.entries(parameters));
+	return [type, precision, weights?.elements ?? "", work, shapes(inputs), shapes(outputs), onnxNodes.length].join("|");
+}
+
+function formats({ inputs, outputs }: EngineLayer): string {
+	return [...inputs, ...outputs].map(({ format }) => format).join(",");
+}
+
+/** Myelin's generated kernels end in a hash of their code, which names of tensors enter. */
+export function kernelName({ tactic }: Pick<EngineLayer, "tactic">): string {
+	return (tactic ?? "").replace(/_0x[0-9a-f]{16,}$/, "");
+}
+
+/** Myelin counts its regions and kernels: `__mye170_0_myl11_0`, `head_myl11_2`. A layer more, and all numbers move. */
+export function unnumbered(name: string): string {
+	return name.replace(/__mye\d+(_\d+)?/g, "__mye").replace(/_myl\d+(_\d+)?/g, "_myl");
+}

@@ -1,0 +1,83 @@
+// The bytes that a layer moves and the operations that it computes, from the shapes and formats that its engine states.
+import type { EngineLayer, LayerTensor } from "./layer.ts";
+
+const bitsOf: Readonly<Record<string, number>> = {
+	fp32: 32,
+	tf32: 32,
+	int32: 32,
+	fp16: 16,
+	bf16: 16,
+	fp8: 8,
+	int8: 8,
+	uint8: 8,
+	bool: 8,
+	e8m0: 8,
+	fp4: 4,
+	int4: 4,
+	int64: 64,
+};
+
+const widths: Readonly<Record<string, number>> = { two: 2, four: 4, eight: 8, sixteen: 16, "thirty-two": 32 };
+
+/** Channels are padded up to a multiple of this. */
+function vectorWidth(format: string): number {
+	const stated = /channel % (\d{1,3}) == 0/i.exec(format)?.[1];
+	if (stated !== undefined) return Math.max(1, Number(stated));
+	return widths[/^([a-z-]+) wide channel/i.exec(format)?.[1]?.toLowerCase() ?? ""] ?? 1;
+}
+
+/** null where a size is open or beyond exact integers. */
+export function elementsOf({ dims }: Pick<LayerTensor, "dims">): number | null {
+	const count = dims.reduce((product, size) => product * size, 1);
+	return dims.every((size) => size >= 0) && Number.isSafeInteger(count) ? count : null;
+}
+
+export function tensorBytes(tensor: LayerTensor): number | null {
+	const bits = tensor.dtype === null ? undefined : bitsOf[tensor.dtype];
+	const channelAxis = tensor.dims.length >= 3 ? tensor.dims.length - 3 : -1;
+	const width = vectorWidth(tensor.format);
+	const dims = tensor.dims.map((size, axis) => (axis === channelAxis && size > 0 ? Math.ceil(size / width) * width : size));
+	const count = elementsOf({ dims });
+	return bits === undefined || count === null ? null : Math.ceil((count * bits) / 8);
+}
+
+export function weightBytes({ weights }: Pick<EngineLayer, "weights">): number {
+	return weights === null ? 0 : (weights.elements * (bitsOf[weights.dtype ?? ""] ?? 32)) / 8;
+}
+
+/** Every input read once, every output written once; null where a shape is open. */
+export function bytesMoved(layer: EngineLayer): number | null {
+	if (layer.kind === "noop" || layer.kind === "shape") return 0;
+	const sizes = [...layer.inputs, ...layer.outputs].map(tensorBytes);
+	if (sizes.length === 0 || sizes.includes(null)) return null;
+	return sizes.reduce<number>((sum, size) => sum + (size ?? 0), weightBytes(layer));
+}
+
+/** A multiplication and an addition count as two. null where the shapes do not state it. */
+export function operationsOf(layer: EngineLayer): number | null {
+	if (layer.kind !== "compute") return 0;
+	const output = layer.outputs[0] === undefined ? null : elementsOf(layer.outputs[0]);
+	if (output === null) return null;
+	const { OutMaps: maps, WindowSize: window, NbOperations: operations, ParameterType: kind } = layer.parameters;
+	if (kind === "Convolution" && typeof maps === "number" && maps > 0 && layer.weights !== null) {
+		const isTransposed = layer.type?.includes("Deconvolution") === true;
+		const input = layer.inputs[0];
+		if (!isTransposed) return (2 * output * layer.weights.elements) / maps;
+		const [pixels, channels] = [input && elementsOf(input), input?.dims.at(-3)];
+		return pixels && channels ? (2 * pixels * layer.weights.elements) / channels : null;
+	}
+	if (Array.isArray(window)) return output * (window as readonly number[]).reduce((product, size) => product * size, 1);
+	if (typeof operations === "number") return output * Math.max(1, operations);
+	return layer.type === "gemm" || layer.type === "fusion" || layer.type === "MatrixMultiply" ? productOperations(layer, output) : null;
+}
+
+/** Of M×K · K×N in any order of axes: the elements of the three tensors give K. */
+function productOperations({ inputs, outputs }: EngineLayer, output: number): number | null {
+	const [a, b] = inputs.filter(({ dims }) => dims.length >= 2);
+	const [left, right] = [a && elementsOf(a), b && elementsOf(b)];
+	if (!a || !b || !left || !right || output === 0) return null;
+	const batch = b.dims.length >= 3 ? b.dims.slice(0, -2).reduce((product, size) => product * size, 1) : 1;
+	const outer = (outputs[0]?.dims.length ?? 0) >= 3 || b.dims.length < 3 ? batch : 1;
+	const shared = Math.sqrt((left * right) / (output * outer));
+	return Number.isInteger(shared) ? 2 * output * shared : null;
+}

@@ -1,0 +1,67 @@
+// Reads --exportProfile: the time of each layer.
+import type { EngineLayers, LayerProfile, LayerTime } from "../../core/engine/layer.ts";
+import { ToolError } from "../../core/errors.ts";
+import { joinLayers } from "../../core/explain/layers.ts";
+import type { ArmLayers } from "../../core/schema/result.ts";
+import { parseLayerInfo } from "./layers.ts";
+
+const number = "(-?(?:\\d[\\d.]*(?:e[-+]?\\d+)?|nan|inf))";
+const nameStart = '"name" : "';
+const nameEnd = '", "timeMs" : ';
+const figures = new RegExp(`^${nameEnd}${number}, "averageMs" : ${number}(?:, "medianMs" : ${number})?, "percentage" : ${number}`);
+
+/** trtexec does not escape quotes and control characters in names: the name extends to the last `timeMs`. */
+function toTime(line: string): LayerTime | null {
+	const from = line.indexOf(nameStart) + nameStart.length;
+	const to = line.lastIndexOf(nameEnd);
+	if (from < nameStart.length || to < from) return null;
+	const [whole, sum, average, median] = figures.exec(line.slice(to)) ?? [];
+	if (whole === undefined) return null;
+	const name = line.slice(from, to);
+	const averageMs = Number(average);
+	return { name, sumMs: Number(sum), averageMs, medianMs: median === undefined ? averageMs : Number(median), share: 0 };
+}
+
+/**
+ * Shares are computed here, because trtexec rounds them and prints `nan` if the sum is 0.
+ * @throws ToolError tool-output if the text is not a profile or a time is not a number.
+ */
+export function parseProfile(text: string): LayerProfile {
+	const iterations = /"count" : (\d+)/.exec(text)?.[1];
+	const layers = text.split(/\n(?=[,[\]]? *[{\]])/).flatMap((line) => toTime(line) ?? []);
+	const isComplete = text.trimEnd().endsWith("]");
+	const areNumbers = layers.every(({ sumMs, averageMs, medianMs }) => Number.isFinite(sumMs + averageMs + medianMs));
+	if (iterations === undefined || !isComplete || !areNumbers) {
+		throw new ToolError({
+			code: "tool-output",
+			message: "The layer profile that trtexec wrote cannot be read.",
+			details: {
+				expected: "a count and one entry for each layer, closed by ]",
+				got: !isComplete ? "truncated text" : iterations === undefined ? "no count" : "a time that is not a number",
+				fix: "Check that the run finished and that the disk has space.",
+			},
+		});
+	}
+	const totalMs = layers.reduce((sum, layer) => sum + layer.sumMs, 0);
+	return {
+		iterations: Number(iterations),
+		layers: layers.map((layer) => ({ ...layer, share: totalMs > 0 ? layer.sumMs / totalMs : 0 })),
+	};
+}
+
+/**
+ * Times are useful even without layer details.
+ * @throws ToolError tool-output if the times cannot be read.
+ */
+export function parseTimedLayers(times: string, info: string): ArmLayers {
+	return joinLayers(parseProfile(times), detailsOf(info));
+}
+
+function detailsOf(info: string): EngineLayers | null {
+	try {
+		return parseLayerInfo(info);
+	} catch (error) {
+		if (error instanceof ToolError) return null;
+		throw error;
+	}
+}
