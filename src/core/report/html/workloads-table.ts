@@ -3,13 +3,13 @@
 import type { Result } from "../../schema/result.ts";
 import { shownMs } from "../../stats/summary.ts";
 import { cleanName } from "../../text/escape.ts";
-import { withCaveat } from "../../text/labels.ts";
+import { counted, withCaveat } from "../../text/labels.ts";
 import { formatLimit } from "../../text/units.ts";
 import { levelText } from "../comparison-format.ts";
 import { backendOf } from "../part-backend.ts";
 import { armTitle, type WorkloadRow, type WorkloadTexts, workloadTexts } from "../rows.ts";
 import { drawForest, forestAxis, forestScale } from "./forest.ts";
-import { type Column, html, type Markup, moreText, type Piece, partLine, pill, section, sortableTable } from "./markup.ts";
+import { type Column, folded, html, type Markup, moreText, type Piece, partLine, pill, section, sortableTable } from "./markup.ts";
 
 interface Line {
 	row: WorkloadRow;
@@ -19,6 +19,8 @@ interface Line {
 }
 
 const maxRows = 1000;
+/** With more rows, those that are unchanged are folded. */
+const maxOpenRows = 30;
 
 function workloadName({ workload }: WorkloadRow): Markup {
 	return html`<b>${cleanName(workload.model)}</b> <span>${cleanName(workload.engine)} · ${cleanName(workload.workload)}</span>${partLine(workload.part)}`;
@@ -114,8 +116,17 @@ function columnsOf(rows: readonly WorkloadRow[], result: Result): Column<Line>[]
 
 /** Rows that need attention first, each part in the order of the result. */
 export function workloadTable(result: Result, rows: readonly WorkloadRow[], anchors: ReadonlyMap<WorkloadRow, string>): Piece {
-	const ordered = [...rows.filter((row) => !row.isUnchanged), ...rows.filter((row) => row.isUnchanged)].slice(0, maxRows);
-	const lines = ordered.map((row): Line => ({ row, texts: workloadTexts(row), anchor: anchors.get(row) ?? null }));
+	const unchanged = rows.filter((row) => row.isUnchanged);
+	const ordered = [...rows.filter((row) => !row.isUnchanged), ...unchanged].slice(0, maxRows);
 	const title = withCaveat("Workloads", result.backend);
-	return section(title, [sortableTable(title, columnsOf(ordered, result), lines), moreText(rows.length - maxRows, "rows")], "workloads");
+	const columns = columnsOf(ordered, result);
+	const table = (some: readonly WorkloadRow[]): Piece => {
+		const lines = some.map((row): Line => ({ row, texts: workloadTexts(row), anchor: anchors.get(row) ?? null }));
+		return lines.length === 0 ? null : sortableTable(title, columns, lines);
+	};
+	const open = ordered.length > maxOpenRows ? ordered.filter((row) => !row.isUnchanged) : ordered;
+	const quiet = ordered.slice(open.length);
+	const label = result.arms.base === null ? "timed" : "unchanged";
+	const rest = quiet.length === 0 ? null : folded(counted(unchanged.length, `${label} workload`), table(quiet));
+	return section(title, [table(open), rest, moreText(rows.length - maxRows, "rows")], "workloads");
 }

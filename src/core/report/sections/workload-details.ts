@@ -17,6 +17,8 @@ import { defineSection, type ReportContext } from "../section.ts";
 
 const maxChanged = 100;
 const maxUnchanged = 300;
+/** Sections that are open; the others are folded. */
+const maxOpen = 8;
 
 function wasTimed(workload: WorkloadResult): boolean {
 	return workload.runs.some((run) => run.medianMs !== undefined) || workload.distribution !== null;
@@ -93,13 +95,14 @@ function details(
 	return found.length === 0 ? null : { result, rows: found };
 }
 
-/** Rows whose speed needs attention, open. */
+/** Rows whose speed needs attention, the first of them open. */
 export const changedWorkloadSection = defineSection({
 	id: "changed-workloads",
 	select: (context) => details(context, false),
 	html: ({ result, rows }) =>
-		rows.map(([row, anchor]) => {
+		rows.map(([row, anchor], index) => {
 			const name = withCaveat(subjectName(row.workload), backendOfRow(result, row.workload));
+			if (index >= maxOpen) return folded(html`<span id="${anchor}">${name}</span>`, evidence(row, result));
 			return html`<section class="workload" aria-labelledby="${anchor}"><h2 id="${anchor}">${name}</h2>
 ${evidence(row, result)}</section>
 `;

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { renderHtml } from "../../../../src/core/report/html/report.ts";
 import { sortScript, sortScriptHash } from "../../../../src/core/report/html/script.ts";
 import { palettes } from "../../../../src/core/report/html/style.ts";
-import { buildGolden, buildResult, buildSlowWorkload } from "../../../support/build-result.ts";
+import { buildGolden, buildResult, buildSlowWorkload, buildWorkload } from "../../../support/build-result.ts";
 import { buildDrawnCheck } from "../../../support/error-pictures.ts";
 import { type Element, readMarkup } from "../../../support/read-markup.ts";
 import { resultCases } from "../../../support/result-cases.ts";
@@ -185,6 +185,15 @@ describe("the page", () => {
 			latency: { ...workload.latency, interval: [-1e308, 1e308] as [number, number] },
 		}));
 		expect(() => readMarkup(renderHtml({ ...result, workloads }), "html")).not.toThrow();
+	});
+
+	it("of many workloads folds the rows that are unchanged, and all evidence but the first eight", () => {
+		const row = (at: number, make: typeof buildWorkload) => make({ model: `net-${at}`, engine: "fp16", workload: "batch 1" });
+		const workloads = Array.from({ length: 60 }, (_, at) => row(at, at < 20 ? buildSlowWorkload : buildWorkload));
+		const all = readMarkup(renderHtml(buildResult({ workloads })), "html");
+		const links = all.filter(({ attributes }) => /^#workload-\d+$/.test(attributes.get("href") ?? ""));
+		expect([true, false].map((folded) => links.filter(({ path }) => path.includes("details") === folded).length)).toEqual([40, 20]);
+		expect(all.filter(({ attributes }) => attributes.get("class") === "workload")).toHaveLength(8);
 	});
 
 	it("of 300 workloads is below 10 MB and drawn in a moment", () => {
