@@ -27,6 +27,8 @@ const commands: readonly Entry[] = [
 	{ table: tables.diagnoseTable, load: async () => (await import("./commands/diagnose.ts")).diagnose },
 	{ table: tables.verdictTable, load: async () => (await import("./commands/verdict.ts")).verdict },
 	{ table: tables.reportTable, load: async () => (await import("./commands/report.ts")).report },
+	{ table: tables.importTable, load: async () => (await import("./history/commands.ts")).importHistory },
+	{ table: tables.compactTable, load: async () => (await import("./history/commands.ts")).compactHistory },
 	{ table: tables.doctorTable, load: async () => (await import("./commands/doctor.ts")).doctor },
 	{ table: tables.initTable, load: async () => (await import("./commands/init.ts")).init },
 ];

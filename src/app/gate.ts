@@ -16,6 +16,8 @@ import { reportFiles, writeReport } from "../stages/report.ts";
 import { type OpenedArms, openArms } from "./arms/arms.ts";
 import { type Composition, compose } from "./compose.ts";
 import { loadConfigAt, type ReadConfig, readConfigFile, repositoryOf } from "./config-file.ts";
+import { isKept, keepRecord } from "./history/keep-record.ts";
+import { openStore } from "./history/open-store.ts";
 import { prepareGate, refuseFaults } from "./prepare-gate.ts";
 import { runGate } from "./run.ts";
 import type { GateInput, PreparedRun } from "./run-context.ts";
@@ -109,13 +111,21 @@ async function withArms(opening: Opening, how: { composition: Composition; mode:
 			refuseFaults(prepared);
 			return { state: "planned", plan: prepared.plan, config: opening.config };
 		}
-		const result = await runGate(input, composition.ports);
+		const result = await keptInHistory(await runGate(input, composition.ports), opening, composition);
 		await writeReport(result, outFolder, composition.ports.files);
 		return { state: "ran", result, outFolder };
 	} finally {
 		await rm(join(outFolder, "scratch"), { recursive: true, force: true });
 		await opened.close();
 	}
+}
+
+/** Written to a clone's own remote: the folder that the run checks is the clone. */
+async function keptInHistory(result: Result, { config, home, outFolder, options }: Opening, composition: Composition): Promise<Result> {
+	const { history } = config;
+	if (history === undefined || !isKept(config, options.event)) return result;
+	const store = openStore(history, { cwd: home, processes: composition.processes });
+	return keepRecord(result, { store, outFolder, files: composition.ports.files });
 }
 
 async function readConfig(options: GateOptions): Promise<ReadConfig> {
@@ -208,6 +218,18 @@ function refusalOf(error: unknown): ConfigError {
 /** An old result must not be taken for this run's; only files that trtgate wrote are removed. */
 export async function removeEarlierResult(outFolder: string): Promise<void> {
 	if (!(await exists(join(outFolder, reportFiles.result)))) return;
-	const ours = [...Object.values(reportFiles), "raw", "logs", "engines", "cache", "layers", "nsys", "ncu", "scratch", "worktrees"];
+	const ours = [
+		...Object.values(reportFiles),
+		"raw",
+		"logs",
+		"engines",
+		"cache",
+		"history",
+		"layers",
+		"nsys",
+		"ncu",
+		"scratch",
+		"worktrees",
+	];
 	for (const name of ours) await rm(join(outFolder, name), { recursive: true, force: true });
 }

@@ -31,6 +31,7 @@ export const configCodes = [
 	"prepare-failed",
 	"git-ref",
 	"backend-mismatch",
+	"history-denied",
 ] as const;
 export type ConfigCode = (typeof configCodes)[number];
 
@@ -49,6 +50,8 @@ export const toolCodes = [
 	"system-error",
 	"node-too-old",
 	"output-lost",
+	"history-unreadable",
+	"history-unwritable",
 	"interrupted",
 ] as const;
 export type ToolCode = (typeof toolCodes)[number];

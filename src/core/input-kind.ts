@@ -96,6 +96,13 @@ export const inputKinds = {
 		unreadable: "result-invalid",
 		fix: "Check the path.",
 	},
+	history: {
+		what: "a file of a history",
+		maxBytes: 64 * mebibyte,
+		missing: "path-unreadable",
+		unreadable: "path-unreadable",
+		fix: "Check the path.",
+	},
 	pairs: {
 		what: "a file of pairs",
 		maxBytes: 64 * mebibyte,

@@ -187,6 +187,29 @@ export const reportTable = {
 	example: "trtgate report --merge parts/a parts/b --out merged",
 } as const satisfies CommandTable;
 
+const historyPlace = {
+	branch: { value: "NAME", does: "Branch of this repository's remote that keeps the history.", otherwise: "--folder" },
+	folder: { value: "DIR", does: "Folder that keeps the history.", otherwise: "--branch" },
+} as const;
+
+export const importTable = {
+	name: "history import",
+	positionals: ["RESULT…"],
+	usage: "RESULT… --branch NAME|--folder DIR",
+	does: "adds earlier results to a history",
+	options: historyPlace,
+	example: "trtgate history import trtgate-out --branch trtgate-history",
+} as const satisfies CommandTable;
+
+export const compactTable = {
+	name: "history compact",
+	positionals: [],
+	usage: "--branch NAME|--folder DIR",
+	does: "puts the records of each past month into one file",
+	options: historyPlace,
+	example: "trtgate history compact --branch trtgate-history",
+} as const satisfies CommandTable;
+
 export const doctorTable = {
 	name: "doctor",
 	positionals: [],

@@ -201,6 +201,8 @@ export interface Config {
 	preflight: { tensorrt?: string; strict: boolean };
 	baseline: { from: "base-ref" | "tag" | "pinned"; ref?: string };
 	profile: Record<"nsys" | "ncu", ProfileWhen>;
+	/** Where records are kept: on a branch or in a folder, relative to the head's. Absent: nowhere. */
+	history?: { branch?: string; folder?: string; when: "nightly" | "always" };
 	/** What TensorRT takes over from earlier runs on this machine. */
 	cache: { engines: boolean; timing: boolean; verdicts: boolean };
 	/** Absent: none. */

@@ -30,6 +30,7 @@ export function* resolveConfig(file: ConfigFile, origin: Origin): Resolution<Omi
 		runners: yield* resolveRunners(file.runners),
 		preflight: yield* resolvePreflight(file.preflight ?? {}),
 		baseline: yield* resolveBaseline(file.baseline ?? {}),
+		...(file.history === undefined ? {} : { history: { when: "nightly" as const, ...file.history } }),
 		profile: {
 			nsys: yield* orDefault("/profile/nsys", { given: file.profile?.nsys, byDefault: defaultSettings.profile.nsys }),
 			ncu: yield* orDefault("/profile/ncu", { given: file.profile?.ncu, byDefault: defaultSettings.profile.ncu }),

@@ -129,6 +129,12 @@ export type RunsOnFile =
  * The TensorRT version to check against, where it is not the installed one.
  */
 export type TensorrtVersion = string;
+/**
+ * Keeps what each run measured, for trends.
+ */
+export type HistoryFile = {
+  [k: string]: unknown;
+};
 
 /**
  * trtgate.yml: which engines to build, what they must compute and how fast they must be.
@@ -167,6 +173,7 @@ export interface ConfigFile {
      */
     ref?: string;
   };
+  history?: HistoryFile;
   profile?: {
     nsys?: "never" | "on-regression" | "always";
     /**

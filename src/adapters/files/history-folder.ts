@@ -1,0 +1,87 @@
+// A history in a folder: on a volume, or one that the user syncs with a bucket.
+import { opendir, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { ToolError } from "../../core/errors.ts";
+import type { HistoryFile } from "../../core/history/files.ts";
+import { inputKinds } from "../../core/input-kind.ts";
+import type { HistoryStore } from "../../ports/history.ts";
+import { readInputText } from "../process/input-file.ts";
+import { classifyWriteError, errorCode } from "../process/write-error.ts";
+import { lockFolder } from "./lock.ts";
+import { fileStore } from "./store.ts";
+
+const maxDepth = 4;
+const maxFiles = 200_000;
+
+export function historyFolder(root: string): HistoryStore {
+	const files = fileStore();
+	const write = async ({ path, text }: HistoryFile): Promise<void> => {
+		await files.makeFolder(join(root, dirname(path)));
+		await files.writeText(join(root, path), text);
+	};
+	return {
+		name: root,
+		read: () => readFolder(root),
+		async add(added) {
+			for (const file of added) await write(file);
+		},
+		async compact(plan) {
+			await files.makeFolder(root);
+			const lock = await lockFolder(root);
+			try {
+				const planned = plan(await readFolder(root));
+				if (planned === null) return false;
+				// A run is removed only once its month is on disk.
+				for (const file of planned.write) await write(file);
+				for (const path of planned.remove) await remove(join(root, path));
+				return true;
+			} finally {
+				await lock.release();
+			}
+		},
+	};
+}
+
+async function remove(path: string): Promise<void> {
+	await rm(path, { force: true }).catch((error) => {
+		throw classifyWriteError(error, path);
+	});
+}
+
+/** All files below; links are not followed. A folder that is not there yet has none; a file that cannot be read is empty. */
+export async function readFolder(root: string): Promise<HistoryFile[]> {
+	const paths: string[] = [];
+	await collect(root, "", paths);
+	if (paths.length > maxFiles) throw tooMany(root);
+	const found: HistoryFile[] = [];
+	for (const path of paths) found.push({ path, text: await readInputText(join(root, path), inputKinds.history).catch(() => "") });
+	return found;
+}
+
+async function collect(root: string, folder: string, paths: string[]): Promise<void> {
+	for (const entry of await listed(join(root, folder))) {
+		const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
+		if (entry.name.startsWith(".") || paths.length > maxFiles) continue;
+		if (entry.isFile()) paths.push(path);
+		else if (entry.isDirectory() && path.split("/").length < maxDepth) await collect(root, path, paths);
+	}
+}
+
+async function listed(folder: string) {
+	try {
+		const entries = [];
+		for await (const entry of await opendir(folder)) entries.push(entry);
+		return entries;
+	} catch (error) {
+		if (errorCode(error) === "ENOENT") return [];
+		throw error;
+	}
+}
+
+function tooMany(root: string): ToolError {
+	return new ToolError({
+		code: "history-unreadable",
+		message: `${root} holds more than ${maxFiles} files.`,
+		details: { fix: "Run `trtgate history compact` on it, or name the folder of the history itself." },
+	});
+}

@@ -1,0 +1,208 @@
+// A history on a branch of its own: read shallow, appended by push. The remote takes a push only on top of the tip that it was
+// made from, so a writer that comes second starts again from the new tip, and no record is lost.
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ConfigError, ToolError } from "../../core/errors.ts";
+import type { HistoryFile } from "../../core/history/files.ts";
+import { classifyFetch } from "../../formats/git/output.ts";
+import type { HistoryStore } from "../../ports/history.ts";
+import type { Processes } from "../process/processes.ts";
+import type { ProcessRecord } from "../process/spawn.ts";
+import { isPlainRef, refuseForeignOwner } from "./refs.ts";
+import { remoteName } from "./remote.ts";
+import { firstLine, type Git, type GitCall, gitIn, slowMs, succeeded } from "./run-git.ts";
+
+export interface HistoryBranchOptions {
+	/** A clone whose remote has the branch; without a remote, the repository itself has it. */
+	repository: string;
+	branch: string;
+	processes: Processes;
+	readFolder(root: string): Promise<readonly HistoryFile[]>;
+	/** How long a writer goes on where others come first, or the remote does not answer. */
+	patienceMs?: number;
+}
+
+interface Scratch {
+	git: Git;
+	folder: string;
+	branch: string;
+	patienceMs: number;
+}
+
+const defaultPatienceMs = 5 * 60_000;
+const longestWaitMs = 4_000;
+
+export function historyBranch(options: HistoryBranchOptions): HistoryStore {
+	const { branch } = options;
+	return {
+		name: `branch ${branch}`,
+		read: () =>
+			withScratch(options, async (scratch) => ((await fetchTip(scratch, "all")) === null ? [] : checkOut(scratch, options.readFolder))),
+		add: (files) =>
+			withScratch(options, (scratch) =>
+				untilFirst(scratch, async () => {
+					const tip = await fetchTip(scratch, "trees");
+					await commit(scratch, { tip, files, message: `Add ${files.length === 1 ? files[0]?.path : `${files.length} records`}` });
+					return push(scratch, []);
+				}),
+			),
+		compact: (plan) =>
+			withScratch(options, async (scratch) => {
+				let isNeeded = true;
+				await untilFirst(scratch, async () => {
+					const tip = await fetchTip(scratch, "all");
+					const files = tip === null ? [] : await checkOut(scratch, options.readFolder);
+					const planned = plan(files);
+					isNeeded = planned !== null && tip !== null;
+					if (planned === null || tip === null) return null;
+					const gone = new Set([...planned.remove, ...planned.write.map(({ path }) => path)]);
+					const kept = files.filter(({ path }) => !gone.has(path));
+					// A new root: what was compacted no longer takes space. The lease refuses it where a record came in between.
+					await commit(scratch, { tip: null, files: [...kept, ...planned.write], message: "Compact" });
+					return push(scratch, [`--force-with-lease=refs/heads/${branch}:${tip}`]);
+				});
+				return isNeeded;
+			}),
+	};
+}
+
+/** A repository of its own, so that no depth, filter or ref reaches the user's clone; only how to reach the remote comes from there. */
+async function withScratch<Value>(options: HistoryBranchOptions, work: (scratch: Scratch) => Promise<Value>): Promise<Value> {
+	const { repository, branch, processes, patienceMs = defaultPatienceMs } = options;
+	if (!isPlainRef(branch)) throw denied(branch, "its name is not one that git allows", []);
+	const own = gitIn(repository, processes);
+	const folder = await mkdtemp(join(tmpdir(), "trtgate-history-"));
+	try {
+		const env = await remoteSettings(own);
+		const git: Git = (args, call: GitCall = {}) =>
+			own([`--git-dir=${folder}`, ...args], { timeoutMs: slowMs, ...call, online: true, env: { ...env, ...call.env } });
+		const created = await own(["init", "--quiet", "--bare", folder]);
+		if (!succeeded(created)) throw unwritable(branch, created);
+		return await work({ git, folder, branch, patienceMs });
+	} finally {
+		await rm(folder, { recursive: true, force: true });
+	}
+}
+
+/** Settings of the clone that reach its remote: the address, and what actions/checkout keeps the token in. Handed on unseen by `ps`. */
+async function remoteSettings(own: Git): Promise<Record<string, string>> {
+	const name = await remoteName(own);
+	const top = firstLine(await own(["rev-parse", "--absolute-git-dir"]));
+	const url = name === null ? top : firstLine(await own(["remote", "get-url", "--push", name]));
+	const listed = await own(["config", "--null", "--get-regexp", "^(http|credential|core\\.sshcommand|ssh)(\\..*)?$"]);
+	const settings = listed.stdout.split("\0").flatMap((entry) => {
+		const at = entry.indexOf("\n");
+		return at < 0 ? [] : [[entry.slice(0, at), entry.slice(at + 1)] as const];
+	});
+	const all = [["remote.origin.url", url] as const, ...settings];
+	return Object.fromEntries([
+		["GIT_CONFIG_COUNT", String(all.length)],
+		...all.flatMap(([key, value], index) => [
+			[`GIT_CONFIG_KEY_${index}`, key],
+			[`GIT_CONFIG_VALUE_${index}`, value],
+		]),
+	]);
+}
+
+const tipRef = "refs/heads/tip";
+const nextRef = "refs/heads/next";
+
+/** trees: without the files' contents, where the remote can leave them out. null: there is no such branch yet. */
+async function fetchTip({ git, branch }: Scratch, what: "all" | "trees"): Promise<string | null> {
+	const filter = what === "trees" ? ["--filter=blob:none"] : [];
+	const args = ["fetch", "--quiet", "--depth=1", "--no-tags", "--force", ...filter, "origin", `refs/heads/${branch}:${tipRef}`];
+	const record = await git(args);
+	if (succeeded(record)) return firstLine(await git(["rev-parse", tipRef]));
+	const fault = classifyFetch(record.tail);
+	if (fault === "absent") return null;
+	if (fault === "denied") throw denied(branch, "the remote denied the fetch", record.tail);
+	throw unreadable(branch, record);
+}
+
+async function checkOut<Value>({ git, folder }: Scratch, readFolder: (root: string) => Promise<Value>): Promise<Value> {
+	const tree = join(folder, "trtgate-files");
+	await rm(tree, { recursive: true, force: true });
+	await mkdir(tree);
+	const record = await git([`--work-tree=${tree}`, "read-tree", "--reset", "-u", tipRef], {
+		settings: ["core.symlinks=false", "core.bare=false"],
+	});
+	if (!succeeded(record)) throw unreadable("of the history", record);
+	return readFolder(tree);
+}
+
+interface NewCommit {
+	/** Parent; null: a root. */
+	tip: string | null;
+	files: readonly HistoryFile[];
+	message: string;
+}
+
+/** fast-import makes the trees from those of the tip, so no file of others is needed. */
+async function commit({ git, branch }: Scratch, { tip, files, message }: NewCommit): Promise<void> {
+	const data = (text: string) => `data ${Buffer.byteLength(text)}\n${text}\n`;
+	const stdin = [
+		`commit ${nextRef}\ncommitter trtgate <trtgate@users.noreply.github.com> ${Math.floor(Date.now() / 1000)} +0000\n${data(message)}`,
+		...(tip === null ? [] : [`from ${tip}\n`]),
+		...(tip === null ? ["deleteall\n"] : []),
+		...files.map(({ path, text }) => `M 100644 inline ${path}\n${data(text)}`),
+		"done\n",
+	].join("");
+	const record = await git(["fast-import", "--quiet", "--force", "--done"], { stdin });
+	if (!succeeded(record)) throw unwritable(branch, record);
+}
+
+async function push({ git, branch }: Scratch, flags: readonly string[]): Promise<ProcessRecord> {
+	return git(["push", "--quiet", ...flags, "origin", `${nextRef}:refs/heads/${branch}`]);
+}
+
+const isBehind =
+	/\[rejected\]|non-fast-forward|fetch first|stale info|cannot lock ref|failed to update ref|reference already exists|incorrect old value|remote rejected.*(lock|update)/i;
+const isDenied = /denied|protected branch|GH006|GH013|permission|403|read.?only|not allowed|hook declined/i;
+
+/** Tries again until a push is the first on its tip. null: there is nothing to push. */
+async function untilFirst({ branch, patienceMs }: Scratch, attempt: () => Promise<ProcessRecord | null>): Promise<void> {
+	const endMs = performance.now() + patienceMs;
+	for (let tries = 0; ; tries++) {
+		const record = await attempt();
+		if (record === null || succeeded(record)) return;
+		const text = record.tail.join("\n");
+		if (!isBehind.test(text) && isDenied.test(text)) throw denied(branch, "the remote refused the push", record.tail);
+		if (performance.now() > endMs) throw unwritable(branch, record);
+		const waitMs = Math.random() * Math.min(longestWaitMs, 50 * 2 ** tries);
+		await new Promise((resolve) => setTimeout(resolve, waitMs));
+	}
+}
+
+function denied(branch: string, why: string, tail: readonly string[]): ConfigError {
+	refuseForeignOwner(tail);
+	return new ConfigError({
+		code: "history-denied",
+		message: `The history cannot use the branch ${branch}: ${why}.`,
+		details: {
+			excerpt: tail.slice(-5),
+			fix: "Give the job `permissions: contents: write`, leave `persist-credentials` of actions/checkout on, and except the branch from protection rules.",
+		},
+	});
+}
+
+function unwritable(branch: string, { tail, argv, exitCode }: ProcessRecord): ToolError {
+	return new ToolError({
+		code: "history-unwritable",
+		message: `The record could not be added to the branch ${branch}.`,
+		details: {
+			argv,
+			excerpt: tail.slice(-5),
+			...(exitCode === null ? {} : { exit: exitCode }),
+			fix: "Run `trtgate history import` with this run's result.json, or run the job again.",
+		},
+	});
+}
+
+function unreadable(branch: string, { tail, argv }: ProcessRecord): ToolError {
+	return new ToolError({
+		code: "history-unreadable",
+		message: `The branch ${branch} could not be fetched.`,
+		details: { argv, excerpt: tail.slice(-5), fix: "Check that the remote can be reached, and run it again." },
+	});
+}

@@ -1,0 +1,55 @@
+// `trtgate history import` and `trtgate history compact`.
+import { stat } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { systemClock } from "../../adapters/clock.ts";
+import { ConfigError } from "../../core/errors.ts";
+import { compact, fileOf, type HistoryFile, readRecord } from "../../core/history/files.ts";
+import { recordsOf } from "../../core/history/from-result.ts";
+import { inputKinds } from "../../core/input-kind.ts";
+import { parseResult } from "../../core/report/parse-result.ts";
+import { counted } from "../../core/text/labels.ts";
+import { reportFiles } from "../../stages/report.ts";
+import { parseArguments, readArgument } from "../commands/arguments.ts";
+import { compactTable, importTable } from "../commands/tables.ts";
+import { exitCodes } from "../exit.ts";
+import type { Terminal } from "../terminal.ts";
+import { openStore, sha256 } from "./open-store.ts";
+
+export async function importHistory(argv: readonly string[], terminal: Terminal): Promise<number> {
+	const args = parseArguments(argv, importTable, { more: true });
+	const store = openStore({ folder: args.text("folder"), branch: args.text("branch") }, terminal);
+	const files: HistoryFile[] = [];
+	for (const path of args.positionals) files.push(...(await filesOf(path, terminal.cwd)));
+	if (files.length === 0) {
+		const details = { fix: "Give results of runs that timed at least one engine." };
+		throw new ConfigError({
+			code: "nothing-to-check",
+			message: "None of these results was timed, so there is nothing to import.",
+			details,
+		});
+	}
+	await store.add(files);
+	terminal.out(`Imported ${counted(files.length, "record")} into ${store.name}.\n`);
+	return exitCodes.ok;
+}
+
+/** Of a result.json, a folder with one, or a record that a run wrote. */
+async function filesOf(path: string, cwd: string): Promise<HistoryFile[]> {
+	const isFolder = await stat(resolve(cwd, path)).then(
+		(found) => found.isDirectory(),
+		() => false,
+	);
+	const { text, path: shown } = await readArgument(isFolder ? join(path, reportFiles.result) : path, cwd, inputKinds.result);
+	const read = readRecord(text);
+	const records = read.state === "ok" ? [read.record] : recordsOf(parseResult(text, shown), { run: "imported" }, sha256);
+	return records.map((record) => fileOf(record, sha256));
+}
+
+export async function compactHistory(argv: readonly string[], terminal: Terminal): Promise<number> {
+	const args = parseArguments(argv, compactTable);
+	const store = openStore({ folder: args.text("folder"), branch: args.text("branch") }, terminal);
+	const thisMonth = systemClock().timestamp().slice(0, 7);
+	const isChanged = await store.compact((files) => compact(files, thisMonth));
+	terminal.out(isChanged ? `Compacted the months before ${thisMonth} of ${store.name}.\n` : `${store.name} has nothing to compact.\n`);
+	return exitCodes.ok;
+}

@@ -1,0 +1,32 @@
+// Opens the history that the user names: a folder or a branch.
+import { createHash } from "node:crypto";
+import { resolve } from "node:path";
+import { historyFolder, readFolder } from "../../adapters/files/history-folder.ts";
+import { historyBranch } from "../../adapters/git/history-branch.ts";
+import { childEnvironment } from "../../adapters/github/env.ts";
+import { createProcesses, type Processes } from "../../adapters/process/processes.ts";
+import { ConfigError } from "../../core/errors.ts";
+import type { HistoryStore } from "../../ports/history.ts";
+
+export interface HistoryPlace {
+	folder?: string | undefined;
+	branch?: string | undefined;
+}
+
+/** @throws ConfigError usage where it is not one of the two. */
+export function openStore({ folder, branch }: HistoryPlace, world: { cwd: string; processes?: Processes }): HistoryStore {
+	if (folder !== undefined && branch === undefined) return historyFolder(resolve(world.cwd, folder));
+	if (branch !== undefined && folder === undefined) {
+		const processes = world.processes ?? createProcesses({ env: childEnvironment() });
+		return historyBranch({ repository: world.cwd, branch, processes, readFolder });
+	}
+	throw new ConfigError({
+		code: "usage",
+		message: folder === undefined ? "Name the history." : "A history is in a folder or on a branch, not both.",
+		details: { fix: "Give --folder DIR, or --branch trtgate-history." },
+	});
+}
+
+export function sha256(text: string): string {
+	return createHash("sha256").update(text).digest("hex");
+}

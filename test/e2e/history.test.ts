@@ -1,0 +1,61 @@
+// The history as a user meets it: a run keeps its record, earlier results are imported, past months are compacted.
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { git } from "../support/git-history.ts";
+import { quickConfig, quickProject, readResult, runCli, temporaryFolder } from "../support/project.ts";
+
+const files = (folder: string): string[] =>
+	readdirSync(folder, { recursive: true, encoding: "utf8" })
+		.filter((path) => path.endsWith(".json"))
+		.sort();
+
+describe("the history of a project", () => {
+	it("gets a record of a run, takes its result no second time, and survives compaction", async () => {
+		const folder = quickProject(temporaryFolder(), { "trtgate.yml": `${quickConfig}history: { folder: kept, when: always }\n` });
+		const run = await runCli(["run", "--base", ".", "--out", "out"], { cwd: folder });
+		expect(run).toMatchObject({ exit: 0 });
+		const [record] = files(join(folder, "kept"));
+		expect(record).toMatch(/^runs\/\d{4}\/\d{2}\//);
+		expect(readResult(join(folder, "out")).notes).toContainEqual(expect.stringContaining("Kept 1 record in the history"));
+		const imported = await runCli(["history", "import", "out", `out/history/${record}`, "--folder", "other"], { cwd: folder });
+		expect(imported).toMatchObject({ exit: 0, stdout: expect.stringContaining("Imported 2 records") });
+		expect(await runCli(["history", "compact", "--folder", "kept"], { cwd: folder })).toMatchObject({
+			exit: 0,
+			stdout: expect.stringContaining("nothing to compact"),
+		});
+	});
+
+	it("makes a run red whose record cannot be written, and leaves the record to import", async () => {
+		const folder = quickProject(temporaryFolder(), { "trtgate.yml": `${quickConfig}history: { folder: trtgate.yml, when: always }\n` });
+		const run = await runCli(["run", "--base", ".", "--out", "out"], { cwd: folder });
+		expect(run).toMatchObject({ exit: 2, stdout: expect.stringContaining("output-unwritable") });
+		expect(files(join(folder, "out", "history"))).toHaveLength(1);
+	});
+
+	it("imports into a branch of the remote", async () => {
+		const folder = temporaryFolder();
+		const remote = join(folder, "remote.git");
+		git(folder, "init", "--quiet", "--bare", remote);
+		git(folder, "init", "--quiet", "clone");
+		const clone = join(folder, "clone");
+		git(clone, "remote", "add", "origin", remote);
+		mkdirSync(join(clone, "old"));
+		const { buildResult, buildWorkload } = await import("../support/build-result.ts");
+		writeFileSync(
+			join(clone, "old", "result.json"),
+			JSON.stringify(buildResult({ startedAt: "2025-03-04T05:06:07.890Z", workloads: [buildWorkload()] })),
+		);
+		const argv = ["--branch", "trtgate-history"];
+		expect(await runCli(["history", "import", "old", ...argv], { cwd: clone })).toMatchObject({ exit: 0 });
+		expect(git(remote, "ls-tree", "-r", "--name-only", "trtgate-history")).toMatch(/^runs\/2025\/03\/20250304T050607Z-imported-/);
+		expect(await runCli(["history", "compact", ...argv], { cwd: clone })).toMatchObject({ exit: 0 });
+		expect(git(remote, "ls-tree", "-r", "--name-only", "trtgate-history")).toBe("months/2025-03.json");
+	});
+
+	it("says what is missing where no history is named", async () => {
+		const folder = temporaryFolder();
+		const run = await runCli(["history", "import", "out"], { cwd: folder });
+		expect(run).toMatchObject({ exit: 2, stderr: expect.stringContaining("Give --folder DIR, or --branch trtgate-history.") });
+	});
+});

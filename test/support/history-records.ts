@@ -1,0 +1,47 @@
+// Records of a history for tests: each part has sound defaults, and a test names only what it is about.
+import { createHash } from "node:crypto";
+import type { EngineFacts, HistoryRecord, HistoryRow, LogRatio } from "../../src/core/schema/history.ts";
+
+export const hash = (text: string): string => createHash("sha256").update(text).digest("hex");
+export const short = (text: string): string => hash(text).slice(0, 16);
+
+export function buildRatio(ppm: number, overrides: Partial<LogRatio> = {}): LogRatio {
+	return { ppm, lowPpm: ppm - 1200, highPpm: ppm + 1200, pairs: 8, sdPpm: 1200, ...overrides };
+}
+
+export function buildFacts(overrides: Partial<EngineFacts> = {}): EngineFacts {
+	return {
+		model: short("model"),
+		recipe: short("recipe"),
+		structure: short("layers"),
+		ns: 623_047,
+		bytes: 4_700_000,
+		memoryBytes: 80_000_000,
+		...overrides,
+	};
+}
+
+export function buildRow(overrides: Partial<HistoryRow> = {}): HistoryRow {
+	return { series: "det/fp16/b1", kind: "engine", ratio: buildRatio(53_560), base: buildFacts(), head: buildFacts(), ...overrides };
+}
+
+/** Nights are numbered from 1 January 2026. */
+export function nightAt(night: number): string {
+	return new Date(Date.UTC(2026, 0, 1 + night, 3)).toISOString();
+}
+
+export function buildRecord(night: number, overrides: Partial<HistoryRecord> = {}): HistoryRecord {
+	return {
+		schemaVersion: 1,
+		at: nightAt(night),
+		source: short(`${night} ${JSON.stringify(overrides)}`),
+		run: `${1000 + night}-1`,
+		label: "main",
+		commit: hash(`commit ${night}`).slice(0, 40),
+		reference: { label: "v3.2" },
+		machine: { gpu: "NVIDIA H200", driverBranch: "580", tensorrt: "10.6.0", host: "h200-a" },
+		method: { trtgate: "0.1.0" },
+		rows: [buildRow()],
+		...overrides,
+	};
+}
