@@ -1,4 +1,5 @@
 // Draws docs/comment.png: a pull request played through the bundle, its comment taken from the local GitHub and rendered as GitHub shows it.
+// Another Markdown file at another width: node scripts/comment-picture.ts OUT.png REPORT.md 390
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -9,7 +10,8 @@ import { pullRequest } from "../test/support/event-payloads.ts";
 import { armFiles, type Changes, openPlay } from "../test/support/github-play.ts";
 import { temporaryFolder } from "../test/support/project.ts";
 
-const widthPx = 900;
+const [out = "docs/comment.png", report, width = "900"] = process.argv.slice(2);
+const widthPx = Number(width);
 const scale = 2;
 const maxBytes = 300_000;
 
@@ -81,11 +83,11 @@ function draw(folder: string, html: string): PNG {
 
 const ends: (() => void | Promise<void>)[] = [];
 const atEnd: Later = (clean) => void ends.push(clean);
-const target = resolve(process.argv[2] ?? "docs/comment.png");
+const target = resolve(out);
 try {
-	const picture = draw(temporaryFolder(atEnd), renderPage(await playComment(atEnd)));
+	const picture = draw(temporaryFolder(atEnd), renderPage(report === undefined ? await playComment(atEnd) : readFileSync(report, "utf8")));
 	const png = PNG.sync.write(picture, { colorType: 2, deflateLevel: 9 });
-	if (png.length > maxBytes) throw new Error(`the picture has ${png.length} bytes, more than ${maxBytes}`);
+	if (report === undefined && png.length > maxBytes) throw new Error(`the picture has ${png.length} bytes, more than ${maxBytes}`);
 	writeFileSync(target, png);
 	console.log(`${target}: ${picture.width} × ${picture.height}, ${png.length} bytes`);
 } finally {

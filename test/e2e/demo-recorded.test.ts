@@ -3,7 +3,9 @@ import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { countWords } from "../../src/core/report/brief.ts";
 import { readResult, runCli, temporaryFolder } from "../support/project.ts";
+import { shownLines } from "../support/shown-lines.ts";
 
 const validate = new Ajv2020({ allowUnionTypes: true, strictRequired: false }).compile(
 	JSON.parse(readFileSync("golden-schema/result.schema.json", "utf8")),
@@ -37,7 +39,7 @@ describe("the recorded demo", () => {
 		for (const { latency, p99 } of result.workloads) {
 			for (const { base = 0, head = 0, estimate } of [latency, p99]) expect(head / base - 1).toBeCloseTo(estimate ?? Number.NaN, 12);
 		}
-		expect(readFileSync(join(out, "report.md"), "utf8")).toContain("| base, median | head, median | change (99 % interval) | P99 change |");
+		expect(readFileSync(join(out, "report.md"), "utf8")).toContain("| change (99 % interval) | base, median | head, median | P99 change |");
 		expect(result.workloads.map(({ replaced }) => replaced)).toEqual([0, 0, 0]);
 		expect(result.golden.map(({ model, state }) => [model, state])).toEqual([["segmenter", "mismatch"]]);
 		expect(result.golden[0]?.checks.map(({ output, pass }) => [output, pass])).toEqual([
@@ -49,6 +51,13 @@ describe("the recorded demo", () => {
 			"golden segmenter fail",
 			"latency classifier warn",
 		]);
+	});
+
+	it("fits the comment on one screen", () => {
+		const lines = shownLines(readFileSync(join(demo.out, "report.md"), "utf8"));
+		// About 24 pixels each where 110 characters wide, and a table's rows take two.
+		expect(lines.reduce((sum, line) => sum + Math.ceil(line.length / 110) + (line.startsWith("|") ? 1 : 0), 0)).toBeLessThanOrEqual(30);
+		expect(countWords(lines.join(" "))).toBeLessThanOrEqual(250);
 	});
 
 	it("calls itself a replay in the headline and over the table", async () => {

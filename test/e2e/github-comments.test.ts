@@ -22,7 +22,9 @@ describe("comments of one pull request", () => {
 		const reports: Record<string, string>[] = [{ config: "detectors/trtgate.yml" }, { config: "trtgate.yml" }, { name: "orin" }];
 		for (const runAttempt of [1, 2])
 			for (const inputs of reports) expect((await play.report({ inputs, runAttempt })).run.exitCode, JSON.stringify(inputs)).toBe(1);
-		expect(shownComments(play).map((body) => /^<!-- trtgate:(\S+) run:500 attempt:(\d) .*\n## (.*):/.exec(body)?.slice(1))).toEqual([
+		expect(
+			shownComments(play).map((body) => /^<!-- trtgate:(\S+) run:500 attempt:(\d) .*\n## (.*) · [0-9a-f]{7}:/.exec(body)?.slice(1)),
+		).toEqual([
 			["detectors%2Ftrtgate.yml", "2", "❌ TensorRT gate · detectors/trtgate.yml"],
 			["trtgate.yml", "2", "❌ TensorRT gate"],
 			["trtgate.yml%23orin", "2", "❌ TensorRT gate · orin"],

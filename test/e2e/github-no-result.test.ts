@@ -24,7 +24,9 @@ it("replaces the green comment by what is at fault and where, in the comment, th
 	expect(run.outputs).toMatchObject({ outcome: "error", "failure-kind": "configuration", "comment-url": green.run.outputs["comment-url"] });
 	expect(state.comments).toHaveLength(1);
 	const body = state.comments[0]?.body ?? "";
-	expect(body).toMatch(new RegExp(`run:501 attempt:1 sha:${wrong} -->\n## 🛑 TensorRT gate: 1 error · nothing was checked`));
+	expect(body).toMatch(
+		new RegExp(`run:501 attempt:1 sha:${wrong} -->\n## 🛑 TensorRT gate · ${wrong.slice(0, 7)}: 1 error · nothing was checked`),
+	);
 	expect(body).toContain(`head ${wrong.slice(0, 7)} (merged as ${second.merge.slice(0, 7)}), not measured`);
 	expect(body).not.toMatch(/unknown|Nothing to compare|@everyone/);
 	expect(run.summary).toContain("nothing was checked");

@@ -41,9 +41,11 @@ it("comments, checks and keeps what a wrong change did; a second push turns the 
 	expect(state.comments).toMatchObject([{ issue: 7, author: "github-actions[bot]" }]);
 	const body = state.comments[0]?.body ?? "";
 	expect(body).toMatch(
-		new RegExp(`^<!-- trtgate:trtgate\\.yml run:500 attempt:1 sha:${wrong.head} -->\n## ❌ TensorRT gate: 1 golden mismatch`),
+		new RegExp(
+			`^<!-- trtgate:trtgate\\.yml run:500 attempt:1 sha:${wrong.head} -->\n## ❌ TensorRT gate · ${wrong.head.slice(0, 7)}: 1 golden mismatch`,
+		),
 	);
-	expect(body).toContain("| net · fp32 · default | unchanged | 27.21\u00a0µs | 27.25\u00a0µs |");
+	expect(body).toContain(" | 27.21\u00a0µs | 27.25\u00a0µs |");
 	expect(body).toContain("`logits_out`: relative L2 is 3.3e-2, 33 times the allowed 1e-3");
 	expect(state.checkRuns).toMatchObject([
 		{
@@ -75,7 +77,9 @@ it("comments, checks and keeps what a wrong change did; a second push turns the 
 	const second = await runPull(play, right, { replay: { comparison: "same-model" }, runId: 501 });
 	expect(second.run.exitCode, second.run.stdout + second.run.stderr).toBe(0);
 	expect(state.comments).toHaveLength(1);
-	expect(state.comments[0]?.body).toMatch(new RegExp(`run:501 attempt:1 sha:${right.head} -->\n## ✅ TensorRT gate: all \\d+ checks pass`));
+	expect(state.comments[0]?.body).toMatch(
+		new RegExp(`run:501 attempt:1 sha:${right.head} -->\n## ✅ TensorRT gate · ${right.head.slice(0, 7)}: all \\d+ checks pass`),
+	);
 	expect(state.checkRuns.map(({ headSha, conclusion, annotations }) => [headSha, conclusion, annotations.length])).toEqual([
 		[wrong.head, "failure", 1],
 		[right.head, "success", 0],

@@ -28,12 +28,6 @@ function noiseBudget(result: Result): NoiseBudget {
 	};
 }
 
-/** `smallest change this job can detect: 1.3 %`; null where nothing was compared. */
-export function noiseBudgetText(result: Result): string | null {
-	const { detectable } = noiseBudget(result);
-	return detectable === null ? null : `smallest change this job can detect: ${formatPercent(detectable)}`;
-}
-
 export function countsText(result: Result): string {
 	const parts = [
 		...(result.workloads.length === 0 ? [] : [counted(result.workloads.length, "workload")]),

@@ -13,6 +13,9 @@ export interface Highlight {
 	topic: readonly [one: string, many: string];
 	/** Plain text, cleaned and shortened, not yet escaped for any format. */
 	title: string;
+	/** One for each thing that fails, such as an output. */
+	lines?: readonly Phrase[];
+	/** What explains it, most important first. */
 	sentences: readonly Phrase[];
 	/** What to do next. */
 	fix?: string;

@@ -2,7 +2,7 @@
 import type { Finding, GateResult, Result } from "../schema/result.ts";
 import { cleanName } from "../text/escape.ts";
 import { counted, gateLabel, subjectName } from "../text/labels.ts";
-import { cleanMessage } from "./comparison-format.ts";
+import { cleanMessage, excludedText } from "./comparison-format.ts";
 import { type Highlight, severityOrder } from "./highlight.ts";
 import { failingGates, gateKey, indexGates } from "./index-gates.ts";
 import { backendOfRow } from "./part-backend.ts";
@@ -91,6 +91,14 @@ function checksText(result: Result): string {
 	return passing === total ? `all ${counted(total, "check")} pass` : `${passing} of ${counted(total, "check")} pass`;
 }
 
+/** What a green result says about speed. */
+function ruledOutText({ outcome, workloads }: Result, all: readonly Highlight[]): string {
+	const bounds = workloads.flatMap(({ latency: { interval, pairs } }) => (interval === null || pairs === 0 ? [] : [interval[1]]));
+	if (outcome !== "pass" || bounds.length === 0 || all.some(({ severity }) => severity !== "note")) return "";
+	const largest = Math.max(...bounds);
+	return largest > 0 ? `slowdowns of ${excludedText(largest)} or more are ruled out` : "any slowdown is ruled out";
+}
+
 /**
  * `1 golden mismatch, 1 slowdown · 14 of 16 checks pass`.
  * @param all the highlights of the result, where they are known already.
@@ -100,5 +108,7 @@ export function headline(result: Result, all: readonly Highlight[] = highlights(
 	const shown = topics.slice(0, 5);
 	const more = topics.length > shown.length ? [`${topics.length - shown.length} other kinds`] : [];
 	const stopped = result.partial === undefined ? [] : [`stopped in ${cleanName(result.partial.stage, 40)}`];
-	return [...stopped, [...shown, ...more].join(", "), checksText(result)].filter((part) => part !== "").join(" · ");
+	return [...stopped, [...shown, ...more].join(", "), checksText(result), ruledOutText(result, all)]
+		.filter((part) => part !== "")
+		.join(" · ");
 }

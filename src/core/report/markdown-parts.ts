@@ -12,6 +12,15 @@ export function foldedMarkdown(summary: string, body: string): string {
 	return `<details><summary>${summary}</summary>\n\n${body}\n\n</details>`;
 }
 
+/** Folded blocks become one at the end, whose summary lists theirs: what happened stays on one screen. */
+export function foldTogether(blocks: readonly string[]): string[] {
+	const summaries = blocks.flatMap((block) => /^<details><summary>(.*)<\/summary>/.exec(block)?.[1] ?? []);
+	if (summaries.length < 2) return [...blocks];
+	const isFolded = (block: string): boolean => block.startsWith("<details><summary>");
+	const folded = foldedMarkdown(summaries.join(" · "), blocks.filter(isFolded).join("\n\n"));
+	return [...blocks.filter((block) => !isFolded(block)), folded];
+}
+
 /** `numeric`: columns that are aligned to the right. */
 export function markdownTable(head: readonly string[], rows: readonly (readonly string[])[], numeric: readonly number[] = []): string {
 	const rule = head.map((_, column) => (numeric.includes(column) ? "--:" : "---"));

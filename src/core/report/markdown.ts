@@ -6,7 +6,7 @@ import { type Detail, fitBudget } from "./budget.ts";
 import { armsText, jobFacts } from "./facts.ts";
 import { flagsAsCode } from "./highlight.ts";
 import { headline, reportContext } from "./highlights.ts";
-import { phraseMarkdown } from "./markdown-parts.ts";
+import { foldTogether, phraseMarkdown } from "./markdown-parts.ts";
 import type { ReportContext, ReportSection } from "./section.ts";
 import { reportSections } from "./sections.ts";
 
@@ -67,12 +67,15 @@ interface Rendering {
 
 function renderAt({ context, sections, shown }: Rendering, detail: Detail, leftOut: readonly string[]): string {
 	const { result, highlights } = context;
-	const title = shown.label === undefined ? gateTitle(result.backend) : `${gateTitle(result.backend)} · ${cleanName(shown.label)}`;
+	const commit = shown.change ?? result.arms.head.commit;
+	const title = [gateTitle(result.backend), shown.label, commit?.slice(0, 7)]
+		.filter((part) => part !== undefined)
+		.map((part) => cleanName(part));
 	const isLate = ({ appendix }: ReportSection) => appendix.includes("markdown");
 	const ordered = [...sections.filter((section) => !isLate(section)), ...sections.filter(isLate)];
 	const blocks = [
-		`## ${outcomeSymbols[result.outcome]} ${escapeMarkdown(title)}: ${escapeMarkdown(headline(result, highlights))}`,
-		...ordered.flatMap((section) => section.markdown(context, detail)),
+		`## ${outcomeSymbols[result.outcome]} ${escapeMarkdown(title.join(" · "))}: ${escapeMarkdown(headline(result, highlights))}`,
+		...foldTogether(ordered.flatMap((section) => section.markdown(context, detail))),
 		footer(result, leftOut, shown),
 	];
 	return `${blocks.join("\n\n")}\n`;

@@ -2,7 +2,7 @@
 import type { ReportSection } from "./section.ts";
 import { buildSection } from "./sections/builds.ts";
 import { checkSection, methodSection } from "./sections/checks.ts";
-import { environmentSection, noiseSection } from "./sections/environment.ts";
+import { environmentSection } from "./sections/environment.ts";
 import { errorSection } from "./sections/errors.ts";
 import { fileSection } from "./sections/files.ts";
 import { findingSection } from "./sections/findings.ts";
@@ -36,7 +36,6 @@ export const reportSections: readonly ReportSection[] = [
 	unchangedWorkloadSection,
 	nextStepSection,
 	checkSection,
-	noiseSection,
 	methodSection,
 	environmentSection,
 	fileSection,

@@ -5,6 +5,7 @@ import { utf8Bytes } from "../../../src/core/report/budget.ts";
 import { renderMarkdown } from "../../../src/core/report/markdown.ts";
 import { buildCheck, buildGolden, buildResult, buildSlowWorkload, buildWorkload } from "../../support/build-result.ts";
 import { hostileNames, resultCases } from "../../support/result-cases.ts";
+import { shownLines } from "../../support/shown-lines.ts";
 
 const cases = Object.entries(resultCases);
 
@@ -19,6 +20,23 @@ describe("renderMarkdown", () => {
 		expect(utf8Bytes(text)).toBeLessThanOrEqual(65_536);
 		expect(text.match(/<details>/g)?.length ?? 0).toBe(text.match(/<\/details>/g)?.length ?? 0);
 		expect((text.match(/^`{3,}text$/gm) ?? []).length).toBe((text.match(/^`{3,}$/gm) ?? []).length - strayFences(text));
+	});
+
+	it.each(["all-green", "no-base"])("of %s shows at most 8 lines", (name) => {
+		expect(shownLines(renderMarkdown(resultCases[name] ?? buildResult())).length).toBeLessThanOrEqual(8);
+	});
+
+	it("names the commit, and what a green run rules out", () => {
+		expect(renderMarkdown(buildResult())).toContain(
+			"## ✅ TensorRT gate · d4e5f6a: all 4 checks pass · slowdowns of 0.2 % or more are ruled out",
+		);
+		expect(renderMarkdown(buildResult(), { change: "c0ffee1234" })).toContain("gate · c0ffee1: all");
+	});
+
+	it("has a line for each failing output, and no golden check that passes", () => {
+		const text = renderMarkdown(resultCases["mismatch-and-slowdown"] ?? buildResult());
+		expect(text.match(/^- `(logits_out|mask)`: .*; base /gm)).toHaveLength(2);
+		expect(text).not.toMatch(/^\|.*\| pass \|/m);
 	});
 
 	it("reports what it left out, and drops the cheapest first", () => {
@@ -92,7 +110,7 @@ describe("renderMarkdown", () => {
 
 	it("folds unchanged rows away and shows the others", () => {
 		const text = renderMarkdown(resultCases["mismatch-and-slowdown"] ?? buildResult());
-		const [open = "", folded = ""] = text.split("1 unchanged row");
+		const [open = "", folded = ""] = text.split("\n<details><summary>1 unchanged row</summary>");
 		expect(open).toContain("| classifier · fp16 · batch 8 |");
 		expect(open).not.toContain("| encoder");
 		expect(folded).toContain("| encoder · fp16 · 4 × 64 |");

@@ -63,7 +63,7 @@ describe("the reports", () => {
 			expect(text).toContain("a row does not depend on its neighbours");
 			expect(text).toContain("known on the base");
 		}
-		expect(markdown).toContain("No input tells padding by its name");
+		expect(terminal + renderHtml(result)).toContain("No input tells padding by its name");
 	});
 
 	it("report each probe that differs once, as severe as its gate, and what is known as a note", () => {

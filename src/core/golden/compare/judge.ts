@@ -170,5 +170,5 @@ function messageOf(state: GoldenState, input: CaseInput, modelChanged: boolean):
 	if (!modelChanged) return undefined;
 	if (state === "match") return `${otherModel(input)}; the outputs still match it.`;
 	if (state === "existing") return `${otherModel(input)}, and the outputs of head and base differ from it: record the golden again.`;
-	return `${otherModel(input)}, and the outputs differ: either the change is wrong or the golden must be recorded again.`;
+	return `${otherModel(input)}: fix the change, or record the golden again.`;
 }

@@ -1,22 +1,10 @@
-// The noise and the environment of the job: what limits its figures, and what they were measured on.
+// What the figures of the job were measured on.
 import type { Result } from "../../schema/result.ts";
 import { cleanName, escapeMarkdown } from "../../text/escape.ts";
-import { noiseBudgetText } from "../facts.ts";
 import { gpuFacts } from "../gpu-format.ts";
 import { folded, html, type Piece } from "../html/markup.ts";
 import { foldedMarkdown } from "../markdown-parts.ts";
 import { defineSection } from "../section.ts";
-
-export const noiseSection = defineSection({
-	id: "noise",
-	appendix: ["markdown"],
-	select: ({ result }) => noiseBudgetText(result),
-	markdown: (text) => {
-		const body =
-			"Half the width of this job's widest interval. Smaller changes cannot be distinguished from no change. A quieter runner or more pairs reduce it.";
-		return [foldedMarkdown(escapeMarkdown(text.replace(/^s/, "S")), body)];
-	},
-});
 
 function environmentMarkdown({ environment }: Result): string[] {
 	const entries = Object.entries(environment).slice(0, 100);

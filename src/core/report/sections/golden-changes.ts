@@ -82,7 +82,7 @@ function changeHighlight(change: GoldenChange, gates: GateIndex): Highlight {
 		topic: weaker ? ["weakened golden", "weakened goldens"] : ["changed golden", "changed goldens"],
 		title: `${cleanName(change.model)}: the golden changed and needs review${weaker ? ": it is WEAKER" : ""} (${revisionText(change)})`,
 		sentences: sentencesOf(change),
-		fix: "Look at what moved and why; approve the change only if the old golden was wrong or the new one is intended.",
+		fix: "Approve it only if the old golden was wrong or the new one is intended.",
 	};
 }
 

@@ -20,20 +20,26 @@ function sentence(text: string): string {
 	return /[.!?…]$/.test(capital) ? capital : `${capital}.`;
 }
 
-function placeOf({ check, verdict }: Failing): Phrase {
+function placeOf({ check, verdict }: Failing, totalCases: number): Phrase {
 	if (verdict.scope !== undefined) return [` over the whole set of ${counted(verdict.cases ?? 0, "case")}`];
+	if (totalCases === 1) return check.sample === undefined ? [] : [` (sample ${check.sample})`];
 	const sample = check.sample === undefined ? "" : `, sample ${check.sample}`;
 	return [" (case ", { code: cleanName(verdict.case, 60) }, `${sample})`];
 }
 
-function checkSentence(failing: Failing): Phrase {
+/** `logits: relative L2 is 3.3e-2, 33 times the allowed 1e-3 (case a); base 3e-7.` */
+function checkLine(failing: Failing, totalCases: number): Phrase {
 	const { check } = failing;
-	const where = placeOf(failing);
 	// The detail has both numbers, and its limit is not one of the golden's.
-	if (check.metric === "error-growth" && check.detail !== undefined)
-		return [{ code: cleanName(check.output) }, `: ${cleanMessage(check.detail, 300)}`, ...where, "."];
-	const detail = check.detail === undefined ? "" : ` ${sentence(cleanMessage(check.detail, 300))}`;
-	return [{ code: cleanName(check.output) }, `: ${measureText(check)}`, ...where, `.${detail}`];
+	const measure = check.metric === "error-growth" && check.detail !== undefined ? cleanMessage(check.detail, 300) : measureText(check);
+	return [{ code: cleanName(check.output) }, `: ${measure}`, ...placeOf(failing, totalCases), `${baseText(check)}.`];
+}
+
+function baseText({ base, existing }: GoldenCheck): string {
+	const fails = existing === true ? "the base fails this check too" : "";
+	const own = base === undefined || base === null ? "" : `base ${formatValue(base)}`;
+	const text = [own, fails].filter((part) => part !== "").join(", ");
+	return text === "" ? "" : `; ${text}`;
 }
 
 /** With how far off it is, where something is allowed of each element. */
@@ -46,37 +52,36 @@ function worstFirst(a: Failing, b: Failing): number {
 	return capRatio(b.check) - capRatio(a.check);
 }
 
-/** The worst failing check of each output and metric over all cases. */
+/** The worst failing check of each output over all cases, the worst first. */
 function worstChecks(verdicts: readonly GoldenVerdict[]): Failing[] {
 	const failing = verdicts.flatMap((verdict) => verdict.checks.filter((check) => !check.pass).map((check) => ({ verdict, check })));
-	const seen = new Map<string, Failing>();
-	for (const entry of failing.sort(worstFirst)) {
-		const key = JSON.stringify([entry.check.output, entry.check.metric, entry.check.slice]);
-		if (!seen.has(key)) seen.set(key, entry);
-	}
-	return [...seen.values()];
+	const outputs = new Map<string, Failing>();
+	for (const entry of failing.sort(worstFirst)) if (!outputs.has(entry.check.output)) outputs.set(entry.check.output, entry);
+	return [...outputs.values()];
 }
 
-function mismatchSentences(verdicts: readonly GoldenVerdict[]): Phrase[] {
+/** More would push the sentences off the screen. */
+const maxLines = 8;
+
+/** A line for each output that fails; what explains the worst of them follows. */
+function describeMismatch(verdicts: readonly GoldenVerdict[], totalCases: number): Pick<Highlight, "lines" | "sentences"> {
 	const checks = worstChecks(verdicts);
-	const first = checks[0];
-	if (first === undefined) return messages(verdicts);
+	const [first] = checks;
+	if (first === undefined) return { sentences: messages(verdicts) };
 	const worst = worstText(first.check);
-	return [
-		checkSentence(first),
-		...baseSentences(first.check),
-		...(worst === null ? [] : [[worstSentence(first.check, worst)]]),
-		...checks.slice(1, 4).map(checkSentence),
-		...(checks.length > 4 ? [[`${counted(checks.length - 4, "more check")} of other outputs or metrics fail.`]] : []),
-		...messages(verdicts),
-	];
-}
-
-function baseSentences({ base, existing }: GoldenCheck): Phrase[] {
-	if (base === undefined || base === null) return existing === true ? [["The base engine fails this check too."]] : [];
-	return [
-		[`The base engine's own error to the same golden is ${formatValue(base)}${existing === true ? ", so it fails this check too" : ""}.`],
-	];
+	const { detail, metric } = first.check;
+	const hidden = checks.length - maxLines;
+	return {
+		lines: [
+			...checks.slice(0, maxLines).map((check) => checkLine(check, totalCases)),
+			...(hidden > 0 ? [[`… and ${counted(hidden, "more output")}.`]] : []),
+		],
+		sentences: [
+			...messages(verdicts),
+			...(worst === null ? [] : [[worstSentence(first.check, worst)]]),
+			...(detail === undefined || metric === "error-growth" ? [] : [[sentence(cleanMessage(detail, 300))]]),
+		],
+	};
 }
 
 /** The verdicts' messages, each once. */
@@ -132,7 +137,7 @@ function groupHighlight(
 		severity,
 		topic: fault === undefined ? topics[state] : ["unusable golden", "unusable goldens"],
 		title: `${subjectName({ model, engine, part })} ${fault === undefined ? `${titles[state]}${goldenExtent(group, totalCases)}` : "has a golden that cannot be used"}`,
-		sentences: fault === undefined ? mismatchSentences(group) : messages(group),
+		...(fault === undefined ? describeMismatch(group, totalCases) : { sentences: messages(group) }),
 		...(fault === undefined ? {} : { fix: cleanMessage(fault.fix) }),
 		...(state === "existing" ? { fix: existingFix(severity) } : {}),
 	};

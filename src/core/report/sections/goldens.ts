@@ -154,7 +154,7 @@ interface Facts {
 }
 
 function markdownBlock({ title, lines }: Facts, detail: Detail): string {
-	const shown = lines.filter(({ check }) => detail.matchingGoldens || !check.pass);
+	const shown = lines.filter(({ check }) => !check.pass);
 	if (shown.length === 0) return foldedMarkdown(title, "Each output of each case is in `report.html`.");
 	const head = ["case · output", "metric", "base engine", "head engine", "allowed", "check", "worst element"];
 	const table = markdownTable(head, shown.slice(0, detail.goldens).map(checkCells), [2, 3, 4]);

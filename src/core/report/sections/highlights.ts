@@ -1,6 +1,7 @@
 // The highlights at the top of every report, and in the terminal the list of what to do next.
 import { cleanText, escapeMarkdown, markdownFence } from "../../text/escape.ts";
 import { counted, type Tone } from "../../text/labels.ts";
+import { brief } from "../brief.ts";
 import type { Detail } from "../budget.ts";
 import { excerptLines, flagsAsCode, type Highlight, type HighlightSeverity, plainPhrase } from "../highlight.ts";
 import { folded, html, logExcerpt, type Markup, type Piece, phrase, pill } from "../html/markup.ts";
@@ -31,13 +32,20 @@ const maxInHtml = 200;
 const maxInTerminal = 8;
 const maxFixes = 5;
 
-function highlightMarkdown(highlight: Highlight, detail: Detail): string {
+/** Of one highlight in a comment. */
+const maxWords = 60;
+
+function highlightMarkdown(whole: Highlight, detail: Detail): string {
+	const highlight = brief(whole, maxWords);
 	const title = `${looks[highlight.severity].symbol} **${escapeMarkdown(highlight.title)}**`;
 	if (!detail.sentences) return title;
-	const sentences = highlight.sentences.map(phraseMarkdown).join(" ");
-	const fix = highlight.fix === undefined ? "" : `\n**Next:** ${phraseMarkdown(flagsAsCode(highlight.fix))}`;
+	const lines = (highlight.lines ?? []).map((line) => `- ${phraseMarkdown(line)}`);
+	// What follows a list is a paragraph of its own.
+	const gap = lines.length > 0 && (highlight.sentences.length > 0 || highlight.fix !== undefined) ? [""] : [];
+	const sentences = highlight.sentences.length === 0 ? [] : [highlight.sentences.map(phraseMarkdown).join(" ")];
+	const fix = highlight.fix === undefined ? [] : [`**Next:** ${phraseMarkdown(flagsAsCode(highlight.fix))}`];
 	// What happened has a line of its own; the next lines explain it.
-	const text = [title, sentences].filter((part) => part !== "").join("\n") + fix;
+	const text = [title, ...lines, ...gap, ...sentences, ...fix].join("\n");
 	if (!detail.excerpts || highlight.excerpt === undefined) return text;
 	return `${text}\n\n${foldedMarkdown("log excerpt", markdownFence(excerptLines(highlight.excerpt)))}`;
 }
@@ -50,10 +58,10 @@ function markdownBlocks(all: readonly Highlight[], detail: Detail): string[] {
 
 function highlightCard(highlight: Highlight): Markup {
 	const { tone, label } = looks[highlight.severity];
-	const lines = highlight.excerpt ?? [];
+	const [lines, excerpt] = [highlight.lines ?? [], highlight.excerpt ?? []];
 	const sentences = highlight.sentences.map((sentence) => [phrase(sentence), " "]);
 	return html`<article class="highlight ${tone}"><h2>${highlight.title} ${pill(label, tone)}</h2>
-<p>${sentences}</p>${highlight.fix === undefined ? null : html`<p><b>Next:</b> ${phrase(flagsAsCode(highlight.fix))}</p>`}${lines.length === 0 ? null : folded("Log excerpt", logExcerpt(lines))}</article>
+${lines.length === 0 ? null : html`<ul>${lines.map((line) => html`<li>${phrase(line)}</li>\n`)}</ul>`}<p>${sentences}</p>${highlight.fix === undefined ? null : html`<p><b>Next:</b> ${phrase(flagsAsCode(highlight.fix))}</p>`}${excerpt.length === 0 ? null : folded("Log excerpt", logExcerpt(excerpt))}</article>
 `;
 }
 
@@ -71,11 +79,11 @@ function terminalBlock(highlight: Highlight, { color, columns }: TerminalOptions
 	const { mark, tone } = looks[highlight.severity];
 	const style: Style = highlight.severity === "note" ? "cyan" : toneStyles[tone];
 	const [first = "", ...others] = wrapText(highlight.title, columns - 2);
-	const sentences = highlight.sentences.map(plainPhrase).join(" ");
+	const texts = [...(highlight.lines ?? []).map(plainPhrase), highlight.sentences.map(plainPhrase).join(" ")];
 	return [
 		`${paint(mark, style, color)} ${paint(first, "bold", color)}`,
 		...others.map((line) => `  ${paint(line, "bold", color)}`),
-		...wrapText(sentences, columns - 2).map((line) => `  ${line}`),
+		...texts.flatMap((text) => wrapText(text, columns - 2)).map((line) => `  ${line}`),
 		...excerptLines(highlight.excerpt ?? []).map((line) => paint(`  │ ${line}`, "dim", color)),
 	];
 }

@@ -143,9 +143,9 @@ function markdownCells(probe: ProbeResult): string[] {
 	return [subjectName({ model, engine, part }), probeLabels[probe.probe], probeStateLabels[state], ...distances, cleanName(message, 200)];
 }
 
-/** Those that agree go with the goldens that match when room is short. */
+/** Only those that differ: report.html has all. */
 function markdownBlock({ title, probes }: Facts, detail: Detail): string {
-	const shown = probes.filter(({ state }) => detail.matchingGoldens || state === "differs" || state === "known");
+	const shown = probes.filter(({ state }) => state === "differs" || state === "known");
 	if (shown.length === 0) return foldedMarkdown(title, "Each probe is in `report.html`.");
 	const head = ["engine", "probe", "answer", "apart", "allowed", "base", "what was compared"];
 	const table = markdownTable(head, shown.slice(0, detail.goldens).map(markdownCells), [3, 4, 5]);

@@ -42,12 +42,17 @@ function changedHighlight(result: Result, workload: WorkloadResult, severity: Hi
 		severity,
 		topic: [withCaveat(slower ? "slowdown" : "speedup", backend), withCaveat(slower ? "slowdowns" : "speedups", backend)],
 		title: `${subjectName(workload)} is ${speedLabel(workload.verdict, backend)}: ${changeWithInterval(workload.latency)}`,
-		sentences: sentences([
-			`${pairsText(workload.latency)}${noiseText(workload)}.`,
-			levels(workload) === "" ? null : `${levels(workload)}.`,
-			tailText(workload),
-			...(workload.notes ?? []).slice(0, 5).map((note) => cleanMessage(note)),
-		]).concat(whyPhrases(workload), sentences([replacedText(workload), limitsText(workload)])),
+		sentences: [
+			...sentences([limitsText(workload)]),
+			...whyPhrases(workload),
+			...sentences([
+				...(workload.notes ?? []).slice(0, 5).map((note) => cleanMessage(note)),
+				replacedText(workload),
+				`${pairsText(workload.latency)}${noiseText(workload)}.`,
+				levels(workload) === "" ? null : `${levels(workload)}.`,
+				tailText(workload),
+			]),
+		],
 	};
 }
 

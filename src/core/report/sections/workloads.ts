@@ -28,9 +28,10 @@ function rowCells(row: WorkloadRow): string[] {
 	return [
 		subjectName(row.workload),
 		row.verdict,
+		// Early, as a phone shows only the first columns.
+		changeCell(row, texts.change),
 		texts.base,
 		texts.head,
-		changeCell(row, texts.change),
 		texts.p99,
 		texts.memory,
 		texts.golden,
@@ -40,7 +41,7 @@ function rowCells(row: WorkloadRow): string[] {
 function rowsTable(result: Result, rows: readonly WorkloadRow[], limit: number): string {
 	const level = rows[0] === undefined ? "99 %" : levelText(rows[0].workload.latency);
 	const memory = result.backend.kind === "tensorrt" ? "GPU memory" : "peak memory";
-	const times = [armTitle("base", rows), armTitle("head", rows), `change (${level} interval)`, "P99 change"];
+	const times = [`change (${level} interval)`, armTitle("base", rows), armTitle("head", rows), "P99 change"];
 	const head = ["model · engine · workload", "verdict", ...times, memory, "golden"];
 	const table = markdownTable(head, rows.slice(0, limit).map(rowCells), [2, 3, 4, 5, 6, 7]);
 	return withHiddenRows(table, rows.length - limit, "more row");

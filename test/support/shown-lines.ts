@@ -1,0 +1,13 @@
+// What a reader sees of a comment before unfolding anything.
+
+/** The lines that are not empty, each folded part as its summary. */
+export function shownLines(markdown: string): string[] {
+	let depth = 0;
+	return markdown.split("\n").flatMap((line) => {
+		const opens = line.startsWith("<details>");
+		if (opens) depth += 1;
+		const isShown = depth === 0 || (opens && depth === 1);
+		if (line === "</details>") depth -= 1;
+		return isShown && line !== "" && !line.startsWith("<!--") ? [line] : [];
+	});
+}
