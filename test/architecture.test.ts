@@ -161,6 +161,14 @@ describe("the one file", () => {
 		expect(holding(/process\.env\b/)).toEqual(["src/adapters/github/env.ts"]);
 	});
 
+	it("that starts child processes is one for short, trusted commands and one for all others", () => {
+		expect(holding(/from "(@actions\/exec|node:child_process)"/).sort()).toEqual([
+			"src/adapters/process/exec.ts",
+			"src/adapters/process/spawn.ts",
+		]);
+		expect(holding(/\bprocesses\.exec\(/)).toEqual(["src/adapters/git/run-git.ts"]);
+	});
+
 	it("that opens files whose paths come from outside is adapters/process/input-file.ts", () => {
 		const opening = holding(/^import \{[^}]*\b(readFile|readFileSync|openSync|copyFile)\b[^}]*\} from "node:fs/m);
 		expect(opening.filter((path) => isIn(path, "app", "stages", "adapters/files"))).toEqual([]);

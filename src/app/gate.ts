@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { access, rm } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import { lockFolder } from "../adapters/files/lock.ts";
+import type { GitAccess } from "../adapters/git/run-git.ts";
 import type { Environment } from "../adapters/github/env.ts";
 import type { Config, Occasion } from "../core/config/config.ts";
 import { keepSelected, parsePatterns, selectModels, unknownSelection } from "../core/config/select.ts";
@@ -33,6 +34,8 @@ export interface GateOptions {
 	head?: string;
 	/** What the workflow runs for: names the base where the user names none. */
 	event?: RunEvent;
+	/** For fetching the base from the workflow's server. */
+	access?: GitAccess;
 	out: string;
 	seed?: string;
 	/** Patterns of the engines to measure, as the user wrote them; all where it is left out. */
@@ -97,8 +100,9 @@ interface Opening {
 async function withArms(opening: Opening, how: { composition: Composition; mode: "run" | "plan" }): Promise<GateCompletion> {
 	const { composition } = how;
 	const { options, outFolder, home } = opening;
-	const { cwd, base, head, event } = options;
+	const { cwd, base, head, event, access } = options;
 	const named = {
+		...(access === undefined ? {} : { access }),
 		...(base === undefined ? {} : { base }),
 		...(head === undefined ? {} : { head }),
 		...(event === undefined ? {} : { event }),

@@ -170,8 +170,7 @@ function brokenBase({ spec, folder }: Wanted, fault: Parameters<typeof recordFau
 	const { lfsProblem } = folder;
 	const isOfLfs = lfsProblem !== undefined && fault.code === "model-unreadable";
 	if (!isOfLfs) return { state: "broken", spec, arm: "base", error: recordFault(fault, place, "configuration") };
-	const fix = "Install git-lfs on the runner, and let the workflow's token or the remote read these files; then run it again.";
-	const details = { ...fault.details, fix: `${fix} ${otherBase}` };
-	const error = recordFault({ code: "lfs-unavailable", message: `${fault.message} ${lfsProblem}`, details }, place);
+	const details = { ...fault.details, fix: `${lfsProblem.fix} ${otherBase}` };
+	const error = recordFault({ code: "lfs-unavailable", message: `${fault.message} ${lfsProblem.reason}`, details }, place);
 	return { state: "broken", spec, arm: "base", error };
 }

@@ -10,8 +10,8 @@ export interface ArmFolder {
 	/** Absolute. */
 	path: string;
 	source: ArmSource;
-	/** Why files of Git LFS stay pointers, a sentence. */
-	lfsProblem?: string;
+	/** Why files of Git LFS stay pointers: a sentence, and what to do. */
+	lfsProblem?: { reason: string; fix: string };
 	/** Why a file that belongs to the arm is not there, a clause; null where the arm truly has no such file. */
 	whyAbsent?(path: string): Promise<string | null>;
 }

@@ -2,9 +2,16 @@
 import { lstat } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 import { inputKinds } from "../../core/input-kind.ts";
+import { classifyLfs } from "../../formats/git/output.ts";
 import { isLfsPointer } from "../../formats/onnx/head.ts";
 import { readWhole, withInput } from "../process/input-file.ts";
-import { type Git, slowMs, succeeded } from "./run-git.ts";
+import { fixOfDenied, type Git, slowMs, succeeded } from "./run-git.ts";
+
+export interface LfsProblem {
+	/** A sentence. */
+	reason: string;
+	fix: string;
+}
 
 export interface LfsRequest {
 	/** Top of the worktree. */
@@ -51,23 +58,33 @@ export async function usesLfs(git: Git): Promise<boolean> {
  * address, and may offer it credentials. A base is a commit that the repository's maintainers accepted, so it is
  * trusted. A head that may come from a fork keeps its pointers if it contains a `.lfsconfig`. Transfer agents of the user's
  * own git config are the user's choice and stay.
- * @returns one sentence on why files stay pointers; null if all were fetched.
+ * @returns why files stay pointers; null if all were fetched.
  */
-export async function pullLfs({ root, paths, isUntrusted, remote }: LfsRequest, git: Git): Promise<string | null> {
+export async function pullLfs({ root, paths, isUntrusted, remote }: LfsRequest, git: Git): Promise<LfsProblem | null> {
 	if (paths.length === 0) return null;
 	if (isUntrusted && (await lstat(join(root, ".lfsconfig")).catch(() => null)) !== null) {
-		return "Files of Git LFS were not fetched for the head: it sets its own LFS server in .lfsconfig and comes from a fork.";
+		const reason = "Files of Git LFS were not fetched for the head: it sets its own LFS server in .lfsconfig and comes from a fork.";
+		return { reason, fix: "Measure the change from a branch of this repository." };
 	}
 	if (!succeeded(await git(["lfs", "version"]))) {
-		return "Files of Git LFS were not fetched, because git-lfs is not installed: install it, and check out with `lfs: true` (actions/checkout).";
+		const reason = "Files of Git LFS were not fetched, because git-lfs is not installed.";
+		return { reason, fix: "Install it in the job's image or in a step before actions/checkout: `apt-get install -y git-lfs`." };
 	}
 	const some = paths === "all" || paths.length > maxPaths ? [] : [`--include=${paths.map((path) => patternOf(path, root)).join(",")}`];
 	const args = ["lfs", "pull", ...some, "--exclude=", ...(remote === null ? [] : [remote])];
 	const pulled = await git(args, { timeoutMs: slowMs, settings: filters, online: true, env: { GIT_LFS_SKIP_SMUDGE: undefined } });
 	if (succeeded(pulled)) return null;
-	const last = pulled.tail.at(-1) ?? `exit code ${pulled.exitCode ?? "unknown"}`;
-	return `Files of Git LFS could not be fetched: ${last.slice(0, 200)}`;
+	const { fault, line } = classifyLfs(pulled.tail);
+	const fix = fault === "denied" || fault === "refused" ? fixOfDenied(fault, await git.identity()) : fixes[fault];
+	return { reason: `Files of Git LFS could not be fetched: ${line.slice(0, 200) || `exit code ${pulled.exitCode}`}`, fix };
 }
+
+const fixes = {
+	budget:
+		"Let the owner of the repository raise its budget for Git LFS, under *Billing and licensing*; until then, GitHub serves none of its files.",
+	absent: "Push the files again with `git lfs push --all`, from a clone that has them.",
+	unreachable: "Run the job again.",
+};
 
 /** A pattern for the path: each special character of patterns and lists matches any character. */
 function patternOf(path: string, root: string): string {

@@ -1,11 +1,11 @@
 // Fetches from the remote of a clone: single commits, older history, names of tags and branches.
 import { ConfigError, ToolError } from "../../core/errors.ts";
-import { classifyFetch, type FetchFault, parseRemoteTags } from "../../formats/git/output.ts";
+import { classifyFetch, parseRemoteTags } from "../../formats/git/output.ts";
 import type { Tag } from "../../formats/git/version-tag.ts";
 import { isRefName } from "../../formats/github/names.ts";
 import type { ProcessRecord } from "../process/spawn.ts";
 import { isPlainRef, isShallow, refuseForeignOwner } from "./refs.ts";
-import { type Git, slowMs, succeeded } from "./run-git.ts";
+import { fixOfDenied, type Git, slowMs, succeeded } from "./run-git.ts";
 
 /** How much of the history a fetch adds: a number of commits, all since a time, or everything. */
 export type Depth = { deepenBy: number } | { sinceSeconds: number } | "all";
@@ -30,7 +30,7 @@ export async function openRemote(git: Git): Promise<Remote> {
 	const name = await remoteName(git);
 	if (name === null) return silentRemote(null);
 	const fetch = (args: readonly string[], wanted: readonly string[]): Promise<boolean> =>
-		tryTwice(() => git(["fetch", "--no-tags", "--quiet", ...args, name, ...wanted], { timeoutMs: slowMs, online: true }), name);
+		tryTwice(() => git(["fetch", "--no-tags", "--quiet", ...args, name, ...wanted], { timeoutMs: slowMs, online: true }), name, git);
 	return {
 		name,
 		// A depth truncates a complete clone, so only a shallow one gets one.
@@ -69,41 +69,40 @@ async function list(git: Git, args: readonly string[]): Promise<string> {
 		text = record.stdout;
 		return record;
 	};
-	await tryTwice(listing, args.find((arg) => !arg.startsWith("-")) ?? "the remote");
+	await tryTwice(listing, args.find((arg) => !arg.startsWith("-")) ?? "the remote", git);
 	return text;
 }
 
 /** Tries again if the connection broke. @returns false where the remote lacks what was requested. */
-async function tryTwice(call: () => Promise<ProcessRecord>, remote: string): Promise<boolean> {
+async function tryTwice(call: () => Promise<ProcessRecord>, remote: string, git: Git): Promise<boolean> {
 	for (let tries = 1; ; tries++) {
 		const record = await call();
 		if (succeeded(record)) return true;
 		const fault = classifyFetch(record.tail);
 		if (fault === "absent") return false;
-		if (fault !== "unreachable" || tries === 2) throw remoteError(fault, record, remote);
+		if (fault === "denied" || fault === "refused" || fault === "keyless")
+			throw deniedError(record, remote, fixOfDenied(fault, await git.identity()));
+		if (fault === "owner" || tries === 2) throw remoteError(record, remote);
 		await new Promise((resolve) => setTimeout(resolve, retryAfterMs));
 	}
 }
 
-function remoteError(fault: FetchFault, record: ProcessRecord, remote: string): ConfigError | ToolError {
+function deniedError(record: ProcessRecord, remote: string, fix: string): ConfigError {
+	return new ConfigError({
+		code: "git-ref",
+		message: `The base is not in this clone, and ${remote} denied the fetch.`,
+		details: { excerpt: record.tail.slice(-5), fix: `${fix} Or check out with \`fetch-depth: 0\`.` },
+	});
+}
+
+function remoteError(record: ProcessRecord, remote: string): ToolError {
 	refuseForeignOwner(record.tail);
-	const excerpt = record.tail.slice(-5);
-	if (fault === "denied") {
-		return new ConfigError({
-			code: "git-ref",
-			message: `The base is not in this clone, and ${remote} denied the fetch.`,
-			details: {
-				excerpt,
-				fix: "Give the job `permissions: contents: read` and leave `persist-credentials` of actions/checkout on, or check out with `fetch-depth: 0`.",
-			},
-		});
-	}
 	return new ToolError({
 		code: "tool-crashed",
 		message: `The base is not in this clone, and git could not fetch it from ${remote}.`,
 		details: {
 			argv: record.argv,
-			excerpt,
+			excerpt: record.tail.slice(-5),
 			...(record.exitCode === null ? {} : { exit: record.exitCode }),
 			fix: "Run the job again, or check out with `fetch-depth: 0`, so that no later fetch is needed.",
 		},

@@ -1,4 +1,4 @@
-// Runs git in one folder: without prompts, hooks or submodules, and with a time limit.
+// Runs git in one folder: without prompts, hooks or submodules; a call that contacts the remote may carry the workflow's token.
 import { ToolError } from "../../core/errors.ts";
 import { describeFailure } from "../process/failure.ts";
 import type { Processes } from "../process/processes.ts";
@@ -18,8 +18,22 @@ export interface GitCall {
 	env?: Readonly<Record<string, string | undefined>>;
 }
 
-/** Exit codes are for the caller to read; a git that is missing, hangs or dies is an error. */
-export type Git = (args: readonly string[], call?: GitCall) => Promise<ProcessRecord>;
+/** Authenticates requests to one server, and to no other. */
+export interface GitAccess {
+	/** https://github.com, or a server of the user's own. */
+	serverUrl: string;
+	/** Variables of git that add the token to these requests. */
+	env: Readonly<Record<string, string>>;
+}
+
+/** Whose credentials a remote gets: what the clone's config holds, the workflow's token, or none. */
+export type Identity = "clone" | "token" | "none";
+
+export interface Git {
+	/** Exit codes are for the caller to read; a git that is missing, hangs or dies is an error. */
+	(args: readonly string[], call?: GitCall): Promise<ProcessRecord>;
+	identity(): Promise<Identity>;
+}
 
 export const quickMs = 30_000;
 /** For a worktree of a large repository on a slow disk, or its history over a slow connection. */
@@ -35,6 +49,9 @@ const settings = [
 	"gc.auto=0",
 	"maintenance.auto=false",
 	"advice.detachedHead=false",
+	// A transfer below 1000 bytes a second for a minute ends by itself.
+	"http.lowSpeedLimit=1000",
+	"http.lowSpeedTime=60",
 ];
 
 /** No prompts; English messages, because they are parsed; only the folder selects the repository. */
@@ -53,17 +70,47 @@ const environment: Readonly<Record<string, string | undefined>> = {
 	GIT_PREFIX: undefined,
 };
 
-export function gitIn(folder: string, processes: Processes): Git {
-	return async (args, call = {}) => {
+/** @param access of calls that contact the remote; a clone with credentials of its own keeps to them. */
+export function gitIn(folder: string, processes: Processes, access?: GitAccess): Git {
+	let known: Promise<Identity> | undefined;
+	const identity = (): Promise<Identity> => {
+		known ??= identityOf(run, access);
+		return known;
+	};
+	async function run(args: readonly string[], call: GitCall = {}): Promise<ProcessRecord> {
 		const { timeoutMs = quickMs, stdin, captureBytes = 64 * 1024, tidying = false, online = false } = call;
 		const given = [...settings, ...(call.settings ?? [])].flatMap((setting) => ["-c", setting]);
 		// `--no-optional-locks`: two runs may query at once.
 		const argv: [string, ...string[]] = ["git", "--no-optional-locks", ...given, "-C", folder, ...args];
-		const env = { ...environment, ...(online ? {} : { GIT_NO_LAZY_FETCH: "1" }), ...call.env };
-		const record = await processes.run({ argv, env, timeoutMs, captureBytes, tidying, ...(stdin === undefined ? {} : { stdin }) });
-		if (record.state !== "exited") throw gitError(record, "git", timeoutMs);
+		const rights = online && (await identity()) === "token" ? access?.env : {};
+		const env = { ...environment, ...(online ? rights : { GIT_NO_LAZY_FETCH: "1" }), ...call.env };
+		const job = { argv, env, timeoutMs, captureBytes, tidying };
+		// Downloads by Git LFS may hang, and @actions/exec fails where git stops reading its input.
+		const record =
+			args[0] === "lfs" || stdin !== undefined ? processes.run({ ...job, ...(stdin === undefined ? {} : { stdin }) }) : processes.exec(job);
+		const { state } = await record;
+		if (state !== "exited") throw gitError(await record, "git", timeoutMs);
 		return record;
-	};
+	}
+	return Object.assign(run, { identity });
+}
+
+/** What actions/checkout leaves with `persist-credentials`; a second header beside it would make the server refuse both. */
+async function identityOf(git: (args: readonly string[]) => Promise<ProcessRecord>, access: GitAccess | undefined): Promise<Identity> {
+	if (access === undefined) return "none";
+	const own = await git(["config", "--get-urlmatch", "http.extraheader", `${access.serverUrl}/`]);
+	return firstLine(own) === "" ? "token" : "clone";
+}
+
+/** What to do where a remote denies access to whoever `identity` is. */
+export function fixOfDenied(fault: "denied" | "refused" | "keyless", identity: Identity): string {
+	const right = "Give the job `contents: read` under `permissions:`";
+	if (fault === "keyless") return "Leave `persist-credentials` of actions/checkout on, so that git may use its SSH key.";
+	if (identity === "clone")
+		return `${right}, or set \`persist-credentials: false\` for actions/checkout, so that the input \`token\` is used.`;
+	if (identity === "none") return `${right}, and the action a \`token\`, which is \`github.token\` by default.`;
+	if (fault === "denied") return `${right}.`;
+	return "The input `token` is wrong or has expired: `github.token` ends with its job, the token of an app after one hour. Give a valid one, and use git 2.31 or later.";
 }
 
 export function gitError(record: ProcessRecord, what: string, timeoutMs = slowMs): ToolError {

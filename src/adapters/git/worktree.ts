@@ -5,7 +5,7 @@ import { ToolError } from "../../core/errors.ts";
 import { makeFolders } from "../process/folder.ts";
 import type { Processes } from "../process/processes.ts";
 import { commitOf, refuseForeignOwner, resolveRef } from "./refs.ts";
-import { firstLine, type Git, gitError, gitIn, slowMs, succeeded } from "./run-git.ts";
+import { firstLine, type Git, type GitAccess, gitError, gitIn, slowMs, succeeded } from "./run-git.ts";
 
 export interface RefRequest {
 	/** A folder in the repository; the checkout's `path` is the same folder of the other commit. */
@@ -14,6 +14,8 @@ export interface RefRequest {
 	/** Path of the worktree; anything there is replaced. */
 	folder: string;
 	processes: Processes;
+	/** A partial clone fetches what it lacks. */
+	access?: GitAccess | undefined;
 }
 
 export interface OpenedRef {
@@ -34,7 +36,7 @@ const withoutLfs = ["filter.lfs.smudge=", "filter.lfs.process=", "filter.lfs.req
 export async function openRef(request: RefRequest): Promise<OpenedRef> {
 	const { repository, ref, processes } = request;
 	const folder = resolve(request.folder);
-	const git = gitIn(repository, processes);
+	const git = gitIn(repository, processes, request.access);
 	const commit = await resolveRef(ref, git, repository);
 	const prefix = firstLine(await git(["rev-parse", "--show-prefix"]));
 	const remove = (): Promise<void> => removeWorktree(folder, git);

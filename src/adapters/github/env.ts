@@ -109,6 +109,18 @@ export function readWorkflowRun(env: Readonly<Record<string, string | undefined>
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
+/**
+ * Settings for one call of git, as actions/checkout writes them into a file: the token goes to the server that the workflow runs
+ * on. They follow those that the user has set in the same way.
+ */
+export function gitAccess(token: string, env: Variables = process.env): { serverUrl: string; header: string; env: Record<string, string> } {
+	const serverUrl = (env["GITHUB_SERVER_URL"] || "https://github.com").replace(/\/+$/, "");
+	const at = /^\d{1,4}$/.test(env["GIT_CONFIG_COUNT"] ?? "") ? Number(env["GIT_CONFIG_COUNT"]) : 0;
+	const header = `AUTHORIZATION: basic ${Buffer.from(`x-access-token:${token}`).toString("base64")}`;
+	const setting = { [`GIT_CONFIG_KEY_${at}`]: `http.${serverUrl}/.extraheader`, [`GIT_CONFIG_VALUE_${at}`]: header };
+	return { serverUrl, header, env: { GIT_CONFIG_COUNT: `${at + 1}`, ...setting } };
+}
+
 /** What child processes see: our environment without what carries rights. */
 export function childEnvironment(env: Variables = process.env): Record<string, string | undefined> {
 	return Object.fromEntries(Object.entries(env).filter(([name]) => !isWithheld(name)));

@@ -46,7 +46,7 @@ function classifyRecord(record: ProcessRecord, texts: FailureText): { code: Tool
 		case "timed-out":
 			return {
 				code: "tool-timeout",
-				message: `${what} did not finish within ${seconds(timeoutMs)} and was killed${undead(record)}.`,
+				message: `${what} did not finish within ${seconds(timeoutMs)}${howEnded(record)}.`,
 				fix: "Check in the log where it hangs; raise the timeout if the work takes that long.",
 			};
 		case "aborted":
@@ -65,8 +65,8 @@ function classifyRecord(record: ProcessRecord, texts: FailureText): { code: Tool
 	}
 }
 
-function undead(record: ProcessRecord): string {
-	return record.problem === "" ? "" : ` (${record.problem})`;
+function howEnded({ problem }: ProcessRecord): string {
+	return problem === "" ? " and was killed" : `: ${problem}`;
 }
 
 function signalFix(signal: NodeJS.Signals | null): string {

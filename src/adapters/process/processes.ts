@@ -1,4 +1,5 @@
 // Runs child processes for one invocation of trtgate: knows the living ones, ends them all on Ctrl-C, adds up the time spent on them.
+import { type ExecOptions, execCommand } from "./exec.ts";
 import { signalGroup } from "./owner.ts";
 import { type ProcessOptions, type ProcessRecord, runProcess } from "./spawn.ts";
 
@@ -9,8 +10,14 @@ export interface RunOptions extends Omit<ProcessOptions, "onStart" | "onEnd"> {
 	beside?: boolean;
 }
 
+export interface ExecRunOptions extends Omit<ExecOptions, "signal"> {
+	tidying?: boolean;
+}
+
 export interface Processes {
 	run(options: RunOptions): Promise<ProcessRecord>;
+	/** For a short, trusted command: it ends by itself, and is left alone where the run is cancelled. */
+	exec(options: ExecRunOptions): Promise<ProcessRecord>;
 	/** Ends all living groups: SIGTERM, then SIGKILL after a grace. New runs come back as aborted. */
 	killAll(): Promise<void>;
 	/** SIGKILL to all living groups at once; for the last moments of the process. */
@@ -53,7 +60,13 @@ export function createProcesses(options: ProcessesOptions = {}): Processes {
 			if (beside !== true) watch.leave();
 		}
 	};
+	const exec = async ({ tidying, ...job }: ExecRunOptions): Promise<ProcessRecord> => {
+		watch.enter();
+		const signal = tidying === true ? new AbortController().signal : all;
+		return execCommand({ ...job, env: { ...options.env, ...job.env }, signal }).finally(watch.leave);
+	};
 	return {
+		exec,
 		run(job) {
 			const promise = run(job);
 			const settled = promise.then(

@@ -215,7 +215,8 @@ function waitForEnd(child: ChildProcess, options: ProcessOptions): Promise<Endin
 	});
 }
 
-function captureOutput(capBytes: number): { push(chunk: Uint8Array): void; text(): string } {
+/** Keeps the first bytes of a stream. */
+export function captureOutput(capBytes: number): { push(chunk: Uint8Array): void; text(): string } {
 	const chunks: Uint8Array[] = [];
 	let left = capBytes;
 	return {

@@ -5,7 +5,7 @@ import { whyAbsent } from "../../adapters/git/absent-file.ts";
 import { openHistory } from "../../adapters/git/history.ts";
 import { isRepository } from "../../adapters/git/refs.ts";
 import { remoteName } from "../../adapters/git/remote.ts";
-import { gitIn } from "../../adapters/git/run-git.ts";
+import { type GitAccess, gitIn } from "../../adapters/git/run-git.ts";
 import { describeFolder, openRef } from "../../adapters/git/worktree.ts";
 import type { Processes } from "../../adapters/process/processes.ts";
 import type { Config } from "../../core/config/config.ts";
@@ -28,6 +28,8 @@ export interface ArmsRequest {
 	head?: string;
 	/** What triggered the workflow: determines the base, and allows fetching it. */
 	event?: RunEvent;
+	/** For fetching from the workflow's server. */
+	access?: GitAccess;
 }
 
 export interface OpenedArms {
@@ -116,7 +118,7 @@ async function openBase(head: Head, opening: Opening): Promise<ArmFolder | strin
 /** @returns that a repository without any commit has no earlier one; a workspace that git cannot read may have one. */
 async function whyNoCommit(repository: string, { processes }: Opening): Promise<string> {
 	const fix =
-		"Install git in the job's image before actions/checkout, which without git brings files and no history; or name a folder with `--base` or the input `base`.";
+		"Install git in the job's image, or in a step before actions/checkout, which without git brings files and no history: `apt-get install -y git git-lfs`. Or name a folder with `--base` or the input `base`.";
 	try {
 		if (await isRepository(gitIn(repository, processes))) return "the workspace has no commit yet, so there is no earlier one";
 	} catch (error) {
@@ -146,7 +148,8 @@ function openPinnedBase(ref: string, opening: Opening): Promise<ArmFolder> {
 
 async function openFoundBase(of: { head: Head; commit: string; recipe: BaseRecipe }, opening: Opening): Promise<ArmFolder | string> {
 	const { head, commit, recipe } = of;
-	const history = await openHistory(gitIn(head.repository, opening.processes), { mayFetch: opening.request.event !== undefined });
+	const { event, access } = opening.request;
+	const history = await openHistory(gitIn(head.repository, opening.processes, access), { mayFetch: event !== undefined });
 	const base = await findBase(recipe, commit, history);
 	if (base.state === "none") return base.why;
 	const { label, ref, found } = base;
@@ -165,14 +168,15 @@ interface Checkout {
 async function checkOut(checkout: Checkout, opening: Opening): Promise<ArmFolder> {
 	const { request, processes } = opening;
 	const { arm, ref, source, repository = request.home } = checkout;
-	const git = gitIn(repository, processes);
+	const git = gitIn(repository, processes, request.access);
 	// Only a workflow's clone may be fetched into.
 	const fetched = request.event === undefined ? null : await (await openHistory(git)).find(ref);
-	const tree = await openRef({ repository, ref: fetched ?? ref, folder: join(request.outFolder, "worktrees", arm), processes });
+	const { access, outFolder } = request;
+	const tree = await openRef({ repository, ref: fetched ?? ref, folder: join(outFolder, "worktrees", arm), processes, access });
 	opening.closers.push(() => tree.remove());
 	const lfs = { arm, root: tree.root, path: tree.path, config: request.config, isUntrusted: arm === "head" && isForeign(request.event) };
-	const lfsProblem = await fetchLfsFiles({ ...lfs, remote: await remoteName(git) }, gitIn(tree.root, processes));
-	if (lfsProblem !== null) opening.notes.push(lfsProblem);
+	const lfsProblem = await fetchLfsFiles({ ...lfs, remote: await remoteName(git) }, gitIn(tree.root, processes, request.access));
+	if (lfsProblem !== null) opening.notes.push(lfsProblem.reason);
 	const folder = { arm, path: tree.path, source: { ...source, commit: tree.commit } };
 	const absent = (file: string): Promise<string | null> => whyAbsent(file, tree.path, gitIn(tree.path, processes));
 	return { ...folder, whyAbsent: absent, ...(lfsProblem === null ? {} : { lfsProblem }) };

@@ -1,7 +1,7 @@
 // Which files of a checkout the gate reads, so that those of Git LFS are fetched and no others.
 import { dirname, join } from "node:path";
 import { findExternalFiles } from "../../adapters/files/external-files.ts";
-import { isPointerFile, type LfsRequest, pullLfs, usesLfs } from "../../adapters/git/lfs.ts";
+import { isPointerFile, type LfsProblem, type LfsRequest, pullLfs, usesLfs } from "../../adapters/git/lfs.ts";
 import type { Git } from "../../adapters/git/run-git.ts";
 import { fileSource, readInputText, withInput } from "../../adapters/process/input-file.ts";
 import type { Config } from "../../core/config/config.ts";
@@ -19,10 +19,10 @@ export interface LfsCheckout extends Omit<LfsRequest, "paths"> {
 	config: Config;
 }
 
-/** @returns one sentence on why files stay pointers, where any do; the stages then report what they cannot read. */
-export async function fetchLfsFiles(checkout: LfsCheckout, git: Git): Promise<string | null> {
+/** @returns why files stay pointers, where any do; the stages then report what they cannot read. */
+export async function fetchLfsFiles(checkout: LfsCheckout, git: Git): Promise<LfsProblem | null> {
 	if (!(await usesLfs(git))) return null;
-	const pull = (paths: LfsRequest["paths"]): Promise<string | null> => pullLfs({ ...checkout, paths }, git);
+	const pull = (paths: LfsRequest["paths"]): Promise<LfsProblem | null> => pullLfs({ ...checkout, paths }, git);
 	// A prepare command may read any file.
 	const rounds = checkout.config.models.some((model) => model.prepare !== undefined)
 		? [async () => "all" as const]

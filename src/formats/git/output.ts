@@ -42,7 +42,8 @@ export function parseHashes(text: string): string[] {
 	return text.split("\n").filter((line) => commit.test(line));
 }
 
-export type FetchFault = "absent" | "denied" | "owner" | "unreachable";
+/** denied: the credentials lack a right. refused: they are missing, wrong or expired. keyless: the same over SSH. */
+export type FetchFault = "absent" | "denied" | "refused" | "keyless" | "owner" | "unreachable";
 
 const faults: readonly { fault: FetchFault; pattern: RegExp }[] = [
 	{ fault: "owner", pattern: /dubious ownership/i },
@@ -51,10 +52,12 @@ const faults: readonly { fault: FetchFault; pattern: RegExp }[] = [
 		pattern:
 			/not our ref|couldn't find remote ref|no such ref|unadvertised object|did not send all necessary objects|no commits selected for shallow|server does not support (shallow|--)/i,
 	},
+	{ fault: "keyless", pattern: /Permission denied \(publickey/i },
+	{ fault: "refused", pattern: /could not read (Username|Password)|Authentication failed|terminal prompts disabled|returned error: 401/i },
 	{
 		fault: "denied",
-		pattern:
-			/could not read (Username|Password)|Authentication failed|terminal prompts disabled|returned error: 40[13]|Permission denied|Repository not found|access denied|Permission to .* denied/i,
+		// GitHub answers 404 for a repository that a token may not read.
+		pattern: /returned error: 40[34]|Permission denied|Repository ('[^']*' )?not found|access denied|Permission to .* denied/i,
 	},
 ];
 
@@ -62,4 +65,23 @@ const faults: readonly { fault: FetchFault; pattern: RegExp }[] = [
 export function classifyFetch(lines: readonly string[]): FetchFault {
 	const text = lines.join("\n");
 	return faults.find(({ pattern }) => pattern.test(text))?.fault ?? "unreachable";
+}
+
+export type LfsFault = "absent" | "budget" | "denied" | "refused" | "unreachable";
+
+const lfsFaults: readonly { fault: LfsFault; pattern: RegExp }[] = [
+	// GitHub's words, today's and those before.
+	{ fault: "budget", pattern: /exceeded its LFS budget|over its data quota/i },
+	{ fault: "refused", pattern: /Authentication required|credentials .*not found|could not read (Username|Password)|Bad credentials/i },
+	{ fault: "absent", pattern: /does not exist on the server/i },
+	{ fault: "denied", pattern: /Authorization error|proper access|forbidden|not accessible|Repository or object not found/i },
+];
+
+/** Why `git lfs pull` failed, and the line that says so: its last one says only that it failed. */
+export function classifyLfs(lines: readonly string[]): { fault: LfsFault; line: string } {
+	for (const { fault, pattern } of lfsFaults) {
+		const line = lines.find((one) => pattern.test(one));
+		if (line !== undefined) return { fault, line };
+	}
+	return { fault: "unreachable", line: lines.findLast((one) => !/failed to fetch some objects/i.test(one)) ?? lines.at(-1) ?? "" };
 }

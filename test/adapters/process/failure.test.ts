@@ -22,7 +22,7 @@ describe("describeFailure", () => {
 		[
 			{ state: "timed-out", exitCode: null, problem: "process 7 outlived SIGKILL by 5000 ms" },
 			"tool-timeout",
-			"Tool did not finish within 1.5 s and was killed (process 7 outlived SIGKILL by 5000 ms).",
+			"Tool did not finish within 1.5 s: process 7 outlived SIGKILL by 5000 ms.",
 		],
 		[{ state: "aborted", exitCode: null }, "interrupted", "Tool was interrupted."],
 		[{ state: "signalled", exitCode: null, signal: "SIGSEGV" }, "tool-crashed", "Tool was ended by SIGSEGV."],

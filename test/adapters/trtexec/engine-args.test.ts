@@ -22,6 +22,7 @@ function recorder(): Processes & { asked: RunOptions[] } {
 			const ended = { state: "not-started", exitCode: null, signal: null, wallMs: 0, tail: [], stdout: "", problem: "not here" } as const;
 			return { ...ended, tail: [], logPath: null, argv: job.argv };
 		},
+		exec: (job) => Promise.reject(new Error(`${job.argv[0]} was not expected`)),
 		killAll: async () => {},
 		killNow: () => {},
 		owns: () => false,

@@ -473,7 +473,7 @@ describe("where there must be a base and is none", () => {
 		const history = await openHistory(gitIn(folder, processes));
 		await expect(history.bring(at("main-298"))).rejects.toMatchObject({
 			code: "git-ref",
-			details: { fix: expect.stringMatching(/contents: read.*persist-credentials.*fetch-depth/) },
+			details: { fix: expect.stringMatching(/contents: read.*`token`.*fetch-depth/) },
 		});
 	});
 

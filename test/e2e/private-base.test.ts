@@ -1,0 +1,188 @@
+// The base of a private repository, whose commit and LFS files only the job's token may read: git, git-lfs and servers are real.
+import { execFileSync, spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { runActionFolder } from "../support/action-runner.ts";
+import { pullRequest } from "../support/event-payloads.ts";
+import { checkOut, git } from "../support/git-history.ts";
+import { startLocalGitHub } from "../support/local-github/start.ts";
+import { type PrivateRemote, type RemoteRules, startPrivateRemote } from "../support/private-remote.ts";
+import { fixtures, readResult, temporaryFolder, untimed } from "../support/project.ts";
+import { makeRepository, type PullRepository } from "../support/pull-repository.ts";
+
+const token = "ghs_right";
+const model = readFileSync(join(fixtures, "model.onnx"));
+
+interface Row {
+	what: string;
+	rules?: Partial<RemoteRules>;
+	inputs?: Record<string, string>;
+	/** What the machine lacks. */
+	lacks?: ("git" | "git-lfs")[];
+	/** The server is the user's own; else it stands in for github.com, as its proxy. */
+	isEnterprise?: boolean;
+	/** Before the action. */
+	given?(workspace: string, serverUrl: string): void;
+	exit: number;
+	outcome: string;
+	/** The code, the message and the fix of its error. */
+	says?: [code: string, message: RegExp, fix: RegExp];
+}
+
+const rows: Row[] = [
+	{ what: "is fetched with the token", exit: 0, outcome: "pass" },
+	{ what: "is fetched with the token from a server of the user's own", isEnterprise: true, exit: 0, outcome: "pass" },
+	{
+		what: "is fetched with what actions/checkout left, where it left something",
+		inputs: { token: "ghs_other" },
+		given: (workspace, url) => void git(workspace, "config", `http.${url}/.extraheader`, headerOf(token)),
+		exit: 0,
+		outcome: "pass",
+	},
+	{
+		what: "names a token that is wrong or has expired",
+		inputs: { token: "ghs_expired" },
+		exit: 2,
+		outcome: "error",
+		says: ["git-ref", /origin denied the fetch/, /→ The input `token` is wrong or has expired.*git 2\.31/],
+	},
+	{
+		what: "asks for a token where there is none",
+		inputs: { token: "" },
+		exit: 2,
+		outcome: "error",
+		says: ["git-ref", /origin denied the fetch/, /contents: read.*`token`/],
+	},
+	{
+		what: "names the right that the token lacks",
+		rules: { mayRead: false },
+		exit: 2,
+		outcome: "error",
+		says: ["git-ref", /origin denied the fetch/, /→ Give the job `contents: read` under `permissions:`\. Or/],
+	},
+	{
+		what: "names the credentials of actions/checkout where they are refused",
+		given: (workspace, url) => void git(workspace, "config", `http.${url}/.extraheader`, headerOf("ghs_old")),
+		exit: 2,
+		outcome: "error",
+		says: ["git-ref", /origin denied the fetch/, /persist-credentials: false/],
+	},
+	{
+		what: "is not green where the LFS budget is used up",
+		rules: { isOverBudget: true },
+		exit: 3,
+		outcome: "error",
+		says: ["lfs-unavailable", /Git LFS pointer.*exceeded its LFS budget/, /raise its budget/],
+	},
+	{
+		what: "is not green without git-lfs, whose package is named",
+		lacks: ["git-lfs"],
+		exit: 3,
+		outcome: "error",
+		says: ["lfs-unavailable", /Git LFS pointer.*git-lfs is not installed/, /apt-get install -y git-lfs/],
+	},
+	{
+		what: "is not taken for absent in a container without git, where actions/checkout downloaded the files",
+		lacks: ["git", "git-lfs"],
+		given: (workspace) => rmSync(join(workspace, ".git"), { recursive: true }),
+		exit: 3,
+		outcome: "error",
+		says: ["tool-missing", /git is not installed/, /apt-get install -y git git-lfs/],
+	},
+	{
+		what: "is not taken for absent where git was installed after actions/checkout",
+		given: (workspace) => rmSync(join(workspace, ".git"), { recursive: true }),
+		exit: 2,
+		outcome: "error",
+		says: ["git-ref", /is no git repository/, /in a step before actions\/checkout/],
+	},
+];
+
+function headerOf(secret: string): string {
+	return `AUTHORIZATION: basic ${Buffer.from(`x-access-token:${secret}`).toString("base64")}`;
+}
+
+/** The base's model lies in Git LFS, the head's in the repository. */
+async function openRemote(rules: Partial<RemoteRules> = {}): Promise<{ remote: PrivateRemote; repo: PullRepository }> {
+	const gitDir = { path: "" };
+	const remote = await startPrivateRemote({
+		...{ token, ...rules },
+		get gitDir() {
+			return gitDir.path;
+		},
+	});
+	const files = { "trtgate.yml": untimed(), golden: "fixture:golden" };
+	const base = { ...files, ".gitattributes": "*.onnx filter=lfs -text\n", "model.onnx": remote.store(model) };
+	const repo = makeRepository({ base, head: { ...files, ".gitattributes": "", "model.onnx": model } });
+	gitDir.path = repo.origin;
+	return { remote, repo };
+}
+
+/** A PATH with links to this machine's programs, but for those that are not there; the real git writes down how it was called. */
+function pathOf(folder: string, lacks: readonly string[]): { path: string; calls(): string } {
+	const [bin, trace] = [join(folder, "bin"), join(folder, "calls")];
+	mkdirSync(bin);
+	for (const name of ["git", "git-lfs", "sh", "tar", "uname"]) {
+		const program = execFileSync("sh", ["-c", `command -v ${name}`], { encoding: "utf8" }).trim();
+		if (lacks.includes(name)) continue;
+		if (name === "git") writeFileSync(join(bin, name), `#!/bin/sh\necho "$*" >> ${trace}\nexec ${program} "$@"\n`, { mode: 0o755 });
+		else symlinkSync(program, join(bin, name));
+	}
+	return { path: bin, calls: () => (existsSync(trace) ? readFileSync(trace, "utf8") : "") };
+}
+
+/** The merge of a pull request, cloned as actions/checkout does without credentials that stay. */
+async function play({ rules, inputs = {}, lacks = [], isEnterprise = false, given }: Row) {
+	const { remote, repo } = await openRemote(rules);
+	const address = `http://127.0.0.1:${remote.port}`;
+	const [serverUrl, proxy] = isEnterprise ? [address, {}] : ["http://github.com", { http_proxy: address, no_proxy: "127.0.0.1" }];
+	const at = { folder: join(repo.root, "workspace"), ref: "refs/pull/7/merge", commit: repo.merge, depth: 1 };
+	const workspace = checkOut({ origin: repo.origin, ...at });
+	git(workspace, "remote", "set-url", "origin", `${serverUrl}/acme/engines`);
+	given?.(workspace, serverUrl);
+	const github = await startLocalGitHub({ gitDir: repo.origin });
+	onTestFinished(github.close);
+	const payload = pullRequest({ head: repo.head, base: repo.base, merge: repo.merge });
+	const temp = temporaryFolder();
+	const job = await github.environment({ event: "pull_request", payload, workspace, temp, sha: repo.merge, ref: at.ref });
+	const { path, calls } = pathOf(temp, lacks);
+	const env = { ...job, ...proxy, GITHUB_SERVER_URL: serverUrl, PATH: path, HOME: temp };
+	const run = await runActionFolder(".", {
+		env,
+		cwd: workspace,
+		inputs: { token, artifact: "none", comment: "never", "check-run": "false", ...inputs },
+	});
+	return { run, remote, workspace, calls, repo };
+}
+
+function filesIn(folder: string): string {
+	const paths = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+	return paths.map(({ parentPath, name }) => readFileSync(join(parentPath, name), "latin1")).join("\n");
+}
+
+const hasLfs = spawnSync("git", ["lfs", "version"]).status === 0;
+
+it.skipIf(!hasLfs).for(rows)("the base of a private repository $what", async (row) => {
+	const { run, workspace, calls, repo, remote } = await play(row);
+	const out = join(workspace, "trtgate-out");
+	expect(run.exitCode, run.stdout + run.stderr).toBe(row.exit);
+	expect(run.outputs["outcome"]).toBe(row.outcome);
+	if (row.says === undefined) {
+		const { arms, golden } = readResult(out);
+		expect(arms.base?.commit).toBe(repo.base);
+		expect(golden[0]?.checks[0]?.base).toBeLessThan(1e-5);
+		expect(remote.seen.map(({ path }) => path)).toContain("/acme/engines.git/info/lfs/objects/batch");
+	} else {
+		const [code, message, fix] = row.says;
+		const annotation = run.annotations.find(({ title }) => title?.endsWith(`: ${code}`));
+		expect(annotation?.message).toMatch(message);
+		expect(annotation?.message).toMatch(fix);
+		expect(run.stdout + run.summary).not.toMatch(/no base|nothing to compare/i);
+	}
+	const given = { token, ...row.inputs }.token;
+	const secrets = given === "" ? [] : [given, Buffer.from(`x-access-token:${given}`).toString("base64")];
+	expect(run.masks).toEqual(secrets.slice(1));
+	const kept = [run.stdout.replace(/^::add-mask::.*$/gm, ""), run.stderr, run.summary, calls(), filesIn(out), filesIn(workspace)];
+	for (const text of kept) for (const secret of secrets) expect(text).not.toContain(secret);
+});
