@@ -75,8 +75,9 @@ async function withScratch<Value>(options: HistoryBranchOptions, work: (scratch:
 	const folder = await mkdtemp(join(tmpdir(), "trtgate-history-"));
 	try {
 		const env = await remoteSettings(own);
-		const git: Git = (args, call: GitCall = {}) =>
+		const run = (args: readonly string[], call: GitCall = {}): Promise<ProcessRecord> =>
 			own([`--git-dir=${folder}`, ...args], { timeoutMs: slowMs, ...call, online: true, env: { ...env, ...call.env } });
+		const git: Git = Object.assign(run, { identity: own.identity });
 		const created = await own(["init", "--quiet", "--bare", folder]);
 		if (!succeeded(created)) throw unwritable(branch, created);
 		return await work({ git, folder, branch, patienceMs });
@@ -116,7 +117,7 @@ async function fetchTip({ git, branch }: Scratch, what: "all" | "trees"): Promis
 	if (succeeded(record)) return firstLine(await git(["rev-parse", tipRef]));
 	const fault = classifyFetch(record.tail);
 	if (fault === "absent") return null;
-	if (fault === "denied") throw denied(branch, "the remote denied the fetch", record.tail);
+	if (fault === "denied" || fault === "refused" || fault === "keyless") throw denied(branch, "the remote denied the fetch", record.tail);
 	throw unreadable(branch, record);
 }
 
