@@ -10,6 +10,7 @@ import { checkGolden } from "../../../src/app/golden/check.ts";
 import type { PolygraphyReport } from "../../../src/app/golden/check-polygraphy.ts";
 import runResults from "../../fixtures/polygraphy/run-results.json" with { type: "json" };
 import oracle from "../../oracles/golden-polygraphy.json" with { type: "json" };
+import { testTerminal } from "../../support/test-terminal.ts";
 
 interface Case {
 	name: string;
@@ -40,19 +41,9 @@ function argvOf({ candidate, golden, flags }: Case): string[] {
 
 async function run(argv: readonly string[]): Promise<{ exit: number; out: string }> {
 	let out = "";
-	const terminal = {
-		out: (text: string) => {
-			out += text;
-		},
-		echo: () => {},
-		err: () => {},
-		command: () => {},
-		color: { out: false, err: false },
-		columns: 100,
-		interactive: false,
-		environment: {} as never,
-		cwd: folder,
-	};
+	const terminal = testTerminal(folder, (text) => {
+		out += text;
+	});
 	return { exit: await checkGolden(argv, terminal), out };
 }
 

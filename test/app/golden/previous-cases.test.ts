@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { fileStore } from "../../../src/adapters/files/store.ts";
 import { fileTensorReader } from "../../../src/adapters/files/tensor-reader.ts";
-import { describeReuse, mustMatch, previousCases, withAccuracy } from "../../../src/app/golden/previous-cases.ts";
+import { describeReuse, mustMatch, previousCases, reusesInputs, withAccuracy } from "../../../src/app/golden/previous-cases.ts";
+import type { RecordOptions } from "../../../src/app/golden/record-options.ts";
 import type { OnnxDim, OnnxModel } from "../../../src/core/onnx/model.ts";
 import type { GoldenManifest } from "../../../src/core/schema/golden.ts";
 import { encodeNpy } from "../../../src/formats/tensor/npy.ts";
@@ -69,6 +70,18 @@ describe("keptCases", () => {
 		const generated = { ...old, producer: { ...old.producer, inputs: { image: "image+boundary, SplitMix64" } } };
 		const found = await previousCases({ old: generated, folder, model: modelOf([2, 2]), given: { dims: {}, inputs: {} } }, ports);
 		expect(found).toMatchObject({ cases: [{ mayFail: true }], how: { image: "image+boundary, SplitMix64" } });
+	});
+});
+
+describe("reusesInputs", () => {
+	const none = { inputs: [], generators: [], cases: undefined };
+	it.each([
+		["no option asks for others", {}, true],
+		["--inputs gives others", { inputs: ["real"] }, false],
+		["--generator makes others", { generators: ["x=normal"] }, false],
+		["--cases makes others", { cases: 2 }, false],
+	])("where %s: %j is %s", (_, change, expected) => {
+		expect(reusesInputs({ ...none, ...change } as unknown as RecordOptions)).toBe(expected);
 	});
 });
 

@@ -1,0 +1,312 @@
+// The inputs that `golden record` finds in files or generates: sound, bytes, text, pictures and test data sets.
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { deflateSync } from "node:zlib";
+import { PNG } from "pngjs";
+import { describe, expect, it } from "vitest";
+import { withGoldenPorts } from "../../../src/app/golden/compose.ts";
+import { findRecordInputs, type RecordInputs } from "../../../src/app/golden/record-inputs.ts";
+import { parseRecordOptions } from "../../../src/app/golden/record-options.ts";
+import { progressFor } from "../../../src/app/terminal.ts";
+import { describeWorth } from "../../../src/core/golden/record/inputs-worth.ts";
+import type { Tensor } from "../../../src/core/golden/tensor/tensor.ts";
+import { float64Reader } from "../../../src/core/golden/tensor/values.ts";
+import { encodeNpy } from "../../../src/formats/tensor/npy.ts";
+import { float32 } from "../../support/golden-tensors.ts";
+import { attribute, type Bytes, floats, model, node, tensor, value } from "../../support/onnx-writer.ts";
+import { pngChunk, pngHeader, pngSignature } from "../../support/png-writer.ts";
+import { temporaryFolder } from "../../support/project.ts";
+import { testTerminal } from "../../support/test-terminal.ts";
+import { constant, encoder, meanOfRows, oracle, weight } from "../../support/text-encoder.ts";
+
+const [float, int32, int64] = [1, 6, 7];
+const classifier = readFileSync(resolve("examples/quickstart/base/models/classifier.onnx"));
+
+/** A folder with the model net.onnx and other files. */
+function workspace(bytes: Bytes, files: Readonly<Record<string, string | Uint8Array>>): string {
+	const cwd = temporaryFolder();
+	for (const [name, content] of Object.entries({ "net.onnx": bytes, ...files })) {
+		mkdirSync(dirname(join(cwd, name)), { recursive: true });
+		writeFileSync(join(cwd, name), content);
+	}
+	return cwd;
+}
+
+/** As `golden record net.onnx` finds them, with the first line that it prints. */
+async function inputsOf(cwd: string, ...argv: readonly string[]): Promise<RecordInputs & { worth: string }> {
+	const terminal = testTerminal(cwd);
+	const options = await parseRecordOptions(["net.onnx", "--out", "golden", ...argv], terminal);
+	const how = { terminal, progress: progressFor(terminal, { quiet: true }), onnxruntime: "wasm" };
+	const found = await withGoldenPorts(how, async (ports, scratchFolder) =>
+		findRecordInputs({ options, model: await ports.models.read(options.model), reused: null, scratchFolder }, ports),
+	);
+	return { ...found, worth: describeWorth(found.how, found.cases.length) };
+}
+
+/** The error, as one text of what is wrong and how to fix it. */
+async function refusalOf(cwd: string, ...argv: readonly string[]): Promise<string> {
+	const error = await inputsOf(cwd, ...argv).then(
+		() => expect.fail("nothing was refused"),
+		(thrown: unknown) => thrown as { message: string; code: string; details: { expected?: string; got?: string; fix?: string } },
+	);
+	const { message, code, details } = error;
+	return `${message} expected ${details.expected}, got ${details.got} [${code}] ${details.fix}`;
+}
+
+function valuesOf(one: Tensor | undefined): number[] {
+	if (one === undefined) return [];
+	const elements = one.shape.reduce((product, size) => product * size, 1);
+	return [...float64Reader(one)(0, elements)];
+}
+
+/** Looks bytes up by comparing them with 0 to 256. */
+const fileTypes = model({
+	nodes: [
+		node({ op: "Unsqueeze", inputs: ["bytes", "last"], outputs: ["column"] }),
+		node({ op: "Equal", inputs: ["column", "classes"], outputs: ["hits"] }),
+		node({ op: "Cast", inputs: ["hits"], outputs: ["hot"], attributes: [attribute.integer("to", float)] }),
+		node({ op: "MatMul", inputs: ["hot", "table"], outputs: ["rows"] }),
+		meanOfRows("rows"),
+	],
+	inputs: [value("bytes", ["n", 12], int32)],
+	outputs: [value("y", ["n", 4])],
+	initializers: [
+		tensor({
+			name: "classes",
+			dtype: int32,
+			dims: [1, 1, 257],
+			raw: new Uint8Array(Int32Array.from({ length: 257 }, (_, at) => at).buffer),
+		}),
+		constant("last", [1], -1),
+		weight("table", 257, 4),
+	],
+});
+
+describe("bytes", () => {
+	const how = { kind: "bytes", strip: true, head: 8, tail: 4, padding: 256 };
+
+	it("of each file become its first and last, in a case named after it", async () => {
+		const cwd = workspace(fileTypes, {
+			"in/a.py": "  import os\nprint(1)\n",
+			"in/b.json": "{}",
+			"in/c": "plain text",
+			"how.json": JSON.stringify(how),
+		});
+		const found = await inputsOf(cwd, "--inputs", "in", "--preprocess", "how.json");
+		expect(found).toMatchObject({
+			worth: "Inputs: 3 real files (in/*).",
+			how: { bytes: "given as files (in/*)" },
+			preprocess: { bytes: how },
+		});
+		expect(found.cases.map(({ id }) => id)).toEqual(["a.py", "b.json", "c"]);
+		expect(valuesOf(found.cases[1]?.inputs["bytes"])).toEqual([123, 125, 256, 256, 256, 256, 256, 256, 256, 256, 123, 125]);
+	});
+
+	it("that are made up are all of 0 to 256, since the model compares them with that", async () => {
+		const found = await inputsOf(workspace(fileTypes, {}), "--dims", "n=1", "--cases", "8");
+		expect(found.worth).toMatch(/^Inputs: random whole numbers\. They show/);
+		expect(found.how).toEqual({ bytes: "tokens:0..256, SplitMix64 (the model compares it with 257 numbers)" });
+		expect(Math.max(...found.cases.flatMap(({ inputs }) => valuesOf(inputs["bytes"])))).toBeGreaterThan(200);
+	});
+
+	it.each([
+		[{ ...how, head: 9 }, 'Input "bytes" takes 12 values, and --preprocess makes 13 of'],
+		[{ kind: "bytes", heads: 9 }, 'expected one of the keys kind, strip, head, tail, padding, got the key "heads"'],
+		[{ kind: "byte" }, 'expected one of image, audio, bytes, text, got "byte"'],
+		[{ inputs: { data: how } }, 'expected one of the model\'s inputs "bytes"'],
+		[[], "expected an object"],
+	])("are refused with preprocessing %j", async (wrong, words) => {
+		const cwd = workspace(fileTypes, { "in/a": "a", "how.json": JSON.stringify(wrong) });
+		expect(await refusalOf(cwd, "--inputs", "in", "--preprocess", "how.json")).toContain(words);
+	});
+});
+
+/** Sound, a state and the sampling rate, which chooses between two weights. */
+const detector = model({
+	nodes: [
+		node({ op: "MatMul", inputs: ["input", "wide"], outputs: ["a"] }),
+		node({ op: "MatMul", inputs: ["input", "narrow"], outputs: ["b"] }),
+		node({ op: "Equal", inputs: ["sr", "rate"], outputs: ["isWide"] }),
+		node({ op: "Where", inputs: ["isWide", "a", "b"], outputs: ["c"] }),
+		node({ op: "Add", inputs: ["c", "state"], outputs: ["y"] }),
+	],
+	inputs: [value("input", [null, null]), value("state", [1, 4]), value("sr", [], int64)],
+	outputs: [value("y", [1, 4])],
+	initializers: [weight("wide", 32, 4), weight("narrow", 32, 4), constant("rate", [], 16_000)],
+});
+
+describe("sound", () => {
+	const sounds: { name: string; file: string }[] = oracle.sounds;
+	const wavs = Object.fromEntries(sounds.slice(0, 2).map(({ name, file }) => [`in/${name}.wav`, Buffer.from(file, "base64")]));
+
+	it("is resampled and padded, beside a state of zeros and the rate that the model compares with", async () => {
+		const cwd = workspace(detector, { ...wavs, "how.yml": "kind: audio\nrate: 16000\nlength: 32\n" });
+		const found = await inputsOf(cwd, "--inputs", "in", "--preprocess", "how.yml");
+		expect(found.worth).toBe("Inputs: 2 real recordings (in/*.wav); state zeros, sr const:16000.");
+		expect(found.preprocess).toEqual({ input: { kind: "audio", rate: 16_000, length: 32 } });
+		const stereo = found.cases.find(({ id }) => id === "pcm16-stereo")?.inputs;
+		expect(valuesOf(stereo?.["sr"])).toEqual([16_000]);
+		expect(valuesOf(stereo?.["state"])).toEqual([0, 0, 0, 0]);
+		const samples = valuesOf(stereo?.["input"]);
+		expect([samples.length, samples.slice(0, 15).every((sample) => sample !== 0), samples.slice(15)]).toEqual([
+			32,
+			true,
+			Array.from({ length: 17 }, () => 0),
+		]);
+	});
+
+	it("goes in at its own rate without preprocessing, with a note, and other values may be given by hand", async () => {
+		const given = ["--shape", "input=1,32", "--generator", "sr=const:8000", "--generator", "state=ones"];
+		const found = await inputsOf(workspace(detector, wavs), "--inputs", "in", ...given);
+		expect(found.worth).toContain("; state ones, sr const:8000.");
+		expect(found.notes.join("\n")).toContain("Sound goes in at its own rate, 8000 Hz");
+		const [first] = found.cases;
+		expect([valuesOf(first?.inputs["sr"]), valuesOf(first?.inputs["state"])]).toEqual([[8000], [1, 1, 1, 1]]);
+	});
+
+	it("that is cut short is refused", async () => {
+		const cwd = workspace(detector, { "in/a.wav": Buffer.from(sounds[0]?.file ?? "", "base64").subarray(0, 50) });
+		expect(await refusalOf(cwd, "--inputs", "in")).toMatch(/a\.wav: expected 20 bytes in chunk "data", got 6.*\[tensor-invalid\]/);
+	});
+});
+
+describe("text", () => {
+	const tokenizer = JSON.stringify(oracle.texts.tokenizers["word-piece"]);
+	const lines = "the quick fox\n\nA lazy dog jumps over the brown fox.\r\nunhappy cafe\n";
+
+	it("goes through the tokenizer.json beside the model, with a note", async () => {
+		const found = await inputsOf(workspace(encoder, { "in/s.txt": lines, "tokenizer.json": tokenizer }), "--inputs", "in/s.txt");
+		expect(found.notes).toContain("Text goes through the tokenizer.json beside the model.");
+		expect(found.cases.map(({ inputs }) => inputs["input_ids"]?.shape)).toEqual([
+			[1, 5],
+			[1, 12],
+			[1, 5],
+		]);
+	});
+
+	it.each<[string, Record<string, string | Uint8Array>, string]>([
+		["no tokenizer", { "in/s.txt": "fox" }, "There is no tokenizer for text among --inputs"],
+		["a tokenizer of another kind", { "in/s.txt": "fox", "tokenizer.json": '{"model":{"type":"Magic"}}' }, "[tokenizer-invalid]"],
+		[
+			"bytes that are no UTF-8",
+			{ "in/s.txt": Buffer.from("fox\nd\xe9j\xe0", "latin1"), "tokenizer.json": tokenizer },
+			"got other bytes in line 2",
+		],
+		[
+			"a line too long",
+			{ "in/s.txt": "a".repeat(20_001), "tokenizer.json": tokenizer },
+			"expected at most 20000 characters in a line, got 20001 in line 1",
+		],
+		["no lines", { "in/s.txt": " \n\n", "tokenizer.json": tokenizer }, "got 0"],
+	])("is refused with %s", async (_, files, words) => {
+		expect(await refusalOf(workspace(encoder, files), "--inputs", "in/s.txt")).toContain(words);
+	});
+});
+
+describe("pictures", () => {
+	it("of one height keep their proportions, each in a case of its own width", async () => {
+		const reader = model({
+			nodes: [
+				node({ op: "Conv", inputs: ["x", "w"], outputs: ["c"] }),
+				node({
+					op: "ReduceMean",
+					inputs: ["c"],
+					outputs: ["y"],
+					attributes: [attribute.integers("axes", [2, 3]), attribute.integer("keepdims", 0)],
+				}),
+			],
+			inputs: [value("x", [null, 3, "?", null])],
+			outputs: [value("y", [null, 4])],
+			initializers: [weight("w", 4, 3, 3, 3)],
+		});
+		const drawn = (width: number): Buffer => {
+			const png = new PNG({ width, height: 16 });
+			for (let at = 0; at < width * 16; at += 1) png.data.set([(at * 7) % 256, (at * at) % 256, width, 255], 4 * at);
+			return PNG.sync.write(png);
+		};
+		const how = { layout: "nchw", colour: "bgr", resize: [8, null], mean: [0.5], std: [0.5] };
+		const cwd = workspace(reader, { "in/a.png": drawn(40), "in/b.png": drawn(64), "how.json": JSON.stringify(how) });
+		const found = await inputsOf(cwd, "--inputs", "in", "--preprocess", "how.json");
+		expect(found.worth).toBe("Inputs: 2 real pictures (in/*.png).");
+		expect(found.cases.map(({ inputs }) => inputs["x"]?.shape)).toEqual([
+			[1, 3, 8, 20],
+			[1, 3, 8, 32],
+		]);
+	});
+
+	const kind = { width: 48, height: 48, depth: 8, colour: 0, interlaced: false };
+	const pixels = (bytes: number): Buffer => pngChunk("IDAT", deflateSync(new Uint8Array(bytes)));
+	it.each([
+		["a second header", [pngHeader(kind), pngHeader({ ...kind, width: 30_000, height: 30_000 }), pixels(5)], "a second IHDR chunk"],
+		["an interlaced bomb", [pngHeader({ ...kind, interlaced: true }), pixels(300_000_000)], "a complete PNG image"],
+		[
+			"eight thousand pixels a side",
+			[pngHeader({ ...kind, width: 8192, height: 8192, interlaced: true }), pixels(5)],
+			"1 to 16777216 pixels",
+		],
+	])("that claim more than they hold are refused before memory is taken for them: %s", async (_, chunks, words) => {
+		const png = Buffer.concat([pngSignature, ...chunks, pngChunk("IEND", new Uint8Array())]);
+		const refusal = await refusalOf(workspace(classifier, { "in/a.png": png }), "--inputs", "in", "--dims", "batch=1");
+		expect(refusal).toContain(words);
+		expect(refusal).toContain("[tensor-invalid]");
+	});
+});
+
+describe("test data sets beside an ONNX model", () => {
+	/** A TensorProto of [1, 1, 48, 48] floats: dims (field 1), data type 1 (field 2), raw data (field 9). */
+	const protoOf = (set: number): Uint8Array => {
+		const values = Float32Array.from({ length: 48 * 48 }, (_, at) => 0.5 + 0.5 * Math.sin((set === 0 ? at % 48 : Math.floor(at / 48)) / 3));
+		const bytes = new Uint8Array(values.buffer);
+		const head = [8, 1, 8, 1, 8, 48, 8, 48, 16, 1, 0x4a, (bytes.length & 127) | 128, bytes.length >> 7];
+		return Uint8Array.from([...head, ...bytes]);
+	};
+
+	it("are a case each, and sizes that they do not have are refused", async () => {
+		const sets = Object.fromEntries([0, 1].map((set) => [`sets/test_data_set_${set}/input_0.pb`, protoOf(set)]));
+		const cwd = workspace(classifier, sets);
+		const found = await inputsOf(cwd, "--inputs", "sets");
+		expect(found.cases.map(({ id, inputs }) => [id, inputs["image"]?.shape])).toEqual([
+			["test_data_set_0", [1, 1, 48, 48]],
+			["test_data_set_1", [1, 1, 48, 48]],
+		]);
+		const refusal = await refusalOf(cwd, "--inputs", "sets", "--dims", "batch=2");
+		expect(refusal).toContain('--dims asks for batch=2, and the stored input "image" of case "test_data_set_0" has 1.');
+		expect(refusal).toContain("or give inputs of this size.");
+	});
+});
+
+describe("stored tensors", () => {
+	it.each([
+		["a folder of one folder for each case", (id: string) => `in/${id}/image.npy`],
+		["a folder of one file for each case", (id: string) => `in/${id}.npy`],
+	])("in %s are cases of these names", async (_, pathOf) => {
+		const files = Object.fromEntries(["disc", "ring"].map((id) => [pathOf(id), encodeNpy(float32(Array(2304).fill(0.5), [1, 1, 48, 48]))]));
+		const found = await inputsOf(workspace(classifier, files), "--inputs", "in");
+		expect(found).toMatchObject({ worth: "Inputs: 2 real cases.", how: { image: "given" }, cases: [{ id: "disc" }, { id: "ring" }] });
+	});
+});
+
+describe("inputs whose values nothing in the model says", () => {
+	const counter = model({
+		nodes: [
+			node({ op: "Cast", inputs: ["steps"], outputs: ["a"], attributes: [attribute.integer("to", float)] }),
+			node({ op: "Cast", inputs: ["codes"], outputs: ["b"], attributes: [attribute.integer("to", float)] }),
+			node({ op: "Mul", inputs: ["a", "b"], outputs: ["c"] }),
+			node({ op: "MatMul", inputs: ["c", "w"], outputs: ["y"] }),
+		],
+		inputs: [value("steps", [], int64), value("codes", [1, 8], int64)],
+		outputs: [value("y", [1, 4])],
+		initializers: [tensor({ name: "w", dims: [8, 4], raw: floats(...Array.from({ length: 32 }, (_, at) => at)) })],
+	});
+
+	it("are refused by name, all at once, with the options to give", async () => {
+		const refusal = await refusalOf(workspace(counter, {}));
+		expect(refusal).toMatch(/which values the inputs "steps" \(one int64\), "codes" \(int64 \[1, 8\]\) take\. .*\[usage\]/);
+		expect(refusal).toContain("--generator steps=const:1 --generator codes=tokens:0..99");
+	});
+
+	it("are generated as the options say", async () => {
+		const found = await inputsOf(workspace(counter, {}), "--generator", "steps=const:3", "--generator", "codes=tokens:0..99");
+		expect(found.how).toEqual({ steps: "const:3", codes: "tokens:0..99, SplitMix64" });
+	});
+});

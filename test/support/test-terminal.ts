@@ -1,0 +1,18 @@
+// A terminal whose results a test reads, for commands that run in the test's own process.
+import { readEnvironment } from "../../src/adapters/github/env.ts";
+import type { Terminal } from "../../src/app/terminal.ts";
+
+/** `written` is called with every result. */
+export function testTerminal(cwd: string, written: (text: string) => void = () => {}): Terminal {
+	return {
+		out: written,
+		echo: () => {},
+		err: () => {},
+		command: () => {},
+		color: { out: false, err: false },
+		columns: 100,
+		interactive: false,
+		environment: readEnvironment({}),
+		cwd,
+	};
+}
