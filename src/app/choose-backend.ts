@@ -53,6 +53,7 @@ export function chosenMachine(choice: BackendChoice): { backend: Backend; gpu():
 		build: async (job) => (await backend()).build(job),
 		infer: async (job) => (await backend()).infer(job),
 		measure: async (job) => (await backend()).measure(job),
+		measurePair: async (job) => (await (await backend()).measurePair?.(job)) ?? null,
 		profile: async (job) => (await (await backend()).profile?.(job)) ?? { state: "absent" },
 		trace: async (job) => (await (await backend()).trace?.(job)) ?? { state: "absent" },
 		notes: () => ready?.notes?.() ?? [],

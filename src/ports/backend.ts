@@ -1,4 +1,5 @@
 // Builds engines from models and runs them: TensorRT or ONNX Runtime. Types only.
+import type { TurnLimits } from "../core/compare/turns.ts";
 import type { InputConfig } from "../core/config/config.ts";
 import type { Tensor } from "../core/golden/tensor/tensor.ts";
 import type { EngineAssets, EngineSpec } from "../core/plan/plan.ts";
@@ -93,6 +94,16 @@ export type MeasureResult =
 	  }
 	| { state: "unusable"; reason: string; failure: ToolFailure; wallMs: number };
 
+/** Two runs whose processes live at once and take turns. */
+export interface MeasurePairJob {
+	runs: Readonly<Record<Arm, MeasureJob>>;
+	/** Decides the order within each round of turns. */
+	seed: string;
+	limits: TurnLimits;
+	/** How far the fastest iterations of both halves of an arm's rounds may differ, as a share. */
+	tolerance: number;
+}
+
 /** A separate run that times each layer: slower than a timed run, and never compared with one. */
 export interface ProfileJob {
 	engine: BuiltEngine;
@@ -138,6 +149,8 @@ export interface Backend {
 	build(job: BuildJob): Promise<BuildRecord>;
 	infer(job: InferJob): Promise<InferResult>;
 	measure(job: MeasureJob): Promise<MeasureResult>;
+	/** Where engines run on a CPU that other programs share. null: this backend times one process at a time. */
+	measurePair?(job: MeasurePairJob): Promise<Readonly<Record<Arm, MeasureResult>> | null>;
 	profile?(job: ProfileJob): Promise<ProfileResult>;
 	trace?(job: TraceJob): Promise<TraceResult>;
 	/** Sentences so far about what was degraded or chosen; each once. */

@@ -1,6 +1,7 @@
 // Times each workload: base and head in interleaved pairs of processes, more pairs while the comparison is undecided.
 import { compareRuns } from "../core/compare/compare.ts";
 import { chooseRunLength, pilotMs, type RunLength } from "../core/compare/run-length.ts";
+import { turnLimits } from "../core/compare/turns.ts";
 import { shouldStop } from "../core/compare/verdict.ts";
 import type { Config } from "../core/config/config.ts";
 import { folderName } from "../core/config/identity.ts";
@@ -8,11 +9,11 @@ import { type ErrorSubject, recordFault } from "../core/error-record.ts";
 import { runsWithoutBase } from "../core/plan/make-plan.ts";
 import type { Workload } from "../core/plan/plan.ts";
 import type { Arm, ErrorRecord, PerfRun, RunFigure } from "../core/schema/result.ts";
-import { summarize, throughputOf } from "../core/stats/summary.ts";
 import { counted } from "../core/text/labels.ts";
-import type { Backend, MeasureResult, TimedInput } from "../ports/backend.ts";
+import type { Backend, TimedInput } from "../ports/backend.ts";
 import type { Clock, Interrupt, Progress, Telemetry, ToolFailure } from "../ports/world.ts";
-import { discard, discardInvalid, observe, replacementCap, unstable, type WatchedRun } from "./watch.ts";
+import { engineOf, type PairJob, type TakenRun, timePair } from "./time-pair.ts";
+import { discard, discardInvalid, replacementCap, unstable } from "./watch.ts";
 import { isIdentical, type TimedWorkload } from "./workloads.ts";
 
 export interface MeasureInput {
@@ -37,7 +38,7 @@ export interface Measured {
 }
 
 interface MeasurePorts {
-	backend: Pick<Backend, "measure">;
+	backend: Pick<Backend, "measure" | "measurePair">;
 	progress: Progress;
 	interrupt: Interrupt;
 	clock: Clock;
@@ -68,8 +69,6 @@ interface Ledger {
 	taken: TakenRun[];
 	replaced: number;
 }
-
-type TakenRun = WatchedRun & { samples: Float64Array };
 
 async function measureWorkload(timed: TimedWorkload, input: MeasureInput, ports: MeasurePorts): Promise<Measured> {
 	const ledger: Ledger = { runs: [], taken: [], replaced: 0 };
@@ -144,10 +143,11 @@ async function measureUntilValid(pair: number, measuring: Measuring, ports: Meas
 }
 
 /** Repeats the whole pair when one of its runs is unusable, in either arm. */
-async function measurePair(job: PairJob, measuring: Measuring, ports: MeasurePorts): Promise<ToolFailure | null> {
+async function measurePair(at: Pick<PairJob, "pair" | "arms">, measuring: Measuring, ports: MeasurePorts): Promise<ToolFailure | null> {
 	const { ledger } = measuring;
 	for (;;) {
-		const { taken, failure } = await takePair(job, measuring, ports);
+		const { runs, taken, failure } = await timePair(pairJob(at, measuring), ports);
+		ledger.runs.push(...runs);
 		if (!failure) {
 			ledger.taken.push(...taken);
 			return null;
@@ -159,67 +159,26 @@ async function measurePair(job: PairJob, measuring: Measuring, ports: MeasurePor
 	}
 }
 
-interface PairJob {
-	pair: number;
-	arms: readonly Arm[];
+function pairJob(at: Pick<PairJob, "pair" | "arms">, measuring: Measuring): PairJob {
+	const { timed, input, length, ledger } = measuring;
+	const { outFolder } = input;
+	const turns = { limits: turnLimits(input.measure), tolerance: minimalEffectOf(timed, input) / 4 };
+	const common = { ...commonOf(timed, input), ...length };
+	return { ...at, order: ledger.runs.length, timed, outFolder, common, ...(takesTurns(measuring) ? { turns } : {}) };
 }
 
-interface TakenPair {
-	taken: TakenRun[];
-	failure?: ToolFailure;
+/** On a CPU the processes of a pair take turns; a GPU under a lease has no other programs whose bursts both runs must share. */
+function takesTurns({ timed, input }: Pick<Measuring, "timed" | "input">): boolean {
+	return input.figure === "fastest" && timed.base !== undefined;
 }
 
-async function takePair(job: PairJob, measuring: Measuring, ports: MeasurePorts): Promise<TakenPair> {
-	const taken: TakenPair["taken"] = [];
-	for (const arm of job.arms) {
-		const fromMs = ports.clock.now();
-		const { run, result } = await measureRun({ pair: job.pair, arm }, measuring, ports.backend);
-		const watched: WatchedRun = { run, fromMs, toMs: ports.clock.now(), timedMs: result.state === "ok" ? result.timedMs : undefined };
-		measuring.ledger.runs.push(run);
-		observe(watched, ports.telemetry);
-		if (result.state === "unusable") return { taken, failure: result.failure };
-		taken.push({ ...watched, samples: result.samplesMs });
-	}
-	return { taken };
+function minimalEffectOf(timed: TimedWorkload, input: MeasureInput): number {
+	return comparisonOptions(timed.workload, { ...input, looks: input.measure.looks }).minimalEffect;
 }
 
-async function measureRun(
-	at: { pair: number; arm: Arm },
-	measuring: Measuring,
-	backend: MeasurePorts["backend"],
-): Promise<{ run: PerfRun; result: MeasureResult }> {
-	const { timed, input, ledger } = measuring;
-	const order = ledger.runs.length;
-	const folder = folderName(timed.workload.id);
-	const samples = `raw/${folder}/${String(order).padStart(3, "0")}-pair${at.pair}-${at.arm}.f64`;
-	const result = await backend.measure({
-		...timing(timed, at.arm, input),
-		...measuring.length,
-		samplesPath: `${input.outFolder}/${samples}`,
-		logPath: `${input.outFolder}/logs/measure-${folder}-${order}.log`,
-	});
-	const common = { arm: at.arm, pair: at.pair, order, wallMs: result.wallMs };
-	if (result.state === "unusable") return { run: { ...common, state: "unusable", reason: result.reason }, result };
-	const summary = summarize(result.samplesMs);
-	if (summary === null)
-		return { run: { ...common, state: "unusable", reason: "its samples are empty or not finite" }, result: unusable(result.wallMs) };
-	const { peakMemoryBytes, enqueueBound, timedMs, reportedThroughputPerSecond: reportedPerSecond } = result;
-	const { iterations } = summary;
-	const throughputPerSecond = throughputOf({ iterations, timedMs, ...(reportedPerSecond === undefined ? {} : { reportedPerSecond }) });
-	const measured = throughputPerSecond === undefined ? {} : { throughputPerSecond };
-	const bound = enqueueBound === undefined ? {} : { enqueueBound };
-	return { run: { ...common, state: "ok", samples, ...summary, ...measured, peakMemoryBytes, ...bound }, result };
-}
-
-function unusable(wallMs: number): MeasureResult {
-	const failure: ToolFailure = { code: "tool-output", message: "A run gave samples that are empty or not finite.", details: {} };
-	return { state: "unusable", reason: "no usable samples", failure, wallMs };
-}
-
-function timing(timed: TimedWorkload, arm: Arm, input: MeasureInput) {
-	const engine = arm === "base" && timed.base ? timed.base : timed.head;
-	const { threads, timeoutMs } = input.measure;
-	return { engine, inputs: timed.inputs, streams: timed.workload.config.streams, seed: 1, threads, timeoutMs };
+function commonOf(timed: TimedWorkload, { measure }: MeasureInput) {
+	const { threads, timeoutMs } = measure;
+	return { inputs: timed.inputs, streams: timed.workload.config.streams, seed: 1, threads, timeoutMs };
 }
 
 /**
@@ -228,6 +187,8 @@ function timing(timed: TimedWorkload, arm: Arm, input: MeasureInput) {
  */
 async function pilot(timed: TimedWorkload, input: MeasureInput, ports: MeasurePorts): Promise<RunLength> {
 	const { warmUpMs, durationMs, adaptsLength } = input.measure;
+	// Each process of a pair warms itself up before its first turn.
+	if (takesTurns({ timed, input })) return { warmUpMs, durationMs };
 	const isAdaptive = adaptsLength && input.figure === "median";
 	const arms: readonly Arm[] = timed.base ? ["base", "head"] : ["head"];
 	const pilots: Float64Array[] = [];
@@ -235,7 +196,8 @@ async function pilot(timed: TimedWorkload, input: MeasureInput, ports: MeasurePo
 		if (ports.interrupt.reason() !== null) break;
 		const path = `${input.outFolder}/scratch/warm-${folderName(timed.workload.id)}-${arm}`;
 		const result = await ports.backend.measure({
-			...timing(timed, arm, input),
+			...commonOf(timed, input),
+			engine: engineOf(timed, arm),
 			warmUpMs: 0,
 			durationMs: isAdaptive ? pilotMs : 0,
 			samplesPath: `${path}.f64`,
@@ -243,8 +205,12 @@ async function pilot(timed: TimedWorkload, input: MeasureInput, ports: MeasurePo
 		});
 		if (result.state === "ok") pilots.push(result.samplesMs);
 	}
-	const { minimalEffect } = comparisonOptions(timed.workload, { ...input, looks: input.measure.looks });
 	return isAdaptive && pilots.length === arms.length
-		? chooseRunLength(pilots, { warmUpMs, durationMs, minimalEffect, streams: timed.workload.config.streams })
+		? chooseRunLength(pilots, {
+				warmUpMs,
+				durationMs,
+				minimalEffect: minimalEffectOf(timed, input),
+				streams: timed.workload.config.streams,
+			})
 		: { warmUpMs, durationMs };
 }

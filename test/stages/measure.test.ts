@@ -29,10 +29,11 @@ function timed(hashes: Partial<Record<Arm, string>> = { base: "a", head: "b" }):
 
 async function measureOne(
 	answer: (arm: Arm, nth: number) => MeasureResult,
-	options: { timed?: TimedWorkload; stopAfter?: number; cudaGraph?: boolean } = {},
+	options: { timed?: TimedWorkload; stopAfter?: number; cudaGraph?: boolean; figure?: "median" | "fastest" } = {},
 ) {
 	const backend = fakeBackend(answer);
-	const input = { workloads: [options.timed ?? timed()], measure: config.measure, family: 1, figure: "median" as const, outFolder: "/out" };
+	const { figure = "median" } = options;
+	const input = { workloads: [options.timed ?? timed()], measure: config.measure, family: 1, figure, outFolder: "/out" };
 	const all: Measured[] = [];
 	for await (const measured of measure(input, fakePorts(backend, options.stopAfter))) all.push(measured);
 	const [measured] = all;
@@ -43,7 +44,7 @@ async function measureOne(
 			spec: spec!,
 			looks: config.measure.looks,
 			family: 1,
-			figure: "median",
+			figure,
 			isShared: false,
 			cudaGraph: options.cudaGraph ?? true,
 		}),
@@ -58,6 +59,20 @@ describe("measure", () => {
 		expect(backend.warmed).toEqual(["base", "head"]);
 		const expected = order.slice(0, 5).flatMap((first) => (first === "base" ? ["base", "head"] : ["head", "base"]));
 		expect(backend.order).toEqual(expected);
+	});
+
+	it("lets the arms of a pair take turns on a CPU, without a pilot, and replaces both where one breaks", async () => {
+		const { backend, measured, row } = await measureOne(
+			(arm, nth) => (arm === "head" && nth === 3 ? brokenRun("it crashed") : steadyRun(1)),
+			{
+				figure: "fastest",
+			},
+		);
+		expect(backend.warmed).toEqual([]);
+		expect(backend.together).toBe(6);
+		expect(row.latency.pairs).toBe(5);
+		expect(measured.runs.map(({ order }) => order)).toEqual(measured.runs.map((_, index) => index));
+		expect(measured.runs.map(({ arm }) => arm).slice(0, 2)).toEqual(order[0] === "base" ? ["base", "head"] : ["head", "base"]);
 	});
 
 	it("stops at the first look that decides", async () => {

@@ -1,7 +1,7 @@
 // In-memory ports for the tests of stages: no file, no process, no clock but these.
 import { noTelemetry } from "../../src/adapters/gpu/sampler.ts";
 import type { Arm } from "../../src/core/schema/result.ts";
-import type { Backend, MeasureJob, MeasureResult } from "../../src/ports/backend.ts";
+import type { Backend, MeasureJob, MeasurePairJob, MeasureResult } from "../../src/ports/backend.ts";
 import type { Progress } from "../../src/ports/world.ts";
 
 export const silent: Progress = { stage() {}, item() {}, detail() {}, done() {} };
@@ -20,20 +20,23 @@ function isPilot({ samplesPath }: MeasureJob): boolean {
 }
 
 /** Answers each timed run by `answer`, and remembers in which order the arms were asked. */
-export function fakeBackend(answer: (arm: Arm, nth: number, job: MeasureJob) => MeasureResult): Backend & { order: Arm[]; warmed: Arm[] } {
+export function fakeBackend(
+	answer: (arm: Arm, nth: number, job: MeasureJob) => MeasureResult,
+): Backend & { order: Arm[]; warmed: Arm[]; together: number } {
 	const order: Arm[] = [];
 	const warmed: Arm[] = [];
 	const refuse = (): never => {
 		throw new Error("only measure is faked");
 	};
-	return {
+	const backend = {
 		order,
 		warmed,
+		together: 0,
 		facts: refuse,
 		fingerprint: refuse,
 		build: refuse,
 		infer: refuse,
-		async measure(job) {
+		async measure(job: MeasureJob) {
 			const { arm } = job.engine;
 			if (isPilot(job)) {
 				warmed.push(arm);
@@ -42,7 +45,12 @@ export function fakeBackend(answer: (arm: Arm, nth: number, job: MeasureJob) => 
 			order.push(arm);
 			return answer(arm, order.length - 1, job);
 		},
+		async measurePair({ runs }: MeasurePairJob) {
+			backend.together += 1;
+			return { base: await backend.measure(runs.base), head: await backend.measure(runs.head) };
+		},
 	};
+	return backend;
 }
 
 export function fakePorts(backend: Backend, stopAfter = Number.POSITIVE_INFINITY) {

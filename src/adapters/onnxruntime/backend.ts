@@ -6,6 +6,7 @@ import type { Processes } from "../process/processes.ts";
 import { buildEngine, type OnnxRuntimeContext } from "./build.ts";
 import { inferCases } from "./infer.ts";
 import { measureRun } from "./measure.ts";
+import { measurePair } from "./measure-pair.ts";
 import { chooseRuntime, type Runtime } from "./runtime.ts";
 
 export interface OnnxRuntimeOptions {
@@ -43,6 +44,7 @@ export function onnxRuntimeBackend(options: OnnxRuntimeOptions): Backend {
 		build: async (job) => buildEngine(job, await context()),
 		infer: async (job) => inferCases(job, await context()),
 		measure: async (job) => measureRun(job, await context()),
+		measurePair: async (job) => measurePair(job, await context()),
 	};
 }
 

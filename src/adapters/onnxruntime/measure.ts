@@ -8,21 +8,24 @@ import { describeFailure } from "../process/failure.ts";
 import { makeFolders } from "../process/folder.ts";
 import type { ProcessRecord } from "../process/spawn.ts";
 import { asFailure, externalOf, type OnnxRuntimeContext } from "./build.ts";
-import { badOutput, runWorker, type TaskOf } from "./worker-process.ts";
+import { badOutput, runWorker, type TaskOf, type WorkerLimits } from "./worker-process.ts";
 
-export async function measureRun(job: MeasureJob, context: OnnxRuntimeContext): Promise<MeasureResult> {
+/** By turns, where the run is one of a pair: its worker is then told how long each turn lasts. */
+export async function measureRun(job: MeasureJob, context: OnnxRuntimeContext, talk?: WorkerLimits["talk"]): Promise<MeasureResult> {
 	const started = performance.now();
 	try {
 		await makeFolders(dirname(job.samplesPath));
 		await rm(job.samplesPath, { force: true });
-		return await measureIn(job, context);
+		return await measureIn(job, context, talk);
 	} catch (error) {
 		return unusable(asFailure(error), performance.now() - started);
 	}
 }
 
-async function measureIn(job: MeasureJob, context: OnnxRuntimeContext): Promise<MeasureResult> {
-	const result = await runWorker<"measure">(taskOf(job, context), context.place, { logPath: job.logPath, timeoutMs: job.timeoutMs });
+async function measureIn(job: MeasureJob, context: OnnxRuntimeContext, talk: WorkerLimits["talk"]): Promise<MeasureResult> {
+	const { logPath, timeoutMs } = job;
+	const task = { ...taskOf(job, context), ...(talk === undefined ? {} : { durationMs: "by turns" as const }) };
+	const result = await runWorker<"measure">(task, context.place, { logPath, timeoutMs, ...(talk === undefined ? {} : { talk }) });
 	const { wallMs } = result;
 	if (result.state === "failed") return unusable(result.failure, wallMs);
 	if (result.state === "refused") return unusable(refusedRun(result), wallMs);

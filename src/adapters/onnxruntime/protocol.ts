@@ -54,7 +54,8 @@ export interface MeasureTask extends RuntimeJob {
 	streams: number;
 	seed: number;
 	warmUpMs: number;
-	durationMs: number;
+	/** "by turns": each line of the worker's input is a turn, in milliseconds; it ends with the input. */
+	durationMs: number | "by turns";
 	samplesPath: string;
 }
 
@@ -70,6 +71,16 @@ export interface DefectTask extends RuntimeJob {
 }
 
 export type Task = BuildTask | InferTask | MeasureTask | DefectTask;
+
+/** A line of the worker's output after its warm-up and after each turn: how long the turn took, and its fastest iteration. */
+export const turnLine = "trtgate: turn ";
+
+/** null: not such a line. */
+export function parseTurnLine(line: string): { timedMs: number; fastestMs: number } | null {
+	const value = line.startsWith(turnLine) ? parseObject(line.slice(turnLine.length)) : null;
+	const { timedMs, fastestMs } = value ?? {};
+	return typeof timedMs === "number" && typeof fastestMs === "number" && fastestMs >= 0 ? { timedMs, fastestMs } : null;
+}
 
 /** A line of the worker's output that counts cases. */
 export const caseLine = "trtgate: case ";

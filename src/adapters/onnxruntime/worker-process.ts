@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { ToolFailure } from "../../ports/world.ts";
 import { describeFailure } from "../process/failure.ts";
 import type { Processes } from "../process/processes.ts";
-import type { ProcessRecord } from "../process/spawn.ts";
+import type { Pipes, ProcessRecord } from "../process/spawn.ts";
 import { classifyWriteError } from "../process/write-error.ts";
 import { parseReply, type Reply, type Task } from "./protocol.ts";
 
@@ -19,6 +19,7 @@ export interface WorkerLimits {
 	logPath: string;
 	timeoutMs: number;
 	onLine?(line: string): void;
+	talk?(pipes: Pipes): void;
 }
 
 /** refused: the worker is alive, and ONNX Runtime refused with this message. */
@@ -52,6 +53,7 @@ export async function runWorker<K extends Task["kind"]>(
 			timeoutMs: limits.timeoutMs,
 			logPath: limits.logPath,
 			...(limits.onLine === undefined ? {} : { onLine: limits.onLine }),
+			...(limits.talk === undefined ? {} : { talk: limits.talk }),
 		});
 		return judgeEnd(record, { kind: task.kind as K, reply: await readReply(resultPath), timeoutMs: limits.timeoutMs });
 	} finally {

@@ -214,3 +214,31 @@ describe("measure", () => {
 		expect(result.state === "unusable" && result.failure.details.excerpt?.join()).toMatch(/rank/i);
 	});
 });
+
+describe("measurePair", () => {
+	const limits = { warmUpMs: 5, leastMs: 20, mostMs: 40 };
+	const jobs = (head = {}) => ({
+		base: { ...measureJob(engine, folder), samplesPath: join(folder, "base.f64") },
+		head: { ...measureJob(engine, folder), samplesPath: join(folder, "head.f64"), ...head },
+	});
+
+	it("leaves the raw samples of both arms, from turns of processes of their own", async () => {
+		const runs = jobs();
+		const results = await backend.measurePair?.({ runs, seed: "a", limits, tolerance: 0.02 });
+		for (const arm of ["base", "head"] as const) {
+			const result = results?.[arm];
+			if (result?.state !== "ok") throw new Error(result?.reason);
+			expect(result.samplesMs.length).toBeGreaterThanOrEqual(10);
+			expect(result.timedMs).toBeGreaterThanOrEqual(limits.leastMs);
+			expect(new Float64Array(new Uint8Array(readFileSync(runs[arm].samplesPath)).buffer)).toEqual(result.samplesMs);
+			expect(result.peakMemoryBytes).toBeGreaterThan(40e6);
+		}
+	});
+
+	it("explains which arm does not run, and ends the other", async () => {
+		const runs = jobs({ inputs: [{ name: "image", dtype: "float32", shape: [1, 3, 32], fill: "ones" }] });
+		const results = await backend.measurePair?.({ runs, seed: "a", limits, tolerance: 0.02 });
+		expect(results?.head).toMatchObject({ state: "unusable", reason: expect.stringContaining("cannot run this engine") });
+		expect(results?.base).toMatchObject({ state: "unusable", reason: "the other run of its pair was unusable" });
+	});
+});

@@ -1,7 +1,8 @@
 // Times one engine: seeded inputs, a warm-up, then runs for a duration; every run's time is kept.
+import { createInterface } from "node:readline";
 import type { InferenceSession } from "onnxruntime-web";
 import { fillInput } from "../../../core/fill.ts";
-import type { MeasureTask, Reply } from "../protocol.ts";
+import { type MeasureTask, type Reply, turnLine } from "../protocol.ts";
 import { peakMemoryBytes, writeAtomic } from "./files.ts";
 import { loadRuntime, type Ort, openSession } from "./runtime.ts";
 import { toOrtTensor } from "./tensors.ts";
@@ -13,14 +14,41 @@ export async function runMeasure(task: MeasureTask): Promise<Reply> {
 	const ort = await loadRuntime(task);
 	const lanes = task.flavour === "native" ? await nativeLanes(ort, task) : await wasmLane(ort, task);
 	const feeds = makeFeeds(ort, task);
-	await Promise.all(lanes.map((lane) => timeRuns(lane, feeds, { durationMs: task.warmUpMs, least: task.warmUpMs > 0 ? 2 : 0 })));
-	const least = task.durationMs > 0 ? minRuns : 1;
-	const started = performance.now();
-	const samples = await Promise.all(lanes.map((lane) => timeRuns(lane, feeds, { durationMs: task.durationMs, least })));
-	const timedMs = performance.now() - started;
-	const all = samples.flat();
-	writeAtomic(task.samplesPath, littleEndian(all));
-	return { kind: "measure", iterations: all.length, timedMs, peakMemoryBytes: peakMemoryBytes() };
+	const time = async (until: Until): Promise<Timed> => {
+		const started = performance.now();
+		const samplesMs = (await Promise.all(lanes.map((lane) => timeRuns(lane, feeds, until)))).flat();
+		return { samplesMs, timedMs: performance.now() - started };
+	};
+	await time({ durationMs: task.warmUpMs, least: task.warmUpMs > 0 ? 2 : 0 });
+	const { durationMs } = task;
+	const { samplesMs, timedMs } =
+		durationMs === "by turns" ? await takeTurns(time) : await time({ durationMs, least: durationMs > 0 ? minRuns : 1 });
+	writeAtomic(task.samplesPath, littleEndian(samplesMs));
+	return { kind: "measure", iterations: samplesMs.length, timedMs, peakMemoryBytes: peakMemoryBytes() };
+}
+
+interface Until {
+	durationMs: number;
+	least: number;
+}
+
+interface Timed {
+	samplesMs: number[];
+	timedMs: number;
+}
+
+/** Waits for its turns, each a line of the input, and ends with the input. */
+async function takeTurns(time: (until: Until) => Promise<Timed>): Promise<Timed> {
+	const all: Timed = { samplesMs: [], timedMs: 0 };
+	const answer = (timedMs: number, fastestMs: number) => process.stdout.write(`${turnLine}${JSON.stringify({ timedMs, fastestMs })}\n`);
+	answer(0, 0);
+	for await (const line of createInterface({ input: process.stdin })) {
+		const { samplesMs, timedMs } = await time({ durationMs: Number(line), least: 1 });
+		all.samplesMs.push(...samplesMs);
+		all.timedMs += timedMs;
+		answer(timedMs, Math.min(...samplesMs));
+	}
+	return all;
 }
 
 /** Sessions that one loop uses in turn. */
@@ -45,7 +73,7 @@ function makeFeeds(ort: Ort, task: MeasureTask): InferenceSession.FeedsType {
 	return Object.fromEntries(task.inputs.map((input, index) => [input.name, toOrtTensor(ort, input, fillInput(input, task.seed, index))]));
 }
 
-async function timeRuns(lane: Lane, feeds: InferenceSession.FeedsType, until: { durationMs: number; least: number }): Promise<number[]> {
+async function timeRuns(lane: Lane, feeds: InferenceSession.FeedsType, until: Until): Promise<number[]> {
 	const samplesMs: number[] = [];
 	const started = performance.now();
 	while (samplesMs.length < until.least || performance.now() - started < until.durationMs) {

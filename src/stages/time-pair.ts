@@ -1,0 +1,104 @@
+// Times one pair: its runs one after the other, or, on a CPU that other programs share, by turns of two living processes.
+import type { turnLimits } from "../core/compare/turns.ts";
+import { folderName } from "../core/config/identity.ts";
+import type { Arm, PerfRun } from "../core/schema/result.ts";
+import { summarize, throughputOf } from "../core/stats/summary.ts";
+import type { Backend, MeasureJob, MeasureResult } from "../ports/backend.ts";
+import type { Clock, Telemetry, ToolFailure } from "../ports/world.ts";
+import { observe, type WatchedRun } from "./watch.ts";
+import type { TimedWorkload } from "./workloads.ts";
+
+export interface PairJob {
+	pair: number;
+	/** In the order of their runs. */
+	arms: readonly Arm[];
+	/** Of its first run, among all runs of the workload. */
+	order: number;
+	timed: TimedWorkload;
+	outFolder: string;
+	/** What both arms' runs have in common. */
+	common: Pick<MeasureJob, "inputs" | "streams" | "seed" | "warmUpMs" | "durationMs" | "threads" | "timeoutMs">;
+	/** Absent: one run after the other. */
+	turns?: { limits: ReturnType<typeof turnLimits>; tolerance: number };
+}
+
+export type TakenRun = WatchedRun & { samples: Float64Array };
+
+export interface TakenPair {
+	/** All, those of no use included. */
+	runs: readonly PerfRun[];
+	taken: readonly TakenRun[];
+	failure?: ToolFailure;
+}
+
+interface TimingPorts {
+	backend: Pick<Backend, "measure" | "measurePair">;
+	clock: Clock;
+	telemetry: Telemetry;
+}
+
+/** One run after the other ends at the first that is unusable. */
+export async function timePair(job: PairJob, ports: TimingPorts): Promise<TakenPair> {
+	const runs: PerfRun[] = [];
+	const taken: TakenRun[] = [];
+	let failure: ToolFailure | undefined;
+	const pairFromMs = ports.clock.now();
+	const both = await byTurns(job, ports.backend);
+	for (const [index, arm] of job.arms.entries()) {
+		if (failure && both === null) break;
+		const fromMs = both === null ? ports.clock.now() : pairFromMs;
+		const result = both?.[arm] ?? (await ports.backend.measure(runJob(job, index)));
+		const run = toRun(job, index, result);
+		runs.push(run);
+		const watched = { run, fromMs, toMs: ports.clock.now(), timedMs: "timedMs" in result ? result.timedMs : undefined };
+		observe(watched, ports.telemetry);
+		if (result.state === "unusable") failure ??= result.failure;
+		else if (run.state === "unusable") failure ??= noSamples;
+		else taken.push({ ...watched, samples: result.samplesMs });
+	}
+	return { runs, taken, ...(failure ? { failure } : {}) };
+}
+
+async function byTurns(job: PairJob, backend: TimingPorts["backend"]): Promise<Readonly<Record<Arm, MeasureResult>> | null> {
+	if (job.turns === undefined || job.arms.length < 2) return null;
+	const runs = Object.fromEntries(job.arms.map((arm, index) => [arm, runJob(job, index)])) as Record<Arm, MeasureJob>;
+	return (await backend.measurePair?.({ runs, seed: `${job.timed.workload.id}:${job.pair}`, ...job.turns })) ?? null;
+}
+
+function armAt({ arms }: PairJob, index: number): Arm {
+	return arms[index] ?? "head";
+}
+
+export function engineOf(timed: TimedWorkload, arm: Arm): MeasureJob["engine"] {
+	return arm === "base" && timed.base ? timed.base : timed.head;
+}
+
+function samplesOf(job: PairJob, index: number): string {
+	const order = String(job.order + index).padStart(3, "0");
+	return `raw/${folderName(job.timed.workload.id)}/${order}-pair${job.pair}-${armAt(job, index)}.f64`;
+}
+
+function runJob(job: PairJob, index: number): MeasureJob {
+	const { timed, outFolder, common } = job;
+	return {
+		...common,
+		engine: engineOf(timed, armAt(job, index)),
+		samplesPath: `${outFolder}/${samplesOf(job, index)}`,
+		logPath: `${outFolder}/logs/measure-${folderName(timed.workload.id)}-${job.order + index}.log`,
+	};
+}
+
+function toRun(job: PairJob, index: number, result: MeasureResult): PerfRun {
+	const common = { arm: armAt(job, index), pair: job.pair, order: job.order + index, wallMs: result.wallMs };
+	if (result.state === "unusable") return { ...common, state: "unusable", reason: result.reason };
+	const summary = summarize(result.samplesMs);
+	if (summary === null) return { ...common, state: "unusable", reason: "its samples are empty or not finite" };
+	const { peakMemoryBytes, enqueueBound, timedMs, reportedThroughputPerSecond: reportedPerSecond } = result;
+	const { iterations } = summary;
+	const throughputPerSecond = throughputOf({ iterations, timedMs, ...(reportedPerSecond === undefined ? {} : { reportedPerSecond }) });
+	const measured = throughputPerSecond === undefined ? {} : { throughputPerSecond };
+	const bound = enqueueBound === undefined ? {} : { enqueueBound };
+	return { ...common, state: "ok", samples: samplesOf(job, index), ...summary, ...measured, peakMemoryBytes, ...bound };
+}
+
+const noSamples: ToolFailure = { code: "tool-output", message: "A run gave samples that are empty or not finite.", details: {} };
