@@ -41,7 +41,8 @@ function methodText({ result, compared }: Method): Markup {
 	const effect = formatLimit(compared.latency.minimalEffect);
 	const figure =
 		compared.figure === "fastest" ? " of their fastest iterations, because on a shared CPU other programs only add time" : " of medians";
-	const order = compared.figure === "fastest" ? "Both processes of a pair took turns of some milliseconds" : "Base and head ran alternately";
+	const order =
+		compared.figure === "fastest" ? "Both processes of a pair took turns of some milliseconds" : "Base and head ran alternately";
 	const paired = `${order}, in shuffled order, on one device. Each pair of runs gives one ratio${figure}; the change is the mean of the logarithms of these ratios, the base and head beside it are the geometric means of the same runs, and the interval is a t interval. All intervals of latency and P99 hold together with ${levelText(compared.latency)} confidence, over all looks and all workloads of this job. A pair whose two runs together took far longer than the other pairs is set aside, whichever arm was slow. Iterations within one process are correlated, so the sample is the run; iterations are only shown.`;
 	const rules = `Slower or faster: the interval excludes zero and the change is at least the smallest effect that counts (${effect} here, unless a row says otherwise). Unchanged: the whole interval lies within ± that effect. Anything else is inconclusive, which is not a pass. Memory, sizes and goldens are compared exactly.`;
 	return folded(
