@@ -1,71 +1,9 @@
 // TensorRT as a backend: what is asked of trtexec, which channel runs the goldens, and what is refused before it runs.
-import { existsSync, mkdirSync, readFileSync } from "node:fs";
-import { delimiter, join, resolve } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
-import { fileModelReader } from "../../../src/adapters/files/model-reader.ts";
-import { createProcesses } from "../../../src/adapters/process/processes.ts";
-import { trtexecBackend } from "../../../src/adapters/trtexec/backend.ts";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
 import type { GoldenWorker } from "../../../src/adapters/trtexec/context.ts";
-import type { Tensor } from "../../../src/core/golden/tensor/tensor.ts";
-import { engineSpecs } from "../../../src/core/plan/plan.ts";
-import { parseVersionText } from "../../../src/formats/trtexec/banner.ts";
-import type { Backend, BuildJob, BuiltEngine } from "../../../src/ports/backend.ts";
-import { loaded } from "../../core/config/load.ts";
-import { temporaryFolder } from "../../support/project.ts";
-import { comparisonConfig, installReplay, type Replay } from "../../support/replay/install.ts";
-
-const models = { "same-model": "encoder", "slower-head": "classifier", "wrong-head": "segmenter" } as const;
-
-interface Bed {
-	backend: Backend;
-	folder: string;
-	job(change?: { config?: readonly [from: string, to: string]; model?: string }): Promise<BuildJob>;
-	engine(): Promise<BuiltEngine>;
-}
-
-interface Setting {
-	replay?: Partial<Replay>;
-	version?: string;
-	worker?: GoldenWorker;
-}
-
-function bed({ replay, version: versionText = "10.6.0", worker }: Setting = {}): Bed {
-	const folder = temporaryFolder();
-	const comparison = replay?.comparison ?? "wrong-head";
-	const path = installReplay(folder, { comparison, ...replay });
-	const processes = createProcesses({ env: { PATH: path } });
-	onTestFinished(() => processes.killAll());
-	const version = parseVersionText(versionText);
-	if (version === null) throw new Error(versionText);
-	const program = join(path.split(delimiter)[0] ?? "", "trtexec");
-	const timing = { cudaGraph: true, spinWait: true, transfers: false };
-	const backend = trtexecBackend({ trtexec: { program, version }, gpu: null, processes, timing, ...(worker ? { worker } : {}) });
-	const job: Bed["job"] = async ({ config = ["", ""], model = models[comparison] } = {}) => {
-		const [spec] = engineSpecs(loaded(comparisonConfig(comparison).replace(config[0], config[1])));
-		if (spec === undefined) throw new Error("no engine");
-		const read = await fileModelReader().read(resolve("test/fixtures/models", `${model}.onnx`));
-		const places = { engineFolder: join(folder, "engine"), cacheFolder: join(folder, "cache"), logPath: join(folder, "build.log") };
-		return { spec, arm: "base", model: read, timeoutMs: 600_000, ...places };
-	};
-	const engine = async (): Promise<BuiltEngine> => {
-		const asked = await job();
-		const record = await backend.build(asked);
-		expect(record.state, JSON.stringify(record.failure)).toBe("built");
-		return { spec: asked.spec, arm: "base", record, path: record.enginePath ?? "", model: asked.model };
-	};
-	return { backend, folder, job, engine };
-}
-
-const goldenFolder = resolve("test/fixtures/comparisons/wrong-head/golden");
-
-function image(change: Partial<Tensor> = {}): Tensor {
-	return { dtype: "float32", shape: [1, 3, 64, 64], data: new Uint8Array(readFileSync(join(goldenFolder, "image-0.bin"))), ...change };
-}
-
-function infer({ backend, folder }: Bed, engine: BuiltEngine, inputs: Readonly<Record<string, Tensor>>) {
-	const places = { scratchFolder: join(folder, "scratch"), logPath: join(folder, "verify.log") };
-	return backend.infer({ engine, cases: [{ id: "a", inputs }], ...places, threads: 1, timeoutMs: 600_000 });
-}
+import { bed, image, infer, measure } from "../../support/replay/bed.ts";
 
 describe("build", () => {
 	it.each([
@@ -104,7 +42,7 @@ describe("build", () => {
 describe("infer", () => {
 	it("gives every output by its name, type and shape", async () => {
 		const here = bed();
-		const result = await infer(here, await here.engine(), { image: image() });
+		const result = await infer(here, await here.engine());
 		if (result.state !== "done" || result.cases[0]?.state !== "done") throw new Error(JSON.stringify(result));
 		const { outputs } = result.cases[0];
 		expect(Object.entries(outputs).map(([name, tensor]) => [name, tensor.dtype, tensor.shape, tensor.data.length])).toEqual([
@@ -124,7 +62,7 @@ describe("infer", () => {
 		["no input", {}, /no values for input image/],
 	])("refuses a case with %s before trtexec could read it wrongly", async (_what, inputs, says) => {
 		const here = bed();
-		const result = await infer(here, await here.engine(), inputs);
+		const result = await infer(here, await here.engine(), { inputs });
 		expect(result).toMatchObject({ state: "done", cases: [{ state: "failed", message: expect.stringMatching(says) }] });
 	});
 
@@ -137,7 +75,7 @@ describe("infer", () => {
 		const here = bed({ worker });
 		const engine = await here.engine();
 		for (let times = 0; times < 2; times += 1) {
-			expect(await infer(here, engine, { image: image() })).toMatchObject({ cases: [{ state: "done", outputs: {} }] });
+			expect(await infer(here, engine)).toMatchObject({ cases: [{ state: "done", outputs: {} }] });
 		}
 		expect(probes).toBe(1);
 		expect(here.backend.notes?.()).toEqual(["Golden cases ran in TensorRT's Python API (10.6.0.26)."]);
@@ -149,7 +87,7 @@ describe("infer", () => {
 	])("falls back to trtexec from a worker %s, and reports it", async (_what, probed, says) => {
 		const worker: GoldenWorker = { probe: async () => probed, infer: () => Promise.reject(new Error("not to be asked")) };
 		const here = bed({ worker });
-		expect(await infer(here, await here.engine(), { image: image() })).toMatchObject({ state: "done", cases: [{ state: "done" }] });
+		expect(await infer(here, await here.engine())).toMatchObject({ state: "done", cases: [{ state: "done" }] });
 		expect(here.backend.notes?.().join()).toMatch(says);
 	});
 });
@@ -158,19 +96,7 @@ describe("measure", () => {
 	it("feeds its own inputs, keeps the samples, and reports TensorRT's memory", async () => {
 		const here = bed();
 		const engine = await here.engine();
-		mkdirSync(join(here.folder, "raw"));
-		const result = await here.backend.measure({
-			engine,
-			inputs: [{ name: "image", dtype: "float32", shape: [1, 3, 64, 64], fill: "normal" }],
-			streams: 1,
-			seed: 1,
-			warmUpMs: 10,
-			durationMs: 10,
-			threads: 1,
-			timeoutMs: 600_000,
-			samplesPath: join(here.folder, "raw/a.f64"),
-			logPath: join(here.folder, "measure.log"),
-		});
+		const result = await measure(here, engine);
 		if (result.state !== "ok") throw new Error(result.reason);
 		const bytes = readFileSync(join(here.folder, "raw/a.f64"));
 		expect([...result.samplesMs.slice(0, 3)]).toEqual([0, 8, 16].map((at) => bytes.readDoubleLE(at)));

@@ -1,0 +1,87 @@
+// Builds by a trtexec that fails, lies or misbehaves: recorded failures and scripted ones.
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { bed } from "../../support/replay/bed.ts";
+import type { ReplayFault } from "../../support/replay/install.ts";
+
+/** Recorded builds that failed: TensorRT refused the model, or the machine is at fault. */
+const recordedBuilds: readonly (readonly [recording: string, code: string, kind: "refusal" | "runner"])[] = [
+	["10.6/fail-bad-custom-op", "plugin-not-found", "refusal"],
+	["10.6/fail-bad-io-format", "io-format-invalid", "refusal"],
+	["10.6/fail-bad-missing-tensor", "tensor-missing", "refusal"],
+	["10.6/fail-bad-not-onnx", "onnx-unreadable", "refusal"],
+	["10.6/fail-bad-shape-mismatch", "node-shapes-conflict", "refusal"],
+	["10.6/fail-bad-truncated", "onnx-unreadable", "refusal"],
+	["10.6/fail-bad-unsupported-op", "operator-unsupported", "refusal"],
+	["10.6/fail-device-index", "device-index-unknown", "runner"],
+	["10.6/fail-gpu-memory-build", "gpu-memory-build", "runner"],
+	["10.6/fail-negative-workspace", "flag-value-invalid", "refusal"],
+	["10.6/fail-no-gpu", "no-gpu", "runner"],
+	["10.6/fail-no-parser-library", "parser-library-missing", "runner"],
+	["10.6/fail-no-such-model", "onnx-file-missing", "refusal"],
+	["10.6/fail-save-no-folder", "save-failed", "runner"],
+	["10.6/fail-shape-out-of-order", "profile-order", "refusal"],
+	["10.6/fail-shape-static-input", "shape-on-static-model", "refusal"],
+	["10.6/fail-shape-unknown-input", "shape-name-unknown", "refusal"],
+	["10.6/fail-shape-wrong-channels", "profile-axis-mismatch", "refusal"],
+	["10.6/fail-unknown-flag", "flag-unknown", "refusal"],
+	["10.6/fail-workspace-tiny", "workspace-too-small", "refusal"],
+	["10.6/fail-terminated-build", "terminated", "runner"],
+	["10.6/fail-interrupted-build", "interrupted", "runner"],
+	["10.6/fail-empty-value", "onnx-path-empty", "refusal"],
+	["10.6/build-classifier-version-compatible", "lean-runtime-missing", "runner"],
+	// These three said PASSED.
+	["10.6/build-classifier-no-shapes", "shape-assumed", "refusal"],
+	["10.6/build-classifier-strongly-typed-with-fp16", "precision-ignored", "refusal"],
+	["10.6/fail-bad-future-opset", "opset-unknown", "refusal"],
+	["10.15/build-classifier-fp32", "builder-resource-missing", "runner"],
+	["10.15/fail-bad-missing-weights", "external-weights-missing", "refusal"],
+	["10.15/fail-plugin-missing-file", "plugin-library-missing", "refusal"],
+	["11.2/build-classifier-fp32", "kernel-library-invalid", "runner"],
+];
+
+/** Of trtexec, by the recording. */
+const versions: Readonly<Record<string, string>> = { "10.6": "10.6.0", "10.15": "10.15.1", "11.2": "11.1.0" };
+
+describe("a recorded build that failed", () => {
+	it.each(recordedBuilds)("%s is refused as %s, a %s", async (recording, code, kind) => {
+		const version = recording.split("/", 1)[0] ?? "";
+		const fault = { step: "build", do: "recording", recording } as const;
+		const { backend, job } = bed({ version: versions[version] ?? "", replay: { comparison: "slower-head", faults: [fault] } });
+		const record = await backend.build(await job(version === "11.2" ? { config: ["precision: fp16", "precision: fp32"] } : {}));
+		expect(record).toMatchObject({ state: "refused", failure: { code, kind, fix: expect.stringMatching(/\S/) } });
+	});
+});
+
+interface BuildRow {
+	what: string;
+	fault: Omit<ReplayFault, "step">;
+	code: string;
+	kind: "refusal" | "runner";
+	state?: "refused" | "timed-out";
+}
+
+const builds: BuildRow[] = [
+	{ what: "leaves a plan of 0 bytes and says PASSED", fault: { do: "zero-plan" }, code: "plan-empty", kind: "runner" },
+	{ what: "leaves no plan and says PASSED", fault: { do: "no-plan" }, code: "plan-missing", kind: "runner" },
+	{ what: "hangs in silence", fault: { do: "hang" }, code: "timed-out", kind: "runner", state: "timed-out" },
+	{ what: "hangs and takes no SIGTERM", fault: { do: "hang-deaf" }, code: "timed-out", kind: "runner", state: "timed-out" },
+	{ what: "is killed without a word", fault: { do: "kill", signal: "SIGKILL" }, code: "killed", kind: "runner" },
+	{ what: "dies of SIGSEGV without a word", fault: { do: "kill", signal: "SIGSEGV" }, code: "crashed", kind: "runner" },
+	{ what: "dies of SIGABRT without a word", fault: { do: "kill", signal: "SIGABRT" }, code: "crashed", kind: "runner" },
+	{ what: "is another version than at the start", fault: { do: "other-version" }, code: "version-changed", kind: "runner" },
+	{ what: "prints bytes that are no text and fails", fault: { do: "invalid-utf8" }, code: "unknown", kind: "runner" },
+	{ what: "ends at once with exit code 0", fault: { do: "silent" }, code: "plan-missing", kind: "runner" },
+	{ what: "floods its log with 200 MB", fault: { do: "flood", bytes: 200e6 }, code: "unknown", kind: "runner" },
+];
+
+describe("a build that", () => {
+	it.each(builds)("$what is no engine: $code", async ({ fault, code, kind, state = "refused" }) => {
+		const { backend, job, folder } = bed({ replay: { comparison: "slower-head", faults: [{ step: "build", ...fault }] } });
+		const asked = await job();
+		const record = await backend.build({ ...asked, timeoutMs: state === "timed-out" ? 1000 : asked.timeoutMs });
+		expect(record).toMatchObject({ state, failure: { code, kind } });
+		expect(statSync(record.log ?? join(folder, "none")).size).toBeLessThan(70e6);
+	});
+});
