@@ -7,6 +7,8 @@ export interface ApiFault {
 	/** The request and the response. */
 	message: string;
 	fix: string;
+	/** The line under `permissions:` that the token lacks. */
+	lacks?: string;
 	/** The request may have succeeded: check before retrying. */
 	unclear?: true;
 }

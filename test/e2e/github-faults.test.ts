@@ -54,7 +54,7 @@ const rows: Readonly<Record<string, Row>> = {
 	"401 to everything": {
 		faults: [{ path: rest, times: always, status: 401, body: { message: "Bad credentials" } }],
 		lost: commentAndCheck("github-permission"),
-		says: "pull-requests: read",
+		says: "pull-requests: write",
 	},
 	"403 that names the permission": {
 		faults: [

@@ -88,12 +88,14 @@ describe("the action on a pull request", () => {
 		expect(github.state.violations).toEqual([]);
 	});
 
-	it("reports the same outcome with a token that may do nothing, and names each permission that is missing", async () => {
+	it("reports the same outcome with a token that may do nothing, and names all rights that are missing once, in one line to add", async () => {
 		const { github, workspace, run } = await scene(wrong);
 		const ran = await run({ permissions: { contents: "read" } });
 		expect(ran.exitCode).toBe(1);
 		expect(ran.outputs["outcome"]).toBe("fail");
-		for (const line of ["pull-requests", "checks", "statuses"]) expect(ran.stdout).toContain(`${line}: `);
+		const line = "Add under `permissions:` of the job: `pull-requests: write`, `checks: write`.";
+		for (const text of [ran.summary, ran.annotations.map(({ message }) => message).join("\n")]) expect(text.split(line)).toHaveLength(2);
+		expect(ran.stdout + ran.summary).not.toMatch(/statuses|: read`|fork/);
 		expect(ran.summary).toMatch(/The outcome stands\. Not everything could be published/);
 		expect(ran.annotations.some(({ level, file }) => level === "error" && file === "trtgate.yml")).toBe(true);
 		expect(github.state.comments).toEqual([]);

@@ -8,7 +8,9 @@ import { parseResult } from "../../src/core/report/parse-result.ts";
 import type { Result } from "../../src/core/schema/result.ts";
 import { type ActionRun, runActionFolder } from "../support/action-runner.ts";
 import { buildGate, buildResult, buildSlowWorkload } from "../support/build-result.ts";
+import { pullRequest } from "../support/event-payloads.ts";
 import { type LocalGitHub, startLocalGitHub } from "../support/local-github/start.ts";
+import { makeRepository, workspaceOf } from "../support/pull-repository.ts";
 import { zipOf } from "../support/zip-writer.ts";
 
 const head = "d4e5f6a1b2c30718293a4b5c6d7e8f9012345678";
@@ -142,6 +144,20 @@ describe("plan/", () => {
 			],
 		});
 		expect(run.summary).toContain("Plan: 2 jobs");
+	});
+
+	it("lets a pull request choose no machine that the base's config does not name", async () => {
+		const { github, temp } = await openPlace();
+		const config = (labels: string) => `version: 1\nmodels:\n  net: { onnx: net.onnx }\nrunners: [{ name: l4, labels: ${labels} }]\n`;
+		const pull = makeRepository({ base: { "trtgate.yml": config("gpu-l4") }, head: { "trtgate.yml": config("gpu-release") } });
+		const workspace = workspaceOf(pull);
+		const payload = pullRequest({ head: pull.head, base: pull.base, merge: pull.merge });
+		const env = await github.environment({ event: "pull_request", ref: "refs/pull/7/merge", sha: pull.merge, workspace, temp, payload });
+		const refused = await runActionFolder("plan", { env, cwd: workspace });
+		expect(refused).toMatchObject({ exitCode: 2, outputs: {} });
+		expect(refused.annotations[0]?.message).toMatch(/runner l4 has the labels \["gpu-release"\].*Merge the new runner first/s);
+		await writeFile(join(workspace, "trtgate.yml"), config("[GPU-L4]"));
+		expect(await runActionFolder("plan", { env, cwd: workspace })).toMatchObject({ exitCode: 0, outputs: { count: "1" } });
 	});
 
 	it("annotates the line of a fault in the config", async () => {

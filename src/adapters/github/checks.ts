@@ -16,7 +16,7 @@ export function checkCalls(calls: Calls): CheckCalls {
 			const answer = await send({
 				route: "GET /repos/{owner}/{repo}/commits/{ref}/check-runs",
 				parameters: { ...place, ref: sha, check_name: name, filter: "all", per_page: 100 },
-				permission: "checks: read",
+				permission,
 				parse: parseCheckRuns,
 			});
 			if (answer.state === "failed") return answer;

@@ -111,7 +111,10 @@ function missingPermission({ headers }: RequestFailure, request: RequestInfo): s
 		.split(/[;,]/)
 		.map((one) => /^\s*([a-z_]{2,40})=(read|write|admin)\s*$/.exec(one))
 		.flatMap((match) => (match === null ? [] : [`${match[1]?.replaceAll("_", "-")}: ${match[2]}`]));
-	return offered.length === 0 || offered.includes(request.permission) ? request.permission : (offered[0] ?? request.permission);
+	const ofScope = offered.find((one) => one.startsWith(`${request.permission.split(":", 1)[0]}:`));
+	if (ofScope === undefined) return offered[0] ?? request.permission;
+	// A read may come first where a write is needed in the end.
+	return ofScope.endsWith(": read") ? request.permission : ofScope;
 }
 
 export function faultOf(failure: RequestFailure, request: RequestInfo): ApiFault {
@@ -126,6 +129,7 @@ export function faultOf(failure: RequestFailure, request: RequestInfo): ApiFault
 		code,
 		message: `${what}.${lacks}`,
 		fix: fixOf(code, failure, request),
+		...(code === "github-permission" && status === 403 ? { lacks: missingPermission(failure, request) } : {}),
 		...(unclear ? { unclear: true as const } : {}),
 	};
 }
@@ -141,7 +145,7 @@ function fixOf(code: PlatformCode, failure: RequestFailure, request: RequestInfo
 		case "github-permission":
 			return failure.status === 401
 				? `Give the action a valid token (\`token: \${{ github.token }}\`) in a job with \`${missingPermission(failure, request)}\` under \`permissions:\`.`
-				: `Add \`${missingPermission(failure, request)}\` under \`permissions:\` of the job. The token of a pull request from a fork is read-only: publish from a second workflow on \`workflow_run\`.`;
+				: `Add \`${missingPermission(failure, request)}\` under \`permissions:\` of the job.`;
 		case "github-not-found":
 			return `Check that it still exists and that the token may see it (\`${missingPermission(failure, request)}\`).`;
 		case "github-conflict":

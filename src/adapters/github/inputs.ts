@@ -36,6 +36,7 @@ export interface PlanInputs {
 	runners: string;
 	name: string;
 	artifact: string;
+	token: string;
 }
 
 export function readPlanInputs(): PlanInputs {
@@ -44,6 +45,7 @@ export function readPlanInputs(): PlanInputs {
 		runners: getInput("runners") || "ubuntu-latest",
 		name: getInput("name"),
 		artifact: getInput("artifact") || "trtgate",
+		token: getInput("token"),
 	};
 }
 

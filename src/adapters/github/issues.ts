@@ -11,7 +11,7 @@ export function issueCalls({ send, place }: Calls): Pick<CodeHost, "openIssues" 
 			const answer = await send({
 				route: "GET /repos/{owner}/{repo}/issues",
 				parameters: { ...place, labels: label, state: "open", sort: "created", direction: "asc", per_page: 100 },
-				permission: "issues: read",
+				permission: issuePermission,
 				parse: (data) =>
 					Array.isArray(data)
 						? parseList(
@@ -93,7 +93,7 @@ async function readComments({ send, place }: Calls, issue: number): Promise<ApiR
 		const answer = await send({
 			route: "GET /repos/{owner}/{repo}/issues/{issue_number}/comments",
 			parameters: { ...place, issue_number: issue, per_page: pageSize, page },
-			permission: "pull-requests: read",
+			permission: commentPermission,
 			parse: (data, headers) => {
 				const items = parseList(data, parseComment);
 				return items === null ? null : { items, more: hasNextPage(headers, { items: items.length, size: pageSize }) };

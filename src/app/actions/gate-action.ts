@@ -1,11 +1,10 @@
 // The action: the same gate as the command line, reported to the workflow run.
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { saveState, setFailed, setSecret } from "@actions/core";
+import { saveState, setFailed } from "@actions/core";
 import { fileStore } from "../../adapters/files/store.ts";
-import type { GitAccess } from "../../adapters/git/run-git.ts";
 import { githubCache } from "../../adapters/github/cache.ts";
-import { type Environment, gitAccess, readWorkflowRun, type WorkflowRun } from "../../adapters/github/env.ts";
+import { type Environment, readWorkflowRun, type WorkflowRun } from "../../adapters/github/env.ts";
 import { type PublishInputs, readInputs, readPublishInputs } from "../../adapters/github/inputs.ts";
 import { log } from "../../adapters/github/log.ts";
 import { setOutputs, writeAnnotations } from "../../adapters/github/publish.ts";
@@ -24,7 +23,7 @@ import { type SharedCaches, sharedCaches } from "../publish/shared-caches.ts";
 import { writePublishOutputs, writeResultOutputs } from "../publish/write-outputs.ts";
 import { stopOnSignals } from "../signals.ts";
 import { openTerminal, progressFor, type Terminal } from "../terminal.ts";
-import { readRunEvent } from "./workflow-run.ts";
+import { accessOf, readRunEvent } from "./workflow-run.ts";
 
 /** The environment and the inputs of this action. */
 interface Job {
@@ -109,7 +108,7 @@ async function runJob(job: Job): Promise<FinishedRun | null> {
 		environment: environmentOf(job),
 		// Names the base where the user names none.
 		...(event === undefined ? {} : { event }),
-		...accessOf(job),
+		...accessOf(job.publishing),
 		progress: progressFor(terminal, { quiet: false }),
 		onStart: (stop) =>
 			stopOnSignals((reason) => {
@@ -124,14 +123,6 @@ async function runJob(job: Job): Promise<FinishedRun | null> {
 	setOutputs(result, join(outFolder, reportFiles.result));
 	await writeResultOutputs(result);
 	return { result, outFolder };
-}
-
-/** For this job's calls of git alone. The runner masks the token itself; what git gets is derived from it. */
-function accessOf({ publishing: { token } }: Job): { access?: GitAccess } {
-	if (token === "") return {};
-	const { header, ...access } = gitAccess(token);
-	setSecret(header.slice(header.lastIndexOf(" ") + 1));
-	return { access };
 }
 
 /** A failure here is reported and does not change the outcome. */

@@ -1,19 +1,29 @@
 // The action in plan/: trtgate.yml in, the job matrix out.
+import { relative, resolve } from "node:path";
 import { setOutput, summary } from "@actions/core";
+import { openHistory } from "../../adapters/git/history.ts";
+import { gitIn, succeeded } from "../../adapters/git/run-git.ts";
+import { childEnvironment, type Environment } from "../../adapters/github/env.ts";
 import { readPlanInputs } from "../../adapters/github/inputs.ts";
 import { log } from "../../adapters/github/log.ts";
+import { createProcesses } from "../../adapters/process/processes.ts";
+import { loadConfig } from "../../core/config/parse.ts";
+import { ConfigError } from "../../core/errors.ts";
+import { inputKinds } from "../../core/input-kind.ts";
 import { formatMatrix, type MatrixJob, parseLabels, planMatrix } from "../../core/plan/matrix.ts";
 import { renderMatrix } from "../../core/plan/render.ts";
+import { refuseNewRunners } from "../../core/plan/trusted-runners.ts";
+import type { RunEvent } from "../../formats/github/event.ts";
 import { artifactName } from "../../formats/github/names.ts";
 import { readConfigFile } from "../config-file.ts";
 import { exitCodes } from "../exit.ts";
 import { openTerminal } from "../terminal.ts";
-import { reportError } from "./workflow-run.ts";
+import { accessOf, readRunEvent, reportError } from "./workflow-run.ts";
 
 export async function runPlanAction(): Promise<number> {
 	const terminal = openTerminal({ color: false });
 	try {
-		const jobs = await plan(terminal.environment.workspace ?? terminal.cwd);
+		const jobs = await plan(terminal.environment.workspace ?? terminal.cwd, terminal.environment);
 		setOutput("matrix", formatMatrix(jobs));
 		setOutput("count", jobs.length);
 		for (const { name, runner, only } of jobs) log(`${name}: ${only === "" ? "all engines" : only} on ${runner}`);
@@ -24,13 +34,40 @@ export async function runPlanAction(): Promise<number> {
 	}
 }
 
-async function plan(cwd: string): Promise<MatrixJob[]> {
+async function plan(cwd: string, environment: Environment): Promise<MatrixJob[]> {
 	const inputs = readPlanInputs();
 	const { config } = await readConfigFile({ cwd, path: inputs.config, workspace: cwd });
+	const labels = parseLabels(inputs.runners);
+	const event = config.runners.length === 0 ? undefined : await readRunEvent(environment);
+	if (event !== undefined) refuseNewRunners(config, { labels, base: (await runnersOfBase(event, { cwd, ...inputs })) ?? config.runners });
 	return planMatrix({
 		config,
-		labels: parseLabels(inputs.runners),
+		labels,
 		name: inputs.name,
 		artifactOf: (job) => artifactName(inputs.artifact, { config: config.path, job }),
+	});
+}
+
+/** null where the event is no pull request: its config is one that a maintainer accepted. @throws ConfigError git-ref; ToolError. */
+async function runnersOfBase(event: RunEvent, { cwd, config: path, token }: { cwd: string; config: string; token: string }) {
+	if (event.kind !== "pull-request" && !(event.kind === "other" && event.name.startsWith("pull_request"))) return null;
+	const commit = event.kind === "pull-request" ? event.baseSha : "";
+	const { access } = accessOf({ token });
+	const git = gitIn(cwd, createProcesses({ env: childEnvironment() }), access);
+	const isHere = commit !== "" && (await (await openHistory(git)).bring(commit));
+	if (!isHere) throw withoutBase(commit);
+	const read = await git(["cat-file", "blob", `${commit}:./${relative(cwd, resolve(cwd, path))}`], {
+		captureBytes: inputKinds.config.maxBytes,
+	});
+	if (!succeeded(read)) return [];
+	const base = loadConfig(read.stdout, { path });
+	return base.state === "ok" ? base.config.runners : [];
+}
+
+function withoutBase(commit: string): ConfigError {
+	return new ConfigError({
+		code: "git-ref",
+		message: `The base's config cannot be read: ${commit === "" ? "the event does not name the base" : `neither this clone nor its remote has ${commit.slice(0, 7)}`}. It decides which runners a pull request may use.`,
+		details: { fix: "Check out this repository with actions/checkout before this action, in a job with `contents: read`." },
 	});
 }

@@ -1,7 +1,8 @@
 // What every action does with its workflow run: reads its event, and reports the errors that end the action before there is a result.
 
-import { error as annotateError } from "@actions/core";
-import { type Environment, forgetEventFile } from "../../adapters/github/env.ts";
+import { error as annotateError, setSecret } from "@actions/core";
+import type { GitAccess } from "../../adapters/git/run-git.ts";
+import { type Environment, forgetEventFile, gitAccess } from "../../adapters/github/env.ts";
 import { log } from "../../adapters/github/log.ts";
 import { readInputText } from "../../adapters/process/input-file.ts";
 import { inputKinds } from "../../core/input-kind.ts";
@@ -26,6 +27,14 @@ async function readPayload(path: string): Promise<unknown> {
 	} catch {
 		return null;
 	}
+}
+
+/** For calls of git alone. The runner masks the token itself; what git gets is derived from it. */
+export function accessOf({ token }: { token: string }): { access?: GitAccess } {
+	if (token === "") return {};
+	const { header, ...access } = gitAccess(token);
+	setSecret(header.slice(header.lastIndexOf(" ") + 1));
+	return { access };
 }
 
 /** Logs an error and annotates the file that it is in. @returns the exit code. */

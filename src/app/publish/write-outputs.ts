@@ -6,6 +6,7 @@ import { log } from "../../adapters/github/log.ts";
 import { setUrls, writeAnnotations, writeSummary } from "../../adapters/github/publish.ts";
 import { renderMarkdown, renderUnpublished } from "../../core/report/markdown.ts";
 import type { Result } from "../../core/schema/result.ts";
+import type { ApiFault } from "../../ports/code-host.ts";
 import type { Files } from "../../ports/world.ts";
 import type { Published } from "../../stages/publish/plan.ts";
 import type { PublishedRun } from "./publish-run.ts";
@@ -33,14 +34,15 @@ export async function writePublishOutputs(
 	});
 	// The check run shows the same on the same lines.
 	if (annotate && done("check run") === undefined) writeAnnotations(result);
-	for (const one of published) log(describe(one));
-	const failed = published.flatMap((one) => (one.state === "failed" ? [{ what: one.what, ...one.fault }] : []));
+	for (const one of published) if (one.state !== "failed") log(describe(one));
+	const failed = withRightsOnce(published.flatMap((one) => (one.state === "failed" ? [{ what: one.what, ...one.fault }] : [])));
 	const partly = published.flatMap(({ what, ...one }) =>
 		one.state === "done" && one.note !== undefined && what === "artifact"
 			? [{ what, message: one.note, fix: "The output folder has all of them." }]
 			: [],
 	);
 	await writeSummary(renderMarkdown(result, { limit: summaryLimit, links, ...shown }) + renderUnpublished([...failed, ...partly]));
+	for (const { what, message, fix, code } of failed) log(`no ${what}: ${message} ${fix} [${code}]`);
 	const [first] = failed;
 	if (first !== undefined) notice(`${first.message} ${first.fix}`, { title: `trtgate: ${first.what} not published (the outcome stands)` });
 	await files.writeText(join(outFolder, publishFile), `${JSON.stringify({ published }, null, "\t")}\n`).catch((fault: unknown) => {
@@ -48,13 +50,27 @@ export async function writePublishOutputs(
 	});
 }
 
-function describe(one: Published): string {
+interface Unpublished extends ApiFault {
+	what: string;
+}
+
+/** All rights that the token lacks in one line, to be added at once. A status only stands in for a check run, so its right is never asked for. */
+function withRightsOnce(faults: readonly Unpublished[]): Unpublished[] {
+	const others = faults.filter(({ lacks }) => lacks === undefined);
+	const wanted = faults.filter(({ lacks, what }) => lacks !== undefined && what !== "commit status");
+	const [first] = wanted;
+	if (first === undefined) return others;
+	const names = wanted.map(({ what }) => what).join(", ");
+	const rights = [...new Set(wanted.map(({ lacks }) => `\`${lacks}\``))].join(", ");
+	const fix = `Add under \`permissions:\` of the job: ${rights}.`;
+	return [{ ...first, what: names, message: "GitHub denies it to the token of this job.", fix }, ...others];
+}
+
+function describe(one: Exclude<Published, { state: "failed" }>): string {
 	switch (one.state) {
 		case "done":
 			return [`published ${one.what}`, one.url, one.note].filter((part) => part !== undefined && part !== "").join(": ");
 		case "skipped":
 			return `no ${one.what}: ${one.why}`;
-		case "failed":
-			return `no ${one.what}: ${one.fault.message} ${one.fault.fix} [${one.fault.code}]`;
 	}
 }
