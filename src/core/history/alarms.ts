@@ -1,0 +1,207 @@
+// From the shifts of all chains to alarms: series that step together are one, each has a start and one of four causes.
+import { median } from "../stats/quantile.ts";
+import type { Chain, Point, Run, Series } from "./series.ts";
+import { type Shift, type Watched, watch } from "./watch.ts";
+
+export type Cause = "change" | "host" | "method" | "noise";
+
+export interface ShiftOf {
+	chain: Chain;
+	shift: Shift;
+	/** Run in which it began, and how that is known. */
+	start: number;
+	foundBy: "structure" | "content" | "method" | "level";
+	cause: Cause;
+	evidence: string;
+}
+
+export interface Alarm {
+	/** Run in which it began; in which it was decided first. */
+	start: number;
+	raised: number;
+	cause: Cause;
+	evidence: string;
+	/** Largest against its noise first. */
+	shifts: readonly ShiftOf[];
+	isOpen: boolean;
+}
+
+export interface WatchedChain {
+	chain: Chain;
+	watched: Watched;
+}
+
+export interface Findings {
+	chains: readonly WatchedChain[];
+	/** Newest first. */
+	alarms: readonly Alarm[];
+	/** What improved, in the same form. */
+	gains: readonly Alarm[];
+	/** Of the control series: the false alarms, and the years that it was watched. */
+	control: { alarms: number; years: number };
+}
+
+export function findAlarms(series: Series): Findings {
+	const chains = series.chains.map((chain) => ({ chain, watched: watch(chain, series.runs) }));
+	const shifts = chains.flatMap(({ chain, watched }) => watched.shifts.map((shift) => explain(chain, shift, series.runs)));
+	const own = shifts.filter(({ chain }) => chain.metric !== "control");
+	const controls = chains.filter(({ chain }) => chain.metric === "control");
+	return {
+		chains,
+		alarms: grouped(own.filter(({ shift }) => shift.direction === "up")),
+		gains: grouped(own.filter(({ shift }) => shift.direction === "down")),
+		control: {
+			alarms: controls.reduce((sum, { watched }) => sum + watched.shifts.length, 0),
+			years: controls.reduce((sum, { chain }) => sum + yearsOf(chain, series.runs), 0),
+		},
+	};
+}
+
+function yearsOf({ points }: Chain, runs: readonly Run[]): number {
+	const [first, last] = [points[0], points.at(-1)].map((point) => runs[point?.run ?? 0]?.day ?? 0);
+	return ((last ?? 0) - (first ?? 0)) / 365.25;
+}
+
+/** Where one commit moved several series, these are one alarm, also if some were decided a night later. */
+function grouped(shifts: readonly ShiftOf[]): Alarm[] {
+	const byStart = groupBy(shifts, ({ start }) => start);
+	const alarms = [...byStart].map(([start, own]) => {
+		const sorted = [...own].sort((left, right) => surprise(right.shift) - surprise(left.shift));
+		// A method touches every engine, also those that nobody changed.
+		const first = sorted.find(({ cause }) => cause === "method") ?? sorted.find(({ cause }) => cause === "change") ?? sorted[0];
+		return {
+			...{ start, shifts: sorted },
+			raised: Math.min(...own.map(({ chain, shift }) => chain.points[shift.raised]?.run ?? 0)),
+			cause: first?.cause ?? "noise",
+			evidence: first?.evidence ?? "",
+			isOpen: own.some(({ shift }) => shift.direction === "up" && shift.closed === undefined),
+		};
+	});
+	return alarms.sort((left, right) => right.raised - left.raised);
+}
+
+function surprise({ size, low, high }: Shift): number {
+	return Math.abs(size) / Math.max(1e-9, high - low);
+}
+
+function explain(chain: Chain, shift: Shift, runs: readonly Run[]): ShiftOf {
+	const { points } = chain;
+	const before = points[Math.max(0, shift.from - 1)];
+	const after = points[shift.raised];
+	const at = (place: number): number => points[place]?.run ?? 0;
+	const level = { chain, shift, start: at(shift.from), foundBy: "level" as const };
+	if (before === undefined || after === undefined) return { ...level, cause: "noise", evidence: "there is nothing before it" };
+	const structure = firstChange(shift, (left, right) => isOther(points[left]?.structure, points[right]?.structure));
+	const content = firstChange(shift, (left, right) => isOther(points[left]?.content, points[right]?.content));
+	const method = firstChange(shift, (left, right) => changedWords(runs[at(left)]?.method, runs[at(right)]?.method).length > 0);
+	if (isOther(before.content, after.content) || isOther(before.structure, after.structure)) {
+		const place = structure ?? content ?? shift.from;
+		const what =
+			structure === null
+				? "the model or its recipe changed, its structure did not"
+				: "the layers, precisions or tactics of the engine changed";
+		const evidence = `measured against the pin in one job; ${what}`;
+		return { ...level, start: at(place), foundBy: structure === null ? "content" : "structure", cause: "change", evidence };
+	}
+	if (method !== null) {
+		const fields = changedWords(runs[at(method - 1)]?.method, runs[at(method)]?.method);
+		return { ...level, start: at(method), foundBy: "method", cause: "method", evidence: `the engine is the same; ${fields.join(", ")}` };
+	}
+	const host = pinMove(chain, shift.raised, runs);
+	if (host !== null) return { ...level, cause: "host", evidence: `the engine is the same; the pin's own time moved too: ${host}` };
+	return { ...level, cause: "noise", evidence: "the engine, its model, its recipe and the way of timing are the same" };
+}
+
+function isOther(left: string | undefined, right: string | undefined): boolean {
+	return left !== undefined && right !== undefined && left !== right;
+}
+
+/** The first place at which neighbours differ, from the first that the shift may have reached. */
+function firstChange({ from, raised }: Shift, differs: (left: number, right: number) => boolean): number | null {
+	for (let place = Math.max(1, from); place <= raised; place += 1) if (differs(place - 1, place)) return place;
+	return null;
+}
+
+function changedWords(left: Readonly<Record<string, string>> = {}, right: Readonly<Record<string, string>> = {}): string[] {
+	const keys = new Set([...Object.keys(left), ...Object.keys(right)]);
+	return [...keys].flatMap((key) => (left[key] === right[key] ? [] : [`${key}: ${left[key] ?? "none"} → ${right[key] ?? "none"}`]));
+}
+
+/** A pin moves by less from night to night on one machine. */
+const minPinMove = 3e-3;
+
+/** How far the pin's own time is from its median on this machine, in words; null where it did not move. */
+function pinMove(chain: Chain, at: number, runs: readonly Run[]): string | null {
+	const point = chain.points[at];
+	const move = point === undefined ? null : pinDeviation(point, medianTimes(chain, runs), runs);
+	if (move === null || Math.abs(move) < minPinMove) return null;
+	return `${move > 0 ? "+" : "−"}${(Math.abs(Math.expm1(move)) * 100).toFixed(1)} %`;
+}
+
+/** Medians of the pin's own time, by pin and machine. */
+function medianTimes({ points }: Chain, runs: readonly Run[]): Map<string, number> {
+	const byHost = groupBy(
+		points.filter(({ baseNs }) => baseNs !== undefined),
+		(point) => hostKey(point, runs),
+	);
+	return new Map([...byHost].map(([key, own]) => [key, median(own.map(({ baseNs }) => baseNs ?? 0))]));
+}
+
+function hostKey({ pin, run }: Point, runs: readonly Run[]): string {
+	return `${pin}\n${runs[run]?.host ?? ""}`;
+}
+
+function pinDeviation(point: Point, medians: ReadonlyMap<string, number>, runs: readonly Run[]): number | null {
+	const usual = medians.get(hostKey(point, runs));
+	return usual === undefined || point.baseNs === undefined ? null : Math.log(point.baseNs / usual);
+}
+
+/** Pairs that scatter so much more than usual were disturbed. */
+const disturbedTimes = 2.5;
+
+/** What each night was about where it was not quiet: of its alarm, else of the pin's own times, the method and the pairs. */
+export function causesOfNights({ runs, chains }: Series, { alarms, gains }: Pick<Findings, "alarms" | "gains">): Map<number, Cause> {
+	const causes = new Map<number, Cause>();
+	const { moves, scatters } = nightFigures(chains, runs);
+	for (const [run, values] of scatters) if (median(values) > disturbedTimes) causes.set(run, "noise");
+	for (const [run, { method }] of runs.entries())
+		if (run > 0 && changedWords(runs[run - 1]?.method, method).length > 0) causes.set(run, "method");
+	for (const [run, values] of moves) if (Math.abs(median(values)) > minPinMove) causes.set(run, "host");
+	for (const { start, cause } of [...gains, ...alarms]) causes.set(start, cause);
+	return causes;
+}
+
+/** Of each night, over all that was timed: how far the pins moved, and how much more than usual their pairs scattered. */
+function nightFigures(chains: readonly Chain[], runs: readonly Run[]): Record<"moves" | "scatters", Map<number, number[]>> {
+	const [moves, scatters] = [new Map<number, number[]>(), new Map<number, number[]>()];
+	const add = (to: Map<number, number[]>, run: number, value: number): void => void to.set(run, [...(to.get(run) ?? []), value]);
+	for (const chain of chains.filter(({ metric }) => metric === "latency" || metric === "control")) {
+		const medians = medianTimes(chain, runs);
+		const usual = median(chain.points.flatMap(({ pairSd }) => pairSd ?? []));
+		for (const point of chain.points) {
+			const move = pinDeviation(point, medians, runs);
+			if (move !== null) add(moves, point.run, move);
+			if (point.pairSd !== undefined && usual > 0) add(scatters, point.run, point.pairSd / usual);
+		}
+	}
+	return { moves, scatters };
+}
+
+function groupBy<Item, Key>(items: readonly Item[], keyOf: (item: Item) => Key): Map<Key, Item[]> {
+	const groups = new Map<Key, Item[]>();
+	for (const item of items) {
+		const group = groups.get(keyOf(item));
+		if (group === undefined) groups.set(keyOf(item), [item]);
+		else group.push(item);
+	}
+	return groups;
+}
+
+/** Chains whose newest point stood out and was not measured again yet: only fresh pairs decide. */
+export function dueForFreshPairs({ runs, chains }: Series): string[] {
+	return chains.flatMap((chain) => {
+		const last = chain.points.length - 1;
+		if (chain.metric !== "latency" || chain.points[last]?.run !== runs.length - 1 || chain.points[last]?.fresh !== undefined) return [];
+		return watch(chain, runs).suspects.at(-1) === last ? [chain.series] : [];
+	});
+}
