@@ -24,6 +24,8 @@ export const configCodes = [
 	"tokenizer-invalid",
 	"pairs-invalid",
 	"result-invalid",
+	"engine-missing",
+	"engine-unreadable",
 	"part-refused",
 	"output-unwritable",
 	"output-busy",

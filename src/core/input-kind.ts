@@ -103,6 +103,14 @@ export const inputKinds = {
 		unreadable: "path-unreadable",
 		fix: "Check the path.",
 	},
+	/** An engine of ten thousand layers, with every detail, is some tens of megabytes. */
+	engineLayers: {
+		what: "a file about an engine's layers",
+		maxBytes: 256 * mebibyte,
+		missing: "engine-missing",
+		unreadable: "engine-unreadable",
+		fix: "Check the path.",
+	},
 	pairs: {
 		what: "a file of pairs",
 		maxBytes: 64 * mebibyte,

@@ -165,6 +165,37 @@ export const diagnoseTable = {
 	example: "trtgate diagnose build.log --exit-code 1",
 } as const satisfies CommandTable;
 
+const engineFormat = { value: "text|markdown|json|html", does: "How to print it.", default: "text" } as const;
+const gpuName = {
+	value: "NAME",
+	does: "GPU that the engine ran on, such as H200: its limits say what bounds a layer.",
+	otherwise: "unknown",
+} as const;
+
+export const diffTable = {
+	name: "diff",
+	positionals: ["BASE", "HEAD"],
+	does: "compares two TensorRT engines by ONNX nodes: what changed, how much, and why",
+	options: {
+		format: engineFormat,
+		gpu: gpuName,
+		change: {
+			value: "MS",
+			does: "Measured change of the whole engine, in milliseconds, to be explained.",
+			otherwise: "that of the layers' sum",
+		},
+	},
+	example: "trtgate diff main/ pull-request/ --format markdown",
+} as const satisfies CommandTable;
+
+export const explainTable = {
+	name: "explain",
+	positionals: ["RESULT|ENGINE"],
+	does: "explains the changes of a result, or where the time of an engine goes",
+	options: { format: engineFormat, gpu: gpuName },
+	example: "trtgate explain trtgate-out",
+} as const satisfies CommandTable;
+
 export const verdictTable = {
 	name: "verdict",
 	positionals: ["PAIRS.json"],

@@ -71,13 +71,12 @@ export function operationsOf(layer: EngineLayer): number | null {
 	return layer.type === "gemm" || layer.type === "fusion" || layer.type === "MatrixMultiply" ? productOperations(layer, output) : null;
 }
 
-/** Of M×K · K×N in any order of axes: the elements of the three tensors give K. */
-function productOperations({ inputs, outputs }: EngineLayer, output: number): number | null {
+/** Of M×K · K×N in any order of axes, perhaps batched: the elements of the three tensors give K, which is a size of the first. */
+function productOperations({ inputs }: EngineLayer, output: number): number | null {
 	const [a, b] = inputs.filter(({ dims }) => dims.length >= 2);
 	const [left, right] = [a && elementsOf(a), b && elementsOf(b)];
 	if (!a || !b || !left || !right || output === 0) return null;
-	const batch = b.dims.length >= 3 ? b.dims.slice(0, -2).reduce((product, size) => product * size, 1) : 1;
-	const outer = (outputs[0]?.dims.length ?? 0) >= 3 || b.dims.length < 3 ? batch : 1;
-	const shared = Math.sqrt((left * right) / (output * outer));
-	return Number.isInteger(shared) ? 2 * output * shared : null;
+	const batch = b.dims.slice(0, -2).reduce((product, size) => product * size, 1);
+	const shared = [1, batch].map((times) => Math.sqrt((left * right) / (output * times))).find((size) => a.dims.includes(size));
+	return shared === undefined ? null : 2 * output * shared;
 }

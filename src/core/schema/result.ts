@@ -585,6 +585,7 @@ export interface WorkloadResult {
    */
   notes?: string[];
   layers?: WorkloadLayers;
+  explanation?: EngineDiff;
   kernels?: WorkloadKernels;
   runs: PerfRun[];
   distribution: null | Distribution;
@@ -741,6 +742,153 @@ export interface EngineFingerprint {
    * Hash of the kernels and memory layouts that were chosen.
    */
   tactics: string;
+}
+/**
+ * Why the head's engine is faster or slower than the base's: both compared by ONNX nodes.
+ */
+export interface EngineDiff {
+  base: EngineSummary;
+  head: EngineSummary;
+  isSameStructure: boolean;
+  isSameTactics: boolean;
+  /**
+   * @maxItems 500
+   */
+  rows: EngineRow[];
+  /**
+   * Rows beyond the limit.
+   */
+  hidden: number;
+  unchanged: {
+    groups: number;
+    of: number;
+    changeMs: number | null;
+    halfWidthMs: number | null;
+  };
+  /**
+   * measuredMs = attributedMs + restMs.
+   */
+  account: null | EngineAccount;
+  /**
+   * Backticks mark names.
+   *
+   * @maxItems 20
+   */
+  warnings: string[];
+}
+export interface EngineSummary {
+  layers: number;
+  kernels: number;
+  reformats: number;
+  meanMs: number | null;
+  /**
+   * Share of the profiled time that belongs to ONNX nodes.
+   */
+  mapped: number | null;
+  /**
+   * Kernels by precision.
+   */
+  precisions: {
+    [k: string]: number;
+  };
+}
+/**
+ * ONNX nodes whose layers changed; blocks that changed alike share a row.
+ */
+export interface EngineRow {
+  label: string;
+  /**
+   * The groups of nodes that changed alike.
+   *
+   * @maxItems 2000
+   */
+  members: string[];
+  /**
+   * Groups of the base that were alike before.
+   */
+  of: number;
+  base: EnginePart | null;
+  head: EnginePart | null;
+  changeMs: number | null;
+  /**
+   * Of the 95 % interval.
+   */
+  halfWidthMs: number | null;
+  isSignificant: boolean;
+  causes: EngineCause[];
+  /**
+   * What the layers of both engines were matched by.
+   */
+  tier: "names" | "structure" | "similarity" | "none";
+  confidence: number;
+}
+/**
+ * What one engine does for the nodes of a row.
+ */
+export interface EnginePart {
+  kernels: number;
+  reformats: number;
+  /**
+   * Of one inference under the profiler; null: not timed.
+   */
+  meanMs: number | null;
+  /**
+   * Of the kernel that moves most.
+   */
+  precision?: string;
+  /**
+   * Read and written, by shapes and formats; null: a shape is open.
+   */
+  bytes: number | null;
+  operations: number | null;
+  roofline?: EngineRoofline;
+  /**
+   * @maxItems 12
+   */
+  layers: string[];
+}
+export interface EngineRoofline {
+  bound: "memory" | "compute" | "latency";
+  share: number;
+  limit: string;
+}
+export interface EngineCause {
+  kind:
+    "added" | "precision" | "fusion" | "boundary" | "weights" | "shape" | "inputs" | "reformat" | "tactic" | "layout";
+  /**
+   * Backticks mark names.
+   */
+  says: string;
+  /**
+   * @maxItems 8
+   */
+  evidence: string[];
+  /**
+   * What may help.
+   */
+  try?: string;
+}
+export interface EngineAccount {
+  measuredMs: number;
+  /**
+   * runs: the change of the timed runs. profiles: of the sum of all layers.
+   */
+  from: "runs" | "profiles";
+  attributedMs: number;
+  halfWidthMs: number;
+  restMs: number;
+  /**
+   * The largest change, either way, of a group of nodes that is not among the attributed.
+   */
+  largestRestMs: number;
+  /**
+   * Of each arm.
+   */
+  profiles: number;
+  /**
+   * By which all unchanged layers differ, such as by another clock; 1: by nothing.
+   */
+  commonFactor: number;
 }
 export interface WorkloadKernels {
   base: ArmKernels | null;

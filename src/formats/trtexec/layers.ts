@@ -80,8 +80,9 @@ function kindOf(type: string | null, fields: Fields, { inputs, outputs }: Pick<E
 	const tensors = [...inputs, ...outputs];
 	if (outputs.length > 0 && tensors.every(holdsSizes)) return "shape";
 	// Quantisation uses the same kernel as a reformat but is not overhead.
-	if (reformatTypes.has(type)) return fields["Origin"] === "QDQ" ? "quantize" : "reformat";
-	return "compute";
+	if (reformatTypes.has(type) && fields["Origin"] === "QDQ") return "quantize";
+	// A copy that is a node of the model, such as a Concat or a Transpose, is its work.
+	return reformatTypes.has(type) && asText(fields["Metadata"]) === "" ? "reformat" : "compute";
 }
 
 const parameterKeys = [

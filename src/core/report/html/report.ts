@@ -11,11 +11,11 @@ import { sortScript, sortScriptHash } from "./script.ts";
 import { styleSheet } from "./style.ts";
 
 /** Nothing is loaded, sent or framed; one script runs, known by its hash. */
-const policy = `default-src 'none'; style-src 'unsafe-inline'; script-src '${sortScriptHash}'; base-uri 'none'; form-action 'none'`;
+export const pagePolicy = `default-src 'none'; style-src 'unsafe-inline'; script-src '${sortScriptHash}'; base-uri 'none'; form-action 'none'`;
 
 function pageHead(result: Result): Markup {
 	return html`<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta http-equiv="Content-Security-Policy" content="${pagePolicy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="referrer" content="no-referrer">
 <meta name="color-scheme" content="light dark">

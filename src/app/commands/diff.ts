@@ -1,0 +1,79 @@
+// `trtgate diff`: two engines, or the engines of two folders, compared by ONNX nodes.
+import { diffEngines } from "../../core/engine/diff.ts";
+import { ConfigError } from "../../core/errors.ts";
+import { diffJson, diffMarkdown, diffText, type TitledDiff } from "../../core/report/engine-report.ts";
+import { renderEnginePage } from "../../core/report/html/engine-page.ts";
+import { exitCodes } from "../exit.ts";
+import type { Terminal } from "../terminal.ts";
+import { parseArguments } from "./arguments.ts";
+import { type FoundEngine, findEngines, readEngine } from "./find-engines.ts";
+import { diffTable } from "./tables.ts";
+
+export async function diff(argv: readonly string[], terminal: Terminal): Promise<number> {
+	const args = parseArguments(argv, diffTable);
+	const [basePath = "", headPath = ""] = args.positionals;
+	const render = renderAs(args.text("format"), `trtgate diff ${basePath} ${headPath}`);
+	const change = args.text("change");
+	if (change !== undefined && !Number.isFinite(Number(change))) throw misused("--change", "a number of milliseconds", change);
+	// Of two results, their heads are compared; one result has both arms itself.
+	const baseArm = basePath === headPath ? "base" : "head";
+	const pairs = pairEngines(
+		await findEngines(basePath, terminal.cwd, baseArm),
+		await findEngines(headPath, terminal.cwd, "head"),
+		args.positionals,
+	);
+	const diffs: TitledDiff[] = [];
+	for (const { base, head } of pairs) {
+		const engines = { base: await readEngine(base), head: await readEngine(head) };
+		const measuredMs = change === undefined ? null : Number(change);
+		const title = `${basePath} → ${headPath}${head.name === "" || pairs.length === 1 ? "" : `: ${head.name}`}`;
+		diffs.push({ title, diff: diffEngines(engines, { gpu: args.text("gpu") ?? null, measuredMs }) });
+	}
+	terminal.out(render(diffs));
+	return exitCodes.ok;
+}
+
+export type Render = (diffs: readonly TitledDiff[]) => string;
+
+export function renderAs(format: string, next: string): Render {
+	if (format === "json") return diffJson;
+	if (format === "html") return renderEnginePage;
+	if (format === "text") return (diffs) => diffs.map(diffText).join("\n");
+	if (format === "markdown") return (diffs) => diffs.map((one) => diffMarkdown(one, `\`${next}\``)).join("\n");
+	throw misused("--format", "text, markdown, json or html", format);
+}
+
+function misused(option: string, expected: string, got: string): ConfigError {
+	return new ConfigError({
+		code: "usage",
+		message: `${option} is ${JSON.stringify(got)}; expected ${expected}.`,
+		details: { expected, got },
+	});
+}
+
+interface EnginePair {
+	base: FoundEngine;
+	head: FoundEngine;
+}
+
+function pairEngines(bases: readonly FoundEngine[], heads: readonly FoundEngine[], paths: readonly string[]): EnginePair[] {
+	const [base, head] = [bases[0], heads[0]];
+	if (bases.length === 1 && heads.length === 1 && base !== undefined && head !== undefined) return [{ base, head }];
+	const byName = new Map(bases.map((one) => [one.name, one]));
+	const pairs = heads.flatMap((one) => {
+		const own = byName.get(one.name);
+		return own === undefined ? [] : [{ base: own, head: one }];
+	});
+	if (pairs.length > 0) return pairs;
+	const names = [bases, heads].map((some) =>
+		some
+			.slice(0, 5)
+			.map(({ name }) => JSON.stringify(name))
+			.join(", "),
+	);
+	throw new ConfigError({
+		code: "engine-missing",
+		message: `${paths.join(" and ")} have several engines, and none of one name: ${names.join(" and ")}.`,
+		details: { expected: "one engine in each, or engines of the same names", fix: "Name the folder of one engine in each." },
+	});
+}

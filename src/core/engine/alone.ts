@@ -1,0 +1,29 @@
+// One engine without another: where its time goes, by ONNX nodes.
+import type { EnginePart, EngineSummary } from "../schema/result.ts";
+import { componentsOf } from "./components.ts";
+import { groupLabel, summaryOf } from "./diff.ts";
+import { factsOf } from "./facts.ts";
+import type { EngineModel } from "./model.ts";
+import { partOf } from "./part.ts";
+import { criticalWarnings } from "./warnings.ts";
+
+export interface EngineAlone {
+	summary: EngineSummary;
+	/** The slowest first; without times, those that move most. */
+	groups: readonly { label: string; part: EnginePart }[];
+	warnings: readonly string[];
+}
+
+export function explainEngine(engine: EngineModel, gpu: string | null): EngineAlone {
+	const nothing: EngineModel = { detail: engine.detail, io: [], layers: [], profiles: 0 };
+	const groups = componentsOf({ base: nothing, head: engine }).map((component) => ({
+		label: groupLabel(component),
+		part: partOf([factsOf(component.head, engine.profiles)], component.head, gpu),
+	}));
+	const size = ({ part }: { part: EnginePart }): number => part.meanMs ?? (part.bytes ?? 0) / 1e12;
+	return {
+		summary: summaryOf(engine),
+		groups: groups.filter(({ part }) => part.kernels + part.reformats > 0).sort((a, b) => size(b) - size(a)),
+		warnings: criticalWarnings({ base: null, head: engine }, []),
+	};
+}

@@ -1,0 +1,208 @@
+// Why a component changed: a table of rules, each with the evidence that it cites and what to try. No rule, no claim.
+import type { EngineCause } from "../schema/result.ts";
+import { cleanName, shorten } from "../text/escape.ts";
+import { counted } from "../text/labels.ts";
+import { formatBytes } from "../text/units.ts";
+import type { Component } from "./components.ts";
+import type { PartFacts } from "./facts.ts";
+import type { LayerTensor } from "./layer.ts";
+import type { EngineModel, ModelLayer } from "./model.ts";
+import { tensorBytes } from "./work.ts";
+
+/** A component with what both engines do in it, and the engines around it. */
+export interface Changed {
+	component: Component;
+	base: PartFacts;
+	head: PartFacts;
+	engines: { base: EngineModel; head: EngineModel };
+	/** The precision change that most components share: a setting of the build, not of one layer. */
+	commonPrecision: string | null;
+}
+
+/** What the rule claims; null: it does not apply. */
+type Rule = (changed: Changed) => Omit<EngineCause, "kind"> | null;
+
+const code = (name: string): string => `\`${cleanName(name, 60).replaceAll("`", "'")}\``;
+
+export function precisionChange({ base, head }: Pick<Changed, "base" | "head">): string | null {
+	const [from, to] = [base.precisions[0], head.precisions[0]];
+	return from === undefined || to === undefined || from === to ? null : `${from} → ${to}`;
+}
+
+/** TF32 is how fp32 is computed: both are one setting. */
+export function settingChange(changed: Pick<Changed, "base" | "head">): string | null {
+	return precisionChange(changed)?.replace("tf32", "fp32") ?? null;
+}
+
+const added: Rule = ({ component: { tier }, base, head }) => {
+	if (tier !== "none" || base.kernels.length > 0 === head.kernels.length > 0) return null;
+	const own = head.kernels.length > 0 ? head : base;
+	const copies = own.reformats.length === 0 ? "" : ` and ${counted(own.reformats.length, "reformat")}`;
+	return {
+		says: `${own === head ? "new" : "gone"}: ${counted(own.kernels.length, "kernel")}${copies}`,
+		evidence: own.kernels.slice(0, 3).map(({ name }) => code(name)),
+	};
+};
+
+const narrow = new Set(["int8", "fp8", "int4", "fp4", "uint8"]);
+const half = new Set(["fp16", "bf16"]);
+
+/** Casts that the model itself has, before or in the component, and only in the head. */
+function newCasts({ component, engines }: Changed): string[] {
+	const before = new Set(engines.base.layers.flatMap(({ nodes }) => nodes));
+	return component.nodes.filter((node) => /cast/i.test(node) && !before.has(node));
+}
+
+const precision: Rule = (changed) => {
+	const change = precisionChange(changed);
+	if (change === null) return null;
+	const { head, base } = changed;
+	const [to, from] = [head.precisions[0] ?? "", base.precisions[0] ?? ""];
+	const casts = newCasts(changed);
+	const copies = head.reformats.length - base.reformats.length;
+	const why =
+		casts.length > 0
+			? `; the model casts there: ${casts.slice(0, 2).map(code).join(", ")}`
+			: settingChange(changed) === changed.commonPrecision
+				? "; as most of the engine"
+				: "";
+	const evidence = [
+		...head.kernels
+			.slice(0, 1)
+			.flatMap(({ inputs, outputs }) =>
+				[...inputs.slice(0, 1), ...outputs.slice(0, 1)].map(
+					(tensor) => `${code(tensor.name)} is ${tensor.dtype ?? "unknown"} (${cleanName(tensor.format, 60)})`,
+				),
+			),
+		...(copies > 0 ? [`${counted(copies, "reformat")} more around it`] : []),
+	];
+	const isWider = (half.has(from) || narrow.has(from)) && !narrow.has(to) && !half.has(to);
+	const advice =
+		narrow.has(from) && !narrow.has(to)
+			? "Check that Q and DQ nodes still surround it."
+			: "Remove the cast or constraint, or state the precision that you want for these nodes.";
+	return { says: `${change}${why}`, evidence, ...(isWider || narrow.has(from) ? { try: advice } : {}) };
+};
+
+/** Tensors that the component now writes for itself. */
+function crossing(layers: readonly ModelLayer[]): LayerTensor[] {
+	const read = new Set(layers.flatMap(({ inputs }) => inputs.map(({ name }) => name)));
+	return layers.flatMap(({ outputs }) => outputs.filter(({ name }) => read.has(name)));
+}
+
+/** Who else reads a tensor: that is why it must be in memory. */
+function otherReaders(tensor: LayerTensor, { component, engines }: Changed): string[] {
+	const own = new Set(component.head.map(({ index }) => index));
+	const isOutput = engines.head.io.some(({ name, mode }) => name === tensor.name && mode !== "input");
+	const readers = engines.head.layers.filter(({ index, inputs }) => !own.has(index) && inputs.some(({ name }) => name === tensor.name));
+	return [...(isOutput ? ["the engine's outputs"] : []), ...readers.map(({ nodes, name }) => code(nodes[0] ?? name))];
+}
+
+function fusionEvidence(changed: Changed): string[] {
+	return crossing(changed.component.head)
+		.slice(0, 3)
+		.map((tensor) => {
+			const bytes = tensorBytes(tensor);
+			const others = otherReaders(tensor, changed);
+			const why = others.length === 0 ? "" : `; ${others.slice(0, 2).join(" and ")} need${others.length === 1 ? "s" : ""} it too`;
+			return `${code(tensor.name)}${bytes === null ? "" : ` (${formatBytes(bytes)})`} now crosses memory${why}`;
+		});
+}
+
+const fusion: Rule = (changed) => {
+	const [before, after] = [changed.base.kernels.length, changed.head.kernels.length];
+	if (before === after || before === 0 || after === 0) return null;
+	if (after < before) return { says: `fused: ${before} kernels → ${counted(after, "kernel")}`, evidence: [] };
+	const advice = "Let nothing but the next node read the tensors between these nodes, and keep them in one precision.";
+	return { says: `no longer fused: ${counted(before, "kernel")} → ${after}`, evidence: fusionEvidence(changed), try: advice };
+};
+
+/** A copy that undoes one before it. */
+function roundTrips(reformats: readonly ModelLayer[], layers: readonly ModelLayer[]): number {
+	const writers = new Map(layers.flatMap((layer) => layer.outputs.map(({ name }) => [name, layer] as const)));
+	return reformats.filter(({ inputs, outputs }) => {
+		const source = writers.get(inputs[0]?.name ?? "");
+		return source?.kind === "reformat" && source.inputs[0]?.format === outputs[0]?.format;
+	}).length;
+}
+
+const reformat: Rule = ({ base, head, engines }) => {
+	const more = head.reformats.length - base.reformats.length;
+	if (more === 0) return null;
+	const formats = ({ inputs, outputs }: ModelLayer) =>
+		`${cleanName(inputs[0]?.format || "?", 50)} → ${cleanName(outputs[0]?.format || "?", 50)}`;
+	if (more < 0) return { says: `${counted(-more, "reformat")} less`, evidence: [] };
+	const trips = roundTrips(head.reformats, engines.head.layers);
+	const tripText = trips === 0 ? "" : `, ${counted(trips, "round trip")}`;
+	return {
+		says: `${counted(more, "reformat")} more${tripText}`,
+		evidence: head.reformats.slice(0, 3).map(formats),
+		try: "Keep neighbouring nodes in one precision and layout; a tensor that only some of them can read in its layout is copied.",
+	};
+};
+
+const shape: Rule = ({ base, head }) => {
+	if (base.kernels.length !== head.kernels.length) return null;
+	const lists = [base, head].map(({ shapes }) => shapes.split("\n"));
+	const at = lists[0]?.findIndex((text, line) => text !== lists[1]?.[line]) ?? -1;
+	const [from, to] = lists.map((list) => list[at] ?? "");
+	// An open axis may have any size.
+	if (at < 0 || from === undefined || to === undefined || /-\d/.test(from + to)) return null;
+	return { says: `another shape: ${from} → ${to}`, evidence: [] };
+};
+
+/** Kernels are as before, and read something else. */
+const inputs: Rule = ({ base, head }) => {
+	if (base.kernels.length !== head.kernels.length || base.shapes !== head.shapes || base.weights !== head.weights) return null;
+	const types = ({ kernels }: PartFacts) =>
+		kernels.map((kernel) => kernel.inputs.map(({ dtype }) => dtype ?? "?").join(" and ")).join(", ");
+	const [from, to] = [types(base), types(head)];
+	return from === to || from === "" || to === ""
+		? null
+		: { says: `reads ${shorten(to, 60)} instead of ${shorten(from, 60)}`, evidence: [] };
+};
+
+const weights: Rule = ({ base, head }) => {
+	if (base.weights === head.weights || base.weights === 0 || head.weights === 0) return null;
+	const count = (value: number) => value.toLocaleString("en-US");
+	return { says: `other weights: ${count(base.weights)} → ${count(head.weights)} values`, evidence: [] };
+};
+
+const boundary: Rule = ({ base, head }) => {
+	if (head.regions <= base.regions || base.regions === 0) return null;
+	return {
+		says: `split between ${head.regions} regions of Myelin, ${base.regions} before`,
+		evidence: [],
+		try: "Look for a node between them that TensorRT runs outside Myelin, such as a plugin or a changed shape computation.",
+	};
+};
+
+const tactic: Rule = ({ base, head }) => {
+	if (base.structure !== head.structure || base.tactics === head.tactics) return null;
+	const differing = head.kernels.filter((kernel, at) => kernel.tactic !== base.kernels[at]?.tactic).slice(0, 1);
+	return {
+		says: "only another kernel was chosen",
+		evidence: differing.map(({ tactic: name }) => code(name ?? "unknown")),
+		try: "Build both from one timing cache; with one, only real changes choose another kernel.",
+	};
+};
+
+const layout: Rule = ({ base, head }) =>
+	base.structure === head.structure && base.tactics === head.tactics && base.layouts !== head.layouts
+		? { says: "another memory layout", evidence: [] }
+		: null;
+
+/** The first that applies names the row. */
+const rules = { added, precision, fusion, boundary, weights, shape, inputs, reformat, tactic, layout } as const satisfies Record<
+	string,
+	Rule
+>;
+
+export function causesOf(changed: Changed): EngineCause[] {
+	const found = Object.entries(rules).flatMap(([kind, rule]): EngineCause[] => {
+		const claim = rule(changed);
+		return claim === null ? [] : [{ kind: kind as EngineCause["kind"], ...claim }];
+	});
+	// What a kernel reads follows from the change of another.
+	return found.length > 1 ? found.filter(({ kind }) => kind !== "inputs") : found;
+}

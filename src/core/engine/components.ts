@@ -1,0 +1,165 @@
+// Which layers of the head do the work of which layers of the base: connected parts of the graph between layers and ONNX nodes.
+import { unnumbered } from "./fingerprint.ts";
+import { groupBy } from "./group.ts";
+import { layerLabel, type Match, matchStructures } from "./match.ts";
+import type { EngineModel, ModelLayer } from "./model.ts";
+
+export type MatchTier = "names" | "structure" | "similarity" | "none";
+
+export interface Component {
+	/** In the order of the engines; one may be empty. */
+	base: readonly ModelLayer[];
+	head: readonly ModelLayer[];
+	nodes: readonly string[];
+	tier: MatchTier;
+	/** 0 to 1; 1 where names agree or nothing had to be matched. */
+	confidence: number;
+}
+
+export interface Engines {
+	base: EngineModel;
+	head: EngineModel;
+}
+
+class Sets {
+	private readonly parents = new Map<string, string>();
+
+	find(key: string): string {
+		let root = key;
+		for (let parent = this.parents.get(root); parent !== undefined && parent !== root; parent = this.parents.get(root)) root = parent;
+		for (let at = key; at !== root; ) {
+			const next = this.parents.get(at) ?? root;
+			this.parents.set(at, root);
+			at = next;
+		}
+		return root;
+	}
+
+	join(one: string, other: string): void {
+		this.parents.set(this.find(one), this.find(other));
+	}
+}
+
+type Arm = "base" | "head";
+
+interface Placed {
+	arm: Arm;
+	layer: ModelLayer;
+	key: string;
+}
+
+const layerKey = (arm: Arm, index: number): string => `${arm} ${index}`;
+
+function placed(engines: Engines): Placed[] {
+	const of = (arm: Arm) => engines[arm].layers.map((layer) => ({ arm, layer, key: layerKey(arm, layer.index) }));
+	return [...of("head"), ...of("base")];
+}
+
+export function componentsOf(engines: Engines): Component[] {
+	const sets = new Sets();
+	const all = placed(engines);
+	const named = namesAgree(engines);
+	const paired = named ? pairEqualSets(all, sets) : new Set<string>();
+	for (const { arm, layer, key } of all.filter((one) => !paired.has(one.key))) {
+		// Names that do not agree say nothing across the engines.
+		for (const node of layer.nodes) sets.join(key, `node ${named ? "" : arm} ${node}`);
+	}
+	const matches = matchOneSided(engines, all, sets);
+	for (const { base, head } of matches) sets.join(layerKey("base", base), layerKey("head", head));
+	for (const { arm, layer, key } of all) if (layer.owner !== null) sets.join(key, layerKey(arm, layer.owner));
+	joinUnattributed(all, sets);
+	return collect(all, sets, matches);
+}
+
+/**
+ * Exporters count nodes: one more, and `Conv_14` is another layer. Names hold where they lead to the same operation for
+ * nearly all layers that have one in the other engine.
+ */
+function namesAgree({ base, head }: Engines): boolean {
+	const byNode = new Map<string, Set<string>>();
+	const left = new Map<string, number>();
+	for (const layer of base.layers.filter(({ nodes }) => nodes.length > 0)) {
+		const own = layerLabel(layer);
+		left.set(own, (left.get(own) ?? 0) + 1);
+		for (const node of layer.nodes) byNode.set(node, (byNode.get(node) ?? new Set()).add(own));
+	}
+	let [possible, named] = [0, 0];
+	for (const layer of head.layers.filter(({ nodes }) => nodes.length > 0)) {
+		const own = layerLabel(layer);
+		const count = left.get(own) ?? 0;
+		if (count === 0) continue;
+		possible += 1;
+		left.set(own, count - 1);
+		if (layer.nodes.some((node) => byNode.get(node)?.has(own))) named += 1;
+	}
+	return named >= possible * 0.95 || base.detail === "names" || head.detail === "names";
+}
+
+/** Layers of the same nodes are one change at most, so that chains of layers that share a node do not become one. */
+function pairEqualSets(all: readonly Placed[], sets: Sets): Set<string> {
+	const groups = new Map<string, Record<Arm, string[]>>();
+	for (const { arm, layer, key } of all.filter((one) => one.layer.nodes.length > 0)) {
+		const nodes = [...layer.nodes].sort().join("\n");
+		const own = groups.get(nodes) ?? { base: [], head: [] };
+		own[arm].push(key);
+		groups.set(nodes, own);
+	}
+	const pairs = [...groups.values()].flatMap(({ base, head }) =>
+		base.length === head.length ? base.map((one, at) => [one, head[at] ?? one] as const) : [],
+	);
+	for (const pair of pairs) sets.join(...pair);
+	return new Set(pairs.flat());
+}
+
+/** Layers with nodes that only one engine has may be the other's under new names. */
+function matchOneSided(engines: Engines, all: readonly Placed[], sets: Sets): Match[] {
+	const roots = new Map<string, Record<Arm, number[]>>();
+	for (const { arm, layer, key } of all.filter((one) => one.layer.nodes.length > 0)) {
+		const root = sets.find(key);
+		const own = roots.get(root) ?? { base: [], head: [] };
+		own[arm].push(layer.index);
+		roots.set(root, own);
+	}
+	const groups = [...roots.values()];
+	const open = (arm: Arm, other: Arm) => new Set(groups.flatMap((own) => (own[other].length === 0 ? own[arm] : [])));
+	const alone = { base: open("base", "head"), head: open("head", "base") };
+	if (alone.base.size === 0 || alone.head.size === 0) return [];
+	const known = groups.flatMap(({ base: [base], head: [head] }): Match[] =>
+		base === undefined || head === undefined ? [] : [{ base, head, confidence: 1 }],
+	);
+	return matchStructures(engines, alone, known);
+}
+
+function joinUnattributed(all: readonly Placed[], sets: Sets): void {
+	const alone = all.filter(({ layer }) => layer.nodes.length === 0 && layer.owner === null);
+	const bases = groupBy(
+		alone.filter(({ arm }) => arm === "base"),
+		({ layer }) => unnumbered(layer.name),
+	);
+	for (const { arm, layer, key } of alone) {
+		const own = arm === "head" ? bases.get(unnumbered(layer.name))?.shift() : undefined;
+		if (own !== undefined) sets.join(own.key, key);
+	}
+}
+
+function collect(all: readonly Placed[], sets: Sets, matches: readonly Match[]): Component[] {
+	const groups = new Map<string, Record<Arm, ModelLayer[]>>();
+	for (const { arm, layer, key } of all) {
+		const root = sets.find(key);
+		const own = groups.get(root) ?? { base: [], head: [] };
+		own[arm].push(layer);
+		groups.set(root, own);
+	}
+	const confidences = new Map(matches.map(({ head, confidence }) => [sets.find(layerKey("head", head)), confidence]));
+	return [...groups].map(([root, own]) => {
+		const nodes = [...new Set([...own.head, ...own.base].flatMap((layer) => layer.nodes))];
+		const confidence = confidences.get(root) ?? 1;
+		const isOneSided = own.base.length === 0 || own.head.length === 0;
+		return { ...own, nodes, confidence, tier: isOneSided ? "none" : tierOf(confidence) };
+	});
+}
+
+function tierOf(confidence: number): MatchTier {
+	if (confidence === 1) return "names";
+	return confidence >= 0.85 ? "structure" : "similarity";
+}

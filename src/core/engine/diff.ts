@@ -1,0 +1,206 @@
+// Compares two engines by ONNX nodes: what changed, by how much beyond the noise, why, and what the rest adds up to.
+import type { EngineDiff, EnginePart, EngineRow, EngineSummary } from "../schema/result.ts";
+import { shorten } from "../text/escape.ts";
+import { type Changed, causesOf, precisionChange, settingChange } from "./causes.ts";
+import { type Component, componentsOf, type Engines } from "./components.ts";
+import { factsOf, type PartFacts, timeOf } from "./facts.ts";
+import { groupBy } from "./group.ts";
+import { layerLabel, operationClass } from "./match.ts";
+import { type EngineModel, mappedShare, meanOf } from "./model.ts";
+import { type Delta, judgeDeltas, type Noise } from "./noise.ts";
+import { partOf } from "./part.ts";
+import { criticalWarnings } from "./warnings.ts";
+
+export interface Surroundings {
+	/** As the driver names it. */
+	gpu: string | null;
+	/** The change of the timed runs, milliseconds. */
+	measuredMs: number | null;
+}
+
+interface Judged extends Changed {
+	delta: Delta;
+	isChanged: boolean;
+	/** Kernels alone differ. */
+	isSameStructure: boolean;
+}
+
+const maxRows = 500;
+const maxMembers = 2000;
+/** Profiles of each arm from which on a change without a cause in the structure is believed. */
+const enoughProfiles = 3;
+
+export function diffEngines(engines: Engines, around: Surroundings): EngineDiff {
+	const { groups, noise, isTimed } = judge(engines);
+	const changed = groups.filter(({ isChanged, delta }) => isChanged || delta.isSignificant);
+	const rows = foldRows(changed, groups, { isTimed, gpu: around.gpu });
+	return {
+		base: summaryOf(engines.base),
+		head: summaryOf(engines.head),
+		isSameStructure: groups.every(({ isSameStructure }) => isSameStructure),
+		isSameTactics: groups.every(({ isChanged }) => !isChanged),
+		rows: rows.slice(0, maxRows),
+		hidden: Math.max(0, rows.length - maxRows),
+		unchanged: unchangedOf(groups, isTimed),
+		account: isTimed ? accountOf(groups, noise, { ...around, engines }) : null,
+		warnings: criticalWarnings(engines, rows),
+	};
+}
+
+function judge(engines: Engines): { groups: Judged[]; noise: Noise; isTimed: boolean } {
+	const found = componentsOf(engines).map((component) => ({
+		component,
+		base: factsOf(component.base, engines.base.profiles),
+		head: factsOf(component.head, engines.head.profiles),
+	}));
+	const working = found.filter((one) =>
+		[one.base, one.head].some((part) => part.kernels.length + part.reformats.length > 0 || timeOf(part) > 0),
+	);
+	const commonPrecision = commonChange(working);
+	const isTimed = engines.base.profiles > 0 && engines.head.profiles > 0;
+	const compared = working.map((one) => ({ ...one, engines, commonPrecision, ...sameness(one) }));
+	const noise = judgeDeltas(
+		compared.map(({ base, head, isChanged }) => ({ baseMs: base.timesMs, headMs: head.timesMs, isUnchanged: !isChanged })),
+	);
+	const isRepeated = Math.min(engines.base.profiles, engines.head.profiles) >= enoughProfiles;
+	const groups = compared.map((one, at) => {
+		const delta = noise.deltas[at] ?? { ms: 0, halfWidthMs: 0, isSignificant: false };
+		return { ...one, delta: { ...delta, isSignificant: isTimed && delta.isSignificant && (one.isChanged || isRepeated) } };
+	});
+	return { groups, noise, isTimed };
+}
+
+function sameness({ component: { tier }, base, head }: { component: Component; base: PartFacts; head: PartFacts }) {
+	const hasTwo = tier !== "none";
+	const isSameStructure = hasTwo && base.structure === head.structure;
+	return { isSameStructure, isChanged: !isSameStructure || base.tactics !== head.tactics || base.layouts !== head.layouts };
+}
+
+/** One precision change that half of the groups share is a setting of the whole build. */
+function commonChange(groups: readonly { base: PartFacts; head: PartFacts }[]): string | null {
+	const both = groups.filter(({ base, head }) => base.kernels.length > 0 && head.kernels.length > 0);
+	const largest = [...groupBy(both, settingChange)].find(([change, own]) => change !== null && own.length * 2 >= both.length);
+	return largest?.[0] ?? null;
+}
+
+const maxNodes = 3;
+
+export function groupLabel({ nodes, base, head }: Component): string {
+	const first = (head[0] ?? base[0])?.name ?? "";
+	if (nodes.length === 0) return shorten(first, 120);
+	const shown = nodes.slice(0, maxNodes).map((node) => shorten(node, 48));
+	return `${shown.join(" + ")}${nodes.length > maxNodes ? ` + ${nodes.length - maxNodes} more` : ""}`;
+}
+
+/** What a group was before: blocks of a network repeat it. */
+const formerShape = ({ component, base }: Changed): string => component.base.map(layerLabel).sort().join() + base.precisions.join();
+
+interface RowContext {
+	isTimed: boolean;
+	gpu: string | null;
+}
+
+/** Groups that changed alike share a row; the largest change comes first, either way. */
+function foldRows(changed: readonly Judged[], all: readonly Judged[], context: RowContext): EngineRow[] {
+	const before = groupBy(all, formerShape);
+	const causes = new Map(changed.map((one) => [one, causesOf(one)]));
+	/** What all layers of a build share shows little of one of them. */
+	const isCommon = (one: Judged): boolean =>
+		settingChange(one) === one.commonPrecision && (causes.get(one) ?? []).every(({ kind }) => kind === "precision");
+	const key = (one: Judged): string => {
+		const kinds = (causes.get(one) ?? []).map(({ kind }) => kind);
+		const work = isCommon(one) ? [] : [...one.component.head, ...one.component.base].map(operationClass).sort();
+		const counts = isCommon(one) ? [] : [one.base, one.head].map(({ kernels, reformats }) => [kernels.length, reformats.length]);
+		return JSON.stringify([
+			kinds,
+			isCommon(one) ? settingChange(one) : precisionChange(one),
+			counts,
+			work,
+			one.component.tier,
+			one.delta.isSignificant,
+		]);
+	};
+	const rows = [...groupBy(changed, key).values()].map((group) => {
+		const first = group.reduce((largest, one) => (Math.abs(one.delta.ms) > Math.abs(largest.delta.ms) ? one : largest));
+		const alike = isCommon(first) ? all.length : (before.get(formerShape(first))?.length ?? 0);
+		const of = Math.max(first.component.base.length === 0 ? 0 : alike, group.length);
+		return rowOf(group, { first, of, causes: causes.get(first) ?? [] }, context);
+	});
+	const weight = ({ isSignificant, changeMs }: EngineRow): number => (isSignificant ? Math.abs(changeMs ?? 0) : 0);
+	const moved = ({ base, head }: EngineRow): number => Math.abs((head?.bytes ?? 0) - (base?.bytes ?? 0));
+	return rows.sort((a, b) => weight(b) - weight(a) || moved(b) - moved(a));
+}
+
+function rowOf(
+	group: readonly Judged[],
+	{ first, of, causes }: { first: Judged; of: number; causes: EngineRow["causes"] },
+	{ isTimed, gpu }: RowContext,
+): EngineRow {
+	return {
+		label: groupLabel(first.component),
+		members: group.slice(0, maxMembers).map(({ component }) => groupLabel(component)),
+		of,
+		base: partIn(group, "base", gpu),
+		head: partIn(group, "head", gpu),
+		changeMs: isTimed ? sum(group, ({ delta }) => delta.ms) : null,
+		halfWidthMs: isTimed ? rootSum(group) : null,
+		isSignificant: first.delta.isSignificant,
+		causes,
+		tier: first.component.tier,
+		confidence: Math.min(...group.map(({ component }) => component.confidence)),
+	};
+}
+
+const sum = (group: readonly Judged[], of: (one: Judged) => number): number => group.reduce((total, one) => total + of(one), 0);
+const rootSum = (group: readonly Judged[]): number => Math.sqrt(sum(group, ({ delta }) => delta.halfWidthMs ** 2));
+
+function partIn(group: readonly Judged[], arm: "base" | "head", gpu: string | null): EnginePart | null {
+	const layers = group.flatMap(({ component }) => component[arm]);
+	return layers.length === 0
+		? null
+		: partOf(
+				group.map((one) => one[arm]),
+				layers,
+				gpu,
+			);
+}
+
+export function summaryOf(engine: EngineModel): EngineSummary {
+	const kernels = engine.layers.filter(({ kind }) => kind === "compute" || kind === "quantize");
+	const byPrecision = groupBy(kernels, ({ precision }) => precision ?? "unknown");
+	return {
+		layers: engine.layers.length,
+		kernels: kernels.length,
+		reformats: engine.layers.filter(({ kind }) => kind === "reformat").length,
+		meanMs: engine.profiles === 0 ? null : engine.layers.reduce((total, { timesMs }) => total + meanOf(timesMs), 0),
+		mapped: mappedShare(engine),
+		precisions: Object.fromEntries([...byPrecision].map(([precision, own]) => [precision, own.length])),
+	};
+}
+
+function unchangedOf(groups: readonly Judged[], isTimed: boolean): EngineDiff["unchanged"] {
+	const own = groups.filter(({ isChanged }) => !isChanged);
+	const timed = { changeMs: sum(own, ({ delta }) => delta.ms), halfWidthMs: rootSum(own) };
+	return { groups: own.length, of: groups.length, ...(isTimed ? timed : { changeMs: null, halfWidthMs: null }) };
+}
+
+function accountOf(
+	groups: readonly Judged[],
+	noise: Noise,
+	{ measuredMs, engines }: Surroundings & { engines: Engines },
+): EngineDiff["account"] {
+	const attributed = groups.filter(({ delta }) => delta.isSignificant);
+	const rest = groups.filter(({ delta }) => !delta.isSignificant);
+	const measured = measuredMs ?? sum(groups, ({ head, base }) => timeOf(head) - timeOf(base));
+	const attributedMs = sum(attributed, ({ delta }) => delta.ms);
+	return {
+		measuredMs: measured,
+		from: measuredMs === null ? "profiles" : "runs",
+		attributedMs,
+		halfWidthMs: rootSum(attributed),
+		restMs: measured - attributedMs,
+		largestRestMs: rest.reduce((most, { delta }) => Math.max(most, Math.abs(delta.ms)), 0),
+		profiles: Math.min(engines.base.profiles, engines.head.profiles),
+		commonFactor: noise.commonFactor,
+	};
+}

@@ -1,0 +1,61 @@
+// What one engine does in a component: its kernels, precisions, shapes, bytes and operations.
+import { kernelName, layerFacts } from "./fingerprint.ts";
+import { type ModelLayer, meanOf } from "./model.ts";
+import { bytesMoved, operationsOf } from "./work.ts";
+
+export interface PartFacts {
+	/** Layers that compute. */
+	kernels: readonly ModelLayer[];
+	/** Copies between layouts and types that take time. */
+	reformats: readonly ModelLayer[];
+	/** Of the kernels, the one that moves most first. */
+	precisions: readonly string[];
+	/** Where Myelin made them. */
+	regions: number;
+	/** null: not known of every layer. */
+	bytes: number | null;
+	operations: number | null;
+	weights: number;
+	/** Shapes of what the kernels write, such as `8x16x32x32`. */
+	shapes: string;
+	/** Without names. */
+	structure: string;
+	tactics: string;
+	layouts: string;
+	/** Mean of each profile. */
+	timesMs: readonly number[];
+}
+
+const known = (values: readonly (number | null)[]): number | null =>
+	values.includes(null) ? null : values.reduce<number>((sum, value) => sum + (value ?? 0), 0);
+
+const joined = (layers: readonly ModelLayer[], factOf: (layer: ModelLayer) => string): string => layers.map(factOf).sort().join("\n");
+
+export function factsOf(layers: readonly ModelLayer[], profiles: number): PartFacts {
+	const working = layers.filter(({ kind }) => kind !== "noop" && kind !== "shape");
+	const kernels = working.filter(({ kind }) => kind !== "reformat");
+	const bySize = [...kernels].sort((a, b) => (bytesMoved(b) ?? 0) - (bytesMoved(a) ?? 0));
+	return {
+		kernels,
+		reformats: working.filter(({ kind }) => kind === "reformat"),
+		precisions: [...new Set(bySize.flatMap(({ precision }) => precision ?? []))],
+		regions: new Set(kernels.flatMap(({ region }) => region ?? [])).size,
+		bytes: known(working.map(bytesMoved)),
+		operations: known(kernels.map(operationsOf)),
+		weights: kernels.reduce((sum, { weights }) => sum + (weights?.elements ?? 0), 0),
+		shapes: joined(kernels, ({ outputs }) =>
+			outputs
+				.map(({ dims }) => dims.join("×"))
+				.sort()
+				.join(", "),
+		),
+		structure: joined(working, (layer) => (layer.type === null ? layer.kind : layerFacts(layer))),
+		tactics: joined(kernels, kernelName),
+		layouts: joined(kernels, ({ inputs, outputs }) => [...inputs, ...outputs].map(({ format }) => format).join(",")),
+		timesMs: Array.from({ length: profiles }, (_, at) => layers.reduce((sum, { timesMs }) => sum + (timesMs[at] ?? 0), 0)),
+	};
+}
+
+export function timeOf({ timesMs }: PartFacts): number {
+	return meanOf(timesMs);
+}

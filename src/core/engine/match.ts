@@ -1,0 +1,132 @@
+// Finds layers of two engines that do the same although their names differ: by what they compute and what surrounds them.
+import { unnumbered } from "./fingerprint.ts";
+import { hashText } from "./hash.ts";
+import type { EngineModel, ModelLayer } from "./model.ts";
+import { type Neighbours, neighboursOf } from "./model.ts";
+
+export interface Match {
+	base: number;
+	head: number;
+	/** 1: as certain as equal names. */
+	confidence: number;
+}
+
+/** What a layer computes, whatever its precision, layout and kernel. */
+export function operationClass({ type, parameters, name, region }: ModelLayer): string {
+	const { ParameterType: kind } = parameters;
+	if (typeof kind === "string") return kind;
+	// Myelin names generated kernels after their operations.
+	return region !== null && name.startsWith("__myl_") ? unnumbered(name) : (type ?? unnumbered(name).replace(/\d+/g, "#"));
+}
+
+/** Layers of one label can stand for each other; names, precision and layout do not count. */
+export function layerLabel(layer: ModelLayer): string {
+	const { outputs, weights, parameters } = layer;
+	const { Kernel: kernel, Stride: stride, Groups: groups, WindowSize: window } = parameters;
+	const dims = outputs.map((tensor) => tensor.dims.join("x")).join(",");
+	return hashText(JSON.stringify([operationClass(layer), dims, weights?.elements ?? 0, kernel, stride, groups, window]));
+}
+
+const rounds = 6;
+
+interface Side {
+	layers: readonly ModelLayer[];
+	near: Neighbours;
+	/** From the largest surroundings to none. */
+	labels: readonly (readonly string[])[];
+}
+
+function sideOf({ layers }: EngineModel): Side {
+	const near = neighboursOf(layers);
+	const labels = [layers.map(layerLabel)];
+	for (let round = 0; round < rounds; round += 1) {
+		const before = labels[0] ?? [];
+		const around = (edges: readonly number[] = []) => edges.map((at) => before[at]).sort();
+		labels.unshift(
+			layers.map((_, at) => hashText([before[at], "<", ...around(near.sources[at]), ">", ...around(near.readers[at])].join(" "))),
+		);
+	}
+	return { layers, near, labels };
+}
+
+/** Matches among the given layers alone; `known` pairs others that are matched already. */
+export function matchStructures(
+	engines: { base: EngineModel; head: EngineModel },
+	open: { base: ReadonlySet<number>; head: ReadonlySet<number> },
+	known: readonly Match[],
+): Match[] {
+	const sides = { base: sideOf(engines.base), head: sideOf(engines.head) };
+	const left = { base: new Set(open.base), head: new Set(open.head) };
+	const matches: Match[] = [];
+	const add = (match: Match): void => {
+		left.base.delete(match.base);
+		left.head.delete(match.head);
+		matches.push(match);
+	};
+	for (let radius = rounds; radius >= 1; radius -= 1) {
+		for (const [base, head] of equalGroups(sides, left, rounds - radius)) {
+			const confidence = base.length === 1 ? 0.95 : 0.85;
+			for (const [at, one] of base.entries()) add({ base: one, head: head[at] ?? 0, confidence });
+		}
+	}
+	for (const match of similar(sides, left, [...known, ...matches])) add(match);
+	return matches;
+}
+
+/** Layers of one label, as many in the base as in the head, in the order in which they run. */
+function equalGroups(sides: Record<"base" | "head", Side>, left: Record<"base" | "head", ReadonlySet<number>>, round: number) {
+	const group = (arm: "base" | "head"): Map<string, number[]> => {
+		const groups = new Map<string, number[]>();
+		for (const at of left[arm]) {
+			const key = sides[arm].labels[round]?.[at] ?? "";
+			const own = groups.get(key);
+			if (own === undefined) groups.set(key, [at]);
+			else own.push(at);
+		}
+		return groups;
+	};
+	const heads = group("head");
+	return [...group("base")].flatMap(([key, base]): [number[], number[]][] => {
+		const head = heads.get(key);
+		return head?.length === base.length ? [[base, head]] : [];
+	});
+}
+
+/** Layers of one operation between the same neighbours, outward from what is matched. */
+function similar(
+	sides: Record<"base" | "head", Side>,
+	left: Record<"base" | "head", ReadonlySet<number>>,
+	known: readonly Match[],
+): Match[] {
+	const open = { base: new Set(left.base), head: new Set(left.head) };
+	const queue = [...known];
+	const found: Match[] = [];
+	const near = (arm: "base" | "head", at: number, edges: keyof Neighbours) =>
+		(sides[arm].near[edges][at] ?? []).filter((one) => open[arm].has(one));
+	for (const match of queue) {
+		for (const edges of ["readers", "sources"] as const) {
+			for (const head of near("head", match.head, edges)) {
+				const best = bestOf(near("base", match.base, edges), head, sides);
+				if (best === null) continue;
+				open.base.delete(best.base);
+				open.head.delete(head);
+				found.push(best);
+				queue.push(best);
+			}
+		}
+	}
+	return found;
+}
+
+function bestOf(candidates: readonly number[], head: number, sides: { base: Side; head: Side }): Match | null {
+	const scored = candidates.map((base) => ({ base, head, confidence: similarity(sides.base.layers[base], sides.head.layers[head]) }));
+	return scored.reduce<Match | null>((best, one) => (one.confidence >= 0.5 && one.confidence > (best?.confidence ?? 0) ? one : best), null);
+}
+
+/** Below 0.5: another operation. */
+function similarity(base: ModelLayer | undefined, head: ModelLayer | undefined): number {
+	if (base === undefined || head === undefined || operationClass(base) !== operationClass(head)) return 0;
+	const dims = (layer: ModelLayer) => layer.outputs.map((tensor) => tensor.dims.join("x")).join(",");
+	const same = [dims(base) === dims(head), base.weights?.elements === head.weights?.elements, base.nodes.length === head.nodes.length];
+	return 0.5 + 0.1 * same.filter(Boolean).length;
+}

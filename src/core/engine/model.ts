@@ -1,0 +1,184 @@
+// An engine as it is compared: each layer with its ONNX nodes, its times, and the layer that it works for.
+import type { OnnxGraph } from "../onnx/model.ts";
+import { groupBy } from "./group.ts";
+import type { EngineIo, EngineLayer, EngineLayers, LayerProfile } from "./layer.ts";
+
+export interface ModelLayer extends EngineLayer {
+	index: number;
+	/** The ONNX nodes that it computes, with those between the ends of a region where the graph is known. */
+	nodes: readonly string[];
+	/** Where it has no nodes: the layer that it feeds, else the one that feeds it. Null: neither is known. */
+	owner: number | null;
+	/** Mean time of one inference in each profile, milliseconds; empty: never timed. */
+	timesMs: readonly number[];
+}
+
+export interface EngineModel {
+	detail: EngineLayers["detail"];
+	layers: readonly ModelLayer[];
+	io: readonly EngineIo[];
+	profiles: number;
+}
+
+export interface EngineFiles {
+	info: EngineLayers | null;
+	profiles: readonly LayerProfile[];
+	graph: OnnxGraph | null;
+}
+
+export function engineModel({ info, profiles, graph }: EngineFiles): EngineModel {
+	const timed = timesByLayer(profiles);
+	const known = (info?.layers ?? []).filter(({ name }) => !/ \[profile [1-9]\d*\]$/.test(name.slice(-20)) || timed.has(`0 ${name}`));
+	const layers = keyed(known, ({ name }) => name).map(([key, layer]) => ({ ...layer, timesMs: take(timed, key) }));
+	const timedOnly = [...timed].map(([key, timesMs]) => ({ ...nameOnly(key.slice(key.indexOf(" ") + 1)), timesMs }));
+	const regions = foreignNodes(graph);
+	const resolved = [...layers, ...timedOnly].map((layer, index) => ({ ...layer, index, nodes: nodesOf(layer, regions), owner: null }));
+	const detail = info?.detail ?? "names";
+	return { detail, io: info?.io ?? [], profiles: profiles.length, layers: attach(resolved) };
+}
+
+/** Names may repeat; their order distinguishes them. */
+function keyed<Entry>(entries: readonly Entry[], nameOf: (entry: Entry) => string): [key: string, entry: Entry][] {
+	const seen = new Map<string, number>();
+	return entries.map((entry) => {
+		const name = nameOf(entry);
+		const before = seen.get(name) ?? 0;
+		seen.set(name, before + 1);
+		return [`${before} ${name}`, entry];
+	});
+}
+
+function timesByLayer(profiles: readonly LayerProfile[]): Map<string, number[]> {
+	const times = new Map<string, number[]>();
+	for (const [at, { layers }] of profiles.entries()) {
+		for (const [key, { averageMs }] of keyed(layers, ({ name }) => name)) {
+			const own = times.get(key) ?? Array.from({ length: profiles.length }, () => 0);
+			own[at] = Number.isFinite(averageMs) ? Math.max(0, averageMs) : 0;
+			times.set(key, own);
+		}
+	}
+	return times;
+}
+
+function take(times: Map<string, number[]>, key: string): number[] {
+	const found = times.get(key) ?? [];
+	times.delete(key);
+	return found;
+}
+
+/** A layer that only the profile knows. */
+function nameOnly(name: string): EngineLayer {
+	const unknown = { type: null, precision: null, tactic: null, weights: null, foreign: null, servedLayer: null, region: null };
+	return { name, kind: "compute", inputs: [], outputs: [], onnxNodes: [], parameters: {}, ...unknown };
+}
+
+type NodesBetween = (from: string, to: string) => string[] | null;
+
+/** Myelin replaces special characters of node names. */
+function plainName(name: string): string {
+	return name.replace(/[^A-Za-z0-9]/g, "_");
+}
+
+interface Regions {
+	between: NodesBetween;
+	/** Nodes of the graph by their names as Myelin writes them. */
+	byPlainName: ReadonlyMap<string, string>;
+}
+
+function nodesOf({ onnxNodes, foreign, name, region }: EngineLayer, { between, byPlainName }: Regions): readonly string[] {
+	if (onnxNodes.length > 0) return onnxNodes;
+	if (foreign !== null) return between(...foreign) ?? [...new Set(foreign)];
+	if (region === null) return [];
+	const parts = name.replace(/_myl\d+_\d+$/, "").split("+");
+	return parts.flatMap((part) => byPlainName.get(part) ?? []);
+}
+
+/** Hostile files may state a region for every layer of a large graph. */
+const maxSteps = 5_000_000;
+
+function foreignNodes(graph: OnnxGraph | null): Regions {
+	if (graph === null) return { between: () => null, byPlainName: new Map() };
+	const { nodes } = graph;
+	const index = new Map(nodes.map(({ name }, at) => [name, at]));
+	const writers = new Map(nodes.flatMap(({ outputs }, at) => outputs.map((output) => [output, at] as const)));
+	const before = nodes.map(({ inputs }) => inputs.flatMap((input) => writers.get(input) ?? []));
+	const after: number[][] = nodes.map(() => []);
+	for (const [at, sources] of before.entries()) for (const source of sources) after[source]?.push(at);
+	let steps = 0;
+	const reach = (start: number, edges: readonly (readonly number[])[]): Set<number> => {
+		const found = new Set([start]);
+		for (const at of found) for (const next of edges[at] ?? []) if (steps++ < maxSteps) found.add(next);
+		return found;
+	};
+	const between: NodesBetween = (from, to) => {
+		const [first, last] = [index.get(from), index.get(to)];
+		if (first === undefined || last === undefined || steps >= maxSteps) return null;
+		const behind = reach(last, before);
+		const inside = [...reach(first, after)].filter((at) => behind.has(at)).sort((a, b) => a - b);
+		return inside.flatMap((at) => nodes[at]?.name || []);
+	};
+	return { between, byPlainName: new Map(nodes.map(({ name }) => [plainName(name), name])) };
+}
+
+export interface Neighbours {
+	/** Layers that write what each layer reads. */
+	sources: readonly (readonly number[])[];
+	/** Layers that read what each layer writes. */
+	readers: readonly (readonly number[])[];
+}
+
+const maxReaders = 64;
+
+export function neighboursOf(layers: readonly EngineLayer[]): Neighbours {
+	const writers = new Map(layers.flatMap(({ outputs }, at) => outputs.map(({ name }) => [name, at] as const)));
+	const sources = layers.map(({ inputs }, at) =>
+		[...new Set(inputs.flatMap(({ name }) => writers.get(name) ?? []))].filter((one) => one !== at),
+	);
+	const readers: number[][] = layers.map(() => []);
+	for (const [at, own] of sources.entries())
+		for (const source of own) if ((readers[source]?.length ?? 0) < maxReaders) readers[source]?.push(at);
+	return { sources, readers };
+}
+
+/** Layers without nodes work for another: a reformat for what reads it, the sizes of a Myelin region for its kernels. */
+function attach(layers: readonly ModelLayer[]): ModelLayer[] {
+	const { sources, readers } = neighboursOf(layers);
+	const byName = new Map(layers.map(({ name }, at) => [name, at]));
+	const inRegion = groupBy(
+		layers.filter(({ nodes, region }) => nodes.length > 0 && region !== null),
+		({ region }) => region,
+	);
+	const owners = (layer: ModelLayer): number | null => {
+		const served = layer.servedLayer === null ? undefined : byName.get(layer.servedLayer);
+		if (served !== undefined && (layers[served]?.nodes.length ?? 0) > 0) return served;
+		const near = nearest(layer.index, readers, layers) ?? nearest(layer.index, sources, layers);
+		if (near !== null || layer.region === null) return near;
+		// Sizes are computed before the kernel that needs them.
+		const kernels = inRegion.get(layer.region) ?? [];
+		return (kernels.find(({ index }) => index > layer.index) ?? kernels.at(-1))?.index ?? null;
+	};
+	return layers.map((layer) => (layer.nodes.length > 0 ? layer : { ...layer, owner: owners(layer) }));
+}
+
+const maxVisited = 64;
+
+function nearest(start: number, edges: readonly (readonly number[])[], layers: readonly ModelLayer[]): number | null {
+	const seen = new Set([start]);
+	for (const at of seen) {
+		if ((layers[at]?.nodes.length ?? 0) > 0) return at;
+		if (seen.size > maxVisited) return null;
+		for (const next of edges[at] ?? []) seen.add(next);
+	}
+	return null;
+}
+
+export function meanOf(timesMs: readonly number[]): number {
+	return timesMs.length === 0 ? 0 : timesMs.reduce((sum, ms) => sum + ms, 0) / timesMs.length;
+}
+
+/** The share of the profiled time that belongs to ONNX nodes; null: nothing was timed. */
+export function mappedShare({ layers }: EngineModel): number | null {
+	const sum = (some: readonly ModelLayer[]) => some.reduce((total, { timesMs }) => total + meanOf(timesMs), 0);
+	const total = sum(layers);
+	return total > 0 ? sum(layers.filter(({ nodes, owner }) => nodes.length > 0 || owner !== null)) / total : null;
+}

@@ -1,0 +1,112 @@
+// How much of a component's change may be noise: from repeated profiles, and from the components that did not change.
+import { median } from "../stats/quantile.ts";
+import { tCritical } from "../stats/student-t.ts";
+
+export interface TimedChange {
+	/** Means of single profiles, milliseconds: the n-th of both arms ran one after the other. */
+	baseMs: readonly number[];
+	headMs: readonly number[];
+	/** The same structure and kernels in both engines: what changes here is noise, or the machine. */
+	isUnchanged: boolean;
+}
+
+export interface Delta {
+	ms: number;
+	/** Half width of the 95 % interval. */
+	halfWidthMs: number;
+	/** Beyond what noise explains, for one of this many components. */
+	isSignificant: boolean;
+}
+
+export interface Noise {
+	deltas: Delta[];
+	/** Factor between the arms that all unchanged components share, such as of another clock; 1 where there is none. */
+	commonFactor: number;
+}
+
+/** Timers of profiles resolve about this much; means over fewer layers than needed say nothing better. */
+const floorMs = 5e-5;
+const fewUnchanged = 4;
+/** Spread of a layer's mean between profiles where nothing else is known. */
+const assumedShare = 0.03;
+
+const mean = (values: readonly number[]): number =>
+	values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length;
+
+export function judgeDeltas(changes: readonly TimedChange[]): Noise {
+	const commonFactor = factorOf(changes.filter(({ isUnchanged }) => isUnchanged));
+	const rows = changes.map((change) => {
+		const pairs = Math.min(change.baseMs.length, change.headMs.length);
+		const differences = Array.from({ length: pairs }, (_, at) => (change.headMs[at] ?? 0) - (change.baseMs[at] ?? 0) * commonFactor);
+		const timeMs = (mean(change.baseMs) + mean(change.headMs)) / 2;
+		const ms = mean(change.headMs) - mean(change.baseMs) * commonFactor;
+		return { ...change, ms, timeMs, differences, scale: scaleOf(timeMs) };
+	});
+	const pooled = pooledSpread(rows);
+	const repeats = Math.max(1, ...rows.map(({ differences }) => differences.length));
+	const deltas = rows.map((row) => {
+		const { sd, df } = spreadOf(row, pooled);
+		const halfWidth = (tail: number) => (tCritical(tail, df) * sd) / Math.sqrt(repeats);
+		// Many components are looked at: one without a cause in its structure must stand out among all of them.
+		const threshold = halfWidth(row.isUnchanged ? 0.05 / Math.max(1, rows.length) : 0.05);
+		return { ms: row.ms, halfWidthMs: halfWidth(0.05), isSignificant: Math.abs(row.ms) > Math.max(threshold, 2 * floorMs) };
+	});
+	return { deltas, commonFactor };
+}
+
+/** Longer components scatter more: by the root of their time, as sums of layers do. */
+function scaleOf(timeMs: number): number {
+	return Math.sqrt(Math.max(timeMs, 1e-3));
+}
+
+interface Row extends TimedChange {
+	ms: number;
+	timeMs: number;
+	differences: readonly number[];
+	scale: number;
+}
+
+interface Spread {
+	/** Of one profile's difference, for a scale of 1. */
+	sd: number;
+	df: number;
+}
+
+/** From single profiles: how far unchanged components lie from no change. From repeated ones: how far repeats lie apart. */
+function pooledSpread(rows: readonly Row[]): Spread | null {
+	const timed = rows.filter(({ timeMs }) => timeMs > 0);
+	const repeated = timed.filter(({ differences }) => differences.length > 1);
+	const between = timed
+		.filter(({ isUnchanged }) => isUnchanged)
+		.map(({ ms, scale, differences }) => (ms / scale) * Math.sqrt(Math.max(1, differences.length)));
+	const within = repeated.flatMap(({ differences, ms, scale }) =>
+		differences.map((one) => ((one - ms) / scale) * Math.sqrt(differences.length / (differences.length - 1))),
+	);
+	const robust = (values: readonly number[]) =>
+		Math.sqrt(
+			0.5 * (1.4826 * median(values.map(Math.abs))) ** 2 +
+				0.5 * mean(values.map((one) => Math.min(one * one, (6 * median(values.map(Math.abs))) ** 2))),
+		);
+	const known = [between, within].filter((values) => values.length >= fewUnchanged);
+	if (known.length === 0) return null;
+	return { sd: Math.max(...known.map(robust)), df: Math.min(30, Math.max(...known.map((values) => values.length)) - 1) };
+}
+
+/** A component's own repeats, shrunk towards what all show. */
+function spreadOf({ differences, ms, scale, timeMs, isUnchanged }: Row, pooled: Spread | null): Spread {
+	const prior = pooled === null ? { sd: timeMs * assumedShare, df: fewUnchanged } : { sd: pooled.sd * scale, df: pooled.df };
+	const own = differences.length > 1 && !isUnchanged ? differences.reduce((sum, one) => sum + (one - ms) ** 2, 0) : 0;
+	const ownDf = own > 0 ? differences.length - 1 : 0;
+	const variance = (prior.df * prior.sd ** 2 + own) / (prior.df + ownDf);
+	return { sd: Math.max(Math.sqrt(variance), floorMs), df: prior.df + ownDf };
+}
+
+/** Enough components, nearly all of them to the same side, by about the same factor. */
+function factorOf(unchanged: readonly TimedChange[]): number {
+	const ratios = unchanged.flatMap(({ baseMs, headMs }) => (mean(baseMs) > 1e-3 && mean(headMs) > 0 ? [mean(headMs) / mean(baseMs)] : []));
+	if (ratios.length < 8) return 1;
+	const middle = median(ratios);
+	const spread = 1.4826 * median(ratios.map((ratio) => Math.abs(ratio - middle)));
+	const sameSide = ratios.filter((ratio) => (ratio - 1) * (middle - 1) > 0).length;
+	return sameSide >= ratios.length * 0.9 && Math.abs(middle - 1) > Math.max(0.005, (3 * spread) / Math.sqrt(ratios.length)) ? middle : 1;
+}

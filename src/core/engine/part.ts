@@ -1,0 +1,27 @@
+// What one engine does for some nodes, as reports show it.
+import type { EnginePart } from "../schema/result.ts";
+import { shorten } from "../text/escape.ts";
+import { type PartFacts, timeOf } from "./facts.ts";
+import { rooflineOf } from "./gpus.ts";
+import type { ModelLayer } from "./model.ts";
+
+/** Of all groups together. */
+export function partOf(facts: readonly PartFacts[], layers: readonly ModelLayer[], gpu: string | null): EnginePart {
+	const total = (of: (part: PartFacts) => number | null): number | null =>
+		facts.reduce<number | null>((added, part) => (added === null || of(part) === null ? null : added + (of(part) ?? 0)), 0);
+	const [bytes, operations] = [total((part) => part.bytes), total((part) => part.operations)];
+	const meanMs = facts.every(({ timesMs }) => timesMs.length === 0) ? null : total(timeOf);
+	const precision = facts.find(({ precisions }) => precisions.length > 0)?.precisions[0];
+	const roofline = meanMs === null ? null : rooflineOf({ bytes, operations, precision: precision ?? null, timeMs: meanMs }, gpu);
+	const working = layers.filter(({ kind }) => kind !== "noop" && kind !== "shape");
+	return {
+		kernels: total(({ kernels }) => kernels.length) ?? 0,
+		reformats: total(({ reformats }) => reformats.length) ?? 0,
+		meanMs,
+		...(precision === undefined ? {} : { precision }),
+		bytes,
+		operations,
+		...(roofline === null ? {} : { roofline }),
+		layers: working.slice(0, 12).map(({ name }) => shorten(name, 300)),
+	};
+}

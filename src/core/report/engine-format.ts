@@ -1,0 +1,113 @@
+// Why an engine is faster or slower, in sentences: one of the cause, few rows, what did not change. Backticks mark names.
+import type { EngineDiff, EnginePart, EngineRow } from "../schema/result.ts";
+import { cleanName } from "../text/escape.ts";
+import { counted } from "../text/labels.ts";
+import { formatBytes, formatPercent } from "../text/units.ts";
+import { type LayerUnit, layerUnit } from "./layer-format.ts";
+
+export const mostRows = 5;
+
+export function quoted(name: string, maxChars = 90): string {
+	return `\`${cleanName(name, maxChars).replaceAll("`", "'")}\``;
+}
+
+/** All figures of a comparison in one unit. */
+export function unitOf({ rows, account }: EngineDiff): LayerUnit {
+	const all = [...rows.flatMap(({ base, head }) => [base?.meanMs ?? 0, head?.meanMs ?? 0]), Math.abs(account?.measuredMs ?? 0)];
+	return layerUnit(all.reduce((most, ms) => Math.max(most, ms), 0));
+}
+
+/** `+0.89 ± 0.25 µs`; empty where the noise is larger or nothing was timed. */
+export function changeText({ changeMs, halfWidthMs, isSignificant }: EngineRow, unit: LayerUnit): string {
+	return changeMs === null || !isSignificant ? "" : `${unit.formatChange(changeMs)} ± ${unit.format(halfWidthMs ?? 0)} ${unit.name}`;
+}
+
+/** `the same in 24 of 24`; empty for a group of its own. */
+export function repeatText({ members, of }: EngineRow): string {
+	return members.length > 1 ? `the same in ${members.length} of ${of}` : "";
+}
+
+export function causeText({ causes, isSignificant }: EngineRow): string {
+	if (causes.length > 0) return causes.map(({ says }) => says).join("; ");
+	return isSignificant ? "same structure and kernels; the cause is unknown" : "";
+}
+
+function workText(part: EnginePart | null, unknown: string): string {
+	if (part === null) return unknown;
+	const bytes = part.bytes === null ? [] : [formatBytes(part.bytes)];
+	const operations = part.operations === null || part.operations === 0 ? [] : [`${Number((part.operations / 1e6).toPrecision(3))} MFLOP`];
+	return [...bytes, ...operations].join(", ");
+}
+
+function boundText(part: EnginePart | null): string {
+	const { roofline } = part ?? {};
+	return roofline === undefined
+		? ""
+		: `${roofline.bound}-bound, ${roofline.share < 0.01 ? "under 1 %" : formatPercent(roofline.share, { digits: 0 })} of ${roofline.limit}`;
+}
+
+export function partTexts(part: EnginePart): string[] {
+	return [workText(part, ""), boundText(part)].filter((text) => text !== "");
+}
+
+/** Bytes, operations and the nearer limit of the GPU, before and after. */
+export function workTexts({ base, head }: EngineRow): string[] {
+	const [before, after] = [workText(base, "–"), workText(head, "–")];
+	const [from, to] = [boundText(base), boundText(head)];
+	return [
+		...(before === after || (before === "" && after === "") ? [] : [`${before || "unknown"} → ${after || "unknown"}`]),
+		...(from === to ? [] : [`${from || "–"} → ${to || "–"}`]),
+	];
+}
+
+/** `+0.89 ± 0.25 µs: `block1 + relu`, the same in 24 of 24: no longer fused: 1 kernel → 3`. */
+export function rowSentence(row: EngineRow, unit: LayerUnit): string {
+	const [change, repeats, cause] = [changeText(row, unit), repeatText(row), causeText(row)];
+	const name = `${quoted(row.label)}${repeats === "" ? "" : ` (${repeats})`}`;
+	return `${change === "" ? "" : `${change}: `}${name}${cause === "" ? "" : ` – ${cause}`}`;
+}
+
+/** `Explains +30.1 ± 0.9 of +33.5 µs; the rest, +3.4 µs, is below 0.5 µs a group of nodes.` */
+export function accountSentence({ account, rows }: EngineDiff, unit: LayerUnit): string | null {
+	if (account === null) return null;
+	const of = account.from === "runs" ? "of the timed runs" : "of the layers' sum";
+	const measured = `${unit.formatChange(account.measuredMs)} ${unit.name} ${of}`;
+	if (!rows.some(({ isSignificant }) => isSignificant)) return `No layer explains ${measured}: all changes are within the noise.`;
+	const explained = `${unit.formatChange(account.attributedMs)} ± ${unit.format(account.halfWidthMs)}`;
+	return `Explains ${explained} of ${measured}; the rest is ${unit.formatChange(account.restMs)} ${unit.name}, at most ${unit.format(account.largestRestMs)} ${unit.name} a group of nodes.`;
+}
+
+export function unchangedSentence({ unchanged, account }: EngineDiff, unit: LayerUnit): string {
+	const { groups, of, changeMs, halfWidthMs } = unchanged;
+	const time =
+		changeMs === null || groups === 0 ? "" : `; together ${unit.formatChange(changeMs)} ± ${unit.format(halfWidthMs ?? 0)} ${unit.name}`;
+	const factor = account?.commonFactor ?? 1;
+	const clock =
+		factor === 1 ? "" : ` All of them are ${formatPercent(factor - 1, { sign: true })}: another clock or machine, not the change.`;
+	return `Unchanged: ${groups} of ${counted(of, "group")} of nodes${time}.${clock}`;
+}
+
+/** The cause in one sentence; what differs, where nothing stands out. */
+export function headlineOf(diff: EngineDiff, unit: LayerUnit): string {
+	const [first] = diff.rows;
+	if (diff.isSameStructure && !diff.rows.some(({ isSignificant }) => isSignificant)) {
+		const kernels = diff.isSameTactics
+			? "the same kernels"
+			: `${counted(diff.rows.length, "group")} of nodes with another kernel or layout`;
+		return `No difference in structure; ${kernels}.`;
+	}
+	return first === undefined ? "No difference." : `${rowSentence(first, unit)}.`;
+}
+
+/** What a comment can hold. */
+export function explanationSentences(diff: EngineDiff): string[] {
+	const unit = unitOf(diff);
+	const account = accountSentence(diff, unit);
+	const rows = diff.rows.slice(1, mostRows).filter(({ isSignificant }) => isSignificant || diff.account === null);
+	return [
+		`Why: ${headlineOf(diff, unit)}`,
+		...rows.map((row) => `${rowSentence(row, unit)}.`),
+		...(account === null ? [] : [account]),
+		unchangedSentence(diff, unit),
+	];
+}

@@ -1,0 +1,134 @@
+// Comparisons of engines as text, Markdown and JSON, each with its title.
+
+import type { EngineAlone } from "../engine/alone.ts";
+import type { EngineDiff, EngineRow, EngineSummary } from "../schema/result.ts";
+import { jsonText } from "../text/escape.ts";
+import { counted } from "../text/labels.ts";
+import { formatPercent } from "../text/units.ts";
+import {
+	accountSentence,
+	changeText,
+	headlineOf,
+	mostRows,
+	partTexts,
+	quoted,
+	repeatText,
+	rowSentence,
+	unchangedSentence,
+	unitOf,
+	workTexts,
+} from "./engine-format.ts";
+import { flagsAsCode, plainPhrase } from "./highlight.ts";
+import { layerUnit } from "./layer-format.ts";
+import { phraseMarkdown } from "./markdown-parts.ts";
+
+export interface TitledDiff {
+	title: string;
+	diff: EngineDiff;
+}
+
+const plain = (text: string): string => plainPhrase(flagsAsCode(text));
+const markdown = (text: string): string => phraseMarkdown(flagsAsCode(text));
+
+function summaryText({ layers, kernels, reformats, mapped, precisions }: EngineSummary): string {
+	const types = Object.entries(precisions).map(([precision, count]) => `${count} ${precision}`);
+	const share = mapped === null ? "" : `; ${formatPercent(mapped, { digits: 0 })} of the profiled time belongs to ONNX nodes`;
+	return `${counted(layers, "layer")}, ${counted(kernels, "kernel")} (${types.join(", ")}), ${counted(reformats, "reformat")}${share}`;
+}
+
+const mostMembers = 12;
+
+function detailsOf(row: EngineRow): string[] {
+	const others = row.members.filter((name) => name !== row.label);
+	const more = others.length > mostMembers ? ` and ${others.length - mostMembers} more` : "";
+	const members =
+		others.length > 0
+			? [
+					`also ${others
+						.slice(0, mostMembers)
+						.map((name) => quoted(name, 40))
+						.join(", ")}${more}`,
+				]
+			: [];
+	const advice = row.causes.flatMap((cause) => cause.try ?? []).slice(0, 1);
+	const matched =
+		row.tier === "structure" || row.tier === "similarity" ? [`matched by ${row.tier}, confidence ${row.confidence.toFixed(2)}`] : [];
+	const evidence = row.causes.flatMap((cause) => cause.evidence).slice(0, 3);
+	return [...members, ...workTexts(row), ...evidence, ...matched, ...advice.map((text) => `try: ${text}`)];
+}
+
+const textRows = 20;
+
+export function diffText({ title, diff }: TitledDiff): string {
+	const unit = unitOf(diff);
+	const account = accountSentence(diff, unit);
+	const rows = diff.rows
+		.slice(0, textRows)
+		.flatMap((row) => [`  ${plain(rowSentence(row, unit))}`, ...detailsOf(row).map((line) => `      ${plain(line)}`)]);
+	const hidden = diff.rows.length + diff.hidden - textRows;
+	return [
+		title,
+		`  ${plain(headlineOf(diff, unit))}`,
+		...(account === null ? [] : [`  ${account}`]),
+		...(diff.warnings.length === 0 ? [] : ["", ...diff.warnings.map((warning) => `  ! ${plain(warning)}`)]),
+		...(rows.length === 0 ? [] : ["", ...rows]),
+		...(hidden > 0 ? [`  … and ${counted(hidden, "row")} more; --format json has all.`] : []),
+		"",
+		`  ${unchangedSentence(diff, unit)}`,
+		`  base: ${summaryText(diff.base)}`,
+		`  head: ${summaryText(diff.head)}`,
+		"",
+	].join("\n");
+}
+
+/** A comment holds it: a sentence, a table of few rows, what did not change. */
+export function diffMarkdown({ title, diff }: TitledDiff, next?: string): string {
+	const unit = unitOf(diff);
+	const account = accountSentence(diff, unit);
+	const line = (row: EngineRow): string => {
+		const name = `${quoted(row.label)}${row.members.length > 1 ? ` (${repeatText(row)})` : ""}`;
+		const why = row.causes.map(({ says }) => says).join("; ");
+		return `| ${[changeText(row, unit) || "–", name, why].map((cell) => markdown(cell)).join(" | ")} |`;
+	};
+	const shown = diff.rows.slice(0, mostRows);
+	const hidden = diff.rows.length + diff.hidden - shown.length;
+	return [
+		`### ${markdown(title)}`,
+		"",
+		markdown([headlineOf(diff, unit), account].filter((text) => text !== null).join(" ")),
+		...diff.warnings.map((warning) => `- **${markdown(warning)}**`),
+		...(shown.length === 0 ? [] : ["", "| change | ONNX nodes | why |", "|--:|---|---|", ...shown.map(line)]),
+		"",
+		markdown(
+			`${unchangedSentence(diff, unit)}${hidden > 0 ? ` ${counted(hidden, "row")} more.` : ""}${next === undefined ? "" : ` Next: ${next}`}`,
+		),
+		"",
+	].join("\n");
+}
+
+const mostGroups = 20;
+
+export function engineText(title: string, { summary, groups, warnings }: EngineAlone): string {
+	const unit = layerUnit(groups[0]?.part.meanMs ?? 0);
+	const totalMs = summary.meanMs ?? 0;
+	const line = ({ label, part }: EngineAlone["groups"][number]): string => {
+		const time =
+			part.meanMs === null
+				? []
+				: [`${unit.format(part.meanMs)} ${unit.name} (${formatPercent(totalMs > 0 ? part.meanMs / totalMs : 0, { digits: 0 })})`];
+		return `  ${[...time, plain(quoted(label)), part.precision ?? "", ...partTexts(part)].filter((text) => text !== "").join("  ")}`;
+	};
+	return [
+		title,
+		`  ${summaryText(summary)}`,
+		...warnings.map((warning) => `  ! ${plain(warning)}`),
+		"",
+		...groups.slice(0, mostGroups).map(line),
+		...(groups.length > mostGroups ? [`  … and ${counted(groups.length - mostGroups, "group")} more; --format json has all.`] : []),
+		"",
+	].join("\n");
+}
+
+export function diffJson(diffs: readonly TitledDiff[]): string {
+	return jsonText({ comparisons: diffs });
+}

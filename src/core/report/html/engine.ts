@@ -1,0 +1,69 @@
+// Why an engine changed: the sentence, the table, and pictures of the same rows.
+import type { EngineDiff, EngineRow } from "../../schema/result.ts";
+import { accountSentence, changeText, headlineOf, quoted, repeatText, unchangedSentence, unitOf, workTexts } from "../engine-format.ts";
+import { flagsAsCode } from "../highlight.ts";
+import type { LayerUnit } from "../layer-format.ts";
+import { type Column, html, moreText, type Piece, phrase, sortableTable } from "./markup.ts";
+
+const mostRows = 200;
+
+const coded = (text: string): Piece => phrase(flagsAsCode(text));
+
+export function enginePart(diff: EngineDiff, label: string): Piece {
+	const unit = unitOf(diff);
+	const account = accountSentence(diff, unit);
+	const warnings = diff.warnings.map((warning) => html`<p class="notice">${coded(warning)}</p>`);
+	return [
+		html`<p>${coded(headlineOf(diff, unit))}${account === null ? null : ` ${account}`}</p>${warnings}`,
+		diff.rows.length === 0
+			? null
+			: sortableTable(`groups of nodes that changed: ${label}`, columns(diff, unit), diff.rows.slice(0, mostRows)),
+		moreText(diff.rows.length + diff.hidden - mostRows, "rows"),
+		html`<p class="legend">${unchangedSentence(diff, unit)}</p>
+`,
+	];
+}
+
+function columns({ account }: EngineDiff, unit: LayerUnit): Column<EngineRow>[] {
+	const time = (arm: "base" | "head"): Column<EngineRow> => ({
+		title: `${arm}, ${unit.name}`,
+		numeric: true,
+		cell: (row) => (row[arm]?.meanMs == null ? "–" : unit.format(row[arm].meanMs)),
+		sortBy: (row) => row[arm]?.meanMs ?? null,
+	});
+	const change: Column<EngineRow> = {
+		title: `change, ${unit.name}`,
+		numeric: true,
+		cell: (row) => html`<b>${changeText(row, unit).replace(` ${unit.name}`, "") || "–"}</b>`,
+		sortBy: ({ changeMs, isSignificant }) => (isSignificant ? changeMs : null),
+	};
+	const kernels: Column<EngineRow> = {
+		title: "kernels",
+		numeric: true,
+		cell: ({ base, head }) => `${base?.kernels ?? 0} → ${head?.kernels ?? 0}`,
+		sortBy: ({ base, head }) => (head?.kernels ?? 0) - (base?.kernels ?? 0),
+	};
+	return [
+		{ title: "ONNX nodes", heading: true, cell: nameCell },
+		...(account === null ? [] : [change, time("base"), time("head")]),
+		kernels,
+		{ title: "why", wraps: true, cell: whyCell },
+	];
+}
+
+function nameCell(row: EngineRow): Piece {
+	const repeats = repeatText(row);
+	const others = row.members.filter((name) => name !== row.label).slice(0, 5);
+	return html`${coded(quoted(row.label, 120))}${repeats === "" ? null : html`<small>${repeats}: ${others.join(", ")}${row.members.length > 6 ? ", …" : null}</small>`}`;
+}
+
+function whyCell(row: EngineRow): Piece {
+	const says = row.causes.map(({ says: text }) => text).join("; ");
+	const evidence = [
+		...workTexts(row),
+		...row.causes.flatMap((cause) => cause.evidence),
+		...row.causes.flatMap((cause) => cause.try ?? []).slice(0, 1),
+	];
+	const matched = row.tier === "structure" || row.tier === "similarity" ? ` · matched by ${row.tier}, ${row.confidence.toFixed(2)}` : "";
+	return html`${coded(says === "" ? "unknown" : says)}<small>${evidence.slice(0, 6).map((text, at) => [at === 0 ? null : " · ", coded(text)])}${matched}</small>`;
+}

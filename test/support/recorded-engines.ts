@@ -1,0 +1,36 @@
+// Engines of TensorRT 10.6 as recorded: layers, and times where the engine was profiled.
+import { readFileSync } from "node:fs";
+import { gunzipSync } from "node:zlib";
+import { diffEngines } from "../../src/core/engine/diff.ts";
+import type { EngineLayers, LayerProfile } from "../../src/core/engine/layer.ts";
+import { engineModel } from "../../src/core/engine/model.ts";
+import type { EngineDiff } from "../../src/core/schema/result.ts";
+import { parseProfile } from "../../src/formats/trtexec/layer-profile.ts";
+import { parseLayerInfo } from "../../src/formats/trtexec/layers.ts";
+
+export interface RecordedEngine {
+	info: EngineLayers;
+	profiles: LayerProfile[];
+}
+
+function unpacked(path: string): string {
+	return gunzipSync(readFileSync(path)).toString("utf8");
+}
+
+/** `det-fp16`, …: a file of test/fixtures/engines. */
+export function recordedEngine(name: string, { timed = false } = {}): RecordedEngine {
+	const folder = "test/fixtures/engines";
+	const profiles = timed ? [parseProfile(unpacked(`${folder}/${name}.profile.json.gz`))] : [];
+	return { info: parseLayerInfo(unpacked(`${folder}/${name}.layers.json.gz`)), profiles };
+}
+
+export function recordedArm(comparison: string, arm: "base" | "head"): RecordedEngine {
+	const { steps } = JSON.parse(unpacked(`test/fixtures/comparisons/${comparison}/steps.json.gz`));
+	const { text } = steps.find((one: { kind: string; arm: string }) => one.kind === "profile" && one.arm === arm);
+	return { info: parseLayerInfo(text["layers.json"]), profiles: [parseProfile(text["profile.json"])] };
+}
+
+export function diffOf(base: RecordedEngine, head: RecordedEngine, around: { gpu?: string; measuredMs?: number } = {}): EngineDiff {
+	const models = { base: engineModel({ ...base, graph: null }), head: engineModel({ ...head, graph: null }) };
+	return diffEngines(models, { gpu: around.gpu ?? null, measuredMs: around.measuredMs ?? null });
+}
