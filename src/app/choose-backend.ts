@@ -14,7 +14,7 @@ import type { Backend } from "../ports/backend.ts";
 /** Plans are as large as their weights: room for some hundred models of 100 MB. */
 const maxEngineBytes = 10 * 1024 ** 3;
 /** A timing cache is a few hundred kilobytes. */
-const maxTimingBytes = 256 * 1024 ** 2;
+export const maxTimingBytes = 256 * 1024 ** 2;
 
 export interface BackendChoice {
 	config: Pick<Config, "backend" | "device" | "measure" | "cache">;

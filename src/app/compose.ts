@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { entryStore } from "../adapters/cache/entries.ts";
+import { timesStore } from "../adapters/cache/times.ts";
 import { verdictStore } from "../adapters/cache/verdicts.ts";
 import { systemClock } from "../adapters/clock.ts";
 import { fileModelReader } from "../adapters/files/model-reader.ts";
@@ -18,7 +19,7 @@ import { formatBytes } from "../core/text/units.ts";
 import type { Backend } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";
 import type { Progress } from "../ports/world.ts";
-import { chosenMachine, workerPathOf } from "./choose-backend.ts";
+import { chosenMachine, maxTimingBytes, workerPathOf } from "./choose-backend.ts";
 import { gpuLease, gpuWatch, lockFolderOf, narrowDevices } from "./gpu.ts";
 
 /** A verdict is a few kilobytes. */
@@ -81,7 +82,7 @@ export function compose(
 		models: fileModelReader(),
 		tensors: fileTensorReader(),
 		backend,
-		...keptVerdicts(config, world.environment),
+		...keptByRuns(config, world.environment),
 		clock,
 		shell: userShell(processes, lentVariables),
 		custom: customCommands(processes),
@@ -94,9 +95,13 @@ export function compose(
 	return { ports, processes, stop };
 }
 
-function keptVerdicts({ cache }: Pick<Config, "cache">, environment: Environment): Pick<Ports, "keptVerdicts"> {
-	if (!cache.verdicts) return {};
-	return { keptVerdicts: verdictStore(entryStore({ folder: join(cacheFolder(environment), "verdicts"), maxBytes: maxVerdictBytes })) };
+/** What steps took lies beside the kernel timings, and goes with them to the repository's cache. */
+function keptByRuns({ cache }: Pick<Config, "cache">, environment: Environment): Pick<Ports, "keptVerdicts" | "keptTimes"> {
+	const folder = cacheFolder(environment);
+	return {
+		...(cache.verdicts && { keptVerdicts: verdictStore(entryStore({ folder: join(folder, "verdicts"), maxBytes: maxVerdictBytes })) }),
+		...(cache.timing && { keptTimes: timesStore(entryStore({ folder: join(folder, "timing-caches"), maxBytes: maxTimingBytes })) }),
+	};
 }
 
 /** The folder of the bundle: this module lies in its folder chunks/. */

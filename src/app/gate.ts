@@ -22,6 +22,7 @@ import { openStore } from "./history/open-store.ts";
 import { prepareGate, refuseFaults } from "./prepare-gate.ts";
 import { runGate } from "./run.ts";
 import type { GateInput, PreparedRun } from "./run-context.ts";
+import { learnedPlan } from "./time-left.ts";
 import { version } from "./version.ts";
 
 export interface GateOptions {
@@ -113,7 +114,7 @@ async function withArms(opening: Opening, how: { composition: Composition; mode:
 		if (how.mode === "plan") {
 			const prepared = await prepareGate(input, composition.ports);
 			refuseFaults(prepared);
-			return { state: "planned", plan: prepared.plan, config: opening.config };
+			return { state: "planned", plan: await learnedPlan(prepared, input, composition.ports), config: opening.config };
 		}
 		const result = await keptInHistory(await runGate(input, composition.ports), opening, composition);
 		await writeReport(result, outFolder, composition.ports.files);

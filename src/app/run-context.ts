@@ -73,6 +73,11 @@ export interface GateInput {
 	beforeBuild?(known: PreparedRun): Promise<void>;
 }
 
+/** A nightly run builds each arm for itself, which shows how much one build differs from the next. */
+export function unchangedMode({ config, isScheduled }: GateInput): NonNullable<Config["measure"]["unchangedModels"]> {
+	return config.measure.unchangedModels ?? (isScheduled ? "rebuild" : "skip");
+}
+
 /** What the stages have found so far. */
 export interface Facts {
 	startedAt: string;

@@ -1,5 +1,4 @@
 // One run of the gate: its stages in order, from top to bottom, and the one place that catches what they throw.
-import type { Config } from "../core/config/config.ts";
 import { recordError } from "../core/error-record.ts";
 import { ToolError } from "../core/errors.ts";
 import { attachProfile } from "../core/explain/layers.ts";
@@ -25,7 +24,8 @@ import { shapeWorkloads, type TimedWorkload } from "../stages/workloads.ts";
 import { comparisonOf, timingOf } from "./comparison.ts";
 import { concludeResult } from "./conclude.ts";
 import { errorsOfBase, prepareGate, stopIfNothingIsLeft } from "./prepare-gate.ts";
-import { emptyFacts, type Facts, type GateInput, type RunContext } from "./run-context.ts";
+import { emptyFacts, type Facts, type GateInput, type RunContext, unchangedMode } from "./run-context.ts";
+import { keepTimes, learnedPlan, withTimeLeft } from "./time-left.ts";
 
 export async function runGate(input: GateInput, ports: Ports): Promise<Result> {
 	const facts = emptyFacts({ startedAt: ports.clock.timestamp(), startedMs: ports.clock.now(), backend: await ports.backend.facts() });
@@ -56,12 +56,15 @@ async function runStages(input: GateInput, ports: Ports, facts: Facts): Promise<
 	facts.shapes = shapes;
 	const prepared = { ...found, models };
 	stopIfNothingIsLeft(prepared);
-	const run: RunContext = { prepared, input, facts, ports };
 	await input.beforeBuild?.({ config: input.config, fingerprint: facts.environment, models: prepared.models });
+	const plan = await learnedPlan(prepared, input, ports);
+	const followed = withTimeLeft(ports, plan, facts.backend.kind);
+	const run: RunContext = { prepared: { ...prepared, plan }, input, facts, ports: followed.ports };
 	const gpuLease = await ports.gpuLease.take();
 	if (gpuLease.note !== undefined) facts.notes.push(gpuLease.note);
 	try {
 		await runOnMachine(run);
+		await keepTimes(run, followed.forecast);
 	} finally {
 		await gpuLease.release();
 	}
@@ -182,11 +185,6 @@ async function verifyEngines(engines: readonly BuiltEngine[], { input, facts, pr
 	}
 	facts.notes.push(...calibrationDue(facts.golden, prepared.goldens, facts.backend));
 	if (kept !== undefined) await keepVerdicts(verifying, found, { facts: conditions, kept, at: ports.clock.timestamp() });
-}
-
-/** A nightly run builds each arm for itself, which shows how much one build differs from the next. */
-function unchangedMode({ config, isScheduled }: GateInput): NonNullable<Config["measure"]["unchangedModels"]> {
-	return config.measure.unchangedModels ?? (isScheduled ? "rebuild" : "skip");
 }
 
 function takenOverNote(takenOver: readonly TakenOver[]): string {

@@ -1,6 +1,6 @@
 // The terminal of a command: two streams, their width, whether colour is wanted, and the progress that fits it.
 
-import { systemClock } from "../adapters/clock.ts";
+import { everyMs, systemClock } from "../adapters/clock.ts";
 import { type Environment, readEnvironment } from "../adapters/github/env.ts";
 import { type StandardStreams, standardStreams } from "../adapters/process/standard-streams.ts";
 import { groupProgress, plainProgress, silentProgress, terminalProgress } from "../adapters/terminal/progress.ts";
@@ -55,12 +55,18 @@ export function openTerminal(options: { color: boolean }): OpenedTerminal {
 	};
 }
 
+/** Between two lines of a log that a person follows, and of a workflow's log. */
+const quietMs = { followed: 1500, workflow: 30_000 };
+
 export function progressFor(terminal: Terminal, options: { quiet: boolean; json?: boolean }): Progress {
 	if (options.quiet) return silentProgress();
 	const stream = { write: terminal.err, columns: terminal.columns };
-	if (terminal.interactive) return terminalProgress(stream, { color: terminal.color.err, clock: systemClock() });
+	const clock = systemClock();
+	const ticker = everyMs(400);
+	if (terminal.interactive) return terminalProgress(stream, { color: terminal.color.err, clock, ticker });
+	const pulse = { clock, ticker, afterMs: terminal.environment.isCi ? quietMs.workflow : quietMs.followed };
 	// Groups are made on stdout, which then holds JSON alone.
 	return terminal.environment.isActions && options.json !== true
-		? groupProgress({ out: terminal.echo, command: terminal.command })
-		: plainProgress(stream);
+		? groupProgress({ out: terminal.echo, command: terminal.command }, pulse)
+		: plainProgress(stream, pulse);
 }

@@ -30,6 +30,8 @@ export interface BuildJob {
 	cacheFolder?: string;
 	logPath: string;
 	timeoutMs: number;
+	/** What the builder is at, and how much of the build is done where its log says so. */
+	onPhase?(phase: string, share: number): void;
 }
 
 export interface InferCase {

@@ -6,6 +6,7 @@ import type {
 	Files,
 	GpuLease,
 	Interrupt,
+	KeptTimes,
 	KeptVerdicts,
 	ModelReader,
 	Progress,
@@ -21,6 +22,7 @@ export interface Ports {
 	backend: Backend;
 	/** Absent where nothing is taken over from earlier runs. */
 	keptVerdicts?: KeptVerdicts;
+	keptTimes?: KeptTimes;
 	clock: Clock;
 	shell: Shell;
 	/** Absent where no command of the user may run. */

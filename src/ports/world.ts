@@ -61,6 +61,13 @@ export interface KeptVerdicts {
 	keep(key: string, verdicts: readonly GoldenVerdict[], at: string): Promise<void>;
 }
 
+/** What the steps of earlier runs took, in milliseconds by step. */
+export interface KeptTimes {
+	recall(key: string): Promise<Readonly<Record<string, number>>>;
+	/** Steps that are not among them keep their earlier times. */
+	keep(key: string, times: Readonly<Record<string, number>>): Promise<void>;
+}
+
 export interface Clock {
 	/** Milliseconds, monotonic. */
 	now(): number;
@@ -81,9 +88,11 @@ export interface Progress {
 	stage(name: string, items: number): void;
 	/** One item of the stage begins; `etaMs` is the time left of the whole run where it is known. */
 	item(label: string, etaMs?: number): void;
-	/** Something about the item at hand, e.g. `pair 3 of 5`. */
-	detail(text: string): void;
+	/** Something about the item at hand, e.g. `pair 3 of 5`, and how much of the item is done, 0 to 1. */
+	detail(text: string, share?: number): void;
 	done(summary: string): void;
+	/** From now on, the time left of the whole run at any moment. */
+	expect?(leftMs: () => number): void;
 }
 
 /** Samples the GPU during the runs. Nothing here throws or ends a run; a failure becomes a sentence in `degradations`. */

@@ -41,7 +41,7 @@ export async function* build(input: BuildInput, ports: BuildPorts): AsyncGenerat
 		ports.progress.item(`${prepared.spec.id} (${prepared.arm})`);
 		const base = prepared.arm === "head" && input.sharesUnchanged ? ofBase.get(prepared.spec.id) : undefined;
 		const isShared = base !== undefined && isUnchanged(base.prepared, prepared);
-		const result = isShared ? shareWithHead(base.result) : await buildOne(prepared, input, ports.backend);
+		const result = isShared ? shareWithHead(base.result) : await buildOne(prepared, input, ports);
 		if (prepared.arm === "base") ofBase.set(prepared.spec.id, { prepared, result });
 		if (result.engine) built += 1;
 		yield result;
@@ -66,13 +66,13 @@ function shareWithHead({ record, engine }: Built): Built {
 	return engine === undefined ? { record: shared } : { record: shared, engine: { ...engine, arm: "head", record: shared } };
 }
 
-async function buildOne(prepared: Buildable, input: BuildInput, backend: BuildPorts["backend"]): Promise<Built> {
+async function buildOne(prepared: Buildable, input: BuildInput, ports: BuildPorts): Promise<Built> {
 	if (prepared.state === "broken") return { record: { ...notBuilt(prepared, "missing"), ...describeFault(prepared.fault) } };
 	if (prepared.state === "missing") return { record: notBuilt(prepared, "missing") };
 	if (isBlocked(prepared, input.findings, input.strict)) return { record: notBuilt(prepared, "skipped") };
 	const name = folderName(prepared.spec.id);
 	const engineFolder = `${input.outFolder}/engines/${prepared.arm}/${name}`;
-	const record = await buildOrRefuse(backend, {
+	const record = await buildOrRefuse(ports.backend, {
 		spec: prepared.spec,
 		arm: prepared.arm,
 		model: prepared.model,
@@ -81,6 +81,7 @@ async function buildOne(prepared: Buildable, input: BuildInput, backend: BuildPo
 		cacheFolder: `${input.outFolder}/cache`,
 		logPath: `${input.outFolder}/logs/build-${name}-${prepared.arm}.log`,
 		timeoutMs: input.timeoutMs,
+		onPhase: (phase, share) => ports.progress.detail(phase, share),
 	});
 	if (record.state !== "built" || record.enginePath === undefined) return { record };
 	const { spec, arm, model, assets } = prepared;

@@ -47,13 +47,11 @@ interface MeasurePorts {
 
 export async function* measure(input: MeasureInput, ports: MeasurePorts): AsyncGenerator<Measured> {
 	ports.progress.stage("measure", input.workloads.length);
-	let leftMs = input.workloads.reduce((sum, timed) => sum + timed.estimateMs, 0);
 	if (input.workloads.length > 0) await ports.telemetry.start();
 	try {
 		for (const timed of input.workloads) {
 			if (ports.interrupt.reason() !== null) return;
-			ports.progress.item(timed.workload.id, leftMs);
-			leftMs -= timed.estimateMs;
+			ports.progress.item(timed.workload.id);
 			yield await measureWorkload(timed, input, ports);
 		}
 		ports.progress.done(counted(input.workloads.length, "workload"));
@@ -88,7 +86,8 @@ async function measureWorkload(timed: TimedWorkload, input: MeasureInput, ports:
 	const budget = looks.at(-1) ?? 0;
 	const length = await pilot(timed, input, ports);
 	for (let pair = 0; pair < budget; pair += 1) {
-		ports.progress.detail(`pair ${pair + 1} of ${looks.find((look) => look > pair) ?? budget}`);
+		const goal = looks.find((look) => look > pair) ?? budget;
+		ports.progress.detail(`pair ${pair + 1} of ${goal}`, pair / goal);
 		const failure = await measureUntilValid(pair, { timed, input, length, ledger }, ports);
 		if (ports.interrupt.reason() !== null) return finish("interrupted");
 		if (failure) return finish("failed", recordFault(failure, subjectOf(timed)));

@@ -95,9 +95,8 @@ export interface TimedWorkload {
 	head: BuiltEngine;
 	base?: BuiltEngine;
 	inputs: readonly TimedInput[];
-	/** By the plan: which arm runs first in each pair, and the estimated time of all pairs. */
+	/** By the plan: which arm runs first in each pair. */
 	firstArms: readonly Arm[];
-	estimateMs: number;
 }
 
 /** The workloads whose head was built; the build gate reports the others. */
@@ -111,7 +110,7 @@ export function timedWorkloads(plan: Plan, engines: readonly BuiltEngine[], shap
 		const step = plan.steps.find((candidate) => candidate.kind === "measure" && candidate.workloadId === workload.id);
 		if (step?.kind !== "measure") return [];
 		const comparable = base && shaped.baseDiffers === undefined ? { base } : {};
-		return [{ workload, head, ...comparable, inputs: shaped.inputs, firstArms: step.firstArms, estimateMs: step.estimateMs }];
+		return [{ workload, head, ...comparable, inputs: shaped.inputs, firstArms: step.firstArms }];
 	});
 }
 

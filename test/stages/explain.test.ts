@@ -21,7 +21,7 @@ function engine(arm: Arm, engineSha256: string): BuiltEngine {
 function timed(name: string, base: string | null = "a"): TimedWorkload {
 	const workload = { id: `net/plain/${name}`, engineId: "net/plain", config: spec!.engine.workloads[0]! };
 	const other = base === null ? {} : { base: engine("base", base) };
-	return { workload, head: engine("head", "b"), ...other, inputs: [], firstArms: [], estimateMs: 1 };
+	return { workload, head: engine("head", "b"), ...other, inputs: [], firstArms: [] };
 }
 
 const kernel = (name: string, totalMs: number) => ({ name, calls: 1, totalMs, share: 0.5 });

@@ -71,7 +71,6 @@ function job(): MeasureInput {
 		base: engine,
 		inputs: [],
 		firstArms: ["base", "head", "base", "head", "base"],
-		estimateMs: 0,
 	} as unknown as TimedWorkload;
 	const settings = { looks: [5], warmUpMs: 0, durationMs: 100, timeoutMs: 1000, threads: 1, identicalEngines: "measure" };
 	return {

@@ -24,7 +24,7 @@ function engine(arm: Arm, engineSha256: string): BuiltEngine {
 function timed(hashes: Partial<Record<Arm, string>> = { base: "a", head: "b" }): TimedWorkload {
 	const workload = { id: "net/plain/one", engineId: spec!.id, config: spec!.engine.workloads[0]! };
 	const base = hashes.base === undefined ? {} : { base: engine("base", hashes.base) };
-	return { workload, head: engine("head", hashes.head ?? "b"), ...base, inputs: [], firstArms: order, estimateMs: 1 };
+	return { workload, head: engine("head", hashes.head ?? "b"), ...base, inputs: [], firstArms: order };
 }
 
 async function measureOne(

@@ -15,15 +15,21 @@ export function silentProgress(): Progress {
 	return { stage() {}, item() {}, detail() {}, done() {} };
 }
 
+/** Calls back as long as the process has other work. */
+export type Ticker = (tick: () => void) => void;
+
 /** One line that is redrawn during a stage; at its end, a line with its summary remains. */
-export function terminalProgress(stream: LineStream, options: { color: boolean; clock: Clock }): Progress {
+export function terminalProgress(stream: LineStream, options: { color: boolean; clock: Clock; ticker?: Ticker }): Progress {
 	const { clock } = options;
+	let leftMs: (() => number) | null = null;
 	const dim = (text: string): string => (options.color ? `\u001b[2m${text}\u001b[22m` : text);
 	let now: StageNow | null = null;
 	const draw = (): void => {
 		if (now === null) return;
-		stream.write(`${clearLine}${dim(fitColumns(describeNow(now), (stream.columns ?? 80) - 1))}`);
+		const eta = leftMs === null ? now.etaMs : leftMs();
+		stream.write(`${clearLine}${dim(fitColumns(describeNow({ ...now, etaMs: eta }, clock), (stream.columns ?? 80) - 1))}`);
 	};
+	options.ticker?.(draw);
 	const close = (summary: string): void => {
 		if (now === null) return;
 		const result = summary === "" ? now.items.toString() : cleanLine(summary);
@@ -33,13 +39,12 @@ export function terminalProgress(stream: LineStream, options: { color: boolean; 
 	return {
 		stage(name, items) {
 			close("");
-			now = { name: cleanLine(name), items, at: 0, label: "", detail: "", eta: "", startedMs: clock.now() };
+			now = { name: cleanLine(name), items, at: 0, label: "", detail: "", startedMs: clock.now(), itemMs: clock.now() };
 			draw();
 		},
 		item(label, etaMs) {
 			if (now === null) return;
-			const eta = etaMs === undefined ? "" : `${formatWait(etaMs)} left`;
-			now = { ...now, at: now.at + 1, label: cleanLine(label), detail: "", eta };
+			now = { ...now, at: now.at + 1, label: cleanLine(label), detail: "", etaMs, itemMs: clock.now() };
 			draw();
 		},
 		detail(text) {
@@ -48,6 +53,9 @@ export function terminalProgress(stream: LineStream, options: { color: boolean; 
 			draw();
 		},
 		done: close,
+		expect(left) {
+			leftMs = left;
+		},
 	};
 }
 
@@ -57,40 +65,79 @@ interface StageNow {
 	at: number;
 	label: string;
 	detail: string;
-	eta: string;
+	etaMs?: number | undefined;
 	startedMs: number;
+	/** When the item at hand began. */
+	itemMs: number;
 }
 
-function describeNow(now: StageNow): string {
+/** Shorter waits are not worth a figure. */
+const shownMs = 2000;
+
+function describeNow(now: StageNow, clock: Clock): string {
 	const count = now.items === 0 || now.at === 0 ? "" : ` ${Math.min(now.at, now.items)}/${now.items}`;
-	return [`  ${now.name}${count}`, now.label, now.detail, now.eta].filter((part) => part !== "").join(" · ");
+	const sinceMs = clock.now() - now.itemMs;
+	return [`  ${now.name}${count}`, now.label, now.detail, sinceMs < shownMs ? "" : formatWait(sinceMs), leftText(now.etaMs)]
+		.filter((part) => part !== "")
+		.join(" · ");
+}
+
+function leftText(etaMs: number | undefined): string {
+	return etaMs === undefined || etaMs < shownMs ? "" : `${formatWait(etaMs)} left`;
 }
 
 function tick(color: boolean): string {
 	return color ? "\u001b[32m✓\u001b[39m" : "✓";
 }
 
-/** A line for each stage and item; details stay out of a log. */
-export function plainProgress(stream: LineStream): Progress & { reset(items: number): void } {
-	let items = 0;
-	let at = 0;
-	const reset = (count: number): void => {
-		items = count;
-		at = 0;
+/** A log that nothing was written to for `afterMs` gets a line that says what is going on. */
+export interface Pulse {
+	clock: Clock;
+	ticker: Ticker;
+	afterMs: number;
+}
+
+/** A line for each stage and item; details only where an item takes long. */
+export function plainProgress(stream: LineStream, pulse?: Pulse): Progress & { begin(items: number): void; end(): void } {
+	const nowMs = (): number => pulse?.clock.now() ?? 0;
+	let [items, at, isOpen, detail, itemMs, wroteMs] = [0, 0, false, "", 0, 0];
+	let leftMs: (() => number) | null = null;
+	const write = (text: string): void => {
+		stream.write(`${text}\n`);
+		wroteMs = nowMs();
 	};
+	const begin = (count: number): void => {
+		[items, at, isOpen, detail, itemMs, wroteMs] = [count, 0, true, "", nowMs(), nowMs()];
+	};
+	const end = (): void => {
+		isOpen = false;
+	};
+	pulse?.ticker(() => {
+		if (!isOpen || nowMs() - wroteMs < pulse.afterMs) return;
+		write(`    … ${[detail, formatWait(nowMs() - itemMs), leftText(leftMs?.())].filter((part) => part !== "").join(" · ")}`);
+	});
 	return {
-		reset,
+		begin,
+		end,
 		stage(name, count) {
-			reset(count);
-			stream.write(`${cleanLine(name)}${count === 0 ? "" : ` (${count})`}\n`);
+			begin(count);
+			write(`${cleanLine(name)}${count === 0 ? "" : ` (${count})`}`);
 		},
 		item(label, etaMs) {
 			at += 1;
-			stream.write(`  ${countOf(at, items)}${cleanLine(label)}${etaMs === undefined ? "" : ` · ${formatWait(etaMs)} left`}\n`);
+			[detail, itemMs] = ["", nowMs()];
+			const left = leftText(leftMs?.() ?? etaMs);
+			write(`  ${countOf(at, items)}${cleanLine(label)}${left === "" ? "" : ` · ${left}`}`);
 		},
-		detail() {},
+		detail(text) {
+			detail = cleanLine(text);
+		},
 		done(summary) {
-			stream.write(`  ${cleanLine(summary)}\n`);
+			end();
+			write(`  ${cleanLine(summary)}`);
+		},
+		expect(left) {
+			leftMs = left;
 		},
 	};
 }
@@ -100,23 +147,23 @@ function countOf(at: number, items: number): string {
 }
 
 /** A folded group for each stage in a workflow's log. */
-export function groupProgress({ out, command }: Pick<StandardStreams, "out" | "command">): Progress {
+export function groupProgress({ out, command }: Pick<StandardStreams, "out" | "command">, pulse?: Pulse): Progress {
 	let open: string | null = null;
 	const close = (): void => {
 		if (open !== null) command("endgroup");
 		open = null;
 	};
-	const lines = plainProgress({ write: out });
+	const lines = plainProgress({ write: out }, pulse);
 	return {
+		...lines,
 		stage(name, items) {
 			close();
 			open = cleanLine(name);
 			command("group", `${open}${items === 0 ? "" : ` (${items})`}`);
-			lines.reset(items);
+			lines.begin(items);
 		},
-		item: lines.item,
-		detail() {},
 		done(summary) {
+			lines.end();
 			const name = open === null ? "" : `${open}: `;
 			close();
 			out(`${name}${cleanLine(summary)}\n`);

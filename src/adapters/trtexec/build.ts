@@ -56,7 +56,7 @@ async function buildAnew(request: BuildRequest, context: TrtexecContext): Promis
 			timeoutMs: job.timeoutMs,
 			// The list of layers is for people alone: without it, an engine is one all the same.
 			writes: [places.engine],
-			readers: [reader],
+			readers: [reader, { feed: ({ text }) => tellPhase(text, job) }],
 		},
 		context,
 	);
@@ -72,6 +72,20 @@ async function buildAnew(request: BuildRequest, context: TrtexecContext): Promis
 	const cached = { durationMs, warnings, recipe, notes, weightsBytes, entries, builtAt: new Date().toISOString() };
 	await saveBuild(request, cached, { before, context });
 	return { ...record, ...built };
+}
+
+/**
+ * The log of a build says nothing while kernels are timed, which is nearly all of its time: 88 to 99 % of recorded builds. A verbose log
+ * names each layer, which is no measure either: 5 of 8 layers were done after 20 % of the time.
+ */
+const phases: readonly (readonly [pattern: RegExp, phase: string, share: number])[] = [
+	[/timing cache in use/, "timing kernels", 0],
+	[/Detected \d+ inputs? and \d+ output/, "kernels are chosen", 0.95],
+];
+
+function tellPhase(text: string, { onPhase }: BuildJob): void {
+	if (onPhase === undefined) return;
+	for (const [pattern, phase, share] of phases) if (pattern.test(text)) onPhase(phase, share);
 }
 
 /** Whatever is wrong beside the first thing counts as well. */

@@ -1,8 +1,8 @@
-// How long each step should take, roughly: for progress and for people who choose a job's time limit.
+// How long each step should take: from what it took in earlier runs where that is known, else roughly.
 import { leastRunLength, pilotMs } from "../compare/run-length.ts";
 import type { MeasureConfig } from "../config/config.ts";
-import type { BackendFacts } from "../schema/result.ts";
-import type { Step } from "./plan.ts";
+import type { Arm, BackendFacts } from "../schema/result.ts";
+import type { PlannedStep, Step } from "./plan.ts";
 
 export type BackendKind = BackendFacts["kind"];
 
@@ -15,6 +15,9 @@ const costsMs: Readonly<Record<BackendKind, { build: number; verify: number; gol
 	onnxruntime: { build: 2000, verify: 500, goldenCase: 50 },
 };
 
+/** Of a build, where another arm's build has left its kernel timings: recorded builds took 5.8 after 46.9 s, 9.2 after 28.9, 4.9 after 10.4. */
+const secondBuildShare = 0.2;
+
 /** An export script loads its framework and traces a model. */
 const prepareMs = 30_000;
 /** The structure is read, the weights are not. */
@@ -23,32 +26,82 @@ const preflightMs = 50;
 /** Inferences of all probes of an engine with a batch and a mask. */
 const probeCases = 16;
 
+export interface EngineFacts {
+	/** Of the arms' models. */
+	sha256: Partial<Readonly<Record<Arm, string>>>;
+	/** One engine serves both arms, and is not timed. */
+	isShared: boolean;
+}
+
+/** What is known before anything is built. */
+export interface Known {
+	/** What steps took in earlier runs, by `stepKey` and `modelKey`. */
+	times: Readonly<Record<string, number>>;
+	engines: ReadonlyMap<string, EngineFacts>;
+}
+
 export interface Expectation {
 	backend: BackendKind;
 	measure: MeasureConfig;
 	/** Runs of a pair: 2, or 1 without a base. */
 	arms: number;
+	known?: Known;
 }
 
-export function estimateStep(step: Step, expected: Expectation): number {
-	const costs = costsMs[expected.backend];
+/** Of a measurement, the time is that of one pair. */
+export function stepKey(kind: Step["kind"], id: string): string {
+	return `${kind} ${id}`;
+}
+
+/** Of a build from exactly these bytes: an engine that the cache has takes a moment. */
+export function modelKey(engineId: string, sha256: string): string {
+	return `build ${engineId} ${sha256}`;
+}
+
+export function estimateStep(step: Step, expected: Expectation): PlannedStep {
+	const known = knownMs(step, expected);
+	if (step.kind !== "measure") {
+		const estimateMs = known ?? usualMs(step, expected);
+		return { ...step, estimateMs, likelyMs: estimateMs, isKnown: known !== null };
+	}
+	const pairs = { most: step.pairs, likely: expected.arms > 1 ? (expected.measure.looks[0] ?? step.pairs) : step.pairs };
+	const ofPairs = (count: number): number => (known === null ? estimatePairs(count, expected) : known * count);
+	return { ...step, estimateMs: ofPairs(pairs.most), likelyMs: ofPairs(pairs.likely), isKnown: known !== null };
+}
+
+function knownMs(step: Step, { known }: Expectation): number | null {
+	if (known === undefined || step.kind === "prepare" || step.kind === "preflight") return null;
+	const { engineId } = step;
+	const facts = known.engines.get(engineId);
+	const isSpared =
+		step.kind === "measure" || (step.kind === "build" && step.arm === "head") || (step.kind === "verify" && step.arm === "base");
+	if (facts?.isShared === true && isSpared) return 0;
+	const recall = (key: string): number | null => (Object.hasOwn(known.times, key) ? (known.times[key] ?? null) : null);
+	if (step.kind === "measure") return recall(stepKey("measure", step.workloadId));
+	const bytes = step.kind === "build" ? facts?.sha256[step.arm] : undefined;
+	const exact = bytes === undefined ? null : recall(modelKey(engineId, bytes));
+	const usual = recall(stepKey(step.kind, engineId));
+	// What was kept of a verification is for both arms.
+	return step.kind === "verify" && step.arm === "base" && usual !== null ? 0 : (exact ?? usual);
+}
+
+function usualMs(step: Exclude<Step, { kind: "measure" }>, { backend, arms }: Expectation): number {
+	const costs = costsMs[backend];
 	switch (step.kind) {
 		case "prepare":
 			return prepareMs;
 		case "preflight":
 			return preflightMs;
 		case "build":
-			return costs.build;
+			return costs.build * (backend === "tensorrt" && step.arm === "head" && arms > 1 ? secondBuildShare : 1);
 		case "verify":
 			return costs.verify + step.cases.length * costs.goldenCase;
 		case "probe":
 			return costs.verify + probeCases * costs.goldenCase;
-		case "measure":
-			return estimatePairs(step.pairs, expected);
 	}
 }
 
-export function estimatePairs(pairs: number, { backend, measure, arms }: Expectation): number {
+function estimatePairs(pairs: number, { backend, measure, arms }: Expectation): number {
 	const isAdaptive = measure.adaptsLength && backend === "tensorrt";
 	const runMs = isAdaptive ? leastRunLength.warmUpMs + leastRunLength.durationMs : measure.warmUpMs + measure.durationMs;
 	return pairs * arms * (runMs + runOverheadMs) + (isAdaptive ? arms * (pilotMs + runOverheadMs) : 0);

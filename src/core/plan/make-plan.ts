@@ -4,7 +4,7 @@ import type { Config } from "../config/config.ts";
 import { ConfigError } from "../errors.ts";
 import { probesEnabled } from "../golden/probes/subject.ts";
 import type { Arm } from "../schema/result.ts";
-import { type BackendKind, type Expectation, estimatePairs, estimateStep } from "./estimate.ts";
+import { type BackendKind, estimateStep, type Known } from "./estimate.ts";
 import { type EngineSpec, engineSpecs, type Plan, type PlannedCase, type Step, type Workload } from "./plan.ts";
 
 /** Runs of a workload that has nothing to be compared with: enough to see its noise. */
@@ -22,6 +22,8 @@ export interface PlanInput {
 	isScheduled?: boolean;
 	/** The backend in use where it is known; else the config's, and TensorRT for `auto`, as the slower. */
 	backend?: BackendKind;
+	/** Of earlier runs and of the models at hand. */
+	known?: Known;
 }
 
 /** @throws ConfigError nothing-to-check */
@@ -32,14 +34,19 @@ export function makePlan(input: PlanInput): Plan {
 	const cases = engines.flatMap((spec) => casesOf(spec, input));
 	const probes = engines.flatMap((spec) => probeSteps(spec, input));
 	if (workloads.length === 0 && cases.length === 0 && probes.length === 0) throw nothingToCheck(config);
-	const expected: Expectation = { backend: input.backend ?? usualBackend(config), measure: config.measure, arms: arms.length };
-	const steps = [...stepsOf(engines, input), ...probes, ...workloads.map((workload) => measureStep(workload, input))].map((step) => ({
-		...step,
-		estimateMs: estimateStep(step, expected),
-	}));
-	const maxMs = steps.reduce((sum, step) => sum + step.estimateMs, 0);
-	const saved = workloads.length * (estimatePairs(lastLook(input), expected) - estimatePairs(firstLook(input), expected));
-	return { arms, engines, workloads, cases, steps, estimateMs: { least: maxMs - saved, most: maxMs } };
+	const steps = [...stepsOf(engines, input), ...probes, ...workloads.map((workload) => measureStep(workload, input))];
+	return { arms, engines, workloads, cases, ...estimateSteps(steps, input) };
+}
+
+/** The same plan, once more is known of what its steps take. */
+export function estimateSteps(
+	steps: readonly Step[],
+	{ config, arms, backend = usualBackend(config), known }: Pick<PlanInput, "config" | "arms" | "backend" | "known">,
+): Pick<Plan, "steps" | "estimateMs"> {
+	const expected = { backend, measure: config.measure, arms: arms.length, ...(known === undefined ? {} : { known }) };
+	const estimated = steps.map((step) => estimateStep(step, expected));
+	const sum = (key: "likelyMs" | "estimateMs"): number => estimated.reduce((total, step) => total + step[key], 0);
+	return { steps: estimated, estimateMs: { least: sum("likelyMs"), most: sum("estimateMs") } };
 }
 
 function workloadsOf(spec: EngineSpec): Workload[] {
@@ -76,15 +83,11 @@ function measureStep(workload: Workload, input: PlanInput): Step {
 	const [only] = input.arms;
 	const order =
 		hasBase(input) || only === undefined ? firstArms(`${input.seed}:${workload.id}`, pairs) : Array.from({ length: pairs }, () => only);
-	return { kind: "measure", workloadId: workload.id, pairs, firstArms: order };
+	return { kind: "measure", engineId: workload.engineId, workloadId: workload.id, pairs, firstArms: order };
 }
 
 function hasBase({ arms }: PlanInput): boolean {
 	return arms.length > 1;
-}
-
-function firstLook(input: PlanInput): number {
-	return hasBase(input) ? (input.config.measure.looks[0] ?? 0) : runsWithoutBase;
 }
 
 function lastLook(input: PlanInput): number {

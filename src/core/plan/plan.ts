@@ -44,7 +44,7 @@ export type Step =
 	/** What needs no reference; `only` empty: all that applies. */
 	| { kind: "probe"; arm: Arm; engineId: string; only: readonly ProbeName[] }
 	/** `pairs` is the last look's; without a base it counts single runs, and every first arm is the head. */
-	| { kind: "measure"; workloadId: string; pairs: number; firstArms: readonly Arm[] };
+	| { kind: "measure"; engineId: string; workloadId: string; pairs: number; firstArms: readonly Arm[] };
 
 export interface Plan {
 	arms: readonly Arm[];
@@ -56,8 +56,14 @@ export interface Plan {
 	estimateMs: { least: number; most: number };
 }
 
-/** The longest that the step is expected to take: all pairs of a measurement. */
-export type PlannedStep = Step & { estimateMs: number };
+export type PlannedStep = Step & {
+	/** The longest that the step is expected to take: all pairs of a measurement. */
+	estimateMs: number;
+	/** Where the verdict is plain at the first look. */
+	likelyMs: number;
+	/** From earlier runs. */
+	isKnown: boolean;
+};
 
 export function engineSpecs(config: Pick<Config, "models">): EngineSpec[] {
 	return config.models.flatMap((model) =>

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { standardStreams } from "../../../src/adapters/process/standard-streams.ts";
-import { groupProgress, plainProgress, silentProgress, terminalProgress } from "../../../src/adapters/terminal/progress.ts";
+import { groupProgress, type Pulse, plainProgress, silentProgress, terminalProgress } from "../../../src/adapters/terminal/progress.ts";
 import type { Progress } from "../../../src/ports/world.ts";
 
 function stream(columns = 60): { text: string; columns: number; write(text: string): void } {
@@ -26,6 +26,17 @@ function clockOf(step: number) {
 	};
 }
 
+/** Time that passes by hand, and calls back each time. */
+function manualTime() {
+	let now = 0;
+	const ticks: (() => void)[] = [];
+	const pass = (ms: number): void => {
+		now += ms;
+		for (const tick of ticks) tick();
+	};
+	return { clock: { now: () => now, timestamp: () => "" }, ticker: (tick: () => void) => void ticks.push(tick), pass };
+}
+
 function work(progress: Progress): void {
 	progress.stage("build", 2);
 	progress.item("resnet50/fp16 (base)");
@@ -37,14 +48,29 @@ function work(progress: Progress): void {
 describe("terminalProgress", () => {
 	it("draws one line anew and leaves the stage's summary", () => {
 		const out = stream(100);
-		work(terminalProgress(out, { color: false, clock: clockOf(3_000) }));
+		work(terminalProgress(out, { color: false, clock: manualTime().clock }));
 		const drawn = out.text.split("\r\u001b[2K");
 		expect(drawn.slice(1)).toEqual([
 			"  build",
 			"  build 1/2 · resnet50/fp16 (base)",
 			"  build 2/2 · resnet50/fp16 (head) · 2 min 5 s left",
 			"  build 2/2 · resnet50/fp16 (head) · pair 3 of 5 · 2 min 5 s left",
-			"✓ build · 2 of 2 engines built · 3 s\n",
+			"✓ build · 2 of 2 engines built · 0 s\n",
+		]);
+	});
+
+	it("is drawn again as time passes, with the time left of the whole run", () => {
+		const { clock, ticker, pass } = manualTime();
+		const out = stream(100);
+		const progress = terminalProgress(out, { color: false, clock, ticker });
+		progress.expect?.(() => 90_000 - clock.now());
+		progress.stage("build", 1);
+		progress.item("net/fp16 (head)");
+		pass(10_000);
+		pass(70_000);
+		expect(out.text.split("\r\u001b[2K").slice(-2)).toEqual([
+			"  build 1/1 · net/fp16 (head) · 10 s · 1 min 20 s left",
+			"  build 1/1 · net/fp16 (head) · 1 min 20 s · 10 s left",
 		]);
 	});
 
@@ -87,6 +113,29 @@ describe("plainProgress", () => {
 		expect(out.text).toBe(
 			"build (2)\n  [1/2] resnet50/fp16 (base)\n  [2/2] resnet50/fp16 (head) · 2 min 5 s left\n  2 of 2 engines built\n",
 		);
+	});
+});
+
+describe.each<[string, (pulse: Pulse, write: (text: string) => void) => Progress]>([
+	["plainProgress", (pulse, write) => plainProgress({ write }, pulse)],
+	["groupProgress", (pulse, write) => groupProgress(standardStreams({ isActions: true }, { out: { write }, err: { write } }), pulse)],
+])("%s that is followed", (_, create) => {
+	it("says what it is at where a stage is silent for long, and nothing between stages", () => {
+		const { clock, ticker, pass } = manualTime();
+		const lines: string[] = [];
+		const progress = create({ clock, ticker, afterMs: 1500 }, (text) => void lines.push(text));
+		pass(9000);
+		progress.stage("measure", 1);
+		progress.item("net/fp16/batch 1");
+		progress.expect?.(() => 8000);
+		progress.detail("pair 2 of 5");
+		const before = lines.length;
+		for (const ms of [1000, 600, 1000, 600]) pass(ms);
+		expect(lines.slice(before)).toEqual(["    … pair 2 of 5 · 2 s · 8 s left\n", "    … pair 2 of 5 · 3 s · 8 s left\n"]);
+		progress.done("1 workload");
+		const after = lines.length;
+		pass(9000);
+		expect(lines).toHaveLength(after);
 	});
 });
 

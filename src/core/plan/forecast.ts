@@ -1,0 +1,146 @@
+// How much longer a run takes: from its plan, corrected by what its steps have taken so far.
+import type { Arm } from "../schema/result.ts";
+import type { BackendKind } from "./estimate.ts";
+import type { Plan, PlannedStep } from "./plan.ts";
+
+/** A finished item of a stage. */
+export interface Took {
+	kind: string;
+	engineId: string;
+	/** Of a build. */
+	arm?: Arm;
+	/** Of a measurement. */
+	workloadId?: string;
+	ms: number;
+}
+
+/** Follows the stages by what they report as progress; times are those of one clock. */
+export interface Forecast {
+	stage(kind: string, items: number, nowMs: number): void;
+	item(label: string, nowMs: number): void;
+	/** How much of the item at hand is done, 0 to 1. */
+	share(share: number, nowMs: number): void;
+	done(nowMs: number): void;
+	leftMs(nowMs: number): number;
+	took(): Took[];
+}
+
+interface Line extends Omit<Took, "ms"> {
+	/** As the stage reports it. */
+	label: string;
+	likelyMs: number;
+	isKnown: boolean;
+	/** Lines that are wrong by the same factor. */
+	group: string;
+	tookMs?: number;
+}
+
+/** The profile of one engine's layers: 0.8 to 3 s as recorded. */
+const profileMs = 2000;
+
+/** Below this share of an item, its own pace says less than the estimate. */
+const tellingShare = 0.15;
+/** An item that outlasts its estimate has this share of its time still before it. */
+const overdueShare = 0.05;
+
+export function createForecast(plan: Pick<Plan, "steps">, backend: BackendKind): Forecast {
+	let lines = [...linesOf(plan.steps), ...(backend === "tensorrt" ? profilesOf(plan.steps) : [])];
+	let [at, kind, isOpen, startedMs] = [-1, "", false, 0];
+	/** By the item's own pace. */
+	let paceMs: number | null = null;
+	const close = (nowMs: number): void => {
+		const line = lines[at];
+		if (isOpen && line !== undefined) line.tookMs = nowMs - startedMs;
+		isOpen = false;
+	};
+	const ahead = (fits: (line: Line) => boolean): number => lines.findIndex((line, index) => index > at && line.kind === kind && fits(line));
+	return {
+		stage(name, items, nowMs) {
+			close(nowMs);
+			kind = name;
+			if (name === "explain")
+				lines = [...lines.filter((line) => line.kind !== name), ...Array.from({ length: items }, () => profileOf(""))];
+			const first = ahead(() => true);
+			if (first > at) at = first - 1;
+		},
+		item(label, nowMs) {
+			// Another batch of the same engine.
+			if (isOpen && label.startsWith(`${lines[at]?.label} · `)) return;
+			close(nowMs);
+			const named = ahead((line) => label === line.label || label.startsWith(`${line.label} · `));
+			const next = named < 0 ? ahead(() => true) : named;
+			if (next < 0) return;
+			[at, isOpen, startedMs, paceMs] = [next, true, nowMs, null];
+		},
+		share(share, nowMs) {
+			if (share >= tellingShare) paceMs = (nowMs - startedMs) / share;
+		},
+		done(nowMs) {
+			close(nowMs);
+			at = Math.max(
+				at,
+				lines.findLastIndex((line) => line.kind === kind),
+			);
+		},
+		leftMs(nowMs) {
+			const running = lines[at];
+			const factors = factorsOf(isOpen && running && paceMs !== null ? lines.with(at, { ...running, tookMs: paceMs }) : lines);
+			const expected = (line: Line): number => line.likelyMs * (factors.get(line.group) ?? (line.isKnown ? factors.get("known") : 1) ?? 1);
+			const later = lines.slice(at + 1).reduce((sum, line) => sum + expected(line), 0);
+			if (!isOpen || running === undefined) return later;
+			const elapsedMs = nowMs - startedMs;
+			return later + Math.max((paceMs ?? expected(running)) - elapsedMs, overdueShare * elapsedMs);
+		},
+		took: () => lines.flatMap(({ tookMs, ...line }) => (tookMs === undefined ? [] : [{ ...line, ms: tookMs }])),
+	};
+}
+
+/** What the lines of a group took ÷ what was expected; of all that earlier runs had, `known`: how fast the machine is today. */
+function factorsOf(lines: readonly Line[]): Map<string, number> {
+	const over = lines.filter(({ likelyMs, tookMs }) => likelyMs > 0 && tookMs !== undefined);
+	const factorOf = (some: readonly Line[]): number => {
+		const sum = (key: "likelyMs" | "tookMs"): number => some.reduce((total, line) => total + (line[key] ?? 0), 0);
+		return some.length === 0 ? 1 : sum("tookMs") / sum("likelyMs");
+	};
+	const groups = [...new Set(over.map(({ group }) => group))].map(
+		(name) => [name, factorOf(over.filter(({ group }) => group === name))] as const,
+	);
+	// An engine that the cache had lost says nothing of the machine.
+	return new Map([...groups, ["known", Math.min(2, Math.max(0.5, factorOf(over.filter(({ isKnown }) => isKnown))))]]);
+}
+
+/** The steps of the stages that take long; those of both arms where a stage handles both at once. */
+function linesOf(steps: readonly PlannedStep[]): Line[] {
+	const lines = new Map<string, Line>();
+	for (const step of steps) {
+		if (step.kind === "prepare" || step.kind === "preflight") continue;
+		const { kind, engineId, likelyMs, isKnown } = step;
+		const arm = kind === "build" ? { arm: step.arm } : {};
+		const label = kind === "measure" ? step.workloadId : kind === "build" ? `${engineId} (${step.arm})` : engineId;
+		const known = lines.get(`${kind} ${label}`);
+		const group = `${kind} ${arm.arm ?? ""} ${isKnown}`;
+		const workload = kind === "measure" ? { workloadId: step.workloadId } : {};
+		lines.set(`${kind} ${label}`, {
+			kind,
+			engineId,
+			...arm,
+			...workload,
+			label,
+			likelyMs: likelyMs + (known?.likelyMs ?? 0),
+			isKnown,
+			group,
+		});
+	}
+	return [...lines.values()];
+}
+
+/** One of each engine that is timed; which are explained is not known before. */
+function profilesOf(steps: readonly PlannedStep[]): Line[] {
+	const timed = steps.flatMap((step) => (step.kind === "measure" && step.likelyMs > 0 ? [step.engineId] : []));
+	const builds = steps.filter((step) => step.kind === "build" && timed.includes(step.engineId));
+	return builds.map(({ kind: _, ...step }) => profileOf("engineId" in step ? step.engineId : ""));
+}
+
+function profileOf(engineId: string): Line {
+	return { kind: "explain", engineId, label: "", likelyMs: profileMs, isKnown: false, group: "explain" };
+}
