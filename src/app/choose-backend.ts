@@ -2,11 +2,12 @@
 import { join } from "node:path";
 import { entryStore } from "../adapters/cache/entries.ts";
 import type { Environment } from "../adapters/github/env.ts";
+import { readBoard } from "../adapters/gpu/tegra.ts";
 import { nsightTracer } from "../adapters/nsys/tracer.ts";
 import type { Processes } from "../adapters/process/processes.ts";
 import { tensorRtWorker } from "../adapters/tensorrt-worker/worker.ts";
 import { trtexecBackend } from "../adapters/trtexec/backend.ts";
-import { type Device, type Found, findTrtexec, readDevice } from "../adapters/trtexec/find.ts";
+import { type Device, type Found, findTrtexec, readDevice, readTegraDevice } from "../adapters/trtexec/find.ts";
 import type { Config } from "../core/config/config.ts";
 import { ConfigError } from "../core/errors.ts";
 import type { Backend } from "../ports/backend.ts";
@@ -66,7 +67,12 @@ async function chooseMachine(choice: BackendChoice): Promise<Machine> {
 	const { config, processes, environment } = choice;
 	const onCpu = (): Machine => ({ backend: choice.onnxRuntime(), gpu: "none" });
 	if (config.backend === "onnxruntime") return onCpu();
-	const [found, read] = await Promise.all([findTrtexec(findOptions(choice)), readDevice(processes, environment.visibleDevices)]);
+	const [found, board] = await Promise.all([findTrtexec(findOptions(choice)), readBoard(processes)]);
+	const wanted = environment.visibleDevices;
+	const read =
+		board !== null && found.state === "found"
+			? await readTegraDevice(found.trtexec, { board, wanted, processes })
+			: await readDevice(processes, wanted);
 	const required = config.backend === "tensorrt" || choice.trtexec !== undefined;
 	if (found.state === "missing" && required) throw missing(found, choice);
 	if (found.state === "missing" || (read.state !== "found" && !required && config.device === undefined)) return onCpu();

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { Environment } from "../adapters/github/env.ts";
 import { lockGpu } from "../adapters/gpu/lock.ts";
 import { gpuTelemetry, noTelemetry } from "../adapters/gpu/sampler.ts";
+import { tegraTelemetry } from "../adapters/gpu/tegra.ts";
 import type { Processes } from "../adapters/process/processes.ts";
 import { ConfigError } from "../core/errors.ts";
 import type { Clock, GpuLease, Progress, Telemetry } from "../ports/world.ts";
@@ -69,7 +70,10 @@ export function gpuWatch({ gpu, processes, clock, device }: GpuWatchOptions): Te
 	let chosen = noTelemetry();
 	return {
 		async start() {
-			if ((await gpu()) !== "none") {
+			const machine = await gpu();
+			if (typeof machine !== "string" && machine.board !== undefined) {
+				chosen = tegraTelemetry({ tool: { argv: ["tegrastats"], name: "tegrastats", processes }, clock });
+			} else if (machine !== "none") {
 				const smi = { argv: ["nvidia-smi"] as const, processes };
 				chosen = gpuTelemetry({ smi, clock, ...(device === undefined ? {} : { device }) });
 			}

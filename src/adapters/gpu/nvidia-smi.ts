@@ -17,6 +17,8 @@ import type { ProcessRecord } from "../process/spawn.ts";
 export interface Smi {
 	/** Program, with arguments of its own where a double needs them. */
 	argv: readonly [string, ...string[]];
+	/** What messages call it; nvidia-smi by default. */
+	name?: string;
 	processes: Processes;
 	/** For answers that come once; without persistence mode the driver loads first, which takes seconds. */
 	timeoutMs?: number;
@@ -111,7 +113,7 @@ export function openStream(smi: Smi, options: StreamOptions): Stream {
 		})
 		.then((record) => {
 			clearInterval(timer);
-			if (!stopping) options.onEnd(describeEnd(record, silentLooks > looks ? silenceMs : undefined));
+			if (!stopping) options.onEnd(describeEnd(record, smi.name ?? "nvidia-smi", silentLooks > looks ? silenceMs : undefined));
 		});
 	return {
 		stop() {
@@ -123,9 +125,10 @@ export function openStream(smi: Smi, options: StreamOptions): Stream {
 	};
 }
 
-function describeEnd(record: ProcessRecord, silenceMs: number | undefined): string {
-	if (silenceMs !== undefined) return `nvidia-smi printed nothing for ${silenceMs / 1000} s and was stopped`;
-	if (record.state === "aborted") return "nvidia-smi was interrupted";
+function describeEnd(record: ProcessRecord, name: string, silenceMs: number | undefined): string {
+	if (silenceMs !== undefined) return `${name} printed nothing for ${silenceMs / 1000} s and was stopped`;
+	if (record.state === "aborted") return `${name} was interrupted`;
+	if (record.state === "not-started") return `${name} is not installed`;
 	const end = record.exitCode === null ? (record.signal ?? record.problem) : `exit code ${record.exitCode}`;
-	return `nvidia-smi ended (${end}); its last output: ${record.tail.at(-1)?.slice(0, 200) ?? "none"}`;
+	return `${name} ended (${end}); its last output: ${record.tail.at(-1)?.slice(0, 200) ?? "none"}`;
 }

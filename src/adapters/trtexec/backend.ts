@@ -2,6 +2,7 @@
 import { arch, platform } from "node:os";
 import type { BackendFacts } from "../../core/schema/result.ts";
 import { gpuFingerprint, memoryOf } from "../../formats/nvidia-smi/gpus.ts";
+import { boardFingerprint } from "../../formats/tegra/board.ts";
 import type { Backend } from "../../ports/backend.ts";
 import type { Processes } from "../process/processes.ts";
 import { buildEngine } from "./build.ts";
@@ -64,7 +65,8 @@ export function trtexecBackend(options: TrtexecOptions): Backend {
 function machineOf(trtexec: Trtexec, gpu: Device | null): string | null {
 	if (gpu === null) return null;
 	const { name, driver, computeCapability } = gpu.choice.gpu;
-	return JSON.stringify([trtexec.version.text, name, driver, computeCapability, gpu.choice.slice?.profile ?? null]);
+	const part = gpu.choice.slice?.profile ?? gpu.board?.powerMode ?? null;
+	return JSON.stringify([trtexec.version.text, name, driver, computeCapability, part]);
 }
 
 function factsOf({ trtexec, gpu }: TrtexecOptions): BackendFacts {
@@ -87,6 +89,7 @@ function fingerprintOf(trtexec: Trtexec, gpu: Device | null, timing: TimingSetti
 		tensorrt: trtexec.version.text,
 		...(gpu === null ? {} : gpuFingerprint(gpu.choice)),
 		...(gpu?.cuda == null ? {} : { cuda: gpu.cuda }),
+		...(gpu?.board === undefined ? {} : boardFingerprint(gpu.board)),
 		timing: describeMode(timing),
 	};
 }

@@ -2,9 +2,11 @@
 
 import { readdir } from "node:fs/promises";
 import { isAbsolute, join, resolve } from "node:path";
-import { findGpu, type GpuChoice, parseGpus } from "../../formats/nvidia-smi/gpus.ts";
+import { findGpu, type Gpu, type GpuChoice, parseGpus } from "../../formats/nvidia-smi/gpus.ts";
 import { chooseFields, helpArgs, inventoryFields, listArgs, parseHelpFields, queryArgs } from "../../formats/nvidia-smi/query.ts";
+import type { TegraBoard } from "../../formats/tegra/board.ts";
 import { parseVersionLine, type TensorRtVersion } from "../../formats/trtexec/banner.ts";
+import { parseDeviceSection } from "../../formats/trtexec/device.ts";
 import type { Processes } from "../process/processes.ts";
 
 export interface Trtexec {
@@ -67,7 +69,9 @@ async function unpacked(parents: readonly string[]): Promise<string[]> {
 	);
 	const versionOf = (path: string): string => path.slice(path.lastIndexOf("-") + 1);
 	const newestFirst = lists.flat().sort((left, right) => versionOf(right).localeCompare(versionOf(left), "en", { numeric: true }));
-	return newestFirst.flatMap((folder) => [join(folder, "bin"), join(folder, "targets/x86_64-linux-gnu/bin")]);
+	return newestFirst.flatMap((folder) =>
+		["bin", "targets/x86_64-linux-gnu/bin", "targets/aarch64-linux-gnu/bin"].map((at) => join(folder, at)),
+	);
 }
 
 /** The version, or why there is none. Help needs no GPU, and its first line names the version in every release. */
@@ -91,6 +95,8 @@ export interface Device {
 	choice: GpuChoice;
 	/** Newest CUDA that the driver runs; null where it does not report it. */
 	cuda: string | null;
+	/** Of a Jetson. */
+	board?: TegraBoard;
 }
 
 const timeoutMs = 20_000;
@@ -111,6 +117,38 @@ export async function readDevice(processes: Processes, wanted?: string): Promise
 	const choice = findGpu(parseGpus(csv, fields, list), wanted);
 	if (choice === null) return { state: "none" };
 	return { state: "found", device: { choice, cuda: cudaOf(versions) } };
+}
+
+/** A Jetson's GPU as trtexec reports it, right before it fails on a model that is not there. */
+export async function readTegraDevice({ program }: Trtexec, { board, wanted, processes }: TegraRequest): Promise<DeviceRead> {
+	const record = await processes.run({
+		argv: [program, "--onnx=/nonexistent/model.onnx"],
+		timeoutMs: probeTimeoutMs,
+		captureBytes: maxBytes,
+	});
+	const device = parseDeviceSection(record.stdout);
+	if (device === null) return { state: "unknown" };
+	const { name, computeCapability, memoryBytes } = device;
+	const unknown = {
+		pciBusId: null,
+		powerLimitW: null,
+		maxMemoryClockMhz: null,
+		persistence: null,
+		computeMode: null,
+		mig: null,
+		ecc: null,
+	};
+	const facts = { name, computeCapability, memoryBytes, driver: board.l4t, maxSmClockMhz: board.gpuClock?.maxMhz ?? null };
+	const gpu: Gpu = { index: 0, uuid: device.uuid ?? "GPU-tegra", ...facts, ...unknown, displayActive: null, slices: [] };
+	const choice = findGpu([gpu], wanted);
+	return choice === null ? { state: "none" } : { state: "found", device: { choice, cuda: null, board } };
+}
+
+export interface TegraRequest {
+	board: TegraBoard;
+	/** As in CUDA_VISIBLE_DEVICES. */
+	wanted: string | undefined;
+	processes: Processes;
 }
 
 /** Driver 610 calls it `CUDA UMD version`, and prints `Deprecated` in the old place. */

@@ -2,12 +2,14 @@
 import { access, constants, mkdir } from "node:fs/promises";
 import { availableParallelism, cpus, freemem } from "node:os";
 import { childEnvironment } from "../../adapters/github/env.ts";
+import { readBoard } from "../../adapters/gpu/tegra.ts";
 import { createProcesses, type Processes } from "../../adapters/process/processes.ts";
 import { tensorRtWorker } from "../../adapters/tensorrt-worker/worker.ts";
 import { cleanLine } from "../../adapters/terminal/text.ts";
 import { findTrtexec } from "../../adapters/trtexec/find.ts";
 import { jsonText } from "../../core/text/escape.ts";
 import { formatBytes } from "../../core/text/units.ts";
+import { boardFingerprint } from "../../formats/tegra/board.ts";
 import { findOptions, workerPathOf } from "../choose-backend.ts";
 import { cacheFolder, distFolder } from "../compose.ts";
 import { exitCodes } from "../exit.ts";
@@ -75,13 +77,30 @@ function checks(terminal: Terminal): Check[] {
 		{
 			name: "GPU",
 			weight: "want",
-			look: program(
-				"nvidia-smi",
-				["--query-gpu=name,driver_version", "--format=csv,noheader"],
-				"Without a GPU, models run on ONNX Runtime (CPU).",
-			),
+			look: () =>
+				lookForGpu(
+					processes,
+					program(
+						"nvidia-smi",
+						["--query-gpu=name,driver_version", "--format=csv,noheader"],
+						"Without a GPU, models run on ONNX Runtime (CPU).",
+					),
+				),
 		},
 	];
+}
+
+async function lookForGpu(processes: Processes, nvidiaSmi: Check["look"]): ReturnType<Check["look"]> {
+	const board = await readBoard(processes);
+	if (board === null) return nvidiaSmi();
+	const { state } = await processes.run({ argv: ["tegrastats", "--help"], timeoutMs: 10_000 });
+	const { board: model = "a Jetson", l4t = "of an unknown release", powerMode = "unknown", gpuClock = "unknown" } = boardFingerprint(board);
+	const watched = state === "not-started" ? "; tegrastats is missing" : "";
+	return {
+		ok: board.powerMode !== null && watched === "",
+		status: cleanLine(`${model}, L4T ${l4t}, power mode ${powerMode}, GPU clock ${gpuClock}${watched}`),
+		fix: "Without nvpmodel and tegrastats, power mode, clocks and power are unknown: in a container, mount /usr/sbin/nvpmodel, /usr/bin/tegrastats, /etc/nvpmodel.conf and /etc/nv_tegra_release.",
+	};
 }
 
 async function lookForTrtexec(terminal: Terminal, processes: Processes) {

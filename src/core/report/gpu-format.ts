@@ -84,6 +84,7 @@ interface GpuFigure {
 const useNames: Readonly<Record<GpuUseSource, { sm: string; memory: string }>> = {
 	gpm: { sm: "SM utilisation", memory: "memory bandwidth" },
 	"nvidia-smi": { sm: "time with a kernel running", memory: "time with memory active" },
+	tegrastats: { sm: "GPU load", memory: "memory controller load" },
 };
 
 /** Peak of our own processes and of all others, as far as the list of processes separates them. */

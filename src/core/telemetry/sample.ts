@@ -46,4 +46,6 @@ export interface GpuTrace {
 	samples: readonly TelemetrySample[];
 	use: readonly UseSample[];
 	processes: readonly ProcessSample[];
+	/** What the samples come from; nvidia-smi by default. */
+	source?: "nvidia-smi" | "tegrastats";
 }

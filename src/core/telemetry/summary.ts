@@ -31,12 +31,12 @@ export function summarizeGpu(runs: readonly PerfRun[], arm: PerfRun["arm"]): Gpu
 
 /** Of the better source alone: the two are not the same thing. */
 function useOf(all: readonly GpuUse[]): GpuUse | null {
-	const source = all.some((use) => use.source === "gpm") ? "gpm" : "nvidia-smi";
+	const source = all.find((use) => use.source === "gpm")?.source ?? all[0]?.source ?? "nvidia-smi";
 	const uses = all.filter((use) => use.source === source);
 	if (uses.length === 0) return null;
 	const mean = (of: (use: GpuUse) => number | null | undefined): number | null => meanOf(uses.map((use) => of(use) ?? null));
 	const [smUtilisation, memoryBandwidth] = [mean((use) => use.smUtilisation), mean((use) => use.memoryBandwidth)];
-	if (source === "nvidia-smi") return { source, smUtilisation, memoryBandwidth };
+	if (source !== "gpm") return { source, smUtilisation, memoryBandwidth };
 	const [smOccupancy, tensorActivity] = [mean((use) => use.smOccupancy), mean((use) => use.tensorActivity)];
 	return { source, smUtilisation, memoryBandwidth, smOccupancy, tensorActivity };
 }

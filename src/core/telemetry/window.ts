@@ -23,7 +23,7 @@ export function gpuWindow(trace: GpuTrace, fromMs: number, toMs: number): GpuWin
 		memoryUsedBytes: highest(samples.map((sample) => sample.memoryUsedBytes)),
 		ownMemoryBytes: memoryOf(processes, (process) => process.owner === "ours"),
 		otherMemoryBytes: memoryOf(processes, (process) => process.owner !== "ours"),
-		use: counted(between(trace.use, fromMs + useLagMs, toMs + useLagMs)) ?? sampled(busy),
+		use: counted(between(trace.use, fromMs + useLagMs, toMs + useLagMs)) ?? sampled(busy, trace.source),
 		throttleReasons: reasonNames(mask),
 		powerCapShare: shareCapped(busy),
 	};
@@ -69,10 +69,10 @@ function counted(readings: readonly UseSample[]): GpuUse | null {
 	return { source: "gpm", smUtilisation, memoryBandwidth, smOccupancy, tensorActivity };
 }
 
-function sampled(busy: readonly TelemetrySample[]): GpuUse | null {
+function sampled(busy: readonly TelemetrySample[], source: GpuTrace["source"] = "nvidia-smi"): GpuUse | null {
 	const smUtilisation = meanOf(busy.map((sample) => sample.kernelTime));
 	const memoryBandwidth = meanOf(busy.map((sample) => sample.memoryTime));
-	return smUtilisation === null && memoryBandwidth === null ? null : { source: "nvidia-smi", smUtilisation, memoryBandwidth };
+	return smUtilisation === null && memoryBandwidth === null ? null : { source, smUtilisation, memoryBandwidth };
 }
 
 function shareCapped(busy: readonly TelemetrySample[]): number | null {

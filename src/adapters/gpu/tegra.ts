@@ -1,0 +1,97 @@
+// Jetson boards, which have no nvidia-smi, or one that answers N/A: what the board is, and tegrastats while it works.
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { TelemetrySample } from "../../core/telemetry/sample.ts";
+import { gpuWindow } from "../../core/telemetry/window.ts";
+import { isGpuDevice, parsePowerMode, parseTegraRelease, type TegraBoard } from "../../formats/tegra/board.ts";
+import { gpuRailOf, parseTegrastats } from "../../formats/tegra/tegrastats.ts";
+import type { Clock, Telemetry } from "../../ports/world.ts";
+import type { Processes } from "../process/processes.ts";
+import { openStream, type Smi, type Stream } from "./nvidia-smi.ts";
+import { createRing } from "./sampler.ts";
+
+/** null: this is no Jetson. Containers hide the device tree, and have the other files only where they are mounted. */
+export async function readBoard(processes: Processes, root = "/"): Promise<TegraBoard | null> {
+	const text = (path: string): Promise<string> => readFile(join(root, path), "utf8").catch(() => "");
+	const model = (await text("sys/firmware/devicetree/base/model")).split("\0", 1)[0]?.trim() ?? "";
+	const l4t = parseTegraRelease(await text("etc/nv_tegra_release"));
+	const isNamed = /\b(jetson|tegra|thor|orin|xavier)\b/i.test(model);
+	if (!isNamed && l4t === null) return null;
+	const asked = await processes.run({ argv: ["nvpmodel", "-q"], timeoutMs: 10_000, captureBytes: 4096, beside: true });
+	return {
+		model: isNamed ? model : null,
+		l4t,
+		powerMode: parsePowerMode(asked.stdout),
+		gpuClock: await readClock(join(root, "sys/class/devfreq"), text),
+	};
+}
+
+async function readClock(folder: string, text: (path: string) => Promise<string>): Promise<TegraBoard["gpuClock"]> {
+	const name = (await readdir(folder).catch(() => [])).find(isGpuDevice);
+	if (name === undefined) return null;
+	const mhz = async (file: string): Promise<number> => Math.round(Number(await text(join("sys/class/devfreq", name, file))) / 1e6);
+	const [minMhz, maxMhz] = await Promise.all([mhz("min_freq"), mhz("max_freq")]);
+	return maxMhz > 0 ? { minMhz, maxMhz } : null;
+}
+
+export interface TegraTelemetryOptions {
+	/** tegrastats, as it is started. */
+	tool: Smi;
+	clock: Clock;
+	silenceMs?: number;
+	firstMs?: number;
+}
+
+const everyMs = 100;
+/** Two hours at ten a second. */
+const maxSamples = 72_000;
+
+export function tegraTelemetry({ tool, clock, silenceMs = 5_000, firstMs = 5_000 }: TegraTelemetryOptions): Telemetry {
+	const samples = createRing<TelemetrySample>(maxSamples);
+	const sentences = new Set<string>();
+	let stream: Stream | null = null;
+	const begin = (): Promise<void> =>
+		new Promise((resolve) => {
+			const timer = setTimeout(resolve, firstMs);
+			const settle = (): void => {
+				clearTimeout(timer);
+				resolve();
+			};
+			stream = openStream(tool, {
+				args: ["--interval", String(everyMs)],
+				silenceMs,
+				onLine(line) {
+					const sample = parseTegrastats(line, clock.now());
+					if (sample === null) return;
+					samples.push(sample);
+					if (samples.entries().length === 1) for (const sentence of caveats(sample, line)) sentences.add(sentence);
+					settle();
+				},
+				onEnd(why) {
+					sentences.add(`${why}; from then on, the GPU's clocks and power are unknown.`);
+					settle();
+				},
+			});
+		});
+	let started: Promise<void> | undefined;
+	return {
+		start() {
+			started ??= begin();
+			return started;
+		},
+		window: (fromMs, toMs) => gpuWindow({ samples: samples.entries(), use: [], processes: [], source: "tegrastats" }, fromMs, toMs),
+		foreignProcesses: () => [],
+		degradations: () => [...sentences],
+		stop: async () => stream?.stop(),
+	};
+}
+
+function caveats(sample: TelemetrySample, line: string): string[] {
+	const rail = gpuRailOf(line);
+	return [
+		"tegrastats lists neither processes nor reasons for clocks: a foreign process on the GPU, and throttling, show only in clock and load.",
+		"Memory is shared with the CPU, so its use is that of the whole board.",
+		...(rail === null || rail === "VDD_GPU" ? [] : [`Power is that of the rail ${rail}, which the GPU shares.`]),
+		...(sample.smClockMhz === null ? ["tegrastats reports the GPU's clock only to root on this board, so clocks are unknown."] : []),
+	];
+}

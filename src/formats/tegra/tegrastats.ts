@@ -1,0 +1,64 @@
+// Reads tegrastats, which prints one line an interval on Jetson boards. Its fields differ by board, JetPack and user.
+import type { TelemetrySample } from "../../core/telemetry/sample.ts";
+
+/** Rails that the GPU shares with the least else, best first: Thor, AGX Orin, TX2 and Xavier, Orin NX and Nano, Nano. */
+const gpuRails = ["VDD_GPU", "VDD_GPU_SOC", "VDD_SYS_GPU", "VDD_CPU_GPU_CV", "POM_5V_GPU", "GPU"] as const;
+const mebibyte = 1024 * 1024;
+/** Bit of NVML's reasons: nothing runs. */
+const idle = 1n;
+/** What a sensor without power reads. */
+const offC = -256;
+
+/** null: not a line of figures. */
+export function parseTegrastats(line: string, atMs: number): TelemetrySample | null {
+	const used = numberIn(/\bRAM (\d{1,9})\/\d{1,9}MB/, line);
+	if (used === null) return null;
+	const gpu = loadOf("GR3D_FREQ", line);
+	const memory = loadOf("EMC_FREQ", line);
+	return {
+		atMs,
+		smClockMhz: gpu.clockMhz,
+		memoryClockMhz: memory.clockMhz,
+		powerW: powerOf(line)?.watts ?? null,
+		temperatureC: temperatureOf("gpu", line) ?? temperatureOf("tj", line),
+		memoryUsedBytes: used * mebibyte,
+		kernelTime: gpu.share,
+		memoryTime: memory.share,
+		// A powered-down GPU has clocks of 0 and, on Thor, no percentage.
+		eventReasons: gpu.share === 0 || gpu.clockMhz === 0 ? idle : 0n,
+	};
+}
+
+/** Of which rail the power is; null where the board has none for its GPU. */
+export function gpuRailOf(line: string): string | null {
+	return powerOf(line)?.rail ?? null;
+}
+
+/** `63%`, `7%@114`, `12%@[1300,1300]`, `@[1000,1000,1000]`: of several clusters the fastest, as kernels may use any. */
+function loadOf(field: string, line: string): { share: number | null; clockMhz: number | null } {
+	const found = new RegExp(`\\b${field} (\\d{1,3})?%?(?:@\\[?(\\d{1,6}(?:,\\d{1,6}){0,15}))?`).exec(line);
+	const [percent, clocks] = [found?.[1], found?.[2]];
+	return {
+		share: percent === undefined ? null : Number(percent) / 100,
+		clockMhz: clocks === undefined ? null : Math.max(...clocks.split(",").map(Number)),
+	};
+}
+
+/** `2390mW/2390mW`, with a third figure from JetPack 7 on, without units on JetPack 4: the first is the present one. */
+function powerOf(line: string): { rail: string; watts: number } | null {
+	for (const rail of gpuRails) {
+		const milliwatts = numberIn(new RegExp(` ${rail} (\\d{1,7})(?:mW)?/\\d{1,7}`), line);
+		if (milliwatts !== null) return { rail, watts: milliwatts / 1000 };
+	}
+	return null;
+}
+
+function temperatureOf(sensor: string, line: string): number | null {
+	const celsius = numberIn(new RegExp(`\\b${sensor}@(-?\\d{1,3}(?:\\.\\d{1,4})?)C`, "i"), line);
+	return celsius === offC ? null : celsius;
+}
+
+function numberIn(pattern: RegExp, line: string): number | null {
+	const text = pattern.exec(line)?.[1];
+	return text === undefined ? null : Number(text);
+}
