@@ -42,7 +42,7 @@ export type ProbeState = "agrees" | "differs" | "known" | "skipped";
  */
 export type RunFigure = "median" | "fastest";
 export type VerdictKind = "regressed" | "improved" | "unchanged" | "inconclusive" | "not-comparable" | "missing";
-export type GpuUseSource = "gpm" | "nvidia-smi";
+export type GpuUseSource = "gpm" | "nvidia-smi" | "tegrastats";
 export type GateName =
   | "preflight"
   | "build"
