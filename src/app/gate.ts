@@ -12,7 +12,7 @@ import type { Plan } from "../core/plan/plan.ts";
 import type { Result } from "../core/schema/result.ts";
 import type { RunEvent } from "../formats/github/event.ts";
 import type { Ports } from "../ports/ports.ts";
-import type { Progress } from "../ports/world.ts";
+import type { Files, Progress } from "../ports/world.ts";
 import { reportFiles, writeReport } from "../stages/report.ts";
 import { type OpenedArms, openArms } from "./arms/arms.ts";
 import { type Composition, compose } from "./compose.ts";
@@ -72,10 +72,7 @@ export async function gate(options: GateOptions, mode: "run" | "plan" = "run"): 
 	const composition = { ...composed, ports: { ...composed.ports, ...options.ports } };
 	options.onStart?.(composition.stop);
 	const { files } = composition.ports;
-	const isNew = !(await exists(outFolder));
-	await files.makeFolder(outFolder);
-	// Results are not committed by accident; a folder of the user's is left as it is.
-	if (isNew) await files.writeText(join(outFolder, ".gitignore"), "*\n");
+	await makeOutFolder(outFolder, files);
 	const lock = await lockFolder(outFolder);
 	// A second signal ends this process at once; no child may stay on the GPU.
 	const endAll = (): void => composition.processes.killNow();
@@ -88,6 +85,13 @@ export async function gate(options: GateOptions, mode: "run" | "plan" = "run"): 
 		process.off("exit", endAll);
 		await lock.release();
 	}
+}
+
+/** Results are not committed by accident; a folder of the user's is left as it is. */
+export async function makeOutFolder(outFolder: string, files: Pick<Files, "makeFolder" | "writeText">): Promise<void> {
+	const isNew = !(await exists(outFolder));
+	await files.makeFolder(outFolder);
+	if (isNew) await files.writeText(join(outFolder, ".gitignore"), "*\n");
 }
 
 interface Opening {

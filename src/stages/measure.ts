@@ -108,7 +108,7 @@ function armsOf(timed: TimedWorkload, first: Arm | undefined): readonly Arm[] {
 
 function isDecided(timed: TimedWorkload, input: MeasureInput, runs: readonly PerfRun[]): boolean {
 	const compared = compareRuns(runs, comparisonOptions(timed.workload, { ...input, looks: input.measure.looks }));
-	return shouldStop(compared.latency);
+	return compared.isHopeless || shouldStop(compared.latency);
 }
 
 /** How a workload's runs are compared: the same while measuring and at the end. */

@@ -40,6 +40,15 @@ export async function renderReport(result: Result, outFolder: string, files: Rep
 	await files.writeText(`${outFolder}/${reportFiles.sarif}`, renderSarif(result));
 }
 
+/** Shows another result first on the page of a result that was written before. */
+export async function openPageWith(
+	before: Result,
+	result: Result,
+	{ outFolder, files }: { outFolder: string; files: Pick<Files, "writeText"> },
+): Promise<void> {
+	await files.writeText(`${outFolder}/${reportFiles.html}`, renderHtml(result, undefined, [before]));
+}
+
 /** Written after the result that lists them. */
 export const reportList: Result["files"] = [
 	{ path: reportFiles.html, what: "the whole report" },

@@ -1,14 +1,19 @@
-// `trtgate demo`: the whole gate on the quickstart with ONNX Runtime, or on a replay of recorded TensorRT runs.
+// `trtgate demo`: the whole gate on a replay of recorded TensorRT runs, then live on the quickstart with ONNX Runtime.
 import { access } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { systemClock } from "../../adapters/clock.ts";
+import { fileStore } from "../../adapters/files/store.ts";
 import { replay } from "../../adapters/replay/backend.ts";
 import { openRecording } from "../../adapters/replay/recording.ts";
 import { unpackFolder } from "../../adapters/replay/unpack.ts";
-import { ConfigError } from "../../core/errors.ts";
+import { silentProgress } from "../../adapters/terminal/progress.ts";
+import { BugError, ConfigError } from "../../core/errors.ts";
+import type { Result } from "../../core/schema/result.ts";
+import type { Progress } from "../../ports/world.ts";
+import { openPageWith } from "../../stages/report.ts";
 import { distFolder } from "../compose.ts";
 import { exitCodes } from "../exit.ts";
-import { type GateOptions, gate } from "../gate.ts";
+import { type GateOptions, gate, makeOutFolder } from "../gate.ts";
 import { stopOnSignals } from "../signals.ts";
 import { progressFor, type Terminal } from "../terminal.ts";
 import { parseArguments } from "./arguments.ts";
@@ -19,8 +24,31 @@ type DemoOptions = Pick<GateOptions, "base" | "head" | "inputs" | "ports">;
 
 export async function demo(argv: readonly string[], terminal: Terminal): Promise<number> {
 	const args = parseArguments(argv, demoTable);
-	const out = args.text("out");
-	const examples = join(distFolder(), "..", "examples", args.flag("recorded") ? "recorded" : "quickstart");
+	const out = resolve(terminal.cwd, args.text("out"));
+	const json = args.flag("json");
+	const progress = progressFor(terminal, { quiet: args.flag("quiet"), json });
+	await makeOutFolder(out, fileStore());
+	const first = args.flag("recorded") ? out : join(out, "recorded");
+	// A replay takes a second; before the live run its progress would only be in the way.
+	const replayed = await play({ out: first, ...(await recorded(first)) }, first === out ? progress : silentProgress(), terminal);
+	// Of a demo with both, JSON is the live result alone.
+	if (first === out || !json) showResult(replayed, { json, outFolder: first }, terminal);
+	if (first === out || replayed.outcome === "error") return exitOf(replayed);
+	if (!args.flag("quiet"))
+		terminal.err("\nThat was a recording. Now live, on this machine's CPU: four small networks on ONNX Runtime, not TensorRT.\n\n");
+	const live = await play({ out, ...quickstart(await examplesAt("quickstart")) }, progress, terminal);
+	await openPageWith(replayed, live, { outFolder: out, files: fileStore() });
+	showResult(live, { json, outFolder: out }, terminal);
+	return exitOf(live);
+}
+
+/** The demo shows a failing report on purpose; only a run that could not finish is a failure. */
+function exitOf({ outcome }: Result): number {
+	return outcome === "error" ? exitCodes.runner : exitCodes.ok;
+}
+
+async function examplesAt(name: "recorded" | "quickstart"): Promise<string> {
+	const examples = join(distFolder(), "..", "examples", name);
 	await access(examples).catch(() => {
 		throw new ConfigError({
 			code: "usage",
@@ -28,18 +56,14 @@ export async function demo(argv: readonly string[], terminal: Terminal): Promise
 			details: { fix: "Use a complete clone or package of trtgate." },
 		});
 	});
-	const shown = args.flag("recorded") ? await recorded(examples, resolve(terminal.cwd, out, "project")) : quickstart(examples);
-	const completed = await gate({
-		cwd: terminal.cwd,
-		out,
-		...shown,
-		environment: terminal.environment,
-		progress: progressFor(terminal, { quiet: args.flag("quiet"), json: args.flag("json") }),
-		onStart: stopOnSignals,
-	});
-	if (completed.state === "ran") showResult(completed.result, { json: args.flag("json"), outFolder: completed.outFolder }, terminal);
-	// The demo shows a failing report on purpose; only a run that could not finish is a failure.
-	return completed.state === "ran" && completed.result.outcome === "error" ? exitCodes.runner : exitCodes.ok;
+	return examples;
+}
+
+async function play(options: DemoOptions & { out: string }, progress: Progress, terminal: Terminal): Promise<Result> {
+	const { cwd, environment } = terminal;
+	const completed = await gate({ cwd, environment, progress, ...options, onStart: stopOnSignals });
+	if (completed.state === "ran") return completed.result;
+	throw new BugError({ code: "internal", message: "The demo was planned and not run." });
 }
 
 function quickstart(examples: string): DemoOptions {
@@ -47,7 +71,9 @@ function quickstart(examples: string): DemoOptions {
 }
 
 /** The whole gate, on a replay of the recording. */
-async function recorded(examples: string, project: string): Promise<DemoOptions> {
+async function recorded(out: string): Promise<DemoOptions> {
+	const examples = await examplesAt("recorded");
+	const project = join(out, "project");
 	for (const arm of ["base", "head"]) await unpackFolder(join(examples, arm), join(project, arm));
 	const clock = systemClock();
 	const { backend, telemetry } = replay(await openRecording(examples), clock);

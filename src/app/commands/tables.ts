@@ -12,7 +12,10 @@ export const demoTable = {
 	positionals: [],
 	does: "runs the whole gate on examples that ship with trtgate",
 	options: {
-		recorded: { does: "Replay a recording of TensorRT on an NVIDIA H200; needs no GPU.", otherwise: "four small networks on ONNX Runtime" },
+		recorded: {
+			does: "Only replay the recording of TensorRT on an NVIDIA H200.",
+			otherwise: "then four small networks, live on ONNX Runtime",
+		},
 		out: { value: "DIR", does: "Folder for the reports.", default: "trtgate-demo" },
 		json,
 	},

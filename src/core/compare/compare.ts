@@ -1,8 +1,9 @@
 // From the runs of one workload to its comparisons: latency, P99 and memory, with the noise and both arms summed up.
 import type { Arm, ArmStats, Comparison, PerfRun, RunFigure, WorkloadResult } from "../schema/result.ts";
 import { figureMs, isSummarized, peakOf, summarizeArm } from "../stats/summary.ts";
+import { hopeless } from "./busy.ts";
 import { compareExact, observedMemory } from "./exact.ts";
-import { errorShare } from "./looks.ts";
+import { defaultAlpha, defaultLooks, errorShare } from "./looks.ts";
 import { type Pair, runCv } from "./noise.ts";
 import { type JudgeOptions, judgePairs } from "./verdict.ts";
 
@@ -17,6 +18,8 @@ export interface CompareOptions extends Omit<JudgeOptions, "share"> {
 
 export interface RunsCompared {
 	latency: Comparison;
+	/** More pairs would not decide either, because the machine is too busy. */
+	isHopeless: boolean;
 	p99: Comparison;
 	memory: Comparison;
 	noise: WorkloadResult["noise"];
@@ -64,10 +67,16 @@ export function compareRuns(runs: readonly PerfRun[], options: CompareOptions): 
 		return reason === undefined ? comparison : { ...comparison, reason };
 	};
 	const { minimalEffect } = options;
-	const latency = judge(figure === "fastest" ? "minMs" : "medianMs", { minimalEffect, share: errorShare("latency", family) });
+	const share = errorShare("latency", family);
+	const judged = judge(figure === "fastest" ? "minMs" : "medianMs", { minimalEffect, share });
+	const { looks = defaultLooks, alpha = defaultAlpha } = shared;
+	// A GPU under a lease is not busy with other work.
+	const busy = figure === "fastest" ? hopeless(judged, { looks, alpha: alpha * share }) : null;
+	const latency = busy === null ? judged : { ...judged, reason: busy };
 	const figures = (arm: Arm) => kept[arm].map((run) => figureMs(run, figure) ?? Number.NaN);
 	return {
 		latency,
+		isHopeless: busy !== null,
 		p99: judge("p99Ms", { minimalEffect: p99MinimalEffect, share: errorShare("p99", family) }),
 		memory: compareExact(peakOf(kept.base), peakOf(kept.head), observedMemory),
 		noise: { runCv: runCv(figures("base"), figures("head")), detectable: detectableBy(latency) },

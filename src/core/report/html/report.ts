@@ -48,19 +48,24 @@ function pageHeader({ result, highlights }: ReportContext): Markup {
 `;
 }
 
-export function renderHtml(result: Result, sections: readonly ReportSection[] = reportSections): string {
-	const context = reportContext(result, sections);
+/** The header and the sections of one result. */
+function renderBody(context: ReportContext, sections: readonly ReportSection[]): Markup {
 	const isLate = ({ appendix }: ReportSection) => appendix.includes("html");
 	const main = sections.filter((one) => !isLate(one)).map((one) => one.html(context));
 	const appendix = sections.filter(isLate).map((one) => one.html(context));
+	return html`${pageHeader(context)}<main>
+${main}${section("More", appendix, "more")}</main>
+${pageFooter(context.result)}`;
+}
+
+/** @param before results that the page shows first, each as on a page of its own. */
+export function renderHtml(result: Result, sections: readonly ReportSection[] = reportSections, before: readonly Result[] = []): string {
 	const page = html`<!doctype html>
 <html lang="en">
 <head>
 ${pageHead(result)}</head>
 <body>
-${pageHeader(context)}<main>
-${main}${section("More", appendix, "more")}</main>
-${pageFooter(result)}<script>${{ markup: sortScript }}</script>
+${[...before, result].map((one) => renderBody(reportContext(one, sections), sections))}<script>${{ markup: sortScript }}</script>
 </body>
 </html>
 `;

@@ -231,4 +231,12 @@ describe.each(Object.entries(palettes))("the %s palette", (_, palette) => {
 	] as const)("shows %s on %s with a contrast of 4.5 or more", (text, ground) => {
 		expect(contrast(palette[text], palette[ground])).toBeGreaterThanOrEqual(4.5);
 	});
+
+	it("shows another result first where one opens the page", () => {
+		const recorded = buildResult({ outcome: "warn", notes: ["Recorded earlier."] });
+		const all = renderHtml(buildResult({ outcome: "pass", notes: ["Live."] }), undefined, [recorded]);
+		expect(all.indexOf("Recorded earlier.")).toBeGreaterThan(0);
+		expect(all.indexOf("Live.")).toBeGreaterThan(all.indexOf("Recorded earlier."));
+		expect(all.match(/<h1>|<main>|<footer>/g)).toHaveLength(6);
+	});
 });
