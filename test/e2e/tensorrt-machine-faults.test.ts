@@ -1,5 +1,5 @@
 // A machine that misbehaves beside trtexec, through the built bundle: nvidia-smi, other processes on the GPU, locks of the dead.
-import { mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -32,10 +32,6 @@ async function gateIn(folder: string, replay: Replay) {
 describe.concurrent("an nvidia-smi that", () => {
 	it.for([
 		["says that the GPU is lost", "fault=lost:3", /The GPU was lost during monitoring/, 0.05],
-		["gives [N/A] for everything", "fault=na", /no value in any column, but N\/A\./, 0],
-		["gives [Unknown Error] for everything", "fault=unknown-error:3", /no value in any column, but Unknown Error\./, 0.05],
-		["changes its columns", "fault=columns:3", /nvidia-smi's rows could not be parsed: .*Later samples are unknown/, 0.05],
-		["stops in the middle of a row", "fault=partial:3", /nvidia-smi ended \(exit code 0\)/, 0.05],
 		["falls silent", "fault=hang:0", /nvidia-smi printed nothing for 5 s and was stopped/, 0.1],
 	] as const)(
 		"%s loses the GPU's telemetry, is reported, and changes no verdict",
@@ -73,26 +69,16 @@ describe("another process on the GPU", () => {
 	});
 });
 
-describe.concurrent("the lock of a GPU", () => {
+it("the lock of a GPU whose owner has died on this machine is broken, and given back at the end", async () => {
+	const replay: Replay = { comparison: "same-model" };
+	const folder = projectOf(replay);
+	const locks = join(folder, "locks");
+	mkdirSync(locks);
 	const dead = { pid: 4_000_000, host: hostname(), space: "", startedAt: "2026-01-01T00:00:00Z", born: "", token: "x" };
-
-	it.for<[string, string | object, number]>([
-		["whose owner has died on this machine", dead, 0],
-		["that another machine has not renewed for an hour", { ...dead, host: "elsewhere" }, 3600],
-		["that is no lock at all", "half a li", 0],
-	])("%s is broken, and given back at the end", async ([_what, owner, secondsAgo], { expect, onTestFinished }) => {
-		const replay: Replay = { comparison: "same-model" };
-		const folder = projectOf(replay, onTestFinished);
-		const locks = join(folder, "locks");
-		const path = join(locks, `${gpuUuid}.lock`);
-		mkdirSync(locks);
-		writeFileSync(path, typeof owner === "string" ? owner : JSON.stringify(owner));
-		const when = new Date(Date.now() - secondsAgo * 1000);
-		utimesSync(path, when, when);
-		const { run, result } = await gateIn(folder, replay);
-		expect(run.exit, run.stdout + run.stderr).toBe(0);
-		expect(result.outcome).toBe("pass");
-		expect(run.stderr).not.toContain("wait for the GPU");
-		expect(readdirSync(locks)).toEqual([]);
-	});
+	writeFileSync(join(locks, `${gpuUuid}.lock`), JSON.stringify(dead));
+	const { run, result } = await gateIn(folder, replay);
+	expect(run.exit, run.stdout + run.stderr).toBe(0);
+	expect(result.outcome).toBe("pass");
+	expect(run.stderr).not.toContain("wait for the GPU");
+	expect(readdirSync(locks)).toEqual([]);
 });

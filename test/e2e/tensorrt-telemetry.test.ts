@@ -63,18 +63,6 @@ describe("the GPU beside the runs", () => {
 		expect(result.notes.join(" ")).toContain("offers no hardware counters (GPM)");
 	});
 
-	it.each([
-		[null, "nvidia-smi is not installed, so the GPU's clocks, power and foreign processes are unknown."],
-		["fault=no-driver", "couldn't communicate with the NVIDIA driver"],
-		["fault=end:1", "nvidia-smi ended (exit code 15)"],
-	])("is unknown with nvidia-smi %s, which is reported and harms nothing else", async (smi, sentence) => {
-		const replay = { comparison: "same-model", smi } as const;
-		const { run, result } = await gateIn(projectOf(replay), replay);
-		expect(run.exit, run.stdout + run.stderr).toBe(0);
-		expect(result.outcome).toBe("pass");
-		expect(result.notes.join(" ")).toContain(sentence);
-	});
-
 	it("must be one that CUDA_VISIBLE_DEVICES leaves to see", async () => {
 		const replay = { comparison: "same-model" } as const;
 		const folder = projectOf(replay);
@@ -104,12 +92,20 @@ function askForNcu(folder: string): void {
 }
 
 describe("profiles", () => {
-	it("keep the layers of both engines and the kernels of a regressed workload, and all kept files are listed", async () => {
+	it("show layers, kernels and why a workload regressed, look into its slowest kernel with ncu, and list every file", async () => {
 		const replay = { comparison: "slower-head" } as const;
 		const folder = projectOf(replay);
 		installNsight(folder, "nsys", "full");
+		installNsight(folder, "ncu", "full");
+		askForNcu(folder);
 		const { result, out } = await gateIn(folder, replay);
-		expect(result.workloads[0]?.verdict).toBe("regressed");
+		expect(result.backend).toMatchObject({ device: "NVIDIA H200", memoryBytes: 143771 * 1024 ** 2, computeCapability: "9.0" });
+		const [row] = result.workloads;
+		expect(row?.verdict).toBe("regressed");
+		expect(row?.layers?.base?.layers.length).toBeGreaterThan(10);
+		expect(row?.layers?.head?.layers.map(({ name }) => name)).toContain("block1 + block1.relu");
+		expect(row?.kernels?.head?.kernels).toHaveLength(10);
+
 		const paths = result.files.map(({ path }) => path);
 		expect(paths).toEqual(expect.arrayContaining(["report.html", "report.md", "junit.xml", "result.json", "raw", "logs", "engines"]));
 		expect(paths.filter((path) => path.startsWith("layers/"))).toHaveLength(4);
@@ -119,49 +115,14 @@ describe("profiles", () => {
 		for (const path of paths.filter((one) => one.endsWith("profile.json"))) {
 			expect(parseProfile(readFileSync(join(out, path), "utf8")).layers.length, path).toBeGreaterThan(3);
 		}
-	});
+		const reports = result.files.filter(({ what }) => what.startsWith("Nsight Compute profile"));
+		expect(reports.map(({ path }) => path.slice(0, 4))).toEqual(["ncu/", "ncu/"]);
+		const log = result.files.find(({ what }) => what.startsWith("log of the Nsight Compute profile"));
+		expect(readFileSync(join(out, log?.path ?? ""), "utf8")).toContain("regex:^sm80_xmma_gemm_f16f16");
 
-	it("are in the result and in the reports: layers, kernels, and why", async () => {
-		const replay = { comparison: "slower-head" } as const;
-		const folder = projectOf(replay);
-		installNsight(folder, "nsys", "full");
-		const { result, out } = await gateIn(folder, replay);
-		expect(result.backend).toMatchObject({ device: "NVIDIA H200", memoryBytes: 143771 * 1024 ** 2, computeCapability: "9.0" });
-		const [row] = result.workloads;
-		expect(row?.layers?.base?.layers.length).toBeGreaterThan(10);
-		expect(row?.layers?.head?.layers.map(({ name }) => name)).toContain("block1 + block1.relu");
-		expect(row?.kernels?.head?.kernels).toHaveLength(10);
 		expect(readFileSync(join(out, "report.md"), "utf8")).toContain("Why: `block1 + block1.relu` +0.89 µs");
 		const html = readFileSync(join(out, "report.html"), "utf8");
 		for (const words of ["Where the time went", "All 15 layers", "Kernels by time"]) expect(html).toContain(words);
-	});
-
-	it("look into the slowest kernel where ncu is requested, and keep what it wrote", async () => {
-		const replay = { comparison: "slower-head" } as const;
-		const folder = projectOf(replay);
-		installNsight(folder, "nsys", "full");
-		installNsight(folder, "ncu", "full");
-		askForNcu(folder);
-		const { result, out } = await gateIn(folder, replay);
-		const reports = result.files.filter(({ what }) => what.startsWith("Nsight Compute profile"));
-		expect(reports.map(({ path }) => path.slice(0, 4))).toEqual(["ncu/", "ncu/"]);
-		for (const { path } of reports) expect(existsSync(join(out, path)), path).toBe(true);
-		const log = result.files.find(({ what }) => what.startsWith("log of the Nsight Compute profile"));
-		expect(readFileSync(join(out, log?.path ?? ""), "utf8")).toContain("regex:^sm80_xmma_gemm_f16f16");
-	});
-
-	it.each([
-		["forbidden", "ERR_NVGPUCTRPERM"],
-		[null, "Nsight Compute (ncu) is not installed"],
-	])("explain once why ncu saw nothing (%s), and change no verdict", async (mode, words) => {
-		const replay = { comparison: "slower-head" } as const;
-		const folder = projectOf(replay);
-		if (mode !== null) installNsight(folder, "ncu", mode);
-		askForNcu(folder);
-		const { result } = await gateIn(folder, replay);
-		expect(result.workloads[0]?.verdict).toBe("regressed");
-		expect(result.errors).toEqual([]);
-		expect(result.notes.filter((note) => note.includes(words))).toHaveLength(1);
 	});
 
 	it("leave out the kernels of what did not regress", async () => {
@@ -173,13 +134,16 @@ describe("profiles", () => {
 		expect(result.files.map(({ path }) => path).filter((path) => path.startsWith("layers/"))).toHaveLength(4);
 	});
 
-	it("report once that there is no nsys, and that layers could not be timed, and change no verdict", async () => {
+	it("report once that there is no nsys and why ncu saw nothing, and that layers could not be timed, and change no verdict", async () => {
 		const replay: Replay = { comparison: "slower-head", faults: [{ step: "profile", do: "kill", signal: "SIGSEGV" }] };
 		const folder = projectOf(replay);
+		installNsight(folder, "ncu", "forbidden");
+		askForNcu(folder);
 		const { result } = await gateIn(folder, replay);
 		expect(result.workloads[0]?.verdict).toBe("regressed");
 		expect(result.errors).toEqual([]);
 		expect(result.notes.filter((note) => note.includes("Nsight Systems (nsys) is not installed"))).toHaveLength(1);
+		expect(result.notes.filter((note) => note.includes("ERR_NVGPUCTRPERM"))).toHaveLength(1);
 		expect(result.notes.filter((note) => /The layers of .+ \((base|head)\) could not be timed/.test(note))).toHaveLength(2);
 	});
 });
@@ -197,8 +161,8 @@ describe("what earlier runs left", () => {
 	const builds = (folder: string): number => Number(readFileSync(join(folder, "replay-bin/state/build"), "utf8"));
 	const notesOf = ({ result }: Gated): string[] => result.builds.map(({ notes }) => notes?.join(" ") ?? "");
 
-	it("spares the builds of both arms, keeps how long they took, and changes no verdict", async () => {
-		const replay = { comparison: "slower-head" } as const;
+	it("spares the builds of both arms, is built anew where it is damaged, and never makes a build that fails look built", async () => {
+		const replay: Replay = { comparison: "slower-head" };
 		const folder = projectOf(replay);
 		cached(folder, "{ engines: true, timing: true }");
 		const first = await gateIn(folder, replay);
@@ -212,25 +176,13 @@ describe("what earlier runs left", () => {
 		expect(second.result.workloads[0]?.verdict).toBe("regressed");
 		expect(second.result.workloads[0]?.head?.peakMemoryBytes).toBe(first.result.workloads[0]?.head?.peakMemoryBytes);
 		expect(readFileSync(second.result.builds[0]?.log ?? "", "utf8")).toContain("engine cache");
-	});
 
-	it("is removed where it is damaged, and built anew", async () => {
-		const replay = { comparison: "slower-head" } as const;
-		const folder = projectOf(replay);
-		cached(folder, "{ engines: true, timing: false }");
-		await gateIn(folder, replay);
 		const engines = join(folder, "caches/trtgate/engines");
 		for (const name of readdirSync(engines)) writeFileSync(join(engines, name, "engine.plan"), "damaged");
-		const { result } = await gateIn(folder, replay);
+		const third = await gateIn(folder, replay);
 		expect(builds(folder)).toBe(4);
-		expect(result.builds.map(({ state }) => state)).toEqual(["built", "built"]);
-	});
+		expect(third.result.builds.map(({ state }) => state)).toEqual(["built", "built"]);
 
-	it("never makes a build that fails look built", async () => {
-		const replay: Replay = { comparison: "slower-head" };
-		const folder = projectOf(replay);
-		cached(folder, "{ engines: true, timing: true }");
-		await gateIn(folder, replay);
 		// The base's own model, of which an engine is kept, but none that was built after the base's.
 		writeFileSync(join(folder, "head/model.onnx"), readFileSync(join(folder, "base/model.onnx")));
 		const faults = [{ step: "build", do: "recording", recording: "10.6/fail-bad-truncated" }] as const;

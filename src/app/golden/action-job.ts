@@ -33,7 +33,8 @@ export async function openGoldenJob(): Promise<GoldenJob> {
 /** Events that only people with write access cause. */
 const trusted: readonly RunEvent["kind"][] = ["push", "tag", "schedule", "dispatch"];
 
-function checkTrust(event: RunEvent, eventName: string): void {
+/** @throws ConfigError proposal-refused. */
+export function checkTrust(event: RunEvent, eventName: string): void {
 	if (trusted.includes(event.kind)) return;
 	// pull_request_target is excluded: it runs with write access on code that an outsider may have written.
 	if (event.kind === "pull-request" && eventName === "pull_request" && !event.isFork) return;
@@ -44,7 +45,8 @@ function checkTrust(event: RunEvent, eventName: string): void {
 	);
 }
 
-function checkInputs({ reason, branch, base }: GoldenInputs): void {
+/** @throws ConfigError usage. */
+export function checkInputs({ reason, branch, base }: Pick<GoldenInputs, "reason" | "branch" | "base">): void {
 	if (reason.trim() === "") throw usage("Input reason is empty.", "Explain why the expected outputs change.");
 	const names = { branch, ...(base === "" ? {} : { base }) };
 	for (const [input, name] of Object.entries(names))

@@ -84,6 +84,12 @@ describe("lockGpu", () => {
 		await (await lock()).release();
 	});
 
+	it("breaks a file that is no lock at all", async () => {
+		await (await lock()).release();
+		writeFileSync(lockPath({ folder, gpuUuid }), "half a li");
+		await (await lock()).release();
+	});
+
 	it("lets one of many have it at a time", async () => {
 		let inside = 0;
 		let most = 0;

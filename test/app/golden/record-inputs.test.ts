@@ -4,6 +4,8 @@ import { dirname, join, resolve } from "node:path";
 import { deflateSync } from "node:zlib";
 import { PNG } from "pngjs";
 import { describe, expect, it } from "vitest";
+import { onnxRuntimeReference } from "../../../src/adapters/onnxruntime/reference.ts";
+import type { Processes } from "../../../src/adapters/process/processes.ts";
 import { withGoldenPorts } from "../../../src/app/golden/compose.ts";
 import { findRecordInputs, type RecordInputs } from "../../../src/app/golden/record-inputs.ts";
 import { parseRecordOptions } from "../../../src/app/golden/record-options.ts";
@@ -14,8 +16,10 @@ import { float64Reader } from "../../../src/core/golden/tensor/values.ts";
 import { encodeNpy } from "../../../src/formats/tensor/npy.ts";
 import { float32 } from "../../support/golden-tensors.ts";
 import { attribute, type Bytes, floats, model, node, tensor, value } from "../../support/onnx-writer.ts";
+import { wasmSource } from "../../support/ort-jobs.ts";
 import { pngChunk, pngHeader, pngSignature } from "../../support/png-writer.ts";
 import { temporaryFolder } from "../../support/project.ts";
+import { digitReader, lineReader } from "../../support/sized-models.ts";
 import { testTerminal } from "../../support/test-terminal.ts";
 import { constant, encoder, meanOfRows, oracle, weight } from "../../support/text-encoder.ts";
 
@@ -32,14 +36,30 @@ function workspace(bytes: Bytes, files: Readonly<Record<string, string | Uint8Ar
 	return cwd;
 }
 
+/** ONNX Runtime from the sources, where no bundle is built. */
+const referenceOf = (processes: Processes) =>
+	onnxRuntimeReference({
+		flavour: "wasm",
+		workerPath: resolve("src/ort-worker.ts"),
+		nodePath: process.execPath,
+		wasmFolder: wasmSource,
+		cacheFolder: "/nowhere",
+		processes,
+		threads: 1,
+	});
+
 /** As `golden record net.onnx` finds them, with the first line that it prints. */
 async function inputsOf(cwd: string, ...argv: readonly string[]): Promise<RecordInputs & { worth: string }> {
 	const terminal = testTerminal(cwd);
 	const options = await parseRecordOptions(["net.onnx", "--out", "golden", ...argv], terminal);
 	const how = { terminal, progress: progressFor(terminal, { quiet: true }), onnxruntime: "wasm" };
-	const found = await withGoldenPorts(how, async (ports, scratchFolder) =>
-		findRecordInputs({ options, model: await ports.models.read(options.model), reused: null, scratchFolder }, ports),
-	);
+	const found = await withGoldenPorts(how, async (ports, scratchFolder) => {
+		const reference = { ...ports.reference, ...referenceOf(ports.processes) };
+		return findRecordInputs(
+			{ options, model: await ports.models.read(options.model), reused: null, scratchFolder },
+			{ ...ports, reference },
+		);
+	});
 	return { ...found, worth: describeWorth(found.how, found.cases.length) };
 }
 
@@ -283,6 +303,56 @@ describe("stored tensors", () => {
 		const files = Object.fromEntries(["disc", "ring"].map((id) => [pathOf(id), encodeNpy(float32(Array(2304).fill(0.5), [1, 1, 48, 48]))]));
 		const found = await inputsOf(workspace(classifier, files), "--inputs", "in");
 		expect(found).toMatchObject({ worth: "Inputs: 2 real cases.", how: { image: "given" }, cases: [{ id: "disc" }, { id: "ring" }] });
+	});
+});
+
+describe("sizes that were not given", () => {
+	it("are tried out on the model, each axis without a name by itself", async () => {
+		const found = await inputsOf(workspace(lineReader([null, 3, "?", "?"]), {}));
+		expect(found.notes.join("\n")).toMatch(/sizes chosen: x:0_0 1 \(a batch\), x:0_2 48 .*ONNX Runtime runs them.*--shape x:0=1,3,48,320/i);
+		expect(found.cases[0]?.inputs["x:0"]?.shape).toEqual([1, 3, 48, 320]);
+		expect(found.sizes).toMatch(/x:0_3 320 \(the width of a line of text\)/);
+	});
+
+	it("follow what the weights ask for, which needs no run to find out", async () => {
+		const found = await inputsOf(workspace(digitReader(), {}));
+		expect(found).toMatchObject({ dims: { batch: 1, height: 28, width: 28 }, sizes: expect.stringContaining("28") });
+	});
+
+	it("come from real inputs where there are some", async () => {
+		const pixels = (scale: number): Uint8Array =>
+			encodeNpy(
+				float32(
+					Array.from({ length: 3 * 16 * 40 }, (_, at) => Math.sin(at * scale)),
+					[1, 3, 16, 40],
+				),
+			);
+		const cwd = workspace(lineReader([null, 3, "?", "?"]), { "one.npy": pixels(1), "two.npy": pixels(2) });
+		const found = await inputsOf(cwd, "--inputs", "one.npy", "--inputs", "two.npy");
+		expect(found.notes).toEqual([]);
+		expect(found.cases[0]?.inputs["x:0"]?.shape).toEqual([1, 3, 16, 40]);
+	});
+});
+
+describe("sizes that are given", () => {
+	it("bind by shape, whatever an input is called", async () => {
+		const found = await inputsOf(workspace(lineReader([null, 3, "?", "?"]), {}), "--shape", "x:0=1,3,48,192");
+		expect(found.cases[0]?.inputs["x:0"]?.shape).toEqual([1, 3, 48, 192]);
+	});
+
+	it.each([
+		["a rank that is not the model's", ["--shape", "image=1,28,28"], /--shape image has 3 dimensions, the model's input has 4/],
+		["a fixed axis of another size", ["--shape", "image=1,3,28,28"], /--shape image contradicts the model at axis 1: it has 3/],
+		["an input that is not there", ["--shape", "picture=1"], /no input "picture"; its inputs are "image"/],
+		["an invalid shape", ["--shape", "image=1;3"], /--shape takes INPUT=SIZE,SIZE,…; got "image=1;3"/],
+		[
+			"what the weights rule out",
+			["--dims", "batch=1,height=32,width=32"],
+			/cannot run with these sizes, image \[1, 1, 32, 32\]: Gemm .*1024 and 784.*height=28,width=28/s,
+		],
+		["what the weights rule out for one axis", ["--dims", "height=0"], /Sizes are missing: .*Tried without success/s],
+	])("are refused where they are %s", async (_, argv, says) => {
+		expect(await refusalOf(workspace(digitReader(), {}), ...argv)).toMatch(says);
 	});
 });
 
