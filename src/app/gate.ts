@@ -17,7 +17,7 @@ import { reportFiles, writeReport } from "../stages/report.ts";
 import { type OpenedArms, openArms } from "./arms/arms.ts";
 import { type Composition, compose } from "./compose.ts";
 import { loadConfigAt, type ReadConfig, readConfigFile, repositoryOf } from "./config-file.ts";
-import { isKept, keepRecord } from "./history/keep-record.ts";
+import { type HistoryWatch, historyWatch, isKept } from "./history/history-watch.ts";
 import { openStore } from "./history/open-store.ts";
 import { prepareGate, refuseFaults } from "./prepare-gate.ts";
 import { runGate } from "./run.ts";
@@ -120,7 +120,9 @@ async function withArms(opening: Opening, how: { composition: Composition; mode:
 			refuseFaults(prepared);
 			return { state: "planned", plan: await learnedPlan(prepared, input, composition.ports), config: opening.config };
 		}
-		const result = await keptInHistory(await runGate(input, composition.ports), opening, composition);
+		const watching = watchHistory(opening, composition);
+		const ran = await runGate({ ...input, ...(watching === null ? {} : { suspects: watching.suspects }) }, composition.ports);
+		const result = watching === null ? ran : await watching.keep(ran);
 		await writeReport(result, outFolder, composition.ports.files);
 		return { state: "ran", result, outFolder };
 	} finally {
@@ -129,12 +131,10 @@ async function withArms(opening: Opening, how: { composition: Composition; mode:
 	}
 }
 
-/** Written to a clone's own remote: the folder that the run checks is the clone. */
-async function keptInHistory(result: Result, { config, home, outFolder, options }: Opening, composition: Composition): Promise<Result> {
-	const { history } = config;
-	if (history === undefined || !isKept(config, options.event)) return result;
-	const store = openStore(history, { cwd: home, processes: composition.processes });
-	return keepRecord(result, { store, outFolder, files: composition.ports.files });
+/** null: this run is not kept. The folder that the run checks is the clone whose remote has the branch. */
+function watchHistory({ config, home, outFolder, options }: Opening, { processes, ports }: Composition): HistoryWatch | null {
+	if (config.history === undefined || !isKept(config, options.event)) return null;
+	return historyWatch({ store: openStore(config.history, { cwd: home, processes }), outFolder, files: ports.files });
 }
 
 async function readConfig(options: GateOptions): Promise<ReadConfig> {

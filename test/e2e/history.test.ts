@@ -1,9 +1,13 @@
 // The history as a user meets it: a run keeps its record, earlier results are imported, past months are compacted.
-import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { fileOf } from "../../src/core/history/files.ts";
+import type { HistoryRecord } from "../../src/core/schema/history.ts";
+import { buildResult, buildWorkload } from "../support/build-result.ts";
 import { git } from "../support/git-history.ts";
-import { quickConfig, quickProject, readResult, runCli, temporaryFolder } from "../support/project.ts";
+import { buildRatio, hash, nightAt, short } from "../support/history-records.ts";
+import { quickConfig, quickProject, readResult, runCli, temporaryFolder, writeProject } from "../support/project.ts";
 
 const files = (folder: string): string[] =>
 	readdirSync(folder, { recursive: true, encoding: "utf8" })
@@ -26,6 +30,35 @@ describe("the history of a project", () => {
 		});
 	});
 
+	it("measures again what stands out against earlier nights, and fails with size, start, cause and commits", async () => {
+		const timed = quickConfig.replace("threads: 1", "threads: 1, identical-engines: measure, unchanged-models: rebuild");
+		const folder = quickProject(temporaryFolder(), { "trtgate.yml": `${timed}history: { folder: kept, when: always }\n` });
+		const argv = ["run", "--base", ".", "--out", "out"];
+		expect(await runCli(argv, { cwd: folder })).toMatchObject({ exit: 0 });
+		const [path = ""] = files(join(folder, "kept"));
+		const record = JSON.parse(readFileSync(join(folder, "kept", path), "utf8")) as HistoryRecord;
+		rmSync(join(folder, "kept", path));
+		// A month of nights in which the engine, then of another model, took a fifth of its time.
+		for (let night = 0; night < 30; night += 1) {
+			const rows = record.rows.map((row) => ({
+				...row,
+				ratio: buildRatio(-1_600_000 + (night % 3) * 500),
+				head: { ...row.head, model: short("earlier") },
+			}));
+			const file = fileOf({ ...record, at: nightAt(night), source: short(`${night}`), commit: hash(`${night}`).slice(0, 40), rows }, hash);
+			writeProject(join(folder, "kept"), { [file.path]: file.text });
+		}
+		const run = await runCli(argv, { cwd: folder });
+		const result = readResult(join(folder, "out"));
+		expect(result.workloads[0]?.fresh?.pairs).toBe(5);
+		expect(run.exit).toBe(1);
+		expect(result.gates.find(({ gate }) => gate === "trend")).toMatchObject({
+			status: "fail",
+			model: "net",
+			message: expect.stringMatching(/^\+\d+ % ± .* slower since .*Cause: the change \(measured against the pin in one job/),
+		});
+	});
+
 	it("makes a run red whose record cannot be written, and leaves the record to import", async () => {
 		const folder = quickProject(temporaryFolder(), { "trtgate.yml": `${quickConfig}history: { folder: trtgate.yml, when: always }\n` });
 		const run = await runCli(["run", "--base", ".", "--out", "out"], { cwd: folder });
@@ -41,7 +74,6 @@ describe("the history of a project", () => {
 		const clone = join(folder, "clone");
 		git(clone, "remote", "add", "origin", remote);
 		mkdirSync(join(clone, "old"));
-		const { buildResult, buildWorkload } = await import("../support/build-result.ts");
 		writeFileSync(
 			join(clone, "old", "result.json"),
 			JSON.stringify(buildResult({ startedAt: "2025-03-04T05:06:07.890Z", workloads: [buildWorkload()] })),

@@ -87,6 +87,7 @@ export function simulateNights(plan: Plan): Nights {
 	}));
 	const shown: Nights = { records: [], levels: [], events: plan.events };
 	const tables: Table[] = [];
+	let isDue = false;
 	let method = { level: 0, version: 0 };
 	const accepted = new Map<number, Set<number>>();
 	for (let night = 0; night < plan.nights; night += 1) {
@@ -114,6 +115,10 @@ export function simulateNights(plan: Plan): Nights {
 				sdPpm: Math.round(pairSd * noise * 1e6 * (0.7 + 0.6 * random.uniform())),
 			};
 		};
+		// A link that other programs disturbed is too uncertain, so the pin moves a night later.
+		isDue ||= plan.rotations.includes(night);
+		const isRotating = isDue && noise === 1;
+		if (isRotating) isDue = false;
 		const rows = engines.flatMap((engine, index): HistoryRow[] => {
 			const ns = Math.round(600_000 * Math.exp((hostOffsets[host] ?? 0) * (index % 2 === 0 ? 1 : 0.5) + slow + 3e-4 * random.normal()));
 			const series = `net-${index}/fp16/b1`;
@@ -127,7 +132,7 @@ export function simulateNights(plan: Plan): Nights {
 				ns,
 			};
 			const links: HistoryRow[] = [];
-			if (plan.rotations.includes(night)) {
+			if (isRotating) {
 				const old = content(index, { weights: engine.pinContent });
 				links.push({
 					series,

@@ -72,6 +72,7 @@ function rowOf(workload: WorkloadResult, { builds, golden }: Result, hash: HashT
 	const own = <Item extends { model: string; engine: string }>(items: readonly Item[]) =>
 		items.filter(({ model, engine }) => model === workload.model && engine === workload.engine);
 	const ratio = ratioOf(workload);
+	const fresh = workload.fresh === undefined ? null : logRatioOf(workload.fresh);
 	const errors = errorsOf(own(golden).flatMap(({ checks }) => checks));
 	const facts = (arm: Arm) =>
 		factsOf(
@@ -83,6 +84,7 @@ function rowOf(workload: WorkloadResult, { builds, golden }: Result, hash: HashT
 		series: workload.id,
 		kind: "engine",
 		...(ratio === null ? {} : { ratio }),
+		...(fresh === null ? {} : { fresh }),
 		base: facts("base"),
 		head: facts("head"),
 		...(Object.keys(errors).length === 0 ? {} : { errors }),

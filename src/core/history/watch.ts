@@ -63,8 +63,8 @@ interface Noise {
 	sd: number;
 	/** Scatter between nights that the pairs do not explain: of machines. */
 	between: number;
-	/** Points that it was made from. */
-	count: number;
+	/** Standard error of the level. */
+	error: number;
 }
 
 interface State {
@@ -72,8 +72,8 @@ interface State {
 	/** Places of the points that tell what is normal; those of an open alarm never do. */
 	learned: number[];
 	noise: Noise | null;
-	/** Set where a level was accepted or improved: from there on it is the reference. */
-	anchor: number | null;
+	/** First place at which the present level holds: later than 0 where one was accepted or improved. */
+	since: number;
 	up: Score;
 	down: Score;
 	open: Shift | null;
@@ -91,7 +91,7 @@ interface Score {
 export function watch(chain: Chain, runs: readonly Run[]): Watched {
 	const state: State = {
 		rule: rules[chain.metric],
-		...{ learned: [], noise: null, anchor: null, open: null, well: 0, streak: 0 },
+		...{ learned: [], noise: null, since: 0, open: null, well: 0, streak: 0 },
 		up: { sum: 0, since: 0 },
 		down: { sum: 0, since: 0 },
 	};
@@ -126,7 +126,7 @@ function dayAt({ points }: Chain, at: number, runs: readonly Run[]): number {
 
 /** The reference never follows later points: a baseline that moves absorbs creep. */
 function learn(at: number, { points }: Chain, state: State): void {
-	if (state.learned.length >= noisePoints || (state.open !== null && at >= state.open.from)) return;
+	if (state.learned.length >= noisePoints || at < state.since || (state.open !== null && at >= state.open.from)) return;
 	state.learned.push(at);
 	if (state.learned.length < fewest) return;
 	const known = state.learned.flatMap((place) => points[place] ?? []);
@@ -134,13 +134,10 @@ function learn(at: number, { points }: Chain, state: State): void {
 	// Of neighbours, so that creep within the points does not count as noise.
 	const scatter = (1.4826 * median(steps)) / Math.SQRT2;
 	const own = median(known.map(({ error }) => error));
-	const level = state.anchor ?? median(known.slice(0, referencePoints).map((point) => point.level));
-	state.noise = {
-		level,
-		sd: Math.max(scatter, own, state.rule.minSd),
-		between: Math.sqrt(Math.max(0, scatter ** 2 - own ** 2)),
-		count: known.length,
-	};
+	const first = known.slice(0, referencePoints).map((point) => point.level);
+	const sd = Math.max(scatter, own, state.rule.minSd);
+	const between = Math.sqrt(Math.max(0, scatter ** 2 - own ** 2));
+	state.noise = { sd, between, level: median(first), error: sd / Math.sqrt(first.length) };
 }
 
 interface Step {
@@ -160,7 +157,7 @@ function judge(step: Step): Judged | null {
 	const { at, point, state, noise } = step;
 	if (point.accepted !== undefined) return accept(step);
 	if (state.open !== null) return follow(step, state.open);
-	const z = (point.level - noise.level) / Math.hypot(noise.sd, point.linkError);
+	const z = (point.level - noise.level) / Math.hypot(noise.sd, noise.error, point.linkError);
 	const clipped = Math.min(clip, Math.max(-clip, z));
 	advance(state.up, clipped, at);
 	advance(state.down, -clipped, at);
@@ -170,7 +167,7 @@ function judge(step: Step): Judged | null {
 	const raised = decide(step, z > 0 || state.up.sum > limit ? "up" : "down");
 	if (raised === null) return { isSuspect };
 	state.open = raised.direction === "up" ? raised : null;
-	if (raised.direction === "down") settle(state, raised, noise.level + raised.size);
+	if (raised.direction === "down") settle(state, at, [noise.level + raised.size]);
 	return { isSuspect, raised };
 }
 
@@ -191,7 +188,7 @@ function decide({ at, point, state, noise, points }: Step, direction: Shift["dir
 	if (rule.confirms && point.fresh === undefined) return null;
 	const plain = { level: point.level, low: point.level - 2 * noise.sd, high: point.level + 2 * noise.sd };
 	const { level, low, high } = point.fresh ?? plain;
-	const margin = Math.max(rule.minSize, 3 * noise.between, 2 * point.linkError);
+	const margin = Math.max(rule.minSize, 3 * Math.hypot(noise.between, noise.error), 2 * point.linkError);
 	const nearest = sign > 0 ? low - noise.level : noise.level - high;
 	if (nearest <= margin) {
 		if (point.fresh !== undefined) reset(state);
@@ -223,17 +220,27 @@ function follow({ at, point, state, noise }: Step, open: Shift): Judged | null {
 	return null;
 }
 
-function accept({ at, point, state }: Step): null {
-	if (state.open !== null) state.open.closed = { at, by: "accepted" };
+/** A commit may accept a level that still moves, so only its newest points count. */
+const acceptedPoints = 5;
+
+function accept({ at, state, points }: Step): null {
+	const { open } = state;
+	if (open !== null) open.closed = { at, by: "accepted" };
 	state.open = null;
-	settle(state, { from: at }, point.fresh?.level ?? point.level);
+	const since = Math.max(open?.from ?? at, at - acceptedPoints + 1);
+	settle(
+		state,
+		at,
+		points.slice(since, at + 1).map(({ level }) => level),
+	);
 	return null;
 }
 
-/** From here on this level is the reference; the noise stays. */
-function settle(state: State, { from }: Pick<Shift, "from">, level: number): void {
-	state.anchor = level;
-	if (state.noise !== null) state.noise = { ...state.noise, level };
-	state.learned = state.learned.filter((place) => place < from);
+/** These levels are the reference until the points after them tell it better; the noise stays meanwhile. */
+function settle(state: State, at: number, levels: readonly number[]): void {
+	const { noise } = state;
+	if (noise !== null) state.noise = { ...noise, level: median(levels), error: noise.sd / Math.sqrt(levels.length) };
+	state.learned = [];
+	state.since = at;
 	reset(state);
 }

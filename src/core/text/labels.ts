@@ -82,6 +82,7 @@ const gateLabels: Readonly<Record<GateName, string>> = {
 	"golden-change": "changed golden",
 	"limit-change": "loosened limits",
 	probe: "probe, no reference",
+	trend: "trend",
 };
 
 const speedGates: ReadonlySet<GateName> = new Set(["latency", "p99", "memory", "build-time", "max-latency", "run"]);

@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { dueForFreshPairs, findAlarms } from "../../../src/core/history/alarms.ts";
 import { tableOf } from "../../../src/core/history/columns.ts";
+import { judgeTrend } from "../../../src/core/history/judge-trend.ts";
 import { dayOf, readSeries } from "../../../src/core/history/series.ts";
 import type { HistoryRecord } from "../../../src/core/schema/history.ts";
 import { planOf, randomFrom, seriesOf, simulateNights } from "../../support/history-nights.ts";
@@ -58,6 +59,20 @@ describe("alarms of a history", () => {
 	])("put a step of the same engine down to %s, never to a change", (cause, row, record, evidence) => {
 		const { alarms } = alarmsOf(nights(50, (night) => ({ ...(night < 40 ? {} : { ppm: 6000 }), ...row(night) }), record));
 		expect(alarms[0]).toMatchObject({ cause, evidence: expect.stringContaining(evidence) });
+	});
+
+	it("say their size, start, cause and commits, with a command that compares these", () => {
+		const records = nights(60, (night) => (night < 40 ? {} : { ppm: 13_000, head: other }));
+		const series = seriesOf(records.map((record, index) => ({ name: `${index}`, record })));
+		const [good, bad] = [39, 40].map((night) => records[night]?.commit ?? "");
+		expect(judgeTrend(findAlarms(series), series)).toEqual([
+			{
+				gate: "trend",
+				...{ model: "det", engine: "fp16", workload: "b1" },
+				status: "fail",
+				message: `+1.30 % ± 0.05 % slower since 2026-02-10. Cause: the change (measured against the pin in one job; the layers, precisions or tactics of the engine changed). It began between ${good?.slice(0, 7)} and ${bad?.slice(0, 7)}: \`trtgate run --base ${good?.slice(0, 12)} --head ${bad?.slice(0, 12)} --only det/fp16\`.`,
+			},
+		]);
 	});
 
 	it("stay silent where fresh pairs do not confirm a step", () => {

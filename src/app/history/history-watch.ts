@@ -1,0 +1,99 @@
+// Keeps the record of a run in the history that its config names, and judges the run by it. A record that is not kept makes the run an error.
+import { hostname } from "node:os";
+import { dirname, join } from "node:path";
+import { readWorkflowRun } from "../../adapters/github/env.ts";
+import type { Config } from "../../core/config/config.ts";
+import { recordError } from "../../core/error-record.ts";
+import { dueForFreshPairs, findAlarms } from "../../core/history/alarms.ts";
+import { fileOf, type HistoryFile, readHistory } from "../../core/history/files.ts";
+import { recordsOf } from "../../core/history/from-result.ts";
+import { judgeTrend } from "../../core/history/judge-trend.ts";
+import { readSeries } from "../../core/history/series.ts";
+import { failureKindOf, foldOutcome } from "../../core/outcome.ts";
+import type { Result } from "../../core/schema/result.ts";
+import { counted } from "../../core/text/labels.ts";
+import type { RunEvent } from "../../formats/github/event.ts";
+import type { HistoryStore } from "../../ports/history.ts";
+import type { Files } from "../../ports/world.ts";
+import { runUrl } from "../publish/publish-run.ts";
+import { sha256 } from "./open-store.ts";
+
+export interface Keeping {
+	store: HistoryStore;
+	outFolder: string;
+	files: Files;
+}
+
+/** Pull requests never write: their numbers are of code that nobody accepted. */
+export function isKept({ history }: Pick<Config, "history">, event: RunEvent | undefined): boolean {
+	if (history === undefined || event?.kind === "pull-request" || event?.kind === "workflow-run") return false;
+	return history.when === "always" || event?.kind === "schedule" || event?.kind === "dispatch";
+}
+
+export interface HistoryWatch {
+	/** Ids of the workloads that stand out, which need fresh pairs. */
+	suspects(result: Result): Promise<readonly string[]>;
+	/** Adds the record, and the gates of what the history shows with it. */
+	keep(result: Result): Promise<Result>;
+}
+
+export function historyWatch({ store, outFolder, files }: Keeping): HistoryWatch {
+	let read: Promise<readonly HistoryFile[]> | undefined;
+	const known = (): Promise<readonly HistoryFile[]> => {
+		read ??= store.read();
+		return read;
+	};
+	const seriesWith = async (added: readonly HistoryFile[]) => {
+		const history = readHistory([...(await known()), ...added]);
+		return { series: readSeries(history.tables), skipped: history.skipped };
+	};
+	return {
+		suspects: (result) =>
+			seriesWith(filesOf(result)).then(
+				({ series }) => dueForFreshPairs(series),
+				// The same fault makes the run an error when its record is to be kept.
+				() => [],
+			),
+		async keep(result) {
+			const added = filesOf(result);
+			if (added.length === 0)
+				return { ...result, notes: [...result.notes, "Nothing was timed, so the history has no record of this run."] };
+			try {
+				// First here, so that a record whose writing fails can be imported.
+				for (const { path, text } of added) {
+					await files.makeFolder(join(outFolder, "history", dirname(path)));
+					await files.writeText(join(outFolder, "history", path), text);
+				}
+				await store.add(added);
+				const { series, skipped } = await seriesWith(added);
+				const gates = [...result.gates, ...judgeTrend(findAlarms(series), series)];
+				const notes = [
+					...result.notes,
+					`Kept ${counted(added.length, "record")} in the history (${store.name}).`,
+					...skipped.slice(0, maxSkipped),
+				];
+				return concludeAgain({ ...result, gates, notes });
+			} catch (error) {
+				return concludeAgain({ ...result, errors: [...result.errors, recordError(error)] });
+			}
+		},
+	};
+}
+
+const maxSkipped = 5;
+
+function filesOf(result: Result): HistoryFile[] {
+	const run = readWorkflowRun();
+	const identity = {
+		run: run === null ? "local" : `${run.runId}-${run.runAttempt}`,
+		...(run === null ? {} : { url: runUrl(run) }),
+		machine: { host: hostname() },
+	};
+	return recordsOf(result, identity, sha256).map((record) => fileOf(record, sha256));
+}
+
+function concludeAgain(result: Result): Result {
+	const outcome = foldOutcome(result.gates, result.errors);
+	const failureKind = failureKindOf(outcome, result.errors);
+	return { ...result, outcome, ...(failureKind === undefined ? {} : { failureKind }) };
+}

@@ -1,0 +1,72 @@
+// The gate of the history: one verdict for each open alarm, with its size, start, commits, cause and how to reproduce it.
+import type { GateResult } from "../schema/result.ts";
+import { cleanName } from "../text/escape.ts";
+import { formatPercent } from "../text/units.ts";
+import type { Alarm, Cause, Findings, ShiftOf } from "./alarms.ts";
+import type { Series } from "./series.ts";
+
+/** What an engine did and what we did can be undone by a commit; machines and noise are shown. */
+const statuses: Readonly<Record<Cause, GateResult["status"]>> = { change: "fail", method: "warn", host: "warn", noise: "warn" };
+
+export const causeNames: Readonly<Record<Cause, string>> = {
+	change: "the change",
+	method: "the method",
+	host: "the machine",
+	noise: "noise",
+};
+
+export function judgeTrend({ alarms }: Pick<Findings, "alarms">, series: Series): GateResult[] {
+	return alarms
+		.filter(({ isOpen }) => isOpen)
+		.flatMap((alarm) => {
+			const [first] = alarm.shifts;
+			if (first === undefined) return [];
+			return [
+				{ gate: "trend" as const, ...subjectOf(first.chain.series), status: statuses[alarm.cause], message: describeAlarm(alarm, series) },
+			];
+		});
+}
+
+/** Ids are model/engine/workload; a workload's name may hold anything. */
+export function subjectOf(id: string): { model: string; engine: string; workload: string } {
+	const [model = "", engine = "", ...workload] = id.split("/");
+	return { model, engine, workload: workload.join("/") };
+}
+
+const worse: Readonly<Record<string, string>> = {
+	latency: "slower",
+	memory: "more memory",
+	size: "larger",
+	error: "further from its golden",
+};
+
+/** `+1.3 % ± 0.1 %` of a shift in logarithms. */
+export function sizeText({ shift }: Pick<ShiftOf, "shift">): string {
+	const half = (Math.expm1(shift.high) - Math.expm1(shift.low)) / 2;
+	const digits = half < 1e-3 ? 2 : 1;
+	return `${formatPercent(Math.expm1(shift.size), { sign: true, digits })} ± ${formatPercent(half, { digits })}`;
+}
+
+/** `+1.3 ± 0.1 % slower since 2026-10-14`, for headlines. */
+export function shiftText(of: ShiftOf, { runs }: Series): string {
+	const { metric, name } = of.chain;
+	const what = metric === "error" && name !== undefined ? `further from its golden (${cleanName(name, 60)})` : (worse[metric] ?? metric);
+	return `${sizeText(of)} ${what} since ${runs[of.start]?.at.slice(0, 10) ?? "an unknown night"}`;
+}
+
+export function describeAlarm(alarm: Alarm, series: Series): string {
+	const [first, ...others] = alarm.shifts;
+	if (first === undefined) return "";
+	const also = others.length === 0 ? "" : ` So are ${others.length} more series from the same night.`;
+	return `${shiftText(first, series)}.${also} Cause: ${causeNames[alarm.cause]} (${alarm.evidence}). ${commitText(first, series)}`;
+}
+
+/** The last commit before the start and the first after it, with the command that compares them. */
+function commitText({ chain, start, foundBy }: ShiftOf, { runs }: Series): string {
+	const before = chain.points.findLast(({ run }) => run < start)?.run;
+	const [good, bad] = [runs[before ?? -1]?.commit, runs[start]?.commit];
+	if (good === undefined || bad === undefined) return "The records name no commits to compare.";
+	const { model, engine } = subjectOf(chain.series);
+	const certain = foundBy === "level" ? "It began about" : "It began";
+	return `${certain} between ${good.slice(0, 7)} and ${bad.slice(0, 7)}: \`trtgate run --base ${good.slice(0, 12)} --head ${bad.slice(0, 12)} --only ${cleanName(`${model}/${engine}`, 120)}\`.`;
+}
