@@ -59,7 +59,8 @@ export type GateName =
   | "golden-change"
   | "limit-change"
   | "probe"
-  | "interface";
+  | "interface"
+  | "trend";
 export type GateStatus = "pass" | "warn" | "fail" | "inconclusive" | "error";
 export type ErrorKind = "configuration" | "runner" | "github" | "internal";
 
@@ -560,6 +561,7 @@ export interface WorkloadResult {
   figure?: RunFigure;
   verdict: VerdictKind;
   latency: Comparison;
+  fresh?: Comparison;
   p99: Comparison;
   memory: Comparison;
   base: ArmStats | null;
