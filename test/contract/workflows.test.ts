@@ -2,6 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
 import { readSurfaces } from "../../scripts/actions-table.ts";
 import { starterWorkflow } from "../../src/core/config/init.ts";
 import { jobsOf, readSnippets, readWorkflow, readWorkflows, type Step, stepsOf, surfaceOf } from "../support/workflows.ts";
@@ -92,6 +93,23 @@ describe("the examples", () => {
 	it("are all in the README, and nothing else is", () => {
 		const named = [...readFileSync("workflows-examples/README.md", "utf8").matchAll(/\(([\w-]+\.yml)\)/g)].map((match) => match[1]);
 		expect([...new Set(named)].sort()).toEqual(examples.map(({ path }) => path.split("/").at(-1)).sort());
+	});
+
+	it("for ARC put the GPU on the job's own container, whole or as a slice, under the names that the workflow uses", () => {
+		const read = (name: string) => parse(readFileSync(`workflows-examples/arc/${name}`, "utf8"));
+		const { data, metadata } = read("pod-templates.yaml");
+		const limits = Object.values<string>(data).map((text) => {
+			const [container, ...others] = parse(text).spec.containers;
+			expect([container.name, others]).toEqual(["$job", []]);
+			return container.resources.limits;
+		});
+		expect(limits).toEqual([{ "nvidia.com/gpu": 1 }, { "nvidia.com/mig-1g.18gb": 1 }]);
+		const values = read("values-h200.yaml");
+		const [runner] = values.template.spec.containers;
+		expect(values).toMatchObject({ containerMode: { type: "kubernetes" }, runnerScaleSetName: "arc-h200" });
+		expect(runner.env[0].value).toBe(`${runner.volumeMounts[0].mountPath}/${Object.keys(data)[0]}`);
+		expect(values.template.spec.volumes[0].configMap.name).toBe(metadata.name);
+		expect(readFileSync("workflows-examples/kubernetes.yml", "utf8")).toContain(`scale-set: ${values.runnerScaleSetName} `);
 	});
 
 	it("that the documentation links to are there", () => {
