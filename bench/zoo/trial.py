@@ -23,7 +23,6 @@ LEVELS = {
     "basic": ort.GraphOptimizationLevel.ORT_ENABLE_BASIC,
     "all": ort.GraphOptimizationLevel.ORT_ENABLE_ALL,
 }
-LARGEST_FP16 = 65504.0
 # What two right builds of an operator library differ by in fp32 at least: a third of the smallest limit that trtgate proposes.
 SMALLEST_ROUNDING = 2e-5 / 3
 
@@ -72,8 +71,10 @@ def replace(tensor, values):
 
 
 def fp16(values):
+    """Rounded, but for what fp16 would make infinite or 0, such as the 1e-8 below a logarithm: a right engine keeps that in fp32."""
     with np.errstate(over="ignore"):
-        return np.where(np.abs(values) > LARGEST_FP16, values, values.astype(np.float16).astype(np.float32))
+        half = values.astype(np.float16).astype(np.float32)
+    return np.where(np.isinf(half) | (half == 0), values, half)
 
 
 def change_floats(model, change):
@@ -109,7 +110,7 @@ def float_values(model):
 
 
 def round_nodes(model):
-    """Casts the output of every node that gives float32 to fp16 and back, but for what is beyond fp16's range: a right engine keeps that in fp32."""
+    """Casts the output of every node that gives float32 to fp16 and back, but for what fp16 would make infinite or 0."""
     known = float_values(model)
     for graph in list(graphs(model.graph)):
         nodes = []
@@ -121,17 +122,16 @@ def round_nodes(model):
                 if name not in known or name == "":
                     continue
                 node.output[index] = f"{name}/full"
-                full, half, near, size, beyond = (f"{name}/{part}" for part in ("full", "half", "near", "size", "beyond"))
+                full, half, near, one, beyond = (f"{name}/{part}" for part in ("full", "half", "near", "one", "beyond"))
                 nodes += [
                     helper.make_node("Cast", [full], [half], to=TensorProto.FLOAT16),
                     helper.make_node("Cast", [half], [near], to=TensorProto.FLOAT),
-                    helper.make_node("Abs", [full], [size]),
-                    helper.make_node("Greater", [size, "fp16/most"], [beyond]),
+                    helper.make_node("Div", [near, near], [one]),
+                    helper.make_node("IsNaN", [one], [beyond]),
                     helper.make_node("Where", [beyond, full, near], [name]),
                 ]
         del graph.node[:]
         graph.node.extend(nodes)
-    model.graph.initializer.append(numpy_helper.from_array(np.array(LARGEST_FP16, np.float32), "fp16/most"))
 
 
 def copy(model):

@@ -74,15 +74,15 @@ function noted({ output: _, ...step }: Step & { output: string }): Step {
 	return step;
 }
 
-/** The config with the golden of its only model. */
-function withGolden(config: string): { name: string; text: string; short: string } {
-	const document = parseDocument(config);
+/** Of a config with one model, whose golden `golden record` has put there. */
+function readConfig(path: string): { name: string; golden: string; text: string; short: string } {
+	const text = readFileSync(path, "utf8");
+	const document = parseDocument(text);
 	const models = document.get("models");
 	const name = isMap(models) ? String(models.items[0]?.key) : "";
-	document.setIn(["models", name, "golden"], `golden/${name}/golden.json`);
-	const text = document.toString({ lineWidth: 0 });
+	const golden = String(document.getIn(["models", name, "golden"]) ?? "");
 	shorten(document, name);
-	return { name, text, short: document.toString({ lineWidth: 0 }) };
+	return { name, golden, text, short: document.toString({ lineWidth: 0 }) };
 }
 
 /** The zoo is about outputs: it times one workload, and that little. */
@@ -195,13 +195,13 @@ export function tryModel(model: ZooModel, setting: Setting): ZooResult {
 	steps["init"] = noted(trtgate(folder, "init", file));
 	if (steps["init"].exit !== 0) return result;
 	const path = join(folder, "trtgate.yml");
-	const { name, text, short } = withGolden(readFileSync(path, "utf8"));
-	result.config = text;
-	writeFileSync(path, short);
-	const golden = join("golden", name, "golden.json");
+	const { name } = readConfig(path);
 	const record = trtgate(folder, "golden", "record", "--model", name, "--inputs", prepared.inputs, ...setting.recordOptions);
 	steps["record"] = noted(record);
 	result.says = record.output.split("\n").filter((line) => line.startsWith("  "));
+	const { golden, text, short } = readConfig(path);
+	result.config = text;
+	writeFileSync(path, short);
 	if (record.exit !== 0 || !existsSync(join(folder, golden))) return result;
 	result.own = ownCount(join(folder, golden));
 	const { slowest, ...judged } = judge({ base: folder, golden }, trtgate, prepared);

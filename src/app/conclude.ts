@@ -102,6 +102,7 @@ function judgeFacts(facts: Facts, input: GateInput): GateResult[] {
 		...builds,
 		...interfaces,
 		...goldens,
+		...facts.untested.map(({ model, message }): GateResult => ({ gate: "golden", model, status: "warn", message })),
 		...changes,
 		...probes,
 		...speeds,

@@ -94,6 +94,8 @@ export interface Facts {
 	golden: GoldenVerdict[];
 	interfaceChanges: readonly InterfaceChange[];
 	goldenChanges: GoldenChange[];
+	/** Goldens of which it is unknown what they notice. */
+	untested: { model: string; message: string }[];
 	probes: ProbeResult[];
 	rows: WorkloadResult[];
 	errors: ErrorRecord[];
@@ -114,6 +116,7 @@ export function emptyFacts(start: { startedAt: string; startedMs: number; backen
 		golden: [],
 		interfaceChanges: [],
 		goldenChanges: [],
+		untested: [],
 		probes: [],
 		rows: [],
 		errors: [],

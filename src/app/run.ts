@@ -48,7 +48,7 @@ async function runStages(input: GateInput, ports: Ports, facts: Facts): Promise<
 	const found = await prepareGate(input, ports);
 	facts.errors.push(...errorsOfBase(found.models));
 	facts.interfaceChanges = found.interfaces.changes;
-	facts.notes.push(...new Set([...found.goldens.values()].flatMap(({ manifest }) => unfinishedNote(manifest) ?? [])));
+	facts.untested = untestedGoldens(input, found);
 	await reviewChanges({ prepared: found, input, facts, ports });
 	enterStage("preflight", facts, ports);
 	facts.findings = runPreflight({ prepared: found, input, facts, ports });
@@ -69,6 +69,18 @@ async function runStages(input: GateInput, ports: Ports, facts: Facts): Promise<
 		await gpuLease.release();
 	}
 	stopIfInterrupted(ports);
+}
+
+/** Once for each model. */
+function untestedGoldens({ config }: GateInput, { goldens }: RunContext["prepared"]): Facts["untested"] {
+	const found = new Map(
+		engineSpecs(config).flatMap(({ id, model }): [string, string][] => {
+			const manifest = goldens.get(id)?.manifest;
+			const message = manifest === undefined ? null : unfinishedNote(manifest);
+			return message === null ? [] : [[model.name, message]];
+		}),
+	);
+	return [...found].map(([model, message]) => ({ model, message }));
 }
 
 /** The stages that need the machine for themselves. */

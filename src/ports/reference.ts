@@ -23,6 +23,8 @@ export interface ReferenceJob {
 	timeoutMs: number;
 	/** The cases are alternatives: those after the first that runs are left out. */
 	stopAtFirst?: true;
+	/** Weights that are one unit in the last place off, in a copy of the model. */
+	nudged?: readonly WeightLocation[];
 }
 
 /** A defect with its place in the plan. */

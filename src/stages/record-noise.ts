@@ -1,5 +1,6 @@
 // Measures how far one model's outputs scatter on this machine: builds of the runtime, levels, threads, and batches.
 import { batchCases, type CaseBatch, splitBatch } from "../core/golden/record/case-batch.ts";
+import { canNudge, type WeightLocation } from "../core/golden/record/defects/weights.ts";
 import { dropNoiseCases, findNoiseCases } from "../core/golden/record/noise-cases.ts";
 import { type LabelledRun, measureNoise, type OutputParts, type RunOutputs } from "../core/golden/record/noise-floor.ts";
 import { outputParts } from "../core/golden/record/propose.ts";
@@ -9,7 +10,7 @@ import { quoteName } from "../core/onnx/quote.ts";
 import type { NoiseFloor } from "../core/schema/golden.ts";
 import { twoDigits } from "../core/text/units.ts";
 import type { InferCase } from "../ports/backend.ts";
-import type { Reference, ReferenceVariant } from "../ports/reference.ts";
+import type { Reference, ReferenceJob, ReferenceVariant } from "../ports/reference.ts";
 import type { ModelOnDisk, Progress } from "../ports/world.ts";
 import { inParallel } from "./in-parallel.ts";
 
@@ -63,8 +64,10 @@ export async function measureScatter(input: NoiseInput, ports: NoisePorts): Prom
 		input.model.onnx.graph,
 		input.cases.map(({ inputs }) => inputs),
 	);
+	const nudged = await nudgedWeights(input, ports);
 	const tasks = [
-		...variants.map((variant) => () => runVariant(variant, input, ports)),
+		...variants.map((variant) => () => runVariant({ variant }, input, ports)),
+		...(nudged.length === 0 ? [] : [() => runVariant({ variant: input.made, nudged }, input, ports)]),
 		...(batch === null ? [] : [() => runBatch(batch, input, ports)]),
 	];
 	ports.progress.stage("noise", tasks.length);
@@ -77,15 +80,25 @@ export async function measureScatter(input: NoiseInput, ports: NoisePorts): Prom
 		return run === null ? [] : [{ variant, run }];
 	});
 	const alone = countedRuns(input, ran, notes);
-	return conclude(input, [...alone, ...countedBatch(runs[variants.length] ?? null, input.reference, notes)], notes);
+	const shaken = nudged.length === 0 ? null : (runs[variants.length] ?? null);
+	const together = batch === null ? null : (runs.at(-1) ?? null);
+	return conclude(input, [...alone, ...(shaken === null ? [] : [shaken]), ...countedBatch(together, input.reference, notes)], notes);
 }
 
-async function runVariant(variant: ReferenceVariant, input: NoiseInput, ports: NoisePorts): Promise<LabelledRun | null> {
-	const label = formatVariant(variant);
+/** Networks that amplify rounding differ between builds by more than the builds of one machine show. Quantised ones jump by whole integers. */
+async function nudgedWeights({ model }: NoiseInput, { reference }: NoisePorts): Promise<readonly WeightLocation[]> {
+	return isQuantised(model.onnx.graph) ? [] : (await reference.weights(model)).places.filter(canNudge);
+}
+
+type Varied = Pick<ReferenceJob, "variant" | "nudged">;
+
+async function runVariant(varied: Varied, input: NoiseInput, ports: NoisePorts): Promise<LabelledRun | null> {
+	const { variant, nudged } = varied;
+	const label = `${formatVariant(variant)}${nudged === undefined ? "" : ", weights one unit in the last place off"}`;
 	ports.progress.item(label);
 	const { model, cases, scratchFolder, timeoutMs } = input;
-	const logPath = `${scratchFolder}/noise-${variant.flavour}-${variant.level}-${variant.threads}.log`;
-	const result = await ports.reference.run({ model, cases, variant, scratchFolder, logPath, timeoutMs });
+	const logPath = `${scratchFolder}/noise-${variant.flavour}-${variant.level}-${variant.threads}${nudged === undefined ? "" : "-nudged"}.log`;
+	const result = await ports.reference.run({ ...varied, model, cases, scratchFolder, logPath, timeoutMs });
 	const outputs = result.state === "done" ? result.cases.flatMap((item) => (item.state === "done" ? [item.outputs] : [])) : [];
 	return outputs.length === cases.length ? { label, outputs } : null;
 }

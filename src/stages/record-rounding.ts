@@ -33,17 +33,17 @@ export interface RoundingMeasured {
 	notes: string[];
 }
 
-/** For each precision. Rounding takes an inference about this many times as long. */
-const limitMs = 20_000;
-const slowdown = 3;
-/** However slow: in one case, the class scores of a YOLOv8n stray four times as far as in the two before it. */
+/** By the size of the model, not by the clock, so that the limits are the same on every machine. */
+const mostBytes = 128 * 1024 ** 2;
+const mostCases = 16;
+/** However large: in one case, the class scores of a YOLOv8n stray four times as far as in the two before it. */
 const minCases = 4;
 
 export async function measureRounding(
 	input: RoundingInput,
 	ports: { reference: Reference; progress: Progress },
 ): Promise<RoundingMeasured> {
-	const cases = input.cases.slice(0, affordable(input));
+	const cases = input.cases.slice(0, Math.max(minCases, Math.min(mostCases, Math.floor(mostBytes / input.model.onnx.bytes))));
 	const measured: RoundingMeasured = { rounded: [], rounding: null, notes: [] };
 	const absent = new Map<string, Emulated[]>();
 	const { model, scratchFolder, timeoutMs } = input;
@@ -63,13 +63,8 @@ export async function measureRounding(
 	for (const [why, precisions] of absent)
 		measured.notes.push(`Rounding at ${precisions.join(", ")} was not emulated: ${why}. Its limits are the defaults.`);
 	if (measured.rounded.length > 0 && cases.length < input.cases.length)
-		measured.notes.push(`Rounding was emulated on ${cases.length} of ${counted(input.cases.length, "case")}, because the model is slow.`);
+		measured.notes.push(`Rounding was emulated on the first ${cases.length} of ${counted(input.cases.length, "case")}, to save time.`);
 	return measured;
-}
-
-function affordable({ cases, answers }: RoundingInput): number {
-	const perCaseMs = answers.wallMs / Math.max(1, cases.length);
-	return Math.max(minCases, Math.floor(limitMs / Math.max(1, slowdown * perCaseMs)));
 }
 
 function whyNot(result: Exclude<EmulationResult, { state: "done" }> | undefined): string {

@@ -1,9 +1,9 @@
 // A recording that waits: usable once there are outputs, and the same command goes on after the time limit, Ctrl-C or kill -9.
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { copyFileSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { expect, it } from "vitest";
 import type { GoldenManifest } from "../../src/core/schema/golden.ts";
-import { runCli, temporaryFolder } from "../support/project.ts";
+import { readResult, runCli, temporaryFolder, untimed } from "../support/project.ts";
 
 const segmenter = resolve("examples/quickstart/base/models/segmenter.onnx");
 const command = ["golden", "record", segmenter, "--out", "golden", "--cases", "2", "--author", "Ann"];
@@ -56,4 +56,25 @@ it("golden record writes a usable golden when its time is over, and the same com
 	});
 	expect(read(cwd)).toMatchObject({ goldenId: "golden@1", sensitivity: { state: "complete" } });
 	expect(statSync(tensor).mtimeMs).toBe(written);
+});
+
+it("after init needs no folder, names itself in the config, and a run warns until it is tested", async () => {
+	const cwd = temporaryFolder();
+	copyFileSync(segmenter, join(cwd, "segmenter.onnx"));
+	await runCli(["init", "segmenter.onnx", "--quiet"], { cwd });
+	const argv = ["golden", "record", "--model", "segmenter", "--cases", "2", "--time-limit", "10ms", "--quiet"];
+	const recorded = await runCli(argv, { cwd });
+	expect(recorded, recorded.stderr).toMatchObject({ exit: 0, stdout: expect.stringContaining("trtgate.yml names it now.") });
+	const path = join(cwd, "trtgate.yml");
+	const config = readFileSync(path, "utf8");
+	expect(config).toContain("\n    golden: golden/segmenter/golden.json\n");
+	writeFileSync(path, untimed(config.replace("    onnx:", "    golden-notice: { fp32: 0.5 }\n    onnx:")));
+	await runCli(["run", "--backend", "onnxruntime", "--out", "out"], { cwd });
+	const { gates } = readResult(join(cwd, "out"));
+	expect(gates.filter(({ status, gate }) => gate === "golden" && status === "warn")).toEqual([
+		expect.objectContaining({ model: "segmenter", message: expect.stringContaining("it is unknown which defects it notices") }),
+	]);
+	const again = await runCli([...argv, "--reason", "none", "--author", "Ann"], { cwd });
+	expect(again, again.stderr).toMatchObject({ exit: 0 });
+	expect(again.stdout).not.toContain("names it now");
 });

@@ -1,7 +1,8 @@
 // Copies a model with its external data into a folder where it may be changed.
 import { constants } from "node:fs";
-import { chmod, copyFile } from "node:fs/promises";
+import { chmod, copyFile, open } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
+import { nudgeWeights, type WeightLocation } from "../../core/golden/record/defects/weights.ts";
 import type { ModelOnDisk } from "../../ports/world.ts";
 import { makeFolders } from "../process/folder.ts";
 import { classifyWriteError } from "../process/write-error.ts";
@@ -16,6 +17,21 @@ export async function copyModel(model: ModelOnDisk, folder: string): Promise<Cop
 	const path = join(folder, basename(model.path));
 	await copyWritable(model.path, path);
 	return { path, external: await copyExternal(model, folder) };
+}
+
+/** The same with these weights one unit in the last place off. */
+export async function copyNudged(model: ModelOnDisk, places: readonly WeightLocation[], folder: string): Promise<Copy> {
+	const copy = await copyModel(model, folder);
+	for (const { file, offset, bytes } of places) {
+		const opened = await open(file === null ? copy.path : resolve(folder, file), "r+");
+		try {
+			const { buffer } = await opened.read(new Uint8Array(bytes), 0, bytes, offset);
+			await opened.write(nudgeWeights(buffer), 0, bytes, offset);
+		} finally {
+			await opened.close();
+		}
+	}
+	return copy;
 }
 
 /** The files of external data, where a model in the folder looks for them. */

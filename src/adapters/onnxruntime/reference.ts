@@ -1,5 +1,6 @@
 // ONNX Runtime as the maker of goldens: runs a model file as it is, in any build, level and thread count, and with defects.
 import { availableParallelism, cpus, platform, release } from "node:os";
+import { join } from "node:path";
 import type { Tensor } from "../../core/golden/tensor/tensor.ts";
 import { explainRun } from "../../formats/onnxruntime/failures.ts";
 import type { InferResult, InferredCase } from "../../ports/backend.ts";
@@ -10,6 +11,7 @@ import { tryDefects } from "./defects.ts";
 import { runEmulation } from "./emulate.ts";
 import { readOutputs } from "./infer.ts";
 import { refusedRun } from "./measure.ts";
+import { type Copy, copyNudged } from "./model-copy.ts";
 import type { CaseReply } from "./protocol.ts";
 import { inFolder, placeCases, type ReferenceContext, runtimeJob } from "./reference-job.ts";
 import { chooseRuntime, type Runtime } from "./runtime.ts";
@@ -57,32 +59,40 @@ function parallelRuns({ onnx, external }: ModelOnDisk): number {
 
 async function runReference(job: ReferenceJob, context: ReferenceContext): Promise<InferResult> {
 	return inFolder(job, async (folder) => {
-		const { level } = job.variant;
-		const external = job.model.external.filter((file) => file.path !== null).map((file) => file.location);
-		const engine = { ...runtimeJob(job, context), modelPath: job.model.path, external };
-		const cases = await placeCases(job.cases, folder);
-		const { stopAtFirst } = job;
+		const { variant, stopAtFirst } = job;
+		const source = await modelOf(job, folder);
+		const engine = { ...runtimeJob(job, context), modelPath: source.path, external: source.external };
 		const task = {
 			kind: "infer",
 			...engine,
-			level,
-			cases,
+			level: variant.level,
+			cases: await placeCases(job.cases, folder),
 			outputFolder: folder,
 			...(stopAtFirst === undefined ? {} : { stopAtFirst }),
 		} as const;
 		const result = await runWorker<"infer">(task, context.options, job);
 		const { wallMs } = result;
-		if (result.state === "failed") return { state: "failed", failure: result.failure, wallMs };
-		if (result.state === "refused") return { state: "failed", failure: refusedRun(result), wallMs };
-		const inferred: InferredCase[] = [];
-		for (const [index, item] of job.cases.entries()) {
-			if (stopAtFirst === true && index >= result.reply.cases.length) break;
-			const read = await readReply(result.reply.cases[index], { folder, id: item.id, job });
-			if ("code" in read) return { state: "failed", failure: read, wallMs };
-			inferred.push(read);
-		}
-		return { state: "done", cases: inferred, wallMs };
+		if (result.state !== "done")
+			return { state: "failed", failure: result.state === "failed" ? result.failure : refusedRun(result), wallMs };
+		const cases = await readReplies(result.reply.cases, folder, job);
+		return "code" in cases ? { state: "failed", failure: cases, wallMs } : { state: "done", cases, wallMs };
 	});
+}
+
+async function readReplies(replies: readonly CaseReply[], folder: string, job: ReferenceJob): Promise<InferredCase[] | ToolFailure> {
+	const inferred: InferredCase[] = [];
+	for (const [index, { id }] of job.cases.entries()) {
+		if (job.stopAtFirst === true && index >= replies.length) break;
+		const read = await readReply(replies[index], { folder, id, job });
+		if ("code" in read) return read;
+		inferred.push(read);
+	}
+	return inferred;
+}
+
+async function modelOf({ model, nudged }: ReferenceJob, folder: string): Promise<Copy> {
+	if (nudged !== undefined) return copyNudged(model, nudged, join(folder, "model"));
+	return { path: model.path, external: model.external.filter((file) => file.path !== null).map(({ location }) => location) };
 }
 
 interface Reading {

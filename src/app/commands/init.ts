@@ -5,6 +5,7 @@ import { fileModelReader } from "../../adapters/files/model-reader.ts";
 import { fileStore } from "../../adapters/files/store.ts";
 import { starterConfig, starterWorkflow } from "../../core/config/init.ts";
 import { ConfigError } from "../../core/errors.ts";
+import { quoteName } from "../../core/onnx/quote.ts";
 import { exitCodes } from "../exit.ts";
 import type { Terminal } from "../terminal.ts";
 import { parseArguments } from "./arguments.ts";
@@ -25,10 +26,11 @@ export async function init(argv: readonly string[], terminal: Terminal): Promise
 		throw new ConfigError({ code: "path-outside-workspace", message: `${path} is not below ${terminal.cwd}.`, details: { fix } });
 	}
 	for (const name of [configName, workflowName]) await refuseToOverwrite(join(terminal.cwd, name), name);
+	const name = basename(path).replace(/\.onnx$/i, "");
 	const given = { dims: parseDims(args.texts("dims")), inputs: parseShapes(args.texts("shape")) };
 	const { comments, ...known } = await chooseInitSizes(model, given, { ...terminal, quiet: args.flag("quiet") });
 	const written = {
-		[configName]: starterConfig(model.onnx, { name: basename(path).replace(/\.onnx$/i, ""), onnxPath, known, comments }),
+		[configName]: starterConfig(model.onnx, { name, onnxPath, known, comments }),
 		[workflowName]: starterWorkflow({}),
 	};
 	const files = fileStore();
@@ -37,7 +39,9 @@ export async function init(argv: readonly string[], terminal: Terminal): Promise
 		await files.writeText(join(terminal.cwd, name), text);
 		terminal.echo(`wrote ${name}\n`);
 	}
-	terminal.echo("Next: `trtgate run --dry-run` shows the plan, `trtgate run --base REF` the difference from a git ref.\n");
+	terminal.echo(
+		`Next: \`trtgate golden record --model ${quoteName(name, "")} --inputs FOLDER\` records what the engines must compute, from real inputs;\n\`trtgate run --dry-run\` shows the plan, \`trtgate run --base REF\` the difference from a git ref.\n`,
+	);
 	return exitCodes.ok;
 }
 

@@ -5,6 +5,7 @@ import { firstLine, gitIn } from "../../adapters/git/run-git.ts";
 import type { Processes } from "../../adapters/process/processes.ts";
 import type { ModelConfig } from "../../core/config/config.ts";
 import { didYouMean } from "../../core/config/did-you-mean.ts";
+import { starterGolden } from "../../core/config/init.ts";
 import { ConfigError } from "../../core/errors.ts";
 import { defaultTolerances } from "../../core/golden/compare/tolerances.ts";
 import { defaultLeastShares, type LeastShares } from "../../core/golden/record/defects/share.ts";
@@ -31,6 +32,8 @@ export interface RecordOptions {
 	out: string;
 	/** The config's folder, or the current one: the model's path in the manifest is relative to it. */
 	home: string;
+	/** The config that does not name the golden yet, and the golden's path from there. */
+	unnamed?: { config: string; golden: string };
 	name: string;
 	/** How many to generate; undefined where not given. */
 	cases: number | undefined;
@@ -79,6 +82,7 @@ export async function parseRecordOptions(argv: readonly string[], terminal: Term
 		model: configured.onnx ?? resolve(cwd, args.positionals[0] ?? ""),
 		out: folder,
 		home: configured.home,
+		...(configured.unnamed === undefined || args.text("out") !== undefined ? {} : { unnamed: configured.unnamed }),
 		name: basename(folder).replace(/[@\s]+/g, "-") || "golden",
 		cases: args.isGiven("cases") ? wholeNumber(args, "cases", { least: 1, most: mostCases }) : undefined,
 		inputs: args.texts("inputs"),
@@ -93,7 +97,7 @@ export async function parseRecordOptions(argv: readonly string[], terminal: Term
 		onnxruntime: args.text("onnxruntime"),
 		propose: args.flag("propose"),
 		timeLimitMs: duration(args, "time-limit"),
-		leastShares: parseShares(args.texts("notice")),
+		leastShares: { ...defaultLeastShares, ...configured.notice, ...parseShares(args.texts("notice")) },
 		timeoutMs: duration(args, "timeout"),
 		quiet: args.flag("quiet"),
 		command: `trtgate golden record ${argv.join(" ")}`.slice(0, 1000),
@@ -108,8 +112,10 @@ function pathOf(text: string | undefined, cwd: string): string | undefined {
 interface Configured {
 	home: string;
 	onnx?: string;
-	golden?: string | undefined;
+	golden?: string;
+	unnamed?: NonNullable<RecordOptions["unnamed"]>;
 	sizes?: GivenSizes;
+	notice?: LeastShares;
 }
 
 async function readModelConfig(args: RecordArguments, cwd: string): Promise<Configured> {
@@ -128,7 +134,10 @@ async function readModelConfig(args: RecordArguments, cwd: string): Promise<Conf
 		);
 	}
 	const onnx = (await confine(fileStore(), home, model.onnx)) ?? join(home, model.onnx);
-	return { onnx, home, golden: goldenOf(model), sizes: { dims: optimaOf(model), inputs: model.inputs } };
+	const named = goldenOf(model);
+	const golden = named ?? starterGolden(name);
+	const unnamed = named === undefined ? { unnamed: { config: join(home, basename(path)), golden } } : {};
+	return { onnx, home, golden, ...unnamed, sizes: { dims: optimaOf(model), inputs: model.inputs }, notice: model.notice };
 }
 
 function goldenOf(model: ModelConfig): string | undefined {
@@ -158,7 +167,7 @@ function parseShares(texts: readonly string[]): LeastShares {
 				"Write it as in --notice fp16=0.9.",
 			);
 		});
-	return { ...defaultLeastShares, ...Object.fromEntries(entries) };
+	return Object.fromEntries(entries);
 }
 
 const unitsMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };

@@ -1,12 +1,15 @@
 // `trtgate golden record`: records a golden with ONNX Runtime in fp32, and refuses one that would detect too little.
 import { basename, isAbsolute, join, relative } from "node:path";
+import { readInput } from "../../adapters/process/input-file.ts";
 import { defaultGates } from "../../core/config/defaults.ts";
+import { withStarterGolden } from "../../core/config/init.ts";
 import { ConfigError } from "../../core/errors.ts";
 import { isEquivalentGolden, nextRevision, packCase, revisionFolder, type TensorToWrite } from "../../core/golden/manifest/draft.ts";
 import { findRuleProblem } from "../../core/golden/manifest/rules.ts";
 import { describeSensitivity } from "../../core/golden/record/defects/describe.ts";
 import { describeWorth } from "../../core/golden/record/inputs-worth.ts";
 import type { Weakness } from "../../core/golden/record/weaknesses.ts";
+import { inputKinds } from "../../core/input-kind.ts";
 import type { GoldenManifest } from "../../core/schema/golden.ts";
 import { counted } from "../../core/text/labels.ts";
 import type { ModelOnDisk } from "../../ports/world.ts";
@@ -90,7 +93,17 @@ async function recordAndKeep(recording: Recording, { ports, terminal, scratchFol
 	}
 	await keeper.finish(recorded.manifest);
 	terminal.echo(describeRecorded(recorded, shown));
+	if (options.unnamed !== undefined) terminal.echo(`${await nameGolden(options.unnamed, ports.files)}\n`);
 	return { state: "written", manifest: recorded.manifest };
+}
+
+/** Puts the golden into the config where `trtgate init` left a comment for it. */
+async function nameGolden({ config, golden }: NonNullable<RecordOptions["unnamed"]>, files: GoldenPorts["files"]): Promise<string> {
+	const text = new TextDecoder().decode(await readInput(config, inputKinds.config));
+	const named = withStarterGolden(text, golden);
+	if (named === null) return `Add it to the model in ${basename(config)}: \`golden: ${golden}\`.`;
+	await files.writeText(config, named);
+	return `${basename(config)} names it now.`;
 }
 
 interface Recording {

@@ -139,6 +139,8 @@ export interface ModelConfig {
 	onnx: string;
 	prepare?: PrepareConfig;
 	inputs: Readonly<Record<string, InputConfig>>;
+	/** Share of the tested defects that a golden must notice; empty: the defaults. */
+	notice: Readonly<Partial<Record<Precision, number>>>;
 	engines: readonly EngineConfig[];
 	probes: ProbesConfig;
 	pointer: string;

@@ -97,9 +97,20 @@ function workload(dims: readonly FoundDim[]): string {
 function goldenLines({ goldenPath }: StarterOptions, name: string): string[] {
 	if (goldenPath !== undefined) return [`    golden: ${yamlText(goldenPath)}`];
 	return [
-		"    # What the engines must compute: `trtgate golden record --config trtgate.yml --model NAME` makes it.",
-		`    # golden: golden/${folderName(name)}/golden.json`,
+		`    # What the engines must compute: \`trtgate golden record --model ${name} --inputs FOLDER\` records it, from real inputs.`,
+		`    # golden: ${starterGolden(name)}`,
 	];
+}
+
+/** Of a model whose config names none. */
+export function starterGolden(name: string): string {
+	return `golden/${folderName(name)}/golden.json`;
+}
+
+/** The config with the golden that its comment names; null: there is no such comment. */
+export function withStarterGolden(config: string, golden: string): string | null {
+	const comment = `    # golden: ${golden}\n`;
+	return config.includes(comment) ? config.replace(comment, `    golden: ${golden}\n`) : null;
 }
 
 export interface WorkflowOptions {

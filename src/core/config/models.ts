@@ -83,6 +83,7 @@ function* resolveModel(file: ModelFile, context: ModelContext & { name: string }
 		onnx: file.onnx,
 		...(file.prepare === undefined ? {} : { prepare: yield* resolvePrepare(file.prepare, `${pointer}/prepare`) }),
 		inputs: yield* resolveInputs(file.inputs, { pointer: `${pointer}/inputs`, engines: resolved }),
+		notice: file["golden-notice"] ?? {},
 		engines: resolved,
 		probes: yield* resolveProbes(file, { pointer, wide: context.probes }),
 		pointer,

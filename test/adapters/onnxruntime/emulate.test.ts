@@ -6,7 +6,7 @@ import { fileModelReader } from "../../../src/adapters/files/model-reader.ts";
 import { onnxRuntimeReference } from "../../../src/adapters/onnxruntime/reference.ts";
 import { createProcesses } from "../../../src/adapters/process/processes.ts";
 import type { RoundedPrecision } from "../../../src/core/onnx/rounding/rounding-nodes.ts";
-import { attribute, model, node, value } from "../../support/onnx-writer.ts";
+import { attribute, floats, model, node, tensor, value } from "../../support/onnx-writer.ts";
 import { temporaryFolder, floats as tensorOf, wasmSource } from "../../support/ort-jobs.ts";
 
 const reference = onnxRuntimeReference({
@@ -71,6 +71,21 @@ describe("an emulated precision", () => {
 			expect(distance(result.outputs[name]!, expected)).toBeLessThan(Math.max(2e-7, rounding / 100));
 		}
 		expect(result.beyondRange).toEqual(precision === "fp16" ? ["limit", "mask", "masked"] : []);
+	});
+
+	it("keeps what would become 0 below a logarithm, which a right engine computes in fp32", async () => {
+		const folder = temporaryFolder();
+		const path = join(folder, "log.onnx");
+		const nodes = [
+			node({ op: "Mul", inputs: ["x", "x"], outputs: ["square"] }),
+			node({ op: "Add", inputs: ["square", "least"], outputs: ["positive"] }),
+			node({ op: "Log", inputs: ["positive"], outputs: ["y"] }),
+		];
+		const initializers = [tensor({ name: "least", dims: [1], raw: floats(1e-8) })];
+		writeFileSync(path, model({ nodes, initializers, inputs: [value("x", [1, 2])], outputs: [value("y", [1, 2])] }));
+		const result = await emulate(path, "fp16", { values: [0, 1], shape: [1, 2] });
+		if (!("outputs" in result)) throw new Error(JSON.stringify(result));
+		expect(distance(result.outputs["y"]!, [Math.log(1e-8), 0])).toBeLessThan(1e-3);
 	});
 
 	it("leaves a model of integers and of other types alone, and explains why", async () => {

@@ -1,5 +1,5 @@
 // Metrics of chosen classes: top-k agreement, accuracy by labels, token agreement.
-import { type Pair, wideReader } from "../compare/difference.ts";
+import { makePair, type Pair, wideReader } from "../compare/difference.ts";
 import { forEachExactRow, forEachRow } from "../tensor/rows.ts";
 import { elementCount, isFloating, type Tensor } from "../tensor/tensor.ts";
 import { float64Reader, forEachChunk, longReader } from "../tensor/values.ts";
@@ -41,6 +41,18 @@ export function topKAgreement(pair: Pair, options: MetricOptions): Measured {
 		return { value: 1, elements, worstAt: -1, detail: `no row of the golden reaches ${options.minScore}` };
 	const value = tally.rows === 0 ? Number.NaN : tally.agreeing / tally.rows;
 	return { value, elements, worstAt: tally.worstAt, ...describe(tally, options.k) };
+}
+
+/** Share of the rows whose k largest lead the others by at least so much: what is off by less than half of it leaves them as they are. */
+export function clearShare(tensor: Tensor, { axis, k, minScore }: Pick<MetricOptions, "axis" | "k" | "minScore">, lead: number): number {
+	let [rows, clear] = [0, 0];
+	forEachRow(makePair(tensor, tensor), axis, (row) => {
+		const order = topIndices(row, k + 1).map((index) => row[index] as number);
+		if (holdsNaN(row) || (order[0] ?? 0) < (minScore ?? Number.NEGATIVE_INFINITY)) return;
+		rows += 1;
+		if (order.length <= k || (order[k - 1] as number) - (order[k] as number) >= lead) clear += 1;
+	});
+	return rows === 0 ? 1 : clear / rows;
 }
 
 interface Flip {

@@ -14,12 +14,13 @@ import { boxKind, boxLimit } from "../boxes/check-boxes.ts";
 import { isMetricSpec, toleranceAt } from "../compare/comparators.ts";
 import { metrics } from "../compare/registry.ts";
 import { defaultTolerances } from "../compare/tolerances.ts";
+import { clearShare } from "../metrics/classification.ts";
 import { cutSlice } from "../tensor/slice.ts";
 import { isFloating } from "../tensor/tensor.ts";
 import { type ComparatorErrors, comparatorKey, measureErrors, type RoundedRun } from "./comparator-errors.ts";
 import { explainLimits } from "./explain-limits.ts";
 import { type Emulated, emulatedPrecisions, growthOf, peakToRms, relativeL2Limits, rules, type StrayAt, scaledLimit } from "./limits.ts";
-import { type LabelledRun, type RunOutputs, referencePrecision } from "./noise-floor.ts";
+import { distance, type LabelledRun, type RunOutputs, referencePrecision } from "./noise-floor.ts";
 
 export interface LimitEvidence {
 	reference: RunOutputs;
@@ -92,7 +93,7 @@ function deriveOutput(output: GoldenOutput, context: OutputContext): { output: G
 		sentences.push(...explainLimits(spec, { ...strayed, ...basis }));
 	}
 	const [first, ...others] = specs.map((spec, index) =>
-		deriveSpec(spec, { key: keys[index] ?? "", basis: bases.get(JSON.stringify(spec.slice ?? null)), errors }),
+		deriveSpec(spec, { key: keys[index] ?? "", basis: bases.get(JSON.stringify(spec.slice ?? null)), errors, name, evidence }),
 	);
 	return { output: first === undefined ? output : { ...output, comparators: [first, ...others] }, sentences };
 }
@@ -117,19 +118,26 @@ interface Basis {
 	limits: Partial<Record<Precision, StrayAt>>;
 }
 
-interface SpecContext {
+interface SpecContext extends OutputContext {
 	key: string;
 	basis: Basis | undefined;
-	errors: Errors;
 }
 
-function deriveSpec(spec: ComparatorSpec, { key, basis, errors }: SpecContext): ComparatorSpec {
+function deriveSpec(spec: ComparatorSpec, context: SpecContext): ComparatorSpec {
 	if (!isMetricSpec(spec)) return spec;
+	const { key, basis, errors } = context;
 	const { bound } = metrics[spec.kind];
 	if (growthOf(spec.kind) === "share") {
 		const usual = (precision: Precision): number | undefined =>
 			toleranceAt(spec.tolerance, precision) ?? shareDefault(spec.kind, precision);
-		return withLimits(spec, loosened({ bound, usual, measured: (precision) => errors.rounding.get(precision)?.get(key), kind: spec.kind }));
+		const measured = (precision: Precision): number | undefined => {
+			const value = errors.rounding.get(precision)?.get(key);
+			// Rows that may turn count once; those that turned in the emulation stand for others.
+			return value === undefined || spec.kind !== "top-k"
+				? value
+				: Math.min(value, 1 - (1 - clearRows(spec, context, precision)) / rules.room);
+		};
+		return withLimits(spec, loosened({ bound, usual, measured, kind: spec.kind }));
 	}
 	if (basis === undefined) return spec;
 	const limits: Partial<Record<Precision, number>> = {};
@@ -138,6 +146,18 @@ function deriveSpec(spec: ComparatorSpec, { key, basis, errors }: SpecContext): 
 		if (derived !== null) limits[precision] = derived;
 	}
 	return withLimits(spec, limits);
+}
+
+/** In the worst case, the share of rows that lead by more than two of the largest errors, so that no rounding turns them. */
+function clearRows(spec: ComparatorSpec, { name, evidence }: OutputContext, precision: Precision): number {
+	const run = evidence.rounded.find((other) => other.precision === precision);
+	const options = { axis: spec.axis ?? -1, k: spec.k ?? 1, minScore: spec.minScore ?? null };
+	const shares = (run?.outputs ?? []).flatMap((outputs, index) => {
+		const [expected, got] = [evidence.reference[index]?.[name], outputs[name]];
+		const error = expected === undefined || got === undefined ? null : distance(expected, got, spec);
+		return expected === undefined || error === null ? [] : [clearShare(cutSlice(expected, spec.slice), options, 2 * error.maxAbs)];
+	});
+	return Math.min(1, ...shares);
 }
 
 interface Related {

@@ -91,13 +91,13 @@ function strayAtFp32(strayed: Strayed): number {
 /** Limits of relative L2, by precision. */
 export function relativeL2Limits(strayed: Strayed): Partial<Record<Precision, StrayAt>> {
 	const single = strayAtFp32(strayed);
-	const fp32 = { stray: single, limit: roundedUp(withRoom(single)) };
+	const fp32 = { stray: single, limit: roundedDown(withRoom(single)) };
 	const limits: Partial<Record<Precision, StrayAt>> = { fp32 };
 	for (const precision of emulatedPrecisions) {
 		const error = strayed.rounding[precision];
 		if (error === undefined || !Number.isFinite(error)) continue;
 		const stray = Math.max(error, ownRounding[precision], single);
-		limits[precision] = { stray, limit: roundedUp(Math.max(withRoom(stray), fp32.limit)) };
+		limits[precision] = { stray, limit: roundedDown(Math.max(withRoom(stray), fp32.limit)) };
 	}
 	return limits;
 }
@@ -152,6 +152,12 @@ export function scaledLimit(
 export function roundedUp(value: number): number {
 	const step = 10 ** (Math.floor(Math.log10(value)) - 1);
 	return Number((Math.ceil(value / step - 1e-9) * step).toPrecision(2));
+}
+
+/** Two digits: what is more than the room times the stray stays beyond it. */
+function roundedDown(value: number): number {
+	const step = 10 ** (Math.floor(Math.log10(value) + 1e-12) - 1);
+	return Number((Math.floor(value / step + 1e-9) * step).toPrecision(2));
 }
 
 /** Of one output, or a part of it: what it holds in its smallest case, next to the largest value. Scores and probabilities reach to 1. */

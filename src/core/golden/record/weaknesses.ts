@@ -47,21 +47,21 @@ function findInOutput(output: OutputOfCases): Weakness[] {
 }
 
 function findConstant({ name, tensors }: OutputOfCases): Weakness[] {
-	const [first] = tensors.map(tensorStatistics);
-	const constant = tensors.every((tensor) => {
-		const { min, max, nan, inf } = tensorStatistics(tensor);
-		return nan + inf === 0 && min === max && min === first?.min;
-	});
-	if (!constant) return [];
-	return [
-		{
-			kind: "constant",
-			severity: "warn",
-			output: name,
-			message: `output ${quoteName(name)} is ${first?.min} everywhere in every case, so it shows nothing`,
-			fix: "Give inputs on which it varies; the other outputs are compared.",
-		},
-	];
+	const value = constantOf(tensors);
+	if (value === null) return [];
+	const message = `output ${quoteName(name)} is ${value} everywhere in every case: it is compared, but left out of what the golden has to notice`;
+	return [{ kind: "constant", severity: "warn", output: name, message, fix: "Give inputs on which it varies, and it counts." }];
+}
+
+/** The one value of an output in all its elements and cases; null: it varies, or has one element. */
+export function constantOf(tensors: readonly Tensor[]): number | null {
+	const [value = null, ...others] = new Set(
+		tensors.flatMap((tensor) => {
+			const { min, max, nan, inf } = tensorStatistics(tensor);
+			return nan + inf > 0 || elementCount(tensor.shape) < 2 ? [null, Number.NaN] : [min, max];
+		}),
+	);
+	return others.length === 0 ? value : null;
 }
 
 /** So near to certainty that the other classes are lost to rounding of binary16. */

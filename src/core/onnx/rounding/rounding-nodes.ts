@@ -17,7 +17,7 @@ const oldestBrainOpset = 13;
 /** 2^s + 1, where s is how many of binary32's 24 bits go: Veltkamp's splitting, exact but for overflow and ties. */
 const splitters = { bf16: 2 ** 16 + 1, tf32: 2 ** 13 + 1 } as const;
 
-/** `unguarded` is the rounded tensor with infinities or NaN where the range ends. */
+/** `unguarded` is the rounded tensor with infinities or NaN where the range ends. Guarded, what would become 0 stays too: logarithms are taken of it. */
 export function roundingNodes(
 	rounding: Rounding,
 	{ from, to, guarded }: { from: string; to: string; guarded: boolean },
@@ -25,13 +25,13 @@ export function roundingNodes(
 	const unguarded = guarded ? rounding.freshName("trtgate_unguarded") : to;
 	const nodes = plainNodes(rounding, from, unguarded);
 	if (!guarded) return { nodes, unguarded };
-	const [zero, beyond] = [rounding.freshName("trtgate_zero"), rounding.freshName("trtgate_beyond")];
+	const [one, beyond] = [rounding.freshName("trtgate_one"), rounding.freshName("trtgate_beyond")];
 	return {
 		nodes: [
 			...nodes,
-			// ∞ − ∞ and NaN − NaN are NaN, all else is 0.
-			{ op: "Sub", inputs: [unguarded, unguarded], outputs: [zero] },
-			{ op: "IsNaN", inputs: [zero], outputs: [beyond] },
+			// ∞ ÷ ∞, NaN ÷ NaN and 0 ÷ 0 are NaN, all else is 1.
+			{ op: "Div", inputs: [unguarded, unguarded], outputs: [one] },
+			{ op: "IsNaN", inputs: [one], outputs: [beyond] },
 			{ op: "Where", inputs: [beyond, from, unguarded], outputs: [to] },
 		],
 		unguarded,

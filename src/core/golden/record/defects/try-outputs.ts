@@ -1,5 +1,6 @@
-// Tries every defect of every output on the golden.
+// Tries every defect of every output that varies on the golden.
 import type { Tensor } from "../../tensor/tensor.ts";
+import { constantOf } from "../weaknesses.ts";
 import { type DefectVerdict, type Trial, watchDefect } from "./judge.ts";
 import { damageOutput, type OutputDefectKind, outputDefectKinds } from "./outputs.ts";
 
@@ -11,11 +12,16 @@ export interface TriedOutput {
 
 export function tryOutputDefects(trial: Trial): TriedOutput[] {
 	const names = [...new Set(trial.reference.flatMap((outputs) => Object.keys(outputs)))];
-	return names.flatMap((output) => outputDefectKinds.flatMap((kind) => tryOne(trial, output, kind) ?? []));
+	const varying = names.filter((name) => constantOf(tensorsOf(trial, name)) === null);
+	return varying.flatMap((output) => outputDefectKinds.flatMap((kind) => tryOne(trial, output, kind) ?? []));
+}
+
+function tensorsOf({ reference }: Trial, output: string): Tensor[] {
+	return reference.flatMap((outputs) => (Object.hasOwn(outputs, output) ? (outputs[output] as Tensor) : []));
 }
 
 function tryOne(trial: Trial, output: string, kind: OutputDefectKind): TriedOutput | null {
-	const tensors = trial.reference.flatMap((outputs) => (Object.hasOwn(outputs, output) ? (outputs[output] as Tensor) : []));
+	const tensors = tensorsOf(trial, output);
 	const damaged = tensors.length === trial.reference.length ? damageOutput(tensors, kind) : null;
 	if (damaged === null) return null;
 	const watch = watchDefect(trial);

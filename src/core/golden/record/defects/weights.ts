@@ -143,6 +143,24 @@ function noise({ seed, index, kind }: WeightDefect): Change {
 	};
 }
 
+/** A copy in which each number is one unit in the last place off, up or down by chance: no build of a network is surer of its weights. */
+export function nudgeWeights(bytes: Uint8Array): Uint8Array {
+	const copy = Uint8Array.from(bytes);
+	const view = new DataView(copy.buffer);
+	const random = splitMix64(1);
+	for (let at = 0; at + 4 <= copy.length; at += 4) {
+		const pattern = view.getUint32(at, true);
+		const exponent = (pattern >>> 23) & 255;
+		if (exponent > 0 && exponent < 254) view.setUint32(at, pattern + (random.next().low & 1 ? 1 : -1), true);
+	}
+	return copy;
+}
+
+/** What holds factors of products. Vectors may hold scales and sizes, which are exact. */
+export function canNudge({ dtype, dims }: Pick<WeightLocation, "dtype" | "dims">): boolean {
+	return dtype === "float32" && dims.length > 1;
+}
+
 interface Access {
 	get(view: DataView, at: number): number;
 	set(view: DataView, at: number, value: number): void;

@@ -162,6 +162,13 @@ describe("the record of the trial", () => {
 		expect(unfinishedNote(manifestOf(cases[0]!))).toBeNull();
 	});
 
+	it("leaves an output that never varies out of the count", () => {
+		const withMask = cases.map((outputs) => ({ ...outputs, mask: float32([1, 1, 1]) }));
+		const tried = tryOutputDefects(trialOf(withMask, limits(1e-6, 1e-2)));
+		expect(tried.length).toBeGreaterThan(0);
+		expect(tried.filter(({ output }) => output === "mask")).toEqual([]);
+	});
+
 	it("tries the outputs anew without counting twice", () => {
 		const found = tryOutputDefects(trialOf(cases, limits(2, 2)));
 		const once = withOutputDefects(record, found);

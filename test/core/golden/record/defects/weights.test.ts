@@ -3,7 +3,9 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { planDefects } from "../../../../../src/core/golden/record/defects/plan.ts";
 import {
+	canNudge,
 	damageWeights,
+	nudgeWeights,
 	type WeightDefect,
 	type WeightDefectKind,
 	type WeightDType,
@@ -129,5 +131,25 @@ describe("planDefects", () => {
 		const kinds = planDefects([place("bias", [1])], { model, seed: 1 }).map(({ kind }) => kind);
 		expect(kinds.filter((kind) => kind.startsWith("row"))).toEqual([]);
 		expect(kinds).toHaveLength(4);
+	});
+});
+
+describe("nudgeWeights", () => {
+	it("moves each number to the float above or below, and nothing else", () => {
+		const exact = [0, -0, Number.POSITIVE_INFINITY, Number.NaN, 1e-40];
+		const before = new Uint32Array(float32([...Array.from({ length: 200 }, (_, at) => Math.sin(at + 1)), ...exact]).data.slice().buffer);
+		const after = new Uint32Array(nudgeWeights(new Uint8Array(before.buffer)).slice().buffer);
+		const moved = [...after].map((pattern, at) => pattern - before[at]!);
+		expect(new Set(moved.slice(0, 200))).toEqual(new Set([1, -1]));
+		expect(moved.slice(200)).toEqual(exact.map(() => 0));
+	});
+
+	it.each([
+		["a matrix", "float32", [3, 4], true],
+		["a vector, which may hold sizes", "float32", [4], false],
+		["fp16, whose last digit is large", "float16", [3, 4], false],
+		["integers", "int8", [3, 4], false],
+	] as const)("of %s: %s %s: %s", (_, dtype, dims, can) => {
+		expect(canNudge({ dtype, dims })).toBe(can);
 	});
 });
