@@ -82,7 +82,15 @@ export async function measureScatter(input: NoiseInput, ports: NoisePorts): Prom
 	const alone = countedRuns(input, ran, notes);
 	const shaken = nudged.length === 0 ? null : (runs[variants.length] ?? null);
 	const together = batch === null ? null : (runs.at(-1) ?? null);
-	return conclude(input, [...alone, ...(shaken === null ? [] : [shaken]), ...countedBatch(together, input.reference, notes)], notes);
+	return conclude(
+		input,
+		[
+			...alone,
+			...(shaken === null ? [] : [{ ...shaken, isProportional: true } as const]),
+			...countedBatch(together, input.reference, notes),
+		],
+		notes,
+	);
 }
 
 /** Networks that amplify rounding differ between builds by more than the builds of one machine show. Quantised ones jump by whole integers. */
@@ -154,13 +162,14 @@ function furthest(noise: NoiseFloor | null): { name: string; relativeL2: number 
 /** Cases that are noise in a golden that is recorded again stay: a person chose them. */
 function conclude(input: NoiseInput, runs: readonly LabelledRun[], notes: string[]): NoiseMeasured {
 	const { cases, reference } = input;
-	const noisy = input.dropsNoise ? findNoiseCases(reference, runs, partsOfOutputs(reference)) : [];
+	const absolute = runs.filter(({ isProportional }) => isProportional !== true);
+	const noisy = input.dropsNoise ? findNoiseCases(reference, absolute, partsOfOutputs(reference)) : [];
 	const dropped = dropNoiseCases(cases, noisy);
 	const kept = dropped.kept.map(({ index }) => index);
 	const outputsOf = (outputs: RunOutputs): RunOutputs => kept.map((index) => outputs[index] ?? {});
 	const left = outputsOf(reference);
 	const unit = unitRun(left);
-	const rest = [...runs.map(({ label, outputs }) => ({ label, outputs: outputsOf(outputs) })), ...(unit === null ? [] : [unit])];
+	const rest = [...runs.map((run) => ({ ...run, outputs: outputsOf(run.outputs) })), ...(unit === null ? [] : [unit])];
 	return { noise: measureNoise(left, rest, partsOfOutputs(left)), runs: rest, kept, notes: [...notes, ...dropped.notes] };
 }
 

@@ -72,7 +72,7 @@ export const recordTable = {
 	usage: "MODEL.onnx --out DIR | --model NAME",
 	does: "records the outputs of ONNX Runtime in fp32 as a golden",
 	options: {
-		out: { value: "DIR", does: "Folder of the golden.", otherwise: "with --model, the config's; else required" },
+		out: { value: "DIR", does: "Folder of the golden.", otherwise: "with --model, the config's or golden/NAME; else required" },
 		model: { value: "NAME", does: "Use the model, sizes and folder of this model in the config." },
 		config: { value: "FILE", does: "Config file that defines --model.", default: "trtgate.yml" },
 		inputs: { value: "PATH", does: "Real inputs: a file or a folder of cases.", otherwise: "generated", again: true },

@@ -13,6 +13,8 @@ export interface LabelledRun {
 	/** E.g. `wasm, all, 2 threads`. */
 	label: string;
 	outputs: RunOutputs;
+	/** Its differences grow with the values, so they say nothing of small ones beside large ones. */
+	isProportional?: true;
 }
 
 /** The parts of each output that have a scale of their own. */
@@ -41,13 +43,14 @@ interface ScatterOf {
 
 /** Elements below the floor, which the largest difference sets, are left out of the relative one. */
 function scatterOf(name: string, reference: RunOutputs, { runs, slice }: ScatterOf): Scatter {
-	const pairs = runs.flatMap((run) =>
+	const pairs = runs.flatMap(({ outputs: other, isProportional }) =>
 		reference.flatMap((outputs, index) => {
-			const [expected, got] = [outputs[name], run.outputs[index]?.[name]];
-			return expected === undefined || got === undefined ? [] : [{ expected, got }];
+			const [expected, got] = [outputs[name], other[index]?.[name]];
+			return expected === undefined || got === undefined ? [] : [{ expected, got, isProportional }];
 		}),
 	);
-	const maxAbs = widest(pairs.map(({ expected, got }) => distance(expected, got, { slice })?.maxAbs));
+	const absolute = pairs.filter(({ isProportional }) => isProportional !== true);
+	const maxAbs = widest(absolute.map(({ expected, got }) => distance(expected, got, { slice })?.maxAbs));
 	const floor = signalFloor(peakOf(name, reference, slice), maxAbs);
 	return { relativeL2: widest(pairs.map(({ expected, got }) => distance(expected, got, { slice, floor })?.relativeL2)), maxAbs };
 }

@@ -14,6 +14,14 @@ describe("measureNoise", () => {
 		expect(measureNoise(reference, [])).toBeNull();
 	});
 
+	it("takes from a run whose differences grow with the values no absolute floor", () => {
+		const reference = [{ y: float32([1, 1e6]) }];
+		const nudged = { label: "nudged", outputs: [{ y: float32([1, 1e6 + 1]) }], isProportional: true } as const;
+		const spread = measureNoise(reference, [nudged])?.outputs["y"];
+		expect(spread?.maxAbs).toBe(0);
+		expect(spread?.relativeL2).toBeCloseTo(1e-6, 9);
+	});
+
 	it("is infinite where a run is not finite and another is", () => {
 		expect(distance(float32([1]), float32([Number.NaN]))?.relativeL2).toBe(Number.POSITIVE_INFINITY);
 		expect(distance(float32([1]), float32([1, 2]))).toBeNull();
