@@ -58,7 +58,7 @@ it("golden record writes a usable golden when its time is over, and the same com
 	expect(statSync(tensor).mtimeMs).toBe(written);
 });
 
-it("after init needs no folder, names itself in the config, and a run warns until it is tested", async () => {
+it("golden record after init needs no folder and names the golden in the config, and a run warns until it is tested", async () => {
 	const cwd = temporaryFolder();
 	copyFileSync(segmenter, join(cwd, "segmenter.onnx"));
 	await runCli(["init", "segmenter.onnx", "--quiet"], { cwd });
