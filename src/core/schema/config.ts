@@ -234,6 +234,7 @@ export interface ModelFile {
    * The golden manifest, relative to this file.
    */
   golden?: string;
+  "golden-notice"?: NoticeFile;
   probes?: ProbesFile;
   gates?: GatesFile;
 }
@@ -355,6 +356,12 @@ export interface ThresholdFile {
 export interface GrowthFile {
   warn?: FactorFile;
   fail?: FactorFile;
+}
+/**
+ * Smallest share of the tested defects that a golden must notice to be recorded, by precision.
+ */
+export interface NoticeFile {
+  [k: string]: number;
 }
 export interface MeasureFile {
   /**
