@@ -1,7 +1,7 @@
 // One gate from its options to its result on disk: the same for the command line, the demo and the action.
 import { createHash } from "node:crypto";
 import { access, rm } from "node:fs/promises";
-import { basename, join, resolve } from "node:path";
+import { basename, join, relative, resolve } from "node:path";
 import { lockFolder } from "../adapters/files/lock.ts";
 import type { GitAccess } from "../adapters/git/run-git.ts";
 import type { Environment } from "../adapters/github/env.ts";
@@ -137,14 +137,18 @@ function watchHistory({ config, home, outFolder, options }: Opening, { processes
 	return historyWatch({ store: openStore(config.history, { cwd: home, processes }), outFolder, files: ports.files });
 }
 
+/** The config that is read, relative to the current folder. */
+export async function chooseConfig({ cwd, config, head = "." }: Pick<GateOptions, "cwd" | "config" | "head">): Promise<string> {
+	const named = config ?? join(head, "trtgate.yml");
+	const isChosen = config !== undefined || (await exists(resolve(cwd, named)));
+	return relative(cwd, resolve(cwd, isChosen ? named : "trtgate.yml"));
+}
+
 async function readConfig(options: GateOptions): Promise<ReadConfig> {
-	const named = options.config ?? join(options.head ?? ".", "trtgate.yml");
-	const fallback =
-		options.config === undefined && options.head !== undefined && !(await exists(resolve(options.cwd, named))) ? "trtgate.yml" : named;
 	const { cwd, inputs, workspace } = options;
 	const read = await readConfigFile({
 		cwd,
-		path: fallback,
+		path: await chooseConfig(options),
 		inputs,
 		...occasionOf(options),
 		...(workspace === undefined ? {} : { workspace }),

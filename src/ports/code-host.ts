@@ -46,12 +46,20 @@ export interface CheckRunDraft {
 	sha: string;
 	/** Distinguishes our check runs of one name. */
 	externalId: string;
-	conclusion: "success" | "failure" | "neutral";
+	/** null: in progress. */
+	conclusion: "success" | "failure" | "neutral" | "cancelled" | null;
 	title: string;
 	/** Markdown, at most 65,535 characters. */
 	summary: string;
 	detailsUrl?: string;
 	annotations: readonly CheckAnnotation[];
+}
+
+export interface HostedCheckRun {
+	id: number;
+	url: string;
+	/** In progress. */
+	isOpen: boolean;
 }
 
 export interface StatusDraft {
@@ -75,17 +83,17 @@ export interface CodeHost {
 	/** Minimises a comment as outdated. */
 	minimiseComment(nodeId: string): Promise<ApiResult<object>>;
 	/** Our check run of this name and external id on a commit. */
-	findCheckRun(
-		wanted: Pick<CheckRunDraft, "name" | "sha" | "externalId">,
-	): Promise<ApiResult<{ found: { id: number; url: string } | null }>>;
-	createCheckRun(draft: CheckRunDraft): Promise<ApiResult<{ found: { id: number; url: string } }>>;
+	findCheckRun(wanted: Pick<CheckRunDraft, "name" | "sha" | "externalId">): Promise<ApiResult<{ found: HostedCheckRun | null }>>;
+	createCheckRun(draft: CheckRunDraft): Promise<ApiResult<{ found: HostedCheckRun }>>;
 	/** Annotations are added to those that are there. */
-	updateCheckRun(id: number, draft: CheckRunDraft): Promise<ApiResult<{ found: { id: number; url: string } }>>;
+	updateCheckRun(id: number, draft: CheckRunDraft): Promise<ApiResult<{ found: HostedCheckRun }>>;
 	setStatus(draft: StatusDraft): Promise<ApiResult<object>>;
 	/** Open issues with a label, oldest first. */
 	openIssues(label: string): Promise<ApiResult<{ issues: readonly HostedIssue[] }>>;
 	createIssue(draft: { title: string; body: string; labels: readonly string[] }): Promise<ApiResult<{ issue: HostedIssue }>>;
 	updateIssue(number: number, change: { title?: string; body?: string; state?: "closed" }): Promise<ApiResult<{ issue: HostedIssue }>>;
+	/** Commit of the newest successful run; null where there is none. */
+	lastGoodCommit(source: { event: string; ref: string; workflow: string }): Promise<ApiResult<{ sha: string | null }>>;
 	/** Open pull requests whose head is this commit, also those of forks. */
 	pullRequestsOf(sha: string): Promise<ApiResult<{ numbers: readonly number[] }>>;
 }

@@ -10,6 +10,6 @@ export async function publish(result: Result, plan: PublishPlan, codeHost: CodeH
 	return [
 		...(plan.comment === "never" ? [] : [await publishComment(result, plan, codeHost)]),
 		...(plan.checkRun ? await publishCheckRun(result, plan, codeHost) : []),
-		...(plan.alarm ? [await publishAlarm(result, plan, codeHost)] : []),
+		...(plan.alarm === null ? [] : [await publishAlarm(result, { ...plan, alarm: plan.alarm }, codeHost)]),
 	];
 }

@@ -38,9 +38,14 @@ async function cancel({ signals, fault }: Cancelled, atEnd: AtEnd): Promise<{ pl
 		...{ event: "pull_request", payload: pullRequest({ head, base, merge }), sha: merge, ref: "refs/pull/7/merge" },
 		replay: { comparison: "wrong-head", faults: [fault] },
 		env: { RUNNER_TRACKING_ID: "github_1" },
-		more: { onStart: (pid) => void until(() => existsSync(hangs)).then(() => sendAll(pid, signals)) },
+		more: { onStart: (pid) => void until(() => existsSync(hangs) && isShown(play)).then(() => sendAll(pid, signals)) },
 	});
 	return { play, played };
+}
+
+/** The check run is in progress, from the start on. */
+function isShown({ github }: Play): boolean {
+	return github.state.checkRuns.some(({ status }) => status === "in_progress");
 }
 
 /** The runner waits seven seconds between them; the program hears them one by one all the same. */
@@ -63,6 +68,7 @@ describe.concurrent("a cancelled job", () => {
 		expect(run.summary).toContain("1 golden mismatch");
 		expect(livingIn(play.root)).toEqual([]);
 		expect(play.github.state.comments).toEqual([]);
+		expect(play.github.state.checkRuns).toMatchObject([{ status: "completed", conclusion: "cancelled" }]);
 		expect(run.post).toMatchObject({ exitCode: 0 });
 		expect(run.post?.stdout).toMatch(/uploaded what the run left: artifact/);
 		expect([...artifactFiles(play.github, "trtgate-gate").keys()]).toEqual(expect.arrayContaining(["result.json", "report.html"]));
@@ -82,8 +88,11 @@ describe.concurrent("a cancelled job", () => {
 		else expect(left).toEqual([]);
 		expect(played.run.exitCode, played.run.stdout).not.toBe(0);
 		expect(played.run.post).toMatchObject({ exitCode: 0 });
-		expect(played.run.post?.stdout).toMatch(/uploaded what the run left: artifact/);
 		expect([...artifactFiles(play.github, "trtgate-gate").keys()].some((name) => name.startsWith("logs/"))).toBe(true);
+		const { checkRuns, comments } = play.github.state;
+		const isKilled = cancelled.signals.includes("SIGKILL");
+		expect(checkRuns).toMatchObject([{ status: "completed", conclusion: isKilled ? "failure" : "cancelled" }]);
+		expect(comments.map(({ body }) => body)).toEqual(isKilled ? [expect.stringContaining("killed before it could write a result")] : []);
 		expect(readdirSync(played.out).filter((name) => name.endsWith(".lock"))).toEqual([]);
 		expectTidy(play, played);
 	});

@@ -141,7 +141,7 @@ describe("the action outside of pull requests", () => {
 		await run({ ...nightly, runId: 1 }, { "check-run": "false" });
 		await run({ ...nightly, runId: 2 }, { "check-run": "false" });
 		expect(github.state.issues).toMatchObject([{ state: "open", labels: ["trtgate"] }]);
-		expect(github.state.issues[0]?.body).toMatch(/^<!-- trtgate:trtgate\.yml run:2 /);
+		expect(github.state.issues[0]?.body).toMatch(/^<!-- trtgate:\S+ run:2 /);
 		project(workspace);
 		await run({ ...nightly, runId: 3 }, { "check-run": "false" });
 		expect(github.state.issues).toMatchObject([{ state: "closed" }]);

@@ -1,5 +1,5 @@
 // Check runs, and the commit status that stands in for one.
-import type { ApiResult, CheckRunDraft, CodeHost } from "../../ports/code-host.ts";
+import type { ApiResult, CheckRunDraft, CodeHost, HostedCheckRun } from "../../ports/code-host.ts";
 import { parseCheckRun, parseCheckRuns } from "./replies.ts";
 import { type Calls, named } from "./request.ts";
 
@@ -34,13 +34,13 @@ export function checkCalls(calls: Calls): CheckCalls {
 	};
 }
 
-type Found = ApiResult<{ found: { id: number; url: string } }>;
+type Found = ApiResult<{ found: HostedCheckRun }>;
 
 async function createCheckRun(calls: Calls, draft: CheckRunDraft): Promise<Found> {
 	const { send, place } = calls;
 	const answer = await send({
 		route: "POST /repos/{owner}/{repo}/check-runs",
-		parameters: { ...place, head_sha: draft.sha, external_id: draft.externalId, status: "completed", ...parametersOf(draft, 0) },
+		parameters: { ...place, head_sha: draft.sha, external_id: draft.externalId, ...parametersOf(draft, 0) },
 		permission,
 		parse: parseCheckRun,
 	});
@@ -58,7 +58,7 @@ async function sendBatches(
 	for (let from = first; ; from += batchSize) {
 		const answer = await send({
 			route: "PATCH /repos/{owner}/{repo}/check-runs/{check_run_id}",
-			parameters: { ...place, check_run_id: id, status: "completed", ...parametersOf(draft, from) },
+			parameters: { ...place, check_run_id: id, ...parametersOf(draft, from) },
 			permission,
 			parse: parseCheckRun,
 		});
@@ -69,7 +69,7 @@ async function sendBatches(
 function parametersOf({ name, conclusion, title, summary, detailsUrl, annotations }: CheckRunDraft, from: number) {
 	return {
 		name,
-		conclusion,
+		...(conclusion === null ? { status: "in_progress" } : { status: "completed", conclusion }),
 		...(detailsUrl === undefined ? {} : { details_url: detailsUrl }),
 		output: {
 			title,

@@ -2,7 +2,7 @@
 import type { ApiResult, CodeHost } from "../../ports/code-host.ts";
 import { checkCalls } from "./checks.ts";
 import { commentCalls, issueCalls } from "./issues.ts";
-import { parseLogin, parsePullNumbers } from "./replies.ts";
+import { parseLogin, parsePullNumbers, parseRunCommits } from "./replies.ts";
 import { type Calls, createSender, named, type Pace, type Requester, usualPace } from "./request.ts";
 
 export interface CodeHostOptions {
@@ -26,6 +26,7 @@ export function githubCodeHost(options: CodeHostOptions): CodeHost {
 	return {
 		login: () => readLogin(calls),
 		pullRequestsOf: (sha) => readPullRequests(calls, sha),
+		lastGoodCommit: (source) => readLastGood(calls, source),
 		...commentCalls(calls),
 		...checkCalls(calls),
 		...issueCalls(calls),
@@ -62,4 +63,17 @@ async function readPullRequests({ send, place }: Calls, sha: string): Promise<Ap
 		parse: (data) => parsePullNumbers(data, sha),
 	});
 	return named(answer, "numbers");
+}
+
+type Source = Parameters<CodeHost["lastGoodCommit"]>[0];
+
+async function readLastGood({ send, place }: Calls, { event, ref, workflow }: Source): Promise<ApiResult<{ sha: string | null }>> {
+	const branch = ref.replace(/^refs\/(heads|tags)\//, "");
+	const answer = await send({
+		route: "GET /repos/{owner}/{repo}/actions/runs",
+		parameters: { ...place, event, branch, status: "success", per_page: 100 },
+		permission: "actions: read",
+		parse: (data) => parseRunCommits(data, workflow),
+	});
+	return answer.state === "failed" ? answer : { state: "done", sha: answer.value[0] ?? null };
 }

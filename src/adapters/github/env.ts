@@ -66,6 +66,8 @@ export interface WorkflowRun {
 	eventPath: string | undefined;
 	sha: string;
 	ref: string;
+	/** File name of the workflow; its name where the runner gives no file. */
+	workflow: string;
 	runId: number;
 	runAttempt: number;
 	/** Id of the job in its workflow. */
@@ -94,6 +96,7 @@ export function readWorkflowRun(env: Readonly<Record<string, string | undefined>
 		eventPath: env["GITHUB_EVENT_PATH"] || undefined,
 		sha: text("GITHUB_SHA"),
 		ref: text("GITHUB_REF"),
+		workflow: text("GITHUB_WORKFLOW_REF").replace(/@.*$/, "").split("/").at(-1) || text("GITHUB_WORKFLOW"),
 		runId: number("GITHUB_RUN_ID", 0),
 		runAttempt: number("GITHUB_RUN_ATTEMPT", 1),
 		job: text("GITHUB_JOB"),

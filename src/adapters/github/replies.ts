@@ -1,5 +1,6 @@
 // Parses GitHub's replies: only the fields in use, and null for anything that GitHub's API does not document.
-import type { CommitRelation, HostedComment, HostedIssue, HostedPull } from "../../ports/code-host.ts";
+import { isCommit } from "../../formats/github/names.ts";
+import type { CommitRelation, HostedCheckRun, HostedComment, HostedIssue, HostedPull } from "../../ports/code-host.ts";
 
 type Reply = Record<string, unknown>;
 
@@ -47,9 +48,7 @@ export function parseIssue(data: unknown): HostedIssue | null {
 	return { number, body: textOf(reply["body"]), author: authorOf(reply["user"]), url: textOf(reply["html_url"]) };
 }
 
-export interface FoundCheckRun {
-	id: number;
-	url: string;
+export interface FoundCheckRun extends HostedCheckRun {
 	externalId: string;
 }
 
@@ -57,7 +56,7 @@ export function parseCheckRun(data: unknown): FoundCheckRun | null {
 	const reply = recordOf(data);
 	const id = idOf(reply?.["id"]);
 	if (reply === null || id === null) return null;
-	return { id, url: textOf(reply["html_url"]), externalId: textOf(reply["external_id"]) };
+	return { id, url: textOf(reply["html_url"]), isOpen: textOf(reply["status"]) !== "completed", externalId: textOf(reply["external_id"]) };
 }
 
 export function parseCheckRuns(data: unknown): FoundCheckRun[] | null {
@@ -72,6 +71,13 @@ export function parsePullNumbers(data: unknown, sha: string): number[] | null {
 			?.filter((pull) => pull["state"] === "open" && recordOf(pull["head"])?.["sha"] === sha)
 			.flatMap((pull) => idOf(pull["number"]) ?? []) ?? null
 	);
+}
+
+/** Commits of a workflow's runs, the newest first; `workflow` is the name of its file. */
+export function parseRunCommits(data: unknown, workflow: string): string[] | null {
+	const runs = parseList(recordOf(data)?.["workflow_runs"], recordOf);
+	const isOf = (run: Reply): boolean => textOf(run["path"]).replace(/@.*$/, "").endsWith(`/${workflow}`);
+	return runs?.filter(isOf).flatMap((run) => (isCommit(run["head_sha"]) ? [run["head_sha"]] : [])) ?? null;
 }
 
 /** Whether a GraphQL answer holds data; its faults come with status 200. */

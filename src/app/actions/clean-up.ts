@@ -1,4 +1,4 @@
-// The post step: removes what the main step left, however it ended.
+// The post step: removes what the main step left, however it ended, and publishes what it did not.
 
 import { access, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -8,10 +8,19 @@ import { removeLeftWorktrees } from "../../adapters/git/worktree.ts";
 import { childEnvironment, readEnvironment, readWorkflowRun } from "../../adapters/github/env.ts";
 import { readPublishInputs } from "../../adapters/github/inputs.ts";
 import { log } from "../../adapters/github/log.ts";
+import { readInputText } from "../../adapters/process/input-file.ts";
 import { createProcesses } from "../../adapters/process/processes.ts";
+import { recordError } from "../../core/error-record.ts";
+import { ToolError } from "../../core/errors.ts";
+import { inputKinds } from "../../core/input-kind.ts";
+import { parseResult } from "../../core/report/parse-result.ts";
+import type { Result } from "../../core/schema/result.ts";
 import { reportFiles } from "../../stages/report.ts";
-import { githubPublisher } from "../publish/publish-run.ts";
+import { publishNoResult, publishResult, type Unmeasured } from "../publish/publish-no-result.ts";
+import { githubPublisher, planPublish } from "../publish/publish-run.ts";
+import { takeBack } from "../publish/under-way.ts";
 import { uploadFolder } from "../publish/upload.ts";
+import { readRunEvent } from "./workflow-run.ts";
 
 /** Never fails: the main step has set the outcome. */
 export async function cleanUp(): Promise<void> {
@@ -19,15 +28,14 @@ export async function cleanUp(): Promise<void> {
 	if (out === "") return;
 	const isPublished = getState("published") === "true";
 	await attempt("The worktrees could not be removed", () => removeTraces(out));
-	if (await exists(out)) {
-		await attempt("The lock of the output folder could not be removed", () => removeLock(out));
-		const hasResult = await exists(join(out, reportFiles.result));
-		if (hasResult) log(`trtgate: the result is at ${join(out, reportFiles.result)}`);
-		else if (!isPublished) warning(`trtgate ended before it could write a result. Its logs are in ${join(out, "logs")}.`);
-		if (!isPublished) await attempt("What the run left could not be uploaded", () => uploadWhatIsLeft(out));
-	} else warning("trtgate ended before it could write anything.");
+	const hasFolder = await exists(out);
+	if (hasFolder) await attempt("The lock of the output folder could not be removed", () => removeLock(out));
+	const hasResult = await exists(join(out, reportFiles.result));
+	if (hasResult) log(`trtgate: the result is at ${join(out, reportFiles.result)}`);
+	else if (!isPublished)
+		warning(`trtgate ended before it could write a result. ${hasFolder ? `Its logs are in ${join(out, "logs")}.` : ""}`);
+	if (!isPublished) await attempt("What the run left could not be published", () => publishWhatIsLeft(out, hasResult));
 }
-
 async function attempt(what: string, work: () => Promise<void>): Promise<void> {
 	try {
 		await work();
@@ -51,18 +59,43 @@ async function removeLock(out: string): Promise<void> {
 	await (await lockFolder(out)).release();
 }
 
-/** The main step was cancelled, or ended before it published: what it measured until then is kept with the run. */
-async function uploadWhatIsLeft(outFolder: string): Promise<void> {
-	const run = readWorkflowRun();
-	if (run === null) return;
-	const inputs = readPublishInputs();
-	const { artifacts } = githubPublisher(run, inputs, readEnvironment().temp);
-	const { published } = await uploadFolder({ outFolder, configPath: getState("config") || "trtgate.yml", inputs, run }, artifacts);
+/** A stopped run has no verdict, but a scheduled one that is stopped every night must raise its alarm. */
+async function publishWhatIsLeft(outFolder: string, hasResult: boolean): Promise<void> {
+	const environment = readEnvironment();
+	const [run, event] = [readWorkflowRun(), await readRunEvent(environment)];
+	if (run === null || event === undefined) return;
+	const configPath = getState("config") || "trtgate.yml";
+	const context = { run, event, inputs: readPublishInputs(), temp: environment.temp, configPath, outFolder };
+	const wasStopped = getState("stopped") === "true";
+	const isExplained = wasStopped ? planPublish(configPath, context).plan.alarm === null : hasResult;
+	if (!isExplained) {
+		const message = wasStopped ? "The run was cancelled or exceeded its time limit." : "The run was killed before it could write a result.";
+		const fix = "Read the end of the job's log; the kernel kills programs if the machine runs out of memory. Run the job again.";
+		const record = recordError(new ToolError({ code: "interrupted", message, details: { fix } }));
+		if (hasResult) return publishResult(await readResult(join(outFolder, reportFiles.result)), context);
+		if (await publishNoResult([record], context)) return;
+	}
+	await uploadWhatIsLeft(context);
+	await takeBack(
+		configPath,
+		context,
+		wasStopped ? "Cancelled, or out of time: not measured" : "Measured, but not published: see the artifact",
+	);
+}
+
+/** What was measured until then is kept with the run. */
+async function uploadWhatIsLeft(context: Unmeasured): Promise<void> {
+	const { artifacts } = githubPublisher(context.run, context.inputs, context.temp);
+	const { published } = await uploadFolder(context, artifacts);
 	for (const one of published) {
 		if (one.state === "done")
 			log(`uploaded what the run left: ${[one.what, one.url, one.note].filter((part) => part !== undefined).join(", ")}`);
 		else if (one.state === "failed") log(`no ${one.what}: ${one.fault.message} ${one.fault.fix} [${one.fault.code}]`);
 	}
+}
+
+async function readResult(path: string): Promise<Result> {
+	return parseResult(await readInputText(path, inputKinds.result), path);
 }
 
 function exists(path: string): Promise<boolean> {

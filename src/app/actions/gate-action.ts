@@ -16,10 +16,12 @@ import type { RunEvent } from "../../formats/github/event.ts";
 import { reportFiles } from "../../stages/report.ts";
 import { cacheFolder } from "../compose.ts";
 import { exitCodes, exitOfResult, explainError } from "../exit.ts";
-import { gate } from "../gate.ts";
+import { chooseConfig, gate } from "../gate.ts";
+import { type LiveStatus, unwatched } from "../publish/live-status.ts";
 import { publishNoResult, reportNoResult } from "../publish/publish-no-result.ts";
 import { githubPublisher, publishRun } from "../publish/publish-run.ts";
 import { type SharedCaches, sharedCaches } from "../publish/shared-caches.ts";
+import { showUnderWay } from "../publish/under-way.ts";
 import { writePublishOutputs, writeResultOutputs } from "../publish/write-outputs.ts";
 import { stopOnSignals } from "../signals.ts";
 import { openTerminal, progressFor, type Terminal } from "../terminal.ts";
@@ -29,6 +31,8 @@ import { accessOf, readRunEvent } from "./workflow-run.ts";
 interface Job {
 	terminal: Terminal;
 	cwd: string;
+	/** Relative to `cwd`. */
+	configPath: string;
 	publishing: PublishInputs;
 	/** null where no workflow runs us. */
 	run: WorkflowRun | null;
@@ -55,18 +59,22 @@ export async function runAction(): Promise<number> {
 	}
 }
 
-async function writeNoResultOutputs({ terminal, cwd, publishing: inputs, run, event, stop }: Job, fault: unknown): Promise<void> {
+async function writeNoResultOutputs(
+	{ terminal, cwd, configPath, publishing: inputs, run, event, stop }: Job,
+	fault: unknown,
+): Promise<void> {
 	if (run === null || event === undefined || stop.requested) return;
-	const { config, out } = readInputs();
 	const { temp } = terminal.environment;
 	const { records } = explainError(fault);
-	if (await publishNoResult(records, { run, event, inputs, cwd, temp, config, out })) saveState("published", "true");
+	const outFolder = resolve(cwd, readInputs().out);
+	if (await publishNoResult(records, { run, event, inputs, temp, configPath, outFolder })) saveState("published", "true");
 }
 
 async function openJob(terminal: Terminal): Promise<Job> {
 	const { environment } = terminal;
 	const [publishing, run, event] = [readPublishInputs(), readWorkflowRun(), await readRunEvent(environment)];
-	const shared = { terminal, cwd: environment.workspace ?? terminal.cwd, publishing, run, event };
+	const cwd = environment.workspace ?? terminal.cwd;
+	const shared = { terminal, cwd, configPath: await chooseConfig({ cwd, ...readInputs() }), publishing, run, event };
 	return { ...shared, caches: openCaches(shared), stop: { requested: false } };
 }
 
@@ -90,6 +98,11 @@ function openCaches({ terminal, publishing, run, event }: Omit<Job, "caches" | "
 	});
 }
 
+function watchRun({ terminal, run, event, configPath, publishing: inputs }: Job): LiveStatus {
+	const progress = progressFor(terminal, { quiet: false });
+	return run === null || event === undefined ? unwatched(progress) : showUnderWay(configPath, { run, event, inputs }, progress);
+}
+
 interface FinishedRun {
 	result: Result;
 	outFolder: string;
@@ -97,9 +110,10 @@ interface FinishedRun {
 
 async function runJob(job: Job): Promise<FinishedRun | null> {
 	const { overrides, ...inputs } = readInputs();
-	const { terminal, cwd, event, caches } = job;
+	const { cwd, event, caches, configPath, stop } = job;
 	saveState("out", resolve(cwd, inputs.out));
-	saveState("config", inputs.config ?? "");
+	saveState("config", configPath);
+	const underWay = watchRun(job);
 	const completed = await gate({
 		cwd,
 		workspace: cwd,
@@ -109,13 +123,17 @@ async function runJob(job: Job): Promise<FinishedRun | null> {
 		// Names the base where the user names none.
 		...(event === undefined ? {} : { event }),
 		...accessOf(job.publishing),
-		progress: progressFor(terminal, { quiet: false }),
-		onStart: (stop) =>
+		progress: underWay.progress,
+		onStart: (stopRun) =>
 			stopOnSignals((reason) => {
-				job.stop.requested = true;
-				stop(reason);
+				stop.requested = true;
+				saveState("stopped", "true");
+				stopRun(reason);
 			}),
 		...(caches === null ? {} : { beforeBuild: caches.restore }),
+	}).finally(async () => {
+		const stopped = underWay.stop();
+		if (!stop.requested) await stopped;
 	});
 	if (completed.state !== "ran") return null;
 	const { result, outFolder } = completed;

@@ -1,6 +1,6 @@
 // Publishes why a run has no result wherever the result would be, so that no older result is taken for this commit's.
 import { mkdir } from "node:fs/promises";
-import { join, relative, resolve } from "node:path";
+import { join } from "node:path";
 import { lockFolder } from "../../adapters/files/lock.ts";
 import { fileStore } from "../../adapters/files/store.ts";
 import { log } from "../../adapters/github/log.ts";
@@ -17,31 +17,31 @@ import { githubPublisher, type PublishContext, publishRun } from "./publish-run.
 import { writePublishOutputs, writeResultOutputs } from "./write-outputs.ts";
 
 export interface Unmeasured extends PublishContext {
-	cwd: string;
 	temp: string | undefined;
-	/** As the user wrote them. */
-	config: string | undefined;
-	out: string;
+	configPath: string;
+	outFolder: string;
 }
 
 /** Never throws. @returns false where nothing could be shown. */
-export async function publishNoResult(
-	records: readonly ErrorRecord[],
-	{ cwd, temp, config, out, ...context }: Unmeasured,
-): Promise<boolean> {
+export async function publishNoResult(records: readonly ErrorRecord[], context: Unmeasured): Promise<boolean> {
 	try {
-		const result = resultOf(records, context, relative(cwd, resolve(cwd, config ?? "trtgate.yml")));
-		const outFolder = resolve(cwd, out);
-		await writeResult(result, outFolder);
-		setOutputs(result, join(outFolder, reportFiles.result));
-		await writeResultOutputs(result);
-		const shown = await publishRun(result, { ...context, outFolder }, githubPublisher(context.run, context.inputs, temp));
-		await writePublishOutputs(result, shown, { outFolder, files: fileStore(), annotate: false });
+		const result = resultOf(records, context);
+		await writeResult(result, context.outFolder);
+		await publishResult(result, context);
 		return true;
 	} catch (error) {
 		log(`The error could not be published: ${String(error)}`);
 		return false;
 	}
+}
+
+/** A result that is on disk already. */
+export async function publishResult(result: Result, context: Unmeasured): Promise<void> {
+	const { outFolder, run, inputs, temp } = context;
+	setOutputs(result, join(outFolder, reportFiles.result));
+	await writeResultOutputs(result);
+	const shown = await publishRun(result, context, githubPublisher(run, inputs, temp));
+	await writePublishOutputs(result, shown, { outFolder, files: fileStore(), annotate: false });
 }
 
 /** Removes an earlier run's files, which could be mistaken for this one's, but not those of a run in progress. */
@@ -56,7 +56,7 @@ async function writeResult(result: Result, outFolder: string): Promise<void> {
 	}
 }
 
-function resultOf(records: readonly ErrorRecord[], { run }: PublishContext, configPath: string): Result {
+function resultOf(records: readonly ErrorRecord[], { run, configPath }: Unmeasured): Result {
 	const head = { label: "head", ...(isCommit(run.sha) ? { commit: run.sha } : {}), ...(run.ref === "" ? {} : { ref: run.ref }) };
 	const result = resultWithoutRun(records, { version, startedAt: new Date().toISOString(), configPath, head });
 	return { ...result, files: [...reportList] };

@@ -3,6 +3,7 @@ import { githubArtifacts } from "../../adapters/github/artifacts.ts";
 import { githubCodeHost } from "../../adapters/github/code-host.ts";
 import type { WorkflowRun } from "../../adapters/github/env.ts";
 import type { PublishInputs } from "../../adapters/github/inputs.ts";
+import type { Pace } from "../../adapters/github/request.ts";
 import { markerId } from "../../core/report/comment.ts";
 import type { ReportLinks } from "../../core/report/markdown.ts";
 import type { Result } from "../../core/schema/result.ts";
@@ -24,11 +25,16 @@ export interface PublishedRun {
 	change?: string;
 }
 
+/** null without a token. */
+export function codeHostOf({ run, inputs: { token } }: Pick<PublishContext, "run" | "inputs">, pace?: Pace): CodeHost | null {
+	const { repository, apiUrl, graphQlUrl } = run;
+	return token === "" ? null : githubCodeHost({ token, repository, apiUrl, graphQlUrl, ...(pace === undefined ? {} : { pace }) });
+}
+
 /** The real GitHub; without a token nothing can be shown but artifacts, which have the runner's own. */
 export function githubPublisher(run: WorkflowRun, inputs: PublishInputs, temp: string | undefined): Publisher {
-	const { repository, apiUrl, graphQlUrl } = run;
 	return {
-		codeHost: inputs.token === "" ? null : githubCodeHost({ token: inputs.token, repository, apiUrl, graphQlUrl }),
+		codeHost: codeHostOf({ run, inputs }),
 		artifacts: githubArtifacts({
 			run,
 			...(temp === undefined ? {} : { temp }),
@@ -44,7 +50,7 @@ export async function publishRun(
 ): Promise<PublishedRun> {
 	const { run, inputs, outFolder } = context;
 	const uploaded: Uploaded = await uploadFolder({ outFolder, configPath: result.config.path, inputs, run }, publisher.artifacts);
-	const { plan, skipped } = planPublish(result, context);
+	const { plan, skipped } = planPublish(result.config.path, context);
 	const links = { ...plan.shown.links, ...uploaded.links };
 	const shown = await show(result, { ...plan, shown: { ...plan.shown, links } }, publisher.codeHost);
 	const { change } = plan.shown;
@@ -52,7 +58,7 @@ export async function publishRun(
 }
 
 async function show(result: Result, plan: Parameters<typeof publish>[1], codeHost: CodeHost | null): Promise<Published[]> {
-	if (plan.comment === "never" && !plan.checkRun && !plan.alarm) return [];
+	if (plan.comment === "never" && !plan.checkRun && plan.alarm === null) return [];
 	if (codeHost !== null) return publish(result, plan, codeHost);
 	const why = "there is no token; leave the input token at its default";
 	return [{ what: plan.comment === "never" ? "check run" : "comment", state: "skipped", why }];
@@ -73,8 +79,8 @@ export interface Planned {
 
 const forkReason = "the token of a fork's pull request only reads; publish from a second workflow on workflow_run";
 
-/** @param result may be of another job: only its config and outcome are used. */
-export function planPublish(result: Result, { run, event, inputs }: PublishContext): Planned {
+/** @param configPath as the result names it. */
+export function planPublish(configPath: string, { run, event, inputs }: PublishContext): Planned {
 	const { name } = inputs;
 	const pullRequest = event.kind === "pull-request" ? event.number : null;
 	// The token of pull_request_target can write even for a fork's change.
@@ -83,11 +89,11 @@ export function planPublish(result: Result, { run, event, inputs }: PublishConte
 	const comment: CommentMode = pullRequest === null || silenced ? "never" : inputs.comment;
 	const isAlarmed = inputs.issue === "auto" ? event.kind === "schedule" : inputs.issue === "true";
 	const plan: PublishPlan = {
-		id: markerId(result.config.path, name),
+		id: markerId(configPath, name),
 		checkName: name === "" ? "trtgate" : `trtgate (${name})`,
 		shown: {
 			links: { run: runUrl(run) },
-			...labelOf(result, name),
+			...labelOf(configPath, name),
 			...(event.kind === "pull-request" ? { change: event.headSha } : {}),
 		},
 		run: { id: run.runId, attempt: run.runAttempt },
@@ -95,7 +101,7 @@ export function planPublish(result: Result, { run, event, inputs }: PublishConte
 		pullRequest,
 		comment,
 		checkRun: inputs.checkRun && !readOnly,
-		alarm: isAlarmed,
+		alarm: isAlarmed ? { event: run.eventName, ref: run.ref, workflow: run.workflow } : null,
 	};
 	const skipped: Published[] = [
 		...(silenced ? [{ what: "comment", state: "skipped", why: forkReason } as const] : []),
@@ -104,8 +110,8 @@ export function planPublish(result: Result, { run, event, inputs }: PublishConte
 	return { plan, skipped };
 }
 
-function labelOf(result: Result, name: string): { label?: string } {
-	const config = result.config.path === "trtgate.yml" ? "" : result.config.path;
+function labelOf(configPath: string, name: string): { label?: string } {
+	const config = configPath === "trtgate.yml" ? "" : configPath;
 	const label = [name, config].filter((part) => part !== "").join(" · ");
 	return label === "" ? {} : { label };
 }

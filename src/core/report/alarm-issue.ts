@@ -1,7 +1,8 @@
-// The issue that a nightly run opens when a gate fails or could not decide, and closes when a run passes again.
+// The issue that a nightly run opens when a gate fails or could not decide, and closes when a run passes again: each
+// event, ref and workflow has its own.
 import type { Outcome, Result } from "../schema/result.ts";
-import { cleanText, escapeMarkdown, shorten } from "../text/escape.ts";
-import { gateTitle } from "../text/labels.ts";
+import { cleanText, escapeMarkdown, markdownCode, shorten } from "../text/escape.ts";
+import { counted, gateTitle } from "../text/labels.ts";
 import { type Marker, renderMarker } from "./comment.ts";
 import { armsText } from "./facts.ts";
 import { headline } from "./highlights.ts";
@@ -18,25 +19,91 @@ export function alarmOf(outcome: Outcome): "open" | "close" | "keep" {
 	return outcome === "pass" || outcome === "warn" ? "close" : "keep";
 }
 
-function alarmText({ outcome }: Result): { title: string; body: string } {
-	if (outcome === "fail") return { title: "fails", body: "The scheduled gate fails." };
-	return {
-		title: "could not decide",
-		body: "The scheduled gate could not decide, so it is unknown whether the engines are still correct.",
-	};
+/** What the runs have in common whose alarm it is. */
+export interface AlarmSource {
+	event: string;
+	/** Full name, e.g. `refs/heads/main`. */
+	ref: string;
+	/** File name of the workflow, or its name where that is unknown. */
+	workflow: string;
+}
+
+const idChars = 48;
+
+/** Of the alarm of a config and job: nothing that another event, ref or workflow finds. */
+export function alarmId(id: string, { event, ref, workflow }: AlarmSource): string {
+	return [id, event, ref, workflow].map((part) => shorten(part, idChars)).join(" ");
+}
+
+/** Kept in the issue from run to run. */
+export interface AlarmHistory {
+	/** ISO 8601. */
+	since: string;
+	runs: number;
+	firstRun: number;
+	/** The commit of the last run that passed; null where it is unknown. */
+	goodCommit: string | null;
+}
+
+const historyPattern =
+	/^<!-- trtgate:[^\n]* -->\n<!-- since:(\d{4}-[\dT:.Z-]{6,24}) runs:(\d{1,6}) first:(\d{1,15}) good:([0-9a-f]{40,64}|unknown) -->\n/;
+
+/** null where the issue holds none. */
+export function findHistory(body: string): AlarmHistory | null {
+	const [, since, runs, firstRun, good] = historyPattern.exec(body) ?? [];
+	if (since === undefined) return null;
+	return { since, runs: Number(runs), firstRun: Number(firstRun), goodCommit: good === "unknown" ? null : (good ?? null) };
+}
+
+function renderHistory({ since, runs, firstRun, goodCommit }: AlarmHistory): string {
+	return `<!-- since:${since} runs:${runs} first:${firstRun} good:${goodCommit ?? "unknown"} -->`;
+}
+
+function alarmText({ outcome }: Result, { event }: AlarmSource): { title: string; body: string } {
+	const gate = event === "schedule" ? "scheduled gate" : "gate";
+	if (outcome === "fail") return { title: "fails", body: `The ${gate} fails.` };
+	return { title: "could not decide", body: `The ${gate} could not decide, so it is unknown whether the engines are still correct.` };
 }
 
 /** Titles are plain text, but `@` and `#` become active where they are quoted. */
-export function alarmTitle(result: Result, id: string): string {
+export function alarmTitle(result: Result, id: string, source: AlarmSource): string {
 	return shorten(
-		cleanText(`${gateTitle(result.backend)} ${alarmText(result).title} for ${id}: ${headline(result)}`).replace(/[@#](?=\w)/g, "$&\u200d"),
+		cleanText(`${gateTitle(result.backend)} ${alarmText(result, source).title} for ${id}: ${headline(result)}`).replace(
+			/[@#](?=\w)/g,
+			"$&\u200d",
+		),
 		titleChars,
 	);
 }
 
-export function alarmBody(result: Result, marker: Marker, shown: Shown): string {
-	const first = `${renderMarker(marker)}\n${alarmText(result).body} This text is from the newest run; the issue closes automatically when a run passes again.\n\n`;
+export interface Alarm {
+	marker: Marker;
+	source: AlarmSource;
+	history: AlarmHistory;
+}
+
+export function alarmBody(result: Result, { marker, source, history }: Alarm, shown: Shown): string {
+	const what = `${alarmText(result, source).body} Runs: ${[source.event, source.ref, source.workflow].map(code).join(", ")}.`;
+	const how = "This text is from the newest run; the issue closes automatically when such a run passes again.";
+	const first = [renderMarker(marker), renderHistory(history), what, "", ...historyLines(marker, history, shown), "", how, "", ""].join(
+		"\n",
+	);
 	return first + renderMarkdown(result, { limit: bodyLimit - first.length, ...shown });
+}
+
+function code(text: string): string {
+	return markdownCode(cleanText(shorten(text, 100)));
+}
+
+function historyLines({ sha, runId }: Marker, { since, runs, firstRun, goodCommit }: AlarmHistory, { links }: Shown): string[] {
+	// The page of the repository, from that of the run.
+	const page = links?.run?.replace(/\/actions\/runs\/\d+$/, "");
+	const link = (text: string, path: string): string => (page === undefined ? text : `[${text}](${page}/${path})`);
+	const range = `${goodCommit?.slice(0, 12)}...${sha.slice(0, 12)}`;
+	return [
+		`- Since ${since.slice(0, 10)}, ${counted(runs, "run")}: ${link("first", `actions/runs/${firstRun}`)}, ${link("newest", `actions/runs/${runId}`)}`,
+		`- Last good commit: ${goodCommit === null ? "unknown" : `${goodCommit.slice(0, 7)}, ${link("changes since", `compare/${range}`)}`}`,
+	];
 }
 
 export function isRecovered(result: Result, shown: Shown): string {

@@ -6,9 +6,9 @@ export function countWords(text: string): number {
 	return text.match(/\S*[\p{L}\p{N}]\S*/gu)?.length ?? 0;
 }
 
-const mostTitleWords = 36;
+const mostTitleWords = 26;
 /** Kept free for the fix. */
-const mostFixWords = 16;
+const mostFixWords = 24;
 /** Kept free for `… and 3 more in report.html`. */
 const moreWords = 5;
 

@@ -59,9 +59,40 @@ export function isOwnAuthor(author: { login: string; type: string } | null, logi
 }
 
 /** GitHub's limit. */
-export const commentLimit = 65_536;
+const commentLimit = 65_536;
+/** Room for the note that a comment is outdated. */
+const noteChars = 400;
 
 export function renderComment(result: Result, marker: Marker, shown: Shown): string {
 	const first = `${renderMarker(marker)}\n`;
-	return first + renderMarkdown(result, { limit: commentLimit - first.length, ...shown });
+	return first + renderMarkdown(result, { limit: commentLimit - noteChars - first.length, ...shown });
+}
+
+/** Of a run that measures another commit than the one that a comment is about. */
+export interface Newcomer extends Pick<Marker, "runId" | "attempt" | "sha"> {
+	/** Of the workflow run. */
+	url: string;
+}
+
+export interface Outdating {
+	own: Marker;
+	newcomer: Newcomer;
+	state: "measuring" | "ended";
+}
+
+const notePattern = /^(<!-- trtgate:[^\n]* -->\n)(?:> \[!NOTE\]\n> [^\n]* <!-- by run:(\d{1,15}) attempt:(\d{1,6}) -->\n\n)?/;
+
+/** The comment with a note above it that it is outdated; null where it must stay as it is. */
+export function noteOutdated(body: string, { own, newcomer, state }: Outdating): string | null {
+	const match = notePattern.exec(body);
+	if (match === null || own.sha === newcomer.sha || isNewer(own, newcomer)) return null;
+	const [before, marker = "", runId, attempt] = match;
+	const noted = runId === undefined ? null : { ...own, runId: Number(runId), attempt: Number(attempt) };
+	const isOurs = noted?.runId === newcomer.runId && noted.attempt === newcomer.attempt;
+	if ((state === "ended" && !isOurs) || (noted !== null && isNewer(noted, newcomer))) return null;
+	const [about, commit] = [own.sha.slice(0, 7), newcomer.sha.slice(0, 7)];
+	const what = state === "measuring" ? `${commit} is being measured` : `the run for ${commit} ended without a result`;
+	const note = `> [!NOTE]\n> Outdated, of ${about}: [${what}](${newcomer.url}). <!-- by run:${newcomer.runId} attempt:${newcomer.attempt} -->`;
+	const text = `${marker}${note}\n\n${body.slice(before.length)}`;
+	return text.length > commentLimit ? null : text;
 }

@@ -1,5 +1,15 @@
 // The issue of a nightly run: opened and kept up to date while a gate fails or cannot decide, closed once all gates pass again.
-import { alarmBody, alarmLabel, alarmOf, alarmTitle, isRecovered } from "../../core/report/alarm-issue.ts";
+import {
+	type AlarmHistory,
+	type AlarmSource,
+	alarmBody,
+	alarmId,
+	alarmLabel,
+	alarmOf,
+	alarmTitle,
+	findHistory,
+	isRecovered,
+} from "../../core/report/alarm-issue.ts";
 import { findMarker, isNewer, isOwnAuthor, type Marker } from "../../core/report/comment.ts";
 import type { Result } from "../../core/schema/result.ts";
 import type { ApiResult, CodeHost, HostedIssue } from "../../ports/code-host.ts";
@@ -9,17 +19,19 @@ const what = "alarm issue";
 
 interface AlarmContext {
 	result: Result;
-	plan: PublishPlan;
+	plan: AlarmPlan;
 	codeHost: CodeHost;
 	marker: Marker;
 }
 
+type AlarmPlan = PublishPlan & { alarm: AlarmSource };
+
 type Own = HostedIssue & { marker: Marker };
 
-export async function publishAlarm(result: Result, plan: PublishPlan, codeHost: CodeHost): Promise<Published> {
+export async function publishAlarm(result: Result, plan: AlarmPlan, codeHost: CodeHost): Promise<Published> {
 	const alarm = alarmOf(result.outcome);
 	if (alarm === "keep") return { what, state: "skipped", why: `the run was ${result.outcome}, which is no statement about the engines` };
-	const marker = { id: plan.id, runId: plan.run.id, attempt: plan.run.attempt, sha: plan.sha };
+	const marker = { id: alarmId(plan.id, plan.alarm), runId: plan.run.id, attempt: plan.run.attempt, sha: plan.sha };
 	const context = { result, plan, codeHost, marker };
 	const own = await findOwn(context);
 	if (own.state === "failed") return { what, ...own };
@@ -41,20 +53,31 @@ async function findOwn({ codeHost, marker }: AlarmContext): Promise<ApiResult<{ 
 	return { state: "done", issues };
 }
 
-function draftOf({ result, plan, marker }: AlarmContext): { title: string; body: string } {
-	return { title: alarmTitle(result, plan.id), body: alarmBody(result, marker, plan.shown) };
+function draftOf({ result, plan, marker }: AlarmContext, history: AlarmHistory): { title: string; body: string } {
+	const source = plan.alarm;
+	return { title: alarmTitle(result, plan.id, source), body: alarmBody(result, { marker, source, history }, plan.shown) };
 }
 
-async function update(context: AlarmContext, issue: HostedIssue): Promise<Published> {
-	const updated = await context.codeHost.updateIssue(issue.number, draftOf(context));
+/** The right to read workflow runs may be missing. */
+async function newHistory({ result, plan, marker, codeHost }: AlarmContext): Promise<AlarmHistory> {
+	const good = await codeHost.lastGoodCommit(plan.alarm);
+	return { since: result.startedAt, runs: 1, firstRun: marker.runId, goodCommit: good.state === "done" ? good.sha : null };
+}
+
+/** A second attempt of a run counts once. */
+async function update(context: AlarmContext, issue: Own): Promise<Published> {
+	const before = findHistory(issue.body) ?? (await newHistory(context));
+	const history = { ...before, runs: before.runs + (issue.marker.runId === context.marker.runId ? 0 : 1) };
+	const updated = await context.codeHost.updateIssue(issue.number, draftOf(context, history));
 	return updated.state === "failed" ? { what, ...updated } : { what, state: "done", url: updated.issue.url };
 }
 
 async function open(context: AlarmContext): Promise<Published> {
 	const { codeHost, marker } = context;
+	const draft = draftOf(context, await newHistory(context));
 	const opened = await createOnce(
 		async () => {
-			const created = await codeHost.createIssue({ ...draftOf(context), labels: [alarmLabel] });
+			const created = await codeHost.createIssue({ ...draft, labels: [alarmLabel] });
 			return created.state === "failed" ? created : { state: "done", thing: created.issue };
 		},
 		async () => {

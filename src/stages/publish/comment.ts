@@ -23,7 +23,7 @@ export async function publishComment(result: Result, plan: PublishPlan, codeHost
 	const { run, sha, id } = plan;
 	const marker = { id, runId: run.id, attempt: run.attempt, sha };
 	const context = { codeHost, issue: plan.pullRequest, marker, body: renderComment(result, marker, plan.shown) };
-	const own = await findOwn(context);
+	const own = await findOwnComments(context);
 	if (own.state === "failed") return { what, ...own };
 	if (own.comments.some((comment) => isNewer(comment.marker, marker))) return { what, state: "skipped", why: newerRun };
 	if (plan.comment === "fresh") return fresh(context, own.comments);
@@ -34,7 +34,7 @@ export async function publishComment(result: Result, plan: PublishPlan, codeHost
 }
 
 /** Our comments of this id, oldest first; similar text of other authors does not count. */
-async function findOwn({ codeHost, issue, marker }: CommentContext): Promise<ApiResult<{ comments: Own[] }>> {
+export async function findOwnComments({ codeHost, issue, marker }: Omit<CommentContext, "body">): Promise<ApiResult<{ comments: Own[] }>> {
 	const listed = await codeHost.comments(issue);
 	if (listed.state === "failed") return listed;
 	const marked = listed.comments.flatMap((comment) => {
@@ -74,7 +74,7 @@ async function createNew(context: CommentContext): Promise<ApiResult<{ thing: Ho
 			return created.state === "failed" ? created : { state: "done", thing: created.comment };
 		},
 		async () => {
-			const own = await findOwn(context);
+			const own = await findOwnComments(context);
 			const ofThisRun = (one: Own): boolean => one.marker.runId === marker.runId && one.marker.attempt === marker.attempt;
 			return own.state === "failed" ? null : (own.comments.find(ofThisRun) ?? null);
 		},
@@ -85,7 +85,7 @@ async function createNew(context: CommentContext): Promise<ApiResult<{ thing: Ho
 async function settleRace(context: CommentContext, created: HostedComment): Promise<Published> {
 	const { codeHost, body, marker } = context;
 	const done: Published = { what, state: "done", url: created.url };
-	const own = await findOwn(context);
+	const own = await findOwnComments(context);
 	if (own.state === "failed") return done;
 	const [oldest, ...younger] = own.comments;
 	if (oldest === undefined || oldest.id >= created.id) {

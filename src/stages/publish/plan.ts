@@ -1,4 +1,5 @@
 // What is shown where and what came of it, and how something is created exactly once.
+import type { AlarmSource } from "../../core/report/alarm-issue.ts";
 import type { Shown } from "../../core/report/markdown.ts";
 import type { ApiFault, ApiResult } from "../../ports/code-host.ts";
 
@@ -17,8 +18,8 @@ export interface PublishPlan {
 	pullRequest: number | null;
 	comment: CommentMode;
 	checkRun: boolean;
-	/** Open, update or close the issue. */
-	alarm: boolean;
+	/** Whose issue to open, update or close; null for none. */
+	alarm: AlarmSource | null;
 }
 
 export type PublishedThing = "check run" | "commit status" | "comment" | "alarm issue" | "artifact" | "report page" | "profiles" | "cache";

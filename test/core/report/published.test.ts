@@ -1,7 +1,7 @@
 // What is published of a result: markers that nobody can forge or break, words within GitHub's limits, names made harmless.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { alarmBody, alarmOf, alarmTitle, isRecovered } from "../../../src/core/report/alarm-issue.ts";
+import { alarmBody, alarmOf, alarmTitle, findHistory, isRecovered } from "../../../src/core/report/alarm-issue.ts";
 import { describeCheckRun, describeStatus } from "../../../src/core/report/check-run.ts";
 import { findMarker, isNewer, isOwnAuthor, markerId, renderComment, renderMarker } from "../../../src/core/report/comment.ts";
 import { linksMarkdown, renderUnpublished } from "../../../src/core/report/markdown.ts";
@@ -10,6 +10,9 @@ import { buildGate, buildResult, buildWorkload } from "../../support/build-resul
 
 const sha = "d".repeat(40);
 const marker = { id: "trtgate.yml", runId: 12, attempt: 2, sha };
+const source = { event: "schedule", ref: "refs/heads/main", workflow: "nightly.yml" };
+const history = { since: "2026-11-20T02:17:00.000Z", runs: 3, firstRun: 9, goodCommit: null };
+const alarm = { marker, source, history };
 const outcomes: readonly Outcome[] = ["pass", "warn", "fail", "inconclusive", "error"];
 
 describe("a marker", () => {
@@ -102,7 +105,7 @@ describe("a comment", () => {
 			buildGate({ gate: "latency", model, engine, workload, status: "fail", message: `${model} is slower.` }),
 		);
 		const result = buildResult({ outcome: "fail", workloads, gates });
-		for (const text of [renderComment(result, marker, {}), alarmBody(result, marker, {})]) {
+		for (const text of [renderComment(result, marker, {}), alarmBody(result, alarm, {})]) {
 			expect(new TextEncoder().encode(text).length).toBeLessThanOrEqual(65_536);
 			if (count > 100) expect(text).toMatch(/left out/);
 		}
@@ -169,18 +172,28 @@ describe("an alarm", () => {
 	});
 
 	it("reports whether the engines failed or nothing is known of them", () => {
-		const marker = { id: "a", runId: 1, attempt: 1, sha: "b" };
 		const error = buildResult({ outcome: "error", failureKind: "runner" });
-		expect(alarmTitle(error, "a")).toContain("could not decide for a");
-		expect(alarmBody(error, marker, {})).toContain("The scheduled gate could not decide");
-		expect(alarmBody(buildResult({ outcome: "fail" }), marker, {})).toContain("The scheduled gate fails");
+		expect(alarmTitle(error, "a", source)).toContain("could not decide for a");
+		expect(alarmBody(error, alarm, {})).toContain("The scheduled gate could not decide");
+		expect(alarmBody(buildResult({ outcome: "fail" }), alarm, {})).toContain("The scheduled gate fails");
+	});
+
+	it("finds its history again, whatever its texts", () => {
+		fc.assert(
+			fc.property(fc.string({ unit: "binary", maxLength: 100 }), fc.option(fc.constant("a".repeat(40))), (text, goodCommit) => {
+				const kept = { ...history, goodCommit };
+				expect(findHistory(alarmBody(buildResult(), { ...alarm, source: { ...source, ref: text }, history: kept }, {}))).toEqual(kept);
+			}),
+			{ numRuns: 25 },
+		);
+		expect(findHistory("no alarm")).toBeNull();
 	});
 
 	it("mentions no user", () => {
 		const result = buildResult({ outcome: "fail" });
-		expect(alarmTitle(result, "@team #4")).not.toMatch(/@team|#4/);
-		expect(alarmTitle(result, "a\n\u202eb\u001b[31m")).not.toMatch(/[\n\u202e\u001b]/);
-		expect(alarmTitle(result, "x".repeat(500)).length).toBeLessThanOrEqual(200);
+		expect(alarmTitle(result, "@team #4", source)).not.toMatch(/@team|#4/);
+		expect(alarmTitle(result, "a\n\u202eb\u001b[31m", source)).not.toMatch(/[\n\u202e\u001b]/);
+		expect(alarmTitle(result, "x".repeat(500), source).length).toBeLessThanOrEqual(200);
 		expect(isRecovered(buildResult({ outcome: "pass" }), { links: { run: "https://github.com/a/b/actions/runs/1" } })).toMatch(
 			/^Well again: .*runs\/1$/,
 		);

@@ -5,6 +5,7 @@ import type { Pace } from "../../../src/adapters/github/request.ts";
 import type { Result } from "../../../src/core/schema/result.ts";
 import type { CodeHost } from "../../../src/ports/code-host.ts";
 import type { Published, PublishPlan } from "../../../src/stages/publish/plan.ts";
+import { concludeUnmeasured, markOutdated, openCheckRun, retitleCheckRun } from "../../../src/stages/publish/under-way.ts";
 import { publish } from "../../../src/stages/publish.ts";
 import { buildGate, buildResult } from "../../support/build-result.ts";
 import { type Fault, type LocalGitHub, startLocalGitHub } from "../../support/local-github/start.ts";
@@ -16,9 +17,11 @@ const failing: Result = buildResult({
 });
 const passing: Result = buildResult({ outcome: "pass" });
 
+const nightly = { event: "schedule", ref: "refs/heads/main", workflow: "nightly.yml" };
+
 function planFor(runId: number, more: Partial<PublishPlan> = {}): PublishPlan {
 	const shown = { links: { run: `https://github.com/acme/engines/actions/runs/${runId}` } };
-	const rest = { pullRequest: 7, comment: "one", checkRun: true, alarm: true } as const;
+	const rest = { pullRequest: 7, comment: "one", checkRun: true, alarm: nightly } as const;
 	return { id: "trtgate.yml", checkName: "trtgate", shown, run: { id: runId, attempt: 1 }, sha, ...rest, ...more };
 }
 
@@ -81,9 +84,9 @@ describe("publish", () => {
 	it("leaves one comment where eight jobs race, the newest run's", async () => {
 		const github = await open();
 		const runs = [11, 12, 13, 14, 15, 16, 17, 18];
-		await Promise.all(runs.map((runId) => publish(failing, planFor(runId, { checkRun: false, alarm: false }), codeHostOf(github))));
+		await Promise.all(runs.map((runId) => publish(failing, planFor(runId, { checkRun: false, alarm: null }), codeHostOf(github))));
 		expect(ours(github)).toHaveLength(1);
-		await publish(failing, planFor(19, { checkRun: false, alarm: false }), codeHostOf(github));
+		await publish(failing, planFor(19, { checkRun: false, alarm: null }), codeHostOf(github));
 		expect(ours(github).map(({ body }) => body)).toEqual([expect.stringContaining(" run:19 ")]);
 	});
 
@@ -93,14 +96,14 @@ describe("publish", () => {
 			const body = `<!-- trtgate:trtgate.yml run:${run} attempt:1 sha:${sha} -->\n## left by run ${run}`;
 			github.addComment({ issue: 7, author: "github-actions[bot]", body });
 		}
-		await publish(failing, planFor(13, { checkRun: false, alarm: false }), codeHostOf(github));
+		await publish(failing, planFor(13, { checkRun: false, alarm: null }), codeHostOf(github));
 		expect(ours(github).map(({ body }) => body)).toEqual([expect.stringContaining(" run:13 ")]);
 	});
 
 	it("leaves one comment where two jobs have both seen none", async () => {
 		const github = await open();
 		github.inject({ method: "POST", path: /issues\/7\/comments/, times: 2, delayMs: 100 });
-		const plan = planFor(5, { checkRun: false, alarm: false });
+		const plan = planFor(5, { checkRun: false, alarm: null });
 		await Promise.all([publish(failing, plan, codeHostOf(github)), publish(failing, plan, codeHostOf(github))]);
 		expect(ours(github)).toHaveLength(1);
 	});
@@ -118,9 +121,9 @@ describe("publish", () => {
 	it("finds its comment behind two hundred others", async () => {
 		const github = await open();
 		for (let count = 0; count < 120; count += 1) github.addComment({ issue: 7, author: "octocat", body: `${count}` });
-		await publish(failing, planFor(1, { checkRun: false, alarm: false }), codeHostOf(github));
+		await publish(failing, planFor(1, { checkRun: false, alarm: null }), codeHostOf(github));
 		for (let count = 0; count < 120; count += 1) github.addComment({ issue: 7, author: "octocat", body: `${count}` });
-		await publish(failing, planFor(2, { checkRun: false, alarm: false }), codeHostOf(github));
+		await publish(failing, planFor(2, { checkRun: false, alarm: null }), codeHostOf(github));
 		expect(ours(github)).toHaveLength(1);
 	});
 
@@ -141,6 +144,89 @@ describe("publish", () => {
 		expect(alarms.map(({ state }) => state)).toEqual(["open", "closed"]);
 	});
 
+	it.each([
+		["event", { event: "workflow_dispatch" }],
+		["ref", { ref: "refs/heads/try" }],
+		["workflow", { workflow: "other.yml" }],
+	])("leaves the alarm of another %s alone, whether it fails or passes", async (_, other) => {
+		const github = await open();
+		const plan = (runId: number, more = {}) => planFor(runId, { comment: "never", checkRun: false, alarm: { ...nightly, ...more } });
+		await publish(failing, plan(1), codeHostOf(github));
+		await publish(passing, plan(2, other), codeHostOf(github));
+		await publish(failing, plan(3, other), codeHostOf(github));
+		const alarms = github.state.issues.filter(({ labels }) => labels.includes("trtgate"));
+		expect(alarms.map(({ state, body }) => [state, /run:(\d+)/.exec(body ?? "")?.[1]])).toEqual([
+			["open", "1"],
+			["open", "3"],
+		]);
+	});
+
+	it("shows since when an alarm lasts, in how many runs, and the last good commit where it may read runs", async () => {
+		const github = await open();
+		const good = "a".repeat(40);
+		for (const [id, [headSha, name]] of [
+			["b".repeat(40), "other"],
+			[good, "nightly"],
+		].entries()) {
+			const of = { event: "schedule", headBranch: "main", headRepository: "acme/engines", status: "completed", conclusion: "success" };
+			const path = `.github/workflows/${name}.yml`;
+			github.state.runs.push({ id: id + 1, attempt: 1, headSha: `${headSha}`, ...of, path, name: `${name}`, createdAt: failing.startedAt });
+		}
+		const plan = (runId: number) => planFor(runId, { comment: "never", checkRun: false });
+		const later = { ...failing, startedAt: "2026-12-24T02:17:00.000Z" };
+		await publish(failing, plan(21), codeHostOf(github, { permissions: { ...allWrite, actions: "read" } }));
+		for (const runId of [22, 22, 23]) await publish(later, plan(runId), codeHostOf(github));
+		const [alarm] = github.state.issues.filter(({ labels }) => labels.includes("trtgate"));
+		const page = "https://github.com/acme/engines";
+		expect(alarm?.body).toContain(
+			`- Since ${failing.startedAt.slice(0, 10)}, 3 runs: [first](${page}/actions/runs/21), [newest](${page}/actions/runs/23)\n` +
+				`- Last good commit: aaaaaaa, [changes since](${page}/compare/${good.slice(0, 12)}...${sha.slice(0, 12)})\n`,
+		);
+		expect(alarm?.body).toContain("Runs: `schedule`, `refs/heads/main`, `nightly.yml`.");
+		expect(github.state.violations).toEqual([]);
+	});
+
+	it("marks an older comment while a newer commit is measured, and takes that back only for its own run", async () => {
+		const github = await open();
+		await publish(failing, planFor(1, { alarm: null }), codeHostOf(github));
+		const plan = (runId: number, commit: string) => planFor(runId, { sha: commit.repeat(40), alarm: null });
+		const host = codeHostOf(github);
+		const body = () => ours(github)[0]?.body ?? "";
+		const first = body();
+		await markOutdated("measuring", { plan: plan(2, "d"), codeHost: host });
+		expect(body()).toMatch(
+			/^<!-- trtgate:trtgate.yml run:1 .*\n> \[!NOTE\]\n> Outdated, of ccccccc: \[ddddddd is being measured\]\(https.*runs\/2\)/,
+		);
+		await markOutdated("measuring", { plan: plan(3, "e"), codeHost: host });
+		await markOutdated("ended", { plan: plan(2, "d"), codeHost: host });
+		expect(body()).toContain("[eeeeeee is being measured]");
+		await markOutdated("ended", { plan: plan(3, "e"), codeHost: host });
+		expect(body()).toContain("[the run for eeeeeee ended without a result]");
+		expect(body().replace(/> \[!NOTE\]\n.*\n\n/, "")).toBe(first);
+		await publish(passing, plan(4, "f"), host);
+		expect(body()).not.toContain("Outdated");
+		await markOutdated("measuring", { plan: plan(3, "e"), codeHost: host });
+		expect(body()).not.toContain("Outdated");
+		expect(github.state.violations).toEqual([]);
+	});
+
+	it("shows a check run in progress, and concludes it once", async () => {
+		const github = await open();
+		const shown = { plan: planFor(1, { alarm: null }), codeHost: codeHostOf(github) };
+		const checkRun = await openCheckRun("starting", shown.plan, shown.codeHost);
+		if (checkRun === null) throw new Error("no check run");
+		await retitleCheckRun("measure 2 of 3", checkRun, shown);
+		expect(github.state.checkRuns).toMatchObject([{ status: "in_progress", conclusion: null, title: "measure 2 of 3" }]);
+		await publish(failing, shown.plan, shown.codeHost);
+		await concludeUnmeasured("Cancelled", shown);
+		expect(github.state.checkRuns).toMatchObject([{ status: "completed", conclusion: "failure", annotations: [{}] }]);
+		const next = { ...shown, plan: planFor(2, { alarm: null }) };
+		await openCheckRun("starting", next.plan, next.codeHost);
+		await concludeUnmeasured("Cancelled", next);
+		expect(github.state.checkRuns[1]).toMatchObject({ status: "completed", conclusion: "cancelled", title: "Cancelled" });
+		expect(github.state.violations).toEqual([]);
+	});
+
 	it("opens an alarm for a run that could not decide, and closes it when all is well", async () => {
 		const github = await open();
 		const plan = (runId: number) => planFor(runId, { comment: "never", checkRun: false });
@@ -157,7 +243,7 @@ describe("publish", () => {
 		const gates = Array.from({ length: 120 }, (_, at) =>
 			buildGate({ status: "fail", model: `m${at}`, message: `Slower by ${at}.`, location: { path: "trtgate.yml", line: at + 1 } }),
 		);
-		await publish(buildResult({ outcome: "fail", gates }), planFor(1, { comment: "never", alarm: false }), codeHostOf(github));
+		await publish(buildResult({ outcome: "fail", gates }), planFor(1, { comment: "never", alarm: null }), codeHostOf(github));
 		expect(github.state.checkRuns.map(({ annotations }) => annotations.length)).toEqual([120]);
 		expect(github.state.violations).toEqual([]);
 	});
