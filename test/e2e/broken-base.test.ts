@@ -121,8 +121,8 @@ describe("a base", () => {
 			expect(result.golden.map(({ state }) => state)).toEqual(["match", "match"]);
 			const reports = ["report.md", "report.html", "junit.xml", "exports/findings.sarif"];
 			for (const name of reports) expect(readFileSync(join(cwd, "out", name), "utf8"), name).toContain(code);
-			for (const name of ["report.md", "report.html"])
-				expect(readFileSync(join(cwd, "out", name), "utf8"), name).toContain("compare with another commit");
+			// The comment is brief.
+			expect(readFileSync(join(cwd, "out", "report.html"), "utf8")).toContain("compare with another commit");
 			expect(run.stdout).toMatch(/COULD NOT DECIDE/);
 			expect(run.stdout.replace(/\s+/g, " ")).toContain("compare with another commit");
 			expect(JSON.stringify(result) + run.stdout).not.toMatch(/New: |worktrees\/base\/model/);
