@@ -34,6 +34,19 @@ describe("pull-request.yml", () => {
 	});
 });
 
+test.each(["container.yml", "jetson.yml"])(
+	"%s measures a change and comments on it (here without its container, on this machine)",
+	async (name) => {
+		const repository = makeRepository([good, changed], change);
+		const { run, github } = await runExample(name, {
+			...{ event: "pull_request", payload: pullPayload(repository), repository, edit: withoutContainer, programs: { "apt-get": "exit 0" } },
+		});
+		expect(resultsOf(run), run.log).toEqual({ gate: ["success"] });
+		expect(github.state.comments.map(({ issue }) => issue)).toEqual([7]);
+		expect(github.state.violations).toEqual([]);
+	},
+);
+
 describe("the pair for forks", () => {
 	test("measures without rights, then comments without the code", async () => {
 		const repository = makeRepository([good, changed], change);
