@@ -238,7 +238,14 @@ async function probeEngines(engines: readonly BuiltEngine[], { input, facts, pre
 
 async function explainWorkloads(workloads: readonly TimedWorkload[], { input, facts, ports }: RunContext): Promise<void> {
 	const { outFolder, config } = input;
-	const explaining = { workloads, rows: facts.rows, profile: config.profile, outFolder, timeoutMs: config.measure.timeoutMs };
+	const explaining = {
+		workloads,
+		rows: facts.rows,
+		gpu: facts.backend.device,
+		profile: config.profile,
+		outFolder,
+		timeoutMs: config.measure.timeoutMs,
+	};
 	for await (const { files, note, seen } of explain(explaining, ports)) {
 		facts.files.push(...files);
 		if (seen !== undefined) attachProfile(facts.rows, seen);

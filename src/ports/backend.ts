@@ -1,6 +1,7 @@
 // Builds engines from models and runs them: TensorRT or ONNX Runtime. Types only.
 import type { TurnLimits } from "../core/compare/turns.ts";
 import type { InputConfig } from "../core/config/config.ts";
+import type { EngineLayers, LayerProfile } from "../core/engine/layer.ts";
 import type { Tensor } from "../core/golden/tensor/tensor.ts";
 import type { EngineAssets, EngineSpec } from "../core/plan/plan.ts";
 import type { DType } from "../core/schema/golden.ts";
@@ -118,9 +119,9 @@ export interface ProfileJob {
 	logPath: string;
 }
 
-/** absent: this backend cannot profile layers. `layers` is null where the files could not be parsed. */
+/** absent: this backend cannot profile layers, or not again. `layers` is null where the files could not be parsed. */
 export type ProfileResult =
-	| { state: "done"; layers: ArmLayers | null; sentence?: string }
+	| { state: "done"; layers: ArmLayers | null; info?: EngineLayers | null; times?: LayerProfile; sentence?: string }
 	| { state: "absent" }
 	| { state: "failed"; failure: ToolFailure };
 

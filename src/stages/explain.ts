@@ -8,11 +8,14 @@ import type { Result, VerdictKind, WorkloadKernels, WorkloadResult } from "../co
 import { counted } from "../core/text/labels.ts";
 import type { Backend, BuiltEngine, TraceJob } from "../ports/backend.ts";
 import type { Interrupt, Progress } from "../ports/world.ts";
+import { type LayerTiming, timeLayers } from "./time-layers.ts";
 import type { TimedWorkload } from "./workloads.ts";
 
 export interface ExplainInput {
 	workloads: readonly TimedWorkload[];
-	rows: readonly Pick<WorkloadResult, "id" | "verdict" | "runs">[];
+	rows: readonly (Pick<WorkloadResult, "id" | "verdict" | "runs"> & Partial<Pick<WorkloadResult, "latency">>)[];
+	/** As the driver names it. */
+	gpu?: string;
 	profile: Config["profile"];
 	outFolder: string;
 	timeoutMs: number;
@@ -27,7 +30,7 @@ export interface Explained {
 	seen?: ProfiledArm;
 }
 
-interface ExplainPorts {
+export interface ExplainPorts {
 	backend: Pick<Backend, "profile" | "trace">;
 	progress: Progress;
 	interrupt: Interrupt;
@@ -36,20 +39,24 @@ interface ExplainPorts {
 export async function* explain(input: ExplainInput, ports: ExplainPorts): AsyncGenerator<Explained> {
 	const { rows, skipped } = chooseRows(input);
 	const chosen = { ...input, rows, workloads: input.workloads.filter((timed) => wasTimed(timed, input)) };
-	const profilings = [...layerProfiles(chosen), ...kernelProfiles(chosen)];
-	ports.progress.stage("explain", profilings.length);
+	const [timings, profilings] = [[...layerTimings(chosen)], [...kernelProfiles(chosen)]];
+	ports.progress.stage("explain", timings.length + profilings.length);
 	if (skipped > 0) {
 		yield {
 			files: [],
 			note: `The layers of ${skipped} more workloads that changed or are undecided were not timed; at most ${maxChanged} are.`,
 		};
 	}
+	for (const timing of timings) {
+		ports.progress.item(`layers of ${timing.timed.workload.id}`);
+		yield* timeLayers(timing, chosen, ports);
+	}
 	for (const profiling of profilings) {
 		if (ports.interrupt.reason() !== null) return;
 		ports.progress.item(profiling.label);
 		yield await profiling.run(ports.backend);
 	}
-	ports.progress.done(counted(profilings.length, "profile"));
+	ports.progress.done(counted(timings.length + profilings.length, "profile"));
 }
 
 /** What the change does not touch has nothing to explain. */
@@ -74,16 +81,13 @@ interface Profiling {
 }
 
 /** The workloads to explain; the first workload of an engine that has none. */
-function* layerProfiles(input: ExplainInput): Generator<Profiling> {
-	const chosen = new Set(input.rows.map(({ id }) => id));
+function* layerTimings(input: ExplainInput): Generator<LayerTiming> {
 	for (const engineId of new Set(input.workloads.map(({ workload }) => workload.engineId))) {
 		const own = input.workloads.filter(({ workload }) => workload.engineId === engineId);
-		const some = own.filter(({ workload }) => chosen.has(workload.id));
+		const some = own.filter(({ workload }) => input.rows.some(({ id }) => id === workload.id));
 		for (const timed of some.length > 0 ? some : own.slice(0, 1)) {
-			for (const engine of enginesOf(timed)) {
-				const label = `layers of ${timed.workload.id} (${engine.arm})`;
-				yield { label, run: (backend) => profileLayers(engine, timed, { input, backend }) };
-			}
+			const row = input.rows.find(({ id }) => id === timed.workload.id);
+			yield { timed, engines: enginesOf(timed), row };
 		}
 	}
 }
@@ -114,35 +118,6 @@ function enginesOf({ base, head }: TimedWorkload): BuiltEngine[] {
 interface ProfileContext {
 	input: ExplainInput;
 	backend: ExplainPorts["backend"];
-}
-
-async function profileLayers(engine: BuiltEngine, timed: TimedWorkload, { input, backend }: ProfileContext): Promise<Explained> {
-	const { id } = timed.workload;
-	const { arm } = engine;
-	const name = `${folderName(id)}-${arm}`;
-	const [layers, profile] = [`layers/${name}.layers.json`, `layers/${name}.profile.json`];
-	const result = await backend.profile?.({
-		engine,
-		inputs: timed.inputs,
-		seed: 1,
-		timeoutMs: input.timeoutMs,
-		profilePath: `${input.outFolder}/${profile}`,
-		layersPath: `${input.outFolder}/${layers}`,
-		logPath: `${input.outFolder}/logs/layers-${name}.log`,
-	});
-	const whose = `${id} (${arm})`;
-	if (result?.state === "failed") {
-		return { files: [], note: `The layers of ${whose} could not be timed: ${result.failure.message}` };
-	}
-	if (result?.state !== "done") return { files: [] };
-	return {
-		files: [
-			{ path: layers, what: `layers of ${whose}` },
-			{ path: profile, what: `time of each layer of ${whose}` },
-		],
-		...(result.sentence === undefined ? {} : { note: `The layers of ${whose} are not shown: ${result.sentence}` }),
-		...(result.layers === null ? {} : { seen: { id, arm, layers: result.layers } }),
-	};
 }
 
 interface KernelProfile {

@@ -108,11 +108,12 @@ describe("profiles", () => {
 
 		const paths = result.files.map(({ path }) => path);
 		expect(paths).toEqual(expect.arrayContaining(["report.html", "report.md", "junit.xml", "result.json", "raw", "logs", "engines"]));
-		expect(paths.filter((path) => path.startsWith("layers/"))).toHaveLength(4);
+		// Two engines, each with its layers and five profiles.
+		expect(paths.filter((path) => path.startsWith("layers/"))).toHaveLength(12);
 		expect(paths.filter((path) => path.endsWith(".nsys-rep"))).toHaveLength(2);
 		expect(paths.filter((path) => path.endsWith("_cuda_gpu_kern_sum.csv"))).toHaveLength(2);
 		for (const path of paths) expect(existsSync(join(out, path)), path).toBe(true);
-		for (const path of paths.filter((one) => one.endsWith("profile.json"))) {
+		for (const path of paths.filter((one) => /profile(-\d)?\.json$/.test(one))) {
 			expect(parseProfile(readFileSync(join(out, path), "utf8")).layers.length, path).toBeGreaterThan(3);
 		}
 		const reports = result.files.filter(({ what }) => what.startsWith("Nsight Compute profile"));
@@ -120,7 +121,14 @@ describe("profiles", () => {
 		const log = result.files.find(({ what }) => what.startsWith("log of the Nsight Compute profile"));
 		expect(readFileSync(join(out, log?.path ?? ""), "utf8")).toContain("regex:^sm80_xmma_gemm_f16f16");
 
-		expect(readFileSync(join(out, "report.md"), "utf8")).toContain("Why: `block1 + block1.relu` +0.89 µs");
+		const { account } = row?.explanation ?? {};
+		expect(account).toMatchObject({ from: "runs", profiles: 5 });
+		expect(account?.attributedMs).toBeGreaterThan(0.8 * (account?.measuredMs ?? Number.NaN));
+		expect(readFileSync(join(out, "report.md"), "utf8")).toMatch(
+			/Why: \+0\.89 ± 0\.\d\d µs: `block1 \+ block1\.relu` – other weights: 4,608 → 18,432 values\./,
+		);
+		const again = await runCli(["explain", out], { cwd: folder });
+		expect(again.stdout).toMatch(/block1 \+ block1\.relu – other weights: 4,608 → 18,432 values/);
 		const html = readFileSync(join(out, "report.html"), "utf8");
 		for (const words of ["Where the time went", "All 15 layers", "Kernels by time"]) expect(html).toContain(words);
 	});

@@ -57,7 +57,7 @@ const maxFileBytes = 128 * 1024 * 1024;
 /** The files are kept whatever they hold. */
 async function readLayers({ profilePath, layersPath }: ProfileJob): Promise<ProfileResult> {
 	try {
-		return { state: "done", layers: parseTimedLayers(await readBounded(profilePath), await readBounded(layersPath)) };
+		return { state: "done", ...parseTimedLayers(await readBounded(profilePath), await readBounded(layersPath)) };
 	} catch (error) {
 		return { state: "done", layers: null, sentence: asFailure(error).message };
 	}

@@ -2,7 +2,7 @@
 
 import { engineFingerprint, unnumbered } from "../engine/fingerprint.ts";
 import { type EngineLayer, type EngineLayers, isReformat, type LayerProfile, type LayerTime } from "../engine/layer.ts";
-import type { Arm, ArmKernels, ArmLayers, TimedLayer, WorkloadResult } from "../schema/result.ts";
+import type { Arm, ArmKernels, ArmLayers, EngineDiff, TimedLayer, WorkloadResult } from "../schema/result.ts";
 import { shorten } from "../text/escape.ts";
 
 export interface LayerChange {
@@ -108,12 +108,15 @@ export interface ProfiledArm {
 	arm: Arm;
 	layers?: ArmLayers;
 	kernels?: ArmKernels;
+	/** Of both arms. */
+	explanation?: EngineDiff;
 }
 
 /** Changes the row: it is explained after it was judged. */
-export function attachProfile(rows: readonly WorkloadResult[], { id, arm, layers, kernels }: ProfiledArm): void {
+export function attachProfile(rows: readonly WorkloadResult[], { id, arm, layers, kernels, explanation }: ProfiledArm): void {
 	const row = rows.find((candidate) => candidate.id === id);
 	if (row === undefined) return;
 	if (layers !== undefined) row.layers = { ...(row.layers ?? { base: null, head: null }), [arm]: layers };
+	if (explanation !== undefined) row.explanation = explanation;
 	if (kernels !== undefined) row.kernels = { ...(row.kernels ?? { base: null, head: null }), [arm]: kernels };
 }

@@ -49,12 +49,17 @@ export function parseProfile(text: string): LayerProfile {
 	};
 }
 
-/**
- * Times are useful even without layer details.
- * @throws ToolError tool-output if the times cannot be read.
- */
-export function parseTimedLayers(times: string, info: string): ArmLayers {
-	return joinLayers(parseProfile(times), detailsOf(info));
+export interface TimedEngine {
+	layers: ArmLayers;
+	/** null where the engine's details cannot be read: its times are useful all the same. */
+	info: EngineLayers | null;
+	times: LayerProfile;
+}
+
+/** @throws ToolError tool-output if the times cannot be read. */
+export function parseTimedLayers(times: string, info: string): TimedEngine {
+	const [profile, details] = [parseProfile(times), detailsOf(info)];
+	return { layers: joinLayers(profile, details), info: details, times: profile };
 }
 
 function detailsOf(info: string): EngineLayers | null {

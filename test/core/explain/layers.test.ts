@@ -12,7 +12,7 @@ import { buildWorkload } from "../../support/build-result.ts";
 function recorded(arm: "base" | "head") {
 	const { steps } = JSON.parse(gunzipSync(readFileSync("test/fixtures/comparisons/slower-head/steps.json.gz")).toString("utf8"));
 	const step = steps.find((one: { kind: string; arm: string }) => one.kind === "profile" && one.arm === arm);
-	return parseTimedLayers(step.text["profile.json"], step.text["layers.json"]);
+	return parseTimedLayers(step.text["profile.json"], step.text["layers.json"]).layers;
 }
 
 const names = (changes: readonly { name: string }[]) => changes.map(({ name }) => name);
@@ -38,7 +38,7 @@ describe("the layers of a recorded engine", () => {
 
 	it("are known by their times alone where the details cannot be read", () => {
 		const times = '[\n  { "count" : 2 }\n, { "name" : "a", "timeMs" : 4, "averageMs" : 2, "percentage" : 100 }\n]\n';
-		expect(parseTimedLayers(times, "nothing").layers).toEqual([{ name: "a", meanMs: 2, share: 1 }]);
+		expect(parseTimedLayers(times, "nothing").layers.layers).toEqual([{ name: "a", meanMs: 2, share: 1 }]);
 		expect(() => parseTimedLayers("[", "{}")).toThrow("cannot be read");
 	});
 });

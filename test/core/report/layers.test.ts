@@ -1,69 +1,35 @@
 // What reports say of layers: why a workload became slower, in one unit, without a claim that the layers do not bear.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { plainPhrase } from "../../../src/core/report/highlight.ts";
+import { explanationSentences } from "../../../src/core/report/engine-format.ts";
 import { renderHtml } from "../../../src/core/report/html/report.ts";
-import { layerUnit, whyPhrases } from "../../../src/core/report/layer-format.ts";
+import { layerUnit } from "../../../src/core/report/layer-format.ts";
 import { renderMarkdown } from "../../../src/core/report/markdown.ts";
-import type { WorkloadLayers, WorkloadResult } from "../../../src/core/schema/result.ts";
+import type { WorkloadResult } from "../../../src/core/schema/result.ts";
 import { buildKernels, buildLayers } from "../../support/build-layers.ts";
-import { buildBuild, buildComparison, buildResult, buildSlowWorkload, buildWorkload } from "../../support/build-result.ts";
+import { buildBuild, buildResult, buildSlowWorkload, buildWorkload } from "../../support/build-result.ts";
+import { diffOf, recordedArm } from "../../support/recorded-engines.ts";
 
-function why(layers: WorkloadLayers, estimate = 0.1): string {
-	const latency = buildComparison({ verdict: estimate > 0 ? "regressed" : "improved", estimate });
-	return whyPhrases({ layers, latency }).map(plainPhrase).join(" ");
-}
+const explained = (comparison: string, measuredMs: number) =>
+	diffOf(recordedArm(comparison, "base"), recordedArm(comparison, "head"), { measuredMs });
 
-describe("whyPhrases", () => {
-	it("names the layers that took the time, largest first", () => {
-		const base = buildLayers({ stem: 0.01, block: 0.02, head: 0.03, pool: 0.005 });
-		const head = buildLayers({ stem: 0.011, block: 0.026, head: 0.03, pool: 0.004 }, { block: { tactic: "b" } });
-		expect(why({ base, head })).toBe(
-			"Why: block +6.00 µs, stem +1.00 µs (65.00 → 71.00 µs for all layers, timed in a slower run of their own).",
-		);
+describe("explanationSentences", () => {
+	it("states the cause, how much of the change it explains, and what did not change", () => {
+		expect(explanationSentences(explained("slower-head", 0.00113))).toEqual([
+			"Why: +0.89 ± 0.26 µs: `block1 + block1.relu` – other weights: 4,608 → 18,432 values.",
+			"+0.55 ± 0.33 µs: `stem + stem.relu` – other weights: 432 → 1,728 values; another shape: 8×16×32×32 → 8×64×32×32.",
+			"+0.20 ± 0.20 µs: `pool1` – another shape: 8×16×16×16 → 8×64×16×16.",
+			"Explains +1.65 ± 0.46 of +1.13 µs of the timed runs; the rest is −0.52 µs, at most 0.19 µs a group of nodes.",
+			"Unchanged: 7 of 10 groups of nodes; together −0.45 ± 0.57 µs.",
+		]);
 	});
 
-	it("names new and gone layers, precisions that were left, reformats, and other kernels", () => {
-		const fp16 = { precision: "fp16", tactic: "one" };
-		const base = buildLayers({ a: 1, b: 1, old: 0.25 }, { a: fp16, b: fp16 });
-		const head = buildLayers(
-			{ a: 1.5, b: 1.5, cast: 0.2, fresh: 0.5, nothing: 0 },
-			{ a: { precision: "fp32", tactic: "two" }, b: { precision: "fp32", tactic: "one" }, cast: { reformat: true } },
-		);
-		expect(why({ base, head })).toBe(
-			"Why: a +0.500 ms (fp16 → fp32, another kernel), b +0.500 ms (fp16 → fp32), fresh +0.500 ms (new) " +
-				"(2.250 → 3.700 ms for all layers, timed in a slower run of their own). New: fresh 0.500 ms, cast 0.200 ms. Gone: old 0.250 ms. " +
-				"2 layers went from fp16 to fp32: a, b. 1 reformat added.",
-		);
-	});
-
-	it("reports that the layers' own times do not show the change", () => {
-		const layers = { base: buildLayers({ a: 0.01 }), head: buildLayers({ a: 0.00999 }) };
-		expect(why(layers)).toBe("The layers, timed in a slower run of their own, do not show it: 10.00 → 9.99 µs for all of them.");
-	});
-
-	it("reports that no layer stands out", () => {
-		const times = (ms: number) => Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`l${index}`, ms]));
-		expect(why({ base: buildLayers(times(0.01)), head: buildLayers(times(0.011)) })).toMatch(/^Why: no single layer; many moved a little/);
-	});
-
-	it("explains what became faster as well", () => {
-		expect(why({ base: buildLayers({ a: 2, b: 1 }), head: buildLayers({ a: 1.5, b: 1.1 }) }, -0.1)).toMatch(
-			/^Why: a −0.500 ms \(3.000 → 2.600/,
-		);
-	});
-
-	it("speaks of no new layers where the list was cut", () => {
-		const base = { ...buildLayers({ a: 1 }), count: 5000 };
-		expect(why({ base, head: buildLayers({ a: 1, b: 1 }) })).not.toContain("New:");
-	});
-
-	it.each([
-		["no layers", undefined],
-		["one arm alone", { base: null, head: buildLayers({ a: 1 }) }],
-	])("has nothing to say of %s", (_, layers) => {
-		const latency = buildComparison({ verdict: "regressed", estimate: 0.1 });
-		expect(whyPhrases({ latency, ...(layers === undefined ? {} : { layers }) })).toEqual([]);
+	it("claims nothing below the noise", () => {
+		expect(explanationSentences(explained("same-model", 0.0001))).toEqual([
+			"Why: No difference in structure; the same kernels.",
+			"No layer explains +0.10 µs of the timed runs: all changes are within the noise.",
+			"Unchanged: 17 of 17 groups of nodes; together −0.40 ± 0.80 µs.",
+		]);
 	});
 });
 
@@ -135,8 +101,14 @@ describe("reports with layers", () => {
 	});
 
 	it("explain why in the comment, with names as code", () => {
-		const text = renderMarkdown(buildResult({ outcome: "warn", workloads: [buildSlowWorkload({ layers })] }));
-		expect(text).toContain("Why: `stem` +10.00 µs");
+		const explanation = explained("slower-head", 0.00113);
+		const [row] = explanation.rows;
+		const rows = row === undefined ? [] : [{ ...row, label: hostile }];
+		const text = renderMarkdown(
+			buildResult({ outcome: "warn", workloads: [buildSlowWorkload({ explanation: { ...explanation, rows } })] }),
+		);
+		expect(text).toContain("Why: +0.89 ± 0.26 µs: <code>");
+		expect(text).toContain("other weights: 4,608 → 18,432 values");
 		expect(text).not.toContain("<img");
 	});
 

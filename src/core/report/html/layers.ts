@@ -5,6 +5,7 @@ import { cleanName } from "../../text/escape.ts";
 import { counted, subjectName } from "../../text/labels.ts";
 import { formatPercent } from "../../text/units.ts";
 import { changedLayers, differenceLabels, isWhole, type LayerUnit, layerUnit } from "../layer-format.ts";
+import { enginePart } from "./engine.ts";
 import { at, type Column, folded, html, type Markup, moreText, type Piece, sortableTable } from "./markup.ts";
 import { linearScale } from "./scale.ts";
 
@@ -137,12 +138,12 @@ function legend(drawing: Drawing): Markup {
 `;
 }
 
-/** `open`: the layers that changed the most are shown unfolded, for a workload that needs attention. */
+/** `open`: what changed is shown unfolded, for a workload that needs attention. */
 export function layersPart(workload: WorkloadResult, { open }: { open: boolean }): Piece {
 	const drawing = workload.layers === undefined ? null : drawingOf(workload.layers);
 	if (drawing === null || drawing.changes.length === 0) return null;
-	if (!open)
-		return folded("Where the time went, layer by layer", [movedTable(drawing, workload), legend(drawing), fullTable(drawing, workload)]);
-	return html`<h3>Where the time went</h3>
-${movedTable(drawing, workload)}${legend(drawing)}${fullTable(drawing, workload)}`;
+	const { explanation } = workload;
+	const moved = explanation === undefined ? movedTable(drawing, workload) : enginePart(explanation, subjectName(workload));
+	const parts = [moved, legend(drawing), fullTable(drawing, workload)];
+	return open ? [html`<h3>Where the time went</h3>\n`, ...parts] : folded("Where the time went, layer by layer", parts);
 }

@@ -4,9 +4,9 @@ import { figureNames, shownMs } from "../../stats/summary.ts";
 import { counted, speedLabel, subjectName, withCaveat } from "../../text/labels.ts";
 import { formatLimit, formatMs, formatPercent } from "../../text/units.ts";
 import { changeWithInterval, cleanMessage, limitsText, openRangeText, pairsText } from "../comparison-format.ts";
-import type { Highlight, HighlightSeverity, Phrase } from "../highlight.ts";
+import { explanationSentences } from "../engine-format.ts";
+import { flagsAsCode, type Highlight, type HighlightSeverity, type Phrase } from "../highlight.ts";
 import { type GateIndex, gateKey } from "../index-gates.ts";
-import { whyPhrases } from "../layer-format.ts";
 import { backendOfRow } from "../part-backend.ts";
 import type { SectionHighlights } from "../section.ts";
 
@@ -33,6 +33,10 @@ function tailText(workload: WorkloadResult): string | null {
 
 function sentences(parts: readonly (string | null | undefined)[]): Phrase[] {
 	return parts.filter((part) => part !== null && part !== undefined && part !== "").map((part) => [part as string]);
+}
+
+function whyPhrases({ explanation }: WorkloadResult): Phrase[] {
+	return explanation === undefined ? [] : [...explanationSentences(explanation), ...explanation.warnings].map(flagsAsCode);
 }
 
 function changedHighlight(result: Result, workload: WorkloadResult, severity: HighlightSeverity): Highlight {

@@ -1,0 +1,110 @@
+// Times the layers of a workload's engines, several times in turn where a change is to be explained, and explains it.
+import { folderName } from "../core/config/identity.ts";
+import { diffEngines } from "../core/engine/diff.ts";
+import type { EngineLayers, LayerProfile } from "../core/engine/layer.ts";
+import { type EngineModel, engineModel } from "../core/engine/model.ts";
+import type { Arm } from "../core/schema/result.ts";
+import type { BuiltEngine } from "../ports/backend.ts";
+import type { Explained, ExplainInput, ExplainPorts } from "./explain.ts";
+import type { TimedWorkload } from "./workloads.ts";
+
+export interface LayerTiming {
+	timed: TimedWorkload;
+	engines: readonly BuiltEngine[];
+	/** Of a workload whose change is to be explained. */
+	row: ExplainInput["rows"][number] | undefined;
+}
+
+interface Profiled {
+	info: EngineLayers | null;
+	times: LayerProfile[];
+}
+
+/** What all profiles of a red or inconclusive row may take of the GPU. */
+const budgetMs = 10_000;
+const mostProfiles = 5;
+
+/** Both arms in turn, the first one changing, so that a drift of the machine meets both alike. */
+export async function* timeLayers(timing: LayerTiming, input: ExplainInput, ports: ExplainPorts): AsyncGenerator<Explained> {
+	const seen = new Map<Arm, Profiled>();
+	let repeats = 1;
+	for (let repeat = 1; repeat <= repeats; repeat += 1) {
+		for (const engine of repeat % 2 === 1 ? timing.engines : timing.engines.toReversed()) {
+			if (ports.interrupt.reason() !== null) return;
+			ports.progress.detail(`${engine.arm}, profile ${repeat}`);
+			yield* profileOnce({ engine, repeat, seen }, timing, { input, ports });
+		}
+		if (repeat === 1) repeats = repeatsOf(timing, seen);
+	}
+	const { base, head } = { base: modelOf("base", timing, seen), head: modelOf("head", timing, seen) };
+	if (base === null || head === null) return;
+	const explanation = diffEngines({ base, head }, { gpu: input.gpu ?? null, measuredMs: measuredMs(timing) });
+	yield { files: [], seen: { id: timing.timed.workload.id, arm: "head", explanation } };
+}
+
+/** Only what is red or undecided is worth the time. */
+function repeatsOf({ row, engines }: LayerTiming, seen: ReadonlyMap<Arm, Profiled>): number {
+	if (row === undefined || !["regressed", "inconclusive"].includes(row.verdict) || engines.length < 2 || seen.size < 2) return 1;
+	const onceMs = [...seen.values()].map(({ times: [first] }) => profileMs(first)).reduce((sum, ms) => sum + ms, 0);
+	return Math.max(1, Math.min(mostProfiles, Math.floor(budgetMs / Math.max(1, onceMs))));
+}
+
+const warmUpMs = 200;
+
+function profileMs(profile: LayerProfile | undefined): number {
+	return warmUpMs + (profile?.layers ?? []).reduce((sum, { sumMs }) => sum + sumMs, 0);
+}
+
+function measuredMs({ row }: LayerTiming): number | null {
+	const { base, head } = row?.latency ?? {};
+	return base === undefined || head === undefined ? null : head - base;
+}
+
+function modelOf(arm: Arm, { engines }: LayerTiming, seen: ReadonlyMap<Arm, Profiled>): EngineModel | null {
+	const [profiled, engine] = [seen.get(arm), engines.find((one) => one.arm === arm)];
+	return profiled === undefined || engine === undefined
+		? null
+		: engineModel({ info: profiled.info, profiles: profiled.times, graph: engine.model.onnx.graph });
+}
+
+interface OneProfile {
+	engine: BuiltEngine;
+	repeat: number;
+	seen: Map<Arm, Profiled>;
+}
+
+async function* profileOnce(
+	{ engine, repeat, seen }: OneProfile,
+	{ timed }: LayerTiming,
+	{ input, ports }: { input: ExplainInput; ports: ExplainPorts },
+): AsyncGenerator<Explained> {
+	const { id } = timed.workload;
+	const { arm } = engine;
+	const name = `${folderName(id)}-${arm}`;
+	const layers = `layers/${name}.layers.json`;
+	const profile = `layers/${name}.profile${repeat === 1 ? "" : `-${repeat}`}.json`;
+	const result = await ports.backend.profile?.({
+		engine,
+		inputs: timed.inputs,
+		seed: 1,
+		timeoutMs: input.timeoutMs,
+		profilePath: `${input.outFolder}/${profile}`,
+		layersPath: `${input.outFolder}/${layers}`,
+		logPath: `${input.outFolder}/logs/layers-${name}.log`,
+	});
+	const whose = `${id} (${arm})`;
+	if (result?.state === "failed") yield { files: [], note: `The layers of ${whose} could not be timed: ${result.failure.message}` };
+	if (result?.state !== "done") return;
+	const known = seen.get(arm);
+	if (result.times !== undefined) {
+		seen.set(arm, { info: known?.info ?? result.info ?? null, times: [...(known?.times ?? []), result.times] });
+	}
+	yield {
+		files: [
+			...(repeat > 1 ? [] : [{ path: layers, what: `layers of ${whose}` }]),
+			{ path: profile, what: `time of each layer of ${whose}${repeat === 1 ? "" : `, again (${repeat})`}` },
+		],
+		...(result.sentence === undefined ? {} : { note: `The layers of ${whose} are not shown: ${result.sentence}` }),
+		...(result.layers === null || repeat > 1 ? {} : { seen: { id, arm, layers: result.layers } }),
+	};
+}
