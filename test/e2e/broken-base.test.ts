@@ -30,104 +30,93 @@ function repositoryOf(base: (folder: string) => void, head: Readonly<Record<stri
 
 const files = (of: Readonly<Record<string, string>>) => (folder: string) => void writeProject(folder, { ...project, ...of });
 
-interface Broken {
-	what: string;
-	base(folder: string): void;
-	head?: Readonly<Record<string, string>>;
-	exit: 2 | 3;
-	code: string;
-	says: RegExp;
-}
-
 const lfs = { ".gitattributes": "*.onnx filter=lfs -text\n" };
-const inSubmodule = { "trtgate.yml": strict.replace("onnx: model.onnx", "onnx: zoo/model.onnx"), "zoo/model.onnx": "fixture:model.onnx" };
+const inSubmodule = { onnx: "zoo/model.onnx" };
+/** A model of one name each, which is broken in the base alone. */
+const models: Readonly<Record<string, { onnx?: string; prepare?: string; code: string; says: RegExp }>> = {
+	fails: {
+		prepare: "test -f exporter && cp intact.onnx fails.onnx",
+		code: "prepare-failed",
+		says: /prepare command of fails failed in the base/,
+	},
+	empty: {
+		prepare: "if test -f exporter; then cp intact.onnx empty.onnx; fi",
+		code: "model-missing",
+		says: /succeeded in the base but wrote no empty\.onnx/,
+	},
+	page: { code: "model-unreadable", says: /The base's model cannot be read: page\.onnx is a text file/ },
+	link: { code: "model-missing", says: /link\.onnx is a link whose target does not exist/ },
+	submodule: { ...inSubmodule, code: "model-missing", says: /zoo is a submodule, which is not checked out/ },
+};
 
-const broken: Broken[] = [
-	{
-		what: "whose model is a pointer of Git LFS that cannot be fetched",
-		base: files({ ...lfs, "model.onnx": pointer }),
-		exit: 3,
-		code: "lfs-unavailable",
-		says: /model\.onnx is a Git LFS pointer.*git-lfs is not installed/,
-	},
-	{
-		what: "whose prepare command fails",
-		base: files({ "trtgate.yml": prepared("false") }),
-		head: { "trtgate.yml": prepared("test -f exporter && cp model.onnx made.onnx"), exporter: "here" },
-		exit: 2,
-		code: "prepare-failed",
-		says: /prepare command of net failed in the base/,
-	},
-	{
-		what: "whose prepare command makes no model",
-		base: files({ "trtgate.yml": prepared("true") }),
-		head: { "trtgate.yml": prepared("if test -f exporter; then cp model.onnx made.onnx; fi"), exporter: "here" },
-		exit: 2,
-		code: "model-missing",
-		says: /succeeded in the base but wrote no made\.onnx/,
-	},
-	{
-		what: "whose config cannot be read, and whose prepare command fails",
-		base: files({ "trtgate.yml": "version: [" }),
-		head: { "trtgate.yml": prepared("test -f exporter && cp model.onnx made.onnx"), exporter: "here" },
-		exit: 2,
-		code: "prepare-failed",
-		says: /failed in the base/,
-	},
-	{
-		what: "whose model is no model",
-		base: files({ "model.onnx": "<html>" }),
-		exit: 2,
-		code: "model-unreadable",
-		says: /The base's model cannot be read: model\.onnx is a text file/,
-	},
-	{
-		what: "whose model is a link to something that is not there",
-		base(folder) {
-			writeProject(folder, { "trtgate.yml": quickConfig, golden: "fixture:golden" });
-			symlinkSync(".dvc/cache/model", join(folder, "model.onnx"));
-		},
-		exit: 2,
-		code: "model-missing",
-		says: /model\.onnx is a link whose target does not exist/,
-	},
-	{
-		what: "whose model lies in a submodule",
-		base(folder) {
-			writeProject(folder, { ...project, "trtgate.yml": inSubmodule["trtgate.yml"] });
-			mkdirSync(join(folder, "zoo"));
-			git(join(folder, "zoo"), "init", "-q");
-			git(join(folder, "zoo"), "commit", "-qm", "models", "--allow-empty");
-		},
-		head: inSubmodule,
-		exit: 2,
-		code: "model-missing",
-		says: /zoo is a submodule, which is not checked out/,
-	},
-];
+/** The base fails in every way; its own prepare commands are those of the config above. */
+const severalModels = (() => {
+	const [head = "", tail = ""] = strict.split(/^ {2}net:\n(?: {4}.*\n)+/m);
+	const entries = Object.entries(models).map(
+		([name, { onnx = `${name}.onnx`, prepare }]) =>
+			`  ${name}: { onnx: ${onnx}, ${prepare === undefined ? "" : `prepare: "${prepare}", `}dims: { batch: { min: 1, opt: 2, max: 4 } }, workloads: [{ batch: 2 }], golden: golden/golden.json }\n`,
+	);
+	return `${head}${entries.join("")}${tail}`;
+})();
 
 describe("a base", () => {
-	it.each(broken)(
-		"$what is an error with a fix in every report, and the head is judged all the same",
-		async ({ base, head, exit, code, says }) => {
-			const cwd = repositoryOf(base, head);
-			const env = { PATH: pathWithoutLfs(cwd) };
-			const run = await runCli(["run", "--base", "main", "--out", "out"], { cwd, env });
-			expect(run.exit, run.stdout + run.stderr).toBe(exit);
-			const result = readResult(join(cwd, "out"));
-			expect(result).toMatchObject({ outcome: "error", failureKind: exit === 3 ? "runner" : "configuration" });
-			expect(result.errors).toMatchObject([{ code, arm: "base", model: "net", message: expect.stringMatching(says) }]);
-			expect(result.workloads).toMatchObject([{ verdict: "not-comparable" }]);
-			expect(result.golden.map(({ state }) => state)).toEqual(["match", "match"]);
-			const reports = ["report.md", "report.html", "junit.xml", "exports/findings.sarif"];
-			for (const name of reports) expect(readFileSync(join(cwd, "out", name), "utf8"), name).toContain(code);
-			// The comment is brief.
-			expect(readFileSync(join(cwd, "out", "report.html"), "utf8")).toContain("compare with another commit");
-			expect(run.stdout).toMatch(/COULD NOT DECIDE/);
-			expect(run.stdout.replace(/\s+/g, " ")).toContain("compare with another commit");
-			expect(JSON.stringify(result) + run.stdout).not.toMatch(/New: |worktrees\/base\/model/);
-		},
-	);
+	it("whose models are broken in every way is an error with a fix in every report, and the head is judged all the same", async () => {
+		const given = Object.entries(models).filter(([, { prepare }]) => prepare === undefined);
+		const cwd = repositoryOf(
+			(folder) => {
+				writeProject(folder, { "trtgate.yml": severalModels, golden: "fixture:golden" });
+				writeProject(folder, { "page.onnx": "<html>", "intact.onnx": "fixture:model.onnx" });
+				symlinkSync(".dvc/cache/model", join(folder, "link.onnx"));
+				mkdirSync(join(folder, "zoo"));
+				git(join(folder, "zoo"), "init", "-q");
+				git(join(folder, "zoo"), "commit", "-qm", "models", "--allow-empty");
+			},
+			{
+				...Object.fromEntries(given.map(([name, { onnx = `${name}.onnx` }]) => [onnx, "fixture:model.onnx"])),
+				...{ "trtgate.yml": severalModels, exporter: "here", "intact.onnx": "fixture:model.onnx" },
+			},
+		);
+		const run = await runCli(["run", "--base", "main", "--out", "out"], { cwd });
+		expect(run.exit, run.stdout + run.stderr).toBe(2);
+		const result = readResult(join(cwd, "out"));
+		expect(result).toMatchObject({ outcome: "error", failureKind: "configuration" });
+		for (const [model, { code, says }] of Object.entries(models)) {
+			const errors = result.errors.filter((error) => error.model === model);
+			expect(errors, model).toMatchObject([{ code, arm: "base", model, message: expect.stringMatching(says) }]);
+			expect(result.workloads.filter((row) => row.model === model)).toMatchObject([{ verdict: "not-comparable" }]);
+			expect(result.golden.filter((verdict) => verdict.model === model).map(({ state }) => state)).toEqual(["match", "match"]);
+		}
+		const reports = ["report.html", "junit.xml", "exports/findings.sarif"];
+		const text = (name: string) => readFileSync(join(cwd, "out", name), "utf8");
+		for (const name of reports) for (const { code } of Object.values(models)) expect(text(name), name).toContain(code);
+		// The comment is brief.
+		expect(text("report.html")).toContain("compare with another commit");
+		expect(run.stdout).toMatch(/COULD NOT DECIDE/);
+		expect(run.stdout.replace(/\s+/g, " ")).toContain("compare with another commit");
+		expect(JSON.stringify(result) + run.stdout).not.toMatch(/New: |worktrees\/base\/model/);
+	});
+
+	it("whose model is a pointer of Git LFS that cannot be fetched is the runner's fault: exit 3", async () => {
+		const cwd = repositoryOf(files({ ...lfs, "model.onnx": pointer }));
+		const run = await runCli(["run", "--base", "main", "--out", "out"], { cwd, env: { PATH: pathWithoutLfs(cwd) } });
+		expect(run.exit, run.stdout + run.stderr).toBe(3);
+		const result = readResult(join(cwd, "out"));
+		expect(result).toMatchObject({ outcome: "error", failureKind: "runner" });
+		const message = expect.stringMatching(/model\.onnx is a Git LFS pointer.*git-lfs is not installed/);
+		expect(result.errors).toMatchObject([{ code: "lfs-unavailable", arm: "base", model: "net", message }]);
+	});
+
+	it("whose config cannot be read, and whose prepare command fails, is the configuration's fault: exit 2", async () => {
+		const cwd = repositoryOf(files({ "trtgate.yml": "version: [" }), {
+			"trtgate.yml": prepared("test -f exporter && cp model.onnx made.onnx"),
+			exporter: "here",
+		});
+		const run = await runCli(["run", "--base", "main", "--out", "out"], { cwd });
+		expect(run.exit, run.stdout + run.stderr).toBe(2);
+		const result = readResult(join(cwd, "out"));
+		expect(result).toMatchObject({ outcome: "error", failureKind: "configuration" });
+		expect(result.errors).toMatchObject([{ code: "prepare-failed", arm: "base", message: expect.stringMatching(/failed in the base/) }]);
+	});
 
 	it.each<[string, (folder: string) => void, Readonly<Record<string, string>>]>([
 		["has neither the model nor a config", (folder) => void writeProject(folder, { "README.md": "nothing yet" }), {}],

@@ -1,4 +1,4 @@
-// Three models, one of them with a fault: the others get their verdicts, and the fault is named with its fix.
+// Several models, some of them with a fault: the others get their verdicts, and each fault is named with its fix.
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -13,18 +13,24 @@ const modelOf = (name: string) =>
 const config = (second = modelOf("second"), gates = "") =>
 	`version: 1\nbackend: onnxruntime\nonnxruntime: wasm\nmodels:\n${modelOf("first")}${second}${modelOf("third")}${gates}`;
 
-function writeModels(folder: string): string {
-	const files = names.flatMap((name) => [
+function writeModels(folder: string, { models = names, config: text = config() }: Pick<More, "models" | "config"> = {}): string {
+	const files = models.flatMap((name) => [
 		[`${name}.onnx`, "fixture:model.onnx"],
 		[name, "fixture:golden"],
 	]);
-	return writeProject(folder, { "trtgate.yml": config(), ...Object.fromEntries(files) });
+	return writeProject(folder, { "trtgate.yml": text, ...Object.fromEntries(files) });
 }
 
-async function run(spoil: (head: string) => void, more: { base: boolean } = { base: false }) {
+interface More {
+	base: boolean;
+	models?: readonly string[];
+	config?: string;
+}
+
+async function run(spoil: (head: string) => void, more: More = { base: false }) {
 	const cwd = temporaryFolder();
-	writeModels(join(cwd, "base"));
-	spoil(writeModels(join(cwd, "head")));
+	writeModels(join(cwd, "base"), more);
+	spoil(writeModels(join(cwd, "head"), more));
 	const base = more.base ? ["--base", "base"] : [];
 	const completed = await runCli(["run", ...base, "--head", "head", "--out", "out"], { cwd });
 	return { ...completed, result: readResult(join(cwd, "out")), report: (name: string) => readFileSync(join(cwd, "out", name), "utf8") };
@@ -45,57 +51,53 @@ function renamed(from: string, to: string): Uint8Array {
 const matching = (result: Result) => result.golden.filter(({ state }) => state === "match").map(({ model }) => model);
 const failing = (result: Result) => result.gates.filter(({ status }) => status === "fail");
 
-it.each<[string, (head: string) => void, string, RegExp, RegExp]>([
-	["no golden", remove("second/golden.json"), "1 unusable golden", /there is no golden|no golden manifest|golden\.json/i, /record/i],
-	["a golden that is no JSON", write("second/golden.json", "{"), "1 unusable golden", /expected JSON/, /Restore the file/],
-	[
-		"a golden output of other bytes",
-		write("second/y0.npy", readFileSync("test/fixtures/project/golden/y1.npy")),
-		"1 unusable golden",
-		/y0\.npy.*SHA-256/,
-		/./,
-	],
-	[
-		"a golden input of other bytes",
-		write("second/x0.npy", readFileSync("test/fixtures/project/golden/x1.npy")),
-		"1 unusable golden",
-		/x0\.npy.*SHA-256/,
-		/./,
-	],
-	["a golden input that is gone", remove("second/x1.npy"), "1 unusable golden", /x1\.npy/, /./],
-	["a golden of another model", (head) => spoilNames(head), "1 unusable golden", /belongs to another model/, /record the golden again/],
-	["no model", remove("second.onnx"), "1 unusable model", /second\.onnx/, /./],
-	[
-		"a model that is cut short",
-		write("second.onnx", readFileSync("test/fixtures/project/model.onnx").subarray(0, 200)),
-		"1 unusable model",
-		/second\.onnx/,
-		/./,
-	],
-	[
-		"a prepare command that fails",
-		write("trtgate.yml", config(modelOf("second").replace("onnx:", "prepare: exit 7, onnx:"))),
-		"1 unusable model",
-		/prepare command of second failed/,
-		/Run it by hand/,
-	],
-])("checks the other models where one has %s", async (_, spoil, headline, says, fix) => {
-	const { exit, stdout, stderr, result, report } = await run(spoil);
+/** By model: what is wrong with it in the head, the section that names it, what the gate says and how to fix it. */
+type Faults = Readonly<Record<string, [(head: string) => void, RegExp, RegExp]>>;
+const goldenFaults: Faults = {
+	"no-golden": [remove("no-golden/golden.json"), /there is no golden|no golden manifest|golden\.json/i, /record/i],
+	"no-json": [write("no-json/golden.json", "{"), /expected JSON/, /Restore the file/],
+	"other-output": [write("other-output/y0.npy", readFileSync("test/fixtures/project/golden/y1.npy")), /y0\.npy.*SHA-256/, /./],
+	"other-input": [write("other-input/x0.npy", readFileSync("test/fixtures/project/golden/x1.npy")), /x0\.npy.*SHA-256/, /./],
+	"no-input": [remove("no-input/x1.npy"), /x1\.npy/, /./],
+	"other-golden": [(head) => spoilNames(head, "other-golden"), /belongs to another model/, /record the golden again/],
+};
+const modelFaults: Faults = {
+	"no-model": [remove("no-model.onnx"), /no-model\.onnx/, /./],
+	"cut-model": [write("cut-model.onnx", readFileSync("test/fixtures/project/model.onnx").subarray(0, 200)), /cut-model\.onnx/, /./],
+	"no-export": [() => {}, /prepare command of no-export failed/, /Run it by hand/],
+};
+
+it.each([
+	["a fault in their golden", "6 unusable goldens", goldenFaults],
+	["a fault in the file or its prepare command", "3 unusable models", modelFaults],
+])("checks the healthy models where others have %s, and names each with its fix", async (_, headline, faults) => {
+	const broken = Object.keys(faults);
+	const all = ["first", ...broken, "third"];
+	const sick = broken.map((name) => (name === "no-export" ? modelOf(name).replace("onnx:", "prepare: exit 7, onnx:") : modelOf(name)));
+	const { exit, stdout, stderr, result, report } = await run(
+		(head) => {
+			for (const [spoil] of Object.values(faults)) spoil(head);
+		},
+		{ base: false, models: all, config: config(sick.join("")) },
+	);
 	expect(exit, stdout + stderr).toBe(1);
 	expect(result).toMatchObject({ outcome: "fail", errors: [] });
 	expect(result).not.toHaveProperty("partial");
 	expect([...new Set(matching(result))]).toEqual(expect.arrayContaining(others));
-	expect(failing(result)).toMatchObject([{ model: "second", message: expect.stringMatching(says) }]);
 	const shown = stdout.replace(/\s+/g, " ");
 	expect(shown).toContain(`: ${headline} · `);
-	expect(shown).toMatch(/✗ second · fp32/);
-	expect(shown).toMatch(fix);
-	for (const name of ["report.md", "report.html", "junit.xml"]) expect(report(name), name).toMatch(says);
+	expect(failing(result).map(({ model }) => model)).toEqual(expect.arrayContaining(broken));
+	for (const [name, [, says, fix]] of Object.entries(faults)) {
+		expect(failing(result).filter(({ model }) => model === name)).toMatchObject([{ message: expect.stringMatching(says) }]);
+		expect(shown).toContain(`✗ ${name} · fp32`);
+		expect(shown).toMatch(fix);
+		for (const file of ["report.md", "report.html", "junit.xml"]) expect(report(file), file).toMatch(says);
+	}
 });
 
 /** Its cases have an output that neither arm's model has. */
-function spoilNames(head: string): void {
-	const path = join(head, "second", "golden.json");
+function spoilNames(head: string, name: string): void {
+	const path = join(head, name, "golden.json");
 	writeFileSync(path, readFileSync(path, "utf8").replaceAll('"y": {', '"other": {'));
 }
 
