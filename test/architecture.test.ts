@@ -39,75 +39,71 @@ function violations(layer: string, allowed: (to: Import) => boolean): string[] {
 	return imports.filter((found) => isIn(found.from, layer) && !allowed(found)).map((found) => `${found.from} imports ${found.to}`);
 }
 
-describe("the layers of src", () => {
-	it("are all found by this test", () => {
-		expect(files.length).toBeGreaterThan(100);
-		expect(imports.length).toBeGreaterThan(300);
-		for (const layer of ["core", "formats", "stages", "adapters", "app"]) expect(files.some((path) => isIn(path, layer))).toBe(true);
-	});
+it("the layers of src are all found by this test", () => {
+	expect(files.length).toBeGreaterThan(100);
+	expect(imports.length).toBeGreaterThan(300);
+	for (const layer of ["core", "formats", "stages", "adapters", "app"]) expect(files.some((path) => isIn(path, layer))).toBe(true);
+});
 
-	it("let core import only core, the schemas, ajv and yaml", () => {
-		expect(
-			violations("core", ({ to, ours }) => (ours ? isIn(to, "core") || to.startsWith("golden-schema/") : /^(ajv|yaml)(\/|$)/.test(to))),
-		).toEqual([]);
-	});
+it("the layers of src let core import only core, the schemas, ajv and yaml", () => {
+	expect(
+		violations("core", ({ to, ours }) => (ours ? isIn(to, "core") || to.startsWith("golden-schema/") : /^(ajv|yaml)(\/|$)/.test(to))),
+	).toEqual([]);
+});
 
-	it("keep core modules that judge from importing core/report: shared wording is in core/text", () => {
-		const judges = ["golden", "compare", "gates", "onnx", "config", "plan", "merge", "explain", "telemetry", "stats"].map(
-			(name) => `core/${name}`,
+it("the layers of src keep core modules that judge from importing core/report: shared wording is in core/text", () => {
+	const judges = ["golden", "compare", "gates", "onnx", "config", "plan", "merge", "explain", "telemetry", "stats"].map(
+		(name) => `core/${name}`,
+	);
+	expect(imports.filter(({ from, to }) => isIn(from, ...judges) && isIn(to, "core/report"))).toEqual([]);
+	expect(violations("core/text", ({ to }) => isIn(to, "core/text", "core/schema"))).toEqual([]);
+});
+
+it("the layers of src let formats import only core and formats", () => {
+	expect(violations("formats", ({ to, ours }) => (ours ? isIn(to, "core", "formats") : false))).toEqual([]);
+});
+
+it("the layers of src let stages import only core, ports and stages", () => {
+	expect(violations("stages", ({ to, ours }) => ours && (isIn(to, "core", "stages") || isIn(to, "ports")))).toEqual([]);
+});
+
+it("the layers of src keep adapters from importing stages, app and each other", () => {
+	const allowed = ({ from, to, ours }: Import): boolean => {
+		if (!ours) return true;
+		const own = from.split("/").slice(0, 3).join("/").slice("src/".length);
+		return isIn(to, "core", "formats", "adapters/process", own) || isIn(to, "ports") || to === "src/adapters/clock.ts";
+	};
+	expect(violations("adapters", allowed)).toEqual([]);
+});
+
+it("the layers of src write to stdout and stderr in one place, except for entry points and worker processes", () => {
+	const mayWrite = [...entryPoints, "src/app/entry.ts", "src/adapters/process/standard-streams.ts"];
+	const writers = files.filter((path) => {
+		if (mayWrite.includes(path) || isIn(path, "adapters/onnxruntime/worker")) return false;
+		// An empty write only waits for earlier writes.
+		return /process\.std(?:out|err)\.write\((?!"")|\bconsole\.|import \{[^}]*\binfo\b[^}]*\} from "@actions\/core"/.test(
+			readFileSync(path, "utf8"),
 		);
-		expect(imports.filter(({ from, to }) => isIn(from, ...judges) && isIn(to, "core/report"))).toEqual([]);
-		expect(violations("core/text", ({ to }) => isIn(to, "core/text", "core/schema"))).toEqual([]);
 	});
+	expect(writers).toEqual([]);
+});
 
-	it("let formats import only core and formats", () => {
-		expect(violations("formats", ({ to, ours }) => (ours ? isIn(to, "core", "formats") : false))).toEqual([]);
-	});
+it("the layers of src have no import cycle", () => {
+	const graph = new Map(files.map((path) => [path, imports.filter((found) => found.from === path && found.ours).map((found) => found.to)]));
+	const done = new Set<string>();
+	const cycles: string[] = [];
+	const visit = (path: string, trail: readonly string[]): void => {
+		if (trail.includes(path)) cycles.push([...trail.slice(trail.indexOf(path)), path].join(" → "));
+		if (done.has(path) || trail.includes(path)) return;
+		for (const next of graph.get(path) ?? []) visit(next, [...trail, path]);
+		done.add(path);
+	};
+	for (const path of files) visit(path, []);
+	expect(cycles).toEqual([]);
+});
 
-	it("let stages import only core, ports and stages", () => {
-		expect(violations("stages", ({ to, ours }) => ours && (isIn(to, "core", "stages") || isIn(to, "ports")))).toEqual([]);
-	});
-
-	it("keep adapters from importing stages, app and each other", () => {
-		const allowed = ({ from, to, ours }: Import): boolean => {
-			if (!ours) return true;
-			const own = from.split("/").slice(0, 3).join("/").slice("src/".length);
-			return isIn(to, "core", "formats", "adapters/process", own) || isIn(to, "ports") || to === "src/adapters/clock.ts";
-		};
-		expect(violations("adapters", allowed)).toEqual([]);
-	});
-
-	it("write to stdout and stderr in one place, except for entry points and worker processes", () => {
-		const mayWrite = [...entryPoints, "src/app/entry.ts", "src/adapters/process/standard-streams.ts"];
-		const writers = files.filter((path) => {
-			if (mayWrite.includes(path) || isIn(path, "adapters/onnxruntime/worker")) return false;
-			// An empty write only waits for earlier writes.
-			return /process\.std(?:out|err)\.write\((?!"")|\bconsole\.|import \{[^}]*\binfo\b[^}]*\} from "@actions\/core"/.test(
-				readFileSync(path, "utf8"),
-			);
-		});
-		expect(writers).toEqual([]);
-	});
-
-	it("have no import cycle", () => {
-		const graph = new Map(
-			files.map((path) => [path, imports.filter((found) => found.from === path && found.ours).map((found) => found.to)]),
-		);
-		const done = new Set<string>();
-		const cycles: string[] = [];
-		const visit = (path: string, trail: readonly string[]): void => {
-			if (trail.includes(path)) cycles.push([...trail.slice(trail.indexOf(path)), path].join(" → "));
-			if (done.has(path) || trail.includes(path)) return;
-			for (const next of graph.get(path) ?? []) visit(next, [...trail, path]);
-			done.add(path);
-		};
-		for (const path of files) visit(path, []);
-		expect(cycles).toEqual([]);
-	});
-
-	it("have no file named after nothing in particular, such as utils", () => {
-		expect(files.filter((path) => /(^|\/)(utils?|helpers?|common|misc|managers?|services?|index)(\/|\.ts$)/.test(path))).toEqual([]);
-	});
+it("the layers of src have no file named after nothing in particular, such as utils", () => {
+	expect(files.filter((path) => /(^|\/)(utils?|helpers?|common|misc|managers?|services?|index)(\/|\.ts$)/.test(path))).toEqual([]);
 });
 
 describe("a stage", () => {
@@ -123,12 +119,12 @@ describe("a stage", () => {
 			.map((file) => readFileSync(file, "utf8"))
 			.join("\n");
 
-	it("never takes all ports", () => {
+	it("a stage never takes all ports", () => {
 		const takers = imports.filter(({ from, to }) => isIn(from, "stages") && to === "src/ports/ports.ts");
 		expect(takers.map(({ from }) => from)).toEqual([]);
 	});
 
-	it("uses every port it takes", () => {
+	it("a stage uses every port it takes", () => {
 		const declaring = stages.filter((path) => declaredPorts(readFileSync(path, "utf8")).length > 0);
 		expect(declaring.length).toBeGreaterThan(5);
 		const unused = declaring.flatMap((path) => {
@@ -140,28 +136,26 @@ describe("a stage", () => {
 	});
 });
 
-describe("every module except entry points", () => {
-	it("has no side effect when imported", async () => {
-		const before = process.listenerCount("SIGINT");
-		const modules = files.filter((path) => !entryPoints.includes(path));
-		for (const path of modules) await import(join("..", path));
-		expect(process.listenerCount("SIGINT")).toBe(before);
-		expect(modules.length).toBeGreaterThan(100);
-	});
+it("every module except entry points has no side effect when imported", async () => {
+	const before = process.listenerCount("SIGINT");
+	const modules = files.filter((path) => !entryPoints.includes(path));
+	for (const path of modules) await import(join("..", path));
+	expect(process.listenerCount("SIGINT")).toBe(before);
+	expect(modules.length).toBeGreaterThan(100);
 });
 
 describe("the one file", () => {
 	const holding = (pattern: RegExp): string[] => files.filter((path) => pattern.test(readFileSync(path, "utf8")));
 
-	it("that reads inputs is adapters/github/inputs.ts", () => {
+	it("the one file that reads inputs is adapters/github/inputs.ts", () => {
 		expect(holding(/\bgetInput\(/)).toEqual(["src/adapters/github/inputs.ts"]);
 	});
 
-	it("that reads the environment is adapters/github/env.ts", () => {
+	it("the one file that reads the environment is adapters/github/env.ts", () => {
 		expect(holding(/process\.env\b/)).toEqual(["src/adapters/github/env.ts"]);
 	});
 
-	it("that starts child processes is one for short, trusted commands and one for all others", () => {
+	it("the one file that starts child processes is one for short, trusted commands and one for all others", () => {
 		expect(holding(/from "(@actions\/exec|node:child_process)"/).sort()).toEqual([
 			"src/adapters/process/exec.ts",
 			"src/adapters/process/spawn.ts",
@@ -169,25 +163,25 @@ describe("the one file", () => {
 		expect(holding(/\bprocesses\.exec\(/)).toEqual(["src/adapters/git/run-git.ts"]);
 	});
 
-	it("that opens files whose paths come from outside is adapters/process/input-file.ts", () => {
+	it("the one file that opens files whose paths come from outside is adapters/process/input-file.ts", () => {
 		const opening = holding(/^import \{[^}]*\b(readFile|readFileSync|openSync|copyFile)\b[^}]*\} from "node:fs/m);
 		expect(opening.filter((path) => isIn(path, "app", "stages", "adapters/files"))).toEqual([]);
 	});
 
-	it("that passes an environment to child processes is one each, and none passes the whole of ours", () => {
+	it("the one file that passes an environment to child processes is one each, and none passes the whole of ours", () => {
 		expect(holding(/createProcesses\((?!\{ env: childEnvironment\(\) \})/).sort()).toEqual([
 			"src/adapters/process/processes.ts",
 			"src/app/compose.ts",
 		]);
 	});
 
-	it("that decides the verdict on a golden, a speed and a run is one each", () => {
+	it("the one file that decides the verdict on a golden, a speed and a run is one each", () => {
 		expect(holding(/export function judgeCase\(/)).toEqual(["src/core/golden/compare/judge.ts"]);
 		expect(holding(/export function judgePairs\(/)).toEqual(["src/core/compare/verdict.ts"]);
 		expect(holding(/export function foldOutcome\(/)).toEqual(["src/core/outcome.ts"]);
 	});
 
-	it("that renders a report decides no verdict", () => {
+	it("the one file that renders a report decides no verdict", () => {
 		const judging = imports.filter(
 			({ from, to }) => isIn(from, "core/report") && /core\/(gates\/|outcome|golden\/judge|compare\/(verdict|looks|exact))/.test(to),
 		);
@@ -196,12 +190,12 @@ describe("the one file", () => {
 });
 
 describe("every file", () => {
-	it("is at most 250 lines long", () => {
+	it("every file is at most 250 lines long", () => {
 		const long = files.filter((path) => !isIn(path, "core/schema") && readFileSync(path, "utf8").split("\n").length > 251);
 		expect(long).toEqual([]);
 	});
 
-	it("starts with a comment on its purpose", () => {
+	it("every file starts with a comment on its purpose", () => {
 		expect(files.filter((path) => !isIn(path, "core/schema") && !/^(#!.*\n)?\/\/ [A-Z`]/.test(readFileSync(path, "utf8")))).toEqual([]);
 	});
 });

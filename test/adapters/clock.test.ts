@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { systemClock } from "../../src/adapters/clock.ts";
 
-it("never goes back, and reports the time in UTC", () => {
+it("the system clock never goes back, and reports the time in UTC", () => {
 	const clock = systemClock();
 	const before = clock.now();
 	expect(clock.now()).toBeGreaterThanOrEqual(before);

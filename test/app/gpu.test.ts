@@ -2,7 +2,7 @@
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { readEnvironment } from "../../src/adapters/github/env.ts";
 import type { Machine } from "../../src/app/choose-backend.ts";
 import { gpuLease, lockFolderOf, narrowDevices } from "../../src/app/gpu.ts";
@@ -23,13 +23,13 @@ function hold(folder: string): void {
 	writeFileSync(join(folder, `${uuid}.lock`), JSON.stringify(owner));
 }
 
-it.each(["none", "unknown"] as const)("takes nothing where the GPU is %s", async (gpu) => {
+it.each(["none", "unknown"] as const)("the GPU lease takes nothing where the GPU is %s", async (gpu) => {
 	const folder = temporaryFolder();
 	await (await leaseOn(gpu, folder).take()).release();
 	expect(readdirSync(folder)).toEqual([]);
 });
 
-it("holds the GPU by its UUID until it is released", async () => {
+it("the GPU lease holds the GPU by its UUID until it is released", async () => {
 	const folder = temporaryFolder();
 	const gpuLease = await leaseOn(device, folder).take();
 	expect(readdirSync(folder)).toEqual([`${uuid}.lock`]);
@@ -37,13 +37,13 @@ it("holds the GPU by its UUID until it is released", async () => {
 	expect(readdirSync(folder)).toEqual([]);
 });
 
-it("ends with gpu-busy where another job keeps it beyond the wait", async () => {
+it("the GPU lease ends with gpu-busy where another job keeps it beyond the wait", async () => {
 	const folder = join(temporaryFolder(), "locks");
 	hold(folder);
 	await expect(leaseOn(device, folder, { waitMs: 50 }).take()).rejects.toMatchObject({ code: "gpu-busy" });
 });
 
-it("ends its wait when the run is interrupted", async () => {
+it("the GPU lease ends its wait when the run is interrupted", async () => {
 	const folder = join(temporaryFolder(), "locks");
 	hold(folder);
 	const stop = new AbortController();
@@ -52,7 +52,7 @@ it("ends its wait when the run is interrupted", async () => {
 	await expect(taken).rejects.toMatchObject({ code: "interrupted" });
 });
 
-it("goes on without a lock where none can be written, and reports it", async () => {
+it("the GPU lease goes on without a lock where none can be written, and reports it", async () => {
 	const file = join(temporaryFolder(), "file");
 	writeFileSync(file, "");
 	const gpuLease = await leaseOn(device, file).take();
@@ -60,24 +60,22 @@ it("goes on without a lock where none can be written, and reports it", async () 
 	await gpuLease.release();
 });
 
-it("locks in the machine's temporary folder, or where TRTGATE_LOCKS says", () => {
+it("the GPU lease locks in the machine's temporary folder, or where TRTGATE_LOCKS says", () => {
 	expect(lockFolderOf(readEnvironment({}))).toMatch(/trtgate-locks$/);
 	expect(lockFolderOf(readEnvironment({ TRTGATE_LOCKS: "/srv/locks" }))).toBe("/srv/locks");
 });
 
-describe("narrowDevices", () => {
-	it.each([
-		[undefined, undefined, undefined],
-		["0,1", undefined, "0,1"],
-		["", undefined, ""],
-		[undefined, "1", "1"],
-		["2, 3", "1", "3"],
-		["2,3", "2", ""],
-		["", "0", ""],
-		["GPU-aa,GPU-bb", "1", "GPU-bb"],
-		["2,3", "GPU-cc", "GPU-cc"],
-		[undefined, "MIG-1/2/3", "MIG-1/2/3"],
-	])("of %j with device %j in the config lets children see %j", (visible, wanted, seen) => {
-		expect(narrowDevices(visible, wanted)).toBe(seen);
-	});
+it.each([
+	[undefined, undefined, undefined],
+	["0,1", undefined, "0,1"],
+	["", undefined, ""],
+	[undefined, "1", "1"],
+	["2, 3", "1", "3"],
+	["2,3", "2", ""],
+	["", "0", ""],
+	["GPU-aa,GPU-bb", "1", "GPU-bb"],
+	["2,3", "GPU-cc", "GPU-cc"],
+	[undefined, "MIG-1/2/3", "MIG-1/2/3"],
+])("narrowDevices of %j with device %j in the config lets children see %j", (visible, wanted, seen) => {
+	expect(narrowDevices(visible, wanted)).toBe(seen);
 });

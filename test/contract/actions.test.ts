@@ -60,7 +60,7 @@ describe.each(javascript)("$path", ({ path, inputs: declared, outputs, readers, 
 		expect(watchReaders(readers, defaultsOf(declared)).asked).toEqual(Object.keys(declared).sort());
 	});
 
-	it("has the code's own defaults", () => {
+	it("an action has the code's own defaults", () => {
 		// Expressions are the runner's to fill in; where a config lies, the gate knows itself.
 		const literal = Object.entries(defaultsOf(declared)).filter(([name, value]) => !/\$\{\{/.test(value) && name !== "config");
 		expect(watchReaders(readers, Object.fromEntries(literal)).value).toEqual(watchReaders(readers, {}).value);
@@ -72,34 +72,30 @@ describe.each(javascript)("$path", ({ path, inputs: declared, outputs, readers, 
 		for (const name of set) expect(Object.keys(outputs), `${entryPoint} sets ${name}`).toContain(name);
 	});
 
-	it("starts a file that the build makes, and passes through nothing that is not there", () => {
+	it("an action starts a file that the build makes, and passes through nothing that is not there", () => {
 		const main = /^\s*main: (?:\.\.\/)?dist\/(.+)\.js$/m.exec(readFileSync(path, "utf8"))?.[1];
 		expect(existsSync(`src/${main}.ts`)).toBe(true);
 	});
 });
 
-describe("the root action", () => {
-	it("hands over only settings that the config knows", () => {
-		const given = { backend: "onnxruntime", device: "0", onnxruntime: "wasm", inconclusive: "fail" };
-		const [value] = watchReaders(["readInputs"], given).value;
-		const { overrides } = value as ReturnType<typeof inputs.readInputs>;
-		expect(Object.keys(overrides).length).toBeGreaterThanOrEqual(4);
-		const loaded = loadConfig(quickConfig, { path: "trtgate.yml", inputs: { ...overrides } });
-		expect(loaded.state === "ok" ? [] : loaded.errors).toEqual([]);
-	});
+it("the root action hands over only settings that the config knows", () => {
+	const given = { backend: "onnxruntime", device: "0", onnxruntime: "wasm", inconclusive: "fail" };
+	const [value] = watchReaders(["readInputs"], given).value;
+	const { overrides } = value as ReturnType<typeof inputs.readInputs>;
+	expect(Object.keys(overrides).length).toBeGreaterThanOrEqual(4);
+	const loaded = loadConfig(quickConfig, { path: "trtgate.yml", inputs: { ...overrides } });
+	expect(loaded.state === "ok" ? [] : loaded.errors).toEqual([]);
 });
 
-describe("docs/actions.md", () => {
-	it("is what the action files say", () => {
-		const [page, text] = actionsPage();
-		expect(readFileSync(page, "utf8")).toBe(text);
-	});
+it("docs/actions.md is what the action files say", () => {
+	const [page, text] = actionsPage();
+	expect(readFileSync(page, "utf8")).toBe(text);
+});
 
-	it("lists every action, and describes every input and output", () => {
-		for (const { uses, inputs: declared, outputs } of surfaces) {
-			expect(actionsPage()[1]).toContain(`## \`${uses}\``);
-			for (const [name, { description }] of [...Object.entries(declared), ...Object.entries(outputs)])
-				expect(description ?? "", `${uses}: ${name}`).toMatch(/\w{3}/);
-		}
-	});
+it("docs/actions.md lists every action, and describes every input and output", () => {
+	for (const { uses, inputs: declared, outputs } of surfaces) {
+		expect(actionsPage()[1]).toContain(`## \`${uses}\``);
+		for (const [name, { description }] of [...Object.entries(declared), ...Object.entries(outputs)])
+			expect(description ?? "", `${uses}: ${name}`).toMatch(/\w{3}/);
+	}
 });

@@ -14,7 +14,7 @@ function sources(folder: string, ending: RegExp): { path: string; text: string }
 }
 
 describe.each(tables)("$name", (table) => {
-	it("has an example that its own table parses", () => {
+	it("a command has an example that its own table parses", () => {
 		const words = table.example.split(" ").slice(1);
 		expect(words.join(" ").startsWith(table.name)).toBe(true);
 		// The name of the table for Polygraphy's files ends in an option.
@@ -24,7 +24,7 @@ describe.each(tables)("$name", (table) => {
 		);
 	});
 
-	it("lists no option that no code reads", () => {
+	it("a command lists no option that no code reads", () => {
 		const code = sources("src/app", /\.ts$/).filter(({ path }) => !path.endsWith("commands/tables.ts"));
 		for (const name of Object.keys(table.options))
 			expect(
@@ -41,7 +41,7 @@ describe("pages", () => {
 		...sources("src", /\.ts$/),
 	];
 
-	it("show no command and no option that there is not", () => {
+	it("pages show no command and no option that there is not", () => {
 		let seen = 0;
 		const wrong = pages.flatMap(({ path, text }) =>
 			[...text.matchAll(/\btrtgate ((?:golden )?[a-z]+)\b([^\n`;"]*)/g)].flatMap(([line, name = "", rest = ""]) => {
@@ -57,7 +57,7 @@ describe("pages", () => {
 		expect(seen).toBeGreaterThan(30);
 	});
 
-	it("name each command in README's table", () => {
+	it("pages name each command in README's table", () => {
 		const rows = [...readFileSync("README.md", "utf8").matchAll(/^\| `([a-z][^`]*)` \|/gm)].map(([, form = ""]) => form);
 		for (const { name } of commandTables) {
 			const [first = "", second] = name.split(" ");
@@ -68,7 +68,7 @@ describe("pages", () => {
 		}
 	});
 
-	it("give the defaults of `golden record` as its table does", () => {
+	it("pages give the defaults of `golden record` as its table does", () => {
 		const table = commandTables.find(({ name }) => name === "golden record");
 		const text = readFileSync("docs/goldens.md", "utf8");
 		let compared = 0;

@@ -1,7 +1,7 @@
 // What users run: entry points on top, chunks with names that tell what they hold, and the licences of what is bundled.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 
 const entries = ["cli.js", "golden.js", "main.js", "plan.js", "post.js", "report.js"];
 const chunks = readdirSync("dist/chunks");
@@ -11,35 +11,33 @@ const texts = ["dist", "dist/chunks", "dist/ort"].flatMap((folder) =>
 		.map((name) => ({ path: join(folder, name), text: readFileSync(join(folder, name), "utf8") })),
 );
 
-describe("dist/", () => {
-	it("has the entry points on top, and folders", () => {
-		const top = readdirSync("dist", { withFileTypes: true });
-		expect(top.filter((entry) => entry.isFile()).map(({ name }) => name)).toEqual(["LICENSES.txt", ...entries].sort());
-		expect(top.filter((entry) => entry.isDirectory()).map(({ name }) => name)).toEqual(["chunks", "ort", "worker"]);
-	});
+it("dist/ has the entry points on top, and folders", () => {
+	const top = readdirSync("dist", { withFileTypes: true });
+	expect(top.filter((entry) => entry.isFile()).map(({ name }) => name)).toEqual(["LICENSES.txt", ...entries].sort());
+	expect(top.filter((entry) => entry.isDirectory()).map(({ name }) => name)).toEqual(["chunks", "ort", "worker"]);
+});
 
-	it("names each chunk by what it holds, and none by a number", () => {
-		expect(chunks).toContain("app-gate.js");
-		expect(chunks.filter((name) => !/^[a-z][\w.-]*[a-z]\.js$/i.test(name))).toEqual([]);
-	});
+it("dist/ names each chunk by what it holds, and none by a number", () => {
+	expect(chunks).toContain("app-gate.js");
+	expect(chunks.filter((name) => !/^[a-z][\w.-]*[a-z]\.js$/i.test(name))).toEqual([]);
+});
 
-	it("imports no entry point from a chunk, for it would run", () => {
-		expect(texts.filter(({ text }) => new RegExp(`["'\`]\\.\\./(${entries.join("|")})["'\`]`).test(text)).map(({ path }) => path)).toEqual(
-			[],
-		);
-	});
+it("dist/ imports no entry point from a chunk, for it would run", () => {
+	expect(texts.filter(({ text }) => new RegExp(`["'\`]\\.\\./(${entries.join("|")})["'\`]`).test(text)).map(({ path }) => path)).toEqual(
+		[],
+	);
+});
 
-	it("has no source maps: they would weigh four times the code", () => {
-		expect(texts.filter(({ text }) => text.includes("sourceMappingURL")).map(({ path }) => path)).toEqual([]);
-	});
+it("dist/ has no source maps: they would weigh four times the code", () => {
+	expect(texts.filter(({ text }) => text.includes("sourceMappingURL")).map(({ path }) => path)).toEqual([]);
+});
 
-	it("brings the licence of every package that it is made of", () => {
-		const licences = readFileSync("dist/LICENSES.txt", "utf8");
-		for (const name of ["@actions/artifact", "@azure/storage-blob", "ajv", "jpeg-js", "onnxruntime-web", "undici", "yaml"])
-			expect(licences).toMatch(new RegExp(`^${name} \\d+\\.\\d+\\.\\d+ \\(`, "m"));
-		// Every package has a text below it, longer than a mere name.
-		for (const section of licences.split(/^={80}$/m).slice(1))
-			expect(section.split("\n\n").slice(1).join("").length, section).toBeGreaterThan(80);
-		expect(licences).not.toMatch(/\/home\/|\/tmp\/|node_modules\//);
-	});
+it("dist/ brings the licence of every package that it is made of", () => {
+	const licences = readFileSync("dist/LICENSES.txt", "utf8");
+	for (const name of ["@actions/artifact", "@azure/storage-blob", "ajv", "jpeg-js", "onnxruntime-web", "undici", "yaml"])
+		expect(licences).toMatch(new RegExp(`^${name} \\d+\\.\\d+\\.\\d+ \\(`, "m"));
+	// Every package has a text below it, longer than a mere name.
+	for (const section of licences.split(/^={80}$/m).slice(1))
+		expect(section.split("\n\n").slice(1).join("").length, section).toBeGreaterThan(80);
+	expect(licences).not.toMatch(/\/home\/|\/tmp\/|node_modules\//);
 });

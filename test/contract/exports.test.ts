@@ -89,12 +89,12 @@ const junitWanted: Readonly<Record<string, readonly string[]>> = {
 describe("SARIF", () => {
 	const validate = sarifValidator();
 
-	it.each(cases)("of %s fits the schema of 2.1.0", (_, result) => {
+	it.each(cases)("SARIF of %s fits the schema of 2.1.0", (_, result) => {
 		validate(JSON.parse(renderSarif(result)));
 		expect(validate.errors).toBeNull();
 	});
 
-	it.each(cases)("of %s gives code scanning a place and a known rule for each result", (_, result) => {
+	it.each(cases)("SARIF of %s gives code scanning a place and a known rule for each result", (_, result) => {
 		const [run] = JSON.parse(renderSarif(result)).runs;
 		for (const found of run.results) {
 			expect(run.tool.driver.rules[found.ruleIndex].id).toBe(found.ruleId);
@@ -103,13 +103,13 @@ describe("SARIF", () => {
 		}
 	});
 
-	it("would have been refused with a level that SARIF does not know", () => {
+	it("SARIF would have been refused with a level that SARIF does not know", () => {
 		const log = JSON.parse(renderSarif(resultCases["errors"] ?? buildResult()));
 		log.runs[0].results = [{ message: { text: "x" }, level: "fatal" }];
 		expect(validate(log)).toBe(false);
 	});
 
-	it("leads to a heading for every code of a config fault", () => {
+	it("SARIF leads to a heading for every code of a config fault", () => {
 		for (const code of configCodes) {
 			const [, page, anchor] = /docs\/(.+)#(.+)$/.exec(helpUri(code, "errors")) ?? [];
 			expect(readFileSync(`docs/${page}`, "utf8")).toContain(`### \`${anchor}\``);
@@ -120,7 +120,7 @@ describe("SARIF", () => {
 describe("Bencher Metric Format", () => {
 	const validate = new Ajv().compile(bencherSchema);
 
-	it.each(cases)("of %s fits Bencher's schema, with the value between its ends", (_, result) => {
+	it.each(cases)("Bencher Metric Format of %s fits Bencher's schema, with the value between its ends", (_, result) => {
 		const metrics: Record<string, Record<string, { value: number; lower_value?: number; upper_value?: number }>> = JSON.parse(
 			renderBencher(result),
 		);
@@ -139,7 +139,7 @@ describe("Bencher Metric Format", () => {
 describe("customSmallerIsBetter", () => {
 	const validate = new Ajv().compile(benchmarkSchema);
 
-	it.each(cases)("of %s is what github-action-benchmark reads, each name once", (_, result) => {
+	it.each(cases)("customSmallerIsBetter of %s is what github-action-benchmark reads, each name once", (_, result) => {
 		const entries: { name: string }[] = JSON.parse(renderBenchmark(result));
 		validate(entries);
 		expect(validate.errors).toBeNull();
@@ -147,33 +147,29 @@ describe("customSmallerIsBetter", () => {
 	});
 });
 
-describe("JUnit XML", () => {
-	it.each(cases)("of %s has only what Jenkins' schema allows and what other readers want, and counts that add up", (_, result) => {
-		const elements = readMarkup(renderJunit(result).replace(/^<\?xml[^>]*\?>\n/, ""), "xml");
-		for (const { name, attributes, path } of elements) {
-			const rule = junitElements[name];
-			if (rule === undefined) throw new Error(`element ${name}`);
-			const names = [...attributes.keys()];
-			expect(rule.within).toContain(path.at(-1) ?? "");
-			expect(names).toEqual(expect.arrayContaining([...rule.needs, ...(junitWanted[name] ?? [])]));
-			expect([...rule.needs, ...rule.may]).toEqual(expect.arrayContaining(names));
-			expect(attributes.get("time") ?? "").toMatch(junitTime);
-		}
-		const suite = elements.find(({ name }) => name === "testsuite")?.attributes ?? new Map();
-		const count = (tag: string): string => String(elements.filter(({ name }) => name === tag).length);
-		expect(Object.fromEntries(suite)).toMatchObject({
-			tests: count("testcase"),
-			failures: count("failure"),
-			errors: count("error"),
-			skipped: count("skipped"),
-		});
+it.each(cases)("JUnit XML of %s has only what Jenkins' schema allows and what other readers want, and counts that add up", (_, result) => {
+	const elements = readMarkup(renderJunit(result).replace(/^<\?xml[^>]*\?>\n/, ""), "xml");
+	for (const { name, attributes, path } of elements) {
+		const rule = junitElements[name];
+		if (rule === undefined) throw new Error(`element ${name}`);
+		const names = [...attributes.keys()];
+		expect(rule.within).toContain(path.at(-1) ?? "");
+		expect(names).toEqual(expect.arrayContaining([...rule.needs, ...(junitWanted[name] ?? [])]));
+		expect([...rule.needs, ...rule.may]).toEqual(expect.arrayContaining(names));
+		expect(attributes.get("time") ?? "").toMatch(junitTime);
+	}
+	const suite = elements.find(({ name }) => name === "testsuite")?.attributes ?? new Map();
+	const count = (tag: string): string => String(elements.filter(({ name }) => name === tag).length);
+	expect(Object.fromEntries(suite)).toMatchObject({
+		tests: count("testcase"),
+		failures: count("failure"),
+		errors: count("error"),
+		skipped: count("skipped"),
 	});
 });
 
-describe("the folder of a run", () => {
-	it("holds every export after one write", async () => {
-		const folder = temporaryFolder();
-		await writeReport(buildResult(), folder, fileStore());
-		for (const name of Object.values(reportFiles)) expect(readFileSync(join(folder, name), "utf8").length).toBeGreaterThan(0);
-	});
+it("the folder of a run holds every export after one write", async () => {
+	const folder = temporaryFolder();
+	await writeReport(buildResult(), folder, fileStore());
+	for (const name of Object.values(reportFiles)) expect(readFileSync(join(folder, name), "utf8").length).toBeGreaterThan(0);
 });

@@ -30,7 +30,7 @@ function anchorsOf(path: string): Set<string> {
 }
 
 describe.each(pages)("%s", (page) => {
-	it("links only to what is there", () => {
+	it("a page links only to what is there", () => {
 		for (const [link, target = ""] of proseOf(page).matchAll(/\]\(([^)\s]+)\)/g)) {
 			if (/^(https?|mailto):/.test(target)) continue;
 			const [file = "", anchor] = target.split("#");
@@ -42,7 +42,7 @@ describe.each(pages)("%s", (page) => {
 });
 
 describe.each(pages.filter((page) => !page.endsWith("CHANGELOG.md")))("%s", (page) => {
-	it("has no heading twice", () => {
+	it("a page has no heading twice", () => {
 		const headings = [
 			...readFileSync(page, "utf8")
 				.replace(/^```[\s\S]*?^```/gm, "")
@@ -64,18 +64,18 @@ describe("docs/ARCHITECTURE.md", () => {
 			.slice(1);
 	};
 
-	it("names only files and folders that exist", () => {
+	it("docs/ARCHITECTURE.md names only files and folders that exist", () => {
 		const named = [...text.matchAll(pathPattern)];
 		expect(named.length).toBeGreaterThan(30);
 		for (const [, path = ""] of named) expect(existsSync(path) || existsSync(join("src", path)), path).toBe(true);
 	});
 
-	it("explains at most 20 terms, one line each", () => {
+	it("docs/ARCHITECTURE.md explains at most 20 terms, one line each", () => {
 		expect(rowsOf("Glossary").length).toBeGreaterThan(10);
 		expect(rowsOf("Glossary").length).toBeLessThanOrEqual(20);
 	});
 
-	it("names one to five files for every change", () => {
+	it("docs/ARCHITECTURE.md names one to five files for every change", () => {
 		const rows = rowsOf("Where to change what");
 		expect(rows.length).toBeGreaterThan(15);
 		for (const row of rows) {

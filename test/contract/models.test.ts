@@ -1,6 +1,6 @@
 // docs/models.md: its configs load and its table is what bench/zoo.ts measured.
 import { readFileSync } from "node:fs";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { ZooModel } from "../../bench/zoo/fetch.ts";
 import { zooPage } from "../../bench/zoo/page.ts";
 import type { ZooResult } from "../../bench/zoo/trial.ts";
@@ -14,23 +14,19 @@ const examples = [...page.matchAll(/^### (.+)\n[\s\S]*?```yaml\n([\s\S]*?)```/gm
 	text,
 }));
 
-describe("docs/models.md", () => {
-	it("shows a config for each example of the zoo", () => {
-		const tried = new Set(results.map(({ model }) => model));
-		const wanted = models.flatMap(({ name, example }) =>
-			example === undefined || !tried.has(name) ? [] : [`${example.heading}: ${name}`],
-		);
-		expect(examples.map(({ heading }) => heading)).toEqual(wanted);
-		expect(wanted.length).toBeGreaterThanOrEqual(6);
-	});
+it("docs/models.md shows a config for each example of the zoo", () => {
+	const tried = new Set(results.map(({ model }) => model));
+	const wanted = models.flatMap(({ name, example }) => (example === undefined || !tried.has(name) ? [] : [`${example.heading}: ${name}`]));
+	expect(examples.map(({ heading }) => heading)).toEqual(wanted);
+	expect(wanted.length).toBeGreaterThanOrEqual(6);
+});
 
-	it.each(examples)("$heading: loads, with a golden for its model", ({ text }) => {
-		const loaded = loadConfig(text, { path: "trtgate.yml" });
-		if (loaded.state !== "ok") expect.fail(JSON.stringify(loaded));
-		expect(loaded.config.models.flatMap(({ engines }) => engines.map(({ golden }) => golden))).not.toContain(undefined);
-	});
+it.each(examples)("docs/models.md $heading: loads, with a golden for its model", ({ text }) => {
+	const loaded = loadConfig(text, { path: "trtgate.yml" });
+	if (loaded.state !== "ok") expect.fail(JSON.stringify(loaded));
+	expect(loaded.config.models.flatMap(({ engines }) => engines.map(({ golden }) => golden))).not.toContain(undefined);
+});
 
-	it("is what the bench wrote from its results", () => {
-		expect(zooPage(page, models, new Map(results.map((result) => [result.model, result])))).toBe(page);
-	});
+it("docs/models.md is what the bench wrote from its results", () => {
+	expect(zooPage(page, models, new Map(results.map((result) => [result.model, result])))).toBe(page);
 });

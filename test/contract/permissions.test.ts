@@ -54,7 +54,10 @@ const workflows = [
 ];
 
 describe.each(workflows)("$path", (workflow) => {
-	it.each(jobsOf(workflow).filter(([, job]) => job.uses === undefined))("gives %s the rights that its steps use", (_, job) => {
-		expect(job.permissions ?? workflow.permissions).toEqual(neededBy(job, workflow.on));
-	});
+	it.each(jobsOf(workflow).filter(([, job]) => job.uses === undefined))(
+		"an example workflow gives %s the rights that its steps use",
+		(_, job) => {
+			expect(job.permissions ?? workflow.permissions).toEqual(neededBy(job, workflow.on));
+		},
+	);
 });

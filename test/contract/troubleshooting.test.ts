@@ -6,20 +6,20 @@ import { ortFailureCodes } from "../../src/formats/onnxruntime/rules.ts";
 
 const headings = (path: string): string[] => [...readFileSync(path, "utf8").matchAll(/^### `([^`]+)`$/gm)].map((match) => match[1] ?? "");
 
-it("has a heading for every error code, and none without a code", () => {
+it("the documentation has a heading for every error code, and none without a code", () => {
 	const codes = [...configCodes, ...toolCodes, ...bugCodes];
 	expect(headings("docs/troubleshooting.md").sort()).toEqual([...codes].sort());
 });
 
-it("has a heading for every fault of GitHub", () => {
+it("the documentation has a heading for every fault of GitHub", () => {
 	expect(headings("docs/troubleshooting/github.md").sort()).toEqual([...platformCodes].sort());
 });
 
-it("has a heading for every refusal of ONNX Runtime", () => {
+it("the documentation has a heading for every refusal of ONNX Runtime", () => {
 	expect(headings("docs/troubleshooting/onnxruntime.md").sort()).toEqual([...ortFailureCodes].sort());
 });
 
-it("links to every page of troubleshooting", () => {
+it("the documentation links to every page of troubleshooting", () => {
 	const text = readFileSync("docs/troubleshooting.md", "utf8");
 	for (const page of readdirSync("docs/troubleshooting")) expect(text).toContain(`(troubleshooting/${page})`);
 });

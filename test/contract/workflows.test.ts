@@ -33,15 +33,15 @@ describe.each(workflows)("$path", (workflow) => {
 		for (const [name, job] of jobsOf(workflow)) expect(atTop || job.permissions !== undefined, `rights of ${name}`).toBe(true);
 	});
 
-	it("gives the reason beside every right to write", () => {
+	it("a workflow gives the reason beside every right to write", () => {
 		for (const [line] of workflow.text.matchAll(/^\s+[a-z-]+: write.*$/gm)) expect(line).toMatch(/: write # \w+/);
 	});
 
-	it("lets no text of an event or an input reach a shell", () => {
+	it("a workflow lets no text of an event or an input reach a shell", () => {
 		for (const { run } of stepsOf(workflow)) expect(run ?? "").not.toMatch(foreignText);
 	});
 
-	it("runs no code of a fork with write permissions", () => {
+	it("a workflow runs no code of a fork with write permissions", () => {
 		expect(workflow.on).not.toHaveProperty("pull_request_target");
 		if (!Object.hasOwn(workflow.on, "workflow_run")) return;
 		for (const step of stepsOf(workflow)) {
@@ -50,7 +50,7 @@ describe.each(workflows)("$path", (workflow) => {
 		}
 	});
 
-	it("leaves no credentials in the checkout, and bounds every job's time", () => {
+	it("a workflow leaves no credentials in the checkout, and bounds every job's time", () => {
 		for (const step of stepsOf(workflow))
 			if (step.uses?.startsWith("actions/checkout@")) expect(step.with?.["persist-credentials"]).toBe(false);
 		for (const [name, job] of jobsOf(workflow)) {
@@ -59,7 +59,7 @@ describe.each(workflows)("$path", (workflow) => {
 		}
 	});
 
-	it("gives trtgate only inputs that it has, and reads only outputs that it sets", () => {
+	it("a workflow gives trtgate only inputs that it has, and reads only outputs that it sets", () => {
 		for (const [name, job] of jobsOf(workflow)) {
 			for (const step of [...(job.steps ?? []), ...(job.uses === undefined ? [] : [job])]) checkStep(step, { name, text: workflow.text });
 		}
@@ -76,58 +76,54 @@ function checkStep(step: Step, { name, text }: { name: string; text: string }): 
 		expect(Object.keys(surface?.outputs ?? {}), `${step.id} in ${name}`).toContain(output);
 }
 
-describe("the examples", () => {
-	it("keep strangers off machines of one's own, or give them no rights", () => {
-		for (const workflow of examples) {
-			if (!Object.hasOwn(workflow.on, "pull_request")) continue;
-			for (const [name, job] of jobsOf(workflow)) {
-				const hosted = typeof job["runs-on"] === "string" && job["runs-on"].startsWith("ubuntu-");
-				const rights = Object.entries(job.permissions ?? {}).filter(([, right]) => right === "write");
-				if (hosted && rights.length === 0) continue;
-				const guarded = /head\.repo\.full_name == github\.repository/.test(job.if ?? "") || /"?needs"?:/.test(JSON.stringify(job));
-				expect(guarded || rights.length === 0, `${name} of ${workflow.path}`).toBe(true);
-			}
+it("the examples keep strangers off machines of one's own, or give them no rights", () => {
+	for (const workflow of examples) {
+		if (!Object.hasOwn(workflow.on, "pull_request")) continue;
+		for (const [name, job] of jobsOf(workflow)) {
+			const hosted = typeof job["runs-on"] === "string" && job["runs-on"].startsWith("ubuntu-");
+			const rights = Object.entries(job.permissions ?? {}).filter(([, right]) => right === "write");
+			if (hosted && rights.length === 0) continue;
+			const guarded = /head\.repo\.full_name == github\.repository/.test(job.if ?? "") || /"?needs"?:/.test(JSON.stringify(job));
+			expect(guarded || rights.length === 0, `${name} of ${workflow.path}`).toBe(true);
 		}
-	});
-
-	it("are all in the README, and nothing else is", () => {
-		const named = [...readFileSync("workflows-examples/README.md", "utf8").matchAll(/\(([\w-]+\.yml)\)/g)].map((match) => match[1]);
-		expect([...new Set(named)].sort()).toEqual(examples.map(({ path }) => path.split("/").at(-1)).sort());
-	});
-
-	it("for ARC put the GPU on the job's own container, whole or as a slice, under the names that the workflow uses", () => {
-		const read = (name: string) => parse(readFileSync(`workflows-examples/arc/${name}`, "utf8"));
-		const { data, metadata } = read("pod-templates.yaml");
-		const limits = Object.values<string>(data).map((text) => {
-			const [container, ...others] = parse(text).spec.containers;
-			expect([container.name, others]).toEqual(["$job", []]);
-			return container.resources.limits;
-		});
-		expect(limits).toEqual([{ "nvidia.com/gpu": 1 }, { "nvidia.com/mig-1g.18gb": 1 }]);
-		const values = read("values-h200.yaml");
-		const [runner] = values.template.spec.containers;
-		expect(values).toMatchObject({ containerMode: { type: "kubernetes" }, runnerScaleSetName: "arc-h200" });
-		expect(runner.env[0].value).toBe(`${runner.volumeMounts[0].mountPath}/${Object.keys(data)[0]}`);
-		expect(values.template.spec.volumes[0].configMap.name).toBe(metadata.name);
-		expect(readFileSync("workflows-examples/kubernetes.yml", "utf8")).toContain(`scale-set: ${values.runnerScaleSetName} `);
-	});
-
-	it("that the documentation links to are there", () => {
-		const text = readFileSync("docs/security.md", "utf8");
-		for (const [, name] of text.matchAll(/workflows-examples\/([\w-]+\.yml)/g))
-			expect(examples.map(({ path }) => path)).toContain(`workflows-examples/${name}`);
-	});
+	}
 });
 
-describe("snippets of the documentation", () => {
-	it.each(["README.md", "docs/configuration.md", "docs/goldens.md", "docs/security.md", "docs/exports.md", "docs/goldens.md"])(
-		"%s names only inputs that exist",
-		(path) => {
-			for (const { jobs, text } of readSnippets(path))
-				for (const [name, job] of Object.entries(jobs)) for (const step of job.steps ?? []) checkStep(step, { name, text });
-		},
-	);
+it("the examples are all in the README, and nothing else is", () => {
+	const named = [...readFileSync("workflows-examples/README.md", "utf8").matchAll(/\(([\w-]+\.yml)\)/g)].map((match) => match[1]);
+	expect([...new Set(named)].sort()).toEqual(examples.map(({ path }) => path.split("/").at(-1)).sort());
 });
+
+it("the examples for ARC put the GPU on the job's own container, whole or as a slice, under the names that the workflow uses", () => {
+	const read = (name: string) => parse(readFileSync(`workflows-examples/arc/${name}`, "utf8"));
+	const { data, metadata } = read("pod-templates.yaml");
+	const limits = Object.values<string>(data).map((text) => {
+		const [container, ...others] = parse(text).spec.containers;
+		expect([container.name, others]).toEqual(["$job", []]);
+		return container.resources.limits;
+	});
+	expect(limits).toEqual([{ "nvidia.com/gpu": 1 }, { "nvidia.com/mig-1g.18gb": 1 }]);
+	const values = read("values-h200.yaml");
+	const [runner] = values.template.spec.containers;
+	expect(values).toMatchObject({ containerMode: { type: "kubernetes" }, runnerScaleSetName: "arc-h200" });
+	expect(runner.env[0].value).toBe(`${runner.volumeMounts[0].mountPath}/${Object.keys(data)[0]}`);
+	expect(values.template.spec.volumes[0].configMap.name).toBe(metadata.name);
+	expect(readFileSync("workflows-examples/kubernetes.yml", "utf8")).toContain(`scale-set: ${values.runnerScaleSetName} `);
+});
+
+it("the examples that the documentation links to are there", () => {
+	const text = readFileSync("docs/security.md", "utf8");
+	for (const [, name] of text.matchAll(/workflows-examples\/([\w-]+\.yml)/g))
+		expect(examples.map(({ path }) => path)).toContain(`workflows-examples/${name}`);
+});
+
+it.each(["README.md", "docs/configuration.md", "docs/goldens.md", "docs/security.md", "docs/exports.md", "docs/goldens.md"])(
+	"snippets of the documentation %s names only inputs that exist",
+	(path) => {
+		for (const { jobs, text } of readSnippets(path))
+			for (const [name, job] of Object.entries(jobs)) for (const step of job.steps ?? []) checkStep(step, { name, text });
+	},
+);
 
 /** Linters that other languages bring: used where they are on PATH. `npm run test:act` brings actionlint. */
 const found = (program: string): boolean => spawnSync(program, ["--version"], { stdio: "ignore" }).status === 0;
@@ -135,7 +131,7 @@ const found = (program: string): boolean => spawnSync(program, ["--version"], { 
 describe("linters", () => {
 	const paths = [...committed.map(({ path }) => path), ...readSurfaces().map(({ path }) => path)];
 
-	it.skipIf(!found("zizmor"))("zizmor finds nothing (runs where zizmor is on PATH)", () => {
+	it.skipIf(!found("zizmor"))("linters zizmor finds nothing (runs where zizmor is on PATH)", () => {
 		const run = spawnSync("zizmor", ["--offline", "--no-progress", "--persona=pedantic", ...paths], { encoding: "utf8" });
 		expect(run.status, run.stdout + run.stderr).toBe(0);
 	});

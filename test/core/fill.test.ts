@@ -1,5 +1,5 @@
 // Seeded inputs: the same bytes everywhere, from a documented generator.
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { type FilledInput, fillInput, uniformSource } from "../../src/core/fill.ts";
 import type { DType } from "../../src/core/schema/golden.ts";
 import oracle from "../oracles/ort_fill.json" with { type: "json" };
@@ -20,52 +20,50 @@ function values(dtype: DType, bytes: Uint8Array): number[] {
 	return [...new BigInt64Array(buffer)].map(Number);
 }
 
-describe("fillInput", () => {
-	it.each(oracle)("makes the $fill $dtype values of seed $seed, input $index", (row) => {
-		const dtype = row.dtype as DType;
-		const got = values(dtype, fillInput(input(dtype, row.fill as FilledInput["fill"]), row.seed, row.index));
-		// Halves are rounded toward zero here, to nearest there: one unit in the last of 11 places.
-		const tolerance = dtype === "float16" ? 2 ** -10 : 1e-12;
-		for (const [index, value] of got.entries()) {
-			const expected = row.values[index] ?? Number.NaN;
-			expect(Math.abs(value - expected)).toBeLessThanOrEqual(tolerance * Math.abs(expected));
-		}
-		expect(got).toHaveLength(row.values.length);
-	});
+it.each(oracle)("fillInput makes the $fill $dtype values of seed $seed, input $index", (row) => {
+	const dtype = row.dtype as DType;
+	const got = values(dtype, fillInput(input(dtype, row.fill as FilledInput["fill"]), row.seed, row.index));
+	// Halves are rounded toward zero here, to nearest there: one unit in the last of 11 places.
+	const tolerance = dtype === "float16" ? 2 ** -10 : 1e-12;
+	for (const [index, value] of got.entries()) {
+		const expected = row.values[index] ?? Number.NaN;
+		expect(Math.abs(value - expected)).toBeLessThanOrEqual(tolerance * Math.abs(expected));
+	}
+	expect(got).toHaveLength(row.values.length);
+});
 
-	it("draws numbers of mean 0 and deviation 1 for normal, of mean 1/2 for uniform", () => {
-		const normal = [...new Float32Array(fillInput(input("float32", "normal", 20_000), 1, 0).buffer)];
-		const mean = normal.reduce((sum, value) => sum + value, 0) / normal.length;
-		const variance = normal.reduce((sum, value) => sum + (value - mean) ** 2, 0) / normal.length;
-		// Five standard errors of 20,000 draws.
-		expect(Math.abs(mean)).toBeLessThan(0.036);
-		expect(Math.abs(variance - 1)).toBeLessThan(0.05);
-		const uniform = uniformSource(1);
-		const half = Array.from({ length: 20_000 }, uniform).reduce((sum, value) => sum + value, 0) / 20_000;
-		expect(Math.abs(half - 0.5)).toBeLessThan(0.011);
-	});
+it("fillInput draws numbers of mean 0 and deviation 1 for normal, of mean 1/2 for uniform", () => {
+	const normal = [...new Float32Array(fillInput(input("float32", "normal", 20_000), 1, 0).buffer)];
+	const mean = normal.reduce((sum, value) => sum + value, 0) / normal.length;
+	const variance = normal.reduce((sum, value) => sum + (value - mean) ** 2, 0) / normal.length;
+	// Five standard errors of 20,000 draws.
+	expect(Math.abs(mean)).toBeLessThan(0.036);
+	expect(Math.abs(variance - 1)).toBeLessThan(0.05);
+	const uniform = uniformSource(1);
+	const half = Array.from({ length: 20_000 }, uniform).reduce((sum, value) => sum + value, 0) / 20_000;
+	expect(Math.abs(half - 0.5)).toBeLessThan(0.011);
+});
 
-	it.each(["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "bool"] as const)(
-		"gives %s only 0 and 1, and both",
-		(dtype) => {
-			const bytes = fillInput(input(dtype, "normal", 64), 1, 0);
-			expect(new Set(bytes)).toEqual(new Set([0, 1]));
-		},
-	);
+it.each(["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "bool"] as const)(
+	"fillInput gives %s only 0 and 1, and both",
+	(dtype) => {
+		const bytes = fillInput(input(dtype, "normal", 64), 1, 0);
+		expect(new Set(bytes)).toEqual(new Set([0, 1]));
+	},
+);
 
-	it.each([
-		["float32", [0, 0, 0x80, 0x3f]],
-		["float16", [0, 0x3c]],
-		["bfloat16", [0x80, 0x3f]],
-		["int32", [1, 0, 0, 0]],
-		["bool", [1]],
-	] as const)("fills %s with ones, and with zeros", (dtype, one) => {
-		expect([...fillInput(input(dtype, "ones", 1), 1, 0)]).toEqual(one);
-		expect([...fillInput(input(dtype, "zeros", 1), 1, 0)]).toEqual(one.map(() => 0));
-	});
+it.each([
+	["float32", [0, 0, 0x80, 0x3f]],
+	["float16", [0, 0x3c]],
+	["bfloat16", [0x80, 0x3f]],
+	["int32", [1, 0, 0, 0]],
+	["bool", [1]],
+] as const)("fillInput fills %s with ones, and with zeros", (dtype, one) => {
+	expect([...fillInput(input(dtype, "ones", 1), 1, 0)]).toEqual(one);
+	expect([...fillInput(input(dtype, "zeros", 1), 1, 0)]).toEqual(one.map(() => 0));
+});
 
-	it("fills nothing where a dimension is 0, and one value for a scalar", () => {
-		expect(fillInput({ dtype: "float32", shape: [0, 3], fill: "normal" }, 1, 0)).toHaveLength(0);
-		expect(fillInput({ dtype: "float32", shape: [], fill: "normal" }, 1, 0)).toHaveLength(4);
-	});
+it("fillInput fills nothing where a dimension is 0, and one value for a scalar", () => {
+	expect(fillInput({ dtype: "float32", shape: [0, 3], fill: "normal" }, 1, 0)).toHaveLength(0);
+	expect(fillInput({ dtype: "float32", shape: [], fill: "normal" }, 1, 0)).toHaveLength(4);
 });

@@ -9,35 +9,33 @@ import { buildResult } from "../support/build-result.ts";
 const gate = (status: GateStatus): GateResult => ({ gate: "build", model: "m", status, message: "" });
 const error = (kind: ErrorRecord["kind"]): ErrorRecord => ({ kind, code: "c", message: "" });
 
-describe("foldOutcome", () => {
-	it.each<[GateStatus[], ErrorRecord["kind"][], string]>([
-		[["pass", "pass"], [], "pass"],
-		[["pass", "warn"], [], "warn"],
-		[["warn", "inconclusive"], [], "inconclusive"],
-		[["inconclusive", "error"], [], "error"],
-		[["error", "fail", "pass"], [], "fail"],
-		[["pass"], ["runner"], "error"],
-		[["fail"], ["runner"], "fail"],
-		[["pass"], ["github"], "pass"],
-		[[], [], "error"],
-		[[], ["configuration"], "error"],
-	])("of %j with errors %j is the worst: %s", (statuses, errors, outcome) => {
-		expect(foldOutcome(statuses.map(gate), errors.map(error))).toBe(outcome);
-	});
+it.each<[GateStatus[], ErrorRecord["kind"][], string]>([
+	[["pass", "pass"], [], "pass"],
+	[["pass", "warn"], [], "warn"],
+	[["warn", "inconclusive"], [], "inconclusive"],
+	[["inconclusive", "error"], [], "error"],
+	[["error", "fail", "pass"], [], "fail"],
+	[["pass"], ["runner"], "error"],
+	[["fail"], ["runner"], "fail"],
+	[["pass"], ["github"], "pass"],
+	[[], [], "error"],
+	[[], ["configuration"], "error"],
+])("foldOutcome of %j with errors %j is the worst: %s", (statuses, errors, outcome) => {
+	expect(foldOutcome(statuses.map(gate), errors.map(error))).toBe(outcome);
+});
 
-	it("does not depend on the order of the gates", () => {
-		const statuses: GateStatus[] = ["pass", "warn", "inconclusive", "error", "fail"];
-		for (let turn = 0; turn < statuses.length; turn += 1) {
-			statuses.push(...statuses.splice(0, 1));
-			expect(foldOutcome(statuses.map(gate), [])).toBe("fail");
-		}
-	});
+it("foldOutcome does not depend on the order of the gates", () => {
+	const statuses: GateStatus[] = ["pass", "warn", "inconclusive", "error", "fail"];
+	for (let turn = 0; turn < statuses.length; turn += 1) {
+		statuses.push(...statuses.splice(0, 1));
+		expect(foldOutcome(statuses.map(gate), [])).toBe("fail");
+	}
 });
 
 describe("worstOutcome", () => {
 	const outcomes: GateStatus[] = ["pass", "warn", "inconclusive", "error", "fail"];
 
-	it("orders gates, and the parts of a merge, alike", () => {
+	it("worstOutcome orders gates, and the parts of a merge, alike", () => {
 		for (const [index, worse] of outcomes.entries()) {
 			for (const better of outcomes.slice(0, index + 1)) {
 				expect(worstOutcome([better, worse])).toBe(worse);
@@ -52,22 +50,20 @@ describe("worstOutcome", () => {
 		}
 	});
 
-	it("of nothing is an error", () => {
+	it("worstOutcome of nothing is an error", () => {
 		expect(worstOutcome([])).toBe("error");
 	});
 });
 
-describe("failureKindOf", () => {
-	it.each<[ErrorRecord["kind"][], string]>([
-		[["runner"], "runner"],
-		[["runner", "configuration"], "configuration"],
-		[["configuration", "internal"], "internal"],
-		[[], "configuration"],
-	])("of errors %j is %s: a retry is offered only where it can help", (kinds, kind) => {
-		expect(failureKindOf("error", kinds.map(error))).toBe(kind);
-	});
+it.each<[ErrorRecord["kind"][], string]>([
+	[["runner"], "runner"],
+	[["runner", "configuration"], "configuration"],
+	[["configuration", "internal"], "internal"],
+	[[], "configuration"],
+])("failureKindOf of errors %j is %s: a retry is offered only where it can help", (kinds, kind) => {
+	expect(failureKindOf("error", kinds.map(error))).toBe(kind);
+});
 
-	it("is silent where a verdict decided", () => {
-		expect(failureKindOf("fail", [error("runner")])).toBeUndefined();
-	});
+it("failureKindOf is silent where a verdict decided", () => {
+	expect(failureKindOf("fail", [error("runner")])).toBeUndefined();
 });

@@ -1,6 +1,6 @@
 // The action's entries as a runner starts them: inputs from the environment, outputs and summary into files.
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { type ActionOptions, type ActionRun, runActionFolder } from "../support/action-runner.ts";
 import { git } from "../support/git-history.ts";
 import { startLocalGitHub } from "../support/local-github/start.ts";
@@ -12,66 +12,64 @@ function runAction(workspace: string, inputs: Record<string, string>, more: Part
 	return runActionFolder(".", { cwd: workspace, inputs, ...more, env });
 }
 
-describe("the action", () => {
-	it("says pass in its outputs and summary, and ends with 0", async () => {
-		const workspace = quickProject(temporaryFolder());
-		const run = await runAction(workspace, {});
-		expect(run.exitCode, run.stdout + run.stderr).toBe(0);
-		expect(run.outputs).toMatchObject({
-			outcome: "pass",
-			"failure-kind": "",
-			failed: "0",
-			result: join(workspace, "trtgate-out", "result.json"),
-		});
-		expect(Number(run.outputs["passed"])).toBeGreaterThan(2);
-		expect(run.summary).toMatch(/CPU, not TensorRT/);
-		expect(readResult(join(workspace, "trtgate-out")).outcome).toBe("pass");
-		expect(run.stdout).toMatch(/::group::/);
-		expect(run.stdout.match(/::group::/g)?.length).toBe(run.stdout.match(/::endgroup::/g)?.length);
+it("the action says pass in its outputs and summary, and ends with 0", async () => {
+	const workspace = quickProject(temporaryFolder());
+	const run = await runAction(workspace, {});
+	expect(run.exitCode, run.stdout + run.stderr).toBe(0);
+	expect(run.outputs).toMatchObject({
+		outcome: "pass",
+		"failure-kind": "",
+		failed: "0",
+		result: join(workspace, "trtgate-out", "result.json"),
 	});
+	expect(Number(run.outputs["passed"])).toBeGreaterThan(2);
+	expect(run.summary).toMatch(/CPU, not TensorRT/);
+	expect(readResult(join(workspace, "trtgate-out")).outcome).toBe("pass");
+	expect(run.stdout).toMatch(/::group::/);
+	expect(run.stdout.match(/::group::/g)?.length).toBe(run.stdout.match(/::endgroup::/g)?.length);
+});
 
-	it("fails the step and annotates the config line of what failed", async () => {
-		const workspace = temporaryFolder();
-		quickProject(join(workspace, "base"), { "trtgate.yml": untimed() });
-		quickProject(workspace, { "trtgate.yml": untimed(), "model.onnx": "fixture:wrong.onnx" });
-		const run = await runAction(workspace, { base: "base" });
-		expect(run.exitCode).toBe(1);
-		expect(run.outputs).toMatchObject({ outcome: "fail", "failure-kind": "", failed: "2" });
-		expect(run.annotations).toContainEqual(expect.objectContaining({ level: "error", file: "trtgate.yml", line: expect.any(Number) }));
-		expect(run.summary).toMatch(/y.*relative L2/s);
-	});
+it("the action fails the step and annotates the config line of what failed", async () => {
+	const workspace = temporaryFolder();
+	quickProject(join(workspace, "base"), { "trtgate.yml": untimed() });
+	quickProject(workspace, { "trtgate.yml": untimed(), "model.onnx": "fixture:wrong.onnx" });
+	const run = await runAction(workspace, { base: "base" });
+	expect(run.exitCode).toBe(1);
+	expect(run.outputs).toMatchObject({ outcome: "fail", "failure-kind": "", failed: "2" });
+	expect(run.annotations).toContainEqual(expect.objectContaining({ level: "error", file: "trtgate.yml", line: expect.any(Number) }));
+	expect(run.summary).toMatch(/y.*relative L2/s);
+});
 
-	it("annotates a fault of the config at its line", async () => {
-		const workspace = quickProject(temporaryFolder(), { "trtgate.yml": "version: 1\nmodles: {}\n" });
-		const run = await runAction(workspace, {});
-		expect(run.exitCode).toBe(2);
-		expect(run.outputs).toMatchObject({ outcome: "error", "failure-kind": "configuration" });
-		expect(run.annotations).toContainEqual(expect.objectContaining({ level: "error", file: "trtgate.yml", line: 2 }));
-	});
+it("the action annotates a fault of the config at its line", async () => {
+	const workspace = quickProject(temporaryFolder(), { "trtgate.yml": "version: 1\nmodles: {}\n" });
+	const run = await runAction(workspace, {});
+	expect(run.exitCode).toBe(2);
+	expect(run.outputs).toMatchObject({ outcome: "error", "failure-kind": "configuration" });
+	expect(run.annotations).toContainEqual(expect.objectContaining({ level: "error", file: "trtgate.yml", line: 2 }));
+});
 
-	it("its post step cleans up, and warns where there is no result", async () => {
-		const workspace = writeProject(temporaryFolder(), { "trtgate-out/scratch/left": "over" });
-		const out = join(workspace, "trtgate-out");
-		const run = await runAction(workspace, {}, { entry: "post", state: { out } });
-		expect(run.exitCode, run.stderr).toBe(0);
-		expect(run.annotations).toContainEqual({ level: "warning", message: expect.stringMatching(/before it could write a result/) });
-	});
+it("the action its post step cleans up, and warns where there is no result", async () => {
+	const workspace = writeProject(temporaryFolder(), { "trtgate-out/scratch/left": "over" });
+	const out = join(workspace, "trtgate-out");
+	const run = await runAction(workspace, {}, { entry: "post", state: { out } });
+	expect(run.exitCode, run.stderr).toBe(0);
+	expect(run.annotations).toContainEqual({ level: "warning", message: expect.stringMatching(/before it could write a result/) });
+});
 
-	it("sends GitHub only valid requests, main and post", async () => {
-		const github = await startLocalGitHub();
-		onTestFinished(github.close);
-		const workspace = quickProject(temporaryFolder(), { "trtgate.yml": untimed() });
-		git(workspace, "init", "--quiet");
-		git(workspace, "add", "--all");
-		git(workspace, "commit", "--quiet", "--message", "First");
-		const sha = git(workspace, "rev-parse", "HEAD");
-		const env = await github.environment({
-			...{ event: "push", payload: { ref: "refs/heads/main", before: "0".repeat(40), after: sha }, ref: "refs/heads/main" },
-			...{ sha, workspace, temp: temporaryFolder() },
-		});
-		const run = await runAction(workspace, {}, { env, post: true });
-		expect(run.exitCode, run.stdout + run.stderr).toBe(0);
-		expect(run.post?.exitCode, run.post?.stdout).toBe(0);
-		expect(github.state.violations).toEqual([]);
+it("the action sends GitHub only valid requests, main and post", async () => {
+	const github = await startLocalGitHub();
+	onTestFinished(github.close);
+	const workspace = quickProject(temporaryFolder(), { "trtgate.yml": untimed() });
+	git(workspace, "init", "--quiet");
+	git(workspace, "add", "--all");
+	git(workspace, "commit", "--quiet", "--message", "First");
+	const sha = git(workspace, "rev-parse", "HEAD");
+	const env = await github.environment({
+		...{ event: "push", payload: { ref: "refs/heads/main", before: "0".repeat(40), after: sha }, ref: "refs/heads/main" },
+		...{ sha, workspace, temp: temporaryFolder() },
 	});
+	const run = await runAction(workspace, {}, { env, post: true });
+	expect(run.exitCode, run.stdout + run.stderr).toBe(0);
+	expect(run.post?.exitCode, run.post?.stdout).toBe(0);
+	expect(github.state.violations).toEqual([]);
 });

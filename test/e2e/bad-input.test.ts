@@ -203,31 +203,29 @@ const rows: Row[] = [
 	},
 ];
 
-describe("bad input", () => {
-	it.each(rows)("is refused with one clear error: $what", async ({ files, argv, exit, code, says, prepare }) => {
-		const folder = quickProject(join(temporaryFolder(), "project"), files);
-		prepare?.(folder);
-		const before = readdirSync(folder).sort();
-		const run = await runCli(argv ?? ["run", "--out", "out"], { cwd: folder });
-		const said = run.stdout + run.stderr;
-		expect(said).toContain(`[${code}]`);
-		expect(said).toMatch(says);
-		expect(said, "the fix").toMatch(/→ \S/);
-		expect(said, "no stack").not.toMatch(/\n\s+at .*\.js:\d+/);
-		expect(run.exit).toBe(exit);
-		const left = existsSync(join(folder, "out")) ? readdirSync(join(folder, "out"), { recursive: true, encoding: "utf8" }) : [];
-		expect(
-			left.filter((name) => /\.tmp|~$|\.part/.test(name)),
-			"half-written files",
-		).toEqual([]);
-		expect(readdirSync(folder).filter((name) => name !== "out")).toEqual(before.filter((name) => name !== "out"));
-	});
+it.each(rows)("bad input is refused with one clear error: $what", async ({ files, argv, exit, code, says, prepare }) => {
+	const folder = quickProject(join(temporaryFolder(), "project"), files);
+	prepare?.(folder);
+	const before = readdirSync(folder).sort();
+	const run = await runCli(argv ?? ["run", "--out", "out"], { cwd: folder });
+	const said = run.stdout + run.stderr;
+	expect(said).toContain(`[${code}]`);
+	expect(said).toMatch(says);
+	expect(said, "the fix").toMatch(/→ \S/);
+	expect(said, "no stack").not.toMatch(/\n\s+at .*\.js:\d+/);
+	expect(run.exit).toBe(exit);
+	const left = existsSync(join(folder, "out")) ? readdirSync(join(folder, "out"), { recursive: true, encoding: "utf8" }) : [];
+	expect(
+		left.filter((name) => /\.tmp|~$|\.part/.test(name)),
+		"half-written files",
+	).toEqual([]);
+	expect(readdirSync(folder).filter((name) => name !== "out")).toEqual(before.filter((name) => name !== "out"));
+});
 
-	it("names several faults of one config together", async () => {
-		const folder = quickProject(temporaryFolder(), { "trtgate.yml": line("backed: x").replace("threads: 1", "threads: many") });
-		const run = await runCli(["run"], { cwd: folder });
-		expect(run.stderr.match(/\[config-schema\]/g)).toHaveLength(2);
-	});
+it("bad input names several faults of one config together", async () => {
+	const folder = quickProject(temporaryFolder(), { "trtgate.yml": line("backed: x").replace("threads: 1", "threads: many") });
+	const run = await runCli(["run"], { cwd: folder });
+	expect(run.stderr.match(/\[config-schema\]/g)).toHaveLength(2);
 });
 
 const hostile = [
@@ -244,7 +242,7 @@ const hostile = [
 ];
 
 describe("hostile names", () => {
-	it("pass through every stage and end up inert", async () => {
+	it("hostile names pass through every stage and end up inert", async () => {
 		const folder = temporaryFolder();
 		// Each model costs processes: those with markup of Markdown, HTML or GitHub also have a golden.
 		const goldenOf = (name: string): string => (/[|<@-]/.test(name) ? "golden: golden/golden.json, " : "");
@@ -264,7 +262,7 @@ describe("hostile names", () => {
 		expect(html).toContain("&lt;script&gt;");
 	});
 
-	it("with a newline are refused with their place", async () => {
+	it("hostile names with a newline are refused with their place", async () => {
 		const folder = quickProject(temporaryFolder(), { "trtgate.yml": quickConfig.replace("  net:", '  "two\\nlines":') });
 		const run = await runCli(["run"], { cwd: folder });
 		expect(run.exit).toBe(2);
@@ -282,22 +280,25 @@ describe("a disk that fills up", () => {
 		}
 	})();
 
-	it.skipIf(!canMount)("is named, with exit code 3, and what was written before is whole (needs user namespaces)", async () => {
-		const folder = quickProject(temporaryFolder());
-		mkdirSync(join(folder, "small"));
-		const script = `mount -t tmpfs -o size=24k tmpfs small && "${process.execPath}" "${join(process.cwd(), "dist/cli.js")}" run --out small; code=$?; ls small >ls.txt; exit $code`;
-		let exit = 0;
-		let said = "";
-		try {
-			said = execFileSync("unshare", ["-rm", "sh", "-c", script], { cwd: folder, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
-		} catch (error) {
-			const failed = error as { status: number; stderr: string; stdout: string };
-			exit = failed.status;
-			said = failed.stdout + failed.stderr;
-		}
-		expect(said).toContain("[disk-full]");
-		expect(exit).toBe(3);
-	});
+	it.skipIf(!canMount)(
+		"a disk that fills up is named, with exit code 3, and what was written before is whole (needs user namespaces)",
+		async () => {
+			const folder = quickProject(temporaryFolder());
+			mkdirSync(join(folder, "small"));
+			const script = `mount -t tmpfs -o size=24k tmpfs small && "${process.execPath}" "${join(process.cwd(), "dist/cli.js")}" run --out small; code=$?; ls small >ls.txt; exit $code`;
+			let exit = 0;
+			let said = "";
+			try {
+				said = execFileSync("unshare", ["-rm", "sh", "-c", script], { cwd: folder, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
+			} catch (error) {
+				const failed = error as { status: number; stderr: string; stdout: string };
+				exit = failed.status;
+				said = failed.stdout + failed.stderr;
+			}
+			expect(said).toContain("[disk-full]");
+			expect(exit).toBe(3);
+		},
+	);
 });
 
 it("a second run in an output folder that is in use is refused, and names the owner", async () => {

@@ -34,7 +34,7 @@ async function openPlace(files: { base: ProjectFiles; head: ProjectFiles }, chec
 
 const resultOf = (place: Place) => readResult(join(place.workspace, "trtgate-out"));
 
-it("compares the merge commit of a pull request with its merge base, each prepared in its own folder", async () => {
+it("the gate compares the merge commit of a pull request with its merge base, each prepared in its own folder", async () => {
 	const place = await openPlace({
 		base: { ...project, "trtgate.yml": preparing },
 		head: { ...project, "trtgate.yml": preparing, "model.onnx": "fixture:wrong.onnx" },
@@ -56,7 +56,7 @@ it("compares the merge commit of a pull request with its merge base, each prepar
 	expect(git(workspace, "rev-parse", "HEAD")).toBe(repo.merge);
 });
 
-it("explains why there is no base, and checks the rest", async () => {
+it("the gate explains why there is no base, and checks the rest", async () => {
 	const place = await openPlace({ base: project, head: project }, "base");
 	const run = await place.run({ event: "schedule", payload: schedule(), sha: place.repo.base, ref: "refs/heads/main" });
 	expect(run.exitCode, run.stdout + run.stderr).toBe(0);
@@ -64,7 +64,7 @@ it("explains why there is no base, and checks the rest", async () => {
 	expect(run.summary).toContain("Nothing to compare with (no release comes before");
 });
 
-it("refuses to compare a pull request's base with itself", async () => {
+it("the gate refuses to compare a pull request's base with itself", async () => {
 	const place = await openPlace({ base: project, head: project }, "base");
 	const payload = pullRequest({ head: place.repo.head, base: place.repo.base });
 	const run = await place.run({ event: "pull_request", payload, sha: place.repo.merge, ref: "refs/pull/7/merge" });
@@ -77,7 +77,7 @@ it("refuses to compare a pull request's base with itself", async () => {
 	});
 });
 
-it("leaves no worktree in the clone of a runner that stays, also where the job was killed", async () => {
+it("the gate leaves no worktree in the clone of a runner that stays, also where the job was killed", async () => {
 	const slow = quickConfig.replace("    onnx: model.onnx", "    onnx: model.onnx\n    prepare: sleep 30");
 	const files = { ...project, "trtgate.yml": slow };
 	const place = await openPlace({ base: files, head: files });

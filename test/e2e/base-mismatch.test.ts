@@ -23,7 +23,7 @@ async function compare(base: Readonly<Record<string, string>>, head: Readonly<Re
 	return { run, result: readResult(join(cwd, "out")), report: (name: string) => readFileSync(join(cwd, "out", name), "utf8") };
 }
 
-it("does not block a pull request for a golden that its base fails too, and reports it everywhere", async () => {
+it("the gate does not block a pull request for a golden that its base fails too, and reports it everywhere", async () => {
 	const repo = makeRepository({ base: wrong, head: { ...wrong, "notes.txt": "new" } });
 	const workspace = workspaceOf(repo);
 	const github = await startLocalGitHub({ gitDir: repo.origin });
@@ -51,7 +51,7 @@ it("does not block a pull request for a golden that its base fails too, and repo
 	expect(run.summary).toContain("golden: { existing: fail }");
 });
 
-it("fails for it if the config requires it", async () => {
+it("the gate fails for it if the config requires it", async () => {
 	const fails = { ...wrong, "trtgate.yml": withGolden("existing: fail") };
 	const { run, result, report } = await compare(fails, fails);
 	expect(run.exit, run.stdout + run.stderr).toBe(1);
@@ -60,7 +60,7 @@ it("fails for it if the config requires it", async () => {
 	for (const name of ["report.md", "report.html", "junit.xml"]) expect(report(name), name).toContain("this change did not cause it");
 });
 
-it("blames a change for what its base passes", async () => {
+it("the gate blames a change for what its base passes", async () => {
 	const { run, result } = await compare({ "trtgate.yml": config }, wrong);
 	expect(run.exit).toBe(1);
 	expect(result.golden.map(({ state }) => state)).toEqual(["mismatch", "mismatch"]);
@@ -71,7 +71,7 @@ it.each([
 	["", 1, "fail"],
 	["error-growth: { fail: off }, ", 0, "warn"],
 	["error-growth: { warn: off, fail: off }, ", 0, undefined],
-])("judges an error far above the base's within a wide limit, with %j: exit %i", async (limits, exit, severity) => {
+])("the gate judges an error far above the base's within a wide limit, with %j: exit %i", async (limits, exit, severity) => {
 	const config = { "trtgate.yml": withGolden(`${limits}relative-l2: 10`) };
 	const { run, result, report } = await compare(config, { ...config, "model.onnx": "fixture:wrong.onnx" });
 	expect(run.exit, run.stdout + run.stderr).toBe(exit);
@@ -82,7 +82,7 @@ it.each([
 	expect(growth[0]?.detail).toContain(exit === 1 ? "growth above 2× warns, above 10× fails" : "growth above 2× warns");
 });
 
-it("refuses limits on growth in the wrong order, and below the base's own error", async () => {
+it("the gate refuses limits on growth in the wrong order, and below the base's own error", async () => {
 	const cwd = temporaryFolder();
 	const refused = async (limits: string) => {
 		quickProject(cwd, { "trtgate.yml": withGolden(`error-growth: { ${limits} }`) });

@@ -59,93 +59,91 @@ const severalModels = (() => {
 	return `${head}${entries.join("")}${tail}`;
 })();
 
-describe("a base", () => {
-	it("whose models are broken in every way is an error with a fix in every report, and the head is judged all the same", async () => {
-		const given = Object.entries(models).filter(([, { prepare }]) => prepare === undefined);
-		const cwd = repositoryOf(
-			(folder) => {
-				writeProject(folder, { "trtgate.yml": severalModels, golden: "fixture:golden" });
-				writeProject(folder, { "page.onnx": "<html>", "intact.onnx": "fixture:model.onnx" });
-				symlinkSync(".dvc/cache/model", join(folder, "link.onnx"));
-				mkdirSync(join(folder, "zoo"));
-				git(join(folder, "zoo"), "init", "-q");
-				git(join(folder, "zoo"), "commit", "-qm", "models", "--allow-empty");
-			},
-			{
-				...Object.fromEntries(given.map(([name, { onnx = `${name}.onnx` }]) => [onnx, "fixture:model.onnx"])),
-				...{ "trtgate.yml": severalModels, exporter: "here", "intact.onnx": "fixture:model.onnx" },
-			},
-		);
-		const run = await runCli(["run", "--base", "main", "--out", "out"], { cwd });
-		expect(run.exit, run.stdout + run.stderr).toBe(2);
-		const result = readResult(join(cwd, "out"));
-		expect(result).toMatchObject({ outcome: "error", failureKind: "configuration" });
-		for (const [model, { code, says }] of Object.entries(models)) {
-			const errors = result.errors.filter((error) => error.model === model);
-			expect(errors, model).toMatchObject([{ code, arm: "base", model, message: expect.stringMatching(says) }]);
-			expect(result.workloads.filter((row) => row.model === model)).toMatchObject([{ verdict: "not-comparable" }]);
-			expect(result.golden.filter((verdict) => verdict.model === model).map(({ state }) => state)).toEqual(["match", "match"]);
-		}
-		const reports = ["report.html", "junit.xml", "exports/findings.sarif"];
-		const text = (name: string) => readFileSync(join(cwd, "out", name), "utf8");
-		for (const name of reports) for (const { code } of Object.values(models)) expect(text(name), name).toContain(code);
-		// The comment is brief.
-		expect(text("report.html")).toContain("compare with another commit");
-		expect(run.stdout).toMatch(/COULD NOT DECIDE/);
-		expect(run.stdout.replace(/\s+/g, " ")).toContain("compare with another commit");
-		expect(JSON.stringify(result) + run.stdout).not.toMatch(/New: |worktrees\/base\/model/);
-	});
+it("a base whose models are broken in every way is an error with a fix in every report, and the head is judged all the same", async () => {
+	const given = Object.entries(models).filter(([, { prepare }]) => prepare === undefined);
+	const cwd = repositoryOf(
+		(folder) => {
+			writeProject(folder, { "trtgate.yml": severalModels, golden: "fixture:golden" });
+			writeProject(folder, { "page.onnx": "<html>", "intact.onnx": "fixture:model.onnx" });
+			symlinkSync(".dvc/cache/model", join(folder, "link.onnx"));
+			mkdirSync(join(folder, "zoo"));
+			git(join(folder, "zoo"), "init", "-q");
+			git(join(folder, "zoo"), "commit", "-qm", "models", "--allow-empty");
+		},
+		{
+			...Object.fromEntries(given.map(([name, { onnx = `${name}.onnx` }]) => [onnx, "fixture:model.onnx"])),
+			...{ "trtgate.yml": severalModels, exporter: "here", "intact.onnx": "fixture:model.onnx" },
+		},
+	);
+	const run = await runCli(["run", "--base", "main", "--out", "out"], { cwd });
+	expect(run.exit, run.stdout + run.stderr).toBe(2);
+	const result = readResult(join(cwd, "out"));
+	expect(result).toMatchObject({ outcome: "error", failureKind: "configuration" });
+	for (const [model, { code, says }] of Object.entries(models)) {
+		const errors = result.errors.filter((error) => error.model === model);
+		expect(errors, model).toMatchObject([{ code, arm: "base", model, message: expect.stringMatching(says) }]);
+		expect(result.workloads.filter((row) => row.model === model)).toMatchObject([{ verdict: "not-comparable" }]);
+		expect(result.golden.filter((verdict) => verdict.model === model).map(({ state }) => state)).toEqual(["match", "match"]);
+	}
+	const reports = ["report.html", "junit.xml", "exports/findings.sarif"];
+	const text = (name: string) => readFileSync(join(cwd, "out", name), "utf8");
+	for (const name of reports) for (const { code } of Object.values(models)) expect(text(name), name).toContain(code);
+	// The comment is brief.
+	expect(text("report.html")).toContain("compare with another commit");
+	expect(run.stdout).toMatch(/COULD NOT DECIDE/);
+	expect(run.stdout.replace(/\s+/g, " ")).toContain("compare with another commit");
+	expect(JSON.stringify(result) + run.stdout).not.toMatch(/New: |worktrees\/base\/model/);
+});
 
-	it("whose model is a pointer of Git LFS that cannot be fetched is the runner's fault: exit 3", async () => {
-		const cwd = repositoryOf(files({ ...lfs, "model.onnx": pointer }));
-		const run = await runCli(["run", "--base", "main", "--out", "out"], { cwd, env: { PATH: pathWithoutLfs(cwd) } });
-		expect(run.exit, run.stdout + run.stderr).toBe(3);
-		const result = readResult(join(cwd, "out"));
-		expect(result).toMatchObject({ outcome: "error", failureKind: "runner" });
-		const message = expect.stringMatching(/model\.onnx is a Git LFS pointer.*git-lfs is not installed/);
-		expect(result.errors).toMatchObject([{ code: "lfs-unavailable", arm: "base", model: "net", message }]);
-	});
+it("a base whose model is a pointer of Git LFS that cannot be fetched is the runner's fault: exit 3", async () => {
+	const cwd = repositoryOf(files({ ...lfs, "model.onnx": pointer }));
+	const run = await runCli(["run", "--base", "main", "--out", "out"], { cwd, env: { PATH: pathWithoutLfs(cwd) } });
+	expect(run.exit, run.stdout + run.stderr).toBe(3);
+	const result = readResult(join(cwd, "out"));
+	expect(result).toMatchObject({ outcome: "error", failureKind: "runner" });
+	const message = expect.stringMatching(/model\.onnx is a Git LFS pointer.*git-lfs is not installed/);
+	expect(result.errors).toMatchObject([{ code: "lfs-unavailable", arm: "base", model: "net", message }]);
+});
 
-	it("whose config cannot be read, and whose prepare command fails, is the configuration's fault: exit 2", async () => {
-		const cwd = repositoryOf(files({ "trtgate.yml": "version: [" }), {
-			"trtgate.yml": prepared("test -f exporter && cp model.onnx made.onnx"),
-			exporter: "here",
-		});
-		const run = await runCli(["run", "--base", "main", "--out", "out"], { cwd });
-		expect(run.exit, run.stdout + run.stderr).toBe(2);
-		const result = readResult(join(cwd, "out"));
-		expect(result).toMatchObject({ outcome: "error", failureKind: "configuration" });
-		expect(result.errors).toMatchObject([{ code: "prepare-failed", arm: "base", message: expect.stringMatching(/failed in the base/) }]);
+it("a base whose config cannot be read, and whose prepare command fails, is the configuration's fault: exit 2", async () => {
+	const cwd = repositoryOf(files({ "trtgate.yml": "version: [" }), {
+		"trtgate.yml": prepared("test -f exporter && cp model.onnx made.onnx"),
+		exporter: "here",
 	});
+	const run = await runCli(["run", "--base", "main", "--out", "out"], { cwd });
+	expect(run.exit, run.stdout + run.stderr).toBe(2);
+	const result = readResult(join(cwd, "out"));
+	expect(result).toMatchObject({ outcome: "error", failureKind: "configuration" });
+	expect(result.errors).toMatchObject([{ code: "prepare-failed", arm: "base", message: expect.stringMatching(/failed in the base/) }]);
+});
 
-	it.each<[string, (folder: string) => void, Readonly<Record<string, string>>]>([
-		["has neither the model nor a config", (folder) => void writeProject(folder, { "README.md": "nothing yet" }), {}],
-		[
-			"has another model, and no exporter for the new one",
-			files({}),
-			{ "trtgate.yml": prepared("test -f exporter && cp model.onnx made.onnx", "other"), exporter: "here" },
-		],
-	])("that %s makes the model new: exit 0", async (_, base, head) => {
-		const cwd = repositoryOf(base, head);
-		const run = await runCli(["run", "--base", "main", "--out", "out"], { cwd });
-		expect(run.exit, run.stdout + run.stderr).toBe(0);
-		const result = readResult(join(cwd, "out"));
-		expect(result.workloads).toMatchObject([{ verdict: "missing", latency: { reason: expect.stringMatching(/^New: the base has no /) } }]);
-	});
+it.each<[string, (folder: string) => void, Readonly<Record<string, string>>]>([
+	["has neither the model nor a config", (folder) => void writeProject(folder, { "README.md": "nothing yet" }), {}],
+	[
+		"has another model, and no exporter for the new one",
+		files({}),
+		{ "trtgate.yml": prepared("test -f exporter && cp model.onnx made.onnx", "other"), exporter: "here" },
+	],
+])("a base that %s makes the model new: exit 0", async (_, base, head) => {
+	const cwd = repositoryOf(base, head);
+	const run = await runCli(["run", "--base", "main", "--out", "out"], { cwd });
+	expect(run.exit, run.stdout + run.stderr).toBe(0);
+	const result = readResult(join(cwd, "out"));
+	expect(result.workloads).toMatchObject([{ verdict: "missing", latency: { reason: expect.stringMatching(/^New: the base has no /) } }]);
+});
 
-	it("whose config has an engine of which its tree has no model is compared with nothing, and never green", async () => {
-		const cwd = repositoryOf((folder) => void writeProject(folder, { "trtgate.yml": quickConfig }));
-		const run = await runCli(["run", "--base", "main", "--out", "out"], { cwd });
-		expect(run.exit, run.stdout + run.stderr).toBe(0);
-		expect(readResult(join(cwd, "out"))).toMatchObject({ outcome: "inconclusive", workloads: [{ verdict: "not-comparable" }] });
-	});
+it("a base whose config has an engine of which its tree has no model is compared with nothing, and never green", async () => {
+	const cwd = repositoryOf((folder) => void writeProject(folder, { "trtgate.yml": quickConfig }));
+	const run = await runCli(["run", "--base", "main", "--out", "out"], { cwd });
+	expect(run.exit, run.stdout + run.stderr).toBe(0);
+	expect(readResult(join(cwd, "out"))).toMatchObject({ outcome: "inconclusive", workloads: [{ verdict: "not-comparable" }] });
+});
 
-	it("that does not build is compared with nothing, and never green", async () => {
-		const cwd = repositoryOf(files({ "model.onnx": "fixture:unsupported-op.onnx" }));
-		const run = await runCli(["run", "--base", "main", "--out", "out"], { cwd });
-		expect(readResult(join(cwd, "out"))).toMatchObject({ outcome: "inconclusive", workloads: [{ verdict: "not-comparable" }] });
-		expect(run.stdout).not.toMatch(/PASSED/);
-	});
+it("a base that does not build is compared with nothing, and never green", async () => {
+	const cwd = repositoryOf(files({ "model.onnx": "fixture:unsupported-op.onnx" }));
+	const run = await runCli(["run", "--base", "main", "--out", "out"], { cwd });
+	expect(readResult(join(cwd, "out"))).toMatchObject({ outcome: "inconclusive", workloads: [{ verdict: "not-comparable" }] });
+	expect(run.stdout).not.toMatch(/PASSED/);
 });
 
 describe("a base's golden", () => {
@@ -158,7 +156,7 @@ describe("a base's golden", () => {
 			manifest.replace("b0b3c2e742e1bd3175a7533ace61c30b39f8f7ba337fc328629dbeb64f3045e7", "0".repeat(64)),
 			/Golden net@1 became another of the same id.*1 output moved/,
 		],
-	])("%s asks for a review: never green without one", async (_, golden, says) => {
+	])("a base's golden %s asks for a review: never green without one", async (_, golden, says) => {
 		const cwd = repositoryOf((folder) => {
 			files({})(folder);
 			writeProject(folder, { "golden/golden.json": golden, "golden/y0.npy": pointer });
@@ -204,7 +202,7 @@ describe("a workflow's base", () => {
 	it.each([
 		["pull request", pulled],
 		["night", nightly],
-	] as const)("cannot be found without git: a %s ends with an error, and reports what to install", async (_, job) => {
+	] as const)("a workflow's base cannot be found without git: a %s ends with an error, and reports what to install", async (_, job) => {
 		const place = await openPlace();
 		const { run, result } = await play(place, job(place), { PATH: join(place.temp, "empty") });
 		expect(run.exitCode, run.stdout + run.stderr).toBe(3);
@@ -214,7 +212,7 @@ describe("a workflow's base", () => {
 		expect(run.summary).toContain("git is not installed");
 	});
 
-	it("cannot be found in files without a history: exit 2", async () => {
+	it("a workflow's base cannot be found in files without a history: exit 2", async () => {
 		const place = await openPlace();
 		rmSync(join(place.workspace, ".git"), { recursive: true });
 		const { run, result } = await play(place, pulled(place));
@@ -222,7 +220,7 @@ describe("a workflow's base", () => {
 		expect(result.errors).toMatchObject([{ code: "git-ref", message: expect.stringContaining("no git repository") }]);
 	});
 
-	it("whose prepare command fails is told in the comment, the check run and the summary", async () => {
+	it("a workflow's base whose prepare command fails is told in the comment, the check run and the summary", async () => {
 		const place = await openPlace(untimed(prepared("test -f exporter && cp model.onnx made.onnx")));
 		const { run, result } = await play(place, pulled(place));
 		expect(run.exitCode, run.stdout + run.stderr).toBe(2);

@@ -26,7 +26,7 @@ const limited = (tolerance: Tolerance) => (golden: GoldenManifest) => ({
 });
 const limitOf = ({ outputs }: GoldenManifest) => outputs["hidden"]?.comparators?.[0]?.tolerance;
 
-it("prints the engine's own error of each case beside its limit, worst first, and keeps a limit that fits", async () => {
+it("golden calibrate prints the engine's own error of each case beside its limit, worst first, and keeps a limit that fits", async () => {
 	const { cwd, run } = recorded("same-model");
 	const { exit, stdout } = await run("golden", "calibrate");
 	expect(exit, stdout).toBe(0);
@@ -40,7 +40,7 @@ it("prints the engine's own error of each case beside its limit, worst first, an
 	expect(readGolden(cwd)).not.toHaveProperty("calibration");
 });
 
-it("raises a limit that is too tight, keeps the evidence, and is due until then", async () => {
+it("golden calibrate raises a limit that is too tight, keeps the evidence, and is due until then", async () => {
 	const { cwd, run } = recorded("same-model", limited(2e-3));
 	const due = await run("run", "--out", "before");
 	expect(due.exit, due.stdout + due.stderr).toBe(0);
@@ -73,14 +73,14 @@ it("raises a limit that is too tight, keeps the evidence, and is due until then"
 	expect(readGolden(cwd)).toEqual(confirmed);
 });
 
-it("lowers a limit that is far above the error, by the multiple that is asked for", async () => {
+it("golden calibrate lowers a limit that is far above the error, by the multiple that is asked for", async () => {
 	const { cwd, run } = recorded("same-model", limited({ fp16: 0.1 }));
 	const { stdout } = await run("golden", "calibrate", "--write", "--author", "Ann", "--multiple", "3");
 	expect(stdout).toContain("0.1 → 3.7e-3, too loose: the limit is 82× its own error");
 	expect(limitOf(readGolden(cwd))).toEqual({ fp16: 3.7e-3 });
 });
 
-it("refuses the error of a wrong engine, and takes a limit that the user gives", async () => {
+it("golden calibrate refuses the error of a wrong engine, and takes a limit that the user gives", async () => {
 	const { cwd, run } = recorded("wrong-head");
 	const refused = await run("golden", "calibrate", "--write", "--author", "Ann");
 	expect(refused.exit).toBe(1);
@@ -92,7 +92,7 @@ it("refuses the error of a wrong engine, and takes a limit that the user gives",
 	expect(readGolden(cwd).outputs["logits_out"]?.comparators?.[0]?.tolerance).toMatchObject({ fp32: 5e-2 });
 });
 
-it("is labelled on a CPU, which shows nothing of fp16 and never lowers a limit", async () => {
+it("golden calibrate is labelled on a CPU, which shows nothing of fp16 and never lowers a limit", async () => {
 	const cwd = temporaryFolder();
 	const engines = "    engines: { fp32: { precision: fp32 }, fp16: { precision: fp16 } }\n";
 	quickProject(cwd, { "trtgate.yml": quickConfig.replace("    golden:", `${engines}    golden:`) });
@@ -106,7 +106,7 @@ it("is labelled on a CPU, which shows nothing of fp16 and never lowers a limit",
 	]);
 });
 
-it("says what it cannot calibrate, and what it does not understand", async () => {
+it("golden calibrate says what it cannot calibrate, and what it does not understand", async () => {
 	const cwd = temporaryFolder();
 	quickProject(cwd, { "golden/x0.npy": "no tensor" });
 	const broken = await runCli(["golden", "calibrate", "--write", "--author", "Ann"], { cwd });

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { commandTables } from "../../src/app/cli.ts";
 import { commonOptions, type Option } from "../../src/app/commands/arguments.ts";
 import { quickProject, runCli, temporaryFolder, writeProject } from "../support/project.ts";
@@ -17,111 +17,101 @@ function json(text: string, schema: string): unknown {
 	return value;
 }
 
-describe("help and version", () => {
-	it("go to stdout with exit 0; no command at all is a usage fault", async () => {
-		const cwd = temporaryFolder();
-		expect(await runCli(["--help"], { cwd })).toMatchObject({ exit: 0, stdout: expect.stringContaining("preflight") });
-		expect((await runCli(["--version"], { cwd })).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
-		expect(await runCli([], { cwd })).toMatchObject({ exit: 2, stdout: "" });
-	});
+it("help and version go to stdout with exit 0; no command at all is a usage fault", async () => {
+	const cwd = temporaryFolder();
+	expect(await runCli(["--help"], { cwd })).toMatchObject({ exit: 0, stdout: expect.stringContaining("preflight") });
+	expect((await runCli(["--version"], { cwd })).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+	expect(await runCli([], { cwd })).toMatchObject({ exit: 2, stdout: "" });
+});
 
-	it.each(commandTables)("lists every option of $name with its default, and an example", async (table) => {
-		const run = await runCli([...table.name.split(" "), "--help"], { cwd: temporaryFolder() });
-		expect(run).toMatchObject({ exit: 0, stderr: "" });
-		const [, ...parts] = run.stdout.split(/^Usage: /m);
-		for (const [index, { options, example }] of [table, ...(table.also ?? [])].entries()) {
-			expect(parts[index]).toContain(`Example:\n  ${example}\n`);
-			for (const [name, option] of Object.entries<Option>(options)) {
-				const listed = new RegExp(`^  --${name}( .*)?\n((?: {6}.*\n)+)`, "m").exec(parts[index] ?? "")?.[2]?.replace(/\s+/g, " ");
-				expect(listed, name).toContain(option.does);
-				if (option.default !== undefined) expect(listed, name).toContain(`Default: ${option.default}.`);
-			}
+it.each(commandTables)("help and version lists every option of $name with its default, and an example", async (table) => {
+	const run = await runCli([...table.name.split(" "), "--help"], { cwd: temporaryFolder() });
+	expect(run).toMatchObject({ exit: 0, stderr: "" });
+	const [, ...parts] = run.stdout.split(/^Usage: /m);
+	for (const [index, { options, example }] of [table, ...(table.also ?? [])].entries()) {
+		expect(parts[index]).toContain(`Example:\n  ${example}\n`);
+		for (const [name, option] of Object.entries<Option>(options)) {
+			const listed = new RegExp(`^  --${name}( .*)?\n((?: {6}.*\n)+)`, "m").exec(parts[index] ?? "")?.[2]?.replace(/\s+/g, " ");
+			expect(listed, name).toContain(option.does);
+			if (option.default !== undefined) expect(listed, name).toContain(`Default: ${option.default}.`);
 		}
-		for (const name of Object.keys(commonOptions)) expect(run.stdout).toContain(`\n  --${name}\n`);
-	});
-
-	it.each([
-		["run --confg x", "There is no option --confg", "Did you mean --config?"],
-		["golden record model.onnx --oout x", "There is no option --oout", "Did you mean --out?"],
-		["golden check golden.json --polygrafy x", "There is no option --polygrafy", "Did you mean --polygraphy?"],
-		["doctor --hlep", "There is no option --hlep", "Did you mean --help?"],
-		["golden recrd", 'There is no command "golden recrd"', "Did you mean `trtgate golden record`?"],
-		["goldn check", 'There is no command "goldn"', "Did you mean `trtgate golden`?"],
-		["golden check golden.json", "golden check needs --outputs", "Add --outputs DIR: folder with one folder per case"],
-		["verdict --nothing-like-it", "There is no option --nothing-like-it", "`trtgate verdict --help` lists its options."],
-	])("says of `%s` what was meant", async (words, message, fix) => {
-		const run = await runCli(words.split(" "), { cwd: temporaryFolder() });
-		expect(run).toMatchObject({ exit: 2, stdout: "" });
-		expect(run.stderr).toContain(message);
-		expect(run.stderr).toContain(fix);
-	});
+	}
+	for (const name of Object.keys(commonOptions)) expect(run.stdout).toContain(`\n  --${name}\n`);
 });
 
-describe("verdict", () => {
-	it("explains pairs of measurements, as text and as JSON", async () => {
-		const cwd = temporaryFolder();
-		const pairs = [1.041, 1.043, 1.04, 1.044, 1.042, 1.041].map((head) => ({ base: 1, head }));
-		writeFileSync(join(cwd, "pairs.json"), JSON.stringify({ pairs, minimalEffect: 0.02 }));
-		const words = await runCli(["verdict", "pairs.json"], { cwd });
-		expect(words).toMatchObject({ exit: 0, stdout: expect.stringMatching(/^regressed: Slower: \+4\.2 %/) });
-		const value = json((await runCli(["verdict", "pairs.json", "--json"], { cwd })).stdout, "verdict");
-		expect(value).toMatchObject({
-			verdict: "regressed",
-			pairs: 6,
-			interval: [expect.any(Number), expect.any(Number)],
-			excluded: expect.any(Number),
-		});
-		const { base, head, estimate } = value as { base: number; head: number; estimate: number };
-		expect(head / base - 1).toBeCloseTo(estimate, 12);
-	});
-
-	it("finds a slowdown at the first look although something disturbed a run", async () => {
-		const cwd = temporaryFolder();
-		const pairs = [1.031, 1.029, 1.03, 1.032, 1.028].map((head, index) => ({ base: index === 2 ? 1.3 : 1, head }));
-		writeFileSync(join(cwd, "pairs.json"), JSON.stringify({ pairs }));
-		const { stdout } = await runCli(["verdict", "pairs.json"], { cwd });
-		expect(stdout).toMatch(/^regressed: Slower: \+3\.0 % .*, 5 pairs \(1 disturbed and set aside\)\.$/m);
-	});
-
-	it("sums a wide interval up by the slowdown that it leaves open", async () => {
-		const cwd = temporaryFolder();
-		const pairs = [0.2, 2.4, 0.5, 1.35, 0.67].map((head) => ({ base: 1, head }));
-		writeFileSync(join(cwd, "pairs.json"), JSON.stringify({ pairs }));
-		const { stdout } = await runCli(["verdict", "pairs.json"], { cwd });
-		expect(stdout).toMatch(/a slowdown of up to \d+ % is not ruled out\. Not a pass\.$/m);
-		expect(stdout).not.toContain("speed-up");
-	});
+it.each([
+	["run --confg x", "There is no option --confg", "Did you mean --config?"],
+	["golden record model.onnx --oout x", "There is no option --oout", "Did you mean --out?"],
+	["golden check golden.json --polygrafy x", "There is no option --polygrafy", "Did you mean --polygraphy?"],
+	["doctor --hlep", "There is no option --hlep", "Did you mean --help?"],
+	["golden recrd", 'There is no command "golden recrd"', "Did you mean `trtgate golden record`?"],
+	["goldn check", 'There is no command "goldn"', "Did you mean `trtgate golden`?"],
+	["golden check golden.json", "golden check needs --outputs", "Add --outputs DIR: folder with one folder per case"],
+	["verdict --nothing-like-it", "There is no option --nothing-like-it", "`trtgate verdict --help` lists its options."],
+])("help and version says of `%s` what was meant", async (words, message, fix) => {
+	const run = await runCli(words.split(" "), { cwd: temporaryFolder() });
+	expect(run).toMatchObject({ exit: 2, stdout: "" });
+	expect(run.stderr).toContain(message);
+	expect(run.stderr).toContain(fix);
 });
 
-describe("preflight", () => {
-	it("describes a model, and blocks one that cannot run", async () => {
-		const cwd = quickProject(temporaryFolder(), { "bad.onnx": "fixture:unsupported-op.onnx" });
-		expect(await runCli(["preflight", "model.onnx"], { cwd })).toMatchObject({ exit: 0, stdout: expect.stringContaining("MatMul 1") });
-		const bad = await runCli(["preflight", "bad.onnx", "--json"], { cwd });
-		expect(bad.exit).toBe(1);
-		expect(json(bad.stdout, "preflight")).toMatchObject({ findings: [{ severity: "error", node: "activation" }] });
+it("verdict explains pairs of measurements, as text and as JSON", async () => {
+	const cwd = temporaryFolder();
+	const pairs = [1.041, 1.043, 1.04, 1.044, 1.042, 1.041].map((head) => ({ base: 1, head }));
+	writeFileSync(join(cwd, "pairs.json"), JSON.stringify({ pairs, minimalEffect: 0.02 }));
+	const words = await runCli(["verdict", "pairs.json"], { cwd });
+	expect(words).toMatchObject({ exit: 0, stdout: expect.stringMatching(/^regressed: Slower: \+4\.2 %/) });
+	const value = json((await runCli(["verdict", "pairs.json", "--json"], { cwd })).stdout, "verdict");
+	expect(value).toMatchObject({
+		verdict: "regressed",
+		pairs: 6,
+		interval: [expect.any(Number), expect.any(Number)],
+		excluded: expect.any(Number),
 	});
+	const { base, head, estimate } = value as { base: number; head: number; estimate: number };
+	expect(head / base - 1).toBeCloseTo(estimate, 12);
 });
 
-describe("doctor", () => {
-	it("lists what this machine can do", async () => {
-		const run = await runCli(["doctor"], { cwd: temporaryFolder() });
-		expect(run.exit, run.stdout).toBe(0);
-		expect(run.stdout).toMatch(/✓ Node\.js: v\d+/);
-		expect(run.stdout).toMatch(/ONNX Runtime \(WebAssembly\)/);
-		json((await runCli(["doctor", "--json"], { cwd: temporaryFolder() })).stdout, "doctor");
-	});
+it("verdict finds a slowdown at the first look although something disturbed a run", async () => {
+	const cwd = temporaryFolder();
+	const pairs = [1.031, 1.029, 1.03, 1.032, 1.028].map((head, index) => ({ base: index === 2 ? 1.3 : 1, head }));
+	writeFileSync(join(cwd, "pairs.json"), JSON.stringify({ pairs }));
+	const { stdout } = await runCli(["verdict", "pairs.json"], { cwd });
+	expect(stdout).toMatch(/^regressed: Slower: \+3\.0 % .*, 5 pairs \(1 disturbed and set aside\)\.$/m);
 });
 
-describe("init", () => {
-	it("writes a config that the gate accepts, and a workflow", async () => {
-		const cwd = writeProject(temporaryFolder(), { "nets/model.onnx": "fixture:model.onnx" });
-		const run = await runCli(["init", "nets/model.onnx"], { cwd });
-		expect(run.exit, run.stderr).toBe(0);
-		expect(readFileSync(join(cwd, "trtgate.yml"), "utf8")).toContain("onnx: nets/model.onnx");
-		expect(existsSync(join(cwd, ".github/workflows/trtgate.yml"))).toBe(true);
-		const plan = await runCli(["run", "--dry-run"], { cwd });
-		expect(plan.exit, plan.stderr).toBe(0);
-		expect(json((await runCli(["run", "--dry-run", "--json"], { cwd })).stdout, "plan")).toMatchObject({ arms: ["head"] });
-	});
+it("verdict sums a wide interval up by the slowdown that it leaves open", async () => {
+	const cwd = temporaryFolder();
+	const pairs = [0.2, 2.4, 0.5, 1.35, 0.67].map((head) => ({ base: 1, head }));
+	writeFileSync(join(cwd, "pairs.json"), JSON.stringify({ pairs }));
+	const { stdout } = await runCli(["verdict", "pairs.json"], { cwd });
+	expect(stdout).toMatch(/a slowdown of up to \d+ % is not ruled out\. Not a pass\.$/m);
+	expect(stdout).not.toContain("speed-up");
+});
+
+it("preflight describes a model, and blocks one that cannot run", async () => {
+	const cwd = quickProject(temporaryFolder(), { "bad.onnx": "fixture:unsupported-op.onnx" });
+	expect(await runCli(["preflight", "model.onnx"], { cwd })).toMatchObject({ exit: 0, stdout: expect.stringContaining("MatMul 1") });
+	const bad = await runCli(["preflight", "bad.onnx", "--json"], { cwd });
+	expect(bad.exit).toBe(1);
+	expect(json(bad.stdout, "preflight")).toMatchObject({ findings: [{ severity: "error", node: "activation" }] });
+});
+
+it("doctor lists what this machine can do", async () => {
+	const run = await runCli(["doctor"], { cwd: temporaryFolder() });
+	expect(run.exit, run.stdout).toBe(0);
+	expect(run.stdout).toMatch(/✓ Node\.js: v\d+/);
+	expect(run.stdout).toMatch(/ONNX Runtime \(WebAssembly\)/);
+	json((await runCli(["doctor", "--json"], { cwd: temporaryFolder() })).stdout, "doctor");
+});
+
+it("init writes a config that the gate accepts, and a workflow", async () => {
+	const cwd = writeProject(temporaryFolder(), { "nets/model.onnx": "fixture:model.onnx" });
+	const run = await runCli(["init", "nets/model.onnx"], { cwd });
+	expect(run.exit, run.stderr).toBe(0);
+	expect(readFileSync(join(cwd, "trtgate.yml"), "utf8")).toContain("onnx: nets/model.onnx");
+	expect(existsSync(join(cwd, ".github/workflows/trtgate.yml"))).toBe(true);
+	const plan = await runCli(["run", "--dry-run"], { cwd });
+	expect(plan.exit, plan.stderr).toBe(0);
+	expect(json((await runCli(["run", "--dry-run", "--json"], { cwd })).stdout, "plan")).toMatchObject({ arms: ["head"] });
 });

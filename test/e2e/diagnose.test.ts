@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { runCli, temporaryFolder } from "../support/project.ts";
 
 const validate = new Ajv2020().compile(JSON.parse(readFileSync("golden-schema/diagnose.schema.json", "utf8")));
@@ -26,111 +26,104 @@ function plainLog(name: string): string {
 	return path;
 }
 
-describe("diagnose", () => {
-	it.each([
-		["10.6/fail-bad-truncated", "onnx-unreadable"],
-		["10.6/fail-no-such-program", "program-missing"],
-		["10.6/golden-data-dependent-fp32-0", "raw-dump-truncated"],
-		["10.15/build-classifier-fp32", "builder-resource-missing"],
-		["11.2/fail-no-such-model", "onnx-file-missing"],
-		["10.6/perf-classifier-graph", "unverified"],
-		["10.6/info-help", "ok"],
-	])("says of the recording %s that it is %s, as its schema has it", async (name, code) => {
-		const run = await diagnose(recording(name), "--json");
-		const said = JSON.parse(run.stdout);
-		expect(validate(said), JSON.stringify(validate.errors)).toBe(true);
-		expect(said.code).toBe(code);
-		expect(run.exit).toBe(0);
-	});
+it.each([
+	["10.6/fail-bad-truncated", "onnx-unreadable"],
+	["10.6/fail-no-such-program", "program-missing"],
+	["10.6/golden-data-dependent-fp32-0", "raw-dump-truncated"],
+	["10.15/build-classifier-fp32", "builder-resource-missing"],
+	["11.2/fail-no-such-model", "onnx-file-missing"],
+	["10.6/perf-classifier-graph", "unverified"],
+	["10.6/info-help", "ok"],
+])("diagnose says of the recording %s that it is %s, as its schema has it", async (name, code) => {
+	const run = await diagnose(recording(name), "--json");
+	const said = JSON.parse(run.stdout);
+	expect(validate(said), JSON.stringify(validate.errors)).toBe(true);
+	expect(said.code).toBe(code);
+	expect(run.exit).toBe(0);
+});
 
-	it("shows people the code, the reason, what to do, and the numbered lines of the log", async () => {
-		const path = plainLog("10.6/fail-bad-unsupported-op");
-		const run = await diagnose(path, "--exit-code", "1");
-		expect(run.stdout).toMatch(/^operator-unsupported .*\nFix: .+\n/);
-		const [, number = "", text = ""] = /^ +(\d+) │ (.*)$/m.exec(run.stdout) ?? [];
-		expect(readFileSync(path, "utf8").split("\n")[Number(number) - 1]).toContain(text.slice(0, 100));
-		expect(run.exit).toBe(0);
-	});
+it("diagnose shows people the code, the reason, what to do, and the numbered lines of the log", async () => {
+	const path = plainLog("10.6/fail-bad-unsupported-op");
+	const run = await diagnose(path, "--exit-code", "1");
+	expect(run.stdout).toMatch(/^operator-unsupported .*\nFix: .+\n/);
+	const [, number = "", text = ""] = /^ +(\d+) │ (.*)$/m.exec(run.stdout) ?? [];
+	expect(readFileSync(path, "utf8").split("\n")[Number(number) - 1]).toContain(text.slice(0, 100));
+	expect(run.exit).toBe(0);
+});
 
-	it("trusts the exit code or signal that it is given", async () => {
-		const path = plainLog("10.6/perf-classifier-graph");
-		expect((await diagnose(path, "--signal", "kill")).stdout).toMatch(/^killed /);
-		const unknown = await diagnose(path, "--exit-code", "9");
-		expect(unknown.stdout).toMatch(/^unknown /);
-		expect(unknown.exit).toBe(1);
-	});
+it("diagnose trusts the exit code or signal that it is given", async () => {
+	const path = plainLog("10.6/perf-classifier-graph");
+	expect((await diagnose(path, "--signal", "kill")).stdout).toMatch(/^killed /);
+	const unknown = await diagnose(path, "--exit-code", "9");
+	expect(unknown.stdout).toMatch(/^unknown /);
+	expect(unknown.exit).toBe(1);
+});
 
-	it.each([
-		[["none.log"], /none\.log cannot be read \(ENOENT\)/],
-		[["."], /no recording at meta\.json/],
-		[[resolve("README.md"), "--exit-code", "many"], /--exit-code is "many"; expected a whole number/],
-		[[resolve("README.md"), "--signal", "9"], /--signal is "9"; expected a name such as SIGKILL/],
-		[[], /Expected LOG\|DIR/],
-	])("refuses %j with exit code 2", async (argv, says) => {
-		const run = await diagnose(...argv);
-		expect(run.exit).toBe(2);
-		expect(run.stderr).toMatch(says);
-	});
+it.each([
+	[["none.log"], /none\.log cannot be read \(ENOENT\)/],
+	[["."], /no recording at meta\.json/],
+	[[resolve("README.md"), "--exit-code", "many"], /--exit-code is "many"; expected a whole number/],
+	[[resolve("README.md"), "--signal", "9"], /--signal is "9"; expected a name such as SIGKILL/],
+	[[], /Expected LOG\|DIR/],
+])("diagnose refuses %j with exit code 2", async (argv, says) => {
+	const run = await diagnose(...argv);
+	expect(run.exit).toBe(2);
+	expect(run.stderr).toMatch(says);
+});
 
-	it.each<[string, Record<string, string | number>, string, RegExp]>([
-		[
-			"fail-bad-too-big",
-			{ "models/bad-too-big.onnx": "model" },
-			"tensor-too-big",
-			/"z" has the shape \[300000, 300000\]: at least 335 GiB/,
-		],
-		["fail-bad-too-big", {}, "unverified", /Not checked.*the tensors of models\/bad-too-big\.onnx/],
-		[
-			"fail-input-wrong-size",
-			{ "inputs/classifier-0-images.bin": 49_152 },
-			"input-file-longer",
-			/49152 bytes, but input "images" takes 24576/,
-		],
-		["fail-input-wrong-size", {}, "unverified", /Not checked.*the size of inputs\/classifier-0-images\.bin/],
-	])("looks at the files of %s that lie beside it: %j", async (name, files, code, says) => {
-		const root = temporaryFolder();
-		const folder = join(root, "trtexec-10.6", name);
-		cpSync(recording(`10.6/${name}`), folder, { recursive: true });
-		for (const [path, content] of Object.entries(files)) {
-			mkdirSync(join(root, path, ".."), { recursive: true });
-			if (typeof content === "number") writeFileSync(join(root, path), Buffer.alloc(content));
-			else cpSync(join("test/fixtures", path), join(root, path));
-		}
-		const said = JSON.parse((await diagnose(folder, "--json")).stdout);
-		expect(said).toMatchObject({ code, title: expect.stringMatching(says) });
-		expect(said.title).not.toContain("did what it was asked to");
-	});
+it.each<[string, Record<string, string | number>, string, RegExp]>([
+	["fail-bad-too-big", { "models/bad-too-big.onnx": "model" }, "tensor-too-big", /"z" has the shape \[300000, 300000\]: at least 335 GiB/],
+	["fail-bad-too-big", {}, "unverified", /Not checked.*the tensors of models\/bad-too-big\.onnx/],
+	[
+		"fail-input-wrong-size",
+		{ "inputs/classifier-0-images.bin": 49_152 },
+		"input-file-longer",
+		/49152 bytes, but input "images" takes 24576/,
+	],
+	["fail-input-wrong-size", {}, "unverified", /Not checked.*the size of inputs\/classifier-0-images\.bin/],
+])("diagnose looks at the files of %s that lie beside it: %j", async (name, files, code, says) => {
+	const root = temporaryFolder();
+	const folder = join(root, "trtexec-10.6", name);
+	cpSync(recording(`10.6/${name}`), folder, { recursive: true });
+	for (const [path, content] of Object.entries(files)) {
+		mkdirSync(join(root, path, ".."), { recursive: true });
+		if (typeof content === "number") writeFileSync(join(root, path), Buffer.alloc(content));
+		else cpSync(join("test/fixtures", path), join(root, path));
+	}
+	const said = JSON.parse((await diagnose(folder, "--json")).stdout);
+	expect(said).toMatchObject({ code, title: expect.stringMatching(says) });
+	expect(said.title).not.toContain("did what it was asked to");
+});
 
-	it.each<[string, string[], RegExp]>([
-		[
-			"without the model",
-			[],
-			/^profile-rank-mismatch +--minShapes gives input "images" 3 dimensions \(3x32x32\), but --optShapes gives it 4\./,
-		],
-		[
-			"with the model",
-			["models/classifier.onnx"],
-			/^profile-rank-mismatch +--minShapes gives input "images" 3 dimensions \(3x32x32\), but the model's input has 4\./,
-		],
-	])("names input, flag and both ranks of a shape that TensorRT refuses, %s", async (_, files, says) => {
-		const folder = temporaryFolder();
-		for (const path of files) cpSync(join("test/fixtures", path), join(folder, path), { recursive: true });
-		const shapes = "--minShapes=images:3x32x32 --optShapes=images:4x3x32x32 --maxShapes=images:8x3x32x32";
-		const command = `TensorRT.trtexec [TensorRT v100600] [b26] # trtexec --onnx=models/classifier.onnx ${shapes} --saveEngine=x.plan`;
-		const at = "[11/21/2026-08:04:27] [E]";
-		const refusals = [
-			"Required optimization profile is invalid",
-			"Network And Config setup failed",
-			"Failed to create engine from model or file.",
-		];
-		const lines = [`&&&& RUNNING ${command}`, ...refusals.map((text) => `${at} ${text}`), `&&&& FAILED ${command}`];
-		writeFileSync(join(folder, "trtexec.log"), `${lines.join("\n")}\n`);
-		expect((await diagnose(join(folder, "trtexec.log"), "--exit-code", "1")).stdout).toMatch(says);
-	});
+it.each<[string, string[], RegExp]>([
+	[
+		"without the model",
+		[],
+		/^profile-rank-mismatch +--minShapes gives input "images" 3 dimensions \(3x32x32\), but --optShapes gives it 4\./,
+	],
+	[
+		"with the model",
+		["models/classifier.onnx"],
+		/^profile-rank-mismatch +--minShapes gives input "images" 3 dimensions \(3x32x32\), but the model's input has 4\./,
+	],
+])("diagnose names input, flag and both ranks of a shape that TensorRT refuses, %s", async (_, files, says) => {
+	const folder = temporaryFolder();
+	for (const path of files) cpSync(join("test/fixtures", path), join(folder, path), { recursive: true });
+	const shapes = "--minShapes=images:3x32x32 --optShapes=images:4x3x32x32 --maxShapes=images:8x3x32x32";
+	const command = `TensorRT.trtexec [TensorRT v100600] [b26] # trtexec --onnx=models/classifier.onnx ${shapes} --saveEngine=x.plan`;
+	const at = "[11/21/2026-08:04:27] [E]";
+	const refusals = [
+		"Required optimization profile is invalid",
+		"Network And Config setup failed",
+		"Failed to create engine from model or file.",
+	];
+	const lines = [`&&&& RUNNING ${command}`, ...refusals.map((text) => `${at} ${text}`), `&&&& FAILED ${command}`];
+	writeFileSync(join(folder, "trtexec.log"), `${lines.join("\n")}\n`);
+	expect((await diagnose(join(folder, "trtexec.log"), "--exit-code", "1")).stdout).toMatch(says);
+});
 
-	it("reads a log that is no text to its end", async () => {
-		const path = join(temporaryFolder(), "noise.log");
-		writeFileSync(path, Buffer.alloc(3e6, 0xff));
-		expect((await diagnose(path, "--exit-code", "1")).exit).toBe(1);
-	});
+it("diagnose reads a log that is no text to its end", async () => {
+	const path = join(temporaryFolder(), "noise.log");
+	writeFileSync(path, Buffer.alloc(3e6, 0xff));
+	expect((await diagnose(path, "--exit-code", "1")).exit).toBe(1);
 });

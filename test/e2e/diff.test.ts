@@ -2,7 +2,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { runCli, temporaryFolder } from "../support/project.ts";
 
 /** Folders `base` and `head` with layers and profiles of a recorded comparison. */
@@ -17,49 +17,45 @@ function engineFolders(comparison: string): string {
 	return folder;
 }
 
-describe("trtgate diff", () => {
-	it("explains a slower engine as text, Markdown, JSON and HTML", async () => {
-		const cwd = engineFolders("slower-head");
-		const diff = (...options: string[]) => runCli(["diff", "base", "head", "--gpu", "H200", ...options], { cwd });
-		const text = await diff("--change", "0.00113");
-		expect(text).toMatchObject({ exit: 0, stderr: "" });
-		expect(text.stdout).toContain("+0.89 ± 0.26 µs: block1 + block1.relu – other weights: 4,608 → 18,432 values");
-		expect(text.stdout).toContain("of +1.13 µs of the timed runs");
-		const markdown = (await diff("--format", "markdown")).stdout;
-		expect(markdown.split("\n").filter((line) => line !== "").length).toBeLessThanOrEqual(10);
-		expect(markdown).toContain("Next: `trtgate diff base head`");
-		const { comparisons } = JSON.parse((await diff("--format", "json")).stdout);
-		expect(comparisons[0].diff).toMatchObject({ isSameStructure: false, unchanged: { groups: 7, of: 10 } });
-		const html = (await diff("--format", "html")).stdout;
-		expect(html).toContain("<code>block1 + block1.relu</code>");
-		expect(html).not.toMatch(/(?:src|href)="?http/);
-	});
-
-	it("finds no difference between two builds of one model", async () => {
-		const { stdout } = await runCli(["diff", "base", "head"], { cwd: engineFolders("same-model") });
-		expect(stdout).toContain("No difference in structure; the same kernels.");
-	});
-
-	it.each([
-		["a folder without engines", ["diff", ".", "head"], /\[engine-missing\]|several engines/],
-		["a path that leads nowhere", ["diff", "nowhere", "head"], /nowhere is no engine that can be compared.*\[engine-missing\]/s],
-		["another format", ["diff", "base", "head", "--format", "pdf"], /--format is "pdf"; expected text, markdown, json or html/],
-		["a file that is cut off", ["diff", "cut", "head"], /cut\/layers\.json cannot be used.*\[engine-unreadable\]/s],
-	])("refuses %s", async (_, argv, message) => {
-		const cwd = engineFolders("same-model");
-		mkdirSync(join(cwd, "cut"));
-		writeFileSync(join(cwd, "cut", "layers.json"), '{"Layers": [');
-		const run = await runCli(argv, { cwd });
-		expect(run.exit).toBe(2);
-		expect(run.stderr).toMatch(message);
-	});
+it("trtgate diff explains a slower engine as text, Markdown, JSON and HTML", async () => {
+	const cwd = engineFolders("slower-head");
+	const diff = (...options: string[]) => runCli(["diff", "base", "head", "--gpu", "H200", ...options], { cwd });
+	const text = await diff("--change", "0.00113");
+	expect(text).toMatchObject({ exit: 0, stderr: "" });
+	expect(text.stdout).toContain("+0.89 ± 0.26 µs: block1 + block1.relu – other weights: 4,608 → 18,432 values");
+	expect(text.stdout).toContain("of +1.13 µs of the timed runs");
+	const markdown = (await diff("--format", "markdown")).stdout;
+	expect(markdown.split("\n").filter((line) => line !== "").length).toBeLessThanOrEqual(10);
+	expect(markdown).toContain("Next: `trtgate diff base head`");
+	const { comparisons } = JSON.parse((await diff("--format", "json")).stdout);
+	expect(comparisons[0].diff).toMatchObject({ isSameStructure: false, unchanged: { groups: 7, of: 10 } });
+	const html = (await diff("--format", "html")).stdout;
+	expect(html).toContain("<code>block1 + block1.relu</code>");
+	expect(html).not.toMatch(/(?:src|href)="?http/);
 });
 
-describe("trtgate explain", () => {
-	it("shows where the time of one engine goes", async () => {
-		const { stdout, exit } = await runCli(["explain", "head", "--gpu", "H200"], { cwd: engineFolders("slower-head") });
-		expect(exit).toBe(0);
-		expect(stdout).toMatch(/15 layers, 10 kernels \(10 fp16\), 1 reformat; 100 % of the profiled time belongs to ONNX nodes/);
-		expect(stdout).toMatch(/µs \(\d+ %\) {2}stem \+ stem\.relu {2}fp16/);
-	});
+it("trtgate diff finds no difference between two builds of one model", async () => {
+	const { stdout } = await runCli(["diff", "base", "head"], { cwd: engineFolders("same-model") });
+	expect(stdout).toContain("No difference in structure; the same kernels.");
+});
+
+it.each([
+	["a folder without engines", ["diff", ".", "head"], /\[engine-missing\]|several engines/],
+	["a path that leads nowhere", ["diff", "nowhere", "head"], /nowhere is no engine that can be compared.*\[engine-missing\]/s],
+	["another format", ["diff", "base", "head", "--format", "pdf"], /--format is "pdf"; expected text, markdown, json or html/],
+	["a file that is cut off", ["diff", "cut", "head"], /cut\/layers\.json cannot be used.*\[engine-unreadable\]/s],
+])("trtgate diff refuses %s", async (_, argv, message) => {
+	const cwd = engineFolders("same-model");
+	mkdirSync(join(cwd, "cut"));
+	writeFileSync(join(cwd, "cut", "layers.json"), '{"Layers": [');
+	const run = await runCli(argv, { cwd });
+	expect(run.exit).toBe(2);
+	expect(run.stderr).toMatch(message);
+});
+
+it("trtgate explain shows where the time of one engine goes", async () => {
+	const { stdout, exit } = await runCli(["explain", "head", "--gpu", "H200"], { cwd: engineFolders("slower-head") });
+	expect(exit).toBe(0);
+	expect(stdout).toMatch(/15 layers, 10 kernels \(10 fp16\), 1 reformat; 100 % of the profiled time belongs to ONNX nodes/);
+	expect(stdout).toMatch(/µs \(\d+ %\) {2}stem \+ stem\.relu {2}fp16/);
 });

@@ -1,7 +1,7 @@
 // Children that misbehave, and people who press Ctrl-C, through the built bundle.
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { distWithFaultyWorker, quickConfig, quickProject, readResult, runCli, temporaryFolder, untimed } from "../support/project.ts";
 import { until } from "../support/until.ts";
 
@@ -106,8 +106,9 @@ const faults: Fault[] = [
 	},
 ];
 
-describe("a worker that", () => {
-	it.each(faults)("$what is the runner's fault: exit 3, and what was known is kept", async ({ kind, misbehave, code, says }) => {
+it.each(faults)(
+	"a worker that $what is the runner's fault: exit 3, and what was known is kept",
+	async ({ kind, misbehave, code, says }) => {
 		const hangs = code === "tool-timeout";
 		const config = hangs ? (kind === "measure" ? withoutGolden : impatient) : quickConfig;
 		const folder = arms({ "trtgate.yml": kind === "infer" ? untimed(config) : config });
@@ -130,54 +131,50 @@ describe("a worker that", () => {
 			expect(row?.replaced).toBe(4);
 		}
 		expect(existsSync(join(folder, "out", "report.html"))).toBe(true);
-	});
+	},
+);
 
-	it("fails once is replaced, counted and shown, and costs no pair", async () => {
-		const folder = arms({});
-		const once =
-			'const { existsSync } = await import("node:fs"); const mark = job.samplesPath.replace(/raw.*/, "failed-once"); if (job.durationMs > 0 && !existsSync(mark)) { writeFileSync(mark, ""); process.exit(9); } await import("./worker-real.js");';
-		const run = await runCli(["run", "--base", "base", "--head", "head", "--out", "out"], {
-			cwd: folder,
-			dist: distWithFaultyWorker("measure", once),
-		});
-		expect(run.exit, run.stdout + run.stderr).toBe(0);
-		const [row] = readResult(join(folder, "out")).workloads;
-		expect(row).toMatchObject({ replaced: 1 });
-		// On a busy machine more pairs may be needed, or the comparison may stay open.
-		expect(["unchanged", "inconclusive"]).toContain(row?.verdict);
-		expect([5, 8, 12, 16]).toContain(row?.latency.pairs);
+it("a worker that fails once is replaced, counted and shown, and costs no pair", async () => {
+	const folder = arms({});
+	const once =
+		'const { existsSync } = await import("node:fs"); const mark = job.samplesPath.replace(/raw.*/, "failed-once"); if (job.durationMs > 0 && !existsSync(mark)) { writeFileSync(mark, ""); process.exit(9); } await import("./worker-real.js");';
+	const run = await runCli(["run", "--base", "base", "--head", "head", "--out", "out"], {
+		cwd: folder,
+		dist: distWithFaultyWorker("measure", once),
 	});
+	expect(run.exit, run.stdout + run.stderr).toBe(0);
+	const [row] = readResult(join(folder, "out")).workloads;
+	expect(row).toMatchObject({ replaced: 1 });
+	// On a busy machine more pairs may be needed, or the comparison may stay open.
+	expect(["unchanged", "inconclusive"]).toContain(row?.verdict);
+	expect([5, 8, 12, 16]).toContain(row?.latency.pairs);
 });
 
-describe("a model that ONNX Runtime cannot run", () => {
-	it("is refused by the build gate with the operator's name: exit 1", async () => {
-		const folder = arms({});
-		quickProject(join(folder, "head"), { "model.onnx": "fixture:unsupported-op.onnx" });
-		const run = await runCli(["run", "--base", "base", "--head", "head", "--out", "out"], { cwd: folder });
-		expect(run.exit, run.stdout + run.stderr).toBe(1);
-		const result = readResult(join(folder, "out"));
-		expect(result.workloads).toEqual([]);
-		expect(run.stdout).toMatch(/Frobnicate/);
-	});
+it("a model that ONNX Runtime cannot run is refused by the build gate with the operator's name: exit 1", async () => {
+	const folder = arms({});
+	quickProject(join(folder, "head"), { "model.onnx": "fixture:unsupported-op.onnx" });
+	const run = await runCli(["run", "--base", "base", "--head", "head", "--out", "out"], { cwd: folder });
+	expect(run.exit, run.stdout + run.stderr).toBe(1);
+	const result = readResult(join(folder, "out"));
+	expect(result.workloads).toEqual([]);
+	expect(run.stdout).toMatch(/Frobnicate/);
 });
 
-describe("Ctrl-C", () => {
-	it("ends the children and leaves a valid partial result, marked as such", async () => {
-		const folder = arms({ "trtgate.yml": quickConfig.replace("duration: 5ms", "duration: 20s") });
-		let pid = 0;
-		const running = runCli(["run", "--base", "base", "--head", "head", "--out", "out"], {
-			cwd: folder,
-			onStart: (started) => (pid = started),
-		});
-		const raw = join(folder, "out", "logs");
-		await until(() => existsSync(raw) && readdirSync(raw).some((name) => name.startsWith("measure-")));
-		process.kill(pid, "SIGINT");
-		const run = await running;
-		expect(run.exit, run.stdout + run.stderr).toBe(3);
-		const result = readResult(join(folder, "out"));
-		expect(result.partial).toMatchObject({ stage: "measure", reason: expect.stringContaining("SIGINT") });
-		expect(result.outcome).toBe("error");
-		expect(result.golden).toHaveLength(2);
-		expect(run.stdout).toMatch(/partial/i);
+it("Ctrl-C ends the children and leaves a valid partial result, marked as such", async () => {
+	const folder = arms({ "trtgate.yml": quickConfig.replace("duration: 5ms", "duration: 20s") });
+	let pid = 0;
+	const running = runCli(["run", "--base", "base", "--head", "head", "--out", "out"], {
+		cwd: folder,
+		onStart: (started) => (pid = started),
 	});
+	const raw = join(folder, "out", "logs");
+	await until(() => existsSync(raw) && readdirSync(raw).some((name) => name.startsWith("measure-")));
+	process.kill(pid, "SIGINT");
+	const run = await running;
+	expect(run.exit, run.stdout + run.stderr).toBe(3);
+	const result = readResult(join(folder, "out"));
+	expect(result.partial).toMatchObject({ stage: "measure", reason: expect.stringContaining("SIGINT") });
+	expect(result.outcome).toBe("error");
+	expect(result.golden).toHaveLength(2);
+	expect(run.stdout).toMatch(/partial/i);
 });

@@ -11,7 +11,7 @@ function git(folder: string, ...args: string[]): string {
 	}).trim();
 }
 
-it("checks the base out of the repository, and removes the checkout again", async () => {
+it("the gate checks the base out of the repository, and removes the checkout again", async () => {
 	const folder = quickProject(temporaryFolder(), { "trtgate.yml": untimed() });
 	git(folder, "init", "-q", "-b", "main");
 	git(folder, "add", "-A");
@@ -26,7 +26,7 @@ it("checks the base out of the repository, and removes the checkout again", asyn
 	expect(git(folder, "worktree", "list").split("\n")).toHaveLength(1);
 });
 
-it("names a missing ref, and how to fetch it", async () => {
+it("the gate names a missing ref, and how to fetch it", async () => {
 	const folder = quickProject(temporaryFolder());
 	git(folder, "init", "-q");
 	const run = await runCli(["run", "--base", "v9.9", "--out", "out"], { cwd: folder });
@@ -35,7 +35,7 @@ it("names a missing ref, and how to fetch it", async () => {
 	expect(run.stderr).toMatch(/→ /);
 });
 
-it("runs the prepare command in each arm", async () => {
+it("the gate runs the prepare command in each arm", async () => {
 	const folder = quickProject(temporaryFolder());
 	writeProject(folder, {
 		"trtgate.yml": untimed().replace("    onnx: model.onnx", "    onnx: made.onnx\n    prepare: cp model.onnx made.onnx"),

@@ -54,7 +54,7 @@ function sendAll(pid: number, signals: readonly NodeJS.Signals[]): void {
 }
 
 describe.concurrent("a cancelled job", () => {
-	it("that is asked to stop ends its programs, keeps what it knows, and reports it", async ({ expect, onTestFinished }) => {
+	it("a cancelled job that is asked to stop ends its programs, keeps what it knows, and reports it", async ({ expect, onTestFinished }) => {
 		const { play, played } = await cancel({ signals: ["SIGINT"], fault: { step: "perf", do: "hang-deaf" } }, onTestFinished);
 		const { run, out } = played;
 		// What has failed until then stays failed.
@@ -78,7 +78,7 @@ describe.concurrent("a cancelled job", () => {
 	it.for<[string, Cancelled]>([
 		["asked twice", { signals: ["SIGINT", "SIGTERM"], fault: { step: "perf", do: "hang-deaf" } }],
 		["killed", { signals: ["SIGKILL"], fault: { step: "build", do: "hang" } }],
-	])("that is %s is tidied up by its post step, which keeps what there is", async ([, cancelled], context) => {
+	])("a cancelled job that is %s is tidied up by its post step, which keeps what there is", async ([, cancelled], context) => {
 		const { expect, onTestFinished } = context;
 		const { play, played } = await cancel(cancelled, onTestFinished);
 		const left = livingIn(play.root);

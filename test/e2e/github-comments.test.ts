@@ -16,43 +16,41 @@ async function open(result = failing): Promise<ReportPlay> {
 const shownComments = ({ github }: ReportPlay): string[] =>
 	github.state.comments.filter(({ minimized }) => minimized === null).map(({ body }) => body);
 
-describe("comments of one pull request", () => {
-	it("are one for each config and each name, and a second try of the jobs doubles none of them, nor a check run", async () => {
-		const play = await open();
-		const reports: Record<string, string>[] = [{ config: "detectors/trtgate.yml" }, { config: "trtgate.yml" }, { name: "orin" }];
-		for (const runAttempt of [1, 2])
-			for (const inputs of reports) expect((await play.report({ inputs, runAttempt })).run.exitCode, JSON.stringify(inputs)).toBe(1);
-		expect(
-			shownComments(play).map((body) => /^<!-- trtgate:(\S+) run:500 attempt:(\d) .*\n## (.*) · [0-9a-f]{7}:/.exec(body)?.slice(1)),
-		).toEqual([
-			["detectors%2Ftrtgate.yml", "2", "❌ TensorRT gate · detectors/trtgate.yml"],
-			["trtgate.yml", "2", "❌ TensorRT gate"],
-			["trtgate.yml%23orin", "2", "❌ TensorRT gate · orin"],
-		]);
-		const runs = play.github.state.checkRuns;
-		expect(new Set(runs.map(({ externalId }) => externalId)).size).toBe(runs.length);
-		expect(runs).toHaveLength(6);
-		expect(play.github.state.violations).toEqual([]);
-	});
+it("comments of one pull request are one for each config and each name, and a second try of the jobs doubles none of them, nor a check run", async () => {
+	const play = await open();
+	const reports: Record<string, string>[] = [{ config: "detectors/trtgate.yml" }, { config: "trtgate.yml" }, { name: "orin" }];
+	for (const runAttempt of [1, 2])
+		for (const inputs of reports) expect((await play.report({ inputs, runAttempt })).run.exitCode, JSON.stringify(inputs)).toBe(1);
+	expect(
+		shownComments(play).map((body) => /^<!-- trtgate:(\S+) run:500 attempt:(\d) .*\n## (.*) · [0-9a-f]{7}:/.exec(body)?.slice(1)),
+	).toEqual([
+		["detectors%2Ftrtgate.yml", "2", "❌ TensorRT gate · detectors/trtgate.yml"],
+		["trtgate.yml", "2", "❌ TensorRT gate"],
+		["trtgate.yml%23orin", "2", "❌ TensorRT gate · orin"],
+	]);
+	const runs = play.github.state.checkRuns;
+	expect(new Set(runs.map(({ externalId }) => externalId)).size).toBe(runs.length);
+	expect(runs).toHaveLength(6);
+	expect(play.github.state.violations).toEqual([]);
+});
 
-	it("are one where two jobs have both seen none", async () => {
-		const play = await open();
-		// The first one's comment is made late: the other has looked by then.
-		play.github.inject({ method: "POST", path: /\/issues\/7\/comments/, delayMs: 3000 });
-		const both = await Promise.all(["left", "right"].map((job) => play.report({ job })));
-		expect(both.map(({ run }) => run.exitCode)).toEqual([1, 1]);
-		expect(play.github.state.comments).toHaveLength(1);
-		const created = play.github.state.requests.filter(({ method, path }) => method === "POST" && path.endsWith("/issues/7/comments"));
-		expect(created.length, "both created one").toBe(2);
-		expect(play.github.state.violations).toEqual([]);
-	});
+it("comments of one pull request are one where two jobs have both seen none", async () => {
+	const play = await open();
+	// The first one's comment is made late: the other has looked by then.
+	play.github.inject({ method: "POST", path: /\/issues\/7\/comments/, delayMs: 3000 });
+	const both = await Promise.all(["left", "right"].map((job) => play.report({ job })));
+	expect(both.map(({ run }) => run.exitCode)).toEqual([1, 1]);
+	expect(play.github.state.comments).toHaveLength(1);
+	const created = play.github.state.requests.filter(({ method, path }) => method === "POST" && path.endsWith("/issues/7/comments"));
+	expect(created.length, "both created one").toBe(2);
+	expect(play.github.state.violations).toEqual([]);
+});
 
-	it("are new ones where that is requested, and the older ones are folded away", async () => {
-		const play = await open();
-		for (const runAttempt of [1, 2, 3]) await play.report({ inputs: { comment: "fresh" }, runAttempt });
-		expect(play.github.state.comments.map(({ minimized }) => minimized)).toEqual(["outdated", "outdated", null]);
-		expect(play.github.state.violations).toEqual([]);
-	});
+it("comments of one pull request are new ones where that is requested, and the older ones are folded away", async () => {
+	const play = await open();
+	for (const runAttempt of [1, 2, 3]) await play.report({ inputs: { comment: "fresh" }, runAttempt });
+	expect(play.github.state.comments.map(({ minimized }) => minimized)).toEqual(["outdated", "outdated", null]);
+	expect(play.github.state.violations).toEqual([]);
 });
 
 describe("a report of 500 workloads", () => {
@@ -65,7 +63,7 @@ describe("a report of 500 workloads", () => {
 		workloads: models.map((model) => ({ ...buildSlowWorkload(), model })),
 	});
 
-	it("fits into the comment and the check run, which report what they leave out; the job summary and report.html hold all rows", async () => {
+	it("a report of 500 workloads fits into the comment and the check run, which report what they leave out; the job summary and report.html hold all rows", async () => {
 		const play = await open(large);
 		const { run, published } = await play.report();
 		expect(run.exitCode, run.stdout + run.stderr).toBe(1);

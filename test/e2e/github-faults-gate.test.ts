@@ -57,7 +57,7 @@ describe.concurrent("a cache service", () => {
 			{},
 		],
 		["is full", { path: reserve, times: always, status: 429, body: { code: "resource_exhausted", msg: "quota exceeded" } }, {}],
-	])("that %s is not waited for, and changes nothing", async ([, fault, lost], { expect, onTestFinished }) => {
+	])("a cache service that %s is not waited for, and changes nothing", async ([, fault, lost], { expect, onTestFinished }) => {
 		const { play, played } = await pushed(fault, onTestFinished);
 		expect(played.run.exitCode, played.run.stdout + played.run.stderr).toBe(0);
 		expect(played.run.outputs).toMatchObject({ outcome: "warn" });
@@ -95,7 +95,7 @@ describe.concurrent("a runner or a server", () => {
 		return { play, played };
 	}
 
-	it("that lends no artifact service gets a comment and a check run without links", async (context) => {
+	it("a runner or a server that lends no artifact service gets a comment and a check run without links", async (context) => {
 		const { expect } = context;
 		const { play, played } = await pulled(context, () => ({ env: { ACTIONS_RUNTIME_TOKEN: "" } }));
 		expect(lostOf(played)).toMatchObject({ artifact: "github-unsupported" });
@@ -105,7 +105,7 @@ describe.concurrent("a runner or a server", () => {
 		expect(played.run.summary).toContain("Use the action, not a `run:` step");
 	});
 
-	it("of an enterprise, which has no such artifact service, gets all the rest", async (context) => {
+	it("a runner or a server of an enterprise, which has no such artifact service, gets all the rest", async (context) => {
 		const { expect } = context;
 		const { play, played } = await pulled(context, () => ({ env: { GITHUB_SERVER_URL: "https://git.acme.example" } }));
 		expect(lostOf(played)).toEqual({ artifact: "github-unsupported" });
@@ -113,7 +113,7 @@ describe.concurrent("a runner or a server", () => {
 		expect(play.github.state.checkRuns).toHaveLength(1);
 	});
 
-	it("that gives no token still gets artifacts and the summary", async (context) => {
+	it("a runner or a server that gives no token still gets artifacts and the summary", async (context) => {
 		const { expect } = context;
 		const { play, played } = await pulled(context, () => ({ inputs: { token: "" } }));
 		expect(lostOf(played)).toEqual({});
@@ -128,7 +128,7 @@ describe.concurrent("a runner or a server", () => {
 		["is no JSON", "{"],
 		["is hostile", '{"pull_request":{"number":"7/../..","head":{"sha":"$(touch x)","ref":"-x"},"base":{"sha":[],"ref":{}}}}'],
 	])(
-		"whose event file %s: its base is not known, which is an error, and nobody is commented on",
+		"a runner or a server whose event file %s: its base is not known, which is an error, and nobody is commented on",
 		async ([, text], { expect, onTestFinished }) => {
 			const { play, played } = await playPull(onTestFinished, ({ root }) => {
 				const path = join(root, "odd-event.json");

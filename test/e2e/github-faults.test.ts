@@ -146,7 +146,7 @@ const addresses = [
 describe.concurrent("a platform that fails", () => {
 	const faultless = { exitCode: 1, outcome: "fail", "failure-kind": "", passed: "0", warned: "0", failed: "1", inconclusive: "0" };
 
-	it("by nothing at all is what the rows below are held against", async ({ expect, onTestFinished }) => {
+	it("a platform that fails by nothing at all is what the rows below are held against", async ({ expect, onTestFinished }) => {
 		const play = await openReportPlay(onTestFinished);
 		play.measured(failing, {});
 		const { run, published } = await play.report();
@@ -155,7 +155,7 @@ describe.concurrent("a platform that fails", () => {
 		expect(run.summary).not.toContain("could be published");
 	});
 
-	it.for(Object.entries(rows))("by %s changes no outcome", async ([, row], { expect, onTestFinished }) => {
+	it.for(Object.entries(rows))("a platform that fails by %s changes no outcome", async ([, row], { expect, onTestFinished }) => {
 		const { lost = {}, says } = row;
 		const play = await openReportPlay(onTestFinished);
 		play.measured(failing, {});

@@ -5,7 +5,7 @@ import { armFiles, artifactFiles, expectTidy, openPlay } from "../support/github
 
 const fork = repository("stranger/engines", 80_002);
 
-it("fails a fork's pull request like any other, writes nothing and saves no cache; the second workflow comments on what the artifact holds", async () => {
+it("the action fails a fork's pull request like any other, writes nothing and saves no cache; the second workflow comments on what the artifact holds", async () => {
 	const play = await openPlay();
 	const { state } = play.github;
 	const caching = [[/^cache:.*$/m, "cache: { engines: true, timing: true }"]] as const;

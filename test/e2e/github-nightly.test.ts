@@ -5,7 +5,7 @@ import { armFiles, expectTidy, openPlay, type Played } from "../support/github-p
 
 const main = "refs/heads/main";
 
-it("opens one issue, keeps it up to date, and closes it with a comment when the engines recover", async () => {
+it("the action at night opens one issue, keeps it up to date, and closes it with a comment when the engines recover", async () => {
 	const play = await openPlay();
 	const { state } = play.github;
 	const released = play.commit(armFiles("wrong-head", "base"), { ref: main });
@@ -47,7 +47,7 @@ it("opens one issue, keeps it up to date, and closes it with a comment when the 
 	expectTidy(play, third);
 });
 
-it("opens the issue where a night cannot decide, and closes it after the next good one", async () => {
+it("the action at night opens the issue where a night cannot decide, and closes it after the next good one", async () => {
 	const play = await openPlay();
 	const { state } = play.github;
 	const released = play.commit(armFiles("same-model", "base"), { ref: main });

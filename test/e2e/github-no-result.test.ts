@@ -4,7 +4,7 @@ import { parseResult } from "../../src/core/report/parse-result.ts";
 import { pullRequest } from "../support/event-payloads.ts";
 import { armFiles, artifactFiles, expectTidy, openPlay } from "../support/github-play.ts";
 
-it("replaces the green comment by what is at fault and where, in the comment, the check run, the summary and the artifact", async () => {
+it("the action replaces the green comment by what is at fault and where, in the comment, the check run, the summary and the artifact", async () => {
 	const play = await openPlay();
 	const { state } = play.github;
 	const replay = { comparison: "same-model" } as const;

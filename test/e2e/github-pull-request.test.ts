@@ -88,7 +88,7 @@ it("comments, checks and keeps what a wrong change did; a second push turns the 
 	expectTidy(play, second);
 });
 
-it("doubles nothing when a job runs again: the comment, the check run and the artifacts of each try are one", async () => {
+it("the action doubles nothing when a job runs again: the comment, the check run and the artifacts of each try are one", async () => {
 	const play = await openPlay();
 	const { state } = play.github;
 	const pushed = pushWrong(play);

@@ -11,47 +11,45 @@ const speedOnly: Changes = [
 	[/^cache:.*$/m, "cache: { engines: false, timing: true }"],
 ];
 
-describe("a push to main", () => {
-	it("is compared with what main was, warns of what got slower, and keeps the kernel timings for the next", async () => {
-		const play = await openPlay();
-		const { state } = play.github;
-		const before = play.commit(armFiles("slower-head", "base", speedOnly), { ref: main });
-		const after = play.commit(armFiles("slower-head", "head", speedOnly), { onto: before, ref: main });
-		const job: Omit<PlayedJob, "payload"> = { event: "push", sha: after, ref: main, replay: { comparison: "slower-head" } };
-		const first = await play.run({ ...job, payload: push(main, before, after) });
-		expect(first.run.exitCode, first.run.stdout + first.run.stderr).toBe(0);
-		expect(first.run.outputs).toMatchObject({ outcome: "warn", warned: "1", failed: "0", "comment-url": "" });
-		expect(first.result().arms).toMatchObject({ base: { commit: before }, head: { label: "main", ref: "main", commit: after } });
-		expect(state.comments).toEqual([]);
-		expect(state.checkRuns).toMatchObject([
-			{
-				...{ headSha: after, conclusion: "success", title: expect.stringContaining("Passed with warnings: 1 slowdown") },
-				annotations: [{ path: "trtgate.yml", start_line: lineOf(first.workspace, /^ {4}workloads:/), annotation_level: "warning" }],
-			},
-		]);
-		expect(state.caches).toMatchObject([
-			{ key: expect.stringMatching(/^trtgate-timing-v1-linux-x64-NVIDIA-H200-/), scope: main, isFinal: true },
-		]);
-		expectTidy(play, first);
+it("a push to main is compared with what main was, warns of what got slower, and keeps the kernel timings for the next", async () => {
+	const play = await openPlay();
+	const { state } = play.github;
+	const before = play.commit(armFiles("slower-head", "base", speedOnly), { ref: main });
+	const after = play.commit(armFiles("slower-head", "head", speedOnly), { onto: before, ref: main });
+	const job: Omit<PlayedJob, "payload"> = { event: "push", sha: after, ref: main, replay: { comparison: "slower-head" } };
+	const first = await play.run({ ...job, payload: push(main, before, after) });
+	expect(first.run.exitCode, first.run.stdout + first.run.stderr).toBe(0);
+	expect(first.run.outputs).toMatchObject({ outcome: "warn", warned: "1", failed: "0", "comment-url": "" });
+	expect(first.result().arms).toMatchObject({ base: { commit: before }, head: { label: "main", ref: "main", commit: after } });
+	expect(state.comments).toEqual([]);
+	expect(state.checkRuns).toMatchObject([
+		{
+			...{ headSha: after, conclusion: "success", title: expect.stringContaining("Passed with warnings: 1 slowdown") },
+			annotations: [{ path: "trtgate.yml", start_line: lineOf(first.workspace, /^ {4}workloads:/), annotation_level: "warning" }],
+		},
+	]);
+	expect(state.caches).toMatchObject([
+		{ key: expect.stringMatching(/^trtgate-timing-v1-linux-x64-NVIDIA-H200-/), scope: main, isFinal: true },
+	]);
+	expectTidy(play, first);
 
-		const next = play.commit({ "readme.md": "Words.\n" }, { onto: after, ref: main });
-		const second = await play.run({ ...job, sha: next, payload: push(main, after, next) });
-		expect(second.run.stdout).toMatch(/published cache: restored 1 entries of trtgate-timing-v1-/);
-		expect(second.run.stdout).toMatch(/no cache: trtgate-timing-v1-\S+ holds nothing new/);
-		expect(state.caches).toHaveLength(1);
-		expect(state.checkRuns.map(({ headSha }) => headSha)).toEqual([after, next]);
-		expectTidy(play, second);
-	});
+	const next = play.commit({ "readme.md": "Words.\n" }, { onto: after, ref: main });
+	const second = await play.run({ ...job, sha: next, payload: push(main, after, next) });
+	expect(second.run.stdout).toMatch(/published cache: restored 1 entries of trtgate-timing-v1-/);
+	expect(second.run.stdout).toMatch(/no cache: trtgate-timing-v1-\S+ holds nothing new/);
+	expect(state.caches).toHaveLength(1);
+	expect(state.checkRuns.map(({ headSha }) => headSha)).toEqual([after, next]);
+	expectTidy(play, second);
+});
 
-	it("that makes the repository has nothing to compare with, reports it, and passes", async () => {
-		const play = await openPlay();
-		const only = play.commit(armFiles("same-model", "head"), { ref: main });
-		const { run } = await play.run({
-			...{ event: "push", sha: only, ref: main, payload: push(main, nothing, only), replay: { comparison: "same-model" } },
-		});
-		expect(run.exitCode, run.stdout + run.stderr).toBe(0);
-		expect(play.github.state.checkRuns[0]?.summary).toContain("Nothing to compare with");
+it("a push to main that makes the repository has nothing to compare with, reports it, and passes", async () => {
+	const play = await openPlay();
+	const only = play.commit(armFiles("same-model", "head"), { ref: main });
+	const { run } = await play.run({
+		...{ event: "push", sha: only, ref: main, payload: push(main, nothing, only), replay: { comparison: "same-model" } },
 	});
+	expect(run.exitCode, run.stdout + run.stderr).toBe(0);
+	expect(play.github.state.checkRuns[0]?.summary).toContain("Nothing to compare with");
 });
 
 describe("a tag", () => {
@@ -63,7 +61,7 @@ describe("a tag", () => {
 	it.each([
 		["pushed: passes what did not change since the release before it; a second try is a run of its own", "push", [] as Changes, "pass"],
 		["published as a release: fails what could not be decided", "release", fine, "fail"],
-	] as const)("%s", async (_, event, changes, outcome) => {
+	] as const)("a tag %s", async (_, event, changes, outcome) => {
 		const play = await openPlay();
 		const old = play.commit(armFiles("same-model", "base", changes), { ref: main });
 		play.tag("v1.1.0", old);
@@ -95,36 +93,34 @@ describe("a tag", () => {
 	});
 });
 
-describe("other events", () => {
-	it("the merge queue: compared with what the change is added to, checked, not commented", async () => {
-		const play = await openPlay();
-		const base = play.commit(armFiles("wrong-head", "base"), { ref: main });
-		const head = play.commit(armFiles("wrong-head", "head"), { onto: base });
-		const ref = `refs/heads/gh-readonly-queue/main/pr-7-${base}`;
-		const queued = play.commit({}, { onto: head, ref });
-		const played = await play.run({
-			...{ event: "merge_group", sha: queued, ref, payload: mergeGroup(queued, base), replay: { comparison: "wrong-head" } },
-		});
-		expect(played.run.exitCode, played.run.stdout + played.run.stderr).toBe(1);
-		expect(played.result().arms).toMatchObject({ base: { commit: base }, head: { label: "merge queue of main", commit: queued } });
-		expect(play.github.state.checkRuns).toMatchObject([{ headSha: queued, conclusion: "failure" }]);
-		expect(play.github.state.comments).toEqual([]);
-		expectTidy(play, played);
+it("the merge queue: compared with what the change is added to, checked, not commented", async () => {
+	const play = await openPlay();
+	const base = play.commit(armFiles("wrong-head", "base"), { ref: main });
+	const head = play.commit(armFiles("wrong-head", "head"), { onto: base });
+	const ref = `refs/heads/gh-readonly-queue/main/pr-7-${base}`;
+	const queued = play.commit({}, { onto: head, ref });
+	const played = await play.run({
+		...{ event: "merge_group", sha: queued, ref, payload: mergeGroup(queued, base), replay: { comparison: "wrong-head" } },
 	});
+	expect(played.run.exitCode, played.run.stdout + played.run.stderr).toBe(1);
+	expect(played.result().arms).toMatchObject({ base: { commit: base }, head: { label: "merge queue of main", commit: queued } });
+	expect(play.github.state.checkRuns).toMatchObject([{ headSha: queued, conclusion: "failure" }]);
+	expect(play.github.state.comments).toEqual([]);
+	expectTidy(play, played);
+});
 
-	it("a run by hand: compared with the last release, checked, no issue", async () => {
-		const play = await openPlay();
-		const old = play.commit(armFiles("wrong-head", "base"), { ref: main });
-		play.tag("v1.1.0", old);
-		const head = play.commit(armFiles("wrong-head", "head"), { onto: old, ref: "refs/heads/try" });
-		const played = await play.run({
-			...{ event: "workflow_dispatch", sha: head, ref: "refs/heads/try", payload: workflowDispatch("refs/heads/try") },
-			replay: { comparison: "wrong-head" },
-		});
-		expect(played.run.exitCode, played.run.stdout + played.run.stderr).toBe(1);
-		expect(played.result().arms).toMatchObject({ base: { label: "v1.1.0", commit: old }, head: { label: "try", commit: head } });
-		expect(play.github.state.checkRuns).toMatchObject([{ headSha: head, conclusion: "failure" }]);
-		expect(play.github.state.issues).toEqual([]);
-		expectTidy(play, played);
+it("a run by hand: compared with the last release, checked, no issue", async () => {
+	const play = await openPlay();
+	const old = play.commit(armFiles("wrong-head", "base"), { ref: main });
+	play.tag("v1.1.0", old);
+	const head = play.commit(armFiles("wrong-head", "head"), { onto: old, ref: "refs/heads/try" });
+	const played = await play.run({
+		...{ event: "workflow_dispatch", sha: head, ref: "refs/heads/try", payload: workflowDispatch("refs/heads/try") },
+		replay: { comparison: "wrong-head" },
 	});
+	expect(played.run.exitCode, played.run.stdout + played.run.stderr).toBe(1);
+	expect(played.result().arms).toMatchObject({ base: { label: "v1.1.0", commit: old }, head: { label: "try", commit: head } });
+	expect(play.github.state.checkRuns).toMatchObject([{ headSha: head, conclusion: "failure" }]);
+	expect(play.github.state.issues).toEqual([]);
+	expectTidy(play, played);
 });

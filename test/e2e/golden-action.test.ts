@@ -1,7 +1,7 @@
 // The action in golden/ through the built bundle, ONNX Runtime and git against the local GitHub: recorded, proposed, refused.
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { parseManifest } from "../../src/core/golden/manifest/parse-manifest.ts";
 import { runActionFolder } from "../support/action-runner.ts";
 import { pullRequest, repository, workflowDispatch } from "../support/event-payloads.ts";
@@ -78,77 +78,75 @@ async function openPlace(files: Readonly<Record<string, string>> = { "model.onnx
 const golden = (place: Place, commit: string) => parseManifest(git(place.origin, "show", `${commit}:golden/golden.json`), "golden.json");
 const written = ({ github }: Place) => github.state.requests.filter(({ method, path }) => method !== "GET" && !path.startsWith("/twirp"));
 
-describe("a golden that changed", () => {
-	it("becomes one commit and one pull request; the same again, nothing; another, one more commit; the merged one, nothing", async () => {
-		const place = await openPlace();
-		const [main, { state }] = [place.at("refs/heads/main"), place.github];
-		const first = await place.run({ model: "net", draft: "true" });
-		expect(first.exitCode, first.stdout + first.stderr).toBe(0);
-		const commit = place.at(ref);
-		const number = state.pulls[0]?.number;
-		expect(first.outputs).toEqual({
-			...{ changed: "true", branch: "trtgate/goldens", commit, "failure-kind": "" },
-			...{ "pull-request": String(number), "pull-request-url": `https://github.com/acme/engines/pull/${number}` },
-		});
-		expect(place.changes(main, commit)).toContain("M\tgolden/golden.json");
-		expect(place.changes(main, commit).filter((line) => !line.includes("\tgolden/"))).toEqual([]);
-		expect(git(place.origin, "show", "-s", "--format=%P", commit)).toBe(main);
-		const manifest = golden(place, commit);
-		expect(manifest).toMatchObject({ reason: "The head was retrained.", author: "octocat", cases: { length: 2 } });
-		// What was committed is what was recorded: the command line takes the checkout's golden for whole.
-		const paths = manifest.cases.flatMap(({ inputs, outputs }) => [...Object.values(inputs), ...Object.values(outputs)]);
-		for (const { path } of paths)
-			expect(git(place.origin, "rev-parse", `${commit}:golden/${path}`)).toBe(
-				git(first.workspace, "hash-object", "--no-filters", `golden/${path}`),
-			);
-		const message = git(place.origin, "show", "-s", "--format=%B", commit);
-		expect(message).toMatch(
-			/^Record the golden of net anew\n\nThe head was retrained\.\n\nnet: \S+@\S+\n\nReason given by octocat\. Models of [0-9a-f]{40}\./,
+it("a golden that changed becomes one commit and one pull request; the same again, nothing; another, one more commit; the merged one, nothing", async () => {
+	const place = await openPlace();
+	const [main, { state }] = [place.at("refs/heads/main"), place.github];
+	const first = await place.run({ model: "net", draft: "true" });
+	expect(first.exitCode, first.stdout + first.stderr).toBe(0);
+	const commit = place.at(ref);
+	const number = state.pulls[0]?.number;
+	expect(first.outputs).toEqual({
+		...{ changed: "true", branch: "trtgate/goldens", commit, "failure-kind": "" },
+		...{ "pull-request": String(number), "pull-request-url": `https://github.com/acme/engines/pull/${number}` },
+	});
+	expect(place.changes(main, commit)).toContain("M\tgolden/golden.json");
+	expect(place.changes(main, commit).filter((line) => !line.includes("\tgolden/"))).toEqual([]);
+	expect(git(place.origin, "show", "-s", "--format=%P", commit)).toBe(main);
+	const manifest = golden(place, commit);
+	expect(manifest).toMatchObject({ reason: "The head was retrained.", author: "octocat", cases: { length: 2 } });
+	// What was committed is what was recorded: the command line takes the checkout's golden for whole.
+	const paths = manifest.cases.flatMap(({ inputs, outputs }) => [...Object.values(inputs), ...Object.values(outputs)]);
+	for (const { path } of paths)
+		expect(git(place.origin, "rev-parse", `${commit}:golden/${path}`)).toBe(
+			git(first.workspace, "hash-object", "--no-filters", `golden/${path}`),
 		);
-		expect(message.split("\n").at(-1)).toBe("Trtgate-Goldens: trtgate/goldens");
-		expect(state.pulls).toMatchObject([{ headRef: "trtgate/goldens", baseRef: "main", isDraft: true }]);
-		expect(state.issues).toMatchObject([
-			{
-				title: "Record the golden of net anew",
-				body: expect.stringMatching(/^<!-- trtgate: goldens -->\n\n\*\*Why:\*\* The head was retrained\. — octocat/),
-			},
-		]);
-		expect(first.summary).toContain("## trtgate golden");
-		expect(first.annotations).toMatchObject([{ level: "notice", message: expect.stringMatching(/^Pull request \d+ .* was opened/) }]);
+	const message = git(place.origin, "show", "-s", "--format=%B", commit);
+	expect(message).toMatch(
+		/^Record the golden of net anew\n\nThe head was retrained\.\n\nnet: \S+@\S+\n\nReason given by octocat\. Models of [0-9a-f]{40}\./,
+	);
+	expect(message.split("\n").at(-1)).toBe("Trtgate-Goldens: trtgate/goldens");
+	expect(state.pulls).toMatchObject([{ headRef: "trtgate/goldens", baseRef: "main", isDraft: true }]);
+	expect(state.issues).toMatchObject([
+		{
+			title: "Record the golden of net anew",
+			body: expect.stringMatching(/^<!-- trtgate: goldens -->\n\n\*\*Why:\*\* The head was retrained\. — octocat/),
+		},
+	]);
+	expect(first.summary).toContain("## trtgate golden");
+	expect(first.annotations).toMatchObject([{ level: "notice", message: expect.stringMatching(/^Pull request \d+ .* was opened/) }]);
 
-		const second = await place.run({ model: "net" });
-		expect(second.outputs, second.stdout).toMatchObject({ changed: "true", commit, "pull-request": String(number) });
-		expect(second.stdout).toMatch(/was left unchanged; its branch already had the recorded goldens/);
-		expect([place.at(ref), state.pulls.length]).toEqual([commit, 1]);
+	const second = await place.run({ model: "net" });
+	expect(second.outputs, second.stdout).toMatchObject({ changed: "true", commit, "pull-request": String(number) });
+	expect(second.stdout).toMatch(/was left unchanged; its branch already had the recorded goldens/);
+	expect([place.at(ref), state.pulls.length]).toEqual([commit, 1]);
 
-		const third = await place.run({ reason: "Other pictures.", seed: "7" });
-		expect(third.outputs["commit"], third.stdout).toBe(place.at(ref));
-		expect(git(place.origin, "show", "-s", "--format=%P", ref)).toBe(commit);
-		expect(state.issues).toMatchObject([{ body: expect.stringContaining("**Why:** Other pictures.") }]);
+	const third = await place.run({ reason: "Other pictures.", seed: "7" });
+	expect(third.outputs["commit"], third.stdout).toBe(place.at(ref));
+	expect(git(place.origin, "show", "-s", "--format=%P", ref)).toBe(commit);
+	expect(state.issues).toMatchObject([{ body: expect.stringContaining("**Why:** Other pictures.") }]);
 
-		git(place.origin, "update-ref", "refs/heads/main", place.at(ref));
-		const before = state.requests.length;
-		const fourth = await place.run({ reason: "Again.", seed: "7" });
-		expect(fourth.outputs, fourth.stdout).toMatchObject({ changed: "false", "pull-request": "", commit: "", "failure-kind": "" });
-		expect(fourth.stdout).toMatch(/Nothing changed: \S+ is up to date/);
-		expect(state.requests.slice(before)).toEqual([]);
-		expect(state.violations).toEqual([]);
+	git(place.origin, "update-ref", "refs/heads/main", place.at(ref));
+	const before = state.requests.length;
+	const fourth = await place.run({ reason: "Again.", seed: "7" });
+	expect(fourth.outputs, fourth.stdout).toMatchObject({ changed: "false", "pull-request": "", commit: "", "failure-kind": "" });
+	expect(fourth.stdout).toMatch(/Nothing changed: \S+ is up to date/);
+	expect(state.requests.slice(before)).toEqual([]);
+	expect(state.violations).toEqual([]);
+});
+
+it("a golden that changed is not written over a person's commit, and the run reports it", async () => {
+	const place = await openPlace();
+	writeProject(place.work, { "golden/README.md": "A person's words.\n" });
+	const theirs = place.push(ref);
+	const run = await place.run({ seed: "7" });
+	expect(run.exitCode).toBe(2);
+	expect(run.outputs).toMatchObject({ changed: "true", commit: "", "failure-kind": "configuration" });
+	expect(run.annotations[0]).toMatchObject({
+		title: "trtgate: proposal-refused",
+		message: expect.stringMatching(/has commit [0-9a-f]{7}, which trtgate did not make; nothing was written over it/),
 	});
-
-	it("is not written over a person's commit, and the run reports it", async () => {
-		const place = await openPlace();
-		writeProject(place.work, { "golden/README.md": "A person's words.\n" });
-		const theirs = place.push(ref);
-		const run = await place.run({ seed: "7" });
-		expect(run.exitCode).toBe(2);
-		expect(run.outputs).toMatchObject({ changed: "true", commit: "", "failure-kind": "configuration" });
-		expect(run.annotations[0]).toMatchObject({
-			title: "trtgate: proposal-refused",
-			message: expect.stringMatching(/has commit [0-9a-f]{7}, which trtgate did not make; nothing was written over it/),
-		});
-		expect(run.summary).toContain("The recorded goldens are in the workspace");
-		expect(place.at(ref)).toBe(theirs);
-	});
+	expect(run.summary).toContain("The recorded goldens are in the workspace");
+	expect(place.at(ref)).toBe(theirs);
 });
 
 it("a pull request of a fork is refused before anything is recorded", async () => {
@@ -162,64 +160,56 @@ it("a pull request of a fork is refused before anything is recorded", async () =
 	expect(written(place)).toEqual([]);
 });
 
-describe("a job that is cancelled", () => {
-	it("proposes nothing, and ends at once", async () => {
-		const place = await openPlace();
-		// It records as soon as it has a child.
-		const cancel = (pid: number): void => {
-			const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8");
-			if (children === "") setTimeout(cancel, 20, pid);
-			else process.kill(pid, "SIGINT");
-		};
-		const run = await place.run({ "time-limit": "10m", cases: "2000" }, {}, cancel);
-		expect([run.exitCode, run.signal], run.stdout + run.stderr).toEqual([3, null]);
-		expect(run.annotations[0]).toMatchObject({ title: "trtgate: interrupted", message: expect.stringMatching(/Nothing was proposed/) });
-		expect(place.github.state.requests).toEqual([]);
-	});
+it("a job that is cancelled proposes nothing, and ends at once", async () => {
+	const place = await openPlace();
+	// It records as soon as it has a child.
+	const cancel = (pid: number): void => {
+		const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8");
+		if (children === "") setTimeout(cancel, 20, pid);
+		else process.kill(pid, "SIGINT");
+	};
+	const run = await place.run({ "time-limit": "10m", cases: "2000" }, {}, cancel);
+	expect([run.exitCode, run.signal], run.stdout + run.stderr).toEqual([3, null]);
+	expect(run.annotations[0]).toMatchObject({ title: "trtgate: interrupted", message: expect.stringMatching(/Nothing was proposed/) });
+	expect(place.github.state.requests).toEqual([]);
 });
 
-describe("a token without rights", () => {
-	it("to write contents reports the lines to add, and keeps what was recorded in the workspace", async () => {
-		const permissions = { contents: "read", "pull-requests": "write" } as const;
-		const place = await openPlace();
-		const run = await place.run({}, { permissions });
-		expect([run.exitCode, run.outputs["failure-kind"], run.outputs["changed"]]).toEqual([3, "github", "true"]);
-		expect(run.annotations[0]).toMatchObject({
-			title: "trtgate: github-permission",
-			message: expect.stringContaining("lacks `contents: write`"),
-		});
-		expect(run.annotations[0]?.message).toMatch(/`contents: write` .* `pull-requests: write`/);
-		expect(git(run.workspace, "status", "--porcelain")).toContain("golden/golden.json");
+it("a token without rights to write contents reports the lines to add, and keeps what was recorded in the workspace", async () => {
+	const permissions = { contents: "read", "pull-requests": "write" } as const;
+	const place = await openPlace();
+	const run = await place.run({}, { permissions });
+	expect([run.exitCode, run.outputs["failure-kind"], run.outputs["changed"]]).toEqual([3, "github", "true"]);
+	expect(run.annotations[0]).toMatchObject({
+		title: "trtgate: github-permission",
+		message: expect.stringContaining("lacks `contents: write`"),
 	});
+	expect(run.annotations[0]?.message).toMatch(/`contents: write` .* `pull-requests: write`/);
+	expect(git(run.workspace, "status", "--porcelain")).toContain("golden/golden.json");
 });
 
-describe("inputs", () => {
-	it.each([
-		["an empty reason", { reason: " " }, /Input reason is empty/],
-		["a model that is not there", { model: "nett" }, /Did you mean "net"/],
-	])("with %s are refused in words", async (_, inputs, says) => {
-		const place = await openPlace();
-		const run = await place.run(inputs);
-		expect(run.exitCode, run.stdout).toBe(2);
-		expect(run.annotations.map(({ message }) => message).join("\n")).toMatch(says);
-		expect(written(place)).toEqual([]);
-	});
+it.each([
+	["an empty reason", { reason: " " }, /Input reason is empty/],
+	["a model that is not there", { model: "nett" }, /Did you mean "net"/],
+])("inputs with %s are refused in words", async (_, inputs, says) => {
+	const place = await openPlace();
+	const run = await place.run(inputs);
+	expect(run.exitCode, run.stdout).toBe(2);
+	expect(run.annotations.map(({ message }) => message).join("\n")).toMatch(says);
+	expect(written(place)).toEqual([]);
 });
 
-describe("several models", () => {
-	it("share a pull request; one that cannot be recorded keeps none of the others, and the run fails", async () => {
-		const model = /^ {2}net:\n(?: {4}.*\n)+/m.exec(quickConfig)?.[0] ?? "";
-		const named = (name: string, onnx: string): string =>
-			model.replace("net:", `${name}:`).replace("model.onnx", onnx).replace("golden/golden.json", `golden/${name}/golden.json`);
-		const models = `${named("a", "model.onnx")}${named("'::error::b @acme'", "none.onnx").replace(/golden\/.*\/golden/, "golden/b/golden")}`;
-		const place = await openPlace({ "trtgate.yml": quickConfig.replace(model, models) });
-		const run = await place.run({});
-		expect(run.exitCode, run.stdout + run.stderr).toBe(2);
-		expect(run.outputs).toMatchObject({ changed: "true", "failure-kind": "configuration" });
-		expect(place.changes("refs/heads/main", ref)).toContain("A\tgolden/a/golden.json");
-		const { body, title } = place.github.state.issues[0] ?? {};
-		expect(title).toBe("Record the golden of a");
-		expect(body).toMatch(/::\u200derror::b @\u200dacme was not recorded/);
-		expect(run.annotations.filter(({ message }) => message.startsWith("b @acme"))).toEqual([]);
-	});
+it("several models share a pull request; one that cannot be recorded keeps none of the others, and the run fails", async () => {
+	const model = /^ {2}net:\n(?: {4}.*\n)+/m.exec(quickConfig)?.[0] ?? "";
+	const named = (name: string, onnx: string): string =>
+		model.replace("net:", `${name}:`).replace("model.onnx", onnx).replace("golden/golden.json", `golden/${name}/golden.json`);
+	const models = `${named("a", "model.onnx")}${named("'::error::b @acme'", "none.onnx").replace(/golden\/.*\/golden/, "golden/b/golden")}`;
+	const place = await openPlace({ "trtgate.yml": quickConfig.replace(model, models) });
+	const run = await place.run({});
+	expect(run.exitCode, run.stdout + run.stderr).toBe(2);
+	expect(run.outputs).toMatchObject({ changed: "true", "failure-kind": "configuration" });
+	expect(place.changes("refs/heads/main", ref)).toContain("A\tgolden/a/golden.json");
+	const { body, title } = place.github.state.issues[0] ?? {};
+	expect(title).toBe("Record the golden of a");
+	expect(body).toMatch(/::\u200derror::b @\u200dacme was not recorded/);
+	expect(run.annotations.filter(({ message }) => message.startsWith("b @acme"))).toEqual([]);
 });

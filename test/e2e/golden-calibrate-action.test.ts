@@ -35,7 +35,7 @@ async function calibrate(comparison: Replay["comparison"], limits: string) {
 	return { run, github, origin };
 }
 
-it("proposes the limits that follow from the engines as a pull request with the evidence", async () => {
+it("the golden action proposes the limits that follow from the engines as a pull request with the evidence", async () => {
 	const tight = JSON.stringify({ outputs: { hidden: { comparators: [{ kind: "relative-l2", tolerance: { fp16: 2e-3 } }] } } });
 	const { run, github, origin } = await calibrate("same-model", tight);
 	expect(run.exitCode, run.stdout + run.stderr).toBe(0);
@@ -52,7 +52,7 @@ it("proposes the limits that follow from the engines as a pull request with the 
 	expect(github.state.violations).toEqual([]);
 });
 
-it("proposes nothing from an engine that is wrong, and says why", async () => {
+it("the golden action proposes nothing from an engine that is wrong, and says why", async () => {
 	const { run, github } = await calibrate("wrong-head", "{}");
 	expect(run.exitCode, run.stdout + run.stderr).toBe(0);
 	expect(run.outputs).toMatchObject({ changed: "false", "pull-request": "" });

@@ -1,7 +1,7 @@
 // Numbers at the ends of their range through the built bundle: `trtgate golden check` says what is true of them.
 import { createHash } from "node:crypto";
 import { resolve } from "node:path";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { Tensor } from "../../src/core/golden/tensor/tensor.ts";
 import type { ComparatorSpec, GoldenOutput } from "../../src/core/schema/golden.ts";
 import type { GoldenCheck } from "../../src/core/schema/result.ts";
@@ -48,56 +48,54 @@ function noise(seed: number, count: number): number[] {
 	return Array.from({ length: count }, (_, at) => [1, 2, 3, 4].reduce((sum, part) => sum + uniform(at * 4 + part), -2) * Math.sqrt(3));
 }
 
-describe("golden check at the ends of numbers", () => {
-	it("finds a row that is far off by js, though the engine's class lies below e^-709", async () => {
-		const golden = new Array<number>(80).fill(0);
-		const engine = golden.map((value, at) => (at === 3 ? -730 : value));
-		const said = await check(float64(golden, [8, 10]), float64(engine, [8, 10]), asked({ kind: "js", input: "logits" }));
-		expect(said).toMatchObject({ exit: 1, state: "mismatch", checks: [{ metric: "js", pass: false }] });
-		expect(said.checks[0]?.got).toBeCloseTo(jsOfLostClass() / 8, 12);
-	});
+it("golden check at the ends of numbers finds a row that is far off by js, though the engine's class lies below e^-709", async () => {
+	const golden = new Array<number>(80).fill(0);
+	const engine = golden.map((value, at) => (at === 3 ? -730 : value));
+	const said = await check(float64(golden, [8, 10]), float64(engine, [8, 10]), asked({ kind: "js", input: "logits" }));
+	expect(said).toMatchObject({ exit: 1, state: "mismatch", checks: [{ metric: "js", pass: false }] });
+	expect(said.checks[0]?.got).toBeCloseTo(jsOfLostClass() / 8, 12);
+});
 
-	it("passes a bit-identical fp16 softmax of 32,000 classes by kl, with 0", async () => {
-		const classes = 32_000;
-		const logits = noise(3, classes).map((value) => 4 * value);
-		const powers = logits.map((value) => Math.exp(value));
-		const sum = powers.reduce((total, value) => total + value, 0);
-		const bits = Uint16Array.from(powers, (value) => halfBits(value / sum));
-		expect(bits.filter((pattern) => pattern === 0).length).toBeGreaterThan(1000);
-		const tensor: Tensor = { dtype: "float16", shape: [1, classes], data: new Uint8Array(bits.buffer) };
-		const said = await check(tensor, tensor, { semantic: "probabilities", ...asked({ kind: "kl" }) }, "fp16");
-		expect(said).toMatchObject({ exit: 0, state: "match", checks: [{ metric: "kl", got: 0, pass: true }] });
-	});
+it("golden check at the ends of numbers passes a bit-identical fp16 softmax of 32,000 classes by kl, with 0", async () => {
+	const classes = 32_000;
+	const logits = noise(3, classes).map((value) => 4 * value);
+	const powers = logits.map((value) => Math.exp(value));
+	const sum = powers.reduce((total, value) => total + value, 0);
+	const bits = Uint16Array.from(powers, (value) => halfBits(value / sum));
+	expect(bits.filter((pattern) => pattern === 0).length).toBeGreaterThan(1000);
+	const tensor: Tensor = { dtype: "float16", shape: [1, classes], data: new Uint8Array(bits.buffer) };
+	const said = await check(tensor, tensor, { semantic: "probabilities", ...asked({ kind: "kl" }) }, "fp16");
+	expect(said).toMatchObject({ exit: 0, state: "match", checks: [{ metric: "kl", got: 0, pass: true }] });
+});
 
-	it("finds an engine that is noise of 1e-20 by cosine", async () => {
-		const golden = noise(1, 4096);
-		const other = noise(2, 4096);
-		const dot = (a: readonly number[], b: readonly number[]): number => a.reduce((sum, value, at) => sum + value * (b[at] ?? 0), 0);
-		const cosine = dot(golden, other) / Math.sqrt(dot(golden, golden) * dot(other, other));
-		// Turned so that it points a little in the golden's direction.
-		const engine = other.map((value) => value * Math.sign(cosine) * 1e-20);
-		const said = await check(float64(golden), float64(engine), asked({ kind: "cosine" }));
-		expect(said).toMatchObject({ exit: 1, state: "mismatch" });
-		expect(said.checks[0]?.got).toBeCloseTo(Math.abs(cosine), 9);
-	});
+it("golden check at the ends of numbers finds an engine that is noise of 1e-20 by cosine", async () => {
+	const golden = noise(1, 4096);
+	const other = noise(2, 4096);
+	const dot = (a: readonly number[], b: readonly number[]): number => a.reduce((sum, value, at) => sum + value * (b[at] ?? 0), 0);
+	const cosine = dot(golden, other) / Math.sqrt(dot(golden, golden) * dot(other, other));
+	// Turned so that it points a little in the golden's direction.
+	const engine = other.map((value) => value * Math.sign(cosine) * 1e-20);
+	const said = await check(float64(golden), float64(engine), asked({ kind: "cosine" }));
+	expect(said).toMatchObject({ exit: 1, state: "mismatch" });
+	expect(said.checks[0]?.got).toBeCloseTo(Math.abs(cosine), 9);
+});
 
-	it("distinguishes errors of 3 beyond 2^53 in a quantile", async () => {
-		const golden = Array.from({ length: 64 }, (_, at) => 2n ** 60n + BigInt(at));
-		const engine = golden.map((value) => value + 3n);
-		const said = await check(int64(golden), int64(engine), asked({ kind: "quantile", tolerance: 2 }));
-		expect(said).toMatchObject({ exit: 1, checks: [{ metric: "quantile", got: 3, pass: false }] });
-	});
+it("golden check at the ends of numbers distinguishes errors of 3 beyond 2^53 in a quantile", async () => {
+	const golden = Array.from({ length: 64 }, (_, at) => 2n ** 60n + BigInt(at));
+	const engine = golden.map((value) => value + 3n);
+	const said = await check(int64(golden), int64(engine), asked({ kind: "quantile", tolerance: 2 }));
+	expect(said).toMatchObject({ exit: 1, checks: [{ metric: "quantile", got: 3, pass: false }] });
+});
 
-	it("matches an output of -Infinity throughout that is the golden's own", async () => {
-		const masked = float32(new Array<number>(12).fill(Number.NEGATIVE_INFINITY), [3, 4]);
-		const spec: GoldenOutput = { nonFinite: "must-match" };
-		expect(await check(masked, masked, spec)).toMatchObject({
-			exit: 0,
-			state: "match",
-			checks: [{ metric: "non-finite" }, { pass: true }],
-		});
-		expect(await check(masked, float32(new Array<number>(12).fill(0), [3, 4]), spec)).toMatchObject({ exit: 1, state: "mismatch" });
+it("golden check at the ends of numbers matches an output of -Infinity throughout that is the golden's own", async () => {
+	const masked = float32(new Array<number>(12).fill(Number.NEGATIVE_INFINITY), [3, 4]);
+	const spec: GoldenOutput = { nonFinite: "must-match" };
+	expect(await check(masked, masked, spec)).toMatchObject({
+		exit: 0,
+		state: "match",
+		checks: [{ metric: "non-finite" }, { pass: true }],
 	});
+	expect(await check(masked, float32(new Array<number>(12).fill(0), [3, 4]), spec)).toMatchObject({ exit: 1, state: "mismatch" });
 });
 
 /** Of ten equal classes against nine. */

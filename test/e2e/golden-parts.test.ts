@@ -1,7 +1,7 @@
 // Goldens of a detector's raw head through the built bundle: parts with limits of their own, and cases that are noise.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import { parseManifest } from "../../src/core/golden/manifest/parse-manifest.ts";
 import type { Tensor } from "../../src/core/golden/tensor/tensor.ts";
 import type { GoldenManifest, TensorFile } from "../../src/core/schema/golden.ts";
@@ -90,42 +90,40 @@ async function checkChanged(
 	return golden(["check", "golden/golden.json", "--outputs", name, "--precision", precision], cwd);
 }
 
-describe("a golden of boxes beside scores", () => {
-	it("has a limit and a noise floor for each part, and explains why", () => {
-		expect(run, run.stderr).toMatchObject({ exit: 0 });
-		expect(run.stdout).toMatch(/head: Compared part by part.*channels 0…3 about .*, channels 4…9 about/);
-		const { outputs, noiseFloor } = read(cwd);
-		const slices = [
-			{ axis: 1, from: 0, to: 4 },
-			{ axis: 1, from: 4, to: 10 },
-		];
-		expect(outputs["head"]?.comparators).toMatchObject([
-			{ kind: "relative-l2", slice: slices[0] },
-			{ kind: "relative-l2", slice: slices[1] },
-			{ kind: "top-k", slice: slices[1], axis: 1 },
-		]);
-		expect(noiseFloor?.outputs["head"]?.parts?.map(({ slice }) => slice)).toEqual(slices);
-		expect(noiseFloor?.runs).toContain("wasm, basic, 1 thread, a batch of 3");
-	});
+it("a golden of boxes beside scores has a limit and a noise floor for each part, and explains why", () => {
+	expect(run, run.stderr).toMatchObject({ exit: 0 });
+	expect(run.stdout).toMatch(/head: Compared part by part.*channels 0…3 about .*, channels 4…9 about/);
+	const { outputs, noiseFloor } = read(cwd);
+	const slices = [
+		{ axis: 1, from: 0, to: 4 },
+		{ axis: 1, from: 4, to: 10 },
+	];
+	expect(outputs["head"]?.comparators).toMatchObject([
+		{ kind: "relative-l2", slice: slices[0] },
+		{ kind: "relative-l2", slice: slices[1] },
+		{ kind: "top-k", slice: slices[1], axis: 1 },
+	]);
+	expect(noiseFloor?.outputs["head"]?.parts?.map(({ slice }) => slice)).toEqual(slices);
+	expect(noiseFloor?.runs).toContain("wasm, basic, 1 thread, a batch of 3");
+});
 
-	it.each<[string, (channel: number, value: (channel: number) => number) => number, RegExp]>([
-		["permuted", (channel, value) => value(channel < 4 ? channel : 4 + ((channel - 3) % classes)), /✗ head: relative-l2 of channels 4…9/],
-		["weak", (channel, value) => value(channel) * (channel < 4 ? 1 : 0.1), /✗ head: relative-l2 of channels 4…9/],
-		["shifted", (channel, value) => value(channel) + (channel < 4 ? 20 : 0), /✗ head: relative-l2 of channels 0…3/],
-	])("notices at fp16 that it is %s, and names the part", async (name, change, words) => {
-		const check = await checkChanged(name, change);
-		expect(check).toMatchObject({ exit: 1, stdout: expect.stringMatching(words) });
-	});
+it.each<[string, (channel: number, value: (channel: number) => number) => number, RegExp]>([
+	["permuted", (channel, value) => value(channel < 4 ? channel : 4 + ((channel - 3) % classes)), /✗ head: relative-l2 of channels 4…9/],
+	["weak", (channel, value) => value(channel) * (channel < 4 ? 1 : 0.1), /✗ head: relative-l2 of channels 4…9/],
+	["shifted", (channel, value) => value(channel) + (channel < 4 ? 20 : 0), /✗ head: relative-l2 of channels 0…3/],
+])("a golden of boxes beside scores notices at fp16 that it is %s, and names the part", async (name, change, words) => {
+	const check = await checkChanged(name, change);
+	expect(check).toMatchObject({ exit: 1, stdout: expect.stringMatching(words) });
+});
 
-	it("takes what rounding makes of it, and shows the part nearest to its limit", async () => {
-		const check = await checkChanged("right", (channel, value) => value(channel) * (1 + 1e-4 * Math.sin(channel)));
-		expect(check).toMatchObject({ exit: 0, stdout: expect.stringMatching(/✓ head: relative-l2 of channels 4…9 \S+ \(≤/) });
-	});
+it("a golden of boxes beside scores takes what rounding makes of it, and shows the part nearest to its limit", async () => {
+	const check = await checkChanged("right", (channel, value) => value(channel) * (1 + 1e-4 * Math.sin(channel)));
+	expect(check).toMatchObject({ exit: 0, stdout: expect.stringMatching(/✓ head: relative-l2 of channels 4…9 \S+ \(≤/) });
+});
 
-	it("is explained by inspect, part by part", async () => {
-		const inspect = await golden(["inspect", "golden/golden.json"], cwd);
-		expect(inspect).toMatchObject({ exit: 0, stdout: expect.stringMatching(/relative-l2 of channels 0…3: relative L2: fp32 ≤/) });
-	});
+it("a golden of boxes beside scores is explained by inspect, part by part", async () => {
+	const inspect = await golden(["inspect", "golden/golden.json"], cwd);
+	expect(inspect).toMatchObject({ exit: 0, stdout: expect.stringMatching(/relative-l2 of channels 0…3: relative L2: fp32 ≤/) });
 });
 
 /** map [batch, 1, anchors] = sigmoid(weights · x − 15): of an input near zero nothing but 3e-7. */
@@ -142,24 +140,22 @@ function mapModel(): Uint8Array {
 	});
 }
 
-describe("cases that are noise", () => {
-	it("are left out with the reason, and set no limit", async () => {
-		const folder = temporaryFolder();
-		const inputs = {
-			"inputs/blank/x.npy": encodeNpy(input(1, 1e-3)),
-			"inputs/first/x.npy": encodeNpy(input(2, 3)),
-			"inputs/second/x.npy": encodeNpy(input(3, 3)),
-		};
-		writeAll(folder, { "map.onnx": mapModel(), ...inputs });
-		const recorded = await golden(["record", "map.onnx", "--inputs", "inputs", "--out", "golden", ...quick], folder);
-		expect(recorded, recorded.stderr).toMatchObject({
-			exit: 0,
-			stderr: expect.stringMatching(
-				/Case "blank" was left out, because it is noise: the largest value of output "map" is [\d.e-]+, where other cases reach 1/,
-			),
-		});
-		const { cases, noiseFloor } = read(folder);
-		expect(cases.map(({ id }) => id)).toEqual(["first", "second"]);
-		expect(noiseFloor?.outputs["map"]?.relativeL2).toBeLessThan(1e-5);
+it("cases that are noise are left out with the reason, and set no limit", async () => {
+	const folder = temporaryFolder();
+	const inputs = {
+		"inputs/blank/x.npy": encodeNpy(input(1, 1e-3)),
+		"inputs/first/x.npy": encodeNpy(input(2, 3)),
+		"inputs/second/x.npy": encodeNpy(input(3, 3)),
+	};
+	writeAll(folder, { "map.onnx": mapModel(), ...inputs });
+	const recorded = await golden(["record", "map.onnx", "--inputs", "inputs", "--out", "golden", ...quick], folder);
+	expect(recorded, recorded.stderr).toMatchObject({
+		exit: 0,
+		stderr: expect.stringMatching(
+			/Case "blank" was left out, because it is noise: the largest value of output "map" is [\d.e-]+, where other cases reach 1/,
+		),
 	});
+	const { cases, noiseFloor } = read(folder);
+	expect(cases.map(({ id }) => id)).toEqual(["first", "second"]);
+	expect(noiseFloor?.outputs["map"]?.relativeL2).toBeLessThan(1e-5);
 });

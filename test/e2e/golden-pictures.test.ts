@@ -2,7 +2,7 @@
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { PNG } from "pngjs";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { GoldenManifest } from "../../src/core/schema/golden.ts";
 import type { Result } from "../../src/core/schema/result.ts";
 import { runCli, temporaryFolder } from "../support/project.ts";
@@ -56,65 +56,63 @@ function hashes({ cases }: GoldenManifest, side: "inputs" | "outputs"): unknown 
 	return cases.map(({ id, [side]: files }) => [id, ...Object.values(files).map(({ sha256 }) => sha256)]);
 }
 
-describe("a golden of pictures", () => {
-	it("is recorded from PNG files, checked, and judged by the gate with a command and a number over the whole set, and recorded again for another model", async () => {
-		const cwd = temporaryFolder();
-		cpSync(classifier, join(cwd, "net.onnx"));
-		writePictures(cwd, 4);
-		writeFileSync(join(cwd, "trtgate.yml"), config);
-		writeFileSync(join(cwd, "furthest.mjs"), furthest);
-		const recorded = await cli(["golden", "record", "--model", "net", "--inputs", "pictures", "--author", "Ann", "--quiet"], cwd);
-		expect(recorded, recorded.stderr).toMatchObject({ exit: 0 });
-		const path = join(cwd, "golden/golden.json");
-		const manifest: GoldenManifest = JSON.parse(readFileSync(path, "utf8"));
-		const image = manifest.cases[0]!.inputs["image"]!;
-		expect(image).toMatchObject({
-			path: "r1/bars-0/in-image.png",
-			format: "image",
-			preprocess: { colour: "grey", resize: [48, 48], layout: "nchw" },
-			tensorSha256: expect.stringMatching(/^[0-9a-f]{64}$/),
-		});
-		expect(readFileSync(join(cwd, "golden", image.path))).toEqual(readFileSync(join(cwd, "pictures/bars-0.png")));
-
-		const output = manifest.outputs["logits"]!;
-		output.comparators!.push({ kind: "top-k", scope: "set", tolerance: 1 }, { kind: "custom", name: "furthest", tolerance: 1e-3 });
-		writeFileSync(path, JSON.stringify(manifest));
-		const alone = await cli(["golden", "check", "golden/golden.json", "--outputs", "golden/r1"], cwd);
-		expect(alone).toMatchObject({ exit: 1, stdout: expect.stringContaining("trtgate.yml has no command") });
-		const check = await cli(["golden", "check", "golden/golden.json", "--outputs", "golden/r1", "--config", "trtgate.yml"], cwd);
-		expect(check, check.stderr).toMatchObject({ exit: 0, stdout: expect.stringContaining("4 of 4 cases match, 1 of 1 whole set") });
-
-		const gate = await cli(["run", "--out", "out"], cwd);
-		expect(gate, gate.stdout + gate.stderr).toMatchObject({ exit: 0 });
-		const result: Result = JSON.parse(readFileSync(join(cwd, "out/result.json"), "utf8"));
-		expect(result.golden.map(({ case: name, state }) => [name, state])).toEqual([
-			...["bars-0", "bars-1", "bars-2", "bars-3"].map((name) => [name, "match"]),
-			["whole set", "match"],
-		]);
-		expect(result.golden[1]?.checks.at(-1)).toMatchObject({ metric: "custom furthest", pass: true, detail: "asked about bars-1" });
-		expect(readFileSync(join(cwd, "out/report.md"), "utf8")).toContain("4 of 4 cases match, 1 of 1 whole set");
-
-		image.preprocess!.scale = 1;
-		writeFileSync(path, JSON.stringify(manifest));
-		const other = await cli(["run", "--out", "out"], cwd);
-		expect(other.exit, other.stdout + other.stderr).toBe(1);
-		expect(readFileSync(join(cwd, "out/report.md"), "utf8")).toContain("a tensor of SHA-256");
-
-		delete image.preprocess!.scale;
-		writeFileSync(path, JSON.stringify(manifest));
-		const retrained = readFileSync(classifier);
-		// In the mantissa of a weight.
-		retrained.writeUInt8(retrained.readUInt8(20_001) ^ 0x40, 20_001);
-		writeFileSync(join(cwd, "net.onnx"), retrained);
-		const again = await cli(["golden", "record", "--model", "net", "--author", "Ann", "--reason", "Retrained.", "--quiet"], cwd);
-		expect(again, again.stderr).toMatchObject({
-			exit: 0,
-			stdout: expect.stringMatching(/^Inputs: 4 real pictures.*\nRecorded golden@2 with 4 cases/),
-			stderr: expect.stringContaining("The 4 cases of golden@1 are recorded again with the stored inputs"),
-		});
-		const after: GoldenManifest = JSON.parse(readFileSync(path, "utf8"));
-		expect(after.outputs).toEqual(manifest.outputs);
-		expect(hashes(after, "inputs")).toEqual(hashes(manifest, "inputs"));
-		expect(hashes(after, "outputs")).not.toEqual(hashes(manifest, "outputs"));
+it("a golden of pictures is recorded from PNG files, checked, and judged by the gate with a command and a number over the whole set, and recorded again for another model", async () => {
+	const cwd = temporaryFolder();
+	cpSync(classifier, join(cwd, "net.onnx"));
+	writePictures(cwd, 4);
+	writeFileSync(join(cwd, "trtgate.yml"), config);
+	writeFileSync(join(cwd, "furthest.mjs"), furthest);
+	const recorded = await cli(["golden", "record", "--model", "net", "--inputs", "pictures", "--author", "Ann", "--quiet"], cwd);
+	expect(recorded, recorded.stderr).toMatchObject({ exit: 0 });
+	const path = join(cwd, "golden/golden.json");
+	const manifest: GoldenManifest = JSON.parse(readFileSync(path, "utf8"));
+	const image = manifest.cases[0]!.inputs["image"]!;
+	expect(image).toMatchObject({
+		path: "r1/bars-0/in-image.png",
+		format: "image",
+		preprocess: { colour: "grey", resize: [48, 48], layout: "nchw" },
+		tensorSha256: expect.stringMatching(/^[0-9a-f]{64}$/),
 	});
+	expect(readFileSync(join(cwd, "golden", image.path))).toEqual(readFileSync(join(cwd, "pictures/bars-0.png")));
+
+	const output = manifest.outputs["logits"]!;
+	output.comparators!.push({ kind: "top-k", scope: "set", tolerance: 1 }, { kind: "custom", name: "furthest", tolerance: 1e-3 });
+	writeFileSync(path, JSON.stringify(manifest));
+	const alone = await cli(["golden", "check", "golden/golden.json", "--outputs", "golden/r1"], cwd);
+	expect(alone).toMatchObject({ exit: 1, stdout: expect.stringContaining("trtgate.yml has no command") });
+	const check = await cli(["golden", "check", "golden/golden.json", "--outputs", "golden/r1", "--config", "trtgate.yml"], cwd);
+	expect(check, check.stderr).toMatchObject({ exit: 0, stdout: expect.stringContaining("4 of 4 cases match, 1 of 1 whole set") });
+
+	const gate = await cli(["run", "--out", "out"], cwd);
+	expect(gate, gate.stdout + gate.stderr).toMatchObject({ exit: 0 });
+	const result: Result = JSON.parse(readFileSync(join(cwd, "out/result.json"), "utf8"));
+	expect(result.golden.map(({ case: name, state }) => [name, state])).toEqual([
+		...["bars-0", "bars-1", "bars-2", "bars-3"].map((name) => [name, "match"]),
+		["whole set", "match"],
+	]);
+	expect(result.golden[1]?.checks.at(-1)).toMatchObject({ metric: "custom furthest", pass: true, detail: "asked about bars-1" });
+	expect(readFileSync(join(cwd, "out/report.md"), "utf8")).toContain("4 of 4 cases match, 1 of 1 whole set");
+
+	image.preprocess!.scale = 1;
+	writeFileSync(path, JSON.stringify(manifest));
+	const other = await cli(["run", "--out", "out"], cwd);
+	expect(other.exit, other.stdout + other.stderr).toBe(1);
+	expect(readFileSync(join(cwd, "out/report.md"), "utf8")).toContain("a tensor of SHA-256");
+
+	delete image.preprocess!.scale;
+	writeFileSync(path, JSON.stringify(manifest));
+	const retrained = readFileSync(classifier);
+	// In the mantissa of a weight.
+	retrained.writeUInt8(retrained.readUInt8(20_001) ^ 0x40, 20_001);
+	writeFileSync(join(cwd, "net.onnx"), retrained);
+	const again = await cli(["golden", "record", "--model", "net", "--author", "Ann", "--reason", "Retrained.", "--quiet"], cwd);
+	expect(again, again.stderr).toMatchObject({
+		exit: 0,
+		stdout: expect.stringMatching(/^Inputs: 4 real pictures.*\nRecorded golden@2 with 4 cases/),
+		stderr: expect.stringContaining("The 4 cases of golden@1 are recorded again with the stored inputs"),
+	});
+	const after: GoldenManifest = JSON.parse(readFileSync(path, "utf8"));
+	expect(after.outputs).toEqual(manifest.outputs);
+	expect(hashes(after, "inputs")).toEqual(hashes(manifest, "inputs"));
+	expect(hashes(after, "outputs")).not.toEqual(hashes(manifest, "outputs"));
 });

@@ -2,7 +2,7 @@
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import { parseManifest } from "../../src/core/golden/manifest/parse-manifest.ts";
 import type { GoldenManifest } from "../../src/core/schema/golden.ts";
 import { type CliRun, runCli, temporaryFolder } from "../support/project.ts";
@@ -51,124 +51,115 @@ function withRecording(): string {
 	return cwd;
 }
 
-describe("golden record", () => {
-	it("makes a golden with noise floor, statistics, limits and a trial of defects; check and inspect agree with it", async () => {
-		const cwd = withRecording();
-		const { run } = recorded;
-		expect(run, run.stderr).toMatchObject({
-			exit: 0,
-			stdout: expect.stringMatching(
-				/^Inputs: made-up pictures\. They show whether the arithmetic is right.*\nRecorded golden@1 with 3 cases/,
-			),
-		});
-		const manifest = read(cwd);
-		expect(manifest).toMatchObject({
-			goldenId: "golden@1",
-			author: "Ann",
-			reason: "First recording.",
-			model: { path: "classifier.onnx" },
-			producer: { backend: "onnxruntime-wasm", precision: "fp32", optimisation: "basic", seed: 1, dims: { batch: 2 } },
-			sensitivity: { state: "complete", tensors: 6, precisions: { fp32: { missed: [] } } },
-			outputs: { logits: { semantic: "logits", batchAxis: 0 } },
-		});
-		expect(manifest.noiseFloor?.runs.length).toBeGreaterThan(3);
-		expect(manifest.cases[0]?.outputs["logits"]?.stats).toMatchObject({ nan: 0, inf: 0, min: expect.any(Number) });
-		expect(readdirSync(join(cwd, "golden")).sort()).toEqual(["golden.json", "r1"]);
-		const check = await golden(["check", "golden/golden.json", "--outputs", "golden/r1", "--json"], cwd);
-		expect(check.exit).toBe(0);
-		expect(matches(check.stdout, "golden-check")).toMatchObject({ state: "match", cases: { length: 3 } });
-		const inspect = await golden(["inspect", "golden/golden.json", "--json"], cwd);
-		expect(inspect.exit).toBe(0);
-		expect(matches(inspect.stdout, "golden-inspect")).toMatchObject({ findings: [], outputs: [{ name: "logits", semantic: "logits" }] });
+it("golden record makes a golden with noise floor, statistics, limits and a trial of defects; check and inspect agree with it", async () => {
+	const cwd = withRecording();
+	const { run } = recorded;
+	expect(run, run.stderr).toMatchObject({
+		exit: 0,
+		stdout: expect.stringMatching(
+			/^Inputs: made-up pictures\. They show whether the arithmetic is right.*\nRecorded golden@1 with 3 cases/,
+		),
 	});
-
-	it.each([
-		["a shape of another rank", [classifier, "--out", "g", "--shape", "image=3,64,64"], /--shape image has 3 dimensions.*\[config-dims\]/],
-		["no folder", [classifier], /needs --out/],
-		["an input that is not there", [classifier, "--out", "g", "--dims", "batch=1", "--generator", "picture=image"], /no input "picture"/],
-		["no model", ["none.onnx", "--out", "g"], /There is no model/],
-	])("refuses %s with exit 2 and leaves nothing behind", async (_, argv, says) => {
-		const cwd = temporaryFolder();
-		const run = await golden(["record", ...argv, "--quiet"], cwd);
-		expect(run).toMatchObject({ exit: 2, stderr: expect.stringMatching(says) });
-		expect(existsSync(join(cwd, "g"))).toBe(false);
+	const manifest = read(cwd);
+	expect(manifest).toMatchObject({
+		goldenId: "golden@1",
+		author: "Ann",
+		reason: "First recording.",
+		model: { path: "classifier.onnx" },
+		producer: { backend: "onnxruntime-wasm", precision: "fp32", optimisation: "basic", seed: 1, dims: { batch: 2 } },
+		sensitivity: { state: "complete", tensors: 6, precisions: { fp32: { missed: [] } } },
+		outputs: { logits: { semantic: "logits", batchAxis: 0 } },
 	});
-
-	it("refuses a change without a reason, and limits that let defects through with the precision, the share and the defects", async () => {
-		const cwd = withRecording();
-		expect(await golden(first, cwd)).toMatchObject({
-			exit: 2,
-			stderr: expect.stringMatching(/golden@1 already; changing it needs --reason/),
-		});
-		const path = join(cwd, "golden/golden.json");
-		const loose = JSON.parse(readFileSync(path, "utf8"));
-		loose.outputs.logits.comparators = [{ kind: "relative-l2", tolerance: { fp32: 0.05 } }];
-		writeFileSync(path, JSON.stringify(loose));
-		const before = readFileSync(path, "utf8");
-		const run = await golden([...first, "--reason", "Looser."], cwd);
-		expect(run.exit).toBe(2);
-		expect(run.stderr).toMatch(
-			/at fp32 it notices \d+ of \d+ defects[\s\S]*100 % of those[\s\S]*not: [\s\S]*an output moves by [\s\S]*--notice fp32=0\.\d+/,
-		);
-		expect(readFileSync(path, "utf8")).toBe(before);
-		expect(readdirSync(join(cwd, "golden")).sort()).toEqual(["golden.json", "r1"]);
-	});
-
-	it("replaces cases and limits in one step, and leaves out boundary cases that the model does not tolerate", async () => {
-		const cwd = withRecording();
-		writeFileSync(join(cwd, "golden/README.md"), "mine");
-		const others = ["--cases", "12", "--generator", "image=image+boundary", "--seed", "2", "--propose", "--notice", "fp16=0.5"];
-		const changed = await golden([...first, ...others, "--reason", "Other pictures."], cwd);
-		expect(changed, changed.stderr).toMatchObject({
-			exit: 0,
-			stdout: expect.stringMatching(/^Recorded golden@2/m),
-			stderr: expect.stringMatching(/Case "12-max" was left out: its outputs hold NaN or infinite values/),
-		});
-		expect(read(cwd)).toMatchObject({ goldenId: "golden@2", reason: "Other pictures." });
-		expect(read(cwd).cases.map(({ id }) => id)).toContain("2-zeros");
-		expect(readdirSync(join(cwd, "golden")).sort()).toEqual(["README.md", "golden.json", "r2"]);
-		expect(await golden(["check", "golden/golden.json", "--outputs", "golden/r2"], cwd)).toMatchObject({ exit: 0 });
-	});
+	expect(manifest.noiseFloor?.runs.length).toBeGreaterThan(3);
+	expect(manifest.cases[0]?.outputs["logits"]?.stats).toMatchObject({ nan: 0, inf: 0, min: expect.any(Number) });
+	expect(readdirSync(join(cwd, "golden")).sort()).toEqual(["golden.json", "r1"]);
+	const check = await golden(["check", "golden/golden.json", "--outputs", "golden/r1", "--json"], cwd);
+	expect(check.exit).toBe(0);
+	expect(matches(check.stdout, "golden-check")).toMatchObject({ state: "match", cases: { length: 3 } });
+	const inspect = await golden(["inspect", "golden/golden.json", "--json"], cwd);
+	expect(inspect.exit).toBe(0);
+	expect(matches(inspect.stdout, "golden-inspect")).toMatchObject({ findings: [], outputs: [{ name: "logits", semantic: "logits" }] });
 });
 
-describe("golden check", () => {
-	it("exits 1 where an output differs, is missing, or has another shape", async () => {
-		const cwd = temporaryFolder();
-		const manifest = join(quickstart, "golden/classifier/golden.json");
-		const stored = join(cwd, "outputs");
-		cpSync(dirname(folderOf("classifier", "disc")), stored, { recursive: true });
-		expect((await golden(["check", manifest, "--outputs", stored], cwd)).exit).toBe(0);
-		cpSync(join(stored, "disc/out-logits.npy"), join(stored, "ring/out-logits.npy"));
-		cpSync(join(stored, "batch-of-4/out-logits.npy"), join(stored, "checker/out-logits.npy"));
-		rmSync(join(stored, "bars-up/out-logits.npy"));
-		const run = await golden(["check", manifest, "--outputs", stored, "--precision", "fp16", "--json"], cwd);
-		expect(run.exit).toBe(1);
-		const report = matches(run.stdout, "golden-check") as { cases: { case: string; state: string; checks: { metric: string }[] }[] };
-		const state = (id: string) => report.cases.find((verdict) => verdict.case === id);
-		expect(state("ring")?.state).toBe("mismatch");
-		expect(state("checker")?.checks[0]?.metric).toBe("shape");
-		expect(state("bars-up")?.state).toBe("error");
-		expect(state("disc")?.state).toBe("match");
-	});
-
-	it.each([
-		[["check", "golden.json", "--outputs", "."], /no golden manifest at golden\.json/],
-		[["check", join(quickstart, "golden/classifier/golden.json")], /needs --outputs/],
-		[
-			["check", join(quickstart, "golden/classifier/golden.json"), "--outputs", "."].concat("--precision", "fp17"),
-			/--precision takes fp32/,
-		],
-		[["chekc"], /Did you mean `trtgate golden check`/],
-		[[], /needs a command/],
-	])("refuses %j", async (argv, says) => {
-		expect(await golden(argv, temporaryFolder())).toMatchObject({ exit: 2, stderr: expect.stringMatching(says) });
-	});
+it.each([
+	["a shape of another rank", [classifier, "--out", "g", "--shape", "image=3,64,64"], /--shape image has 3 dimensions.*\[config-dims\]/],
+	["no folder", [classifier], /needs --out/],
+	["an input that is not there", [classifier, "--out", "g", "--dims", "batch=1", "--generator", "picture=image"], /no input "picture"/],
+	["no model", ["none.onnx", "--out", "g"], /There is no model/],
+])("golden record refuses %s with exit 2 and leaves nothing behind", async (_, argv, says) => {
+	const cwd = temporaryFolder();
+	const run = await golden(["record", ...argv, "--quiet"], cwd);
+	expect(run).toMatchObject({ exit: 2, stderr: expect.stringMatching(says) });
+	expect(existsSync(join(cwd, "g"))).toBe(false);
 });
 
-describe("golden inspect", () => {
-	it("explains the quickstart's goldens and reports what was not measured", async () => {
-		const run = await golden(["inspect", "golden/segmenter/golden.json"], quickstart);
-		expect(run.exit, run.stderr).toBe(0);
-		expect(run.stdout).toMatch(/output logits \(logits\)[\s\S]*relative-l2: .*fp32 ≤ 0\.00002[\s\S]*for your review/);
+it("golden record refuses a change without a reason, and limits that let defects through with the precision, the share and the defects", async () => {
+	const cwd = withRecording();
+	expect(await golden(first, cwd)).toMatchObject({
+		exit: 2,
+		stderr: expect.stringMatching(/golden@1 already; changing it needs --reason/),
 	});
+	const path = join(cwd, "golden/golden.json");
+	const loose = JSON.parse(readFileSync(path, "utf8"));
+	loose.outputs.logits.comparators = [{ kind: "relative-l2", tolerance: { fp32: 0.05 } }];
+	writeFileSync(path, JSON.stringify(loose));
+	const before = readFileSync(path, "utf8");
+	const run = await golden([...first, "--reason", "Looser."], cwd);
+	expect(run.exit).toBe(2);
+	expect(run.stderr).toMatch(
+		/at fp32 it notices \d+ of \d+ defects[\s\S]*100 % of those[\s\S]*not: [\s\S]*an output moves by [\s\S]*--notice fp32=0\.\d+/,
+	);
+	expect(readFileSync(path, "utf8")).toBe(before);
+	expect(readdirSync(join(cwd, "golden")).sort()).toEqual(["golden.json", "r1"]);
+});
+
+it("golden record replaces cases and limits in one step, and leaves out boundary cases that the model does not tolerate", async () => {
+	const cwd = withRecording();
+	writeFileSync(join(cwd, "golden/README.md"), "mine");
+	const others = ["--cases", "12", "--generator", "image=image+boundary", "--seed", "2", "--propose", "--notice", "fp16=0.5"];
+	const changed = await golden([...first, ...others, "--reason", "Other pictures."], cwd);
+	expect(changed, changed.stderr).toMatchObject({
+		exit: 0,
+		stdout: expect.stringMatching(/^Recorded golden@2/m),
+		stderr: expect.stringMatching(/Case "12-max" was left out: its outputs hold NaN or infinite values/),
+	});
+	expect(read(cwd)).toMatchObject({ goldenId: "golden@2", reason: "Other pictures." });
+	expect(read(cwd).cases.map(({ id }) => id)).toContain("2-zeros");
+	expect(readdirSync(join(cwd, "golden")).sort()).toEqual(["README.md", "golden.json", "r2"]);
+	expect(await golden(["check", "golden/golden.json", "--outputs", "golden/r2"], cwd)).toMatchObject({ exit: 0 });
+});
+
+it("golden check exits 1 where an output differs, is missing, or has another shape", async () => {
+	const cwd = temporaryFolder();
+	const manifest = join(quickstart, "golden/classifier/golden.json");
+	const stored = join(cwd, "outputs");
+	cpSync(dirname(folderOf("classifier", "disc")), stored, { recursive: true });
+	expect((await golden(["check", manifest, "--outputs", stored], cwd)).exit).toBe(0);
+	cpSync(join(stored, "disc/out-logits.npy"), join(stored, "ring/out-logits.npy"));
+	cpSync(join(stored, "batch-of-4/out-logits.npy"), join(stored, "checker/out-logits.npy"));
+	rmSync(join(stored, "bars-up/out-logits.npy"));
+	const run = await golden(["check", manifest, "--outputs", stored, "--precision", "fp16", "--json"], cwd);
+	expect(run.exit).toBe(1);
+	const report = matches(run.stdout, "golden-check") as { cases: { case: string; state: string; checks: { metric: string }[] }[] };
+	const state = (id: string) => report.cases.find((verdict) => verdict.case === id);
+	expect(state("ring")?.state).toBe("mismatch");
+	expect(state("checker")?.checks[0]?.metric).toBe("shape");
+	expect(state("bars-up")?.state).toBe("error");
+	expect(state("disc")?.state).toBe("match");
+});
+
+it.each([
+	[["check", "golden.json", "--outputs", "."], /no golden manifest at golden\.json/],
+	[["check", join(quickstart, "golden/classifier/golden.json")], /needs --outputs/],
+	[["check", join(quickstart, "golden/classifier/golden.json"), "--outputs", "."].concat("--precision", "fp17"), /--precision takes fp32/],
+	[["chekc"], /Did you mean `trtgate golden check`/],
+	[[], /needs a command/],
+])("golden check refuses %j", async (argv, says) => {
+	expect(await golden(argv, temporaryFolder())).toMatchObject({ exit: 2, stderr: expect.stringMatching(says) });
+});
+
+it("golden inspect explains the quickstart's goldens and reports what was not measured", async () => {
+	const run = await golden(["inspect", "golden/segmenter/golden.json"], quickstart);
+	expect(run.exit, run.stderr).toBe(0);
+	expect(run.stdout).toMatch(/output logits \(logits\)[\s\S]*relative-l2: .*fp32 ≤ 0\.00002[\s\S]*for your review/);
 });

@@ -1,7 +1,7 @@
 // The history as a user meets it: a run keeps its record, earlier results are imported, past months are compacted.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { fileOf } from "../../src/core/history/files.ts";
 import type { HistoryRecord } from "../../src/core/schema/history.ts";
 import { buildResult, buildWorkload } from "../support/build-result.ts";
@@ -14,80 +14,78 @@ const files = (folder: string): string[] =>
 		.filter((path) => path.endsWith(".json"))
 		.sort();
 
-describe("the history of a project", () => {
-	it("gets a record of a run, takes its result no second time, and survives compaction", async () => {
-		const folder = quickProject(temporaryFolder(), { "trtgate.yml": `${quickConfig}history: { folder: kept, when: always }\n` });
-		const run = await runCli(["run", "--base", ".", "--out", "out"], { cwd: folder });
-		expect(run).toMatchObject({ exit: 0 });
-		const [record] = files(join(folder, "kept"));
-		expect(record).toMatch(/^runs\/\d{4}\/\d{2}\//);
-		expect(readResult(join(folder, "out")).notes).toContainEqual(expect.stringContaining("Kept 1 record in the history"));
-		const imported = await runCli(["history", "import", "out", `out/history/${record}`, "--folder", "other"], { cwd: folder });
-		expect(imported).toMatchObject({ exit: 0, stdout: expect.stringContaining("Imported 2 records") });
-		expect(await runCli(["history", "compact", "--folder", "kept"], { cwd: folder })).toMatchObject({
-			exit: 0,
-			stdout: expect.stringContaining("nothing to compact"),
-		});
+it("the history of a project gets a record of a run, takes its result no second time, and survives compaction", async () => {
+	const folder = quickProject(temporaryFolder(), { "trtgate.yml": `${quickConfig}history: { folder: kept, when: always }\n` });
+	const run = await runCli(["run", "--base", ".", "--out", "out"], { cwd: folder });
+	expect(run).toMatchObject({ exit: 0 });
+	const [record] = files(join(folder, "kept"));
+	expect(record).toMatch(/^runs\/\d{4}\/\d{2}\//);
+	expect(readResult(join(folder, "out")).notes).toContainEqual(expect.stringContaining("Kept 1 record in the history"));
+	const imported = await runCli(["history", "import", "out", `out/history/${record}`, "--folder", "other"], { cwd: folder });
+	expect(imported).toMatchObject({ exit: 0, stdout: expect.stringContaining("Imported 2 records") });
+	expect(await runCli(["history", "compact", "--folder", "kept"], { cwd: folder })).toMatchObject({
+		exit: 0,
+		stdout: expect.stringContaining("nothing to compact"),
 	});
+});
 
-	it("measures again what stands out against earlier nights, and fails with size, start, cause and commits", async () => {
-		const timed = quickConfig.replace("threads: 1", "threads: 1, identical-engines: measure, unchanged-models: rebuild");
-		const folder = quickProject(temporaryFolder(), { "trtgate.yml": `${timed}history: { folder: kept, when: always }\n` });
-		const argv = ["run", "--base", ".", "--out", "out"];
-		expect(await runCli(argv, { cwd: folder })).toMatchObject({ exit: 0 });
-		const [path = ""] = files(join(folder, "kept"));
-		const record = JSON.parse(readFileSync(join(folder, "kept", path), "utf8")) as HistoryRecord;
-		rmSync(join(folder, "kept", path));
-		// A month of nights in which the engine, then of another model, took a fifth of its time.
-		for (let night = 0; night < 30; night += 1) {
-			const rows = record.rows.map((row) => ({
-				...row,
-				ratio: buildRatio(-1_600_000 + (night % 3) * 500),
-				head: { ...row.head, model: short("earlier") },
-			}));
-			const file = fileOf({ ...record, at: nightAt(night), source: short(`${night}`), commit: hash(`${night}`).slice(0, 40), rows }, hash);
-			writeProject(join(folder, "kept"), { [file.path]: file.text });
-		}
-		const run = await runCli(argv, { cwd: folder });
-		const result = readResult(join(folder, "out"));
-		expect(result.workloads[0]?.fresh?.pairs).toBe(5);
-		expect(run.exit).toBe(1);
-		expect(result.gates.find(({ gate }) => gate === "trend")).toMatchObject({
-			status: "fail",
-			model: "net",
-			message: expect.stringMatching(/^\+\d+ % ± .* slower since .*Cause: the change \(measured against the pin in one job/),
-		});
+it("the history of a project measures again what stands out against earlier nights, and fails with size, start, cause and commits", async () => {
+	const timed = quickConfig.replace("threads: 1", "threads: 1, identical-engines: measure, unchanged-models: rebuild");
+	const folder = quickProject(temporaryFolder(), { "trtgate.yml": `${timed}history: { folder: kept, when: always }\n` });
+	const argv = ["run", "--base", ".", "--out", "out"];
+	expect(await runCli(argv, { cwd: folder })).toMatchObject({ exit: 0 });
+	const [path = ""] = files(join(folder, "kept"));
+	const record = JSON.parse(readFileSync(join(folder, "kept", path), "utf8")) as HistoryRecord;
+	rmSync(join(folder, "kept", path));
+	// A month of nights in which the engine, then of another model, took a fifth of its time.
+	for (let night = 0; night < 30; night += 1) {
+		const rows = record.rows.map((row) => ({
+			...row,
+			ratio: buildRatio(-1_600_000 + (night % 3) * 500),
+			head: { ...row.head, model: short("earlier") },
+		}));
+		const file = fileOf({ ...record, at: nightAt(night), source: short(`${night}`), commit: hash(`${night}`).slice(0, 40), rows }, hash);
+		writeProject(join(folder, "kept"), { [file.path]: file.text });
+	}
+	const run = await runCli(argv, { cwd: folder });
+	const result = readResult(join(folder, "out"));
+	expect(result.workloads[0]?.fresh?.pairs).toBe(5);
+	expect(run.exit).toBe(1);
+	expect(result.gates.find(({ gate }) => gate === "trend")).toMatchObject({
+		status: "fail",
+		model: "net",
+		message: expect.stringMatching(/^\+\d+ % ± .* slower since .*Cause: the change \(measured against the pin in one job/),
 	});
+});
 
-	it("makes a run red whose record cannot be written, and leaves the record to import", async () => {
-		const folder = quickProject(temporaryFolder(), { "trtgate.yml": `${quickConfig}history: { folder: trtgate.yml, when: always }\n` });
-		const run = await runCli(["run", "--base", ".", "--out", "out"], { cwd: folder });
-		expect(run).toMatchObject({ exit: 2, stdout: expect.stringContaining("output-unwritable") });
-		expect(files(join(folder, "out", "history"))).toHaveLength(1);
-	});
+it("the history of a project makes a run red whose record cannot be written, and leaves the record to import", async () => {
+	const folder = quickProject(temporaryFolder(), { "trtgate.yml": `${quickConfig}history: { folder: trtgate.yml, when: always }\n` });
+	const run = await runCli(["run", "--base", ".", "--out", "out"], { cwd: folder });
+	expect(run).toMatchObject({ exit: 2, stdout: expect.stringContaining("output-unwritable") });
+	expect(files(join(folder, "out", "history"))).toHaveLength(1);
+});
 
-	it("imports into a branch of the remote", async () => {
-		const folder = temporaryFolder();
-		const remote = join(folder, "remote.git");
-		git(folder, "init", "--quiet", "--bare", remote);
-		git(folder, "init", "--quiet", "clone");
-		const clone = join(folder, "clone");
-		git(clone, "remote", "add", "origin", remote);
-		mkdirSync(join(clone, "old"));
-		writeFileSync(
-			join(clone, "old", "result.json"),
-			JSON.stringify(buildResult({ startedAt: "2025-03-04T05:06:07.890Z", workloads: [buildWorkload()] })),
-		);
-		const argv = ["--branch", "trtgate-history"];
-		expect(await runCli(["history", "import", "old", ...argv], { cwd: clone })).toMatchObject({ exit: 0 });
-		expect(git(remote, "ls-tree", "-r", "--name-only", "trtgate-history")).toMatch(/^runs\/2025\/03\/20250304T050607Z-imported-/);
-		expect(await runCli(["history", "compact", ...argv], { cwd: clone })).toMatchObject({ exit: 0 });
-		expect(git(remote, "ls-tree", "-r", "--name-only", "trtgate-history")).toBe("months/2025-03.json");
-	});
+it("the history of a project imports into a branch of the remote", async () => {
+	const folder = temporaryFolder();
+	const remote = join(folder, "remote.git");
+	git(folder, "init", "--quiet", "--bare", remote);
+	git(folder, "init", "--quiet", "clone");
+	const clone = join(folder, "clone");
+	git(clone, "remote", "add", "origin", remote);
+	mkdirSync(join(clone, "old"));
+	writeFileSync(
+		join(clone, "old", "result.json"),
+		JSON.stringify(buildResult({ startedAt: "2025-03-04T05:06:07.890Z", workloads: [buildWorkload()] })),
+	);
+	const argv = ["--branch", "trtgate-history"];
+	expect(await runCli(["history", "import", "old", ...argv], { cwd: clone })).toMatchObject({ exit: 0 });
+	expect(git(remote, "ls-tree", "-r", "--name-only", "trtgate-history")).toMatch(/^runs\/2025\/03\/20250304T050607Z-imported-/);
+	expect(await runCli(["history", "compact", ...argv], { cwd: clone })).toMatchObject({ exit: 0 });
+	expect(git(remote, "ls-tree", "-r", "--name-only", "trtgate-history")).toBe("months/2025-03.json");
+});
 
-	it("says what is missing where no history is named", async () => {
-		const folder = temporaryFolder();
-		const run = await runCli(["history", "import", "out"], { cwd: folder });
-		expect(run).toMatchObject({ exit: 2, stderr: expect.stringContaining("Give --folder DIR, or --branch trtgate-history.") });
-	});
+it("the history of a project says what is missing where no history is named", async () => {
+	const folder = temporaryFolder();
+	const run = await runCli(["history", "import", "out"], { cwd: folder });
+	expect(run).toMatchObject({ exit: 2, stderr: expect.stringContaining("Give --folder DIR, or --branch trtgate-history.") });
 });

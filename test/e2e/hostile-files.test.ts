@@ -47,42 +47,43 @@ const rows = readers.flatMap((reader) =>
 	Object.entries(makers).map(([what, make]) => ({ ...reader, what, make, command: reader.argv.join(" ") })),
 );
 
-describe("a file that is none", () => {
-	it.each(rows)("$file as $what is refused by `$command` with its path and a fix", async ({ file, argv, code, what, make }) => {
+it.each(rows)(
+	"a file that is none $file as $what is refused by `$command` with its path and a fix",
+	async ({ file, argv, code, what, make }) => {
 		const run = await runCli(argv, { cwd: projectWith(file, make) });
 		// A large file is a truncated model or a tensor of another size, like any other large file.
 		expect(run.stderr).toMatch(what === "3 GB" ? /\[[a-z-]+\]\n/ : new RegExp(`\\[(${code.source})\\]`));
 		expect(run.stderr).toContain(file);
 		expect(run.stderr).toMatch(/→ \S/);
 		expect(run.exit, run.stderr).toBe(2);
-	});
+	},
+);
 
-	it("is a log that diagnose is given, too", async () => {
-		for (const [what, make] of Object.entries(makers)) {
-			if (what === "a folder" || what === "3 GB") continue;
-			const run = await runCli(["diagnose", "trt.log"], { cwd: projectWith("trt.log", make) });
-			expect([run.exit, run.stderr], what).toEqual([2, expect.stringMatching(/trt\.log.*\[usage\]\n {2}→/s)]);
-		}
-	});
+it("a file that is none is a log that diagnose is given, too", async () => {
+	for (const [what, make] of Object.entries(makers)) {
+		if (what === "a folder" || what === "3 GB") continue;
+		const run = await runCli(["diagnose", "trt.log"], { cwd: projectWith("trt.log", make) });
+		expect([run.exit, run.stderr], what).toEqual([2, expect.stringMatching(/trt\.log.*\[usage\]\n {2}→/s)]);
+	}
+});
 
-	it("is a device that a person names", async () => {
-		const run = await runCli(["run", "--config", "/dev/zero"], { cwd: quickProject(temporaryFolder()) });
-		expect([run.exit, run.stderr]).toEqual([2, expect.stringMatching(/\/dev\/zero cannot be read: it is a device.*\[config-unreadable\]/)]);
-	});
+it("a file that is none is a device that a person names", async () => {
+	const run = await runCli(["run", "--config", "/dev/zero"], { cwd: quickProject(temporaryFolder()) });
+	expect([run.exit, run.stderr]).toEqual([2, expect.stringMatching(/\/dev\/zero cannot be read: it is a device.*\[config-unreadable\]/)]);
+});
 
-	it("is a model below a loop of links or below a file", async () => {
-		const folder = quickProject(temporaryFolder(), { "trtgate.yml": quickConfig.replace("onnx: model.onnx", "onnx: loop/model.onnx") });
-		symlinkSync("loop", join(folder, "loop"));
-		const looped = await runCli(["run"], { cwd: folder });
-		expect([looped.exit, looped.stderr]).toEqual([
-			2,
-			expect.stringMatching(/loop\/model\.onnx.*loop of links \(ELOOP\).*\[path-unreadable\]/s),
-		]);
-		rmSync(join(folder, "loop"));
-		writeFileSync(join(folder, "loop"), "a file");
-		const below = await runCli(["run"], { cwd: folder });
-		expect([below.exit, below.stderr]).toEqual([2, expect.stringMatching(/no model at .*loop\/model\.onnx.*\[model-missing\]/s)]);
-	});
+it("a file that is none is a model below a loop of links or below a file", async () => {
+	const folder = quickProject(temporaryFolder(), { "trtgate.yml": quickConfig.replace("onnx: model.onnx", "onnx: loop/model.onnx") });
+	symlinkSync("loop", join(folder, "loop"));
+	const looped = await runCli(["run"], { cwd: folder });
+	expect([looped.exit, looped.stderr]).toEqual([
+		2,
+		expect.stringMatching(/loop\/model\.onnx.*loop of links \(ELOOP\).*\[path-unreadable\]/s),
+	]);
+	rmSync(join(folder, "loop"));
+	writeFileSync(join(folder, "loop"), "a file");
+	const below = await runCli(["run"], { cwd: folder });
+	expect([below.exit, below.stderr]).toEqual([2, expect.stringMatching(/no model at .*loop\/model\.onnx.*\[model-missing\]/s)]);
 });
 
 it("too few files that may be open are the machine's fault, not a bug", async () => {
@@ -124,7 +125,7 @@ describe("a config outside of the workspace", () => {
 		["the gate", "."],
 		["plan/", "plan"],
 		["golden/", "golden"],
-	])("is refused by %s before it is opened, as a path and as a link", async (_, action) => {
+	])("a config outside of the workspace is refused by %s before it is opened, as a path and as a link", async (_, action) => {
 		const { workspace, outside } = withSecret();
 		const env = {
 			...event,
@@ -145,21 +146,21 @@ describe("a config outside of the workspace", () => {
 		["run", ["run"]],
 		["golden record", ["golden", "record", "--model", "net"]],
 		["golden check", ["golden", "check", "golden/golden.json", "--outputs", "."]],
-	])("is refused by `%s` where a link of the repository leads there", async (_, argv) => {
+	])("a config outside of the workspace is refused by `%s` where a link of the repository leads there", async (_, argv) => {
 		const { workspace, outside } = withSecret();
 		symlinkSync(outside, join(workspace, "link.yml"));
 		symlinkSync(dirname(outside), join(workspace, "folder"));
 		for (const config of ["link.yml", "folder/secret.txt"]) expectRefused(await runCli([...argv, "--config", config], { cwd: workspace }));
 	});
 
-	it("may be named by a person, and is then read like any config", async () => {
+	it("a config outside of the workspace may be named by a person, and is then read like any config", async () => {
 		const { workspace } = withSecret();
 		const elsewhere = quickProject(temporaryFolder());
 		const run = await runCli(["run", "--config", join(elsewhere, "trtgate.yml"), "--dry-run"], { cwd: workspace });
 		expect(run.exit, run.stderr).toBe(0);
 	});
 
-	it("that is text and no mapping is not quoted", async () => {
+	it("a config outside of the workspace that is text and no mapping is not quoted", async () => {
 		const { outside } = withSecret();
 		for (const text of [secret, `- ${secret}\n`, `"${secret}" x`, `{ ${secret}`]) {
 			writeFileSync(outside, text);
@@ -173,7 +174,7 @@ describe("a config outside of the workspace", () => {
 		["verdict", ["verdict", "secret.json"]],
 		["report", ["report", "."]],
 		["golden check --polygraphy", ["golden", "check", "--polygraphy", "secret.json"]],
-	])("and text that is no JSON is not quoted by `%s`", async (_, argv) => {
+	])("a config outside of the workspace and text that is no JSON is not quoted by `%s`", async (_, argv) => {
 		const folder = temporaryFolder();
 		for (const text of [secret, `"${secret}"`, `["${secret}"]`, `{"a": ${secret}}`]) {
 			for (const name of ["secret.json", "result.json"]) writeFileSync(join(folder, name), text);
@@ -210,7 +211,7 @@ describe("an old Node", () => {
 	/** Says that it is old, and lacks what old ones lack. */
 	const preload = 'Object.defineProperty(process.versions, "node", { value: "18.20.8" }); delete Array.prototype.toSpliced;';
 
-	it.each(["cli", "main", "plan", "report", "golden", "post"])("is named by dist/%s.js, first thing", async (entryPoint) => {
+	it.each(["cli", "main", "plan", "report", "golden", "post"])("an old Node is named by dist/%s.js, first thing", async (entryPoint) => {
 		const folder = writeProject(temporaryFolder(), { "old.mjs": preload });
 		const run = await runNode(["--import", join(folder, "old.mjs"), resolve(`dist/${entryPoint}.js`)], { cwd: folder });
 		expect([run.exit, run.stderr]).toEqual([
@@ -220,7 +221,7 @@ describe("an old Node", () => {
 	});
 
 	it.each(["cli", "main", "plan", "report", "golden", "post"])(
-		"fails at nothing before that: dist/%s.js loads the check alone",
+		"an old Node fails at nothing before that: dist/%s.js loads the check alone",
 		(entryPoint) => {
 			const importsOf = (path: string) => [...readFileSync(path, "utf8").matchAll(/(?:from|import)"([^"]+)"/g)].map((match) => match[1]);
 			const loaded = importsOf(`dist/${entryPoint}.js`);

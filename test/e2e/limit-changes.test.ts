@@ -1,7 +1,7 @@
 // A head that loosens the limits which judge it, as a commit on top of its base, through the built bundle.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { Result } from "../../src/core/schema/result.ts";
 import { git } from "../support/git-history.ts";
 import { type CliRun, quickProject, readResult, runCli, temporaryFolder } from "../support/project.ts";
@@ -51,65 +51,63 @@ async function gateCommits(
 
 const limitChanges = ({ result }: Gated) => result.gates.filter(({ gate }) => gate === "limit-change");
 
-describe("a head that loosens its own limits", () => {
-	it("warns of each of them, in every report, and cannot switch that off for itself", async () => {
-		const gated = await gateCommits(config(""), config(loose));
-		expect(gated.run.exit, gated.run.stdout + gated.run.stderr).toBe(0);
-		expect(gated.result.outcome).toBe("warn");
-		const told = [
-			"gates.golden.relative-l2 is looser: 1e-3 (fp32) → 1e+9 (fp32).",
-			"gates.golden-change is looser: warn → off.",
-			"gates.limit-change is looser: warn → off.",
-			"gates.latency.fail is looser: 10 % → 400 %.",
-		];
-		expect(limitChanges(gated).map(({ status, message }) => [status, message])).toEqual(
-			told.map((says) => ["warn", `${says} It needs a review.`]),
-		);
-		expect(limitChanges(gated).every(({ location }) => location?.path === "trtgate.yml" && location.line === 11)).toBe(true);
-		for (const name of ["terminal", "report.md", "report.html", "junit.xml"]) {
-			const words = gated.report(name).replace(/\s+/g, " ").replaceAll("\\", "");
-			for (const says of told) expect(words, name).toContain(says);
-		}
-	});
+it("a head that loosens its own limits warns of each of them, in every report, and cannot switch that off for itself", async () => {
+	const gated = await gateCommits(config(""), config(loose));
+	expect(gated.run.exit, gated.run.stdout + gated.run.stderr).toBe(0);
+	expect(gated.result.outcome).toBe("warn");
+	const told = [
+		"gates.golden.relative-l2 is looser: 1e-3 (fp32) → 1e+9 (fp32).",
+		"gates.golden-change is looser: warn → off.",
+		"gates.limit-change is looser: warn → off.",
+		"gates.latency.fail is looser: 10 % → 400 %.",
+	];
+	expect(limitChanges(gated).map(({ status, message }) => [status, message])).toEqual(
+		told.map((says) => ["warn", `${says} It needs a review.`]),
+	);
+	expect(limitChanges(gated).every(({ location }) => location?.path === "trtgate.yml" && location.line === 11)).toBe(true);
+	for (const name of ["terminal", "report.md", "report.html", "junit.xml"]) {
+		const words = gated.report(name).replace(/\s+/g, " ").replaceAll("\\", "");
+		for (const says of told) expect(words, name).toContain(says);
+	}
+});
 
-	it("fails if the base requires it", async () => {
-		const gated = await gateCommits(config("gates: { limit-change: fail }\n"), config(loose));
-		expect(gated.run.exit).toBe(1);
-		expect(gated.result.outcome).toBe("fail");
-		expect(limitChanges(gated).map(({ status }) => status)).toEqual(["fail", "fail", "fail", "fail"]);
-	});
+it("a head that loosens its own limits fails if the base requires it", async () => {
+	const gated = await gateCommits(config("gates: { limit-change: fail }\n"), config(loose));
+	expect(gated.run.exit).toBe(1);
+	expect(gated.result.outcome).toBe("fail");
+	expect(limitChanges(gated).map(({ status }) => status)).toEqual(["fail", "fail", "fail", "fail"]);
+});
 
-	it("is accepted if the base allows it, and if limits become tighter", async () => {
-		const [off, tighter] = [
-			await gateCommits(config("gates: { limit-change: off }\n"), config(loose)),
-			await gateCommits(config(loose), config("")),
-		];
-		expect([off, tighter].map(({ result }) => result.outcome)).toEqual(["pass", "pass"]);
-		expect([off, tighter].flatMap(limitChanges)).toEqual([]);
-	});
+it("a head that loosens its own limits is accepted if the base allows it, and if limits become tighter", async () => {
+	const [off, tighter] = [
+		await gateCommits(config("gates: { limit-change: off }\n"), config(loose)),
+		await gateCommits(config(loose), config("")),
+	];
+	expect([off, tighter].map(({ result }) => result.outcome)).toEqual(["pass", "pass"]);
+	expect([off, tighter].flatMap(limitChanges)).toEqual([]);
+});
 
-	it("does not silence the alarm about its own golden", async () => {
-		const dropCase = (folder: string): void => {
-			const path = join(folder, "golden/golden.json");
-			const manifest = JSON.parse(readFileSync(path, "utf8"));
-			writeFileSync(path, JSON.stringify({ ...manifest, cases: manifest.cases.slice(1) }));
-		};
-		const gated = await gateCommits(config("gates: { golden-change: fail }\n"), config("gates: { golden-change: off }\n"), {
-			change: dropCase,
-		});
-		expect(gated.run.exit).toBe(1);
-		expect(gated.result.gates.filter(({ gate }) => gate === "golden-change").map(({ status }) => status)).toEqual(["fail"]);
+it("a head that loosens its own limits does not silence the alarm about its own golden", async () => {
+	const dropCase = (folder: string): void => {
+		const path = join(folder, "golden/golden.json");
+		const manifest = JSON.parse(readFileSync(path, "utf8"));
+		writeFileSync(path, JSON.stringify({ ...manifest, cases: manifest.cases.slice(1) }));
+	};
+	const gated = await gateCommits(config("gates: { golden-change: fail }\n"), config("gates: { golden-change: off }\n"), {
+		change: dropCase,
 	});
+	expect(gated.run.exit).toBe(1);
+	expect(gated.result.gates.filter(({ gate }) => gate === "golden-change").map(({ status }) => status)).toEqual(["fail"]);
+});
 
-	it("is reported as unknown where the base has no config of that name", async () => {
-		const rename = (folder: string): void => writeFileSync(join(folder, "other.yml"), config(loose));
-		const gated = await gateCommits(config(""), config(""), { change: rename, argv: ["--config", "other.yml"] });
-		expect(limitChanges(gated)).toEqual([]);
-		expect(gated.result.notes).toContain("The base has no other.yml, so the head's limits and coverage were not compared with it.");
-	});
+it("a head that loosens its own limits is reported as unknown where the base has no config of that name", async () => {
+	const rename = (folder: string): void => writeFileSync(join(folder, "other.yml"), config(loose));
+	const gated = await gateCommits(config(""), config(""), { change: rename, argv: ["--config", "other.yml"] });
+	expect(limitChanges(gated)).toEqual([]);
+	expect(gated.result.notes).toContain("The base has no other.yml, so the head's limits and coverage were not compared with it.");
+});
 
-	it("is reported as unknown where the base's config cannot be read", async () => {
-		const gated = await gateCommits("version: 1\nmodels: 7\n", config(loose));
-		expect(limitChanges(gated)).toMatchObject([{ status: "warn", message: expect.stringMatching(/base's config cannot be read.*models/) }]);
-	});
+it("a head that loosens its own limits is reported as unknown where the base's config cannot be read", async () => {
+	const gated = await gateCommits("version: 1\nmodels: 7\n", config(loose));
+	expect(limitChanges(gated)).toMatchObject([{ status: "warn", message: expect.stringMatching(/base's config cannot be read.*models/) }]);
 });

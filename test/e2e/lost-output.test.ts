@@ -72,7 +72,7 @@ describe.each<Sink>(["/dev/full", "closed pipe"])("a stdout that is %s", (stdout
 		if (kept === 0) expect(said).toMatch(/^runner: .*\((ENOSPC|EPIPE)\).*\[output-lost\]/m);
 	});
 
-	it("does not change the outcome of a gate, whose report is in files", async () => {
+	it("a lost stdout does not change the outcome of a gate, whose report is in files", async () => {
 		const cwd = project();
 		const { exit, said } = await runInto(["run", "--out", "out"], cwd, { stdout, stderr: stdout });
 		expect(exit, said).toBe(0);

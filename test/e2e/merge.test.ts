@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { buildResult } from "../support/build-result.ts";
 
 async function folders(names: readonly string[]): Promise<string> {
@@ -21,29 +21,27 @@ function trtgate(cwd: string, ...argv: string[]) {
 	return spawnSync(process.execPath, [cli, ...argv], { cwd, encoding: "utf8", env: { PATH: process.env["PATH"], NO_COLOR: "1" } });
 }
 
-describe("trtgate report --merge", () => {
-	it("merges a folder of folders, or several folders, and writes the report", async () => {
-		const root = await folders(["l4", "h200"]);
-		const [all, named] = [
-			trtgate(root, "report", "parts", "--merge", "--out", "one"),
-			trtgate(root, "report", "parts/l4", "--merge", "parts/h200"),
-		];
-		for (const run of [all, named]) expect(run).toMatchObject({ status: 0, stdout: expect.stringContaining("all 2 merged") });
-		expect(await readFile(join(root, "one", "report.md"), "utf8")).toBe(await readFile(join(root, "trtgate-merged", "report.md"), "utf8"));
-	});
+it("trtgate report --merge merges a folder of folders, or several folders, and writes the report", async () => {
+	const root = await folders(["l4", "h200"]);
+	const [all, named] = [
+		trtgate(root, "report", "parts", "--merge", "--out", "one"),
+		trtgate(root, "report", "parts/l4", "--merge", "parts/h200"),
+	];
+	for (const run of [all, named]) expect(run).toMatchObject({ status: 0, stdout: expect.stringContaining("all 2 merged") });
+	expect(await readFile(join(root, "one", "report.md"), "utf8")).toBe(await readFile(join(root, "trtgate-merged", "report.md"), "utf8"));
+});
 
-	it("names what the plan expects and did not come, and exits as for a fault of the runner", async () => {
-		const root = await folders(["trtgate-l4"]);
-		const plan = { include: ["l4", "orin"].map((name) => ({ name, artifact: `trtgate-${name}` })) };
-		await writeFile(join(root, "plan.json"), JSON.stringify(plan));
-		const run = trtgate(root, "report", "parts", "--merge", "--plan", "plan.json");
-		expect(run.status).toBe(3);
-		expect(run.stdout).toContain("orin: The plan names this part");
-	});
+it("trtgate report --merge names what the plan expects and did not come, and exits as for a fault of the runner", async () => {
+	const root = await folders(["trtgate-l4"]);
+	const plan = { include: ["l4", "orin"].map((name) => ({ name, artifact: `trtgate-${name}` })) };
+	await writeFile(join(root, "plan.json"), JSON.stringify(plan));
+	const run = trtgate(root, "report", "parts", "--merge", "--plan", "plan.json");
+	expect(run.status).toBe(3);
+	expect(run.stdout).toContain("orin: The plan names this part");
+});
 
-	it("reports where there is nothing to merge", async () => {
-		const root = await folders([]);
-		const run = trtgate(root, "report", "parts", "--merge");
-		expect(run).toMatchObject({ status: 2, stderr: expect.stringContaining("no result.json in parts") });
-	});
+it("trtgate report --merge reports where there is nothing to merge", async () => {
+	const root = await folders([]);
+	const run = trtgate(root, "report", "parts", "--merge");
+	expect(run).toMatchObject({ status: 2, stderr: expect.stringContaining("no result.json in parts") });
 });

@@ -70,7 +70,7 @@ const modelFaults: Faults = {
 it.each([
 	["a fault in their golden", "6 unusable goldens", goldenFaults],
 	["a fault in the file or its prepare command", "3 unusable models", modelFaults],
-])("checks the healthy models where others have %s, and names each with its fix", async (_, headline, faults) => {
+])("the gate checks the healthy models where others have %s, and names each with its fix", async (_, headline, faults) => {
 	const broken = Object.keys(faults);
 	const all = ["first", ...broken, "third"];
 	const sick = broken.map((name) => (name === "no-export" ? modelOf(name).replace("onnx:", "prepare: exit 7, onnx:") : modelOf(name)));
@@ -114,7 +114,7 @@ it.each<[string, Uint8Array, RegExp, Record<string, unknown>]>([
 		/input x float32 \[batch, 8\] → \w+ float32 \[batch, 8\]/,
 		{ side: "input", base: { name: "x" } },
 	],
-])("fails a model whose %s, with a table of base and head, and checks the others", async (_, onnx, says, row) => {
+])("the gate fails a model whose %s, with a table of base and head, and checks the others", async (_, onnx, says, row) => {
 	const { exit, stdout, stderr, result, report } = await run(write("second.onnx", onnx), { base: true });
 	expect(exit, stdout + stderr).toBe(1);
 	expect([...new Set(matching(result))]).toEqual(others);
@@ -126,7 +126,7 @@ it.each<[string, Uint8Array, RegExp, Record<string, unknown>]>([
 	expect(report("report.html")).toContain("1 changed interface, base → head");
 });
 
-it("is content with a changed interface where the config and the golden allow it", async () => {
+it("the gate is content with a changed interface where the config and the golden allow it", async () => {
 	const spoil = (head: string): void => {
 		writeFileSync(join(head, "second.onnx"), renamed("y", "z"));
 		const golden = join(head, "second", "golden.json");
@@ -141,7 +141,7 @@ it("is content with a changed interface where the config and the golden allow it
 	);
 });
 
-it("ends as a configuration fault where no model is left", async () => {
+it("the gate ends as a configuration fault where no model is left", async () => {
 	const { exit, stderr, result } = await run((head) => names.forEach((name) => void rmSync(join(head, `${name}.onnx`))));
 	expect(exit).toBe(2);
 	expect(result).toMatchObject({ outcome: "error", failureKind: "configuration" });

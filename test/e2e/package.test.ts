@@ -21,7 +21,7 @@ describe("the npm package", () => {
 		inHome("npm", "install", "--offline", "--no-audit", "--no-fund", join(packed, filename));
 	});
 
-	it("is one package, without a dependency and without what only tests need", () => {
+	it("the npm package is one package, without a dependency and without what only tests need", () => {
 		const installed = join(home, "node_modules/trtgate");
 		expect(readdirSync(join(home, "node_modules")).filter((name) => !name.startsWith("."))).toEqual(["trtgate"]);
 		expect(readdirSync(installed).sort()).toEqual(["LICENSE", "README.md", "dist", "examples", "package.json"]);
@@ -30,13 +30,13 @@ describe("the npm package", () => {
 		for (const kind of ["dependencies", "optionalDependencies", "peerDependencies"]) expect(manifest).not.toHaveProperty(kind);
 	});
 
-	it("runs by npx, and plays the recorded demo", () => {
+	it("the npm package runs by npx, and plays the recorded demo", () => {
 		expect(inHome("npx", "--offline", "trtgate", "--help")).toMatch(/^trtgate \d+\.\d+\.\d+/);
 		expect(inHome("npx", "--offline", "trtgate", "demo", "--recorded", "--quiet")).toMatch(/segmenter/);
 		expect(existsSync(join(home, "trtgate-demo/report.html"))).toBe(true);
 	});
 
-	it("finds ONNX Runtime and its worker where they were installed", () => {
+	it("the npm package finds ONNX Runtime and its worker where they were installed", () => {
 		const said = inHome(
 			"npx",
 			"--offline",

@@ -1,7 +1,7 @@
 // `trtgate preflight` through the built bundle, on models whose fault lies between nodes; ONNX Runtime's own answer stands beside ours.
 import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { loadRuntime, openSession } from "../../src/adapters/onnxruntime/worker/runtime.ts";
 import { attribute, floats, int64s, type ModelInit, model, node, tensor, value } from "../support/onnx-writer.ts";
 import { runCli, temporaryFolder } from "../support/project.ts";
@@ -71,75 +71,73 @@ const withWeights = (rows: number): ModelInit => ({
 	initializers: [...(recogniser.initializers ?? []), zeros("w", [rows, 21])],
 });
 
-describe("preflight", () => {
-	it("takes Constants that share a name, as ONNX Runtime does, and no other nodes", async () => {
-		const constant = (output: string) =>
-			node({ op: "Constant", name: "Constant", inputs: [], outputs: [output], attributes: [attribute.tensor("value", zeros("", [1]))] });
-		const add = (name: string, left: string, right: string, output: string) =>
-			node({ op: "Add", name, inputs: [left, right], outputs: [output] });
-		const nodes = (name: string) => [constant("a"), constant("b"), add("one", "x", "a", "c"), add(name, "c", "b", "y")];
-		expect(await preflighted({ nodes: nodes("two") })).toMatchObject({ exit: 0, taken: true, codes: ["warning node-name-duplicate"] });
-		const both = ["error node-name-duplicate", "warning node-name-duplicate"];
-		expect(await preflighted({ nodes: nodes("one") })).toMatchObject({ exit: 1, taken: false, codes: both });
-	});
+it("preflight takes Constants that share a name, as ONNX Runtime does, and no other nodes", async () => {
+	const constant = (output: string) =>
+		node({ op: "Constant", name: "Constant", inputs: [], outputs: [output], attributes: [attribute.tensor("value", zeros("", [1]))] });
+	const add = (name: string, left: string, right: string, output: string) =>
+		node({ op: "Add", name, inputs: [left, right], outputs: [output] });
+	const nodes = (name: string) => [constant("a"), constant("b"), add("one", "x", "a", "c"), add(name, "c", "b", "y")];
+	expect(await preflighted({ nodes: nodes("two") })).toMatchObject({ exit: 0, taken: true, codes: ["warning node-name-duplicate"] });
+	const both = ["error node-name-duplicate", "warning node-name-duplicate"];
+	expect(await preflighted({ nodes: nodes("one") })).toMatchObject({ exit: 1, taken: false, codes: both });
+});
 
-	it("follows shapes through pooling, Squeeze, Gather and Reshape to a matrix of the wrong size", async () => {
-		const bad = await preflighted(withWeights(63));
-		expect(bad).toMatchObject({ exit: 1, taken: false, codes: ["error shape-mismatch"] });
-		expect(bad.text).toContain('MatMul "/head/MatMul" multiplies [batch, 20, 64] by [63, 21]: 64 and 63 must be the same');
-		expect(await preflighted(withWeights(64))).toMatchObject({ exit: 0, taken: true, codes: [] });
-	});
+it("preflight follows shapes through pooling, Squeeze, Gather and Reshape to a matrix of the wrong size", async () => {
+	const bad = await preflighted(withWeights(63));
+	expect(bad).toMatchObject({ exit: 1, taken: false, codes: ["error shape-mismatch"] });
+	expect(bad.text).toContain('MatMul "/head/MatMul" multiplies [batch, 20, 64] by [63, 21]: 64 and 63 must be the same');
+	expect(await preflighted(withWeights(64))).toMatchObject({ exit: 0, taken: true, codes: [] });
+});
 
-	it("finds a Cast to double that feeds a Concat of floats", async () => {
-		const cast = (to: number): ModelInit => ({
-			nodes: [
-				node({ op: "Cast", outputs: ["d"], attributes: [integer("to", to)] }),
-				node({ op: "Sqrt", inputs: ["d"], outputs: ["e"] }),
-				node({ op: "Concat", inputs: ["x", "e"], attributes: [integer("axis", 0)] }),
-			],
-			outputs: [value("y", null)],
-		});
-		const bad = await preflighted(cast(11));
-		expect(bad).toMatchObject({ exit: 1, taken: false, codes: ["error type-mismatch"] });
-		expect(bad.text).toContain('reads "e", which is double, beside an input of type float');
-		expect(await preflighted(cast(1))).toMatchObject({ exit: 0, taken: true, codes: [] });
+it("preflight finds a Cast to double that feeds a Concat of floats", async () => {
+	const cast = (to: number): ModelInit => ({
+		nodes: [
+			node({ op: "Cast", outputs: ["d"], attributes: [integer("to", to)] }),
+			node({ op: "Sqrt", inputs: ["d"], outputs: ["e"] }),
+			node({ op: "Concat", inputs: ["x", "e"], attributes: [integer("axis", 0)] }),
+		],
+		outputs: [value("y", null)],
 	});
+	const bad = await preflighted(cast(11));
+	expect(bad).toMatchObject({ exit: 1, taken: false, codes: ["error type-mismatch"] });
+	expect(bad.text).toContain('reads "e", which is double, beside an input of type float');
+	expect(await preflighted(cast(1))).toMatchObject({ exit: 0, taken: true, codes: [] });
+});
 
-	it("warns of the Size of a Shape, which the WebAssembly build misreads in an expanded RMSNormalization", async () => {
-		const norm = (batch: number | string): ModelInit => ({
-			inputs: [value("x", [batch, 3, 4])],
-			nodes: [
-				node({ op: "Shape", outputs: ["s"] }),
-				node({ op: "Size", inputs: ["s"], outputs: ["rank"] }),
-				node({ op: "Range", inputs: ["one", "rank", "one"], outputs: ["axes"] }),
-				node({ op: "Mul", inputs: ["x", "x"], outputs: ["square"] }),
-				node({ op: "ReduceMean", inputs: ["square", "axes"], outputs: ["mean"] }),
-				node({ op: "Sqrt", inputs: ["mean"], outputs: ["rms"] }),
-				node({ op: "Div", inputs: ["x", "rms"] }),
-			],
-			initializers: [numbers("one", [], 1)],
-			outputs: [value("y", null)],
-			opsets: { "": 18 },
-		});
-		expect(await preflighted(norm(2))).toMatchObject({ taken: false, codes: ["warning operator-refused"] });
-		expect(await preflighted(norm("batch"))).toMatchObject({ taken: true, codes: [] });
+it("preflight warns of the Size of a Shape, which the WebAssembly build misreads in an expanded RMSNormalization", async () => {
+	const norm = (batch: number | string): ModelInit => ({
+		inputs: [value("x", [batch, 3, 4])],
+		nodes: [
+			node({ op: "Shape", outputs: ["s"] }),
+			node({ op: "Size", inputs: ["s"], outputs: ["rank"] }),
+			node({ op: "Range", inputs: ["one", "rank", "one"], outputs: ["axes"] }),
+			node({ op: "Mul", inputs: ["x", "x"], outputs: ["square"] }),
+			node({ op: "ReduceMean", inputs: ["square", "axes"], outputs: ["mean"] }),
+			node({ op: "Sqrt", inputs: ["mean"], outputs: ["rms"] }),
+			node({ op: "Div", inputs: ["x", "rms"] }),
+		],
+		initializers: [numbers("one", [], 1)],
+		outputs: [value("y", null)],
+		opsets: { "": 18 },
 	});
+	expect(await preflighted(norm(2))).toMatchObject({ taken: false, codes: ["warning operator-refused"] });
+	expect(await preflighted(norm("batch"))).toMatchObject({ taken: true, codes: [] });
+});
 
-	it("names an operator that has no kernel in this operator set", async () => {
-		const pool = (opset: number): ModelInit => ({
-			inputs: [value("x", [1, 2, 3, 4])],
-			nodes: [node({ op: "GlobalLpPool" })],
-			opsets: { "": opset },
-			outputs: [value("y", null)],
-		});
-		expect(await preflighted(pool(22))).toMatchObject({ exit: 1, taken: false, codes: ["error operator-kernel"] });
-		expect(await preflighted(pool(21))).toMatchObject({ exit: 0, taken: true, codes: [] });
+it("preflight names an operator that has no kernel in this operator set", async () => {
+	const pool = (opset: number): ModelInit => ({
+		inputs: [value("x", [1, 2, 3, 4])],
+		nodes: [node({ op: "GlobalLpPool" })],
+		opsets: { "": opset },
+		outputs: [value("y", null)],
 	});
+	expect(await preflighted(pool(22))).toMatchObject({ exit: 1, taken: false, codes: ["error operator-kernel"] });
+	expect(await preflighted(pool(21))).toMatchObject({ exit: 0, taken: true, codes: [] });
+});
 
-	it("reports how far it could look", async () => {
-		const nodes = [node({ op: "Unique", outputs: ["u"] }), node({ op: "Relu", inputs: ["u"] })];
-		const found = await preflighted({ nodes, outputs: [value("y", null)] });
-		expect(found.text).toContain("checked    shapes of 0 and types of 2 of 2 tensors inside; shapes not checked behind Unique 1");
-		expect(found.summary).toMatchObject({ inferred: { tensors: 2, shapes: 0, types: 2, stoppedAt: [{ operator: "Unique", count: 1 }] } });
-	});
+it("preflight reports how far it could look", async () => {
+	const nodes = [node({ op: "Unique", outputs: ["u"] }), node({ op: "Relu", inputs: ["u"] })];
+	const found = await preflighted({ nodes, outputs: [value("y", null)] });
+	expect(found.text).toContain("checked    shapes of 0 and types of 2 of 2 tensors inside; shapes not checked behind Unique 1");
+	expect(found.summary).toMatchObject({ inferred: { tensors: 2, shapes: 0, types: 2, stoppedAt: [{ operator: "Unique", count: 1 }] } });
 });

@@ -1,7 +1,7 @@
 // Probes through the built bundle on ONNX Runtime: models that break one rule each, one that keeps all, and a base that knows it already.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { parseResult } from "../../src/core/report/parse-result.ts";
 import type { ProbeName, ProbeResult, Result } from "../../src/core/schema/result.ts";
 import * as models from "../support/probe-models.ts";
@@ -44,120 +44,117 @@ function probesOf(result: Result, model: string): ReadonlyMap<ProbeName, ProbeRe
 const states = (result: Result, model: string): Record<string, string> =>
 	Object.fromEntries([...probesOf(result, model)].map(([name, { state }]) => [name, state]));
 
-describe("probes on ONNX Runtime", () => {
-	it("distinguish a model that breaks a rule from one that keeps them all", async () => {
-		const byRows = {
-			steady: models.steady,
-			batchMean: models.batchMean,
-			runningSum: models.runningSum,
-			random: models.random,
-			countsRows: models.countsRows,
-			slopedRows: models.slopedRows,
-			pairsOnly: models.pairsOnly,
-			notFinite: models.notFinite,
-		};
-		const byTokens = { maskedMean: models.maskedMean, ignoresMask: models.ignoresMask, countsPadding: models.countsPadding };
-		const dims = {
-			...Object.fromEntries(Object.keys(byRows).map((name) => [name, rows])),
-			...Object.fromEntries(Object.keys(byTokens).map((name) => [name, rowsAndTokens])),
-		};
-		const all = { ...byRows, ...byTokens, fixedBatch: models.fixedBatch, single: models.single };
-		const cwd = write(temporaryFolder(), { models: all, top: "probes: on", dims });
-		const run = await gate(cwd);
-		expect(run.exit, run.stdout + run.stderr).toBe(0);
-		const result = readResult(join(cwd, "out"));
-		expect(parseResult(readFileSync(join(cwd, "out/result.json"), "utf8"), "result.json")).toEqual(result);
-		expect(result.outcome).toBe("warn");
+it("probes on ONNX Runtime distinguish a model that breaks a rule from one that keeps them all", async () => {
+	const byRows = {
+		steady: models.steady,
+		batchMean: models.batchMean,
+		runningSum: models.runningSum,
+		random: models.random,
+		countsRows: models.countsRows,
+		slopedRows: models.slopedRows,
+		pairsOnly: models.pairsOnly,
+		notFinite: models.notFinite,
+	};
+	const byTokens = { maskedMean: models.maskedMean, ignoresMask: models.ignoresMask, countsPadding: models.countsPadding };
+	const dims = {
+		...Object.fromEntries(Object.keys(byRows).map((name) => [name, rows])),
+		...Object.fromEntries(Object.keys(byTokens).map((name) => [name, rowsAndTokens])),
+	};
+	const all = { ...byRows, ...byTokens, fixedBatch: models.fixedBatch, single: models.single };
+	const cwd = write(temporaryFolder(), { models: all, top: "probes: on", dims });
+	const run = await gate(cwd);
+	expect(run.exit, run.stdout + run.stderr).toBe(0);
+	const result = readResult(join(cwd, "out"));
+	expect(parseResult(readFileSync(join(cwd, "out/result.json"), "utf8"), "result.json")).toEqual(result);
+	expect(result.outcome).toBe("warn");
 
-		const agreeing = {
-			determinism: "agrees",
-			"duplicate-rows": "agrees",
-			neighbours: "agrees",
-			"batch-size": "agrees",
-			"profile-ends": "agrees",
-		};
-		expect(states(result, "steady")).toEqual({ ...agreeing, padding: "skipped" });
-		expect(probesOf(result, "steady").get("padding")?.message).toMatch(/No input is named like a mask or a length/);
-		expect(states(result, "batchMean")).toMatchObject({
-			determinism: "agrees",
-			"duplicate-rows": "agrees",
-			neighbours: "differs",
-			"batch-size": "differs",
-		});
-		// A running sum of rows hands row 0 to all below it, and nothing upwards.
-		expect(states(result, "runningSum")).toMatchObject({ determinism: "agrees", neighbours: "differs" });
-		expect(states(result, "random")).toMatchObject({ determinism: "differs", neighbours: "skipped", "batch-size": "skipped" });
-		expect(probesOf(result, "random").get("neighbours")?.message).toMatch(/Two runs of the same input already differ/);
-		expect(states(result, "countsRows")).toMatchObject({ "duplicate-rows": "agrees", neighbours: "agrees", "batch-size": "differs" });
-		expect(states(result, "slopedRows")).toMatchObject({ "duplicate-rows": "differs", neighbours: "agrees" });
-		expect(probesOf(result, "pairsOnly").get("batch-size")).toMatchObject({
+	const agreeing = {
+		determinism: "agrees",
+		"duplicate-rows": "agrees",
+		neighbours: "agrees",
+		"batch-size": "agrees",
+		"profile-ends": "agrees",
+	};
+	expect(states(result, "steady")).toEqual({ ...agreeing, padding: "skipped" });
+	expect(probesOf(result, "steady").get("padding")?.message).toMatch(/No input is named like a mask or a length/);
+	expect(states(result, "batchMean")).toMatchObject({
+		determinism: "agrees",
+		"duplicate-rows": "agrees",
+		neighbours: "differs",
+		"batch-size": "differs",
+	});
+	// A running sum of rows hands row 0 to all below it, and nothing upwards.
+	expect(states(result, "runningSum")).toMatchObject({ determinism: "agrees", neighbours: "differs" });
+	expect(states(result, "random")).toMatchObject({ determinism: "differs", neighbours: "skipped", "batch-size": "skipped" });
+	expect(probesOf(result, "random").get("neighbours")?.message).toMatch(/Two runs of the same input already differ/);
+	expect(states(result, "countsRows")).toMatchObject({ "duplicate-rows": "agrees", neighbours: "agrees", "batch-size": "differs" });
+	expect(states(result, "slopedRows")).toMatchObject({ "duplicate-rows": "differs", neighbours: "agrees" });
+	expect(probesOf(result, "pairsOnly").get("batch-size")).toMatchObject({
+		state: "differs",
+		got: null,
+		message: expect.stringMatching(/engine failed at a size/),
+	});
+	expect(probesOf(result, "notFinite").get("determinism")).toMatchObject({ state: "differs", got: "NaN" });
+
+	expect(states(result, "maskedMean")).toEqual({ ...agreeing, padding: "agrees" });
+	expect(probesOf(result, "ignoresMask").get("padding")).toMatchObject({ state: "differs", output: "pooled" });
+	expect(probesOf(result, "countsPadding").get("padding")).toMatchObject({ state: "differs", output: "pooled" });
+
+	expect(states(result, "fixedBatch")).toMatchObject({
+		"duplicate-rows": "agrees",
+		neighbours: "agrees",
+		"batch-size": "skipped",
+		"profile-ends": "skipped",
+	});
+	expect(states(result, "single")).toMatchObject({ determinism: "agrees", neighbours: "skipped", "profile-ends": "skipped" });
+
+	expect(result.gates.filter(({ gate: name }) => name === "probe").every(({ status }) => ["pass", "warn"].includes(status))).toBe(true);
+	expect(run.stdout).toMatch(/Probes \(no reference\)/);
+	expect(run.stdout).toMatch(/batchMean · fp32 lets rows depend on their neighbours \(probe, no reference\)/);
+	for (const name of ["report.md", "report.html"]) expect(readFileSync(join(cwd, "out", name), "utf8")).toMatch(/Probes \(no reference\)/);
+});
+
+it("probes on ONNX Runtime fail what is new if the config requires it, and only note what the base does too", async () => {
+	const folder = temporaryFolder();
+	const top = "probes: [neighbours]\ngates: { probes: fail }";
+	const dims = { old: rows, fresh: rows };
+	write(join(folder, "base"), { models: { old: models.batchMean, fresh: models.steady }, top, dims });
+	write(join(folder, "head"), { models: { old: models.batchMean, fresh: models.batchMean }, top, dims });
+	const run = await gate(folder, ["--base", "base", "--head", "head"]);
+	expect(run.exit, run.stdout + run.stderr).toBe(1);
+	const result = readResult(join(folder, "out"));
+	expect(result.probes).toMatchObject([
+		{
+			model: "old",
+			probe: "neighbours",
+			state: "known",
+			base: expect.any(Number),
+			message: expect.stringMatching(/The base does too\.$/),
+		},
+		{
+			model: "fresh",
+			probe: "neighbours",
 			state: "differs",
-			got: null,
-			message: expect.stringMatching(/engine failed at a size/),
-		});
-		expect(probesOf(result, "notFinite").get("determinism")).toMatchObject({ state: "differs", got: "NaN" });
+			base: 0,
+			message: expect.stringMatching(/The base's engine passes this probe\.$/),
+		},
+	]);
+	expect(result.gates.filter(({ gate: name }) => name === "probe")).toMatchObject([
+		{ model: "fresh", case: "neighbours", status: "fail", location: { path: "head/trtgate.yml" } },
+	]);
+});
 
-		expect(states(result, "maskedMean")).toEqual({ ...agreeing, padding: "agrees" });
-		expect(probesOf(result, "ignoresMask").get("padding")).toMatchObject({ state: "differs", output: "pooled" });
-		expect(probesOf(result, "countsPadding").get("padding")).toMatchObject({ state: "differs", output: "pooled" });
-
-		expect(states(result, "fixedBatch")).toMatchObject({
-			"duplicate-rows": "agrees",
-			neighbours: "agrees",
-			"batch-size": "skipped",
-			"profile-ends": "skipped",
-		});
-		expect(states(result, "single")).toMatchObject({ determinism: "agrees", neighbours: "skipped", "profile-ends": "skipped" });
-
-		expect(result.gates.filter(({ gate: name }) => name === "probe").every(({ status }) => ["pass", "warn"].includes(status))).toBe(true);
-		expect(run.stdout).toMatch(/Probes \(no reference\)/);
-		expect(run.stdout).toMatch(/batchMean · fp32 lets rows depend on their neighbours \(probe, no reference\)/);
-		for (const name of ["report.md", "report.html"])
-			expect(readFileSync(join(cwd, "out", name), "utf8")).toMatch(/Probes \(no reference\)/);
+it("probes on ONNX Runtime are left to the night by default", async () => {
+	const cwd = write(temporaryFolder(), {
+		models: { steady: models.steady },
+		top: "measure: { pairs: [5], warm-up: 1ms, duration: 5ms }",
+		dims: { steady: rows },
 	});
-
-	it("fail what is new if the config requires it, and only note what the base does too", async () => {
-		const folder = temporaryFolder();
-		const top = "probes: [neighbours]\ngates: { probes: fail }";
-		const dims = { old: rows, fresh: rows };
-		write(join(folder, "base"), { models: { old: models.batchMean, fresh: models.steady }, top, dims });
-		write(join(folder, "head"), { models: { old: models.batchMean, fresh: models.batchMean }, top, dims });
-		const run = await gate(folder, ["--base", "base", "--head", "head"]);
-		expect(run.exit, run.stdout + run.stderr).toBe(1);
-		const result = readResult(join(folder, "out"));
-		expect(result.probes).toMatchObject([
-			{
-				model: "old",
-				probe: "neighbours",
-				state: "known",
-				base: expect.any(Number),
-				message: expect.stringMatching(/The base does too\.$/),
-			},
-			{
-				model: "fresh",
-				probe: "neighbours",
-				state: "differs",
-				base: 0,
-				message: expect.stringMatching(/The base's engine passes this probe\.$/),
-			},
-		]);
-		expect(result.gates.filter(({ gate: name }) => name === "probe")).toMatchObject([
-			{ model: "fresh", case: "neighbours", status: "fail", location: { path: "head/trtgate.yml" } },
-		]);
-	});
-
-	it("are left to the night by default", async () => {
-		const cwd = write(temporaryFolder(), {
-			models: { steady: models.steady },
-			top: "measure: { pairs: [5], warm-up: 1ms, duration: 5ms }",
-			dims: { steady: rows },
-		});
-		writeFileSync(
-			join(cwd, "trtgate.yml"),
-			readFileSync(join(cwd, "trtgate.yml"), "utf8").replace("workloads: []", "workloads: [{ batch: 2 }]"),
-		);
-		const run = await gate(cwd);
-		expect(run.exit, run.stdout + run.stderr).toBe(0);
-		expect(readResult(join(cwd, "out")).probes).toBeUndefined();
-	});
+	writeFileSync(
+		join(cwd, "trtgate.yml"),
+		readFileSync(join(cwd, "trtgate.yml"), "utf8").replace("workloads: []", "workloads: [{ batch: 2 }]"),
+	);
+	const run = await gate(cwd);
+	expect(run.exit, run.stdout + run.stderr).toBe(0);
+	expect(readResult(join(cwd, "out")).probes).toBeUndefined();
 });

@@ -57,7 +57,7 @@ async function scene(files: Record<string, string> = {}): Promise<Scene> {
 }
 
 describe("the action on a pull request", () => {
-	it("keeps one comment, one check run and linked artifacts, and doubles nothing when it runs again", async () => {
+	it("the action on a pull request keeps one comment, one check run and linked artifacts, and doubles nothing when it runs again", async () => {
 		const { github, workspace, run } = await scene(wrong);
 		const first = await run({ runId: 100 });
 		expect(first.exitCode, first.stdout + first.stderr).toBe(1);
@@ -88,7 +88,7 @@ describe("the action on a pull request", () => {
 		expect(github.state.violations).toEqual([]);
 	});
 
-	it("reports the same outcome with a token that may do nothing, and names all rights that are missing once, in one line to add", async () => {
+	it("the action on a pull request reports the same outcome with a token that may do nothing, and names all rights that are missing once, in one line to add", async () => {
 		const { github, workspace, run } = await scene(wrong);
 		const ran = await run({ permissions: { contents: "read" } });
 		expect(ran.exitCode).toBe(1);
@@ -102,7 +102,7 @@ describe("the action on a pull request", () => {
 		expect(readResult(join(workspace, "trtgate-out")).outcome).toBe("fail");
 	});
 
-	it("sets a commit status where it may not make a check run", async () => {
+	it("the action on a pull request sets a commit status where it may not make a check run", async () => {
 		const { github, run } = await scene();
 		const ran = await run({ permissions: { contents: "read", "pull-requests": "write", statuses: "write" } });
 		expect(ran.exitCode, ran.stdout).toBe(0);
@@ -110,7 +110,7 @@ describe("the action on a pull request", () => {
 		expect(github.state.comments).toHaveLength(1);
 	});
 
-	it("does not try to write with the token of a fork", async () => {
+	it("the action on a pull request does not try to write with the token of a fork", async () => {
 		const { github, run } = await scene();
 		const fork = { ...pull, head: { ...pull.head, repo: { id: 2, full_name: "mallory/engines" } } };
 		const ran = await run({ isFork: true, payload: { number: 7, pull_request: { number: 7, ...fork } } });
@@ -120,7 +120,7 @@ describe("the action on a pull request", () => {
 		expect(github.state.artifacts.length).toBe(2);
 	});
 
-	it("reports nothing with `comment: changes` as long as all pass, then keeps its comment up to date", async () => {
+	it("the action on a pull request reports nothing with `comment: changes` as long as all pass, then keeps its comment up to date", async () => {
 		const { github, workspace, run } = await scene();
 		await run({ runId: 1 }, { comment: "changes", "check-run": "false" });
 		expect(github.state.comments).toEqual([]);
@@ -136,7 +136,7 @@ describe("the action on a pull request", () => {
 describe("the action outside of pull requests", () => {
 	const nightly = { event: "schedule", ref: "refs/heads/main", payload: { schedule: "0 3 * * *" } } as const;
 
-	it("opens one issue at night, keeps it up to date, and closes it when all is well", async () => {
+	it("the action outside of pull requests opens one issue at night, keeps it up to date, and closes it when all is well", async () => {
 		const { github, workspace, run } = await scene(wrong);
 		await run({ ...nightly, runId: 1 }, { "check-run": "false" });
 		await run({ ...nightly, runId: 2 }, { "check-run": "false" });
@@ -148,14 +148,14 @@ describe("the action outside of pull requests", () => {
 		expect(github.state.comments.map(({ body }) => body)).toEqual([expect.stringMatching(/^Well again: /)]);
 	});
 
-	it("needs no workflow run around it", async () => {
+	it("the action outside of pull requests needs no workflow run around it", async () => {
 		const workspace = quickProject(temporaryFolder(), { "trtgate.yml": untimed() });
 		const ran = await runActionFolder(".", { env: {}, cwd: workspace });
 		expect(ran.exitCode, ran.stdout).toBe(0);
 		expect(existsSync(join(workspace, "trtgate-out", "result.json"))).toBe(true);
 	});
 
-	it("refuses an input that it does not know before it runs anything", async () => {
+	it("the action outside of pull requests refuses an input that it does not know before it runs anything", async () => {
 		const workspace = quickProject(temporaryFolder());
 		const ran = await runActionFolder(".", { env: {}, cwd: workspace, inputs: { comment: "loudly" } });
 		expect(ran.exitCode).toBe(2);
@@ -187,7 +187,7 @@ describe("the repository's cache", () => {
 		};
 	}
 
-	it("gives a fresh machine the engines and kernel timings of the last run, and takes nothing twice", async () => {
+	it("the repository's cache gives a fresh machine the engines and kernel timings of the last run, and takes nothing twice", async () => {
 		const { github, run } = await gpuScene("slower-head");
 		const first = await run();
 		expect(first.outputs["outcome"], first.stdout + first.stderr).toBe("fail");
@@ -204,7 +204,7 @@ describe("the repository's cache", () => {
 		expect(github.state.violations).toEqual([]);
 	});
 
-	it("is never written for a fork, nor is this machine's store", async () => {
+	it("the repository's cache is never written for a fork, nor is this machine's store", async () => {
 		const { github, run } = await gpuScene();
 		const fork = { ...pull, head: { ...pull.head, repo: { id: 2, full_name: "mallory/engines" } } };
 		const ran = await run({ ...pullRequest, isFork: true, payload: { number: 7, pull_request: { number: 7, ...fork } } });
@@ -214,44 +214,40 @@ describe("the repository's cache", () => {
 	});
 });
 
-describe("artifacts", () => {
-	it("whose name another job has taken get one of their own", async () => {
-		const { github, run } = await scene();
-		await run({ runId: 5 }, { "check-run": "false" });
-		await run({ runId: 5 }, { "check-run": "false" });
-		expect(github.state.artifacts.map(({ name }) => name)).toEqual([
-			"trtgate-gate",
-			"report-gate.html",
-			"trtgate-gate-attempt1",
-			"report-gate-attempt1.html",
-		]);
-	});
+it("artifacts whose name another job has taken get one of their own", async () => {
+	const { github, run } = await scene();
+	await run({ runId: 5 }, { "check-run": "false" });
+	await run({ runId: 5 }, { "check-run": "false" });
+	expect(github.state.artifacts.map(({ name }) => name)).toEqual([
+		"trtgate-gate",
+		"report-gate.html",
+		"trtgate-gate-attempt1",
+		"report-gate-attempt1.html",
+	]);
 });
 
-describe("a cancelled job", () => {
-	it("leaves a partial result, publishes nothing more, and its post step keeps what there is", async () => {
-		const slow = timed.replace("duration: 5ms", "duration: 3s");
-		const { github, workspace } = await scene({ "trtgate.yml": slow });
-		const env = await github.environment({ ...pullRequest, workspace, temp: temporaryFolder() });
-		const out = join(workspace, "trtgate-out");
-		const ran = await runActionFolder(".", {
-			env,
-			cwd: workspace,
-			post: true,
-			onStart: (pid) => {
-				const timer = setInterval(() => {
-					if (!existsSync(join(out, "raw"))) return;
-					clearInterval(timer);
-					process.kill(pid, "SIGINT");
-				}, 20);
-			},
-		});
-		expect(ran.exitCode).toBe(3);
-		expect(readResult(out)).toMatchObject({ outcome: "error", partial: { reason: expect.stringContaining("SIGINT") } });
-		expect(github.state.comments).toEqual([]);
-		expect(ran.post?.exitCode).toBe(0);
-		expect(ran.post?.stdout).toMatch(/uploaded what the run left: artifact/);
-		expect(github.state.artifacts.map(({ name }) => name)).toContain("trtgate-gate");
-		expect(existsSync(join(out, "scratch")) || existsSync(join(out, "worktrees"))).toBe(false);
+it("a cancelled job leaves a partial result, publishes nothing more, and its post step keeps what there is", async () => {
+	const slow = timed.replace("duration: 5ms", "duration: 3s");
+	const { github, workspace } = await scene({ "trtgate.yml": slow });
+	const env = await github.environment({ ...pullRequest, workspace, temp: temporaryFolder() });
+	const out = join(workspace, "trtgate-out");
+	const ran = await runActionFolder(".", {
+		env,
+		cwd: workspace,
+		post: true,
+		onStart: (pid) => {
+			const timer = setInterval(() => {
+				if (!existsSync(join(out, "raw"))) return;
+				clearInterval(timer);
+				process.kill(pid, "SIGINT");
+			}, 20);
+		},
 	});
+	expect(ran.exitCode).toBe(3);
+	expect(readResult(out)).toMatchObject({ outcome: "error", partial: { reason: expect.stringContaining("SIGINT") } });
+	expect(github.state.comments).toEqual([]);
+	expect(ran.post?.exitCode).toBe(0);
+	expect(ran.post?.stdout).toMatch(/uploaded what the run left: artifact/);
+	expect(github.state.artifacts.map(({ name }) => name)).toContain("trtgate-gate");
+	expect(existsSync(join(out, "scratch")) || existsSync(join(out, "worktrees"))).toBe(false);
 });

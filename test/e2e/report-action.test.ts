@@ -127,103 +127,99 @@ function forkPull(place: Place, sha = head): void {
 	place.github.addPull({ number: 7, headSha: sha, headRef: "change", headRepository: "stranger/engines", baseRef: "main", baseSha: base });
 }
 
-describe("plan/", () => {
-	it("makes a matrix of trtgate.yml", async () => {
-		const { github, workspace, temp } = await openPlace();
-		await writeFile(
-			join(workspace, "trtgate.yml"),
-			"version: 1\nmodels:\n  net: { onnx: net.onnx }\nrunners:\n  - { name: l4, labels: gpu-l4 }\n  - { name: orin, labels: [self-hosted, jetson], engines: [net] }\n",
-		);
-		const env = await github.environment({ event: "push", ref: "refs/heads/main", sha: head, workspace, temp, payload: {} });
-		const run = await runActionFolder("plan", { env, cwd: workspace });
-		expect(run).toMatchObject({ exitCode: 0, outputs: { count: "2" } });
-		expect(JSON.parse(run.outputs["matrix"] ?? "")).toEqual({
-			include: [
-				{ name: "l4", artifact: "trtgate-l4", runner: '["gpu-l4"]', only: "", device: "" },
-				{ name: "orin", artifact: "trtgate-orin", runner: '["self-hosted","jetson"]', only: "net", device: "" },
-			],
-		});
-		expect(run.summary).toContain("Plan: 2 jobs");
+it("plan/ makes a matrix of trtgate.yml", async () => {
+	const { github, workspace, temp } = await openPlace();
+	await writeFile(
+		join(workspace, "trtgate.yml"),
+		"version: 1\nmodels:\n  net: { onnx: net.onnx }\nrunners:\n  - { name: l4, labels: gpu-l4 }\n  - { name: orin, labels: [self-hosted, jetson], engines: [net] }\n",
+	);
+	const env = await github.environment({ event: "push", ref: "refs/heads/main", sha: head, workspace, temp, payload: {} });
+	const run = await runActionFolder("plan", { env, cwd: workspace });
+	expect(run).toMatchObject({ exitCode: 0, outputs: { count: "2" } });
+	expect(JSON.parse(run.outputs["matrix"] ?? "")).toEqual({
+		include: [
+			{ name: "l4", artifact: "trtgate-l4", runner: '["gpu-l4"]', only: "", device: "" },
+			{ name: "orin", artifact: "trtgate-orin", runner: '["self-hosted","jetson"]', only: "net", device: "" },
+		],
 	});
+	expect(run.summary).toContain("Plan: 2 jobs");
+});
 
-	it("lets a pull request choose no machine that the base's config does not name", async () => {
-		const { github, temp } = await openPlace();
-		const config = (labels: string) => `version: 1\nmodels:\n  net: { onnx: net.onnx }\nrunners: [{ name: l4, labels: ${labels} }]\n`;
-		const pull = makeRepository({ base: { "trtgate.yml": config("gpu-l4") }, head: { "trtgate.yml": config("gpu-release") } });
-		const workspace = workspaceOf(pull);
-		const payload = pullRequest({ head: pull.head, base: pull.base, merge: pull.merge });
-		const env = await github.environment({ event: "pull_request", ref: "refs/pull/7/merge", sha: pull.merge, workspace, temp, payload });
-		const refused = await runActionFolder("plan", { env, cwd: workspace });
-		expect(refused).toMatchObject({ exitCode: 2, outputs: {} });
-		expect(refused.annotations[0]?.message).toMatch(/runner l4 has the labels \["gpu-release"\].*Merge the new runner first/s);
-		await writeFile(join(workspace, "trtgate.yml"), config("[GPU-L4]"));
-		expect(await runActionFolder("plan", { env, cwd: workspace })).toMatchObject({ exitCode: 0, outputs: { count: "1" } });
-	});
+it("plan/ lets a pull request choose no machine that the base's config does not name", async () => {
+	const { github, temp } = await openPlace();
+	const config = (labels: string) => `version: 1\nmodels:\n  net: { onnx: net.onnx }\nrunners: [{ name: l4, labels: ${labels} }]\n`;
+	const pull = makeRepository({ base: { "trtgate.yml": config("gpu-l4") }, head: { "trtgate.yml": config("gpu-release") } });
+	const workspace = workspaceOf(pull);
+	const payload = pullRequest({ head: pull.head, base: pull.base, merge: pull.merge });
+	const env = await github.environment({ event: "pull_request", ref: "refs/pull/7/merge", sha: pull.merge, workspace, temp, payload });
+	const refused = await runActionFolder("plan", { env, cwd: workspace });
+	expect(refused).toMatchObject({ exitCode: 2, outputs: {} });
+	expect(refused.annotations[0]?.message).toMatch(/runner l4 has the labels \["gpu-release"\].*Merge the new runner first/s);
+	await writeFile(join(workspace, "trtgate.yml"), config("[GPU-L4]"));
+	expect(await runActionFolder("plan", { env, cwd: workspace })).toMatchObject({ exitCode: 0, outputs: { count: "1" } });
+});
 
-	it("annotates the line of a fault in the config", async () => {
-		const { github, workspace, temp } = await openPlace();
-		await writeFile(join(workspace, "trtgate.yml"), "version: 1\nmodels:\n  net: { onnx: net.onnx }\nrunners: [{ nmae: l4, labels: x }]\n");
-		const env = await github.environment({ event: "push", ref: "refs/heads/main", sha: head, workspace, temp, payload: {} });
-		const run = await runActionFolder("plan", { env, cwd: workspace });
-		expect(run.exitCode).toBe(2);
-		expect(run.annotations.find(({ message }) => message.includes("nmae"))).toMatchObject({
-			level: "error",
-			file: "trtgate.yml",
-			line: 4,
-			message: expect.stringContaining("Did you mean name?"),
-		});
+it("plan/ annotates the line of a fault in the config", async () => {
+	const { github, workspace, temp } = await openPlace();
+	await writeFile(join(workspace, "trtgate.yml"), "version: 1\nmodels:\n  net: { onnx: net.onnx }\nrunners: [{ nmae: l4, labels: x }]\n");
+	const env = await github.environment({ event: "push", ref: "refs/heads/main", sha: head, workspace, temp, payload: {} });
+	const run = await runActionFolder("plan", { env, cwd: workspace });
+	expect(run.exitCode).toBe(2);
+	expect(run.annotations.find(({ message }) => message.includes("nmae"))).toMatchObject({
+		level: "error",
+		file: "trtgate.yml",
+		line: 4,
+		message: expect.stringContaining("Did you mean name?"),
 	});
 });
 
-describe("report/ in the run that measured", () => {
-	it("merges what came, names what is missing, comments, checks, keeps the report, and fails the job", async () => {
-		const place = await openPlace();
-		addArtifact(place, 500, {
-			name: "trtgate-l4",
-			archive: archiveOf(
-				resultOf("l4", {
-					workloads: [buildSlowWorkload()],
-					outcome: "fail",
-					gates: [buildGate({ model: "classifier", workload: "batch 8", status: "fail" })],
-				}),
-			),
-		});
-		addArtifact(place, 500, { name: "trtgate-h200", archive: archiveOf(resultOf("h200")) });
-		const run = await reportSameRun(place, { expected: jobs(["l4", "h200", "orin"]) });
-		expect(run.outputs).toMatchObject({ outcome: "fail" });
-		expect(run.exitCode).toBe(1);
-		expect((await merged(place)).parts?.map(({ name, state }) => `${name} ${state}`)).toEqual(["h200 merged", "l4 merged", "orin missing"]);
-		const { comments, checkRuns, artifacts, violations } = place.github.state;
-		expect(comments).toHaveLength(1);
-		expect(comments[0]?.body).toContain("classifier · fp16 · batch 8 (l4) is slower");
-		expect(comments[0]?.body).toContain("orin");
-		expect(checkRuns[0]).toMatchObject({ headSha: head, conclusion: "failure" });
-		expect(artifacts.map(({ name }) => name)).toEqual(expect.arrayContaining(["merged-gate", "report-gate.html"]));
-		expect(run.summary).toContain("Parts: 2 of 3 merged, 1 missing");
-		expect(violations).toEqual([]);
+it("report/ in the run that measured merges what came, names what is missing, comments, checks, keeps the report, and fails the job", async () => {
+	const place = await openPlace();
+	addArtifact(place, 500, {
+		name: "trtgate-l4",
+		archive: archiveOf(
+			resultOf("l4", {
+				workloads: [buildSlowWorkload()],
+				outcome: "fail",
+				gates: [buildGate({ model: "classifier", workload: "batch 8", status: "fail" })],
+			}),
+		),
 	});
+	addArtifact(place, 500, { name: "trtgate-h200", archive: archiveOf(resultOf("h200")) });
+	const run = await reportSameRun(place, { expected: jobs(["l4", "h200", "orin"]) });
+	expect(run.outputs).toMatchObject({ outcome: "fail" });
+	expect(run.exitCode).toBe(1);
+	expect((await merged(place)).parts?.map(({ name, state }) => `${name} ${state}`)).toEqual(["h200 merged", "l4 merged", "orin missing"]);
+	const { comments, checkRuns, artifacts, violations } = place.github.state;
+	expect(comments).toHaveLength(1);
+	expect(comments[0]?.body).toContain("classifier · fp16 · batch 8 (l4) is slower");
+	expect(comments[0]?.body).toContain("orin");
+	expect(checkRuns[0]).toMatchObject({ headSha: head, conclusion: "failure" });
+	expect(artifacts.map(({ name }) => name)).toEqual(expect.arrayContaining(["merged-gate", "report-gate.html"]));
+	expect(run.summary).toContain("Parts: 2 of 3 merged, 1 missing");
+	expect(violations).toEqual([]);
+});
 
-	it("updates its comment in the next run, and finds the parts again beside its own report", async () => {
-		const place = await openPlace();
-		addArtifact(place, 500, { name: "trtgate-l4", archive: archiveOf(resultOf("l4")) });
-		expect((await reportSameRun(place, {})).exitCode).toBe(0);
-		const again = await reportSameRun(place, { name: "" });
-		expect(again).toMatchObject({ exitCode: 0, outputs: { outcome: "pass" } });
-		expect(place.github.state.comments).toHaveLength(1);
-	});
+it("report/ in the run that measured updates its comment in the next run, and finds the parts again beside its own report", async () => {
+	const place = await openPlace();
+	addArtifact(place, 500, { name: "trtgate-l4", archive: archiveOf(resultOf("l4")) });
+	expect((await reportSameRun(place, {})).exitCode).toBe(0);
+	const again = await reportSameRun(place, { name: "" });
+	expect(again).toMatchObject({ exitCode: 0, outputs: { outcome: "pass" } });
+	expect(place.github.state.comments).toHaveLength(1);
+});
 
-	it("reports that no part arrived", async () => {
-		const place = await openPlace();
-		const run = await reportSameRun(place, {});
-		expect(run).toMatchObject({ exitCode: 2, outputs: { outcome: "error", "failure-kind": "configuration" } });
-		expect(run.annotations[0]?.message).toContain("no artifact trtgate");
-	});
+it("report/ in the run that measured reports that no part arrived", async () => {
+	const place = await openPlace();
+	const run = await reportSameRun(place, {});
+	expect(run).toMatchObject({ exitCode: 2, outputs: { outcome: "error", "failure-kind": "configuration" } });
+	expect(run.annotations[0]?.message).toContain("no artifact trtgate");
 });
 
 describe("report/ at night", () => {
 	const night = { event: "schedule", ref: "refs/heads/main", sha: head, payload: { schedule: "17 2 * * *" } };
 
-	it("opens one issue for the whole matrix, keeps it up to date, and closes it when all is well", async () => {
+	it("report/ at night opens one issue for the whole matrix, keeps it up to date, and closes it when all is well", async () => {
 		const place = await openPlace();
 		const { state } = place.github;
 		const failing = resultOf("L4", { outcome: "fail", gates: [buildGate({ status: "fail" })] });
@@ -241,7 +237,7 @@ describe("report/ at night", () => {
 		expect(state.comments).toMatchObject([{ body: expect.stringContaining("Well again: ") }]);
 	});
 
-	it("opens none if the input disables it", async () => {
+	it("report/ at night opens none if the input disables it", async () => {
 		const place = await openPlace();
 		const failing = resultOf("L4", { outcome: "fail", gates: [buildGate({ status: "fail" })] });
 		addArtifact(place, 500, { name: "trtgate-l4", archive: archiveOf(failing) });
@@ -251,7 +247,7 @@ describe("report/ at night", () => {
 });
 
 describe("report/ after the run of a stranger's pull request", () => {
-	it("finds run, commit and pull request through GitHub, comments there, and stays green itself", async () => {
+	it("report/ after the run of a stranger's pull request finds run, commit and pull request through GitHub, comments there, and stays green itself", async () => {
 		const place = await openPlace();
 		forkPull(place);
 		addArtifact(place, 500, {
@@ -266,7 +262,7 @@ describe("report/ after the run of a stranger's pull request", () => {
 		expect((await reportAfter(place, { expected: jobs(["l4"]), fail: "true" })).exitCode).toBe(1);
 	});
 
-	it("does not comment on a pull request that has moved on", async () => {
+	it("report/ after the run of a stranger's pull request does not comment on a pull request that has moved on", async () => {
 		const place = await openPlace();
 		forkPull(place, "e".repeat(40));
 		addArtifact(place, 500, { name: "trtgate-l4", archive: archiveOf(resultOf("l4")) });
@@ -280,7 +276,7 @@ describe("report/ after the run of a stranger's pull request", () => {
 	it.each([
 		["no pull request", { headRepository: "someone/else" }, "no open pull request has this branch"],
 		["another event", { event: "push" }, "the run was for push"],
-	] as const)("does not comment for %s", async (_, cause, why) => {
+	] as const)("report/ after the run of a stranger's pull request does not comment for %s", async (_, cause, why) => {
 		const place = await openPlace();
 		forkPull(place);
 		addArtifact(place, 500, { name: "trtgate-l4", archive: archiveOf(resultOf("l4")) });
@@ -304,21 +300,24 @@ describe("report/ after the run of a stranger's pull request", () => {
 		],
 		["no JSON", () => zipOf([{ name: "result.json", content: "<script>alert(1)</script>" }]), /not JSON/],
 		["no archive", () => Buffer.from("nonsense"), /no ZIP archive/],
-	] as [string, () => Buffer, RegExp][])("shows a part that holds %s as refused", async (_, archive, reason) => {
-		const place = await openPlace();
-		forkPull(place);
-		addArtifact(place, 500, { name: "trtgate-l4", archive: archive() });
-		addArtifact(place, 500, { name: "trtgate-h200", archive: archiveOf(resultOf("h200")) });
-		const run = await reportAfter(place, { expected: jobs(["l4", "h200"]) });
-		expect(run).toMatchObject({ exitCode: 0, outputs: { outcome: "error" } });
-		expect((await merged(place)).parts).toMatchObject([
-			{ name: "h200", state: "merged" },
-			{ name: "l4", state: "refused", reason: expect.stringMatching(reason) },
-		]);
-		expect(place.github.state.comments[0]?.body).not.toContain("<script");
-	});
+	] as [string, () => Buffer, RegExp][])(
+		"report/ after the run of a stranger's pull request shows a part that holds %s as refused",
+		async (_, archive, reason) => {
+			const place = await openPlace();
+			forkPull(place);
+			addArtifact(place, 500, { name: "trtgate-l4", archive: archive() });
+			addArtifact(place, 500, { name: "trtgate-h200", archive: archiveOf(resultOf("h200")) });
+			const run = await reportAfter(place, { expected: jobs(["l4", "h200"]) });
+			expect(run).toMatchObject({ exitCode: 0, outputs: { outcome: "error" } });
+			expect((await merged(place)).parts).toMatchObject([
+				{ name: "h200", state: "merged" },
+				{ name: "l4", state: "refused", reason: expect.stringMatching(reason) },
+			]);
+			expect(place.github.state.comments[0]?.body).not.toContain("<script");
+		},
+	);
 
-	it("reports what permission it lacks to find out about the run", async () => {
+	it("report/ after the run of a stranger's pull request reports what permission it lacks to find out about the run", async () => {
 		const place = await openPlace();
 		place.github.inject({
 			method: "GET",

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import {
 	type AtEnd,
 	type CliRun,
@@ -42,137 +42,133 @@ beforeAll(async () => {
 	wrong = await finished(twoArms({ "model.onnx": "fixture:wrong.onnx" }, afterAll));
 });
 
-describe("run", () => {
-	it("passes a head with the same engine, byte for byte, and rules out any change", () => {
-		const { folder, run } = same;
-		expect(run.stderr).toContain("report.html");
-		expect(run.exit).toBe(0);
-		const result = readResult(join(folder, "out"));
-		expect(validate(result), JSON.stringify(validate.errors)).toBe(true);
-		expect(result.outcome).toBe("pass");
-		expect(result.workloads.map((row) => [row.verdict, row.latency.excluded])).toEqual([["unchanged", 0]]);
-		expect(result.golden.map((verdict) => verdict.state)).toEqual(["match", "match"]);
-	});
-
-	it("times a head whose bytes differ until a look decides, and keeps every sample", async () => {
-		const folder = twoArms({ "model.onnx": "fixture:reexported.onnx" });
-		const run = await runCli(twoArmsRun, { cwd: folder });
-		expect(run.exit, run.stderr).toBe(0);
-		const result = readResult(join(folder, "out"));
-		const [row] = result.workloads;
-		// A busy machine may disturb a pair of the first look, and more are measured; it may also leave the comparison open.
-		expect(["unchanged", "inconclusive"]).toContain(row?.verdict);
-		const pairs = row?.latency.pairs ?? 0;
-		expect([5, 8, 12, 16]).toContain(pairs);
-		expect(row?.latency.excluded).toBeGreaterThan(0);
-		const counted = row?.runs.filter((measured) => measured.state === "ok") ?? [];
-		for (const arm of ["base", "head"]) expect(counted.filter((measured) => measured.arm === arm)).toHaveLength(pairs);
-		for (const measured of counted) {
-			const bytes = readFileSync(join(folder, "out", measured.samples ?? ""));
-			expect(bytes.length).toBe(8 * (measured.iterations ?? 0));
-		}
-		expect(run.stdout).toMatch(/unchanged|inconclusive/);
-		expect(run.stdout).toMatch(/CPU, not TensorRT/);
-	});
-
-	it("counts the inferences of streams that take turns once", async () => {
-		const config = quickConfig.replace("[{ batch: 2 }]", "[{ batch: 2, streams: 4 }]");
-		const folder = quickProject(temporaryFolder(), { "trtgate.yml": config });
-		const run = await runCli(["run", "--out", "out"], { cwd: folder });
-		expect(run.exit, run.stderr).toBe(0);
-		const [row] = readResult(join(folder, "out")).workloads;
-		expect(row?.runs.length).toBeGreaterThan(0);
-		for (const { throughputPerSecond, meanMs = 0 } of row?.runs ?? []) {
-			expect(throughputPerSecond).toBeGreaterThan(0);
-			expect(throughputPerSecond).toBeLessThanOrEqual(1000 / meanMs);
-		}
-	});
-
-	it("fails a head that computes something else, naming output, case, metric, got and allowed", () => {
-		const { folder, run } = wrong;
-		expect(run.exit).toBe(1);
-		const result = readResult(join(folder, "out"));
-		expect(result.outcome).toBe("fail");
-		const [check] = result.golden[0]?.checks ?? [];
-		expect(check).toMatchObject({ output: "y", metric: "relative-l2", allowed: 1e-3, pass: false });
-		expect(check?.got).toBeCloseTo(0.05, 4);
-		expect(check?.base).toBeLessThan(1e-5);
-		expect(run.stdout).toMatch(/y: relative L2 is 5e-2.*allowed 1e-3\s+\(case\s+case-\d/s);
-		expect(result.golden[0]?.modelChanged).toBe(true);
-	});
-
-	it("checks builds and goldens alone where there is no base, and reports it", async () => {
-		const folder = quickProject(temporaryFolder());
-		const run = await runCli(["run", "--out", "out"], { cwd: folder });
-		expect(run.exit, run.stderr).toBe(0);
-		const result = readResult(join(folder, "out"));
-		expect(result.arms.base).toBeNull();
-		expect(result.workloads[0]?.verdict).toBe("missing");
-		expect(result.workloads[0]?.head?.medianMs).toBeGreaterThan(0);
-		expect(result.notes.join(" ")).toMatch(/no base/i);
-	});
-
-	it("reports a model that the base does not have as new, and does not fail", async () => {
-		const folder = temporaryFolder();
-		writeProject(join(folder, "base"), { "README.md": "no model yet" });
-		quickProject(join(folder, "head"));
-		const run = await runCli(twoArmsRun, { cwd: folder });
-		expect(run.exit, run.stderr).toBe(0);
-		const result = readResult(join(folder, "out"));
-		expect(result.workloads[0]).toMatchObject({ verdict: "missing", latency: { reason: expect.stringContaining("New") } });
-		expect(result.builds.map((build) => [build.arm, build.state])).toContainEqual(["base", "missing"]);
-	});
-
-	it("does not compare speeds of models with other inputs, and names the difference", async () => {
-		const folder = twoArms({ "model.onnx": "fixture:other-input.onnx", "trtgate.yml": quickConfig.replace(/ {4}golden:.*\n/, "") });
-		const run = await runCli(twoArmsRun, { cwd: folder });
-		const row = readResult(join(folder, "out")).workloads[0];
-		expect(row?.verdict).toBe("not-comparable");
-		expect(row?.latency.reason).toMatch(/no input renamed/);
-		// The models' interface changed, which is for a person to allow.
-		expect(run.exit).toBe(1);
-		expect(readResult(join(folder, "out")).gates.filter(({ status }) => status === "fail")).toMatchObject([{ gate: "interface" }]);
-	});
-
-	it("warns when the base checked a workload that the head no longer checks", async () => {
-		const folder = twoArms({ "trtgate.yml": quickConfig.replace("{ batch: 2 }", "{ batch: 1 }") });
-		await runCli(twoArmsRun, { cwd: folder });
-		const gates = readResult(join(folder, "out")).gates.filter((gate) => gate.gate === "coverage");
-		expect(gates).toMatchObject([{ status: "warn", workload: "batch 2" }]);
-	});
-
-	it("prints the plan, and runs nothing, with --dry-run", async () => {
-		const folder = twoArms({});
-		const run = await runCli([...twoArmsRun, "--dry-run"], { cwd: folder });
-		expect(run.exit, run.stderr).toBe(0);
-		expect(run.stdout).toMatch(/net\/fp32/);
-		expect(run.stdout).toMatch(/case-0/);
-		expect(existsSync(join(folder, "out", "result.json"))).toBe(false);
-		expect(existsSync(join(folder, "out", "raw"))).toBe(false);
-	});
-
-	it("leaves no scratch files, locks or worktrees behind", () => {
-		expect(readdirSync(join(same.folder, "out")).sort()).toEqual([
-			".gitignore",
-			"engines",
-			"exports",
-			"junit.xml",
-			"logs",
-			"report.html",
-			"report.md",
-			"result.json",
-		]);
-	});
+it("run passes a head with the same engine, byte for byte, and rules out any change", () => {
+	const { folder, run } = same;
+	expect(run.stderr).toContain("report.html");
+	expect(run.exit).toBe(0);
+	const result = readResult(join(folder, "out"));
+	expect(validate(result), JSON.stringify(validate.errors)).toBe(true);
+	expect(result.outcome).toBe("pass");
+	expect(result.workloads.map((row) => [row.verdict, row.latency.excluded])).toEqual([["unchanged", 0]]);
+	expect(result.golden.map((verdict) => verdict.state)).toEqual(["match", "match"]);
 });
 
-describe("report", () => {
-	it("renders again, byte for byte", async () => {
-		const { folder } = wrong;
-		const names = ["report.html", "report.md", "junit.xml", "result.json", "exports/workloads.csv", "exports/findings.sarif"];
-		const read = (): string[] => names.map((name) => readFileSync(join(folder, "out", name), "utf8"));
-		const before = read();
-		const run = await runCli(["report", "out"], { cwd: folder });
-		expect(run.exit).toBe(1);
-		expect(read()).toEqual(before);
-	});
+it("run times a head whose bytes differ until a look decides, and keeps every sample", async () => {
+	const folder = twoArms({ "model.onnx": "fixture:reexported.onnx" });
+	const run = await runCli(twoArmsRun, { cwd: folder });
+	expect(run.exit, run.stderr).toBe(0);
+	const result = readResult(join(folder, "out"));
+	const [row] = result.workloads;
+	// A busy machine may disturb a pair of the first look, and more are measured; it may also leave the comparison open.
+	expect(["unchanged", "inconclusive"]).toContain(row?.verdict);
+	const pairs = row?.latency.pairs ?? 0;
+	expect([5, 8, 12, 16]).toContain(pairs);
+	expect(row?.latency.excluded).toBeGreaterThan(0);
+	const counted = row?.runs.filter((measured) => measured.state === "ok") ?? [];
+	for (const arm of ["base", "head"]) expect(counted.filter((measured) => measured.arm === arm)).toHaveLength(pairs);
+	for (const measured of counted) {
+		const bytes = readFileSync(join(folder, "out", measured.samples ?? ""));
+		expect(bytes.length).toBe(8 * (measured.iterations ?? 0));
+	}
+	expect(run.stdout).toMatch(/unchanged|inconclusive/);
+	expect(run.stdout).toMatch(/CPU, not TensorRT/);
+});
+
+it("run counts the inferences of streams that take turns once", async () => {
+	const config = quickConfig.replace("[{ batch: 2 }]", "[{ batch: 2, streams: 4 }]");
+	const folder = quickProject(temporaryFolder(), { "trtgate.yml": config });
+	const run = await runCli(["run", "--out", "out"], { cwd: folder });
+	expect(run.exit, run.stderr).toBe(0);
+	const [row] = readResult(join(folder, "out")).workloads;
+	expect(row?.runs.length).toBeGreaterThan(0);
+	for (const { throughputPerSecond, meanMs = 0 } of row?.runs ?? []) {
+		expect(throughputPerSecond).toBeGreaterThan(0);
+		expect(throughputPerSecond).toBeLessThanOrEqual(1000 / meanMs);
+	}
+});
+
+it("run fails a head that computes something else, naming output, case, metric, got and allowed", () => {
+	const { folder, run } = wrong;
+	expect(run.exit).toBe(1);
+	const result = readResult(join(folder, "out"));
+	expect(result.outcome).toBe("fail");
+	const [check] = result.golden[0]?.checks ?? [];
+	expect(check).toMatchObject({ output: "y", metric: "relative-l2", allowed: 1e-3, pass: false });
+	expect(check?.got).toBeCloseTo(0.05, 4);
+	expect(check?.base).toBeLessThan(1e-5);
+	expect(run.stdout).toMatch(/y: relative L2 is 5e-2.*allowed 1e-3\s+\(case\s+case-\d/s);
+	expect(result.golden[0]?.modelChanged).toBe(true);
+});
+
+it("run checks builds and goldens alone where there is no base, and reports it", async () => {
+	const folder = quickProject(temporaryFolder());
+	const run = await runCli(["run", "--out", "out"], { cwd: folder });
+	expect(run.exit, run.stderr).toBe(0);
+	const result = readResult(join(folder, "out"));
+	expect(result.arms.base).toBeNull();
+	expect(result.workloads[0]?.verdict).toBe("missing");
+	expect(result.workloads[0]?.head?.medianMs).toBeGreaterThan(0);
+	expect(result.notes.join(" ")).toMatch(/no base/i);
+});
+
+it("run reports a model that the base does not have as new, and does not fail", async () => {
+	const folder = temporaryFolder();
+	writeProject(join(folder, "base"), { "README.md": "no model yet" });
+	quickProject(join(folder, "head"));
+	const run = await runCli(twoArmsRun, { cwd: folder });
+	expect(run.exit, run.stderr).toBe(0);
+	const result = readResult(join(folder, "out"));
+	expect(result.workloads[0]).toMatchObject({ verdict: "missing", latency: { reason: expect.stringContaining("New") } });
+	expect(result.builds.map((build) => [build.arm, build.state])).toContainEqual(["base", "missing"]);
+});
+
+it("run does not compare speeds of models with other inputs, and names the difference", async () => {
+	const folder = twoArms({ "model.onnx": "fixture:other-input.onnx", "trtgate.yml": quickConfig.replace(/ {4}golden:.*\n/, "") });
+	const run = await runCli(twoArmsRun, { cwd: folder });
+	const row = readResult(join(folder, "out")).workloads[0];
+	expect(row?.verdict).toBe("not-comparable");
+	expect(row?.latency.reason).toMatch(/no input renamed/);
+	// The models' interface changed, which is for a person to allow.
+	expect(run.exit).toBe(1);
+	expect(readResult(join(folder, "out")).gates.filter(({ status }) => status === "fail")).toMatchObject([{ gate: "interface" }]);
+});
+
+it("run warns when the base checked a workload that the head no longer checks", async () => {
+	const folder = twoArms({ "trtgate.yml": quickConfig.replace("{ batch: 2 }", "{ batch: 1 }") });
+	await runCli(twoArmsRun, { cwd: folder });
+	const gates = readResult(join(folder, "out")).gates.filter((gate) => gate.gate === "coverage");
+	expect(gates).toMatchObject([{ status: "warn", workload: "batch 2" }]);
+});
+
+it("run prints the plan, and runs nothing, with --dry-run", async () => {
+	const folder = twoArms({});
+	const run = await runCli([...twoArmsRun, "--dry-run"], { cwd: folder });
+	expect(run.exit, run.stderr).toBe(0);
+	expect(run.stdout).toMatch(/net\/fp32/);
+	expect(run.stdout).toMatch(/case-0/);
+	expect(existsSync(join(folder, "out", "result.json"))).toBe(false);
+	expect(existsSync(join(folder, "out", "raw"))).toBe(false);
+});
+
+it("run leaves no scratch files, locks or worktrees behind", () => {
+	expect(readdirSync(join(same.folder, "out")).sort()).toEqual([
+		".gitignore",
+		"engines",
+		"exports",
+		"junit.xml",
+		"logs",
+		"report.html",
+		"report.md",
+		"result.json",
+	]);
+});
+
+it("report renders again, byte for byte", async () => {
+	const { folder } = wrong;
+	const names = ["report.html", "report.md", "junit.xml", "result.json", "exports/workloads.csv", "exports/findings.sarif"];
+	const read = (): string[] => names.map((name) => readFileSync(join(folder, "out", name), "utf8"));
+	const before = read();
+	const run = await runCli(["report", "out"], { cwd: folder });
+	expect(run.exit).toBe(1);
+	expect(read()).toEqual(before);
 });

@@ -1,94 +1,86 @@
 // Sizes of inputs through the built bundle: tried out by init, checked by preflight, and refused by the gate before anything runs.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { attribute, model, node, value } from "../support/onnx-writer.ts";
 import { quickMeasure, runCli, temporaryFolder } from "../support/project.ts";
 import { digitReader, lineReader, weights } from "../support/sized-models.ts";
 
-describe("sizes that are given", () => {
-	it("are refused by the gate before it builds where the model cannot run with them", async () => {
-		const cwd = temporaryFolder();
-		writeFileSync(join(cwd, "net.onnx"), digitReader());
-		const config = (sizes: string) =>
-			`version: 1\nbackend: onnxruntime\nonnxruntime: wasm\nmodels: { net: { onnx: net.onnx, ${sizes} } }\n${quickMeasure}`;
-		writeFileSync(join(cwd, "trtgate.yml"), config("dims: { batch: 1, height: 28, width: 32 }"));
-		const run = await runCli(["run"], { cwd });
-		expect(run).toMatchObject({ exit: 2, stderr: expect.stringMatching(/image \[1, 1, 28, 32\].*896 and 784/) });
-		writeFileSync(join(cwd, "trtgate.yml"), config("dims: { batch: 1 }"));
-		const open = await runCli(["run"], { cwd });
-		expect(open).toMatchObject({
-			exit: 2,
-			stderr: expect.stringMatching(/"height" \(axis 2 of "image"\), "width".*dims: { height: 28, width: 28 }/s),
-		});
-	});
-
-	it("are the configuration's fault where only the run shows that the model cannot take them, which no retry helps", async () => {
-		const cwd = temporaryFolder();
-		// As many places as x has values that are not 0, added to three.
-		const nodes = [
-			node({ op: "NonZero", inputs: ["x"], outputs: ["places"] }),
-			node({ op: "Cast", inputs: ["places"], outputs: ["cast"], attributes: [attribute.integer("to", 1)] }),
-			node({ op: "Add", inputs: ["cast", "three"], outputs: ["y"], name: "sum" }),
-		];
-		const initializers = [weights("three", [2, 3])];
-		writeFileSync(join(cwd, "net.onnx"), model({ nodes, initializers, inputs: [value("x", [1, "n"])], outputs: [value("y", [2, null])] }));
-		const config = "models: { net: { onnx: net.onnx, dims: { n: 4 }, inputs: { x: { fill: ones } } } }";
-		writeFileSync(join(cwd, "trtgate.yml"), `version: 1\nbackend: onnxruntime\nonnxruntime: wasm\n${config}\n${quickMeasure}`);
-		const run = await runCli(["run"], { cwd });
-		expect(run.exit).toBe(2);
-		const text = run.stdout.replace(/\s+/g, " ");
-		expect(text).toMatch(
-			/A node cannot run with these inputs: Attempting to broadcast .* Code ort-run-failed, a fault of the configuration/,
-		);
-		expect(text).not.toContain("a retry may help");
+it("sizes that are given are refused by the gate before it builds where the model cannot run with them", async () => {
+	const cwd = temporaryFolder();
+	writeFileSync(join(cwd, "net.onnx"), digitReader());
+	const config = (sizes: string) =>
+		`version: 1\nbackend: onnxruntime\nonnxruntime: wasm\nmodels: { net: { onnx: net.onnx, ${sizes} } }\n${quickMeasure}`;
+	writeFileSync(join(cwd, "trtgate.yml"), config("dims: { batch: 1, height: 28, width: 32 }"));
+	const run = await runCli(["run"], { cwd });
+	expect(run).toMatchObject({ exit: 2, stderr: expect.stringMatching(/image \[1, 1, 28, 32\].*896 and 784/) });
+	writeFileSync(join(cwd, "trtgate.yml"), config("dims: { batch: 1 }"));
+	const open = await runCli(["run"], { cwd });
+	expect(open).toMatchObject({
+		exit: 2,
+		stderr: expect.stringMatching(/"height" \(axis 2 of "image"\), "width".*dims: { height: 28, width: 28 }/s),
 	});
 });
 
-describe("init", () => {
-	it("writes sizes that ran on the model, with what each axis seems to be", async () => {
-		const cwd = temporaryFolder();
-		writeFileSync(join(cwd, "net.onnx"), lineReader([null, 3, "?", "?"]));
-		const run = await runCli(["init", "net.onnx", "--quiet"], { cwd });
-		expect(run.exit, run.stderr).toBe(0);
-		const text = readFileSync(join(cwd, "trtgate.yml"), "utf8");
-		expect(text).toMatch(/# ONNX Runtime runs x:0 \[1, 3, 48, 320\]/);
-		expect(text).toMatch(/"x:0_2": 48 # axis 2 of x:0: the height of a line of text/);
-		expect(text).toContain('"x:0": { shape: ["x:0_0", 3, "x:0_2", "x:0_3"] }');
-		const plan = await runCli(["run", "--dry-run"], { cwd });
-		expect(plan.exit, plan.stderr).toBe(0);
-	});
-
-	it("writes one size where the model takes no other, and what the user gives", async () => {
-		const cwd = temporaryFolder();
-		writeFileSync(join(cwd, "net.onnx"), digitReader());
-		const run = await runCli(["init", "net.onnx", "--quiet", "--dims", "batch=4"], { cwd });
-		expect(run.exit, run.stderr).toBe(0);
-		const text = readFileSync(join(cwd, "trtgate.yml"), "utf8");
-		expect(text).toMatch(/batch: 4 # .*given\n +height: 28 # .*\n +width: 28 # /);
-		expect(text).toContain("not the largest sizes");
-	});
-
-	it("guesses, and reports it, where nothing runs", async () => {
-		const cwd = temporaryFolder();
-		const nodes = [node({ op: "Acme", domain: "com.acme" })];
-		writeFileSync(join(cwd, "net.onnx"), model({ nodes, inputs: [value("x", ["batch", 4])], opsets: { "": 17, "com.acme": 1 } }));
-		const run = await runCli(["init", "net.onnx", "--quiet"], { cwd });
-		expect(run.exit, run.stderr).toBe(0);
-		expect(readFileSync(join(cwd, "trtgate.yml"), "utf8")).toMatch(/# Guesses: x \[1, 4\] was not tried, because .*com\.acme/);
-	});
+it("sizes that are given are the configuration's fault where only the run shows that the model cannot take them, which no retry helps", async () => {
+	const cwd = temporaryFolder();
+	// As many places as x has values that are not 0, added to three.
+	const nodes = [
+		node({ op: "NonZero", inputs: ["x"], outputs: ["places"] }),
+		node({ op: "Cast", inputs: ["places"], outputs: ["cast"], attributes: [attribute.integer("to", 1)] }),
+		node({ op: "Add", inputs: ["cast", "three"], outputs: ["y"], name: "sum" }),
+	];
+	const initializers = [weights("three", [2, 3])];
+	writeFileSync(join(cwd, "net.onnx"), model({ nodes, initializers, inputs: [value("x", [1, "n"])], outputs: [value("y", [2, null])] }));
+	const config = "models: { net: { onnx: net.onnx, dims: { n: 4 }, inputs: { x: { fill: ones } } } }";
+	writeFileSync(join(cwd, "trtgate.yml"), `version: 1\nbackend: onnxruntime\nonnxruntime: wasm\n${config}\n${quickMeasure}`);
+	const run = await runCli(["run"], { cwd });
+	expect(run.exit).toBe(2);
+	const text = run.stdout.replace(/\s+/g, " ");
+	expect(text).toMatch(/A node cannot run with these inputs: Attempting to broadcast .* Code ort-run-failed, a fault of the configuration/);
+	expect(text).not.toContain("a retry may help");
 });
 
-describe("preflight", () => {
-	it.each([
-		[["--shape", "image=1,1,28,28"], 0, /Nothing found|note/],
-		[["--dims", "batch=1,height=30,width=28"], 2, /image \[1, 1, 30, 28\]: Gemm .*840 and 784/],
-		[["--dims", "batch=1"], 2, /Sizes are missing: "height" \(axis 2 of "image"\).*--dims height=28,width=28/s],
-	])("checks the model with the sizes of %j", async (argv, exit, says) => {
-		const cwd = temporaryFolder();
-		writeFileSync(join(cwd, "net.onnx"), digitReader());
-		const run = await runCli(["preflight", "net.onnx", ...argv], { cwd });
-		expect(run).toMatchObject({ exit });
-		expect(run.stdout + run.stderr).toMatch(says);
-	});
+it("init writes sizes that ran on the model, with what each axis seems to be", async () => {
+	const cwd = temporaryFolder();
+	writeFileSync(join(cwd, "net.onnx"), lineReader([null, 3, "?", "?"]));
+	const run = await runCli(["init", "net.onnx", "--quiet"], { cwd });
+	expect(run.exit, run.stderr).toBe(0);
+	const text = readFileSync(join(cwd, "trtgate.yml"), "utf8");
+	expect(text).toMatch(/# ONNX Runtime runs x:0 \[1, 3, 48, 320\]/);
+	expect(text).toMatch(/"x:0_2": 48 # axis 2 of x:0: the height of a line of text/);
+	expect(text).toContain('"x:0": { shape: ["x:0_0", 3, "x:0_2", "x:0_3"] }');
+	const plan = await runCli(["run", "--dry-run"], { cwd });
+	expect(plan.exit, plan.stderr).toBe(0);
+});
+
+it("init writes one size where the model takes no other, and what the user gives", async () => {
+	const cwd = temporaryFolder();
+	writeFileSync(join(cwd, "net.onnx"), digitReader());
+	const run = await runCli(["init", "net.onnx", "--quiet", "--dims", "batch=4"], { cwd });
+	expect(run.exit, run.stderr).toBe(0);
+	const text = readFileSync(join(cwd, "trtgate.yml"), "utf8");
+	expect(text).toMatch(/batch: 4 # .*given\n +height: 28 # .*\n +width: 28 # /);
+	expect(text).toContain("not the largest sizes");
+});
+
+it("init guesses, and reports it, where nothing runs", async () => {
+	const cwd = temporaryFolder();
+	const nodes = [node({ op: "Acme", domain: "com.acme" })];
+	writeFileSync(join(cwd, "net.onnx"), model({ nodes, inputs: [value("x", ["batch", 4])], opsets: { "": 17, "com.acme": 1 } }));
+	const run = await runCli(["init", "net.onnx", "--quiet"], { cwd });
+	expect(run.exit, run.stderr).toBe(0);
+	expect(readFileSync(join(cwd, "trtgate.yml"), "utf8")).toMatch(/# Guesses: x \[1, 4\] was not tried, because .*com\.acme/);
+});
+
+it.each([
+	[["--shape", "image=1,1,28,28"], 0, /Nothing found|note/],
+	[["--dims", "batch=1,height=30,width=28"], 2, /image \[1, 1, 30, 28\]: Gemm .*840 and 784/],
+	[["--dims", "batch=1"], 2, /Sizes are missing: "height" \(axis 2 of "image"\).*--dims height=28,width=28/s],
+])("preflight checks the model with the sizes of %j", async (argv, exit, says) => {
+	const cwd = temporaryFolder();
+	writeFileSync(join(cwd, "net.onnx"), digitReader());
+	const run = await runCli(["preflight", "net.onnx", ...argv], { cwd });
+	expect(run).toMatchObject({ exit });
+	expect(run.stdout + run.stderr).toMatch(says);
 });

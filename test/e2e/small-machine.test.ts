@@ -47,7 +47,7 @@ describe.concurrent("a build", () => {
 		["runs out of memory in the head alone", onHead(outOfMemory), generous, 1, { outcome: "fail" }],
 		["takes too long in both arms", forEver, "1s", 3, { outcome: "error", failureKind: "runner" }],
 		["takes too long in the head alone", onHead(forEver), generous, 1, { outcome: "fail" }],
-	])("that %s", async ([_, misbehave, limit, exit, outcome], { expect, onTestFinished }) => {
+	])("a build that %s", async ([_, misbehave, limit, exit, outcome], { expect, onTestFinished }) => {
 		const cwd = arms({ "trtgate.yml": quickConfig.replace("threads: 1", `threads: 1, build-timeout: ${limit}`) }, onTestFinished);
 		const run = await runCli(argv, { cwd, dist: distWithFaultyWorker("build", misbehave, onTestFinished) });
 		expect(run.exit, run.stdout + run.stderr).toBe(exit);

@@ -1,6 +1,6 @@
 // Which backend runs: TensorRT only where it is, ONNX Runtime never in its place unasked.
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { quickConfig, quickProject, readResult, runCli, temporaryFolder } from "../support/project.ts";
 import { gateReplay, startReplay } from "../support/replay/gate.ts";
 import { installReplay, type Replay } from "../support/replay/install.ts";
@@ -16,69 +16,63 @@ async function auto(replay: Partial<Replay>, path?: string) {
 	return { run, folder };
 }
 
-describe("backend: auto", () => {
-	it("takes ONNX Runtime where trtexec is and no GPU", async () => {
-		const { run, folder } = await auto({ smi: "fault=no-driver" });
-		expect(run.exit, run.stderr).toBe(0);
-		expect(readResult(join(folder, "out")).backend.kind).toBe("onnxruntime");
-	});
-
-	it("takes TensorRT where trtexec and a GPU are", async () => {
-		const { result } = await gateReplay({ comparison: "same-model" }, { config: [["backend: tensorrt", "backend: auto"], ...fast] });
-		expect(result.backend.kind).toBe("tensorrt");
-	});
+it("backend: auto takes ONNX Runtime where trtexec is and no GPU", async () => {
+	const { run, folder } = await auto({ smi: "fault=no-driver" });
+	expect(run.exit, run.stderr).toBe(0);
+	expect(readResult(join(folder, "out")).backend.kind).toBe("onnxruntime");
 });
 
-describe("backend: tensorrt", () => {
-	it.each([
-		["no GPU", { smi: "fault=no-devices" }, /nvidia-smi lists no GPU/],
-		[
-			"a trtexec that names no version",
-			{ faults: [{ step: "help", do: "exit", code: 127, says: "libnvinfer.so.10 is missing" }] },
-			/libnvinfer/,
-		],
-	] as const)("with %s is the config's fault: exit 2, and ONNX Runtime does not step in", async (_what, replay, says) => {
-		const { run } = await startReplay({ comparison: "same-model", ...replay });
-		expect(run.exit, run.stdout).toBe(2);
-		expect(run.stderr).toMatch(says);
-		expect(run.stderr).toContain("[backend-mismatch]");
-		expect(run.stderr).toMatch(/→ .*(onnxruntime|GPU)/);
-	});
-
-	it.each([
-		["no nvidia-smi", null, "nvidia-smi is not installed, so the GPU's clocks, power and foreign processes are unknown."],
-		["an nvidia-smi that finds no driver", "fault=no-driver", "couldn't communicate with the NVIDIA driver"],
-		["an nvidia-smi that ends at once", "fault=end:1", "nvidia-smi ended (exit code 15)"],
-	])("with %s leaves it to trtexec whether there is a GPU, and reports what is unknown", async (_what, smi, sentence) => {
-		const { run, result } = await gateReplay({ comparison: "same-model", smi }, { config: fast });
-		expect(run.exit, run.stdout + run.stderr).toBe(0);
-		expect(result.outcome).toBe("pass");
-		expect(result.backend).toMatchObject({ kind: "tensorrt", version: "10.6.0" });
-		expect(result.notes.join(" ")).toContain(sentence);
-	});
-
-	it("takes trtexec from --trtexec, and refuses one that is not there", async () => {
-		const { run } = await startReplay({ comparison: "same-model" }, { argv: ["--trtexec", "./none/trtexec"] });
-		expect(run.exit).toBe(2);
-		expect(run.stderr).toMatch(/none\/trtexec is not there/);
-	});
-
-	it("runs a newer major version than it knows to the end, and reports it", async () => {
-		// From 11 on the file's types are the precision, and this one's are fp32: the recorded fp16 answers are no golden of it.
-		const config = [...fast, ["precision: fp16", "precision: fp32"], ["    golden: golden/golden.json\n", ""]] as const;
-		const { run, result } = await gateReplay({ comparison: "same-model", version: "120000" }, { config });
-		expect(run.exit, run.stdout + run.stderr).toBe(0);
-		expect(result.backend.version).toBe("12.0.0");
-		expect(result.workloads[0]?.verdict).toBe("unchanged");
-		expect(result.notes.join(" ")).toMatch(/TensorRT 12\.0\.0 is newer than the newest supported version/);
-	});
+it("backend: auto takes TensorRT where trtexec and a GPU are", async () => {
+	const { result } = await gateReplay({ comparison: "same-model" }, { config: [["backend: tensorrt", "backend: auto"], ...fast] });
+	expect(result.backend.kind).toBe("tensorrt");
 });
 
-describe("a precision that TensorRT 11 takes from the ONNX file alone", () => {
-	it("is refused before the build, with what to do", async () => {
-		const { run, result } = await gateReplay({ comparison: "same-model", version: "110100" });
-		expect(run.exit).toBe(1);
-		expect(result.builds.map((build) => build.state)).toEqual(["skipped", "skipped"]);
-		expect(result.findings.map((finding) => finding.code)).toContain("precision-typed");
-	});
+it.each([
+	["no GPU", { smi: "fault=no-devices" }, /nvidia-smi lists no GPU/],
+	[
+		"a trtexec that names no version",
+		{ faults: [{ step: "help", do: "exit", code: 127, says: "libnvinfer.so.10 is missing" }] },
+		/libnvinfer/,
+	],
+] as const)("backend: tensorrt with %s is the config's fault: exit 2, and ONNX Runtime does not step in", async (_what, replay, says) => {
+	const { run } = await startReplay({ comparison: "same-model", ...replay });
+	expect(run.exit, run.stdout).toBe(2);
+	expect(run.stderr).toMatch(says);
+	expect(run.stderr).toContain("[backend-mismatch]");
+	expect(run.stderr).toMatch(/→ .*(onnxruntime|GPU)/);
+});
+
+it.each([
+	["no nvidia-smi", null, "nvidia-smi is not installed, so the GPU's clocks, power and foreign processes are unknown."],
+	["an nvidia-smi that finds no driver", "fault=no-driver", "couldn't communicate with the NVIDIA driver"],
+	["an nvidia-smi that ends at once", "fault=end:1", "nvidia-smi ended (exit code 15)"],
+])("backend: tensorrt with %s leaves it to trtexec whether there is a GPU, and reports what is unknown", async (_what, smi, sentence) => {
+	const { run, result } = await gateReplay({ comparison: "same-model", smi }, { config: fast });
+	expect(run.exit, run.stdout + run.stderr).toBe(0);
+	expect(result.outcome).toBe("pass");
+	expect(result.backend).toMatchObject({ kind: "tensorrt", version: "10.6.0" });
+	expect(result.notes.join(" ")).toContain(sentence);
+});
+
+it("backend: tensorrt takes trtexec from --trtexec, and refuses one that is not there", async () => {
+	const { run } = await startReplay({ comparison: "same-model" }, { argv: ["--trtexec", "./none/trtexec"] });
+	expect(run.exit).toBe(2);
+	expect(run.stderr).toMatch(/none\/trtexec is not there/);
+});
+
+it("backend: tensorrt runs a newer major version than it knows to the end, and reports it", async () => {
+	// From 11 on the file's types are the precision, and this one's are fp32: the recorded fp16 answers are no golden of it.
+	const config = [...fast, ["precision: fp16", "precision: fp32"], ["    golden: golden/golden.json\n", ""]] as const;
+	const { run, result } = await gateReplay({ comparison: "same-model", version: "120000" }, { config });
+	expect(run.exit, run.stdout + run.stderr).toBe(0);
+	expect(result.backend.version).toBe("12.0.0");
+	expect(result.workloads[0]?.verdict).toBe("unchanged");
+	expect(result.notes.join(" ")).toMatch(/TensorRT 12\.0\.0 is newer than the newest supported version/);
+});
+
+it("a precision that TensorRT 11 takes from the ONNX file alone is refused before the build, with what to do", async () => {
+	const { run, result } = await gateReplay({ comparison: "same-model", version: "110100" });
+	expect(run.exit).toBe(1);
+	expect(result.builds.map((build) => build.state)).toEqual(["skipped", "skipped"]);
+	expect(result.findings.map((finding) => finding.code)).toContain("precision-typed");
 });

@@ -34,7 +34,7 @@ describe.concurrent("an nvidia-smi that", () => {
 		["says that the GPU is lost", "fault=lost:3", /The GPU was lost during monitoring/, 0.05],
 		["falls silent", "fault=hang:0", /nvidia-smi printed nothing for 5 s and was stopped/, 0.1],
 	] as const)(
-		"%s loses the GPU's telemetry, is reported, and changes no verdict",
+		"an nvidia-smi that %s loses the GPU's telemetry, is reported, and changes no verdict",
 		async ([_what, smi, says, scale], { expect, onTestFinished }) => {
 			const replay: Replay = { comparison: "same-model", smi, scale };
 			const { run, result } = await gateIn(projectOf(replay, onTestFinished), replay);
@@ -50,23 +50,21 @@ describe.concurrent("an nvidia-smi that", () => {
 	);
 });
 
-describe("another process on the GPU", () => {
-	// The runs last some hundred milliseconds, so the list of processes comes ten times a second, not once.
-	it("that is there in every run leaves nothing to compare: exit 3, by its name, and every run is kept", async () => {
-		const folder = projectOf({ comparison: "same-model" });
-		const apps = join(folder, "apps.csv");
-		// The runner of this test: it is here, and no child of the gate.
-		const row = `2026/11/21 06:27:48.097, ${gpuUuid}, ${process.ppid}, acme-trainer, 1130 MiB`;
-		const other = `2026/11/21 06:27:48.097, ${gpuUuid}, 4000001, acme-server, 900 MiB`;
-		writeFileSync(apps, `timestamp, gpu_uuid, pid, process_name, used_gpu_memory [MiB]\n${row}\n${other}\n`);
-		const { run, result } = await gateIn(folder, { comparison: "same-model", smi: `steady=yes speed=10 apps=${apps}`, scale: 0.1 });
-		expect(run.exit, run.stdout + run.stderr).toBe(3);
-		expect(result).toMatchObject({ outcome: "error", failureKind: "runner" });
-		expect(result.errors.map(({ code }) => code)).toEqual(["runs-unstable"]);
-		expect(result.errors[0]?.message).toMatch(/another process used the GPU: acme-/);
-		expect(result.workloads[0]?.verdict).toBe("not-comparable");
-		expect(result.workloads[0]?.runs.some(({ reason }) => reason?.includes("acme-"))).toBe(true);
-	});
+// The runs last some hundred milliseconds, so the list of processes comes ten times a second, not once.
+it("another process on the GPU that is there in every run leaves nothing to compare: exit 3, by its name, and every run is kept", async () => {
+	const folder = projectOf({ comparison: "same-model" });
+	const apps = join(folder, "apps.csv");
+	// The runner of this test: it is here, and no child of the gate.
+	const row = `2026/11/21 06:27:48.097, ${gpuUuid}, ${process.ppid}, acme-trainer, 1130 MiB`;
+	const other = `2026/11/21 06:27:48.097, ${gpuUuid}, 4000001, acme-server, 900 MiB`;
+	writeFileSync(apps, `timestamp, gpu_uuid, pid, process_name, used_gpu_memory [MiB]\n${row}\n${other}\n`);
+	const { run, result } = await gateIn(folder, { comparison: "same-model", smi: `steady=yes speed=10 apps=${apps}`, scale: 0.1 });
+	expect(run.exit, run.stdout + run.stderr).toBe(3);
+	expect(result).toMatchObject({ outcome: "error", failureKind: "runner" });
+	expect(result.errors.map(({ code }) => code)).toEqual(["runs-unstable"]);
+	expect(result.errors[0]?.message).toMatch(/another process used the GPU: acme-/);
+	expect(result.workloads[0]?.verdict).toBe("not-comparable");
+	expect(result.workloads[0]?.runs.some(({ reason }) => reason?.includes("acme-"))).toBe(true);
 });
 
 it("the lock of a GPU whose owner has died on this machine is broken, and given back at the end", async () => {

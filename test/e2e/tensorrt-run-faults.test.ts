@@ -2,7 +2,7 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { readResult, temporaryFolder, writeProject } from "../support/project.ts";
 import { gateReplay } from "../support/replay/gate.ts";
 import { comparisonFiles, installReplay, type ReplayFault } from "../support/replay/install.ts";
@@ -20,18 +20,16 @@ const faults: readonly (readonly [what: string, fault: Omit<ReplayFault, "arm">,
 	["finds no GPU for a golden case", { step: "golden", do: "recording", recording: "10.6/fail-no-gpu" }, "tool-crashed", /no-gpu/],
 ];
 
-describe("a trtexec that", () => {
-	it.each(faults)("%s is the runner's fault: exit 3, and what was known is kept", async (_what, fault, code, says) => {
-		const limits = fault.do === "hang" ? impatient : short;
-		const config = fault.step === "golden" ? limits : [...limits, withoutGolden];
-		const { run, result } = await gateReplay({ comparison: "same-model", faults: [{ arm: "head", ...fault }] }, { config });
-		expect(run.exit, run.stdout + run.stderr).toBe(3);
-		expect(result).toMatchObject({ outcome: "error", failureKind: "runner" });
-		expect(result.errors.map((error) => error.code)).toContain(code);
-		expect(JSON.stringify(result.errors)).toMatch(says);
-		expect(result.builds.filter((build) => build.state === "built")).toHaveLength(2);
-		if (fault.step === "perf") expect(result.workloads[0]?.verdict).toBe("not-comparable");
-	});
+it.each(faults)("a trtexec that %s is the runner's fault: exit 3, and what was known is kept", async (_what, fault, code, says) => {
+	const limits = fault.do === "hang" ? impatient : short;
+	const config = fault.step === "golden" ? limits : [...limits, withoutGolden];
+	const { run, result } = await gateReplay({ comparison: "same-model", faults: [{ arm: "head", ...fault }] }, { config });
+	expect(run.exit, run.stdout + run.stderr).toBe(3);
+	expect(result).toMatchObject({ outcome: "error", failureKind: "runner" });
+	expect(result.errors.map((error) => error.code)).toContain(code);
+	expect(JSON.stringify(result.errors)).toMatch(says);
+	expect(result.builds.filter((build) => build.state === "built")).toHaveLength(2);
+	if (fault.step === "perf") expect(result.workloads[0]?.verdict).toBe("not-comparable");
 });
 
 it("a golden case that trtexec refuses is an error of that case", async () => {
@@ -43,25 +41,23 @@ it("a golden case that trtexec refuses is an error of that case", async () => {
 	expect(JSON.stringify([result.golden, result.errors])).toContain("[input-name-unknown]");
 });
 
-describe("a trtexec that works, and", () => {
-	it("forks a child that outlives it leaves nothing behind", async () => {
-		const pidFile = join(temporaryFolder(), "pid");
-		const { run, result } = await gateReplay(
-			{ comparison: "same-model", faults: [{ step: "perf", arm: "head", from: 0, do: "fork", pidFile }] },
-			{ config: [withoutGolden] },
-		);
-		expect(run.exit, run.stdout + run.stderr).toBe(0);
-		expect(result.workloads[0]?.verdict).toBe("unchanged");
-		const pid = Number(readFileSync(pidFile, "utf8"));
-		expect(existsSync(`/proc/${pid}`) && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, "utf8"))).toBe(false);
-	});
+it("a trtexec that works and forks a child that outlives it leaves nothing behind", async () => {
+	const pidFile = join(temporaryFolder(), "pid");
+	const { run, result } = await gateReplay(
+		{ comparison: "same-model", faults: [{ step: "perf", arm: "head", from: 0, do: "fork", pidFile }] },
+		{ config: [withoutGolden] },
+	);
+	expect(run.exit, run.stdout + run.stderr).toBe(0);
+	expect(result.workloads[0]?.verdict).toBe("unchanged");
+	const pid = Number(readFileSync(pidFile, "utf8"));
+	expect(existsSync(`/proc/${pid}`) && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, "utf8"))).toBe(false);
+});
 
-	it("fails once is replaced, counted and shown, and the verdict is unchanged", async () => {
-		const faults: ReplayFault[] = [{ step: "perf", arm: "head", until: 1, do: "kill", signal: "SIGSEGV" }];
-		const { run, result } = await gateReplay({ comparison: "same-model", faults }, { config: [withoutGolden] });
-		expect(run.exit, run.stdout + run.stderr).toBe(0);
-		expect(result.workloads[0]).toMatchObject({ verdict: "unchanged", replaced: 1 });
-	});
+it("a trtexec that works and fails once is replaced, counted and shown, and the verdict is unchanged", async () => {
+	const faults: ReplayFault[] = [{ step: "perf", arm: "head", until: 1, do: "kill", signal: "SIGSEGV" }];
+	const { run, result } = await gateReplay({ comparison: "same-model", faults }, { config: [withoutGolden] });
+	expect(run.exit, run.stdout + run.stderr).toBe(0);
+	expect(result.workloads[0]).toMatchObject({ verdict: "unchanged", replaced: 1 });
 });
 
 /** User namespaces are not to be had everywhere. */
@@ -74,25 +70,23 @@ const canMount = ((): boolean => {
 	}
 })();
 
-describe("a disk that fills while trtexec writes its times", () => {
-	it.skipIf(!canMount)("is the runner's fault, by name (needs user namespaces)", () => {
-		const folder = temporaryFolder();
-		for (const arm of ["base", "head"] as const) {
-			const files = comparisonFiles("same-model", arm);
-			const config = String(files["trtgate.yml"]).replace(...withoutGolden);
-			writeProject(join(folder, arm), { ...files, "trtgate.yml": config });
-		}
-		mkdirSync(join(folder, "small"));
-		const cli = join(resolve(process.env["TRTGATE_DIST"] ?? "dist"), "cli.js");
-		const script = `mount -t tmpfs -o size=40k tmpfs small && TMPDIR=$PWD/small exec "${process.execPath}" "${cli}" run --base base --head head --out out`;
-		const env = {
-			PATH: installReplay(folder, { comparison: "same-model", alone: true }),
-			HOME: folder,
-			TRTGATE_LOCKS: join(folder, ".locks"),
-		};
-		const run = spawnSync("unshare", ["-rm", "sh", "-c", script], { cwd: folder, env, encoding: "utf8" });
-		expect(run.status, run.stdout + run.stderr).toBe(3);
-		expect(run.stdout).toMatch(/The disk is full/);
-		expect(readResult(join(folder, "out")).failureKind).toBe("runner");
-	});
+it.skipIf(!canMount)("a disk that fills while trtexec writes its times is the runner's fault, by name (needs user namespaces)", () => {
+	const folder = temporaryFolder();
+	for (const arm of ["base", "head"] as const) {
+		const files = comparisonFiles("same-model", arm);
+		const config = String(files["trtgate.yml"]).replace(...withoutGolden);
+		writeProject(join(folder, arm), { ...files, "trtgate.yml": config });
+	}
+	mkdirSync(join(folder, "small"));
+	const cli = join(resolve(process.env["TRTGATE_DIST"] ?? "dist"), "cli.js");
+	const script = `mount -t tmpfs -o size=40k tmpfs small && TMPDIR=$PWD/small exec "${process.execPath}" "${cli}" run --base base --head head --out out`;
+	const env = {
+		PATH: installReplay(folder, { comparison: "same-model", alone: true }),
+		HOME: folder,
+		TRTGATE_LOCKS: join(folder, ".locks"),
+	};
+	const run = spawnSync("unshare", ["-rm", "sh", "-c", script], { cwd: folder, env, encoding: "utf8" });
+	expect(run.status, run.stdout + run.stderr).toBe(3);
+	expect(run.stdout).toMatch(/The disk is full/);
+	expect(readResult(join(folder, "out")).failureKind).toBe("runner");
 });

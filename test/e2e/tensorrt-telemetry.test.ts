@@ -48,32 +48,30 @@ function busySamples(folder: string): string {
 	return path;
 }
 
-describe("the GPU beside the runs", () => {
-	it("is recorded with each run and in both arms of its workload", async () => {
-		// Slow enough that the GPU is seen beside each run.
-		const replay = { comparison: "same-model", scale: 0.05 } as const;
-		const folder = projectOf(replay);
-		const { run, result } = await gateIn(folder, { ...replay, smi: `samples=${busySamples(folder)}` });
-		expect(run.exit, run.stdout + run.stderr).toBe(0);
-		const [row] = result.workloads;
-		const seen = row?.runs.filter(({ gpu }) => gpu !== undefined) ?? [];
-		expect(seen.length).toBeGreaterThan(0);
-		expect(seen.some(({ gpu }) => (gpu?.smClockMhz?.mean ?? 0) > 1000)).toBe(true);
-		expect(row?.gpu?.base?.runs).toBeGreaterThan(0);
-		expect(result.notes.join(" ")).toContain("offers no hardware counters (GPM)");
-	});
+it("the GPU beside the runs is recorded with each run and in both arms of its workload", async () => {
+	// Slow enough that the GPU is seen beside each run.
+	const replay = { comparison: "same-model", scale: 0.05 } as const;
+	const folder = projectOf(replay);
+	const { run, result } = await gateIn(folder, { ...replay, smi: `samples=${busySamples(folder)}` });
+	expect(run.exit, run.stdout + run.stderr).toBe(0);
+	const [row] = result.workloads;
+	const seen = row?.runs.filter(({ gpu }) => gpu !== undefined) ?? [];
+	expect(seen.length).toBeGreaterThan(0);
+	expect(seen.some(({ gpu }) => (gpu?.smClockMhz?.mean ?? 0) > 1000)).toBe(true);
+	expect(row?.gpu?.base?.runs).toBeGreaterThan(0);
+	expect(result.notes.join(" ")).toContain("offers no hardware counters (GPM)");
+});
 
-	it("must be one that CUDA_VISIBLE_DEVICES leaves to see", async () => {
-		const replay = { comparison: "same-model" } as const;
-		const folder = projectOf(replay);
-		const { exit, stderr } = await runCli(["run", "--base", "base", "--head", "head"], {
-			cwd: folder,
-			env: { PATH: installReplay(folder, replay), CUDA_VISIBLE_DEVICES: "7" },
-			...(dist === undefined ? {} : { dist }),
-		});
-		expect(exit).toBe(2);
-		expect(stderr).toContain('no GPU called "7" (CUDA_VISIBLE_DEVICES)');
+it("the GPU beside the runs must be one that CUDA_VISIBLE_DEVICES leaves to see", async () => {
+	const replay = { comparison: "same-model" } as const;
+	const folder = projectOf(replay);
+	const { exit, stderr } = await runCli(["run", "--base", "base", "--head", "head"], {
+		cwd: folder,
+		env: { PATH: installReplay(folder, replay), CUDA_VISIBLE_DEVICES: "7" },
+		...(dist === undefined ? {} : { dist }),
 	});
+	expect(exit).toBe(2);
+	expect(stderr).toContain('no GPU called "7" (CUDA_VISIBLE_DEVICES)');
 });
 
 /** nsys or ncu on the PATH of a project, as the double knows it. */
@@ -91,69 +89,67 @@ function askForNcu(folder: string): void {
 	}
 }
 
-describe("profiles", () => {
-	it("show layers, kernels and why a workload regressed, look into its slowest kernel with ncu, and list every file", async () => {
-		const replay = { comparison: "slower-head" } as const;
-		const folder = projectOf(replay);
-		installNsight(folder, "nsys", "full");
-		installNsight(folder, "ncu", "full");
-		askForNcu(folder);
-		const { result, out } = await gateIn(folder, replay);
-		expect(result.backend).toMatchObject({ device: "NVIDIA H200", memoryBytes: 143771 * 1024 ** 2, computeCapability: "9.0" });
-		const [row] = result.workloads;
-		expect(row?.verdict).toBe("regressed");
-		expect(row?.layers?.base?.layers.length).toBeGreaterThan(10);
-		expect(row?.layers?.head?.layers.map(({ name }) => name)).toContain("block1 + block1.relu");
-		expect(row?.kernels?.head?.kernels).toHaveLength(10);
+it("profiles show layers, kernels and why a workload regressed, look into its slowest kernel with ncu, and list every file", async () => {
+	const replay = { comparison: "slower-head" } as const;
+	const folder = projectOf(replay);
+	installNsight(folder, "nsys", "full");
+	installNsight(folder, "ncu", "full");
+	askForNcu(folder);
+	const { result, out } = await gateIn(folder, replay);
+	expect(result.backend).toMatchObject({ device: "NVIDIA H200", memoryBytes: 143771 * 1024 ** 2, computeCapability: "9.0" });
+	const [row] = result.workloads;
+	expect(row?.verdict).toBe("regressed");
+	expect(row?.layers?.base?.layers.length).toBeGreaterThan(10);
+	expect(row?.layers?.head?.layers.map(({ name }) => name)).toContain("block1 + block1.relu");
+	expect(row?.kernels?.head?.kernels).toHaveLength(10);
 
-		const paths = result.files.map(({ path }) => path);
-		expect(paths).toEqual(expect.arrayContaining(["report.html", "report.md", "junit.xml", "result.json", "raw", "logs", "engines"]));
-		// Two engines, each with its layers and five profiles.
-		expect(paths.filter((path) => path.startsWith("layers/"))).toHaveLength(12);
-		expect(paths.filter((path) => path.endsWith(".nsys-rep"))).toHaveLength(2);
-		expect(paths.filter((path) => path.endsWith("_cuda_gpu_kern_sum.csv"))).toHaveLength(2);
-		for (const path of paths) expect(existsSync(join(out, path)), path).toBe(true);
-		for (const path of paths.filter((one) => /profile(-\d)?\.json$/.test(one))) {
-			expect(parseProfile(readFileSync(join(out, path), "utf8")).layers.length, path).toBeGreaterThan(3);
-		}
-		const reports = result.files.filter(({ what }) => what.startsWith("Nsight Compute profile"));
-		expect(reports.map(({ path }) => path.slice(0, 4))).toEqual(["ncu/", "ncu/"]);
-		const log = result.files.find(({ what }) => what.startsWith("log of the Nsight Compute profile"));
-		expect(readFileSync(join(out, log?.path ?? ""), "utf8")).toContain("regex:^sm80_xmma_gemm_f16f16");
+	const paths = result.files.map(({ path }) => path);
+	expect(paths).toEqual(expect.arrayContaining(["report.html", "report.md", "junit.xml", "result.json", "raw", "logs", "engines"]));
+	// Two engines, each with its layers and five profiles.
+	expect(paths.filter((path) => path.startsWith("layers/"))).toHaveLength(12);
+	expect(paths.filter((path) => path.endsWith(".nsys-rep"))).toHaveLength(2);
+	expect(paths.filter((path) => path.endsWith("_cuda_gpu_kern_sum.csv"))).toHaveLength(2);
+	for (const path of paths) expect(existsSync(join(out, path)), path).toBe(true);
+	for (const path of paths.filter((one) => /profile(-\d)?\.json$/.test(one))) {
+		expect(parseProfile(readFileSync(join(out, path), "utf8")).layers.length, path).toBeGreaterThan(3);
+	}
+	const reports = result.files.filter(({ what }) => what.startsWith("Nsight Compute profile"));
+	expect(reports.map(({ path }) => path.slice(0, 4))).toEqual(["ncu/", "ncu/"]);
+	const log = result.files.find(({ what }) => what.startsWith("log of the Nsight Compute profile"));
+	expect(readFileSync(join(out, log?.path ?? ""), "utf8")).toContain("regex:^sm80_xmma_gemm_f16f16");
 
-		const { account } = row?.explanation ?? {};
-		expect(account).toMatchObject({ from: "runs", profiles: 5 });
-		expect(account?.attributedMs).toBeGreaterThan(0.8 * (account?.measuredMs ?? Number.NaN));
-		expect(readFileSync(join(out, "report.md"), "utf8")).toMatch(
-			/Why: \+0\.89 ± 0\.\d\d µs: `block1 \+ block1\.relu` – other weights: 4,608 → 18,432 values\./,
-		);
-		const again = await runCli(["explain", out], { cwd: folder });
-		expect(again.stdout).toMatch(/block1 \+ block1\.relu – other weights: 4,608 → 18,432 values/);
-		const html = readFileSync(join(out, "report.html"), "utf8");
-		for (const words of ["Where the time went", "All 15 layers", "Kernels by time"]) expect(html).toContain(words);
-	});
+	const { account } = row?.explanation ?? {};
+	expect(account).toMatchObject({ from: "runs", profiles: 5 });
+	expect(account?.attributedMs).toBeGreaterThan(0.8 * (account?.measuredMs ?? Number.NaN));
+	expect(readFileSync(join(out, "report.md"), "utf8")).toMatch(
+		/Why: \+0\.89 ± 0\.\d\d µs: `block1 \+ block1\.relu` – other weights: 4,608 → 18,432 values\./,
+	);
+	const again = await runCli(["explain", out], { cwd: folder });
+	expect(again.stdout).toMatch(/block1 \+ block1\.relu – other weights: 4,608 → 18,432 values/);
+	const html = readFileSync(join(out, "report.html"), "utf8");
+	for (const words of ["Where the time went", "All 15 layers", "Kernels by time"]) expect(html).toContain(words);
+});
 
-	it("leave out the kernels of what did not regress", async () => {
-		const replay = { comparison: "same-model" } as const;
-		const folder = projectOf(replay);
-		installNsight(folder, "nsys", "full");
-		const { result } = await gateIn(folder, replay);
-		expect(result.files.map(({ path }) => path).filter((path) => path.startsWith("nsys/"))).toEqual([]);
-		expect(result.files.map(({ path }) => path).filter((path) => path.startsWith("layers/"))).toHaveLength(4);
-	});
+it("profiles leave out the kernels of what did not regress", async () => {
+	const replay = { comparison: "same-model" } as const;
+	const folder = projectOf(replay);
+	installNsight(folder, "nsys", "full");
+	const { result } = await gateIn(folder, replay);
+	expect(result.files.map(({ path }) => path).filter((path) => path.startsWith("nsys/"))).toEqual([]);
+	expect(result.files.map(({ path }) => path).filter((path) => path.startsWith("layers/"))).toHaveLength(4);
+});
 
-	it("report once that there is no nsys and why ncu saw nothing, and that layers could not be timed, and change no verdict", async () => {
-		const replay: Replay = { comparison: "slower-head", faults: [{ step: "profile", do: "kill", signal: "SIGSEGV" }] };
-		const folder = projectOf(replay);
-		installNsight(folder, "ncu", "forbidden");
-		askForNcu(folder);
-		const { result } = await gateIn(folder, replay);
-		expect(result.workloads[0]?.verdict).toBe("regressed");
-		expect(result.errors).toEqual([]);
-		expect(result.notes.filter((note) => note.includes("Nsight Systems (nsys) is not installed"))).toHaveLength(1);
-		expect(result.notes.filter((note) => note.includes("ERR_NVGPUCTRPERM"))).toHaveLength(1);
-		expect(result.notes.filter((note) => /The layers of .+ \((base|head)\) could not be timed/.test(note))).toHaveLength(2);
-	});
+it("profiles report once that there is no nsys and why ncu saw nothing, and that layers could not be timed, and change no verdict", async () => {
+	const replay: Replay = { comparison: "slower-head", faults: [{ step: "profile", do: "kill", signal: "SIGSEGV" }] };
+	const folder = projectOf(replay);
+	installNsight(folder, "ncu", "forbidden");
+	askForNcu(folder);
+	const { result } = await gateIn(folder, replay);
+	expect(result.workloads[0]?.verdict).toBe("regressed");
+	expect(result.errors).toEqual([]);
+	expect(result.notes.filter((note) => note.includes("Nsight Systems (nsys) is not installed"))).toHaveLength(1);
+	expect(result.notes.filter((note) => note.includes("ERR_NVGPUCTRPERM"))).toHaveLength(1);
+	expect(result.notes.filter((note) => /The layers of .+ \((base|head)\) could not be timed/.test(note))).toHaveLength(2);
 });
 
 describe("what earlier runs left", () => {
@@ -169,7 +165,7 @@ describe("what earlier runs left", () => {
 	const builds = (folder: string): number => Number(readFileSync(join(folder, "replay-bin/state/build"), "utf8"));
 	const notesOf = ({ result }: Gated): string[] => result.builds.map(({ notes }) => notes?.join(" ") ?? "");
 
-	it("spares the builds of both arms, is built anew where it is damaged, and never makes a build that fails look built", async () => {
+	it("what earlier runs left spares the builds of both arms, is built anew where it is damaged, and never makes a build that fails look built", async () => {
 		const replay: Replay = { comparison: "slower-head" };
 		const folder = projectOf(replay);
 		cached(folder, "{ engines: true, timing: true }");
@@ -199,7 +195,7 @@ describe("what earlier runs left", () => {
 		expect(result.outcome).toBe("fail");
 	});
 
-	it("is the kernel timings alone where engines are not taken over", async () => {
+	it("what earlier runs left is the kernel timings alone where engines are not taken over", async () => {
 		const replay = { comparison: "same-model" } as const;
 		const folder = projectOf(replay);
 		cached(folder, "{ engines: false, timing: true }");
@@ -210,18 +206,16 @@ describe("what earlier runs left", () => {
 	});
 });
 
-describe("the lease of a GPU", () => {
-	it("is waited for while another job holds it, is released at the end, and both are reported", async () => {
-		const replay = { comparison: "same-model" } as const;
-		const folder = projectOf(replay);
-		const path = join(folder, ".locks", `${gpuUuid}.lock`);
-		mkdirSync(join(folder, ".locks"));
-		const owner = { pid: process.pid, host: hostname(), space: "", startedAt: "2026-01-01T00:00:00Z", born: "", token: "x" };
-		writeFileSync(path, JSON.stringify(owner));
-		const ownerHasEnded = (): void => writeFileSync(path, JSON.stringify({ ...owner, pid: 4_000_000 }));
-		const { run } = await gateIn(folder, replay, {}, (text) => text.includes("in use by process") && ownerHasEnded());
-		expect(run.exit, run.stdout + run.stderr).toBe(0);
-		expect(run.stderr).toContain(`in use by process ${process.pid} on ${hostname()}`);
-		expect(() => readFileSync(path)).toThrow("ENOENT");
-	});
+it("the lease of a GPU is waited for while another job holds it, is released at the end, and both are reported", async () => {
+	const replay = { comparison: "same-model" } as const;
+	const folder = projectOf(replay);
+	const path = join(folder, ".locks", `${gpuUuid}.lock`);
+	mkdirSync(join(folder, ".locks"));
+	const owner = { pid: process.pid, host: hostname(), space: "", startedAt: "2026-01-01T00:00:00Z", born: "", token: "x" };
+	writeFileSync(path, JSON.stringify(owner));
+	const ownerHasEnded = (): void => writeFileSync(path, JSON.stringify({ ...owner, pid: 4_000_000 }));
+	const { run } = await gateIn(folder, replay, {}, (text) => text.includes("in use by process") && ownerHasEnded());
+	expect(run.exit, run.stdout + run.stderr).toBe(0);
+	expect(run.stderr).toContain(`in use by process ${process.pid} on ${hostname()}`);
+	expect(() => readFileSync(path)).toThrow("ENOENT");
 });

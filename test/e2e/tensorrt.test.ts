@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { Result } from "../../src/core/schema/result.ts";
 import { parseProfile } from "../../src/formats/trtexec/layer-profile.ts";
 import { parseLayerInfo } from "../../src/formats/trtexec/layers.ts";
@@ -32,94 +32,92 @@ async function compare(replay: Replay, edit = (config: string) => config): Promi
 	return { run, result, out };
 }
 
-describe("a recorded comparison", () => {
-	it("of a model with itself passes, unchanged, and excludes an effect of one percent", async () => {
-		const { run, result, out } = await compare({ comparison: "same-model" });
-		expect(run.exit, run.stdout + run.stderr).toBe(0);
-		expect(result.outcome).toBe("pass");
-		expect(result.backend).toMatchObject({ kind: "tensorrt", name: "TensorRT", version: "10.6.0", device: "NVIDIA H200" });
-		const [row] = result.workloads;
-		expect(row?.verdict).toBe("unchanged");
-		expect(row?.latency.excluded).toBeLessThan(0.01);
-		expect(Math.abs(row?.latency.estimate ?? 1)).toBeLessThan(0.003);
-		for (const { order, throughputPerSecond, meanMs = 0 } of row?.runs ?? []) {
-			const [log = ""] = readdirSync(join(out, "logs")).filter((name) => name.startsWith("measure-") && name.endsWith(`-${order}.log`));
-			const [, reported] = /Throughput: ([\d.]+) qps/.exec(readFileSync(join(out, "logs", log), "utf8")) ?? [];
-			expect(throughputPerSecond).toBe(Number(reported));
-			// What passes between two inferences counts too.
-			expect(throughputPerSecond).toBeLessThan(0.98 * (1000 / meanMs));
-		}
-		expect(result.golden.map(({ state }) => state)).toEqual(["match", "match"]);
-		expect(result.golden[0]?.checks[0]?.got).toBeCloseTo(1.212e-3, 6);
-		expect(readFileSync(join(out, row?.runs[0]?.samples ?? "")).length).toBe(8 * 400);
-	});
+it("a recorded comparison of a model with itself passes, unchanged, and excludes an effect of one percent", async () => {
+	const { run, result, out } = await compare({ comparison: "same-model" });
+	expect(run.exit, run.stdout + run.stderr).toBe(0);
+	expect(result.outcome).toBe("pass");
+	expect(result.backend).toMatchObject({ kind: "tensorrt", name: "TensorRT", version: "10.6.0", device: "NVIDIA H200" });
+	const [row] = result.workloads;
+	expect(row?.verdict).toBe("unchanged");
+	expect(row?.latency.excluded).toBeLessThan(0.01);
+	expect(Math.abs(row?.latency.estimate ?? 1)).toBeLessThan(0.003);
+	for (const { order, throughputPerSecond, meanMs = 0 } of row?.runs ?? []) {
+		const [log = ""] = readdirSync(join(out, "logs")).filter((name) => name.startsWith("measure-") && name.endsWith(`-${order}.log`));
+		const [, reported] = /Throughput: ([\d.]+) qps/.exec(readFileSync(join(out, "logs", log), "utf8")) ?? [];
+		expect(throughputPerSecond).toBe(Number(reported));
+		// What passes between two inferences counts too.
+		expect(throughputPerSecond).toBeLessThan(0.98 * (1000 / meanMs));
+	}
+	expect(result.golden.map(({ state }) => state)).toEqual(["match", "match"]);
+	expect(result.golden[0]?.checks[0]?.got).toBeCloseTo(1.212e-3, 6);
+	expect(readFileSync(join(out, row?.runs[0]?.samples ?? "")).length).toBe(8 * 400);
+});
 
-	it("of a wider net warns at 2 % and does not fail at 10 %, and its golden fails as of another net", async () => {
-		const { run, result, out } = await compare({ comparison: "slower-head" });
-		const [row] = result.workloads;
-		expect(row?.verdict).toBe("regressed");
-		expect(row?.latency.estimate).toBeGreaterThan(0.037);
-		expect(row?.latency.estimate).toBeLessThan(0.047);
-		expect(result.gates.filter(({ gate }) => gate === "latency").map(({ status }) => status)).toEqual(["warn"]);
-		expect(result.golden.map(({ state, modelChanged }) => [state, modelChanged])).toEqual([
-			["mismatch", true],
-			["mismatch", true],
-		]);
-		expect(run.exit).toBe(1);
-		const layers = result.files.filter(({ path }) => path.startsWith("layers/"));
-		const [infos, profiles] = [true, false].map((isInfo) =>
-			layers.filter(({ path }) => path.endsWith(".layers.json") === isInfo).map(({ path }) => readFileSync(join(out, path), "utf8")),
-		);
-		expect(infos?.map((text) => parseLayerInfo(text).detail)).toEqual(["detailed", "detailed"]);
-		expect(profiles?.map((text) => parseProfile(text).layers.length > 3)).toEqual(Array.from({ length: 10 }, () => true));
-	});
+it("a recorded comparison of a wider net warns at 2 % and does not fail at 10 %, and its golden fails as of another net", async () => {
+	const { run, result, out } = await compare({ comparison: "slower-head" });
+	const [row] = result.workloads;
+	expect(row?.verdict).toBe("regressed");
+	expect(row?.latency.estimate).toBeGreaterThan(0.037);
+	expect(row?.latency.estimate).toBeLessThan(0.047);
+	expect(result.gates.filter(({ gate }) => gate === "latency").map(({ status }) => status)).toEqual(["warn"]);
+	expect(result.golden.map(({ state, modelChanged }) => [state, modelChanged])).toEqual([
+		["mismatch", true],
+		["mismatch", true],
+	]);
+	expect(run.exit).toBe(1);
+	const layers = result.files.filter(({ path }) => path.startsWith("layers/"));
+	const [infos, profiles] = [true, false].map((isInfo) =>
+		layers.filter(({ path }) => path.endsWith(".layers.json") === isInfo).map(({ path }) => readFileSync(join(out, path), "utf8")),
+	);
+	expect(infos?.map((text) => parseLayerInfo(text).detail)).toEqual(["detailed", "detailed"]);
+	expect(profiles?.map((text) => parseProfile(text).layers.length > 3)).toEqual(Array.from({ length: 10 }, () => true));
+});
 
-	it("of a net with one wrong tensor fails by its outputs, by name, at the same speed", async () => {
-		const { run, result } = await compare({ comparison: "wrong-head" });
-		expect(run.exit).toBe(1);
-		expect(result.outcome).toBe("fail");
-		expect(result.workloads[0]?.verdict).toBe("unchanged");
-		const failing = result.golden.flatMap(({ checks }) => checks.filter(({ pass }) => !pass).map(({ output }) => output));
-		expect([...new Set(failing)].sort()).toEqual(["logits_out", "mask"]);
-		expect(run.stdout).toMatch(/logits_out/);
-	});
+it("a recorded comparison of a net with one wrong tensor fails by its outputs, by name, at the same speed", async () => {
+	const { run, result } = await compare({ comparison: "wrong-head" });
+	expect(run.exit).toBe(1);
+	expect(result.outcome).toBe("fail");
+	expect(result.workloads[0]?.verdict).toBe("unchanged");
+	const failing = result.golden.flatMap(({ checks }) => checks.filter(({ pass }) => !pass).map(({ output }) => output));
+	expect([...new Set(failing)].sort()).toEqual(["logits_out", "mask"]);
+	expect(run.stdout).toMatch(/logits_out/);
+});
 
-	it("builds and verifies one engine for both arms of an unchanged model, and times nothing", async () => {
-		const { run, result, out } = await compare({ comparison: "same-model" }, (config) => config.replace(", unchanged-models: rebuild", ""));
-		expect(run.exit, run.stdout + run.stderr).toBe(0);
-		const [base, head] = result.builds;
-		expect([base?.sharedWithBase, head?.sharedWithBase]).toEqual([undefined, true]);
-		expect(head?.enginePath).toBe(base?.enginePath);
-		const logs = readdirSync(join(out, "logs"));
-		expect(logs.filter((name) => name.startsWith("build-"))).toHaveLength(1);
-		expect(logs.filter((name) => name.startsWith("measure-"))).toEqual([]);
-		expect(result.workloads[0]).toMatchObject({
-			verdict: "unchanged",
-			runs: [],
-			latency: { reason: expect.stringContaining("Same model and settings") },
-		});
-		expect(result.golden.map(({ state }) => state)).toEqual(["match", "match"]);
-		const [check] = result.golden[0]?.checks ?? [];
-		expect(check?.base).toBe(check?.got);
-		expect(result.gates.find(({ gate }) => gate === "build")?.message).toContain("one engine serves both");
-		expect(run.stdout).toContain("Same model and settings");
+it("a recorded comparison builds and verifies one engine for both arms of an unchanged model, and times nothing", async () => {
+	const { run, result, out } = await compare({ comparison: "same-model" }, (config) => config.replace(", unchanged-models: rebuild", ""));
+	expect(run.exit, run.stdout + run.stderr).toBe(0);
+	const [base, head] = result.builds;
+	expect([base?.sharedWithBase, head?.sharedWithBase]).toEqual([undefined, true]);
+	expect(head?.enginePath).toBe(base?.enginePath);
+	const logs = readdirSync(join(out, "logs"));
+	expect(logs.filter((name) => name.startsWith("build-"))).toHaveLength(1);
+	expect(logs.filter((name) => name.startsWith("measure-"))).toEqual([]);
+	expect(result.workloads[0]).toMatchObject({
+		verdict: "unchanged",
+		runs: [],
+		latency: { reason: expect.stringContaining("Same model and settings") },
 	});
+	expect(result.golden.map(({ state }) => state)).toEqual(["match", "match"]);
+	const [check] = result.golden[0]?.checks ?? [];
+	expect(check?.base).toBe(check?.got);
+	expect(result.gates.find(({ gate }) => gate === "build")?.message).toContain("one engine serves both");
+	expect(run.stdout).toContain("Same model and settings");
+});
 
-	it("builds both arms on one timing cache, reports it, and keeps logs, layers and digests", async () => {
-		const { result, out } = await compare({ comparison: "same-model" });
-		const [base, head] = result.builds;
-		expect([base?.arm, head?.arm]).toEqual(["base", "head"]);
-		expect(base?.notes?.join(" ")).toContain("Started the timing cache: 22 kernel timings.");
-		expect(head?.notes?.join(" ")).toContain("22 kernel timings were there, 0 had to be measured.");
-		for (const build of [base, head]) {
-			expect(build).toMatchObject({ state: "built", engineKind: "TensorRT plan", engineBytes: 837068 });
-			expect(build?.notes?.join(" ")).toMatch(/\d+ layers/);
-			expect(build?.recipe?.["flags"]).toMatch(/--fp16 --minShapes=batch|--minShapes=tokens:1x1/);
-			expect(build?.warnings.map((warning) => warning.class)).toContain("int64-binding");
-			expect(readFileSync(build?.log ?? "", "utf8")).toContain("&&&& PASSED");
-		}
-		expect(readdirSync(join(out, "cache"))).toHaveLength(1);
-		expect(result.environment).toMatchObject({ tensorrt: "10.6.0", gpu: "NVIDIA H200", timing: "CUDA graph, spin wait, no transfers" });
-		expect(result.notes.join(" ")).toMatch(/Golden cases ran in trtexec, one process each/);
-	});
+it("a recorded comparison builds both arms on one timing cache, reports it, and keeps logs, layers and digests", async () => {
+	const { result, out } = await compare({ comparison: "same-model" });
+	const [base, head] = result.builds;
+	expect([base?.arm, head?.arm]).toEqual(["base", "head"]);
+	expect(base?.notes?.join(" ")).toContain("Started the timing cache: 22 kernel timings.");
+	expect(head?.notes?.join(" ")).toContain("22 kernel timings were there, 0 had to be measured.");
+	for (const build of [base, head]) {
+		expect(build).toMatchObject({ state: "built", engineKind: "TensorRT plan", engineBytes: 837068 });
+		expect(build?.notes?.join(" ")).toMatch(/\d+ layers/);
+		expect(build?.recipe?.["flags"]).toMatch(/--fp16 --minShapes=batch|--minShapes=tokens:1x1/);
+		expect(build?.warnings.map((warning) => warning.class)).toContain("int64-binding");
+		expect(readFileSync(build?.log ?? "", "utf8")).toContain("&&&& PASSED");
+	}
+	expect(readdirSync(join(out, "cache"))).toHaveLength(1);
+	expect(result.environment).toMatchObject({ tensorrt: "10.6.0", gpu: "NVIDIA H200", timing: "CUDA graph, spin wait, no transfers" });
+	expect(result.notes.join(" ")).toMatch(/Golden cases ran in trtexec, one process each/);
 });

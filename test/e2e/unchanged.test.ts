@@ -9,7 +9,7 @@ import { quickConfig, quickProject, readResult, runCli, temporaryFolder, writePr
 const verifyLogs = (folder: string) => readdirSync(join(folder, "out/logs")).filter((name) => name.startsWith("verify-"));
 const withoutTime = ({ golden }: Result) => golden.map(({ state, checks }) => [state, checks]);
 
-it("takes over golden verdicts while engine, golden and limits stay the same, and reports from when", async () => {
+it("the gate takes over golden verdicts while engine, golden and limits stay the same, and reports from when", async () => {
 	const folder = temporaryFolder();
 	for (const arm of ["base", "head"]) quickProject(join(folder, arm));
 	const gate = async (...more: string[]) => {
@@ -57,7 +57,7 @@ it("takes over golden verdicts while engine, golden and limits stay the same, an
 	expect(verifyLogs(folder)).toHaveLength(1);
 });
 
-it("takes over a mismatch as well as a match", async () => {
+it("the gate takes over a mismatch as well as a match", async () => {
 	const folder = quickProject(temporaryFolder(), { "model.onnx": "fixture:wrong.onnx" });
 	const env = { XDG_CACHE_HOME: join(folder, ".cache") };
 	for (const _ of ["first", "second"]) {

@@ -1,7 +1,7 @@
 // The quickstart's goldens notice every defect of their outputs that counts, those of the detector's boxes among them.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { fileStore } from "../../src/adapters/files/store.ts";
 import { fileTensorReader } from "../../src/adapters/files/tensor-reader.ts";
 import { judgeCase } from "../../src/core/golden/compare/judge.ts";
@@ -24,35 +24,33 @@ async function goldenOf(name: string) {
 
 const numbers = ({ data }: Tensor): number[] => [...new Float32Array(data.slice().buffer)];
 
-describe("the quickstart's goldens", () => {
-	it.each(["classifier", "detector", "segmenter", "superres"])(
-		"of the %s notice what moves an output beyond its rounding",
-		async (name) => {
-			const tried = tryOutputDefects({ ...(await goldenOf(name)), relativeL2: {}, rounding: {} });
-			const record = withOutputDefects(emptyRecord({ seed: 1, planned: 0, tensors: 0 }), tried);
-			expect(tried.length).toBeGreaterThan(5);
-			expect(shortfalls(record, defaultLeastShares)).toEqual([]);
-		},
-	);
+it.each(["classifier", "detector", "segmenter", "superres"])(
+	"the quickstart's goldens of the %s notice what moves an output beyond its rounding",
+	async (name) => {
+		const tried = tryOutputDefects({ ...(await goldenOf(name)), relativeL2: {}, rounding: {} });
+		const record = withOutputDefects(emptyRecord({ seed: 1, planned: 0, tensors: 0 }), tried);
+		expect(tried.length).toBeGreaterThan(5);
+		expect(shortfalls(record, defaultLeastShares)).toEqual([]);
+	},
+);
 
-	it.each([
-		["boxes two thirds of their size away", "boxes", (values: number[]) => values.map((value) => value * 1.4)],
-		["one box of all gone", "scores", (values: number[]) => values.map((value) => (value === Math.max(...values) ? 0 : value))],
-		["scores of a tenth", "scores", (values: number[]) => values.map((value) => value / 10)],
-	])("of the detector notice %s", async (_, output, change) => {
-		const { manifest, reference } = await goldenOf("detector");
-		const [golden, expected] = [manifest.cases[0]!, reference[0]!];
-		const place = {
-			manifest,
-			caseId: golden.id,
-			golden,
-			model: "",
-			engine: "",
-			precision: "fp16",
-			modelSha256: manifest.model.sha256,
-		} as const;
-		const judged = (got: Record<string, Tensor>) => judgeCase({ ...place, expected, got, relativeL2: {} }).state;
-		const wrong = float32(change(numbers(expected[output]!)), expected[output]!.shape);
-		expect([judged(expected), judged({ ...expected, [output]: wrong })]).toEqual(["match", "mismatch"]);
-	});
+it.each([
+	["boxes two thirds of their size away", "boxes", (values: number[]) => values.map((value) => value * 1.4)],
+	["one box of all gone", "scores", (values: number[]) => values.map((value) => (value === Math.max(...values) ? 0 : value))],
+	["scores of a tenth", "scores", (values: number[]) => values.map((value) => value / 10)],
+])("the quickstart's goldens of the detector notice %s", async (_, output, change) => {
+	const { manifest, reference } = await goldenOf("detector");
+	const [golden, expected] = [manifest.cases[0]!, reference[0]!];
+	const place = {
+		manifest,
+		caseId: golden.id,
+		golden,
+		model: "",
+		engine: "",
+		precision: "fp16",
+		modelSha256: manifest.model.sha256,
+	} as const;
+	const judged = (got: Record<string, Tensor>) => judgeCase({ ...place, expected, got, relativeL2: {} }).state;
+	const wrong = float32(change(numbers(expected[output]!)), expected[output]!.shape);
+	expect([judged(expected), judged({ ...expected, [output]: wrong })]).toEqual(["match", "mismatch"]);
 });

@@ -42,7 +42,7 @@ async function gateIn(folder: string): Promise<{ run: CliRun; result: Result; ou
 }
 
 describe.skipIf(real.trtexec === null)("on a real GPU", () => {
-	it("a model compared with itself passes, with the GPU's clocks beside its runs and a time for each layer", async () => {
+	it("on a real GPU a model compared with itself passes, with the GPU's clocks beside its runs and a time for each layer", async () => {
 		const { run, result, out } = await gateIn(projectOf("same-model"));
 		expect(run.exit, run.stdout + run.stderr).toBe(0);
 		expect(["unchanged", "inconclusive"]).toContain(result.workloads[0]?.verdict);
@@ -55,14 +55,14 @@ describe.skipIf(real.trtexec === null)("on a real GPU", () => {
 		for (const { path } of profiles) expect(parseProfile(readFileSync(join(out, path), "utf8")).layers.length).toBeGreaterThan(1);
 	});
 
-	it("a wrong tensor fails by its output, at the same speed", async () => {
+	it("on a real GPU a wrong tensor fails by its output, at the same speed", async () => {
 		const { run, result } = await gateIn(projectOf("wrong-head"));
 		expect(run.exit, run.stdout + run.stderr).toBe(1);
 		expect(result.golden.map(({ state }) => state)).toContain("mismatch");
 		expect(["unchanged", "inconclusive"]).toContain(result.workloads[0]?.verdict);
 	});
 
-	it("a second run takes the engines over, and finds the same", async () => {
+	it("on a real GPU a second run takes the engines over, and finds the same", async () => {
 		const folder = projectOf("wrong-head");
 		const first = await gateIn(folder);
 		const second = await gateIn(folder);
@@ -78,7 +78,7 @@ describe.skipIf(real.trtexec === null)("on a real GPU", () => {
 });
 
 describe.skipIf(!real.python || real.trtexec === null)("TensorRT in Python", () => {
-	it("answers the golden cases in one process", async () => {
+	it("TensorRT in Python answers the golden cases in one process", async () => {
 		const { result } = await gateIn(projectOf("same-model"));
 		expect(result.golden.map(({ state }) => state)).toEqual(["match", "match"]);
 		expect(result.notes.join(" ")).not.toContain("Golden cases ran in trtexec");

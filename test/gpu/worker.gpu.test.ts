@@ -36,7 +36,7 @@ function inputOf(seed: number): Tensor {
 }
 
 describe.skipIf(!real.python || real.trtexec === null)("the worker on a real GPU", () => {
-	it("gives every case of two inputs the bytes of the first", async () => {
+	it("the worker on a real GPU gives every case of two inputs the bytes of the first", async () => {
 		const enginePath = buildPlan(real.trtexec ?? "");
 		const worker = tensorRtWorker({ python: "python3", workerPath: resolve("worker/tensorrt.py"), processes: createProcesses() });
 		const inputs = [inputOf(1), inputOf(2)] as const;

@@ -1,5 +1,5 @@
 // Which engines are looked into, and what a look that fails leaves behind, with an in-memory backend.
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { engineSpecs } from "../../src/core/plan/plan.ts";
 import type { Arm, VerdictKind } from "../../src/core/schema/result.ts";
 import type { Backend, BuiltEngine, ProfileResult, TraceJob, TraceResult } from "../../src/ports/backend.ts";
@@ -77,91 +77,89 @@ async function look(
 	return looked;
 }
 
-describe("explain", () => {
-	it("looks once at the layers of each engine's arms, whatever the number of workloads", async () => {
-		const { layers, kernels, explained } = await look({});
-		expect(layers).toEqual(["base", "head"]);
-		expect(kernels).toEqual([]);
-		expect(explained.flatMap(({ files }) => files.map(({ path }) => path))).toHaveLength(4);
-		expect(explained[0]?.files[0]?.path).toMatch(/^layers\/.+-base\.layers\.json$/);
-	});
+it("explain looks once at the layers of each engine's arms, whatever the number of workloads", async () => {
+	const { layers, kernels, explained } = await look({});
+	expect(layers).toEqual(["base", "head"]);
+	expect(kernels).toEqual([]);
+	expect(explained.flatMap(({ files }) => files.map(({ path }) => path))).toHaveLength(4);
+	expect(explained[0]?.files[0]?.path).toMatch(/^layers\/.+-base\.layers\.json$/);
+});
 
-	it.each([
-		["without a base", null],
-		["with one of the same bytes", "b"],
-	])("looks at the head alone %s", async (_, base) => {
-		expect((await look({ workloads: [timed("one", base)] })).layers).toEqual(["head"]);
-	});
+it.each([
+	["without a base", null],
+	["with one of the same bytes", "b"],
+])("explain looks at the head alone %s", async (_, base) => {
+	expect((await look({ workloads: [timed("one", base)] })).layers).toEqual(["head"]);
+});
 
-	it.each([
-		["never", { two: "regressed" }, 0],
-		["on-regression", { one: "unchanged", two: "regressed" }, 2],
-		["on-regression", { one: "improved", two: "inconclusive" }, 0],
-		["always", {}, 4],
-	] as const)("looks at kernels %s, of %j: %i times", async (nsys, verdicts, times) => {
-		const { kernels, explained } = await look({ nsys, verdicts });
-		expect(kernels).toHaveLength(times);
-		const reports = explained.flatMap(({ files }) => files.filter(({ path }) => path.startsWith("nsys/")));
-		expect(reports).toHaveLength(times);
-	});
+it.each([
+	["never", { two: "regressed" }, 0],
+	["on-regression", { one: "unchanged", two: "regressed" }, 2],
+	["on-regression", { one: "improved", two: "inconclusive" }, 0],
+	["always", {}, 4],
+] as const)("explain looks at kernels %s, of %j: %i times", async (nsys, verdicts, times) => {
+	const { kernels, explained } = await look({ nsys, verdicts });
+	expect(kernels).toHaveLength(times);
+	const reports = explained.flatMap(({ files }) => files.filter(({ path }) => path.startsWith("nsys/")));
+	expect(reports).toHaveLength(times);
+});
 
-	it("does not look at what was not timed, because nothing changed", async () => {
-		const { layers, kernels } = await look({ nsys: "always", verdicts: { one: "unchanged", two: "unchanged" }, untimed: ["one", "two"] });
-		expect([...layers, ...kernels]).toEqual([]);
-	});
+it("explain does not look at what was not timed, because nothing changed", async () => {
+	const { layers, kernels } = await look({ nsys: "always", verdicts: { one: "unchanged", two: "unchanged" }, untimed: ["one", "two"] });
+	expect([...layers, ...kernels]).toEqual([]);
+});
 
-	it("reports what it could not see, and throws nothing", async () => {
-		const failure = { code: "tool-crashed", message: "It died.", details: {} } as const;
-		const { explained } = await look(
-			{ nsys: "always", workloads: [timed("one", null)] },
-			{ profile: { state: "failed", failure }, trace: { state: "ran", files: [], sentence: "No nsys." } },
-		);
-		expect(explained).toEqual([
-			{ files: [], note: "The layers of net/plain/one (head) could not be timed: It died." },
-			{ files: [], note: "No nsys." },
-		]);
-	});
+it("explain reports what it could not see, and throws nothing", async () => {
+	const failure = { code: "tool-crashed", message: "It died.", details: {} } as const;
+	const { explained } = await look(
+		{ nsys: "always", workloads: [timed("one", null)] },
+		{ profile: { state: "failed", failure }, trace: { state: "ran", files: [], sentence: "No nsys." } },
+	);
+	expect(explained).toEqual([
+		{ files: [], note: "The layers of net/plain/one (head) could not be timed: It died." },
+		{ files: [], note: "No nsys." },
+	]);
+});
 
-	it("reports nothing on a backend that cannot look into engines", async () => {
-		const { explained } = await look({ nsys: "always" }, { profile: { state: "absent" }, trace: { state: "absent" } });
-		expect(explained).not.toEqual([]);
-		expect(explained.every(({ files, note }) => files.length === 0 && note === undefined)).toBe(true);
-	});
+it("explain reports nothing on a backend that cannot look into engines", async () => {
+	const { explained } = await look({ nsys: "always" }, { profile: { state: "absent" }, trace: { state: "absent" } });
+	expect(explained).not.toEqual([]);
+	expect(explained.every(({ files, note }) => files.length === 0 && note === undefined)).toBe(true);
+});
 
-	it.each([
-		["regressed", ["head", "base"], ["base", "head", "base", "head"]],
-		["improved", ["two"], ["base", "head"]],
-		["not-comparable", ["two"], ["base", "head"]],
-	] as const)("times the layers of every workload that is %s", async (verdict, names, arms) => {
-		const verdicts = Object.fromEntries(names.map((name, index) => [["two", "one"][index] ?? name, verdict]));
-		const { layers, explained } = await look({ nsys: "never", verdicts });
-		expect(layers).toEqual(arms);
-		expect(new Set(explained.map(({ seen }) => seen?.id))).toEqual(new Set(Object.keys(verdicts).map((name) => `net/plain/${name}`)));
-	});
+it.each([
+	["regressed", ["head", "base"], ["base", "head", "base", "head"]],
+	["improved", ["two"], ["base", "head"]],
+	["not-comparable", ["two"], ["base", "head"]],
+] as const)("explain times the layers of every workload that is %s", async (verdict, names, arms) => {
+	const verdicts = Object.fromEntries(names.map((name, index) => [["two", "one"][index] ?? name, verdict]));
+	const { layers, explained } = await look({ nsys: "never", verdicts });
+	expect(layers).toEqual(arms);
+	expect(new Set(explained.map(({ seen }) => seen?.id))).toEqual(new Set(Object.keys(verdicts).map((name) => `net/plain/${name}`)));
+});
 
-	it("times the layers of so many workloads, the slower ones first, and reports how many it left out", async () => {
-		const names = Array.from({ length: 20 }, (_, index) => `w${index}`);
-		const verdicts = Object.fromEntries(names.map((name, index) => [name, index === 19 ? "regressed" : "inconclusive"] as const));
-		const { explained } = await look({ nsys: "never", workloads: names.map((name) => timed(name)), verdicts });
-		expect(explained[0]?.note).toContain("The layers of 4 more workloads");
-		const seen = new Set(explained.flatMap(({ seen }) => seen?.id ?? []));
-		expect(seen).toContain("net/plain/w19");
-		expect(seen.size).toBe(16);
-	});
+it("explain times the layers of so many workloads, the slower ones first, and reports how many it left out", async () => {
+	const names = Array.from({ length: 20 }, (_, index) => `w${index}`);
+	const verdicts = Object.fromEntries(names.map((name, index) => [name, index === 19 ? "regressed" : "inconclusive"] as const));
+	const { explained } = await look({ nsys: "never", workloads: names.map((name) => timed(name)), verdicts });
+	expect(explained[0]?.note).toContain("The layers of 4 more workloads");
+	const seen = new Set(explained.flatMap(({ seen }) => seen?.id ?? []));
+	expect(seen).toContain("net/plain/w19");
+	expect(seen.size).toBe(16);
+});
 
-	it("looks with ncu into the kernel that nsys saw become slower", async () => {
-		const kernels = (ms: number) => ({ count: 2, totalMs: 9, kernels: [kernel("slow", 8), kernel("slower now", ms)] });
-		const trace = (job: TraceJob): TraceResult => ({ state: "ran", files: [], kernels: kernels(job.engine.arm === "base" ? 1 : 2) });
-		const { counted, explained } = await look({ ncu: "on-regression", verdicts: { two: "regressed" } }, { trace });
-		expect(counted).toEqual(["slower now", "slower now"]);
-		expect(explained.flatMap(({ files }) => files.map(({ what }) => what))).toContain("Nsight Compute profile of net/plain/two (head)");
-	});
+it("explain looks with ncu into the kernel that nsys saw become slower", async () => {
+	const kernels = (ms: number) => ({ count: 2, totalMs: 9, kernels: [kernel("slow", 8), kernel("slower now", ms)] });
+	const trace = (job: TraceJob): TraceResult => ({ state: "ran", files: [], kernels: kernels(job.engine.arm === "base" ? 1 : 2) });
+	const { counted, explained } = await look({ ncu: "on-regression", verdicts: { two: "regressed" } }, { trace });
+	expect(counted).toEqual(["slower now", "slower now"]);
+	expect(explained.flatMap(({ files }) => files.map(({ what }) => what))).toContain("Nsight Compute profile of net/plain/two (head)");
+});
 
-	it("looks with ncu at the first kernels where nsys was not asked", async () => {
-		expect((await look({ nsys: "never", ncu: "always", workloads: [timed("one")] })).counted).toEqual([undefined, undefined]);
-	});
+it("explain looks with ncu at the first kernels where nsys was not asked", async () => {
+	expect((await look({ nsys: "never", ncu: "always", workloads: [timed("one")] })).counted).toEqual([undefined, undefined]);
+});
 
-	it("ends when the run is cancelled", async () => {
-		expect((await look({}, { stopAfter: 1 })).layers).toEqual(["base"]);
-	});
+it("explain ends when the run is cancelled", async () => {
+	expect((await look({}, { stopAfter: 1 })).layers).toEqual(["base"]);
 });

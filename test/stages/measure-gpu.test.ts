@@ -1,5 +1,5 @@
 // Runs beside a watched GPU: what is recorded on them, and which pairs are measured again.
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { GpuWindow, PerfRun } from "../../src/core/schema/result.ts";
 import type { ForeignProcess } from "../../src/core/telemetry/validity.ts";
 import type { Telemetry } from "../../src/ports/world.ts";
@@ -96,59 +96,57 @@ const counted = (runs: readonly PerfRun[], arm: string): number[] =>
 		.sort();
 const allPairs = [0, 1, 2, 3, 4];
 
-describe("measure beside a GPU", () => {
-	it("records window and compute share on every run, and watches for the time of the measurements alone", async () => {
-		const { measured, calls } = await run(() => ({}));
-		expect(measured).toMatchObject({ state: "measured", replaced: 0 });
-		expect(measured.runs).toHaveLength(10);
-		for (const one of measured.runs)
-			expect(one).toMatchObject({ state: "ok", computeShare: 0.5, gpu: { samples: 10, smClockMhz: { mean: 1980 } } });
-		expect([calls[0], calls.at(-1)]).toEqual(["start", "stop"]);
-	});
+it("measure beside a GPU records window and compute share on every run, and watches for the time of the measurements alone", async () => {
+	const { measured, calls } = await run(() => ({}));
+	expect(measured).toMatchObject({ state: "measured", replaced: 0 });
+	expect(measured.runs).toHaveLength(10);
+	for (const one of measured.runs)
+		expect(one).toMatchObject({ state: "ok", computeShare: 0.5, gpu: { samples: 10, smClockMhz: { mean: 1980 } } });
+	expect([calls[0], calls.at(-1)]).toEqual(["start", "stop"]);
+});
 
-	it("measures a pair again, both runs of it, when one was throttled", async () => {
-		const { measured, calls } = await run((order) => (order === 3 ? { reasons: ["hw-thermal"] } : {}));
-		expect(measured).toMatchObject({ state: "measured", replaced: 1 });
-		expect(measured.runs).toHaveLength(12);
-		expect(measured.runs.filter(({ state }) => state === "unusable").map(({ order, reason }) => [order, reason])).toEqual([
-			[2, "the other run of its pair did not count"],
-			[3, "the GPU's clocks were limited by a thermal slowdown by the hardware"],
-		]);
-		expect(counted(measured.runs, "base")).toEqual(allPairs);
-		expect(counted(measured.runs, "head")).toEqual(allPairs);
-		expect(measured.samples.base).toHaveLength(5);
-		expect(measured.samples.head).toHaveLength(5);
-		expect(calls).toContain("pair 2 again: the GPU's clocks were limited by a thermal slowdown by the hardware");
-	});
+it("measure beside a GPU measures a pair again, both runs of it, when one was throttled", async () => {
+	const { measured, calls } = await run((order) => (order === 3 ? { reasons: ["hw-thermal"] } : {}));
+	expect(measured).toMatchObject({ state: "measured", replaced: 1 });
+	expect(measured.runs).toHaveLength(12);
+	expect(measured.runs.filter(({ state }) => state === "unusable").map(({ order, reason }) => [order, reason])).toEqual([
+		[2, "the other run of its pair did not count"],
+		[3, "the GPU's clocks were limited by a thermal slowdown by the hardware"],
+	]);
+	expect(counted(measured.runs, "base")).toEqual(allPairs);
+	expect(counted(measured.runs, "head")).toEqual(allPairs);
+	expect(measured.samples.base).toHaveLength(5);
+	expect(measured.samples.head).toHaveLength(5);
+	expect(calls).toContain("pair 2 again: the GPU's clocks were limited by a thermal slowdown by the hardware");
+});
 
-	it("finds out later that the first run's clock was off", async () => {
-		const { measured } = await run((order) => (order === 0 ? { clock: 1400 } : {}));
-		expect(measured.replaced).toBe(1);
-		expect(measured.runs[0]).toMatchObject({ state: "unusable", reason: "the GPU's clock was 1400 MHz, in all runs 1980 MHz" });
-		expect(counted(measured.runs, "base")).toEqual(allPairs);
-	});
+it("measure beside a GPU finds out later that the first run's clock was off", async () => {
+	const { measured } = await run((order) => (order === 0 ? { clock: 1400 } : {}));
+	expect(measured.replaced).toBe(1);
+	expect(measured.runs[0]).toMatchObject({ state: "unusable", reason: "the GPU's clock was 1400 MHz, in all runs 1980 MHz" });
+	expect(counted(measured.runs, "base")).toEqual(allPairs);
+});
 
-	it("replaces a run whose GPU was shared: half the compute in the same time", async () => {
-		const { measured } = await run((order) => (order === 6 ? { medianMs: 0.5 } : {}));
-		expect(measured.replaced).toBe(1);
-		expect(measured.runs[6]?.reason).toBe("the GPU computed for 25.0 % of the time, in other runs for 50.0 %");
-	});
+it("measure beside a GPU replaces a run whose GPU was shared: half the compute in the same time", async () => {
+	const { measured } = await run((order) => (order === 6 ? { medianMs: 0.5 } : {}));
+	expect(measured.replaced).toBe(1);
+	expect(measured.runs[6]?.reason).toBe("the GPU computed for 25.0 % of the time, in other runs for 50.0 %");
+});
 
-	it("gives up when more than three pairs do not count, and explains why", async () => {
-		const { measured } = await run(() => ({ foreignProcesses: [{ pid: 7, name: "miner", memoryBytes: null }] }));
-		expect(measured).toMatchObject({
-			state: "failed",
-			error: {
-				code: "runs-unstable",
-				message: "More than 3 pairs of runs were invalid, the last because another process used the GPU: miner (process 7).",
-			},
-		});
+it("measure beside a GPU gives up when more than three pairs do not count, and explains why", async () => {
+	const { measured } = await run(() => ({ foreignProcesses: [{ pid: 7, name: "miner", memoryBytes: null }] }));
+	expect(measured).toMatchObject({
+		state: "failed",
+		error: {
+			code: "runs-unstable",
+			message: "More than 3 pairs of runs were invalid, the last because another process used the GPU: miner (process 7).",
+		},
 	});
+});
 
-	it("records nothing where no GPU is watched", async () => {
-		const { measured } = await run(() => null);
-		expect(measured.replaced).toBe(0);
-		expect(measured.runs).not.toEqual([]);
-		for (const one of measured.runs) expect(Object.keys(one)).not.toContain("computeShare");
-	});
+it("measure beside a GPU records nothing where no GPU is watched", async () => {
+	const { measured } = await run(() => null);
+	expect(measured.replaced).toBe(0);
+	expect(measured.runs).not.toEqual([]);
+	for (const one of measured.runs) expect(Object.keys(one)).not.toContain("computeShare");
 });

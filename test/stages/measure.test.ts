@@ -53,38 +53,39 @@ async function measureOne(
 
 const wobble = (nth: number): number => 1 + 0.0005 * Math.sin(nth * 7);
 
-describe("measure", () => {
-	it("runs the pairs in the plan's order, after one discarded run of each arm", async () => {
-		const { backend } = await measureOne((_, nth) => steadyRun(wobble(nth)));
-		expect(backend.warmed).toEqual(["base", "head"]);
-		const expected = order.slice(0, 5).flatMap((first) => (first === "base" ? ["base", "head"] : ["head", "base"]));
-		expect(backend.order).toEqual(expected);
-	});
+it("measure runs the pairs in the plan's order, after one discarded run of each arm", async () => {
+	const { backend } = await measureOne((_, nth) => steadyRun(wobble(nth)));
+	expect(backend.warmed).toEqual(["base", "head"]);
+	const expected = order.slice(0, 5).flatMap((first) => (first === "base" ? ["base", "head"] : ["head", "base"]));
+	expect(backend.order).toEqual(expected);
+});
 
-	it("lets the arms of a pair take turns on a CPU, without a pilot, and replaces both where one breaks", async () => {
-		const { backend, measured, row } = await measureOne(
-			(arm, nth) => (arm === "head" && nth === 3 ? brokenRun("it crashed") : steadyRun(1)),
-			{
-				figure: "fastest",
-			},
-		);
-		expect(backend.warmed).toEqual([]);
-		expect(backend.together).toBe(6);
-		expect(row.latency.pairs).toBe(5);
-		expect(measured.runs.map(({ order }) => order)).toEqual(measured.runs.map((_, index) => index));
-		expect(measured.runs.map(({ arm }) => arm).slice(0, 2)).toEqual(order[0] === "base" ? ["base", "head"] : ["head", "base"]);
-	});
+it("measure lets the arms of a pair take turns on a CPU, without a pilot, and replaces both where one breaks", async () => {
+	const { backend, measured, row } = await measureOne(
+		(arm, nth) => (arm === "head" && nth === 3 ? brokenRun("it crashed") : steadyRun(1)),
+		{
+			figure: "fastest",
+		},
+	);
+	expect(backend.warmed).toEqual([]);
+	expect(backend.together).toBe(6);
+	expect(row.latency.pairs).toBe(5);
+	expect(measured.runs.map(({ order }) => order)).toEqual(measured.runs.map((_, index) => index));
+	expect(measured.runs.map(({ arm }) => arm).slice(0, 2)).toEqual(order[0] === "base" ? ["base", "head"] : ["head", "base"]);
+});
 
-	it("stops at the first look that decides", async () => {
-		const { row } = await measureOne((arm, nth) => steadyRun(wobble(nth) * (arm === "head" ? 1.05 : 1)));
-		expect(row).toMatchObject({ verdict: "regressed", latency: { pairs: 5 } });
-	});
+it("measure stops at the first look that decides", async () => {
+	const { row } = await measureOne((arm, nth) => steadyRun(wobble(nth) * (arm === "head" ? 1.05 : 1)));
+	expect(row).toMatchObject({ verdict: "regressed", latency: { pairs: 5 } });
+});
 
-	it.each([
-		["both", true, /takes the GPU, so that .+ Check that this engine runs as a CUDA graph/],
-		["both", false, /takes the GPU, so that .+ `measure.cuda-graph: true` launches them all at once\./],
-		["head", false, /takes the GPU in the head, so that/],
-	] as const)("reports once where launching the kernels is the bottleneck: %s arms, CUDA graph %s", async (arms, cudaGraph, words) => {
+it.each([
+	["both", true, /takes the GPU, so that .+ Check that this engine runs as a CUDA graph/],
+	["both", false, /takes the GPU, so that .+ `measure.cuda-graph: true` launches them all at once\./],
+	["head", false, /takes the GPU in the head, so that/],
+] as const)(
+	"measure reports once where launching the kernels is the bottleneck: %s arms, CUDA graph %s",
+	async (arms, cudaGraph, words) => {
 		const answer = (arm: Arm, nth: number): MeasureResult => ({
 			...(steadyRun(wobble(nth)) as Extract<MeasureResult, { state: "ok" }>),
 			enqueueBound: arms === "both" || arm === arms ? nth !== 1 : nth === 1,
@@ -92,75 +93,75 @@ describe("measure", () => {
 		const { row } = await measureOne(answer, { cudaGraph });
 		expect(row.notes).toHaveLength(1);
 		expect(row.notes?.[0]).toMatch(words);
-	});
+	},
+);
 
-	it("reports nothing of launching where it is none", async () => {
-		const { row } = await measureOne((_, nth) => ({ ...(steadyRun(wobble(nth)) as object), enqueueBound: false }) as MeasureResult);
-		expect(row.notes).toBeUndefined();
-		expect(row.runs[0]?.enqueueBound).toBe(false);
-	});
+it("measure reports nothing of launching where it is none", async () => {
+	const { row } = await measureOne((_, nth) => ({ ...(steadyRun(wobble(nth)) as object), enqueueBound: false }) as MeasureResult);
+	expect(row.notes).toBeUndefined();
+	expect(row.runs[0]?.enqueueBound).toBe(false);
+});
 
-	it("adds pairs while it is undecided, to the last look and no further", async () => {
-		const noisy = [1, 1.3, 0.8, 1.2, 0.9, 1.4, 0.7];
-		const { backend, row } = await measureOne((_, nth) => steadyRun(noisy[(nth * 3) % noisy.length] ?? 1));
-		expect(backend.order).toHaveLength(32);
-		expect(row).toMatchObject({ verdict: "inconclusive", latency: { pairs: 16 } });
-	});
+it("measure adds pairs while it is undecided, to the last look and no further", async () => {
+	const noisy = [1, 1.3, 0.8, 1.2, 0.9, 1.4, 0.7];
+	const { backend, row } = await measureOne((_, nth) => steadyRun(noisy[(nth * 3) % noisy.length] ?? 1));
+	expect(backend.order).toHaveLength(32);
+	expect(row).toMatchObject({ verdict: "inconclusive", latency: { pairs: 16 } });
+});
 
-	it("times nothing where both engines have the same bytes", async () => {
-		const { backend, row } = await measureOne(() => steadyRun(1), { timed: timed({ base: "a", head: "a" }) });
-		expect([backend.order, backend.warmed]).toEqual([[], []]);
-		expect(row).toMatchObject({ verdict: "unchanged", latency: { estimate: 0, excluded: 0 } });
-	});
+it("measure times nothing where both engines have the same bytes", async () => {
+	const { backend, row } = await measureOne(() => steadyRun(1), { timed: timed({ base: "a", head: "a" }) });
+	expect([backend.order, backend.warmed]).toEqual([[], []]);
+	expect(row).toMatchObject({ verdict: "unchanged", latency: { estimate: 0, excluded: 0 } });
+});
 
-	it("measures a workload without a base three times, and gives no verdict", async () => {
-		const { backend, row } = await measureOne(() => steadyRun(1), { timed: timed({ head: "b" }) });
-		expect(backend.order).toEqual(["head", "head", "head"]);
-		expect(row.verdict).toBe("missing");
-		expect(row.head?.medianMs).toBe(1);
-	});
+it("measure measures a workload without a base three times, and gives no verdict", async () => {
+	const { backend, row } = await measureOne(() => steadyRun(1), { timed: timed({ head: "b" }) });
+	expect(backend.order).toEqual(["head", "head", "head"]);
+	expect(row.verdict).toBe("missing");
+	expect(row.head?.medianMs).toBe(1);
+});
 
-	it.each(["base", "head"] as const)("replaces a pair whole when its %s run breaks, whichever arm it was", async (broken) => {
-		let seen = 0;
-		const { measured, row } = await measureOne((arm, nth) => {
-			if (arm === broken) seen += 1;
-			return arm === broken && seen === 1 ? brokenRun("it crashed") : steadyRun(wobble(nth));
-		});
-		expect(measured.replaced).toBe(1);
-		expect(row.latency.pairs).toBe(5);
-		const counted = measured.runs.filter((run) => run.state === "ok");
-		expect(counted.filter((run) => run.arm === "base")).toHaveLength(5);
-		expect(counted.filter((run) => run.arm === "head")).toHaveLength(5);
-		expect(measured.runs.filter((run) => run.state === "unusable").every((run) => run.reason !== undefined)).toBe(true);
+it.each(["base", "head"] as const)("measure replaces a pair whole when its %s run breaks, whichever arm it was", async (broken) => {
+	let seen = 0;
+	const { measured, row } = await measureOne((arm, nth) => {
+		if (arm === broken) seen += 1;
+		return arm === broken && seen === 1 ? brokenRun("it crashed") : steadyRun(wobble(nth));
 	});
+	expect(measured.replaced).toBe(1);
+	expect(row.latency.pairs).toBe(5);
+	const counted = measured.runs.filter((run) => run.state === "ok");
+	expect(counted.filter((run) => run.arm === "base")).toHaveLength(5);
+	expect(counted.filter((run) => run.arm === "head")).toHaveLength(5);
+	expect(measured.runs.filter((run) => run.state === "unusable").every((run) => run.reason !== undefined)).toBe(true);
+});
 
-	it("gives a workload up after three replacements, keeping every run and the last reason", async () => {
-		const { measured, row } = await measureOne((arm, nth) => (arm === "head" ? brokenRun(`crash ${nth}`) : steadyRun(1)));
-		expect(measured).toMatchObject({ state: "failed", replaced: 4, error: { kind: "runner", code: "tool-crashed" } });
-		expect(row.verdict).toBe("not-comparable");
-		expect(measured.samples).toEqual({ base: [], head: [] });
-	});
+it("measure gives a workload up after three replacements, keeping every run and the last reason", async () => {
+	const { measured, row } = await measureOne((arm, nth) => (arm === "head" ? brokenRun(`crash ${nth}`) : steadyRun(1)));
+	expect(measured).toMatchObject({ state: "failed", replaced: 4, error: { kind: "runner", code: "tool-crashed" } });
+	expect(row.verdict).toBe("not-comparable");
+	expect(measured.samples).toEqual({ base: [], head: [] });
+});
 
-	it.each([
-		["empty", []],
-		["not finite", [1, Number.NaN]],
-	])("rejects a run whose samples are %s", async (_, values) => {
-		const { measured } = await measureOne(() => ({
-			state: "ok",
-			samplesMs: Float64Array.from(values),
-			peakMemoryBytes: null,
-			wallMs: 1,
-			timedMs: 1,
-		}));
-		expect(measured.state).toBe("failed");
-	});
+it.each([
+	["empty", []],
+	["not finite", [1, Number.NaN]],
+])("measure rejects a run whose samples are %s", async (_, values) => {
+	const { measured } = await measureOne(() => ({
+		state: "ok",
+		samplesMs: Float64Array.from(values),
+		peakMemoryBytes: null,
+		wallMs: 1,
+		timedMs: 1,
+	}));
+	expect(measured.state).toBe("failed");
+});
 
-	it("keeps the pairs so far when it is interrupted, and calls them inconclusive", async () => {
-		const { measured, row } = await measureOne((_, nth) => steadyRun(wobble(nth)), { stopAfter: 5 });
-		expect(measured.state).toBe("interrupted");
-		expect(row).toMatchObject({ verdict: "inconclusive", latency: { reason: "The timing was interrupted." } });
-		expect(measured.runs.length).toBeGreaterThanOrEqual(5);
-	});
+it("measure keeps the pairs so far when it is interrupted, and calls them inconclusive", async () => {
+	const { measured, row } = await measureOne((_, nth) => steadyRun(wobble(nth)), { stopAfter: 5 });
+	expect(measured.state).toBe("interrupted");
+	expect(row).toMatchObject({ verdict: "inconclusive", latency: { reason: "The timing was interrupted." } });
+	expect(measured.runs.length).toBeGreaterThanOrEqual(5);
 });
 
 describe("the figure that is compared", () => {
@@ -174,7 +175,7 @@ describe("the figure that is compared", () => {
 	it.each([
 		["median", "regressed"],
 		["fastest", "unchanged"],
-	] as const)("is the %s: %s where only the fastest iterations agree", async (figure, verdict) => {
+	] as const)("the figure that is compared is the %s: %s where only the fastest iterations agree", async (figure, verdict) => {
 		const input = { workloads: [timed()], measure: config.measure, family: 1, figure, outFolder: "/out" };
 		for await (const measured of measure(input, fakePorts(fakeBackend(disturbed)))) {
 			expect(

@@ -1,5 +1,5 @@
 // The stage preflight: what it tells the judgement of each engine.
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { fileModelReader } from "../../src/adapters/files/model-reader.ts";
 import type { EngineSpec } from "../../src/core/plan/plan.ts";
 import type { Finding } from "../../src/core/schema/result.ts";
@@ -29,36 +29,34 @@ async function judge(file: string, input: Omit<PreflightInput, "models">, spec: 
 const codes = (findings: readonly Finding[]): string[] => findings.map(({ arm, severity, code }) => `${arm} ${severity} ${code}`);
 const batch = { batch: { min: 1, opt: 8, max: 32 } };
 
-describe("the stage preflight", () => {
-	it("passes the engine's precision and sizes to the checks", async () => {
-		const typed = await judge("classifier", { backend: "tensorrt", tensorrt: "11.1" }, { precision: "fp16", dims: batch });
-		expect(codes(typed)).toEqual(["base error precision-typed", "head error precision-typed"]);
-		expect(typed[0]?.fix).toMatch(/AutoCast .* under `models\.m\.engines\.e\.onnx`, or ask for fp32\.$/);
-		const unbound = await judge("classifier", { backend: "tensorrt", tensorrt: "10.6" });
-		expect(codes(unbound)).toEqual(["base error dims-unbound", "head error dims-unbound"]);
-	});
+it("the stage preflight passes the engine's precision and sizes to the checks", async () => {
+	const typed = await judge("classifier", { backend: "tensorrt", tensorrt: "11.1" }, { precision: "fp16", dims: batch });
+	expect(codes(typed)).toEqual(["base error precision-typed", "head error precision-typed"]);
+	expect(typed[0]?.fix).toMatch(/AutoCast .* under `models\.m\.engines\.e\.onnx`, or ask for fp32\.$/);
+	const unbound = await judge("classifier", { backend: "tensorrt", tensorrt: "10.6" });
+	expect(codes(unbound)).toEqual(["base error dims-unbound", "head error dims-unbound"]);
+});
 
-	it("leaves operators that TensorRT lacks to the plugins that the engine loads, and INT8 to its calibration cache", async () => {
-		const tensorrt = { plugins: [{ path: "det.so", dynamic: false, pointer: "" }], flags: [] };
-		const found = await judge("bad-unsupported-op", { backend: "tensorrt", tensorrt: "10.6" }, { tensorrt });
-		expect(codes(found)).toEqual(["head note operator-unsupported"]);
-		const int8 = { precision: "int8", dims: batch } as const;
-		const ranges = { tensorrt: { plugins: [], flags: [], calibration: { path: "net.cache", pointer: "" } } };
-		expect(codes(await judge("classifier", { backend: "tensorrt", tensorrt: "10.6" }, int8))).toEqual([
-			"head warning precision-uncalibrated",
-		]);
-		expect(await judge("classifier", { backend: "tensorrt", tensorrt: "10.6" }, { ...int8, ...ranges })).toEqual([]);
-	});
+it("the stage preflight leaves operators that TensorRT lacks to the plugins that the engine loads, and INT8 to its calibration cache", async () => {
+	const tensorrt = { plugins: [{ path: "det.so", dynamic: false, pointer: "" }], flags: [] };
+	const found = await judge("bad-unsupported-op", { backend: "tensorrt", tensorrt: "10.6" }, { tensorrt });
+	expect(codes(found)).toEqual(["head note operator-unsupported"]);
+	const int8 = { precision: "int8", dims: batch } as const;
+	const ranges = { tensorrt: { plugins: [], flags: [], calibration: { path: "net.cache", pointer: "" } } };
+	expect(codes(await judge("classifier", { backend: "tensorrt", tensorrt: "10.6" }, int8))).toEqual([
+		"head warning precision-uncalibrated",
+	]);
+	expect(await judge("classifier", { backend: "tensorrt", tensorrt: "10.6" }, { ...int8, ...ranges })).toEqual([]);
+});
 
-	it("foretells on ONNX Runtime what a declared TensorRT would refuse, and stops nothing", async () => {
-		const found = await judge("bad-unsupported-op", { backend: "onnxruntime", tensorrt: "10.6" });
-		expect(codes(found)).toEqual(["head warning operator-unsupported"]);
-		expect(found[0]?.message).toBe(
-			'On TensorRT (not run here): TensorRT 10.6 does not import Det "determinant": neither 10.1 nor 10.14 does.',
-		);
-		const undeclared = await judge("bad-unsupported-op", { backend: "onnxruntime" });
-		expect(undeclared.map(({ severity, message }) => `${severity}: ${message}`)).toEqual([
-			'note: TensorRT has no importer for Det "determinant"; the ONNX Runtime backend runs it.',
-		]);
-	});
+it("the stage preflight foretells on ONNX Runtime what a declared TensorRT would refuse, and stops nothing", async () => {
+	const found = await judge("bad-unsupported-op", { backend: "onnxruntime", tensorrt: "10.6" });
+	expect(codes(found)).toEqual(["head warning operator-unsupported"]);
+	expect(found[0]?.message).toBe(
+		'On TensorRT (not run here): TensorRT 10.6 does not import Det "determinant": neither 10.1 nor 10.14 does.',
+	);
+	const undeclared = await judge("bad-unsupported-op", { backend: "onnxruntime" });
+	expect(undeclared.map(({ severity, message }) => `${severity}: ${message}`)).toEqual([
+		'note: TensorRT has no importer for Det "determinant"; the ONNX Runtime backend runs it.',
+	]);
 });

@@ -82,7 +82,7 @@ describe("probe", () => {
 	});
 
 	const crash: InferResult = { state: "failed", failure: { code: "tool-crashed", message: "it died", details: {} }, wallMs: 1 };
-	it("reports a machine that failed, and goes on without a base that did", async () => {
+	it("probe reports a machine that failed, and goes on without a base that did", async () => {
 		const { probed } = await probeAll({ answer: () => crash });
 		expect(probed).toMatchObject([{ state: "failed", error: { kind: "runner", code: "tool-crashed", model: "net", arm: "head" } }]);
 		const alone = await probeAll({ answer: (job) => (job.engine.arm === "head" ? leaking(job) : crash) });
@@ -96,7 +96,7 @@ describe("probe", () => {
 		["off", true, 0],
 		["on", false, 1],
 		["[neighbours]", false, 1],
-	])("is asked by %s, scheduled %s: %i times", async (probes, isScheduled, times) => {
+	])("probe is asked by %s, scheduled %s: %i times", async (probes, isScheduled, times) => {
 		const { asked } = await probeAll({ answer: echo, probes, isScheduled });
 		expect(asked.length).toBe(times);
 	});

@@ -22,54 +22,50 @@ function forgetful<Name extends keyof Repository>(repository: Repository, name: 
 	return { ...repository, [name]: async (...given: unknown[]) => call(...given).then((answer) => once.pop() ?? answer) };
 }
 
-describe("a first proposal", () => {
-	it("is one commit on the one that was checked out, with files put and taken, and a pull request", async () => {
-		const { repository, main } = openPlace();
-		const { commit, isNew, pull, pullIs } = await proposed(proposalOn(main[1], { draft: true }), repository);
-		expect([isNew, pullIs]).toEqual([true, "opened"]);
-		expect(repository.branches.get(branch)).toBe(commit);
-		expect(repository.parents(commit)).toEqual([main[1]]);
-		expect(repository.files(commit)).toEqual(goldenFiles("new", "main-1"));
-		expect(repository.pulls).toMatchObject([{ number: pull.number, head: branch, base: "main", draft: true, title: "Record new" }]);
-		expect(repository.branches.get("main")).toBe(main[2]);
-	});
-
-	it("sends no file that the repository has, and none twice", async () => {
-		const { repository, main } = openPlace();
-		const files = (["1", "2", "2"] as const).map((text, index) => proposedFile(`golden/net/r2/${index}.npy`, text));
-		const { commit } = await proposed(proposalOn(main[2], { files }), repository);
-		expect(repository.files(commit)).toMatchObject({ "golden/net/r2/0.npy": "1", "golden/net/r2/1.npy": "2", "golden/net/r2/2.npy": "2" });
-		expect(repository.writes).toEqual(["blob", "tree", "commit", "branch", "pull"]);
-	});
+it("a first proposal is one commit on the one that was checked out, with files put and taken, and a pull request", async () => {
+	const { repository, main } = openPlace();
+	const { commit, isNew, pull, pullIs } = await proposed(proposalOn(main[1], { draft: true }), repository);
+	expect([isNew, pullIs]).toEqual([true, "opened"]);
+	expect(repository.branches.get(branch)).toBe(commit);
+	expect(repository.parents(commit)).toEqual([main[1]]);
+	expect(repository.files(commit)).toEqual(goldenFiles("new", "main-1"));
+	expect(repository.pulls).toMatchObject([{ number: pull.number, head: branch, base: "main", draft: true, title: "Record new" }]);
+	expect(repository.branches.get("main")).toBe(main[2]);
 });
 
-describe("a second proposal", () => {
-	it("of the same changes nothing that anybody sees", async () => {
-		const { repository, main } = openPlace();
-		const first = await proposed(proposalOn(main[2]), repository);
-		repository.writes.splice(0);
-		const second = await proposed(proposalOn(main[2]), repository);
-		expect(second).toMatchObject({ commit: first.commit, isNew: false, pullIs: "left as it is" });
-		expect(repository.writes).toEqual(["tree"]);
-	});
+it("a first proposal sends no file that the repository has, and none twice", async () => {
+	const { repository, main } = openPlace();
+	const files = (["1", "2", "2"] as const).map((text, index) => proposedFile(`golden/net/r2/${index}.npy`, text));
+	const { commit } = await proposed(proposalOn(main[2], { files }), repository);
+	expect(repository.files(commit)).toMatchObject({ "golden/net/r2/0.npy": "1", "golden/net/r2/1.npy": "2", "golden/net/r2/2.npy": "2" });
+	expect(repository.writes).toEqual(["blob", "tree", "commit", "branch", "pull"]);
+});
 
-	it("that differs in nothing that counts changes nothing", async () => {
-		const { repository, main } = openPlace();
-		const at = (time: string) => proposedFile("golden/net/golden.json", `same, ${time}`, (earlier) => earlier.startsWith("same"));
-		const first = await proposed(proposalOn(main[2], { files: [at("9:00")] }), repository);
-		const second = await proposed(proposalOn(main[2], { files: [at("9:05")] }), repository);
-		expect(second).toMatchObject({ commit: first.commit, isNew: false });
-	});
+it("a second proposal of the same changes nothing that anybody sees", async () => {
+	const { repository, main } = openPlace();
+	const first = await proposed(proposalOn(main[2]), repository);
+	repository.writes.splice(0);
+	const second = await proposed(proposalOn(main[2]), repository);
+	expect(second).toMatchObject({ commit: first.commit, isNew: false, pullIs: "left as it is" });
+	expect(repository.writes).toEqual(["tree"]);
+});
 
-	it("of something else goes on top of the first, and rewrites its pull request", async () => {
-		const { repository, main } = openPlace();
-		const first = await proposed(proposalOn(main[2]), repository);
-		const second = await proposed(proposalOn(main[2], { says: "newer" }), repository);
-		expect(second).toMatchObject({ isNew: true, pullIs: "updated", pull: { number: first.pull.number, title: "Record newer" } });
-		expect(repository.parents(second.commit)).toEqual([first.commit]);
-		expect(repository.files(second.commit)).toEqual(goldenFiles("newer", "main-2"));
-		expect(repository.pulls).toHaveLength(1);
-	});
+it("a second proposal that differs in nothing that counts changes nothing", async () => {
+	const { repository, main } = openPlace();
+	const at = (time: string) => proposedFile("golden/net/golden.json", `same, ${time}`, (earlier) => earlier.startsWith("same"));
+	const first = await proposed(proposalOn(main[2], { files: [at("9:00")] }), repository);
+	const second = await proposed(proposalOn(main[2], { files: [at("9:05")] }), repository);
+	expect(second).toMatchObject({ commit: first.commit, isNew: false });
+});
+
+it("a second proposal of something else goes on top of the first, and rewrites its pull request", async () => {
+	const { repository, main } = openPlace();
+	const first = await proposed(proposalOn(main[2]), repository);
+	const second = await proposed(proposalOn(main[2], { says: "newer" }), repository);
+	expect(second).toMatchObject({ isNew: true, pullIs: "updated", pull: { number: first.pull.number, title: "Record newer" } });
+	expect(repository.parents(second.commit)).toEqual([first.commit]);
+	expect(repository.files(second.commit)).toEqual(goldenFiles("newer", "main-2"));
+	expect(repository.pulls).toHaveLength(1);
 });
 
 describe("another run at the same time", () => {
@@ -80,7 +76,7 @@ describe("another run at the same time", () => {
 	const headOf = ({ repository }: ProposalPlace): string => repository.branches.get(branch) ?? "";
 	const beneath = ({ repository }: ProposalPlace, commit: string) => repository.files(repository.parents(commit)[0] ?? "");
 
-	it("that made the branch first is built on, and shares its pull request", async () => {
+	it("another run at the same time that made the branch first is built on, and shares its pull request", async () => {
 		const place = openPlace();
 		const repository = interrupted(place.repository, "createBranch", [rival(place, "rival")]);
 		const { commit, pullIs } = await proposed(proposalOn(place.main[2]), repository);
@@ -88,7 +84,7 @@ describe("another run at the same time", () => {
 		expect(beneath(place, commit)).toEqual(goldenFiles("rival", "main-2"));
 	});
 
-	it("that moved the branch first loses nothing", async () => {
+	it("another run at the same time that moved the branch first loses nothing", async () => {
 		const place = openPlace();
 		await rival(place, "first")();
 		const repository = interrupted(place.repository, "advanceBranch", [rival(place, "second"), rival(place, "third")]);
@@ -97,7 +93,7 @@ describe("another run at the same time", () => {
 		expect(headOf(place)).toBe(commit);
 	});
 
-	it("that never stops ends the attempt, with GitHub's message", async () => {
+	it("another run at the same time that never stops ends the attempt, with GitHub's message", async () => {
 		const place = openPlace();
 		await rival(place, "0")();
 		const rivals = Array.from({ length: 9 }, (_, index) => rival(place, `${index + 1}`));
@@ -108,7 +104,7 @@ describe("another run at the same time", () => {
 		expect(rivals).toHaveLength(5);
 	});
 
-	it("is a person's: what they committed meanwhile stays", async () => {
+	it("another run at the same time is a person's: what they committed meanwhile stays", async () => {
 		const place = openPlace();
 		await rival(place, "first")();
 		const person = () => place.repository.branches.set(branch, place.repository.commit({ parents: [headOf(place)] }));
@@ -117,7 +113,7 @@ describe("another run at the same time", () => {
 		expect(place.repository.files(headOf(place))).toEqual(goldenFiles("first", "main-2"));
 	});
 
-	it("that opened the pull request first leaves one", async () => {
+	it("another run at the same time that opened the pull request first leaves one", async () => {
 		const place = openPlace();
 		const repository = interrupted(place.repository, "createPull", [rival(place, "rival")]);
 		expect((await proposed(proposalOn(place.main[2]), repository)).pullIs).toBe("updated");
@@ -125,23 +121,21 @@ describe("another run at the same time", () => {
 	});
 });
 
-describe("an answer that is lost", () => {
-	it.each(["createBranch", "createPull"] as const)("of %s is looked for, and nothing comes twice", async (name) => {
-		const { repository, main } = openPlace();
-		const { commit } = await proposed(proposalOn(main[2]), forgetful(repository, name));
-		expect(repository.branches.get(branch)).toBe(commit);
-		expect(repository.writes).toEqual(["blob", "blob", "tree", "commit", "branch", "pull"]);
-	});
-
-	it("of advanceBranch is looked for", async () => {
-		const { repository, main } = openPlace();
-		await proposed(proposalOn(main[2]), repository);
-		const { commit, isNew } = await proposed(proposalOn(main[2], { says: "newer" }), forgetful(repository, "advanceBranch"));
-		expect([isNew, repository.branches.get(branch)]).toEqual([true, commit]);
-	});
+it.each(["createBranch", "createPull"] as const)("an answer that is lost of %s is looked for, and nothing comes twice", async (name) => {
+	const { repository, main } = openPlace();
+	const { commit } = await proposed(proposalOn(main[2]), forgetful(repository, name));
+	expect(repository.branches.get(branch)).toBe(commit);
+	expect(repository.writes).toEqual(["blob", "blob", "tree", "commit", "branch", "pull"]);
 });
 
-it("leaves a person's pull request and what they wrote as it is", async () => {
+it("an answer that is lost of advanceBranch is looked for", async () => {
+	const { repository, main } = openPlace();
+	await proposed(proposalOn(main[2]), repository);
+	const { commit, isNew } = await proposed(proposalOn(main[2], { says: "newer" }), forgetful(repository, "advanceBranch"));
+	expect([isNew, repository.branches.get(branch)]).toEqual([true, commit]);
+});
+
+it("propose leaves a person's pull request and what they wrote as it is", async () => {
 	const { repository, main } = openPlace();
 	const first = await proposed(proposalOn(main[2]), repository);
 	for (const pull of repository.pulls) Object.assign(pull, { title: "My title", body: `My words.\n${pull.body}` });
@@ -150,7 +144,7 @@ it("leaves a person's pull request and what they wrote as it is", async () => {
 	expect(repository.pulls).toMatchObject([{ title: "My title", body: expect.stringMatching(/^My words\./) }]);
 });
 
-it("takes a pull request to another base for another", async () => {
+it("propose takes a pull request to another base for another", async () => {
 	const { repository, main } = openPlace();
 	repository.branches.set("release", main[2]);
 	await proposed(proposalOn(main[2], { base: "release" }), repository);
@@ -158,7 +152,7 @@ it("takes a pull request to another base for another", async () => {
 	expect(repository.pulls.map(({ base }) => base)).toEqual(["release", "main"]);
 });
 
-it.each(["openPulls", "createPull"] as const)("reports what kept it from %s, and asks once", async (name) => {
+it.each(["openPulls", "createPull"] as const)("propose reports what kept it from %s, and asks once", async (name) => {
 	const { repository, main } = openPlace();
 	const fault = { code: "github-permission", message: "no", fix: "ask" } as const;
 	let asked = 0;

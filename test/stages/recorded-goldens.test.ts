@@ -293,13 +293,13 @@ describe("golden runs that TensorRT 10.6 recorded on an H200", () => {
 	});
 
 	const rows = table.map((recorded) => ({ ...recorded, name: `${recorded.runs}* at ${recorded.precision}`, recorded }));
-	it.each(rows)("are judged so: $name", ({ recorded }) => {
+	it.each(rows)("golden runs that TensorRT 10.6 recorded on an H200 are judged so: $name", ({ recorded }) => {
 		const verdicts = judged.get(recorded)?.verdicts ?? [];
 		const named = verdicts.map((verdict) => ({ ...verdict, case: basename(verdict.case) }));
 		expect(`\n${named.flatMap(verdictLines).join("\n")}`).toBe(recorded.says);
 	});
 
-	it("are all in this table, and no version has others", () => {
+	it("golden runs that TensorRT 10.6 recorded on an H200 are all in this table, and no version has others", () => {
 		expect(new Set(table.flatMap(runsOf))).toEqual(new Set(Object.keys(recordedRuns)));
 		const folders = recordedVersions.flatMap((version) => recordedCases(version).map((name) => `trtexec-${version}/${name}`));
 		const golden = folders.filter((name) => name.includes("/golden-"));
@@ -320,12 +320,12 @@ describe("golden runs that TensorRT 10.6 recorded on an H200", () => {
 		[`${in10}nan-output-fp32-`, "fail: non-finite of y is 16; allowed at most 0."],
 		[`${in10}data-dependent-fp32-`, `fail: ${partLabels}`],
 		[`${in10}half-fp32-`, "pass: 1 check agrees with the golden."],
-	])("go through the gate with a sentence: %s", (runs, sentence) => {
+	])("golden runs that TensorRT 10.6 recorded on an H200 go through the gate with a sentence: %s", (runs, sentence) => {
 		const recorded = table.find((one) => one.runs === runs);
 		expect(recorded === undefined ? [] : gateOf(recorded)[0]).toBe(sentence);
 	});
 
-	it("fail a head with a wrong weight by both of its outputs, in the gate's one sentence", () => {
+	it("golden runs that TensorRT 10.6 recorded on an H200 fail a head with a wrong weight by both of its outputs, in the gate's one sentence", () => {
 		const recorded = table.find(({ model }) => model === "head-segmenter-wrong");
 		expect(recorded === undefined ? [] : gateOf(recorded)).toEqual([
 			`fail: relative-l2 of logits_out is 0.0331; allowed at most 0.001. Also failing: mask. ${otherWords}`,
@@ -333,7 +333,7 @@ describe("golden runs that TensorRT 10.6 recorded on an H200", () => {
 		]);
 	});
 
-	it("are taken as goldens before any engine runs, but for those of NaN", async () => {
+	it("golden runs that TensorRT 10.6 recorded on an H200 are taken as goldens before any engine runs, but for those of NaN", async () => {
 		for (const { bed: made } of judged.values()) {
 			const isNan = made.recorded.model === "nan-output";
 			const { sets, faults } = await load(made);

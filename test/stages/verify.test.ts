@@ -1,5 +1,5 @@
 // Golden cases are streamed: batch after batch, both arms, one batch in memory at a time.
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { ComparatorSpec } from "../../src/core/schema/golden.ts";
 import type { InferJob, InferResult } from "../../src/ports/backend.ts";
 import type { Files, Progress } from "../../src/ports/world.ts";
@@ -47,107 +47,105 @@ async function verifyAll({ cases, batch, answer = echo, progress = silent, reade
 const states = (verdicts: readonly Verified[]): string[] =>
 	verdicts.map((verified) => (verified.state === "judged" ? `${verified.verdict.case} ${verified.verdict.state}` : verified.error.message));
 
-describe("verify", () => {
-	it("runs both arms batch by batch and judges every case once, in order", async () => {
-		const { verdicts, jobs } = await verifyAll({ cases: 7, batch: 3 });
-		expect(jobs.map(({ arm, ids }) => `${arm} ${ids.length}`)).toEqual(["base 3", "head 3", "base 3", "head 3", "base 1", "head 1"]);
-		expect(states(verdicts)).toEqual(Array.from({ length: 7 }, (_, index) => `case-${index} match`));
-	});
+it("verify runs both arms batch by batch and judges every case once, in order", async () => {
+	const { verdicts, jobs } = await verifyAll({ cases: 7, batch: 3 });
+	expect(jobs.map(({ arm, ids }) => `${arm} ${ids.length}`)).toEqual(["base 3", "head 3", "base 3", "head 3", "base 1", "head 1"]);
+	expect(states(verdicts)).toEqual(Array.from({ length: 7 }, (_, index) => `case-${index} match`));
+});
 
-	it("keeps a log of each batch", async () => {
-		const { jobs } = await verifyAll({ cases: 3, batch: 2 });
-		expect(new Set(jobs.map(({ logPath }) => logPath)).size).toBe(4);
-	});
+it("verify keeps a log of each batch", async () => {
+	const { jobs } = await verifyAll({ cases: 3, batch: 2 });
+	expect(new Set(jobs.map(({ logPath }) => logPath)).size).toBe(4);
+});
 
-	it("reads every file once", async () => {
-		const { reader } = await verifyAll({ cases: 20, batch: 6 });
-		expect(reader.reads.length).toBe(40);
-		expect(new Set(reader.reads).size).toBe(40);
-	});
+it("verify reads every file once", async () => {
+	const { reader } = await verifyAll({ cases: 20, batch: 6 });
+	expect(reader.reads.length).toBe(40);
+	expect(new Set(reader.reads).size).toBe(40);
+});
 
-	it("never holds the tensors of more than one batch", async () => {
-		const reader = countingReader();
-		const alive: number[] = [];
-		await verifyAll({
-			cases: 50,
-			batch: 10,
-			reader,
-			answer: async (job) => {
-				alive.push(await reader.alive());
-				return echo(job);
-			},
-		});
-		expect(alive.length).toBe(10);
-		expect(Math.max(...alive)).toBe(10);
-	});
-
-	it("reports which case of all is at hand, with the arm", async () => {
-		const told: string[] = [];
-		const items: string[] = [];
-		const progress: Progress = { ...silent, detail: (text) => told.push(text), item: (label) => items.push(label) };
-		await verifyAll({ cases: 1500, batch: 1000, progress });
-		expect(told).toEqual([
-			"case 1,000 of 1,500 (base)",
-			"case 1,000 of 1,500 (head)",
-			"case 1,500 of 1,500 (base)",
-			"case 1,500 of 1,500 (head)",
-		]);
-		expect(items[1]).toContain("cases 1,001 to 1,500 of 1,500");
-	});
-
-	it("judges the whole set once, after all of its batches, and holds no batch for it", async () => {
-		const reader = countingReader();
-		const alive: number[] = [];
-		const answer = async (job: InferJob): Promise<InferResult> => {
+it("verify never holds the tensors of more than one batch", async () => {
+	const reader = countingReader();
+	const alive: number[] = [];
+	await verifyAll({
+		cases: 50,
+		batch: 10,
+		reader,
+		answer: async (job) => {
 			alive.push(await reader.alive());
 			return echo(job);
-		};
-		const { verdicts } = await verifyAll({ cases: 40, batch: 10, reader, answer, comparators: [{ kind: "relative-l2", scope: "set" }] });
-		expect(Math.max(...alive)).toBe(10);
-		expect(verdicts.length).toBe(41);
-		expect(verdicts[0]).toMatchObject({ verdict: { case: "case-0", state: "match", checks: [] } });
-		expect(verdicts.at(-1)).toMatchObject({ verdict: { case: "whole set", scope: "set", cases: 40, state: "match" } });
+		},
 	});
+	expect(alive.length).toBe(10);
+	expect(Math.max(...alive)).toBe(10);
+});
 
-	it("runs only commands of the config, and counts an unknown one as no match", async () => {
-		const { verdicts } = await verifyAll({ cases: 1, batch: 1, comparators: [{ kind: "custom", name: "mine" }] });
-		expect(verdicts[0]).toMatchObject({
-			verdict: { state: "mismatch", checks: [{ metric: "custom mine", detail: expect.stringContaining("trtgate.yml has no command") }] },
-		});
-	});
+it("verify reports which case of all is at hand, with the arm", async () => {
+	const told: string[] = [];
+	const items: string[] = [];
+	const progress: Progress = { ...silent, detail: (text) => told.push(text), item: (label) => items.push(label) };
+	await verifyAll({ cases: 1500, batch: 1000, progress });
+	expect(told).toEqual([
+		"case 1,000 of 1,500 (base)",
+		"case 1,000 of 1,500 (head)",
+		"case 1,500 of 1,500 (base)",
+		"case 1,500 of 1,500 (head)",
+	]);
+	expect(items[1]).toContain("cases 1,001 to 1,500 of 1,500");
+});
 
-	it("gives no number over the set where cases have no answer", async () => {
-		const answer = (job: InferJob): InferResult => {
-			const all = echo(job);
-			return all.state === "done" ? { ...all, cases: all.cases.slice(1) } : all;
-		};
-		const { verdicts } = await verifyAll({ cases: 4, batch: 4, answer, comparators: [{ kind: "relative-l2", scope: "set" }] });
-		expect(states(verdicts).at(-1)).toBe("whole set error");
-	});
+it("verify judges the whole set once, after all of its batches, and holds no batch for it", async () => {
+	const reader = countingReader();
+	const alive: number[] = [];
+	const answer = async (job: InferJob): Promise<InferResult> => {
+		alive.push(await reader.alive());
+		return echo(job);
+	};
+	const { verdicts } = await verifyAll({ cases: 40, batch: 10, reader, answer, comparators: [{ kind: "relative-l2", scope: "set" }] });
+	expect(Math.max(...alive)).toBe(10);
+	expect(verdicts.length).toBe(41);
+	expect(verdicts[0]).toMatchObject({ verdict: { case: "case-0", state: "match", checks: [] } });
+	expect(verdicts.at(-1)).toMatchObject({ verdict: { case: "whole set", scope: "set", cases: 40, state: "match" } });
+});
 
-	it("gives no number over the set where the engine broke down before its end", async () => {
-		const asked = { cases: 6, batch: 2, comparators: [{ kind: "relative-l2", scope: "set" }] as [ComparatorSpec] };
-		const { verdicts } = await verifyAll({ ...asked, answer: (job, nth) => (nth === 3 ? crash : echo(job)) });
-		expect(states(verdicts)).toEqual(["case-0 match", "case-1 match", "it died"]);
+it("verify runs only commands of the config, and counts an unknown one as no match", async () => {
+	const { verdicts } = await verifyAll({ cases: 1, batch: 1, comparators: [{ kind: "custom", name: "mine" }] });
+	expect(verdicts[0]).toMatchObject({
+		verdict: { state: "mismatch", checks: [{ metric: "custom mine", detail: expect.stringContaining("trtgate.yml has no command") }] },
 	});
+});
 
-	it("keeps the verdicts of the batches before an engine that breaks down, and stops there", async () => {
-		const { verdicts, jobs } = await verifyAll({ cases: 6, batch: 2, answer: (job, nth) => (nth === 3 ? crash : echo(job)) });
-		expect(states(verdicts)).toEqual(["case-0 match", "case-1 match", "it died"]);
-		expect(jobs.length).toBe(4);
-	});
+it("verify gives no number over the set where cases have no answer", async () => {
+	const answer = (job: InferJob): InferResult => {
+		const all = echo(job);
+		return all.state === "done" ? { ...all, cases: all.cases.slice(1) } : all;
+	};
+	const { verdicts } = await verifyAll({ cases: 4, batch: 4, answer, comparators: [{ kind: "relative-l2", scope: "set" }] });
+	expect(states(verdicts).at(-1)).toBe("whole set error");
+});
 
-	it("stops running a base that failed, and judges the head without it", async () => {
-		const { verdicts, jobs } = await verifyAll({ cases: 4, batch: 2, answer: (job) => (job.engine.arm === "base" ? crash : echo(job)) });
-		expect(jobs.map(({ arm }) => arm)).toEqual(["base", "head", "head"]);
-		expect(states(verdicts).every((state) => state.endsWith(" match"))).toBe(true);
-	});
+it("verify gives no number over the set where the engine broke down before its end", async () => {
+	const asked = { cases: 6, batch: 2, comparators: [{ kind: "relative-l2", scope: "set" }] as [ComparatorSpec] };
+	const { verdicts } = await verifyAll({ ...asked, answer: (job, nth) => (nth === 3 ? crash : echo(job)) });
+	expect(states(verdicts)).toEqual(["case-0 match", "case-1 match", "it died"]);
+});
 
-	it("never takes a case without an answer for a match", async () => {
-		const answer = (job: InferJob): InferResult => {
-			const all = echo(job);
-			return all.state === "done" ? { ...all, cases: all.cases.slice(1) } : all;
-		};
-		expect(states((await verifyAll({ cases: 2, batch: 2, answer })).verdicts)).toEqual(["case-0 error", "case-1 match"]);
-	});
+it("verify keeps the verdicts of the batches before an engine that breaks down, and stops there", async () => {
+	const { verdicts, jobs } = await verifyAll({ cases: 6, batch: 2, answer: (job, nth) => (nth === 3 ? crash : echo(job)) });
+	expect(states(verdicts)).toEqual(["case-0 match", "case-1 match", "it died"]);
+	expect(jobs.length).toBe(4);
+});
+
+it("verify stops running a base that failed, and judges the head without it", async () => {
+	const { verdicts, jobs } = await verifyAll({ cases: 4, batch: 2, answer: (job) => (job.engine.arm === "base" ? crash : echo(job)) });
+	expect(jobs.map(({ arm }) => arm)).toEqual(["base", "head", "head"]);
+	expect(states(verdicts).every((state) => state.endsWith(" match"))).toBe(true);
+});
+
+it("verify never takes a case without an answer for a match", async () => {
+	const answer = (job: InferJob): InferResult => {
+		const all = echo(job);
+		return all.state === "done" ? { ...all, cases: all.cases.slice(1) } : all;
+	};
+	expect(states((await verifyAll({ cases: 2, batch: 2, answer })).verdicts)).toEqual(["case-0 error", "case-1 match"]);
 });

@@ -1,7 +1,7 @@
 // A cache gives back whole what it was given, or nothing.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { entryStore } from "../../../src/adapters/cache/entries.ts";
 import { temporaryFolder } from "../../support/project.ts";
 
@@ -18,64 +18,62 @@ function open(maxBytes = 1e6) {
 	return { work, folder, store, put, get, target };
 }
 
-describe("entryStore", () => {
-	it("gives back the files and facts of an entry, and the last ones kept under a name", async () => {
-		const { put, get, target } = open();
-		expect(await put("a", "one")).toBeNull();
-		expect(await put("a", "second", { n: 2 })).toBeNull();
-		expect(await get("a")).toEqual({ n: 2 });
-		expect(readFileSync(target, "utf8")).toBe("second");
-		expect(await get("b")).toBeNull();
-	});
+it("entryStore gives back the files and facts of an entry, and the last ones kept under a name", async () => {
+	const { put, get, target } = open();
+	expect(await put("a", "one")).toBeNull();
+	expect(await put("a", "second", { n: 2 })).toBeNull();
+	expect(await get("a")).toEqual({ n: 2 });
+	expect(readFileSync(target, "utf8")).toBe("second");
+	expect(await get("b")).toBeNull();
+});
 
-	it.each([
-		["a file is cut", (place: string) => truncateSync(join(place, "engine.plan"), 1)],
-		["a byte is changed", (place: string) => writeFileSync(join(place, "engine.plan"), "onE")],
-		["a file is gone", (place: string) => rmSync(join(place, "engine.plan"))],
-		["the manifest is cut", (place: string) => truncateSync(join(place, "entry.json"), 10)],
-		["the manifest is another's", (place: string) => writeFileSync(join(place, "entry.json"), "[]")],
-		["the manifest is huge", (place: string) => truncateSync(join(place, "entry.json"), 2 ** 21)],
-	])("gives nothing, leaves what was at the target, and removes the entry where %s", async (_, damage) => {
-		const { folder, put, get, target, work } = open();
-		await put("a", "one");
-		writeFileSync(target, "before");
-		damage(join(folder, "a"));
-		expect(await get("a")).toBeNull();
-		expect(readFileSync(target, "utf8")).toBe("before");
-		expect(existsSync(join(folder, "a"))).toBe(false);
-		expect(readdirSync(work).sort()).toEqual(["cache", "source", "target"]);
-	});
+it.each([
+	["a file is cut", (place: string) => truncateSync(join(place, "engine.plan"), 1)],
+	["a byte is changed", (place: string) => writeFileSync(join(place, "engine.plan"), "onE")],
+	["a file is gone", (place: string) => rmSync(join(place, "engine.plan"))],
+	["the manifest is cut", (place: string) => truncateSync(join(place, "entry.json"), 10)],
+	["the manifest is another's", (place: string) => writeFileSync(join(place, "entry.json"), "[]")],
+	["the manifest is huge", (place: string) => truncateSync(join(place, "entry.json"), 2 ** 21)],
+])("entryStore gives nothing, leaves what was at the target, and removes the entry where %s", async (_, damage) => {
+	const { folder, put, get, target, work } = open();
+	await put("a", "one");
+	writeFileSync(target, "before");
+	damage(join(folder, "a"));
+	expect(await get("a")).toBeNull();
+	expect(readFileSync(target, "utf8")).toBe("before");
+	expect(existsSync(join(folder, "a"))).toBe(false);
+	expect(readdirSync(work).sort()).toEqual(["cache", "source", "target"]);
+});
 
-	it("lists names by their beginning, last used first", async () => {
-		const { folder, store, put, get } = open();
-		for (const name of ["k-1", "k-2", "other"]) await put(name, name);
-		for (const [name, age] of [
-			["k-1", 200],
-			["k-2", 100],
-		] as const) {
-			utimesSync(join(folder, name, "entry.json"), Date.now() / 1000 - age, Date.now() / 1000 - age);
-		}
-		expect(await store.list("k-")).toEqual(["k-2", "k-1"]);
-		await get("k-1");
-		expect(await store.list("k-")).toEqual(["k-1", "k-2"]);
-	});
+it("entryStore lists names by their beginning, last used first", async () => {
+	const { folder, store, put, get } = open();
+	for (const name of ["k-1", "k-2", "other"]) await put(name, name);
+	for (const [name, age] of [
+		["k-1", 200],
+		["k-2", 100],
+	] as const) {
+		utimesSync(join(folder, name, "entry.json"), Date.now() / 1000 - age, Date.now() / 1000 - age);
+	}
+	expect(await store.list("k-")).toEqual(["k-2", "k-1"]);
+	await get("k-1");
+	expect(await store.list("k-")).toEqual(["k-1", "k-2"]);
+});
 
-	it("drops the longest unused beyond its size, and what a killed run left", async () => {
-		const { folder, store, put } = open(2500);
-		mkdirSync(join(folder, ".dead"), { recursive: true });
-		utimesSync(join(folder, ".dead"), 1, 1);
-		for (const [age, name] of ["a", "b", "c"].entries()) {
-			await put(name, "x".repeat(1000));
-			utimesSync(join(folder, name, "entry.json"), 1e9 + age, 1e9 + age);
-		}
-		await put("d", "x".repeat(1000));
-		expect(await store.list("")).toEqual(["d", "c"]);
-		expect(readdirSync(folder).sort()).toEqual(["c", "d"]);
-	});
+it("entryStore drops the longest unused beyond its size, and what a killed run left", async () => {
+	const { folder, store, put } = open(2500);
+	mkdirSync(join(folder, ".dead"), { recursive: true });
+	utimesSync(join(folder, ".dead"), 1, 1);
+	for (const [age, name] of ["a", "b", "c"].entries()) {
+		await put(name, "x".repeat(1000));
+		utimesSync(join(folder, name, "entry.json"), 1e9 + age, 1e9 + age);
+	}
+	await put("d", "x".repeat(1000));
+	expect(await store.list("")).toEqual(["d", "c"]);
+	expect(readdirSync(folder).sort()).toEqual(["c", "d"]);
+});
 
-	it("explains why it could not keep something, and leaves nothing half written", async () => {
-		const { folder, store, work } = open();
-		expect(await store.keep("a", { files: { "engine.plan": join(work, "absent") }, facts: {} })).toMatch(/ENOENT/);
-		expect(readdirSync(folder)).toEqual([]);
-	});
+it("entryStore explains why it could not keep something, and leaves nothing half written", async () => {
+	const { folder, store, work } = open();
+	expect(await store.keep("a", { files: { "engine.plan": join(work, "absent") }, facts: {} })).toMatch(/ENOENT/);
+	expect(readdirSync(folder)).toEqual([]);
 });

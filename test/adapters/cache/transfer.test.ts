@@ -1,7 +1,7 @@
 // Entries travel whole, or not at all.
 import { existsSync, mkdirSync, readdirSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { entryStore } from "../../../src/adapters/cache/entries.ts";
 import { collectEntries, importEntries } from "../../../src/adapters/cache/transfer.ts";
 import { temporaryFolder } from "../../support/project.ts";
@@ -21,63 +21,61 @@ async function filled(names: readonly string[], bytes = 10): Promise<{ work: str
 
 const every = { sinceMs: 0, names: [], maxBytes: 1e9 };
 
-describe("collectEntries and adoptEntries", () => {
-	it("bring a store to another machine, and know the same content by the same digest", async () => {
-		const { work, store } = await filled(["a", "b"]);
-		const [folder, other] = [join(work, "folder"), join(work, "other")];
-		const collected = await collectEntries(store, folder, every);
-		expect(collected).toMatchObject({ entries: 2, left: 0, digest: expect.stringMatching(/^[0-9a-f]{32}$/) });
-		expect((await importEntries(folder, other)).names.toSorted()).toEqual(["a", "b"]);
-		expect((await collectEntries(other, join(work, "again"), every)).digest).toBe(collected.digest);
-		const target = join(work, "target");
-		expect(await entryStore({ folder: other, maxBytes: 1e9 }).fetch("a", { "engine.plan": target })).toEqual({});
-	});
+it("collectEntries and adoptEntries bring a store to another machine, and know the same content by the same digest", async () => {
+	const { work, store } = await filled(["a", "b"]);
+	const [folder, other] = [join(work, "folder"), join(work, "other")];
+	const collected = await collectEntries(store, folder, every);
+	expect(collected).toMatchObject({ entries: 2, left: 0, digest: expect.stringMatching(/^[0-9a-f]{32}$/) });
+	expect((await importEntries(folder, other)).names.toSorted()).toEqual(["a", "b"]);
+	expect((await collectEntries(other, join(work, "again"), every)).digest).toBe(collected.digest);
+	const target = join(work, "target");
+	expect(await entryStore({ folder: other, maxBytes: 1e9 }).fetch("a", { "engine.plan": target })).toEqual({});
+});
 
-	it("take the last used as long as there is room, and report how many found none", async () => {
-		const { work, store } = await filled(["old", "middle", "new"], 1000);
-		const collected = await collectEntries(store, join(work, "folder"), { ...every, maxBytes: 2500 });
-		expect(readdirSync(join(work, "folder")).sort()).toEqual(["middle", "new"]);
-		expect(collected).toMatchObject({ entries: 2, left: 1 });
-	});
+it("collectEntries and adoptEntries take the last used as long as there is room, and report how many found none", async () => {
+	const { work, store } = await filled(["old", "middle", "new"], 1000);
+	const collected = await collectEntries(store, join(work, "folder"), { ...every, maxBytes: 2500 });
+	expect(readdirSync(join(work, "folder")).sort()).toEqual(["middle", "new"]);
+	expect(collected).toMatchObject({ entries: 2, left: 1 });
+});
 
-	it("leave behind what this run has neither used nor brought: it may be another repository's", async () => {
-		const { work, store } = await filled(["foreign", "brought", "used"]);
-		utimesSync(join(store, "used", "entry.json"), Date.now() / 1000, Date.now() / 1000);
-		await collectEntries(store, join(work, "folder"), { sinceMs: Date.now() - 5000, names: ["brought"], maxBytes: 1e9 });
-		expect(readdirSync(join(work, "folder")).sort()).toEqual(["brought", "used"]);
-	});
+it("collectEntries and adoptEntries leave behind what this run has neither used nor brought: it may be another repository's", async () => {
+	const { work, store } = await filled(["foreign", "brought", "used"]);
+	utimesSync(join(store, "used", "entry.json"), Date.now() / 1000, Date.now() / 1000);
+	await collectEntries(store, join(work, "folder"), { sinceMs: Date.now() - 5000, names: ["brought"], maxBytes: 1e9 });
+	expect(readdirSync(join(work, "folder")).sort()).toEqual(["brought", "used"]);
+});
 
-	it.each<[string, (place: string) => void]>([
-		["a changed byte", (place) => writeFileSync(join(place, "engine.plan"), "a........X")],
-		["a file more", (place) => writeFileSync(join(place, "more"), "")],
-		["a link in place of a file", (place) => symlinkSync("/etc/passwd", join(place, "link"))],
-		["no manifest", (place) => writeFileSync(join(place, "entry.json"), "")],
-		[
-			"a manifest that names a file outside",
-			(place) => writeFileSync(join(place, "entry.json"), '{"version":1,"files":{"../../up":{"bytes":1,"sha256":"0"}},"facts":{}}'),
-		],
-	])("refuse an entry with %s", async (_, damage) => {
-		const { work, store } = await filled(["a"]);
-		damage(join(store, "a"));
-		expect(await importEntries(store, join(work, "other"))).toEqual({ names: [], refused: 1 });
-		expect(readdirSync(join(work, "other"))).toEqual([]);
-	});
+it.each<[string, (place: string) => void]>([
+	["a changed byte", (place) => writeFileSync(join(place, "engine.plan"), "a........X")],
+	["a file more", (place) => writeFileSync(join(place, "more"), "")],
+	["a link in place of a file", (place) => symlinkSync("/etc/passwd", join(place, "link"))],
+	["no manifest", (place) => writeFileSync(join(place, "entry.json"), "")],
+	[
+		"a manifest that names a file outside",
+		(place) => writeFileSync(join(place, "entry.json"), '{"version":1,"files":{"../../up":{"bytes":1,"sha256":"0"}},"facts":{}}'),
+	],
+])("collectEntries and adoptEntries refuse an entry with %s", async (_, damage) => {
+	const { work, store } = await filled(["a"]);
+	damage(join(store, "a"));
+	expect(await importEntries(store, join(work, "other"))).toEqual({ names: [], refused: 1 });
+	expect(readdirSync(join(work, "other"))).toEqual([]);
+});
 
-	it("refuse a folder that is none, and names that lead elsewhere", async () => {
-		const work = temporaryFolder();
-		mkdirSync(join(work, "in", "..hidden"), { recursive: true });
-		symlinkSync("/etc", join(work, "in", "link"));
-		expect(await importEntries(join(work, "in"), join(work, "out"))).toEqual({ names: [], refused: 2 });
-		expect(await importEntries(join(work, "nowhere"), join(work, "out"))).toEqual({ names: [], refused: 0 });
-	});
+it("collectEntries and adoptEntries refuse a folder that is none, and names that lead elsewhere", async () => {
+	const work = temporaryFolder();
+	mkdirSync(join(work, "in", "..hidden"), { recursive: true });
+	symlinkSync("/etc", join(work, "in", "link"));
+	expect(await importEntries(join(work, "in"), join(work, "out"))).toEqual({ names: [], refused: 2 });
+	expect(await importEntries(join(work, "nowhere"), join(work, "out"))).toEqual({ names: [], refused: 0 });
+});
 
-	it("never replace what a store has", async () => {
-		const { work, store } = await filled(["a"]);
-		const other = (await filled(["a"], 99)).store;
-		await importEntries(store, other);
-		const target = join(work, "target");
-		await entryStore({ folder: other, maxBytes: 1e9 }).fetch("a", { "engine.plan": target });
-		expect(existsSync(target)).toBe(true);
-		expect((await collectEntries(other, join(work, "folder"), every)).bytes).toBeGreaterThan(99);
-	});
+it("collectEntries and adoptEntries never replace what a store has", async () => {
+	const { work, store } = await filled(["a"]);
+	const other = (await filled(["a"], 99)).store;
+	await importEntries(store, other);
+	const target = join(work, "target");
+	await entryStore({ folder: other, maxBytes: 1e9 }).fetch("a", { "engine.plan": target });
+	expect(existsSync(target)).toBe(true);
+	expect((await collectEntries(other, join(work, "folder"), every)).bytes).toBeGreaterThan(99);
 });

@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, expect, it } from "vitest";
 import { lockFolder } from "../../../src/adapters/files/lock.ts";
 
 let folder = "";
@@ -16,69 +16,67 @@ afterEach(() => rmSync(folder, { recursive: true }));
 /** The number of a process that has ended. */
 const deadPid = (): number => spawnSync(process.execPath, ["-e", "0"]).pid;
 
-describe("lockFolder", () => {
-	it("makes the folder, holds it, and gives it back", async () => {
-		const deep = join(folder, "not", "yet");
-		const lock = await lockFolder(deep);
-		expect(readdirSync(deep)).toEqual([".trtgate.lock"]);
-		await lock.release();
-		await lock.release();
-		expect(readdirSync(deep)).toEqual([]);
-	});
+it("lockFolder makes the folder, holds it, and gives it back", async () => {
+	const deep = join(folder, "not", "yet");
+	const lock = await lockFolder(deep);
+	expect(readdirSync(deep)).toEqual([".trtgate.lock"]);
+	await lock.release();
+	await lock.release();
+	expect(readdirSync(deep)).toEqual([]);
+});
 
-	it("names the owner to the second run", async () => {
-		const lock = await lockFolder(folder);
-		await expect(lockFolder(folder)).rejects.toMatchObject({
-			code: "output-busy",
-			message: expect.stringContaining(`process ${process.pid} on ${hostname()}, since 2`),
-			details: { fix: expect.stringContaining(file()) },
-		});
-		await lock.release();
-		await (await lockFolder(folder)).release();
+it("lockFolder names the owner to the second run", async () => {
+	const lock = await lockFolder(folder);
+	await expect(lockFolder(folder)).rejects.toMatchObject({
+		code: "output-busy",
+		message: expect.stringContaining(`process ${process.pid} on ${hostname()}, since 2`),
+		details: { fix: expect.stringContaining(file()) },
 	});
+	await lock.release();
+	await (await lockFolder(folder)).release();
+});
 
-	it("lets exactly one of many have it", async () => {
-		const tries = await Promise.allSettled(Array.from({ length: 10 }, () => lockFolder(folder)));
-		expect(tries.filter((result) => result.status === "fulfilled")).toHaveLength(1);
-		expect(readdirSync(folder)).toEqual([".trtgate.lock"]);
-	});
+it("lockFolder lets exactly one of many have it", async () => {
+	const tries = await Promise.allSettled(Array.from({ length: 10 }, () => lockFolder(folder)));
+	expect(tries.filter((result) => result.status === "fulfilled")).toHaveLength(1);
+	expect(readdirSync(folder)).toEqual([".trtgate.lock"]);
+});
 
-	it("takes over from an owner that has died, one of many at a time", async () => {
-		const owner = { pid: deadPid(), host: hostname(), startedAt: "2026-01-01T00:00:00Z", born: "1", token: "x" };
-		writeFileSync(file(), JSON.stringify(owner));
-		const tries = await Promise.allSettled(Array.from({ length: 10 }, () => lockFolder(folder)));
-		expect(tries.filter((result) => result.status === "fulfilled")).toHaveLength(1);
-		expect(JSON.parse(readFileSync(file(), "utf8")).pid).toBe(process.pid);
-	});
+it("lockFolder takes over from an owner that has died, one of many at a time", async () => {
+	const owner = { pid: deadPid(), host: hostname(), startedAt: "2026-01-01T00:00:00Z", born: "1", token: "x" };
+	writeFileSync(file(), JSON.stringify(owner));
+	const tries = await Promise.allSettled(Array.from({ length: 10 }, () => lockFolder(folder)));
+	expect(tries.filter((result) => result.status === "fulfilled")).toHaveLength(1);
+	expect(JSON.parse(readFileSync(file(), "utf8")).pid).toBe(process.pid);
+});
 
-	it("is not fooled by a new process with the number of a dead owner", async () => {
-		const owner = { pid: process.pid, host: hostname(), startedAt: "2026-01-01T00:00:00Z", born: "12345", token: "x" };
-		writeFileSync(file(), JSON.stringify(owner));
-		await (await lockFolder(folder)).release();
-		expect(existsSync(file())).toBe(false);
-	});
+it("lockFolder is not fooled by a new process with the number of a dead owner", async () => {
+	const owner = { pid: process.pid, host: hostname(), startedAt: "2026-01-01T00:00:00Z", born: "12345", token: "x" };
+	writeFileSync(file(), JSON.stringify(owner));
+	await (await lockFolder(folder)).release();
+	expect(existsSync(file())).toBe(false);
+});
 
-	it("trusts an owner on another machine", async () => {
-		const owner = { pid: deadPid(), host: "elsewhere", startedAt: "2026-01-01T00:00:00Z", born: "", token: "x" };
-		writeFileSync(file(), JSON.stringify(owner));
-		await expect(lockFolder(folder)).rejects.toMatchObject({ code: "output-busy", message: expect.stringContaining("on elsewhere") });
-	});
+it("lockFolder trusts an owner on another machine", async () => {
+	const owner = { pid: deadPid(), host: "elsewhere", startedAt: "2026-01-01T00:00:00Z", born: "", token: "x" };
+	writeFileSync(file(), JSON.stringify(owner));
+	await expect(lockFolder(folder)).rejects.toMatchObject({ code: "output-busy", message: expect.stringContaining("on elsewhere") });
+});
 
-	it.each(["", "garbage", "[]", '{"pid": -1, "host": "x"}', "\0\0\0"])("takes over a lock that says %j", async (text) => {
-		writeFileSync(file(), text);
-		await (await lockFolder(folder)).release();
-	});
+it.each(["", "garbage", "[]", '{"pid": -1, "host": "x"}', "\0\0\0"])("lockFolder takes over a lock that says %j", async (text) => {
+	writeFileSync(file(), text);
+	await (await lockFolder(folder)).release();
+});
 
-	it("does not release a lock that has become another's", async () => {
-		const lock = await lockFolder(folder);
-		const other = { pid: process.pid, host: "elsewhere", startedAt: "", born: "", token: "other" };
-		writeFileSync(file(), JSON.stringify(other));
-		await lock.release();
-		expect(existsSync(file())).toBe(true);
-	});
+it("lockFolder does not release a lock that has become another's", async () => {
+	const lock = await lockFolder(folder);
+	const other = { pid: process.pid, host: "elsewhere", startedAt: "", born: "", token: "other" };
+	writeFileSync(file(), JSON.stringify(other));
+	await lock.release();
+	expect(existsSync(file())).toBe(true);
+});
 
-	it("reports a folder that cannot be written", async () => {
-		await expect(lockFolder("/proc/trtgate")).rejects.toMatchObject({ code: "output-unwritable" });
-		await expect(lockFolder(join(process.execPath, "out"))).rejects.toMatchObject({ code: "output-unwritable" });
-	});
+it("lockFolder reports a folder that cannot be written", async () => {
+	await expect(lockFolder("/proc/trtgate")).rejects.toMatchObject({ code: "output-unwritable" });
+	await expect(lockFolder(join(process.execPath, "out"))).rejects.toMatchObject({ code: "output-unwritable" });
 });

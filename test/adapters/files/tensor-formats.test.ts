@@ -58,11 +58,11 @@ describe("files of several tensors", () => {
 	const archives = oracle.npz.flatMap(({ name, file, members }) =>
 		Object.entries(members).map(([member, entry]) => ({ name, file, member, entry: entry as Entry })),
 	);
-	it.each(archives)("are read from .npz, $name: $member", async ({ file, member, entry }) => {
+	it.each(archives)("files of several tensors are read from .npz, $name: $member", async ({ file, member, entry }) => {
 		expectTensor(await read("a.npz", bytesOf(file), { ...plain(entry), member }), entry);
 	});
 
-	it.each(Object.entries(oracle.safetensors.members))("are read from safetensors: %s", async (member, entry) => {
+	it.each(Object.entries(oracle.safetensors.members))("files of several tensors are read from safetensors: %s", async (member, entry) => {
 		expectTensor(await read("a.safetensors", bytesOf(oracle.safetensors.file), { ...plain(entry), member }), entry);
 	});
 
@@ -78,7 +78,7 @@ describe("files of several tensors", () => {
 			rest: { member: "y", runner: "trt", iteration: 1 },
 		},
 		{ what: "inputs of old versions", file: polygraphy.legacy, wanted: polygraphy.y, rest: { member: "x" } },
-	])("are read from Polygraphy's $what", async ({ file, wanted, rest }) => {
+	])("files of several tensors are read from Polygraphy's $what", async ({ file, wanted, rest }) => {
 		expectTensor(await read("a.json", bytesOf(file), { ...plain(wanted), ...rest }), wanted);
 	});
 
@@ -155,14 +155,14 @@ describe("files of several tensors", () => {
 		{ what: "no base64", name: "a.json", bytes: json([{ y: { array: "a*==" } }]), words: "an array in base64" },
 		{ what: "other JSON", name: "a.json", bytes: json({ lst: 3 }), words: "Polygraphy's inputs or RunResults" },
 		{ what: "no JSON", name: "a.json", bytes: Uint8Array.of(0xff, 0xfe), words: "invalid JSON" },
-	])("are refused with the reason: $what", async ({ name, bytes, rest, words }) => {
+	])("files of several tensors are refused with the reason: $what", async ({ name, bytes, rest, words }) => {
 		await expect(read(name, bytes, { ...y, member: "y", ...rest })).rejects.toMatchObject({
 			code: "tensor-invalid",
 			message: expect.stringContaining(words),
 		});
 	});
 
-	it("are refused where the file's hash is another, also for the second tensor of it", async () => {
+	it("files of several tensors are refused where the file's hash is another, also for the second tensor of it", async () => {
 		const path = join(folder, "b.npz");
 		await writeFile(path, bytesOf(oracle.npz[0]?.file ?? ""));
 		const reader = fileTensorReader();
@@ -177,7 +177,7 @@ describe("files of several tensors", () => {
 		await expect(reader.read(path, { ...file, sha256: "0".repeat(64) })).rejects.toMatchObject({ code: "tensor-invalid" });
 	});
 
-	it("either read or refuse any bytes, and never anything else", async () => {
+	it("files of several tensors either read or refuse any bytes, and never anything else", async () => {
 		const seeds = [oracle.npz[0]?.file, oracle.npz[1]?.file, oracle.npz[2]?.file, oracle.safetensors.file, polygraphy.inputs].map((text) =>
 			bytesOf(text ?? ""),
 		);
@@ -198,22 +198,20 @@ describe("files of several tensors", () => {
 	});
 });
 
-describe("numbers of 8 and 4 bits", () => {
-	it.each(oracle.small)("are what ml_dtypes says: every pattern of $dtype", ({ dtype, values }) => {
-		const packed = values.length === 16;
-		const patterns = packed ? Uint8Array.from({ length: 8 }, (_, i) => 2 * i + ((2 * i + 1) << 4)) : Uint8Array.from(values, (_, i) => i);
-		const tensor: Tensor = { dtype: dtype as DType, shape: [values.length], data: patterns };
-		expect([...float32Reader(tensor)(0, values.length)]).toEqual(values.map(Number));
-		if (packed) expect([...float32Reader(tensor)(3, 4)]).toEqual(values.slice(3, 7).map(Number));
-	});
+it.each(oracle.small)("numbers of 8 and 4 bits are what ml_dtypes says: every pattern of $dtype", ({ dtype, values }) => {
+	const packed = values.length === 16;
+	const patterns = packed ? Uint8Array.from({ length: 8 }, (_, i) => 2 * i + ((2 * i + 1) << 4)) : Uint8Array.from(values, (_, i) => i);
+	const tensor: Tensor = { dtype: dtype as DType, shape: [values.length], data: patterns };
+	expect([...float32Reader(tensor)(0, values.length)]).toEqual(values.map(Number));
+	if (packed) expect([...float32Reader(tensor)(3, 4)]).toEqual(values.slice(3, 7).map(Number));
+});
 
-	it.each(oracle.small)("are read from .npy and .pb, and written: $dtype", (entry) => {
-		const file = { path: "y", sha256: "", dtype: entry.dtype as DType, shape: entry.shape };
-		expectTensor(decodeTensor(bytesOf(entry.npy), { ...file, format: "npy" }, "y"), entry);
-		expectTensor(decodeTensor(bytesOf(entry.proto), { ...file, format: "tensor-proto" }, "y"), entry);
-		expectTensor(decodeTensor(bytesOf(entry.typed), { ...file, format: "tensor-proto" }, "y"), { ...entry, data: entry.typedData });
-		expect(Buffer.from(encodeNpy(fromBase64(entry.dtype, entry.shape, entry.data))).toString("base64")).toBe(entry.npy);
-	});
+it.each(oracle.small)("numbers of 8 and 4 bits are read from .npy and .pb, and written: $dtype", (entry) => {
+	const file = { path: "y", sha256: "", dtype: entry.dtype as DType, shape: entry.shape };
+	expectTensor(decodeTensor(bytesOf(entry.npy), { ...file, format: "npy" }, "y"), entry);
+	expectTensor(decodeTensor(bytesOf(entry.proto), { ...file, format: "tensor-proto" }, "y"), entry);
+	expectTensor(decodeTensor(bytesOf(entry.typed), { ...file, format: "tensor-proto" }, "y"), { ...entry, data: entry.typedData });
+	expect(Buffer.from(encodeNpy(fromBase64(entry.dtype, entry.shape, entry.data))).toString("base64")).toBe(entry.npy);
 });
 
 describe("images", () => {
@@ -249,7 +247,7 @@ describe("images", () => {
 		return read(name, bytes, { ...rest, tensorSha256: await hashOf(name, bytes, rest) });
 	}
 
-	it("are read from PNG to the byte, and report the hash that the manifest is to hold", async () => {
+	it("images are read from PNG to the byte, and report the hash that the manifest is to hold", async () => {
 		const tensor = await taken("a.png", png, { dtype: "uint8", shape: [13, 17, 3], preprocess: same });
 		expect(Buffer.from(tensor.data).toString("base64")).toBe(images.pixels);
 		expect(await hashOf("a.png", png, { dtype: "uint8", shape: [13, 17, 3], preprocess: same })).toBe(sha256(bytesOf(images.pixels)));
@@ -261,7 +259,7 @@ describe("images", () => {
 			[false, true].map((interlaced): PngKind => ({ width: 13, height: 11, depth, colour: Number(colour), interlaced })),
 		),
 	);
-	it.each(kinds)("are read from PNG as pngjs reads them: colour $colour, $depth bits, interlaced $interlaced", async (kind) => {
+	it.each(kinds)("images are read from PNG as pngjs reads them: colour $colour, $depth bits, interlaced $interlaced", async (kind) => {
 		for (const [width, height] of [
 			[13, 11],
 			[1, 1],
@@ -277,13 +275,13 @@ describe("images", () => {
 		}
 	});
 
-	it("are read from JPEG as libjpeg does, but for rounding", async () => {
+	it("images are read from JPEG as libjpeg does, but for rounding", async () => {
 		const tensor = await taken("a.jpg", bytesOf(images.jpeg), { dtype: "uint8", shape: [13, 17, 3], preprocess: same });
 		const wanted = bytesOf(images.jpegPixels);
 		expect(Math.max(...tensor.data.map((value, i) => Math.abs(value - (wanted[i] ?? 0))))).toBeLessThanOrEqual(3);
 	});
 
-	it("are resized, cropped and normalised by the written formula", async () => {
+	it("images are resized, cropped and normalised by the written formula", async () => {
 		const preprocess: Preprocess = {
 			resize: [20, 24],
 			crop: [11, 10],
@@ -296,7 +294,7 @@ describe("images", () => {
 		for (const [i, value] of values.entries()) expect(value).toBeCloseTo(images.normal[i] ?? Number.NaN, 5);
 	});
 
-	it("have their channels turned round, made grey and put first or last", async () => {
+	it("images have their channels turned round, made grey and put first or last", async () => {
 		const pixels = bytesOf(images.pixels);
 		const bgr = await taken("a.png", png, {
 			dtype: "uint8",
@@ -313,7 +311,7 @@ describe("images", () => {
 		expect(float32Reader(grey)(10, 1)[0]).toBeCloseTo(0.299 * (r ?? 0) + 0.587 * (g ?? 0) + 0.114 * (b ?? 0), 4);
 	});
 
-	it("keep their proportion where one side is named, and are padded by a larger crop", async () => {
+	it("images keep their proportion where one side is named, and are padded by a larger crop", async () => {
 		const preprocess: Preprocess = { resize: 26, crop: [40, 34], scale: 1, layout: "hwc" };
 		const tensor = await taken("a.png", png, { dtype: "uint8", shape: [40, 34, 3], preprocess });
 		expect([...tensor.data.subarray(0, 34 * 3 * 7)].every((value) => value === 0)).toBe(true);
@@ -367,12 +365,12 @@ describe("images", () => {
 		},
 		{ what: "a JPEG of 200 colours", bytes: jpegOfColours(200), words: "200 colour components" },
 		{ what: "a JPEG with a frame behind a table too short", bytes: hiddenFrame(), words: "a broken segment db" },
-	])("are refused with the reason: $what", async ({ bytes, rest, words }) => {
+	])("images are refused with the reason: $what", async ({ bytes, rest, words }) => {
 		const file = { dtype: "uint8", shape: [13, 17, 3], preprocess: same, ...rest };
 		await expect(read("a.png", bytes, file)).rejects.toMatchObject({ code: "tensor-invalid", message: expect.stringContaining(words) });
 	});
 
-	it("either read or refuse any bytes, and never anything else", async () => {
+	it("images either read or refuse any bytes, and never anything else", async () => {
 		const change = fc.tuple(fc.nat(), fc.integer({ min: 0, max: 255 }));
 		await fc.assert(
 			fc.asyncProperty(fc.constantFrom("a.png", "a.jpg"), fc.array(change, { maxLength: 4 }), fc.nat(64), async (name, changes, cut) => {
@@ -385,26 +383,24 @@ describe("images", () => {
 	});
 });
 
-describe("a file of several tensors that changes between two reads", () => {
-	it("gives the tensors that it holds now", async () => {
-		const path = join(folder, "changing.json");
-		const reader = fileTensorReader();
-		const npyOf = (value: number): string => Buffer.from(encodeNpy(float32([value]))).toString("base64");
-		const text = (x: number, y: number): string =>
-			JSON.stringify([{ x: { array: npyOf(x), polygraphy_class: "ndarray" }, y: { array: npyOf(y), polygraphy_class: "ndarray" } }]);
-		const member = (name: string, of: string): TensorFile => ({
-			path: "changing.json",
-			sha256: sha256(Buffer.from(of)),
-			dtype: "float32",
-			shape: [1],
-			format: "polygraphy",
-			member: name,
-		});
-		for (const of of [text(1, 2), text(33, 44)]) {
-			await writeFile(path, of);
-			const [x, y] = [await reader.read(path, member("x", of)), await reader.read(path, member("y", of))];
-			expect(float32Reader(x)(0, 1)[0]).toBe(of === text(1, 2) ? 1 : 33);
-			expect(float32Reader(y)(0, 1)[0]).toBe(of === text(1, 2) ? 2 : 44);
-		}
+it("a file of several tensors that changes between two reads gives the tensors that it holds now", async () => {
+	const path = join(folder, "changing.json");
+	const reader = fileTensorReader();
+	const npyOf = (value: number): string => Buffer.from(encodeNpy(float32([value]))).toString("base64");
+	const text = (x: number, y: number): string =>
+		JSON.stringify([{ x: { array: npyOf(x), polygraphy_class: "ndarray" }, y: { array: npyOf(y), polygraphy_class: "ndarray" } }]);
+	const member = (name: string, of: string): TensorFile => ({
+		path: "changing.json",
+		sha256: sha256(Buffer.from(of)),
+		dtype: "float32",
+		shape: [1],
+		format: "polygraphy",
+		member: name,
 	});
+	for (const of of [text(1, 2), text(33, 44)]) {
+		await writeFile(path, of);
+		const [x, y] = [await reader.read(path, member("x", of)), await reader.read(path, member("y", of))];
+		expect(float32Reader(x)(0, 1)[0]).toBe(of === text(1, 2) ? 1 : 33);
+		expect(float32Reader(y)(0, 1)[0]).toBe(of === text(1, 2) ? 2 : 44);
+	}
 });

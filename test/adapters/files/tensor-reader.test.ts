@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import { fileTensorReader } from "../../../src/adapters/files/tensor-reader.ts";
 import type { TensorFile } from "../../../src/core/schema/golden.ts";
 import { encodeNpy } from "../../../src/formats/tensor/npy.ts";
@@ -24,58 +24,56 @@ async function write(name: string, bytes: Uint8Array): Promise<{ path: string; f
 	return { path, file: { path: name, sha256: createHash("sha256").update(bytes).digest("hex"), dtype: "float32", shape: [3] } };
 }
 
-describe("fileTensorReader", () => {
-	it.each([
-		["raw.bin", tensor.data],
-		["array.npy", encodeNpy(tensor)],
-	])("reads %s", async (name, bytes) => {
-		const { path, file } = await write(name, bytes);
-		const read = await reader.read(path, file);
-		expect(read).toMatchObject({ dtype: "float32", shape: [3] });
-		expect(Buffer.from(read.data).equals(tensor.data)).toBe(true);
-	});
+it.each([
+	["raw.bin", tensor.data],
+	["array.npy", encodeNpy(tensor)],
+])("fileTensorReader reads %s", async (name, bytes) => {
+	const { path, file } = await write(name, bytes);
+	const read = await reader.read(path, file);
+	expect(read).toMatchObject({ dtype: "float32", shape: [3] });
+	expect(Buffer.from(read.data).equals(tensor.data)).toBe(true);
+});
 
-	it("reads files of more than one block", async () => {
-		const bytes = new Uint8Array(9 * 1024 * 1024).fill(7);
-		const { path, file } = await write("large.raw", bytes);
-		const read = await reader.read(path, { ...file, dtype: "uint8", shape: [bytes.length] });
-		expect(Buffer.from(read.data).equals(bytes)).toBe(true);
-	});
+it("fileTensorReader reads files of more than one block", async () => {
+	const bytes = new Uint8Array(9 * 1024 * 1024).fill(7);
+	const { path, file } = await write("large.raw", bytes);
+	const read = await reader.read(path, { ...file, dtype: "uint8", shape: [bytes.length] });
+	expect(Buffer.from(read.data).equals(bytes)).toBe(true);
+});
 
-	it("reports that a file is missing", async () => {
-		const { file } = await write("there.raw", tensor.data);
-		await expect(reader.read(join(folder, "gone.raw"), file)).rejects.toMatchObject({
-			code: "golden-missing",
-			message: expect.stringContaining("gone.raw"),
-		});
-		await expect(reader.read(join(folder, "there.raw", "below.raw"), file)).rejects.toMatchObject({ code: "golden-missing" });
+it("fileTensorReader reports that a file is missing", async () => {
+	const { file } = await write("there.raw", tensor.data);
+	await expect(reader.read(join(folder, "gone.raw"), file)).rejects.toMatchObject({
+		code: "golden-missing",
+		message: expect.stringContaining("gone.raw"),
 	});
+	await expect(reader.read(join(folder, "there.raw", "below.raw"), file)).rejects.toMatchObject({ code: "golden-missing" });
+});
 
-	it("refuses a folder", async () => {
-		const { file } = await write("there.raw", tensor.data);
-		await expect(reader.read(folder, file)).rejects.toMatchObject({ code: "tensor-invalid", message: expect.stringContaining("a folder") });
+it("fileTensorReader refuses a folder", async () => {
+	const { file } = await write("there.raw", tensor.data);
+	await expect(reader.read(folder, file)).rejects.toMatchObject({ code: "tensor-invalid", message: expect.stringContaining("a folder") });
+});
+
+it("fileTensorReader refuses another hash with both", async () => {
+	const { path, file } = await write("changed.raw", tensor.data);
+	const sha256 = "0".repeat(64);
+	await expect(reader.read(path, { ...file, sha256 })).rejects.toMatchObject({
+		code: "tensor-invalid",
+		details: { expected: `SHA-256 ${sha256}`, got: file.sha256 },
 	});
+});
 
-	it("refuses another hash with both", async () => {
-		const { path, file } = await write("changed.raw", tensor.data);
-		const sha256 = "0".repeat(64);
-		await expect(reader.read(path, { ...file, sha256 })).rejects.toMatchObject({
-			code: "tensor-invalid",
-			details: { expected: `SHA-256 ${sha256}`, got: file.sha256 },
-		});
-	});
+it("fileTensorReader refuses another size before it reads the file", async () => {
+	const { path, file } = await write("short.raw", tensor.data.subarray(1));
+	await expect(reader.read(path, { ...file, sha256: "0".repeat(64) })).rejects.toMatchObject({ details: { got: "11 bytes" } });
+	const large = await write("large.npy", new Uint8Array(2 * 1024 * 1024));
+	await expect(reader.read(large.path, large.file)).rejects.toMatchObject({ details: { got: "2097152 bytes" } });
+});
 
-	it("refuses another size before it reads the file", async () => {
-		const { path, file } = await write("short.raw", tensor.data.subarray(1));
-		await expect(reader.read(path, { ...file, sha256: "0".repeat(64) })).rejects.toMatchObject({ details: { got: "11 bytes" } });
-		const large = await write("large.npy", new Uint8Array(2 * 1024 * 1024));
-		await expect(reader.read(large.path, large.file)).rejects.toMatchObject({ details: { got: "2097152 bytes" } });
-	});
-
-	it("recognises a Git LFS pointer before size and hash", async () => {
-		const { path, file } = await write("pointer.raw", Buffer.from("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 12\n"));
-		await expect(reader.read(path, { ...file, sha256: "0".repeat(64) })).rejects.toMatchObject({
-			details: { fix: expect.stringContaining("git lfs pull") },
-		});
+it("fileTensorReader recognises a Git LFS pointer before size and hash", async () => {
+	const { path, file } = await write("pointer.raw", Buffer.from("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 12\n"));
+	await expect(reader.read(path, { ...file, sha256: "0".repeat(64) })).rejects.toMatchObject({
+		details: { fix: expect.stringContaining("git lfs pull") },
 	});
 });

@@ -1,7 +1,7 @@
 // Text becomes the tokens that Hugging Face's own library makes of it, cut and padded as it does.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { readTokenizer } from "../../../src/adapters/files/tokenizer.ts";
 import { fitTokens, type TokenRow } from "../../../src/core/golden/record/tokens.ts";
 import { temporaryFolder } from "../../support/project.ts";
@@ -19,25 +19,23 @@ function store(definition: unknown): string {
 	return path;
 }
 
-describe("readTokenizer", () => {
-	it.each(texts.rows)("gives the tokens of $tokenizer, length $length", async ({ tokenizer: name, length, rows }) => {
-		const tokenizer = await readTokenizer(store(texts.tokenizers[name]));
-		const got = texts.lines.map((line) => fitTokens(tokenizer.encode(line), length, tokenizer.padding));
-		expect(got).toEqual(rows);
-	});
+it.each(texts.rows)("readTokenizer gives the tokens of $tokenizer, length $length", async ({ tokenizer: name, length, rows }) => {
+	const tokenizer = await readTokenizer(store(texts.tokenizers[name]));
+	const got = texts.lines.map((line) => fitTokens(tokenizer.encode(line), length, tokenizer.padding));
+	expect(got).toEqual(rows);
+});
 
-	it.each([
-		["no JSON", "{", "tokenizer-invalid"],
-		["another document", { version: 1 }, "tokenizer-invalid"],
-		["a model of no known kind", { ...texts.tokenizers["word-piece"], model: { type: "Magic", vocab: {} } }, "tokenizer-invalid"],
-		["a vocabulary of something else", { ...texts.tokenizers["word-piece"], model: { type: "WordPiece", vocab: 7 } }, "tokenizer-invalid"],
-		["a model of null", { model: null }, "tokenizer-invalid"],
-	])("refuses %s", async (_, definition, code) => {
-		const reading = readTokenizer(store(definition)).then((tokenizer) => tokenizer.encode("the fox"));
-		await expect(reading).rejects.toMatchObject({ code });
-	});
+it.each([
+	["no JSON", "{", "tokenizer-invalid"],
+	["another document", { version: 1 }, "tokenizer-invalid"],
+	["a model of no known kind", { ...texts.tokenizers["word-piece"], model: { type: "Magic", vocab: {} } }, "tokenizer-invalid"],
+	["a vocabulary of something else", { ...texts.tokenizers["word-piece"], model: { type: "WordPiece", vocab: 7 } }, "tokenizer-invalid"],
+	["a model of null", { model: null }, "tokenizer-invalid"],
+])("readTokenizer refuses %s", async (_, definition, code) => {
+	const reading = readTokenizer(store(definition)).then((tokenizer) => tokenizer.encode("the fox"));
+	await expect(reading).rejects.toMatchObject({ code });
+});
 
-	it("refuses a tokenizer that is not there", async () => {
-		await expect(readTokenizer(join(temporaryFolder(), "tokenizer.json"))).rejects.toMatchObject({ code: "tokenizer-invalid" });
-	});
+it("readTokenizer refuses a tokenizer that is not there", async () => {
+	await expect(readTokenizer(join(temporaryFolder(), "tokenizer.json"))).rejects.toMatchObject({ code: "tokenizer-invalid" });
 });

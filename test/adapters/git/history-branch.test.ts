@@ -1,7 +1,7 @@
 // A history on a branch of a real repository: writers at once, a branch that others rewrite, and a remote that refuses.
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { readFolder } from "../../../src/adapters/files/history-folder.ts";
 import { historyBranch } from "../../../src/adapters/git/history-branch.ts";
 import { compact, fileOf, readHistory } from "../../../src/core/history/files.ts";
@@ -35,83 +35,81 @@ function recordsAt(remote: string): string[] {
 	return git(remote, "ls-tree", "-r", "--name-only", branch).split("\n");
 }
 
-describe("a history on a branch", () => {
-	it("loses no record of many writers at once, beside a compaction", async () => {
-		const { remote, clones } = repositories(2);
-		const [left = "", right = ""] = clones;
-		await storeIn(left).add([fileOfNight(0)]);
-		const nights = Array.from({ length: 12 }, (_, index) => index + 1);
-		const writers = nights.map((night) => storeIn(night % 2 === 0 ? left : right).add([fileOfNight(night)]));
-		await Promise.all([...writers, storeIn(left).compact((files) => compact(files, "2026-02"))]);
-		const { tables, skipped } = readHistory(await storeIn(right).read());
-		expect(tables.flatMap(({ names }) => names)).toHaveLength(13);
-		expect(skipped).toEqual([]);
-		expect(recordsAt(remote)).toContain("months/2026-01.json");
-	});
+it("a history on a branch loses no record of many writers at once, beside a compaction", async () => {
+	const { remote, clones } = repositories(2);
+	const [left = "", right = ""] = clones;
+	await storeIn(left).add([fileOfNight(0)]);
+	const nights = Array.from({ length: 12 }, (_, index) => index + 1);
+	const writers = nights.map((night) => storeIn(night % 2 === 0 ? left : right).add([fileOfNight(night)]));
+	await Promise.all([...writers, storeIn(left).compact((files) => compact(files, "2026-02"))]);
+	const { tables, skipped } = readHistory(await storeIn(right).read());
+	expect(tables.flatMap(({ names }) => names)).toHaveLength(13);
+	expect(skipped).toEqual([]);
+	expect(recordsAt(remote)).toContain("months/2026-01.json");
+});
 
-	it("keeps commits, depth, filters and refs out of the user's clone", async () => {
-		const [clone = ""] = repositories(1).clones;
-		const before = git(clone, "config", "--list", "--local");
-		await storeIn(clone).add([fileOfNight(0)]);
-		expect(git(clone, "config", "--list", "--local")).toBe(before);
-		expect(git(clone, "for-each-ref")).toBe("");
-		expect(git(clone, "rev-parse", "--is-shallow-repository")).toBe("false");
-	});
+it("a history on a branch keeps commits, depth, filters and refs out of the user's clone", async () => {
+	const [clone = ""] = repositories(1).clones;
+	const before = git(clone, "config", "--list", "--local");
+	await storeIn(clone).add([fileOfNight(0)]);
+	expect(git(clone, "config", "--list", "--local")).toBe(before);
+	expect(git(clone, "for-each-ref")).toBe("");
+	expect(git(clone, "rev-parse", "--is-shallow-repository")).toBe("false");
+});
 
-	it("starts again from the new tip where others rewrote the branch, and puts a lost record back on import", async () => {
-		const { remote, clones } = repositories(1);
-		const store = storeIn(clones[0] ?? "");
-		await store.add([fileOfNight(0)]);
-		const old = git(remote, "rev-parse", branch);
-		await store.add([fileOfNight(1)]);
-		git(remote, "update-ref", `refs/heads/${branch}`, old);
-		await store.add([fileOfNight(2)]);
-		expect(recordsAt(remote)).toEqual([fileOfNight(0).path, fileOfNight(2).path]);
-		await store.add([fileOfNight(1)]);
-		expect(recordsAt(remote)).toHaveLength(3);
-	});
+it("a history on a branch starts again from the new tip where others rewrote the branch, and puts a lost record back on import", async () => {
+	const { remote, clones } = repositories(1);
+	const store = storeIn(clones[0] ?? "");
+	await store.add([fileOfNight(0)]);
+	const old = git(remote, "rev-parse", branch);
+	await store.add([fileOfNight(1)]);
+	git(remote, "update-ref", `refs/heads/${branch}`, old);
+	await store.add([fileOfNight(2)]);
+	expect(recordsAt(remote)).toEqual([fileOfNight(0).path, fileOfNight(2).path]);
+	await store.add([fileOfNight(1)]);
+	expect(recordsAt(remote)).toHaveLength(3);
+});
 
-	it("compacts into a new root, keeps files of others, and drops the old commits", async () => {
-		const { remote, clones } = repositories(1);
-		const store = storeIn(clones[0] ?? "");
-		await store.add([fileOfNight(0), { path: "notes.txt", text: "ours" }]);
-		await store.add([fileOfNight(1)]);
-		expect(await store.compact((files) => compact(files, "2026-02"))).toBe(true);
-		expect(recordsAt(remote)).toEqual(["months/2026-01.json", "notes.txt"]);
-		expect(git(remote, "rev-list", "--count", branch)).toBe("1");
-		expect(await store.compact((files) => compact(files, "2026-02"))).toBe(false);
-		await store.add([fileOfNight(40)]);
-		expect(readHistory(await store.read()).tables.flatMap(({ names }) => names)).toHaveLength(3);
-	});
+it("a history on a branch compacts into a new root, keeps files of others, and drops the old commits", async () => {
+	const { remote, clones } = repositories(1);
+	const store = storeIn(clones[0] ?? "");
+	await store.add([fileOfNight(0), { path: "notes.txt", text: "ours" }]);
+	await store.add([fileOfNight(1)]);
+	expect(await store.compact((files) => compact(files, "2026-02"))).toBe(true);
+	expect(recordsAt(remote)).toEqual(["months/2026-01.json", "notes.txt"]);
+	expect(git(remote, "rev-list", "--count", branch)).toBe("1");
+	expect(await store.compact((files) => compact(files, "2026-02"))).toBe(false);
+	await store.add([fileOfNight(40)]);
+	expect(readHistory(await store.read()).tables.flatMap(({ names }) => names)).toHaveLength(3);
+});
 
-	it("fails with the reason where the remote refuses the push", async () => {
-		const { remote, clones } = repositories(1);
-		mkdirSync(join(remote, "hooks"), { recursive: true });
-		const hook = join(remote, "hooks", "pre-receive");
-		writeFileSync(hook, "#!/bin/sh\necho GH006: Protected branch update failed >&2\nexit 1\n");
-		chmodSync(hook, 0o755);
-		await expect(storeIn(clones[0] ?? "").add([fileOfNight(0)])).rejects.toMatchObject({
-			code: "history-denied",
-			details: { excerpt: expect.arrayContaining([expect.stringContaining("GH006")]) },
-		});
+it("a history on a branch fails with the reason where the remote refuses the push", async () => {
+	const { remote, clones } = repositories(1);
+	mkdirSync(join(remote, "hooks"), { recursive: true });
+	const hook = join(remote, "hooks", "pre-receive");
+	writeFileSync(hook, "#!/bin/sh\necho GH006: Protected branch update failed >&2\nexit 1\n");
+	chmodSync(hook, 0o755);
+	await expect(storeIn(clones[0] ?? "").add([fileOfNight(0)])).rejects.toMatchObject({
+		code: "history-denied",
+		details: { excerpt: expect.arrayContaining([expect.stringContaining("GH006")]) },
 	});
+});
 
-	it("fails where the remote cannot be reached, and never reports a record that is not there", async () => {
-		const [clone = ""] = repositories(1).clones;
-		git(clone, "remote", "set-url", "origin", join(clone, "gone.git"));
-		await expect(storeIn(clone, 1).add([fileOfNight(0)])).rejects.toMatchObject({ code: expect.stringMatching(/^history-/) });
-	});
+it("a history on a branch fails where the remote cannot be reached, and never reports a record that is not there", async () => {
+	const [clone = ""] = repositories(1).clones;
+	git(clone, "remote", "set-url", "origin", join(clone, "gone.git"));
+	await expect(storeIn(clone, 1).add([fileOfNight(0)])).rejects.toMatchObject({ code: expect.stringMatching(/^history-/) });
+});
 
-	it("goes on after a writer that was killed in the middle of a push", async () => {
-		const { remote, clones } = repositories(1);
-		// What a killed push leaves at a remote that is a folder.
-		mkdirSync(join(remote, "refs", "heads"), { recursive: true });
-		const lock = join(remote, "refs", "heads", `${branch}.lock`);
-		writeFileSync(lock, "");
-		const store = storeIn(clones[0] ?? "");
-		await expect(storeIn(clones[0] ?? "", 1).add([fileOfNight(0)])).rejects.toMatchObject({ code: "history-unwritable" });
-		rmSync(lock);
-		await store.add([fileOfNight(0)]);
-		expect(recordsAt(remote)).toEqual([fileOfNight(0).path]);
-	});
+it("a history on a branch goes on after a writer that was killed in the middle of a push", async () => {
+	const { remote, clones } = repositories(1);
+	// What a killed push leaves at a remote that is a folder.
+	mkdirSync(join(remote, "refs", "heads"), { recursive: true });
+	const lock = join(remote, "refs", "heads", `${branch}.lock`);
+	writeFileSync(lock, "");
+	const store = storeIn(clones[0] ?? "");
+	await expect(storeIn(clones[0] ?? "", 1).add([fileOfNight(0)])).rejects.toMatchObject({ code: "history-unwritable" });
+	rmSync(lock);
+	await store.add([fileOfNight(0)]);
+	expect(recordsAt(remote)).toEqual([fileOfNight(0).path]);
 });

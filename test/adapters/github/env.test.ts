@@ -35,13 +35,13 @@ const harmless = [
 	...["TOKENIZERS_PARALLELISM", "PATIENCE", "COMPATIBILITY", "AUTHOR", "HTTPS_PROXY"],
 ];
 
-it("keeps from child processes whatever carries rights, by its name, and leaves them the rest", () => {
+it("the environment keeps from child processes whatever carries rights, by its name, and leaves them the rest", () => {
 	const env = Object.fromEntries([...rights, ...harmless].map((name) => [name, "x"]));
 	expect(Object.keys(childEnvironment(env))).toEqual(harmless);
 	expect(withheldVariables(env)).toEqual([...rights].sort());
 });
 
-it("lends a command the variables that its config names, but never the runner's own", () => {
+it("the environment lends a command the variables that its config names, but never the runner's own", () => {
 	const env = { HF_TOKEN: "a", INPUT_TOKEN: "b", ACTIONS_RUNTIME_TOKEN: "c", GITHUB_ENV: "d" };
 	expect(lentVariables(["HF_TOKEN", "INPUT_TOKEN", "ACTIONS_RUNTIME_TOKEN", "GITHUB_ENV", "UNSET"], env)).toEqual({ HF_TOKEN: "a" });
 });
@@ -51,7 +51,7 @@ it.each([
 	[{ NO_COLOR: "" }, false],
 	[{ NO_COLOR: "1" }, true],
 	[{ TERM: "dumb" }, true],
-])("reads of %j whether colour is unwanted: %s", (env, noColor) => {
+])("the environment reads of %j whether colour is unwanted: %s", (env, noColor) => {
 	expect(readEnvironment(env).noColor).toBe(noColor);
 });
 
@@ -60,11 +60,11 @@ it.each([
 	[{ CI: "false" }, false],
 	[{ CI: "1" }, true],
 	[{ GITHUB_ACTIONS: "true" }, true],
-])("reads of %j whether nobody watches: %s", (env, isCi) => {
+])("the environment reads of %j whether nobody watches: %s", (env, isCi) => {
 	expect(readEnvironment(env).isCi).toBe(isCi);
 });
 
-it("knows a workflow run by its repository, and takes hostile figures for none", () => {
+it("the environment knows a workflow run by its repository, and takes hostile figures for none", () => {
 	expect(readWorkflowRun({})).toBeNull();
 	expect(readWorkflowRun({ GITHUB_ACTIONS: "true", GITHUB_REPOSITORY: "acme/engines/../x" })).toBeNull();
 	const run = readWorkflowRun({

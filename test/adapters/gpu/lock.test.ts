@@ -19,7 +19,7 @@ const owner = (over: object): string =>
 	JSON.stringify({ pid: process.pid, host: hostname(), startedAt: "2026-01-01T00:00:00Z", born: "", token: "x", ...over });
 
 describe("lockGpu", () => {
-	it("locks each GPU by itself", async () => {
+	it("lockGpu locks each GPU by itself", async () => {
 		const first = await lock();
 		const second = await lock({ gpuUuid: "GPU-1" });
 		expect(existsSync(lockPath({ folder, gpuUuid }))).toBe(true);
@@ -28,11 +28,11 @@ describe("lockGpu", () => {
 		expect(existsSync(lockPath({ folder, gpuUuid }))).toBe(false);
 	});
 
-	it("keeps a name that is a path within its folder", () => {
+	it("lockGpu keeps a name that is a path within its folder", () => {
 		expect(lockPath({ folder, gpuUuid: "../../etc/passwd" })).toBe(join(folder, "______etc_passwd.lock"));
 	});
 
-	it("waits until the owner releases it, and names the owner", async () => {
+	it("lockGpu waits until the owner releases it, and names the owner", async () => {
 		const first = await lock();
 		const waits: string[] = [];
 		const release = (who: string): void => {
@@ -43,7 +43,7 @@ describe("lockGpu", () => {
 		expect(waits).toEqual([expect.stringContaining(`process ${process.pid} on ${hostname()}`)]);
 	});
 
-	it("gives up after its wait, naming the owner", async () => {
+	it("lockGpu gives up after its wait, naming the owner", async () => {
 		const first = await lock();
 		await expect(lock({ waitMs: 50 })).rejects.toMatchObject({
 			code: "gpu-busy",
@@ -53,14 +53,14 @@ describe("lockGpu", () => {
 		await first.release();
 	});
 
-	it("stops waiting when it is cancelled", async () => {
+	it("lockGpu stops waiting when it is cancelled", async () => {
 		const first = await lock();
 		const stop = new AbortController();
 		await expect(lock({ waitMs: 600_000, signal: stop.signal, onWait: () => stop.abort() })).rejects.toMatchObject({ code: "interrupted" });
 		await first.release();
 	});
 
-	it("breaks the lock of a job that was killed", async () => {
+	it("lockGpu breaks the lock of a job that was killed", async () => {
 		const source = `import { lockGpu } from ${JSON.stringify(resolve("src/adapters/gpu/lock.ts"))};
 			await lockGpu(${JSON.stringify({ folder, gpuUuid, waitMs: 0 })}); console.log("held"); setInterval(() => {}, 1000);`;
 		const child = spawn(process.execPath, ["--input-type=module", "-e", source], { stdio: ["ignore", "pipe", "ignore"] });
@@ -74,7 +74,7 @@ describe("lockGpu", () => {
 	it.each([
 		["another machine", { host: "elsewhere" }],
 		["another container", { space: "pid:[1]" }],
-	])("trusts an owner in %s as long as it renews its lock", async (_, where) => {
+	])("lockGpu trusts an owner in %s as long as it renews its lock", async (_, where) => {
 		await (await lock()).release();
 		const path = lockPath({ folder, gpuUuid });
 		writeFileSync(path, owner(where));
@@ -84,13 +84,13 @@ describe("lockGpu", () => {
 		await (await lock()).release();
 	});
 
-	it("breaks a file that is no lock at all", async () => {
+	it("lockGpu breaks a file that is no lock at all", async () => {
 		await (await lock()).release();
 		writeFileSync(lockPath({ folder, gpuUuid }), "half a li");
 		await (await lock()).release();
 	});
 
-	it("lets one of many have it at a time", async () => {
+	it("lockGpu lets one of many have it at a time", async () => {
 		let inside = 0;
 		let most = 0;
 		const job = async (): Promise<void> => {

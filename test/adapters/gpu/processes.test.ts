@@ -1,44 +1,40 @@
 // Whose processes are on the GPU: ours, somebody's on this machine, or nobody's that can be seen from here.
 import { spawn } from "node:child_process";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { watchProcesses } from "../../../src/adapters/gpu/processes.ts";
 import { createProcesses } from "../../../src/adapters/process/processes.ts";
 import type { ProcessSample } from "../../../src/core/telemetry/sample.ts";
 import { program } from "../../support/ort-jobs.ts";
 import { until } from "../../support/until.ts";
 
-describe("watchProcesses", () => {
-	it("tells ours, with their children, from foreign and unknown ones, and other GPUs' apart", async () => {
-		const processes = createProcesses();
-		const seen: number[] = [];
-		const ours = processes.run({
-			argv: [process.execPath, program("forker")],
-			timeoutMs: 600_000,
-			onLine: (line: string) => seen.push(Number(/\d+/.exec(line)?.[0])),
-		});
-		const foreign = spawn(process.execPath, [program("sleeper")], { stdio: "ignore" });
-		await until(() => seen.length > 0);
-		const readings: ProcessSample[] = [];
-		const list = watchProcesses("GPU-1", processes, (reading) => readings.push(reading));
-		list.push(`t, GPU-1, ${seen[0]}, node, 100`, 5);
-		list.push(`t, GPU-1, ${foreign.pid}, /usr/bin/node, 7`, 6);
-		list.push(`t, GPU-1, ${foreign.pid}, /usr/bin/node, 8`, 6);
-		list.push(`t, GPU-1, ${process.pid}, trtexec, 7`, 6);
-		list.push("t, GPU-1, [N/A], [Not Found], [N/A]", 6);
-		list.push("t, GPU-2, 1, init, 7", 6);
-		await until(() => readings.length > 0);
-		expect(readings).toHaveLength(1);
-		expect(readings[0]?.atMs).toBe(5);
-		expect(
-			readings[0]?.processes.map(({ owner, memoryBytes }) => [owner, memoryBytes === null ? null : memoryBytes / 1024 / 1024]),
-		).toEqual([
-			["ours", 100],
-			["foreign", 8],
-			["unknown", 7],
-			["unknown", null],
-		]);
-		foreign.kill();
-		await processes.killAll();
-		await ours;
+it("watchProcesses tells ours, with their children, from foreign and unknown ones, and other GPUs' apart", async () => {
+	const processes = createProcesses();
+	const seen: number[] = [];
+	const ours = processes.run({
+		argv: [process.execPath, program("forker")],
+		timeoutMs: 600_000,
+		onLine: (line: string) => seen.push(Number(/\d+/.exec(line)?.[0])),
 	});
+	const foreign = spawn(process.execPath, [program("sleeper")], { stdio: "ignore" });
+	await until(() => seen.length > 0);
+	const readings: ProcessSample[] = [];
+	const list = watchProcesses("GPU-1", processes, (reading) => readings.push(reading));
+	list.push(`t, GPU-1, ${seen[0]}, node, 100`, 5);
+	list.push(`t, GPU-1, ${foreign.pid}, /usr/bin/node, 7`, 6);
+	list.push(`t, GPU-1, ${foreign.pid}, /usr/bin/node, 8`, 6);
+	list.push(`t, GPU-1, ${process.pid}, trtexec, 7`, 6);
+	list.push("t, GPU-1, [N/A], [Not Found], [N/A]", 6);
+	list.push("t, GPU-2, 1, init, 7", 6);
+	await until(() => readings.length > 0);
+	expect(readings).toHaveLength(1);
+	expect(readings[0]?.atMs).toBe(5);
+	expect(readings[0]?.processes.map(({ owner, memoryBytes }) => [owner, memoryBytes === null ? null : memoryBytes / 1024 / 1024])).toEqual([
+		["ours", 100],
+		["foreign", 8],
+		["unknown", 7],
+		["unknown", null],
+	]);
+	foreign.kill();
+	await processes.killAll();
+	await ours;
 });

@@ -42,7 +42,7 @@ const tools = {
 	tegrastats: `[ "$1 $2" = "--interval 100" ] || exit 2; while :; do echo "${busy}"; sleep 0.01; done`,
 };
 
-it("is described by its files, nvpmodel and trtexec, where nvidia-smi is missing", async () => {
+it("a Jetson is described by its files, nvpmodel and trtexec, where nvidia-smi is missing", async () => {
 	const { root, processes } = jetson(tools);
 	const board = await readBoard(processes, root);
 	if (board === null) throw new Error("no board");
@@ -60,13 +60,13 @@ it("is described by its files, nvpmodel and trtexec, where nvidia-smi is missing
 	expect(await readTegraDevice(found.trtexec, { board, wanted: "1", processes })).toEqual({ state: "none" });
 });
 
-it("is known in a container by its release alone, without its power mode", async () => {
+it("a Jetson is known in a container by its release alone, without its power mode", async () => {
 	const { root, processes } = jetson({}, (path) => path.startsWith("etc/"));
 	expect(await readBoard(processes, root)).toEqual({ model: null, l4t: "36.4.4", powerMode: null, gpuClock: null });
 	expect(await readBoard(processes, join(root, "empty"))).toBeNull();
 });
 
-it("is watched by tegrastats while engines run, and the report says what that cannot know", async () => {
+it("a Jetson is watched by tegrastats while engines run, and the report says what that cannot know", async () => {
 	const { root, processes } = jetson(tools);
 	const board = await readBoard(processes, root);
 	const device = { choice: { gpu: { uuid: "GPU-tegra" }, slice: null }, cuda: null, board };

@@ -30,57 +30,53 @@ function install(path: string, tool: "nsys" | "ncu"): string {
 	return at;
 }
 
-describe("lookIntoKernel", () => {
-	it("keeps ncu's report and its log", async () => {
-		expect(await look("full")).toEqual({ files: [join(folder, "head.ncu-rep"), join(folder, "head.ncu.log")] });
-	});
-
-	it.each([
-		["absent", "does not start"],
-		["forbidden", "NVreg_RestrictProfilingToAdminUsers=0"],
-		["no-kernels", "saw no launch of the selected kernel"],
-	])("explains why there is no report: %s", async (mode, words) => {
-		expect((await look(mode)).sentence).toContain(words);
-	});
-
-	it("ends an ncu that hangs", async () => {
-		expect((await look("hang", 200)).sentence).toBe("ncu did not finish within 200 ms and was killed.");
-	});
+it("lookIntoKernel keeps ncu's report and its log", async () => {
+	expect(await look("full")).toEqual({ files: [join(folder, "head.ncu-rep"), join(folder, "head.ncu.log")] });
 });
 
-describe("findNsight", () => {
-	it("takes the newest of the installers' folders", async () => {
-		install("opt/nvidia/nsight-systems/2023.4.4/bin/nsys", "nsys");
-		const newest = install("opt/nvidia/nsight-systems/2024.10.1/bin/nsys", "nsys");
-		mkdirSync(join(folder, "opt/nvidia/nsight-systems/2025.1.1"));
-		expect(await findNsight("nsys", { processes, root: folder })).toBe(newest);
-	});
+it.each([
+	["absent", "does not start"],
+	["forbidden", "NVreg_RestrictProfilingToAdminUsers=0"],
+	["no-kernels", "saw no launch of the selected kernel"],
+])("lookIntoKernel explains why there is no report: %s", async (mode, words) => {
+	expect((await look(mode)).sentence).toContain(words);
+});
 
-	it("looks into the CUDA toolkits", async () => {
-		const ncu = install("usr/local/cuda-12.8/bin/ncu", "ncu");
-		expect(await findNsight("ncu", { processes, root: folder })).toBe(ncu);
-		expect(await findNsight("nsys", { processes, root: folder })).toBeNull();
-	});
+it("lookIntoKernel ends an ncu that hangs", async () => {
+	expect((await look("hang", 200)).sentence).toBe("ncu did not finish within 200 ms and was killed.");
+});
 
-	it("prefers what is on PATH", async () => {
-		install("opt/nvidia/nsight-systems/2024.10.1/bin/nsys", "nsys");
-		const bin = dirname(install("bin/nsys", "nsys"));
-		const own = createProcesses({ env: { PATH: bin } });
-		expect(await findNsight("nsys", { processes: own, root: folder })).toBe("nsys");
-	});
+it("findNsight takes the newest of the installers' folders", async () => {
+	install("opt/nvidia/nsight-systems/2023.4.4/bin/nsys", "nsys");
+	const newest = install("opt/nvidia/nsight-systems/2024.10.1/bin/nsys", "nsys");
+	mkdirSync(join(folder, "opt/nvidia/nsight-systems/2025.1.1"));
+	expect(await findNsight("nsys", { processes, root: folder })).toBe(newest);
+});
+
+it("findNsight looks into the CUDA toolkits", async () => {
+	const ncu = install("usr/local/cuda-12.8/bin/ncu", "ncu");
+	expect(await findNsight("ncu", { processes, root: folder })).toBe(ncu);
+	expect(await findNsight("nsys", { processes, root: folder })).toBeNull();
+});
+
+it("findNsight prefers what is on PATH", async () => {
+	install("opt/nvidia/nsight-systems/2024.10.1/bin/nsys", "nsys");
+	const bin = dirname(install("bin/nsys", "nsys"));
+	const own = createProcesses({ env: { PATH: bin } });
+	expect(await findNsight("nsys", { processes: own, root: folder })).toBe("nsys");
 });
 
 describe("nsightTracer", () => {
 	const job = { command: ["trtexec"], name: "head", timeoutMs: 600_000 };
 
-	it("traces with what it found, and reports the kernels", async () => {
+	it("nsightTracer traces with what it found, and reports the kernels", async () => {
 		install("usr/local/cuda/bin/nsys", "nsys");
 		const traced = await nsightTracer({ processes, root: folder })({ ...job, tool: "nsys", folder: join(folder, "out") });
 		expect(traced.kernels).toHaveLength(10);
 		expect(traced.sentence).toBeUndefined();
 	});
 
-	it.each(["nsys", "ncu"] as const)("reports where it looked for %s", async (tool) => {
+	it.each(["nsys", "ncu"] as const)("nsightTracer reports where it looked for %s", async (tool) => {
 		const { files, sentence } = await nsightTracer({ processes, root: folder })({ ...job, tool, folder });
 		expect(files).toEqual([]);
 		expect(sentence).toMatch(new RegExp(`\\(${tool}\\) is not installed, so .+ not on PATH, in /opt/nvidia/nsight-`));

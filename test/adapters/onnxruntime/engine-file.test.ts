@@ -1,7 +1,7 @@
 // The engine is the model with all its data, and stays what it was.
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, expect, it } from "vitest";
 import { describeFile, placeModel } from "../../../src/adapters/onnxruntime/engine-file.ts";
 import { modelAt, temporaryFolder } from "../../support/ort-jobs.ts";
 
@@ -16,50 +16,46 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 const external = (location: string, path: string | null) => ({ location, path, neededBytes: 4, problem: null });
 
-describe("placeModel", () => {
-	it("does not change when the model is written anew", async () => {
-		const engine = await placeModel(modelAt(join(folder, "m.onnx")), engines);
-		writeFileSync(join(folder, "m.onnx"), "another");
-		expect(readFileSync(engine.path, "utf8")).toBe("model");
-		expect((await placeModel(modelAt(join(folder, "m.onnx")), engines)).bytes).toBe(7);
-		expect(readFileSync(engine.path, "utf8")).toBe("another");
-	});
-
-	it("links what is too large to copy", async () => {
-		writeFileSync(join(folder, "small.onnx"), "");
-		truncateSync(join(folder, "m.onnx"), 256 * 1024 * 1024);
-		const model = { ...modelAt(join(folder, "small.onnx")), path: join(folder, "m.onnx"), sha256: "x" };
-		const engine = await placeModel(model, engines);
-		expect(engine).toMatchObject({ bytes: 256 * 1024 * 1024, sha256: "x" });
-		expect(statSync(engine.path).ino).toBe(statSync(join(folder, "m.onnx")).ino);
-	});
-
-	it("counts external data, in folders of its own too", async () => {
-		mkdirSync(join(folder, "deep"));
-		writeFileSync(join(folder, "deep/w.bin"), "1234");
-		const engine = await placeModel(modelAt(join(folder, "m.onnx"), [external("deep/w.bin", join(folder, "deep/w.bin"))]), engines);
-		expect(engine.bytes).toBe(9);
-		expect(readFileSync(join(engines, "deep/w.bin"), "utf8")).toBe("1234");
-	});
-
-	it("never writes outside the engine folder", async () => {
-		writeFileSync(join(folder, "w.bin"), "1234");
-		const outside = [
-			external("../evil.bin", join(folder, "w.bin")),
-			external("/tmp/evil-w.bin", join(folder, "w.bin")),
-			external("w.bin", null),
-		];
-		const engine = await placeModel(modelAt(join(folder, "m.onnx"), outside), engines);
-		expect(engine.bytes).toBe(5);
-		expect(existsSync(join(folder, "evil.bin")) || existsSync("/tmp/evil-w.bin")).toBe(false);
-	});
+it("placeModel does not change when the model is written anew", async () => {
+	const engine = await placeModel(modelAt(join(folder, "m.onnx")), engines);
+	writeFileSync(join(folder, "m.onnx"), "another");
+	expect(readFileSync(engine.path, "utf8")).toBe("model");
+	expect((await placeModel(modelAt(join(folder, "m.onnx")), engines)).bytes).toBe(7);
+	expect(readFileSync(engine.path, "utf8")).toBe("another");
 });
 
-describe("describeFile", () => {
-	it("reports size and hash", async () => {
-		writeFileSync(join(folder, "abc"), "abc");
-		// FIPS 180-2, B.1.
-		const sha256 = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-		expect(await describeFile(join(folder, "abc"))).toEqual({ path: join(folder, "abc"), bytes: 3, sha256 });
-	});
+it("placeModel links what is too large to copy", async () => {
+	writeFileSync(join(folder, "small.onnx"), "");
+	truncateSync(join(folder, "m.onnx"), 256 * 1024 * 1024);
+	const model = { ...modelAt(join(folder, "small.onnx")), path: join(folder, "m.onnx"), sha256: "x" };
+	const engine = await placeModel(model, engines);
+	expect(engine).toMatchObject({ bytes: 256 * 1024 * 1024, sha256: "x" });
+	expect(statSync(engine.path).ino).toBe(statSync(join(folder, "m.onnx")).ino);
+});
+
+it("placeModel counts external data, in folders of its own too", async () => {
+	mkdirSync(join(folder, "deep"));
+	writeFileSync(join(folder, "deep/w.bin"), "1234");
+	const engine = await placeModel(modelAt(join(folder, "m.onnx"), [external("deep/w.bin", join(folder, "deep/w.bin"))]), engines);
+	expect(engine.bytes).toBe(9);
+	expect(readFileSync(join(engines, "deep/w.bin"), "utf8")).toBe("1234");
+});
+
+it("placeModel never writes outside the engine folder", async () => {
+	writeFileSync(join(folder, "w.bin"), "1234");
+	const outside = [
+		external("../evil.bin", join(folder, "w.bin")),
+		external("/tmp/evil-w.bin", join(folder, "w.bin")),
+		external("w.bin", null),
+	];
+	const engine = await placeModel(modelAt(join(folder, "m.onnx"), outside), engines);
+	expect(engine.bytes).toBe(5);
+	expect(existsSync(join(folder, "evil.bin")) || existsSync("/tmp/evil-w.bin")).toBe(false);
+});
+
+it("describeFile reports size and hash", async () => {
+	writeFileSync(join(folder, "abc"), "abc");
+	// FIPS 180-2, B.1.
+	const sha256 = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+	expect(await describeFile(join(folder, "abc"))).toEqual({ path: join(folder, "abc"), bytes: 3, sha256 });
 });

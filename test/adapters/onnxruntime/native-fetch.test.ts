@@ -5,7 +5,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
 import { fetchNative } from "../../../src/adapters/onnxruntime/native-fetch.ts";
 import { ortVersion } from "../../../src/adapters/onnxruntime/pinned.ts";
 import { gzippedTarball } from "../../support/tarball.ts";
@@ -65,83 +65,79 @@ afterEach(() => rmSync(cacheFolder, { recursive: true }));
 const fetchIt = (changes: Partial<Parameters<typeof fetchNative>[0]> = {}): Promise<string> =>
 	fetchNative({ cacheFolder, registry, packages, platform: "linux", arch: "x64", ...changes });
 
-describe("fetchNative", () => {
-	it("keeps the files of this machine only, once", async () => {
-		const seen: [number, number | null][] = [];
-		const folder = await fetchIt({ onBytes: (received, total) => seen.push([received, total]) });
-		expect(folder).toBe(join(cacheFolder, `ort-native-${ortVersion}-linux-x64`));
-		const files = readdirSync(join(folder, "node_modules"), { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
-		expect(files.map((entry) => entry.name).sort()).toEqual([
-			"index.js",
-			"libonnxruntime.so.1",
-			"onnxruntime_binding.node",
-			"package.json",
-			"package.json",
-		]);
-		expect(readFileSync(join(folder, "node_modules/onnxruntime-node/bin/napi-v6/linux/x64/onnxruntime_binding.node"), "utf8")).toBe(
-			"addon",
-		);
-		expect(seen).toContainEqual([node.length, node.length]);
-		await fetchIt();
-		expect(asked).toHaveLength(2);
-	});
+it("fetchNative keeps the files of this machine only, once", async () => {
+	const seen: [number, number | null][] = [];
+	const folder = await fetchIt({ onBytes: (received, total) => seen.push([received, total]) });
+	expect(folder).toBe(join(cacheFolder, `ort-native-${ortVersion}-linux-x64`));
+	const files = readdirSync(join(folder, "node_modules"), { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+	expect(files.map((entry) => entry.name).sort()).toEqual([
+		"index.js",
+		"libonnxruntime.so.1",
+		"onnxruntime_binding.node",
+		"package.json",
+		"package.json",
+	]);
+	expect(readFileSync(join(folder, "node_modules/onnxruntime-node/bin/napi-v6/linux/x64/onnxruntime_binding.node"), "utf8")).toBe("addon");
+	expect(seen).toContainEqual([node.length, node.length]);
+	await fetchIt();
+	expect(asked).toHaveLength(2);
+});
 
-	it("lets two at once end with one whole folder", async () => {
-		const [a, b] = await Promise.all([fetchIt(), fetchIt()]);
-		expect(a).toBe(b);
-		expect(readdirSync(cacheFolder)).toHaveLength(1);
-	});
+it("fetchNative lets two at once end with one whole folder", async () => {
+	const [a, b] = await Promise.all([fetchIt(), fetchIt()]);
+	expect(a).toBe(b);
+	expect(readdirSync(cacheFolder)).toHaveLength(1);
+});
 
-	it.each([
-		["a page that is not there", {}, /answers 404 Not Found/],
-		[
-			"an archive of other contents",
-			{ body: gzippedTarball([{ path: "package/package.json", text: "{ }" }]) },
-			/not those that were published/,
-		],
-		["a page that is no archive", { body: Buffer.from("<html>proxy</html>") }, /header/],
-		["an archive that breaks off", { body: node, cut: 100 }, /\w/],
-		["an archive without end", { body: Buffer.concat([node, Buffer.alloc(20_000)]) }, /longer than 10000 bytes|trailing|header/],
-	])("refuses %s and leaves nothing behind", async (_what, answer, message) => {
-		const url = "/npm/onnxruntime-node/-/onnxruntime-node-1.0.0.tgz";
-		if ("body" in answer) answers[url] = answer as Answer;
-		else delete answers[url];
-		const failed = fetchIt();
-		await expect(failed).rejects.toMatchObject({
-			code: "runtime-fetch",
-			message: expect.stringMatching(message),
-			details: { fix: expect.stringContaining("onnxruntime: wasm") },
-		});
-		await expect(failed).rejects.toThrow(url);
-		expect(readdirSync(cacheFolder)).toEqual([]);
+it.each([
+	["a page that is not there", {}, /answers 404 Not Found/],
+	[
+		"an archive of other contents",
+		{ body: gzippedTarball([{ path: "package/package.json", text: "{ }" }]) },
+		/not those that were published/,
+	],
+	["a page that is no archive", { body: Buffer.from("<html>proxy</html>") }, /header/],
+	["an archive that breaks off", { body: node, cut: 100 }, /\w/],
+	["an archive without end", { body: Buffer.concat([node, Buffer.alloc(20_000)]) }, /longer than 10000 bytes|trailing|header/],
+])("fetchNative refuses %s and leaves nothing behind", async (_what, answer, message) => {
+	const url = "/npm/onnxruntime-node/-/onnxruntime-node-1.0.0.tgz";
+	if ("body" in answer) answers[url] = answer as Answer;
+	else delete answers[url];
+	const failed = fetchIt();
+	await expect(failed).rejects.toMatchObject({
+		code: "runtime-fetch",
+		message: expect.stringMatching(message),
+		details: { fix: expect.stringContaining("onnxruntime: wasm") },
 	});
+	await expect(failed).rejects.toThrow(url);
+	expect(readdirSync(cacheFolder)).toEqual([]);
+});
 
-	it("reports what was expected and what came", async () => {
-		const wrong = [{ ...pin("onnxruntime-node", node), sha512: "AAAA" }];
-		await expect(fetchIt({ packages: wrong })).rejects.toMatchObject({ details: { expected: "AAAA", got: packages[0]?.sha512 } });
-	});
+it("fetchNative reports what was expected and what came", async () => {
+	const wrong = [{ ...pin("onnxruntime-node", node), sha512: "AAAA" }];
+	await expect(fetchIt({ packages: wrong })).rejects.toMatchObject({ details: { expected: "AAAA", got: packages[0]?.sha512 } });
+});
 
-	it("reports that there is no build for this machine", async () => {
-		await expect(fetchIt({ platform: "aix" })).rejects.toThrow("it has no build for aix on x64");
-	});
+it("fetchNative reports that there is no build for this machine", async () => {
+	await expect(fetchIt({ platform: "aix" })).rejects.toThrow("it has no build for aix on x64");
+});
 
-	it("gives up a server that is silent, and one that is not there", async () => {
-		answers["/npm/onnxruntime-node/-/onnxruntime-node-1.0.0.tgz"] = { body: node, hang: true };
-		await expect(fetchIt({ timeoutMs: 200 })).rejects.toMatchObject({ code: "runtime-fetch", message: expect.stringContaining("timeout") });
-		const closed = createServer();
-		await new Promise<void>((resolve) => closed.listen(0, "127.0.0.1", resolve));
-		const { port } = closed.address() as AddressInfo;
-		await new Promise((resolve) => closed.close(resolve));
-		await expect(fetchIt({ registry: `http://127.0.0.1:${port}` })).rejects.toMatchObject({
-			code: "runtime-fetch",
-			message: expect.stringContaining("ECONNREFUSED"),
-		});
+it("fetchNative gives up a server that is silent, and one that is not there", async () => {
+	answers["/npm/onnxruntime-node/-/onnxruntime-node-1.0.0.tgz"] = { body: node, hang: true };
+	await expect(fetchIt({ timeoutMs: 200 })).rejects.toMatchObject({ code: "runtime-fetch", message: expect.stringContaining("timeout") });
+	const closed = createServer();
+	await new Promise<void>((resolve) => closed.listen(0, "127.0.0.1", resolve));
+	const { port } = closed.address() as AddressInfo;
+	await new Promise((resolve) => closed.close(resolve));
+	await expect(fetchIt({ registry: `http://127.0.0.1:${port}` })).rejects.toMatchObject({
+		code: "runtime-fetch",
+		message: expect.stringContaining("ECONNREFUSED"),
 	});
+});
 
-	it("reports that the cache cannot be written", async () => {
-		const file = join(cacheFolder, "file");
-		writeFileSync(file, "");
-		await expect(fetchIt({ cacheFolder: file })).rejects.toMatchObject({ code: "output-unwritable" });
-		expect(existsSync(file)).toBe(true);
-	});
+it("fetchNative reports that the cache cannot be written", async () => {
+	const file = join(cacheFolder, "file");
+	writeFileSync(file, "");
+	await expect(fetchIt({ cacheFolder: file })).rejects.toMatchObject({ code: "output-unwritable" });
+	expect(existsSync(file)).toBe(true);
 });

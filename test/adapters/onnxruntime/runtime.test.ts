@@ -17,32 +17,30 @@ async function nameOf(changes: Partial<OnnxRuntimeOptions>): Promise<string> {
 	return `${facts.name} ${facts.version}`;
 }
 
-describe("the choice of runtime", () => {
-	it.each([
-		["auto takes the native one from the folder that is named", { flavour: "auto", nativeFolder }, "ONNX Runtime (native) 9.9.9"],
-		["auto takes the native one of the workspace", { flavour: "auto", cwd: nativeFolder }, "ONNX Runtime (native) 9.9.9"],
-		["auto takes WebAssembly where there is no native one", { flavour: "auto" }, "ONNX Runtime (WebAssembly) 1.30.0"],
-		["wasm takes WebAssembly whatever is installed", { flavour: "wasm", nativeFolder }, "ONNX Runtime (WebAssembly) 1.30.0"],
-		["native takes what is installed before it fetches", { flavour: "native", nativeFolder }, "ONNX Runtime (native) 9.9.9"],
-	] as const)("%s", async (_what, changes, name) => {
-		expect(await nameOf(changes)).toBe(name);
-	});
+it.each([
+	["auto takes the native one from the folder that is named", { flavour: "auto", nativeFolder }, "ONNX Runtime (native) 9.9.9"],
+	["auto takes the native one of the workspace", { flavour: "auto", cwd: nativeFolder }, "ONNX Runtime (native) 9.9.9"],
+	["auto takes WebAssembly where there is no native one", { flavour: "auto" }, "ONNX Runtime (WebAssembly) 1.30.0"],
+	["wasm takes WebAssembly whatever is installed", { flavour: "wasm", nativeFolder }, "ONNX Runtime (WebAssembly) 1.30.0"],
+	["native takes what is installed before it fetches", { flavour: "native", nativeFolder }, "ONNX Runtime (native) 9.9.9"],
+] as const)("the choice of runtime %s", async (_what, changes, name) => {
+	expect(await nameOf(changes)).toBe(name);
+});
 
-	it("passes over an installation without the addon of this machine", async () => {
-		const half = installFakeNative(join(folder, "half"), { addon: false });
-		expect(await nameOf({ flavour: "auto", nativeFolder: half })).toBe("ONNX Runtime (WebAssembly) 1.30.0");
-	});
+it("the choice of runtime passes over an installation without the addon of this machine", async () => {
+	const half = installFakeNative(join(folder, "half"), { addon: false });
+	expect(await nameOf({ flavour: "auto", nativeFolder: half })).toBe("ONNX Runtime (WebAssembly) 1.30.0");
+});
 
-	it("raises a fetch that fails, at every question", async () => {
-		const backend = testBackend({ flavour: "native", cwd: empty, registry: "http://127.0.0.1:1", cacheFolder: join(folder, "cache") });
-		await expect(backend.facts()).rejects.toMatchObject({ code: "runtime-fetch" });
-		await expect(backend.fingerprint()).rejects.toMatchObject({ code: "runtime-fetch" });
-	});
+it("the choice of runtime raises a fetch that fails, at every question", async () => {
+	const backend = testBackend({ flavour: "native", cwd: empty, registry: "http://127.0.0.1:1", cacheFolder: join(folder, "cache") });
+	await expect(backend.facts()).rejects.toMatchObject({ code: "runtime-fetch" });
+	await expect(backend.fingerprint()).rejects.toMatchObject({ code: "runtime-fetch" });
+});
 
-	it("shows in the fingerprint", async () => {
-		const fingerprint = await testBackend({ flavour: "native", nativeFolder, threads: 3 }).fingerprint();
-		expect(fingerprint).toMatchObject({ onnxruntime: "9.9.9 native", threads: "3" });
-	});
+it("the choice of runtime shows in the fingerprint", async () => {
+	const fingerprint = await testBackend({ flavour: "native", nativeFolder, threads: 3 }).fingerprint();
+	expect(fingerprint).toMatchObject({ onnxruntime: "9.9.9 native", threads: "3" });
 });
 
 describe("the native runtime", () => {
@@ -53,7 +51,7 @@ describe("the native runtime", () => {
 		return modelAt(path);
 	};
 
-	it("saves the optimised model as the engine", async () => {
+	it("the native runtime saves the optimised model as the engine", async () => {
 		const engine = await builtEngine(backend, modelOf("plain"), join(folder, "plain"));
 		expect(engine.record).toMatchObject({
 			engineKind: "optimised ONNX model",
@@ -63,24 +61,24 @@ describe("the native runtime", () => {
 		expect(readFileSync(engine.path, "utf8")).toBe("extended of plain");
 	});
 
-	it("keeps the model as it is where the optimised one cannot be saved", async () => {
+	it("the native runtime keeps the model as it is where the optimised one cannot be saved", async () => {
 		const { record } = await builtEngine(backend, modelOf("too large"), join(folder, "large"));
 		expect(record).toMatchObject({ engineKind: "ONNX model with recipe", recipe: { optimisation: "all when loaded" } });
 	});
 
-	it("refuses where the model does not load either way", async () => {
+	it("the native runtime refuses where the model does not load either way", async () => {
 		const record = await backend.build(buildJob(modelOf("refuse"), join(folder, "refuse")));
 		expect(record).toMatchObject({ state: "refused", failure: { code: "ort-unsupported-op" } });
 	});
 
-	it("feeds halves as their bits, which the addon wants", async () => {
+	it("the native runtime feeds halves as their bits, which the addon wants", async () => {
 		const engine = await builtEngine(backend, modelOf("half"), join(folder, "halves"));
 		const x = { dtype: "float16", shape: [2], data: Uint8Array.of(0, 0x3c, 0, 0xc0) } as const;
 		const result = await backend.infer(inferJob(engine, [{ id: "a", inputs: { x } }], folder));
 		expect(result).toMatchObject({ cases: [{ outputs: { y: x } }] });
 	});
 
-	it("runs as many inferences at once as there are streams, in a pool that is large enough", async () => {
+	it("the native runtime runs as many inferences at once as there are streams, in a pool that is large enough", async () => {
 		const engine = await builtEngine(backend, modelOf("streams"), join(folder, "streams"));
 		const job = { ...measureJob(engine, folder), inputs: [{ name: "x", dtype: "float32", shape: [1], fill: "ones" } as const], streams: 6 };
 		const result = await backend.measure(job);
@@ -89,7 +87,7 @@ describe("the native runtime", () => {
 		expect(readFileSync(job.logPath, "utf8")).not.toContain("at once 7");
 	});
 
-	it("answers a case with the bytes that it was given", async () => {
+	it("the native runtime answers a case with the bytes that it was given", async () => {
 		const engine = await builtEngine(backend, modelOf("echo"), join(folder, "echo"));
 		const result = await backend.infer(inferJob(engine, [{ id: "a", inputs: { x: floats([1, 2]) } }], folder));
 		expect(result).toMatchObject({ cases: [{ outputs: { y: floats([1, 2]) } }] });

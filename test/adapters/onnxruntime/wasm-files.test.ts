@@ -4,7 +4,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, s
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, expect, it } from "vitest";
 import lock from "../../../package-lock.json" with { type: "json" };
 import { pinnedNative, pinnedWasm } from "../../../src/adapters/onnxruntime/pinned.ts";
 import { wasmFolder } from "../../../src/adapters/onnxruntime/wasm-files.ts";
@@ -30,77 +30,73 @@ afterEach(() => {
 	rmSync(second, { recursive: true, force: true });
 });
 
-describe("wasmFolder", () => {
-	it("unpacks once and finds it again", async () => {
-		const found = await wasmFolder(source);
-		expect(found).toBe(join(source.cacheFolder, name));
-		expect(readFileSync(join(found, "x.wasm"))).toEqual(wasm);
-		const { mtimeMs } = statSync(join(found, "x.wasm"));
-		expect(await wasmFolder(source)).toBe(found);
-		expect(statSync(join(found, "x.wasm")).mtimeMs).toBe(mtimeMs);
-		expect(readdirSync(source.cacheFolder)).toEqual([name]);
-	});
-
-	it("takes a folder with the plain file as it is", async () => {
-		writeFileSync(join(source.wasmFolder, "x.wasm"), wasm);
-		expect(await wasmFolder(source)).toBe(source.wasmFolder);
-	});
-
-	it("lets many at once end with one whole folder", async () => {
-		const found = await Promise.all(Array.from({ length: 8 }, () => wasmFolder(source)));
-		expect(new Set(found)).toEqual(new Set([join(source.cacheFolder, name)]));
-		expect(readdirSync(source.cacheFolder)).toEqual([name]);
-		expect(readdirSync(join(source.cacheFolder, name)).sort()).toEqual(["x.mjs", "x.wasm"]);
-	});
-
-	it.each(["x.wasm", "x.mjs"])("replaces a cached %s that was damaged", async (file) => {
-		const found = await wasmFolder(source);
-		writeFileSync(join(found, file), "half");
-		expect(await wasmFolder(source)).toBe(found);
-		expect(readFileSync(join(found, "x.wasm"))).toEqual(wasm);
-		expect(readFileSync(join(found, "x.mjs"))).toEqual(module);
-		expect(readdirSync(source.cacheFolder)).toEqual([name]);
-	});
-
-	it("uses the temporary folder where the cache cannot be written", async () => {
-		const file = join(folder, "file");
-		writeFileSync(file, "");
-		const found = await wasmFolder({ ...source, cacheFolder: file });
-		expect(found).toBe(second);
-		expect(readFileSync(join(found, "x.wasm"))).toEqual(wasm);
-	});
-
-	it.each([
-		["absent", "x.wasm.gz", null, "tool-missing"],
-		["absent", "x.mjs", null, "tool-missing"],
-		["cut short", "x.wasm.gz", gzipSync(wasm).subarray(0, 12), "tool-output"],
-		["another", "x.wasm.gz", gzipSync("other"), "tool-output"],
-		["endless", "x.wasm.gz", gzipSync(Buffer.alloc(10_000_000)), "tool-output"],
-		["another", "x.mjs", Buffer.from("import 'evil'"), "tool-output"],
-	] as const)("refuses to run a file that is %s: %s", async (...[, file, content, code]) => {
-		if (content === null) rmSync(join(source.wasmFolder, file));
-		else writeFileSync(join(source.wasmFolder, file), content);
-		await expect(wasmFolder(source)).rejects.toMatchObject({ code, message: expect.stringContaining(file.replace(".gz", "")) });
-	});
-
-	it("does not mind a shipped folder that cannot be written", async () => {
-		chmodSync(source.wasmFolder, 0o555);
-		expect(await wasmFolder(source)).toBe(join(source.cacheFolder, name));
-		chmodSync(source.wasmFolder, 0o755);
-	});
+it("wasmFolder unpacks once and finds it again", async () => {
+	const found = await wasmFolder(source);
+	expect(found).toBe(join(source.cacheFolder, name));
+	expect(readFileSync(join(found, "x.wasm"))).toEqual(wasm);
+	const { mtimeMs } = statSync(join(found, "x.wasm"));
+	expect(await wasmFolder(source)).toBe(found);
+	expect(statSync(join(found, "x.wasm")).mtimeMs).toBe(mtimeMs);
+	expect(readdirSync(source.cacheFolder)).toEqual([name]);
 });
 
-describe("the pinned files", () => {
-	it("are those of the installed package", () => {
-		for (const file of [pinnedWasm.wasm, pinnedWasm.module]) {
-			const bytes = readFileSync(join(wasmSource, file.name));
-			expect({ ...file, bytes: bytes.length, sha256: createHash("sha256").update(bytes).digest("hex") }).toEqual(file);
-		}
-	});
+it("wasmFolder takes a folder with the plain file as it is", async () => {
+	writeFileSync(join(source.wasmFolder, "x.wasm"), wasm);
+	expect(await wasmFolder(source)).toBe(source.wasmFolder);
+});
 
-	it("are of the version in the lock file, the native ones too", () => {
-		const locked = lock.packages["node_modules/onnxruntime-common"];
-		expect([pinnedWasm.version, ...pinnedNative.map((one) => one.version)]).toEqual([locked.version, locked.version, locked.version]);
-		expect(pinnedNative.find((one) => one.name === "onnxruntime-common")?.sha512).toBe(locked.integrity.replace("sha512-", ""));
-	});
+it("wasmFolder lets many at once end with one whole folder", async () => {
+	const found = await Promise.all(Array.from({ length: 8 }, () => wasmFolder(source)));
+	expect(new Set(found)).toEqual(new Set([join(source.cacheFolder, name)]));
+	expect(readdirSync(source.cacheFolder)).toEqual([name]);
+	expect(readdirSync(join(source.cacheFolder, name)).sort()).toEqual(["x.mjs", "x.wasm"]);
+});
+
+it.each(["x.wasm", "x.mjs"])("wasmFolder replaces a cached %s that was damaged", async (file) => {
+	const found = await wasmFolder(source);
+	writeFileSync(join(found, file), "half");
+	expect(await wasmFolder(source)).toBe(found);
+	expect(readFileSync(join(found, "x.wasm"))).toEqual(wasm);
+	expect(readFileSync(join(found, "x.mjs"))).toEqual(module);
+	expect(readdirSync(source.cacheFolder)).toEqual([name]);
+});
+
+it("wasmFolder uses the temporary folder where the cache cannot be written", async () => {
+	const file = join(folder, "file");
+	writeFileSync(file, "");
+	const found = await wasmFolder({ ...source, cacheFolder: file });
+	expect(found).toBe(second);
+	expect(readFileSync(join(found, "x.wasm"))).toEqual(wasm);
+});
+
+it.each([
+	["absent", "x.wasm.gz", null, "tool-missing"],
+	["absent", "x.mjs", null, "tool-missing"],
+	["cut short", "x.wasm.gz", gzipSync(wasm).subarray(0, 12), "tool-output"],
+	["another", "x.wasm.gz", gzipSync("other"), "tool-output"],
+	["endless", "x.wasm.gz", gzipSync(Buffer.alloc(10_000_000)), "tool-output"],
+	["another", "x.mjs", Buffer.from("import 'evil'"), "tool-output"],
+] as const)("wasmFolder refuses to run a file that is %s: %s", async (...[, file, content, code]) => {
+	if (content === null) rmSync(join(source.wasmFolder, file));
+	else writeFileSync(join(source.wasmFolder, file), content);
+	await expect(wasmFolder(source)).rejects.toMatchObject({ code, message: expect.stringContaining(file.replace(".gz", "")) });
+});
+
+it("wasmFolder does not mind a shipped folder that cannot be written", async () => {
+	chmodSync(source.wasmFolder, 0o555);
+	expect(await wasmFolder(source)).toBe(join(source.cacheFolder, name));
+	chmodSync(source.wasmFolder, 0o755);
+});
+
+it("the pinned files are those of the installed package", () => {
+	for (const file of [pinnedWasm.wasm, pinnedWasm.module]) {
+		const bytes = readFileSync(join(wasmSource, file.name));
+		expect({ ...file, bytes: bytes.length, sha256: createHash("sha256").update(bytes).digest("hex") }).toEqual(file);
+	}
+});
+
+it("the pinned files are of the version in the lock file, the native ones too", () => {
+	const locked = lock.packages["node_modules/onnxruntime-common"];
+	expect([pinnedWasm.version, ...pinnedNative.map((one) => one.version)]).toEqual([locked.version, locked.version, locked.version]);
+	expect(pinnedNative.find((one) => one.name === "onnxruntime-common")?.sha512).toBe(locked.integrity.replace("sha512-", ""));
 });

@@ -1,7 +1,7 @@
 // A worker that hangs, dies or lies is a value with an excerpt and a log, never an exception.
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import { createProcesses } from "../../../src/adapters/process/processes.ts";
 import type { Backend, BuiltEngine } from "../../../src/ports/backend.ts";
 import {
@@ -28,52 +28,53 @@ beforeAll(() => {
 	engine = { spec, arm: "head", record: { ...record, warnings: [] }, path: net, model: modelAt(net) };
 });
 
-describe("a worker that does not do its work", () => {
-	it.each([
-		["sleeper", "tool-timeout", 2_000, "asleep"],
-		["crasher", "tool-crashed", 600_000, "about to touch bad memory"],
-		["garbage", "tool-output", 600_000, "all is well"],
-		["absent", "tool-crashed", 600_000, "Error: Cannot find module"],
-	])("is reported with its cause: %s", async (...[name, code, timeoutMs, word]) => {
-		const backend = backendOf(name);
-		const failure = {
-			code,
-			details: { excerpt: expect.arrayContaining([expect.stringContaining(word)]), log: expect.stringMatching(/\.log$/) },
-		};
-		expect(await backend.measure({ ...measureJob(engine, folder), timeoutMs })).toMatchObject({ state: "unusable", failure });
-		expect(await backend.infer({ ...inferJob(engine, cases, folder), timeoutMs })).toMatchObject({ state: "failed", failure });
-		const record = await backend.build(buildJob(engine.model, folder, { timeoutMs }));
-		expect(record).toMatchObject({ state: code === "tool-timeout" ? "timed-out" : "refused", failure: { code, kind: "runner" } });
-	});
+it.each([
+	["sleeper", "tool-timeout", 2_000, "asleep"],
+	["crasher", "tool-crashed", 600_000, "about to touch bad memory"],
+	["garbage", "tool-output", 600_000, "all is well"],
+	["absent", "tool-crashed", 600_000, "Error: Cannot find module"],
+])("a worker that does not do its work is reported with its cause: %s", async (...[name, code, timeoutMs, word]) => {
+	const backend = backendOf(name);
+	const failure = {
+		code,
+		details: { excerpt: expect.arrayContaining([expect.stringContaining(word)]), log: expect.stringMatching(/\.log$/) },
+	};
+	expect(await backend.measure({ ...measureJob(engine, folder), timeoutMs })).toMatchObject({ state: "unusable", failure });
+	expect(await backend.infer({ ...inferJob(engine, cases, folder), timeoutMs })).toMatchObject({ state: "failed", failure });
+	const record = await backend.build(buildJob(engine.model, folder, { timeoutMs }));
+	expect(record).toMatchObject({ state: code === "tool-timeout" ? "timed-out" : "refused", failure: { code, kind: "runner" } });
+});
 
-	it("is missing where node is", async () => {
-		const backend = testBackend({ nodePath: "/no/node" });
-		expect(await backend.measure(measureJob(engine, folder))).toMatchObject({ state: "unusable", failure: { code: "tool-missing" } });
-	});
+it("a worker that does not do its work is missing where node is", async () => {
+	const backend = testBackend({ nodePath: "/no/node" });
+	expect(await backend.measure(measureJob(engine, folder))).toMatchObject({ state: "unusable", failure: { code: "tool-missing" } });
+});
 
-	it("is interrupted when the run is cancelled", async () => {
-		const processes = createProcesses();
-		const backend = testBackend({ processes, workerPath: program("sleeper") });
-		setTimeout(() => void processes.killAll(), 200);
-		expect(await backend.measure(measureJob(engine, folder))).toMatchObject({ state: "unusable", failure: { code: "interrupted" } });
-	});
+it("a worker that does not do its work is interrupted when the run is cancelled", async () => {
+	const processes = createProcesses();
+	const backend = testBackend({ processes, workerPath: program("sleeper") });
+	setTimeout(() => void processes.killAll(), 200);
+	expect(await backend.measure(measureJob(engine, folder))).toMatchObject({ state: "unusable", failure: { code: "interrupted" } });
+});
 
-	it.each(["short-output", "lost-output", "outside-output", "huge-output", "few-cases", "other-job"])("is rejected: %s", async (lie) => {
+it.each(["short-output", "lost-output", "outside-output", "huge-output", "few-cases", "other-job"])(
+	"a worker that does not do its work is rejected: %s",
+	async (lie) => {
 		const liar = { ...engine, path: `/x/${lie}.onnx` };
 		const result = await backendOf("wrong-answer").infer(inferJob(liar, cases, join(folder, lie)));
 		expect(result).toMatchObject({ state: "failed", failure: { code: "tool-output" } });
-	});
+	},
+);
 
-	it.each(["few-samples", "nan-samples", "other-job"])("is rejected: %s", async (lie) => {
-		const liar = { ...engine, path: `/x/${lie}.onnx` };
-		const result = await backendOf("wrong-answer").measure(measureJob(liar, join(folder, lie)));
-		expect(result).toMatchObject({ state: "unusable", failure: { code: "tool-output" } });
-	});
+it.each(["few-samples", "nan-samples", "other-job"])("a worker that does not do its work is rejected: %s", async (lie) => {
+	const liar = { ...engine, path: `/x/${lie}.onnx` };
+	const result = await backendOf("wrong-answer").measure(measureJob(liar, join(folder, lie)));
+	expect(result).toMatchObject({ state: "unusable", failure: { code: "tool-output" } });
+});
 
-	it("is killed in the middle of a model that never ends", async () => {
-		const endless = { ...engine, path: join(models, "endless.onnx") };
-		const job = inferJob(endless, [{ id: "a", inputs: { x: floats(new Array<number>(16).fill(1), [4, 4]) } }], folder);
-		const result = await testBackend().infer({ ...job, timeoutMs: 1_500 });
-		expect(result).toMatchObject({ state: "failed", failure: { code: "tool-timeout" } });
-	});
+it("a worker that does not do its work is killed in the middle of a model that never ends", async () => {
+	const endless = { ...engine, path: join(models, "endless.onnx") };
+	const job = inferJob(endless, [{ id: "a", inputs: { x: floats(new Array<number>(16).fill(1), [4, 4]) } }], folder);
+	const result = await testBackend().infer({ ...job, timeoutMs: 1_500 });
+	expect(result).toMatchObject({ state: "failed", failure: { code: "tool-timeout" } });
 });

@@ -2,7 +2,7 @@
 import { mkdtempSync, readdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { customCommands } from "../../../src/adapters/process/custom-command.ts";
 import { createProcesses } from "../../../src/adapters/process/processes.ts";
 import type { CommandAnswer } from "../../../src/core/golden/compare/custom.ts";
@@ -57,32 +57,30 @@ function hash(text: string): number {
 	return [...text].reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) | 0, 7);
 }
 
-describe("a command of the user's own", () => {
-	it("gets both tensors, the case and its own arguments, and its answer is read", async () => {
-		expect(await run(honest, { args: ["2"] })).toEqual({ state: "answered", pass: true, value: 1, detail: `a; rm -rf $HOME y ${folder}` });
-	});
+it("a command of the user's own gets both tensors, the case and its own arguments, and its answer is read", async () => {
+	expect(await run(honest, { args: ["2"] })).toEqual({ state: "answered", pass: true, value: 1, detail: `a; rm -rf $HOME y ${folder}` });
+});
 
-	it("leaves no files behind", async () => {
-		await run(honest, { args: ["1"] });
-		expect(readdirSync(join(folder, "scratch"))).toEqual([]);
-	});
+it("a command of the user's own leaves no files behind", async () => {
+	await run(honest, { args: ["1"] });
+	expect(readdirSync(join(folder, "scratch"))).toEqual([]);
+});
 
-	it("sees no shell: words of a case are no commands, and arguments stay whole", async () => {
-		const echo = "console.log(JSON.stringify({ value: 0, detail: process.argv[2] }))";
-		expect(await run(echo, { args: ["$(id) `id` * ; id"] })).toMatchObject({ detail: "$(id) `id` * ; id" });
-	});
+it("a command of the user's own sees no shell: words of a case are no commands, and arguments stay whole", async () => {
+	const echo = "console.log(JSON.stringify({ value: 0, detail: process.argv[2] }))";
+	expect(await run(echo, { args: ["$(id) `id` * ; id"] })).toMatchObject({ detail: "$(id) `id` * ; id" });
+});
 
-	it.each<[string, string, { timeoutMs?: number; program?: string }, string]>([
-		["crashes", "throw new Error('no network')", {}, "expected 0 or 1"],
-		["hangs", "setInterval(() => {}, 1000)", { timeoutMs: 400 }, "took longer than 0.4 s and was killed"],
-		["is not there", "", { program: "/nowhere/program" }, "did not start"],
-		["ends itself by a signal", "process.kill(process.pid, 'SIGKILL')", {}, "ended by SIGKILL"],
-		["answers with nonsense", 'console.log(\'{"value":null,"pass":"yes"}\')', {}, "its pass is"],
-		["talks without end", "process.stdout.write('{'.repeat(3e6)); process.exitCode = 0", {}, "not a JSON object"],
-	])("that %s gives no answer", async (_, source, options, message) => {
-		const answer = await run(source, options);
-		// A program that crashes exits with 1 in Node, which is a plain no.
-		if (source.startsWith("throw")) expect(answer).toEqual({ state: "answered", pass: false, value: null });
-		else expect(answer).toMatchObject({ state: "failed", message: expect.stringContaining(message) });
-	});
+it.each<[string, string, { timeoutMs?: number; program?: string }, string]>([
+	["crashes", "throw new Error('no network')", {}, "expected 0 or 1"],
+	["hangs", "setInterval(() => {}, 1000)", { timeoutMs: 400 }, "took longer than 0.4 s and was killed"],
+	["is not there", "", { program: "/nowhere/program" }, "did not start"],
+	["ends itself by a signal", "process.kill(process.pid, 'SIGKILL')", {}, "ended by SIGKILL"],
+	["answers with nonsense", 'console.log(\'{"value":null,"pass":"yes"}\')', {}, "its pass is"],
+	["talks without end", "process.stdout.write('{'.repeat(3e6)); process.exitCode = 0", {}, "not a JSON object"],
+])("a command of the user's own that %s gives no answer", async (_, source, options, message) => {
+	const answer = await run(source, options);
+	// A program that crashes exits with 1 in Node, which is a plain no.
+	if (source.startsWith("throw")) expect(answer).toEqual({ state: "answered", pass: false, value: null });
+	else expect(answer).toMatchObject({ state: "failed", message: expect.stringContaining(message) });
 });

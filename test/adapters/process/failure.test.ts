@@ -1,5 +1,5 @@
 // The words for a child that did not do its work.
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { describeFailure } from "../../../src/adapters/process/failure.ts";
 import type { ProcessRecord } from "../../../src/adapters/process/spawn.ts";
 
@@ -15,28 +15,26 @@ const record: ProcessRecord = {
 	argv: ["tool", "-v"],
 };
 
-describe("describeFailure", () => {
-	it.each([
-		[{ state: "not-started", exitCode: null, problem: "ENOENT" }, "tool-missing", "Tool did not start: ENOENT."],
-		[{ state: "timed-out", exitCode: null, signal: "SIGKILL" }, "tool-timeout", "Tool did not finish within 1.5 s and was killed."],
-		[
-			{ state: "timed-out", exitCode: null, problem: "process 7 outlived SIGKILL by 5000 ms" },
-			"tool-timeout",
-			"Tool did not finish within 1.5 s: process 7 outlived SIGKILL by 5000 ms.",
-		],
-		[{ state: "aborted", exitCode: null }, "interrupted", "Tool was interrupted."],
-		[{ state: "signalled", exitCode: null, signal: "SIGSEGV" }, "tool-crashed", "Tool was ended by SIGSEGV."],
-		[{ exitCode: 134 }, "tool-crashed", "Tool ended with exit code 134."],
-		[{}, "tool-output", "Tool ended without a result."],
-	] as const)("tells %j apart", (changes, code, message) => {
-		const failure = describeFailure({ ...record, ...changes } as ProcessRecord, { what: "Tool", timeoutMs: 1_500 });
-		expect(failure).toMatchObject({ code, message, details: { argv: ["tool", "-v"], log: "/x.log" } });
-		expect(failure.details.fix).toMatch(/\.$/);
-		expect(failure.details.excerpt).toHaveLength(20);
-	});
+it.each([
+	[{ state: "not-started", exitCode: null, problem: "ENOENT" }, "tool-missing", "Tool did not start: ENOENT."],
+	[{ state: "timed-out", exitCode: null, signal: "SIGKILL" }, "tool-timeout", "Tool did not finish within 1.5 s and was killed."],
+	[
+		{ state: "timed-out", exitCode: null, problem: "process 7 outlived SIGKILL by 5000 ms" },
+		"tool-timeout",
+		"Tool did not finish within 1.5 s: process 7 outlived SIGKILL by 5000 ms.",
+	],
+	[{ state: "aborted", exitCode: null }, "interrupted", "Tool was interrupted."],
+	[{ state: "signalled", exitCode: null, signal: "SIGSEGV" }, "tool-crashed", "Tool was ended by SIGSEGV."],
+	[{ exitCode: 134 }, "tool-crashed", "Tool ended with exit code 134."],
+	[{}, "tool-output", "Tool ended without a result."],
+] as const)("describeFailure tells %j apart", (changes, code, message) => {
+	const failure = describeFailure({ ...record, ...changes } as ProcessRecord, { what: "Tool", timeoutMs: 1_500 });
+	expect(failure).toMatchObject({ code, message, details: { argv: ["tool", "-v"], log: "/x.log" } });
+	expect(failure.details.fix).toMatch(/\.$/);
+	expect(failure.details.excerpt).toHaveLength(20);
+});
 
-	it("mentions memory if the kernel may have killed the process", () => {
-		const failure = describeFailure({ ...record, state: "signalled", signal: "SIGKILL", exitCode: null }, { what: "Tool", timeoutMs: 1 });
-		expect(failure.details.fix).toContain("out-of-memory");
-	});
+it("describeFailure mentions memory if the kernel may have killed the process", () => {
+	const failure = describeFailure({ ...record, state: "signalled", signal: "SIGKILL", exitCode: null }, { what: "Tool", timeoutMs: 1 });
+	expect(failure.details.fix).toContain("out-of-memory");
 });

@@ -6,7 +6,7 @@ import { readdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, expect, it } from "vitest";
 import { tryLock } from "../../../src/adapters/process/lock-file.ts";
 
 let folder = "";
@@ -34,26 +34,24 @@ function contend(rounds: number, seed: number): Contender {
 	return { child, started: once(child.stdout, "data"), lines: once(child, "close").then(() => text.trim().split("\n")) };
 }
 
-describe("the lock file", () => {
-	it("is held by one at a time, and no try throws, where four contend and owners die", async () => {
-		const lines = (await Promise.all([1, 2, 3, 4].map((seed) => contend(1000, seed).lines))).flat();
-		const held = lines.filter((line) => line.startsWith("held")).map((line) => Number(line.slice(5)));
-		expect(lines.filter((line) => line !== "started" && !line.startsWith("held"))).toEqual([]);
-		expect(held).toHaveLength(4);
-		expect(held.reduce((sum, count) => sum + count)).toBeGreaterThan(500);
-	});
+it("the lock file is held by one at a time, and no try throws, where four contend and owners die", async () => {
+	const lines = (await Promise.all([1, 2, 3, 4].map((seed) => contend(1000, seed).lines))).flat();
+	const held = lines.filter((line) => line.startsWith("held")).map((line) => Number(line.slice(5)));
+	expect(lines.filter((line) => line !== "started" && !line.startsWith("held"))).toEqual([]);
+	expect(held).toHaveLength(4);
+	expect(held.reduce((sum, count) => sum + count)).toBeGreaterThan(500);
+});
 
-	it("is free again after its contenders were killed at any step", async () => {
-		for (let seed = 1; seed <= 6; seed += 1) {
-			const contenders = [seed, seed + 100].map((one) => contend(1_000_000, one));
-			await Promise.all(contenders.map(({ started }) => started));
-			for (let reads = 0; reads < 40 * seed; reads += 1) await readdir(folder);
-			for (const { child } of contenders) child.kill("SIGKILL");
-			expect((await Promise.all(contenders.map(({ lines }) => lines))).flat()).toEqual(["started", "started"]);
-			const attempt = await tryLock(join(folder, "a.lock"));
-			expect(attempt.state).toBe("held");
-			if (attempt.state === "held") await attempt.lock.release();
-			expect(readdirSync(folder)).not.toContain("a.lock");
-		}
-	});
+it("the lock file is free again after its contenders were killed at any step", async () => {
+	for (let seed = 1; seed <= 6; seed += 1) {
+		const contenders = [seed, seed + 100].map((one) => contend(1_000_000, one));
+		await Promise.all(contenders.map(({ started }) => started));
+		for (let reads = 0; reads < 40 * seed; reads += 1) await readdir(folder);
+		for (const { child } of contenders) child.kill("SIGKILL");
+		expect((await Promise.all(contenders.map(({ lines }) => lines))).flat()).toEqual(["started", "started"]);
+		const attempt = await tryLock(join(folder, "a.lock"));
+		expect(attempt.state).toBe("held");
+		if (attempt.state === "held") await attempt.lock.release();
+		expect(readdirSync(folder)).not.toContain("a.lock");
+	}
 });

@@ -2,7 +2,7 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, expect, it } from "vitest";
 import { createProcesses } from "../../../src/adapters/process/processes.ts";
 import { userShell } from "../../../src/adapters/process/shell.ts";
 
@@ -11,32 +11,30 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const options = { cwd: folder, logPath: join(folder, "prepare.log"), timeoutMs: 600_000 };
 const prepare = (command: string) => ({ command, env: [] });
 
-describe("userShell", () => {
-	it("runs several commands in the folder and keeps the log", async () => {
-		const result = await userShell(createProcesses()).run(prepare("pwd\necho two >made && cat made"), options);
-		expect(result).toEqual({ state: "done" });
-		expect(readFileSync(options.logPath, "utf8")).toMatch(/trtgate-shell-\w+\ntwo\n$/);
-	});
+it("userShell runs several commands in the folder and keeps the log", async () => {
+	const result = await userShell(createProcesses()).run(prepare("pwd\necho two >made && cat made"), options);
+	expect(result).toEqual({ state: "done" });
+	expect(readFileSync(options.logPath, "utf8")).toMatch(/trtgate-shell-\w+\ntwo\n$/);
+});
 
-	it.each([
-		["false\necho never", "The prepare command ended with exit code 1."],
-		["false | cat\necho never", "The prepare command ended with exit code 1."],
-		["exit 7", "The prepare command ended with exit code 7."],
-	])("stops %j at the first command that fails", async (command, message) => {
-		const result = await userShell(createProcesses()).run(prepare(command), options);
-		expect(result).toMatchObject({ state: "failed", failure: { code: "tool-crashed", message } });
-		expect(readFileSync(options.logPath, "utf8")).not.toContain("never");
-	});
+it.each([
+	["false\necho never", "The prepare command ended with exit code 1."],
+	["false | cat\necho never", "The prepare command ended with exit code 1."],
+	["exit 7", "The prepare command ended with exit code 7."],
+])("userShell stops %j at the first command that fails", async (command, message) => {
+	const result = await userShell(createProcesses()).run(prepare(command), options);
+	expect(result).toMatchObject({ state: "failed", failure: { code: "tool-crashed", message } });
+	expect(readFileSync(options.logPath, "utf8")).not.toContain("never");
+});
 
-	it("shows the last lines of a command that failed", async () => {
-		const result = await userShell(createProcesses()).run(prepare("echo out of luck >&2; exit 2"), options);
-		expect(result).toMatchObject({ failure: { details: { excerpt: ["out of luck"], exit: 2, log: options.logPath } } });
-	});
+it("userShell shows the last lines of a command that failed", async () => {
+	const result = await userShell(createProcesses()).run(prepare("echo out of luck >&2; exit 2"), options);
+	expect(result).toMatchObject({ failure: { details: { excerpt: ["out of luck"], exit: 2, log: options.logPath } } });
+});
 
-	it("kills a command that does not end", async () => {
-		const result = await userShell(createProcesses()).run(prepare("sleep 60 & wait"), { ...options, timeoutMs: 300 });
-		expect(result).toMatchObject({
-			failure: { code: "tool-timeout", message: "The prepare command did not finish within 0.3 s and was killed." },
-		});
+it("userShell kills a command that does not end", async () => {
+	const result = await userShell(createProcesses()).run(prepare("sleep 60 & wait"), { ...options, timeoutMs: 300 });
+	expect(result).toMatchObject({
+		failure: { code: "tool-timeout", message: "The prepare command did not finish within 0.3 s and was killed." },
 	});
 });

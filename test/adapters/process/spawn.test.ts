@@ -2,7 +2,7 @@
 import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, expect, it } from "vitest";
 import { runProcess } from "../../../src/adapters/process/spawn.ts";
 import { until } from "../../support/until.ts";
 
@@ -25,143 +25,141 @@ async function gone(pid: number): Promise<boolean> {
 	return true;
 }
 
-describe("runProcess", () => {
-	it("hands arguments over unread by any shell and keeps what the child said", async () => {
-		const logPath = join(folder, "deep", "echo.log");
-		const script = "console.log(process.argv[1]); console.error('two'); process.exit(3)";
-		const record = await runProcess({ argv: [node, "-e", script, "$HOME `id` ; 'x'"], timeoutMs: 600_000, logPath, captureBytes: 100 });
-		expect(record).toMatchObject({ state: "exited", exitCode: 3, signal: null, problem: "", logPath });
-		expect([...record.tail].sort()).toEqual(["$HOME `id` ; 'x'", "two"]);
-		expect(record.stdout).toBe("$HOME `id` ; 'x'\n");
-		expect(readFileSync(logPath, "utf8")).toContain("two\n");
-		expect(record.wallMs).toBeGreaterThan(5);
-	});
+it("runProcess hands arguments over unread by any shell and keeps what the child said", async () => {
+	const logPath = join(folder, "deep", "echo.log");
+	const script = "console.log(process.argv[1]); console.error('two'); process.exit(3)";
+	const record = await runProcess({ argv: [node, "-e", script, "$HOME `id` ; 'x'"], timeoutMs: 600_000, logPath, captureBytes: 100 });
+	expect(record).toMatchObject({ state: "exited", exitCode: 3, signal: null, problem: "", logPath });
+	expect([...record.tail].sort()).toEqual(["$HOME `id` ; 'x'", "two"]);
+	expect(record.stdout).toBe("$HOME `id` ; 'x'\n");
+	expect(readFileSync(logPath, "utf8")).toContain("two\n");
+	expect(record.wallMs).toBeGreaterThan(5);
+});
 
-	it("gives the child its input, folder and environment", async () => {
-		const script = "process.stdin.pipe(process.stdout); console.log(process.cwd(), process.env.ONLY, process.env.HOME)";
-		const record = await runProcess({ argv: [node, "-e", script], timeoutMs: 600_000, stdin: "hello\n", cwd: "/", env: { ONLY: "this" } });
-		expect([...record.tail].sort()).toEqual(["/ this undefined", "hello"]);
-	});
+it("runProcess gives the child its input, folder and environment", async () => {
+	const script = "process.stdin.pipe(process.stdout); console.log(process.cwd(), process.env.ONLY, process.env.HOME)";
+	const record = await runProcess({ argv: [node, "-e", script], timeoutMs: 600_000, stdin: "hello\n", cwd: "/", env: { ONLY: "this" } });
+	expect([...record.tail].sort()).toEqual(["/ this undefined", "hello"]);
+});
 
-	it("hands input and output over for a conversation, and keeps only errors in the log", async () => {
-		const logPath = join(folder, "talk.log");
-		const script = "process.stdin.on('data', (x) => process.stdout.write(x + '?')).on('end', () => console.error('bye'))";
-		let heard = "";
-		const record = await runProcess({
-			argv: [node, "-e", script],
-			timeoutMs: 600_000,
-			logPath,
-			captureBytes: 100,
-			talk({ input, output }) {
-				input.write("one");
-				output.on("data", (chunk) => {
-					heard += String(chunk);
-					if (heard.endsWith("one?")) input.end("two");
-				});
-			},
-		});
-		expect(heard).toBe("one?two?");
-		expect(record).toMatchObject({ state: "exited", exitCode: 0, tail: ["bye"], stdout: "" });
-		expect(readFileSync(logPath, "utf8")).toBe("bye\n");
+it("runProcess hands input and output over for a conversation, and keeps only errors in the log", async () => {
+	const logPath = join(folder, "talk.log");
+	const script = "process.stdin.on('data', (x) => process.stdout.write(x + '?')).on('end', () => console.error('bye'))";
+	let heard = "";
+	const record = await runProcess({
+		argv: [node, "-e", script],
+		timeoutMs: 600_000,
+		logPath,
+		captureBytes: 100,
+		talk({ input, output }) {
+			input.write("one");
+			output.on("data", (chunk) => {
+				heard += String(chunk);
+				if (heard.endsWith("one?")) input.end("two");
+			});
+		},
 	});
+	expect(heard).toBe("one?two?");
+	expect(record).toMatchObject({ state: "exited", exitCode: 0, tail: ["bye"], stdout: "" });
+	expect(readFileSync(logPath, "utf8")).toBe("bye\n");
+});
 
-	it("outlives a conversation in which the child hangs up", async () => {
-		const record = await runProcess({
-			argv: [node, "-e", "process.exit(4)"],
-			timeoutMs: 600_000,
-			talk: ({ input }) => void input.write(new Uint8Array(1_000_000)),
-		});
-		expect(record).toMatchObject({ state: "exited", exitCode: 4 });
+it("runProcess outlives a conversation in which the child hangs up", async () => {
+	const record = await runProcess({
+		argv: [node, "-e", "process.exit(4)"],
+		timeoutMs: 600_000,
+		talk: ({ input }) => void input.write(new Uint8Array(1_000_000)),
 	});
+	expect(record).toMatchObject({ state: "exited", exitCode: 4 });
+});
 
-	it("does not mind a child that never reads a long input", async () => {
-		const record = await runProcess({ argv: [node, "-e", "0"], timeoutMs: 600_000, stdin: "x".repeat(1_000_000) });
-		expect(record).toMatchObject({ state: "exited", exitCode: 0 });
-	});
+it("runProcess does not mind a child that never reads a long input", async () => {
+	const record = await runProcess({ argv: [node, "-e", "0"], timeoutMs: 600_000, stdin: "x".repeat(1_000_000) });
+	expect(record).toMatchObject({ state: "exited", exitCode: 0 });
+});
 
-	it("kills a child at its timeout", async () => {
-		const record = await runProcess({ argv: [node, program("sleeper")], timeoutMs: 3_000 });
-		expect(record).toMatchObject({ state: "timed-out", signal: "SIGTERM", tail: ["asleep"] });
-	});
+it("runProcess kills a child at its timeout", async () => {
+	const record = await runProcess({ argv: [node, program("sleeper")], timeoutMs: 3_000 });
+	expect(record).toMatchObject({ state: "timed-out", signal: "SIGTERM", tail: ["asleep"] });
+});
 
-	it("kills a child that ignores SIGTERM once the grace is over", async () => {
-		const record = await runProcess({ argv: [node, program("sleeper"), "deaf"], timeoutMs: 3_000, graceMs: 200 });
-		expect(record).toMatchObject({ state: "timed-out", signal: "SIGKILL" });
-	});
+it("runProcess kills a child that ignores SIGTERM once the grace is over", async () => {
+	const record = await runProcess({ argv: [node, program("sleeper"), "deaf"], timeoutMs: 3_000, graceMs: 200 });
+	expect(record).toMatchObject({ state: "timed-out", signal: "SIGKILL" });
+});
 
-	it("ends the whole group: no grandchild outlives a timeout", async () => {
-		const record = await runProcess({ argv: [node, program("forker")], timeoutMs: 3_000 });
-		expect(record.state).toBe("timed-out");
-		expect(await gone(Number(record.tail[0]))).toBe(true);
-	});
+it("runProcess ends the whole group: no grandchild outlives a timeout", async () => {
+	const record = await runProcess({ argv: [node, program("forker")], timeoutMs: 3_000 });
+	expect(record.state).toBe("timed-out");
+	expect(await gone(Number(record.tail[0]))).toBe(true);
+});
 
-	it("does not wait for a grandchild that holds the pipes of a child that has left", async () => {
-		const record = await runProcess({ argv: [node, program("forker"), "leave"], timeoutMs: 600_000 });
-		expect(record).toMatchObject({ state: "exited", exitCode: 0 });
-		expect(await gone(Number(record.tail[0]))).toBe(true);
-	});
+it("runProcess does not wait for a grandchild that holds the pipes of a child that has left", async () => {
+	const record = await runProcess({ argv: [node, program("forker"), "leave"], timeoutMs: 600_000 });
+	expect(record).toMatchObject({ state: "exited", exitCode: 0 });
+	expect(await gone(Number(record.tail[0]))).toBe(true);
+});
 
-	it("stops at an abort, and starts nothing after one", async () => {
-		const stop = new AbortController();
-		const running = runProcess({ argv: [node, program("sleeper")], timeoutMs: 600_000, signal: stop.signal, onLine: () => stop.abort() });
-		expect((await running).state).toBe("aborted");
-		const never = await runProcess({ argv: [node, program("sleeper")], timeoutMs: 600_000, signal: stop.signal });
-		expect(never).toMatchObject({ state: "aborted", problem: "interrupted before the start" });
-	});
+it("runProcess stops at an abort, and starts nothing after one", async () => {
+	const stop = new AbortController();
+	const running = runProcess({ argv: [node, program("sleeper")], timeoutMs: 600_000, signal: stop.signal, onLine: () => stop.abort() });
+	expect((await running).state).toBe("aborted");
+	const never = await runProcess({ argv: [node, program("sleeper")], timeoutMs: 600_000, signal: stop.signal });
+	expect(never).toMatchObject({ state: "aborted", problem: "interrupted before the start" });
+});
 
-	it("names the signal that a child died of", async () => {
-		const record = await runProcess({ argv: [node, program("crasher")], timeoutMs: 600_000 });
-		expect(record).toMatchObject({ state: "signalled", signal: "SIGSEGV", exitCode: null });
-		expect(record.tail).toContain("about to touch bad memory");
-	});
+it("runProcess names the signal that a child died of", async () => {
+	const record = await runProcess({ argv: [node, program("crasher")], timeoutMs: 600_000 });
+	expect(record).toMatchObject({ state: "signalled", signal: "SIGSEGV", exitCode: null });
+	expect(record.tail).toContain("about to touch bad memory");
+});
 
-	it.each([
-		["a program that is not there", ["/no/such/program"] as const],
-		["a name with a zero byte", ["no\0de"] as const],
-	])("reports that %s did not start", async (_what, argv) => {
-		const record = await runProcess({ argv: [argv[0]], timeoutMs: 1_000 });
-		expect(record.state).toBe("not-started");
-		expect(record.problem).not.toBe("");
-	});
+it.each([
+	["a program that is not there", ["/no/such/program"] as const],
+	["a name with a zero byte", ["no\0de"] as const],
+])("runProcess reports that %s did not start", async (_what, argv) => {
+	const record = await runProcess({ argv: [argv[0]], timeoutMs: 1_000 });
+	expect(record.state).toBe("not-started");
+	expect(record.problem).not.toBe("");
+});
 
-	it("bounds the log on disk and the lines in memory under a flood", async () => {
-		const logPath = join(folder, "flood.log");
-		const lines: number[] = [];
-		const record = await runProcess({
-			argv: [node, program("flooder"), "24"],
-			timeoutMs: 600_000,
-			logPath,
-			logCapBytes: 1024 * 1024,
-			tailLines: 5,
-			onLine: (line) => lines.push(line.length),
-		});
-		expect(record).toMatchObject({ state: "exited", exitCode: 0 });
-		expect(record.tail).toHaveLength(5);
-		expect(record.tail.at(-1)).toBe("flood over");
-		expect(lines).toHaveLength(24 * 1024 + 1);
-		expect(statSync(logPath).size).toBeLessThan(1024 * 1024 + 100);
-		expect(readFileSync(logPath, "latin1")).toMatch(/the log was cut here, after 1048576 bytes\]\n$/);
+it("runProcess bounds the log on disk and the lines in memory under a flood", async () => {
+	const logPath = join(folder, "flood.log");
+	const lines: number[] = [];
+	const record = await runProcess({
+		argv: [node, program("flooder"), "24"],
+		timeoutMs: 600_000,
+		logPath,
+		logCapBytes: 1024 * 1024,
+		tailLines: 5,
+		onLine: (line) => lines.push(line.length),
 	});
+	expect(record).toMatchObject({ state: "exited", exitCode: 0 });
+	expect(record.tail).toHaveLength(5);
+	expect(record.tail.at(-1)).toBe("flood over");
+	expect(lines).toHaveLength(24 * 1024 + 1);
+	expect(statSync(logPath).size).toBeLessThan(1024 * 1024 + 100);
+	expect(readFileSync(logPath, "latin1")).toMatch(/the log was cut here, after 1048576 bytes\]\n$/);
+});
 
-	it("cuts a flood without a newline into lines of sane length", async () => {
-		let longest = 0;
-		await runProcess({
-			argv: [node, program("flooder"), "4", "one-line"],
-			timeoutMs: 600_000,
-			onLine: (line) => {
-				longest = Math.max(longest, line.length);
-			},
-		});
-		expect(longest).toBe(4_000);
+it("runProcess cuts a flood without a newline into lines of sane length", async () => {
+	let longest = 0;
+	await runProcess({
+		argv: [node, program("flooder"), "4", "one-line"],
+		timeoutMs: 600_000,
+		onLine: (line) => {
+			longest = Math.max(longest, line.length);
+		},
 	});
+	expect(longest).toBe(4_000);
+});
 
-	it("refuses a log that cannot be written before the child starts", async () => {
-		const run = runProcess({ argv: [node, "-e", "0"], timeoutMs: 1_000, logPath: join(node, "x.log") });
-		await expect(run).rejects.toMatchObject({ code: "output-unwritable" });
-	});
+it("runProcess refuses a log that cannot be written before the child starts", async () => {
+	const run = runProcess({ argv: [node, "-e", "0"], timeoutMs: 1_000, logPath: join(node, "x.log") });
+	await expect(run).rejects.toMatchObject({ code: "output-unwritable" });
+});
 
-	it("reports that the disk is full where the log no longer fits", async () => {
-		const run = runProcess({ argv: [node, "-e", "console.log('x'.repeat(100000))"], timeoutMs: 600_000, logPath: "/dev/full" });
-		await expect(run).rejects.toMatchObject({ code: "disk-full", message: "No space left for /dev/full (ENOSPC)." });
-	});
+it("runProcess reports that the disk is full where the log no longer fits", async () => {
+	const run = runProcess({ argv: [node, "-e", "console.log('x'.repeat(100000))"], timeoutMs: 600_000, logPath: "/dev/full" });
+	await expect(run).rejects.toMatchObject({ code: "disk-full", message: "No space left for /dev/full (ENOSPC)." });
 });

@@ -1,6 +1,6 @@
 // What is written to stdout and stderr in a workflow commands nothing, in whatever pieces it comes.
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { standardStreams } from "../../../src/adapters/process/standard-streams.ts";
 
 function written(isActions: boolean, parts: readonly string[]): string {
@@ -13,27 +13,25 @@ function written(isActions: boolean, parts: readonly string[]): string {
 
 const part = fc.constantFrom(":", "::", "##", "[", "#", "error::x", " ", "\t", "\n", "\r", "\u0085", "\u2028", "std::bad_alloc", "x");
 
-describe("standard streams", () => {
-	it("let no command through in a workflow, and change nothing else", () => {
-		fc.assert(
-			fc.property(fc.array(part, { maxLength: 12 }), (parts) => {
-				const text = written(true, parts);
-				// As the runner does: lines by \r and \n, blanks of .NET before the command.
-				for (const line of text.split(/[\r\n]/)) expect(line).not.toMatch(/^[\s\u0085]*::|##\[/);
-				expect(text.replaceAll("\u200b", "")).toBe(parts.join(""));
-			}),
-			{ numRuns: 2000 },
-		);
-	});
+it("standard streams let no command through in a workflow, and change nothing else", () => {
+	fc.assert(
+		fc.property(fc.array(part, { maxLength: 12 }), (parts) => {
+			const text = written(true, parts);
+			// As the runner does: lines by \r and \n, blanks of .NET before the command.
+			for (const line of text.split(/[\r\n]/)) expect(line).not.toMatch(/^[\s\u0085]*::|##\[/);
+			expect(text.replaceAll("\u200b", "")).toBe(parts.join(""));
+		}),
+		{ numRuns: 2000 },
+	);
+});
 
-	it("leave a text as it is outside of a workflow", () => {
-		expect(written(false, ["::error::x\n", "##[group]y"])).toBe("::error::x\n##[group]y");
-	});
+it("standard streams leave a text as it is outside of a workflow", () => {
+	expect(written(false, ["::error::x\n", "##[group]y"])).toBe("::error::x\n##[group]y");
+});
 
-	it("write our own commands, with what would end them escaped", () => {
-		let text = "";
-		const log = { write: (line: string) => (text += line) };
-		standardStreams({ isActions: true }, { out: log, err: log }).command("group", "100 %\n::error::x");
-		expect(text).toBe("::group::100 %25%0A::error::x\n");
-	});
+it("standard streams write our own commands, with what would end them escaped", () => {
+	let text = "";
+	const log = { write: (line: string) => (text += line) };
+	standardStreams({ isActions: true }, { out: log, err: log }).command("group", "100 %\n::error::x");
+	expect(text).toBe("::group::100 %25%0A::error::x\n");
 });

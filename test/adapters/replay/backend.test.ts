@@ -1,6 +1,6 @@
 // The replay: the n-th run of an arm gives the n-th recorded one, and what was not recorded is said.
 import { readFileSync } from "node:fs";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { replay } from "../../../src/adapters/replay/backend.ts";
 import { openRecording } from "../../../src/adapters/replay/recording.ts";
 import type { BuiltEngine, MeasureJob } from "../../../src/ports/backend.ts";
@@ -23,53 +23,51 @@ async function open() {
 	return { recording, backend, telemetry, measure, folder };
 }
 
-describe("the replay", () => {
-	it("gives an arm's runs in the order of the recording, and a warm-up counts as none", async () => {
-		const { recording, measure, folder } = await open();
-		const recorded = (await recording.engine("classifier/fp16"))?.head.runs ?? [];
-		expect(recorded).toHaveLength(8);
-		await measure("classifier/fp16", "head", 0);
-		for (const run of recorded) {
-			const result = await measure("classifier/fp16", "head");
-			expect(result).toMatchObject({ state: "ok", wallMs: run.wallMs });
-			expect(result.state === "ok" && result.samplesMs[0]).toBe((run.samples[0] ?? 0) / 1e7);
-			expect(readFileSync(`${folder}/raw/run.f64`).readDoubleLE(0)).toBe((run.samples[0] ?? 0) / 1e7);
-		}
-		expect(await measure("classifier/fp16", "head")).toMatchObject({
-			state: "unusable",
-			reason: "The recording has no run 9 of classifier/fp16 (head).",
-		});
+it("the replay gives an arm's runs in the order of the recording, and a warm-up counts as none", async () => {
+	const { recording, measure, folder } = await open();
+	const recorded = (await recording.engine("classifier/fp16"))?.head.runs ?? [];
+	expect(recorded).toHaveLength(8);
+	await measure("classifier/fp16", "head", 0);
+	for (const run of recorded) {
+		const result = await measure("classifier/fp16", "head");
+		expect(result).toMatchObject({ state: "ok", wallMs: run.wallMs });
+		expect(result.state === "ok" && result.samplesMs[0]).toBe((run.samples[0] ?? 0) / 1e7);
+		expect(readFileSync(`${folder}/raw/run.f64`).readDoubleLE(0)).toBe((run.samples[0] ?? 0) / 1e7);
+	}
+	expect(await measure("classifier/fp16", "head")).toMatchObject({
+		state: "unusable",
+		reason: "The recording has no run 9 of classifier/fp16 (head).",
 	});
+});
 
-	it("reports what the GPU did in a run between the times of that run alone", async () => {
-		const { recording, telemetry, measure } = await open();
-		const [first, second] = (await recording.engine("encoder/fp16"))?.base.runs ?? [];
-		await measure("encoder/fp16", "base");
-		await measure("encoder/fp16", "base");
-		expect(telemetry.window(5, 15)).toEqual(first?.gpu);
-		expect(telemetry.window(15, 25)).toEqual(second?.gpu);
-		expect(telemetry.window(25, 35)).toBeNull();
-	});
+it("the replay reports what the GPU did in a run between the times of that run alone", async () => {
+	const { recording, telemetry, measure } = await open();
+	const [first, second] = (await recording.engine("encoder/fp16"))?.base.runs ?? [];
+	await measure("encoder/fp16", "base");
+	await measure("encoder/fp16", "base");
+	expect(telemetry.window(5, 15)).toEqual(first?.gpu);
+	expect(telemetry.window(15, 25)).toEqual(second?.gpu);
+	expect(telemetry.window(25, 35)).toBeNull();
+});
 
-	it.each(["nobody/fp16", "__proto__", "constructor"])("rejects an engine named %s", async (id) => {
-		const { backend, measure } = await open();
-		expect(await measure(id, "base")).toMatchObject({ state: "unusable" });
-		const job = {
-			engine: engine(id, "base"),
-			cases: [{ id: "case-0", inputs: {} }],
-			scratchFolder: "",
-			logPath: "",
-			threads: 1,
-			timeoutMs: 1,
-		};
-		expect(await backend.infer(job)).toMatchObject({ state: "done", cases: [{ id: "case-0", state: "failed" }] });
-	});
+it.each(["nobody/fp16", "__proto__", "constructor"])("the replay rejects an engine named %s", async (id) => {
+	const { backend, measure } = await open();
+	expect(await measure(id, "base")).toMatchObject({ state: "unusable" });
+	const job = {
+		engine: engine(id, "base"),
+		cases: [{ id: "case-0", inputs: {} }],
+		scratchFolder: "",
+		logPath: "",
+		threads: 1,
+		timeoutMs: 1,
+	};
+	expect(await backend.infer(job)).toMatchObject({ state: "done", cases: [{ id: "case-0", state: "failed" }] });
+});
 
-	it("rejects golden cases other than its own", async () => {
-		const { backend } = await open();
-		const cases = ["case-0", "case-1", "__proto__"].map((id) => ({ id, inputs: {} }));
-		const job = { engine: engine("segmenter/fp32", "head"), cases, scratchFolder: "", logPath: "", threads: 1, timeoutMs: 1 };
-		const result = await backend.infer(job);
-		expect(result.state === "done" && result.cases.map(({ state }) => state)).toEqual(["done", "failed", "failed"]);
-	});
+it("the replay rejects golden cases other than its own", async () => {
+	const { backend } = await open();
+	const cases = ["case-0", "case-1", "__proto__"].map((id) => ({ id, inputs: {} }));
+	const job = { engine: engine("segmenter/fp32", "head"), cases, scratchFolder: "", logPath: "", threads: 1, timeoutMs: 1 };
+	const result = await backend.infer(job);
+	expect(result.state === "done" && result.cases.map(({ state }) => state)).toEqual(["done", "failed", "failed"]);
 });

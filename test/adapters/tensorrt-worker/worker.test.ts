@@ -89,13 +89,13 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 		expect(counts).toEqual(Array.from({ length: 300 }, (_, index) => index + 1));
 	});
 
-	it("keeps the caller's ids, twice the same one and __proto__ among them", async () => {
+	it("the golden worker keeps the caller's ids, twice the same one and __proto__ among them", async () => {
 		const cases = ["a", "a", "__proto__", "x".repeat(100_000)].map((id) => ({ id, inputs: { x: float32([1, 2], [1, 2]) } }));
 		const result = await infer(negation, cases);
 		expect(result.state === "done" && result.cases.map(({ id, state }) => [id, state])).toEqual(cases.map(({ id }) => [id, "done"]));
 	});
 
-	it("has tensors named __proto__ like any other", async () => {
+	it("the golden worker has tensors named __proto__ like any other", async () => {
 		const name = "__proto__";
 		const plan: FakePlan = {
 			inputs: [{ name, dtype: "FLOAT", shape: [1] }],
@@ -127,7 +127,7 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 		]);
 	});
 
-	it("says of an output that no golden can hold which type it has", async () => {
+	it("the golden worker says of an output that no golden can hold which type it has", async () => {
 		const plan: FakePlan = {
 			inputs: [{ name: "x", dtype: "INT8", shape: [3] }],
 			outputs: [{ name: "scales", dtype: "E8M0", shape: [3], op: "same", from: "x" }],
@@ -172,7 +172,7 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 		expect(outputsOf(await infer({ ...negation, profiles }, cases))).toEqual(expected);
 	});
 
-	it("names the input whose shape no profile holds", async () => {
+	it("the golden worker names the input whose shape no profile holds", async () => {
 		const cases = [9, 1].map((rows) => ({ id: "a", inputs: { x: float32([rows, 2], new Array(rows * 2).fill(1)) } }));
 		const [refused, fine] = outputsOf(await infer(negation, cases));
 		expect(refused).toBe("input x has the shape [9, 2], the engine's profiles hold [1, 2] to [8, 2]");
@@ -218,19 +218,19 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 		expect(outputsOf(await infer(plan, cases))).toEqual([{ y: { ...x, shape: [2, 3] } }, { y: { ...x, shape: [3, 2] } }]);
 	});
 
-	it("lets an output lie in the memory of its input", async () => {
+	it("the golden worker lets an output lie in the memory of its input", async () => {
 		const plan = { ...negation, outputs: negation.outputs.map((output) => ({ ...output, op: "increment", alias: "x" })) };
 		expect(outputsOf(await infer(plan, numbered(3)))).toEqual([1, 2, 3].map((first) => ({ y: float32([1, 2], [first, 1.5]) })));
 	});
 
-	it("shows bytes that the engine never wrote as NaN, not as the last case's answer", async () => {
+	it("the golden worker shows bytes that the engine never wrote as NaN, not as the last case's answer", async () => {
 		const plan = { ...negation, outputs: negation.outputs.map((output) => ({ ...output, op: "nothing" })) };
 		for (const outputs of outputsOf(await infer(plan, numbered(2)))) {
 			expect(typeof outputs !== "string" && outputs["y"]?.data).toEqual(new Uint8Array(8).fill(255));
 		}
 	});
 
-	it("names case and tensor of inputs that do not fit, and goes on", async () => {
+	it("the golden worker names case and tensor of inputs that do not fit, and goes on", async () => {
 		const cases: InferCase[] = [
 			{ id: "a", inputs: {} },
 			{ id: "b", inputs: { x: float32([1, 2], [1, 2]), z: float32([1], [1]) } },
@@ -276,7 +276,7 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 		expect(fine).toEqual({ y: float32([1, 2], [-1, -1]) });
 	});
 
-	it("refuses inputs and answers above the limit, and goes on", async () => {
+	it("the golden worker refuses inputs and answers above the limit, and goes on", async () => {
 		const rows = (count: number): InferCase => ({ id: "a", inputs: { x: float32([count, 2], new Array(count * 2).fill(1)) } });
 		const z = { name: "z", dtype: "FLOAT", shape: [-1, 2], op: "same", from: "x" };
 		const plan = { ...negation, outputs: [...negation.outputs, z] };
@@ -286,7 +286,7 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 		expect(fine).toEqual({ y: float32([1, 2], [-1, -1]), z: float32([1, 2], [1, 1]) });
 	});
 
-	it("stops at the case at which the GPU was lost", async () => {
+	it("the golden worker stops at the case at which the GPU was lost", async () => {
 		const result = await infer({ ...negation, behave: [{ run: 2, do: "lose the GPU" }] }, numbered(4));
 		expect(failureOf(result)).toMatchObject({
 			code: "tool-crashed",
@@ -295,7 +295,7 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 		});
 	});
 
-	it("reports at which case the process crashed", async () => {
+	it("the golden worker reports at which case the process crashed", async () => {
 		const result = await infer({ ...negation, behave: [{ run: 3, do: "crash" }] }, numbered(4));
 		expect(failureOf(result)).toMatchObject({
 			code: "tool-crashed",
@@ -303,7 +303,7 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 		});
 	});
 
-	it("reports at which case it left with exit code 0", async () => {
+	it("the golden worker reports at which case it left with exit code 0", async () => {
 		const result = await infer({ ...negation, behave: [{ run: 1, do: "exit" }] }, numbered(1));
 		expect(failureOf(result)).toMatchObject({
 			code: "tool-output",
@@ -311,7 +311,7 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 		});
 	});
 
-	it("is killed at its timeout, with the case named", async () => {
+	it("the golden worker is killed at its timeout, with the case named", async () => {
 		const result = await infer({ ...negation, behave: [{ run: 2, do: "hang" }] }, numbered(3), { timeoutMs: 4_500 });
 		expect(failureOf(result)).toMatchObject({
 			code: "tool-timeout",
@@ -319,7 +319,7 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 		});
 	});
 
-	it("keeps a plugin's printf out of the frames and in the log", async () => {
+	it("the golden worker keeps a plugin's printf out of the frames and in the log", async () => {
 		const logPath = join(temporaryFolder(), "worker.log");
 		const result = await infer({ ...negation, behave: [{ run: 1, do: "printf" }] }, numbered(2), { logPath });
 		expect(outputsOf(result)).toHaveLength(2);
@@ -331,7 +331,7 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 		["is empty", "", "is empty"],
 		["is text", "not a plan", "is not a TensorRT plan"],
 		["is damaged", `ftrt${"\0".repeat(24)}{`, "a plan of version 0.0.0.0: IRuntime::deserializeCudaEngine: the plan is damaged"],
-	])("reports that an engine %s", async (_, content, message) => {
+	])("the golden worker reports that an engine %s", async (_, content, message) => {
 		const enginePath = join(temporaryFolder(), "other.plan");
 		if (content !== null) writeFileSync(enginePath, content);
 		expect(failureOf(await infer(negation, numbered(1), { enginePath }))).toMatchObject({
@@ -340,7 +340,7 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 		});
 	});
 
-	it("refuses memory formats that it cannot feed, plugins, devices and profiles that are not there", async () => {
+	it("the golden worker refuses memory formats that it cannot feed, plugins, devices and profiles that are not there", async () => {
 		const packed = { ...negation, inputs: negation.inputs.map((input) => ({ ...input, format: "CHW4" })) };
 		const messages = [
 			await infer(packed, numbered(1)),
@@ -405,7 +405,7 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 		expect(done.status).toBe(status);
 	});
 
-	it("reads the same frames from a file", () => {
+	it("the golden worker reads the same frames from a file", () => {
 		const folder = temporaryFolder();
 		const cases = join(folder, "cases.bin");
 		writeFileSync(cases, Buffer.concat([...encodeCase("a", { x: float32([1, 2], [1, 2]) }), encodeEnd()]));
@@ -418,7 +418,7 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 		expect([said, done.status]).toEqual([["hello", "result", "end"], 0]);
 	});
 
-	it("does not take itself for TensorRT where a link leads to it", async () => {
+	it("the golden worker does not take itself for TensorRT where a link leads to it", async () => {
 		const folder = temporaryFolder();
 		symlinkSync(workerPath, join(folder, "link.py"));
 		symlinkSync(dirname(workerPath), join(folder, "worker"));
@@ -431,7 +431,7 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 		}
 	});
 
-	it("finds TensorRT, or explains why there is none", async () => {
+	it("the golden worker finds TensorRT, or explains why there is none", async () => {
 		expect(await fakeWorker().probe()).toEqual({ tensorrt: "10.6.0", device: "Fake GPU" });
 		const broken = temporaryFolder();
 		writeFileSync(join(broken, "tensorrt.py"), "raise ImportError('libnvinfer.so.10: cannot open shared object file')");
@@ -479,11 +479,11 @@ describe("the client of the golden worker", () => {
 			says(hello, ...new Array(2).fill(`{"kind":"result","id":"0","tensors":[]}`)),
 			"an answer to a case that was not sent",
 		],
-	])("ends a worker that says %s", async (_, script, fault) => {
+	])("the client of the golden worker ends a worker that says %s", async (_, script, fault) => {
 		expect(failureOf(await talkTo(script))).toMatchObject({ code: "tool-output", message: expect.stringContaining(fault) });
 	});
 
-	it("does not take an early end for an answer", async () => {
+	it("the client of the golden worker does not take an early end for an answer", async () => {
 		const script = `${says(hello, `{"kind":"end","cases":0}`).split("\nsetInterval")[0]}`;
 		expect(failureOf(await talkTo(script))).toMatchObject({
 			code: "tool-output",

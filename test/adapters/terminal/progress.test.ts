@@ -45,82 +45,76 @@ function work(progress: Progress): void {
 	progress.done("2 of 2 engines built");
 }
 
-describe("terminalProgress", () => {
-	it("draws one line anew and leaves the stage's summary", () => {
-		const out = stream(100);
-		work(terminalProgress(out, { color: false, clock: manualTime().clock }));
-		const drawn = out.text.split("\r\u001b[2K");
-		expect(drawn.slice(1)).toEqual([
-			"  build",
-			"  build 1/2 · resnet50/fp16 (base)",
-			"  build 2/2 · resnet50/fp16 (head) · 2 min 5 s left",
-			"  build 2/2 · resnet50/fp16 (head) · pair 3 of 5 · 2 min 5 s left",
-			"✓ build · 2 of 2 engines built · 0 s\n",
-		]);
-	});
-
-	it("is drawn again as time passes, with the time left of the whole run", () => {
-		const { clock, ticker, pass } = manualTime();
-		const out = stream(100);
-		const progress = terminalProgress(out, { color: false, clock, ticker });
-		progress.expect?.(() => 90_000 - clock.now());
-		progress.stage("build", 1);
-		progress.item("net/fp16 (head)");
-		pass(10_000);
-		pass(70_000);
-		expect(out.text.split("\r\u001b[2K").slice(-2)).toEqual([
-			"  build 1/1 · net/fp16 (head) · 10 s · 1 min 20 s left",
-			"  build 1/1 · net/fp16 (head) · 1 min 20 s · 10 s left",
-		]);
-	});
-
-	it("never passes the width of the terminal", () => {
-		const out = stream(30);
-		work(terminalProgress(out, { color: false, clock: clockOf(1) }));
-		for (const line of out.text.split("\r\u001b[2K").slice(1, -1)) expect(line.length).toBeLessThan(30);
-	});
-
-	it("closes a stage that was not ended, and ignores text outside a stage", () => {
-		const out = stream();
-		const progress = terminalProgress(out, { color: true, clock: clockOf(1) });
-		progress.item("lost");
-		progress.detail("lost");
-		progress.done("lost");
-		progress.stage("a", 0);
-		progress.stage("b", 1);
-		expect(out.text).not.toContain("lost");
-		expect(out.text).toContain("\u001b[32m✓\u001b[39m a");
-	});
-
-	it("lets no name move the cursor or break the line", () => {
-		fc.assert(
-			fc.property(fc.string({ unit: "binary", maxLength: 40 }), (name) => {
-				const out = stream();
-				const progress = terminalProgress(out, { color: false, clock: clockOf(1) });
-				progress.stage("s", 1);
-				progress.item(`\u001b[2J${name}\r\n`);
-				progress.detail(name);
-				expect(out.text.replaceAll("\r\u001b[2K", "")).not.toMatch(/[\u0000-\u001f\u007f-\u009f]/);
-			}),
-		);
-	});
+it("terminalProgress draws one line anew and leaves the stage's summary", () => {
+	const out = stream(100);
+	work(terminalProgress(out, { color: false, clock: manualTime().clock }));
+	const drawn = out.text.split("\r\u001b[2K");
+	expect(drawn.slice(1)).toEqual([
+		"  build",
+		"  build 1/2 · resnet50/fp16 (base)",
+		"  build 2/2 · resnet50/fp16 (head) · 2 min 5 s left",
+		"  build 2/2 · resnet50/fp16 (head) · pair 3 of 5 · 2 min 5 s left",
+		"✓ build · 2 of 2 engines built · 0 s\n",
+	]);
 });
 
-describe("plainProgress", () => {
-	it("writes a line for each stage and item", () => {
-		const out = stream();
-		work(plainProgress(out));
-		expect(out.text).toBe(
-			"build (2)\n  [1/2] resnet50/fp16 (base)\n  [2/2] resnet50/fp16 (head) · 2 min 5 s left\n  2 of 2 engines built\n",
-		);
-	});
+it("terminalProgress is drawn again as time passes, with the time left of the whole run", () => {
+	const { clock, ticker, pass } = manualTime();
+	const out = stream(100);
+	const progress = terminalProgress(out, { color: false, clock, ticker });
+	progress.expect?.(() => 90_000 - clock.now());
+	progress.stage("build", 1);
+	progress.item("net/fp16 (head)");
+	pass(10_000);
+	pass(70_000);
+	expect(out.text.split("\r\u001b[2K").slice(-2)).toEqual([
+		"  build 1/1 · net/fp16 (head) · 10 s · 1 min 20 s left",
+		"  build 1/1 · net/fp16 (head) · 1 min 20 s · 10 s left",
+	]);
+});
+
+it("terminalProgress never passes the width of the terminal", () => {
+	const out = stream(30);
+	work(terminalProgress(out, { color: false, clock: clockOf(1) }));
+	for (const line of out.text.split("\r\u001b[2K").slice(1, -1)) expect(line.length).toBeLessThan(30);
+});
+
+it("terminalProgress closes a stage that was not ended, and ignores text outside a stage", () => {
+	const out = stream();
+	const progress = terminalProgress(out, { color: true, clock: clockOf(1) });
+	progress.item("lost");
+	progress.detail("lost");
+	progress.done("lost");
+	progress.stage("a", 0);
+	progress.stage("b", 1);
+	expect(out.text).not.toContain("lost");
+	expect(out.text).toContain("\u001b[32m✓\u001b[39m a");
+});
+
+it("terminalProgress lets no name move the cursor or break the line", () => {
+	fc.assert(
+		fc.property(fc.string({ unit: "binary", maxLength: 40 }), (name) => {
+			const out = stream();
+			const progress = terminalProgress(out, { color: false, clock: clockOf(1) });
+			progress.stage("s", 1);
+			progress.item(`\u001b[2J${name}\r\n`);
+			progress.detail(name);
+			expect(out.text.replaceAll("\r\u001b[2K", "")).not.toMatch(/[\u0000-\u001f\u007f-\u009f]/);
+		}),
+	);
+});
+
+it("plainProgress writes a line for each stage and item", () => {
+	const out = stream();
+	work(plainProgress(out));
+	expect(out.text).toBe("build (2)\n  [1/2] resnet50/fp16 (base)\n  [2/2] resnet50/fp16 (head) · 2 min 5 s left\n  2 of 2 engines built\n");
 });
 
 describe.each<[string, (pulse: Pulse, write: (text: string) => void) => Progress]>([
 	["plainProgress", (pulse, write) => plainProgress({ write }, pulse)],
 	["groupProgress", (pulse, write) => groupProgress(standardStreams({ isActions: true }, { out: { write }, err: { write } }), pulse)],
 ])("%s that is followed", (_, create) => {
-	it("says what it is at where a stage is silent for long, and nothing between stages", () => {
+	it("progress says what it is at where a stage is silent for long, and nothing between stages", () => {
 		const { clock, ticker, pass } = manualTime();
 		const lines: string[] = [];
 		const progress = create({ clock, ticker, afterMs: 1500 }, (text) => void lines.push(text));
@@ -139,39 +133,35 @@ describe.each<[string, (pulse: Pulse, write: (text: string) => void) => Progress
 	});
 });
 
-describe("groupProgress", () => {
-	it("folds each stage into a group and leaves its summary outside", () => {
-		const log = stream();
-		const progress = groupProgress(standardStreams({ isActions: true }, { out: log, err: log }));
-		work(progress);
-		progress.stage("measure", 0);
-		progress.stage("report", 0);
-		expect(log.text.trimEnd().split("\n")).toEqual([
-			"::group::build (2)",
-			"  [1/2] resnet50/fp16 (base)",
-			"  [2/2] resnet50/fp16 (head) · 2 min 5 s left",
-			"::endgroup::",
-			"build: 2 of 2 engines built",
-			"::group::measure",
-			"::endgroup::",
-			"::group::report",
-		]);
-	});
-
-	it("lets no name become a command of the runner", () => {
-		const log = stream();
-		const progress = groupProgress(standardStreams({ isActions: true }, { out: log, err: log }));
-		for (const name of ["::set-env name=x::y", "\n::stop-commands::x", "##[group]x", "a::endgroup::", ":::error::x"]) {
-			progress.stage(name, 1);
-			progress.item(name);
-			progress.done(name);
-		}
-		for (const line of log.text.split("\n")) if (!/^::(group|endgroup)::/.test(line)) expect(line).not.toMatch(/^\s*::|##\[/);
-	});
+it("groupProgress folds each stage into a group and leaves its summary outside", () => {
+	const log = stream();
+	const progress = groupProgress(standardStreams({ isActions: true }, { out: log, err: log }));
+	work(progress);
+	progress.stage("measure", 0);
+	progress.stage("report", 0);
+	expect(log.text.trimEnd().split("\n")).toEqual([
+		"::group::build (2)",
+		"  [1/2] resnet50/fp16 (base)",
+		"  [2/2] resnet50/fp16 (head) · 2 min 5 s left",
+		"::endgroup::",
+		"build: 2 of 2 engines built",
+		"::group::measure",
+		"::endgroup::",
+		"::group::report",
+	]);
 });
 
-describe("quietProgress", () => {
-	it("reports nothing", () => {
-		expect(() => work(silentProgress())).not.toThrow();
-	});
+it("groupProgress lets no name become a command of the runner", () => {
+	const log = stream();
+	const progress = groupProgress(standardStreams({ isActions: true }, { out: log, err: log }));
+	for (const name of ["::set-env name=x::y", "\n::stop-commands::x", "##[group]x", "a::endgroup::", ":::error::x"]) {
+		progress.stage(name, 1);
+		progress.item(name);
+		progress.done(name);
+	}
+	for (const line of log.text.split("\n")) if (!/^::(group|endgroup)::/.test(line)) expect(line).not.toMatch(/^\s*::|##\[/);
+});
+
+it("quietProgress reports nothing", () => {
+	expect(() => work(silentProgress())).not.toThrow();
 });

@@ -1,111 +1,105 @@
 // TensorRT as a backend: what is asked of trtexec, which channel runs the goldens, and what is refused before it runs.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { GoldenWorker } from "../../../src/adapters/trtexec/context.ts";
 import { bed, image, infer, measure } from "../../support/replay/bed.ts";
 
-describe("build", () => {
-	it.each([
-		["11.1.0", "fp16", "classifier", "precision-in-onnx", /models\.net\.engines\.fp16\.onnx/],
-		["8.6.1", "bf16", "classifier", "setting-unsupported", /8\.6\.1 has no precision bf16/],
-	])("with TensorRT %s refuses %s of %s as %s, without a run", async (version, precision, model, code, says) => {
-		const { backend, job, folder } = bed({ version, replay: { comparison: "slower-head" } });
-		const record = await backend.build(await job({ config: ["precision: fp16", `precision: ${precision}`], model }));
-		expect(record).toMatchObject({ state: "refused", failure: { code, kind: "refusal", title: expect.stringMatching(says) } });
-		expect(existsSync(join(folder, "build.log"))).toBe(false);
-	});
-
-	it("builds an engine whose INT8 was never calibrated, and reports it: its golden is to judge it", async () => {
-		const recording = "10.6/build-classifier-int8-no-calibration";
-		const { backend, job } = bed({ replay: { comparison: "slower-head", faults: [{ step: "build", do: "recording", recording }] } });
-		const record = await backend.build(await job({ config: ["precision: fp16", "precision: int8"] }));
-		expect(record.state, JSON.stringify(record.failure)).toBe("built");
-		expect(record.recipe?.["typing"]).toBe("FP32+INT8");
-		expect(record.notes?.[0]).toBe(
-			"The engine was built as int8 without calibration and without Q/DQ nodes: trtexec used made-up ranges, so its outputs are meaningless.",
-		);
-	});
-
-	it("runs a plan once if the log does not show that it was loaded", async () => {
-		const silent = bed({ replay: { faults: [{ step: "build", do: "unloaded" }] } });
-		expect((await silent.backend.build(await silent.job())).state).toBe("built");
-		const faults = [
-			{ step: "build", do: "unloaded" },
-			{ step: "golden", do: "recording", recording: "10.6/fail-engine-truncated" },
-		] as const;
-		const broken = bed({ replay: { faults } });
-		expect(await broken.backend.build(await broken.job())).toMatchObject({ state: "refused", failure: { code: "plan-truncated" } });
-	});
+it.each([
+	["11.1.0", "fp16", "classifier", "precision-in-onnx", /models\.net\.engines\.fp16\.onnx/],
+	["8.6.1", "bf16", "classifier", "setting-unsupported", /8\.6\.1 has no precision bf16/],
+])("build with TensorRT %s refuses %s of %s as %s, without a run", async (version, precision, model, code, says) => {
+	const { backend, job, folder } = bed({ version, replay: { comparison: "slower-head" } });
+	const record = await backend.build(await job({ config: ["precision: fp16", `precision: ${precision}`], model }));
+	expect(record).toMatchObject({ state: "refused", failure: { code, kind: "refusal", title: expect.stringMatching(says) } });
+	expect(existsSync(join(folder, "build.log"))).toBe(false);
 });
 
-describe("infer", () => {
-	it("gives every output by its name, type and shape", async () => {
-		const here = bed();
-		const result = await infer(here, await here.engine());
-		if (result.state !== "done" || result.cases[0]?.state !== "done") throw new Error(JSON.stringify(result));
-		const { outputs } = result.cases[0];
-		expect(Object.entries(outputs).map(([name, tensor]) => [name, tensor.dtype, tensor.shape, tensor.data.length])).toEqual([
-			["logits_out", "float32", [1, 6, 64, 64], 98304],
-			["mask", "int64", [1, 64, 64], 32768],
-		]);
-		expect(readFileSync(join(here.folder, "verify.log"), "utf8")).toContain("&&&& PASSED");
-		expect(existsSync(join(here.folder, "scratch/cases"))).toBe(false);
-	});
-
-	it.each([
-		["twice the bytes", { image: image({ data: new Uint8Array(2 * 49152) }) }, /98304 bytes, its shape .* needs 49152/],
-		["half the bytes", { image: image({ data: new Uint8Array(24576) }) }, /24576 bytes/],
-		["another type", { image: image({ dtype: "float16", data: new Uint8Array(24576) }) }, /float16, the model's is float32/],
-		["another shape", { image: image({ shape: [1, 3, 4096] }) }, /does not take/],
-		["an input too many", { image: image(), ["__proto__2"]: image() }, /none of the engine's/],
-		["no input", {}, /no values for input image/],
-	])("refuses a case with %s before trtexec could read it wrongly", async (_what, inputs, says) => {
-		const here = bed();
-		const result = await infer(here, await here.engine(), { inputs });
-		expect(result).toMatchObject({ state: "done", cases: [{ state: "failed", message: expect.stringMatching(says) }] });
-	});
-
-	it("prefers the Python worker of the same TensorRT, and probes it once", async () => {
-		let probes = 0;
-		const worker: GoldenWorker = {
-			probe: async () => ({ tensorrt: "10.6.0.26", n: probes++ }),
-			infer: async ({ cases }) => ({ state: "done", cases: cases.map(({ id }) => ({ id, state: "done", outputs: {} })), wallMs: 1 }),
-		};
-		const here = bed({ worker });
-		const engine = await here.engine();
-		for (let times = 0; times < 2; times += 1) {
-			expect(await infer(here, engine)).toMatchObject({ cases: [{ state: "done", outputs: {} }] });
-		}
-		expect(probes).toBe(1);
-		expect(here.backend.notes?.()).toEqual(["Golden cases ran in TensorRT's Python API (10.6.0.26)."]);
-	});
-
-	it.each([
-		["of another version", { tensorrt: "10.7.0" }, /Python has TensorRT 10\.7\.0, trtexec is 10\.6\.0/],
-		["that is absent", { absent: "Python has no TensorRT." }, /Python has no TensorRT\.$/],
-	])("falls back to trtexec from a worker %s, and reports it", async (_what, probed, says) => {
-		const worker: GoldenWorker = { probe: async () => probed, infer: () => Promise.reject(new Error("not to be asked")) };
-		const here = bed({ worker });
-		expect(await infer(here, await here.engine())).toMatchObject({ state: "done", cases: [{ state: "done" }] });
-		expect(here.backend.notes?.().join()).toMatch(says);
-	});
+it("build builds an engine whose INT8 was never calibrated, and reports it: its golden is to judge it", async () => {
+	const recording = "10.6/build-classifier-int8-no-calibration";
+	const { backend, job } = bed({ replay: { comparison: "slower-head", faults: [{ step: "build", do: "recording", recording }] } });
+	const record = await backend.build(await job({ config: ["precision: fp16", "precision: int8"] }));
+	expect(record.state, JSON.stringify(record.failure)).toBe("built");
+	expect(record.recipe?.["typing"]).toBe("FP32+INT8");
+	expect(record.notes?.[0]).toBe(
+		"The engine was built as int8 without calibration and without Q/DQ nodes: trtexec used made-up ranges, so its outputs are meaningless.",
+	);
 });
 
-describe("measure", () => {
-	it("feeds its own inputs, keeps the samples, and reports TensorRT's memory", async () => {
-		const here = bed();
-		const engine = await here.engine();
-		const result = await measure(here, engine);
-		if (result.state !== "ok") throw new Error(result.reason);
-		const bytes = readFileSync(join(here.folder, "raw/a.f64"));
-		expect([...result.samplesMs.slice(0, 3)]).toEqual([0, 8, 16].map((at) => bytes.readDoubleLE(at)));
-		expect(result.samplesMs).toHaveLength(400);
-		expect(result.peakMemoryBytes).toBeGreaterThan(1e6);
-		expect(result.timedMs).toBeGreaterThan(10);
-		const [, reported] = /Throughput: ([\d.]+) qps/.exec(readFileSync(join(here.folder, "measure.log"), "utf8")) ?? [];
-		expect(result.reportedThroughputPerSecond).toBe(Number(reported));
-		expect(result.enqueueBound).toBe(false);
-		expect(readFileSync(join(here.folder, "measure.log"), "utf8")).toContain("Using values loaded from in0.bin for input image");
-	});
+it("build runs a plan once if the log does not show that it was loaded", async () => {
+	const silent = bed({ replay: { faults: [{ step: "build", do: "unloaded" }] } });
+	expect((await silent.backend.build(await silent.job())).state).toBe("built");
+	const faults = [
+		{ step: "build", do: "unloaded" },
+		{ step: "golden", do: "recording", recording: "10.6/fail-engine-truncated" },
+	] as const;
+	const broken = bed({ replay: { faults } });
+	expect(await broken.backend.build(await broken.job())).toMatchObject({ state: "refused", failure: { code: "plan-truncated" } });
+});
+
+it("infer gives every output by its name, type and shape", async () => {
+	const here = bed();
+	const result = await infer(here, await here.engine());
+	if (result.state !== "done" || result.cases[0]?.state !== "done") throw new Error(JSON.stringify(result));
+	const { outputs } = result.cases[0];
+	expect(Object.entries(outputs).map(([name, tensor]) => [name, tensor.dtype, tensor.shape, tensor.data.length])).toEqual([
+		["logits_out", "float32", [1, 6, 64, 64], 98304],
+		["mask", "int64", [1, 64, 64], 32768],
+	]);
+	expect(readFileSync(join(here.folder, "verify.log"), "utf8")).toContain("&&&& PASSED");
+	expect(existsSync(join(here.folder, "scratch/cases"))).toBe(false);
+});
+
+it.each([
+	["twice the bytes", { image: image({ data: new Uint8Array(2 * 49152) }) }, /98304 bytes, its shape .* needs 49152/],
+	["half the bytes", { image: image({ data: new Uint8Array(24576) }) }, /24576 bytes/],
+	["another type", { image: image({ dtype: "float16", data: new Uint8Array(24576) }) }, /float16, the model's is float32/],
+	["another shape", { image: image({ shape: [1, 3, 4096] }) }, /does not take/],
+	["an input too many", { image: image(), ["__proto__2"]: image() }, /none of the engine's/],
+	["no input", {}, /no values for input image/],
+])("infer refuses a case with %s before trtexec could read it wrongly", async (_what, inputs, says) => {
+	const here = bed();
+	const result = await infer(here, await here.engine(), { inputs });
+	expect(result).toMatchObject({ state: "done", cases: [{ state: "failed", message: expect.stringMatching(says) }] });
+});
+
+it("infer prefers the Python worker of the same TensorRT, and probes it once", async () => {
+	let probes = 0;
+	const worker: GoldenWorker = {
+		probe: async () => ({ tensorrt: "10.6.0.26", n: probes++ }),
+		infer: async ({ cases }) => ({ state: "done", cases: cases.map(({ id }) => ({ id, state: "done", outputs: {} })), wallMs: 1 }),
+	};
+	const here = bed({ worker });
+	const engine = await here.engine();
+	for (let times = 0; times < 2; times += 1) {
+		expect(await infer(here, engine)).toMatchObject({ cases: [{ state: "done", outputs: {} }] });
+	}
+	expect(probes).toBe(1);
+	expect(here.backend.notes?.()).toEqual(["Golden cases ran in TensorRT's Python API (10.6.0.26)."]);
+});
+
+it.each([
+	["of another version", { tensorrt: "10.7.0" }, /Python has TensorRT 10\.7\.0, trtexec is 10\.6\.0/],
+	["that is absent", { absent: "Python has no TensorRT." }, /Python has no TensorRT\.$/],
+])("infer falls back to trtexec from a worker %s, and reports it", async (_what, probed, says) => {
+	const worker: GoldenWorker = { probe: async () => probed, infer: () => Promise.reject(new Error("not to be asked")) };
+	const here = bed({ worker });
+	expect(await infer(here, await here.engine())).toMatchObject({ state: "done", cases: [{ state: "done" }] });
+	expect(here.backend.notes?.().join()).toMatch(says);
+});
+
+it("measure feeds its own inputs, keeps the samples, and reports TensorRT's memory", async () => {
+	const here = bed();
+	const engine = await here.engine();
+	const result = await measure(here, engine);
+	if (result.state !== "ok") throw new Error(result.reason);
+	const bytes = readFileSync(join(here.folder, "raw/a.f64"));
+	expect([...result.samplesMs.slice(0, 3)]).toEqual([0, 8, 16].map((at) => bytes.readDoubleLE(at)));
+	expect(result.samplesMs).toHaveLength(400);
+	expect(result.peakMemoryBytes).toBeGreaterThan(1e6);
+	expect(result.timedMs).toBeGreaterThan(10);
+	const [, reported] = /Throughput: ([\d.]+) qps/.exec(readFileSync(join(here.folder, "measure.log"), "utf8")) ?? [];
+	expect(result.reportedThroughputPerSecond).toBe(Number(reported));
+	expect(result.enqueueBound).toBe(false);
+	expect(readFileSync(join(here.folder, "measure.log"), "utf8")).toContain("Using values loaded from in0.bin for input image");
 });

@@ -1,7 +1,7 @@
 // What an engine is known by in the cache: the model, the flags, and every file that the flags name.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { entryStore } from "../../../src/adapters/cache/entries.ts";
 import { buildRequest, restoreEngine, saveBuild } from "../../../src/adapters/trtexec/build-cache.ts";
 import type { TrtexecContext } from "../../../src/adapters/trtexec/context.ts";
@@ -43,55 +43,53 @@ function setUp() {
 	return { folder, places, context, write, ask, notes };
 }
 
-describe("the engine cache", () => {
-	it("gives back an engine with the timings that it was built on, and what was known of it", async () => {
-		const { places, context, write, ask } = setUp();
-		write("plan", "timings");
-		await saveBuild(await ask("--fp16"), facts, { before: { hash: null }, context });
-		write("other", null);
-		rmSync(places.cache);
-		const recalled = await restoreEngine(await ask("--fp16"), context);
-		expect(recalled).toMatchObject({ state: "built", durationMs: 1500, engineBytes: 4 });
-		expect([readFileSync(places.engine, "utf8"), readFileSync(places.cache, "utf8")]).toEqual(["plan", "timings"]);
-		expect(context.cacheEntries.get(places.cache)).toBe(3);
-	});
+it("the engine cache gives back an engine with the timings that it was built on, and what was known of it", async () => {
+	const { places, context, write, ask } = setUp();
+	write("plan", "timings");
+	await saveBuild(await ask("--fp16"), facts, { before: { hash: null }, context });
+	write("other", null);
+	rmSync(places.cache);
+	const recalled = await restoreEngine(await ask("--fp16"), context);
+	expect(recalled).toMatchObject({ state: "built", durationMs: 1500, engineBytes: 4 });
+	expect([readFileSync(places.engine, "utf8"), readFileSync(places.cache, "utf8")]).toEqual(["plan", "timings"]);
+	expect(context.cacheEntries.get(places.cache)).toBe(3);
+});
 
-	it("does not give the second arm an engine that was built on other timings", async () => {
-		const { context, write, ask } = setUp();
-		write("plan", "timings");
-		await saveBuild(await ask(), facts, { before: { hash: null }, context });
-		expect(await restoreEngine(await ask(), context)).toBeNull();
-	});
+it("the engine cache does not give the second arm an engine that was built on other timings", async () => {
+	const { context, write, ask } = setUp();
+	write("plan", "timings");
+	await saveBuild(await ask(), facts, { before: { hash: null }, context });
+	expect(await restoreEngine(await ask(), context)).toBeNull();
+});
 
-	it("tells flags, and the content of the files that they name, apart", async () => {
-		const { folder, context, write, ask } = setUp();
-		const plugin = join(folder, "plugin.so");
-		for (const content of ["one", "two"]) {
-			writeFileSync(plugin, content);
-			write(content, "timings");
-			await saveBuild(await ask(`--staticPlugins=${plugin}`), facts, { before: { hash: null }, context });
-		}
-		await saveBuild(await ask("--fp16"), facts, { before: { hash: null }, context });
-		expect(readdirSync(join(folder, "cache"))).toHaveLength(3);
-	});
+it("the engine cache tells flags, and the content of the files that they name, apart", async () => {
+	const { folder, context, write, ask } = setUp();
+	const plugin = join(folder, "plugin.so");
+	for (const content of ["one", "two"]) {
+		writeFileSync(plugin, content);
+		write(content, "timings");
+		await saveBuild(await ask(`--staticPlugins=${plugin}`), facts, { before: { hash: null }, context });
+	}
+	await saveBuild(await ask("--fp16"), facts, { before: { hash: null }, context });
+	expect(readdirSync(join(folder, "cache"))).toHaveLength(3);
+});
 
-	it("leaves no plan behind where what is kept is of another version", async () => {
-		const { folder, places, context, write, ask } = setUp();
-		write("plan", "timings");
-		await saveBuild(await ask(), { ...facts, durationMs: undefined as unknown as number }, { before: { hash: null }, context });
-		for (const path of Object.values(places)) rmSync(path);
-		expect(readdirSync(join(folder, "cache"))).toHaveLength(1);
-		expect(await restoreEngine(await ask(), context)).toBeNull();
-		for (const path of Object.values(places)) expect(existsSync(path), path).toBe(false);
-	});
+it("the engine cache leaves no plan behind where what is kept is of another version", async () => {
+	const { folder, places, context, write, ask } = setUp();
+	write("plan", "timings");
+	await saveBuild(await ask(), { ...facts, durationMs: undefined as unknown as number }, { before: { hash: null }, context });
+	for (const path of Object.values(places)) rmSync(path);
+	expect(readdirSync(join(folder, "cache"))).toHaveLength(1);
+	expect(await restoreEngine(await ask(), context)).toBeNull();
+	for (const path of Object.values(places)) expect(existsSync(path), path).toBe(false);
+});
 
-	it("keeps nothing where the GPU is unknown, and reports once what could not be kept", async () => {
-		const { context, write, ask, notes, folder } = setUp();
-		write("plan", "timings");
-		await saveBuild(await ask(), facts, { before: { hash: null }, context: { ...context, machine: null } });
-		expect(() => readdirSync(join(folder, "cache"))).toThrow();
-		writeFileSync(join(folder, "cache"), "");
-		await saveBuild(await ask(), facts, { before: { hash: null }, context });
-		expect(notes[0]).toMatch(/^The build could not be cached for later runs: /);
-	});
+it("the engine cache keeps nothing where the GPU is unknown, and reports once what could not be kept", async () => {
+	const { context, write, ask, notes, folder } = setUp();
+	write("plan", "timings");
+	await saveBuild(await ask(), facts, { before: { hash: null }, context: { ...context, machine: null } });
+	expect(() => readdirSync(join(folder, "cache"))).toThrow();
+	writeFileSync(join(folder, "cache"), "");
+	await saveBuild(await ask(), facts, { before: { hash: null }, context });
+	expect(notes[0]).toMatch(/^The build could not be cached for later runs: /);
 });

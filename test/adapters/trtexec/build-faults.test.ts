@@ -1,7 +1,7 @@
 // Builds by a trtexec that fails, lies or misbehaves: recorded failures and scripted ones.
 import { statSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { bed } from "../../support/replay/bed.ts";
 import type { ReplayFault } from "../../support/replay/install.ts";
 
@@ -44,14 +44,12 @@ const recordedBuilds: readonly (readonly [recording: string, code: string, kind:
 /** Of trtexec, by the recording. */
 const versions: Readonly<Record<string, string>> = { "10.6": "10.6.0", "10.15": "10.15.1", "11.2": "11.1.0" };
 
-describe("a recorded build that failed", () => {
-	it.each(recordedBuilds)("%s is refused as %s, a %s", async (recording, code, kind) => {
-		const version = recording.split("/", 1)[0] ?? "";
-		const fault = { step: "build", do: "recording", recording } as const;
-		const { backend, job } = bed({ version: versions[version] ?? "", replay: { comparison: "slower-head", faults: [fault] } });
-		const record = await backend.build(await job(version === "11.2" ? { config: ["precision: fp16", "precision: fp32"] } : {}));
-		expect(record).toMatchObject({ state: "refused", failure: { code, kind, fix: expect.stringMatching(/\S/) } });
-	});
+it.each(recordedBuilds)("a recorded build that failed %s is refused as %s, a %s", async (recording, code, kind) => {
+	const version = recording.split("/", 1)[0] ?? "";
+	const fault = { step: "build", do: "recording", recording } as const;
+	const { backend, job } = bed({ version: versions[version] ?? "", replay: { comparison: "slower-head", faults: [fault] } });
+	const record = await backend.build(await job(version === "11.2" ? { config: ["precision: fp16", "precision: fp32"] } : {}));
+	expect(record).toMatchObject({ state: "refused", failure: { code, kind, fix: expect.stringMatching(/\S/) } });
 });
 
 interface BuildRow {
@@ -76,12 +74,10 @@ const builds: BuildRow[] = [
 	{ what: "floods its log with 200 MB", fault: { do: "flood", bytes: 200e6 }, code: "unknown", kind: "runner" },
 ];
 
-describe("a build that", () => {
-	it.each(builds)("$what is no engine: $code", async ({ fault, code, kind, state = "refused" }) => {
-		const { backend, job, folder } = bed({ replay: { comparison: "slower-head", faults: [{ step: "build", ...fault }] } });
-		const asked = await job();
-		const record = await backend.build({ ...asked, timeoutMs: state === "timed-out" ? 1000 : asked.timeoutMs });
-		expect(record).toMatchObject({ state, failure: { code, kind } });
-		expect(statSync(record.log ?? join(folder, "none")).size).toBeLessThan(70e6);
-	});
+it.each(builds)("a build that $what is no engine: $code", async ({ fault, code, kind, state = "refused" }) => {
+	const { backend, job, folder } = bed({ replay: { comparison: "slower-head", faults: [{ step: "build", ...fault }] } });
+	const asked = await job();
+	const record = await backend.build({ ...asked, timeoutMs: state === "timed-out" ? 1000 : asked.timeoutMs });
+	expect(record).toMatchObject({ state, failure: { code, kind } });
+	expect(statSync(record.log ?? join(folder, "none")).size).toBeLessThan(70e6);
 });

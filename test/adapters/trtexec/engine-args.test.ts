@@ -1,6 +1,6 @@
 // From a config to trtexec's arguments, by version: builds, timed runs and golden cases, as the adapters ask for them.
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { fileModelReader } from "../../../src/adapters/files/model-reader.ts";
 import type { Processes, RunOptions } from "../../../src/adapters/process/processes.ts";
 import { trtexecBackend } from "../../../src/adapters/trtexec/backend.ts";
@@ -96,102 +96,98 @@ const one = (min: number, opt: number, max: number) => [shapes("minShapes", min)
 const dims = "dims: { batch: { min: 1, opt: 4, max: 8 } }";
 const profiles = "profiles: [{ batch: 1 }, { batch: { min: 2, opt: 8, max: 32 } }]";
 
-describe("the arguments of a build", () => {
-	it.each([
-		["8.6.1", `precision: fp16, ${dims}, workspace: 512MiB`, ["--fp16", ...one(1, 4, 8), "--memPoolSize=workspace:512"]],
-		["10.15.1", `precision: fp16, ${dims}, workspace: 4GB`, ["--fp16", ...one(1, 4, 8), "--memPoolSize=workspace:3814M"]],
-		["11.1.0", `precision: fp32, ${dims}, optimization-level: 0`, [...one(1, 4, 8), "--builderOptimizationLevel=0"]],
-		[
-			"10.6.0",
-			`precision: fp16, ${dims}, plugins: [a.so, { path: b.so, dynamic: true }]`,
-			["--fp16", ...one(1, 4, 8), "--staticPlugins=/arm/a.so", "--dynamicPlugins=/arm/b.so"],
-		],
-		[
-			"10.6.0",
-			`precision: int8, ${dims}, dla: { core: 1, gpu-fallback: true }`,
-			["--int8", "--fp16", ...one(1, 4, 8), "--allowGPUFallback", "--useDLACore=1"],
-		],
-		["8.6.1", `precision: fp16, ${dims}, dla: { core: 0 }`, ["--fp16", ...one(1, 4, 8), "--useDLACore=0"]],
-		[
-			"10.15.1",
-			`precision: int8, ${dims}, calibration: net.cache, plugins: []`,
-			["--int8", "--fp16", ...one(1, 4, 8), "--calib=/arm/net.cache"],
-		],
-		["9.3.0", `precision: fp16, ${profiles}`, ["--fp16", "--profile=0", ...one(1, 1, 1), "--profile=1", ...one(2, 8, 32)]],
-		[
-			"11.1.0",
-			`precision: fp32, ${dims}, flags: [--sparsity=enable, --versionCompatible]`,
-			[...one(1, 4, 8), "--sparsity=enable", "--versionCompatible"],
-		],
-	])("of TensorRT %s for { %s }", async (version, engine, argv) => {
-		const here = bed(`{ ${engine} }`, version);
-		await build(here);
-		expect(tellingArgv(here)).toEqual(argv);
-	});
-
-	it.each([
-		["11.1.0", `precision: fp16, ${dims}`, "precision-in-onnx", "models.net.engines.e.onnx: TensorRT 11.1.0 takes the precision from"],
-		["11.1.0", `precision: int8, ${dims}, calibration: net.cache`, "precision-in-onnx", "models.net.engines.e.onnx"],
-		["8.6.1", `precision: fp16, ${profiles}`, "setting-unsupported", "models.net.engines.e.profiles: TensorRT 8.6.1 has no several"],
-		["8.6.1", `precision: bf16, ${dims}`, "setting-unsupported", "models.net.engines.e.precision"],
-	])("of TensorRT %s for { %s } are refused as %s", async (version, engine, code, says) => {
-		const here = bed(`{ ${engine} }`, version);
-		expect(await build(here)).toMatchObject({ state: "refused", failure: { code, title: expect.stringContaining(says) } });
-		expect(here.processes.asked).toEqual([]);
-	});
+it.each([
+	["8.6.1", `precision: fp16, ${dims}, workspace: 512MiB`, ["--fp16", ...one(1, 4, 8), "--memPoolSize=workspace:512"]],
+	["10.15.1", `precision: fp16, ${dims}, workspace: 4GB`, ["--fp16", ...one(1, 4, 8), "--memPoolSize=workspace:3814M"]],
+	["11.1.0", `precision: fp32, ${dims}, optimization-level: 0`, [...one(1, 4, 8), "--builderOptimizationLevel=0"]],
+	[
+		"10.6.0",
+		`precision: fp16, ${dims}, plugins: [a.so, { path: b.so, dynamic: true }]`,
+		["--fp16", ...one(1, 4, 8), "--staticPlugins=/arm/a.so", "--dynamicPlugins=/arm/b.so"],
+	],
+	[
+		"10.6.0",
+		`precision: int8, ${dims}, dla: { core: 1, gpu-fallback: true }`,
+		["--int8", "--fp16", ...one(1, 4, 8), "--allowGPUFallback", "--useDLACore=1"],
+	],
+	["8.6.1", `precision: fp16, ${dims}, dla: { core: 0 }`, ["--fp16", ...one(1, 4, 8), "--useDLACore=0"]],
+	[
+		"10.15.1",
+		`precision: int8, ${dims}, calibration: net.cache, plugins: []`,
+		["--int8", "--fp16", ...one(1, 4, 8), "--calib=/arm/net.cache"],
+	],
+	["9.3.0", `precision: fp16, ${profiles}`, ["--fp16", "--profile=0", ...one(1, 1, 1), "--profile=1", ...one(2, 8, 32)]],
+	[
+		"11.1.0",
+		`precision: fp32, ${dims}, flags: [--sparsity=enable, --versionCompatible]`,
+		[...one(1, 4, 8), "--sparsity=enable", "--versionCompatible"],
+	],
+])("the arguments of a build of TensorRT %s for { %s }", async (version, engine, argv) => {
+	const here = bed(`{ ${engine} }`, version);
+	await build(here);
+	expect(tellingArgv(here)).toEqual(argv);
 });
 
-describe("the arguments of a run", () => {
-	it.each([
-		["10.6.0", `precision: fp16, ${dims}, workspace: 1GiB, optimization-level: 5`, 4, []],
-		[
-			"10.6.0",
-			`precision: fp16, ${dims}, plugins: [a.so, { path: b.so, dynamic: true }], flags: [--sparsity=force, --versionCompatible]`,
-			4,
-			["--staticPlugins=/arm/a.so", "--dynamicPlugins=/arm/b.so", "--versionCompatible"],
-		],
-		["10.6.0", `precision: fp16, ${profiles}`, 16, ["--useProfile=1"]],
-		["10.6.0", `precision: fp16, ${profiles}`, 1, []],
-	])("of TensorRT %s for { %s } at batch %i are those that the engine needs", async (version, engine, batch, argv) => {
-		const here = bed(`{ ${engine} }`, version);
-		const [shape, modes] = [shapes("shapes", batch), ["--useCudaGraph", "--useSpinWait", "--noDataTransfers"]];
-		const sorted = [...argv].sort();
-		await time(here, batch);
-		expect(tellingArgv(here).sort()).toEqual([shape, ...modes, ...sorted].sort());
-		await verify(here, batch);
-		expect(tellingArgv(here).sort()).toEqual([shape, ...sorted].sort());
-	});
+it.each([
+	["11.1.0", `precision: fp16, ${dims}`, "precision-in-onnx", "models.net.engines.e.onnx: TensorRT 11.1.0 takes the precision from"],
+	["11.1.0", `precision: int8, ${dims}, calibration: net.cache`, "precision-in-onnx", "models.net.engines.e.onnx"],
+	["8.6.1", `precision: fp16, ${profiles}`, "setting-unsupported", "models.net.engines.e.profiles: TensorRT 8.6.1 has no several"],
+	["8.6.1", `precision: bf16, ${dims}`, "setting-unsupported", "models.net.engines.e.precision"],
+])("the arguments of a build of TensorRT %s for { %s } are refused as %s", async (version, engine, code, says) => {
+	const here = bed(`{ ${engine} }`, version);
+	expect(await build(here)).toMatchObject({ state: "refused", failure: { code, title: expect.stringContaining(says) } });
+	expect(here.processes.asked).toEqual([]);
+});
 
-	it("on a DLA take no CUDA graph, and go to trtexec: the Python worker knows no DLA", async () => {
-		const worker: GoldenWorker = { probe: async () => ({ tensorrt: "10.6.0" }), infer: () => Promise.reject(new Error("not to be asked")) };
-		const here = bed(`{ precision: fp16, ${dims}, dla: { core: 1 } }`, "10.6.0", worker);
-		await time(here, 4);
-		expect(tellingArgv(here)).toEqual([shapes("shapes", 4), "--useSpinWait", "--noDataTransfers", "--useDLACore=1"]);
-		await verify(here, 4);
-		expect(tellingArgv(here)).toEqual([shapes("shapes", 4), "--useDLACore=1"]);
-	});
+it.each([
+	["10.6.0", `precision: fp16, ${dims}, workspace: 1GiB, optimization-level: 5`, 4, []],
+	[
+		"10.6.0",
+		`precision: fp16, ${dims}, plugins: [a.so, { path: b.so, dynamic: true }], flags: [--sparsity=force, --versionCompatible]`,
+		4,
+		["--staticPlugins=/arm/a.so", "--dynamicPlugins=/arm/b.so", "--versionCompatible"],
+	],
+	["10.6.0", `precision: fp16, ${profiles}`, 16, ["--useProfile=1"]],
+	["10.6.0", `precision: fp16, ${profiles}`, 1, []],
+])("the arguments of a run of TensorRT %s for { %s } at batch %i are those that the engine needs", async (version, engine, batch, argv) => {
+	const here = bed(`{ ${engine} }`, version);
+	const [shape, modes] = [shapes("shapes", batch), ["--useCudaGraph", "--useSpinWait", "--noDataTransfers"]];
+	const sorted = [...argv].sort();
+	await time(here, batch);
+	expect(tellingArgv(here).sort()).toEqual([shape, ...modes, ...sorted].sort());
+	await verify(here, batch);
+	expect(tellingArgv(here).sort()).toEqual([shape, ...sorted].sort());
+});
 
-	it("are not requested for int64 on TensorRT 8, which would read it as int32: the case names what to install", async () => {
-		const here = bed("{ precision: fp32 }", "8.6.1");
-		const engine = { ...(await built(here)), model: await fileModelReader().read("test/fixtures/models/int64.onnx") };
-		const x: Tensor = { dtype: "int64", shape: [4], data: new Uint8Array(32) };
-		const places = { scratchFolder: join(here.folder, "scratch"), logPath: join(here.folder, "b.log") };
-		const result = await here.backend.infer({ engine, cases: [{ id: "a", inputs: { x } }], ...places, threads: 1, timeoutMs: 1000 });
-		const message = "input x is int64, which TensorRT 8.6.1 takes as int32: install TensorRT's Python package, which converts it";
-		expect(result).toMatchObject({ state: "done", cases: [{ id: "a", state: "failed", message }] });
-		expect(here.processes.asked).toEqual([]);
-	});
+it("the arguments of a run on a DLA take no CUDA graph, and go to trtexec: the Python worker knows no DLA", async () => {
+	const worker: GoldenWorker = { probe: async () => ({ tensorrt: "10.6.0" }), infer: () => Promise.reject(new Error("not to be asked")) };
+	const here = bed(`{ precision: fp16, ${dims}, dla: { core: 1 } }`, "10.6.0", worker);
+	await time(here, 4);
+	expect(tellingArgv(here)).toEqual([shapes("shapes", 4), "--useSpinWait", "--noDataTransfers", "--useDLACore=1"]);
+	await verify(here, 4);
+	expect(tellingArgv(here)).toEqual([shapes("shapes", 4), "--useDLACore=1"]);
+});
 
-	it("hand the plugins to the Python worker", async () => {
-		const seen: (readonly string[])[] = [];
-		const worker: GoldenWorker = {
-			probe: async () => ({ tensorrt: "10.6.0" }),
-			infer: async ({ plugins }) => {
-				seen.push(plugins);
-				return { state: "done", cases: [], wallMs: 1 };
-			},
-		};
-		await verify(bed(`{ precision: fp16, ${dims}, plugins: [a.so, b.so] }`, "10.6.0", worker), 4);
-		expect(seen).toEqual([["/arm/a.so", "/arm/b.so"]]);
-	});
+it("the arguments of a run are not requested for int64 on TensorRT 8, which would read it as int32: the case names what to install", async () => {
+	const here = bed("{ precision: fp32 }", "8.6.1");
+	const engine = { ...(await built(here)), model: await fileModelReader().read("test/fixtures/models/int64.onnx") };
+	const x: Tensor = { dtype: "int64", shape: [4], data: new Uint8Array(32) };
+	const places = { scratchFolder: join(here.folder, "scratch"), logPath: join(here.folder, "b.log") };
+	const result = await here.backend.infer({ engine, cases: [{ id: "a", inputs: { x } }], ...places, threads: 1, timeoutMs: 1000 });
+	const message = "input x is int64, which TensorRT 8.6.1 takes as int32: install TensorRT's Python package, which converts it";
+	expect(result).toMatchObject({ state: "done", cases: [{ id: "a", state: "failed", message }] });
+	expect(here.processes.asked).toEqual([]);
+});
+
+it("the arguments of a run hand the plugins to the Python worker", async () => {
+	const seen: (readonly string[])[] = [];
+	const worker: GoldenWorker = {
+		probe: async () => ({ tensorrt: "10.6.0" }),
+		infer: async ({ plugins }) => {
+			seen.push(plugins);
+			return { state: "done", cases: [], wallMs: 1 };
+		},
+	};
+	await verify(bed(`{ precision: fp16, ${dims}, plugins: [a.so, b.so] }`, "10.6.0", worker), 4);
+	expect(seen).toEqual([["/arm/a.so", "/arm/b.so"]]);
 });

@@ -1,5 +1,5 @@
 // Timed runs and golden cases by a trtexec that fails, lies or misbehaves: each is a failure with its code, never a number.
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { bed, infer, measure } from "../../support/replay/bed.ts";
 import type { ReplayFault } from "../../support/replay/install.ts";
 
@@ -110,36 +110,34 @@ const runs: RunRow[] = [
 	},
 ];
 
-describe("a trtexec that", () => {
-	it.each(runs)("$what makes no result: $code", async ({ fault, code, says }) => {
-		const here = bed({ replay: { faults: [fault] } });
-		const engine = await here.engine();
-		const timeoutMs = fault.do === "hang" ? 1000 : 600_000;
-		// What these leave behind meets the next run.
-		if (["vanish", "damaged-plan"].includes(fault.do)) expect((await measure(here, engine)).state).toBe("ok");
-		const result = await (fault.step === "golden" ? infer(here, engine, { timeoutMs }) : measure(here, engine, timeoutMs));
-		expect(result).toMatchObject({ state: fault.step === "golden" ? "failed" : "unusable", failure: { code } });
-		expect(JSON.stringify(result)).toMatch(says);
-	});
+it.each(runs)("a trtexec that $what makes no result: $code", async ({ fault, code, says }) => {
+	const here = bed({ replay: { faults: [fault] } });
+	const engine = await here.engine();
+	const timeoutMs = fault.do === "hang" ? 1000 : 600_000;
+	// What these leave behind meets the next run.
+	if (["vanish", "damaged-plan"].includes(fault.do)) expect((await measure(here, engine)).state).toBe("ok");
+	const result = await (fault.step === "golden" ? infer(here, engine, { timeoutMs }) : measure(here, engine, timeoutMs));
+	expect(result).toMatchObject({ state: fault.step === "golden" ? "failed" : "unusable", failure: { code } });
+	expect(JSON.stringify(result)).toMatch(says);
+});
 
-	it.each([
-		["refuses an input's name", { do: "recording", recording: "10.6/fail-input-unknown-name" }, /\[input-name-unknown\]/],
-		["cuts a dump short", { do: "recording", recording: "10.6/golden-data-dependent-fp32-0" }, /\[raw-dump-truncated\]/],
-		["leaves an output of too few bytes", { do: "short-output" }, /logits_out.*bytes/],
-		["leaves an output out", { do: "no-output" }, /logits_out.*is not there/],
-	])("%s for a golden case fails that case, and names it", async (_what, fault, says) => {
-		const here = bed({ replay: { faults: [{ step: "golden", ...fault }] } });
-		const result = await infer(here, await here.engine());
-		expect(result).not.toMatchObject({ cases: [{ state: "done" }] });
-		expect(JSON.stringify(result)).toMatch(says);
-	});
+it.each([
+	["refuses an input's name", { do: "recording", recording: "10.6/fail-input-unknown-name" }, /\[input-name-unknown\]/],
+	["cuts a dump short", { do: "recording", recording: "10.6/golden-data-dependent-fp32-0" }, /\[raw-dump-truncated\]/],
+	["leaves an output of too few bytes", { do: "short-output" }, /logits_out.*bytes/],
+	["leaves an output out", { do: "no-output" }, /logits_out.*is not there/],
+])("a trtexec that %s for a golden case fails that case, and names it", async (_what, fault, says) => {
+	const here = bed({ replay: { faults: [{ step: "golden", ...fault }] } });
+	const result = await infer(here, await here.engine());
+	expect(result).not.toMatchObject({ cases: [{ state: "done" }] });
+	expect(JSON.stringify(result)).toMatch(says);
+});
 
-	it.each([
-		["prints bytes that are no text", { do: "invalid-utf8-then-work" }],
-		["floods its log with 100 MB of errors", { do: "flood-of-errors-then-work", bytes: 100e6 }],
-	])("%s is measured all the same", async (_what, fault) => {
-		const here = bed({ replay: { faults: [{ step: "perf", ...fault }] } });
-		const result = await measure(here, await here.engine());
-		expect(result.state === "ok" && result.samplesMs.length).toBe(400);
-	});
+it.each([
+	["prints bytes that are no text", { do: "invalid-utf8-then-work" }],
+	["floods its log with 100 MB of errors", { do: "flood-of-errors-then-work", bytes: 100e6 }],
+])("a trtexec that %s is measured all the same", async (_what, fault) => {
+	const here = bed({ replay: { faults: [{ step: "perf", ...fault }] } });
+	const result = await measure(here, await here.engine());
+	expect(result.state === "ok" && result.samplesMs.length).toBe(400);
 });

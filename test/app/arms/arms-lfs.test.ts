@@ -50,103 +50,101 @@ function installLfs(folder: string): LfsWorld {
 	};
 }
 
-describe("files of Git LFS", () => {
-	it("are fetched where the base needs them, and no others", async () => {
-		const world = installLfs(temporaryFolder());
-		const files = { ".gitattributes": attributes, "model.onnx": world.pointer("the base's model"), "other.onnx": world.pointer("another") };
-		const repo = makeRepository({ base: files, head: { ...files, "model.onnx": "head model" } });
-		const opened = await open(workspaceOf(repo), { event: pullEvent(repo) }, world.env);
-		expect(read(opened, "base", "model.onnx")).toBe("the base's model");
-		expect(read(opened, "base", "other.onnx")).toContain("git-lfs");
-		expect(world.pulls()).toEqual([{ args: ["--include=/model.onnx", "--exclude=", "origin"], filter: true }]);
-		expect(opened.notes).toEqual([]);
-		await opened.close();
-	});
+it("files of Git LFS are fetched where the base needs them, and no others", async () => {
+	const world = installLfs(temporaryFolder());
+	const files = { ".gitattributes": attributes, "model.onnx": world.pointer("the base's model"), "other.onnx": world.pointer("another") };
+	const repo = makeRepository({ base: files, head: { ...files, "model.onnx": "head model" } });
+	const opened = await open(workspaceOf(repo), { event: pullEvent(repo) }, world.env);
+	expect(read(opened, "base", "model.onnx")).toBe("the base's model");
+	expect(read(opened, "base", "other.onnx")).toContain("git-lfs");
+	expect(world.pulls()).toEqual([{ args: ["--include=/model.onnx", "--exclude=", "origin"], filter: true }]);
+	expect(opened.notes).toEqual([]);
+	await opened.close();
+});
 
-	it("include external data that the model names", async () => {
-		const world = installLfs(temporaryFolder());
-		const files = { ".gitattributes": attributes, "model.onnx": world.pointer(withWeights), "w,1 [a].bin": world.pointer(weights) };
-		const repo = makeRepository({ base: files, head: { ...files, "model.onnx": "head model" } });
-		const opened = await open(workspaceOf(repo), { event: pullEvent(repo) }, world.env);
-		expect(read(opened, "base", "w,1 [a].bin")).toBe(weights);
-		expect(world.pulls().map(({ args }) => args[0])).toEqual(["--include=/model.onnx", "--include=/w?1??a?.bin"]);
-		await opened.close();
-	});
+it("files of Git LFS include external data that the model names", async () => {
+	const world = installLfs(temporaryFolder());
+	const files = { ".gitattributes": attributes, "model.onnx": world.pointer(withWeights), "w,1 [a].bin": world.pointer(weights) };
+	const repo = makeRepository({ base: files, head: { ...files, "model.onnx": "head model" } });
+	const opened = await open(workspaceOf(repo), { event: pullEvent(repo) }, world.env);
+	expect(read(opened, "base", "w,1 [a].bin")).toBe(weights);
+	expect(world.pulls().map(({ args }) => args[0])).toEqual(["--include=/model.onnx", "--include=/w?1??a?.bin"]);
+	await opened.close();
+});
 
-	it("include a head's golden tensors, and everything where a command prepares the model", async () => {
-		const world = installLfs(temporaryFolder());
-		const golden = Object.fromEntries(
-			["x0.npy", "y0.npy"].map((name) => [`golden/${name}`, world.pointer(readFileSync(join(fixtures, "golden", name)))]),
-		);
-		const files = {
-			".gitattributes": attributes,
-			"golden/golden.json": "fixture:golden/golden.json",
-			"weights.pt": world.pointer("weights"),
-			...golden,
-		};
-		const repo = makeRepository({ base: files, head: { ...files, "model.onnx": "head model" } });
-		const workspace = workspaceOf(repo);
-		const opened = await open(workspace, { base: repo.base, head: repo.head, event: pullEvent(repo) }, world.env);
-		expect(world.pulls().map(({ args }) => args[0])).toEqual(["--include=/golden/x0.npy,/golden/y0.npy"]);
-		await opened.close();
-		const preparing = configOf().models.map((each) => ({ ...each, prepare: { command: "python export.py", env: [] } }));
-		const again = await open(workspace, { config: { ...configOf(), models: preparing }, event: pullEvent(repo) }, world.env);
-		expect(world.pulls().at(-1)?.args).toEqual(["--exclude=", "origin"]);
-		expect(read(again, "base", "weights.pt")).toBe("weights");
-		await again.close();
-	});
+it("files of Git LFS include a head's golden tensors, and everything where a command prepares the model", async () => {
+	const world = installLfs(temporaryFolder());
+	const golden = Object.fromEntries(
+		["x0.npy", "y0.npy"].map((name) => [`golden/${name}`, world.pointer(readFileSync(join(fixtures, "golden", name)))]),
+	);
+	const files = {
+		".gitattributes": attributes,
+		"golden/golden.json": "fixture:golden/golden.json",
+		"weights.pt": world.pointer("weights"),
+		...golden,
+	};
+	const repo = makeRepository({ base: files, head: { ...files, "model.onnx": "head model" } });
+	const workspace = workspaceOf(repo);
+	const opened = await open(workspace, { base: repo.base, head: repo.head, event: pullEvent(repo) }, world.env);
+	expect(world.pulls().map(({ args }) => args[0])).toEqual(["--include=/golden/x0.npy,/golden/y0.npy"]);
+	await opened.close();
+	const preparing = configOf().models.map((each) => ({ ...each, prepare: { command: "python export.py", env: [] } }));
+	const again = await open(workspace, { config: { ...configOf(), models: preparing }, event: pullEvent(repo) }, world.env);
+	expect(world.pulls().at(-1)?.args).toEqual(["--exclude=", "origin"]);
+	expect(read(again, "base", "weights.pt")).toBe("weights");
+	await again.close();
+});
 
-	it("stay pointers, with the way out said, where git-lfs is not installed", async () => {
-		const folder = temporaryFolder();
-		const world = installLfs(folder);
-		const files = { ".gitattributes": attributes, "model.onnx": world.pointer("model") };
-		const repo = makeRepository({ base: files, head: { ...files, "model.onnx": "head model" } });
-		const workspace = workspaceOf(repo);
-		// As `git lfs install` configured it, on a machine that lost git-lfs.
-		for (const part of ["smudge", "process"]) git(workspace, "config", `filter.lfs.${part}`, "git-lfs-is-gone");
-		git(workspace, "config", "filter.lfs.required", "true");
-		const opened = await open(workspace, { event: pullEvent(repo) }, { PATH: pathWithoutLfs(folder) });
-		expect(read(opened, "base", "model.onnx")).toContain("git-lfs");
-		expect(opened.notes).toEqual([expect.stringContaining("git-lfs is not installed")]);
-		expect(opened.folders[0]?.lfsProblem?.fix).toContain("apt-get install -y git-lfs");
-		await opened.close();
-	});
+it("files of Git LFS stay pointers, with the way out said, where git-lfs is not installed", async () => {
+	const folder = temporaryFolder();
+	const world = installLfs(folder);
+	const files = { ".gitattributes": attributes, "model.onnx": world.pointer("model") };
+	const repo = makeRepository({ base: files, head: { ...files, "model.onnx": "head model" } });
+	const workspace = workspaceOf(repo);
+	// As `git lfs install` configured it, on a machine that lost git-lfs.
+	for (const part of ["smudge", "process"]) git(workspace, "config", `filter.lfs.${part}`, "git-lfs-is-gone");
+	git(workspace, "config", "filter.lfs.required", "true");
+	const opened = await open(workspace, { event: pullEvent(repo) }, { PATH: pathWithoutLfs(folder) });
+	expect(read(opened, "base", "model.onnx")).toContain("git-lfs");
+	expect(opened.notes).toEqual([expect.stringContaining("git-lfs is not installed")]);
+	expect(opened.folders[0]?.lfsProblem?.fix).toContain("apt-get install -y git-lfs");
+	await opened.close();
+});
 
-	it("that the server lacks are named in a note", async () => {
-		const world = installLfs(temporaryFolder());
-		const files = { ".gitattributes": attributes, "model.onnx": world.pointer("model", false) };
-		const repo = makeRepository({ base: files, head: { ...files, "model.onnx": "head model" } });
-		const opened = await open(workspaceOf(repo), { event: pullEvent(repo) }, world.env);
-		expect(opened.notes).toEqual([expect.stringMatching(/could not be fetched: Failed to fetch some objects/)]);
-		await opened.close();
-	});
+it("files of Git LFS that the server lacks are named in a note", async () => {
+	const world = installLfs(temporaryFolder());
+	const files = { ".gitattributes": attributes, "model.onnx": world.pointer("model", false) };
+	const repo = makeRepository({ base: files, head: { ...files, "model.onnx": "head model" } });
+	const opened = await open(workspaceOf(repo), { event: pullEvent(repo) }, world.env);
+	expect(opened.notes).toEqual([expect.stringMatching(/could not be fetched: Failed to fetch some objects/)]);
+	await opened.close();
+});
 
-	it("are not asked for where the head of a fork names the server", async () => {
-		const world = installLfs(temporaryFolder());
-		const files = {
-			".gitattributes": attributes,
-			".lfsconfig": "[lfs]\n\turl = https://collector.invalid\n",
-			"model.onnx": world.pointer("model"),
-		};
-		const repo = makeRepository({ base: { "model.onnx": "base model" }, head: files });
-		const workspace = workspaceOf(repo);
-		const headRepository = repository("stranger/engines", 80_002);
-		const opened = await open(workspace, { head: repo.head, event: pullEvent(repo, { headRepository }) }, world.env);
-		expect(opened.notes).toEqual([expect.stringMatching(/sets its own LFS server in \.lfsconfig and comes from a fork/)]);
-		expect(world.pulls()).toEqual([]);
-		await opened.close();
-		const ours = await open(workspace, { head: repo.head, event: pullEvent(repo) }, world.env);
-		expect(world.pulls()).toHaveLength(1);
-		await ours.close();
-	});
+it("files of Git LFS are not asked for where the head of a fork names the server", async () => {
+	const world = installLfs(temporaryFolder());
+	const files = {
+		".gitattributes": attributes,
+		".lfsconfig": "[lfs]\n\turl = https://collector.invalid\n",
+		"model.onnx": world.pointer("model"),
+	};
+	const repo = makeRepository({ base: { "model.onnx": "base model" }, head: files });
+	const workspace = workspaceOf(repo);
+	const headRepository = repository("stranger/engines", 80_002);
+	const opened = await open(workspace, { head: repo.head, event: pullEvent(repo, { headRepository }) }, world.env);
+	expect(opened.notes).toEqual([expect.stringMatching(/sets its own LFS server in \.lfsconfig and comes from a fork/)]);
+	expect(world.pulls()).toEqual([]);
+	await opened.close();
+	const ours = await open(workspace, { head: repo.head, event: pullEvent(repo) }, world.env);
+	expect(world.pulls()).toHaveLength(1);
+	await ours.close();
+});
 
-	it("cost nothing in a repository without them", async () => {
-		const world = installLfs(temporaryFolder());
-		const repo = makeRepository({ base: { "model.onnx": world.pointer("model") }, head: texts.head });
-		const opened = await open(workspaceOf(repo), { event: pullEvent(repo) }, world.env);
-		expect(world.pulls()).toEqual([]);
-		await opened.close();
-	});
+it("files of Git LFS cost nothing in a repository without them", async () => {
+	const world = installLfs(temporaryFolder());
+	const repo = makeRepository({ base: { "model.onnx": world.pointer("model") }, head: texts.head });
+	const opened = await open(workspaceOf(repo), { event: pullEvent(repo) }, world.env);
+	expect(world.pulls()).toEqual([]);
+	await opened.close();
 });
 
 const hasLfs = (() => {
@@ -159,7 +157,7 @@ const hasLfs = (() => {
 })();
 
 describe.skipIf(!hasLfs)("the real git-lfs", () => {
-	it("fetches what is requested, and takes no program from the repository's .lfsconfig", async () => {
+	it("the real git-lfs fetches what is requested, and takes no program from the repository's .lfsconfig", async () => {
 		const root = temporaryFolder();
 		const [work, origin, mark] = [join(root, "work"), join(root, "origin.git"), join(root, "ran")];
 		const evil = join(root, "evil.sh");

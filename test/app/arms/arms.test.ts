@@ -1,7 +1,7 @@
 // Both arms as folders: checked out beside the workspace, and gone afterwards.
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { removeLeftWorktrees } from "../../../src/adapters/git/worktree.ts";
 import { parseRunEvent } from "../../../src/formats/github/event.ts";
 import { push, schedule, workflowDispatch } from "../../support/event-payloads.ts";
@@ -12,171 +12,169 @@ import { makeRepository, pullEvent, workspaceOf } from "../../support/pull-repos
 
 const zeros = "0".repeat(40);
 
-describe("both arms", () => {
-	it("of a pull request are the workspace and a worktree of the merge base, in a shallow clone", async () => {
-		const repo = makeRepository(texts);
-		const workspace = workspaceOf(repo);
-		const opened = await open(workspace, { event: pullEvent(repo) });
-		expect(opened.folders.map(({ source }) => source)).toEqual([
-			{ label: "main", ref: "main", commit: repo.base, found: expect.stringContaining("merge commit") },
-			{ label: "#7", ref: "refs/pull/7/merge", commit: repo.merge },
-		]);
-		expect([read(opened, "base", "model.onnx"), read(opened, "head", "model.onnx")]).toEqual(["base model", "head model"]);
-		expect(opened.folders[1]?.path).toBe(workspace);
-		await opened.close();
-		expect(git(workspace, "worktree", "list").split("\n")).toHaveLength(1);
-		expect(existsSync(join(workspace, "out", "worktrees", "base"))).toBe(false);
-		expect(git(workspace, "status", "--porcelain", "--untracked-files=no")).toBe("");
-	});
+it("both arms of a pull request are the workspace and a worktree of the merge base, in a shallow clone", async () => {
+	const repo = makeRepository(texts);
+	const workspace = workspaceOf(repo);
+	const opened = await open(workspace, { event: pullEvent(repo) });
+	expect(opened.folders.map(({ source }) => source)).toEqual([
+		{ label: "main", ref: "main", commit: repo.base, found: expect.stringContaining("merge commit") },
+		{ label: "#7", ref: "refs/pull/7/merge", commit: repo.merge },
+	]);
+	expect([read(opened, "base", "model.onnx"), read(opened, "head", "model.onnx")]).toEqual(["base model", "head model"]);
+	expect(opened.folders[1]?.path).toBe(workspace);
+	await opened.close();
+	expect(git(workspace, "worktree", "list").split("\n")).toHaveLength(1);
+	expect(existsSync(join(workspace, "out", "worktrees", "base"))).toBe(false);
+	expect(git(workspace, "status", "--porcelain", "--untracked-files=no")).toBe("");
+});
 
-	it("lie in the config's folder of both commits", async () => {
-		const repo = makeRepository({ base: { "deep/model.onnx": "base model" }, head: { "deep/model.onnx": "head model" } });
-		const workspace = workspaceOf(repo);
-		const opened = await open(workspace, { home: join(workspace, "deep"), event: pullEvent(repo) });
-		expect([read(opened, "base", "model.onnx"), read(opened, "head", "model.onnx")]).toEqual(["base model", "head model"]);
-		expect(opened.folders[1]?.source).toMatchObject({ commit: repo.merge });
-		await opened.close();
-	});
+it("both arms lie in the config's folder of both commits", async () => {
+	const repo = makeRepository({ base: { "deep/model.onnx": "base model" }, head: { "deep/model.onnx": "head model" } });
+	const workspace = workspaceOf(repo);
+	const opened = await open(workspace, { home: join(workspace, "deep"), event: pullEvent(repo) });
+	expect([read(opened, "base", "model.onnx"), read(opened, "head", "model.onnx")]).toEqual(["base model", "head model"]);
+	expect(opened.folders[1]?.source).toMatchObject({ commit: repo.merge });
+	await opened.close();
+});
 
-	it("name no commit for a workspace that a step has changed", async () => {
-		const repo = makeRepository(texts);
-		const workspace = workspaceOf(repo);
-		writeFileSync(join(workspace, "model.onnx"), "made by a step");
-		const opened = await open(workspace, { event: pullEvent(repo) });
-		expect(opened.folders[1]?.source).toEqual({
-			label: "#7",
-			ref: "refs/pull/7/merge",
-			found: expect.stringMatching(/^The workspace as it is: \w{7} with changes/),
-		});
-		expect(read(opened, "head", "model.onnx")).toBe("made by a step");
-		await opened.close();
+it("both arms name no commit for a workspace that a step has changed", async () => {
+	const repo = makeRepository(texts);
+	const workspace = workspaceOf(repo);
+	writeFileSync(join(workspace, "model.onnx"), "made by a step");
+	const opened = await open(workspace, { event: pullEvent(repo) });
+	expect(opened.folders[1]?.source).toEqual({
+		label: "#7",
+		ref: "refs/pull/7/merge",
+		found: expect.stringMatching(/^The workspace as it is: \w{7} with changes/),
 	});
+	expect(read(opened, "head", "model.onnx")).toBe("made by a step");
+	await opened.close();
+});
 
-	it("are those that the user names, whatever the event says", async () => {
-		const repo = makeRepository(texts);
-		const workspace = workspaceOf(repo);
-		const opened = await open(workspace, { base: repo.head, head: repo.base, event: pullEvent(repo) });
-		expect(opened.folders.map(({ source }) => source.commit)).toEqual([repo.head, repo.base]);
-		expect([read(opened, "base", "model.onnx"), read(opened, "head", "model.onnx")]).toEqual(["head model", "base model"]);
-		await opened.close();
-		expect(git(workspace, "worktree", "list").split("\n")).toHaveLength(1);
-	});
+it("both arms are those that the user names, whatever the event says", async () => {
+	const repo = makeRepository(texts);
+	const workspace = workspaceOf(repo);
+	const opened = await open(workspace, { base: repo.head, head: repo.base, event: pullEvent(repo) });
+	expect(opened.folders.map(({ source }) => source.commit)).toEqual([repo.head, repo.base]);
+	expect([read(opened, "base", "model.onnx"), read(opened, "head", "model.onnx")]).toEqual(["head model", "base model"]);
+	await opened.close();
+	expect(git(workspace, "worktree", "list").split("\n")).toHaveLength(1);
+});
 
-	it("are found for a head that the user names", async () => {
-		const repo = makeRepository(texts);
-		const workspace = workspaceOf(repo, repo.base);
-		const opened = await open(workspace, { head: "refs/heads/feature", event: pullEvent(repo) });
-		expect(opened.folders.map(({ source }) => source.label)).toEqual(["main", "refs/heads/feature"]);
-		await opened.close();
-	});
+it("both arms are found for a head that the user names", async () => {
+	const repo = makeRepository(texts);
+	const workspace = workspaceOf(repo, repo.base);
+	const opened = await open(workspace, { head: "refs/heads/feature", event: pullEvent(repo) });
+	expect(opened.folders.map(({ source }) => source.label)).toEqual(["main", "refs/heads/feature"]);
+	await opened.close();
+});
 
-	it("are fetched by the name that the user gives, in a workflow", async () => {
-		const repo = makeRepository(texts);
-		const workspace = workspaceOf(repo);
-		const opened = await open(workspace, { base: "main", event: pullEvent(repo) });
-		expect(opened.folders[0]?.source).toEqual({ label: "main", ref: "main", commit: repo.base });
-		await opened.close();
-		await expect(open(workspace, { base: "main" })).rejects.toMatchObject({ code: "git-ref", message: expect.stringContaining("shallow") });
-	});
+it("both arms are fetched by the name that the user gives, in a workflow", async () => {
+	const repo = makeRepository(texts);
+	const workspace = workspaceOf(repo);
+	const opened = await open(workspace, { base: "main", event: pullEvent(repo) });
+	expect(opened.folders[0]?.source).toEqual({ label: "main", ref: "main", commit: repo.base });
+	await opened.close();
+	await expect(open(workspace, { base: "main" })).rejects.toMatchObject({ code: "git-ref", message: expect.stringContaining("shallow") });
+});
 
-	it("are one, with the reason, where there is no earlier release", async () => {
-		const repo = makeRepository(texts);
-		const workspace = workspaceOf(repo, repo.base);
-		const event = parseRunEvent("schedule", schedule(), { sha: repo.base, ref: "refs/heads/main" });
-		const opened = await open(workspace, { event });
-		expect(opened).toMatchObject({
-			folders: [{ arm: "head", source: { label: "main", commit: repo.base } }],
-			noBase: expect.stringMatching(/^no release/),
-		});
-		await opened.close();
+it("both arms are one, with the reason, where there is no earlier release", async () => {
+	const repo = makeRepository(texts);
+	const workspace = workspaceOf(repo, repo.base);
+	const event = parseRunEvent("schedule", schedule(), { sha: repo.base, ref: "refs/heads/main" });
+	const opened = await open(workspace, { event });
+	expect(opened).toMatchObject({
+		folders: [{ arm: "head", source: { label: "main", commit: repo.base } }],
+		noBase: expect.stringMatching(/^no release/),
 	});
+	await opened.close();
+});
 
-	it("are none in a workflow's folder that git knows nothing of, or where there is no git: a base may well exist", async () => {
-		const folder = writeProject(temporaryFolder(), { "model.onnx": "x" });
-		const event = parseRunEvent("workflow_dispatch", workflowDispatch("refs/heads/main"), { sha: "a".repeat(40), ref: "refs/heads/main" });
-		await expect(open(folder, { event })).rejects.toMatchObject({ code: "git-ref", message: expect.stringContaining("no git repository") });
-		await expect(open(folder, { event }, { PATH: folder })).rejects.toMatchObject({
-			code: "tool-missing",
-			details: { fix: expect.stringContaining("Install git") },
-		});
-		git(folder, "init", "--quiet");
-		expect(await open(folder, { event })).toMatchObject({ folders: [{ arm: "head" }], noBase: expect.stringContaining("no commit") });
+it("both arms are none in a workflow's folder that git knows nothing of, or where there is no git: a base may well exist", async () => {
+	const folder = writeProject(temporaryFolder(), { "model.onnx": "x" });
+	const event = parseRunEvent("workflow_dispatch", workflowDispatch("refs/heads/main"), { sha: "a".repeat(40), ref: "refs/heads/main" });
+	await expect(open(folder, { event })).rejects.toMatchObject({ code: "git-ref", message: expect.stringContaining("no git repository") });
+	await expect(open(folder, { event }, { PATH: folder })).rejects.toMatchObject({
+		code: "tool-missing",
+		details: { fix: expect.stringContaining("Install git") },
 	});
+	git(folder, "init", "--quiet");
+	expect(await open(folder, { event })).toMatchObject({ folders: [{ arm: "head" }], noBase: expect.stringContaining("no commit") });
+});
 
-	it("stay as they were on the command line", async () => {
-		const repo = makeRepository(texts);
-		const workspace = workspaceOf(repo);
-		expect(await open(workspace)).toMatchObject({
-			folders: [{ arm: "head", source: { commit: repo.merge } }],
-			noBase: "no base was given, so only builds, goldens and absolute limits are checked.",
-		});
+it("both arms stay as they were on the command line", async () => {
+	const repo = makeRepository(texts);
+	const workspace = workspaceOf(repo);
+	expect(await open(workspace)).toMatchObject({
+		folders: [{ arm: "head", source: { commit: repo.merge } }],
+		noBase: "no base was given, so only builds, goldens and absolute limits are checked.",
 	});
+});
 
-	it("are compared on the command line with what the config pins, or with the last release, from what the clone has", async () => {
-		const folder = writeProject(temporaryFolder(), { "model.onnx": "released" });
-		git(folder, "init", "--quiet");
-		const commit = (): string => {
-			git(folder, "add", "--all");
-			git(folder, "commit", "--quiet", "--message", "State");
-			return git(folder, "rev-parse", "HEAD");
-		};
-		const released = commit();
-		git(folder, "tag", "v1.0.0");
-		writeProject(folder, { "model.onnx": "merged" });
-		const merged = commit();
-		writeProject(folder, { "model.onnx": "not committed" });
-		const pinned = await open(folder, { config: configOf("baseline: { from: pinned, ref: HEAD }\n") });
-		expect(pinned.folders[0]?.source).toMatchObject({ label: "HEAD", commit: merged, found: expect.stringContaining("baseline.ref") });
-		expect([read(pinned, "base", "model.onnx"), read(pinned, "head", "model.onnx")]).toEqual(["merged", "not committed"]);
-		await pinned.close();
-		const tag = await open(folder, { config: configOf("baseline: { from: tag }\n") });
-		expect(tag.folders[0]?.source).toMatchObject({ label: "v1.0.0", commit: released, found: expect.stringContaining("last release") });
-		await tag.close();
-		const nowhere = open(folder, { config: configOf("baseline: { from: pinned, ref: v9 }\n") });
-		await expect(nowhere).rejects.toMatchObject({ code: "git-ref", message: expect.stringContaining('"v9"') });
-	});
+it("both arms are compared on the command line with what the config pins, or with the last release, from what the clone has", async () => {
+	const folder = writeProject(temporaryFolder(), { "model.onnx": "released" });
+	git(folder, "init", "--quiet");
+	const commit = (): string => {
+		git(folder, "add", "--all");
+		git(folder, "commit", "--quiet", "--message", "State");
+		return git(folder, "rev-parse", "HEAD");
+	};
+	const released = commit();
+	git(folder, "tag", "v1.0.0");
+	writeProject(folder, { "model.onnx": "merged" });
+	const merged = commit();
+	writeProject(folder, { "model.onnx": "not committed" });
+	const pinned = await open(folder, { config: configOf("baseline: { from: pinned, ref: HEAD }\n") });
+	expect(pinned.folders[0]?.source).toMatchObject({ label: "HEAD", commit: merged, found: expect.stringContaining("baseline.ref") });
+	expect([read(pinned, "base", "model.onnx"), read(pinned, "head", "model.onnx")]).toEqual(["merged", "not committed"]);
+	await pinned.close();
+	const tag = await open(folder, { config: configOf("baseline: { from: tag }\n") });
+	expect(tag.folders[0]?.source).toMatchObject({ label: "v1.0.0", commit: released, found: expect.stringContaining("last release") });
+	await tag.close();
+	const nowhere = open(folder, { config: configOf("baseline: { from: pinned, ref: v9 }\n") });
+	await expect(nowhere).rejects.toMatchObject({ code: "git-ref", message: expect.stringContaining('"v9"') });
+});
 
-	it("leave nothing behind where the second cannot be opened", async () => {
-		const repo = makeRepository(texts);
-		const workspace = workspaceOf(repo);
-		await expect(open(workspace, { head: repo.merge, base: "nowhere", event: pullEvent(repo) })).rejects.toMatchObject({ code: "git-ref" });
-		expect(git(workspace, "worktree", "list").split("\n")).toHaveLength(1);
-	});
+it("both arms leave nothing behind where the second cannot be opened", async () => {
+	const repo = makeRepository(texts);
+	const workspace = workspaceOf(repo);
+	await expect(open(workspace, { head: repo.merge, base: "nowhere", event: pullEvent(repo) })).rejects.toMatchObject({ code: "git-ref" });
+	expect(git(workspace, "worktree", "list").split("\n")).toHaveLength(1);
+});
 
-	it("that a killed run left are removed by the post step, from the repository too", async () => {
-		const repo = makeRepository(texts);
-		const workspace = workspaceOf(repo);
-		await open(workspace, { head: repo.merge, event: pullEvent(repo) });
-		git(workspace, "worktree", "lock", join(workspace, "out", "worktrees", "base"));
-		expect(git(workspace, "worktree", "list").split("\n")).toHaveLength(3);
-		writeProject(join(workspace, "out", "worktrees"), { "odd/.git": "gitdir: /nowhere/worktrees/odd\n", stray: "file" });
-		await removeLeftWorktrees(join(workspace, "out", "worktrees"), gitProcesses());
-		expect(git(workspace, "worktree", "list").split("\n")).toHaveLength(1);
-		expect(existsSync(join(workspace, "out", "worktrees"))).toBe(false);
-		await removeLeftWorktrees(join(workspace, "out", "worktrees"), gitProcesses());
-	});
+it("both arms that a killed run left are removed by the post step, from the repository too", async () => {
+	const repo = makeRepository(texts);
+	const workspace = workspaceOf(repo);
+	await open(workspace, { head: repo.merge, event: pullEvent(repo) });
+	git(workspace, "worktree", "lock", join(workspace, "out", "worktrees", "base"));
+	expect(git(workspace, "worktree", "list").split("\n")).toHaveLength(3);
+	writeProject(join(workspace, "out", "worktrees"), { "odd/.git": "gitdir: /nowhere/worktrees/odd\n", stray: "file" });
+	await removeLeftWorktrees(join(workspace, "out", "worktrees"), gitProcesses());
+	expect(git(workspace, "worktree", "list").split("\n")).toHaveLength(1);
+	expect(existsSync(join(workspace, "out", "worktrees"))).toBe(false);
+	await removeLeftWorktrees(join(workspace, "out", "worktrees"), gitProcesses());
+});
 
-	it("run no hook, no filter and no submodule of the repository", async () => {
-		const repo = makeRepository({ base: { ...texts.base, ".gitattributes": "*.onnx filter=evil\n" }, head: texts.head });
-		const workspace = workspaceOf(repo);
-		const mark = join(repo.root, "ran");
-		writeFileSync(join(workspace, ".git/hooks/post-checkout"), `#!/bin/sh\ntouch ${mark}\n`, { mode: 0o755 });
-		const opened = await open(workspace, { event: pullEvent(repo) });
-		expect(existsSync(mark)).toBe(false);
-		await opened.close();
-	});
+it("both arms run no hook, no filter and no submodule of the repository", async () => {
+	const repo = makeRepository({ base: { ...texts.base, ".gitattributes": "*.onnx filter=evil\n" }, head: texts.head });
+	const workspace = workspaceOf(repo);
+	const mark = join(repo.root, "ran");
+	writeFileSync(join(workspace, ".git/hooks/post-checkout"), `#!/bin/sh\ntouch ${mark}\n`, { mode: 0o755 });
+	const opened = await open(workspace, { event: pullEvent(repo) });
+	expect(existsSync(mark)).toBe(false);
+	await opened.close();
+});
 
-	it("are found after a push, by its commit before", async () => {
-		const repo = makeRepository(texts);
-		const workspace = workspaceOf(repo, repo.base);
-		const parent = git(repo.origin, "rev-parse", `${repo.base}^`);
-		const event = parseRunEvent("push", push("refs/heads/main", parent, repo.base), { sha: repo.base, ref: "refs/heads/main" });
-		const opened = await open(workspace, { event });
-		expect(opened.folders[0]?.source).toMatchObject({ commit: parent, found: expect.stringContaining("main before this push") });
-		await opened.close();
-		const first = parseRunEvent("push", push("refs/heads/main", zeros, repo.base), { sha: repo.base, ref: "refs/heads/main" });
-		const again = await open(workspace, { event: first });
-		expect(again.folders[0]?.source).toMatchObject({ commit: parent, found: expect.stringContaining("main is new") });
-		await again.close();
-	});
+it("both arms are found after a push, by its commit before", async () => {
+	const repo = makeRepository(texts);
+	const workspace = workspaceOf(repo, repo.base);
+	const parent = git(repo.origin, "rev-parse", `${repo.base}^`);
+	const event = parseRunEvent("push", push("refs/heads/main", parent, repo.base), { sha: repo.base, ref: "refs/heads/main" });
+	const opened = await open(workspace, { event });
+	expect(opened.folders[0]?.source).toMatchObject({ commit: parent, found: expect.stringContaining("main before this push") });
+	await opened.close();
+	const first = parseRunEvent("push", push("refs/heads/main", zeros, repo.base), { sha: repo.base, ref: "refs/heads/main" });
+	const again = await open(workspace, { event: first });
+	expect(again.folders[0]?.source).toMatchObject({ commit: parent, found: expect.stringContaining("main is new") });
+	await again.close();
 });

@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import { openHistory } from "../../../src/adapters/git/history.ts";
 import { gitIn } from "../../../src/adapters/git/run-git.ts";
 import { chooseBase } from "../../../src/app/arms/choose-base.ts";
@@ -402,149 +402,143 @@ async function find(situation: Situation): Promise<{ base: FoundBase; folder: st
 	return { base: await findBase(chooseBase(event, baseline), at(checkedOut), history), folder };
 }
 
-describe("the base of", () => {
-	it("an event that names one in a payload that cannot be read is an error, never none", async () => {
-		const event = parseRunEvent("pull_request", {}, { sha: at("main-299"), ref: "refs/pull/7/merge" });
-		const history = await openHistory(gitIn(origin, processes));
-		const base = findBase(chooseBase(event, { from: "base-ref" }), at("main-299"), history);
-		await expect(base).rejects.toMatchObject({
-			code: "tool-output",
-			message: expect.stringContaining("payload of the pull_request event could not be read"),
-		});
-	});
-
-	it.concurrent.for(situations)("$what", async (situation, { expect }) => {
-		const { base, folder } = await find(situation);
-		const name = base.state === "found" ? [...commits].find(([, commit]) => commit === base.commit)?.[0] : null;
-		expect({ base: name, says: base.state === "found" ? base.found : base.why }).toEqual({
-			base: situation.base,
-			says: expect.stringMatching(situation.says),
-		});
-		if (situation.base !== null) expect(git(folder, "cat-file", "-t", at(situation.base))).toBe("commit");
-		expect(countCommits(folder)).toBeLessThanOrEqual(situation.most ?? 400);
-		if (situation.depth === 0) expect(git(folder, "rev-parse", "--is-shallow-repository")).toBe("false");
+it("the base of an event that names one in a payload that cannot be read is an error, never none", async () => {
+	const event = parseRunEvent("pull_request", {}, { sha: at("main-299"), ref: "refs/pull/7/merge" });
+	const history = await openHistory(gitIn(origin, processes));
+	const base = findBase(chooseBase(event, { from: "base-ref" }), at("main-299"), history);
+	await expect(base).rejects.toMatchObject({
+		code: "tool-output",
+		message: expect.stringContaining("payload of the pull_request event could not be read"),
 	});
 });
 
-describe("where there must be a base and is none", () => {
-	it("refuses a pull request of which only the base is checked out", async () => {
-		const run = find({ ...onMerge, what: "", checkedOut: "main-299", base: null, says: / / });
-		await expect(run).rejects.toMatchObject({
-			code: "git-ref",
-			message: expect.stringContaining("without the change of the pull request"),
-		});
+it.concurrent.for(situations)("the base of $what", async (situation, { expect }) => {
+	const { base, folder } = await find(situation);
+	const name = base.state === "found" ? [...commits].find(([, commit]) => commit === base.commit)?.[0] : null;
+	expect({ base: name, says: base.state === "found" ? base.found : base.why }).toEqual({
+		base: situation.base,
+		says: expect.stringMatching(situation.says),
 	});
+	if (situation.base !== null) expect(git(folder, "cat-file", "-t", at(situation.base))).toBe("commit");
+	expect(countCommits(folder)).toBeLessThanOrEqual(situation.most ?? 400);
+	if (situation.depth === 0) expect(git(folder, "rev-parse", "--is-shallow-repository")).toBe("false");
+});
 
-	it("refuses the clone of another repository", async () => {
-		const run = find({
-			...onMain,
-			what: "",
-			event: "merge_group",
-			payload: () => mergeGroup(at("main-299"), missing),
-			base: null,
-			says: / /,
-		});
-		await expect(run).rejects.toMatchObject({
-			code: "git-ref",
-			message: expect.stringContaining("neither this clone nor its remote has it"),
-		});
-	});
-
-	it("refuses a pinned ref that is nowhere", async () => {
-		const run = find({ ...nightly, what: "", baseline: { from: "pinned", ref: "v9" }, base: null, says: / / });
-		await expect(run).rejects.toMatchObject({ code: "git-ref", message: expect.stringContaining('"v9"') });
-	});
-
-	it("reports that the remote cannot be reached, and what helps", async () => {
-		const folder = checkOut({ origin, folder: join(root, "cut-off"), ref: "refs/heads/main", commit: at("main-299"), depth: 1 });
-		git(folder, "remote", "set-url", "origin", "file:///nowhere/at/all.git");
-		const history = await openHistory(gitIn(folder, processes));
-		await expect(history.bring(at("main-298"))).rejects.toMatchObject({
-			code: "tool-crashed",
-			details: { fix: expect.stringContaining("fetch-depth: 0") },
-		});
-	});
-
-	it("names the permission that a refused fetch lacks", async () => {
-		const folder = checkOut({ origin, folder: join(root, "refused"), ref: "refs/heads/main", commit: at("main-299"), depth: 1 });
-		const helper = join(root, "refuse.sh");
-		writeFileSync(helper, "#!/bin/sh\necho 'fatal: could not read Username: terminal prompts disabled' >&2\nexit 128\n", { mode: 0o755 });
-		git(folder, "config", "remote.origin.uploadpack", helper);
-		const history = await openHistory(gitIn(folder, processes));
-		await expect(history.bring(at("main-298"))).rejects.toMatchObject({
-			code: "git-ref",
-			details: { fix: expect.stringMatching(/contents: read.*`token`.*fetch-depth/) },
-		});
-	});
-
-	it("uses the credentials that actions/checkout keeps, and asks nobody where they do not do", async () => {
-		const folder = checkOut({ origin, folder: join(root, "credentials"), ref: "refs/heads/main", commit: at("main-299"), depth: 1 });
-		const seen: (string | undefined)[] = [];
-		const server = createServer(({ headers }, response) => {
-			seen.push(headers.authorization);
-			response.writeHead(401, { "www-authenticate": 'Basic realm="GitHub"' }).end();
-		});
-		await new Promise<void>((listening) => void server.listen(0, "127.0.0.1", listening));
-		const { port } = server.address() as AddressInfo;
-		git(folder, "remote", "set-url", "origin", `http://127.0.0.1:${port}/acme/engines`);
-		git(folder, "config", `http.http://127.0.0.1:${port}/.extraheader`, "AUTHORIZATION: basic eDp0b2tlbg==");
-		const history = await openHistory(gitIn(folder, processes));
-		await expect(history.bring(at("main-298"))).rejects.toMatchObject({
-			code: "git-ref",
-			message: expect.stringContaining("denied the fetch"),
-		});
-		expect(seen[0]).toBe("basic eDp0b2tlbg==");
-		server.close();
+it("findBase, where there must be a base and is none, refuses a pull request of which only the base is checked out", async () => {
+	const run = find({ ...onMerge, what: "", checkedOut: "main-299", base: null, says: / / });
+	await expect(run).rejects.toMatchObject({
+		code: "git-ref",
+		message: expect.stringContaining("without the change of the pull request"),
 	});
 });
 
-describe("a clone", () => {
-	it("without a remote uses what it has", async () => {
-		const folder = checkOut({ origin, folder: join(root, "alone"), ref: "refs/heads/main", commit: at("main-299"), depth: 0 });
-		git(folder, "remote", "remove", "origin");
-		const history = await openHistory(gitIn(folder, processes));
-		const event = parseRunEvent("push", push("refs/heads/main", at("main-297"), at("main-299")), {
-			sha: at("main-299"),
-			ref: "refs/heads/main",
-		});
-		expect(await findBase(chooseBase(event, { from: "base-ref" }), at("main-299"), history)).toMatchObject({ commit: at("main-297") });
+it("findBase, where there must be a base and is none, refuses the clone of another repository", async () => {
+	const run = find({
+		...onMain,
+		what: "",
+		event: "merge_group",
+		payload: () => mergeGroup(at("main-299"), missing),
+		base: null,
+		says: / /,
 	});
+	await expect(run).rejects.toMatchObject({
+		code: "git-ref",
+		message: expect.stringContaining("neither this clone nor its remote has it"),
+	});
+});
 
-	it("with all history needs no remote, which may ask for rights that the job has not kept", async () => {
-		const folder = checkOut({ origin, folder: join(root, "no-rights"), ref: "refs/heads/feature", commit: at("feature-2"), depth: 0 });
-		git(folder, "remote", "set-url", "origin", "file:///nowhere/at/all.git");
-		const history = await openHistory(gitIn(folder, processes));
-		const pulled = parseRunEvent("pull_request", pull("feature-2"), { sha: at("merge"), ref: "refs/pull/7/merge" });
-		expect(await findBase(chooseBase(pulled, { from: "base-ref" }), at("feature-2"), history)).toMatchObject({ commit: at("main-290") });
-		const clock = parseRunEvent("schedule", schedule(), { sha: at("main-299"), ref: "refs/heads/main" });
-		expect(await findBase(chooseBase(clock, { from: "base-ref" }), at("main-299"), history)).toMatchObject({ label: "v1.2.0" });
-		for (const tag of git(folder, "tag").split("\n")) git(folder, "tag", "-d", tag);
-		expect(await findBase(chooseBase(clock, { from: "base-ref" }), at("main-299"), history)).toMatchObject({ state: "none" });
-	});
+it("findBase, where there must be a base and is none, refuses a pinned ref that is nowhere", async () => {
+	const run = find({ ...nightly, what: "", baseline: { from: "pinned", ref: "v9" }, base: null, says: / / });
+	await expect(run).rejects.toMatchObject({ code: "git-ref", message: expect.stringContaining('"v9"') });
+});
 
-	it("that is partial and shallow is deepened too", async () => {
-		const folder = join(root, "partial");
-		git(root, "clone", "-q", "--filter=blob:none", "--depth=1", "--branch=feature", `file://${origin}`, folder);
-		const history = await openHistory(gitIn(folder, processes));
-		expect(await history.mergeBase(at("feature-2"), (await history.branchTip("main")) ?? "")).toBeNull();
-		expect(await history.bring(at("main-299"))).toBe(true);
-		expect(await history.mergeBase(at("feature-2"), at("main-299"))).toBe(at("main-290"));
+it("findBase, where there must be a base and is none, reports that the remote cannot be reached, and what helps", async () => {
+	const folder = checkOut({ origin, folder: join(root, "cut-off"), ref: "refs/heads/main", commit: at("main-299"), depth: 1 });
+	git(folder, "remote", "set-url", "origin", "file:///nowhere/at/all.git");
+	const history = await openHistory(gitIn(folder, processes));
+	await expect(history.bring(at("main-298"))).rejects.toMatchObject({
+		code: "tool-crashed",
+		details: { fix: expect.stringContaining("fetch-depth: 0") },
 	});
+});
 
-	it("with a commit that its remote does not know is deepened from where it ends", async () => {
-		const folder = checkOut({ origin, folder: join(root, "local"), ref: "refs/heads/feature", commit: at("feature-2"), depth: 1 });
-		git(folder, "commit", "-q", "--allow-empty", "-m", "made by the job");
-		const history = await openHistory(gitIn(folder, processes));
-		expect(await history.bring(at("main-299"))).toBe(true);
-		expect(await history.mergeBase(git(folder, "rev-parse", "HEAD"), at("main-299"))).toBe(at("main-290"));
+it("findBase, where there must be a base and is none, names the permission that a refused fetch lacks", async () => {
+	const folder = checkOut({ origin, folder: join(root, "refused"), ref: "refs/heads/main", commit: at("main-299"), depth: 1 });
+	const helper = join(root, "refuse.sh");
+	writeFileSync(helper, "#!/bin/sh\necho 'fatal: could not read Username: terminal prompts disabled' >&2\nexit 128\n", { mode: 0o755 });
+	git(folder, "config", "remote.origin.uploadpack", helper);
+	const history = await openHistory(gitIn(folder, processes));
+	await expect(history.bring(at("main-298"))).rejects.toMatchObject({
+		code: "git-ref",
+		details: { fix: expect.stringMatching(/contents: read.*`token`.*fetch-depth/) },
 	});
+});
 
-	it("of some depth is not made shallower", async () => {
-		const folder = checkOut({ origin, folder: join(root, "deep"), ref: "refs/heads/main", commit: at("main-299"), depth: 150 });
-		const history = await openHistory(gitIn(folder, processes));
-		expect(await history.bring(at("main-200"))).toBe(true);
-		expect(await history.isAncestor(at("main-200"), at("main-299"))).toBe(true);
-		expect(await history.isAncestor(at("feature-0"), at("main-299"))).toBe(false);
-		expect(git(folder, "rev-list", "--count", "HEAD")).toBe("150");
+it("findBase, where there must be a base and is none, uses the credentials that actions/checkout keeps, and asks nobody where they do not do", async () => {
+	const folder = checkOut({ origin, folder: join(root, "credentials"), ref: "refs/heads/main", commit: at("main-299"), depth: 1 });
+	const seen: (string | undefined)[] = [];
+	const server = createServer(({ headers }, response) => {
+		seen.push(headers.authorization);
+		response.writeHead(401, { "www-authenticate": 'Basic realm="GitHub"' }).end();
 	});
+	await new Promise<void>((listening) => void server.listen(0, "127.0.0.1", listening));
+	const { port } = server.address() as AddressInfo;
+	git(folder, "remote", "set-url", "origin", `http://127.0.0.1:${port}/acme/engines`);
+	git(folder, "config", `http.http://127.0.0.1:${port}/.extraheader`, "AUTHORIZATION: basic eDp0b2tlbg==");
+	const history = await openHistory(gitIn(folder, processes));
+	await expect(history.bring(at("main-298"))).rejects.toMatchObject({
+		code: "git-ref",
+		message: expect.stringContaining("denied the fetch"),
+	});
+	expect(seen[0]).toBe("basic eDp0b2tlbg==");
+	server.close();
+});
+
+it("a clone without a remote uses what it has", async () => {
+	const folder = checkOut({ origin, folder: join(root, "alone"), ref: "refs/heads/main", commit: at("main-299"), depth: 0 });
+	git(folder, "remote", "remove", "origin");
+	const history = await openHistory(gitIn(folder, processes));
+	const event = parseRunEvent("push", push("refs/heads/main", at("main-297"), at("main-299")), {
+		sha: at("main-299"),
+		ref: "refs/heads/main",
+	});
+	expect(await findBase(chooseBase(event, { from: "base-ref" }), at("main-299"), history)).toMatchObject({ commit: at("main-297") });
+});
+
+it("a clone with all history needs no remote, which may ask for rights that the job has not kept", async () => {
+	const folder = checkOut({ origin, folder: join(root, "no-rights"), ref: "refs/heads/feature", commit: at("feature-2"), depth: 0 });
+	git(folder, "remote", "set-url", "origin", "file:///nowhere/at/all.git");
+	const history = await openHistory(gitIn(folder, processes));
+	const pulled = parseRunEvent("pull_request", pull("feature-2"), { sha: at("merge"), ref: "refs/pull/7/merge" });
+	expect(await findBase(chooseBase(pulled, { from: "base-ref" }), at("feature-2"), history)).toMatchObject({ commit: at("main-290") });
+	const clock = parseRunEvent("schedule", schedule(), { sha: at("main-299"), ref: "refs/heads/main" });
+	expect(await findBase(chooseBase(clock, { from: "base-ref" }), at("main-299"), history)).toMatchObject({ label: "v1.2.0" });
+	for (const tag of git(folder, "tag").split("\n")) git(folder, "tag", "-d", tag);
+	expect(await findBase(chooseBase(clock, { from: "base-ref" }), at("main-299"), history)).toMatchObject({ state: "none" });
+});
+
+it("a clone that is partial and shallow is deepened too", async () => {
+	const folder = join(root, "partial");
+	git(root, "clone", "-q", "--filter=blob:none", "--depth=1", "--branch=feature", `file://${origin}`, folder);
+	const history = await openHistory(gitIn(folder, processes));
+	expect(await history.mergeBase(at("feature-2"), (await history.branchTip("main")) ?? "")).toBeNull();
+	expect(await history.bring(at("main-299"))).toBe(true);
+	expect(await history.mergeBase(at("feature-2"), at("main-299"))).toBe(at("main-290"));
+});
+
+it("a clone with a commit that its remote does not know is deepened from where it ends", async () => {
+	const folder = checkOut({ origin, folder: join(root, "local"), ref: "refs/heads/feature", commit: at("feature-2"), depth: 1 });
+	git(folder, "commit", "-q", "--allow-empty", "-m", "made by the job");
+	const history = await openHistory(gitIn(folder, processes));
+	expect(await history.bring(at("main-299"))).toBe(true);
+	expect(await history.mergeBase(git(folder, "rev-parse", "HEAD"), at("main-299"))).toBe(at("main-290"));
+});
+
+it("a clone of some depth is not made shallower", async () => {
+	const folder = checkOut({ origin, folder: join(root, "deep"), ref: "refs/heads/main", commit: at("main-299"), depth: 150 });
+	const history = await openHistory(gitIn(folder, processes));
+	expect(await history.bring(at("main-200"))).toBe(true);
+	expect(await history.isAncestor(at("main-200"), at("main-299"))).toBe(true);
+	expect(await history.isAncestor(at("feature-0"), at("main-299"))).toBe(false);
+	expect(git(folder, "rev-list", "--count", "HEAD")).toBe("150");
 });

@@ -82,11 +82,11 @@ describe("renderInspection", () => {
 		["weights that no case depends on", "7 noticed, 2 below the noise\n  no case depends on a.bias, b.bias"],
 		["what it notices", "It notices all defects that move an output beyond its rounding: 8 at fp32."],
 		["weights that no defect shows", 'No case depends on 1 of 9 weight tensors: "c.bias".'],
-	])("tells %s", (_, words) => {
+	])("renderInspection tells %s", (_, words) => {
 		expect(text).toContain(words);
 	});
 
-	it("proposes nothing for an output that is not compared by itself", () => {
+	it("renderInspection proposes nothing for an output that is not compared by itself", () => {
 		expect(text).not.toContain("Never shown.");
 		expect(text).toContain("derives their limits):\n    Taken for logits.");
 	});

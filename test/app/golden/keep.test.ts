@@ -1,7 +1,7 @@
 // A recording that is cut off at any write leaves a whole golden, goes on later, and can be taken back.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { fileStore } from "../../../src/adapters/files/store.ts";
 import { keepGolden } from "../../../src/app/golden/keep.ts";
 import type { GoldenManifest } from "../../../src/core/schema/golden.ts";
@@ -48,53 +48,51 @@ async function recorded(folder: string): Promise<void> {
 	await (await keeperOf(folder, 1)).finish(revision(1));
 }
 
-describe("keepGolden", () => {
-	it.each([1, 2, 3])("cut off at write %i leaves the old manifest with its tensors, and the next attempt succeeds", async (at) => {
-		const folder = temporaryFolder();
-		await recorded(folder);
-		const cut = await keeperOf(folder, 2, { old: revision(1), store: breaking(at) });
-		await expect(cut.finish(revision(2))).rejects.toThrow("power is gone");
-		expect(idOf(folder)).toBe("net@1");
-		expect([...readFileSync(join(folder, "r1/only/y.npy"))]).toEqual([1]);
-		await (await keeperOf(folder, 2, { old: revision(1) })).finish(revision(2));
-		expect(readdirSync(folder).sort()).toEqual(["golden.json", "r2"]);
-		expect([...readFileSync(join(folder, "r2/only/y.npy"))]).toEqual([2]);
-	});
+it.each([1, 2, 3])("keepGolden cut off at write %i leaves the old manifest with its tensors, and the next attempt succeeds", async (at) => {
+	const folder = temporaryFolder();
+	await recorded(folder);
+	const cut = await keeperOf(folder, 2, { old: revision(1), store: breaking(at) });
+	await expect(cut.finish(revision(2))).rejects.toThrow("power is gone");
+	expect(idOf(folder)).toBe("net@1");
+	expect([...readFileSync(join(folder, "r1/only/y.npy"))]).toEqual([1]);
+	await (await keeperOf(folder, 2, { old: revision(1) })).finish(revision(2));
+	expect(readdirSync(folder).sort()).toEqual(["golden.json", "r2"]);
+	expect([...readFileSync(join(folder, "r2/only/y.npy"))]).toEqual([2]);
+});
 
-	it("keeps the old golden beside the unfinished one, and removes it at the end of a later run", async () => {
-		const folder = temporaryFolder();
-		await recorded(folder);
-		await (await keeperOf(folder, 2, { old: revision(1) })).save(revision(2));
-		expect([idOf(folder), idOf(folder, "golden.previous.json")]).toEqual(["net@2", "net@1"]);
-		expect(existsSync(join(folder, "r1/only/y.npy"))).toBe(true);
-		await (await keeperOf(folder, 2, { old: revision(2), goesOn: true })).finish(revision(2));
-		expect(readdirSync(folder).sort()).toEqual(["golden.json", "r2"]);
-	});
+it("keepGolden keeps the old golden beside the unfinished one, and removes it at the end of a later run", async () => {
+	const folder = temporaryFolder();
+	await recorded(folder);
+	await (await keeperOf(folder, 2, { old: revision(1) })).save(revision(2));
+	expect([idOf(folder), idOf(folder, "golden.previous.json")]).toEqual(["net@2", "net@1"]);
+	expect(existsSync(join(folder, "r1/only/y.npy"))).toBe(true);
+	await (await keeperOf(folder, 2, { old: revision(2), goesOn: true })).finish(revision(2));
+	expect(readdirSync(folder).sort()).toEqual(["golden.json", "r2"]);
+});
 
-	it.each([false, true])("puts the old golden back, also in a later run: %s", async (later) => {
-		const folder = temporaryFolder();
-		await recorded(folder);
-		let keeper = await keeperOf(folder, 2, { old: revision(1) });
-		await keeper.save(revision(2));
-		if (later) keeper = await keeperOf(folder, 2, { old: revision(2), goesOn: true });
-		await keeper.takeBack();
-		expect([idOf(folder), readdirSync(folder).sort()]).toEqual(["net@1", ["golden.json", "r1"]]);
-	});
+it.each([false, true])("keepGolden puts the old golden back, also in a later run: %s", async (later) => {
+	const folder = temporaryFolder();
+	await recorded(folder);
+	let keeper = await keeperOf(folder, 2, { old: revision(1) });
+	await keeper.save(revision(2));
+	if (later) keeper = await keeperOf(folder, 2, { old: revision(2), goesOn: true });
+	await keeper.takeBack();
+	expect([idOf(folder), readdirSync(folder).sort()]).toEqual(["net@1", ["golden.json", "r1"]]);
+});
 
-	it("leaves nothing where there was no golden before, and what belongs to others", async () => {
-		const folder = join(temporaryFolder(), "golden");
-		const keeper = await keeperOf(folder, 1);
-		await keeper.takeBack();
-		await keeper.save(revision(1));
-		await keeper.takeBack();
-		expect(existsSync(folder)).toBe(false);
-	});
+it("keepGolden leaves nothing where there was no golden before, and what belongs to others", async () => {
+	const folder = join(temporaryFolder(), "golden");
+	const keeper = await keeperOf(folder, 1);
+	await keeper.takeBack();
+	await keeper.save(revision(1));
+	await keeper.takeBack();
+	expect(existsSync(folder)).toBe(false);
+});
 
-	it("drops an unfinished golden for another recording", async () => {
-		const folder = temporaryFolder();
-		await recorded(folder);
-		await (await keeperOf(folder, 2, { old: revision(1) })).save(revision(2));
-		await (await keeperOf(folder, 3, { old: revision(2) })).finish(revision(3));
-		expect([idOf(folder), readdirSync(folder).sort()]).toEqual(["net@3", ["golden.json", "r3"]]);
-	});
+it("keepGolden drops an unfinished golden for another recording", async () => {
+	const folder = temporaryFolder();
+	await recorded(folder);
+	await (await keeperOf(folder, 2, { old: revision(1) })).save(revision(2));
+	await (await keeperOf(folder, 3, { old: revision(2) })).finish(revision(3));
+	expect([idOf(folder), readdirSync(folder).sort()]).toEqual(["net@3", ["golden.json", "r3"]]);
 });

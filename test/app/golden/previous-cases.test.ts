@@ -39,38 +39,36 @@ function stored(change: Partial<GoldenManifest["cases"][number]> = {}): { old: G
 	};
 }
 
-describe("keptCases", () => {
-	it("gives each case with its inputs, tags and labels, and reports what it does", async () => {
-		const { old, folder } = stored({ id: "night", tags: ["dark"], labels: { logits: [1] } });
-		const found = await previousCases({ old, folder, model: modelOf(["batch", 2]), given: { dims: { batch: 2 }, inputs: {} } }, ports);
-		expect(found.cases).toEqual([{ id: "night", tags: ["dark"], labels: { logits: [1] }, inputs: { image }, mayFail: false }]);
-		expect(describeReuse(old)).toMatch(/^The 1 case of net@3 is recorded again with the stored inputs; --inputs, --generator or --cases/);
-	});
+it("keptCases gives each case with its inputs, tags and labels, and reports what it does", async () => {
+	const { old, folder } = stored({ id: "night", tags: ["dark"], labels: { logits: [1] } });
+	const found = await previousCases({ old, folder, model: modelOf(["batch", 2]), given: { dims: { batch: 2 }, inputs: {} } }, ports);
+	expect(found.cases).toEqual([{ id: "night", tags: ["dark"], labels: { logits: [1] }, inputs: { image }, mayFail: false }]);
+	expect(describeReuse(old)).toMatch(/^The 1 case of net@3 is recorded again with the stored inputs; --inputs, --generator or --cases/);
+});
 
-	it.each<[string, OnnxModel, Record<string, number>, RegExp]>([
-		[
-			"sizes that --dims asks for",
-			modelOf(["batch", 2]),
-			{ batch: 4 },
-			/--dims asks for batch=4, and the stored input "image" of case "\w+" has 2/,
-		],
-		["a model of another size", modelOf([2, 3]), {}, /net@3 cannot be recorded again: input "image" .* has shape \[2, 2\]; the model's is/],
-		["a model of another input", modelOf([2, 2], "picture"), {}, /has input "image"; the model's inputs are "picture"/],
-	])("refuses %s, and explains how to get other inputs", async (_, model, dims, says) => {
-		const { old, folder } = stored();
-		await expect(previousCases({ old, folder, model, given: { dims, inputs: {} } }, ports)).rejects.toMatchObject({
-			code: "usage",
-			message: expect.stringMatching(says),
-			details: { fix: expect.stringMatching(/--cases 8/) },
-		});
+it.each<[string, OnnxModel, Record<string, number>, RegExp]>([
+	[
+		"sizes that --dims asks for",
+		modelOf(["batch", 2]),
+		{ batch: 4 },
+		/--dims asks for batch=4, and the stored input "image" of case "\w+" has 2/,
+	],
+	["a model of another size", modelOf([2, 3]), {}, /net@3 cannot be recorded again: input "image" .* has shape \[2, 2\]; the model's is/],
+	["a model of another input", modelOf([2, 2], "picture"), {}, /has input "image"; the model's inputs are "picture"/],
+])("keptCases refuses %s, and explains how to get other inputs", async (_, model, dims, says) => {
+	const { old, folder } = stored();
+	await expect(previousCases({ old, folder, model, given: { dims, inputs: {} } }, ports)).rejects.toMatchObject({
+		code: "usage",
+		message: expect.stringMatching(says),
+		details: { fix: expect.stringMatching(/--cases 8/) },
 	});
+});
 
-	it("lets generated cases of boundary values fail, which a new model may not tolerate", async () => {
-		const { old, folder } = stored({ tags: ["generated"] });
-		const generated = { ...old, producer: { ...old.producer, inputs: { image: "image+boundary, SplitMix64" } } };
-		const found = await previousCases({ old: generated, folder, model: modelOf([2, 2]), given: { dims: {}, inputs: {} } }, ports);
-		expect(found).toMatchObject({ cases: [{ mayFail: true }], how: { image: "image+boundary, SplitMix64" } });
-	});
+it("keptCases lets generated cases of boundary values fail, which a new model may not tolerate", async () => {
+	const { old, folder } = stored({ tags: ["generated"] });
+	const generated = { ...old, producer: { ...old.producer, inputs: { image: "image+boundary, SplitMix64" } } };
+	const found = await previousCases({ old: generated, folder, model: modelOf([2, 2]), given: { dims: {}, inputs: {} } }, ports);
+	expect(found).toMatchObject({ cases: [{ mayFail: true }], how: { image: "image+boundary, SplitMix64" } });
 });
 
 describe("reusesInputs", () => {
@@ -80,34 +78,30 @@ describe("reusesInputs", () => {
 		["--inputs gives others", { inputs: ["real"] }, false],
 		["--generator makes others", { generators: ["x=normal"] }, false],
 		["--cases makes others", { cases: 2 }, false],
-	])("where %s: %j is %s", (_, change, expected) => {
+	])("reusesInputs where %s: %j is %s", (_, change, expected) => {
 		expect(reusesInputs({ ...none, ...change } as unknown as RecordOptions)).toBe(expected);
 	});
 });
 
-describe("withAccuracy", () => {
-	it("keeps accuracy among newly proposed limits where the cases keep their labels", () => {
-		const { old } = stored({ labels: { logits: [1] } });
-		const before = {
-			...old,
-			outputs: { logits: { comparators: [{ kind: "cosine" }, { kind: "accuracy", tolerance: 0.9 }] } },
-		} as GoldenManifest;
-		const proposed: GoldenManifest["outputs"] = { logits: { comparators: [{ kind: "kl" }] }, other: { comparators: [{ kind: "kl" }] } };
-		expect(withAccuracy(proposed, before)).toEqual({
-			logits: { comparators: [{ kind: "kl" }, { kind: "accuracy", tolerance: 0.9 }] },
-			other: { comparators: [{ kind: "kl" }] },
-		});
+it("withAccuracy keeps accuracy among newly proposed limits where the cases keep their labels", () => {
+	const { old } = stored({ labels: { logits: [1] } });
+	const before = {
+		...old,
+		outputs: { logits: { comparators: [{ kind: "cosine" }, { kind: "accuracy", tolerance: 0.9 }] } },
+	} as GoldenManifest;
+	const proposed: GoldenManifest["outputs"] = { logits: { comparators: [{ kind: "kl" }] }, other: { comparators: [{ kind: "kl" }] } };
+	expect(withAccuracy(proposed, before)).toEqual({
+		logits: { comparators: [{ kind: "kl" }, { kind: "accuracy", tolerance: 0.9 }] },
+		other: { comparators: [{ kind: "kl" }] },
 	});
 });
 
-describe("mustMatch", () => {
-	it("marks the outputs that were named, and keeps all else of them", () => {
-		const outputs = { y: { comparators: [{ kind: "kl" as const }] as [{ kind: "kl" }] }, z: {} };
-		expect(mustMatch(outputs, ["y"])).toEqual({ y: { comparators: [{ kind: "kl" }], nonFinite: "must-match" }, z: {} });
-		expect(mustMatch(outputs, [])).toEqual(outputs);
-	});
+it("mustMatch marks the outputs that were named, and keeps all else of them", () => {
+	const outputs = { y: { comparators: [{ kind: "kl" as const }] as [{ kind: "kl" }] }, z: {} };
+	expect(mustMatch(outputs, ["y"])).toEqual({ y: { comparators: [{ kind: "kl" }], nonFinite: "must-match" }, z: {} });
+	expect(mustMatch(outputs, [])).toEqual(outputs);
+});
 
-	it.each(["x", "__proto__"])("refuses %s, which is no output", (name) => {
-		expect(() => mustMatch({ y: {} }, [name])).toThrow(`--non-finite: there is no output "${name}".`);
-	});
+it.each(["x", "__proto__"])("mustMatch refuses %s, which is no output", (name) => {
+	expect(() => mustMatch({ y: {} }, [name])).toThrow(`--non-finite: there is no output "${name}".`);
 });

@@ -1,7 +1,7 @@
 // Which files a proposal has, by real checkouts: hashes as git's, folders as git's, and what git's interface cannot take.
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { openCheckout } from "../../../src/app/golden/checkout.ts";
 import { changedFiles } from "../../../src/app/golden/proposal.ts";
 import { ConfigError } from "../../../src/core/errors.ts";
@@ -50,90 +50,86 @@ async function refusal(run: Promise<unknown>): Promise<string> {
 	return `${error.message} → ${error.details.fix}`;
 }
 
-describe("the files of a proposal", () => {
-	it("lie where git has them, under the hashes that git gives them, and old tensors go", async () => {
-		const { top, home, checkout } = openRepository();
-		const changed = await changedFiles([net], home, await checkout());
-		expect(changed.folders).toEqual(["engines/golden/net"]);
-		expect(changed.removed).toEqual(["engines/golden/net/r1/0.npy"]);
-		expect(changed.files.map(({ path }) => path)).toEqual(["engines/golden/net/golden.json", "engines/golden/net/r2/0.npy"]);
-		for (const { path, blob, bytes, read } of changed.files) {
-			expect(blob).toBe(git(top, "hash-object", "--no-filters", path));
-			expect((await read()).length).toBe(bytes);
-		}
-	});
-
-	it("that another golden now has do not go", async () => {
-		const { home, checkout } = openRepository();
-		const other = { path: "golden/golden.json", manifest: manifest("all@1", []), old: manifest("all@0", ["net/r2/0.npy", "gone.npy"]) };
-		writeFileSync(join(home, "golden/golden.json"), "{}");
-		const { removed } = await changedFiles([net, other], home, await checkout());
-		expect(removed).toEqual(["engines/golden/net/r1/0.npy", "engines/golden/gone.npy"]);
-	});
-
-	it.each<[string, Partial<GoldenManifest>, boolean]>([
-		["made at another time", { producer: { backend: "x", version: "2", precision: "fp32", createdAt: "2026-01-01T00:00:00Z" } }, true],
-		["with another reason", { reason: "Another." }, false],
-		["by another author", { author: "Bob" }, false],
-		["of another model", { model: { path: "m.onnx", sha256: "c".repeat(64) } }, false],
-		["of another revision", { goldenId: "net@3" }, false],
-	])("agree with an earlier manifest %s or not", async (_, more, agrees) => {
-		const { home, checkout } = openRepository();
-		const [golden, npy] = (await changedFiles([net], home, await checkout())).files;
-		const earlier = new TextEncoder().encode(JSON.stringify(manifest("net@2", ["r2/0.npy"], more)));
-		expect(golden?.agreesWith?.(earlier)).toBe(agrees);
-		expect(golden?.agreesWith?.(new TextEncoder().encode('{"__proto__": 1}'))).toBe(false);
-		expect(npy?.agreesWith).toBeUndefined();
-	});
-
-	it("of Git LFS or another filter are refused, unless the golden is taken out of it", async () => {
-		const lfs = openRepository({ ".gitattributes": "*.npy filter=lfs diff=lfs merge=lfs -text\n" });
-		expect(await refusal(changedFiles([net], lfs.home, await lfs.checkout()))).toMatch(
-			/^engines\/golden\/net\/r2\/0\.npy belongs to Git LFS.* → .*`engines\/golden\/net\/r2\/\*\* !filter`/,
-		);
-		const other = openRepository({ ".gitattributes": "*.json filter=seal\n" });
-		expect(await refusal(changedFiles([net], other.home, await other.checkout()))).toMatch(/golden\.json belongs to git's filter "seal"/);
-		const out = openRepository({ ".gitattributes": "*.npy filter=lfs\nengines/golden/net/r2/** !filter\n" });
-		expect((await changedFiles([net], out.home, await out.checkout())).files).toHaveLength(2);
-	});
-
-	it("in a folder that is a link, the top, or elsewhere are refused", async () => {
-		const { top, home, checkout } = openRepository({ "golden.json": "{}" });
-		const outside = temporaryFolder();
-		mkdirSync(join(outside, "net"));
-		symlinkSync(join(outside, "net"), join(home, "golden/out"));
-		symlinkSync(join(home, "golden/net"), join(home, "golden/in"));
-		for (const folder of ["golden/out", "golden/in"])
-			expect(await refusal(changedFiles([{ ...net, path: `${folder}/golden.json` }], home, await checkout()))).toMatch(
-				/is a link, or no folder inside/,
-			);
-		expect(await refusal(changedFiles([{ ...net, path: "golden.json" }], top, await checkout()))).toMatch(/^\. is a link, or no folder/);
-		expect(await refusal(changedFiles([{ ...net, path: "net/golden.json" }], outside, await checkout()))).toMatch(
-			/^net is a link, or no folder/,
-		);
-	});
-
-	it("may not be more than GitHub takes in an hour", async () => {
-		const { home, checkout } = openRepository();
-		const paths = Array.from({ length: 600 }, (_, index) => `r2/${index}.npy`);
-		const many = { ...net, manifest: manifest("net@2", paths) };
-		expect(await refusal(changedFiles([many], home, await checkout()))).toMatch(/^601 files were recorded.*at most 600 files/);
-	});
+it("the files of a proposal lie where git has them, under the hashes that git gives them, and old tensors go", async () => {
+	const { top, home, checkout } = openRepository();
+	const changed = await changedFiles([net], home, await checkout());
+	expect(changed.folders).toEqual(["engines/golden/net"]);
+	expect(changed.removed).toEqual(["engines/golden/net/r1/0.npy"]);
+	expect(changed.files.map(({ path }) => path)).toEqual(["engines/golden/net/golden.json", "engines/golden/net/r2/0.npy"]);
+	for (const { path, blob, bytes, read } of changed.files) {
+		expect(blob).toBe(git(top, "hash-object", "--no-filters", path));
+		expect((await read()).length).toBe(bytes);
+	}
 });
 
-describe("a checkout", () => {
-	it("is known by its top and its commit", async () => {
-		const { top, checkout } = openRepository();
-		expect(await checkout()).toMatchObject({ top, commit: git(top, "rev-parse", "HEAD") });
-	});
+it("the files of a proposal that another golden now has do not go", async () => {
+	const { home, checkout } = openRepository();
+	const other = { path: "golden/golden.json", manifest: manifest("all@1", []), old: manifest("all@0", ["net/r2/0.npy", "gone.npy"]) };
+	writeFileSync(join(home, "golden/golden.json"), "{}");
+	const { removed } = await changedFiles([net, other], home, await checkout());
+	expect(removed).toEqual(["engines/golden/net/r1/0.npy", "engines/golden/gone.npy"]);
+});
 
-	it("that is none, or has no commit, is refused", async () => {
-		const { processes } = openRepository();
-		const empty = temporaryFolder();
-		expect(await refusal(openCheckout(empty, processes))).toMatch(
-			/is not a checkout of the repository: .*not a git repository.* → Run actions\/checkout/,
+it.each<[string, Partial<GoldenManifest>, boolean]>([
+	["made at another time", { producer: { backend: "x", version: "2", precision: "fp32", createdAt: "2026-01-01T00:00:00Z" } }, true],
+	["with another reason", { reason: "Another." }, false],
+	["by another author", { author: "Bob" }, false],
+	["of another model", { model: { path: "m.onnx", sha256: "c".repeat(64) } }, false],
+	["of another revision", { goldenId: "net@3" }, false],
+])("the files of a proposal agree with an earlier manifest %s or not", async (_, more, agrees) => {
+	const { home, checkout } = openRepository();
+	const [golden, npy] = (await changedFiles([net], home, await checkout())).files;
+	const earlier = new TextEncoder().encode(JSON.stringify(manifest("net@2", ["r2/0.npy"], more)));
+	expect(golden?.agreesWith?.(earlier)).toBe(agrees);
+	expect(golden?.agreesWith?.(new TextEncoder().encode('{"__proto__": 1}'))).toBe(false);
+	expect(npy?.agreesWith).toBeUndefined();
+});
+
+it("the files of a proposal of Git LFS or another filter are refused, unless the golden is taken out of it", async () => {
+	const lfs = openRepository({ ".gitattributes": "*.npy filter=lfs diff=lfs merge=lfs -text\n" });
+	expect(await refusal(changedFiles([net], lfs.home, await lfs.checkout()))).toMatch(
+		/^engines\/golden\/net\/r2\/0\.npy belongs to Git LFS.* → .*`engines\/golden\/net\/r2\/\*\* !filter`/,
+	);
+	const other = openRepository({ ".gitattributes": "*.json filter=seal\n" });
+	expect(await refusal(changedFiles([net], other.home, await other.checkout()))).toMatch(/golden\.json belongs to git's filter "seal"/);
+	const out = openRepository({ ".gitattributes": "*.npy filter=lfs\nengines/golden/net/r2/** !filter\n" });
+	expect((await changedFiles([net], out.home, await out.checkout())).files).toHaveLength(2);
+});
+
+it("the files of a proposal in a folder that is a link, the top, or elsewhere are refused", async () => {
+	const { top, home, checkout } = openRepository({ "golden.json": "{}" });
+	const outside = temporaryFolder();
+	mkdirSync(join(outside, "net"));
+	symlinkSync(join(outside, "net"), join(home, "golden/out"));
+	symlinkSync(join(home, "golden/net"), join(home, "golden/in"));
+	for (const folder of ["golden/out", "golden/in"])
+		expect(await refusal(changedFiles([{ ...net, path: `${folder}/golden.json` }], home, await checkout()))).toMatch(
+			/is a link, or no folder inside/,
 		);
-		git(empty, "init", "-q");
-		expect(await refusal(openCheckout(empty, processes))).toMatch(/git has no commit here/);
-	});
+	expect(await refusal(changedFiles([{ ...net, path: "golden.json" }], top, await checkout()))).toMatch(/^\. is a link, or no folder/);
+	expect(await refusal(changedFiles([{ ...net, path: "net/golden.json" }], outside, await checkout()))).toMatch(
+		/^net is a link, or no folder/,
+	);
+});
+
+it("the files of a proposal may not be more than GitHub takes in an hour", async () => {
+	const { home, checkout } = openRepository();
+	const paths = Array.from({ length: 600 }, (_, index) => `r2/${index}.npy`);
+	const many = { ...net, manifest: manifest("net@2", paths) };
+	expect(await refusal(changedFiles([many], home, await checkout()))).toMatch(/^601 files were recorded.*at most 600 files/);
+});
+
+it("a checkout is known by its top and its commit", async () => {
+	const { top, checkout } = openRepository();
+	expect(await checkout()).toMatchObject({ top, commit: git(top, "rev-parse", "HEAD") });
+});
+
+it("a checkout that is none, or has no commit, is refused", async () => {
+	const { processes } = openRepository();
+	const empty = temporaryFolder();
+	expect(await refusal(openCheckout(empty, processes))).toMatch(
+		/is not a checkout of the repository: .*not a git repository.* → Run actions\/checkout/,
+	);
+	git(empty, "init", "-q");
+	expect(await refusal(openCheckout(empty, processes))).toMatch(/git has no commit here/);
 });

@@ -105,7 +105,7 @@ const fileTypes = model({
 describe("bytes", () => {
 	const how = { kind: "bytes", strip: true, head: 8, tail: 4, padding: 256 };
 
-	it("of each file become its first and last, in a case named after it", async () => {
+	it("bytes of each file become its first and last, in a case named after it", async () => {
 		const cwd = workspace(fileTypes, {
 			"in/a.py": "  import os\nprint(1)\n",
 			"in/b.json": "{}",
@@ -122,7 +122,7 @@ describe("bytes", () => {
 		expect(valuesOf(found.cases[1]?.inputs["bytes"])).toEqual([123, 125, 256, 256, 256, 256, 256, 256, 256, 256, 123, 125]);
 	});
 
-	it("that are made up are all of 0 to 256, since the model compares them with that", async () => {
+	it("bytes that are made up are all of 0 to 256, since the model compares them with that", async () => {
 		const found = await inputsOf(workspace(fileTypes, {}), "--dims", "n=1", "--cases", "8");
 		expect(found.worth).toMatch(/^Inputs: random whole numbers\. They show/);
 		expect(found.how).toEqual({ bytes: "tokens:0..256, SplitMix64 (the model compares it with 257 numbers)" });
@@ -135,7 +135,7 @@ describe("bytes", () => {
 		[{ kind: "byte" }, 'expected one of image, audio, bytes, text, got "byte"'],
 		[{ inputs: { data: how } }, 'expected one of the model\'s inputs "bytes"'],
 		[[], "expected an object"],
-	])("are refused with preprocessing %j", async (wrong, words) => {
+	])("bytes are refused with preprocessing %j", async (wrong, words) => {
 		const cwd = workspace(fileTypes, { "in/a": "a", "how.json": JSON.stringify(wrong) });
 		expect(await refusalOf(cwd, "--inputs", "in", "--preprocess", "how.json")).toContain(words);
 	});
@@ -159,7 +159,7 @@ describe("sound", () => {
 	const sounds: { name: string; file: string }[] = oracle.sounds;
 	const wavs = Object.fromEntries(sounds.slice(0, 2).map(({ name, file }) => [`in/${name}.wav`, Buffer.from(file, "base64")]));
 
-	it("is resampled and padded, beside a state of zeros and the rate that the model compares with", async () => {
+	it("sound is resampled and padded, beside a state of zeros and the rate that the model compares with", async () => {
 		const cwd = workspace(detector, { ...wavs, "how.yml": "kind: audio\nrate: 16000\nlength: 32\n" });
 		const found = await inputsOf(cwd, "--inputs", "in", "--preprocess", "how.yml");
 		expect(found.worth).toBe("Inputs: 2 real recordings (in/*.wav); state zeros, sr const:16000.");
@@ -175,7 +175,7 @@ describe("sound", () => {
 		]);
 	});
 
-	it("goes in at its own rate without preprocessing, with a note, and other values may be given by hand", async () => {
+	it("sound goes in at its own rate without preprocessing, with a note, and other values may be given by hand", async () => {
 		const given = ["--shape", "input=1,32", "--generator", "sr=const:8000", "--generator", "state=ones"];
 		const found = await inputsOf(workspace(detector, wavs), "--inputs", "in", ...given);
 		expect(found.worth).toContain("; state ones, sr const:8000.");
@@ -184,7 +184,7 @@ describe("sound", () => {
 		expect([valuesOf(first?.inputs["sr"]), valuesOf(first?.inputs["state"])]).toEqual([[8000], [1, 1, 1, 1]]);
 	});
 
-	it("that is cut short is refused", async () => {
+	it("sound that is cut short is refused", async () => {
 		const cwd = workspace(detector, { "in/a.wav": Buffer.from(sounds[0]?.file ?? "", "base64").subarray(0, 50) });
 		expect(await refusalOf(cwd, "--inputs", "in")).toMatch(/a\.wav: expected 20 bytes in chunk "data", got 6.*\[tensor-invalid\]/);
 	});
@@ -194,7 +194,7 @@ describe("text", () => {
 	const tokenizer = JSON.stringify(oracle.texts.tokenizers["word-piece"]);
 	const lines = "the quick fox\n\nA lazy dog jumps over the brown fox.\r\nunhappy cafe\n";
 
-	it("goes through the tokenizer.json beside the model, with a note", async () => {
+	it("text goes through the tokenizer.json beside the model, with a note", async () => {
 		const found = await inputsOf(workspace(encoder, { "in/s.txt": lines, "tokenizer.json": tokenizer }), "--inputs", "in/s.txt");
 		expect(found.notes).toContain("Text goes through the tokenizer.json beside the model.");
 		expect(found.cases.map(({ inputs }) => inputs["input_ids"]?.shape)).toEqual([
@@ -218,13 +218,13 @@ describe("text", () => {
 			"expected at most 20000 characters in a line, got 20001 in line 1",
 		],
 		["no lines", { "in/s.txt": " \n\n", "tokenizer.json": tokenizer }, "got 0"],
-	])("is refused with %s", async (_, files, words) => {
+	])("text is refused with %s", async (_, files, words) => {
 		expect(await refusalOf(workspace(encoder, files), "--inputs", "in/s.txt")).toContain(words);
 	});
 });
 
 describe("pictures", () => {
-	it("of one height keep their proportions, each in a case of its own width", async () => {
+	it("pictures of one height keep their proportions, each in a case of its own width", async () => {
 		const reader = model({
 			nodes: [
 				node({ op: "Conv", inputs: ["x", "w"], outputs: ["c"] }),
@@ -264,7 +264,7 @@ describe("pictures", () => {
 			[pngHeader({ ...kind, width: 8192, height: 8192, interlaced: true }), pixels(5)],
 			"1 to 16777216 pixels",
 		],
-	])("that claim more than they hold are refused before memory is taken for them: %s", async (_, chunks, words) => {
+	])("pictures that claim more than they hold are refused before memory is taken for them: %s", async (_, chunks, words) => {
 		const png = Buffer.concat([pngSignature, ...chunks, pngChunk("IEND", new Uint8Array())]);
 		const refusal = await refusalOf(workspace(classifier, { "in/a.png": png }), "--inputs", "in", "--dims", "batch=1");
 		expect(refusal).toContain(words);
@@ -281,7 +281,7 @@ describe("test data sets beside an ONNX model", () => {
 		return Uint8Array.from([...head, ...bytes]);
 	};
 
-	it("are a case each, and sizes that they do not have are refused", async () => {
+	it("test data sets beside an ONNX model are a case each, and sizes that they do not have are refused", async () => {
 		const sets = Object.fromEntries([0, 1].map((set) => [`sets/test_data_set_${set}/input_0.pb`, protoOf(set)]));
 		const cwd = workspace(classifier, sets);
 		const found = await inputsOf(cwd, "--inputs", "sets");
@@ -295,65 +295,59 @@ describe("test data sets beside an ONNX model", () => {
 	});
 });
 
-describe("stored tensors", () => {
-	it.each([
-		["a folder of one folder for each case", (id: string) => `in/${id}/image.npy`],
-		["a folder of one file for each case", (id: string) => `in/${id}.npy`],
-	])("in %s are cases of these names", async (_, pathOf) => {
-		const files = Object.fromEntries(["disc", "ring"].map((id) => [pathOf(id), encodeNpy(float32(Array(2304).fill(0.5), [1, 1, 48, 48]))]));
-		const found = await inputsOf(workspace(classifier, files), "--inputs", "in");
-		expect(found).toMatchObject({ worth: "Inputs: 2 real cases.", how: { image: "given" }, cases: [{ id: "disc" }, { id: "ring" }] });
-	});
+it.each([
+	["a folder of one folder for each case", (id: string) => `in/${id}/image.npy`],
+	["a folder of one file for each case", (id: string) => `in/${id}.npy`],
+])("stored tensors in %s are cases of these names", async (_, pathOf) => {
+	const files = Object.fromEntries(["disc", "ring"].map((id) => [pathOf(id), encodeNpy(float32(Array(2304).fill(0.5), [1, 1, 48, 48]))]));
+	const found = await inputsOf(workspace(classifier, files), "--inputs", "in");
+	expect(found).toMatchObject({ worth: "Inputs: 2 real cases.", how: { image: "given" }, cases: [{ id: "disc" }, { id: "ring" }] });
 });
 
-describe("sizes that were not given", () => {
-	it("are tried out on the model, each axis without a name by itself", async () => {
-		const found = await inputsOf(workspace(lineReader([null, 3, "?", "?"]), {}));
-		expect(found.notes.join("\n")).toMatch(/sizes chosen: x:0_0 1 \(a batch\), x:0_2 48 .*ONNX Runtime runs them.*--shape x:0=1,3,48,320/i);
-		expect(found.cases[0]?.inputs["x:0"]?.shape).toEqual([1, 3, 48, 320]);
-		expect(found.sizes).toMatch(/x:0_3 320 \(the width of a line of text\)/);
-	});
-
-	it("follow what the weights ask for, which needs no run to find out", async () => {
-		const found = await inputsOf(workspace(digitReader(), {}));
-		expect(found).toMatchObject({ dims: { batch: 1, height: 28, width: 28 }, sizes: expect.stringContaining("28") });
-	});
-
-	it("come from real inputs where there are some", async () => {
-		const pixels = (scale: number): Uint8Array =>
-			encodeNpy(
-				float32(
-					Array.from({ length: 3 * 16 * 40 }, (_, at) => Math.sin(at * scale)),
-					[1, 3, 16, 40],
-				),
-			);
-		const cwd = workspace(lineReader([null, 3, "?", "?"]), { "one.npy": pixels(1), "two.npy": pixels(2) });
-		const found = await inputsOf(cwd, "--inputs", "one.npy", "--inputs", "two.npy");
-		expect(found.notes).toEqual([]);
-		expect(found.cases[0]?.inputs["x:0"]?.shape).toEqual([1, 3, 16, 40]);
-	});
+it("sizes that were not given are tried out on the model, each axis without a name by itself", async () => {
+	const found = await inputsOf(workspace(lineReader([null, 3, "?", "?"]), {}));
+	expect(found.notes.join("\n")).toMatch(/sizes chosen: x:0_0 1 \(a batch\), x:0_2 48 .*ONNX Runtime runs them.*--shape x:0=1,3,48,320/i);
+	expect(found.cases[0]?.inputs["x:0"]?.shape).toEqual([1, 3, 48, 320]);
+	expect(found.sizes).toMatch(/x:0_3 320 \(the width of a line of text\)/);
 });
 
-describe("sizes that are given", () => {
-	it("bind by shape, whatever an input is called", async () => {
-		const found = await inputsOf(workspace(lineReader([null, 3, "?", "?"]), {}), "--shape", "x:0=1,3,48,192");
-		expect(found.cases[0]?.inputs["x:0"]?.shape).toEqual([1, 3, 48, 192]);
-	});
+it("sizes that were not given follow what the weights ask for, which needs no run to find out", async () => {
+	const found = await inputsOf(workspace(digitReader(), {}));
+	expect(found).toMatchObject({ dims: { batch: 1, height: 28, width: 28 }, sizes: expect.stringContaining("28") });
+});
 
-	it.each([
-		["a rank that is not the model's", ["--shape", "image=1,28,28"], /--shape image has 3 dimensions, the model's input has 4/],
-		["a fixed axis of another size", ["--shape", "image=1,3,28,28"], /--shape image contradicts the model at axis 1: it has 3/],
-		["an input that is not there", ["--shape", "picture=1"], /no input "picture"; its inputs are "image"/],
-		["an invalid shape", ["--shape", "image=1;3"], /--shape takes INPUT=SIZE,SIZE,…; got "image=1;3"/],
-		[
-			"what the weights rule out",
-			["--dims", "batch=1,height=32,width=32"],
-			/cannot run with these sizes, image \[1, 1, 32, 32\]: Gemm .*1024 and 784.*height=28,width=28/s,
-		],
-		["what the weights rule out for one axis", ["--dims", "height=0"], /Sizes are missing: .*Tried without success/s],
-	])("are refused where they are %s", async (_, argv, says) => {
-		expect(await refusalOf(workspace(digitReader(), {}), ...argv)).toMatch(says);
-	});
+it("sizes that were not given come from real inputs where there are some", async () => {
+	const pixels = (scale: number): Uint8Array =>
+		encodeNpy(
+			float32(
+				Array.from({ length: 3 * 16 * 40 }, (_, at) => Math.sin(at * scale)),
+				[1, 3, 16, 40],
+			),
+		);
+	const cwd = workspace(lineReader([null, 3, "?", "?"]), { "one.npy": pixels(1), "two.npy": pixels(2) });
+	const found = await inputsOf(cwd, "--inputs", "one.npy", "--inputs", "two.npy");
+	expect(found.notes).toEqual([]);
+	expect(found.cases[0]?.inputs["x:0"]?.shape).toEqual([1, 3, 16, 40]);
+});
+
+it("sizes that are given bind by shape, whatever an input is called", async () => {
+	const found = await inputsOf(workspace(lineReader([null, 3, "?", "?"]), {}), "--shape", "x:0=1,3,48,192");
+	expect(found.cases[0]?.inputs["x:0"]?.shape).toEqual([1, 3, 48, 192]);
+});
+
+it.each([
+	["a rank that is not the model's", ["--shape", "image=1,28,28"], /--shape image has 3 dimensions, the model's input has 4/],
+	["a fixed axis of another size", ["--shape", "image=1,3,28,28"], /--shape image contradicts the model at axis 1: it has 3/],
+	["an input that is not there", ["--shape", "picture=1"], /no input "picture"; its inputs are "image"/],
+	["an invalid shape", ["--shape", "image=1;3"], /--shape takes INPUT=SIZE,SIZE,…; got "image=1;3"/],
+	[
+		"what the weights rule out",
+		["--dims", "batch=1,height=32,width=32"],
+		/cannot run with these sizes, image \[1, 1, 32, 32\]: Gemm .*1024 and 784.*height=28,width=28/s,
+	],
+	["what the weights rule out for one axis", ["--dims", "height=0"], /Sizes are missing: .*Tried without success/s],
+])("sizes that are given are refused where they are %s", async (_, argv, says) => {
+	expect(await refusalOf(workspace(digitReader(), {}), ...argv)).toMatch(says);
 });
 
 describe("inputs whose values nothing in the model says", () => {
@@ -369,13 +363,13 @@ describe("inputs whose values nothing in the model says", () => {
 		initializers: [tensor({ name: "w", dims: [8, 4], raw: floats(...Array.from({ length: 32 }, (_, at) => at)) })],
 	});
 
-	it("are refused by name, all at once, with the options to give", async () => {
+	it("inputs whose values nothing in the model says are refused by name, all at once, with the options to give", async () => {
 		const refusal = await refusalOf(workspace(counter, {}));
 		expect(refusal).toMatch(/which values the inputs "steps" \(one int64\), "codes" \(int64 \[1, 8\]\) take\. .*\[usage\]/);
 		expect(refusal).toContain("--generator steps=const:1 --generator codes=tokens:0..99");
 	});
 
-	it("are generated as the options say", async () => {
+	it("inputs whose values nothing in the model says are generated as the options say", async () => {
 		const found = await inputsOf(workspace(counter, {}), "--generator", "steps=const:3", "--generator", "codes=tokens:0..99");
 		expect(found.how).toEqual({ steps: "const:3", codes: "tokens:0..99, SplitMix64" });
 	});

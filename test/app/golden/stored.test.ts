@@ -35,34 +35,32 @@ const stored = [
 	{ ending: "json", file: oracle.polygraphy.inputs, member: "x", entry: oracle.polygraphy.y },
 ];
 
-describe("readStored", () => {
-	it.each(stored)("reads $member of .$ending in the file's own layout", async ({ ending, file, member, entry }) => {
-		// numpy has no letters for the types of ml_dtypes: there the golden's own dtype says what it is.
-		const tensor = await readStored(store(`a.${ending}`, bytesOf(file)), expected(member, entry.dtype), ports);
-		expect({ ...tensor, data: Buffer.from(tensor.data).toString("base64") }).toEqual({
-			dtype: entry.dtype,
-			shape: entry.shape,
-			data: entry.data,
-		});
+it.each(stored)("readStored reads $member of .$ending in the file's own layout", async ({ ending, file, member, entry }) => {
+	// numpy has no letters for the types of ml_dtypes: there the golden's own dtype says what it is.
+	const tensor = await readStored(store(`a.${ending}`, bytesOf(file)), expected(member, entry.dtype), ports);
+	expect({ ...tensor, data: Buffer.from(tensor.data).toString("base64") }).toEqual({
+		dtype: entry.dtype,
+		shape: entry.shape,
+		data: entry.data,
 	});
+});
 
-	it("names the tensors of a file that lacks the requested one", async () => {
-		const path = store("a.npz", zipOf([{ name: "other.npy", content: encodeNpy(float32([1])) }]));
-		await expect(readStored(path, expected("logits"), ports)).rejects.toMatchObject({
+it("readStored names the tensors of a file that lacks the requested one", async () => {
+	const path = store("a.npz", zipOf([{ name: "other.npy", content: encodeNpy(float32([1])) }]));
+	await expect(readStored(path, expected("logits"), ports)).rejects.toMatchObject({
+		code: "tensor-invalid",
+		message: expect.stringMatching(/other/),
+	});
+});
+
+it("readStored refuses what is no such file, and a pointer of Git LFS", async () => {
+	const pointer = new TextEncoder().encode(`version https://git-lfs.github.com/spec/v1\noid sha256:${"a".repeat(64)}\nsize 4\n`);
+	for (const ending of ["npy", "npz", "safetensors", "json"]) {
+		await expect(readStored(store(`a.${ending}`, pointer), expected("x"), ports)).rejects.toThrow(/Git LFS pointer/);
+		await expect(readStored(store(`a.${ending}`, new Uint8Array(7)), expected("x"), ports)).rejects.toMatchObject({
 			code: "tensor-invalid",
-			message: expect.stringMatching(/other/),
 		});
-	});
-
-	it("refuses what is no such file, and a pointer of Git LFS", async () => {
-		const pointer = new TextEncoder().encode(`version https://git-lfs.github.com/spec/v1\noid sha256:${"a".repeat(64)}\nsize 4\n`);
-		for (const ending of ["npy", "npz", "safetensors", "json"]) {
-			await expect(readStored(store(`a.${ending}`, pointer), expected("x"), ports)).rejects.toThrow(/Git LFS pointer/);
-			await expect(readStored(store(`a.${ending}`, new Uint8Array(7)), expected("x"), ports)).rejects.toMatchObject({
-				code: "tensor-invalid",
-			});
-		}
-	});
+	}
 });
 
 describe("a file that holds all tensors of a case", () => {
@@ -71,13 +69,13 @@ describe("a file that holds all tensors of a case", () => {
 		{ name: "b.npy", content: encodeNpy(float32([3])) },
 	]);
 
-	it("is found beside the case's folder", async () => {
+	it("a file that holds all tensors of a case is found beside the case's folder", async () => {
 		const path = store("night.npz", archive);
 		expect(await findCaseFile(path.replace(/\.npz$/, ""))).toBe(path);
 		expect(await findCaseFile(path)).toBeNull();
 	});
 
-	it("is a case to record, for a model of several inputs too", async () => {
+	it("a file that holds all tensors of a case is a case to record, for a model of several inputs too", async () => {
 		const path = store("night.npz", archive);
 		const { cases } = await readCases(
 			[path],

@@ -29,7 +29,7 @@ function openLive(answers: (title: string) => boolean = () => true) {
 	return { live, sent, waits, tick };
 }
 
-it("shows the stage, the count and the time left, the newest each 30 seconds", async () => {
+it("the live status shows the stage, the count and the time left, the newest each 30 seconds", async () => {
 	const { live, sent, waits, tick } = openLive();
 	await tick();
 	live.progress.stage("build", 6);
@@ -49,7 +49,7 @@ it("shows the stage, the count and the time left, the newest each 30 seconds", a
 	expect(sent).toHaveLength(3);
 });
 
-it("sends nothing more once a title was refused", async () => {
+it("the live status sends nothing more once a title was refused", async () => {
 	const { live, sent, tick } = openLive(() => false);
 	await tick();
 	live.progress.stage("build", 6);

@@ -1,7 +1,7 @@
 // What a fresh machine is given from the repository's cache, and what it leaves there.
 import { cpSync, existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { entryStore } from "../../../src/adapters/cache/entries.ts";
 import type { RemoteCache } from "../../../src/adapters/github/cache.ts";
 import { recipeDigest, type SharedCacheOptions, sharedCaches } from "../../../src/app/publish/shared-caches.ts";
@@ -76,59 +76,55 @@ async function freshRun(remote: RemoteCache, { base, head, builds = [] }: Ran, m
 	};
 }
 
-describe("the repository's cache", () => {
-	it("gives back first what was built from the very models and flags, then what the base was built from, then the newest", async () => {
-		const remote = fakeRemote();
-		await freshRun(remote, { head: "one", builds: ["engine-one"] });
-		const other = await freshRun(remote, { head: "other", builds: ["engine-other"] });
-		expect(other).toMatchObject({
-			found: ["engine-one"],
-			said: [expect.stringContaining("the newest of this kind of machine"), expect.any(String)],
-		});
-		const again = await freshRun(remote, { base: "zero", head: "one" });
-		expect(again).toMatchObject({
-			found: ["engine-one"],
-			said: [expect.stringContaining("the head's models"), expect.stringContaining("nothing new")],
-		});
-		const next = await freshRun(remote, { base: "one", head: "two", builds: ["engine-two"] });
-		expect(next).toMatchObject({
-			found: ["engine-one"],
-			said: [expect.stringContaining("the base's models"), expect.stringContaining("saved 2 entries")],
-		});
-		expect((await freshRun(remote, { base: "one", head: "two" })).found).toEqual(["engine-one", "engine-two"]);
+it("the repository's cache gives back first what was built from the very models and flags, then what the base was built from, then the newest", async () => {
+	const remote = fakeRemote();
+	await freshRun(remote, { head: "one", builds: ["engine-one"] });
+	const other = await freshRun(remote, { head: "other", builds: ["engine-other"] });
+	expect(other).toMatchObject({
+		found: ["engine-one"],
+		said: [expect.stringContaining("the newest of this kind of machine"), expect.any(String)],
 	});
-
-	it("is completed where a run with the same models built what was missing", async () => {
-		const remote = fakeRemote();
-		await freshRun(remote, { head: "one", builds: ["first"] });
-		await freshRun(remote, { head: "one", builds: ["second"] });
-		expect(remote.keys()).toHaveLength(2);
-		expect((await freshRun(remote, { head: "one" })).found).toEqual(["first", "second"]);
+	const again = await freshRun(remote, { base: "zero", head: "one" });
+	expect(again).toMatchObject({
+		found: ["engine-one"],
+		said: [expect.stringContaining("the head's models"), expect.stringContaining("nothing new")],
 	});
-
-	it("is not written where the run may not", async () => {
-		const remote = fakeRemote();
-		const fork = await freshRun(remote, { head: "one", builds: ["first"] }, { refusal: "the change comes from a fork" });
-		expect(fork.said.at(-1)).toContain("is not saved: the change comes from a fork");
-		expect(remote.keys()).toEqual([]);
+	const next = await freshRun(remote, { base: "one", head: "two", builds: ["engine-two"] });
+	expect(next).toMatchObject({
+		found: ["engine-one"],
+		said: [expect.stringContaining("the base's models"), expect.stringContaining("saved 2 entries")],
 	});
-
-	it("that cannot be laid down here ends no run", async () => {
-		const remote = fakeRemote();
-		await freshRun(remote, { head: "one", builds: ["first"] });
-		const file = join(temporaryFolder(), "file");
-		writeFileSync(file, "in the way");
-		const { said } = await freshRun(remote, { head: "one" }, { cacheFolder: file });
-		expect(said[0]).toContain("cannot be used here");
-	});
+	expect((await freshRun(remote, { base: "one", head: "two" })).found).toEqual(["engine-one", "engine-two"]);
 });
 
-describe("recipeDigest", () => {
-	it("is the same for the same models and flags, whatever their order, and for no others", () => {
-		const [one, two] = [prepared("head", "one"), prepared("head", "two", "{ precision: fp16 }")];
-		expect(recipeDigest([one, two], "head")).toBe(recipeDigest([two, one], "head"));
-		const digests = [[one], [two], [one, two], [prepared("head", "two")]].map((models) => recipeDigest(models, "head"));
-		expect(new Set(digests).size).toBe(4);
-		expect(recipeDigest([one], "base")).toBeNull();
-	});
+it("the repository's cache is completed where a run with the same models built what was missing", async () => {
+	const remote = fakeRemote();
+	await freshRun(remote, { head: "one", builds: ["first"] });
+	await freshRun(remote, { head: "one", builds: ["second"] });
+	expect(remote.keys()).toHaveLength(2);
+	expect((await freshRun(remote, { head: "one" })).found).toEqual(["first", "second"]);
+});
+
+it("the repository's cache is not written where the run may not", async () => {
+	const remote = fakeRemote();
+	const fork = await freshRun(remote, { head: "one", builds: ["first"] }, { refusal: "the change comes from a fork" });
+	expect(fork.said.at(-1)).toContain("is not saved: the change comes from a fork");
+	expect(remote.keys()).toEqual([]);
+});
+
+it("the repository's cache that cannot be laid down here ends no run", async () => {
+	const remote = fakeRemote();
+	await freshRun(remote, { head: "one", builds: ["first"] });
+	const file = join(temporaryFolder(), "file");
+	writeFileSync(file, "in the way");
+	const { said } = await freshRun(remote, { head: "one" }, { cacheFolder: file });
+	expect(said[0]).toContain("cannot be used here");
+});
+
+it("recipeDigest is the same for the same models and flags, whatever their order, and for no others", () => {
+	const [one, two] = [prepared("head", "one"), prepared("head", "two", "{ precision: fp16 }")];
+	expect(recipeDigest([one, two], "head")).toBe(recipeDigest([two, one], "head"));
+	const digests = [[one], [two], [one, two], [prepared("head", "two")]].map((models) => recipeDigest(models, "head"));
+	expect(new Set(digests).size).toBe(4);
+	expect(recipeDigest([one], "base")).toBeNull();
 });

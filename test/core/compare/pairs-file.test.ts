@@ -11,35 +11,33 @@ function recorded(name: string) {
 	return judgePairs(file.pairs, file);
 }
 
-describe("recorded on a GPU, eight pairs each", () => {
-	test("a wider network is slower by 4.2 %", () => {
-		const got = recorded("slower-head");
-		expect(got.verdict).toBe("regressed");
-		expect(got.estimate).toBeCloseTo(0.042, 2);
-		expect(renderVerdict(got)).toBe("Slower: +4.2 % (99 % interval +3.7 to +4.7 %), 8 pairs.");
-	});
+test("recorded on a GPU, a wider network is slower by 4.2 %", () => {
+	const got = recorded("slower-head");
+	expect(got.verdict).toBe("regressed");
+	expect(got.estimate).toBeCloseTo(0.042, 2);
+	expect(renderVerdict(got)).toBe("Slower: +4.2 % (99 % interval +3.7 to +4.7 %), 8 pairs.");
+});
 
-	test("the same model is unchanged, and 1 % is excluded", () => {
-		const got = recorded("same-model");
-		expect(got.verdict).toBe("unchanged");
-		expect(got.excluded).toBeLessThan(0.01);
-		expect(renderVerdict(got)).toBe(
-			"No relevant change: \u22120.1 % (99 % interval \u22120.3 to +0.2 %), 8 pairs; changes of 0.4 % or more are ruled out.",
-		);
-	});
+test("recorded on a GPU, the same model is unchanged, and 1 % is excluded", () => {
+	const got = recorded("same-model");
+	expect(got.verdict).toBe("unchanged");
+	expect(got.excluded).toBeLessThan(0.01);
+	expect(renderVerdict(got)).toBe(
+		"No relevant change: \u22120.1 % (99 % interval \u22120.3 to +0.2 %), 8 pairs; changes of 0.4 % or more are ruled out.",
+	);
+});
 
-	test("a model with wrong weights is as fast as before", () => {
-		expect(recorded("wrong-head")).toMatchObject({ verdict: "unchanged" });
-	});
+test("recorded on a GPU, a model with wrong weights is as fast as before", () => {
+	expect(recorded("wrong-head")).toMatchObject({ verdict: "unchanged" });
+});
 
-	test("swapped, the wider network becomes the faster one", () => {
-		const file = parsePairs(readFileSync(new URL("../../fixtures/pairs/slower-head.json", import.meta.url), "utf8"), "pairs.json");
-		const got = judgePairs(
-			file.pairs.map(({ base, head }) => ({ base: head, head: base })),
-			file,
-		);
-		expect(renderVerdict(got)).toBe("Faster: \u22124.0 % (99 % interval \u22124.5 to \u22123.5 %), 8 pairs.");
-	});
+test("recorded on a GPU, swapped, the wider network becomes the faster one", () => {
+	const file = parsePairs(readFileSync(new URL("../../fixtures/pairs/slower-head.json", import.meta.url), "utf8"), "pairs.json");
+	const got = judgePairs(
+		file.pairs.map(({ base, head }) => ({ base: head, head: base })),
+		file,
+	);
+	expect(renderVerdict(got)).toBe("Faster: \u22124.0 % (99 % interval \u22124.5 to \u22123.5 %), 8 pairs.");
 });
 
 test("the minimal effect is 2 % where the file gives none", () => {
@@ -50,44 +48,42 @@ test("a byte order mark and further keys of a pair do no harm", () => {
 	expect(parsePairs('\uFEFF{"pairs":[{"base":1,"head":2,"order":7}],"minimalEffect":0.05}', "p.json").minimalEffect).toBe(0.05);
 });
 
-describe("malformed files", () => {
-	test.each([
-		["", "", "JSON", "an empty file"],
-		["{", "", "JSON", "not JSON"],
-		["[1]", "", "pairs", "a list"],
-		["null", "", "pairs", "null"],
-		["{}", "/pairs", "array", "nothing"],
-		['{"pairs":{}}', "/pairs", "array", "an empty object"],
-		['{"pairs":[[1,2]]}', "/pairs/0", "base", "a list"],
-		['{"pairs":[{"base":1}]}', "/pairs/0/head", "above 0", "nothing"],
-		['{"pairs":[{"base":1,"head":1},{"base":"1.2","head":1}]}', "/pairs/1/base", "above 0", '"1.2"'],
-		['{"pairs":[{"base":1,"head":null}]}', "/pairs/0/head", "above 0", "null"],
-		['{"pairs":[{"base":1,"head":0}]}', "/pairs/0/head", "above 0", "0"],
-		['{"pairs":[{"base":-3,"head":1}]}', "/pairs/0/base", "above 0", "-3"],
-		['{"pairs":[{"base":1,"head":1e999}]}', "/pairs/0/head", "finite", "too large"],
-		['{"pairs":[{"__proto__":{"base":1,"head":1}}]}', "/pairs/0/base", "above 0", "nothing"],
-		['{"pairs":[],"minimalEffect":"2%"}', "/minimalEffect", "0.02 is 2 %", '"2%"'],
-		['{"pairs":[],"minimalEffect":2}', "/minimalEffect", "between 0 and 1", "2"],
-		['{"pairs":[],"minimalEffect":0}', "/minimalEffect", "between 0 and 1", "0"],
-		['{"pairs":[],"minimaleffect":0.1}', "/minimaleffect", "only", "another key"],
-		[`{"pairs":[${"1,".repeat(10_000)}1]}`, "/pairs", "10000", "10001"],
-	])("%.60s is refused at %s", (...[text, pointer, expected, got]) => {
-		const refusal = (() => {
-			try {
-				return parsePairs(text, "runs/pairs.json");
-			} catch (error) {
-				return error;
-			}
-		})();
-		expect(refusal).toBeInstanceOf(ConfigError);
-		if (!(refusal instanceof ConfigError)) return;
-		expect(refusal.code).toBe("pairs-invalid");
-		expect(refusal.details).toMatchObject({ pointer, location: { path: "runs/pairs.json" } });
-		expect(refusal.details.expected).toContain(expected);
-		expect(refusal.details.got).toContain(got);
-		expect(refusal.details.fix).toContain("milliseconds");
-		expect(refusal.message.length).toBeLessThan(400);
-	});
+test.each([
+	["", "", "JSON", "an empty file"],
+	["{", "", "JSON", "not JSON"],
+	["[1]", "", "pairs", "a list"],
+	["null", "", "pairs", "null"],
+	["{}", "/pairs", "array", "nothing"],
+	['{"pairs":{}}', "/pairs", "array", "an empty object"],
+	['{"pairs":[[1,2]]}', "/pairs/0", "base", "a list"],
+	['{"pairs":[{"base":1}]}', "/pairs/0/head", "above 0", "nothing"],
+	['{"pairs":[{"base":1,"head":1},{"base":"1.2","head":1}]}', "/pairs/1/base", "above 0", '"1.2"'],
+	['{"pairs":[{"base":1,"head":null}]}', "/pairs/0/head", "above 0", "null"],
+	['{"pairs":[{"base":1,"head":0}]}', "/pairs/0/head", "above 0", "0"],
+	['{"pairs":[{"base":-3,"head":1}]}', "/pairs/0/base", "above 0", "-3"],
+	['{"pairs":[{"base":1,"head":1e999}]}', "/pairs/0/head", "finite", "too large"],
+	['{"pairs":[{"__proto__":{"base":1,"head":1}}]}', "/pairs/0/base", "above 0", "nothing"],
+	['{"pairs":[],"minimalEffect":"2%"}', "/minimalEffect", "0.02 is 2 %", '"2%"'],
+	['{"pairs":[],"minimalEffect":2}', "/minimalEffect", "between 0 and 1", "2"],
+	['{"pairs":[],"minimalEffect":0}', "/minimalEffect", "between 0 and 1", "0"],
+	['{"pairs":[],"minimaleffect":0.1}', "/minimaleffect", "only", "another key"],
+	[`{"pairs":[${"1,".repeat(10_000)}1]}`, "/pairs", "10000", "10001"],
+])("malformed files %.60s is refused at %s", (...[text, pointer, expected, got]) => {
+	const refusal = (() => {
+		try {
+			return parsePairs(text, "runs/pairs.json");
+		} catch (error) {
+			return error;
+		}
+	})();
+	expect(refusal).toBeInstanceOf(ConfigError);
+	if (!(refusal instanceof ConfigError)) return;
+	expect(refusal.code).toBe("pairs-invalid");
+	expect(refusal.details).toMatchObject({ pointer, location: { path: "runs/pairs.json" } });
+	expect(refusal.details.expected).toContain(expected);
+	expect(refusal.details.got).toContain(got);
+	expect(refusal.details.fix).toContain("milliseconds");
+	expect(refusal.message.length).toBeLessThan(400);
 });
 
 describe("sentences", () => {

@@ -1,5 +1,5 @@
 // The length of a run follows from what a pilot shows.
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { chooseRunLength } from "../../../src/core/compare/run-length.ts";
 import { splitMix64 } from "../../../src/core/golden/record/generators/split-mix.ts";
 
@@ -32,44 +32,42 @@ function pilotOf({ medianMs, noise = 0.003, swing = 0, cold = { share: 0, untilM
 const limits = { warmUpMs: 2000, durationMs: 3000, minimalEffect: 0.02, streams: 1 };
 const chosen = (...pilots: Pilot[]) => chooseRunLength(pilots.map(pilotOf), limits);
 
-describe("chooseRunLength", () => {
-	it.each<[string, Pilot, { warmUpMs: number; durationMs: number }]>([
-		["a steady net of 1 ms runs 0.5 s after 0.3 s", { medianMs: 1 }, { warmUpMs: 300, durationMs: 500 }],
-		["a net of 30 µs writes at most 20,000 iterations", { medianMs: 0.02 }, { warmUpMs: 300, durationMs: 400 }],
-		["a net of 5 ms runs 300 times, for the sake of P99", { medianMs: 5, noise: 0.0001 }, { warmUpMs: 300, durationMs: 1500 }],
-		["a net of 40 ms stays within the longest run", { medianMs: 40, noise: 0.0001 }, { warmUpMs: 300, durationMs: 3000 }],
-	])("%s", (_, pilot, expected) => {
-		const length = chosen(pilot);
-		expect(length.warmUpMs).toBe(expected.warmUpMs);
-		expect(length.durationMs / expected.durationMs).toBeGreaterThan(0.95);
-		expect(length.durationMs / expected.durationMs).toBeLessThan(1.05);
-	});
+it.each<[string, Pilot, { warmUpMs: number; durationMs: number }]>([
+	["a steady net of 1 ms runs 0.5 s after 0.3 s", { medianMs: 1 }, { warmUpMs: 300, durationMs: 500 }],
+	["a net of 30 µs writes at most 20,000 iterations", { medianMs: 0.02 }, { warmUpMs: 300, durationMs: 400 }],
+	["a net of 5 ms runs 300 times, for the sake of P99", { medianMs: 5, noise: 0.0001 }, { warmUpMs: 300, durationMs: 1500 }],
+	["a net of 40 ms stays within the longest run", { medianMs: 40, noise: 0.0001 }, { warmUpMs: 300, durationMs: 3000 }],
+])("chooseRunLength %s", (_, pilot, expected) => {
+	const length = chosen(pilot);
+	expect(length.warmUpMs).toBe(expected.warmUpMs);
+	expect(length.durationMs / expected.durationMs).toBeGreaterThan(0.95);
+	expect(length.durationMs / expected.durationMs).toBeLessThan(1.05);
+});
 
-	it("counts the iterations of all streams", () => {
-		expect(chooseRunLength([pilotOf({ medianMs: 0.04 })], { ...limits, streams: 2 }).durationMs).toBeCloseTo(400, -1);
-	});
+it("chooseRunLength counts the iterations of all streams", () => {
+	expect(chooseRunLength([pilotOf({ medianMs: 0.04 })], { ...limits, streams: 2 }).durationMs).toBeCloseTo(400, -1);
+});
 
-	it("warms up for as long as the pilot was slower, and half as long again", () => {
-		expect(chosen({ medianMs: 1, cold: { share: 0.03, untilMs: 300 } }).warmUpMs).toBe(450);
-	});
+it("chooseRunLength warms up for as long as the pilot was slower, and half as long again", () => {
+	expect(chosen({ medianMs: 1, cold: { share: 0.03, untilMs: 300 } }).warmUpMs).toBe(450);
+});
 
-	it("warms up for the longest time where the pilot never became steady", () => {
-		expect(chosen({ medianMs: 1, cold: { share: 0.03, untilMs: 950 } }).warmUpMs).toBe(2000);
-	});
+it("chooseRunLength warms up for the longest time where the pilot never became steady", () => {
+	expect(chosen({ medianMs: 1, cold: { share: 0.03, untilMs: 950 } }).warmUpMs).toBe(2000);
+});
 
-	it("lengthens runs whose median swings, up to the longest", () => {
-		const some = chosen({ medianMs: 1, swing: 0.006 }).durationMs;
-		expect(some).toBeGreaterThan(500);
-		expect(chosen({ medianMs: 1, swing: 0.05 }).durationMs).toBe(3000);
-		expect(some).toBeLessThan(3000);
-	});
+it("chooseRunLength lengthens runs whose median swings, up to the longest", () => {
+	const some = chosen({ medianMs: 1, swing: 0.006 }).durationMs;
+	expect(some).toBeGreaterThan(500);
+	expect(chosen({ medianMs: 1, swing: 0.05 }).durationMs).toBe(3000);
+	expect(some).toBeLessThan(3000);
+});
 
-	it("takes what the more demanding arm needs", () => {
-		expect(chosen({ medianMs: 1 }, { medianMs: 5, noise: 0.0001 })).toEqual(chosen({ medianMs: 5, noise: 0.0001 }, { medianMs: 1 }));
-		expect(chosen({ medianMs: 1 }, { medianMs: 5, noise: 0.0001 }).durationMs).toBeGreaterThan(1400);
-	});
+it("chooseRunLength takes what the more demanding arm needs", () => {
+	expect(chosen({ medianMs: 1 }, { medianMs: 5, noise: 0.0001 })).toEqual(chosen({ medianMs: 5, noise: 0.0001 }, { medianMs: 1 }));
+	expect(chosen({ medianMs: 1 }, { medianMs: 5, noise: 0.0001 }).durationMs).toBeGreaterThan(1400);
+});
 
-	it("keeps the config's limits where a pilot has no iterations", () => {
-		expect(chooseRunLength([new Float64Array()], limits)).toEqual({ warmUpMs: 2000, durationMs: 3000 });
-	});
+it("chooseRunLength keeps the config's limits where a pilot has no iterations", () => {
+	expect(chooseRunLength([new Float64Array()], limits)).toEqual({ warmUpMs: 2000, durationMs: 3000 });
 });

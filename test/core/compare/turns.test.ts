@@ -7,20 +7,18 @@ const limits = { warmUpMs: 0, leastMs: 200, mostMs: 1000 };
 const steady = Array.from({ length: 10 }, () => 1);
 const turns = (fastestMs: readonly number[], timedMs = 200) => ({ timedMs, fastestMs });
 
-describe("isTimedEnough", () => {
-	it.each([
-		["both arms repeat their fastest iteration", turns(steady), turns(steady), true],
-		["one has too few rounds, as with iterations longer than a turn", turns(steady.slice(1), 5000), turns(steady), false],
-		["one has too little time", turns(steady), turns(steady, 199), false],
-		["the halves of one differ by more than the tolerance", turns([0.97, ...steady]), turns(steady), false],
-		["the halves differ by less", turns([0.99, ...steady]), turns(steady), true],
-		["the arms differ by far, each from itself by nothing", turns(steady), turns(steady.map(() => 2)), true],
-		["an arm never repeats, and the most time is used up", turns([0.5, ...steady], 1000), turns(steady), true],
-		["an arm never repeats, and only the other used up its time", turns([0.5, ...steady]), turns(steady, 1000), false],
-	])("%s: %#", (_, base, head, enough) => {
-		expect(isTimedEnough({ base, head }, limits, 0.02)).toBe(enough);
-		expect(isTimedEnough({ base: head, head: base }, limits, 0.02)).toBe(enough);
-	});
+it.each([
+	["both arms repeat their fastest iteration", turns(steady), turns(steady), true],
+	["one has too few rounds, as with iterations longer than a turn", turns(steady.slice(1), 5000), turns(steady), false],
+	["one has too little time", turns(steady), turns(steady, 199), false],
+	["the halves of one differ by more than the tolerance", turns([0.97, ...steady]), turns(steady), false],
+	["the halves differ by less", turns([0.99, ...steady]), turns(steady), true],
+	["the arms differ by far, each from itself by nothing", turns(steady), turns(steady.map(() => 2)), true],
+	["an arm never repeats, and the most time is used up", turns([0.5, ...steady], 1000), turns(steady), true],
+	["an arm never repeats, and only the other used up its time", turns([0.5, ...steady]), turns(steady, 1000), false],
+])("isTimedEnough %s: %#", (_, base, head, enough) => {
+	expect(isTimedEnough({ base, head }, limits, 0.02)).toBe(enough);
+	expect(isTimedEnough({ base: head, head: base }, limits, 0.02)).toBe(enough);
 });
 
 describe("turnLimits", () => {
@@ -37,7 +35,7 @@ describe("turnLimits", () => {
 			{ warmUpMs: 0, leastMs: 3000, mostMs: 5000 },
 		],
 		["without one, short", { warmUpMs: 2000, durationMs: 3000, adaptsLength: true }, { warmUpMs: 100, leastMs: 300, mostMs: 1500 }],
-	])("%s", (_, given, expected) => {
+	])("turnLimits %s", (_, given, expected) => {
 		expect(turnLimits({ ...measure, ...given })).toEqual(expected);
 	});
 });

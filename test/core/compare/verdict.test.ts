@@ -67,49 +67,47 @@ describe("the rules", () => {
 	});
 });
 
-describe("too little or broken", () => {
-	test("no pairs are missing, never unchanged", () => {
-		expect(judge([])).toMatchObject({ verdict: "missing", estimate: null, interval: null, excluded: null, pairs: 0 });
-	});
+test("no pairs are missing, never unchanged", () => {
+	expect(judge([])).toMatchObject({ verdict: "missing", estimate: null, interval: null, excluded: null, pairs: 0 });
+});
 
-	test("fewer pairs than the first look are inconclusive, however alike", () => {
-		expect(judge(fromLogs([0, 0, 0, 0]))).toMatchObject({ verdict: "inconclusive", estimate: 0, interval: null, excluded: null });
-		expect(judge([{ base: 1, head: 3 }]).reason).toMatch(/^1 run per arm is too few/);
-	});
+test("fewer pairs than the first look are inconclusive, however alike", () => {
+	expect(judge(fromLogs([0, 0, 0, 0]))).toMatchObject({ verdict: "inconclusive", estimate: 0, interval: null, excluded: null });
+	expect(judge([{ base: 1, head: 3 }]).reason).toMatch(/^1 run per arm is too few/);
+});
 
-	test("a single look at one pair cannot know any spread", () => {
-		expect(judge([{ base: 1, head: 3 }], { looks: [1] }).verdict).toBe("inconclusive");
-	});
+test("a single look at one pair cannot know any spread", () => {
+	expect(judge([{ base: 1, head: 3 }], { looks: [1] }).verdict).toBe("inconclusive");
+});
 
-	test.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY])("a value of %d is not comparable and named", (value) => {
-		const got = judge([...fromLogs([0, 0, 0, 0, 0]), { base: 1, head: value }]);
-		expect(got).toMatchObject({ verdict: "not-comparable", estimate: null, interval: null });
-		expect(got.reason).toContain("head run of pair 6");
-	});
+test.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY])("a value of %d is not comparable and named", (value) => {
+	const got = judge([...fromLogs([0, 0, 0, 0, 0]), { base: 1, head: value }]);
+	expect(got).toMatchObject({ verdict: "not-comparable", estimate: null, interval: null });
+	expect(got.reason).toContain("head run of pair 6");
+});
 
-	test("values apart by more than numbers hold are not comparable", () => {
-		expect(judge(Array(5).fill({ base: 1e-300, head: 1e300 })).verdict).toBe("not-comparable");
-	});
+test("values apart by more than numbers hold are not comparable", () => {
+	expect(judge(Array(5).fill({ base: 1e-300, head: 1e300 })).verdict).toBe("not-comparable");
+});
 
-	test("an interval beyond all bounds stays a number that JSON can hold", () => {
-		const got = judge(fromLogs([-500, 500]), { looks: [2] });
-		expect(got.verdict).toBe("inconclusive");
-		expect(got.interval?.every(Number.isFinite)).toBe(true);
-	});
+test("an interval beyond all bounds stays a number that JSON can hold", () => {
+	const got = judge(fromLogs([-500, 500]), { looks: [2] });
+	expect(got.verdict).toBe("inconclusive");
+	expect(got.interval?.every(Number.isFinite)).toBe(true);
+});
 
-	test("options out of range are our own bug", () => {
-		const pairs = fromLogs([0, 0, 0, 0, 0]);
-		const broken = [
-			{ minimalEffect: Number.NaN },
-			{ minimalEffect: -1 },
-			{ alpha: 0 },
-			{ alpha: 1 },
-			{ share: 0 },
-			{ share: 1.1 },
-			{ looks: [] },
-		];
-		for (const options of broken) expect(() => judge(pairs, options)).toThrow(BugError);
-	});
+test("options out of range are our own bug", () => {
+	const pairs = fromLogs([0, 0, 0, 0, 0]);
+	const broken = [
+		{ minimalEffect: Number.NaN },
+		{ minimalEffect: -1 },
+		{ alpha: 0 },
+		{ alpha: 1 },
+		{ share: 0 },
+		{ share: 1.1 },
+		{ looks: [] },
+	];
+	for (const options of broken) expect(() => judge(pairs, options)).toThrow(BugError);
 });
 
 describe("pairs that all agree", () => {
@@ -117,7 +115,7 @@ describe("pairs that all agree", () => {
 		[0, "unchanged"],
 		[0.05, "regressed"],
 		[-0.05, "improved"],
-	] as const)("by e^%d give a narrow interval, not one of no width", (log, verdict) => {
+	] as const)("pairs that all agree by e^%d give a narrow interval, not one of no width", (log, verdict) => {
 		const got = judge(fromLogs([log, log, log, log, log]));
 		expect(got.verdict).toBe(verdict);
 		const [low = 0, high = 0] = got.interval ?? [];
@@ -182,96 +180,92 @@ const nearPairs = fc
 	.map(([centre, spread, steps]) => fromLogs(steps.map((step) => centre + spread * step)));
 const eitherPairs = fc.oneof(anyPairs, nearPairs);
 
-describe("whatever the pairs", () => {
-	test("swapping the arms mirrors the verdict exactly", () => {
-		fc.assert(
-			fc.property(eitherPairs, (pairs) => {
-				const [there, back] = [judge(pairs), judge(swap(pairs))];
-				expect(back.verdict).toBe(mirrored[there.verdict] ?? there.verdict);
-				expect(Math.log1p(back.estimate ?? 0)).toBeCloseTo(-Math.log1p(there.estimate ?? 0), 9);
-			}),
-			{ numRuns: 500 },
-		);
-	});
-
-	test("scaling both arms changes nothing, to the bit where the factor is a power of two", () => {
-		fc.assert(
-			fc.property(eitherPairs, fc.integer({ min: -20, max: 20 }), times, (pairs, power, factor) => {
-				const scaled = (by: number) => judge(pairs.map(({ base, head }) => ({ base: by * base, head: by * head })));
-				const plain = judge(pairs);
-				const { reason: _, base, head, ...exact } = scaled(2 ** power);
-				expect(plain).toMatchObject(exact);
-				expect(scaled(factor).estimate).toBeCloseTo(plain.estimate ?? 0, 8);
-			}),
-		);
-	});
-
-	test("the order of the pairs changes nothing", () => {
-		const shuffled = eitherPairs.chain((pairs) =>
-			fc.tuple(fc.constant(pairs), fc.shuffledSubarray(pairs, { minLength: pairs.length, maxLength: pairs.length })),
-		);
-		fc.assert(
-			fc.property(shuffled, ([pairs, other]) => {
-				const { reason: _, ...expected } = judge(pairs);
-				expect(judge(other)).toMatchObject(expected);
-			}),
-		);
-	});
-
-	test("more noise about the same change turns unchanged into doubt at most", () => {
-		fc.assert(
-			fc.property(nearPairs, fc.double({ min: 1, max: 20, noNaN: true }), (pairs, factor) => {
-				const quiet = judge(pairs);
-				const centre = Math.log1p(quiet.estimate ?? 0);
-				const noisy = judge(fromLogs(pairs.map(({ base, head }) => centre + factor * (Math.log(head / base) - centre))));
-				if (quiet.verdict === "unchanged") expect(["unchanged", "inconclusive"]).toContain(noisy.verdict);
-			}),
-			{ numRuns: 300 },
-		);
-	});
-
-	test("base and head lie as far apart as the change says", () => {
-		fc.assert(
-			fc.property(eitherPairs, (pairs) => {
-				const { base = Number.NaN, head = Number.NaN, estimate } = judge(pairs);
-				expect(head / base / (1 + (estimate ?? Number.NaN))).toBeCloseTo(1, 9);
-			}),
-		);
-	});
-
-	test("the estimate lies in its interval, and a doubtful verdict always explains why", () => {
-		fc.assert(
-			fc.property(eitherPairs, (pairs) => {
-				const { verdict, estimate, interval, reason } = judge(pairs);
-				expect(interval?.[0]).toBeLessThan(estimate ?? Number.NaN);
-				expect(interval?.[1]).toBeGreaterThan(estimate ?? Number.NaN);
-				expect(reason === undefined).toBe(verdict !== "inconclusive");
-			}),
-		);
-	});
+test("whatever the pairs, swapping the arms mirrors the verdict exactly", () => {
+	fc.assert(
+		fc.property(eitherPairs, (pairs) => {
+			const [there, back] = [judge(pairs), judge(swap(pairs))];
+			expect(back.verdict).toBe(mirrored[there.verdict] ?? there.verdict);
+			expect(Math.log1p(back.estimate ?? 0)).toBeCloseTo(-Math.log1p(there.estimate ?? 0), 9);
+		}),
+		{ numRuns: 500 },
+	);
 });
 
-describe("reasons", () => {
-	test("noise too high for the minimal effect is named with what it leaves open", () => {
-		const got = judge(fromLogs([-0.05, 0.06, -0.03, 0.05, 0.01, -0.04, 0.03, 0]));
-		expect(got.reason).toMatch(
-			/^Run noise of \d\.\d % is too high for a limit of 2 % with 8 pairs; a slowdown of up to \d+\.\d % is not ruled out\.$/,
-		);
-	});
+test("whatever the pairs, scaling both arms changes nothing, to the bit where the factor is a power of two", () => {
+	fc.assert(
+		fc.property(eitherPairs, fc.integer({ min: -20, max: 20 }), times, (pairs, power, factor) => {
+			const scaled = (by: number) => judge(pairs.map(({ base, head }) => ({ base: by * base, head: by * head })));
+			const plain = judge(pairs);
+			const { reason: _, base, head, ...exact } = scaled(2 ** power);
+			expect(plain).toMatchObject(exact);
+			expect(scaled(factor).estimate).toBeCloseTo(plain.estimate ?? 0, 8);
+		}),
+	);
+});
 
-	test("a change near the limit is named as such", () => {
-		const near = (centre: number) => judge(fromLogs([-2, -1, 0, 0, 0, 0, 1, 2].map((step) => centre + 0.002 * step))).reason;
-		expect(near(0.0195)).toMatch(
-			/^There is a change, but whether it reaches the limit of 2 % is undecided; a slowdown of up to 2\.\d % is not ruled out\.$/,
-		);
-		expect(near(-0.0195)).toMatch(/a speed-up of up to 2\.\d % is not ruled out\.$/);
-	});
+test("whatever the pairs, the order of the pairs changes nothing", () => {
+	const shuffled = eitherPairs.chain((pairs) =>
+		fc.tuple(fc.constant(pairs), fc.shuffledSubarray(pairs, { minLength: pairs.length, maxLength: pairs.length })),
+	);
+	fc.assert(
+		fc.property(shuffled, ([pairs, other]) => {
+			const { reason: _, ...expected } = judge(pairs);
+			expect(judge(other)).toMatchObject(expected);
+		}),
+	);
+});
 
-	test("an open slowdown is always named, however large the speed-up beside it", () => {
-		const { reason, interval } = judge(fromLogs([-1.6, 0.9, -0.7, 0.3, -0.4]));
-		expect(Math.log1p(interval?.[1] ?? 0)).toBeLessThan(-Math.log1p(interval?.[0] ?? 0));
-		expect(reason).toMatch(/; a slowdown of up to \d+ % is not ruled out\.$/);
-	});
+test("whatever the pairs, more noise about the same change turns unchanged into doubt at most", () => {
+	fc.assert(
+		fc.property(nearPairs, fc.double({ min: 1, max: 20, noNaN: true }), (pairs, factor) => {
+			const quiet = judge(pairs);
+			const centre = Math.log1p(quiet.estimate ?? 0);
+			const noisy = judge(fromLogs(pairs.map(({ base, head }) => centre + factor * (Math.log(head / base) - centre))));
+			if (quiet.verdict === "unchanged") expect(["unchanged", "inconclusive"]).toContain(noisy.verdict);
+		}),
+		{ numRuns: 300 },
+	);
+});
+
+test("whatever the pairs, base and head lie as far apart as the change says", () => {
+	fc.assert(
+		fc.property(eitherPairs, (pairs) => {
+			const { base = Number.NaN, head = Number.NaN, estimate } = judge(pairs);
+			expect(head / base / (1 + (estimate ?? Number.NaN))).toBeCloseTo(1, 9);
+		}),
+	);
+});
+
+test("whatever the pairs, the estimate lies in its interval, and a doubtful verdict always explains why", () => {
+	fc.assert(
+		fc.property(eitherPairs, (pairs) => {
+			const { verdict, estimate, interval, reason } = judge(pairs);
+			expect(interval?.[0]).toBeLessThan(estimate ?? Number.NaN);
+			expect(interval?.[1]).toBeGreaterThan(estimate ?? Number.NaN);
+			expect(reason === undefined).toBe(verdict !== "inconclusive");
+		}),
+	);
+});
+
+test("noise too high for the minimal effect is named with what it leaves open", () => {
+	const got = judge(fromLogs([-0.05, 0.06, -0.03, 0.05, 0.01, -0.04, 0.03, 0]));
+	expect(got.reason).toMatch(
+		/^Run noise of \d\.\d % is too high for a limit of 2 % with 8 pairs; a slowdown of up to \d+\.\d % is not ruled out\.$/,
+	);
+});
+
+test("a change near the limit is named as such", () => {
+	const near = (centre: number) => judge(fromLogs([-2, -1, 0, 0, 0, 0, 1, 2].map((step) => centre + 0.002 * step))).reason;
+	expect(near(0.0195)).toMatch(
+		/^There is a change, but whether it reaches the limit of 2 % is undecided; a slowdown of up to 2\.\d % is not ruled out\.$/,
+	);
+	expect(near(-0.0195)).toMatch(/a speed-up of up to 2\.\d % is not ruled out\.$/);
+});
+
+test("an open slowdown is always named, however large the speed-up beside it", () => {
+	const { reason, interval } = judge(fromLogs([-1.6, 0.9, -0.7, 0.3, -0.4]));
+	expect(Math.log1p(interval?.[1] ?? 0)).toBeLessThan(-Math.log1p(interval?.[0] ?? 0));
+	expect(reason).toMatch(/; a slowdown of up to \d+ % is not ruled out\.$/);
 });
 
 describe("stopping", () => {

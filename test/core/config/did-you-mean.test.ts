@@ -3,31 +3,29 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { didYouMean, editDistance } from "../../../src/core/config/did-you-mean.ts";
 
-describe("editDistance", () => {
-	it.each([
-		["", "", 0],
-		["", "abc", 3],
-		["abc", "abc", 0],
-		["kitten", "sitting", 3],
-		["ab", "ba", 1],
-		["ca", "abc", 3],
-		["latency", "latecny", 1],
-		["fp61", "fp16", 1],
-	])("between %j and %j is %i", (left, right, distance) => {
-		expect(editDistance(left, right)).toBe(distance);
-	});
+it.each([
+	["", "", 0],
+	["", "abc", 3],
+	["abc", "abc", 0],
+	["kitten", "sitting", 3],
+	["ab", "ba", 1],
+	["ca", "abc", 3],
+	["latency", "latecny", 1],
+	["fp61", "fp16", 1],
+])("editDistance between %j and %j is %i", (left, right, distance) => {
+	expect(editDistance(left, right)).toBe(distance);
+});
 
-	it("is symmetric, zero for equals alone, and never above the longer length", () => {
-		const word = fc.string({ maxLength: 12 });
-		fc.assert(
-			fc.property(word, word, (left, right) => {
-				const distance = editDistance(left, right);
-				expect(distance).toBe(editDistance(right, left));
-				expect(distance === 0).toBe(left === right);
-				expect(distance).toBeLessThanOrEqual(Math.max(left.length, right.length));
-			}),
-		);
-	});
+it("editDistance is symmetric, zero for equals alone, and never above the longer length", () => {
+	const word = fc.string({ maxLength: 12 });
+	fc.assert(
+		fc.property(word, word, (left, right) => {
+			const distance = editDistance(left, right);
+			expect(distance).toBe(editDistance(right, left));
+			expect(distance === 0).toBe(left === right);
+			expect(distance).toBeLessThanOrEqual(Math.max(left.length, right.length));
+		}),
+	);
 });
 
 describe("didYouMean", () => {
@@ -40,15 +38,15 @@ describe("didYouMean", () => {
 		["Memory", "memory"],
 		["goldne", "golden"],
 		["p95", "p99"],
-	])("takes %s for %s", (word, meant) => {
+	])("didYouMean takes %s for %s", (word, meant) => {
 		expect(didYouMean(word, known)).toBe(meant);
 	});
 
-	it.each(["", "throughput", "x", "a".repeat(10_000)])("reports nothing where nothing is near: %.20s", (word) => {
+	it.each(["", "throughput", "x", "a".repeat(10_000)])("didYouMean reports nothing where nothing is near: %.20s", (word) => {
 		expect(didYouMean(word, known)).toBeUndefined();
 	});
 
-	it("prefers the nearest, and of equals the first", () => {
+	it("didYouMean prefers the nearest, and of equals the first", () => {
 		expect(didYouMean("fp15", ["fp32", "fp16", "fp1"])).toBe("fp16");
 		expect(didYouMean("fp7", ["fp8", "fp4"])).toBe("fp8");
 	});

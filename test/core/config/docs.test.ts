@@ -1,6 +1,6 @@
 // docs/configuration.md knows every key of the schema and every default.
 import { readFileSync } from "node:fs";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import schema from "../../../golden-schema/config.schema.json" with { type: "json" };
 import { defaultGates, defaultMeasure, defaultProbes, defaultSettings } from "../../../src/core/config/defaults.ts";
 import { loadConfig } from "../../../src/core/config/parse.ts";
@@ -23,61 +23,59 @@ function share(value: number | undefined): string {
 	return value === undefined ? "`off`" : `\`${value * 100}%\``;
 }
 
-describe("docs/configuration.md", () => {
-	it("names every key", () => {
-		const unknown = [...new Set(keysOf(schema))].filter((key) => !new RegExp(`\\b${key}\\b`).test(page));
-		expect(unknown).toEqual([]);
-	});
+it("docs/configuration.md names every key", () => {
+	const unknown = [...new Set(keysOf(schema))].filter((key) => !new RegExp(`\\b${key}\\b`).test(page));
+	expect(unknown).toEqual([]);
+});
 
-	it.each(["latency", "p99", "memory"] as const)("reports the default limits of %s", (gate) => {
-		expect(documented(`${gate}.warn`)).toBe(share(defaultGates[gate].warn));
-		expect(documented(`${gate}.fail`)).toBe(share(defaultGates[gate].fail));
-	});
+it.each(["latency", "p99", "memory"] as const)("docs/configuration.md reports the default limits of %s", (gate) => {
+	expect(documented(`${gate}.warn`)).toBe(share(defaultGates[gate].warn));
+	expect(documented(`${gate}.fail`)).toBe(share(defaultGates[gate].fail));
+});
 
-	it("reports the other defaults", () => {
-		const seconds = (ms: number) => (ms >= 60_000 ? `\`${ms / 60_000}m\`` : `\`${ms / 1000}s\``);
-		const code = (value: unknown) => `\`${String(value)}\``;
-		const wanted: Record<string, string> = {
-			"engine-size.warn": share(defaultGates.engineSize.warn),
-			"engine-size.fail": share(defaultGates.engineSize.fail),
-			"build-time.warn": share(defaultGates.buildTime.warn),
-			"build-time.fail": share(defaultGates.buildTime.fail),
-			inconclusive: code(defaultGates.inconclusive),
-			"cpu-speed": code(defaultGates.cpuSpeed),
-			pairs: `\`[${defaultMeasure.looks.join(", ")}]\``,
-			"warm-up": seconds(defaultMeasure.warmUpMs),
-			duration: seconds(defaultMeasure.durationMs),
-			timeout: seconds(defaultMeasure.timeoutMs),
-			"build-timeout": seconds(defaultMeasure.buildTimeoutMs),
-			threads: code(defaultMeasure.threads),
-			"identical-engines": code(defaultMeasure.identicalEngines),
-			"cuda-graph": code(defaultMeasure.cudaGraph),
-			transfers: code(defaultMeasure.transfers),
-			"spin-wait": code(defaultMeasure.spinWait),
-			strict: code(defaultSettings.preflight.strict),
-			from: code(defaultSettings.baseline.from),
-			nsys: code(defaultSettings.profile.nsys),
-			ncu: code(defaultSettings.profile.ncu),
-			when: code(defaultProbes.when),
-		};
-		for (const [key, text] of Object.entries(wanted)) expect([key, documented(key)]).toEqual([key, text]);
-	});
+it("docs/configuration.md reports the other defaults", () => {
+	const seconds = (ms: number) => (ms >= 60_000 ? `\`${ms / 60_000}m\`` : `\`${ms / 1000}s\``);
+	const code = (value: unknown) => `\`${String(value)}\``;
+	const wanted: Record<string, string> = {
+		"engine-size.warn": share(defaultGates.engineSize.warn),
+		"engine-size.fail": share(defaultGates.engineSize.fail),
+		"build-time.warn": share(defaultGates.buildTime.warn),
+		"build-time.fail": share(defaultGates.buildTime.fail),
+		inconclusive: code(defaultGates.inconclusive),
+		"cpu-speed": code(defaultGates.cpuSpeed),
+		pairs: `\`[${defaultMeasure.looks.join(", ")}]\``,
+		"warm-up": seconds(defaultMeasure.warmUpMs),
+		duration: seconds(defaultMeasure.durationMs),
+		timeout: seconds(defaultMeasure.timeoutMs),
+		"build-timeout": seconds(defaultMeasure.buildTimeoutMs),
+		threads: code(defaultMeasure.threads),
+		"identical-engines": code(defaultMeasure.identicalEngines),
+		"cuda-graph": code(defaultMeasure.cudaGraph),
+		transfers: code(defaultMeasure.transfers),
+		"spin-wait": code(defaultMeasure.spinWait),
+		strict: code(defaultSettings.preflight.strict),
+		from: code(defaultSettings.baseline.from),
+		nsys: code(defaultSettings.profile.nsys),
+		ncu: code(defaultSettings.profile.ncu),
+		when: code(defaultProbes.when),
+	};
+	for (const [key, text] of Object.entries(wanted)) expect([key, documented(key)]).toEqual([key, text]);
+});
 
-	it("reports the default tolerances in the order of its heading", () => {
-		const lines = page.split("\n");
-		const heading = lines.findIndex((line) => line.startsWith("| fp32 | tf32 |"));
-		const cells = (line: string | undefined) =>
-			(line ?? "")
-				.split("|")
-				.slice(1, -1)
-				.map((cell) => cell.trim());
-		const names = cells(lines[heading]);
-		const values = cells(lines[heading + 2]).map(Number);
-		expect(Object.fromEntries(names.map((name, index) => [name, values[index]]))).toEqual(defaultGates.relativeL2);
-	});
+it("docs/configuration.md reports the default tolerances in the order of its heading", () => {
+	const lines = page.split("\n");
+	const heading = lines.findIndex((line) => line.startsWith("| fp32 | tf32 |"));
+	const cells = (line: string | undefined) =>
+		(line ?? "")
+			.split("|")
+			.slice(1, -1)
+			.map((cell) => cell.trim());
+	const names = cells(lines[heading]);
+	const values = cells(lines[heading + 2]).map(Number);
+	expect(Object.fromEntries(names.map((name, index) => [name, values[index]]))).toEqual(defaultGates.relativeL2);
+});
 
-	it("begins with a config that loads", () => {
-		const [, text] = /```yaml\n([\s\S]*?)```/.exec(page) ?? [];
-		expect(loadConfig(text ?? "", { path: "trtgate.yml" }).state).toBe("ok");
-	});
+it("docs/configuration.md begins with a config that loads", () => {
+	const [, text] = /```yaml\n([\s\S]*?)```/.exec(page) ?? [];
+	expect(loadConfig(text ?? "", { path: "trtgate.yml" }).state).toBe("ok");
 });

@@ -1,6 +1,6 @@
 // Configs that nobody writes by accident: each ends in an error, soon, and nothing crashes.
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { loadConfig } from "../../../src/core/config/parse.ts";
 import { ConfigError } from "../../../src/core/errors.ts";
 import { cpuMs } from "../../support/cpu-time.ts";
@@ -55,74 +55,72 @@ const hostile: Record<string, string> = {
 	"an old YAML": "%YAML 1.1\n---\na: yes\n",
 };
 
-describe("a hostile config", () => {
-	it.each(Object.entries(hostile))("is refused in less than a second: %s", (_, text) => {
-		const startMs = cpuMs();
-		const result = loadConfig(text, { path: "trtgate.yml" });
-		// Twice what is asked for, for machines that others share.
-		expect(cpuMs() - startMs).toBeLessThan(2000);
-		expect(result.state).toBe("invalid");
-		if (result.state === "ok") return;
-		expect(result.errors.length).toBeLessThanOrEqual(51);
-		for (const error of result.errors) {
-			expect(error).toBeInstanceOf(ConfigError);
-			expect(error.message.length).toBeLessThan(4000);
-			expect(error.details.fix).toBeTruthy();
-		}
-	});
+it.each(Object.entries(hostile))("a hostile config is refused in less than a second: %s", (_, text) => {
+	const startMs = cpuMs();
+	const result = loadConfig(text, { path: "trtgate.yml" });
+	// Twice what is asked for, for machines that others share.
+	expect(cpuMs() - startMs).toBeLessThan(2000);
+	expect(result.state).toBe("invalid");
+	if (result.state === "ok") return;
+	expect(result.errors.length).toBeLessThanOrEqual(51);
+	for (const error of result.errors) {
+		expect(error).toBeInstanceOf(ConfigError);
+		expect(error.message.length).toBeLessThan(4000);
+		expect(error.details.fix).toBeTruthy();
+	}
+});
 
-	it("of any JSON gives errors and never a crash", () => {
-		fc.assert(
-			fc.property(fc.json({ maxDepth: 5 }), (text) => {
-				expect(loadConfig(text, { path: "f" }).state).toBe("invalid");
-			}),
-		);
-	});
+it("a hostile config of any JSON gives errors and never a crash", () => {
+	fc.assert(
+		fc.property(fc.json({ maxDepth: 5 }), (text) => {
+			expect(loadConfig(text, { path: "f" }).state).toBe("invalid");
+		}),
+	);
+});
 
-	it("of any text gives errors and never a crash", () => {
-		const signs = fc.string({ unit: fc.constantFrom(..."ab: -?[]{},&*!|>'\"%@#\n\t \r".split("")), maxLength: 60 });
-		fc.assert(
-			fc.property(fc.oneof(signs, fc.string({ unit: "binary" })), (text) => {
-				expect(["ok", "invalid"]).toContain(loadConfig(text, { path: "f" }).state);
-			}),
-			{ numRuns: 400 },
-		);
-	});
+it("a hostile config of any text gives errors and never a crash", () => {
+	const signs = fc.string({ unit: fc.constantFrom(..."ab: -?[]{},&*!|>'\"%@#\n\t \r".split("")), maxLength: 60 });
+	fc.assert(
+		fc.property(fc.oneof(signs, fc.string({ unit: "binary" })), (text) => {
+			expect(["ok", "invalid"]).toContain(loadConfig(text, { path: "f" }).state);
+		}),
+		{ numRuns: 400 },
+	);
+});
 
-	it("with garbage in the place of any value gives errors at places inside the file", () => {
-		const base = {
-			version: 1,
-			models: { m: { onnx: "a", dims: { b: { min: 1, opt: 2, max: 3 } }, engines: { e: { precision: "fp16" } }, workloads: [{ b: 2 }] } },
-			gates: { latency: { warn: "2%" } },
-			measure: { pairs: [5] },
-		};
-		const paths = [
-			["version"],
-			["models"],
-			["models", "m"],
-			["models", "m", "onnx"],
-			["models", "m", "dims", "b"],
-			["models", "m", "dims", "b", "opt"],
-			["models", "m", "engines", "e"],
-			["models", "m", "workloads", "0"],
-			["models", "m", "workloads", "0", "b"],
-			["gates", "latency"],
-			["gates", "latency", "warn"],
-			["measure", "pairs"],
-		];
-		fc.assert(
-			fc.property(fc.constantFrom(...paths), fc.jsonValue({ maxDepth: 3 }), (path, garbage) => {
-				const text = JSON.stringify(withValue(base, path, garbage), null, 1);
-				const result = loadConfig(text, { path: "f" });
-				if (result.state === "ok") return;
-				for (const error of result.errors) {
-					expect(error.details.location?.line ?? 1).toBeLessThanOrEqual(text.split("\n").length);
-					expect(error.message).not.toMatch(/something else|undefined|\[object/);
-				}
-			}),
-			{ numRuns: 200 },
-		);
-	});
+it("a hostile config with garbage in the place of any value gives errors at places inside the file", () => {
+	const base = {
+		version: 1,
+		models: { m: { onnx: "a", dims: { b: { min: 1, opt: 2, max: 3 } }, engines: { e: { precision: "fp16" } }, workloads: [{ b: 2 }] } },
+		gates: { latency: { warn: "2%" } },
+		measure: { pairs: [5] },
+	};
+	const paths = [
+		["version"],
+		["models"],
+		["models", "m"],
+		["models", "m", "onnx"],
+		["models", "m", "dims", "b"],
+		["models", "m", "dims", "b", "opt"],
+		["models", "m", "engines", "e"],
+		["models", "m", "workloads", "0"],
+		["models", "m", "workloads", "0", "b"],
+		["gates", "latency"],
+		["gates", "latency", "warn"],
+		["measure", "pairs"],
+	];
+	fc.assert(
+		fc.property(fc.constantFrom(...paths), fc.jsonValue({ maxDepth: 3 }), (path, garbage) => {
+			const text = JSON.stringify(withValue(base, path, garbage), null, 1);
+			const result = loadConfig(text, { path: "f" });
+			if (result.state === "ok") return;
+			for (const error of result.errors) {
+				expect(error.details.location?.line ?? 1).toBeLessThanOrEqual(text.split("\n").length);
+				expect(error.message).not.toMatch(/something else|undefined|\[object/);
+			}
+		}),
+		{ numRuns: 200 },
+	);
 });
 
 function withValue(holder: unknown, [key, ...rest]: string[], value: unknown): unknown {
@@ -132,8 +130,9 @@ function withValue(holder: unknown, [key, ...rest]: string[], value: unknown): u
 	return copy;
 }
 
-describe("names that are JavaScript's own", () => {
-	it.each(["__proto__", "constructor", "toString", "hasOwnProperty", "prototype", "valueOf"])("%s is a name like any other", (name) => {
+it.each(["__proto__", "constructor", "toString", "hasOwnProperty", "prototype", "valueOf"])(
+	"names that are JavaScript's own %s is a name like any other",
+	(name) => {
 		const text = `version: 1\nmodels: { ${name}: { onnx: a, dims: { ${name}: 4 }, inputs: { ${name}: { shape: [${name}] } }, engines: { ${name}: { precision: fp16 } }, workloads: [{ ${name}: 4 }] } }`;
 		const result = loadConfig(text, { path: "f" });
 		if (result.state !== "ok") throw result.errors[0];
@@ -144,10 +143,10 @@ describe("names that are JavaScript's own", () => {
 		expect(Object.entries(model?.engines[0]?.workloads[0]?.dims ?? {})).toEqual([[name, 4]]);
 		expect(Object.keys(model?.inputs ?? {})).toEqual([name]);
 		expect(({} as Record<string, unknown>)["min"]).toBeUndefined();
-	});
+	},
+);
 
-	it.each(["__proto__", "constructor", "toString"])("%s in the place of a key is an unknown key", (name) => {
-		const result = loadConfig(`version: 1\nmodels: { m: { onnx: a } }\n${name}: 3\ngates: { ${name}: { warn: 2% } }`, { path: "f" });
-		expect(result.state === "invalid" ? result.errors.map((error) => error.details.pointer) : []).toEqual([`/${name}`, `/gates/${name}`]);
-	});
+it.each(["__proto__", "constructor", "toString"])("names that are JavaScript's own %s in the place of a key is an unknown key", (name) => {
+	const result = loadConfig(`version: 1\nmodels: { m: { onnx: a } }\n${name}: 3\ngates: { ${name}: { warn: 2% } }`, { path: "f" });
+	expect(result.state === "invalid" ? result.errors.map((error) => error.details.pointer) : []).toEqual([`/${name}`, `/gates/${name}`]);
 });

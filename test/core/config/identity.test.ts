@@ -1,69 +1,67 @@
 // File names made of any id.
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { folderName } from "../../../src/core/config/identity.ts";
 
-describe("folderName", () => {
-	it.each(["resnet50", "net-1.2", "a_b"])("leaves the plain name %s as it is", (id) => {
-		expect(folderName(id)).toBe(id);
-	});
+it.each(["resnet50", "net-1.2", "a_b"])("folderName leaves the plain name %s as it is", (id) => {
+	expect(folderName(id)).toBe(id);
+});
 
-	it.each([
-		"resnet50/fp16",
-		"ResNet",
-		"con",
-		"nul.txt",
-		"com1",
-		"..",
-		".",
-		"",
-		"-",
-		"a b",
-		"🙂",
-		"__proto__",
-		"../../etc",
-		"a\0b",
-		"x".repeat(400),
-		"aux.onnx",
-		"a.",
-	])("makes a safe name of %.40j", (id) => {
-		const name = folderName(id);
-		expect(name).not.toBe(id);
-		expect(name).toMatch(/^[a-z0-9][a-z0-9._-]{0,79}$/);
-		expect(name).not.toMatch(/^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/);
-	});
+it.each([
+	"resnet50/fp16",
+	"ResNet",
+	"con",
+	"nul.txt",
+	"com1",
+	"..",
+	".",
+	"",
+	"-",
+	"a b",
+	"🙂",
+	"__proto__",
+	"../../etc",
+	"a\0b",
+	"x".repeat(400),
+	"aux.onnx",
+	"a.",
+])("folderName makes a safe name of %.40j", (id) => {
+	const name = folderName(id);
+	expect(name).not.toBe(id);
+	expect(name).toMatch(/^[a-z0-9][a-z0-9._-]{0,79}$/);
+	expect(name).not.toMatch(/^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/);
+});
 
-	// The hashes were computed by a second implementation, in Python.
-	it("gives the same name in every run and on every machine", () => {
-		expect(folderName("resnet50/fp16")).toBe("resnet50-fp16-2x8bav1o4jo31");
-		expect(folderName("")).toBe("x-33niihzj4ux45");
-	});
+// The hashes were computed by a second implementation, in Python.
+it("folderName gives the same name in every run and on every machine", () => {
+	expect(folderName("resnet50/fp16")).toBe("resnet50-fp16-2x8bav1o4jo31");
+	expect(folderName("")).toBe("x-33niihzj4ux45");
+});
 
-	it("keeps any two ids apart, also where case is ignored", () => {
-		const id = fc.oneof(
-			fc.string({ unit: "grapheme", maxLength: 100 }),
-			fc.string({ unit: "binary", maxLength: 8 }),
-			fc.stringMatching(/^[aA/ ._-]{0,6}$/),
-		);
-		fc.assert(
-			fc.property(id, id, (left, right) => {
-				expect(folderName(left).toLowerCase() === folderName(right).toLowerCase()).toBe(left === right);
-			}),
-			{ numRuns: 400 },
-		);
-	});
+it("folderName keeps any two ids apart, also where case is ignored", () => {
+	const id = fc.oneof(
+		fc.string({ unit: "grapheme", maxLength: 100 }),
+		fc.string({ unit: "binary", maxLength: 8 }),
+		fc.stringMatching(/^[aA/ ._-]{0,6}$/),
+	);
+	fc.assert(
+		fc.property(id, id, (left, right) => {
+			expect(folderName(left).toLowerCase() === folderName(right).toLowerCase()).toBe(left === right);
+		}),
+		{ numRuns: 400 },
+	);
+});
 
-	it("never makes a plain name that is another id's altered one", () => {
-		fc.assert(
-			fc.property(fc.string({ unit: "grapheme", maxLength: 40 }), (id) => {
-				const once = folderName(id);
-				expect(folderName(once) === once).toBe(once === id);
-			}),
-		);
-	});
+it("folderName never makes a plain name that is another id's altered one", () => {
+	fc.assert(
+		fc.property(fc.string({ unit: "grapheme", maxLength: 40 }), (id) => {
+			const once = folderName(id);
+			expect(folderName(once) === once).toBe(once === id);
+		}),
+	);
+});
 
-	it("keeps 20,000 workloads apart", () => {
-		const names = new Set(Array.from({ length: 20_000 }, (_, index) => folderName(`model/fp16/batch ${index}`)));
-		expect(names.size).toBe(20_000);
-	});
+it("folderName keeps 20,000 workloads apart", () => {
+	const names = new Set(Array.from({ length: 20_000 }, (_, index) => folderName(`model/fp16/batch ${index}`)));
+	expect(names.size).toBe(20_000);
 });

@@ -1,6 +1,6 @@
 // What `trtgate init` writes: a config that loads as it stands, and a workflow with the least rights.
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { parse } from "yaml";
 import { starterConfig, starterWorkflow } from "../../../src/core/config/init.ts";
 import type { OnnxDim, OnnxModel, OnnxValue } from "../../../src/core/onnx/model.ts";
@@ -17,88 +17,84 @@ function model(inputs: readonly OnnxValue[]): OnnxModel {
 
 const options = { name: "net", onnxPath: "models/net.onnx" };
 
-describe("starterConfig", () => {
-	it("binds the symbolic dimensions and times two batch sizes", () => {
-		const config = loaded(starterConfig(model([value("image", ["batch", 3, "height", "width"])]), options));
-		const [engine] = config.models[0]?.engines ?? [];
-		expect(Object.keys(engine?.dims ?? {})).toEqual(["batch", "height", "width"]);
-		expect(engine?.workloads.map((workload) => workload.name)).toEqual(["batch 1", "batch 8"]);
-		expect(engine?.golden).toBeUndefined();
-	});
-
-	it("reports that fixed shapes need nothing", () => {
-		const text = starterConfig(model([value("image", [1, 3, 4, 4])]), { ...options, goldenPath: "golden/net/golden.json" });
-		const [engine] = loaded(text).models[0]?.engines ?? [];
-		expect(text).toContain("shapes are fixed");
-		expect(engine).toMatchObject({ golden: "golden/net/golden.json", workloads: [{ name: "fixed shapes" }] });
-	});
-
-	it("names dimensions that the file leaves without a name", () => {
-		const config = loaded(starterConfig(model([value("mask", [null, 4]), value("free", null)]), options));
-		expect(config.models[0]?.inputs["mask"]?.shape).toEqual(["mask_0", 4]);
-	});
-
-	it("reads the limits that it writes as defaults", () => {
-		const written = loaded(starterConfig(model([]), options)).gates;
-		const untouched = loaded("version: 1\nmodels: { a: { onnx: b } }").gates;
-		expect({ ...written, pointers: {} }).toEqual(untouched);
-	});
-
-	it("loads whatever names and sizes a model has", () => {
-		const text = fc.oneof(
-			fc.string({ unit: "binary", maxLength: 12 }),
-			fc.string({ unit: "grapheme", maxLength: 12 }),
-			fc.constantFrom(
-				"__proto__",
-				"streams",
-				"name",
-				"gates",
-				"dims",
-				"true",
-				"~",
-				"8",
-				"a: b",
-				"# x",
-				"- a",
-				"a\nb: c",
-				"*a",
-				"x".repeat(400),
-				"batch",
-				"seq len",
-				"<<",
-				"{}",
-				"\u0085",
-				"\ufeff",
-			),
-		);
-		const dim = fc.oneof(text, fc.constant(null), fc.integer(), fc.double());
-		const input = fc.tuple(text, fc.option(fc.array(dim, { maxLength: 18 })));
-		fc.assert(
-			fc.property(fc.array(input, { maxLength: 8 }), text, (inputs, name) => {
-				const starter = starterConfig(model(inputs.map(([input, dims]) => value(input, dims))), { name, onnxPath: "a b/net.onnx" });
-				expect(loaded(starter).models).toHaveLength(1);
-			}),
-			{ numRuns: 200 },
-		);
-	});
+it("starterConfig binds the symbolic dimensions and times two batch sizes", () => {
+	const config = loaded(starterConfig(model([value("image", ["batch", 3, "height", "width"])]), options));
+	const [engine] = config.models[0]?.engines ?? [];
+	expect(Object.keys(engine?.dims ?? {})).toEqual(["batch", "height", "width"]);
+	expect(engine?.workloads.map((workload) => workload.name)).toEqual(["batch 1", "batch 8"]);
+	expect(engine?.golden).toBeUndefined();
 });
 
-describe("starterWorkflow", () => {
-	it("is short, reads the repository and nothing more", () => {
-		const text = starterWorkflow({});
-		expect(text.split("\n").length).toBeLessThanOrEqual(40);
-		const workflow = parse(text);
-		expect(workflow.permissions).toEqual({});
-		expect(workflow.jobs.gate.permissions).toEqual({ contents: "read" });
-		expect(workflow.jobs.gate.steps.map((step: { uses: string }) => step.uses.split("@")[0])).toEqual([
-			"actions/checkout",
-			"trtgate/trtgate",
-		]);
-	});
+it("starterConfig reports that fixed shapes need nothing", () => {
+	const text = starterConfig(model([value("image", [1, 3, 4, 4])]), { ...options, goldenPath: "golden/net/golden.json" });
+	const [engine] = loaded(text).models[0]?.engines ?? [];
+	expect(text).toContain("shapes are fixed");
+	expect(engine).toMatchObject({ golden: "golden/net/golden.json", workloads: [{ name: "fixed shapes" }] });
+});
 
-	it("names the config and the runner if they are given", () => {
-		const { jobs } = parse(starterWorkflow({ configPath: "ci/a b.yml", runsOn: ["self-hosted", "gpu"] }));
-		expect(jobs.gate["runs-on"]).toEqual(["self-hosted", "gpu"]);
-		expect(jobs.gate.steps[1].with.config).toBe("ci/a b.yml");
-	});
+it("starterConfig names dimensions that the file leaves without a name", () => {
+	const config = loaded(starterConfig(model([value("mask", [null, 4]), value("free", null)]), options));
+	expect(config.models[0]?.inputs["mask"]?.shape).toEqual(["mask_0", 4]);
+});
+
+it("starterConfig reads the limits that it writes as defaults", () => {
+	const written = loaded(starterConfig(model([]), options)).gates;
+	const untouched = loaded("version: 1\nmodels: { a: { onnx: b } }").gates;
+	expect({ ...written, pointers: {} }).toEqual(untouched);
+});
+
+it("starterConfig loads whatever names and sizes a model has", () => {
+	const text = fc.oneof(
+		fc.string({ unit: "binary", maxLength: 12 }),
+		fc.string({ unit: "grapheme", maxLength: 12 }),
+		fc.constantFrom(
+			"__proto__",
+			"streams",
+			"name",
+			"gates",
+			"dims",
+			"true",
+			"~",
+			"8",
+			"a: b",
+			"# x",
+			"- a",
+			"a\nb: c",
+			"*a",
+			"x".repeat(400),
+			"batch",
+			"seq len",
+			"<<",
+			"{}",
+			"\u0085",
+			"\ufeff",
+		),
+	);
+	const dim = fc.oneof(text, fc.constant(null), fc.integer(), fc.double());
+	const input = fc.tuple(text, fc.option(fc.array(dim, { maxLength: 18 })));
+	fc.assert(
+		fc.property(fc.array(input, { maxLength: 8 }), text, (inputs, name) => {
+			const starter = starterConfig(model(inputs.map(([input, dims]) => value(input, dims))), { name, onnxPath: "a b/net.onnx" });
+			expect(loaded(starter).models).toHaveLength(1);
+		}),
+		{ numRuns: 200 },
+	);
+});
+
+it("starterWorkflow is short, reads the repository and nothing more", () => {
+	const text = starterWorkflow({});
+	expect(text.split("\n").length).toBeLessThanOrEqual(40);
+	const workflow = parse(text);
+	expect(workflow.permissions).toEqual({});
+	expect(workflow.jobs.gate.permissions).toEqual({ contents: "read" });
+	expect(workflow.jobs.gate.steps.map((step: { uses: string }) => step.uses.split("@")[0])).toEqual([
+		"actions/checkout",
+		"trtgate/trtgate",
+	]);
+});
+
+it("starterWorkflow names the config and the runner if they are given", () => {
+	const { jobs } = parse(starterWorkflow({ configPath: "ci/a b.yml", runsOn: ["self-hosted", "gpu"] }));
+	expect(jobs.gate["runs-on"]).toEqual(["self-hosted", "gpu"]);
+	expect(jobs.gate.steps[1].with.config).toBe("ci/a b.yml");
 });

@@ -1,184 +1,172 @@
 // Reading the file: values, units, names, places of errors.
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { formatPointer } from "../../../src/core/config/pointer.ts";
 import { locate } from "../../../src/core/config/source.ts";
 import { loaded, refused, withModel } from "./load.ts";
 
-describe("units", () => {
-	it.each([
-		["2%", 0.02],
-		["0.5 %", 0.005],
-		["0.02", 0.02],
-		['"12.5%"', 0.125],
-		["150%", 1.5],
-		["1e-3", 0.001],
-	])("reads the share %s as %d", (text, share) => {
-		expect(loaded(withModel("", `gates: { build-time: { warn: ${text} } }`)).gates.buildTime.warn).toBe(share);
-	});
+it.each([
+	["2%", 0.02],
+	["0.5 %", 0.005],
+	["0.02", 0.02],
+	['"12.5%"', 0.125],
+	["150%", 1.5],
+	["1e-3", 0.001],
+])("the unit parser reads the share %s as %d", (text, share) => {
+	expect(loaded(withModel("", `gates: { build-time: { warn: ${text} } }`)).gates.buildTime.warn).toBe(share);
+});
 
-	it.each(["1", "2", "10", "0", "0%", "-1%", "-0.1", "2 percent", "2%%", ".nan", ".inf", "", "[2%]", "true"])(
-		"refuses the share %s",
-		(text) => {
-			const [error] = refused(withModel("", `gates: { latency: { warn: ${text} } }`));
-			expect(error?.details.pointer).toBe("/gates/latency/warn");
-		},
+it.each(["1", "2", "10", "0", "0%", "-1%", "-0.1", "2 percent", "2%%", ".nan", ".inf", "", "[2%]", "true"])(
+	"the unit parser refuses the share %s",
+	(text) => {
+		const [error] = refused(withModel("", `gates: { latency: { warn: ${text} } }`));
+		expect(error?.details.pointer).toBe("/gates/latency/warn");
+	},
+);
+
+it.each([
+	["500ms", 500],
+	["2s", 2000],
+	["0.5m", 30_000],
+	["1h", 3_600_000],
+])("the unit parser reads the time %s as %d ms", (text, ms) => {
+	expect(loaded(withModel("", `measure: { duration: ${text}, timeout: 24h }`)).measure.durationMs).toBe(ms);
+});
+
+it.each(["5", "5 s", "1d", "-1s", "0s", "1.2.3s", "25h", "s"])("the unit parser refuses the time %s", (text) => {
+	expect(refused(withModel("", `measure: { duration: ${text}, timeout: 24h }`)).map((error) => error.details.pointer)).toContain(
+		"/measure/duration",
 	);
+});
 
-	it.each([
-		["500ms", 500],
-		["2s", 2000],
-		["0.5m", 30_000],
-		["1h", 3_600_000],
-	])("reads the time %s as %d ms", (text, ms) => {
-		expect(loaded(withModel("", `measure: { duration: ${text}, timeout: 24h }`)).measure.durationMs).toBe(ms);
-	});
+it("units lets the warm-up be nothing", () => {
+	expect(loaded(withModel("", "measure: { warm-up: 0s }")).measure.warmUpMs).toBe(0);
+});
 
-	it.each(["5", "5 s", "1d", "-1s", "0s", "1.2.3s", "25h", "s"])("refuses the time %s", (text) => {
-		expect(refused(withModel("", `measure: { duration: ${text}, timeout: 24h }`)).map((error) => error.details.pointer)).toContain(
-			"/measure/duration",
-		);
-	});
+it.each([
+	["preflight: { tensorrt: 10.10 }", "10.10"],
+	["preflight: { tensorrt: 10 }", "10"],
+	["preflight: { tensorrt: '10.15.1' }", "10.15.1"],
+])("text that looks like a number keeps the version as written: %s", (more, version) => {
+	expect(loaded(withModel("", more)).preflight.tensorrt).toBe(version);
+});
 
-	it("lets the warm-up be nothing", () => {
-		expect(loaded(withModel("", "measure: { warm-up: 0s }")).measure.warmUpMs).toBe(0);
+it("text that looks like a number keeps a commit and a workload's name as written", () => {
+	const config = loaded(withModel("workloads: [{ name: 010 }]", "baseline: { from: pinned, ref: 12e4567 }"));
+	expect(config.baseline.ref).toBe("12e4567");
+	expect(config.models[0]?.engines[0]?.workloads[0]?.name).toBe("010");
+});
+
+it("the config parser counts lines and columns from 1, after a byte order mark and with CRLF too", () => {
+	const text = "version: 1\r\nmodels:\r\n  net:\r\n    onnx: 3\r\n";
+	for (const mark of ["", "\ufeff"])
+		expect(refused(mark + text)[0]?.details.location).toEqual({ path: "trtgate.yml", line: 4, column: 11 });
+	expect(refused("\ufeffbackends: auto\nversion: 1\nmodels: { a: { onnx: b } }")[0]?.details.location?.column).toBe(1);
+});
+
+it("the config parser points at keys for keys and at values for values", () => {
+	const errors = refused("version: 1\nmodels:\n  net:\n    onnx: net.onnx\n    golde: a\n    prepare: 3\n");
+	expect(errors.map(({ details }) => [details.location?.line, details.location?.column])).toEqual([
+		[5, 5],
+		[6, 14],
+	]);
+});
+
+it("the config parser points into what an alias repeats", () => {
+	const [error] = refused("version: 1\nmodels:\n  a: &a { onnx: 3 }\n  b: *a\n");
+	expect(error?.details.location?.line).toBe(3);
+});
+
+it("the config parser gives errors in the order of the file", () => {
+	const lines = refused("version: 1\nfoo: 1\nmodels: { a: { onx: 1, onnx: b } }\nbar: 2\n").map((error) => error.details.location?.line);
+	expect(lines).toEqual([2, 3, 4]);
+});
+
+it("the config parser finds what stands in the file, and what is around what does not", () => {
+	const config = loaded("version: 1\nmodels:\n  net:\n    onnx: a.onnx\ngates:\n  latency:\n    fail: 10%\n");
+	expect(locate(config, "/gates/latency/fail")).toEqual({ path: "trtgate.yml", line: 7, column: 5 });
+	expect(locate(config, "/gates/latency/warn")?.line).toBe(6);
+	expect(locate(config, "/models/net/engines/fp32")?.line).toBe(3);
+	expect(locate(config, "/measure/pairs")?.line).toBe(1);
+	expect(locate({ sources: {} }, "/measure/pairs")).toBeUndefined();
+});
+
+it("a config error names a place, what is there, what was expected, and what was meant", () => {
+	const text = "version: 1\nmodels:\n  resnet50:\n    onnx: a\n    engines:\n      fp16:\n        precision: fp61\n";
+	const [error, ...more] = refused(text);
+	expect(more).toEqual([]);
+	expect(error?.code).toBe("config-schema");
+	expect(error?.message).toBe(
+		'trtgate.yml:7:20: models.resnet50.engines.fp16.precision is "fp61"; expected one of fp32, tf32, fp16, bf16, fp8, int8, int4, fp4. Did you mean fp16?',
+	);
+	expect(error?.details).toEqual({
+		location: { path: "trtgate.yml", line: 7, column: 20 },
+		pointer: "/models/resnet50/engines/fp16/precision",
+		expected: "one of fp32, tf32, fp16, bf16, fp8, int8, int4, fp4",
+		got: '"fp61"',
+		fix: "Write fp16.",
 	});
 });
 
-describe("text that looks like a number", () => {
-	it.each([
-		["preflight: { tensorrt: 10.10 }", "10.10"],
-		["preflight: { tensorrt: 10 }", "10"],
-		["preflight: { tensorrt: '10.15.1' }", "10.15.1"],
-	])("keeps the version as written: %s", (more, version) => {
-		expect(loaded(withModel("", more)).preflight.tensorrt).toBe(version);
-	});
-
-	it("keeps a commit and a workload's name as written", () => {
-		const config = loaded(withModel("workloads: [{ name: 010 }]", "baseline: { from: pinned, ref: 12e4567 }"));
-		expect(config.baseline.ref).toBe("12e4567");
-		expect(config.models[0]?.engines[0]?.workloads[0]?.name).toBe("010");
-	});
+it("a config error calls a misspelt key that is missing in its right form one mistake", () => {
+	expect(refused("version: 1\nmodels: { net: { oonx: a } }").map((error) => error.details.pointer)).toEqual(["/models/net/oonx"]);
 });
 
-describe("places", () => {
-	it("counts lines and columns from 1, after a byte order mark and with CRLF too", () => {
-		const text = "version: 1\r\nmodels:\r\n  net:\r\n    onnx: 3\r\n";
-		for (const mark of ["", "\ufeff"])
-			expect(refused(mark + text)[0]?.details.location).toEqual({ path: "trtgate.yml", line: 4, column: 11 });
-		expect(refused("\ufeffbackends: auto\nversion: 1\nmodels: { a: { onnx: b } }")[0]?.details.location?.column).toBe(1);
-	});
+it("a config error shows no control or reordering character of a name", () => {
+	const [error] = refused('version: 1\nmodels: { "a\\e[31m\\u202eb": { onnx: a } }');
+	expect(error?.message).not.toMatch(/[\u0000-\u001f\u202e]/);
+});
 
-	it("points at keys for keys and at values for values", () => {
-		const errors = refused("version: 1\nmodels:\n  net:\n    onnx: net.onnx\n    golde: a\n    prepare: 3\n");
-		expect(errors.map(({ details }) => [details.location?.line, details.location?.column])).toEqual([
-			[5, 5],
-			[6, 14],
+it.each([
+	["", "the file"],
+	["/models/resnet50/workloads/0/batch", "models.resnet50.workloads[0].batch"],
+	["/models/my model/dims/a~1b", 'models["my model"].dims["a/b"]'],
+	["/models/8", 'models["8"]'],
+	["/gates/engine-size/warn", "gates.engine-size.warn"],
+])("messages reads the pointer %j as %s", (pointer, text) => {
+	expect(formatPointer(pointer)).toBe(text);
+});
+
+it.each(["a b", "it's", 'say "x"', "a|b", "🙂", "<script>", "ünï", "a/b", "~", "x".repeat(300)])("names may be %j", (name) => {
+	const config = loaded(`version: 1\nmodels: { ${JSON.stringify(name)}: { onnx: a } }`);
+	expect(config.models[0]?.name).toBe(name);
+	expect(locate(config, config.models[0]?.pointer ?? "")?.line).toBe(2);
+});
+
+it.each(["", " ", "a\nb", "a\tb", "\u0000", "\u2028", "\u009b1m", "x".repeat(301)])("names may not be %j", (name) => {
+	const [error] = refused(`version: 1\nmodels: { ${JSON.stringify(name)}: { onnx: a } }`);
+	expect(["config-value", "config-unreadable"]).toContain(error?.code);
+});
+
+it.each([
+	["net.onnx", "net.onnx"],
+	["./a//b/./net.onnx", "a/b/net.onnx"],
+	["a/../net.onnx", "net.onnx"],
+	["a b/ü🙂.onnx", "a b/ü🙂.onnx"],
+	["..net.onnx", "..net.onnx"],
+	["models\\net.onnx", "models\\net.onnx"],
+])("the path parser takes %j as %j", (path, inside) => {
+	expect(loaded(`version: 1\nmodels: { a: { onnx: ${JSON.stringify(path)} } }`).models[0]?.engines[0]?.onnx).toBe(inside);
+});
+
+it.each([
+	"/net.onnx",
+	"../net.onnx",
+	"a/../../net.onnx",
+	"C:/net.onnx",
+	"c:net.onnx",
+	"\\\\server\\net.onnx",
+	"a\\..\\..\\net.onnx",
+	"..",
+	"a/b/../../..",
+])("the path parser refuses %j as outside", (path) => {
+	for (const key of ["onnx", "golden"]) {
+		const model = key === "onnx" ? `{ onnx: ${JSON.stringify(path)} }` : `{ onnx: a, golden: ${JSON.stringify(path)} }`;
+		expect(refused(`version: 1\nmodels: { a: ${model} }`).map((error) => [error.code, error.details.pointer])).toEqual([
+			["path-outside-workspace", `/models/a/${key}`],
 		]);
-	});
-
-	it("points into what an alias repeats", () => {
-		const [error] = refused("version: 1\nmodels:\n  a: &a { onnx: 3 }\n  b: *a\n");
-		expect(error?.details.location?.line).toBe(3);
-	});
-
-	it("gives errors in the order of the file", () => {
-		const lines = refused("version: 1\nfoo: 1\nmodels: { a: { onx: 1, onnx: b } }\nbar: 2\n").map((error) => error.details.location?.line);
-		expect(lines).toEqual([2, 3, 4]);
-	});
-
-	it("finds what stands in the file, and what is around what does not", () => {
-		const config = loaded("version: 1\nmodels:\n  net:\n    onnx: a.onnx\ngates:\n  latency:\n    fail: 10%\n");
-		expect(locate(config, "/gates/latency/fail")).toEqual({ path: "trtgate.yml", line: 7, column: 5 });
-		expect(locate(config, "/gates/latency/warn")?.line).toBe(6);
-		expect(locate(config, "/models/net/engines/fp32")?.line).toBe(3);
-		expect(locate(config, "/measure/pairs")?.line).toBe(1);
-		expect(locate({ sources: {} }, "/measure/pairs")).toBeUndefined();
-	});
+	}
 });
 
-describe("messages", () => {
-	it("names a place, what is there, what was expected, and what was meant", () => {
-		const text = "version: 1\nmodels:\n  resnet50:\n    onnx: a\n    engines:\n      fp16:\n        precision: fp61\n";
-		const [error, ...more] = refused(text);
-		expect(more).toEqual([]);
-		expect(error?.code).toBe("config-schema");
-		expect(error?.message).toBe(
-			'trtgate.yml:7:20: models.resnet50.engines.fp16.precision is "fp61"; expected one of fp32, tf32, fp16, bf16, fp8, int8, int4, fp4. Did you mean fp16?',
-		);
-		expect(error?.details).toEqual({
-			location: { path: "trtgate.yml", line: 7, column: 20 },
-			pointer: "/models/resnet50/engines/fp16/precision",
-			expected: "one of fp32, tf32, fp16, bf16, fp8, int8, int4, fp4",
-			got: '"fp61"',
-			fix: "Write fp16.",
-		});
-	});
-
-	it("calls a misspelt key that is missing in its right form one mistake", () => {
-		expect(refused("version: 1\nmodels: { net: { oonx: a } }").map((error) => error.details.pointer)).toEqual(["/models/net/oonx"]);
-	});
-
-	it("shows no control or reordering character of a name", () => {
-		const [error] = refused('version: 1\nmodels: { "a\\e[31m\\u202eb": { onnx: a } }');
-		expect(error?.message).not.toMatch(/[\u0000-\u001f\u202e]/);
-	});
-
-	it.each([
-		["", "the file"],
-		["/models/resnet50/workloads/0/batch", "models.resnet50.workloads[0].batch"],
-		["/models/my model/dims/a~1b", 'models["my model"].dims["a/b"]'],
-		["/models/8", 'models["8"]'],
-		["/gates/engine-size/warn", "gates.engine-size.warn"],
-	])("reads the pointer %j as %s", (pointer, text) => {
-		expect(formatPointer(pointer)).toBe(text);
-	});
-});
-
-describe("names", () => {
-	it.each(["a b", "it's", 'say "x"', "a|b", "🙂", "<script>", "ünï", "a/b", "~", "x".repeat(300)])("may be %j", (name) => {
-		const config = loaded(`version: 1\nmodels: { ${JSON.stringify(name)}: { onnx: a } }`);
-		expect(config.models[0]?.name).toBe(name);
-		expect(locate(config, config.models[0]?.pointer ?? "")?.line).toBe(2);
-	});
-
-	it.each(["", " ", "a\nb", "a\tb", "\u0000", "\u2028", "\u009b1m", "x".repeat(301)])("may not be %j", (name) => {
-		const [error] = refused(`version: 1\nmodels: { ${JSON.stringify(name)}: { onnx: a } }`);
-		expect(["config-value", "config-unreadable"]).toContain(error?.code);
-	});
-});
-
-describe("paths", () => {
-	it.each([
-		["net.onnx", "net.onnx"],
-		["./a//b/./net.onnx", "a/b/net.onnx"],
-		["a/../net.onnx", "net.onnx"],
-		["a b/ü🙂.onnx", "a b/ü🙂.onnx"],
-		["..net.onnx", "..net.onnx"],
-		["models\\net.onnx", "models\\net.onnx"],
-	])("takes %j as %j", (path, inside) => {
-		expect(loaded(`version: 1\nmodels: { a: { onnx: ${JSON.stringify(path)} } }`).models[0]?.engines[0]?.onnx).toBe(inside);
-	});
-
-	it.each([
-		"/net.onnx",
-		"../net.onnx",
-		"a/../../net.onnx",
-		"C:/net.onnx",
-		"c:net.onnx",
-		"\\\\server\\net.onnx",
-		"a\\..\\..\\net.onnx",
-		"..",
-		"a/b/../../..",
-	])("refuses %j as outside", (path) => {
-		for (const key of ["onnx", "golden"]) {
-			const model = key === "onnx" ? `{ onnx: ${JSON.stringify(path)} }` : `{ onnx: a, golden: ${JSON.stringify(path)} }`;
-			expect(refused(`version: 1\nmodels: { a: ${model} }`).map((error) => [error.code, error.details.pointer])).toEqual([
-				["path-outside-workspace", `/models/a/${key}`],
-			]);
-		}
-	});
-
-	it.each([".", "./", "a/..", "https://x/y.onnx", "a\nb.onnx", "a\u0001.onnx"])("refuses %j as no file's path", (path) => {
-		expect(refused(`version: 1\nmodels: { a: { onnx: ${JSON.stringify(path)} } }`)[0]?.code).toBe("config-value");
-	});
+it.each([".", "./", "a/..", "https://x/y.onnx", "a\nb.onnx", "a\u0001.onnx"])("the path parser refuses %j as no file's path", (path) => {
+	expect(refused(`version: 1\nmodels: { a: { onnx: ${JSON.stringify(path)} } }`)[0]?.code).toBe("config-value");
 });

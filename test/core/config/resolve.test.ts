@@ -6,118 +6,108 @@ import { loaded, refused, withModel } from "./load.ts";
 
 const batch = "dims: { batch: { min: 1, opt: 8, max: 32 } }";
 
-describe("defaults", () => {
-	it("fill in all that the least file leaves out", () => {
-		const config = loaded(withModel(""));
-		expect(config.measure).toEqual(defaultMeasure);
-		expect(config.gates).toEqual({ ...defaultGates, pointers: {} });
-		expect(config).toMatchObject({ backend: "auto", onnxruntime: "auto", baseline: { from: "base-ref" }, preflight: { strict: false } });
-		const [engine, ...more] = config.models[0]?.engines ?? [];
-		expect(more).toEqual([]);
-		expect(engine).toMatchObject({ name: "fp32", precision: "fp32", onnx: "net.onnx" });
-		expect(engine?.workloads).toMatchObject([{ name: "default", streams: 1, dims: {} }]);
-	});
+it("defaults fill in all that the least file leaves out", () => {
+	const config = loaded(withModel(""));
+	expect(config.measure).toEqual(defaultMeasure);
+	expect(config.gates).toEqual({ ...defaultGates, pointers: {} });
+	expect(config).toMatchObject({ backend: "auto", onnxruntime: "auto", baseline: { from: "base-ref" }, preflight: { strict: false } });
+	const [engine, ...more] = config.models[0]?.engines ?? [];
+	expect(more).toEqual([]);
+	expect(engine).toMatchObject({ name: "fp32", precision: "fp32", onnx: "net.onnx" });
+	expect(engine?.workloads).toMatchObject([{ name: "default", streams: 1, dims: {} }]);
+});
 
-	it("put every dimension of the one workload at its optimum", () => {
-		const config = loaded(withModel("dims: { batch: { min: 1, opt: 8, max: 32 }, width: 224 }"));
-		expect(config.models[0]?.engines[0]?.workloads.map(({ name, dims }) => [name, { ...dims }])).toEqual([
-			["default", { batch: 8, width: 224 }],
-		]);
-	});
+it("defaults put every dimension of the one workload at its optimum", () => {
+	const config = loaded(withModel("dims: { batch: { min: 1, opt: 8, max: 32 }, width: 224 }"));
+	expect(config.models[0]?.engines[0]?.workloads.map(({ name, dims }) => [name, { ...dims }])).toEqual([
+		["default", { batch: 8, width: 224 }],
+	]);
+});
 
-	it("are not touched by what a file says", () => {
-		const before = structuredClone({ defaultGates, defaultMeasure });
-		loaded(withModel("", "gates: { golden: { relative-l2: 0.5 }, latency: { fail: 1% } }"));
-		expect({ defaultGates, defaultMeasure }).toEqual(before);
-	});
+it("defaults are not touched by what a file says", () => {
+	const before = structuredClone({ defaultGates, defaultMeasure });
+	loaded(withModel("", "gates: { golden: { relative-l2: 0.5 }, latency: { fail: 1% } }"));
+	expect({ defaultGates, defaultMeasure }).toEqual(before);
+});
 
-	it("keep warn at or below fail", () => {
-		for (const { warn, fail } of [
-			defaultGates.latency,
-			defaultGates.p99,
-			defaultGates.memory,
-			defaultGates.engineSize,
-			defaultGates.buildTime,
-		]) {
-			expect(warn ?? 0).toBeLessThanOrEqual(fail ?? Number.POSITIVE_INFINITY);
-		}
+it("defaults keep warn at or below fail", () => {
+	for (const { warn, fail } of [
+		defaultGates.latency,
+		defaultGates.p99,
+		defaultGates.memory,
+		defaultGates.engineSize,
+		defaultGates.buildTime,
+	]) {
+		expect(warn ?? 0).toBeLessThanOrEqual(fail ?? Number.POSITIVE_INFINITY);
+	}
+});
+
+it.each([
+	["{ batch: 8 }", "batch 8", { batch: 8, width: 4 }, 1],
+	["{ batch: 8, streams: 2 }", "batch 8 · 2 streams", { batch: 8, width: 4 }, 2],
+	["{ streams: 1 }", "default", { batch: 8, width: 4 }, 1],
+	["{}", "default", { batch: 8, width: 4 }, 1],
+	["{ streams: 3 }", "3 streams", { batch: 8, width: 4 }, 3],
+	["{ batch: 1, width: 2 }", "batch 1 · width 2", { batch: 1, width: 2 }, 1],
+	["{ name: small, batch: 1 }", "small", { batch: 1, width: 4 }, 1],
+	["{ dims: { batch: 2 } }", "batch 2", { batch: 2, width: 4 }, 1],
+])("workloads are read: %s", (text, ...wanted) => {
+	const config = loaded(withModel(`dims: { batch: { min: 1, opt: 8, max: 32 }, width: { min: 1, opt: 4, max: 4 } }, workloads: [${text}]`));
+	const [workload] = config.models[0]?.engines[0]?.workloads ?? [];
+	expect({ name: workload?.name, dims: { ...workload?.dims }, streams: workload?.streams }).toEqual({
+		name: wanted[0],
+		dims: wanted[1],
+		streams: wanted[2],
 	});
 });
 
-describe("workloads", () => {
-	it.each([
-		["{ batch: 8 }", "batch 8", { batch: 8, width: 4 }, 1],
-		["{ batch: 8, streams: 2 }", "batch 8 · 2 streams", { batch: 8, width: 4 }, 2],
-		["{ streams: 1 }", "default", { batch: 8, width: 4 }, 1],
-		["{}", "default", { batch: 8, width: 4 }, 1],
-		["{ streams: 3 }", "3 streams", { batch: 8, width: 4 }, 3],
-		["{ batch: 1, width: 2 }", "batch 1 · width 2", { batch: 1, width: 2 }, 1],
-		["{ name: small, batch: 1 }", "small", { batch: 1, width: 4 }, 1],
-		["{ dims: { batch: 2 } }", "batch 2", { batch: 2, width: 4 }, 1],
-	])("reads %s", (text, ...wanted) => {
-		const config = loaded(
-			withModel(`dims: { batch: { min: 1, opt: 8, max: 32 }, width: { min: 1, opt: 4, max: 4 } }, workloads: [${text}]`),
-		);
-		const [workload] = config.models[0]?.engines[0]?.workloads ?? [];
-		expect({ name: workload?.name, dims: { ...workload?.dims }, streams: workload?.streams }).toEqual({
-			name: wanted[0],
-			dims: wanted[1],
-			streams: wanted[2],
-		});
-	});
+it("workloads may be none", () => {
+	expect(loaded(withModel("workloads: []")).models[0]?.engines[0]?.workloads).toEqual([]);
+});
 
-	it("may be none", () => {
-		expect(loaded(withModel("workloads: []")).models[0]?.engines[0]?.workloads).toEqual([]);
-	});
-
-	it("need a size inside the range that the engine is built for", () => {
-		for (const size of [1, 8, 32]) loaded(withModel(`${batch}, workloads: [{ batch: ${size} }]`));
-		const [error] = refused(withModel(`${batch}, workloads: [{ batch: 33 }]`));
-		expect(error).toMatchObject({
-			code: "config-dims",
-			details: { expected: "1 to 32", got: "33", pointer: "/models/net/workloads/0/batch" },
-		});
-	});
-
-	it("are checked against the range of the engine that narrows it", () => {
-		const engines = "engines: { wide: { precision: fp16 }, narrow: { precision: fp16, dims: { batch: 8 } } }";
-		expect(refused(withModel(`${batch}, ${engines}, workloads: [{ batch: 32 }]`)).map((error) => error.details.expected)).toEqual([
-			"8 to 8",
-		]);
-	});
-
-	it.each([
-		["bacth", "batch"],
-		["stream", "streams"],
-		["nam", "name"],
-	])("take %s for a misspelt %s", (word, meant) => {
-		expect(refused(withModel(`${batch}, workloads: [{ ${word}: 8 }]`))[0]?.message).toContain(`Did you mean ${meant}?`);
-	});
-
-	it("may not share a name, and the first is named", () => {
-		const [error] = refused(withModel(`${batch}, workloads: [{ batch: 8 }, { batch: 8 }]`));
-		expect(error).toMatchObject({ code: "config-value", details: { pointer: "/models/net/workloads/1" } });
-		expect(error?.message).toContain("line 3");
+it("workloads need a size inside the range that the engine is built for", () => {
+	for (const size of [1, 8, 32]) loaded(withModel(`${batch}, workloads: [{ batch: ${size} }]`));
+	const [error] = refused(withModel(`${batch}, workloads: [{ batch: 33 }]`));
+	expect(error).toMatchObject({
+		code: "config-dims",
+		details: { expected: "1 to 32", got: "33", pointer: "/models/net/workloads/0/batch" },
 	});
 });
 
-describe("engines", () => {
-	it("take what they do not say from their model", () => {
-		const engines =
-			"engines: { fp16: { precision: fp16 }, int8: { precision: int8, onnx: q.onnx, golden: q.json, dims: { batch: 4 }, workloads: [{ batch: 4 }] } }";
-		const [fp16, int8] = loaded(withModel(`${batch}, golden: g.json, workloads: [{ batch: 1 }], ${engines}`)).models[0]?.engines ?? [];
-		expect(fp16).toMatchObject({ onnx: "net.onnx", golden: "g.json", pointer: "/models/net/engines/fp16" });
-		expect(fp16?.workloads[0]).toMatchObject({ name: "batch 1", pointer: "/models/net/workloads/0" });
-		expect(int8).toMatchObject({ onnx: "q.onnx", golden: "q.json" });
-		expect({ ...int8?.dims }).toEqual({ batch: { min: 4, opt: 4, max: 4 } });
-		expect(int8?.workloads[0]?.pointer).toBe("/models/net/engines/int8/workloads/0");
-	});
+it("workloads are checked against the range of the engine that narrows it", () => {
+	const engines = "engines: { wide: { precision: fp16 }, narrow: { precision: fp16, dims: { batch: 8 } } }";
+	expect(refused(withModel(`${batch}, ${engines}, workloads: [{ batch: 32 }]`)).map((error) => error.details.expected)).toEqual(["8 to 8"]);
+});
 
-	it("may not come out under one id with another", () => {
-		const text =
-			"version: 1\nmodels:\n  a: { onnx: x, engines: { b/c: { precision: fp32 } } }\n  a/b: { onnx: x, engines: { c: { precision: fp32 } } }\n";
-		expect(refused(text)[0]?.message).toContain('"a/b/c" twice');
-	});
+it.each([
+	["bacth", "batch"],
+	["stream", "streams"],
+	["nam", "name"],
+])("workloads take %s for a misspelt %s", (word, meant) => {
+	expect(refused(withModel(`${batch}, workloads: [{ ${word}: 8 }]`))[0]?.message).toContain(`Did you mean ${meant}?`);
+});
+
+it("workloads may not share a name, and the first is named", () => {
+	const [error] = refused(withModel(`${batch}, workloads: [{ batch: 8 }, { batch: 8 }]`));
+	expect(error).toMatchObject({ code: "config-value", details: { pointer: "/models/net/workloads/1" } });
+	expect(error?.message).toContain("line 3");
+});
+
+it("engines take what they do not say from their model", () => {
+	const engines =
+		"engines: { fp16: { precision: fp16 }, int8: { precision: int8, onnx: q.onnx, golden: q.json, dims: { batch: 4 }, workloads: [{ batch: 4 }] } }";
+	const [fp16, int8] = loaded(withModel(`${batch}, golden: g.json, workloads: [{ batch: 1 }], ${engines}`)).models[0]?.engines ?? [];
+	expect(fp16).toMatchObject({ onnx: "net.onnx", golden: "g.json", pointer: "/models/net/engines/fp16" });
+	expect(fp16?.workloads[0]).toMatchObject({ name: "batch 1", pointer: "/models/net/workloads/0" });
+	expect(int8).toMatchObject({ onnx: "q.onnx", golden: "q.json" });
+	expect({ ...int8?.dims }).toEqual({ batch: { min: 4, opt: 4, max: 4 } });
+	expect(int8?.workloads[0]?.pointer).toBe("/models/net/engines/int8/workloads/0");
+});
+
+it("engines may not come out under one id with another", () => {
+	const text =
+		"version: 1\nmodels:\n  a: { onnx: x, engines: { b/c: { precision: fp32 } } }\n  a/b: { onnx: x, engines: { c: { precision: fp32 } } }\n";
+	expect(refused(text)[0]?.message).toContain('"a/b/c" twice');
 });
 
 describe("gates", () => {
@@ -134,7 +124,7 @@ models:
 gates: { latency: { warn: 1%, fail: 12% }, golden: { relative-l2: 0.02 } }
 `;
 
-	it("merge leaf by leaf: default, file, model, engine, workload", () => {
+	it("gates merge leaf by leaf: default, file, model, engine, workload", () => {
 		const [fp16, fp32] = loaded(levels).models[0]?.engines ?? [];
 		const latencies = [fp16, fp32].map((engine) => [
 			engine?.gates.latency,
@@ -161,7 +151,7 @@ gates: { latency: { warn: 1%, fail: 12% }, golden: { relative-l2: 0.02 } }
 		]);
 	});
 
-	it("remember where the file sets them", () => {
+	it("gates remember where the file sets them", () => {
 		const [fp16] = loaded(levels).models[0]?.engines ?? [];
 		expect(fp16?.workloads[1]?.gates.pointers).toMatchObject({
 			latency: "/models/net/engines/fp16/gates/latency/fail",
@@ -174,11 +164,11 @@ gates: { latency: { warn: 1%, fail: 12% }, golden: { relative-l2: 0.02 } }
 		expect(fp16?.gates.pointers["p99"]).toBeUndefined();
 	});
 
-	it("lower a default warning to the limit that the file sets below it", () => {
+	it("gates lower a default warning to the limit that the file sets below it", () => {
 		expect(loaded(withModel("", "gates: { latency: { fail: 1% } }")).gates.latency).toEqual({ warn: 0.01, fail: 0.01 });
 	});
 
-	it("refuse a warning above the limit that fails, at whatever level", () => {
+	it("gates refuse a warning above the limit that fails, at whatever level", () => {
 		expect(refused(withModel("", "gates: { latency: { warn: 5%, fail: 4% } }"))[0]?.details.pointer).toBe("/gates/latency/warn");
 		expect(refused(withModel("", "gates: { latency: { warn: 30% } }"))[0]?.message).toContain("10% by default");
 		expect(refused(withModel("gates: { latency: { warn: 5% } }", "gates: { latency: { fail: 4% } }"))[0]?.details.pointer).toBe(
@@ -188,103 +178,96 @@ gates: { latency: { warn: 1%, fail: 12% }, golden: { relative-l2: 0.02 } }
 	});
 });
 
-describe("rules between values", () => {
-	it.each([
-		["dims: { a: { min: 2, opt: 1, max: 3 } }", "", "config-dims", "/models/net/dims/a"],
-		["dims: { a: { min: 1, opt: 4, max: 3 } }", "", "config-dims", "/models/net/dims/a"],
-		["inputs: { x: { shape: [rows, 3] } }", "", "config-dims", "/models/net/inputs/x/shape/0"],
-		["", "measure: { pairs: [8, 5] }", "config-value", "/measure/pairs"],
-		["", "measure: { pairs: [5, 5] }", "config-value", "/measure/pairs"],
-		["", "measure: { pairs: [4] }", "config-schema", "/measure/pairs/0"],
-		["", "measure: { duration: 8m, warm-up: 2m }", "config-value", "/measure/timeout"],
-		["", "baseline: { from: pinned }", "config-value", "/baseline/from"],
-		["", "baseline: { ref: v1 }", "config-value", "/baseline/ref"],
-		["", "baseline: { from: pinned, ref: --upload-pack=x }", "config-value", "/baseline/ref"],
-		["", "baseline: { from: pinned, ref: a b }", "config-value", "/baseline/ref"],
-		["", "baseline: { from: pinned, ref: -x }", "config-value", "/baseline/ref"],
-		["gates: { max-latency: 0s }", "", "config-value", "/models/net/gates/max-latency"],
-	])("refuse { %s } %s", (model, more, ...wanted) => {
-		expect(refused(withModel(model, more)).map((error) => [error.code, error.details.pointer])).toEqual([wanted]);
-	});
-
-	it("let a range begin at nothing and a size be a range of one", () => {
-		const dims = loaded(withModel("dims: { a: { min: 0, opt: 1, max: 1 }, b: 7 }")).models[0]?.engines[0]?.dims;
-		expect({ ...dims }).toEqual({ a: { min: 0, opt: 1, max: 1 }, b: { min: 7, opt: 7, max: 7 } });
-	});
+it.each([
+	["dims: { a: { min: 2, opt: 1, max: 3 } }", "", "config-dims", "/models/net/dims/a"],
+	["dims: { a: { min: 1, opt: 4, max: 3 } }", "", "config-dims", "/models/net/dims/a"],
+	["inputs: { x: { shape: [rows, 3] } }", "", "config-dims", "/models/net/inputs/x/shape/0"],
+	["", "measure: { pairs: [8, 5] }", "config-value", "/measure/pairs"],
+	["", "measure: { pairs: [5, 5] }", "config-value", "/measure/pairs"],
+	["", "measure: { pairs: [4] }", "config-schema", "/measure/pairs/0"],
+	["", "measure: { duration: 8m, warm-up: 2m }", "config-value", "/measure/timeout"],
+	["", "baseline: { from: pinned }", "config-value", "/baseline/from"],
+	["", "baseline: { ref: v1 }", "config-value", "/baseline/ref"],
+	["", "baseline: { from: pinned, ref: --upload-pack=x }", "config-value", "/baseline/ref"],
+	["", "baseline: { from: pinned, ref: a b }", "config-value", "/baseline/ref"],
+	["", "baseline: { from: pinned, ref: -x }", "config-value", "/baseline/ref"],
+	["gates: { max-latency: 0s }", "", "config-value", "/models/net/gates/max-latency"],
+])("rules between values refuse { %s } %s", (model, more, ...wanted) => {
+	expect(refused(withModel(model, more)).map((error) => [error.code, error.details.pointer])).toEqual([wanted]);
 });
 
-describe("inputs", () => {
-	it("stand over the file's values and are their source", () => {
-		const config = loaded(withModel("", "backend: tensorrt\nmeasure: { pairs: [16] }"), {
-			backend: "onnxruntime",
-			pairs: "5, 8",
-			threads: "4",
-			strict: "true",
-			tensorrt: "10.10",
-		});
-		expect(config).toMatchObject({
-			backend: "onnxruntime",
-			measure: { looks: [5, 8], threads: 4 },
-			preflight: { strict: true, tensorrt: "10.10" },
-		});
-		expect(config.sources["/backend"]).toEqual({ kind: "input", name: "backend" });
-		expect(formatSource(config, "/measure/pairs")).toBe("input pairs");
-	});
-
-	it("that are empty were not given", () => {
-		expect(loaded(withModel("", "backend: tensorrt"), { backend: "", pairs: " " }).backend).toBe("tensorrt");
-	});
-
-	it("win over every level of the gates", () => {
-		const config = loaded(
-			withModel("gates: { inconclusive: neutral }, workloads: [{ gates: { inconclusive: neutral, cpu-speed: fail } }]"),
-			{ inconclusive: "fail" },
-		);
-		const [engine] = config.models[0]?.engines ?? [];
-		expect([config.gates.inconclusive, engine?.gates.inconclusive, engine?.workloads[0]?.gates.inconclusive]).toEqual([
-			"fail",
-			"fail",
-			"fail",
-		]);
-		expect(engine?.workloads[0]?.gates.cpuSpeed).toBe("fail");
-	});
-
-	it.each([
-		[
-			{ backend: "onnxruntim" },
-			"config-schema",
-			'input backend is "onnxruntim"; expected one of auto, tensorrt, onnxruntime. Did you mean onnxruntime?',
-		],
-		[{ pairs: "5,x" }, "config-schema", 'input pairs is "x"; expected a whole number from 5 to 128.'],
-		[{ pairs: "8,5" }, "config-value", "input pairs is [8, 5]; expected numbers of pairs that ascend."],
-		[{ strict: "maybe" }, "config-schema", 'input strict is "maybe"; expected true or false.'],
-	])("are refused under their own name: %j", (inputs, code, message) => {
-		expect(refused(withModel(""), inputs).map((error) => [error.code, error.message, error.details.location])).toEqual([
-			[code, message, undefined],
-		]);
-	});
-
-	it("that are unknown are refused", () => {
-		const [error] = refused(withModel(""), { bakend: "auto" });
-		expect(error?.code).toBe("usage");
-		expect(error?.message).toMatch(/^input bakend is not known; expected one of .* Did you mean backend\?$/);
-	});
-
-	it("leave a file that is wrong in its own right to its own errors", () => {
-		expect(refused("version: 1\nmodels: { a: { onnx: b } }\nmeasure: 3\n", { pairs: "5" })[0]?.message).toContain(
-			"trtgate.yml:3:10: measure is 3",
-		);
-	});
+it("rules between values let a range begin at nothing and a size be a range of one", () => {
+	const dims = loaded(withModel("dims: { a: { min: 0, opt: 1, max: 1 }, b: 7 }")).models[0]?.engines[0]?.dims;
+	expect({ ...dims }).toEqual({ a: { min: 0, opt: 1, max: 1 }, b: { min: 7, opt: 7, max: 7 } });
 });
 
-describe("sources", () => {
-	it("tell default, file and input apart for every setting", () => {
-		const config = loaded(withModel("", "gates: { latency: { fail: 9% } }\nmeasure: { duration: 1s }"), { backend: "auto" });
-		expect(formatSource(config, "/gates/latency/fail")).toBe("trtgate.yml:4:21");
-		expect(formatSource(config, "/gates/latency/warn")).toBe("default");
-		expect(formatSource(config, "/measure/duration")).toBe("trtgate.yml:5:12");
-		expect(formatSource(config, "/backend")).toBe("input backend");
-		expect(config.sources["/models/net/engines/fp32"]).toEqual({ kind: "default" });
-		expect(config.sources["/profile/nsys"]).toEqual({ kind: "default" });
+it("inputs stand over the file's values and are their source", () => {
+	const config = loaded(withModel("", "backend: tensorrt\nmeasure: { pairs: [16] }"), {
+		backend: "onnxruntime",
+		pairs: "5, 8",
+		threads: "4",
+		strict: "true",
+		tensorrt: "10.10",
 	});
+	expect(config).toMatchObject({
+		backend: "onnxruntime",
+		measure: { looks: [5, 8], threads: 4 },
+		preflight: { strict: true, tensorrt: "10.10" },
+	});
+	expect(config.sources["/backend"]).toEqual({ kind: "input", name: "backend" });
+	expect(formatSource(config, "/measure/pairs")).toBe("input pairs");
+});
+
+it("inputs that are empty were not given", () => {
+	expect(loaded(withModel("", "backend: tensorrt"), { backend: "", pairs: " " }).backend).toBe("tensorrt");
+});
+
+it("inputs win over every level of the gates", () => {
+	const config = loaded(withModel("gates: { inconclusive: neutral }, workloads: [{ gates: { inconclusive: neutral, cpu-speed: fail } }]"), {
+		inconclusive: "fail",
+	});
+	const [engine] = config.models[0]?.engines ?? [];
+	expect([config.gates.inconclusive, engine?.gates.inconclusive, engine?.workloads[0]?.gates.inconclusive]).toEqual([
+		"fail",
+		"fail",
+		"fail",
+	]);
+	expect(engine?.workloads[0]?.gates.cpuSpeed).toBe("fail");
+});
+
+it.each([
+	[
+		{ backend: "onnxruntim" },
+		"config-schema",
+		'input backend is "onnxruntim"; expected one of auto, tensorrt, onnxruntime. Did you mean onnxruntime?',
+	],
+	[{ pairs: "5,x" }, "config-schema", 'input pairs is "x"; expected a whole number from 5 to 128.'],
+	[{ pairs: "8,5" }, "config-value", "input pairs is [8, 5]; expected numbers of pairs that ascend."],
+	[{ strict: "maybe" }, "config-schema", 'input strict is "maybe"; expected true or false.'],
+])("inputs are refused under their own name: %j", (inputs, code, message) => {
+	expect(refused(withModel(""), inputs).map((error) => [error.code, error.message, error.details.location])).toEqual([
+		[code, message, undefined],
+	]);
+});
+
+it("inputs that are unknown are refused", () => {
+	const [error] = refused(withModel(""), { bakend: "auto" });
+	expect(error?.code).toBe("usage");
+	expect(error?.message).toMatch(/^input bakend is not known; expected one of .* Did you mean backend\?$/);
+});
+
+it("inputs leave a file that is wrong in its own right to its own errors", () => {
+	expect(refused("version: 1\nmodels: { a: { onnx: b } }\nmeasure: 3\n", { pairs: "5" })[0]?.message).toContain(
+		"trtgate.yml:3:10: measure is 3",
+	);
+});
+
+it("sources tell default, file and input apart for every setting", () => {
+	const config = loaded(withModel("", "gates: { latency: { fail: 9% } }\nmeasure: { duration: 1s }"), { backend: "auto" });
+	expect(formatSource(config, "/gates/latency/fail")).toBe("trtgate.yml:4:21");
+	expect(formatSource(config, "/gates/latency/warn")).toBe("default");
+	expect(formatSource(config, "/measure/duration")).toBe("trtgate.yml:5:12");
+	expect(formatSource(config, "/backend")).toBe("input backend");
+	expect(config.sources["/models/net/engines/fp32"]).toEqual({ kind: "default" });
+	expect(config.sources["/profile/nsys"]).toEqual({ kind: "default" });
 });

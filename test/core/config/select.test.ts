@@ -1,6 +1,6 @@
 // Which engines a pattern means, and what is said where it means none.
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { Config } from "../../../src/core/config/config.ts";
 import { exactPattern, formatPatterns, keepSelected, parsePatterns, selectModels } from "../../../src/core/config/select.ts";
 import { cpuMs } from "../../support/cpu-time.ts";
@@ -18,57 +18,55 @@ function ids(list: Config["models"]): string[] {
 	return list.flatMap((model) => model.engines.map((engine) => `${model.name}/${engine.name}`));
 }
 
-describe("patterns of engines", () => {
-	it.each([
-		["", ["resnet50/fp16", "resnet50/int8", "bert/fp16", "bert/int8", "org/net/*"]],
-		["*", ["resnet50/fp16", "resnet50/int8", "bert/fp16", "bert/int8", "org/net/*"]],
-		["resnet50", ["resnet50/fp16", "resnet50/int8"]],
-		["resnet50/fp16", ["resnet50/fp16"]],
-		["*/int8", ["resnet50/int8", "bert/int8"]],
-		["bert, resnet50/int8", ["resnet50/int8", "bert/fp16", "bert/int8"]],
-		["bert\nresnet50/int8\n", ["resnet50/int8", "bert/fp16", "bert/int8"]],
-		["r*t50/f*6", ["resnet50/fp16"]],
-		["org/net", ["org/net/*"]],
-		["org/net/\\*", ["org/net/*"]],
-		["resnet50,resnet50", ["resnet50/fp16", "resnet50/int8"]],
-	])("%j means %j", (text, wanted) => {
-		const selected = selectModels(models, parsePatterns(text));
-		expect(selected.state === "ok" ? ids(selected.models) : selected).toEqual(wanted);
-	});
+it.each([
+	["", ["resnet50/fp16", "resnet50/int8", "bert/fp16", "bert/int8", "org/net/*"]],
+	["*", ["resnet50/fp16", "resnet50/int8", "bert/fp16", "bert/int8", "org/net/*"]],
+	["resnet50", ["resnet50/fp16", "resnet50/int8"]],
+	["resnet50/fp16", ["resnet50/fp16"]],
+	["*/int8", ["resnet50/int8", "bert/int8"]],
+	["bert, resnet50/int8", ["resnet50/int8", "bert/fp16", "bert/int8"]],
+	["bert\nresnet50/int8\n", ["resnet50/int8", "bert/fp16", "bert/int8"]],
+	["r*t50/f*6", ["resnet50/fp16"]],
+	["org/net", ["org/net/*"]],
+	["org/net/\\*", ["org/net/*"]],
+	["resnet50,resnet50", ["resnet50/fp16", "resnet50/int8"]],
+])("patterns of engines %j means %j", (text, wanted) => {
+	const selected = selectModels(models, parsePatterns(text));
+	expect(selected.state === "ok" ? ids(selected.models) : selected).toEqual(wanted);
+});
 
-	it.each([
-		["resnet5", "resnet50"],
-		["resnet50/fp61", "resnet50/fp16"],
-		["*/\\*x", undefined],
-		["resnet50/\\*", undefined],
-	])("%j is refused and %j is offered", (text, meant) => {
-		const selected = selectModels(models, parsePatterns(text));
-		expect(selected).toMatchObject({ state: "unknown", problems: [meant === undefined ? {} : { meant }] });
-	});
+it.each([
+	["resnet5", "resnet50"],
+	["resnet50/fp61", "resnet50/fp16"],
+	["*/\\*x", undefined],
+	["resnet50/\\*", undefined],
+])("patterns of engines %j is refused and %j is offered", (text, meant) => {
+	const selected = selectModels(models, parsePatterns(text));
+	expect(selected).toMatchObject({ state: "unknown", problems: [meant === undefined ? {} : { meant }] });
+});
 
-	it("keeps every engine exactly once whatever its name, by its own pattern", () => {
-		const name = fc
-			.string({ minLength: 1, maxLength: 12, unit: fc.constantFrom("a", "*", ",", "\\", " ", "é", "|", "_") })
-			.filter((text) => text.trim() !== "");
-		const list = fc.uniqueArray(name, { minLength: 1, maxLength: 5 }).map((names) => {
-			const [first] = models;
-			return names.flatMap((modelName) => (first === undefined ? [] : [{ ...first, name: modelName }]));
-		});
-		fc.assert(
-			fc.property(list, (all) => {
-				for (const model of all) {
-					const patterns = model.engines.map((engine) => exactPattern(model.name, engine.name));
-					expect(parsePatterns(formatPatterns(patterns))).toEqual(patterns);
-					expect(ids(keepSelected(all, patterns))).toEqual(ids([model]));
-					expect(ids(keepSelected(all, [exactPattern(model.name)]))).toEqual(ids([model]));
-				}
-			}),
-		);
+it("patterns of engines keep every engine exactly once whatever its name, by its own pattern", () => {
+	const name = fc
+		.string({ minLength: 1, maxLength: 12, unit: fc.constantFrom("a", "*", ",", "\\", " ", "é", "|", "_") })
+		.filter((text) => text.trim() !== "");
+	const list = fc.uniqueArray(name, { minLength: 1, maxLength: 5 }).map((names) => {
+		const [first] = models;
+		return names.flatMap((modelName) => (first === undefined ? [] : [{ ...first, name: modelName }]));
 	});
+	fc.assert(
+		fc.property(list, (all) => {
+			for (const model of all) {
+				const patterns = model.engines.map((engine) => exactPattern(model.name, engine.name));
+				expect(parsePatterns(formatPatterns(patterns))).toEqual(patterns);
+				expect(ids(keepSelected(all, patterns))).toEqual(ids([model]));
+				expect(ids(keepSelected(all, [exactPattern(model.name)]))).toEqual(ids([model]));
+			}
+		}),
+	);
+});
 
-	it("takes no time over patterns that are all stars", () => {
-		const started = cpuMs();
-		selectModels(models, ["*a".repeat(300)]);
-		expect(cpuMs() - started).toBeLessThan(200);
-	});
+it("patterns of engines takes no time over patterns that are all stars", () => {
+	const started = cpuMs();
+	selectModels(models, ["*a".repeat(300)]);
+	expect(cpuMs() - started).toBeLessThan(200);
 });

@@ -10,56 +10,54 @@ const engineOf = (model: string) => {
 	return engine;
 };
 
-describe("settings of TensorRT", () => {
-	it("are empty if the file sets none", () => {
-		expect(engineOf("golden: g.json").tensorrt).toEqual({ plugins: [], flags: [] });
-	});
+it("settings of TensorRT are empty if the file sets none", () => {
+	expect(engineOf("golden: g.json").tensorrt).toEqual({ plugins: [], flags: [] });
+});
 
-	it("come from the model, each key as a whole under the engine's own", () => {
-		const shared = "workspace: 2GiB, optimization-level: 2, plugins: [a.so], flags: [--best1]";
-		expect(engineOf(shared).tensorrt).toMatchObject({
-			workspaceBytes: 2 * 1024 ** 3,
-			optimizationLevel: 2,
-			plugins: [{ path: "a.so", dynamic: false, pointer: "/models/net/plugins/0" }],
-			flags: ["--best1"],
-		});
-		const own =
-			"engines: { e: { precision: fp16, workspace: 500MB, plugins: [{ path: ./b.so, dynamic: true }], flags: [], optimization-level: 0 } }";
-		expect(engineOf(`${shared}, ${own}`).tensorrt).toMatchObject({
-			workspaceBytes: 5e8,
-			optimizationLevel: 0,
-			plugins: [{ path: "b.so", dynamic: true, pointer: "/models/net/engines/e/plugins/0/path" }],
-			flags: [],
-		});
+it("settings of TensorRT come from the model, each key as a whole under the engine's own", () => {
+	const shared = "workspace: 2GiB, optimization-level: 2, plugins: [a.so], flags: [--best1]";
+	expect(engineOf(shared).tensorrt).toMatchObject({
+		workspaceBytes: 2 * 1024 ** 3,
+		optimizationLevel: 2,
+		plugins: [{ path: "a.so", dynamic: false, pointer: "/models/net/plugins/0" }],
+		flags: ["--best1"],
 	});
+	const own =
+		"engines: { e: { precision: fp16, workspace: 500MB, plugins: [{ path: ./b.so, dynamic: true }], flags: [], optimization-level: 0 } }";
+	expect(engineOf(`${shared}, ${own}`).tensorrt).toMatchObject({
+		workspaceBytes: 5e8,
+		optimizationLevel: 0,
+		plugins: [{ path: "b.so", dynamic: true, pointer: "/models/net/engines/e/plugins/0/path" }],
+		flags: [],
+	});
+});
 
-	it("note the default of gpu-fallback", () => {
-		const config = loaded(withModel("engines: { e: { precision: int8, dla: { core: 1 } } }"));
-		expect(config.models[0]?.engines[0]?.tensorrt.dla).toEqual({ core: 1, gpuFallback: false });
-		expect(config.sources["/models/net/engines/e/dla/gpu-fallback"]).toEqual({ kind: "default" });
-	});
+it("settings of TensorRT note the default of gpu-fallback", () => {
+	const config = loaded(withModel("engines: { e: { precision: int8, dla: { core: 1 } } }"));
+	expect(config.models[0]?.engines[0]?.tensorrt.dla).toEqual({ core: 1, gpuFallback: false });
+	expect(config.sources["/models/net/engines/e/dla/gpu-fallback"]).toEqual({ kind: "default" });
+});
 
-	it.each([
-		["device: 1\n", {}, "1"],
-		["device: MIG-41-a\n", {}, "MIG-41-a"],
-		["device: 1\n", { device: "GPU-12" }, "GPU-12"],
-		["", { device: "0" }, "0"],
-		["", {}, undefined],
-	])("name the GPU: %j with the input %j is %j", (more, inputs, device) => {
-		expect(loaded(withModel("golden: g.json", more), inputs).device).toBe(device);
-	});
+it.each([
+	["device: 1\n", {}, "1"],
+	["device: MIG-41-a\n", {}, "MIG-41-a"],
+	["device: 1\n", { device: "GPU-12" }, "GPU-12"],
+	["", { device: "0" }, "0"],
+	["", {}, undefined],
+])("settings of TensorRT name the GPU: %j with the input %j is %j", (more, inputs, device) => {
+	expect(loaded(withModel("golden: g.json", more), inputs).device).toBe(device);
 });
 
 describe("optimization profiles", () => {
 	const profiles =
 		"dims: { seq: { min: 1, opt: 64, max: 128 } }, profiles: [{ batch: 1 }, { batch: { min: 2, opt: 8, max: 32 }, seq: 16 }]";
 
-	it("are one, of dims, where the file names none", () => {
+	it("optimization profiles are one, of dims, where the file names none", () => {
 		const engine = engineOf("dims: { batch: { min: 1, opt: 2, max: 3 } }");
 		expect(engine.profiles).toEqual([engine.dims]);
 	});
 
-	it("stand over dims, which is then what some profile holds", () => {
+	it("optimization profiles stand over dims, which is then what some profile holds", () => {
 		const engine = engineOf(profiles);
 		expect(engine.profiles).toEqual([
 			{ seq: { min: 1, opt: 64, max: 128 }, batch: { min: 1, opt: 1, max: 1 } },
@@ -73,27 +71,25 @@ describe("optimization profiles", () => {
 		["{ batch: 4 }", { seq: 16, batch: 4 }],
 		["{ seq: 16 }", { seq: 16, batch: 1 }],
 		["{ seq: 16, batch: 32 }", { seq: 16, batch: 32 }],
-	])("give %s the optima of the first that holds it", (workload, dims) => {
+	])("optimization profiles give %s the optima of the first that holds it", (workload, dims) => {
 		expect(engineOf(`${profiles}, workloads: [${workload}]`).workloads[0]?.dims).toEqual(dims);
 	});
 
-	it("refuse sizes that none holds together", () => {
+	it("optimization profiles refuse sizes that none holds together", () => {
 		const [error] = refused(withModel(`${profiles}, workloads: [{ batch: 4, seq: 64 }]`));
 		expect(error?.message).toMatch(/workloads\[0\] has sizes that no optimization profile holds together/);
 	});
 });
 
-describe("flags of the user's", () => {
-	it("never pass where trtgate gives the flag itself, whatever value they carry", () => {
-		fc.assert(
-			fc.property(fc.constantFrom(...ownedFlags.keys()), fc.string({ maxLength: 8 }), (flag, value) => {
-				expect(flagFault([`${flag}=${value}`], 0)).not.toBeNull();
-			}),
-		);
-	});
+it("flags of the user's never pass where trtgate gives the flag itself, whatever value they carry", () => {
+	fc.assert(
+		fc.property(fc.constantFrom(...ownedFlags.keys()), fc.string({ maxLength: 8 }), (flag, value) => {
+			expect(flagFault([`${flag}=${value}`], 0)).not.toBeNull();
+		}),
+	);
+});
 
-	it("may name __proto__ without harm", () => {
-		expect(flagFault(["--__proto__=1"], 0)).not.toBeNull();
-		expect(engineOf("plugins: [__proto__]").tensorrt.plugins).toHaveLength(1);
-	});
+it("flags of the user's may name __proto__ without harm", () => {
+	expect(flagFault(["--__proto__=1"], 0)).not.toBeNull();
+	expect(engineOf("plugins: [__proto__]").tensorrt.plugins).toHaveLength(1);
 });

@@ -5,35 +5,33 @@ import { diffOf, recordedArm, recordedEngine } from "../../support/recorded-engi
 
 const says = (row: { causes: readonly { says: string }[] } | undefined): string => row?.causes.map((cause) => cause.says).join("; ") ?? "";
 
-describe("engineModel", () => {
-	it.each(["det-fp16", "rec-fp16"])("maps the profiled time of %s to ONNX nodes", (name) => {
-		const model = engineModel({ ...recordedEngine(name, { timed: true }), graph: null });
-		expect(mappedShare(model)).toBeGreaterThan(0.9);
-		expect(model.layers.every(({ timesMs }) => timesMs.length === 1)).toBe(true);
-	});
+it.each(["det-fp16", "rec-fp16"])("engineModel maps the profiled time of %s to ONNX nodes", (name) => {
+	const model = engineModel({ ...recordedEngine(name, { timed: true }), graph: null });
+	expect(mappedShare(model)).toBeGreaterThan(0.9);
+	expect(model.layers.every(({ timesMs }) => timesMs.length === 1)).toBe(true);
+});
 
-	it("knows layers that only the profile has, and resolves the nodes of a region by the graph", () => {
-		const node = (name: string, input: string, output: string) => ({
-			name,
-			domain: "",
-			op: "Add",
-			inputs: [input],
-			outputs: [output],
-			attributes: [],
-		});
-		const nodes = [node("a", "x", "y"), node("b", "y", "z"), node("c", "z", "w"), node("d", "x", "v")];
-		const graph = { name: "", inputs: [], outputs: [], nodes, initializers: [], valueInfo: [], subgraphs: [] };
-		const layers = [{ name: "{ForeignNode[a...c]}", sumMs: 1, averageMs: 1, medianMs: 1, share: 1 }];
-		const alone = engineModel({ info: null, profiles: [{ iterations: 1, layers }], graph });
-		expect(alone.layers).toHaveLength(1);
-		const foreign = { ...alone.layers[0], foreign: ["a", "c"] as const };
-		const model = engineModel({ info: { detail: "names", io: [], layers: [foreign as never] }, profiles: [], graph });
-		expect(model.layers[0]?.nodes).toEqual(["a", "b", "c"]);
+it("engineModel knows layers that only the profile has, and resolves the nodes of a region by the graph", () => {
+	const node = (name: string, input: string, output: string) => ({
+		name,
+		domain: "",
+		op: "Add",
+		inputs: [input],
+		outputs: [output],
+		attributes: [],
 	});
+	const nodes = [node("a", "x", "y"), node("b", "y", "z"), node("c", "z", "w"), node("d", "x", "v")];
+	const graph = { name: "", inputs: [], outputs: [], nodes, initializers: [], valueInfo: [], subgraphs: [] };
+	const layers = [{ name: "{ForeignNode[a...c]}", sumMs: 1, averageMs: 1, medianMs: 1, share: 1 }];
+	const alone = engineModel({ info: null, profiles: [{ iterations: 1, layers }], graph });
+	expect(alone.layers).toHaveLength(1);
+	const foreign = { ...alone.layers[0], foreign: ["a", "c"] as const };
+	const model = engineModel({ info: { detail: "names", io: [], layers: [foreign as never] }, profiles: [], graph });
+	expect(model.layers[0]?.nodes).toEqual(["a", "b", "c"]);
 });
 
 describe("diffEngines", () => {
-	it("explains the slower head by block1 and stem, and adds up", () => {
+	it("diffEngines explains the slower head by block1 and stem, and adds up", () => {
 		const diff = diffOf(recordedArm("slower-head", "base"), recordedArm("slower-head", "head"), {
 			gpu: "NVIDIA H200",
 			measuredMs: 0.00113,
@@ -48,13 +46,13 @@ describe("diffEngines", () => {
 		expect(diff.unchanged).toMatchObject({ groups: 7, of: 10 });
 	});
 
-	it.each(["same-model", "wrong-head"])("finds no difference in structure and claims nothing: %s", (comparison) => {
+	it.each(["same-model", "wrong-head"])("diffEngines finds no difference in structure and claims nothing: %s", (comparison) => {
 		const diff = diffOf(recordedArm(comparison, "base"), recordedArm(comparison, "head"));
 		expect(diff).toMatchObject({ isSameStructure: true, isSameTactics: true, rows: [], warnings: [] });
 		expect(diff.account).toMatchObject({ attributedMs: 0, from: "profiles" });
 	});
 
-	it("lists every precision change of fp16 against fp32", () => {
+	it("diffEngines lists every precision change of fp16 against fp32", () => {
 		const diff = diffOf(recordedEngine("classifier-fp32"), recordedEngine("classifier-fp16"));
 		const changed = diff.rows.filter((row) => says(row).includes("fp32 → fp16")).flatMap(({ members }) => members);
 		expect(changed.sort()).toEqual(
@@ -65,7 +63,7 @@ describe("diffEngines", () => {
 		expect(diff.head.precisions).toEqual({ fp16: 10 });
 	});
 
-	it("names fusions that were lost and gained, and folds what repeats", () => {
+	it("diffEngines names fusions that were lost and gained, and folds what repeats", () => {
 		const lost = diffOf(recordedEngine("encoder-fp16"), recordedEngine("encoder-fp32"));
 		const attention = lost.rows.find(({ label }) => label.includes("softmax"));
 		expect(says(attention)).toContain("no longer fused: 1 kernel → 3");
@@ -77,13 +75,13 @@ describe("diffEngines", () => {
 		expect(gained.warnings).toEqual([]);
 	});
 
-	it("tells another kernel from another structure", () => {
+	it("diffEngines tells another kernel from another structure", () => {
 		const diff = diffOf(recordedEngine("classifier-level0"), recordedEngine("classifier-fp32"));
 		expect(diff.rows.filter((row) => says(row) === "only another kernel was chosen").flatMap(({ members }) => members)).toHaveLength(6);
 		expect(says(diff.rows.find(({ label }) => label === "head"))).toBe("tf32 → fp32");
 	});
 
-	it("keeps layers that only one engine has", () => {
+	it("diffEngines keeps layers that only one engine has", () => {
 		const diff = diffOf(recordedEngine("classifier-fp32"), recordedEngine("classifier-fp16"));
 		expect(diff.rows.find(({ label }) => label === "flatten")).toMatchObject({ base: null, tier: "none", head: { kernels: 1 } });
 		const back = diffOf(recordedEngine("classifier-fp16"), recordedEngine("classifier-fp32"));

@@ -15,19 +15,19 @@ const print = (text: string) => engineFingerprint(parseLayerInfo(text));
 describe("engineFingerprint", () => {
 	const encoder = recorded("same-model", "base");
 
-	it("is the same for two builds of one model", () => {
+	it("engineFingerprint is the same for two builds of one model", () => {
 		expect(print(recorded("same-model", "head"))).toEqual(print(encoder));
 		expect(print(recorded("wrong-head", "head"))).toEqual(print(recorded("wrong-head", "base")));
 	});
 
-	it("is the same where names and Myelin's numbers are others, and layers come in another order", () => {
+	it("engineFingerprint is the same where names and Myelin's numbers are others, and layers come in another order", () => {
 		const renamed = encoder.replaceAll("__mye", "__mye9").replaceAll("layer0", "block0").replaceAll("_myl0_", "_myl4_");
 		expect(print(renamed)).toEqual(print(encoder));
 		const { Layers, ...more } = JSON.parse(encoder);
 		expect(print(JSON.stringify({ ...more, Layers: [...Layers].reverse() })).structure).toBe(print(encoder).structure);
 	});
 
-	it("is another for other shapes, precisions, kernels and connections", () => {
+	it("engineFingerprint is another for other shapes, precisions, kernels and connections", () => {
 		const { structure, tactics } = print(encoder);
 		expect(print(recorded("slower-head", "head")).structure).not.toBe(print(recorded("slower-head", "base")).structure);
 		expect(print(encoder.replace('"Half"', '"Float"')).structure).not.toBe(structure);
@@ -37,7 +37,7 @@ describe("engineFingerprint", () => {
 		expect(otherKernel.tactics).not.toBe(tactics);
 	});
 
-	it("compares names alone where an engine was built without details", () => {
+	it("engineFingerprint compares names alone where an engine was built without details", () => {
 		const named = (...names: string[]) => engineFingerprint(parseLayerInfo(JSON.stringify({ Layers: names })));
 		expect(named("a", "b_myl1_2")).toEqual(named("b_myl3_4", "a"));
 		expect(named("a")).not.toEqual(named("a + b"));

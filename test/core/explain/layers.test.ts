@@ -20,7 +20,7 @@ const names = (changes: readonly { name: string }[]) => changes.map(({ name }) =
 describe("the layers of a recorded engine", () => {
 	const [base, head] = [recorded("base"), recorded("head")];
 
-	it("have their times, types, precisions and kernels", () => {
+	it("the layers of a recorded engine have their times, types, precisions and kernels", () => {
 		expect(base).toMatchObject({ iterations: 1898, count: 15 });
 		expect(base.totalMs).toBeCloseTo(0.05672, 4);
 		expect(base.layers[1]).toMatchObject({ name: "stem + stem.relu", type: "CaskConvolution", precision: "fp16" });
@@ -30,99 +30,93 @@ describe("the layers of a recorded engine", () => {
 		expect(base.layers.filter(({ reformat }) => reformat === true)).toHaveLength(4);
 	});
 
-	it("show which of them became slower", () => {
+	it("the layers of a recorded engine show which of them became slower", () => {
 		const changes = matchLayers(base, head);
 		expect(changes.every((change) => change.base !== null && change.head !== null)).toBe(true);
 		expect(names(movedMost(changes, 3))).toEqual(["block1 + block1.relu", "stem + stem.relu", "pool1"]);
 	});
 
-	it("are known by their times alone where the details cannot be read", () => {
+	it("the layers of a recorded engine are known by their times alone where the details cannot be read", () => {
 		const times = '[\n  { "count" : 2 }\n, { "name" : "a", "timeMs" : 4, "averageMs" : 2, "percentage" : 100 }\n]\n';
 		expect(parseTimedLayers(times, "nothing").layers.layers).toEqual([{ name: "a", meanMs: 2, share: 1 }]);
 		expect(() => parseTimedLayers("[", "{}")).toThrow("cannot be read");
 	});
 });
 
-describe("matchLayers", () => {
-	it("tells new layers and gone ones", () => {
-		const changes = matchLayers(buildLayers({ a: 1, b: 2 }), buildLayers({ c: 3, a: 1.5 }));
-		expect(changes.map(({ name, base, head, changeMs }) => [name, base?.meanMs, head?.meanMs, changeMs])).toEqual([
-			["c", undefined, 3, 3],
-			["a", 1, 1.5, 0.5],
-			["b", 2, undefined, -2],
-		]);
-	});
-
-	it("knows Myelin's layers again when all its numbers moved", () => {
-		const changes = matchLayers(
-			buildLayers({ __mye170_0_myl11_0: 1, head_myl11_2: 2 }),
-			buildLayers({ __mye96_0_myl12_0: 1, head_myl12_3: 3 }),
-		);
-		expect(changes.map(({ changeMs }) => changeMs)).toEqual([0, 1]);
-	});
-
-	it("matches layers of one name in their order, and every layer once", () => {
-		const layer = fc.record({
-			name: fc.constantFrom("a", "b", "x_myl1_2", "x_myl3_4", "__proto__"),
-			meanMs: fc.nat(9),
-			share: fc.constant(0),
-		});
-		const arm = fc.array(layer, { maxLength: 12 }).map((layers) => ({ iterations: 1, count: layers.length, totalMs: 0, layers }));
-		fc.assert(
-			fc.property(arm, arm, (base, head) => {
-				const changes = matchLayers(base, head);
-				expect(new Set(changes.flatMap((change) => change.base ?? []))).toEqual(new Set(base.layers));
-				expect(changes.flatMap((change) => change.head ?? [])).toEqual(head.layers);
-				expect(changes.filter((change) => change.base !== null)).toHaveLength(base.layers.length);
-				const sum = (layers: readonly { meanMs: number }[]) => layers.reduce((total, { meanMs }) => total + meanMs, 0);
-				expect(changes.reduce((total, { changeMs }) => total + changeMs, 0)).toBeCloseTo(sum(head.layers) - sum(base.layers), 9);
-			}),
-		);
-	});
+it("matchLayers tells new layers and gone ones", () => {
+	const changes = matchLayers(buildLayers({ a: 1, b: 2 }), buildLayers({ c: 3, a: 1.5 }));
+	expect(changes.map(({ name, base, head, changeMs }) => [name, base?.meanMs, head?.meanMs, changeMs])).toEqual([
+		["c", undefined, 3, 3],
+		["a", 1, 1.5, 0.5],
+		["b", 2, undefined, -2],
+	]);
 });
 
-describe("what is kept of layers and kernels", () => {
-	it("is bounded: the slowest layers, in their order, their names cut in the middle", () => {
-		const time = (index: number) => ({ name: `l${index}`, sumMs: 1, averageMs: index % 100, medianMs: 1, share: 0 });
-		const layers = [...Array.from({ length: 5000 }, (_, index) => time(index)), { ...time(99), name: `start${"x".repeat(5000)}end` }];
-		const kept = joinLayers({ iterations: 1, layers }, null);
-		expect(kept.count).toBe(5001);
-		expect(kept.layers).toHaveLength(2000);
-		expect(kept.layers.every(({ meanMs }) => meanMs >= 60)).toBe(true);
-		expect(kept.layers.at(-1)?.name).toMatch(/^startx+…x+end$/);
-		expect(kept.layers.at(-1)?.name.length).toBeLessThanOrEqual(300);
-	});
-
-	it("has the slowest kernels first, and shares of all of them", () => {
-		const rows = Array.from({ length: 150 }, (_, index) => ({ name: `k${index}`, totalNs: (index + 1) * 1e6, instances: 50 }));
-		const kept = boundKernels(rows);
-		expect(kept.count).toBe(150);
-		expect(kept.kernels).toHaveLength(100);
-		expect(kept.kernels[0]).toEqual({ name: "k149", calls: 50, totalMs: 150, share: 150 / 11325 });
-		expect(boundKernels([]).totalMs).toBe(0);
-	});
-
-	it("lies beside its workload, and nothing else is touched", () => {
-		const rows = [buildWorkload({ id: "a" }), buildWorkload({ id: "b" })];
-		const layers = buildLayers({ stem: 1 });
-		attachProfile(rows, { id: "b", arm: "head", layers });
-		attachProfile(rows, { id: "b", arm: "base", kernels: buildKernels({ k: 1 }) });
-		attachProfile(rows, { id: "c", arm: "base", layers });
-		expect(rows[0]?.layers).toBeUndefined();
-		expect(rows[1]?.layers).toEqual({ base: null, head: layers });
-		expect(rows[1]?.kernels?.head).toBeNull();
-	});
+it("matchLayers knows Myelin's layers again when all its numbers moved", () => {
+	const changes = matchLayers(
+		buildLayers({ __mye170_0_myl11_0: 1, head_myl11_2: 2 }),
+		buildLayers({ __mye96_0_myl12_0: 1, head_myl12_3: 3 }),
+	);
+	expect(changes.map(({ changeMs }) => changeMs)).toEqual([0, 1]);
 });
 
-describe("kernelOfInterest", () => {
-	it.each([
-		[{ a: 5, b: 1 }, { a: 5, b: 2 }, "b"],
-		[{ a: 5, b: 1 }, { a: 5, c: 2 }, "c"],
-		[{ a: 5, b: 2 }, { a: 4, b: 1 }, "a"],
-		[null, { b: 1, a: 4 }, "b"],
-		[null, null, undefined],
-	])("of %j and %j is %s", (base, head, name) => {
-		const of = (times: object | null) => (times === null ? null : buildKernels(times as Record<string, number>));
-		expect(kernelOfInterest({ base: of(base), head: of(head) })).toBe(name);
+it("matchLayers matches layers of one name in their order, and every layer once", () => {
+	const layer = fc.record({
+		name: fc.constantFrom("a", "b", "x_myl1_2", "x_myl3_4", "__proto__"),
+		meanMs: fc.nat(9),
+		share: fc.constant(0),
 	});
+	const arm = fc.array(layer, { maxLength: 12 }).map((layers) => ({ iterations: 1, count: layers.length, totalMs: 0, layers }));
+	fc.assert(
+		fc.property(arm, arm, (base, head) => {
+			const changes = matchLayers(base, head);
+			expect(new Set(changes.flatMap((change) => change.base ?? []))).toEqual(new Set(base.layers));
+			expect(changes.flatMap((change) => change.head ?? [])).toEqual(head.layers);
+			expect(changes.filter((change) => change.base !== null)).toHaveLength(base.layers.length);
+			const sum = (layers: readonly { meanMs: number }[]) => layers.reduce((total, { meanMs }) => total + meanMs, 0);
+			expect(changes.reduce((total, { changeMs }) => total + changeMs, 0)).toBeCloseTo(sum(head.layers) - sum(base.layers), 9);
+		}),
+	);
+});
+
+it("what is kept of layers and kernels is bounded: the slowest layers, in their order, their names cut in the middle", () => {
+	const time = (index: number) => ({ name: `l${index}`, sumMs: 1, averageMs: index % 100, medianMs: 1, share: 0 });
+	const layers = [...Array.from({ length: 5000 }, (_, index) => time(index)), { ...time(99), name: `start${"x".repeat(5000)}end` }];
+	const kept = joinLayers({ iterations: 1, layers }, null);
+	expect(kept.count).toBe(5001);
+	expect(kept.layers).toHaveLength(2000);
+	expect(kept.layers.every(({ meanMs }) => meanMs >= 60)).toBe(true);
+	expect(kept.layers.at(-1)?.name).toMatch(/^startx+…x+end$/);
+	expect(kept.layers.at(-1)?.name.length).toBeLessThanOrEqual(300);
+});
+
+it("what is kept of layers and kernels has the slowest kernels first, and shares of all of them", () => {
+	const rows = Array.from({ length: 150 }, (_, index) => ({ name: `k${index}`, totalNs: (index + 1) * 1e6, instances: 50 }));
+	const kept = boundKernels(rows);
+	expect(kept.count).toBe(150);
+	expect(kept.kernels).toHaveLength(100);
+	expect(kept.kernels[0]).toEqual({ name: "k149", calls: 50, totalMs: 150, share: 150 / 11325 });
+	expect(boundKernels([]).totalMs).toBe(0);
+});
+
+it("what is kept of layers and kernels lies beside its workload, and nothing else is touched", () => {
+	const rows = [buildWorkload({ id: "a" }), buildWorkload({ id: "b" })];
+	const layers = buildLayers({ stem: 1 });
+	attachProfile(rows, { id: "b", arm: "head", layers });
+	attachProfile(rows, { id: "b", arm: "base", kernels: buildKernels({ k: 1 }) });
+	attachProfile(rows, { id: "c", arm: "base", layers });
+	expect(rows[0]?.layers).toBeUndefined();
+	expect(rows[1]?.layers).toEqual({ base: null, head: layers });
+	expect(rows[1]?.kernels?.head).toBeNull();
+});
+
+it.each([
+	[{ a: 5, b: 1 }, { a: 5, b: 2 }, "b"],
+	[{ a: 5, b: 1 }, { a: 5, c: 2 }, "c"],
+	[{ a: 5, b: 2 }, { a: 4, b: 1 }, "a"],
+	[null, { b: 1, a: 4 }, "b"],
+	[null, null, undefined],
+])("kernelOfInterest of %j and %j is %s", (base, head, name) => {
+	const of = (times: object | null) => (times === null ? null : buildKernels(times as Record<string, number>));
+	expect(kernelOfInterest({ base: of(base), head: of(head) })).toBe(name);
 });

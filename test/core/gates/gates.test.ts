@@ -71,66 +71,58 @@ function statusOf(
 	return judgeWorkload(row(changes), workload, { config, backend: where.backend ?? gpu }).find((gate) => gate.gate === name)?.status;
 }
 
-describe("judgeChange", () => {
-	it.each([
-		[0, "pass"],
-		[0.0199, "pass"],
-		[0.02, "warn"],
-		[0.0999, "warn"],
-		[0.1, "fail"],
-		[Number.NaN, "fail"],
-		[Number.POSITIVE_INFINITY, "fail"],
-		[-0.5, "pass"],
-	])("of %d is %s", (change, status) => {
-		expect(judgeChange(change, { warn: 0.02, fail: 0.1 })).toBe(status);
-	});
-
-	it("of what is not a number fails even where there is no limit", () => {
-		expect(judgeChange(Number.NaN, {})).toBe("fail");
-	});
+it.each([
+	[0, "pass"],
+	[0.0199, "pass"],
+	[0.02, "warn"],
+	[0.0999, "warn"],
+	[0.1, "fail"],
+	[Number.NaN, "fail"],
+	[Number.POSITIVE_INFINITY, "fail"],
+	[-0.5, "pass"],
+])("judgeChange of %d is %s", (change, status) => {
+	expect(judgeChange(change, { warn: 0.02, fail: 0.1 })).toBe(status);
 });
 
-describe("the latency gate", () => {
-	it.each<[Comparison["verdict"], number | null, string | undefined]>([
-		["unchanged", 0.001, "pass"],
-		["improved", -0.2, "pass"],
-		["regressed", 0.042, "warn"],
-		["regressed", 0.124, "fail"],
-		["regressed", null, "fail"],
-		["inconclusive", 0.05, "inconclusive"],
-		["not-comparable", null, "inconclusive"],
-		["missing", null, undefined],
-	])("on %s by %s is %s", (verdict, estimate, status) => {
-		expect(statusOf("latency", { latency: comparison(verdict, estimate) })).toBe(status);
-	});
-
-	it("fails on doubt if the config requires it", () => {
-		expect(statusOf("latency", { latency: comparison("inconclusive", 0.05) }, { yaml: "gates: { inconclusive: fail }" })).toBe("fail");
-	});
-
-	it("only warns of CPU speed, unless the config wants more", () => {
-		const slower = { latency: comparison("regressed", 0.5) };
-		expect(statusOf("latency", slower, { backend: cpu })).toBe("warn");
-		expect(statusOf("latency", slower, { backend: cpu, yaml: "gates: { cpu-speed: fail }" })).toBe("fail");
-	});
+it("judgeChange of what is not a number fails even where there is no limit", () => {
+	expect(judgeChange(Number.NaN, {})).toBe("fail");
 });
 
-describe("the p99 and memory gates", () => {
-	it("pronounce what is certain and leave doubt alone", () => {
-		expect(statusOf("p99", { p99: comparison("regressed", 0.25) })).toBe("fail");
-		expect(statusOf("p99", { p99: comparison("inconclusive", 0.25) })).toBeUndefined();
-		expect(statusOf("memory", { memory: comparison("regressed", 0.06) })).toBe("fail");
-		expect(statusOf("memory", { memory: comparison("regressed", 0.04) })).toBe("pass");
-	});
+it.each<[Comparison["verdict"], number | null, string | undefined]>([
+	["unchanged", 0.001, "pass"],
+	["improved", -0.2, "pass"],
+	["regressed", 0.042, "warn"],
+	["regressed", 0.124, "fail"],
+	["regressed", null, "fail"],
+	["inconclusive", 0.05, "inconclusive"],
+	["not-comparable", null, "inconclusive"],
+	["missing", null, undefined],
+])("the latency gate on %s by %s is %s", (verdict, estimate, status) => {
+	expect(statusOf("latency", { latency: comparison(verdict, estimate) })).toBe(status);
 });
 
-describe("the absolute limit", () => {
-	it.each([
-		["1ms", "fail"],
-		["2ms", "pass"],
-	])("of %s on a median of 2 ms: %s", (limit, status) => {
-		expect(statusOf("max-latency", {}, { yaml: `gates: { max-latency: ${limit} }` })).toBe(status);
-	});
+it("the latency gate fails on doubt if the config requires it", () => {
+	expect(statusOf("latency", { latency: comparison("inconclusive", 0.05) }, { yaml: "gates: { inconclusive: fail }" })).toBe("fail");
+});
+
+it("the latency gate only warns of CPU speed, unless the config wants more", () => {
+	const slower = { latency: comparison("regressed", 0.5) };
+	expect(statusOf("latency", slower, { backend: cpu })).toBe("warn");
+	expect(statusOf("latency", slower, { backend: cpu, yaml: "gates: { cpu-speed: fail }" })).toBe("fail");
+});
+
+it("the p99 and memory gates pronounce what is certain and leave doubt alone", () => {
+	expect(statusOf("p99", { p99: comparison("regressed", 0.25) })).toBe("fail");
+	expect(statusOf("p99", { p99: comparison("inconclusive", 0.25) })).toBeUndefined();
+	expect(statusOf("memory", { memory: comparison("regressed", 0.06) })).toBe("fail");
+	expect(statusOf("memory", { memory: comparison("regressed", 0.04) })).toBe("pass");
+});
+
+it.each([
+	["1ms", "fail"],
+	["2ms", "pass"],
+])("the absolute limit of %s on a median of 2 ms: %s", (limit, status) => {
+	expect(statusOf("max-latency", {}, { yaml: `gates: { max-latency: ${limit} }` })).toBe(status);
 });
 
 function build(changes: Partial<BuildRecord>): BuildRecord {
@@ -189,11 +181,11 @@ describe("the build gates", () => {
 		["timed out", { state: "timed-out" }, {}, { preflight: "pass", build: "fail" }],
 		["missing", { state: "missing" }, {}, { preflight: "pass", build: "fail" }],
 		["built where the base is refused", {}, { state: "refused", failure }, { preflight: "pass", build: "pass" }],
-	])("on %s", (_, head, base, statuses) => {
+	])("the build gates on %s", (_, head, base, statuses) => {
 		expect(buildStatuses(head, base)).toEqual(statuses);
 	});
 
-	it("are only the preflight's where it forbade the build", () => {
+	it("the build gates are only the preflight's where it forbade the build", () => {
 		expect(buildStatuses({ state: "skipped" }, {}, [finding])).toEqual({ preflight: "fail" });
 		expect(buildStatuses({}, undefined, [{ ...finding, severity: "warning" }])).toMatchObject({ preflight: "warn" });
 		expect(buildStatuses({}, undefined, [{ ...finding, severity: "note" }])).toMatchObject({ preflight: "pass" });
@@ -230,25 +222,21 @@ describe("the golden gate", () => {
 		[{ state: "stale" }, "fail"],
 		[{ state: "stale", severity: "warn" }, "warn"],
 		[{ state: "error", message: "nothing was compared" }, "fail"],
-	])("on %j is %s", (changes, status) => {
+	])("the golden gate on %j is %s", (changes, status) => {
 		const config = buildConfig();
 		expect(judgeGolden({ ...verdict, ...changes }, config, config.models[0]!.engines[0]!).status).toBe(status);
 	});
 });
 
-describe("the coverage gate", () => {
-	it("names workloads that vanished, and nothing else", () => {
-		const now = engineSpecs(buildConfig());
-		const before = engineSpecs(buildConfig("", "{ precision: fp32, workloads: [{ name: one }, { name: two }] }"));
-		expect(judgeCoverage(before, now)).toMatchObject([
-			{ gate: "coverage", status: "warn", model: "net", engine: "plain", workload: "two" },
-		]);
-		expect(judgeCoverage(now, before)).toEqual([]);
-	});
+it("the coverage gate names workloads that vanished, and nothing else", () => {
+	const now = engineSpecs(buildConfig());
+	const before = engineSpecs(buildConfig("", "{ precision: fp32, workloads: [{ name: one }, { name: two }] }"));
+	expect(judgeCoverage(before, now)).toMatchObject([{ gate: "coverage", status: "warn", model: "net", engine: "plain", workload: "two" }]);
+	expect(judgeCoverage(now, before)).toEqual([]);
+});
 
-	it("names an engine that times nothing, and is gone all the same", () => {
-		const before = engineSpecs(buildConfig("", "{ precision: fp32, workloads: [] }"));
-		expect(judgeCoverage(before, [])).toMatchObject([{ gate: "coverage", status: "warn", model: "net", engine: "plain" }]);
-		expect(judgeCoverage(before, engineSpecs(buildConfig()))).toEqual([]);
-	});
+it("the coverage gate names an engine that times nothing, and is gone all the same", () => {
+	const before = engineSpecs(buildConfig("", "{ precision: fp32, workloads: [] }"));
+	expect(judgeCoverage(before, [])).toMatchObject([{ gate: "coverage", status: "warn", model: "net", engine: "plain" }]);
+	expect(judgeCoverage(before, engineSpecs(buildConfig()))).toEqual([]);
 });

@@ -1,5 +1,5 @@
 // What a head's config demands less than its base's, by tables of two files.
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { judgeLimitChanges, judgeUnreadBase } from "../../../src/core/gates/limit-changes.ts";
 import type { GateResult } from "../../../src/core/schema/result.ts";
 import { loaded } from "../config/load.ts";
@@ -90,50 +90,48 @@ const rows: readonly Row[] = [
 	},
 ];
 
-describe("a head that demands less", () => {
-	it.each(rows)("warns: $says", ({ base = "", head = "", in: where, says, both }) => {
-		const [before, after] = [base, head].map((text) => file(where === "model" ? { model: text } : { rest: text }));
-		const [gate, ...others] = judge(before ?? "", after ?? "");
-		expect(others).toEqual([]);
-		expect(gate).toMatchObject({ gate: "limit-change", status: "warn", message: `${says} It needs a review.` });
-		if (both !== true) expect(judge(after ?? "", before ?? "")).toEqual([]);
-		for (const text of [before, after]) expect(judge(text ?? "", text ?? "")).toEqual([]);
-	});
+it.each(rows)("a head that demands less warns: $says", ({ base = "", head = "", in: where, says, both }) => {
+	const [before, after] = [base, head].map((text) => file(where === "model" ? { model: text } : { rest: text }));
+	const [gate, ...others] = judge(before ?? "", after ?? "");
+	expect(others).toEqual([]);
+	expect(gate).toMatchObject({ gate: "limit-change", status: "warn", message: `${says} It needs a review.` });
+	if (both !== true) expect(judge(after ?? "", before ?? "")).toEqual([]);
+	for (const text of [before, after]) expect(judge(text ?? "", text ?? "")).toEqual([]);
+});
 
-	it.each([
-		["warn", "warn"],
-		["fail", "fail"],
-		["off", undefined],
-	])("does what the base says, %s, whatever it says itself", (base, status) => {
-		for (const own of ["off", "warn", "fail"]) {
-			const gates = (limitChange: string, fail: string) =>
-				file({ rest: `gates: { limit-change: ${limitChange}, latency: { fail: ${fail} } }` });
-			const [gate] = judge(gates(base, "10%"), gates(own, "400%")).filter(({ message }) => message.includes("latency"));
-			expect(gate?.status).toBe(status);
-		}
-	});
+it.each([
+	["warn", "warn"],
+	["fail", "fail"],
+	["off", undefined],
+])("a head that demands less does what the base says, %s, whatever it says itself", (base, status) => {
+	for (const own of ["off", "warn", "fail"]) {
+		const gates = (limitChange: string, fail: string) =>
+			file({ rest: `gates: { limit-change: ${limitChange}, latency: { fail: ${fail} } }` });
+		const [gate] = judge(gates(base, "10%"), gates(own, "400%")).filter(({ message }) => message.includes("latency"));
+		expect(gate?.status).toBe(status);
+	}
+});
 
-	it("is reported once for all places, for what they have in common, at its line", () => {
-		const many = "engines: { a: { precision: fp32 }, b: { precision: fp32 } }, workloads: [{ batch: 1 }, { batch: 8 }]";
-		const [everywhere] = judge(file({ model: many }), file({ model: many, rest: "gates: { memory: { fail: off } }" }));
-		expect(everywhere).toMatchObject({ model: "net", message: expect.stringContaining("Applies to 4 workloads. It needs a review.") });
-		expect(everywhere?.engine).toBeUndefined();
-		expect(everywhere?.location).toMatchObject({ path: "trtgate.yml", line: 4 });
-		const one = many.replace("{ batch: 8 }", "{ batch: 8, gates: { latency: { fail: off } } }").replace(", b: { precision: fp32 }", "");
-		const [place] = judge(file({ model: many }), file({ model: one }));
-		expect(place).toMatchObject({ model: "net", engine: "a", workload: "batch 8" });
-	});
+it("a head that demands less is reported once for all places, for what they have in common, at its line", () => {
+	const many = "engines: { a: { precision: fp32 }, b: { precision: fp32 } }, workloads: [{ batch: 1 }, { batch: 8 }]";
+	const [everywhere] = judge(file({ model: many }), file({ model: many, rest: "gates: { memory: { fail: off } }" }));
+	expect(everywhere).toMatchObject({ model: "net", message: expect.stringContaining("Applies to 4 workloads. It needs a review.") });
+	expect(everywhere?.engine).toBeUndefined();
+	expect(everywhere?.location).toMatchObject({ path: "trtgate.yml", line: 4 });
+	const one = many.replace("{ batch: 8 }", "{ batch: 8, gates: { latency: { fail: off } } }").replace(", b: { precision: fp32 }", "");
+	const [place] = judge(file({ model: many }), file({ model: one }));
+	expect(place).toMatchObject({ model: "net", engine: "a", workload: "batch 8" });
+});
 
-	it("is none where only the head has the model, engine or workload, or where the base's is gone", () => {
-		const loose = "gates: { latency: { fail: 900% } }";
-		const more = file({ model: `engines: { fp32: { precision: fp32 }, new: { precision: fp16, ${loose} } }` });
-		expect(judge(file({}), more)).toEqual([]);
-		expect(judge(more, file({}))).toEqual([]);
-		expect(judge(file({}), `${file({})}  other: { onnx: o.onnx, ${loose} }\n`)).toEqual([]);
-	});
+it("a head that demands less is none where only the head has the model, engine or workload, or where the base's is gone", () => {
+	const loose = "gates: { latency: { fail: 900% } }";
+	const more = file({ model: `engines: { fp32: { precision: fp32 }, new: { precision: fp16, ${loose} } }` });
+	expect(judge(file({}), more)).toEqual([]);
+	expect(judge(more, file({}))).toEqual([]);
+	expect(judge(file({}), `${file({})}  other: { onnx: o.onnx, ${loose} }\n`)).toEqual([]);
+});
 
-	it("is unknown if the base's config cannot be read, which is reported", () => {
-		const gate = judgeUnreadBase("models is missing", loaded(file({})));
-		expect(gate).toMatchObject({ status: "warn", model: "trtgate.yml", message: expect.stringContaining("models is missing") });
-	});
+it("a head that demands less is unknown if the base's config cannot be read, which is reported", () => {
+	const gate = judgeUnreadBase("models is missing", loaded(file({})));
+	expect(gate).toMatchObject({ status: "warn", model: "trtgate.yml", message: expect.stringContaining("models is missing") });
 });

@@ -51,142 +51,140 @@ function check(got: readonly Row[], options: Partial<Detections> = {}, expected:
 	return Object.fromEntries(checks.map((entry) => [entry.metric, entry]));
 }
 
-describe("checkBoxes", () => {
-	it("takes the same boxes in another order, with padding that the count leaves out", () => {
-		const { checks, compared } = checkBoxes(
-			nms,
-			{ expected: separate(golden), got: separate(golden.toReversed(), 5), base: undefined },
-			"fp16",
-		);
-		expect(checks.map(({ metric, pass, got }) => [metric, pass, got])).toEqual([
-			["box-missing", true, 0],
-			["box-extra", true, 0],
-			["box-iou", true, 1],
-			["box-score", true, 0],
-		]);
-		expect(compared).toBe(4);
-	});
+it("checkBoxes takes the same boxes in another order, with padding that the count leaves out", () => {
+	const { checks, compared } = checkBoxes(
+		nms,
+		{ expected: separate(golden), got: separate(golden.toReversed(), 5), base: undefined },
+		"fp16",
+	);
+	expect(checks.map(({ metric, pass, got }) => [metric, pass, got])).toEqual([
+		["box-missing", true, 0],
+		["box-extra", true, 0],
+		["box-iou", true, 1],
+		["box-score", true, 0],
+	]);
+	expect(compared).toBe(4);
+});
 
-	it("names the box that is missing and the one that is extra", () => {
-		const checks = check([golden[0] as Row, golden[1] as Row, [10, 100, 90, 150, 0.6, 2]]);
-		expect(checks["box-missing"]).toMatchObject({
-			pass: false,
-			got: 1,
-			allowed: 0,
-			detail: "the engine has no box like class 1, score 0.6, corners (10, 100) and (90, 150)",
-		});
-		expect(checks["box-extra"]).toMatchObject({
-			pass: false,
-			got: 1,
-			detail: expect.stringContaining("the golden has no box like class 2"),
-		});
+it("checkBoxes names the box that is missing and the one that is extra", () => {
+	const checks = check([golden[0] as Row, golden[1] as Row, [10, 100, 90, 150, 0.6, 2]]);
+	expect(checks["box-missing"]).toMatchObject({
+		pass: false,
+		got: 1,
+		allowed: 0,
+		detail: "the engine has no box like class 1, score 0.6, corners (10, 100) and (90, 150)",
 	});
+	expect(checks["box-extra"]).toMatchObject({
+		pass: false,
+		got: 1,
+		detail: expect.stringContaining("the golden has no box like class 2"),
+	});
+});
 
-	it("reports how far apart boxes and scores are", () => {
-		const checks = check([[10, 10, 60, 70, 0.85, 1], golden[1] as Row, golden[2] as Row]);
-		expect(checks["box-iou"]).toMatchObject({ pass: false, allowed: 0.95 });
-		expect(checks["box-iou"]?.got).toBeCloseTo(50 / 60, 6);
-		expect(checks["box-score"]).toMatchObject({ pass: false, allowed: 0.02, worst: { index: [0] } });
-	});
+it("checkBoxes reports how far apart boxes and scores are", () => {
+	const checks = check([[10, 10, 60, 70, 0.85, 1], golden[1] as Row, golden[2] as Row]);
+	expect(checks["box-iou"]).toMatchObject({ pass: false, allowed: 0.95 });
+	expect(checks["box-iou"]?.got).toBeCloseTo(50 / 60, 6);
+	expect(checks["box-score"]).toMatchObject({ pass: false, allowed: 0.02, worst: { index: [0] } });
+});
 
-	it("lets boxes near the score threshold come and go", () => {
-		const near: Row = [200, 200, 240, 240, 0.305, 1];
-		expect(check([...golden, near], { scoreThreshold: 0.3 })["box-extra"]?.pass).toBe(true);
-		expect(check(golden, { scoreThreshold: 0.3 }, [...golden, near])["box-missing"]?.pass).toBe(true);
-		expect(check([...golden, near], { scoreThreshold: 0.3, scoreBand: 0 })["box-extra"]?.pass).toBe(false);
-		expect(check([...golden, [200, 200, 240, 240, 0.4, 1]], { scoreThreshold: 0.3 })["box-extra"]?.pass).toBe(false);
-	});
+it("checkBoxes lets boxes near the score threshold come and go", () => {
+	const near: Row = [200, 200, 240, 240, 0.305, 1];
+	expect(check([...golden, near], { scoreThreshold: 0.3 })["box-extra"]?.pass).toBe(true);
+	expect(check(golden, { scoreThreshold: 0.3 }, [...golden, near])["box-missing"]?.pass).toBe(true);
+	expect(check([...golden, near], { scoreThreshold: 0.3, scoreBand: 0 })["box-extra"]?.pass).toBe(false);
+	expect(check([...golden, [200, 200, 240, 240, 0.4, 1]], { scoreThreshold: 0.3 })["box-extra"]?.pass).toBe(false);
+});
 
-	it("finds pairings that greed loses", () => {
-		const wanted: Row[] = [
-			[10, 10, 100, 100, 0.9, 0],
-			[20, 10, 100, 100, 0.8, 0],
-		];
-		const got: Row[] = [
-			[14, 10, 100, 100, 0.9, 0],
-			[2, 10, 100, 100, 0.8, 0],
-		];
-		expect(check(got, { iou: 0.83 }, wanted)["box-missing"]?.got).toBe(0);
-		expect(check(got, { iou: 0.83, matching: "greedy" }, wanted)["box-missing"]?.got).toBe(1);
-	});
+it("checkBoxes finds pairings that greed loses", () => {
+	const wanted: Row[] = [
+		[10, 10, 100, 100, 0.9, 0],
+		[20, 10, 100, 100, 0.8, 0],
+	];
+	const got: Row[] = [
+		[14, 10, 100, 100, 0.9, 0],
+		[2, 10, 100, 100, 0.8, 0],
+	];
+	expect(check(got, { iou: 0.83 }, wanted)["box-missing"]?.got).toBe(0);
+	expect(check(got, { iou: 0.83, matching: "greedy" }, wanted)["box-missing"]?.got).toBe(1);
+});
 
-	it.each([
-		["xywh", (row: Row): Row => [row[0], row[1], row[2] - row[0], row[3] - row[1], row[4], row[5]]],
-		["cxcywh", (row: Row): Row => [(row[0] + row[2]) / 2, (row[1] + row[3]) / 2, row[2] - row[0], row[3] - row[1], row[4], row[5]]],
-	] as const)("reads boxes as %s", (format, turn) => {
-		const moved = golden.map(([x1, y1, x2, y2, score, label]): Row => [x1, y1, x2, y2 + 5, score, label]);
-		const overlaps = [check(moved), check(moved.map(turn), { format }, golden.map(turn))].map((checks) => checks["box-iou"]?.got);
-		expect(overlaps[1]).toBeCloseTo(Number(overlaps[0]), 6);
-	});
+it.each([
+	["xywh", (row: Row): Row => [row[0], row[1], row[2] - row[0], row[3] - row[1], row[4], row[5]]],
+	["cxcywh", (row: Row): Row => [(row[0] + row[2]) / 2, (row[1] + row[3]) / 2, row[2] - row[0], row[3] - row[1], row[4], row[5]]],
+] as const)("checkBoxes reads boxes as %s", (format, turn) => {
+	const moved = golden.map(([x1, y1, x2, y2, score, label]): Row => [x1, y1, x2, y2 + 5, score, label]);
+	const overlaps = [check(moved), check(moved.map(turn), { format }, golden.map(turn))].map((checks) => checks["box-iou"]?.got);
+	expect(overlaps[1]).toBeCloseTo(Number(overlaps[0]), 6);
+});
 
-	it("counts F1 and mAP where they are requested", () => {
-		const comparators: Detections["comparators"] = [{ kind: "box-f1" }, { kind: "map", tolerance: 0.5 }];
-		const checks = check(golden.slice(0, 2), { comparators });
-		expect(checks["box-f1"]).toMatchObject({ pass: false, got: 0.8, detail: "2 match, 1 missing, 0 extra" });
-		expect(checks["map"]?.got).toBeGreaterThan(0.5);
-		expect(check([], { comparators }, [])["map"]?.got).toBe(1);
-		expect(check(golden, { comparators }, [])["map"]?.got).toBe(0);
-	});
+it("checkBoxes counts F1 and mAP where they are requested", () => {
+	const comparators: Detections["comparators"] = [{ kind: "box-f1" }, { kind: "map", tolerance: 0.5 }];
+	const checks = check(golden.slice(0, 2), { comparators });
+	expect(checks["box-f1"]).toMatchObject({ pass: false, got: 0.8, detail: "2 match, 1 missing, 0 extra" });
+	expect(checks["map"]?.got).toBeGreaterThan(0.5);
+	expect(check([], { comparators }, [])["map"]?.got).toBe(1);
+	expect(check(golden, { comparators }, [])["map"]?.got).toBe(0);
+});
 
-	it.each([Number.NaN, Number.POSITIVE_INFINITY])("never takes %s for a box or a score", (bad) => {
-		const [first, ...others] = golden;
-		for (const column of [0, 2, 4, 5]) {
-			const row = [...(first ?? [])];
-			row[column] = bad;
-			const checks = Object.values(check([row as unknown as Row, ...others]));
-			expect(checks.some((entry) => !entry.pass)).toBe(true);
-		}
-	});
+it.each([Number.NaN, Number.POSITIVE_INFINITY])("checkBoxes never takes %s for a box or a score", (bad) => {
+	const [first, ...others] = golden;
+	for (const column of [0, 2, 4, 5]) {
+		const row = [...(first ?? [])];
+		row[column] = bad;
+		const checks = Object.values(check([row as unknown as Row, ...others]));
+		expect(checks.some((entry) => !entry.pass)).toBe(true);
+	}
+});
 
-	it("refuses outputs that hold no detections, and more than can be matched", () => {
-		const sides = { expected: separate(golden), base: undefined };
-		const bad = (change: [string, Tensor]) => checkBoxes(nms, { ...sides, got: new Map([...separate(golden), change]) }, "fp16").checks[0];
-		expect(bad(["count", int64([9n], [1, 1])])).toMatchObject({
-			metric: "shape",
-			pass: false,
-			detail: "the engine gave a count of 9, where there are 3 boxes",
-		});
-		expect(bad(["count", int64([-1n], [1, 1])])).toMatchObject({ pass: false });
-		expect(bad(["boxes", float32([1, 2, 3], [1, 3])])).toMatchObject({
-			pass: false,
-			detail: expect.stringContaining("the last axis has 4"),
-		});
-		expect(bad(["scores", float32([1], [1, 1])])).toMatchObject({ pass: false, detail: expect.stringContaining("scores or classes") });
-		const crowd = Array.from({ length: 1001 }, (_, i): Row => [i, 0, i + 1, 1, 0.5, 0]);
-		expect(check(crowd, {}, crowd)["shape"]?.detail).toContain("raise scoreThreshold");
+it("checkBoxes refuses outputs that hold no detections, and more than can be matched", () => {
+	const sides = { expected: separate(golden), base: undefined };
+	const bad = (change: [string, Tensor]) => checkBoxes(nms, { ...sides, got: new Map([...separate(golden), change]) }, "fp16").checks[0];
+	expect(bad(["count", int64([9n], [1, 1])])).toMatchObject({
+		metric: "shape",
+		pass: false,
+		detail: "the engine gave a count of 9, where there are 3 boxes",
 	});
+	expect(bad(["count", int64([-1n], [1, 1])])).toMatchObject({ pass: false });
+	expect(bad(["boxes", float32([1, 2, 3], [1, 3])])).toMatchObject({
+		pass: false,
+		detail: expect.stringContaining("the last axis has 4"),
+	});
+	expect(bad(["scores", float32([1], [1, 1])])).toMatchObject({ pass: false, detail: expect.stringContaining("scores or classes") });
+	const crowd = Array.from({ length: 1001 }, (_, i): Row => [i, 0, i + 1, 1, 0.5, 0]);
+	expect(check(crowd, {}, crowd)["shape"]?.detail).toContain("raise scoreThreshold");
+});
 
-	it("does not depend on the order of boxes", () => {
-		const row = fc.tuple(
-			fc.nat(90),
-			fc.nat(90),
-			fc.integer({ min: 1, max: 40 }),
-			fc.integer({ min: 1, max: 40 }),
-			fc.integer({ min: 10, max: 99 }),
-			fc.nat(2),
-		);
-		const rows = fc
-			.uniqueArray(row, { maxLength: 12, selector: (entry) => entry[4] })
-			.map((list) => list.map(([x, y, w, h, score, label]): Row => [x, y, x + w, y + h, score / 100, label]));
-		fc.assert(
-			fc.property(rows, rows, (expected, got) => {
-				const summary = (a: readonly Row[], b: readonly Row[]) =>
-					Object.values(check(b, { comparators: [{ kind: "box-missing" }, { kind: "box-f1" }, { kind: "map" }] }, a)).map((entry) =>
-						Number(entry.got).toFixed(9),
-					);
-				expect(summary(expected, got)).toEqual(summary(expected.toReversed(), got.toReversed()));
-				expect(Object.values(check(expected, {}, expected)).every((entry) => entry.pass)).toBe(true);
-			}),
-			{ numRuns: 60 },
-		);
-	});
+it("checkBoxes does not depend on the order of boxes", () => {
+	const row = fc.tuple(
+		fc.nat(90),
+		fc.nat(90),
+		fc.integer({ min: 1, max: 40 }),
+		fc.integer({ min: 1, max: 40 }),
+		fc.integer({ min: 10, max: 99 }),
+		fc.nat(2),
+	);
+	const rows = fc
+		.uniqueArray(row, { maxLength: 12, selector: (entry) => entry[4] })
+		.map((list) => list.map(([x, y, w, h, score, label]): Row => [x, y, x + w, y + h, score / 100, label]));
+	fc.assert(
+		fc.property(rows, rows, (expected, got) => {
+			const summary = (a: readonly Row[], b: readonly Row[]) =>
+				Object.values(check(b, { comparators: [{ kind: "box-missing" }, { kind: "box-f1" }, { kind: "map" }] }, a)).map((entry) =>
+					Number(entry.got).toFixed(9),
+				);
+			expect(summary(expected, got)).toEqual(summary(expected.toReversed(), got.toReversed()));
+			expect(Object.values(check(expected, {}, expected)).every((entry) => entry.pass)).toBe(true);
+		}),
+		{ numRuns: 60 },
+	);
 });
 
 describe("judgeCase with detections", () => {
 	const place = { caseId: "only", model: "net", engine: "fp16", precision: "fp16", modelSha256, relativeL2: {} } as const;
 	const manifest = { ...manifestOf(Object.fromEntries(separate(golden))), detections: [nms] as [Detections] };
 
-	it("compares boxes by their group alone, and reports the base's error too", () => {
+	it("judgeCase with detections compares boxes by their group alone, and reports the base's error too", () => {
 		const verdict = judgeCase({
 			...place,
 			manifest,
@@ -214,24 +212,27 @@ describe("judgeCase with detections", () => {
 		["scores from noise", [0, 0.004], [0, 0], /grew 40×: its largest score difference went from noise \(0\)/],
 		["nothing much", [0, 0.0015], [0, 0.001], null],
 		["less than the base", [0, 0.001], [0, 0.004], null],
-	] as const)("warns where the error of %s grew beyond the base's, still within the limits", (_, head, base, says) => {
-		const off = ([pixels, score]: readonly [number, number]) =>
-			separate(golden.map(([x1, y1, x2, y2, s, label]): Row => [x1 + pixels, y1, x2 + pixels, y2, s + score, label]));
-		const limits = { ...nms, comparators: [{ kind: "box-score" }, { kind: "box-iou", tolerance: 0.8 }] } satisfies Detections;
-		const verdict = judgeCase({
-			...place,
-			manifest: { ...manifest, detections: [limits] },
-			expected: separate(golden),
-			got: off(head),
-			base: off(base),
-		});
-		expect(verdict.state).toBe("match");
-		const growth = verdict.checks.find(({ metric }) => metric === "error-growth");
-		if (says === null) expect(growth).toBeUndefined();
-		else expect(growth).toMatchObject({ output: "detections", severity: "warn", pass: false, detail: expect.stringMatching(says) });
-	});
+	] as const)(
+		"judgeCase with detections warns where the error of %s grew beyond the base's, still within the limits",
+		(_, head, base, says) => {
+			const off = ([pixels, score]: readonly [number, number]) =>
+				separate(golden.map(([x1, y1, x2, y2, s, label]): Row => [x1 + pixels, y1, x2 + pixels, y2, s + score, label]));
+			const limits = { ...nms, comparators: [{ kind: "box-score" }, { kind: "box-iou", tolerance: 0.8 }] } satisfies Detections;
+			const verdict = judgeCase({
+				...place,
+				manifest: { ...manifest, detections: [limits] },
+				expected: separate(golden),
+				got: off(head),
+				base: off(base),
+			});
+			expect(verdict.state).toBe("match");
+			const growth = verdict.checks.find(({ metric }) => metric === "error-growth");
+			if (says === null) expect(growth).toBeUndefined();
+			else expect(growth).toMatchObject({ output: "detections", severity: "warn", pass: false, detail: expect.stringMatching(says) });
+		},
+	);
 
-	it("reports which output is missing", () => {
+	it("judgeCase with detections reports which output is missing", () => {
 		const got = new Map([...separate(golden)].filter(([name]) => name !== "scores"));
 		const verdict = judgeCase({ ...place, manifest, expected: separate(golden), got });
 		expect(verdict.state).toBe("mismatch");

@@ -1,5 +1,5 @@
 // What TensorRT 10.6 on an H200 answered, beside ONNX Runtime's fp32 answers: the default tolerances must tell right from wrong.
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { judgeCase } from "../../../src/core/golden/compare/judge.ts";
 import { findInsensitive } from "../../../src/core/golden/record/sensitivity.ts";
 import type { Tensor } from "../../../src/core/golden/tensor/tensor.ts";
@@ -51,64 +51,65 @@ const everyKind: GoldenOutput = {
 	comparators: [{ kind: "relative-l2" }, { kind: "max-abs" }, { kind: "allclose" }, { kind: "cosine" }, { kind: "top-k" }, { kind: "kl" }],
 };
 
-describe("the verdict on recorded engines", () => {
-	it.each<[string, Precision]>([
-		["fp32-0", "fp32"],
-		["fp32-1", "fp32"],
-		["fp16-0", "fp16"],
-		["fp16-1", "fp16"],
-	])("is a match for the classifier %s by every metric's default", (run, precision) => {
-		const verdict = judge(classifier(run), precision, everyKind);
-		expect(verdict.checks.filter((check) => !check.pass)).toEqual([]);
-		expect(verdict.state).toBe("match");
-	});
+it.each<[string, Precision]>([
+	["fp32-0", "fp32"],
+	["fp32-1", "fp32"],
+	["fp16-0", "fp16"],
+	["fp16-1", "fp16"],
+])("the verdict on recorded engines is a match for the classifier %s by every metric's default", (run, precision) => {
+	const verdict = judge(classifier(run), precision, everyKind);
+	expect(verdict.checks.filter((check) => !check.pass)).toEqual([]);
+	expect(verdict.state).toBe("match");
+});
 
-	it.each(["int8-0", "int8-1"])("is a mismatch for the classifier %s, whose int8 was never calibrated, by every metric", (run) => {
+it.each(["int8-0", "int8-1"])(
+	"the verdict on recorded engines is a mismatch for the classifier %s, whose int8 was never calibrated, by every metric",
+	(run) => {
 		const verdict = judge(classifier(run), "int8", everyKind);
 		expect(verdict.state).toBe("mismatch");
 		expect(verdict.checks.every((check) => !check.pass)).toBe(true);
-	});
+	},
+);
 
-	it("is a match for a half-precision network with half outputs, bit for bit", () => {
-		expect(judge({ name: "half-fp32-0", output: "y" }, "fp32").checks[0]).toMatchObject({
-			pass: true,
-			got: 0,
-			elements: 128,
-		});
+it("the verdict on recorded engines is a match for a half-precision network with half outputs, bit for bit", () => {
+	expect(judge({ name: "half-fp32-0", output: "y" }, "fp32").checks[0]).toMatchObject({
+		pass: true,
+		got: 0,
+		elements: 128,
 	});
+});
 
-	it("is a mismatch for a mask of which an fp16 engine moved some pixels, judged exactly", () => {
-		const verdict = judge({ name: "segmenter-fp16-0", output: "mask" }, "fp16");
-		expect(verdict.state).toBe("mismatch");
-		expect(verdict.checks[0]?.detail).toMatch(/^\d+ of 4096 elements lie outside$/);
-	});
+it("the verdict on recorded engines is a mismatch for a mask of which an fp16 engine moved some pixels, judged exactly", () => {
+	const verdict = judge({ name: "segmenter-fp16-0", output: "mask" }, "fp16");
+	expect(verdict.state).toBe("mismatch");
+	expect(verdict.checks[0]?.detail).toMatch(/^\d+ of 4096 elements lie outside$/);
+});
 
-	it("sees TF32 in an fp32 engine of low optimisation, just beyond the default limit", () => {
-		const [check] = judge(classifier("level0-1"), "fp32").checks;
-		expect(check?.pass).toBe(false);
-		expect(Number(check?.got)).toBeGreaterThan(1e-3);
-		expect(judge(classifier("level0-1"), "tf32", { comparators: [{ kind: "relative-l2", tolerance: 5e-3 }] }).state).toBe("match");
-	});
+it("the verdict on recorded engines sees TF32 in an fp32 engine of low optimisation, just beyond the default limit", () => {
+	const [check] = judge(classifier("level0-1"), "fp32").checks;
+	expect(check?.pass).toBe(false);
+	expect(Number(check?.got)).toBeGreaterThan(1e-3);
+	expect(judge(classifier("level0-1"), "tf32", { comparators: [{ kind: "relative-l2", tolerance: 5e-3 }] }).state).toBe("match");
+});
 
-	it("is never a match where the network gives NaN, and the golden of it is refused", () => {
-		const recorded: Recorded = { name: "nan-output-fp32-0", output: "y" };
-		expect(judge(recorded, "fp32")).toMatchObject({ state: "mismatch", checks: [{ metric: "non-finite", pass: false }] });
-		expect(judge(recorded, "fp32", { nonFinite: "must-match" }).state).toBe("mismatch");
-		const { expected } = load(recorded);
-		expect(findInsensitive(manifestOf({ y: expected }), [{ y: expected }])).toMatchObject([
-			{ kind: "non-finite", output: "y", case: "only" },
-		]);
-	});
+it("the verdict on recorded engines is never a match where the network gives NaN, and the golden of it is refused", () => {
+	const recorded: Recorded = { name: "nan-output-fp32-0", output: "y" };
+	expect(judge(recorded, "fp32")).toMatchObject({ state: "mismatch", checks: [{ metric: "non-finite", pass: false }] });
+	expect(judge(recorded, "fp32", { nonFinite: "must-match" }).state).toBe("mismatch");
+	const { expected } = load(recorded);
+	expect(findInsensitive(manifestOf({ y: expected }), [{ y: expected }])).toMatchObject([
+		{ kind: "non-finite", output: "y", case: "only" },
+	]);
+});
 
-	it("names the dump of a data-dependent output, which holds 1 of 14 values", () => {
-		expect(() => load({ name: "data-dependent-fp32-0", output: "y" })).toThrow("expected 112 bytes for int64 [2, 7], got 8 bytes");
-		const expected = int64(
-			Array.from({ length: 14 }, (_, i) => BigInt(i % 4)),
-			[2, 7],
-		);
-		const got: Tensor = { ...expected, data: expected.data.subarray(0, 8) };
-		const manifest = manifestOf({ y: expected });
-		const about = { manifest, caseId: "only", model: "net", engine: "fp32", precision: "fp32" as const, modelSha256, relativeL2 };
-		expect(judgeCase({ ...about, expected: { y: expected }, got: { y: got } }).checks[0]).toMatchObject({ metric: "shape", pass: false });
-	});
+it("the verdict on recorded engines names the dump of a data-dependent output, which holds 1 of 14 values", () => {
+	expect(() => load({ name: "data-dependent-fp32-0", output: "y" })).toThrow("expected 112 bytes for int64 [2, 7], got 8 bytes");
+	const expected = int64(
+		Array.from({ length: 14 }, (_, i) => BigInt(i % 4)),
+		[2, 7],
+	);
+	const got: Tensor = { ...expected, data: expected.data.subarray(0, 8) };
+	const manifest = manifestOf({ y: expected });
+	const about = { manifest, caseId: "only", model: "net", engine: "fp32", precision: "fp32" as const, modelSha256, relativeL2 };
+	expect(judgeCase({ ...about, expected: { y: expected }, got: { y: got } }).checks[0]).toMatchObject({ metric: "shape", pass: false });
 });

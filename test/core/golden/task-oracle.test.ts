@@ -1,5 +1,5 @@
 // The task metrics against scipy, scikit-image, scikit-learn, pycocotools and numpy (test/oracles/golden-tasks.py).
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { Detection } from "../../../src/core/golden/boxes/detection.ts";
 import { assignColumns } from "../../../src/core/golden/boxes/match.ts";
 import { meanAveragePrecision } from "../../../src/core/golden/boxes/mean-average-precision.ts";
@@ -23,73 +23,69 @@ function expectNear(value: number, wanted: number, tolerance = 1e-10): void {
 
 const numbered = <Entry>(entries: readonly Entry[]): (Entry & { index: number })[] => entries.map((entry, index) => ({ ...entry, index }));
 
-describe("task metrics", () => {
-	it.each(numbered(oracle.js))("give scipy's Jensen-Shannon divergence: $input, #$index", (entry) => {
-		const input = entry.input === "logits" ? "logits" : "probabilities";
-		// scipy's own loses digits where the two are near.
-		expectNear(jsDivergence(pairOf(entry), { ...defaultMetricOptions, input }).value, entry.value, entry.value < 1e-9 ? 1e-2 : 1e-10);
-	});
-
-	it.each(oracle.ulp)("give the distance in ULP of $dtype", (entry) => {
-		const { value, worstAt } = ulpDistance(pairOf(entry));
-		expect({ value, worstAt }).toEqual({ value: entry.value, worstAt: entry.at });
-	});
-
-	it.each(numbered(oracle.quantile))("give numpy's quantile $quantile of the error, #$index", (entry) => {
-		expect(errorQuantile(pairOf(entry), { ...defaultMetricOptions, quantile: entry.quantile }).value).toBe(entry.value);
-	});
-
-	it.each(oracle.images)("give scikit-image's PSNR and SSIM: $name", (entry) => {
-		const options = { ...defaultMetricOptions, dataRange: entry.dataRange };
-		expectNear(psnr(pairOf(entry), options).value, entry.psnr, 1e-9);
-		// scikit-image's variances cancel where values lie far from zero.
-		const tolerance = entry.name === "shifted far" ? 1e-3 : 1e-10;
-		expectNear(ssim(pairOf(entry), options).value, entry.gaussian, tolerance);
-		expectNear(ssim(pairOf(entry), { ...options, window: "uniform" }).value, entry.uniform, tolerance);
-	});
-
-	it("give the published values of the written image", () => {
-		const [written] = oracle.images;
-		expectNear(written?.psnr ?? 0, 35.913361259362, 1e-12);
-		expectNear(written?.gaussian ?? 0, 0.998501463555964, 1e-12);
-	});
-
-	it.each(numbered(oracle.segments))("give scikit-learn's IoU and Dice: $name, #$index", (entry) => {
-		const options = { ...defaultMetricOptions, axis: 1, threshold: entry.threshold ?? null, ignore: entry.ignore ?? null };
-		expectNear(meanIou(pairOf(entry), options).value, entry.miou);
-		expectNear(dice(pairOf(entry), options).value, entry.dice);
-		expectNear(pixelDisagreement(pairOf(entry), options).value, entry.pixels);
-	});
-
-	it.each(oracle.neighbours)("give numpy's recall at $k", (entry) => {
-		expectNear(recallAtK(pairOf(entry), { ...defaultMetricOptions, k: entry.k }).value, entry.value);
-	});
-
-	it("give scikit-learn's accuracy and numpy's agreement of tokens", () => {
-		const { labelled } = oracle;
-		for (const { k, value } of labelled.top)
-			expectNear(accuracy(pairOf(labelled), { ...defaultMetricOptions, k, labels: labelled.labels }).value, value);
-		expectNear(tokenAgreement(pairOf(labelled), defaultMetricOptions).value, labelled.tokens);
-	});
+it.each(numbered(oracle.js))("task metrics give scipy's Jensen-Shannon divergence: $input, #$index", (entry) => {
+	const input = entry.input === "logits" ? "logits" : "probabilities";
+	// scipy's own loses digits where the two are near.
+	expectNear(jsDivergence(pairOf(entry), { ...defaultMetricOptions, input }).value, entry.value, entry.value < 1e-9 ? 1e-2 : 1e-10);
 });
 
-describe("boxes", () => {
-	it.each(numbered(oracle.assignments))("are assigned as well as scipy does, #$index", ({ gains, sum }) => {
-		const rows = gains.map((row) => Float64Array.from(row));
-		const columns = assignColumns(rows);
-		expect(new Set(columns).size).toBe(rows.length);
-		expect(columns.reduce((total, column, row) => total + (rows[row]?.[column] ?? Number.NaN), 0)).toBeCloseTo(sum, 9);
-	});
+it.each(oracle.ulp)("task metrics give the distance in ULP of $dtype", (entry) => {
+	const { value, worstAt } = ulpDistance(pairOf(entry));
+	expect({ value, worstAt }).toEqual({ value: entry.value, worstAt: entry.at });
+});
 
-	it.each(numbered(oracle.coco))("have pycocotools' mAP, #$index", ({ images, map }) => {
-		const toDetections = (rows: readonly (readonly number[])[]): Detection[] =>
-			rows
-				.map(([x1 = 0, y1 = 0, x2 = 0, y2 = 0, score = 0, label = 0], at) => ({ x1, y1, x2, y2, score, class: label, at }))
-				.sort((a, b) => b.score - a.score);
-		expectNear(
-			meanAveragePrecision(images.map(({ expected, got }) => ({ expected: toDetections(expected), got: toDetections(got) }))),
-			map,
-			1e-9,
-		);
-	});
+it.each(numbered(oracle.quantile))("task metrics give numpy's quantile $quantile of the error, #$index", (entry) => {
+	expect(errorQuantile(pairOf(entry), { ...defaultMetricOptions, quantile: entry.quantile }).value).toBe(entry.value);
+});
+
+it.each(oracle.images)("task metrics give scikit-image's PSNR and SSIM: $name", (entry) => {
+	const options = { ...defaultMetricOptions, dataRange: entry.dataRange };
+	expectNear(psnr(pairOf(entry), options).value, entry.psnr, 1e-9);
+	// scikit-image's variances cancel where values lie far from zero.
+	const tolerance = entry.name === "shifted far" ? 1e-3 : 1e-10;
+	expectNear(ssim(pairOf(entry), options).value, entry.gaussian, tolerance);
+	expectNear(ssim(pairOf(entry), { ...options, window: "uniform" }).value, entry.uniform, tolerance);
+});
+
+it("task metrics give the published values of the written image", () => {
+	const [written] = oracle.images;
+	expectNear(written?.psnr ?? 0, 35.913361259362, 1e-12);
+	expectNear(written?.gaussian ?? 0, 0.998501463555964, 1e-12);
+});
+
+it.each(numbered(oracle.segments))("task metrics give scikit-learn's IoU and Dice: $name, #$index", (entry) => {
+	const options = { ...defaultMetricOptions, axis: 1, threshold: entry.threshold ?? null, ignore: entry.ignore ?? null };
+	expectNear(meanIou(pairOf(entry), options).value, entry.miou);
+	expectNear(dice(pairOf(entry), options).value, entry.dice);
+	expectNear(pixelDisagreement(pairOf(entry), options).value, entry.pixels);
+});
+
+it.each(oracle.neighbours)("task metrics give numpy's recall at $k", (entry) => {
+	expectNear(recallAtK(pairOf(entry), { ...defaultMetricOptions, k: entry.k }).value, entry.value);
+});
+
+it("task metrics give scikit-learn's accuracy and numpy's agreement of tokens", () => {
+	const { labelled } = oracle;
+	for (const { k, value } of labelled.top)
+		expectNear(accuracy(pairOf(labelled), { ...defaultMetricOptions, k, labels: labelled.labels }).value, value);
+	expectNear(tokenAgreement(pairOf(labelled), defaultMetricOptions).value, labelled.tokens);
+});
+
+it.each(numbered(oracle.assignments))("boxes are assigned as well as scipy does, #$index", ({ gains, sum }) => {
+	const rows = gains.map((row) => Float64Array.from(row));
+	const columns = assignColumns(rows);
+	expect(new Set(columns).size).toBe(rows.length);
+	expect(columns.reduce((total, column, row) => total + (rows[row]?.[column] ?? Number.NaN), 0)).toBeCloseTo(sum, 9);
+});
+
+it.each(numbered(oracle.coco))("boxes have pycocotools' mAP, #$index", ({ images, map }) => {
+	const toDetections = (rows: readonly (readonly number[])[]): Detection[] =>
+		rows
+			.map(([x1 = 0, y1 = 0, x2 = 0, y2 = 0, score = 0, label = 0], at) => ({ x1, y1, x2, y2, score, class: label, at }))
+			.sort((a, b) => b.score - a.score);
+	expectNear(
+		meanAveragePrecision(images.map(({ expected, got }) => ({ expected: toDetections(expected), got: toDetections(got) }))),
+		map,
+		1e-9,
+	);
 });

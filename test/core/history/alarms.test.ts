@@ -1,5 +1,5 @@
 // Alarms of a history: what is found, when, and what it is put down to, on nights whose truth is known.
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { dueForFreshPairs, findAlarms } from "../../../src/core/history/alarms.ts";
 import { tableOf } from "../../../src/core/history/columns.ts";
 import { judgeTrend } from "../../../src/core/history/judge-trend.ts";
@@ -33,116 +33,111 @@ function nights(
 
 const other = buildFacts({ model: short("other model"), structure: short("other layers") });
 
-describe("alarms of a history", () => {
-	it("find creep, steps and a golden that strays, put each down to its cause, and blame no change for a machine", () => {
-		const plan = planOf(1);
-		const events = plan.events.filter(({ night }) => night < 96);
-		const score = scoreNights(simulateNights({ ...plan, nights: 96, series: 12, events }));
-		expect(Math.max(...score.delays.creep.map((delay) => delay ?? 99))).toBeLessThanOrEqual(15);
-		expect(Math.max(...score.delays.step.map((delay) => delay ?? 99))).toBeLessThanOrEqual(2);
-		expect(score).toMatchObject({ falseAlarms: 0, blamed: 0 });
-		expect(score.right / score.labelled).toBeGreaterThanOrEqual(0.95);
-		expect(score.levelError).toBeLessThanOrEqual(0.002);
-	});
+it("alarms of a history find creep, steps and a golden that strays, put each down to its cause, and blame no change for a machine", () => {
+	const plan = planOf(1);
+	const events = plan.events.filter(({ night }) => night < 96);
+	const score = scoreNights(simulateNights({ ...plan, nights: 96, series: 12, events }));
+	expect(Math.max(...score.delays.creep.map((delay) => delay ?? 99))).toBeLessThanOrEqual(15);
+	expect(Math.max(...score.delays.step.map((delay) => delay ?? 99))).toBeLessThanOrEqual(2);
+	expect(score).toMatchObject({ falseAlarms: 0, blamed: 0 });
+	expect(score.right / score.labelled).toBeGreaterThanOrEqual(0.95);
+	expect(score.levelError).toBeLessThanOrEqual(0.002);
+});
 
-	it("name the first night whose structure changed, and close when the level is back", () => {
-		const { alarms } = alarmsOf(nights(60, (night) => (night >= 40 && night < 50 ? { ppm: 6000, head: other } : {})));
-		expect(alarms).toHaveLength(1);
-		expect(alarms[0]).toMatchObject({ start: 40, raised: 40, cause: "change", isOpen: false });
-		expect(alarms[0]?.shifts[0]).toMatchObject({ foundBy: "structure", shift: { closed: { by: "recovered" } } });
-	});
+it("alarms of a history name the first night whose structure changed, and close when the level is back", () => {
+	const { alarms } = alarmsOf(nights(60, (night) => (night >= 40 && night < 50 ? { ppm: 6000, head: other } : {})));
+	expect(alarms).toHaveLength(1);
+	expect(alarms[0]).toMatchObject({ start: 40, raised: 40, cause: "change", isOpen: false });
+	expect(alarms[0]?.shifts[0]).toMatchObject({ foundBy: "structure", shift: { closed: { by: "recovered" } } });
+});
 
-	it.each([
-		["method", () => ({}), (night: number) => ({ method: { trtgate: night < 40 ? "1.0" : "1.1" } }), "trtgate: 1.0 → 1.1"],
-		["host", (night: number) => (night < 40 ? {} : { base: buildFacts({ ns: 680_000 }) }), () => ({}), "+9.1 %"],
-		["noise", () => ({}), () => ({}), "are the same"],
-	])("put a step of the same engine down to %s, never to a change", (cause, row, record, evidence) => {
-		const { alarms } = alarmsOf(nights(50, (night) => ({ ...(night < 40 ? {} : { ppm: 6000 }), ...row(night) }), record));
-		expect(alarms[0]).toMatchObject({ cause, evidence: expect.stringContaining(evidence) });
-	});
+it.each([
+	["method", () => ({}), (night: number) => ({ method: { trtgate: night < 40 ? "1.0" : "1.1" } }), "trtgate: 1.0 → 1.1"],
+	["host", (night: number) => (night < 40 ? {} : { base: buildFacts({ ns: 680_000 }) }), () => ({}), "+9.1 %"],
+	["noise", () => ({}), () => ({}), "are the same"],
+])("alarms of a history put a step of the same engine down to %s, never to a change", (cause, row, record, evidence) => {
+	const { alarms } = alarmsOf(nights(50, (night) => ({ ...(night < 40 ? {} : { ppm: 6000 }), ...row(night) }), record));
+	expect(alarms[0]).toMatchObject({ cause, evidence: expect.stringContaining(evidence) });
+});
 
-	it("say their size, start, cause and commits, with a command that compares these", () => {
-		const records = nights(60, (night) => (night < 40 ? {} : { ppm: 13_000, head: other }));
-		const series = seriesOf(records.map((record, index) => ({ name: `${index}`, record })));
-		const [good, bad] = [39, 40].map((night) => records[night]?.commit ?? "");
-		expect(judgeTrend(findAlarms(series), series)).toEqual([
-			{
-				gate: "trend",
-				...{ model: "det", engine: "fp16", workload: "b1" },
-				status: "fail",
-				message: `+1.30 % ± 0.05 % slower since 2026-02-10. Cause: the change (measured against the pin in one job; the layers, precisions or tactics of the engine changed). It began between ${good?.slice(0, 7)} and ${bad?.slice(0, 7)}: \`trtgate run --base ${good?.slice(0, 12)} --head ${bad?.slice(0, 12)} --only det/fp16\`.`,
-			},
-		]);
-	});
+it("alarms of a history say their size, start, cause and commits, with a command that compares these", () => {
+	const records = nights(60, (night) => (night < 40 ? {} : { ppm: 13_000, head: other }));
+	const series = seriesOf(records.map((record, index) => ({ name: `${index}`, record })));
+	const [good, bad] = [39, 40].map((night) => records[night]?.commit ?? "");
+	expect(judgeTrend(findAlarms(series), series)).toEqual([
+		{
+			gate: "trend",
+			...{ model: "det", engine: "fp16", workload: "b1" },
+			status: "fail",
+			message: `+1.30 % ± 0.05 % slower since 2026-02-10. Cause: the change (measured against the pin in one job; the layers, precisions or tactics of the engine changed). It began between ${good?.slice(0, 7)} and ${bad?.slice(0, 7)}: \`trtgate run --base ${good?.slice(0, 12)} --head ${bad?.slice(0, 12)} --only det/fp16\`.`,
+		},
+	]);
+});
 
-	it("stay silent where fresh pairs do not confirm a step", () => {
-		const quiet = { fresh: buildRatio(0, { lowPpm: -500, highPpm: 500 }) };
-		expect(alarmsOf(nights(60, (night) => (night === 45 ? { ppm: 9000, ...quiet } : quiet))).alarms).toEqual([]);
-	});
+it("alarms of a history stay silent where fresh pairs do not confirm a step", () => {
+	const quiet = { fresh: buildRatio(0, { lowPpm: -500, highPpm: 500 }) };
+	expect(alarmsOf(nights(60, (night) => (night === 45 ? { ppm: 9000, ...quiet } : quiet))).alarms).toEqual([]);
+});
 
-	it("ask for fresh pairs of what stands out in the newest night only", () => {
-		const records = nights(50, (night) => (night === 49 ? { ppm: 6000 } : {}));
-		for (const { rows } of records) for (const row of rows) delete row.fresh;
-		const series = (count: number) => readSeries([tableOf(records.slice(0, count).map((record, index) => ({ name: `${index}`, record })))]);
-		expect(dueForFreshPairs(series(50))).toEqual(["det/fp16/b1"]);
-		expect(dueForFreshPairs(series(49))).toEqual([]);
-	});
+it("alarms of a history ask for fresh pairs of what stands out in the newest night only", () => {
+	const records = nights(50, (night) => (night === 49 ? { ppm: 6000 } : {}));
+	for (const { rows } of records) for (const row of rows) delete row.fresh;
+	const series = (count: number) => readSeries([tableOf(records.slice(0, count).map((record, index) => ({ name: `${index}`, record })))]);
+	expect(dueForFreshPairs(series(50))).toEqual(["det/fp16/b1"]);
+	expect(dueForFreshPairs(series(49))).toEqual([]);
+});
 
-	it("take an accepted level for the new one, and find the next step from there", () => {
-		const records = nights(80, (night) => ({
-			...(night < 30 ? {} : night < 60 ? { ppm: 6000, head: other } : { ppm: 12_000, head: buildFacts({ model: short("third") }) }),
-			...(night === 35 ? { accepted: "larger net" } : {}),
-		}));
-		const { alarms } = alarmsOf(records);
-		expect(alarms.map(({ start, isOpen }) => [start, isOpen])).toEqual([
-			[60, true],
-			[30, false],
-		]);
-		expect(alarms[0]?.shifts[0]?.shift.size).toBeCloseTo(0.006, 3);
-	});
+it("alarms of a history take an accepted level for the new one, and find the next step from there", () => {
+	const records = nights(80, (night) => ({
+		...(night < 30 ? {} : night < 60 ? { ppm: 6000, head: other } : { ppm: 12_000, head: buildFacts({ model: short("third") }) }),
+		...(night === 35 ? { accepted: "larger net" } : {}),
+	}));
+	const { alarms } = alarmsOf(records);
+	expect(alarms.map(({ start, isOpen }) => [start, isOpen])).toEqual([
+		[60, true],
+		[30, false],
+	]);
+	expect(alarms[0]?.shifts[0]?.shift.size).toBeCloseTo(0.006, 3);
+});
 
-	it("begin an epoch that names the field where the driver changes, and raise nothing for it", () => {
-		const records = nights(
-			60,
-			(night) => (night < 30 ? {} : { ppm: 20_000 }),
-			(night) => (night < 30 ? {} : { machine: { ...buildRecord(0).machine, driverBranch: "590" } }),
-		);
-		const found = alarmsOf(records);
-		expect(found.alarms).toEqual([]);
-		expect(found.chains.filter(({ chain }) => chain.metric === "latency").map(({ chain }) => chain.changed)).toEqual([
-			[],
-			["driverBranch"],
-		]);
-	});
+it("alarms of a history begin an epoch that names the field where the driver changes, and raise nothing for it", () => {
+	const records = nights(
+		60,
+		(night) => (night < 30 ? {} : { ppm: 20_000 }),
+		(night) => (night < 30 ? {} : { machine: { ...buildRecord(0).machine, driverBranch: "590" } }),
+	);
+	const found = alarmsOf(records);
+	expect(found.alarms).toEqual([]);
+	expect(found.chains.filter(({ chain }) => chain.metric === "latency").map(({ chain }) => chain.changed)).toEqual([[], ["driverBranch"]]);
+});
 
-	it("chain a new pin by its link, and begin an epoch where nothing links it", () => {
-		const pin = buildFacts({ model: short("new pin") });
-		const link = buildRow({ kind: "link", ratio: buildRatio(10_000), head: pin });
-		const rotated = (night: number): HistoryRecord[] => nights(30, (at) => (at < night ? { ppm: 10_000 } : { ppm: 0, base: pin }));
-		const linked = rotated(15).map((record, night) => (night === 15 ? { ...record, rows: [link, ...record.rows] } : record));
-		const chains = seriesOf(linked.map((record, index) => ({ name: `${index}`, record }))).chains.filter(
-			({ metric }) => metric === "latency",
-		);
-		expect(chains.map(({ joints, points }) => [joints, points.length])).toEqual([[[15], 30]]);
-		expect(chains[0]?.points.every(({ level }) => Math.abs(level - 0.01) < 0.002)).toBe(true);
-		expect(
-			alarmsOf(rotated(15))
-				.chains.filter(({ chain }) => chain.metric === "latency")
-				.map(({ chain }) => chain.changed),
-		).toEqual([[], ["pin"]]);
-	});
+it("alarms of a history chain a new pin by its link, and begin an epoch where nothing links it", () => {
+	const pin = buildFacts({ model: short("new pin") });
+	const link = buildRow({ kind: "link", ratio: buildRatio(10_000), head: pin });
+	const rotated = (night: number): HistoryRecord[] => nights(30, (at) => (at < night ? { ppm: 10_000 } : { ppm: 0, base: pin }));
+	const linked = rotated(15).map((record, night) => (night === 15 ? { ...record, rows: [link, ...record.rows] } : record));
+	const chains = seriesOf(linked.map((record, index) => ({ name: `${index}`, record }))).chains.filter(
+		({ metric }) => metric === "latency",
+	);
+	expect(chains.map(({ joints, points }) => [joints, points.length])).toEqual([[[15], 30]]);
+	expect(chains[0]?.points.every(({ level }) => Math.abs(level - 0.01) < 0.002)).toBe(true);
+	expect(
+		alarmsOf(rotated(15))
+			.chains.filter(({ chain }) => chain.metric === "latency")
+			.map(({ chain }) => chain.changed),
+	).toEqual([[], ["pin"]]);
+});
 
-	it("count alarms of the control series apart", () => {
-		const records = nights(366, (night) => ({ kind: "control", ppm: night < 300 ? 0 : 6000 }));
-		expect(alarmsOf(records)).toMatchObject({ alarms: [], control: { alarms: 1, years: expect.closeTo(1, 2) } });
-	});
+it("alarms of a history count alarms of the control series apart", () => {
+	const records = nights(366, (night) => ({ kind: "control", ppm: night < 300 ? 0 : 6000 }));
+	expect(alarmsOf(records)).toMatchObject({ alarms: [], control: { alarms: 1, years: expect.closeTo(1, 2) } });
+});
 
-	it.each([
-		["1970-01-01T00:00:00Z", 0],
-		["2000-03-01T12:00:00Z", 11_017.5],
-		["2024-02-29T00:00:00.500Z", 19_782],
-		[nightAt(0), 20_454.125],
-	])("count the days until %s", (at, days) => {
-		expect(dayOf(at)).toBeCloseTo(days, 3);
-	});
+it.each([
+	["1970-01-01T00:00:00Z", 0],
+	["2000-03-01T12:00:00Z", 11_017.5],
+	["2024-02-29T00:00:00.500Z", 19_782],
+	[nightAt(0), 20_454.125],
+])("alarms of a history count the days until %s", (at, days) => {
+	expect(dayOf(at)).toBeCloseTo(days, 3);
 });

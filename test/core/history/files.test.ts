@@ -1,5 +1,5 @@
 // Files of a history: what is read, what is kept and skipped, and that compaction loses nothing.
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { recordAt } from "../../../src/core/history/columns.ts";
 import { compact, fileOf, type HistoryFile, readHistory } from "../../../src/core/history/files.ts";
 import type { HistoryRecord } from "../../../src/core/schema/history.ts";
@@ -19,69 +19,67 @@ const varied: HistoryRecord[] = [
 	buildRecord(4, { machine: {}, method: { ["__proto__"]: "x", constructor: "y" } }),
 ];
 
-describe("files of a history", () => {
-	it("name a record by its time, run and content", () => {
-		expect(fileOfNight(0).path).toMatch(/^runs\/2026\/01\/20260101T030000Z-1000-1-[0-9a-f]{12}\.json$/);
-		expect(fileOfNight(0)).toEqual(fileOfNight(0));
-	});
+it("files of a history name a record by its time, run and content", () => {
+	expect(fileOfNight(0).path).toMatch(/^runs\/2026\/01\/20260101T030000Z-1000-1-[0-9a-f]{12}\.json$/);
+	expect(fileOfNight(0)).toEqual(fileOfNight(0));
+});
 
-	it("give every record back after compaction, whatever it holds", () => {
-		const files = varied.map((record) => fileOf(record, hash));
-		const compaction = compact(files, "2026-02");
-		expect(compaction?.remove).toEqual(files.map(({ path }) => path));
-		expect(compaction?.write.map(({ path }) => path)).toEqual(["months/2026-01.json"]);
-		const back = recordsIn(compaction?.write ?? []);
-		expect(new Set(back.map(({ source }) => source))).toEqual(new Set(varied.map(({ source }) => source)));
-		for (const record of back) {
-			const { rows, ...rest } = varied.find(({ source }) => source === record.source) ?? buildRecord(9);
-			expect(record).toEqual({ ...rest, rows: expect.arrayContaining(rows) });
-			expect(record.rows).toHaveLength(rows.length);
-		}
-	});
+it("files of a history give every record back after compaction, whatever it holds", () => {
+	const files = varied.map((record) => fileOf(record, hash));
+	const compaction = compact(files, "2026-02");
+	expect(compaction?.remove).toEqual(files.map(({ path }) => path));
+	expect(compaction?.write.map(({ path }) => path)).toEqual(["months/2026-01.json"]);
+	const back = recordsIn(compaction?.write ?? []);
+	expect(new Set(back.map(({ source }) => source))).toEqual(new Set(varied.map(({ source }) => source)));
+	for (const record of back) {
+		const { rows, ...rest } = varied.find(({ source }) => source === record.source) ?? buildRecord(9);
+		expect(record).toEqual({ ...rest, rows: expect.arrayContaining(rows) });
+		expect(record.rows).toHaveLength(rows.length);
+	}
+});
 
-	it("compact past months only, add to a month that is there, and leave nothing to do the second time", () => {
-		const [first, late, next] = [fileOfNight(0), fileOfNight(20), fileOfNight(35)];
-		const once = compact([first, next], "2026-02");
-		expect(once?.remove).toEqual([first.path]);
-		const month = once?.write ?? [];
-		expect(compact([...month, next], "2026-02")).toBeNull();
-		const twice = compact([...month, late, next], "2026-02");
-		expect(recordsIn(twice?.write ?? []).map(({ at }) => at.slice(8, 10))).toEqual(["01", "21"]);
-	});
+it("files of a history compact past months only, add to a month that is there, and leave nothing to do the second time", () => {
+	const [first, late, next] = [fileOfNight(0), fileOfNight(20), fileOfNight(35)];
+	const once = compact([first, next], "2026-02");
+	expect(once?.remove).toEqual([first.path]);
+	const month = once?.write ?? [];
+	expect(compact([...month, next], "2026-02")).toBeNull();
+	const twice = compact([...month, late, next], "2026-02");
+	expect(recordsIn(twice?.write ?? []).map(({ at }) => at.slice(8, 10))).toEqual(["01", "21"]);
+});
 
-	it("read a run once where compaction was interrupted before it removed the run", () => {
-		const files = [fileOfNight(0), fileOfNight(1)];
-		const both = [...files, ...(compact(files, "2026-02")?.write ?? [])];
-		expect(recordsIn(both)).toHaveLength(2);
-		expect(readHistory(both).skipped).toEqual([]);
-	});
+it("files of a history read a run once where compaction was interrupted before it removed the run", () => {
+	const files = [fileOfNight(0), fileOfNight(1)];
+	const both = [...files, ...(compact(files, "2026-02")?.write ?? [])];
+	expect(recordsIn(both)).toHaveLength(2);
+	expect(readHistory(both).skipped).toEqual([]);
+});
 
-	it.each([
-		["cut short", (file: HistoryFile) => ({ ...file, text: file.text.slice(0, 100) }), "not JSON"],
-		["foreign", (file: HistoryFile) => ({ ...file, text: '{"hello":1}' }), "not a record"],
-		[
-			"newer",
-			(file: HistoryFile) => ({ ...file, text: file.text.replace('"schemaVersion":1', '"schemaVersion":7') }),
-			"a newer trtgate wrote it (schemaVersion 7)",
-		],
-		["a duplicate", (file: HistoryFile) => ({ path: file.path.replace(".json", "-copy.json"), text: fileOfNight(0).text }), "duplicate"],
-		["elsewhere", (file: HistoryFile) => ({ ...file, path: "notes/x.txt" }), "not a file of a history"],
-		[
-			"a damaged month",
-			() => ({ path: "months/2025-12.json", text: '{"schemaVersion":1,"names":["a"],"columns":{"at":{"n":[1,2]}}}' }),
-			"not a month",
-		],
-	])("keep and name a file that is %s", (_, damage, why) => {
-		const bad = damage(fileOfNight(1));
-		const { skipped } = readHistory([fileOfNight(0), bad]);
-		expect(skipped).toEqual([expect.stringContaining(why)]);
-		expect(skipped[0]).toContain(bad.path);
-		expect(recordsIn([fileOfNight(0), bad])).toHaveLength(1);
-		const compaction = compact([fileOfNight(0), bad], "2026-02");
-		if (why !== "duplicate") expect(compaction?.remove).not.toContain(bad.path);
-	});
+it.each([
+	["cut short", (file: HistoryFile) => ({ ...file, text: file.text.slice(0, 100) }), "not JSON"],
+	["foreign", (file: HistoryFile) => ({ ...file, text: '{"hello":1}' }), "not a record"],
+	[
+		"newer",
+		(file: HistoryFile) => ({ ...file, text: file.text.replace('"schemaVersion":1', '"schemaVersion":7') }),
+		"a newer trtgate wrote it (schemaVersion 7)",
+	],
+	["a duplicate", (file: HistoryFile) => ({ path: file.path.replace(".json", "-copy.json"), text: fileOfNight(0).text }), "duplicate"],
+	["elsewhere", (file: HistoryFile) => ({ ...file, path: "notes/x.txt" }), "not a file of a history"],
+	[
+		"a damaged month",
+		() => ({ path: "months/2025-12.json", text: '{"schemaVersion":1,"names":["a"],"columns":{"at":{"n":[1,2]}}}' }),
+		"not a month",
+	],
+])("files of a history keep and name a file that is %s", (_, damage, why) => {
+	const bad = damage(fileOfNight(1));
+	const { skipped } = readHistory([fileOfNight(0), bad]);
+	expect(skipped).toEqual([expect.stringContaining(why)]);
+	expect(skipped[0]).toContain(bad.path);
+	expect(recordsIn([fileOfNight(0), bad])).toHaveLength(1);
+	const compaction = compact([fileOfNight(0), bad], "2026-02");
+	if (why !== "duplicate") expect(compaction?.remove).not.toContain(bad.path);
+});
 
-	it("never write over a month that cannot be read", () => {
-		expect(compact([fileOfNight(0), { path: "months/2026-01.json", text: "damaged" }], "2026-02")).toBeNull();
-	});
+it("files of a history never write over a month that cannot be read", () => {
+	expect(compact([fileOfNight(0), { path: "months/2026-01.json", text: "damaged" }], "2026-02")).toBeNull();
 });

@@ -1,5 +1,5 @@
 // What the history keeps of a result.
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { readRecord } from "../../../src/core/history/files.ts";
 import { recordsOf } from "../../../src/core/history/from-result.ts";
 import { buildResult, buildStats, buildWorkload } from "../../support/build-result.ts";
@@ -7,74 +7,70 @@ import { hash } from "../../support/history-records.ts";
 
 const identity = { run: "7-1", url: "https://example.invalid/7", machine: { host: "h200-a" } };
 
-describe("the record of a result", () => {
-	it("keeps ratios as logarithms, hashes, the fingerprint with the host, and fits its schema", () => {
-		const [record] = recordsOf(buildResult({ workloads: [buildWorkload()] }), identity, hash);
-		expect(readRecord(JSON.stringify(record))).toMatchObject({ state: "ok" });
-		const [row] = record?.rows ?? [];
-		expect(record).toMatchObject({ run: "7-1", machine: { host: "h200-a" }, method: { trtgate: expect.any(String) } });
-		expect(row?.ratio).toMatchObject({
-			ppm: Math.round(Math.log1p(-0.0006) * 1e6),
-			lowPpm: Math.round(Math.log1p(-0.0028) * 1e6),
-			pairs: 8,
-		});
-		expect(row?.head).toMatchObject({ ns: expect.any(Number), memoryBytes: 742 * 1024 * 1024 });
+it("the record of a result keeps ratios as logarithms, hashes, the fingerprint with the host, and fits its schema", () => {
+	const [record] = recordsOf(buildResult({ workloads: [buildWorkload()] }), identity, hash);
+	expect(readRecord(JSON.stringify(record))).toMatchObject({ state: "ok" });
+	const [row] = record?.rows ?? [];
+	expect(record).toMatchObject({ run: "7-1", machine: { host: "h200-a" }, method: { trtgate: expect.any(String) } });
+	expect(row?.ratio).toMatchObject({
+		ppm: Math.round(Math.log1p(-0.0006) * 1e6),
+		lowPpm: Math.round(Math.log1p(-0.0028) * 1e6),
+		pairs: 8,
 	});
+	expect(row?.head).toMatchObject({ ns: expect.any(Number), memoryBytes: 742 * 1024 * 1024 });
+});
 
-	it("gives the same record by whatever way the result comes, and another for another run", () => {
-		const result = buildResult({ workloads: [buildWorkload()] });
-		const sources = [result, result, { ...result, durationMs: result.durationMs + 1 }].map(
-			(of) => recordsOf(of, identity, hash)[0]?.source,
-		);
-		expect(sources[0]).toBe(sources[1]);
-		expect(sources[0]).not.toBe(sources[2]);
-	});
+it("the record of a result gives the same record by whatever way the result comes, and another for another run", () => {
+	const result = buildResult({ workloads: [buildWorkload()] });
+	const sources = [result, result, { ...result, durationMs: result.durationMs + 1 }].map((of) => recordsOf(of, identity, hash)[0]?.source);
+	expect(sources[0]).toBe(sources[1]);
+	expect(sources[0]).not.toBe(sources[2]);
+});
 
-	it("has a structure only where all layers are known", () => {
-		const layer = { name: "conv", type: "kgen", precision: "fp16", tactic: "t", meanMs: 1, share: 1 };
-		const withLayers = (count: number, tactic: string) => {
-			const arm = { iterations: 10, count, totalMs: 1, layers: [{ ...layer, tactic }] };
-			const workload = buildWorkload({ layers: { base: arm, head: arm } });
-			return recordsOf(buildResult({ workloads: [workload] }), identity, hash)[0]?.rows[0]?.head.structure;
-		};
-		expect(withLayers(2, "t")).toBeUndefined();
-		expect(withLayers(1, "t")).toMatch(/^[0-9a-f]{16}$/);
-		expect(withLayers(1, "t")).not.toBe(withLayers(1, "u"));
-	});
+it("the record of a result has a structure only where all layers are known", () => {
+	const layer = { name: "conv", type: "kgen", precision: "fp16", tactic: "t", meanMs: 1, share: 1 };
+	const withLayers = (count: number, tactic: string) => {
+		const arm = { iterations: 10, count, totalMs: 1, layers: [{ ...layer, tactic }] };
+		const workload = buildWorkload({ layers: { base: arm, head: arm } });
+		return recordsOf(buildResult({ workloads: [workload] }), identity, hash)[0]?.rows[0]?.head.structure;
+	};
+	expect(withLayers(2, "t")).toBeUndefined();
+	expect(withLayers(1, "t")).toMatch(/^[0-9a-f]{16}$/);
+	expect(withLayers(1, "t")).not.toBe(withLayers(1, "u"));
+});
 
-	it("counts the joules of one inference", () => {
-		const gpu = {
-			runs: 1,
-			smClockMhz: 1980,
-			memoryClockMhz: null,
-			powerW: 300,
-			temperatureC: null,
-			memoryUsedBytes: null,
-			use: null,
-			throttleReasons: [],
-			powerCapShare: null,
-		};
-		const workload = buildWorkload({ gpu: { base: null, head: gpu, cycles: null }, head: buildStats(1, { throughputPerSecond: 1000 }) });
-		expect(recordsOf(buildResult({ workloads: [workload] }), identity, hash)[0]?.rows[0]?.head.microjoules).toBe(300_000);
-	});
+it("the record of a result counts the joules of one inference", () => {
+	const gpu = {
+		runs: 1,
+		smClockMhz: 1980,
+		memoryClockMhz: null,
+		powerW: 300,
+		temperatureC: null,
+		memoryUsedBytes: null,
+		use: null,
+		throttleReasons: [],
+		powerCapShare: null,
+	};
+	const workload = buildWorkload({ gpu: { base: null, head: gpu, cycles: null }, head: buildStats(1, { throughputPerSecond: 1000 }) });
+	expect(recordsOf(buildResult({ workloads: [workload] }), identity, hash)[0]?.rows[0]?.head.microjoules).toBe(300_000);
+});
 
-	it("is one for each part of a merged result, on the part's own machine", () => {
-		const parts = ["l4", "h200"].map((name) => ({
-			name,
-			state: "merged" as const,
-			startedAt: "2026-01-01T03:00:00Z",
-			environment: { gpu: name },
-		}));
-		const workloads = ["l4", "h200"].map((part) => buildWorkload({ part }));
-		const records = recordsOf(buildResult({ parts, workloads }), identity, hash);
-		expect(records.map(({ machine, rows }) => [machine["gpu"], rows.length])).toEqual([
-			["l4", 1],
-			["h200", 1],
-		]);
-		expect(new Set(records.map(({ source }) => source)).size).toBe(2);
-	});
+it("the record of a result is one for each part of a merged result, on the part's own machine", () => {
+	const parts = ["l4", "h200"].map((name) => ({
+		name,
+		state: "merged" as const,
+		startedAt: "2026-01-01T03:00:00Z",
+		environment: { gpu: name },
+	}));
+	const workloads = ["l4", "h200"].map((part) => buildWorkload({ part }));
+	const records = recordsOf(buildResult({ parts, workloads }), identity, hash);
+	expect(records.map(({ machine, rows }) => [machine["gpu"], rows.length])).toEqual([
+		["l4", 1],
+		["h200", 1],
+	]);
+	expect(new Set(records.map(({ source }) => source)).size).toBe(2);
+});
 
-	it("is none where nothing was timed", () => {
-		expect(recordsOf(buildResult({ workloads: [] }), identity, hash)).toEqual([]);
-	});
+it("the record of a result is none where nothing was timed", () => {
+	expect(recordsOf(buildResult({ workloads: [] }), identity, hash)).toEqual([]);
 });

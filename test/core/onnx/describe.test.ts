@@ -21,21 +21,19 @@ const files = [
 	"onnx/number-types",
 ];
 
-describe("the JSON of preflight holds to its schema", () => {
-	it.each(files)("%s", async (file) => {
-		const model = await fileModelReader().read(`test/fixtures/${file}.onnx`);
-		for (const backend of ["onnxruntime", "tensorrt"] as const) {
-			const output = JSON.parse(JSON.stringify({ model: describeModel(model), findings: preflight(model, { backend }) }));
-			expect(validate(output), JSON.stringify(validate.errors)).toBe(true);
-		}
-	});
-
-	it("and the schema refuses what is not in it", () => {
-		expect(validate({ model: {}, findings: [] })).toBe(false);
-	});
+it.each(files)("the JSON of preflight holds to its schema: %s", async (file) => {
+	const model = await fileModelReader().read(`test/fixtures/${file}.onnx`);
+	for (const backend of ["onnxruntime", "tensorrt"] as const) {
+		const output = JSON.parse(JSON.stringify({ model: describeModel(model), findings: preflight(model, { backend }) }));
+		expect(validate(output), JSON.stringify(validate.errors)).toBe(true);
+	}
 });
 
-it("counts what a model is made of", async () => {
+it("the JSON of preflight holds to its schema: and the schema refuses what is not in it", () => {
+	expect(validate({ model: {}, findings: [] })).toBe(false);
+});
+
+it("describeModel counts what a model is made of", async () => {
 	const summary = describeModel(await fileModelReader().read("test/fixtures/onnx/structures.onnx"));
 	expect(summary).toMatchObject({
 		irVersion: 8,
@@ -57,7 +55,7 @@ it("counts what a model is made of", async () => {
 });
 
 describe("the terminal text", () => {
-	it("shows the model, then each finding with its fix, then the count", async () => {
+	it("the terminal text shows the model, then each finding with its fix, then the count", async () => {
 		const model = await fileModelReader().read("test/fixtures/models/bad-missing-weights.onnx");
 		expect(renderPreflight(describeModel(model), preflight(model, { backend: "tensorrt" }))).toMatchInlineSnapshot(`
 			"model      test/fixtures/models/bad-missing-weights.onnx (165 B, sha256 9cacb42aae91)
@@ -79,7 +77,7 @@ describe("the terminal text", () => {
 		`);
 	});
 
-	it("is coloured only on request, and its names carry no control characters", async () => {
+	it("the terminal text is coloured only on request, and its names carry no control characters", async () => {
 		const model = await fileModelReader().read("test/fixtures/models/bad-missing-tensor.onnx");
 		const hostile = { ...model, onnx: { ...model.onnx, producer: "\u001b]0;title\u0007" } };
 		const findings = preflight(hostile, { backend: "tensorrt" });
@@ -90,7 +88,7 @@ describe("the terminal text", () => {
 	});
 });
 
-it("has a heading in the documentation for every code, and none without a code", () => {
+it("describeModel gives codes with a heading in the documentation for every code, and none without a code", () => {
 	const headings = [...readFileSync("docs/troubleshooting/preflight.md", "utf8").matchAll(/^### `([^`]+)`$/gm)].map((match) => match[1]);
 	expect(headings.sort()).toEqual([...findingCodes].sort());
 });

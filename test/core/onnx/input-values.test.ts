@@ -1,5 +1,5 @@
 // Which values an input takes is read from the nodes that consume it.
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { valuesOfInputs } from "../../../src/core/onnx/input-values.ts";
 import { memorySource } from "../../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../../src/formats/onnx/reader.ts";
@@ -23,138 +23,136 @@ function valuesOf(
 
 const gather = { op: "Gather", inputs: ["words", "ids"], outputs: ["y"] };
 
-describe("valuesOfInputs", () => {
-	it.each<[string, Parameters<typeof node>[0][], Uint8Array[], object]>([
+it.each<[string, Parameters<typeof node>[0][], Uint8Array[], object]>([
+	[
+		"the smallest table it is looked up in",
+		[{ op: "Cast", outputs: ["ids"] }, gather, { op: "Gather", inputs: ["kinds", "x"], outputs: ["z"] }],
+		[table("words", 50, 4), table("kinds", 9, 4)],
+		{ kind: "range", low: 0, high: 8 },
+	],
+	[
+		"a table along another axis",
 		[
-			"the smallest table it is looked up in",
-			[{ op: "Cast", outputs: ["ids"] }, gather, { op: "Gather", inputs: ["kinds", "x"], outputs: ["z"] }],
-			[table("words", 50, 4), table("kinds", 9, 4)],
-			{ kind: "range", low: 0, high: 8 },
+			{ op: "Identity", outputs: ["ids"] },
+			{ ...gather, attributes: [attribute.integer("axis", -1)] },
 		],
+		[table("words", 4, 50)],
+		{ kind: "range", low: 0, high: 49 },
+	],
+	[
+		"a table behind Identity and Unsqueeze",
 		[
-			"a table along another axis",
-			[
-				{ op: "Identity", outputs: ["ids"] },
-				{ ...gather, attributes: [attribute.integer("axis", -1)] },
-			],
-			[table("words", 4, 50)],
-			{ kind: "range", low: 0, high: 49 },
+			{ op: "Identity", inputs: ["base"], outputs: ["near"] },
+			{ op: "Unsqueeze", inputs: ["near", "axes"], outputs: ["words"] },
+			{ op: "Slice", inputs: ["x", "a", "b"], outputs: ["ids"] },
+			{ ...gather, attributes: [attribute.integer("axis", 1)] },
 		],
+		[table("base", 21, 4), constant("axes", [1], 0)],
+		{ kind: "range", low: 0, high: 20 },
+	],
+	[
+		"joined tables",
 		[
-			"a table behind Identity and Unsqueeze",
-			[
-				{ op: "Identity", inputs: ["base"], outputs: ["near"] },
-				{ op: "Unsqueeze", inputs: ["near", "axes"], outputs: ["words"] },
-				{ op: "Slice", inputs: ["x", "a", "b"], outputs: ["ids"] },
-				{ ...gather, attributes: [attribute.integer("axis", 1)] },
-			],
-			[table("base", 21, 4), constant("axes", [1], 0)],
-			{ kind: "range", low: 0, high: 20 },
+			{ op: "Concat", inputs: ["one", "two"], outputs: ["words"], attributes: [attribute.integer("axis", 0)] },
+			{ ...gather, inputs: ["words", "x"] },
 		],
+		[table("one", 5, 4), table("two", 6, 4)],
+		{ kind: "range", low: 0, high: 10 },
+	],
+	[
+		"a table after an offset",
+		[{ op: "Add", inputs: ["x", "two"], outputs: ["ids"] }, gather],
+		[table("words", 50, 4), constant("two", [], 2)],
+		{ kind: "range", low: -2, high: 47 },
+	],
+	[
+		"ids picked out of a sequence first",
+		[{ op: "Gather", inputs: ["x", "last"], outputs: ["ids"] }, gather],
+		[table("words", 160, 4), constant("last", [], -1)],
+		{ kind: "range", low: 0, high: 159 },
+	],
+	[
+		"the depth of a one-hot",
+		[{ op: "OneHot", inputs: ["x", "depth", "ends"] }],
+		[constant("depth", [], 257)],
+		{ kind: "range", low: 0, high: 256 },
+	],
+	[
+		"a one-hot written as a comparison",
 		[
-			"joined tables",
-			[
-				{ op: "Concat", inputs: ["one", "two"], outputs: ["words"], attributes: [attribute.integer("axis", 0)] },
-				{ ...gather, inputs: ["words", "x"] },
-			],
-			[table("one", 5, 4), table("two", 6, 4)],
-			{ kind: "range", low: 0, high: 10 },
+			{ op: "Expand", inputs: ["x", "size"], outputs: ["wide"] },
+			{ op: "Equal", inputs: ["wide", "classes"] },
 		],
+		[constant("classes", [1, 1, 4], 3, 4, 5, 6)],
+		{ kind: "range", low: 3, high: 6 },
+	],
+	[
+		"one with more classes than the reader keeps",
+		[{ op: "Equal", inputs: ["x", "classes"] }],
+		[constant("classes", [257], ...Array.from({ length: 257 }, (_, index) => index))],
+		{ kind: "range", low: 0, high: 256 },
+	],
+	[
+		"a clip",
+		[{ op: "Clip", inputs: ["x", "low", "high"] }],
+		[constant("low", [], 1), constant("high", [], 9)],
+		{ kind: "range", low: 1, high: 9 },
+	],
+	[
+		"Max and Min",
 		[
-			"a table after an offset",
-			[{ op: "Add", inputs: ["x", "two"], outputs: ["ids"] }, gather],
-			[table("words", 50, 4), constant("two", [], 2)],
-			{ kind: "range", low: -2, high: 47 },
+			{ op: "Max", inputs: ["x", "low"], outputs: ["m"] },
+			{ op: "Min", inputs: ["m", "high"] },
 		],
+		[constant("low", [], 1), constant("high", [], 9)],
+		{ kind: "range", low: 1, high: 9 },
+	],
+	["a remainder", [{ op: "Mod", inputs: ["x", "m"] }], [constant("m", [], 7)], { kind: "range", low: 0, high: 6 }],
+	[
+		"numbers it is compared with",
 		[
-			"ids picked out of a sequence first",
-			[{ op: "Gather", inputs: ["x", "last"], outputs: ["ids"] }, gather],
-			[table("words", 160, 4), constant("last", [], -1)],
-			{ kind: "range", low: 0, high: 159 },
+			{ op: "Equal", inputs: ["x", "a"], outputs: ["p"] },
+			{ op: "Less", inputs: ["b", "x"], outputs: ["q"] },
 		],
+		[constant("a", [], 16_000), constant("b", [], 8000)],
+		{ kind: "choice", values: [16_000, 8000], only: true },
+	],
+	[
+		"a comparison beside arithmetic",
 		[
-			"the depth of a one-hot",
-			[{ op: "OneHot", inputs: ["x", "depth", "ends"] }],
-			[constant("depth", [], 257)],
-			{ kind: "range", low: 0, high: 256 },
+			{ op: "Equal", inputs: ["x", "a"], outputs: ["p"] },
+			{ op: "Neg", outputs: ["y"] },
 		],
+		[constant("a", [], 0)],
+		{ kind: "choice", values: [0], only: false },
+	],
+	["a product with zero", [{ op: "Mul", inputs: ["x", "zero"] }], [constant("zero", [], 0)], { kind: "unused" }],
+	["its size alone", [{ op: "Shape" }], [], { kind: "unused" }],
+	["steps of a recurrent layer", [{ op: "LSTM", inputs: ["a", "w", "r", "b", "x"] }], [], { kind: "length" }],
+	[
+		"the first state of one",
 		[
-			"a one-hot written as a comparison",
-			[
-				{ op: "Expand", inputs: ["x", "size"], outputs: ["wide"] },
-				{ op: "Equal", inputs: ["wide", "classes"] },
-			],
-			[constant("classes", [1, 1, 4], 3, 4, 5, 6)],
-			{ kind: "range", low: 3, high: 6 },
+			{ op: "Squeeze", outputs: ["h"] },
+			{ op: "GRU", inputs: ["a", "w", "r", "b", "", "h"] },
 		],
-		[
-			"one with more classes than the reader keeps",
-			[{ op: "Equal", inputs: ["x", "classes"] }],
-			[constant("classes", [257], ...Array.from({ length: 257 }, (_, index) => index))],
-			{ kind: "range", low: 0, high: 256 },
-		],
-		[
-			"a clip",
-			[{ op: "Clip", inputs: ["x", "low", "high"] }],
-			[constant("low", [], 1), constant("high", [], 9)],
-			{ kind: "range", low: 1, high: 9 },
-		],
-		[
-			"Max and Min",
-			[
-				{ op: "Max", inputs: ["x", "low"], outputs: ["m"] },
-				{ op: "Min", inputs: ["m", "high"] },
-			],
-			[constant("low", [], 1), constant("high", [], 9)],
-			{ kind: "range", low: 1, high: 9 },
-		],
-		["a remainder", [{ op: "Mod", inputs: ["x", "m"] }], [constant("m", [], 7)], { kind: "range", low: 0, high: 6 }],
-		[
-			"numbers it is compared with",
-			[
-				{ op: "Equal", inputs: ["x", "a"], outputs: ["p"] },
-				{ op: "Less", inputs: ["b", "x"], outputs: ["q"] },
-			],
-			[constant("a", [], 16_000), constant("b", [], 8000)],
-			{ kind: "choice", values: [16_000, 8000], only: true },
-		],
-		[
-			"a comparison beside arithmetic",
-			[
-				{ op: "Equal", inputs: ["x", "a"], outputs: ["p"] },
-				{ op: "Neg", outputs: ["y"] },
-			],
-			[constant("a", [], 0)],
-			{ kind: "choice", values: [0], only: false },
-		],
-		["a product with zero", [{ op: "Mul", inputs: ["x", "zero"] }], [constant("zero", [], 0)], { kind: "unused" }],
-		["its size alone", [{ op: "Shape" }], [], { kind: "unused" }],
-		["steps of a recurrent layer", [{ op: "LSTM", inputs: ["a", "w", "r", "b", "x"] }], [], { kind: "length" }],
-		[
-			"the first state of one",
-			[
-				{ op: "Squeeze", outputs: ["h"] },
-				{ op: "GRU", inputs: ["a", "w", "r", "b", "", "h"] },
-			],
-			[],
-			{ kind: "state" },
-		],
-		["only the lower end of a range", [{ op: "Max", inputs: ["x", "low"] }], [constant("low", [], 0)], { kind: "unknown" }],
-		["plain arithmetic", [{ op: "Mul", inputs: ["x", "two"] }], [constant("two", [], 2)], { kind: "unknown" }],
-		["a table of unknown size", [{ op: "Gather", inputs: ["gone", "x"] }], [], { kind: "unknown" }],
-	])("finds %s", (_, nodes, initializers, expected) => {
-		expect(valuesOf(nodes, initializers)).toEqual(expected);
-	});
+		[],
+		{ kind: "state" },
+	],
+	["only the lower end of a range", [{ op: "Max", inputs: ["x", "low"] }], [constant("low", [], 0)], { kind: "unknown" }],
+	["plain arithmetic", [{ op: "Mul", inputs: ["x", "two"] }], [constant("two", [], 2)], { kind: "unknown" }],
+	["a table of unknown size", [{ op: "Gather", inputs: ["gone", "x"] }], [], { kind: "unknown" }],
+])("valuesOfInputs finds %s", (_, nodes, initializers, expected) => {
+	expect(valuesOf(nodes, initializers)).toEqual(expected);
+});
 
-	it("follows an input into the branches of an If", () => {
-		const branch = (name: string) =>
-			graph({
-				nodes: [node({ op: "Gather", inputs: ["words", "x"], outputs: [name] })],
-				inputs: [],
-				outputs: [value(name, null)],
-				initializers: [table("words", 12, 4)],
-			});
-		const attributes = [attribute.graph("then_branch", branch("a")), attribute.graph("else_branch", branch("b"))];
-		expect(valuesOf([{ op: "If", inputs: ["c"], attributes }])).toEqual({ kind: "range", low: 0, high: 11 });
-	});
+it("valuesOfInputs follows an input into the branches of an If", () => {
+	const branch = (name: string) =>
+		graph({
+			nodes: [node({ op: "Gather", inputs: ["words", "x"], outputs: [name] })],
+			inputs: [],
+			outputs: [value(name, null)],
+			initializers: [table("words", 12, 4)],
+		});
+	const attributes = [attribute.graph("then_branch", branch("a")), attribute.graph("else_branch", branch("b"))];
+	expect(valuesOf([{ op: "If", inputs: ["c"], attributes }])).toEqual({ kind: "range", low: 0, high: 11 });
 });

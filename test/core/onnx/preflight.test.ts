@@ -1,5 +1,5 @@
 // Each finding of the preflight, on the smallest model that has it.
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { type FindingCode, findingCodes } from "../../../src/core/onnx/finding-codes.ts";
 import type { ExternalFile, InspectedModel } from "../../../src/core/onnx/model.ts";
 import { type PreflightContext, preflight } from "../../../src/core/onnx/preflight.ts";
@@ -400,167 +400,161 @@ const rows: readonly Row[] = [
 	},
 ];
 
-describe("finds", () => {
-	it.each(rows)("$what ($code)", ({ code, init, ort, trt }) => {
-		const found = (backend: PreflightContext["backend"]): string[] => codes(init, backend).filter((each) => each.endsWith(` ${code}`));
-		expect(found("onnxruntime")).toEqual(ort === null ? [] : Array.from(found("onnxruntime"), () => `${ort} ${code}`));
-		expect(found("onnxruntime").length > 0).toBe(ort !== null);
-		expect(found("tensorrt").every((each) => each === `${trt} ${code}`)).toBe(true);
-		expect(found("tensorrt").length > 0).toBe(trt !== null);
-	});
-
-	it.each<[NonNullable<ExternalFile["problem"]>, FindingCode]>([
-		["missing", "external-data-missing"],
-		["short", "external-data-short"],
-		["outside", "external-data-outside"],
-		["absolute", "external-data-outside"],
-		["lfs-pointer", "external-data-lfs-pointer"],
-	])("external data that is %s", (problem, code) => {
-		const file = model({ initializers: [externalTensor("w", [4], { location: "w.bin", length: "16" })] });
-		const findings = preflight(inspected(file, [{ location: "w.bin", path: null, neededBytes: 16, problem }]), { backend: "tensorrt" });
-		expect(findings[0]).toMatchObject({ code, severity: "error" });
-		expect(findings[0]?.message).toContain('"w.bin"');
-	});
-
-	it("a file that protobuf cannot hold", () => {
-		const small = inspected(model());
-		const large = { ...small, onnx: { ...small.onnx, bytes: 2 ** 31 } };
-		expect(preflight(large, { backend: "tensorrt" })).toMatchObject([{ code: "protobuf-too-big", severity: "error" }]);
-		expect(preflight({ ...small, onnx: { ...small.onnx, bytes: 2 ** 31 - 1 } }, { backend: "tensorrt" })).toEqual([]);
-	});
-
-	it("every code at least once in these tables", () => {
-		const elsewhere = [
-			"external-data-missing",
-			"external-data-short",
-			"external-data-outside",
-			"external-data-lfs-pointer",
-			"protobuf-too-big",
-			// In tensorrt/hardware.test.ts.
-			"precision-hardware",
-			"weights-too-big",
-			// In recorded-faults.test.ts.
-			"precision-typed",
-			"precision-uncalibrated",
-		];
-		expect([...new Set([...rows.map((row) => row.code), ...elsewhere])].sort()).toEqual([...findingCodes].sort());
-	});
+it.each(rows)("preflight finds $what ($code)", ({ code, init, ort, trt }) => {
+	const found = (backend: PreflightContext["backend"]): string[] => codes(init, backend).filter((each) => each.endsWith(` ${code}`));
+	expect(found("onnxruntime")).toEqual(ort === null ? [] : Array.from(found("onnxruntime"), () => `${ort} ${code}`));
+	expect(found("onnxruntime").length > 0).toBe(ort !== null);
+	expect(found("tensorrt").every((each) => each === `${trt} ${code}`)).toBe(true);
+	expect(found("tensorrt").length > 0).toBe(trt !== null);
 });
 
-describe("finds nothing in", () => {
-	it.each<[string, ModelInit]>([
-		["a plain model", {}],
-		["nodes in any order", { nodes: [node({ op: "Relu", inputs: ["a"] }), node({ op: "Exp", outputs: ["a"] })] }],
-		[
-			"optional inputs and outputs left out",
-			{ nodes: [node({ op: "Clip", inputs: ["x", "", "w"], outputs: ["y", ""] })], initializers: [weight("w", [])] },
-		],
-		[
-			"old files that list weights as inputs",
-			{
-				irVersion: 3,
-				inputs: [value("x"), value("w")],
-				nodes: [node({ op: "Add", inputs: ["x", "w"] })],
-				initializers: [weight("w", [1, 4])],
-			},
-		],
-		[
-			"subgraphs that read the tensors around them",
-			{
-				inputs: [value("x"), value("c", [], 9)],
-				nodes: [
-					node({
-						op: "If",
-						inputs: ["c"],
-						attributes: ["then_branch", "else_branch"].map((branch) =>
-							attribute.graph(
-								branch,
-								graph({ inputs: [], nodes: [node({ op: "Add", inputs: ["x", "w"], outputs: ["r"] })], outputs: [value("r")] }),
-							),
+it.each<[NonNullable<ExternalFile["problem"]>, FindingCode]>([
+	["missing", "external-data-missing"],
+	["short", "external-data-short"],
+	["outside", "external-data-outside"],
+	["absolute", "external-data-outside"],
+	["lfs-pointer", "external-data-lfs-pointer"],
+])("preflight finds external data that is %s", (problem, code) => {
+	const file = model({ initializers: [externalTensor("w", [4], { location: "w.bin", length: "16" })] });
+	const findings = preflight(inspected(file, [{ location: "w.bin", path: null, neededBytes: 16, problem }]), { backend: "tensorrt" });
+	expect(findings[0]).toMatchObject({ code, severity: "error" });
+	expect(findings[0]?.message).toContain('"w.bin"');
+});
+
+it("preflight finds a file that protobuf cannot hold", () => {
+	const small = inspected(model());
+	const large = { ...small, onnx: { ...small.onnx, bytes: 2 ** 31 } };
+	expect(preflight(large, { backend: "tensorrt" })).toMatchObject([{ code: "protobuf-too-big", severity: "error" }]);
+	expect(preflight({ ...small, onnx: { ...small.onnx, bytes: 2 ** 31 - 1 } }, { backend: "tensorrt" })).toEqual([]);
+});
+
+it("preflight finds every code at least once in these tables", () => {
+	const elsewhere = [
+		"external-data-missing",
+		"external-data-short",
+		"external-data-outside",
+		"external-data-lfs-pointer",
+		"protobuf-too-big",
+		// In tensorrt/hardware.test.ts.
+		"precision-hardware",
+		"weights-too-big",
+		// In recorded-faults.test.ts.
+		"precision-typed",
+		"precision-uncalibrated",
+	];
+	expect([...new Set([...rows.map((row) => row.code), ...elsewhere])].sort()).toEqual([...findingCodes].sort());
+});
+
+it.each<[string, ModelInit]>([
+	["a plain model", {}],
+	["nodes in any order", { nodes: [node({ op: "Relu", inputs: ["a"] }), node({ op: "Exp", outputs: ["a"] })] }],
+	[
+		"optional inputs and outputs left out",
+		{ nodes: [node({ op: "Clip", inputs: ["x", "", "w"], outputs: ["y", ""] })], initializers: [weight("w", [])] },
+	],
+	[
+		"old files that list weights as inputs",
+		{
+			irVersion: 3,
+			inputs: [value("x"), value("w")],
+			nodes: [node({ op: "Add", inputs: ["x", "w"] })],
+			initializers: [weight("w", [1, 4])],
+		},
+	],
+	[
+		"subgraphs that read the tensors around them",
+		{
+			inputs: [value("x"), value("c", [], 9)],
+			nodes: [
+				node({
+					op: "If",
+					inputs: ["c"],
+					attributes: ["then_branch", "else_branch"].map((branch) =>
+						attribute.graph(
+							branch,
+							graph({ inputs: [], nodes: [node({ op: "Add", inputs: ["x", "w"], outputs: ["r"] })], outputs: [value("r")] }),
 						),
-					}),
-				],
-				initializers: [weight("w", [1, 4])],
-			},
-		],
-		[
-			"operators that the file itself defines",
-			{
-				nodes: [node({ op: "Twice", domain: "com.acme" })],
-				opsets: { "": 17, "com.acme": 1 },
-				modelMore: bytes(
-					25,
-					join(
-						text(1, "Twice"),
-						text(4, "a"),
-						text(5, "b"),
-						bytes(7, node({ op: "Add", inputs: ["a", "a"], outputs: ["b"] })),
-						bytes(9, opset("", 17)),
-						text(10, "com.acme"),
 					),
+				}),
+			],
+			initializers: [weight("w", [1, 4])],
+		},
+	],
+	[
+		"operators that the file itself defines",
+		{
+			nodes: [node({ op: "Twice", domain: "com.acme" })],
+			opsets: { "": 17, "com.acme": 1 },
+			modelMore: bytes(
+				25,
+				join(
+					text(1, "Twice"),
+					text(4, "a"),
+					text(5, "b"),
+					bytes(7, node({ op: "Add", inputs: ["a", "a"], outputs: ["b"] })),
+					bytes(9, opset("", 17)),
+					text(10, "com.acme"),
 				),
-			},
-		],
-	])("%s", (_, init) => {
-		expect([...codes(init, "onnxruntime"), ...codes(init, "tensorrt")]).toEqual([]);
-	});
+			),
+		},
+	],
+])("preflight finds nothing in %s", (_, init) => {
+	expect([...codes(init, "onnxruntime"), ...codes(init, "tensorrt")]).toEqual([]);
 });
 
-describe("says", () => {
-	it("errors first, with node and fix", () => {
-		const init = { nodes: [node({ op: "Add", inputs: ["x", "ghost"], name: "join" })], initializers: [weight("w", [4])] };
-		expect(preflight(inspected(model(init)), { backend: "tensorrt" })).toEqual([
-			{
-				code: "tensor-undefined",
-				severity: "error",
-				message: 'Add "join" reads tensor "ghost", which no input, initialiser or node defines.',
-				fix: expect.stringContaining("Export the model again"),
-				node: "join",
-			},
-			expect.objectContaining({ code: "weights-unused", severity: "note" }),
-		]);
-	});
-
-	it("where in the model a fault lies", () => {
-		const branch = graph({ inputs: [], nodes: [node({ op: "Relu", inputs: ["ghost"], outputs: ["r"] })], outputs: [value("r")] });
-		const init = { nodes: [node({ op: "If", inputs: ["x"], name: "gate", attributes: [attribute.graph("then_branch", branch)] })] };
-		expect(preflight(inspected(model(init)), { backend: "tensorrt" })[0]?.message).toContain(
-			'Relu (unnamed, output "r") in subgraph "then_branch" of If "gate" reads tensor "ghost"',
-		);
-	});
-
-	it("the first twenty of a kind and how many more there are", () => {
-		const nodes = Array.from({ length: 50 }, (_, index) =>
-			node({ op: "Relu", inputs: [`ghost${index}`], outputs: [index === 0 ? "y" : `y${index}`] }),
-		);
-		const found = preflight(inspected(model({ nodes })), { backend: "tensorrt" });
-		expect(found).toHaveLength(21);
-		expect(found[20]).toEqual({ code: "tensor-undefined", severity: "error", message: "30 more findings of this kind." });
-	});
-
-	it("names from the file only with their harm taken", () => {
-		const init = { nodes: [node({ op: "Relu", name: `a\u001b[31m\u202e\n${"n".repeat(500)}`, inputs: ["g\u0000"] })] };
-		const [found] = preflight(inspected(model(init)), { backend: "tensorrt" });
-		for (const said of [found?.message ?? "", found?.node ?? ""]) {
-			expect(said).not.toMatch(/[\p{Cc}\p{Cf}]/u);
-			expect(said).toContain("a\\u001b[31m\\u202e\\u000ann");
-			expect(said.length).toBeLessThan(300);
-		}
-	});
-
-	it("nothing of INT64 to a TensorRT that knows the type", () => {
-		const init = {
-			nodes: [node({ op: "Gather", inputs: ["x", "w"] })],
-			initializers: [tensor({ name: "w", dims: [1], dtype: 7, raw: int64s(0) })],
-		};
-		const found = (tensorrt: string): string[] =>
-			preflight(inspected(model(init)), { backend: "tensorrt", tensorrt }).map(({ code }) => code);
-		expect(found("8.6.1")).toEqual(["dtype-int64"]);
-		expect(found("10.15.1")).toEqual([]);
-	});
+it("preflight reports errors first, with node and fix", () => {
+	const init = { nodes: [node({ op: "Add", inputs: ["x", "ghost"], name: "join" })], initializers: [weight("w", [4])] };
+	expect(preflight(inspected(model(init)), { backend: "tensorrt" })).toEqual([
+		{
+			code: "tensor-undefined",
+			severity: "error",
+			message: 'Add "join" reads tensor "ghost", which no input, initialiser or node defines.',
+			fix: expect.stringContaining("Export the model again"),
+			node: "join",
+		},
+		expect.objectContaining({ code: "weights-unused", severity: "note" }),
+	]);
 });
 
-it("stays linear in the number of nodes", () => {
+it("preflight reports where in the model a fault lies", () => {
+	const branch = graph({ inputs: [], nodes: [node({ op: "Relu", inputs: ["ghost"], outputs: ["r"] })], outputs: [value("r")] });
+	const init = { nodes: [node({ op: "If", inputs: ["x"], name: "gate", attributes: [attribute.graph("then_branch", branch)] })] };
+	expect(preflight(inspected(model(init)), { backend: "tensorrt" })[0]?.message).toContain(
+		'Relu (unnamed, output "r") in subgraph "then_branch" of If "gate" reads tensor "ghost"',
+	);
+});
+
+it("preflight reports the first twenty of a kind and how many more there are", () => {
+	const nodes = Array.from({ length: 50 }, (_, index) =>
+		node({ op: "Relu", inputs: [`ghost${index}`], outputs: [index === 0 ? "y" : `y${index}`] }),
+	);
+	const found = preflight(inspected(model({ nodes })), { backend: "tensorrt" });
+	expect(found).toHaveLength(21);
+	expect(found[20]).toEqual({ code: "tensor-undefined", severity: "error", message: "30 more findings of this kind." });
+});
+
+it("preflight reports names from the file only with their harm taken", () => {
+	const init = { nodes: [node({ op: "Relu", name: `a\u001b[31m\u202e\n${"n".repeat(500)}`, inputs: ["g\u0000"] })] };
+	const [found] = preflight(inspected(model(init)), { backend: "tensorrt" });
+	for (const said of [found?.message ?? "", found?.node ?? ""]) {
+		expect(said).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+		expect(said).toContain("a\\u001b[31m\\u202e\\u000ann");
+		expect(said.length).toBeLessThan(300);
+	}
+});
+
+it("preflight reports nothing of INT64 to a TensorRT that knows the type", () => {
+	const init = {
+		nodes: [node({ op: "Gather", inputs: ["x", "w"] })],
+		initializers: [tensor({ name: "w", dims: [1], dtype: 7, raw: int64s(0) })],
+	};
+	const found = (tensorrt: string): string[] =>
+		preflight(inspected(model(init)), { backend: "tensorrt", tensorrt }).map(({ code }) => code);
+	expect(found("8.6.1")).toEqual(["dtype-int64"]);
+	expect(found("10.15.1")).toEqual([]);
+});
+
+it("preflight stays linear in the number of nodes", () => {
 	const nodes = Array.from({ length: 20_000 }, (_, index) =>
 		node({ op: "Relu", inputs: [index === 0 ? "x" : `t${index}`], outputs: [index === 19_999 ? "y" : `t${index + 1}`] }),
 	);

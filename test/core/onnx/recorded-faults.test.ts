@@ -45,7 +45,7 @@ it.each<[string, string, string]>([
 		"segmenter",
 		"superres",
 	].map((name): [string, string, string] => [name, "nothing", "nothing"]),
-])("judges %s", async (...[name, onnxruntime, tensorrt]) => {
+])("preflight judges %s", async (...[name, onnxruntime, tensorrt]) => {
 	const versions = ["10.6.0", "10.15.1", "11.1"];
 	const answers = await Promise.all(versions.map((version) => judge(name, { backend: "tensorrt", tensorrt: version })));
 	expect([await judge(name, { backend: "onnxruntime" }), ...answers]).toEqual([onnxruntime, ...versions.map(() => tensorrt)]);
@@ -63,7 +63,7 @@ it.each<[string, PreflightContext["precision"], string, string]>([
 	["quantised", "int8", "11.1", "nothing"],
 	["classifier", "fp32", "11.1", "nothing"],
 	["encoder", "bf16", "11.1", "error precision-typed"],
-])("judges %s as %s for TensorRT %s: %s", async (name, precision = "fp32", tensorrt, expected) => {
+])("preflight judges %s as %s for TensorRT %s: %s", async (name, precision = "fp32", tensorrt, expected) => {
 	const dims = { batch: { min: 1, opt: 8, max: 32 }, sequence: { min: 1, opt: 64, max: 128 } };
 	expect(await judge(name, { backend: "tensorrt", tensorrt, precision, dims })).toBe(expected);
 });

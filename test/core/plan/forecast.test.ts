@@ -1,5 +1,5 @@
 // The time left, on runs whose steps take what a table says.
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { type Known, modelKey, stepKey } from "../../../src/core/plan/estimate.ts";
 import { createForecast } from "../../../src/core/plan/forecast.ts";
 import { makePlan } from "../../../src/core/plan/make-plan.ts";
@@ -103,39 +103,37 @@ const three: Record<string, Model> = {
 	segmenter: { base: 10, head: 5, verify: 6, pair: 2.4, pairs: 8 },
 };
 
-describe("the time left", () => {
-	it.each([0.8, 1, 1.25])("holds from the first second where earlier runs took %d times as long", (factor) => {
-		expect(play(three, earlier(three, factor)).filter(isWrong)).toEqual([]);
-	});
+it.each([0.8, 1, 1.25])("the time left holds from the first second where earlier runs took %d times as long", (factor) => {
+	expect(play(three, earlier(three, factor)).filter(isWrong)).toEqual([]);
+});
 
-	it("holds after the first model on a machine that is half as fast as it was", () => {
-		const first = 47 + 6;
-		expect(play(three, earlier(three, 0.5)).filter((moment) => moment.atS > first && isWrong(moment))).toEqual([]);
-	});
+it("the time left holds after the first model on a machine that is half as fast as it was", () => {
+	const first = 47 + 6;
+	expect(play(three, earlier(three, 0.5)).filter((moment) => moment.atS > first && isWrong(moment))).toEqual([]);
+});
 
-	it("holds while one build runs for seven minutes that did so before", () => {
-		const long = { detector: { base: 440, head: 20, verify: 4, pair: 2.6, pairs: 5 } };
-		const during = play(long, earlier(long, 1.05)).filter(({ during }) => during === "build detector base");
-		expect(during).toHaveLength(440);
-		expect(during.filter(isWrong)).toEqual([]);
-	});
+it("the time left holds while one build runs for seven minutes that did so before", () => {
+	const long = { detector: { base: 440, head: 20, verify: 4, pair: 2.6, pairs: 5 } };
+	const during = play(long, earlier(long, 1.05)).filter(({ during }) => during === "build detector base");
+	expect(during).toHaveLength(440);
+	expect(during.filter(isWrong)).toEqual([]);
+});
 
-	it("counts neither builds nor timing of models that the change does not touch", () => {
-		const shared = ["encoder", "classifier"];
-		expect(play(three, earlier(three, 1, shared), shared).filter(isWrong)).toEqual([]);
-	});
+it("the time left counts neither builds nor timing of models that the change does not touch", () => {
+	const shared = ["encoder", "classifier"];
+	expect(play(three, earlier(three, 1, shared), shared).filter(isWrong)).toEqual([]);
+});
 
-	it("learns from the first model and its pairs where nothing is known", () => {
-		const alike = Object.fromEntries(["a", "b", "c", "d"].map((name) => [name, { base: 20, head: 4, verify: 5, pair: 6, pairs: 5 }]));
-		const moments = play(alike);
-		expect(moments[0]!.saysS / moments[0]!.trueS).toBeGreaterThan(1.3);
-		const afterPairs = moments.findIndex(({ during }) => during === "measure a") + 6;
-		expect(moments.slice(afterPairs).filter(isWrong)).toEqual([]);
-	});
+it("the time left learns from the first model and its pairs where nothing is known", () => {
+	const alike = Object.fromEntries(["a", "b", "c", "d"].map((name) => [name, { base: 20, head: 4, verify: 5, pair: 6, pairs: 5 }]));
+	const moments = play(alike);
+	expect(moments[0]!.saysS / moments[0]!.trueS).toBeGreaterThan(1.3);
+	const afterPairs = moments.findIndex(({ during }) => during === "measure a") + 6;
+	expect(moments.slice(afterPairs).filter(isWrong)).toEqual([]);
+});
 
-	it("never says that an item which outlasts its estimate is over", () => {
-		const late = { net: { base: 300, head: 5, verify: 2, pair: 2, pairs: 5 } };
-		const known = earlier({ net: { ...late.net, base: 30 } });
-		for (const { atS, saysS } of play(late, known).slice(30, 300)) expect(saysS).toBeGreaterThan(0.05 * atS);
-	});
+it("the time left never says that an item which outlasts its estimate is over", () => {
+	const late = { net: { base: 300, head: 5, verify: 2, pair: 2, pairs: 5 } };
+	const known = earlier({ net: { ...late.net, base: 30 } });
+	for (const { atS, saysS } of play(late, known).slice(30, 300)) expect(saysS).toBeGreaterThan(0.05 * atS);
 });

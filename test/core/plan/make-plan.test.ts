@@ -1,5 +1,5 @@
 // The plan: order, first arms, estimates, and its text.
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { firstArms } from "../../../src/core/compare/schedule.ts";
 import { ConfigError } from "../../../src/core/errors.ts";
 import { makePlan, type PlanInput, runsWithoutBase } from "../../../src/core/plan/make-plan.ts";
@@ -20,105 +20,101 @@ gates: { memory: { fail: off } }
 `);
 const input: PlanInput = { config, arms: ["base", "head"], cases: new Map([["one/fp16", ["a", "b"]]]), seed: "seed" };
 
-describe("makePlan", () => {
-	it("goes stage by stage, base before head", () => {
-		const steps = makePlan(input).steps.map((step) => {
-			const who = "arm" in step ? step.arm : "";
-			const what = step.kind === "measure" ? step.workloadId : step.kind === "prepare" ? step.model : step.engineId;
-			return `${step.kind} ${who} ${what}`;
-		});
-		expect(steps).toEqual([
-			"prepare base one",
-			"prepare head one",
-			...["preflight", "build"].flatMap((kind) =>
-				["one/fp16", "one/int8", "two/fp32"].flatMap((id) => [`${kind} base ${id}`, `${kind} head ${id}`]),
-			),
-			"verify base one/fp16",
-			"verify head one/fp16",
-			"measure  one/fp16/batch 1",
-			"measure  one/fp16/batch 8 · 2 streams",
-			"measure  one/int8/batch 1",
-			"measure  one/int8/batch 8 · 2 streams",
-			"measure  two/fp32/default",
-		]);
+it("makePlan goes stage by stage, base before head", () => {
+	const steps = makePlan(input).steps.map((step) => {
+		const who = "arm" in step ? step.arm : "";
+		const what = step.kind === "measure" ? step.workloadId : step.kind === "prepare" ? step.model : step.engineId;
+		return `${step.kind} ${who} ${what}`;
 	});
-
-	it("gives each workload an order of its own that the seed decides", () => {
-		const measured = makePlan(input).steps.filter((step) => step.kind === "measure");
-		expect(measured).not.toEqual([]);
-		for (const step of measured) expect(step.firstArms).toEqual(firstArms(`seed:${step.workloadId}`, 16));
-		expect(makePlan(input)).toEqual(makePlan(input));
-		expect(makePlan({ ...input, seed: "other" }).steps).not.toEqual(makePlan(input).steps);
-	});
-
-	it("lists cases with their engines", () => {
-		expect(makePlan(input).cases).toEqual([
-			{ engineId: "one/fp16", caseId: "a" },
-			{ engineId: "one/fp16", caseId: "b" },
-		]);
-	});
-
-	it("estimates runs by warm-up, duration and overhead, from the first look to the last", () => {
-		const plan = makePlan(input);
-		const runMs = 2000 + 3000 + 600;
-		const measure = plan.steps.find((step) => step.kind === "measure");
-		expect(measure?.estimateMs).toBe(16 * 2 * runMs);
-		expect(plan.estimateMs.most).toBe(plan.steps.reduce((sum, step) => sum + step.estimateMs, 0));
-		expect(plan.estimateMs.most - plan.estimateMs.least).toBe(5 * (16 - 5) * 2 * runMs);
-	});
-
-	it.each([
-		["onnxruntime", 2000],
-		["tensorrt", 60_000],
-	] as const)("expects a build on %s to take %i ms", (backend, buildMs) => {
-		const build = makePlan({ ...input, backend }).steps.find((step) => step.kind === "build");
-		expect(build?.estimateMs).toBe(buildMs);
-	});
-
-	it("runs the head alone where there is no base", () => {
-		const plan = makePlan({ ...input, arms: ["head"] });
-		expect(plan.steps.every((step) => !("arm" in step) || step.arm === "head")).toBe(true);
-		const measured = plan.steps.filter((step) => step.kind === "measure");
-		expect(measured).not.toEqual([]);
-		for (const step of measured) expect([step.pairs, step.firstArms]).toEqual([runsWithoutBase, ["head", "head", "head"]]);
-		expect(plan.estimateMs.least).toBe(plan.estimateMs.most);
-	});
-
-	it("refuses to check nothing", () => {
-		const nothing = { ...input, config: loaded("version: 1\nmodels: { a: { onnx: b, workloads: [] } }"), cases: new Map() };
-		expect(() => makePlan(nothing)).toThrow(ConfigError);
-		expect(() => makePlan(nothing)).toThrow(/requests nothing/);
-		expect(makePlan({ ...nothing, cases: new Map([["a/fp32", ["x"]]]) }).workloads).toEqual([]);
-	});
+	expect(steps).toEqual([
+		"prepare base one",
+		"prepare head one",
+		...["preflight", "build"].flatMap((kind) =>
+			["one/fp16", "one/int8", "two/fp32"].flatMap((id) => [`${kind} base ${id}`, `${kind} head ${id}`]),
+		),
+		"verify base one/fp16",
+		"verify head one/fp16",
+		"measure  one/fp16/batch 1",
+		"measure  one/fp16/batch 8 · 2 streams",
+		"measure  one/int8/batch 1",
+		"measure  one/int8/batch 8 · 2 streams",
+		"measure  two/fp32/default",
+	]);
 });
 
-describe("renderPlan", () => {
-	it("shows what would be done, how long it takes and where settings come from", async () => {
-		await expect(renderPlan(makePlan(input), config)).toMatchFileSnapshot("./plan.txt");
-	});
+it("makePlan gives each workload an order of its own that the seed decides", () => {
+	const measured = makePlan(input).steps.filter((step) => step.kind === "measure");
+	expect(measured).not.toEqual([]);
+	for (const step of measured) expect(step.firstArms).toEqual(firstArms(`seed:${step.workloadId}`, 16));
+	expect(makePlan(input)).toEqual(makePlan(input));
+	expect(makePlan({ ...input, seed: "other" }).steps).not.toEqual(makePlan(input).steps);
+});
 
-	it("includes the config's TensorRT build settings", () => {
-		const engine =
-			"{ precision: int8, workspace: 4GiB, optimization-level: 5, plugins: [a.so], dla: { core: 0, gpu-fallback: true }, calibration: net.cache, flags: [--sparsity=force] }";
-		const model = `{ onnx: net.onnx, profiles: [{ batch: 1 }, { batch: { min: 2, opt: 4, max: 8 } }], engines: { e: ${engine} } }`;
-		const config = loaded(`version: 1\ndevice: 1\nmodels: { net: ${model} }`);
-		const text = renderPlan(makePlan({ ...input, config, cases: new Map() }), config);
-		const told =
-			"net/e · int8 · net.onnx · [batch 1] · [batch 2…4…8] · workspace 4.00 GiB · optimization level 5 · plugin a.so · DLA core 0 or GPU · calibration net.cache · --sparsity=force";
-		expect(text).toContain(told);
-		expect(text).toMatch(/ device +1 +trtgate\.yml:2/);
-	});
+it("makePlan lists cases with their engines", () => {
+	expect(makePlan(input).cases).toEqual([
+		{ engineId: "one/fp16", caseId: "a" },
+		{ engineId: "one/fp16", caseId: "b" },
+	]);
+});
 
-	it("lets no name break a line or reach the terminal", () => {
-		const hostile = loaded('version: 1\nmodels: { "a\u202e\u200f<b>": { onnx: x, prepare: "echo\\e[31m\\nrm -rf /" } }');
-		const plan = makePlan({ ...input, config: hostile, cases: new Map([["a\u202e\u200f<b>/fp32", ["case\u001b[2J"]]]) });
-		const text = renderPlan(plan, hostile);
-		expect(text).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u202e]/);
-		expect(
-			text
-				.split("\n")
-				.filter((line) => line.includes("rm -rf"))
-				.every((line) => line.includes("prepare")),
-		).toBe(true);
-	});
+it("makePlan estimates runs by warm-up, duration and overhead, from the first look to the last", () => {
+	const plan = makePlan(input);
+	const runMs = 2000 + 3000 + 600;
+	const measure = plan.steps.find((step) => step.kind === "measure");
+	expect(measure?.estimateMs).toBe(16 * 2 * runMs);
+	expect(plan.estimateMs.most).toBe(plan.steps.reduce((sum, step) => sum + step.estimateMs, 0));
+	expect(plan.estimateMs.most - plan.estimateMs.least).toBe(5 * (16 - 5) * 2 * runMs);
+});
+
+it.each([
+	["onnxruntime", 2000],
+	["tensorrt", 60_000],
+] as const)("makePlan expects a build on %s to take %i ms", (backend, buildMs) => {
+	const build = makePlan({ ...input, backend }).steps.find((step) => step.kind === "build");
+	expect(build?.estimateMs).toBe(buildMs);
+});
+
+it("makePlan runs the head alone where there is no base", () => {
+	const plan = makePlan({ ...input, arms: ["head"] });
+	expect(plan.steps.every((step) => !("arm" in step) || step.arm === "head")).toBe(true);
+	const measured = plan.steps.filter((step) => step.kind === "measure");
+	expect(measured).not.toEqual([]);
+	for (const step of measured) expect([step.pairs, step.firstArms]).toEqual([runsWithoutBase, ["head", "head", "head"]]);
+	expect(plan.estimateMs.least).toBe(plan.estimateMs.most);
+});
+
+it("makePlan refuses to check nothing", () => {
+	const nothing = { ...input, config: loaded("version: 1\nmodels: { a: { onnx: b, workloads: [] } }"), cases: new Map() };
+	expect(() => makePlan(nothing)).toThrow(ConfigError);
+	expect(() => makePlan(nothing)).toThrow(/requests nothing/);
+	expect(makePlan({ ...nothing, cases: new Map([["a/fp32", ["x"]]]) }).workloads).toEqual([]);
+});
+
+it("renderPlan shows what would be done, how long it takes and where settings come from", async () => {
+	await expect(renderPlan(makePlan(input), config)).toMatchFileSnapshot("./plan.txt");
+});
+
+it("renderPlan includes the config's TensorRT build settings", () => {
+	const engine =
+		"{ precision: int8, workspace: 4GiB, optimization-level: 5, plugins: [a.so], dla: { core: 0, gpu-fallback: true }, calibration: net.cache, flags: [--sparsity=force] }";
+	const model = `{ onnx: net.onnx, profiles: [{ batch: 1 }, { batch: { min: 2, opt: 4, max: 8 } }], engines: { e: ${engine} } }`;
+	const config = loaded(`version: 1\ndevice: 1\nmodels: { net: ${model} }`);
+	const text = renderPlan(makePlan({ ...input, config, cases: new Map() }), config);
+	const told =
+		"net/e · int8 · net.onnx · [batch 1] · [batch 2…4…8] · workspace 4.00 GiB · optimization level 5 · plugin a.so · DLA core 0 or GPU · calibration net.cache · --sparsity=force";
+	expect(text).toContain(told);
+	expect(text).toMatch(/ device +1 +trtgate\.yml:2/);
+});
+
+it("renderPlan lets no name break a line or reach the terminal", () => {
+	const hostile = loaded('version: 1\nmodels: { "a\u202e\u200f<b>": { onnx: x, prepare: "echo\\e[31m\\nrm -rf /" } }');
+	const plan = makePlan({ ...input, config: hostile, cases: new Map([["a\u202e\u200f<b>/fp32", ["case\u001b[2J"]]]) });
+	const text = renderPlan(plan, hostile);
+	expect(text).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u202e]/);
+	expect(
+		text
+			.split("\n")
+			.filter((line) => line.includes("rm -rf"))
+			.every((line) => line.includes("prepare")),
+	).toBe(true);
 });

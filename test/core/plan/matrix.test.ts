@@ -1,6 +1,6 @@
 // The job matrix: who measures what where, under which names, and what is too much.
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { keepSelected, parsePatterns } from "../../../src/core/config/select.ts";
 import { ConfigError } from "../../../src/core/errors.ts";
 import { formatMatrix, type MatrixJob, parseMatrix, planMatrix } from "../../../src/core/plan/matrix.ts";
@@ -19,75 +19,71 @@ function plan(runners: string, more: { name?: string } = {}): MatrixJob[] {
 	return planMatrix({ config, labels: ["ubuntu-latest"], artifactOf, name: more.name ?? "" });
 }
 
-describe("planMatrix", () => {
-	it("makes one job of everything where the config names no runners", () => {
-		expect(plan("")).toEqual([{ name: "all", runner: '["ubuntu-latest"]', only: "", device: "", artifact: "trtgate-all" }]);
-	});
-
-	it("makes one job a runner, with its labels, device and engines", () => {
-		const jobs = plan(
-			'[{ name: l4, labels: gpu-l4 }, { name: "H200 big", labels: { group: gpu, labels: [h200] }, engines: ["*/int8"], device: 1 }]',
-		);
-		expect(jobs).toMatchObject([
-			{ name: "l4", runner: '["gpu-l4"]', only: "", device: "", artifact: "trtgate-l4" },
-			{ name: "H200 big", runner: '{"group":"gpu","labels":["h200"]}', only: "*/int8", device: "1" },
-		]);
-		expect(jobs[1]?.artifact).toBe("trtgate-H200-big");
-	});
-
-	it("splits a runner's work by model or by engine", () => {
-		const byModel = plan("[{ name: l4, labels: x, split: model, engines: [resnet50/int8, bert] }]");
-		expect(byModel.map(({ name, only }) => [name, only])).toEqual([
-			["l4 · resnet50", "resnet50/int8"],
-			["l4 · bert", "bert"],
-		]);
-		const byEngine = plan("[{ name: l4, labels: x, split: engine }]");
-		expect(byEngine.map(({ only }) => only)).toEqual(["resnet50/fp16", "resnet50/int8", "bert/fp32"]);
-	});
-
-	it("distinguishes several plans of one workflow by their name", () => {
-		const [one, two] = [plan("", { name: "one" }), plan("", { name: "two" })];
-		expect(one[0]?.artifact).not.toBe(two[0]?.artifact);
-	});
-
-	it("names an engine that is not there, and the one that was meant", () => {
-		const refused = () => plan("[{ name: l4, labels: x, engines: [resnet5] }]");
-		expect(refused).toThrow(ConfigError);
-		expect(refused).toThrow(/runners of l4: engines\[0\] names no engine of this config: "resnet5".*Did you mean resnet50\?/);
-	});
-
-	it("refuses more jobs than GitHub runs", () => {
-		const many = Array.from({ length: 90 }, (_, at) => `  m${at}: { onnx: a.onnx }`).join("\n");
-		const runners = ["a", "b", "c"].map((name) => `  - { name: ${name}, labels: x, split: model }`).join("\n");
-		const config = loaded(`version: 1\nmodels:\n${many}\nrunners:\n${runners}\n`);
-		expect(() => planMatrix({ config, labels: ["x"], artifactOf, name: "" })).toThrow(/270 jobs; expected at most 256/);
-	});
-
-	it("gives every job a name of its own that artifacts may have, and loses no engine, whatever runners are called", () => {
-		const text = fc
-			.string({ minLength: 1, maxLength: 20, unit: "grapheme" })
-			.filter((name) => name.trim() !== "" && !/[\p{Cc}\p{Surrogate}\u2028\u2029]/u.test(name));
-		const names = fc.uniqueArray(text, { minLength: 1, maxLength: 6, selector: (name) => name.toLowerCase() });
-		const config = loaded(`version: 1\n${modelLines}`);
-		fc.assert(
-			fc.property(names, fc.constantFrom("none" as const, "model" as const, "engine" as const), (list, split) => {
-				const runners = list.map((name) => ({ name, labels: ["x"], engines: [], split, pointer: "" }));
-				const jobs = planMatrix({ config: { ...config, runners }, labels: [], artifactOf, name: "" });
-				expect(new Set(jobs.map((job) => job.artifact.toLowerCase())).size).toBe(jobs.length);
-				for (const { artifact } of jobs) expect(artifact).toMatch(/^[A-Za-z0-9._-]{1,200}$/);
-				const engines = jobs.flatMap(({ only }) => keepSelected(config.models, parsePatterns(only)).flatMap((model) => model.engines));
-				expect(engines.length).toBe(3 * list.length);
-				expect(parseMatrix(formatMatrix(jobs))).toEqual(jobs);
-			}),
-		);
-	});
+it("planMatrix makes one job of everything where the config names no runners", () => {
+	expect(plan("")).toEqual([{ name: "all", runner: '["ubuntu-latest"]', only: "", device: "", artifact: "trtgate-all" }]);
 });
 
-describe("parseMatrix", () => {
-	it.each([["nonsense"], ["{}"], ["[]"], ['{"include":[]}'], ['{"include":[7]}'], ['[{"name":"a"}]'], ['[{"artifact":7}]'], ["null"]])(
-		"refuses %s in one sentence",
-		(text) => {
-			expect(() => parseMatrix(text)).toThrow(/no plan's matrix/);
-		},
+it("planMatrix makes one job a runner, with its labels, device and engines", () => {
+	const jobs = plan(
+		'[{ name: l4, labels: gpu-l4 }, { name: "H200 big", labels: { group: gpu, labels: [h200] }, engines: ["*/int8"], device: 1 }]',
+	);
+	expect(jobs).toMatchObject([
+		{ name: "l4", runner: '["gpu-l4"]', only: "", device: "", artifact: "trtgate-l4" },
+		{ name: "H200 big", runner: '{"group":"gpu","labels":["h200"]}', only: "*/int8", device: "1" },
+	]);
+	expect(jobs[1]?.artifact).toBe("trtgate-H200-big");
+});
+
+it("planMatrix splits a runner's work by model or by engine", () => {
+	const byModel = plan("[{ name: l4, labels: x, split: model, engines: [resnet50/int8, bert] }]");
+	expect(byModel.map(({ name, only }) => [name, only])).toEqual([
+		["l4 · resnet50", "resnet50/int8"],
+		["l4 · bert", "bert"],
+	]);
+	const byEngine = plan("[{ name: l4, labels: x, split: engine }]");
+	expect(byEngine.map(({ only }) => only)).toEqual(["resnet50/fp16", "resnet50/int8", "bert/fp32"]);
+});
+
+it("planMatrix distinguishes several plans of one workflow by their name", () => {
+	const [one, two] = [plan("", { name: "one" }), plan("", { name: "two" })];
+	expect(one[0]?.artifact).not.toBe(two[0]?.artifact);
+});
+
+it("planMatrix names an engine that is not there, and the one that was meant", () => {
+	const refused = () => plan("[{ name: l4, labels: x, engines: [resnet5] }]");
+	expect(refused).toThrow(ConfigError);
+	expect(refused).toThrow(/runners of l4: engines\[0\] names no engine of this config: "resnet5".*Did you mean resnet50\?/);
+});
+
+it("planMatrix refuses more jobs than GitHub runs", () => {
+	const many = Array.from({ length: 90 }, (_, at) => `  m${at}: { onnx: a.onnx }`).join("\n");
+	const runners = ["a", "b", "c"].map((name) => `  - { name: ${name}, labels: x, split: model }`).join("\n");
+	const config = loaded(`version: 1\nmodels:\n${many}\nrunners:\n${runners}\n`);
+	expect(() => planMatrix({ config, labels: ["x"], artifactOf, name: "" })).toThrow(/270 jobs; expected at most 256/);
+});
+
+it("planMatrix gives every job a name of its own that artifacts may have, and loses no engine, whatever runners are called", () => {
+	const text = fc
+		.string({ minLength: 1, maxLength: 20, unit: "grapheme" })
+		.filter((name) => name.trim() !== "" && !/[\p{Cc}\p{Surrogate}\u2028\u2029]/u.test(name));
+	const names = fc.uniqueArray(text, { minLength: 1, maxLength: 6, selector: (name) => name.toLowerCase() });
+	const config = loaded(`version: 1\n${modelLines}`);
+	fc.assert(
+		fc.property(names, fc.constantFrom("none" as const, "model" as const, "engine" as const), (list, split) => {
+			const runners = list.map((name) => ({ name, labels: ["x"], engines: [], split, pointer: "" }));
+			const jobs = planMatrix({ config: { ...config, runners }, labels: [], artifactOf, name: "" });
+			expect(new Set(jobs.map((job) => job.artifact.toLowerCase())).size).toBe(jobs.length);
+			for (const { artifact } of jobs) expect(artifact).toMatch(/^[A-Za-z0-9._-]{1,200}$/);
+			const engines = jobs.flatMap(({ only }) => keepSelected(config.models, parsePatterns(only)).flatMap((model) => model.engines));
+			expect(engines.length).toBe(3 * list.length);
+			expect(parseMatrix(formatMatrix(jobs))).toEqual(jobs);
+		}),
 	);
 });
+
+it.each([["nonsense"], ["{}"], ["[]"], ['{"include":[]}'], ['{"include":[7]}'], ['[{"name":"a"}]'], ['[{"artifact":7}]'], ["null"]])(
+	"parseMatrix refuses %s in one sentence",
+	(text) => {
+		expect(() => parseMatrix(text)).toThrow(/no plan's matrix/);
+	},
+);

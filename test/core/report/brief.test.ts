@@ -14,7 +14,7 @@ const words = (count: number, word = "word"): string => Array.from({ length: cou
 const phrases = (...lengths: number[]) => lengths.map((length) => [words(length)]);
 const blank = { severity: "fail", topic: ["one", "many"] } as const;
 
-it("has at most 60 words, whatever is reported", () => {
+it("the comment has at most 60 words, whatever is reported", () => {
 	for (const result of Object.values(resultCases)) {
 		for (const highlight of highlights(result)) expect(wordsOf(brief(highlight, 60))).toBeLessThanOrEqual(60);
 	}
@@ -42,7 +42,7 @@ it.each([
 	["the fix before further sentences", { sentences: phrases(20, 25, 5), fix: words(14) }, [], [20, 5], 14],
 	["lines before sentences, and counts those left out", { lines: phrases(20, 20, 20), sentences: phrases(9, 3) }, [20, 20, 5], [3], 0],
 	["the beginning of a first sentence that is too long", { sentences: phrases(90), fix: words(30) }, [], [26], 24],
-])("keeps %s", (_, parts, lines, sentences, fix) => {
+])("the comment keeps %s", (_, parts, lines, sentences, fix) => {
 	const short = brief({ ...blank, title: words(10), ...parts }, 60);
 	const lengths = (list: Highlight["sentences"] = []) => list.map((phrase) => countWords(plainPhrase(phrase)));
 	expect([lengths(short.lines), lengths(short.sentences), countWords(short.fix ?? "")]).toEqual([lines, sentences, fix]);

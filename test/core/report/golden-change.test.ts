@@ -34,33 +34,31 @@ function judged(gates: string, of: GoldenChange = change) {
 	return judgeGoldenChange(of, config, config.gates);
 }
 
-describe("the gate of changed goldens", () => {
-	it.each([
-		["", "warn"],
-		["gates: { golden-change: fail }", "fail"],
-	])("with %j is %s, and reports what is weaker and the author's reason", (gates, status) => {
-		expect(judged(gates)).toMatchObject([{ gate: "golden-change", model: "segmenter", status }]);
-		expect(judged(gates)[0]?.message).toMatch(
-			/^Golden segmenter@3 became segmenter@4 and is weaker: relative-l2 .* 4 outputs moved\. It needs a review\. Ann says: New/,
-		);
-	});
+it.each([
+	["", "warn"],
+	["gates: { golden-change: fail }", "fail"],
+])("the gate of changed goldens with %j is %s, and reports what is weaker and the author's reason", (gates, status) => {
+	expect(judged(gates)).toMatchObject([{ gate: "golden-change", model: "segmenter", status }]);
+	expect(judged(gates)[0]?.message).toMatch(
+		/^Golden segmenter@3 became segmenter@4 and is weaker: relative-l2 .* 4 outputs moved\. It needs a review\. Ann says: New/,
+	);
+});
 
-	it("can be off, and reports a removed golden", () => {
-		expect(judged("gates: { golden-change: off }")).toEqual([]);
-		expect(judged("", { ...change, head: null, weakened: ["It is gone."], movedTotal: 0 })[0]?.message).toBe(
-			"Golden segmenter@3 is gone and is weaker: It is gone. It needs a review.",
-		);
-	});
+it("the gate of changed goldens can be off, and reports a removed golden", () => {
+	expect(judged("gates: { golden-change: off }")).toEqual([]);
+	expect(judged("", { ...change, head: null, weakened: ["It is gone."], movedTotal: 0 })[0]?.message).toBe(
+		"Golden segmenter@3 is gone and is weaker: It is gone. It needs a review.",
+	);
 });
 
 describe("the report", () => {
 	const result = { ...buildResult(), goldenChanges: [change], gates: judged("") };
 
-	it("is a result that the schema takes", () => {
+	it("the report is a result that the schema takes", () => {
 		expect(validate(result), JSON.stringify(validate.errors)).toBe(true);
 	});
 
-	it("has one story of it, with its numbers, and none twice", () => {
+	it("the report has one story of it, with its numbers, and none twice", () => {
 		const told = highlights(result).filter(({ title }) => /golden/.test(title));
 		expect(told).toHaveLength(1);
 		expect(told[0]).toMatchObject({
@@ -70,7 +68,7 @@ describe("the report", () => {
 		});
 	});
 
-	it("shows what moved, by how much and the author's reason, with users' text escaped", () => {
+	it("the report shows what moved, by how much and the author's reason, with users' text escaped", () => {
 		const markdown = renderMarkdown(result);
 		expect(markdown).toMatch(/WEAKER: relative-l2 .* 4 outputs moved, furthest `logits` of case `scene-1`: relative L2 9\.3e-2/);
 		expect(markdown).toMatch(/Ann wrote: “New &lt;b&gt;labels/);

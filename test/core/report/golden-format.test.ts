@@ -1,5 +1,5 @@
 // What reports say of golden cases and of whole sets.
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { goldenCounts, goldenExtent } from "../../../src/core/report/golden-format.ts";
 import { indexGates } from "../../../src/core/report/index-gates.ts";
 import { renderMarkdown } from "../../../src/core/report/markdown.ts";
@@ -28,43 +28,39 @@ const ofSet: GoldenVerdict = {
 	checks: [{ ...check, detail: "0 in the worst case, b" }],
 };
 
-describe("reports of goldens", () => {
-	it("count cases, and whole sets beside them", () => {
-		expect(goldenCounts([ofCase("a", "match"), ofCase("b", "mismatch")])).toBe("1 of 2 cases match");
-		const warning = {
-			output: "y",
-			metric: "error-growth",
-			got: 3,
-			allowed: 2,
-			bound: "at-most",
-			pass: false,
-			severity: "warn",
-			elements: 1,
-		} as const;
-		expect(goldenCounts([ofCase("a", "match"), { ...ofCase("b", "match"), checks: [warning] }])).toBe(
-			"2 of 2 cases match, 1 with warnings",
-		);
-		expect(goldenCounts([ofCase("a", "match"), ofSet])).toBe("1 of 1 case matches, 0 of 1 whole set");
-		expect(goldenExtent([ofCase("a", "mismatch"), ofSet], 3)).toBe(": 1 of 3 golden cases, and over its whole set of 3 cases");
-		expect(goldenExtent([ofSet], 3)).toBe(" over its whole set of 3 cases");
-	});
+it("reports of goldens count cases, and whole sets beside them", () => {
+	expect(goldenCounts([ofCase("a", "match"), ofCase("b", "mismatch")])).toBe("1 of 2 cases match");
+	const warning = {
+		output: "y",
+		metric: "error-growth",
+		got: 3,
+		allowed: 2,
+		bound: "at-most",
+		pass: false,
+		severity: "warn",
+		elements: 1,
+	} as const;
+	expect(goldenCounts([ofCase("a", "match"), { ...ofCase("b", "match"), checks: [warning] }])).toBe("2 of 2 cases match, 1 with warnings");
+	expect(goldenCounts([ofCase("a", "match"), ofSet])).toBe("1 of 1 case matches, 0 of 1 whole set");
+	expect(goldenExtent([ofCase("a", "mismatch"), ofSet], 3)).toBe(": 1 of 3 golden cases, and over its whole set of 3 cases");
+	expect(goldenExtent([ofSet], 3)).toBe(" over its whole set of 3 cases");
+});
 
-	it("tell of an error that grew in one sentence, with both errors and the case", () => {
-		const detail = "the fp16 error grew 3×: its relative L2 went from 0.001 in the base to 0.003, still within the limits";
-		const grown = { ...check, metric: "error-growth", got: 3, allowed: 2, bound: "at-most", severity: "warn", detail } as const;
-		const result = { ...buildResult(), golden: [{ ...ofCase("a", "match"), checks: [grown] }] };
-		const [highlight] = goldenHighlights(result, indexGates(result)).highlights;
-		expect(highlight?.lines?.[0]).toEqual([{ code: grown.output }, `: ${detail}`, "."]);
-		expect(renderMarkdown(result)).toContain(
-			"the fp16 error grew 3×: its relative L2 went from 0.001 in the base to 0.003, still within the limits",
-		);
-	});
+it("reports of goldens tell of an error that grew in one sentence, with both errors and the case", () => {
+	const detail = "the fp16 error grew 3×: its relative L2 went from 0.001 in the base to 0.003, still within the limits";
+	const grown = { ...check, metric: "error-growth", got: 3, allowed: 2, bound: "at-most", severity: "warn", detail } as const;
+	const result = { ...buildResult(), golden: [{ ...ofCase("a", "match"), checks: [grown] }] };
+	const [highlight] = goldenHighlights(result, indexGates(result)).highlights;
+	expect(highlight?.lines?.[0]).toEqual([{ code: grown.output }, `: ${detail}`, "."]);
+	expect(renderMarkdown(result)).toContain(
+		"the fp16 error grew 3×: its relative L2 went from 0.001 in the base to 0.003, still within the limits",
+	);
+});
 
-	it("mark the number over the set as such", () => {
-		const result = { ...buildResult(), golden: [ofCase("a", "match"), ofCase("b", "match"), ofCase("c", "match"), ofSet] };
-		const [highlight] = goldenHighlights(result, indexGates(result)).highlights;
-		expect(highlight?.title).toBe("net · fp16 does not match its goldens over its whole set of 3 cases");
-		expect(JSON.stringify(highlight?.lines?.[0])).toContain("over the whole set of 3 cases");
-		expect(renderMarkdown(result)).toContain("Goldens: 3 of 3 cases match, 0 of 1 whole set");
-	});
+it("reports of goldens mark the number over the set as such", () => {
+	const result = { ...buildResult(), golden: [ofCase("a", "match"), ofCase("b", "match"), ofCase("c", "match"), ofSet] };
+	const [highlight] = goldenHighlights(result, indexGates(result)).highlights;
+	expect(highlight?.title).toBe("net · fp16 does not match its goldens over its whole set of 3 cases");
+	expect(JSON.stringify(highlight?.lines?.[0])).toContain("over the whole set of 3 cases");
+	expect(renderMarkdown(result)).toContain("Goldens: 3 of 3 cases match, 0 of 1 whole set");
 });

@@ -54,40 +54,36 @@ function pullOf(more: Partial<GoldenPull> = {}): GoldenPull {
 
 const first: RecordedGolden = { ...golden, before: null, change: null };
 
-describe("the title", () => {
-	it.each<[string, readonly RecordedGolden[]]>([
-		["Record the golden of net anew", [golden]],
-		["Record the golden of net", [first]],
-		["Record 2 goldens anew", [golden, { ...first, model: "other" }]],
-		["Record 2 goldens", [first, { ...first, model: "other" }]],
-	])("is %j", (title, goldens) => {
-		expect(goldenPullTitle({ goldens })).toBe(title);
-	});
+it.each<[string, readonly RecordedGolden[]]>([
+	["Record the golden of net anew", [golden]],
+	["Record the golden of net", [first]],
+	["Record 2 goldens anew", [golden, { ...first, model: "other" }]],
+	["Record 2 goldens", [first, { ...first, model: "other" }]],
+])("the title is %j", (title, goldens) => {
+	expect(goldenPullTitle({ goldens })).toBe(title);
 });
 
-describe("the body", () => {
-	it("names the author, the reason, the models' commit, what moved, and what is weaker", () => {
-		const body = goldenPullBody(pullOf({ notes: ["other was not recorded: There is no model."] }));
-		expect(body.startsWith(`${goldenPullMarker}\n\n**Why:** The head was retrained. — Ann`)).toBe(true);
-		expect(body).toContain(`from the models of ${"c".repeat(40)}`);
-		expect(body).toContain("`golden/net/golden.json`: <code>net@");
-		expect(body).toMatch(
-			/→ .*; 1 case by onnxruntime-wasm 1\.30\.0\. 40 defects of 6 weight tensors were tried\. It notices all defects that move an output beyond its rounding: 5 at fp32\./,
-		);
-		expect(body).toContain("- **WEAKER:** relative-l2 of output");
-		expect(body).toContain("4 outputs moved, the 2 furthest of them:");
-		expect(body).toMatch(/^\| `disc` \| `logits` \| 9\.3e-2 \| 0\.61 \|$/m);
-		expect(body).toMatch(/^\| `ring` \| `logits` \| float32 \\\[1\\\] before, float32 \\\[2\\\] now \| – \|$/m);
-		expect(body).toMatch(/^\| `logits` \| `relative-l2, fp16` \| \S+ \| \S+ \| \*\*looser\*\* \|$/m);
-		expect(body).toContain("- other was not recorded: There is no model.");
-	});
+it("the body names the author, the reason, the models' commit, what moved, and what is weaker", () => {
+	const body = goldenPullBody(pullOf({ notes: ["other was not recorded: There is no model."] }));
+	expect(body.startsWith(`${goldenPullMarker}\n\n**Why:** The head was retrained. — Ann`)).toBe(true);
+	expect(body).toContain(`from the models of ${"c".repeat(40)}`);
+	expect(body).toContain("`golden/net/golden.json`: <code>net@");
+	expect(body).toMatch(
+		/→ .*; 1 case by onnxruntime-wasm 1\.30\.0\. 40 defects of 6 weight tensors were tried\. It notices all defects that move an output beyond its rounding: 5 at fp32\./,
+	);
+	expect(body).toContain("- **WEAKER:** relative-l2 of output");
+	expect(body).toContain("4 outputs moved, the 2 furthest of them:");
+	expect(body).toMatch(/^\| `disc` \| `logits` \| 9\.3e-2 \| 0\.61 \|$/m);
+	expect(body).toMatch(/^\| `ring` \| `logits` \| float32 \\\[1\\\] before, float32 \\\[2\\\] now \| – \|$/m);
+	expect(body).toMatch(/^\| `logits` \| `relative-l2, fp16` \| \S+ \| \S+ \| \*\*looser\*\* \|$/m);
+	expect(body).toContain("- other was not recorded: There is no model.");
+});
 
-	it("distinguishes a first golden from one whose changes are unknown", () => {
-		expect(goldenPullBody(pullOf({ goldens: [first] }))).toContain("</code>, new; 1 case");
-		const unread = goldenPullBody(pullOf({ goldens: [{ ...golden, change: null }] }));
-		expect(unread).not.toContain(", new;");
-		expect(unread).toContain("It is unknown what moved.");
-	});
+it("the body distinguishes a first golden from one whose changes are unknown", () => {
+	expect(goldenPullBody(pullOf({ goldens: [first] }))).toContain("</code>, new; 1 case");
+	const unread = goldenPullBody(pullOf({ goldens: [{ ...golden, change: null }] }));
+	expect(unread).not.toContain(", new;");
+	expect(unread).toContain("It is unknown what moved.");
 });
 
 /** What people and files may be called. */
@@ -113,7 +109,7 @@ function cellsOf(row: string): number {
 describe("a hostile word", () => {
 	const body = goldenPullBody(hostilePull(hostile));
 
-	it("calls nobody, refers to nothing, links nowhere and is no HTML", () => {
+	it("a hostile word calls nobody, refers to nothing, links nowhere and is no HTML", () => {
 		expect(body).not.toMatch(/@\w/);
 		expect(body).not.toMatch(/#\d|GH-\d/i);
 		expect(body).not.toMatch(/:\/\/|<img|(?<!\\)\]\(/);
@@ -121,7 +117,7 @@ describe("a hostile word", () => {
 		expect(body.replaceAll(goldenPullMarker, "").match(/<(?!\/?code>)/g)).toBeNull();
 	});
 
-	it("starts no heading, list or command of its own, and leaves every table its columns", () => {
+	it("a hostile word starts no heading, list or command of its own, and leaves every table its columns", () => {
 		expect(body.split("\n").filter((line) => line.startsWith("#"))).toHaveLength(1);
 		expect(body).not.toMatch(/^(\s*)(::|- \[ \])/m);
 		expect(body).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u202e]/);
@@ -129,7 +125,7 @@ describe("a hostile word", () => {
 		expect(rows.map(cellsOf)).toEqual([4, 4, 4, 5, 5, 5]);
 	});
 
-	it("in a commit's message and a title calls nobody, closes nothing, and leaves the last line to us", () => {
+	it("a hostile word in a commit's message and a title calls nobody, closes nothing, and leaves the last line to us", () => {
 		const message = goldenCommitMessage(hostilePull(`${hostile}\n\nTrtgate-Goldens: other`));
 		expect(message.split("\n").at(-1)).toBe("Trtgate-Goldens: trtgate/goldens");
 		expect(message.match(/^Trtgate-Goldens:/gm)).toHaveLength(1);
@@ -143,19 +139,19 @@ describe("a hostile word", () => {
 describe("the size", () => {
 	const many = Array.from({ length: 100 }, () => ({ case: "c".repeat(60), output: "o".repeat(60), relativeL2: 0.5, maxAbs: 1 }));
 
-	it("of a change with a hundred outputs stays whole", () => {
+	it("the size of a change with a hundred outputs stays whole", () => {
 		const body = goldenPullBody(pullOf({ goldens: [{ ...golden, change: { ...change, moved: many, movedTotal: 100 } }] }));
 		expect(body.match(/^\| `c+` /gm)).toHaveLength(100);
 	});
 
-	it("is kept by fewer rows for each of many models, and reports how many there are", () => {
+	it("the size is kept by fewer rows for each of many models, and reports how many there are", () => {
 		const goldens = Array.from({ length: 30 }, () => ({ ...golden, change: { ...change, moved: many, movedTotal: 100 } }));
 		const body = goldenPullBody(pullOf({ goldens }));
 		expect(body.length).toBeLessThanOrEqual(65_000);
 		expect(body.match(/100 outputs moved, the 10 furthest of them:/g)).toHaveLength(30);
 	});
 
-	it("always fits GitHub's 65,536 characters, its titles' 256, and no character is cut in two", () => {
+	it("the size always fits GitHub's 65,536 characters, its titles' 256, and no character is cut in two", () => {
 		const word = fc.oneof(fc.string({ unit: "binary", maxLength: 20 }), fc.constantFrom(hostile, "😀".repeat(300), "@a".repeat(300)));
 		fc.assert(
 			fc.property(word, fc.integer({ min: 0, max: 60 }), (text, count) => {

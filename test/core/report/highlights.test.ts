@@ -1,5 +1,5 @@
 // What is told, and in which words.
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { plainPhrase } from "../../../src/core/report/highlight.ts";
 import { headline, highlights } from "../../../src/core/report/highlights.ts";
 import type { Result } from "../../../src/core/schema/result.ts";
@@ -25,157 +25,151 @@ function named(name: string): Result {
 	return result;
 }
 
-describe("headline", () => {
-	it.each([
-		["all-green", "all 4 checks pass · slowdowns of 0.2 % or more are ruled out"],
-		["mismatch-and-slowdown", "1 golden mismatch, 1 slowdown · 9 of 12 checks pass"],
-		["inconclusive", "1 inconclusive comparison · 3 of 4 checks pass"],
-		["no-base", "all 4 checks pass"],
-		["on-cpu", "1 golden mismatch, 1 slowdown · 9 of 12 checks pass"],
-		["build-refused", "1 build refused, 1 preflight gate fails · 0 of 2 checks pass"],
-		["partial", "stopped in measure · 1 error · all 3 checks pass"],
-		["errors", "1 error, 1 golden not judged, 1 GitHub fault · 1 of 3 checks pass"],
-		["improved-and-new", "1 speedup, 1 workload not compared · all 4 checks pass · any slowdown is ruled out"],
-		["many-workloads", "100 slowdowns · 200 of 300 checks pass"],
-	])("of %s report what is not green", (name, expected) => {
-		expect(headline(named(name))).toBe(expected);
-	});
-
-	it("never reports that all is well where nothing was checked", () => {
-		expect(headline(buildResult({ gates: [], golden: [], workloads: [] }))).toBe("nothing was checked");
-	});
-
-	it("speaks of one check in the singular", () => {
-		expect(headline(buildResult({ gates: [buildGate()] }))).toMatch(/^the only check passes · /);
-	});
+it.each([
+	["all-green", "all 4 checks pass · slowdowns of 0.2 % or more are ruled out"],
+	["mismatch-and-slowdown", "1 golden mismatch, 1 slowdown · 9 of 12 checks pass"],
+	["inconclusive", "1 inconclusive comparison · 3 of 4 checks pass"],
+	["no-base", "all 4 checks pass"],
+	["on-cpu", "1 golden mismatch, 1 slowdown · 9 of 12 checks pass"],
+	["build-refused", "1 build refused, 1 preflight gate fails · 0 of 2 checks pass"],
+	["partial", "stopped in measure · 1 error · all 3 checks pass"],
+	["errors", "1 error, 1 golden not judged, 1 GitHub fault · 1 of 3 checks pass"],
+	["improved-and-new", "1 speedup, 1 workload not compared · all 4 checks pass · any slowdown is ruled out"],
+	["many-workloads", "100 slowdowns · 200 of 300 checks pass"],
+])("headline of %s report what is not green", (name, expected) => {
+	expect(headline(named(name))).toBe(expected);
 });
 
-describe("stories", () => {
-	it("are none where all is green", () => {
-		expect(highlights(named("all-green"))).toEqual([]);
-	});
-
-	it("state a slowdown with its interval, pairs, noise and limits", () => {
-		expect(told(buildResult({ workloads: [buildSlowWorkload()] }))).toEqual([
-			"classifier · fp16 · batch 8 is slower: +4.2 % (99 % interval +3.7 % … +4.6 %) Warns at 2 %, fails at 10 %. " +
-				"Clocks equal in both arms. 8 interleaved pairs, run noise 0.2 %. Median 27.91 µs → 29.02 µs. P99 +4.1 % (99 % interval +3.6 % … +4.6 %).",
-		]);
-	});
-
-	it("state a mismatch in a line for each output, then the worst element, once for all cases of an engine", () => {
-		expect(told(named("mismatch-and-slowdown"))[0]).toBe(
-			"segmenter · fp32 does not match its goldens: 2 of 2 golden cases " +
-				"logits_out: relative L2 is 3.3e-2, 33 times the allowed 1e-3 (case case1); base 3e-7. " +
-				"mask: share of elements outside tolerance is 2.2e-2, 22 times the allowed 1e-3 (case case0); base 0. " +
-				"Worst element [0,4,17,33]: 1.842, not 1.97.",
-		);
-	});
-
-	it("state how far the worst element is off where something is allowed of each", () => {
-		const worst = { index: [0, 3], got: 1.84, expected: 1.97, allowed: 2e-3 };
-		const check = buildCheck({ metric: "allclose", output: "mask", got: 0.02, allowed: 1e-3, pass: false, worst });
-		expect(told(buildResult({ golden: [buildGolden({ state: "mismatch", checks: [check] })] }))[0]).toContain(
-			"Worst element [0,3]: 1.84, not 1.97: off by 0.13, where 2e-3 is allowed.",
-		);
-		const hair = { index: [7], got: 1.00000012, expected: 1 };
-		expect(told(buildResult({ golden: [buildGolden({ state: "mismatch", checks: [{ ...check, worst: hair }] })] }))[0]).toContain(
-			"Worst element [7]: 1.0000001, not 1.",
-		);
-	});
-
-	it("say of an inconclusive comparison what is still possible, and that it is no pass", () => {
-		const [highlight] = told(named("inconclusive"));
-		expect(highlight).toContain("is inconclusive after 16 pairs: +1.6 % (99 % interval −0.6 % … +3.8 %)");
-		expect(highlight).toContain("a slowdown of up to 3.8 % is not ruled out");
-		expect(highlight).toContain("Not a pass.");
-		const latency = buildComparison({ verdict: "inconclusive", estimate: 0.016, interval: [-0.006, 0.038], pairs: 16, excluded: 0.038 });
-		expect(told(buildResult({ workloads: [buildWorkload({ latency, noise: { runCv: 0.021, detectable: 0.022 } })] }))[0]).toContain(
-			"Run noise 2.1 % is too high for a limit of 2 % on this runner; a slowdown of up to 3.8 % cannot be ruled out. Not a pass.",
-		);
-	});
-
-	it("carry fix and excerpt of a refused build", () => {
-		const [highlight] = highlights(named("build-refused"));
-		expect(highlight?.title).toBe("encoder · fp16 does not build (head): TensorRT does not know the operator GridSample3D.");
-		expect(highlight?.fix).toContain("Replace the operator");
-		expect(highlight?.excerpt).toHaveLength(2);
-	});
-
-	it("tell once of an engine that fails in both arms, and call a machine's fault no refusal", () => {
-		const failure = {
-			code: "tool-crashed",
-			title: "The worker ended.",
-			fix: "Read the log.",
-			excerpt: Array.from({ length: 30 }, (_, line) => `line ${line}`),
-			kind: "runner",
-		} as const;
-		const builds = (["base", "head"] as const).map((arm) =>
-			buildBuild({ arm, state: "refused", failure: { ...failure, excerpt: [...failure.excerpt] } }),
-		);
-		const list = highlights(buildResult({ builds, gates: [buildGate({ gate: "build", status: "error", message: "The worker ended." })] }));
-		expect(list.map(({ title, severity, topic }) => [title, severity, topic[0]])).toEqual([
-			["encoder · fp16 does not build (base and head): The worker ended.", "error", "build failed"],
-		]);
-		expect(list[0]?.excerpt).toHaveLength(13);
-	});
-
-	it("call a base that does not build a note", () => {
-		const list = highlights(buildResult({ builds: [buildBuild({ arm: "base", state: "timed-out" }), buildBuild()] }));
-		expect(list.map(({ title, severity }) => [title, severity])).toEqual([["encoder · fp16 does not build (base): timed out", "note"]]);
-	});
-
-	it("tell an error once, though its gate says it too", () => {
-		expect(told(named("errors")).filter((text) => text.includes("SIGSEGV"))).toHaveLength(1);
-	});
-
-	it("report gates that nothing else explains", () => {
-		expect(told(named("not-comparable"))).toContain("encoder · fp16: the engine size gate fails Engine 504 KiB → 1.20 MiB (+144 %).");
-	});
-
-	it("stand in the order of their weight", () => {
-		expect(highlights(named("not-comparable")).map((highlight) => highlight.severity)).toEqual(["fail", "inconclusive", "warn", "warn"]);
-	});
-
-	it("take their severity from the gate", () => {
-		const result = buildResult({
-			workloads: [buildSlowWorkload()],
-			gates: [buildGate({ model: "classifier", workload: "batch 8", status: "fail" })],
-		});
-		expect(highlights(result)[0]?.severity).toBe("fail");
-	});
-
-	it.each([
-		[{ got: 0.001004, allowed: 0.001 }, "is 1.004e-3, 1.004 times the allowed 1e-3"],
-		[
-			{ got: 0.64, allowed: 0.99, bound: "at-least", metric: "cosine" } as const,
-			"cosine similarity is 0.64, where at least 0.99 is required",
-		],
-		[{ got: "NaN" } as const, "is NaN, where 5e-3 is allowed"],
-		[{ got: null, allowed: null, metric: "shape", detail: "Expected [1,10], got [1,11]." }, "Expected [1,10], got [1,11]."],
-		[{ got: 5e8, allowed: 0.005 }, "times the allowed 5e-3"],
-		[{ got: 0.2, allowed: 0 }, "is 0.2, where 0 is allowed"],
-	])("word a failing check %j", (check, words) => {
-		const golden = [buildGolden({ state: "mismatch", checks: [buildCheck({ ...check, pass: false })] })];
-		expect(told(buildResult({ golden }))[0]).toContain(words);
-	});
+it("headline never reports that all is well where nothing was checked", () => {
+	expect(headline(buildResult({ gates: [], golden: [], workloads: [] }))).toBe("nothing was checked");
 });
 
-describe("on a backend with a caveat", () => {
-	it("repeats the caveat in a title about speed only where a merged result has another backend too", () => {
-		const latency = (verdict: "regressed" | "improved" | "inconclusive" | "not-comparable" | "missing") => buildComparison({ verdict });
-		const result = buildResult({
-			backend: named("on-cpu").backend,
-			workloads: (["regressed", "improved", "inconclusive", "not-comparable", "missing"] as const).map((verdict) =>
-				buildWorkload({ workload: verdict, latency: latency(verdict) }),
-			),
-			gates: (["p99", "memory", "build-time", "max-latency", "run"] as const).map((gate) => buildGate({ gate, status: "warn" })),
-		});
-		const titlesOf = (shown: typeof result) => highlights(shown).map((highlight) => highlight.title);
-		expect(titlesOf(result)).toHaveLength(10);
-		expect(titlesOf(result).join()).not.toContain("CPU, not TensorRT");
-		const onGpu = { name: "gpu", state: "merged" as const, backend: buildResult().backend };
-		const titles = titlesOf({ ...result, parts: [onGpu] });
-		expect(titles).toHaveLength(10);
-		for (const title of titles) expect(title).toContain("CPU, not TensorRT");
+it("headline speaks of one check in the singular", () => {
+	expect(headline(buildResult({ gates: [buildGate()] }))).toMatch(/^the only check passes · /);
+});
+
+it("highlights are none where all is green", () => {
+	expect(highlights(named("all-green"))).toEqual([]);
+});
+
+it("highlights state a slowdown with its interval, pairs, noise and limits", () => {
+	expect(told(buildResult({ workloads: [buildSlowWorkload()] }))).toEqual([
+		"classifier · fp16 · batch 8 is slower: +4.2 % (99 % interval +3.7 % … +4.6 %) Warns at 2 %, fails at 10 %. " +
+			"Clocks equal in both arms. 8 interleaved pairs, run noise 0.2 %. Median 27.91 µs → 29.02 µs. P99 +4.1 % (99 % interval +3.6 % … +4.6 %).",
+	]);
+});
+
+it("highlights state a mismatch in a line for each output, then the worst element, once for all cases of an engine", () => {
+	expect(told(named("mismatch-and-slowdown"))[0]).toBe(
+		"segmenter · fp32 does not match its goldens: 2 of 2 golden cases " +
+			"logits_out: relative L2 is 3.3e-2, 33 times the allowed 1e-3 (case case1); base 3e-7. " +
+			"mask: share of elements outside tolerance is 2.2e-2, 22 times the allowed 1e-3 (case case0); base 0. " +
+			"Worst element [0,4,17,33]: 1.842, not 1.97.",
+	);
+});
+
+it("highlights state how far the worst element is off where something is allowed of each", () => {
+	const worst = { index: [0, 3], got: 1.84, expected: 1.97, allowed: 2e-3 };
+	const check = buildCheck({ metric: "allclose", output: "mask", got: 0.02, allowed: 1e-3, pass: false, worst });
+	expect(told(buildResult({ golden: [buildGolden({ state: "mismatch", checks: [check] })] }))[0]).toContain(
+		"Worst element [0,3]: 1.84, not 1.97: off by 0.13, where 2e-3 is allowed.",
+	);
+	const hair = { index: [7], got: 1.00000012, expected: 1 };
+	expect(told(buildResult({ golden: [buildGolden({ state: "mismatch", checks: [{ ...check, worst: hair }] })] }))[0]).toContain(
+		"Worst element [7]: 1.0000001, not 1.",
+	);
+});
+
+it("highlights say of an inconclusive comparison what is still possible, and that it is no pass", () => {
+	const [highlight] = told(named("inconclusive"));
+	expect(highlight).toContain("is inconclusive after 16 pairs: +1.6 % (99 % interval −0.6 % … +3.8 %)");
+	expect(highlight).toContain("a slowdown of up to 3.8 % is not ruled out");
+	expect(highlight).toContain("Not a pass.");
+	const latency = buildComparison({ verdict: "inconclusive", estimate: 0.016, interval: [-0.006, 0.038], pairs: 16, excluded: 0.038 });
+	expect(told(buildResult({ workloads: [buildWorkload({ latency, noise: { runCv: 0.021, detectable: 0.022 } })] }))[0]).toContain(
+		"Run noise 2.1 % is too high for a limit of 2 % on this runner; a slowdown of up to 3.8 % cannot be ruled out. Not a pass.",
+	);
+});
+
+it("highlights carry fix and excerpt of a refused build", () => {
+	const [highlight] = highlights(named("build-refused"));
+	expect(highlight?.title).toBe("encoder · fp16 does not build (head): TensorRT does not know the operator GridSample3D.");
+	expect(highlight?.fix).toContain("Replace the operator");
+	expect(highlight?.excerpt).toHaveLength(2);
+});
+
+it("highlights tell once of an engine that fails in both arms, and call a machine's fault no refusal", () => {
+	const failure = {
+		code: "tool-crashed",
+		title: "The worker ended.",
+		fix: "Read the log.",
+		excerpt: Array.from({ length: 30 }, (_, line) => `line ${line}`),
+		kind: "runner",
+	} as const;
+	const builds = (["base", "head"] as const).map((arm) =>
+		buildBuild({ arm, state: "refused", failure: { ...failure, excerpt: [...failure.excerpt] } }),
+	);
+	const list = highlights(buildResult({ builds, gates: [buildGate({ gate: "build", status: "error", message: "The worker ended." })] }));
+	expect(list.map(({ title, severity, topic }) => [title, severity, topic[0]])).toEqual([
+		["encoder · fp16 does not build (base and head): The worker ended.", "error", "build failed"],
+	]);
+	expect(list[0]?.excerpt).toHaveLength(13);
+});
+
+it("highlights call a base that does not build a note", () => {
+	const list = highlights(buildResult({ builds: [buildBuild({ arm: "base", state: "timed-out" }), buildBuild()] }));
+	expect(list.map(({ title, severity }) => [title, severity])).toEqual([["encoder · fp16 does not build (base): timed out", "note"]]);
+});
+
+it("highlights tell an error once, though its gate says it too", () => {
+	expect(told(named("errors")).filter((text) => text.includes("SIGSEGV"))).toHaveLength(1);
+});
+
+it("highlights report gates that nothing else explains", () => {
+	expect(told(named("not-comparable"))).toContain("encoder · fp16: the engine size gate fails Engine 504 KiB → 1.20 MiB (+144 %).");
+});
+
+it("highlights stand in the order of their weight", () => {
+	expect(highlights(named("not-comparable")).map((highlight) => highlight.severity)).toEqual(["fail", "inconclusive", "warn", "warn"]);
+});
+
+it("highlights take their severity from the gate", () => {
+	const result = buildResult({
+		workloads: [buildSlowWorkload()],
+		gates: [buildGate({ model: "classifier", workload: "batch 8", status: "fail" })],
 	});
+	expect(highlights(result)[0]?.severity).toBe("fail");
+});
+
+it.each([
+	[{ got: 0.001004, allowed: 0.001 }, "is 1.004e-3, 1.004 times the allowed 1e-3"],
+	[
+		{ got: 0.64, allowed: 0.99, bound: "at-least", metric: "cosine" } as const,
+		"cosine similarity is 0.64, where at least 0.99 is required",
+	],
+	[{ got: "NaN" } as const, "is NaN, where 5e-3 is allowed"],
+	[{ got: null, allowed: null, metric: "shape", detail: "Expected [1,10], got [1,11]." }, "Expected [1,10], got [1,11]."],
+	[{ got: 5e8, allowed: 0.005 }, "times the allowed 5e-3"],
+	[{ got: 0.2, allowed: 0 }, "is 0.2, where 0 is allowed"],
+])("highlights word a failing check %j", (check, words) => {
+	const golden = [buildGolden({ state: "mismatch", checks: [buildCheck({ ...check, pass: false })] })];
+	expect(told(buildResult({ golden }))[0]).toContain(words);
+});
+
+it("on a backend with a caveat repeats the caveat in a title about speed only where a merged result has another backend too", () => {
+	const latency = (verdict: "regressed" | "improved" | "inconclusive" | "not-comparable" | "missing") => buildComparison({ verdict });
+	const result = buildResult({
+		backend: named("on-cpu").backend,
+		workloads: (["regressed", "improved", "inconclusive", "not-comparable", "missing"] as const).map((verdict) =>
+			buildWorkload({ workload: verdict, latency: latency(verdict) }),
+		),
+		gates: (["p99", "memory", "build-time", "max-latency", "run"] as const).map((gate) => buildGate({ gate, status: "warn" })),
+	});
+	const titlesOf = (shown: typeof result) => highlights(shown).map((highlight) => highlight.title);
+	expect(titlesOf(result)).toHaveLength(10);
+	expect(titlesOf(result).join()).not.toContain("CPU, not TensorRT");
+	const onGpu = { name: "gpu", state: "merged" as const, backend: buildResult().backend };
+	const titles = titlesOf({ ...result, parts: [onGpu] });
+	expect(titles).toHaveLength(10);
+	for (const title of titles) expect(title).toContain("CPU, not TensorRT");
 });

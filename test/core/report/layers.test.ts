@@ -13,38 +13,34 @@ import { diffOf, recordedArm } from "../../support/recorded-engines.ts";
 const explained = (comparison: string, measuredMs: number) =>
 	diffOf(recordedArm(comparison, "base"), recordedArm(comparison, "head"), { measuredMs });
 
-describe("explanationSentences", () => {
-	it("states the cause, how much of the change it explains, and what did not change", () => {
-		expect(explanationSentences(explained("slower-head", 0.00113))).toEqual([
-			"Why: +0.89 ± 0.26 µs: `block1 + block1.relu` – other weights: 4,608 → 18,432 values.",
-			"+0.55 ± 0.33 µs: `stem + stem.relu` – other weights: 432 → 1,728 values; another shape: 8×16×32×32 → 8×64×32×32.",
-			"+0.20 ± 0.20 µs: `pool1` – another shape: 8×16×16×16 → 8×64×16×16.",
-			"Explains +1.65 ± 0.46 of +1.13 µs of the timed runs; the rest is −0.52 µs, at most 0.19 µs a group of nodes.",
-			"Unchanged: 7 of 10 groups of nodes; together −0.45 ± 0.57 µs.",
-		]);
-	});
-
-	it("claims nothing below the noise", () => {
-		expect(explanationSentences(explained("same-model", 0.0001))).toEqual([
-			"Why: No difference in structure; the same kernels.",
-			"No layer explains +0.10 µs of the timed runs: all changes are within the noise.",
-			"Unchanged: 17 of 17 groups of nodes; together −0.40 ± 0.80 µs.",
-		]);
-	});
+it("explanationSentences states the cause, how much of the change it explains, and what did not change", () => {
+	expect(explanationSentences(explained("slower-head", 0.00113))).toEqual([
+		"Why: +0.89 ± 0.26 µs: `block1 + block1.relu` – other weights: 4,608 → 18,432 values.",
+		"+0.55 ± 0.33 µs: `stem + stem.relu` – other weights: 432 → 1,728 values; another shape: 8×16×32×32 → 8×64×32×32.",
+		"+0.20 ± 0.20 µs: `pool1` – another shape: 8×16×16×16 → 8×64×16×16.",
+		"Explains +1.65 ± 0.46 of +1.13 µs of the timed runs; the rest is −0.52 µs, at most 0.19 µs a group of nodes.",
+		"Unchanged: 7 of 10 groups of nodes; together −0.45 ± 0.57 µs.",
+	]);
 });
 
-describe("layerUnit", () => {
-	it.each([
-		[0.9, 0.00663, "6.63", "+6.63"],
-		[2, 0.2143, "0.214", "+0.214"],
-		[2, -0.00001, "0.000", "0.000"],
-		[0.5, -0.0005, "−0.50", "−0.50"],
-		[0.5, 0.000001, "0.00", "0.00"],
-	])("fits the slowest layer of %f ms: %f is %s", (longest, ms, text, change) => {
-		const unit = layerUnit(longest);
-		expect(unit.format(ms)).toBe(text);
-		expect(unit.formatChange(ms)).toBe(change);
-	});
+it("explanationSentences claims nothing below the noise", () => {
+	expect(explanationSentences(explained("same-model", 0.0001))).toEqual([
+		"Why: No difference in structure; the same kernels.",
+		"No layer explains +0.10 µs of the timed runs: all changes are within the noise.",
+		"Unchanged: 17 of 17 groups of nodes; together −0.40 ± 0.80 µs.",
+	]);
+});
+
+it.each([
+	[0.9, 0.00663, "6.63", "+6.63"],
+	[2, 0.2143, "0.214", "+0.214"],
+	[2, -0.00001, "0.000", "0.000"],
+	[0.5, -0.0005, "−0.50", "−0.50"],
+	[0.5, 0.000001, "0.00", "0.00"],
+])("layerUnit fits the slowest layer of %f ms: %f is %s", (longest, ms, text, change) => {
+	const unit = layerUnit(longest);
+	expect(unit.format(ms)).toBe(text);
+	expect(unit.formatChange(ms)).toBe(change);
 });
 
 const hostile = "<img src=x onerror=alert(1)>`**@a";
@@ -53,14 +49,12 @@ function page(workload: Partial<WorkloadResult>): string {
 	return renderHtml(buildResult({ workloads: [buildSlowWorkload(workload), buildWorkload()] }));
 }
 
-describe("reports with engines from the cache", () => {
-	it("report that their build times are not comparable", () => {
-		const builds = [buildBuild({ arm: "base", fromCache: true }), buildBuild()];
-		expect(renderHtml(buildResult({ builds }))).toContain(
-			"Build times are not comparable: the base&#39;s engine comes from the engine cache",
-		);
-		expect(renderMarkdown(buildResult({ builds }))).toContain("(cached)");
-	});
+it("reports with engines from the cache report that their build times are not comparable", () => {
+	const builds = [buildBuild({ arm: "base", fromCache: true }), buildBuild()];
+	expect(renderHtml(buildResult({ builds }))).toContain(
+		"Build times are not comparable: the base&#39;s engine comes from the engine cache",
+	);
+	expect(renderMarkdown(buildResult({ builds }))).toContain("(cached)");
 });
 
 describe("reports with layers", () => {
@@ -69,7 +63,7 @@ describe("reports with layers", () => {
 		head: buildLayers({ stem: 0.02, [hostile]: 0.03, fresh: 0.001 }, { stem: { type: "CaskConvolution", precision: "fp16" } }),
 	};
 
-	it("show the layers of a row that is not green as bars, and all of them folded", () => {
+	it("reports with layers show the layers of a row that is not green as bars, and all of them folded", () => {
 		const html = page({ layers });
 		expect(html).toContain("<h3>Where the time went</h3>");
 		expect(html.match(/class="pairbars"/g)).toHaveLength(3);
@@ -79,19 +73,19 @@ describe("reports with layers", () => {
 		expect(html).not.toContain("<img");
 	});
 
-	it("fold the layers of an unchanged row whole", () => {
+	it("reports with layers fold the layers of an unchanged row whole", () => {
 		const html = renderHtml(buildResult({ workloads: [buildWorkload({ layers })] }));
 		expect(html).not.toContain("<h3>Where the time went</h3>");
 		expect(html).toContain("Where the time went, layer by layer");
 	});
 
-	it("show one arm alone by its slowest layers", () => {
+	it("reports with layers show one arm alone by its slowest layers", () => {
 		const html = page({ layers: { base: null, head: layers.head } });
 		expect(html).toContain("Slowest layers");
 		expect(html).not.toContain("change, µs");
 	});
 
-	it("show thirty kernels of both arms, folded", () => {
+	it("reports with layers show thirty kernels of both arms, folded", () => {
 		const times = (first: number) => Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`kernel<${index}>`, first + index]));
 		const html = page({ kernels: { base: buildKernels(times(1)), head: buildKernels(times(2)) } });
 		expect(html).toContain("Kernels by time, from Nsight Systems");
@@ -100,7 +94,7 @@ describe("reports with layers", () => {
 		expect(html).toContain("… and 10 more kernels");
 	});
 
-	it("explain why in the comment, with names as code", () => {
+	it("reports with layers explain why in the comment, with names as code", () => {
 		const explanation = explained("slower-head", 0.00113);
 		const [row] = explanation.rows;
 		const rows = row === undefined ? [] : [{ ...row, label: hostile }];
@@ -112,7 +106,7 @@ describe("reports with layers", () => {
 		expect(text).not.toContain("<img");
 	});
 
-	it("hold whatever a file says of layers", () => {
+	it("reports with layers hold whatever a file says of layers", () => {
 		const number = fc.double({ min: 0, noNaN: true, max: 1e300 });
 		const layer = fc.record({
 			name: fc.string({ unit: "binary" }),

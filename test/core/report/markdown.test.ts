@@ -10,11 +10,11 @@ import { shownLines } from "../../support/shown-lines.ts";
 const cases = Object.entries(resultCases);
 
 describe("renderMarkdown", () => {
-	it.each(cases)("of %s is the reviewed text", async (name, result) => {
+	it.each(cases)("renderMarkdown of %s is the reviewed text", async (name, result) => {
 		await expect(renderMarkdown(result)).toMatchFileSnapshot(`../../fixtures/reports/${name}.md`);
 	});
 
-	it.each(cases)("of %s fits a comment and closes what it opens", (_, result) => {
+	it.each(cases)("renderMarkdown of %s fits a comment and closes what it opens", (_, result) => {
 		const text = renderMarkdown(result);
 		expect(text.length).toBeLessThanOrEqual(65_536);
 		expect(utf8Bytes(text)).toBeLessThanOrEqual(65_536);
@@ -22,24 +22,24 @@ describe("renderMarkdown", () => {
 		expect((text.match(/^`{3,}text$/gm) ?? []).length).toBe((text.match(/^`{3,}$/gm) ?? []).length - strayFences(text));
 	});
 
-	it.each(["all-green", "no-base"])("of %s shows at most 8 lines", (name) => {
+	it.each(["all-green", "no-base"])("renderMarkdown of %s shows at most 8 lines", (name) => {
 		expect(shownLines(renderMarkdown(resultCases[name] ?? buildResult())).length).toBeLessThanOrEqual(8);
 	});
 
-	it("names the commit, and what a green run rules out", () => {
+	it("renderMarkdown names the commit, and what a green run rules out", () => {
 		expect(renderMarkdown(buildResult())).toContain(
 			"## ✅ TensorRT gate · d4e5f6a: all 4 checks pass · slowdowns of 0.2 % or more are ruled out",
 		);
 		expect(renderMarkdown(buildResult(), { change: "c0ffee1234" })).toContain("gate · c0ffee1: all");
 	});
 
-	it("has a line for each failing output, and no golden check that passes", () => {
+	it("renderMarkdown has a line for each failing output, and no golden check that passes", () => {
 		const text = renderMarkdown(resultCases["mismatch-and-slowdown"] ?? buildResult());
 		expect(text.match(/^- `(logits_out|mask)`: .*; base /gm)).toHaveLength(2);
 		expect(text).not.toMatch(/^\|.*\| pass \|/m);
 	});
 
-	it("reports what it left out, and drops the cheapest first", () => {
+	it("renderMarkdown reports what it left out, and drops the cheapest first", () => {
 		const result = buildResult({
 			...resultCases["many-workloads"],
 			environment: Object.fromEntries(Array.from({ length: 100 }, (_, key) => [`key ${key}`, "v".repeat(200)])),
@@ -54,14 +54,14 @@ describe("renderMarkdown", () => {
 		expect(least.length).toBeLessThanOrEqual(3000);
 	});
 
-	it("keeps headline and first story however small the room", () => {
+	it("renderMarkdown keeps headline and first story however small the room", () => {
 		const text = renderMarkdown(resultCases["many-workloads"] ?? buildResult(), { limit: 1000 });
 		expect(utf8Bytes(text)).toBeLessThanOrEqual(1000);
 		expect(text).toContain("100 slowdowns");
 		expect(text).toContain("Cut here");
 	});
 
-	it("keeps below the limit whatever the names", () => {
+	it("renderMarkdown keeps below the limit whatever the names", () => {
 		const name = fc.oneof(
 			fc.constantFrom(...hostileNames),
 			fc.string({ unit: "binary", maxLength: 400 }),
@@ -86,7 +86,7 @@ describe("renderMarkdown", () => {
 		);
 	});
 
-	it("makes hostile names inert", () => {
+	it("renderMarkdown makes hostile names inert", () => {
 		const text = renderMarkdown(resultCases["hostile"] ?? buildResult());
 		// What stands in a fence or in code is shown as it is.
 		const live = text.replace(/^(`{3,})text\n[\s\S]*?\n\1$/gm, "").replace(/`[^`\n]*`/g, "");
@@ -95,7 +95,7 @@ describe("renderMarkdown", () => {
 		expect(live).not.toMatch(/^## heading/m);
 	});
 
-	it("gives every table row the columns of its head", () => {
+	it("renderMarkdown gives every table row the columns of its head", () => {
 		const lines = renderMarkdown(resultCases["hostile"] ?? buildResult())
 			.replace(/^(`{3,})text\n[\s\S]*?\n\1$/gm, "")
 			.split("\n");
@@ -108,7 +108,7 @@ describe("renderMarkdown", () => {
 		}
 	});
 
-	it("folds unchanged rows away and shows the others", () => {
+	it("renderMarkdown folds unchanged rows away and shows the others", () => {
 		const text = renderMarkdown(resultCases["mismatch-and-slowdown"] ?? buildResult());
 		const [open = "", folded = ""] = text.split("\n<details><summary>1 unchanged row</summary>");
 		expect(open).toContain("| classifier · fp16 · batch 8 |");

@@ -21,12 +21,12 @@ function refusal(text: string): ConfigError {
 }
 
 describe("parseResult", () => {
-	it.each(readdirSync(`${folder}/valid`))("reads the example %s", (name) => {
+	it.each(readdirSync(`${folder}/valid`))("parseResult reads the example %s", (name) => {
 		const text = read(`valid/${name}`);
 		expect(parseResult(text, name)).toEqual(JSON.parse(text));
 	});
 
-	it("upgrades a result of version 1: `caution` is now `caveat`, also of each part", () => {
+	it("parseResult upgrades a result of version 1: `caution` is now `caveat`, also of each part", () => {
 		const backend = { kind: "onnxruntime", name: "ONNX Runtime", version: "1.30.0", device: "CPU" } as const;
 		const part = { name: "a", state: "merged", workloads: 1 } as const;
 		const withKey = (key: string): string => {
@@ -38,7 +38,7 @@ describe("parseResult", () => {
 		expect(refusal(withKey("advice")).message).toContain('no field "advice"');
 	});
 
-	it("upgrades a result of version 1: `loud` is now `weakened`", () => {
+	it("parseResult upgrades a result of version 1: `loud` is now `weakened`", () => {
 		const [change] = parseResult(read("version-1/weakened-golden.json"), "r.json").goldenChanges ?? [];
 		expect(change?.weakened).toEqual(["tolerance of logits: 0.001 to 0.01"]);
 		expect(parseResult(JSON.stringify({ ...buildResult(), schemaVersion: 1 }), "r.json")).toEqual(buildResult());
@@ -58,11 +58,11 @@ describe("parseResult", () => {
 		"negative-pair.json": ["/workloads/0/runs/0/pair", ">= 0"],
 	};
 
-	it("has a line for every invalid example", () => {
+	it("parseResult has a line for every invalid example", () => {
 		expect(Object.keys(invalid).sort()).toEqual(readdirSync(`${folder}/invalid`).sort());
 	});
 
-	it.each(Object.entries(invalid))("refuses the example %s", (name, [pointer, expected]) => {
+	it.each(Object.entries(invalid))("parseResult refuses the example %s", (name, [pointer, expected]) => {
 		const error = refusal(read(`invalid/${name}`));
 		expect(error.code).toBe("result-invalid");
 		expect(error.details).toMatchObject({ pointer, expected, location: { path: "out/result.json" } });
@@ -70,22 +70,22 @@ describe("parseResult", () => {
 		expect(error.message).toContain("out/result.json");
 	});
 
-	it("reports what an empty file is", () => {
+	it("parseResult reports what an empty file is", () => {
 		expect(refusal(" ").message).toBe("out/result.json is not a result: expected JSON, got an empty file.");
 	});
 
-	it.each(Object.entries(resultCases))("reads what the gate writes: %s", (_, result) => {
+	it.each(Object.entries(resultCases))("parseResult reads what the gate writes: %s", (_, result) => {
 		expect(parseResult(JSON.stringify(result), "r.json")).toEqual(result);
 	});
 
-	it("takes __proto__ as a name like any other", () => {
+	it("parseResult takes __proto__ as a name like any other", () => {
 		const text = JSON.stringify(buildResult()).replace('"driver"', '"__proto__"');
 		const parsed = parseResult(text, "r.json");
 		expect(Object.keys(parsed.environment)).toContain("__proto__");
 		expect(({} as Record<string, unknown>)["580.159.04"]).toBeUndefined();
 	});
 
-	it("throws nothing but its own error, whatever the text", () => {
+	it("parseResult throws nothing but its own error, whatever the text", () => {
 		fc.assert(
 			fc.property(fc.oneof(fc.string(), fc.json()), (text) => {
 				expect(refusal(text).code).toBe("result-invalid");

@@ -38,14 +38,12 @@ function judged(gates: string, probes: readonly ProbeResult[] = all) {
 	return { ...buildResult(), probes: [...probes], gates: probes.flatMap((one) => judgeProbe(one, loaded.config, engine!)) };
 }
 
-describe("the gate of probes", () => {
-	it.each([
-		["", ["warn", "pass"]],
-		["gates: { probes: fail }", ["fail", "pass"]],
-		["gates: { probes: off }", []],
-	])("with %j gives %j, and nothing of what is known or does not apply", (gates, statuses) => {
-		expect(judged(gates).gates.map(({ status }) => status)).toEqual(statuses);
-	});
+it.each([
+	["", ["warn", "pass"]],
+	["gates: { probes: fail }", ["fail", "pass"]],
+	["gates: { probes: off }", []],
+])("the gate of probes with %j gives %j, and nothing of what is known or does not apply", (gates, statuses) => {
+	expect(judged(gates).gates.map(({ status }) => status)).toEqual(statuses);
 });
 
 describe("the reports", () => {
@@ -53,11 +51,11 @@ describe("the reports", () => {
 	const markdown = renderMarkdown(result);
 	const terminal = renderTerminal(result, { color: false, columns: 140 });
 
-	it("are of a result that the schema takes", () => {
+	it("the reports are of a result that the schema takes", () => {
 		expect(validate(result), JSON.stringify(validate.errors)).toBe(true);
 	});
 
-	it("call them probes without a reference, everywhere", () => {
+	it("the reports call them probes without a reference, everywhere", () => {
 		for (const text of [markdown, terminal, renderHtml(result)]) {
 			expect(text).toContain("Probes (no reference): 1 of 3 answers agree, 1 does not apply");
 			expect(text).toContain("a row does not depend on its neighbours");
@@ -66,7 +64,7 @@ describe("the reports", () => {
 		expect(terminal + renderHtml(result)).toContain("No input tells padding by its name");
 	});
 
-	it("report each probe that differs once, as severe as its gate, and what is known as a note", () => {
+	it("the reports report each probe that differs once, as severe as its gate, and what is known as a note", () => {
 		const told = highlights(result).filter(({ title }) => title.includes("no reference"));
 		expect(told.map(({ severity, title }) => [severity, title])).toEqual([
 			["warn", "net · fp16 lets rows depend on their neighbours (probe, no reference)"],
@@ -76,13 +74,13 @@ describe("the reports", () => {
 		expect(headline(result)).toContain("1 probe that differs");
 	});
 
-	it("say no more of a probe whose gate is off than the table does", () => {
+	it("the reports say no more of a probe whose gate is off than the table does", () => {
 		const quiet = judged("gates: { probes: off }");
 		expect(highlights(quiet).filter(({ severity }) => severity === "warn")).toEqual([]);
 		expect(renderHtml(quiet)).toContain("a row does not depend on its neighbours");
 	});
 
-	it("show answers that are missing or not a number", () => {
+	it("the reports show answers that are missing or not a number", () => {
 		const titles = highlights(judged("", [probe({ got: "NaN" }), probe({ probe: "profile-ends", got: null, allowed: null })])).map(
 			({ title }) => title,
 		);
@@ -90,12 +88,12 @@ describe("the reports", () => {
 		expect(titles).toContain("net · fp16 gives no answer at a size within its profile (probe, no reference)");
 	});
 
-	it("report nothing if no probe ran", () => {
+	it("the reports report nothing if no probe ran", () => {
 		expect(renderHtml(buildResult())).not.toContain("Probes");
 		expect(renderMarkdown(buildResult())).not.toContain("Probes");
 	});
 
-	it("escape what a model says", () => {
+	it("the reports escape what a model says", () => {
 		const hostile = judged("", [probe({ model: "net", message: "<script>x</script> ::error::`|", output: "<b>|`" })]);
 		expect(renderHtml(hostile)).not.toContain("<script>x");
 		expect(renderMarkdown(hostile)).not.toContain("<script>x");

@@ -16,7 +16,7 @@ const alarm = { marker, source, history };
 const outcomes: readonly Outcome[] = ["pass", "warn", "fail", "inconclusive", "error"];
 
 describe("a marker", () => {
-	it("is found again by its id, whatever the id", () => {
+	it("a marker is found again by its id, whatever the id", () => {
 		fc.assert(
 			fc.property(fc.string({ unit: "binary", maxLength: 400 }), (id) => {
 				const text = renderMarker({ ...marker, id });
@@ -32,23 +32,23 @@ describe("a marker", () => {
 		["> ", "a quotation", "trtgate.yml"],
 		["\n", "not at the start", "trtgate.yml"],
 		["```\n", "code", "trtgate.yml"],
-	])("with %j before it is not ours: %s", (before, _, id) => {
+	])("a marker with %j before it is not ours: %s", (before, _, id) => {
 		expect(findMarker(`${before}${renderMarker(marker)}`, id)).toBeNull();
 	});
 
-	it("whose figures no run has is none", () => {
+	it("a marker whose figures no run has is none", () => {
 		for (const text of ["run:99999999999999999 attempt:1", "run:-1 attempt:1", "run:1e9 attempt:1", "run: attempt:"])
 			expect(findMarker(`<!-- trtgate:trtgate.yml ${text} sha:${sha} -->`, "trtgate.yml")).toBeNull();
 	});
 
-	it("prefers the later run, then the later attempt", () => {
+	it("a marker prefers the later run, then the later attempt", () => {
 		expect(isNewer({ ...marker, runId: 13, attempt: 1 }, marker)).toBe(true);
 		expect(isNewer({ ...marker, attempt: 3 }, marker)).toBe(true);
 		expect(isNewer(marker, marker)).toBe(false);
 		expect(isNewer({ ...marker, runId: 11, attempt: 9 }, marker)).toBe(false);
 	});
 
-	it("belongs to ourselves: by login where it is known, else to a bot", () => {
+	it("a marker belongs to ourselves: by login where it is known, else to a bot", () => {
 		const bot = { login: "github-actions[bot]", type: "Bot" };
 		expect(isOwnAuthor(bot, null)).toBe(true);
 		expect(isOwnAuthor(bot, "github-actions")).toBe(true);
@@ -58,7 +58,7 @@ describe("a marker", () => {
 		expect(isOwnAuthor(null, null)).toBe(false);
 	});
 
-	it("has one id for each config and name", () => {
+	it("a marker has one id for each config and name", () => {
 		expect(markerId("trtgate.yml", "")).toBe("trtgate.yml");
 		expect(markerId("trtgate.yml", "l4")).not.toBe(markerId("trtgate.yml", "h200"));
 	});
@@ -78,7 +78,7 @@ const hostileNames = [
 ];
 
 describe("a comment", () => {
-	it.each(hostileNames)("holds the name %j as text", (name) => {
+	it.each(hostileNames)("a comment holds the name %j as text", (name) => {
 		const result = buildResult({
 			outcome: "fail",
 			workloads: [buildWorkload({ model: name, engine: name, workload: name })],
@@ -96,7 +96,7 @@ describe("a comment", () => {
 		expect(text.match(/^## /gm)).toHaveLength(1);
 	});
 
-	it.each([10, 400, 3000])("of %i workloads stays below GitHub's limit and reports what it leaves out", (count) => {
+	it.each([10, 400, 3000])("a comment of %i workloads stays below GitHub's limit and reports what it leaves out", (count) => {
 		const wide = "🚗".repeat(30);
 		const workloads = Array.from({ length: count }, (_, at) =>
 			buildWorkload({ id: `w${at}`, model: `${wide}${at}`, verdict: "regressed" }),
@@ -119,7 +119,7 @@ describe("a comment", () => {
 describe("the commits", () => {
 	const tested = (ref: string) => buildResult({ arms: { base: null, head: { label: "#7", ref, commit: "e".repeat(40) } } });
 
-	it("of a pull request are named as its people know them, with the merge that was tested", () => {
+	it("the commits of a pull request are named as its people know them, with the merge that was tested", () => {
 		const change = "c".repeat(40);
 		expect(renderComment(tested("refs/pull/7/merge"), marker, { change })).toContain("head ccccccc (merged as eeeeeee), no base");
 		expect(renderComment(tested("refs/pull/7/head"), marker, { change })).toContain("head eeeeeee, no base");
@@ -128,86 +128,76 @@ describe("the commits", () => {
 	});
 });
 
-describe("links", () => {
-	it("stand where there is something to open, and names where there is not", () => {
-		expect(linksMarkdown({})).toBe("full report: `report.html` and `result.json`");
-		expect(
-			linksMarkdown({ report: "https://github.com/a/b/actions/runs/1/artifacts/2", run: "https://github.com/a/b/actions/runs/1" }),
-		).toBe(
-			"full report: [report.html](https://github.com/a/b/actions/runs/1/artifacts/2) and `result.json` · [run](https://github.com/a/b/actions/runs/1)",
-		);
-	});
-
-	it.each(["javascript:alert(1)", "https://x)[y](z", "https://x y", 'https://x"', "", "https://x\n"])("leave %j out", (url) => {
-		expect(linksMarkdown({ report: url, artifact: url, run: url, profiles: url })).toBe("full report: `report.html` and `result.json`");
-	});
+it("links stand where there is something to open, and names where there is not", () => {
+	expect(linksMarkdown({})).toBe("full report: `report.html` and `result.json`");
+	expect(linksMarkdown({ report: "https://github.com/a/b/actions/runs/1/artifacts/2", run: "https://github.com/a/b/actions/runs/1" })).toBe(
+		"full report: [report.html](https://github.com/a/b/actions/runs/1/artifacts/2) and `result.json` · [run](https://github.com/a/b/actions/runs/1)",
+	);
 });
 
-describe("a check run", () => {
-	it("concludes as the outcome is, and blames the runner where it is the runner's", () => {
-		const conclusions = outcomes.map((outcome) => describeCheckRun(buildResult({ outcome }), {}).conclusion);
-		expect(conclusions).toEqual(["success", "success", "failure", "neutral", "failure"]);
-		const broken = buildResult({ outcome: "error", failureKind: "runner" });
-		expect(describeCheckRun(broken, {}).title).toMatch(/^Could not decide \(the runner is at fault, not the change; run it again\): /);
-		expect(describeStatus(broken)).toMatchObject({ state: "error" });
-	});
-
-	it("has a status of at most 140 characters", () => {
-		const result = buildResult({ outcome: "fail", partial: { stage: "x".repeat(500), reason: "y" } });
-		expect(describeStatus(result).description.length).toBeLessThanOrEqual(140);
-	});
-
-	it("annotates the config's first line where a gate has no place", () => {
-		const result = buildResult({ outcome: "fail", gates: [buildGate({ status: "fail", message: "Nowhere." })] });
-		const { location: _, ...gate } = result.gates[0] ?? buildGate({});
-		const [annotation] = describeCheckRun({ ...result, gates: [gate] }, {}).annotations;
-		expect(annotation).toMatchObject({ path: "trtgate.yml", line: 1, level: "failure" });
-	});
+it.each(["javascript:alert(1)", "https://x)[y](z", "https://x y", 'https://x"', "", "https://x\n"])("links leave %j out", (url) => {
+	expect(linksMarkdown({ report: url, artifact: url, run: url, profiles: url })).toBe("full report: `report.html` and `result.json`");
 });
 
-describe("an alarm", () => {
-	it("sounds for a failure and an error, ends when well, and stays as it is where a comparison was inconclusive", () => {
-		expect(outcomes).toEqual(["pass", "warn", "fail", "inconclusive", "error"]);
-		expect(outcomes.map(alarmOf)).toEqual(["close", "close", "open", "keep", "open"]);
-	});
-
-	it("reports whether the engines failed or nothing is known of them", () => {
-		const error = buildResult({ outcome: "error", failureKind: "runner" });
-		expect(alarmTitle(error, "a", source)).toContain("could not decide for a");
-		expect(alarmBody(error, alarm, {})).toContain("The scheduled gate could not decide");
-		expect(alarmBody(buildResult({ outcome: "fail" }), alarm, {})).toContain("The scheduled gate fails");
-	});
-
-	it("finds its history again, whatever its texts", () => {
-		fc.assert(
-			fc.property(fc.string({ unit: "binary", maxLength: 100 }), fc.option(fc.constant("a".repeat(40))), (text, goodCommit) => {
-				const kept = { ...history, goodCommit };
-				expect(findHistory(alarmBody(buildResult(), { ...alarm, source: { ...source, ref: text }, history: kept }, {}))).toEqual(kept);
-			}),
-			{ numRuns: 25 },
-		);
-		expect(findHistory("no alarm")).toBeNull();
-	});
-
-	it("mentions no user", () => {
-		const result = buildResult({ outcome: "fail" });
-		expect(alarmTitle(result, "@team #4", source)).not.toMatch(/@team|#4/);
-		expect(alarmTitle(result, "a\n\u202eb\u001b[31m", source)).not.toMatch(/[\n\u202e\u001b]/);
-		expect(alarmTitle(result, "x".repeat(500), source).length).toBeLessThanOrEqual(200);
-		expect(isRecovered(buildResult({ outcome: "pass" }), { links: { run: "https://github.com/a/b/actions/runs/1" } })).toMatch(
-			/^Well again: .*runs\/1$/,
-		);
-	});
+it("a check run concludes as the outcome is, and blames the runner where it is the runner's", () => {
+	const conclusions = outcomes.map((outcome) => describeCheckRun(buildResult({ outcome }), {}).conclusion);
+	expect(conclusions).toEqual(["success", "success", "failure", "neutral", "failure"]);
+	const broken = buildResult({ outcome: "error", failureKind: "runner" });
+	expect(describeCheckRun(broken, {}).title).toMatch(/^Could not decide \(the runner is at fault, not the change; run it again\): /);
+	expect(describeStatus(broken)).toMatchObject({ state: "error" });
 });
 
-describe("what was not published", () => {
-	it("is reported with its fix, and contains no markup except our own code spans", () => {
-		const text = renderUnpublished([
-			{ what: "comment", message: 'GitHub says "@octocat <b>". The token lacks `checks: write`.', fix: "Add `checks: write`." },
-		]);
-		expect(text).toContain("The outcome stands.");
-		expect(text).toContain("`checks: write`");
-		expect(text).not.toMatch(/@octocat|<b>/);
-		expect(renderUnpublished([])).toBe("");
-	});
+it("a check run has a status of at most 140 characters", () => {
+	const result = buildResult({ outcome: "fail", partial: { stage: "x".repeat(500), reason: "y" } });
+	expect(describeStatus(result).description.length).toBeLessThanOrEqual(140);
+});
+
+it("a check run annotates the config's first line where a gate has no place", () => {
+	const result = buildResult({ outcome: "fail", gates: [buildGate({ status: "fail", message: "Nowhere." })] });
+	const { location: _, ...gate } = result.gates[0] ?? buildGate({});
+	const [annotation] = describeCheckRun({ ...result, gates: [gate] }, {}).annotations;
+	expect(annotation).toMatchObject({ path: "trtgate.yml", line: 1, level: "failure" });
+});
+
+it("an alarm sounds for a failure and an error, ends when well, and stays as it is where a comparison was inconclusive", () => {
+	expect(outcomes).toEqual(["pass", "warn", "fail", "inconclusive", "error"]);
+	expect(outcomes.map(alarmOf)).toEqual(["close", "close", "open", "keep", "open"]);
+});
+
+it("an alarm reports whether the engines failed or nothing is known of them", () => {
+	const error = buildResult({ outcome: "error", failureKind: "runner" });
+	expect(alarmTitle(error, "a", source)).toContain("could not decide for a");
+	expect(alarmBody(error, alarm, {})).toContain("The scheduled gate could not decide");
+	expect(alarmBody(buildResult({ outcome: "fail" }), alarm, {})).toContain("The scheduled gate fails");
+});
+
+it("an alarm finds its history again, whatever its texts", () => {
+	fc.assert(
+		fc.property(fc.string({ unit: "binary", maxLength: 100 }), fc.option(fc.constant("a".repeat(40))), (text, goodCommit) => {
+			const kept = { ...history, goodCommit };
+			expect(findHistory(alarmBody(buildResult(), { ...alarm, source: { ...source, ref: text }, history: kept }, {}))).toEqual(kept);
+		}),
+		{ numRuns: 25 },
+	);
+	expect(findHistory("no alarm")).toBeNull();
+});
+
+it("an alarm mentions no user", () => {
+	const result = buildResult({ outcome: "fail" });
+	expect(alarmTitle(result, "@team #4", source)).not.toMatch(/@team|#4/);
+	expect(alarmTitle(result, "a\n\u202eb\u001b[31m", source)).not.toMatch(/[\n\u202e\u001b]/);
+	expect(alarmTitle(result, "x".repeat(500), source).length).toBeLessThanOrEqual(200);
+	expect(isRecovered(buildResult({ outcome: "pass" }), { links: { run: "https://github.com/a/b/actions/runs/1" } })).toMatch(
+		/^Well again: .*runs\/1$/,
+	);
+});
+
+it("what was not published is reported with its fix, and contains no markup except our own code spans", () => {
+	const text = renderUnpublished([
+		{ what: "comment", message: 'GitHub says "@octocat <b>". The token lacks `checks: write`.', fix: "Add `checks: write`." },
+	]);
+	expect(text).toContain("The outcome stands.");
+	expect(text).toContain("`checks: write`");
+	expect(text).not.toMatch(/@octocat|<b>/);
+	expect(renderUnpublished([])).toBe("");
 });

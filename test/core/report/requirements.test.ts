@@ -40,26 +40,26 @@ const texts = {
 };
 
 describe.each(Object.entries(texts))("the report as %s", (_, text) => {
-	it("lists the loosened limits, with their place in the config", () => {
+	it("the report lists the loosened limits, with their place in the config", () => {
 		expect(text).toContain("Limits: 1 change to review");
 		expect(text.replaceAll("\\", "")).toContain("gates.latency.fail is looser: 10 % → 400 %. It needs a review.");
 		expect(text).toContain("trtgate.yml:11");
 	});
 
-	it("lists what is no longer checked or reported", () => {
+	it("the report lists what is no longer checked or reported", () => {
 		expect(text).toContain("Coverage: 2 no longer checked or reported");
 		expect(text).toContain("peak memory (742 MiB)");
 		expect(text).toContain("int8 · batch 8");
 	});
 
-	it("has neither section where nothing was loosened or dropped", () => {
+	it("the report has neither section where nothing was loosened or dropped", () => {
 		const nothing = buildResult({ gates: [buildGate()] });
 		const shown = [renderMarkdown(nothing), renderHtml(nothing), renderTerminal(nothing, { color: false, columns: 120 })];
 		for (const plain of shown) expect(plain).not.toMatch(/Limits: |Coverage: /);
 	});
 });
 
-it("explains each gate once, and reports how to fix it", () => {
+it("the report explains each gate once, and reports how to fix it", () => {
 	expect(highlights(result).map(({ title, fix }) => [title, fix])).toEqual([
 		["net · fp16: its limits need a review", "Restore the limit, or let a reviewer approve that it is looser from now on."],
 		["net · int8 · batch 8: no longer checked", "Restore it in trtgate.yml, or let a reviewer approve that it is no longer checked."],

@@ -19,13 +19,13 @@ const formats = {
 };
 
 describe.each(Object.entries(formats))("a section that is added to the list, in %s", (_, render) => {
-	it("shows its facts and its highlight", () => {
+	it("a section that is added to the list shows its facts and its highlight", () => {
 		expect(render().toLowerCase()).toContain("disk in use");
 		expect(render()).toContain("The disk is busy: 93 %");
 		expect(render()).toContain("1 busy disk");
 	});
 
-	it("is absent where it is not listed or has nothing to show", () => {
+	it("a section that is added to the list is absent where it is not listed or has nothing to show", () => {
 		expect(render(reportSections)).not.toMatch(/disk in use|disk is busy/i);
 		const nothing = buildResult({ environment: {} });
 		const texts = [
@@ -37,22 +37,21 @@ describe.each(Object.entries(formats))("a section that is added to the list, in 
 	});
 });
 
-describe("the highlights of a section", () => {
-	it("replace the general highlight of the gates that they explain", () => {
-		const general = /peak memory gate warns/;
-		expect(highlights(result, reportSections).map(({ title }) => title)).toEqual([expect.stringMatching(general)]);
-		expect(highlights(result, sections).map(({ title }) => title)).toEqual(["The disk is busy: 93 % <b>"]);
-		expect(headline(result, highlights(result, sections))).toContain("1 busy disk");
-	});
+it("the highlights of a section replace the general highlight of the gates that they explain", () => {
+	const general = /peak memory gate warns/;
+	expect(highlights(result, reportSections).map(({ title }) => title)).toEqual([expect.stringMatching(general)]);
+	expect(highlights(result, sections).map(({ title }) => title)).toEqual(["The disk is busy: 93 % <b>"]);
+	expect(headline(result, highlights(result, sections))).toContain("1 busy disk");
 });
 
-describe("the list of sections", () => {
-	it("names each section once", () => {
-		const ids = reportSections.map(({ id }) => id);
-		expect(new Set(ids).size).toBe(ids.length);
-	});
+it("the list of sections names each section once", () => {
+	const ids = reportSections.map(({ id }) => id);
+	expect(new Set(ids).size).toBe(ids.length);
+});
 
-	it.each(["markdown", "html", "terminal"] as const)("holds all that %s shows between its headline and its end", (format) => {
+it.each(["markdown", "html", "terminal"] as const)(
+	"the list of sections holds all that %s shows between its headline and its end",
+	(format) => {
 		const shown = resultCases["mismatch-and-slowdown"] ?? result;
 		const bare = {
 			markdown: renderMarkdown(shown, { sections: [] }).split("\n## ").length,
@@ -61,5 +60,5 @@ describe("the list of sections", () => {
 		};
 		// HTML keeps its empty appendix.
 		expect(bare[format]).toBe(1);
-	});
-});
+	},
+);

@@ -5,7 +5,7 @@ import { fitText, renderColumns, textWidth, wrapText } from "../../../src/core/r
 import { resultCases } from "../../support/result-cases.ts";
 
 describe.each(Object.entries(resultCases))("renderTerminal of %s", (name, result) => {
-	it("is plain text without colour", () => {
+	it("renderTerminal is plain text without colour", () => {
 		expect(renderTerminal(result, { color: false, columns: 100 })).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
 	});
 
@@ -15,54 +15,50 @@ describe.each(Object.entries(resultCases))("renderTerminal of %s", (name, result
 		expect(colored.replace(/\u001b\[\d+m/g, "")).toBe(renderTerminal(result, { color: false, columns: 100 }));
 	});
 
-	it("says state and headline in its first line", () => {
+	it("renderTerminal says state and headline in its first line", () => {
 		expect(renderTerminal(result, { color: false, columns: 200 }).split("\n")[0]).toMatch(
 			/^(PASSED|PASSED WITH WARNINGS|FAILED|INCONCLUSIVE|COULD NOT DECIDE) {2}\S/,
 		);
 	});
 
-	it.runIf(name !== "hostile")("keeps its lines within 80 columns, words that cannot break aside", () => {
+	it.runIf(name !== "hostile")("renderTerminal keeps its lines within 80 columns, words that cannot break aside", () => {
 		for (const line of renderTerminal(result, { color: false, columns: 80 }).split("\n")) {
 			if (!line.startsWith("  │")) expect(textWidth(line), line).toBeLessThanOrEqual(82);
 		}
 	});
 });
 
-describe("renderTerminal", () => {
-	it("reports what to do next and where the files are", () => {
-		const result = resultCases["build-refused"];
-		const text = result === undefined ? "" : renderTerminal(result, { color: false, columns: 100 });
-		expect(text).toContain("What to do next\n  - Replace the operator in the export");
-		expect(text).toContain("Files\n  report.html");
-	});
+it("renderTerminal reports what to do next and where the files are", () => {
+	const result = resultCases["build-refused"];
+	const text = result === undefined ? "" : renderTerminal(result, { color: false, columns: 100 });
+	expect(text).toContain("What to do next\n  - Replace the operator in the export");
+	expect(text).toContain("Files\n  report.html");
 });
 
-describe("layout", () => {
-	it("counts columns", () => {
-		expect(textWidth("abc µs")).toBe(6);
-		expect(textWidth("漢字🚀")).toBe(6);
-		expect(textWidth("e\u0301")).toBe(1);
-	});
+it("layout counts columns", () => {
+	expect(textWidth("abc µs")).toBe(6);
+	expect(textWidth("漢字🚀")).toBe(6);
+	expect(textWidth("e\u0301")).toBe(1);
+});
 
-	it("wraps between words and cuts with a mark", () => {
-		expect(wrapText("one two three", 7)).toEqual(["one two", "three"]);
-		expect(wrapText("a/very/long/path/that/is/copied x", 10)).toEqual(["a/very/long/path/that/is/copied", "x"]);
-		expect(wrapText("", 10)).toEqual([]);
-		expect(fitText("abcdef", 4)).toBe("ab…f");
-	});
+it("layout wraps between words and cuts with a mark", () => {
+	expect(wrapText("one two three", 7)).toEqual(["one two", "three"]);
+	expect(wrapText("a/very/long/path/that/is/copied x", 10)).toEqual(["a/very/long/path/that/is/copied", "x"]);
+	expect(wrapText("", 10)).toEqual([]);
+	expect(fitText("abcdef", 4)).toBe("ab…f");
+});
 
-	it("never cuts two names into equal ones", () => {
-		const rows = ["detector with a very long name · fp16 · batch 1", "detector with a very long name · fp32 · batch 1"].map((text) => [
-			{ text },
-			{ text: "slower" },
-		]);
-		const lines = renderColumns(rows, { color: false, columns: 20 });
-		expect(new Set(lines).size).toBe(2);
-		expect(lines[0]).toContain("…");
-	});
+it("layout never cuts two names into equal ones", () => {
+	const rows = ["detector with a very long name · fp16 · batch 1", "detector with a very long name · fp32 · batch 1"].map((text) => [
+		{ text },
+		{ text: "slower" },
+	]);
+	const lines = renderColumns(rows, { color: false, columns: 20 });
+	expect(new Set(lines).size).toBe(2);
+	expect(lines[0]).toContain("…");
+});
 
-	it("drops whole columns where there is no room", () => {
-		const row = ["a long name of a workload", "slower", "27.91 µs", "29.02 µs"].map((text) => ({ text }));
-		expect(renderColumns([row], { color: false, columns: 30 })).toEqual(["a long name…a workload  slower"]);
-	});
+it("layout drops whole columns where there is no room", () => {
+	const row = ["a long name of a workload", "slower", "27.91 µs", "29.02 µs"].map((text) => ({ text }));
+	expect(renderColumns([row], { color: false, columns: 30 })).toEqual(["a long name…a workload  slower"]);
 });

@@ -21,42 +21,38 @@ function run(arm: PerfRun["arm"], clock: number, over: Partial<PerfRun> = {}): P
 
 const latency = (verdict: "regressed" | "unchanged", estimate: number) => ({ verdict, estimate, minimalEffect: 0.02 });
 
-describe("inCycles", () => {
-	it("takes the clock out of a change", () => {
-		const [slow, fast] = [{ smClockMhz: 1800 }, { smClockMhz: 1980 }];
-		expect(inCycles(fast, slow, 0.1)).toBeCloseTo(0, 12);
-		expect(inCycles(fast, fast, 0.0418)).toBeCloseTo(0.0418, 12);
-		expect(inCycles(null, fast, 0.1)).toBeNull();
-		expect(inCycles({ smClockMhz: null }, fast, 0.1)).toBeNull();
-		expect(inCycles(fast, fast, null)).toBeNull();
+it("inCycles takes the clock out of a change", () => {
+	const [slow, fast] = [{ smClockMhz: 1800 }, { smClockMhz: 1980 }];
+	expect(inCycles(fast, slow, 0.1)).toBeCloseTo(0, 12);
+	expect(inCycles(fast, fast, 0.0418)).toBeCloseTo(0.0418, 12);
+	expect(inCycles(null, fast, 0.1)).toBeNull();
+	expect(inCycles({ smClockMhz: null }, fast, 0.1)).toBeNull();
+	expect(inCycles(fast, fast, null)).toBeNull();
+});
+
+it("workloadGpu averages runs that count, each arm apart", () => {
+	const runs = [run("base", 1980), run("base", 1960), run("head", 1970), run("head", 100, { state: "unusable" })];
+	expect(workloadGpu(runs, 0.04)).toMatchObject({
+		base: { runs: 2, smClockMhz: 1970, temperatureC: null, memoryUsedBytes: 1980, throttleReasons: ["sw-power-cap"], powerCapShare: 0.5 },
+		head: { runs: 1, smClockMhz: 1970 },
+		cycles: expect.closeTo(0.04, 12),
 	});
 });
 
-describe("workloadGpu", () => {
-	it("averages runs that count, each arm apart", () => {
-		const runs = [run("base", 1980), run("base", 1960), run("head", 1970), run("head", 100, { state: "unusable" })];
-		expect(workloadGpu(runs, 0.04)).toMatchObject({
-			base: { runs: 2, smClockMhz: 1970, temperatureC: null, memoryUsedBytes: 1980, throttleReasons: ["sw-power-cap"], powerCapShare: 0.5 },
-			head: { runs: 1, smClockMhz: 1970 },
-			cycles: expect.closeTo(0.04, 12),
-		});
-	});
+it("workloadGpu is nothing without telemetry", () => {
+	const { gpu: _, ...bare } = run("head", 1980);
+	expect(workloadGpu([bare], null)).toBeNull();
+});
 
-	it("is nothing without telemetry", () => {
-		const { gpu: _, ...bare } = run("head", 1980);
-		expect(workloadGpu([bare], null)).toBeNull();
-	});
-
-	it("keeps to the better source of utilisation", () => {
-		const counted = run("head", 1980);
-		if (counted.gpu) counted.gpu.use = { source: "gpm", smUtilisation: 0.4, memoryBandwidth: 0.02, smOccupancy: 0.1, tensorActivity: 0.2 };
-		expect(workloadGpu([counted, run("head", 1980)], null)?.head?.use).toEqual({
-			source: "gpm",
-			smUtilisation: 0.4,
-			memoryBandwidth: 0.02,
-			smOccupancy: 0.1,
-			tensorActivity: 0.2,
-		});
+it("workloadGpu keeps to the better source of utilisation", () => {
+	const counted = run("head", 1980);
+	if (counted.gpu) counted.gpu.use = { source: "gpm", smUtilisation: 0.4, memoryBandwidth: 0.02, smOccupancy: 0.1, tensorActivity: 0.2 };
+	expect(workloadGpu([counted, run("head", 1980)], null)?.head?.use).toEqual({
+		source: "gpm",
+		smUtilisation: 0.4,
+		memoryBandwidth: 0.02,
+		smOccupancy: 0.1,
+		tensorActivity: 0.2,
 	});
 });
 
@@ -86,7 +82,7 @@ describe("clockNotes", () => {
 			latency("unchanged", 0.01),
 			"The GPU ran at 1980 MHz for the base and at 1960 MHz for the head; counted in its cycles, the change is 0.0 %.",
 		],
-	])("%i and %i MHz", (...[base, head, of, sentence]) => {
+	])("clockNotes %i and %i MHz", (...[base, head, of, sentence]) => {
 		expect(notes(base, head, of)).toEqual([sentence]);
 	});
 });

@@ -1,7 +1,7 @@
 // Which runs may count: by conditions, blind to the arm.
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { GpuWindow } from "../../../src/core/schema/result.ts";
 import { judgeValidity, type RunConditions } from "../../../src/core/telemetry/validity.ts";
 import { gpuWindow } from "../../../src/core/telemetry/window.ts";
@@ -32,82 +32,81 @@ function conditions(
 const usual = (count: number): RunConditions[] => Array.from({ length: count }, () => conditions());
 const judge = (run: RunConditions, others: RunConditions[]) => judgeValidity(run, [run, ...others]);
 
-describe("judgeValidity", () => {
-	it.each([
-		["hw-slowdown", "a hardware slowdown"],
-		["sw-thermal", "a thermal slowdown by the driver"],
-		["hw-thermal", "a thermal slowdown by the hardware"],
-		["hw-power-brake", "the power brake of the machine"],
-	])("throws out a run that saw %s", (reason, words) => {
-		expect(judge(conditions({ reasons: ["sw-power-cap", reason] }), usual(5))).toEqual({
-			state: "invalid",
-			reason: `the GPU's clocks were limited by ${words}`,
-		});
-	});
-
-	it.each([[[]], [["sw-power-cap"]], [["applications-clocks", "sync-boost", "display-clocks", "bit-9"]]])(
-		"lets reasons %j stand",
-		(reasons) => {
-			expect(judge(conditions({ reasons }), usual(5))).toEqual({ state: "valid" });
-		},
-	);
-
-	it("names another process on the GPU", () => {
-		expect(judge(conditions({ foreignProcesses: ["python3", "ffmpeg"] }), [])).toEqual({
-			state: "invalid",
-			reason: "another process used the GPU: python3 (process 7) and 1 more",
-		});
-	});
-
-	it.each([
-		[1919, "invalid"],
-		[1921, "valid"],
-		[2039, "valid"],
-		[2041, "invalid"],
-	])("judges a clock of %i MHz among 1980 MHz as %s: 3 %% is the limit", (clock, state) => {
-		expect(judge(conditions({ clock }), usual(5)).state).toBe(state);
-	});
-
-	it("lets a clock stand that the power cap has set: the load is its cause", () => {
-		expect(judge(conditions({ clock: 1500, capped: 1, reasons: ["sw-power-cap"] }), usual(5))).toEqual({ state: "valid" });
-	});
-
-	it("takes what half of the runs have for a result, not for an incident", () => {
-		const slow = Array.from({ length: 4 }, () => conditions({ clock: 1500, share: 0.3 }));
-		for (const run of slow) expect(judgeValidity(run, [...slow, ...usual(4)])).toEqual({ state: "valid" });
-	});
-
-	it("reports how far the compute share fell", () => {
-		expect(judge(conditions({ share: 0.3 }), usual(5))).toEqual({
-			state: "invalid",
-			reason: "the GPU computed for 30.0 % of the time, in other runs for 64.0 %",
-		});
-		expect(judge(conditions({ share: 0.9 }), usual(5))).toEqual({ state: "valid" });
-	});
-
-	it("judges nothing that is not known", () => {
-		const unknown: RunConditions = { window: null, computeShare: null, foreignProcesses: [] };
-		expect(judgeValidity(unknown, [])).toEqual({ state: "valid" });
-		expect(judge(unknown, usual(5))).toEqual({ state: "valid" });
-		expect(judgeValidity(conditions(), [])).toEqual({ state: "valid" });
-	});
-
-	it("gives the same verdict whatever the order of the runs", () => {
-		const run = fc.record({ clock: fc.integer({ min: 1800, max: 2100 }), share: fc.double({ min: 0.1, max: 1, noNaN: true }) });
-		fc.assert(
-			fc.property(fc.array(run, { minLength: 1, maxLength: 12 }), (list) => {
-				const all = list.map(conditions);
-				const verdicts = all.map((one) => judgeValidity(one, all));
-				const backwards = [...all].reverse();
-				expect(all.map((one) => judgeValidity(one, backwards))).toEqual(verdicts);
-				expect(verdicts.filter(({ state }) => state === "invalid").length).toBeLessThanOrEqual((2 * all.length) / 3);
-			}),
-		);
+it.each([
+	["hw-slowdown", "a hardware slowdown"],
+	["sw-thermal", "a thermal slowdown by the driver"],
+	["hw-thermal", "a thermal slowdown by the hardware"],
+	["hw-power-brake", "the power brake of the machine"],
+])("judgeValidity throws out a run that saw %s", (reason, words) => {
+	expect(judge(conditions({ reasons: ["sw-power-cap", reason] }), usual(5))).toEqual({
+		state: "invalid",
+		reason: `the GPU's clocks were limited by ${words}`,
 	});
 });
 
-describe("recorded comparisons on one H200", () => {
-	it.each(["same-model", "slower-head", "wrong-head"])("%s: every run has samples, ran at 1980 MHz, and counts", (name) => {
+it.each([[[]], [["sw-power-cap"]], [["applications-clocks", "sync-boost", "display-clocks", "bit-9"]]])(
+	"judgeValidity lets reasons %j stand",
+	(reasons) => {
+		expect(judge(conditions({ reasons }), usual(5))).toEqual({ state: "valid" });
+	},
+);
+
+it("judgeValidity names another process on the GPU", () => {
+	expect(judge(conditions({ foreignProcesses: ["python3", "ffmpeg"] }), [])).toEqual({
+		state: "invalid",
+		reason: "another process used the GPU: python3 (process 7) and 1 more",
+	});
+});
+
+it.each([
+	[1919, "invalid"],
+	[1921, "valid"],
+	[2039, "valid"],
+	[2041, "invalid"],
+])("judgeValidity judges a clock of %i MHz among 1980 MHz as %s: 3 %% is the limit", (clock, state) => {
+	expect(judge(conditions({ clock }), usual(5)).state).toBe(state);
+});
+
+it("judgeValidity lets a clock stand that the power cap has set: the load is its cause", () => {
+	expect(judge(conditions({ clock: 1500, capped: 1, reasons: ["sw-power-cap"] }), usual(5))).toEqual({ state: "valid" });
+});
+
+it("judgeValidity takes what half of the runs have for a result, not for an incident", () => {
+	const slow = Array.from({ length: 4 }, () => conditions({ clock: 1500, share: 0.3 }));
+	for (const run of slow) expect(judgeValidity(run, [...slow, ...usual(4)])).toEqual({ state: "valid" });
+});
+
+it("judgeValidity reports how far the compute share fell", () => {
+	expect(judge(conditions({ share: 0.3 }), usual(5))).toEqual({
+		state: "invalid",
+		reason: "the GPU computed for 30.0 % of the time, in other runs for 64.0 %",
+	});
+	expect(judge(conditions({ share: 0.9 }), usual(5))).toEqual({ state: "valid" });
+});
+
+it("judgeValidity judges nothing that is not known", () => {
+	const unknown: RunConditions = { window: null, computeShare: null, foreignProcesses: [] };
+	expect(judgeValidity(unknown, [])).toEqual({ state: "valid" });
+	expect(judge(unknown, usual(5))).toEqual({ state: "valid" });
+	expect(judgeValidity(conditions(), [])).toEqual({ state: "valid" });
+});
+
+it("judgeValidity gives the same verdict whatever the order of the runs", () => {
+	const run = fc.record({ clock: fc.integer({ min: 1800, max: 2100 }), share: fc.double({ min: 0.1, max: 1, noNaN: true }) });
+	fc.assert(
+		fc.property(fc.array(run, { minLength: 1, maxLength: 12 }), (list) => {
+			const all = list.map(conditions);
+			const verdicts = all.map((one) => judgeValidity(one, all));
+			const backwards = [...all].reverse();
+			expect(all.map((one) => judgeValidity(one, backwards))).toEqual(verdicts);
+			expect(verdicts.filter(({ state }) => state === "invalid").length).toBeLessThanOrEqual((2 * all.length) / 3);
+		}),
+	);
+});
+
+it.each(["same-model", "slower-head", "wrong-head"])(
+	"recorded comparisons on one H200 %s: every run has samples, ran at 1980 MHz, and counts",
+	(name) => {
 		const { samples, runs } = readComparison(name);
 		expect(runs).toHaveLength(16);
 		const all = runs.map(({ fromMs, toMs }): RunConditions => {
@@ -120,17 +119,15 @@ describe("recorded comparisons on one H200", () => {
 			expect(run.window?.throttleReasons).toEqual([]);
 			expect(judgeValidity(run, all)).toEqual({ state: "valid" });
 		}
-	});
+	},
+);
 
-	it("another process on the GPU is found by the compute share alone, and no undisturbed process is accused", () => {
-		const runs: { series: string; arm: string; n: number; medianMs: number; meanMs: number; wallMs: number }[] = JSON.parse(
-			readFileSync("test/fixtures/nvidia-smi/shares.json", "utf8"),
-		);
-		const all = runs.map(
-			(run): RunConditions => ({ window: null, computeShare: (run.n * run.medianMs) / run.wallMs, foreignProcesses: [] }),
-		);
-		const invalid = runs.filter((_, at) => judgeValidity(all[at]!, all).state === "invalid");
-		expect(runs.filter(({ arm }) => arm === "neighbour")).toHaveLength(4);
-		expect(invalid.map(({ arm }) => arm)).toEqual(["neighbour", "neighbour", "neighbour", "neighbour"]);
-	});
+it("recorded comparisons on one H200 another process on the GPU is found by the compute share alone, and no undisturbed process is accused", () => {
+	const runs: { series: string; arm: string; n: number; medianMs: number; meanMs: number; wallMs: number }[] = JSON.parse(
+		readFileSync("test/fixtures/nvidia-smi/shares.json", "utf8"),
+	);
+	const all = runs.map((run): RunConditions => ({ window: null, computeShare: (run.n * run.medianMs) / run.wallMs, foreignProcesses: [] }));
+	const invalid = runs.filter((_, at) => judgeValidity(all[at]!, all).state === "invalid");
+	expect(runs.filter(({ arm }) => arm === "neighbour")).toHaveLength(4);
+	expect(invalid.map(({ arm }) => arm)).toEqual(["neighbour", "neighbour", "neighbour", "neighbour"]);
 });

@@ -1,6 +1,6 @@
 // What the GPU did in a stretch of time.
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { foreignProcessesOf } from "../../../src/core/telemetry/foreign-processes.ts";
 import { reasonNames } from "../../../src/core/telemetry/reasons.ts";
 import type { GpuProcess, TelemetrySample } from "../../../src/core/telemetry/sample.ts";
@@ -28,110 +28,102 @@ const process = (owner: GpuProcess["owner"], pid: number | null, memoryBytes: nu
 	owner,
 });
 
-describe("between", () => {
-	it("finds what a plain filter finds", () => {
-		const times = fc
-			.array(fc.integer({ min: 0, max: 50 }), { maxLength: 30 })
-			.map((list) => list.sort((a, b) => a - b).map((atMs) => ({ atMs })));
-		fc.assert(
-			fc.property(times, fc.integer({ min: -5, max: 55 }), fc.integer({ min: -5, max: 55 }), (list, from, to) => {
-				expect(between(list, from, to)).toEqual(list.filter(({ atMs }) => atMs >= from && atMs <= to));
-			}),
-		);
+it("between finds what a plain filter finds", () => {
+	const times = fc
+		.array(fc.integer({ min: 0, max: 50 }), { maxLength: 30 })
+		.map((list) => list.sort((a, b) => a - b).map((atMs) => ({ atMs })));
+	fc.assert(
+		fc.property(times, fc.integer({ min: -5, max: 55 }), fc.integer({ min: -5, max: 55 }), (list, from, to) => {
+			expect(between(list, from, to)).toEqual(list.filter(({ atMs }) => atMs >= from && atMs <= to));
+		}),
+	);
+});
+
+it("gpuWindow leaves the clocks of an idle GPU out, and keeps its memory", () => {
+	const samples = [
+		sample(0, { smClockMhz: 345, eventReasons: 1n, memoryUsedBytes: 9000 }),
+		sample(100),
+		sample(200, { smClockMhz: 1500, eventReasons: 0x24n }),
+	];
+	expect(gpuWindow({ samples, use: [], processes: [] }, 0, 200)).toMatchObject({
+		samples: 3,
+		smClockMhz: { mean: 1740, min: 1500, max: 1980 },
+		memoryUsedBytes: 9000,
+		throttleReasons: ["sw-power-cap", "sw-thermal"],
+		powerCapShare: 0.5,
+		use: { source: "nvidia-smi", smUtilisation: 0.5, memoryBandwidth: 0.1 },
 	});
 });
 
-describe("gpuWindow", () => {
-	it("leaves the clocks of an idle GPU out, and keeps its memory", () => {
-		const samples = [
-			sample(0, { smClockMhz: 345, eventReasons: 1n, memoryUsedBytes: 9000 }),
-			sample(100),
-			sample(200, { smClockMhz: 1500, eventReasons: 0x24n }),
-		];
-		expect(gpuWindow({ samples, use: [], processes: [] }, 0, 200)).toMatchObject({
-			samples: 3,
-			smClockMhz: { mean: 1740, min: 1500, max: 1980 },
-			memoryUsedBytes: 9000,
-			throttleReasons: ["sw-power-cap", "sw-thermal"],
-			powerCapShare: 0.5,
-			use: { source: "nvidia-smi", smUtilisation: 0.5, memoryBandwidth: 0.1 },
-		});
+it("gpuWindow is nothing where nothing was read, and null where nothing is reported", () => {
+	expect(gpuWindow({ samples: [sample(0)], use: [], processes: [] }, 1, 5)).toBeNull();
+	const dumb = sample(0, {
+		smClockMhz: null,
+		powerW: null,
+		memoryUsedBytes: null,
+		kernelTime: null,
+		memoryTime: null,
+		eventReasons: null,
 	});
-
-	it("is nothing where nothing was read, and null where nothing is reported", () => {
-		expect(gpuWindow({ samples: [sample(0)], use: [], processes: [] }, 1, 5)).toBeNull();
-		const dumb = sample(0, {
-			smClockMhz: null,
-			powerW: null,
-			memoryUsedBytes: null,
-			kernelTime: null,
-			memoryTime: null,
-			eventReasons: null,
-		});
-		expect(gpuWindow({ samples: [dumb], use: [], processes: [] }, 0, 0)).toMatchObject({
-			smClockMhz: null,
-			powerW: null,
-			memoryUsedBytes: null,
-			use: null,
-			powerCapShare: null,
-			throttleReasons: [],
-		});
-	});
-
-	it("prefers the hardware's counters, which speak of the second before", () => {
-		const use = (atMs: number, smUtilisation: number) => ({
-			atMs,
-			smUtilisation,
-			memoryBandwidth: 0.02,
-			smOccupancy: 0.08,
-			tensorActivity: 0.16,
-		});
-		const trace = { samples: [sample(1000)], use: [use(1200, 0.1), use(2200, 0.4), use(3200, 0.6), use(4200, 0.9)], processes: [] };
-		expect(gpuWindow(trace, 1000, 3000)?.use).toEqual({
-			source: "gpm",
-			smUtilisation: 0.5,
-			memoryBandwidth: 0.02,
-			smOccupancy: 0.08,
-			tensorActivity: 0.16,
-		});
-	});
-
-	it("tells our memory from others' only where every process tells", () => {
-		const at = (processes: GpuProcess[]) => gpuWindow({ samples: [sample(0)], use: [], processes: [{ atMs: 0, processes }] }, 0, 1);
-		expect(at([process("ours", 1, 100), process("foreign", 2, 7)])).toMatchObject({ ownMemoryBytes: 100, otherMemoryBytes: 7 });
-		expect(at([process("ours", 1, 100), process("foreign", 2, null)])).toMatchObject({ ownMemoryBytes: null, otherMemoryBytes: null });
-		expect(at([process("ours", 1, 100), process("unknown", 2, 7)])).toMatchObject({ ownMemoryBytes: 100, otherMemoryBytes: 7 });
-		expect(at([process("unknown", 1, 100)])).toMatchObject({ ownMemoryBytes: null });
+	expect(gpuWindow({ samples: [dumb], use: [], processes: [] }, 0, 0)).toMatchObject({
+		smClockMhz: null,
+		powerW: null,
+		memoryUsedBytes: null,
+		use: null,
+		powerCapShare: null,
+		throttleReasons: [],
 	});
 });
 
-describe("reasonNames", () => {
-	it("names NVML's bits, and numbers those it does not know", () => {
-		expect(reasonNames(0x1ffn)).toEqual([
-			"applications-clocks",
-			"sw-power-cap",
-			"hw-slowdown",
-			"sync-boost",
-			"sw-thermal",
-			"hw-thermal",
-			"hw-power-brake",
-			"display-clocks",
-		]);
-		expect(reasonNames(0x1n)).toEqual([]);
-		expect(reasonNames(0x8000000000000200n)).toEqual(["bit-9", "bit-63"]);
+it("gpuWindow prefers the hardware's counters, which speak of the second before", () => {
+	const use = (atMs: number, smUtilisation: number) => ({
+		atMs,
+		smUtilisation,
+		memoryBandwidth: 0.02,
+		smOccupancy: 0.08,
+		tensorActivity: 0.16,
+	});
+	const trace = { samples: [sample(1000)], use: [use(1200, 0.1), use(2200, 0.4), use(3200, 0.6), use(4200, 0.9)], processes: [] };
+	expect(gpuWindow(trace, 1000, 3000)?.use).toEqual({
+		source: "gpm",
+		smUtilisation: 0.5,
+		memoryBandwidth: 0.02,
+		smOccupancy: 0.08,
+		tensorActivity: 0.16,
 	});
 });
 
-describe("foreignProcessesOf", () => {
-	it("takes foreign processes, once each, and no resident", () => {
-		const readings = [1, 2].map((atMs) => ({ atMs, processes: [process("ours", 1), process("resident", 2), process("foreign", 3)] }));
-		expect(foreignProcessesOf(readings).map(({ pid }) => pid)).toEqual([3]);
-	});
+it("gpuWindow tells our memory from others' only where every process tells", () => {
+	const at = (processes: GpuProcess[]) => gpuWindow({ samples: [sample(0)], use: [], processes: [{ atMs: 0, processes }] }, 0, 1);
+	expect(at([process("ours", 1, 100), process("foreign", 2, 7)])).toMatchObject({ ownMemoryBytes: 100, otherMemoryBytes: 7 });
+	expect(at([process("ours", 1, 100), process("foreign", 2, null)])).toMatchObject({ ownMemoryBytes: null, otherMemoryBytes: null });
+	expect(at([process("ours", 1, 100), process("unknown", 2, 7)])).toMatchObject({ ownMemoryBytes: 100, otherMemoryBytes: 7 });
+	expect(at([process("unknown", 1, 100)])).toMatchObject({ ownMemoryBytes: null });
+});
 
-	it("takes one unknown process for ours, and the older ones for strangers", () => {
-		const reading = (...pids: number[]) => [{ atMs: 0, processes: pids.map((pid) => process("unknown", pid)) }];
-		expect(foreignProcessesOf(reading(8))).toEqual([]);
-		expect(foreignProcessesOf(reading(8, 9)).map(({ pid }) => pid)).toEqual([8]);
-		expect(foreignProcessesOf([{ atMs: 0, processes: [process("ours", 1), process("unknown", 9)] }]).map(({ pid }) => pid)).toEqual([9]);
-	});
+it("reasonNames names NVML's bits, and numbers those it does not know", () => {
+	expect(reasonNames(0x1ffn)).toEqual([
+		"applications-clocks",
+		"sw-power-cap",
+		"hw-slowdown",
+		"sync-boost",
+		"sw-thermal",
+		"hw-thermal",
+		"hw-power-brake",
+		"display-clocks",
+	]);
+	expect(reasonNames(0x1n)).toEqual([]);
+	expect(reasonNames(0x8000000000000200n)).toEqual(["bit-9", "bit-63"]);
+});
+
+it("foreignProcessesOf takes foreign processes, once each, and no resident", () => {
+	const readings = [1, 2].map((atMs) => ({ atMs, processes: [process("ours", 1), process("resident", 2), process("foreign", 3)] }));
+	expect(foreignProcessesOf(readings).map(({ pid }) => pid)).toEqual([3]);
+});
+
+it("foreignProcessesOf takes one unknown process for ours, and the older ones for strangers", () => {
+	const reading = (...pids: number[]) => [{ atMs: 0, processes: pids.map((pid) => process("unknown", pid)) }];
+	expect(foreignProcessesOf(reading(8))).toEqual([]);
+	expect(foreignProcessesOf(reading(8, 9)).map(({ pid }) => pid)).toEqual([8]);
+	expect(foreignProcessesOf([{ atMs: 0, processes: [process("ours", 1), process("unknown", 9)] }]).map(({ pid }) => pid)).toEqual([9]);
 });

@@ -17,61 +17,57 @@ import { cpuMs } from "../../support/cpu-time.ts";
 
 const anyText = fc.string({ unit: "binary", maxLength: 200 });
 
-describe("cleanText", () => {
-	it.each([
-		["\u001b[31mred\u001b[0m", "red"],
-		["\u001b]0;title\u0007after", "after"],
-		["\u001b]8;;http://x\u001b\\link\u001b]8;;\u001b\\", "link"],
-		["\u001b(Bplain", "plain"],
-		["a\r\nb\tc\u2028d", "a b c d"],
-		["\u202egnp.exe\u202c", "gnp.exe"],
-		["net\u061c12\u206a.\u{e0041}onnx", "net12.onnx"],
-		["lone \ud800 half", "lone \ufffd half"],
-		["nul\u0000", "nul "],
-		["é 漢字 🚀", "é 漢字 🚀"],
-	])("turns %j into %j", (text, clean) => {
-		expect(cleanText(text)).toBe(clean);
-	});
-
-	it("leaves no control character, reordering mark or broken code unit in any text", () => {
-		fc.assert(
-			fc.property(anyText, (text) => {
-				expect(cleanText(text)).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u061c\u202a-\u202e\u2066-\u206f\u2028\u2029]|\p{Surrogate}/u);
-			}),
-		);
-	});
-
-	it("takes linear time on a text that is all escape characters", () => {
-		const started = cpuMs();
-		cleanText("\u001b]".repeat(200_000));
-		cleanText("\u001b[".repeat(200_000));
-		expect(cpuMs() - started).toBeLessThan(2000);
-	});
+it.each([
+	["\u001b[31mred\u001b[0m", "red"],
+	["\u001b]0;title\u0007after", "after"],
+	["\u001b]8;;http://x\u001b\\link\u001b]8;;\u001b\\", "link"],
+	["\u001b(Bplain", "plain"],
+	["a\r\nb\tc\u2028d", "a b c d"],
+	["\u202egnp.exe\u202c", "gnp.exe"],
+	["net\u061c12\u206a.\u{e0041}onnx", "net12.onnx"],
+	["lone \ud800 half", "lone \ufffd half"],
+	["nul\u0000", "nul "],
+	["é 漢字 🚀", "é 漢字 🚀"],
+])("cleanText turns %j into %j", (text, clean) => {
+	expect(cleanText(text)).toBe(clean);
 });
 
-describe("shorten", () => {
-	it("keeps short texts and cuts the middle out of long ones", () => {
-		expect(shorten("short", 10)).toBe("short");
-		const cut = shorten(`models/${"x".repeat(300)}/net.onnx`, 40);
-		expect(cut.startsWith("models/")).toBe(true);
-		expect(cut.endsWith("net.onnx")).toBe(true);
-		expect(cut).toHaveLength(40);
-	});
+it("cleanText leaves no control character, reordering mark or broken code unit in any text", () => {
+	fc.assert(
+		fc.property(anyText, (text) => {
+			expect(cleanText(text)).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u061c\u202a-\u202e\u2066-\u206f\u2028\u2029]|\p{Surrogate}/u);
+		}),
+	);
+});
 
-	it("never cuts a character in two", () => {
-		fc.assert(
-			fc.property(fc.string({ unit: "grapheme", maxLength: 300 }), fc.integer({ min: 3, max: 80 }), (text, max) => {
-				const cut = shorten(text, max);
-				expect([...cut].length).toBeLessThanOrEqual(Math.max(max, text.length <= max ? text.length : 0));
-				if (!/\p{Surrogate}/u.test(text)) expect(cut).not.toMatch(/\p{Surrogate}/u);
-			}),
-		);
-	});
+it("cleanText takes linear time on a text that is all escape characters", () => {
+	const started = cpuMs();
+	cleanText("\u001b]".repeat(200_000));
+	cleanText("\u001b[".repeat(200_000));
+	expect(cpuMs() - started).toBeLessThan(2000);
+});
 
-	it("names what has no visible name", () => {
-		expect(cleanName("\u0000\n")).toBe("(no name)");
-		expect(cleanName("x".repeat(300))).toHaveLength(80);
-	});
+it("shorten keeps short texts and cuts the middle out of long ones", () => {
+	expect(shorten("short", 10)).toBe("short");
+	const cut = shorten(`models/${"x".repeat(300)}/net.onnx`, 40);
+	expect(cut.startsWith("models/")).toBe(true);
+	expect(cut.endsWith("net.onnx")).toBe(true);
+	expect(cut).toHaveLength(40);
+});
+
+it("shorten never cuts a character in two", () => {
+	fc.assert(
+		fc.property(fc.string({ unit: "grapheme", maxLength: 300 }), fc.integer({ min: 3, max: 80 }), (text, max) => {
+			const cut = shorten(text, max);
+			expect([...cut].length).toBeLessThanOrEqual(Math.max(max, text.length <= max ? text.length : 0));
+			if (!/\p{Surrogate}/u.test(text)) expect(cut).not.toMatch(/\p{Surrogate}/u);
+		}),
+	);
+});
+
+it("shorten names what has no visible name", () => {
+	expect(cleanName("\u0000\n")).toBe("(no name)");
+	expect(cleanName("x".repeat(300))).toHaveLength(80);
 });
 
 describe("escapeMarkdown", () => {
@@ -96,11 +92,11 @@ describe("escapeMarkdown", () => {
 		["+4.2 %", "+4.2 %"],
 		["&lt;b&gt;", "&amp;lt;b&amp;gt;"],
 		["back\\slash", "back\\\\slash"],
-	])("turns %j into %j", (text, escaped) => {
+	])("escapeMarkdown turns %j into %j", (text, escaped) => {
 		expect(escapeMarkdown(text)).toBe(escaped);
 	});
 
-	it("lets no live markup through, whatever the text", () => {
+	it("escapeMarkdown lets no live markup through, whatever the text", () => {
 		fc.assert(
 			fc.property(anyText, (text) => {
 				const escaped = escapeMarkdown(text).replace(/\\[\\`*_[\]|~$#=.)+-]/g, "");
@@ -110,77 +106,65 @@ describe("escapeMarkdown", () => {
 	});
 });
 
-describe("markdownCode", () => {
-	it("uses backticks where nothing can break out of them", () => {
-		expect(markdownCode("/layer3/conv2 + relu")).toBe("`/layer3/conv2 + relu`");
-		expect(markdownCode("__myl_Res_0")).toBe("`__myl_Res_0`");
-	});
-
-	it.each(["a`b", "a|b", "<x>", "a\nb`", " ", "@team"])("uses HTML for %j", (text) => {
-		expect(markdownCode(text)).toBe(`<code>${escapeMarkdown(text)}</code>`);
-	});
+it("markdownCode uses backticks where nothing can break out of them", () => {
+	expect(markdownCode("/layer3/conv2 + relu")).toBe("`/layer3/conv2 + relu`");
+	expect(markdownCode("__myl_Res_0")).toBe("`__myl_Res_0`");
 });
 
-describe("markdownFence", () => {
-	it("is longer than any fence inside it", () => {
-		expect(markdownFence(["a", "````", "b"])).toBe("`````text\na\n````\nb\n`````");
-		expect(markdownFence([])).toBe("```text\n\n```");
-	});
+it.each(["a`b", "a|b", "<x>", "a\nb`", " ", "@team"])("markdownCode uses HTML for %j", (text) => {
+	expect(markdownCode(text)).toBe(`<code>${escapeMarkdown(text)}</code>`);
 });
 
-describe("escapeHtml and escapeXml", () => {
-	it("write the five characters as entities", () => {
-		expect(escapeHtml(`<a href="x" b='y'>&`)).toBe("&lt;a href=&quot;x&quot; b=&#39;y&#39;&gt;&amp;");
-	});
-
-	it("leave nothing that XML 1.0 forbids", () => {
-		fc.assert(
-			fc.property(anyText, (text) => {
-				expect(escapeXml(`${text}\ufffe\uffff\u0008`)).not.toMatch(
-					/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff<>"']|\p{Surrogate}/u,
-				);
-			}),
-		);
-	});
+it("markdownFence is longer than any fence inside it", () => {
+	expect(markdownFence(["a", "````", "b"])).toBe("`````text\na\n````\nb\n`````");
+	expect(markdownFence([])).toBe("```text\n\n```");
 });
 
-describe("disarmCommands", () => {
-	it.each(["::error::x", "  ::add-mask::x", "a\n\t::set-output name=outcome::pass", "\u3000::x::", "::::error::"])(
-		"takes the command out of %j",
-		(text) => {
-			for (const line of disarmCommands(text).split(/\r?\n/)) expect(line.trimStart()).not.toMatch(/^::/);
-		},
+it("escapeHtml and escapeXml write the five characters as entities", () => {
+	expect(escapeHtml(`<a href="x" b='y'>&`)).toBe("&lt;a href=&quot;x&quot; b=&#39;y&#39;&gt;&amp;");
+});
+
+it("escapeHtml and escapeXml leave nothing that XML 1.0 forbids", () => {
+	fc.assert(
+		fc.property(anyText, (text) => {
+			expect(escapeXml(`${text}\ufffe\uffff\u0008`)).not.toMatch(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff<>"']|\p{Surrogate}/u);
+		}),
 	);
-
-	it.each(["\r::error::x", "a\u0085 ::error::x", "a\u2028::x::", "\v::x::", "\r\n \f::x::"])(
-		"sees every line break and every blank in %j",
-		(text) => {
-			expect(disarmCommands(text)).toBe(text.replace("::", ":\u200b:"));
-		},
-	);
-
-	it("takes as long as the text, however many blank lines it has", () => {
-		expect(disarmCommands(`${"\n ".repeat(200_000)}::x::`).endsWith(":\u200b:x::")).toBe(true);
-	});
-
-	it("takes out the old form wherever it stands, and leaves all else as it is", () => {
-		expect(disarmCommands("a ##[error]b")).not.toContain("##[");
-		expect(disarmCommands("nvinfer1::IBuilder, 12:30 ## [x]")).toBe("nvinfer1::IBuilder, 12:30 ## [x]");
-	});
 });
 
-describe("jsonText", () => {
-	it("means the same, and holds nothing to disarm", () => {
-		fc.assert(
-			fc.property(
-				fc.array(fc.constantFrom("##[error]", "\u2028::x", "::x::", "\u0085::", "\n", "#", "[", '"', "\\"), { maxLength: 6 }),
-				(parts) => {
-					const value = { [parts.join("")]: parts };
-					const text = jsonText(value);
-					expect(JSON.parse(text)).toEqual(value);
-					expect(disarmCommands(text)).toBe(text);
-				},
-			),
-		);
-	});
+it.each(["::error::x", "  ::add-mask::x", "a\n\t::set-output name=outcome::pass", "\u3000::x::", "::::error::"])(
+	"disarmCommands takes the command out of %j",
+	(text) => {
+		for (const line of disarmCommands(text).split(/\r?\n/)) expect(line.trimStart()).not.toMatch(/^::/);
+	},
+);
+
+it.each(["\r::error::x", "a\u0085 ::error::x", "a\u2028::x::", "\v::x::", "\r\n \f::x::"])(
+	"disarmCommands sees every line break and every blank in %j",
+	(text) => {
+		expect(disarmCommands(text)).toBe(text.replace("::", ":\u200b:"));
+	},
+);
+
+it("disarmCommands takes as long as the text, however many blank lines it has", () => {
+	expect(disarmCommands(`${"\n ".repeat(200_000)}::x::`).endsWith(":\u200b:x::")).toBe(true);
+});
+
+it("disarmCommands takes out the old form wherever it stands, and leaves all else as it is", () => {
+	expect(disarmCommands("a ##[error]b")).not.toContain("##[");
+	expect(disarmCommands("nvinfer1::IBuilder, 12:30 ## [x]")).toBe("nvinfer1::IBuilder, 12:30 ## [x]");
+});
+
+it("jsonText means the same, and holds nothing to disarm", () => {
+	fc.assert(
+		fc.property(
+			fc.array(fc.constantFrom("##[error]", "\u2028::x", "::x::", "\u0085::", "\n", "#", "[", '"', "\\"), { maxLength: 6 }),
+			(parts) => {
+				const value = { [parts.join("")]: parts };
+				const text = jsonText(value);
+				expect(JSON.parse(text)).toEqual(value);
+				expect(disarmCommands(text)).toBe(text);
+			},
+		),
+	);
 });

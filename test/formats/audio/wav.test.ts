@@ -13,7 +13,7 @@ const oracle: Oracle = JSON.parse(readFileSync("test/oracles/golden-inputs.json"
 const bytesOf = (name: string): Buffer => Buffer.from(oracle.sounds.find((sound) => sound.name === name)?.file ?? "", "base64");
 
 describe("readWav", () => {
-	it.each(oracle.sounds)("reads $name as scipy does", ({ file, rate, samples }) => {
+	it.each(oracle.sounds)("readWav reads $name as scipy does", ({ file, rate, samples }) => {
 		const sound = readWav(Buffer.from(file, "base64"), "a.wav");
 		expect(sound.rate).toBe(rate);
 		expect(sound.samples).toHaveLength(samples.length);
@@ -42,17 +42,15 @@ describe("readWav", () => {
 		["no channels", edited("pcm8", (file) => file.writeUInt16LE(0, 22)), /got 0 channels/],
 		["a rate of zero", edited("pcm8", (file) => file.writeUInt32LE(0, 24)), /at 0 Hz/],
 		["blocks of another size than their channels", edited("pcm8", (file) => file.writeUInt16LE(3, 32)), /in blocks of 3 bytes/],
-	])("refuses %s", (_, file, message) => {
+	])("readWav refuses %s", (_, file, message) => {
 		expect(() => readWav(file, "a.wav")).toThrow(message);
 	});
 });
 
-describe("resample", () => {
-	it.each(oracle.rates)("goes from $from to $to Hz as scipy.signal.resample_poly does", ({ from, to, samples, out }) => {
-		const got = resample(Float64Array.from(samples), from, to);
-		expect(got).toHaveLength(out.length);
-		for (const [at, sample] of out.entries()) expect(got[at]).toBeCloseTo(sample, 12);
-	});
+it.each(oracle.rates)("resample goes from $from to $to Hz as scipy.signal.resample_poly does", ({ from, to, samples, out }) => {
+	const got = resample(Float64Array.from(samples), from, to);
+	expect(got).toHaveLength(out.length);
+	for (const [at, sample] of out.entries()) expect(got[at]).toBeCloseTo(sample, 12);
 });
 
 describe("preprocessSound", () => {
@@ -63,17 +61,17 @@ describe("preprocessSound", () => {
 			[...new Float32Array(data.slice().buffer)].map((value) => value * 32),
 		);
 
-	it("cuts the end, pads it with zeros, begins later, and scales", () => {
+	it("preprocessSound cuts the end, pads it with zeros, begins later, and scales", () => {
 		expect(made({})).toEqual([[0, 1, 2, 3]]);
 		expect(made({ start: 1.7, scale: 2 })).toEqual([[34, 36, 38, 0]]);
 		expect(made({ length: 2 })).toEqual([[0, 1]]);
 	});
 
-	it("spreads windows from the start to the end", () => {
+	it("preprocessSound spreads windows from the start to the end", () => {
 		expect(made({ windows: 3 }).map(([first]) => first)).toEqual([0, 8, 16]);
 	});
 
-	it("refuses a start behind the end", () => {
+	it("preprocessSound refuses a start behind the end", () => {
 		expect(() => made({ start: 2 })).toThrow(/expected sound after the first 2 s, got 2 s in all/);
 	});
 });

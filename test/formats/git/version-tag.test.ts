@@ -25,7 +25,7 @@ it.each([
 	expect(names(tagsBefore(tag, tags(tag, ...all)).tags)).toEqual(before);
 });
 
-it("gives no order to what is no version", () => {
+it("compareTags gives no order to what is no version", () => {
 	expect(tagsBefore("candidate", tags("candidate", "golden", "v1"))).toMatchObject({
 		order: "none",
 		tags: [{ name: "golden" }, { name: "v1" }],
@@ -61,12 +61,12 @@ it.each([
 		["engines/v1", "web/v7"],
 	],
 	[[], []],
-])("knows no order of %j", (all, any) => {
+])("compareTags knows no order of %j", (all, any) => {
 	expect(releaseTags(tags(...all)).order).toBe("none");
 	expect(names(releaseTags(tags(...all)).tags)).toEqual(any);
 });
 
-it("reads a hostile name quickly", () => {
+it("compareTags reads a hostile name quickly", () => {
 	const started = cpuMs();
 	for (const name of ["-".repeat(250), "1.".repeat(120), "a-".repeat(120), `v${"1".repeat(240)}`]) tagsBefore(name, tags("v1"));
 	expect(cpuMs() - started).toBeLessThan(200);

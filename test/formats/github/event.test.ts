@@ -1,6 +1,6 @@
 // Every event that a workflow may run for, and payloads that mean harm or nothing.
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { parseRunEvent, type RunEvent } from "../../../src/formats/github/event.ts";
 import { isRefName } from "../../../src/formats/github/names.ts";
 import {
@@ -182,116 +182,112 @@ const cases: Case[] = [
 	},
 ];
 
-describe("parseRunEvent", () => {
-	it.each(cases)("reads $what", ({ name, payload, run, event }) => {
-		expect(parseRunEvent(name, JSON.parse(JSON.stringify(payload)), run)).toEqual(event);
-	});
-
-	it.each([
-		["a base branch that is an option", pullRequest({ head, base }, { baseRef: "--upload-pack=touch x" })],
-		["a base branch of two lines", pullRequest({ head, base }, { baseRef: "main\nevil" })],
-		["a base branch that is a range", pullRequest({ head, base }, { baseRef: "main..evil" })],
-		["a hash that is none", pullRequest({ head: "HEAD~1", base })],
-		["a null hash", pullRequest({ head, base: zeros })],
-		[
-			"a number that is none",
-			{ ...pullRequest({ head, base }), number: 1e99, pull_request: { head: { sha: head }, base: { sha: base, ref: "main" } } },
-		],
-		["a text in place of the pull request", { number: 7, pull_request: "x" }],
-		["a list", []],
-		["nothing", null],
-		["fields of the prototype", JSON.parse('{"__proto__":{"pull_request":{"number":7}}}')],
-	])("takes no pull request with %s", (_, payload) => {
-		expect(parseRunEvent("pull_request", payload, onMerge)).toEqual({ kind: "other", name: "pull_request", sha: merge });
-	});
-
-	it("leaves out a head branch that git would not allow, and keeps the pull request", () => {
-		const payload = pullRequest({ head, base }, { headRef: "`$(x)`\u0007" });
-		expect(parseRunEvent("pull_request", payload, onMerge)).toEqual({ ...same, headRef: "" });
-	});
-
-	it("takes an unknown repository for a fork", () => {
-		const payload = pullRequest({ head, base }, { headRepository: { id: "70001", full_name: "../engines" } });
-		expect(parseRunEvent("pull_request", payload, onMerge)).toEqual({ ...same, isFork: true });
-	});
-
-	it.each([
-		["push", push("refs/heads/a b", base, head)],
-		["push", push("refs/notes/x", base, head)],
-		["release", release("-x")],
-		["merge_group", { merge_group: { head_sha: head, base_sha: base, base_ref: "main" } }],
-		["workflow_run", { workflow_run: { id: -1, head_sha: head, event: "push" } }],
-	])("makes a %s that is odd another event", (name, payload) => {
-		expect(parseRunEvent(name, payload, { sha: head, ref: "refs/notes/x" })).toEqual({ kind: "other", name, sha: head });
-	});
-
-	it("keeps no name and no hash that are odd", () => {
-		expect(parseRunEvent("a b\n", {}, { sha: "HEAD", ref: "" })).toEqual({ kind: "other", name: "", sha: "" });
-	});
-
-	it("throws at no payload, and keeps no long or multi-line text", () => {
-		const names = fc.constantFrom("pull_request", "push", "release", "schedule", "workflow_dispatch", "merge_group", "workflow_run", "x");
-		const texts = fc.oneof(fc.string(), fc.constantFrom(head, "main", "refs/heads/main", "x".repeat(5000)));
-		const keys = [
-			"pull_request",
-			"head",
-			"base",
-			"sha",
-			"ref",
-			"number",
-			"merge_group",
-			"head_sha",
-			"base_ref",
-			"workflow_run",
-			"id",
-			"release",
-			"tag_name",
-		];
-		const trees = fc.letrec((tie) => ({
-			tree: fc.oneof({ maxDepth: 4 }, texts, fc.integer(), fc.constant(null), fc.dictionary(fc.constantFrom(...keys), tie("tree"))),
-		})).tree;
-		fc.assert(
-			fc.property(names, trees, texts, texts, (name, payload, sha, ref) => {
-				const event = parseRunEvent(name, payload, { sha, ref });
-				for (const value of Object.values(event)) {
-					if (typeof value === "string") expect(value).toMatch(/^[^\n\r\u0000]{0,255}$/u);
-				}
-			}),
-			{ numRuns: 500 },
-		);
-	});
+it.each(cases)("parseRunEvent reads $what", ({ name, payload, run, event }) => {
+	expect(parseRunEvent(name, JSON.parse(JSON.stringify(payload)), run)).toEqual(event);
 });
 
-describe("isRefName", () => {
-	it.each(["main", "feature/x", "v1.2.0", "dependabot/npm_and_yarn/@types/node-24", "größe", "a@b", "x.y"])("takes %s", (name) => {
-		expect(isRefName(name)).toBe(true);
-	});
+it.each([
+	["a base branch that is an option", pullRequest({ head, base }, { baseRef: "--upload-pack=touch x" })],
+	["a base branch of two lines", pullRequest({ head, base }, { baseRef: "main\nevil" })],
+	["a base branch that is a range", pullRequest({ head, base }, { baseRef: "main..evil" })],
+	["a hash that is none", pullRequest({ head: "HEAD~1", base })],
+	["a null hash", pullRequest({ head, base: zeros })],
+	[
+		"a number that is none",
+		{ ...pullRequest({ head, base }), number: 1e99, pull_request: { head: { sha: head }, base: { sha: base, ref: "main" } } },
+	],
+	["a text in place of the pull request", { number: 7, pull_request: "x" }],
+	["a list", []],
+	["nothing", null],
+	["fields of the prototype", JSON.parse('{"__proto__":{"pull_request":{"number":7}}}')],
+])("parseRunEvent takes no pull request with %s", (_, payload) => {
+	expect(parseRunEvent("pull_request", payload, onMerge)).toEqual({ kind: "other", name: "pull_request", sha: merge });
+});
 
-	it.each([
-		"",
-		"@",
-		"-x",
-		"a b",
-		"a..b",
-		"a~1",
-		"a^",
-		"a:b",
-		"a?",
-		"a*",
-		"a[b",
-		"a\\b",
-		"a@{1}",
-		"/a",
-		"a/",
-		"a//b",
-		".a",
-		"a/.b",
-		"a.lock",
-		"a.",
-	])("refuses %j", (name) => expect(isRefName(name)).toBe(false));
+it("parseRunEvent leaves out a head branch that git would not allow, and keeps the pull request", () => {
+	const payload = pullRequest({ head, base }, { headRef: "`$(x)`\u0007" });
+	expect(parseRunEvent("pull_request", payload, onMerge)).toEqual({ ...same, headRef: "" });
+});
 
-	it("refuses what is longer than GitHub allows", () => {
-		expect(isRefName("ä".repeat(127))).toBe(true);
-		expect(isRefName("ä".repeat(128))).toBe(false);
-	});
+it("parseRunEvent takes an unknown repository for a fork", () => {
+	const payload = pullRequest({ head, base }, { headRepository: { id: "70001", full_name: "../engines" } });
+	expect(parseRunEvent("pull_request", payload, onMerge)).toEqual({ ...same, isFork: true });
+});
+
+it.each([
+	["push", push("refs/heads/a b", base, head)],
+	["push", push("refs/notes/x", base, head)],
+	["release", release("-x")],
+	["merge_group", { merge_group: { head_sha: head, base_sha: base, base_ref: "main" } }],
+	["workflow_run", { workflow_run: { id: -1, head_sha: head, event: "push" } }],
+])("parseRunEvent makes a %s that is odd another event", (name, payload) => {
+	expect(parseRunEvent(name, payload, { sha: head, ref: "refs/notes/x" })).toEqual({ kind: "other", name, sha: head });
+});
+
+it("parseRunEvent keeps no name and no hash that are odd", () => {
+	expect(parseRunEvent("a b\n", {}, { sha: "HEAD", ref: "" })).toEqual({ kind: "other", name: "", sha: "" });
+});
+
+it("parseRunEvent throws at no payload, and keeps no long or multi-line text", () => {
+	const names = fc.constantFrom("pull_request", "push", "release", "schedule", "workflow_dispatch", "merge_group", "workflow_run", "x");
+	const texts = fc.oneof(fc.string(), fc.constantFrom(head, "main", "refs/heads/main", "x".repeat(5000)));
+	const keys = [
+		"pull_request",
+		"head",
+		"base",
+		"sha",
+		"ref",
+		"number",
+		"merge_group",
+		"head_sha",
+		"base_ref",
+		"workflow_run",
+		"id",
+		"release",
+		"tag_name",
+	];
+	const trees = fc.letrec((tie) => ({
+		tree: fc.oneof({ maxDepth: 4 }, texts, fc.integer(), fc.constant(null), fc.dictionary(fc.constantFrom(...keys), tie("tree"))),
+	})).tree;
+	fc.assert(
+		fc.property(names, trees, texts, texts, (name, payload, sha, ref) => {
+			const event = parseRunEvent(name, payload, { sha, ref });
+			for (const value of Object.values(event)) {
+				if (typeof value === "string") expect(value).toMatch(/^[^\n\r\u0000]{0,255}$/u);
+			}
+		}),
+		{ numRuns: 500 },
+	);
+});
+
+it.each(["main", "feature/x", "v1.2.0", "dependabot/npm_and_yarn/@types/node-24", "größe", "a@b", "x.y"])("isRefName takes %s", (name) => {
+	expect(isRefName(name)).toBe(true);
+});
+
+it.each([
+	"",
+	"@",
+	"-x",
+	"a b",
+	"a..b",
+	"a~1",
+	"a^",
+	"a:b",
+	"a?",
+	"a*",
+	"a[b",
+	"a\\b",
+	"a@{1}",
+	"/a",
+	"a/",
+	"a//b",
+	".a",
+	"a/.b",
+	"a.lock",
+	"a.",
+])("isRefName refuses %j", (name) => expect(isRefName(name)).toBe(false));
+
+it("isRefName refuses what is longer than GitHub allows", () => {
+	expect(isRefName("ä".repeat(127))).toBe(true);
+	expect(isRefName("ä".repeat(128))).toBe(false);
 });

@@ -1,6 +1,6 @@
 // Pictures become the tensors that numpy makes of their pixels, and the sizes that --preprocess asks for.
 import { readFileSync } from "node:fs";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { Preprocess } from "../../../src/core/schema/golden.ts";
 import { imageShape, preprocessImage } from "../../../src/formats/image/preprocess.ts";
 
@@ -10,37 +10,33 @@ interface Oracle {
 }
 const { pictures }: { pictures: Oracle } = JSON.parse(readFileSync("test/oracles/golden-inputs.json", "utf8"));
 
-describe("preprocessImage", () => {
-	it.each(pictures.tensors)("makes $shape by $how", ({ how, shape, values }) => {
-		const pixels = { width: 5, height: 3, rgb: Uint8Array.from(pictures.pixels) };
-		const { data } = preprocessImage(pixels, { path: "a.png", sha256: "", dtype: "float32", shape, preprocess: how }, "a.png");
-		const got = new Float32Array(data.slice().buffer);
-		expect(got).toHaveLength(values.length);
-		for (const [at, value] of values.entries()) expect(got[at]).toBeCloseTo(value, 4);
-	});
+it.each(pictures.tensors)("preprocessImage makes $shape by $how", ({ how, shape, values }) => {
+	const pixels = { width: 5, height: 3, rgb: Uint8Array.from(pictures.pixels) };
+	const { data } = preprocessImage(pixels, { path: "a.png", sha256: "", dtype: "float32", shape, preprocess: how }, "a.png");
+	const got = new Float32Array(data.slice().buffer);
+	expect(got).toHaveLength(values.length);
+	for (const [at, value] of values.entries()) expect(got[at]).toBeCloseTo(value, 4);
 });
 
-describe("imageShape", () => {
-	it.each<[Preprocess["resize"], number[]]>([
-		[undefined, [1, 3, 100, 301]],
-		[
-			[48, null],
-			[1, 3, 48, 144],
-		],
-		[
-			[null, 48],
-			[1, 3, 16, 48],
-		],
-		[
-			[null, null],
-			[1, 3, 100, 301],
-		],
-		[
-			[48, 320],
-			[1, 3, 48, 320],
-		],
-		[50, [1, 3, 50, 150]],
-	])("of a picture of 100 by 301 with resize %j is %j", (resize, shape) => {
-		expect(imageShape({ height: 100, width: 301 }, { layout: "nchw", ...(resize === undefined ? {} : { resize }) })).toEqual(shape);
-	});
+it.each<[Preprocess["resize"], number[]]>([
+	[undefined, [1, 3, 100, 301]],
+	[
+		[48, null],
+		[1, 3, 48, 144],
+	],
+	[
+		[null, 48],
+		[1, 3, 16, 48],
+	],
+	[
+		[null, null],
+		[1, 3, 100, 301],
+	],
+	[
+		[48, 320],
+		[1, 3, 48, 320],
+	],
+	[50, [1, 3, 50, 150]],
+])("imageShape of a picture of 100 by 301 with resize %j is %j", (resize, shape) => {
+	expect(imageShape({ height: 100, width: 301 }, { layout: "nchw", ...(resize === undefined ? {} : { resize }) })).toEqual(shape);
 });

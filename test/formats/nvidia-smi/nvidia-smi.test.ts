@@ -19,87 +19,81 @@ const fixture = (name: string): string => readFileSync(`test/fixtures/nvidia-smi
 const offered = parseHelpFields(fixture("h200-help-query-gpu.txt"));
 const asked = chooseFields(sampleFields, offered);
 
-describe("fields", () => {
-	it("takes new names from a new driver", () => {
-		expect(offered.size).toBeGreaterThan(100);
-		expect(asked.map(({ name }) => name).join()).toBe(
-			"clocks.sm,clocks.mem,power.draw,temperature.gpu,memory.used,utilization.gpu,utilization.memory,clocks_event_reasons.active",
-		);
-		expect(chooseFields(inventoryFields, offered)).toHaveLength(inventoryFields.length);
-	});
-
-	it("takes the old name from a driver that knows no other, and leaves out what it lacks", () => {
-		const old = parseHelpFields(
-			'"clocks.current.sm" or "clocks.sm"\nThe frequency.\n\n"clocks_throttle_reasons.active"\n"with spaces" text\n',
-		);
-		expect(chooseFields(sampleFields, old).map(({ name }) => name)).toEqual(["clocks.sm", "clocks_throttle_reasons.active"]);
-	});
+it("nvidia-smi's parser takes new names from a new driver", () => {
+	expect(offered.size).toBeGreaterThan(100);
+	expect(asked.map(({ name }) => name).join()).toBe(
+		"clocks.sm,clocks.mem,power.draw,temperature.gpu,memory.used,utilization.gpu,utilization.memory,clocks_event_reasons.active",
+	);
+	expect(chooseFields(inventoryFields, offered)).toHaveLength(inventoryFields.length);
 });
 
-describe("args", () => {
-	it("asks by the names that were chosen", () => {
-		expect(queryArgs(asked.slice(0, 2), { gpu: "GPU-1", everyMs: 100 })).toEqual([
-			"-i",
-			"GPU-1",
-			"--query-gpu=clocks.sm,clocks.mem",
-			"--format=csv,noheader,nounits",
-			"-lms",
-			"100",
-		]);
-		expect(appsArgs().join(" ")).toBe(
-			"--query-compute-apps=timestamp,gpu_uuid,pid,process_name,used_gpu_memory --format=csv,noheader,nounits",
-		);
-		expect(gpmArgs("GPU-1").join(" ")).toBe("dmon -i GPU-1 -s u -d 1 --gpm-metrics=2,3,5,10");
-	});
+it("nvidia-smi's parser takes the old name from a driver that knows no other, and leaves out what it lacks", () => {
+	const old = parseHelpFields(
+		'"clocks.current.sm" or "clocks.sm"\nThe frequency.\n\n"clocks_throttle_reasons.active"\n"with spaces" text\n',
+	);
+	expect(chooseFields(sampleFields, old).map(({ name }) => name)).toEqual(["clocks.sm", "clocks_throttle_reasons.active"]);
 });
 
-describe("cells", () => {
-	it.each([
-		"[N/A]",
-		"N/A",
-		"[Not Supported]",
-		"Not Supported",
-		"[Insufficient Permissions]",
-		"[Unknown Error]",
-		"Unknown Error",
-		"ERR!",
-		"-",
-		"",
-		"[Requested functionality has been deprecated]",
-	])("takes %j for no value", (text) => {
-		expect(readCell(text).state).toBe("none");
-		expect(cellNumber(text)).toBeNull();
-	});
+it("args asks by the names that were chosen", () => {
+	expect(queryArgs(asked.slice(0, 2), { gpu: "GPU-1", everyMs: 100 })).toEqual([
+		"-i",
+		"GPU-1",
+		"--query-gpu=clocks.sm,clocks.mem",
+		"--format=csv,noheader,nounits",
+		"-lms",
+		"100",
+	]);
+	expect(appsArgs().join(" ")).toBe(
+		"--query-compute-apps=timestamp,gpu_uuid,pid,process_name,used_gpu_memory --format=csv,noheader,nounits",
+	);
+	expect(gpmArgs("GPU-1").join(" ")).toBe("dmon -i GPU-1 -s u -d 1 --gpm-metrics=2,3,5,10");
+});
 
-	it.each(["[GPU is lost]", "GPU is lost", "[GPU requires reset]"])("takes %j for a GPU that is gone", (text) => {
-		expect(readCell(text).state).toBe("lost");
-	});
+it.each([
+	"[N/A]",
+	"N/A",
+	"[Not Supported]",
+	"Not Supported",
+	"[Insufficient Permissions]",
+	"[Unknown Error]",
+	"Unknown Error",
+	"ERR!",
+	"-",
+	"",
+	"[Requested functionality has been deprecated]",
+])("nvidia-smi's parser takes %j for no value", (text) => {
+	expect(readCell(text).state).toBe("none");
+	expect(cellNumber(text)).toBeNull();
+});
 
-	it.each([
-		["691.36 W", 691.36],
-		["52 %", 52],
-		["143771 MiB", 143771],
-		["0", 0],
-		["1e9", null],
-		["0x4", null],
-		["12 apples", null],
-		["9".repeat(400), null],
-	])("reads %j as %s", (text, value) => {
-		expect(cellNumber(text)).toBe(value);
-	});
+it.each(["[GPU is lost]", "GPU is lost", "[GPU requires reset]"])("nvidia-smi's parser takes %j for a GPU that is gone", (text) => {
+	expect(readCell(text).state).toBe("lost");
+});
 
-	it("reads masks of 64 bits", () => {
-		expect(cellMask("0x0000000000000004")).toBe(4n);
-		expect(cellMask("0xFFFFFFFFFFFFFFFF")).toBe(2n ** 64n - 1n);
-		expect(cellMask("0x10000000000000000")).toBeNull();
-		expect(cellMask("4")).toBeNull();
-	});
+it.each([
+	["691.36 W", 691.36],
+	["52 %", 52],
+	["143771 MiB", 143771],
+	["0", 0],
+	["1e9", null],
+	["0x4", null],
+	["12 apples", null],
+	["9".repeat(400), null],
+])("nvidia-smi's parser reads %j as %s", (text, value) => {
+	expect(cellNumber(text)).toBe(value);
+});
+
+it("nvidia-smi's parser reads masks of 64 bits", () => {
+	expect(cellMask("0x0000000000000004")).toBe(4n);
+	expect(cellMask("0xFFFFFFFFFFFFFFFF")).toBe(2n ** 64n - 1n);
+	expect(cellMask("0x10000000000000000")).toBeNull();
+	expect(cellMask("4")).toBeNull();
 });
 
 describe("samples", () => {
 	const row = "1530, 3201, 691.36, 55, 1139, 100, 25, 0x0000000000000004";
 
-	it("reads a row", () => {
+	it("samples reads a row", () => {
 		expect(parseSampleLine(row, asked, 7)).toEqual({
 			state: "sample",
 			sample: {
@@ -116,7 +110,7 @@ describe("samples", () => {
 		});
 	});
 
-	it("makes of cells without a value nulls, whatever their words", () => {
+	it("samples makes of cells without a value nulls, whatever their words", () => {
 		const read = parseSampleLine("1530, [N/A], [Unknown Error], N/A, [Insufficient Permissions], ERR!, [Not Supported], [N/A]", asked, 0);
 		expect(read).toMatchObject({ state: "sample", sample: { smClockMhz: 1530, powerW: null, memoryUsedBytes: null, eventReasons: null } });
 	});
@@ -130,15 +124,15 @@ describe("samples", () => {
 		["a lost GPU in a cell", row.replace("1139", "[GPU is lost]"), "lost"],
 		["a driver that went", "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.", "lost"],
 		["a GPU off the bus", "Unable to determine the device handle for GPU0000:00:06.0: Unknown Error", "lost"],
-	])("takes %s for what it is", (_, line, state) => {
+	])("samples takes %s for what it is", (_, line, state) => {
 		expect(parseSampleLine(line, asked, 0).state).toBe(state);
 	});
 
-	it("never throws", () => {
+	it("samples never throws", () => {
 		fc.assert(fc.property(fc.string({ unit: "binary" }), (line) => void parseSampleLine(line, asked, 0)));
 	});
 
-	it("reads every recorded row under load", () => {
+	it("samples reads every recorded row under load", () => {
 		const [header, ...rows] = fixture("h200-query-load.csv").trim().split("\n");
 		const fields = header!.split(", ").map((name) => ({ key: name.replace(/ \[.*/, "").replace("clocks.current.sm", "clocks.sm"), name }));
 		const samples = rows.map((line) => parseSampleLine(line, fields, 0)).flatMap((read) => (read.state === "sample" ? [read.sample] : []));
@@ -149,61 +143,57 @@ describe("samples", () => {
 	});
 });
 
-describe("processes", () => {
-	it("reads the recorded row", () => {
-		const [, line] = fixture("h200-compute-apps-load.csv").split("\n");
-		expect(parseAppLine(line!)).toEqual({
-			gpuUuid: "GPU-00000000-0000-0000-0000-000000000000",
-			pid: 434,
-			name: "python3",
-			memoryBytes: 1130 * 1024 * 1024,
-		});
-	});
-
-	it.each([
-		["t, GPU-4, 2151955, [Not Found], 56510", { pid: 2151955, name: "" }],
-		[
-			"t, GPU-4, [Insufficient Permissions], [Insufficient Permissions], [Insufficient Permissions]",
-			{ pid: null, name: "", memoryBytes: null },
-		],
-		["t, GPU-4, 79, /opt/a, b/c, [N/A]", { pid: 79, name: "/opt/a, b/c", memoryBytes: null }],
-	])("reads %j", (line, row) => {
-		expect(parseAppLine(line)).toMatchObject(row);
-	});
-
-	it.each(["", "No running processes found", "a, b, c, d, e", "t, GPU-4, 79"])("takes %j for no row", (line) => {
-		expect(parseAppLine(line)).toBeNull();
+it("the parser of processes reads the recorded row", () => {
+	const [, line] = fixture("h200-compute-apps-load.csv").split("\n");
+	expect(parseAppLine(line!)).toEqual({
+		gpuUuid: "GPU-00000000-0000-0000-0000-000000000000",
+		pid: 434,
+		name: "python3",
+		memoryBytes: 1130 * 1024 * 1024,
 	});
 });
 
-describe("dmon", () => {
-	it("reads hardware counters by the names of their columns; the first row has none yet", () => {
-		const parser = dmonParser();
-		const rows = fixture("h200-dmon-gpm.txt")
-			.split("\n")
-			.flatMap((line) => parser.push(line) ?? []);
-		expect(hasGpm(parser.columns())).toBe(true);
-		expect(rows).toHaveLength(10);
-		const use = rows.map((row) => useSampleOf(row, 5));
-		expect(use.slice(0, 2)).toEqual([null, null]);
-		expect(use[2]).toEqual({ atMs: 5, smUtilisation: 0.44, smOccupancy: 0.08, tensorActivity: 0.16, memoryBandwidth: 0.02 });
-	});
+it.each([
+	["t, GPU-4, 2151955, [Not Found], 56510", { pid: 2151955, name: "" }],
+	[
+		"t, GPU-4, [Insufficient Permissions], [Insufficient Permissions], [Insufficient Permissions]",
+		{ pid: null, name: "", memoryBytes: null },
+	],
+	["t, GPU-4, 79, /opt/a, b/c, [N/A]", { pid: 79, name: "/opt/a, b/c", memoryBytes: null }],
+])("the parser of processes reads %j", (line, row) => {
+	expect(parseAppLine(line)).toMatchObject(row);
+});
 
-	it("knows a dmon without them", () => {
-		const parser = dmonParser();
-		const rows = fixture("h200-dmon.txt")
-			.split("\n")
-			.flatMap((line) => parser.push(line) ?? []);
-		expect(rows.length).toBeGreaterThan(10);
-		expect(hasGpm(parser.columns())).toBe(false);
-		expect(rows[0]?.get("pclk")).toBe("345");
-		expect(useSampleOf(rows[0]!, 0)).toBeNull();
-	});
+it.each(["", "No running processes found", "a, b, c, d, e", "t, GPU-4, 79"])("the parser of processes takes %j for no row", (line) => {
+	expect(parseAppLine(line)).toBeNull();
+});
 
-	it.each(["", "Not supported on the device(s)", "0 1 2", "# gpu\n0 1"])("makes nothing of %j", (text) => {
-		const parser = dmonParser();
-		expect(text.split("\n").flatMap((line) => parser.push(line) ?? [])).toEqual([]);
-	});
+it("dmon reads hardware counters by the names of their columns; the first row has none yet", () => {
+	const parser = dmonParser();
+	const rows = fixture("h200-dmon-gpm.txt")
+		.split("\n")
+		.flatMap((line) => parser.push(line) ?? []);
+	expect(hasGpm(parser.columns())).toBe(true);
+	expect(rows).toHaveLength(10);
+	const use = rows.map((row) => useSampleOf(row, 5));
+	expect(use.slice(0, 2)).toEqual([null, null]);
+	expect(use[2]).toEqual({ atMs: 5, smUtilisation: 0.44, smOccupancy: 0.08, tensorActivity: 0.16, memoryBandwidth: 0.02 });
+});
+
+it("dmon knows a dmon without them", () => {
+	const parser = dmonParser();
+	const rows = fixture("h200-dmon.txt")
+		.split("\n")
+		.flatMap((line) => parser.push(line) ?? []);
+	expect(rows.length).toBeGreaterThan(10);
+	expect(hasGpm(parser.columns())).toBe(false);
+	expect(rows[0]?.get("pclk")).toBe("345");
+	expect(useSampleOf(rows[0]!, 0)).toBeNull();
+});
+
+it.each(["", "Not supported on the device(s)", "0 1 2", "# gpu\n0 1"])("dmon makes nothing of %j", (text) => {
+	const parser = dmonParser();
+	expect(text.split("\n").flatMap((line) => parser.push(line) ?? [])).toEqual([]);
 });
 
 describe("GPUs", () => {
@@ -218,7 +208,7 @@ describe("GPUs", () => {
 	].join("\n");
 	const gpus = parseGpus(`${line(0, "GPU-aa11")}\n${line(1, "GPU-ab22")}\n`, fields, list);
 
-	it("reads what they are", () => {
+	it("GPUs reads what they are", () => {
 		expect(gpus).toHaveLength(2);
 		expect(gpus[0]).toEqual({
 			index: 0,
@@ -251,16 +241,16 @@ describe("GPUs", () => {
 		["GPU-ab", "GPU-ab22", null],
 		["MIG-0002", "GPU-aa11", "2g.35gb"],
 		["MIG-GPU-ab22/1/0", "GPU-ab22", "unknown"],
-	])("finds %s", (wanted, uuid, profile) => {
+	])("GPUs finds %s", (wanted, uuid, profile) => {
 		const found = findGpu(gpus, wanted);
 		expect([found?.gpu.uuid, found?.slice?.profile ?? null]).toEqual([uuid, profile]);
 	});
 
-	it.each(["", "7", "GPU-a", "GPU-", "GPU-zz", "MIG-9", "void", "none", "-1"])("finds none for %j", (wanted) => {
+	it.each(["", "7", "GPU-a", "GPU-", "GPU-zz", "MIG-9", "void", "none", "-1"])("GPUs finds none for %j", (wanted) => {
 		expect(findGpu(gpus, wanted)).toBeNull();
 	});
 
-	it("reports what must match before numbers may be compared", () => {
+	it("GPUs reports what must match before numbers may be compared", () => {
 		expect(gpuFingerprint(findGpu(gpus, "MIG-0002")!)).toEqual({
 			gpu: "NVIDIA H200",
 			computeCapability: "9.0",
@@ -277,13 +267,13 @@ describe("GPUs", () => {
 		["MIG-GPU-ab22/1/0", null],
 		// Sliced, and no slice chosen: its memory belongs to the slices.
 		["GPU-aa11", null],
-	])("knows how much memory %s has at most", (wanted, bytes) => {
+	])("GPUs knows how much memory %s has at most", (wanted, bytes) => {
 		expect(memoryOf(findGpu(gpus, wanted)!)).toBe(bytes);
 		const whole = gpus.map((gpu) => ({ ...gpu, mig: "Disabled" }));
 		expect(memoryOf(findGpu(whole, "GPU-ab22")!)).toBe(143771 * 1024 * 1024);
 	});
 
-	it.each(["", "No devices were found", 'Field "no_such_field" is not a valid field to query.'])("finds no GPU in %j", (csv) => {
+	it.each(["", "No devices were found", 'Field "no_such_field" is not a valid field to query.'])("GPUs finds no GPU in %j", (csv) => {
 		expect(parseGpus(csv, fields, "")).toEqual([]);
 	});
 });

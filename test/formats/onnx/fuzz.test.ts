@@ -39,7 +39,7 @@ function exercise(bytes: Uint8Array): void {
 const seed = fc.constantFrom(...seeds);
 const mutation = fc.tuple(fc.nat(), fc.oneof(fc.constantFrom(0, 1, 8, 10, 18, 127, 128, 255), fc.integer({ min: 0, max: 255 })));
 
-it("never fails otherwise than by refusing, whatever bytes change", () => {
+it("the ONNX reader never fails otherwise than by refusing, whatever bytes change", () => {
 	fc.assert(
 		fc.property(seed, fc.array(mutation, { minLength: 1, maxLength: 12 }), (original, mutations) => {
 			const bytes = original.slice();
@@ -50,7 +50,7 @@ it("never fails otherwise than by refusing, whatever bytes change", () => {
 	);
 });
 
-it("never fails otherwise than by refusing, whatever is cut out or doubled", () => {
+it("the ONNX reader never fails otherwise than by refusing, whatever is cut out or doubled", () => {
 	fc.assert(
 		fc.property(seed, fc.tuple(fc.nat(), fc.nat()), fc.boolean(), (...[original, [one, two], doubles]) => {
 			const [from, to] = [one % original.length, two % original.length].sort((left, right) => left - right) as [number, number];
@@ -62,14 +62,14 @@ it("never fails otherwise than by refusing, whatever is cut out or doubled", () 
 	);
 });
 
-it("never fails otherwise than by refusing random bytes behind a plausible start", () => {
+it("the ONNX reader never fails otherwise than by refusing random bytes behind a plausible start", () => {
 	fc.assert(
 		fc.property(fc.uint8Array({ maxLength: 400 }), (noise) => exercise(Buffer.concat([Uint8Array.of(8, 8, 0x3a), noise]))),
 		{ numRuns: runs },
 	);
 });
 
-it("refuses every truncation of a model that is cut inside its graph", () => {
+it("the ONNX reader refuses every truncation of a model that is cut inside its graph", () => {
 	const whole = readFileSync("test/fixtures/onnx/structures.onnx");
 	for (let length = 0; length < 900; length += 7) expect(readOrNull(whole.subarray(0, length)), `cut at ${length}`).toBeNull();
 });

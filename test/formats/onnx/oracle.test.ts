@@ -1,6 +1,6 @@
 // The reader of ONNX files against the onnx package.
 import { readFileSync } from "node:fs";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { OnnxGraph, OnnxInitializer, OnnxValue } from "../../../src/core/onnx/model.ts";
 import { memorySource } from "../../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../../src/formats/onnx/reader.ts";
@@ -37,15 +37,13 @@ function graph(read: OnnxGraph): unknown {
 	};
 }
 
-describe("reads what the onnx package reads", () => {
-	it.each(Object.keys(oracle))("%s", (file) => {
-		const model = readOnnx(memorySource(readFileSync(`test/fixtures/${file}`)), file);
-		expect({
-			irVersion: model.irVersion,
-			producer: model.producer,
-			opsets: Object.entries(model.opsets),
-			functions: model.functions.map(({ domain, name, inputs, outputs, nodes }) => [domain, name, inputs, outputs, nodes.length]),
-			graph: graph(model.graph),
-		}).toEqual(oracle[file]);
-	});
+it.each(Object.keys(oracle))("the ONNX reader reads what the onnx package reads: %s", (file) => {
+	const model = readOnnx(memorySource(readFileSync(`test/fixtures/${file}`)), file);
+	expect({
+		irVersion: model.irVersion,
+		producer: model.producer,
+		opsets: Object.entries(model.opsets),
+		functions: model.functions.map(({ domain, name, inputs, outputs, nodes }) => [domain, name, inputs, outputs, nodes.length]),
+		graph: graph(model.graph),
+	}).toEqual(oracle[file]);
 });

@@ -33,72 +33,70 @@ const ascii = (words: string): Uint8Array => new TextEncoder().encode(words);
 const fixture = (name: string): Uint8Array => readFileSync(`test/fixtures/models/${name}.onnx`);
 const withWeight = (init: Uint8Array): OnnxModel => read(model({ initializers: [init] }));
 
-describe("refuses what is no model, and reports what it is", () => {
-	it.each<[string, Uint8Array, RegExp, RegExp]>([
-		["an empty file", fixture("bad-empty"), /m\.onnx is empty \(0 bytes\)/, /failed export/],
-		["a Git LFS pointer", fixture("bad-not-onnx"), /Git LFS pointer of 134 bytes/, /git lfs pull/],
-		["a truncated model", fixture("bad-truncated"), /truncated at byte 29967: what begins at byte 19 needs bytes up to 59928/, /size/],
-		["an error page", ascii("<!DOCTYPE html>\n<title>404</title>"), /is a text file, .*<!DOCTYPE html>/, /error page/],
-		["a PyTorch checkpoint", join(ascii("PK\u0003\u0004"), new Uint8Array(100)), /zip archive/, /Export it to ONNX/],
-		["a gzip file", Uint8Array.of(0x1f, 0x8b, 8, 0, 0, 0), /gzip/, /gunzip/],
-		["a TensorFlow Lite model", join(Uint8Array.of(28, 0, 0, 0), ascii("TFL3"), new Uint8Array(30)), /TensorFlow Lite/, /tf2onnx/],
-		["a file of zeros", new Uint8Array(4096), /is not an ONNX model: it is damaged \(no field begins here\) at byte 1/, /Export/],
-		["random bytes", Uint8Array.of(0xde, 0xad, 0xbe, 0xef, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff), /is not an ONNX model/, /Export/],
-		["a model without graph", join(integer(1, 8), text(2, "someone")), /holds no graph/, /exporter/],
-		[
-			"a damaged field",
-			join(integer(1, 8), Uint8Array.of(0x6b)),
-			/m\.onnx has a field of wire type 3, which ONNX does not use, at byte 3/,
-			/checker/,
-		],
-		["an endless number", join(integer(1, 8), varint(99 * 8), new Uint8Array(11).fill(255)), /more than 10 bytes/, /checker/],
-		["a wrong wire type", join(integer(1, 8), integer(7, 5)), /wire type 0 where 2 belongs/, /checker/],
-		[
-			"a field that leaves its message",
-			join(integer(1, 8), bytes(7, join(header(1, 50), ascii("short")))),
-			/longer than the message that holds it/,
-			/checker/,
-		],
-		["a length beyond all files", join(integer(1, 8), header(7, 2 ** 60)), /longer than the message/, /checker/],
-		["a negative dimension", model({ initializers: [tensor({ name: "w", dims: [-1] })] }), /negative dimension \(-1\)/, /checker/],
-		[
-			"too many dimensions",
-			model({ initializers: [tensor({ dims: Array.from({ length: 300 }, () => 1) })] }),
-			/more than 255 dimensions/,
-			/checker/,
-		],
-		["a long name", model({ name: "n".repeat(1_100_000) }), /a name of 1100000 bytes/, /1048576/],
-		[
-			"an offset that is no number",
-			model({ initializers: [externalTensor("w", [1], { location: "w.bin", offset: "-4" })] }),
-			/gives "-4" as offset .* tensor "w"/,
-			/checker/,
-		],
-	])("%s", (...[, file, message, fix]) => {
-		const error = refusal(file);
-		expect(error.code).toBe("model-unreadable");
-		expect(error.message).toMatch(message);
-		expect(error.details.fix).toMatch(fix);
-		expect(error.details.location).toEqual({ path: "m.onnx" });
-	});
+it.each<[string, Uint8Array, RegExp, RegExp]>([
+	["an empty file", fixture("bad-empty"), /m\.onnx is empty \(0 bytes\)/, /failed export/],
+	["a Git LFS pointer", fixture("bad-not-onnx"), /Git LFS pointer of 134 bytes/, /git lfs pull/],
+	["a truncated model", fixture("bad-truncated"), /truncated at byte 29967: what begins at byte 19 needs bytes up to 59928/, /size/],
+	["an error page", ascii("<!DOCTYPE html>\n<title>404</title>"), /is a text file, .*<!DOCTYPE html>/, /error page/],
+	["a PyTorch checkpoint", join(ascii("PK\u0003\u0004"), new Uint8Array(100)), /zip archive/, /Export it to ONNX/],
+	["a gzip file", Uint8Array.of(0x1f, 0x8b, 8, 0, 0, 0), /gzip/, /gunzip/],
+	["a TensorFlow Lite model", join(Uint8Array.of(28, 0, 0, 0), ascii("TFL3"), new Uint8Array(30)), /TensorFlow Lite/, /tf2onnx/],
+	["a file of zeros", new Uint8Array(4096), /is not an ONNX model: it is damaged \(no field begins here\) at byte 1/, /Export/],
+	["random bytes", Uint8Array.of(0xde, 0xad, 0xbe, 0xef, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff), /is not an ONNX model/, /Export/],
+	["a model without graph", join(integer(1, 8), text(2, "someone")), /holds no graph/, /exporter/],
+	[
+		"a damaged field",
+		join(integer(1, 8), Uint8Array.of(0x6b)),
+		/m\.onnx has a field of wire type 3, which ONNX does not use, at byte 3/,
+		/checker/,
+	],
+	["an endless number", join(integer(1, 8), varint(99 * 8), new Uint8Array(11).fill(255)), /more than 10 bytes/, /checker/],
+	["a wrong wire type", join(integer(1, 8), integer(7, 5)), /wire type 0 where 2 belongs/, /checker/],
+	[
+		"a field that leaves its message",
+		join(integer(1, 8), bytes(7, join(header(1, 50), ascii("short")))),
+		/longer than the message that holds it/,
+		/checker/,
+	],
+	["a length beyond all files", join(integer(1, 8), header(7, 2 ** 60)), /longer than the message/, /checker/],
+	["a negative dimension", model({ initializers: [tensor({ name: "w", dims: [-1] })] }), /negative dimension \(-1\)/, /checker/],
+	[
+		"too many dimensions",
+		model({ initializers: [tensor({ dims: Array.from({ length: 300 }, () => 1) })] }),
+		/more than 255 dimensions/,
+		/checker/,
+	],
+	["a long name", model({ name: "n".repeat(1_100_000) }), /a name of 1100000 bytes/, /1048576/],
+	[
+		"an offset that is no number",
+		model({ initializers: [externalTensor("w", [1], { location: "w.bin", offset: "-4" })] }),
+		/gives "-4" as offset .* tensor "w"/,
+		/checker/,
+	],
+])("the ONNX reader refuses %s", (...[, file, message, fix]) => {
+	const error = refusal(file);
+	expect(error.code).toBe("model-unreadable");
+	expect(error.message).toMatch(message);
+	expect(error.details.fix).toMatch(fix);
+	expect(error.details.location).toEqual({ path: "m.onnx" });
+});
 
-	it("subgraphs nested without end", () => {
-		let inner = graph();
-		for (let depth = 0; depth < 60; depth++)
-			inner = graph({ nodes: [node({ op: "If", attributes: [attribute.graph("then_branch", inner)] })] });
-		expect(refusal(join(integer(1, 8), bytes(7, inner))).message).toMatch(/nested too deep \(more than 100 messages\)/);
-	});
+it("the ONNX reader refuses subgraphs nested without end", () => {
+	let inner = graph();
+	for (let depth = 0; depth < 60; depth++)
+		inner = graph({ nodes: [node({ op: "If", attributes: [attribute.graph("then_branch", inner)] })] });
+	expect(refusal(join(integer(1, 8), bytes(7, inner))).message).toMatch(/nested too deep \(more than 100 messages\)/);
+});
 
-	it("types nested without end", () => {
-		let type = bytes(1, integer(1, 1));
-		for (let depth = 0; depth < 200; depth++) type = bytes(4, bytes(1, type));
-		expect(refusal(model({ inputs: [join(text(1, "x"), bytes(2, type))] })).message).toMatch(/nested too deep/);
-	});
+it("the ONNX reader refuses types nested without end", () => {
+	let type = bytes(1, integer(1, 1));
+	for (let depth = 0; depth < 200; depth++) type = bytes(4, bytes(1, type));
+	expect(refusal(model({ inputs: [join(text(1, "x"), bytes(2, type))] })).message).toMatch(/nested too deep/);
+});
 
-	it("more nodes than any model has, before they fill the memory", () => {
-		const file = join(integer(1, 8), bytes(7, bytesOf(Uint8Array.of(0x0a, 0), 1_100_000)));
-		expect(refusal(file).message).toMatch(/holds more nodes, tensors and names than any model/);
-	});
+it("the ONNX reader refuses more nodes than any model has, before they fill the memory", () => {
+	const file = join(integer(1, 8), bytes(7, bytesOf(Uint8Array.of(0x0a, 0), 1_100_000)));
+	expect(refusal(file).message).toMatch(/holds more nodes, tensors and names than any model/);
 });
 
 function bytesOf(pattern: Uint8Array, times: number): Uint8Array {
@@ -107,94 +105,92 @@ function bytesOf(pattern: Uint8Array, times: number): Uint8Array {
 	return whole;
 }
 
-describe("reads every way to write a model", () => {
-	it("fields in any order, unknown fields, and a graph in two pieces", () => {
-		const first = graph({ outputs: [] });
-		const second = bytes(12, value("y"));
-		const file = join(bytes(7, first), integer(99, 3), text(1000, "new"), bytes(7, second), bytes(8, integer(2, 17)), integer(1, 8));
-		const { irVersion, opsets, graph: whole } = read(file);
-		expect([irVersion, { ...opsets }, whole.nodes.length, whole.outputs.length]).toEqual([8, { "": 17 }, 1, 1]);
-	});
+it("the ONNX reader reads fields in any order, unknown fields, and a graph in two pieces", () => {
+	const first = graph({ outputs: [] });
+	const second = bytes(12, value("y"));
+	const file = join(bytes(7, first), integer(99, 3), text(1000, "new"), bytes(7, second), bytes(8, integer(2, 17)), integer(1, 8));
+	const { irVersion, opsets, graph: whole } = read(file);
+	expect([irVersion, { ...opsets }, whole.nodes.length, whole.outputs.length]).toEqual([8, { "": 17 }, 1, 1]);
+});
 
-	it("numbers packed and unpacked", () => {
-		const dims = (written: Uint8Array): readonly number[] | undefined =>
-			withWeight(join(written, integer(2, 1), text(8, "w"))).graph.initializers[0]?.dims;
-		expect(dims(packed(1, [2, 3, 400]))).toEqual([2, 3, 400]);
-		expect(dims(join(integer(1, 2), integer(1, 3), integer(1, 400)))).toEqual([2, 3, 400]);
-		const ints = (written: Uint8Array): unknown =>
-			read(model({ nodes: [node({ op: "A", attributes: [join(text(1, "a"), written, integer(20, 7))] })] })).graph.nodes[0]?.attributes;
-		expect(ints(packed(8, [1, 300, -2]))).toEqual([{ name: "a", value: [1, 300, -2] }]);
-		expect(ints(join(integer(8, 1), integer(8, 300), integer(8, -2)))).toEqual([{ name: "a", value: [1, 300, -2] }]);
-	});
+it("the ONNX reader reads numbers packed and unpacked", () => {
+	const dims = (written: Uint8Array): readonly number[] | undefined =>
+		withWeight(join(written, integer(2, 1), text(8, "w"))).graph.initializers[0]?.dims;
+	expect(dims(packed(1, [2, 3, 400]))).toEqual([2, 3, 400]);
+	expect(dims(join(integer(1, 2), integer(1, 3), integer(1, 400)))).toEqual([2, 3, 400]);
+	const ints = (written: Uint8Array): unknown =>
+		read(model({ nodes: [node({ op: "A", attributes: [join(text(1, "a"), written, integer(20, 7))] })] })).graph.nodes[0]?.attributes;
+	expect(ints(packed(8, [1, 300, -2]))).toEqual([{ name: "a", value: [1, 300, -2] }]);
+	expect(ints(join(integer(8, 1), integer(8, 300), integer(8, -2)))).toEqual([{ name: "a", value: [1, 300, -2] }]);
+});
 
-	it("values in raw bytes and in typed fields, of at most 64 elements", () => {
-		const values = (init: Uint8Array): readonly number[] | undefined => withWeight(init).graph.initializers[0]?.values;
-		expect(values(tensor({ dims: [2], raw: floats(1.5, -2) }))).toEqual([1.5, -2]);
-		expect(values(tensor({ dims: [2], dtype: 7, raw: int64s(5, -6) }))).toEqual([5, -6]);
-		expect(values(tensor({ dims: [2], dtype: 7, more: packed(7, [5, -6]) }))).toEqual([5, -6]);
-		expect(values(tensor({ dims: [64], raw: new Uint8Array(256) }))).toHaveLength(64);
-		expect(values(tensor({ dims: [65], raw: new Uint8Array(260) }))).toBeUndefined();
-		expect(values(tensor({ dims: [2], raw: floats(1) }))).toBeUndefined();
-		expect(values(tensor({ dims: [], raw: floats(3) }))).toEqual([3]);
-	});
+it("the ONNX reader reads values in raw bytes and in typed fields, of at most 64 elements", () => {
+	const values = (init: Uint8Array): readonly number[] | undefined => withWeight(init).graph.initializers[0]?.values;
+	expect(values(tensor({ dims: [2], raw: floats(1.5, -2) }))).toEqual([1.5, -2]);
+	expect(values(tensor({ dims: [2], dtype: 7, raw: int64s(5, -6) }))).toEqual([5, -6]);
+	expect(values(tensor({ dims: [2], dtype: 7, more: packed(7, [5, -6]) }))).toEqual([5, -6]);
+	expect(values(tensor({ dims: [64], raw: new Uint8Array(256) }))).toHaveLength(64);
+	expect(values(tensor({ dims: [65], raw: new Uint8Array(260) }))).toBeUndefined();
+	expect(values(tensor({ dims: [2], raw: floats(1) }))).toBeUndefined();
+	expect(values(tensor({ dims: [], raw: floats(3) }))).toEqual([3]);
+});
 
-	it("the default of an attribute whose zero was left out", () => {
-		const attributes = [1, 2, 3, 6, 7, 8].map((type) => join(text(1, `t${type}`), integer(20, type)));
-		const values = read(model({ nodes: [node({ op: "A", attributes })] })).graph.nodes[0]?.attributes.map(({ value: given }) => given);
-		expect(values).toEqual([0, 0, "", [], [], []]);
-	});
+it("the ONNX reader reads the default of an attribute whose zero was left out", () => {
+	const attributes = [1, 2, 3, 6, 7, 8].map((type) => join(text(1, `t${type}`), integer(20, type)));
+	const values = read(model({ nodes: [node({ op: "A", attributes })] })).graph.nodes[0]?.attributes.map(({ value: given }) => given);
+	expect(values).toEqual([0, 0, "", [], [], []]);
+});
 
-	it("long attributes only as far as they matter", () => {
-		const long = [
-			join(text(1, "engine"), bytes(4, new Uint8Array(5000)), integer(20, 3)),
-			attribute.integers(
-				"many",
-				Array.from({ length: 2000 }, () => 1),
-			),
-		];
-		const attributes = read(model({ nodes: [node({ op: "A", attributes: long })] })).graph.nodes[0]?.attributes;
-		expect(attributes).toEqual([
-			{ name: "engine", value: null },
-			{ name: "many", value: null },
-		]);
-	});
+it("the ONNX reader reads long attributes only as far as they matter", () => {
+	const long = [
+		join(text(1, "engine"), bytes(4, new Uint8Array(5000)), integer(20, 3)),
+		attribute.integers(
+			"many",
+			Array.from({ length: 2000 }, () => 1),
+		),
+	];
+	const attributes = read(model({ nodes: [node({ op: "A", attributes: long })] })).graph.nodes[0]?.attributes;
+	expect(attributes).toEqual([
+		{ name: "engine", value: null },
+		{ name: "many", value: null },
+	]);
+});
 
-	it("where weights outside of the file lie", () => {
-		const entries = { location: "w.bin", offset: "4096", length: "16", checksum: "x" };
-		expect(withWeight(externalTensor("w", [4], entries)).graph.initializers[0]).toEqual({
-			name: "w",
-			dtype: "float",
-			dims: [4],
-			bytes: 16,
-			storage: "external",
-			external: { location: "w.bin", offset: 4096, length: 16 },
-		});
-		expect(withWeight(externalTensor("w", [4], { location: "w.bin" })).graph.initializers[0]?.external).toEqual({
-			location: "w.bin",
-			offset: 0,
-			length: null,
-		});
+it("the ONNX reader reads where weights outside of the file lie", () => {
+	const entries = { location: "w.bin", offset: "4096", length: "16", checksum: "x" };
+	expect(withWeight(externalTensor("w", [4], entries)).graph.initializers[0]).toEqual({
+		name: "w",
+		dtype: "float",
+		dims: [4],
+		bytes: 16,
+		storage: "external",
+		external: { location: "w.bin", offset: 4096, length: 16 },
 	});
+	expect(withWeight(externalTensor("w", [4], { location: "w.bin" })).graph.initializers[0]?.external).toEqual({
+		location: "w.bin",
+		offset: 0,
+		length: null,
+	});
+});
 
-	it("negative sizes and nameless symbols as unknown dimensions, both spellings of the standard domain", () => {
-		const file = model({
-			inputs: [value("x", [-1, "", 0, "n"])],
-			nodes: [node({ op: "Relu", domain: "ai.onnx" })],
-			opsets: { "ai.onnx": 13 },
-		});
-		const { graph: whole, opsets } = read(file);
-		expect(whole.inputs[0]?.dims).toEqual([null, null, 0, "n"]);
-		expect([whole.nodes[0]?.domain, { ...opsets }]).toEqual(["", { "": 13 }]);
+it("the ONNX reader reads negative sizes and nameless symbols as unknown dimensions, both spellings of the standard domain", () => {
+	const file = model({
+		inputs: [value("x", [-1, "", 0, "n"])],
+		nodes: [node({ op: "Relu", domain: "ai.onnx" })],
+		opsets: { "ai.onnx": 13 },
 	});
+	const { graph: whole, opsets } = read(file);
+	expect(whole.inputs[0]?.dims).toEqual([null, null, 0, "n"]);
+	expect([whole.nodes[0]?.domain, { ...opsets }]).toEqual(["", { "": 13 }]);
+});
 
-	it("subgraphs with the node that holds them", () => {
-		const branch = graph({ name: "then", inputs: [] });
-		const file = model({
-			nodes: [node({ op: "Relu" }), node({ op: "If", name: "gate", attributes: [attribute.graph("then_branch", branch)] })],
-		});
-		const [subgraph] = read(file).graph.subgraphs;
-		expect(subgraph).toMatchObject({ node: "gate", nodeIndex: 1, attribute: "then_branch", graph: { name: "then" } });
+it("the ONNX reader reads subgraphs with the node that holds them", () => {
+	const branch = graph({ name: "then", inputs: [] });
+	const file = model({
+		nodes: [node({ op: "Relu" }), node({ op: "If", name: "gate", attributes: [attribute.graph("then_branch", branch)] })],
 	});
+	const [subgraph] = read(file).graph.subgraphs;
+	expect(subgraph).toMatchObject({ node: "gate", nodeIndex: 1, attribute: "then_branch", graph: { name: "then" } });
 });
 
 describe("reads little", () => {
@@ -221,7 +217,7 @@ describe("reads little", () => {
 		return source;
 	}
 
-	it("steps over a weight of 3 TiB and reads on behind it", () => {
+	it("the ONNX reader steps over a weight of 3 TiB and reads on behind it", () => {
 		const source = hugeSource(3 * 2 ** 40);
 		const read3 = readOnnx(source, "m.onnx");
 		expect(read3.graph.initializers[0]).toMatchObject({ name: "w", bytes: 3 * 2 ** 40, dims: [3 * 2 ** 38] });

@@ -1,6 +1,6 @@
 // Rewriting a graph changes its nodes and nothing else.
 import { readdirSync, readFileSync } from "node:fs";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { memorySource } from "../../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../../src/formats/onnx/reader.ts";
 import { rewriteOnnx } from "../../../src/formats/onnx/rewrite.ts";
@@ -12,61 +12,59 @@ const files = readdirSync("test/fixtures/onnx")
 	.filter((name) => name.endsWith(".onnx"))
 	.map((name) => new Uint8Array(readFileSync(`test/fixtures/onnx/${name}`)));
 
-describe("rewriteOnnx", () => {
-	it("gives the same model where every node is kept", () => {
-		expect(files.length).toBeGreaterThan(3);
-		for (const file of files) {
-			const before = read(file);
-			const nodes = before.graph.nodes.map((_, kept) => ({ kept }));
-			const { bytes, ...after } = read(rewriteOnnx(file, { nodes }));
-			expect({ bytes: before.bytes, ...after }).toEqual(before);
-			const rewired = before.graph.nodes.map(({ inputs, outputs }, kept) => ({ kept, inputs, outputs }));
-			expect(read(rewriteOnnx(file, { nodes: rewired })).graph).toEqual(before.graph);
-		}
-	});
+it("rewriteOnnx gives the same model where every node is kept", () => {
+	expect(files.length).toBeGreaterThan(3);
+	for (const file of files) {
+		const before = read(file);
+		const nodes = before.graph.nodes.map((_, kept) => ({ kept }));
+		const { bytes, ...after } = read(rewriteOnnx(file, { nodes }));
+		expect({ bytes: before.bytes, ...after }).toEqual(before);
+		const rewired = before.graph.nodes.map(({ inputs, outputs }, kept) => ({ kept, inputs, outputs }));
+		expect(read(rewriteOnnx(file, { nodes: rewired })).graph).toEqual(before.graph);
+	}
+});
 
-	it("keeps unknown fields of the model, the graph and a node", () => {
-		const unknown = (text: string) => bytesField(1999, new TextEncoder().encode(text));
-		const relu = joinBytes(node({ op: "Relu", inputs: ["x"], outputs: ["y"] }), unknown("in the node"));
-		const file = model({ nodes: [relu], more: unknown("in the graph"), modelMore: unknown("in the model") });
-		const written = rewriteOnnx(file, { nodes: [{ kept: 0, inputs: ["x"], outputs: ["z"] }] });
-		const text = new TextDecoder("latin1").decode(written);
-		for (const where of ["model", "graph", "node"]) expect(text).toContain(`in the ${where}`);
-		expect(read(written).graph.nodes[0]).toMatchObject({ op: "Relu", inputs: ["x"], outputs: ["z"] });
-	});
+it("rewriteOnnx keeps unknown fields of the model, the graph and a node", () => {
+	const unknown = (text: string) => bytesField(1999, new TextEncoder().encode(text));
+	const relu = joinBytes(node({ op: "Relu", inputs: ["x"], outputs: ["y"] }), unknown("in the node"));
+	const file = model({ nodes: [relu], more: unknown("in the graph"), modelMore: unknown("in the model") });
+	const written = rewriteOnnx(file, { nodes: [{ kept: 0, inputs: ["x"], outputs: ["z"] }] });
+	const text = new TextDecoder("latin1").decode(written);
+	for (const where of ["model", "graph", "node"]) expect(text).toContain(`in the ${where}`);
+	expect(read(written).graph.nodes[0]).toMatchObject({ op: "Relu", inputs: ["x"], outputs: ["z"] });
+});
 
-	it("adds nodes, constants and outputs, and edits the graphs inside a node", () => {
-		const body = graph({ nodes: [node({ op: "Neg", outputs: ["a"] })], inputs: [], name: "then" });
-		const branch = node({ op: "If", inputs: ["c"], outputs: ["y"], attributes: [attribute.graph("then_branch", body)] });
-		const value = { dtype: "float", dims: [2], values: [1.5, -2] } as const;
-		const written = rewriteOnnx(model({ nodes: [branch] }), {
-			nodes: [
-				{ op: "Constant", inputs: [], outputs: ["k"], attributes: { value } },
-				{
-					kept: 0,
-					bodies: new Map([
-						[
-							"then_branch",
-							{
-								nodes: [
-									{ kept: 0, outputs: ["b"] },
-									{ op: "Cast", inputs: ["b"], outputs: ["a"], attributes: { to: 10 } },
-								],
-							},
-						],
-					]),
-				},
-			],
-			addedOutputs: [{ name: "k", size: 2 }],
-		});
-		const { nodes, outputs, subgraphs } = read(written).graph;
-		expect(nodes.map(({ op }) => op)).toEqual(["Constant", "If"]);
-		expect(nodes[0]?.attributes[0]?.tensor).toMatchObject({ dtype: "float", dims: [2], values: [1.5, -2] });
-		expect(outputs.at(-1)).toEqual({ name: "k", kind: "tensor", dtype: "float", dims: [2] });
-		const inner = subgraphs[0]?.graph.nodes.map(({ op, inputs, outputs }) => ({ op, inputs, outputs }));
-		expect(inner).toEqual([
-			{ op: "Neg", inputs: ["x"], outputs: ["b"] },
-			{ op: "Cast", inputs: ["b"], outputs: ["a"] },
-		]);
+it("rewriteOnnx adds nodes, constants and outputs, and edits the graphs inside a node", () => {
+	const body = graph({ nodes: [node({ op: "Neg", outputs: ["a"] })], inputs: [], name: "then" });
+	const branch = node({ op: "If", inputs: ["c"], outputs: ["y"], attributes: [attribute.graph("then_branch", body)] });
+	const value = { dtype: "float", dims: [2], values: [1.5, -2] } as const;
+	const written = rewriteOnnx(model({ nodes: [branch] }), {
+		nodes: [
+			{ op: "Constant", inputs: [], outputs: ["k"], attributes: { value } },
+			{
+				kept: 0,
+				bodies: new Map([
+					[
+						"then_branch",
+						{
+							nodes: [
+								{ kept: 0, outputs: ["b"] },
+								{ op: "Cast", inputs: ["b"], outputs: ["a"], attributes: { to: 10 } },
+							],
+						},
+					],
+				]),
+			},
+		],
+		addedOutputs: [{ name: "k", size: 2 }],
 	});
+	const { nodes, outputs, subgraphs } = read(written).graph;
+	expect(nodes.map(({ op }) => op)).toEqual(["Constant", "If"]);
+	expect(nodes[0]?.attributes[0]?.tensor).toMatchObject({ dtype: "float", dims: [2], values: [1.5, -2] });
+	expect(outputs.at(-1)).toEqual({ name: "k", kind: "tensor", dtype: "float", dims: [2] });
+	const inner = subgraphs[0]?.graph.nodes.map(({ op, inputs, outputs }) => ({ op, inputs, outputs }));
+	expect(inner).toEqual([
+		{ op: "Neg", inputs: ["x"], outputs: ["b"] },
+		{ op: "Cast", inputs: ["b"], outputs: ["a"] },
+	]);
 });

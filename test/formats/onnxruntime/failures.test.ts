@@ -21,7 +21,7 @@ describe("diagnoseOrt", () => {
 		expect(failure.excerpt.join("\n")).not.toMatch(/onnxruntime\/core/);
 	});
 
-	it("has a message in this table for every cause of a model's own", () => {
+	it("diagnoseOrt has a message in this table for every cause of a model's own", () => {
 		const seen = new Set(messages.map((message) => message.code));
 		expect(ortFailureCodes.filter((code) => !seen.has(code))).toEqual([
 			"ort-input-mismatch",
@@ -53,12 +53,12 @@ describe("diagnoseOrt", () => {
 		["/lib64/libm.so.6: version `GLIBC_2.29' not found", "ort-runtime-broken", "runner"],
 		["something new", "ort-load-failed", undefined],
 		["", "ort-load-failed", undefined],
-	])("takes %j for %s", (message, code, kind) => {
+	])("diagnoseOrt takes %j for %s", (message, code, kind) => {
 		expect(diagnoseOrt(message)).toMatchObject({ code, ...(kind ? { kind } : {}) });
 		expect(diagnoseOrt(message).kind).toBe(kind);
 	});
 
-	it("does not send the user to a new export for sizes that only the WebAssembly build reads wrongly", () => {
+	it("diagnoseOrt does not send the user to a new export for sizes that only the WebAssembly build reads wrongly", () => {
 		const message =
 			"Can't create a session. ERROR_CODE: 6, ERROR_MESSAGE: [ShapeInferenceError] Can't merge shape info. Both inferred and declared dimension have values but they differ. Inferred=4 Declared=120 Dimension=0";
 		expect(diagnoseOrt(message)).toMatchObject({
@@ -68,7 +68,7 @@ describe("diagnoseOrt", () => {
 		});
 	});
 
-	it("bounds what a model's author may have put into names", () => {
+	it("diagnoseOrt bounds what a model's author may have put into names", () => {
 		const failure = diagnoseOrt(
 			`Could not find an implementation for MatMul(13) node with name '${"n".repeat(9_000)}'\n${"x\n".repeat(500)}`,
 		);
@@ -78,7 +78,7 @@ describe("diagnoseOrt", () => {
 		for (const line of failure.excerpt) expect(line.length).toBeLessThanOrEqual(500);
 	});
 
-	it("has an answer for any text, at once", () => {
+	it("diagnoseOrt has an answer for any text, at once", () => {
 		fc.assert(fc.property(fc.string({ maxLength: 500 }), (text) => ortFailureCodes.includes(diagnoseOrt(text).code)));
 		const started = cpuMs();
 		for (const text of ["Node (".repeat(3_000), "Opset 99 is under development".repeat(400), '"'.repeat(9_000), "Error: ".repeat(1_500)])
@@ -102,7 +102,7 @@ describe("explainRun", () => {
 			"ONNX Runtime ran out of memory.",
 		],
 		[`${run}something new\nand more`, "something new"],
-	])("says %j in plain words", (message, words) => {
+	])("explainRun says %j in plain words", (message, words) => {
 		expect(explainRun(message)).toBe(words);
 	});
 });

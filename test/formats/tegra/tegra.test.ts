@@ -1,7 +1,7 @@
 // What Jetson boards print, as their tools and documents have it.
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { boardFingerprint, isGpuDevice, parsePowerMode, parseTegraRelease } from "../../../src/formats/tegra/board.ts";
 import { gpuRailOf, parseTegrastats } from "../../../src/formats/tegra/tegrastats.ts";
 import { parseDeviceSection } from "../../../src/formats/trtexec/device.ts";
@@ -16,16 +16,14 @@ interface Printed {
 
 const { lines }: { lines: Printed[] } = JSON.parse(readFileSync("test/fixtures/tegra/tegrastats.json", "utf8"));
 
-describe("tegrastats", () => {
-	it.each(lines)("is read on $board", ({ line, rail, idle, expect: expected }) => {
-		expect(parseTegrastats(line, 7)).toEqual({ atMs: 7, ...expected, eventReasons: idle ? 1n : 0n });
-		expect(gpuRailOf(line)).toBe(rail);
-	});
+it.each(lines)("tegrastats is read on $board", ({ line, rail, idle, expect: expected }) => {
+	expect(parseTegrastats(line, 7)).toEqual({ atMs: 7, ...expected, eventReasons: idle ? 1n : 0n });
+	expect(gpuRailOf(line)).toBe(rail);
+});
 
-	it("reports nothing in a line that holds no figures, and never throws", () => {
-		expect(parseTegrastats("tegrastats: command not found", 0)).toBeNull();
-		fc.assert(fc.property(fc.constantFrom(...lines), fc.nat(), ({ line }, at) => void parseTegrastats(line.slice(at % line.length), 0)));
-	});
+it("tegrastats reports nothing in a line that holds no figures, and never throws", () => {
+	expect(parseTegrastats("tegrastats: command not found", 0)).toBeNull();
+	fc.assert(fc.property(fc.constantFrom(...lines), fc.nat(), ({ line }, at) => void parseTegrastats(line.slice(at % line.length), 0)));
 });
 
 // The release is of https://github.com/rbonghi/jetson_stats/issues/864, the warning of NVIDIA's forum, the mode of jetpack-nixos#460.
@@ -34,7 +32,7 @@ it.each([
 	["# R39 (release), REVISION: 2.0, GCID: 45755727, BOARD: generic, EABI: aarch64\n# KERNEL_VARIANT: oot\n", "39.2.0"],
 	["# R34 (release), REVISION: 1.2, GCID: 32090851, BOARD: t186ref, EABI: aarch64", "34.1.2"],
 	["", null],
-])("knows the release of %j", (text, release) => {
+])("a Jetson knows the release of %j", (text, release) => {
 	expect(parseTegraRelease(text)).toBe(release);
 });
 
@@ -42,11 +40,11 @@ it.each([
 	["NV Power Mode: MAXN\n0\n", "MAXN"],
 	["NVPM WARN: fan mode is not set!\nNV Power Mode: MODE_15W\n2\n", "MODE_15W"],
 	["NVPM ERROR: must be root\n", null],
-])("knows the power mode of %j", (text, mode) => {
+])("a Jetson knows the power mode of %j", (text, mode) => {
 	expect(parsePowerMode(text)).toBe(mode);
 });
 
-it("tells clocks that are fixed from those that follow the load", () => {
+it("a Jetson tells clocks that are fixed from those that follow the load", () => {
 	const board = {
 		model: "NVIDIA Jetson AGX Orin Developer Kit",
 		l4t: "36.4.4",
@@ -60,7 +58,7 @@ it("tells clocks that are fixed from those that follow the load", () => {
 	expect(isGpuDevice("15340000.vic")).toBe(false);
 });
 
-it("takes the facts of trtexec's own section on its device, with or without a UUID", () => {
+it("a Jetson takes the facts of trtexec's own section on its device, with or without a UUID", () => {
 	const text = readFileSync("test/fixtures/tegra/trtexec-orin.txt", "utf8");
 	const orin = { name: "Orin", uuid: "GPU-00000000-0000-0000-0000-000000000000", computeCapability: "8.7", memoryBytes: 15536 * 1024 ** 2 };
 	expect(parseDeviceSection(text)).toEqual(orin);

@@ -33,20 +33,20 @@ function expectTensor(tensor: Tensor, entry: { dtype: string; shape: readonly nu
 }
 
 describe("decodeTensor", () => {
-	it.each(oracle.npy)("reads what numpy wrote: $file", (entry) => {
+	it.each(oracle.npy)("decodeTensor reads what numpy wrote: $file", (entry) => {
 		expectTensor(decodeTensor(npy(entry.file), fileOf(entry.dtype, entry.shape), "y"), entry);
 	});
 
-	it.each(oracle.proto)("reads what onnx wrote: $name", (entry) => {
+	it.each(oracle.proto)("decodeTensor reads what onnx wrote: $name", (entry) => {
 		const bytes = new Uint8Array(Buffer.from(entry.file, "base64"));
 		expectTensor(decodeTensor(bytes, fileOf(entry.dtype, entry.shape, { format: "tensor-proto" }), "y"), entry);
 	});
 
-	it.each(["y.raw", "y.bin", "a.b/y.RAW"])("takes %s for raw values", (path) => {
+	it.each(["y.raw", "y.bin", "a.b/y.RAW"])("decodeTensor takes %s for raw values", (path) => {
 		expect(decodeTensor(Uint8Array.of(1, 0, 2, 0), fileOf("int16", [2], { path }), "y").data).toEqual(Uint8Array.of(1, 0, 2, 0));
 	});
 
-	it("refuses a name that tells no format, and takes the manifest's word", () => {
+	it("decodeTensor refuses a name that tells no format, and takes the manifest's word", () => {
 		const file = fileOf("int8", [1], { path: "y.dat" });
 		expect(refusalOf(Uint8Array.of(1), file).message).toContain(
 			"a name that ends in .raw, .bin, .npy, .npz, .safetensors, .pb, .json, .png, .jpg or .jpeg, got .dat",
@@ -148,7 +148,7 @@ describe("decodeTensor", () => {
 			words: "at most 0",
 		},
 		{ what: "a .pb of strings", bytes: Uint8Array.of(8, 1, 16, 8), file: fileOf("float32", [1], proto), words: "got string [1]" },
-	])("refuses $what and reports what it expected", ({ bytes, file, words }) => {
+	])("decodeTensor refuses $what and reports what it expected", ({ bytes, file, words }) => {
 		const error = refusalOf(bytes, file);
 		expect(error.code).toBe("tensor-invalid");
 		expect(error.message).toContain("golden/y");
@@ -156,7 +156,7 @@ describe("decodeTensor", () => {
 		expect(error.details.fix).toBeTruthy();
 	});
 
-	it("either decodes or refuses any bytes, and never anything else", () => {
+	it("decodeTensor either decodes or refuses any bytes, and never anything else", () => {
 		const seeds = [float, ...oracle.proto.slice(0, 12).map((entry) => new Uint8Array(Buffer.from(entry.file, "base64")))];
 		const change = fc.tuple(fc.nat(), fc.integer({ min: 0, max: 255 }));
 		fc.assert(
@@ -175,19 +175,17 @@ describe("decodeTensor", () => {
 	});
 });
 
-describe("encodeNpy", () => {
-	it.each(oracle.npy.filter(({ file }) => !/fortran|endian|version/.test(file)))(
-		"writes $file as numpy does, byte for byte",
-		({ file, dtype, shape, data }) => {
-			expect(Buffer.from(encodeNpy(fromBase64(dtype, shape, data))).equals(Buffer.from(npy(file)))).toBe(true);
-		},
-	);
+it.each(oracle.npy.filter(({ file }) => !/fortran|endian|version/.test(file)))(
+	"encodeNpy writes $file as numpy does, byte for byte",
+	({ file, dtype, shape, data }) => {
+		expect(Buffer.from(encodeNpy(fromBase64(dtype, shape, data))).equals(Buffer.from(npy(file)))).toBe(true);
+	},
+);
 
-	it("writes headers that start the values at a multiple of 64", () => {
-		for (let rank = 0; rank <= 16; rank += 1) {
-			const tensor = zeros("uint8", new Array<number>(rank).fill(1));
-			expect((encodeNpy(tensor).length - 1) % 64).toBe(0);
-			expect(decodeTensor(encodeNpy(tensor), fileOf("uint8", tensor.shape), "y").shape).toEqual(tensor.shape);
-		}
-	});
+it("encodeNpy writes headers that start the values at a multiple of 64", () => {
+	for (let rank = 0; rank <= 16; rank += 1) {
+		const tensor = zeros("uint8", new Array<number>(rank).fill(1));
+		expect((encodeNpy(tensor).length - 1) % 64).toBe(0);
+		expect(decodeTensor(encodeNpy(tensor), fileOf("uint8", tensor.shape), "y").shape).toEqual(tensor.shape);
+	}
 });

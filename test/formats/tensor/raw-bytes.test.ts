@@ -9,13 +9,13 @@ const { files }: { files: { file: string; how: BytesPreprocess; values: number[]
 );
 const shapeOf = (elements: number) => [1, elements];
 
-it.each(files)("takes $how of $file", ({ file, how, values }) => {
+it.each(files)("the reader of raw bytes takes $how of $file", ({ file, how, values }) => {
 	const { data, shape } = tensorOfBytes(Buffer.from(file, "base64"), { dtype: "int32", length: null, shapeOf }, how);
 	expect(shape).toEqual([1, values.length]);
 	expect([...new Int32Array(data.slice().buffer)]).toEqual(values);
 });
 
-it("takes as many bytes as the input has where nothing is said, else all", () => {
+it("the reader of raw bytes takes as many bytes as the input has where nothing is said, else all", () => {
 	const bytes = Uint8Array.of(9, 8, 7);
 	const made = (length: number | null) => [
 		...tensorOfBytes(bytes, { dtype: "uint8", length, shapeOf }, { kind: "bytes", padding: 5 }).data,

@@ -259,14 +259,14 @@ describe("buildArgs", () => {
 		});
 	}
 
-	it("names the flag of ours that a user gave", () => {
+	it("buildArgs names the flag of ours that a user gave", () => {
 		expect(buildArgs({ ...build, extraFlags: ["--device=1"] }, version("10.6.0"))).toMatchObject({ kind: "refused", what: "--device" });
 	});
 });
 
 describe("flags", () => {
 	for (const text of ["10.6", "10.15", "11.2"]) {
-		it(`uses none that the help of ${text} does not list`, () => {
+		it(`the flags of trtexec uses none that the help of ${text} does not list`, () => {
 			const help = recordedLines(`${text}/info-help`)
 				.map((line) => line.text)
 				.join("\n");
@@ -278,7 +278,7 @@ describe("flags", () => {
 			}
 		});
 
-		it(`gives none that ${text} calls deprecated`, () => {
+		it(`the flags of trtexec gives none that ${text} calls deprecated`, () => {
 			const help = recordedLines(`${text}/info-help`).map((line) => line.text);
 			const deprecated = help.filter((line) => line.includes("[Deprecated]")).map((line) => /--\w+/.exec(line)?.[0]);
 			for (const mode of [true, false]) {
@@ -288,7 +288,7 @@ describe("flags", () => {
 		});
 	}
 
-	it("owns every flag that it gives", () => {
+	it("flags owns every flag that it gives", () => {
 		for (const [, text, spec] of table) {
 			const extra = new Set(spec.extraFlags ?? []);
 			for (const argument of argvOf(spec, text)) {

@@ -10,12 +10,12 @@ import { recordedDiagnoses } from "./recorded-diagnoses.ts";
 
 describe("recorded runs", () => {
 	for (const version of recordedVersions) {
-		it(`lists every folder of ${version}`, () => {
+		it(`diagnose lists every folder of ${version}`, () => {
 			expect(Object.keys(recordedDiagnoses[version] ?? {}).sort()).toEqual(recordedCases(version));
 		});
 
 		for (const [name, code] of Object.entries(recordedDiagnoses[version] ?? {})) {
-			it(`says ${code} of ${version}/${name}`, () => {
+			it(`diagnose says ${code} of ${version}/${name}`, () => {
 				const evidence = recordedEvidence(`${version}/${name}`);
 				const diagnosis = diagnose(evidence);
 				expect(diagnosis.code).toBe(code);
@@ -26,7 +26,7 @@ describe("recorded runs", () => {
 		}
 	}
 
-	it("counts one hundred and sixty-six folders", () => {
+	it("recorded runs counts one hundred and sixty-six folders", () => {
 		expect(recordedVersions.flatMap((version) => recordedCases(version))).toHaveLength(166);
 	});
 });
@@ -40,7 +40,7 @@ describe("a recorded run of which the files are not at hand", () => {
 	};
 
 	it.each(recordedVersions.flatMap((version) => recordedCases(version).map((name) => `${version}/${name}`)))(
-		"%s is never called a success that the gate would deny",
+		"a recorded run of which the files are not at hand %s is never called a success that the gate would deny",
 		(name) => {
 			const { lines, ...evidence } = recordedEvidence(name);
 			const scanner = createLogScan();
@@ -54,41 +54,39 @@ describe("a recorded run of which the files are not at hand", () => {
 	);
 });
 
-describe("lies that need a fact from outside the log", () => {
-	it("finds an input file that is too long by its size", () => {
-		const inputs = [{ path: "inputs/classifier-0-images.bin", bytes: 49_152 }];
-		const diagnosis = diagnose({ ...recordedEvidence("10.6/fail-input-wrong-size"), inputs });
-		expect(diagnosis.code).toBe("input-file-longer");
-		expect(diagnosis.title).toContain("49152");
-		expect(diagnosis.title).toContain("24576");
-	});
+it("diagnose, with a fact from outside the log, finds an input file that is too long by its size", () => {
+	const inputs = [{ path: "inputs/classifier-0-images.bin", bytes: 49_152 }];
+	const diagnosis = diagnose({ ...recordedEvidence("10.6/fail-input-wrong-size"), inputs });
+	expect(diagnosis.code).toBe("input-file-longer");
+	expect(diagnosis.title).toContain("49152");
+	expect(diagnosis.title).toContain("24576");
+});
 
-	it("leaves an input file of the right size alone", () => {
-		const inputs = [{ path: "inputs/classifier-0-images.bin", bytes: 49_152 }];
-		expect(diagnose({ ...recordedEvidence("10.6/golden-classifier-fp32-0"), inputs }).code).toBe("ok");
-	});
+it("diagnose, with a fact from outside the log, leaves an input file of the right size alone", () => {
+	const inputs = [{ path: "inputs/classifier-0-images.bin", bytes: 49_152 }];
+	expect(diagnose({ ...recordedEvidence("10.6/golden-classifier-fp32-0"), inputs }).code).toBe("ok");
+});
 
-	it("finds a damaged plan by its digest", () => {
-		const plan = { builtSha256: "aa", sha256: "bb" };
-		expect(diagnose({ ...recordedEvidence("10.6/fail-engine-flipped"), plan }).code).toBe("plan-damaged");
-	});
+it("diagnose, with a fact from outside the log, finds a damaged plan by its digest", () => {
+	const plan = { builtSha256: "aa", sha256: "bb" };
+	expect(diagnose({ ...recordedEvidence("10.6/fail-engine-flipped"), plan }).code).toBe("plan-damaged");
+});
 
-	it("finds a tensor that no GPU of this kind can hold", () => {
-		const largestTensor = { name: "z", shape: "[300000, 300000]", bytes: 300_000 * 300_000 * 4 };
-		const diagnosis = diagnose({ ...recordedEvidence("10.6/fail-bad-too-big"), model: { largestTensor, inputRanks: new Map() } });
-		expect(diagnosis).toMatchObject({ code: "tensor-too-big", title: expect.stringContaining('"z" has the shape [300000, 300000]') });
-	});
+it("diagnose, with a fact from outside the log, finds a tensor that no GPU of this kind can hold", () => {
+	const largestTensor = { name: "z", shape: "[300000, 300000]", bytes: 300_000 * 300_000 * 4 };
+	const diagnosis = diagnose({ ...recordedEvidence("10.6/fail-bad-too-big"), model: { largestTensor, inputRanks: new Map() } });
+	expect(diagnosis).toMatchObject({ code: "tensor-too-big", title: expect.stringContaining('"z" has the shape [300000, 300000]') });
+});
 
-	it("finds a plan of no bytes behind exit code 0", () => {
-		const evidence = recordedEvidence("10.6/build-superres-fp32");
-		const wrote = [...(evidence.wrote ?? []), { path: "engines/superres-fp32.plan", bytes: 0 }];
-		expect(diagnose({ ...evidence, wrote }).code).toBe("plan-empty");
-	});
+it("diagnose, with a fact from outside the log, finds a plan of no bytes behind exit code 0", () => {
+	const evidence = recordedEvidence("10.6/build-superres-fp32");
+	const wrote = [...(evidence.wrote ?? []), { path: "engines/superres-fp32.plan", bytes: 0 }];
+	expect(diagnose({ ...evidence, wrote }).code).toBe("plan-empty");
+});
 
-	it("finds a plan that is not there behind exit code 0", () => {
-		const absent = ["engines/superres-fp32.plan"];
-		expect(diagnose({ ...recordedEvidence("10.6/build-superres-fp32"), absent }).code).toBe("plan-missing");
-	});
+it("diagnose, with a fact from outside the log, finds a plan that is not there behind exit code 0", () => {
+	const absent = ["engines/superres-fp32.plan"];
+	expect(diagnose({ ...recordedEvidence("10.6/build-superres-fp32"), absent }).code).toBe("plan-missing");
 });
 
 const passed = (argv: string, body: readonly string[] = []): string => {
@@ -102,59 +100,57 @@ function judged(text: string, more: Partial<Evidence> = {}): string {
 	return diagnose({ lines: parseLog(text), exitCode: null, signal: null, ...more }).code;
 }
 
-describe("runs that passed", () => {
-	it("misses an export in a folder that is not there", () => {
-		const argv = ["trtexec", "--loadEngine=e.plan", "--exportTimes=absent/t.json"];
-		expect(judged(passed(argv.join(" ")), { argv, exitCode: 0, wrote: [], absent: ["absent/t.json"] })).toBe("export-missing");
-	});
+it("diagnose, for a run that passed, misses an export in a folder that is not there", () => {
+	const argv = ["trtexec", "--loadEngine=e.plan", "--exportTimes=absent/t.json"];
+	expect(judged(passed(argv.join(" ")), { argv, exitCode: 0, wrote: [], absent: ["absent/t.json"] })).toBe("export-missing");
+});
 
-	it("explains why times are missing beside a profile", () => {
-		const argv = ["trtexec", "--loadEngine=e.plan", "--exportTimes=t.json", "--exportProfile=p.json"];
-		const wrote = [{ path: "p.json", bytes: 100 }];
-		expect(judged(passed(argv.join(" ")), { argv, exitCode: 0, wrote, absent: ["t.json"] })).toBe("times-not-written");
-	});
+it("diagnose, for a run that passed, explains why times are missing beside a profile", () => {
+	const argv = ["trtexec", "--loadEngine=e.plan", "--exportTimes=t.json", "--exportProfile=p.json"];
+	const wrote = [{ path: "p.json", bytes: 100 }];
+	expect(judged(passed(argv.join(" ")), { argv, exitCode: 0, wrote, absent: ["t.json"] })).toBe("times-not-written");
+});
 
-	it("sees an export of no bytes", () => {
-		const argv = ["trtexec", "--loadEngine=e.plan", "--exportLayerInfo=l.json"];
-		expect(judged(passed(argv.join(" ")), { argv, exitCode: 0, wrote: [{ path: "l.json", bytes: 0 }] })).toBe("export-empty");
-	});
+it("diagnose, for a run that passed, sees an export of no bytes", () => {
+	const argv = ["trtexec", "--loadEngine=e.plan", "--exportLayerInfo=l.json"];
+	expect(judged(passed(argv.join(" ")), { argv, exitCode: 0, wrote: [{ path: "l.json", bytes: 0 }] })).toBe("export-empty");
+});
 
-	it("sees an engine that cannot be loaded behind --skipInference", () => {
-		const body = [`${at}[E] Engine deserialization failed`, `${at}[I] Skipped inference phase since --skipInference is added.`];
-		expect(judged(passed("trtexec --loadEngine=e.plan --skipInference", body), { exitCode: 0 })).toBe("plan-unloaded");
-	});
+it("diagnose, for a run that passed, sees an engine that cannot be loaded behind --skipInference", () => {
+	const body = [`${at}[E] Engine deserialization failed`, `${at}[I] Skipped inference phase since --skipInference is added.`];
+	expect(judged(passed("trtexec --loadEngine=e.plan --skipInference", body), { exitCode: 0 })).toBe("plan-unloaded");
+});
 
-	it("sees an input that was filled with random numbers beside one that was given", () => {
-		const body = [`${at}[I] Using values loaded from a.bin for input left`, `${at}[I] Using random values for input right`];
-		expect(judged(passed("trtexec --loadEngine=e.plan --loadInputs=left:a.bin", body), { exitCode: 0 })).toBe("inputs-random");
-	});
+it("diagnose, for a run that passed, sees an input that was filled with random numbers beside one that was given", () => {
+	const body = [`${at}[I] Using values loaded from a.bin for input left`, `${at}[I] Using random values for input right`];
+	expect(judged(passed("trtexec --loadEngine=e.plan --loadInputs=left:a.bin", body), { exitCode: 0 })).toBe("inputs-random");
+});
 
-	it("sees a CUDA graph that was given up", () => {
-		const body = [`${at}[W] The CUDA graph capture on the stream has failed.`];
-		expect(judged(passed("trtexec --loadEngine=e.plan --useCudaGraph", body), { exitCode: 0 })).toBe("cuda-graph-refused");
-	});
+it("diagnose, for a run that passed, sees a CUDA graph that was given up", () => {
+	const body = [`${at}[W] The CUDA graph capture on the stream has failed.`];
+	expect(judged(passed("trtexec --loadEngine=e.plan --useCudaGraph", body), { exitCode: 0 })).toBe("cuda-graph-refused");
+});
 
-	it("sees a raw file shorter than its shape", () => {
-		const body = [
-			`${at}[I] Writing file for output binding out put (1) (with datatype fp16 and dimensions 2.10) to out_put__1_.output.2.10.fp16.raw`,
-		];
-		const wrote = [{ path: "out_put__1_.output.2.10.fp16.raw", bytes: 38 }];
-		expect(judged(passed("trtexec --loadEngine=e.plan", body), { exitCode: 0, wrote })).toBe("raw-dump-size");
-	});
+it("diagnose, for a run that passed, sees a raw file shorter than its shape", () => {
+	const body = [
+		`${at}[I] Writing file for output binding out put (1) (with datatype fp16 and dimensions 2.10) to out_put__1_.output.2.10.fp16.raw`,
+	];
+	const wrote = [{ path: "out_put__1_.output.2.10.fp16.raw", bytes: 38 }];
+	expect(judged(passed("trtexec --loadEngine=e.plan", body), { exitCode: 0, wrote })).toBe("raw-dump-size");
+});
 
-	it("does not trust exit code 0 without the last line", () => {
-		const text = "&&&& RUNNING TensorRT.trtexec [TensorRT v100600] # trtexec --onnx=m.onnx\n";
-		expect(judged(text, { exitCode: 0 })).toBe("ended-early");
-	});
+it("diagnose, for a run that passed, does not trust exit code 0 without the last line", () => {
+	const text = "&&&& RUNNING TensorRT.trtexec [TensorRT v100600] # trtexec --onnx=m.onnx\n";
+	expect(judged(text, { exitCode: 0 })).toBe("ended-early");
+});
 
-	it("trusts the last line FAILED more than exit code 0", () => {
-		expect(judged(passed("trtexec --onnx=m.onnx").replace("PASSED", "FAILED"), { exitCode: 0 })).toBe("unknown");
-	});
+it("diagnose, for a run that passed, trusts the last line FAILED more than exit code 0", () => {
+	expect(judged(passed("trtexec --onnx=m.onnx").replace("PASSED", "FAILED"), { exitCode: 0 })).toBe("unknown");
+});
 
-	it("lets errors pass that the builder recovered from", () => {
-		const body = [`${at}[E] Error[2]: Error Code 2: OutOfMemory (Requested size was 99 bytes.)`];
-		expect(judged(passed("trtexec --onnx=m.onnx --saveEngine=e.plan", body), { exitCode: 0 })).toBe("ok");
-	});
+it("diagnose, for a run that passed, lets errors pass that the builder recovered from", () => {
+	const body = [`${at}[E] Error[2]: Error Code 2: OutOfMemory (Requested size was 99 bytes.)`];
+	expect(judged(passed("trtexec --onnx=m.onnx --saveEngine=e.plan", body), { exitCode: 0 })).toBe("ok");
 });
 
 /** One line, as other versions and other models print it, to the code that it must give. Exit code 1 unless the row says more. */
@@ -269,7 +265,7 @@ const lines: readonly (readonly [code: string, text: string, more?: Partial<Evid
 
 describe("one line of a failed run", () => {
 	for (const [code, text, more] of lines) {
-		it(`gives ${code}: ${text.slice(0, 60).replaceAll("\n", " ")}`, () => {
+		it(`diagnose gives ${code}: ${text.slice(0, 60).replaceAll("\n", " ")}`, () => {
 			const dated = text.replace(/^\[([EWI])\]/, `${at}[$1]`);
 			const diagnosis = diagnose({ lines: parseLog(dated), exitCode: 1, signal: null, ...more });
 			expect(diagnosis.code).toBe(code);
@@ -279,47 +275,45 @@ describe("one line of a failed run", () => {
 	}
 });
 
-describe("diagnose", () => {
-	it("has at least forty-five codes, each spelled as one word with hyphens", () => {
-		expect(diagnosisCodes.length).toBeGreaterThanOrEqual(45);
-		for (const code of diagnosisCodes) expect(code).toMatch(/^[a-z0-9]+(?:-[a-z0-9]+)*$/);
-	});
+it("diagnose has at least forty-five codes, each spelled as one word with hyphens", () => {
+	expect(diagnosisCodes.length).toBeGreaterThanOrEqual(45);
+	for (const code of diagnosisCodes) expect(code).toMatch(/^[a-z0-9]+(?:-[a-z0-9]+)*$/);
+});
 
-	it("gives an unknown failure its last error lines and no cause", () => {
-		const text = Array.from({ length: 40 }, (_, n) => `${at}[E] Odd thing number ${n}`).join("\n");
-		const diagnosis = diagnose({ lines: parseLog(text), exitCode: 1, signal: null });
-		expect(diagnosis.code).toBe("unknown");
-		expect(diagnosis.excerpt.at(-1)).toEqual({ line: 40, text: `${at}[E] Odd thing number 39` });
-		expect(diagnosis.excerpt.length).toBeLessThanOrEqual(8);
-	});
+it("diagnose gives an unknown failure its last error lines and no cause", () => {
+	const text = Array.from({ length: 40 }, (_, n) => `${at}[E] Odd thing number ${n}`).join("\n");
+	const diagnosis = diagnose({ lines: parseLog(text), exitCode: 1, signal: null });
+	expect(diagnosis.code).toBe("unknown");
+	expect(diagnosis.excerpt.at(-1)).toEqual({ line: 40, text: `${at}[E] Odd thing number 39` });
+	expect(diagnosis.excerpt.length).toBeLessThanOrEqual(8);
+});
 
-	it("shows the node that the parser was at, far above what it says of it", () => {
-		const { excerpt } = diagnose(recordedEvidence("10.6/fail-bad-unsupported-op"));
-		expect(excerpt[0]?.text).toMatch(/While parsing node number \d+ \[Det -> /);
-		expect(excerpt[1]?.text).toContain("[8] false");
-	});
+it("diagnose shows the node that the parser was at, far above what it says of it", () => {
+	const { excerpt } = diagnose(recordedEvidence("10.6/fail-bad-unsupported-op"));
+	expect(excerpt[0]?.text).toMatch(/While parsing node number \d+ \[Det -> /);
+	expect(excerpt[1]?.text).toContain("[8] false");
+});
 
-	it("names the first cause and keeps the second", () => {
-		const diagnosis = diagnose(recordedEvidence("10.15/fail-save-no-folder"));
-		expect(diagnosis.also).toEqual(["save-failed"]);
-	});
+it("diagnose names the first cause and keeps the second", () => {
+	const diagnosis = diagnose(recordedEvidence("10.15/fail-save-no-folder"));
+	expect(diagnosis.also).toEqual(["save-failed"]);
+});
 
-	it("shows how far a run came that was ended from outside", () => {
-		expect(diagnose(recordedEvidence("10.6/fail-killed-perf")).excerpt.at(-1)?.text).toContain("Starting inference");
-	});
+it("diagnose shows how far a run came that was ended from outside", () => {
+	expect(diagnose(recordedEvidence("10.6/fail-killed-perf")).excerpt.at(-1)?.text).toContain("Starting inference");
+});
 
-	it("reads a plain log without exit code by its last line", () => {
-		expect(judged(passed("trtexec --onnx=m.onnx"))).toBe("ok");
-		expect(judged(passed("trtexec --onnx=m.onnx").replace("PASSED", "FAILED"))).toBe("unknown");
-	});
+it("diagnose reads a plain log without exit code by its last line", () => {
+	expect(judged(passed("trtexec --onnx=m.onnx"))).toBe("ok");
+	expect(judged(passed("trtexec --onnx=m.onnx").replace("PASSED", "FAILED"))).toBe("unknown");
+});
 
-	it("takes names that would poison an object as plain text", () => {
-		const text = `${at}[E] Cannot find input tensor with name "__proto__" in the network inputs! Please`;
-		expect(diagnose({ lines: parseLog(text), exitCode: 1, signal: null }).title).toContain('"__proto__"');
-	});
+it("diagnose takes names that would poison an object as plain text", () => {
+	const text = `${at}[E] Cannot find input tensor with name "__proto__" in the network inputs! Please`;
+	expect(diagnose({ lines: parseLog(text), exitCode: 1, signal: null }).title).toContain('"__proto__"');
+});
 
-	it("judges an empty log by its end alone", () => {
-		expect(judged("", { exitCode: 1 })).toBe("unknown");
-		expect(judged("", { exitCode: null, signal: "SIGINT" })).toBe("interrupted");
-	});
+it("diagnose judges an empty log by its end alone", () => {
+	expect(judged("", { exitCode: 1 })).toBe("unknown");
+	expect(judged("", { exitCode: null, signal: "SIGINT" })).toBe("interrupted");
 });

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { createTimesParser, type TimesResult } from "../../../src/formats/trtexec/export-times.ts";
 
 const recorded = gunzipSync(readFileSync(new URL("../../fixtures/trtexec-exports/times-encoder.json.gz", import.meta.url)));
@@ -38,93 +38,91 @@ const keys = [
 ];
 const entryOf = (value: string): string => `{ ${keys.map((key, index) => `"${key}" : ${index === 9 ? value : index}`).join(", ")} }`;
 
-describe("createTimesParser", () => {
-	it("gives what JSON.parse gives of a recorded file", () => {
-		const entries = JSON.parse(recorded.toString("utf8")) as Entry[];
-		const times = columns(parse(recorded));
-		expect(times.iterations).toBe(entries.length);
-		expect([...times.computeMs]).toEqual(entries.map((entry) => entry["computeMs"]));
-		expect([...times.latencyMs]).toEqual(entries.map((entry) => entry["latencyMs"]));
-		expect([...times.enqueueMs]).toEqual(entries.map((entry) => (entry["endEnqMs"] ?? 0) - (entry["startEnqMs"] ?? 0)));
-		expect(times.wallMs).toBe((entries.at(-1)?.["endD2hMs"] ?? 0) - (entries[0]?.["startH2dMs"] ?? 0));
-	});
+it("createTimesParser gives what JSON.parse gives of a recorded file", () => {
+	const entries = JSON.parse(recorded.toString("utf8")) as Entry[];
+	const times = columns(parse(recorded));
+	expect(times.iterations).toBe(entries.length);
+	expect([...times.computeMs]).toEqual(entries.map((entry) => entry["computeMs"]));
+	expect([...times.latencyMs]).toEqual(entries.map((entry) => entry["latencyMs"]));
+	expect([...times.enqueueMs]).toEqual(entries.map((entry) => (entry["endEnqMs"] ?? 0) - (entry["startEnqMs"] ?? 0)));
+	expect(times.wallMs).toBe((entries.at(-1)?.["endD2hMs"] ?? 0) - (entries[0]?.["startH2dMs"] ?? 0));
+});
 
-	it("gives the same however the bytes are cut", () => {
-		const whole = columns(parse(recorded));
-		for (const chunkBytes of [1, 7, 100, 271, 513, 4099]) expect(columns(parse(recorded, chunkBytes))).toEqual(whole);
-	});
+it("createTimesParser gives the same however the bytes are cut", () => {
+	const whole = columns(parse(recorded));
+	for (const chunkBytes of [1, 7, 100, 271, 513, 4099]) expect(columns(parse(recorded, chunkBytes))).toEqual(whole);
+});
 
-	it("reads any way to write the same numbers", () => {
-		const number = fc.oneof(
-			fc.double({ min: 0, max: 1e6, noNaN: true }),
-			fc.integer({ min: 0, max: 1e9 }),
-			fc.constantFrom(0.1, 1e-7, 123456789.125, 5e-324),
-		);
-		const pad = "x".repeat(600);
-		fc.assert(
-			fc.property(
-				fc.array(fc.array(number, { minLength: 12, maxLength: 12 }), { minLength: 1, maxLength: 8 }),
-				fc.boolean(),
-				(rows, dense) => {
-					const entries = rows.map((row) => Object.fromEntries(keys.map((key, index) => [key, row[index] ?? 0])));
-					// Blanks behind the list make every entry long enough for the fast way.
-					const text =
-						(dense
-							? JSON.stringify(entries)
-							: `[\n  ${entries.map((entry) => `{ ${keys.map((key) => `"${key}" : ${entry[key]}`).join(", ")} }`).join("\n, ")}\n]`) +
-						pad.replaceAll("x", " ");
-					expect([...columns(parseText(text)).computeMs]).toEqual(entries.map((entry) => entry["computeMs"]));
-				},
-			),
-			{ numRuns: 100 },
-		);
-	});
+it("createTimesParser reads any way to write the same numbers", () => {
+	const number = fc.oneof(
+		fc.double({ min: 0, max: 1e6, noNaN: true }),
+		fc.integer({ min: 0, max: 1e9 }),
+		fc.constantFrom(0.1, 1e-7, 123456789.125, 5e-324),
+	);
+	const pad = "x".repeat(600);
+	fc.assert(
+		fc.property(
+			fc.array(fc.array(number, { minLength: 12, maxLength: 12 }), { minLength: 1, maxLength: 8 }),
+			fc.boolean(),
+			(rows, dense) => {
+				const entries = rows.map((row) => Object.fromEntries(keys.map((key, index) => [key, row[index] ?? 0])));
+				// Blanks behind the list make every entry long enough for the fast way.
+				const text =
+					(dense
+						? JSON.stringify(entries)
+						: `[\n  ${entries.map((entry) => `{ ${keys.map((key) => `"${key}" : ${entry[key]}`).join(", ")} }`).join("\n, ")}\n]`) +
+					pad.replaceAll("x", " ");
+				expect([...columns(parseText(text)).computeMs]).toEqual(entries.map((entry) => entry["computeMs"]));
+			},
+		),
+		{ numRuns: 100 },
+	);
+});
 
-	it("names a file that ends too early, wherever it is cut", () => {
-		for (const bytes of [0, 1, 40, 300, 600, 50_000, recorded.length - 3])
-			expect(parse(recorded.subarray(0, bytes))).toMatchObject({ state: "broken", fault: "truncated" });
-	});
+it("createTimesParser names a file that ends too early, wherever it is cut", () => {
+	for (const bytes of [0, 1, 40, 300, 600, 50_000, recorded.length - 3])
+		expect(parse(recorded.subarray(0, bytes))).toMatchObject({ state: "broken", fault: "truncated" });
+});
 
-	it("refuses values that are no numbers", () => {
-		for (const value of ["nan", "-nan", "inf", "-inf", "NaN", "Infinity", "1e999"])
-			expect(parseText(`[ ${entryOf(value)} ]`)).toMatchObject({ state: "broken", fault: "not-finite" });
-	});
+it("createTimesParser refuses values that are no numbers", () => {
+	for (const value of ["nan", "-nan", "inf", "-inf", "NaN", "Infinity", "1e999"])
+		expect(parseText(`[ ${entryOf(value)} ]`)).toMatchObject({ state: "broken", fault: "not-finite" });
+});
 
-	it("refuses a file without iterations", () => {
-		expect(parseText("[\n]\n")).toMatchObject({ state: "broken", fault: "empty" });
-	});
+it("createTimesParser refuses a file without iterations", () => {
+	expect(parseText("[\n]\n")).toMatchObject({ state: "broken", fault: "empty" });
+});
 
-	it("refuses what trtexec does not write", () => {
-		const good = entryOf("1");
-		for (const text of [
-			"{}",
-			"[1]",
-			`[${good}${good}]`,
-			`[,${good}]`,
-			`[${good},]`,
-			`[${good}]]`,
-			`[${good}] x`,
-			'[{"computeMs":1}]',
-			`[${entryOf('"1"')}]`,
-			`[${entryOf("-1")}]`,
-			`[${entryOf("1.")}]`,
-			`[${entryOf(".5")}]`,
-			`[${entryOf("{}")}]`,
-			`[{${"x".repeat(10_000)}`,
-		]) {
-			expect(parseText(text), text.slice(0, 40)).toMatchObject({ state: "broken", fault: "malformed" });
-		}
-	});
+it("createTimesParser refuses what trtexec does not write", () => {
+	const good = entryOf("1");
+	for (const text of [
+		"{}",
+		"[1]",
+		`[${good}${good}]`,
+		`[,${good}]`,
+		`[${good},]`,
+		`[${good}]]`,
+		`[${good}] x`,
+		'[{"computeMs":1}]',
+		`[${entryOf('"1"')}]`,
+		`[${entryOf("-1")}]`,
+		`[${entryOf("1.")}]`,
+		`[${entryOf(".5")}]`,
+		`[${entryOf("{}")}]`,
+		`[{${"x".repeat(10_000)}`,
+	]) {
+		expect(parseText(text), text.slice(0, 40)).toMatchObject({ state: "broken", fault: "malformed" });
+	}
+});
 
-	it("reports where the fault is", () => {
-		const good = entryOf("1");
-		expect(parseText(`[${good},${entryOf("nan")}]`, 50)).toMatchObject({ atByte: good.length + 2 });
-	});
+it("createTimesParser reports where the fault is", () => {
+	const good = entryOf("1");
+	expect(parseText(`[${good},${entryOf("nan")}]`, 50)).toMatchObject({ atByte: good.length + 2 });
+});
 
-	it("holds no more than one entry, however long the file is", () => {
-		const parser = createTimesParser();
-		parser.push(new TextEncoder().encode("[{"));
-		for (let index = 0; index < 100; index++) parser.push(new Uint8Array(65_536).fill(0x20));
-		expect(parser.end()).toMatchObject({ state: "broken", fault: "malformed" });
-	});
+it("createTimesParser holds no more than one entry, however long the file is", () => {
+	const parser = createTimesParser();
+	parser.push(new TextEncoder().encode("[{"));
+	for (let index = 0; index < 100; index++) parser.push(new Uint8Array(65_536).fill(0x20));
+	expect(parser.end()).toMatchObject({ state: "broken", fault: "malformed" });
 });

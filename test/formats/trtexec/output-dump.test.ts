@@ -1,5 +1,5 @@
 // Names and sizes of raw dumps.
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import {
 	clashingDumpNames,
 	dumpBytes,
@@ -10,56 +10,54 @@ import {
 } from "../../../src/formats/trtexec/output-dump.ts";
 import { recordedCases, recordedLines, recordedMeta } from "./recorded.ts";
 
-describe("dumped tensors", () => {
-	it("are reported by the log with name, type, shape and file", () => {
-		expect(
-			parseDumpLine(
-				"[I] Writing file for output binding a to (with b) (1) (with datatype int64 and dimensions 2.-1) to a_to__with_b___1_.output.2.-1.int64.raw",
-			),
-		).toEqual({
-			name: "a to (with b) (1)",
-			io: "output",
-			dtypeText: "int64",
-			dims: [2, -1],
-			path: "a_to__with_b___1_.output.2.-1.int64.raw",
-		});
-		expect(parseDumpLine("[I] Writing file for nothing")).toBeNull();
+it("dumped tensors are reported by the log with name, type, shape and file", () => {
+	expect(
+		parseDumpLine(
+			"[I] Writing file for output binding a to (with b) (1) (with datatype int64 and dimensions 2.-1) to a_to__with_b___1_.output.2.-1.int64.raw",
+		),
+	).toEqual({
+		name: "a to (with b) (1)",
+		io: "output",
+		dtypeText: "int64",
+		dims: [2, -1],
+		path: "a_to__with_b___1_.output.2.-1.int64.raw",
 	});
+	expect(parseDumpLine("[I] Writing file for nothing")).toBeNull();
+});
 
-	it("have the size that every recorded golden run wrote", () => {
-		let compared = 0;
-		for (const name of recordedCases("10.6").filter((entry) => entry.startsWith("golden-"))) {
-			const wrote = new Map(recordedMeta(`10.6/${name}`).wrote.map((file) => [file.path, file.bytes]));
-			for (const line of recordedLines(`10.6/${name}`)) {
-				const tensor = parseDumpLine(line.text);
-				if (!tensor) continue;
-				const size = dumpBytes(tensor);
-				expect(parseDumpFileName(tensor.path)).toMatchObject({ dims: tensor.dims, io: tensor.io, dtypeText: tensor.dtypeText });
-				if (size === null) expect(tensor.dims).toContain(-1);
-				else expect(wrote.get(tensor.path)).toBe(size);
-				compared++;
-			}
+it("dumped tensors have the size that every recorded golden run wrote", () => {
+	let compared = 0;
+	for (const name of recordedCases("10.6").filter((entry) => entry.startsWith("golden-"))) {
+		const wrote = new Map(recordedMeta(`10.6/${name}`).wrote.map((file) => [file.path, file.bytes]));
+		for (const line of recordedLines(`10.6/${name}`)) {
+			const tensor = parseDumpLine(line.text);
+			if (!tensor) continue;
+			const size = dumpBytes(tensor);
+			expect(parseDumpFileName(tensor.path)).toMatchObject({ dims: tensor.dims, io: tensor.io, dtypeText: tensor.dtypeText });
+			if (size === null) expect(tensor.dims).toContain(-1);
+			else expect(wrote.get(tensor.path)).toBe(size);
+			compared++;
 		}
-		expect(compared).toBeGreaterThan(60);
-	});
+	}
+	expect(compared).toBeGreaterThan(60);
+});
 
-	it("are read from file names of scalars, 8.6's words and packed types", () => {
-		expect(parseDumpFileName("out/loss.output.fp32.raw")).toMatchObject({ name: "loss", dims: [] });
-		expect(dumpBytes({ dims: [], dtypeText: "fp32" })).toBe(4);
-		expect(parseDumpFileName("a.b.input.1.3.Half.raw")).toMatchObject({ name: "a.b", dims: [1, 3], dtypeText: "Half" });
-		expect(dumpBytes({ dims: [3], dtypeText: "int4" })).toBe(2);
-		expect(dumpBytes({ dims: [0, 5], dtypeText: "int64" })).toBe(0);
-		expect(dumpBytes({ dims: [1], dtypeText: "constructor" })).toBeNull();
-		expect(parseDumpFileName("times.json")).toBeNull();
-		expect(parseDumpFileName("a.output.2.constructor.raw")).toBeNull();
-	});
+it("dumped tensors are read from file names of scalars, 8.6's words and packed types", () => {
+	expect(parseDumpFileName("out/loss.output.fp32.raw")).toMatchObject({ name: "loss", dims: [] });
+	expect(dumpBytes({ dims: [], dtypeText: "fp32" })).toBe(4);
+	expect(parseDumpFileName("a.b.input.1.3.Half.raw")).toMatchObject({ name: "a.b", dims: [1, 3], dtypeText: "Half" });
+	expect(dumpBytes({ dims: [3], dtypeText: "int4" })).toBe(2);
+	expect(dumpBytes({ dims: [0, 5], dtypeText: "int64" })).toBe(0);
+	expect(dumpBytes({ dims: [1], dtypeText: "constructor" })).toBeNull();
+	expect(parseDumpFileName("times.json")).toBeNull();
+	expect(parseDumpFileName("a.output.2.constructor.raw")).toBeNull();
+});
 
-	it("have types that goldens know, or none", () => {
-		expect([dumpDType("fp16"), dumpDType("Bool"), dumpDType("fp8"), dumpDType("__proto__")]).toEqual(["float16", "bool", null, null]);
-	});
+it("dumped tensors have types that goldens know, or none", () => {
+	expect([dumpDType("fp16"), dumpDType("Bool"), dumpDType("fp8"), dumpDType("__proto__")]).toEqual(["float16", "bool", null, null]);
+});
 
-	it("share a file where their names differ in odd characters alone", () => {
-		expect(sanitiseTensorName("a/b:0")).toBe("a_b_0");
-		expect(clashingDumpNames(["a/b", "a:b", "c", "__proto__"])).toEqual([["a/b", "a:b"]]);
-	});
+it("dumped tensors share a file where their names differ in odd characters alone", () => {
+	expect(sanitiseTensorName("a/b:0")).toBe("a_b_0");
+	expect(clashingDumpNames(["a/b", "a:b", "c", "__proto__"])).toEqual([["a/b", "a:b"]]);
 });

@@ -1,7 +1,7 @@
 // What people and programs are shown of a diagnosis.
 import { readFileSync } from "node:fs";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { diagnose } from "../../../src/formats/trtexec/diagnose.ts";
 import { diagnosisJson, renderDiagnosis } from "../../../src/formats/trtexec/render.ts";
 import { recordedCases, recordedEvidence, recordedVersions } from "./recorded.ts";
@@ -9,56 +9,52 @@ import { recordedCases, recordedEvidence, recordedVersions } from "./recorded.ts
 const schema = JSON.parse(readFileSync(new URL("../../../golden-schema/diagnose.schema.json", import.meta.url), "utf8"));
 const validate = new Ajv2020({ strict: true, allErrors: true }).compile(schema);
 
-describe("renderDiagnosis", () => {
-	it("shows code, title, fix and numbered lines", () => {
-		expect(renderDiagnosis(diagnose(recordedEvidence("10.6/fail-shape-unknown-input")))).toBe(
-			[
-				'shape-name-unknown  A shape was given for input "pictures", but the model has no such input.',
-				"Fix: Use the input's name from the ONNX file; `trtgate preflight MODEL` lists the inputs.",
-				'  122 │ [11/21/2026-08:04:27] [E] Cannot find input tensor with name "pictures" in the network inputs! Please make sure the input tensor names are correct.',
-				"  123 │ [11/21/2026-08:04:27] [E] Network And Config setup failed",
-				"  125 │ [11/21/2026-08:04:27] [E] Building engine failed",
-				"  126 │ [11/21/2026-08:04:27] [E] Failed to create engine from model or file.",
-				"  127 │ [11/21/2026-08:04:27] [E] Engine set up failed",
-			].join("\n"),
-		);
-	});
-
-	it("reports when the machine is at fault, and what else is wrong", () => {
-		const text = renderDiagnosis(diagnose(recordedEvidence("11.2/fail-save-no-folder")));
-		expect(text).toContain("a retry may help");
-		expect(text).toContain("Also: save-failed");
-	});
-
-	it("colours only where it is asked to", () => {
-		const diagnosis = diagnose(recordedEvidence("10.6/fail-no-gpu"));
-		expect(renderDiagnosis(diagnosis)).not.toContain("\u001b");
-		expect(renderDiagnosis(diagnosis, { color: true })).toContain("\u001b[31m");
-	});
-
-	it("lets no control character of a log or a command line through", () => {
-		const evidence = {
-			exitCode: 0,
-			signal: null,
-			argv: ["trtexec", "--saveEngine=a\u001b[2J\u0007.plan"],
-			wrote: [],
-			absent: ["a\u001b[2J\u0007.plan"],
-		};
-		expect(renderDiagnosis(diagnose(evidence))).not.toMatch(/[\u0000-\u0009\u000b-\u001f]/);
-	});
+it("renderDiagnosis shows code, title, fix and numbered lines", () => {
+	expect(renderDiagnosis(diagnose(recordedEvidence("10.6/fail-shape-unknown-input")))).toBe(
+		[
+			'shape-name-unknown  A shape was given for input "pictures", but the model has no such input.',
+			"Fix: Use the input's name from the ONNX file; `trtgate preflight MODEL` lists the inputs.",
+			'  122 │ [11/21/2026-08:04:27] [E] Cannot find input tensor with name "pictures" in the network inputs! Please make sure the input tensor names are correct.',
+			"  123 │ [11/21/2026-08:04:27] [E] Network And Config setup failed",
+			"  125 │ [11/21/2026-08:04:27] [E] Building engine failed",
+			"  126 │ [11/21/2026-08:04:27] [E] Failed to create engine from model or file.",
+			"  127 │ [11/21/2026-08:04:27] [E] Engine set up failed",
+		].join("\n"),
+	);
 });
 
-describe("diagnosisJson", () => {
-	it("keeps to its schema for every recorded run", () => {
-		for (const version of recordedVersions) {
-			for (const name of recordedCases(version)) {
-				const json: unknown = JSON.parse(JSON.stringify(diagnosisJson(diagnose(recordedEvidence(`${version}/${name}`)))));
-				expect(validate(json), `${version}/${name} ${JSON.stringify(validate.errors)}`).toBe(true);
-			}
-		}
-	});
+it("renderDiagnosis reports when the machine is at fault, and what else is wrong", () => {
+	const text = renderDiagnosis(diagnose(recordedEvidence("11.2/fail-save-no-folder")));
+	expect(text).toContain("a retry may help");
+	expect(text).toContain("Also: save-failed");
+});
 
-	it("has a schema that refuses what is missing", () => {
-		expect(validate({ code: "ok", title: "x", fix: "", excerpt: [] })).toBe(false);
-	});
+it("renderDiagnosis colours only where it is asked to", () => {
+	const diagnosis = diagnose(recordedEvidence("10.6/fail-no-gpu"));
+	expect(renderDiagnosis(diagnosis)).not.toContain("\u001b");
+	expect(renderDiagnosis(diagnosis, { color: true })).toContain("\u001b[31m");
+});
+
+it("renderDiagnosis lets no control character of a log or a command line through", () => {
+	const evidence = {
+		exitCode: 0,
+		signal: null,
+		argv: ["trtexec", "--saveEngine=a\u001b[2J\u0007.plan"],
+		wrote: [],
+		absent: ["a\u001b[2J\u0007.plan"],
+	};
+	expect(renderDiagnosis(diagnose(evidence))).not.toMatch(/[\u0000-\u0009\u000b-\u001f]/);
+});
+
+it("diagnosisJson keeps to its schema for every recorded run", () => {
+	for (const version of recordedVersions) {
+		for (const name of recordedCases(version)) {
+			const json: unknown = JSON.parse(JSON.stringify(diagnosisJson(diagnose(recordedEvidence(`${version}/${name}`)))));
+			expect(validate(json), `${version}/${name} ${JSON.stringify(validate.errors)}`).toBe(true);
+		}
+	}
+});
+
+it("diagnosisJson has a schema that refuses what is missing", () => {
+	expect(validate({ code: "ok", title: "x", fix: "", excerpt: [] })).toBe(false);
 });

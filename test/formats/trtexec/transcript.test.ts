@@ -1,6 +1,6 @@
 // Lines of logs and transcripts, hostile ones included; a large log in little memory.
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { diagnose } from "../../../src/formats/trtexec/diagnose.ts";
 import { createLogScan } from "../../../src/formats/trtexec/log-scan.ts";
 import { createLineReader, type LogLine, longestLineChars, parseLog } from "../../../src/formats/trtexec/transcript.ts";
@@ -16,115 +16,111 @@ function read(chunks: readonly Uint8Array[]): LogLine[] {
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 
-describe("parseLog", () => {
-	it("reports the level of each line", () => {
-		const at = "[11/21/2026-08:04:27]";
-		const levels = parseLog(["V", "I", "W", "E", "F"].map((letter) => `${at} [${letter}] x`).join("\n")).map((line) => line.level);
-		expect(levels).toEqual(["verbose", "info", "warning", "error", "error"]);
-		expect(parseLog('op_type: "Add"')[0]?.level).toBe("none");
-		expect(parseLog("[E] without a date")[0]?.level).toBe("none");
-	});
-
-	it("reads a transcript's stream and time", () => {
-		expect(parseLog('[12, "err", "[11/21/2026-08:04:27] [E] no"]')).toEqual([
-			{ number: 1, stream: "err", atMs: 12, level: "error", text: "[11/21/2026-08:04:27] [E] no" },
-		]);
-	});
-
-	it("takes a broken transcript line as plain text", () => {
-		expect(parseLog('[12, "err", "cut').map((line) => line.text)).toEqual(['[12, "err", "cut']);
-		expect(parseLog('[12, "err", 7]').map((line) => line.text)).toEqual(['[12, "err", 7]']);
-	});
-
-	it("drops colours, carriage returns and control characters", () => {
-		const text = "\u001b[31m[11/21/2026-08:04:27] [E] no\u0000\u0007\u001b[0m\r\n\u001b]0;title\u0007next";
-		expect(parseLog(text).map((line) => line.text)).toEqual(["[11/21/2026-08:04:27] [E] no", "next"]);
-		expect(parseLog(text)[0]?.level).toBe("error");
-	});
-
-	it("keeps empty lines, so that numbers fit the file", () => {
-		expect(parseLog("a\n\nb\n").map((line) => [line.number, line.text])).toEqual([
-			[1, "a"],
-			[2, ""],
-			[3, "b"],
-		]);
-	});
-
-	it("survives bytes that are no UTF-8", () => {
-		const lines = read([new Uint8Array([0x61, 0xff, 0xc3, 0x0a, 0xe2, 0x82])]);
-		expect(lines.map((line) => line.text)).toEqual(["a\ufffd\ufffd", "\ufffd"]);
-	});
-
-	it("cuts a line that is too long and finds the next one", () => {
-		const lines = parseLog(`${"x".repeat(3_000_000)}\nnext`);
-		expect(lines[0]?.text).toHaveLength(longestLineChars);
-		expect(lines[1]).toMatchObject({ number: 2, text: "next" });
-	});
-
-	it("gives the same lines however the bytes are cut", () => {
-		const whole = `${recordedText("10.6/fail-bad-custom-op").slice(-3000)}é→\n`;
-		fc.assert(
-			fc.property(fc.array(fc.integer({ min: 1, max: 700 }), { minLength: 1, maxLength: 20 }), (sizes) => {
-				const all = bytes(whole);
-				const chunks: Uint8Array[] = [];
-				for (let at = 0, index = 0; at < all.length; index++) {
-					const size = sizes[index % sizes.length] ?? 1;
-					chunks.push(all.subarray(at, at + size));
-					at += size;
-				}
-				expect(read(chunks)).toEqual(read([all]));
-			}),
-			{ numRuns: 30 },
-		);
-	});
+it("parseLog reports the level of each line", () => {
+	const at = "[11/21/2026-08:04:27]";
+	const levels = parseLog(["V", "I", "W", "E", "F"].map((letter) => `${at} [${letter}] x`).join("\n")).map((line) => line.level);
+	expect(levels).toEqual(["verbose", "info", "warning", "error", "error"]);
+	expect(parseLog('op_type: "Add"')[0]?.level).toBe("none");
+	expect(parseLog("[E] without a date")[0]?.level).toBe("none");
 });
 
-describe("createLogScan", () => {
-	it("keeps little of a log of a hundred thousand lines", () => {
-		const scanner = createLogScan();
-		for (let number = 1; number <= 100_000; number++) {
-			const text =
-				number % 2 === 0 ? `[11/21/2026-08:04:27] [E] Odd ${number}` : `[11/21/2026-08:04:27] [I] Using random values for input n${number}`;
-			scanner.feed({ number, level: number % 2 === 0 ? "error" : "info", text });
-		}
-		const scan = scanner.result();
-		expect(scan.errors.length + scan.lastErrors.length + scan.tail.length).toBeLessThan(300);
-		expect(scan.facts.randomInputs.size).toBeLessThanOrEqual(4096);
-		expect(diagnose({ scan, exitCode: 1, signal: null }).excerpt.at(-1)?.line).toBe(100_000);
-	});
+it("parseLog reads a transcript's stream and time", () => {
+	expect(parseLog('[12, "err", "[11/21/2026-08:04:27] [E] no"]')).toEqual([
+		{ number: 1, stream: "err", atMs: 12, level: "error", text: "[11/21/2026-08:04:27] [E] no" },
+	]);
+});
 
-	it("never throws, whatever the lines are", () => {
-		fc.assert(
-			fc.property(
-				fc.array(fc.string({ unit: "binary", maxLength: 200 }), { maxLength: 30 }),
-				fc.option(fc.integer({ min: -1, max: 300 })),
-				(texts, exitCode) => {
-					const diagnosis = diagnose({ lines: parseLog(texts.join("\n")), exitCode, signal: null });
-					expect(diagnosis.code).not.toBe("");
-				},
-			),
-			{ numRuns: 200 },
-		);
-	});
+it("parseLog takes a broken transcript line as plain text", () => {
+	expect(parseLog('[12, "err", "cut').map((line) => line.text)).toEqual(['[12, "err", "cut']);
+	expect(parseLog('[12, "err", 7]').map((line) => line.text)).toEqual(['[12, "err", 7]']);
+});
 
-	it("takes for hostile long lines not much longer than for short ones of the same text", () => {
-		const parts = [
-			"Dimension mismatch for tensor a and profile 1. At dimension axis 1, ",
-			"profile 1 dim ",
-			"Cuda failure",
-			" (with datatype a and dimensions ",
-			"[E] is not in [",
-			'" -> "',
-			"While parsing node number 1 [",
-		];
-		const cpuMs = (texts: readonly string[]): number => {
-			const start = process.cpuUsage().user;
-			for (const text of texts) parseLog(text).forEach(createLogScan().feed);
-			return (process.cpuUsage().user - start) / 1000;
-		};
-		const line = (text: string): string => `[11/21/2026-08:04:27] [E] ${text}`;
-		const shortMs = cpuMs(parts.map((part) => Array.from({ length: 200 }, () => line(part.repeat(10))).join("\n")));
-		const longMs = cpuMs(parts.map((part) => line(part.repeat(2000))));
-		expect(longMs).toBeLessThan(50 * (shortMs + 10));
-	});
+it("parseLog drops colours, carriage returns and control characters", () => {
+	const text = "\u001b[31m[11/21/2026-08:04:27] [E] no\u0000\u0007\u001b[0m\r\n\u001b]0;title\u0007next";
+	expect(parseLog(text).map((line) => line.text)).toEqual(["[11/21/2026-08:04:27] [E] no", "next"]);
+	expect(parseLog(text)[0]?.level).toBe("error");
+});
+
+it("parseLog keeps empty lines, so that numbers fit the file", () => {
+	expect(parseLog("a\n\nb\n").map((line) => [line.number, line.text])).toEqual([
+		[1, "a"],
+		[2, ""],
+		[3, "b"],
+	]);
+});
+
+it("parseLog survives bytes that are no UTF-8", () => {
+	const lines = read([new Uint8Array([0x61, 0xff, 0xc3, 0x0a, 0xe2, 0x82])]);
+	expect(lines.map((line) => line.text)).toEqual(["a\ufffd\ufffd", "\ufffd"]);
+});
+
+it("parseLog cuts a line that is too long and finds the next one", () => {
+	const lines = parseLog(`${"x".repeat(3_000_000)}\nnext`);
+	expect(lines[0]?.text).toHaveLength(longestLineChars);
+	expect(lines[1]).toMatchObject({ number: 2, text: "next" });
+});
+
+it("parseLog gives the same lines however the bytes are cut", () => {
+	const whole = `${recordedText("10.6/fail-bad-custom-op").slice(-3000)}é→\n`;
+	fc.assert(
+		fc.property(fc.array(fc.integer({ min: 1, max: 700 }), { minLength: 1, maxLength: 20 }), (sizes) => {
+			const all = bytes(whole);
+			const chunks: Uint8Array[] = [];
+			for (let at = 0, index = 0; at < all.length; index++) {
+				const size = sizes[index % sizes.length] ?? 1;
+				chunks.push(all.subarray(at, at + size));
+				at += size;
+			}
+			expect(read(chunks)).toEqual(read([all]));
+		}),
+		{ numRuns: 30 },
+	);
+});
+
+it("createLogScan keeps little of a log of a hundred thousand lines", () => {
+	const scanner = createLogScan();
+	for (let number = 1; number <= 100_000; number++) {
+		const text =
+			number % 2 === 0 ? `[11/21/2026-08:04:27] [E] Odd ${number}` : `[11/21/2026-08:04:27] [I] Using random values for input n${number}`;
+		scanner.feed({ number, level: number % 2 === 0 ? "error" : "info", text });
+	}
+	const scan = scanner.result();
+	expect(scan.errors.length + scan.lastErrors.length + scan.tail.length).toBeLessThan(300);
+	expect(scan.facts.randomInputs.size).toBeLessThanOrEqual(4096);
+	expect(diagnose({ scan, exitCode: 1, signal: null }).excerpt.at(-1)?.line).toBe(100_000);
+});
+
+it("createLogScan never throws, whatever the lines are", () => {
+	fc.assert(
+		fc.property(
+			fc.array(fc.string({ unit: "binary", maxLength: 200 }), { maxLength: 30 }),
+			fc.option(fc.integer({ min: -1, max: 300 })),
+			(texts, exitCode) => {
+				const diagnosis = diagnose({ lines: parseLog(texts.join("\n")), exitCode, signal: null });
+				expect(diagnosis.code).not.toBe("");
+			},
+		),
+		{ numRuns: 200 },
+	);
+});
+
+it("createLogScan takes for hostile long lines not much longer than for short ones of the same text", () => {
+	const parts = [
+		"Dimension mismatch for tensor a and profile 1. At dimension axis 1, ",
+		"profile 1 dim ",
+		"Cuda failure",
+		" (with datatype a and dimensions ",
+		"[E] is not in [",
+		'" -> "',
+		"While parsing node number 1 [",
+	];
+	const cpuMs = (texts: readonly string[]): number => {
+		const start = process.cpuUsage().user;
+		for (const text of texts) parseLog(text).forEach(createLogScan().feed);
+		return (process.cpuUsage().user - start) / 1000;
+	};
+	const line = (text: string): string => `[11/21/2026-08:04:27] [E] ${text}`;
+	const shortMs = cpuMs(parts.map((part) => Array.from({ length: 200 }, () => line(part.repeat(10))).join("\n")));
+	const longMs = cpuMs(parts.map((part) => line(part.repeat(2000))));
+	expect(longMs).toBeLessThan(50 * (shortMs + 10));
 });

@@ -1,21 +1,19 @@
 // Holds the troubleshooting page to the catalogue.
 import { readFileSync } from "node:fs";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { diagnosisCodes } from "../../../src/formats/trtexec/failures/catalogue.ts";
 
 const page = readFileSync(new URL("../../../docs/troubleshooting/trtexec.md", import.meta.url), "utf8");
 const sections = [...page.matchAll(/^### `([^`]+)`\n([\s\S]*?)(?=^#|(?![\s\S]))/gm)];
 const headings = sections.map((section) => section[1] ?? "");
 
-describe("docs/troubleshooting/trtexec.md", () => {
-	it("has one heading for each code and no other", () => {
-		expect([...headings].sort()).toEqual([...diagnosisCodes].sort());
-	});
+it("docs/troubleshooting/trtexec.md has one heading for each code and no other", () => {
+	expect([...headings].sort()).toEqual([...diagnosisCodes].sort());
+});
 
-	it("says something of use under each heading", () => {
-		for (const [, code, text = ""] of sections) {
-			expect(text.trim().length, code).toBeGreaterThan(80);
-			expect(text.trim().split("\n").length, code).toBeLessThanOrEqual(6);
-		}
-	});
+it("docs/troubleshooting/trtexec.md says something of use under each heading", () => {
+	for (const [, code, text = ""] of sections) {
+		expect(text.trim().length, code).toBeGreaterThan(80);
+		expect(text.trim().split("\n").length, code).toBeLessThanOrEqual(6);
+	}
 });

@@ -30,55 +30,51 @@ const int64 = (shape: number[], values: number[]): Tensor => ({
 	data: new Uint8Array(BigInt64Array.from(values.map(BigInt)).buffer),
 });
 
-describe("messages of a real worker", () => {
-	it.each(readdirSync(folder).filter((name) => name.endsWith(".out")))("are all understood: %s", (name) => {
-		const messages = recorded(name.slice(0, -4));
-		expect(messages.filter((message) => typeof message === "string")).toEqual([]);
-		expect(messages.at(-1)).toMatchObject(name === "not-a-plan.out" ? { kind: "error", fatal: true, code: "plan" } : { kind: "end" });
-	});
+it.each(readdirSync(folder).filter((name) => name.endsWith(".out")))("messages of a real worker are all understood: %s", (name) => {
+	const messages = recorded(name.slice(0, -4));
+	expect(messages.filter((message) => typeof message === "string")).toEqual([]);
+	expect(messages.at(-1)).toMatchObject(name === "not-a-plan.out" ? { kind: "error", fatal: true, code: "plan" } : { kind: "end" });
+});
 
-	it("begin with who speaks and what the engine takes", () => {
-		expect(recorded("data-dependent")[0]).toEqual({
-			kind: "hello",
-			tensorrt: "10.6.0",
-			device: "NVIDIA H200",
-			engine: {
-				profiles: 1,
-				inputs: [expect.objectContaining({ name: "x", dtype: "float32", shape: [4, 4] })],
-				outputs: [expect.objectContaining({ name: "y", dtype: "int64", shape: [2, -1] })],
-			},
-		});
-	});
-
-	it("hold outputs of shapes that the data decides", () => {
-		const [, three, none] = recorded("data-dependent");
-		expect(three).toMatchObject({ id: "three", outputs: { y: int64([2, 4], [0, 1, 2, 3, 0, 1, 2, 3]) } });
-		expect(none).toMatchObject({ id: "none", outputs: { y: int64([2, 0], []) } });
-	});
-
-	it("name the case and the tensor that failed", () => {
-		expect(recorded("conditional")[3]).toMatchObject({ kind: "error", id: "without", tensor: "c", code: "input", fatal: false });
-		expect(recorded("shape-tensor")[2]).toMatchObject({ kind: "error", id: "outside", tensor: "to", code: "shape" });
-	});
-
-	it("carry FP8 under the name that goldens have for it", () => {
-		expect(recorded("fp8")[1]).toMatchObject({ kind: "result", id: "a", outputs: { y: { dtype: "float8e4m3fn" } } });
+it("messages of a real worker begin with who speaks and what the engine takes", () => {
+	expect(recorded("data-dependent")[0]).toEqual({
+		kind: "hello",
+		tensorrt: "10.6.0",
+		device: "NVIDIA H200",
+		engine: {
+			profiles: 1,
+			inputs: [expect.objectContaining({ name: "x", dtype: "float32", shape: [4, 4] })],
+			outputs: [expect.objectContaining({ name: "y", dtype: "int64", shape: [2, -1] })],
+		},
 	});
 });
 
-describe("messages to a worker", () => {
-	it("are the bytes that the real one took", () => {
-		const x = (values: number[]): Record<string, Tensor> => ({ x: int64([values.length], values) });
-		const pieces = [...encodeCase("a", x([1, -2, 3, 2 ** 40])), ...encodeCase("short", x([1, 2])), encodeEnd()];
-		expect(Buffer.concat(pieces).equals(readFileSync(join(folder, "int64.in")))).toBe(true);
-	});
+it("messages of a real worker hold outputs of shapes that the data decides", () => {
+	const [, three, none] = recorded("data-dependent");
+	expect(three).toMatchObject({ id: "three", outputs: { y: int64([2, 4], [0, 1, 2, 3, 0, 1, 2, 3]) } });
+	expect(none).toMatchObject({ id: "none", outputs: { y: int64([2, 0], []) } });
+});
 
-	it("do not copy tensors and have no piece for an empty one", () => {
-		const [x, empty] = [int64([1], [7]), int64([0], [])];
-		const pieces = encodeCase("a", { x, empty });
-		expect(pieces).toHaveLength(2);
-		expect(pieces[1]).toBe(x.data);
-	});
+it("messages of a real worker name the case and the tensor that failed", () => {
+	expect(recorded("conditional")[3]).toMatchObject({ kind: "error", id: "without", tensor: "c", code: "input", fatal: false });
+	expect(recorded("shape-tensor")[2]).toMatchObject({ kind: "error", id: "outside", tensor: "to", code: "shape" });
+});
+
+it("messages of a real worker carry FP8 under the name that goldens have for it", () => {
+	expect(recorded("fp8")[1]).toMatchObject({ kind: "result", id: "a", outputs: { y: { dtype: "float8e4m3fn" } } });
+});
+
+it("messages to a worker are the bytes that the real one took", () => {
+	const x = (values: number[]): Record<string, Tensor> => ({ x: int64([values.length], values) });
+	const pieces = [...encodeCase("a", x([1, -2, 3, 2 ** 40])), ...encodeCase("short", x([1, 2])), encodeEnd()];
+	expect(Buffer.concat(pieces).equals(readFileSync(join(folder, "int64.in")))).toBe(true);
+});
+
+it("messages to a worker do not copy tensors and have no piece for an empty one", () => {
+	const [x, empty] = [int64([1], [7]), int64([0], [])];
+	const pieces = encodeCase("a", { x, empty });
+	expect(pieces).toHaveLength(2);
+	expect(pieces[1]).toBe(x.data);
 });
 
 describe("messages of a stranger", () => {
@@ -107,11 +103,11 @@ describe("messages of a stranger", () => {
 			[{ ...tensor, dtype: "float8_e8m0", bytes: 9 }],
 			"a result with 2 bytes of tensors, expected 9",
 		],
-	])("are refused with %s", (_, tensors, reason) => {
+	])("messages of a stranger are refused with %s", (_, tensors, reason) => {
 		expect(result(tensors)).toBe(reason);
 	});
 
-	it("may call an output __proto__, or its type constructor", () => {
+	it("messages of a stranger may call an output __proto__, or its type constructor", () => {
 		const message = result([{ ...tensor, name: "__proto__" }]);
 		expect(typeof message !== "string" && message.kind === "result" && Object.entries(message.outputs)).toEqual([
 			["__proto__", { dtype: "int8", shape: [2], data: Uint8Array.of(1, 2) }],
@@ -119,7 +115,7 @@ describe("messages of a stranger", () => {
 		expect(result([{ ...tensor, dtype: "constructor" }])).toMatchObject({ kind: "unsupported-output" });
 	});
 
-	it("never make the reader throw", () => {
+	it("messages of a stranger never make the reader throw", () => {
 		const word = fc.constantFrom(
 			"kind",
 			"id",

@@ -29,53 +29,51 @@ function merge(place: ProposalPlace, ours: string, how: "squash" | "merge"): voi
 
 const headOf = ({ repository }: ProposalPlace, name = branch): string => repository.branches.get(name) ?? "";
 
-describe("a branch of ours", () => {
-	it("whose base moved on takes the base in", async () => {
-		const place = await proposedBefore(() => {});
-		const { commit } = await proposed(proposalOn(place.main[2], { says: "newer" }), place.repository);
-		expect(place.repository.parents(commit)).toEqual([place.ours, place.main[2]]);
-		expect(place.repository.files(commit)).toEqual(goldenFiles("newer", "main-2"));
-	});
+it("a branch of ours whose base moved on takes the base in", async () => {
+	const place = await proposedBefore(() => {});
+	const { commit } = await proposed(proposalOn(place.main[2], { says: "newer" }), place.repository);
+	expect(place.repository.parents(commit)).toEqual([place.ours, place.main[2]]);
+	expect(place.repository.files(commit)).toEqual(goldenFiles("newer", "main-2"));
+});
 
-	it("that was squashed into the base goes on, with a pull request of its own", async () => {
-		const place = await proposedBefore((at, ours) => merge(at, ours, "squash"));
-		const main = headOf(place, "main");
-		const { commit, pullIs } = await proposed(proposalOn(main, { says: "newer" }), place.repository);
-		expect(place.repository.parents(commit)).toEqual([place.ours, main]);
-		expect(pullIs).toBe("opened");
-	});
+it("a branch of ours that was squashed into the base goes on, with a pull request of its own", async () => {
+	const place = await proposedBefore((at, ours) => merge(at, ours, "squash"));
+	const main = headOf(place, "main");
+	const { commit, pullIs } = await proposed(proposalOn(main, { says: "newer" }), place.repository);
+	expect(place.repository.parents(commit)).toEqual([place.ours, main]);
+	expect(pullIs).toBe("opened");
+});
 
-	it("that was merged starts from the base", async () => {
-		const place = await proposedBefore((at, ours) => merge(at, ours, "merge"));
-		const main = headOf(place, "main");
-		const { commit } = await proposed(proposalOn(main, { says: "newer" }), place.repository);
-		expect(place.repository.parents(commit)).toEqual([main]);
-	});
+it("a branch of ours that was merged starts from the base", async () => {
+	const place = await proposedBefore((at, ours) => merge(at, ours, "merge"));
+	const main = headOf(place, "main");
+	const { commit } = await proposed(proposalOn(main, { says: "newer" }), place.repository);
+	expect(place.repository.parents(commit)).toEqual([main]);
+});
 
-	it("that was merged and taken back can be proposed again as it was", async () => {
-		const place = await proposedBefore((at, ours) => merge(at, ours, "merge"));
-		const reverted = commitTo(place, "main", { parents: [headOf(place, "main")], treeOf: place.main[1] });
-		const { commit, isNew, pullIs } = await proposed(proposalOn(reverted), place.repository);
-		expect([isNew, pullIs]).toEqual([true, "opened"]);
-		expect(place.repository.parents(commit)).toEqual([reverted]);
-		expect(place.repository.files(commit)).toEqual(goldenFiles("new", "main-1"));
-	});
+it("a branch of ours that was merged and taken back can be proposed again as it was", async () => {
+	const place = await proposedBefore((at, ours) => merge(at, ours, "merge"));
+	const reverted = commitTo(place, "main", { parents: [headOf(place, "main")], treeOf: place.main[1] });
+	const { commit, isNew, pullIs } = await proposed(proposalOn(reverted), place.repository);
+	expect([isNew, pullIs]).toEqual([true, "opened"]);
+	expect(place.repository.parents(commit)).toEqual([reverted]);
+	expect(place.repository.files(commit)).toEqual(goldenFiles("new", "main-1"));
+});
 
-	it("that is made from a newer commit of the base is left alone", async () => {
-		const place = openPlace();
-		const { commit } = await proposed(proposalOn(place.main[2]), place.repository);
-		expect(await propose(proposalOn(place.main[1], { says: "older" }), place.repository)).toMatchObject({
-			state: "refused",
-			why: expect.stringMatching(/^Branch trtgate\/goldens is made from a newer commit of main than [0-9a-f]{7}, which is checked out\.$/),
-		});
-		expect(headOf(place)).toBe(commit);
+it("a branch of ours that is made from a newer commit of the base is left alone", async () => {
+	const place = openPlace();
+	const { commit } = await proposed(proposalOn(place.main[2]), place.repository);
+	expect(await propose(proposalOn(place.main[1], { says: "older" }), place.repository)).toMatchObject({
+		state: "refused",
+		why: expect.stringMatching(/^Branch trtgate\/goldens is made from a newer commit of main than [0-9a-f]{7}, which is checked out\.$/),
 	});
+	expect(headOf(place)).toBe(commit);
+});
 
-	it("that is in a base newer than what is checked out is left alone", async () => {
-		const place = await proposedBefore((at, ours) => commitTo(at, "main", { parents: [ours] }));
-		expect(await propose(proposalOn(place.main[1], { says: "older" }), place.repository)).toMatchObject({ state: "refused" });
-		expect(headOf(place)).toBe(place.ours);
-	});
+it("a branch of ours that is in a base newer than what is checked out is left alone", async () => {
+	const place = await proposedBefore((at, ours) => commitTo(at, "main", { parents: [ours] }));
+	expect(await propose(proposalOn(place.main[1], { says: "older" }), place.repository)).toMatchObject({ state: "refused" });
+	expect(headOf(place)).toBe(place.ours);
 });
 
 describe("refused, with nothing written, is", () => {
@@ -87,7 +85,7 @@ describe("refused, with nothing written, is", () => {
 		["a commit that only speaks of ours", (ours) => ({ parents: [ours], message: `${trailer}\n\nnot ours` })],
 		["a commit of ours for another branch", (ours) => ({ parents: [ours], message: `${trailer}-2` })],
 		["a branch that is another's", (_, main) => ({ parents: [main[0]], message: "theirs" })],
-	])("%s", async (_, given) => {
+	])("a proposal is refused, with nothing written, for %s", async (_, given) => {
 		const place = await proposedBefore((at, ours) => commitTo(at, branch, given(ours, at.main)));
 		const head = headOf(place);
 		place.repository.writes.splice(0);
@@ -97,7 +95,7 @@ describe("refused, with nothing written, is", () => {
 		expect([headOf(place), place.repository.writes]).toEqual([head, []]);
 	});
 
-	it("a branch with more commits than GitHub lists", async () => {
+	it("a proposal is refused, with nothing written, for a branch with more commits than GitHub lists", async () => {
 		const place = openPlace();
 		let head = place.main[2];
 		for (let count = 0; count < 252; count += 1) head = commitTo(place, branch, { parents: [head], message: `Ours\n\n${trailer}` });
@@ -106,7 +104,7 @@ describe("refused, with nothing written, is", () => {
 		);
 	});
 
-	it("a commit that the base does not have", async () => {
+	it("a proposal is refused, with nothing written, for a commit that the base does not have", async () => {
 		const place = openPlace();
 		const feature = commitTo(place, "feature", { parents: [place.main[2]] });
 		expect(await propose(proposalOn(feature), place.repository)).toEqual(
@@ -119,7 +117,7 @@ describe("refused, with nothing written, is", () => {
 		["a commit that GitHub does not know", { commit: "1".repeat(40) }, /GitHub does not know commit 1111111, or has no branch main/],
 		["a base that is not there", { base: "nowhere" }, /has no branch nowhere/],
 		["the base itself as the branch", { branch: "main" }, /is the base itself, main/],
-	])("%s", async (_, more, why) => {
+	])("a proposal is refused, with nothing written, for %s", async (_, more, why) => {
 		const { repository, main } = openPlace();
 		expect(await propose(proposalOn(main[2], more), repository)).toEqual(words(why, /\w/));
 		expect(repository.writes).toEqual([]);

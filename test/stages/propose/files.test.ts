@@ -9,7 +9,7 @@ describe("a file that GitHub does not take", () => {
 	const refusing = (message: string) => async () => ({ state: "failed", fault: { code: "github-rejected", message, fix: "?" } }) as const;
 
 	it.each(["GitHub answered 413 to POST", "Sorry, your input was too large to process."])(
-		"is named where GitHub says %j",
+		"a file that GitHub does not take is named where GitHub says %j",
 		async (message) => {
 			const { repository, main } = openPlace();
 			const written = await writeFiles(proposalOn(main[2]), null, { ...repository, writeBlob: refusing(message) });
@@ -20,14 +20,14 @@ describe("a file that GitHub does not take", () => {
 		},
 	);
 
-	it("is not about size if GitHub reports something else", async () => {
+	it("a file that GitHub does not take is not about size if GitHub reports something else", async () => {
 		const { repository, main } = openPlace();
 		const written = await writeFiles(proposalOn(main[2]), null, { ...repository, writeBlob: refusing("no") });
 		expect(written).toMatchObject({ state: "failed", fault: { message: "no", fix: "?" } });
 	});
 });
 
-it("reads a golden of an earlier proposal only if the bytes differ, and keeps it if its content is the same", async () => {
+it("propose reads a golden of an earlier proposal only if the bytes differ, and keeps it if its content is the same", async () => {
 	const { repository, main } = openPlace();
 	let reads = 0;
 	const counting: typeof repository = { ...repository, readBlob: (sha) => repository.readBlob(sha).finally(() => (reads += 1)) };

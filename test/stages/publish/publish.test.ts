@@ -1,5 +1,5 @@
 // Publishing through the real adapter to a local GitHub: races, older runs, and every way in which GitHub may refuse.
-import { describe, expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { githubCodeHost } from "../../../src/adapters/github/code-host.ts";
 import type { Pace } from "../../../src/adapters/github/request.ts";
 import type { Result } from "../../../src/core/schema/result.ts";
@@ -65,188 +65,186 @@ const failedOf = (published: readonly Published[]) =>
 	published.flatMap((one) => (one.state === "failed" ? [{ what: one.what, ...one.fault }] : []));
 const ours = (github: LocalGitHub) => github.state.comments.filter(({ issue, body }) => issue === 7 && body.startsWith("<!-- trtgate:"));
 
-describe("publish", () => {
-	it("shows one of each, and one of each again", async () => {
-		const github = await open();
-		for (const runId of [1, 2]) {
-			const published = await publish(failing, planFor(runId), codeHostOf(github));
-			expect(failedOf(published)).toEqual([]);
-		}
-		expect(ours(github)).toHaveLength(1);
-		expect(github.state.issues.filter(({ labels }) => labels.includes("trtgate"))).toHaveLength(1);
-		const twice = await publish(failing, planFor(2), codeHostOf(github));
-		expect(failedOf(twice)).toEqual([]);
-		expect(github.state.checkRuns).toHaveLength(2);
-		expect(github.state.checkRuns.map(({ annotations }) => annotations.length)).toEqual([1, 1]);
-		expect(github.state.violations).toEqual([]);
-	});
+it("publish shows one of each, and one of each again", async () => {
+	const github = await open();
+	for (const runId of [1, 2]) {
+		const published = await publish(failing, planFor(runId), codeHostOf(github));
+		expect(failedOf(published)).toEqual([]);
+	}
+	expect(ours(github)).toHaveLength(1);
+	expect(github.state.issues.filter(({ labels }) => labels.includes("trtgate"))).toHaveLength(1);
+	const twice = await publish(failing, planFor(2), codeHostOf(github));
+	expect(failedOf(twice)).toEqual([]);
+	expect(github.state.checkRuns).toHaveLength(2);
+	expect(github.state.checkRuns.map(({ annotations }) => annotations.length)).toEqual([1, 1]);
+	expect(github.state.violations).toEqual([]);
+});
 
-	it("leaves one comment where eight jobs race, the newest run's", async () => {
-		const github = await open();
-		const runs = [11, 12, 13, 14, 15, 16, 17, 18];
-		await Promise.all(runs.map((runId) => publish(failing, planFor(runId, { checkRun: false, alarm: null }), codeHostOf(github))));
-		expect(ours(github)).toHaveLength(1);
-		await publish(failing, planFor(19, { checkRun: false, alarm: null }), codeHostOf(github));
-		expect(ours(github).map(({ body }) => body)).toEqual([expect.stringContaining(" run:19 ")]);
-	});
+it("publish leaves one comment where eight jobs race, the newest run's", async () => {
+	const github = await open();
+	const runs = [11, 12, 13, 14, 15, 16, 17, 18];
+	await Promise.all(runs.map((runId) => publish(failing, planFor(runId, { checkRun: false, alarm: null }), codeHostOf(github))));
+	expect(ours(github)).toHaveLength(1);
+	await publish(failing, planFor(19, { checkRun: false, alarm: null }), codeHostOf(github));
+	expect(ours(github).map(({ body }) => body)).toEqual([expect.stringContaining(" run:19 ")]);
+});
 
-	it("deletes what a race of other runs left beside the comment that it updates", async () => {
-		const github = await open();
-		for (const run of [11, 12, 12]) {
-			const body = `<!-- trtgate:trtgate.yml run:${run} attempt:1 sha:${sha} -->\n## left by run ${run}`;
-			github.addComment({ issue: 7, author: "github-actions[bot]", body });
-		}
-		await publish(failing, planFor(13, { checkRun: false, alarm: null }), codeHostOf(github));
-		expect(ours(github).map(({ body }) => body)).toEqual([expect.stringContaining(" run:13 ")]);
-	});
+it("publish deletes what a race of other runs left beside the comment that it updates", async () => {
+	const github = await open();
+	for (const run of [11, 12, 12]) {
+		const body = `<!-- trtgate:trtgate.yml run:${run} attempt:1 sha:${sha} -->\n## left by run ${run}`;
+		github.addComment({ issue: 7, author: "github-actions[bot]", body });
+	}
+	await publish(failing, planFor(13, { checkRun: false, alarm: null }), codeHostOf(github));
+	expect(ours(github).map(({ body }) => body)).toEqual([expect.stringContaining(" run:13 ")]);
+});
 
-	it("leaves one comment where two jobs have both seen none", async () => {
-		const github = await open();
-		github.inject({ method: "POST", path: /issues\/7\/comments/, times: 2, delayMs: 100 });
-		const plan = planFor(5, { checkRun: false, alarm: null });
-		await Promise.all([publish(failing, plan, codeHostOf(github)), publish(failing, plan, codeHostOf(github))]);
-		expect(ours(github)).toHaveLength(1);
-	});
+it("publish leaves one comment where two jobs have both seen none", async () => {
+	const github = await open();
+	github.inject({ method: "POST", path: /issues\/7\/comments/, times: 2, delayMs: 100 });
+	const plan = planFor(5, { checkRun: false, alarm: null });
+	await Promise.all([publish(failing, plan, codeHostOf(github)), publish(failing, plan, codeHostOf(github))]);
+	expect(ours(github)).toHaveLength(1);
+});
 
-	it("ignores similar text by other authors", async () => {
-		const github = await open();
-		const marker = `<!-- trtgate:trtgate.yml run:9999 attempt:1 sha:${sha} -->`;
-		github.addComment({ issue: 7, author: "mallory", body: `${marker}\n## all is well` });
-		github.addComment({ issue: 7, author: "github-actions[bot]", body: `> quoting\n${marker}` });
-		await publish(failing, planFor(3), codeHostOf(github));
-		expect(ours(github).map(({ author }) => author)).toEqual(["mallory", "github-actions[bot]"]);
-		expect(github.state.comments.filter(({ issue }) => issue === 7)).toHaveLength(3);
-	});
+it("publish ignores similar text by other authors", async () => {
+	const github = await open();
+	const marker = `<!-- trtgate:trtgate.yml run:9999 attempt:1 sha:${sha} -->`;
+	github.addComment({ issue: 7, author: "mallory", body: `${marker}\n## all is well` });
+	github.addComment({ issue: 7, author: "github-actions[bot]", body: `> quoting\n${marker}` });
+	await publish(failing, planFor(3), codeHostOf(github));
+	expect(ours(github).map(({ author }) => author)).toEqual(["mallory", "github-actions[bot]"]);
+	expect(github.state.comments.filter(({ issue }) => issue === 7)).toHaveLength(3);
+});
 
-	it("finds its comment behind two hundred others", async () => {
-		const github = await open();
-		for (let count = 0; count < 120; count += 1) github.addComment({ issue: 7, author: "octocat", body: `${count}` });
-		await publish(failing, planFor(1, { checkRun: false, alarm: null }), codeHostOf(github));
-		for (let count = 0; count < 120; count += 1) github.addComment({ issue: 7, author: "octocat", body: `${count}` });
-		await publish(failing, planFor(2, { checkRun: false, alarm: null }), codeHostOf(github));
-		expect(ours(github)).toHaveLength(1);
-	});
+it("publish finds its comment behind two hundred others", async () => {
+	const github = await open();
+	for (let count = 0; count < 120; count += 1) github.addComment({ issue: 7, author: "octocat", body: `${count}` });
+	await publish(failing, planFor(1, { checkRun: false, alarm: null }), codeHostOf(github));
+	for (let count = 0; count < 120; count += 1) github.addComment({ issue: 7, author: "octocat", body: `${count}` });
+	await publish(failing, planFor(2, { checkRun: false, alarm: null }), codeHostOf(github));
+	expect(ours(github)).toHaveLength(1);
+});
 
-	it("folds the older comment away where a fresh one is wanted", async () => {
-		const github = await open();
-		for (const runId of [1, 2]) await publish(failing, planFor(runId, { comment: "fresh" }), codeHostOf(github));
-		expect(ours(github).map(({ minimized }) => minimized)).toEqual(["outdated", null]);
-	});
+it("publish folds the older comment away where a fresh one is wanted", async () => {
+	const github = await open();
+	for (const runId of [1, 2]) await publish(failing, planFor(runId, { comment: "fresh" }), codeHostOf(github));
+	expect(ours(github).map(({ minimized }) => minimized)).toEqual(["outdated", null]);
+});
 
-	it("closes its own alarm only, and keeps it where nothing was found out", async () => {
-		const github = await open();
-		const plan = (runId: number, id = "trtgate.yml") => planFor(runId, { id, comment: "never", checkRun: false });
-		await publish(failing, plan(1), codeHostOf(github));
-		await publish(failing, plan(1, "other.yml"), codeHostOf(github));
-		await publish(buildResult({ outcome: "inconclusive" }), plan(3), codeHostOf(github));
-		await publish(passing, plan(4, "other.yml"), codeHostOf(github));
-		const alarms = github.state.issues.filter(({ labels }) => labels.includes("trtgate"));
-		expect(alarms.map(({ state }) => state)).toEqual(["open", "closed"]);
-	});
+it("publish closes its own alarm only, and keeps it where nothing was found out", async () => {
+	const github = await open();
+	const plan = (runId: number, id = "trtgate.yml") => planFor(runId, { id, comment: "never", checkRun: false });
+	await publish(failing, plan(1), codeHostOf(github));
+	await publish(failing, plan(1, "other.yml"), codeHostOf(github));
+	await publish(buildResult({ outcome: "inconclusive" }), plan(3), codeHostOf(github));
+	await publish(passing, plan(4, "other.yml"), codeHostOf(github));
+	const alarms = github.state.issues.filter(({ labels }) => labels.includes("trtgate"));
+	expect(alarms.map(({ state }) => state)).toEqual(["open", "closed"]);
+});
 
-	it.each([
-		["event", { event: "workflow_dispatch" }],
-		["ref", { ref: "refs/heads/try" }],
-		["workflow", { workflow: "other.yml" }],
-	])("leaves the alarm of another %s alone, whether it fails or passes", async (_, other) => {
-		const github = await open();
-		const plan = (runId: number, more = {}) => planFor(runId, { comment: "never", checkRun: false, alarm: { ...nightly, ...more } });
-		await publish(failing, plan(1), codeHostOf(github));
-		await publish(passing, plan(2, other), codeHostOf(github));
-		await publish(failing, plan(3, other), codeHostOf(github));
-		const alarms = github.state.issues.filter(({ labels }) => labels.includes("trtgate"));
-		expect(alarms.map(({ state, body }) => [state, /run:(\d+)/.exec(body ?? "")?.[1]])).toEqual([
-			["open", "1"],
-			["open", "3"],
-		]);
-	});
+it.each([
+	["event", { event: "workflow_dispatch" }],
+	["ref", { ref: "refs/heads/try" }],
+	["workflow", { workflow: "other.yml" }],
+])("publish leaves the alarm of another %s alone, whether it fails or passes", async (_, other) => {
+	const github = await open();
+	const plan = (runId: number, more = {}) => planFor(runId, { comment: "never", checkRun: false, alarm: { ...nightly, ...more } });
+	await publish(failing, plan(1), codeHostOf(github));
+	await publish(passing, plan(2, other), codeHostOf(github));
+	await publish(failing, plan(3, other), codeHostOf(github));
+	const alarms = github.state.issues.filter(({ labels }) => labels.includes("trtgate"));
+	expect(alarms.map(({ state, body }) => [state, /run:(\d+)/.exec(body ?? "")?.[1]])).toEqual([
+		["open", "1"],
+		["open", "3"],
+	]);
+});
 
-	it("shows since when an alarm lasts, in how many runs, and the last good commit where it may read runs", async () => {
-		const github = await open();
-		const good = "a".repeat(40);
-		for (const [id, [headSha, name]] of [
-			["b".repeat(40), "other"],
-			[good, "nightly"],
-		].entries()) {
-			const of = { event: "schedule", headBranch: "main", headRepository: "acme/engines", status: "completed", conclusion: "success" };
-			const path = `.github/workflows/${name}.yml`;
-			github.state.runs.push({ id: id + 1, attempt: 1, headSha: `${headSha}`, ...of, path, name: `${name}`, createdAt: failing.startedAt });
-		}
-		const plan = (runId: number) => planFor(runId, { comment: "never", checkRun: false });
-		const later = { ...failing, startedAt: "2026-12-24T02:17:00.000Z" };
-		await publish(failing, plan(21), codeHostOf(github, { permissions: { ...allWrite, actions: "read" } }));
-		for (const runId of [22, 22, 23]) await publish(later, plan(runId), codeHostOf(github));
-		const [alarm] = github.state.issues.filter(({ labels }) => labels.includes("trtgate"));
-		const page = "https://github.com/acme/engines";
-		expect(alarm?.body).toContain(
-			`- Since ${failing.startedAt.slice(0, 10)}, 3 runs: [first](${page}/actions/runs/21), [newest](${page}/actions/runs/23)\n` +
-				`- Last good commit: aaaaaaa, [changes since](${page}/compare/${good.slice(0, 12)}...${sha.slice(0, 12)})\n`,
-		);
-		expect(alarm?.body).toContain("Runs: `schedule`, `refs/heads/main`, `nightly.yml`.");
-		expect(github.state.violations).toEqual([]);
-	});
+it("publish shows since when an alarm lasts, in how many runs, and the last good commit where it may read runs", async () => {
+	const github = await open();
+	const good = "a".repeat(40);
+	for (const [id, [headSha, name]] of [
+		["b".repeat(40), "other"],
+		[good, "nightly"],
+	].entries()) {
+		const of = { event: "schedule", headBranch: "main", headRepository: "acme/engines", status: "completed", conclusion: "success" };
+		const path = `.github/workflows/${name}.yml`;
+		github.state.runs.push({ id: id + 1, attempt: 1, headSha: `${headSha}`, ...of, path, name: `${name}`, createdAt: failing.startedAt });
+	}
+	const plan = (runId: number) => planFor(runId, { comment: "never", checkRun: false });
+	const later = { ...failing, startedAt: "2026-12-24T02:17:00.000Z" };
+	await publish(failing, plan(21), codeHostOf(github, { permissions: { ...allWrite, actions: "read" } }));
+	for (const runId of [22, 22, 23]) await publish(later, plan(runId), codeHostOf(github));
+	const [alarm] = github.state.issues.filter(({ labels }) => labels.includes("trtgate"));
+	const page = "https://github.com/acme/engines";
+	expect(alarm?.body).toContain(
+		`- Since ${failing.startedAt.slice(0, 10)}, 3 runs: [first](${page}/actions/runs/21), [newest](${page}/actions/runs/23)\n` +
+			`- Last good commit: aaaaaaa, [changes since](${page}/compare/${good.slice(0, 12)}...${sha.slice(0, 12)})\n`,
+	);
+	expect(alarm?.body).toContain("Runs: `schedule`, `refs/heads/main`, `nightly.yml`.");
+	expect(github.state.violations).toEqual([]);
+});
 
-	it("marks an older comment while a newer commit is measured, and takes that back only for its own run", async () => {
-		const github = await open();
-		await publish(failing, planFor(1, { alarm: null }), codeHostOf(github));
-		const plan = (runId: number, commit: string) => planFor(runId, { sha: commit.repeat(40), alarm: null });
-		const host = codeHostOf(github);
-		const body = () => ours(github)[0]?.body ?? "";
-		const first = body();
-		await markOutdated("measuring", { plan: plan(2, "d"), codeHost: host });
-		expect(body()).toMatch(
-			/^<!-- trtgate:trtgate.yml run:1 .*\n> \[!NOTE\]\n> Outdated, of ccccccc: \[ddddddd is being measured\]\(https.*runs\/2\)/,
-		);
-		await markOutdated("measuring", { plan: plan(3, "e"), codeHost: host });
-		await markOutdated("ended", { plan: plan(2, "d"), codeHost: host });
-		expect(body()).toContain("[eeeeeee is being measured]");
-		await markOutdated("ended", { plan: plan(3, "e"), codeHost: host });
-		expect(body()).toContain("[the run for eeeeeee ended without a result]");
-		expect(body().replace(/> \[!NOTE\]\n.*\n\n/, "")).toBe(first);
-		await publish(passing, plan(4, "f"), host);
-		expect(body()).not.toContain("Outdated");
-		await markOutdated("measuring", { plan: plan(3, "e"), codeHost: host });
-		expect(body()).not.toContain("Outdated");
-		expect(github.state.violations).toEqual([]);
-	});
+it("publish marks an older comment while a newer commit is measured, and takes that back only for its own run", async () => {
+	const github = await open();
+	await publish(failing, planFor(1, { alarm: null }), codeHostOf(github));
+	const plan = (runId: number, commit: string) => planFor(runId, { sha: commit.repeat(40), alarm: null });
+	const host = codeHostOf(github);
+	const body = () => ours(github)[0]?.body ?? "";
+	const first = body();
+	await markOutdated("measuring", { plan: plan(2, "d"), codeHost: host });
+	expect(body()).toMatch(
+		/^<!-- trtgate:trtgate.yml run:1 .*\n> \[!NOTE\]\n> Outdated, of ccccccc: \[ddddddd is being measured\]\(https.*runs\/2\)/,
+	);
+	await markOutdated("measuring", { plan: plan(3, "e"), codeHost: host });
+	await markOutdated("ended", { plan: plan(2, "d"), codeHost: host });
+	expect(body()).toContain("[eeeeeee is being measured]");
+	await markOutdated("ended", { plan: plan(3, "e"), codeHost: host });
+	expect(body()).toContain("[the run for eeeeeee ended without a result]");
+	expect(body().replace(/> \[!NOTE\]\n.*\n\n/, "")).toBe(first);
+	await publish(passing, plan(4, "f"), host);
+	expect(body()).not.toContain("Outdated");
+	await markOutdated("measuring", { plan: plan(3, "e"), codeHost: host });
+	expect(body()).not.toContain("Outdated");
+	expect(github.state.violations).toEqual([]);
+});
 
-	it("shows a check run in progress, and concludes it once", async () => {
-		const github = await open();
-		const shown = { plan: planFor(1, { alarm: null }), codeHost: codeHostOf(github) };
-		const checkRun = await openCheckRun("starting", shown.plan, shown.codeHost);
-		if (checkRun === null) throw new Error("no check run");
-		await retitleCheckRun("measure 2 of 3", checkRun, shown);
-		expect(github.state.checkRuns).toMatchObject([{ status: "in_progress", conclusion: null, title: "measure 2 of 3" }]);
-		await publish(failing, shown.plan, shown.codeHost);
-		await concludeUnmeasured("Cancelled", shown);
-		expect(github.state.checkRuns).toMatchObject([{ status: "completed", conclusion: "failure", annotations: [{}] }]);
-		const next = { ...shown, plan: planFor(2, { alarm: null }) };
-		await openCheckRun("starting", next.plan, next.codeHost);
-		await concludeUnmeasured("Cancelled", next);
-		expect(github.state.checkRuns[1]).toMatchObject({ status: "completed", conclusion: "cancelled", title: "Cancelled" });
-		expect(github.state.violations).toEqual([]);
-	});
+it("publish shows a check run in progress, and concludes it once", async () => {
+	const github = await open();
+	const shown = { plan: planFor(1, { alarm: null }), codeHost: codeHostOf(github) };
+	const checkRun = await openCheckRun("starting", shown.plan, shown.codeHost);
+	if (checkRun === null) throw new Error("no check run");
+	await retitleCheckRun("measure 2 of 3", checkRun, shown);
+	expect(github.state.checkRuns).toMatchObject([{ status: "in_progress", conclusion: null, title: "measure 2 of 3" }]);
+	await publish(failing, shown.plan, shown.codeHost);
+	await concludeUnmeasured("Cancelled", shown);
+	expect(github.state.checkRuns).toMatchObject([{ status: "completed", conclusion: "failure", annotations: [{}] }]);
+	const next = { ...shown, plan: planFor(2, { alarm: null }) };
+	await openCheckRun("starting", next.plan, next.codeHost);
+	await concludeUnmeasured("Cancelled", next);
+	expect(github.state.checkRuns[1]).toMatchObject({ status: "completed", conclusion: "cancelled", title: "Cancelled" });
+	expect(github.state.violations).toEqual([]);
+});
 
-	it("opens an alarm for a run that could not decide, and closes it when all is well", async () => {
-		const github = await open();
-		const plan = (runId: number) => planFor(runId, { comment: "never", checkRun: false });
-		await publish(buildResult({ outcome: "error", failureKind: "runner" }), plan(1), codeHostOf(github));
-		expect(github.state.issues.filter(({ labels }) => labels.includes("trtgate"))).toMatchObject([
-			{ state: "open", title: expect.stringContaining("could not decide") },
-		]);
-		await publish(passing, plan(2), codeHostOf(github));
-		expect(github.state.issues.filter(({ labels }) => labels.includes("trtgate"))).toMatchObject([{ state: "closed" }]);
-	});
+it("publish opens an alarm for a run that could not decide, and closes it when all is well", async () => {
+	const github = await open();
+	const plan = (runId: number) => planFor(runId, { comment: "never", checkRun: false });
+	await publish(buildResult({ outcome: "error", failureKind: "runner" }), plan(1), codeHostOf(github));
+	expect(github.state.issues.filter(({ labels }) => labels.includes("trtgate"))).toMatchObject([
+		{ state: "open", title: expect.stringContaining("could not decide") },
+	]);
+	await publish(passing, plan(2), codeHostOf(github));
+	expect(github.state.issues.filter(({ labels }) => labels.includes("trtgate"))).toMatchObject([{ state: "closed" }]);
+});
 
-	it("sends annotations by fifties", async () => {
-		const github = await open();
-		const gates = Array.from({ length: 120 }, (_, at) =>
-			buildGate({ status: "fail", model: `m${at}`, message: `Slower by ${at}.`, location: { path: "trtgate.yml", line: at + 1 } }),
-		);
-		await publish(buildResult({ outcome: "fail", gates }), planFor(1, { comment: "never", alarm: null }), codeHostOf(github));
-		expect(github.state.checkRuns.map(({ annotations }) => annotations.length)).toEqual([120]);
-		expect(github.state.violations).toEqual([]);
-	});
+it("publish sends annotations by fifties", async () => {
+	const github = await open();
+	const gates = Array.from({ length: 120 }, (_, at) =>
+		buildGate({ status: "fail", model: `m${at}`, message: `Slower by ${at}.`, location: { path: "trtgate.yml", line: at + 1 } }),
+	);
+	await publish(buildResult({ outcome: "fail", gates }), planFor(1, { comment: "never", alarm: null }), codeHostOf(github));
+	expect(github.state.checkRuns.map(({ annotations }) => annotations.length)).toEqual([120]);
+	expect(github.state.violations).toEqual([]);
 });
 
 interface Case {
@@ -412,46 +410,44 @@ const cases: readonly Case[] = [
 	{ name: "silence after the comment was made", fault: { method: "POST", path: comments, delayMs: 1500, applied: true } },
 ];
 
-describe("a fault of GitHub", () => {
-	it.each(cases)("$name: is reported, changes nothing, and doubles nothing", async ({ fault, lost = {}, says }) => {
-		const github = await open();
-		github.inject(fault);
-		const before = JSON.stringify(failing);
-		const pace = quickPace(fault.delayMs === undefined ? {} : { callMs: 1000 });
-		const published = await publish(failing, planFor(1), codeHostOf(github, { pace }));
-		expect(Object.fromEntries(failedOf(published).map(({ what, code }) => [what, code]))).toEqual(lost);
-		expect(JSON.stringify(failing)).toBe(before);
-		expect(pace.waited.reduce((sum, ms) => sum + ms, 0)).toBeLessThanOrEqual(60_000);
-		if (says)
-			expect(
-				failedOf(published)
-					.map(({ message, fix }) => `${message} ${fix}`)
-					.join("\n"),
-			).toMatch(says);
-		for (const { message, fix } of failedOf(published)) expect(`${message}${fix}`.length).toBeLessThan(1000);
-		expect(ours(github)).toHaveLength("comment" in lost ? 0 : 1);
-		expect(github.state.checkRuns.length).toBe("check run" in lost ? 0 : 1);
-	});
+it.each(cases)("a fault of GitHub $name: is reported, changes nothing, and doubles nothing", async ({ fault, lost = {}, says }) => {
+	const github = await open();
+	github.inject(fault);
+	const before = JSON.stringify(failing);
+	const pace = quickPace(fault.delayMs === undefined ? {} : { callMs: 1000 });
+	const published = await publish(failing, planFor(1), codeHostOf(github, { pace }));
+	expect(Object.fromEntries(failedOf(published).map(({ what, code }) => [what, code]))).toEqual(lost);
+	expect(JSON.stringify(failing)).toBe(before);
+	expect(pace.waited.reduce((sum, ms) => sum + ms, 0)).toBeLessThanOrEqual(60_000);
+	if (says)
+		expect(
+			failedOf(published)
+				.map(({ message, fix }) => `${message} ${fix}`)
+				.join("\n"),
+		).toMatch(says);
+	for (const { message, fix } of failedOf(published)) expect(`${message}${fix}`.length).toBeLessThan(1000);
+	expect(ours(github)).toHaveLength("comment" in lost ? 0 : 1);
+	expect(github.state.checkRuns.length).toBe("check run" in lost ? 0 : 1);
+});
 
-	it("waits no longer than its patience, however many requests fail", async () => {
-		const github = await open();
-		github.inject({ path: everything, times: 999, delayMs: 5000 });
-		const pace = quickPace({ callMs: 400, patienceMs: 1200, sleep: (ms) => new Promise((settle) => setTimeout(settle, Math.min(ms, 50))) });
-		const published = await publish(failing, planFor(1), codeHostOf(github, { pace }));
-		// Each takes its whole 400 ms.
-		expect(github.state.requests.length).toBeLessThanOrEqual(4);
-		expect(failedOf(published).some(({ message }) => /was not tried: the limit of .* for all waiting is used up/.test(message))).toBe(true);
-	});
+it("a fault of GitHub waits no longer than its patience, however many requests fail", async () => {
+	const github = await open();
+	github.inject({ path: everything, times: 999, delayMs: 5000 });
+	const pace = quickPace({ callMs: 400, patienceMs: 1200, sleep: (ms) => new Promise((settle) => setTimeout(settle, Math.min(ms, 50))) });
+	const published = await publish(failing, planFor(1), codeHostOf(github, { pace }));
+	// Each takes its whole 400 ms.
+	expect(github.state.requests.length).toBeLessThanOrEqual(4);
+	expect(failedOf(published).some(({ message }) => /was not tried: the limit of .* for all waiting is used up/.test(message))).toBe(true);
+});
 
-	it("that is unreachable is reported", async () => {
-		const codeHost = githubCodeHost({
-			token: "t",
-			repository: "acme/engines",
-			apiUrl: "http://127.0.0.1:9",
-			graphQlUrl: "http://127.0.0.1:9/graphql",
-			pace: quickPace(),
-		});
-		const published = await publish(passing, planFor(1), codeHost);
-		expect(failedOf(published).map(({ code }) => code)).toEqual(Array(4).fill("github-unavailable"));
+it("a fault of GitHub that is unreachable is reported", async () => {
+	const codeHost = githubCodeHost({
+		token: "t",
+		repository: "acme/engines",
+		apiUrl: "http://127.0.0.1:9",
+		graphQlUrl: "http://127.0.0.1:9/graphql",
+		pace: quickPace(),
 	});
+	const published = await publish(passing, planFor(1), codeHost);
+	expect(failedOf(published).map(({ code }) => code)).toEqual(Array(4).fill("github-unavailable"));
 });

@@ -17,36 +17,34 @@ function errors(got: number, allowed: number, more: Partial<ComparatorErrors> = 
 const propose = (one: ComparatorErrors, precision: Precision = "fp16"): ProposedLimit | undefined =>
 	proposeLimits({ engine: "net/e", precision, errors: [one], faults: [] }, rule)[0];
 
-describe("a proposed limit", () => {
-	it.each<[number, number, number | undefined, ProposedLimit["state"], number]>([
-		[1e-3, 5e-3, undefined, "kept", 5e-3],
-		[3e-3, 5e-3, undefined, "raised", 1.2e-2],
-		[1e-4, 5e-3, undefined, "lowered", 4e-4],
-		// Rounding that another GPU may show stays allowed.
-		[1e-4, 5e-3, 1e-3, "kept", 5e-3],
-		[1e-4, 5e-2, 1e-3, "lowered", 3e-3],
-		// Of a network that amplifies rounding, an error is right that would be wrong elsewhere.
-		[5e-2, 5e-3, undefined, "refused", 5e-3],
-		[5e-2, 5e-3, 4e-2, "raised", 2e-1],
-		[1e-2, 5e-3, 1e-4, "refused", 5e-3],
-		[0, 5e-3, undefined, "kept", 5e-3],
-	])("of an error of %d under %d, with emulated rounding %d, is %s: %d", (got, allowed, rounding, state, limit) => {
-		expect(propose(errors(got, allowed, rounding === undefined ? {} : { rounding }))).toMatchObject({ state, limit });
-	});
+it.each<[number, number, number | undefined, ProposedLimit["state"], number]>([
+	[1e-3, 5e-3, undefined, "kept", 5e-3],
+	[3e-3, 5e-3, undefined, "raised", 1.2e-2],
+	[1e-4, 5e-3, undefined, "lowered", 4e-4],
+	// Rounding that another GPU may show stays allowed.
+	[1e-4, 5e-3, 1e-3, "kept", 5e-3],
+	[1e-4, 5e-2, 1e-3, "lowered", 3e-3],
+	// Of a network that amplifies rounding, an error is right that would be wrong elsewhere.
+	[5e-2, 5e-3, undefined, "refused", 5e-3],
+	[5e-2, 5e-3, 4e-2, "raised", 2e-1],
+	[1e-2, 5e-3, 1e-4, "refused", 5e-3],
+	[0, 5e-3, undefined, "kept", 5e-3],
+])("a proposed limit of an error of %d under %d, with emulated rounding %d, is %s: %d", (got, allowed, rounding, state, limit) => {
+	expect(propose(errors(got, allowed, rounding === undefined ? {} : { rounding }))).toMatchObject({ state, limit });
+});
 
-	it("of a share counts what is lost", () => {
-		const topK = (got: number, allowed: number) =>
-			propose(
-				errors(got, allowed, { kind: "top-k", bound: "at-least", cases: [{ case: "c", got, allowed, share: (1 - got) / (1 - allowed) }] }),
-			);
-		expect(topK(0.97, 0.95)).toMatchObject({ state: "raised", limit: 0.88 });
-		expect(topK(1, 0.95)).toMatchObject({ state: "kept", limit: 0.95 });
-		expect(topK(0.5, 0.95)).toMatchObject({ state: "refused" });
-	});
+it("a proposed limit of a share counts what is lost", () => {
+	const topK = (got: number, allowed: number) =>
+		propose(
+			errors(got, allowed, { kind: "top-k", bound: "at-least", cases: [{ case: "c", got, allowed, share: (1 - got) / (1 - allowed) }] }),
+		);
+	expect(topK(0.97, 0.95)).toMatchObject({ state: "raised", limit: 0.88 });
+	expect(topK(1, 0.95)).toMatchObject({ state: "kept", limit: 0.95 });
+	expect(topK(0.5, 0.95)).toMatchObject({ state: "refused" });
+});
 
-	it("is none for decibels", () => {
-		expect(propose(errors(40, 30, { kind: "psnr", bound: "at-least" }))).toBeUndefined();
-	});
+it("a proposed limit is none for decibels", () => {
+	expect(propose(errors(40, 30, { kind: "psnr", bound: "at-least" }))).toBeUndefined();
 });
 
 describe("a calibrated golden", () => {
@@ -60,7 +58,7 @@ describe("a calibrated golden", () => {
 	});
 	const change = { reason: "r", author: "a" };
 
-	it("takes the widest limit of engines that share a precision, and leaves other precisions alone", () => {
+	it("a calibrated golden takes the widest limit of engines that share a precision, and leaves other precisions alone", () => {
 		const old = manifestOf({ y }, { y: { comparators: [{ kind: "relative-l2", tolerance: 1e-3 }] } });
 		const written = applyCalibration(old, [engine("net/a", 4e-4, "lowered"), engine("net/b", 2e-2, "raised")], change);
 		expect(written.outputs["y"]?.comparators).toEqual([
@@ -73,7 +71,7 @@ describe("a calibrated golden", () => {
 		]);
 	});
 
-	it("is not lowered for one engine where another of the precision needs the limit", () => {
+	it("a calibrated golden is not lowered for one engine where another of the precision needs the limit", () => {
 		const old = manifestOf({ y });
 		const written = applyCalibration(old, [engine("net/a", 4e-4, "lowered"), engine("net/b", 5e-3, "kept")], change);
 		expect(written.outputs).toEqual(old.outputs);
@@ -84,7 +82,7 @@ describe("an engine's errors", () => {
 	const y = float32([1, 2, 3, 4]);
 	const place = { caseId: "only", model: "net", engine: "e", precision: "fp16", modelSha256, relativeL2: { fp16: 5e-3 } } as const;
 
-	it("are those of each comparator, in the golden's order", () => {
+	it("an engine's errors are those of each comparator, in the golden's order", () => {
 		const manifest = manifestOf({ y }, { y: { comparators: [{ kind: "max-abs", tolerance: 0.5 }, { kind: "relative-l2" }] } });
 		const verdict = judgeCase({ ...place, manifest, expected: { y }, got: { y: float32([1, 2, 3, 4.25]) } });
 		const found = errorsOf(manifest, [verdict]);
@@ -99,7 +97,7 @@ describe("an engine's errors", () => {
 		["an output that is missing", {}],
 		["NaN", { y: float32([1, 2, 3, Number.NaN]) }],
 		["another shape", { y: float32([1, 2]) }],
-	])("are not taken from %s", (_, got) => {
+	])("an engine's errors are not taken from %s", (_, got) => {
 		const manifest = manifestOf({ y });
 		const verdict = judgeCase({ ...place, manifest, expected: { y }, got });
 		expect(errorsOf(manifest, [verdict]).faults).toHaveLength(1);

@@ -6,38 +6,36 @@ import { customChanges } from "../../../../src/core/golden/manifest/review-limit
 import type { ComparatorSpec } from "../../../../src/core/schema/golden.ts";
 import { float32, manifestOf, modelSha256 } from "../../../support/golden-tensors.ts";
 
-describe("parseCommandAnswer", () => {
-	it.each<[string, string, number, CommandAnswer]>([
-		["exit 0 alone is a pass", "", 0, { state: "answered", pass: true, value: null }],
-		["exit 1 alone is none", "anything", 1, { state: "answered", pass: false, value: null }],
-		[
-			"the last line counts",
-			'noise\n{"value":0.25,"detail":"patch 3"}\n',
-			0,
-			{ state: "answered", pass: true, value: 0.25, detail: "patch 3" },
-		],
-		["its own verdict counts", '{"value":0,"pass":false}', 0, { state: "answered", pass: false, value: 0 }],
-		["an exit of 1 is not talked away", '{"value":0,"pass":true}', 1, { state: "answered", pass: false, value: 0 }],
-	])("%s", (_, stdout, exit, answer) => {
-		expect(parseCommandAnswer(stdout, exit)).toEqual(answer);
-	});
+it.each<[string, string, number, CommandAnswer]>([
+	["exit 0 alone is a pass", "", 0, { state: "answered", pass: true, value: null }],
+	["exit 1 alone is none", "anything", 1, { state: "answered", pass: false, value: null }],
+	[
+		"the last line counts",
+		'noise\n{"value":0.25,"detail":"patch 3"}\n',
+		0,
+		{ state: "answered", pass: true, value: 0.25, detail: "patch 3" },
+	],
+	["its own verdict counts", '{"value":0,"pass":false}', 0, { state: "answered", pass: false, value: 0 }],
+	["an exit of 1 is not talked away", '{"value":0,"pass":true}', 1, { state: "answered", pass: false, value: 0 }],
+])("parseCommandAnswer %s", (_, stdout, exit, answer) => {
+	expect(parseCommandAnswer(stdout, exit)).toEqual(answer);
+});
 
-	it.each([
-		["another exit code", "", 2],
-		["half an object", '{"value": ', 0],
-		["a value that is text", '{"value":"0"}', 0],
-		["a value too large to be a number", '{"value":1e999}', 0],
-		["a pass that is a number", '{"pass":1}', 0],
-		["NaN, which is no JSON", '{"value":NaN}', 0],
-	])("takes %s for no answer", (_, stdout, exit) => {
-		expect(parseCommandAnswer(stdout, exit).state).toBe("failed");
-	});
+it.each([
+	["another exit code", "", 2],
+	["half an object", '{"value": ', 0],
+	["a value that is text", '{"value":"0"}', 0],
+	["a value too large to be a number", '{"value":1e999}', 0],
+	["a pass that is a number", '{"pass":1}', 0],
+	["NaN, which is no JSON", '{"value":NaN}', 0],
+])("parseCommandAnswer takes %s for no answer", (_, stdout, exit) => {
+	expect(parseCommandAnswer(stdout, exit).state).toBe("failed");
+});
 
-	it("cuts what it says, and is not changed by keys of objects", () => {
-		const answer = parseCommandAnswer(`{"__proto__":{"pass":false},"value":1,"detail":"${"x".repeat(9000)}"}`, 0);
-		expect(answer).toMatchObject({ pass: true, value: 1 });
-		expect(answer.state === "answered" && answer.detail?.length).toBe(500);
-	});
+it("parseCommandAnswer cuts what it says, and is not changed by keys of objects", () => {
+	const answer = parseCommandAnswer(`{"__proto__":{"pass":false},"value":1,"detail":"${"x".repeat(9000)}"}`, 0);
+	expect(answer).toMatchObject({ pass: true, value: 1 });
+	expect(answer.state === "answered" && answer.detail?.length).toBe(500);
 });
 
 const y = float32([1, 2, 3]);
@@ -54,11 +52,11 @@ describe("a custom check", () => {
 		["a limit needs a value", { state: "answered", pass: true, value: null }, 0.1, false],
 		["the command may be stricter than the limit", { state: "answered", pass: false, value: 0 }, 0.1, false],
 		["no answer is no pass", { state: "failed", message: "it died" }, undefined, false],
-	])("%s", (_, answer, tolerance, pass) => {
+	])("a custom check %s", (_, answer, tolerance, pass) => {
 		expect(check(answer, tolerance).pass).toBe(pass);
 	});
 
-	it("is part of the verdict, and missing answers are no match", () => {
+	it("a custom check is part of the verdict, and missing answers are no match", () => {
 		const manifest = manifestOf({ y }, { y: { comparators: [spec] } });
 		const place = { manifest, caseId: "only", model: "net", engine: "plain", precision: "fp32" as const, modelSha256, relativeL2: {} };
 		const of = (answers: ReadonlyMap<string, readonly CommandAnswer[]>) =>
@@ -75,7 +73,7 @@ describe("a custom check", () => {
 		["tighter", [{ ...spec, tolerance: 2 }], [{ ...spec, tolerance: 1 }], false],
 		["only warning", [spec], [{ ...spec, severity: "warn" }], true],
 		["the same", [spec], [spec], null],
-	])("that is %s is told in a changed golden", (_, before, after, looser) => {
+	])("a custom check that is %s is told in a changed golden", (_, before, after, looser) => {
 		const sides = [before, after].map((comparators) => (comparators.length === 0 ? {} : { comparators: comparators as [ComparatorSpec] }));
 		const changes = customChanges("y", "fp32", sides);
 		expect(changes.map((change) => change.looser)).toEqual(looser === null ? [] : [looser]);

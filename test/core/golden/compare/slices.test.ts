@@ -85,69 +85,67 @@ const slices: readonly { slice: OutputSlice; axis: number; kept: readonly number
 	{ slice: { axis: -1, from: 1 }, axis: 3, kept: [1, 2, 3, 4, 5, 6, 7, 8, 9] },
 ];
 
-describe("a comparator of a slice", () => {
-	it.each(kinds.flatMap((spec) => slices.map((part) => ({ spec, ...part }))))(
-		"$spec.kind of $slice equals that of the part alone",
-		(of) => {
-			const [left, right] = [golden, engine].map((tensor) => cutByHand(tensor, of.axis, of.kept)) as [Tensor, Tensor];
-			const output = (spec: ComparatorSpec): GoldenOutput => ({ batchAxis: 0, comparators: [spec] });
-			const whole = judge(golden, engine, output({ ...of.spec, slice: of.slice }), engine).verdict.checks[0];
-			const alone = judge(left, right, output(of.spec), right).verdict.checks[0];
-			expect(whole).toMatchObject({
-				got: alone?.got,
-				allowed: alone?.allowed,
-				base: alone?.base,
-				elements: alone?.elements,
-				slice: of.slice,
-			});
-			expect(whole?.sample).toBe(alone?.sample);
-			if (alone?.worst === undefined) return;
-			const { index } = alone.worst;
-			expect(whole?.worst?.index).toEqual(index.map((at, axis) => (axis === of.axis ? of.kept[at] : at)));
-			expect(whole?.worst).toMatchObject({ got: alone.worst.got, expected: alone.worst.expected });
-		},
+it.each(kinds.flatMap((spec) => slices.map((part) => ({ spec, ...part }))))(
+	"a comparator of a slice $spec.kind of $slice equals that of the part alone",
+	(of) => {
+		const [left, right] = [golden, engine].map((tensor) => cutByHand(tensor, of.axis, of.kept)) as [Tensor, Tensor];
+		const output = (spec: ComparatorSpec): GoldenOutput => ({ batchAxis: 0, comparators: [spec] });
+		const whole = judge(golden, engine, output({ ...of.spec, slice: of.slice }), engine).verdict.checks[0];
+		const alone = judge(left, right, output(of.spec), right).verdict.checks[0];
+		expect(whole).toMatchObject({
+			got: alone?.got,
+			allowed: alone?.allowed,
+			base: alone?.base,
+			elements: alone?.elements,
+			slice: of.slice,
+		});
+		expect(whole?.sample).toBe(alone?.sample);
+		if (alone?.worst === undefined) return;
+		const { index } = alone.worst;
+		expect(whole?.worst?.index).toEqual(index.map((at, axis) => (axis === of.axis ? of.kept[at] : at)));
+		expect(whole?.worst).toMatchObject({ got: alone.worst.got, expected: alone.worst.expected });
+	},
+);
+
+it.each(slices)("a comparator of a slice over the whole set is that of the parts of $slice alone", ({ slice, axis, kept }) => {
+	const [left, right] = [golden, engine].map((tensor) => cutByHand(tensor, axis, kept)) as [Tensor, Tensor];
+	const spec: ComparatorSpec = { kind: "relative-l2", scope: "set" };
+	const check = judge(golden, engine, { comparators: [{ ...spec, slice }] }).set()?.checks[0];
+	expect(check).toMatchObject({ slice, got: judge(left, right, { comparators: [spec] }).set()?.checks[0]?.got });
+});
+
+it("a comparator of a slice sees what the whole hides: class scores that are permuted beside boxes of hundreds", () => {
+	const boxesAndScores = float32(
+		Array.from({ length: 22 * 50 }, (_, at) => (at < 200 ? 100 + at : ((at * 7) % 11) / 11)),
+		[1, 22, 50],
 	);
+	const permuted = cutByHand(boxesAndScores, 1, [0, 1, 2, 3, ...Array.from({ length: 18 }, (_, at) => 4 + ((at + 1) % 18))]);
+	const whole = judge(boxesAndScores, permuted, { comparators: [{ kind: "relative-l2", tolerance: 5e-3 }] }).verdict;
+	const parts: GoldenOutput["comparators"] = [
+		{ kind: "relative-l2", tolerance: 5e-3, slice: { axis: 1, to: 4 } },
+		{ kind: "relative-l2", tolerance: 5e-3, slice: { axis: 1, from: 4, to: 22 } },
+	];
+	const byPart = judge(boxesAndScores, permuted, { comparators: parts }).verdict;
+	expect(whole.state).toBe("match");
+	expect(byPart.checks.map(({ pass }) => pass)).toEqual([true, false]);
+});
 
-	it.each(slices)("over the whole set is that of the parts of $slice alone", ({ slice, axis, kept }) => {
-		const [left, right] = [golden, engine].map((tensor) => cutByHand(tensor, axis, kept)) as [Tensor, Tensor];
-		const spec: ComparatorSpec = { kind: "relative-l2", scope: "set" };
-		const check = judge(golden, engine, { comparators: [{ ...spec, slice }] }).set()?.checks[0];
-		expect(check).toMatchObject({ slice, got: judge(left, right, { comparators: [spec] }).set()?.checks[0]?.got });
-	});
-
-	it("sees what the whole hides: class scores that are permuted beside boxes of hundreds", () => {
-		const boxesAndScores = float32(
-			Array.from({ length: 22 * 50 }, (_, at) => (at < 200 ? 100 + at : ((at * 7) % 11) / 11)),
-			[1, 22, 50],
-		);
-		const permuted = cutByHand(boxesAndScores, 1, [0, 1, 2, 3, ...Array.from({ length: 18 }, (_, at) => 4 + ((at + 1) % 18))]);
-		const whole = judge(boxesAndScores, permuted, { comparators: [{ kind: "relative-l2", tolerance: 5e-3 }] }).verdict;
-		const parts: GoldenOutput["comparators"] = [
-			{ kind: "relative-l2", tolerance: 5e-3, slice: { axis: 1, to: 4 } },
-			{ kind: "relative-l2", tolerance: 5e-3, slice: { axis: 1, from: 4, to: 22 } },
-		];
-		const byPart = judge(boxesAndScores, permuted, { comparators: parts }).verdict;
-		expect(whole.state).toBe("match");
-		expect(byPart.checks.map(({ pass }) => pass)).toEqual([true, false]);
-	});
-
-	it("draws its errors at the places of the whole, in a result that keeps the schema", () => {
-		const wrong = float32(
-			values(0).map((value, at) => (at === 10 * 8 * 5 + 34 ? value + 9 : value)),
-			shape,
-		);
-		const { input, verdict } = judge(golden, wrong, { comparators: [{ kind: "max-abs", slice: { axis: 1, from: 4, to: 6 } }] });
-		const drawn = attachErrorMaps(verdict, input, 9).verdict;
-		expect(drawn.checks[0]?.histogram).toMatchObject({ elements: 2 * 2 * 8 * 10, equal: 2 * 2 * 8 * 10 - 1 });
-		expect(drawn.checks[0]?.largest).toMatchObject([{ index: [0, 5, 3, 4] }]);
-		expect(validate(buildResult({ golden: [drawn] })), JSON.stringify(validate.errors)).toBe(true);
-	});
+it("a comparator of a slice draws its errors at the places of the whole, in a result that keeps the schema", () => {
+	const wrong = float32(
+		values(0).map((value, at) => (at === 10 * 8 * 5 + 34 ? value + 9 : value)),
+		shape,
+	);
+	const { input, verdict } = judge(golden, wrong, { comparators: [{ kind: "max-abs", slice: { axis: 1, from: 4, to: 6 } }] });
+	const drawn = attachErrorMaps(verdict, input, 9).verdict;
+	expect(drawn.checks[0]?.histogram).toMatchObject({ elements: 2 * 2 * 8 * 10, equal: 2 * 2 * 8 * 10 - 1 });
+	expect(drawn.checks[0]?.largest).toMatchObject([{ index: [0, 5, 3, 4] }]);
+	expect(validate(buildResult({ golden: [drawn] })), JSON.stringify(validate.errors)).toBe(true);
 });
 
 describe("the floor of a comparator", () => {
 	const expected = float32([1, 0.5, 1e-8, -2e-8, 3e-3]);
 	const spec = (floor?: number): GoldenOutput => ({ comparators: [{ kind: "ulp", tolerance: 9, ...(floor ? { floor } : {}) }] });
-	it("leaves out what is below it on both sides, and only that", () => {
+	it("the floor of a comparator leaves out what is below it on both sides, and only that", () => {
 		const noisy = float32([1, 0.5, -7e-8, 0, 3e-3]);
 		expect(judge(expected, noisy, spec()).verdict.state).toBe("mismatch");
 		expect(judge(expected, noisy, spec(1e-6)).verdict.checks[0]).toMatchObject({ got: 0, pass: true });
@@ -159,14 +157,14 @@ describe("the floor of a comparator", () => {
 describe("top-k of rows that reach a score", () => {
 	const output: GoldenOutput = { comparators: [{ kind: "top-k", axis: 1, minScore: 0.25 }] };
 	const scores = float32([0.9, 0.01, 0.011, 0.05, 0.011, 0.01], [1, 2, 3]);
-	it("ignores the background, whose best class is noise", () => {
+	it("top-k of rows that reach a score ignores the background, whose best class is noise", () => {
 		expect(judge(scores, float32([0.9, 0.011, 0.01, 0.05, 0.01, 0.011], [1, 2, 3]), output).verdict.checks[0]).toMatchObject({ got: 1 });
 		expect(judge(scores, float32([0.05, 0.01, 0.01, 0.9, 0.01, 0.01], [1, 2, 3]), output).verdict.checks[0]).toMatchObject({
 			got: 0,
 			pass: false,
 		});
 	});
-	it("agrees where no row reaches it, and reports it", () => {
+	it("top-k of rows that reach a score agrees where no row reaches it, and reports it", () => {
 		const quiet = float32([0.1, 0.2, 0.1, 0.2, 0.1, 0.2], [1, 2, 3]);
 		expect(judge(quiet, quiet, output).verdict.checks[0]).toMatchObject({
 			got: 1,
@@ -176,73 +174,67 @@ describe("top-k of rows that reach a score", () => {
 	});
 });
 
-describe("cutSlice", () => {
-	it("keeps the elements of the ranges, of every width of element", () => {
-		const dtypes = fc.constantFrom("float32", "float16", "uint8", "float64", "int4", "uint4");
-		const sizes = fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 1, maxLength: 4 });
-		fc.assert(
-			fc.property(dtypes, sizes, fc.nat(), fc.nat(), fc.nat(), (dtype, size, a, b, c) => {
-				const axis = a % size.length;
-				const from = b % (size[axis] ?? 1);
-				const to = from + 1 + (c % ((size[axis] ?? 1) - from));
-				const tensor = { dtype, shape: size, data: Uint8Array.from({ length: elementCount(size) * 8 }, (_, at) => (at * 37 + b) % 120) };
-				const part = cutSlice(tensor, { axis, from, to });
-				const kept = Array.from({ length: to - from }, (_, at) => from + at);
-				const byHand = cutByHand(tensor, axis, kept);
-				expect(part.shape).toEqual(byHand.shape);
-				expect(slicedShape({ axis, from, to }, size)).toEqual(byHand.shape);
-				for (let flat = 0; flat < elementCount(part.shape); flat += 1) {
-					expect(Math.fround(valueAt(part, flat))).toEqual(valueAt(byHand, flat));
-				}
-			}),
-			{ numRuns: 200 },
-		);
-	});
+it("cutSlice keeps the elements of the ranges, of every width of element", () => {
+	const dtypes = fc.constantFrom("float32", "float16", "uint8", "float64", "int4", "uint4");
+	const sizes = fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 1, maxLength: 4 });
+	fc.assert(
+		fc.property(dtypes, sizes, fc.nat(), fc.nat(), fc.nat(), (dtype, size, a, b, c) => {
+			const axis = a % size.length;
+			const from = b % (size[axis] ?? 1);
+			const to = from + 1 + (c % ((size[axis] ?? 1) - from));
+			const tensor = { dtype, shape: size, data: Uint8Array.from({ length: elementCount(size) * 8 }, (_, at) => (at * 37 + b) % 120) };
+			const part = cutSlice(tensor, { axis, from, to });
+			const kept = Array.from({ length: to - from }, (_, at) => from + at);
+			const byHand = cutByHand(tensor, axis, kept);
+			expect(part.shape).toEqual(byHand.shape);
+			expect(slicedShape({ axis, from, to }, size)).toEqual(byHand.shape);
+			for (let flat = 0; flat < elementCount(part.shape); flat += 1) {
+				expect(Math.fround(valueAt(part, flat))).toEqual(valueAt(byHand, flat));
+			}
+		}),
+		{ numRuns: 200 },
+	);
 });
 
-describe("sliceProblem", () => {
-	it.each<[OutputSlice, string]>([
-		[{ axis: 3, to: 2 }, "an axis of the output, which has 3"],
-		[{ axis: 1, from: 4, to: 30 }, "indices up to 22, the size of the axis"],
-		[{ axis: 1, from: 22 }, "indices up to 22, the size of the axis"],
-		[{ axis: 1, from: 4, to: 4 }, "an end behind the start, 4"],
-		[{ axis: 1, from: 0, ranges: [[0, 1]] }, "either ranges, or from and to"],
-		[
-			{
-				axis: 1,
-				ranges: [
-					[4, 6],
-					[5, 8],
-				],
-			},
-			"a range from 6 on",
-		],
-	])("of %j: expected %s", (slice, expected) => {
-		expect(sliceProblem(slice, [1, 22, 8400])?.expected).toContain(expected);
-	});
-
-	it("is null for slices inside of the shape", () => {
-		expect(sliceProblem({ axis: -2, from: 4, to: 22 }, [1, 22, 8400])).toBeNull();
-	});
+it.each<[OutputSlice, string]>([
+	[{ axis: 3, to: 2 }, "an axis of the output, which has 3"],
+	[{ axis: 1, from: 4, to: 30 }, "indices up to 22, the size of the axis"],
+	[{ axis: 1, from: 22 }, "indices up to 22, the size of the axis"],
+	[{ axis: 1, from: 4, to: 4 }, "an end behind the start, 4"],
+	[{ axis: 1, from: 0, ranges: [[0, 1]] }, "either ranges, or from and to"],
+	[
+		{
+			axis: 1,
+			ranges: [
+				[4, 6],
+				[5, 8],
+			],
+		},
+		"a range from 6 on",
+	],
+])("sliceProblem of %j: expected %s", (slice, expected) => {
+	expect(sliceProblem(slice, [1, 22, 8400])?.expected).toContain(expected);
 });
 
-describe("sliceLabel", () => {
-	it.each<[OutputSlice, string]>([
-		[{ axis: 1, from: 4, to: 22 }, "channels 4…21"],
-		[{ axis: -1, to: 4 }, "columns 0…3"],
-		[{ axis: 1, from: 4, to: 5 }, "channel 4"],
-		[{ axis: 2, from: 7 }, "7… of axis 2"],
-		[
-			{
-				axis: 1,
-				ranges: [
-					[0, 4],
-					[5, 6],
-				],
-			},
-			"channels 0…3, 5",
-		],
-	])("of %j is %s", (slice, label) => {
-		expect(sliceLabel(slice)).toBe(label);
-	});
+it("sliceProblem is null for slices inside of the shape", () => {
+	expect(sliceProblem({ axis: -2, from: 4, to: 22 }, [1, 22, 8400])).toBeNull();
+});
+
+it.each<[OutputSlice, string]>([
+	[{ axis: 1, from: 4, to: 22 }, "channels 4…21"],
+	[{ axis: -1, to: 4 }, "columns 0…3"],
+	[{ axis: 1, from: 4, to: 5 }, "channel 4"],
+	[{ axis: 2, from: 7 }, "7… of axis 2"],
+	[
+		{
+			axis: 1,
+			ranges: [
+				[0, 4],
+				[5, 6],
+			],
+		},
+		"channels 0…3, 5",
+	],
+])("sliceLabel of %j is %s", (slice, label) => {
+	expect(sliceLabel(slice)).toBe(label);
 });

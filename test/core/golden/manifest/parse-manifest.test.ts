@@ -1,6 +1,6 @@
 // Golden manifests: the examples beside the schema, and hostile ones.
 import { readdirSync, readFileSync } from "node:fs";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { ConfigError } from "../../../../src/core/errors.ts";
 import { parseManifest } from "../../../../src/core/golden/manifest/parse-manifest.ts";
 
@@ -50,56 +50,54 @@ function refusalOf(text: string): ConfigError {
 	throw new Error("the manifest was taken");
 }
 
-describe("parseManifest", () => {
-	it.each(readdirSync(new URL("valid/", examples)))("takes the valid example %s", (name) => {
-		expect(parseManifest(example(`valid/${name}`), name).schemaVersion).toBe(1);
-	});
+it.each(readdirSync(new URL("valid/", examples)))("parseManifest takes the valid example %s", (name) => {
+	expect(parseManifest(example(`valid/${name}`), name).schemaVersion).toBe(1);
+});
 
-	it("knows every invalid example", () => {
-		expect(readdirSync(new URL("invalid/", examples)).toSorted()).toEqual(
-			Object.keys(complaints)
-				.map((name) => `${name}.json`)
-				.toSorted(),
-		);
-	});
+it("parseManifest knows every invalid example", () => {
+	expect(readdirSync(new URL("invalid/", examples)).toSorted()).toEqual(
+		Object.keys(complaints)
+			.map((name) => `${name}.json`)
+			.toSorted(),
+	);
+});
 
-	it.each(Object.entries(complaints))("refuses %s and reports where and why", (name, words) => {
-		const error = refusalOf(example(`invalid/${name}.json`));
-		expect(error.code).toBe("golden-invalid");
-		expect(error.message).toContain("golden/net/golden.json: ");
-		for (const word of words) expect(error.message).toContain(word);
-		expect(error.details).toMatchObject({
-			pointer: expect.any(String),
-			expected: expect.any(String),
-			got: expect.any(String),
-			fix: expect.any(String),
-		});
+it.each(Object.entries(complaints))("parseManifest refuses %s and reports where and why", (name, words) => {
+	const error = refusalOf(example(`invalid/${name}.json`));
+	expect(error.code).toBe("golden-invalid");
+	expect(error.message).toContain("golden/net/golden.json: ");
+	for (const word of words) expect(error.message).toContain(word);
+	expect(error.details).toMatchObject({
+		pointer: expect.any(String),
+		expected: expect.any(String),
+		got: expect.any(String),
+		fix: expect.any(String),
 	});
+});
 
-	it.each([
-		["", "expected JSON"],
-		["{", "expected JSON"],
-		["[]", "type object"],
-		["null", "type object"],
-		["version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12\n", "a Git LFS pointer"],
-	])("refuses the text %j", (text, words) => {
-		expect(refusalOf(text).message).toContain(words);
-	});
+it.each([
+	["", "expected JSON"],
+	["{", "expected JSON"],
+	["[]", "type object"],
+	["null", "type object"],
+	["version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12\n", "a Git LFS pointer"],
+])("parseManifest refuses the text %j", (text, words) => {
+	expect(refusalOf(text).message).toContain(words);
+});
 
-	it("reads a file with a byte order mark", () => {
-		expect(parseManifest(`\uFEFF${example("valid/minimal.json")}`, "x").goldenId).toBe("net@1");
-	});
+it("parseManifest reads a file with a byte order mark", () => {
+	expect(parseManifest(`\uFEFF${example("valid/minimal.json")}`, "x").goldenId).toBe("net@1");
+});
 
-	it("takes names of the language for names of outputs, and refuses them as keys", () => {
-		const named = example("valid/minimal.json").replaceAll('"y"', '"__proto__"');
-		expect(Object.keys(parseManifest(named, "x").cases[0].outputs)).toEqual(["__proto__"]);
-		expect(refusalOf(example("valid/minimal.json").replace('"schemaVersion"', '"__proto__": {}, "schemaVersion"')).message).toContain(
-			"__proto__",
-		);
-	});
+it("parseManifest takes names of the language for names of outputs, and refuses them as keys", () => {
+	const named = example("valid/minimal.json").replaceAll('"y"', '"__proto__"');
+	expect(Object.keys(parseManifest(named, "x").cases[0].outputs)).toEqual(["__proto__"]);
+	expect(refusalOf(example("valid/minimal.json").replace('"schemaVersion"', '"__proto__": {}, "schemaVersion"')).message).toContain(
+		"__proto__",
+	);
+});
 
-	it("shows no control characters of a hostile file", () => {
-		const hostile = example("valid/minimal.json").replace("first/y.npy", "/\\u001b[31mred\\u0007");
-		expect(refusalOf(hostile).message).not.toMatch(/\p{Cc}/u);
-	});
+it("parseManifest shows no control characters of a hostile file", () => {
+	const hostile = example("valid/minimal.json").replace("first/y.npy", "/\\u001b[31mred\\u0007");
+	expect(refusalOf(hostile).message).not.toMatch(/\p{Cc}/u);
 });

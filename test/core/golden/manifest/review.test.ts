@@ -17,108 +17,106 @@ const comparators = (...specs: [ComparatorSpec, ...ComparatorSpec[]]): GoldenOut
 const review = (base: GoldenManifest, head: GoldenManifest) =>
 	reviewGolden({ model: "m", path: "golden.json", base, head, moved: [], expected: new Map([["y", y]]), relativeL2: {} });
 
-describe("reviewGolden", () => {
-	it("has nothing to say of goldens that judge alike", () => {
-		expect(review(golden(), golden({}, { goldenId: "net@2", reason: "again", author: "me" }))).toBeNull();
-	});
+it("reviewGolden has nothing to say of goldens that judge alike", () => {
+	expect(review(golden(), golden({}, { goldenId: "net@2", reason: "again", author: "me" }))).toBeNull();
+});
 
-	it.each<[string, GoldenOutput, GoldenOutput, RegExp | null]>([
-		[
-			"a looser limit",
-			comparators({ kind: "relative-l2", tolerance: 1e-4 }),
-			comparators({ kind: "relative-l2", tolerance: 1e-2 }),
-			/relative-l2 of output "y" is looser: every precision 0\.0001 → 0\.01/,
-		],
-		["a tighter limit", comparators({ kind: "relative-l2", tolerance: 1e-2 }), comparators({ kind: "relative-l2", tolerance: 1e-4 }), null],
-		[
-			"a limit looser at one precision",
-			comparators({ kind: "relative-l2", tolerance: { fp16: 1e-3 } }),
-			comparators({ kind: "relative-l2", tolerance: { fp16: 4e-3 } }),
-			/fp16 0\.001 → 0\.004/,
-		],
-		[
-			"a limit that gives way to a looser default",
-			comparators({ kind: "relative-l2", tolerance: { fp32: 1e-6 } }),
-			comparators({ kind: "relative-l2" }),
-			/fp32 0\.000001 → 0\.001/,
-		],
-		[
-			"a lower cosine",
-			comparators({ kind: "cosine", tolerance: 0.999 }),
-			comparators({ kind: "cosine", tolerance: 0.9 }),
-			/cosine of output "y" is looser/,
-		],
-		[
-			"a comparator that is gone",
-			comparators({ kind: "relative-l2" }, { kind: "cosine" }),
-			comparators({ kind: "relative-l2" }),
-			/no longer compared by cosine/,
-		],
-		[
-			"a limit of one part that is looser",
-			comparators({ kind: "relative-l2", tolerance: 1e-4 }, { kind: "relative-l2", slice: { axis: 0, to: 1 }, tolerance: 1e-4 }),
-			comparators({ kind: "relative-l2", slice: { axis: 0, to: 1 }, tolerance: 1e-2 }, { kind: "relative-l2", tolerance: 1e-4 }),
-			/^relative-l2 of 0 of axis 0 of output "y" is looser: every precision 0\.0001 → 0\.01/,
-		],
-		[
-			"a part that is no longer compared",
-			comparators({ kind: "relative-l2" }, { kind: "relative-l2", slice: { axis: -1, to: 1 } }),
-			comparators({ kind: "relative-l2" }),
-			/no longer compared by relative-l2 of column 0/,
-		],
-		["a floor that is higher", comparators({ kind: "relative-l2" }), comparators({ kind: "relative-l2", floor: 1e-3 }), /floor 0 → 0\.001/],
-		[
-			"a failure that only warns now",
-			comparators({ kind: "relative-l2" }),
-			comparators({ kind: "relative-l2", severity: "warn" }),
-			/severity fail → warn/,
-		],
-		["worst samples that are no longer looked at", { batchAxis: 0 }, {}, /scope per-sample → whole/],
-		["a comparator that is new", comparators({ kind: "relative-l2" }), comparators({ kind: "relative-l2" }, { kind: "cosine" }), null],
-		["NaN that may be", {}, { nonFinite: "must-match" }, /nonFinite reject → must-match/],
-	])("calls out %s", (_, before, after, says) => {
-		const change = review(golden(before), golden(after));
-		expect(change?.tolerances.length).toBeGreaterThan(0);
-		if (says === null) expect(change?.weakened).toEqual([]);
-		else expect(change?.weakened.join("\n")).toMatch(says);
-	});
+it.each<[string, GoldenOutput, GoldenOutput, RegExp | null]>([
+	[
+		"a looser limit",
+		comparators({ kind: "relative-l2", tolerance: 1e-4 }),
+		comparators({ kind: "relative-l2", tolerance: 1e-2 }),
+		/relative-l2 of output "y" is looser: every precision 0\.0001 → 0\.01/,
+	],
+	["a tighter limit", comparators({ kind: "relative-l2", tolerance: 1e-2 }), comparators({ kind: "relative-l2", tolerance: 1e-4 }), null],
+	[
+		"a limit looser at one precision",
+		comparators({ kind: "relative-l2", tolerance: { fp16: 1e-3 } }),
+		comparators({ kind: "relative-l2", tolerance: { fp16: 4e-3 } }),
+		/fp16 0\.001 → 0\.004/,
+	],
+	[
+		"a limit that gives way to a looser default",
+		comparators({ kind: "relative-l2", tolerance: { fp32: 1e-6 } }),
+		comparators({ kind: "relative-l2" }),
+		/fp32 0\.000001 → 0\.001/,
+	],
+	[
+		"a lower cosine",
+		comparators({ kind: "cosine", tolerance: 0.999 }),
+		comparators({ kind: "cosine", tolerance: 0.9 }),
+		/cosine of output "y" is looser/,
+	],
+	[
+		"a comparator that is gone",
+		comparators({ kind: "relative-l2" }, { kind: "cosine" }),
+		comparators({ kind: "relative-l2" }),
+		/no longer compared by cosine/,
+	],
+	[
+		"a limit of one part that is looser",
+		comparators({ kind: "relative-l2", tolerance: 1e-4 }, { kind: "relative-l2", slice: { axis: 0, to: 1 }, tolerance: 1e-4 }),
+		comparators({ kind: "relative-l2", slice: { axis: 0, to: 1 }, tolerance: 1e-2 }, { kind: "relative-l2", tolerance: 1e-4 }),
+		/^relative-l2 of 0 of axis 0 of output "y" is looser: every precision 0\.0001 → 0\.01/,
+	],
+	[
+		"a part that is no longer compared",
+		comparators({ kind: "relative-l2" }, { kind: "relative-l2", slice: { axis: -1, to: 1 } }),
+		comparators({ kind: "relative-l2" }),
+		/no longer compared by relative-l2 of column 0/,
+	],
+	["a floor that is higher", comparators({ kind: "relative-l2" }), comparators({ kind: "relative-l2", floor: 1e-3 }), /floor 0 → 0\.001/],
+	[
+		"a failure that only warns now",
+		comparators({ kind: "relative-l2" }),
+		comparators({ kind: "relative-l2", severity: "warn" }),
+		/severity fail → warn/,
+	],
+	["worst samples that are no longer looked at", { batchAxis: 0 }, {}, /scope per-sample → whole/],
+	["a comparator that is new", comparators({ kind: "relative-l2" }), comparators({ kind: "relative-l2" }, { kind: "cosine" }), null],
+	["NaN that may be", {}, { nonFinite: "must-match" }, /nonFinite reject → must-match/],
+])("reviewGolden calls out %s", (_, before, after, says) => {
+	const change = review(golden(before), golden(after));
+	expect(change?.tolerances.length).toBeGreaterThan(0);
+	if (says === null) expect(change?.weakened).toEqual([]);
+	else expect(change?.weakened.join("\n")).toMatch(says);
+});
 
-	it("calls out dropped cases and a softer policy, and notes new ones", () => {
-		const [only] = golden().cases;
-		const renamed = golden({}, { cases: [{ ...only, id: "other" }], policy: { onModelChange: "warn" } });
-		const change = review(golden({}, { policy: { onModelChange: "fail" } }), renamed);
-		expect(change?.weakened).toEqual(['1 case dropped: "only".', "A changed model now means warn, before fail."]);
-		expect(change?.notes).toContain('1 case added: "other".');
-	});
+it("reviewGolden calls out dropped cases and a softer policy, and notes new ones", () => {
+	const [only] = golden().cases;
+	const renamed = golden({}, { cases: [{ ...only, id: "other" }], policy: { onModelChange: "warn" } });
+	const change = review(golden({}, { policy: { onModelChange: "fail" } }), renamed);
+	expect(change?.weakened).toEqual(['1 case dropped: "only".', "A changed model now means warn, before fail."]);
+	expect(change?.notes).toContain('1 case added: "other".');
+});
 
-	it("reports the reason only if it belongs to this change, and its absence", () => {
-		const base = golden({}, { reason: "First recording." });
-		const otherModel = { model: { path: "net.onnx", sha256: "c".repeat(64) } };
-		expect(review(base, golden({}, { ...otherModel, reason: "First recording." }))).toMatchObject({
-			notes: [
-				"It was recorded from another model.",
-				"Its id is still net@1: it was changed by hand.",
-				"No reason is given.",
-				"No author is named.",
-			],
-		});
-		const said = review(base, golden({}, { ...otherModel, goldenId: "net@2", reason: "Trained anew.", author: "Ann" }));
-		expect(said).toMatchObject({ reason: "Trained anew.", author: "Ann", weakened: [], notes: ["It was recorded from another model."] });
+it("reviewGolden reports the reason only if it belongs to this change, and its absence", () => {
+	const base = golden({}, { reason: "First recording." });
+	const otherModel = { model: { path: "net.onnx", sha256: "c".repeat(64) } };
+	expect(review(base, golden({}, { ...otherModel, reason: "First recording." }))).toMatchObject({
+		notes: [
+			"It was recorded from another model.",
+			"Its id is still net@1: it was changed by hand.",
+			"No reason is given.",
+			"No author is named.",
+		],
 	});
+	const said = review(base, golden({}, { ...otherModel, goldenId: "net@2", reason: "Trained anew.", author: "Ann" }));
+	expect(said).toMatchObject({ reason: "Trained anew.", author: "Ann", weakened: [], notes: ["It was recorded from another model."] });
+});
 
-	it("puts what moved furthest first and keeps the list short", () => {
-		const [only] = golden().cases;
-		const head = golden({}, { cases: [{ ...only, outputs: { y: { ...only.outputs["y"]!, sha256: "d".repeat(64) } } }] });
-		const moved = Array.from({ length: 150 }, (_, index) => ({ case: `c${index}`, output: "y", relativeL2: index, maxAbs: index }));
-		const change = reviewGolden({ model: "m", path: "p", base: golden(), head, moved, expected: new Map([["y", y]]), relativeL2: {} });
-		expect(change).toMatchObject({ movedTotal: 150, moved: { length: 100, 0: { relativeL2: 149 } } });
-	});
+it("reviewGolden puts what moved furthest first and keeps the list short", () => {
+	const [only] = golden().cases;
+	const head = golden({}, { cases: [{ ...only, outputs: { y: { ...only.outputs["y"]!, sha256: "d".repeat(64) } } }] });
+	const moved = Array.from({ length: 150 }, (_, index) => ({ case: `c${index}`, output: "y", relativeL2: index, maxAbs: index }));
+	const change = reviewGolden({ model: "m", path: "p", base: golden(), head, moved, expected: new Map([["y", y]]), relativeL2: {} });
+	expect(change).toMatchObject({ movedTotal: 150, moved: { length: 100, 0: { relativeL2: 149 } } });
+});
 
-	it("is loud of a golden that is gone", () => {
-		expect(reviewGone("m", "golden.json", golden())).toMatchObject({
-			head: null,
-			weakened: [expect.stringMatching(/net@1 with its 1 case is gone/)],
-		});
+it("reviewGolden is loud of a golden that is gone", () => {
+	expect(reviewGone("m", "golden.json", golden())).toMatchObject({
+		head: null,
+		weakened: [expect.stringMatching(/net@1 with its 1 case is gone/)],
 	});
 });
 
@@ -149,13 +147,13 @@ describe("an error that grew", () => {
 		[1.5e-5, 1e-9, false],
 		[4e-5, 0, true],
 		[9e-6, 1e-7, false],
-	])("from the base's to %f (base %f) warns: %s", (head, base, warns) => {
+	])("an error that grew from the base's to %f (base %f) warns: %s", (head, base, warns) => {
 		const verdict = judge(head, base);
 		expect(verdict.state).toBe("match");
 		expect(growth(head, base)?.severity).toBe(warns ? "warn" : undefined);
 	});
 
-	it("is reported by how much, and still within the limits", () => {
+	it("an error that grew is reported by how much, and still within the limits", () => {
 		expect(growth(3e-3, 1e-3)?.detail).toMatch(
 			/the fp16 error grew 3×: its relative L2 went from 0\.001 in the base to 0\.003, still within the limits.*above 2× warns, above 10× fails/,
 		);
@@ -171,13 +169,13 @@ describe("an error that grew", () => {
 		[1.1e-2, 1e-3, { warn: 2 }, "warn"],
 		[2.5e-3, 1e-3, { fail: 2 }, "fail"],
 		[0.5, 1e-3, {}, undefined],
-	])("to %f from %f in the base, with limits %j: %s", (head, base, limits, severity) => {
+	])("an error that grew to %f from %f in the base, with limits %j: %s", (head, base, limits, severity) => {
 		const verdict = judge(head, base, {}, limits);
 		expect(verdict.checks.find(({ metric }) => metric === "error-growth")?.severity).toBe(severity);
 		expect(verdict.state).toBe(severity === "fail" ? "mismatch" : "match");
 	});
 
-	it("is silent where the case fails anyway, and obeys the golden's own factor and noise floor", () => {
+	it("an error that grew is silent where the case fails anyway, and obeys the golden's own factor and noise floor", () => {
 		expect(judge(2, 1e-3)).toMatchObject({ state: "mismatch", checks: { length: 1 } });
 		expect(growth(3e-3, 1e-3, { policy: { mostErrorGrowth: 4 } })).toBeUndefined();
 		const noiseFloor = { runs: ["again"] as [string], outputs: { y: { relativeL2: 4e-3, maxAbs: 0 } } };

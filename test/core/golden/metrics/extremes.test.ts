@@ -64,7 +64,7 @@ const cases = oracle.cases.map((entry) => ({
 }));
 
 describe.each(cases)("$name", ({ expected, got, labels, exact }) => {
-	it("gives the exact value of every comparator, and passes only what is a value and keeps its limit", () => {
+	it("every metric gives the exact value of every comparator, and passes only what is a value and keeps its limit", () => {
 		const { checks } = judge(expected, got, { kinds: exact.map(([kind]) => kind), labels });
 		for (const [kind, value] of exact) {
 			expectNear(foundIn(checks, kind), within({ value }, metrics[kind].range).value, kind);
@@ -82,32 +82,28 @@ describe.each(cases)("$name", ({ expected, got, labels, exact }) => {
 	});
 });
 
-describe("a value that no outputs can have", () => {
-	it.each(kinds)("fails %s, whatever the limit", (kind) => {
-		const { range, bound } = metrics[kind];
-		for (const value of [Number.NaN, Number.NEGATIVE_INFINITY, range.least - 1, range.most + 1]) {
-			if (value >= range.least && value <= range.most) continue;
-			const measured = within({ value }, range);
-			for (const limit of [-1e300, 0, 1, 1e300]) expect(keepsLimit(measured.value, bound, limit), `${value} by ${limit}`).toBe(false);
-		}
-		if (bound === "at-most") expect(keepsLimit(Number.POSITIVE_INFINITY, bound, Number.POSITIVE_INFINITY)).toBe(false);
-	});
+it.each(kinds)("a value that no outputs can have fails %s, whatever the limit", (kind) => {
+	const { range, bound } = metrics[kind];
+	for (const value of [Number.NaN, Number.NEGATIVE_INFINITY, range.least - 1, range.most + 1]) {
+		if (value >= range.least && value <= range.most) continue;
+		const measured = within({ value }, range);
+		for (const limit of [-1e300, 0, 1, 1e300]) expect(keepsLimit(measured.value, bound, limit), `${value} by ${limit}`).toBe(false);
+	}
+	if (bound === "at-most") expect(keepsLimit(Number.POSITIVE_INFINITY, bound, Number.POSITIVE_INFINITY)).toBe(false);
 });
 
-describe("integers beyond 2^53", () => {
-	it.each(["int64", "uint64"] as const)("stay distinct in a quantile, a ranking and tokens of %s", (dtype) => {
-		const from = 2n ** 60n;
-		const of = (offsets: readonly number[]): Tensor => {
-			const data = new Uint8Array(BigUint64Array.from(offsets, (offset) => from + BigInt(offset)).buffer);
-			return { dtype, shape: [1, offsets.length], data };
-		};
-		const { checks } = judge(of([0, 1, 2, 300]), of([3, 4, 5, 297]), { kinds: ["quantile", "token-agreement"] });
-		expect(checks.map(({ got }) => got)).toEqual([3, 0]);
-		const flipped = judge(of([0, 1, 2]), of([2, 1, 0]), { kinds: ["top-k"] });
-		expect(flipped.checks[0]).toMatchObject({ got: 1 });
-		const [top] = judgeTop(of([0, 1, 2]), of([2, 1, 0]));
-		expect(top).toMatchObject({ got: 0, detail: expect.stringContaining("clearest of them is 2") });
-	});
+it.each(["int64", "uint64"] as const)("integers beyond 2^53 stay distinct in a quantile, a ranking and tokens of %s", (dtype) => {
+	const from = 2n ** 60n;
+	const of = (offsets: readonly number[]): Tensor => {
+		const data = new Uint8Array(BigUint64Array.from(offsets, (offset) => from + BigInt(offset)).buffer);
+		return { dtype, shape: [1, offsets.length], data };
+	};
+	const { checks } = judge(of([0, 1, 2, 300]), of([3, 4, 5, 297]), { kinds: ["quantile", "token-agreement"] });
+	expect(checks.map(({ got }) => got)).toEqual([3, 0]);
+	const flipped = judge(of([0, 1, 2]), of([2, 1, 0]), { kinds: ["top-k"] });
+	expect(flipped.checks[0]).toMatchObject({ got: 1 });
+	const [top] = judgeTop(of([0, 1, 2]), of([2, 1, 0]));
+	expect(top).toMatchObject({ got: 0, detail: expect.stringContaining("clearest of them is 2") });
 });
 
 function judgeTop(expected: Tensor, got: Tensor): GoldenCheck[] {
@@ -119,14 +115,14 @@ function judgeTop(expected: Tensor, got: Tensor): GoldenCheck[] {
 describe("an output that is infinite throughout", () => {
 	const masked = float64(new Array<number>(64).fill(Number.NEGATIVE_INFINITY), [8, 8]);
 
-	it("matches by every comparator where the engine's is the same, and not where one element differs", () => {
+	it("an output that is infinite throughout matches by every comparator where the engine's is the same, and not where one element differs", () => {
 		const labels = new Array<number>(8).fill(0);
 		expect(judge(masked, masked, { kinds, labels }).state).toBe("match");
 		const other = float64([Number.POSITIVE_INFINITY, ...new Array<number>(63).fill(Number.NEGATIVE_INFINITY)], [8, 8]);
 		expect(judge(masked, other, { kinds, labels }).state).toBe("mismatch");
 	});
 
-	it("never matches by NaN alone", () => {
+	it("an output that is infinite throughout never matches by NaN alone", () => {
 		const nothing = float64(new Array<number>(64).fill(Number.NaN), [8, 8]);
 		expect(judge(nothing, nothing, { kinds: ["relative-l2"] }).state).toBe("mismatch");
 	});

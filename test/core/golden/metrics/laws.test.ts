@@ -67,7 +67,7 @@ describe.each(kinds)("%s", (kind) => {
 	const { symmetric, perfect } = laws[kind];
 	const worse = (value: number): number => (metrics[kind].bound === "at-most" ? value : -value);
 
-	it("is perfect between an output and itself", () => {
+	it("every metric is perfect between an output and itself", () => {
 		fc.assert(
 			fc.property(seeds, (seed) => {
 				const { golden } = pairAt(seed, 0);
@@ -78,7 +78,7 @@ describe.each(kinds)("%s", (kind) => {
 		);
 	});
 
-	it("never gets better while noise grows by tens, and is worse in the end", () => {
+	it("every metric never gets better while noise grows by tens, and is worse in the end", () => {
 		fc.assert(
 			fc.property(seeds, (seed) => {
 				const values = [0, 0.001, 0.03, 1].map((size) => {
@@ -105,7 +105,7 @@ describe.each(kinds)("%s", (kind) => {
 	});
 
 	it.each([Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY])(
-		"has a name for people, and fails an output that holds a %s",
+		"every metric has a name for people, and fails an output that holds a %s",
 		(bad) => {
 			expect(metricLabels[kind]).toMatch(/\w{3}/);
 			const { golden } = pairAt(5, 0);
@@ -149,7 +149,7 @@ describe.each(Object.entries(boxKinds) as [BoxComparatorKind, { atMost: boolean;
 		const measureBoxes = (golden: Map<string, ReturnType<typeof float32>>, got: Map<string, ReturnType<typeof float32>>): number =>
 			Number(checkBoxes(spec, { expected: golden, got, base: undefined }, "fp32").checks[0]?.got);
 
-		it("is perfect between boxes and themselves, and never gets better while noise grows by tens", () => {
+		it("every metric is perfect between boxes and themselves, and never gets better while noise grows by tens", () => {
 			fc.assert(
 				fc.property(seeds, (seed) => {
 					const values = [0, 0.01, 0.1, 1].map((size) => measureBoxes(boxesAt(seed, 0), boxesAt(seed, size)));

@@ -87,7 +87,7 @@ describe("findBatch", () => {
 		["not one that comes first in some inputs only", [input("x", ["rows", 3]), input("z", [4, 2])], expect.stringMatching(/axis of rows/)],
 		["not a single row", [input("x", [1, 3, 8, 8])], expect.stringMatching(/axis of rows/)],
 		["nothing where the config gives no size", [input("x", ["batch_of_mine", 3])], expect.stringMatching(/gives no size/)],
-	])("tells %s", (_, inputs, expected) => {
+	])("findBatch tells %s", (_, inputs, expected) => {
 		const found = findBatch(subject({ inputs }), profile);
 		if (typeof found === "string") expect(found).toEqual(expected);
 		else expect(found).toMatchObject(expected as object);
@@ -95,7 +95,7 @@ describe("findBatch", () => {
 });
 
 describe("planProbes", () => {
-	it("explains why where no inputs can be made", () => {
+	it("planProbes explains why where no inputs can be made", () => {
 		expect(ask("No values.").probes.map((probe) => probe.state === "skipped" && probe.why)).toEqual(Array(6).fill("No values."));
 		expect(ask(subject({ inputs: [input("x", ["batch", "gone"])] })).probes[0]).toMatchObject({
 			state: "skipped",
@@ -103,13 +103,13 @@ describe("planProbes", () => {
 		});
 	});
 
-	it("asks only what is wanted, and the anchor twice", () => {
+	it("planProbes asks only what is wanted, and the anchor twice", () => {
 		const plan = ask(subject(), ["neighbours"]);
 		expect(plan.cases.map(({ id }) => id)).toEqual(["anchor", "neighbours-of-even", "neighbours-of-odd", "again"]);
 		expect(plan.probes.map(({ probe }) => probe)).toEqual(["neighbours"]);
 	});
 
-	it("stays within the profile and in the model's shapes", () => {
+	it("planProbes stays within the profile and in the model's shapes", () => {
 		const sizes = fc.tuple(fc.integer({ min: 0, max: 5 }), fc.nat(4), fc.nat(4));
 		fc.assert(
 			fc.property(sizes, sizes, ([min, opt, max], [least, usual, most]) => {
@@ -136,13 +136,13 @@ describe("planProbes", () => {
 		);
 	});
 
-	it("takes the rows of golden cases, and their sizes", () => {
+	it("planProbes takes the rows of golden cases, and their sizes", () => {
 		const donor = (value: number): Record<string, Tensor> => ({ x: float32([value, value, value], [1, 3]) });
 		const plan = planProbes(subject(), { only: ["determinism"], donors: [donor(5), donor(6)] });
 		expect([...new Float32Array(plan.cases[0]!.inputs["x"]!.data.buffer)]).toEqual([5, 5, 5, 6, 6, 6, 5, 5, 5, 6, 6, 6]);
 	});
 
-	it("makes inputs up where one golden row is all there is, or where it is of another type", () => {
+	it("planProbes makes inputs up where one golden row is all there is, or where it is of another type", () => {
 		for (const donors of [
 			[{ x: float32([1, 2, 3], [1, 3]) }],
 			[{ x: { dtype: "int8" as const, shape: [2, 3], data: new Uint8Array(6) } }],
@@ -152,12 +152,12 @@ describe("planProbes", () => {
 		}
 	});
 
-	it("skips neighbours that cannot be others", () => {
+	it("planProbes skips neighbours that cannot be others", () => {
 		const plan = ask(subject({ inputs: [input("x", ["batch", 3], { generator: [{ kind: "ones" }] })] }), ["neighbours"]);
 		expect(plan.probes[0]).toMatchObject({ state: "skipped", why: expect.stringMatching(/All rows of its inputs are equal/) });
 	});
 
-	it("makes batches smaller than memory, and reports where even one is too large", () => {
+	it("planProbes makes batches smaller than memory, and reports where even one is too large", () => {
 		const wide = (columns: number) =>
 			ask(
 				subject({
@@ -197,13 +197,13 @@ describe("planProbes", () => {
 		["no mask of floats", { inputs: [ids, mask("attention_mask", { dtype: "float32" })] }, /No input is named like a mask/],
 		["a name that is not there", { inputs: [ids], mask: "gone" }, /has no input "gone"/],
 		["a mask alone", { inputs: [mask("attention_mask")] }, /No input holds values that could fill/],
-	])("finds padding: %s", (_, over, expected) => {
+	])("planProbes finds padding: %s", (_, over, expected) => {
 		const plan = ask(subject({ profiles, ...over }), ["padding"]);
 		if (expected instanceof RegExp) expect(plan.probes[0]).toMatchObject({ state: "skipped", why: expect.stringMatching(expected) });
 		else expect(plan.cases.map(({ id }) => id).filter((id) => id.startsWith("padding"))).toEqual(expected);
 	});
 
-	it("keeps what counts and changes only what does not", () => {
+	it("planProbes keeps what counts and changes only what does not", () => {
 		const plan = ask(subject({ profiles, inputs: [ids, mask("attention_mask")] }), ["padding"]);
 		const values = (id: string, name: string) =>
 			[...new BigInt64Array(plan.cases.find((one) => one.id === id)!.inputs[name]!.data.slice().buffer)].map(Number);
@@ -221,7 +221,7 @@ describe("judgeProbes", () => {
 	const plan = ask(subject());
 	const judge = (each: RowFunction, of = plan) => judgeProbes(of, answer(of, each), rule);
 
-	it("finds nothing in any function of one row", () => {
+	it("judgeProbes finds nothing in any function of one row", () => {
 		fc.assert(
 			fc.property(fc.array(fc.double({ min: -3, max: 3, noNaN: true }), { minLength: 3, maxLength: 3 }), (weights) => {
 				const judged = judge((row) => row.map((value, index) => Math.tanh(value * weights[index]!)));
@@ -266,11 +266,11 @@ describe("judgeProbes", () => {
 			(row, { batch }) => row.map((value) => value * (1 + 1e-4 * batch.length)),
 			{ "batch-size": "agrees", "profile-ends": "agrees" },
 		],
-	])("finds an answer that depends on %s", (_, each, expected) => {
+	])("judgeProbes finds an answer that depends on %s", (_, each, expected) => {
 		expect(states(judge(each))).toMatchObject(expected);
 	});
 
-	it("forgives others what two runs differ by, and no more", () => {
+	it("judgeProbes forgives others what two runs differ by, and no more", () => {
 		const noisy =
 			(leak: number): RowFunction =>
 			(row, { call, place, batch }) =>
@@ -279,7 +279,7 @@ describe("judgeProbes", () => {
 		expect(states(judge(noisy(0.1)))).toMatchObject({ determinism: "agrees", neighbours: "differs" });
 	});
 
-	it("reports a size at which the engine fails, and inputs that it refuses", () => {
+	it("judgeProbes reports a size at which the engine fails, and inputs that it refuses", () => {
 		const answers = new Map(answer(plan, (row) => [...row]));
 		const failing = new Map(answers);
 		for (const { id, batch } of plan.cases) if (batch === 1) failing.set(id, { state: "failed", message: "no kernel." });
@@ -293,7 +293,7 @@ describe("judgeProbes", () => {
 		expect(judgeProbes(plan, answers, rule)[0]?.message).toMatch(/failed on the probes' inputs: an index is out of range/);
 	});
 
-	it("compares no rows of an output that has none, and never calls that agreement", () => {
+	it("judgeProbes compares no rows of an output that has none, and never calls that agreement", () => {
 		const answers = new Map(plan.cases.map(({ id }): [string, ProbeAnswer] => [id, { state: "done", outputs: { y: float32([1], []) } }]));
 		expect(states(judgeProbes(plan, answers, rule))).toMatchObject({
 			determinism: "agrees",
@@ -302,7 +302,7 @@ describe("judgeProbes", () => {
 		});
 	});
 
-	it("takes any name of an output", () => {
+	it("judgeProbes takes any name of an output", () => {
 		const named = answer(plan, (row) => [...row]);
 		const renamed = new Map(
 			[...named].map(([id, one]): [string, ProbeAnswer] => {
@@ -333,7 +333,7 @@ describe("settleProbes", () => {
 		["known where neither answers", judged("differs", null), judged("differs", null), "known"],
 		["new where the base could not be asked", judged("differs", 0.1), judged("skipped", null), "differs"],
 		["an agreement, whatever the base does", judged("agrees", 0), judged("differs", 1), "agrees"],
-	])("is %s", (_, head, base, expected) => {
+	])("settleProbes is %s", (_, head, base, expected) => {
 		const [settled] = settleProbes([head], base === null ? null : new Map([["neighbours", base]]), place);
 		expect(settled).toMatchObject({ ...place, probe: "neighbours", state: expected });
 		expect(JSON.parse(JSON.stringify(settled))).toEqual(settled);

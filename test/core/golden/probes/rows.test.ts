@@ -8,32 +8,30 @@ import { float32, float64, int64 } from "../../../support/golden-tensors.ts";
 
 const shapes = fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 1, maxLength: 4 });
 
-describe("pick and join", () => {
-	it("undo each other along any axis", () => {
-		fc.assert(
-			fc.property(shapes, fc.nat(), fc.nat(), (shape, axisSeed, cutSeed) => {
-				const axis = axisSeed % shape.length;
-				const size = shape[axis]!;
-				const cut = cutSeed % (size + 1);
-				const tensor = float32(upTo(shape.reduce((product, length) => product * length, 1)), shape);
-				const parts = [pick(tensor, axis, upTo(cut))!, pick(tensor, axis, upTo(size).slice(cut))!] as const;
-				expect(join([...parts], axis)).toEqual(tensor);
-			}),
-		);
-	});
+it("pick and join undo each other along any axis", () => {
+	fc.assert(
+		fc.property(shapes, fc.nat(), fc.nat(), (shape, axisSeed, cutSeed) => {
+			const axis = axisSeed % shape.length;
+			const size = shape[axis]!;
+			const cut = cutSeed % (size + 1);
+			const tensor = float32(upTo(shape.reduce((product, length) => product * length, 1)), shape);
+			const parts = [pick(tensor, axis, upTo(cut))!, pick(tensor, axis, upTo(size).slice(cut))!] as const;
+			expect(join([...parts], axis)).toEqual(tensor);
+		}),
+	);
+});
 
-	it("takes the slice that slicing takes, in any order and again", () => {
-		const tensor = float32(upTo(24), [2, 3, 4]);
-		const picked = pick(tensor, 1, [2, 0, 2])!;
-		expect(picked.shape).toEqual([2, 3, 4]);
-		for (const [at, from] of [2, 0, 2].entries()) expect(sliceTensor(picked, 1, at).data).toEqual(sliceTensor(tensor, 1, from).data);
-	});
+it("pick and join takes the slice that slicing takes, in any order and again", () => {
+	const tensor = float32(upTo(24), [2, 3, 4]);
+	const picked = pick(tensor, 1, [2, 0, 2])!;
+	expect(picked.shape).toEqual([2, 3, 4]);
+	for (const [at, from] of [2, 0, 2].entries()) expect(sliceTensor(picked, 1, at).data).toEqual(sliceTensor(tensor, 1, from).data);
+});
 
-	it("refuses places that are not there, and elements that share bytes", () => {
-		expect(pick(float32([1, 2], [2]), 0, [2])).toBeNull();
-		expect(pick(float32([1, 2], [2]), 1, [0])).toBeNull();
-		expect(pick({ dtype: "int4", shape: [2], data: new Uint8Array(1) }, 0, [0])).toBeNull();
-	});
+it("pick and join refuses places that are not there, and elements that share bytes", () => {
+	expect(pick(float32([1, 2], [2]), 0, [2])).toBeNull();
+	expect(pick(float32([1, 2], [2]), 1, [0])).toBeNull();
+	expect(pick({ dtype: "int4", shape: [2], data: new Uint8Array(1) }, 0, [0])).toBeNull();
 });
 
 describe("distanceBetween", () => {
@@ -58,13 +56,13 @@ describe("distanceBetween", () => {
 		],
 		["denormal rows", float64([3e-320, 4e-320], [1, 2]), float64([3e-320, 0], [1, 2]), 0.8],
 		["integers by the share that differs", int64([1n, 2n, 3n, 4n], [4]), int64([1n, 2n, 3n, 1000n], [4]), 0.25],
-	])("is of %s", (_, left, right, expected) => {
+	])("distanceBetween is of %s", (_, left, right, expected) => {
 		const got = distanceBetween(left, right, 0);
 		if (Number.isFinite(expected) && expected > 0) expect(got).toBeCloseTo(expected, 6);
 		else expect(got).toBe(expected);
 	});
 
-	it("does not depend on which answer came first, nor on scale", () => {
+	it("distanceBetween does not depend on which answer came first, nor on scale", () => {
 		const numbers = fc.array(
 			fc.double({ min: -100, max: 100, noNaN: true }).filter((value) => value === 0 || Math.abs(value) > 1e-3),
 			{
@@ -104,7 +102,7 @@ describe("allowance", () => {
 		["two roundings of the output", { precision: "fp16", cap: 5e-3 }, { arithmetic: "same", dtype: "float16", noise: 0 }, 6e-4],
 		["nothing for integers of the same kernels", fp32, { arithmetic: "same", dtype: "int64", noise: 0.5 }, 0],
 		["what top-k may lose for integers of others", fp32, { arithmetic: "other", dtype: "int64", noise: 0 }, 0.01],
-	] as const)("is %s", (_, rule, of, expected) => {
+	] as const)("allowance is %s", (_, rule, of, expected) => {
 		expect(allowance(rule, of)).toBeCloseTo(expected, 9);
 	});
 });

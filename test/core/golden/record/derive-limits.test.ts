@@ -40,11 +40,11 @@ describe("limits of relative L2", () => {
 		["the root of the rounding where integers jump", { quantised: true, rounding: { tf32: 0.2 } }, { fp32: 0.03, tf32: 0.6 }],
 		["what quantised builds differ by", { quantised: true, rounding: { tf32: 0.002 } }, { fp32: 0.03, tf32: 0.03 }],
 		["nothing where nothing was emulated", { rounding: {} }, { fp32: 2e-5 }],
-	])("are %s", (_, more, expected) => {
+	])("limits of relative L2 are %s", (_, more, expected) => {
 		expect(limits(more)).toEqual(expected);
 	});
 
-	it("leave room for rounding of the largest value where a case is quiet", () => {
+	it("limits of relative L2 leave room for rounding of the largest value where a case is quiet", () => {
 		const scores = (peak: number) =>
 			float32(
 				Array.from({ length: 100 }, (_, index) => (index === 0 ? peak : 1e-4)),
@@ -56,7 +56,7 @@ describe("limits of relative L2", () => {
 		expect(limits({ peakRatio: 1e4 })["fp32"]).toBe(3e-3);
 	});
 
-	it("estimate what fp32 loses from the precision that shows the most", () => {
+	it("limits of relative L2 estimate what fp32 loses from the precision that shows the most", () => {
 		expect(amplifiedRounding({ quantised: false, rounding: { fp16: 2 ** -11, bf16: 2 ** -6 } })).toBe(3 * 2 ** -22);
 		expect(amplifiedRounding({ quantised: false, rounding: {} })).toBeNull();
 	});
@@ -122,88 +122,83 @@ const all: [string, Tensor, ComparatorSpec[]][] = [
 	["a picture", picture, [{ kind: "relative-l2" }, { kind: "psnr", dataRange: 2 }, { kind: "ssim", dataRange: 2 }, { kind: "max-abs" }]],
 ];
 
-describe("deriveLimits", () => {
-	it("lets rows turn whose lead is within the rounding, though the emulation turned none", () => {
-		const values = [...new Float32Array(logits.data.slice().buffer)];
-		const best = Math.max(...values.slice(0, classes));
-		const narrow = float32(
-			values.map((value, index) => (index === 0 ? best : index === 1 ? best - 1e-4 : value)),
-			logits.shape,
-		);
-		const spec: ComparatorSpec = { kind: "top-k" };
-		const limitOf = (tensor: Tensor) =>
-			toleranceAt(specOf(derive(tensor, { comparators: [spec] }, shares).manifest, spec).tolerance, "fp16");
-		expect([limitOf(logits), limitOf(narrow)]).toEqual([undefined, 0.937]);
-	});
-
-	it.each(all)(
-		"lets every comparator of %s pass errors like the emulated ones, and none allow five times as much",
-		(_, tensor, comparators) => {
-			const [first, ...others] = comparators;
-			const { manifest } = derive(tensor, { comparators: [first as ComparatorSpec, ...others] }, shares);
-			for (const [precision, share] of Object.entries(shares) as [Precision, number][]) {
-				expect(stateOf(manifest, shaken(tensor, share), { tensor, precision })).toBe("match");
-				expect(stateOf(manifest, shaken(tensor, 2.5 * share), { tensor, precision })).toBe("match");
-				for (const spec of comparators) {
-					const alone = { ...manifest, outputs: { y: { comparators: [specOf(manifest, spec)] as [ComparatorSpec] } } };
-					expect([precision, spec.kind, stateOf(alone, shaken(tensor, 5 * share), { tensor, precision })]).toEqual([
-						precision,
-						spec.kind,
-						"mismatch",
-					]);
-				}
-			}
-		},
+it("deriveLimits lets rows turn whose lead is within the rounding, though the emulation turned none", () => {
+	const values = [...new Float32Array(logits.data.slice().buffer)];
+	const best = Math.max(...values.slice(0, classes));
+	const narrow = float32(
+		values.map((value, index) => (index === 0 ? best : index === 1 ? best - 1e-4 : value)),
+		logits.shape,
 	);
+	const spec: ComparatorSpec = { kind: "top-k" };
+	const limitOf = (tensor: Tensor) => toleranceAt(specOf(derive(tensor, { comparators: [spec] }, shares).manifest, spec).tolerance, "fp16");
+	expect([limitOf(logits), limitOf(narrow)]).toEqual([undefined, 0.937]);
+});
 
-	it("gives the other comparators at fp32 what relative-l2 allows there", () => {
-		const { manifest, output } = derive(
-			logits,
-			{ comparators: [{ kind: "relative-l2" }, { kind: "kl", input: "logits" }, { kind: "max-abs" }] },
-			shares,
-		);
-		const [l2, kl, most] = resolveComparators(output, { expected: logits, precision: "fp32", relativeL2: {} }).map(
-			({ allowed }) => allowed,
-		);
-		expect(l2).toBe(2e-5);
-		expect(kl).toBeLessThan(1e-8);
-		expect(most).toBeLessThan(1e-3);
-		expect(stateOf(manifest, shaken(logits, 1.5e-5), { tensor: logits, precision: "fp32" })).toBe("match");
-		expect(stateOf(manifest, shaken(logits, 3e-5), { tensor: logits, precision: "fp32" })).toBe("mismatch");
-	});
+it.each(all)(
+	"deriveLimits lets every comparator of %s pass errors like the emulated ones, and none allow five times as much",
+	(_, tensor, comparators) => {
+		const [first, ...others] = comparators;
+		const { manifest } = derive(tensor, { comparators: [first as ComparatorSpec, ...others] }, shares);
+		for (const [precision, share] of Object.entries(shares) as [Precision, number][]) {
+			expect(stateOf(manifest, shaken(tensor, share), { tensor, precision })).toBe("match");
+			expect(stateOf(manifest, shaken(tensor, 2.5 * share), { tensor, precision })).toBe("match");
+			for (const spec of comparators) {
+				const alone = { ...manifest, outputs: { y: { comparators: [specOf(manifest, spec)] as [ComparatorSpec] } } };
+				expect([precision, spec.kind, stateOf(alone, shaken(tensor, 5 * share), { tensor, precision })]).toEqual([
+					precision,
+					spec.kind,
+					"mismatch",
+				]);
+			}
+		}
+	},
+);
 
-	it("loosens a share of rows where rounding changes more of them, and leaves it otherwise", () => {
-		const near = float32(
-			Array.from({ length: 200 }, (_, index) => 1 + (index % 2 === 0 ? 0 : 2e-3)),
-			[100, 2],
-		);
-		const top: GoldenOutput = { comparators: [{ kind: "relative-l2" }, { kind: "top-k", k: 1 }] };
-		const turned = derive(near, top, { fp16: 2e-3, tf32: 1e-5 }).output.comparators?.[1]?.tolerance;
-		expect(turned).toHaveProperty("fp16");
-		expect(turned).not.toHaveProperty("tf32");
-		const steady = derive(logits, top, shares).output.comparators?.[1];
-		expect(steady?.tolerance).toEqual({ bf16: 0.81 });
-	});
+it("deriveLimits gives the other comparators at fp32 what relative-l2 allows there", () => {
+	const { manifest, output } = derive(
+		logits,
+		{ comparators: [{ kind: "relative-l2" }, { kind: "kl", input: "logits" }, { kind: "max-abs" }] },
+		shares,
+	);
+	const [l2, kl, most] = resolveComparators(output, { expected: logits, precision: "fp32", relativeL2: {} }).map(({ allowed }) => allowed);
+	expect(l2).toBe(2e-5);
+	expect(kl).toBeLessThan(1e-8);
+	expect(most).toBeLessThan(1e-3);
+	expect(stateOf(manifest, shaken(logits, 1.5e-5), { tensor: logits, precision: "fp32" })).toBe("match");
+	expect(stateOf(manifest, shaken(logits, 3e-5), { tensor: logits, precision: "fp32" })).toBe("mismatch");
+});
 
-	it("keeps default limits where no precision was emulated, and lets no more than half of all elements change", () => {
-		const plain: GoldenOutput = { comparators: [{ kind: "relative-l2" }, { kind: "kl", input: "logits" }] };
-		const { output, why } = derive(logits, plain, {});
-		expect(output.comparators).toEqual([
-			{ kind: "relative-l2", tolerance: { fp32: 2e-5 } },
-			{ kind: "kl", input: "logits" },
-		]);
-		expect(why.join(" ")).toContain("other precisions keep their defaults");
-		const integers: GoldenOutput = { comparators: [{ kind: "allclose", rtol: 0, atol: 0, tolerance: 0 }] };
-		expect(derive(logits, integers, shares).output.comparators?.[0]?.tolerance).toMatchObject({ fp32: 0, fp16: 0.5, int8: 0 });
-	});
+it("deriveLimits loosens a share of rows where rounding changes more of them, and leaves it otherwise", () => {
+	const near = float32(
+		Array.from({ length: 200 }, (_, index) => 1 + (index % 2 === 0 ? 0 : 2e-3)),
+		[100, 2],
+	);
+	const top: GoldenOutput = { comparators: [{ kind: "relative-l2" }, { kind: "top-k", k: 1 }] };
+	const turned = derive(near, top, { fp16: 2e-3, tf32: 1e-5 }).output.comparators?.[1]?.tolerance;
+	expect(turned).toHaveProperty("fp16");
+	expect(turned).not.toHaveProperty("tf32");
+	const steady = derive(logits, top, shares).output.comparators?.[1];
+	expect(steady?.tolerance).toEqual({ bf16: 0.81 });
+});
 
-	it("reports how much rounding grows in the network, once for each output", () => {
-		const { why } = derive(logits, { comparators: [{ kind: "relative-l2" }, { kind: "kl", input: "logits" }] }, { fp16: 1e-3 });
-		expect(why).toHaveLength(2);
-		expect(why[1]).toMatch(
-			/^The noise floor is 1.1e-7, and rounding at fp32 becomes about 3.7e-7 at this output, at fp16 0.001 \(emulated\)\.$/,
-		);
-	});
+it("deriveLimits keeps default limits where no precision was emulated, and lets no more than half of all elements change", () => {
+	const plain: GoldenOutput = { comparators: [{ kind: "relative-l2" }, { kind: "kl", input: "logits" }] };
+	const { output, why } = derive(logits, plain, {});
+	expect(output.comparators).toEqual([
+		{ kind: "relative-l2", tolerance: { fp32: 2e-5 } },
+		{ kind: "kl", input: "logits" },
+	]);
+	expect(why.join(" ")).toContain("other precisions keep their defaults");
+	const integers: GoldenOutput = { comparators: [{ kind: "allclose", rtol: 0, atol: 0, tolerance: 0 }] };
+	expect(derive(logits, integers, shares).output.comparators?.[0]?.tolerance).toMatchObject({ fp32: 0, fp16: 0.5, int8: 0 });
+});
+
+it("deriveLimits reports how much rounding grows in the network, once for each output", () => {
+	const { why } = derive(logits, { comparators: [{ kind: "relative-l2" }, { kind: "kl", input: "logits" }] }, { fp16: 1e-3 });
+	expect(why).toHaveLength(2);
+	expect(why[1]).toMatch(
+		/^The noise floor is 1.1e-7, and rounding at fp32 becomes about 3.7e-7 at this output, at fp16 0.001 \(emulated\)\.$/,
+	);
 });
 
 function specOf(manifest: ReturnType<typeof manifestOf>, { kind }: ComparatorSpec): ComparatorSpec {

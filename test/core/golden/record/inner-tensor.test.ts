@@ -11,20 +11,18 @@ const graphOf = (...nodes: Uint8Array[]) => readOnnx(memorySource(model({ nodes 
 const fc = node({ op: "MatMul", inputs: ["x", "w"], outputs: ["logits"] });
 const best = node({ op: "ArgMax", inputs: ["logits"], outputs: ["best"] });
 
-describe("findInnerNumbers", () => {
-	it("goes back over casts and masks to what each answer is chosen from", () => {
-		const other = node({ op: "Add", inputs: ["x", "b"], outputs: ["gate"] });
-		const open = node({ op: "ArgMax", inputs: ["gate"], outputs: ["open"] });
-		const equal = node({ op: "Equal", inputs: ["open", "zero"], outputs: ["bare"] });
-		const where = node({ op: "Where", inputs: ["bare", "zero", "best"], outputs: ["picked"] });
-		const cast = node({ op: "Cast", inputs: ["picked"], outputs: ["y"] });
-		expect(findInnerNumbers(graphOf(fc, best, other, open, equal, where, cast), "y")).toEqual(["logits", "gate"]);
-	});
+it("findInnerNumbers goes back over casts and masks to what each answer is chosen from", () => {
+	const other = node({ op: "Add", inputs: ["x", "b"], outputs: ["gate"] });
+	const open = node({ op: "ArgMax", inputs: ["gate"], outputs: ["open"] });
+	const equal = node({ op: "Equal", inputs: ["open", "zero"], outputs: ["bare"] });
+	const where = node({ op: "Where", inputs: ["bare", "zero", "best"], outputs: ["picked"] });
+	const cast = node({ op: "Cast", inputs: ["picked"], outputs: ["y"] });
+	expect(findInnerNumbers(graphOf(fc, best, other, open, equal, where, cast), "y")).toEqual(["logits", "gate"]);
+});
 
-	it("takes what is cast where nothing chooses, and nothing where there is nothing", () => {
-		expect(findInnerNumbers(graphOf(fc, node({ op: "Cast", inputs: ["logits"], outputs: ["y"] })), "y")).toEqual(["logits"]);
-		expect(findInnerNumbers(graphOf(node({ op: "Not", inputs: ["x"], outputs: ["y"] })), "y")).toEqual([]);
-	});
+it("findInnerNumbers takes what is cast where nothing chooses, and nothing where there is nothing", () => {
+	expect(findInnerNumbers(graphOf(fc, node({ op: "Cast", inputs: ["logits"], outputs: ["y"] })), "y")).toEqual(["logits"]);
+	expect(findInnerNumbers(graphOf(node({ op: "Not", inputs: ["x"], outputs: ["y"] })), "y")).toEqual([]);
 });
 
 describe("findSensitivityWeaknesses", () => {
@@ -34,7 +32,7 @@ describe("findSensitivityWeaknesses", () => {
 	});
 	const graph = graphOf(fc, best);
 	const least = { fp32: 1 };
-	it("refuses integers that show few defects, and names the tensor to export", () => {
+	it("findSensitivityWeaknesses refuses integers that show few defects, and names the tensor to export", () => {
 		const [found] = findSensitivityWeaknesses({ record: record(4), graph, reference: [{ best: int64([1n]) }], least });
 		expect(found).toMatchObject({
 			kind: "hidden",
@@ -44,12 +42,12 @@ describe("findSensitivityWeaknesses", () => {
 		});
 	});
 
-	it("takes integers that show most of them, and numbers that show few", () => {
+	it("findSensitivityWeaknesses takes integers that show most of them, and numbers that show few", () => {
 		expect(findSensitivityWeaknesses({ record: record(30), graph, reference: [{ best: int64([1n]) }], least })).toEqual([]);
 		expect(findSensitivityWeaknesses({ record: record(4), graph, reference: [{ logits: float32([1]) }], least })).toEqual([]);
 	});
 
-	it("warns where no case depends on many weights", () => {
+	it("findSensitivityWeaknesses warns where no case depends on many weights", () => {
 		const unseen = { ...record(30), unseen: ["a", "b", "c"] };
 		expect(findSensitivityWeaknesses({ record: unseen, graph, reference: [{ logits: float32([1]) }], least })).toMatchObject([
 			{ kind: "unseen", severity: "warn" },

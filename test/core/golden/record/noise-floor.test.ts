@@ -1,29 +1,27 @@
 // The noise floor is the widest spread of all runs.
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { distance, measureNoise } from "../../../../src/core/golden/record/noise-floor.ts";
 import { float32 } from "../../../support/golden-tensors.ts";
 
-describe("measureNoise", () => {
-	it("keeps the widest spread of all runs and cases, by output", () => {
-		const reference = [{ y: float32([1, 2]) }, { y: float32([3, 4]) }];
-		const same = { label: "again", outputs: reference };
-		const other = { label: "all", outputs: [{ y: float32([1, 2]) }, { y: float32([3, 4.5]) }] };
-		const noise = measureNoise(reference, [same, other]);
-		expect(noise?.runs).toEqual(["again", "all"]);
-		expect(noise?.outputs["y"]).toEqual({ relativeL2: 0.1, maxAbs: 0.5 });
-		expect(measureNoise(reference, [])).toBeNull();
-	});
+it("measureNoise keeps the widest spread of all runs and cases, by output", () => {
+	const reference = [{ y: float32([1, 2]) }, { y: float32([3, 4]) }];
+	const same = { label: "again", outputs: reference };
+	const other = { label: "all", outputs: [{ y: float32([1, 2]) }, { y: float32([3, 4.5]) }] };
+	const noise = measureNoise(reference, [same, other]);
+	expect(noise?.runs).toEqual(["again", "all"]);
+	expect(noise?.outputs["y"]).toEqual({ relativeL2: 0.1, maxAbs: 0.5 });
+	expect(measureNoise(reference, [])).toBeNull();
+});
 
-	it("takes from a run whose differences grow with the values no absolute floor", () => {
-		const reference = [{ y: float32([1, 1e6]) }];
-		const nudged = { label: "nudged", outputs: [{ y: float32([1, 1e6 + 1]) }], isProportional: true } as const;
-		const spread = measureNoise(reference, [nudged])?.outputs["y"];
-		expect(spread?.maxAbs).toBe(0);
-		expect(spread?.relativeL2).toBeCloseTo(1e-6, 9);
-	});
+it("measureNoise takes from a run whose differences grow with the values no absolute floor", () => {
+	const reference = [{ y: float32([1, 1e6]) }];
+	const nudged = { label: "nudged", outputs: [{ y: float32([1, 1e6 + 1]) }], isProportional: true } as const;
+	const spread = measureNoise(reference, [nudged])?.outputs["y"];
+	expect(spread?.maxAbs).toBe(0);
+	expect(spread?.relativeL2).toBeCloseTo(1e-6, 9);
+});
 
-	it("is infinite where a run is not finite and another is", () => {
-		expect(distance(float32([1]), float32([Number.NaN]))?.relativeL2).toBe(Number.POSITIVE_INFINITY);
-		expect(distance(float32([1]), float32([1, 2]))).toBeNull();
-	});
+it("measureNoise is infinite where a run is not finite and another is", () => {
+	expect(distance(float32([1]), float32([Number.NaN]))?.relativeL2).toBe(Number.POSITIVE_INFINITY);
+	expect(distance(float32([1]), float32([1, 2]))).toBeNull();
 });

@@ -43,100 +43,96 @@ function shaken(outputs: RunOutputs, by: number): RunOutputs {
 const placesOf = (reference: RunOutputs, by: number) =>
 	findNoiseCases(reference, [{ label: "other", outputs: shaken(reference, by) }], {}).map(({ index }) => index);
 
-describe("findNoiseCases", () => {
-	it("finds the cases of a map that shows nothing beside one that does", () => {
-		const map = [wave(1e-8), wave(1), float32(new Array(50).fill(0), [1, 50]), wave(1e-12)].map((y) => ({ y }));
-		expect(placesOf(map, 1e-9)).toEqual([0, 2, 3]);
-	});
+it("findNoiseCases finds the cases of a map that shows nothing beside one that does", () => {
+	const map = [wave(1e-8), wave(1), float32(new Array(50).fill(0), [1, 50]), wave(1e-12)].map((y) => ({ y }));
+	expect(placesOf(map, 1e-9)).toEqual([0, 2, 3]);
+});
 
-	it("keeps what is small but well above the noise", () => {
-		expect(placesOf([{ y: wave(2e-3) }, { y: wave(0.9) }], 1e-8)).toEqual([]);
-	});
+it("findNoiseCases keeps what is small but well above the noise", () => {
+	expect(placesOf([{ y: wave(2e-3) }, { y: wave(0.9) }], 1e-8)).toEqual([]);
+});
 
-	it("finds all cases where runs differ by more than a hundredth throughout", () => {
-		expect(placesOf([{ y: wave(1e-8) }, { y: wave(2e-8) }], 1e-9)).toEqual([0, 1]);
-	});
+it("findNoiseCases finds all cases where runs differ by more than a hundredth throughout", () => {
+	expect(placesOf([{ y: wave(1e-8) }, { y: wave(2e-8) }], 1e-9)).toEqual([0, 1]);
+});
 
-	it("keeps a case that says something in one output, and asks no integers", () => {
-		const ids = int64([1n, 2n, 3n]);
-		expect(
-			placesOf(
-				[
-					{ y: wave(1e-9), z: wave(1) },
-					{ y: wave(1), z: wave(1e-9) },
-				],
-				1e-12,
-			),
-		).toEqual([]);
-		expect(
-			placesOf(
-				[
-					{ y: wave(1e-9), ids },
-					{ y: wave(1), ids },
-				],
-				1e-12,
-			),
-		).toEqual([]);
-	});
+it("findNoiseCases keeps a case that says something in one output, and asks no integers", () => {
+	const ids = int64([1n, 2n, 3n]);
+	expect(
+		placesOf(
+			[
+				{ y: wave(1e-9), z: wave(1) },
+				{ y: wave(1), z: wave(1e-9) },
+			],
+			1e-12,
+		),
+	).toEqual([]);
+	expect(
+		placesOf(
+			[
+				{ y: wave(1e-9), ids },
+				{ y: wave(1), ids },
+			],
+			1e-12,
+		),
+	).toEqual([]);
+});
 
-	it("asks no boxes, which another run may give in another order", () => {
-		const rows = Array.from({ length: 20 }, (_, row) => [row, row, row + 9, row + 9, 0.5 + row / 50, row % 3]);
-		const [boxes, turned] = [rows, rows.toReversed()].map((table) => float32(table.flat(), [1, 20, 6]));
-		const reference: RunOutputs = [{ y: boxes as Tensor }, { y: turned as Tensor }];
-		expect(findNoiseCases(reference, [{ label: "other", outputs: reference.toReversed() }], {})).toEqual([]);
-	});
+it("findNoiseCases asks no boxes, which another run may give in another order", () => {
+	const rows = Array.from({ length: 20 }, (_, row) => [row, row, row + 9, row + 9, 0.5 + row / 50, row % 3]);
+	const [boxes, turned] = [rows, rows.toReversed()].map((table) => float32(table.flat(), [1, 20, 6]));
+	const reference: RunOutputs = [{ y: boxes as Tensor }, { y: turned as Tensor }];
+	expect(findNoiseCases(reference, [{ label: "other", outputs: reference.toReversed() }], {})).toEqual([]);
+});
 
-	it("leaves outputs without any value to those who look for constants", () => {
-		const nothing = { y: float32([0, 0], [1, 2]) };
-		expect(placesOf([nothing, nothing], 0)).toEqual([]);
-	});
+it("findNoiseCases leaves outputs without any value to those who look for constants", () => {
+	const nothing = { y: float32([0, 0], [1, 2]) };
+	expect(placesOf([nothing, nothing], 0)).toEqual([]);
 });
 
 describe("dropNoiseCases", () => {
 	const cases = [{ id: "a" }, { id: "b" }];
-	it("names each case that is left out, with the reason", () => {
+	it("dropNoiseCases names each case that is left out, with the reason", () => {
 		const { kept, notes } = dropNoiseCases(cases, [{ index: 0, why: "the largest value is 0" }]);
 		expect(kept.map(({ golden }) => golden.id)).toEqual(["b"]);
 		expect(notes).toEqual(['Case "a" was left out, because it is noise: the largest value is 0.']);
 	});
 
-	it("refuses where none is left, and reports what would help", () => {
+	it("dropNoiseCases refuses where none is left, and reports what would help", () => {
 		const quiet = cases.map((_, index) => ({ index, why: "it is 1e-12" }));
 		expect(() => dropNoiseCases(cases, quiet)).toThrow(ConfigError);
 		expect(() => dropNoiseCases(cases, quiet)).toThrow(/every case is noise; of case "a", it is 1e-12/);
 	});
 });
 
-describe("the floor of noise", () => {
-	it.each([
-		["a hundred times the noise", 1, 1e-6, 1e-4],
-		["a hundred roundings of the largest value, where runs agree to the bit", 200, 0, 2e-3],
-		["a thousandth of the largest value, where noise grows with the values", 1, 0.02, 1e-3],
-	])("is %s", (_, peak, noise, floor) => {
-		expect(signalFloor(peak, noise)).toBeCloseTo(floor, 12);
-	});
+it.each([
+	["a hundred times the noise", 1, 1e-6, 1e-4],
+	["a hundred roundings of the largest value, where runs agree to the bit", 200, 0, 2e-3],
+	["a thousandth of the largest value, where noise grows with the values", 1, 0.02, 1e-3],
+])("the floor of noise is %s", (_, peak, noise, floor) => {
+	expect(signalFloor(peak, noise)).toBeCloseTo(floor, 12);
+});
 
-	it("keeps an output that one case does not show from a limit of many times itself", () => {
-		const reference: RunOutputs = [{ y: wave(1) }, { y: wave(1e-9) }];
-		const noise = measureNoise(reference, [{ label: "other", outputs: shaken(reference, 1e-8) }]);
-		expect(noise?.outputs["y"]?.relativeL2).toBeLessThan(1e-7);
-		const { output, why } = proposeOutput({
-			name: "y",
-			tensors: reference.map(({ y }) => y as Tensor),
-			noise: noise?.outputs["y"],
-			batched: true,
-		});
-		expect(output.comparators?.[0]).toMatchObject({ kind: "relative-l2", floor: 1e-5 });
-		expect(why.join(" ")).toContain("Elements below 0.00001 on both sides are noise");
-		const loud = proposeOutput({ name: "y", tensors: [wave(1)], noise: noise?.outputs["y"], batched: true });
-		expect(loud.output.comparators?.[0]).not.toHaveProperty("floor");
+it("the floor of noise keeps an output that one case does not show from a limit of many times itself", () => {
+	const reference: RunOutputs = [{ y: wave(1) }, { y: wave(1e-9) }];
+	const noise = measureNoise(reference, [{ label: "other", outputs: shaken(reference, 1e-8) }]);
+	expect(noise?.outputs["y"]?.relativeL2).toBeLessThan(1e-7);
+	const { output, why } = proposeOutput({
+		name: "y",
+		tensors: reference.map(({ y }) => y as Tensor),
+		noise: noise?.outputs["y"],
+		batched: true,
 	});
+	expect(output.comparators?.[0]).toMatchObject({ kind: "relative-l2", floor: 1e-5 });
+	expect(why.join(" ")).toContain("Elements below 0.00001 on both sides are noise");
+	const loud = proposeOutput({ name: "y", tensors: [wave(1)], noise: noise?.outputs["y"], batched: true });
+	expect(loud.output.comparators?.[0]).not.toHaveProperty("floor");
 });
 
 describe("unitRun", () => {
 	const valuesOf = (tensor: Tensor | undefined) => [...new Float32Array(tensor?.data.slice().buffer ?? new ArrayBuffer(0))];
 
-	it("moves the scores of a detector by a rounding of 1, and nothing else", () => {
+	it("unitRun moves the scores of a detector by a rounding of 1, and nothing else", () => {
 		const head = detectorHead({ anchors: 300, classes: 6, channels: "first", best: 0.9 }, 1);
 		const [before, after] = [head, unitRun([{ y: head, z: wave(1) }])?.outputs[0]?.["y"]].map(valuesOf) as [number[], number[]];
 		const moved = after.map((value, at) => Math.abs(value - (before[at] ?? 0)));
@@ -146,7 +142,7 @@ describe("unitRun", () => {
 		expect(Math.min(...after)).toBeGreaterThanOrEqual(0);
 	});
 
-	it("moves whole outputs from 0 to 1, but no softmax, no zeros and no ones", () => {
+	it("unitRun moves whole outputs from 0 to 1, but no softmax, no zeros and no ones", () => {
 		const map = float32([0, 1, 0.5, 1e-9], [1, 4]);
 		const softmax = float32([0.5, 0.5, 1e-9, 1 - 1e-9], [2, 2]);
 		const run = unitRun([{ map, softmax }]);
@@ -160,67 +156,66 @@ describe("unitRun", () => {
 const graphOf = (...dims: (readonly OnnxDim[])[]) =>
 	readOnnx(memorySource(model({ inputs: dims.map((shape, index) => value(`x${index}`, shape)) })), "x.onnx").graph;
 
-describe("cases in one batch", () => {
-	it("come apart as they went in", () => {
-		const rows = fc.integer({ min: 1, max: 3 });
-		fc.assert(
-			fc.property(rows, fc.integer({ min: 2, max: 6 }), (size, count) => {
-				const cases = Array.from({ length: count }, (_, index) => ({ x0: { ...wave(index + 1, 4 * size), shape: [size, 4] } }));
-				const batch = batchCases(graphOf(["batch", 4]), cases);
-				expect(batch?.inputs["x0"]?.shape).toEqual([size * count, 4]);
-				const outputs = splitBatch(batch as NonNullable<typeof batch>, { x0: batch?.inputs["x0"] as Tensor, z: wave(1) }, count);
-				expect(outputs.map((output) => Buffer.from(output["x0"]?.data ?? []))).toEqual(cases.map(({ x0 }) => Buffer.from(x0.data)));
-				expect(outputs.some((output) => Object.hasOwn(output, "z") && size * count !== 1)).toBe(false);
-			}),
-		);
-	});
-
-	it("are those of one shape; the others stay out", () => {
-		const of = (length: number) => ({ x0: { ...wave(1, length), shape: [1, length] } });
-		const batch = batchCases(graphOf(["batch", "length"]), [of(3), of(5), of(4), of(5)]);
-		expect(batch).toMatchObject({ members: [1, 3], rows: 1 });
-		expect(splitBatch(batch as NonNullable<typeof batch>, { x0: batch?.inputs["x0"] as Tensor }, 4).map((one) => Object.keys(one))).toEqual(
-			[[], ["x0"], [], ["x0"]],
-		);
-	});
-
-	it.each<[string, readonly (readonly OnnxDim[])[], readonly Readonly<Record<string, Tensor>>[]]>([
-		["a fixed first axis", [[1, 4]], [{ x0: wave(1, 4) }, { x0: wave(2, 4) }]],
-		[
-			"first axes of two names",
-			[
-				["a", 4],
-				["b", 4],
-			],
-			[
-				{ x0: wave(1, 4), x1: wave(1, 4) },
-				{ x0: wave(2, 4), x1: wave(1, 4) },
-			],
-		],
-		["one case", [["batch", 4]], [{ x0: wave(1, 4) }]],
-		[
-			"scalars that differ",
-			[["batch", 4], []],
-			[
-				{ x0: wave(1, 4), x1: float32([1], []) },
-				{ x0: wave(1, 4), x1: float32([2], []) },
-			],
-		],
-	])("are none with %s", (_, dims, cases) => {
-		expect(batchCases(graphOf(...dims), cases)).toBeNull();
-	});
+it("cases in one batch come apart as they went in", () => {
+	const rows = fc.integer({ min: 1, max: 3 });
+	fc.assert(
+		fc.property(rows, fc.integer({ min: 2, max: 6 }), (size, count) => {
+			const cases = Array.from({ length: count }, (_, index) => ({ x0: { ...wave(index + 1, 4 * size), shape: [size, 4] } }));
+			const batch = batchCases(graphOf(["batch", 4]), cases);
+			expect(batch?.inputs["x0"]?.shape).toEqual([size * count, 4]);
+			const outputs = splitBatch(batch as NonNullable<typeof batch>, { x0: batch?.inputs["x0"] as Tensor, z: wave(1) }, count);
+			expect(outputs.map((output) => Buffer.from(output["x0"]?.data ?? []))).toEqual(cases.map(({ x0 }) => Buffer.from(x0.data)));
+			expect(outputs.some((output) => Object.hasOwn(output, "z") && size * count !== 1)).toBe(false);
+		}),
+	);
 });
 
-describe("isQuantised", () => {
-	it.each([
-		["QuantizeLinear", true],
-		["DequantizeLinear", true],
-		["MatMulInteger", true],
-		["DynamicQuantizeLSTM", true],
-		["QLinearConv", true],
-		["MatMul", false],
-		["Cast", false],
-	])("of %s is %s", (op, expected) => {
-		expect(isQuantised(readOnnx(memorySource(model({ nodes: [node({ op })] })), "x.onnx").graph)).toBe(expected);
-	});
+it("cases in one batch are those of one shape; the others stay out", () => {
+	const of = (length: number) => ({ x0: { ...wave(1, length), shape: [1, length] } });
+	const batch = batchCases(graphOf(["batch", "length"]), [of(3), of(5), of(4), of(5)]);
+	expect(batch).toMatchObject({ members: [1, 3], rows: 1 });
+	expect(splitBatch(batch as NonNullable<typeof batch>, { x0: batch?.inputs["x0"] as Tensor }, 4).map((one) => Object.keys(one))).toEqual([
+		[],
+		["x0"],
+		[],
+		["x0"],
+	]);
+});
+
+it.each<[string, readonly (readonly OnnxDim[])[], readonly Readonly<Record<string, Tensor>>[]]>([
+	["a fixed first axis", [[1, 4]], [{ x0: wave(1, 4) }, { x0: wave(2, 4) }]],
+	[
+		"first axes of two names",
+		[
+			["a", 4],
+			["b", 4],
+		],
+		[
+			{ x0: wave(1, 4), x1: wave(1, 4) },
+			{ x0: wave(2, 4), x1: wave(1, 4) },
+		],
+	],
+	["one case", [["batch", 4]], [{ x0: wave(1, 4) }]],
+	[
+		"scalars that differ",
+		[["batch", 4], []],
+		[
+			{ x0: wave(1, 4), x1: float32([1], []) },
+			{ x0: wave(1, 4), x1: float32([2], []) },
+		],
+	],
+])("cases in one batch are none with %s", (_, dims, cases) => {
+	expect(batchCases(graphOf(...dims), cases)).toBeNull();
+});
+
+it.each([
+	["QuantizeLinear", true],
+	["DequantizeLinear", true],
+	["MatMulInteger", true],
+	["DynamicQuantizeLSTM", true],
+	["QLinearConv", true],
+	["MatMul", false],
+	["Cast", false],
+])("isQuantised of %s is %s", (op, expected) => {
+	expect(isQuantised(readOnnx(memorySource(model({ nodes: [node({ op })] })), "x.onnx").graph)).toBe(expected);
 });

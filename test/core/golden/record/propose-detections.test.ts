@@ -1,5 +1,5 @@
 // Outputs that hold boxes are found by their names, shapes and values, and others are left alone.
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { findRuleProblem } from "../../../../src/core/golden/manifest/rules.ts";
 import { proposeDetections } from "../../../../src/core/golden/record/propose-detections.ts";
 import type { Tensor } from "../../../../src/core/golden/tensor/tensor.ts";
@@ -19,74 +19,72 @@ function packed(rows: readonly (readonly number[])[]): Tensor {
 	return float32(rows.flat(), [1, rows.length, 6]);
 }
 
-describe("proposeDetections", () => {
-	it.each<[string, Outputs, object]>([
-		[
-			"the four outputs of an NMS plugin",
-			nms,
-			{ boxes: "det_boxes", scores: "det_scores", classes: "det_classes", count: "num_dets", format: "xyxy" },
-		],
-		[
-			"boxes with scores and labels, as torchvision exports them",
-			{ boxes: corners, labels: classes, scores },
-			{ classes: "labels", format: "xyxy" },
-		],
-		["boxes by their center", { boxes: centers, labels: classes, scores }, { format: "cxcywh" }],
-		["boxes that are named by corner and size", { boxes_xywh: centers, labels: classes, scores }, { format: "xywh" }],
-		[
-			"rows of box, score and class",
-			{
-				output0: packed([
-					[1, 1, 5, 5, 0.9, 3],
-					[2, 2, 3, 3, 0.4, 0],
-					[0, 0, 0, 0, 0, 0],
-				]),
-			},
-			{ boxes: "output0", format: "xyxy" },
-		],
-	])("finds %s", (_, outputs, detections) => {
-		const proposal = proposeDetections([outputs], {});
-		expect(proposal?.detections).toMatchObject(detections);
-		expect(proposal?.why.length).toBeGreaterThan(2);
-		const plain = manifestOf(outputs, Object.fromEntries(Object.keys(outputs).map((name) => [name, {}])));
-		const manifest = { ...plain, detections: [proposal!.detections] as [NonNullable<typeof proposal>["detections"]] };
-		expect(validate(manifest), JSON.stringify(validate.errors)).toBe(true);
-		expect(findRuleProblem(manifest)).toBeNull();
-	});
+it.each<[string, Outputs, object]>([
+	[
+		"the four outputs of an NMS plugin",
+		nms,
+		{ boxes: "det_boxes", scores: "det_scores", classes: "det_classes", count: "num_dets", format: "xyxy" },
+	],
+	[
+		"boxes with scores and labels, as torchvision exports them",
+		{ boxes: corners, labels: classes, scores },
+		{ classes: "labels", format: "xyxy" },
+	],
+	["boxes by their center", { boxes: centers, labels: classes, scores }, { format: "cxcywh" }],
+	["boxes that are named by corner and size", { boxes_xywh: centers, labels: classes, scores }, { format: "xywh" }],
+	[
+		"rows of box, score and class",
+		{
+			output0: packed([
+				[1, 1, 5, 5, 0.9, 3],
+				[2, 2, 3, 3, 0.4, 0],
+				[0, 0, 0, 0, 0, 0],
+			]),
+		},
+		{ boxes: "output0", format: "xyxy" },
+	],
+])("proposeDetections finds %s", (_, outputs, detections) => {
+	const proposal = proposeDetections([outputs], {});
+	expect(proposal?.detections).toMatchObject(detections);
+	expect(proposal?.why.length).toBeGreaterThan(2);
+	const plain = manifestOf(outputs, Object.fromEntries(Object.keys(outputs).map((name) => [name, {}])));
+	const manifest = { ...plain, detections: [proposal!.detections] as [NonNullable<typeof proposal>["detections"]] };
+	expect(validate(manifest), JSON.stringify(validate.errors)).toBe(true);
+	expect(findRuleProblem(manifest)).toBeNull();
+});
 
-	it.each<[string, Outputs]>([
-		["a raw head, whose boxes have their places", { boxes: corners, scores }],
-		[
-			"numbers of six columns that are no scores",
-			{
-				output0: packed([
-					[1, 1, 5, 5, 1.9, 3],
-					[2, 2, 3, 3, 0.4, 0.5],
-					[0, 0, 0, 0, 0, 1],
-				]),
-			},
-		],
-		["logits", { logits: scores }],
-		["nothing", {}],
-	])("leaves %s alone", (_, outputs) => {
-		expect(proposeDetections([outputs], {})).toBeNull();
-	});
+it.each<[string, Outputs]>([
+	["a raw head, whose boxes have their places", { boxes: corners, scores }],
+	[
+		"numbers of six columns that are no scores",
+		{
+			output0: packed([
+				[1, 1, 5, 5, 1.9, 3],
+				[2, 2, 3, 3, 0.4, 0.5],
+				[0, 0, 0, 0, 0, 1],
+			]),
+		},
+	],
+	["logits", { logits: scores }],
+	["nothing", {}],
+])("proposeDetections leaves %s alone", (_, outputs) => {
+	expect(proposeDetections([outputs], {})).toBeNull();
+});
 
-	it("adds mAP over the whole set where there are images enough", () => {
-		const kinds = (cases: number) =>
-			proposeDetections(
-				Array.from({ length: cases }, () => nms),
-				{},
-			)?.detections.comparators?.map(({ kind, scope }) => [kind, scope]);
-		expect(kinds(3)).not.toContainEqual(["map", "set"]);
-		expect(kinds(4)).toContainEqual(["map", "set"]);
-	});
+it("proposeDetections adds mAP over the whole set where there are images enough", () => {
+	const kinds = (cases: number) =>
+		proposeDetections(
+			Array.from({ length: cases }, () => nms),
+			{},
+		)?.detections.comparators?.map(({ kind, scope }) => [kind, scope]);
+	expect(kinds(3)).not.toContainEqual(["map", "set"]);
+	expect(kinds(4)).toContainEqual(["map", "set"]);
+});
 
-	it("leaves room above the noise of the scores", () => {
-		const limit = (maxAbs: number) =>
-			proposeDetections([nms], { det_scores: { relativeL2: 0, maxAbs } })?.detections.comparators?.find(({ kind }) => kind === "box-score")
-				?.tolerance;
-		expect(limit(1e-7)).toEqual({ fp32: 1e-4 });
-		expect(limit(1e-4)).toEqual({ fp32: 1e-3 });
-	});
+it("proposeDetections leaves room above the noise of the scores", () => {
+	const limit = (maxAbs: number) =>
+		proposeDetections([nms], { det_scores: { relativeL2: 0, maxAbs } })?.detections.comparators?.find(({ kind }) => kind === "box-score")
+			?.tolerance;
+	expect(limit(1e-7)).toEqual({ fp32: 1e-4 });
+	expect(limit(1e-4)).toEqual({ fp32: 1e-3 });
 });

@@ -29,44 +29,42 @@ const unit = float32(
 	[1, 32],
 );
 
-describe("proposeOutput", () => {
-	it.each<[string, Tensor, string, string[]]>([
-		["logits", noise("float32", [2, 10]), "logits", ["relative-l2", "top-k", "kl"]],
-		["output", noise("float32", [2, 1000]), "logits", ["relative-l2", "top-k", "kl"]],
-		["anything", softmax(3, 7), "probabilities", ["relative-l2", "top-k", "kl"]],
-		["boxes", noise("float32", [1, 9, 4]), "boxes", ["relative-l2", "max-abs"]],
-		["restored", noise("float32", [1, 3, 16, 16]), "image", ["relative-l2", "psnr", "ssim"]],
-		["restored", noise("float32", [1, 16, 16, 3]), "image", ["relative-l2", "psnr", "ssim"]],
-		["small", noise("float32", [1, 3, 8, 8]), "image", ["relative-l2", "psnr"]],
-		["frame", encodeTensor("uint8", [1, 16, 16, 3], (at) => at % 251), "image", ["max-abs", "psnr", "ssim"]],
-		["labels", encodeTensor("uint8", [1, 1, 16, 16], (at) => at % 5), "mask", ["pixel-disagreement", "miou"]],
-		["token_embedding", noise("float32", [5, 8]), "embedding", ["relative-l2", "cosine", "rank-agreement"]],
-		["token_embedding", noise("float32", [64, 8]), "embedding", ["relative-l2", "cosine", "rank-agreement", "recall-at-k"]],
-		["logits", noise("float32", [1, 4, 16, 16]), "logits", ["relative-l2", "pixel-disagreement", "miou"]],
-		["labels", noise("int32", [1, 16, 16]), "mask", ["pixel-disagreement", "miou"]],
-		["labels", encodeTensor("int32", [1, 16, 16], (at) => -(at % 3)), "mask", ["allclose"]],
-		["ids", noise("int64", [1, 5]), "ids", ["allclose"]],
-		["sentence_embedding", noise("float32", [1, 32]), "embedding", ["relative-l2", "cosine"]],
-		["z", unit, "embedding", ["relative-l2", "cosine"]],
-		["heads", noise("float32", [1, 5, 7]), "tensor", ["relative-l2"]],
-		["scores", noise("float32", [1, 256]), "tensor", ["relative-l2"]],
-	])("takes %s for what it is", (name, tensor, semantic, kinds) => {
-		const { output, why } = proposeOutput({ name, tensors: [tensor], batched: tensor.shape.length > 1 });
-		expect(output.semantic).toBe(semantic);
-		expect(output.comparators?.map(({ kind }) => kind)).toEqual(kinds);
-		expect(why.length).toBeGreaterThan(0);
-		const manifest = manifestOf({ [name]: tensor }, { [name]: output });
-		expect(validate(manifest), JSON.stringify(validate.errors)).toBe(true);
-		expect(findRuleProblem(manifest)).toBeNull();
-	});
+it.each<[string, Tensor, string, string[]]>([
+	["logits", noise("float32", [2, 10]), "logits", ["relative-l2", "top-k", "kl"]],
+	["output", noise("float32", [2, 1000]), "logits", ["relative-l2", "top-k", "kl"]],
+	["anything", softmax(3, 7), "probabilities", ["relative-l2", "top-k", "kl"]],
+	["boxes", noise("float32", [1, 9, 4]), "boxes", ["relative-l2", "max-abs"]],
+	["restored", noise("float32", [1, 3, 16, 16]), "image", ["relative-l2", "psnr", "ssim"]],
+	["restored", noise("float32", [1, 16, 16, 3]), "image", ["relative-l2", "psnr", "ssim"]],
+	["small", noise("float32", [1, 3, 8, 8]), "image", ["relative-l2", "psnr"]],
+	["frame", encodeTensor("uint8", [1, 16, 16, 3], (at) => at % 251), "image", ["max-abs", "psnr", "ssim"]],
+	["labels", encodeTensor("uint8", [1, 1, 16, 16], (at) => at % 5), "mask", ["pixel-disagreement", "miou"]],
+	["token_embedding", noise("float32", [5, 8]), "embedding", ["relative-l2", "cosine", "rank-agreement"]],
+	["token_embedding", noise("float32", [64, 8]), "embedding", ["relative-l2", "cosine", "rank-agreement", "recall-at-k"]],
+	["logits", noise("float32", [1, 4, 16, 16]), "logits", ["relative-l2", "pixel-disagreement", "miou"]],
+	["labels", noise("int32", [1, 16, 16]), "mask", ["pixel-disagreement", "miou"]],
+	["labels", encodeTensor("int32", [1, 16, 16], (at) => -(at % 3)), "mask", ["allclose"]],
+	["ids", noise("int64", [1, 5]), "ids", ["allclose"]],
+	["sentence_embedding", noise("float32", [1, 32]), "embedding", ["relative-l2", "cosine"]],
+	["z", unit, "embedding", ["relative-l2", "cosine"]],
+	["heads", noise("float32", [1, 5, 7]), "tensor", ["relative-l2"]],
+	["scores", noise("float32", [1, 256]), "tensor", ["relative-l2"]],
+])("proposeOutput takes %s for what it is", (name, tensor, semantic, kinds) => {
+	const { output, why } = proposeOutput({ name, tensors: [tensor], batched: tensor.shape.length > 1 });
+	expect(output.semantic).toBe(semantic);
+	expect(output.comparators?.map(({ kind }) => kind)).toEqual(kinds);
+	expect(why.length).toBeGreaterThan(0);
+	const manifest = manifestOf({ [name]: tensor }, { [name]: output });
+	expect(validate(manifest), JSON.stringify(validate.errors)).toBe(true);
+	expect(findRuleProblem(manifest)).toBeNull();
+});
 
-	it("knows the axis of samples by its name, or by a 1 on both sides", () => {
-		expect(isBatched(["batch", 8], [["batch", 3, 8, 8]])).toBe(true);
-		expect(isBatched([1, 8], [[1, 3, 8, 8]])).toBe(true);
-		expect(isBatched([256, 4], [[1, 3, 8, 8]])).toBe(false);
-		expect(isBatched([64], [["batch", 8]])).toBe(false);
-		expect(isBatched(null, [["batch", 8]])).toBe(false);
-	});
+it("proposeOutput knows the axis of samples by its name, or by a 1 on both sides", () => {
+	expect(isBatched(["batch", 8], [["batch", 3, 8, 8]])).toBe(true);
+	expect(isBatched([1, 8], [[1, 3, 8, 8]])).toBe(true);
+	expect(isBatched([256, 4], [[1, 3, 8, 8]])).toBe(false);
+	expect(isBatched([64], [["batch", 8]])).toBe(false);
+	expect(isBatched(null, [["batch", 8]])).toBe(false);
 });
 
 function weaknesses(outputs: readonly Record<string, Tensor>[], spec: GoldenManifest["outputs"]): string[] {
@@ -105,7 +103,7 @@ describe("findWeaknesses", () => {
 			{ y: { semantic: "probabilities" } },
 			[],
 		],
-	])("of %s", (_, outputs, spec, found) => {
+	])("findWeaknesses of %s", (_, outputs, spec, found) => {
 		expect(weaknesses(outputs, spec)).toEqual(found);
 	});
 });

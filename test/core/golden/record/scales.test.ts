@@ -1,5 +1,5 @@
 // Outputs of mixed scales: their parts are found by statistics, and each part gets comparators that see its own faults.
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { judgeCase } from "../../../../src/core/golden/compare/judge.ts";
 import { findRuleProblem } from "../../../../src/core/golden/manifest/rules.ts";
 import { deriveLimits } from "../../../../src/core/golden/record/derive-limits.ts";
@@ -25,84 +25,82 @@ function columns(scales: readonly number[], rows: number, positive: readonly num
 const yolo: Head = { anchors: 2100, classes: 18, channels: "first", best: 0.9 };
 const yolox: Head = { anchors: 900, classes: 20, channels: "last", best: 0.8 };
 
-describe("findScaleParts", () => {
-	it.each<[string, Head, object[]]>([
+it.each<[string, Head, object[]]>([
+	[
+		"boxes and scores before the anchors",
+		yolo,
 		[
-			"boxes and scores before the anchors",
-			yolo,
-			[
-				{ axis: 1, from: 0, to: 4 },
-				{ axis: 1, from: 4, to: 22 },
-			],
+			{ axis: 1, from: 0, to: 4 },
+			{ axis: 1, from: 4, to: 22 },
 		],
+	],
+	[
+		"boxes and scores behind them",
+		yolox,
 		[
-			"boxes and scores behind them",
-			yolox,
-			[
-				{ axis: -1, from: 0, to: 4 },
-				{ axis: -1, from: 4, to: 24 },
-			],
+			{ axis: -1, from: 0, to: 4 },
+			{ axis: -1, from: 4, to: 24 },
 		],
-	])("tells %s apart", (_, head, slices) => {
-		const parts = findScaleParts([1, 2].map((seed) => detectorHead(head, seed)));
-		expect(parts.map(({ slice }) => slice)).toEqual(slices);
-		expect(parts.map(({ kind }) => kind)).toEqual(["numbers", "scores"]);
-	});
+	],
+])("findScaleParts tells %s apart", (_, head, slices) => {
+	const parts = findScaleParts([1, 2].map((seed) => detectorHead(head, seed)));
+	expect(parts.map(({ slice }) => slice)).toEqual(slices);
+	expect(parts.map(({ kind }) => kind)).toEqual(["numbers", "scores"]);
+});
 
-	it("tells key points from what shows whether they are visible, though they take turns", () => {
-		const points = columns([200, 200, 0.9, 200, 200, 0.9, 200, 200, 0.9], 40, [2, 5, 8]);
-		const [numbers, scores] = findScaleParts([points]);
-		expect(numbers?.slice).toEqual({
-			axis: -1,
-			ranges: [
-				[0, 2],
-				[3, 5],
-				[6, 8],
-			],
-		});
-		expect(scores?.slice).toEqual({
-			axis: -1,
-			ranges: [
-				[2, 3],
-				[5, 6],
-				[8, 9],
-			],
-		});
+it("findScaleParts tells key points from what shows whether they are visible, though they take turns", () => {
+	const points = columns([200, 200, 0.9, 200, 200, 0.9, 200, 200, 0.9], 40, [2, 5, 8]);
+	const [numbers, scores] = findScaleParts([points]);
+	expect(numbers?.slice).toEqual({
+		axis: -1,
+		ranges: [
+			[0, 2],
+			[3, 5],
+			[6, 8],
+		],
 	});
-
-	it("groups more than two scales, a handful at most", () => {
-		expect(findScaleParts([columns([1e4, 1e4, 1, 1, 1e-4], 50)]).map(({ slice }) => slice)).toEqual([
-			{ axis: -1, from: 0, to: 2 },
-			{ axis: -1, from: 2, to: 4 },
-			{ axis: -1, from: 4, to: 5 },
-		]);
-		const many = columns(
-			Array.from({ length: 11 }, (_, index) => 10 ** (3 * (index - 5))),
-			50,
-		);
-		expect(findScaleParts([many])).toHaveLength(4);
+	expect(scores?.slice).toEqual({
+		axis: -1,
+		ranges: [
+			[2, 3],
+			[5, 6],
+			[8, 9],
+		],
 	});
+});
 
-	it.each<[string, readonly Tensor[]]>([
-		["scales less than 100 times apart", [columns([1, 5, 60, 20], 50)]],
-		["channels that vary by themselves, without a gap", [columns([1e-3, 1e-2, 0.1, 1, 10], 50)]],
-		["a dead channel", [columns([1, 2, 0, 1], 50)]],
+it("findScaleParts groups more than two scales, a handful at most", () => {
+	expect(findScaleParts([columns([1e4, 1e4, 1, 1, 1e-4], 50)]).map(({ slice }) => slice)).toEqual([
+		{ axis: -1, from: 0, to: 2 },
+		{ axis: -1, from: 2, to: 4 },
+		{ axis: -1, from: 4, to: 5 },
+	]);
+	const many = columns(
+		Array.from({ length: 11 }, (_, index) => 10 ** (3 * (index - 5))),
+		50,
+	);
+	expect(findScaleParts([many])).toHaveLength(4);
+});
+
+it.each<[string, readonly Tensor[]]>([
+	["scales less than 100 times apart", [columns([1, 5, 60, 20], 50)]],
+	["channels that vary by themselves, without a gap", [columns([1e-3, 1e-2, 0.1, 1, 10], 50)]],
+	["a dead channel", [columns([1, 2, 0, 1], 50)]],
+	[
+		"the rows of a picture",
 		[
-			"the rows of a picture",
-			[
-				float32(
-					Array.from({ length: 1024 }, (_, at) => (at < 512 ? 1e-6 : Math.sin(at))),
-					[1, 1, 32, 32],
-				),
-			],
+			float32(
+				Array.from({ length: 1024 }, (_, at) => (at < 512 ? 1e-6 : Math.sin(at))),
+				[1, 1, 32, 32],
+			),
 		],
-		["scores alone, though some classes are not shown", [columns([0.9, 1e-4, 0.5], 50, [0, 1, 2])]],
-		["too few rows to tell", [columns([1e4, 1, 1e-4], 5)]],
-		["tensors of other widths", [columns([1e4, 1], 50), columns([1e4, 1, 1], 50)]],
-		["vectors", [float32([1e4, 1e-4])]],
-	])("leaves %s together", (_, tensors) => {
-		expect(findScaleParts(tensors)).toEqual([]);
-	});
+	],
+	["scores alone, though some classes are not shown", [columns([0.9, 1e-4, 0.5], 50, [0, 1, 2])]],
+	["too few rows to tell", [columns([1e4, 1, 1e-4], 5)]],
+	["tensors of other widths", [columns([1e4, 1], 50), columns([1e4, 1, 1], 50)]],
+	["vectors", [float32([1e4, 1e-4])]],
+])("findScaleParts leaves %s together", (_, tensors) => {
+	expect(findScaleParts(tensors)).toEqual([]);
 });
 
 function judged(expected: Tensor, got: Tensor, output: GoldenOutput) {
@@ -111,8 +109,9 @@ function judged(expected: Tensor, got: Tensor, output: GoldenOutput) {
 	return judgeCase({ ...place, expected: { y: expected }, got: { y: got } });
 }
 
-describe("the proposal for an output of mixed scales", () => {
-	it.each([yolo, yolox])("sees permuted, scaled and noisy scores and shifted boxes at fp16, and takes right ones: $channels", (head) => {
+it.each([yolo, yolox])(
+	"the proposal for an output of mixed scales sees permuted, scaled and noisy scores and shifted boxes at fp16, and takes right ones: $channels",
+	(head) => {
 		const cases = [1, 2, 3].map((seed) => detectorHead(head, seed));
 		const { output, why } = proposeOutput({ name: "output0", tensors: cases, batched: true });
 		const manifest = manifestOf({ output0: cases[0] as Tensor }, { output0: output });
@@ -132,48 +131,44 @@ describe("the proposal for an output of mixed scales", () => {
 		};
 		const states = Object.entries(changes).map(([name, change]) => [name, judged(golden, changeHead(golden, head, change), output).state]);
 		expect(states).toEqual(Object.keys(changes).map((name) => [name, name === "right" ? "match" : "mismatch"]));
-	});
+	},
+);
 
-	it("gives each part the noise of its own", () => {
-		const tensors = [1, 2].map((seed) => detectorHead(yolo, seed));
-		const shaken = tensors.map((tensor) =>
-			changeHead(
-				tensor,
-				yolo,
-				(channel, anchor, value) => value(channel) * (1 + (channel < 4 ? 1e-6 : 1e-4) * Math.sign(Math.sin(anchor))),
-			),
-		);
-		const reference = tensors.map((y) => ({ y }));
-		const noise = [{ label: "again", outputs: shaken.map((y) => ({ y })) }];
-		const { output } = proposeOutput({ name: "y", tensors, batched: true });
-		const derived = deriveLimits(manifestOf({ y: tensors[0] as Tensor }, { y: output }), {
-			reference,
-			noise,
-			rounded: [],
-			quantised: false,
-		});
-		const limits = derived.outputs["y"]?.comparators?.map(({ tolerance }) => (typeof tolerance === "object" ? tolerance.fp32 : undefined));
-		expect(limits?.[0]).toBeCloseTo(2e-5, 9);
-		expect(limits?.[1]).toBeGreaterThan(8e-4);
-		expect(limits?.[1]).toBeLessThan(1e-3);
+it("the proposal for an output of mixed scales gives each part the noise of its own", () => {
+	const tensors = [1, 2].map((seed) => detectorHead(yolo, seed));
+	const shaken = tensors.map((tensor) =>
+		changeHead(tensor, yolo, (channel, anchor, value) => value(channel) * (1 + (channel < 4 ? 1e-6 : 1e-4) * Math.sign(Math.sin(anchor)))),
+	);
+	const reference = tensors.map((y) => ({ y }));
+	const noise = [{ label: "again", outputs: shaken.map((y) => ({ y })) }];
+	const { output } = proposeOutput({ name: "y", tensors, batched: true });
+	const derived = deriveLimits(manifestOf({ y: tensors[0] as Tensor }, { y: output }), {
+		reference,
+		noise,
+		rounded: [],
+		quantised: false,
 	});
+	const limits = derived.outputs["y"]?.comparators?.map(({ tolerance }) => (typeof tolerance === "object" ? tolerance.fp32 : undefined));
+	expect(limits?.[0]).toBeCloseTo(2e-5, 9);
+	expect(limits?.[1]).toBeGreaterThan(8e-4);
+	expect(limits?.[1]).toBeLessThan(1e-3);
+});
 
-	it("asks for the classes of an output that holds nothing but scores", () => {
-		const heads = [1, 2].map((seed) => detectorHead(yolox, seed));
-		const scores = heads.map((head) => cutSlice(head, { axis: -1, from: 4 }));
-		const { output } = proposeOutput({ name: "transpose_0", tensors: scores, batched: true });
-		expect(output.comparators).toMatchObject([{ kind: "relative-l2" }, { kind: "top-k", axis: -1, minScore: 0.25 }]);
-		expect(output.comparators?.[1]).not.toHaveProperty("slice");
-		const [golden] = scores as [Tensor];
-		const permuted = changeHead(golden, yolox, (channel, _, value) => value((channel + 1) % yolox.classes));
-		expect(judged(golden, permuted, { comparators: [output.comparators?.[1] as ComparatorSpec] }).state).toBe("mismatch");
-	});
+it("the proposal for an output of mixed scales asks for the classes of an output that holds nothing but scores", () => {
+	const heads = [1, 2].map((seed) => detectorHead(yolox, seed));
+	const scores = heads.map((head) => cutSlice(head, { axis: -1, from: 4 }));
+	const { output } = proposeOutput({ name: "transpose_0", tensors: scores, batched: true });
+	expect(output.comparators).toMatchObject([{ kind: "relative-l2" }, { kind: "top-k", axis: -1, minScore: 0.25 }]);
+	expect(output.comparators?.[1]).not.toHaveProperty("slice");
+	const [golden] = scores as [Tensor];
+	const permuted = changeHead(golden, yolox, (channel, _, value) => value((channel + 1) % yolox.classes));
+	expect(judged(golden, permuted, { comparators: [output.comparators?.[1] as ComparatorSpec] }).state).toBe("mismatch");
+});
 
-	it("asks for no class where all rows that count choose the same one", () => {
-		const tensors = [columns([200, 200, 0.9, 0.01], 50, [2, 3])];
-		expect(proposeOutput({ name: "y", tensors, batched: true }).output.comparators?.map(({ kind }) => kind)).toEqual([
-			"relative-l2",
-			"relative-l2",
-		]);
-	});
+it("the proposal for an output of mixed scales asks for no class where all rows that count choose the same one", () => {
+	const tensors = [columns([200, 200, 0.9, 0.01], 50, [2, 3])];
+	expect(proposeOutput({ name: "y", tensors, batched: true }).output.comparators?.map(({ kind }) => kind)).toEqual([
+		"relative-l2",
+		"relative-l2",
+	]);
 });

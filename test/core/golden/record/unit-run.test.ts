@@ -10,7 +10,7 @@ const floats = (...values: number[]): Tensor => ({
 	data: new Uint8Array(Float32Array.from(values).buffer),
 });
 
-it("moves scores by one rounding of 1, which counts where they are small", () => {
+it("the unit run moves scores by one rounding of 1, which counts where they are small", () => {
 	const reference = [{ score: floats(0.0038) }, { score: floats(0.99) }];
 	const run = unitRun(reference);
 	expect(run).not.toBeNull();
@@ -22,6 +22,6 @@ it.each([
 	["logits", [{ y: floats(-1, 3) }]],
 	["what never comes near 1", [{ y: floats(1e-5, 2e-5) }]],
 	["integers", [{ y: { dtype: "int32", shape: [1], data: new Uint8Array(4) } satisfies Tensor }]],
-])("leaves %s alone", (_, reference) => {
+])("the unit run leaves %s alone", (_, reference) => {
 	expect(unitRun(reference)).toBeNull();
 });

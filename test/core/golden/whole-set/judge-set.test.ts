@@ -88,7 +88,7 @@ describe("one number over all cases", () => {
 		["pixels that differ", maps.cases, { kind: "pixel-disagreement" }, maps["pixel-disagreement"]],
 		["neighbours that are kept, as numpy's argsort", embeddings.cases, { kind: "recall-at-k", k: embeddings.k }, embeddings["recall-at-k"]],
 		["ranks, as scipy's spearmanr", embeddings.cases, { kind: "rank-agreement" }, embeddings["rank-agreement"]],
-	])("is %s", (_, cases, comparator, value) => {
+	])("one number over all cases is %s", (_, cases, comparator, value) => {
 		const kind = comparator.kind === "accuracy" ? casesOf(cases) : casesOf(cases.map(({ labels: _labels, ...rest }: OracleCase) => rest));
 		expect(Math.abs(figure(kind, comparator) - value)).toBeLessThan(1e-12);
 	});
@@ -105,32 +105,35 @@ describe("one number over all cases", () => {
 	};
 	const packed = (boxes: readonly (readonly number[])[]): Tensor => float64(boxes.flat(), [1, boxes.length, 6]);
 
-	it.each(tasks.coco.map((one, index) => ({ ...one, index })))("is pycocotools' mAP over images of several cases, #$index", (one) => {
-		const cases = one.images.map(({ expected, got }) => ({ expected: { boxes: packed(expected) }, got: { boxes: packed(got) } }));
-		const checks = judge(cases, { detections: group })?.checks ?? [];
-		expect(Math.abs(Number(checks[0]?.got) - one.map)).toBeLessThan(1e-9);
-		expect(checks[1]?.detail).toContain("3 images");
-	});
+	it.each(tasks.coco.map((one, index) => ({ ...one, index })))(
+		"one number over all cases is pycocotools' mAP over images of several cases, #$index",
+		(one) => {
+			const cases = one.images.map(({ expected, got }) => ({ expected: { boxes: packed(expected) }, got: { boxes: packed(got) } }));
+			const checks = judge(cases, { detections: group })?.checks ?? [];
+			expect(Math.abs(Number(checks[0]?.got) - one.map)).toBeLessThan(1e-9);
+			expect(checks[1]?.detail).toContain("3 images");
+		},
+	);
 
-	it("demands a share of what the golden itself reaches, where accuracy has no limit", () => {
+	it("one number over all cases demands a share of what the golden itself reaches, where accuracy has no limit", () => {
 		const [check] = judge(casesOf(rows.cases), { comparators: [{ kind: "accuracy", scope: "set" }] })?.checks ?? [];
 		expect(check?.allowed).toBeCloseTo(rows.golden * 0.99, 12);
 		expect(check?.detail).toContain("the golden itself reaches");
 	});
 
-	it("holds a limit: what misses it is a mismatch, what may only warn is none", () => {
+	it("one number over all cases holds a limit: what misses it is a mismatch, what may only warn is none", () => {
 		const cases = casesOf(rows.cases);
 		expect(judge(cases, { comparators: [{ kind: "accuracy", scope: "set", tolerance: 0.99 }] })?.state).toBe("mismatch");
 		expect(judge(cases, { comparators: [{ kind: "accuracy", scope: "set", tolerance: 0.99, severity: "warn" }] })?.state).toBe("match");
 		expect(judge(cases, { comparators: [{ kind: "accuracy", scope: "set", tolerance: 0.1 }] })?.state).toBe("match");
 	});
 
-	it("reports the base's own number too", () => {
+	it("one number over all cases reports the base's own number too", () => {
 		const [check] = judge(casesOf(maps.cases), { comparators: [{ kind: "miou", scope: "set" }] }, { base: true })?.checks ?? [];
 		expect(check?.base).toBe(check?.got);
 	});
 
-	it("does not depend on how the rows are cut into cases", () => {
+	it("one number over all cases does not depend on how the rows are cut into cases", () => {
 		const row = (index: number) => [Math.sin(index), Math.cos(3 * index), Math.sin(index * index)];
 		const noisy = (index: number) => row(index).map((value, at) => value + 0.4 * Math.sin(17 * index + at));
 		const cut = (size: number): Case[] =>
@@ -147,29 +150,29 @@ describe("one number over all cases", () => {
 describe("the verdict on the whole set", () => {
 	const two = casesOf(maps.cases);
 
-	it("is none where no comparator speaks of the set", () => {
+	it("the verdict on the whole set is none where no comparator speaks of the set", () => {
 		expect(judge(two, { comparators: [{ kind: "miou" }] })).toBeNull();
 	});
 
-	it("is an error where a case gave nothing that can be compared", () => {
+	it("the verdict on the whole set is an error where a case gave nothing that can be compared", () => {
 		const lost = two.map((one, index) => (index === 1 ? { ...one, got: {} } : one));
 		const verdict = judge(lost, { comparators: [{ kind: "miou", scope: "set" }] });
 		expect(verdict).toMatchObject({ state: "error", scope: "set", cases: 3, checks: [] });
 		expect(verdict?.message).toContain('1 of 3 cases cannot be compared (the first is "case-1")');
 	});
 
-	it("is an error where a value is NaN", () => {
+	it("the verdict on the whole set is an error where a value is NaN", () => {
 		const cases = [{ expected: { y: float32([1, 2]) }, got: { y: float32([1, Number.NaN]) } }];
 		expect(judge(cases, { comparators: [{ kind: "top-k", scope: "set" }] })?.state).toBe("error");
 	});
 
-	it("is none of a stale golden", () => {
+	it("the verdict on the whole set is none of a stale golden", () => {
 		const manifest = { ...manifestFor(two, { comparators: [{ kind: "miou", scope: "set" }] }), policy: { onModelChange: "fail" as const } };
 		const place = { manifest, model: "net", engine: "plain", precision: "fp32" as const, modelSha256: "c".repeat(64), relativeL2: {} };
 		expect(judgeSet(place, [])).toBeNull();
 	});
 
-	it("keeps an even sample of too many vectors, and reports it", () => {
+	it("the verdict on the whole set keeps an even sample of too many vectors, and reports it", () => {
 		const manifest = manifestFor([{ expected: { y: float32([1, 0], [1, 2]) }, got: {} }], {
 			comparators: [{ kind: "recall-at-k", k: 1, scope: "set" }],
 		});
@@ -201,13 +204,13 @@ describe("a manifest", () => {
 	};
 
 	it.each(["max-abs", "ulp", "quantile", "cosine", "psnr", "ssim"] as const)(
-		"may not ask for %s over the set, where the worst case decides",
+		"a manifest may not ask for %s over the set, where the worst case decides",
 		(kind) => {
 			expect(problem({ comparators: [{ kind, scope: "set" }] })).toContain("the worst case decides");
 		},
 	);
 
-	it("may not ask for the smallest overlap over the set", () => {
+	it("a manifest may not ask for the smallest overlap over the set", () => {
 		const comparators = [{ kind: "box-iou", scope: "set" }] as [{ kind: "box-iou"; scope: "set" }];
 		expect(problem({ detections: { name: "d", boxes: "boxes", format: "xyxy", comparators } })).toContain("whole for box-iou");
 	});

@@ -38,34 +38,28 @@ function searched(onnx: OnnxModel) {
 
 const strided = node({ op: "Conv", inputs: ["x", "w"], attributes: [attribute.integers("strides", [2, 1])] });
 
-describe("the first choice", () => {
-	it.each<[string, Net, Record<string, number[]>]>([
-		["a picture, of which boxes or maps come out", { inputs: { x: [["N", 3, "H", "W"]] } }, { x: [1, 3, 320, 320] }],
-		[
-			"a picture that is classified, channels last",
-			{ inputs: { x: [[null, null, null, 3]] }, outputs: [null, 10] },
-			{ x: [1, 224, 224, 3] },
-		],
-		["a line of text of a fixed height", { inputs: { x: [[1, 1, 64, "image_width"]] } }, { x: [1, 1, 64, 320] }],
-		[
-			"a line of text, by windows that move further down than across",
-			{ inputs: { x: [[null, 3, "?", "?"]] }, nodes: [strided], weights: { w: [4, 3, 3, 3] } },
-			{ x: [1, 3, 48, 320] },
-		],
-		[
-			"tokens, shared by their inputs",
-			{ inputs: { ids: [["b", "seq"], int64], mask: [["b", "seq"], int64] } },
-			{ ids: [1, 128], mask: [1, 128] },
-		],
-		[
-			"samples of a signal, with a state",
-			{ inputs: { input: [[null, null]], state: [[2, null, 128]], sr: [[], int64] } },
-			{ input: [1, 512], state: [2, 1, 128], sr: [] },
-		],
-		["frames of a spectrogram", { inputs: { mel: [["batch_size", 3, "frames", 160]] } }, { mel: [1, 3, 128, 160] }],
-	])("is that of %s", (_, given, shapes) => {
-		expect(searched(net(given)).next()[0]?.shapes).toEqual(shapes);
-	});
+it.each<[string, Net, Record<string, number[]>]>([
+	["a picture, of which boxes or maps come out", { inputs: { x: [["N", 3, "H", "W"]] } }, { x: [1, 3, 320, 320] }],
+	["a picture that is classified, channels last", { inputs: { x: [[null, null, null, 3]] }, outputs: [null, 10] }, { x: [1, 224, 224, 3] }],
+	["a line of text of a fixed height", { inputs: { x: [[1, 1, 64, "image_width"]] } }, { x: [1, 1, 64, 320] }],
+	[
+		"a line of text, by windows that move further down than across",
+		{ inputs: { x: [[null, 3, "?", "?"]] }, nodes: [strided], weights: { w: [4, 3, 3, 3] } },
+		{ x: [1, 3, 48, 320] },
+	],
+	[
+		"tokens, shared by their inputs",
+		{ inputs: { ids: [["b", "seq"], int64], mask: [["b", "seq"], int64] } },
+		{ ids: [1, 128], mask: [1, 128] },
+	],
+	[
+		"samples of a signal, with a state",
+		{ inputs: { input: [[null, null]], state: [[2, null, 128]], sr: [[], int64] } },
+		{ input: [1, 512], state: [2, 1, 128], sr: [] },
+	],
+	["frames of a spectrogram", { inputs: { mel: [["batch_size", 3, "frames", 160]] } }, { mel: [1, 3, 128, 160] }],
+])("the first choice is that of %s", (_, given, shapes) => {
+	expect(searched(net(given)).next()[0]?.shapes).toEqual(shapes);
 });
 
 describe("what cannot run", () => {
@@ -85,14 +79,14 @@ describe("what cannot run", () => {
 		node({ op: "Add", inputs: ["x", "up"], outputs: ["y"] }),
 	];
 
-	it("is left out by the static shapes: a network of patches of 7 takes multiples of 7", () => {
+	it("what cannot run is left out by the static shapes: a network of patches of 7 takes multiples of 7", () => {
 		const onnx = net({ inputs: { x: [[1, 3, "H", 70]] }, nodes: skip, weights: { w: [3, 3, 1, 1], v: [3, 3, 7, 7] } });
 		const { search, next } = searched(onnx);
 		expect(next()[0]?.shapes).toEqual({ x: [1, 3, 322, 70] });
 		expect(search.attempts[0]).toMatchObject({ by: "static shapes", why: expect.stringContaining("Add") });
 	});
 
-	it("leads to the sizes that its message names", () => {
+	it("what cannot run leads to the sizes that its message names", () => {
 		const nodes = [node({ op: "Flatten", inputs: ["x"], outputs: ["flat"] }), node({ op: "Gemm", inputs: ["flat", "w"], outputs: ["y"] })];
 		const onnx = net({ inputs: { x: [["N", 2, "H", "W"]] }, nodes, weights: { w: [2 * 37 * 37, 5] } });
 		expect(searched(onnx).next()[0]?.shapes).toEqual({ x: [1, 2, 37, 37] });
@@ -104,7 +98,7 @@ describe("what cannot run", () => {
 		["a size that ONNX Runtime expects of an input", 'Input "x" has size 320 in dimension 2, expected 48.', { x: [1, 3, 48, 320] }],
 		["a ratio", 'Reshape "r": cannot be reshaped, {1,256,20,20} to {1,256,10,10}: 400 and 100', { x: [1, 3, 160, 160] }],
 		["no number", "Something is wrong.", { x: [1, 3, 320, 640] }],
-	])("of a run: tries what follows from %s next", (_, why, shapes) => {
+	])("what cannot run of a run: tries what follows from %s next", (_, why, shapes) => {
 		const { search, next } = searched(net({ inputs: { x: [[1, 3, "H", "W"]] } }));
 		const [first] = next();
 		search.failed(first?.sizes ?? new Map(), why);
@@ -112,7 +106,7 @@ describe("what cannot run", () => {
 		expect(search.attempts).toHaveLength(1);
 	});
 
-	it("ends: hostile numbers of axes and hints cost a bounded number of checks", () => {
+	it("what cannot run ends: hostile numbers of axes and hints cost a bounded number of checks", () => {
 		const axes = Array.from({ length: 16 }, () => null);
 		const { search, next } = searched(net({ inputs: { x: [axes], y: [axes] } }));
 		for (let round = 0; round < 100; round++) for (const { sizes } of next(4)) search.failed(sizes, "12 and 34, 56 and 78");

@@ -28,7 +28,7 @@ it.each([
 	["MatMulInteger", ""],
 	["ConvInteger", ""],
 	["DynamicQuantizeLSTM", "com.microsoft"],
-])("tells without a version that no TensorRT imports %s", (op, domain) => {
+])("preflight tells without a version that no TensorRT imports %s", (op, domain) => {
 	const name = domain === "" ? op : `${domain}.${op}`;
 	const found = findings(operator(op, domain), { backend: "onnxruntime" });
 	expect(found.map(({ severity, message, fix }) => ({ severity, message, fix }))).toContainEqual({
@@ -38,141 +38,129 @@ it.each([
 	});
 });
 
-it("reports nothing without a version of operators that some TensorRT imports, alone or by a plugin", () => {
+it("preflight reports nothing without a version of operators that some TensorRT imports, alone or by a plugin", () => {
 	const codes = ["Conv", "STFT", "EfficientNMS_TRT"].flatMap((op) =>
 		findings(operator(op), { backend: "onnxruntime" }).map(({ code }) => code),
 	);
 	expect(codes).not.toContain("operator-unsupported");
 });
 
-describe("an operator", () => {
-	it.each<[string, string, string, string]>([
-		["Det", "", "10.15", 'error operator-unsupported: TensorRT 10.15 does not import Det "n".'],
-		["Det", "", "10.6", 'error operator-unsupported: TensorRT 10.6 does not import Det "n": neither 10.1 nor 10.14 does.'],
-		["Det", "", "11.2", 'warning operator-unsupported: TensorRT 11.2 may not import Det "n": 11.1, the newest version listed, does not.'],
-		["STFT", "", "10.6", 'warning operator-unsupported: TensorRT 10.6 may not import STFT "n": 10.1 does not, 10.14 does.'],
-		["Mish", "", "8.6", 'error operator-unsupported: TensorRT 8.6 does not import Mish "n".'],
-		["TreeEnsemble", "ai.onnx.ml", "11.1", 'error operator-unsupported: TensorRT 11.1 does not import ai.onnx.ml.TreeEnsemble "n".'],
-		[
-			"BatchedNMS_TRT",
-			"",
-			"10.6",
-			'note operator-plugin: BatchedNMS_TRT "n" is a plugin that comes with TensorRT 10.6 (libnvinfer_plugin); trtexec loads it by itself. It is gone in TensorRT 11.',
-		],
-		[
-			"BatchedNMS_TRT",
-			"",
-			"11.1",
-			'error plugin-absent: TensorRT 11.1 does not bring the plugin of BatchedNMS_TRT "n" (it came with 8.6 to 10.15).',
-		],
-		[
-			"Attention",
-			"com.microsoft",
-			"10.15",
-			'warning operator-domain: com.microsoft.Attention "n" has the name of an ONNX operator: TensorRT goes by the name alone and reads it as ONNX\'s Attention.',
-		],
-	])("%s of domain %j on TensorRT %s", (...[op, domain, tensorrt, expected]) => {
-		expect(said(operator(op, domain), { tensorrt }).filter((each) => !each.includes("opset-missing"))).toEqual([expected]);
-	});
+it.each<[string, string, string, string]>([
+	["Det", "", "10.15", 'error operator-unsupported: TensorRT 10.15 does not import Det "n".'],
+	["Det", "", "10.6", 'error operator-unsupported: TensorRT 10.6 does not import Det "n": neither 10.1 nor 10.14 does.'],
+	["Det", "", "11.2", 'warning operator-unsupported: TensorRT 11.2 may not import Det "n": 11.1, the newest version listed, does not.'],
+	["STFT", "", "10.6", 'warning operator-unsupported: TensorRT 10.6 may not import STFT "n": 10.1 does not, 10.14 does.'],
+	["Mish", "", "8.6", 'error operator-unsupported: TensorRT 8.6 does not import Mish "n".'],
+	["TreeEnsemble", "ai.onnx.ml", "11.1", 'error operator-unsupported: TensorRT 11.1 does not import ai.onnx.ml.TreeEnsemble "n".'],
+	[
+		"BatchedNMS_TRT",
+		"",
+		"10.6",
+		'note operator-plugin: BatchedNMS_TRT "n" is a plugin that comes with TensorRT 10.6 (libnvinfer_plugin); trtexec loads it by itself. It is gone in TensorRT 11.',
+	],
+	[
+		"BatchedNMS_TRT",
+		"",
+		"11.1",
+		'error plugin-absent: TensorRT 11.1 does not bring the plugin of BatchedNMS_TRT "n" (it came with 8.6 to 10.15).',
+	],
+	[
+		"Attention",
+		"com.microsoft",
+		"10.15",
+		'warning operator-domain: com.microsoft.Attention "n" has the name of an ONNX operator: TensorRT goes by the name alone and reads it as ONNX\'s Attention.',
+	],
+])("an operator %s of domain %j on TensorRT %s", (...[op, domain, tensorrt, expected]) => {
+	expect(said(operator(op, domain), { tensorrt }).filter((each) => !each.includes("opset-missing"))).toEqual([expected]);
+});
 
-	it.each(["Relu", "TRT_FP8QuantizeLinear", "ROIAlign_TRT"])("that TensorRT has is no trouble: %s", (op) => {
-		expect(findings(operator(op)).filter((each) => each.severity !== "note")).toEqual([]);
-	});
+it.each(["Relu", "TRT_FP8QuantizeLinear", "ROIAlign_TRT"])("an operator that TensorRT has is no trouble: %s", (op) => {
+	expect(findings(operator(op)).filter((each) => each.severity !== "note")).toEqual([]);
+});
 
-	it("of a plugin that will be loaded is no trouble", () => {
-		expect(said(operator("SwishFusion"), { plugins: ["SwishFusion"] })).toEqual([]);
-		expect(said(operator("SwishFusion"))[0]).toMatch(/^error operator-unknown: /);
-	});
+it("an operator of a plugin that will be loaded is no trouble", () => {
+	expect(said(operator("SwishFusion"), { plugins: ["SwishFusion"] })).toEqual([]);
+	expect(said(operator("SwishFusion"))[0]).toMatch(/^error operator-unknown: /);
+});
 
-	it.each([
-		["QLinearConv", "QDQ format"],
-		["DynamicQuantizeLinear", "QDQ format"],
-		["SequenceAt", "without sequences"],
-		["StringConcat", "before the engine"],
-		["SoftmaxCrossEntropyLoss", "for inference"],
-		["STFT", "TensorRT 10.14 or newer"],
-		["Det", "plugin of that name"],
-	])("%s comes with advice", (op, advice) => {
-		expect(findings(operator(op))[0]?.fix).toContain(advice);
-	});
+it.each([
+	["QLinearConv", "QDQ format"],
+	["DynamicQuantizeLinear", "QDQ format"],
+	["SequenceAt", "without sequences"],
+	["StringConcat", "before the engine"],
+	["SoftmaxCrossEntropyLoss", "for inference"],
+	["STFT", "TensorRT 10.14 or newer"],
+	["Det", "plugin of that name"],
+])("an operator %s comes with advice", (op, advice) => {
+	expect(findings(operator(op))[0]?.fix).toContain(advice);
+});
 
-	it("is reported once, with the number of its nodes", () => {
-		const nodes = ["a", "b", "y"].map((name, index) => node({ op: "Det", inputs: [["x", "a", "b"][index] ?? ""], outputs: [name] }));
-		expect(said({ nodes })).toEqual([
-			'error operator-unsupported: TensorRT 10.6 does not import Det (unnamed, output "a") (3 nodes): neither 10.1 nor 10.14 does.',
-		]);
-	});
+it("an operator is reported once, with the number of its nodes", () => {
+	const nodes = ["a", "b", "y"].map((name, index) => node({ op: "Det", inputs: [["x", "a", "b"][index] ?? ""], outputs: [name] }));
+	expect(said({ nodes })).toEqual([
+		'error operator-unsupported: TensorRT 10.6 does not import Det (unnamed, output "a") (3 nodes): neither 10.1 nor 10.14 does.',
+	]);
 });
 
 const branch = (dims: readonly number[]): Bytes =>
 	graph({ inputs: [], nodes: [node({ op: "Identity", inputs: ["x"], outputs: ["r"] })], outputs: [value("r", dims)] });
 
-describe("a condition", () => {
-	it.each<[string, ModelInit, string | null]>([
-		["dilated", { nodes: [node({ op: "MaxPool", attributes: [attribute.integers("dilations", [2, 1])] })] }, "has dilations [2, 1]"],
-		["undilated", { nodes: [node({ op: "MaxPool", attributes: [attribute.integers("dilations", [1, 1])] })] }, null],
-		["indices", { nodes: [node({ op: "MaxPool", outputs: ["y", "i"] })] }, "has 2 outputs"],
-		["norm", { nodes: [node({ op: "LpPool", attributes: [attribute.integer("p", 3)] })] }, "has p 3"],
-		["layout", { nodes: [node({ op: "LSTM", attributes: [attribute.integer("layout", 1)] })] }, "has layout 1"],
-		["unsorted", { nodes: [node({ op: "TopK", attributes: [attribute.integer("sorted", 0)] })] }, "has sorted 0"],
-		["added", { nodes: [node({ op: "ScatterND", attributes: [attribute.text("reduction", "add")] })] }, 'has reduction "add"'],
-		["not added", { nodes: [node({ op: "ScatterND", attributes: [attribute.text("reduction", "none")] })] }, null],
-		[
-			"cropping",
-			{ nodes: [node({ op: "Resize", attributes: [attribute.text("coordinate_transformation_mode", "tf_crop_and_resize")] })] },
-			'has coordinate_transformation_mode "tf_crop_and_resize"',
-		],
-		["volumes", { nodes: [node({ op: "GridSample" })], inputs: [value("x", [1, 1, 2, 2, 2])] }, "has an input of 5 dimensions"],
-		["images", { nodes: [node({ op: "GridSample" })], inputs: [value("x", [1, 1, 2, 2])] }, null],
-		[
-			"computed axes",
-			{ nodes: [node({ op: "Neg", inputs: ["x"], outputs: ["a"] }), node({ op: "ReduceSum", inputs: ["x", "a"] })] },
-			"computes its axes",
-		],
-		[
-			"constant axes",
-			{
-				nodes: [node({ op: "ReduceSum", inputs: ["x", "a"] })],
-				initializers: [tensor({ name: "a", dims: [1], dtype: 7, raw: int64s(1) })],
-			},
-			null,
-		],
-		["a fed depth", { nodes: [node({ op: "OneHot", inputs: ["i", "x"] })] }, "takes its depth from an input of the graph"],
-		[
-			"branches of two ranks",
-			{
-				nodes: [
-					node({
-						op: "If",
-						inputs: ["x"],
-						attributes: [attribute.graph("then_branch", branch([1, 4])), attribute.graph("else_branch", branch([4]))],
-					}),
-				],
-			},
-			'gives "y" 2 dimensions in then_branch and 1 in else_branch',
-		],
-		["activations by default", { nodes: [node({ op: "GRU", attributes: [attribute.text("direction", "bidirectional")] })] }, null],
-	])("%s", (_, init, expected) => {
-		const found = findings(init).filter((each) => each.code === "operator-restricted");
-		expect(found.map((each) => each.message).join()).toContain(expected ?? "");
-		expect(found.length).toBe(expected === null ? 0 : 1);
-		expect(found.every((each) => each.severity === "warning")).toBe(true);
-	});
+it.each<[string, ModelInit, string | null]>([
+	["dilated", { nodes: [node({ op: "MaxPool", attributes: [attribute.integers("dilations", [2, 1])] })] }, "has dilations [2, 1]"],
+	["undilated", { nodes: [node({ op: "MaxPool", attributes: [attribute.integers("dilations", [1, 1])] })] }, null],
+	["indices", { nodes: [node({ op: "MaxPool", outputs: ["y", "i"] })] }, "has 2 outputs"],
+	["norm", { nodes: [node({ op: "LpPool", attributes: [attribute.integer("p", 3)] })] }, "has p 3"],
+	["layout", { nodes: [node({ op: "LSTM", attributes: [attribute.integer("layout", 1)] })] }, "has layout 1"],
+	["unsorted", { nodes: [node({ op: "TopK", attributes: [attribute.integer("sorted", 0)] })] }, "has sorted 0"],
+	["added", { nodes: [node({ op: "ScatterND", attributes: [attribute.text("reduction", "add")] })] }, 'has reduction "add"'],
+	["not added", { nodes: [node({ op: "ScatterND", attributes: [attribute.text("reduction", "none")] })] }, null],
+	[
+		"cropping",
+		{ nodes: [node({ op: "Resize", attributes: [attribute.text("coordinate_transformation_mode", "tf_crop_and_resize")] })] },
+		'has coordinate_transformation_mode "tf_crop_and_resize"',
+	],
+	["volumes", { nodes: [node({ op: "GridSample" })], inputs: [value("x", [1, 1, 2, 2, 2])] }, "has an input of 5 dimensions"],
+	["images", { nodes: [node({ op: "GridSample" })], inputs: [value("x", [1, 1, 2, 2])] }, null],
+	[
+		"computed axes",
+		{ nodes: [node({ op: "Neg", inputs: ["x"], outputs: ["a"] }), node({ op: "ReduceSum", inputs: ["x", "a"] })] },
+		"computes its axes",
+	],
+	[
+		"constant axes",
+		{
+			nodes: [node({ op: "ReduceSum", inputs: ["x", "a"] })],
+			initializers: [tensor({ name: "a", dims: [1], dtype: 7, raw: int64s(1) })],
+		},
+		null,
+	],
+	["a fed depth", { nodes: [node({ op: "OneHot", inputs: ["i", "x"] })] }, "takes its depth from an input of the graph"],
+	[
+		"branches of two ranks",
+		{
+			nodes: [
+				node({
+					op: "If",
+					inputs: ["x"],
+					attributes: [attribute.graph("then_branch", branch([1, 4])), attribute.graph("else_branch", branch([4]))],
+				}),
+			],
+		},
+		'gives "y" 2 dimensions in then_branch and 1 in else_branch',
+	],
+	["activations by default", { nodes: [node({ op: "GRU", attributes: [attribute.text("direction", "bidirectional")] })] }, null],
+])("a condition %s", (_, init, expected) => {
+	const found = findings(init).filter((each) => each.code === "operator-restricted");
+	expect(found.map((each) => each.message).join()).toContain(expected ?? "");
+	expect(found.length).toBe(expected === null ? 0 : 1);
+	expect(found.every((each) => each.severity === "warning")).toBe(true);
+});
 
-	it("that only a function's caller can meet is not judged", () => {
-		const body = node({ op: "ReduceSum", inputs: ["a", "axes"], outputs: ["b"] });
-		const own = join(
-			text(1, "Sum"),
-			text(4, "a"),
-			text(4, "axes"),
-			text(5, "b"),
-			bytes(7, body),
-			bytes(9, opset("", 17)),
-			text(10, "acme"),
-		);
-		const nodes = [node({ op: "Sum", domain: "acme", inputs: ["x", "x"] })];
-		expect(said({ nodes, opsets: { "": 17, acme: 1 }, modelMore: bytes(25, own) })).toEqual([]);
-	});
+it("a condition that only a function's caller can meet is not judged", () => {
+	const body = node({ op: "ReduceSum", inputs: ["a", "axes"], outputs: ["b"] });
+	const own = join(text(1, "Sum"), text(4, "a"), text(4, "axes"), text(5, "b"), bytes(7, body), bytes(9, opset("", 17)), text(10, "acme"));
+	const nodes = [node({ op: "Sum", domain: "acme", inputs: ["x", "x"] })];
+	expect(said({ nodes, opsets: { "": 17, acme: 1 }, modelMore: bytes(25, own) })).toEqual([]);
 });
 
 describe("the size of a tensor", () => {
@@ -185,7 +173,7 @@ describe("the size of a tensor", () => {
 		["is no trouble for a TensorRT that counts further", 2048, { tensorrt: "10.15" }, []],
 		["is more than the GPU has", 2048, { gpuMemoryBytes: 8e9 }, ["error"]],
 		["is more than any GPU has", 1_000_000, {}, ["error"]],
-	])("%s", (_, max, context, expected) => {
+	])("the size of a tensor %s", (_, max, context, expected) => {
 		const found = findings(large, { dims: dims(max), ...context }).filter((each) => each.code === "tensor-too-big");
 		expect(found.map((each) => each.severity)).toEqual(expected);
 	});
@@ -201,24 +189,22 @@ describe("a dimension", () => {
 		["is not bound", { dims: { batch: size } }, ["error"]],
 		["is bound by the input's shape", { dims: {}, shapedInputs: ["x"] }, []],
 		["of the prototype's name binds nothing", { dims: { constructor: size } }, ["error"]],
-	])("%s", (_, context, expected) => {
+	])("a dimension %s", (_, context, expected) => {
 		const found = findings(init, context).filter((each) => each.code === "dims-unbound");
 		expect(found.map((each) => each.severity)).toEqual(expected);
 	});
 });
 
-describe("an opset", () => {
-	it.each<[number, string, string[]]>([
-		[20, "10.6", []],
-		[22, "10.6", ["note"]],
-		[25, "10.6", ["warning"]],
-		[25, "11.1", []],
-		[18, "8.6", ["warning"]],
-		[99, "8.6", ["error"]],
-	])("%i on TensorRT %s", (version, tensorrt, expected) => {
-		const found = findings({ opsets: { "": version } }, { tensorrt }).filter((each) => each.code === "opset-too-new");
-		expect(found.map((each) => each.severity)).toEqual(expected);
-	});
+it.each<[number, string, string[]]>([
+	[20, "10.6", []],
+	[22, "10.6", ["note"]],
+	[25, "10.6", ["warning"]],
+	[25, "11.1", []],
+	[18, "8.6", ["warning"]],
+	[99, "8.6", ["error"]],
+])("an opset %i on TensorRT %s", (version, tensorrt, expected) => {
+	const found = findings({ opsets: { "": version } }, { tensorrt }).filter((each) => each.code === "opset-too-new");
+	expect(found.map((each) => each.severity)).toEqual(expected);
 });
 
 describe("the precision that an engine of TensorRT 11 asks for", () => {
@@ -235,13 +221,13 @@ describe("the precision that an engine of TensorRT 11 asks for", () => {
 		["int4 of a float file", "int4", {}, "error"],
 		["int8 of a quantised file", "int8", quantise(3), null],
 		["tf32 of a float file", "tf32", {}, null],
-	])("%s", (_, precision = "fp32", init, expected) => {
+	])("the precision that an engine of TensorRT 11 asks for %s", (_, precision = "fp32", init, expected) => {
 		const found = findings(init, { tensorrt: "11.1", precision }).filter((each) => each.code === "precision-typed");
 		expect(found.map((each) => each.severity)).toEqual(expected === null ? [] : [expected]);
 	});
 });
 
-it("names from the file stand in every message with their harm taken", () => {
+it("preflight names from the file stand in every message with their harm taken", () => {
 	const bad = "a\u001b[31m\u202e\n";
 	const init: ModelInit = {
 		nodes: [

@@ -24,31 +24,29 @@ const quantised = (code: number): ModelInit => ({
 	initializers: [tensor({ name: "s", raw: Uint8Array.of(0, 0, 128, 63) })],
 });
 
-describe("a number format that the GPU does not have", () => {
-	it.each<[string, ModelInit, Partial<PreflightContext>, number]>([
-		["fp8 on Ampere", {}, { precision: "fp8", computeCapability: "8.6" }, 1],
-		["fp8 on Ada", {}, { precision: "fp8", computeCapability: "8.9" }, 0],
-		["fp8 on Hopper", {}, { precision: "fp8", computeCapability: "9.0" }, 0],
-		["fp4 on Hopper", {}, { precision: "fp4", computeCapability: "9.0" }, 1],
-		["fp4 on Blackwell", {}, { precision: "fp4", computeCapability: "10.0" }, 0],
-		["fp4 on a later Blackwell", {}, { precision: "fp4", computeCapability: "12.0" }, 0],
-		["a file of FP8 for fp16 on Ampere", quantised(17), { precision: "fp16", computeCapability: "8.0" }, 1],
-		["a file of FP4 on Hopper", quantised(23), { computeCapability: "9.0" }, 1],
-		["int8 on Ampere", quantised(3), { precision: "int8", computeCapability: "8.0" }, 0],
-		["fp8 where the GPU is not known", {}, { precision: "fp8" }, 0],
-		["fp8 where nvidia-smi said something else", {}, { precision: "fp8", computeCapability: "[N/A]" }, 0],
-		["fp8 on ONNX Runtime", {}, { precision: "fp8", computeCapability: "8.6", backend: "onnxruntime" }, 0],
-	])("is an error: %s", (_, init, context, count) => {
-		expect(severities("precision-hardware", init, context)).toEqual(Array.from({ length: count }, () => "error"));
-	});
+it.each<[string, ModelInit, Partial<PreflightContext>, number]>([
+	["fp8 on Ampere", {}, { precision: "fp8", computeCapability: "8.6" }, 1],
+	["fp8 on Ada", {}, { precision: "fp8", computeCapability: "8.9" }, 0],
+	["fp8 on Hopper", {}, { precision: "fp8", computeCapability: "9.0" }, 0],
+	["fp4 on Hopper", {}, { precision: "fp4", computeCapability: "9.0" }, 1],
+	["fp4 on Blackwell", {}, { precision: "fp4", computeCapability: "10.0" }, 0],
+	["fp4 on a later Blackwell", {}, { precision: "fp4", computeCapability: "12.0" }, 0],
+	["a file of FP8 for fp16 on Ampere", quantised(17), { precision: "fp16", computeCapability: "8.0" }, 1],
+	["a file of FP4 on Hopper", quantised(23), { computeCapability: "9.0" }, 1],
+	["int8 on Ampere", quantised(3), { precision: "int8", computeCapability: "8.0" }, 0],
+	["fp8 where the GPU is not known", {}, { precision: "fp8" }, 0],
+	["fp8 where nvidia-smi said something else", {}, { precision: "fp8", computeCapability: "[N/A]" }, 0],
+	["fp8 on ONNX Runtime", {}, { precision: "fp8", computeCapability: "8.6", backend: "onnxruntime" }, 0],
+])("a number format that the GPU does not have is an error: %s", (_, init, context, count) => {
+	expect(severities("precision-hardware", init, context)).toEqual(Array.from({ length: count }, () => "error"));
+});
 
-	it("is reported with both sides and what to do", () => {
-		const [finding] = found({}, { precision: "fp8", computeCapability: "8.6" });
-		expect(finding?.message).toBe(
-			"The engine is to be fp8, and this GPU (compute capability 8.6) has no FP8: TensorRT builds it from 8.9 on.",
-		);
-		expect(finding?.fix).toContain("Ada and Hopper");
-	});
+it("a number format that the GPU does not have is reported with both sides and what to do", () => {
+	const [finding] = found({}, { precision: "fp8", computeCapability: "8.6" });
+	expect(finding?.message).toBe(
+		"The engine is to be fp8, and this GPU (compute capability 8.6) has no FP8: TensorRT builds it from 8.9 on.",
+	);
+	expect(finding?.fix).toContain("Ada and Hopper");
 });
 
 describe("weights", () => {
@@ -67,7 +65,7 @@ describe("weights", () => {
 		["are streamed", { gpuMemoryBytes: 1e9, streamsWeights: true }, []],
 		["lie on a GPU of which nothing is known", {}, []],
 		["are ONNX Runtime's affair", { gpuMemoryBytes: 1e9, backend: "onnxruntime" }, []],
-	])("%s", (_, context, expected) => {
+	])("types of weights: %s", (_, context, expected) => {
 		expect(severities("weights-too-big", init, context)).toEqual(expected);
 	});
 });
@@ -80,11 +78,14 @@ describe("a dimension without a name and without a size", () => {
 		["by the configuration's lack, on TensorRT", { dims: {} }, ["error dims-unbound"]],
 		["by the file alone, where there is no configuration", {}, ["note io-dynamic"]],
 		["by the file alone, on ONNX Runtime", { backend: "onnxruntime", dims: {} }, ["note io-dynamic"]],
-	])("is reported once: %s", (_, context, expected) => {
+	])("a dimension without a name and without a size is reported once: %s", (_, context, expected) => {
 		expect(codes(context)).toEqual(expected);
 	});
 
-	it.each(["tensorrt", "onnxruntime"] as const)("is no news where the configuration gives the shape: %s", (backend) => {
-		expect(codes({ backend, dims: {}, shapedInputs: ["x"] })).toEqual([]);
-	});
+	it.each(["tensorrt", "onnxruntime"] as const)(
+		"a dimension without a name and without a size is no news where the configuration gives the shape: %s",
+		(backend) => {
+			expect(codes({ backend, dims: {}, shapedInputs: ["x"] })).toEqual([]);
+		},
+	);
 });

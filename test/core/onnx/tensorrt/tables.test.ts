@@ -1,6 +1,6 @@
 // The tables of TensorRT's operators hold together.
 import { readdirSync, readFileSync, statSync } from "node:fs";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import standard from "../../../../src/core/onnx/standard-operators.json" with { type: "json" };
 import { restrictions } from "../../../../src/core/onnx/tensorrt/restrictions.ts";
 import { tables } from "../../../../src/core/onnx/tensorrt/tables.ts";
@@ -8,50 +8,48 @@ import { tables } from "../../../../src/core/onnx/tensorrt/tables.ts";
 const folder = "src/core/onnx/tensorrt/tables";
 const files = readdirSync(folder);
 
-describe("the tables of TensorRT", () => {
-	it("are all in use, oldest first", () => {
-		const versions = files.map((file) => file.replace(/\.json$/, "")).sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
-		expect(tables.map((table) => table.version)).toEqual(versions);
-	});
+it("the tables of TensorRT are all in use, oldest first", () => {
+	const versions = files.map((file) => file.replace(/\.json$/, "")).sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
+	expect(tables.map((table) => table.version)).toEqual(versions);
+});
 
-	it.each(files)("%s names its source, and is small", (file) => {
-		const { source } = JSON.parse(readFileSync(`${folder}/${file}`, "utf8"));
-		expect(source.repository).toBe("onnx/onnx-tensorrt");
-		expect(source.commit).toMatch(/^[0-9a-f]{40}$/);
-		expect(source.date).toMatch(/^\d{4}-\d\d-\d\d$/);
-		expect(statSync(`${folder}/${file}`).size).toBeLessThan(11_000);
-	});
+it.each(files)("the tables of TensorRT %s names its source, and is small", (file) => {
+	const { source } = JSON.parse(readFileSync(`${folder}/${file}`, "utf8"));
+	expect(source.repository).toBe("onnx/onnx-tensorrt");
+	expect(source.commit).toMatch(/^[0-9a-f]{40}$/);
+	expect(source.date).toMatch(/^\d{4}-\d\d-\d\d$/);
+	expect(statSync(`${folder}/${file}`).size).toBeLessThan(11_000);
+});
 
-	it("never say yes and no to one operator", () => {
-		for (const { operators, unsupported } of tables) expect([...operators].filter((name) => unsupported.has(name))).toEqual([]);
-	});
+it("the tables of TensorRT never say yes and no to one operator", () => {
+	for (const { operators, unsupported } of tables) expect([...operators].filter((name) => unsupported.has(name))).toEqual([]);
+});
 
-	it("never take an operator back, which lets two versions vouch for the ones between them", () => {
-		const lost = tables.flatMap((table, index) => [...table.operators].filter((name) => tables[index + 1]?.operators.has(name) === false));
-		expect(lost).toEqual([]);
-	});
+it("the tables of TensorRT never take an operator back, which lets two versions vouch for the ones between them", () => {
+	const lost = tables.flatMap((table, index) => [...table.operators].filter((name) => tables[index + 1]?.operators.has(name) === false));
+	expect(lost).toEqual([]);
+});
 
-	it("hold operators of the standard, and a few of before it", () => {
-		const known = new Set(Object.keys(standard.domains[""]));
-		const others = new Set(tables.flatMap((table) => [...table.operators, ...table.unsupported]).filter((name) => !known.has(name)));
-		expect([...others].sort()).toEqual(["ImageScaler", "ParametricSoftplus", "ScaledTanh"]);
-	});
+it("the tables of TensorRT hold operators of the standard, and a few of before it", () => {
+	const known = new Set(Object.keys(standard.domains[""]));
+	const others = new Set(tables.flatMap((table) => [...table.operators, ...table.unsupported]).filter((name) => !known.has(name)));
+	expect([...others].sort()).toEqual(["ImageScaler", "ParametricSoftplus", "ScaledTanh"]);
+});
 
-	it("know what their makers counted: 145 of 181 operators in 8.6, 150 of 196 in 10.1, 42 refused in 11.1", () => {
-		const counts = new Map(tables.map((table) => [table.version, [table.operators.size, table.unsupported.size]]));
-		expect([counts.get("8.6"), counts.get("10.1"), counts.get("11.1")]).toEqual([
-			[145, 36],
-			[150, 46],
-			[159, 42],
-		]);
-	});
+it("the tables of TensorRT know what their makers counted: 145 of 181 operators in 8.6, 150 of 196 in 10.1, 42 refused in 11.1", () => {
+	const counts = new Map(tables.map((table) => [table.version, [table.operators.size, table.unsupported.size]]));
+	expect([counts.get("8.6"), counts.get("10.1"), counts.get("11.1")]).toEqual([
+		[145, 36],
+		[150, 46],
+		[159, 42],
+	]);
 });
 
 /** Conditions that a file does not show, or that change no result (random seeds). Q/DQ have findings of their own. */
 const notInFile =
 	"DeformConv DequantizeLinear EyeLike Hardmax If Loop QuantizeLinear RandomNormal RandomNormalLike RandomUniform RandomUniformLike RotaryEmbedding";
 
-it("judges every condition that the newest table knows of, or explains why not", () => {
+it("the newest table judges every condition that the newest table knows of, or explains why not", () => {
 	const judged = new Set([...restrictions.keys(), ...notInFile.split(" ")]);
 	expect([...(tables.at(-1)?.restricted ?? [])].filter((name) => !judged.has(name))).toEqual([]);
 });

@@ -1,5 +1,5 @@
 // SARIF for code scanning: only what the user can mend in the repository, each with a place.
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { renderSarif } from "../../../../src/core/report/exports/sarif.ts";
 import type { ErrorRecord, Finding } from "../../../../src/core/schema/result.ts";
 import { buildResult } from "../../../support/build-result.ts";
@@ -8,64 +8,62 @@ function runOf(parts: { findings?: Finding[]; errors?: ErrorRecord[] }) {
 	return JSON.parse(renderSarif(buildResult({ ...parts, ...(parts.errors ? { outcome: "error" as const } : {}) }))).runs[0];
 }
 
-describe("renderSarif", () => {
-	it("names the place, the problem, the fix, and where to read on", () => {
-		const run = runOf({
-			findings: [
+it("renderSarif names the place, the problem, the fix, and where to read on", () => {
+	const run = runOf({
+		findings: [
+			{
+				code: "dims-unbound",
+				severity: "error",
+				message: "Nothing says how large N is.",
+				fix: "Add dims.N.",
+				model: "net",
+				node: "/conv1",
+				location: { path: "ci/trt gate.yml", line: 7, column: 3 },
+			},
+		],
+	});
+	expect(run.results).toEqual([
+		{
+			ruleId: "dims-unbound",
+			ruleIndex: 0,
+			level: "error",
+			message: { text: "net: Nothing says how large N is. Add dims.N." },
+			locations: [
 				{
-					code: "dims-unbound",
-					severity: "error",
-					message: "Nothing says how large N is.",
-					fix: "Add dims.N.",
-					model: "net",
-					node: "/conv1",
-					location: { path: "ci/trt gate.yml", line: 7, column: 3 },
+					physicalLocation: { artifactLocation: { uri: "ci/trt%20gate.yml" }, region: { startLine: 7, startColumn: 3 } },
+					logicalLocations: [
+						{ fullyQualifiedName: "net", kind: "module" },
+						{ fullyQualifiedName: "/conv1", kind: "element" },
+					],
 				},
 			],
-		});
-		expect(run.results).toEqual([
-			{
-				ruleId: "dims-unbound",
-				ruleIndex: 0,
-				level: "error",
-				message: { text: "net: Nothing says how large N is. Add dims.N." },
-				locations: [
-					{
-						physicalLocation: { artifactLocation: { uri: "ci/trt%20gate.yml" }, region: { startLine: 7, startColumn: 3 } },
-						logicalLocations: [
-							{ fullyQualifiedName: "net", kind: "module" },
-							{ fullyQualifiedName: "/conv1", kind: "element" },
-						],
-					},
-				],
-				partialFingerprints: { "trtgateSubject/v1": "dims-unbound/net//conv1" },
-			},
-		]);
-		expect(run.tool.driver.rules[0].helpUri).toMatch(/docs\/troubleshooting\/preflight\.md#dims-unbound$/);
-	});
+			partialFingerprints: { "trtgateSubject/v1": "dims-unbound/net//conv1" },
+		},
+	]);
+	expect(run.tool.driver.rules[0].helpUri).toMatch(/docs\/troubleshooting\/preflight\.md#dims-unbound$/);
+});
 
-	it("points at the config where nothing better is known, for code scanning refuses a result without a place", () => {
-		const run = runOf({ findings: [{ code: "opset-too-new", severity: "warning", message: "Opset 99." }] });
-		expect(run.results[0].locations).toEqual([{ physicalLocation: { artifactLocation: { uri: "trtgate.yml" } } }]);
-	});
+it("renderSarif points at the config where nothing better is known, for code scanning refuses a result without a place", () => {
+	const run = runOf({ findings: [{ code: "opset-too-new", severity: "warning", message: "Opset 99." }] });
+	expect(run.results[0].locations).toEqual([{ physicalLocation: { artifactLocation: { uri: "trtgate.yml" } } }]);
+});
 
-	it("takes the config's faults for results, the machine's for notifications, GitHub's for neither", () => {
-		const run = runOf({
-			errors: [
-				{ kind: "configuration", code: "config-value", message: "The limit is odd." },
-				{ kind: "runner", code: "tool-crashed", message: "trtexec was ended." },
-				{ kind: "github", code: "github-permission", message: "No right." },
-			],
-		});
-		expect(run.results.map((result: { ruleId: string }) => result.ruleId)).toEqual(["config-value"]);
-		expect(run.tool.driver.rules[0].helpUri).toMatch(/docs\/troubleshooting\.md#config-value$/);
-		expect(run.invocations[0].executionSuccessful).toBe(false);
-		expect(run.invocations[0].toolExecutionNotifications).toMatchObject([{ descriptor: { id: "tool-crashed" } }]);
+it("renderSarif takes the config's faults for results, the machine's for notifications, GitHub's for neither", () => {
+	const run = runOf({
+		errors: [
+			{ kind: "configuration", code: "config-value", message: "The limit is odd." },
+			{ kind: "runner", code: "tool-crashed", message: "trtexec was ended." },
+			{ kind: "github", code: "github-permission", message: "No right." },
+		],
 	});
+	expect(run.results.map((result: { ruleId: string }) => result.ruleId)).toEqual(["config-value"]);
+	expect(run.tool.driver.rules[0].helpUri).toMatch(/docs\/troubleshooting\.md#config-value$/);
+	expect(run.invocations[0].executionSuccessful).toBe(false);
+	expect(run.invocations[0].toolExecutionNotifications).toMatchObject([{ descriptor: { id: "tool-crashed" } }]);
+});
 
-	it("reports that it checked and found nothing", () => {
-		const run = runOf({});
-		expect(run.results).toEqual([]);
-		expect(run.invocations[0].executionSuccessful).toBe(true);
-	});
+it("renderSarif reports that it checked and found nothing", () => {
+	const run = runOf({});
+	expect(run.results).toEqual([]);
+	expect(run.invocations[0].executionSuccessful).toBe(true);
 });

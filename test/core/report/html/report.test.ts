@@ -24,14 +24,14 @@ function named(elements: readonly Element[], ...names: string[]): Element[] {
 }
 
 describe.each(pages)("the page of $name", ({ text, elements, result }) => {
-	it("is one page with one h1 and headings in order", () => {
+	it("the page is one page with one h1 and headings in order", () => {
 		const levels = named(elements, "h1", "h2", "h3", "h4").map((element) => Number(element.name.slice(1)));
 		expect(levels.filter((level) => level === 1)).toHaveLength(1);
 		expect(levels[0]).toBe(1);
 		for (const [index, level] of levels.entries()) expect(level - (levels[index - 1] ?? 0)).toBeLessThanOrEqual(1);
 	});
 
-	it("has landmarks, a language, and a name for every region, drawing and heading that is pointed to", () => {
+	it("the page has landmarks, a language, and a name for every region, drawing and heading that is pointed to", () => {
 		for (const name of ["header", "main", "footer"]) expect(named(elements, name)).toHaveLength(1);
 		expect(named(elements, "html")[0]?.attributes.get("lang")).toBe("en");
 		for (const { attributes } of elements.filter((element) => element.attributes.get("role") === "region"))
@@ -60,7 +60,7 @@ describe.each(pages)("the page of $name", ({ text, elements, result }) => {
 		expect(/https?:\/\/|url\(|@import/.exec(text.replace(/>[^<]*/g, ">").replace(/="[^"]*"/g, ""))).toBeNull();
 	});
 
-	it("runs its one script and no other", () => {
+	it("the page runs its one script and no other", () => {
 		expect(named(elements, "script")).toHaveLength(1);
 		expect(text.includes(`<script>${sortScript}</script>`)).toBe(true);
 		const policy = elements
@@ -78,7 +78,7 @@ describe.each(pages)("the page of $name", ({ text, elements, result }) => {
 		for (const table of named(elements, "table")) expect(table.path.at(-1)).toBe("div");
 	});
 
-	it("draws no coordinate that is not a number", () => {
+	it("the page draws no coordinate that is not a number", () => {
 		const names = ["x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "r", "width", "height", "points", "d"];
 		const wrong = elements.flatMap(({ attributes }) =>
 			names.flatMap((name) => attributes.get(name) ?? []).filter((value) => !/^[-\d.,\sMlmhvz]+$/.test(value)),
@@ -86,122 +86,120 @@ describe.each(pages)("the page of $name", ({ text, elements, result }) => {
 		expect(wrong).toEqual([]);
 	});
 
-	it("names the outcome", () => {
+	it("the page names the outcome", () => {
 		expect(result.outcome === "pass" ? text.includes("passed</span>") : !text.includes('<span class="pill ok">passed</span> <span>')).toBe(
 			true,
 		);
 	});
 });
 
-describe("the page", () => {
-	it("knows the hash of its script", () => {
-		expect(`sha256-${createHash("sha256").update(sortScript).digest("base64")}`).toBe(sortScriptHash);
-	});
+it("the page knows the hash of its script", () => {
+	expect(`sha256-${createHash("sha256").update(sortScript).digest("base64")}`).toBe(sortScriptHash);
+});
 
-	it("never shows an inconclusive verdict in green", () => {
-		expect(page("inconclusive")).toContain('<span class="pill open">inconclusive</span>');
-		expect(page("inconclusive")).not.toMatch(/pill ok">inconclusive|class="(dot|ci) ok"/);
-	});
+it("the page never shows an inconclusive verdict in green", () => {
+	expect(page("inconclusive")).toContain('<span class="pill open">inconclusive</span>');
+	expect(page("inconclusive")).not.toMatch(/pill ok">inconclusive|class="(dot|ci) ok"/);
+});
 
-	it("marks a partial result at the top", () => {
-		expect(page("partial").indexOf("Partial result: the run ended in measure")).toBeLessThan(page("partial").indexOf("<h2"));
-	});
+it("the page marks a partial result at the top", () => {
+	expect(page("partial").indexOf("Partial result: the run ended in measure")).toBeLessThan(page("partial").indexOf("<h2"));
+});
 
-	it("leaves empty sections out", () => {
-		const bare = renderHtml(buildResult({ workloads: [], golden: [], builds: [], files: [], gates: [] }));
-		for (const title of ["Workloads", "Goldens", "Build gate", "Preflight", "Errors", "All checks", "Files:", "How this was decided"])
-			expect(bare).not.toContain(title);
-	});
+it("the page leaves empty sections out", () => {
+	const bare = renderHtml(buildResult({ workloads: [], golden: [], builds: [], files: [], gates: [] }));
+	for (const title of ["Workloads", "Goldens", "Build gate", "Preflight", "Errors", "All checks", "Files:", "How this was decided"])
+		expect(bare).not.toContain(title);
+});
 
-	it("states a CPU's caveat in the headline and over the table, not in every row", () => {
-		const html = page("on-cpu");
-		const headings = html.match(/<h[12][^>]*>[^<]*(<[^/][^>]*>[^<]*)*CPU, not TensorRT/g) ?? [];
-		expect(headings.length).toBeGreaterThan(0);
-		expect(html).toMatch(/<h2[^>]*>Workloads \(CPU, not TensorRT\)<\/h2>/);
-		expect(html).not.toContain("<small>(CPU, not TensorRT");
-	});
+it("the page states a CPU's caveat in the headline and over the table, not in every row", () => {
+	const html = page("on-cpu");
+	const headings = html.match(/<h[12][^>]*>[^<]*(<[^/][^>]*>[^<]*)*CPU, not TensorRT/g) ?? [];
+	expect(headings.length).toBeGreaterThan(0);
+	expect(html).toMatch(/<h2[^>]*>Workloads \(CPU, not TensorRT\)<\/h2>/);
+	expect(html).not.toContain("<small>(CPU, not TensorRT");
+});
 
-	it("draws zone, zero, gate, interval and dot of a row", () => {
-		const forest = /<svg class="forest"[^>]*role="img" aria-label="change \+4\.2 %, 99 % interval \+3\.7 % … \+4\.6 %">.*?<\/svg>/.exec(
-			page("mismatch-and-slowdown"),
-		)?.[0];
-		for (const part of ["zone", "zero", "gate", "ci warn", "dot warn"]) expect(forest).toContain(`class="${part}"`);
-	});
+it("the page draws zone, zero, gate, interval and dot of a row", () => {
+	const forest = /<svg class="forest"[^>]*role="img" aria-label="change \+4\.2 %, 99 % interval \+3\.7 % … \+4\.6 %">.*?<\/svg>/.exec(
+		page("mismatch-and-slowdown"),
+	)?.[0];
+	for (const part of ["zone", "zero", "gate", "ci warn", "dot warn"]) expect(forest).toContain(`class="${part}"`);
+});
 
-	it("draws an arrow for a change beyond the axis", () => {
-		const result = resultCases["mismatch-and-slowdown"] ?? buildResult();
-		const workloads = result.workloads.map((workload) => ({
-			...workload,
-			latency: { ...workload.latency, estimate: 9, interval: [8, 10] as [number, number] },
-		}));
-		expect(renderHtml({ ...result, workloads })).toContain('class="beyond warn"');
-	});
+it("the page draws an arrow for a change beyond the axis", () => {
+	const result = resultCases["mismatch-and-slowdown"] ?? buildResult();
+	const workloads = result.workloads.map((workload) => ({
+		...workload,
+		latency: { ...workload.latency, estimate: 9, interval: [8, 10] as [number, number] },
+	}));
+	expect(renderHtml({ ...result, workloads })).toContain('class="beyond warn"');
+});
 
-	it.each([
-		["every third bin of the clock's tick", 3],
-		["every second", 2],
-	])("draws no comb where bins are narrower than the clock's tick: %s", (_, every) => {
-		const counts = Array.from({ length: 48 }, (_, bin) => (bin % every === 0 ? 100 + bin : 0));
-		const workloads = [buildSlowWorkload({ distribution: { fromMs: 1, toMs: 2, base: counts, head: counts } })];
-		const points = /<polygon class="area base" points="([^"]+)"/.exec(renderHtml(buildResult({ workloads })))?.[1]?.split(" ") ?? [];
-		expect(points.length).toBeGreaterThan(12);
-		expect(points.slice(1, -1).filter((point) => point.endsWith(",182"))).toEqual([]);
-	});
+it.each([
+	["every third bin of the clock's tick", 3],
+	["every second", 2],
+])("the page draws no comb where bins are narrower than the clock's tick: %s", (_, every) => {
+	const counts = Array.from({ length: 48 }, (_, bin) => (bin % every === 0 ? 100 + bin : 0));
+	const workloads = [buildSlowWorkload({ distribution: { fromMs: 1, toMs: 2, base: counts, head: counts } })];
+	const points = /<polygon class="area base" points="([^"]+)"/.exec(renderHtml(buildResult({ workloads })))?.[1]?.split(" ") ?? [];
+	expect(points.length).toBeGreaterThan(12);
+	expect(points.slice(1, -1).filter((point) => point.endsWith(",182"))).toEqual([]);
+});
 
-	it("shows what the GPU did in each run, and its figures in both arms", () => {
-		const text = page("on-watched-gpu");
-		expect(text.match(/The GPU during the runs/g)).toHaveLength(2);
-		const plots = text.match(/<figure class="spark">.*?<\/figure>/g) ?? [];
-		// Six of the workload with hardware counters, four of the other.
-		expect(plots).toHaveLength(10);
-		expect(plots[0]).toContain("<figcaption>SM clock <b>1935 to 1980 MHz</b>");
-		expect(plots[0]?.match(/<circle class="base"/g)).toHaveLength(8);
-		expect(plots[0]?.match(/<circle class="head"/g)).toHaveLength(8);
-		expect(plots[0]).toContain("run 17, head, discarded: 1950 MHz");
-		expect(plots[3]).toContain("<b>743 MiB</b>");
-		expect(plots[4]).toContain("<figcaption>SM utilisation <b>31 %</b>");
-		expect(plots[5]).toContain("<figcaption>memory bandwidth <b>8 %</b>");
-		expect(plots[6]).toContain("<b>1980 MHz</b>");
-		expect(text).toContain('<th scope="row">GPU memory of the run&#39;s own process</th><td class="n">731 MiB</td>');
-		expect(text).toContain('<th scope="row">GPU memory of other processes</th><td class="n">0 B</td>');
-		for (const name of ["SM utilisation", "memory bandwidth", "SM occupancy", "tensor core activity", "time with a kernel running"])
-			expect(text).toContain(`<th scope="row">${name}</th>`);
-		expect(text).toContain('<th scope="row">change in GPU cycles</th><td class="n"></td><td class="n"></td><td class="n">+2.6 %</td>');
-		expect(text).toContain('<th scope="row">clocks limited by</th><td class="wrap">sw-thermal</td>');
-		expect(text).toContain('<th scope="row">GPU readings</th><td class="wrap">198 over 33 runs</td>');
-	});
+it("the page shows what the GPU did in each run, and its figures in both arms", () => {
+	const text = page("on-watched-gpu");
+	expect(text.match(/The GPU during the runs/g)).toHaveLength(2);
+	const plots = text.match(/<figure class="spark">.*?<\/figure>/g) ?? [];
+	// Six of the workload with hardware counters, four of the other.
+	expect(plots).toHaveLength(10);
+	expect(plots[0]).toContain("<figcaption>SM clock <b>1935 to 1980 MHz</b>");
+	expect(plots[0]?.match(/<circle class="base"/g)).toHaveLength(8);
+	expect(plots[0]?.match(/<circle class="head"/g)).toHaveLength(8);
+	expect(plots[0]).toContain("run 17, head, discarded: 1950 MHz");
+	expect(plots[3]).toContain("<b>743 MiB</b>");
+	expect(plots[4]).toContain("<figcaption>SM utilisation <b>31 %</b>");
+	expect(plots[5]).toContain("<figcaption>memory bandwidth <b>8 %</b>");
+	expect(plots[6]).toContain("<b>1980 MHz</b>");
+	expect(text).toContain('<th scope="row">GPU memory of the run&#39;s own process</th><td class="n">731 MiB</td>');
+	expect(text).toContain('<th scope="row">GPU memory of other processes</th><td class="n">0 B</td>');
+	for (const name of ["SM utilisation", "memory bandwidth", "SM occupancy", "tensor core activity", "time with a kernel running"])
+		expect(text).toContain(`<th scope="row">${name}</th>`);
+	expect(text).toContain('<th scope="row">change in GPU cycles</th><td class="n"></td><td class="n"></td><td class="n">+2.6 %</td>');
+	expect(text).toContain('<th scope="row">clocks limited by</th><td class="wrap">sw-thermal</td>');
+	expect(text).toContain('<th scope="row">GPU readings</th><td class="wrap">198 over 33 runs</td>');
+});
 
-	it("reports nothing about a GPU that was not watched", () => {
-		for (const name of ["all-green", "on-cpu", "no-base"])
-			expect(page(name)).not.toMatch(/GPU during the runs|GPU readings|SM clock|limited by/);
-	});
+it("the page reports nothing about a GPU that was not watched", () => {
+	for (const name of ["all-green", "on-cpu", "no-base"])
+		expect(page(name)).not.toMatch(/GPU during the runs|GPU readings|SM clock|limited by/);
+});
 
-	it("survives shapes that no run of ours makes", () => {
-		const result = resultCases["mismatch-and-slowdown"] ?? buildResult();
-		const workloads = result.workloads.map((workload) => ({
-			...workload,
-			runs: workload.runs.map((run) => ({ ...run, pair: 0, medianMs: 0 })),
-			distribution: { fromMs: 5, toMs: 5, base: [0], head: [] },
-			latency: { ...workload.latency, interval: [-1e308, 1e308] as [number, number] },
-		}));
-		expect(() => readMarkup(renderHtml({ ...result, workloads }), "html")).not.toThrow();
-	});
+it("the page survives shapes that no run of ours makes", () => {
+	const result = resultCases["mismatch-and-slowdown"] ?? buildResult();
+	const workloads = result.workloads.map((workload) => ({
+		...workload,
+		runs: workload.runs.map((run) => ({ ...run, pair: 0, medianMs: 0 })),
+		distribution: { fromMs: 5, toMs: 5, base: [0], head: [] },
+		latency: { ...workload.latency, interval: [-1e308, 1e308] as [number, number] },
+	}));
+	expect(() => readMarkup(renderHtml({ ...result, workloads }), "html")).not.toThrow();
+});
 
-	it("of many workloads folds the rows that are unchanged, and all evidence but the first eight", () => {
-		const row = (at: number, make: typeof buildWorkload) => make({ model: `net-${at}`, engine: "fp16", workload: "batch 1" });
-		const workloads = Array.from({ length: 60 }, (_, at) => row(at, at < 20 ? buildSlowWorkload : buildWorkload));
-		const all = readMarkup(renderHtml(buildResult({ workloads })), "html");
-		const links = all.filter(({ attributes }) => /^#workload-\d+$/.test(attributes.get("href") ?? ""));
-		expect([true, false].map((folded) => links.filter(({ path }) => path.includes("details") === folded).length)).toEqual([40, 20]);
-		expect(all.filter(({ attributes }) => attributes.get("class") === "workload")).toHaveLength(8);
-	});
+it("the page of many workloads folds the rows that are unchanged, and all evidence but the first eight", () => {
+	const row = (at: number, make: typeof buildWorkload) => make({ model: `net-${at}`, engine: "fp16", workload: "batch 1" });
+	const workloads = Array.from({ length: 60 }, (_, at) => row(at, at < 20 ? buildSlowWorkload : buildWorkload));
+	const all = readMarkup(renderHtml(buildResult({ workloads })), "html");
+	const links = all.filter(({ attributes }) => /^#workload-\d+$/.test(attributes.get("href") ?? ""));
+	expect([true, false].map((folded) => links.filter(({ path }) => path.includes("details") === folded).length)).toEqual([40, 20]);
+	expect(all.filter(({ attributes }) => attributes.get("class") === "workload")).toHaveLength(8);
+});
 
-	it("of 300 workloads is below 10 MB and drawn in a moment", () => {
-		const started = performance.now();
-		const text = renderHtml(resultCases["many-workloads"] ?? buildResult());
-		expect(text.length).toBeLessThan(10e6);
-		expect(performance.now() - started).toBeLessThan(5000);
-	});
+it("the page of 300 workloads is below 10 MB and drawn in a moment", () => {
+	const started = performance.now();
+	const text = renderHtml(resultCases["many-workloads"] ?? buildResult());
+	expect(text.length).toBeLessThan(10e6);
+	expect(performance.now() - started).toBeLessThan(5000);
 });
 
 /** WCAG 2.2 contrast of two sRGB colours. */
@@ -228,11 +226,11 @@ describe.each(Object.entries(palettes))("the %s palette", (_, palette) => {
 		["ok", "okbg"],
 		["open", "openbg"],
 		["a1", "bg"],
-	] as const)("shows %s on %s with a contrast of 4.5 or more", (text, ground) => {
+	] as const)("the page shows %s on %s with a contrast of 4.5 or more", (text, ground) => {
 		expect(contrast(palette[text], palette[ground])).toBeGreaterThanOrEqual(4.5);
 	});
 
-	it("shows another result first where one opens the page", () => {
+	it("the page shows another result first where one opens the page", () => {
 		const recorded = buildResult({ outcome: "warn", notes: ["Recorded earlier."] });
 		const all = renderHtml(buildResult({ outcome: "pass", notes: ["Live."] }), undefined, [recorded]);
 		expect(all.indexOf("Recorded earlier.")).toBeGreaterThan(0);

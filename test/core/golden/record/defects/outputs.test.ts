@@ -1,5 +1,5 @@
 // Defects of outputs do what they say, and mean nothing where they cannot.
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { damageOutput, type OutputDefectKind } from "../../../../../src/core/golden/record/defects/outputs.ts";
 import { float32, int64, zeros } from "../../../../support/golden-tensors.ts";
 
@@ -9,48 +9,46 @@ const scores = float32([1, 2, 3, 4, 5, 6], [2, 3]);
 /** One picture, two channels of two by three pixels: the channels are the shortest axis. */
 const picture = float32([1, 2, 3, 4, 5, 6, 10, 20, 30, 40, 50, 60], [1, 2, 3, 2]);
 
-describe("damageOutput", () => {
-	it.each<[OutputDefectKind, number[]]>([
-		["output-scale-up", [1.5, 3, 4.5, 6, 7.5, 9]],
-		["output-sign", [-1, -2, -3, -4, -5, -6]],
-		["output-zero", [0, 0, 0, 0, 0, 0]],
-		["output-mean", [3.5, 3.5, 3.5, 3.5, 3.5, 3.5]],
-		["channel-zero", [1, 2, 0, 4, 5, 0]],
-		["channels-swapped", [1, 3, 2, 4, 6, 5]],
-		["channels-shuffled", [2, 3, 1, 5, 6, 4]],
-		["half-the-channels-shuffled", [1, 3, 2, 4, 6, 5]],
-	])("%s", (kind, expected) => {
-		const [damaged] = damageOutput([scores], kind) ?? [];
-		expect(numbers(damaged!.data)).toEqual(expected);
-	});
+it.each<[OutputDefectKind, number[]]>([
+	["output-scale-up", [1.5, 3, 4.5, 6, 7.5, 9]],
+	["output-sign", [-1, -2, -3, -4, -5, -6]],
+	["output-zero", [0, 0, 0, 0, 0, 0]],
+	["output-mean", [3.5, 3.5, 3.5, 3.5, 3.5, 3.5]],
+	["channel-zero", [1, 2, 0, 4, 5, 0]],
+	["channels-swapped", [1, 3, 2, 4, 6, 5]],
+	["channels-shuffled", [2, 3, 1, 5, 6, 4]],
+	["half-the-channels-shuffled", [1, 3, 2, 4, 6, 5]],
+])("damageOutput %s", (kind, expected) => {
+	const [damaged] = damageOutput([scores], kind) ?? [];
+	expect(numbers(damaged!.data)).toEqual(expected);
+});
 
-	it("adds 5 % of noise", () => {
-		const large = float32(Array.from({ length: 4000 }, (_, at) => 1 + (at % 7)));
-		const [noisy] = damageOutput([large], "output-noise") ?? [];
-		const [before, after] = [numbers(large.data), numbers(noisy!.data)];
-		const squares = before.map((value, at) => ((after[at]! - value) / value) ** 2);
-		expect(Math.sqrt(squares.reduce((sum, value) => sum + value, 0) / squares.length)).toBeCloseTo(0.05, 2);
-	});
+it("damageOutput adds 5 % of noise", () => {
+	const large = float32(Array.from({ length: 4000 }, (_, at) => 1 + (at % 7)));
+	const [noisy] = damageOutput([large], "output-noise") ?? [];
+	const [before, after] = [numbers(large.data), numbers(noisy!.data)];
+	const squares = before.map((value, at) => ((after[at]! - value) / value) ** 2);
+	expect(Math.sqrt(squares.reduce((sum, value) => sum + value, 0) / squares.length)).toBeCloseTo(0.05, 2);
+});
 
-	it("moves whole channels of a picture", () => {
-		const [damaged] = damageOutput([picture], "channels-swapped") ?? [];
-		expect(numbers(damaged!.data)).toEqual([10, 20, 30, 40, 50, 60, 1, 2, 3, 4, 5, 6]);
-	});
+it("damageOutput moves whole channels of a picture", () => {
+	const [damaged] = damageOutput([picture], "channels-swapped") ?? [];
+	expect(numbers(damaged!.data)).toEqual([10, 20, 30, 40, 50, 60, 1, 2, 3, 4, 5, 6]);
+});
 
-	it("gives each case the output of the next", () => {
-		const other = float32([9, 8, 7, 6, 5, 4], [2, 3]);
-		expect(damageOutput([scores, other], "other-case")).toEqual([other, scores]);
-	});
+it("damageOutput gives each case the output of the next", () => {
+	const other = float32([9, 8, 7, 6, 5, 4], [2, 3]);
+	expect(damageOutput([scores, other], "other-case")).toEqual([other, scores]);
+});
 
-	it.each<[string, OutputDefectKind, ReturnType<typeof float32>[]]>([
-		["one case", "other-case", [scores]],
-		["cases of other shapes", "other-case", [scores, picture]],
-		["one number", "channels-swapped", [float32([1])]],
-		["no elements", "output-zero", [zeros("float32", [0])]],
-		["integers", "output-sign", [int64([1n, 2n])]],
-		["labels of pixels", "channels-swapped", [int64([1n, 2n, 3n, 4n], [1, 2, 2])]],
-		["a map of one channel", "channels-swapped", [zeros("float32", [1, 1, 8, 8])]],
-	])("means nothing for %s", (_, kind, tensors) => {
-		expect(damageOutput(tensors, kind)).toBeNull();
-	});
+it.each<[string, OutputDefectKind, ReturnType<typeof float32>[]]>([
+	["one case", "other-case", [scores]],
+	["cases of other shapes", "other-case", [scores, picture]],
+	["one number", "channels-swapped", [float32([1])]],
+	["no elements", "output-zero", [zeros("float32", [0])]],
+	["integers", "output-sign", [int64([1n, 2n])]],
+	["labels of pixels", "channels-swapped", [int64([1n, 2n, 3n, 4n], [1, 2, 2])]],
+	["a map of one channel", "channels-swapped", [zeros("float32", [1, 1, 8, 8])]],
+])("damageOutput means nothing for %s", (_, kind, tensors) => {
+	expect(damageOutput(tensors, kind)).toBeNull();
 });

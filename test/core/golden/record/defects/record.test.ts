@@ -43,23 +43,23 @@ describe("watchDefect", () => {
 		["what fp16 lets through", 5e-2, {}, { fp32: "noticed", fp16: "missed" }],
 		["what all notice", 0.5, {}, { fp32: "noticed", fp16: "noticed" }],
 		["what the measured rounding hides", 5e-2, { fp16: { y: { relativeL2: 2e-2, maxAbs: 0 } } }, { fp32: "noticed", fp16: "unmoved" }],
-	])("tells %s", (_, by, rounding, states) => {
+	])("watchDefect tells %s", (_, by, rounding, states) => {
 		expect(see(by, rounding).states).toEqual(states);
 	});
 
-	it("needs no further case once all is settled", () => {
+	it("watchDefect needs no further case once all is settled", () => {
 		const watch = watchDefect(trialOf(cases, limits(1e-3, 1e-1)));
 		expect(watch.see(1, { y: float32([0, 0, 0]) })).toBe(true);
 		expect(watch.verdict()).toMatchObject({ states: { fp32: "noticed", fp16: "noticed" }, change: 1, output: "y" });
 	});
 
-	it("takes what hardly moves in three cases not to move in the others", () => {
+	it("watchDefect takes what hardly moves in three cases not to move in the others", () => {
 		const many = [...cases, ...cases];
 		const watch = watchDefect(trialOf(many, limits(1e-3, 1e-1)));
 		expect(many.map(({ y }, index) => watch.see(index, { y }))).toEqual([false, false, true, true]);
 	});
 
-	it("asks comparators of the whole set after the last case", () => {
+	it("watchDefect asks comparators of the whole set after the last case", () => {
 		const vectors = [
 			[1, 0, 0],
 			[0.9, 0.1, 0],
@@ -71,7 +71,7 @@ describe("watchDefect", () => {
 		expect(watch.verdict().states).toEqual({ fp32: "noticed", fp16: "noticed" });
 	});
 
-	it("counts any difference of integers", () => {
+	it("watchDefect counts any difference of integers", () => {
 		const watch = watchDefect(trialOf([{ n: int64([1n, 2n]) }], {}));
 		watch.see(0, { n: int64([1n, 3n]) });
 		expect(watch.verdict().states).toEqual({ fp32: "noticed", fp16: "noticed" });
@@ -98,7 +98,7 @@ describe("the record of the trial", () => {
 		tried("d", verdict("noticed"), { kind: "tensor-zero", first: false }),
 	]);
 
-	it("counts by kind, names what was missed and what moves nothing", () => {
+	it("the record of the trial counts by kind, names what was missed and what moves nothing", () => {
 		expect(record).toMatchObject({
 			tested: 6,
 			unseen: ["c"],
@@ -116,14 +116,14 @@ describe("the record of the trial", () => {
 		expect(sharesAt(record, "fp32")).toMatchObject({ weights: { tried: 5, moving: 3, noticed: 2 }, from: 1 });
 	});
 
-	it("fits the schema of manifests, also where a model broke", () => {
+	it("the record of the trial fits the schema of manifests, also where a model broke", () => {
 		const broken = withWeightDefects(record, [tried("b", brokenVerdict(trialOf(cases, {})))]);
 		const manifest = { ...manifestOf(cases[0]!, limits(1, 1)), sensitivity: broken };
 		expect(validate(manifest), JSON.stringify(validate.errors)).toBe(true);
 		expect(JSON.parse(JSON.stringify(broken))).toEqual(broken);
 	});
 
-	it("reports what it notices, from which size on, what it misses and what no case depends on", () => {
+	it("the record of the trial reports what it notices, from which size on, what it misses and what no case depends on", () => {
 		expect(describeSensitivity({ ...record, state: "sampled" })).toEqual([
 			"6 of 8 defects of 4 weight tensors were tried, drawn over all layers.",
 			'At fp32 it notices 2 of 3 defects that move an output beyond its rounding, and any tensor, row or channel that is wrong by 100 % or more; not: "b" scaled by 1.5 (an output moves by 0.1).',
@@ -136,7 +136,7 @@ describe("the record of the trial", () => {
 		["all that move are noticed", limits(1e-6, 1e-2), []],
 		["the limit at fp16 lets too much through", limits(1e-6, 2), ["fp16"]],
 		["no limit holds anything back", limits(2, 2), ["fp32", "fp16"]],
-	])("finds that %s", (_, specs, short) => {
+	])("the record of the trial finds that %s", (_, specs, short) => {
 		const of = withOutputDefects(record, tryOutputDefects(trialOf(cases, specs)));
 		const without = {
 			...of,
@@ -156,20 +156,20 @@ describe("the record of the trial", () => {
 		["unfinished", true],
 		["sampled", false],
 		["complete", false],
-	] as const)("says of a golden whose test is %s that it is unfinished: %s", (state, says) => {
+	] as const)("the record of the trial says of a golden whose test is %s that it is unfinished: %s", (state, says) => {
 		const manifest = { ...manifestOf(cases[0]!), sensitivity: { ...empty, state } };
 		expect(unfinishedNote(manifest) !== null).toBe(says);
 		expect(unfinishedNote(manifestOf(cases[0]!))).toBeNull();
 	});
 
-	it("leaves an output that never varies out of the count", () => {
+	it("the record of the trial leaves an output that never varies out of the count", () => {
 		const withMask = cases.map((outputs) => ({ ...outputs, mask: float32([1, 1, 1]) }));
 		const tried = tryOutputDefects(trialOf(withMask, limits(1e-6, 1e-2)));
 		expect(tried.length).toBeGreaterThan(0);
 		expect(tried.filter(({ output }) => output === "mask")).toEqual([]);
 	});
 
-	it("tries the outputs anew without counting twice", () => {
+	it("the record of the trial tries the outputs anew without counting twice", () => {
 		const found = tryOutputDefects(trialOf(cases, limits(2, 2)));
 		const once = withOutputDefects(record, found);
 		expect(withOutputDefects(once, found)).toEqual(once);

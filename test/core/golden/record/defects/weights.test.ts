@@ -37,55 +37,53 @@ function damage(tensor: Tensor, of: WeightDefect): Tensor {
 const numbers = ({ data }: Tensor): number[] => [...new Float32Array(data.slice().buffer)];
 const matrix = float32([1, 2, 3, 4, 5, 6], [2, 3]);
 
-describe("damageWeights", () => {
-	it.each<[WeightDefectKind, Partial<WeightDefect>, number[]]>([
-		["tensor-zero", {}, [0, 0, 0, 0, 0, 0]],
-		["tensor-scale", {}, [1.5, 3, 4.5, 6, 7.5, 9]],
-		["row-zero", { axis: 0, row: 1 }, [1, 2, 3, 0, 0, 0]],
-		["row-zero", { axis: 1, row: 1 }, [1, 0, 3, 4, 0, 6]],
-		["row-scale", { axis: 1, row: 2 }, [1, 2, 4.5, 4, 5, 9]],
-		["rows-permuted", { axis: 0 }, [4, 5, 6, 1, 2, 3]],
-		["rows-permuted", { axis: 1 }, [2, 3, 1, 5, 6, 4]],
-	])("%s %j", (kind, more, expected) => {
-		expect(numbers(damage(matrix, defect(kind, more)))).toEqual(expected);
-	});
+it.each<[WeightDefectKind, Partial<WeightDefect>, number[]]>([
+	["tensor-zero", {}, [0, 0, 0, 0, 0, 0]],
+	["tensor-scale", {}, [1.5, 3, 4.5, 6, 7.5, 9]],
+	["row-zero", { axis: 0, row: 1 }, [1, 2, 3, 0, 0, 0]],
+	["row-zero", { axis: 1, row: 1 }, [1, 0, 3, 4, 0, 6]],
+	["row-scale", { axis: 1, row: 2 }, [1, 2, 4.5, 4, 5, 9]],
+	["rows-permuted", { axis: 0 }, [4, 5, 6, 1, 2, 3]],
+	["rows-permuted", { axis: 1 }, [2, 3, 1, 5, 6, 4]],
+])("damageWeights %s %j", (kind, more, expected) => {
+	expect(numbers(damage(matrix, defect(kind, more)))).toEqual(expected);
+});
 
-	it.each<[WeightDType, WeightDefectKind, number]>([
-		["float32", "tensor-noise", 0.1],
-		["float64", "tensor-noise", 0.1],
-		["float16", "tensor-noise", 0.1],
-		["bfloat16", "tensor-noise", 0.5],
-		["float32", "tensor-coarse", 0.3],
-		["float16", "tensor-coarse", 0.3],
-		["int8", "tensor-scale", 0.5],
-		["uint8", "tensor-scale", 0.5],
-	])("makes %s as wrong as %s claims", (dtype, kind, slack) => {
-		const centre = dtype === "uint8" ? 128 : 0;
-		const weights = encodeTensor(dtype, [500], (index) => centre + Math.sin(index * 1.7) * (dtype.endsWith("int8") ? 60 : 3));
-		const got = damage(weights, defect(kind));
-		const scale =
-			centre === 0
-				? 1
-				: (distance(
-						weights,
-						encodeTensor(dtype, [500], () => centre),
-					)?.relativeL2 ?? 1);
-		const size = (distance(weights, got)?.relativeL2 ?? Number.NaN) / scale;
-		expect(Math.abs(size / weightDefectSizes[kind] - 1)).toBeLessThan(slack);
-	});
+it.each<[WeightDType, WeightDefectKind, number]>([
+	["float32", "tensor-noise", 0.1],
+	["float64", "tensor-noise", 0.1],
+	["float16", "tensor-noise", 0.1],
+	["bfloat16", "tensor-noise", 0.5],
+	["float32", "tensor-coarse", 0.3],
+	["float16", "tensor-coarse", 0.3],
+	["int8", "tensor-scale", 0.5],
+	["uint8", "tensor-scale", 0.5],
+])("damageWeights makes %s as wrong as %s claims", (dtype, kind, slack) => {
+	const centre = dtype === "uint8" ? 128 : 0;
+	const weights = encodeTensor(dtype, [500], (index) => centre + Math.sin(index * 1.7) * (dtype.endsWith("int8") ? 60 : 3));
+	const got = damage(weights, defect(kind));
+	const scale =
+		centre === 0
+			? 1
+			: (distance(
+					weights,
+					encodeTensor(dtype, [500], () => centre),
+				)?.relativeL2 ?? 1);
+	const size = (distance(weights, got)?.relativeL2 ?? Number.NaN) / scale;
+	expect(Math.abs(size / weightDefectSizes[kind] - 1)).toBeLessThan(slack);
+});
 
-	it("leaves zeros and what is not finite, and reports it", () => {
-		const dull = float32([0, -0, Number.NaN, Number.POSITIVE_INFINITY]);
-		const { bytes, changed } = damageWeights(dull.data, { dtype: "float32", dims: [4] }, defect("tensor-noise"));
-		expect({ bytes, changed }).toEqual({ bytes: dull.data, changed: false });
-	});
+it("damageWeights leaves zeros and what is not finite, and reports it", () => {
+	const dull = float32([0, -0, Number.NaN, Number.POSITIVE_INFINITY]);
+	const { bytes, changed } = damageWeights(dull.data, { dtype: "float32", dims: [4] }, defect("tensor-noise"));
+	expect({ bytes, changed }).toEqual({ bytes: dull.data, changed: false });
+});
 
-	it("draws other signs for another tensor or seed, and the same for the same", () => {
-		const noisy = (of: Partial<WeightDefect>) => numbers(damage(matrix, defect("tensor-noise", of)));
-		expect(noisy({})).toEqual(noisy({}));
-		expect(noisy({ index: 1 })).not.toEqual(noisy({}));
-		expect(noisy({ seed: 2 })).not.toEqual(noisy({}));
-	});
+it("damageWeights draws other signs for another tensor or seed, and the same for the same", () => {
+	const noisy = (of: Partial<WeightDefect>) => numbers(damage(matrix, defect("tensor-noise", of)));
+	expect(noisy({})).toEqual(noisy({}));
+	expect(noisy({ index: 1 })).not.toEqual(noisy({}));
+	expect(noisy({ seed: 2 })).not.toEqual(noisy({}));
 });
 
 describe("planDefects", () => {
@@ -98,7 +96,7 @@ describe("planDefects", () => {
 	const model = readOnnx(memorySource(onnx({ nodes })), "m.onnx");
 	const place = (name: string, dims: number[]) => ({ name, dtype: "float32" as const, dims, file: null, offset: 0, bytes: 4 });
 
-	it("gives every tensor one defect a round, so that a cut anywhere leaves a fair sample", () => {
+	it("planDefects gives every tensor one defect a round, so that a cut anywhere leaves a fair sample", () => {
 		fc.assert(
 			fc.property(fc.integer({ min: 1, max: 60 }), fc.nat(), (tensors, seed) => {
 				const places = Array.from({ length: tensors }, (_, index) => place(`w${index}`, [4, 4]));
@@ -115,7 +113,7 @@ describe("planDefects", () => {
 		);
 	});
 
-	it("takes the axis of the output channels for rows", () => {
+	it("planDefects takes the axis of the output channels for rows", () => {
 		const places = [
 			place("matrix", [8, 4]),
 			place("kernel", [6, 3, 2, 2]),
@@ -127,29 +125,27 @@ describe("planDefects", () => {
 		expect(Object.fromEntries(axes)).toEqual({ matrix: 1, kernel: 0, up: 1, dense: 0, one: 2 });
 	});
 
-	it("tries no rows where there is one", () => {
+	it("planDefects tries no rows where there is one", () => {
 		const kinds = planDefects([place("bias", [1])], { model, seed: 1 }).map(({ kind }) => kind);
 		expect(kinds.filter((kind) => kind.startsWith("row"))).toEqual([]);
 		expect(kinds).toHaveLength(4);
 	});
 });
 
-describe("nudgeWeights", () => {
-	it("moves each number to the float above or below, and nothing else", () => {
-		const exact = [0, -0, Number.POSITIVE_INFINITY, Number.NaN, 1e-40];
-		const before = new Uint32Array(float32([...Array.from({ length: 200 }, (_, at) => Math.sin(at + 1)), ...exact]).data.slice().buffer);
-		const after = new Uint32Array(nudgeWeights(new Uint8Array(before.buffer)).slice().buffer);
-		const moved = [...after].map((pattern, at) => pattern - before[at]!);
-		expect(new Set(moved.slice(0, 200))).toEqual(new Set([1, -1]));
-		expect(moved.slice(200)).toEqual(exact.map(() => 0));
-	});
+it("nudgeWeights moves each number to the float above or below, and nothing else", () => {
+	const exact = [0, -0, Number.POSITIVE_INFINITY, Number.NaN, 1e-40];
+	const before = new Uint32Array(float32([...Array.from({ length: 200 }, (_, at) => Math.sin(at + 1)), ...exact]).data.slice().buffer);
+	const after = new Uint32Array(nudgeWeights(new Uint8Array(before.buffer)).slice().buffer);
+	const moved = [...after].map((pattern, at) => pattern - before[at]!);
+	expect(new Set(moved.slice(0, 200))).toEqual(new Set([1, -1]));
+	expect(moved.slice(200)).toEqual(exact.map(() => 0));
+});
 
-	it.each([
-		["a matrix", "float32", [3, 4], true],
-		["a vector, which may hold sizes", "float32", [4], false],
-		["fp16, whose last digit is large", "float16", [3, 4], false],
-		["integers", "int8", [3, 4], false],
-	] as const)("of %s: %s %s: %s", (_, dtype, dims, can) => {
-		expect(canNudge({ dtype, dims })).toBe(can);
-	});
+it.each([
+	["a matrix", "float32", [3, 4], true],
+	["a vector, which may hold sizes", "float32", [4], false],
+	["fp16, whose last digit is large", "float16", [3, 4], false],
+	["integers", "int8", [3, 4], false],
+] as const)("nudgeWeights of %s: %s %s: %s", (_, dtype, dims, can) => {
+	expect(canNudge({ dtype, dims })).toBe(can);
 });

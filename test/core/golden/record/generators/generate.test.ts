@@ -14,114 +14,106 @@ import type { DType } from "../../../../../src/core/schema/golden.ts";
 
 const turn = (caseIndex: number, seed = 1) => ({ seed, caseIndex, inputIndex: 0 });
 
-describe("encodeTensor", () => {
-	it("writes every binary16 back as it was read", () => {
-		const patterns = Uint16Array.from({ length: 65_536 }, (_, bits) => bits);
-		const values = new Float32Array(patterns.length);
-		decodeHalf(patterns, values);
-		const wrong = patterns.filter((bits) => !Number.isNaN(values[bits]) && halfBits(values[bits] ?? 0) !== bits);
-		expect([...wrong]).toEqual([]);
-	});
-
-	it("rounds to the nearer binary16 and bfloat16", () => {
-		const read = (decode: typeof decodeHalf, bits: number): number => {
-			const out = new Float32Array(1);
-			decode(Uint16Array.of(bits), out);
-			return out[0] ?? Number.NaN;
-		};
-		fc.assert(
-			fc.property(fc.float({ noNaN: true, noDefaultInfinity: true, min: -60_000, max: 60_000 }), (value) => {
-				const half = Math.abs(read(decodeHalf, halfBits(value)) - value);
-				expect(half).toBeLessThanOrEqual(Math.max(2 ** -25, Math.abs(value) * 2 ** -11));
-				const brain = Math.abs(read(decodeBrainFloat, brainFloatBits(value)) - value);
-				expect(brain).toBeLessThanOrEqual(Math.max(2 ** -134, Math.abs(value) * 2 ** -8));
-			}),
-		);
-	});
-
-	it("refuses a type that it has no numbers for", () => {
-		expect(() => encodeTensor("complex" as DType, [1], () => 0)).toThrow(RangeError);
-	});
+it("encodeTensor writes every binary16 back as it was read", () => {
+	const patterns = Uint16Array.from({ length: 65_536 }, (_, bits) => bits);
+	const values = new Float32Array(patterns.length);
+	decodeHalf(patterns, values);
+	const wrong = patterns.filter((bits) => !Number.isNaN(values[bits]) && halfBits(values[bits] ?? 0) !== bits);
+	expect([...wrong]).toEqual([]);
 });
 
-describe("imageValues", () => {
-	it.each([
-		["first", [2, 3, 40, 24]],
-		["last", [2, 40, 24, 3]],
-	])("lie from 0 to 1, are smooth but for edges, and differ by channel (%s)", (_, shape) => {
-		const values = imageValues(shape, splitMix64(3));
-		expect(values).toHaveLength(2 * 3 * 40 * 24);
-		expect(values.every((value) => value >= 0 && value <= 1)).toBe(true);
-		expect(new Set(values).size).toBeGreaterThan(1000);
-		const step = shape[1] === 3 ? 1 : 3;
-		const jumps = Array.from(values.slice(0, 900), (value, index) => Math.abs(value - (values[index + step] ?? value)));
-		const small = jumps.filter((jump) => jump < 0.1).length / jumps.length;
-		expect(small).toBeGreaterThan(0.8);
-		expect(Math.max(...jumps)).toBeGreaterThan(0.1);
-	});
+it("encodeTensor rounds to the nearer binary16 and bfloat16", () => {
+	const read = (decode: typeof decodeHalf, bits: number): number => {
+		const out = new Float32Array(1);
+		decode(Uint16Array.of(bits), out);
+		return out[0] ?? Number.NaN;
+	};
+	fc.assert(
+		fc.property(fc.float({ noNaN: true, noDefaultInfinity: true, min: -60_000, max: 60_000 }), (value) => {
+			const half = Math.abs(read(decodeHalf, halfBits(value)) - value);
+			expect(half).toBeLessThanOrEqual(Math.max(2 ** -25, Math.abs(value) * 2 ** -11));
+			const brain = Math.abs(read(decodeBrainFloat, brainFloatBits(value)) - value);
+			expect(brain).toBeLessThanOrEqual(Math.max(2 ** -134, Math.abs(value) * 2 ** -8));
+		}),
+	);
 });
 
-describe("parseGenerator", () => {
-	it.each([
-		["image=image", "image", "image"],
-		["a=b=uniform:-1..1", "a=b", "uniform:-1..1"],
-		["ids=tokens:0..30521", "ids", "tokens:0..30521"],
-		["x=normal+boundary", "x", "normal+boundary"],
-	])("reads %s", (text, input, kinds) => {
-		const parsed = parseGenerator(text);
-		expect(parsed).toMatchObject({ state: "ok", input });
-		if (parsed.state === "ok") expect(formatGenerator(parsed.specs)).toBe(kinds);
-	});
-
-	it.each([
-		["normal", /names no input/],
-		["x=norml", /did you mean normal/],
-		["x=normal:0..1", /takes no range/],
-		["x=uniform:5..1", /no range/],
-		["x=tokens:a..b", /no range/],
-	])("refuses %s", (text, problem) => {
-		expect(parseGenerator(text)).toMatchObject({ state: "wrong", problem: expect.stringMatching(problem) });
-	});
+it("encodeTensor refuses a type that it has no numbers for", () => {
+	expect(() => encodeTensor("complex" as DType, [1], () => 0)).toThrow(RangeError);
 });
 
-describe("generateInput", () => {
-	it("gives the same bytes for a seed, others for another seed or case", () => {
-		const input = { name: "x", dtype: "float32", shape: [3, 5], specs: [{ kind: "normal" }] } as const;
-		const bytes = (seed: number, index: number): string => Buffer.from(generateInput(input, turn(index, seed)).tensor.data).toString("hex");
-		expect(bytes(1, 0)).toBe(bytes(1, 0));
-		expect(new Set([bytes(1, 0), bytes(1, 1), bytes(2, 0)]).size).toBe(3);
-	});
+it.each([
+	["first", [2, 3, 40, 24]],
+	["last", [2, 40, 24, 3]],
+])("imageValues lie from 0 to 1, are smooth but for edges, and differ by channel (%s)", (_, shape) => {
+	const values = imageValues(shape, splitMix64(3));
+	expect(values).toHaveLength(2 * 3 * 40 * 24);
+	expect(values.every((value) => value >= 0 && value <= 1)).toBe(true);
+	expect(new Set(values).size).toBeGreaterThan(1000);
+	const step = shape[1] === 3 ? 1 : 3;
+	const jumps = Array.from(values.slice(0, 900), (value, index) => Math.abs(value - (values[index + step] ?? value)));
+	const small = jumps.filter((jump) => jump < 0.1).length / jumps.length;
+	expect(small).toBeGreaterThan(0.8);
+	expect(Math.max(...jumps)).toBeGreaterThan(0.1);
+});
 
-	it.each<[DType, Parameters<typeof generateInput>[0]["specs"], [number, number]]>([
-		["int64", [{ kind: "tokens", range: [5, 9] }], [5, 9]],
-		["uint8", [{ kind: "image" }], [0, 255]],
-		["float16", [{ kind: "uniform", range: [-2, 3] }], [-2, 3]],
-		["int32", [{ kind: "boundary", range: [0, 99] }], [0, 99]],
-		["bool", [{ kind: "boundary" }], [0, 1]],
-	])("keeps %s within its range", (dtype, specs, [low, high]) => {
-		for (const index of [0, 1, 2, 3]) {
-			const { tensor } = generateInput({ name: "x", dtype, shape: [1, 3, 16, 16], specs }, turn(index));
-			const { min, max, nan, inf } = tensorStatistics(tensor);
-			expect([nan, inf]).toEqual([0, 0]);
-			expect(min).toBeGreaterThanOrEqual(low);
-			expect(max).toBeLessThanOrEqual(high);
-		}
-	});
+it.each([
+	["image=image", "image", "image"],
+	["a=b=uniform:-1..1", "a=b", "uniform:-1..1"],
+	["ids=tokens:0..30521", "ids", "tokens:0..30521"],
+	["x=normal+boundary", "x", "normal+boundary"],
+])("parseGenerator reads %s", (text, input, kinds) => {
+	const parsed = parseGenerator(text);
+	expect(parsed).toMatchObject({ state: "ok", input });
+	if (parsed.state === "ok") expect(formatGenerator(parsed.specs)).toBe(kinds);
+});
 
-	it("goes through the boundaries by turns: zeros, ones, signs, denormals, the largest of fp16 and fp32", () => {
-		const input = { name: "x", dtype: "float32", shape: [4], specs: [{ kind: "boundary" }] } as const;
-		const made = [0, 1, 2, 3, 4, 5, 6].map((index) => generateInput(input, turn(index)));
-		expect(made.map(({ kind }) => kind)).toEqual(["zeros", "ones", "signs", "denormals", "half-max", "max", "zeros"]);
-		expect(made.map(({ tensor }) => tensorStatistics(tensor).max)).toEqual([
-			0,
-			1,
-			1,
-			expect.closeTo(1e-40, 42),
-			65_504,
-			3.4028234663852886e38,
-			0,
-		]);
-	});
+it.each([
+	["normal", /names no input/],
+	["x=norml", /did you mean normal/],
+	["x=normal:0..1", /takes no range/],
+	["x=uniform:5..1", /no range/],
+	["x=tokens:a..b", /no range/],
+])("parseGenerator refuses %s", (text, problem) => {
+	expect(parseGenerator(text)).toMatchObject({ state: "wrong", problem: expect.stringMatching(problem) });
+});
+
+it("generateInput gives the same bytes for a seed, others for another seed or case", () => {
+	const input = { name: "x", dtype: "float32", shape: [3, 5], specs: [{ kind: "normal" }] } as const;
+	const bytes = (seed: number, index: number): string => Buffer.from(generateInput(input, turn(index, seed)).tensor.data).toString("hex");
+	expect(bytes(1, 0)).toBe(bytes(1, 0));
+	expect(new Set([bytes(1, 0), bytes(1, 1), bytes(2, 0)]).size).toBe(3);
+});
+
+it.each<[DType, Parameters<typeof generateInput>[0]["specs"], [number, number]]>([
+	["int64", [{ kind: "tokens", range: [5, 9] }], [5, 9]],
+	["uint8", [{ kind: "image" }], [0, 255]],
+	["float16", [{ kind: "uniform", range: [-2, 3] }], [-2, 3]],
+	["int32", [{ kind: "boundary", range: [0, 99] }], [0, 99]],
+	["bool", [{ kind: "boundary" }], [0, 1]],
+])("generateInput keeps %s within its range", (dtype, specs, [low, high]) => {
+	for (const index of [0, 1, 2, 3]) {
+		const { tensor } = generateInput({ name: "x", dtype, shape: [1, 3, 16, 16], specs }, turn(index));
+		const { min, max, nan, inf } = tensorStatistics(tensor);
+		expect([nan, inf]).toEqual([0, 0]);
+		expect(min).toBeGreaterThanOrEqual(low);
+		expect(max).toBeLessThanOrEqual(high);
+	}
+});
+
+it("generateInput goes through the boundaries by turns: zeros, ones, signs, denormals, the largest of fp16 and fp32", () => {
+	const input = { name: "x", dtype: "float32", shape: [4], specs: [{ kind: "boundary" }] } as const;
+	const made = [0, 1, 2, 3, 4, 5, 6].map((index) => generateInput(input, turn(index)));
+	expect(made.map(({ kind }) => kind)).toEqual(["zeros", "ones", "signs", "denormals", "half-max", "max", "zeros"]);
+	expect(made.map(({ tensor }) => tensorStatistics(tensor).max)).toEqual([
+		0,
+		1,
+		1,
+		expect.closeTo(1e-40, 42),
+		65_504,
+		3.4028234663852886e38,
+		0,
+	]);
 });
 
 describe("what suits an input", () => {
@@ -162,11 +154,11 @@ describe("what suits an input", () => {
 		["steps", "int64", [], unknown, null],
 		["threshold", "float32", [], unknown, null],
 		["use_cache", "bool", [1], unknown, null],
-	])("is for %s %s %j %j: %s", (name, dtype, axes, values, kind) => {
+	])("what suits an input is for %s %s %j %j: %s", (name, dtype, axes, values, kind) => {
 		expect(of([[name, dtype, axes, values]])).toEqual([kind]);
 	});
 
-	it("begins states at zero beside data, and takes a state alone for data", () => {
+	it("what suits an input begins states at zero beside data, and takes a state alone for data", () => {
 		const audio: [string, DType, number[], InputValues] = ["input", "float32", [1, 576], unknown];
 		const states = ["state", "h0", "hidden", "c", "past_key_values.0.key"].map((name): typeof audio => [
 			name,
@@ -187,7 +179,7 @@ describe("what suits an input", () => {
 		expect(of([audio, ["hidden_states", "float32", [1, 8], unknown]])).toEqual(["normal", "normal"]);
 	});
 
-	it("gives a length that of the inputs beside it", () => {
+	it("what suits an input gives a length that of the inputs beside it", () => {
 		expect(
 			of([
 				["ids", "int64", ["batch", "seq"], table],
@@ -201,7 +193,7 @@ describe("what suits an input", () => {
 		expect([...new BigInt64Array(made.tensor.data.buffer)]).toEqual([300n, 300n]);
 	});
 
-	it("writes a constant, by turns with others", () => {
+	it("what suits an input writes a constant, by turns with others", () => {
 		const parsed = parseGenerator("sr=const:16000+const:-8e3");
 		if (parsed.state !== "ok") throw new Error(parsed.problem);
 		const made = [0, 1].map((index) => generateInput({ name: "sr", dtype: "int64", shape: [], specs: parsed.specs }, turn(index)).tensor);

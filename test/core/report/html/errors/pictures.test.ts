@@ -17,75 +17,73 @@ const mismatch = (checks: GoldenCheck[], overrides: Partial<GoldenVerdict> = {})
 
 const pictures = (text: string): string[] => text.match(/<article class="picture">.*?<\/article>/gs) ?? [];
 
-describe("pictures of golden checks that do not pass", () => {
-	it("stand under the golden section, with map, histogram and furthest elements", () => {
-		const text = pageOf([mismatch([buildDrawnCheck()])]);
-		const [picture = ""] = pictures(text);
-		expect(text.indexOf('<article class="picture"')).toBeGreaterThan(text.indexOf('id="goldens"'));
-		expect(picture).toContain("<h3>depth <small>encoder · fp16 · case0</small>");
-		expect(picture).toContain("share of elements outside tolerance is 3.1e-2, 31 times the allowed 1e-3.");
-		for (const part of ['class="errmap"', 'class="errhist"', "Furthest from the golden"]) expect(picture).toContain(part);
-		const cells = [...picture.matchAll(/<(?:th|td)[^>]*data-v="[^"]*"[^>]*>(.*?)<\/t[hd]>/g)].map(([, cell]) => cell);
-		expect(picture).toContain("<code>0, 0, 3, 1</code>");
-		expect(cells).toContain("± 1.8e-3");
-		expect(picture).toContain('<span class="strong">NaN</span>');
-	});
+it("pictures of golden checks that do not pass stand under the golden section, with map, histogram and furthest elements", () => {
+	const text = pageOf([mismatch([buildDrawnCheck()])]);
+	const [picture = ""] = pictures(text);
+	expect(text.indexOf('<article class="picture"')).toBeGreaterThan(text.indexOf('id="goldens"'));
+	expect(picture).toContain("<h3>depth <small>encoder · fp16 · case0</small>");
+	expect(picture).toContain("share of elements outside tolerance is 3.1e-2, 31 times the allowed 1e-3.");
+	for (const part of ['class="errmap"', 'class="errhist"', "Furthest from the golden"]) expect(picture).toContain(part);
+	const cells = [...picture.matchAll(/<(?:th|td)[^>]*data-v="[^"]*"[^>]*>(.*?)<\/t[hd]>/g)].map(([, cell]) => cell);
+	expect(picture).toContain("<code>0, 0, 3, 1</code>");
+	expect(cells).toContain("± 1.8e-3");
+	expect(picture).toContain('<span class="strong">NaN</span>');
+});
 
-	it("give both values more digits where short forms look alike", () => {
-		const largest = [{ index: [3], got: 1.00000012, expected: 1 }];
-		const [picture = ""] = pictures(pageOf([mismatch([buildDrawnCheck({ largest })])]));
-		expect(picture).toContain("1.0000001");
-	});
+it("pictures of golden checks that do not pass give both values more digits where short forms look alike", () => {
+	const largest = [{ index: [3], got: 1.00000012, expected: 1 }];
+	const [picture = ""] = pictures(pageOf([mismatch([buildDrawnCheck({ largest })])]));
+	expect(picture).toContain("1.0000001");
+});
 
-	it("report that a limit on all elements is none on each", () => {
-		const plain = { index: [1], got: 2, expected: 1 };
-		const text = pageOf([mismatch([buildDrawnCheck({ metric: "relative-l2", largest: [plain] })])]);
-		expect(text).toContain("the limit is on all elements together, not on each");
-		expect(pictures(text)[0]).not.toContain(">allowed</button>");
-	});
+it("pictures of golden checks that do not pass report that a limit on all elements is none on each", () => {
+	const plain = { index: [1], got: 2, expected: 1 };
+	const text = pageOf([mismatch([buildDrawnCheck({ metric: "relative-l2", largest: [plain] })])]);
+	expect(text).toContain("the limit is on all elements together, not on each");
+	expect(pictures(text)[0]).not.toContain(">allowed</button>");
+});
 
-	it("are open for the loudest case of each output, folded for the others", () => {
-		const text = pageOf([
-			mismatch([buildDrawnCheck({ got: 0.01 }), buildDrawnCheck({ output: "mask" })], { case: "a" }),
-			mismatch([buildDrawnCheck({ got: 0.5 })], { case: "b" }),
-			mismatch([buildDrawnCheck({ got: 0.2 })], { case: "c" }),
-		]);
-		const headings = pictures(text).map((picture) => /<h3>(\w+) <small>[^<]*· (\w)</.exec(picture)?.slice(1).join(" "));
-		expect(headings).toEqual(["depth b", "mask a", "depth a", "depth c"]);
-		expect(text).toContain("<summary>2 more pictures of checks that do not pass</summary>");
-	});
+it("pictures of golden checks that do not pass are open for the loudest case of each output, folded for the others", () => {
+	const text = pageOf([
+		mismatch([buildDrawnCheck({ got: 0.01 }), buildDrawnCheck({ output: "mask" })], { case: "a" }),
+		mismatch([buildDrawnCheck({ got: 0.5 })], { case: "b" }),
+		mismatch([buildDrawnCheck({ got: 0.2 })], { case: "c" }),
+	]);
+	const headings = pictures(text).map((picture) => /<h3>(\w+) <small>[^<]*· (\w)</.exec(picture)?.slice(1).join(" "));
+	expect(headings).toEqual(["depth b", "mask a", "depth a", "depth c"]);
+	expect(text).toContain("<summary>2 more pictures of checks that do not pass</summary>");
+});
 
-	it("are none of a check that keeps nothing to draw", () => {
-		const { histogram: _h, errorMap: _m, largest: _l, ...bare } = buildDrawnCheck();
-		expect(pictures(pageOf([mismatch([bare])]))).toEqual([]);
-	});
+it("pictures of golden checks that do not pass are none of a check that keeps nothing to draw", () => {
+	const { histogram: _h, errorMap: _m, largest: _l, ...bare } = buildDrawnCheck();
+	expect(pictures(pageOf([mismatch([bare])]))).toEqual([]);
+});
 
-	it("leave out a map that is none, and keep the rest", () => {
-		const [picture = ""] = pictures(pageOf([mismatch([buildDrawnCheck({ errorMap: buildErrorMap({ cells: "AAAA" }) })])]));
-		expect(picture).not.toContain("errmap");
-		expect(picture).toContain("errhist");
-	});
+it("pictures of golden checks that do not pass leave out a map that is none, and keep the rest", () => {
+	const [picture = ""] = pictures(pageOf([mismatch([buildDrawnCheck({ errorMap: buildErrorMap({ cells: "AAAA" }) })])]));
+	expect(picture).not.toContain("errmap");
+	expect(picture).toContain("errhist");
+});
 
-	it("are at most 60 and 3 MB, and report that there are more", () => {
-		const noise = Array.from({ length: 48 * 48 }, (_, cell) => ((cell * 2_654_435_761) >>> 8) % 255);
-		const errorMap = buildErrorMap({ rows: 48, columns: 48, cells: cellsOf(noise) });
-		const text = pageOf(Array.from({ length: 100 }, (_, at) => mismatch([buildDrawnCheck({ output: `y${at}`, errorMap })])));
-		expect(pictures(text)).toHaveLength(60);
-		expect(text).toContain("… and 40 more pictures; result.json contains all.");
-		expect(text.length).toBeLessThan(3e6);
-	});
+it("pictures of golden checks that do not pass are at most 60 and 3 MB, and report that there are more", () => {
+	const noise = Array.from({ length: 48 * 48 }, (_, cell) => ((cell * 2_654_435_761) >>> 8) % 255);
+	const errorMap = buildErrorMap({ rows: 48, columns: 48, cells: cellsOf(noise) });
+	const text = pageOf(Array.from({ length: 100 }, (_, at) => mismatch([buildDrawnCheck({ output: `y${at}`, errorMap })])));
+	expect(pictures(text)).toHaveLength(60);
+	expect(text).toContain("… and 40 more pictures; result.json contains all.");
+	expect(text.length).toBeLessThan(3e6);
+});
 
-	it.each(hostileNames)("hold nothing of a user's but text: %j", (name) => {
-		const check = buildDrawnCheck({ output: name, metric: name });
-		const elements = readMarkup(pageOf([mismatch([check], { model: name, engine: name, case: name, part: name })]), "html");
-		expect(elements.filter(({ name: tag }) => tag === "script")).toHaveLength(1);
-		expect(elements.filter(({ name: tag }) => tag === "img" || tag === "image" || tag === "use")).toEqual([]);
-	});
+it.each(hostileNames)("pictures of golden checks that do not pass hold nothing of a user's but text: %j", (name) => {
+	const check = buildDrawnCheck({ output: name, metric: name });
+	const elements = readMarkup(pageOf([mismatch([check], { model: name, engine: name, case: name, part: name })]), "html");
+	expect(elements.filter(({ name: tag }) => tag === "script")).toHaveLength(1);
+	expect(elements.filter(({ name: tag }) => tag === "img" || tag === "image" || tag === "use")).toEqual([]);
+});
 
-	it("need no script, no style of their own and nothing from elsewhere", () => {
-		const [picture = ""] = pictures(pageOf([mismatch([buildDrawnCheck()])]));
-		expect(picture).not.toMatch(/<script|style=|href|src=|url\(|data:/);
-	});
+it("pictures of golden checks that do not pass need no script, no style of their own and nothing from elsewhere", () => {
+	const [picture = ""] = pictures(pageOf([mismatch([buildDrawnCheck()])]));
+	expect(picture).not.toMatch(/<script|style=|href|src=|url\(|data:/);
 });
 
 describe.each(Object.entries(palettes))("the colours of error maps in the %s palette", (_, palette) => {
