@@ -13,7 +13,10 @@ export function chunkNames(): { plugin: Plugin; nameOf(chunk: PreRenderedChunk):
 	const nameOf = ({ name, moduleIds, facadeModuleId }: PreRenderedChunk): string => {
 		// What is loaded on demand, but lies in a chunk that others load too.
 		if (moduleIds.length === 0) return `${nameOfModule(facadeModuleId ?? name)}-entry`;
-		const lead = facadeModuleId ?? leadOf(moduleIds, imports);
+		// Ids of the bundler's own helpers begin with a zero.
+		const own = moduleIds.filter((id) => !id.startsWith("\0"));
+		if (own.length === 0) return name;
+		const lead = facadeModuleId ?? leadOf(own, imports);
 		return imports.has(lead) ? nameOfModule(lead) : name;
 	};
 	return { plugin, nameOf };

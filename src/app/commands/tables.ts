@@ -244,6 +244,19 @@ export const compactTable = {
 	example: "trtgate history compact --branch trtgate-history",
 } as const satisfies CommandTable;
 
+export const trendTable = {
+	name: "trend",
+	positionals: ["DIR"],
+	usage: "DIR | --branch NAME",
+	does: "writes one page with the trend of every series of a history",
+	options: {
+		branch: { ...historyPlace.branch, otherwise: "DIR" },
+		out: { value: "FILE", does: "File of the page.", default: "trtgate-trend.html" },
+		svg: { value: "FILE", does: "File of a picture for a README.", otherwise: "none" },
+	},
+	example: "trtgate trend --branch trtgate-history --svg docs/trend.svg",
+} as const satisfies CommandTable;
+
 export const doctorTable = {
 	name: "doctor",
 	positionals: [],

@@ -10,6 +10,7 @@ import { recordsOf } from "../../core/history/from-result.ts";
 import { judgeTrend } from "../../core/history/judge-trend.ts";
 import { readSeries } from "../../core/history/series.ts";
 import { failureKindOf, foldOutcome } from "../../core/outcome.ts";
+import { answer } from "../../core/report/html/trend/answer.ts";
 import type { Result } from "../../core/schema/result.ts";
 import { counted } from "../../core/text/labels.ts";
 import type { RunEvent } from "../../formats/github/event.ts";
@@ -66,9 +67,11 @@ export function historyWatch({ store, outFolder, files }: Keeping): HistoryWatch
 				}
 				await store.add(added);
 				const { series, skipped } = await seriesWith(added);
-				const gates = [...result.gates, ...judgeTrend(findAlarms(series), series)];
+				const findings = findAlarms(series);
+				const gates = [...result.gates, ...judgeTrend(findings, series)];
 				const notes = [
 					...result.notes,
+					`Trend: ${answer(findings, series)}.`,
 					`Kept ${counted(added.length, "record")} in the history (${store.name}).`,
 					...skipped.slice(0, maxSkipped),
 				];

@@ -11,6 +11,8 @@ export interface ShiftOf {
 	/** Run in which it began, and how that is known. */
 	start: number;
 	foundBy: "structure" | "content" | "method" | "level";
+	/** Newest level against the same reference. */
+	now: number;
 	cause: Cause;
 	evidence: string;
 }
@@ -43,7 +45,7 @@ export interface Findings {
 
 export function findAlarms(series: Series): Findings {
 	const chains = series.chains.map((chain) => ({ chain, watched: watch(chain, series.runs) }));
-	const shifts = chains.flatMap(({ chain, watched }) => watched.shifts.map((shift) => explain(chain, shift, series.runs)));
+	const shifts = chains.flatMap(({ chain, watched }) => watched.shifts.map((shift) => explain({ chain, watched }, shift, series.runs)));
 	const own = shifts.filter(({ chain }) => chain.metric !== "control");
 	const controls = chains.filter(({ chain }) => chain.metric === "control");
 	return {
@@ -84,12 +86,22 @@ function surprise({ size, low, high }: Shift): number {
 	return Math.abs(size) / Math.max(1e-9, high - low);
 }
 
-function explain(chain: Chain, shift: Shift, runs: readonly Run[]): ShiftOf {
+/** Of so many newest points the mean is a series' level now. */
+const newestPoints = 3;
+
+export function levelNow({ chain, watched }: WatchedChain): number | null {
+	const reference = watched.references.at(-1);
+	const newest = chain.points.slice(-newestPoints);
+	return reference === undefined ? null : newest.reduce((sum, { level }) => sum + level, 0) / newest.length - reference.level;
+}
+
+function explain(of: WatchedChain, shift: Shift, runs: readonly Run[]): ShiftOf {
+	const { chain } = of;
 	const { points } = chain;
 	const before = points[Math.max(0, shift.from - 1)];
 	const after = points[shift.raised];
 	const at = (place: number): number => points[place]?.run ?? 0;
-	const level = { chain, shift, start: at(shift.from), foundBy: "level" as const };
+	const level = { chain, shift, start: at(shift.from), foundBy: "level" as const, now: levelNow(of) ?? shift.size };
 	if (before === undefined || after === undefined) return { ...level, cause: "noise", evidence: "there is nothing before it" };
 	const structure = firstChange(shift, (left, right) => isOther(points[left]?.structure, points[right]?.structure));
 	const content = firstChange(shift, (left, right) => isOther(points[left]?.content, points[right]?.content));

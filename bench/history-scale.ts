@@ -1,0 +1,98 @@
+// A long history: 100 series × 10,000 runs, compacted. Size on disk, time and size of the page, and whether both grow in proportion.
+
+import { execFileSync, spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { packTable, tableOf } from "../src/core/history/columns.ts";
+import type { HistoryRecord } from "../src/core/schema/history.ts";
+import { randomFrom } from "../test/support/history-nights.ts";
+import { buildRecord, short } from "../test/support/history-records.ts";
+
+const seriesCount = 100;
+const limits = { fetchedBytes: 30e6, pageBytes: 5e6, seconds: 5 };
+
+/** Four runs a day; every engine is built again for each run, and a tenth of the models changes. */
+function recordOf(run: number, random: ReturnType<typeof randomFrom>, models: number[]): HistoryRecord {
+	const rows = models.map((version, index) => {
+		const ppm = Math.round(900 * random.normal());
+		const half = 1500 + Math.round(200 * random.uniform());
+		const content = (of: number) => ({
+			model: short(`${index} ${of}`),
+			recipe: short(`recipe ${index}`),
+			ns: Math.round(600_000 * (1 + 0.01 * random.normal())),
+		});
+		if (random.uniform() < 0.1) models[index] = version + 1;
+		const plan = createHash("sha256").update(`${run} ${index}`).digest("hex").slice(0, 16);
+		const head = {
+			...content(version),
+			plan,
+			structure: short(`layers ${index}`),
+			bytes: 5_000_000 + index,
+			memoryBytes: 80_000_000,
+			buildMs: Math.round(60_000 + 3000 * random.normal()),
+		};
+		return {
+			series: `net-${index}/fp16/b1`,
+			kind: "engine" as const,
+			ratio: { ppm, lowPpm: ppm - half, highPpm: ppm + half, pairs: 8, sdPpm: 1200 + Math.round(300 * random.uniform()) },
+			base: content(0),
+			head,
+			errors: { "out relative-l2": Number((1e-3 * (1 + 0.01 * random.normal())).toPrecision(4)) },
+		};
+	});
+	const at = new Date(Date.UTC(2019, 0, 1) + run * 6 * 3600_000).toISOString();
+	return {
+		...buildRecord(0),
+		at,
+		source: short(`${run}`),
+		run: String(run),
+		commit: createHash("sha1").update(`${run}`).digest("hex"),
+		machine: { gpu: "NVIDIA H200", driverBranch: "580", tensorrt: "10.6.0", host: `h-${run % 5}` },
+		rows,
+	};
+}
+
+function measure(runs: number): { fetchedBytes: number; pageBytes: number; seconds: number } {
+	const root = mkdtempSync(join(tmpdir(), "trtgate-scale-"));
+	const random = randomFrom(1);
+	const models = new Array<number>(seriesCount).fill(0);
+	const months = new Map<string, { name: string; record: HistoryRecord }[]>();
+	mkdirSync(join(root, "months"));
+	const flush = (): void => {
+		for (const [month, records] of months)
+			writeFileSync(join(root, "months", `${month}.json`), JSON.stringify(packTable(tableOf(records))));
+		months.clear();
+	};
+	for (let run = 0; run < runs; run += 1) {
+		const record = recordOf(run, random, models);
+		const month = record.at.slice(0, 7);
+		if (!months.has(month)) flush();
+		months.set(month, [...(months.get(month) ?? []), { name: `${run}.json`, record }]);
+	}
+	flush();
+	// As git stores and sends it.
+	execFileSync("git", ["init", "--quiet"], { cwd: root });
+	execFileSync("git", ["add", "."], { cwd: root });
+	execFileSync("git", ["-c", "user.name=t", "-c", "user.email=t@example.invalid", "commit", "--quiet", "-m", "x"], { cwd: root });
+	execFileSync("git", ["gc", "--quiet"], { cwd: root });
+	const packed = execFileSync("git", ["count-objects", "-v"], { cwd: root, encoding: "utf8" });
+	const fetchedBytes = Number(/size-pack: (\d+)/.exec(packed)?.[1]) * 1024;
+	const page = join(root, "page.html");
+	const startedMs = performance.now();
+	const made = spawnSync(process.execPath, ["dist/cli.js", "trend", root, "--out", page], { encoding: "utf8" });
+	const seconds = (performance.now() - startedMs) / 1000;
+	if (made.status !== 0) throw new Error(made.stderr);
+	const pageBytes = statSync(page).size;
+	rmSync(root, { recursive: true });
+	return { fetchedBytes, pageBytes, seconds };
+}
+
+process.stdout.write("runs | fetched | page | made in\n---|---|---|---\n");
+for (const runs of process.argv.slice(2).map(Number)) {
+	const { fetchedBytes, pageBytes, seconds } = measure(runs);
+	process.stdout.write(
+		`${runs} | ${(fetchedBytes / 1e6).toFixed(1)} MB (limit ${limits.fetchedBytes / 1e6}) | ${(pageBytes / 1e6).toFixed(2)} MB (limit ${limits.pageBytes / 1e6}) | ${seconds.toFixed(1)} s (limit ${limits.seconds})\n`,
+	);
+}

@@ -1,0 +1,40 @@
+// `trtgate trend`: writes the page of a history, and its picture for a README.
+import { dirname, resolve } from "node:path";
+import { fileStore } from "../../adapters/files/store.ts";
+import { ConfigError } from "../../core/errors.ts";
+import { findAlarms } from "../../core/history/alarms.ts";
+import { readHistory } from "../../core/history/files.ts";
+import { readSeries } from "../../core/history/series.ts";
+import { answer } from "../../core/report/html/trend/answer.ts";
+import { renderTrendPicture } from "../../core/report/html/trend/badge.ts";
+import { renderTrend } from "../../core/report/html/trend/page.ts";
+import { parseArguments } from "../commands/arguments.ts";
+import { trendTable } from "../commands/tables.ts";
+import { exitCodes } from "../exit.ts";
+import type { Terminal } from "../terminal.ts";
+import { version } from "../version.ts";
+import { openStore } from "./open-store.ts";
+
+export async function trend(argv: readonly string[], terminal: Terminal): Promise<number> {
+	const args = parseArguments(argv, trendTable, { positionals: [], more: true });
+	const [folder, ...others] = args.positionals;
+	if (others.length > 0)
+		throw new ConfigError({ code: "usage", message: "A history is in one folder.", details: { fix: "Name one folder." } });
+	const store = openStore({ folder, branch: args.text("branch") }, terminal);
+	const { tables, skipped } = readHistory(await store.read());
+	if (tables.length === 0) {
+		const details = { fix: "Import results with `trtgate history import`, or keep a history with `history:` in trtgate.yml." };
+		throw new ConfigError({ code: "nothing-to-check", message: `${store.name} holds no record.`, details });
+	}
+	const series = readSeries(tables);
+	const findings = findAlarms(series);
+	const out = resolve(terminal.cwd, args.text("out"));
+	const files = fileStore();
+	await files.makeFolder(dirname(out));
+	await files.writeText(out, renderTrend(findings, series, { version, skipped }));
+	const picture = args.text("svg");
+	if (picture !== undefined) await files.writeText(resolve(terminal.cwd, picture), renderTrendPicture(findings, series));
+	terminal.out(`${answer(findings, series)}\n`);
+	terminal.err(`${[...skipped, `The page is ${out}.`].join("\n")}\n`);
+	return exitCodes.ok;
+}

@@ -1,0 +1,47 @@
+// The answer first: what is worse now, since when and why; in words that also head the job's summary.
+import type { Alarm, Findings } from "../../../history/alarms.ts";
+import { causeNames, sizeText, subjectOf } from "../../../history/judge-trend.ts";
+import type { Series } from "../../../history/series.ts";
+import { cleanName } from "../../../text/escape.ts";
+import { counted } from "../../../text/labels.ts";
+import { formatPercent } from "../../../text/units.ts";
+
+/** Names of the engines that an alarm touches. */
+export function enginesOf({ shifts }: Alarm): string[] {
+	return [...new Set(shifts.map(({ chain }) => subjectOf(chain.series)).map(({ model, engine }) => `${model}/${engine}`))];
+}
+
+const latencyWords = {
+	latency: "slower",
+	memory: "larger in memory",
+	size: "larger",
+	error: "further from their golden",
+	control: "moved",
+} as const;
+
+/** `1 engine slower than release 3.2, since 2026-10-14, +1.3 % ± 0.1 %: det/fp16, cause: the change`. */
+export function answer({ alarms }: Findings, series: Series): string {
+	const open = alarms.filter(({ isOpen }) => isOpen);
+	const [newest] = open;
+	const [first] = newest?.shifts ?? [];
+	if (newest === undefined || first === undefined) {
+		const last = series.runs.at(-1);
+		return last === undefined ? "The history has no record yet" : `No engine is worse than its reference, as of ${last.at.slice(0, 10)}`;
+	}
+	const engines = new Set(open.flatMap(enginesOf));
+	const reference = series.runs[first.start]?.reference;
+	const than = reference === undefined ? "its reference" : cleanName(reference, 60);
+	const verb = latencyWords[first.chain.metric];
+	const also = open.length > 1 ? `; ${counted(open.length - 1, "more open alarm")}` : "";
+	const now =
+		Math.abs(first.now - first.shift.size) > first.shift.size / 2 ? `, now ${formatPercent(Math.expm1(first.now), { sign: true })}` : "";
+	const since = series.runs[first.start]?.at.slice(0, 10) ?? "an unknown night";
+	const name = cleanName(enginesOf(newest)[0] ?? "", 80);
+	return `${counted(engines.size, "engine")} ${verb} than ${than}, since ${since}, ${sizeText(first)}${now}: ${name}, cause: ${causeNames[newest.cause]}${also}`;
+}
+
+/** Alarms of the year before the newest run, open or closed. */
+export function ofTheYear(alarms: readonly Alarm[], { runs }: Series): Alarm[] {
+	const last = runs.at(-1)?.day ?? 0;
+	return alarms.filter(({ raised }) => (runs[raised]?.day ?? 0) > last - 365);
+}

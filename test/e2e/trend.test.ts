@@ -1,0 +1,54 @@
+// `trtgate trend` on a folder of simulated nights and of hostile files: the answer first, one page, one picture.
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { fileOf } from "../../src/core/history/files.ts";
+import { trendScript, trendScriptHash } from "../../src/core/report/html/trend/script.ts";
+import type { HistoryRecord } from "../../src/core/schema/history.ts";
+import { buildFacts, buildRatio, buildRecord, buildRow, hash, short } from "../support/history-records.ts";
+import { runCli, temporaryFolder, writeProject } from "../support/project.ts";
+
+const slower = (night: number): Partial<HistoryRecord> => {
+	const isLate = night >= 30;
+	const row = (series: string, ppm: number) =>
+		buildRow({
+			series,
+			ratio: buildRatio(ppm + (night % 3) * 100),
+			fresh: buildRatio(ppm, { lowPpm: ppm - 500, highPpm: ppm + 500 }),
+			head: buildFacts(isLate ? { structure: short("other") } : {}),
+		});
+	return { reference: { label: "release 3.2" }, rows: [row("det/fp16/b1", isLate ? 13_000 : 0), row("</script><b>/fp16/b1", 0)] };
+};
+
+function historyIn(folder: string): string {
+	const files = Array.from({ length: 45 }, (_, night) => fileOf(buildRecord(night, slower(night)), hash));
+	return writeProject(folder, { ...Object.fromEntries(files.map(({ path, text }) => [path, text])), "runs/2026/01/bad.json": "{" });
+}
+
+describe("trtgate trend", () => {
+	it("answers first, names what it skipped, and writes a page that only its own script runs on", async () => {
+		const folder = historyIn(temporaryFolder());
+		const run = await runCli(["trend", ".", "--out", "page.html", "--svg", "trend.svg"], { cwd: folder });
+		const answer = "1 engine slower than release 3.2, since 2026-01-31, +1.30 % ± 0.05 %: det/fp16, cause: the change";
+		expect(run).toMatchObject({ exit: 0, stdout: `${answer}\n`, stderr: expect.stringContaining("bad.json: it is not JSON") });
+		const page = readFileSync(join(folder, "page.html"), "utf8");
+		expect(page).toContain(`<span>${answer}</span></h1>`);
+		expect(page).toMatch(/script-src (&#39;|')sha256-/);
+		expect(page.match(/<\/script>/g)).toHaveLength(2);
+		expect(page).not.toMatch(/<b>|https?:(?!\/\/www\.w3\.org)/);
+		const data = JSON.parse(/id="data">(.*?)<\/script>/s.exec(page)?.[1] ?? "") as { runs: unknown[]; views: { series: string }[] };
+		expect(data.runs).toHaveLength(45);
+		expect(data.views.map(({ series }) => series)).toContain("</script><b>/fp16/b1");
+		expect(readFileSync(join(folder, "trend.svg"), "utf8")).toMatch(/^<svg xmlns.*<\/svg>\n$/s);
+	});
+
+	it("has a script whose hash is in the page's policy", () => {
+		expect(trendScriptHash).toBe(`sha256-${createHash("sha256").update(trendScript).digest("base64")}`);
+	});
+
+	it("says what to do where there is no record", async () => {
+		const run = await runCli(["trend", "."], { cwd: temporaryFolder() });
+		expect(run).toMatchObject({ exit: 2, stderr: expect.stringContaining("trtgate history import") });
+	});
+});
