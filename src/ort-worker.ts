@@ -1,6 +1,7 @@
-// Entry point of the process that runs ONNX Runtime: one job file in, one reply file out. Exit 0: done; 1: failed, and the reply explains why.
-import { readFileSync } from "node:fs";
-import type { Reply, Task } from "./adapters/onnxruntime/protocol.ts";
+// Entry point of the process that runs ONNX Runtime: a job file in, a reply file out. Exit 0: done; 1: failed, and the reply explains why.
+import fs from "node:fs";
+import { createInterface } from "node:readline";
+import { idleLine, type Reply, type Task } from "./adapters/onnxruntime/protocol.ts";
 import { runBuild } from "./adapters/onnxruntime/worker/build.ts";
 import { runDefects } from "./adapters/onnxruntime/worker/defects.ts";
 import { writeAtomic } from "./adapters/onnxruntime/worker/files.ts";
@@ -23,8 +24,35 @@ async function replyTo(task: Task): Promise<Reply> {
 	}
 }
 
-const task = JSON.parse(readFileSync(process.argv[2] ?? "", "utf8")) as Task;
-const reply = await replyTo(task);
-writeAtomic(task.resultPath, JSON.stringify(reply));
-// WebAssembly threads would keep the process alive.
-process.exit(reply.kind === "failed" ? 1 : 0);
+/** Whatever a job leaves behind in a larger process may be missing to the next one. */
+const mostBytes = 512 * 1024 * 1024;
+
+/** A case that failed may have broken the runtime for the next job. */
+function mayStay(task: Task, reply: Reply): boolean {
+	const isClean = reply.kind === "infer" ? reply.cases.every(({ state }) => state === "done") : reply.kind !== "failed";
+	return task.stays === true && isClean && process.memoryUsage.rss() < mostBytes;
+}
+
+/** One stream keeps the order of all lines, so that each is told from those of the next job. */
+function joinStreams(): void {
+	const { writeSync } = fs;
+	const joined = (fd: number, ...rest: [string]) => writeSync(fd === 2 ? 1 : fd, ...rest);
+	fs.writeSync = joined as typeof writeSync;
+	process.stderr.write = process.stdout.write.bind(process.stdout);
+}
+
+let jobs: AsyncIterator<string> | null = null;
+for (let path: string | undefined = process.argv[2]; path !== undefined; ) {
+	const task = JSON.parse(fs.readFileSync(path, "utf8")) as Task;
+	if (task.stays === true && jobs === null) {
+		joinStreams();
+		jobs = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
+	}
+	const reply = await replyTo(task);
+	writeAtomic(task.resultPath, JSON.stringify(reply));
+	// WebAssembly threads would keep the process alive.
+	if (jobs === null || !mayStay(task, reply)) process.exit(reply.kind === "failed" ? 1 : 0);
+	process.stdout.write(`${idleLine}${path}\n`);
+	path = (await jobs.next()).value;
+}
+process.exit(0);

@@ -137,7 +137,7 @@ it.each(faults)(
 it("a worker that fails once is replaced, counted and shown, and costs no pair", async () => {
 	const folder = arms({});
 	const once =
-		'const { existsSync } = await import("node:fs"); const mark = job.samplesPath.replace(/raw.*/, "failed-once"); if (job.durationMs > 0 && !existsSync(mark)) { writeFileSync(mark, ""); process.exit(9); } await import("./worker-real.js");';
+		'const { existsSync } = await import("node:fs"); const mark = job.samplesPath.replace(/raw.*/, "failed-once"); if (job.durationMs !== 0 && !existsSync(mark)) { writeFileSync(mark, ""); process.exit(9); } await import("./worker-real.js");';
 	const run = await runCli(["run", "--base", "base", "--head", "head", "--out", "out"], {
 		cwd: folder,
 		dist: distWithFaultyWorker("measure", once),

@@ -118,6 +118,8 @@ export function distWithFaultyWorker(kind: "build" | "infer" | "measure", misbeh
 	const program = `import { readFileSync, writeFileSync } from "node:fs";
 const job = JSON.parse(readFileSync(process.argv[2], "utf8"));
 const write = (text) => writeFileSync(job.resultPath, text);
+// Each job comes to this program, none to a process that lives on.
+writeFileSync(process.argv[2], JSON.stringify({ ...job, stays: undefined }));
 if (job.kind === ${JSON.stringify(kind)}) { ${misbehave} } else await import("./worker-real.js");
 `;
 	writeFileSync(worker, program);

@@ -133,6 +133,7 @@ export function replayGoldenRuns(runs: readonly string[]): Processes {
 		killAll: async () => {},
 		killNow() {},
 		owns: () => false,
+		busy: (work) => work,
 		childMs: () => 0,
 	};
 }

@@ -10,6 +10,7 @@ import { classifyWriteError } from "../process/write-error.ts";
 import { asFailure, externalOf, type OnnxRuntimeContext } from "./build.ts";
 import { refusedRun } from "./measure.ts";
 import { type CaseReply, caseLine, type TensorPlace } from "./protocol.ts";
+import { drawsRandomly } from "./worker-hosts.ts";
 import { badOutput, runWorker } from "./worker-process.ts";
 
 export async function inferCases(job: InferJob, context: OnnxRuntimeContext): Promise<InferResult> {
@@ -34,6 +35,7 @@ async function inferIn(folder: string, job: InferJob, context: OnnxRuntimeContex
 		logPath: job.logPath,
 		timeoutMs: job.timeoutMs,
 		onLine: (line) => countCase(line, job),
+		isAlone: drawsRandomly(job.engine.model.onnx),
 	});
 	const { wallMs } = result;
 	if (result.state === "failed") return { state: "failed", failure: result.failure, wallMs };

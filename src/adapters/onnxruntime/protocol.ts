@@ -19,6 +19,8 @@ export interface RuntimeJob {
 	threads: number;
 	/** Where the reply goes. */
 	resultPath: string;
+	/** The process waits for the path of another job on its input, unless this one fails. */
+	stays?: true;
 }
 
 export interface BuildTask extends RuntimeJob {
@@ -81,6 +83,9 @@ export function parseTurnLine(line: string): { timedMs: number; fastestMs: numbe
 	const { timedMs, fastestMs } = value ?? {};
 	return typeof timedMs === "number" && typeof fastestMs === "number" && fastestMs >= 0 ? { timedMs, fastestMs } : null;
 }
+
+/** The line of a worker that waits for its next job, with the job file of the last one. */
+export const idleLine = "trtgate: done with ";
 
 /** A line of the worker's output that counts cases. */
 export const caseLine = "trtgate: case ";

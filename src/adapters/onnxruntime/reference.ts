@@ -15,6 +15,7 @@ import { type Copy, copyNudged } from "./model-copy.ts";
 import type { CaseReply } from "./protocol.ts";
 import { inFolder, placeCases, type ReferenceContext, runtimeJob } from "./reference-job.ts";
 import { chooseRuntime, type Runtime } from "./runtime.ts";
+import { drawsRandomly } from "./worker-hosts.ts";
 import { badOutput, runWorker } from "./worker-process.ts";
 
 export function onnxRuntimeReference(options: OnnxRuntimeOptions): Omit<Reference, "weights"> {
@@ -70,7 +71,11 @@ async function runReference(job: ReferenceJob, context: ReferenceContext): Promi
 			outputFolder: folder,
 			...(stopAtFirst === undefined ? {} : { stopAtFirst }),
 		} as const;
-		const result = await runWorker<"infer">(task, context.options, job);
+		const result = await runWorker<"infer">(task, context.options, {
+			logPath: job.logPath,
+			timeoutMs: job.timeoutMs,
+			isAlone: drawsRandomly(job.model.onnx),
+		});
 		const { wallMs } = result;
 		if (result.state !== "done")
 			return { state: "failed", failure: result.state === "failed" ? result.failure : refusedRun(result), wallMs };

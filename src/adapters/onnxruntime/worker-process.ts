@@ -8,6 +8,7 @@ import type { Processes } from "../process/processes.ts";
 import type { Pipes, ProcessRecord } from "../process/spawn.ts";
 import { classifyWriteError } from "../process/write-error.ts";
 import { parseReply, type Reply, type Task } from "./protocol.ts";
+import { endWaitingHosts, runHosted } from "./worker-hosts.ts";
 
 export interface WorkerPlace {
 	processes: Processes;
@@ -20,6 +21,8 @@ export interface WorkerLimits {
 	timeoutMs: number;
 	onLine?(line: string): void;
 	talk?(pipes: Pipes): void;
+	/** The job needs a process of its own. */
+	isAlone?: boolean;
 }
 
 /** refused: the worker is alive, and ONNX Runtime refused with this message. */
@@ -44,17 +47,17 @@ export async function runWorker<K extends Task["kind"]>(
 	});
 	try {
 		const [jobPath, resultPath] = [join(folder, "job.json"), join(folder, "reply.json")];
-		await writeFile(jobPath, JSON.stringify({ ...task, resultPath })).catch((error: unknown) => {
+		const isHosted = task.flavour === "wasm" && (task.kind === "build" || task.kind === "infer") && limits.isAlone !== true;
+		const stays = isHosted ? { stays: true } : {};
+		await writeFile(jobPath, JSON.stringify({ ...task, ...stays, resultPath })).catch((error: unknown) => {
 			throw classifyWriteError(error, jobPath);
 		});
-		const record = await place.processes.run({
-			argv: [place.nodePath, place.workerPath, jobPath],
-			env: workerEnvironment(task),
-			timeoutMs: limits.timeoutMs,
-			logPath: limits.logPath,
-			...(limits.onLine === undefined ? {} : { onLine: limits.onLine }),
-			...(limits.talk === undefined ? {} : { talk: limits.talk }),
-		});
+		const { isAlone: _, ...rest } = limits;
+		const job = { argv: [place.nodePath, place.workerPath, jobPath] as const, env: workerEnvironment(task), ...rest };
+		if (task.kind === "measure") endWaitingHosts(place.processes);
+		const record = isHosted
+			? await runHosted({ ...job, kind: [place.workerPath, task.folder, task.threads].join() }, place.processes)
+			: await place.processes.run(job);
 		return judgeEnd(record, { kind: task.kind as K, reply: await readReply(resultPath), timeoutMs: limits.timeoutMs });
 	} finally {
 		await rm(folder, { recursive: true, force: true });

@@ -24,6 +24,8 @@ export interface Processes {
 	killNow(): void;
 	/** Whether a process group was ever one of ours. */
 	owns(group: number): boolean;
+	/** Counts work of a child that was started `beside` as time spent on children. */
+	busy<Value>(work: Promise<Value>): Promise<Value>;
 	/** Wall time during which at least one child ran. */
 	childMs(): number;
 }
@@ -85,6 +87,10 @@ export function createProcesses(options: ProcessesOptions = {}): Processes {
 			for (const pid of groups) signalGroup(pid, "SIGKILL");
 		},
 		owns: (group) => owned.has(group),
+		busy(work) {
+			watch.enter();
+			return work.finally(watch.leave);
+		},
 		childMs: watch.totalMs,
 	};
 }

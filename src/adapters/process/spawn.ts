@@ -1,5 +1,6 @@
 // Runs one child process: argv only, in its own process group, with a timeout, a log on disk and a flat record of what happened.
 import { type ChildProcess, spawn } from "node:child_process";
+import { Socket } from "node:net";
 import type { Readable, Writable } from "node:stream";
 import { cutLines, type LineCutter, lastLines } from "./lines.ts";
 import { type LogFile, openLog } from "./log.ts";
@@ -24,6 +25,8 @@ export interface ProcessOptions {
 	tailLines?: number;
 	/** Bytes of standard output kept for `stdout`; 0 by default. */
 	captureBytes?: number;
+	/** Does not keep this process alive, and shall end when its input does. */
+	background?: boolean;
 	/** Time between SIGTERM and SIGKILL. */
 	graceMs?: number;
 	/** Every line of both streams, cut to a sane length. */
@@ -123,6 +126,7 @@ async function runChild(options: ProcessOptions, sinks: Sinks): Promise<Ending> 
 	const spoken = options.talk === undefined ? [pipe(child.stdout, { options, sinks, capture: true })] : [];
 	const cutters = [...spoken, pipe(child.stderr, { options, sinks, capture: false })];
 	feed(child, options);
+	if (options.background === true) unrefAll(child);
 	const { pid } = child;
 	if (pid !== undefined) options.onStart?.(pid);
 	const ending = await waitForEnd(child, options);
@@ -143,6 +147,11 @@ function startChild(options: ProcessOptions): ChildProcess {
 		detached: process.platform !== "win32",
 		windowsHide: true,
 	});
+}
+
+function unrefAll(child: ChildProcess): void {
+	child.unref();
+	for (const stream of [child.stdin, child.stdout, child.stderr]) if (stream instanceof Socket) stream.unref();
 }
 
 function feed({ stdin: input, stdout: output }: ChildProcess, { stdin: text, talk }: ProcessOptions): void {
@@ -173,7 +182,11 @@ function pipe(stream: Readable | null, to: { options: ProcessOptions; sinks: Sin
 function waitForEnd(child: ChildProcess, options: ProcessOptions): Promise<Ending> {
 	return new Promise((resolve) => {
 		const timers = new Set<NodeJS.Timeout>();
-		const after = (ms: number, act: () => void): void => void timers.add(setTimeout(act, ms));
+		const after = (ms: number, act: () => void): NodeJS.Timeout => {
+			const timer = setTimeout(act, ms);
+			timers.add(timer);
+			return timer;
+		};
 		const ending: Ending = { cause: "exit", exitCode: null, signal: null, problem: "" };
 		let gone = false;
 		const finish = (): void => {
@@ -188,6 +201,8 @@ function waitForEnd(child: ChildProcess, options: ProcessOptions): Promise<Endin
 		const stop = (cause: "timeout" | "abort"): void => {
 			if (gone || ending.cause !== "exit" || child.pid === undefined) return;
 			ending.cause = cause;
+			// Whoever ends it waits for its end.
+			child.ref();
 			const { pid } = child;
 			signalGroup(pid, "SIGTERM");
 			after(options.graceMs ?? graceMs, () => {
@@ -200,7 +215,8 @@ function waitForEnd(child: ChildProcess, options: ProcessOptions): Promise<Endin
 		};
 		const onAbort = (): void => stop("abort");
 		options.signal?.addEventListener("abort", onAbort, { once: true });
-		after(options.timeoutMs, () => stop("timeout"));
+		const limit = after(options.timeoutMs, () => stop("timeout"));
+		if (options.background === true) limit.unref();
 		child.once("error", (error) => {
 			if (child.pid !== undefined) return;
 			Object.assign(ending, notRun("spawn", error.message));

@@ -26,6 +26,7 @@ function recorder(): Processes & { asked: RunOptions[] } {
 		killAll: async () => {},
 		killNow: () => {},
 		owns: () => false,
+		busy: (work) => work,
 		childMs: () => 0,
 	};
 }

@@ -12,7 +12,8 @@ export async function runBuild(task: BuildTask): Promise<Reply> {
 		await openSession(ort, task, { level: "all" });
 		return { kind: "build", version, saved: false, note };
 	}
-	await openSession(ort, task, { level: "all" });
+	const session = await openSession(ort, task, { level: "all" });
+	if (task.stays === true) await session.release();
 	return { kind: "build", version, saved: false, note: "" };
 }
 

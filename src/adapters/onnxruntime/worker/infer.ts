@@ -17,6 +17,7 @@ export async function runInfer(task: InferTask): Promise<Reply> {
 		process.stdout.write(`${caseLine}${index + 1}\n`);
 		if (task.stopAtFirst === true && reply.state === "done" && reply.outputs.every(({ shape }) => !shape.includes(0))) break;
 	}
+	if (task.stays === true) await session.release();
 	return { kind: "infer", cases };
 }
 

@@ -1,0 +1,97 @@
+// Worker processes that live on: which jobs share one, and when a job gets its own.
+import { readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import { drawsRandomly } from "../../../src/adapters/onnxruntime/worker-hosts.ts";
+import { createProcesses, type Processes } from "../../../src/adapters/process/processes.ts";
+import type { ProcessRecord } from "../../../src/adapters/process/spawn.ts";
+import type { OnnxModel } from "../../../src/core/onnx/model.ts";
+import type { Backend, BuiltEngine } from "../../../src/ports/backend.ts";
+import {
+	buildJob,
+	builtEngine,
+	floats,
+	inferJob,
+	measureJob,
+	modelAt,
+	models,
+	net,
+	temporaryFolder,
+	testBackend,
+} from "../../support/ort-jobs.ts";
+
+const folder = temporaryFolder();
+let processes: Processes;
+let started: Promise<ProcessRecord>[];
+let backend: Backend;
+let engine: BuiltEngine;
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const image = floats(new Array<number>(3072).fill(0.5), [1, 3, 32, 32]);
+const good = { id: "good", inputs: { image } };
+
+describe("jobs of one run", () => {
+	beforeEach(async () => {
+		processes = createProcesses();
+		started = [];
+		const counting: Processes = {
+			...processes,
+			run: (job) => {
+				const record = processes.run(job);
+				started.push(record);
+				return record;
+			},
+		};
+		backend = testBackend({ processes: counting });
+		engine = await builtEngine(backend, modelAt(net), join(folder, "net"));
+		return () => processes.killAll();
+	});
+
+	it("share a process that lives on, each with its own log, and give what a process of their own gives", async () => {
+		const warned = await backend.build(buildJob(modelAt(join(models, "warns.onnx")), join(folder, "warns")));
+		const result = await backend.infer(inferJob(engine, [good], folder));
+		expect(started).toHaveLength(1);
+		expect(warned.warnings).toMatchObject([{ count: 1 }]);
+		expect(readFileSync(join(folder, "warns", "build.log"), "utf8")).toMatch(/CleanUnusedInitializers/);
+		expect(readFileSync(join(folder, "infer.log"), "utf8")).not.toMatch(/CleanUnused|done with/);
+		await processes.killAll();
+		const alone = await testBackend().infer(inferJob(engine, [good], folder));
+		expect(result).toEqual({ ...alone, wallMs: expect.any(Number) });
+	});
+
+	it("get a new process after a case that failed, and after a model that was refused", async () => {
+		await backend.infer(inferJob(engine, [{ id: "bad", inputs: {} }, good], folder));
+		expect(await backend.infer(inferJob(engine, [good], folder))).toMatchObject({ state: "done", cases: [{ state: "done" }] });
+		expect(started).toHaveLength(2);
+		await backend.build(buildJob(modelAt(join(models, "refused-kernel.onnx")), join(folder, "refused")));
+		expect(await backend.infer(inferJob(engine, [good], folder))).toMatchObject({ state: "done" });
+		expect(started).toHaveLength(3);
+	});
+
+	it("run at the same time in processes of their own, of which none is left beside a timing", async () => {
+		const jobs = ["a", "b"].map((name) => inferJob(engine, [good], join(folder, name)));
+		for (const result of await Promise.all(jobs.map((job) => backend.infer(job)))) expect(result.state).toBe("done");
+		expect(started).toHaveLength(2);
+		expect((await backend.measure(measureJob(engine, folder))).state).toBe("ok");
+		expect((await Promise.all(started)).map(({ state, exitCode }) => [state, exitCode])).toEqual(started.map(() => ["exited", 0]));
+	});
+
+	it("count as time of children only while they run", async () => {
+		const before = processes.childMs();
+		expect(before).toBeGreaterThan(0);
+		await new Promise(setImmediate);
+		expect(processes.childMs()).toBe(before);
+	});
+});
+
+describe("drawsRandomly", () => {
+	const graph = (op: string, subgraphs: unknown[] = []) => ({ nodes: [{ op }], subgraphs });
+	it.each([
+		["a plain operator", { graph: graph("Conv"), functions: [] }, false],
+		["a random one", { graph: graph("RandomNormalLike"), functions: [] }, true],
+		["one in a branch", { graph: graph("If", [{ graph: graph("Bernoulli") }]), functions: [] }, true],
+		["one in a function", { graph: graph("Mine"), functions: [graph("Multinomial")] }, true],
+	])("%s", (_, model, expected) => {
+		expect(drawsRandomly(model as unknown as OnnxModel)).toBe(expected);
+	});
+});
